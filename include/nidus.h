@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef NIDUS_H
+#define NIDUS_H
+
+/**
+ * @file nidus.h
+ * nidus: fingerprint filters, that is small, fast, approximate sets.
+ *
+ * A filter answers "have I seen this key?". It never says no for a key that is
+ * in it, and says yes for a key that is not in it with a probability that you
+ * choose (the false-positive rate, fpr). It keeps a few bits per key and never
+ * the key itself.
+ *
+ *     nidus_options options = NIDUS_OPTIONS_INIT;
+ *     options.capacity = 1000000;
+ *     options.fpr = 0.001;
+ *     nidus_filter *filter;
+ *     if (nidus_create(&options, &filter) != NIDUS_OK)
+ *         puts(nidus_reason());
+ *     nidus_insert(filter, "heron", 5);
+ *     nidus_contains(filter, "heron", 5);   // true, always
+ *     nidus_contains(filter, "crane", 5);   // false, 999 times of 1000
+ *     nidus_free(filter);
+ *
+ * ## The promises, for every family
+ *
+ * 1. No false negatives: a key inserted and not removed is always found.
+ * 2. Capacity: a filter made for n keys takes any n distinct keys; the odds
+ *    that one filter breaks this are below one in a million. Inserts beyond
+ *    the capacity go on until no place is found.
+ * 3. Rate: measured at capacity, the fpr is at most the target.
+ * 4. Failure changes nothing: after any error the filter, and the file on
+ *    disk, are as they were.
+ * 5. Delete is exact on what was inserted: one remove undoes one insert of the
+ *    same key and never hurts another key.
+ * 6. Enumeration is lossless: a walk yields exactly nidus_info.count entries.
+ * 7. Same seed and same calls give the same bytes, on every machine.
+ * 8. Bad input gets a typed error, never a crash.
+ * 9. Copies are bounded: one key inserted again and again is answered with
+ *    NIDUS_COPIES after a few dozen times at most; it never grows the filter.
+ *
+ * ## Caveats
+ *
+ * - Removing a key that was never inserted may remove the copy of another key
+ *   that looks the same (a "twin"). Remove only what you inserted and what was
+ *   answered with NIDUS_OK: after NIDUS_PRESENT you own no copy.
+ * - A filter file carries its seed. Whoever knows the seed can prepare keys
+ *   that collide.
+ *
+ * ## Threads
+ *
+ * Each declaration has a `Threads:` line. "reads" may run at the same time as
+ * other reads of the same filter. "writes" needs the filter for itself.
+ * "free" touches no filter and may run at any time.
+ *
+ * ## Versions
+ *
+ * The structs that cross this border carry their size, so a program compiled
+ * against an older header keeps working with a newer library.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NIDUS_VERSION_MAJOR 0
+#define NIDUS_VERSION_MINOR 1
+#define NIDUS_VERSION_PATCH 0
+
+#if defined(_WIN32) || defined(__CYGWIN__)
+#define NIDUS_API
+#elif defined(__GNUC__)
+#define NIDUS_API __attribute__((visibility("default")))
+#else
+#define NIDUS_API
+#endif
+
+/* ------------------------------------------------------------- statuses -- */
+
+/**
+ * What a call answers. Below 10: ordinary answers of a healthy filter.
+ * From 10: the caller asked for something wrong. From 20: memory. From 30:
+ * files.
+ */
+typedef enum nidus_status {
+	NIDUS_OK = 0,
+	NIDUS_FULL,          /**< no place was found; nothing changed */
+	NIDUS_NOT_FOUND,     /**< remove: no such key; nothing changed */
+	NIDUS_PRESENT,       /**< insert_new: it was there; nothing changed */
+	NIDUS_COPIES,        /**< no room for another copy of this key; nothing changed */
+	NIDUS_E_ARG = 10,    /**< a NULL or senseless argument */
+	NIDUS_E_RANGE,       /**< a number that the family cannot do */
+	NIDUS_E_UNSUPPORTED, /**< a feature that the family does not have */
+	NIDUS_E_READONLY,    /**< a change to a filter that was opened, not loaded */
+	NIDUS_E_MISMATCH,    /**< two filters that do not fit together */
+	NIDUS_E_NOMEM = 20,  /**< memory could not be had */
+	NIDUS_E_BUFFER,      /**< the caller's buffer is too small */
+	NIDUS_E_IO = 30,     /**< the system refused; errno tells */
+	NIDUS_E_FORMAT,      /**< not a nidus file, or fields that contradict */
+	NIDUS_E_VERSION,     /**< a nidus file of another format version */
+	NIDUS_E_TRUNCATED,   /**< the file ends too early */
+	NIDUS_E_CORRUPT      /**< a checksum or an invariant does not hold */
+} nidus_status;
+
+/**
+ * The status' name in the source ("NIDUS_FULL"), or "NIDUS_UNKNOWN".
+ * Static text. Threads: free.
+ */
+NIDUS_API const char *nidus_status_name(nidus_status status);
+
+/**
+ * The status in plain words ("the filter is full"). Static text.
+ * Threads: free.
+ */
+NIDUS_API const char *nidus_status_text(nidus_status status);
+
+/**
+ * This thread's last failure in words, with the particulars that a status
+ * cannot carry ("capacity must be at least 1"). Never NULL; "" before the
+ * first failure. The text stays until this thread's next failing call.
+ * Threads: free (each thread has its own).
+ */
+NIDUS_API const char *nidus_reason(void);
+
+/* ------------------------------------------------------------- families -- */
+
+/** The filter designs. The choice is one of space and speed. */
+typedef enum nidus_family {
+	NIDUS_AUTO = 0,     /**< the smallest family that has the features asked for */
+	NIDUS_CUCKOO,       /**< two buckets, power-of-two sizes */
+	NIDUS_SEMISORT,     /**< cuckoo with coded buckets: one bit per key less */
+	NIDUS_SIMPLIFIED,   /**< cuckoo in small subtables with a stash each */
+	NIDUS_CHUNKED,      /**< CPCF: chunks of any number, few kick-outs */
+	NIDUS_BUCKETED,     /**< any number of buckets */
+	NIDUS_WINDOWED,     /**< overlapping windows: the smallest */
+	NIDUS_BREADCRUMB,   /**< about one cache line per operation */
+	NIDUS_BLOOM,        /**< no delete; to compare with */
+	NIDUS_BLOCKED_BLOOM /**< no delete; one cache line per operation */
+} nidus_family;
+
+/** What a family can do, and what NIDUS_AUTO must honour. */
+enum {
+	NIDUS_DELETE = 1u << 0,     /**< nidus_remove */
+	NIDUS_ENUMERATE = 1u << 1,  /**< nidus_next, nidus_insert_entry */
+	NIDUS_MERGE = 1u << 2,      /**< nidus_merge */
+	NIDUS_GROW = 1u << 3,       /**< nidus_grow, max_capacity */
+	NIDUS_CONCURRENT = 1u << 4, /**< in options: switches the locks on */
+	NIDUS_FAST = 1u << 5,       /**< in options: the quickest, not the smallest */
+	NIDUS_MULTISET = 1u << 6    /**< in options: bulk builds keep copies */
+};
+
+/**
+ * The family's name ("windowed"), or NULL for a number that is no family.
+ * Static text. Threads: free.
+ */
+NIDUS_API const char *nidus_family_name(nidus_family family);
+
+/**
+ * The family of a name as nidus_family_name gives it ("auto" too).
+ * Errors: E_ARG for NULL or an unknown name; *family is left alone then.
+ * Threads: free.
+ */
+NIDUS_API nidus_status nidus_family_by_name(const char *name, nidus_family *family);
+
+/**
+ * The features of a family, a sum of NIDUS_DELETE and its like; 0 for a family
+ * that this version of the library does not have (and for NIDUS_AUTO).
+ * Threads: free.
+ */
+NIDUS_API uint32_t nidus_family_features(nidus_family family);
+
+/* -------------------------------------------------------------- options -- */
+
+/**
+ * Where a filter's memory comes from. Leave it zero for the system's own (huge
+ * pages where they help). `alloc` gives at least `size` bytes with malloc's
+ * alignment, or NULL; `free` gets the same size back. Both are called from
+ * whatever thread calls nidus, and `context` is handed through.
+ */
+typedef struct nidus_allocator {
+	void *(*alloc)(void *context, size_t size);
+	void (*free)(void *context, void *memory, size_t size);
+	void *context;
+} nidus_allocator;
+
+/** options.stash: keep no overflow list at all. */
+#define NIDUS_STASH_OFF 0xffffffffu
+
+/**
+ * What nidus_create needs to know. Zero means default everywhere, but capacity
+ * must be given. Start from NIDUS_OPTIONS_INIT.
+ */
+typedef struct nidus_options {
+	size_t struct_size;    /**< set by NIDUS_OPTIONS_INIT */
+	nidus_family family;   /**< 0: NIDUS_AUTO */
+	uint64_t capacity;     /**< keys promised to fit: 1 and more */
+	double fpr;            /**< target rate, 2^-4 to 2^-24; 0: 2^-8 */
+	uint64_t seed;         /**< 0: a fresh random one; otherwise used as given */
+	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there */
+	unsigned slots;        /**< per bucket or window; 0: the family's best */
+	uint32_t features;     /**< what the filter must be able to do */
+	unsigned max_steps;    /**< slots that one insert may look at; 0: the family's best */
+	unsigned reserve;      /**< CPCF's reserved slots p; 0: the family's best */
+	unsigned value_bits;   /**< to come: must be 0 */
+	unsigned stash;        /**< entries per chunk's overflow list at most; 0: the
+	                            family's best; NIDUS_STASH_OFF: none, and then the
+	                            capacity is an expectation, no promise */
+	nidus_allocator allocator; /**< copied at create */
+} nidus_options;
+
+#ifdef __cplusplus
+#define NIDUS_OPTIONS_INIT { sizeof(nidus_options) }
+#else
+#define NIDUS_OPTIONS_INIT { .struct_size = sizeof(nidus_options) }
+#endif
+
+/** What nidus_get_info tells. Start from NIDUS_INFO_INIT. */
+typedef struct nidus_info {
+	size_t struct_size;        /**< set by NIDUS_INFO_INIT */
+	nidus_family family;       /**< the real one, never NIDUS_AUTO */
+	uint64_t count;            /**< entries now, copies counted */
+	uint64_t capacity;         /**< keys promised: at least what was asked */
+	uint64_t max_capacity;     /**< keys it may grow to by itself */
+	uint64_t bytes;            /**< table, stash and locks, without page rounding */
+	uint64_t seed;             /**< what hashing is keyed with */
+	double load;               /**< used slots / slots */
+	double headroom;           /**< share of places left in the fullest chunk */
+	double bits_per_key;       /**< 8 * bytes / count; 0 when empty */
+	double fpr_target;         /**< the rate promised at capacity */
+	double fpr_now;            /**< the rate expected with what is in it now */
+	unsigned slots;            /**< per bucket or window */
+	unsigned fingerprint_bits; /**< stored per key, without choice and offset bits */
+	unsigned slot_bits;        /**< width of a slot */
+	unsigned growth_bits;      /**< of the fingerprint, reserved for growth */
+	uint64_t total_slots;      /**< slots in the table */
+	uint64_t chunks;           /**< independent sub-tables */
+	uint64_t stashed;          /**< entries in the overflow lists */
+	uint32_t features;         /**< what this filter can do */
+	bool readonly;             /**< opened by nidus_open */
+} nidus_info;
+
+#ifdef __cplusplus
+#define NIDUS_INFO_INIT { sizeof(nidus_info) }
+#else
+#define NIDUS_INFO_INIT { .struct_size = sizeof(nidus_info) }
+#endif
+
+/** A filter. Opaque: only pointers to it exist outside the library. */
+typedef struct nidus_filter nidus_filter;
+
+/* ------------------------------------------------------ life of a filter -- */
+
+/**
+ * Makes an empty filter.
+ * @param options  what it must be able to do; not kept
+ * @param filter   receives it; free with nidus_free
+ * Errors: E_ARG (NULL, capacity 0, fpr not a rate, an allocator with only one
+ * of its two functions), E_RANGE (a rate or number that the family does not
+ * do), E_UNSUPPORTED (a feature that the family does not have), E_NOMEM, E_IO
+ * (no randomness for a seed to be had). After a failure *filter is NULL and
+ * nothing is kept. Threads: free.
+ */
+NIDUS_API nidus_status nidus_create(const nidus_options *options, nidus_filter **filter);
+
+/** Gives a filter back. NULL is fine. Threads: writes. */
+NIDUS_API void nidus_free(nidus_filter *filter);
+
+/**
+ * Makes an independent copy, same seed, same contents, same allocator.
+ * Errors: E_ARG, E_NOMEM; *copy is NULL then. Threads: reads `filter`.
+ */
+NIDUS_API nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **copy);
+
+/**
+ * Takes everything out; size and seed stay.
+ * Errors: E_ARG, E_READONLY. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_clear(nidus_filter *filter);
+
+/**
+ * Tells what a filter is and how full it is. `info->struct_size` must be set
+ * (NIDUS_INFO_INIT); only that many bytes are written.
+ * Errors: E_ARG; *info is left alone then. Threads: reads.
+ */
+NIDUS_API nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info);
+
+/**
+ * Checks every invariant of the filter in memory, entry by entry.
+ * @param why  receives a text that says what is wrong ("" if nothing is); it
+ *             stays until this thread's next failing call; may be NULL
+ * Errors: E_ARG, E_CORRUPT. Threads: reads.
+ */
+NIDUS_API nidus_status nidus_verify(const nidus_filter *filter, const char **why);
+
+/* ----------------------------------------------------------- single keys -- */
+
+/*
+ * A key is any sequence of bytes (len 0 is a key too, and key may be NULL
+ * then), or a 64-bit integer (_u64), or a value that nidus_hash* made (_hash).
+ * The three are key spaces of their own: insert_u64(7) is not found by
+ * contains("7"), nor by the eight bytes of 7.
+ */
+
+/**
+ * Puts one copy of a key in.
+ * Errors: FULL (no place), COPIES (no room for another copy of this key; other
+ * keys may still fit), E_ARG (key NULL with len > 0, filter NULL), E_READONLY,
+ * E_NOMEM. After any of them the filter is as it was. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_insert(nidus_filter *filter, const void *key, size_t len);
+NIDUS_API nidus_status nidus_insert_u64(nidus_filter *filter, uint64_t key);
+NIDUS_API nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash);
+
+/**
+ * Puts a key in unless the filter already says yes for it; then NIDUS_PRESENT,
+ * and the caller owns no copy (it may be a twin's) and must not remove it.
+ * Errors: PRESENT, and those of nidus_insert. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_insert_new(nidus_filter *filter, const void *key, size_t len);
+NIDUS_API nidus_status nidus_insert_new_u64(nidus_filter *filter, uint64_t key);
+NIDUS_API nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash);
+
+/**
+ * Whether the key is in the filter: true for every key that is, and for other
+ * keys with the filter's fpr. False for a NULL filter or a NULL key with
+ * len > 0. Threads: reads.
+ */
+NIDUS_API bool nidus_contains(const nidus_filter *filter, const void *key, size_t len);
+NIDUS_API bool nidus_contains_u64(const nidus_filter *filter, uint64_t key);
+NIDUS_API bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash);
+
+/**
+ * Takes one copy of a key out. Remove only what nidus_insert answered with
+ * NIDUS_OK: removing a key that was never put in may take a twin's copy away.
+ * Errors: NOT_FOUND, E_ARG, E_READONLY, E_UNSUPPORTED (Bloom families). After
+ * any of them the filter is as it was. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_remove(nidus_filter *filter, const void *key, size_t len);
+NIDUS_API nidus_status nidus_remove_u64(nidus_filter *filter, uint64_t key);
+NIDUS_API nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash);
+
+/**
+ * How many copies of the key are in the filter; twins count too. Bloom
+ * families answer 0 or 1. 0 for arguments that nidus_contains finds senseless.
+ * Threads: reads.
+ */
+NIDUS_API uint64_t nidus_count_key(const nidus_filter *filter, const void *key, size_t len);
+NIDUS_API uint64_t nidus_count_key_u64(const nidus_filter *filter, uint64_t key);
+NIDUS_API uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash);
+
+/* ------------------------------------------------------ hashes and batches -- */
+
+/**
+ * The 64-bit hash of a key under this filter's seed, for the _hash and _batch
+ * calls of this filter or of another one with the same seed. 0 for arguments
+ * that nidus_contains finds senseless. Threads: reads.
+ */
+NIDUS_API uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len);
+NIDUS_API uint64_t nidus_hash_u64(const nidus_filter *filter, uint64_t key);
+
+/** nidus_hash of n keys at once. No pointer may be NULL unless n is 0. Threads: reads. */
+NIDUS_API void nidus_hash_batch(const nidus_filter *filter, const void *const *keys,
+                                const size_t *lens, size_t n, uint64_t *hashes);
+NIDUS_API void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size_t n,
+                                    uint64_t *hashes);
+
+/**
+ * nidus_contains_hash for n hashes at once, faster: yes[i] becomes 1 or 0.
+ * Does nothing if a pointer is NULL. Threads: reads.
+ */
+NIDUS_API void nidus_contains_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                    uint8_t *yes);
+
+/**
+ * nidus_insert_hash for n hashes in their order, up to the first that fails:
+ * exactly hashes[0..*done) are in afterwards. `done` may be NULL.
+ * Errors: those of nidus_insert. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                          size_t *done);
+
+/**
+ * nidus_remove_hash for n hashes in their order, up to the first that fails:
+ * exactly hashes[0..*done) are out afterwards. `done` may be NULL.
+ * Errors: those of nidus_remove. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                          size_t *done);
+
+/**
+ * Makes a filter and fills it with n keys, all or nothing. Equal keys are
+ * stored once (by their 64-bit hashes, exactly) unless options->features has
+ * NIDUS_MULTISET. A capacity of 0 means: as many as there are keys to store.
+ * @param threads  how many may work; 0 and 1: the caller's only
+ * Errors: those of nidus_create and nidus_insert; *filter is NULL then.
+ * Takes 8 bytes per key on the side while it works. The filter depends on the
+ * options, the seed and the keys, not on the number of threads. Threads: free.
+ */
+NIDUS_API nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys,
+                                       size_t n, unsigned threads, nidus_filter **filter);
+NIDUS_API nidus_status nidus_build_bytes(const nidus_options *options, const void *const *keys,
+                                         const size_t *lens, size_t n, unsigned threads,
+                                         nidus_filter **filter);
+
+/* ------------------------------------------- walking, merging and growing -- */
+
+/**
+ * One stored entry: all that a filter knows of a key. `home` is the first
+ * bucket or window (or, where the family cannot know it, the lower of the two)
+ * at the size the filter was made with. `value` is 0 for now.
+ */
+typedef struct nidus_entry {
+	uint64_t home;
+	uint64_t fingerprint;
+	uint64_t value;
+} nidus_entry;
+
+/** Where a walk is. Start with { 0 }; the fields are the library's. */
+typedef struct nidus_cursor {
+	uint64_t position[2];
+} nidus_cursor;
+
+/**
+ * Yields the next entry of a walk; false at the end. A walk yields exactly
+ * nidus_info.count entries, in an order of the library's choosing. Any change
+ * to the filter ends the walk's meaning (not its safety). False for NULL, and
+ * for families without NIDUS_ENUMERATE. Threads: reads; a cursor belongs to
+ * one thread.
+ */
+NIDUS_API bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry);
+
+/**
+ * Puts an entry of a walk into a filter of the same family, seed, fingerprint
+ * width and base geometry.
+ * Errors: E_RANGE (no such entry can be here), E_UNSUPPORTED, and those of
+ * nidus_insert. After any of them the filter is as it was. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry);
+
+/**
+ * Makes a filter that holds the entries of both, with room for both.
+ * Errors: E_ARG, E_MISMATCH (the reason says what differs), E_UNSUPPORTED,
+ * E_NOMEM; *merged is NULL then. Threads: reads `a` and `b`.
+ */
+NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
+                                   nidus_filter **merged);
+
+/**
+ * Makes room for `capacity` keys, keeping the fpr target.
+ * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED,
+ * E_READONLY, E_NOMEM; the filter is as it was then. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity);
+
+/* ----------------------------------------------------------------- files -- */
+
+/**
+ * Writes the filter to a file: first whole to a temporary file beside it, then
+ * fsync, then rename, so that `path` is at any moment the old file or the new
+ * one. A symbolic link is followed; permissions of an existing file are kept.
+ * Errors: E_ARG, E_NOMEM, E_IO (errno tells why); an existing file is intact
+ * then and no temporary file is left. Threads: reads.
+ */
+NIDUS_API nidus_status nidus_save(const nidus_filter *filter, const char *path);
+
+/**
+ * Reads a filter from a file into memory. Everything is checked before it is
+ * trusted: header, sizes, checksums and every entry.
+ * Errors: E_ARG, E_IO, E_FORMAT, E_VERSION, E_TRUNCATED, E_CORRUPT, E_NOMEM;
+ * *filter is NULL then. Threads: free.
+ */
+NIDUS_API nidus_status nidus_load(const char *path, nidus_filter **filter);
+
+/** nidus_open: read the checksums too, not only the header. */
+#define NIDUS_OPEN_VERIFY 1u
+
+/**
+ * Maps a file read-only: lookups start at once, nothing is copied, processes
+ * share the pages. Changes answer E_READONLY.
+ * Errors: those of nidus_load, and E_UNSUPPORTED in this version.
+ * Threads: free.
+ */
+NIDUS_API nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter);
+
+/** How many bytes nidus_save_buffer writes; 0 for NULL. Threads: reads. */
+NIDUS_API size_t nidus_saved_size(const nidus_filter *filter);
+
+/**
+ * Writes what nidus_save would into memory.
+ * @param written  receives the size; may be NULL
+ * Errors: E_ARG, E_BUFFER (`cap` is less than nidus_saved_size). The buffer's
+ * contents are undefined after a failure. Threads: reads.
+ */
+NIDUS_API nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t cap,
+                                         size_t *written);
+
+/**
+ * Reads a filter from memory. Bytes after its end are an error (E_FORMAT).
+ * Errors: those of nidus_load but E_IO; *filter is NULL then. Threads: free.
+ */
+NIDUS_API nidus_status nidus_load_buffer(const void *buffer, size_t len, nidus_filter **filter);
+
+/** Takes `size` bytes of a saved filter. Returns 0, or an errno value to stop. */
+typedef int (*nidus_sink)(void *context, const void *data, size_t size);
+
+/**
+ * Gives up to `size` bytes of a saved filter. Returns how many (fewer is
+ * fine), 0 at the end, or a negated errno value.
+ */
+typedef ptrdiff_t (*nidus_source)(void *context, void *data, size_t size);
+
+/**
+ * Streams what nidus_save would write, in pieces, without a second copy.
+ * Errors: E_ARG, E_IO (errno is what the sink answered). Threads: reads.
+ */
+NIDUS_API nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *context);
+
+/**
+ * Reads a filter from a stream, exactly to its end and not beyond.
+ * Errors: those of nidus_load (E_IO: errno is what the source answered);
+ * *filter is NULL then. Threads: free.
+ */
+NIDUS_API nidus_status nidus_read(nidus_source source, void *context, nidus_filter **filter);
+
+/* --------------------------------------------------------------- planning -- */
+
+/** What one family would need. */
+typedef struct nidus_plan_row {
+	nidus_family family;
+	nidus_status status;       /**< OK, or what nidus_create would answer */
+	char why_not[120];         /**< the reason if status is not OK */
+	bool chosen;               /**< what NIDUS_AUTO (or options->family) takes */
+	uint64_t bytes;            /**< the table */
+	uint64_t capacity;         /**< keys promised */
+	double bits_per_key;       /**< at the capacity that was asked for */
+	double overhead;           /**< bits_per_key / log2(1 / fpr) */
+	double fpr;                /**< expected with the asked capacity in it */
+	double load;               /**< with the asked capacity in it */
+	double lines_per_lookup;   /**< cache lines, expected, absent key */
+	unsigned slots;            /**< per bucket or window */
+	unsigned fingerprint_bits; /**< per key */
+	uint32_t features;         /**< what the family can do */
+} nidus_plan_row;
+
+/**
+ * Tells for every family of this library what a filter with these options
+ * would take, without making one. options->family only decides which row is
+ * `chosen`.
+ * @param rows  receives at most `cap` rows; may be NULL if cap is 0
+ * @param n     receives how many rows there are
+ * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
+ * a rate), E_BUFFER (`cap` is less than *n; the first `cap` rows are filled).
+ * Threads: free.
+ */
+NIDUS_API nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size_t cap,
+                                  size_t *n);
+
+/* ---------------------------------------------------------------- library -- */
+
+/**
+ * The instruction set in use: "scalar", "avx2" or "neon". Chosen once, at the
+ * first call that needs it, by what the processor has or by the environment
+ * variable NIDUS_ISA. All give the same results and the same bytes.
+ * Threads: free.
+ */
+NIDUS_API const char *nidus_isa(void);
+
+/**
+ * Takes another instruction set from now on.
+ * Errors: E_ARG (no such name), E_UNSUPPORTED (this processor or build does
+ * not have it); nothing changes then. Threads: while no other call runs.
+ */
+NIDUS_API nidus_status nidus_set_isa(const char *name);
+
+/** The version of the library in use, "major.minor.patch". Threads: free. */
+NIDUS_API const char *nidus_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
