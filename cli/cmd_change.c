@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nidus add and nidus remove: the keys of a set, changed.
+ *
+ * Both work on a copy in memory and write it only when all went well, so the
+ * file is at any moment the old set or the new one.
+ */
+
+#include "commands.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "json.h"
+#include "keys.h"
+#include "progress.h"
+#include "report.h"
+#include "set.h"
+
+struct change {
+	const struct command *command;
+	nidus_status (*apply)(nidus_filter *filter, uint64_t hash);
+	nidus_status skipped; /* the answer that means: this key changed nothing */
+	const char *set;
+	const char *output;
+	bool json;
+	bool strict;
+	char delimiter;
+	struct keys keys;
+	nidus_filter *filter;
+	uint64_t changed;
+	uint64_t unchanged;
+};
+
+static int take_option(void *context, int id, const char *value)
+{
+	struct change *change = context;
+
+	switch (id) {
+	case 'o':
+		change->output = value;
+		break;
+	case OPTION_MULTISET:
+		change->apply = nidus_insert_hash;
+		break;
+	case OPTION_STRICT:
+		change->strict = true;
+		break;
+	case OPTION_JSON:
+		change->json = true;
+		break;
+	case '0':
+		change->delimiter = '\0';
+		break;
+	}
+	return ARGS_GO;
+}
+
+static int refused(const struct change *change, nidus_status status)
+{
+	const char *name = set_input_name(change->set);
+
+	if (status == NIDUS_FULL)
+		report_error("%s: the set is full after %" PRIu64 " new keys; nothing was written; "
+		             "build a larger one",
+		             name, change->changed);
+	else if (status == NIDUS_COPIES)
+		report_error("%s: no room for another copy of one key after %" PRIu64
+		             " keys; nothing was written",
+		             name, change->changed);
+	else
+		return report_status(name, status);
+	return EXIT_FULL;
+}
+
+static nidus_status apply_batch(struct change *change, const uint64_t *hash, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		nidus_status status = change->apply(change->filter, hash[i]);
+
+		if (status == NIDUS_OK)
+			change->changed++;
+		else if (status == change->skipped)
+			change->unchanged++;
+		else
+			return status;
+	}
+	return NIDUS_OK;
+}
+
+static int apply_keys(struct change *change)
+{
+	struct keys *keys = &change->keys;
+	uint64_t hash[KEYS_BATCH];
+	size_t n;
+
+	progress_start(change->command->name, keys->total);
+	while ((n = keys_read(keys)) > 0) {
+		nidus_status status;
+
+		nidus_hash_batch(change->filter, keys->key, keys->length, n, hash);
+		status = apply_batch(change, hash, n);
+		if (status != NIDUS_OK)
+			return refused(change, status);
+		progress_update(keys->count, keys->bytes);
+	}
+	progress_clear();
+	return keys->failure;
+}
+
+/* By default the set goes back to where it came from. */
+static int choose_output(struct change *change)
+{
+	if (!change->output && strcmp(change->set, "-") != 0)
+		change->output = change->set;
+	if (change->json && (!change->output || strcmp(change->output, "-") == 0))
+		return report_usage(change->command->name,
+		                    "--json and the set cannot both go to stdout; give -o FILE");
+	return set_check_output(change->command, &change->output);
+}
+
+static int work(struct change *change, struct args *args)
+{
+	int code;
+
+	change->set = args->operand[0];
+	code = choose_output(change);
+	if (code == EXIT_OK)
+		code = set_load(change->set, &change->filter);
+	if (code == EXIT_OK)
+		code = keys_open(&change->keys, args->operand + 1, args->n - 1, change->delimiter);
+	if (code == EXIT_OK)
+		code = apply_keys(change);
+	return code;
+}
+
+/* A set that did not change stays as it is, date and all. */
+static int save(const struct change *change)
+{
+	if (change->changed == 0 && strcmp(change->set, change->output) == 0 &&
+	    strcmp(change->set, "-") != 0)
+		return EXIT_OK;
+	return set_save(change->filter, change->output);
+}
+
+static void print_json(const struct change *change, const char *changed, const char *unchanged)
+{
+	json_open(NULL, '{');
+	json_count(changed, change->changed);
+	json_count(unchanged, change->unchanged);
+	json_close('}');
+}
+
+static void tell_capacity(const struct change *change)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	nidus_get_info(change->filter, &info);
+	if (info.count > info.capacity)
+		report_warning("%s: %" PRIu64 " keys are more than the capacity of %" PRIu64
+		               ": they fit, but the fpr is now %.3g instead of %.3g",
+		               set_input_name(change->set), info.count, info.capacity, info.fpr_now,
+		               info.fpr_target);
+}
+
+static int finish_add(const struct change *change)
+{
+	int code = save(change);
+
+	if (code != EXIT_OK)
+		return code;
+	tell_capacity(change);
+	if (change->json)
+		print_json(change, "added", "present");
+	report_talk("%s: %" PRIu64 " keys added, %" PRIu64 " were already present",
+	            set_input_name(change->set), change->changed, change->unchanged);
+	return EXIT_OK;
+}
+
+static int finish_remove(const struct change *change)
+{
+	const char *name = set_input_name(change->set);
+	int code;
+
+	if (change->strict && change->unchanged > 0) {
+		report_error("%s: %" PRIu64 " of %" PRIu64
+		             " keys are not in it; nothing was written",
+		             name, change->unchanged, change->keys.count);
+		return EXIT_NOTHING;
+	}
+	code = save(change);
+	if (code != EXIT_OK)
+		return code;
+	if (change->json)
+		print_json(change, "removed", "missing");
+	report_talk("%s: %" PRIu64 " keys removed", name, change->changed);
+	if (change->unchanged == 0)
+		return EXIT_OK;
+	report_warning("%s: %" PRIu64 " of %" PRIu64 " keys were not in it", name,
+	               change->unchanged, change->keys.count);
+	return EXIT_NOTHING;
+}
+
+static int run_change(struct change *change, int argc, char **argv,
+                      int (*finish)(const struct change *change))
+{
+	struct args args;
+	int code = args_parse(change->command, argc, argv, take_option, change, &args);
+
+	if (code == ARGS_GO)
+		code = set_operand(change->command, &args, true);
+	if (code != ARGS_GO)
+		return code;
+	code = work(change, &args);
+	if (code == EXIT_OK)
+		code = finish(change);
+	keys_close(&change->keys);
+	nidus_free(change->filter);
+	return code;
+}
+
+static int run_add(int argc, char **argv)
+{
+	struct change change = { .command = &add_command,
+		                 .apply = nidus_insert_new_hash,
+		                 .skipped = NIDUS_PRESENT,
+		                 .delimiter = '\n' };
+
+	return run_change(&change, argc, argv, finish_add);
+}
+
+static int run_remove(int argc, char **argv)
+{
+	struct change change = { .command = &remove_command,
+		                 .apply = nidus_remove_hash,
+		                 .skipped = NIDUS_NOT_FOUND,
+		                 .delimiter = '\n' };
+
+	return run_change(&change, argc, argv, finish_remove);
+}
+
+#define OUTPUT 'o', "output", "OUT", "write the changed set to OUT and leave SET alone"
+#define NULL_BYTE '0', "null", NULL, "keys end with a NUL byte instead of a newline"
+
+static const struct option_spec add_options[] = {
+	{ OUTPUT },
+	{ NULL_BYTE },
+	{ OPTION_MULTISET, "multiset", NULL, "store every key, also if it is already present" },
+	{ OPTION_JSON, "json", NULL, "print {\"added\": N, \"present\": N}" },
+	{ 0, NULL, NULL, NULL },
+};
+
+static const struct option_spec remove_options[] = {
+	{ OUTPUT },
+	{ NULL_BYTE },
+	{ OPTION_STRICT, "strict", NULL, "change nothing if any of the keys is not in the set" },
+	{ OPTION_JSON, "json", NULL, "print {\"removed\": N, \"missing\": N}" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct command add_command = {
+	.name = "add",
+	.synopsis = "[-o OUT] [-0] [--multiset] [OPTION...] SET [FILE...]",
+	.summary = "put more keys into a set",
+	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and puts\n"
+		 "them into SET. The file is replaced when all of them are in; if they do not\n"
+		 "fit, it stays as it was and the exit code is 4.\n"
+		 "\n"
+		 "A key for which the set already answers yes is not stored again. That answer\n"
+		 "may be a false positive: the key then lives on another key's entry, and\n"
+		 "removing either of them takes it from both. If you will remove keys later, add\n"
+		 "with --multiset, each key once.\n",
+	.options = add_options,
+	.examples = "  nidus add seen.nidus today.txt\n"
+		    "  nidus add -o larger.nidus base.nidus more.txt\n",
+	.run = run_add,
+};
+
+const struct command remove_command = {
+	.name = "remove",
+	.synopsis = "[-o OUT] [-0] [--strict] [OPTION...] SET [FILE...]",
+	.summary = "take keys out of a set",
+	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and takes\n"
+		 "one copy of each out of SET. Keys that are not in it are counted on stderr and\n"
+		 "make the exit code 1; the others are removed nevertheless, unless --strict is\n"
+		 "given.\n"
+		 "\n"
+		 "Remove only keys that were stored: a key that never was may, at the\n"
+		 "false-positive rate, take the entry of another key away, which is then no\n"
+		 "longer found. A key that nidus add found already present was not stored.\n",
+	.options = remove_options,
+	.examples = "  nidus remove seen.nidus expired.txt\n"
+		    "  nidus remove --strict -o smaller.nidus seen.nidus expired.txt\n",
+	.run = run_remove,
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* nidus merge and nidus grow: larger sets from sets, without the keys. */
+
+#include "commands.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "report.h"
+#include "set.h"
+#include "shape.h"
+
+struct combine {
+	const char *output;
+	uint64_t capacity;
+};
+
+static int take_merge_option(void *context, int id, const char *value)
+{
+	struct combine *combine = context;
+
+	if (id == 'o')
+		combine->output = value;
+	return ARGS_GO;
+}
+
+static int take_grow_option(void *context, int id, const char *value)
+{
+	struct combine *combine = context;
+
+	if (id == 'n')
+		return shape_count(&grow_command, "-n", value, &combine->capacity);
+	if (id == 'o')
+		combine->output = value;
+	return ARGS_GO;
+}
+
+/* Replaces *sum by the merger of it and the set at `path`. */
+static int merge_one(nidus_filter **sum, const char *path)
+{
+	nidus_filter *next, *merged = NULL;
+	nidus_status status;
+	int code = set_open(path, &next);
+
+	if (code != EXIT_OK)
+		return code;
+	status = nidus_merge(*sum, next, &merged);
+	if (status != NIDUS_OK)
+		code = report_status(set_input_name(path), status);
+	nidus_free(next);
+	if (code == EXIT_OK) {
+		nidus_free(*sum);
+		*sum = merged;
+	}
+	return code;
+}
+
+static int merge_sets(const struct combine *combine, const struct args *args)
+{
+	nidus_filter *sum;
+	int code = set_open(args->operand[0], &sum);
+
+	for (size_t i = 1; i < args->n && code == EXIT_OK; i++)
+		code = merge_one(&sum, args->operand[i]);
+	if (code == EXIT_OK)
+		code = set_save(sum, combine->output);
+	nidus_free(sum);
+	return code;
+}
+
+static int run_merge(int argc, char **argv)
+{
+	struct combine combine = { 0 };
+	struct args args;
+	int code = args_parse(&merge_command, argc, argv, take_merge_option, &combine, &args);
+
+	if (code != ARGS_GO)
+		return code;
+	if (args.n < 2)
+		return report_usage(merge_command.name, "give two SETs or more");
+	code = set_check_output(&merge_command, &combine.output);
+	return code == EXIT_OK ? merge_sets(&combine, &args) : code;
+}
+
+static int grow_set(const struct combine *combine, const char *path)
+{
+	nidus_filter *filter;
+	nidus_status status;
+	int code = set_load(path, &filter);
+
+	if (code != EXIT_OK)
+		return code;
+	status = nidus_grow(filter, combine->capacity);
+	if (status == NIDUS_OK)
+		code = set_save(filter, combine->output);
+	else
+		code = report_status(set_input_name(path), status);
+	nidus_free(filter);
+	return code;
+}
+
+static int run_grow(int argc, char **argv)
+{
+	struct combine combine = { 0 };
+	struct args args;
+	int code = args_parse(&grow_command, argc, argv, take_grow_option, &combine, &args);
+
+	if (code == ARGS_GO)
+		code = set_operand(&grow_command, &args, false);
+	if (code != ARGS_GO)
+		return code;
+	if (combine.capacity == 0)
+		return report_usage(grow_command.name, "-n is needed: for how many keys?");
+	if (!combine.output && strcmp(args.operand[0], "-") != 0)
+		combine.output = args.operand[0];
+	code = set_check_output(&grow_command, &combine.output);
+	return code == EXIT_OK ? grow_set(&combine, args.operand[0]) : code;
+}
+
+static const struct option_spec merge_options[] = {
+	{ 'o', "output", "OUT", "where the set goes (default: stdout, if that is no terminal)" },
+	{ 0, NULL, NULL, NULL },
+};
+
+static const struct option_spec grow_options[] = {
+	{ SHAPE_CAPACITY },
+	{ 'o', "output", "OUT", "write the grown set to OUT and leave SET alone" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct command merge_command = {
+	.name = "merge",
+	.synopsis = "-o OUT [OPTION...] SET SET...",
+	.summary = "make one set of several",
+	.about = "Writes a set that holds what any of the SETs holds. They must be of the same\n"
+		 "family, seed and shape: build them with --like the first one. Exits with 6 if\n"
+		 "the family cannot merge, with 3 if the sets do not fit together.\n",
+	.options = merge_options,
+	.examples = "  nidus build -o a.nidus a.txt\n"
+		    "  nidus build --like a.nidus -o b.nidus b.txt\n"
+		    "  nidus merge -o both.nidus a.nidus b.nidus\n",
+	.run = run_merge,
+};
+
+const struct command grow_command = {
+	.name = "grow",
+	.synopsis = "-n N [-o OUT] [OPTION...] SET",
+	.summary = "make room for more keys in a set",
+	.about = "Makes room for N keys in SET, keeping its false-positive rate. Only a set that\n"
+		 "was built with --grow can, and only up to what was given there. Exits with 6\n"
+		 "if the family cannot grow.\n",
+	.options = grow_options,
+	.examples = "  nidus build -n 1M --grow 100M -o s.nidus keys.txt\n"
+		    "  nidus grow -n 20M s.nidus\n",
+	.run = run_grow,
+};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* nidus info, verify and dump: what is in a set file. */
+
+#include "commands.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "features.h"
+#include "json.h"
+#include "number.h"
+#include "out.h"
+#include "report.h"
+#include "set.h"
+
+static int take_option(void *context, int id, const char *value)
+{
+	bool *json = context;
+
+	(void)value;
+	if (id == OPTION_JSON)
+		*json = true;
+	return ARGS_GO;
+}
+
+/* The common beginning of info and dump: options, one operand, and its set. */
+static int open_operand(const struct command *command, int argc, char **argv, bool *json,
+                        struct args *args, nidus_filter **filter)
+{
+	int code = args_parse(command, argc, argv, take_option, json, args);
+
+	if (code == ARGS_GO)
+		code = set_operand(command, args, false);
+	if (code != ARGS_GO)
+		return code;
+	code = set_open(args->operand[0], filter);
+	return code == EXIT_OK ? ARGS_GO : code;
+}
+
+/* ------------------------------------------------------------------ info -- */
+
+static void row_text(const char *name, const char *text)
+{
+	out_format("%-17s %s\n", name, text);
+}
+
+static void row_count(const char *name, uint64_t number)
+{
+	out_format("%-17s %" PRIu64 "\n", name, number);
+}
+
+static void row_percent(const char *name, double share)
+{
+	out_format("%-17s %.2f %%\n", name, share * 100);
+}
+
+static void row_rate(const char *name, double rate)
+{
+	if (rate > 0)
+		out_format("%-17s %.3g (1 in %.0f)\n", name, rate, 1 / rate);
+	else
+		out_format("%-17s 0\n", name);
+}
+
+static void row_bytes(const char *name, uint64_t bytes)
+{
+	char size[NUMBER_TEXT];
+
+	number_text_bytes(bytes, size);
+	if (bytes < 1024)
+		row_text(name, size);
+	else
+		out_format("%-17s %s (%" PRIu64 " bytes)\n", name, size, bytes);
+}
+
+static void print_info(const nidus_info *info)
+{
+	char features[128];
+
+	feature_names(info->features, features, sizeof(features));
+	row_text("family", nidus_family_name(info->family));
+	row_text("features", features);
+	row_count("count", info->count);
+	row_count("capacity", info->capacity);
+	row_count("max capacity", info->max_capacity);
+	row_bytes("size", info->bytes);
+	out_format("%-17s %.3f\n", "bits per key", info->bits_per_key);
+	row_rate("fpr target", info->fpr_target);
+	row_rate("fpr now", info->fpr_now);
+	row_percent("load", info->load);
+	row_percent("headroom", info->headroom);
+	row_count("slots per bucket", info->slots);
+	row_count("slots in all", info->total_slots);
+	row_count("slot bits", info->slot_bits);
+	row_count("fingerprint bits", info->fingerprint_bits);
+	row_count("growth bits", info->growth_bits);
+	row_count("chunks", info->chunks);
+	row_count("stashed", info->stashed);
+	out_format("%-17s 0x%016" PRIx64 "\n", "seed", info->seed);
+}
+
+static void print_info_json(const nidus_info *info)
+{
+	json_open(NULL, '{');
+	json_text("family", nidus_family_name(info->family));
+	json_features("features", info->features);
+	json_count("count", info->count);
+	json_count("capacity", info->capacity);
+	json_count("max_capacity", info->max_capacity);
+	json_count("bytes", info->bytes);
+	json_real("bits_per_key", info->bits_per_key);
+	json_real("fpr_target", info->fpr_target);
+	json_real("fpr_now", info->fpr_now);
+	json_real("load", info->load);
+	json_real("headroom", info->headroom);
+	json_count("slots", info->slots);
+	json_count("total_slots", info->total_slots);
+	json_count("slot_bits", info->slot_bits);
+	json_count("fingerprint_bits", info->fingerprint_bits);
+	json_count("growth_bits", info->growth_bits);
+	json_count("chunks", info->chunks);
+	json_count("stashed", info->stashed);
+	json_bool("readonly", info->readonly);
+	json_bits("seed", info->seed);
+	json_close('}');
+}
+
+static int run_info(int argc, char **argv)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+	nidus_filter *filter;
+	struct args args;
+	bool json = false;
+	int code = open_operand(&info_command, argc, argv, &json, &args, &filter);
+
+	if (code != ARGS_GO)
+		return code;
+	nidus_get_info(filter, &info);
+	if (json)
+		print_info_json(&info);
+	else
+		print_info(&info);
+	nidus_free(filter);
+	return EXIT_OK;
+}
+
+/* ---------------------------------------------------------------- verify -- */
+
+/* Loading checks the file; nidus_verify then checks what was made of it. */
+static int verify_one(const char *path)
+{
+	nidus_filter *filter;
+	const char *why = "";
+	nidus_status status;
+	int code = set_load(path, &filter);
+
+	if (code != EXIT_OK)
+		return code;
+	status = nidus_verify(filter, &why);
+	if (status != NIDUS_OK)
+		code = report_status(set_input_name(path), status);
+	nidus_free(filter);
+	return code;
+}
+
+/* All files get their turn; the first bad one decides the exit code. */
+static int verify_all(const struct args *args)
+{
+	int worst = EXIT_OK;
+
+	for (size_t i = 0; i < args->n; i++) {
+		int code = verify_one(args->operand[i]);
+
+		if (code == EXIT_OK && args->n == 1)
+			out_text("ok\n");
+		else if (code == EXIT_OK)
+			out_format("%s: ok\n", set_input_name(args->operand[i]));
+		else if (worst == EXIT_OK)
+			worst = code;
+	}
+	return worst;
+}
+
+static int run_verify(int argc, char **argv)
+{
+	struct args args;
+	int code = args_parse(&verify_command, argc, argv, take_option, NULL, &args);
+
+	if (code != ARGS_GO)
+		return code;
+	if (args.n == 0)
+		return report_usage(verify_command.name, "which SET?");
+	return verify_all(&args);
+}
+
+/* ------------------------------------------------------------------ dump -- */
+
+static void print_entry(const nidus_entry *entry, bool json)
+{
+	if (!json) {
+		out_format("%" PRIu64 " %" PRIu64 "\n", entry->home, entry->fingerprint);
+		return;
+	}
+	json_open(NULL, '{');
+	json_count("home", entry->home);
+	json_count("fingerprint", entry->fingerprint);
+	json_close('}');
+}
+
+static int dump(const nidus_filter *filter, const char *name, bool json)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+
+	nidus_get_info(filter, &info);
+	if (!(info.features & NIDUS_ENUMERATE)) {
+		report_error("%s: the entries of a %s filter cannot be listed", name,
+		             nidus_family_name(info.family));
+		return EXIT_UNSUPPORTED;
+	}
+	while (!out_failed() && nidus_next(filter, &cursor, &entry))
+		print_entry(&entry, json);
+	return EXIT_OK;
+}
+
+static int run_dump(int argc, char **argv)
+{
+	nidus_filter *filter;
+	struct args args;
+	bool json = false;
+	int code = open_operand(&dump_command, argc, argv, &json, &args, &filter);
+
+	if (code != ARGS_GO)
+		return code;
+	code = dump(filter, set_input_name(args.operand[0]), json);
+	nidus_free(filter);
+	return code;
+}
+
+/* -------------------------------------------------------------- commands -- */
+
+static const struct option_spec info_options[] = {
+	{ OPTION_JSON, "json", NULL, "print one JSON object" },
+	{ 0, NULL, NULL, NULL },
+};
+
+static const struct option_spec verify_options[] = {
+	{ 0, NULL, NULL, NULL },
+};
+
+static const struct option_spec dump_options[] = {
+	{ OPTION_JSON, "json", NULL, "print one JSON object per line" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct command info_command = {
+	.name = "info",
+	.synopsis = "[--json] SET",
+	.summary = "tell what a set is and how full it is",
+	.about = "Prints the family, size, load and false-positive rate of SET and how it is\n"
+		 "laid out.\n",
+	.options = info_options,
+	.examples = "  nidus info words.nidus\n"
+		    "  nidus info --json words.nidus | jq .bits_per_key\n",
+	.run = run_info,
+};
+
+const struct command verify_command = {
+	.name = "verify",
+	.synopsis = "SET...",
+	.summary = "check that a set file is whole",
+	.about = "Checks the header, the sizes, the checksums and every entry of each SET and\n"
+		 "prints 'ok'. Says what is wrong and exits with 3 otherwise.\n",
+	.options = verify_options,
+	.examples = "  nidus verify words.nidus\n",
+	.run = run_verify,
+};
+
+const struct command dump_command = {
+	.name = "dump",
+	.synopsis = "[--json] SET",
+	.summary = "list the entries of a set",
+	.about = "Prints one line 'home fingerprint' for each entry of SET: all that a set knows\n"
+		 "of a key. The keys themselves are not in it.\n",
+	.options = dump_options,
+	.examples = "  nidus dump words.nidus | sort -n | head\n",
+	.run = run_dump,
+};

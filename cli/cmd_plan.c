@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* nidus plan: what each family would need for a set, before there is one. */
+
+#include "commands.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "features.h"
+#include "json.h"
+#include "number.h"
+#include "out.h"
+#include "report.h"
+#include "shape.h"
+
+struct plan {
+	nidus_options options;
+	bool json;
+	nidus_plan_row *row;
+	size_t rows;
+};
+
+static int take_option(void *context, int id, const char *value)
+{
+	struct plan *plan = context;
+	int code = shape_take(&plan_command, &plan->options, id, value);
+
+	if (code != SHAPE_OTHER)
+		return code;
+	if (id == OPTION_JSON)
+		plan->json = true;
+	else
+		plan->options.features |= feature_list[id - OPTION_FEATURE].bit;
+	return ARGS_GO;
+}
+
+/* The library says how many rows there are; the second call fills them. */
+static int fill(struct plan *plan)
+{
+	nidus_status status = nidus_plan(&plan->options, NULL, 0, &plan->rows);
+
+	if (status == NIDUS_E_BUFFER) {
+		plan->row = calloc(plan->rows, sizeof(*plan->row));
+		if (!plan->row)
+			return report_memory("planning");
+		status = nidus_plan(&plan->options, plan->row, plan->rows, &plan->rows);
+	}
+	return status == NIDUS_OK ? EXIT_OK : shape_refused(&plan_command, status);
+}
+
+static void print_row(const nidus_plan_row *row)
+{
+	char letters[FEATURES + 1], size[NUMBER_TEXT];
+
+	if (row->status != NIDUS_OK) {
+		out_format("  %-13s  %s\n", nidus_family_name(row->family),
+		           *row->why_not ? row->why_not : nidus_status_text(row->status));
+		return;
+	}
+	feature_letters(row->features, letters);
+	number_text_bytes(row->bytes, size);
+	out_format("%c %-13s  %8.2f  %9s  %8.3f  %9.3g  %5.2f  %s\n", row->chosen ? '*' : ' ',
+	           nidus_family_name(row->family), row->bits_per_key, size, row->overhead, row->fpr,
+	           row->lines_per_lookup, letters);
+}
+
+static void print_table(const struct plan *plan)
+{
+	out_format("  %-13s  %8s  %9s  %8s  %9s  %5s  %s\n", "family", "bits/key", "size",
+	           "overhead", "fpr", "lines", "features");
+	for (size_t i = 0; i < plan->rows; i++)
+		print_row(&plan->row[i]);
+	report_talk("* is taken by default; overhead is against log2(1/fpr); lines are cache lines "
+	            "per lookup; features: D delete, E enumerate, M merge, G grow, C concurrent, "
+	            "F fast, K copies");
+}
+
+static void print_row_json(const nidus_plan_row *row)
+{
+	json_open(NULL, '{');
+	json_text("family", nidus_family_name(row->family));
+	json_bool("chosen", row->chosen);
+	json_text("status", nidus_status_name(row->status));
+	if (row->status != NIDUS_OK)
+		json_text("why_not", row->why_not);
+	json_features("features", row->features);
+	if (row->status == NIDUS_OK) {
+		json_count("capacity", row->capacity);
+		json_count("bytes", row->bytes);
+		json_real("bits_per_key", row->bits_per_key);
+		json_real("overhead", row->overhead);
+		json_real("fpr", row->fpr);
+		json_real("load", row->load);
+		json_real("lines_per_lookup", row->lines_per_lookup);
+		json_count("slots", row->slots);
+		json_count("fingerprint_bits", row->fingerprint_bits);
+	}
+	json_close('}');
+}
+
+static void print_json(const struct plan *plan)
+{
+	json_open(NULL, '[');
+	for (size_t i = 0; i < plan->rows; i++)
+		print_row_json(&plan->row[i]);
+	json_close(']');
+}
+
+/* Good if the family that was asked for (or, by default, any) can do it. */
+static int verdict(const struct plan *plan)
+{
+	nidus_family asked = plan->options.family;
+	int code = EXIT_UNSUPPORTED;
+
+	for (size_t i = 0; i < plan->rows; i++) {
+		const nidus_plan_row *row = &plan->row[i];
+
+		if (asked != NIDUS_AUTO && row->family != asked)
+			continue;
+		code = report_code(row->status);
+		if (code == EXIT_OK)
+			return code;
+	}
+	report_error("no %s can do this; the rows say why",
+	             asked == NIDUS_AUTO ? "family" : nidus_family_name(asked));
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct plan plan = { .options = NIDUS_OPTIONS_INIT };
+	struct args args;
+	int code = args_parse(&plan_command, argc, argv, take_option, &plan, &args);
+
+	if (code != ARGS_GO)
+		return code;
+	if (args.n > 0)
+		return report_usage(plan_command.name, "'%s' is one operand too many",
+		                    args.operand[0]);
+	if (plan.options.capacity == 0)
+		return report_usage(plan_command.name, "-n is needed: for how many keys?");
+	code = fill(&plan);
+	if (code == EXIT_OK) {
+		if (plan.json)
+			print_json(&plan);
+		else
+			print_table(&plan);
+		code = verdict(&plan);
+	}
+	free(plan.row);
+	return code;
+}
+
+static const struct option_spec options[] = {
+	{ SHAPE_CAPACITY },
+	{ SHAPE_RATE },
+	{ SHAPE_FAMILY },
+	{ SHAPE_SLOTS },
+	{ OPTION_FEATURE + 0, "delete", NULL, "keys will be removed" },
+	{ OPTION_FEATURE + 1, "enumerate", NULL, "entries will be listed" },
+	{ OPTION_FEATURE + 2, "merge", NULL, "sets will be merged" },
+	{ SHAPE_GROW },
+	{ OPTION_FEATURE + 4, "concurrent", NULL, "several threads will change it" },
+	{ OPTION_FEATURE + 5, "fast", NULL, "take the quickest family instead of the smallest" },
+	{ OPTION_FEATURE + 6, "multiset", NULL, "copies of equal keys will be stored" },
+	{ OPTION_JSON, "json", NULL, "print a JSON array of objects" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct command plan_command = {
+	.name = "plan",
+	.synopsis = "-n N [-p FPR] [-f FAMILY] [--delete] [--merge] [OPTION...]",
+	.summary = "tell what each family would need",
+	.about = "Prints for every family what a set of N keys at the rate FPR would take: bits\n"
+		 "per key, size, overhead (bits per key over log2(1/FPR), the least possible),\n"
+		 "the expected rate, cache lines per lookup of an absent key, and features: D\n"
+		 "delete, E enumerate, M merge, G grow, C concurrent, F fast, K copies. '*'\n"
+		 "marks the family that nidus build takes. A family that cannot do what is asked\n"
+		 "says why.\n",
+	.options = options,
+	.examples = "  nidus plan -n 1G -p 0.1% --delete --merge\n",
+	.run = run,
+};

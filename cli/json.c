@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* A JSON writer that knows where commas belong. */
+
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "features.h"
+#include "number.h"
+#include "out.h"
+
+static int depth;
+static bool first = true;
+
+static void quote(const char *text)
+{
+	out_byte('"');
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		if (byte == '"' || byte == '\\')
+			out_byte('\\');
+		if (byte < 0x20)
+			out_format("\\u%04x", byte);
+		else
+			out_byte((char)byte);
+	}
+	out_byte('"');
+}
+
+static void lead(const char *name)
+{
+	if (!first)
+		out_text(", ");
+	first = false;
+	if (name) {
+		quote(name);
+		out_text(": ");
+	}
+}
+
+void json_open(const char *name, char bracket)
+{
+	lead(name);
+	out_byte(bracket);
+	first = true;
+	depth++;
+}
+
+void json_close(char bracket)
+{
+	out_byte(bracket);
+	depth--;
+	first = depth == 0;
+	if (depth == 0)
+		out_byte('\n');
+}
+
+void json_text(const char *name, const char *text)
+{
+	lead(name);
+	quote(text);
+}
+
+void json_count(const char *name, uint64_t number)
+{
+	lead(name);
+	out_format("%" PRIu64, number);
+}
+
+void json_real(const char *name, double number)
+{
+	char text[NUMBER_TEXT];
+
+	lead(name);
+	if (!isfinite(number)) {
+		out_text("null");
+		return;
+	}
+	number_text_exact(number, text);
+	out_text(text);
+}
+
+void json_bool(const char *name, bool value)
+{
+	lead(name);
+	out_text(value ? "true" : "false");
+}
+
+void json_bits(const char *name, uint64_t bits)
+{
+	char text[NUMBER_TEXT];
+
+	snprintf(text, sizeof(text), "0x%016" PRIx64, bits);
+	json_text(name, text);
+}
+
+void json_features(const char *name, uint32_t features)
+{
+	json_open(name, '[');
+	for (size_t i = 0; i < FEATURES; i++) {
+		if (features & feature_list[i].bit)
+			json_text(NULL, feature_list[i].name);
+	}
+	json_close(']');
+}

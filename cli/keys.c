@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* The key reader: one buffer, cut into keys in place, grown only for keys longer than it. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "keys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report.h"
+
+/* Large enough that system calls do not matter, small enough to stay in the cache. */
+#define FIRST_SIZE ((size_t)1 << 18)
+
+#define NO_FILE (-1)
+
+static bool is_stdin(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+static const char *shown(const char *path)
+{
+	return is_stdin(path) ? "standard input" : path;
+}
+
+/* Adds a file's size to the total; a file without a size makes the total unknown. */
+static int measure(struct keys *keys, const char *path, bool *known)
+{
+	struct stat status;
+	int answer = is_stdin(path) ? fstat(STDIN_FILENO, &status) : stat(path, &status);
+
+	if (answer != 0)
+		return report_system(shown(path), errno);
+	if (S_ISDIR(status.st_mode))
+		return report_system(shown(path), EISDIR);
+	if (S_ISREG(status.st_mode) && status.st_size > 0)
+		keys->total += (uint64_t)status.st_size;
+	else
+		*known = false;
+	return EXIT_OK;
+}
+
+int keys_open(struct keys *keys, char **path, size_t paths, char delimiter)
+{
+	static char standard_input[] = "-";
+	static char *default_path[] = { standard_input };
+	bool known = true;
+
+	memset(keys, 0, sizeof(*keys));
+	keys->file = NO_FILE;
+	keys->delimiter = delimiter;
+	keys->path = paths > 0 ? path : default_path;
+	keys->paths = paths > 0 ? paths : 1;
+	for (size_t i = 0; i < keys->paths && keys->failure == EXIT_OK; i++)
+		keys->failure = measure(keys, keys->path[i], &known);
+	if (!known)
+		keys->total = 0;
+	if (keys->failure != EXIT_OK)
+		return keys->failure;
+	keys->buffer = malloc(FIRST_SIZE);
+	keys->size = FIRST_SIZE;
+	if (!keys->buffer)
+		keys->failure = report_memory("reading keys");
+	return keys->failure;
+}
+
+static void close_file(struct keys *keys)
+{
+	if (keys->file > STDIN_FILENO)
+		close(keys->file);
+	keys->file = NO_FILE;
+}
+
+void keys_close(struct keys *keys)
+{
+	close_file(keys);
+	free(keys->buffer);
+	keys->buffer = NULL;
+}
+
+/* Goes on to the next file; false if there is none, or if it cannot be had. */
+static bool next_file(struct keys *keys)
+{
+	const char *path;
+
+	close_file(keys);
+	if (keys->next_path == keys->paths)
+		return false;
+	path = keys->path[keys->next_path++];
+	keys->name = shown(path);
+	keys->at_end = false;
+	keys->file = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (keys->file < 0)
+		keys->failure = report_system(keys->name, errno);
+	else if (keys->file == STDIN_FILENO && isatty(STDIN_FILENO))
+		report_talk("reading keys from the terminal; Ctrl-D ends them");
+	return keys->failure == EXIT_OK;
+}
+
+/* Makes room after `end`: first by moving the unread part down, then by a larger buffer. */
+static bool make_room(struct keys *keys)
+{
+	char *larger;
+
+	if (keys->start > 0) {
+		keys->end -= keys->start;
+		keys->scanned -= keys->start;
+		memmove(keys->buffer, keys->buffer + keys->start, keys->end);
+		keys->start = 0;
+	}
+	if (keys->end < keys->size)
+		return true;
+	larger = keys->size <= SIZE_MAX / 2 ? realloc(keys->buffer, keys->size * 2) : NULL;
+	if (!larger) {
+		keys->failure = report_memory("reading a very long key");
+		return false;
+	}
+	keys->buffer = larger;
+	keys->size *= 2;
+	return true;
+}
+
+static bool refill(struct keys *keys)
+{
+	ssize_t got;
+
+	if (!make_room(keys))
+		return false;
+	do {
+		got = read(keys->file, keys->buffer + keys->end, keys->size - keys->end);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		keys->failure = report_system(keys->name, errno);
+		return false;
+	}
+	keys->at_end = got == 0;
+	keys->end += (size_t)got;
+	keys->bytes += (uint64_t)got;
+	return true;
+}
+
+/* Cuts the whole keys of the buffer out. */
+static size_t cut(struct keys *keys)
+{
+	const char *end = keys->buffer + keys->end;
+	const char *from = keys->buffer + keys->start;
+	const char *scan = keys->buffer + keys->scanned;
+	size_t n = 0;
+
+	while (n < KEYS_BATCH) {
+		const char *found = memchr(scan, keys->delimiter, (size_t)(end - scan));
+
+		if (!found) {
+			scan = end;
+			break;
+		}
+		keys->key[n] = from;
+		keys->length[n++] = (size_t)(found - from);
+		from = scan = found + 1;
+	}
+	keys->start = (size_t)(from - keys->buffer);
+	keys->scanned = (size_t)(scan - keys->buffer);
+	return n;
+}
+
+/* The bytes after the last delimiter of a file, if there are any. */
+static size_t cut_last(struct keys *keys)
+{
+	keys->key[0] = keys->buffer + keys->start;
+	keys->length[0] = keys->end - keys->start;
+	keys->start = keys->scanned = keys->end;
+	return keys->length[0] > 0 ? 1 : 0;
+}
+
+size_t keys_read(struct keys *keys)
+{
+	size_t n = 0;
+
+	while (n == 0 && keys->failure == EXIT_OK) {
+		if (keys->file == NO_FILE) {
+			if (!next_file(keys))
+				return 0;
+			continue;
+		}
+		n = cut(keys);
+		if (n > 0)
+			break;
+		if (keys->at_end) {
+			n = cut_last(keys);
+			close_file(keys);
+		} else if (!refill(keys)) {
+			return 0;
+		}
+	}
+	keys->count += n;
+	return n;
+}

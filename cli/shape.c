@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Turns -n, -p, -f, -s, --seed and --grow into nidus_options. */
+
+#include "shape.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nearest.h"
+#include "number.h"
+#include "report.h"
+
+/* More than any numbering of families will ever need. */
+#define MOST_FAMILIES 64
+
+int shape_count(const struct command *command, const char *option, const char *value,
+                uint64_t *count)
+{
+	if (number_parse_count(value, count))
+		return ARGS_GO;
+	return report_usage(command->name,
+	                    "%s: '%s' is not a whole number from 1 to 2^63 (1000000, 1e6, 10M)",
+	                    option, value);
+}
+
+static int take_rate(const struct command *command, const char *value, double *rate)
+{
+	if (number_parse_rate(value, rate))
+		return ARGS_GO;
+	return report_usage(command->name,
+	                    "-p: '%s' is not a rate between 0 and 1 (0.001, 0.1%%, 2^-10, 1/1000)",
+	                    value);
+}
+
+static int take_seed(const struct command *command, const char *value, uint64_t *seed)
+{
+	if (number_parse_seed(value, seed))
+		return ARGS_GO;
+	return report_usage(command->name,
+	                    "--seed: '%s' is not a number from 1 to 2^64 - 1 (decimal or 0x...)",
+	                    value);
+}
+
+static int take_slots(const struct command *command, const char *value, unsigned *slots)
+{
+	uint64_t count;
+	int code = shape_count(command, "-s", value, &count);
+
+	if (code != ARGS_GO)
+		return code;
+	if (count > UINT_MAX)
+		return report_usage(command->name, "-s: %s slots are too many", value);
+	*slots = (unsigned)count;
+	return ARGS_GO;
+}
+
+/* The families that this library really has, as one text. */
+static void list_families(char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "auto");
+
+	for (int i = 1; i < MOST_FAMILIES && used < size; i++) {
+		const char *name = nidus_family_name((nidus_family)i);
+
+		if (name && nidus_family_features((nidus_family)i) != 0)
+			used += (size_t)snprintf(text + used, size - used, ", %s", name);
+	}
+}
+
+static int unknown_family(const struct command *command, const char *value, const char *families)
+{
+	struct nearest nearest = NEAREST_TO(value, strlen(value));
+	const char *found;
+
+	for (int i = 0; i < MOST_FAMILIES; i++) {
+		const char *name = nidus_family_name((nidus_family)i);
+
+		if (name)
+			nearest_offer(&nearest, name);
+	}
+	found = nearest_found(&nearest);
+	if (found)
+		return report_usage(command->name,
+		                    "-f: no family '%s'; did you mean %s? There are: %s", value,
+		                    found, families);
+	return report_usage(command->name, "-f: no family '%s'; there are: %s", value, families);
+}
+
+static int take_family(const struct command *command, const char *value, nidus_family *family)
+{
+	char families[512];
+
+	list_families(families, sizeof(families));
+	if (nidus_family_by_name(value, family) != NIDUS_OK)
+		return unknown_family(command, value, families);
+	if (*family == NIDUS_AUTO || nidus_family_features(*family) != 0)
+		return ARGS_GO;
+	report_error("the family %s is not in this version of nidus; there are: %s", value,
+	             families);
+	return EXIT_UNSUPPORTED;
+}
+
+int shape_take(const struct command *command, nidus_options *options, int id, const char *value)
+{
+	switch (id) {
+	case 'n':
+		return shape_count(command, "-n", value, &options->capacity);
+	case 'p':
+		return take_rate(command, value, &options->fpr);
+	case 'f':
+		return take_family(command, value, &options->family);
+	case 's':
+		return take_slots(command, value, &options->slots);
+	case OPTION_SEED:
+		return take_seed(command, value, &options->seed);
+	case OPTION_GROW:
+		options->features |= NIDUS_GROW;
+		return shape_count(command, "--grow", value, &options->max_capacity);
+	default:
+		return SHAPE_OTHER;
+	}
+}
+
+int shape_refused(const struct command *command, nidus_status status)
+{
+	const char *reason = nidus_reason();
+
+	if (status != NIDUS_E_ARG && status != NIDUS_E_RANGE)
+		return report_status(command->name, status);
+	return report_usage(command->name, "%s", *reason ? reason : nidus_status_text(status));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef NIDUS_CLI_SHAPE_H
+#define NIDUS_CLI_SHAPE_H
+
+/** @file shape.h  The options that say what a new filter is like: nidus build, nidus plan. */
+
+#include "args.h"
+#include "nidus.h"
+
+/* The table entries, to be put into braces. */
+#define SHAPE_CAPACITY 'n', "capacity", "N", "keys that must fit: 1000000, 1e6, 10M, 1G"
+#define SHAPE_RATE         \
+	'p', "fpr", "FPR", \
+		"false-positive rate: 0.001, 1e-3, 0.1%, 2^-10, 1/1000\n(default: 1 in 256)"
+#define SHAPE_FAMILY 'f', "family", "FAMILY", "auto (default), cuckoo, ...; see nidus plan"
+#define SHAPE_SLOTS 's', "slots", "B", "slots per bucket or window (default: the best)"
+#define SHAPE_GROW OPTION_GROW, "grow", "N", "let it grow by itself up to N keys"
+
+/**
+ * Takes one of the options above, or --seed. ARGS_GO, an exit code after a
+ * message, or SHAPE_OTHER if it is none of them.
+ */
+int shape_take(const struct command *command, nidus_options *options, int id, const char *value);
+
+#define SHAPE_OTHER (-2)
+
+/** A count with a message if it is none: ARGS_GO or an exit code. */
+int shape_count(const struct command *command, const char *option, const char *value,
+                uint64_t *count);
+
+/**
+ * Says why nidus_create or nidus_plan refused these options: what only an
+ * option can have caused is a usage error.
+ */
+int shape_refused(const struct command *command, nidus_status status);
+
+#endif
