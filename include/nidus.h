@@ -553,7 +553,7 @@ typedef struct nidus_plan_row {
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
  * @param n     receives how many rows there are
  * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
- * a rate), E_BUFFER (`cap` is less than *n; the first `cap` rows are filled).
+ * a rate), E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
  * Threads: free.
  */
 NIDUS_API nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size_t cap,

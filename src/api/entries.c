@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * entries: walks, and what is built on them.
+ */
+#include "api/filter.h"
+
+bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
+{
+	if (filter == NULL || cursor == NULL || entry == NULL || filter->family->next == NULL)
+		return false;
+	return filter->family->next(filter->body, cursor, entry);
+}
+
+nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
+{
+	nidus_status status = filter_check_writable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	if (entry == NULL)
+		return filter_null("entry");
+	if (filter->family->insert_entry == NULL)
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family has no entries", filter->family->name);
+	return filter->family->insert_entry(filter->body, entry);
+}
+
+nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b, nidus_filter **merged)
+{
+	if (merged == NULL)
+		return filter_null("merged");
+	*merged = NULL;
+	if (a == NULL || b == NULL)
+		return filter_null(a == NULL ? "a" : "b");
+	return fail(NIDUS_E_UNSUPPORTED, "filters cannot be merged in this version");
+}
+
+nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity)
+{
+	nidus_status status = filter_check_writable(filter);
+	if (status != NIDUS_OK || capacity <= filter->plan.capacity)
+		return status;
+	return fail(NIDUS_E_UNSUPPORTED, "filters cannot grow in this version");
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * files: filters to bytes and back.
+ */
+#include "api/filter.h"
+#include "api/options.h"
+#include "store/file.h"
+#include "store/image.h"
+#include "table/stash.h"
+
+#include <errno.h>
+
+/* ------------------------------------------------------------------- writing -- */
+
+static nidus_status describe(const nidus_filter *filter, struct image *image)
+{
+	struct fill fill = filter->family->fill(filter->body);
+	*image = (struct image){.plan = filter->plan, .count = fill.count, .stashed = fill.stashed};
+	(void)filter->family->table(filter->body, &image->section[IMAGE_TABLE].size);
+	image->section[IMAGE_STASH].size = fill.stashed * STASH_ENTRY;
+	return image_lay_out(image);
+}
+
+nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *context)
+{
+	if (filter == NULL || sink == NULL)
+		return filter_null(filter == NULL ? "filter" : "sink");
+	struct image image;
+	struct block stash;
+	uint64_t size;
+	nidus_status status = describe(filter, &image);
+	if (status == NIDUS_OK)
+		status = memory_take(&filter->allocator, image.section[IMAGE_STASH].size, &stash);
+	if (status != NIDUS_OK)
+		return status;
+	if (image.stashed > 0)
+		filter->family->export_stash(filter->body, stash.bytes);
+	const void *bytes[IMAGE_SECTIONS] = {
+		[IMAGE_TABLE] = filter->family->table(filter->body, &size),
+		[IMAGE_STASH] = stash.bytes,
+	};
+	status = image_write(&image, bytes, sink, context);
+	int kept = errno;
+	memory_give(&filter->allocator, &stash);
+	errno = kept;
+	return status;
+}
+
+static nidus_status write_filter(const void *subject, nidus_sink sink, void *context)
+{
+	return nidus_write(subject, sink, context);
+}
+
+nidus_status nidus_save(const nidus_filter *filter, const char *path)
+{
+	if (filter == NULL || path == NULL)
+		return filter_null(filter == NULL ? "filter" : "path");
+	return file_save(path, write_filter, filter);
+}
+
+size_t nidus_saved_size(const nidus_filter *filter)
+{
+	struct image image;
+	return filter != NULL && describe(filter, &image) == NIDUS_OK ? (size_t)image.size : 0;
+}
+
+struct buffer {
+	unsigned char *next;
+};
+
+static int buffer_sink(void *context, const void *data, size_t size)
+{
+	struct buffer *buffer = context;
+	memcpy(buffer->next, data, size);
+	buffer->next += size;
+	return 0;
+}
+
+nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t cap,
+                               size_t *written)
+{
+	if (filter == NULL || buffer == NULL)
+		return filter_null(filter == NULL ? "filter" : "buffer");
+	size_t size = nidus_saved_size(filter);
+	if (cap < size)
+		return fail(NIDUS_E_BUFFER, "the filter takes %zu bytes, the buffer has %zu", size, cap);
+	struct buffer to = {buffer};
+	nidus_status status = nidus_write(filter, buffer_sink, &to);
+	if (status == NIDUS_OK && written != NULL)
+		*written = size;
+	return status;
+}
+
+/* ------------------------------------------------------------------- reading -- */
+
+/* Whether a header's plan is one that this library could have made. */
+static nidus_status check_plan(const struct image *image, const struct family **family)
+{
+	const struct blueprint *plan = &image->plan;
+	*family = family_find((nidus_family)plan->family);
+	if (*family == NULL)
+		return fail(NIDUS_E_FORMAT, "the file is of family %u, which this version does not have",
+		            (unsigned)plan->family);
+	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->growth_bits != 0)
+		return fail(NIDUS_E_FORMAT, "the header's capacity, rate or seed make no sense");
+	nidus_status status = (*family)->check(plan);
+	if (status != NIDUS_OK)
+		return NIDUS_E_FORMAT; /* the reason is there already */
+	struct forecast forecast = (*family)->forecast(plan, 0);
+	if (image->section[IMAGE_TABLE].size != forecast.bytes ||
+	    image->section[IMAGE_STASH].size / STASH_ENTRY != image->stashed ||
+	    image->section[IMAGE_STASH].size % STASH_ENTRY != 0 || image->stashed > image->count)
+		return fail(NIDUS_E_FORMAT, "the sections' sizes do not follow from the header");
+	return NIDUS_OK;
+}
+
+/* Fills an empty filter's body from the sections, and believes nothing. */
+static nidus_status read_body(nidus_filter *filter, const struct image *image, nidus_source source,
+                              void *context)
+{
+	struct block stash;
+	uint64_t size;
+	unsigned char *table = filter->family->table(filter->body, &size);
+	nidus_status status = image_read_section(image, IMAGE_TABLE, table, source, context);
+	if (status != NIDUS_OK)
+		return status;
+	status = memory_take(&filter->allocator, image->section[IMAGE_STASH].size, &stash);
+	if (status != NIDUS_OK)
+		return status;
+	status = image_read_section(image, IMAGE_STASH, stash.bytes, source, context);
+	if (status == NIDUS_OK)
+		status = filter->family->import(filter->body, stash.bytes, image->stashed);
+	if (status == NIDUS_OK && filter->family->fill(filter->body).count != image->count)
+		status = fail(NIDUS_E_CORRUPT, "the table holds another number of entries than the header "
+		                               "says");
+	int kept = errno;
+	memory_give(&filter->allocator, &stash);
+	errno = kept;
+	return status;
+}
+
+/* `available` is how many bytes the source has, or UINT64_MAX if nobody knows. */
+static nidus_status read_filter(nidus_source source, void *context, uint64_t available,
+                                nidus_filter **filter)
+{
+	struct image image;
+	const struct family *family;
+	nidus_status status = image_read_header(&image, source, context);
+	if (status == NIDUS_OK)
+		status = check_plan(&image, &family);
+	if (status != NIDUS_OK)
+		return status;
+	if (available < image.size)
+		return fail(NIDUS_E_TRUNCATED, "the file has %llu bytes; its header says %llu",
+		            (unsigned long long)available, (unsigned long long)image.size);
+	if (available != UINT64_MAX && available > image.size)
+		return fail(NIDUS_E_FORMAT, "%llu bytes follow the end of the filter",
+		            (unsigned long long)(available - image.size));
+	nidus_filter *made;
+	const nidus_allocator system = {0};
+	status = filter_make(family, &image.plan, &system, &made);
+	if (status != NIDUS_OK)
+		return status;
+	status = read_body(made, &image, source, context);
+	if (status != NIDUS_OK) {
+		int kept = errno;
+		nidus_free(made);
+		errno = kept;
+		return status;
+	}
+	*filter = made;
+	return NIDUS_OK;
+}
+
+nidus_status nidus_read(nidus_source source, void *context, nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	if (source == NULL)
+		return filter_null("source");
+	return read_filter(source, context, UINT64_MAX, filter);
+}
+
+nidus_status nidus_load(const char *path, nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	if (path == NULL)
+		return filter_null("path");
+	struct file_reader reader;
+	nidus_status status = file_open(path, &reader);
+	if (status != NIDUS_OK)
+		return status;
+	status = read_filter(file_source, &reader, reader.size, filter);
+	file_close(&reader);
+	return status;
+}
+
+struct span {
+	const unsigned char *next;
+	size_t left;
+};
+
+static ptrdiff_t span_source(void *context, void *data, size_t size)
+{
+	struct span *span = context;
+	if (size > span->left)
+		size = span->left;
+	if (size > 0)
+		memcpy(data, span->next, size);
+	span->next += size;
+	span->left -= size;
+	return (ptrdiff_t)size;
+}
+
+nidus_status nidus_load_buffer(const void *buffer, size_t len, nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	if (buffer == NULL)
+		return filter_null("buffer");
+	struct span span = {buffer, len};
+	return read_filter(span_source, &span, len, filter);
+}
+
+nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	if (path == NULL)
+		return filter_null("path");
+	if (flags & ~NIDUS_OPEN_VERIFY)
+		return fail(NIDUS_E_ARG, "flags has bits that mean nothing");
+	return fail(NIDUS_E_UNSUPPORTED, "files cannot be mapped in this version: use nidus_load");
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * filter: the life of a filter, and what it tells of itself.
+ */
+#include "api/filter.h"
+
+#include "api/options.h"
+
+nidus_status filter_null(const char *argument)
+{
+	return fail(NIDUS_E_ARG, "%s is NULL", argument);
+}
+
+nidus_status filter_check_writable(const nidus_filter *filter)
+{
+	if (UNLIKELY(filter == NULL))
+		return filter_null("filter");
+	if (UNLIKELY(filter->readonly))
+		return fail(NIDUS_E_READONLY, "a filter that was opened cannot be changed; load it instead");
+	return NIDUS_OK;
+}
+
+nidus_status filter_make(const struct family *family, const struct blueprint *plan,
+                         const nidus_allocator *allocator, nidus_filter **filter)
+{
+	struct block memory;
+	*filter = NULL;
+	nidus_status status =
+		memory_take(allocator, sizeof(struct nidus_filter) + family->body_size, &memory);
+	if (status != NIDUS_OK)
+		return status;
+	nidus_filter *made = (nidus_filter *)(void *)memory.bytes;
+	made->family = family;
+	made->key = hash_key_of(plan->seed);
+	made->plan = *plan;
+	made->memory = memory;
+	made->allocator = *allocator;
+	status = family->create(made->body, plan, allocator);
+	if (status != NIDUS_OK) {
+		memory_give(allocator, &memory);
+		return status;
+	}
+	made->ops = family->ops(made->body);
+	*filter = made;
+	return NIDUS_OK;
+}
+
+nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	nidus_options checked;
+	struct blueprint plan;
+	const struct family *family;
+	nidus_status status = options_read(options, &checked);
+	if (status == NIDUS_OK)
+		status = options_check(&checked);
+	if (status == NIDUS_OK)
+		status = options_seed(&checked);
+	if (status == NIDUS_OK)
+		status = options_plan(&checked, &family, &plan);
+	if (status != NIDUS_OK)
+		return status;
+	return filter_make(family, &plan, &checked.allocator, filter);
+}
+
+void nidus_free(nidus_filter *filter)
+{
+	if (filter == NULL)
+		return;
+	filter->family->free(filter->body);
+	nidus_allocator allocator = filter->allocator;
+	struct block memory = filter->memory;
+	memory_give(&allocator, &memory);
+}
+
+nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **copy)
+{
+	if (copy == NULL)
+		return filter_null("copy");
+	*copy = NULL;
+	if (filter == NULL)
+		return filter_null("filter");
+	nidus_filter *made;
+	nidus_status status = filter_make(filter->family, &filter->plan, &filter->allocator, &made);
+	if (status != NIDUS_OK)
+		return status;
+	status = filter->family->copy(made->body, filter->body);
+	if (status != NIDUS_OK) {
+		nidus_free(made);
+		return status;
+	}
+	*copy = made;
+	return NIDUS_OK;
+}
+
+nidus_status nidus_clear(nidus_filter *filter)
+{
+	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK)
+		filter->family->clear(filter->body);
+	return status;
+}
+
+nidus_status nidus_verify(const nidus_filter *filter, const char **why)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	nidus_status status = filter->family->verify(filter->body);
+	if (why != NULL)
+		*why = status == NIDUS_OK ? "" : reason_text();
+	return status;
+}
+
+nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	if (info == NULL)
+		return filter_null("info");
+	if (info->struct_size < sizeof info->struct_size)
+		return fail(NIDUS_E_ARG, "info.struct_size is not set: start from NIDUS_INFO_INIT");
+	const struct blueprint *plan = &filter->plan;
+	struct fill fill = filter->family->fill(filter->body);
+	struct forecast forecast = filter->family->forecast(plan, fill.count);
+	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
+	nidus_info full = {
+		.struct_size = info->struct_size,
+		.family = filter->family->id,
+		.count = fill.count,
+		.capacity = plan->capacity,
+		.max_capacity = plan->max_capacity,
+		.bytes = fill.bytes,
+		.seed = plan->seed,
+		.load = fill.load,
+		.headroom = fill.headroom,
+		.bits_per_key = fill.count > 0 ? 8.0 * (double)fill.bytes / (double)fill.count : 0,
+		.fpr_target = plan->fpr,
+		.fpr_now = forecast.fpr,
+		.slots = plan->slots,
+		.fingerprint_bits = plan->core_bits + plan->growth_bits - plan->level,
+		.slot_bits = forecast.slot_bits,
+		.growth_bits = plan->growth_bits - plan->level,
+		.total_slots = forecast.total_slots,
+		.chunks = plan->chunks,
+		.stashed = fill.stashed,
+		.features = filter->family->features,
+		.readonly = filter->readonly,
+	};
+	memcpy(info, &full, size);
+	return NIDUS_OK;
+}

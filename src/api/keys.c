@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keys: the calls that take keys, one by one and in batches.
+ *
+ * Three spellings of a key (bytes, integer, hash) meet here and go on as hashes.
+ */
+#include "api/filter.h"
+
+static bool key_given(const void *key, size_t len)
+{
+	return key != NULL || len == 0;
+}
+
+static nidus_status no_key(void)
+{
+	return fail(NIDUS_E_ARG, "key is NULL but its length is not 0");
+}
+
+/* ------------------------------------------------------------------- hashing -- */
+
+uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len)
+{
+	return filter != NULL && key_given(key, len) ? hash_bytes(&filter->key, key, len) : 0;
+}
+
+uint64_t nidus_hash_u64(const nidus_filter *filter, uint64_t key)
+{
+	return filter != NULL ? hash_u64(&filter->key, key) : 0;
+}
+
+void nidus_hash_batch(const nidus_filter *filter, const void *const *keys, const size_t *lens,
+                      size_t n, uint64_t *hashes)
+{
+	if (filter == NULL || keys == NULL || lens == NULL || hashes == NULL)
+		return;
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = nidus_hash(filter, keys[i], lens[i]);
+}
+
+void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size_t n,
+                          uint64_t *hashes)
+{
+	if (filter == NULL || keys == NULL || hashes == NULL)
+		return;
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = hash_u64(&filter->key, keys[i]);
+}
+
+/* -------------------------------------------------------------------- insert -- */
+
+nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash)
+{
+	nidus_status status = filter_check_writable(filter);
+	return status == NIDUS_OK ? filter->ops->insert(filter->body, hash) : status;
+}
+
+nidus_status nidus_insert(nidus_filter *filter, const void *key, size_t len)
+{
+	if (UNLIKELY(!key_given(key, len)))
+		return no_key();
+	return nidus_insert_hash(filter, nidus_hash(filter, key, len));
+}
+
+nidus_status nidus_insert_u64(nidus_filter *filter, uint64_t key)
+{
+	return nidus_insert_hash(filter, nidus_hash_u64(filter, key));
+}
+
+nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
+{
+	nidus_status status = filter_check_writable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	if (filter->ops->contains(filter->body, hash))
+		return NIDUS_PRESENT;
+	return filter->ops->insert(filter->body, hash);
+}
+
+nidus_status nidus_insert_new(nidus_filter *filter, const void *key, size_t len)
+{
+	if (UNLIKELY(!key_given(key, len)))
+		return no_key();
+	return nidus_insert_new_hash(filter, nidus_hash(filter, key, len));
+}
+
+nidus_status nidus_insert_new_u64(nidus_filter *filter, uint64_t key)
+{
+	return nidus_insert_new_hash(filter, nidus_hash_u64(filter, key));
+}
+
+/* -------------------------------------------------------------------- lookup -- */
+
+bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash)
+{
+	return filter != NULL && filter->ops->contains(filter->body, hash);
+}
+
+bool nidus_contains(const nidus_filter *filter, const void *key, size_t len)
+{
+	return key_given(key, len) && nidus_contains_hash(filter, nidus_hash(filter, key, len));
+}
+
+bool nidus_contains_u64(const nidus_filter *filter, uint64_t key)
+{
+	return nidus_contains_hash(filter, nidus_hash_u64(filter, key));
+}
+
+uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
+{
+	return filter != NULL ? filter->ops->count(filter->body, hash) : 0;
+}
+
+uint64_t nidus_count_key(const nidus_filter *filter, const void *key, size_t len)
+{
+	return key_given(key, len) ? nidus_count_key_hash(filter, nidus_hash(filter, key, len)) : 0;
+}
+
+uint64_t nidus_count_key_u64(const nidus_filter *filter, uint64_t key)
+{
+	return nidus_count_key_hash(filter, nidus_hash_u64(filter, key));
+}
+
+/* -------------------------------------------------------------------- remove -- */
+
+static nidus_status check_removable(const nidus_filter *filter)
+{
+	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK && filter->ops->remove == NULL)
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove", filter->family->name);
+	return status;
+}
+
+nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash)
+{
+	nidus_status status = check_removable(filter);
+	return status == NIDUS_OK ? filter->ops->remove(filter->body, hash) : status;
+}
+
+nidus_status nidus_remove(nidus_filter *filter, const void *key, size_t len)
+{
+	if (UNLIKELY(!key_given(key, len)))
+		return no_key();
+	return nidus_remove_hash(filter, nidus_hash(filter, key, len));
+}
+
+nidus_status nidus_remove_u64(nidus_filter *filter, uint64_t key)
+{
+	return nidus_remove_hash(filter, nidus_hash_u64(filter, key));
+}
+
+/* ------------------------------------------------------------------- batches -- */
+
+void nidus_contains_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
+                          uint8_t *yes)
+{
+	if (filter != NULL && hashes != NULL && yes != NULL)
+		filter->ops->contains_batch(filter->body, hashes, n, yes);
+}
+
+nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                size_t *done)
+{
+	size_t ignored;
+	if (done == NULL)
+		done = &ignored;
+	*done = 0;
+	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK && hashes == NULL && n > 0)
+		return filter_null("hashes");
+	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, n, done) : status;
+}
+
+nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                size_t *done)
+{
+	size_t ignored;
+	if (done == NULL)
+		done = &ignored;
+	*done = 0;
+	nidus_status status = check_removable(filter);
+	if (status == NIDUS_OK && hashes == NULL && n > 0)
+		return filter_null("hashes");
+	return status == NIDUS_OK ? filter->ops->remove_batch(filter->body, hashes, n, done) : status;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * options: every check of what comes from outside, before anything is taken.
+ */
+#include "api/options.h"
+
+#include "base/random.h"
+#include "base/reason.h"
+
+#define KNOWN_FEATURES                                                                             \
+	(NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_CONCURRENT |            \
+	 NIDUS_FAST | NIDUS_MULTISET)
+
+nidus_status options_read(const nidus_options *from, nidus_options *to)
+{
+	if (from == NULL)
+		return fail(NIDUS_E_ARG, "options is NULL");
+	if (from->struct_size < offsetof(nidus_options, fpr))
+		return fail(NIDUS_E_ARG, "options.struct_size is not set: start from NIDUS_OPTIONS_INIT");
+	size_t size = from->struct_size < sizeof *to ? from->struct_size : sizeof *to;
+	memset(to, 0, sizeof *to);
+	memcpy(to, from, size);
+	/* A newer program may know options that this library does not. */
+	const unsigned char *bytes = (const unsigned char *)from;
+	for (size_t i = sizeof *to; i < from->struct_size; i++) {
+		if (bytes[i] != 0)
+			return fail(NIDUS_E_UNSUPPORTED, "an option that this version does not know is set");
+	}
+	to->struct_size = sizeof *to;
+	return NIDUS_OK;
+}
+
+static nidus_status check_rate(nidus_options *options)
+{
+	if (options->fpr == 0)
+		options->fpr = OPTIONS_FPR_DEFAULT;
+	/* Written so that NaN fails too. */
+	if (!(options->fpr > 0 && options->fpr < 1))
+		return fail(NIDUS_E_ARG, "fpr must be a rate between 0 and 1, not %g", options->fpr);
+	if (options->fpr < OPTIONS_FPR_LEAST)
+		return fail(NIDUS_E_RANGE, "an fpr of %g is too low: 2^-24 (%.3g) is the least",
+		            options->fpr, OPTIONS_FPR_LEAST);
+	/* A looser target is met by the loosest filter there is. */
+	if (options->fpr > OPTIONS_FPR_MOST)
+		options->fpr = OPTIONS_FPR_MOST;
+	return NIDUS_OK;
+}
+
+nidus_status options_check(nidus_options *options)
+{
+	if (options->capacity == 0)
+		return fail(NIDUS_E_ARG, "capacity must be at least 1");
+	if (options->max_capacity != 0 && options->max_capacity < options->capacity)
+		return fail(NIDUS_E_ARG, "max_capacity is less than capacity");
+	if ((options->allocator.alloc == NULL) != (options->allocator.free == NULL))
+		return fail(NIDUS_E_ARG, "an allocator needs both alloc and free");
+	if (options->features & ~(uint32_t)KNOWN_FEATURES)
+		return fail(NIDUS_E_ARG, "features has bits that mean nothing");
+	if (options->value_bits != 0)
+		return fail(NIDUS_E_UNSUPPORTED, "values beside keys do not exist yet: leave value_bits 0");
+	return check_rate(options);
+}
+
+nidus_status options_seed(nidus_options *options)
+{
+	return options->seed != 0 ? NIDUS_OK : random_seed(&options->seed);
+}
+
+static const char *feature_name(uint32_t feature)
+{
+	switch (feature) {
+	case NIDUS_DELETE:
+		return "delete";
+	case NIDUS_ENUMERATE:
+		return "enumerate";
+	case NIDUS_MERGE:
+		return "merge";
+	case NIDUS_GROW:
+		return "grow";
+	case NIDUS_CONCURRENT:
+		return "be shared by threads that write";
+	default:
+		return "keep copies";
+	}
+}
+
+nidus_status options_plan_family(const nidus_options *options, const struct family *family,
+                                 struct blueprint *plan)
+{
+	/* FAST is a wish about the choice, no ability. */
+	uint32_t missing = options->features & ~family->features & ~(uint32_t)NIDUS_FAST;
+	if (missing != 0)
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot %s", family->name,
+		            feature_name(missing & -missing));
+	*plan = (struct blueprint){
+		.family = family->id,
+		.features = options->features,
+		.seed = options->seed,
+		.fpr = options->fpr,
+	};
+	nidus_status status = family->plan(options, plan);
+	return status == NIDUS_OK ? family->check(plan) : status;
+}
+
+/* The smallest that will do; the first family's complaint if none does. */
+static nidus_status plan_smallest(const nidus_options *options, const struct family **chosen,
+                                  struct blueprint *plan)
+{
+	uint64_t least = 0;
+	*chosen = NULL;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		struct blueprint candidate;
+		if (!((*family)->features & NIDUS_DELETE) ||
+		    options_plan_family(options, *family, &candidate) != NIDUS_OK)
+			continue;
+		uint64_t bytes = (*family)->forecast(&candidate, options->capacity).bytes;
+		if (*chosen == NULL || bytes < least) {
+			*chosen = *family;
+			*plan = candidate;
+			least = bytes;
+		}
+	}
+	return *chosen != NULL ? NIDUS_OK : options_plan_family(options, families[0], plan);
+}
+
+nidus_status options_plan(const nidus_options *options, const struct family **family,
+                          struct blueprint *plan)
+{
+	if (options->family == NIDUS_AUTO)
+		return plan_smallest(options, family, plan);
+	*family = family_find(options->family);
+	if (*family != NULL)
+		return options_plan_family(options, *family, plan);
+	const char *name = nidus_family_name(options->family);
+	if (name == NULL)
+		return fail(NIDUS_E_ARG, "%d is no family", (int)options->family);
+	return fail(NIDUS_E_UNSUPPORTED, "this version does not have the %s family yet", name);
+}

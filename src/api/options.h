@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * options: from what a caller wrote to a plan.
+ */
+#ifndef NIDUS_API_OPTIONS_H
+#define NIDUS_API_OPTIONS_H
+
+#include "family/family.h"
+
+#define OPTIONS_FPR_MOST 0x1p-4
+#define OPTIONS_FPR_LEAST 0x1p-24
+#define OPTIONS_FPR_DEFAULT 0x1p-8
+
+/* Takes over a caller's struct of any size. Errors: E_ARG, E_UNSUPPORTED. */
+nidus_status options_read(const nidus_options *from, nidus_options *to);
+
+/*
+ * Checks what is wrong for every family and fills in the rate.
+ * Errors: E_ARG, E_RANGE, E_UNSUPPORTED.
+ */
+nidus_status options_check(nidus_options *options);
+
+/* Draws a seed where none was given. Errors: E_IO. */
+nidus_status options_seed(nidus_options *options);
+
+/* The plan of one family for checked options. Errors: E_RANGE, E_UNSUPPORTED. */
+nidus_status options_plan_family(const nidus_options *options, const struct family *family,
+                                 struct blueprint *plan);
+
+/* The family that is asked for, or the smallest that will do, and its plan. */
+nidus_status options_plan(const nidus_options *options, const struct family **family,
+                          struct blueprint *plan);
+
+#endif

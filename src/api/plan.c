@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plan: families by name, and what each of them would take.
+ */
+#include "api/filter.h"
+#include "api/options.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char *const names[] = {
+	[NIDUS_AUTO] = "auto",
+	[NIDUS_CUCKOO] = "cuckoo",
+	[NIDUS_SEMISORT] = "semisort",
+	[NIDUS_SIMPLIFIED] = "simplified",
+	[NIDUS_CHUNKED] = "chunked",
+	[NIDUS_BUCKETED] = "bucketed",
+	[NIDUS_WINDOWED] = "windowed",
+	[NIDUS_BREADCRUMB] = "breadcrumb",
+	[NIDUS_BLOOM] = "bloom",
+	[NIDUS_BLOCKED_BLOOM] = "blocked-bloom",
+};
+
+#define NAMES (sizeof names / sizeof *names)
+
+const char *nidus_family_name(nidus_family family)
+{
+	return (unsigned)family < NAMES ? names[family] : NULL;
+}
+
+nidus_status nidus_family_by_name(const char *name, nidus_family *family)
+{
+	if (name == NULL || family == NULL)
+		return filter_null(name == NULL ? "name" : "family");
+	for (size_t i = 0; i < NAMES; i++) {
+		if (strcmp(name, names[i]) == 0) {
+			*family = (nidus_family)i;
+			return NIDUS_OK;
+		}
+	}
+	return fail(NIDUS_E_ARG, "no family is called %.40s", name);
+}
+
+uint32_t nidus_family_features(nidus_family family)
+{
+	const struct family *found = family_find(family);
+	return found != NULL ? found->features : 0;
+}
+
+static nidus_plan_row plan_row(const nidus_options *options, const struct family *family)
+{
+	nidus_plan_row row = {.family = family->id, .features = family->features};
+	struct blueprint plan;
+	row.status = options_plan_family(options, family, &plan);
+	if (row.status != NIDUS_OK) {
+		snprintf(row.why_not, sizeof row.why_not, "%s", reason_text());
+		return row;
+	}
+	struct forecast forecast = family->forecast(&plan, options->capacity);
+	double keys = (double)options->capacity;
+	row.bytes = forecast.bytes;
+	row.capacity = plan.capacity;
+	row.bits_per_key = 8.0 * (double)forecast.bytes / keys;
+	row.overhead = row.bits_per_key / log2(1 / options->fpr);
+	row.fpr = forecast.fpr;
+	row.load = keys / (double)forecast.total_slots;
+	row.lines_per_lookup = forecast.lines;
+	row.slots = plan.slots;
+	row.fingerprint_bits = plan.core_bits + plan.growth_bits;
+	return row;
+}
+
+nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size_t cap, size_t *n)
+{
+	if (n == NULL)
+		return filter_null("n");
+	if (rows == NULL && cap > 0)
+		return filter_null("rows");
+	nidus_options checked;
+	nidus_status status = options_read(options, &checked);
+	if (status == NIDUS_OK)
+		status = options_check(&checked);
+	if (status != NIDUS_OK)
+		return status;
+	const struct family *chosen = NULL;
+	struct blueprint plan;
+	if (options_plan(&checked, &chosen, &plan) != NIDUS_OK)
+		chosen = NULL;
+	*n = 0;
+	for (const struct family *const *family = families; *family != NULL; family++, ++*n) {
+		if (*n >= cap)
+			continue;
+		rows[*n] = plan_row(&checked, *family);
+		rows[*n].chosen = *family == chosen;
+	}
+	if (*n > cap && cap > 0)
+		return fail(NIDUS_E_BUFFER, "there are %zu rows; room was given for %zu", *n, cap);
+	return NIDUS_OK;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * memory: three sources, one block.
+ *
+ * The caller's allocator has the first word. Without one, small blocks come
+ * from malloc, and from a huge page's size on straight from the kernel: those
+ * are zero already, start at a huge page and cost memory only where touched.
+ */
+#include "base/memory.h"
+
+#include "base/bits.h"
+#include "base/os.h"
+#include "base/reason.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static nidus_status no_memory(uint64_t size)
+{
+	return fail(NIDUS_E_NOMEM, "no memory for %llu bytes", (unsigned long long)size);
+}
+
+/* Sets the usable part of a whole block, `slack` bytes smaller, at an alignment. */
+static void cut(struct block *block, size_t size, size_t alignment)
+{
+	uintptr_t start = (uintptr_t)block->whole;
+	size_t skip = (alignment - start % alignment) % alignment;
+	block->bytes = (unsigned char *)block->whole + skip;
+	block->size = size;
+}
+
+nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block)
+{
+	*block = (struct block){0};
+	if (size == 0)
+		return NIDUS_OK;
+	bool mapped = allocator->alloc == NULL && size >= HUGE_PAGE;
+	size_t alignment = mapped ? HUGE_PAGE : MEMORY_LINE;
+	uint64_t whole_size;
+	if (add_overflows(size, alignment, &whole_size) || whole_size > PTRDIFF_MAX)
+		return no_memory(size);
+	block->whole_size = (size_t)whole_size;
+	if (allocator->alloc != NULL)
+		block->whole = allocator->alloc(allocator->context, block->whole_size);
+	else
+		block->whole = mapped ? os.map_zeroed(block->whole_size) : os.allocate(block->whole_size);
+	if (block->whole == NULL) {
+		*block = (struct block){0};
+		return no_memory(size);
+	}
+	cut(block, (size_t)size, alignment);
+	if (!mapped)
+		memset(block->bytes, 0, block->size);
+	return NIDUS_OK;
+}
+
+void memory_give(const nidus_allocator *allocator, struct block *block)
+{
+	if (block->whole != NULL) {
+		if (allocator->alloc != NULL)
+			allocator->free(allocator->context, block->whole, block->whole_size);
+		else if (block->size >= HUGE_PAGE)
+			os.unmap(block->whole, block->whole_size);
+		else
+			os.release(block->whole);
+	}
+	*block = (struct block){0};
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * memory: zeroed blocks from the caller's allocator or from the system.
+ */
+#ifndef NIDUS_BASE_MEMORY_H
+#define NIDUS_BASE_MEMORY_H
+
+#include "nidus.h"
+
+#define MEMORY_LINE 64 /* blocks start at a cache line */
+
+/*
+ * A block of memory, and what is needed to give it back. `bytes` is NULL for a
+ * block of size 0 and for one that was never taken.
+ */
+struct block {
+	unsigned char *bytes;
+	size_t size;
+	void *whole;
+	size_t whole_size;
+};
+
+/*
+ * Takes a zeroed block at a cache line: from the allocator where it has
+ * functions, otherwise from the system; large ones lie on huge pages.
+ * Errors: E_NOMEM; *block is empty then.
+ */
+nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block);
+
+/* Gives a block back and empties it. An empty one is fine. */
+void memory_give(const nidus_allocator *allocator, struct block *block);
+
+#endif

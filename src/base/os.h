@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * os: the system calls that can fail, behind one table.
+ *
+ * The library calls the system only through `os`, so that a test can make any
+ * single call fail, in the real code, and see what is left behind. Nothing
+ * else ever writes to the table.
+ */
+#ifndef NIDUS_BASE_OS_H
+#define NIDUS_BASE_OS_H
+
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+struct os_calls {
+	void *(*allocate)(size_t size);              /* small blocks; NULL fails */
+	void (*release)(void *memory);
+	void *(*map_zeroed)(size_t size);            /* whole pages; NULL fails */
+	void (*unmap)(void *memory, size_t size);
+	int (*random)(void *bytes, size_t size);     /* 0, or -1 and errno */
+	int (*open_read)(const char *path);          /* file descriptor, or -1 */
+	int (*open_new)(const char *path, mode_t mode); /* must not exist yet */
+	int (*open_write)(const char *path);         /* must exist: devices, pipes */
+	int (*open_folder)(const char *path);
+	ssize_t (*read)(int file, void *bytes, size_t size);
+	ssize_t (*write)(int file, const void *bytes, size_t size);
+	int (*change_mode)(int file, mode_t mode);
+	int (*sync)(int file);
+	int (*close)(int file);
+	int (*rename)(const char *from, const char *to);
+	int (*unlink)(const char *path);
+	int (*file_status)(int file, struct stat *status);
+	int (*path_status)(const char *path, struct stat *status);
+	char *(*real_path)(const char *path);        /* release() it; NULL fails */
+};
+
+extern struct os_calls os;
+
+#endif

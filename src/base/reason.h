@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * reason: this thread's last failure in words.
+ *
+ * Every error is made by `fail`, so that status and words go together:
+ *
+ *     return fail(NIDUS_E_RANGE, "slots must be 2, 4 or 8, not %u", slots);
+ */
+#ifndef NIDUS_BASE_REASON_H
+#define NIDUS_BASE_REASON_H
+
+#include "nidus.h"
+
+/* Keeps the words for nidus_reason and gives the status back. errno stays. */
+nidus_status fail(nidus_status status, const char *format, ...)
+	__attribute__((format(printf, 2, 3), cold));
+
+const char *reason_text(void);
+
+#endif

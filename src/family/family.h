@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * family: what a filter design must bring to be one of nidus' families.
+ *
+ * A family is one file that fills a `struct family`, and one line in
+ * registry.c. Everything above this layer (arguments, files, planner, tests)
+ * goes through the table and knows no family by name.
+ */
+#ifndef NIDUS_FAMILY_FAMILY_H
+#define NIDUS_FAMILY_FAMILY_H
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "store/blueprint.h"
+#include "table/ops.h"
+
+/* How full a body is. */
+struct fill {
+	uint64_t count;    /* entries, stashed ones included */
+	uint64_t stashed;
+	uint64_t bytes;    /* table, stash and locks */
+	double load;       /* taken slots / slots */
+	double headroom;   /* share of places left in the fullest chunk */
+};
+
+/* What a plan comes to. */
+struct forecast {
+	uint64_t bytes;        /* of an empty filter */
+	uint64_t total_slots;
+	unsigned slot_bits;
+	double fpr;            /* expected with that many keys in it */
+	double lines;          /* cache lines that the lookup of an absent key touches */
+};
+
+struct family {
+	nidus_family id;
+	const char *name;
+	uint32_t features;
+	size_t body_size;
+
+	/*
+	 * Chooses the numbers for options whose capacity and fpr are in order (fpr
+	 * 2^-24 to 2^-4). Seed, features and fpr are in the plan already.
+	 * Errors: E_RANGE, E_UNSUPPORTED.
+	 */
+	nidus_status (*plan)(const nidus_options *options, struct blueprint *plan);
+
+	/* Whether a plan from anywhere can be laid out. Errors: E_RANGE. */
+	nidus_status (*check)(const struct blueprint *plan);
+
+	/* What a checked plan comes to with `keys` keys in it. */
+	struct forecast (*forecast)(const struct blueprint *plan, uint64_t keys);
+
+	/* Lays out an empty body of a checked plan. Errors: E_NOMEM. */
+	nidus_status (*create)(void *body, const struct blueprint *plan,
+	                       const nidus_allocator *allocator);
+	void (*free)(void *body);
+	void (*clear)(void *body);
+	/* Into an empty body of the same plan. Errors: E_NOMEM. */
+	nidus_status (*copy)(void *to, const void *from);
+
+	const struct body_ops *(*ops)(const void *body);
+	struct fill (*fill)(const void *body);
+	nidus_status (*verify)(const void *body);
+	bool (*next)(const void *body, nidus_cursor *cursor, nidus_entry *entry);
+	nidus_status (*insert_entry)(void *body, const nidus_entry *entry);
+
+	/* For files: the table's bytes, and the stash as (home, fingerprint) pairs. */
+	unsigned char *(*table)(const void *body, uint64_t *size);
+	void (*export_stash)(const void *body, unsigned char *bytes);
+	/*
+	 * After the table's bytes were filled from outside: takes the stash, checks
+	 * everything and counts. Errors: E_CORRUPT, E_NOMEM; free the body then.
+	 */
+	nidus_status (*import)(void *body, const unsigned char *stash, uint64_t stashed);
+};
+
+/* The families of this library, in the order of nidus_family; NULL ends them. */
+extern const struct family *const families[];
+
+/* NULL if this library does not have it. */
+const struct family *family_find(nidus_family id);
+
+/* A filter. The body lies right behind it. */
+struct nidus_filter {
+	const struct body_ops *ops;
+	const struct family *family;
+	struct hash_key key;
+	struct blueprint plan;
+	struct block memory; /* this very struct and the body */
+	nidus_allocator allocator;
+	bool readonly;
+	_Alignas(MEMORY_LINE) unsigned char body[];
+};
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * registry: one line per family.
+ */
+#include "family/registry.h"
+
+#include "family/family.h"
+
+const struct family *const families[] = {
+	&family_cuckoo,
+	NULL,
+};
+
+const struct family *family_find(nidus_family id)
+{
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if ((*family)->id == id)
+			return *family;
+	}
+	return NULL;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * registry: the families by their names in the source.
+ */
+#ifndef NIDUS_FAMILY_REGISTRY_H
+#define NIDUS_FAMILY_REGISTRY_H
+
+struct family;
+
+extern const struct family family_cuckoo;
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * image: a filter as a sequence of bytes (docs/format.md has the drawing).
+ *
+ * A header of fixed size, then sections. This file knows bytes, offsets and
+ * checksums; what the sections mean is the families' matter.
+ */
+#ifndef NIDUS_STORE_IMAGE_H
+#define NIDUS_STORE_IMAGE_H
+
+#include "store/blueprint.h"
+
+#define IMAGE_VERSION 0
+#define IMAGE_HEADER 256 /* bytes */
+
+enum image_section { IMAGE_TABLE, IMAGE_STASH, IMAGE_SECTIONS };
+
+struct image {
+	struct blueprint plan;
+	uint64_t count;   /* entries, stashed ones included */
+	uint64_t stashed; /* entries in stashes */
+	struct {
+		uint64_t offset;   /* image_lay_out sets it */
+		uint64_t size;
+		uint64_t checksum;
+	} section[IMAGE_SECTIONS];
+	uint64_t size; /* of the whole; image_lay_out sets it */
+};
+
+/* Sets the offsets and the whole size from the sections' sizes. */
+nidus_status image_lay_out(struct image *image);
+
+/*
+ * Writes header and sections to a sink, in order. Sizes and contents of the
+ * sections come from the caller; their checksums are computed here.
+ * Errors: E_IO with the sink's errno, E_RANGE.
+ */
+nidus_status image_write(struct image *image, const void *const bytes[IMAGE_SECTIONS],
+                         nidus_sink sink, void *context);
+
+/*
+ * Reads and checks a header: magic, version, checksum, and that the sections
+ * lie where image_lay_out would put them. The plan inside is not checked.
+ * Errors: E_IO, E_FORMAT, E_VERSION, E_TRUNCATED, E_CORRUPT.
+ */
+nidus_status image_read_header(struct image *image, nidus_source source, void *context);
+
+/*
+ * Reads the next section (call in order) into `bytes`, which has room for its
+ * size, and checks the padding before it and its checksum.
+ * Errors: as above.
+ */
+nidus_status image_read_section(const struct image *image, enum image_section which, void *bytes,
+                                nidus_source source, void *context);
+
+#endif

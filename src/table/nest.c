@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest: layout, life, and the parts of the operations that are not hot.
+ */
+#include "table/nest.h"
+
+#include "base/reason.h"
+#include "table/nest_instances.h"
+#include "table/search.h"
+
+/* From here on a table does not stay in a core's own cache. */
+#define REMOTE_FROM (UINT64_C(1) << 20)
+
+#define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with a parent */
+
+/* ------------------------------------------------------------------ layout -- */
+
+static unsigned extra_bits(enum nest_kind kind, unsigned slots)
+{
+	switch (kind) {
+	case NEST_XOR:
+		return 0;
+	case NEST_BUCKETS:
+		return 1;
+	default:
+		return 1 + log2_floor(slots);
+	}
+}
+
+unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind)
+{
+	return plan->core_bits + extra_bits(kind, plan->slots) + plan->growth_bits - plan->level;
+}
+
+static uint64_t slots_per_chunk(const struct blueprint *plan, enum nest_kind kind)
+{
+	uint64_t groups = plan->groups << plan->level;
+	return kind == NEST_WINDOWS ? groups + plan->slots - 1 : groups * plan->slots;
+}
+
+uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind)
+{
+	return plan->chunks * slots_per_chunk(plan, kind);
+}
+
+/* Bytes from chunk to chunk: no two chunks share a line, so threads may fill them. */
+static uint64_t chunk_stride(const struct blueprint *plan, enum nest_kind kind)
+{
+	uint64_t bytes = 0; /* a checked plan does not overflow */
+	(void)slots_bytes_overflow(slots_per_chunk(plan, kind), nest_slot_width(plan, kind), &bytes);
+	return plan->chunks == 1 ? bytes : divide_up(bytes, MEMORY_LINE) * MEMORY_LINE;
+}
+
+uint64_t nest_table_bytes(const struct blueprint *plan, enum nest_kind kind)
+{
+	return plan->chunks * chunk_stride(plan, kind);
+}
+
+static nidus_status check_fields(const struct blueprint *plan, enum nest_kind kind)
+{
+	if (plan->slots != 2 && plan->slots != 4 && plan->slots != 8)
+		return fail(NIDUS_E_RANGE, "slots must be 2, 4 or 8, not %u", plan->slots);
+	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
+	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->level > plan->growth_bits)
+		return fail(NIDUS_E_RANGE, "%u core and %u growth bits at level %u are no fingerprint",
+		            plan->core_bits, plan->growth_bits, plan->level);
+	unsigned widest = plan->core_bits + extra_bits(kind, plan->slots) + plan->growth_bits;
+	if (widest > SLOTS_WIDTH_MAX || nest_slot_width(plan, kind) < SLOTS_WIDTH_MIN)
+		return fail(NIDUS_E_RANGE, "a slot of %u bits; %d to %d are possible", widest,
+		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
+	if (plan->max_steps < 1 || plan->max_steps > SEARCH_STEPS_MAX)
+		return fail(NIDUS_E_RANGE, "max_steps must be 1 to %d, not %u", SEARCH_STEPS_MAX,
+		            plan->max_steps);
+	return NIDUS_OK;
+}
+
+nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
+{
+	nidus_status status = check_fields(plan, kind);
+	if (status != NIDUS_OK)
+		return status;
+	if (plan->chunks < 1 || plan->groups < 2)
+		return fail(NIDUS_E_RANGE, "a table needs at least 1 chunk of 2 buckets or windows");
+	if (kind == NEST_XOR && !is_power_of_two(plan->groups))
+		return fail(NIDUS_E_RANGE, "buckets of a chunk must be a power of two");
+	uint64_t all, slots, bytes;
+	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
+	    plan->groups > SLOT_INDEX_MAX >> plan->level || all > SLOT_INDEX_MAX ||
+	    multiply_overflows(plan->groups << plan->level, plan->slots, &slots) ||
+	    slots > SLOT_INDEX_MAX ||
+	    slots_bytes_overflow(slots + plan->slots, nest_slot_width(plan, kind), &bytes) ||
+	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX)
+		return fail(NIDUS_E_RANGE, "the table would be too large for this library");
+	/* Below this a hash of 64 bits has none left for some of the choices. */
+	if (log2_floor(all) + plan->core_bits + plan->growth_bits > 63)
+		return fail(NIDUS_E_RANGE, "so many keys at so low a rate need more than a 64-bit hash");
+	return NIDUS_OK;
+}
+
+/* How many slots of a group lie in one word of nest_ops.h. */
+static unsigned fields_per_word(unsigned slots, unsigned width)
+{
+	unsigned fields = slots;
+	while (fields * width > 64)
+		fields /= 2;
+	return fields;
+}
+
+static void fill_patterns(struct nest *nest)
+{
+	unsigned fields = fields_per_word(nest->slots, nest->width);
+	for (unsigned choice = 0; choice < 2; choice++) {
+		for (unsigned at = 0; at < nest->slots; at++) {
+			uint64_t bits = nest_encode(nest, nest->kind, 0, choice, at);
+			nest->pattern[choice][at / fields] |= bits << (at % fields * nest->width);
+		}
+	}
+}
+
+/* -------------------------------------------------------------------- life -- */
+
+nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
+                         const nidus_allocator *allocator)
+{
+	*nest = (struct nest){
+		.chunks = plan->chunks,
+		.stride = chunk_stride(plan, kind),
+		.base_groups = plan->groups,
+		.groups = plan->groups << plan->level,
+		.core_values = bits_low(plan->core_bits),
+		.growth_values = UINT64_C(1) << plan->growth_bits,
+		.partner_key = hash_key_of(plan->seed).partner,
+		.slots = plan->slots,
+		.width = nest_slot_width(plan, kind),
+		.core_bits = plan->core_bits,
+		.extra_bits = extra_bits(kind, plan->slots),
+		.growth_bits = plan->growth_bits,
+		.level = plan->level,
+		.max_steps = plan->max_steps,
+		.stash_limit = plan->stash_limit,
+		.kind = kind,
+		.allocator = *allocator,
+	};
+	fill_patterns(nest);
+	nidus_status status = memory_take(allocator, nest_table_bytes(plan, kind), &nest->bits_memory);
+	if (status != NIDUS_OK)
+		return status;
+	status = memory_take(allocator, plan->chunks * sizeof *nest->chunk, &nest->chunk_memory);
+	if (status != NIDUS_OK) {
+		memory_give(allocator, &nest->bits_memory);
+		return status;
+	}
+	nest->bits = nest->bits_memory.bytes;
+	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
+	nest->remote = nest->stride > REMOTE_FROM;
+	return NIDUS_OK;
+}
+
+static void free_stashes(struct nest *nest)
+{
+	for (uint64_t i = 0; i < nest->chunks; i++) {
+		memory_give(&nest->allocator, &nest->chunk[i].stash.memory);
+		nest->chunk[i] = (struct nest_chunk){0};
+	}
+	nest->stashed = 0;
+}
+
+void nest_free(struct nest *nest)
+{
+	free_stashes(nest);
+	memory_give(&nest->allocator, &nest->bits_memory);
+	memory_give(&nest->allocator, &nest->chunk_memory);
+}
+
+void nest_clear(struct nest *nest)
+{
+	free_stashes(nest);
+	memset(nest->bits, 0, nest->bits_memory.size);
+}
+
+nidus_status nest_copy(struct nest *to, const struct nest *from)
+{
+	memcpy(to->bits, from->bits, from->bits_memory.size);
+	for (uint64_t i = 0; i < from->chunks; i++) {
+		const struct stash *stash = &from->chunk[i].stash;
+		for (uint32_t j = 0; j < stash->count; j++) {
+			nidus_status status = stash_insert(&to->chunk[i].stash, stash_entries(stash)[j],
+			                                   &to->allocator);
+			if (status != NIDUS_OK)
+				return status;
+		}
+		to->chunk[i].used = from->chunk[i].used;
+	}
+	to->stashed = from->stashed;
+	return NIDUS_OK;
+}
+
+/* ----------------------------------------------------------------- figures -- */
+
+uint64_t nest_count(const struct nest *nest)
+{
+	uint64_t count = 0;
+	for (uint64_t i = 0; i < nest->chunks; i++)
+		count += nest->chunk[i].used;
+	return count;
+}
+
+uint64_t nest_bytes(const struct nest *nest)
+{
+	uint64_t bytes = nest->bits_memory.size;
+	for (uint64_t i = 0; i < nest->chunks; i++)
+		bytes += nest->chunk[i].stash.memory.size;
+	return bytes;
+}
+
+double nest_headroom(const struct nest *nest)
+{
+	uint64_t most = 0, slots = nest_chunk_slots(nest);
+	for (uint64_t i = 0; i < nest->chunks; i++) {
+		if (nest->chunk[i].used > most)
+			most = nest->chunk[i].used;
+	}
+	return most >= slots ? 0 : 1 - (double)most / (double)slots;
+}
+
+/* ---------------------------------------------------------------- identity -- */
+
+struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                            uint64_t slot, uint64_t value)
+{
+	uint64_t core = value & nest->core_values;
+	uint64_t extra = (value >> nest->core_bits) & bits_low(nest->extra_bits);
+	struct nest_key key = {.chunk = chunk};
+	key.value = value & ~(bits_low(nest->extra_bits) << nest->core_bits);
+	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1) : slot / nest->slots;
+	if (kind == NEST_XOR) {
+		key.group[0] = group;
+		key.group[1] = group ^ nest_mask(nest, core);
+		return key;
+	}
+	uint64_t distance = nest_distance(nest, core);
+	key.group[0] = extra & 1 ? nest_backward(nest, group, distance) : group;
+	key.group[1] = nest_forward(nest, key.group[0], distance);
+	return key;
+}
+
+struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
+                                 const struct nest_key *key)
+{
+	uint64_t core = key->value & nest->core_values;
+	uint64_t kept = key->value >> (nest->core_bits + nest->extra_bits);
+	uint64_t home, address;
+	if (kind == NEST_XOR) {
+		uint64_t base = nest->base_groups - 1;
+		uint64_t lower = (key->group[0] & base) < (key->group[1] & base) ? key->group[0]
+		                                                                 : key->group[1];
+		home = lower & base;
+		address = lower / nest->base_groups;
+	} else {
+		home = key->group[0] >> nest->level;
+		address = key->group[0] & bits_low(nest->level);
+	}
+	uint64_t growth = kept << nest->level | address;
+	return (struct stash_entry){home, core | growth << nest->core_bits};
+}
+
+/* The key of an identity in a chunk. */
+static struct nest_key key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                                       struct stash_entry entry)
+{
+	return nest_key_of(nest, kind, chunk, entry.home, entry.fingerprint & nest->core_values,
+	                   entry.fingerprint >> nest->core_bits);
+}
+
+bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                    uint64_t slot, uint64_t *value)
+{
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
+		if (slot >= first && slot - first < nest->slots) {
+			*value = nest_encode(nest, kind, key->value, choice, slot - first);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --------------------------------------------------- parts of the operations -- */
+
+/* How many slots of the key's two groups are empty, and how many hold the key. */
+static void look(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                 unsigned *empty, unsigned *copies)
+{
+	const unsigned char *bits = nest_chunk_bits(nest, key->chunk);
+	*empty = *copies = 0;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
+		for (unsigned at = 0; at < nest->slots; at++) {
+			uint64_t value = slot_get(bits, nest->width, first + at);
+			*empty += value == 0;
+			*copies += value == nest_encode(nest, kind, key->value, choice, at);
+		}
+	}
+}
+
+uint64_t nest_stash_count(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	const struct stash *stash = &nest->chunk[key->chunk].stash;
+	if (stash->count == 0)
+		return 0;
+	unsigned empty, copies;
+	look(nest, kind, key, &empty, &copies);
+	return empty > 0 ? 0 : stash_count(stash, nest_identity(nest, kind, key));
+}
+
+static nidus_status put_in_stash(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	struct nest_chunk *chunk = &nest->chunk[key->chunk];
+	struct stash_entry identity = nest_identity(nest, kind, key);
+	if (nest->stash_limit > 0 && stash_count(&chunk->stash, identity) >= STASH_COPIES)
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	if (chunk->stash.count >= nest->stash_limit)
+		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
+	nidus_status status = stash_insert(&chunk->stash, identity, &nest->allocator);
+	if (status == NIDUS_OK) {
+		chunk->used++;
+		nest->stashed++;
+	}
+	return status;
+}
+
+nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	unsigned empty, copies;
+	look(nest, kind, key, &empty, &copies);
+	uint64_t slot, value;
+	/* Copies of the key itself have no other place to go to. */
+	if (copies < 2 * nest->slots && search_room(nest, kind, key, &slot)) {
+		(void)nest_encode_at(nest, kind, key, slot, &value);
+		slot_set(nest_chunk_bits(nest, key->chunk), nest->width, slot, value);
+		nest->chunk[key->chunk].used++;
+		return NIDUS_OK;
+	}
+	nidus_status status = put_in_stash(nest, kind, key);
+	if (status == NIDUS_FULL && copies == 2 * nest->slots)
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	return status;
+}
+
+bool nest_stash_remove(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	struct nest_chunk *chunk = &nest->chunk[key->chunk];
+	if (!stash_remove(&chunk->stash, nest_identity(nest, kind, key)))
+		return false;
+	chunk->used--;
+	nest->stashed--;
+	return true;
+}
+
+void nest_bring_home(struct nest *nest, enum nest_kind kind, uint64_t chunk, uint64_t slot)
+{
+	struct stash *stash = &nest->chunk[chunk].stash;
+	for (uint32_t i = 0; i < stash->count; i++) {
+		struct nest_key key = key_of_identity(nest, kind, chunk, stash_entries(stash)[i]);
+		uint64_t value;
+		if (nest_encode_at(nest, kind, &key, slot, &value)) {
+			slot_set(nest_chunk_bits(nest, chunk), nest->width, slot, value);
+			stash_remove_at(stash, i);
+			nest->stashed--;
+			return;
+		}
+	}
+}
+
+/* ----------------------------------------------------------- whole contents -- */
+
+/* Whether a taken slot's bits can have come from an insert. */
+static bool slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
+{
+	if ((value & nest->core_values) == 0)
+		return false;
+	if (nest->kind != NEST_WINDOWS)
+		return true;
+	uint64_t offset = (value >> (nest->core_bits + 1)) & (nest->slots - 1);
+	return offset <= slot && slot - offset < nest->groups;
+}
+
+static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
+{
+	const struct stash *stash = &nest->chunk[chunk].stash;
+	if (stash->count > nest->stash_limit || !stash_sorted(stash))
+		return fail(NIDUS_E_CORRUPT, "the stash of chunk %llu is too long or not in order",
+		            (unsigned long long)chunk);
+	for (uint32_t i = 0; i < stash->count; i++) {
+		struct stash_entry entry = stash_entries(stash)[i];
+		struct nest_key key = key_of_identity(nest, nest->kind, chunk, entry);
+		struct stash_entry again = nest_identity(nest, nest->kind, &key);
+		unsigned empty, copies;
+		look(nest, nest->kind, &key, &empty, &copies);
+		if (again.home != entry.home || again.fingerprint != entry.fingerprint ||
+		    stash_count(stash, entry) > STASH_COPIES || empty > 0)
+			return fail(NIDUS_E_CORRUPT, "entry %u in the stash of chunk %llu does not belong there",
+			            i, (unsigned long long)chunk);
+	}
+	return NIDUS_OK;
+}
+
+/* Checks the slots of a chunk and counts the taken ones. */
+static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64_t *taken)
+{
+	const unsigned char *bits = nest_chunk_bits(nest, chunk);
+	uint64_t slots = nest_chunk_slots(nest);
+	*taken = 0;
+	for (uint64_t slot = 0; slot < slots; slot++) {
+		uint64_t value = slot_get(bits, nest->width, slot);
+		if (value == 0)
+			continue;
+		if (!slot_possible(nest, slot, value))
+			return fail(NIDUS_E_CORRUPT, "slot %llu of chunk %llu holds no possible entry",
+			            (unsigned long long)slot, (unsigned long long)chunk);
+		++*taken;
+	}
+	/* Bits behind the last slot are zero: one spelling per contents. */
+	uint64_t end = slots * nest->width;
+	for (uint64_t bit = end; bit < nest->stride * 8; bit++) {
+		if (bits[bit >> 3] >> (bit & 7) & 1)
+			return fail(NIDUS_E_CORRUPT, "bits behind the last slot of chunk %llu are set",
+			            (unsigned long long)chunk);
+	}
+	return NIDUS_OK;
+}
+
+nidus_status nest_verify(const struct nest *nest)
+{
+	uint64_t stashed = 0;
+	for (uint64_t i = 0; i < nest->chunks; i++) {
+		uint64_t taken;
+		nidus_status status = verify_slots(nest, i, &taken);
+		if (status == NIDUS_OK)
+			status = verify_stash(nest, i);
+		if (status != NIDUS_OK)
+			return status;
+		stashed += nest->chunk[i].stash.count;
+		if (nest->chunk[i].used != taken + nest->chunk[i].stash.count)
+			return fail(NIDUS_E_CORRUPT, "chunk %llu holds another number of entries than it says",
+			            (unsigned long long)i);
+	}
+	if (stashed != nest->stashed)
+		return fail(NIDUS_E_CORRUPT, "the stashes hold another number of entries than they say");
+	return NIDUS_OK;
+}
+
+void nest_export_stash(const struct nest *nest, unsigned char *bytes)
+{
+	for (uint64_t i = 0; i < nest->chunks; i++) {
+		const struct stash *stash = &nest->chunk[i].stash;
+		for (uint32_t j = 0; j < stash->count; j++, bytes += STASH_ENTRY) {
+			store64(bytes, i * nest->base_groups + stash_entries(stash)[j].home);
+			store64(bytes + 8, stash_entries(stash)[j].fingerprint);
+		}
+	}
+}
+
+/* Whether (home over all chunks, fingerprint) can be an identity here at all. */
+static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t fingerprint)
+{
+	return home < nest->chunks * nest->base_groups && (fingerprint & nest->core_values) != 0 &&
+	       fingerprint >> nest->core_bits < nest->growth_values;
+}
+
+nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed)
+{
+	for (uint64_t i = 0; i < stashed; i++, stash += STASH_ENTRY) {
+		uint64_t home = load64(stash), fingerprint = load64(stash + 8);
+		if (!identity_possible(nest, home, fingerprint))
+			return fail(NIDUS_E_CORRUPT, "entry %llu of the stash is out of range",
+			            (unsigned long long)i);
+		struct nest_chunk *chunk = &nest->chunk[home / nest->base_groups];
+		struct stash_entry entry = {home % nest->base_groups, fingerprint};
+		if (chunk->stash.count >= nest->stash_limit)
+			return fail(NIDUS_E_CORRUPT, "a stash is longer than the filter allows");
+		nidus_status status = stash_insert(&chunk->stash, entry, &nest->allocator);
+		if (status != NIDUS_OK)
+			return status;
+	}
+	nest->stashed = stashed;
+	for (uint64_t i = 0; i < nest->chunks; i++) {
+		uint64_t taken;
+		nidus_status status = verify_slots(nest, i, &taken);
+		if (status == NIDUS_OK)
+			status = verify_stash(nest, i);
+		if (status != NIDUS_OK)
+			return status;
+		nest->chunk[i].used = taken + nest->chunk[i].stash.count;
+	}
+	return NIDUS_OK;
+}
+
+bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry)
+{
+	uint64_t slots = nest_chunk_slots(nest);
+	uint64_t *chunk = &cursor->position[0], *at = &cursor->position[1];
+	for (; *chunk < nest->chunks; ++*chunk, *at = 0) {
+		const unsigned char *bits = nest_chunk_bits(nest, *chunk);
+		const struct stash *stash = &nest->chunk[*chunk].stash;
+		struct stash_entry found;
+		uint64_t value = 0;
+		while (*at < slots && (value = slot_get(bits, nest->width, *at)) == 0)
+			++*at;
+		if (*at < slots) {
+			struct nest_key key = nest_key_in(nest, nest->kind, *chunk, *at, value);
+			found = nest_identity(nest, nest->kind, &key);
+		} else if (*at - slots < stash->count) {
+			found = stash_entries(stash)[*at - slots];
+		} else {
+			continue;
+		}
+		++*at;
+		*entry = (nidus_entry){*chunk * nest->base_groups + found.home, found.fingerprint, 0};
+		return true;
+	}
+	return false;
+}
+
+nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
+{
+	if (entry->value != 0 || !identity_possible(nest, entry->home, entry->fingerprint))
+		return fail(NIDUS_E_RANGE, "this entry cannot come from a filter of the same geometry");
+	uint64_t chunk = entry->home / nest->base_groups;
+	struct stash_entry identity = {entry->home % nest->base_groups, entry->fingerprint};
+	struct nest_key key = key_of_identity(nest, nest->kind, chunk, identity);
+	if (nest_identity(nest, nest->kind, &key).home != identity.home)
+		return fail(NIDUS_E_RANGE, "an entry's home is the lower of its two buckets");
+	unsigned char *bits = nest_chunk_bits(nest, chunk);
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(nest, nest->kind, key.group[choice]);
+		for (unsigned at = 0; at < nest->slots; at++) {
+			if (slot_get(bits, nest->width, first + at) != 0)
+				continue;
+			slot_set(bits, nest->width, first + at,
+			         nest_encode(nest, nest->kind, key.value, choice, at));
+			nest->chunk[chunk].used++;
+			return NIDUS_OK;
+		}
+	}
+	return nest_insert_crowded(nest, nest->kind, &key);
+}
+
+/* ---------------------------------------------------------------- instances -- */
+
+const struct body_ops *nest_ops(const struct nest *nest)
+{
+	switch (nest->slots) {
+	case 2:
+		return nest_xor_2(nest->width);
+	case 4:
+		return nest_xor_4(nest->width);
+	default:
+		return nest_xor_8(nest->width);
+	}
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest: the table of the cuckoo families, and how a key finds its slots.
+ *
+ * A nest is a number of chunks; a chunk is a number of groups; a group is 2, 4
+ * or 8 neighbouring slots. Groups are buckets (disjoint) or windows (one starts
+ * at every slot, so they overlap). A key belongs to one chunk for ever and has
+ * two groups in it; its fingerprint lies in any slot of either.
+ *
+ *   hash --x chunks--> chunk --x groups--> first group --x (2^c - 1)--> core
+ *                                                 --x 2^g--> growth bits
+ *
+ * Each step multiplies what is left of the hash, read as a fraction, by the
+ * number of choices: the whole part is the choice, the fraction goes on. No
+ * division, no power of two, no bit of the hash used twice; and hashes in
+ * ascending order are chunks and groups in ascending order.
+ *
+ * Kinds of nests differ in the second group and in what a slot keeps:
+ *
+ *   NEST_XOR      buckets; second = first XOR H(core). A slot cannot tell which
+ *                 of the two it is in, and need not: the relation is symmetric.
+ *   NEST_BUCKETS  buckets; second = first + H(core), modulo the groups; one
+ *                 choice bit says which one this is.
+ *   NEST_WINDOWS  windows; the same, and offset bits say where in the window.
+ *
+ *   slot, low bits first:   | core | choice | offset | growth bits not yet used |
+ *
+ * An empty slot is all zero. Core bits are never all zero and never taken away;
+ * only they are hashed for the second group. Growth bits are reserved at create
+ * for later: at level d the lowest d of them are part of the address instead.
+ *
+ *   offset kinds   first = base group * 2^d + those d bits
+ *   NEST_XOR       the candidate with the lower base group takes them as its top
+ *                  bits, and the other is it XOR a longer H(core) whose base part
+ *                  is not zero: one large table, not 2^d small ones.
+ *
+ * Identity of an entry = (home, fingerprint): home is the base group, counted
+ * over all chunks (for NEST_XOR of the lower candidate), the fingerprint is the
+ * core bits and above them all growth bits. Every slot tells its identity, at
+ * every level; lookup, delete, walk, merge and growth need no more.
+ *
+ * Invariants (nest_verify checks them):
+ *  - a slot is all zero or has core bits that are not all zero;
+ *  - a window entry's window lies inside the chunk;
+ *  - the stash is sorted, holds at most STASH_COPIES of an identity, and all
+ *    slots of both groups of a stashed entry are taken;
+ *  - chunk[i].used is the number of taken slots plus stashed entries.
+ *
+ * Not here: the hot loops (nest_ops.h, once per width), making room (search.h),
+ * sizing (the families).
+ */
+#ifndef NIDUS_TABLE_NEST_H
+#define NIDUS_TABLE_NEST_H
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "store/blueprint.h"
+#include "table/ops.h"
+#include "table/slots.h"
+#include "table/stash.h"
+
+enum nest_kind { NEST_XOR, NEST_BUCKETS, NEST_WINDOWS };
+
+#define NEST_SLOTS_MAX 8 /* per group */
+
+struct nest_chunk {
+	uint64_t used; /* taken slots and stashed entries */
+	struct stash stash;
+};
+
+struct nest {
+	unsigned char *bits;    /* the slots; chunk c starts at c * stride */
+	uint64_t chunks, stride;
+	uint64_t base_groups;   /* per chunk, at level 0 */
+	uint64_t groups;        /* per chunk, now */
+	uint64_t core_values;   /* 2^core_bits - 1 */
+	uint64_t growth_values; /* 2^growth_bits */
+	uint64_t partner_key;   /* the seed's share in H */
+	/* Choice and offset bits of all slots of a group, word by word (see nest_ops.h). */
+	uint64_t pattern[2][NEST_SLOTS_MAX];
+	uint64_t stashed;       /* in all chunks */
+	struct nest_chunk *chunk;
+	unsigned slots;         /* per group */
+	unsigned width, core_bits, extra_bits, growth_bits, level;
+	unsigned max_steps, stash_limit;
+	enum nest_kind kind;
+	bool remote;            /* too large for the caches: prefetch */
+	struct block bits_memory, chunk_memory;
+	nidus_allocator allocator;
+};
+
+/* Where a key may be. `value` is its slot with choice and offset bits zero. */
+struct nest_key {
+	uint64_t chunk;
+	uint64_t group[2];
+	uint64_t value;
+};
+
+/* One step of the multiplications drawn above. */
+static inline uint64_t take_choice(uint64_t *fraction, uint64_t choices)
+{
+	return multiply_wide(*fraction, choices, fraction);
+}
+
+static inline uint64_t nest_partner_hash(const struct nest *nest, uint64_t core)
+{
+	uint64_t x = (core ^ nest->partner_key) * UINT64_C(0x9fb21c651e98df25);
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+/* NEST_XOR: what turns one candidate into the other. The base part is not 0. */
+static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
+{
+	uint64_t x = nest_partner_hash(nest, core);
+	uint64_t base = 1 + multiply_high(x, nest->base_groups - 1);
+	return base + (x & bits_low(nest->level)) * nest->base_groups;
+}
+
+/* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
+static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
+{
+	return 1 + multiply_high(nest_partner_hash(nest, core), nest->groups - 1);
+}
+
+static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
+{
+	uint64_t sum = group + distance;
+	return sum >= nest->groups ? sum - nest->groups : sum;
+}
+
+static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, uint64_t distance)
+{
+	return group >= distance ? group - distance : group + nest->groups - distance;
+}
+
+/* A key from its parts. `kind` is the nest's, a constant where speed counts. */
+static inline struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
+                                          uint64_t chunk, uint64_t base, uint64_t core,
+                                          uint64_t growth)
+{
+	struct nest_key key = {.chunk = chunk};
+	uint64_t address = growth & bits_low(nest->level);
+	key.value = core | (growth >> nest->level) << (nest->core_bits + nest->extra_bits);
+	if (kind == NEST_XOR) {
+		uint64_t mask = nest_mask(nest, core);
+		uint64_t partner = base ^ (mask & (nest->base_groups - 1));
+		uint64_t top = address * nest->base_groups;
+		/* The lower base takes the top bits as they are, the other one masked. */
+		uint64_t other_top = top ^ (mask & ~(nest->base_groups - 1));
+		key.group[0] = base + (base < partner ? top : other_top);
+		key.group[1] = partner + (base < partner ? other_top : top);
+	} else {
+		key.group[0] = base << nest->level | address;
+		key.group[1] = nest_forward(nest, key.group[0], nest_distance(nest, core));
+	}
+	return key;
+}
+
+static inline struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind,
+                                          uint64_t hash)
+{
+	uint64_t chunk = take_choice(&hash, nest->chunks);
+	uint64_t base = take_choice(&hash, nest->base_groups);
+	uint64_t core = 1 + take_choice(&hash, nest->core_values);
+	uint64_t growth = take_choice(&hash, nest->growth_values);
+	return nest_key_of(nest, kind, chunk, base, core, growth);
+}
+
+static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t chunk)
+{
+	return nest->bits + chunk * nest->stride;
+}
+
+/* The first slot of a group, within its chunk. */
+static inline uint64_t nest_first_slot(const struct nest *nest, enum nest_kind kind, uint64_t group)
+{
+	return kind == NEST_WINDOWS ? group : group * nest->slots;
+}
+
+static inline uint64_t nest_chunk_slots(const struct nest *nest)
+{
+	return nest->kind == NEST_WINDOWS ? nest->groups + nest->slots - 1
+	                                  : nest->groups * nest->slots;
+}
+
+/* What slot number `at` of candidate `choice` holds for a key of this value. */
+static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind, uint64_t value,
+                                   unsigned choice, uint64_t at)
+{
+	if (kind == NEST_XOR)
+		return value;
+	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
+	return value | extra << nest->core_bits;
+}
+
+/* The key that a taken slot belongs to, its first group first. */
+struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                            uint64_t slot, uint64_t value);
+
+/* Its identity, home counted within the chunk. */
+struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
+                                 const struct nest_key *key);
+
+/* Whether `slot` is one of the key's; sets what it would hold there. */
+bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                    uint64_t slot, uint64_t *value);
+
+/* ------------------------------------------------------------- whole nests -- */
+
+/*
+ * Whether a nest of this kind can be laid out from a plan: every number in
+ * range, nothing overflows. Errors: E_RANGE.
+ */
+nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind);
+
+/* Bytes of the table, without chunk records. The plan was checked. */
+uint64_t nest_table_bytes(const struct blueprint *plan, enum nest_kind kind);
+
+/* Slots of the table, and the width of one. The plan was checked. */
+uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind);
+unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind);
+
+/* Lays out an empty nest of a checked plan. Errors: E_NOMEM. */
+nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
+                         const nidus_allocator *allocator);
+void nest_free(struct nest *nest);
+void nest_clear(struct nest *nest);
+
+/* Copies all entries into an empty nest of the same plan. Errors: E_NOMEM. */
+nidus_status nest_copy(struct nest *to, const struct nest *from);
+
+uint64_t nest_count(const struct nest *nest);
+uint64_t nest_bytes(const struct nest *nest);
+
+/* Share of places left in the fullest chunk. */
+double nest_headroom(const struct nest *nest);
+
+/* Checks all invariants. Errors: E_CORRUPT with a reason. */
+nidus_status nest_verify(const struct nest *nest);
+
+/* The stashes as one array, home counted over all chunks, for files. */
+void nest_export_stash(const struct nest *nest, unsigned char *bytes);
+
+/*
+ * Takes table bits (already in nest->bits) and a stash as they came from
+ * outside: counts, distributes, and verifies.
+ * Errors: E_CORRUPT, E_NOMEM; the nest is to be freed then.
+ */
+nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed);
+
+bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry);
+nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);
+
+/* -------------------------------------------------- parts of the operations -- */
+
+/* contains and count: what the stash adds, for a key that met no empty slot. */
+uint64_t nest_stash_count(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
+
+/* insert, after both groups were found full. Errors: FULL, COPIES, E_NOMEM. */
+nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind,
+                                 const struct nest_key *key);
+
+/* remove: takes a stashed copy first, which frees no slot. */
+bool nest_stash_remove(struct nest *nest, enum nest_kind kind, const struct nest_key *key);
+
+/* After a slot was emptied: a stashed entry that may lie there comes home. */
+void nest_bring_home(struct nest *nest, enum nest_kind kind, uint64_t chunk, uint64_t slot);
+
+/* The operations specialised for a nest's kind, slots and width. */
+const struct body_ops *nest_ops(const struct nest *nest);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_instances: the specialised operations, one file per kind and group size
+ * so that they compile side by side.
+ */
+#ifndef NIDUS_TABLE_NEST_INSTANCES_H
+#define NIDUS_TABLE_NEST_INSTANCES_H
+
+#include "table/ops.h"
+
+const struct body_ops *nest_xor_2(unsigned width);
+const struct body_ops *nest_xor_4(unsigned width);
+const struct body_ops *nest_xor_8(unsigned width);
+
+#endif
