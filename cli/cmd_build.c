@@ -135,7 +135,8 @@ static int create_sized(struct build *build)
 	return status == NIDUS_OK ? EXIT_OK : shape_refused(&build_command, status);
 }
 
-static int refused(nidus_status status, uint64_t inserted, uint64_t total)
+static int refused(const struct build *build, nidus_status status, uint64_t inserted,
+                   uint64_t total)
 {
 	char of[NUMBER_TEXT + 8] = "";
 
@@ -143,8 +144,10 @@ static int refused(nidus_status status, uint64_t inserted, uint64_t total)
 		snprintf(of, sizeof(of), " of %" PRIu64, total);
 	if (status == NIDUS_FULL)
 		report_error("the set is full after %" PRIu64 "%s keys and was not written; "
-		             "give a larger -n, or none to fit the keys",
-		             inserted, of);
+		             "%s",
+		             inserted, of,
+		             build->like ? "give -n instead of --like"
+		                         : "give a larger -n, or none to fit the keys");
 	else if (status == NIDUS_COPIES)
 		report_error("no room for another copy of one key after %" PRIu64 "%s keys; "
 		             "nothing was written; without --multiset equal keys are stored once",
@@ -167,7 +170,7 @@ static int insert_spool(struct build *build)
 
 		status = nidus_insert_batch(build->filter, spool->hash + at, step, &done);
 		if (status != NIDUS_OK)
-			return refused(status, at + done, spool->n);
+			return refused(build, status, at + done, spool->n);
 		at += step;
 		progress_update(at, at);
 	}
@@ -218,7 +221,7 @@ static int fill_directly(struct build *build)
 		nidus_hash_batch(build->filter, keys->key, keys->length, n, hash);
 		status = nidus_insert_batch(build->filter, hash, n, &done);
 		if (status != NIDUS_OK)
-			return refused(status, keys->count - n + done, 0);
+			return refused(build, status, keys->count - n + done, 0);
 		progress_update(keys->count, keys->bytes);
 	}
 	return keys->failure;

@@ -1,0 +1,13 @@
+"$NIDUS" plan -n 1M -p 0.001 >table || exit
+head -n 1 table
+grep -c '^\*' table
+grep -c '^. cuckoo ' table
+"$NIDUS" plan -n 1M -p 0.001 -f cuckoo | grep -c '^\* cuckoo '
+echo json
+"$NIDUS" plan -n 1M -p 0.001 --json | grep -o '"chosen": true' | wc -l
+"$NIDUS" plan -n 1M -p 0.001 --json | grep -o '"family": "cuckoo"'
+"$NIDUS" plan -n 1M -p 0.001 --json | wc -l
+"$NIDUS" plan -n 1M -p 0.001 --delete --enumerate >/dev/null && echo 'can be deleted from'
+echo bad
+"$NIDUS" plan -n 1M -p 1e-12 >out 2>err; echo "code $?"
+"$NIDUS" plan -n 0 >out 2>err; echo "code $?"
