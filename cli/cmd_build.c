@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "keys.h"
+#include "key_reader.h"
 #include "number.h"
 #include "progress.h"
 #include "report.h"

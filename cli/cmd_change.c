@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "keys.h"
+#include "key_reader.h"
 #include "progress.h"
 #include "report.h"
 #include "set.h"

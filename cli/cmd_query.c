@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "json.h"
-#include "keys.h"
+#include "key_reader.h"
 #include "out.h"
 #include "progress.h"
 #include "report.h"

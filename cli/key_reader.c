@@ -3,7 +3,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include "keys.h"
+#include "key_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef NIDUS_CLI_KEYS_H
-#define NIDUS_CLI_KEYS_H
+#ifndef NIDUS_CLI_KEY_READER_H
+#define NIDUS_CLI_KEY_READER_H
 
 /**
- * @file keys.h  Keys from files and from stdin, a batch at a time.
+ * @file key_reader.h  Keys from files and from stdin, a batch at a time.
  *
  * A key ends with a delimiter (newline, or NUL with -0) that is no part of it;
  * the last key of a file may lack it. Any other byte may be in a key, and a key
@@ -27,7 +27,7 @@ struct keys {
 	int failure;    /* an exit code once something went wrong and was reported */
 	char delimiter;
 
-	/* For keys.c alone: buffer[start..end) is unread, [start..scanned) without delimiter. */
+	/* For key_reader.c alone: buffer[start..end) is unread, [start..scanned) without delimiter. */
 	char **path;
 	size_t paths;
 	size_t next_path;
