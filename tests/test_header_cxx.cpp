@@ -24,7 +24,8 @@ int main()
 	nidus_filter *filter = nullptr;
 	if (nidus_create(&options, &filter) != NIDUS_OK)
 		return 4;
-	bool found = nidus_insert(filter, "heron", 5) == NIDUS_OK && nidus_contains(filter, "heron", 5);
+	bool found =
+		nidus_insert(filter, "heron", 5) == NIDUS_OK && nidus_contains(filter, "heron", 5);
 	nidus_free(filter);
 	return found ? 0 : 5;
 }
