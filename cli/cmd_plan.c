@@ -39,7 +39,7 @@ static int fill(struct plan *plan)
 {
 	nidus_status status = nidus_plan(&plan->options, NULL, 0, &plan->rows);
 
-	if (status == NIDUS_E_BUFFER) {
+	if (status == NIDUS_OK || status == NIDUS_E_BUFFER) {
 		plan->row = calloc(plan->rows, sizeof(*plan->row));
 		if (!plan->row)
 			return report_memory("planning");
