@@ -8,6 +8,8 @@
 
 const struct family *const families[] = {
 	&family_cuckoo,
+	&family_bucketed,
+	&family_windowed,
 	NULL,
 };
 

@@ -8,5 +8,7 @@
 struct family;
 
 extern const struct family family_cuckoo;
+extern const struct family family_bucketed;
+extern const struct family family_windowed;
 
 #endif

@@ -58,8 +58,9 @@ uint64_t nest_table_bytes(const struct blueprint *plan, enum nest_kind kind)
 
 static nidus_status check_fields(const struct blueprint *plan, enum nest_kind kind)
 {
-	if (plan->slots != 2 && plan->slots != 4 && plan->slots != 8)
-		return fail(NIDUS_E_RANGE, "slots must be 2, 4 or 8, not %u", plan->slots);
+	if (plan->slots != 2 && plan->slots != 4 && (plan->slots != 8 || kind != NEST_XOR))
+		return fail(NIDUS_E_RANGE, "slots must be 2 or 4%s, not %u",
+		            kind == NEST_XOR ? " or 8" : "", plan->slots);
 	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
 	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->level > plan->growth_bits)
 		return fail(NIDUS_E_RANGE, "%u core and %u growth bits at level %u are no fingerprint",
@@ -550,12 +551,16 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 
 const struct body_ops *nest_ops(const struct nest *nest)
 {
-	switch (nest->slots) {
-	case 2:
-		return nest_xor_2(nest->width);
-	case 4:
-		return nest_xor_4(nest->width);
+	bool two = nest->slots == 2;
+	switch (nest->kind) {
+	case NEST_BUCKETS:
+		return two ? nest_buckets_2(nest->width) : nest_buckets_4(nest->width);
+	case NEST_WINDOWS:
+		return two ? nest_windows_2(nest->width) : nest_windows_4(nest->width);
 	default:
-		return nest_xor_8(nest->width);
+		break;
 	}
+	if (nest->slots == 8)
+		return nest_xor_8(nest->width);
+	return two ? nest_xor_2(nest->width) : nest_xor_4(nest->width);
 }

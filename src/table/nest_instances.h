@@ -11,5 +11,9 @@
 const struct body_ops *nest_xor_2(unsigned width);
 const struct body_ops *nest_xor_4(unsigned width);
 const struct body_ops *nest_xor_8(unsigned width);
+const struct body_ops *nest_buckets_2(unsigned width);
+const struct body_ops *nest_buckets_4(unsigned width);
+const struct body_ops *nest_windows_2(unsigned width);
+const struct body_ops *nest_windows_4(unsigned width);
 
 #endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bucketed: cuckoo filters with any number of buckets.
+ *
+ * Paper: J. Schmitz, J. Zentgraf, S. Rahmann, "Smaller and More Flexible Cuckoo
+ * Filters" (2025), section 3.1.
+ *
+ * A key has two buckets of l slots in one chunk: the first from its hash, the
+ * second at a distance behind it that follows from the fingerprint, round the
+ * chunk's end. Addition does not undo itself as XOR does, so a choice bit tells
+ * which of the two a slot is in; in return the number of buckets is free.
+ *
+ *     low                      high
+ *     | fingerprint, q | choice |        (2,2): k + 2 bits, q = k + 1
+ *                                        (2,4): k + 3 bits, q = k + 2
+ *
+ * Worked example: 10 buckets, a key with first bucket 8, distance 5: its second
+ * bucket is (8 + 5) mod 10 = 3. Found in bucket 3 with choice 1, the way back is
+ * 3 - 5 + 10 = 8. So every slot tells its key's identity.
+ *
+ * The rate: a lookup compares 2l slots, but the choice bit must fit too, and the
+ * shares of the two choices sum to one. A foreign key matches with
+ * l * load / (2^q - 1).
+ *
+ * Not here: sizing (offset.c), slots and moves (table/nest.h, table/search.h).
+ */
+#include "base/reason.h"
+#include "family/offset.h"
+#include "family/registry.h"
+
+/* Thresholds of the paper's Table 2: 0.89701 for l = 2, 0.98037 for l = 4. */
+static const struct offset_layout layouts[] = {
+	{.slots = 2, .compared = 2, .load = 0.8855, .load_thin = 0.87, .slack = 3, .steps = 4096},
+	{.slots = 4, .compared = 4, .load = 0.9660, .load_thin = 0.95, .slack = 2, .steps = 4096},
+};
+
+#define LAYOUTS (sizeof layouts / sizeof *layouts)
+#define BEST_SLOTS 4
+
+static nidus_status bucketed_plan(const nidus_options *options, struct blueprint *plan)
+{
+	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
+	const struct offset_layout *layout = offset_find(layouts, LAYOUTS, slots);
+	if (layout == NULL)
+		return fail(NIDUS_E_RANGE, "the bucketed family has 2 or 4 slots per bucket, not %u",
+		            slots);
+	return offset_plan(options, plan, NEST_BUCKETS, layout);
+}
+
+static nidus_status bucketed_check(const struct blueprint *plan)
+{
+	return nest_check(plan, NEST_BUCKETS);
+}
+
+static struct forecast bucketed_forecast(const struct blueprint *plan, uint64_t keys)
+{
+	return offset_forecast(plan, keys, NEST_BUCKETS, offset_find(layouts, LAYOUTS, plan->slots));
+}
+
+static nidus_status bucketed_create(void *body, const struct blueprint *plan,
+                                    const nidus_allocator *allocator)
+{
+	return nest_create(body, plan, NEST_BUCKETS, allocator);
+}
+
+const struct family family_bucketed = {
+	NESTING_MEMBERS,
+	.id = NIDUS_BUCKETED,
+	.name = "bucketed",
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.plan = bucketed_plan,
+	.check = bucketed_check,
+	.forecast = bucketed_forecast,
+	.create = bucketed_create,
+};

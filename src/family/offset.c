@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * offset: how many chunks, how many slots, how many bits.
+ *
+ * A chunk is sized for the keys of the fullest one (table/chunking.h), at a
+ * load that stays under the layout's threshold T (the paper's Table 2):
+ *
+ *     slots = keys / load + slack * sqrt(keys)
+ *
+ * `load` is where the search still succeeds but for odds that the stash covers;
+ * `slack` pays for small tables, whose fate varies more. Both are measured:
+ * `./dev soak capacity` prints how often the stash was needed and how far.
+ *
+ * Chunks have about CHUNK_SLOTS slots: fewer and larger ones waste less on
+ * unevenness, but those of 2^18 slots stay in a core's second-level cache while
+ * they are filled, and the waste is about one per cent.
+ */
+#include "family/offset.h"
+
+#include "base/reason.h"
+#include "table/chunking.h"
+#include "table/search.h"
+
+#include <math.h>
+
+#define CHUNK_SLOTS (UINT64_C(1) << 18)
+#define STASH_LEAST 24
+#define STASH_SHARE 65536 /* one more for so many slots of a chunk */
+#define CAPACITY_MOST (UINT64_C(1) << 44)
+
+/*
+ * Below this many fingerprint values there are too few different offsets for
+ * the table to behave like a random one.
+ */
+#define THIN_VALUES 64
+
+static double layout_load(const struct offset_layout *layout, unsigned core_bits)
+{
+	return bits_low(core_bits) < THIN_VALUES ? layout->load_thin : layout->load;
+}
+
+/* Slots for a chunk of so many keys. */
+static double slots_for(const struct offset_layout *layout, unsigned core_bits, double keys)
+{
+	return keys / layout_load(layout, core_bits) + layout->slack * sqrt(keys);
+}
+
+/* Sets chunks and groups for `keys` keys with at least `least` slots in all. */
+static void lay_out(struct blueprint *plan, enum nest_kind kind, const struct offset_layout *layout,
+                    uint64_t keys, double least)
+{
+	double rough = slots_for(layout, plan->core_bits, (double)keys);
+	plan->chunks = (uint64_t)(rough / (double)CHUNK_SLOTS + 0.5);
+	if (plan->chunks < 1)
+		plan->chunks = 1;
+	double slots = slots_for(layout, plan->core_bits, chunking_fullest(keys, plan->chunks));
+	if (slots * (double)plan->chunks < least)
+		slots = least / (double)plan->chunks;
+	uint64_t whole = (uint64_t)ceil(slots);
+	if (kind == NEST_WINDOWS)
+		plan->groups = whole > plan->slots ? whole - plan->slots + 1 : 2;
+	else
+		plan->groups = divide_up(whole, plan->slots);
+	if (plan->groups < 2)
+		plan->groups = 2;
+}
+
+/*
+ * Takes the number of core bits that makes the smallest table: one bit less
+ * may need a thinner table to keep the rate, which is sometimes cheaper.
+ */
+static void choose(struct blueprint *plan, enum nest_kind kind, const struct offset_layout *layout,
+                   uint64_t keys)
+{
+	struct blueprint best = *plan;
+	uint64_t least_bytes = UINT64_MAX;
+	unsigned enough = nesting_core_bits(plan->fpr, layout->compared, 1);
+	for (unsigned bits = enough - 1; bits <= enough; bits++) {
+		plan->core_bits = bits;
+		double most_load = plan->fpr / nesting_fpr(bits, layout->compared, 1);
+		lay_out(plan, kind, layout, keys, (double)keys / most_load);
+		if (nest_check(plan, kind) == NIDUS_OK && nest_table_bytes(plan, kind) < least_bytes) {
+			least_bytes = nest_table_bytes(plan, kind);
+			best = *plan;
+		}
+	}
+	*plan = best;
+}
+
+const struct offset_layout *offset_find(const struct offset_layout *layouts, size_t n,
+                                        unsigned slots)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (layouts[i].slots == slots)
+			return &layouts[i];
+	}
+	return NULL;
+}
+
+nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, enum nest_kind kind,
+                         const struct offset_layout *layout)
+{
+	nidus_status status = nesting_check_options(options);
+	if (status != NIDUS_OK)
+		return status;
+	if (options->capacity > CAPACITY_MOST)
+		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
+		            (unsigned long long)options->capacity);
+	plan->slots = layout->slots;
+	plan->max_steps = options->max_steps != 0 ? options->max_steps : layout->steps;
+	choose(plan, kind, layout, options->capacity);
+	uint64_t chunk_slots = plan->groups * (kind == NEST_WINDOWS ? 1 : plan->slots);
+	plan->stash_limit = nesting_stash_limit(options, STASH_LEAST + chunk_slots / STASH_SHARE);
+	plan->capacity = plan->max_capacity = options->capacity;
+	return NIDUS_OK;
+}
+
+struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
+                                const struct offset_layout *layout)
+{
+	struct forecast forecast = {
+		.bytes = nest_table_bytes(plan, kind),
+		.total_slots = nest_total_slots(plan, kind),
+		.slot_bits = nest_slot_width(plan, kind),
+	};
+	double load = (double)keys / (double)forecast.total_slots;
+	forecast.fpr = nesting_fpr(plan->core_bits + plan->growth_bits - plan->level,
+	                           layout->compared, load < 1 ? load : 1);
+	/* Two groups, and the odds that one lies across the border of two lines. */
+	double bits = (double)forecast.slot_bits * plan->slots;
+	forecast.lines = 2 + 2 * (bits - 1) / (8 * MEMORY_LINE);
+	return forecast;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * offset: sizing of the two families whose second group lies at an offset
+ * behind the first, bucketed and windowed.
+ */
+#ifndef NIDUS_FAMILY_OFFSET_H
+#define NIDUS_FAMILY_OFFSET_H
+
+#include "family/nesting.h"
+
+/* One layout of a family: (2, slots) buckets or windows. */
+struct offset_layout {
+	unsigned slots;    /* per bucket or window */
+	double compared;   /* slots in which a foreign fingerprint may match */
+	double load;       /* to which a large chunk is filled, see offset.c */
+	double load_thin;  /* the same with the shortest fingerprints */
+	double slack;      /* slots more, per root of a chunk's keys */
+	unsigned steps;    /* of a search */
+};
+
+/*
+ * Chooses rate, chunks and groups for a layout.
+ * Errors: E_RANGE, E_UNSUPPORTED.
+ */
+nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, enum nest_kind kind,
+                         const struct offset_layout *layout);
+
+/* The layout of that many slots per group. */
+const struct offset_layout *offset_find(const struct offset_layout *layouts, size_t n,
+                                        unsigned slots);
+
+struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
+                                const struct offset_layout *layout);
+
+#endif

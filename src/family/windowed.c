@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * windowed: cuckoo filters with overlapping windows, the smallest family.
+ *
+ * Paper: J. Schmitz, J. Zentgraf, S. Rahmann, "Smaller and More Flexible Cuckoo
+ * Filters" (2025).
+ *
+ * A window is l neighbouring slots, and one starts at every slot, so that a
+ * slot belongs to l windows. A key has two windows of one chunk: the first from
+ * its hash, the second at a distance behind it that follows from the
+ * fingerprint, round the chunk's end.
+ *
+ *     slot     ...  17    18    19    20    21    22  ...        l = 2
+ *     windows       [17----]    [19----]    [21----]
+ *                         [18----]    [20----]
+ *
+ * A slot keeps k bits of fingerprint, a choice bit (first or second window) and
+ * log2 l offset bits (where in the window):
+ *
+ *     low                          high
+ *     | fingerprint, k | choice | offset |            l = 2: k + 2 bits
+ *
+ * Worked example (l = 2): a key with window 18, fingerprint 5, distance 100 may
+ * lie in slot 18 as (5, choice 0, offset 0), 19 as (5, 0, 1), 118 as (5, 1, 0)
+ * or 119 as (5, 1, 1). Found in 119: offset 1 says window 118, choice 1 says
+ * 100 back: the first window is 18. So every slot tells its key's identity.
+ *
+ * The rate: a lookup compares 2l slots, but in each only one combination of
+ * choice and offset counts, and the shares of the combinations sum to one. A
+ * foreign key matches with load / (2^k - 1).
+ *
+ * Not here: sizing (offset.c), slots and moves (table/nest.h, table/search.h).
+ */
+#include "base/reason.h"
+#include "family/offset.h"
+#include "family/registry.h"
+
+/* Thresholds of the paper's Table 2: 0.96499 for l = 2, 0.99895 for l = 4. */
+static const struct offset_layout layouts[] = {
+	{.slots = 2, .compared = 1, .load = 0.9535, .load_thin = 0.93, .slack = 3, .steps = 4096},
+	{.slots = 4, .compared = 1, .load = 0.985, .load_thin = 0.95, .slack = 2, .steps = 4096},
+};
+
+#define LAYOUTS (sizeof layouts / sizeof *layouts)
+#define BEST_SLOTS 2
+
+static nidus_status windowed_plan(const nidus_options *options, struct blueprint *plan)
+{
+	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
+	const struct offset_layout *layout = offset_find(layouts, LAYOUTS, slots);
+	if (layout == NULL)
+		return fail(NIDUS_E_RANGE, "the windowed family has 2 or 4 slots per window, not %u",
+		            slots);
+	return offset_plan(options, plan, NEST_WINDOWS, layout);
+}
+
+static nidus_status windowed_check(const struct blueprint *plan)
+{
+	return nest_check(plan, NEST_WINDOWS);
+}
+
+static struct forecast windowed_forecast(const struct blueprint *plan, uint64_t keys)
+{
+	return offset_forecast(plan, keys, NEST_WINDOWS, offset_find(layouts, LAYOUTS, plan->slots));
+}
+
+static nidus_status windowed_create(void *body, const struct blueprint *plan,
+                                    const nidus_allocator *allocator)
+{
+	return nest_create(body, plan, NEST_WINDOWS, allocator);
+}
+
+const struct family family_windowed = {
+	NESTING_MEMBERS,
+	.id = NIDUS_WINDOWED,
+	.name = "windowed",
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.plan = windowed_plan,
+	.check = windowed_check,
+	.forecast = windowed_forecast,
+	.create = windowed_create,
+};
