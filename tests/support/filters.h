@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * filters: every shape that the registered families offer, and filters as bytes.
+ */
+#ifndef NIDUS_TESTS_SUPPORT_FILTERS_H
+#define NIDUS_TESTS_SUPPORT_FILTERS_H
+
+#include "family/family.h"
+#include "nidus.h"
+
+/* A family at one number of slots (0: its own choice) and one rate, 2^-k. */
+struct shape {
+	const struct family *family;
+	unsigned slots;
+	unsigned k;
+};
+
+typedef void (*shape_visitor)(const struct shape *shape, void *context);
+
+/*
+ * Visits every registered family, for slots 0, 2, 4 and 8 where the family does
+ * not answer E_RANGE, and every k from `from` to `to`.
+ */
+void each_shape(unsigned from, unsigned to, shape_visitor visit, void *context);
+
+/* The same without slots 0, whose layout is one of the others. */
+void each_layout(unsigned from, unsigned to, shape_visitor visit, void *context);
+
+/* The options of a shape. */
+nidus_options shape_options(const struct shape *shape, uint64_t capacity, uint64_t seed);
+
+/* Makes it; the test fails if that fails. Sets the check note too. */
+nidus_filter *shape_create(const struct shape *shape, uint64_t capacity, uint64_t seed);
+
+/* An options struct for the default family, and a filter of it. */
+nidus_options filter_options(uint64_t capacity, double fpr, uint64_t seed);
+nidus_filter *filter_create(const nidus_options *options);
+
+nidus_info info_of(const nidus_filter *filter);
+
+/* --------------------------------------------------------------- saved bytes -- */
+
+struct bytes {
+	unsigned char *data;
+	size_t size;
+};
+
+/* The filter as nidus_save_buffer gives it. */
+struct bytes bytes_save(const nidus_filter *filter);
+void bytes_free(struct bytes *bytes);
+
+/* Whether the filter still saves to the same bytes. */
+bool bytes_match(const struct bytes *bytes, const nidus_filter *filter);
+
+/* Whether two filters save to the same bytes. */
+bool filters_equal(const nidus_filter *a, const nidus_filter *b);
+
+/* Recomputes section and header checksums, after a test changed what they cover. */
+void bytes_seal(struct bytes *bytes);
+
+#endif
