@@ -198,7 +198,7 @@ typedef struct nidus_options {
 	size_t struct_size;    /**< set by NIDUS_OPTIONS_INIT */
 	nidus_family family;   /**< 0: NIDUS_AUTO */
 	uint64_t capacity;     /**< keys promised to fit: 1 and more */
-	double fpr;            /**< target rate, 2^-4 to 2^-24; 0: 2^-8 */
+	double fpr;            /**< target rate, down to 2^-24; 0: 2^-8; above 2^-4: 2^-4 */
 	uint64_t seed;         /**< 0: a fresh random one; otherwise used as given */
 	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there */
 	unsigned slots;        /**< per bucket or window; 0: the family's best */

@@ -5,7 +5,7 @@
  * A chunk is sized for the keys of the fullest one (table/chunking.h), at a
  * load that stays under the layout's threshold T (the paper's Table 2):
  *
- *     slots = keys / load + slack * sqrt(keys)
+ *     slots = keys / load + slack * keys^(1/4)
  *
  * `load` is where the search still succeeds but for odds that the stash covers;
  * `slack` pays for small tables, whose fate varies more. Both are measured:
@@ -42,7 +42,8 @@ static double layout_load(const struct offset_layout *layout, unsigned core_bits
 /* Slots for a chunk of so many keys. */
 static double slots_for(const struct offset_layout *layout, unsigned core_bits, double keys)
 {
-	return keys / layout_load(layout, core_bits) + layout->slack * sqrt(keys);
+	/* Square roots are the same on every machine; other roots are not. */
+	return keys / layout_load(layout, core_bits) + layout->slack * sqrt(sqrt(keys));
 }
 
 /* Sets chunks and groups for `keys` keys with at least `least` slots in all. */

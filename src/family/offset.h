@@ -14,7 +14,7 @@ struct offset_layout {
 	double compared;   /* slots in which a foreign fingerprint may match */
 	double load;       /* to which a large chunk is filled, see offset.c */
 	double load_thin;  /* the same with the shortest fingerprints */
-	double slack;      /* slots more, per root of a chunk's keys */
+	double slack;      /* slots more, per fourth root of a chunk's keys */
 	unsigned steps;    /* of a search */
 };
 

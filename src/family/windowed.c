@@ -37,8 +37,8 @@
 
 /* Thresholds of the paper's Table 2: 0.96499 for l = 2, 0.99895 for l = 4. */
 static const struct offset_layout layouts[] = {
-	{.slots = 2, .compared = 1, .load = 0.9535, .load_thin = 0.93, .slack = 3, .steps = 4096},
-	{.slots = 4, .compared = 1, .load = 0.985, .load_thin = 0.95, .slack = 2, .steps = 4096},
+	{.slots = 2, .compared = 1, .load = 0.9535, .load_thin = 0.93, .slack = 5.5, .steps = 4096},
+	{.slots = 4, .compared = 1, .load = 0.985, .load_thin = 0.95, .slack = 5, .steps = 4096},
 };
 
 #define LAYOUTS (sizeof layouts / sizeof *layouts)
