@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nests: plans by hand.
+ */
+#include "support/nests.h"
+
+#include "support/check.h"
+#include "table/search.h"
+
+struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned growth_bits, unsigned level,
+                           uint64_t chunks, uint64_t groups)
+{
+	return (struct blueprint){
+		.seed = 42,
+		.capacity = 1,
+		.max_capacity = 1,
+		.fpr = 0.01,
+		.slots = slots,
+		.core_bits = core_bits,
+		.growth_bits = growth_bits,
+		.level = level,
+		.chunks = chunks,
+		.groups = groups,
+		.max_steps = 2048,
+		.stash_limit = 32,
+	};
+}
+
+bool nest_plan_possible(const struct blueprint *plan, enum nest_kind kind)
+{
+	nidus_status status = nest_check(plan, kind);
+	if (status != NIDUS_E_RANGE)
+		expect_ok(status);
+	return status == NIDUS_OK;
+}
+
+void nest_make(struct nest *nest, const struct blueprint *plan, enum nest_kind kind)
+{
+	const nidus_allocator system = { 0 };
+	expect_ok(nest_check(plan, kind));
+	expect_ok(nest_create(nest, plan, kind, &system));
+}
+
+static int compare(const void *a, const void *b)
+{
+	const nidus_entry *x = a, *y = b;
+	if (x->home != y->home)
+		return x->home < y->home ? -1 : 1;
+	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
+}
+
+void entries_sort(nidus_entry *entries, uint64_t n)
+{
+	qsort(entries, n, sizeof *entries, compare);
+}
+
+nidus_entry *nest_entries(const struct nest *nest, uint64_t *n)
+{
+	nidus_entry *entries = check_alloc((nest_count(nest) + 1) * sizeof *entries);
+	nidus_cursor cursor = { 0 };
+	*n = 0;
+	while (nest_next(nest, &cursor, &entries[*n])) {
+		++*n;
+		expect(*n <= nest_count(nest));
+	}
+	expect_equal(*n, nest_count(nest));
+	entries_sort(entries, *n);
+	return entries;
+}
+
+nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash)
+{
+	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	struct stash_entry identity = nest_identity(nest, nest->kind, &key);
+	return (nidus_entry){ key.chunk * nest->base_groups + identity.home, identity.fingerprint,
+		              0 };
+}
+
+const char *nest_kind_name(enum nest_kind kind)
+{
+	static const char *const names[] = { "xor", "buckets", "windows" };
+	return names[kind];
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nests: bare tables of every kind, also such as no option makes yet.
+ */
+#ifndef NIDUS_TESTS_SUPPORT_NESTS_H
+#define NIDUS_TESTS_SUPPORT_NESTS_H
+
+#include "table/nest.h"
+
+/* A plan with the numbers a nest needs; the rest are good for any. */
+struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned growth_bits, unsigned level,
+                           uint64_t chunks, uint64_t groups);
+
+/* Whether nest_check lets it pass. */
+bool nest_plan_possible(const struct blueprint *plan, enum nest_kind kind);
+
+/* Makes a nest from the system's memory; the test fails if that fails. */
+void nest_make(struct nest *nest, const struct blueprint *plan, enum nest_kind kind);
+
+/* All entries, sorted. The caller frees them. */
+nidus_entry *nest_entries(const struct nest *nest, uint64_t *n);
+void entries_sort(nidus_entry *entries, uint64_t n);
+
+/* The entry that a hash becomes. */
+nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash);
+
+const char *nest_kind_name(enum nest_kind kind);
+
+#endif
