@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * one_chunk: takes the header of a filter of many chunks and makes it one.
+ */
+#include "one_chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Of docs/format.md. */
+#define HEADER 256
+#define AT_CHUNKS 72
+#define AT_GROUPS 80
+#define AT_TABLE 128 /* this section's row in the header; the stash's follows */
+#define AT_STASH 160
+#define ROW_OFFSET 8
+#define ROW_SIZE 16
+#define ROW_CHECKSUM 24
+#define AT_CHECKSUM 248
+#define PAGE 4096        /* where a table of PAGED_FROM bytes and more starts */
+#define PAGED_FROM 65536 /* a smaller one follows the header */
+#define SLOTS_PADDING 8
+
+/* At this load every family has the fingerprints of a full table. */
+#define PLANNED_LOAD 0.85
+
+static void put64(unsigned char *to, uint64_t number)
+{
+	for (int i = 0; i < 8; i++)
+		to[i] = (unsigned char)(number >> 8 * i);
+}
+
+/* Takes the header, which comes first and whole, and stops the writing. */
+static int header_sink(void *context, const void *data, size_t size)
+{
+	memcpy(context, data, size < HEADER ? size : HEADER);
+	return ECANCELED;
+}
+
+static void describe_section(unsigned char *row, uint64_t offset, const void *bytes, uint64_t size)
+{
+	put64(row + ROW_OFFSET, offset);
+	put64(row + ROW_SIZE, size);
+	put64(row + ROW_CHECKSUM, XXH3_64bits(size > 0 ? bytes : "", (size_t)size));
+}
+
+/* Loads an image of `header`'s filter with one empty chunk of so many groups. */
+static nidus_status load_empty(const unsigned char *header, uint64_t groups, uint64_t bytes,
+                               nidus_filter **filter)
+{
+	uint64_t offset = bytes < PAGED_FROM ? HEADER : PAGE;
+	uint64_t size = (offset + bytes + 63) / 64 * 64;
+	unsigned char *image = calloc(1, (size_t)size);
+	if (image == NULL)
+		return NIDUS_E_NOMEM;
+	memcpy(image, header, HEADER);
+	put64(image + AT_CHUNKS, 1);
+	put64(image + AT_GROUPS, groups);
+	describe_section(image + AT_TABLE, offset, image + offset, bytes);
+	describe_section(image + AT_STASH, size, NULL, 0);
+	put64(image + AT_CHECKSUM, XXH3_64bits(image, AT_CHECKSUM));
+	nidus_status status = nidus_load_buffer(image, (size_t)size, filter);
+	free(image);
+	return status;
+}
+
+/* The groups of a chunk of so many slots; *kept is how many of them are used. */
+static uint64_t groups_of(const nidus_info *info, uint64_t total_slots, uint64_t *kept)
+{
+	/* Windows start at every slot but the last few; buckets lie side by side. */
+	bool windows = info->family == NIDUS_WINDOWED;
+	*kept = windows ? total_slots : total_slots / info->slots * info->slots;
+	return windows ? total_slots - info->slots + 1 : total_slots / info->slots;
+}
+
+nidus_status one_chunk_create(const nidus_options *options, uint64_t total_slots,
+                              nidus_filter **filter)
+{
+	nidus_options planned = *options;
+	planned.stash = NIDUS_STASH_OFF;
+	planned.capacity = (uint64_t)(PLANNED_LOAD * (double)total_slots);
+	nidus_status status = nidus_create(&planned, filter);
+	if (status != NIDUS_OK)
+		return status;
+	nidus_info info = NIDUS_INFO_INIT;
+	nidus_get_info(*filter, &info);
+	if (info.family == NIDUS_CUCKOO) /* one chunk anyway */
+		return NIDUS_OK;
+	unsigned char header[HEADER];
+	(void)nidus_write(*filter, header_sink, header);
+	nidus_free(*filter);
+	uint64_t kept, groups = groups_of(&info, total_slots, &kept);
+	uint64_t bytes = (kept * info.slot_bits + 7) / 8 + SLOTS_PADDING;
+	return load_empty(header, groups, bytes, filter);
+}
