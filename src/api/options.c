@@ -120,7 +120,10 @@ static nidus_status plan_smallest(const nidus_options *options, const struct fam
 			least = bytes;
 		}
 	}
-	return *chosen != NULL ? NIDUS_OK : options_plan_family(options, families[0], plan);
+	if (*chosen != NULL)
+		return NIDUS_OK;
+	*chosen = families[0];
+	return options_plan_family(options, *chosen, plan);
 }
 
 nidus_status options_plan(const nidus_options *options, const struct family **family,

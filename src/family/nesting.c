@@ -76,7 +76,7 @@ nidus_status nesting_check_options(const nidus_options *options)
 {
 	if (options->max_capacity > options->capacity)
 		return fail(NIDUS_E_UNSUPPORTED, "filters cannot grow in this version: leave max_capacity 0");
-	if (options->reserve != 0)
+	if (options->reserve != 0 && options->family != NIDUS_CHUNKED)
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	return NIDUS_OK;
 }
@@ -101,4 +101,28 @@ unsigned nesting_core_bits(double fpr, double compared, double load)
 	while (nesting_fpr(bits, compared, load) > fpr)
 		bits++;
 	return bits;
+}
+
+uint64_t nesting_keys_at_rate(const struct blueprint *plan, uint64_t slots, uint64_t fits)
+{
+	double load = plan->fpr / nesting_fpr(plan->core_bits, 2.0 * plan->slots, 1.0);
+	double keys = load * (double)slots;
+	return keys < (double)fits ? (uint64_t)keys : fits;
+}
+
+struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind)
+{
+	struct forecast forecast = {
+		.bytes = nest_table_bytes(plan, kind),
+		.total_slots = nest_total_slots(plan, kind),
+		.slot_bits = nest_slot_width(plan, kind),
+	};
+	double load = (double)keys / (double)forecast.total_slots;
+	forecast.fpr = nesting_fpr(plan->core_bits + plan->growth_bits - plan->level,
+	                           2.0 * plan->slots, load < 1 ? load : 1);
+	/* Two buckets, and the odds that one lies across the border of two lines. */
+	uint64_t step = nest_group_bits(kind, plan->slots, forecast.slot_bits), line = 8 * MEMORY_LINE;
+	forecast.lines = 2 + (line % step == 0 ? 0 : 2 * (double)(step - 1) / (double)line);
+	forecast.slot_bits = (unsigned)(step / plan->slots); /* coded ones are shorter */
+	return forecast;
 }

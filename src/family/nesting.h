@@ -45,4 +45,10 @@ unsigned nesting_core_bits(double fpr, double compared, double load);
 /* The rate that so many core bits give. */
 double nesting_fpr(unsigned core_bits, double compared, double load);
 
+/* XOR kinds: the keys that keep the plan's rate, `fits` at most. */
+uint64_t nesting_keys_at_rate(const struct blueprint *plan, uint64_t slots, uint64_t fits);
+
+/* XOR kinds: what a plan comes to. */
+struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind);
+
 #endif

@@ -8,6 +8,9 @@
 
 const struct family *const families[] = {
 	&family_cuckoo,
+	&family_semisort,
+	&family_simplified,
+	&family_chunked,
 	&family_bucketed,
 	&family_windowed,
 	NULL,

@@ -8,6 +8,9 @@
 struct family;
 
 extern const struct family family_cuckoo;
+extern const struct family family_semisort;
+extern const struct family family_simplified;
+extern const struct family family_chunked;
 extern const struct family family_bucketed;
 extern const struct family family_windowed;
 

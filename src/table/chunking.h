@@ -10,6 +10,7 @@
 #ifndef NIDUS_TABLE_CHUNKING_H
 #define NIDUS_TABLE_CHUNKING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -18,7 +19,29 @@
  */
 double chunking_fullest(uint64_t keys, uint64_t chunks);
 
-/* A tenth of what the capacity promise leaves. */
-#define CHUNKING_ODDS 1e-7
+/* A third of what the capacity promise leaves. */
+#define CHUNKING_ODDS 3e-7
+
+/*
+ * Entries that the stash of a chunk of so many slots may have to take in the
+ * rare filter that is as uneven as that. Most of them never take one.
+ */
+#define CHUNKING_STASH(slots) ((slots) / 54)
+
+/* How far chunks whose number of groups is a power of two may be filled. */
+struct chunking_limits {
+	uint64_t slots;     /* per group */
+	unsigned log_least; /* groups per chunk, as powers of two */
+	unsigned log_most;
+	double mean;        /* load of the average chunk */
+	double full;        /* load at which inserts into a chunk begin to fail */
+};
+
+/*
+ * The chunks and groups that take the fewest slots for so many keys. False if
+ * none will do.
+ */
+bool chunking_choose(const struct chunking_limits *limits, uint64_t keys, uint64_t *chunks,
+                     uint64_t *groups);
 
 #endif

@@ -17,14 +17,9 @@
 
 static unsigned extra_bits(enum nest_kind kind, unsigned slots)
 {
-	switch (kind) {
-	case NEST_XOR:
+	if (nest_symmetric(kind))
 		return 0;
-	case NEST_BUCKETS:
-		return 1;
-	default:
-		return 1 + log2_floor(slots);
-	}
+	return kind == NEST_WINDOWS ? 1 + log2_floor(slots) : 1;
 }
 
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind)
@@ -46,8 +41,11 @@ uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind)
 /* Bytes from chunk to chunk: no two chunks share a line, so threads may fill them. */
 static uint64_t chunk_stride(const struct blueprint *plan, enum nest_kind kind)
 {
-	uint64_t bytes = 0; /* a checked plan does not overflow */
-	(void)slots_bytes_overflow(slots_per_chunk(plan, kind), nest_slot_width(plan, kind), &bytes);
+	unsigned width = nest_slot_width(plan, kind);
+	uint64_t bits = slots_per_chunk(plan, kind) * width;
+	if (kind == NEST_CODED)
+		bits = (plan->groups << plan->level) * CODED_BITS(width);
+	uint64_t bytes = divide_up(bits, 8) + SLOTS_PADDING;
 	return plan->chunks == 1 ? bytes : divide_up(bytes, MEMORY_LINE) * MEMORY_LINE;
 }
 
@@ -58,9 +56,12 @@ uint64_t nest_table_bytes(const struct blueprint *plan, enum nest_kind kind)
 
 static nidus_status check_fields(const struct blueprint *plan, enum nest_kind kind)
 {
-	if (plan->slots != 2 && plan->slots != 4 && (plan->slots != 8 || kind != NEST_XOR))
-		return fail(NIDUS_E_RANGE, "slots must be 2 or 4%s, not %u",
-		            kind == NEST_XOR ? " or 8" : "", plan->slots);
+	bool eight = kind == NEST_XOR || kind == NEST_DIRECT;
+	if (plan->slots != 4 && (plan->slots != 2 || kind == NEST_CODED) && (plan->slots != 8 || !eight))
+		return fail(NIDUS_E_RANGE, "%u slots per bucket or window are not possible here",
+		            plan->slots);
+	if (plan->reserve >= plan->slots)
+		return fail(NIDUS_E_RANGE, "of %u slots %u cannot be held back", plan->slots, plan->reserve);
 	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
 	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->level > plan->growth_bits)
 		return fail(NIDUS_E_RANGE, "%u core and %u growth bits at level %u are no fingerprint",
@@ -69,6 +70,8 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 	if (widest > SLOTS_WIDTH_MAX || nest_slot_width(plan, kind) < SLOTS_WIDTH_MIN)
 		return fail(NIDUS_E_RANGE, "a slot of %u bits; %d to %d are possible", widest,
 		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
+	if (kind == NEST_CODED && plan->core_bits < CODED_CORE_MIN)
+		return fail(NIDUS_E_RANGE, "coded buckets need at least %d core bits", CODED_CORE_MIN);
 	if (plan->max_steps < 1 || plan->max_steps > SEARCH_STEPS_MAX)
 		return fail(NIDUS_E_RANGE, "max_steps must be 1 to %d, not %u", SEARCH_STEPS_MAX,
 		            plan->max_steps);
@@ -82,8 +85,10 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 		return status;
 	if (plan->chunks < 1 || plan->groups < 2)
 		return fail(NIDUS_E_RANGE, "a table needs at least 1 chunk of 2 buckets or windows");
-	if (kind == NEST_XOR && !is_power_of_two(plan->groups))
+	if (nest_symmetric(kind) && !is_power_of_two(plan->groups))
 		return fail(NIDUS_E_RANGE, "buckets of a chunk must be a power of two");
+	if (kind == NEST_DIRECT && log2_floor(plan->groups) > plan->core_bits)
+		return fail(NIDUS_E_RANGE, "a chunk has more buckets than fingerprints can tell apart");
 	uint64_t all, slots, bytes;
 	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
 	    plan->groups > SLOT_INDEX_MAX >> plan->level || all > SLOT_INDEX_MAX ||
@@ -116,6 +121,8 @@ static void fill_patterns(struct nest *nest)
 			nest->pattern[choice][at / fields] |= bits << (at % fields * nest->width);
 		}
 	}
+	for (unsigned at = 0; at < nest->slots - nest->reserve; at++)
+		nest->open[at / fields] |= bits_low(nest->width) << (at % fields * nest->width);
 }
 
 /* -------------------------------------------------------------------- life -- */
@@ -139,10 +146,13 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.level = plan->level,
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
+		.reserve = plan->reserve,
 		.kind = kind,
 		.allocator = *allocator,
 	};
 	fill_patterns(nest);
+	if (kind == NEST_CODED)
+		coded_prepare();
 	nidus_status status = memory_take(allocator, nest_table_bytes(plan, kind), &nest->bits_memory);
 	if (status != NIDUS_OK)
 		return status;
@@ -234,9 +244,9 @@ struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64
 	struct nest_key key = {.chunk = chunk};
 	key.value = value & ~(bits_low(nest->extra_bits) << nest->core_bits);
 	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1) : slot / nest->slots;
-	if (kind == NEST_XOR) {
+	if (nest_symmetric(kind)) {
 		key.group[0] = group;
-		key.group[1] = group ^ nest_mask(nest, core);
+		key.group[1] = group ^ nest_mask(nest, kind, core);
 		return key;
 	}
 	uint64_t distance = nest_distance(nest, core);
@@ -251,7 +261,7 @@ struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
 	uint64_t core = key->value & nest->core_values;
 	uint64_t kept = key->value >> (nest->core_bits + nest->extra_bits);
 	uint64_t home, address;
-	if (kind == NEST_XOR) {
+	if (nest_symmetric(kind)) {
 		uint64_t base = nest->base_groups - 1;
 		uint64_t lower = (key->group[0] & base) < (key->group[1] & base) ? key->group[0]
 		                                                                 : key->group[1];
@@ -297,7 +307,7 @@ static void look(const struct nest *nest, enum nest_kind kind, const struct nest
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
 		for (unsigned at = 0; at < nest->slots; at++) {
-			uint64_t value = slot_get(bits, nest->width, first + at);
+			uint64_t value = nest_get(nest, kind, bits, first + at);
 			*empty += value == 0;
 			*copies += value == nest_encode(nest, kind, key->value, choice, at);
 		}
@@ -334,11 +344,11 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 {
 	unsigned empty, copies;
 	look(nest, kind, key, &empty, &copies);
-	uint64_t slot, value;
+	uint64_t slot, value = 0;
 	/* Copies of the key itself have no other place to go to. */
 	if (copies < 2 * nest->slots && search_room(nest, kind, key, &slot)) {
 		(void)nest_encode_at(nest, kind, key, slot, &value);
-		slot_set(nest_chunk_bits(nest, key->chunk), nest->width, slot, value);
+		nest_set(nest, kind, nest_chunk_bits(nest, key->chunk), slot, value);
 		nest->chunk[key->chunk].used++;
 		return NIDUS_OK;
 	}
@@ -361,11 +371,13 @@ bool nest_stash_remove(struct nest *nest, enum nest_kind kind, const struct nest
 void nest_bring_home(struct nest *nest, enum nest_kind kind, uint64_t chunk, uint64_t slot)
 {
 	struct stash *stash = &nest->chunk[chunk].stash;
+	if (kind == NEST_CODED) /* sorted: the empty slot is the bucket's first now */
+		slot -= slot % nest->slots;
 	for (uint32_t i = 0; i < stash->count; i++) {
 		struct nest_key key = key_of_identity(nest, kind, chunk, stash_entries(stash)[i]);
 		uint64_t value;
 		if (nest_encode_at(nest, kind, &key, slot, &value)) {
-			slot_set(nest_chunk_bits(nest, chunk), nest->width, slot, value);
+			nest_set(nest, kind, nest_chunk_bits(nest, chunk), slot, value);
 			stash_remove_at(stash, i);
 			nest->stashed--;
 			return;
@@ -375,10 +387,15 @@ void nest_bring_home(struct nest *nest, enum nest_kind kind, uint64_t chunk, uin
 
 /* ----------------------------------------------------------- whole contents -- */
 
+static bool core_possible(const struct nest *nest, uint64_t core)
+{
+	return core != 0 && (nest->kind != NEST_DIRECT || (core & (nest->base_groups - 1)) != 0);
+}
+
 /* Whether a taken slot's bits can have come from an insert. */
 static bool slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
 {
-	if ((value & nest->core_values) == 0)
+	if (!core_possible(nest, value & nest->core_values))
 		return false;
 	if (nest->kind != NEST_WINDOWS)
 		return true;
@@ -413,7 +430,11 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 	uint64_t slots = nest_chunk_slots(nest);
 	*taken = 0;
 	for (uint64_t slot = 0; slot < slots; slot++) {
-		uint64_t value = slot_get(bits, nest->width, slot);
+		if (nest->kind == NEST_CODED && slot % nest->slots == 0 &&
+		    !coded_valid(bits, nest->width, slot / nest->slots))
+			return fail(NIDUS_E_CORRUPT, "bucket %llu of chunk %llu is not coded properly",
+			            (unsigned long long)(slot / nest->slots), (unsigned long long)chunk);
+		uint64_t value = nest_get(nest, nest->kind, bits, slot);
 		if (value == 0)
 			continue;
 		if (!slot_possible(nest, slot, value))
@@ -422,7 +443,9 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 		++*taken;
 	}
 	/* Bits behind the last slot are zero: one spelling per contents. */
-	uint64_t end = slots * nest->width;
+	uint64_t end = nest->groups * nest_group_bits(nest->kind, nest->slots, nest->width);
+	if (nest->kind == NEST_WINDOWS)
+		end = slots * nest->width;
 	for (uint64_t bit = end; bit < nest->stride * 8; bit++) {
 		if (bits[bit >> 3] >> (bit & 7) & 1)
 			return fail(NIDUS_E_CORRUPT, "bits behind the last slot of chunk %llu are set",
@@ -465,7 +488,7 @@ void nest_export_stash(const struct nest *nest, unsigned char *bytes)
 /* Whether (home over all chunks, fingerprint) can be an identity here at all. */
 static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t fingerprint)
 {
-	return home < nest->chunks * nest->base_groups && (fingerprint & nest->core_values) != 0 &&
+	return home < nest->chunks * nest->base_groups && core_possible(nest, fingerprint & nest->core_values) &&
 	       fingerprint >> nest->core_bits < nest->growth_values;
 }
 
@@ -506,7 +529,7 @@ bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry
 		const struct stash *stash = &nest->chunk[*chunk].stash;
 		struct stash_entry found;
 		uint64_t value = 0;
-		while (*at < slots && (value = slot_get(bits, nest->width, *at)) == 0)
+		while (*at < slots && (value = nest_get(nest, nest->kind, bits, *at)) == 0)
 			++*at;
 		if (*at < slots) {
 			struct nest_key key = nest_key_in(nest, nest->kind, *chunk, *at, value);
@@ -536,9 +559,9 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, nest->kind, key.group[choice]);
 		for (unsigned at = 0; at < nest->slots; at++) {
-			if (slot_get(bits, nest->width, first + at) != 0)
+			if (nest_get(nest, nest->kind, bits, first + at) != 0)
 				continue;
-			slot_set(bits, nest->width, first + at,
+			nest_set(nest, nest->kind, bits, first + at,
 			         nest_encode(nest, nest->kind, key.value, choice, at));
 			nest->chunk[chunk].used++;
 			return NIDUS_OK;
@@ -551,16 +574,12 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 
 const struct body_ops *nest_ops(const struct nest *nest)
 {
-	bool two = nest->slots == 2;
-	switch (nest->kind) {
-	case NEST_BUCKETS:
-		return two ? nest_buckets_2(nest->width) : nest_buckets_4(nest->width);
-	case NEST_WINDOWS:
-		return two ? nest_windows_2(nest->width) : nest_windows_4(nest->width);
-	default:
-		break;
-	}
-	if (nest->slots == 8)
-		return nest_xor_8(nest->width);
-	return two ? nest_xor_2(nest->width) : nest_xor_4(nest->width);
+	static const struct body_ops *(*const select[][3])(unsigned width) = {
+		[NEST_XOR] = {nest_xor_2, nest_xor_4, nest_xor_8},
+		[NEST_DIRECT] = {nest_direct_2, nest_direct_4, nest_direct_8},
+		[NEST_CODED] = {NULL, nest_coded_4, NULL},
+		[NEST_BUCKETS] = {nest_buckets_2, nest_buckets_4, NULL},
+		[NEST_WINDOWS] = {nest_windows_2, nest_windows_4, NULL},
+	};
+	return select[nest->kind][log2_floor(nest->slots) - 1](nest->width);
 }

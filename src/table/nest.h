@@ -19,6 +19,10 @@
  *
  *   NEST_XOR      buckets; second = first XOR H(core). A slot cannot tell which
  *                 of the two it is in, and need not: the relation is symmetric.
+ *   NEST_DIRECT   the same with the lowest bits of the core itself for H(core);
+ *                 they are as many as a group's number has, and never all zero.
+ *   NEST_CODED    NEST_XOR with the slots of a bucket kept sorted and coded, one
+ *                 bit per slot less (see coded.h). Slots have no lasting place.
  *   NEST_BUCKETS  buckets; second = first + H(core), modulo the groups; one
  *                 choice bit says which one this is.
  *   NEST_WINDOWS  windows; the same, and offset bits say where in the window.
@@ -30,12 +34,12 @@
  * for later: at level d the lowest d of them are part of the address instead.
  *
  *   offset kinds   first = base group * 2^d + those d bits
- *   NEST_XOR       the candidate with the lower base group takes them as its top
+ *   XOR kinds      the candidate with the lower base group takes them as its top
  *                  bits, and the other is it XOR a longer H(core) whose base part
  *                  is not zero: one large table, not 2^d small ones.
  *
  * Identity of an entry = (home, fingerprint): home is the base group, counted
- * over all chunks (for NEST_XOR of the lower candidate), the fingerprint is the
+ * over all chunks (for XOR kinds of the lower candidate), the fingerprint is the
  * core bits and above them all growth bits. Every slot tells its identity, at
  * every level; lookup, delete, walk, merge and growth need no more.
  *
@@ -55,17 +59,31 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "store/blueprint.h"
+#include "table/coded.h"
 #include "table/ops.h"
 #include "table/slots.h"
 #include "table/stash.h"
 
-enum nest_kind { NEST_XOR, NEST_BUCKETS, NEST_WINDOWS };
+enum nest_kind { NEST_XOR, NEST_DIRECT, NEST_CODED, NEST_BUCKETS, NEST_WINDOWS };
+
+/* The XOR kinds, where each candidate leads to the other in the same way. */
+static inline bool nest_symmetric(enum nest_kind kind)
+{
+	return kind == NEST_XOR || kind == NEST_DIRECT || kind == NEST_CODED;
+}
 
 #define NEST_SLOTS_MAX 8 /* per group */
 
 struct nest_chunk {
 	uint64_t used; /* taken slots and stashed entries */
 	struct stash stash;
+};
+
+/* What making room has cost so far, for benchmarks. */
+struct nest_effort {
+	uint64_t relocations; /* inserts that found both groups full */
+	uint64_t moves;       /* entries moved for them */
+	uint64_t checks;      /* slots looked at for them */
 };
 
 struct nest {
@@ -78,15 +96,17 @@ struct nest {
 	uint64_t partner_key;   /* the seed's share in H */
 	/* Choice and offset bits of all slots of a group, word by word (see nest_ops.h). */
 	uint64_t pattern[2][NEST_SLOTS_MAX];
+	uint64_t open[NEST_SLOTS_MAX]; /* slots of a first group that are not held back, as fields */
 	uint64_t stashed;       /* in all chunks */
 	struct nest_chunk *chunk;
 	unsigned slots;         /* per group */
 	unsigned width, core_bits, extra_bits, growth_bits, level;
-	unsigned max_steps, stash_limit;
+	unsigned max_steps, stash_limit, reserve;
 	enum nest_kind kind;
 	bool remote;            /* too large for the caches: prefetch */
 	struct block bits_memory, chunk_memory;
 	nidus_allocator allocator;
+	struct nest_effort effort;
 };
 
 /* Where a key may be. `value` is its slot with choice and offset bits zero. */
@@ -110,11 +130,12 @@ static inline uint64_t nest_partner_hash(const struct nest *nest, uint64_t core)
 	return x ^ x >> 32;
 }
 
-/* NEST_XOR: what turns one candidate into the other. The base part is not 0. */
-static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
+/* XOR kinds: what turns one candidate into the other. The base part is not 0. */
+static inline uint64_t nest_mask(const struct nest *nest, enum nest_kind kind, uint64_t core)
 {
 	uint64_t x = nest_partner_hash(nest, core);
-	uint64_t base = 1 + multiply_high(x, nest->base_groups - 1);
+	uint64_t base = kind == NEST_DIRECT ? core & (nest->base_groups - 1)
+	                                    : 1 + multiply_high(x, nest->base_groups - 1);
 	return base + (x & bits_low(nest->level)) * nest->base_groups;
 }
 
@@ -143,8 +164,8 @@ static inline struct nest_key nest_key_of(const struct nest *nest, enum nest_kin
 	struct nest_key key = {.chunk = chunk};
 	uint64_t address = growth & bits_low(nest->level);
 	key.value = core | (growth >> nest->level) << (nest->core_bits + nest->extra_bits);
-	if (kind == NEST_XOR) {
-		uint64_t mask = nest_mask(nest, core);
+	if (nest_symmetric(kind)) {
+		uint64_t mask = nest_mask(nest, kind, core);
 		uint64_t partner = base ^ (mask & (nest->base_groups - 1));
 		uint64_t top = address * nest->base_groups;
 		/* The lower base takes the top bits as they are, the other one masked. */
@@ -163,7 +184,13 @@ static inline struct nest_key nest_locate(const struct nest *nest, enum nest_kin
 {
 	uint64_t chunk = take_choice(&hash, nest->chunks);
 	uint64_t base = take_choice(&hash, nest->base_groups);
-	uint64_t core = 1 + take_choice(&hash, nest->core_values);
+	uint64_t core;
+	if (kind == NEST_DIRECT) {
+		core = 1 + take_choice(&hash, nest->base_groups - 1);
+		core += nest->base_groups * take_choice(&hash, (nest->core_values + 1) / nest->base_groups);
+	} else {
+		core = 1 + take_choice(&hash, nest->core_values);
+	}
 	uint64_t growth = take_choice(&hash, nest->growth_values);
 	return nest_key_of(nest, kind, chunk, base, core, growth);
 }
@@ -171,6 +198,35 @@ static inline struct nest_key nest_locate(const struct nest *nest, enum nest_kin
 static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t chunk)
 {
 	return nest->bits + chunk * nest->stride;
+}
+
+static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
+                                const unsigned char *chunk_bits, uint64_t slot)
+{
+	return kind == NEST_CODED ? coded_get(chunk_bits, nest->width, slot)
+	                          : slot_get(chunk_bits, nest->width, slot);
+}
+
+static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
+                            uint64_t slot, uint64_t value)
+{
+	if (kind == NEST_CODED)
+		coded_set(chunk_bits, nest->width, slot, value);
+	else
+		slot_set(chunk_bits, nest->width, slot, value);
+}
+
+/* Bits from one group to the next. */
+static inline uint64_t nest_group_bits(enum nest_kind kind, unsigned slots, unsigned width)
+{
+	switch (kind) {
+	case NEST_WINDOWS:
+		return width;
+	case NEST_CODED:
+		return CODED_BITS(width);
+	default:
+		return (uint64_t)slots * width;
+	}
 }
 
 /* The first slot of a group, within its chunk. */
@@ -189,7 +245,7 @@ static inline uint64_t nest_chunk_slots(const struct nest *nest)
 static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind, uint64_t value,
                                    unsigned choice, uint64_t at)
 {
-	if (kind == NEST_XOR)
+	if (nest_symmetric(kind))
 		return value;
 	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
 	return value | extra << nest->core_bits;

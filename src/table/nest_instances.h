@@ -11,6 +11,10 @@
 const struct body_ops *nest_xor_2(unsigned width);
 const struct body_ops *nest_xor_4(unsigned width);
 const struct body_ops *nest_xor_8(unsigned width);
+const struct body_ops *nest_direct_2(unsigned width);
+const struct body_ops *nest_direct_4(unsigned width);
+const struct body_ops *nest_direct_8(unsigned width);
+const struct body_ops *nest_coded_4(unsigned width);
 const struct body_ops *nest_buckets_2(unsigned width);
 const struct body_ops *nest_buckets_4(unsigned width);
 const struct body_ops *nest_windows_2(unsigned width);

@@ -32,7 +32,7 @@
 	(NEST_FIELD_ONE(0) | NEST_FIELD_ONE(1) | NEST_FIELD_ONE(2) | NEST_FIELD_ONE(3) |           \
 	 NEST_FIELD_ONE(4) | NEST_FIELD_ONE(5) | NEST_FIELD_ONE(6) | NEST_FIELD_ONE(7))
 /* Bits from group to group. */
-#define NEST_STEP (NEST_KIND == NEST_WINDOWS ? (NEST_W) : (NEST_W)*NEST_L)
+#define NEST_STEP nest_group_bits(NEST_KIND, NEST_L, NEST_W)
 
 /* A key on its way through a batch: addresses instead of numbers. */
 struct NEST_ID(place) {
@@ -44,6 +44,8 @@ static inline uint64_t NEST_ID(word)(const struct nest *nest, const unsigned cha
                                      uint64_t group, unsigned word)
 {
 	(void)nest;
+	if (NEST_KIND == NEST_CODED)
+		return coded_fields(bits, NEST_W, group, word * NEST_FIELDS, NEST_FIELDS);
 	uint64_t bit = group * NEST_STEP + (uint64_t)word * NEST_FIELDS * (NEST_W);
 	const unsigned char *at = bits + (bit >> 3);
 	unsigned shift = bit & 7;
@@ -72,22 +74,36 @@ static inline bool NEST_ID(match)(const struct nest *nest, const unsigned char *
 	return hits != 0 || nest_stash_count(nest, NEST_KIND, key) > 0;
 }
 
+/* Puts the key into the first empty slot of a candidate, among `open` fields if given. */
+static inline bool NEST_ID(put_in)(struct nest *nest, unsigned char *bits,
+                                   const struct nest_key *key, unsigned choice,
+                                   const uint64_t *open)
+{
+	for (unsigned word = 0; word < NEST_WORDS; word++) {
+		uint64_t fields = NEST_ID(word)(nest, bits, key->group[choice], word);
+		uint64_t empty = fields_zero(fields, NEST_W, NEST_ONES);
+		if (open != NULL)
+			empty &= open[word];
+		if (empty == 0)
+			continue;
+		unsigned at = word * NEST_FIELDS + (unsigned)__builtin_ctzll(empty) / (NEST_W);
+		uint64_t slot = nest_first_slot(nest, NEST_KIND, key->group[choice]) + at;
+		nest_set(nest, NEST_KIND, bits, slot,
+		         nest_encode(nest, NEST_KIND, key->value, choice, at));
+		nest->chunk[key->chunk].used++;
+		return true;
+	}
+	return false;
+}
+
 static inline nidus_status NEST_ID(put)(struct nest *nest, unsigned char *bits,
                                         const struct nest_key *key)
 {
-	for (unsigned choice = 0; choice < 2; choice++) {
-		for (unsigned word = 0; word < NEST_WORDS; word++) {
-			uint64_t fields = NEST_ID(word)(nest, bits, key->group[choice], word);
-			uint64_t empty = fields_zero(fields, NEST_W, NEST_ONES);
-			if (empty == 0)
-				continue;
-			unsigned at = word * NEST_FIELDS + (unsigned)__builtin_ctzll(empty) / (NEST_W);
-			uint64_t slot = nest_first_slot(nest, NEST_KIND, key->group[choice]) + at;
-			slot_set(bits, NEST_W, slot, nest_encode(nest, NEST_KIND, key->value, choice, at));
-			nest->chunk[key->chunk].used++;
-			return NIDUS_OK;
-		}
-	}
+	if (NEST_ID(put_in)(nest, bits, key, 0, nest->open) ||
+	    NEST_ID(put_in)(nest, bits, key, 1, NULL))
+		return NIDUS_OK;
+	if (nest->reserve > 0 && NEST_ID(put_in)(nest, bits, key, 0, NULL))
+		return NIDUS_OK;
 	return nest_insert_crowded(nest, NEST_KIND, key);
 }
 
@@ -103,7 +119,7 @@ static inline nidus_status NEST_ID(take)(struct nest *nest, unsigned char *bits,
 				continue;
 			unsigned at = word * NEST_FIELDS + (unsigned)__builtin_ctzll(hits) / (NEST_W);
 			uint64_t slot = nest_first_slot(nest, NEST_KIND, key->group[choice]) + at;
-			slot_set(bits, NEST_W, slot, 0);
+			nest_set(nest, NEST_KIND, bits, slot, 0);
 			nest->chunk[key->chunk].used--;
 			if (UNLIKELY(nest->stashed > 0))
 				nest_bring_home(nest, NEST_KIND, key->chunk, slot);

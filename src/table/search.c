@@ -37,6 +37,7 @@ struct search {
 	unsigned char *bits; /* the chunk's */
 	uint64_t chunk;
 	unsigned nodes, limit;
+	unsigned checks;
 	bool recording;
 	uint64_t node[SEARCH_STEPS_MAX]; /* slot, then parent in the low bits */
 	uint64_t record[RECORD_SIZE];    /* slot + 1 */
@@ -58,8 +59,8 @@ static uint64_t other_group(const struct nest *nest, enum nest_kind kind, uint64
                             uint64_t value)
 {
 	uint64_t core = value & nest->core_values;
-	if (kind == NEST_XOR)
-		return slot / nest->slots ^ nest_mask(nest, core);
+	if (nest_symmetric(kind))
+		return slot / nest->slots ^ nest_mask(nest, kind, core);
 	uint64_t extra = value >> nest->core_bits;
 	uint64_t group = slot / nest->slots;
 	if (kind == NEST_WINDOWS)
@@ -73,9 +74,9 @@ static void push(struct search *search, enum nest_kind kind, uint64_t slot, unsi
 	const struct nest *nest = search->nest;
 	search->node[search->nodes++] = slot << PARENT_BITS | parent;
 	if (nest->remote) {
-		uint64_t value = slot_get(search->bits, nest->width, slot);
-		uint64_t first = nest_first_slot(nest, kind, other_group(nest, kind, slot, value));
-		PREFETCH(search->bits + (first * nest->width >> 3));
+		uint64_t value = nest_get(nest, kind, search->bits, slot);
+		uint64_t other = other_group(nest, kind, slot, value);
+		PREFETCH(search->bits + (other * nest_group_bits(kind, nest->slots, nest->width) >> 3));
 	}
 }
 
@@ -88,15 +89,17 @@ static bool visit(struct search *search, enum nest_kind kind, uint64_t group, ui
 {
 	const struct nest *nest = search->nest;
 	uint64_t first = nest_first_slot(nest, kind, group);
-	for (uint64_t slot = first; slot < first + nest->slots; slot++) {
-		if (slot_get(search->bits, nest->width, slot) == 0) {
+	/* From the back, where inserts leave room last. */
+	for (uint64_t slot = first + nest->slots; slot-- > first;) {
+		search->checks++;
+		if (nest_get(nest, kind, search->bits, slot) == 0) {
 			*empty = slot;
 			return true;
 		}
 	}
 	if (kind != NEST_WINDOWS && recorded(search, first))
 		return false;
-	for (uint64_t slot = first; slot < first + nest->slots; slot++) {
+	for (uint64_t slot = first + nest->slots; slot-- > first;) {
 		if (slot == except || search->nodes >= search->limit)
 			continue;
 		if (kind != NEST_WINDOWS || !recorded(search, slot))
@@ -113,12 +116,13 @@ static uint64_t move_chain(struct search *search, enum nest_kind kind, unsigned 
 	uint64_t to = empty;
 	for (unsigned i = last; i != NO_PARENT;) {
 		uint64_t from = search->node[i] >> PARENT_BITS;
-		uint64_t value = slot_get(search->bits, nest->width, from);
-		if (kind != NEST_XOR) {
+		uint64_t value = nest_get(nest, kind, search->bits, from);
+		if (!nest_symmetric(kind)) {
 			struct nest_key key = nest_key_in(nest, kind, search->chunk, from, value);
 			(void)nest_encode_at(nest, kind, &key, to, &value);
 		}
-		slot_set(search->bits, nest->width, to, value);
+		nest_set(nest, kind, search->bits, to, value);
+		search->nest->effort.moves++;
 		to = from;
 		i = search->node[i] & NO_PARENT;
 	}
@@ -131,12 +135,12 @@ static inline bool run(struct search *search, enum nest_kind kind, const struct 
 	const struct nest *nest = search->nest;
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
-		for (unsigned i = 0; i < nest->slots; i++)
-			push(search, kind, first + i, NO_PARENT);
+		for (uint64_t root = first + nest->slots; root-- > first;)
+			push(search, kind, root, NO_PARENT);
 	}
 	for (unsigned i = 0; i < search->nodes; i++) {
 		uint64_t from = search->node[i] >> PARENT_BITS, empty;
-		uint64_t value = slot_get(search->bits, nest->width, from);
+		uint64_t value = nest_get(nest, kind, search->bits, from);
 		uint64_t other = other_group(nest, kind, from, value);
 		bool found = false;
 		if (kind == NEST_WINDOWS) {
@@ -156,6 +160,23 @@ static inline bool run(struct search *search, enum nest_kind kind, const struct 
 	return false;
 }
 
+static bool run_kind(struct search *search, enum nest_kind kind, const struct nest_key *key,
+                     uint64_t *slot)
+{
+	switch (kind) {
+	case NEST_XOR:
+		return run(search, NEST_XOR, key, slot);
+	case NEST_DIRECT:
+		return run(search, NEST_DIRECT, key, slot);
+	case NEST_CODED:
+		return run(search, NEST_CODED, key, slot);
+	case NEST_BUCKETS:
+		return run(search, NEST_BUCKETS, key, slot);
+	default:
+		return run(search, NEST_WINDOWS, key, slot);
+	}
+}
+
 bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *key, uint64_t *slot)
 {
 	struct search search;
@@ -164,13 +185,10 @@ bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *
 	search.chunk = key->chunk;
 	search.nodes = 0;
 	search.limit = nest->max_steps;
+	search.checks = 0;
 	search.recording = false;
-	switch (kind) {
-	case NEST_XOR:
-		return run(&search, NEST_XOR, key, slot);
-	case NEST_BUCKETS:
-		return run(&search, NEST_BUCKETS, key, slot);
-	default:
-		return run(&search, NEST_WINDOWS, key, slot);
-	}
+	bool found = run_kind(&search, kind, key, slot);
+	nest->effort.relocations++;
+	nest->effort.checks += search.checks;
+	return found;
 }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * chunked: CPCF, the cuckoo filter with flexible chunks and proactive insertion.
+ *
+ * Paper: W. Hua et al., "CPCF: A Flexible Chunking and Proactive Insertion
+ * Cuckoo Filter" (2024).
+ *
+ * C chunks of B = 2^m buckets each; C is any number, so that the whole fits the
+ * keys. A hash chooses chunk and bucket by multiplication; the second bucket is
+ * the first XOR H(fingerprint), inside the chunk:
+ *
+ *     chunk 0          chunk 1          chunk 2
+ *     [0 .. B-1]       [0 .. B-1]       [0 .. B-1]
+ *                       i <-> i ^ H(f)
+ *
+ * Proactive insertion: a key takes one of the first b - p slots of its first
+ * bucket, else any of its second bucket; the last p slots of the first bucket
+ * are held back (p = 1 unless asked otherwise) for entries that have to move
+ * there later. Only when the second bucket is full does a key take them itself.
+ *
+ *     first bucket  [ x | x | x | . ]   <- the last slot waits
+ *
+ * Relocation: when both buckets are full, the other bucket of each entry in them
+ * is looked at from its back, where the slots held back are (the paper's one-step
+ * look-ahead), and then theirs in turn: the shortest chain of moves, in full
+ * before anything moves (table/search.c). The paper's walk kicks a random entry
+ * after a look-ahead in vain; ours kicks fewer, and none for nothing.
+ *
+ * The threshold (Eq. 4): an insert gives up after d * b * log C *
+ * log_b(B * b - B + 1) kick-outs, log natural. log C is 0 for one chunk and
+ * would forbid every relocation: there we take 1. A kick-out of the paper looks
+ * at b places, so a search may look at b times as many.
+ *
+ * Chunking: Algorithm 1 sizes chunks by the bound of Eq. 3 on the fullest one,
+ * (n/C) + a * sqrt(2 (n/C) log C), whose odds are not small enough for our
+ * promise; table/chunking.c chooses C and B for that instead. chunked_algorithm_1
+ * is the paper's choice, with line 5 read as "SubFilterMaxLoad <= A * c * b":
+ * as printed (A * u * b) it does not give the paper's own Table 3.
+ *
+ * Not here: slots and moves (table/nest.h, table/search.h).
+ */
+#include "family/chunked.h"
+
+#include "base/reason.h"
+#include "family/nesting.h"
+#include "family/registry.h"
+#include "table/chunking.h"
+#include "table/search.h"
+
+#include <math.h>
+
+#define BEST_SLOTS 4
+#define BEST_RESERVE 1
+#define LOG_BUCKETS_MOST 16
+#define STASH_LEAST 24
+#define CAPACITY_MOST (UINT64_C(1) << 44)
+#define MAX_LOAD 0.96 /* the paper's A, for b = 4 */
+
+/* ---------------------------------------------------------- the paper's sizes -- */
+
+/* Eq. 3 with natural logarithms. */
+static double sub_filter_max_load(double keys, double chunks, double a)
+{
+	return keys / chunks + a * sqrt(2 * keys / chunks * log(chunks));
+}
+
+void chunked_algorithm_1(uint64_t n, double load, unsigned slots, double a, uint64_t *chunks,
+                         uint64_t *buckets)
+{
+	double keys = (double)n, number = 1, per_chunk = keys / (slots * load), split;
+	do {
+		split = 1;
+		for (double size = 1; size <= per_chunk; size *= 2) {
+			double parts = per_chunk / size;
+			if (sub_filter_max_load(keys, parts, a) <= MAX_LOAD * size * slots) {
+				keys /= parts;
+				number *= parts;
+				per_chunk = size;
+				split = parts;
+				break;
+			}
+		}
+	} while (split >= 2);
+	*chunks = (uint64_t)ceil(number);
+	*buckets = power_of_two_from((uint64_t)ceil(per_chunk));
+}
+
+unsigned chunked_max_kicks(uint64_t chunks, uint64_t buckets, unsigned slots)
+{
+	double spread = chunks > 1 ? log((double)chunks) : 0;
+	double depth = log((double)(buckets * slots - buckets + 1)) / log(slots);
+	return (unsigned)ceil(2 * slots * (spread > 1 ? spread : 1) * depth);
+}
+
+/* ---------------------------------------------------------------- our own -- */
+
+static nidus_status limits_for(unsigned slots, struct chunking_limits *limits)
+{
+	*limits = (struct chunking_limits){
+		.slots = slots,
+		.log_least = 1,
+		.log_most = LOG_BUCKETS_MOST,
+	};
+	switch (slots) {
+	case 2:
+		limits->mean = 0.86, limits->full = 0.885;
+		return NIDUS_OK;
+	case 4:
+		limits->mean = 0.955, limits->full = 0.975;
+		return NIDUS_OK;
+	case 8:
+		limits->mean = 0.98, limits->full = 0.993;
+		return NIDUS_OK;
+	default:
+		return fail(NIDUS_E_RANGE, "the chunked family has 2, 4 or 8 slots per bucket, not %u",
+		            slots);
+	}
+}
+
+static uint32_t steps_for(const struct blueprint *plan)
+{
+	/* Logarithms differ in the last digit between machines: keep whole powers of two. */
+	uint64_t steps = power_of_two_from(
+		(uint64_t)chunked_max_kicks(plan->chunks, plan->groups, plan->slots) * plan->slots);
+	return steps < SEARCH_STEPS_MAX ? (uint32_t)steps : SEARCH_STEPS_MAX;
+}
+
+static nidus_status chunked_plan(const nidus_options *options, struct blueprint *plan)
+{
+	struct chunking_limits limits;
+	nidus_status status = nesting_check_options(options);
+	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
+	if (status == NIDUS_OK)
+		status = limits_for(plan->slots, &limits);
+	if (status != NIDUS_OK)
+		return status;
+	plan->reserve = options->reserve != 0 ? options->reserve : BEST_RESERVE;
+	if (plan->reserve >= plan->slots)
+		return fail(NIDUS_E_RANGE, "of %u slots per bucket at most %u can be held back, not %u",
+		            plan->slots, plan->slots - 1, plan->reserve);
+	if (options->capacity > CAPACITY_MOST ||
+	    !chunking_choose(&limits, options->capacity, &plan->chunks, &plan->groups))
+		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
+		            (unsigned long long)options->capacity);
+	uint64_t chunk_slots = plan->groups * plan->slots, slots = plan->chunks * chunk_slots;
+	double load = (double)options->capacity / (double)slots;
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
+	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps_for(plan);
+	plan->stash_limit =
+		nesting_stash_limit(options, STASH_LEAST + (uint64_t)CHUNKING_STASH((double)chunk_slots));
+	plan->capacity = plan->max_capacity = options->capacity;
+	return NIDUS_OK;
+}
+
+static nidus_status chunked_check(const struct blueprint *plan)
+{
+	return nest_check(plan, NEST_XOR);
+}
+
+static struct forecast chunked_forecast(const struct blueprint *plan, uint64_t keys)
+{
+	return nesting_forecast(plan, keys, NEST_XOR);
+}
+
+static nidus_status chunked_create(void *body, const struct blueprint *plan,
+                                   const nidus_allocator *allocator)
+{
+	return nest_create(body, plan, NEST_XOR, allocator);
+}
+
+const struct family family_chunked = {
+	NESTING_MEMBERS,
+	.id = NIDUS_CHUNKED,
+	.name = "chunked",
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.plan = chunked_plan,
+	.check = chunked_check,
+	.forecast = chunked_forecast,
+	.create = chunked_create,
+};

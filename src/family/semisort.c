@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * semisort: the cuckoo filter with sorted, coded buckets.
+ *
+ * Paper: B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo Filter:
+ * Practically Better Than Bloom" (CoNEXT 2014), "Semi-Sorting".
+ *
+ * Everything is as in cuckoo.c with four slots per bucket, but a bucket of f-bit
+ * fingerprints takes 4f - 4 bits instead of 4f: their order in the bucket is
+ * not stored (table/coded.h has the drawing and a worked example). At the same
+ * size the fingerprint is one bit longer and the rate half; in return every
+ * look at a bucket decodes it, and every change sorts it.
+ *
+ * The rate: 8 * load / (2^f - 1), as in cuckoo.c.
+ *
+ * Not here: sizing (single.c), slots and moves (table/nest.h, table/search.h).
+ */
+#include "base/reason.h"
+#include "family/registry.h"
+#include "family/single.h"
+
+static nidus_status semisort_plan(const nidus_options *options, struct blueprint *plan)
+{
+	if (options->slots != 0 && options->slots != CODED_SLOTS)
+		return fail(NIDUS_E_RANGE, "the semisort family has 4 slots per bucket, not %u",
+		            options->slots);
+	plan->slots = CODED_SLOTS;
+	return single_plan(options, plan);
+}
+
+static nidus_status semisort_check(const struct blueprint *plan)
+{
+	nidus_status status = single_check(plan);
+	return status == NIDUS_OK ? nest_check(plan, NEST_CODED) : status;
+}
+
+static struct forecast semisort_forecast(const struct blueprint *plan, uint64_t keys)
+{
+	return nesting_forecast(plan, keys, NEST_CODED);
+}
+
+static nidus_status semisort_create(void *body, const struct blueprint *plan,
+                                    const nidus_allocator *allocator)
+{
+	return nest_create(body, plan, NEST_CODED, allocator);
+}
+
+const struct family family_semisort = {
+	NESTING_MEMBERS,
+	.id = NIDUS_SEMISORT,
+	.name = "semisort",
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.plan = semisort_plan,
+	.check = semisort_check,
+	.forecast = semisort_forecast,
+	.create = semisort_create,
+};

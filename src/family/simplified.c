@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * simplified: the cuckoo filter whose second cell is the first XOR the
+ * fingerprint itself, with a stash.
+ *
+ * Paper: D. Eppstein, "Cuckoo Filter: Simplification and Analysis" (SWAT 2016).
+ * It calls a bucket a cell.
+ *
+ * Without a hash between fingerprint and partner, the two cells of a key differ
+ * in the fingerprint's bits only: the table falls into independent subtables of
+ * 2^f cells (our chunks), any number of them, and inside one every pair of cells
+ * is equally likely. That makes it the one design here whose success is proven.
+ *
+ *     subtable 1, f = 3:   cell 010 <-> 010 ^ 101 = 111    (fingerprint 101)
+ *
+ * 2^f cells of a wide fingerprint are too coarse for few keys. Then a subtable
+ * has 2^g cells, g < f, and the lowest g bits of the fingerprint (never all
+ * zero) lead to the partner; g = f is the paper's case.
+ *
+ * Stash: an entry that found no place waits as (lower cell, fingerprint) in the
+ * stash of its subtable, which a lookup asks only when both cells are full. The
+ * pair is all that tells keys apart anyway, so the stash adds nothing to the
+ * rate (Theorem 5.1).
+ *
+ * The width: the analysis needs f > (log2 n + 20) / b for odds of 2^-20 that
+ * more than 2b keys meet in the same two cells. Where the rate asked for would
+ * do with fewer bits, that many are taken all the same, and the rate that they
+ * give is the target: lower than asked.
+ *
+ * The rate: 2b * load / ((2^g - 1) * 2^(f-g)). The query of the paper's section 6,
+ * all slots of a cell in one go, is what table/nest_ops.h does for every family.
+ *
+ * Not here: sizing of subtables (table/chunking.c), slots and moves
+ * (table/nest.h, table/search.h).
+ */
+#include "base/reason.h"
+#include "family/nesting.h"
+#include "family/registry.h"
+#include "table/chunking.h"
+
+#define BEST_SLOTS 4
+#define BEST_STEPS 2048
+#define LOG_CELLS_MOST 16
+#define STASH_LEAST 24
+#define CAPACITY_MOST (UINT64_C(1) << 44)
+#define ODDS_BITS 20 /* log2 of one in a million */
+
+static nidus_status limits_for(unsigned slots, struct chunking_limits *limits)
+{
+	*limits = (struct chunking_limits){.slots = slots, .log_least = 1};
+	switch (slots) {
+	case 2:
+		limits->mean = 0.85, limits->full = 0.88;
+		return NIDUS_OK;
+	case 4:
+		limits->mean = 0.955, limits->full = 0.972;
+		return NIDUS_OK;
+	case 8:
+		limits->mean = 0.98, limits->full = 0.992;
+		return NIDUS_OK;
+	default:
+		return fail(NIDUS_E_RANGE, "the simplified family has 2, 4 or 8 slots per cell, not %u",
+		            slots);
+	}
+}
+
+/* The smallest f that is greater than (log2 n + 20) / b. */
+static unsigned proven_bits(uint64_t keys, unsigned slots)
+{
+	unsigned log = log2_floor(keys) + !is_power_of_two(keys);
+	return (log + ODDS_BITS) / slots + 1;
+}
+
+static double rate(const struct blueprint *plan, double load)
+{
+	/* Of the values of a core, those with its lowest g bits zero do not exist. */
+	double values = (double)(plan->groups - 1) * (double)(bits_low(plan->core_bits) + 1) /
+	                (double)plan->groups;
+	return 2.0 * plan->slots * load / values;
+}
+
+/* Chooses subtables for a width; false if none will do. */
+static bool lay_out(const nidus_options *options, struct blueprint *plan,
+                    struct chunking_limits *limits)
+{
+	limits->log_most = plan->core_bits < LOG_CELLS_MOST ? plan->core_bits : LOG_CELLS_MOST;
+	return chunking_choose(limits, options->capacity, &plan->chunks, &plan->groups);
+}
+
+static double load_at_capacity(const nidus_options *options, const struct blueprint *plan)
+{
+	return (double)options->capacity /
+	       ((double)plan->chunks * (double)plan->groups * (double)plan->slots);
+}
+
+static nidus_status simplified_plan(const nidus_options *options, struct blueprint *plan)
+{
+	struct chunking_limits limits;
+	nidus_status status = nesting_check_options(options);
+	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
+	if (status == NIDUS_OK)
+		status = limits_for(plan->slots, &limits);
+	if (status != NIDUS_OK)
+		return status;
+	if (options->capacity > CAPACITY_MOST)
+		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
+		            (unsigned long long)options->capacity);
+	unsigned proven = proven_bits(options->capacity, plan->slots);
+	plan->core_bits = proven;
+	/* Width and subtables depend on each other: widen until the rate is kept. */
+	while (!lay_out(options, plan, &limits) ||
+	       rate(plan, load_at_capacity(options, plan)) > plan->fpr) {
+		if (++plan->core_bits > SLOTS_WIDTH_MAX)
+			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
+	}
+	double load = load_at_capacity(options, plan);
+	if (plan->core_bits == proven && rate(plan, load) < plan->fpr / 2)
+		plan->fpr = rate(plan, load);
+	plan->max_steps = options->max_steps != 0 ? options->max_steps : BEST_STEPS;
+	double chunk_slots = (double)(plan->groups * plan->slots);
+	plan->stash_limit =
+		nesting_stash_limit(options, STASH_LEAST + (uint64_t)CHUNKING_STASH(chunk_slots));
+	plan->capacity = plan->max_capacity = options->capacity;
+	return NIDUS_OK;
+}
+
+static nidus_status simplified_check(const struct blueprint *plan)
+{
+	return nest_check(plan, NEST_DIRECT);
+}
+
+static struct forecast simplified_forecast(const struct blueprint *plan, uint64_t keys)
+{
+	struct forecast forecast = nesting_forecast(plan, keys, NEST_DIRECT);
+	double load = (double)keys / (double)forecast.total_slots;
+	forecast.fpr = rate(plan, load < 1 ? load : 1);
+	return forecast;
+}
+
+static nidus_status simplified_create(void *body, const struct blueprint *plan,
+                                      const nidus_allocator *allocator)
+{
+	return nest_create(body, plan, NEST_DIRECT, allocator);
+}
+
+const struct family family_simplified = {
+	NESTING_MEMBERS,
+	.id = NIDUS_SIMPLIFIED,
+	.name = "simplified",
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.plan = simplified_plan,
+	.check = simplified_check,
+	.forecast = simplified_forecast,
+	.create = simplified_create,
+};

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * single: the smallest power of two that will do.
+ *
+ * A random table with two buckets per key holds up to 0.897 (2 slots per
+ * bucket), 0.980 (4) or 0.997 (8) of its slots before inserts fail; load_limit
+ * stays under that far enough for the capacity promise. `./dev soak capacity`
+ * shows by how much.
+ */
+#include "family/single.h"
+
+#include "base/reason.h"
+
+#define BEST_STEPS 2048
+#define BUCKETS_MOST (UINT64_C(1) << 44)
+
+/*
+ * The stash takes what even a good table cannot place: keys that share both
+ * buckets, in tiny tables, and more than 2b keys of one identity, in huge ones.
+ */
+#define STASH_LEAST 24
+#define STASH_SHARE 65536 /* one more for so many slots */
+
+/* Load up to which n distinct keys find room, but for one filter in a million. */
+static double load_limit(unsigned slots)
+{
+	switch (slots) {
+	case 2:
+		return 0.87;
+	case 4:
+		return 0.96;
+	default:
+		return 0.985;
+	}
+}
+
+static uint64_t keys_that_fit(unsigned slots, uint64_t buckets)
+{
+	/* All keys of a two-bucket table have the same 2b slots: they all count. */
+	if (buckets == 2)
+		return 2 * slots;
+	return (uint64_t)(load_limit(slots) * (double)(slots * buckets));
+}
+
+nidus_status single_plan(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = nesting_check_options(options);
+	if (status != NIDUS_OK)
+		return status;
+	plan->chunks = 1;
+	plan->groups = 2;
+	while (keys_that_fit(plan->slots, plan->groups) < options->capacity) {
+		plan->groups *= 2;
+		if (plan->groups > BUCKETS_MOST)
+			return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
+			            (unsigned long long)options->capacity);
+	}
+	uint64_t slots = plan->slots * plan->groups;
+	double load = (double)options->capacity / (double)slots;
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
+	plan->max_steps = options->max_steps != 0 ? options->max_steps : BEST_STEPS;
+	plan->stash_limit = nesting_stash_limit(options, STASH_LEAST + slots / STASH_SHARE);
+	/* What more fits at the promised rate is promised too. */
+	plan->capacity = nesting_keys_at_rate(plan, slots, keys_that_fit(plan->slots, plan->groups));
+	if (plan->capacity < options->capacity)
+		plan->capacity = options->capacity;
+	plan->max_capacity = plan->capacity;
+	return NIDUS_OK;
+}
+
+nidus_status single_check(const struct blueprint *plan)
+{
+	if (plan->chunks != 1)
+		return fail(NIDUS_E_RANGE, "this family has one chunk, not %llu",
+		            (unsigned long long)plan->chunks);
+	return NIDUS_OK;
+}

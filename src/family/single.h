@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * single: sizing of the families that are one table of 2^m buckets, cuckoo and
+ * semisort.
+ */
+#ifndef NIDUS_FAMILY_SINGLE_H
+#define NIDUS_FAMILY_SINGLE_H
+
+#include "family/nesting.h"
+
+/*
+ * Chooses buckets, fingerprint and stash for plan->slots slots per bucket.
+ * Errors: E_RANGE, E_UNSUPPORTED.
+ */
+nidus_status single_plan(const nidus_options *options, struct blueprint *plan);
+
+/* What a single table's plan must be beside what its nest asks for. */
+nidus_status single_check(const struct blueprint *plan);
+
+#endif
