@@ -163,10 +163,15 @@ static void the_cuckoo_family_has_the_papers_rate(void **state)
 			nidus_info info = info_of(filter);
 			double values = ldexp(1, (int)info.fingerprint_bits);
 			double pairs = (double)info.total_slots / slots / 2;
-			double exact = (double)distinct_entries(filter) / (pairs * (values - 1));
-			double paper = 2.0 * slots * info.load / values;
-			expect(exact <= paper * values / (values - 1) * (1 + 1e-9));
-			expect(exact >= paper * (1 - paper)); /* twins: a share of p at most */
+			uint64_t distinct = distinct_entries(filter),
+				 couples = info.count * (info.count - 1) / 2;
+			double exact = (double)distinct / (pairs * (values - 1));
+			double paper = 2.0 * slots *
+			               ((double)info.count / (double)info.total_slots) / values;
+			expect(fabs(exact / paper - values / (values - 1)) <
+			       2.0 * (double)(info.count - distinct) / (double)info.count + 1e-9);
+			expect(info.count - distinct <=
+			       chance_most(couples, 1 / (pairs * (values - 1)), ODDS));
 			uint64_t found = strangers_found(filter, trials, first);
 			check_note("b = %u, f = %u: %llu of %llu found, %.0f expected", slots,
 			           info.fingerprint_bits, (unsigned long long)found,

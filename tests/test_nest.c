@@ -33,7 +33,7 @@ static void expect_key_in_range(const struct nest *nest, const struct nest_key *
 static void expect_same_places(const struct nest *nest, const struct nest_key *a,
                                const struct nest_key *b)
 {
-	bool swapped = nest->kind == NEST_XOR && a->group[0] == b->group[1];
+	bool swapped = nest_symmetric(nest->kind) && a->group[0] == b->group[1];
 	expect_equal(a->chunk, b->chunk);
 	expect_equal(a->value, b->value);
 	expect_equal(a->group[0], b->group[swapped ? 1 : 0]);
@@ -104,15 +104,13 @@ static void every_slot_tells_its_identity_at_every_level(void **state)
 	(void)state;
 	struct chance chance = { chance_seed() };
 	unsigned tried = 0;
-	for (enum nest_kind kind = NEST_XOR; kind <= NEST_WINDOWS; kind++) {
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned width = 2; width <= 56; width++) {
 				unsigned growth = (unsigned)chance_below(&chance, LEVELS + 1);
 				uint64_t groups = small_groups[chance_below(&chance, GROUPS)];
 				uint64_t chunks = 1 + chance_below(&chance, 4);
-				unsigned extra = kind == NEST_XOR       ? 0
-				                 : kind == NEST_BUCKETS ? 1
-				                                        : 1 + slots / 2 - slots / 8;
+				unsigned extra = nest_extra_bits(kind, slots);
 				if (width < extra + growth + 1)
 					growth = 0;
 				if (width < extra + 1)
@@ -134,10 +132,10 @@ static void every_number_of_groups_works(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() };
-	for (enum nest_kind kind = NEST_XOR; kind <= NEST_WINDOWS; kind++) {
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (uint64_t groups = 2; groups <= 130; groups++) {
-			struct blueprint plan = nest_plan(4, 7, 2, 0, 2, groups);
-			if (kind != NEST_XOR || is_power_of_two(groups))
+			struct blueprint plan = nest_plan(4, 8, 2, 0, 2, groups);
+			if (!nest_symmetric(kind) || is_power_of_two(groups))
 				expect_identities(plan, kind, &chance);
 			else
 				expect(!nest_plan_possible(&plan, kind));
@@ -250,7 +248,7 @@ static void impossible_plans_are_refused(void **state)
 	bad[n++].groups = UINT64_C(1) << 47;
 	bad[n++].max_steps = 0;
 	bad[n++].max_steps = SEARCH_STEPS_MAX + 1;
-	for (enum nest_kind kind = NEST_XOR; kind <= NEST_WINDOWS; kind++) {
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		expect_ok(nest_check(&good, kind));
 		for (unsigned i = 0; i < n; i++) {
 			check_note("%s, bad plan %u", nest_kind_name(kind), i);
@@ -271,14 +269,15 @@ static void what_passes_the_check_does_not_overflow(void **state)
 			(unsigned)chance_below(&chance, 60), (unsigned)chance_below(&chance, 60),
 			chance_next(&chance) >> chance_below(&chance, 64),
 			chance_next(&chance) >> chance_below(&chance, 64));
-		enum nest_kind kind = (enum nest_kind)chance_below(&chance, 3);
-		if (kind == NEST_XOR)
+		enum nest_kind kind = (enum nest_kind)chance_below(&chance, NEST_KIND_LAST + 1);
+		if (nest_symmetric(kind))
 			plan.groups = power_of_two_from(plan.groups >> 1);
 		if (!nest_plan_possible(&plan, kind))
 			continue;
 		double slots = (double)plan.chunks * (double)(plan.groups << plan.level);
 		slots *= kind == NEST_WINDOWS ? 1 : plan.slots;
-		double bytes = slots * nest_slot_width(&plan, kind) / 8;
+		double width = nest_slot_width(&plan, kind) - (kind == NEST_CODED);
+		double bytes = slots * width / 8;
 		expect((double)nest_total_slots(&plan, kind) >= slots * 0.999);
 		expect((double)nest_table_bytes(&plan, kind) >= bytes * 0.999);
 		expect(nest_table_bytes(&plan, kind) <= INT64_MAX);

@@ -115,7 +115,7 @@ static void no_width_loses_an_entry(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() };
-	for (enum nest_kind kind = NEST_XOR; kind <= NEST_WINDOWS; kind++) {
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 2; core <= 56; core += core < 32 ? 1 : 3) {
 				unsigned growth =
@@ -137,7 +137,7 @@ static void tiny_tables_lose_no_entry(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() };
-	for (enum nest_kind kind = NEST_XOR; kind <= NEST_WINDOWS; kind++) {
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (uint64_t groups = 2; groups < 10; groups++) {
 				struct blueprint plan = nest_plan(slots, 6, 0, 0, 1, groups);
@@ -154,9 +154,10 @@ static void any_search_limit_keeps_all_entries(void **state)
 	(void)state;
 	static const unsigned limits[] = { 1, 2, 3, 7, 63, 64, 65, 500, SEARCH_STEPS_MAX };
 	struct chance chance = { chance_seed() };
-	for (enum nest_kind kind = NEST_XOR; kind <= NEST_WINDOWS; kind++) {
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-			struct blueprint plan = nest_plan(2, 9, 0, 0, 1, 128);
+			struct blueprint plan =
+				nest_plan(kind == NEST_CODED ? 4 : 2, 9, 0, 0, 1, 128);
 			plan.max_steps = limits[i];
 			plan.stash_limit = 0;
 			expect_fill(plan, kind, &chance);
@@ -172,7 +173,7 @@ static bool groups_full(const struct nest *nest, const struct nest_key *key)
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
 		for (unsigned at = 0; at < nest->slots; at++) {
-			if (slot_get(bits, nest->width, first + at) == 0)
+			if (nest_get(nest, nest->kind, bits, first + at) == 0)
 				return false;
 		}
 	}
@@ -188,8 +189,8 @@ static void expect_room(struct nest *nest, const struct nest_key *key, const nid
 		return;
 	expect(nest_encode_at(nest, nest->kind, key, slot, &value));
 	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
-	expect(slot_get(bits, nest->width, slot) != 0);
-	slot_set(bits, nest->width, slot, 0); /* the copy; now all is as before, but moved */
+	expect(nest_get(nest, nest->kind, bits, slot) != 0);
+	nest_set(nest, nest->kind, bits, slot, 0); /* the copy; now all is as before, but moved */
 	uint64_t left;
 	nidus_entry *after = nest_entries(nest, &left);
 	expect_equal(left, n);
@@ -201,7 +202,7 @@ static void a_search_moves_and_keeps_everything(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() };
-	for (enum nest_kind kind = NEST_XOR; kind <= NEST_WINDOWS; kind++) {
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		struct blueprint plan = nest_plan(4, 10, 0, 0, 1, 64);
 		struct nest nest;
 		unsigned searches = 0;

@@ -24,6 +24,13 @@ void entries_sort(nidus_entry *entries, uint64_t n);
 /* The entry that a hash becomes. */
 nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash);
 
+/* Choice and offset bits of a slot. */
+unsigned nest_extra_bits(enum nest_kind kind, unsigned slots);
+
+/* All kinds, for loops. */
+#define NEST_KIND_FIRST NEST_XOR
+#define NEST_KIND_LAST NEST_WINDOWS
+
 const char *nest_kind_name(enum nest_kind kind);
 
 #endif
