@@ -270,17 +270,16 @@ static void entries_that_cannot_be_here_are_out_of_range(void **state)
 		expect(nidus_next(filter, &cursor, &entry));
 		expect(!nidus_next(filter, NULL, &bad) && !nidus_next(filter, &cursor, NULL));
 		struct bytes before = bytes_save(filter);
-		for (unsigned i = 0; i < 6; i++) {
-			bad = entry;
-			*(i < 3   ? &bad.home
-			  : i < 5 ? &bad.fingerprint
-			          : &bad.value) = i % 3 == 0   ? UINT64_MAX
-			                          : i % 3 == 1 ? UINT64_C(1) << 40
-			                                       : UINT64_C(1) << 62;
-			if (i == 4)
-				bad.fingerprint = 0;
-			expect_status(nidus_insert_entry(filter, &bad), NIDUS_E_RANGE);
-		}
+		const nidus_entry impossible[] = {
+			{ UINT64_MAX, entry.fingerprint, 0 },
+			{ UINT64_C(1) << 40, entry.fingerprint, 0 },
+			{ entry.home, 0, 0 },
+			{ entry.home, UINT64_MAX, 0 },
+			{ entry.home, UINT64_C(1) << 62, 0 },
+			{ entry.home, entry.fingerprint, 1 },
+		};
+		for (unsigned i = 0; i < 6; i++)
+			expect_status(nidus_insert_entry(filter, &impossible[i]), NIDUS_E_RANGE);
 		expect(bytes_match(&before, filter));
 		/* A cursor from anywhere is safe, whatever it yields. */
 		nidus_cursor wild = { { UINT64_MAX, UINT64_MAX } };

@@ -327,6 +327,36 @@ static void forged_stashes_are_refused(void **state)
 	expect(tried > 0);
 }
 
+/* One spelling per contents, and no sorting of a stranger's long list. */
+static void a_stash_out_of_order_is_refused(void **state)
+{
+	(void)state;
+	unsigned tried = 0;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		struct shape shape = { *family, 0, 12 };
+		nidus_filter *filter = shape_create(&shape, 30, 5);
+		for (unsigned i = 0; i < 200; i++)
+			(void)nidus_insert_u64(filter, i % 3); /* COPIES in the end */
+		struct bytes bytes = bytes_save(filter);
+		uint64_t n = load64(bytes.data + AT_STASHED);
+		unsigned char *first = bytes.data + load64(bytes.data + AT_STASH + 8), kept[16];
+		unsigned char *last = first + 16 * (n - 1);
+		nidus_free(filter);
+		if (n < 2 || memcmp(first, last, 16) == 0) {
+			bytes_free(&bytes);
+			continue;
+		}
+		memcpy(kept, first, 16);
+		memcpy(first, last, 16);
+		memcpy(last, kept, 16);
+		bytes_seal(&bytes);
+		expect_status(expect_refused(&bytes), NIDUS_E_CORRUPT);
+		bytes_free(&bytes);
+		tried++;
+	}
+	expect(tried > 0);
+}
+
 /* ------------------------------------------------------------------ not only damage -- */
 
 static void what_follows_a_filter_is_an_error(void **state)
@@ -475,6 +505,7 @@ int main(void)
 		cmocka_unit_test(rates_in_a_header_must_be_rates),
 		cmocka_unit_test(random_headers_are_survived),
 		cmocka_unit_test(forged_stashes_are_refused),
+		cmocka_unit_test(a_stash_out_of_order_is_refused),
 		cmocka_unit_test(what_follows_a_filter_is_an_error),
 		cmocka_unit_test(foreign_files_are_no_filters),
 		cmocka_unit_test(another_version_says_so),
