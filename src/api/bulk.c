@@ -42,8 +42,11 @@ static nidus_status build(const nidus_options *options, const uint64_t *numbers,
 	if (status == NIDUS_OK)
 		status = options_seed(&checked);
 	struct block memory;
+	uint64_t size;
+	if (status == NIDUS_OK && multiply_overflows(n, sizeof(uint64_t), &size))
+		return fail(NIDUS_E_NOMEM, "no memory for the hashes of %zu keys", n);
 	if (status == NIDUS_OK)
-		status = memory_take(&checked.allocator, (uint64_t)n * sizeof(uint64_t), &memory);
+		status = memory_take(&checked.allocator, size, &memory);
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t *hashes = (uint64_t *)(void *)memory.bytes;

@@ -102,8 +102,9 @@ static nidus_status check_plan(const struct image *image, const struct family **
 		return fail(NIDUS_E_FORMAT, "the file is of family %u, which this version does not have",
 		            (unsigned)plan->family);
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
-	    !(plan->fpr > 0 && plan->fpr < 1) || plan->growth_bits != 0)
-		return fail(NIDUS_E_FORMAT, "the header's capacity, rate or seed make no sense");
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->growth_bits != 0 || plan->variant != 0 ||
+	    plan->features & ~((*family)->features | NIDUS_FAST))
+		return fail(NIDUS_E_FORMAT, "the header's capacity, rate, seed or features make no sense");
 	nidus_status status = (*family)->check(plan);
 	if (status != NIDUS_OK)
 		return NIDUS_E_FORMAT; /* the reason is there already */

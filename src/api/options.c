@@ -7,10 +7,6 @@
 #include "base/random.h"
 #include "base/reason.h"
 
-#define KNOWN_FEATURES                                                                             \
-	(NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_CONCURRENT |            \
-	 NIDUS_FAST | NIDUS_MULTISET)
-
 nidus_status options_read(const nidus_options *from, nidus_options *to)
 {
 	if (from == NULL)
@@ -54,7 +50,7 @@ nidus_status options_check(nidus_options *options)
 		return fail(NIDUS_E_ARG, "max_capacity is less than capacity");
 	if ((options->allocator.alloc == NULL) != (options->allocator.free == NULL))
 		return fail(NIDUS_E_ARG, "an allocator needs both alloc and free");
-	if (options->features & ~(uint32_t)KNOWN_FEATURES)
+	if (options->features & ~(uint32_t)OPTIONS_FEATURES)
 		return fail(NIDUS_E_ARG, "features has bits that mean nothing");
 	if (options->value_bits != 0)
 		return fail(NIDUS_E_UNSUPPORTED, "values beside keys do not exist yet: leave value_bits 0");

@@ -39,13 +39,23 @@ static inline struct hash_key hash_key_of(uint64_t seed)
 	return key;
 }
 
+static inline uint64_t rotate_right(uint64_t x, unsigned by)
+{
+	return x >> by | x << (64 - by);
+}
+
+/*
+ * Five invertible steps. The rotations bring the high bits of regular keys
+ * (multiples of 2^32, equal halves) down to where the first product can spread
+ * them; a shift alone would let some cancel out.
+ */
 static inline uint64_t hash_u64(const struct hash_key *key, uint64_t x)
 {
 	x ^= key->before;
-	x ^= x >> 32;
+	x ^= rotate_right(x, 25) ^ rotate_right(x, 50);
 	x *= UINT64_C(0x9fb21c651e98df25);
 	x ^= key->between;
-	x ^= x >> 29;
+	x ^= x >> 28;
 	x *= UINT64_C(0xd6e8feb86659fd93);
 	x ^= x >> 32;
 	return x;

@@ -74,11 +74,6 @@ static int open_folder(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static char *real_path(const char *path)
-{
-	return realpath(path, NULL);
-}
-
 struct os_calls os = {
 	.allocate = malloc,
 	.release = free,
@@ -98,5 +93,5 @@ struct os_calls os = {
 	.unlink = unlink,
 	.file_status = fstat,
 	.path_status = stat,
-	.real_path = real_path,
+	.read_link = readlink,
 };

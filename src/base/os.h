@@ -32,7 +32,7 @@ struct os_calls {
 	int (*unlink)(const char *path);
 	int (*file_status)(int file, struct stat *status);
 	int (*path_status)(const char *path, struct stat *status);
-	char *(*real_path)(const char *path);        /* release() it; NULL fails */
+	ssize_t (*read_link)(const char *path, char *target, size_t size);
 };
 
 extern struct os_calls os;

@@ -55,7 +55,8 @@ static nidus_status write_in_place(const char *path, file_writer writer, const v
 static nidus_status write_beside(const char *temporary, const struct stat *old, file_writer writer,
                                  const void *subject)
 {
-	int file = os.open_new(temporary, 0666);
+	/* What may not be read in the end may not be read on the way either. */
+	int file = os.open_new(temporary, old != NULL ? old->st_mode & 0666 : 0666);
 	if (file < 0)
 		return failed("create", temporary);
 	nidus_status status = writer(subject, file_sink, &file);
@@ -115,41 +116,85 @@ static nidus_status replace(const char *path, const struct stat *old, file_write
 		return fail(NIDUS_E_NOMEM, "no memory for a path");
 	snprintf(temporary, room, "%s.tmp-%016llx", path, (unsigned long long)unique);
 	status = write_beside(temporary, old, writer, subject);
+	int kept = errno;
 	if (status == NIDUS_OK && os.rename(temporary, path) != 0) {
 		status = failed("replace", path);
-		int kept = errno;
+		kept = errno;
 		(void)os.unlink(temporary);
-		errno = kept;
 	} else if (status == NIDUS_OK) {
 		status = sync_folder(path, temporary);
+		kept = errno;
 	}
 	os.release(temporary);
+	errno = kept;
 	return status;
+}
+
+#define LINKS_MOST 40 /* one after the other, before it must be a circle */
+#define LINK_LENGTH 4096
+
+/*
+ * Writes to `path` where the symbolic link `link` leads: a target that does not
+ * start at the root starts in the link's folder. Both may be the same buffer.
+ */
+static bool resolve(const char *link, const char *target, char path[LINK_LENGTH])
+{
+	const char *slash = target[0] == '/' ? NULL : strrchr(link, '/');
+	size_t folder = slash == NULL ? 0 : (size_t)(slash - link) + 1;
+	size_t length = strlen(target);
+	if (folder + length >= LINK_LENGTH)
+		return false;
+	memmove(path, link, folder);
+	memcpy(path + folder, target, length + 1);
+	return true;
+}
+
+/*
+ * The file that `path` stands for, itself or at the end of symbolic links, which
+ * may not exist yet: it is to be replaced, not the link. NULL with errno set
+ * when the links lead nowhere.
+ */
+static const char *follow(const char *path, char real[LINK_LENGTH])
+{
+	char target[LINK_LENGTH];
+	for (int links = 0; links < LINKS_MOST; links++) {
+		ssize_t length = os.read_link(path, target, sizeof target);
+		if (length < 0) /* no link, or nothing there, or a failure */
+			return errno == EINVAL || errno == ENOENT || errno == ENOTDIR ? path : NULL;
+		if ((size_t)length >= sizeof target) {
+			errno = ENAMETOOLONG;
+			return NULL;
+		}
+		target[length] = '\0';
+		if (!resolve(path, target, real)) {
+			errno = ENAMETOOLONG;
+			return NULL;
+		}
+		path = real;
+	}
+	errno = ELOOP;
+	return NULL;
 }
 
 nidus_status file_save(const char *path, file_writer writer, const void *subject)
 {
 	struct stat old;
-	if (os.path_status(path, &old) != 0) {
+	char real[LINK_LENGTH];
+	const char *end = follow(path, real);
+	if (end == NULL)
+		return failed("follow", path);
+	if (os.path_status(end, &old) != 0) {
 		if (errno != ENOENT)
 			return failed("look at", path);
-		return replace(path, NULL, writer, subject);
+		return replace(end, NULL, writer, subject);
 	}
 	if (S_ISDIR(old.st_mode)) {
 		errno = EISDIR;
 		return failed("write to", path);
 	}
 	if (!S_ISREG(old.st_mode))
-		return write_in_place(path, writer, subject);
-	/* Through a symbolic link the file behind it is replaced, not the link. */
-	char *real = os.real_path(path);
-	if (real == NULL)
-		return failed("resolve", path);
-	nidus_status status = replace(real, &old, writer, subject);
-	int kept = errno;
-	os.release(real);
-	errno = kept;
-	return status;
+		return write_in_place(end, writer, subject);
+	return replace(end, &old, writer, subject);
 }
 
 nidus_status file_open(const char *path, struct file_reader *reader)

@@ -298,6 +298,15 @@ bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct n
 
 /* --------------------------------------------------- parts of the operations -- */
 
+/* How many slots the key has: fewer than two groups' where windows overlap. */
+static unsigned places(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	uint64_t low = key->group[0] < key->group[1] ? key->group[0] : key->group[1];
+	uint64_t apart = key->group[0] + key->group[1] - 2 * low;
+	bool overlap = kind == NEST_WINDOWS && apart < nest->slots;
+	return nest->slots + (overlap ? (unsigned)apart : nest->slots);
+}
+
 /* How many slots of the key's two groups are empty, and how many hold the key. */
 static void look(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
                  unsigned *empty, unsigned *copies)
@@ -346,14 +355,15 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 	look(nest, kind, key, &empty, &copies);
 	uint64_t slot, value = 0;
 	/* Copies of the key itself have no other place to go to. */
-	if (copies < 2 * nest->slots && search_room(nest, kind, key, &slot)) {
+	bool only_copies = copies == places(nest, kind, key);
+	if (!only_copies && search_room(nest, kind, key, &slot)) {
 		(void)nest_encode_at(nest, kind, key, slot, &value);
 		nest_set(nest, kind, nest_chunk_bits(nest, key->chunk), slot, value);
 		nest->chunk[key->chunk].used++;
 		return NIDUS_OK;
 	}
 	nidus_status status = put_in_stash(nest, kind, key);
-	if (status == NIDUS_FULL && copies == 2 * nest->slots)
+	if (status == NIDUS_FULL && only_copies)
 		return fail(NIDUS_COPIES, "no room for another copy of this key");
 	return status;
 }
@@ -494,11 +504,16 @@ static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t f
 
 nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed)
 {
+	uint64_t last_home = 0, last_fingerprint = 0;
 	for (uint64_t i = 0; i < stashed; i++, stash += STASH_ENTRY) {
 		uint64_t home = load64(stash), fingerprint = load64(stash + 8);
-		if (!identity_possible(nest, home, fingerprint))
-			return fail(NIDUS_E_CORRUPT, "entry %llu of the stash is out of range",
+		bool behind = home > last_home ||
+		              (home == last_home && fingerprint >= last_fingerprint);
+		if (!behind || !identity_possible(nest, home, fingerprint))
+			return fail(NIDUS_E_CORRUPT, "entry %llu of the stash is out of range or order",
 			            (unsigned long long)i);
+		last_home = home;
+		last_fingerprint = fingerprint;
 		struct nest_chunk *chunk = &nest->chunk[home / nest->base_groups];
 		struct stash_entry entry = {home % nest->base_groups, fingerprint};
 		if (chunk->stash.count >= nest->stash_limit)

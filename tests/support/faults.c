@@ -85,13 +85,6 @@ static void watched_unmap(void *memory, size_t size)
 	real_calls.unmap(memory, size);
 }
 
-static char *watched_real_path(const char *path)
-{
-	char *real = real_calls.real_path(path);
-	watching->blocks += real != NULL;
-	return real;
-}
-
 void ledger_watch_system(struct ledger *ledger)
 {
 	remember();
@@ -100,7 +93,6 @@ void ledger_watch_system(struct ledger *ledger)
 	os.release = watched_release;
 	os.map_zeroed = watched_map;
 	os.unmap = watched_unmap;
-	os.real_path = watched_real_path;
 }
 
 /* --------------------------------------------------------------------- files -- */
@@ -199,9 +191,9 @@ static int faulty_path_status(const char *path, struct stat *status)
 	return fails("path_status") ? -1 : real_calls.path_status(path, status);
 }
 
-static char *faulty_real_path(const char *path)
+static ssize_t faulty_read_link(const char *path, char *target, size_t size)
 {
-	return fails("real_path") ? NULL : real_calls.real_path(path);
+	return fails("read_link") ? -1 : real_calls.read_link(path, target, size);
 }
 
 /* free may change errno on many systems: what a call reports must survive it. */
@@ -233,7 +225,7 @@ void faults_in_files(uint64_t fail_at, int error)
 	os.rename = faulty_rename;
 	os.file_status = faulty_file_status;
 	os.path_status = faulty_path_status;
-	os.real_path = faulty_real_path;
+	os.read_link = faulty_read_link;
 	os.release = spoiling_release;
 }
 
