@@ -142,7 +142,8 @@ static int refused(const struct build *build, nidus_status status, uint64_t inse
 
 	if (total > 0)
 		snprintf(of, sizeof(of), " of %" PRIu64, total);
-	if (status == NIDUS_FULL)
+	/* Different keys that look the same fill a set too, one that is much too small. */
+	if (status == NIDUS_FULL || (status == NIDUS_COPIES && !build->multiset))
 		report_error("the set is full after %" PRIu64 "%s keys and was not written; "
 		             "%s",
 		             inserted, of,
@@ -157,24 +158,54 @@ static int refused(const struct build *build, nidus_status status, uint64_t inse
 	return EXIT_FULL;
 }
 
-static int insert_spool(struct build *build)
+/* Inserts all hashes of the spool; *at is how many went in. */
+static nidus_status insert_spool(struct build *build, size_t *at)
 {
 	const struct spool *spool = &build->spool;
-	size_t at = 0;
 
 	progress_start("inserting", spool->n);
-	while (at < spool->n) {
-		size_t step = spool->n - at < INSERT_STEP ? spool->n - at : INSERT_STEP;
+	for (*at = 0; *at < spool->n;) {
+		size_t step = spool->n - *at < INSERT_STEP ? spool->n - *at : INSERT_STEP;
 		size_t done = 0;
-		nidus_status status;
+		nidus_status status = nidus_insert_batch(build->filter, spool->hash + *at, step, &done);
 
-		status = nidus_insert_batch(build->filter, spool->hash + at, step, &done);
+		*at += done;
 		if (status != NIDUS_OK)
-			return refused(build, status, at + done, spool->n);
-		at += step;
-		progress_update(at, at);
+			return status;
+		progress_update(*at, *at);
 	}
-	return EXIT_OK;
+	return NIDUS_OK;
+}
+
+/* Starts again with a quarter more room than last time. */
+static int enlarge(struct build *build)
+{
+	nidus_status status;
+
+	nidus_free(build->filter);
+	build->options.capacity += build->options.capacity / 4 + 1;
+	status = nidus_create(&build->options, &build->filter);
+	return status == NIDUS_OK ? EXIT_OK : shape_refused(&build_command, status);
+}
+
+/*
+ * Copies of a key crowd its few slots, so that a set sized for as many different
+ * keys may not hold them: where the size is ours to choose, it gives way.
+ */
+static int insert_and_fit(struct build *build, bool sized_here)
+{
+	size_t at;
+	nidus_status status = insert_spool(build, &at);
+
+	while (status == NIDUS_FULL && sized_here && build->multiset &&
+	       build->options.capacity / 8 < build->spool.n) {
+		int code = enlarge(build);
+
+		if (code != EXIT_OK)
+			return code;
+		status = insert_spool(build, &at);
+	}
+	return status == NIDUS_OK ? EXIT_OK : refused(build, status, at, build->spool.n);
 }
 
 static int read_spool(struct build *build)
@@ -197,6 +228,7 @@ static int read_spool(struct build *build)
 
 static int fill_from_spool(struct build *build)
 {
+	bool sized_here = build->options.capacity == 0;
 	int code = read_spool(build);
 
 	if (code != EXIT_OK)
@@ -204,7 +236,7 @@ static int fill_from_spool(struct build *build)
 	if (!build->multiset)
 		spool_unique(&build->spool, build->threads);
 	code = create_sized(build);
-	return code == EXIT_OK ? insert_spool(build) : code;
+	return code == EXIT_OK ? insert_and_fit(build, sized_here) : code;
 }
 
 static int fill_directly(struct build *build)

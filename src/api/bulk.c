@@ -60,6 +60,11 @@ static nidus_status build(const nidus_options *options, const uint64_t *numbers,
 	if (count_keys)
 		checked.capacity = n;
 	status = fill(&checked, hashes, n, filter);
+	/* Copies crowd their slots: where the size is ours to choose, it gives way. */
+	while (status == NIDUS_FULL && count_keys && checked.capacity / 8 < n) {
+		checked.capacity += checked.capacity / 4 + 1;
+		status = fill(&checked, hashes, n, filter);
+	}
 	memory_give(&checked.allocator, &memory);
 	return status;
 }

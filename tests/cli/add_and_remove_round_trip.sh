@@ -1,6 +1,6 @@
 seq 1 1000 >first
 seq 1001 2000 >second
-"$NIDUS" build -n 6000 -p 2^-24 --seed 1 -o s.nidus first || exit
+"$NIDUS" build -f cuckoo -n 6000 -p 2^-24 --seed 1 -o s.nidus first || exit
 "$NIDUS" add --json s.nidus second
 "$NIDUS" add --json s.nidus first
 "$NIDUS" query -c s.nidus first second
