@@ -314,6 +314,8 @@ static void forged_stashes_are_refused(void **state)
 		for (unsigned i = 0; n > 0 && i < 8; i++) {
 			unsigned char *field = bytes.data + stash + i / 4 * 8;
 			uint64_t kept = load64(field);
+			if (kept == values[i % 4])
+				continue;
 			store64(field, values[i % 4]);
 			bytes_seal(&bytes);
 			check_note("%s, field %u is %llu", (*family)->name, i / 4,

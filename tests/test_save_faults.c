@@ -214,6 +214,30 @@ static void a_link_to_nothing_yet_is_followed_too(void **state)
 	nidus_free(filter);
 }
 
+static void chains_of_links_are_followed_and_circles_refused(void **state)
+{
+	(void)state;
+	nidus_filter *filter = sample(6);
+	struct bytes new = bytes_save(filter);
+	expect(mkdir(folder_path("sub"), 0700) == 0);
+	expect(symlink("../last", folder_path("sub/middle")) == 0);
+	expect(symlink("sub/middle", folder_path("first")) == 0);
+	expect_ok(nidus_save(filter, folder_path("first"))); /* creates the last */
+	expect(file_is("last", &new));
+	expect_ok(nidus_save(filter, folder_path("first"))); /* and replaces it */
+	expect(file_is("last", &new));
+	expect_equal(folder_entries(), 3);
+	expect(unlink(folder_path("sub/middle")) == 0);
+	expect(symlink("two", folder_path("one")) == 0);
+	expect(symlink("one", folder_path("two")) == 0);
+	errno = 0;
+	expect_status(nidus_save(filter, folder_path("one")), NIDUS_E_IO);
+	expect_equal(errno, ELOOP);
+	expect_equal(folder_entries(), 5);
+	bytes_free(&new);
+	nidus_free(filter);
+}
+
 static void permissions_are_kept(void **state)
 {
 	(void)state;
@@ -313,6 +337,7 @@ int main(void)
 		in_folder(short_reads_and_writes_are_continued),
 		in_folder(a_link_is_followed_and_kept),
 		in_folder(a_link_to_nothing_yet_is_followed_too),
+		in_folder(chains_of_links_are_followed_and_circles_refused),
 		in_folder(permissions_are_kept),
 		in_folder(a_private_file_is_private_while_it_is_written),
 		in_folder(a_folder_cannot_be_saved_to_nor_loaded),
