@@ -190,6 +190,9 @@ static void tables_may_have_more_than_2_32_slots(void **state)
 	} tables[] = {
 		{ NEST_XOR, 4, 12, 0, 0, 1, UINT64_C(1) << 31 },
 		{ NEST_XOR, 4, 12, 4, 3, 1, UINT64_C(1) << 28 },
+		{ NEST_CODED, 4, 13, 0, 0, 1, UINT64_C(1) << 31 },
+		{ NEST_CODED, 4, 9, 4, 2, 1, UINT64_C(1) << 29 },
+		{ NEST_DIRECT, 8, 32, 0, 0, 1, UINT64_C(1) << 30 },
 		{ NEST_BUCKETS, 4, 13, 0, 0, 1, (UINT64_C(1) << 31) + 11 },
 		{ NEST_BUCKETS, 2, 12, 3, 2, 1, (UINT64_C(1) << 30) + 7 },
 		{ NEST_WINDOWS, 2, 14, 0, 0, 1, (UINT64_C(1) << 33) + 5 },

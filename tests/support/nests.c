@@ -84,6 +84,9 @@ nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash)
 
 const char *nest_kind_name(enum nest_kind kind)
 {
-	static const char *const names[] = { "xor", "buckets", "windows" };
+	static const char *const names[] = {
+		[NEST_XOR] = "xor",         [NEST_DIRECT] = "direct",   [NEST_CODED] = "coded",
+		[NEST_BUCKETS] = "buckets", [NEST_WINDOWS] = "windows",
+	};
 	return names[kind];
 }
