@@ -122,7 +122,7 @@ static void no_width_loses_an_entry(void **state)
 					core <= 40 ? (unsigned)chance_below(&chance, 4) : 0;
 				unsigned level = (unsigned)chance_below(&chance, growth + 1);
 				uint64_t groups =
-					kind == NEST_XOR ? 16 : 11 + chance_below(&chance, 20);
+					nest_symmetric(kind) ? 16 : 11 + chance_below(&chance, 20);
 				struct blueprint plan =
 					nest_plan(slots, core, growth, level, 2, groups);
 				if (nest_plan_possible(&plan, kind))
