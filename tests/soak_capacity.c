@@ -327,7 +327,7 @@ static void print_row(const struct layout *layout, size_t class_index, bool low,
 {
 	static const uint64_t depths[] = { 1, 2, 4, 8, 16 };
 	uint64_t most = DEPTHS - 1;
-	printf("%-10s %5u  %-8s 2^-%-2u to -%-2u %8llu %8llu", nidus_family_name(layout->family),
+	printf("%-10s %5u  %-8s 2^-%-2d to -%-2d %8llu %8llu", nidus_family_name(layout->family),
 	       layout->slots, class_names[class_index], low ? RATE_SHORT + 1 : RATE_FIRST,
 	       low ? RATE_LAST : RATE_SHORT, (unsigned long long)tally->filters,
 	       (unsigned long long)tally->failures);
