@@ -35,6 +35,29 @@ static void every_code_is_an_ascending_tuple_of_its_own(void **state)
 	expect_equal(coded_nibbles[1017], 0xb330);
 }
 
+/* Any order of four nibbles becomes the code of their ascending order, and back. */
+static void every_code_round_trips(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (unsigned code = 0; code < CODED_CODES; code++) {
+		unsigned width = CODED_CORE_MIN + code % (SLOTS_WIDTH_MAX - CODED_CORE_MIN + 1);
+		unsigned char array[28 + SLOTS_PADDING] = { 0 };
+		unsigned turn = (unsigned)chance_below(&chance, CODED_SLOTS);
+		check_note("code %u, width %u", code, width);
+		/* All rests are 1, so that no value is 0 and the first slot is always the old 0. */
+		for (unsigned i = 0; i < CODED_SLOTS; i++) {
+			unsigned at = (i + turn) % CODED_SLOTS;
+			coded_set(array, width, 0, (coded_nibbles[code] >> 4 * at & 15) | 16);
+		}
+		expect_equal(coded_bits_at(array, 0, 12), code);
+		expect(coded_valid(array, width, 0));
+		for (unsigned at = 0; at < CODED_SLOTS; at++)
+			expect_equal(coded_get(array, width, at),
+			             (coded_nibbles[code] >> 4 * at & 15) | 16);
+	}
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t x, y;
@@ -148,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_code_is_an_ascending_tuple_of_its_own),
+		cmocka_unit_test(every_code_round_trips),
 		cmocka_unit_test(a_bucket_holds_what_was_put_in),
 		cmocka_unit_test(the_same_values_always_have_the_same_bits),
 		cmocka_unit_test(any_other_spelling_is_refused),
