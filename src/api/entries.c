@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * entries: walks, and what is built on them.
+ * entries: walks, and putting back what they yield.
  */
 #include "api/filter.h"
 
@@ -21,22 +21,4 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 	if (filter->family->insert_entry == NULL)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family has no entries", filter->family->name);
 	return filter->family->insert_entry(filter->body, entry);
-}
-
-nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b, nidus_filter **merged)
-{
-	if (merged == NULL)
-		return filter_null("merged");
-	*merged = NULL;
-	if (a == NULL || b == NULL)
-		return filter_null(a == NULL ? "a" : "b");
-	return fail(NIDUS_E_UNSUPPORTED, "filters cannot be merged in this version");
-}
-
-nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity)
-{
-	nidus_status status = filter_check_writable(filter);
-	if (status != NIDUS_OK || capacity <= filter->plan.capacity)
-		return status;
-	return fail(NIDUS_E_UNSUPPORTED, "filters cannot grow in this version");
 }

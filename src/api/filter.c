@@ -41,8 +41,29 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 		return status;
 	}
 	made->ops = family->ops(made->body);
+	made->grows = plan->max_capacity > plan->capacity;
 	*filter = made;
 	return NIDUS_OK;
+}
+
+static void swap_bytes(unsigned char *a, unsigned char *b, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		unsigned char byte = a[i];
+		a[i] = b[i];
+		b[i] = byte;
+	}
+}
+
+void filter_swap(nidus_filter *a, nidus_filter *b)
+{
+	struct blueprint plan = a->plan;
+	const struct body_ops *ops = a->ops;
+	bool grows = a->grows;
+	swap_bytes(a->body, b->body, a->family->body_size);
+	a->plan = b->plan, b->plan = plan;
+	a->ops = b->ops, b->ops = ops;
+	a->grows = b->grows, b->grows = grows;
 }
 
 nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)

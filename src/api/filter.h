@@ -12,6 +12,9 @@
 nidus_status filter_make(const struct family *family, const struct blueprint *plan,
                          const nidus_allocator *allocator, nidus_filter **filter);
 
+/* Lets two filters of one family change their contents and plans. */
+void filter_swap(nidus_filter *a, nidus_filter *b);
+
 /* What every call that changes a filter asks first. Errors: E_ARG, E_READONLY. */
 nidus_status filter_check_writable(const nidus_filter *filter);
 

@@ -4,7 +4,7 @@
  *
  * Three spellings of a key (bytes, integer, hash) meet here and go on as hashes.
  */
-#include "api/filter.h"
+#include "api/growth.h"
 
 static bool key_given(const void *key, size_t len)
 {
@@ -48,10 +48,17 @@ void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size
 
 /* -------------------------------------------------------------------- insert -- */
 
+static nidus_status insert(nidus_filter *filter, uint64_t hash)
+{
+	if (UNLIKELY(filter->grows))
+		return growth_insert(filter, hash);
+	return filter->ops->insert(filter->body, hash);
+}
+
 nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash)
 {
 	nidus_status status = filter_check_writable(filter);
-	return status == NIDUS_OK ? filter->ops->insert(filter->body, hash) : status;
+	return status == NIDUS_OK ? insert(filter, hash) : status;
 }
 
 nidus_status nidus_insert(nidus_filter *filter, const void *key, size_t len)
@@ -73,7 +80,7 @@ nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
 		return status;
 	if (filter->ops->contains(filter->body, hash))
 		return NIDUS_PRESENT;
-	return filter->ops->insert(filter->body, hash);
+	return insert(filter, hash);
 }
 
 nidus_status nidus_insert_new(nidus_filter *filter, const void *key, size_t len)
@@ -167,7 +174,26 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 	nidus_status status = filter_check_writable(filter);
 	if (status == NIDUS_OK && hashes == NULL && n > 0)
 		return filter_null("hashes");
-	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, n, done) : status;
+	/* As many at a time as surely need no growth, then one that may. */
+	while (status == NIDUS_OK && *done < n && filter->grows) {
+		uint64_t count = filter->family->count(filter->body), some = n - *done;
+		size_t in = 0;
+		if (count < filter->plan.capacity && some > filter->plan.capacity - count)
+			some = filter->plan.capacity - count;
+		if (count < filter->plan.capacity)
+			status = filter->ops->insert_batch(filter->body, hashes + *done, (size_t)some, &in);
+		*done += in;
+		if (*done < n && (status == NIDUS_OK || status == NIDUS_FULL)) {
+			status = growth_insert(filter, hashes[*done]);
+			*done += status == NIDUS_OK;
+		}
+	}
+	if (status != NIDUS_OK || *done == n)
+		return status;
+	size_t in = 0;
+	status = filter->ops->insert_batch(filter->body, hashes + *done, n - *done, &in);
+	*done += in;
+	return status;
 }
 
 nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,

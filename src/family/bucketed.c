@@ -30,7 +30,7 @@
 
 /* Thresholds of the paper's Table 2: 0.89701 for l = 2, 0.98037 for l = 4. */
 static const struct offset_layout layouts[] = {
-	{.slots = 2, .compared = 2, .load = 0.8855, .load_thin = 0.87, .slack = 7.5, .steps = 4096},
+	{.slots = 2, .compared = 2, .load = 0.8855, .load_thin = 0.87, .slack = 7.5, .steps = 8192},
 	{.slots = 4, .compared = 4, .load = 0.9660, .load_thin = 0.95, .slack = 5, .steps = 4096},
 };
 

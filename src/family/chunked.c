@@ -52,7 +52,7 @@
 #define BEST_SLOTS 4
 #define BEST_RESERVE 1
 #define LOG_BUCKETS_MOST 16
-#define STASH_LEAST 24
+#define STASH_LEAST 48
 #define CAPACITY_MOST (UINT64_C(1) << 44)
 #define MAX_LOAD 0.96 /* the paper's A, for b = 4 */
 

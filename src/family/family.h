@@ -60,10 +60,22 @@ struct family {
 	nidus_status (*copy)(void *to, const void *from);
 
 	const struct body_ops *(*ops)(const void *body);
+	uint64_t (*count)(const void *body); /* entries; quick, unlike fill */
 	struct fill (*fill)(const void *body);
 	nidus_status (*verify)(const void *body);
 	bool (*next)(const void *body, nidus_cursor *cursor, nidus_entry *entry);
 	nidus_status (*insert_entry)(void *body, const nidus_entry *entry);
+
+	/*
+	 * NIDUS_GROW and NIDUS_MERGE; NULL where the family has neither. larger() is the
+	 * plan, of the same base geometry, that has room for `capacity` keys: E_RANGE
+	 * beyond what growth bits allow, unless `relax`: then the rate gives way, and
+	 * the plan's fpr says how far. pour() puts all entries of `from` into a body of
+	 * such a plan. Errors: FULL, COPIES.
+	 */
+	nidus_status (*larger)(const struct blueprint *plan, uint64_t capacity, bool relax,
+	                       struct blueprint *larger);
+	nidus_status (*pour)(void *to, const void *from);
 
 	/* For files: the table's bytes, and the stash as (home, fingerprint) pairs. */
 	unsigned char *(*table)(const void *body, uint64_t *size);
@@ -90,6 +102,7 @@ struct nidus_filter {
 	struct block memory; /* this very struct and the body */
 	nidus_allocator allocator;
 	bool readonly;
+	bool grows; /* by itself, up to plan.max_capacity */
 	_Alignas(MEMORY_LINE) unsigned char body[];
 };
 

@@ -26,6 +26,11 @@ const struct body_ops *nesting_ops(const void *body)
 	return nest_ops(body);
 }
 
+uint64_t nesting_count(const void *body)
+{
+	return nest_count(body);
+}
+
 struct fill nesting_fill(const void *body)
 {
 	const struct nest *nest = body;
@@ -75,7 +80,7 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 nidus_status nesting_check_options(const nidus_options *options)
 {
 	if (options->max_capacity > options->capacity)
-		return fail(NIDUS_E_UNSUPPORTED, "filters cannot grow in this version: leave max_capacity 0");
+		return fail(NIDUS_E_UNSUPPORTED, "this family cannot grow yet: leave max_capacity 0, or take breadcrumb");
 	if (options->reserve != 0 && options->family != NIDUS_CHUNKED)
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	return NIDUS_OK;

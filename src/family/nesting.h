@@ -12,6 +12,7 @@ void nesting_free(void *body);
 void nesting_clear(void *body);
 nidus_status nesting_copy(void *to, const void *from);
 const struct body_ops *nesting_ops(const void *body);
+uint64_t nesting_count(const void *body);
 struct fill nesting_fill(const void *body);
 nidus_status nesting_verify(const void *body);
 bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry);
@@ -23,9 +24,9 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 /* The members of a struct family that are the same for all of them. */
 #define NESTING_MEMBERS                                                                            \
 	.body_size = sizeof(struct nest), .free = nesting_free, .clear = nesting_clear,            \
-	.copy = nesting_copy, .ops = nesting_ops, .fill = nesting_fill, .verify = nesting_verify,  \
-	.next = nesting_next, .insert_entry = nesting_insert_entry, .table = nesting_table,        \
-	.export_stash = nesting_export_stash, .import = nesting_import
+	.copy = nesting_copy, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill,    \
+	.verify = nesting_verify, .next = nesting_next, .insert_entry = nesting_insert_entry,      \
+	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import
 
 /*
  * Options that no nest can honour yet, said in words. Errors: E_UNSUPPORTED,

@@ -24,7 +24,7 @@
 #include <math.h>
 
 #define CHUNK_SLOTS (UINT64_C(1) << 18)
-#define STASH_LEAST 24
+#define STASH_LEAST 48
 #define STASH_SHARE 65536 /* one more for so many slots of a chunk */
 #define CAPACITY_MOST (UINT64_C(1) << 44)
 

@@ -13,6 +13,7 @@ const struct family *const families[] = {
 	&family_chunked,
 	&family_bucketed,
 	&family_windowed,
+	&family_breadcrumb,
 	NULL,
 };
 

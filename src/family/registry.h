@@ -13,5 +13,6 @@ extern const struct family family_simplified;
 extern const struct family family_chunked;
 extern const struct family family_bucketed;
 extern const struct family family_windowed;
+extern const struct family family_breadcrumb;
 
 #endif

@@ -41,7 +41,7 @@
 #define BEST_SLOTS 4
 #define BEST_STEPS 2048
 #define LOG_CELLS_MOST 16
-#define STASH_LEAST 24
+#define STASH_LEAST 48
 #define CAPACITY_MOST (UINT64_C(1) << 44)
 #define ODDS_BITS 20 /* log2 of one in a million */
 

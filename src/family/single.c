@@ -18,7 +18,7 @@
  * The stash takes what even a good table cannot place: keys that share both
  * buckets, in tiny tables, and more than 2b keys of one identity, in huge ones.
  */
-#define STASH_LEAST 24
+#define STASH_LEAST 48
 #define STASH_SHARE 65536 /* one more for so many slots */
 
 /* Load up to which n distinct keys find room, but for one filter in a million. */
@@ -26,7 +26,7 @@ static double load_limit(unsigned slots)
 {
 	switch (slots) {
 	case 2:
-		return 0.87;
+		return 0.86;
 	case 4:
 		return 0.96;
 	default:

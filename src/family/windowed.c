@@ -37,7 +37,7 @@
 
 /* Thresholds of the paper's Table 2: 0.96499 for l = 2, 0.99895 for l = 4. */
 static const struct offset_layout layouts[] = {
-	{.slots = 2, .compared = 1, .load = 0.9535, .load_thin = 0.93, .slack = 5.5, .steps = 4096},
+	{.slots = 2, .compared = 1, .load = 0.9535, .load_thin = 0.93, .slack = 5.5, .steps = 8192},
 	{.slots = 4, .compared = 1, .load = 0.985, .load_thin = 0.95, .slack = 5, .steps = 4096},
 };
 

@@ -2,14 +2,20 @@
  *
  * isa: which tier of kernels is in use.
  *
- * Scalar is the definition. A tier is listed here once its kernels exist and
- * are tested against it; so far every kernel is scalar (and works on whole
- * words of slots at a time, see table/nest_ops.h).
+ * Scalar is the definition; every other tier gives the same bytes. A tier is
+ * listed here once its kernels exist and are tested against scalar. So far only
+ * the breadcrumb family has an avx2 tier; the cuckoo families compare whole
+ * words of slots at a time in plain C (table/nest_ops.h).
  */
 #ifndef NIDUS_SIMD_ISA_H
 #define NIDUS_SIMD_ISA_H
 
 #include "nidus.h"
+
+enum isa { ISA_SCALAR, ISA_AVX2 };
+
+/* The tier for filters that are made from now on. */
+enum isa isa_tier(void);
 
 const char *isa_name(void);
 

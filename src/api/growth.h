@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * growth: filters that become larger, by themselves or when told.
+ */
+#ifndef NIDUS_API_GROWTH_H
+#define NIDUS_API_GROWTH_H
+
+#include "api/filter.h"
+
+/* insert for a filter that grows: makes room first where it is due. */
+nidus_status growth_insert(nidus_filter *filter, uint64_t hash);
+
+#endif

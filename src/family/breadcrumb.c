@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * breadcrumb: about one cache line per operation, with everything.
+ *
+ * Paper: A. Krapivin, A. Rangarajan, A. Conway, M. Farach-Colton, R. Johnson,
+ * P. Pandey, "Breadcrumb Filters: Fast Fully Featured Filters" (SIGMOD 2026).
+ *
+ * A front yard of 64-byte mini-filters, one per key; a backyard an eighth of
+ * that size for what does not fit, with crumbs that lead back. table/mini.h
+ * draws a line, table/yard.h the two yards and how they hang together.
+ *
+ *     front yard   [line 0][line 1][line 2] ... [line F-1]     51 slots each
+ *                      |  full: the highest mini-bucket spills
+ *     backyard     [even 0][odd 0][even 1] ...  about F/8      35 slots each
+ *
+ * Worked example (8-bit remainders): F = 1000, so a half of the backyard has
+ * ceil(1000/16) = 63 lines. A key with front bucket 700 that has to leave it may
+ * go to even line 700/16 = 43 with crumb 12, or to odd line 700 mod 63 = 7 with
+ * crumb 11. Found in odd line 7 with crumb 11: 11 * 63 + 7 = 700.
+ *
+ * The rate: a foreign key shares its front bucket and mini-bucket with
+ * keys / (F * mini-buckets) entries on average, and a remainder of r bits
+ * matches with 2^-r. Only r = 8, 12, 16 and 24 exist (less the bits that growth
+ * has taken); the next lower rate is taken.
+ *
+ * The load: keys per front bucket on average, KEYS_PER_LINE below, is where
+ * neither filling nor long churn finds the backyard full; see
+ * docs/algorithms/breadcrumb.md and `./dev bench breadcrumb_load`.
+ *
+ * Growth: the base geometry stays, address bits come from the fingerprint. A
+ * filter that is to grow is made with a wider remainder for that.
+ */
+#include "base/reason.h"
+#include "family/family.h"
+#include "family/registry.h"
+#include "table/yard.h"
+
+#include <math.h>
+
+#define CAPACITY_MOST (UINT64_C(1) << 44)
+
+/* How densely a width of remainders can be filled. */
+struct density {
+	unsigned width;
+	double keys_per_line; /* average per front bucket, in a large filter */
+	double slack;         /* keys less, per root of the front buckets */
+};
+
+static const struct density densities[] = {
+	{.width = 8, .keys_per_line = 49.8, .slack = 30},
+	{.width = 12, .keys_per_line = 35.2, .slack = 26},
+	{.width = 16, .keys_per_line = 26.6, .slack = 22},
+	{.width = 24, .keys_per_line = 17.4, .slack = 18},
+};
+
+#define DENSITIES (sizeof densities / sizeof *densities)
+
+/* ------------------------------------------------------------------- sizing -- */
+
+static const struct density *density_of(unsigned width)
+{
+	for (size_t i = 0; i < DENSITIES; i++) {
+		if (densities[i].width == width)
+			return &densities[i];
+	}
+	return NULL;
+}
+
+static double expected_rate(const struct blueprint *plan, double keys)
+{
+	const struct yard_ops *ops = yard_find(plan->core_bits + plan->growth_bits);
+	double fronts = (double)(plan->groups << plan->level);
+	double bits = (double)(UINT64_C(1) << (plan->core_bits + plan->growth_bits - plan->level));
+	return keys / (fronts * ops->shape.front.buckets * bits);
+}
+
+/* Keys that so many front buckets hold. */
+static uint64_t keys_that_fit(const struct density *density, uint64_t fronts)
+{
+	double keys = density->keys_per_line * (double)fronts;
+	keys -= density->slack * sqrt((double)fronts);
+	return keys > 1 ? (uint64_t)keys : 1;
+}
+
+/* Front buckets for so many keys. */
+static uint64_t fronts_for(const struct density *density, uint64_t keys)
+{
+	uint64_t fronts = (uint64_t)((double)keys / density->keys_per_line);
+	if (fronts < 1)
+		fronts = 1;
+	while (keys_that_fit(density, fronts) < keys)
+		fronts += 1 + fronts / 65536;
+	return fronts;
+}
+
+/* Doublings from `capacity` to `max_capacity`. */
+static unsigned doublings(uint64_t capacity, uint64_t max_capacity)
+{
+	unsigned times = 0;
+	while (times < 24 && capacity << times < max_capacity)
+		times++;
+	return times;
+}
+
+/* Plans for one width; false if the rate at the end would be too high. */
+static bool plan_width(const nidus_options *options, const struct density *density,
+                       unsigned growth, struct blueprint *plan)
+{
+	if (growth >= density->width)
+		return false;
+	plan->growth_bits = growth;
+	plan->core_bits = density->width - growth;
+	plan->chunks = 1;
+	plan->groups = fronts_for(density, options->capacity);
+	plan->slots = yard_find(density->width)->shape.front.slots;
+	plan->level = growth; /* the rate counts when all growth is done */
+	double at_end = expected_rate(plan, (double)options->capacity * (double)(UINT64_C(1) << growth));
+	plan->level = 0;
+	return at_end <= plan->fpr;
+}
+
+static nidus_status breadcrumb_plan(const nidus_options *options, struct blueprint *plan)
+{
+	if (options->slots != 0)
+		return fail(NIDUS_E_RANGE, "the breadcrumb family chooses the slots of a line itself");
+	if (options->max_steps != 0)
+		return fail(NIDUS_E_RANGE, "the breadcrumb family does not search: leave max_steps 0");
+	if (options->reserve != 0)
+		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
+	if (options->capacity > CAPACITY_MOST || options->max_capacity > CAPACITY_MOST)
+		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
+		            (unsigned long long)(options->capacity > CAPACITY_MOST ? options->capacity
+		                                                                   : options->max_capacity));
+	unsigned growth = doublings(options->capacity, options->max_capacity);
+	for (size_t i = 0; i < DENSITIES; i++) {
+		if (!plan_width(options, &densities[i], growth, plan))
+			continue;
+		plan->capacity = options->capacity;
+		plan->max_capacity = growth > 0 ? options->max_capacity : options->capacity;
+		return NIDUS_OK;
+	}
+	return fail(NIDUS_E_RANGE,
+	            "the breadcrumb family has 24 bits at most; this rate and growth by 2^%u need more",
+	            growth);
+}
+
+static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                                      struct blueprint *larger)
+{
+	*larger = *plan;
+	const struct density *density = density_of(plan->core_bits + plan->growth_bits);
+	while (keys_that_fit(density, larger->groups << larger->level) < capacity) {
+		if (larger->level == larger->growth_bits) {
+			if (!relax || larger->core_bits == 1)
+				return fail(NIDUS_E_RANGE,
+				            "no bits are reserved for more than %llu keys; make the filter with "
+				            "a larger max_capacity",
+				            (unsigned long long)plan->max_capacity);
+			/* The rate gives way: a core bit becomes an address bit. */
+			larger->core_bits--;
+			larger->growth_bits++;
+			larger->fpr *= 2;
+		}
+		larger->level++;
+	}
+	larger->capacity = capacity;
+	if (larger->max_capacity < capacity)
+		larger->max_capacity = capacity;
+	return NIDUS_OK;
+}
+
+static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_t keys)
+{
+	const struct yard_shape *shape = &yard_find(plan->core_bits + plan->growth_bits)->shape;
+	uint64_t fronts = plan->groups << plan->level;
+	uint64_t back = yard_lines(fronts) - fronts;
+	struct forecast forecast = {
+		.bytes = yard_lines(fronts) * MINI_LINE,
+		.total_slots = fronts * shape->front.slots + back * shape->back.slots,
+		.slot_bits = plan->core_bits + plan->growth_bits,
+		.fpr = expected_rate(plan, (double)keys),
+	};
+	/* About a tenth of the keys of a line that is full look into two more. */
+	double fill = (double)keys / (double)(fronts * shape->front.slots);
+	forecast.lines = 1 + (fill > 1 ? 0.12 : 0.1 * fill * fill);
+	return forecast;
+}
+
+/* ----------------------------------------------------------------- adapters -- */
+
+static nidus_status breadcrumb_check(const struct blueprint *plan)
+{
+	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0)
+		return fail(NIDUS_E_RANGE, "a breadcrumb filter neither searches nor holds back");
+	return yard_check(plan);
+}
+
+static uint64_t breadcrumb_count(const void *body)
+{
+	return ((const struct yard *)body)->count;
+}
+
+static nidus_status breadcrumb_create(void *body, const struct blueprint *plan,
+                                      const nidus_allocator *allocator)
+{
+	return yard_create(body, plan, allocator);
+}
+
+static void breadcrumb_free(void *body)
+{
+	yard_free(body);
+}
+
+static void breadcrumb_clear(void *body)
+{
+	yard_clear(body);
+}
+
+static nidus_status breadcrumb_copy(void *to, const void *from)
+{
+	struct yard *yard = to;
+	const struct yard *other = from;
+	memcpy(yard->memory.bytes, other->memory.bytes, other->memory.size);
+	yard->count = other->count;
+	return NIDUS_OK;
+}
+
+static const struct body_ops *breadcrumb_ops(const void *body)
+{
+	return &((const struct yard *)body)->ops->body;
+}
+
+static struct fill breadcrumb_fill(const void *body)
+{
+	const struct yard *yard = body;
+	const struct yard_shape *shape = &yard->ops->shape;
+	uint64_t slots = yard->fronts * shape->front.slots + 2 * yard->half * shape->back.slots;
+	double load = (double)yard->count / (double)slots;
+	return (struct fill){
+		.count = yard->count,
+		.bytes = yard->memory.size,
+		.load = load,
+		.headroom = 1 - load,
+	};
+}
+
+static nidus_status breadcrumb_verify(const void *body)
+{
+	const struct yard *yard = body;
+	uint64_t count;
+	nidus_status status = yard_verify(yard, &count);
+	if (status == NIDUS_OK && count != yard->count)
+		return fail(NIDUS_E_CORRUPT, "the yards hold another number of entries than they say");
+	return status;
+}
+
+static bool breadcrumb_next(const void *body, nidus_cursor *cursor, nidus_entry *entry)
+{
+	return yard_next(body, cursor, entry);
+}
+
+static nidus_status breadcrumb_insert_entry(void *body, const nidus_entry *entry)
+{
+	return yard_insert_entry(body, entry);
+}
+
+static nidus_status breadcrumb_pour(void *to, const void *from)
+{
+	return yard_pour(to, from);
+}
+
+static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
+{
+	const struct yard *yard = body;
+	*size = yard->memory.size;
+	return yard->memory.bytes;
+}
+
+static void breadcrumb_export_stash(const void *body, unsigned char *bytes)
+{
+	(void)body, (void)bytes; /* the backyard is part of the table */
+}
+
+static nidus_status breadcrumb_import(void *body, const unsigned char *stash, uint64_t stashed)
+{
+	struct yard *yard = body;
+	(void)stash;
+	if (stashed > 0)
+		return fail(NIDUS_E_CORRUPT, "a breadcrumb filter has no stash");
+	return yard_verify(yard, &yard->count);
+}
+
+const struct family family_breadcrumb = {
+	.id = NIDUS_BREADCRUMB,
+	.name = "breadcrumb",
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET,
+	.body_size = sizeof(struct yard),
+	.plan = breadcrumb_plan,
+	.check = breadcrumb_check,
+	.forecast = breadcrumb_forecast,
+	.create = breadcrumb_create,
+	.free = breadcrumb_free,
+	.clear = breadcrumb_clear,
+	.copy = breadcrumb_copy,
+	.ops = breadcrumb_ops,
+	.count = breadcrumb_count,
+	.fill = breadcrumb_fill,
+	.verify = breadcrumb_verify,
+	.next = breadcrumb_next,
+	.insert_entry = breadcrumb_insert_entry,
+	.larger = breadcrumb_larger,
+	.pour = breadcrumb_pour,
+	.table = breadcrumb_table,
+	.export_stash = breadcrumb_export_stash,
+	.import = breadcrumb_import,
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * match: which parts of a line of 64 bytes equal a given one, all at once.
+ *
+ * Only in files that are compiled for processors with AVX2, where MATCH_LINES is
+ * defined; elsewhere the few parts in question are looked at one by one
+ * (mini_match in table/mini.h), with the same result.
+ */
+#ifndef NIDUS_SIMD_MATCH_H
+#define NIDUS_SIMD_MATCH_H
+
+#ifdef __AVX2__
+#define MATCH_LINES
+
+#include <immintrin.h>
+#include <stdint.h>
+
+/* The line's bytes that equal a byte, as bits. */
+static inline uint64_t match_bytes(const unsigned char *line, uint8_t byte)
+{
+	__m256i wanted = _mm256_set1_epi8((char)byte);
+	__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)line);
+	__m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(line + 32));
+	uint32_t low_hits = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted));
+	uint32_t high_hits = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted));
+	return (uint64_t)high_hits << 32 | low_hits;
+}
+
+/* The line's 16-bit words that equal a word, as bits. */
+static inline uint64_t match_words(const unsigned char *line, uint16_t word)
+{
+	__m256i wanted = _mm256_set1_epi16((short)word);
+	__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)line);
+	__m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(line + 32));
+	__m256i hits = _mm256_packs_epi16(_mm256_cmpeq_epi16(low, wanted),
+	                                  _mm256_cmpeq_epi16(high, wanted));
+	/* Packing works within halves of 128 bits: the middle quarters change places. */
+	hits = _mm256_permute4x64_epi64(hits, 0xd8);
+	return (uint32_t)_mm256_movemask_epi8(hits);
+}
+
+#endif
+#endif

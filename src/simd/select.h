@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * select: the place of the n-th one in a word.
+ *
+ * SELECT64(word, n) and POPCOUNT64(word), n counted from 0; word has more than
+ * n ones (otherwise the answer is some number up to 64). In files that are
+ * compiled for processors with BMI2 both are one or two instructions; elsewhere
+ * they are worked out in plain C, with the same results.
+ */
+#ifndef NIDUS_SIMD_SELECT_H
+#define NIDUS_SIMD_SELECT_H
+
+#include <stdint.h>
+
+#if defined(__BMI2__) && defined(__POPCNT__)
+#include <immintrin.h>
+
+#define POPCOUNT64(word) ((unsigned)__builtin_popcountll(word))
+#define SELECT64(word, n) select64_bmi2((word), (n))
+
+static inline unsigned select64_bmi2(uint64_t word, unsigned n)
+{
+	uint64_t one = _pdep_u64(n < 64 ? UINT64_C(1) << n : 0, word);
+	return one != 0 ? (unsigned)__builtin_ctzll(one) : 64;
+}
+
+#else
+
+#define POPCOUNT64(word) popcount64_plain(word)
+#define SELECT64(word, n) select64_plain((word), (n))
+
+/* Ones in each byte of a word, side by side. */
+static inline uint64_t popcount_bytes(uint64_t word)
+{
+	word -= word >> 1 & UINT64_C(0x5555555555555555);
+	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+	return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+}
+
+static inline unsigned popcount64_plain(uint64_t word)
+{
+	return (unsigned)(popcount_bytes(word) * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* Finds the byte by running sums of all bytes at once, then the bit in it. */
+static inline unsigned select64_plain(uint64_t word, unsigned n)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t sums = popcount_bytes(word) * ones; /* byte i: ones in bytes 0 to i */
+	if (n >= sums >> 56)
+		return 64;
+	/* Bytes whose running sum is at most n come before the one that is sought. */
+	uint64_t before = ((n | UINT64_C(0x80)) * ones - sums) >> 7 & ones;
+	unsigned byte = (unsigned)(before * ones >> 56), shift = byte * 8;
+	unsigned left = n - (byte == 0 ? 0 : (unsigned)(sums >> (shift - 8) & 255));
+	uint64_t bits = word >> shift & 255;
+	while (left-- > 0)
+		bits &= bits - 1;
+	return shift + (unsigned)__builtin_ctzll(bits);
+}
+
+#endif
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard: layout, life, walks, and pouring one yard into another.
+ */
+#include "table/yard.h"
+
+#include "base/reason.h"
+#include "simd/isa.h"
+#include "table/yard_instances.h"
+
+#define FRONTS_MOST (UINT64_C(1) << 40)
+
+const struct yard_ops *yard_find(unsigned width)
+{
+#ifdef NIDUS_HAVE_AVX2
+	if (isa_tier() == ISA_AVX2)
+		return yard_avx2(width);
+#endif
+	return yard_scalar(width);
+}
+
+static uint64_t half_lines(uint64_t fronts)
+{
+	return divide_up(fronts, YARD_FAN);
+}
+
+uint64_t yard_lines(uint64_t fronts)
+{
+	return fronts + 2 * half_lines(fronts);
+}
+
+nidus_status yard_check(const struct blueprint *plan)
+{
+	const struct yard_ops *ops = yard_find(plan->core_bits + plan->growth_bits);
+	if (plan->core_bits > 24 || plan->growth_bits > 24 || ops == NULL)
+		return fail(NIDUS_E_RANGE, "fingerprints of %u + %u bits; 8, 12, 16 and 24 are possible",
+		            plan->core_bits, plan->growth_bits);
+	if (plan->slots != ops->shape.front.slots)
+		return fail(NIDUS_E_RANGE, "a line has %u slots, not %u", ops->shape.front.slots,
+		            plan->slots);
+	if (plan->level > plan->growth_bits || plan->core_bits < 1)
+		return fail(NIDUS_E_RANGE, "level %u of %u growth bits", plan->level, plan->growth_bits);
+	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST >> plan->level)
+		return fail(NIDUS_E_RANGE, "so many front buckets are not possible");
+	return NIDUS_OK;
+}
+
+nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
+                         const nidus_allocator *allocator)
+{
+	unsigned width = plan->core_bits + plan->growth_bits;
+	*yard = (struct yard){
+		.base_fronts = plan->groups,
+		.fronts = plan->groups << plan->level,
+		.level = plan->level,
+		.width = width,
+		.ops = yard_find(width),
+		.allocator = *allocator,
+	};
+	yard->half = half_lines(yard->fronts);
+	yard->buckets = yard->ops->shape.front.buckets;
+	nidus_status status =
+		memory_take(allocator, yard_lines(yard->fronts) * MINI_LINE, &yard->memory);
+	if (status != NIDUS_OK)
+		return status;
+	yard->front = yard->memory.bytes;
+	yard->back = yard->front + yard->fronts * MINI_LINE;
+	yard_clear(yard);
+	return NIDUS_OK;
+}
+
+void yard_free(struct yard *yard)
+{
+	memory_give(&yard->allocator, &yard->memory);
+}
+
+void yard_clear(struct yard *yard)
+{
+	const struct yard_shape *shape = &yard->ops->shape;
+	for (uint64_t i = 0; i < yard->fronts; i++)
+		mini_clear(shape->front, yard->front + i * MINI_LINE);
+	for (uint64_t i = 0; i < 2 * yard->half; i++)
+		mini_clear(shape->back, yard->back + i * MINI_LINE);
+	yard->count = 0;
+}
+
+/* -------------------------------------------------------------------- verify -- */
+
+static nidus_status bad_line(const char *yard, uint64_t line)
+{
+	return fail(NIDUS_E_CORRUPT, "line %llu of the %s holds what no insert leaves",
+	            (unsigned long long)line, yard);
+}
+
+/* Whether an entry of a backyard line has a right to be there. */
+static bool belongs(const struct yard *yard, uint64_t line, unsigned slot)
+{
+	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
+	const unsigned char *bytes = yard->back + line * MINI_LINE;
+	uint64_t owner = yard_front_of(yard, line, mini_crumb(back, bytes, slot));
+	if (owner >= yard->fronts ||
+	    mini_remainder(back, bytes, slot) >> (yard->width - yard->level) != 0)
+		return false;
+	const unsigned char *owned = yard->front + owner * MINI_LINE;
+	return mini_full(front, owned) && mini_bucket_of(back, mini_sizes_of(back, bytes), slot) >=
+	                                          mini_last_bucket(front, mini_sizes_of(front, owned));
+}
+
+nidus_status yard_verify(const struct yard *yard, uint64_t *count)
+{
+	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
+	*count = 0;
+	for (uint64_t i = 0; i < yard->fronts; i++) {
+		const unsigned char *line = yard->front + i * MINI_LINE;
+		if (!mini_valid(front, line))
+			return bad_line("front yard", i);
+		unsigned here = mini_count(front, mini_sizes_of(front, line));
+		for (unsigned slot = 0; slot < here; slot++) {
+			if (mini_remainder(front, line, slot) >> (yard->width - yard->level) != 0)
+				return bad_line("front yard", i);
+		}
+		*count += here;
+	}
+	for (uint64_t i = 0; i < 2 * yard->half; i++) {
+		const unsigned char *line = yard->back + i * MINI_LINE;
+		if (!mini_valid(back, line))
+			return bad_line("backyard", i);
+		unsigned here = mini_count(back, mini_sizes_of(back, line));
+		for (unsigned slot = 0; slot < here; slot++) {
+			if (!belongs(yard, i, slot))
+				return bad_line("backyard", i);
+		}
+		*count += here;
+	}
+	return NIDUS_OK;
+}
+
+/* --------------------------------------------------------------------- walks -- */
+
+/*
+ * Places of a front bucket are numbered: its own slots, then those of its even
+ * and of its odd backyard line. Gives the first taken one from *at on.
+ */
+static bool next_of(const struct yard *yard, uint64_t bucket, uint64_t *at, struct yard_key *key)
+{
+	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
+	const unsigned char *line = yard->front + bucket * MINI_LINE;
+	struct mini_sizes sizes = mini_sizes_of(front, line);
+	key->bucket = bucket;
+	if (*at < mini_count(front, sizes)) {
+		key->m = mini_bucket_of(front, sizes, (unsigned)*at);
+		key->remainder = mini_remainder(front, line, (unsigned)*at);
+		++*at;
+		return true;
+	}
+	if (!mini_full(front, line))
+		return false; /* nothing of it is in the backyard */
+	while (*at < front.slots + 2 * back.slots) {
+		unsigned half = *at >= front.slots + back.slots, crumb;
+		unsigned slot = (unsigned)*at - front.slots - half * back.slots;
+		line = yard_back_line(yard, bucket, half, &crumb);
+		sizes = mini_sizes_of(back, line);
+		++*at;
+		if (slot >= mini_count(back, sizes))
+			*at = front.slots + (half + 1) * back.slots;
+		else if (mini_crumb(back, line, slot) == crumb) {
+			key->m = mini_bucket_of(back, sizes, slot);
+			key->remainder = mini_remainder(back, line, slot);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry)
+{
+	uint64_t *bucket = &cursor->position[0], *at = &cursor->position[1];
+	for (; *bucket < yard->fronts; ++*bucket, *at = 0) {
+		struct yard_key key;
+		if (!next_of(yard, *bucket, at, &key))
+			continue;
+		uint64_t fingerprint =
+			key.remainder << yard->level | (key.bucket & bits_low(yard->level));
+		entry->home = key.bucket >> yard->level;
+		entry->fingerprint = (uint64_t)(key.m + 1) << yard->width | fingerprint;
+		entry->value = 0;
+		return true;
+	}
+	return false;
+}
+
+static nidus_status put_fingerprint(struct yard *yard, uint64_t base, unsigned m,
+                                    uint64_t fingerprint)
+{
+	struct yard_key key = {
+		.bucket = base << yard->level | (fingerprint & bits_low(yard->level)),
+		.m = m,
+		.remainder = fingerprint >> yard->level,
+	};
+	return yard->ops->put(yard, key);
+}
+
+nidus_status yard_insert_entry(struct yard *yard, const nidus_entry *entry)
+{
+	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
+	if (entry->value != 0 || entry->home >= yard->base_fronts || above < 1 ||
+	    above > yard->buckets)
+		return fail(NIDUS_E_RANGE, "this entry cannot come from a filter of the same geometry");
+	return put_fingerprint(yard, entry->home, (unsigned)above - 1,
+	                       entry->fingerprint & bits_low(yard->width));
+}
+
+nidus_status yard_pour(struct yard *to, const struct yard *from)
+{
+	for (uint64_t bucket = 0; bucket < from->fronts; bucket++) {
+		struct yard_key key;
+		for (uint64_t at = 0; next_of(from, bucket, &at, &key);) {
+			uint64_t fingerprint =
+				key.remainder << from->level | (bucket & bits_low(from->level));
+			nidus_status status =
+				put_fingerprint(to, bucket >> from->level, key.m, fingerprint);
+			if (status != NIDUS_OK)
+				return status;
+		}
+	}
+	return NIDUS_OK;
+}

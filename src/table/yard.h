@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard: the front yard and the backyard of the breadcrumb family.
+ *
+ * Both yards are arrays of mini-filters (mini.h). A key has one front bucket,
+ * one mini-bucket in it, and a remainder. When a front bucket is full, what has
+ * the highest mini-bucket goes to the backyard; so a front bucket holds a prefix
+ * of its entries in mini-bucket order, and a lookup leaves the front line only
+ * if that line is full and the key's mini-bucket is not below its last one.
+ *
+ * Every front bucket has two backyard lines, one in each half of the backyard.
+ * With F front buckets a half has H = ceil(F / 16) lines:
+ *
+ *     front bucket f  -->  even half: line f / 16,     crumb f mod 16
+ *                     -->  odd half:  line f mod H,    crumb f / H
+ *
+ *     backyard lines:   even 0, odd 0, even 1, odd 1, ...
+ *
+ * Line and crumb together name f in both cases, so every backyard entry can find
+ * its way back, and to its other line; the two lines are never the same; 16
+ * fronts share a line in each half, and neighbours of one half are scattered
+ * over the other, so that load can spread through the whole backyard. (The
+ * paper's CRUMB hashing has one backyard, 3 bits of digit and a bit that says
+ * which hash was used; here the half says that, and the digit has 4 bits. The
+ * paper's two lines coincide for some front buckets, which fail first.)
+ *
+ * Growth: of the `width` bits of a fingerprint the lowest `level` bits are part
+ * of the address, and the rest is the remainder that is stored:
+ *
+ *     front bucket = base bucket * 2^level + (fingerprint mod 2^level)
+ *     remainder    = fingerprint / 2^level
+ *
+ * Identity of an entry: home = base bucket; its fingerprint = mini-bucket + 1
+ * above all `width` bits, so that it is never 0.
+ *
+ * Invariants (yard_verify checks them):
+ *  - every line is a valid mini-filter;
+ *  - a backyard entry's front bucket exists, is full, and ends with a mini-bucket
+ *    not above the entry's.
+ */
+#ifndef NIDUS_TABLE_YARD_H
+#define NIDUS_TABLE_YARD_H
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "store/blueprint.h"
+#include "table/mini.h"
+#include "table/ops.h"
+
+#define YARD_FAN 16 /* front buckets per backyard line and half */
+
+/* The two kinds of lines for one width of remainders. */
+struct yard_shape {
+	struct mini_shape front, back;
+};
+
+struct yard;
+
+/* A place in the yards, and what is stored there. */
+struct yard_key {
+	uint64_t bucket; /* in the front yard */
+	unsigned m;      /* mini-bucket */
+	uint64_t remainder;
+};
+
+/* The operations of one width and tier; `body` must be the first member. */
+struct yard_ops {
+	struct body_ops body;
+	struct yard_shape shape;
+	nidus_status (*put)(struct yard *yard, struct yard_key key);
+};
+
+struct yard {
+	unsigned char *front, *back;
+	uint64_t base_fronts; /* front buckets at level 0 */
+	uint64_t fronts;      /* now */
+	uint64_t half;        /* lines in each half of the backyard */
+	uint64_t count;       /* entries in both yards */
+	unsigned level, width, buckets;
+	const struct yard_ops *ops;
+	struct block memory;
+	nidus_allocator allocator;
+};
+
+static inline struct yard_key yard_locate(const struct yard *yard, uint64_t hash)
+{
+	struct yard_key key;
+	uint64_t base = multiply_wide(hash, yard->base_fronts, &hash);
+	key.m = (unsigned)multiply_wide(hash, yard->buckets, &hash);
+	uint64_t fingerprint = hash >> (64 - yard->width);
+	key.bucket = base << yard->level | (fingerprint & bits_low(yard->level));
+	key.remainder = fingerprint >> yard->level;
+	return key;
+}
+
+/* A front bucket's line in the even (0) or odd (1) half, and its crumb there. */
+static inline unsigned char *yard_back_line(const struct yard *yard, uint64_t bucket, unsigned half,
+                                            unsigned *crumb)
+{
+	uint64_t line = half == 0 ? bucket / YARD_FAN : bucket % yard->half;
+	*crumb = (unsigned)(half == 0 ? bucket % YARD_FAN : bucket / yard->half);
+	return yard->back + (line * 2 + half) * MINI_LINE;
+}
+
+/* The front bucket that a backyard line's crumb names. It may not exist. */
+static inline uint64_t yard_front_of(const struct yard *yard, uint64_t line, unsigned crumb)
+{
+	return line % 2 == 0 ? line / 2 * YARD_FAN + crumb : crumb * yard->half + line / 2;
+}
+
+/* The shape that holds remainders of a width; NULL if there is none. */
+const struct yard_ops *yard_find(unsigned width);
+
+/* Lines of both yards for so many front buckets. */
+uint64_t yard_lines(uint64_t fronts);
+
+/* Whether a yard can be laid out from a plan. Errors: E_RANGE. */
+nidus_status yard_check(const struct blueprint *plan);
+
+/* Lays out an empty yard of a checked plan. Errors: E_NOMEM. */
+nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
+                         const nidus_allocator *allocator);
+void yard_free(struct yard *yard);
+void yard_clear(struct yard *yard);
+
+/* Checks all invariants and counts. Errors: E_CORRUPT with a reason. */
+nidus_status yard_verify(const struct yard *yard, uint64_t *count);
+
+bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry);
+nidus_status yard_insert_entry(struct yard *yard, const nidus_entry *entry);
+
+/*
+ * Puts all entries of `from` into a yard of the same base geometry and at least
+ * its level, front bucket by front bucket. Errors: FULL, COPIES.
+ */
+nidus_status yard_pour(struct yard *to, const struct yard *from);
+
+#endif

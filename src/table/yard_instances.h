@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_instances: the operations on yards, one file per tier.
+ */
+#ifndef NIDUS_TABLE_YARD_INSTANCES_H
+#define NIDUS_TABLE_YARD_INSTANCES_H
+
+#include "table/yard.h"
+
+const struct yard_ops *yard_scalar(unsigned width);
+const struct yard_ops *yard_avx2(unsigned width); /* where isa.h says so */
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_ops: the operations on yards, written once, compiled per width and tier.
+ *
+ * A template: no include guard. Whoever includes it defines
+ *
+ *   YARD_FRONT, YARD_BACK   the two struct mini_shape values, as constants
+ *   YARD_ID(x)              the name of x in this instance
+ *   YARD_TOUCH(line)        what to do for each line touched (nothing, or count)
+ *
+ * and gets `const struct yard_ops YARD_ID(yard_ops)`.
+ */
+
+/* Copies of a key in a backyard line, as bits; the slots of its mini-bucket only. */
+static inline uint64_t YARD_ID(back_hits)(const unsigned char *line, struct yard_key key,
+                                          unsigned crumb)
+{
+	unsigned start, end;
+	YARD_TOUCH(line);
+	struct mini_sizes sizes = mini_sizes_of(YARD_BACK, line);
+	(void)mini_range(YARD_BACK, sizes, key.m, &start, &end);
+	uint64_t hits = mini_match(YARD_BACK, line, start, end, key.remainder), right = 0;
+	for (; hits != 0; hits &= hits - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(hits);
+		right |= (uint64_t)(mini_crumb(YARD_BACK, line, slot) == crumb) << slot;
+	}
+	return right;
+}
+
+static inline uint64_t YARD_ID(front_hits)(const unsigned char *line, struct yard_key key)
+{
+	unsigned start, end;
+	YARD_TOUCH(line);
+	struct mini_sizes sizes = mini_sizes_of(YARD_FRONT, line);
+	(void)mini_range(YARD_FRONT, sizes, key.m, &start, &end);
+	return mini_match(YARD_FRONT, line, start, end, key.remainder);
+}
+
+/* Whether the key, not found in its front line, may be in the backyard. */
+static inline bool YARD_ID(spilled)(const unsigned char *line, unsigned m)
+{
+	return mini_full(YARD_FRONT, line) &&
+	       m >= mini_last_bucket(YARD_FRONT, mini_sizes_of(YARD_FRONT, line));
+}
+
+static bool YARD_ID(in_backyard)(const struct yard *yard, struct yard_key key)
+{
+	for (unsigned half = 0; half < 2; half++) {
+		unsigned crumb;
+		const unsigned char *line = yard_back_line(yard, key.bucket, half, &crumb);
+		if (YARD_ID(back_hits)(line, key, crumb) != 0)
+			return true;
+	}
+	return false;
+}
+
+static inline bool YARD_ID(look)(const struct yard *yard, struct yard_key key)
+{
+	const unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	if (YARD_ID(front_hits)(line, key) != 0)
+		return true;
+	return UNLIKELY(YARD_ID(spilled)(line, key.m)) && YARD_ID(in_backyard)(yard, key);
+}
+
+static bool YARD_ID(contains)(const void *body, uint64_t hash)
+{
+	const struct yard *yard = body;
+	return YARD_ID(look)(yard, yard_locate(yard, hash));
+}
+
+static uint64_t YARD_ID(copies)(const struct yard *yard, struct yard_key key)
+{
+	const unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	uint64_t count = POPCOUNT64(YARD_ID(front_hits)(line, key));
+	if (!YARD_ID(spilled)(line, key.m))
+		return count;
+	for (unsigned half = 0; half < 2; half++) {
+		unsigned crumb;
+		const unsigned char *back = yard_back_line(yard, key.bucket, half, &crumb);
+		count += POPCOUNT64(YARD_ID(back_hits)(back, key, crumb));
+	}
+	return count;
+}
+
+static uint64_t YARD_ID(count)(const void *body, uint64_t hash)
+{
+	const struct yard *yard = body;
+	return YARD_ID(copies)(yard, yard_locate(yard, hash));
+}
+
+/* -------------------------------------------------------------------- insert -- */
+
+/*
+ * Both backyard lines of some front bucket are full: moves an entry of either to
+ * that entry's own other line, the emptiest there is. The half where a place is
+ * free then, or 2 if there is none; nothing changed then.
+ */
+static unsigned YARD_ID(make_room)(struct yard *yard, uint64_t bucket)
+{
+	unsigned best = YARD_BACK.slots, best_half = 2, best_slot = 0, crumb;
+	for (unsigned half = 0; half < 2; half++) {
+		const unsigned char *line = yard_back_line(yard, bucket, half, &crumb);
+		uint64_t number = (uint64_t)(line - yard->back) / MINI_LINE;
+		for (unsigned slot = 0; slot < YARD_BACK.slots; slot++) {
+			unsigned theirs = mini_crumb(YARD_BACK, line, slot), ignored;
+			uint64_t owner = yard_front_of(yard, number, theirs);
+			const unsigned char *other = yard_back_line(yard, owner, !half, &ignored);
+			YARD_TOUCH(other);
+			unsigned count = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, other));
+			if (count < best) {
+				best = count;
+				best_half = half;
+				best_slot = slot;
+			}
+		}
+	}
+	if (best_half == 2)
+		return 2;
+	unsigned char *line = yard_back_line(yard, bucket, best_half, &crumb);
+	uint64_t number = (uint64_t)(line - yard->back) / MINI_LINE, remainder;
+	unsigned m = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, line), best_slot);
+	uint64_t owner = yard_front_of(yard, number, mini_crumb(YARD_BACK, line, best_slot));
+	remainder = mini_remainder(YARD_BACK, line, best_slot);
+	unsigned char *other = yard_back_line(yard, owner, !best_half, &crumb);
+	mini_insert(YARD_BACK, other, m, remainder, crumb);
+	mini_remove(YARD_BACK, line, m, best_slot);
+	return best_half;
+}
+
+/* Puts an entry into the emptier of its backyard lines. Errors: FULL. */
+static nidus_status YARD_ID(put_back)(struct yard *yard, struct yard_key key)
+{
+	unsigned crumb[2], count[2];
+	unsigned char *line[2];
+	for (unsigned half = 0; half < 2; half++) {
+		line[half] = yard_back_line(yard, key.bucket, half, &crumb[half]);
+		YARD_TOUCH(line[half]);
+		count[half] = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, line[half]));
+	}
+	unsigned half = count[1] < count[0];
+	if (UNLIKELY(count[half] >= YARD_BACK.slots)) {
+		half = YARD_ID(make_room)(yard, key.bucket);
+		if (half == 2)
+			return NIDUS_FULL;
+	}
+	mini_insert(YARD_BACK, line[half], key.m, key.remainder, crumb[half]);
+	return NIDUS_OK;
+}
+
+/* The front line is full: either the new entry or its last one goes to the backyard. */
+static nidus_status YARD_ID(put_spilling)(struct yard *yard, struct yard_key key)
+{
+	unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	if (YARD_ID(copies)(yard, key) >= YARD_COPIES)
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	struct yard_key out = key;
+	unsigned last = mini_last_bucket(YARD_FRONT, mini_sizes_of(YARD_FRONT, line));
+	if (key.m < last) {
+		out.m = last;
+		out.remainder = mini_remainder(YARD_FRONT, line, YARD_FRONT.slots - 1);
+	}
+	if (YARD_ID(put_back)(yard, out) != NIDUS_OK)
+		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
+	if (key.m < last) {
+		mini_remove(YARD_FRONT, line, last, YARD_FRONT.slots - 1);
+		mini_insert(YARD_FRONT, line, key.m, key.remainder, 0);
+	}
+	yard->count++;
+	return NIDUS_OK;
+}
+
+static inline nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
+{
+	unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	if (UNLIKELY(mini_full(YARD_FRONT, line)))
+		return YARD_ID(put_spilling)(yard, key);
+	YARD_TOUCH(line);
+	unsigned start, end;
+	(void)mini_range(YARD_FRONT, mini_sizes_of(YARD_FRONT, line), key.m, &start, &end);
+	/* So many in one mini-bucket are hardly ever different keys: count. */
+	if (UNLIKELY(end - start >= YARD_COPIES) && YARD_ID(copies)(yard, key) >= YARD_COPIES)
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	mini_insert(YARD_FRONT, line, key.m, key.remainder, 0);
+	yard->count++;
+	return NIDUS_OK;
+}
+
+static nidus_status YARD_ID(put_key)(struct yard *yard, struct yard_key key)
+{
+	return YARD_ID(put)(yard, key);
+}
+
+static nidus_status YARD_ID(insert)(void *body, uint64_t hash)
+{
+	struct yard *yard = body;
+	return YARD_ID(put)(yard, yard_locate(yard, hash));
+}
+
+/* -------------------------------------------------------------------- remove -- */
+
+/* The lowest entry of a front bucket in a backyard line: its slot, or `slots`. */
+static unsigned YARD_ID(first_of)(const unsigned char *line, unsigned crumb)
+{
+	YARD_TOUCH(line);
+	unsigned count = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, line));
+	const unsigned some = 14; /* crumbs in 56 bits */
+	for (unsigned from = 0; from < count; from += some) {
+		unsigned here = count - from < some ? count - from : some;
+		uint64_t crumbs = line_get(line, mini_crumb_at(YARD_BACK, from), here * MINI_CRUMB);
+		uint64_t ones = UINT64_C(0x11111111111111) & bits_low(here * MINI_CRUMB);
+		uint64_t hits = fields_zero(crumbs ^ crumb * ones, MINI_CRUMB, ones);
+		if (hits != 0)
+			return from + (unsigned)__builtin_ctzll(hits) / MINI_CRUMB;
+	}
+	return YARD_BACK.slots;
+}
+
+/* A front line has just lost an entry and was full: its lowest spilled one returns. */
+static void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
+{
+	unsigned char *from = NULL;
+	unsigned lowest = YARD_BACK.buckets, slot = 0, crumb;
+	for (unsigned half = 0; half < 2; half++) {
+		unsigned char *line = yard_back_line(yard, bucket, half, &crumb);
+		unsigned first = YARD_ID(first_of)(line, crumb);
+		if (first == YARD_BACK.slots)
+			continue;
+		unsigned m = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, line), first);
+		if (m < lowest) {
+			lowest = m;
+			slot = first;
+			from = line;
+		}
+	}
+	if (from == NULL)
+		return;
+	uint64_t remainder = mini_remainder(YARD_BACK, from, slot);
+	mini_remove(YARD_BACK, from, lowest, slot);
+	mini_insert(YARD_FRONT, yard->front + bucket * MINI_LINE, lowest, remainder, 0);
+}
+
+static bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
+{
+	for (unsigned half = 0; half < 2; half++) {
+		unsigned crumb;
+		unsigned char *line = yard_back_line(yard, key.bucket, half, &crumb);
+		uint64_t hits = YARD_ID(back_hits)(line, key, crumb);
+		if (hits != 0) {
+			mini_remove(YARD_BACK, line, key.m, (unsigned)__builtin_ctzll(hits));
+			return true;
+		}
+	}
+	return false;
+}
+
+static nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
+{
+	unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	uint64_t hits = YARD_ID(front_hits)(line, key);
+	if (hits != 0) {
+		bool was_full = mini_full(YARD_FRONT, line);
+		mini_remove(YARD_FRONT, line, key.m, (unsigned)__builtin_ctzll(hits));
+		if (was_full)
+			YARD_ID(promote)(yard, key.bucket);
+	} else if (!YARD_ID(spilled)(line, key.m) || !YARD_ID(take_back)(yard, key)) {
+		return NIDUS_NOT_FOUND;
+	}
+	yard->count--;
+	return NIDUS_OK;
+}
+
+static nidus_status YARD_ID(remove)(void *body, uint64_t hash)
+{
+	struct yard *yard = body;
+	return YARD_ID(take)(yard, yard_locate(yard, hash));
+}
+
+/* ------------------------------------------------------------------- batches -- */
+
+static inline void YARD_ID(approach)(const struct yard *yard, const uint64_t *hashes, size_t n,
+                                     struct yard_key *keys)
+{
+	for (size_t i = 0; i < n; i++) {
+		keys[i] = yard_locate(yard, hashes[i]);
+		PREFETCH(yard->front + keys[i].bucket * MINI_LINE);
+	}
+}
+
+static void YARD_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
+                                    uint8_t *yes)
+{
+	const struct yard *yard = body;
+	struct yard_key keys[YARD_BATCH];
+	for (size_t from = 0; from < n; from += YARD_BATCH) {
+		size_t some = n - from < YARD_BATCH ? n - from : YARD_BATCH;
+		YARD_ID(approach)(yard, hashes + from, some, keys);
+		for (size_t i = 0; i < some; i++)
+			yes[from + i] = YARD_ID(look)(yard, keys[i]);
+	}
+}
+
+static nidus_status YARD_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
+                                          size_t *done)
+{
+	struct yard *yard = body;
+	struct yard_key keys[YARD_BATCH];
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK;) {
+		size_t some = n - *done < YARD_BATCH ? n - *done : YARD_BATCH;
+		YARD_ID(approach)(yard, hashes + *done, some, keys);
+		for (size_t i = 0; i < some && status == NIDUS_OK; i++) {
+			status = YARD_ID(put)(yard, keys[i]);
+			*done += status == NIDUS_OK;
+		}
+	}
+	return status;
+}
+
+static nidus_status YARD_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
+                                          size_t *done)
+{
+	struct yard *yard = body;
+	struct yard_key keys[YARD_BATCH];
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK;) {
+		size_t some = n - *done < YARD_BATCH ? n - *done : YARD_BATCH;
+		YARD_ID(approach)(yard, hashes + *done, some, keys);
+		for (size_t i = 0; i < some && status == NIDUS_OK; i++) {
+			status = YARD_ID(take)(yard, keys[i]);
+			*done += status == NIDUS_OK;
+		}
+	}
+	return status;
+}
+
+static const struct yard_ops YARD_ID(ops) = {
+	.body = {
+		.contains = YARD_ID(contains),
+		.count = YARD_ID(count),
+		.insert = YARD_ID(insert),
+		.remove = YARD_ID(remove),
+		.contains_batch = YARD_ID(contains_batch),
+		.insert_batch = YARD_ID(insert_batch),
+		.remove_batch = YARD_ID(remove_batch),
+	},
+	.shape = {.front = YARD_FRONT_INIT, .back = YARD_BACK_INIT},
+	.put = YARD_ID(put_key),
+};
