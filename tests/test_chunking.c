@@ -13,12 +13,13 @@
 /* ------------------------------------------------------------ the fullest chunk -- */
 
 /* The probability that a binomial variable exceeds `most`. */
-static double binomial_tail(double n, double p, double most)
+static double binomial_tail(uint64_t n, double p, double most)
 {
 	double sum = 0;
-	for (double k = floor(most) + 1; k <= n; k++) {
-		double term = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(p) +
-		                  (n - k) * log1p(-p));
+	for (uint64_t k = (uint64_t)most + 1; k <= n; k++) {
+		double yes = (double)k, no = (double)(n - k);
+		double term = exp(lgamma((double)n + 1) - lgamma(yes + 1) - lgamma(no + 1) +
+		                  yes * log(p) + no * log1p(-p));
 		sum += term;
 		if (term < sum * 1e-12)
 			break;
@@ -31,20 +32,20 @@ static void no_chunk_exceeds_the_fullest_but_with_the_odds_promised(void **state
 {
 	(void)state;
 	for (uint64_t chunks = 2; chunks <= UINT64_C(1) << 24; chunks = chunks * 3 / 2 + 1) {
-		for (double mean = 4; mean <= 1e6; mean *= 3.7) {
-			uint64_t keys = (uint64_t)(mean * (double)chunks);
+		for (uint64_t mean = 4; mean <= 1000000; mean = mean * 7 / 2) {
+			uint64_t keys = mean * chunks;
 			double most = chunking_fullest(keys, chunks);
-			double odds = (double)chunks *
-			              binomial_tail((double)keys, 1 / (double)chunks, most);
+			double odds =
+				(double)chunks * binomial_tail(keys, 1 / (double)chunks, most);
 			check_note("%llu keys in %llu chunks: most %.1f, odds %.3g",
 			           (unsigned long long)keys, (unsigned long long)chunks, most,
 			           odds);
 			expect(odds <= CHUNKING_ODDS);
 			/* Nor is room wasted: a spread less would already be too little. */
-			double tighter = most - 1.5 * sqrt(mean) - 2;
+			double tighter = most - 1.5 * sqrt((double)mean) - 2;
 			if (mean > 100)
-				expect((double)chunks * binomial_tail((double)keys,
-				                                      1 / (double)chunks, tighter) >
+				expect((double)chunks *
+				               binomial_tail(keys, 1 / (double)chunks, tighter) >
 				       CHUNKING_ODDS);
 		}
 	}
