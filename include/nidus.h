@@ -394,7 +394,8 @@ NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *
 /**
  * Makes a filter and fills it with n keys, all or nothing. Equal keys are
  * stored once (by their 64-bit hashes, exactly) unless options->features has
- * NIDUS_MULTISET. A capacity of 0 means: as many as there are keys to store.
+ * NIDUS_MULTISET. A capacity of 0 means: as many as there are keys to store (and
+ * more where copies of keys need it).
  * @param threads  how many may work; 0 and 1: the caller's only
  * Errors: those of nidus_create and nidus_insert; *filter is NULL then.
  * Takes 8 bytes per key on the side while it works. The filter depends on the
@@ -442,7 +443,10 @@ NIDUS_API bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidu
 NIDUS_API nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry);
 
 /**
- * Makes a filter that holds the entries of both, with room for both.
+ * Makes a filter that holds the entries of both, with room for both. Both need
+ * the same family, seed, fingerprint width and base geometry; how far each has
+ * grown does not matter. Where no reserved growth bits are left, the rate gives
+ * way: the target of the result is then the sum of both.
  * Errors: E_ARG, E_MISMATCH (the reason says what differs), E_UNSUPPORTED,
  * E_NOMEM; *merged is NULL then. Threads: reads `a` and `b`.
  */
@@ -450,7 +454,8 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
                                    nidus_filter **merged);
 
 /**
- * Makes room for `capacity` keys, keeping the fpr target.
+ * Makes room for `capacity` keys, keeping the fpr target. A filter made with
+ * options.max_capacity does so by itself, up to there.
  * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED,
  * E_READONLY, E_NOMEM; the filter is as it was then. Threads: writes.
  */
@@ -462,8 +467,11 @@ NIDUS_API nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity);
  * Writes the filter to a file: first whole to a temporary file beside it, then
  * fsync, then rename, so that `path` is at any moment the old file or the new
  * one. A symbolic link is followed; permissions of an existing file are kept.
+ * Devices and pipes are written to directly.
  * Errors: E_ARG, E_NOMEM, E_IO (errno tells why); an existing file is intact
- * then and no temporary file is left. Threads: reads.
+ * then and no temporary file is left. One E_IO is different, and its reason
+ * says so: the new file is in place, but its folder could not be synced, so
+ * that it may not survive a power cut. Threads: reads.
  */
 NIDUS_API nidus_status nidus_save(const nidus_filter *filter, const char *path);
 
@@ -553,7 +561,7 @@ typedef struct nidus_plan_row {
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
  * @param n     receives how many rows there are
  * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
- * a rate), E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
+ * a rate), E_RANGE (an fpr below 2^-24), E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
  * Threads: free.
  */
 NIDUS_API nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size_t cap,
@@ -564,13 +572,13 @@ NIDUS_API nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *
 /**
  * The instruction set in use: "scalar", "avx2" or "neon". Chosen once, at the
  * first call that needs it, by what the processor has or by the environment
- * variable NIDUS_ISA. All give the same results and the same bytes.
- * Threads: free.
+ * variable NIDUS_ISA ("scalar" is always possible; a tier that is not there is
+ * passed over). All give the same results and the same bytes. Threads: free.
  */
 NIDUS_API const char *nidus_isa(void);
 
 /**
- * Takes another instruction set from now on.
+ * Takes another instruction set for filters that are made from now on.
  * Errors: E_ARG (no such name), E_UNSUPPORTED (this processor or build does
  * not have it); nothing changes then. Threads: while no other call runs.
  */

@@ -24,6 +24,13 @@ static nidus_status fill(const nidus_options *options, const uint64_t *hashes, s
 	return status;
 }
 
+static void size_for(nidus_options *options, uint64_t keys)
+{
+	options->capacity = keys;
+	if (options->max_capacity != 0 && options->max_capacity < keys)
+		options->max_capacity = keys;
+}
+
 /* Exactly one of `numbers` and `keys` is given. */
 static nidus_status build(const nidus_options *options, const uint64_t *numbers,
                           const void *const *keys, const size_t *lens, size_t n,
@@ -37,7 +44,7 @@ static nidus_status build(const nidus_options *options, const uint64_t *numbers,
 		checked.capacity = 1;
 	bool count_keys = checked.capacity == 0;
 	if (count_keys)
-		checked.capacity = n;
+		size_for(&checked, n);
 	status = options_check(&checked);
 	if (status == NIDUS_OK)
 		status = options_seed(&checked);
@@ -58,11 +65,11 @@ static nidus_status build(const nidus_options *options, const uint64_t *numbers,
 	if (!(checked.features & NIDUS_MULTISET))
 		n = sort_unique_u64(hashes, n);
 	if (count_keys)
-		checked.capacity = n;
+		size_for(&checked, n);
 	status = fill(&checked, hashes, n, filter);
 	/* Copies crowd their slots: where the size is ours to choose, it gives way. */
 	while (status == NIDUS_FULL && count_keys && checked.capacity / 8 < n) {
-		checked.capacity += checked.capacity / 4 + 1;
+		size_for(&checked, checked.capacity + checked.capacity / 4 + 1);
 		status = fill(&checked, hashes, n, filter);
 	}
 	memory_give(&checked.allocator, &memory);

@@ -16,6 +16,10 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
+/* Where the compiler's own judgement of size costs speed, and the other way round. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NEVER_INLINE static __attribute__((noinline))
+
 /* A cache line is fetched for reading soon; any address is fine. */
 #define PREFETCH(address) __builtin_prefetch((address), 0, 3)
 #define PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)

@@ -27,9 +27,10 @@
  * after a look-ahead in vain; ours kicks fewer, and none for nothing.
  *
  * The threshold (Eq. 4): an insert gives up after d * b * log C *
- * log_b(B * b - B + 1) kick-outs, log natural. log C is 0 for one chunk and
- * would forbid every relocation: there we take 1. A kick-out of the paper looks
- * at b places, so a search may look at b times as many.
+ * log_b(B * b - B + 1) kick-outs, log natural. A kick-out of the paper looks at b
+ * places, so a search may look at b times as many. log C is 0 for one chunk and
+ * would forbid every relocation, and 1 instead of it is measurably too few near
+ * full load: one chunk has a limit of its own, ONE_CHUNK_STEPS.
  *
  * Chunking: Algorithm 1 sizes chunks by the bound of Eq. 3 on the fullest one,
  * (n/C) + a * sqrt(2 (n/C) log C), whose odds are not small enough for our
@@ -55,6 +56,7 @@
 #define STASH_LEAST 48
 #define CAPACITY_MOST (UINT64_C(1) << 44)
 #define MAX_LOAD 0.96 /* the paper's A, for b = 4 */
+#define ONE_CHUNK_STEPS 2048
 
 /* ---------------------------------------------------------- the paper's sizes -- */
 
@@ -70,8 +72,8 @@ void chunked_algorithm_1(uint64_t n, double load, unsigned slots, double a, uint
 	double keys = (double)n, number = 1, per_chunk = keys / (slots * load), split;
 	do {
 		split = 1;
-		for (double size = 1; size <= per_chunk; size *= 2) {
-			double parts = per_chunk / size;
+		for (unsigned log = 0; (double)(UINT64_C(1) << log) <= per_chunk; log++) {
+			double size = (double)(UINT64_C(1) << log), parts = per_chunk / size;
 			if (sub_filter_max_load(keys, parts, a) <= MAX_LOAD * size * slots) {
 				keys /= parts;
 				number *= parts;
@@ -119,6 +121,8 @@ static nidus_status limits_for(unsigned slots, struct chunking_limits *limits)
 
 static uint32_t steps_for(const struct blueprint *plan)
 {
+	if (plan->chunks == 1)
+		return ONE_CHUNK_STEPS;
 	/* Logarithms differ in the last digit between machines: keep whole powers of two. */
 	uint64_t steps = power_of_two_from(
 		(uint64_t)chunked_max_kicks(plan->chunks, plan->groups, plan->slots) * plan->slots);

@@ -37,25 +37,23 @@ struct mini_shape {
 	bool crumbs;
 };
 
-#define MINI_INLINE static inline __attribute__((always_inline))
-
-MINI_INLINE unsigned mini_size_bits(struct mini_shape shape)
+ALWAYS_INLINE unsigned mini_size_bits(struct mini_shape shape)
 {
 	return shape.buckets + shape.slots;
 }
 
-MINI_INLINE unsigned mini_size_bytes(struct mini_shape shape)
+ALWAYS_INLINE unsigned mini_size_bytes(struct mini_shape shape)
 {
 	return (mini_size_bits(shape) + 7) / 8;
 }
 
 /* Where remainder `slot` starts, in bits. */
-MINI_INLINE unsigned mini_remainder_at(struct mini_shape shape, unsigned slot)
+ALWAYS_INLINE unsigned mini_remainder_at(struct mini_shape shape, unsigned slot)
 {
 	return mini_size_bytes(shape) * 8 + slot * shape.width;
 }
 
-MINI_INLINE unsigned mini_crumb_at(struct mini_shape shape, unsigned slot)
+ALWAYS_INLINE unsigned mini_crumb_at(struct mini_shape shape, unsigned slot)
 {
 	return mini_remainder_at(shape, shape.slots) + slot * MINI_CRUMB;
 }
@@ -63,13 +61,13 @@ MINI_INLINE unsigned mini_crumb_at(struct mini_shape shape, unsigned slot)
 /* ----------------------------------------------------------- bits of a line -- */
 
 /* `count` bits, at most 56, from a bit on; the load never leaves the line. */
-MINI_INLINE uint64_t line_get(const unsigned char *line, unsigned bit, unsigned count)
+ALWAYS_INLINE uint64_t line_get(const unsigned char *line, unsigned bit, unsigned count)
 {
 	unsigned byte = bit / 8 < MINI_LINE - 8 ? bit / 8 : MINI_LINE - 8;
 	return load64(line + byte) >> (bit - byte * 8) & bits_low(count);
 }
 
-MINI_INLINE void line_set(unsigned char *line, unsigned bit, unsigned count, uint64_t value)
+ALWAYS_INLINE void line_set(unsigned char *line, unsigned bit, unsigned count, uint64_t value)
 {
 	unsigned byte = bit / 8 < MINI_LINE - 8 ? bit / 8 : MINI_LINE - 8;
 	unsigned shift = bit - byte * 8;
@@ -78,7 +76,7 @@ MINI_INLINE void line_set(unsigned char *line, unsigned bit, unsigned count, uin
 }
 
 /* Moves the bits [from, to) up by `by` bits; those left free keep what they had. */
-MINI_INLINE void line_move_up(unsigned char *line, unsigned from, unsigned to, unsigned by)
+ALWAYS_INLINE void line_move_up(unsigned char *line, unsigned from, unsigned to, unsigned by)
 {
 	if (from % 8 == 0 && to % 8 == 0 && by % 8 == 0) {
 		memmove(line + (from + by) / 8, line + from / 8, (to - from) / 8);
@@ -92,7 +90,7 @@ MINI_INLINE void line_move_up(unsigned char *line, unsigned from, unsigned to, u
 }
 
 /* Moves the bits [from, to) down by `by` bits and zeroes the last `by`. */
-MINI_INLINE void line_move_down(unsigned char *line, unsigned from, unsigned to, unsigned by)
+ALWAYS_INLINE void line_move_down(unsigned char *line, unsigned from, unsigned to, unsigned by)
 {
 	unsigned end = to;
 	if (from % 8 == 0 && to % 8 == 0 && by % 8 == 0) {
@@ -113,7 +111,7 @@ struct mini_sizes {
 	uint64_t low, high;
 };
 
-MINI_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const unsigned char *line)
+ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const unsigned char *line)
 {
 	unsigned bits = mini_size_bits(shape);
 	struct mini_sizes sizes = {load64(line), 0};
@@ -124,7 +122,7 @@ MINI_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const unsig
 	return sizes;
 }
 
-MINI_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line,
+ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line,
                                   struct mini_sizes sizes)
 {
 	unsigned bits = mini_size_bits(shape);
@@ -140,7 +138,7 @@ MINI_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line,
 }
 
 /* The place of one number `index`, counted from 0. There are more than `index`. */
-MINI_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes sizes, unsigned index)
+ALWAYS_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes sizes, unsigned index)
 {
 	if (mini_size_bits(shape) <= 64)
 		return SELECT64(sizes.low, index);
@@ -149,7 +147,7 @@ MINI_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes size
 }
 
 /* The slots of mini-bucket m: [*start, *end). Gives the place of its one. */
-MINI_INLINE unsigned mini_range(struct mini_shape shape, struct mini_sizes sizes, unsigned m,
+ALWAYS_INLINE unsigned mini_range(struct mini_shape shape, struct mini_sizes sizes, unsigned m,
                                 unsigned *start, unsigned *end)
 {
 	unsigned before = m == 0 ? 0 : mini_select(shape, sizes, m - 1) + 1;
@@ -168,14 +166,14 @@ MINI_INLINE unsigned mini_range(struct mini_shape shape, struct mini_sizes sizes
 	return own;
 }
 
-MINI_INLINE bool mini_full(struct mini_shape shape, const unsigned char *line)
+ALWAYS_INLINE bool mini_full(struct mini_shape shape, const unsigned char *line)
 {
 	unsigned last = mini_size_bits(shape) - 1;
 	return line[last / 8] >> (last % 8) & 1;
 }
 
 /* Remainders in the line. */
-MINI_INLINE unsigned mini_count(struct mini_shape shape, struct mini_sizes sizes)
+ALWAYS_INLINE unsigned mini_count(struct mini_shape shape, struct mini_sizes sizes)
 {
 	unsigned last = sizes.high != 0  ? 127 - (unsigned)__builtin_clzll(sizes.high)
 	                : sizes.low != 0 ? 63 - (unsigned)__builtin_clzll(sizes.low)
@@ -185,7 +183,7 @@ MINI_INLINE unsigned mini_count(struct mini_shape shape, struct mini_sizes sizes
 }
 
 /* The mini-bucket of a full line's last remainder: ones from the top end there. */
-MINI_INLINE unsigned mini_last_bucket(struct mini_shape shape, struct mini_sizes sizes)
+ALWAYS_INLINE unsigned mini_last_bucket(struct mini_shape shape, struct mini_sizes sizes)
 {
 	unsigned bits = mini_size_bits(shape), ones;
 	if (bits > 64) {
@@ -200,7 +198,7 @@ MINI_INLINE unsigned mini_last_bucket(struct mini_shape shape, struct mini_sizes
 }
 
 /* The mini-bucket of remainder number `slot`, which is there. */
-MINI_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes sizes, unsigned slot)
+ALWAYS_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes sizes, unsigned slot)
 {
 	/* Its zero is number `slot`; the ones before that are mini-buckets. */
 	struct mini_sizes zeros = {~sizes.low, ~sizes.high};
@@ -210,13 +208,13 @@ MINI_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes s
 
 /* ----------------------------------------------------------------- entries -- */
 
-MINI_INLINE uint64_t mini_remainder(struct mini_shape shape, const unsigned char *line,
+ALWAYS_INLINE uint64_t mini_remainder(struct mini_shape shape, const unsigned char *line,
                                     unsigned slot)
 {
 	return line_get(line, mini_remainder_at(shape, slot), shape.width);
 }
 
-MINI_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *line, unsigned slot)
+ALWAYS_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *line, unsigned slot)
 {
 	return (unsigned)line_get(line, mini_crumb_at(shape, slot), MINI_CRUMB);
 }
@@ -225,7 +223,7 @@ MINI_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *li
  * The slots in [start, end) whose remainder this is, as bits. With MATCH_LINES
  * the whole line is compared, which needs no branch on how many there are.
  */
-MINI_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *line, unsigned start,
+ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *line, unsigned start,
                                 unsigned end, uint64_t remainder)
 {
 #ifdef MATCH_LINES
@@ -243,7 +241,7 @@ MINI_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *li
 }
 
 /* Whether the line is one that the functions here can have left. */
-MINI_INLINE bool mini_valid(struct mini_shape shape, const unsigned char *line)
+ALWAYS_INLINE bool mini_valid(struct mini_shape shape, const unsigned char *line)
 {
 	struct mini_sizes sizes = mini_sizes_of(shape, line);
 	if (POPCOUNT64(sizes.low) + POPCOUNT64(sizes.high) != shape.buckets)
@@ -261,7 +259,7 @@ MINI_INLINE bool mini_valid(struct mini_shape shape, const unsigned char *line)
 }
 
 /* An empty line: nothing but the mini-buckets' ones. */
-MINI_INLINE void mini_clear(struct mini_shape shape, unsigned char *line)
+ALWAYS_INLINE void mini_clear(struct mini_shape shape, unsigned char *line)
 {
 	memset(line, 0, MINI_LINE);
 	struct mini_sizes sizes = {bits_low(shape.buckets), 0};
@@ -269,7 +267,7 @@ MINI_INLINE void mini_clear(struct mini_shape shape, unsigned char *line)
 }
 
 /* Puts an entry in behind its mini-bucket's others. The line is not full. */
-MINI_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, unsigned m,
+ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, unsigned m,
                              uint64_t remainder, unsigned crumb)
 {
 	struct mini_sizes sizes = mini_sizes_of(shape, line);
@@ -295,7 +293,7 @@ MINI_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, unsig
 }
 
 /* Takes remainder number `slot`, of mini-bucket m, out. */
-MINI_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, unsigned m,
+ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, unsigned m,
                              unsigned slot)
 {
 	struct mini_sizes sizes = mini_sizes_of(shape, line);

@@ -136,7 +136,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.base_groups = plan->groups,
 		.groups = plan->groups << plan->level,
 		.core_values = bits_low(plan->core_bits),
-		.growth_values = UINT64_C(1) << plan->growth_bits,
+		.direct_values = (bits_low(plan->core_bits) + 1) / plan->groups,
 		.partner_key = hash_key_of(plan->seed).partner,
 		.slots = plan->slots,
 		.width = nest_slot_width(plan, kind),
@@ -236,6 +236,26 @@ double nest_headroom(const struct nest *nest)
 
 /* ---------------------------------------------------------------- identity -- */
 
+struct nest_key nest_key_grown(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                               uint64_t base, uint64_t core, uint64_t growth)
+{
+	struct nest_key key = {.chunk = chunk};
+	uint64_t address = growth & bits_low(nest->level);
+	key.value = core | (growth >> nest->level) << (nest->core_bits + nest->extra_bits);
+	if (!nest_symmetric(kind)) {
+		key.group[0] = base << nest->level | address;
+		key.group[1] = nest_forward(nest, key.group[0], nest_distance(nest, core));
+		return key;
+	}
+	uint64_t mask = nest_mask(nest, kind, core), low = nest->base_groups - 1;
+	uint64_t partner = base ^ (mask & low), top = address * nest->base_groups;
+	/* The lower base takes the top bits as they are, the other one masked. */
+	uint64_t other_top = top ^ (mask & ~low);
+	key.group[0] = base + (base < partner ? top : other_top);
+	key.group[1] = partner + (base < partner ? other_top : top);
+	return key;
+}
+
 struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                             uint64_t slot, uint64_t value)
 {
@@ -325,12 +345,7 @@ static void look(const struct nest *nest, enum nest_kind kind, const struct nest
 
 uint64_t nest_stash_count(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
 {
-	const struct stash *stash = &nest->chunk[key->chunk].stash;
-	if (stash->count == 0)
-		return 0;
-	unsigned empty, copies;
-	look(nest, kind, key, &empty, &copies);
-	return empty > 0 ? 0 : stash_count(stash, nest_identity(nest, kind, key));
+	return stash_count(&nest->chunk[key->chunk].stash, nest_identity(nest, kind, key));
 }
 
 static nidus_status put_in_stash(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
@@ -499,7 +514,7 @@ void nest_export_stash(const struct nest *nest, unsigned char *bytes)
 static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t fingerprint)
 {
 	return home < nest->chunks * nest->base_groups && core_possible(nest, fingerprint & nest->core_values) &&
-	       fingerprint >> nest->core_bits < nest->growth_values;
+	       fingerprint >> nest->core_bits <= bits_low(nest->growth_bits);
 }
 
 nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed)

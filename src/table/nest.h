@@ -92,7 +92,7 @@ struct nest {
 	uint64_t base_groups;   /* per chunk, at level 0 */
 	uint64_t groups;        /* per chunk, now */
 	uint64_t core_values;   /* 2^core_bits - 1 */
-	uint64_t growth_values; /* 2^growth_bits */
+	uint64_t direct_values; /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;   /* the seed's share in H */
 	/* Choice and offset bits of all slots of a group, word by word (see nest_ops.h). */
 	uint64_t pattern[2][NEST_SLOTS_MAX];
@@ -130,13 +130,21 @@ static inline uint64_t nest_partner_hash(const struct nest *nest, uint64_t core)
 	return x ^ x >> 32;
 }
 
-/* XOR kinds: what turns one candidate into the other. The base part is not 0. */
+/* XOR kinds: what turns one candidate into the other, at level 0. Never 0. */
+static inline uint64_t nest_base_mask(const struct nest *nest, enum nest_kind kind, uint64_t core)
+{
+	if (kind == NEST_DIRECT)
+		return core & (nest->base_groups - 1);
+	return 1 + multiply_high(nest_partner_hash(nest, core), nest->base_groups - 1);
+}
+
+/* The same at any level: bits above the base part for the growth bits. */
 static inline uint64_t nest_mask(const struct nest *nest, enum nest_kind kind, uint64_t core)
 {
-	uint64_t x = nest_partner_hash(nest, core);
-	uint64_t base = kind == NEST_DIRECT ? core & (nest->base_groups - 1)
-	                                    : 1 + multiply_high(x, nest->base_groups - 1);
-	return base + (x & bits_low(nest->level)) * nest->base_groups;
+	uint64_t mask = nest_base_mask(nest, kind, core);
+	if (UNLIKELY(nest->level > 0))
+		mask += (nest_partner_hash(nest, core) & bits_low(nest->level)) * nest->base_groups;
+	return mask;
 }
 
 /* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
@@ -156,42 +164,37 @@ static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, ui
 	return group >= distance ? group - distance : group + nest->groups - distance;
 }
 
+/* A key from its parts in a nest with growth bits, at any level. */
+struct nest_key nest_key_grown(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                               uint64_t base, uint64_t core, uint64_t growth);
+
 /* A key from its parts. `kind` is the nest's, a constant where speed counts. */
-static inline struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
+ALWAYS_INLINE struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
                                           uint64_t chunk, uint64_t base, uint64_t core,
                                           uint64_t growth)
 {
-	struct nest_key key = {.chunk = chunk};
-	uint64_t address = growth & bits_low(nest->level);
-	key.value = core | (growth >> nest->level) << (nest->core_bits + nest->extra_bits);
-	if (nest_symmetric(kind)) {
-		uint64_t mask = nest_mask(nest, kind, core);
-		uint64_t partner = base ^ (mask & (nest->base_groups - 1));
-		uint64_t top = address * nest->base_groups;
-		/* The lower base takes the top bits as they are, the other one masked. */
-		uint64_t other_top = top ^ (mask & ~(nest->base_groups - 1));
-		key.group[0] = base + (base < partner ? top : other_top);
-		key.group[1] = partner + (base < partner ? other_top : top);
-	} else {
-		key.group[0] = base << nest->level | address;
-		key.group[1] = nest_forward(nest, key.group[0], nest_distance(nest, core));
-	}
-	return key;
+	if (UNLIKELY(nest->growth_bits > 0))
+		return nest_key_grown(nest, kind, chunk, base, core, growth);
+	uint64_t second = nest_symmetric(kind)
+	                          ? base ^ nest_base_mask(nest, kind, core)
+	                          : nest_forward(nest, base, nest_distance(nest, core));
+	return (struct nest_key){.chunk = chunk, .group = {base, second}, .value = core};
 }
 
-static inline struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind,
+ALWAYS_INLINE struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind,
                                           uint64_t hash)
 {
 	uint64_t chunk = take_choice(&hash, nest->chunks);
 	uint64_t base = take_choice(&hash, nest->base_groups);
-	uint64_t core;
+	uint64_t core, growth = 0;
 	if (kind == NEST_DIRECT) {
 		core = 1 + take_choice(&hash, nest->base_groups - 1);
-		core += nest->base_groups * take_choice(&hash, (nest->core_values + 1) / nest->base_groups);
+		core += nest->base_groups * take_choice(&hash, nest->direct_values);
 	} else {
 		core = 1 + take_choice(&hash, nest->core_values);
 	}
-	uint64_t growth = take_choice(&hash, nest->growth_values);
+	if (UNLIKELY(nest->growth_bits > 0))
+		growth = take_choice(&hash, UINT64_C(1) << nest->growth_bits);
 	return nest_key_of(nest, kind, chunk, base, core, growth);
 }
 
@@ -311,7 +314,7 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);
 
 /* -------------------------------------------------- parts of the operations -- */
 
-/* contains and count: what the stash adds, for a key that met no empty slot. */
+/* contains and count: copies in the stash, for a key that met no empty slot. */
 uint64_t nest_stash_count(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
 
 /* insert, after both groups were found full. Errors: FULL, COPIES, E_NOMEM. */

@@ -63,6 +63,21 @@ static inline uint64_t NEST_ID(hits)(const struct nest *nest, const unsigned cha
 	return fields_zero(fields ^ wanted, NEST_W, NEST_ONES);
 }
 
+/* What the stash adds to a key's copies: it is asked only if no slot is empty. */
+NEVER_INLINE uint64_t NEST_ID(stashed)(const struct nest *nest, const unsigned char *bits,
+                                       const struct nest_key *key)
+{
+	if (nest->chunk[key->chunk].stash.count == 0)
+		return 0;
+	uint64_t empty = 0;
+	for (unsigned word = 0; word < NEST_WORDS; word++) {
+		uint64_t first = NEST_ID(word)(nest, bits, key->group[0], word);
+		uint64_t second = NEST_ID(word)(nest, bits, key->group[1], word);
+		empty |= fields_zero(first, NEST_W, NEST_ONES) | fields_zero(second, NEST_W, NEST_ONES);
+	}
+	return empty != 0 ? 0 : nest_stash_count(nest, NEST_KIND, key);
+}
+
 static inline bool NEST_ID(match)(const struct nest *nest, const unsigned char *bits,
                                   const struct nest_key *key)
 {
@@ -71,7 +86,7 @@ static inline bool NEST_ID(match)(const struct nest *nest, const unsigned char *
 		hits |= NEST_ID(hits)(nest, bits, key, 0, word) | NEST_ID(hits)(nest, bits, key, 1, word);
 	if (LIKELY(nest->stashed == 0))
 		return hits != 0;
-	return hits != 0 || nest_stash_count(nest, NEST_KIND, key) > 0;
+	return hits != 0 || NEST_ID(stashed)(nest, bits, key) > 0;
 }
 
 /* Puts the key into the first empty slot of a candidate, among `open` fields if given. */
@@ -129,11 +144,17 @@ static inline nidus_status NEST_ID(take)(struct nest *nest, unsigned char *bits,
 	return NIDUS_NOT_FOUND;
 }
 
-static inline struct NEST_ID(place) NEST_ID(locate)(const struct nest *nest, uint64_t hash)
+ALWAYS_INLINE struct NEST_ID(place) NEST_ID(locate)(const struct nest *nest, uint64_t hash)
 {
 	struct NEST_ID(place) place = {.key = nest_locate(nest, NEST_KIND, hash)};
 	place.bits = nest_chunk_bits(nest, place.key.chunk);
 	return place;
+}
+
+/* The same once more for the calls in which it is not the greater part of the work. */
+NEVER_INLINE struct NEST_ID(place) NEST_ID(find)(const struct nest *nest, uint64_t hash)
+{
+	return NEST_ID(locate)(nest, hash);
 }
 
 /* ---------------------------------------------------------------- one by one -- */
@@ -148,7 +169,7 @@ static bool NEST_ID(contains)(const void *body, uint64_t hash)
 static uint64_t NEST_ID(count)(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
-	struct NEST_ID(place) place = NEST_ID(locate)(nest, hash);
+	struct NEST_ID(place) place = NEST_ID(find)(nest, hash);
 	uint64_t count = 0;
 	for (unsigned choice = 0; choice < 2; choice++) {
 		for (unsigned word = 0; word < NEST_WORDS; word++) {
@@ -156,27 +177,27 @@ static uint64_t NEST_ID(count)(const void *body, uint64_t hash)
 			count += (unsigned)__builtin_popcountll(hits);
 		}
 	}
-	return count + (nest->stashed > 0 ? nest_stash_count(nest, NEST_KIND, &place.key) : 0);
+	return count + (nest->stashed > 0 ? NEST_ID(stashed)(nest, place.bits, &place.key) : 0);
 }
 
 static nidus_status NEST_ID(insert)(void *body, uint64_t hash)
 {
 	struct nest *nest = body;
-	struct NEST_ID(place) place = NEST_ID(locate)(nest, hash);
+	struct NEST_ID(place) place = NEST_ID(find)(nest, hash);
 	return NEST_ID(put)(nest, place.bits, &place.key);
 }
 
 static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
 {
 	struct nest *nest = body;
-	struct NEST_ID(place) place = NEST_ID(locate)(nest, hash);
+	struct NEST_ID(place) place = NEST_ID(find)(nest, hash);
 	return NEST_ID(take)(nest, place.bits, &place.key);
 }
 
 /* ----------------------------------------------------------------- in batches -- */
 
 /* Locates some keys and asks the memory for their groups ahead of time. */
-static inline void NEST_ID(approach)(const struct nest *nest, const uint64_t *hashes, size_t n,
+NEVER_INLINE void NEST_ID(approach)(const struct nest *nest, const uint64_t *hashes, size_t n,
                                      struct NEST_ID(place) *places)
 {
 	for (size_t i = 0; i < n; i++) {
