@@ -19,6 +19,7 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 	if (entry == NULL)
 		return filter_null("entry");
 	if (filter->family->insert_entry == NULL)
-		return fail(NIDUS_E_UNSUPPORTED, "the %s family has no entries", filter->family->name);
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family has no entries",
+		            filter->family->name);
 	return filter->family->insert_entry(filter->body, entry);
 }

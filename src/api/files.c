@@ -15,7 +15,9 @@
 static nidus_status describe(const nidus_filter *filter, struct image *image)
 {
 	struct fill fill = filter->family->fill(filter->body);
-	*image = (struct image){.plan = filter->plan, .count = fill.count, .stashed = fill.stashed};
+	*image = (struct image){ .plan = filter->plan,
+		                 .count = fill.count,
+		                 .stashed = fill.stashed };
 	(void)filter->family->table(filter->body, &image->section[IMAGE_TABLE].size);
 	image->section[IMAGE_STASH].size = fill.stashed * STASH_ENTRY;
 	return image_lay_out(image);
@@ -83,8 +85,9 @@ nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t 
 		return filter_null(filter == NULL ? "filter" : "buffer");
 	size_t size = nidus_saved_size(filter);
 	if (cap < size)
-		return fail(NIDUS_E_BUFFER, "the filter takes %zu bytes, the buffer has %zu", size, cap);
-	struct buffer to = {buffer};
+		return fail(NIDUS_E_BUFFER, "the filter takes %zu bytes, the buffer has %zu", size,
+		            cap);
+	struct buffer to = { buffer };
 	nidus_status status = nidus_write(filter, buffer_sink, &to);
 	if (status == NIDUS_OK && written != NULL)
 		*written = size;
@@ -99,13 +102,15 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	const struct blueprint *plan = &image->plan;
 	*family = family_find((nidus_family)plan->family);
 	if (*family == NULL)
-		return fail(NIDUS_E_FORMAT, "the file is of family %u, which this version does not have",
+		return fail(NIDUS_E_FORMAT,
+		            "the file is of family %u, which this version does not have",
 		            (unsigned)plan->family);
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
 	    !(plan->fpr > 0 && plan->fpr < 1) || plan->variant != 0 ||
 	    (plan->growth_bits != 0 && !((*family)->features & NIDUS_GROW)) ||
 	    plan->features & ~((*family)->features | NIDUS_FAST))
-		return fail(NIDUS_E_FORMAT, "the header's capacity, rate, seed or features make no sense");
+		return fail(NIDUS_E_FORMAT,
+		            "the header's capacity, rate, seed or features make no sense");
 	nidus_status status = (*family)->check(plan);
 	if (status != NIDUS_OK)
 		return NIDUS_E_FORMAT; /* the reason is there already */
@@ -134,8 +139,9 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 	if (status == NIDUS_OK)
 		status = filter->family->import(filter->body, stash.bytes, image->stashed);
 	if (status == NIDUS_OK && filter->family->fill(filter->body).count != image->count)
-		status = fail(NIDUS_E_CORRUPT, "the table holds another number of entries than the header "
-		                               "says");
+		status = fail(NIDUS_E_CORRUPT,
+		              "the table holds another number of entries than the header "
+		              "says");
 	int kept = errno;
 	memory_give(&filter->allocator, &stash);
 	errno = kept;
@@ -160,7 +166,7 @@ static nidus_status read_filter(nidus_source source, void *context, uint64_t ava
 		return fail(NIDUS_E_FORMAT, "%llu bytes follow the end of the filter",
 		            (unsigned long long)(available - image.size));
 	nidus_filter *made;
-	const nidus_allocator system = {0};
+	const nidus_allocator system = { 0 };
 	status = filter_make(family, &image.plan, &system, &made);
 	if (status != NIDUS_OK)
 		return status;
@@ -225,7 +231,7 @@ nidus_status nidus_load_buffer(const void *buffer, size_t len, nidus_filter **fi
 	*filter = NULL;
 	if (buffer == NULL)
 		return filter_null("buffer");
-	struct span span = {buffer, len};
+	struct span span = { buffer, len };
 	return read_filter(span_source, &span, len, filter);
 }
 

@@ -16,7 +16,8 @@ nidus_status filter_check_writable(const nidus_filter *filter)
 	if (UNLIKELY(filter == NULL))
 		return filter_null("filter");
 	if (UNLIKELY(filter->readonly))
-		return fail(NIDUS_E_READONLY, "a filter that was opened cannot be changed; load it instead");
+		return fail(NIDUS_E_READONLY,
+		            "a filter that was opened cannot be changed; load it instead");
 	return NIDUS_OK;
 }
 

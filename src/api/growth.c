@@ -11,7 +11,8 @@ nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity)
 	if (status != NIDUS_OK || capacity <= filter->plan.capacity)
 		return status;
 	if (filter->family->larger == NULL)
-		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow yet", filter->family->name);
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow yet",
+		            filter->family->name);
 	struct blueprint plan;
 	nidus_filter *grown;
 	status = filter->family->larger(&filter->plan, capacity, false, &plan);
@@ -58,7 +59,8 @@ static nidus_status check_match(const struct blueprint *a, const struct blueprin
 		            nidus_family_name((nidus_family)a->family),
 		            nidus_family_name((nidus_family)b->family));
 	if (a->seed != b->seed)
-		return fail(NIDUS_E_MISMATCH, "the seeds differ: make both filters with the same seed");
+		return fail(NIDUS_E_MISMATCH,
+		            "the seeds differ: make both filters with the same seed");
 	if (a->core_bits + a->growth_bits != b->core_bits + b->growth_bits || a->slots != b->slots)
 		return fail(NIDUS_E_MISMATCH, "the fingerprints differ: %u and %u bits",
 		            a->core_bits + a->growth_bits, b->core_bits + b->growth_bits);

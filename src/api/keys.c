@@ -133,7 +133,8 @@ static nidus_status check_removable(const nidus_filter *filter)
 {
 	nidus_status status = filter_check_writable(filter);
 	if (status == NIDUS_OK && filter->ops->remove == NULL)
-		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove", filter->family->name);
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove",
+		            filter->family->name);
 	return status;
 }
 
@@ -181,7 +182,8 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		if (count < filter->plan.capacity && some > filter->plan.capacity - count)
 			some = filter->plan.capacity - count;
 		if (count < filter->plan.capacity)
-			status = filter->ops->insert_batch(filter->body, hashes + *done, (size_t)some, &in);
+			status = filter->ops->insert_batch(filter->body, hashes + *done,
+			                                   (size_t)some, &in);
 		*done += in;
 		if (*done < n && (status == NIDUS_OK || status == NIDUS_FULL)) {
 			status = growth_insert(filter, hashes[*done]);
@@ -206,5 +208,6 @@ nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, si
 	nidus_status status = check_removable(filter);
 	if (status == NIDUS_OK && hashes == NULL && n > 0)
 		return filter_null("hashes");
-	return status == NIDUS_OK ? filter->ops->remove_batch(filter->body, hashes, n, done) : status;
+	return status == NIDUS_OK ? filter->ops->remove_batch(filter->body, hashes, n, done)
+	                          : status;
 }

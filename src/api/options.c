@@ -12,7 +12,8 @@ nidus_status options_read(const nidus_options *from, nidus_options *to)
 	if (from == NULL)
 		return fail(NIDUS_E_ARG, "options is NULL");
 	if (from->struct_size < offsetof(nidus_options, fpr))
-		return fail(NIDUS_E_ARG, "options.struct_size is not set: start from NIDUS_OPTIONS_INIT");
+		return fail(NIDUS_E_ARG,
+		            "options.struct_size is not set: start from NIDUS_OPTIONS_INIT");
 	size_t size = from->struct_size < sizeof *to ? from->struct_size : sizeof *to;
 	memset(to, 0, sizeof *to);
 	memcpy(to, from, size);
@@ -20,7 +21,8 @@ nidus_status options_read(const nidus_options *from, nidus_options *to)
 	const unsigned char *bytes = (const unsigned char *)from;
 	for (size_t i = sizeof *to; i < from->struct_size; i++) {
 		if (bytes[i] != 0)
-			return fail(NIDUS_E_UNSUPPORTED, "an option that this version does not know is set");
+			return fail(NIDUS_E_UNSUPPORTED,
+			            "an option that this version does not know is set");
 	}
 	to->struct_size = sizeof *to;
 	return NIDUS_OK;
@@ -32,7 +34,8 @@ static nidus_status check_rate(nidus_options *options)
 		options->fpr = OPTIONS_FPR_DEFAULT;
 	/* Written so that NaN fails too. */
 	if (!(options->fpr > 0 && options->fpr < 1))
-		return fail(NIDUS_E_ARG, "fpr must be a rate between 0 and 1, not %g", options->fpr);
+		return fail(NIDUS_E_ARG, "fpr must be a rate between 0 and 1, not %g",
+		            options->fpr);
 	if (options->fpr < OPTIONS_FPR_LEAST)
 		return fail(NIDUS_E_RANGE, "an fpr of %g is too low: 2^-24 (%.3g) is the least",
 		            options->fpr, OPTIONS_FPR_LEAST);
@@ -53,7 +56,8 @@ nidus_status options_check(nidus_options *options)
 	if (options->features & ~(uint32_t)OPTIONS_FEATURES)
 		return fail(NIDUS_E_ARG, "features has bits that mean nothing");
 	if (options->value_bits != 0)
-		return fail(NIDUS_E_UNSUPPORTED, "values beside keys do not exist yet: leave value_bits 0");
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "values beside keys do not exist yet: leave value_bits 0");
 	return check_rate(options);
 }
 

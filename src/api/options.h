@@ -12,8 +12,8 @@
 #define OPTIONS_FPR_DEFAULT 0x1p-8
 
 /* All bits that mean something in options.features. */
-#define OPTIONS_FEATURES                                                                           \
-	(NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_CONCURRENT |            \
+#define OPTIONS_FEATURES                                                                \
+	(NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_CONCURRENT | \
 	 NIDUS_FAST | NIDUS_MULTISET)
 
 /* Takes over a caller's struct of any size. Errors: E_ARG, E_UNSUPPORTED. */

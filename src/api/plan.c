@@ -9,16 +9,11 @@
 #include <stdio.h>
 
 static const char *const names[] = {
-	[NIDUS_AUTO] = "auto",
-	[NIDUS_CUCKOO] = "cuckoo",
-	[NIDUS_SEMISORT] = "semisort",
-	[NIDUS_SIMPLIFIED] = "simplified",
-	[NIDUS_CHUNKED] = "chunked",
-	[NIDUS_BUCKETED] = "bucketed",
-	[NIDUS_WINDOWED] = "windowed",
-	[NIDUS_BREADCRUMB] = "breadcrumb",
-	[NIDUS_BLOOM] = "bloom",
-	[NIDUS_BLOCKED_BLOOM] = "blocked-bloom",
+	[NIDUS_AUTO] = "auto",         [NIDUS_CUCKOO] = "cuckoo",
+	[NIDUS_SEMISORT] = "semisort", [NIDUS_SIMPLIFIED] = "simplified",
+	[NIDUS_CHUNKED] = "chunked",   [NIDUS_BUCKETED] = "bucketed",
+	[NIDUS_WINDOWED] = "windowed", [NIDUS_BREADCRUMB] = "breadcrumb",
+	[NIDUS_BLOOM] = "bloom",       [NIDUS_BLOCKED_BLOOM] = "blocked-bloom",
 };
 
 #define NAMES (sizeof names / sizeof *names)
@@ -49,7 +44,7 @@ uint32_t nidus_family_features(nidus_family family)
 
 static nidus_plan_row plan_row(const nidus_options *options, const struct family *family)
 {
-	nidus_plan_row row = {.family = family->id, .features = family->features};
+	nidus_plan_row row = { .family = family->id, .features = family->features };
 	struct blueprint plan;
 	row.status = options_plan_family(options, family, &plan);
 	if (row.status != NIDUS_OK) {

@@ -32,7 +32,7 @@ static inline uint64_t hash_mix(uint64_t x)
 
 static inline struct hash_key hash_key_of(uint64_t seed)
 {
-	struct hash_key key = {.seed = seed};
+	struct hash_key key = { .seed = seed };
 	key.before = hash_mix(seed + UINT64_C(0x9e3779b97f4a7c15));
 	key.between = hash_mix(key.before + UINT64_C(0x9e3779b97f4a7c15));
 	key.partner = hash_mix(key.between + UINT64_C(0x9e3779b97f4a7c15));

@@ -30,7 +30,7 @@ static void cut(struct block *block, size_t size, size_t alignment)
 
 nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block)
 {
-	*block = (struct block){0};
+	*block = (struct block){ 0 };
 	if (size == 0)
 		return NIDUS_OK;
 	bool mapped = allocator->alloc == NULL && size >= HUGE_PAGE;
@@ -42,9 +42,10 @@ nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct
 	if (allocator->alloc != NULL)
 		block->whole = allocator->alloc(allocator->context, block->whole_size);
 	else
-		block->whole = mapped ? os.map_zeroed(block->whole_size) : os.allocate(block->whole_size);
+		block->whole =
+			mapped ? os.map_zeroed(block->whole_size) : os.allocate(block->whole_size);
 	if (block->whole == NULL) {
-		*block = (struct block){0};
+		*block = (struct block){ 0 };
 		return no_memory(size);
 	}
 	cut(block, (size_t)size, alignment);
@@ -63,5 +64,5 @@ void memory_give(const nidus_allocator *allocator, struct block *block)
 		else
 			os.release(block->whole);
 	}
-	*block = (struct block){0};
+	*block = (struct block){ 0 };
 }

@@ -14,14 +14,14 @@
 #include <sys/types.h>
 
 struct os_calls {
-	void *(*allocate)(size_t size);              /* small blocks; NULL fails */
+	void *(*allocate)(size_t size); /* small blocks; NULL fails */
 	void (*release)(void *memory);
-	void *(*map_zeroed)(size_t size);            /* whole pages; NULL fails */
+	void *(*map_zeroed)(size_t size); /* whole pages; NULL fails */
 	void (*unmap)(void *memory, size_t size);
-	int (*random)(void *bytes, size_t size);     /* 0, or -1 and errno */
-	int (*open_read)(const char *path);          /* file descriptor, or -1 */
+	int (*random)(void *bytes, size_t size);        /* 0, or -1 and errno */
+	int (*open_read)(const char *path);             /* file descriptor, or -1 */
 	int (*open_new)(const char *path, mode_t mode); /* must not exist yet */
-	int (*open_write)(const char *path);         /* must exist: devices, pipes */
+	int (*open_write)(const char *path);            /* must exist: devices, pipes */
 	int (*open_folder)(const char *path);
 	ssize_t (*read)(int file, void *bytes, size_t size);
 	ssize_t (*write)(int file, const void *bytes, size_t size);

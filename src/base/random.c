@@ -11,7 +11,8 @@ nidus_status random_seed(uint64_t *seed)
 {
 	do {
 		if (os.random(seed, sizeof *seed) != 0)
-			return fail(NIDUS_E_IO, "the system gives no random bytes; set options.seed");
+			return fail(NIDUS_E_IO,
+			            "the system gives no random bytes; set options.seed");
 	} while (*seed == 0);
 	return NIDUS_OK;
 }

@@ -28,7 +28,7 @@ static void sort_by_byte(uint64_t *numbers, size_t n, unsigned shift)
 		sort_small(numbers, n);
 		return;
 	}
-	size_t end[RADIX] = {0}, next[RADIX], sum = 0;
+	size_t end[RADIX] = { 0 }, next[RADIX], sum = 0;
 	for (size_t i = 0; i < n; i++)
 		end[numbers[i] >> shift & (RADIX - 1)]++;
 	for (unsigned digit = 0; digit < RADIX; digit++) {

@@ -47,10 +47,10 @@ struct density {
 };
 
 static const struct density densities[] = {
-	{.width = 8, .keys_per_line = 49.8, .slack = 30},
-	{.width = 12, .keys_per_line = 35.2, .slack = 26},
-	{.width = 16, .keys_per_line = 26.6, .slack = 22},
-	{.width = 24, .keys_per_line = 17.4, .slack = 18},
+	{ .width = 8, .keys_per_line = 49.8, .slack = 30 },
+	{ .width = 12, .keys_per_line = 35.2, .slack = 26 },
+	{ .width = 16, .keys_per_line = 26.6, .slack = 22 },
+	{ .width = 24, .keys_per_line = 17.4, .slack = 18 },
 };
 
 #define DENSITIES (sizeof densities / sizeof *densities)
@@ -103,8 +103,8 @@ static unsigned doublings(uint64_t capacity, uint64_t max_capacity)
 }
 
 /* Plans for one width; false if the rate at the end would be too high. */
-static bool plan_width(const nidus_options *options, const struct density *density,
-                       unsigned growth, struct blueprint *plan)
+static bool plan_width(const nidus_options *options, const struct density *density, unsigned growth,
+                       struct blueprint *plan)
 {
 	if (growth >= density->width)
 		return false;
@@ -114,7 +114,8 @@ static bool plan_width(const nidus_options *options, const struct density *densi
 	plan->groups = fronts_for(density, options->capacity);
 	plan->slots = yard_find(density->width)->shape.front.slots;
 	plan->level = growth; /* the rate counts when all growth is done */
-	double at_end = expected_rate(plan, (double)options->capacity * (double)(UINT64_C(1) << growth));
+	double at_end =
+		expected_rate(plan, (double)options->capacity * (double)(UINT64_C(1) << growth));
 	plan->level = 0;
 	return at_end <= plan->fpr;
 }
@@ -122,15 +123,19 @@ static bool plan_width(const nidus_options *options, const struct density *densi
 static nidus_status breadcrumb_plan(const nidus_options *options, struct blueprint *plan)
 {
 	if (options->slots != 0)
-		return fail(NIDUS_E_RANGE, "the breadcrumb family chooses the slots of a line itself");
+		return fail(NIDUS_E_RANGE,
+		            "the breadcrumb family chooses the slots of a line itself");
 	if (options->max_steps != 0)
-		return fail(NIDUS_E_RANGE, "the breadcrumb family does not search: leave max_steps 0");
+		return fail(NIDUS_E_RANGE,
+		            "the breadcrumb family does not search: leave max_steps 0");
 	if (options->reserve != 0)
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	if (options->capacity > CAPACITY_MOST || options->max_capacity > CAPACITY_MOST)
-		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
-		            (unsigned long long)(options->capacity > CAPACITY_MOST ? options->capacity
-		                                                                   : options->max_capacity));
+		return fail(NIDUS_E_RANGE,
+		            "a capacity of %llu keys is more than this library can do",
+		            (unsigned long long)(options->capacity > CAPACITY_MOST
+		                                         ? options->capacity
+		                                         : options->max_capacity));
 	unsigned growth = doublings(options->capacity, options->max_capacity);
 	for (size_t i = 0; i < DENSITIES; i++) {
 		if (!plan_width(options, &densities[i], growth, plan))
@@ -139,9 +144,10 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		plan->max_capacity = growth > 0 ? options->max_capacity : options->capacity;
 		return NIDUS_OK;
 	}
-	return fail(NIDUS_E_RANGE,
-	            "the breadcrumb family has 24 bits at most; this rate and growth by 2^%u need more",
-	            growth);
+	return fail(
+		NIDUS_E_RANGE,
+		"the breadcrumb family has 24 bits at most; this rate and growth by 2^%u need more",
+		growth);
 }
 
 static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
@@ -152,10 +158,11 @@ static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t cap
 	while (keys_that_fit(density, larger->groups << larger->level) < capacity) {
 		if (larger->level == larger->growth_bits) {
 			if (!relax || larger->core_bits == 1)
-				return fail(NIDUS_E_RANGE,
-				            "no bits are reserved for more than %llu keys; make the filter with "
-				            "a larger max_capacity",
-				            (unsigned long long)plan->max_capacity);
+				return fail(
+					NIDUS_E_RANGE,
+					"no bits are reserved for more than %llu keys; make the filter with "
+					"a larger max_capacity",
+					(unsigned long long)plan->max_capacity);
 			/* The rate gives way: a core bit becomes an address bit. */
 			larger->core_bits--;
 			larger->growth_bits++;
@@ -250,7 +257,8 @@ static nidus_status breadcrumb_verify(const void *body)
 	uint64_t count;
 	nidus_status status = yard_verify(yard, &count);
 	if (status == NIDUS_OK && count != yard->count)
-		return fail(NIDUS_E_CORRUPT, "the yards hold another number of entries than they say");
+		return fail(NIDUS_E_CORRUPT,
+		            "the yards hold another number of entries than they say");
 	return status;
 }
 

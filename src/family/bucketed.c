@@ -30,8 +30,13 @@
 
 /* Thresholds of the paper's Table 2: 0.89701 for l = 2, 0.98037 for l = 4. */
 static const struct offset_layout layouts[] = {
-	{.slots = 2, .compared = 2, .load = 0.8855, .load_thin = 0.87, .slack = 7.5, .steps = 8192},
-	{.slots = 4, .compared = 4, .load = 0.9660, .load_thin = 0.95, .slack = 5, .steps = 4096},
+	{ .slots = 2,
+	  .compared = 2,
+	  .load = 0.8855,
+	  .load_thin = 0.87,
+	  .slack = 7.5,
+	  .steps = 8192 },
+	{ .slots = 4, .compared = 4, .load = 0.9660, .load_thin = 0.95, .slack = 5, .steps = 4096 },
 };
 
 #define LAYOUTS (sizeof layouts / sizeof *layouts)
@@ -42,8 +47,8 @@ static nidus_status bucketed_plan(const nidus_options *options, struct blueprint
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	const struct offset_layout *layout = offset_find(layouts, LAYOUTS, slots);
 	if (layout == NULL)
-		return fail(NIDUS_E_RANGE, "the bucketed family has 2 or 4 slots per bucket, not %u",
-		            slots);
+		return fail(NIDUS_E_RANGE,
+		            "the bucketed family has 2 or 4 slots per bucket, not %u", slots);
 	return offset_plan(options, plan, NEST_BUCKETS, layout);
 }
 
@@ -54,7 +59,8 @@ static nidus_status bucketed_check(const struct blueprint *plan)
 
 static struct forecast bucketed_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return offset_forecast(plan, keys, NEST_BUCKETS, offset_find(layouts, LAYOUTS, plan->slots));
+	return offset_forecast(plan, keys, NEST_BUCKETS,
+	                       offset_find(layouts, LAYOUTS, plan->slots));
 }
 
 static nidus_status bucketed_create(void *body, const struct blueprint *plan,

@@ -114,8 +114,8 @@ static nidus_status limits_for(unsigned slots, struct chunking_limits *limits)
 		limits->mean = 0.98, limits->full = 0.993;
 		return NIDUS_OK;
 	default:
-		return fail(NIDUS_E_RANGE, "the chunked family has 2, 4 or 8 slots per bucket, not %u",
-		            slots);
+		return fail(NIDUS_E_RANGE,
+		            "the chunked family has 2, 4 or 8 slots per bucket, not %u", slots);
 	}
 }
 
@@ -140,18 +140,20 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 		return status;
 	plan->reserve = options->reserve != 0 ? options->reserve : BEST_RESERVE;
 	if (plan->reserve >= plan->slots)
-		return fail(NIDUS_E_RANGE, "of %u slots per bucket at most %u can be held back, not %u",
+		return fail(NIDUS_E_RANGE,
+		            "of %u slots per bucket at most %u can be held back, not %u",
 		            plan->slots, plan->slots - 1, plan->reserve);
 	if (options->capacity > CAPACITY_MOST ||
 	    !chunking_choose(&limits, options->capacity, &plan->chunks, &plan->groups))
-		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
+		return fail(NIDUS_E_RANGE,
+		            "a capacity of %llu keys is more than this library can do",
 		            (unsigned long long)options->capacity);
 	uint64_t chunk_slots = plan->groups * plan->slots, slots = plan->chunks * chunk_slots;
 	double load = (double)options->capacity / (double)slots;
 	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
 	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps_for(plan);
-	plan->stash_limit =
-		nesting_stash_limit(options, STASH_LEAST + (uint64_t)CHUNKING_STASH((double)chunk_slots));
+	plan->stash_limit = nesting_stash_limit(
+		options, STASH_LEAST + (uint64_t)CHUNKING_STASH((double)chunk_slots));
 	plan->capacity = plan->max_capacity = options->capacity;
 	return NIDUS_OK;
 }

@@ -38,7 +38,8 @@ static nidus_status cuckoo_plan(const nidus_options *options, struct blueprint *
 {
 	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	if (plan->slots != 2 && plan->slots != 4 && plan->slots != 8)
-		return fail(NIDUS_E_RANGE, "the cuckoo family has 2, 4 or 8 slots per bucket, not %u",
+		return fail(NIDUS_E_RANGE,
+		            "the cuckoo family has 2, 4 or 8 slots per bucket, not %u",
 		            options->slots);
 	return single_plan(options, plan);
 }

@@ -16,20 +16,20 @@
 
 /* How full a body is. */
 struct fill {
-	uint64_t count;    /* entries, stashed ones included */
+	uint64_t count; /* entries, stashed ones included */
 	uint64_t stashed;
-	uint64_t bytes;    /* table, stash and locks */
-	double load;       /* taken slots / slots */
-	double headroom;   /* share of places left in the fullest chunk */
+	uint64_t bytes;  /* table, stash and locks */
+	double load;     /* taken slots / slots */
+	double headroom; /* share of places left in the fullest chunk */
 };
 
 /* What a plan comes to. */
 struct forecast {
-	uint64_t bytes;        /* of an empty filter */
+	uint64_t bytes; /* of an empty filter */
 	uint64_t total_slots;
 	unsigned slot_bits;
-	double fpr;            /* expected with that many keys in it */
-	double lines;          /* cache lines that the lookup of an absent key touches */
+	double fpr;   /* expected with that many keys in it */
+	double lines; /* cache lines that the lookup of an absent key touches */
 };
 
 struct family {

@@ -80,7 +80,9 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 nidus_status nesting_check_options(const nidus_options *options)
 {
 	if (options->max_capacity > options->capacity)
-		return fail(NIDUS_E_UNSUPPORTED, "this family cannot grow yet: leave max_capacity 0, or take breadcrumb");
+		return fail(
+			NIDUS_E_UNSUPPORTED,
+			"this family cannot grow yet: leave max_capacity 0, or take breadcrumb");
 	if (options->reserve != 0 && options->family != NIDUS_CHUNKED)
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	return NIDUS_OK;
@@ -126,7 +128,8 @@ struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, en
 	forecast.fpr = nesting_fpr(plan->core_bits + plan->growth_bits - plan->level,
 	                           2.0 * plan->slots, load < 1 ? load : 1);
 	/* Two buckets, and the odds that one lies across the border of two lines. */
-	uint64_t step = nest_group_bits(kind, plan->slots, forecast.slot_bits), line = 8 * MEMORY_LINE;
+	uint64_t step = nest_group_bits(kind, plan->slots, forecast.slot_bits),
+		 line = 8 * MEMORY_LINE;
 	forecast.lines = 2 + (line % step == 0 ? 0 : 2 * (double)(step - 1) / (double)line);
 	forecast.slot_bits = (unsigned)(step / plan->slots); /* coded ones are shorter */
 	return forecast;

@@ -22,10 +22,10 @@ void nesting_export_stash(const void *body, unsigned char *bytes);
 nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t stashed);
 
 /* The members of a struct family that are the same for all of them. */
-#define NESTING_MEMBERS                                                                            \
-	.body_size = sizeof(struct nest), .free = nesting_free, .clear = nesting_clear,            \
-	.copy = nesting_copy, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill,    \
-	.verify = nesting_verify, .next = nesting_next, .insert_entry = nesting_insert_entry,      \
+#define NESTING_MEMBERS                                                                         \
+	.body_size = sizeof(struct nest), .free = nesting_free, .clear = nesting_clear,         \
+	.copy = nesting_copy, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill, \
+	.verify = nesting_verify, .next = nesting_next, .insert_entry = nesting_insert_entry,   \
 	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import
 
 /*

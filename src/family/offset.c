@@ -80,7 +80,8 @@ static void choose(struct blueprint *plan, enum nest_kind kind, const struct off
 		plan->core_bits = bits;
 		double most_load = plan->fpr / nesting_fpr(bits, layout->compared, 1);
 		lay_out(plan, kind, layout, keys, (double)keys / most_load);
-		if (nest_check(plan, kind) == NIDUS_OK && nest_table_bytes(plan, kind) < least_bytes) {
+		if (nest_check(plan, kind) == NIDUS_OK &&
+		    nest_table_bytes(plan, kind) < least_bytes) {
 			least_bytes = nest_table_bytes(plan, kind);
 			best = *plan;
 		}
@@ -105,7 +106,8 @@ nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, e
 	if (status != NIDUS_OK)
 		return status;
 	if (options->capacity > CAPACITY_MOST)
-		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
+		return fail(NIDUS_E_RANGE,
+		            "a capacity of %llu keys is more than this library can do",
 		            (unsigned long long)options->capacity);
 	plan->slots = layout->slots;
 	plan->max_steps = options->max_steps != 0 ? options->max_steps : layout->steps;

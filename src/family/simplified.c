@@ -47,7 +47,7 @@
 
 static nidus_status limits_for(unsigned slots, struct chunking_limits *limits)
 {
-	*limits = (struct chunking_limits){.slots = slots, .log_least = 1};
+	*limits = (struct chunking_limits){ .slots = slots, .log_least = 1 };
 	switch (slots) {
 	case 2:
 		limits->mean = 0.85, limits->full = 0.88;
@@ -59,8 +59,8 @@ static nidus_status limits_for(unsigned slots, struct chunking_limits *limits)
 		limits->mean = 0.98, limits->full = 0.992;
 		return NIDUS_OK;
 	default:
-		return fail(NIDUS_E_RANGE, "the simplified family has 2, 4 or 8 slots per cell, not %u",
-		            slots);
+		return fail(NIDUS_E_RANGE,
+		            "the simplified family has 2, 4 or 8 slots per cell, not %u", slots);
 	}
 }
 
@@ -103,7 +103,8 @@ static nidus_status simplified_plan(const nidus_options *options, struct bluepri
 	if (status != NIDUS_OK)
 		return status;
 	if (options->capacity > CAPACITY_MOST)
-		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
+		return fail(NIDUS_E_RANGE,
+		            "a capacity of %llu keys is more than this library can do",
 		            (unsigned long long)options->capacity);
 	unsigned proven = proven_bits(options->capacity, plan->slots);
 	plan->core_bits = proven;

@@ -52,7 +52,8 @@ nidus_status single_plan(const nidus_options *options, struct blueprint *plan)
 	while (keys_that_fit(plan->slots, plan->groups) < options->capacity) {
 		plan->groups *= 2;
 		if (plan->groups > BUCKETS_MOST)
-			return fail(NIDUS_E_RANGE, "a capacity of %llu keys is more than this library can do",
+			return fail(NIDUS_E_RANGE,
+			            "a capacity of %llu keys is more than this library can do",
 			            (unsigned long long)options->capacity);
 	}
 	uint64_t slots = plan->slots * plan->groups;
@@ -61,7 +62,8 @@ nidus_status single_plan(const nidus_options *options, struct blueprint *plan)
 	plan->max_steps = options->max_steps != 0 ? options->max_steps : BEST_STEPS;
 	plan->stash_limit = nesting_stash_limit(options, STASH_LEAST + slots / STASH_SHARE);
 	/* What more fits at the promised rate is promised too. */
-	plan->capacity = nesting_keys_at_rate(plan, slots, keys_that_fit(plan->slots, plan->groups));
+	plan->capacity =
+		nesting_keys_at_rate(plan, slots, keys_that_fit(plan->slots, plan->groups));
 	if (plan->capacity < options->capacity)
 		plan->capacity = options->capacity;
 	plan->max_capacity = plan->capacity;

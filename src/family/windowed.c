@@ -37,8 +37,13 @@
 
 /* Thresholds of the paper's Table 2: 0.96499 for l = 2, 0.99895 for l = 4. */
 static const struct offset_layout layouts[] = {
-	{.slots = 2, .compared = 1, .load = 0.9535, .load_thin = 0.93, .slack = 5.5, .steps = 8192},
-	{.slots = 4, .compared = 1, .load = 0.985, .load_thin = 0.95, .slack = 5, .steps = 4096},
+	{ .slots = 2,
+	  .compared = 1,
+	  .load = 0.9535,
+	  .load_thin = 0.93,
+	  .slack = 5.5,
+	  .steps = 8192 },
+	{ .slots = 4, .compared = 1, .load = 0.985, .load_thin = 0.95, .slack = 5, .steps = 4096 },
 };
 
 #define LAYOUTS (sizeof layouts / sizeof *layouts)
@@ -49,8 +54,8 @@ static nidus_status windowed_plan(const nidus_options *options, struct blueprint
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	const struct offset_layout *layout = offset_find(layouts, LAYOUTS, slots);
 	if (layout == NULL)
-		return fail(NIDUS_E_RANGE, "the windowed family has 2 or 4 slots per window, not %u",
-		            slots);
+		return fail(NIDUS_E_RANGE,
+		            "the windowed family has 2 or 4 slots per window, not %u", slots);
 	return offset_plan(options, plan, NEST_WINDOWS, layout);
 }
 
@@ -61,7 +66,8 @@ static nidus_status windowed_check(const struct blueprint *plan)
 
 static struct forecast windowed_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return offset_forecast(plan, keys, NEST_WINDOWS, offset_find(layouts, LAYOUTS, plan->slots));
+	return offset_forecast(plan, keys, NEST_WINDOWS,
+	                       offset_find(layouts, LAYOUTS, plan->slots));
 }
 
 static nidus_status windowed_create(void *body, const struct blueprint *plan,

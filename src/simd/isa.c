@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {[ISA_SCALAR] = "scalar", [ISA_AVX2] = "avx2"};
+static const char *const names[] = { [ISA_SCALAR] = "scalar", [ISA_AVX2] = "avx2" };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic int chosen = ISA_SCALAR;
@@ -57,5 +57,6 @@ nidus_status isa_set(const char *name)
 	}
 	if (strcmp(name, names[ISA_AVX2]) == 0 || strcmp(name, "neon") == 0)
 		return fail(NIDUS_E_UNSUPPORTED, "this processor or build has no %s kernels", name);
-	return fail(NIDUS_E_ARG, "no instruction set is called %.40s: try scalar, avx2 or neon", name);
+	return fail(NIDUS_E_ARG, "no instruction set is called %.40s: try scalar, avx2 or neon",
+	            name);
 }

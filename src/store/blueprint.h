@@ -12,8 +12,8 @@
 #include "nidus.h"
 
 struct blueprint {
-	uint32_t family;       /* nidus_family */
-	uint32_t features;     /* of nidus_options: what was asked for */
+	uint32_t family;   /* nidus_family */
+	uint32_t features; /* of nidus_options: what was asked for */
 	uint64_t seed;
 	uint64_t capacity;     /* keys promised to fit at this level */
 	uint64_t max_capacity; /* keys promised to fit after all growth */

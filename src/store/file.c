@@ -96,10 +96,11 @@ static nidus_status sync_folder(const char *path, char *folder)
 	(void)os.close(file);
 	errno = kept;
 	if (synced != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
-		return fail(NIDUS_E_IO,
-		            "%s is written, but its folder cannot be synced (%s): it may not survive "
-		            "a power cut",
-		            path, strerror(errno));
+		return fail(
+			NIDUS_E_IO,
+			"%s is written, but its folder cannot be synced (%s): it may not survive "
+			"a power cut",
+			path, strerror(errno));
 	return NIDUS_OK;
 }
 

@@ -24,14 +24,14 @@
 
 #include <errno.h>
 
-static const unsigned char magic[8] = {0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n'};
+static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n' };
 
 #define SECTION_TABLE 128 /* where the section table starts */
 #define SECTION_ROW 32    /* bytes per section in it */
 #define CHECKSUM_AT 248
 
 #define PAGE 4096
-#define PAGED_FROM 65536 /* larger sections start at a page, to be mapped */
+#define PAGED_FROM 65536        /* larger sections start at a page, to be mapped */
 #define PIECE ((size_t)1 << 20) /* bytes handed to a sink at a time */
 
 _Static_assert(SECTION_TABLE + IMAGE_SECTIONS * SECTION_ROW <= CHECKSUM_AT, "sections fit");
@@ -223,7 +223,7 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 		status = check_header(header);
 	if (status != NIDUS_OK)
 		return status;
-	*image = (struct image){0};
+	*image = (struct image){ 0 };
 	decode_plan(&image->plan, header);
 	image->count = load64(header + 104);
 	image->stashed = load64(header + 112);
@@ -237,7 +237,8 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 	/* One spelling per header: whatever else was in it would be written back. */
 	encode(image, again);
 	if (memcmp(header, again, IMAGE_HEADER) != 0)
-		return fail(NIDUS_E_FORMAT, "the header's sections or unused bytes are not in order");
+		return fail(NIDUS_E_FORMAT,
+		            "the header's sections or unused bytes are not in order");
 	return NIDUS_OK;
 }
 

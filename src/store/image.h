@@ -20,7 +20,7 @@ struct image {
 	uint64_t count;   /* entries, stashed ones included */
 	uint64_t stashed; /* entries in stashes */
 	struct {
-		uint64_t offset;   /* image_lay_out sets it */
+		uint64_t offset; /* image_lay_out sets it */
 		uint64_t size;
 		uint64_t checksum;
 	} section[IMAGE_SECTIONS];

@@ -33,8 +33,8 @@ struct chunking_limits {
 	uint64_t slots;     /* per group */
 	unsigned log_least; /* groups per chunk, as powers of two */
 	unsigned log_most;
-	double mean;        /* load of the average chunk */
-	double full;        /* load at which inserts into a chunk begin to fail */
+	double mean; /* load of the average chunk */
+	double full; /* load at which inserts into a chunk begin to fail */
 };
 
 /*

@@ -33,7 +33,8 @@ static void fill_nibbles(void)
 			for (n[1] = 0; n[1] <= n[2]; n[1]++)
 				for (n[0] = 0; n[0] <= n[1]; n[0]++)
 					coded_nibbles[code_of(n)] =
-						(uint16_t)(n[0] | n[1] << 4 | n[2] << 8 | n[3] << 12);
+						(uint16_t)(n[0] | n[1] << 4 | n[2] << 8 |
+					                   n[3] << 12);
 }
 
 void coded_prepare(void)

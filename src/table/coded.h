@@ -61,7 +61,8 @@ static inline uint64_t coded_fields(const unsigned char *array, unsigned width, 
 	uint64_t nibbles = coded_nibbles[coded_bits_at(array, bit, 12)];
 	for (unsigned i = 0; i < count; i++) {
 		unsigned at = first + i;
-		uint64_t rest = coded_bits_at(array, bit + 12 + (uint64_t)at * (width - 4), width - 4);
+		uint64_t rest =
+			coded_bits_at(array, bit + 12 + (uint64_t)at * (width - 4), width - 4);
 		fields |= (rest << 4 | (nibbles >> (4 * at) & 15)) << (i * width);
 	}
 	return fields;

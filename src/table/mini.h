@@ -114,7 +114,7 @@ struct mini_sizes {
 ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const unsigned char *line)
 {
 	unsigned bits = mini_size_bits(shape);
-	struct mini_sizes sizes = {load64(line), 0};
+	struct mini_sizes sizes = { load64(line), 0 };
 	if (bits < 64)
 		sizes.low &= bits_low(bits);
 	if (bits > 64)
@@ -123,14 +123,14 @@ ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const uns
 }
 
 ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line,
-                                  struct mini_sizes sizes)
+                                    struct mini_sizes sizes)
 {
 	unsigned bits = mini_size_bits(shape);
 	if (bits <= 56)
 		line_set(line, 0, bits, sizes.low);
 	else if (bits <= 64)
-		store64(line, bits == 64 ? sizes.low
-		                         : sizes.low | (load64(line) & ~bits_low(bits & 63)));
+		store64(line,
+		        bits == 64 ? sizes.low : sizes.low | (load64(line) & ~bits_low(bits & 63)));
 	else
 		store64(line, sizes.low);
 	if (bits > 64)
@@ -148,14 +148,14 @@ ALWAYS_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes si
 
 /* The slots of mini-bucket m: [*start, *end). Gives the place of its one. */
 ALWAYS_INLINE unsigned mini_range(struct mini_shape shape, struct mini_sizes sizes, unsigned m,
-                                unsigned *start, unsigned *end)
+                                  unsigned *start, unsigned *end)
 {
 	unsigned before = m == 0 ? 0 : mini_select(shape, sizes, m - 1) + 1;
 	*start = before - m;
 	/* Its own one is the next. */
 	uint64_t low = before < 64 ? sizes.low >> before << before : 0;
 	uint64_t high = before > 64 ? sizes.high >> (before - 64) << (before - 64) : sizes.high;
-	unsigned own = low != 0   ? (unsigned)__builtin_ctzll(low)
+	unsigned own = low != 0    ? (unsigned)__builtin_ctzll(low)
 	               : high != 0 ? 64 + (unsigned)__builtin_ctzll(high)
 	                           : before; /* only in a line that is no mini-filter */
 	*end = own - m;
@@ -198,10 +198,11 @@ ALWAYS_INLINE unsigned mini_last_bucket(struct mini_shape shape, struct mini_siz
 }
 
 /* The mini-bucket of remainder number `slot`, which is there. */
-ALWAYS_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes sizes, unsigned slot)
+ALWAYS_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes sizes,
+                                      unsigned slot)
 {
 	/* Its zero is number `slot`; the ones before that are mini-buckets. */
-	struct mini_sizes zeros = {~sizes.low, ~sizes.high};
+	struct mini_sizes zeros = { ~sizes.low, ~sizes.high };
 	unsigned m = mini_select(shape, zeros, slot) - slot;
 	return m < shape.buckets ? m : shape.buckets - 1;
 }
@@ -209,7 +210,7 @@ ALWAYS_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes
 /* ----------------------------------------------------------------- entries -- */
 
 ALWAYS_INLINE uint64_t mini_remainder(struct mini_shape shape, const unsigned char *line,
-                                    unsigned slot)
+                                      unsigned slot)
 {
 	return line_get(line, mini_remainder_at(shape, slot), shape.width);
 }
@@ -223,8 +224,8 @@ ALWAYS_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *
  * The slots in [start, end) whose remainder this is, as bits. With MATCH_LINES
  * the whole line is compared, which needs no branch on how many there are.
  */
-ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *line, unsigned start,
-                                unsigned end, uint64_t remainder)
+ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *line,
+                                  unsigned start, unsigned end, uint64_t remainder)
 {
 #ifdef MATCH_LINES
 	uint64_t range = bits_low(end) & ~bits_low(start);
@@ -262,13 +263,13 @@ ALWAYS_INLINE bool mini_valid(struct mini_shape shape, const unsigned char *line
 ALWAYS_INLINE void mini_clear(struct mini_shape shape, unsigned char *line)
 {
 	memset(line, 0, MINI_LINE);
-	struct mini_sizes sizes = {bits_low(shape.buckets), 0};
+	struct mini_sizes sizes = { bits_low(shape.buckets), 0 };
 	mini_store_sizes(shape, line, sizes);
 }
 
 /* Puts an entry in behind its mini-bucket's others. The line is not full. */
 ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, unsigned m,
-                             uint64_t remainder, unsigned crumb)
+                               uint64_t remainder, unsigned crumb)
 {
 	struct mini_sizes sizes = mini_sizes_of(shape, line);
 	unsigned start, slot, count = mini_count(shape, sizes);
@@ -277,7 +278,8 @@ ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, uns
 	             shape.width);
 	line_set(line, mini_remainder_at(shape, slot), shape.width, remainder);
 	if (shape.crumbs) {
-		line_move_up(line, mini_crumb_at(shape, slot), mini_crumb_at(shape, count), MINI_CRUMB);
+		line_move_up(line, mini_crumb_at(shape, slot), mini_crumb_at(shape, count),
+		             MINI_CRUMB);
 		line_set(line, mini_crumb_at(shape, slot), MINI_CRUMB, crumb);
 	}
 	/* A zero before the mini-bucket's one: everything from it on moves up by one. */
@@ -294,7 +296,7 @@ ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, uns
 
 /* Takes remainder number `slot`, of mini-bucket m, out. */
 ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, unsigned m,
-                             unsigned slot)
+                               unsigned slot)
 {
 	struct mini_sizes sizes = mini_sizes_of(shape, line);
 	unsigned count = mini_count(shape, sizes), zero = slot + m;
@@ -305,7 +307,8 @@ ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, uns
 		               MINI_CRUMB);
 	if (zero < 64) {
 		uint64_t kept = sizes.low & bits_low(zero);
-		sizes.low = kept | (zero < 63 ? sizes.low >> (zero + 1) << zero : 0) | sizes.high << 63;
+		sizes.low =
+			kept | (zero < 63 ? sizes.low >> (zero + 1) << zero : 0) | sizes.high << 63;
 		sizes.high >>= 1;
 	} else {
 		uint64_t kept = sizes.high & bits_low(zero - 64);

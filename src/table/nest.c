@@ -57,21 +57,25 @@ uint64_t nest_table_bytes(const struct blueprint *plan, enum nest_kind kind)
 static nidus_status check_fields(const struct blueprint *plan, enum nest_kind kind)
 {
 	bool eight = kind == NEST_XOR || kind == NEST_DIRECT;
-	if (plan->slots != 4 && (plan->slots != 2 || kind == NEST_CODED) && (plan->slots != 8 || !eight))
+	if (plan->slots != 4 && (plan->slots != 2 || kind == NEST_CODED) &&
+	    (plan->slots != 8 || !eight))
 		return fail(NIDUS_E_RANGE, "%u slots per bucket or window are not possible here",
 		            plan->slots);
 	if (plan->reserve >= plan->slots)
-		return fail(NIDUS_E_RANGE, "of %u slots %u cannot be held back", plan->slots, plan->reserve);
+		return fail(NIDUS_E_RANGE, "of %u slots %u cannot be held back", plan->slots,
+		            plan->reserve);
 	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
 	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->level > plan->growth_bits)
-		return fail(NIDUS_E_RANGE, "%u core and %u growth bits at level %u are no fingerprint",
+		return fail(NIDUS_E_RANGE,
+		            "%u core and %u growth bits at level %u are no fingerprint",
 		            plan->core_bits, plan->growth_bits, plan->level);
 	unsigned widest = plan->core_bits + extra_bits(kind, plan->slots) + plan->growth_bits;
 	if (widest > SLOTS_WIDTH_MAX || nest_slot_width(plan, kind) < SLOTS_WIDTH_MIN)
 		return fail(NIDUS_E_RANGE, "a slot of %u bits; %d to %d are possible", widest,
 		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
 	if (kind == NEST_CODED && plan->core_bits < CODED_CORE_MIN)
-		return fail(NIDUS_E_RANGE, "coded buckets need at least %d core bits", CODED_CORE_MIN);
+		return fail(NIDUS_E_RANGE, "coded buckets need at least %d core bits",
+		            CODED_CORE_MIN);
 	if (plan->max_steps < 1 || plan->max_steps > SEARCH_STEPS_MAX)
 		return fail(NIDUS_E_RANGE, "max_steps must be 1 to %d, not %u", SEARCH_STEPS_MAX,
 		            plan->max_steps);
@@ -84,11 +88,13 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 	if (status != NIDUS_OK)
 		return status;
 	if (plan->chunks < 1 || plan->groups < 2)
-		return fail(NIDUS_E_RANGE, "a table needs at least 1 chunk of 2 buckets or windows");
+		return fail(NIDUS_E_RANGE,
+		            "a table needs at least 1 chunk of 2 buckets or windows");
 	if (nest_symmetric(kind) && !is_power_of_two(plan->groups))
 		return fail(NIDUS_E_RANGE, "buckets of a chunk must be a power of two");
 	if (kind == NEST_DIRECT && log2_floor(plan->groups) > plan->core_bits)
-		return fail(NIDUS_E_RANGE, "a chunk has more buckets than fingerprints can tell apart");
+		return fail(NIDUS_E_RANGE,
+		            "a chunk has more buckets than fingerprints can tell apart");
 	uint64_t all, slots, bytes;
 	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
 	    plan->groups > SLOT_INDEX_MAX >> plan->level || all > SLOT_INDEX_MAX ||
@@ -99,7 +105,8 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 		return fail(NIDUS_E_RANGE, "the table would be too large for this library");
 	/* Below this a hash of 64 bits has none left for some of the choices. */
 	if (log2_floor(all) + plan->core_bits + plan->growth_bits > 63)
-		return fail(NIDUS_E_RANGE, "so many keys at so low a rate need more than a 64-bit hash");
+		return fail(NIDUS_E_RANGE,
+		            "so many keys at so low a rate need more than a 64-bit hash");
 	return NIDUS_OK;
 }
 
@@ -153,7 +160,8 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	fill_patterns(nest);
 	if (kind == NEST_CODED)
 		coded_prepare();
-	nidus_status status = memory_take(allocator, nest_table_bytes(plan, kind), &nest->bits_memory);
+	nidus_status status =
+		memory_take(allocator, nest_table_bytes(plan, kind), &nest->bits_memory);
 	if (status != NIDUS_OK)
 		return status;
 	status = memory_take(allocator, plan->chunks * sizeof *nest->chunk, &nest->chunk_memory);
@@ -171,7 +179,7 @@ static void free_stashes(struct nest *nest)
 {
 	for (uint64_t i = 0; i < nest->chunks; i++) {
 		memory_give(&nest->allocator, &nest->chunk[i].stash.memory);
-		nest->chunk[i] = (struct nest_chunk){0};
+		nest->chunk[i] = (struct nest_chunk){ 0 };
 	}
 	nest->stashed = 0;
 }
@@ -195,8 +203,8 @@ nidus_status nest_copy(struct nest *to, const struct nest *from)
 	for (uint64_t i = 0; i < from->chunks; i++) {
 		const struct stash *stash = &from->chunk[i].stash;
 		for (uint32_t j = 0; j < stash->count; j++) {
-			nidus_status status = stash_insert(&to->chunk[i].stash, stash_entries(stash)[j],
-			                                   &to->allocator);
+			nidus_status status = stash_insert(&to->chunk[i].stash,
+			                                   stash_entries(stash)[j], &to->allocator);
 			if (status != NIDUS_OK)
 				return status;
 		}
@@ -239,7 +247,7 @@ double nest_headroom(const struct nest *nest)
 struct nest_key nest_key_grown(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                uint64_t base, uint64_t core, uint64_t growth)
 {
-	struct nest_key key = {.chunk = chunk};
+	struct nest_key key = { .chunk = chunk };
 	uint64_t address = growth & bits_low(nest->level);
 	key.value = core | (growth >> nest->level) << (nest->core_bits + nest->extra_bits);
 	if (!nest_symmetric(kind)) {
@@ -261,7 +269,7 @@ struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64
 {
 	uint64_t core = value & nest->core_values;
 	uint64_t extra = (value >> nest->core_bits) & bits_low(nest->extra_bits);
-	struct nest_key key = {.chunk = chunk};
+	struct nest_key key = { .chunk = chunk };
 	key.value = value & ~(bits_low(nest->extra_bits) << nest->core_bits);
 	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1) : slot / nest->slots;
 	if (nest_symmetric(kind)) {
@@ -292,7 +300,7 @@ struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
 		address = key->group[0] & bits_low(nest->level);
 	}
 	uint64_t growth = kept << nest->level | address;
-	return (struct stash_entry){home, core | growth << nest->core_bits};
+	return (struct stash_entry){ home, core | growth << nest->core_bits };
 }
 
 /* The key of an identity in a chunk. */
@@ -442,8 +450,9 @@ static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
 		look(nest, nest->kind, &key, &empty, &copies);
 		if (again.home != entry.home || again.fingerprint != entry.fingerprint ||
 		    stash_count(stash, entry) > STASH_COPIES || empty > 0)
-			return fail(NIDUS_E_CORRUPT, "entry %u in the stash of chunk %llu does not belong there",
-			            i, (unsigned long long)chunk);
+			return fail(NIDUS_E_CORRUPT,
+			            "entry %u in the stash of chunk %llu does not belong there", i,
+			            (unsigned long long)chunk);
 	}
 	return NIDUS_OK;
 }
@@ -457,13 +466,16 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 	for (uint64_t slot = 0; slot < slots; slot++) {
 		if (nest->kind == NEST_CODED && slot % nest->slots == 0 &&
 		    !coded_valid(bits, nest->width, slot / nest->slots))
-			return fail(NIDUS_E_CORRUPT, "bucket %llu of chunk %llu is not coded properly",
-			            (unsigned long long)(slot / nest->slots), (unsigned long long)chunk);
+			return fail(NIDUS_E_CORRUPT,
+			            "bucket %llu of chunk %llu is not coded properly",
+			            (unsigned long long)(slot / nest->slots),
+			            (unsigned long long)chunk);
 		uint64_t value = nest_get(nest, nest->kind, bits, slot);
 		if (value == 0)
 			continue;
 		if (!slot_possible(nest, slot, value))
-			return fail(NIDUS_E_CORRUPT, "slot %llu of chunk %llu holds no possible entry",
+			return fail(NIDUS_E_CORRUPT,
+			            "slot %llu of chunk %llu holds no possible entry",
 			            (unsigned long long)slot, (unsigned long long)chunk);
 		++*taken;
 	}
@@ -473,7 +485,8 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 		end = slots * nest->width;
 	for (uint64_t bit = end; bit < nest->stride * 8; bit++) {
 		if (bits[bit >> 3] >> (bit & 7) & 1)
-			return fail(NIDUS_E_CORRUPT, "bits behind the last slot of chunk %llu are set",
+			return fail(NIDUS_E_CORRUPT,
+			            "bits behind the last slot of chunk %llu are set",
 			            (unsigned long long)chunk);
 	}
 	return NIDUS_OK;
@@ -491,11 +504,13 @@ nidus_status nest_verify(const struct nest *nest)
 			return status;
 		stashed += nest->chunk[i].stash.count;
 		if (nest->chunk[i].used != taken + nest->chunk[i].stash.count)
-			return fail(NIDUS_E_CORRUPT, "chunk %llu holds another number of entries than it says",
+			return fail(NIDUS_E_CORRUPT,
+			            "chunk %llu holds another number of entries than it says",
 			            (unsigned long long)i);
 	}
 	if (stashed != nest->stashed)
-		return fail(NIDUS_E_CORRUPT, "the stashes hold another number of entries than they say");
+		return fail(NIDUS_E_CORRUPT,
+		            "the stashes hold another number of entries than they say");
 	return NIDUS_OK;
 }
 
@@ -513,7 +528,8 @@ void nest_export_stash(const struct nest *nest, unsigned char *bytes)
 /* Whether (home over all chunks, fingerprint) can be an identity here at all. */
 static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t fingerprint)
 {
-	return home < nest->chunks * nest->base_groups && core_possible(nest, fingerprint & nest->core_values) &&
+	return home < nest->chunks * nest->base_groups &&
+	       core_possible(nest, fingerprint & nest->core_values) &&
 	       fingerprint >> nest->core_bits <= bits_low(nest->growth_bits);
 }
 
@@ -522,15 +538,16 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 	uint64_t last_home = 0, last_fingerprint = 0;
 	for (uint64_t i = 0; i < stashed; i++, stash += STASH_ENTRY) {
 		uint64_t home = load64(stash), fingerprint = load64(stash + 8);
-		bool behind = home > last_home ||
-		              (home == last_home && fingerprint >= last_fingerprint);
+		bool behind =
+			home > last_home || (home == last_home && fingerprint >= last_fingerprint);
 		if (!behind || !identity_possible(nest, home, fingerprint))
-			return fail(NIDUS_E_CORRUPT, "entry %llu of the stash is out of range or order",
+			return fail(NIDUS_E_CORRUPT,
+			            "entry %llu of the stash is out of range or order",
 			            (unsigned long long)i);
 		last_home = home;
 		last_fingerprint = fingerprint;
 		struct nest_chunk *chunk = &nest->chunk[home / nest->base_groups];
-		struct stash_entry entry = {home % nest->base_groups, fingerprint};
+		struct stash_entry entry = { home % nest->base_groups, fingerprint };
 		if (chunk->stash.count >= nest->stash_limit)
 			return fail(NIDUS_E_CORRUPT, "a stash is longer than the filter allows");
 		nidus_status status = stash_insert(&chunk->stash, entry, &nest->allocator);
@@ -570,7 +587,8 @@ bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry
 			continue;
 		}
 		++*at;
-		*entry = (nidus_entry){*chunk * nest->base_groups + found.home, found.fingerprint, 0};
+		*entry = (nidus_entry){ *chunk * nest->base_groups + found.home, found.fingerprint,
+			                0 };
 		return true;
 	}
 	return false;
@@ -579,9 +597,10 @@ bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry
 nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 {
 	if (entry->value != 0 || !identity_possible(nest, entry->home, entry->fingerprint))
-		return fail(NIDUS_E_RANGE, "this entry cannot come from a filter of the same geometry");
+		return fail(NIDUS_E_RANGE,
+		            "this entry cannot come from a filter of the same geometry");
 	uint64_t chunk = entry->home / nest->base_groups;
-	struct stash_entry identity = {entry->home % nest->base_groups, entry->fingerprint};
+	struct stash_entry identity = { entry->home % nest->base_groups, entry->fingerprint };
 	struct nest_key key = key_of_identity(nest, nest->kind, chunk, identity);
 	if (nest_identity(nest, nest->kind, &key).home != identity.home)
 		return fail(NIDUS_E_RANGE, "an entry's home is the lower of its two buckets");
@@ -605,11 +624,11 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 const struct body_ops *nest_ops(const struct nest *nest)
 {
 	static const struct body_ops *(*const select[][3])(unsigned width) = {
-		[NEST_XOR] = {nest_xor_2, nest_xor_4, nest_xor_8},
-		[NEST_DIRECT] = {nest_direct_2, nest_direct_4, nest_direct_8},
-		[NEST_CODED] = {NULL, nest_coded_4, NULL},
-		[NEST_BUCKETS] = {nest_buckets_2, nest_buckets_4, NULL},
-		[NEST_WINDOWS] = {nest_windows_2, nest_windows_4, NULL},
+		[NEST_XOR] = { nest_xor_2, nest_xor_4, nest_xor_8 },
+		[NEST_DIRECT] = { nest_direct_2, nest_direct_4, nest_direct_8 },
+		[NEST_CODED] = { NULL, nest_coded_4, NULL },
+		[NEST_BUCKETS] = { nest_buckets_2, nest_buckets_4, NULL },
+		[NEST_WINDOWS] = { nest_windows_2, nest_windows_4, NULL },
 	};
 	return select[nest->kind][log2_floor(nest->slots) - 1](nest->width);
 }

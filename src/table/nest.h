@@ -87,7 +87,7 @@ struct nest_effort {
 };
 
 struct nest {
-	unsigned char *bits;    /* the slots; chunk c starts at c * stride */
+	unsigned char *bits; /* the slots; chunk c starts at c * stride */
 	uint64_t chunks, stride;
 	uint64_t base_groups;   /* per chunk, at level 0 */
 	uint64_t groups;        /* per chunk, now */
@@ -96,14 +96,15 @@ struct nest {
 	uint64_t partner_key;   /* the seed's share in H */
 	/* Choice and offset bits of all slots of a group, word by word (see nest_ops.h). */
 	uint64_t pattern[2][NEST_SLOTS_MAX];
-	uint64_t open[NEST_SLOTS_MAX]; /* slots of a first group that are not held back, as fields */
-	uint64_t stashed;       /* in all chunks */
+	uint64_t
+		open[NEST_SLOTS_MAX]; /* slots of a first group that are not held back, as fields */
+	uint64_t stashed;             /* in all chunks */
 	struct nest_chunk *chunk;
-	unsigned slots;         /* per group */
+	unsigned slots; /* per group */
 	unsigned width, core_bits, extra_bits, growth_bits, level;
 	unsigned max_steps, stash_limit, reserve;
 	enum nest_kind kind;
-	bool remote;            /* too large for the caches: prefetch */
+	bool remote; /* too large for the caches: prefetch */
 	struct block bits_memory, chunk_memory;
 	nidus_allocator allocator;
 	struct nest_effort effort;
@@ -178,7 +179,7 @@ ALWAYS_INLINE struct nest_key nest_key_of(const struct nest *nest, enum nest_kin
 	uint64_t second = nest_symmetric(kind)
 	                          ? base ^ nest_base_mask(nest, kind, core)
 	                          : nest_forward(nest, base, nest_distance(nest, core));
-	return (struct nest_key){.chunk = chunk, .group = {base, second}, .value = core};
+	return (struct nest_key){ .chunk = chunk, .group = { base, second }, .value = core };
 }
 
 ALWAYS_INLINE struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind,

@@ -20,16 +20,16 @@
  */
 
 /* Slots per word: the largest power of two that fits. */
-#define NEST_FIELDS                                                                                \
-	(NEST_L >= 8 && 8 * (NEST_W) <= 64   ? 8u                                                  \
-	 : NEST_L >= 4 && 4 * (NEST_W) <= 64 ? 4u                                                  \
-	 : 2 * (NEST_W) <= 64                ? 2u                                                  \
+#define NEST_FIELDS                               \
+	(NEST_L >= 8 && 8 * (NEST_W) <= 64   ? 8u \
+	 : NEST_L >= 4 && 4 * (NEST_W) <= 64 ? 4u \
+	 : 2 * (NEST_W) <= 64                ? 2u \
 	                                     : 1u)
 #define NEST_WORDS (NEST_L / NEST_FIELDS)
-#define NEST_FIELD_ONE(i) (NEST_FIELDS > (i) ? UINT64_C(1) << ((i) * (NEST_W) & 63) : 0)
+#define NEST_FIELD_ONE(i) (NEST_FIELDS > (i) ? UINT64_C(1) << ((i) * (NEST_W)&63) : 0)
 /* The lowest bit of each field of a word. */
-#define NEST_ONES                                                                                  \
-	(NEST_FIELD_ONE(0) | NEST_FIELD_ONE(1) | NEST_FIELD_ONE(2) | NEST_FIELD_ONE(3) |           \
+#define NEST_ONES                                                                        \
+	(NEST_FIELD_ONE(0) | NEST_FIELD_ONE(1) | NEST_FIELD_ONE(2) | NEST_FIELD_ONE(3) | \
 	 NEST_FIELD_ONE(4) | NEST_FIELD_ONE(5) | NEST_FIELD_ONE(6) | NEST_FIELD_ONE(7))
 /* Bits from group to group. */
 #define NEST_STEP nest_group_bits(NEST_KIND, NEST_L, NEST_W)
@@ -73,7 +73,8 @@ NEVER_INLINE uint64_t NEST_ID(stashed)(const struct nest *nest, const unsigned c
 	for (unsigned word = 0; word < NEST_WORDS; word++) {
 		uint64_t first = NEST_ID(word)(nest, bits, key->group[0], word);
 		uint64_t second = NEST_ID(word)(nest, bits, key->group[1], word);
-		empty |= fields_zero(first, NEST_W, NEST_ONES) | fields_zero(second, NEST_W, NEST_ONES);
+		empty |= fields_zero(first, NEST_W, NEST_ONES) |
+		         fields_zero(second, NEST_W, NEST_ONES);
 	}
 	return empty != 0 ? 0 : nest_stash_count(nest, NEST_KIND, key);
 }
@@ -83,7 +84,8 @@ static inline bool NEST_ID(match)(const struct nest *nest, const unsigned char *
 {
 	uint64_t hits = 0;
 	for (unsigned word = 0; word < NEST_WORDS; word++)
-		hits |= NEST_ID(hits)(nest, bits, key, 0, word) | NEST_ID(hits)(nest, bits, key, 1, word);
+		hits |= NEST_ID(hits)(nest, bits, key, 0, word) |
+		        NEST_ID(hits)(nest, bits, key, 1, word);
 	if (LIKELY(nest->stashed == 0))
 		return hits != 0;
 	return hits != 0 || NEST_ID(stashed)(nest, bits, key) > 0;
@@ -132,7 +134,8 @@ static inline nidus_status NEST_ID(take)(struct nest *nest, unsigned char *bits,
 			uint64_t hits = NEST_ID(hits)(nest, bits, key, choice, word);
 			if (hits == 0)
 				continue;
-			unsigned at = word * NEST_FIELDS + (unsigned)__builtin_ctzll(hits) / (NEST_W);
+			unsigned at =
+				word * NEST_FIELDS + (unsigned)__builtin_ctzll(hits) / (NEST_W);
 			uint64_t slot = nest_first_slot(nest, NEST_KIND, key->group[choice]) + at;
 			nest_set(nest, NEST_KIND, bits, slot, 0);
 			nest->chunk[key->chunk].used--;
@@ -146,7 +149,7 @@ static inline nidus_status NEST_ID(take)(struct nest *nest, unsigned char *bits,
 
 ALWAYS_INLINE struct NEST_ID(place) NEST_ID(locate)(const struct nest *nest, uint64_t hash)
 {
-	struct NEST_ID(place) place = {.key = nest_locate(nest, NEST_KIND, hash)};
+	struct NEST_ID(place) place = { .key = nest_locate(nest, NEST_KIND, hash) };
 	place.bits = nest_chunk_bits(nest, place.key.chunk);
 	return place;
 }
@@ -198,7 +201,7 @@ static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
 
 /* Locates some keys and asks the memory for their groups ahead of time. */
 NEVER_INLINE void NEST_ID(approach)(const struct nest *nest, const uint64_t *hashes, size_t n,
-                                     struct NEST_ID(place) *places)
+                                    struct NEST_ID(place) * places)
 {
 	for (size_t i = 0; i < n; i++) {
 		places[i] = NEST_ID(locate)(nest, hashes[i]);

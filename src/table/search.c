@@ -66,7 +66,8 @@ static uint64_t other_group(const struct nest *nest, enum nest_kind kind, uint64
 	if (kind == NEST_WINDOWS)
 		group = slot - ((extra >> 1) & (nest->slots - 1));
 	uint64_t distance = nest_distance(nest, core);
-	return extra & 1 ? nest_backward(nest, group, distance) : nest_forward(nest, group, distance);
+	return extra & 1 ? nest_backward(nest, group, distance)
+	                 : nest_forward(nest, group, distance);
 }
 
 static void push(struct search *search, enum nest_kind kind, uint64_t slot, unsigned parent)
@@ -76,7 +77,8 @@ static void push(struct search *search, enum nest_kind kind, uint64_t slot, unsi
 	if (nest->remote) {
 		uint64_t value = nest_get(nest, kind, search->bits, slot);
 		uint64_t other = other_group(nest, kind, slot, value);
-		PREFETCH(search->bits + (other * nest_group_bits(kind, nest->slots, nest->width) >> 3));
+		PREFETCH(search->bits +
+		         (other * nest_group_bits(kind, nest->slots, nest->width) >> 3));
 	}
 }
 

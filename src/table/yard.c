@@ -33,13 +33,15 @@ nidus_status yard_check(const struct blueprint *plan)
 {
 	const struct yard_ops *ops = yard_find(plan->core_bits + plan->growth_bits);
 	if (plan->core_bits > 24 || plan->growth_bits > 24 || ops == NULL)
-		return fail(NIDUS_E_RANGE, "fingerprints of %u + %u bits; 8, 12, 16 and 24 are possible",
+		return fail(NIDUS_E_RANGE,
+		            "fingerprints of %u + %u bits; 8, 12, 16 and 24 are possible",
 		            plan->core_bits, plan->growth_bits);
 	if (plan->slots != ops->shape.front.slots)
 		return fail(NIDUS_E_RANGE, "a line has %u slots, not %u", ops->shape.front.slots,
 		            plan->slots);
 	if (plan->level > plan->growth_bits || plan->core_bits < 1)
-		return fail(NIDUS_E_RANGE, "level %u of %u growth bits", plan->level, plan->growth_bits);
+		return fail(NIDUS_E_RANGE, "level %u of %u growth bits", plan->level,
+		            plan->growth_bits);
 	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST >> plan->level)
 		return fail(NIDUS_E_RANGE, "so many front buckets are not possible");
 	return NIDUS_OK;
@@ -102,8 +104,9 @@ static bool belongs(const struct yard *yard, uint64_t line, unsigned slot)
 	    mini_remainder(back, bytes, slot) >> (yard->width - yard->level) != 0)
 		return false;
 	const unsigned char *owned = yard->front + owner * MINI_LINE;
-	return mini_full(front, owned) && mini_bucket_of(back, mini_sizes_of(back, bytes), slot) >=
-	                                          mini_last_bucket(front, mini_sizes_of(front, owned));
+	return mini_full(front, owned) &&
+	       mini_bucket_of(back, mini_sizes_of(back, bytes), slot) >=
+	               mini_last_bucket(front, mini_sizes_of(front, owned));
 }
 
 nidus_status yard_verify(const struct yard *yard, uint64_t *count)
@@ -205,7 +208,8 @@ nidus_status yard_insert_entry(struct yard *yard, const nidus_entry *entry)
 	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
 	if (entry->value != 0 || entry->home >= yard->base_fronts || above < 1 ||
 	    above > yard->buckets)
-		return fail(NIDUS_E_RANGE, "this entry cannot come from a filter of the same geometry");
+		return fail(NIDUS_E_RANGE,
+		            "this entry cannot come from a filter of the same geometry");
 	return put_fingerprint(yard, entry->home, (unsigned)above - 1,
 	                       entry->fingerprint & bits_low(yard->width));
 }

@@ -31,32 +31,56 @@
 #define YARD_FRONT ((struct mini_shape)YARD_FRONT_INIT)
 #define YARD_BACK ((struct mini_shape)YARD_BACK_INIT)
 
-#define YARD_FRONT_INIT {.buckets = 53, .slots = 51, .width = 8, .crumbs = false}
-#define YARD_BACK_INIT {.buckets = 53, .slots = 35, .width = 8, .crumbs = true}
+#define YARD_FRONT_INIT                                                 \
+	{                                                               \
+		.buckets = 53, .slots = 51, .width = 8, .crumbs = false \
+	}
+#define YARD_BACK_INIT                                                 \
+	{                                                              \
+		.buckets = 53, .slots = 35, .width = 8, .crumbs = true \
+	}
 #define YARD_ID(name) name##_8
 #include "table/yard_ops.h"
 #undef YARD_FRONT_INIT
 #undef YARD_BACK_INIT
 #undef YARD_ID
 
-#define YARD_FRONT_INIT {.buckets = 44, .slots = 36, .width = 12, .crumbs = false}
-#define YARD_BACK_INIT {.buckets = 44, .slots = 27, .width = 12, .crumbs = true}
+#define YARD_FRONT_INIT                                                  \
+	{                                                                \
+		.buckets = 44, .slots = 36, .width = 12, .crumbs = false \
+	}
+#define YARD_BACK_INIT                                                  \
+	{                                                               \
+		.buckets = 44, .slots = 27, .width = 12, .crumbs = true \
+	}
 #define YARD_ID(name) name##_12
 #include "table/yard_ops.h"
 #undef YARD_FRONT_INIT
 #undef YARD_BACK_INIT
 #undef YARD_ID
 
-#define YARD_FRONT_INIT {.buckets = 36, .slots = 28, .width = 16, .crumbs = false}
-#define YARD_BACK_INIT {.buckets = 36, .slots = 22, .width = 16, .crumbs = true}
+#define YARD_FRONT_INIT                                                  \
+	{                                                                \
+		.buckets = 36, .slots = 28, .width = 16, .crumbs = false \
+	}
+#define YARD_BACK_INIT                                                  \
+	{                                                               \
+		.buckets = 36, .slots = 22, .width = 16, .crumbs = true \
+	}
 #define YARD_ID(name) name##_16
 #include "table/yard_ops.h"
 #undef YARD_FRONT_INIT
 #undef YARD_BACK_INIT
 #undef YARD_ID
 
-#define YARD_FRONT_INIT {.buckets = 37, .slots = 19, .width = 24, .crumbs = false}
-#define YARD_BACK_INIT {.buckets = 37, .slots = 16, .width = 24, .crumbs = true}
+#define YARD_FRONT_INIT                                                  \
+	{                                                                \
+		.buckets = 37, .slots = 19, .width = 24, .crumbs = false \
+	}
+#define YARD_BACK_INIT                                                  \
+	{                                                               \
+		.buckets = 37, .slots = 16, .width = 24, .crumbs = true \
+	}
 #define YARD_ID(name) name##_24
 #include "table/yard_ops.h"
 #undef YARD_FRONT_INIT
