@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yards: plans by hand, and the prefix invariant counted out.
+ */
+#include "support/yards.h"
+
+#include "support/check.h"
+#include "support/filters.h"
+
+const unsigned yard_widths[YARD_WIDTHS] = { 8, 12, 16, 24 };
+
+static unsigned width_of(const nidus_options *options)
+{
+	nidus_filter *filter = filter_create(options);
+	unsigned width = info_of(filter).fingerprint_bits;
+	nidus_free(filter);
+	return width;
+}
+
+nidus_options yard_options(unsigned width, uint64_t capacity, uint64_t seed)
+{
+	nidus_options options = filter_options(capacity, 0.0625, seed);
+	options.family = NIDUS_BREADCRUMB;
+	while (width_of(&options) < width)
+		options.fpr *= 0.75;
+	expect_equal(width_of(&options), width);
+	return options;
+}
+
+void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned growth_bits,
+               unsigned level)
+{
+	const nidus_allocator system = { 0 };
+	struct blueprint plan = {
+		.seed = 42,
+		.capacity = 1,
+		.max_capacity = 1,
+		.fpr = 0.01,
+		.slots = yard_find(width)->shape.front.slots,
+		.core_bits = width - growth_bits,
+		.growth_bits = growth_bits,
+		.level = level,
+		.chunks = 1,
+		.groups = fronts,
+	};
+	expect_ok(yard_check(&plan));
+	expect_ok(yard_create(yard, &plan, &system));
+}
+
+void each_tier(void (*test)(const char *tier))
+{
+	static const char *const names[] = { "scalar", "avx2", "neon" };
+	const char *before = nidus_isa();
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (nidus_set_isa(names[i]) == NIDUS_OK)
+			test(names[i]);
+	}
+	expect_ok(nidus_set_isa(before));
+}
+
+uint64_t yard_line_number(const struct yard *yard, uint64_t bucket, unsigned half)
+{
+	unsigned crumb;
+	return (uint64_t)(yard_back_line(yard, bucket, half, &crumb) - yard->back) / MINI_LINE;
+}
+
+unsigned yard_line_count(const struct yard *yard, uint64_t line)
+{
+	struct mini_shape back = yard->ops->shape.back;
+	return mini_count(back, mini_sizes_of(back, yard->back + line * MINI_LINE));
+}
+
+/* Entries of backyard lines per owner, and the lowest mini-bucket among them. */
+struct owned {
+	unsigned count, lowest;
+};
+
+static void look_at_line(const struct yard *yard, uint64_t number, struct owned *owned)
+{
+	struct mini_shape back = yard->ops->shape.back;
+	const unsigned char *line = yard->back + number * MINI_LINE;
+	struct mini_sizes sizes = mini_sizes_of(back, line);
+	for (unsigned slot = 0; slot < mini_count(back, sizes); slot++) {
+		uint64_t owner = yard_front_of(yard, number, mini_crumb(back, line, slot));
+		unsigned m = mini_bucket_of(back, sizes, slot);
+		expect(owner < yard->fronts);
+		if (owned[owner].count++ == 0 || m < owned[owner].lowest)
+			owned[owner].lowest = m;
+	}
+}
+
+void expect_prefixes(const struct yard *yard)
+{
+	struct mini_shape front = yard->ops->shape.front;
+	struct owned *owned = check_alloc(yard->fronts * sizeof *owned);
+	uint64_t total = 0;
+	memset(owned, 0, yard->fronts * sizeof *owned);
+	for (uint64_t line = 0; line < 2 * yard->half; line++)
+		look_at_line(yard, line, owned);
+	for (uint64_t f = 0; f < yard->fronts; f++) {
+		struct mini_sizes sizes = mini_sizes_of(front, yard->front + f * MINI_LINE);
+		unsigned here = mini_count(front, sizes);
+		total += here + owned[f].count;
+		if (owned[f].count == 0)
+			continue;
+		expect_equal(here, front.slots);
+		expect(mini_bucket_of(front, sizes, here - 1) <= owned[f].lowest);
+	}
+	expect_equal(total, yard->count);
+	free(owned);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yards: bare front yards and backyards, and the tiers that this processor has.
+ */
+#ifndef NIDUS_TESTS_SUPPORT_YARDS_H
+#define NIDUS_TESTS_SUPPORT_YARDS_H
+
+#include "table/yard.h"
+
+#define YARD_WIDTHS 4
+extern const unsigned yard_widths[YARD_WIDTHS];
+
+/* Options, with the loosest rate, that lead the breadcrumb family to remainders of this width. */
+nidus_options yard_options(unsigned width, uint64_t capacity, uint64_t seed);
+
+/* Makes a yard from the system's memory; the test fails if that fails. */
+void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned growth_bits,
+               unsigned level);
+
+/* Calls test once per tier, with that tier in use; the first one is in use again afterwards. */
+void each_tier(void (*test)(const char *tier));
+
+/* The number of a backyard line, and how many entries are in it. */
+uint64_t yard_line_number(const struct yard *yard, uint64_t bucket, unsigned half);
+unsigned yard_line_count(const struct yard *yard, uint64_t line);
+
+/*
+ * Checks by the definition that front buckets hold prefixes and that crumbs lead
+ * home, without the help of yard_verify.
+ */
+void expect_prefixes(const struct yard *yard);
+
+#endif

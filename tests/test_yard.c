@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tests of table/yard: the map from front buckets to backyard lines, the prefix
+ * invariant under churn, entries that move aside, and identities at all levels.
+ */
+#include "support/chance.h"
+#include "support/check.h"
+#include "support/filters.h"
+#include "support/model.h"
+#include "support/yards.h"
+
+/* ------------------------------------------------------------------------ the map -- */
+
+#define FRONTS_MOST 5000
+
+static void expect_good_map(uint64_t fronts, unsigned char *lines)
+{
+	struct yard yard = { .fronts = fronts, .back = lines };
+	unsigned sharing[2 * FRONTS_MOST] = { 0 };
+	yard.half = (yard_lines(fronts) - fronts) / 2;
+	for (uint64_t f = 0; f < fronts; f++) {
+		uint64_t line[2];
+		for (unsigned half = 0; half < 2; half++) {
+			unsigned crumb;
+			(void)yard_back_line(&yard, f, half, &crumb);
+			line[half] = yard_line_number(&yard, f, half);
+			if (crumb >= 16 || line[half] >= 2 * yard.half ||
+			    yard_front_of(&yard, line[half], crumb) != f ||
+			    ++sharing[line[half]] > 16) {
+				check_note("front bucket %llu of %llu, half %u",
+				           (unsigned long long)f, (unsigned long long)fronts, half);
+				expect(!"a crumb leads home");
+			}
+		}
+		expect(line[0] != line[1]);
+	}
+}
+
+/* That a line and a crumb lead back to f for every f is that no two f share both. */
+static void crumbs_lead_home_for_every_number_of_front_buckets(void **state)
+{
+	(void)state;
+	unsigned char *lines = check_alloc(yard_lines(FRONTS_MOST) * MINI_LINE);
+	for (uint64_t fronts = 1; fronts <= FRONTS_MOST; fronts++)
+		expect_good_map(fronts, lines);
+	free(lines);
+}
+
+static void the_backyard_is_an_eighth_of_the_front_yard(void **state)
+{
+	(void)state;
+	for (uint64_t fronts = 1; fronts <= FRONTS_MOST; fronts++)
+		expect_equal(yard_lines(fronts), fronts + 2 * ((fronts + 15) / 16));
+}
+
+/* -------------------------------------------------------------------------- churn -- */
+
+struct churn {
+	nidus_filter *filter;
+	struct model model;
+	struct chance chance;
+	uint64_t fulls;
+};
+
+static void insert_any(struct churn *churn)
+{
+	/* A few keys more often than the others: copies spill and return too. */
+	uint64_t below = chance_percent(&churn->chance, 5) ? 4 : churn->model.keys;
+	uint64_t key = chance_below(&churn->chance, below);
+	struct bytes before = bytes_save(churn->filter);
+	nidus_status status = spelled_insert(churn->filter, key);
+	if (status == NIDUS_OK) {
+		model_add(&churn->model, key);
+		expect(spelled_contains(churn->filter, key));
+	} else {
+		expect(status == NIDUS_FULL || status == NIDUS_COPIES);
+		expect(bytes_match(&before, churn->filter));
+		churn->fulls += status == NIDUS_FULL;
+	}
+	bytes_free(&before);
+}
+
+static void remove_any(struct churn *churn)
+{
+	uint64_t key;
+	if (!model_any(&churn->model, &churn->chance, &key))
+		return;
+	expect_ok(spelled_remove(churn->filter, key));
+	model_drop(&churn->model, key);
+}
+
+static void expect_keys(const struct churn *churn)
+{
+	for (uint64_t key = 0; key < churn->model.keys; key++)
+		expect(spelled_count(churn->filter, key) >= churn->model.copies[key]);
+	expect_equal(info_of(churn->filter).count, churn->model.total);
+}
+
+/* At the brim most of the time: every step spills, promotes or is refused. */
+static void churn_filter(unsigned width, uint64_t capacity, unsigned steps, const char *tier)
+{
+	struct churn churn = { .chance = { chance_seed() + width + capacity } };
+	nidus_options options = yard_options(width, capacity, 7 + capacity);
+	check_note("width %u, capacity %llu, %s", width, (unsigned long long)capacity, tier);
+	churn.filter = filter_create(&options);
+	uint64_t places = info_of(churn.filter).total_slots;
+	model_create(&churn.model, 2 * places);
+	for (uint64_t i = 0; i < places; i++)
+		insert_any(&churn);
+	for (unsigned step = 0; step < steps; step++) {
+		bool brim = step / 300 % 4 != 3; /* every fourth time the tide goes out */
+		if (chance_percent(&churn.chance, brim ? 52 : 20))
+			insert_any(&churn);
+		else
+			remove_any(&churn);
+		expect_ok(nidus_verify(churn.filter, NULL));
+		if (step % 64 == 0)
+			expect_keys(&churn);
+	}
+	expect_keys(&churn);
+	expect(churn.fulls > 0);
+	model_free(&churn.model);
+	nidus_free(churn.filter);
+}
+
+static void churn_tier(const char *tier)
+{
+	static const uint64_t capacities[] = { 1, 60, 200, 700 };
+	unsigned steps = check_small() ? 600 : 4000;
+	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+		for (unsigned i = 0; i < sizeof capacities / sizeof *capacities; i++)
+			churn_filter(yard_widths[w], capacities[i], steps, tier);
+	}
+}
+
+static void invariants_hold_after_every_step_of_churn(void **state)
+{
+	(void)state;
+	each_tier(churn_tier);
+}
+
+/* The same on bare yards, with the invariant counted out by the test itself. */
+static void prefix_tier(const char *tier)
+{
+	struct chance chance = { chance_seed() + 9 };
+	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+		struct yard yard;
+		uint64_t hashes[3000], n = 0, fronts = 1 + chance_below(&chance, 40);
+		yard_make(&yard, yard_widths[w], fronts, 0, 0);
+		check_note("width %u, %llu fronts, %s", yard_widths[w], (unsigned long long)fronts,
+		           tier);
+		for (unsigned step = 0; step < (check_small() ? 2000 : 12000); step++) {
+			if (n < 3000 && chance_percent(&chance, step / 3000 % 2 == 0 ? 90 : 40)) {
+				hashes[n] = chance_next(&chance);
+				n += yard.ops->body.insert(&yard, hashes[n]) == NIDUS_OK;
+			} else if (n > 0) {
+				uint64_t i = chance_below(&chance, n);
+				expect_ok(yard.ops->body.remove(&yard, hashes[i]));
+				hashes[i] = hashes[--n];
+			}
+			expect_prefixes(&yard);
+		}
+		for (uint64_t i = 0; i < n; i++)
+			expect(yard.ops->body.contains(&yard, hashes[i]));
+		expect_equal(yard.count, n);
+		yard_free(&yard);
+	}
+}
+
+static void front_lines_hold_prefixes_whatever_happens(void **state)
+{
+	(void)state;
+	each_tier(prefix_tier);
+}
+
+/* ---------------------------------------------------------------------- make room -- */
+
+/* Entry number i of a front bucket; all are different. */
+static struct yard_key entry_number(const struct yard *yard, uint64_t bucket, unsigned i)
+{
+	return (struct yard_key){ bucket, i % yard->buckets, i / yard->buckets };
+}
+
+static nidus_status put_number(struct yard *yard, uint64_t bucket, unsigned i)
+{
+	return yard->ops->put(yard, entry_number(yard, bucket, i));
+}
+
+/* Refused, and not a byte is different. */
+static void expect_full(struct yard *yard, uint64_t bucket, unsigned i)
+{
+	unsigned char *before = check_alloc(yard->memory.size);
+	uint64_t count = yard->count;
+	memcpy(before, yard->memory.bytes, yard->memory.size);
+	expect_status(put_number(yard, bucket, i), NIDUS_FULL);
+	expect(memcmp(before, yard->memory.bytes, yard->memory.size) == 0);
+	expect_equal(yard->count, count);
+	free(before);
+}
+
+/*
+ * Front buckets 0 and 1 of 48 share their even line but not their odd ones. Bucket
+ * 1 spills 10 entries, then 0 spills until both its lines are full; from then on
+ * entries of 1 must leave the shared line for their own odd one.
+ */
+static void make_room_tier(const char *tier)
+{
+	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+		struct yard yard;
+		uint64_t count;
+		yard_make(&yard, yard_widths[w], 48, 0, 0);
+		check_note("width %u, %s", yard_widths[w], tier);
+		unsigned front = yard.ops->shape.front.slots, back = yard.ops->shape.back.slots;
+		uint64_t shared = yard_line_number(&yard, 0, 0);
+		uint64_t odd = yard_line_number(&yard, 1, 1);
+		expect_equal(yard_line_number(&yard, 1, 0), shared);
+		expect(yard_line_number(&yard, 0, 1) != odd);
+		for (unsigned i = 0; i < front + 10; i++)
+			expect_ok(put_number(&yard, 1, i));
+		expect_equal(yard_line_count(&yard, odd), 5);
+		for (unsigned i = 0; i < front + 2 * back; i++) {
+			unsigned spilled = i + 1 > front ? i + 1 - front : 0;
+			expect_ok(put_number(&yard, 0, i));
+			/* The first five beyond the free places push bucket 1's entries out. */
+			unsigned pushed = spilled > 2 * back - 5 ? spilled - (2 * back - 5) : 0;
+			expect_equal(yard_line_count(&yard, odd), 5 + pushed);
+			expect_ok(yard_verify(&yard, &count));
+			expect_prefixes(&yard);
+		}
+		expect_equal(yard_line_count(&yard, shared), back);
+		expect_equal(yard_line_count(&yard, odd), 10);
+		expect_full(&yard, 0, front + 2 * back);
+		expect_equal(yard.count, 2 * front + 2 * back + 10);
+		yard_free(&yard);
+	}
+}
+
+static void entries_move_aside_before_a_filter_is_full(void **state)
+{
+	(void)state;
+	each_tier(make_room_tier);
+}
+
+/* FULL is honest: both lines are full, and so are the other lines of all that is in them. */
+static void expect_honest_full(const struct yard *yard, uint64_t bucket)
+{
+	struct mini_shape back = yard->ops->shape.back;
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t number = yard_line_number(yard, bucket, half);
+		expect_equal(yard_line_count(yard, number), back.slots);
+		for (unsigned slot = 0; slot < back.slots; slot++) {
+			unsigned crumb = mini_crumb(back, yard->back + number * MINI_LINE, slot);
+			uint64_t owner = yard_front_of(yard, number, crumb);
+			uint64_t other = yard_line_number(yard, owner, !half);
+			expect_equal(yard_line_count(yard, other), back.slots);
+		}
+	}
+}
+
+static void full_tier(const char *tier)
+{
+	static const uint64_t fronts[] = { 1, 2, 15, 16, 17, 31, 32, 33, 48, 100 };
+	struct chance chance = { chance_seed() + 5 };
+	for (unsigned i = 0; i < YARD_WIDTHS * 10; i++) {
+		struct yard yard;
+		unsigned width = yard_widths[i / 10], next[100] = { 0 };
+		uint64_t bucket, count;
+		yard_make(&yard, width, fronts[i % 10], 0, 0);
+		check_note("width %u, %llu fronts, %s", width, (unsigned long long)fronts[i % 10],
+		           tier);
+		do {
+			bucket = chance_below(&chance, yard.fronts);
+		} while (put_number(&yard, bucket, next[bucket]++) == NIDUS_OK);
+		next[bucket]--;
+		expect_full(&yard, bucket, next[bucket]);
+		expect_honest_full(&yard, bucket);
+		expect_ok(yard_verify(&yard, &count));
+		expect_prefixes(&yard);
+		for (uint64_t f = 0; f < yard.fronts; f++)
+			count -= next[f];
+		expect_equal(count, 0);
+		yard_free(&yard);
+	}
+}
+
+static void full_is_answered_only_when_nothing_can_move(void **state)
+{
+	(void)state;
+	each_tier(full_tier);
+}
+
+/* --------------------------------------------------------------------- identities -- */
+
+static nidus_entry only_entry(const struct yard *yard)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry, more;
+	expect(yard_next(yard, &cursor, &entry));
+	expect(!yard_next(yard, &cursor, &more));
+	return entry;
+}
+
+static void expect_same_identity(struct yard *small, struct yard *large, uint64_t hash)
+{
+	struct yard_key near = yard_locate(small, hash), far = yard_locate(large, hash);
+	expect_equal(near.m, far.m);
+	expect_equal(near.bucket >> small->level, far.bucket >> large->level);
+	expect_equal(near.remainder << small->level | (near.bucket & bits_low(small->level)),
+	             far.remainder << large->level | (far.bucket & bits_low(large->level)));
+	expect(far.bucket < large->fronts);
+	expect_ok(small->ops->body.insert(small, hash));
+	nidus_entry entry = only_entry(small);
+	expect_ok(yard_insert_entry(large, &entry));
+	expect(large->ops->body.contains(large, hash));
+	nidus_entry back = only_entry(large);
+	expect(back.home == entry.home && back.fingerprint == entry.fingerprint);
+	expect_ok(large->ops->body.remove(large, hash));
+	expect_ok(small->ops->body.remove(small, hash));
+}
+
+static void an_entry_is_the_same_at_every_level(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() + 6 };
+	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+		for (unsigned from = 0; from <= 7; from++) {
+			for (unsigned to = 0; to <= 7; to++) {
+				struct yard a, b;
+				uint64_t fronts = 1 + chance_below(&chance, 50);
+				check_note("width %u, %llu fronts, level %u to %u", yard_widths[w],
+				           (unsigned long long)fronts, from, to);
+				yard_make(&a, yard_widths[w], fronts, 7, from);
+				yard_make(&b, yard_widths[w], fronts, 7, to);
+				for (unsigned i = 0; i < 30; i++)
+					expect_same_identity(&a, &b, chance_next(&chance));
+				expect_same_identity(&a, &b, 0);
+				expect_same_identity(&a, &b, UINT64_MAX);
+				yard_free(&a);
+				yard_free(&b);
+			}
+		}
+	}
+}
+
+/* Fills a yard so far that lines spill, and no further. */
+static void fill_yard(struct yard *yard, struct chance *chance)
+{
+	uint64_t most = yard->fronts * yard->ops->shape.front.slots * 4 / 5;
+	while (yard->count < most)
+		expect_ok(yard->ops->body.insert(yard, chance_next(chance)));
+}
+
+static void pouring_keeps_every_entry(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() + 8 };
+	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+		for (unsigned to = 1; to <= 7; to++) {
+			struct yard small, large;
+			uint64_t count;
+			yard_make(&small, yard_widths[w], 33, 7, to - 1);
+			yard_make(&large, yard_widths[w], 33, 7, to);
+			check_note("width %u, level %u to %u", yard_widths[w], to - 1, to);
+			fill_yard(&small, &chance);
+			expect_ok(yard_pour(&large, &small));
+			expect_equal(large.count, small.count);
+			expect_ok(yard_verify(&large, &count));
+			nidus_cursor cursor = { 0 };
+			nidus_entry entry;
+			for (count = 0; yard_next(&small, &cursor, &entry); count++) {
+				uint64_t fingerprint = entry.fingerprint & bits_low(yard_widths[w]);
+				uint64_t m = (entry.fingerprint >> yard_widths[w]) - 1;
+				expect(entry.home < 33 && m < small.buckets);
+				expect(fingerprint >> yard_widths[w] == 0);
+			}
+			expect_equal(count, small.count);
+			expect_prefixes(&large);
+			yard_free(&small);
+			yard_free(&large);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(crumbs_lead_home_for_every_number_of_front_buckets),
+		cmocka_unit_test(the_backyard_is_an_eighth_of_the_front_yard),
+		cmocka_unit_test(invariants_hold_after_every_step_of_churn),
+		cmocka_unit_test(front_lines_hold_prefixes_whatever_happens),
+		cmocka_unit_test(entries_move_aside_before_a_filter_is_full),
+		cmocka_unit_test(full_is_answered_only_when_nothing_can_move),
+		cmocka_unit_test(an_entry_is_the_same_at_every_level),
+		cmocka_unit_test(pouring_keeps_every_entry),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
