@@ -11,7 +11,7 @@
  *     absent    lookups of a million keys that were never inserted
  *     present   lookups of a million inserted keys, evenly spread
  *     insert    the last 5 % of the inserts
- *     remove    of a million inserted keys, or of a tenth if there are fewer
+ *     remove    the first 1 % of the keys, from the full filter
  *
  * Exit 1 if a mean is above its bar.
  */
@@ -100,7 +100,7 @@ static struct result measure(const struct settings *settings, double rate)
 	result.lines[INSERT] = fill(yard, keys);
 	result.lines[ABSENT] = look_up(yard, STRANGERS, 1, TRIALS);
 	result.lines[PRESENT] = look_up(yard, 0, keys / some, some);
-	some = keys / 10 < TRIALS ? (keys + 9) / 10 : TRIALS;
+	some = (keys + 99) / 100;
 	result.lines[REMOVE] = take_out(yard, keys / some, some);
 	inside_yard_free(yard);
 	return result;
