@@ -66,7 +66,7 @@ static struct image sample(uint64_t table, uint64_t stash)
 		          .reserve = 7,
 		          .max_steps = 11,
 		          .stash_limit = 13,
-		          .variant = 17 },
+		          .borrowed = 17 },
 		.count = 42,
 		.stashed = 2,
 	};

@@ -106,7 +106,7 @@ static nidus_status check_plan(const struct image *image, const struct family **
 		            "the file is of family %u, which this version does not have",
 		            (unsigned)plan->family);
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
-	    !(plan->fpr > 0 && plan->fpr < 1) || plan->variant != 0 ||
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->level > plan->growth_bits + plan->borrowed ||
 	    (plan->growth_bits != 0 && !((*family)->features & NIDUS_GROW)) ||
 	    plan->features & ~((*family)->features | NIDUS_FAST))
 		return fail(NIDUS_E_FORMAT,

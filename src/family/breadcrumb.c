@@ -197,8 +197,10 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 
 static nidus_status breadcrumb_check(const struct blueprint *plan)
 {
-	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0)
-		return fail(NIDUS_E_RANGE, "a breadcrumb filter neither searches nor holds back");
+	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0 ||
+	    plan->borrowed != 0)
+		return fail(NIDUS_E_RANGE,
+		            "a breadcrumb filter neither searches, holds back nor borrows");
 	return yard_check(plan);
 }
 

@@ -42,10 +42,21 @@ static const struct offset_layout layouts[] = {
 #define LAYOUTS (sizeof layouts / sizeof *layouts)
 #define BEST_SLOTS 4
 
+const struct offset_layout *bucketed_layout(unsigned slots)
+{
+	return offset_find(layouts, LAYOUTS, slots);
+}
+
+static nidus_status bucketed_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                                    struct blueprint *larger)
+{
+	return offset_larger(plan, capacity, relax, NEST_BUCKETS, larger);
+}
+
 static nidus_status bucketed_plan(const nidus_options *options, struct blueprint *plan)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
-	const struct offset_layout *layout = offset_find(layouts, LAYOUTS, slots);
+	const struct offset_layout *layout = bucketed_layout(slots);
 	if (layout == NULL)
 		return fail(NIDUS_E_RANGE,
 		            "the bucketed family has 2 or 4 slots per bucket, not %u", slots);
@@ -59,8 +70,7 @@ static nidus_status bucketed_check(const struct blueprint *plan)
 
 static struct forecast bucketed_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return offset_forecast(plan, keys, NEST_BUCKETS,
-	                       offset_find(layouts, LAYOUTS, plan->slots));
+	return offset_forecast(plan, keys, NEST_BUCKETS, bucketed_layout(plan->slots));
 }
 
 static nidus_status bucketed_create(void *body, const struct blueprint *plan,
@@ -73,7 +83,7 @@ const struct family family_bucketed = {
 	NESTING_MEMBERS,
 	.id = NIDUS_BUCKETED,
 	.name = "bucketed",
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.larger = bucketed_larger,
 	.plan = bucketed_plan,
 	.check = bucketed_check,
 	.forecast = bucketed_forecast,

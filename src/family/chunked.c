@@ -54,7 +54,6 @@
 #define BEST_RESERVE 1
 #define LOG_BUCKETS_MOST 16
 #define STASH_LEAST 48
-#define CAPACITY_MOST (UINT64_C(1) << 44)
 #define MAX_LOAD 0.96 /* the paper's A, for b = 4 */
 #define ONE_CHUNK_STEPS 2048
 
@@ -129,6 +128,33 @@ static uint32_t steps_for(const struct blueprint *plan)
 	return steps < SEARCH_STEPS_MAX ? (uint32_t)steps : SEARCH_STEPS_MAX;
 }
 
+static bool fits(const struct blueprint *plan, unsigned level, uint64_t keys)
+{
+	struct chunking_limits limits;
+	double slots = (double)(plan->groups << level) * plan->slots;
+	if (limits_for(plan->slots, &limits) != NIDUS_OK ||
+	    !chunking_hold(&limits, keys, plan->chunks, slots))
+		return false;
+	double load = (double)keys / ((double)plan->chunks * slots);
+	double rate = nesting_fpr(plan->core_bits, 2.0 * plan->slots, load);
+	for (unsigned bit = 0; bit < plan->borrowed; bit++)
+		rate *= 2;
+	return rate <= plan->fpr;
+}
+
+static uint64_t stash(uint64_t chunk_slots)
+{
+	return STASH_LEAST + (uint64_t)CHUNKING_STASH((double)chunk_slots);
+}
+
+static const struct nesting_sizing sizing = { .fits = fits, .stash = stash };
+
+static nidus_status chunked_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                                   struct blueprint *larger)
+{
+	return nesting_larger(plan, capacity, relax, &sizing, larger);
+}
+
 static nidus_status chunked_plan(const nidus_options *options, struct blueprint *plan)
 {
 	struct chunking_limits limits;
@@ -143,19 +169,14 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 		return fail(NIDUS_E_RANGE,
 		            "of %u slots per bucket at most %u can be held back, not %u",
 		            plan->slots, plan->slots - 1, plan->reserve);
-	if (options->capacity > CAPACITY_MOST ||
-	    !chunking_choose(&limits, options->capacity, &plan->chunks, &plan->groups))
-		return fail(NIDUS_E_RANGE,
-		            "a capacity of %llu keys is more than this library can do",
+	if (!chunking_choose(&limits, options->capacity, &plan->chunks, &plan->groups))
+		return fail(NIDUS_E_RANGE, "no number of chunks holds %llu keys",
 		            (unsigned long long)options->capacity);
-	uint64_t chunk_slots = plan->groups * plan->slots, slots = plan->chunks * chunk_slots;
-	double load = (double)options->capacity / (double)slots;
+	double slots = (double)plan->chunks * (double)plan->groups * plan->slots;
+	double load = nesting_grows(options) ? 1 : (double)options->capacity / slots;
 	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
-	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps_for(plan);
-	plan->stash_limit = nesting_stash_limit(
-		options, STASH_LEAST + (uint64_t)CHUNKING_STASH((double)chunk_slots));
-	plan->capacity = plan->max_capacity = options->capacity;
-	return NIDUS_OK;
+	plan->capacity = options->capacity;
+	return nesting_complete(options, plan, &sizing, steps_for(plan));
 }
 
 static nidus_status chunked_check(const struct blueprint *plan)
@@ -178,7 +199,7 @@ const struct family family_chunked = {
 	NESTING_MEMBERS,
 	.id = NIDUS_CHUNKED,
 	.name = "chunked",
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.larger = chunked_larger,
 	.plan = chunked_plan,
 	.check = chunked_check,
 	.forecast = chunked_forecast,

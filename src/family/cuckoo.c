@@ -65,7 +65,7 @@ const struct family family_cuckoo = {
 	NESTING_MEMBERS,
 	.id = NIDUS_CUCKOO,
 	.name = "cuckoo",
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.larger = single_larger,
 	.plan = cuckoo_plan,
 	.check = cuckoo_check,
 	.forecast = cuckoo_forecast,

@@ -77,29 +77,91 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	return nest_import(body, stash, stashed);
 }
 
+nidus_status nesting_pour(void *to, const void *from)
+{
+	return nest_pour(to, from);
+}
+
+#define CAPACITY_MOST (UINT64_C(1) << 44)
+#define GROWTH_MOST 44
+
 nidus_status nesting_check_options(const nidus_options *options)
 {
-	if (options->max_capacity > options->capacity)
-		return fail(
-			NIDUS_E_UNSUPPORTED,
-			"this family cannot grow yet: leave max_capacity 0, or take breadcrumb");
+	uint64_t most = options->capacity > options->max_capacity ? options->capacity
+	                                                          : options->max_capacity;
+	if (most > CAPACITY_MOST)
+		return fail(NIDUS_E_RANGE,
+		            "a capacity of %llu keys is more than this library can do",
+		            (unsigned long long)most);
 	if (options->reserve != 0 && options->family != NIDUS_CHUNKED)
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	return NIDUS_OK;
 }
 
-uint32_t nesting_stash_limit(const nidus_options *options, uint64_t best)
+/* The best stash limit of a plan at its level. */
+static uint32_t best_stash(const struct blueprint *plan, const struct nesting_sizing *sizing)
 {
-	if (options->stash == NIDUS_STASH_OFF)
-		return 0;
-	if (options->stash != 0)
-		return options->stash;
+	uint64_t best = sizing->stash((plan->groups << plan->level) * plan->slots);
 	return best < UINT32_MAX ? (uint32_t)best : UINT32_MAX;
+}
+
+nidus_status nesting_complete(const nidus_options *options, struct blueprint *plan,
+                              const struct nesting_sizing *sizing, uint32_t steps)
+{
+	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps;
+	plan->max_capacity = plan->capacity;
+	plan->stash_limit = options->stash != 0 ? options->stash : best_stash(plan, sizing);
+	if (options->stash == NIDUS_STASH_OFF)
+		plan->stash_limit = 0;
+	if (options->max_capacity <= plan->capacity)
+		return NIDUS_OK;
+	plan->max_capacity = options->max_capacity;
+	while (!sizing->fits(plan, plan->growth_bits, plan->max_capacity)) {
+		if (++plan->growth_bits > GROWTH_MOST)
+			return fail(NIDUS_E_RANGE, "growth from %llu to %llu keys is too much",
+			            (unsigned long long)plan->capacity,
+			            (unsigned long long)plan->max_capacity);
+	}
+	return NIDUS_OK;
+}
+
+nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                            const struct nesting_sizing *sizing, struct blueprint *larger)
+{
+	*larger = *plan;
+	while (!sizing->fits(larger, larger->level, capacity)) {
+		if (larger->level == larger->growth_bits + larger->borrowed) {
+			if (!relax || larger->level >= GROWTH_MOST)
+				return fail(NIDUS_E_RANGE,
+				            "no bits are reserved for more than %llu keys; make "
+				            "the filter with a larger max_capacity",
+				            (unsigned long long)plan->max_capacity);
+			larger->borrowed++;
+			larger->fpr *= 2;
+		}
+		larger->level++;
+	}
+	larger->capacity = capacity;
+	if (larger->max_capacity < capacity)
+		larger->max_capacity = capacity;
+	if (larger->stash_limit > 0 && larger->stash_limit < best_stash(larger, sizing))
+		larger->stash_limit = best_stash(larger, sizing);
+	return NIDUS_OK;
 }
 
 double nesting_fpr(unsigned core_bits, double compared, double load)
 {
 	return compared * load / (double)bits_low(core_bits);
+}
+
+double nesting_rate(const struct blueprint *plan, double compared, double load)
+{
+	double rate = nesting_fpr(plan->core_bits, compared, load);
+	for (unsigned bit = plan->level; bit < plan->growth_bits; bit++)
+		rate /= 2;
+	for (unsigned bit = 0; bit < plan->borrowed; bit++)
+		rate *= 2;
+	return rate;
 }
 
 unsigned nesting_core_bits(double fpr, double compared, double load)
@@ -125,8 +187,7 @@ struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, en
 		.slot_bits = nest_slot_width(plan, kind),
 	};
 	double load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = nesting_fpr(plan->core_bits + plan->growth_bits - plan->level,
-	                           2.0 * plan->slots, load < 1 ? load : 1);
+	forecast.fpr = nesting_rate(plan, 2.0 * plan->slots, load < 1 ? load : 1);
 	/* Two buckets, and the odds that one lies across the border of two lines. */
 	uint64_t step = nest_group_bits(kind, plan->slots, forecast.slot_bits),
 		 line = 8 * MEMORY_LINE;

@@ -26,16 +26,40 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	.body_size = sizeof(struct nest), .free = nesting_free, .clear = nesting_clear,         \
 	.copy = nesting_copy, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill, \
 	.verify = nesting_verify, .next = nesting_next, .insert_entry = nesting_insert_entry,   \
-	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import
+	.pour = nesting_pour, .table = nesting_table, .export_stash = nesting_export_stash,     \
+	.import = nesting_import,                                                               \
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET
 
-/*
- * Options that no nest can honour yet, said in words. Errors: E_UNSUPPORTED,
- * E_RANGE.
- */
+/* What is wrong for every nest. Errors: E_UNSUPPORTED, E_RANGE. */
 nidus_status nesting_check_options(const nidus_options *options);
 
-/* options.stash in a plan's terms; `best` for 0. */
-uint32_t nesting_stash_limit(const nidus_options *options, uint64_t best);
+/* How a family's tables can be filled, at any level of growth. */
+struct nesting_sizing {
+	/* Whether `keys` keys have room and keep the rate. The plan's level is ignored. */
+	bool (*fits)(const struct blueprint *plan, unsigned level, uint64_t keys);
+	/* The best stash limit for a chunk of so many slots. */
+	uint64_t (*stash)(uint64_t chunk_slots);
+};
+
+/* Whether the options ask for a filter that grows. */
+static inline bool nesting_grows(const nidus_options *options)
+{
+	return options->max_capacity > options->capacity;
+}
+
+/*
+ * Completes a plan that is laid out for options->capacity: growth bits for
+ * max_capacity, the search limit (`steps` unless asked otherwise) and the stash.
+ * plan->capacity is set. Errors: E_RANGE.
+ */
+nidus_status nesting_complete(const nidus_options *options, struct blueprint *plan,
+                              const struct nesting_sizing *sizing, uint32_t steps);
+
+/* A family's larger() in terms of its sizing. */
+nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                            const struct nesting_sizing *sizing, struct blueprint *larger);
+
+nidus_status nesting_pour(void *to, const void *from);
 
 /*
  * The core bits with which `compared` slots that are taken with probability
@@ -45,6 +69,9 @@ unsigned nesting_core_bits(double fpr, double compared, double load);
 
 /* The rate that so many core bits give. */
 double nesting_fpr(unsigned core_bits, double compared, double load);
+
+/* The rate of a plan at its level: growth bits that slots still keep lower it. */
+double nesting_rate(const struct blueprint *plan, double compared, double load);
 
 /* XOR kinds: the keys that keep the plan's rate, `fits` at most. */
 uint64_t nesting_keys_at_rate(const struct blueprint *plan, uint64_t slots, uint64_t fits);

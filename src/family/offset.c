@@ -26,7 +26,6 @@
 #define CHUNK_SLOTS (UINT64_C(1) << 18)
 #define STASH_LEAST 48
 #define STASH_SHARE 65536 /* one more for so many slots of a chunk */
-#define CAPACITY_MOST (UINT64_C(1) << 44)
 
 /*
  * Below this many fingerprint values there are too few different offsets for
@@ -99,23 +98,64 @@ const struct offset_layout *offset_find(const struct offset_layout *layouts, siz
 	return NULL;
 }
 
+/* ------------------------------------------------------------------- growth -- */
+
+/* Whether a chunk of so many slots takes its share of the keys, at the plan's rate. */
+static bool chunk_fits(const struct blueprint *plan, const struct offset_layout *layout,
+                       uint64_t chunk_slots, uint64_t keys)
+{
+	double fullest = chunking_fullest(keys, plan->chunks);
+	if (slots_for(layout, plan->core_bits, fullest) > (double)chunk_slots)
+		return false;
+	double load = (double)keys / ((double)plan->chunks * (double)chunk_slots);
+	double rate = nesting_fpr(plan->core_bits, layout->compared, load);
+	for (unsigned bit = 0; bit < plan->borrowed; bit++)
+		rate *= 2;
+	return rate <= plan->fpr;
+}
+
+static bool buckets_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
+{
+	uint64_t slots = (plan->groups << level) * plan->slots;
+	return chunk_fits(plan, bucketed_layout(plan->slots), slots, keys);
+}
+
+static bool windows_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
+{
+	uint64_t slots = (plan->groups << level) + plan->slots - 1;
+	return chunk_fits(plan, windowed_layout(plan->slots), slots, keys);
+}
+
+static uint64_t stash(uint64_t chunk_slots)
+{
+	return STASH_LEAST + chunk_slots / STASH_SHARE;
+}
+
+static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit, .stash = stash };
+static const struct nesting_sizing window_sizing = { .fits = windows_fit, .stash = stash };
+
+static const struct nesting_sizing *sizing_of(enum nest_kind kind)
+{
+	return kind == NEST_WINDOWS ? &window_sizing : &bucket_sizing;
+}
+
+nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                           enum nest_kind kind, struct blueprint *larger)
+{
+	return nesting_larger(plan, capacity, relax, sizing_of(kind), larger);
+}
+
 nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, enum nest_kind kind,
                          const struct offset_layout *layout)
 {
 	nidus_status status = nesting_check_options(options);
 	if (status != NIDUS_OK)
 		return status;
-	if (options->capacity > CAPACITY_MOST)
-		return fail(NIDUS_E_RANGE,
-		            "a capacity of %llu keys is more than this library can do",
-		            (unsigned long long)options->capacity);
 	plan->slots = layout->slots;
-	plan->max_steps = options->max_steps != 0 ? options->max_steps : layout->steps;
+	plan->max_steps = layout->steps;
 	choose(plan, kind, layout, options->capacity);
-	uint64_t chunk_slots = plan->groups * (kind == NEST_WINDOWS ? 1 : plan->slots);
-	plan->stash_limit = nesting_stash_limit(options, STASH_LEAST + chunk_slots / STASH_SHARE);
-	plan->capacity = plan->max_capacity = options->capacity;
-	return NIDUS_OK;
+	plan->capacity = options->capacity;
+	return nesting_complete(options, plan, sizing_of(kind), layout->steps);
 }
 
 struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
@@ -127,8 +167,7 @@ struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys, enu
 		.slot_bits = nest_slot_width(plan, kind),
 	};
 	double load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = nesting_fpr(plan->core_bits + plan->growth_bits - plan->level,
-	                           layout->compared, load < 1 ? load : 1);
+	forecast.fpr = nesting_rate(plan, layout->compared, load < 1 ? load : 1);
 	/* Two groups, and the odds that one lies across the border of two lines. */
 	double bits = (double)forecast.slot_bits * plan->slots;
 	forecast.lines = 2 + 2 * (bits - 1) / (8 * MEMORY_LINE);

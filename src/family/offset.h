@@ -25,6 +25,14 @@ struct offset_layout {
 nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, enum nest_kind kind,
                          const struct offset_layout *layout);
 
+/* The layouts of the two kinds, each in its family's file. */
+const struct offset_layout *bucketed_layout(unsigned slots);
+const struct offset_layout *windowed_layout(unsigned slots);
+
+/* What a layout's family answers to larger(). */
+nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                           enum nest_kind kind, struct blueprint *larger);
+
 /* The layout of that many slots per group. */
 const struct offset_layout *offset_find(const struct offset_layout *layouts, size_t n,
                                         unsigned slots);

@@ -49,7 +49,7 @@ const struct family family_semisort = {
 	NESTING_MEMBERS,
 	.id = NIDUS_SEMISORT,
 	.name = "semisort",
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.larger = single_larger,
 	.plan = semisort_plan,
 	.check = semisort_check,
 	.forecast = semisort_forecast,

@@ -42,7 +42,6 @@
 #define BEST_STEPS 2048
 #define LOG_CELLS_MOST 16
 #define STASH_LEAST 48
-#define CAPACITY_MOST (UINT64_C(1) << 44)
 #define ODDS_BITS 20 /* log2 of one in a million */
 
 static nidus_status limits_for(unsigned slots, struct chunking_limits *limits)
@@ -74,9 +73,41 @@ static unsigned proven_bits(uint64_t keys, unsigned slots)
 static double rate(const struct blueprint *plan, double load)
 {
 	/* Of the values of a core, those with its lowest g bits zero do not exist. */
-	double values = (double)(plan->groups - 1) * (double)(bits_low(plan->core_bits) + 1) /
-	                (double)plan->groups;
-	return 2.0 * plan->slots * load / values;
+	double all = (double)bits_low(plan->core_bits) + 1;
+	double exist = all - all / (double)plan->groups;
+	return nesting_rate(plan, 2.0 * plan->slots, load) * (all - 1) / exist;
+}
+
+static bool fits(const struct blueprint *plan, unsigned level, uint64_t keys)
+{
+	struct chunking_limits limits;
+	struct blueprint at_level = *plan;
+	double slots = (double)(plan->groups << level) * plan->slots;
+	if (limits_for(plan->slots, &limits) != NIDUS_OK ||
+	    !chunking_hold(&limits, keys, plan->chunks, slots))
+		return false;
+	at_level.level = at_level.growth_bits; /* the rate must last when all growth is done */
+	return rate(&at_level, (double)keys / ((double)plan->chunks * slots)) <= plan->fpr;
+}
+
+static uint64_t stash(uint64_t chunk_slots)
+{
+	return STASH_LEAST + (uint64_t)CHUNKING_STASH((double)chunk_slots);
+}
+
+static const struct nesting_sizing sizing = { .fits = fits, .stash = stash };
+
+static nidus_status simplified_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                                      struct blueprint *larger)
+{
+	return nesting_larger(plan, capacity, relax, &sizing, larger);
+}
+
+/* The load that the rate must bear: that of the capacity, or any if it is to grow. */
+static double load_to_bear(const nidus_options *options, const struct blueprint *plan)
+{
+	double slots = (double)plan->chunks * (double)plan->groups * (double)plan->slots;
+	return nesting_grows(options) ? 1 : (double)options->capacity / slots;
 }
 
 /* Chooses subtables for a width; false if none will do. */
@@ -85,12 +116,6 @@ static bool lay_out(const nidus_options *options, struct blueprint *plan,
 {
 	limits->log_most = plan->core_bits < LOG_CELLS_MOST ? plan->core_bits : LOG_CELLS_MOST;
 	return chunking_choose(limits, options->capacity, &plan->chunks, &plan->groups);
-}
-
-static double load_at_capacity(const nidus_options *options, const struct blueprint *plan)
-{
-	return (double)options->capacity /
-	       ((double)plan->chunks * (double)plan->groups * (double)plan->slots);
 }
 
 static nidus_status simplified_plan(const nidus_options *options, struct blueprint *plan)
@@ -102,27 +127,20 @@ static nidus_status simplified_plan(const nidus_options *options, struct bluepri
 		status = limits_for(plan->slots, &limits);
 	if (status != NIDUS_OK)
 		return status;
-	if (options->capacity > CAPACITY_MOST)
-		return fail(NIDUS_E_RANGE,
-		            "a capacity of %llu keys is more than this library can do",
-		            (unsigned long long)options->capacity);
-	unsigned proven = proven_bits(options->capacity, plan->slots);
+	uint64_t most = nesting_grows(options) ? options->max_capacity : options->capacity;
+	unsigned proven = proven_bits(most, plan->slots);
 	plan->core_bits = proven;
 	/* Width and subtables depend on each other: widen until the rate is kept. */
 	while (!lay_out(options, plan, &limits) ||
-	       rate(plan, load_at_capacity(options, plan)) > plan->fpr) {
+	       rate(plan, load_to_bear(options, plan)) > plan->fpr) {
 		if (++plan->core_bits > SLOTS_WIDTH_MAX)
 			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
 	}
-	double load = load_at_capacity(options, plan);
-	if (plan->core_bits == proven && rate(plan, load) < plan->fpr / 2)
-		plan->fpr = rate(plan, load);
-	plan->max_steps = options->max_steps != 0 ? options->max_steps : BEST_STEPS;
-	double chunk_slots = (double)(plan->groups * plan->slots);
-	plan->stash_limit =
-		nesting_stash_limit(options, STASH_LEAST + (uint64_t)CHUNKING_STASH(chunk_slots));
-	plan->capacity = plan->max_capacity = options->capacity;
-	return NIDUS_OK;
+	double least = rate(plan, load_to_bear(options, plan));
+	if (plan->core_bits == proven && least < plan->fpr / 2)
+		plan->fpr = least;
+	plan->capacity = options->capacity;
+	return nesting_complete(options, plan, &sizing, BEST_STEPS);
 }
 
 static nidus_status simplified_check(const struct blueprint *plan)
@@ -148,7 +166,7 @@ const struct family family_simplified = {
 	NESTING_MEMBERS,
 	.id = NIDUS_SIMPLIFIED,
 	.name = "simplified",
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.larger = simplified_larger,
 	.plan = simplified_plan,
 	.check = simplified_check,
 	.forecast = simplified_forecast,

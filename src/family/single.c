@@ -12,7 +12,6 @@
 #include "base/reason.h"
 
 #define BEST_STEPS 2048
-#define BUCKETS_MOST (UINT64_C(1) << 44)
 
 /*
  * The stash takes what even a good table cannot place: keys that share both
@@ -42,6 +41,31 @@ static uint64_t keys_that_fit(unsigned slots, uint64_t buckets)
 	return (uint64_t)(load_limit(slots) * (double)(slots * buckets));
 }
 
+/* At a level the table has 2^level times the buckets. */
+static bool fits(const struct blueprint *plan, unsigned level, uint64_t keys)
+{
+	if (keys > keys_that_fit(plan->slots, plan->groups << level))
+		return false;
+	double slots = (double)plan->slots * (double)(plan->groups << level);
+	double rate = nesting_fpr(plan->core_bits, 2.0 * plan->slots, (double)keys / slots);
+	for (unsigned bit = 0; bit < plan->borrowed; bit++)
+		rate *= 2;
+	return rate <= plan->fpr;
+}
+
+static uint64_t stash(uint64_t chunk_slots)
+{
+	return STASH_LEAST + chunk_slots / STASH_SHARE;
+}
+
+static const struct nesting_sizing sizing = { .fits = fits, .stash = stash };
+
+nidus_status single_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                           struct blueprint *larger)
+{
+	return nesting_larger(plan, capacity, relax, &sizing, larger);
+}
+
 nidus_status single_plan(const nidus_options *options, struct blueprint *plan)
 {
 	nidus_status status = nesting_check_options(options);
@@ -49,25 +73,19 @@ nidus_status single_plan(const nidus_options *options, struct blueprint *plan)
 		return status;
 	plan->chunks = 1;
 	plan->groups = 2;
-	while (keys_that_fit(plan->slots, plan->groups) < options->capacity) {
+	while (keys_that_fit(plan->slots, plan->groups) < options->capacity)
 		plan->groups *= 2;
-		if (plan->groups > BUCKETS_MOST)
-			return fail(NIDUS_E_RANGE,
-			            "a capacity of %llu keys is more than this library can do",
-			            (unsigned long long)options->capacity);
-	}
 	uint64_t slots = plan->slots * plan->groups;
 	double load = (double)options->capacity / (double)slots;
+	if (nesting_grows(options)) /* it may be as full as any in the end */
+		load = 1;
 	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
-	plan->max_steps = options->max_steps != 0 ? options->max_steps : BEST_STEPS;
-	plan->stash_limit = nesting_stash_limit(options, STASH_LEAST + slots / STASH_SHARE);
 	/* What more fits at the promised rate is promised too. */
 	plan->capacity =
 		nesting_keys_at_rate(plan, slots, keys_that_fit(plan->slots, plan->groups));
 	if (plan->capacity < options->capacity)
 		plan->capacity = options->capacity;
-	plan->max_capacity = plan->capacity;
-	return NIDUS_OK;
+	return nesting_complete(options, plan, &sizing, BEST_STEPS);
 }
 
 nidus_status single_check(const struct blueprint *plan)

@@ -14,6 +14,9 @@
  */
 nidus_status single_plan(const nidus_options *options, struct blueprint *plan);
 
+nidus_status single_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                           struct blueprint *larger);
+
 /* What a single table's plan must be beside what its nest asks for. */
 nidus_status single_check(const struct blueprint *plan);
 

@@ -49,10 +49,21 @@ static const struct offset_layout layouts[] = {
 #define LAYOUTS (sizeof layouts / sizeof *layouts)
 #define BEST_SLOTS 2
 
+const struct offset_layout *windowed_layout(unsigned slots)
+{
+	return offset_find(layouts, LAYOUTS, slots);
+}
+
+static nidus_status windowed_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                                    struct blueprint *larger)
+{
+	return offset_larger(plan, capacity, relax, NEST_WINDOWS, larger);
+}
+
 static nidus_status windowed_plan(const nidus_options *options, struct blueprint *plan)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
-	const struct offset_layout *layout = offset_find(layouts, LAYOUTS, slots);
+	const struct offset_layout *layout = windowed_layout(slots);
 	if (layout == NULL)
 		return fail(NIDUS_E_RANGE,
 		            "the windowed family has 2 or 4 slots per window, not %u", slots);
@@ -66,8 +77,7 @@ static nidus_status windowed_check(const struct blueprint *plan)
 
 static struct forecast windowed_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return offset_forecast(plan, keys, NEST_WINDOWS,
-	                       offset_find(layouts, LAYOUTS, plan->slots));
+	return offset_forecast(plan, keys, NEST_WINDOWS, windowed_layout(plan->slots));
 }
 
 static nidus_status windowed_create(void *body, const struct blueprint *plan,
@@ -80,7 +90,7 @@ const struct family family_windowed = {
 	NESTING_MEMBERS,
 	.id = NIDUS_WINDOWED,
 	.name = "windowed",
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MULTISET,
+	.larger = windowed_larger,
 	.plan = windowed_plan,
 	.check = windowed_check,
 	.forecast = windowed_forecast,

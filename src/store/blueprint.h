@@ -21,13 +21,13 @@ struct blueprint {
 	uint32_t slots;        /* per bucket or window */
 	uint32_t core_bits;    /* of a fingerprint, never all zero */
 	uint32_t growth_bits;  /* of a fingerprint, to become address bits */
-	uint32_t level;        /* growth bits that are address bits by now */
+	uint32_t level;        /* bits of the address by now beyond the base's */
 	uint64_t chunks;       /* at level 0 */
 	uint64_t groups;       /* buckets or windows per chunk, at level 0 */
 	uint32_t reserve;      /* slots held back, where the family does that */
 	uint32_t max_steps;    /* slots that one insert may look at */
 	uint32_t stash_limit;  /* entries in one chunk's stash at most */
-	uint32_t variant;      /* of the family's layout; 0 unless it says more */
+	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
 };
 
 #endif

@@ -7,7 +7,7 @@
  *      12  header size, u32          88  reserve, u32
  *      16  family, u32               92  max steps, u32
  *      20  features, u32             96  stash limit, u32
- *      24  seed, u64                100  variant, u32
+ *      24  seed, u64                100  borrowed bits, u32
  *      32  capacity, u64            104  count, u64
  *      40  max capacity, u64        112  stashed, u64
  *      48  fpr, f64                 120  sections, u32
@@ -94,7 +94,7 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store32(to + 88, plan->reserve);
 	store32(to + 92, plan->max_steps);
 	store32(to + 96, plan->stash_limit);
-	store32(to + 100, plan->variant);
+	store32(to + 100, plan->borrowed);
 }
 
 static void decode_plan(struct blueprint *plan, const unsigned char *from)
@@ -114,7 +114,7 @@ static void decode_plan(struct blueprint *plan, const unsigned char *from)
 	plan->reserve = load32(from + 88);
 	plan->max_steps = load32(from + 92);
 	plan->stash_limit = load32(from + 96);
-	plan->variant = load32(from + 100);
+	plan->borrowed = load32(from + 100);
 }
 
 static void encode(const struct image *image, unsigned char header[IMAGE_HEADER])

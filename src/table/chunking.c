@@ -30,8 +30,8 @@ double chunking_fullest(uint64_t keys, uint64_t chunks)
 	return mean + z * spread + z * z / 6 + 1;
 }
 
-/* Whether `chunks` chunks of `slots` slots hold the keys. */
-static bool hold(const struct chunking_limits *limits, uint64_t keys, uint64_t chunks, double slots)
+bool chunking_hold(const struct chunking_limits *limits, uint64_t keys, uint64_t chunks,
+                   double slots)
 {
 	double mean = (double)keys / (double)chunks;
 	if (mean > limits->mean * slots)
@@ -50,10 +50,10 @@ bool chunking_choose(const struct chunking_limits *limits, uint64_t keys, uint64
 		if (number < 1)
 			number = 1;
 		/* Small chunks of many keys never even out: give up where others won. */
-		while (!hold(limits, keys, number, slots) &&
+		while (!chunking_hold(limits, keys, number, slots) &&
 		       (least == 0 || (double)number * slots < least))
 			number += 1 + number / 1024;
-		if (hold(limits, keys, number, slots) &&
+		if (chunking_hold(limits, keys, number, slots) &&
 		    (least == 0 || (double)number * slots < least)) {
 			least = (double)number * slots;
 			*chunks = number;

@@ -37,6 +37,10 @@ struct chunking_limits {
 	double full; /* load at which inserts into a chunk begin to fail */
 };
 
+/* Whether `chunks` chunks of `slots` slots hold the keys, within the limits. */
+bool chunking_hold(const struct chunking_limits *limits, uint64_t keys, uint64_t chunks,
+                   double slots);
+
 /*
  * The chunks and groups that take the fewest slots for so many keys. False if
  * none will do.

@@ -11,6 +11,7 @@
 /* From here on a table does not stay in a core's own cache. */
 #define REMOTE_FROM (UINT64_C(1) << 20)
 
+#define LEVEL_MAX 44
 #define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with a parent */
 
 /* ------------------------------------------------------------------ layout -- */
@@ -22,9 +23,15 @@ static unsigned extra_bits(enum nest_kind kind, unsigned slots)
 	return kind == NEST_WINDOWS ? 1 + log2_floor(slots) : 1;
 }
 
+/* Growth bits that slots still keep. */
+static unsigned kept_bits(const struct blueprint *plan)
+{
+	return plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
+}
+
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind)
 {
-	return plan->core_bits + extra_bits(kind, plan->slots) + plan->growth_bits - plan->level;
+	return plan->core_bits + extra_bits(kind, plan->slots) + kept_bits(plan);
 }
 
 static uint64_t slots_per_chunk(const struct blueprint *plan, enum nest_kind kind)
@@ -65,7 +72,9 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 		return fail(NIDUS_E_RANGE, "of %u slots %u cannot be held back", plan->slots,
 		            plan->reserve);
 	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
-	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->level > plan->growth_bits)
+	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->borrowed > SLOTS_WIDTH_MAX ||
+	    plan->level > LEVEL_MAX || plan->level > plan->growth_bits + plan->borrowed ||
+	    (plan->borrowed > 0 && plan->level < plan->growth_bits + plan->borrowed))
 		return fail(NIDUS_E_RANGE,
 		            "%u core and %u growth bits at level %u are no fingerprint",
 		            plan->core_bits, plan->growth_bits, plan->level);
@@ -150,6 +159,8 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.core_bits = plan->core_bits,
 		.extra_bits = extra_bits(kind, plan->slots),
 		.growth_bits = plan->growth_bits,
+		.borrowed = plan->borrowed,
+		.grown = plan->growth_bits > 0 || plan->borrowed > 0,
 		.level = plan->level,
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
@@ -248,8 +259,11 @@ struct nest_key nest_key_grown(const struct nest *nest, enum nest_kind kind, uin
                                uint64_t base, uint64_t core, uint64_t growth)
 {
 	struct nest_key key = { .chunk = chunk };
-	uint64_t address = growth & bits_low(nest->level);
-	key.value = core | (growth >> nest->level) << (nest->core_bits + nest->extra_bits);
+	/* Another hash than the partner's, or the two candidates would agree in it. */
+	uint64_t borrowed = nest_partner_hash(nest, ~core) & bits_low(nest->borrowed);
+	uint64_t address = (growth | borrowed << nest->growth_bits) & bits_low(nest->level);
+	uint64_t kept = nest->level < nest->growth_bits ? growth >> nest->level : 0;
+	key.value = core | kept << (nest->core_bits + nest->extra_bits);
 	if (!nest_symmetric(kind)) {
 		key.group[0] = base << nest->level | address;
 		key.group[1] = nest_forward(nest, key.group[0], nest_distance(nest, core));
@@ -299,7 +313,8 @@ struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
 		home = key->group[0] >> nest->level;
 		address = key->group[0] & bits_low(nest->level);
 	}
-	uint64_t growth = kept << nest->level | address;
+	/* Borrowed bits are the core's own and no part of the identity. */
+	uint64_t growth = (kept << nest->level | address) & bits_low(nest->growth_bits);
 	return (struct stash_entry){ home, core | growth << nest->core_bits };
 }
 
@@ -425,15 +440,25 @@ static bool core_possible(const struct nest *nest, uint64_t core)
 	return core != 0 && (nest->kind != NEST_DIRECT || (core & (nest->base_groups - 1)) != 0);
 }
 
+/* Whether a lookup of the slot's identity comes to the slot: its borrowed bits are right. */
+static bool reachable(const struct nest *nest, uint64_t slot, uint64_t value)
+{
+	struct nest_key key = nest_key_in(nest, nest->kind, 0, slot, value);
+	struct stash_entry identity = nest_identity(nest, nest->kind, &key);
+	struct nest_key again = key_of_identity(nest, nest->kind, 0, identity);
+	uint64_t expected = 0;
+	return nest_encode_at(nest, nest->kind, &again, slot, &expected) && expected == value;
+}
+
 /* Whether a taken slot's bits can have come from an insert. */
 static bool slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
 {
 	if (!core_possible(nest, value & nest->core_values))
 		return false;
-	if (nest->kind != NEST_WINDOWS)
-		return true;
 	uint64_t offset = (value >> (nest->core_bits + 1)) & (nest->slots - 1);
-	return offset <= slot && slot - offset < nest->groups;
+	if (nest->kind == NEST_WINDOWS && (offset > slot || slot - offset >= nest->groups))
+		return false;
+	return nest->borrowed == 0 || reachable(nest, slot, value);
 }
 
 static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
@@ -563,6 +588,18 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 		if (status != NIDUS_OK)
 			return status;
 		nest->chunk[i].used = taken + nest->chunk[i].stash.count;
+	}
+	return NIDUS_OK;
+}
+
+nidus_status nest_pour(struct nest *to, const struct nest *from)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	while (nest_next(from, &cursor, &entry)) {
+		nidus_status status = nest_insert_entry(to, &entry);
+		if (status != NIDUS_OK)
+			return status;
 	}
 	return NIDUS_OK;
 }

@@ -38,6 +38,11 @@
  *                  bits, and the other is it XOR a longer H(core) whose base part
  *                  is not zero: one large table, not 2^d small ones.
  *
+ * Two full filters without growth bits can be merged all the same: the address
+ * then borrows bits from another hash of the core, which stays whole. The table
+ * is larger, no identity is lost, and as neighbours now have that hash in common
+ * the rate doubles with every borrowed bit.
+ *
  * Identity of an entry = (home, fingerprint): home is the base group, counted
  * over all chunks (for XOR kinds of the lower candidate), the fingerprint is the
  * core bits and above them all growth bits. Every slot tells its identity, at
@@ -101,7 +106,8 @@ struct nest {
 	uint64_t stashed;             /* in all chunks */
 	struct nest_chunk *chunk;
 	unsigned slots; /* per group */
-	unsigned width, core_bits, extra_bits, growth_bits, level;
+	unsigned width, core_bits, extra_bits, growth_bits, borrowed, level;
+	bool grown; /* has growth bits or borrowed ones */
 	unsigned max_steps, stash_limit, reserve;
 	enum nest_kind kind;
 	bool remote; /* too large for the caches: prefetch */
@@ -174,7 +180,7 @@ ALWAYS_INLINE struct nest_key nest_key_of(const struct nest *nest, enum nest_kin
                                           uint64_t chunk, uint64_t base, uint64_t core,
                                           uint64_t growth)
 {
-	if (UNLIKELY(nest->growth_bits > 0))
+	if (UNLIKELY(nest->grown))
 		return nest_key_grown(nest, kind, chunk, base, core, growth);
 	uint64_t second = nest_symmetric(kind)
 	                          ? base ^ nest_base_mask(nest, kind, core)
@@ -194,7 +200,7 @@ ALWAYS_INLINE struct nest_key nest_locate(const struct nest *nest, enum nest_kin
 	} else {
 		core = 1 + take_choice(&hash, nest->core_values);
 	}
-	if (UNLIKELY(nest->growth_bits > 0))
+	if (UNLIKELY(nest->grown))
 		growth = take_choice(&hash, UINT64_C(1) << nest->growth_bits);
 	return nest_key_of(nest, kind, chunk, base, core, growth);
 }
@@ -287,6 +293,12 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
                          const nidus_allocator *allocator);
 void nest_free(struct nest *nest);
 void nest_clear(struct nest *nest);
+
+/*
+ * Puts all entries of `from` into a nest of the same base geometry that has
+ * grown at least as far. Errors: FULL, COPIES, E_NOMEM.
+ */
+nidus_status nest_pour(struct nest *to, const struct nest *from);
 
 /* Copies all entries into an empty nest of the same plan. Errors: E_NOMEM. */
 nidus_status nest_copy(struct nest *to, const struct nest *from);
