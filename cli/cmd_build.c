@@ -76,27 +76,25 @@ static int take_option(void *context, int id, const char *value)
 	return ARGS_GO;
 }
 
+/*
+ * --like: the other filter itself, emptied. Nothing else has surely the same
+ * base geometry, whatever it was made with and however far it has grown.
+ */
 static int copy_shape(struct build *build)
 {
 	nidus_info info = NIDUS_INFO_INIT;
-	nidus_filter *other;
 	int code;
 
 	if (build->shaped_by != 0)
 		return report_usage(build_command.name,
 		                    "--like takes everything from %s: leave --%s out", build->like,
 		                    args_name(&build_command, build->shaped_by));
-	code = set_open(build->like, &other);
+	code = set_load(build->like, &build->filter);
 	if (code != EXIT_OK)
 		return code;
-	nidus_get_info(other, &info);
-	nidus_free(other);
-	build->options.family = info.family;
-	build->options.seed = info.seed;
-	build->options.slots = info.slots;
+	nidus_clear(build->filter);
+	nidus_get_info(build->filter, &info);
 	build->options.capacity = info.capacity;
-	build->options.max_capacity = info.max_capacity;
-	build->options.fpr = info.fpr_target;
 	return EXIT_OK;
 }
 
@@ -109,6 +107,8 @@ static int create_first(struct build *build)
 	nidus_options options = build->options;
 	nidus_status status;
 
+	if (build->like)
+		return EXIT_OK;
 	if (options.capacity == 0) {
 		options.capacity = 1;
 		options.max_capacity = options.max_capacity > 1 ? 2 : 0;
@@ -167,7 +167,8 @@ static nidus_status insert_spool(struct build *build, size_t *at)
 	for (*at = 0; *at < spool->n;) {
 		size_t step = spool->n - *at < INSERT_STEP ? spool->n - *at : INSERT_STEP;
 		size_t done = 0;
-		nidus_status status = nidus_insert_batch(build->filter, spool->hash + *at, step, &done);
+		nidus_status status =
+			nidus_insert_batch(build->filter, spool->hash + *at, step, &done);
 
 		*at += done;
 		if (status != NIDUS_OK)

@@ -145,6 +145,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		return fail(NIDUS_E_ARG, "info.struct_size is not set: start from NIDUS_INFO_INIT");
 	const struct blueprint *plan = &filter->plan;
 	struct fill fill = filter->family->fill(filter->body);
+	unsigned kept = plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
 	struct forecast forecast = filter->family->forecast(plan, fill.count);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
 	nidus_info full = {
@@ -161,9 +162,9 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.fpr_target = plan->fpr,
 		.fpr_now = forecast.fpr,
 		.slots = plan->slots,
-		.fingerprint_bits = plan->core_bits + plan->growth_bits - plan->level,
+		.fingerprint_bits = plan->core_bits + kept,
 		.slot_bits = forecast.slot_bits,
-		.growth_bits = plan->growth_bits - plan->level,
+		.growth_bits = kept,
 		.total_slots = forecast.total_slots,
 		.chunks = plan->chunks,
 		.stashed = fill.stashed,

@@ -106,13 +106,14 @@ static unsigned doublings(uint64_t capacity, uint64_t max_capacity)
 static bool plan_width(const nidus_options *options, const struct density *density, unsigned growth,
                        struct blueprint *plan)
 {
-	if (growth >= density->width)
+	unsigned slots = yard_find(density->width)->shape.front.slots;
+	if (growth >= density->width || (options->slots != 0 && options->slots != slots))
 		return false;
 	plan->growth_bits = growth;
 	plan->core_bits = density->width - growth;
 	plan->chunks = 1;
 	plan->groups = fronts_for(density, options->capacity);
-	plan->slots = yard_find(density->width)->shape.front.slots;
+	plan->slots = slots;
 	plan->level = growth; /* the rate counts when all growth is done */
 	double at_end =
 		expected_rate(plan, (double)options->capacity * (double)(UINT64_C(1) << growth));
@@ -120,11 +121,20 @@ static bool plan_width(const nidus_options *options, const struct density *densi
 	return at_end <= plan->fpr;
 }
 
+static bool some_line_has(unsigned slots)
+{
+	for (size_t i = 0; i < DENSITIES; i++) {
+		if (yard_find(densities[i].width)->shape.front.slots == slots)
+			return true;
+	}
+	return false;
+}
+
 static nidus_status breadcrumb_plan(const nidus_options *options, struct blueprint *plan)
 {
-	if (options->slots != 0)
-		return fail(NIDUS_E_RANGE,
-		            "the breadcrumb family chooses the slots of a line itself");
+	if (options->slots != 0 && !some_line_has(options->slots))
+		return fail(NIDUS_E_RANGE, "a breadcrumb line has 51, 36, 28 or 19 slots, not %u",
+		            options->slots);
 	if (options->max_steps != 0)
 		return fail(NIDUS_E_RANGE,
 		            "the breadcrumb family does not search: leave max_steps 0");
