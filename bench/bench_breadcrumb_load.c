@@ -30,7 +30,7 @@
 /* The shapes of table/yard_widths.h. */
 static const struct shape {
 	unsigned width, front_slots, back_slots;
-} shapes[] = {{8, 51, 35}, {12, 36, 27}, {16, 28, 22}, {24, 19, 16}};
+} shapes[] = { { 8, 51, 35 }, { 12, 36, 27 }, { 16, 28, 22 }, { 24, 19, 16 }, { 108, 25, 17 } };
 
 #define FAN 16         /* front buckets per line of each half */
 #define LINE_BITS 512.0

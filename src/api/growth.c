@@ -34,19 +34,27 @@ static nidus_status grow_a_step(nidus_filter *filter)
 	return nidus_grow(filter, last ? plan->max_capacity : 2 * plan->capacity);
 }
 
+/*
+ * A key of which there are copies already is none that room must be made for:
+ * one key again and again must not grow a filter.
+ */
+#define COPIES_HELD 2
+
 nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 {
 	nidus_status status = NIDUS_OK;
-	if (filter->family->count(filter->body) >= filter->plan.capacity)
+	bool full = filter->family->count(filter->body) >= filter->plan.capacity;
+	bool copy = full && filter->ops->count(filter->body, hash) >= COPIES_HELD;
+	if (full && !copy)
 		status = grow_a_step(filter);
 	if (status == NIDUS_OK)
 		status = filter->ops->insert(filter->body, hash);
-	if (status == NIDUS_FULL && filter->grows) {
-		status = grow_a_step(filter);
-		if (status == NIDUS_OK)
-			status = filter->ops->insert(filter->body, hash);
-	}
-	return status;
+	if (status != NIDUS_FULL || !filter->grows)
+		return status;
+	if (copy || filter->ops->count(filter->body, hash) >= COPIES_HELD)
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	status = grow_a_step(filter);
+	return status == NIDUS_OK ? filter->ops->insert(filter->body, hash) : status;
 }
 
 /* ------------------------------------------------------------------- merging -- */

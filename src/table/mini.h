@@ -2,7 +2,7 @@
  *
  * mini: mini-filters, the cache lines of the breadcrumb family.
  *
- * A mini-filter is one line of 64 bytes. It holds up to `slots` remainders, each
+ * A mini-filter is one line of 64 bytes, or half of one. It holds up to `slots` remainders, each
  * in one of `buckets` mini-buckets, in mini-bucket order:
  *
  *     | sizes, buckets + slots bits | remainders, width bits each | crumbs |
@@ -35,7 +35,14 @@
 struct mini_shape {
 	unsigned buckets, slots, width;
 	bool crumbs;
+	bool half; /* 32 bytes instead of 64 */
 };
+
+/* Bytes of a line. */
+ALWAYS_INLINE unsigned mini_line(struct mini_shape shape)
+{
+	return shape.half ? MINI_LINE / 2 : MINI_LINE;
+}
 
 ALWAYS_INLINE unsigned mini_size_bits(struct mini_shape shape)
 {
@@ -61,22 +68,25 @@ ALWAYS_INLINE unsigned mini_crumb_at(struct mini_shape shape, unsigned slot)
 /* ----------------------------------------------------------- bits of a line -- */
 
 /* `count` bits, at most 56, from a bit on; the load never leaves the line. */
-ALWAYS_INLINE uint64_t line_get(const unsigned char *line, unsigned bit, unsigned count)
+ALWAYS_INLINE uint64_t line_get(struct mini_shape shape, const unsigned char *line, unsigned bit,
+                                unsigned count)
 {
-	unsigned byte = bit / 8 < MINI_LINE - 8 ? bit / 8 : MINI_LINE - 8;
+	unsigned last = mini_line(shape) - 8, byte = bit / 8 < last ? bit / 8 : last;
 	return load64(line + byte) >> (bit - byte * 8) & bits_low(count);
 }
 
-ALWAYS_INLINE void line_set(unsigned char *line, unsigned bit, unsigned count, uint64_t value)
+ALWAYS_INLINE void line_set(struct mini_shape shape, unsigned char *line, unsigned bit,
+                            unsigned count, uint64_t value)
 {
-	unsigned byte = bit / 8 < MINI_LINE - 8 ? bit / 8 : MINI_LINE - 8;
+	unsigned last = mini_line(shape) - 8, byte = bit / 8 < last ? bit / 8 : last;
 	unsigned shift = bit - byte * 8;
 	uint64_t word = load64(line + byte) & ~(bits_low(count) << shift);
 	store64(line + byte, word | value << shift);
 }
 
 /* Moves the bits [from, to) up by `by` bits; those left free keep what they had. */
-ALWAYS_INLINE void line_move_up(unsigned char *line, unsigned from, unsigned to, unsigned by)
+ALWAYS_INLINE void line_move_up(struct mini_shape shape, unsigned char *line, unsigned from,
+                                unsigned to, unsigned by)
 {
 	if (from % 8 == 0 && to % 8 == 0 && by % 8 == 0) {
 		memmove(line + (from + by) / 8, line + from / 8, (to - from) / 8);
@@ -85,12 +95,13 @@ ALWAYS_INLINE void line_move_up(unsigned char *line, unsigned from, unsigned to,
 	while (to > from) {
 		unsigned some = to - from < 56 ? to - from : 56;
 		to -= some;
-		line_set(line, to + by, some, line_get(line, to, some));
+		line_set(shape, line, to + by, some, line_get(shape, line, to, some));
 	}
 }
 
 /* Moves the bits [from, to) down by `by` bits and zeroes the last `by`. */
-ALWAYS_INLINE void line_move_down(unsigned char *line, unsigned from, unsigned to, unsigned by)
+ALWAYS_INLINE void line_move_down(struct mini_shape shape, unsigned char *line, unsigned from,
+                                  unsigned to, unsigned by)
 {
 	unsigned end = to;
 	if (from % 8 == 0 && to % 8 == 0 && by % 8 == 0) {
@@ -98,11 +109,11 @@ ALWAYS_INLINE void line_move_down(unsigned char *line, unsigned from, unsigned t
 	} else {
 		while (from < to) {
 			unsigned some = to - from < 56 ? to - from : 56;
-			line_set(line, from - by, some, line_get(line, from, some));
+			line_set(shape, line, from - by, some, line_get(shape, line, from, some));
 			from += some;
 		}
 	}
-	line_set(line, end - by, by, 0);
+	line_set(shape, line, end - by, by, 0);
 }
 
 /* ------------------------------------------------------------------- sizes -- */
@@ -127,14 +138,14 @@ ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line
 {
 	unsigned bits = mini_size_bits(shape);
 	if (bits <= 56)
-		line_set(line, 0, bits, sizes.low);
+		line_set(shape, line, 0, bits, sizes.low);
 	else if (bits <= 64)
 		store64(line,
 		        bits == 64 ? sizes.low : sizes.low | (load64(line) & ~bits_low(bits & 63)));
 	else
 		store64(line, sizes.low);
 	if (bits > 64)
-		line_set(line, 64, bits - 64, sizes.high);
+		line_set(shape, line, 64, bits - 64, sizes.high);
 }
 
 /* The place of one number `index`, counted from 0. There are more than `index`. */
@@ -212,12 +223,12 @@ ALWAYS_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes
 ALWAYS_INLINE uint64_t mini_remainder(struct mini_shape shape, const unsigned char *line,
                                       unsigned slot)
 {
-	return line_get(line, mini_remainder_at(shape, slot), shape.width);
+	return line_get(shape, line, mini_remainder_at(shape, slot), shape.width);
 }
 
 ALWAYS_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *line, unsigned slot)
 {
-	return (unsigned)line_get(line, mini_crumb_at(shape, slot), MINI_CRUMB);
+	return (unsigned)line_get(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB);
 }
 
 /*
@@ -230,6 +241,8 @@ ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *
 #ifdef MATCH_LINES
 	uint64_t range = bits_low(end) & ~bits_low(start);
 	unsigned first = mini_size_bytes(shape);
+	if (shape.width == 8 && shape.half)
+		return match_half(line, (uint8_t)remainder) >> first & range;
 	if (shape.width == 8)
 		return match_bytes(line, (uint8_t)remainder) >> first & range;
 	if (shape.width == 16 && first % 2 == 0)
@@ -247,7 +260,7 @@ ALWAYS_INLINE bool mini_valid(struct mini_shape shape, const unsigned char *line
 	struct mini_sizes sizes = mini_sizes_of(shape, line);
 	if (POPCOUNT64(sizes.low) + POPCOUNT64(sizes.high) != shape.buckets)
 		return false;
-	unsigned count = mini_count(shape, sizes), end = MINI_LINE * 8;
+	unsigned count = mini_count(shape, sizes), end = mini_line(shape) * 8;
 	unsigned crumbs = mini_crumb_at(shape, 0);
 	for (unsigned bit = mini_size_bits(shape); bit < end; bit++) {
 		bool size_padding = bit < mini_remainder_at(shape, 0);
@@ -262,7 +275,7 @@ ALWAYS_INLINE bool mini_valid(struct mini_shape shape, const unsigned char *line
 /* An empty line: nothing but the mini-buckets' ones. */
 ALWAYS_INLINE void mini_clear(struct mini_shape shape, unsigned char *line)
 {
-	memset(line, 0, MINI_LINE);
+	memset(line, 0, mini_line(shape));
 	struct mini_sizes sizes = { bits_low(shape.buckets), 0 };
 	mini_store_sizes(shape, line, sizes);
 }
@@ -274,13 +287,13 @@ ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, uns
 	struct mini_sizes sizes = mini_sizes_of(shape, line);
 	unsigned start, slot, count = mini_count(shape, sizes);
 	unsigned own = mini_range(shape, sizes, m, &start, &slot);
-	line_move_up(line, mini_remainder_at(shape, slot), mini_remainder_at(shape, count),
+	line_move_up(shape, line, mini_remainder_at(shape, slot), mini_remainder_at(shape, count),
 	             shape.width);
-	line_set(line, mini_remainder_at(shape, slot), shape.width, remainder);
+	line_set(shape, line, mini_remainder_at(shape, slot), shape.width, remainder);
 	if (shape.crumbs) {
-		line_move_up(line, mini_crumb_at(shape, slot), mini_crumb_at(shape, count),
+		line_move_up(shape, line, mini_crumb_at(shape, slot), mini_crumb_at(shape, count),
 		             MINI_CRUMB);
-		line_set(line, mini_crumb_at(shape, slot), MINI_CRUMB, crumb);
+		line_set(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB, crumb);
 	}
 	/* A zero before the mini-bucket's one: everything from it on moves up by one. */
 	if (own < 64) {
@@ -300,11 +313,11 @@ ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, uns
 {
 	struct mini_sizes sizes = mini_sizes_of(shape, line);
 	unsigned count = mini_count(shape, sizes), zero = slot + m;
-	line_move_down(line, mini_remainder_at(shape, slot + 1), mini_remainder_at(shape, count),
-	               shape.width);
+	line_move_down(shape, line, mini_remainder_at(shape, slot + 1),
+	               mini_remainder_at(shape, count), shape.width);
 	if (shape.crumbs)
-		line_move_down(line, mini_crumb_at(shape, slot + 1), mini_crumb_at(shape, count),
-		               MINI_CRUMB);
+		line_move_down(shape, line, mini_crumb_at(shape, slot + 1),
+		               mini_crumb_at(shape, count), MINI_CRUMB);
 	if (zero < 64) {
 		uint64_t kept = sizes.low & bits_low(zero);
 		sizes.low =

@@ -19,6 +19,17 @@ const struct yard_ops *yard_find(unsigned width)
 	return yard_scalar(width);
 }
 
+const struct yard_ops *yard_find_slots(unsigned slots)
+{
+	static const unsigned shapes[] = { 8, 12, 16, 24, YARD_SHORT };
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		const struct yard_ops *ops = yard_find(shapes[i]);
+		if (ops->shape.front.slots == slots)
+			return ops;
+	}
+	return NULL;
+}
+
 static uint64_t half_lines(uint64_t fronts)
 {
 	return divide_up(fronts, YARD_FAN);
@@ -31,14 +42,14 @@ uint64_t yard_lines(uint64_t fronts)
 
 nidus_status yard_check(const struct blueprint *plan)
 {
-	const struct yard_ops *ops = yard_find(plan->core_bits + plan->growth_bits);
-	if (plan->core_bits > 24 || plan->growth_bits > 24 || ops == NULL)
+	const struct yard_ops *ops = yard_find_slots(plan->slots);
+	if (ops == NULL)
+		return fail(NIDUS_E_RANGE, "no line has %u slots", plan->slots);
+	if (plan->core_bits > 24 || plan->growth_bits > 24 ||
+	    plan->core_bits + plan->growth_bits != ops->shape.front.width)
 		return fail(NIDUS_E_RANGE,
-		            "fingerprints of %u + %u bits; 8, 12, 16 and 24 are possible",
-		            plan->core_bits, plan->growth_bits);
-	if (plan->slots != ops->shape.front.slots)
-		return fail(NIDUS_E_RANGE, "a line has %u slots, not %u", ops->shape.front.slots,
-		            plan->slots);
+		            "fingerprints of %u + %u bits in lines for remainders of %u",
+		            plan->core_bits, plan->growth_bits, ops->shape.front.width);
 	if (plan->level > plan->growth_bits || plan->core_bits < 1)
 		return fail(NIDUS_E_RANGE, "level %u of %u growth bits", plan->level,
 		            plan->growth_bits);
@@ -56,17 +67,19 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		.fronts = plan->groups << plan->level,
 		.level = plan->level,
 		.width = width,
-		.ops = yard_find(width),
+		.ops = yard_find_slots(plan->slots),
 		.allocator = *allocator,
 	};
 	yard->half = half_lines(yard->fronts);
 	yard->buckets = yard->ops->shape.front.buckets;
+	yard->short_lines = yard->ops->shape.front.half;
+	unsigned line = mini_line(yard->ops->shape.front);
 	nidus_status status =
-		memory_take(allocator, yard_lines(yard->fronts) * MINI_LINE, &yard->memory);
+		memory_take(allocator, yard_lines(yard->fronts) * line, &yard->memory);
 	if (status != NIDUS_OK)
 		return status;
 	yard->front = yard->memory.bytes;
-	yard->back = yard->front + yard->fronts * MINI_LINE;
+	yard->back = yard->front + yard->fronts * line;
 	yard_clear(yard);
 	return NIDUS_OK;
 }
@@ -80,9 +93,9 @@ void yard_clear(struct yard *yard)
 {
 	const struct yard_shape *shape = &yard->ops->shape;
 	for (uint64_t i = 0; i < yard->fronts; i++)
-		mini_clear(shape->front, yard->front + i * MINI_LINE);
+		mini_clear(shape->front, yard->front + i * mini_line(shape->front));
 	for (uint64_t i = 0; i < 2 * yard->half; i++)
-		mini_clear(shape->back, yard->back + i * MINI_LINE);
+		mini_clear(shape->back, yard->back + i * mini_line(shape->back));
 	yard->count = 0;
 }
 
@@ -98,12 +111,12 @@ static nidus_status bad_line(const char *yard, uint64_t line)
 static bool belongs(const struct yard *yard, uint64_t line, unsigned slot)
 {
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
-	const unsigned char *bytes = yard->back + line * MINI_LINE;
+	const unsigned char *bytes = yard->back + line * mini_line(back);
 	uint64_t owner = yard_front_of(yard, line, mini_crumb(back, bytes, slot));
 	if (owner >= yard->fronts ||
 	    mini_remainder(back, bytes, slot) >> (yard->width - yard->level) != 0)
 		return false;
-	const unsigned char *owned = yard->front + owner * MINI_LINE;
+	const unsigned char *owned = yard->front + owner * mini_line(front);
 	return mini_full(front, owned) &&
 	       mini_bucket_of(back, mini_sizes_of(back, bytes), slot) >=
 	               mini_last_bucket(front, mini_sizes_of(front, owned));
@@ -114,7 +127,7 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
 	*count = 0;
 	for (uint64_t i = 0; i < yard->fronts; i++) {
-		const unsigned char *line = yard->front + i * MINI_LINE;
+		const unsigned char *line = yard->front + i * mini_line(front);
 		if (!mini_valid(front, line))
 			return bad_line("front yard", i);
 		unsigned here = mini_count(front, mini_sizes_of(front, line));
@@ -125,7 +138,7 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 		*count += here;
 	}
 	for (uint64_t i = 0; i < 2 * yard->half; i++) {
-		const unsigned char *line = yard->back + i * MINI_LINE;
+		const unsigned char *line = yard->back + i * mini_line(back);
 		if (!mini_valid(back, line))
 			return bad_line("backyard", i);
 		unsigned here = mini_count(back, mini_sizes_of(back, line));
@@ -147,7 +160,7 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 static bool next_of(const struct yard *yard, uint64_t bucket, uint64_t *at, struct yard_key *key)
 {
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
-	const unsigned char *line = yard->front + bucket * MINI_LINE;
+	const unsigned char *line = yard->front + bucket * mini_line(front);
 	struct mini_sizes sizes = mini_sizes_of(front, line);
 	key->bucket = bucket;
 	if (*at < mini_count(front, sizes)) {

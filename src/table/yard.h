@@ -77,6 +77,7 @@ struct yard {
 	uint64_t half;        /* lines in each half of the backyard */
 	uint64_t count;       /* entries in both yards */
 	unsigned level, width, buckets;
+	bool short_lines; /* of 32 bytes */
 	const struct yard_ops *ops;
 	struct block memory;
 	nidus_allocator allocator;
@@ -99,7 +100,7 @@ static inline unsigned char *yard_back_line(const struct yard *yard, uint64_t bu
 {
 	uint64_t line = half == 0 ? bucket / YARD_FAN : bucket % yard->half;
 	*crumb = (unsigned)(half == 0 ? bucket % YARD_FAN : bucket / yard->half);
-	return yard->back + (line * 2 + half) * MINI_LINE;
+	return yard->back + (line * 2 + half) * (yard->short_lines ? MINI_LINE / 2 : MINI_LINE);
 }
 
 /* The front bucket that a backyard line's crumb names. It may not exist. */
@@ -108,8 +109,11 @@ static inline uint64_t yard_front_of(const struct yard *yard, uint64_t line, uns
 	return line % 2 == 0 ? line / 2 * YARD_FAN + crumb : crumb * yard->half + line / 2;
 }
 
-/* The shape that holds remainders of a width; NULL if there is none. */
+/* The shape of 64-byte lines for remainders of a width; NULL if there is none. */
 const struct yard_ops *yard_find(unsigned width);
+
+/* The shape whose front lines have so many slots; NULL if there is none. */
+const struct yard_ops *yard_find_slots(unsigned slots);
 
 /* Lines of both yards for so many front buckets. */
 uint64_t yard_lines(uint64_t fronts);

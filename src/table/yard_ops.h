@@ -56,7 +56,7 @@ static bool YARD_ID(in_backyard)(const struct yard *yard, struct yard_key key)
 
 static inline bool YARD_ID(look)(const struct yard *yard, struct yard_key key)
 {
-	const unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	const unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
 	if (YARD_ID(front_hits)(line, key) != 0)
 		return true;
 	return UNLIKELY(YARD_ID(spilled)(line, key.m)) && YARD_ID(in_backyard)(yard, key);
@@ -70,7 +70,7 @@ static bool YARD_ID(contains)(const void *body, uint64_t hash)
 
 static uint64_t YARD_ID(copies)(const struct yard *yard, struct yard_key key)
 {
-	const unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	const unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
 	uint64_t count = POPCOUNT64(YARD_ID(front_hits)(line, key));
 	if (!YARD_ID(spilled)(line, key.m))
 		return count;
@@ -100,7 +100,7 @@ static unsigned YARD_ID(make_room)(struct yard *yard, uint64_t bucket)
 	unsigned best = YARD_BACK.slots, best_half = 2, best_slot = 0, crumb;
 	for (unsigned half = 0; half < 2; half++) {
 		const unsigned char *line = yard_back_line(yard, bucket, half, &crumb);
-		uint64_t number = (uint64_t)(line - yard->back) / MINI_LINE;
+		uint64_t number = (uint64_t)(line - yard->back) / mini_line(YARD_BACK);
 		for (unsigned slot = 0; slot < YARD_BACK.slots; slot++) {
 			unsigned theirs = mini_crumb(YARD_BACK, line, slot), ignored;
 			uint64_t owner = yard_front_of(yard, number, theirs);
@@ -117,7 +117,7 @@ static unsigned YARD_ID(make_room)(struct yard *yard, uint64_t bucket)
 	if (best_half == 2)
 		return 2;
 	unsigned char *line = yard_back_line(yard, bucket, best_half, &crumb);
-	uint64_t number = (uint64_t)(line - yard->back) / MINI_LINE, remainder;
+	uint64_t number = (uint64_t)(line - yard->back) / mini_line(YARD_BACK), remainder;
 	unsigned m = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, line), best_slot);
 	uint64_t owner = yard_front_of(yard, number, mini_crumb(YARD_BACK, line, best_slot));
 	remainder = mini_remainder(YARD_BACK, line, best_slot);
@@ -150,7 +150,7 @@ static nidus_status YARD_ID(put_back)(struct yard *yard, struct yard_key key)
 /* The front line is full: either the new entry or its last one goes to the backyard. */
 static nidus_status YARD_ID(put_spilling)(struct yard *yard, struct yard_key key)
 {
-	unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
 	if (YARD_ID(copies)(yard, key) >= YARD_COPIES)
 		return fail(NIDUS_COPIES, "no room for another copy of this key");
 	struct yard_key out = key;
@@ -171,7 +171,7 @@ static nidus_status YARD_ID(put_spilling)(struct yard *yard, struct yard_key key
 
 static inline nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
 {
-	unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
 	if (UNLIKELY(mini_full(YARD_FRONT, line)))
 		return YARD_ID(put_spilling)(yard, key);
 	YARD_TOUCH(line);
@@ -206,7 +206,8 @@ static unsigned YARD_ID(first_of)(const unsigned char *line, unsigned crumb)
 	const unsigned some = 14; /* crumbs in 56 bits */
 	for (unsigned from = 0; from < count; from += some) {
 		unsigned here = count - from < some ? count - from : some;
-		uint64_t crumbs = line_get(line, mini_crumb_at(YARD_BACK, from), here * MINI_CRUMB);
+		uint64_t crumbs = line_get(YARD_BACK, line, mini_crumb_at(YARD_BACK, from),
+		                           here * MINI_CRUMB);
 		uint64_t ones = UINT64_C(0x11111111111111) & bits_low(here * MINI_CRUMB);
 		uint64_t hits = fields_zero(crumbs ^ crumb * ones, MINI_CRUMB, ones);
 		if (hits != 0)
@@ -236,7 +237,7 @@ static void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
 		return;
 	uint64_t remainder = mini_remainder(YARD_BACK, from, slot);
 	mini_remove(YARD_BACK, from, lowest, slot);
-	mini_insert(YARD_FRONT, yard->front + bucket * MINI_LINE, lowest, remainder, 0);
+	mini_insert(YARD_FRONT, yard->front + bucket * mini_line(YARD_FRONT), lowest, remainder, 0);
 }
 
 static bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
@@ -255,7 +256,7 @@ static bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
 
 static nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
 {
-	unsigned char *line = yard->front + key.bucket * MINI_LINE;
+	unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
 	uint64_t hits = YARD_ID(front_hits)(line, key);
 	if (hits != 0) {
 		bool was_full = mini_full(YARD_FRONT, line);
@@ -282,7 +283,7 @@ static inline void YARD_ID(approach)(const struct yard *yard, const uint64_t *ha
 {
 	for (size_t i = 0; i < n; i++) {
 		keys[i] = yard_locate(yard, hashes[i]);
-		PREFETCH(yard->front + keys[i].bucket * MINI_LINE);
+		PREFETCH(yard->front + keys[i].bucket * mini_line(YARD_FRONT));
 	}
 }
 

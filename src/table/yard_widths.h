@@ -9,13 +9,14 @@
  *
  * The shapes fill a line of 512 bits: sizes and remainders in front
  * (mini-buckets + 9, 13, 17 or 25 bits per slot), and 4 bits of crumb more per
- * slot in the backyard.
+ * slot in the backyard. One shape fills half a line, for speed.
  *
  *      width   mini-buckets   front slots   backyard slots
  *          8             53            51               35
  *         12             44            36               27
  *         16             36            28               22
  *         24             37            19               16
+ *    8 short             31            25               17    (32 bytes)
  */
 #include "base/reason.h"
 #include "table/slots.h"
@@ -87,9 +88,25 @@
 #undef YARD_BACK_INIT
 #undef YARD_ID
 
+#define YARD_FRONT_INIT                                                               \
+	{                                                                             \
+		.buckets = 31, .slots = 25, .width = 8, .crumbs = false, .half = true \
+	}
+#define YARD_BACK_INIT                                                               \
+	{                                                                            \
+		.buckets = 31, .slots = 17, .width = 8, .crumbs = true, .half = true \
+	}
+#define YARD_ID(name) name##_short
+#include "table/yard_ops.h"
+#undef YARD_FRONT_INIT
+#undef YARD_BACK_INIT
+#undef YARD_ID
+
 const struct yard_ops *YARD_SELECT(unsigned width)
 {
 	switch (width) {
+	case YARD_SHORT:
+		return &ops_short;
 	case 8:
 		return &ops_8;
 	case 12:
