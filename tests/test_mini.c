@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests of table/mini: mini-filters of all eight shapes against a sorted list,
+ * Tests of table/mini: mini-filters of all ten shapes against a sorted list,
  * and select against a loop and against the processor's own.
  */
 #include "support/chance.h"
@@ -11,7 +11,7 @@
 #define MOST_SLOTS 64
 #define GUARD 64 /* bytes before and behind a line, which nobody may touch */
 
-static const unsigned widths[] = { 8, 12, 16, 24 };
+static const unsigned widths[] = { 8, 12, 16, 24, YARD_SHORT };
 
 #define WIDTHS (sizeof widths / sizeof *widths)
 #define SHAPES (2 * WIDTHS)
@@ -20,8 +20,8 @@ static struct mini_shape shape_number(size_t i)
 {
 	const struct yard_shape *both = &yard_scalar(widths[i / 2])->shape;
 	struct mini_shape shape = i % 2 == 0 ? both->front : both->back;
-	check_note("%u mini-buckets, %u slots of %u bits%s", shape.buckets, shape.slots,
-	           shape.width, shape.crumbs ? " with crumbs" : "");
+	check_note("%u mini-buckets, %u slots of %u bits%s, %u bytes", shape.buckets, shape.slots,
+	           shape.width, shape.crumbs ? " with crumbs" : "", mini_line(shape));
 	return shape;
 }
 
@@ -115,8 +115,9 @@ static void expect_same_matches(const struct pair *pair, unsigned start, unsigne
 
 static void expect_guards_untouched(const struct pair *pair)
 {
+	const unsigned char *end = pair->line + mini_line(pair->shape);
 	for (unsigned i = 0; i < GUARD; i++)
-		expect(pair->bytes[i] == 0xa5 && pair->bytes[GUARD + MINI_LINE + i] == 0xa5);
+		expect(pair->bytes[i] == 0xa5 && end[i] == 0xa5);
 }
 
 static void expect_same(const struct pair *pair, struct chance *chance)
@@ -149,12 +150,12 @@ static void every_shape_fills_its_line_and_no_more(void **state)
 		unsigned each = shape.width + (shape.crumbs ? MINI_CRUMB : 0);
 		unsigned bits = mini_size_bytes(shape) * 8 + shape.slots * each;
 		expect(shape.slots <= MOST_SLOTS - 1);
-		expect(bits <= MINI_LINE * 8);
+		expect(bits <= mini_line(shape) * 8);
 		expect_equal(shape.crumbs, i % 2 == 1);
 		/* One slot more would not fit. */
 		struct mini_shape more = shape;
 		more.slots++;
-		expect(mini_size_bytes(more) * 8 + more.slots * each > MINI_LINE * 8);
+		expect(mini_size_bytes(more) * 8 + more.slots * each > mini_line(shape) * 8);
 	}
 }
 
@@ -225,7 +226,7 @@ static void a_flipped_bit_outside_the_entries_is_noticed(void **state)
 			pair_begin(&pair, shape_number(i));
 			while (pair.count < count)
 				pair_insert_any(&pair, &chance, pair.shape.buckets);
-			for (unsigned bit = 0; bit < MINI_LINE * 8; bit++) {
+			for (unsigned bit = 0; bit < mini_line(pair.shape) * 8; bit++) {
 				pair.line[bit / 8] ^= (unsigned char)(1u << bit % 8);
 				expect_equal(mini_valid(pair.shape, pair.line),
 				             bit_in_use(&pair, bit));

@@ -249,7 +249,7 @@ static void expect_honest_full(const struct yard *yard, uint64_t bucket)
 		uint64_t number = yard_line_number(yard, bucket, half);
 		expect_equal(yard_line_count(yard, number), back.slots);
 		for (unsigned slot = 0; slot < back.slots; slot++) {
-			unsigned crumb = mini_crumb(back, yard->back + number * MINI_LINE, slot);
+			unsigned crumb = mini_crumb(back, yard_line(yard, number), slot);
 			uint64_t owner = yard_front_of(yard, number, crumb);
 			uint64_t other = yard_line_number(yard, owner, !half);
 			expect_equal(yard_line_count(yard, other), back.slots);
@@ -368,10 +368,10 @@ static void pouring_keeps_every_entry(void **state)
 			nidus_cursor cursor = { 0 };
 			nidus_entry entry;
 			for (count = 0; yard_next(&small, &cursor, &entry); count++) {
-				uint64_t fingerprint = entry.fingerprint & bits_low(yard_widths[w]);
-				uint64_t m = (entry.fingerprint >> yard_widths[w]) - 1;
+				uint64_t fingerprint = entry.fingerprint & bits_low(small.width);
+				uint64_t m = (entry.fingerprint >> small.width) - 1;
 				expect(entry.home < 33 && m < small.buckets);
-				expect(fingerprint >> yard_widths[w] == 0);
+				expect(fingerprint >> small.width == 0);
 			}
 			expect_equal(count, small.count);
 			expect_prefixes(&large);

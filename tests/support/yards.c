@@ -6,24 +6,15 @@
 
 #include "support/check.h"
 #include "support/filters.h"
+#include "table/yard_instances.h"
 
-const unsigned yard_widths[YARD_WIDTHS] = { 8, 12, 16, 24 };
-
-static unsigned width_of(const nidus_options *options)
-{
-	nidus_filter *filter = filter_create(options);
-	unsigned width = info_of(filter).fingerprint_bits;
-	nidus_free(filter);
-	return width;
-}
+const unsigned yard_widths[YARD_WIDTHS] = { 8, 12, 16, 24, YARD_SHORT };
 
 nidus_options yard_options(unsigned width, uint64_t capacity, uint64_t seed)
 {
 	nidus_options options = filter_options(capacity, 0.0625, seed);
 	options.family = NIDUS_BREADCRUMB;
-	while (width_of(&options) < width)
-		options.fpr *= 0.75;
-	expect_equal(width_of(&options), width);
+	options.slots = yard_find(width)->shape.front.slots;
 	return options;
 }
 
@@ -31,13 +22,14 @@ void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned grow
                unsigned level)
 {
 	const nidus_allocator system = { 0 };
+	struct mini_shape shape = yard_find(width)->shape.front;
 	struct blueprint plan = {
 		.seed = 42,
 		.capacity = 1,
 		.max_capacity = 1,
 		.fpr = 0.01,
-		.slots = yard_find(width)->shape.front.slots,
-		.core_bits = width - growth_bits,
+		.slots = shape.slots,
+		.core_bits = shape.width - growth_bits,
 		.growth_bits = growth_bits,
 		.level = level,
 		.chunks = 1,
@@ -61,13 +53,19 @@ void each_tier(void (*test)(const char *tier))
 uint64_t yard_line_number(const struct yard *yard, uint64_t bucket, unsigned half)
 {
 	unsigned crumb;
-	return (uint64_t)(yard_back_line(yard, bucket, half, &crumb) - yard->back) / MINI_LINE;
+	uint64_t offset = (uint64_t)(yard_back_line(yard, bucket, half, &crumb) - yard->back);
+	return offset / (yard->short_lines ? MINI_LINE / 2 : MINI_LINE);
+}
+
+const unsigned char *yard_line(const struct yard *yard, uint64_t line)
+{
+	return yard->back + line * mini_line(yard->ops->shape.back);
 }
 
 unsigned yard_line_count(const struct yard *yard, uint64_t line)
 {
 	struct mini_shape back = yard->ops->shape.back;
-	return mini_count(back, mini_sizes_of(back, yard->back + line * MINI_LINE));
+	return mini_count(back, mini_sizes_of(back, yard_line(yard, line)));
 }
 
 /* Entries of backyard lines per owner, and the lowest mini-bucket among them. */
@@ -78,7 +76,7 @@ struct owned {
 static void look_at_line(const struct yard *yard, uint64_t number, struct owned *owned)
 {
 	struct mini_shape back = yard->ops->shape.back;
-	const unsigned char *line = yard->back + number * MINI_LINE;
+	const unsigned char *line = yard_line(yard, number);
 	struct mini_sizes sizes = mini_sizes_of(back, line);
 	for (unsigned slot = 0; slot < mini_count(back, sizes); slot++) {
 		uint64_t owner = yard_front_of(yard, number, mini_crumb(back, line, slot));
@@ -98,7 +96,7 @@ void expect_prefixes(const struct yard *yard)
 	for (uint64_t line = 0; line < 2 * yard->half; line++)
 		look_at_line(yard, line, owned);
 	for (uint64_t f = 0; f < yard->fronts; f++) {
-		struct mini_sizes sizes = mini_sizes_of(front, yard->front + f * MINI_LINE);
+		struct mini_sizes sizes = mini_sizes_of(front, yard->front + f * mini_line(front));
 		unsigned here = mini_count(front, sizes);
 		total += here + owned[f].count;
 		if (owned[f].count == 0)

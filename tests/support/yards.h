@@ -7,10 +7,11 @@
 
 #include "table/yard.h"
 
-#define YARD_WIDTHS 4
+/* What yard_find takes: widths of remainders, and YARD_SHORT for short lines. */
+#define YARD_WIDTHS 5
 extern const unsigned yard_widths[YARD_WIDTHS];
 
-/* Options, with the loosest rate, that lead the breadcrumb family to remainders of this width. */
+/* Options that lead the breadcrumb family to this width. */
 nidus_options yard_options(unsigned width, uint64_t capacity, uint64_t seed);
 
 /* Makes a yard from the system's memory; the test fails if that fails. */
@@ -20,8 +21,9 @@ void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned grow
 /* Calls test once per tier, with that tier in use; the first one is in use again afterwards. */
 void each_tier(void (*test)(const char *tier));
 
-/* The number of a backyard line, and how many entries are in it. */
+/* The number of a backyard line, its bytes, and how many entries are in it. */
 uint64_t yard_line_number(const struct yard *yard, uint64_t bucket, unsigned half);
+const unsigned char *yard_line(const struct yard *yard, uint64_t line);
 unsigned yard_line_count(const struct yard *yard, uint64_t line);
 
 /*
