@@ -268,7 +268,7 @@ static void tell(const struct build *build)
 	nidus_get_info(build->filter, &info);
 	if (info.count > info.capacity)
 		report_warning("%" PRIu64 " keys are more than the capacity of %" PRIu64
-		               ": they fit, but the fpr is now %.3g instead of %.3g",
+		               ": they fit this time; the fpr is now %.3g, its target %.3g",
 		               info.count, info.capacity, info.fpr_now, info.fpr_target);
 	number_text_bytes(info.bytes, size);
 	report_talk("%" PRIu64 " keys read, %" PRIu64

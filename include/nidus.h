@@ -55,8 +55,9 @@
  *
  * ## Versions
  *
- * The structs that cross this border carry their size, so a program compiled
- * against an older header keeps working with a newer library.
+ * nidus_options and nidus_info carry their size, so a program compiled against
+ * an older header keeps working with a newer library. nidus_plan_row does not:
+ * before 1.0 a minor version may make it larger.
  */
 
 #include <stdbool.h>
@@ -121,7 +122,9 @@ NIDUS_API const char *nidus_status_text(nidus_status status);
 /**
  * This thread's last failure in words, with the particulars that a status
  * cannot carry ("capacity must be at least 1"). Never NULL; "" before the
- * first failure. The text stays until this thread's next failing call.
+ * first failure. Ask right after the call that failed: the text stays until
+ * this thread's next call that fails, or that tries several families
+ * (NIDUS_AUTO). NOT_FOUND and PRESENT say all there is to say and leave it alone.
  * Threads: free (each thread has its own).
  */
 NIDUS_API const char *nidus_reason(void);
@@ -203,7 +206,8 @@ typedef struct nidus_options {
 	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there */
 	unsigned slots;        /**< per bucket or window; 0: the family's best */
 	uint32_t features;     /**< what the filter must be able to do */
-	unsigned max_steps;    /**< slots that one insert may look at; 0: the family's best */
+	unsigned max_steps;    /**< entries that one insert may think of moving; 0: the
+	                            family's best */
 	unsigned reserve;      /**< CPCF's reserved slots p; 0: the family's best */
 	unsigned value_bits;   /**< to come: must be 0 */
 	unsigned stash;        /**< entries per chunk's overflow list at most; 0: the
@@ -396,7 +400,8 @@ NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *
  * stored once (by their 64-bit hashes, exactly) unless options->features has
  * NIDUS_MULTISET. A capacity of 0 means: as many as there are keys to store (and
  * more where copies of keys need it).
- * @param threads  how many may work; 0 and 1: the caller's only
+ * @param threads  how many may work; 0 and 1: the caller's only (this version
+ *                 works with one)
  * Errors: those of nidus_create and nidus_insert; *filter is NULL then.
  * Takes 8 bytes per key on the side while it works. The filter depends on the
  * options, the seed and the keys, not on the number of threads. Threads: free.
@@ -447,8 +452,11 @@ NIDUS_API nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entr
  * the same family, seed, fingerprint width and base geometry; how far each has
  * grown does not matter. Where no reserved growth bits are left, the rate gives
  * way: the target of the result is then the sum of both.
+ * A key that is in both has the copies of both.
  * Errors: E_ARG, E_MISMATCH (the reason says what differs), E_UNSUPPORTED,
- * E_NOMEM; *merged is NULL then. Threads: reads `a` and `b`.
+ * E_RANGE (the rate would reach 1), FULL and COPIES (more copies of keys than
+ * any size has room for), E_NOMEM; *merged is NULL then. Threads: reads `a` and
+ * `b`.
  */
 NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
                                    nidus_filter **merged);
@@ -500,7 +508,7 @@ NIDUS_API size_t nidus_saved_size(const nidus_filter *filter);
 /**
  * Writes what nidus_save would into memory.
  * @param written  receives the size; may be NULL
- * Errors: E_ARG, E_BUFFER (`cap` is less than nidus_saved_size). The buffer's
+ * Errors: E_ARG, E_NOMEM, E_BUFFER (`cap` is less than nidus_saved_size). The buffer's
  * contents are undefined after a failure. Threads: reads.
  */
 NIDUS_API nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t cap,
@@ -523,7 +531,7 @@ typedef ptrdiff_t (*nidus_source)(void *context, void *data, size_t size);
 
 /**
  * Streams what nidus_save would write, in pieces, without a second copy.
- * Errors: E_ARG, E_IO (errno is what the sink answered). Threads: reads.
+ * Errors: E_ARG, E_NOMEM, E_IO (errno is what the sink answered). Threads: reads.
  */
 NIDUS_API nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *context);
 
@@ -561,7 +569,7 @@ typedef struct nidus_plan_row {
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
  * @param n     receives how many rows there are
  * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
- * a rate), E_RANGE (an fpr below 2^-24), E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
+ * a rate), E_RANGE (an fpr below 2^-24), E_UNSUPPORTED (value_bits), E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
  * Threads: free.
  */
 NIDUS_API nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size_t cap,

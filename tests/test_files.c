@@ -341,7 +341,7 @@ static void a_stash_out_of_order_is_refused(void **state)
 		struct bytes bytes = bytes_save(filter);
 		uint64_t n = load64(bytes.data + AT_STASHED);
 		unsigned char *first = bytes.data + load64(bytes.data + AT_STASH + 8), kept[16];
-		unsigned char *last = first + 16 * (n - 1);
+		unsigned char *last = n < 2 ? first : first + 16 * (n - 1);
 		nidus_free(filter);
 		if (n < 2 || memcmp(first, last, 16) == 0) {
 			bytes_free(&bytes);

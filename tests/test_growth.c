@@ -343,7 +343,8 @@ static void fail_each_request(struct ledger *ledger, nidus_filter *filter,
                               nidus_status (*act)(nidus_filter *filter))
 {
 	struct bytes bytes = bytes_save(filter);
-	uint64_t blocks = ledger->blocks, failures = 0;
+	uint64_t blocks = ledger->blocks, failures = 0, size = info_of(filter).bytes;
+	uint64_t before = ledger->requests;
 	for (;;) {
 		ledger->fail_at = ledger->requests + failures + 1;
 		nidus_status status = act(filter);
@@ -354,14 +355,16 @@ static void fail_each_request(struct ledger *ledger, nidus_filter *filter,
 		expect(bytes_match(&bytes, filter));
 		expect(++failures < 100);
 	}
-	expect(failures > 0);
+	/* Growth within what the table has room for anyway asks for nothing. */
+	bool asked = ledger->requests > before;
+	expect(failures > 0 || (!asked && info_of(filter).bytes == size));
 	ledger->fail_at = 0;
 	bytes_free(&bytes);
 }
 
 static nidus_status act_grow(nidus_filter *filter)
 {
-	return nidus_grow(filter, info_of(filter).capacity + 1);
+	return nidus_grow(filter, info_of(filter).max_capacity);
 }
 
 /* The filter is as full as it promised to become: it grows first. */

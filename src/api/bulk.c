@@ -79,7 +79,7 @@ static nidus_status build(const nidus_options *options, const uint64_t *numbers,
 nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys, size_t n,
                              unsigned threads, nidus_filter **filter)
 {
-	(void)threads; /* no family of this version has chunks to share among them */
+	(void)threads; /* one does the work, for now */
 	if (filter == NULL)
 		return filter_null("filter");
 	*filter = NULL;

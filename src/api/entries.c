@@ -2,7 +2,7 @@
  *
  * entries: walks, and putting back what they yield.
  */
-#include "api/filter.h"
+#include "api/growth.h"
 
 bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
 {
@@ -21,5 +21,5 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 	if (filter->family->insert_entry == NULL)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family has no entries",
 		            filter->family->name);
-	return filter->family->insert_entry(filter->body, entry);
+	return growth_insert_entry(filter, entry);
 }

@@ -114,6 +114,10 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	nidus_status status = (*family)->check(plan);
 	if (status != NIDUS_OK)
 		return NIDUS_E_FORMAT; /* the reason is there already */
+	struct blueprint largest;
+	if (plan->max_capacity > plan->capacity &&
+	    (*family)->larger(plan, plan->max_capacity, false, &largest) != NIDUS_OK)
+		return fail(NIDUS_E_FORMAT, "the filter cannot grow to the header's max capacity");
 	struct forecast forecast = (*family)->forecast(plan, 0);
 	if (image->section[IMAGE_TABLE].size != forecast.bytes ||
 	    image->section[IMAGE_STASH].size / STASH_ENTRY != image->stashed ||

@@ -10,4 +10,7 @@
 /* insert for a filter that grows: makes room first where it is due. */
 nidus_status growth_insert(nidus_filter *filter, uint64_t hash);
 
+/* insert_entry for any filter, which grows where it is due. */
+nidus_status growth_insert_entry(nidus_filter *filter, const nidus_entry *entry);
+
 #endif

@@ -7,6 +7,8 @@
 #include "base/random.h"
 #include "base/reason.h"
 
+#include <stdio.h>
+
 nidus_status options_read(const nidus_options *from, nidus_options *to)
 {
 	if (from == NULL)
@@ -102,19 +104,31 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 	return status == NIDUS_OK ? family->check(plan) : status;
 }
 
-/* The smallest that will do; the first family's complaint if none does. */
-static nidus_status plan_smallest(const nidus_options *options, const struct family **chosen,
-                                  struct blueprint *plan)
+/* Whether `a` is a better choice than `b`: smaller, or quicker where that was asked for. */
+static bool better(const nidus_options *options, const struct family *a, uint64_t a_bytes,
+                   const struct family *b, uint64_t b_bytes)
+{
+	return options->features & NIDUS_FAST ? a->pace < b->pace : a_bytes < b_bytes;
+}
+
+/* The best that will do; the complaint of the last family if none does. */
+static nidus_status plan_best(const nidus_options *options, const struct family **chosen,
+                              struct blueprint *plan)
 {
 	uint64_t least = 0;
+	nidus_status status = NIDUS_OK;
 	*chosen = NULL;
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		struct blueprint candidate;
-		if (!((*family)->features & NIDUS_DELETE) ||
-		    options_plan_family(options, *family, &candidate) != NIDUS_OK)
+		if (!((*family)->features & NIDUS_DELETE))
 			continue;
+		nidus_status tried = options_plan_family(options, *family, &candidate);
+		if (tried != NIDUS_OK) {
+			status = tried;
+			continue;
+		}
 		uint64_t bytes = (*family)->forecast(&candidate, options->capacity).bytes;
-		if (*chosen == NULL || bytes < least) {
+		if (*chosen == NULL || better(options, *family, bytes, *chosen, least)) {
 			*chosen = *family;
 			*plan = candidate;
 			least = bytes;
@@ -122,15 +136,16 @@ static nidus_status plan_smallest(const nidus_options *options, const struct fam
 	}
 	if (*chosen != NULL)
 		return NIDUS_OK;
-	*chosen = families[0];
-	return options_plan_family(options, *chosen, plan);
+	char last[160];
+	snprintf(last, sizeof last, "%s", reason_text());
+	return fail(status, "no family will do: %s", last);
 }
 
 nidus_status options_plan(const nidus_options *options, const struct family **family,
                           struct blueprint *plan)
 {
 	if (options->family == NIDUS_AUTO)
-		return plan_smallest(options, family, plan);
+		return plan_best(options, family, plan);
 	*family = family_find(options->family);
 	if (*family != NULL)
 		return options_plan_family(options, *family, plan);

@@ -32,7 +32,7 @@ nidus_status options_seed(nidus_options *options);
 nidus_status options_plan_family(const nidus_options *options, const struct family *family,
                                  struct blueprint *plan);
 
-/* The family that is asked for, or the smallest that will do, and its plan. */
+/* The family that is asked for, or the best that will do, and its plan. */
 nidus_status options_plan(const nidus_options *options, const struct family **family,
                           struct blueprint *plan);
 

@@ -19,7 +19,7 @@ static nidus_status no_memory(uint64_t size)
 	return fail(NIDUS_E_NOMEM, "no memory for %llu bytes", (unsigned long long)size);
 }
 
-/* Sets the usable part of a whole block, `slack` bytes smaller, at an alignment. */
+/* Sets the usable part of a whole block: it starts at a multiple of the alignment. */
 static void cut(struct block *block, size_t size, size_t alignment)
 {
 	uintptr_t start = (uintptr_t)block->whole;

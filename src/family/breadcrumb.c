@@ -166,12 +166,13 @@ static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t cap
 {
 	*larger = *plan;
 	const struct density *density = density_of(plan->slots);
-	while (keys_that_fit(density, larger->groups << larger->level) < capacity) {
+	while (keys_that_fit(density, larger->groups << larger->level) < capacity ||
+	       expected_rate(larger, (double)capacity) > larger->fpr) {
 		if (larger->level == larger->growth_bits) {
-			if (!relax || larger->core_bits == 1)
+			if (!relax || larger->core_bits == 1 || larger->fpr >= 0.5)
 				return fail(
 					NIDUS_E_RANGE,
-					"no bits are reserved for more than %llu keys; make the filter with "
+					"no bits are left for more than %llu keys; make the filter with "
 					"a larger max_capacity",
 					(unsigned long long)plan->max_capacity);
 			/* The rate gives way: a core bit becomes an address bit. */
@@ -331,6 +332,8 @@ const struct family family_breadcrumb = {
 	.insert_entry = breadcrumb_insert_entry,
 	.larger = breadcrumb_larger,
 	.pour = breadcrumb_pour,
+	.core_shrinks = true,
+	.pace = 1,
 	.table = breadcrumb_table,
 	.export_stash = breadcrumb_export_stash,
 	.import = breadcrumb_import,

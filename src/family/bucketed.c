@@ -80,12 +80,9 @@ static nidus_status bucketed_create(void *body, const struct blueprint *plan,
 }
 
 const struct family family_bucketed = {
-	NESTING_MEMBERS,
-	.id = NIDUS_BUCKETED,
-	.name = "bucketed",
-	.larger = bucketed_larger,
-	.plan = bucketed_plan,
-	.check = bucketed_check,
-	.forecast = bucketed_forecast,
+	NESTING_MEMBERS,           .id = NIDUS_BUCKETED,
+	.name = "bucketed",        .pace = 4,
+	.larger = bucketed_larger, .plan = bucketed_plan,
+	.check = bucketed_check,   .forecast = bucketed_forecast,
 	.create = bucketed_create,
 };

@@ -158,7 +158,7 @@ static nidus_status chunked_larger(const struct blueprint *plan, uint64_t capaci
 static nidus_status chunked_plan(const nidus_options *options, struct blueprint *plan)
 {
 	struct chunking_limits limits;
-	nidus_status status = nesting_check_options(options);
+	nidus_status status = nesting_check_options(options, true);
 	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	if (status == NIDUS_OK)
 		status = limits_for(plan->slots, &limits);
@@ -196,12 +196,9 @@ static nidus_status chunked_create(void *body, const struct blueprint *plan,
 }
 
 const struct family family_chunked = {
-	NESTING_MEMBERS,
-	.id = NIDUS_CHUNKED,
-	.name = "chunked",
-	.larger = chunked_larger,
-	.plan = chunked_plan,
-	.check = chunked_check,
-	.forecast = chunked_forecast,
+	NESTING_MEMBERS,          .id = NIDUS_CHUNKED,
+	.name = "chunked",        .pace = 5,
+	.larger = chunked_larger, .plan = chunked_plan,
+	.check = chunked_check,   .forecast = chunked_forecast,
 	.create = chunked_create,
 };

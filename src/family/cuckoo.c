@@ -62,12 +62,9 @@ static nidus_status cuckoo_create(void *body, const struct blueprint *plan,
 }
 
 const struct family family_cuckoo = {
-	NESTING_MEMBERS,
-	.id = NIDUS_CUCKOO,
-	.name = "cuckoo",
-	.larger = single_larger,
-	.plan = cuckoo_plan,
-	.check = cuckoo_check,
-	.forecast = cuckoo_forecast,
+	NESTING_MEMBERS,         .id = NIDUS_CUCKOO,
+	.name = "cuckoo",        .pace = 6,
+	.larger = single_larger, .plan = cuckoo_plan,
+	.check = cuckoo_check,   .forecast = cuckoo_forecast,
 	.create = cuckoo_create,
 };

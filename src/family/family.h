@@ -36,6 +36,10 @@ struct family {
 	nidus_family id;
 	const char *name;
 	uint32_t features;
+	unsigned pace; /* place in the order of measured speed: NIDUS_FAST takes the lowest */
+	/* Whether growth beyond the reserve takes core bits, so that only their sum with
+	 * the growth bits is a filter's own; otherwise core bits are what entries hang on. */
+	bool core_shrinks;
 	size_t body_size;
 
 	/*

@@ -85,7 +85,7 @@ nidus_status nesting_pour(void *to, const void *from)
 #define CAPACITY_MOST (UINT64_C(1) << 44)
 #define GROWTH_MOST 44
 
-nidus_status nesting_check_options(const nidus_options *options)
+nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 {
 	uint64_t most = options->capacity > options->max_capacity ? options->capacity
 	                                                          : options->max_capacity;
@@ -93,7 +93,7 @@ nidus_status nesting_check_options(const nidus_options *options)
 		return fail(NIDUS_E_RANGE,
 		            "a capacity of %llu keys is more than this library can do",
 		            (unsigned long long)most);
-	if (options->reserve != 0 && options->family != NIDUS_CHUNKED)
+	if (options->reserve != 0 && !reserves)
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	return NIDUS_OK;
 }
@@ -131,10 +131,10 @@ nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, boo
 	*larger = *plan;
 	while (!sizing->fits(larger, larger->level, capacity)) {
 		if (larger->level == larger->growth_bits + larger->borrowed) {
-			if (!relax || larger->level >= GROWTH_MOST)
+			if (!relax || larger->level >= GROWTH_MOST || larger->fpr >= 0.5)
 				return fail(NIDUS_E_RANGE,
-				            "no bits are reserved for more than %llu keys; make "
-				            "the filter with a larger max_capacity",
+				            "no bits are left for more than %llu keys; make the "
+				            "filter with a larger max_capacity",
 				            (unsigned long long)plan->max_capacity);
 			larger->borrowed++;
 			larger->fpr *= 2;

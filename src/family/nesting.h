@@ -30,8 +30,11 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	.import = nesting_import,                                                               \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET
 
-/* What is wrong for every nest. Errors: E_UNSUPPORTED, E_RANGE. */
-nidus_status nesting_check_options(const nidus_options *options);
+/*
+ * What is wrong for every nest; `reserves` if the family holds slots back.
+ * Errors: E_UNSUPPORTED, E_RANGE.
+ */
+nidus_status nesting_check_options(const nidus_options *options, bool reserves);
 
 /* How a family's tables can be filled, at any level of growth. */
 struct nesting_sizing {

@@ -69,11 +69,12 @@ static void lay_out(struct blueprint *plan, enum nest_kind kind, const struct of
  * Takes the number of core bits that makes the smallest table: one bit less
  * may need a thinner table to keep the rate, which is sometimes cheaper.
  */
-static void choose(struct blueprint *plan, enum nest_kind kind, const struct offset_layout *layout,
-                   uint64_t keys)
+static nidus_status choose(struct blueprint *plan, enum nest_kind kind,
+                           const struct offset_layout *layout, uint64_t keys)
 {
 	struct blueprint best = *plan;
 	uint64_t least_bytes = UINT64_MAX;
+	nidus_status status = NIDUS_OK;
 	unsigned enough = nesting_core_bits(plan->fpr, layout->compared, 1);
 	for (unsigned bits = enough - 1; bits <= enough; bits++) {
 		plan->core_bits = bits;
@@ -86,6 +87,7 @@ static void choose(struct blueprint *plan, enum nest_kind kind, const struct off
 		}
 	}
 	*plan = best;
+	return least_bytes == UINT64_MAX ? status : NIDUS_OK;
 }
 
 const struct offset_layout *offset_find(const struct offset_layout *layouts, size_t n,
@@ -148,12 +150,14 @@ nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool
 nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, enum nest_kind kind,
                          const struct offset_layout *layout)
 {
-	nidus_status status = nesting_check_options(options);
+	nidus_status status = nesting_check_options(options, false);
 	if (status != NIDUS_OK)
 		return status;
 	plan->slots = layout->slots;
 	plan->max_steps = layout->steps;
-	choose(plan, kind, layout, options->capacity);
+	status = choose(plan, kind, layout, options->capacity);
+	if (status != NIDUS_OK)
+		return status;
 	plan->capacity = options->capacity;
 	return nesting_complete(options, plan, sizing_of(kind), layout->steps);
 }

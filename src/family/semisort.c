@@ -46,12 +46,9 @@ static nidus_status semisort_create(void *body, const struct blueprint *plan,
 }
 
 const struct family family_semisort = {
-	NESTING_MEMBERS,
-	.id = NIDUS_SEMISORT,
-	.name = "semisort",
-	.larger = single_larger,
-	.plan = semisort_plan,
-	.check = semisort_check,
-	.forecast = semisort_forecast,
+	NESTING_MEMBERS,           .id = NIDUS_SEMISORT,
+	.name = "semisort",        .pace = 7,
+	.larger = single_larger,   .plan = semisort_plan,
+	.check = semisort_check,   .forecast = semisort_forecast,
 	.create = semisort_create,
 };

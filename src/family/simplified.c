@@ -121,7 +121,7 @@ static bool lay_out(const nidus_options *options, struct blueprint *plan,
 static nidus_status simplified_plan(const nidus_options *options, struct blueprint *plan)
 {
 	struct chunking_limits limits;
-	nidus_status status = nesting_check_options(options);
+	nidus_status status = nesting_check_options(options, false);
 	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	if (status == NIDUS_OK)
 		status = limits_for(plan->slots, &limits);
@@ -166,6 +166,7 @@ const struct family family_simplified = {
 	NESTING_MEMBERS,
 	.id = NIDUS_SIMPLIFIED,
 	.name = "simplified",
+	.pace = 2,
 	.larger = simplified_larger,
 	.plan = simplified_plan,
 	.check = simplified_check,

@@ -68,7 +68,7 @@ nidus_status single_larger(const struct blueprint *plan, uint64_t capacity, bool
 
 nidus_status single_plan(const nidus_options *options, struct blueprint *plan)
 {
-	nidus_status status = nesting_check_options(options);
+	nidus_status status = nesting_check_options(options, false);
 	if (status != NIDUS_OK)
 		return status;
 	plan->chunks = 1;

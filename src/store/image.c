@@ -23,6 +23,7 @@
 #include "base/reason.h"
 
 #include <errno.h>
+#include <limits.h>
 
 static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n' };
 
@@ -179,8 +180,8 @@ static nidus_status get(nidus_source source, void *context, void *bytes, uint64_
 		size_t piece = size < PIECE ? (size_t)size : PIECE;
 		ptrdiff_t got = source(context, to, piece);
 		if (got < 0) {
-			errno = (int)-got;
-			return fail(NIDUS_E_IO, "cannot read: %s", strerror((int)-got));
+			errno = got >= -INT_MAX ? (int)-got : EIO;
+			return fail(NIDUS_E_IO, "cannot read: %s", strerror(errno));
 		}
 		if (got == 0)
 			return fail(NIDUS_E_TRUNCATED, "the file ends %llu bytes too early",

@@ -55,6 +55,10 @@ nidus_status yard_check(const struct blueprint *plan)
 		            plan->growth_bits);
 	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST >> plan->level)
 		return fail(NIDUS_E_RANGE, "so many front buckets are not possible");
+	/* Mini-buckets take not quite 6 bits of the hash. */
+	if (log2_floor(plan->groups) + 6 + ops->shape.front.width > 63)
+		return fail(NIDUS_E_RANGE,
+		            "so many keys at so low a rate need more than a 64-bit hash");
 	return NIDUS_OK;
 }
 

@@ -8,7 +8,7 @@
  *   YARD_ID(x)              the name of x in this instance
  *   YARD_TOUCH(line)        what to do for each line touched (nothing, or count)
  *
- * and gets `const struct yard_ops YARD_ID(yard_ops)`.
+ * and gets `static const struct yard_ops YARD_ID(ops)`.
  */
 
 /* Copies of a key in a backyard line, as bits; the slots of its mini-bucket only. */
