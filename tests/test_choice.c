@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tests of what NIDUS_AUTO takes, and of merges at their limits.
+ */
+#include "family/family.h"
+#include "nidus.h"
+#include "support/check.h"
+
+static nidus_filter *make(nidus_family family, uint64_t capacity, double fpr, uint64_t most)
+{
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	nidus_filter *filter;
+	options.family = family;
+	options.capacity = capacity;
+	options.max_capacity = most;
+	options.fpr = fpr;
+	options.seed = 3;
+	check_note("%s", nidus_family_name(family));
+	expect_ok(nidus_create(&options, &filter));
+	return filter;
+}
+
+static nidus_info info_of(const nidus_filter *filter)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+	expect_ok(nidus_get_info(filter, &info));
+	return info;
+}
+
+static void insert_range(nidus_filter *filter, uint64_t from, uint64_t to)
+{
+	for (uint64_t key = from; key < to; key++)
+		expect_ok(nidus_insert_u64(filter, key));
+}
+
+static nidus_family chosen(uint32_t features, unsigned reserve)
+{
+	nidus_plan_row rows[16];
+	size_t n;
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	options.capacity = 100000;
+	options.features = features;
+	options.reserve = reserve;
+	expect_ok(nidus_plan(&options, rows, 16, &n));
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].chosen)
+			return rows[i].family;
+	}
+	return NIDUS_AUTO;
+}
+
+static void auto_takes_the_smallest_and_fast_the_quickest(void **state)
+{
+	(void)state;
+	nidus_plan_row rows[16];
+	size_t n;
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	options.capacity = 100000;
+	expect_ok(nidus_plan(&options, rows, 16, &n));
+	uint64_t chosen_bytes = UINT64_MAX;
+	for (size_t i = 0; i < n; i++)
+		chosen_bytes = rows[i].chosen ? rows[i].bytes : chosen_bytes;
+	for (size_t i = 0; i < n; i++)
+		expect(rows[i].bytes >= chosen_bytes || !(rows[i].features & NIDUS_DELETE));
+	const struct family *quick = family_find(chosen(NIDUS_FAST, 0));
+	for (const struct family *const *family = families; *family != NULL; family++)
+		expect(quick->pace <= (*family)->pace || !((*family)->features & NIDUS_DELETE));
+	expect_equal(chosen(0, 1), NIDUS_CHUNKED); /* the only one that reserves */
+}
+
+static void filters_that_overlap_merge_too(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if (!((*family)->features & NIDUS_MERGE))
+			continue;
+		nidus_filter *a = make((*family)->id, 1000, 0x1p-8, 0), *merged;
+		nidus_filter *b = make((*family)->id, 1000, 0x1p-8, 0);
+		insert_range(a, 0, 1000);
+		insert_range(b, 300, 1300);
+		expect_ok(nidus_merge(a, b, &merged));
+		for (uint64_t key = 0; key < 1300; key++)
+			expect(nidus_count_key_u64(merged, key) >= 1 + (key >= 300 && key < 1000));
+		expect_equal(info_of(merged).count, 2000);
+		expect_ok(nidus_verify(merged, NULL));
+		nidus_free(merged);
+		nidus_free(a);
+		nidus_free(b);
+	}
+}
+
+/* Merges a filter with itself again and again: the rate doubles, but not to 1. */
+static void no_merge_promises_a_rate_of_one(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if (!((*family)->features & NIDUS_MERGE))
+			continue;
+		nidus_filter *sum = make((*family)->id, 500, 0x1p-4, 0), *next;
+		nidus_filter *empty = make((*family)->id, 500, 0x1p-4, 0);
+		nidus_status status = NIDUS_OK;
+		for (unsigned i = 0; i < 40 && status == NIDUS_OK; i++) {
+			status = nidus_merge(sum, empty, &next);
+			if (status != NIDUS_OK)
+				break;
+			nidus_free(sum);
+			sum = next;
+			expect(info_of(sum).fpr_target < 1);
+			size_t size = nidus_saved_size(sum);
+			void *bytes = check_alloc(size);
+			expect_ok(nidus_save_buffer(sum, bytes, size, NULL));
+			expect_ok(nidus_load_buffer(bytes, size, &next)); /* can be read back */
+			nidus_free(next);
+			free(bytes);
+		}
+		expect_status(status, NIDUS_E_RANGE);
+		nidus_free(sum);
+		nidus_free(empty);
+	}
+}
+
+static void a_key_again_and_again_grows_nothing_even_when_full(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if (!((*family)->features & NIDUS_GROW))
+			continue;
+		nidus_filter *filter = make((*family)->id, 100, 0x1p-8, 1600);
+		uint64_t copies = 0;
+		while (copies < 8 && nidus_insert_u64(filter, 1) == NIDUS_OK)
+			copies++;
+		uint64_t capacity = info_of(filter).capacity;
+		insert_range(filter, 2, capacity - copies + 2);
+		nidus_status status = NIDUS_OK;
+		for (unsigned i = 0; i < 100 && status == NIDUS_OK; i++)
+			status = nidus_insert_u64(filter, 1);
+		expect_status(status, NIDUS_COPIES);
+		expect_equal(info_of(filter).capacity, capacity);
+		nidus_free(filter);
+	}
+}
+
+static void entries_grow_a_filter_that_may_grow(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if (!((*family)->features & NIDUS_GROW))
+			continue;
+		nidus_filter *from = make((*family)->id, 100, 0x1p-8, 3000);
+		nidus_filter *to = make((*family)->id, 100, 0x1p-8, 3000);
+		insert_range(from, 0, 3000);
+		nidus_cursor cursor = { 0 };
+		nidus_entry entry;
+		while (nidus_next(from, &cursor, &entry))
+			expect_ok(nidus_insert_entry(to, &entry));
+		for (uint64_t key = 0; key < 3000; key++)
+			expect(nidus_contains_u64(to, key));
+		nidus_free(from);
+		nidus_free(to);
+	}
+}
+
+static void filters_of_other_cores_do_not_merge(void **state)
+{
+	(void)state;
+	/* The same width in all, but other bits of it are the core. */
+	nidus_filter *a = make(NIDUS_CUCKOO, 1000, 0x1p-8, 0), *merged;
+	nidus_filter *b = make(NIDUS_CUCKOO, 1000, 0x1p-6, 5000);
+	expect_equal(info_of(a).slots, info_of(b).slots);
+	expect_status(nidus_merge(a, b, &merged), NIDUS_E_MISMATCH);
+	nidus_free(a);
+	nidus_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(auto_takes_the_smallest_and_fast_the_quickest),
+		cmocka_unit_test(filters_that_overlap_merge_too),
+		cmocka_unit_test(no_merge_promises_a_rate_of_one),
+		cmocka_unit_test(a_key_again_and_again_grows_nothing_even_when_full),
+		cmocka_unit_test(entries_grow_a_filter_that_may_grow),
+		cmocka_unit_test(filters_of_other_cores_do_not_merge),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
