@@ -27,21 +27,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The shapes of table/yard_widths.h. */
+/* The shapes of table/yard_widths.h; width 108 stands for 8 bits in lines of 32 bytes. */
 static const struct shape {
-	unsigned width, front_slots, back_slots;
-} shapes[] = { { 8, 51, 35 }, { 12, 36, 27 }, { 16, 28, 22 }, { 24, 19, 16 }, { 108, 25, 17 } };
+	unsigned width, front_slots, back_slots, line_bits;
+} shapes[] = {
+	{ 8, 51, 35, 512 },  { 12, 36, 27, 512 },  { 16, 28, 22, 512 },
+	{ 24, 19, 16, 512 }, { 108, 25, 17, 256 },
+};
 
-#define FAN 16         /* front buckets per line of each half */
-#define LINE_BITS 512.0
+#define FAN 16 /* front buckets per line of each half */
 
 struct simulation {
 	uint64_t fronts, half;
 	unsigned front_slots, back_slots;
-	uint32_t *keys;           /* per front bucket */
-	uint16_t *spilled[2];     /* per front bucket and half */
-	uint16_t *taken[2];       /* per line and half */
-	uint64_t *key_bucket;     /* per key: its front bucket */
+	uint32_t *keys;       /* per front bucket */
+	uint16_t *spilled[2]; /* per front bucket and half */
+	uint16_t *taken[2];   /* per line and half */
+	uint64_t *key_bucket; /* per key: its front bucket */
 	uint64_t n, crowded, failed, state;
 };
 
@@ -158,8 +160,12 @@ struct arguments {
 
 static struct arguments parse(int count, char **words)
 {
-	struct arguments arguments = {
-		.width = 8, .filters = 20, .fronts = 4096, .seed = 1, .keys_per_line = 49.6, .churn = 50};
+	struct arguments arguments = { .width = 8,
+		                       .filters = 20,
+		                       .fronts = 4096,
+		                       .seed = 1,
+		                       .keys_per_line = 49.6,
+		                       .churn = 50 };
 	for (int i = 1; i + 1 < count; i += 2) {
 		double number = atof(words[i + 1]);
 		if (strcmp(words[i], "--width") == 0)
@@ -191,12 +197,13 @@ int main(int count, char **words)
 			shape = &shapes[i];
 	}
 	if (shape == NULL || arguments.fronts < 1 || arguments.keys_per_line <= 0) {
-		fprintf(stderr, "bench_breadcrumb_load: widths are 8, 12, 16 and 24\n");
+		fprintf(stderr,
+		        "bench_breadcrumb_load: widths are 8, 12, 16, 24 and 108 (short lines)\n");
 		return 2;
 	}
 	uint64_t n = (uint64_t)(arguments.keys_per_line * (double)arguments.fronts);
 	uint64_t half = (arguments.fronts + FAN - 1) / FAN, crowded = 0, failed = 0;
-	double tail[64] = {0};
+	double tail[64] = { 0 };
 	for (unsigned filter = 0; filter < arguments.filters; filter++) {
 		struct simulation sim = {
 			.fronts = arguments.fronts,
@@ -224,8 +231,9 @@ int main(int count, char **words)
 		free(sim.keys);
 		free(sim.key_bucket);
 	}
-	double bits = LINE_BITS * (double)(arguments.fronts + 2 * half) / (double)n;
-	printf("width %u, %" PRIu64 " front buckets, %" PRIu64 " keys (%.2f per line, %.3f bits per "
+	double bits = (double)shape->line_bits * (double)(arguments.fronts + 2 * half) / (double)n;
+	printf("width %u, %" PRIu64 " front buckets, %" PRIu64
+	       " keys (%.2f per line, %.3f bits per "
 	       "key), churn %.0f x slots, %u filters\n",
 	       arguments.width, arguments.fronts, n, arguments.keys_per_line, bits, arguments.churn,
 	       arguments.filters);
