@@ -52,9 +52,9 @@ struct density {
 
 static const struct density densities[] = {
 	{ .width = 8, .slots = 51, .keys_per_line = 49.8, .slack = 30 },
-	{ .width = 12, .slots = 36, .keys_per_line = 35.2, .slack = 26 },
-	{ .width = 16, .slots = 28, .keys_per_line = 26.6, .slack = 22 },
-	{ .width = 24, .slots = 19, .keys_per_line = 17.4, .slack = 18 },
+	{ .width = 12, .slots = 36, .keys_per_line = 34.9, .slack = 26 },
+	{ .width = 16, .slots = 28, .keys_per_line = 26.5, .slack = 24 },
+	{ .width = 24, .slots = 19, .keys_per_line = 17.1, .slack = 20 },
 	{ .width = 8, .slots = SHORT_SLOTS, .keys_per_line = 22.2, .slack = 20 },
 };
 

@@ -165,7 +165,9 @@ ALWAYS_INLINE unsigned mini_range(struct mini_shape shape, struct mini_sizes siz
 	*start = before - m;
 	/* Its own one is the next. */
 	uint64_t low = before < 64 ? sizes.low >> before << before : 0;
-	uint64_t high = before > 64 ? sizes.high >> (before - 64) << (before - 64) : sizes.high;
+	uint64_t high = before >= 128 ? 0
+	                : before > 64 ? sizes.high >> (before - 64) << (before - 64)
+	                              : sizes.high;
 	unsigned own = low != 0    ? (unsigned)__builtin_ctzll(low)
 	               : high != 0 ? 64 + (unsigned)__builtin_ctzll(high)
 	                           : before; /* only in a line that is no mini-filter */
