@@ -167,7 +167,7 @@ static struct arguments parse(int count, char **words)
 		                       .keys_per_line = 49.6,
 		                       .churn = 50 };
 	for (int i = 1; i + 1 < count; i += 2) {
-		double number = atof(words[i + 1]);
+		double number = strtod(words[i + 1], NULL);
 		if (strcmp(words[i], "--width") == 0)
 			arguments.width = (unsigned)number;
 		else if (strcmp(words[i], "--filters") == 0)

@@ -123,7 +123,7 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 static unsigned fields_per_word(unsigned slots, unsigned width)
 {
 	unsigned fields = slots;
-	while (fields * width > 64)
+	while (fields > 1 && fields * width > 64)
 		fields /= 2;
 	return fields;
 }
