@@ -70,7 +70,7 @@ static nidus_status bucketed_check(const struct blueprint *plan)
 
 static struct forecast bucketed_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return offset_forecast(plan, keys, NEST_BUCKETS, bucketed_layout(plan->slots));
+	return nesting_forecast(plan, keys, NEST_BUCKETS, bucketed_layout(plan->slots)->compared);
 }
 
 static nidus_status bucketed_create(void *body, const struct blueprint *plan,

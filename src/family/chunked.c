@@ -186,7 +186,7 @@ static nidus_status chunked_check(const struct blueprint *plan)
 
 static struct forecast chunked_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return nesting_forecast(plan, keys, NEST_XOR);
+	return nesting_forecast(plan, keys, NEST_XOR, 2.0 * plan->slots);
 }
 
 static nidus_status chunked_create(void *body, const struct blueprint *plan,

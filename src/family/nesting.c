@@ -179,19 +179,20 @@ uint64_t nesting_keys_at_rate(const struct blueprint *plan, uint64_t slots, uint
 	return keys < (double)fits ? (uint64_t)keys : fits;
 }
 
-struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind)
+struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
+                                 double compared)
 {
+	unsigned width = nest_slot_width(plan, kind);
 	struct forecast forecast = {
 		.bytes = nest_table_bytes(plan, kind),
 		.total_slots = nest_total_slots(plan, kind),
-		.slot_bits = nest_slot_width(plan, kind),
+		.slot_bits = kind == NEST_CODED ? width - 1 : width,
 	};
 	double load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = nesting_rate(plan, 2.0 * plan->slots, load < 1 ? load : 1);
-	/* Two buckets, and the odds that one lies across the border of two lines. */
-	uint64_t step = nest_group_bits(kind, plan->slots, forecast.slot_bits),
-		 line = 8 * MEMORY_LINE;
-	forecast.lines = 2 + (line % step == 0 ? 0 : 2 * (double)(step - 1) / (double)line);
-	forecast.slot_bits = (unsigned)(step / plan->slots); /* coded ones are shorter */
+	forecast.fpr = nesting_rate(plan, compared, load < 1 ? load : 1);
+	/* Two groups, and the odds that one lies across the border of two lines. */
+	uint64_t line = 8 * MEMORY_LINE, bits = (uint64_t)plan->slots * forecast.slot_bits;
+	bool aligned = kind != NEST_WINDOWS && line % bits == 0;
+	forecast.lines = 2 + (aligned ? 0 : 2 * (double)(bits - 1) / (double)line);
 	return forecast;
 }

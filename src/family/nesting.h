@@ -79,7 +79,8 @@ double nesting_rate(const struct blueprint *plan, double compared, double load);
 /* XOR kinds: the keys that keep the plan's rate, `fits` at most. */
 uint64_t nesting_keys_at_rate(const struct blueprint *plan, uint64_t slots, uint64_t fits);
 
-/* XOR kinds: what a plan comes to. */
-struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind);
+/* What a plan comes to, if a foreign fingerprint may match in `compared` slots. */
+struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
+                                 double compared);
 
 #endif

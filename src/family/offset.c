@@ -161,19 +161,3 @@ nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, e
 	plan->capacity = options->capacity;
 	return nesting_complete(options, plan, sizing_of(kind), layout->steps);
 }
-
-struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
-                                const struct offset_layout *layout)
-{
-	struct forecast forecast = {
-		.bytes = nest_table_bytes(plan, kind),
-		.total_slots = nest_total_slots(plan, kind),
-		.slot_bits = nest_slot_width(plan, kind),
-	};
-	double load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = nesting_rate(plan, layout->compared, load < 1 ? load : 1);
-	/* Two groups, and the odds that one lies across the border of two lines. */
-	double bits = (double)forecast.slot_bits * plan->slots;
-	forecast.lines = 2 + 2 * (bits - 1) / (8 * MEMORY_LINE);
-	return forecast;
-}

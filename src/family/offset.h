@@ -37,7 +37,4 @@ nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool
 const struct offset_layout *offset_find(const struct offset_layout *layouts, size_t n,
                                         unsigned slots);
 
-struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
-                                const struct offset_layout *layout);
-
 #endif

@@ -36,7 +36,7 @@ static nidus_status semisort_check(const struct blueprint *plan)
 
 static struct forecast semisort_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return nesting_forecast(plan, keys, NEST_CODED);
+	return nesting_forecast(plan, keys, NEST_CODED, 2.0 * plan->slots);
 }
 
 static nidus_status semisort_create(void *body, const struct blueprint *plan,

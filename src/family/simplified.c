@@ -150,7 +150,7 @@ static nidus_status simplified_check(const struct blueprint *plan)
 
 static struct forecast simplified_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	struct forecast forecast = nesting_forecast(plan, keys, NEST_DIRECT);
+	struct forecast forecast = nesting_forecast(plan, keys, NEST_DIRECT, 2.0 * plan->slots);
 	double load = (double)keys / (double)forecast.total_slots;
 	forecast.fpr = rate(plan, load < 1 ? load : 1);
 	return forecast;

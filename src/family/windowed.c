@@ -77,7 +77,7 @@ static nidus_status windowed_check(const struct blueprint *plan)
 
 static struct forecast windowed_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return offset_forecast(plan, keys, NEST_WINDOWS, windowed_layout(plan->slots));
+	return nesting_forecast(plan, keys, NEST_WINDOWS, windowed_layout(plan->slots)->compared);
 }
 
 static nidus_status windowed_create(void *body, const struct blueprint *plan,
