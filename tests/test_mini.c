@@ -8,7 +8,6 @@
 #include "table/mini.h"
 #include "table/yard_instances.h"
 
-#define MOST_SLOTS 64
 #define GUARD 64 /* bytes before and behind a line, which nobody may touch */
 
 static const unsigned widths[] = { 8, 12, 16, 24, YARD_SHORT };
@@ -33,7 +32,7 @@ struct pair {
 	struct {
 		unsigned m, crumb;
 		uint64_t remainder;
-	} entry[MOST_SLOTS];
+	} entry[MINI_SLOTS_MOST];
 	unsigned count;
 };
 
@@ -149,7 +148,7 @@ static void every_shape_fills_its_line_and_no_more(void **state)
 		struct mini_shape shape = shape_number(i);
 		unsigned each = shape.width + (shape.crumbs ? MINI_CRUMB : 0);
 		unsigned bits = mini_size_bytes(shape) * 8 + shape.slots * each;
-		expect(shape.slots <= MOST_SLOTS - 1);
+		expect(shape.slots <= MINI_SLOTS_MOST - 1);
 		expect(bits <= mini_line(shape) * 8);
 		expect_equal(shape.crumbs, i % 2 == 1);
 		/* One slot more would not fit. */

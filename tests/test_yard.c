@@ -342,6 +342,84 @@ static void an_entry_is_the_same_at_every_level(void **state)
 	}
 }
 
+/* ----------------------------------------------------------------------- building -- */
+
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* Ascending hashes, some of them several times, of which a yard spills a few. */
+static uint64_t *hashes_for(const struct yard *yard, struct chance *chance, size_t *n)
+{
+	*n = yard->fronts * yard->ops->shape.front.slots * 17 / 20;
+	uint64_t *hashes = check_alloc(*n * sizeof *hashes);
+	for (size_t i = 0; i < *n; i++)
+		hashes[i] = i > 0 && chance_percent(chance, 10) ? hashes[chance_below(chance, i)]
+		                                                : chance_next(chance);
+	qsort(hashes, *n, sizeof *hashes, ascending);
+	return hashes;
+}
+
+static void build_tier(const char *tier)
+{
+	static const uint64_t fronts[] = { 1, 2, 17, 100, 1000 };
+	struct chance chance = { chance_seed() + 9 };
+	for (unsigned i = 0; i < YARD_WIDTHS * 5; i++) {
+		struct yard one_by_one, built;
+		size_t n, done;
+		yard_make(&one_by_one, yard_widths[i / 5], fronts[i % 5], 0, 0);
+		uint64_t *hashes = hashes_for(&one_by_one, &chance, &n);
+		check_note("width %u, %llu fronts, %s", yard_widths[i / 5],
+		           (unsigned long long)fronts[i % 5], tier);
+		expect_ok(one_by_one.ops->body.insert_batch(&one_by_one, hashes, n, &done));
+		for (unsigned parts = 1; parts <= 5; parts++) {
+			yard_make(&built, yard_widths[i / 5], fronts[i % 5], 0, 0);
+			for (unsigned part = parts; part-- > 0;) /* in any order */
+				expect_ok(yard_build_fronts(&built, hashes, n, part, parts));
+			expect_ok(yard_build_back(&built, hashes, n));
+			expect_equal(built.count, n);
+			expect(memcmp(built.memory.bytes, one_by_one.memory.bytes,
+			              built.memory.size) == 0);
+			yard_free(&built);
+		}
+		yard_free(&one_by_one);
+		free(hashes);
+	}
+}
+
+static void building_leaves_the_bytes_of_single_inserts(void **state)
+{
+	(void)state;
+	each_tier(build_tier);
+}
+
+/* 16 copies of a key are possible, 17 are not, wherever they lie. */
+static void building_refuses_too_many_copies(void **state)
+{
+	(void)state;
+	for (unsigned before = 0; before < 80; before++) {
+		uint64_t hashes[80 + 17];
+		for (unsigned i = 0; i < before; i++)
+			hashes[i] = i * (UINT64_C(1) << 56) / 4; /* in the first quarter */
+		for (unsigned i = 0; i < 17; i++)
+			hashes[before + i] = UINT64_C(1) << 63;
+		for (unsigned copies = 16; copies <= 17; copies++) {
+			struct yard yard;
+			yard_make(&yard, 8, 1, 0, 0);
+			nidus_status status =
+				yard_build_fronts(&yard, hashes, before + copies, 0, 1);
+			if (status == NIDUS_OK)
+				status = yard_build_back(&yard, hashes, before + copies);
+			expect_equal(status, copies == 16 ? NIDUS_OK : NIDUS_COPIES);
+			yard_free(&yard);
+		}
+	}
+}
+
+/* -------------------------------------------------------------------------- pouring -- */
+
 /* Fills a yard so far that lines spill, and no further. */
 static void fill_yard(struct yard *yard, struct chance *chance)
 {
@@ -391,6 +469,8 @@ int main(void)
 		cmocka_unit_test(entries_move_aside_before_a_filter_is_full),
 		cmocka_unit_test(full_is_answered_only_when_nothing_can_move),
 		cmocka_unit_test(an_entry_is_the_same_at_every_level),
+		cmocka_unit_test(building_leaves_the_bytes_of_single_inserts),
+		cmocka_unit_test(building_refuses_too_many_copies),
 		cmocka_unit_test(pouring_keeps_every_entry),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,7 @@
 
 #define MINI_LINE 64 /* bytes */
 #define MINI_CRUMB 4 /* bits */
+#define MINI_SLOTS_MOST 64
 
 struct mini_shape {
 	unsigned buckets, slots, width;
@@ -279,6 +280,37 @@ ALWAYS_INLINE void mini_clear(struct mini_shape shape, unsigned char *line)
 {
 	memset(line, 0, mini_line(shape));
 	struct mini_sizes sizes = { bits_low(shape.buckets), 0 };
+	mini_store_sizes(shape, line, sizes);
+}
+
+/* An entry as a number: mini-bucket and remainder. Ascending mini-buckets come in order. */
+#define MINI_PACK_BITS 24
+#define MINI_PACK(m, remainder) ((uint32_t)(m) << MINI_PACK_BITS | (uint32_t)(remainder))
+#define MINI_PACK_BUCKET(packed) ((packed) >> MINI_PACK_BITS)
+#define MINI_PACK_REMAINDER(packed) ((packed) & (uint32_t)bits_low(MINI_PACK_BITS))
+
+/*
+ * Writes a whole line: `count` packed entries, at most `slots`, in mini-bucket
+ * order. As if they had been put into an empty line one by one; no crumbs.
+ */
+ALWAYS_INLINE void mini_fill(struct mini_shape shape, unsigned char *line, const uint32_t *packed,
+                             unsigned count)
+{
+	memset(line, 0, mini_line(shape));
+	struct mini_sizes zeros = { 0, 0 };
+	for (unsigned slot = 0; slot < count; slot++) {
+		unsigned zero = MINI_PACK_BUCKET(packed[slot]) + slot;
+		zeros.low |= (uint64_t)(zero < 64) << (zero & 63);
+		zeros.high |= (uint64_t)(zero >= 64) << (zero & 63);
+		if (shape.width == 8)
+			line[mini_size_bytes(shape) + slot] = (unsigned char)packed[slot];
+		else
+			line_set(shape, line, mini_remainder_at(shape, slot), shape.width,
+			         MINI_PACK_REMAINDER(packed[slot]));
+	}
+	unsigned used = shape.buckets + count;
+	struct mini_sizes sizes = { bits_low(used) & ~zeros.low,
+		                    (used > 64 ? bits_low(used - 64) : 0) & ~zeros.high };
 	mini_store_sizes(shape, line, sizes);
 }
 

@@ -8,6 +8,8 @@
 #include "simd/isa.h"
 #include "table/yard_instances.h"
 
+#include <assert.h>
+
 #define FRONTS_MOST (UINT64_C(1) << 40)
 
 const struct yard_ops *yard_find(unsigned width)
@@ -230,6 +232,49 @@ nidus_status yard_insert_entry(struct yard *yard, const nidus_entry *entry)
 	return put_fingerprint(yard, entry->home, (unsigned)above - 1,
 	                       entry->fingerprint & bits_low(yard->width));
 }
+
+/* ------------------------------------------------------------------ building -- */
+
+/* Where part `index` of `parts` begins among n; the n are fewer than 2^40. */
+static uint64_t share(uint64_t n, unsigned index, unsigned parts)
+{
+	return n / parts * index + n % parts * index / parts;
+}
+
+/* How many of the hashes belong to front buckets before this one. */
+static size_t hashes_before(const struct yard *yard, const uint64_t *hashes, size_t n,
+                            uint64_t bucket)
+{
+	size_t from = 0;
+	while (n > 0) {
+		size_t half = n / 2;
+		if (yard_locate(yard, hashes[from + half]).bucket < bucket) {
+			from += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return from;
+}
+
+nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
+                               unsigned parts)
+{
+	assert(yard->level == 0 && yard->count == 0 && index < parts);
+	size_t from = hashes_before(yard, hashes, n, share(yard->fronts, index, parts));
+	size_t to = hashes_before(yard, hashes, n, share(yard->fronts, index + 1, parts));
+	if (!yard->ops->fill_fronts(yard, hashes + from, to - from))
+		return fail(NIDUS_COPIES, "no room for so many copies of a key");
+	return NIDUS_OK;
+}
+
+nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n)
+{
+	return yard->ops->fill_back(yard, hashes, n);
+}
+
+/* ------------------------------------------------------------------- pouring -- */
 
 nidus_status yard_pour(struct yard *to, const struct yard *from)
 {

@@ -68,6 +68,8 @@ struct yard_ops {
 	struct body_ops body;
 	struct yard_shape shape;
 	nidus_status (*put)(struct yard *yard, struct yard_key key);
+	bool (*fill_fronts)(struct yard *yard, const uint64_t *hashes, size_t n);
+	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, size_t n);
 };
 
 struct yard {
@@ -132,6 +134,21 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count);
 
 bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry);
 nidus_status yard_insert_entry(struct yard *yard, const nidus_entry *entry);
+
+/*
+ * Fills an empty yard of level 0 from all its hashes at once. They ascend, so that
+ * front buckets do, and within these mini-buckets. The bytes are those that
+ * inserting the hashes one by one in this order leaves.
+ *
+ * Part `index` of `parts` fills its share of the front lines, each at once; parts
+ * touch different lines, so threads may share them out. When all are done, the
+ * backyard takes what did not fit, in order, and the yard counts what is in it.
+ *
+ * Errors: COPIES from either, FULL from the second; clear the yard then.
+ */
+nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
+                               unsigned parts);
+nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n);
 
 /*
  * Puts all entries of `from` into a yard of the same base geometry and at least

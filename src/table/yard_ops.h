@@ -276,6 +276,53 @@ static nidus_status YARD_ID(remove)(void *body, uint64_t hash)
 	return YARD_ID(take)(yard, yard_locate(yard, hash));
 }
 
+/* ------------------------------------------------------- from ascending hashes -- */
+
+static bool YARD_ID(fill_fronts)(struct yard *yard, const uint64_t *hashes, size_t n)
+{
+	uint32_t packed[MINI_SLOTS_MOST];
+	for (size_t at = 0; at < n;) {
+		const uint64_t bucket = yard_locate(yard, hashes[at]).bucket;
+		unsigned count = 0;
+		for (; at < n; at++) {
+			struct yard_key key = yard_locate(yard, hashes[at]);
+			if (key.bucket != bucket)
+				break;
+			if (count == YARD_FRONT.slots)
+				continue; /* spills, later */
+			packed[count] = MINI_PACK(key.m, key.remainder);
+			/* They ascend: equal ones are neighbours. */
+			if (UNLIKELY(count >= YARD_COPIES &&
+			             packed[count] == packed[count - YARD_COPIES]))
+				return false;
+			count++;
+		}
+		mini_fill(YARD_FRONT, yard->front + bucket * mini_line(YARD_FRONT), packed, count);
+	}
+	return true;
+}
+
+static nidus_status YARD_ID(fill_back)(struct yard *yard, const uint64_t *hashes, size_t n)
+{
+	size_t at = 0;
+	for (uint64_t bucket = 0; bucket < yard->fronts && at < n; bucket++) {
+		const unsigned char *line = yard->front + bucket * mini_line(YARD_FRONT);
+		unsigned here = mini_count(YARD_FRONT, mini_sizes_of(YARD_FRONT, line));
+		at += here;
+		yard->count += here;
+		while (here == YARD_FRONT.slots && at < n) {
+			struct yard_key key = yard_locate(yard, hashes[at]);
+			if (key.bucket != bucket)
+				break;
+			nidus_status status = YARD_ID(put_spilling)(yard, key);
+			if (status != NIDUS_OK)
+				return status;
+			at++;
+		}
+	}
+	return NIDUS_OK;
+}
+
 /* ------------------------------------------------------------------- batches -- */
 
 static inline void YARD_ID(approach)(const struct yard *yard, const uint64_t *hashes, size_t n,
@@ -346,4 +393,6 @@ static const struct yard_ops YARD_ID(ops) = {
 	},
 	.shape = {.front = YARD_FRONT_INIT, .back = YARD_BACK_INIT},
 	.put = YARD_ID(put_key),
+	.fill_fronts = YARD_ID(fill_fronts),
+	.fill_back = YARD_ID(fill_back),
 };
