@@ -12,7 +12,7 @@
 #define REMOTE_FROM (UINT64_C(1) << 20)
 
 #define LEVEL_MAX 44
-#define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with a parent */
+#define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with place and parent */
 
 /* ------------------------------------------------------------------ layout -- */
 
@@ -119,18 +119,18 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 	return NIDUS_OK;
 }
 
-/* How many slots of a group lie in one word of nest_ops.h. */
-static unsigned fields_per_word(unsigned slots, unsigned width)
+/* How many slots of a group lie in a word of which so many bits count. */
+static unsigned fields_per_word(unsigned slots, unsigned width, unsigned bits)
 {
 	unsigned fields = slots;
-	while (fields > 1 && fields * width > 64)
+	while (fields > 1 && fields * width > bits)
 		fields /= 2;
 	return fields;
 }
 
 static void fill_patterns(struct nest *nest)
 {
-	unsigned fields = fields_per_word(nest->slots, nest->width);
+	unsigned fields = fields_per_word(nest->slots, nest->width, 64);
 	for (unsigned choice = 0; choice < 2; choice++) {
 		for (unsigned at = 0; at < nest->slots; at++) {
 			uint64_t bits = nest_encode(nest, nest->kind, 0, choice, at);
@@ -139,6 +139,9 @@ static void fill_patterns(struct nest *nest)
 	}
 	for (unsigned at = 0; at < nest->slots - nest->reserve; at++)
 		nest->open[at / fields] |= bits_low(nest->width) << (at % fields * nest->width);
+	/* A load of eight bytes may lose seven bits to the shift. */
+	nest->glance = fields_per_word(nest->slots, nest->width, 57);
+	nest->glance_ones = fields_ones(nest->width, nest->glance);
 }
 
 /* -------------------------------------------------------------------- life -- */
@@ -182,7 +185,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	}
 	nest->bits = nest->bits_memory.bytes;
 	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
-	nest->remote = nest->stride > REMOTE_FROM;
+	nest->remote = nest->bits_memory.size > REMOTE_FROM;
 	return NIDUS_OK;
 }
 

@@ -103,9 +103,11 @@ struct nest {
 	uint64_t pattern[2][NEST_SLOTS_MAX];
 	uint64_t
 		open[NEST_SLOTS_MAX]; /* slots of a first group that are not held back, as fields */
+	uint64_t glance_ones;         /* the lowest bit of each of `glance` fields */
 	uint64_t stashed;             /* in all chunks */
 	struct nest_chunk *chunk;
-	unsigned slots; /* per group */
+	unsigned slots;  /* per group */
+	unsigned glance; /* slots that one load holds wherever they begin */
 	unsigned width, core_bits, extra_bits, growth_bits, borrowed, level;
 	bool grown; /* has growth bits or borrowed ones */
 	unsigned max_steps, stash_limit, reserve;

@@ -17,13 +17,23 @@
  *
  * The order depends on nothing but the table and the key. Memory is a fixed
  * array on the stack: eight bytes a node.
+ *
+ *     node:  | slot, 46 | place in the group it was met in, 2 or 3 | parent, 15 |
+ *
+ * Speed: kind and slots per group are constants in each instance of run(); a
+ * group is tested for empty slots by words; and where an entry could go instead
+ * is worked out, and its memory asked for, a few nodes before its turn (`aim`):
+ * late enough that little is worked out for nothing, as most nodes of a search
+ * that ends never have their turn.
  */
 #include "table/search.h"
 
-#define PARENT_BITS 16
-#define NO_PARENT 0xffffu
+#define PARENT_BITS 15
+#define AT_BITS 3
+#define NO_PARENT 0x7fffu
 
-_Static_assert(SEARCH_STEPS_MAX < NO_PARENT, "a parent's number fits");
+_Static_assert(SEARCH_STEPS_MAX + NEST_SLOTS_MAX < NO_PARENT, "a parent's number fits");
+_Static_assert(NEST_SLOTS_MAX <= 1 << AT_BITS, "a place in a group fits");
 
 /*
  * Small searches, nearly all, never look twice at a slot; a larger one keeps a
@@ -32,18 +42,34 @@ _Static_assert(SEARCH_STEPS_MAX < NO_PARENT, "a parent's number fits");
 #define RECORD_FROM 64
 #define RECORD_SIZE 1024
 
+/* Nodes between aiming and looking: as many as memory serves at a time, or the caches. */
+#define AHEAD_REMOTE 8
+#define AHEAD_NEAR 2
+#define AIMS 16 /* a power of two above both */
+
 struct search {
 	struct nest *nest;
 	unsigned char *bits; /* the chunk's */
 	uint64_t chunk;
-	unsigned nodes, limit;
+	unsigned nodes, limit, aimed;
 	unsigned checks;
 	bool recording;
-	uint64_t node[SEARCH_STEPS_MAX]; /* slot, then parent in the low bits */
-	uint64_t record[RECORD_SIZE];    /* slot + 1 */
+	uint64_t aim[AIMS]; /* of node i at i % AIMS: the other group of its entry */
+	uint64_t node[SEARCH_STEPS_MAX + NEST_SLOTS_MAX];
+	uint64_t record[RECORD_SIZE]; /* slot + 1 */
 };
 
-static bool recorded(struct search *search, uint64_t slot)
+static inline uint64_t node_slot(const struct search *search, unsigned i)
+{
+	return search->node[i] >> (AT_BITS + PARENT_BITS);
+}
+
+static inline unsigned node_at(const struct search *search, unsigned i)
+{
+	return search->node[i] >> PARENT_BITS & ((1u << AT_BITS) - 1);
+}
+
+static inline bool recorded(struct search *search, uint64_t slot)
 {
 	if (!search->recording)
 		return false;
@@ -54,72 +80,134 @@ static bool recorded(struct search *search, uint64_t slot)
 	return false;
 }
 
-/* The group that is not the one which holds `slot`. */
-static uint64_t other_group(const struct nest *nest, enum nest_kind kind, uint64_t slot,
-                            uint64_t value)
+/* The group in which the entry of a taken slot lies. */
+ALWAYS_INLINE uint64_t own_group(const struct nest *nest, enum nest_kind kind, unsigned slots,
+                                 uint64_t slot, uint64_t value)
+{
+	if (kind != NEST_WINDOWS)
+		return slot / slots;
+	return slot - ((value >> (nest->core_bits + 1)) & (slots - 1));
+}
+
+/* The group in which it could lie instead. */
+ALWAYS_INLINE uint64_t other_group(const struct nest *nest, enum nest_kind kind, unsigned slots,
+                                   uint64_t slot, uint64_t value)
 {
 	uint64_t core = value & nest->core_values;
+	uint64_t group = own_group(nest, kind, slots, slot, value);
 	if (nest_symmetric(kind))
-		return slot / nest->slots ^ nest_mask(nest, kind, core);
-	uint64_t extra = value >> nest->core_bits;
-	uint64_t group = slot / nest->slots;
-	if (kind == NEST_WINDOWS)
-		group = slot - ((extra >> 1) & (nest->slots - 1));
+		return group ^ nest_mask(nest, kind, core);
 	uint64_t distance = nest_distance(nest, core);
-	return extra & 1 ? nest_backward(nest, group, distance)
-	                 : nest_forward(nest, group, distance);
+	return value >> nest->core_bits & 1 ? nest_backward(nest, group, distance)
+	                                    : nest_forward(nest, group, distance);
 }
 
-static void push(struct search *search, enum nest_kind kind, uint64_t slot, unsigned parent)
+/* Works out where the entry of the next node could go, and asks the memory for it. */
+ALWAYS_INLINE void aim(struct search *search, enum nest_kind kind, unsigned slots)
 {
 	const struct nest *nest = search->nest;
-	search->node[search->nodes++] = slot << PARENT_BITS | parent;
-	if (nest->remote) {
-		uint64_t value = nest_get(nest, kind, search->bits, slot);
-		uint64_t other = other_group(nest, kind, slot, value);
-		PREFETCH(search->bits +
-		         (other * nest_group_bits(kind, nest->slots, nest->width) >> 3));
-	}
+	uint64_t slot = node_slot(search, search->aimed);
+	uint64_t value = nest_get(nest, kind, search->bits, slot);
+	uint64_t other = other_group(nest, kind, slots, slot, value);
+	PREFETCH(search->bits + (other * nest_group_bits(kind, slots, nest->width) >> 3));
+	search->aim[search->aimed++ % AIMS] = other;
 }
 
-/*
- * Looks at the slots of a group but `except`: true, and where, if one is empty;
- * otherwise they become nodes.
- */
-static bool visit(struct search *search, enum nest_kind kind, uint64_t group, uint64_t except,
-                  unsigned parent, uint64_t *empty)
+/* Some slots of a group, as fields: `word` counts by nest->glance of them. */
+ALWAYS_INLINE uint64_t glance(const struct search *search, enum nest_kind kind, unsigned slots,
+                              uint64_t group, unsigned word)
 {
 	const struct nest *nest = search->nest;
-	uint64_t first = nest_first_slot(nest, kind, group);
-	/* From the back, where inserts leave room last. */
-	for (uint64_t slot = first + nest->slots; slot-- > first;) {
-		search->checks++;
-		if (nest_get(nest, kind, search->bits, slot) == 0) {
-			*empty = slot;
+	unsigned first = word * nest->glance;
+	if (kind == NEST_CODED)
+		return coded_fields(search->bits, nest->width, group, first, nest->glance);
+	uint64_t bit = group * nest_group_bits(kind, slots, nest->width) + first * nest->width;
+	return load64(search->bits + (bit >> 3)) >> (bit & 7);
+}
+
+/* Whether a slot of the group is empty; sets the last one: from the back, inserts leave room last. */
+ALWAYS_INLINE bool find_empty(const struct search *search, enum nest_kind kind, unsigned slots,
+                              uint64_t group, unsigned *at)
+{
+	const struct nest *nest = search->nest;
+	for (unsigned word = slots / nest->glance; word-- > 0;) {
+		uint64_t fields = glance(search, kind, slots, group, word);
+		uint64_t empty = fields_zero(fields, nest->width, nest->glance_ones);
+		if (empty != 0) {
+			*at = word * nest->glance + log2_floor(empty) / nest->width;
 			return true;
 		}
-	}
-	if (kind != NEST_WINDOWS && recorded(search, first))
-		return false;
-	for (uint64_t slot = first + nest->slots; slot-- > first;) {
-		if (slot == except || search->nodes >= search->limit)
-			continue;
-		if (kind != NEST_WINDOWS || !recorded(search, slot))
-			push(search, kind, slot, parent);
 	}
 	return false;
 }
 
+ALWAYS_INLINE void push(struct search *search, uint64_t slot, unsigned at, unsigned parent)
+{
+	search->node[search->nodes++] = (slot << AT_BITS | at) << PARENT_BITS | parent;
+}
+
+/* The slots of a full group become nodes, but for `met`, which are nodes already. */
+ALWAYS_INLINE void push_group(struct search *search, enum nest_kind kind, unsigned slots,
+                              uint64_t group, unsigned met, unsigned parent)
+{
+	uint64_t first = nest_first_slot(search->nest, kind, group);
+	if (search->nodes >= search->limit || (kind != NEST_WINDOWS && recorded(search, first)))
+		return;
+	for (unsigned at = slots; at-- > 0;) {
+		if (kind != NEST_WINDOWS)
+			push(search, first + at, at, parent);
+		else if (!(met >> at & 1) && !recorded(search, first + at))
+			push(search, first + at, at, parent);
+	}
+}
+
+/*
+ * Looks at the slots of a group: true, and where, if one is empty; otherwise
+ * they become nodes.
+ */
+ALWAYS_INLINE bool visit(struct search *search, enum nest_kind kind, unsigned slots, uint64_t group,
+                         unsigned met, unsigned parent, uint64_t *empty)
+{
+	unsigned at;
+	if (find_empty(search, kind, slots, group, &at)) {
+		search->checks += slots - at;
+		*empty = nest_first_slot(search->nest, kind, group) + at;
+		return true;
+	}
+	search->checks += slots;
+	push_group(search, kind, slots, group, met, parent);
+	return false;
+}
+
+/*
+ * Windows: the entry of a node may also shift within its own window, to slots
+ * that are not in the one in which the node was met; that one is full.
+ */
+ALWAYS_INLINE bool visit_own(struct search *search, unsigned slots, unsigned i, uint64_t *empty)
+{
+	const struct nest *nest = search->nest;
+	uint64_t slot = node_slot(search, i), met_in = slot - node_at(search, i);
+	uint64_t value = nest_get(nest, NEST_WINDOWS, search->bits, slot);
+	uint64_t own = own_group(nest, NEST_WINDOWS, slots, slot, value);
+	if (own == met_in)
+		return false;
+	unsigned all = (1u << slots) - 1;
+	unsigned met = own < met_in ? all << (met_in - own) : all >> (own - met_in);
+	return visit(search, NEST_WINDOWS, slots, own, met & all, i, empty);
+}
+
 /* Moves the chain that ends in node `last`; gives the slot of its root. */
-static uint64_t move_chain(struct search *search, enum nest_kind kind, unsigned last,
-                           uint64_t empty)
+ALWAYS_INLINE uint64_t move_chain(struct search *search, enum nest_kind kind, unsigned last,
+                                  uint64_t empty)
 {
 	const struct nest *nest = search->nest;
 	uint64_t to = empty;
 	for (unsigned i = last; i != NO_PARENT;) {
-		uint64_t from = search->node[i] >> PARENT_BITS;
+		uint64_t from = node_slot(search, i);
 		uint64_t value = nest_get(nest, kind, search->bits, from);
-		if (!nest_symmetric(kind)) {
+		if (kind == NEST_BUCKETS) {
+			value ^= UINT64_C(1) << nest->core_bits; /* now in its other group */
+		} else if (kind == NEST_WINDOWS) {
 			struct nest_key key = nest_key_in(nest, kind, search->chunk, from, value);
 			(void)nest_encode_at(nest, kind, &key, to, &value);
 		}
@@ -131,26 +219,21 @@ static uint64_t move_chain(struct search *search, enum nest_kind kind, unsigned 
 	return to;
 }
 
-static inline bool run(struct search *search, enum nest_kind kind, const struct nest_key *key,
-                       uint64_t *slot)
+ALWAYS_INLINE bool run(struct search *search, enum nest_kind kind, unsigned slots,
+                       const struct nest_key *key, uint64_t *slot)
 {
-	const struct nest *nest = search->nest;
+	const unsigned ahead = search->nest->remote ? AHEAD_REMOTE : AHEAD_NEAR;
 	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
-		for (uint64_t root = first + nest->slots; root-- > first;)
-			push(search, kind, root, NO_PARENT);
+		uint64_t first = nest_first_slot(search->nest, kind, key->group[choice]);
+		for (unsigned at = slots; at-- > 0;)
+			push(search, first + at, at, NO_PARENT);
 	}
 	for (unsigned i = 0; i < search->nodes; i++) {
-		uint64_t from = search->node[i] >> PARENT_BITS, empty;
-		uint64_t value = nest_get(nest, kind, search->bits, from);
-		uint64_t other = other_group(nest, kind, from, value);
-		bool found = false;
-		if (kind == NEST_WINDOWS) {
-			/* The entry may also shift within its own window. */
-			uint64_t offset = (value >> (nest->core_bits + 1)) & (nest->slots - 1);
-			found = visit(search, kind, from - offset, from, i, &empty);
-		}
-		if (found || visit(search, kind, other, from, i, &empty)) {
+		while (search->aimed < search->nodes && search->aimed <= i + ahead)
+			aim(search, kind, slots);
+		uint64_t empty;
+		if ((kind == NEST_WINDOWS && visit_own(search, slots, i, &empty)) ||
+		    visit(search, kind, slots, search->aim[i % AIMS], 0, i, &empty)) {
 			*slot = move_chain(search, kind, i, empty);
 			return true;
 		}
@@ -162,20 +245,47 @@ static inline bool run(struct search *search, enum nest_kind kind, const struct 
 	return false;
 }
 
+static bool run_xor(struct search *search, const struct nest_key *key, uint64_t *slot)
+{
+	switch (search->nest->slots) {
+	case 2:
+		return run(search, NEST_XOR, 2, key, slot);
+	case 4:
+		return run(search, NEST_XOR, 4, key, slot);
+	default:
+		return run(search, NEST_XOR, 8, key, slot);
+	}
+}
+
+static bool run_direct(struct search *search, const struct nest_key *key, uint64_t *slot)
+{
+	switch (search->nest->slots) {
+	case 2:
+		return run(search, NEST_DIRECT, 2, key, slot);
+	case 4:
+		return run(search, NEST_DIRECT, 4, key, slot);
+	default:
+		return run(search, NEST_DIRECT, 8, key, slot);
+	}
+}
+
 static bool run_kind(struct search *search, enum nest_kind kind, const struct nest_key *key,
                      uint64_t *slot)
 {
+	bool two = search->nest->slots == 2;
 	switch (kind) {
 	case NEST_XOR:
-		return run(search, NEST_XOR, key, slot);
+		return run_xor(search, key, slot);
 	case NEST_DIRECT:
-		return run(search, NEST_DIRECT, key, slot);
+		return run_direct(search, key, slot);
 	case NEST_CODED:
-		return run(search, NEST_CODED, key, slot);
+		return run(search, NEST_CODED, CODED_SLOTS, key, slot);
 	case NEST_BUCKETS:
-		return run(search, NEST_BUCKETS, key, slot);
+		return two ? run(search, NEST_BUCKETS, 2, key, slot)
+		           : run(search, NEST_BUCKETS, 4, key, slot);
 	default:
-		return run(search, NEST_WINDOWS, key, slot);
+		return two ? run(search, NEST_WINDOWS, 2, key, slot)
+		           : run(search, NEST_WINDOWS, 4, key, slot);
 	}
 }
 
@@ -185,7 +295,7 @@ bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *
 	search.nest = nest;
 	search.bits = nest_chunk_bits(nest, key->chunk);
 	search.chunk = key->chunk;
-	search.nodes = 0;
+	search.nodes = search.aimed = 0;
 	search.limit = nest->max_steps;
 	search.checks = 0;
 	search.recording = false;
