@@ -16,5 +16,6 @@ extern const struct command info_command;
 extern const struct command verify_command;
 extern const struct command dump_command;
 extern const struct command plan_command;
+extern const struct command bench_command;
 
 #endif

@@ -1,7 +1,7 @@
 "$NIDUS" --version | grep -c '^nidus [0-9]*\.[0-9]*\.[0-9]*$'
 "$NIDUS" --help 2>err | head -n 1
 "$NIDUS" -h | cmp - <("$NIDUS" help) && echo same
-for command in build query add remove merge grow info verify dump plan; do
+for command in build query add remove merge grow info verify dump plan bench; do
 	"$NIDUS" $command --help >out 2>>err || echo "code $?"
 	head -n 1 out | grep -o '^Usage: nidus [a-z]*'
 	"$NIDUS" help $command | cmp - out

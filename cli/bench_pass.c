@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One pass over one row. The clock runs while the library works on a batch of
+ * keys, hashing included, and stands still while the next batch is prepared.
+ */
+
+#include "bench_pass.h"
+
+#include <stdlib.h>
+
+#include "bench_keys.h"
+#include "machine.h"
+#include "progress.h"
+#include "report.h"
+
+/* Where the last 5 % of a fill begin. */
+#define LAST_PART 0.95
+
+/* A fill has at least so many batches, so that both kinds of call have their share of each load. */
+#define LEAST_BATCHES 128
+
+/* Removes are measured on this part of the keys, so that the filter stays nearly full. */
+#define REMOVED_PART 8
+
+struct tally {
+	uint64_t keys;
+	double seconds;
+};
+
+struct pass {
+	struct bench_row *row;
+	struct pass_room *room;
+	nidus_filter *filter;
+};
+
+/* What is done with the batch that stands in room->keys. */
+typedef nidus_status (*batch_call)(struct pass *pass, size_t n);
+
+/* ---------------------------------------------------------------- calls -- */
+
+static nidus_status insert_batch(struct pass *pass, size_t n)
+{
+	struct pass_room *room = pass->room;
+
+	nidus_hash_u64_batch(pass->filter, room->keys, n, room->hashes);
+	return nidus_insert_batch(pass->filter, room->hashes, n, NULL);
+}
+
+static nidus_status insert_singly(struct pass *pass, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		nidus_status status = nidus_insert_u64(pass->filter, pass->room->keys[i]);
+
+		if (status != NIDUS_OK)
+			return status;
+	}
+	return NIDUS_OK;
+}
+
+static nidus_status contains_batch(struct pass *pass, size_t n)
+{
+	struct pass_room *room = pass->room;
+
+	nidus_hash_u64_batch(pass->filter, room->keys, n, room->hashes);
+	nidus_contains_batch(pass->filter, room->hashes, n, room->yes);
+	return NIDUS_OK;
+}
+
+static nidus_status contains_singly(struct pass *pass, size_t n)
+{
+	struct pass_room *room = pass->room;
+
+	for (size_t i = 0; i < n; i++)
+		room->yes[i] = nidus_contains_u64(pass->filter, room->keys[i]);
+	return NIDUS_OK;
+}
+
+static nidus_status remove_batch(struct pass *pass, size_t n)
+{
+	struct pass_room *room = pass->room;
+
+	nidus_hash_u64_batch(pass->filter, room->keys, n, room->hashes);
+	return nidus_remove_batch(pass->filter, room->hashes, n, NULL);
+}
+
+static nidus_status clocked(struct pass *pass, batch_call call, size_t n, struct tally *tally)
+{
+	double began = machine_seconds();
+	nidus_status status = call(pass, n);
+
+	tally->seconds += machine_seconds() - began;
+	tally->keys += n;
+	return status;
+}
+
+static void add(struct pass *pass, enum bench_op op, const struct tally *tally)
+{
+	if (tally->keys > 0)
+		samples_add(&pass->row->rates[op], (double)tally->keys, tally->seconds);
+}
+
+/* The size of the batch that follows `done` of `total` keys. */
+static size_t batch_at(size_t batch, uint64_t done, uint64_t total)
+{
+	uint64_t left = total - done;
+
+	return left < batch ? (size_t)left : batch;
+}
+
+/* ----------------------------------------------------------------- fills -- */
+
+/*
+ * Batches go in by one call and by single calls in turn, so that one fill
+ * gives both figures and both see every load.
+ */
+static nidus_status fill(struct pass *pass)
+{
+	static const enum bench_op ops[2][2] = { { OP_INSERT, OP_INSERT_LAST },
+		                                 { OP_SINGLE_INSERT, OP_SINGLE_INSERT_LAST } };
+	bool both = pass->room->groups & GROUP_INSERT;
+	uint64_t total = pass->row->keys;
+	uint64_t last = (uint64_t)((double)total * LAST_PART);
+	struct tally tally[2][2] = { { { 0 } } }; /* batch or single, before or in the last part */
+	size_t batch = batch_at(pass->room->batch, 0, (total + LEAST_BATCHES - 1) / LEAST_BATCHES);
+	unsigned singly = 0;
+
+	progress_start(pass->row->spec.name, total);
+	for (uint64_t done = 0; done < total;) {
+		size_t n = batch_at(batch, done, total);
+		nidus_status status;
+
+		keys_fill(KEYS_INSERTED + done, pass->room->keys, n);
+		status = clocked(pass, singly ? insert_singly : insert_batch, n,
+		                 &tally[singly][done >= last]);
+		if (status != NIDUS_OK)
+			return status;
+		done += n;
+		progress_update(done, done);
+		singly ^= both;
+	}
+	for (singly = 0; both && singly < 2; singly++) {
+		struct tally *parts = tally[singly];
+		struct tally whole = { parts[0].keys + parts[1].keys,
+			               parts[0].seconds + parts[1].seconds };
+
+		add(pass, ops[singly][0], &whole);
+		add(pass, ops[singly][1], &parts[1]);
+	}
+	return NIDUS_OK;
+}
+
+static nidus_status build(struct pass *pass, unsigned threads, enum bench_op op,
+                          nidus_filter **built)
+{
+	struct bench_row *row = pass->row;
+	struct tally tally = { .keys = row->keys };
+	double began = machine_seconds();
+	nidus_status status = nidus_build_u64(&row->options, pass->room->built, (size_t)row->keys,
+	                                      threads, built);
+
+	tally.seconds = machine_seconds() - began;
+	if (status == NIDUS_OK && (pass->room->groups & GROUP_BUILD))
+		add(pass, op, &tally);
+	return status;
+}
+
+static nidus_status merge(struct pass *pass, const nidus_filter *other)
+{
+	struct tally tally = { .keys = 2 * pass->row->keys };
+	double began = machine_seconds();
+	nidus_filter *merged;
+	nidus_status status = nidus_merge(pass->filter, other, &merged);
+
+	tally.seconds = machine_seconds() - began;
+	nidus_free(merged);
+	if (status == NIDUS_OK)
+		add(pass, OP_MERGE, &tally);
+	return status;
+}
+
+static bool wants_merge(const struct pass *pass)
+{
+	return (pass->room->groups & GROUP_MERGE) && pass->row->spec.merges;
+}
+
+static nidus_status builds(struct pass *pass)
+{
+	bool measured = pass->room->groups & GROUP_BUILD;
+	nidus_filter *built;
+	nidus_status status = NIDUS_OK;
+
+	if (measured || wants_merge(pass)) {
+		status = build(pass, 1, OP_BUILD, &built);
+		if (status == NIDUS_OK && wants_merge(pass))
+			status = merge(pass, built);
+		nidus_free(built);
+	}
+	if (status == NIDUS_OK && measured && pass->room->threads > 1) {
+		status = build(pass, pass->room->threads, OP_BUILD_CREW, &built);
+		nidus_free(built);
+	}
+	return status;
+}
+
+/* --------------------------------------------------------------- lookups -- */
+
+static uint64_t count_yes(const struct pass *pass, size_t n)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += pass->room->yes[i];
+	return count;
+}
+
+/* Looks up present or absent keys in random order; returns how many were answered yes. */
+static uint64_t look_up(struct pass *pass, enum bench_op op, batch_call call, bool present)
+{
+	struct key_order order = key_order_of(pass->row->keys);
+	struct tally tally = { 0 };
+	uint64_t yes = 0;
+
+	for (uint64_t done = 0; done < pass->room->lookups;) {
+		size_t n = batch_at(pass->room->batch, done, pass->room->lookups);
+
+		if (present)
+			key_order_fill(&order, pass->room->keys, n);
+		else
+			keys_fill(KEYS_ABSENT + done, pass->room->keys, n);
+		clocked(pass, call, n, &tally);
+		yes += count_yes(pass, n);
+		done += n;
+	}
+	add(pass, op, &tally);
+	return yes;
+}
+
+static int lookups(struct pass *pass)
+{
+	uint64_t asked = pass->room->lookups;
+	uint64_t found = look_up(pass, OP_LOOKUP_PRESENT, contains_batch, true);
+	uint64_t strangers = look_up(pass, OP_LOOKUP_ABSENT, contains_batch, false);
+
+	found += look_up(pass, OP_SINGLE_PRESENT, contains_singly, true);
+	strangers += look_up(pass, OP_SINGLE_ABSENT, contains_singly, false);
+	pass->row->fpr = (double)strangers / (2.0 * (double)asked);
+	if (found == 2 * asked)
+		return EXIT_OK;
+	report_error("bench: %s did not find keys that are in it; please report this",
+	             pass->row->spec.name);
+	return EXIT_NOTHING;
+}
+
+/* --------------------------------------------------------------- removes -- */
+
+uint64_t pass_removes(const struct bench_row *row, const struct pass_room *room)
+{
+	uint64_t part = (row->keys + REMOVED_PART - 1) / REMOVED_PART;
+
+	return part < room->lookups ? part : room->lookups;
+}
+
+static nidus_status removes(struct pass *pass)
+{
+	struct key_order order = key_order_of(pass->row->keys);
+	uint64_t total = pass_removes(pass->row, pass->room);
+	struct tally tally = { 0 };
+
+	for (uint64_t done = 0; done < total;) {
+		size_t n = batch_at(pass->room->batch, done, total);
+		nidus_status status;
+
+		key_order_fill(&order, pass->room->keys, n);
+		status = clocked(pass, remove_batch, n, &tally);
+		if (status != NIDUS_OK)
+			return status;
+		done += n;
+	}
+	add(pass, OP_REMOVE, &tally);
+	return NIDUS_OK;
+}
+
+/* -------------------------------------------------------------- the pass -- */
+
+static int measure(struct pass *pass)
+{
+	unsigned groups = pass->room->groups;
+	struct bench_row *row = pass->row;
+	nidus_status status = fill(pass);
+	int code = EXIT_OK;
+
+	row->info = (nidus_info)NIDUS_INFO_INIT;
+	if (status == NIDUS_OK)
+		status = nidus_get_info(pass->filter, &row->info);
+	if (status == NIDUS_OK && (groups & GROUP_LOOKUP))
+		code = lookups(pass);
+	if (status == NIDUS_OK && code == EXIT_OK)
+		status = builds(pass);
+	if (status == NIDUS_OK && code == EXIT_OK && (groups & GROUP_REMOVE) &&
+	    (nidus_family_features(row->spec.family) & NIDUS_DELETE))
+		status = removes(pass);
+	return status == NIDUS_OK ? code : report_status(row->spec.name, status);
+}
+
+int pass_run(struct bench_row *row, struct pass_room *room)
+{
+	struct pass pass = { .row = row, .room = room };
+	nidus_status status = nidus_create(&row->options, &pass.filter);
+	int code;
+
+	if (status != NIDUS_OK)
+		return report_status(row->spec.name, status);
+	code = measure(&pass);
+	nidus_free(pass.filter);
+	progress_clear();
+	return code;
+}
+
+void pass_hash(const nidus_filter *filter, struct pass_room *room, struct samples *rates)
+{
+	struct tally tally = { 0 };
+
+	while (tally.keys < room->lookups) {
+		double began;
+
+		keys_fill(KEYS_INSERTED + tally.keys, room->keys, room->batch);
+		began = machine_seconds();
+		nidus_hash_u64_batch(filter, room->keys, room->batch, room->hashes);
+		tally.seconds += machine_seconds() - began;
+		tally.keys += room->batch;
+	}
+	samples_add(rates, (double)tally.keys, tally.seconds);
+}
+
+/* -------------------------------------------------------------- the room -- */
+
+bool pass_open(struct pass_room *room, uint64_t most)
+{
+	bool builds_any = room->groups & (GROUP_BUILD | GROUP_MERGE);
+
+	room->keys = calloc(room->batch, sizeof(*room->keys));
+	room->hashes = calloc(room->batch, sizeof(*room->hashes));
+	room->yes = calloc(room->batch, sizeof(*room->yes));
+	room->built = builds_any && most <= SIZE_MAX / sizeof(*room->built)
+	                      ? malloc((size_t)most * sizeof(*room->built))
+	                      : NULL;
+	if (!room->keys || !room->hashes || !room->yes || (builds_any && !room->built)) {
+		pass_close(room);
+		return false;
+	}
+	if (room->built)
+		keys_fill(KEYS_BUILT, room->built, (size_t)most);
+	return true;
+}
+
+void pass_close(struct pass_room *room)
+{
+	free(room->keys);
+	free(room->hashes);
+	free(room->yes);
+	free(room->built);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef NIDUS_CLI_MACHINE_H
+#define NIDUS_CLI_MACHINE_H
+
+/**
+ * @file machine.h  What a benchmark ran on, for the head of its output.
+ *
+ * The programs in bench/ are linked with it too. All texts are static.
+ */
+
+#include <stdint.h>
+
+/** The processor as the system names it, or "unknown". */
+const char *machine_cpu(void);
+
+/** The caches of the first processor ("L1 32K, L2 512K, L3 32768K"), or "unknown". */
+const char *machine_caches(void);
+
+/** How many processors this process may use, at least 1. */
+unsigned machine_processors(void);
+
+/** When the system gives huge pages: "always", "madvise", "never" or "unknown". */
+const char *machine_huge_pages(void);
+
+/** Bytes of this process that lie in huge pages now; 0 if nobody tells. */
+uint64_t machine_huge_bytes(void);
+
+/** The compiler of this program (the library is built with the same). */
+const char *machine_compiler(void);
+
+/** Seconds of a clock that only goes forward. */
+double machine_seconds(void);
+
+#endif

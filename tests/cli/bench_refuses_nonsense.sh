@@ -1,0 +1,18 @@
+try() {
+	"$NIDUS" bench "$@" >out 2>err
+	echo "$? $(head -n 1 err | sed 's/; there are: [a-z].*/; there are: .../')$(cat out)"
+}
+try
+try sped
+try speed twice
+try speed -n 12
+try speed -n many
+try speed -f swallow
+try speed -f windowed,
+try speed -f windowed-2-k
+try speed --only lookup,fly
+try speed --repeat 0
+try speed --repeat 33
+try speed --batch 0
+try speed -t 100000
+try speed --bar

@@ -1,0 +1,22 @@
+# Which figures there are, for every family; how large they are is nobody's business here.
+"$NIDUS" bench speed -n 3000 --repeat 2 -t 2 --json >out 2>err; echo "code $?"
+cat err
+wc -l <out
+test "$(tr ',{' '\n\n' <out | grep -c '"row": ')" = "$("$NIDUS" bench speed --list | wc -l)" || echo 'not as listed'
+for row in $("$NIDUS" bench speed --list); do
+	grep -q "\"row\": \"$row\"" out || echo "$row is not measured"
+done
+family() { # FAMILY: the names of its first row's figures
+	sed 's/{"row": /\n&/g' out | grep -m 1 "\"family\": \"$1\"" |
+		grep -o '"[a-z_]*": {"median"' | cut -d '"' -f 2
+}
+echo windowed
+family windowed
+echo breadcrumb
+family breadcrumb | grep -x merge
+echo ceilings
+grep -o '"C[12W]": {"depth"' out | cut -d '"' -f 2
+# Rates are positive numbers, two samples each; lookups found a rate like the one asked for.
+grep -o '"samples": \[[^]]*\]' out | grep -v '\[[0-9.e+-]*, [0-9.e+-]*\]$'
+grep -o '"median": [^,]*' out | awk '!($2 > 0)'
+grep -o '"fpr_found": [^,]*' out | awk '$2 > 0.02 { print "so many false positives:", $2 }'
