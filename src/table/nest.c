@@ -6,6 +6,7 @@
 
 #include "base/reason.h"
 #include "table/nest_instances.h"
+#include "table/nest_shared.h"
 #include "table/search.h"
 
 /* From here on a table does not stay in a core's own cache. */
@@ -187,13 +188,20 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
 	nest->remote = nest->bits_memory.size > REMOTE_FROM;
 	return NIDUS_OK;
+	if (!(plan->features & NIDUS_CONCURRENT))
+		return NIDUS_OK;
+	status = nest_share(nest);
+	if (status != NIDUS_OK)
+		nest_free(nest);
+	return status;
 }
 
 static void free_stashes(struct nest *nest)
 {
 	for (uint64_t i = 0; i < nest->chunks; i++) {
-		memory_give(&nest->allocator, &nest->chunk[i].stash.memory);
-		nest->chunk[i] = (struct nest_chunk){ 0 };
+		struct stash *stash = &nest->chunk[i].stash;
+		memory_give(&nest->allocator, &stash->memory);
+		nest->chunk[i] = (struct nest_chunk){ .stash.first = stash->first };
 	}
 	nest->stashed = 0;
 }
@@ -201,6 +209,7 @@ static void free_stashes(struct nest *nest)
 void nest_free(struct nest *nest)
 {
 	free_stashes(nest);
+	nest_unshare(nest);
 	memory_give(&nest->allocator, &nest->bits_memory);
 	memory_give(&nest->allocator, &nest->chunk_memory);
 }
@@ -234,13 +243,13 @@ uint64_t nest_count(const struct nest *nest)
 {
 	uint64_t count = 0;
 	for (uint64_t i = 0; i < nest->chunks; i++)
-		count += nest->chunk[i].used;
+		count += counter_read(&nest->chunk[i].used);
 	return count;
 }
 
 uint64_t nest_bytes(const struct nest *nest)
 {
-	uint64_t bytes = nest->bits_memory.size;
+	uint64_t bytes = nest->bits_memory.size + nest_shared_bytes(nest);
 	for (uint64_t i = 0; i < nest->chunks; i++)
 		bytes += nest->chunk[i].stash.memory.size;
 	return bytes;
@@ -321,9 +330,8 @@ struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
 	return (struct stash_entry){ home, core | growth << nest->core_bits };
 }
 
-/* The key of an identity in a chunk. */
-static struct nest_key key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                                       struct stash_entry entry)
+struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                                     struct stash_entry entry)
 {
 	return nest_key_of(nest, kind, chunk, entry.home, entry.fingerprint & nest->core_values,
 	                   entry.fingerprint >> nest->core_bits);
@@ -344,8 +352,7 @@ bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct n
 
 /* --------------------------------------------------- parts of the operations -- */
 
-/* How many slots the key has: fewer than two groups' where windows overlap. */
-static unsigned places(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+unsigned nest_places(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
 {
 	uint64_t low = key->group[0] < key->group[1] ? key->group[0] : key->group[1];
 	uint64_t apart = key->group[0] + key->group[1] - 2 * low;
@@ -396,7 +403,7 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 	look(nest, kind, key, &empty, &copies);
 	uint64_t slot, value = 0;
 	/* Copies of the key itself have no other place to go to. */
-	bool only_copies = copies == places(nest, kind, key);
+	bool only_copies = copies == nest_places(nest, kind, key);
 	if (!only_copies && search_room(nest, kind, key, &slot)) {
 		(void)nest_encode_at(nest, kind, key, slot, &value);
 		nest_set(nest, kind, nest_chunk_bits(nest, key->chunk), slot, value);
@@ -425,7 +432,8 @@ void nest_bring_home(struct nest *nest, enum nest_kind kind, uint64_t chunk, uin
 	if (kind == NEST_CODED) /* sorted: the empty slot is the bucket's first now */
 		slot -= slot % nest->slots;
 	for (uint32_t i = 0; i < stash->count; i++) {
-		struct nest_key key = key_of_identity(nest, kind, chunk, stash_entries(stash)[i]);
+		struct nest_key key =
+			nest_key_of_identity(nest, kind, chunk, stash_entries(stash)[i]);
 		uint64_t value;
 		if (nest_encode_at(nest, kind, &key, slot, &value)) {
 			nest_set(nest, kind, nest_chunk_bits(nest, chunk), slot, value);
@@ -448,7 +456,7 @@ static bool reachable(const struct nest *nest, uint64_t slot, uint64_t value)
 {
 	struct nest_key key = nest_key_in(nest, nest->kind, 0, slot, value);
 	struct stash_entry identity = nest_identity(nest, nest->kind, &key);
-	struct nest_key again = key_of_identity(nest, nest->kind, 0, identity);
+	struct nest_key again = nest_key_of_identity(nest, nest->kind, 0, identity);
 	uint64_t expected = 0;
 	return nest_encode_at(nest, nest->kind, &again, slot, &expected) && expected == value;
 }
@@ -472,7 +480,7 @@ static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
 		            (unsigned long long)chunk);
 	for (uint32_t i = 0; i < stash->count; i++) {
 		struct stash_entry entry = stash_entries(stash)[i];
-		struct nest_key key = key_of_identity(nest, nest->kind, chunk, entry);
+		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, entry);
 		struct stash_entry again = nest_identity(nest, nest->kind, &key);
 		unsigned empty, copies;
 		look(nest, nest->kind, &key, &empty, &copies);
@@ -641,7 +649,7 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 		            "this entry cannot come from a filter of the same geometry");
 	uint64_t chunk = entry->home / nest->base_groups;
 	struct stash_entry identity = { entry->home % nest->base_groups, entry->fingerprint };
-	struct nest_key key = key_of_identity(nest, nest->kind, chunk, identity);
+	struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, identity);
 	if (nest_identity(nest, nest->kind, &key).home != identity.home)
 		return fail(NIDUS_E_RANGE, "an entry's home is the lower of its two buckets");
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
@@ -670,5 +678,7 @@ const struct body_ops *nest_ops(const struct nest *nest)
 		[NEST_BUCKETS] = { nest_buckets_2, nest_buckets_4, NULL },
 		[NEST_WINDOWS] = { nest_windows_2, nest_windows_4, NULL },
 	};
+	if (nest->shared != NULL)
+		return nest_shared_ops(nest);
 	return select[nest->kind][log2_floor(nest->slots) - 1](nest->width);
 }

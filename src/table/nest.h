@@ -116,6 +116,7 @@ struct nest {
 	struct block bits_memory, chunk_memory;
 	nidus_allocator allocator;
 	struct nest_effort effort;
+	struct nest_shared *shared; /* locks, if threads share the nest (nest_shared.h) */
 };
 
 /* Where a key may be. `value` is its slot with choice and offset bits zero. */
@@ -270,6 +271,13 @@ struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64
 /* Its identity, home counted within the chunk. */
 struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
                                  const struct nest_key *key);
+
+/* The key of an identity in a chunk. */
+struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                                     struct stash_entry entry);
+
+/* How many slots the key has: fewer than two groups' where windows overlap. */
+unsigned nest_places(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
 
 /* Whether `slot` is one of the key's; sets what it would hold there. */
 bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,

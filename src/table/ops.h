@@ -16,6 +16,8 @@ struct body_ops {
 	bool (*contains)(const void *body, uint64_t hash);
 	uint64_t (*count)(const void *body, uint64_t hash);
 	nidus_status (*insert)(void *body, uint64_t hash);
+	/* Only if contains() says no, in one step. NULL: contains, then insert. */
+	nidus_status (*insert_new)(void *body, uint64_t hash);
 	nidus_status (*remove)(void *body, uint64_t hash);
 	void (*contains_batch)(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes);
 	/* Both in input order up to the first failure; *done is always set. */

@@ -8,11 +8,6 @@
 
 #define FIRST_ENTRIES 4
 
-static bool before(struct stash_entry a, struct stash_entry b)
-{
-	return a.home != b.home ? a.home < b.home : a.fingerprint < b.fingerprint;
-}
-
 /* The first place whose entry is not before `entry`. */
 static uint32_t lower_bound(const struct stash *stash, struct stash_entry entry)
 {
@@ -20,7 +15,7 @@ static uint32_t lower_bound(const struct stash *stash, struct stash_entry entry)
 	uint32_t low = 0, high = stash->count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (before(entries[middle], entry))
+		if (stash_before(entries[middle], entry))
 			low = middle + 1;
 		else
 			high = middle;
@@ -32,7 +27,7 @@ uint32_t stash_count(const struct stash *stash, struct stash_entry entry)
 {
 	const struct stash_entry *entries = stash_entries(stash);
 	uint32_t first = lower_bound(stash, entry), end = first;
-	while (end < stash->count && !before(entry, entries[end]))
+	while (end < stash->count && !stash_before(entry, entries[end]))
 		end++;
 	return end - first;
 }
@@ -43,7 +38,8 @@ static nidus_status make_room(struct stash *stash, const nidus_allocator *alloca
 	if (used < stash->memory.size)
 		return NIDUS_OK;
 	struct block larger;
-	size_t size = used == 0 ? FIRST_ENTRIES * sizeof(struct stash_entry) : 2 * used;
+	size_t first = stash->first > 0 ? stash->first : FIRST_ENTRIES;
+	size_t size = used == 0 ? first * sizeof(struct stash_entry) : 2 * used;
 	nidus_status status = memory_take(allocator, size, &larger);
 	if (status != NIDUS_OK)
 		return status;
@@ -87,7 +83,7 @@ bool stash_sorted(const struct stash *stash)
 {
 	const struct stash_entry *entries = stash_entries(stash);
 	for (uint32_t i = 1; i < stash->count; i++) {
-		if (before(entries[i], entries[i - 1]))
+		if (stash_before(entries[i], entries[i - 1]))
 			return false;
 	}
 	return true;

@@ -24,11 +24,18 @@ struct stash_entry {
 struct stash {
 	struct block memory;
 	uint32_t count;
+	uint32_t first; /* entries to make room for at once; 0: a few, and more as needed */
 };
 
 static inline struct stash_entry *stash_entries(const struct stash *stash)
 {
 	return (struct stash_entry *)(void *)stash->memory.bytes;
+}
+
+/* The order of the entries. */
+static inline bool stash_before(struct stash_entry a, struct stash_entry b)
+{
+	return a.home != b.home ? a.home < b.home : a.fingerprint < b.fingerprint;
 }
 
 /* Copies of an identity. */

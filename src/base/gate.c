@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gate: places of threads, and the wait for them to empty.
+ */
+#include "base/gate.h"
+
+#include <sched.h>
+
+#define PLACES 512 /* threads at a time that need no counting */
+
+/* What is in a place: 0, or a gate's address with the side in its lowest bit. */
+static struct place {
+	_Alignas(64) _Atomic(uintptr_t) inside;
+	atomic_bool taken;
+} places[PLACES];
+
+/* Places from here on were never taken. */
+static atomic_uint places_end;
+
+/* The thread's place. It goes back when the thread ends. */
+#define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
+PER_THREAD struct place *my_place;
+PER_THREAD bool asked;
+
+static pthread_key_t thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool have_thread_end;
+
+static void give_place(void *place)
+{
+	my_place = NULL; /* other destructors of this thread may still come by: counted */
+	atomic_store_explicit(&((struct place *)place)->taken, false, memory_order_release);
+}
+
+static void prepare(void)
+{
+	have_thread_end = pthread_key_create(&thread_end, give_place) == 0;
+}
+
+/* A library that is unloaded leaves no destructor behind. */
+__attribute__((destructor)) static void forget(void)
+{
+	if (have_thread_end)
+		(void)pthread_key_delete(thread_end);
+}
+
+static void raise_end(unsigned end)
+{
+	unsigned now = atomic_load(&places_end);
+	while (now < end && !atomic_compare_exchange_weak(&places_end, &now, end))
+		continue;
+}
+
+/* Looks for a free place, once in a thread's life. */
+static struct place *take_place(void)
+{
+	asked = true;
+	(void)pthread_once(&once, prepare);
+	for (unsigned i = 0; have_thread_end && i < PLACES; i++) {
+		bool free = false;
+		if (!atomic_compare_exchange_strong(&places[i].taken, &free, true))
+			continue;
+		if (pthread_setspecific(thread_end, &places[i]) != 0) {
+			give_place(&places[i]);
+			return NULL;
+		}
+		raise_end(i + 1);
+		return my_place = &places[i];
+	}
+	return NULL;
+}
+
+bool gate_make(struct gate *gate)
+{
+	for (unsigned side = 0; side < GATE_SIDES; side++) {
+		atomic_init(&gate->closed[side], false);
+		atomic_init(&gate->extra[side], 0);
+	}
+	return pthread_mutex_init(&gate->alone, NULL) == 0;
+}
+
+void gate_unmake(struct gate *gate)
+{
+	(void)pthread_mutex_destroy(&gate->alone);
+}
+
+static uintptr_t name_of(const struct gate *gate, enum gate_side side)
+{
+	return (uintptr_t)gate | (uintptr_t)side;
+}
+
+void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass)
+{
+	if (pass.place != NULL)
+		atomic_store_explicit(pass.place, 0, memory_order_release);
+	else
+		atomic_fetch_sub_explicit(&gate->extra[side], 1, memory_order_release);
+}
+
+struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
+{
+	struct place *place = my_place;
+	if (place == NULL && !asked)
+		place = take_place();
+	struct gate_pass pass = { NULL };
+	if (place != NULL && atomic_load_explicit(&place->inside, memory_order_relaxed) == 0)
+		pass.place = &place->inside;
+	for (;;) {
+		if (pass.place != NULL)
+			atomic_store(pass.place, name_of(gate, side));
+		else
+			atomic_fetch_add(&gate->extra[side], 1);
+		if (!atomic_load(&gate->closed[side]))
+			return pass;
+		gate_leave(gate, side, pass);
+		/* Whoever closed the gate holds this until it is open again. */
+		pthread_mutex_lock(&gate->alone);
+		pthread_mutex_unlock(&gate->alone);
+	}
+}
+
+static void wait_for(struct gate *gate, enum gate_side side)
+{
+	uintptr_t name = name_of(gate, side);
+	while (atomic_load(&gate->extra[side]) > 0)
+		sched_yield();
+	/* A thread that takes its place later sees that the gate is closed. */
+	unsigned end = atomic_load(&places_end);
+	for (unsigned i = 0; i < end; i++) {
+		while (atomic_load(&places[i].inside) == name)
+			sched_yield();
+	}
+}
+
+void gate_close(struct gate *gate, bool all)
+{
+	pthread_mutex_lock(&gate->alone);
+	atomic_store(&gate->closed[GATE_WORKERS], true);
+	if (all)
+		atomic_store(&gate->closed[GATE_VISITORS], true);
+	wait_for(gate, GATE_WORKERS);
+	if (all)
+		wait_for(gate, GATE_VISITORS);
+}
+
+void gate_open(struct gate *gate)
+{
+	atomic_store(&gate->closed[GATE_VISITORS], false);
+	atomic_store(&gate->closed[GATE_WORKERS], false);
+	pthread_mutex_unlock(&gate->alone);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gate: lets many threads through at once, and now and then one alone.
+ *
+ * Calls on a filter that threads share pass its gate: lookups as visitors, calls
+ * that change entries as workers. Whoever needs the filter to stand still closes
+ * the gate: to workers (a save, a walk), or to all (a table is about to move).
+ *
+ * Passing an open gate writes only the thread's own place, a cache line of which
+ * no other thread writes: threads that only pass do not slow each other down.
+ *
+ *     thread                             closer
+ *     place := gate          \ /        closed := true
+ *     look whether closed     X         wait until no place names the gate
+ *                            / \
+ *
+ * Both write first and look afterwards, in one order that all threads agree on
+ * (sequentially consistent): at least one of them sees the other.
+ *
+ * A thread has one place for all gates, and is inside one gate at a time. When it
+ * enters a second one (an allocator that calls the library), or when there are
+ * more threads than places, it is counted in the gate itself instead.
+ */
+#ifndef NIDUS_BASE_GATE_H
+#define NIDUS_BASE_GATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum gate_side { GATE_VISITORS, GATE_WORKERS, GATE_SIDES };
+
+struct gate {
+	_Alignas(64) atomic_bool closed[GATE_SIDES];
+	atomic_uint extra[GATE_SIDES]; /* threads inside that have no place */
+	pthread_mutex_t alone;         /* held while the gate is closed */
+};
+
+/* A thread's presence inside a gate, kept by the caller until it leaves. */
+struct gate_pass {
+	_Atomic(uintptr_t) *place; /* NULL: counted in the gate */
+};
+
+/* False if the system has no room for a mutex. */
+bool gate_make(struct gate *gate);
+void gate_unmake(struct gate *gate);
+
+/* Waits while the gate is closed to this side. */
+struct gate_pass gate_enter(struct gate *gate, enum gate_side side);
+void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass);
+
+/*
+ * Waits for its turn, keeps workers out, and visitors too if `all`; returns when
+ * those who were inside have left. Not from inside the same gate.
+ */
+void gate_close(struct gate *gate, bool all);
+void gate_open(struct gate *gate);
+
+#endif

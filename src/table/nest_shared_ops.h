@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_shared_ops: the operations of a nest that threads share, written once,
+ * compiled per kind and slots of a group.
+ *
+ * A template: no include guard. Whoever includes it defines NEST_KIND, NEST_L and
+ * NEST_ID(x), and gets `static const struct body_ops NEST_ID(ops)`. The protocol
+ * is in nest_shared.h. Words of the table are only ever read and written through
+ * base/atomic.h.
+ */
+
+struct NEST_ID(place) {
+	struct nest_key key;
+	unsigned char *bits; /* the chunk's */
+	struct stripe_set set;
+};
+
+static inline uint64_t NEST_ID(group_bit)(const struct nest *nest, uint64_t group)
+{
+	return group * nest_group_bits(NEST_KIND, NEST_L, nest->width);
+}
+
+/* Bits that a group's slots take. */
+static inline uint64_t NEST_ID(span)(const struct nest *nest)
+{
+	return NEST_KIND == NEST_CODED ? CODED_BITS(nest->width) : (uint64_t)NEST_L * nest->width;
+}
+
+static inline void NEST_ID(cover)(const struct nest *nest, const unsigned char *bits,
+                                  uint64_t group, struct stripe_set *set)
+{
+	uint64_t chunk_byte = (uint64_t)(bits - nest->bits);
+	uint64_t bit = NEST_ID(group_bit)(nest, group);
+	stripe_add_bytes(set, &nest->shared->stripes, chunk_byte + (bit >> 3),
+	                 chunk_byte + ((bit + NEST_ID(span)(nest) - 1) >> 3));
+}
+
+static inline void NEST_ID(cover_key)(const struct nest *nest, const unsigned char *bits,
+                                      const struct nest_key *key, struct stripe_set *set)
+{
+	set->count = 0;
+	NEST_ID(cover)(nest, bits, key->group[0], set);
+	NEST_ID(cover)(nest, bits, key->group[1], set);
+}
+
+static inline void NEST_ID(locate)(const struct nest *nest, uint64_t hash,
+                                   struct NEST_ID(place) * place)
+{
+	place->key = nest_locate(nest, NEST_KIND, hash);
+	place->bits = nest_chunk_bits(nest, place->key.chunk);
+	NEST_ID(cover_key)(nest, place->bits, &place->key, &place->set);
+}
+
+/* --------------------------------------------------------------------- slots -- */
+
+/*
+ * A coded bucket's bits, copied to where coded.h can work on them, and back. The
+ * copy has room for the eight bytes that a load of its last slot may touch.
+ */
+#if NEST_KIND_CODED
+#define NEST_COPY_BYTES 40
+
+static inline void NEST_ID(copy_out)(const struct nest *nest, const unsigned char *bits,
+                                     uint64_t group, unsigned char copy[NEST_COPY_BYTES])
+{
+	uint64_t bit = NEST_ID(group_bit)(nest, group), left = NEST_ID(span)(nest);
+	memset(copy, 0, NEST_COPY_BYTES);
+	for (unsigned at = 0; left > 0; at += 4) {
+		unsigned some = left < 32 ? (unsigned)left : 32;
+		store32(copy + at,
+		        (uint32_t)(word_bits(bits, bit + at * 8, some) & bits_low(some)));
+		left -= some;
+	}
+}
+
+static inline void NEST_ID(copy_in)(const struct nest *nest, unsigned char *bits, uint64_t group,
+                                    const unsigned char copy[NEST_COPY_BYTES])
+{
+	uint64_t bit = NEST_ID(group_bit)(nest, group), left = NEST_ID(span)(nest);
+	for (unsigned at = 0; left > 0; at += 4) {
+		unsigned some = left < 32 ? (unsigned)left : 32;
+		word_set_bits(bits, bit + at * 8, some, load32(copy + at));
+		left -= some;
+	}
+}
+#endif
+
+static inline uint64_t NEST_ID(get)(const struct nest *nest, const unsigned char *bits,
+                                    uint64_t slot)
+{
+#if NEST_KIND_CODED
+	unsigned char copy[NEST_COPY_BYTES];
+	NEST_ID(copy_out)(nest, bits, slot / NEST_L, copy);
+	return coded_get(copy, nest->width, slot % NEST_L);
+#else
+	return word_bits(bits, slot * nest->width, nest->width) & bits_low(nest->width);
+#endif
+}
+
+/* For whoever has the stripes of the slot's group. */
+static inline void NEST_ID(set)(const struct nest *nest, unsigned char *bits, uint64_t slot,
+                                uint64_t value)
+{
+#if NEST_KIND_CODED
+	unsigned char copy[NEST_COPY_BYTES];
+	NEST_ID(copy_out)(nest, bits, slot / NEST_L, copy);
+	coded_set(copy, nest->width, slot % NEST_L, value);
+	NEST_ID(copy_in)(nest, bits, slot / NEST_L, copy);
+#else
+	word_set_bits(bits, slot * nest->width, nest->width, value);
+#endif
+}
+
+/* Word number `word` of a group's slots as fields; anything above them. */
+static inline uint64_t NEST_ID(word)(const struct nest *nest, const unsigned char *bits,
+                                     uint64_t group, unsigned word)
+{
+	const struct nest_shared *shared = nest->shared;
+#if NEST_KIND_CODED
+	unsigned char copy[NEST_COPY_BYTES];
+	NEST_ID(copy_out)(nest, bits, group, copy);
+	return coded_fields(copy, nest->width, 0, word * shared->fields, shared->fields);
+#else
+	uint64_t bit = NEST_ID(group_bit)(nest, group) + (uint64_t)word * shared->word_bits;
+	return word_bits(bits, bit, shared->word_bits);
+#endif
+}
+
+static inline uint64_t NEST_ID(hits)(const struct nest *nest, const unsigned char *bits,
+                                     const struct nest_key *key, unsigned choice, unsigned word)
+{
+	const struct nest_shared *shared = nest->shared;
+	uint64_t wanted = key->value * shared->ones + shared->pattern[choice][word];
+	uint64_t fields = NEST_ID(word)(nest, bits, key->group[choice], word);
+	return fields_zero(fields ^ wanted, nest->width, shared->ones);
+}
+
+/* The slot of a field that fields_zero found. */
+static inline uint64_t NEST_ID(slot_at)(const struct nest *nest, uint64_t group, unsigned word,
+                                        uint64_t found, unsigned *at)
+{
+	*at = word * nest->shared->fields + (unsigned)__builtin_ctzll(found) / nest->width;
+	return nest_first_slot(nest, NEST_KIND, group) + *at;
+}
+
+/* -------------------------------------------------------------------- lookups -- */
+
+static inline uint64_t NEST_ID(copies_seen)(const struct nest *nest, const unsigned char *bits,
+                                            const struct nest_key *key)
+{
+	uint64_t count = 0;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		for (unsigned word = 0; word < nest->shared->words; word++)
+			count += (unsigned)__builtin_popcountll(
+				NEST_ID(hits)(nest, bits, key, choice, word));
+	}
+	return count;
+}
+
+static inline bool NEST_ID(seen)(const struct nest *nest, const unsigned char *bits,
+                                 const struct nest_key *key)
+{
+	uint64_t hits = 0;
+	for (unsigned word = 0; word < nest->shared->words; word++)
+		hits |= NEST_ID(hits)(nest, bits, key, 0, word) |
+		        NEST_ID(hits)(nest, bits, key, 1, word);
+	return hits != 0;
+}
+
+static inline bool NEST_ID(look)(const struct nest *nest, struct NEST_ID(place) * place)
+{
+	for (unsigned tries = 0;; tries++) {
+		if (stripes_begin(&nest->shared->stripes, &place->set)) {
+			bool found = NEST_ID(seen)(nest, place->bits, &place->key) ||
+			             (UNLIKELY(anything_stashed(nest)) &&
+			              shared_stash_count(nest, NEST_KIND, &place->key) > 0);
+			if (LIKELY(stripes_same(&nest->shared->stripes, &place->set)))
+				return found;
+		}
+		stripes_pause(tries);
+	}
+}
+
+static bool NEST_ID(contains)(const void *body, uint64_t hash)
+{
+	const struct nest *nest = body;
+	struct NEST_ID(place) place;
+	NEST_ID(locate)(nest, hash, &place);
+	return NEST_ID(look)(nest, &place);
+}
+
+static uint64_t NEST_ID(count)(const void *body, uint64_t hash)
+{
+	const struct nest *nest = body;
+	struct NEST_ID(place) place;
+	NEST_ID(locate)(nest, hash, &place);
+	for (unsigned tries = 0;; tries++) {
+		if (stripes_begin(&nest->shared->stripes, &place.set)) {
+			uint64_t count = NEST_ID(copies_seen)(nest, place.bits, &place.key);
+			if (anything_stashed(nest))
+				count += shared_stash_count(nest, NEST_KIND, &place.key);
+			if (stripes_same(&nest->shared->stripes, &place.set))
+				return count;
+		}
+		stripes_pause(tries);
+	}
+}
+
+/* -------------------------------------------------------------------- moving -- */
+
+/* Brings a stashed entry home to a slot that is empty. The slot's stripes are locked. */
+static void NEST_ID(bring_home)(struct nest *nest, uint64_t chunk, unsigned char *bits,
+                                uint64_t slot)
+{
+	uint64_t value;
+	if (anything_stashed(nest) && shared_stash_take_for(nest, NEST_KIND, chunk, slot, &value))
+		NEST_ID(set)(nest, bits, slot, value);
+}
+
+/* The empty slot, if there is one, of the group in which `slot` was emptied. */
+static inline uint64_t NEST_ID(emptied)(uint64_t slot)
+{
+	return NEST_KIND == NEST_CODED ? slot - slot % NEST_L : slot; /* sorted */
+}
+
+/* A slot was left empty by a chain: a stashed entry may lie there. */
+static void NEST_ID(settle)(struct nest *nest, uint64_t chunk, uint64_t slot)
+{
+	if (!anything_stashed(nest))
+		return;
+	unsigned char *bits = nest_chunk_bits(nest, chunk);
+	struct stripe_set set = { 0 };
+	/* All groups that hold the slot lie around it; the one that begins there will do. */
+	uint64_t group = NEST_KIND == NEST_WINDOWS ? slot : slot / NEST_L;
+	if (NEST_KIND == NEST_WINDOWS && group >= nest->groups)
+		group = nest->groups - 1;
+	NEST_ID(cover)(nest, bits, group, &set);
+	stripes_lock(&nest->shared->stripes, &set);
+	if (NEST_ID(get)(nest, bits, NEST_ID(emptied)(slot)) == 0)
+		NEST_ID(bring_home)(nest, chunk, bits, NEST_ID(emptied)(slot));
+	stripes_unlock(&nest->shared->stripes, &set);
+}
+
+/*
+ * Moves whatever entry is in slot `from` to the empty slot `to` of its own groups.
+ * False if that is not possible; nothing changed then.
+ */
+static bool NEST_ID(move)(struct nest *nest, uint64_t chunk, uint64_t from, uint64_t to)
+{
+	unsigned char *bits = nest_chunk_bits(nest, chunk);
+	uint64_t value = NEST_ID(get)(nest, bits, from), moved;
+	if (value == 0)
+		return false;
+	struct nest_key key = nest_key_in(nest, NEST_KIND, chunk, from, value);
+	if (key.group[0] >= nest->groups || key.group[1] >= nest->groups ||
+	    !nest_encode_at(nest, NEST_KIND, &key, to, &moved))
+		return false;
+	struct stripe_set set;
+	NEST_ID(cover_key)(nest, bits, &key, &set);
+	stripes_lock(&nest->shared->stripes, &set);
+	bool same = NEST_ID(get)(nest, bits, from) == value && NEST_ID(get)(nest, bits, to) == 0;
+	if (same) {
+		NEST_ID(set)(nest, bits, to, moved);
+		NEST_ID(set)(nest, bits, from, 0);
+	}
+	stripes_unlock(&nest->shared->stripes, &set);
+	return same;
+}
+
+/* Looks at a group: true, and where, if a slot is empty; otherwise its slots become nodes. */
+static bool NEST_ID(visit)(struct shared_search *search, const struct nest *nest,
+                           const unsigned char *bits, uint64_t group, unsigned parent,
+                           uint64_t *empty)
+{
+	uint64_t first = nest_first_slot(nest, NEST_KIND, group);
+	for (unsigned word = 0; word < nest->shared->words; word++) {
+		uint64_t fields = NEST_ID(word)(nest, bits, group, word);
+		uint64_t found = fields_zero(fields, nest->width, nest->shared->ones);
+		if (found != 0) {
+			unsigned at;
+			*empty = NEST_ID(slot_at)(nest, group, word, found, &at);
+			return true;
+		}
+	}
+	if (NEST_KIND != NEST_WINDOWS && shared_search_knows(search, first))
+		return false;
+	for (unsigned at = 0; at < NEST_L && search->nodes < search->limit; at++) {
+		if (NEST_KIND != NEST_WINDOWS || !shared_search_knows(search, first + at))
+			search->node[search->nodes++] = (struct shared_node){ first + at, parent };
+	}
+	return false;
+}
+
+/* Finds a chain that ends in an empty slot: the node before it, or SHARED_NO_NODE. */
+static unsigned NEST_ID(search)(struct shared_search *search, const struct nest *nest,
+                                const struct NEST_ID(place) * place, uint64_t *empty)
+{
+	const unsigned char *bits = place->bits;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		if (NEST_ID(visit)(search, nest, bits, place->key.group[choice], SHARED_NO_NODE,
+		                   empty))
+			return SHARED_NO_NODE; /* room by now, and no chain needed */
+	}
+	for (unsigned i = 0; i < search->nodes; i++) {
+		uint64_t slot = search->node[i].slot;
+		uint64_t value = NEST_ID(get)(nest, bits, slot);
+		struct nest_key key = nest_key_in(nest, NEST_KIND, place->key.chunk, slot, value);
+		for (unsigned choice = 0; choice < 2; choice++) {
+			/* What other threads are changing may look like anything. */
+			if (value == 0 || key.group[choice] >= nest->groups)
+				continue;
+			if (NEST_KIND != NEST_WINDOWS && key.group[choice] == slot / NEST_L)
+				continue;
+			if (NEST_ID(visit)(search, nest, bits, key.group[choice], i, empty))
+				return i;
+		}
+	}
+	search->exhausted = true;
+	return SHARED_NO_NODE;
+}
+
+/*
+ * Tries to free a slot of the place's groups, and sets *freed to it if it did.
+ * False if no chain was found; true says only that it is worth another look.
+ */
+static bool NEST_ID(make_room)(struct nest *nest, const struct NEST_ID(place) * place,
+                               uint64_t *freed)
+{
+	struct shared_search search;
+	shared_search_begin(&search, nest->max_steps);
+	uint64_t to = 0, chunk = place->key.chunk;
+	unsigned node = NEST_ID(search)(&search, nest, place, &to);
+	bool moved = false;
+	while (node != SHARED_NO_NODE) {
+		uint64_t from = search.node[node].slot;
+		if (!NEST_ID(move)(nest, chunk, from, NEST_ID(emptied)(to)))
+			break;
+		moved = true;
+		to = from;
+		node = search.node[node].parent;
+	}
+	if (moved && *freed != SHARED_NO_SLOT)
+		NEST_ID(settle)(nest, chunk, *freed);
+	if (moved)
+		*freed = to;
+	return !search.exhausted;
+}
+
+/* -------------------------------------------------------------------- insert -- */
+
+/* Puts the key into an empty slot of a candidate, among `open` fields if given. */
+static bool NEST_ID(put_in)(struct nest *nest, const struct NEST_ID(place) * place, unsigned choice,
+                            const uint64_t *open)
+{
+	const struct nest_shared *shared = nest->shared;
+	uint64_t group = place->key.group[choice];
+	for (unsigned word = 0; word < shared->words; word++) {
+		uint64_t fields = NEST_ID(word)(nest, place->bits, group, word);
+		uint64_t empty = fields_zero(fields, nest->width, shared->ones);
+		if (open != NULL)
+			empty &= open[word];
+		if (empty == 0)
+			continue;
+		unsigned at;
+		uint64_t slot = NEST_ID(slot_at)(nest, group, word, empty, &at);
+		NEST_ID(set)
+		(nest, place->bits, slot,
+		 nest_encode(nest, NEST_KIND, place->key.value, choice, at));
+		counter_add(&nest->chunk[place->key.chunk].used, 1);
+		return true;
+	}
+	return false;
+}
+
+static inline bool NEST_ID(put_somewhere)(struct nest *nest, const struct NEST_ID(place) * place)
+{
+	return NEST_ID(put_in)(nest, place, 0, nest->shared->open) ||
+	       NEST_ID(put_in)(nest, place, 1, NULL) ||
+	       (nest->reserve > 0 && NEST_ID(put_in)(nest, place, 0, NULL));
+}
+
+/*
+ * One attempt under the locks. Crowded groups: FULL, unless the stash is to take
+ * the key (`stash`, or if all slots hold copies of the key itself).
+ */
+static nidus_status NEST_ID(attempt)(struct nest *nest, const struct NEST_ID(place) * place,
+                                     bool only_new, bool *stash)
+{
+	if (only_new &&
+	    (NEST_ID(seen)(nest, place->bits, &place->key) ||
+	     (anything_stashed(nest) && shared_stash_count(nest, NEST_KIND, &place->key) > 0)))
+		return NIDUS_PRESENT;
+	if (LIKELY(NEST_ID(put_somewhere)(nest, place)))
+		return NIDUS_OK;
+	bool only_copies = NEST_ID(copies_seen)(nest, place->bits, &place->key) ==
+	                   nest_places(nest, NEST_KIND, &place->key);
+	*stash |= only_copies;
+	if (!*stash)
+		return NIDUS_FULL;
+	nidus_status status = shared_stash_insert(nest, NEST_KIND, &place->key);
+	if (status == NIDUS_FULL && only_copies)
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	return status;
+}
+
+static nidus_status NEST_ID(put)(struct nest *nest, const struct NEST_ID(place) * place,
+                                 bool only_new)
+{
+	uint64_t freed = SHARED_NO_SLOT;
+	for (bool stash = false;;) {
+		stripes_lock(&nest->shared->stripes, &place->set);
+		nidus_status status = NEST_ID(attempt)(nest, place, only_new, &stash);
+		stripes_unlock(&nest->shared->stripes, &place->set);
+		if (LIKELY(status != NIDUS_FULL) || stash) {
+			/* The key may have found another slot than the one made for it. */
+			if (UNLIKELY(freed != SHARED_NO_SLOT))
+				NEST_ID(settle)(nest, place->key.chunk, freed);
+			return status;
+		}
+		stash = !NEST_ID(make_room)(nest, place, &freed);
+	}
+}
+
+static nidus_status NEST_ID(insert)(void *body, uint64_t hash)
+{
+	struct nest *nest = body;
+	struct NEST_ID(place) place;
+	NEST_ID(locate)(nest, hash, &place);
+	return NEST_ID(put)(nest, &place, false);
+}
+
+static nidus_status NEST_ID(insert_new)(void *body, uint64_t hash)
+{
+	struct nest *nest = body;
+	struct NEST_ID(place) place;
+	NEST_ID(locate)(nest, hash, &place);
+	return NEST_ID(put)(nest, &place, true);
+}
+
+/* -------------------------------------------------------------------- remove -- */
+
+static bool NEST_ID(take_slot)(struct nest *nest, const struct NEST_ID(place) * place)
+{
+	for (unsigned choice = 0; choice < 2; choice++) {
+		for (unsigned word = 0; word < nest->shared->words; word++) {
+			uint64_t hits = NEST_ID(hits)(nest, place->bits, &place->key, choice, word);
+			if (hits == 0)
+				continue;
+			unsigned at;
+			uint64_t slot =
+				NEST_ID(slot_at)(nest, place->key.group[choice], word, hits, &at);
+			NEST_ID(set)(nest, place->bits, slot, 0);
+			NEST_ID(bring_home)
+			(nest, place->key.chunk, place->bits, NEST_ID(emptied)(slot));
+			return true;
+		}
+	}
+	return false;
+}
+
+static nidus_status NEST_ID(take)(struct nest *nest, const struct NEST_ID(place) * place)
+{
+	stripes_lock(&nest->shared->stripes, &place->set);
+	bool taken =
+		(anything_stashed(nest) && shared_stash_remove(nest, NEST_KIND, &place->key)) ||
+		NEST_ID(take_slot)(nest, place);
+	if (taken)
+		counter_add(&nest->chunk[place->key.chunk].used, UINT64_MAX); /* one less */
+	stripes_unlock(&nest->shared->stripes, &place->set);
+	return taken ? NIDUS_OK : NIDUS_NOT_FOUND;
+}
+
+static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
+{
+	struct nest *nest = body;
+	struct NEST_ID(place) place;
+	NEST_ID(locate)(nest, hash, &place);
+	return NEST_ID(take)(nest, &place);
+}
+
+/* ------------------------------------------------------------------- batches -- */
+
+NEVER_INLINE void NEST_ID(approach)(const struct nest *nest, const uint64_t *hashes, size_t n,
+                                    struct NEST_ID(place) * places)
+{
+	for (size_t i = 0; i < n; i++) {
+		NEST_ID(locate)(nest, hashes[i], &places[i]);
+		for (unsigned choice = 0; choice < 2; choice++)
+			PREFETCH(places[i].bits +
+			         (NEST_ID(group_bit)(nest, places[i].key.group[choice]) >> 3));
+		for (unsigned j = 0; j < places[i].set.count; j++)
+			PREFETCH(&nest->shared->stripes.word[places[i].set.stripe[j]]);
+	}
+}
+
+static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
+                                    uint8_t *yes)
+{
+	const struct nest *nest = body;
+	struct NEST_ID(place) places[SHARED_BATCH];
+	for (size_t from = 0; from < n; from += SHARED_BATCH) {
+		size_t some = n - from < SHARED_BATCH ? n - from : SHARED_BATCH;
+		NEST_ID(approach)(nest, hashes + from, some, places);
+		for (size_t i = 0; i < some; i++)
+			yes[from + i] = NEST_ID(look)(nest, &places[i]);
+	}
+}
+
+/* Both kinds of changes, in input order up to the first failure. */
+ALWAYS_INLINE nidus_status NEST_ID(change_batch)(struct nest *nest, const uint64_t *hashes,
+                                                 size_t n, size_t *done, bool insert)
+{
+	struct NEST_ID(place) places[SHARED_BATCH];
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK;) {
+		size_t some = n - *done < SHARED_BATCH ? n - *done : SHARED_BATCH;
+		NEST_ID(approach)(nest, hashes + *done, some, places);
+		for (size_t i = 0; i < some && status == NIDUS_OK; i++) {
+			status = insert ? NEST_ID(put)(nest, &places[i], false)
+			                : NEST_ID(take)(nest, &places[i]);
+			*done += status == NIDUS_OK;
+		}
+	}
+	return status;
+}
+
+static nidus_status NEST_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
+                                          size_t *done)
+{
+	return NEST_ID(change_batch)(body, hashes, n, done, true);
+}
+
+static nidus_status NEST_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
+                                          size_t *done)
+{
+	return NEST_ID(change_batch)(body, hashes, n, done, false);
+}
+
+static const struct body_ops NEST_ID(ops) = {
+	.contains = NEST_ID(contains),
+	.count = NEST_ID(count),
+	.insert = NEST_ID(insert),
+	.insert_new = NEST_ID(insert_new),
+	.remove = NEST_ID(remove),
+	.contains_batch = NEST_ID(contains_batch),
+	.insert_batch = NEST_ID(insert_batch),
+	.remove_batch = NEST_ID(remove_batch),
+};
+
+#undef NEST_COPY_BYTES

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stripes: locks with versions, each for the regions of a table that fall to it.
+ *
+ * Bytes of a table belong to regions of STRIPES_REGION bytes, regions to stripes
+ * in turn. A stripe is one word: odd while a writer has it, and larger by two
+ * after every change.
+ *
+ *   writer   lock all stripes of its bytes, in ascending order; change words;
+ *            unlock
+ *   reader   note the versions, all even; read the words; the versions are still
+ *            the same: what was read was there at one moment. Otherwise again.
+ *            A reader writes nothing.
+ *
+ * Why no fences: a reader's loads of table words acquire, so the second look at
+ * the versions is not earlier than they are; a writer's stores of table words
+ * release, so they are not seen before the version is odd.
+ */
+#ifndef NIDUS_TABLE_STRIPES_H
+#define NIDUS_TABLE_STRIPES_H
+
+#include "base/atomic.h"
+#include "base/memory.h"
+
+#define STRIPES_REGION_LOG 9 /* eight lines: neighbours that a window may span */
+#define STRIPES_MOST (UINT64_C(1) << 16)
+#define STRIPES_HELD 4 /* two groups that may lie across a border each */
+
+struct stripes {
+	uint32_t *word;
+	uint64_t mask; /* number of stripes - 1 */
+	struct block memory;
+};
+
+/* Some stripes in ascending order, and the versions they were seen with. */
+struct stripe_set {
+	unsigned count;
+	uint32_t stripe[STRIPES_HELD];
+	uint32_t version[STRIPES_HELD];
+};
+
+/* Makes the stripes of a table of so many bytes. Errors: E_NOMEM. */
+nidus_status stripes_make(struct stripes *stripes, uint64_t table_bytes,
+                          const nidus_allocator *allocator);
+void stripes_unmake(struct stripes *stripes, const nidus_allocator *allocator);
+
+static inline uint32_t stripe_of(const struct stripes *stripes, uint64_t byte)
+{
+	return (uint32_t)(byte >> STRIPES_REGION_LOG & stripes->mask);
+}
+
+/* Adds a stripe that may be there already; the set stays in order. */
+static inline void stripe_add(struct stripe_set *set, uint32_t stripe)
+{
+	unsigned at = set->count;
+	for (; at > 0 && set->stripe[at - 1] >= stripe; at--) {
+		if (set->stripe[at - 1] == stripe)
+			return;
+	}
+	for (unsigned i = set->count; i > at; i--)
+		set->stripe[i] = set->stripe[i - 1];
+	set->stripe[at] = stripe;
+	set->count++;
+}
+
+/* Adds the stripes of the bytes from first to last, which span two regions at most. */
+static inline void stripe_add_bytes(struct stripe_set *set, const struct stripes *stripes,
+                                    uint64_t first, uint64_t last)
+{
+	stripe_add(set, stripe_of(stripes, first));
+	if (UNLIKELY((first ^ last) >> STRIPES_REGION_LOG != 0))
+		stripe_add(set, stripe_of(stripes, last));
+}
+
+/* A reader's first look: false while one of them is locked. */
+static inline bool stripes_begin(const struct stripes *stripes, struct stripe_set *set)
+{
+	uint32_t odd = 0;
+	for (unsigned i = 0; i < set->count; i++) {
+		set->version[i] = __atomic_load_n(&stripes->word[set->stripe[i]], __ATOMIC_ACQUIRE);
+		odd |= set->version[i];
+	}
+	return (odd & 1) == 0;
+}
+
+/* A reader's second look: whether nothing changed meanwhile. */
+static inline bool stripes_same(const struct stripes *stripes, const struct stripe_set *set)
+{
+	uint32_t differ = 0;
+	for (unsigned i = 0; i < set->count; i++)
+		differ |= set->version[i] ^
+		          __atomic_load_n(&stripes->word[set->stripe[i]], __ATOMIC_ACQUIRE);
+	return differ == 0;
+}
+
+/* Waits a little: `tries` is how often in vain. */
+void stripes_pause(unsigned tries);
+
+/* One word as a lock of its own: odd while somebody has it. */
+void version_lock(uint32_t *version);
+void version_unlock(uint32_t *version);
+
+/* For writers. Sets are locked in ascending order, so that nobody waits in a circle. */
+static inline void stripes_lock(const struct stripes *stripes, const struct stripe_set *set)
+{
+	for (unsigned i = 0; i < set->count; i++)
+		version_lock(&stripes->word[set->stripe[i]]);
+}
+
+static inline void stripes_unlock(const struct stripes *stripes, const struct stripe_set *set)
+{
+	for (unsigned i = set->count; i-- > 0;)
+		version_unlock(&stripes->word[set->stripe[i]]);
+}
+
+#endif
