@@ -187,7 +187,6 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	nest->bits = nest->bits_memory.bytes;
 	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
 	nest->remote = nest->bits_memory.size > REMOTE_FROM;
-	return NIDUS_OK;
 	if (!(plan->features & NIDUS_CONCURRENT))
 		return NIDUS_OK;
 	status = nest_share(nest);
