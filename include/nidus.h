@@ -229,7 +229,8 @@ typedef struct nidus_info {
 	uint64_t count;            /**< entries now, copies counted */
 	uint64_t capacity;         /**< keys promised: at least what was asked */
 	uint64_t max_capacity;     /**< keys it may grow to by itself */
-	uint64_t bytes;            /**< table, stash and locks, without page rounding */
+	uint64_t bytes;            /**< table, stash and locks, without page rounding; both
+	                                tables while it grows */
 	uint64_t seed;             /**< what hashing is keyed with */
 	double load;               /**< used slots / slots */
 	double headroom;           /**< share of places left in the fullest chunk */
@@ -463,7 +464,12 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
 
 /**
  * Makes room for `capacity` keys, keeping the fpr target. A filter made with
- * options.max_capacity does so by itself, up to there.
+ * options.max_capacity does so by itself, up to there, and little by little: it
+ * has two tables then, and each insert moves a few entries, until half of the new
+ * room is used. No insert waits for all of them. This call does: it takes as long
+ * as there are entries, and also ends a move that is under way.
+ * info.capacity is afterwards all that fits into the new table, often more than
+ * was asked for.
  * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED,
  * E_READONLY, E_NOMEM; the filter is as it was then. Threads: writes.
  */
@@ -475,7 +481,9 @@ NIDUS_API nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity);
  * Writes the filter to a file: first whole to a temporary file beside it, then
  * fsync, then rename, so that `path` is at any moment the old file or the new
  * one. A symbolic link is followed; permissions of an existing file are kept.
- * Devices and pipes are written to directly.
+ * Devices and pipes are written to directly. A filter that is just growing is
+ * saved as if it had finished, which takes memory for a copy of it meanwhile (and
+ * answers FULL in the odd case that copies of one key cannot be finished with).
  * Errors: E_ARG, E_NOMEM, E_IO (errno tells why); an existing file is intact
  * then and no temporary file is left. One E_IO is different, and its reason
  * says so: the new file is in place, but its folder could not be synced, so
@@ -502,7 +510,10 @@ NIDUS_API nidus_status nidus_load(const char *path, nidus_filter **filter);
  */
 NIDUS_API nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter);
 
-/** How many bytes nidus_save_buffer writes; 0 for NULL. Threads: reads. */
+/**
+ * How many bytes nidus_save_buffer writes; 0 for NULL, and if there is no memory for
+ * the copy of a filter that is just growing (see nidus_save). Threads: reads.
+ */
 NIDUS_API size_t nidus_saved_size(const nidus_filter *filter);
 
 /**

@@ -3,12 +3,13 @@
  * entries: walks, and putting back what they yield.
  */
 #include "api/growth.h"
+#include "api/moving.h"
 
 bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
 {
 	if (filter == NULL || cursor == NULL || entry == NULL || filter->family->next == NULL)
 		return false;
-	return filter->family->next(filter->body, cursor, entry);
+	return moving_next(filter, cursor, entry);
 }
 
 nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)

@@ -2,7 +2,7 @@
  *
  * files: filters to bytes and back.
  */
-#include "api/filter.h"
+#include "api/moving.h"
 #include "api/options.h"
 #include "store/file.h"
 #include "store/image.h"
@@ -23,10 +23,9 @@ static nidus_status describe(const nidus_filter *filter, struct image *image)
 	return image_lay_out(image);
 }
 
-nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *context)
+/* nidus_write for a filter in one part. */
+static nidus_status write_settled(const nidus_filter *filter, nidus_sink sink, void *context)
 {
-	if (filter == NULL || sink == NULL)
-		return filter_null(filter == NULL ? "filter" : "sink");
 	struct image image;
 	struct block stash;
 	uint64_t size;
@@ -48,6 +47,21 @@ nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *cont
 	return status;
 }
 
+nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *context)
+{
+	if (filter == NULL || sink == NULL)
+		return filter_null(filter == NULL ? "filter" : "sink");
+	const nidus_filter *settled;
+	nidus_status status = moving_settle(filter, &settled);
+	if (status != NIDUS_OK)
+		return status;
+	status = write_settled(settled, sink, context);
+	int kept = errno;
+	moving_return(filter, settled);
+	errno = kept;
+	return status;
+}
+
 static nidus_status write_filter(const void *subject, nidus_sink sink, void *context)
 {
 	return nidus_write(subject, sink, context);
@@ -60,10 +74,20 @@ nidus_status nidus_save(const nidus_filter *filter, const char *path)
 	return file_save(path, write_filter, filter);
 }
 
-size_t nidus_saved_size(const nidus_filter *filter)
+static size_t settled_size(const nidus_filter *filter)
 {
 	struct image image;
-	return filter != NULL && describe(filter, &image) == NIDUS_OK ? (size_t)image.size : 0;
+	return describe(filter, &image) == NIDUS_OK ? (size_t)image.size : 0;
+}
+
+size_t nidus_saved_size(const nidus_filter *filter)
+{
+	const nidus_filter *settled;
+	if (filter == NULL || moving_settle(filter, &settled) != NIDUS_OK)
+		return 0;
+	size_t size = settled_size(settled);
+	moving_return(filter, settled);
+	return size;
 }
 
 struct buffer {
@@ -78,19 +102,31 @@ static int buffer_sink(void *context, const void *data, size_t size)
 	return 0;
 }
 
+static nidus_status save_settled(const nidus_filter *filter, void *buffer, size_t cap,
+                                 size_t *written)
+{
+	size_t size = settled_size(filter);
+	if (cap < size)
+		return fail(NIDUS_E_BUFFER, "the filter takes %zu bytes, the buffer has %zu", size,
+		            cap);
+	struct buffer to = { buffer };
+	nidus_status status = write_settled(filter, buffer_sink, &to);
+	if (status == NIDUS_OK && written != NULL)
+		*written = size;
+	return status;
+}
+
 nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t cap,
                                size_t *written)
 {
 	if (filter == NULL || buffer == NULL)
 		return filter_null(filter == NULL ? "filter" : "buffer");
-	size_t size = nidus_saved_size(filter);
-	if (cap < size)
-		return fail(NIDUS_E_BUFFER, "the filter takes %zu bytes, the buffer has %zu", size,
-		            cap);
-	struct buffer to = { buffer };
-	nidus_status status = nidus_write(filter, buffer_sink, &to);
-	if (status == NIDUS_OK && written != NULL)
-		*written = size;
+	const nidus_filter *settled;
+	nidus_status status = moving_settle(filter, &settled);
+	if (status != NIDUS_OK)
+		return status;
+	status = save_settled(settled, buffer, cap, written);
+	moving_return(filter, settled);
 	return status;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "api/filter.h"
 
+#include "api/moving.h"
 #include "api/options.h"
 
 nidus_status filter_null(const char *argument)
@@ -91,6 +92,7 @@ void nidus_free(nidus_filter *filter)
 {
 	if (filter == NULL)
 		return;
+	moving_drop(filter);
 	filter->family->free(filter->body);
 	nidus_allocator allocator = filter->allocator;
 	struct block memory = filter->memory;
@@ -109,6 +111,8 @@ nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **copy)
 	if (status != NIDUS_OK)
 		return status;
 	status = filter->family->copy(made->body, filter->body);
+	if (status == NIDUS_OK)
+		status = moving_clone(filter, made);
 	if (status != NIDUS_OK) {
 		nidus_free(made);
 		return status;
@@ -120,9 +124,11 @@ nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **copy)
 nidus_status nidus_clear(nidus_filter *filter)
 {
 	nidus_status status = filter_check_writable(filter);
-	if (status == NIDUS_OK)
-		filter->family->clear(filter->body);
-	return status;
+	if (status != NIDUS_OK)
+		return status;
+	moving_drop(filter);
+	filter->family->clear(filter->body);
+	return NIDUS_OK;
 }
 
 nidus_status nidus_verify(const nidus_filter *filter, const char **why)
@@ -130,6 +136,8 @@ nidus_status nidus_verify(const nidus_filter *filter, const char **why)
 	if (filter == NULL)
 		return filter_null("filter");
 	nidus_status status = filter->family->verify(filter->body);
+	if (status == NIDUS_OK && moving(filter))
+		status = filter->family->verify(filter->moving.old->body);
 	if (why != NULL)
 		*why = status == NIDUS_OK ? "" : reason_text();
 	return status;
@@ -144,7 +152,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 	if (info->struct_size < sizeof info->struct_size)
 		return fail(NIDUS_E_ARG, "info.struct_size is not set: start from NIDUS_INFO_INIT");
 	const struct blueprint *plan = &filter->plan;
-	struct fill fill = filter->family->fill(filter->body);
+	struct fill fill = moving_fill(filter);
 	unsigned kept = plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
 	struct forecast forecast = filter->family->forecast(plan, fill.count);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
@@ -165,7 +173,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.fingerprint_bits = plan->core_bits + kept,
 		.slot_bits = forecast.slot_bits,
 		.growth_bits = kept,
-		.total_slots = forecast.total_slots,
+		.total_slots = moving_slots(filter),
 		.chunks = plan->chunks,
 		.stashed = fill.stashed,
 		.features = filter->family->features,

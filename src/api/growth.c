@@ -1,42 +1,104 @@
 /* SPDX-License-Identifier: MIT
  *
- * growth: a larger filter is filled from the smaller one, then they change
- * places; whatever fails before that leaves the smaller one as it was.
+ * growth: when a filter becomes larger, and by how much.
+ *
+ * By itself it grows by one level when its capacity is reached, or when an insert
+ * finds no place; its entries follow little by little (api/moving.h). When told
+ * to, it fills a larger body at once and takes it; whatever fails before that
+ * leaves it as it was.
  */
 #include "api/growth.h"
+
+#include "api/moving.h"
+
+static nidus_status pour_all(nidus_filter *to, const nidus_filter *from)
+{
+	nidus_status status = NIDUS_OK;
+	if (moving(from))
+		status = from->family->pour(to->body, from->moving.old->body);
+	return status == NIDUS_OK ? from->family->pour(to->body, from->body) : status;
+}
+
+/* Fills a body of another plan and takes it. Errors: E_NOMEM, FULL, COPIES. */
+static nidus_status rebuild(nidus_filter *filter, const struct blueprint *plan)
+{
+	nidus_filter *made;
+	nidus_status status = filter_make(filter->family, plan, &filter->allocator, &made);
+	if (status != NIDUS_OK)
+		return status;
+	status = pour_all(made, filter);
+	if (status == NIDUS_OK) {
+		moving_drop(filter);
+		filter_swap(filter, made);
+		filter->room = 0;
+	}
+	nidus_free(made);
+	return status;
+}
+
+/* Takes a plan of the same level: there was room, it was only not promised. */
+static void promise(nidus_filter *filter, const struct blueprint *plan)
+{
+	filter->plan = *plan;
+	filter->grows = plan->max_capacity > plan->capacity;
+	filter->room = 0;
+}
 
 nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity)
 {
 	nidus_status status = filter_check_writable(filter);
-	if (status != NIDUS_OK || capacity <= filter->plan.capacity)
+	if (status != NIDUS_OK)
 		return status;
+	if (capacity <= filter->plan.capacity) {
+		(void)moving_finish(filter); /* what has to stay may stay */
+		return NIDUS_OK;
+	}
 	if (filter->family->larger == NULL)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow", filter->family->name);
 	struct blueprint plan;
-	nidus_filter *grown;
 	status = filter->family->larger(&filter->plan, capacity, false, &plan);
 	if (status != NIDUS_OK)
 		return status;
-	if (plan.level == filter->plan.level) { /* there is room, it was only not promised */
-		filter->plan = plan;
-		filter->grows = plan.max_capacity > plan.capacity;
-		return NIDUS_OK;
-	}
-	status = filter_make(filter->family, &plan, &filter->allocator, &grown);
-	if (status != NIDUS_OK)
-		return status;
-	status = filter->family->pour(grown->body, filter->body);
-	if (status == NIDUS_OK)
-		filter_swap(filter, grown);
-	nidus_free(grown);
-	return status;
+	if (plan.level != filter->plan.level)
+		return rebuild(filter, &plan);
+	(void)moving_finish(filter);
+	promise(filter, &plan);
+	return NIDUS_OK;
 }
 
-static nidus_status grow_a_step(nidus_filter *filter)
+/* ----------------------------------------------------------- growth by itself -- */
+
+/*
+ * Goes on to the next size. With `crowded` that must be a larger table; otherwise
+ * the present one will do, if it has room that was not promised yet.
+ * Errors: FULL (no bits are left), E_NOMEM.
+ */
+static nidus_status grow_a_step(nidus_filter *filter, bool crowded)
 {
-	const struct blueprint *plan = &filter->plan;
-	bool last = plan->max_capacity / 2 < plan->capacity;
-	return nidus_grow(filter, last ? plan->max_capacity : 2 * plan->capacity);
+	struct blueprint plan = filter->plan;
+	do {
+		struct blueprint now = plan;
+		if (filter->family->larger(&now, now.capacity + 1, false, &plan) != NIDUS_OK)
+			return NIDUS_FULL; /* the reason is there already */
+	} while (crowded && plan.level == filter->plan.level);
+	if (plan.level == filter->plan.level) {
+		promise(filter, &plan);
+		return NIDUS_OK;
+	}
+	if (moving_finish(filter) == NIDUS_OK)
+		return moving_begin(filter, &plan);
+	nidus_status status = rebuild(filter, &plan);
+	return status == NIDUS_COPIES ? NIDUS_FULL : status;
+}
+
+uint64_t growth_room(nidus_filter *filter)
+{
+	if (filter->room == 0) {
+		uint64_t count = moving_count(filter);
+		if (count < filter->plan.capacity)
+			filter->room = filter->plan.capacity - count;
+	}
+	return filter->room;
 }
 
 /*
@@ -45,34 +107,50 @@ static nidus_status grow_a_step(nidus_filter *filter)
  */
 #define COPIES_HELD 2
 
+static nidus_status insert_counted(nidus_filter *filter, uint64_t hash)
+{
+	nidus_status status = filter->ops->insert(filter->body, hash);
+	if (status == NIDUS_OK && filter->room > 0)
+		filter->room--;
+	return status;
+}
+
 nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 {
 	nidus_status status = NIDUS_OK;
-	bool full = filter->family->count(filter->body) >= filter->plan.capacity;
+	bool full = growth_room(filter) == 0;
 	bool copy = full && filter->ops->count(filter->body, hash) >= COPIES_HELD;
 	if (full && !copy)
-		status = grow_a_step(filter);
+		status = grow_a_step(filter, false);
 	if (status == NIDUS_OK)
-		status = filter->ops->insert(filter->body, hash);
+		status = insert_counted(filter, hash);
 	if (status != NIDUS_FULL || !filter->grows)
 		return status;
 	if (copy || filter->ops->count(filter->body, hash) >= COPIES_HELD)
 		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	status = grow_a_step(filter);
-	return status == NIDUS_OK ? filter->ops->insert(filter->body, hash) : status;
+	status = grow_a_step(filter, true);
+	return status == NIDUS_OK ? insert_counted(filter, hash) : status;
+}
+
+static nidus_status insert_entry_counted(nidus_filter *filter, const nidus_entry *entry)
+{
+	nidus_status status = moving_insert_entry(filter, entry);
+	if (status == NIDUS_OK && filter->room > 0)
+		filter->room--;
+	return status;
 }
 
 nidus_status growth_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 {
 	nidus_status status = NIDUS_OK;
-	if (filter->grows && filter->family->count(filter->body) >= filter->plan.capacity)
-		status = grow_a_step(filter);
+	if (filter->grows && growth_room(filter) == 0)
+		status = grow_a_step(filter, false);
 	if (status == NIDUS_OK)
-		status = filter->family->insert_entry(filter->body, entry);
+		status = insert_entry_counted(filter, entry);
 	if (status != NIDUS_FULL || !filter->grows)
 		return status;
-	status = grow_a_step(filter);
-	return status == NIDUS_OK ? filter->family->insert_entry(filter->body, entry) : status;
+	status = grow_a_step(filter, true);
+	return status == NIDUS_OK ? insert_entry_counted(filter, entry) : status;
 }
 
 /* ------------------------------------------------------------------- merging -- */
@@ -118,9 +196,9 @@ static nidus_status merge_into(const nidus_filter *a, const nidus_filter *b, uin
 		status = filter_make(a->family, &plan, &a->allocator, merged);
 	if (status != NIDUS_OK)
 		return status;
-	status = a->family->pour((*merged)->body, a->body);
+	status = pour_all(*merged, a);
 	if (status == NIDUS_OK)
-		status = a->family->pour((*merged)->body, b->body);
+		status = pour_all(*merged, b);
 	if (status != NIDUS_OK) {
 		nidus_free(*merged);
 		*merged = NULL;

@@ -10,6 +10,9 @@
 /* insert for a filter that grows: makes room first where it is due. */
 nidus_status growth_insert(nidus_filter *filter, uint64_t hash);
 
+/* How many inserts surely need no growth; 0 at capacity. */
+uint64_t growth_room(nidus_filter *filter);
+
 /* insert_entry for any filter, which grows where it is due. */
 nidus_status growth_insert_entry(nidus_filter *filter, const nidus_entry *entry);
 

@@ -177,14 +177,15 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	/* As many at a time as surely need no growth, then one that may. */
 	while (status == NIDUS_OK && *done < n && filter->grows) {
-		uint64_t count = filter->family->count(filter->body), some = n - *done;
+		uint64_t some = growth_room(filter);
 		size_t in = 0;
-		if (count < filter->plan.capacity && some > filter->plan.capacity - count)
-			some = filter->plan.capacity - count;
-		if (count < filter->plan.capacity)
+		if (some > n - *done)
+			some = n - *done;
+		if (some > 0)
 			status = filter->ops->insert_batch(filter->body, hashes + *done,
 			                                   (size_t)some, &in);
 		*done += in;
+		filter->room -= in;
 		if (*done < n && (status == NIDUS_OK || status == NIDUS_FULL)) {
 			status = growth_insert(filter, hashes[*done]);
 			*done += status == NIDUS_OK;

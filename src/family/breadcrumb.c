@@ -35,6 +35,7 @@
 #include "family/family.h"
 #include "family/registry.h"
 #include "table/yard.h"
+#include "table/yard_move.h"
 
 #include <math.h>
 
@@ -85,6 +86,14 @@ static uint64_t keys_that_fit(const struct density *density, uint64_t fronts)
 	double keys = density->keys_per_line * (double)fronts;
 	keys -= density->slack * sqrt((double)fronts);
 	return keys > 1 ? (uint64_t)keys : 1;
+}
+
+/* The most keys that a plan's front buckets hold at its rate, at its level. */
+static uint64_t most_keys(const struct density *density, const struct blueprint *plan)
+{
+	uint64_t fit = keys_that_fit(density, plan->groups << plan->level);
+	double at_rate = plan->fpr / expected_rate(plan, 1);
+	return at_rate < (double)fit ? (uint64_t)at_rate : fit;
 }
 
 /* Front buckets for so many keys. */
@@ -151,8 +160,13 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		size_t shape = options->features & NIDUS_FAST ? (i + DENSITIES - 1) % DENSITIES : i;
 		if (!plan_width(options, &densities[shape], growth, plan))
 			continue;
-		plan->capacity = options->capacity;
-		plan->max_capacity = growth > 0 ? options->max_capacity : options->capacity;
+		plan->capacity = plan->max_capacity = options->capacity;
+		if (growth > 0) {
+			plan->capacity = most_keys(&densities[shape], plan);
+			plan->max_capacity = options->max_capacity > plan->capacity
+			                             ? options->max_capacity
+			                             : plan->capacity;
+		}
 		return NIDUS_OK;
 	}
 	return fail(
@@ -166,8 +180,7 @@ static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t cap
 {
 	*larger = *plan;
 	const struct density *density = density_of(plan->slots);
-	while (keys_that_fit(density, larger->groups << larger->level) < capacity ||
-	       expected_rate(larger, (double)capacity) > larger->fpr) {
+	while (most_keys(density, larger) < capacity) {
 		if (larger->level == larger->growth_bits) {
 			if (!relax || larger->core_bits == 1 || larger->fpr >= 0.5)
 				return fail(
@@ -182,9 +195,9 @@ static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t cap
 		}
 		larger->level++;
 	}
-	larger->capacity = capacity;
-	if (larger->max_capacity < capacity)
-		larger->max_capacity = capacity;
+	larger->capacity = most_keys(density, larger);
+	if (larger->max_capacity < larger->capacity)
+		larger->max_capacity = larger->capacity;
 	return NIDUS_OK;
 }
 
@@ -291,6 +304,11 @@ static nidus_status breadcrumb_pour(void *to, const void *from)
 	return yard_pour(to, from);
 }
 
+static void breadcrumb_move(void *to, void *from, uint64_t *position, uint64_t places)
+{
+	yard_move(to, from, position, places);
+}
+
 static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
 {
 	const struct yard *yard = body;
@@ -332,6 +350,7 @@ const struct family family_breadcrumb = {
 	.insert_entry = breadcrumb_insert_entry,
 	.larger = breadcrumb_larger,
 	.pour = breadcrumb_pour,
+	.move = breadcrumb_move,
 	.core_shrinks = true,
 	.pace = 1,
 	.table = breadcrumb_table,

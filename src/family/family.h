@@ -81,6 +81,14 @@ struct family {
 	                       struct blueprint *larger);
 	nidus_status (*pour)(void *to, const void *from);
 
+	/*
+	 * NIDUS_GROW: moves what the next `places` places of `from` hold, *position on (0
+	 * at first), into a body of a larger() plan. An entry is in `to` before it leaves
+	 * `from`; both stay valid; what `to` has no room for stays. *position is UINT64_MAX
+	 * behind the last place.
+	 */
+	void (*move)(void *to, void *from, uint64_t *position, uint64_t places);
+
 	/* For files: the table's bytes, and the stash as (home, fingerprint) pairs. */
 	unsigned char *(*table)(const void *body, uint64_t *size);
 	void (*export_stash)(const void *body, unsigned char *bytes);
@@ -97,6 +105,15 @@ extern const struct family *const families[];
 /* NULL if this library does not have it. */
 const struct family *family_find(nidus_family id);
 
+/* What a filter in the middle of its growth remembers (api/moving.h). */
+struct moving {
+	struct nidus_filter *old;   /* its smaller self, not yet empty; NULL: not growing */
+	const struct body_ops *ops; /* of the larger body */
+	uint64_t position;          /* in the smaller body: what lies before has moved */
+	uint64_t places;            /* to move per turn */
+	uint32_t inserts;           /* until the next turn */
+};
+
 /* A filter. The body lies right behind it. */
 struct nidus_filter {
 	const struct body_ops *ops;
@@ -106,7 +123,9 @@ struct nidus_filter {
 	struct block memory; /* this very struct and the body */
 	nidus_allocator allocator;
 	bool readonly;
-	bool grows; /* by itself, up to plan.max_capacity */
+	bool grows;    /* by itself, up to plan.max_capacity */
+	uint64_t room; /* so many inserts, at least, before the capacity is reached */
+	struct moving moving;
 	_Alignas(MEMORY_LINE) unsigned char body[];
 };
 

@@ -5,6 +5,7 @@
 #include "family/nesting.h"
 
 #include "base/reason.h"
+#include "table/nest_move.h"
 
 void nesting_free(void *body)
 {
@@ -82,6 +83,11 @@ nidus_status nesting_pour(void *to, const void *from)
 	return nest_pour(to, from);
 }
 
+void nesting_move(void *to, void *from, uint64_t *position, uint64_t places)
+{
+	nest_move(to, from, position, places);
+}
+
 #define CAPACITY_MOST (UINT64_C(1) << 44)
 #define GROWTH_MOST 44
 
@@ -105,14 +111,30 @@ static uint32_t best_stash(const struct blueprint *plan, const struct nesting_si
 	return best < UINT32_MAX ? (uint32_t)best : UINT32_MAX;
 }
 
+/* The most keys that fit at the plan's level; `keys` do. */
+static uint64_t most_keys(const struct blueprint *plan, const struct nesting_sizing *sizing,
+                          uint64_t keys)
+{
+	uint64_t step = keys > 1 ? keys : 1;
+	while (step < CAPACITY_MOST && sizing->fits(plan, plan->level, keys + step))
+		step *= 2;
+	for (; step > 0; step /= 2) {
+		if (sizing->fits(plan, plan->level, keys + step))
+			keys += step;
+	}
+	return keys;
+}
+
 nidus_status nesting_complete(const nidus_options *options, struct blueprint *plan,
                               const struct nesting_sizing *sizing, uint32_t steps)
 {
 	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps;
-	plan->max_capacity = plan->capacity;
 	plan->stash_limit = options->stash != 0 ? options->stash : best_stash(plan, sizing);
 	if (options->stash == NIDUS_STASH_OFF)
 		plan->stash_limit = 0;
+	if (nesting_grows(options) && sizing->fits(plan, plan->level, plan->capacity))
+		plan->capacity = most_keys(plan, sizing, plan->capacity);
+	plan->max_capacity = plan->capacity;
 	if (options->max_capacity <= plan->capacity)
 		return NIDUS_OK;
 	plan->max_capacity = options->max_capacity;
@@ -141,9 +163,9 @@ nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, boo
 		}
 		larger->level++;
 	}
-	larger->capacity = capacity;
-	if (larger->max_capacity < capacity)
-		larger->max_capacity = capacity;
+	larger->capacity = most_keys(larger, sizing, capacity);
+	if (larger->max_capacity < larger->capacity)
+		larger->max_capacity = larger->capacity;
 	if (larger->stash_limit > 0 && larger->stash_limit < best_stash(larger, sizing))
 		larger->stash_limit = best_stash(larger, sizing);
 	return NIDUS_OK;

@@ -26,8 +26,8 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	.body_size = sizeof(struct nest), .free = nesting_free, .clear = nesting_clear,         \
 	.copy = nesting_copy, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill, \
 	.verify = nesting_verify, .next = nesting_next, .insert_entry = nesting_insert_entry,   \
-	.pour = nesting_pour, .table = nesting_table, .export_stash = nesting_export_stash,     \
-	.import = nesting_import,                                                               \
+	.pour = nesting_pour, .move = nesting_move, .table = nesting_table,                     \
+	.export_stash = nesting_export_stash, .import = nesting_import,                         \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET
 
 /*
@@ -63,6 +63,7 @@ nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, boo
                             const struct nesting_sizing *sizing, struct blueprint *larger);
 
 nidus_status nesting_pour(void *to, const void *from);
+void nesting_move(void *to, void *from, uint64_t *position, uint64_t places);
 
 /*
  * The core bits with which `compared` slots that are taken with probability

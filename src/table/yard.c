@@ -159,11 +159,8 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 
 /* --------------------------------------------------------------------- walks -- */
 
-/*
- * Places of a front bucket are numbered: its own slots, then those of its even
- * and of its odd backyard line. Gives the first taken one from *at on.
- */
-static bool next_of(const struct yard *yard, uint64_t bucket, uint64_t *at, struct yard_key *key)
+/* Places of a front bucket are numbered: its own slots, then its even and its odd line's. */
+bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct yard_key *key)
 {
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
 	const unsigned char *line = yard->front + bucket * mini_line(front);
@@ -199,7 +196,7 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 	uint64_t *bucket = &cursor->position[0], *at = &cursor->position[1];
 	for (; *bucket < yard->fronts; ++*bucket, *at = 0) {
 		struct yard_key key;
-		if (!next_of(yard, *bucket, at, &key))
+		if (!yard_next_in(yard, *bucket, at, &key))
 			continue;
 		uint64_t fingerprint =
 			key.remainder << yard->level | (key.bucket & bits_low(yard->level));
@@ -280,7 +277,7 @@ nidus_status yard_pour(struct yard *to, const struct yard *from)
 {
 	for (uint64_t bucket = 0; bucket < from->fronts; bucket++) {
 		struct yard_key key;
-		for (uint64_t at = 0; next_of(from, bucket, &at, &key);) {
+		for (uint64_t at = 0; yard_next_in(from, bucket, &at, &key);) {
 			uint64_t fingerprint =
 				key.remainder << from->level | (bucket & bits_low(from->level));
 			nidus_status status =

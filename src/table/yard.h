@@ -70,6 +70,7 @@ struct yard_ops {
 	nidus_status (*put)(struct yard *yard, struct yard_key key);
 	bool (*fill_fronts)(struct yard *yard, const uint64_t *hashes, size_t n);
 	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, size_t n);
+	nidus_status (*take)(struct yard *yard, struct yard_key key);
 };
 
 struct yard {
@@ -131,6 +132,9 @@ void yard_clear(struct yard *yard);
 
 /* Checks all invariants and counts. Errors: E_CORRUPT with a reason. */
 nidus_status yard_verify(const struct yard *yard, uint64_t *count);
+
+/* The next entry of one front bucket, its backyard included; *at is 0 at first. */
+bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct yard_key *key);
 
 bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry);
 nidus_status yard_insert_entry(struct yard *yard, const nidus_entry *entry);

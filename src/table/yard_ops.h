@@ -395,4 +395,5 @@ static const struct yard_ops YARD_ID(ops) = {
 	.put = YARD_ID(put_key),
 	.fill_fronts = YARD_ID(fill_fronts),
 	.fill_back = YARD_ID(fill_back),
+	.take = YARD_ID(take),
 };

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_move: the entries of a nest go over to a larger one, a few at a time.
+ */
+#ifndef NIDUS_TABLE_NEST_MOVE_H
+#define NIDUS_TABLE_NEST_MOVE_H
+
+#include "table/nest.h"
+
+/*
+ * Looks at the next `places` slots of `from`, *position on (0 at first), and moves
+ * what they hold into `to`, a nest of the same base geometry that has grown further.
+ * Every entry is in `to` before it leaves `from`; both are valid nests after each.
+ * What `to` has no room for stays. *position is UINT64_MAX behind the last slot.
+ */
+void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t places);
+
+#endif

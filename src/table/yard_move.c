@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_move: front bucket by front bucket, with what it has in the backyard.
+ */
+#include "table/yard_move.h"
+
+#include "table/yard_instances.h"
+
+/* The place of an entry of `from` in a yard of another level. */
+static struct yard_key key_at_level(const struct yard *to, const struct yard *from,
+                                    struct yard_key key)
+{
+	uint64_t fingerprint = key.remainder << from->level | (key.bucket & bits_low(from->level));
+	return (struct yard_key){
+		.bucket = key.bucket >> from->level << to->level |
+		          (fingerprint & bits_low(to->level)),
+		.m = key.m,
+		.remainder = fingerprint >> to->level,
+	};
+}
+
+/* Puts copies of a bucket's entries into `to`: all, or none and 0. */
+static uint64_t put_bucket(struct yard *to, const struct yard *from, uint64_t bucket)
+{
+	struct yard_key key;
+	uint64_t put = 0, at = 0;
+	while (yard_next_in(from, bucket, &at, &key)) {
+		if (to->ops->put(to, key_at_level(to, from, key)) == NIDUS_OK) {
+			put++;
+			continue;
+		}
+		at = 0;
+		for (; put > 0 && yard_next_in(from, bucket, &at, &key); put--)
+			(void)to->ops->take(to, key_at_level(to, from, key));
+		return 0;
+	}
+	return put;
+}
+
+/* Takes a bucket's entries out of its line and out of the backyard. */
+static void clear_bucket(struct yard *yard, uint64_t bucket)
+{
+	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
+	unsigned char *line = yard->front + bucket * mini_line(front);
+	bool spilled = mini_full(front, line);
+	mini_clear(front, line);
+	for (unsigned half = 0; half < 2 && spilled; half++) {
+		unsigned crumb;
+		line = yard_back_line(yard, bucket, half, &crumb);
+		unsigned slot = mini_count(back, mini_sizes_of(back, line));
+		while (slot-- > 0) {
+			if (mini_crumb(back, line, slot) != crumb)
+				continue;
+			unsigned m = mini_bucket_of(back, mini_sizes_of(back, line), slot);
+			mini_remove(back, line, m, slot);
+		}
+	}
+}
+
+void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t places)
+{
+	if (*position == UINT64_MAX)
+		return;
+	uint64_t buckets = divide_up(places, from->ops->shape.front.slots);
+	for (; buckets > 0 && *position < from->fronts; buckets--, ++*position) {
+		uint64_t moved = put_bucket(to, from, *position);
+		if (moved > 0)
+			clear_bucket(from, *position);
+		from->count -= moved;
+	}
+	if (*position == from->fronts)
+		*position = UINT64_MAX;
+}
