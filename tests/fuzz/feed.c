@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * feed: from bytes to numbers and options.
+ */
+#include "feed.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/os.h"
+
+unsigned feed_byte(struct feed *feed)
+{
+	if (feed->left == 0)
+		return 0;
+	feed->left--;
+	return *feed->next++;
+}
+
+uint64_t feed_number(struct feed *feed, unsigned bytes)
+{
+	uint64_t number = 0;
+	for (unsigned i = 0; i < bytes; i++)
+		number |= (uint64_t)feed_byte(feed) << (8 * i);
+	return number;
+}
+
+uint64_t feed_below(struct feed *feed, uint64_t below)
+{
+	unsigned bytes = 1;
+	while (bytes < 8 && below - 1 >= UINT64_C(1) << (8 * bytes))
+		bytes++;
+	return feed_number(feed, bytes) % below;
+}
+
+/* -------------------------------------------------------------------- options -- */
+
+static nidus_options wild_options(struct feed *feed)
+{
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	uint64_t rate = feed_number(feed, 8);
+	memcpy(&options.fpr, &rate, sizeof rate);
+	options.family = (nidus_family)(feed_byte(feed) % 16);
+	options.capacity = feed_number(feed, 8);
+	options.seed = 1 + feed_number(feed, 8) / 2;
+	options.max_capacity = feed_number(feed, 8);
+	options.slots = (unsigned)feed_number(feed, 4);
+	options.features = (uint32_t)feed_number(feed, 4);
+	options.max_steps = (unsigned)feed_number(feed, 4);
+	options.reserve = (unsigned)feed_number(feed, 4);
+	options.value_bits = feed_byte(feed) / 255;
+	options.stash = (unsigned)feed_number(feed, 4);
+	return options;
+}
+
+/* The number-th of the families that this library has, counted round and round. */
+static nidus_family family_number(unsigned number)
+{
+	unsigned family = 0;
+	for (unsigned i = 0; i <= number % 32; i++) {
+		do {
+			family = family % NIDUS_BLOCKED_BLOOM + 1;
+		} while (nidus_family_features((nidus_family)family) == 0);
+	}
+	return (nidus_family)family;
+}
+
+#define ODD 0x80u /* in the first byte: options that hardly anybody sets are set */
+#define WILD 0xffu
+
+nidus_options feed_options(struct feed *feed)
+{
+	unsigned shape = feed_byte(feed);
+	if (shape == WILD)
+		return wild_options(feed);
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	options.family = family_number(shape & 31);
+	options.fpr = ldexp(1, -(int)(4 + feed_byte(feed) % 21));
+	options.capacity = 1 + feed_below(feed, 2048);
+	options.seed = 1 + feed_byte(feed);
+	unsigned grows = feed_byte(feed);
+	if (grows > 0)
+		options.max_capacity = (options.capacity << grows % 8) + grows / 8;
+	if (shape & ODD) {
+		options.slots = feed_byte(feed) % 64;
+		options.max_steps = (unsigned)feed_below(feed, 1024);
+		options.reserve = feed_byte(feed) % 4;
+		options.stash = feed_byte(feed);
+		if (options.stash == 255)
+			options.stash = NIDUS_STASH_OFF;
+		options.features =
+			feed_byte(feed) & (nidus_family_features(options.family) | NIDUS_FAST);
+	}
+	return options;
+}
+
+/* --------------------------------------------------------------------- memory -- */
+
+static struct os_calls real;
+static size_t largest;
+
+static void *allocate_little(size_t size)
+{
+	return size <= largest ? real.allocate(size) : NULL;
+}
+
+static void *map_nothing(size_t size)
+{
+	(void)size; /* only blocks above the limit are mapped */
+	return NULL;
+}
+
+void feed_limit_memory(size_t largest_block)
+{
+	largest = largest_block;
+	if (os.allocate == allocate_little)
+		return;
+	real = os;
+	os.allocate = allocate_little;
+	os.map_zeroed = map_nothing;
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzz target: a history of calls, decoded from the bytes, against an exact
+ * multiset.
+ *
+ *     options (feed.c)   the filter
+ *     byte               bit 0: look at the bytes before and after every refusal
+ *     then, to the end:  a byte that names a call, and the call's arguments
+ *
+ * What must hold: no key is lost (promise 1), refusals change nothing (4), a
+ * remove takes what one insert brought (5), a walk yields what is there (6),
+ * copies are bounded and do not grow the filter (9); batches are the single
+ * calls in a row (7).
+ */
+#include "feed.h"
+#include "support/check.h"
+#include "support/filters.h"
+#include "support/model.h"
+#include "support/nests.h"
+
+#define BLOCK_MOST ((size_t)1 << 18)
+#define KEYS 4096
+#define BATCH 200
+#define CALLS_MOST 300
+#define COPIES_MOST 48 /* "a few dozen", says the header */
+
+struct run {
+	struct feed feed;
+	nidus_options options;
+	nidus_filter *filter;
+	struct model model;
+	uint32_t features;
+	bool careful;
+};
+
+/* Few keys often, so that copies come up; all keys sometimes. */
+static uint64_t any_key(struct run *run)
+{
+	unsigned byte = feed_byte(&run->feed);
+	return byte < 192 ? byte : (uint64_t)(byte - 192) << 6 | feed_byte(&run->feed) % 64;
+}
+
+/* A key that was put in, from the one named on; false if there is none. */
+static bool present_key(struct run *run, uint64_t *key)
+{
+	*key = any_key(run);
+	if (run->model.total == 0)
+		return false;
+	while (run->model.copies[*key] == 0)
+		*key = (*key + 1) % KEYS;
+	return true;
+}
+
+static bool refused(nidus_status status)
+{
+	return status == NIDUS_FULL || status == NIDUS_COPIES || status == NIDUS_E_NOMEM;
+}
+
+static void replace(struct run *run, nidus_filter *by)
+{
+	nidus_free(run->filter);
+	run->filter = by;
+}
+
+/* A copy of the filter to compare with, if the input asks for such care. */
+static struct bytes before(const struct run *run)
+{
+	return run->careful ? bytes_save(run->filter) : (struct bytes){ 0 };
+}
+
+/*
+ * An insert that made room first and then found the key or entry impossible keeps
+ * the room: the capacity is larger, and the contents are the same.
+ */
+static void expect_same(const struct bytes *bytes, const nidus_filter *filter)
+{
+	nidus_filter *old;
+	expect_ok(nidus_load_buffer(bytes->data, bytes->size, &old));
+	if (info_of(old).capacity == info_of(filter).capacity)
+		expect(filters_equal(old, filter));
+	else
+		expect_equal(info_of(old).count, info_of(filter).count);
+	nidus_free(old);
+}
+
+static void expect_unchanged(const struct run *run, const struct bytes *bytes)
+{
+	if (run->careful)
+		expect_same(bytes, run->filter);
+}
+
+/* ------------------------------------------------------------------ single calls -- */
+
+static void put(struct run *run, uint64_t key)
+{
+	struct bytes bytes = before(run);
+	nidus_status status = spelled_insert(run->filter, key);
+	if (refused(status)) {
+		expect_unchanged(run, &bytes);
+	} else {
+		expect_ok(status);
+		model_add(&run->model, key);
+		expect(spelled_contains(run->filter, key));
+	}
+	bytes_free(&bytes);
+}
+
+static void try_insert(struct run *run)
+{
+	put(run, any_key(run));
+}
+
+static void try_insert_new(struct run *run)
+{
+	uint64_t key = any_key(run);
+	bool there = spelled_contains(run->filter, key);
+	struct bytes bytes = before(run);
+	nidus_status status = spelled_insert_new(run->filter, key);
+	expect_equal(status == NIDUS_PRESENT, there);
+	if (there || refused(status)) {
+		expect_unchanged(run, &bytes);
+	} else {
+		expect_ok(status);
+		model_add(&run->model, key);
+	}
+	bytes_free(&bytes);
+}
+
+static void try_remove(struct run *run)
+{
+	uint64_t key;
+	if (!(run->features & NIDUS_DELETE) || !present_key(run, &key))
+		return;
+	expect_ok(spelled_remove(run->filter, key));
+	model_drop(&run->model, key);
+}
+
+static void try_remove_absent(struct run *run)
+{
+	uint64_t key = any_key(run);
+	if (spelled_contains(run->filter, key))
+		return;
+	struct bytes bytes = before(run);
+	nidus_status status = spelled_remove(run->filter, key);
+	expect_status(status, run->features & NIDUS_DELETE ? NIDUS_NOT_FOUND : NIDUS_E_UNSUPPORTED);
+	expect_unchanged(run, &bytes);
+	bytes_free(&bytes);
+}
+
+static void try_lookup(struct run *run)
+{
+	uint64_t key = any_key(run), count = spelled_count(run->filter, key);
+	uint32_t copies = run->model.copies[key];
+	expect_equal(spelled_contains(run->filter, key), count > 0);
+	expect(run->features & NIDUS_DELETE ? count >= copies : count == 1 || copies == 0);
+}
+
+static void try_copies(struct run *run)
+{
+	uint64_t key = any_key(run), times = 0;
+	if (!(run->features & NIDUS_DELETE))
+		return;
+	/* The first copies may be what fills it; the later ones must not make room. */
+	put(run, key);
+	put(run, key);
+	uint64_t bytes = info_of(run->filter).total_slots;
+	while (spelled_insert(run->filter, key) == NIDUS_OK) {
+		model_add(&run->model, key);
+		expect(++times <= COPIES_MOST);
+	}
+	if (spelled_count(run->filter, key) > 2)
+		expect_equal(info_of(run->filter).total_slots, bytes);
+}
+
+/* ----------------------------------------------------------------------- batches -- */
+
+/* Key after key from one on: how a filter is filled with few bytes of input. */
+static size_t any_range(struct run *run, uint64_t keys[BATCH])
+{
+	uint64_t key = any_key(run);
+	size_t n = feed_byte(&run->feed) % BATCH;
+	unsigned step = feed_byte(&run->feed) % 8;
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (key + i * step) % KEYS;
+	return n;
+}
+
+static void hash_keys(const struct run *run, const uint64_t *keys, size_t n, uint64_t *hashes)
+{
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = spelled_hash(run->filter, keys[i]);
+}
+
+static void try_insert_batch(struct run *run)
+{
+	uint64_t keys[BATCH], hashes[BATCH];
+	nidus_filter *single = NULL;
+	size_t n = any_range(run, keys), done = 999;
+	hash_keys(run, keys, n, hashes);
+	if (run->careful)
+		expect_ok(nidus_clone(run->filter, &single));
+	nidus_status status = nidus_insert_batch(run->filter, hashes, n, &done);
+	expect(done <= n && (status == NIDUS_OK) == (done == n));
+	expect(status == NIDUS_OK || refused(status));
+	for (size_t i = 0; i < done; i++) {
+		model_add(&run->model, keys[i]);
+		if (run->careful)
+			expect_ok(spelled_insert(single, keys[i]));
+	}
+	if (run->careful && done < n)
+		expect_status(spelled_insert(single, keys[done]), status);
+	if (run->careful)
+		expect(filters_equal(single, run->filter));
+	nidus_free(single);
+}
+
+static void try_remove_batch(struct run *run)
+{
+	uint64_t keys[BATCH], hashes[BATCH];
+	if (!(run->features & NIDUS_DELETE))
+		return;
+	size_t n = any_range(run, keys), m = 0, done = 999;
+	for (size_t i = 0; i < n; i++) {
+		if (run->model.copies[keys[i]] == 0)
+			continue;
+		model_drop(&run->model, keys[i]);
+		keys[m++] = keys[i];
+	}
+	hash_keys(run, keys, m, hashes);
+	expect_ok(nidus_remove_batch(run->filter, hashes, m, &done));
+	expect_equal(done, m);
+}
+
+static void try_contains_batch(struct run *run)
+{
+	uint64_t keys[BATCH], hashes[BATCH];
+	uint8_t yes[BATCH + 1];
+	size_t n = any_range(run, keys);
+	hash_keys(run, keys, n, hashes);
+	memset(yes, 7, sizeof yes);
+	nidus_contains_batch(run->filter, hashes, n, yes);
+	for (size_t i = 0; i < n; i++) {
+		expect_equal(yes[i], nidus_contains_hash(run->filter, hashes[i]));
+		expect(yes[i] == 1 || run->model.copies[keys[i]] == 0);
+	}
+	expect_equal(yes[n], 7);
+}
+
+/* ----------------------------------------------------------------- whole filters -- */
+
+static void check_all(struct run *run)
+{
+	const char *why = NULL;
+	expect_ok(nidus_verify(run->filter, &why));
+	for (uint64_t key = 0; key < KEYS; key++) {
+		uint32_t copies = run->model.copies[key];
+		if (copies > 0 && !spelled_contains(run->filter, key))
+			expect_equal(key, UINT64_MAX); /* prints the key that was lost */
+		if (copies > 0 && (run->features & NIDUS_DELETE))
+			expect(spelled_count(run->filter, key) >= copies);
+	}
+	if (run->features & NIDUS_DELETE)
+		expect_equal(info_of(run->filter).count, run->model.total);
+}
+
+static void try_clone(struct run *run)
+{
+	nidus_filter *copy;
+	expect_ok(nidus_clone(run->filter, &copy));
+	expect(filters_equal(copy, run->filter));
+	replace(run, copy);
+}
+
+static void try_save_and_load(struct run *run)
+{
+	struct bytes bytes = bytes_save(run->filter);
+	nidus_filter *loaded;
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+	expect(bytes_match(&bytes, loaded));
+	bytes_free(&bytes);
+	replace(run, loaded);
+}
+
+static void try_clear(struct run *run)
+{
+	expect_ok(nidus_clear(run->filter));
+	model_clear(&run->model);
+	expect_equal(info_of(run->filter).count, 0);
+}
+
+static void try_grow(struct run *run)
+{
+	uint64_t capacity = feed_number(&run->feed, 2);
+	if (feed_byte(&run->feed) == 255)
+		capacity = feed_number(&run->feed, 8);
+	struct bytes bytes = before(run);
+	nidus_status status = nidus_grow(run->filter, capacity);
+	if (status == NIDUS_OK) {
+		expect(info_of(run->filter).capacity >= capacity);
+	} else {
+		expect(status == NIDUS_E_RANGE || status == NIDUS_E_NOMEM ||
+		       status == NIDUS_E_UNSUPPORTED || refused(status));
+		expect_unchanged(run, &bytes);
+	}
+	bytes_free(&bytes);
+}
+
+/* Whether a merge may answer so, when both filters fit together. */
+static bool merge_refused(nidus_status status)
+{
+	return refused(status) || status == NIDUS_E_RANGE || status == NIDUS_E_UNSUPPORTED;
+}
+
+/* Another filter that fits: a fresh one with a few keys, whose copies are added to `model`. */
+static nidus_filter *make_other(struct run *run, struct model *model)
+{
+	uint64_t keys[BATCH];
+	size_t n = any_range(run, keys);
+	nidus_filter *other = filter_create(&run->options);
+	for (size_t i = 0; i < n; i++) {
+		nidus_status status = spelled_insert(other, keys[i]);
+		if (status == NIDUS_OK)
+			model_add(model, keys[i]);
+		else
+			expect(refused(status));
+	}
+	return other;
+}
+
+static void try_merge(struct run *run)
+{
+	struct model model;
+	nidus_filter *other, *merged;
+	model_create(&model, KEYS);
+	if (feed_byte(&run->feed) % 2 == 0) {
+		other = make_other(run, &model);
+	} else {
+		expect_ok(nidus_clone(run->filter, &other));
+		for (uint64_t key = 0; key < KEYS; key++)
+			model.copies[key] = run->model.copies[key];
+		model.total = run->model.total;
+	}
+	nidus_status status = nidus_merge(run->filter, other, &merged);
+	if (status == NIDUS_OK) {
+		for (uint64_t key = 0; key < KEYS; key++)
+			run->model.copies[key] += model.copies[key];
+		run->model.total += model.total;
+		replace(run, merged);
+		check_all(run);
+	} else {
+		expect(merge_refused(status) && merged == NULL);
+	}
+	nidus_free(other);
+	model_free(&model);
+}
+
+/* Every entry of a walk, and no more; put into a fresh filter they are the same again. */
+static void try_walk(struct run *run)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	uint64_t entries = 0;
+	if (!(run->features & NIDUS_ENUMERATE)) {
+		expect(!nidus_next(run->filter, &cursor, &entry));
+		return;
+	}
+	nidus_filter *other = filter_create(&run->options);
+	bool all = true;
+	while (nidus_next(run->filter, &cursor, &entry)) {
+		expect(++entries <= run->model.total);
+		nidus_status status = nidus_insert_entry(other, &entry);
+		expect(status == NIDUS_OK || status == NIDUS_E_RANGE || refused(status));
+		all = all && status == NIDUS_OK;
+	}
+	expect_equal(entries, run->model.total);
+	if (all) {
+		expect_ok(nidus_verify(other, NULL));
+		replace(run, other);
+		check_all(run);
+	} else {
+		nidus_free(other);
+	}
+}
+
+/* A strange entry is taken or refused with a reason, and a taken one is walked over. */
+static void try_strange_entry(struct run *run)
+{
+	nidus_entry entry = { feed_number(&run->feed, 3), feed_number(&run->feed, 8), 0 };
+	nidus_filter *other;
+	struct bytes bytes = bytes_save(run->filter);
+	expect_ok(nidus_clone(run->filter, &other));
+	uint64_t count = info_of(other).count;
+	nidus_status status = nidus_insert_entry(other, &entry);
+	if (status == NIDUS_OK)
+		expect_equal(info_of(other).count, count + 1);
+	else
+		expect_same(&bytes, other);
+	bytes_free(&bytes);
+	expect_ok(nidus_verify(other, NULL));
+	nidus_free(other);
+}
+
+/* -------------------------------------------------------------------------- build -- */
+
+/* Numbers and hashes are spelled by numbers; every third key has bytes. */
+static void try_build(struct run *run)
+{
+	uint64_t keys[BATCH], numbers[BATCH];
+	size_t n = any_range(run, keys), m = 0;
+	nidus_options options = run->options;
+	unsigned how = feed_byte(&run->feed);
+	options.capacity = how & 1 ? options.capacity : 0;
+	if (options.capacity == 0)
+		options.max_capacity = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (keys[i] % 3 != 0)
+			numbers[m++] = keys[i];
+	}
+	nidus_filter *built;
+	nidus_status status = nidus_build_u64(&options, numbers, m, how % 3, &built);
+	if (status != NIDUS_OK) {
+		expect(built == NULL);
+		expect(refused(status) || status == NIDUS_E_RANGE || status == NIDUS_E_ARG);
+		return;
+	}
+	bool multiset = options.features & NIDUS_MULTISET;
+	model_clear(&run->model);
+	for (size_t i = 0; i < m; i++) {
+		if (multiset || run->model.copies[numbers[i]] == 0)
+			model_add(&run->model, numbers[i]);
+	}
+	replace(run, built);
+	/* The base geometry is that of the capacity it was built for. */
+	nidus_info info = info_of(built);
+	run->options.capacity = options.capacity == 0 ? info.capacity : options.capacity;
+	run->options.max_capacity = options.max_capacity;
+	check_all(run);
+}
+
+static void try_build_bytes(struct run *run)
+{
+	const void *keys[8];
+	size_t lens[8], n = 0;
+	char text[8][4];
+	nidus_filter *built;
+	nidus_options options = run->options;
+	options.capacity = 0;
+	options.max_capacity = 0;
+	for (unsigned count = feed_byte(&run->feed) % 8; n < count; n++) {
+		lens[n] = feed_byte(&run->feed) % 4;
+		for (size_t i = 0; i < lens[n]; i++)
+			text[n][i] = (char)feed_byte(&run->feed);
+		keys[n] = lens[n] > 0 ? text[n] : NULL;
+	}
+	nidus_status status = nidus_build_bytes(&options, keys, lens, n, 1, &built);
+	for (size_t i = 0; status == NIDUS_OK && i < n; i++)
+		expect(nidus_contains(built, keys[i], lens[i]));
+	expect((status == NIDUS_OK) == (built != NULL));
+	nidus_free(built);
+}
+
+/* ----------------------------------------------------------------------- the run -- */
+
+static void (*const calls[])(struct run *run) = {
+	try_insert,         try_insert_new,    try_remove,        try_remove_absent, try_lookup,
+	try_insert_batch,   try_insert_batch,  try_remove_batch,  try_copies,        try_walk,
+	try_contains_batch, try_clone,         try_save_and_load, try_clear,         try_grow,
+	try_merge,          try_strange_entry, try_build,         try_build_bytes,   check_all,
+};
+
+#define CALLS (sizeof calls / sizeof *calls)
+
+static void live(struct run *run)
+{
+	model_create(&run->model, KEYS);
+	run->features = info_of(run->filter).features;
+	run->careful = feed_byte(&run->feed) % 2;
+	for (unsigned i = 0; run->feed.left > 0 && i < CALLS_MOST; i++)
+		calls[feed_byte(&run->feed) % CALLS](run);
+	check_all(run);
+	model_free(&run->model);
+	nidus_free(run->filter);
+}
+
+static void expect_create_refused(nidus_status status)
+{
+	expect(status == NIDUS_E_ARG || status == NIDUS_E_RANGE || status == NIDUS_E_UNSUPPORTED ||
+	       status == NIDUS_E_NOMEM);
+	expect(nidus_reason()[0] != '\0');
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct run run = { .feed = { data, size } };
+	feed_limit_memory(BLOCK_MOST);
+	run.options = feed_options(&run.feed);
+	check_note("%s, fpr %g, capacity %llu to %llu, seed %llu, slots %u, features %#x",
+	           nidus_family_name(run.options.family), run.options.fpr,
+	           (unsigned long long)run.options.capacity,
+	           (unsigned long long)run.options.max_capacity,
+	           (unsigned long long)run.options.seed, run.options.slots,
+	           (unsigned)run.options.features);
+	nidus_status status = nidus_create(&run.options, &run.filter);
+	if (status == NIDUS_OK)
+		live(&run);
+	else
+		expect_create_refused(status);
+	return 0;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzz target: a file from anywhere is refused with a reason, or the filter in it
+ * can be used like any other.
+ *
+ *     byte   bits 0-1: 0 the rest is the file, as it stands
+ *                      1 the same, with its checksums put right
+ *                      2, 3 the file of a filter that is described next, changed in
+ *                        some places, with its checksums put right
+ *            bit 2:    the count too is put right, as far as a walk can tell it
+ *            bits 3-7: how many bytes a stream gives at a time
+ *     forged files go on with:
+ *     options (feed.c), byte: how often to merge it with itself, 2 bytes: keys
+ *     patches to the end: a byte that tells where (in the header or behind) and how
+ *     many bytes, 2 bytes of offset, and the new bytes
+ *
+ * So both worlds are reached: bytes that are no file of ours, and files whose
+ * checksums are right and whose contents are hostile. Forged files come from the
+ * library itself: inputs stay good when the format changes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "feed.h"
+#include "store/image.h"
+#include "support/check.h"
+#include "support/filters.h"
+
+#define KEYS 64
+#define BLOCK_MOST ((size_t)1 << 15)
+#define COUNT_AT 104 /* in the header, see docs/format.md */
+
+/* ------------------------------------------------------------------ forged files -- */
+
+static nidus_filter *described_filter(struct feed *feed)
+{
+	nidus_options options = feed_options(feed);
+	unsigned merges = feed_byte(feed) % 4;
+	uint64_t keys = feed_number(feed, 2) % 1000;
+	nidus_filter *filter, *merged;
+	if (nidus_create(&options, &filter) != NIDUS_OK)
+		return NULL;
+	for (uint64_t key = 0; key < keys; key++) {
+		if (nidus_insert_u64(filter, key) != NIDUS_OK)
+			break;
+	}
+	for (unsigned i = 0; i < merges; i++) {
+		if (nidus_merge(filter, filter, &merged) != NIDUS_OK)
+			break;
+		nidus_free(filter);
+		filter = merged;
+	}
+	return filter;
+}
+
+static void patch(struct feed *feed, struct bytes *bytes)
+{
+	unsigned what = feed_byte(feed), length = 1 + what / 2 % 8;
+	uint64_t from = what & 1 ? IMAGE_HEADER : 0;
+	uint64_t room = what & 1 ? bytes->size - IMAGE_HEADER : IMAGE_HEADER;
+	uint64_t at = from + feed_number(feed, 2) % (room > 0 ? room : 1);
+	for (unsigned i = 0; i < length && at + i < bytes->size; i++)
+		bytes->data[at + i] = (unsigned char)feed_byte(feed);
+}
+
+static struct bytes forged_file(struct feed *feed)
+{
+	struct bytes bytes = { 0 };
+	nidus_filter *filter = described_filter(feed);
+	if (filter == NULL)
+		return bytes;
+	bytes = bytes_save(filter);
+	nidus_free(filter);
+	while (feed->left > 0)
+		patch(feed, &bytes);
+	return bytes;
+}
+
+static struct bytes plain_file(struct feed *feed)
+{
+	struct bytes bytes = { check_alloc(feed->left), feed->left };
+	if (feed->left > 0)
+		memcpy(bytes.data, feed->next, feed->left);
+	return bytes;
+}
+
+/* --------------------------------------------------------------- ways to read it -- */
+
+static void expect_refused(nidus_status status, const nidus_filter *filter)
+{
+	expect(filter == NULL);
+	expect(status == NIDUS_E_FORMAT || status == NIDUS_E_VERSION ||
+	       status == NIDUS_E_TRUNCATED || status == NIDUS_E_CORRUPT || status == NIDUS_E_NOMEM);
+	expect(nidus_reason()[0] != '\0');
+}
+
+struct stream {
+	const struct bytes *bytes;
+	size_t at, piece;
+};
+
+static ptrdiff_t give_piece(void *context, void *data, size_t size)
+{
+	struct stream *stream = context;
+	size_t left = stream->bytes->size - stream->at;
+	size = size < left ? size : left;
+	size = size < stream->piece ? size : stream->piece;
+	if (size > 0)
+		memcpy(data, stream->bytes->data + stream->at, size);
+	stream->at += size;
+	return (ptrdiff_t)size;
+}
+
+/* A stream goes on where a file ends; apart from that both are read alike. */
+static void expect_stream_agrees(const struct bytes *bytes, size_t piece, nidus_status as_buffer)
+{
+	struct stream stream = { bytes, 0, piece };
+	nidus_filter *filter;
+	nidus_status status = nidus_read(give_piece, &stream, &filter);
+	expect(status == as_buffer || as_buffer == NIDUS_E_FORMAT ||
+	       as_buffer == NIDUS_E_TRUNCATED);
+	if (as_buffer == NIDUS_OK)
+		expect_equal(stream.at, bytes->size);
+	if (status != NIDUS_OK)
+		expect_refused(status, filter);
+	nidus_free(filter);
+}
+
+/* One file without a name, opened for good; its path is NULL where that cannot be had. */
+static const char *write_nameless(const struct bytes *bytes)
+{
+	static char path[64];
+	static int file = -1;
+	if (file < 0) {
+		const char *base = getenv("TMPDIR");
+		char name[200];
+		snprintf(name, sizeof name, "%s/nidus-fuzz-XXXXXX", base != NULL ? base : "/tmp");
+		file = mkstemp(name);
+		expect(file >= 0 && unlink(name) == 0);
+		snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	}
+	expect(ftruncate(file, 0) == 0);
+	expect(pwrite(file, bytes->data, bytes->size, 0) == (ssize_t)bytes->size);
+	return access(path, R_OK) == 0 ? path : NULL;
+}
+
+/* ------------------------------------------------------------------------ looking -- */
+
+/* Lookups, counts and a walk; answers how many entries the walk had. */
+static uint64_t look(const nidus_filter *filter, uint64_t most)
+{
+	uint64_t hashes[KEYS], entries = 0;
+	uint8_t yes[KEYS];
+	for (uint64_t key = 0; key < KEYS; key++) {
+		hashes[key] = nidus_hash_u64(filter, key * (key % 2 == 0 ? 1 : 1 << 20));
+		bool found = nidus_contains_hash(filter, hashes[key]);
+		expect_equal(nidus_count_key_hash(filter, hashes[key]) > 0, found);
+		yes[key] = 2;
+	}
+	(void)nidus_contains(filter, "key", 3);
+	nidus_contains_batch(filter, hashes, KEYS, yes);
+	for (uint64_t key = 0; key < KEYS; key++)
+		expect_equal(yes[key], nidus_contains_hash(filter, hashes[key]));
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	while (entries <= most && nidus_next(filter, &cursor, &entry))
+		entries++;
+	return entries;
+}
+
+/*
+ * A mapped file is believed as far as its header goes: whatever the rest is,
+ * lookups, counts and walks stay inside. Answers the entries of a walk, or
+ * UINT64_MAX if there was none.
+ */
+static uint64_t look_at_mapped(const struct bytes *bytes, bool verify)
+{
+	const char *path = write_nameless(bytes);
+	nidus_filter *filter = NULL;
+	uint64_t entries = UINT64_MAX;
+	if (path == NULL)
+		return entries;
+	nidus_status status = nidus_open(path, verify ? NIDUS_OPEN_VERIFY : 0, &filter);
+	if (status == NIDUS_OK) {
+		nidus_info info = info_of(filter);
+		expect(info.readonly);
+		expect_status(nidus_insert_u64(filter, 1), NIDUS_E_READONLY);
+		expect_status(nidus_clear(filter), NIDUS_E_READONLY);
+		entries = look(filter, UINT64_MAX - 1);
+		(void)nidus_verify(filter, NULL);
+	} else if (status != NIDUS_E_UNSUPPORTED) {
+		expect_refused(status, filter);
+	}
+	nidus_free(filter);
+	return entries;
+}
+
+/* Writes what a walk found into the header; the checksums are put right afterwards. */
+static void mend_count(struct bytes *bytes)
+{
+	uint64_t entries = look_at_mapped(bytes, false);
+	if (entries != UINT64_MAX)
+		store64(bytes->data + COUNT_AT, entries);
+}
+
+/* ------------------------------------------------------------------------ using it -- */
+
+static bool refused(nidus_status status)
+{
+	return status == NIDUS_FULL || status == NIDUS_COPIES || status == NIDUS_E_NOMEM;
+}
+
+/* Puts keys in and takes them out again; a file may say that it grows meanwhile. */
+static void churn(nidus_filter *filter)
+{
+	bool in[KEYS];
+	for (uint64_t key = 0; key < KEYS; key++) {
+		nidus_status status = nidus_insert_u64(filter, key);
+		in[key] = status == NIDUS_OK;
+		expect(in[key] || refused(status));
+		expect(!in[key] || nidus_contains_u64(filter, key));
+	}
+	expect_ok(nidus_verify(filter, NULL));
+	for (uint64_t key = 0; key < KEYS; key++) {
+		expect(!in[key] || nidus_contains_u64(filter, key));
+		if (in[key] && info_of(filter).features & NIDUS_DELETE)
+			expect_ok(nidus_remove_u64(filter, key));
+	}
+	expect_ok(nidus_verify(filter, NULL));
+}
+
+static void use_copies(nidus_filter *filter)
+{
+	nidus_filter *other;
+	uint64_t count = info_of(filter).count;
+	nidus_status status = nidus_merge(filter, filter, &other);
+	if (status == NIDUS_OK) {
+		if (info_of(filter).features & NIDUS_DELETE)
+			expect_equal(info_of(other).count, 2 * count);
+		expect_ok(nidus_verify(other, NULL));
+		churn(other);
+	} else {
+		expect(other == NULL && (refused(status) || status == NIDUS_E_RANGE ||
+		                         status == NIDUS_E_UNSUPPORTED));
+	}
+	nidus_free(other);
+	expect_ok(nidus_clone(filter, &other));
+	expect(filters_equal(filter, other));
+	churn(other);
+	nidus_free(other);
+}
+
+static void use_grown(nidus_filter *filter)
+{
+	nidus_info info = info_of(filter);
+	nidus_status status = nidus_grow(filter, info.capacity + info.capacity / 2 + 1);
+	expect(status == NIDUS_OK || refused(status) || status == NIDUS_E_RANGE ||
+	       status == NIDUS_E_UNSUPPORTED);
+	expect_equal(info_of(filter).count, info.count);
+	expect_ok(nidus_verify(filter, NULL));
+	churn(filter);
+	struct bytes bytes = bytes_save(filter);
+	nidus_filter *again;
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &again));
+	expect(bytes_match(&bytes, again));
+	nidus_free(again);
+	bytes_free(&bytes);
+}
+
+static void use(nidus_filter *filter, const struct bytes *bytes)
+{
+	nidus_info info = info_of(filter);
+	check_note("%s, count %llu, capacity %llu to %llu, seed %llu, slots %u",
+	           nidus_family_name(info.family), (unsigned long long)info.count,
+	           (unsigned long long)info.capacity, (unsigned long long)info.max_capacity,
+	           (unsigned long long)info.seed, info.slots);
+	expect_ok(nidus_verify(filter, NULL));
+	expect(bytes_match(bytes, filter)); /* there is one spelling */
+	uint64_t entries = look(filter, info.count);
+	if (info.features & NIDUS_ENUMERATE)
+		expect_equal(entries, info.count);
+	use_copies(filter);
+	use_grown(filter);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct feed feed = { data, size };
+	nidus_filter *filter;
+	feed_limit_memory(BLOCK_MOST);
+	unsigned how = feed_byte(&feed), mode = how & 3;
+	check_note("mode %u", mode);
+	struct bytes bytes = mode < 2 ? plain_file(&feed) : forged_file(&feed);
+	if (bytes.data == NULL) /* no filter was described */
+		return 0;
+	if (mode > 0 && bytes.size >= IMAGE_HEADER) {
+		bytes_seal(&bytes);
+		if (how & 4)
+			mend_count(&bytes);
+		bytes_seal(&bytes);
+	}
+	(void)look_at_mapped(&bytes, how & 8);
+	nidus_status status = nidus_load_buffer(bytes.data, bytes.size, &filter);
+	expect_stream_agrees(&bytes, 1 + how / 8 * 7, status);
+	if (status == NIDUS_OK)
+		use(filter, &bytes);
+	else
+		expect_refused(status, filter);
+	nidus_free(filter);
+	bytes_free(&bytes);
+	return 0;
+}
