@@ -90,26 +90,33 @@ static void expect_same_entries(const struct pair *pair, struct mini_sizes sizes
 	}
 }
 
-static void expect_same_ranges(const struct pair *pair, struct mini_sizes sizes)
+static uint64_t slots_between(unsigned start, unsigned end)
+{
+	return bits_low(end) & ~bits_low(start);
+}
+
+static void expect_same_ranges(const struct pair *pair)
 {
 	unsigned at = 0;
 	for (unsigned m = 0; m < pair->shape.buckets; m++) {
-		unsigned start, end, first = at;
+		unsigned first = at;
 		while (at < pair->count && pair->entry[at].m == m)
 			at++;
-		expect_equal(mini_range(pair->shape, sizes, m, &start, &end), at + m);
-		expect_equal(start, first);
-		expect_equal(end, at);
+		struct mini_run run = mini_find(pair->shape, pair->line, m);
+		expect_equal(run.end, at);
+		expect_equal(run.slots, slots_between(first, at));
+		struct mini_run slow = mini_find_slowly(pair->shape, pair->line, m);
+		expect(slow.end == run.end && slow.slots == run.slots);
 	}
 }
 
 static void expect_same_matches(const struct pair *pair, unsigned start, unsigned end,
                                 uint64_t remainder)
 {
-	uint64_t hits = 0;
+	uint64_t hits = 0, slots = slots_between(start, end);
 	for (unsigned i = start; i < end; i++)
 		hits |= (uint64_t)(pair->entry[i].remainder == remainder) << i;
-	expect_equal(mini_match(pair->shape, pair->line, start, end, remainder), hits);
+	expect_equal(mini_match(pair->shape, pair->line, slots, remainder), hits);
 }
 
 static void expect_guards_untouched(const struct pair *pair)
@@ -129,7 +136,7 @@ static void expect_same(const struct pair *pair, struct chance *chance)
 	if (full)
 		expect_equal(mini_last_bucket(pair->shape, sizes), pair->entry[pair->count - 1].m);
 	expect_same_entries(pair, sizes);
-	expect_same_ranges(pair, sizes);
+	expect_same_ranges(pair);
 	unsigned end = (unsigned)chance_below(chance, pair->count + 1);
 	unsigned start = (unsigned)chance_below(chance, end + 1);
 	expect_same_matches(pair, start, end, 0);
@@ -253,10 +260,10 @@ static void any_bytes_are_safe_to_look_at(void **state)
 			expect(mini_count(shape, sizes) <= shape.slots);
 			expect(mini_last_bucket(shape, sizes) <= shape.buckets);
 			for (unsigned m = 0; m < shape.buckets; m++) {
-				unsigned start, end;
-				(void)mini_range(shape, sizes, m, &start, &end);
-				expect(start <= end && end <= shape.slots);
-				(void)mini_match(shape, line, start, end, m);
+				struct mini_run run = mini_find(shape, line, m);
+				expect(run.end <= shape.slots);
+				expect((run.slots & ~bits_low(shape.slots)) == 0);
+				(void)mini_match(shape, line, run.slots, m);
 			}
 			for (unsigned slot = 0; slot < shape.slots; slot++)
 				expect(mini_bucket_of(shape, sizes, slot) < shape.buckets);
@@ -302,8 +309,11 @@ static void select_finds_every_one(void **state)
 		unsigned ones = (unsigned)__builtin_popcountll(word);
 		check_note("word %llx", (unsigned long long)word);
 		expect_equal(POPCOUNT64(word), ones);
-		for (unsigned n = 0; n < 64; n++)
-			expect_equal(SELECT64(word, n), select_by_loop(word, n));
+		for (unsigned n = 0; n < 64; n++) {
+			unsigned place = select_by_loop(word, n);
+			expect_equal(SELECT64(word, n), place);
+			expect_equal(SELECT_BIT64(word, n), place < 64 ? UINT64_C(1) << place : 0);
+		}
 	}
 }
 

@@ -2,8 +2,10 @@
  *
  * select: the place of the n-th one in a word.
  *
- * SELECT64(word, n) and POPCOUNT64(word), n counted from 0; word has more than
- * n ones (otherwise the answer is some number up to 64). In files that are
+ * SELECT64(word, n) and POPCOUNT64(word), n counted from 0; 64 if the word has n
+ * ones or fewer. SELECT_BIT64(word, n) is that one as a bit, or 0; SELECT_BEHIND64(word, n)
+ * is the bit behind the one before it, bit 0 for n = 0. PLACE64(bit) is the place of a
+ * bit, 64 for none. In files that are
  * compiled for processors with BMI2 both are one or two instructions; elsewhere
  * they are worked out in plain C, with the same results.
  */
@@ -12,11 +14,21 @@
 
 #include <stdint.h>
 
+/*
+ * Hides from the compiler what is known of a word: a choice between two values by a
+ * mask stays one, and does not become a branch that is wrong every other time.
+ */
+#define OPAQUE64(word) __asm__("" : "+r"(word))
+
 #if defined(__BMI2__) && defined(__POPCNT__)
 #include <immintrin.h>
 
 #define POPCOUNT64(word) ((unsigned)__builtin_popcountll(word))
 #define SELECT64(word, n) select64_bmi2((word), (n))
+
+#define SELECT_BIT64(word, n) _pdep_u64(UINT64_C(1) << (n), (word))
+#define SELECT_BEHIND64(word, n) (_pdep_u64((UINT64_C(1) << (n)) >> 1, (word)) << 1 | ((n) == 0))
+#define PLACE64(bit) ((unsigned)_tzcnt_u64(bit))
 
 static inline unsigned select64_bmi2(uint64_t word, unsigned n)
 {
@@ -57,6 +69,16 @@ static inline unsigned select64_plain(uint64_t word, unsigned n)
 	while (left-- > 0)
 		bits &= bits - 1;
 	return shift + (unsigned)__builtin_ctzll(bits);
+}
+
+#define SELECT_BIT64(word, n) select_bit64_plain((word), (n))
+#define SELECT_BEHIND64(word, n) ((n) == 0 ? 1 : select_bit64_plain((word), (n)-1) << 1)
+#define PLACE64(bit) ((bit) != 0 ? (unsigned)__builtin_ctzll(bit) : 64)
+
+static inline uint64_t select_bit64_plain(uint64_t word, unsigned n)
+{
+	unsigned place = select64_plain(word, n);
+	return place < 64 ? UINT64_C(1) << place : 0;
 }
 
 #endif

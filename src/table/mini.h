@@ -28,6 +28,7 @@
 #include "base/bits.h"
 #include "simd/match.h"
 #include "simd/select.h"
+#include "simd/shift.h"
 
 #define MINI_LINE 64 /* bytes */
 #define MINI_CRUMB 4 /* bits */
@@ -138,15 +139,16 @@ ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line
                                     struct mini_sizes sizes)
 {
 	unsigned bits = mini_size_bits(shape);
-	if (bits <= 56)
+	if (bits <= 56) {
 		line_set(shape, line, 0, bits, sizes.low);
-	else if (bits <= 64)
+	} else if (bits <= 64) {
 		store64(line,
 		        bits == 64 ? sizes.low : sizes.low | (load64(line) & ~bits_low(bits & 63)));
-	else
+	} else {
+		unsigned skip = mini_size_bytes(shape) * 8 - 64;
 		store64(line, sizes.low);
-	if (bits > 64)
-		line_set(shape, line, 64, bits - 64, sizes.high);
+		store64(line + skip / 8, sizes.low >> skip | sizes.high << (64 - skip));
+	}
 }
 
 /* The place of one number `index`, counted from 0. There are more than `index`. */
@@ -158,26 +160,62 @@ ALWAYS_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes si
 	return index < low ? SELECT64(sizes.low, index) : 64 + SELECT64(sizes.high, index - low);
 }
 
-/* The slots of mini-bucket m: [*start, *end). Gives the place of its one. */
-ALWAYS_INLINE unsigned mini_range(struct mini_shape shape, struct mini_sizes sizes, unsigned m,
-                                  unsigned *start, unsigned *end)
+/* A mini-bucket's slots as bits, and the number of the slot behind them. */
+struct mini_run {
+	uint64_t slots;
+	unsigned end;
+};
+
+/* mini_find for any line: bit by bit, the definition. */
+NEVER_INLINE struct mini_run mini_find_slowly(struct mini_shape shape, const unsigned char *line,
+                                              unsigned m)
 {
-	unsigned before = m == 0 ? 0 : mini_select(shape, sizes, m - 1) + 1;
-	*start = before - m;
-	/* Its own one is the next. */
-	uint64_t low = before < 64 ? sizes.low >> before << before : 0;
-	uint64_t high = before >= 128 ? 0
-	                : before > 64 ? sizes.high >> (before - 64) << (before - 64)
-	                              : sizes.high;
-	unsigned own = low != 0    ? (unsigned)__builtin_ctzll(low)
-	               : high != 0 ? 64 + (unsigned)__builtin_ctzll(high)
-	                           : before; /* only in a line that is no mini-filter */
-	*end = own - m;
-	if (*end > shape.slots)
-		*end = shape.slots;
-	if (*start > *end)
-		*start = *end;
-	return own;
+	struct mini_run run = { 0, 0 };
+	unsigned bucket = 0;
+	for (unsigned bit = 0; bit < mini_size_bits(shape) && bucket <= m; bit++) {
+		if (line[bit / 8] >> (bit % 8) & 1) {
+			bucket++;
+		} else if (run.end < shape.slots) {
+			run.slots |= (uint64_t)(bucket == m) << run.end;
+			run.end++;
+		}
+	}
+	return run;
+}
+
+/*
+ * Finds mini-bucket m. Sizes of more than 64 bits are looked at through one of two
+ * windows of 64 bits, the first and the last of them. They overlap, and a
+ * mini-bucket that neither shows whole has more entries than hash functions give.
+ *
+ * Sizes that are no mini-filter's may lead to any slots, but of this line.
+ */
+ALWAYS_INLINE struct mini_run mini_find(struct mini_shape shape, const unsigned char *line,
+                                        unsigned m)
+{
+	unsigned bits = mini_size_bits(shape), index = m, skipped = 0;
+	uint64_t word = load64(line);
+	if (bits < 64)
+		word &= bits_low(bits);
+	if (bits > 64) {
+		unsigned skip = mini_size_bytes(shape) * 8 - 64;
+		uint64_t last = load64(line + skip / 8);
+		uint64_t beyond = m >= POPCOUNT64(word) ? ~UINT64_C(0) : 0;
+		OPAQUE64(beyond);
+		index -= POPCOUNT64(word & bits_low(skip)) & (unsigned)beyond;
+		skipped = skip & (unsigned)beyond;
+		word ^= (word ^ last) & beyond;
+		if (UNLIKELY((index | (unsigned)~beyond) == 0)) /* the one before is not in it */
+			return mini_find_slowly(shape, line, m);
+	}
+	/* The zeros between the one before and its own. */
+	uint64_t own = SELECT_BIT64(word, index), zeros = own - SELECT_BEHIND64(word, index);
+	unsigned turn = (m - skipped) & 63, end = PLACE64(own) + skipped - m;
+	struct mini_run run = {
+		.slots = (zeros >> turn | zeros << (-turn & 63)) & bits_low(shape.slots),
+		.end = end < shape.slots ? end : shape.slots,
+	};
+	return run;
 }
 
 ALWAYS_INLINE bool mini_full(struct mini_shape shape, const unsigned char *line)
@@ -235,25 +273,26 @@ ALWAYS_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *
 }
 
 /*
- * The slots in [start, end) whose remainder this is, as bits. With MATCH_LINES
- * the whole line is compared, which needs no branch on how many there are.
+ * Those of some slots whose remainder this is, as bits. With MATCH_LINES the whole
+ * line is compared, which needs no branch on how many there are.
  */
 ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *line,
-                                  unsigned start, unsigned end, uint64_t remainder)
+                                  uint64_t slots, uint64_t remainder)
 {
 #ifdef MATCH_LINES
-	uint64_t range = bits_low(end) & ~bits_low(start);
 	unsigned first = mini_size_bytes(shape);
 	if (shape.width == 8 && shape.half)
-		return match_half(line, (uint8_t)remainder) >> first & range;
+		return match_half(line, (uint8_t)remainder) >> first & slots;
 	if (shape.width == 8)
-		return match_bytes(line, (uint8_t)remainder) >> first & range;
+		return match_bytes(line, (uint8_t)remainder) >> first & slots;
 	if (shape.width == 16 && first % 2 == 0)
-		return match_words(line, (uint16_t)remainder) >> first / 2 & range;
+		return match_words(line, (uint16_t)remainder) >> first / 2 & slots;
 #endif
 	uint64_t hits = 0;
-	for (unsigned slot = start; slot < end; slot++)
+	for (; slots != 0; slots &= slots - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(slots);
 		hits |= (uint64_t)(mini_remainder(shape, line, slot) == remainder) << slot;
+	}
 	return hits;
 }
 
@@ -314,30 +353,100 @@ ALWAYS_INLINE void mini_fill(struct mini_shape shape, unsigned char *line, const
 	mini_store_sizes(shape, line, sizes);
 }
 
+/* ------------------------------------------------------------- room in a line -- */
+
+/* Sizes with a zero more before bit `at`, and with the zero at `at` taken out. */
+ALWAYS_INLINE struct mini_sizes mini_sizes_wider(struct mini_shape shape, struct mini_sizes sizes,
+                                                 unsigned at)
+{
+	/* What is added to itself moves up by one bit. */
+	if (mini_size_bits(shape) <= 64) {
+		sizes.low += sizes.low >> at << at;
+		return sizes;
+	}
+	uint64_t low = at < 64 ? sizes.low >> (at & 63) << (at & 63) : 0;
+	uint64_t high = at < 64 ? sizes.high : sizes.high >> (at & 63) << (at & 63);
+	sizes.high += high + (sizes.low + low < low);
+	sizes.low += low;
+	return sizes;
+}
+
+ALWAYS_INLINE struct mini_sizes mini_sizes_narrower(struct mini_shape shape,
+                                                    struct mini_sizes sizes, unsigned at)
+{
+	if (mini_size_bits(shape) <= 64) {
+		sizes.low -= sizes.low >> at << at >> 1;
+		return sizes;
+	}
+	uint64_t low = at < 64 ? sizes.low >> (at & 63) << (at & 63) : 0;
+	uint64_t high = at < 64 ? sizes.high : sizes.high >> (at & 63) << (at & 63);
+	sizes.low = sizes.low - low + (low >> 1 | high << 63);
+	sizes.high -= high - (high >> 1);
+	return sizes;
+}
+
+/* Makes room for a remainder and puts it in; one in the last slot is pushed out. */
+ALWAYS_INLINE void mini_push_remainder(struct mini_shape shape, unsigned char *line, unsigned slot,
+                                       uint64_t remainder)
+{
+	unsigned from = mini_remainder_at(shape, slot);
+	unsigned last = mini_remainder_at(shape, shape.slots - 1), by = shape.width;
+	if (by % 8 == 0) {
+		shift_up(line, mini_line(shape), from / 8, (last + by) / 8, by / 8);
+		for (unsigned i = 0; i < by / 8; i++)
+			line[from / 8 + i] = (unsigned char)(remainder >> 8 * i);
+	} else {
+		line_move_up(shape, line, from, last, by);
+		line_set(shape, line, from, by, remainder);
+	}
+}
+
+/* Takes the remainder of a slot out; the last slot becomes zero. */
+ALWAYS_INLINE void mini_pull_remainder(struct mini_shape shape, unsigned char *line, unsigned slot)
+{
+	unsigned from = mini_remainder_at(shape, slot), by = shape.width;
+	unsigned to = mini_remainder_at(shape, shape.slots);
+	if (by % 8 == 0)
+		shift_down(line, mini_line(shape), from / 8, to / 8, by / 8);
+	else
+		line_move_down(shape, line, from + by, to, by);
+}
+
+/*
+ * Puts an entry of mini-bucket m into the slot behind its others, which is
+ * mini_find's `end`. The line is not full.
+ */
+ALWAYS_INLINE void mini_insert_at(struct mini_shape shape, unsigned char *line, unsigned m,
+                                  unsigned slot, uint64_t remainder, unsigned crumb)
+{
+	struct mini_sizes sizes = mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m);
+	mini_push_remainder(shape, line, slot, remainder);
+	if (shape.crumbs) {
+		line_move_up(shape, line, mini_crumb_at(shape, slot),
+		             mini_crumb_at(shape, shape.slots - 1), MINI_CRUMB);
+		line_set(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB, crumb);
+	}
+	mini_store_sizes(shape, line, sizes);
+}
+
 /* Puts an entry in behind its mini-bucket's others. The line is not full. */
 ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, unsigned m,
                                uint64_t remainder, unsigned crumb)
 {
+	mini_insert_at(shape, line, m, mini_find(shape, line, m).end, remainder, crumb);
+}
+
+/*
+ * As mini_insert_at in a full line without crumbs: its last entry, of mini-bucket
+ * `last`, which is above m, goes.
+ */
+ALWAYS_INLINE void mini_replace_last(struct mini_shape shape, unsigned char *line, unsigned last,
+                                     unsigned m, unsigned slot, uint64_t remainder)
+{
 	struct mini_sizes sizes = mini_sizes_of(shape, line);
-	unsigned start, slot, count = mini_count(shape, sizes);
-	unsigned own = mini_range(shape, sizes, m, &start, &slot);
-	line_move_up(shape, line, mini_remainder_at(shape, slot), mini_remainder_at(shape, count),
-	             shape.width);
-	line_set(shape, line, mini_remainder_at(shape, slot), shape.width, remainder);
-	if (shape.crumbs) {
-		line_move_up(shape, line, mini_crumb_at(shape, slot), mini_crumb_at(shape, count),
-		             MINI_CRUMB);
-		line_set(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB, crumb);
-	}
-	/* A zero before the mini-bucket's one: everything from it on moves up by one. */
-	if (own < 64) {
-		uint64_t above = sizes.low >> own << own;
-		sizes.high = sizes.high << 1 | above >> 63;
-		sizes.low = (sizes.low & bits_low(own)) | above << 1;
-	} else {
-		uint64_t above = sizes.high >> (own - 64) << (own - 64);
-		sizes.high = (sizes.high & bits_low(own - 64)) | above << 1;
-	}
+	sizes = mini_sizes_narrower(shape, sizes, last + shape.slots - 1);
+	sizes = mini_sizes_wider(shape, sizes, slot + m);
+	mini_push_remainder(shape, line, slot, remainder);
 	mini_store_sizes(shape, line, sizes);
 }
 
@@ -345,22 +454,11 @@ ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, uns
 ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, unsigned m,
                                unsigned slot)
 {
-	struct mini_sizes sizes = mini_sizes_of(shape, line);
-	unsigned count = mini_count(shape, sizes), zero = slot + m;
-	line_move_down(shape, line, mini_remainder_at(shape, slot + 1),
-	               mini_remainder_at(shape, count), shape.width);
+	struct mini_sizes sizes = mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
+	mini_pull_remainder(shape, line, slot);
 	if (shape.crumbs)
 		line_move_down(shape, line, mini_crumb_at(shape, slot + 1),
-		               mini_crumb_at(shape, count), MINI_CRUMB);
-	if (zero < 64) {
-		uint64_t kept = sizes.low & bits_low(zero);
-		sizes.low =
-			kept | (zero < 63 ? sizes.low >> (zero + 1) << zero : 0) | sizes.high << 63;
-		sizes.high >>= 1;
-	} else {
-		uint64_t kept = sizes.high & bits_low(zero - 64);
-		sizes.high = kept | (zero < 127 ? sizes.high >> (zero - 63) << (zero - 64) : 0);
-	}
+		               mini_crumb_at(shape, shape.slots), MINI_CRUMB);
 	mini_store_sizes(shape, line, sizes);
 }
 

@@ -15,11 +15,9 @@
 static inline uint64_t YARD_ID(back_hits)(const unsigned char *line, struct yard_key key,
                                           unsigned crumb)
 {
-	unsigned start, end;
 	YARD_TOUCH(line);
-	struct mini_sizes sizes = mini_sizes_of(YARD_BACK, line);
-	(void)mini_range(YARD_BACK, sizes, key.m, &start, &end);
-	uint64_t hits = mini_match(YARD_BACK, line, start, end, key.remainder), right = 0;
+	struct mini_run run = mini_find(YARD_BACK, line, key.m);
+	uint64_t hits = mini_match(YARD_BACK, line, run.slots, key.remainder), right = 0;
 	for (; hits != 0; hits &= hits - 1) {
 		unsigned slot = (unsigned)__builtin_ctzll(hits);
 		right |= (uint64_t)(mini_crumb(YARD_BACK, line, slot) == crumb) << slot;
@@ -27,23 +25,21 @@ static inline uint64_t YARD_ID(back_hits)(const unsigned char *line, struct yard
 	return right;
 }
 
-static inline uint64_t YARD_ID(front_hits)(const unsigned char *line, struct yard_key key)
+static inline unsigned char *YARD_ID(front_line)(const struct yard *yard, uint64_t bucket)
 {
-	unsigned start, end;
-	YARD_TOUCH(line);
-	struct mini_sizes sizes = mini_sizes_of(YARD_FRONT, line);
-	(void)mini_range(YARD_FRONT, sizes, key.m, &start, &end);
-	return mini_match(YARD_FRONT, line, start, end, key.remainder);
+	return yard->front + bucket * mini_line(YARD_FRONT);
 }
 
-/* Whether the key, not found in its front line, may be in the backyard. */
-static inline bool YARD_ID(spilled)(const unsigned char *line, unsigned m)
+/*
+ * Whether entries of a mini-bucket of a front line may be in the backyard. No
+ * slot is behind its own: the line is full, and none of a higher one is in it.
+ */
+ALWAYS_INLINE bool YARD_ID(spilled)(struct mini_run run)
 {
-	return mini_full(YARD_FRONT, line) &&
-	       m >= mini_last_bucket(YARD_FRONT, mini_sizes_of(YARD_FRONT, line));
+	return run.end == YARD_FRONT.slots;
 }
 
-static bool YARD_ID(in_backyard)(const struct yard *yard, struct yard_key key)
+NEVER_INLINE bool YARD_ID(in_backyard)(const struct yard *yard, struct yard_key key)
 {
 	for (unsigned half = 0; half < 2; half++) {
 		unsigned crumb;
@@ -56,10 +52,12 @@ static bool YARD_ID(in_backyard)(const struct yard *yard, struct yard_key key)
 
 static inline bool YARD_ID(look)(const struct yard *yard, struct yard_key key)
 {
-	const unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
-	if (YARD_ID(front_hits)(line, key) != 0)
+	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	YARD_TOUCH(line);
+	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
+	if (mini_match(YARD_FRONT, line, run.slots, key.remainder) != 0)
 		return true;
-	return UNLIKELY(YARD_ID(spilled)(line, key.m)) && YARD_ID(in_backyard)(yard, key);
+	return UNLIKELY(YARD_ID(spilled)(run)) && YARD_ID(in_backyard)(yard, key);
 }
 
 static bool YARD_ID(contains)(const void *body, uint64_t hash)
@@ -68,11 +66,13 @@ static bool YARD_ID(contains)(const void *body, uint64_t hash)
 	return YARD_ID(look)(yard, yard_locate(yard, hash));
 }
 
-static uint64_t YARD_ID(copies)(const struct yard *yard, struct yard_key key)
+NEVER_INLINE uint64_t YARD_ID(copies)(const struct yard *yard, struct yard_key key)
 {
-	const unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
-	uint64_t count = POPCOUNT64(YARD_ID(front_hits)(line, key));
-	if (!YARD_ID(spilled)(line, key.m))
+	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	YARD_TOUCH(line);
+	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
+	uint64_t count = POPCOUNT64(mini_match(YARD_FRONT, line, run.slots, key.remainder));
+	if (!YARD_ID(spilled)(run))
 		return count;
 	for (unsigned half = 0; half < 2; half++) {
 		unsigned crumb;
@@ -95,7 +95,7 @@ static uint64_t YARD_ID(count)(const void *body, uint64_t hash)
  * that entry's own other line, the emptiest there is. The half where a place is
  * free then, or 2 if there is none; nothing changed then.
  */
-static unsigned YARD_ID(make_room)(struct yard *yard, uint64_t bucket)
+NEVER_INLINE unsigned YARD_ID(make_room)(struct yard *yard, uint64_t bucket)
 {
 	unsigned best = YARD_BACK.slots, best_half = 2, best_slot = 0, crumb;
 	for (unsigned half = 0; half < 2; half++) {
@@ -147,40 +147,49 @@ static nidus_status YARD_ID(put_back)(struct yard *yard, struct yard_key key)
 	return NIDUS_OK;
 }
 
-/* The front line is full: either the new entry or its last one goes to the backyard. */
-static nidus_status YARD_ID(put_spilling)(struct yard *yard, struct yard_key key)
+/* Whether a mini-bucket can hold as many copies of a key as there may be: hardly ever. */
+ALWAYS_INLINE bool YARD_ID(crowded)(struct mini_run run)
 {
-	unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
-	if (YARD_ID(copies)(yard, key) >= YARD_COPIES)
-		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	return POPCOUNT64(run.slots) >= YARD_COPIES;
+}
+
+NEVER_INLINE nidus_status YARD_ID(too_many)(void)
+{
+	return fail(NIDUS_COPIES, "no room for another copy of this key");
+}
+
+/* The front line is full: either the new entry or its last one goes to the backyard. */
+NEVER_INLINE nidus_status YARD_ID(put_spilling)(struct yard *yard, struct yard_key key)
+{
+	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	YARD_TOUCH(line);
+	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
+	bool spilled = YARD_ID(spilled)(run);
+	if ((spilled || YARD_ID(crowded)(run)) && YARD_ID(copies)(yard, key) >= YARD_COPIES)
+		return YARD_ID(too_many)();
 	struct yard_key out = key;
-	unsigned last = mini_last_bucket(YARD_FRONT, mini_sizes_of(YARD_FRONT, line));
-	if (key.m < last) {
-		out.m = last;
+	if (!spilled) {
+		out.m = mini_last_bucket(YARD_FRONT, mini_sizes_of(YARD_FRONT, line));
 		out.remainder = mini_remainder(YARD_FRONT, line, YARD_FRONT.slots - 1);
 	}
 	if (YARD_ID(put_back)(yard, out) != NIDUS_OK)
 		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
-	if (key.m < last) {
-		mini_remove(YARD_FRONT, line, last, YARD_FRONT.slots - 1);
-		mini_insert(YARD_FRONT, line, key.m, key.remainder, 0);
-	}
+	if (!spilled)
+		mini_replace_last(YARD_FRONT, line, out.m, key.m, run.end, key.remainder);
 	yard->count++;
 	return NIDUS_OK;
 }
 
 static inline nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
 {
-	unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
+	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	if (UNLIKELY(mini_full(YARD_FRONT, line)))
 		return YARD_ID(put_spilling)(yard, key);
 	YARD_TOUCH(line);
-	unsigned start, end;
-	(void)mini_range(YARD_FRONT, mini_sizes_of(YARD_FRONT, line), key.m, &start, &end);
-	/* So many in one mini-bucket are hardly ever different keys: count. */
-	if (UNLIKELY(end - start >= YARD_COPIES) && YARD_ID(copies)(yard, key) >= YARD_COPIES)
-		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	mini_insert(YARD_FRONT, line, key.m, key.remainder, 0);
+	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
+	if (UNLIKELY(YARD_ID(crowded)(run)) && YARD_ID(copies)(yard, key) >= YARD_COPIES)
+		return YARD_ID(too_many)();
+	mini_insert_at(YARD_FRONT, line, key.m, run.end, key.remainder, 0);
 	yard->count++;
 	return NIDUS_OK;
 }
@@ -217,7 +226,7 @@ static unsigned YARD_ID(first_of)(const unsigned char *line, unsigned crumb)
 }
 
 /* A front line has just lost an entry and was full: its lowest spilled one returns. */
-static void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
+NEVER_INLINE void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
 {
 	unsigned char *from = NULL;
 	unsigned lowest = YARD_BACK.buckets, slot = 0, crumb;
@@ -240,7 +249,7 @@ static void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
 	mini_insert(YARD_FRONT, yard->front + bucket * mini_line(YARD_FRONT), lowest, remainder, 0);
 }
 
-static bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
+NEVER_INLINE bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
 {
 	for (unsigned half = 0; half < 2; half++) {
 		unsigned crumb;
@@ -256,14 +265,16 @@ static bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
 
 static nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
 {
-	unsigned char *line = yard->front + key.bucket * mini_line(YARD_FRONT);
-	uint64_t hits = YARD_ID(front_hits)(line, key);
+	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	YARD_TOUCH(line);
+	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
+	uint64_t hits = mini_match(YARD_FRONT, line, run.slots, key.remainder);
 	if (hits != 0) {
 		bool was_full = mini_full(YARD_FRONT, line);
 		mini_remove(YARD_FRONT, line, key.m, (unsigned)__builtin_ctzll(hits));
 		if (was_full)
 			YARD_ID(promote)(yard, key.bucket);
-	} else if (!YARD_ID(spilled)(line, key.m) || !YARD_ID(take_back)(yard, key)) {
+	} else if (!YARD_ID(spilled)(run) || !YARD_ID(take_back)(yard, key)) {
 		return NIDUS_NOT_FOUND;
 	}
 	yard->count--;
@@ -325,60 +336,138 @@ static nidus_status YARD_ID(fill_back)(struct yard *yard, const uint64_t *hashes
 
 /* ------------------------------------------------------------------- batches -- */
 
+/*
+ * Keys go through three stages, a group of YARD_BATCH at a time, so that memory
+ * has the time of a group for each fetch:
+ *
+ *     approach    works out where a key belongs and fetches its front line
+ *     look ahead  reads the front line; fetches the backyard lines if need be
+ *     finish      does the work, in input order
+ *
+ *     group 0:  approach  look ahead  finish
+ *     group 1:            approach    look ahead  finish
+ *     group 2:                        approach    look ahead  finish
+ */
+#define YARD_STAGES 3
+
+static inline size_t YARD_ID(group_size)(size_t n, size_t group)
+{
+	size_t from = group * YARD_BATCH;
+	return from >= n ? 0 : n - from < YARD_BATCH ? n - from : YARD_BATCH;
+}
+
 static inline void YARD_ID(approach)(const struct yard *yard, const uint64_t *hashes, size_t n,
                                      struct yard_key *keys)
 {
 	for (size_t i = 0; i < n; i++) {
 		keys[i] = yard_locate(yard, hashes[i]);
-		PREFETCH(yard->front + keys[i].bucket * mini_line(YARD_FRONT));
+		PREFETCH(YARD_ID(front_line)(yard, keys[i].bucket));
 	}
+}
+
+/* Fetches both backyard lines of a front bucket. */
+static inline void YARD_ID(approach_back)(const struct yard *yard, uint64_t bucket)
+{
+	unsigned crumb;
+	PREFETCH(yard_back_line(yard, bucket, 0, &crumb));
+	PREFETCH(yard_back_line(yard, bucket, 1, &crumb));
+}
+
+/* Looks keys up in front lines; those that may be in the backyard wait. */
+static inline size_t YARD_ID(look_ahead)(const struct yard *yard, const struct yard_key *keys,
+                                         size_t n, uint8_t *yes, uint8_t *waiting)
+{
+	size_t wait = 0;
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char *line = YARD_ID(front_line)(yard, keys[i].bucket);
+		YARD_TOUCH(line);
+		struct mini_run run = mini_find(YARD_FRONT, line, keys[i].m);
+		bool hit = mini_match(YARD_FRONT, line, run.slots, keys[i].remainder) != 0;
+		yes[i] = hit;
+		waiting[wait] = (uint8_t)i;
+		wait += !hit & YARD_ID(spilled)(run);
+	}
+	for (size_t i = 0; i < wait; i++)
+		YARD_ID(approach_back)(yard, keys[waiting[i]].bucket);
+	return wait;
 }
 
 static void YARD_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
                                     uint8_t *yes)
 {
 	const struct yard *yard = body;
-	struct yard_key keys[YARD_BATCH];
-	for (size_t from = 0; from < n; from += YARD_BATCH) {
-		size_t some = n - from < YARD_BATCH ? n - from : YARD_BATCH;
-		YARD_ID(approach)(yard, hashes + from, some, keys);
-		for (size_t i = 0; i < some; i++)
-			yes[from + i] = YARD_ID(look)(yard, keys[i]);
+	struct yard_key keys[YARD_STAGES][YARD_BATCH];
+	uint8_t waiting[2][YARD_BATCH];
+	size_t wait = 0, groups = divide_up(n, YARD_BATCH);
+	for (size_t group = 0; group < groups + 2; group++) {
+		size_t some = YARD_ID(group_size)(n, group), wait_now = 0;
+		YARD_ID(approach)
+		(yard, hashes + (some ? group * YARD_BATCH : 0), some, keys[group % YARD_STAGES]);
+		if (group >= 1 && group <= groups)
+			wait_now = YARD_ID(look_ahead)(yard, keys[(group - 1) % YARD_STAGES],
+			                               YARD_ID(group_size)(n, group - 1),
+			                               yes + (group - 1) * YARD_BATCH,
+			                               waiting[group % 2]);
+		for (size_t i = 0; i < wait; i++) {
+			unsigned late = waiting[(group + 1) % 2][i];
+			yes[(group - 2) * YARD_BATCH + late] =
+				YARD_ID(in_backyard)(yard, keys[(group - 2) % YARD_STAGES][late]);
+		}
+		wait = wait_now;
 	}
+}
+
+/* Fetches the backyard lines of keys whose front line is full. */
+static inline void YARD_ID(prepare)(const struct yard *yard, const struct yard_key *keys, size_t n)
+{
+	uint8_t full[YARD_BATCH];
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++) {
+		full[count] = (uint8_t)i;
+		count += mini_full(YARD_FRONT, YARD_ID(front_line)(yard, keys[i].bucket));
+	}
+	for (size_t i = 0; i < count; i++)
+		YARD_ID(approach_back)(yard, keys[full[i]].bucket);
+}
+
+/* Does the same to all keys in input order, up to the first failure. */
+ALWAYS_INLINE nidus_status YARD_ID(change_all)(struct yard *yard, const uint64_t *hashes, size_t n,
+                                               size_t *done,
+                                               nidus_status (*change)(struct yard *yard,
+                                                                      struct yard_key key))
+{
+	struct yard_key keys[YARD_STAGES][YARD_BATCH];
+	size_t groups = divide_up(n, YARD_BATCH);
+	*done = 0;
+	for (size_t group = 0; group < groups + 2; group++) {
+		size_t some = YARD_ID(group_size)(n, group);
+		YARD_ID(approach)
+		(yard, hashes + (some ? group * YARD_BATCH : 0), some, keys[group % YARD_STAGES]);
+		if (group >= 1)
+			YARD_ID(prepare)
+		(yard, keys[(group - 1) % YARD_STAGES], YARD_ID(group_size)(n, group - 1));
+		if (group < 2)
+			continue;
+		some = YARD_ID(group_size)(n, group - 2);
+		for (size_t i = 0; i < some; i++, ++*done) {
+			nidus_status status = change(yard, keys[(group - 2) % YARD_STAGES][i]);
+			if (UNLIKELY(status != NIDUS_OK))
+				return status;
+		}
+	}
+	return NIDUS_OK;
 }
 
 static nidus_status YARD_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	struct yard *yard = body;
-	struct yard_key keys[YARD_BATCH];
-	nidus_status status = NIDUS_OK;
-	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		size_t some = n - *done < YARD_BATCH ? n - *done : YARD_BATCH;
-		YARD_ID(approach)(yard, hashes + *done, some, keys);
-		for (size_t i = 0; i < some && status == NIDUS_OK; i++) {
-			status = YARD_ID(put)(yard, keys[i]);
-			*done += status == NIDUS_OK;
-		}
-	}
-	return status;
+	return YARD_ID(change_all)(body, hashes, n, done, YARD_ID(put));
 }
 
 static nidus_status YARD_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	struct yard *yard = body;
-	struct yard_key keys[YARD_BATCH];
-	nidus_status status = NIDUS_OK;
-	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		size_t some = n - *done < YARD_BATCH ? n - *done : YARD_BATCH;
-		YARD_ID(approach)(yard, hashes + *done, some, keys);
-		for (size_t i = 0; i < some && status == NIDUS_OK; i++) {
-			status = YARD_ID(take)(yard, keys[i]);
-			*done += status == NIDUS_OK;
-		}
-	}
-	return status;
+	return YARD_ID(change_all)(body, hashes, n, done, YARD_ID(take));
 }
 
 static const struct yard_ops YARD_ID(ops) = {

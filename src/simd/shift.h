@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shift: moves the bytes of a line of 64 or 32 bytes up or down by a few.
+ *
+ * `size` (64 or 32), `by` (1 to 3) and `to` are known at compile time, `from` is
+ * not: in files that are compiled for processors with AVX2 the whole line is
+ * moved and blended with what stays, which needs no branch on how much that is.
+ * Elsewhere memmove does it, with the same result.
+ */
+#ifndef NIDUS_SIMD_SHIFT_H
+#define NIDUS_SIMD_SHIFT_H
+
+#include "base/bits.h"
+
+#ifdef __AVX2__
+#include <immintrin.h>
+
+ALWAYS_INLINE __m256i shift_load(const unsigned char *from)
+{
+	return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+ALWAYS_INLINE void shift_store(unsigned char *to, __m256i bytes)
+{
+	_mm256_storeu_si256((__m256i *)(void *)to, bytes);
+}
+
+/* Bytes up within 32, zeros behind them. */
+ALWAYS_INLINE __m256i shift_half_up(__m256i bytes, unsigned by)
+{
+	__m256i below = _mm256_permute2x128_si256(bytes, bytes, 0x08);
+	return by == 1   ? _mm256_alignr_epi8(bytes, below, 15)
+	       : by == 2 ? _mm256_alignr_epi8(bytes, below, 14)
+	                 : _mm256_alignr_epi8(bytes, below, 13);
+}
+
+ALWAYS_INLINE __m256i shift_half_down(__m256i bytes, unsigned by)
+{
+	__m256i above = _mm256_permute2x128_si256(bytes, bytes, 0x81);
+	return by == 1   ? _mm256_alignr_epi8(above, bytes, 1)
+	       : by == 2 ? _mm256_alignr_epi8(above, bytes, 2)
+	                 : _mm256_alignr_epi8(above, bytes, 3);
+}
+
+/* All ones in the bytes from a place on; the first byte is number `first`. */
+ALWAYS_INLINE __m256i shift_from(unsigned first, unsigned from)
+{
+	const __m256i number =
+		_mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+	                         19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+	return _mm256_cmpgt_epi8(number, _mm256_set1_epi8((char)((int)from - (int)first - 1)));
+}
+
+/* Stores `moved` over the bytes [from, to) of those that were there, zeros from `keep` on. */
+ALWAYS_INLINE void shift_blend(unsigned char *line, unsigned first, __m256i there, __m256i moved,
+                               unsigned from, unsigned keep, unsigned to)
+{
+	__m256i chosen = shift_from(first, from);
+	if (to < first + 32)
+		chosen = _mm256_andnot_si256(shift_from(first, to), chosen);
+	if (keep < first + 32)
+		moved = _mm256_andnot_si256(shift_from(first, keep), moved);
+	shift_store(line + first, _mm256_blendv_epi8(there, moved, chosen));
+}
+#endif
+
+/* Byte i becomes what byte i - by was, from <= i < to; by <= from. */
+ALWAYS_INLINE void shift_up(unsigned char *line, unsigned size, unsigned from, unsigned to,
+                            unsigned by)
+{
+#ifdef __AVX2__
+	__m256i low = shift_load(line), low_up = shift_half_up(low, by);
+	if (size == 64) {
+		__m256i high = shift_load(line + 32), high_up = shift_load(line + 32 - by);
+		shift_blend(line, 32, high, high_up, from, to, to);
+	}
+	shift_blend(line, 0, low, low_up, from, to, to);
+#else
+	(void)size;
+	memmove(line + from, line + from - by, to - from);
+#endif
+}
+
+/* Byte i becomes what byte i + by was, from <= i < to; zero instead of those from `to` on. */
+ALWAYS_INLINE void shift_down(unsigned char *line, unsigned size, unsigned from, unsigned to,
+                              unsigned by)
+{
+#ifdef __AVX2__
+	__m256i low = shift_load(line);
+	__m256i low_down = size == 64 ? shift_load(line + by) : shift_half_down(low, by);
+	if (size == 64) {
+		__m256i high = shift_load(line + 32);
+		shift_blend(line, 32, high, shift_half_down(high, by), from, to - by, to);
+	}
+	shift_blend(line, 0, low, low_down, from, to - by, to);
+#else
+	(void)size;
+	memmove(line + from, line + from + by, to - by - from);
+	memset(line + to - by, 0, by);
+#endif
+}
+
+#endif
