@@ -79,8 +79,10 @@ static void filters_that_overlap_merge_too(void **state)
 		insert_range(a, 0, 1000);
 		insert_range(b, 300, 1300);
 		expect_ok(nidus_merge(a, b, &merged));
+		bool copies = (*family)->features & NIDUS_MULTISET;
 		for (uint64_t key = 0; key < 1300; key++)
-			expect(nidus_count_key_u64(merged, key) >= 1 + (key >= 300 && key < 1000));
+			expect(nidus_count_key_u64(merged, key) >=
+			       (copies && key >= 300 && key < 1000 ? 2u : 1u));
 		expect_equal(info_of(merged).count, 2000);
 		expect_ok(nidus_verify(merged, NULL));
 		nidus_free(merged);
@@ -89,7 +91,7 @@ static void filters_that_overlap_merge_too(void **state)
 	}
 }
 
-/* Merges a filter with itself again and again: the rate doubles, but not to 1. */
+/* Merges a filter with full ones again and again: the rate rises, but not to 1. */
 static void no_merge_promises_a_rate_of_one(void **state)
 {
 	(void)state;
@@ -97,10 +99,12 @@ static void no_merge_promises_a_rate_of_one(void **state)
 		if (!((*family)->features & NIDUS_MERGE))
 			continue;
 		nidus_filter *sum = make((*family)->id, 500, 0x1p-4, 0), *next;
-		nidus_filter *empty = make((*family)->id, 500, 0x1p-4, 0);
+		nidus_filter *full = make((*family)->id, 500, 0x1p-4, 0);
 		nidus_status status = NIDUS_OK;
 		for (unsigned i = 0; i < 40 && status == NIDUS_OK; i++) {
-			status = nidus_merge(sum, empty, &next);
+			expect_ok(nidus_clear(full));
+			insert_range(full, 500 * i, 500 * i + 500);
+			status = nidus_merge(sum, full, &next);
 			if (status != NIDUS_OK)
 				break;
 			nidus_free(sum);
@@ -115,7 +119,7 @@ static void no_merge_promises_a_rate_of_one(void **state)
 		}
 		expect_status(status, NIDUS_E_RANGE);
 		nidus_free(sum);
-		nidus_free(empty);
+		nidus_free(full);
 	}
 }
 

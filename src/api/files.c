@@ -177,7 +177,8 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 		return status;
 	status = image_read_section(image, IMAGE_STASH, stash.bytes, source, context);
 	if (status == NIDUS_OK)
-		status = filter->family->import(filter->body, stash.bytes, image->stashed);
+		status = filter->family->import(filter->body, stash.bytes, image->stashed,
+		                                image->count);
 	if (status == NIDUS_OK && filter->family->fill(filter->body).count != image->count)
 		status = fail(NIDUS_E_CORRUPT,
 		              "the table holds another number of entries than the header "

@@ -155,6 +155,8 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 	struct fill fill = moving_fill(filter);
 	unsigned kept = plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
 	struct forecast forecast = filter->family->forecast(plan, fill.count);
+	if (filter->family->rate_now != NULL)
+		forecast.fpr = filter->family->rate_now(filter->body);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
 	nidus_info full = {
 		.struct_size = info->struct_size,

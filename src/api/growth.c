@@ -173,7 +173,8 @@ static nidus_status check_match(const struct blueprint *a, const struct blueprin
 		            a->core_bits, a->growth_bits, b->core_bits, b->growth_bits);
 	if (a->groups != b->groups || a->chunks != b->chunks)
 		return fail(NIDUS_E_MISMATCH,
-		            "the base sizes differ: make both filters with the same capacity");
+		            "the base sizes differ: make both filters with the same capacity and "
+		            "rate");
 	return NIDUS_OK;
 }
 
@@ -185,13 +186,25 @@ static const struct blueprint *further(const struct blueprint *a, const struct b
 	return a->growth_bits >= b->growth_bits ? a : b;
 }
 
+/* The plan for both. Errors: E_RANGE. */
+static nidus_status plan_joint(const nidus_filter *a, const nidus_filter *b, uint64_t capacity,
+                               struct blueprint *plan)
+{
+	const struct family *family = a->family;
+	if (family->joint != NULL)
+		return family->joint(&a->plan, family->count(a->body), &b->plan,
+		                     family->count(b->body), plan);
+	struct blueprint base = *further(&a->plan, &b->plan);
+	base.fpr = a->plan.fpr > b->plan.fpr ? a->plan.fpr : b->plan.fpr;
+	return family->larger(&base, capacity, true, plan);
+}
+
 /* Makes a filter for both and fills it. Errors: as nidus_merge; FULL tells of copies. */
 static nidus_status merge_into(const nidus_filter *a, const nidus_filter *b, uint64_t capacity,
                                nidus_filter **merged)
 {
-	struct blueprint base = *further(&a->plan, &b->plan), plan;
-	base.fpr = a->plan.fpr > b->plan.fpr ? a->plan.fpr : b->plan.fpr;
-	nidus_status status = a->family->larger(&base, capacity, true, &plan);
+	struct blueprint plan;
+	nidus_status status = plan_joint(a, b, capacity, &plan);
 	if (status == NIDUS_OK)
 		status = filter_make(a->family, &plan, &a->allocator, merged);
 	if (status != NIDUS_OK)
@@ -216,7 +229,7 @@ nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b, nidus_fil
 	nidus_status status = check_match(&a->plan, &b->plan, a->family->core_shrinks);
 	if (status != NIDUS_OK)
 		return status;
-	if (a->family->larger == NULL)
+	if (!(a->family->features & NIDUS_MERGE))
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot merge", a->family->name);
 	uint64_t capacity;
 	if (add_overflows(a->plan.capacity, b->plan.capacity, &capacity))

@@ -58,7 +58,7 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	row.bits_per_key = 8.0 * (double)forecast.bytes / keys;
 	row.overhead = row.bits_per_key / log2(1 / options->fpr);
 	row.fpr = forecast.fpr;
-	row.load = keys / (double)forecast.total_slots;
+	row.load = forecast.load;
 	row.lines_per_lookup = forecast.lines;
 	row.slots = plan.slots;
 	row.fingerprint_bits = plan.core_bits + plan.growth_bits;

@@ -212,6 +212,7 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 		.slot_bits = plan->core_bits + plan->growth_bits,
 		.fpr = expected_rate(plan, (double)keys),
 	};
+	forecast.load = (double)keys / (double)forecast.total_slots;
 	/* About a tenth of the keys of a line that is full look into two more. */
 	double fill = (double)keys / (double)(fronts * shape->front.slots);
 	forecast.lines = 1 + (fill > 1 ? 0.12 : 0.1 * fill * fill);
@@ -321,10 +322,11 @@ static void breadcrumb_export_stash(const void *body, unsigned char *bytes)
 	(void)body, (void)bytes; /* the backyard is part of the table */
 }
 
-static nidus_status breadcrumb_import(void *body, const unsigned char *stash, uint64_t stashed)
+static nidus_status breadcrumb_import(void *body, const unsigned char *stash, uint64_t stashed,
+                                      uint64_t count)
 {
 	struct yard *yard = body;
-	(void)stash;
+	(void)stash, (void)count;
 	if (stashed > 0)
 		return fail(NIDUS_E_CORRUPT, "a breadcrumb filter has no stash");
 	return yard_verify(yard, &yard->count);

@@ -28,6 +28,7 @@ struct forecast {
 	uint64_t bytes; /* of an empty filter */
 	uint64_t total_slots;
 	unsigned slot_bits;
+	double load;  /* taken slots / slots, with that many keys in it */
 	double fpr;   /* expected with that many keys in it */
 	double lines; /* cache lines that the lookup of an absent key touches */
 };
@@ -66,12 +67,14 @@ struct family {
 	const struct body_ops *(*ops)(const void *body);
 	uint64_t (*count)(const void *body); /* entries; quick, unlike fill */
 	struct fill (*fill)(const void *body);
+	/* The rate of this very table; NULL where forecast() tells it by the count. */
+	double (*rate_now)(const void *body);
 	nidus_status (*verify)(const void *body);
 	bool (*next)(const void *body, nidus_cursor *cursor, nidus_entry *entry);
 	nidus_status (*insert_entry)(void *body, const nidus_entry *entry);
 
 	/*
-	 * NIDUS_GROW and NIDUS_MERGE; NULL where the family has neither. larger() is the
+	 * NIDUS_GROW and NIDUS_MERGE; NULL where the family cannot grow. larger() is the
 	 * plan, of the same base geometry, that has room for `capacity` keys: E_RANGE
 	 * beyond what growth bits allow, unless `relax`: then the rate gives way, and
 	 * the plan's fpr says how far. pour() puts all entries of `from` into a body of
@@ -80,6 +83,13 @@ struct family {
 	nidus_status (*larger)(const struct blueprint *plan, uint64_t capacity, bool relax,
 	                       struct blueprint *larger);
 	nidus_status (*pour)(void *to, const void *from);
+	/*
+	 * NIDUS_MERGE without entries: the plan of a merge of two filters whose sizes
+	 * match, with so many keys in each. NULL where larger() makes room for both.
+	 * Errors: E_RANGE.
+	 */
+	nidus_status (*joint)(const struct blueprint *a, uint64_t a_count,
+	                      const struct blueprint *b, uint64_t b_count, struct blueprint *joint);
 
 	/*
 	 * NIDUS_GROW: moves what the next `places` places of `from` hold, *position on (0
@@ -94,9 +104,11 @@ struct family {
 	void (*export_stash)(const void *body, unsigned char *bytes);
 	/*
 	 * After the table's bytes were filled from outside: takes the stash, checks
-	 * everything and counts. Errors: E_CORRUPT, E_NOMEM; free the body then.
+	 * everything and counts; `count` is what the header says, for bodies that cannot.
+	 * Errors: E_CORRUPT, E_NOMEM; free the body then.
 	 */
-	nidus_status (*import)(void *body, const unsigned char *stash, uint64_t stashed);
+	nidus_status (*import)(void *body, const unsigned char *stash, uint64_t stashed,
+	                       uint64_t count);
 };
 
 /* The families of this library, in the order of nidus_family; NULL ends them. */

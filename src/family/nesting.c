@@ -73,8 +73,10 @@ void nesting_export_stash(const void *body, unsigned char *bytes)
 	nest_export_stash(body, bytes);
 }
 
-nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t stashed)
+nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t stashed,
+                            uint64_t count)
 {
+	(void)count; /* entries can be counted */
 	return nest_import(body, stash, stashed);
 }
 
@@ -210,8 +212,8 @@ struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, en
 		.total_slots = nest_total_slots(plan, kind),
 		.slot_bits = kind == NEST_CODED ? width - 1 : width,
 	};
-	double load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = nesting_rate(plan, compared, load < 1 ? load : 1);
+	forecast.load = (double)keys / (double)forecast.total_slots;
+	forecast.fpr = nesting_rate(plan, compared, forecast.load < 1 ? forecast.load : 1);
 	/* Two groups, and the odds that one lies across the border of two lines. */
 	uint64_t line = 8 * MEMORY_LINE, bits = (uint64_t)plan->slots * forecast.slot_bits;
 	bool aligned = kind != NEST_WINDOWS && line % bits == 0;

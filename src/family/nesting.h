@@ -19,7 +19,8 @@ bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry);
 nidus_status nesting_insert_entry(void *body, const nidus_entry *entry);
 unsigned char *nesting_table(const void *body, uint64_t *size);
 void nesting_export_stash(const void *body, unsigned char *bytes);
-nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t stashed);
+nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t stashed,
+                            uint64_t count);
 
 /* The members of a struct family that are the same for all of them. */
 #define NESTING_MEMBERS                                                                         \

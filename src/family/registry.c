@@ -7,8 +7,11 @@
 #include "family/family.h"
 
 const struct family *const families[] = {
-	&family_cuckoo,   &family_semisort, &family_simplified, &family_chunked,
-	&family_bucketed, &family_windowed, &family_breadcrumb, NULL,
+	&family_cuckoo,        &family_semisort,
+	&family_simplified,    &family_chunked,
+	&family_bucketed,      &family_windowed,
+	&family_breadcrumb,    &family_bloom,
+	&family_blocked_bloom, NULL,
 };
 
 const struct family *family_find(nidus_family id)

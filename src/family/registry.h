@@ -14,5 +14,7 @@ extern const struct family family_chunked;
 extern const struct family family_bucketed;
 extern const struct family family_windowed;
 extern const struct family family_breadcrumb;
+extern const struct family family_bloom;
+extern const struct family family_blocked_bloom;
 
 #endif

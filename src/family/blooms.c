@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * blooms: sizing by search, merging by "or", and the shared adapters.
+ */
+#include "family/blooms.h"
+
+#include "base/reason.h"
+
+#define CAPACITY_MOST (UINT64_C(1) << 44)
+#define GROUPS_MOST (UINT64_C(1) << 48)
+#define RATE_MOST 0.5 /* a merge that would answer yes more often than not is refused */
+
+/* exp(-x) from basic arithmetic, for sizes that are the same on every machine. */
+static double exp_minus(double x)
+{
+	if (x > 700)
+		return 0;
+	double small = x / 1024, term = 1, sum = 1;
+	for (int i = 1; i <= 8; i++) {
+		term *= -small / i;
+		sum += term;
+	}
+	for (int i = 0; i < 10; i++)
+		sum *= sum;
+	return sum;
+}
+
+double blooms_load(uint64_t bits, unsigned probes, uint64_t keys)
+{
+	double per_bit = (double)probes * (double)keys / (double)bits;
+	/* (1 - 1/m)^(kn) is a little less than exp(-kn/m), and more than this. */
+	return 1 - exp_minus(per_bit * (1 + 1 / (double)bits));
+}
+
+uint64_t blooms_size(bloom_rate_of rate_of, unsigned probes, uint64_t keys, double fpr,
+                     uint64_t least)
+{
+	uint64_t low = least - 1, high = least; /* too small, and perhaps large enough */
+	while (rate_of(high, probes, keys).most > fpr) {
+		if (high > GROUPS_MOST)
+			return 0;
+		low = high;
+		high *= 2;
+	}
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+		if (rate_of(middle, probes, keys).most > fpr)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+nidus_status blooms_check_options(const nidus_options *options, const char *family)
+{
+	if (options->slots != 0)
+		return fail(NIDUS_E_RANGE, "the %s family has no slots: leave slots 0", family);
+	if (options->max_steps != 0)
+		return fail(NIDUS_E_RANGE, "the %s family does not search: leave max_steps 0",
+		            family);
+	if (options->reserve != 0)
+		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
+	if (options->max_capacity > options->capacity)
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow: leave max_capacity 0",
+		            family);
+	if (options->capacity > CAPACITY_MOST)
+		return fail(NIDUS_E_RANGE,
+		            "a capacity of %llu keys is more than this library can do",
+		            (unsigned long long)options->capacity);
+	return NIDUS_OK;
+}
+
+nidus_status blooms_check(const struct blueprint *plan)
+{
+	if (plan->slots != 0 || plan->growth_bits != 0 || plan->level != 0 || plan->reserve != 0 ||
+	    plan->max_steps != 0 || plan->stash_limit != 0 || plan->borrowed != 0 ||
+	    plan->chunks != 1 || plan->max_capacity != plan->capacity)
+		return fail(NIDUS_E_RANGE, "a Bloom filter has no slots, stash or growth");
+	if (plan->groups < 1 || plan->groups > GROUPS_MOST)
+		return fail(NIDUS_E_RANGE, "a table of so many bits is not possible");
+	return NIDUS_OK;
+}
+
+nidus_status blooms_joint(const struct blueprint *a, uint64_t a_count, const struct blueprint *b,
+                          uint64_t b_count, bloom_rate_of rate_of, struct blueprint *joint)
+{
+	uint64_t keys = a_count + b_count;
+	if (keys > BLOOM_COUNT_MOST)
+		return fail(NIDUS_E_RANGE, "the counts add up to more than any filter has");
+	*joint = a->capacity >= b->capacity ? *a : *b;
+	joint->fpr = a->fpr > b->fpr ? a->fpr : b->fpr;
+	if (joint->capacity < keys)
+		joint->capacity = joint->max_capacity = keys;
+	double rate = rate_of(joint->groups, joint->core_bits, joint->capacity).most;
+	if (rate > joint->fpr)
+		joint->fpr = rate;
+	if (joint->fpr > RATE_MOST)
+		return fail(NIDUS_E_RANGE,
+		            "%llu keys in a table of this size would make the rate %.2f; make "
+		            "both filters with the capacity of the two together",
+		            (unsigned long long)keys, joint->fpr);
+	return NIDUS_OK;
+}
+
+double blooms_same_hash(uint64_t keys)
+{
+	return (double)keys * 0x1p-64;
+}
+
+/* ----------------------------------------------------------------- adapters -- */
+
+void blooms_free(void *body)
+{
+	bloom_free(body);
+}
+
+void blooms_clear(void *body)
+{
+	bloom_clear(body);
+}
+
+nidus_status blooms_copy(void *to, const void *from)
+{
+	struct bloom *bloom = to;
+	const struct bloom *other = from;
+	memcpy(bloom->table, other->table, other->memory.size);
+	bloom->count = other->count;
+	return NIDUS_OK;
+}
+
+const struct body_ops *blooms_ops(const void *body)
+{
+	return ((const struct bloom *)body)->ops;
+}
+
+uint64_t blooms_count(const void *body)
+{
+	return ((const struct bloom *)body)->count;
+}
+
+struct fill blooms_fill(const void *body)
+{
+	const struct bloom *bloom = body;
+	double load = (double)bloom_bits_set(bloom) / (double)bloom_bits(bloom);
+	return (struct fill){
+		.count = bloom->count,
+		.bytes = bloom->memory.size,
+		.load = load,
+		.headroom = 1 - load,
+	};
+}
+
+nidus_status blooms_pour(void *to, const void *from)
+{
+	bloom_unite(to, from);
+	return NIDUS_OK;
+}
+
+unsigned char *blooms_table(const void *body, uint64_t *size)
+{
+	const struct bloom *bloom = body;
+	*size = bloom->memory.size;
+	return bloom->table;
+}
+
+void blooms_export_stash(const void *body, unsigned char *bytes)
+{
+	(void)body, (void)bytes; /* there is none */
+}
+
+nidus_status blooms_take_count(void *body, uint64_t stashed, uint64_t count)
+{
+	struct bloom *bloom = body;
+	if (stashed > 0)
+		return fail(NIDUS_E_CORRUPT, "a Bloom filter has no stash");
+	bloom->count = count;
+	return NIDUS_OK;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * blocked_instances: the operations on blocks, one file per tier.
+ */
+#ifndef NIDUS_TABLE_BLOCKED_INSTANCES_H
+#define NIDUS_TABLE_BLOCKED_INSTANCES_H
+
+#include "table/ops.h"
+
+/* For 4, 8 or 16 bits per key; NULL for another number. */
+const struct body_ops *blocked_scalar(unsigned probes);
+const struct body_ops *blocked_avx2(unsigned probes); /* where isa.h says so */
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloom: life of a table of bits, and what can be known of it as a whole.
+ */
+#include "table/bloom.h"
+
+#include "base/reason.h"
+
+#define WORD 8 /* bytes; every table is a multiple of it */
+
+nidus_status bloom_create(struct bloom *bloom, const struct blueprint *plan, unsigned group_bytes,
+                          const struct body_ops *ops, const nidus_allocator *allocator)
+{
+	*bloom = (struct bloom){
+		.groups = plan->groups,
+		.probes = plan->core_bits,
+		.ops = ops,
+		.allocator = *allocator,
+	};
+	nidus_status status = memory_take(allocator, plan->groups * group_bytes, &bloom->memory);
+	bloom->table = bloom->memory.bytes;
+	return status;
+}
+
+void bloom_free(struct bloom *bloom)
+{
+	memory_give(&bloom->allocator, &bloom->memory);
+}
+
+void bloom_clear(struct bloom *bloom)
+{
+	memset(bloom->table, 0, bloom->memory.size);
+	bloom->count = 0;
+}
+
+void bloom_unite(struct bloom *to, const struct bloom *from)
+{
+	for (size_t at = 0; at < to->memory.size; at += WORD)
+		store64(to->table + at, load64(to->table + at) | load64(from->table + at));
+	to->count += from->count;
+}
+
+uint64_t bloom_bits(const struct bloom *bloom)
+{
+	return (uint64_t)bloom->memory.size * 8;
+}
+
+uint64_t bloom_bits_set(const struct bloom *bloom)
+{
+	uint64_t set = 0;
+	for (size_t at = 0; at < bloom->memory.size; at += WORD)
+		set += (uint64_t)__builtin_popcountll(load64(bloom->table + at));
+	return set;
+}
+
+nidus_status bloom_check_count(const struct bloom *bloom)
+{
+	uint64_t set = bloom_bits_set(bloom);
+	if (bloom->count > BLOOM_COUNT_MOST || (set == 0) != (bloom->count == 0) ||
+	    divide_up(set, bloom->probes) > bloom->count)
+		return fail(NIDUS_E_CORRUPT,
+		            "%llu bits are set, which %llu inserts of %u bits cannot leave",
+		            (unsigned long long)set, (unsigned long long)bloom->count,
+		            bloom->probes);
+	return NIDUS_OK;
+}

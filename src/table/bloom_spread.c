@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloom_spread: the operations on a table whose keys set bits anywhere.
+ *
+ * The hash is the first of a row of 64-bit numbers, each made from the one
+ * before; number i, taken as a fraction of 2^64, says where bit i lies. (Two
+ * hashes and their sums, as is often done, would not do here: in small tables
+ * two keys share both of them far more often than once in 2^24 times.)
+ */
+#include "table/bloom.h"
+
+#define BATCH 16 /* keys whose lines are fetched together */
+#define FIRST 3  /* bits that are asked of every key: most absent ones fail there */
+
+/* The next number of the row: a full-period step, so no two rows run together. */
+static inline uint64_t step(uint64_t row)
+{
+	return row * UINT64_C(0xd1342543de82ef95) + UINT64_C(0x9e3779b97f4a7c15);
+}
+
+struct bit {
+	uint64_t byte;
+	unsigned char mask;
+};
+
+static inline struct bit bit_at(const struct bloom *bloom, uint64_t row)
+{
+	uint64_t bit = multiply_high(row, bloom->groups * 64);
+	return (struct bit){ bit / 8, (unsigned char)(1u << bit % 8) };
+}
+
+/* Whether the next n bits of a row are set; the row has gone on by n if so. */
+static inline bool all_set(const struct bloom *bloom, uint64_t *row, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct bit bit = bit_at(bloom, *row);
+		if (!(bloom->table[bit.byte] & bit.mask))
+			return false;
+		*row = step(*row);
+	}
+	return true;
+}
+
+static inline void set_all(struct bloom *bloom, uint64_t row)
+{
+	for (unsigned i = 0; i < bloom->probes; i++) {
+		struct bit bit = bit_at(bloom, row);
+		bloom->table[bit.byte] |= bit.mask;
+		row = step(row);
+	}
+	bloom->count++;
+}
+
+static inline void fetch(const struct bloom *bloom, uint64_t row, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		PREFETCH(bloom->table + bit_at(bloom, row).byte);
+		row = step(row);
+	}
+}
+
+static bool contains(const void *body, uint64_t hash)
+{
+	const struct bloom *bloom = body;
+	return all_set(bloom, &hash, bloom->probes);
+}
+
+static uint64_t count(const void *body, uint64_t hash)
+{
+	return contains(body, hash);
+}
+
+static nidus_status insert(void *body, uint64_t hash)
+{
+	set_all(body, hash);
+	return NIDUS_OK;
+}
+
+static void contains_batch(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	const struct bloom *bloom = body;
+	unsigned first = bloom->probes < FIRST ? bloom->probes : FIRST;
+	unsigned rest = bloom->probes - first;
+	uint64_t rows[BATCH];
+	for (size_t from = 0; from < n; from += BATCH) {
+		size_t some = n - from < BATCH ? n - from : BATCH;
+		for (size_t i = 0; i < some; i++)
+			fetch(bloom, hashes[from + i], first);
+		for (size_t i = 0; i < some; i++) {
+			rows[i] = hashes[from + i];
+			yes[from + i] = all_set(bloom, &rows[i], first);
+			if (yes[from + i])
+				fetch(bloom, rows[i], rest);
+		}
+		for (size_t i = 0; i < some; i++)
+			yes[from + i] = yes[from + i] && all_set(bloom, &rows[i], rest);
+	}
+}
+
+static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
+{
+	struct bloom *bloom = body;
+	for (size_t from = 0; from < n; from += BATCH) {
+		size_t some = n - from < BATCH ? n - from : BATCH;
+		for (size_t i = 0; i < some; i++)
+			fetch(bloom, hashes[from + i], bloom->probes);
+		for (size_t i = 0; i < some; i++)
+			set_all(bloom, hashes[from + i]);
+	}
+	*done = n;
+	return NIDUS_OK;
+}
+
+const struct body_ops bloom_spread_ops = {
+	.contains = contains,
+	.count = count,
+	.insert = insert,
+	.contains_batch = contains_batch,
+	.insert_batch = insert_batch,
+};
