@@ -39,6 +39,10 @@
  * 9. Copies are bounded: one key inserted again and again is answered with
  *    NIDUS_COPIES after a few dozen times at most; it never grows the filter.
  *
+ * The two Bloom families keep bits and no entries: 5 and 6 are not theirs. They are
+ * never full (inserts beyond the capacity go on, and fpr_now rises), copies of a key
+ * take no room, and count is the number of inserts.
+ *
  * ## Caveats
  *
  * - Removing a key that was never inserted may remove the copy of another key
@@ -226,7 +230,7 @@ typedef struct nidus_options {
 typedef struct nidus_info {
 	size_t struct_size;        /**< set by NIDUS_INFO_INIT */
 	nidus_family family;       /**< the real one, never NIDUS_AUTO */
-	uint64_t count;            /**< entries now, copies counted */
+	uint64_t count;            /**< entries now, copies counted; Bloom: inserts */
 	uint64_t capacity;         /**< keys promised: at least what was asked */
 	uint64_t max_capacity;     /**< keys it may grow to by itself */
 	uint64_t bytes;            /**< table, stash and locks, without page rounding; both
@@ -237,8 +241,9 @@ typedef struct nidus_info {
 	double bits_per_key;       /**< 8 * bytes / count; 0 when empty */
 	double fpr_target;         /**< the rate promised at capacity */
 	double fpr_now;            /**< the rate expected with what is in it now */
-	unsigned slots;            /**< per bucket or window */
-	unsigned fingerprint_bits; /**< stored per key, without choice and offset bits */
+	unsigned slots;            /**< per bucket or window; Bloom: 0 */
+	unsigned fingerprint_bits; /**< stored per key, without choice and offset bits;
+	                                Bloom: bits that a key sets */
 	unsigned slot_bits;        /**< width of a slot */
 	unsigned growth_bits;      /**< of the fingerprint, reserved for growth */
 	uint64_t total_slots;      /**< slots in the table */
@@ -454,8 +459,11 @@ NIDUS_API nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entr
  * grown does not matter. Where no reserved growth bits are left, the rate gives
  * way: the target of the result is then the sum of both.
  * A key that is in both has the copies of both.
+ * Bloom families: the bits of both, in a table of the same size. Capacity and
+ * target stay while the counts add up to no more than the capacity; beyond it the
+ * capacity is their sum, and the target the rate of a table with so many keys.
  * Errors: E_ARG, E_MISMATCH (the reason says what differs), E_UNSUPPORTED,
- * E_RANGE (the rate would reach 1), FULL and COPIES (more copies of keys than
+ * E_RANGE (the rate would reach 1, in Bloom families 0.5), FULL and COPIES (more copies of keys than
  * any size has room for), E_NOMEM; *merged is NULL then. Threads: reads `a` and
  * `b`.
  */

@@ -21,9 +21,9 @@
  * weigh most: that is why 12 bits per key give 0.42 % where a plain Bloom filter
  * has 0.31 %.
  *
- * Worked example: 10^8 keys at 1 %: k = 8 and 1,970,880 blocks, 10.09 bits per
- * key. 50.7 keys fall into a block on average: p(50.7)^8 = 0.0082, but the mean
- * over all blocks is 0.0100.
+ * Worked example: 10^8 keys at 1 %: k = 8 and 1,973,613 blocks, 10.10 bits per
+ * key. 50.7 keys fall into a block on average: p(50.7)^8 = 0.0083, but the mean
+ * over all blocks is 0.00997.
  */
 #include "base/reason.h"
 #include "family/blooms.h"

@@ -17,9 +17,9 @@
  * Sizing tries every k and takes the one with the smallest table. That is near
  * k = log2(1/fpr) and m = 1.44 k n, with half of the bits set.
  *
- * Worked example: 1000 keys at 1 %: k = 7 and 153 words, 9792 bits. Filled,
- * exp(-0.7149) = 0.489 of the bits are 0, and 0.511^7 = 0.0091 is the mean rate;
- * five spreads above it is 0.0099.
+ * Worked example: 1000 keys at 1 %: k = 7 and 156 words, 9984 bits. Filled,
+ * exp(-0.7011) = 0.496 of the bits are 0, and 0.504^7 = 0.0083 is the mean rate;
+ * five spreads above it is 0.00999.
  *
  * What is promised: see family/blooms.h for "full", and nidus.h for merging.
  */
