@@ -17,7 +17,7 @@
 #define LINE_WORDS (LINE_BYTES / sizeof(uint64_t))
 #define DEEPEST 128
 
-static const unsigned depths[CEILING_DEPTHS] = { 1, 16, 32, 64, DEEPEST };
+static const unsigned depths[CEILING_DEPTHS] = { 16, 32, 64, DEEPEST };
 
 #if defined(__GNUC__)
 #define PREFETCH_READ(address) __builtin_prefetch(address, 0)

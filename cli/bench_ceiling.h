@@ -24,7 +24,7 @@ enum ceiling {
 };
 
 /** How many prefetch depths are tried. */
-#define CEILING_DEPTHS 5
+#define CEILING_DEPTHS 4
 
 struct ceilings {
 	uint64_t *array;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "bench_report.h"
+#include "machine.h"
 #include "report.h"
 
 /* The array of the ceilings: larger than any cache, unless there are few keys anyway. */
@@ -17,7 +18,7 @@
 #define FEW_KEYS 1000000
 
 /* Visits and lookups per figure: enough for a clock, and little beside a fill. */
-#define MOST_VISITS (UINT64_C(1) << 22)
+#define MOST_VISITS (UINT64_C(1) << 21)
 #define MOST_LOOKUPS (UINT64_C(1) << 23)
 #define LEAST_LOOKUPS (UINT64_C(1) << 14)
 
@@ -28,6 +29,7 @@ struct speed {
 	struct ceilings ceilings;
 	struct samples hashing;
 	nidus_filter *hasher; /* any filter, for its hash */
+	unsigned rounds;      /* done */
 };
 
 static uint64_t at_most(uint64_t number, uint64_t most)
@@ -94,7 +96,7 @@ static int print(const struct speed *speed)
 {
 	struct bench_result result = {
 		.n = speed->settings->keys,
-		.rounds = speed->settings->rounds,
+		.rounds = speed->rounds,
 		.bars = speed->settings->bars,
 		.room = &speed->room,
 		.ceilings = &speed->ceilings,
@@ -109,6 +111,24 @@ static int print(const struct speed *speed)
 	return result.bars && bench_judge(&result).missed > 0 ? EXIT_NOTHING : EXIT_OK;
 }
 
+/* At least one round, whatever the time. */
+static int run_rounds(struct speed *speed)
+{
+	const struct bench_settings *settings = speed->settings;
+	double began = machine_seconds();
+	int code;
+
+	do {
+		report_talk("round %u of %u", speed->rounds + 1, settings->rounds);
+		code = run_round(speed);
+		if (code != EXIT_OK)
+			return code;
+		speed->rounds++;
+	} while (speed->rounds < settings->rounds &&
+	         (settings->seconds == 0 || machine_seconds() - began < (double)settings->seconds));
+	return EXIT_OK;
+}
+
 static int run(struct speed *speed)
 {
 	int code = rows_select(&speed->rows, speed->settings->rows, speed->settings->keys);
@@ -117,10 +137,7 @@ static int run(struct speed *speed)
 		return code;
 	if (!open_all(speed))
 		return report_memory("benchmarking");
-	for (unsigned round = 0; round < speed->settings->rounds && code == EXIT_OK; round++) {
-		report_talk("round %u of %u", round + 1, speed->settings->rounds);
-		code = run_round(speed);
-	}
+	code = run_rounds(speed);
 	return code == EXIT_OK ? print(speed) : code;
 }
 

@@ -13,6 +13,7 @@ struct bench_settings {
 	const char *rows; /* names with commas; NULL: all */
 	unsigned groups;  /* a sum of enum bench_group */
 	unsigned rounds;
+	uint64_t seconds; /* after so many no further round begins; 0: any time */
 	unsigned threads;
 	size_t batch;
 	bool bars;

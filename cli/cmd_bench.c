@@ -14,12 +14,13 @@
 #include "report.h"
 #include "shape.h"
 
-enum { OPTION_ONLY = 300, OPTION_ROUNDS, OPTION_BATCH, OPTION_BARS, OPTION_ROWS };
+enum { OPTION_ONLY = 300, OPTION_ROUNDS, OPTION_SECONDS, OPTION_BATCH, OPTION_BARS, OPTION_ROWS };
 
 /* Fewer keys than a cache line of each kind say nothing. */
 #define LEAST_KEYS 1000
 #define MOST_KEYS (UINT64_C(1) << 36)
 #define MOST_ROUNDS 32
+#define MOST_SECONDS 1000000
 #define MOST_BATCH (1u << 24)
 
 struct bench {
@@ -95,6 +96,8 @@ static int take_option(void *context, int id, const char *value)
 		return take_unsigned("-t", value, CREW_MOST, &settings->threads);
 	case OPTION_ROUNDS:
 		return take_unsigned("--repeat", value, MOST_ROUNDS, &settings->rounds);
+	case OPTION_SECONDS:
+		return take_count("--time", value, 1, MOST_SECONDS, &settings->seconds);
 	case OPTION_BATCH:
 		code = take_unsigned("--batch", value, MOST_BATCH, &batch);
 		if (code == ARGS_GO)
@@ -161,6 +164,7 @@ static const struct option_spec options[] = {
 	{ OPTION_ONLY, "only", "OP,...",
 	  "only these operations: lookup, insert, build, merge,\nremove" },
 	{ OPTION_ROUNDS, "repeat", "R", "rounds; the medians of them are printed (default 5)" },
+	{ OPTION_SECONDS, "time", "SECONDS", "begin no further round after so many seconds" },
 	{ OPTION_BATCH, "batch", "B", "keys per batch call (default 4096)" },
 	{ 't', "threads", "T",
 	  "threads of the second bulk build and of the second\nceilings "

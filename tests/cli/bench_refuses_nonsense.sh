@@ -14,5 +14,6 @@ try speed --only lookup,fly
 try speed --repeat 0
 try speed --repeat 33
 try speed --batch 0
+try speed --time soon
 try speed -t 100000
 try speed --bar
