@@ -161,7 +161,18 @@ static bool measure(struct ceilings *ceilings, unsigned threads,
 
 void ceilings_measure(struct ceilings *ceilings)
 {
+	double began = machine_seconds(), worked = machine_worked();
+
 	measure(ceilings, 1, ceilings->one);
+	ceilings->seconds += machine_seconds() - began;
+	ceilings->worked += machine_worked() - worked;
+}
+
+double ceilings_share(const struct ceilings *ceilings)
+{
+	double share = ceilings->seconds > 0 ? ceilings->worked / ceilings->seconds : 1;
+
+	return share < 1 ? share : 1;
 }
 
 bool ceilings_measure_crew(struct ceilings *ceilings)

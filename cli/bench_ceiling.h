@@ -28,9 +28,11 @@ enum ceiling {
 
 struct ceilings {
 	uint64_t *array;
-	size_t bytes;     /* of the array, a power of two */
-	uint64_t huge;    /* of them in huge pages, as far as the system tells */
-	uint64_t visits;  /* keys per sample and thread */
+	size_t bytes;    /* of the array, a power of two */
+	uint64_t huge;   /* of them in huge pages, as far as the system tells */
+	uint64_t visits; /* keys per sample and thread */
+	double worked;   /* of the seconds of the single thread, those that it had a processor */
+	double seconds;
 	unsigned threads; /* of the crew that is measured beside the single thread */
 	struct samples one[CEILINGS][CEILING_DEPTHS];
 	struct samples crew[CEILINGS][CEILING_DEPTHS];
@@ -53,6 +55,12 @@ void ceilings_measure(struct ceilings *ceilings);
 
 /** The same with the crew. False if the system does not give as many threads. */
 bool ceilings_measure_crew(struct ceilings *ceilings);
+
+/**
+ * How much of a processor the single thread had, 0 to 1: clearly below 1,
+ * other work has disturbed the measurement.
+ */
+double ceilings_share(const struct ceilings *ceilings);
 
 /** The depth with the best median, and its figures. */
 struct ceiling_best ceilings_best(const struct ceilings *ceilings, enum ceiling ceiling, bool crew);

@@ -106,6 +106,8 @@ static void print_ceilings(const struct bench_result *result)
 	}
 	out_format("  %-32s  %8.1f  %8.1f ..%8.1f\n", "hashing alone", hashing.median, hashing.low,
 	           hashing.high);
+	out_format("  one thread had a processor %.1f %% of the time\n",
+	           100 * ceilings_share(result->ceilings));
 }
 
 static void print_figure(const struct bench_result *result, const struct bench_row *row,
@@ -218,6 +220,7 @@ static void json_ceilings(const struct bench_result *result)
 	json_open("ceilings", '{');
 	json_count("array_bytes", result->ceilings->bytes);
 	json_count("huge_page_bytes", result->ceilings->huge);
+	json_real("processor_share", ceilings_share(result->ceilings));
 	for (unsigned crew = 0; crew < 2; crew++) {
 		json_open(crew ? "threads" : "one_thread", '{');
 		for (unsigned i = 0; i < CEILINGS; i++)

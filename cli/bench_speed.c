@@ -22,6 +22,9 @@
 #define MOST_LOOKUPS (UINT64_C(1) << 23)
 #define LEAST_LOOKUPS (UINT64_C(1) << 14)
 
+/* Below this share of a processor something else was at work. */
+#define DISTURBED 0.97
+
 struct speed {
 	const struct bench_settings *settings;
 	struct bench_rows rows;
@@ -111,6 +114,17 @@ static int print(const struct speed *speed)
 	return result.bars && bench_judge(&result).missed > 0 ? EXIT_NOTHING : EXIT_OK;
 }
 
+/* Figures of a busy machine are worth little, and whoever reads them should know. */
+static void warn_if_disturbed(const struct speed *speed)
+{
+	double share = ceilings_share(&speed->ceilings);
+
+	if (share < DISTURBED)
+		report_warning("bench: other programs were at work: one thread had a processor "
+		               "only %.0f %% of the time; measure again when the machine is quiet",
+		               100 * share);
+}
+
 /* At least one round, whatever the time. */
 static int run_rounds(struct speed *speed)
 {
@@ -138,6 +152,7 @@ static int run(struct speed *speed)
 	if (!open_all(speed))
 		return report_memory("benchmarking");
 	code = run_rounds(speed);
+	warn_if_disturbed(speed);
 	return code == EXIT_OK ? print(speed) : code;
 }
 

@@ -136,10 +136,20 @@ const char *machine_compiler(void)
 #endif
 }
 
-double machine_seconds(void)
+static double seconds_of(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double machine_seconds(void)
+{
+	return seconds_of(CLOCK_MONOTONIC);
+}
+
+double machine_worked(void)
+{
+	return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }

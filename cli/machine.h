@@ -31,4 +31,7 @@ const char *machine_compiler(void);
 /** Seconds of a clock that only goes forward. */
 double machine_seconds(void);
 
+/** Seconds that a processor has worked for this thread. */
+double machine_worked(void);
+
 #endif

@@ -1,7 +1,7 @@
 # table ARGUMENT...: the rows and operations that are measured, without their figures.
 table() {
 	"$NIDUS" bench speed -n 2000 --repeat 1 -t 1 "$@" >out 2>err || echo "code $?"
-	cat err
+	grep -v 'other programs were at work' err
 	sed -n '/^[a-z0-9-]*: [0-9]* keys/,$p' out | sed -e 's/: .*//' -e 's/  *[0-9.]* *[0-9.]* *\.\..*//'
 }
 echo '- one row'
