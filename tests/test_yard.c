@@ -428,33 +428,123 @@ static void fill_yard(struct yard *yard, struct chance *chance)
 		expect_ok(yard->ops->body.insert(yard, chance_next(chance)));
 }
 
+/* Home and fingerprint of all entries of up to two yards, sorted. */
+static uint64_t *identities(const struct yard *a, const struct yard *b, size_t *n)
+{
+	uint64_t *all = check_alloc((a->count + (b != NULL ? b->count : 0) + 1) * sizeof *all);
+	*n = 0;
+	for (const struct yard *yard = a; yard != NULL; yard = yard == a ? b : NULL) {
+		nidus_cursor cursor = { 0 };
+		nidus_entry entry;
+		while (yard_next(yard, &cursor, &entry))
+			all[(*n)++] = entry.home << 32 | entry.fingerprint;
+	}
+	qsort(all, *n, sizeof *all, ascending);
+	return all;
+}
+
+static void expect_union(const struct yard *both, const struct yard *a, const struct yard *b)
+{
+	size_t n, m;
+	uint64_t count, *want = identities(a, b, &n), *have = identities(both, NULL, &m);
+	expect_ok(yard_verify(both, &count));
+	expect_prefixes(both);
+	expect_equal(count, n);
+	expect_equal(both->count, n);
+	expect_equal(m, n);
+	expect(memcmp(want, have, n * sizeof *want) == 0);
+	free(want);
+	free(have);
+}
+
+/* Two yards of any levels into a third, by the definition of what a pour keeps. */
+static void pour_levels(unsigned width, unsigned from, unsigned other, unsigned to, uint64_t seed,
+                        struct yard *both)
+{
+	struct chance chance = { seed };
+	struct yard a, b;
+	yard_make(&a, width, 9, 7, from);
+	yard_make(&b, width, 9, 7, other);
+	yard_make(both, width, 9, 7, to);
+	fill_yard(&a, &chance);
+	fill_yard(&b, &chance);
+	expect_ok(yard_pour(both, &a));
+	expect_union(both, &a, NULL);
+	if (b.count + both->count <= both->fronts * both->ops->shape.front.slots * 17 / 20) {
+		expect_ok(yard_pour(both, &b));
+		expect_union(both, &a, &b);
+	}
+	yard_free(&a);
+	yard_free(&b);
+}
+
 static void pouring_keeps_every_entry(void **state)
 {
 	(void)state;
-	struct chance chance = { chance_seed() + 8 };
+	uint64_t seed = chance_seed() + 8;
+	const char *first = nidus_isa();
+	for (unsigned i = 0; i < YARD_WIDTHS * 7 * 4; i++) {
+		unsigned width = yard_widths[i / 28], from = i / 4 % 7, deeper = i % 4 + 1;
+		unsigned to = from + deeper < 7 ? from + deeper : 7,
+			 other = from > 1 ? from - 1 : 0;
+		struct yard one, two;
+		check_note("width %u, levels %u and %u to %u", width, from, other, to);
+		pour_levels(width, from, other, to, seed, &one);
+		expect_ok(nidus_set_isa("scalar"));
+		pour_levels(width, from, other, to, seed, &two);
+		expect_ok(nidus_set_isa(first));
+		expect(memcmp(one.memory.bytes, two.memory.bytes, one.memory.size) == 0);
+		yard_free(&one);
+		yard_free(&two);
+	}
+}
+
+/* Full yards at the same level: what does not fit in front spills, old or new. */
+static void pouring_into_a_yard_keeps_what_is_there(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() + 10 };
 	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
-		for (unsigned to = 1; to <= 7; to++) {
-			struct yard small, large;
-			uint64_t count;
-			yard_make(&small, yard_widths[w], 33, 7, to - 1);
-			yard_make(&large, yard_widths[w], 33, 7, to);
-			check_note("width %u, level %u to %u", yard_widths[w], to - 1, to);
-			fill_yard(&small, &chance);
-			expect_ok(yard_pour(&large, &small));
-			expect_equal(large.count, small.count);
-			expect_ok(yard_verify(&large, &count));
-			nidus_cursor cursor = { 0 };
-			nidus_entry entry;
-			for (count = 0; yard_next(&small, &cursor, &entry); count++) {
-				uint64_t fingerprint = entry.fingerprint & bits_low(small.width);
-				uint64_t m = (entry.fingerprint >> small.width) - 1;
-				expect(entry.home < 33 && m < small.buckets);
-				expect(fingerprint >> small.width == 0);
-			}
-			expect_equal(count, small.count);
-			expect_prefixes(&large);
-			yard_free(&small);
-			yard_free(&large);
+		struct yard a, b, both;
+		check_note("width %u", yard_widths[w]);
+		yard_make(&a, yard_widths[w], 100, 0, 0);
+		yard_make(&b, yard_widths[w], 100, 0, 0);
+		yard_make(&both, yard_widths[w], 100, 0, 0);
+		uint64_t each = a.fronts * a.ops->shape.front.slots * 17 / 40;
+		while (a.count < each)
+			expect_ok(a.ops->body.insert(&a, chance_next(&chance)));
+		while (b.count < each)
+			expect_ok(b.ops->body.insert(&b, chance_next(&chance)));
+		expect_ok(yard_pour(&both, &a));
+		expect_ok(yard_pour(&both, &b));
+		expect_union(&both, &a, &b);
+		yard_free(&a);
+		yard_free(&b);
+		yard_free(&both);
+	}
+}
+
+/* Copies count together, up to 16 of a key. */
+static void pouring_refuses_too_many_copies(void **state)
+{
+	(void)state;
+	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+		for (unsigned others = 0; others < 30; others++) {
+			struct yard a, both;
+			yard_make(&a, yard_widths[w], 1, 0, 0);
+			yard_make(&both, yard_widths[w], 1, 0, 0);
+			struct yard_key key = { 0, a.buckets / 2, 1 };
+			check_note("width %u, %u others", yard_widths[w], others);
+			for (unsigned i = 0; i < others; i++)
+				expect_ok(put_number(&both, 0, i * 2 % a.buckets));
+			for (unsigned i = 0; i < 8; i++)
+				expect_ok(a.ops->put(&a, key));
+			expect_ok(yard_pour(&both, &a));
+			expect_ok(yard_pour(&both, &a));
+			expect_equal(both.count, others + 16);
+			expect_equal(yard_pour(&both, &a), NIDUS_COPIES);
+			yard_free(&a);
+			yard_free(&both);
 		}
 	}
 }
@@ -472,6 +562,8 @@ int main(void)
 		cmocka_unit_test(building_leaves_the_bytes_of_single_inserts),
 		cmocka_unit_test(building_refuses_too_many_copies),
 		cmocka_unit_test(pouring_keeps_every_entry),
+		cmocka_unit_test(pouring_into_a_yard_keeps_what_is_there),
+		cmocka_unit_test(pouring_refuses_too_many_copies),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -353,6 +353,36 @@ ALWAYS_INLINE void mini_fill(struct mini_shape shape, unsigned char *line, const
 	mini_store_sizes(shape, line, sizes);
 }
 
+/* All entries of a line, packed, in mini-bucket order; gives how many. */
+ALWAYS_INLINE unsigned mini_unpack(struct mini_shape shape, const unsigned char *line,
+                                   uint32_t *packed)
+{
+	struct mini_sizes sizes = mini_sizes_of(shape, line);
+	unsigned count = mini_count(shape, sizes), slot = 0;
+	for (uint64_t zeros = ~sizes.low; zeros != 0 && slot < count; zeros &= zeros - 1, slot++)
+		packed[slot] = MINI_PACK((unsigned)__builtin_ctzll(zeros) - slot,
+		                         mini_remainder(shape, line, slot));
+	for (uint64_t zeros = ~sizes.high; zeros != 0 && slot < count; zeros &= zeros - 1, slot++)
+		packed[slot] = MINI_PACK((unsigned)__builtin_ctzll(zeros) + 64 - slot,
+		                         mini_remainder(shape, line, slot));
+	return count;
+}
+
+/* Behind every list that is merged: a mini-bucket above all. */
+#define MINI_PACK_END UINT32_MAX
+
+/* Merges two lists in mini-bucket order, those of `a` before their equals of `b`. */
+ALWAYS_INLINE void mini_merge(const uint32_t *a, const uint32_t *b, uint32_t *merged,
+                              unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		bool second = MINI_PACK_BUCKET(*b) < MINI_PACK_BUCKET(*a);
+		merged[i] = second ? *b : *a;
+		a += !second;
+		b += second;
+	}
+}
+
 /* ------------------------------------------------------------- room in a line -- */
 
 /* Sizes with a zero more before bit `at`, and with the zero at `at` taken out. */

@@ -275,16 +275,6 @@ nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n
 
 nidus_status yard_pour(struct yard *to, const struct yard *from)
 {
-	for (uint64_t bucket = 0; bucket < from->fronts; bucket++) {
-		struct yard_key key;
-		for (uint64_t at = 0; yard_next_in(from, bucket, &at, &key);) {
-			uint64_t fingerprint =
-				key.remainder << from->level | (bucket & bits_low(from->level));
-			nidus_status status =
-				put_fingerprint(to, bucket >> from->level, key.m, fingerprint);
-			if (status != NIDUS_OK)
-				return status;
-		}
-	}
-	return NIDUS_OK;
+	assert(to->level >= from->level && to->base_fronts == from->base_fronts);
+	return to->ops->pour(to, from);
 }

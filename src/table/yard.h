@@ -70,6 +70,7 @@ struct yard_ops {
 	nidus_status (*put)(struct yard *yard, struct yard_key key);
 	bool (*fill_fronts)(struct yard *yard, const uint64_t *hashes, size_t n);
 	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, size_t n);
+	nidus_status (*pour)(struct yard *to, const struct yard *from);
 	nidus_status (*take)(struct yard *yard, struct yard_key key);
 };
 
@@ -155,8 +156,9 @@ nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t
 nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n);
 
 /*
- * Puts all entries of `from` into a yard of the same base geometry and at least
- * its level, front bucket by front bucket. Errors: FULL, COPIES.
+ * Adds all entries of `from` to a yard of the same base geometry and at least its
+ * level, front bucket by front bucket: both walk through their memory, and lines
+ * are written whole. Errors: FULL, COPIES; clear or free `to` then.
  */
 nidus_status yard_pour(struct yard *to, const struct yard *from);
 

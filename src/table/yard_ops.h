@@ -334,6 +334,120 @@ static nidus_status YARD_ID(fill_back)(struct yard *yard, const uint64_t *hashes
 	return NIDUS_OK;
 }
 
+/* ------------------------------------------------------------------- pouring -- */
+
+/* Entries of a front bucket in one of its backyard lines, packed; gives how many. */
+static inline unsigned YARD_ID(gather_half)(const struct yard *yard, uint64_t bucket, unsigned half,
+                                            uint32_t *packed)
+{
+	unsigned crumb, count = 0;
+	const unsigned char *line = yard_back_line(yard, bucket, half, &crumb);
+	struct mini_sizes sizes = mini_sizes_of(YARD_BACK, line);
+	unsigned here = mini_count(YARD_BACK, sizes);
+	for (unsigned slot = 0; slot < here; slot++) {
+		if (mini_crumb(YARD_BACK, line, slot) == crumb)
+			packed[count++] = MINI_PACK(mini_bucket_of(YARD_BACK, sizes, slot),
+			                            mini_remainder(YARD_BACK, line, slot));
+	}
+	packed[count] = MINI_PACK_END;
+	return count;
+}
+
+/* All entries of a front bucket, wherever they are, in mini-bucket order. */
+static inline unsigned YARD_ID(gather)(const struct yard *yard, uint64_t bucket, uint32_t *packed)
+{
+	const unsigned char *line = YARD_ID(front_line)(yard, bucket);
+	unsigned count = mini_unpack(YARD_FRONT, line, packed);
+	if (count < YARD_FRONT.slots)
+		return count;
+	uint32_t even[MINI_SLOTS_MOST + 1], odd[MINI_SLOTS_MOST + 1];
+	unsigned spilled = YARD_ID(gather_half)(yard, bucket, 0, even);
+	spilled += YARD_ID(gather_half)(yard, bucket, 1, odd);
+	mini_merge(even, odd, packed + count, spilled);
+	return count + spilled;
+}
+
+static nidus_status YARD_ID(put_packed)(struct yard *yard, uint64_t bucket, const uint32_t *packed,
+                                        unsigned n)
+{
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
+		struct yard_key key = { bucket, MINI_PACK_BUCKET(packed[i]),
+			                MINI_PACK_REMAINDER(packed[i]) };
+		status = YARD_ID(put)(yard, key);
+	}
+	return status;
+}
+
+/* Whether some mini-bucket is so full that copies must be counted. */
+static inline bool YARD_ID(any_crowded)(const uint32_t *packed, unsigned n)
+{
+	bool any = false;
+	for (unsigned i = YARD_COPIES; i < n; i++)
+		any |= MINI_PACK_BUCKET(packed[i]) == MINI_PACK_BUCKET(packed[i - YARD_COPIES]);
+	return any;
+}
+
+/*
+ * Adds entries in mini-bucket order to a front bucket: its line is written anew
+ * with the lowest of old and new ones, the others go to the backyard. What is
+ * there already is no lower than the line's last one was, and stays.
+ */
+static nidus_status YARD_ID(add)(struct yard *yard, uint64_t bucket, uint32_t *fresh, unsigned n)
+{
+	unsigned char *line = YARD_ID(front_line)(yard, bucket);
+	uint32_t old[MINI_SLOTS_MOST + 1], all[YARD_MOST + MINI_SLOTS_MOST];
+	unsigned here = mini_unpack(YARD_FRONT, line, old), total = here + n;
+	old[here] = fresh[n] = MINI_PACK_END;
+	mini_merge(old, fresh, all, total);
+	if (UNLIKELY(YARD_ID(any_crowded)(all, total)))
+		return YARD_ID(put_packed)(yard, bucket, fresh, n);
+	unsigned stay = total < YARD_FRONT.slots ? total : YARD_FRONT.slots;
+	mini_fill(YARD_FRONT, line, all, stay);
+	yard->count += stay - here;
+	return YARD_ID(put_packed)(yard, bucket, all + stay, total - stay);
+}
+
+/* Shares the entries of a front bucket out to the buckets that take its place. */
+static nidus_status YARD_ID(pour_bucket)(struct yard *to, const struct yard *from, uint64_t bucket)
+{
+	unsigned deeper = to->level - from->level, counts[YARD_SPREAD] = { 0 };
+	uint32_t all[YARD_MOST], shares[YARD_SPREAD][YARD_MOST];
+	unsigned n = YARD_ID(gather)(from, bucket, all);
+	uint64_t base = bucket >> from->level << to->level, low = bucket & bits_low(from->level);
+	nidus_status status = NIDUS_OK;
+	if (deeper > YARD_SPREAD_BITS) { /* many buckets for a few entries each */
+		for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
+			uint64_t remainder = MINI_PACK_REMAINDER(all[i]);
+			uint32_t one = MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
+			uint64_t share = remainder & bits_low(deeper);
+			status =
+				YARD_ID(put_packed)(to, base | share << from->level | low, &one, 1);
+		}
+		return status;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t remainder = MINI_PACK_REMAINDER(all[i]);
+		uint32_t share = remainder & (uint32_t)bits_low(deeper);
+		shares[share][counts[share]++] =
+			MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
+	}
+	for (uint64_t share = 0; share < UINT64_C(1) << deeper && status == NIDUS_OK; share++) {
+		if (counts[share] > 0)
+			status = YARD_ID(add)(to, base | share << from->level | low, shares[share],
+			                      counts[share]);
+	}
+	return status;
+}
+
+static nidus_status YARD_ID(pour)(struct yard *to, const struct yard *from)
+{
+	nidus_status status = NIDUS_OK;
+	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++)
+		status = YARD_ID(pour_bucket)(to, from, bucket);
+	return status;
+}
+
 /* ------------------------------------------------------------------- batches -- */
 
 /*
@@ -484,5 +598,6 @@ static const struct yard_ops YARD_ID(ops) = {
 	.put = YARD_ID(put_key),
 	.fill_fronts = YARD_ID(fill_fronts),
 	.fill_back = YARD_ID(fill_back),
+	.pour = YARD_ID(pour),
 	.take = YARD_ID(take),
 };

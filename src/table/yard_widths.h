@@ -25,6 +25,9 @@
 
 #define YARD_BATCH 32  /* keys on their way at a time */
 #define YARD_COPIES 16 /* of one key at most */
+#define YARD_SPREAD_BITS 2
+#define YARD_SPREAD (1 << YARD_SPREAD_BITS) /* buckets that one is shared out to at once */
+#define YARD_MOST (3 * MINI_SLOTS_MOST)     /* entries of a front bucket, and an end */
 #ifndef YARD_TOUCH
 #define YARD_TOUCH(line) ((void)(line))
 #endif
