@@ -216,5 +216,6 @@ bool ceilings_open(struct ceilings *ceilings, size_t bytes, uint64_t visits, uns
 
 void ceilings_close(struct ceilings *ceilings)
 {
-	munmap(ceilings->array, ceilings->bytes);
+	if (ceilings->array)
+		munmap(ceilings->array, ceilings->bytes);
 }

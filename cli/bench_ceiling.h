@@ -48,6 +48,8 @@ const char *ceiling_name(enum ceiling ceiling);
 
 /** Makes the array, in huge pages if there are any. False if memory ran out. */
 bool ceilings_open(struct ceilings *ceilings, size_t bytes, uint64_t visits, unsigned threads);
+
+/** Also for ceilings that could not be opened, if they were all zero before. */
 void ceilings_close(struct ceilings *ceilings);
 
 /** Takes one sample of every ceiling and depth, with one thread. */

@@ -359,4 +359,6 @@ void pass_close(struct pass_room *room)
 	free(room->hashes);
 	free(room->yes);
 	free(room->built);
+	room->keys = room->hashes = room->built = NULL;
+	room->yes = NULL;
 }

@@ -74,8 +74,8 @@ static void print_head(const struct bench_result *result)
 	out_format("huge pages: %s; %s of the %s array of the ceilings\n", machine_huge_pages(),
 	           huge, size);
 	out_format("%" PRIu64
-	           " keys, batches of %zu, %u rounds; M keys/s: median, least and most\n",
-	           result->n, result->room->batch, result->rounds);
+	           " keys, batches of %zu, %u round%s; M keys/s: median, least and most\n",
+	           result->n, result->room->batch, result->rounds, result->rounds == 1 ? "" : "s");
 	out_format("Hashing counts. A fill goes in by batch and by single calls in turn; %" PRIu64
 	           " lookups\nper figure, in random order; of the full filter one key in eight, at "
 	           "most as many, is removed.\n",

@@ -16,7 +16,7 @@
 
 enum { OPTION_ONLY = 300, OPTION_ROUNDS, OPTION_SECONDS, OPTION_BATCH, OPTION_BARS, OPTION_ROWS };
 
-/* Fewer keys than a cache line of each kind say nothing. */
+/* Work on fewer keys is over before a clock notices. */
 #define LEAST_KEYS 1000
 #define MOST_KEYS (UINT64_C(1) << 36)
 #define MOST_ROUNDS 32
