@@ -376,9 +376,10 @@ ALWAYS_INLINE void mini_merge(const uint32_t *a, const uint32_t *b, uint32_t *me
                               unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		bool second = MINI_PACK_BUCKET(*b) < MINI_PACK_BUCKET(*a);
-		merged[i] = second ? *b : *a;
-		a += !second;
+		uint64_t second = MINI_PACK_BUCKET(*b) < MINI_PACK_BUCKET(*a);
+		OPAQUE64(second);
+		merged[i] = *a ^ ((*a ^ *b) & (uint32_t)-second);
+		a += 1 - second;
 		b += second;
 	}
 }

@@ -180,7 +180,7 @@ NEVER_INLINE nidus_status YARD_ID(put_spilling)(struct yard *yard, struct yard_k
 	return NIDUS_OK;
 }
 
-static inline nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
+ALWAYS_INLINE nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
 {
 	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	if (UNLIKELY(mini_full(YARD_FRONT, line)))
@@ -263,7 +263,7 @@ NEVER_INLINE bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
 	return false;
 }
 
-static nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
+ALWAYS_INLINE nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
 {
 	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	YARD_TOUCH(line);
