@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "key_reader.h"
 #include "number.h"
@@ -20,9 +21,6 @@
 #include "set.h"
 #include "shape.h"
 #include "spool.h"
-
-/* Hashes per insert call: between two of them the progress line gets its turn. */
-#define INSERT_STEP ((size_t)1 << 16)
 
 struct build {
 	nidus_options options;
@@ -77,8 +75,8 @@ static int take_option(void *context, int id, const char *value)
 }
 
 /*
- * --like: the other filter itself, emptied. Nothing else has surely the same
- * base geometry, whatever it was made with and however far it has grown.
+ * --like: the other filter itself, for its seed and, when the keys are read, for its
+ * shape.
  */
 static int copy_shape(struct build *build)
 {
@@ -92,121 +90,59 @@ static int copy_shape(struct build *build)
 	code = set_load(build->like, &build->filter);
 	if (code != EXIT_OK)
 		return code;
-	nidus_clear(build->filter);
 	nidus_get_info(build->filter, &info);
 	build->options.capacity = info.capacity;
 	return EXIT_OK;
 }
 
 /*
- * The filter if its size is known; otherwise a tiny one, which already has the
- * seed for hashing and refuses what no size could make good.
+ * The filter itself where keys go straight into it. Otherwise one that is made to
+ * see whether the options will do and to draw a seed, and given back at once; a
+ * tiny one of that seed is for hashing.
  */
-static int create_first(struct build *build)
+static int create_first(struct build *build, bool direct)
 {
 	nidus_options options = build->options;
+	nidus_info info = NIDUS_INFO_INIT;
 	nidus_status status;
 
-	if (build->like)
-		return EXIT_OK;
 	if (options.capacity == 0) {
 		options.capacity = 1;
 		options.max_capacity = options.max_capacity > 1 ? 2 : 0;
 	}
 	status = nidus_create(&options, &build->filter);
-	return status == NIDUS_OK ? EXIT_OK : shape_refused(&build_command, status);
-}
-
-static int create_sized(struct build *build)
-{
-	nidus_info info = NIDUS_INFO_INIT;
-	nidus_status status;
-
-	if (build->options.capacity > 0)
+	if (status != NIDUS_OK)
+		return shape_refused(&build_command, status);
+	if (direct)
 		return EXIT_OK;
 	nidus_get_info(build->filter, &info);
 	nidus_free(build->filter);
 	build->options.seed = info.seed;
-	build->options.capacity = build->spool.n > 0 ? build->spool.n : 1;
-	if (build->options.max_capacity > 0 &&
-	    build->options.max_capacity < build->options.capacity)
-		build->options.max_capacity = build->options.capacity;
-	status = nidus_create(&build->options, &build->filter);
+	options = (nidus_options)NIDUS_OPTIONS_INIT;
+	options.capacity = 1;
+	options.seed = info.seed;
+	status = nidus_create(&options, &build->filter);
 	return status == NIDUS_OK ? EXIT_OK : shape_refused(&build_command, status);
 }
 
-static int refused(const struct build *build, nidus_status status, uint64_t inserted,
-                   uint64_t total)
+/* `keys` is what went in or, with `all`, what was to go in. */
+static int refused(const struct build *build, nidus_status status, uint64_t keys, bool all)
 {
-	char of[NUMBER_TEXT + 8] = "";
+	char where[NUMBER_TEXT + 16];
 
-	if (total > 0)
-		snprintf(of, sizeof(of), " of %" PRIu64, total);
+	snprintf(where, sizeof(where), all ? "with %" PRIu64 : "after %" PRIu64, keys);
 	/* Different keys that look the same fill a set too, one that is much too small. */
 	if (status == NIDUS_FULL || (status == NIDUS_COPIES && !build->multiset))
-		report_error("the set is full after %" PRIu64 "%s keys and was not written; "
-		             "%s",
-		             inserted, of,
+		report_error("the set is full %s keys and was not written; %s", where,
 		             build->like ? "give -n instead of --like"
 		                         : "give a larger -n, or none to fit the keys");
 	else if (status == NIDUS_COPIES)
-		report_error("no room for another copy of one key after %" PRIu64 "%s keys; "
-		             "nothing was written; without --multiset equal keys are stored once",
-		             inserted, of);
+		report_error("no room for another copy of one key %s keys; nothing was written; "
+		             "without --multiset equal keys are stored once",
+		             where);
 	else
 		return report_status(build_command.name, status);
 	return EXIT_FULL;
-}
-
-/* Inserts all hashes of the spool; *at is how many went in. */
-static nidus_status insert_spool(struct build *build, size_t *at)
-{
-	const struct spool *spool = &build->spool;
-
-	progress_start("inserting", spool->n);
-	for (*at = 0; *at < spool->n;) {
-		size_t step = spool->n - *at < INSERT_STEP ? spool->n - *at : INSERT_STEP;
-		size_t done = 0;
-		nidus_status status =
-			nidus_insert_batch(build->filter, spool->hash + *at, step, &done);
-
-		*at += done;
-		if (status != NIDUS_OK)
-			return status;
-		progress_update(*at, *at);
-	}
-	return NIDUS_OK;
-}
-
-/* Starts again with a quarter more room than last time. */
-static int enlarge(struct build *build)
-{
-	nidus_status status;
-
-	nidus_free(build->filter);
-	build->options.capacity += build->options.capacity / 4 + 1;
-	status = nidus_create(&build->options, &build->filter);
-	return status == NIDUS_OK ? EXIT_OK : shape_refused(&build_command, status);
-}
-
-/*
- * Copies of a key crowd its few slots, so that a set sized for as many different
- * keys may not hold them: where the size is ours to choose, it gives way.
- */
-static int insert_and_fit(struct build *build, bool sized_here)
-{
-	size_t at;
-	nidus_status status = insert_spool(build, &at);
-
-	while (status == NIDUS_FULL && sized_here && build->multiset &&
-	       build->options.capacity / 8 < build->spool.n) {
-		int code = enlarge(build);
-
-		if (code != EXIT_OK)
-			return code;
-		status = insert_spool(build, &at);
-	}
-	return status == NIDUS_OK ? EXIT_OK : refused(build, status, at, build->spool.n);
 }
 
 static int read_spool(struct build *build)
@@ -227,17 +163,31 @@ static int read_spool(struct build *build)
 	return keys->failure;
 }
 
+/* The filter of all hashes takes the place of the one that made them. */
+static nidus_status build_spool(struct build *build)
+{
+	struct spool *spool = &build->spool;
+	nidus_filter *hasher = build->filter;
+	nidus_status status =
+		build->like ? nidus_build_like(hasher, spool->hash, spool->n, build->multiset,
+	                                       build->threads, &build->filter)
+			    : nidus_build_hashes(&build->options, spool->hash, spool->n,
+	                                         build->threads, &build->filter);
+
+	nidus_free(hasher);
+	return status;
+}
+
 static int fill_from_spool(struct build *build)
 {
-	bool sized_here = build->options.capacity == 0;
+	nidus_status status;
 	int code = read_spool(build);
 
 	if (code != EXIT_OK)
 		return code;
-	if (!build->multiset)
-		spool_unique(&build->spool, build->threads);
-	code = create_sized(build);
-	return code == EXIT_OK ? insert_and_fit(build, sized_here) : code;
+	progress_start("building", 0);
+	status = build_spool(build);
+	return status == NIDUS_OK ? EXIT_OK : refused(build, status, build->keys.count, true);
 }
 
 static int fill_directly(struct build *build)
@@ -254,7 +204,7 @@ static int fill_directly(struct build *build)
 		nidus_hash_batch(build->filter, keys->key, keys->length, n, hash);
 		status = nidus_insert_batch(build->filter, hash, n, &done);
 		if (status != NIDUS_OK)
-			return refused(build, status, keys->count - n + done, 0);
+			return refused(build, status, keys->count - n + done, false);
 		progress_update(keys->count, keys->bytes);
 	}
 	return keys->failure;
@@ -279,18 +229,17 @@ static void tell(const struct build *build)
 
 static int build_set(struct build *build, const struct args *args)
 {
-	bool direct;
 	int code = build->like ? copy_shape(build) : EXIT_OK;
+	bool direct = build->multiset && build->options.capacity > 0 && !build->like;
 
 	if (code == EXIT_OK)
 		code = set_check_output(&build_command, &build->output);
-	if (code == EXIT_OK)
-		code = create_first(build);
+	if (code == EXIT_OK && !build->like)
+		code = create_first(build, direct);
 	if (code == EXIT_OK)
 		code = keys_open(&build->keys, args->operand, args->n, build->delimiter);
 	if (code != EXIT_OK)
 		return code;
-	direct = build->multiset && build->options.capacity > 0;
 	code = direct ? fill_directly(build) : fill_from_spool(build);
 	progress_clear();
 	if (code != EXIT_OK)
@@ -301,9 +250,18 @@ static int build_set(struct build *build, const struct args *args)
 	return code;
 }
 
+static unsigned processors(void)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return online > 1 ? (unsigned)online : 1;
+}
+
 static int run(int argc, char **argv)
 {
-	struct build build = { .options = NIDUS_OPTIONS_INIT, .threads = 1, .delimiter = '\n' };
+	struct build build = { .options = NIDUS_OPTIONS_INIT,
+		               .threads = processors(),
+		               .delimiter = '\n' };
 	struct args args;
 	int code = args_parse(&build_command, argc, argv, take_option, &build, &args);
 
@@ -331,7 +289,9 @@ static const struct option_spec options[] = {
 	{ OPTION_LIKE, "like", "OTHER",
 	  "take family, capacity, rate, slots and seed from the set\n"
 	  "OTHER, so that both can be merged" },
-	{ 't', "threads", "N", "sort the keys' hashes with N threads (default 1)" },
+	{ 't', "threads", "N",
+	  "build with N threads (default: one per processor); the set\n"
+	  "is the same for any N" },
 	{ 0, NULL, NULL, NULL },
 };
 

@@ -22,9 +22,6 @@ struct spool {
 /** Room for n more hashes after spool->n; NULL if memory does not have it. */
 uint64_t *spool_room(struct spool *spool, size_t n);
 
-/** Sorts, and keeps one of each. Works in place, with up to `threads` threads. */
-void spool_unique(struct spool *spool, unsigned threads);
-
 void spool_free(struct spool *spool);
 
 #endif

@@ -406,17 +406,43 @@ NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *
  * stored once (by their 64-bit hashes, exactly) unless options->features has
  * NIDUS_MULTISET. A capacity of 0 means: as many as there are keys to store (and
  * more where copies of keys need it).
- * @param threads  how many may work; 0 and 1: the caller's only (this version
- *                 works with one)
- * Errors: those of nidus_create and nidus_insert; *filter is NULL then.
- * Takes 8 bytes per key on the side while it works. The filter depends on the
- * options, the seed and the keys, not on the number of threads. Threads: free.
+ * @param threads  how many may work, the caller's among them; 0 and 1: only that,
+ *                 more than 64: 64. Fewer will do where no more can be had
+ * The filter depends on the options, the seed and the set of keys alone: not on
+ * their order, nor on the number of threads. Keys are hashed, ordered and, in
+ * families with chunks, put in by all threads; otherwise by one.
+ * Takes, beside the filter, 8 bytes per key while it works, and for each thread at
+ * most 1 MiB and 8 bytes per thousand keys. The allocator is called by one thread
+ * at a time.
+ * Errors: those of nidus_create and nidus_insert; *filter is NULL then and
+ * nothing is kept. Threads: free.
  */
-NIDUS_API nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys,
-                                       size_t n, unsigned threads, nidus_filter **filter);
+NIDUS_API nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys, size_t n,
+                                       unsigned threads, nidus_filter **filter);
 NIDUS_API nidus_status nidus_build_bytes(const nidus_options *options, const void *const *keys,
                                          const size_t *lens, size_t n, unsigned threads,
                                          nidus_filter **filter);
+
+/**
+ * The same from hashes that nidus_hash* of a filter with the seed options->seed
+ * made: the filter is the one that their keys give. Works in place: the array has
+ * the hashes in another order afterwards, and where some are equal rubbish at its
+ * end. Takes no other 8 bytes per key, but for each thread 1 MiB and 16 bytes per
+ * 256 keys.
+ * Errors: those above, and E_ARG for a seed of 0. Threads: free.
+ */
+NIDUS_API nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes,
+                                          size_t n, unsigned threads, nidus_filter **filter);
+
+/**
+ * The same with family, size and seed of another filter, so that both can be
+ * merged; what is in `other` does not matter. `copies` keeps equal hashes, as
+ * NIDUS_MULTISET does.
+ * Errors: E_ARG, and those of nidus_insert; *filter is NULL then.
+ * Threads: reads `other`.
+ */
+NIDUS_API nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_t n,
+                                        bool copies, unsigned threads, nidus_filter **filter);
 
 /* ------------------------------------------- walking, merging and growing -- */
 

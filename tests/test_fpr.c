@@ -229,6 +229,58 @@ static void a_rate_between_powers_of_two_is_kept(void **state)
 	}
 }
 
+/* ---------------------------------------------------------------- regular keys -- */
+
+/* Key number i of a kind. */
+static uint64_t sequential(uint64_t i)
+{
+	return i;
+}
+
+static uint64_t multiples_of_2_32(uint64_t i)
+{
+	return i << 32;
+}
+
+/* Each differs from the one before in one bit. */
+static uint64_t gray_code(uint64_t i)
+{
+	return i ^ i >> 1;
+}
+
+/*
+ * Fills a filter of many chunks with regular keys and asks for their successors.
+ * Unevenness over chunks would show too: the capacity would not be reached.
+ */
+static void measure_regular(const struct shape *shape, void *context)
+{
+	static uint64_t (*const kinds[])(uint64_t) = { sequential, multiples_of_2_32, gray_code };
+	struct chance *chance = context;
+	uint64_t n = check_small() ? 30000 : 150000, trials = UINT64_C(1) << 18;
+	double target = ldexp(1, -(int)shape->k);
+	for (unsigned kind = 0; kind < 3; kind++) {
+		nidus_filter *filter = shape_create(shape, n, 1 + chance_next(chance) / 2);
+		uint64_t found = 0;
+		for (uint64_t i = 0; i < n; i++)
+			expect_ok(nidus_insert_u64(filter, kinds[kind](i)));
+		for (uint64_t i = n; i < n + trials; i++)
+			found += nidus_contains_u64(filter, kinds[kind](i));
+		check_note("%s, slots %u, fpr 2^-%u, regular keys of kind %u: %llu found",
+		           shape->family->name, shape->slots, shape->k, kind,
+		           (unsigned long long)found);
+		expect(found <= chance_most(trials, target, ODDS));
+		nidus_free(filter);
+	}
+}
+
+static void regular_keys_keep_the_rate(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	each_layout(8, 8, measure_regular, &chance);
+	each_layout(12, 12, measure_regular, &chance);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +289,7 @@ int main(void)
 		cmocka_unit_test(the_cuckoo_family_has_the_papers_rate),
 		cmocka_unit_test(every_plan_keeps_the_rate),
 		cmocka_unit_test(a_rate_between_powers_of_two_is_kept),
+		cmocka_unit_test(regular_keys_keep_the_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,26 +2,97 @@
  *
  * bulk: a filter from all its keys at once.
  *
- * Hashes are made first, 8 bytes per key, then sorted: equal ones meet, and
- * ascending hashes are ascending buckets, so that the fill walks through memory
- * instead of jumping.
+ * The keys are hashed and the hashes put in ascending order (base/ascend.h): equal
+ * ones meet, and ascending hashes are ascending chunks and buckets, so that the
+ * fill walks through memory instead of jumping. What a family then makes of them
+ * is its own affair (struct family's build).
  */
 #include "api/filter.h"
 #include "api/options.h"
-#include "base/sort.h"
+#include "base/ascend.h"
+#include "base/thread.h"
 
-static nidus_status fill(const nidus_options *options, const uint64_t *hashes, size_t n,
-                         nidus_filter **filter)
+/* -------------------------------------------------------- where hashes come from -- */
+
+struct numbers {
+	struct hash_key key;
+	const uint64_t *numbers;
+};
+
+static void hash_numbers(const void *context, size_t from, size_t n, uint64_t *hashes)
 {
-	nidus_status status = nidus_create(options, filter);
-	if (status != NIDUS_OK)
+	const struct numbers *numbers = context;
+	struct hash_key key = numbers->key;
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = hash_u64(&key, numbers->numbers[from + i]);
+}
+
+struct strings {
+	struct hash_key key;
+	const void *const *keys;
+	const size_t *lens;
+};
+
+static void hash_strings(const void *context, size_t from, size_t n, uint64_t *hashes)
+{
+	const struct strings *strings = context;
+	for (size_t i = 0; i < n; i++)
+		hashes[i] =
+			hash_bytes(&strings->key, strings->keys[from + i], strings->lens[from + i]);
+}
+
+/* ------------------------------------------------------------------------ filling -- */
+
+#define KEYS_PER_THREAD ((size_t)1 << 14) /* fewer are done before a thread has started */
+
+/* Puts ascending hashes into an empty filter that need not become larger. */
+static nidus_status fill_at_once(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                 unsigned threads)
+{
+	size_t worth = 1 + n / KEYS_PER_THREAD;
+	threads = threads_wanted(threads);
+	if (filter->family->build != NULL)
+		return filter->family->build(filter->body, hashes, n,
+		                             worth < threads ? (unsigned)worth : threads);
+	return nidus_insert_batch(filter, hashes, n, NULL);
+}
+
+/*
+ * A filter that grows is made as large as it has to be before anything is in it.
+ * Only where that is not enough (copies take more) it grows as inserts need it.
+ */
+static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, size_t n, unsigned threads)
+{
+	nidus_status status = NIDUS_OK;
+	bool grows = filter->grows;
+	if (grows && n > filter->plan.capacity)
+		status = nidus_grow(filter,
+		                    n < filter->plan.max_capacity ? n : filter->plan.max_capacity);
+	if (status == NIDUS_OK)
+		status = fill_at_once(filter, hashes, n, threads);
+	if (status != NIDUS_FULL || !grows)
 		return status;
-	status = nidus_insert_batch(*filter, hashes, n, NULL);
+	nidus_clear(filter);
+	return nidus_insert_batch(filter, hashes, n, NULL);
+}
+
+/* Fills a filter that was just made, or gives it back. */
+static nidus_status fill_or_free(nidus_filter **filter, const uint64_t *hashes, size_t n,
+                                 unsigned threads)
+{
+	nidus_status status = fill(*filter, hashes, n, threads);
 	if (status != NIDUS_OK) {
 		nidus_free(*filter);
 		*filter = NULL;
 	}
 	return status;
+}
+
+static nidus_status make(const nidus_options *options, const uint64_t *hashes, size_t n,
+                         unsigned threads, nidus_filter **filter)
+{
+	nidus_status status = nidus_create(options, filter);
+	return status == NIDUS_OK ? fill_or_free(filter, hashes, n, threads) : status;
 }
 
 static void size_for(nidus_options *options, uint64_t keys)
@@ -31,69 +102,79 @@ static void size_for(nidus_options *options, uint64_t keys)
 		options->max_capacity = keys;
 }
 
-/* Exactly one of `numbers` and `keys` is given. */
-static nidus_status build(const nidus_options *options, const uint64_t *numbers,
-                          const void *const *keys, const size_t *lens, size_t n,
-                          nidus_filter **filter)
+/* Checked options; with a capacity for all n keys where none was given. */
+static nidus_status prepare(const nidus_options *options, size_t n, nidus_options *checked,
+                            bool *count_keys)
 {
-	nidus_options checked;
-	nidus_status status = options_read(options, &checked);
+	nidus_status status = options_read(options, checked);
 	if (status != NIDUS_OK)
 		return status;
-	if (checked.capacity == 0 && n == 0)
-		checked.capacity = 1;
-	bool count_keys = checked.capacity == 0;
+	if (checked->capacity == 0 && n == 0)
+		checked->capacity = 1;
+	*count_keys = checked->capacity == 0;
+	if (*count_keys)
+		size_for(checked, n);
+	status = options_check(checked);
+	return status == NIDUS_OK ? options_seed(checked) : status;
+}
+
+/* A filter of ascending hashes. */
+static nidus_status make_and_fit(nidus_options *options, bool count_keys, const uint64_t *hashes,
+                                 size_t n, unsigned threads, nidus_filter **filter)
+{
 	if (count_keys)
-		size_for(&checked, n);
-	status = options_check(&checked);
-	if (status == NIDUS_OK)
-		status = options_seed(&checked);
-	struct block memory;
-	uint64_t size;
-	if (status == NIDUS_OK && multiply_overflows(n, sizeof(uint64_t), &size))
-		return fail(NIDUS_E_NOMEM, "no memory for the hashes of %zu keys", n);
-	if (status == NIDUS_OK)
-		status = memory_take(&checked.allocator, size, &memory);
-	if (status != NIDUS_OK)
-		return status;
-	uint64_t *hashes = (uint64_t *)(void *)memory.bytes;
-	struct hash_key key = hash_key_of(checked.seed);
-	for (size_t i = 0; i < n; i++)
-		hashes[i] = numbers != NULL ? hash_u64(&key, numbers[i])
-		                            : hash_bytes(&key, keys[i], lens[i]);
-	sort_u64(hashes, n);
-	if (!(checked.features & NIDUS_MULTISET))
-		n = sort_unique_u64(hashes, n);
-	if (count_keys)
-		size_for(&checked, n);
-	status = fill(&checked, hashes, n, filter);
+		size_for(options, n);
+	nidus_status status = make(options, hashes, n, threads, filter);
 	/* Copies crowd their slots: where the size is ours to choose, it gives way. */
-	while (status == NIDUS_FULL && count_keys && checked.capacity / 8 < n) {
-		size_for(&checked, checked.capacity + checked.capacity / 4 + 1);
-		status = fill(&checked, hashes, n, filter);
+	while (status == NIDUS_FULL && count_keys && options->capacity / 8 < n) {
+		size_for(options, options->capacity + options->capacity / 4 + 1);
+		status = make(options, hashes, n, threads, filter);
 	}
-	memory_give(&checked.allocator, &memory);
+	return status;
+}
+
+static bool unique(const nidus_options *options)
+{
+	return !(options->features & NIDUS_MULTISET);
+}
+
+static nidus_status build(nidus_options *options, bool count_keys, const struct hash_source *source,
+                          unsigned threads, nidus_filter **filter)
+{
+	struct block memory;
+	size_t n;
+	nidus_status status =
+		ascend(source, unique(options), threads, &options->allocator, &memory, &n);
+	if (status != NIDUS_OK)
+		return status;
+	const uint64_t *hashes = (const uint64_t *)(void *)memory.bytes;
+	status = make_and_fit(options, count_keys, hashes, n, threads, filter);
+	memory_give(&options->allocator, &memory);
 	return status;
 }
 
 nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys, size_t n,
                              unsigned threads, nidus_filter **filter)
 {
-	(void)threads; /* one does the work, for now */
 	if (filter == NULL)
 		return filter_null("filter");
 	*filter = NULL;
 	if (keys == NULL && n > 0)
 		return filter_null("keys");
-	static const uint64_t none;
-	return build(options, keys != NULL ? keys : &none, NULL, NULL, n, filter);
+	nidus_options checked;
+	bool count_keys;
+	nidus_status status = prepare(options, n, &checked, &count_keys);
+	if (status != NIDUS_OK)
+		return status;
+	struct numbers numbers = { hash_key_of(checked.seed), keys };
+	struct hash_source source = { n, &numbers, hash_numbers };
+	return build(&checked, count_keys, &source, threads, filter);
 }
 
 nidus_status nidus_build_bytes(const nidus_options *options, const void *const *keys,
                                const size_t *lens, size_t n, unsigned threads,
                                nidus_filter **filter)
 {
-	(void)threads;
 	if (filter == NULL)
 		return filter_null("filter");
 	*filter = NULL;
@@ -103,5 +184,51 @@ nidus_status nidus_build_bytes(const nidus_options *options, const void *const *
 		if (keys[i] == NULL && lens[i] > 0)
 			return fail(NIDUS_E_ARG, "key %zu is NULL but its length is not 0", i);
 	}
-	return build(options, NULL, keys, lens, n, filter);
+	nidus_options checked;
+	bool count_keys;
+	nidus_status status = prepare(options, n, &checked, &count_keys);
+	if (status != NIDUS_OK)
+		return status;
+	struct strings strings = { hash_key_of(checked.seed), keys, lens };
+	struct hash_source source = { n, &strings, hash_strings };
+	return build(&checked, count_keys, &source, threads, filter);
+}
+
+nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes, size_t n,
+                                unsigned threads, nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	if (hashes == NULL && n > 0)
+		return filter_null("hashes");
+	nidus_options checked;
+	bool count_keys;
+	nidus_status status = prepare(options, n, &checked, &count_keys);
+	if (status != NIDUS_OK)
+		return status;
+	if (options->seed == 0)
+		return fail(NIDUS_E_ARG, "hashes hang on a seed: options.seed must be the one that "
+		                         "they were made with");
+	size_t left;
+	status = ascend_in_place(hashes, n, unique(&checked), threads, &checked.allocator, &left);
+	if (status != NIDUS_OK)
+		return status;
+	return make_and_fit(&checked, count_keys, hashes, left, threads, filter);
+}
+
+nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_t n, bool copies,
+                              unsigned threads, nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	if (other == NULL || (hashes == NULL && n > 0))
+		return filter_null(other == NULL ? "other" : "hashes");
+	size_t left;
+	nidus_status status =
+		ascend_in_place(hashes, n, !copies, threads, &other->allocator, &left);
+	if (status == NIDUS_OK)
+		status = filter_make(other->family, &other->plan, &other->allocator, filter);
+	return status == NIDUS_OK ? fill_or_free(filter, hashes, left, threads) : status;
 }

@@ -66,3 +66,28 @@ void memory_give(const nidus_allocator *allocator, struct block *block)
 	}
 	*block = (struct block){ 0 };
 }
+
+static void *alloc_in_turn(void *context, size_t size)
+{
+	struct memory_turns *turns = context;
+	pthread_mutex_lock(&turns->turn);
+	void *memory = turns->inner.alloc(turns->inner.context, size);
+	pthread_mutex_unlock(&turns->turn);
+	return memory;
+}
+
+static void free_in_turn(void *context, void *memory, size_t size)
+{
+	struct memory_turns *turns = context;
+	pthread_mutex_lock(&turns->turn);
+	turns->inner.free(turns->inner.context, memory, size);
+	pthread_mutex_unlock(&turns->turn);
+}
+
+nidus_allocator memory_in_turns(const nidus_allocator *allocator, struct memory_turns *turns)
+{
+	*turns = (struct memory_turns){ *allocator, PTHREAD_MUTEX_INITIALIZER };
+	if (allocator->alloc == NULL)
+		return *allocator;
+	return (nidus_allocator){ alloc_in_turn, free_in_turn, turns };
+}

@@ -5,6 +5,8 @@
 #ifndef NIDUS_BASE_MEMORY_H
 #define NIDUS_BASE_MEMORY_H
 
+#include <pthread.h>
+
 #include "nidus.h"
 
 #define MEMORY_LINE 64 /* blocks start at a cache line */
@@ -29,5 +31,17 @@ nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct
 
 /* Gives a block back and empties it. An empty one is fine. */
 void memory_give(const nidus_allocator *allocator, struct block *block);
+
+struct memory_turns {
+	nidus_allocator inner;
+	pthread_mutex_t turn;
+};
+
+/*
+ * An allocator for several threads at once that calls a caller's functions for one
+ * at a time; the system's own needs no such thing. Blocks may go back to either.
+ * `turns` is its memory, and takes nothing that would have to be given back.
+ */
+nidus_allocator memory_in_turns(const nidus_allocator *allocator, struct memory_turns *turns);
 
 #endif

@@ -74,6 +74,11 @@ static int open_folder(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+static int start_thread(pthread_t *thread, void *(*run)(void *), void *context)
+{
+	return pthread_create(thread, NULL, run, context);
+}
+
 struct os_calls os = {
 	.allocate = malloc,
 	.release = free,
@@ -94,4 +99,5 @@ struct os_calls os = {
 	.file_status = fstat,
 	.path_status = stat,
 	.read_link = readlink,
+	.start_thread = start_thread,
 };

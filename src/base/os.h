@@ -9,6 +9,7 @@
 #ifndef NIDUS_BASE_OS_H
 #define NIDUS_BASE_OS_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -33,6 +34,8 @@ struct os_calls {
 	int (*file_status)(int file, struct stat *status);
 	int (*path_status)(const char *path, struct stat *status);
 	ssize_t (*read_link)(const char *path, char *target, size_t size);
+	int (*start_thread)(pthread_t *thread, void *(*run)(void *),
+	                    void *context); /* 0, or an errno */
 };
 
 extern struct os_calls os;

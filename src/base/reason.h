@@ -17,4 +17,18 @@ nidus_status fail(nidus_status status, const char *format, ...)
 
 const char *reason_text(void);
 
+#define REASON_SIZE 256
+
+/* How a thread's work ended, for the thread that waits for it. */
+struct outcome {
+	nidus_status status;
+	char reason[REASON_SIZE];
+};
+
+/* Keeps a status of this thread, with this thread's reason for it. */
+void outcome_keep(struct outcome *outcome, nidus_status status);
+
+/* The first failure of n outcomes as if it were this thread's own; OK if there is none. */
+nidus_status outcome_tell(const struct outcome *outcomes, unsigned n);
+
 #endif

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * sort: a radix sort in place, highest byte first ("American flag").
+ * sort: two radix sorts.
  *
- * Each pass counts the values of one byte, then walks every number along its
- * cycle to the run where it belongs, then sorts the runs by the next byte. Our
- * numbers are hashes, so runs shrink by 256 a pass and end in insertion sorts.
+ * sort_u64 works in place, highest byte first ("American flag"): each pass
+ * counts the values of one byte, then walks every number along its cycle to the
+ * run where it belongs, then sorts the runs by the next byte.
+ *
+ * sort_hashes goes there and back between two arrays: a pass by the lower half of
+ * the digit, one by its upper half, and an insertion sort for the rest. A digit
+ * has two bits more than it takes to count the hashes, so few share one, and the
+ * insertion sort has next to nothing to do.
  */
 #include "base/sort.h"
 
-#define RADIX 256
+#include "base/bits.h"
+
 #define SMALL 48 /* below this an insertion sort is quicker */
 
 static void sort_small(uint64_t *numbers, size_t n)
@@ -22,36 +28,43 @@ static void sort_small(uint64_t *numbers, size_t n)
 	}
 }
 
+void sort_part_u64(uint64_t *numbers, size_t n, unsigned shift, size_t end[SORT_RADIX])
+{
+	size_t next[SORT_RADIX], sum = 0;
+	memset(end, 0, SORT_RADIX * sizeof *end);
+	for (size_t i = 0; i < n; i++)
+		end[numbers[i] >> shift & (SORT_RADIX - 1)]++;
+	for (unsigned digit = 0; digit < SORT_RADIX; digit++) {
+		next[digit] = sum;
+		sum += end[digit];
+		end[digit] = sum;
+	}
+	for (unsigned digit = 0; digit < SORT_RADIX; digit++) {
+		while (next[digit] < end[digit]) {
+			uint64_t number = numbers[next[digit]];
+			unsigned goal = number >> shift & (SORT_RADIX - 1);
+			while (goal != digit) {
+				uint64_t displaced = numbers[next[goal]];
+				numbers[next[goal]++] = number;
+				number = displaced;
+				goal = number >> shift & (SORT_RADIX - 1);
+			}
+			numbers[next[digit]++] = number;
+		}
+	}
+}
+
 static void sort_by_byte(uint64_t *numbers, size_t n, unsigned shift)
 {
 	if (n < SMALL) {
 		sort_small(numbers, n);
 		return;
 	}
-	size_t end[RADIX] = { 0 }, next[RADIX], sum = 0;
-	for (size_t i = 0; i < n; i++)
-		end[numbers[i] >> shift & (RADIX - 1)]++;
-	for (unsigned digit = 0; digit < RADIX; digit++) {
-		next[digit] = sum;
-		sum += end[digit];
-		end[digit] = sum;
-	}
-	for (unsigned digit = 0; digit < RADIX; digit++) {
-		while (next[digit] < end[digit]) {
-			uint64_t number = numbers[next[digit]];
-			unsigned goal = number >> shift & (RADIX - 1);
-			while (goal != digit) {
-				uint64_t displaced = numbers[next[goal]];
-				numbers[next[goal]++] = number;
-				number = displaced;
-				goal = number >> shift & (RADIX - 1);
-			}
-			numbers[next[digit]++] = number;
-		}
-	}
+	size_t end[SORT_RADIX];
+	sort_part_u64(numbers, n, shift, end);
 	if (shift == 0)
 		return;
-	for (unsigned digit = 0; digit < RADIX; digit++) {
+	for (unsigned digit = 0; digit < SORT_RADIX; digit++) {
 		size_t start = digit == 0 ? 0 : end[digit - 1];
 		if (end[digit] - start > 1)
 			sort_by_byte(numbers + start, end[digit] - start, shift - 8);
@@ -60,7 +73,66 @@ static void sort_by_byte(uint64_t *numbers, size_t n, unsigned shift)
 
 void sort_u64(uint64_t *numbers, size_t n)
 {
-	sort_by_byte(numbers, n, 56);
+	sort_by_byte(numbers, n, SORT_TOP_SHIFT);
+}
+
+/* ------------------------------------------------------------------ hashes -- */
+
+#define HALF_MOST 10 /* bits of half a digit: its counts stay in the first-level cache */
+
+/* One stable pass by a half digit; next[] is where each of its values begins. */
+static void pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift, unsigned mask,
+                 uint32_t *next)
+{
+	for (size_t i = 0; i < n; i++)
+		to[next[from[i] >> shift & mask]++] = from[i];
+}
+
+static void counts_to_starts(uint32_t *counts, unsigned values)
+{
+	uint32_t sum = 0;
+	for (unsigned value = 0; value < values; value++) {
+		uint32_t count = counts[value];
+		counts[value] = sum;
+		sum += count;
+	}
+}
+
+/* Insertion sort of what is nearly sorted; false if it is not and too much has to move. */
+static bool finish(uint64_t *hashes, size_t n)
+{
+	size_t moves = 0;
+	for (size_t i = 1; i < n && moves <= 4 * n; i++) {
+		uint64_t hash = hashes[i];
+		size_t at = i;
+		for (; at > 0 && hashes[at - 1] > hash && moves <= 4 * n; at--, moves++)
+			hashes[at] = hashes[at - 1];
+		hashes[at] = hash;
+	}
+	return moves <= 4 * n;
+}
+
+void sort_hashes(uint64_t *hashes, size_t n, unsigned common, uint64_t *room)
+{
+	if (n < SMALL || n > UINT32_MAX) {
+		sort_u64(hashes, n);
+		return;
+	}
+	unsigned half = (log2_floor(n) + 3) / 2;
+	half = half < HALF_MOST ? half : HALF_MOST;
+	unsigned shift = common + 2 * half < 64 ? 64 - common - 2 * half : 0;
+	unsigned mask = (1u << half) - 1;
+	uint32_t low[1 << HALF_MOST] = { 0 }, high[1 << HALF_MOST] = { 0 };
+	for (size_t i = 0; i < n; i++) {
+		low[hashes[i] >> shift & mask]++;
+		high[hashes[i] >> (shift + half) & mask]++;
+	}
+	counts_to_starts(low, mask + 1);
+	counts_to_starts(high, mask + 1);
+	pass(hashes, room, n, shift, mask, low);
+	pass(room, hashes, n, shift + half, mask, high);
+	if (!finish(hashes, n))
+		sort_u64(hashes, n);
 }
 
 size_t sort_unique_u64(uint64_t *numbers, size_t n)

@@ -34,7 +34,7 @@
 #include "base/reason.h"
 #include "family/family.h"
 #include "family/registry.h"
-#include "table/yard.h"
+#include "table/yard_build.h"
 #include "table/yard_move.h"
 
 #include <math.h>
@@ -260,6 +260,11 @@ static nidus_status breadcrumb_copy(void *to, const void *from)
 	return NIDUS_OK;
 }
 
+static nidus_status breadcrumb_build(void *body, const uint64_t *hashes, size_t n, unsigned threads)
+{
+	return yard_build(body, hashes, n, threads);
+}
+
 static const struct body_ops *breadcrumb_ops(const void *body)
 {
 	return &((const struct yard *)body)->ops->body;
@@ -341,6 +346,7 @@ const struct family family_breadcrumb = {
 	.check = breadcrumb_check,
 	.forecast = breadcrumb_forecast,
 	.create = breadcrumb_create,
+	.build = breadcrumb_build,
 	.free = breadcrumb_free,
 	.clear = breadcrumb_clear,
 	.copy = breadcrumb_copy,

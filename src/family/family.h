@@ -64,6 +64,14 @@ struct family {
 	/* Into an empty body of the same plan. Errors: E_NOMEM. */
 	nidus_status (*copy)(void *to, const void *from);
 
+	/*
+	 * Puts hashes in ascending order into an empty body, with up to `threads` threads
+	 * (1 to THREADS_MOST); what it becomes does not hang on their number. NULL where
+	 * ops->insert_batch does as well. Errors: FULL, COPIES, E_NOMEM; then clear or
+	 * free the body.
+	 */
+	nidus_status (*build)(void *body, const uint64_t *hashes, size_t n, unsigned threads);
+
 	const struct body_ops *(*ops)(const void *body);
 	uint64_t (*count)(const void *body); /* entries; quick, unlike fill */
 	struct fill (*fill)(const void *body);

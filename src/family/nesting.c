@@ -5,6 +5,7 @@
 #include "family/nesting.h"
 
 #include "base/reason.h"
+#include "table/nest_build.h"
 #include "table/nest_move.h"
 
 void nesting_free(void *body)
@@ -20,6 +21,11 @@ void nesting_clear(void *body)
 nidus_status nesting_copy(void *to, const void *from)
 {
 	return nest_copy(to, from);
+}
+
+nidus_status nesting_build(void *body, const uint64_t *hashes, size_t n, unsigned threads)
+{
+	return nest_build(body, hashes, n, threads);
 }
 
 const struct body_ops *nesting_ops(const void *body)

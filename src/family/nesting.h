@@ -11,6 +11,7 @@
 void nesting_free(void *body);
 void nesting_clear(void *body);
 nidus_status nesting_copy(void *to, const void *from);
+nidus_status nesting_build(void *body, const uint64_t *hashes, size_t n, unsigned threads);
 const struct body_ops *nesting_ops(const void *body);
 uint64_t nesting_count(const void *body);
 struct fill nesting_fill(const void *body);
@@ -23,12 +24,12 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
                             uint64_t count);
 
 /* The members of a struct family that are the same for all of them. */
-#define NESTING_MEMBERS                                                                         \
-	.body_size = sizeof(struct nest), .free = nesting_free, .clear = nesting_clear,         \
-	.copy = nesting_copy, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill, \
-	.verify = nesting_verify, .next = nesting_next, .insert_entry = nesting_insert_entry,   \
-	.pour = nesting_pour, .move = nesting_move, .table = nesting_table,                     \
-	.export_stash = nesting_export_stash, .import = nesting_import,                         \
+#define NESTING_MEMBERS                                                                           \
+	.body_size = sizeof(struct nest), .free = nesting_free, .clear = nesting_clear,           \
+	.copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, .count = nesting_count, \
+	.fill = nesting_fill, .verify = nesting_verify, .next = nesting_next,                     \
+	.insert_entry = nesting_insert_entry, .pour = nesting_pour, .move = nesting_move,         \
+	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,   \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET
 
 /*

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * partition: count, then move, whole cache lines at a time.
+ *
+ * The source is cut into one stretch per thread. Each thread counts how many of
+ * its hashes fall into each part; from all counts follows where each thread's
+ * share of each part begins; then each thread reads its stretch once more and
+ * moves the hashes there. Nobody writes where another one does, and the result
+ * is the same for any number of threads.
+ *
+ * A write per hash to one of 2^bits places would miss the cache and the TLB each
+ * time. So every part has a buffer of one cache line, which is written out when
+ * the line is complete:
+ *
+ *     to:    ... | . . a b c d e f | g h i . . . . . | ...
+ *                      ^first        ^ this line is still in the buffer
+ */
+#include "base/partition.h"
+
+#include "base/bits.h"
+#include "base/thread.h"
+
+#define LINE 8    /* hashes in a cache line */
+#define BLOCK 512 /* hashes that are read at a time: they stay in the first-level cache */
+
+/* All arrays are [threads][parts]. `next` is touched for every hash, `first` rarely. */
+struct partition {
+	const struct hash_source *source;
+	unsigned bits, threads;
+	uint64_t (*lines)[LINE];
+	size_t *next;  /* the next place of a thread's share of a part */
+	size_t *first; /* where it begins */
+	uint64_t *to;
+};
+
+static size_t parts_of(const struct partition *partition)
+{
+	return (size_t)1 << partition->bits;
+}
+
+/* Shifting by 64 means nothing in C; one part takes all. */
+static inline size_t part_of(uint64_t hash, unsigned bits)
+{
+	return bits == 0 ? 0 : hash >> (64 - bits);
+}
+
+static size_t stretch_start(const struct partition *partition, unsigned share)
+{
+	uint64_t n = partition->source->n;
+	return (size_t)(n / partition->threads * share +
+	                n % partition->threads * share / partition->threads);
+}
+
+static void count_stretch(void *context, unsigned share)
+{
+	const struct partition *partition = context;
+	size_t *counts = partition->next + share * parts_of(partition);
+	size_t end = stretch_start(partition, share + 1);
+	unsigned bits = partition->bits;
+	uint64_t hashes[BLOCK];
+	for (size_t from = stretch_start(partition, share); from < end; from += BLOCK) {
+		size_t some = end - from < BLOCK ? end - from : BLOCK;
+		partition->source->read(partition->source->context, from, some, hashes);
+		for (size_t i = 0; i < some; i++)
+			counts[part_of(hashes[i], bits)]++;
+	}
+}
+
+/* From counts to places: part by part, and within a part thread by thread. */
+static void place_shares(const struct partition *partition, size_t *end)
+{
+	size_t sum = 0, parts = parts_of(partition);
+	for (size_t part = 0; part < parts; part++) {
+		for (unsigned share = 0; share < partition->threads; share++) {
+			size_t at = share * parts + part, count = partition->next[at];
+			partition->first[at] = partition->next[at] = sum;
+			sum += count;
+		}
+		end[part] = sum;
+	}
+}
+
+/* Writes out a buffer up to `next`, from where the share begins or the line does. */
+static void write_rest(size_t first, size_t next, const uint64_t *line, uint64_t *to)
+{
+	size_t start = (next - 1) / LINE * LINE;
+	size_t from = start > first ? start : first;
+	memcpy(to + from, line + (from - start), (next - from) * sizeof *to);
+}
+
+static void move_stretch(void *context, unsigned share)
+{
+	const struct partition *partition = context;
+	size_t parts = parts_of(partition), end = stretch_start(partition, share + 1);
+	size_t *next = partition->next + share * parts;
+	const size_t *first = partition->first + share * parts;
+	uint64_t(*lines)[LINE] = partition->lines + share * parts;
+	unsigned bits = partition->bits;
+	uint64_t hashes[BLOCK], *to = partition->to;
+	for (size_t from = stretch_start(partition, share); from < end; from += BLOCK) {
+		size_t some = end - from < BLOCK ? end - from : BLOCK;
+		partition->source->read(partition->source->context, from, some, hashes);
+		for (size_t i = 0; i < some; i++) {
+			size_t part = part_of(hashes[i], bits);
+			size_t at = next[part]++;
+			lines[part][at % LINE] = hashes[i];
+			if (at % LINE != LINE - 1)
+				continue;
+			if (LIKELY(at + 1 - LINE >= first[part]))
+				memcpy(to + (at + 1 - LINE), lines[part], sizeof lines[part]);
+			else
+				write_rest(first[part], at + 1, lines[part], to);
+		}
+	}
+	for (size_t part = 0; part < parts; part++) {
+		if (next[part] > first[part] && next[part] % LINE != 0)
+			write_rest(first[part], next[part], lines[part], to);
+	}
+}
+
+size_t partition_work_size(unsigned bits, unsigned threads)
+{
+	return (2 * sizeof(size_t) + LINE * sizeof(uint64_t)) * threads << bits;
+}
+
+void partition_spread(const struct hash_source *source, unsigned bits, unsigned threads,
+                      unsigned char *work, uint64_t *to, size_t *end)
+{
+	struct partition partition = {
+		.source = source, .bits = bits, .threads = threads, .to = to
+	};
+	size_t shares = (size_t)threads << bits;
+	partition.lines = (uint64_t(*)[LINE])(void *)work;
+	partition.next = (size_t *)(void *)(work + shares * sizeof *partition.lines);
+	partition.first = partition.next + shares;
+	memset(partition.next, 0, shares * sizeof *partition.next);
+	threads_run(threads, count_stretch, &partition);
+	place_shares(&partition, end);
+	threads_run(threads, move_stretch, &partition);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * partition: hashes into ranges of the hash space, by several threads.
+ *
+ * With 2^bits parts, part p gets the hashes whose highest `bits` bits are p.
+ * Parts are ranges, so sorting each by itself sorts all.
+ */
+#ifndef NIDUS_BASE_PARTITION_H
+#define NIDUS_BASE_PARTITION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PARTITION_BITS_MOST 11 /* more would push the line buffers out of the cache */
+
+/*
+ * Where hashes come from: read() gives hashes [from, from + n). It is called
+ * twice for each, from any thread, and must answer the same both times.
+ */
+struct hash_source {
+	size_t n;
+	const void *context;
+	void (*read)(const void *context, size_t from, size_t n, uint64_t *hashes);
+};
+
+/* Bytes of working memory that partition_spread needs. */
+size_t partition_work_size(unsigned bits, unsigned threads);
+
+/*
+ * Puts the hashes of a source into 2^bits parts of `to`, which has room for all
+ * of them and starts at a cache line, as `work` does. end[p] becomes the end of
+ * part p; it begins where the one before it ends. Within a part hashes keep the
+ * order of the source. `threads` is at most THREADS_MOST.
+ */
+void partition_spread(const struct hash_source *source, unsigned bits, unsigned threads,
+                      unsigned char *work, uint64_t *to, size_t *end);
+
+#endif
