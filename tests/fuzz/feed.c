@@ -119,3 +119,8 @@ void feed_limit_memory(size_t largest_block)
 	os.allocate = allocate_little;
 	os.map_zeroed = map_nothing;
 }
+
+bool feed_can_save(const nidus_filter *filter)
+{
+	return nidus_saved_size(filter) > 0;
+}

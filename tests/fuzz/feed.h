@@ -40,4 +40,10 @@ nidus_options feed_options(struct feed *feed);
  */
 void feed_limit_memory(size_t largest_block);
 
+/*
+ * Whether a filter can be saved: not while copies of keys keep its growth from
+ * coming to an end (src/api/moving.h), nor without memory for its copy.
+ */
+bool feed_can_save(const nidus_filter *filter);
+
 #endif

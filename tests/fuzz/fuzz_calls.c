@@ -65,7 +65,8 @@ static void replace(struct run *run, nidus_filter *by)
 /* A copy of the filter to compare with, if the input asks for such care. */
 static struct bytes before(const struct run *run)
 {
-	return run->careful ? bytes_save(run->filter) : (struct bytes){ 0 };
+	bool wanted = run->careful && feed_can_save(run->filter);
+	return wanted ? bytes_save(run->filter) : (struct bytes){ 0 };
 }
 
 /*
@@ -75,8 +76,10 @@ static struct bytes before(const struct run *run)
 static void expect_same(const struct bytes *bytes, const nidus_filter *filter)
 {
 	nidus_filter *old;
+	if (bytes->data == NULL)
+		return;
 	expect_ok(nidus_load_buffer(bytes->data, bytes->size, &old));
-	if (info_of(old).capacity == info_of(filter).capacity)
+	if (info_of(old).capacity == info_of(filter).capacity && feed_can_save(filter))
 		expect(filters_equal(old, filter));
 	else
 		expect_equal(info_of(old).count, info_of(filter).count);
@@ -85,8 +88,7 @@ static void expect_same(const struct bytes *bytes, const nidus_filter *filter)
 
 static void expect_unchanged(const struct run *run, const struct bytes *bytes)
 {
-	if (run->careful)
-		expect_same(bytes, run->filter);
+	expect_same(bytes, run->filter);
 }
 
 /* ------------------------------------------------------------------ single calls -- */
@@ -163,13 +165,13 @@ static void try_copies(struct run *run)
 	/* The first copies may be what fills it; the later ones must not make room. */
 	put(run, key);
 	put(run, key);
-	uint64_t bytes = info_of(run->filter).total_slots;
+	uint64_t slots = info_of(run->filter).total_slots;
 	while (spelled_insert(run->filter, key) == NIDUS_OK) {
 		model_add(&run->model, key);
 		expect(++times <= COPIES_MOST);
 	}
 	if (spelled_count(run->filter, key) > 2)
-		expect_equal(info_of(run->filter).total_slots, bytes);
+		expect(info_of(run->filter).total_slots <= slots);
 }
 
 /* ----------------------------------------------------------------------- batches -- */
@@ -209,7 +211,7 @@ static void try_insert_batch(struct run *run)
 	}
 	if (run->careful && done < n)
 		expect_status(spelled_insert(single, keys[done]), status);
-	if (run->careful)
+	if (run->careful && feed_can_save(single))
 		expect(filters_equal(single, run->filter));
 	nidus_free(single);
 }
@@ -267,12 +269,15 @@ static void try_clone(struct run *run)
 {
 	nidus_filter *copy;
 	expect_ok(nidus_clone(run->filter, &copy));
-	expect(filters_equal(copy, run->filter));
+	if (feed_can_save(copy))
+		expect(filters_equal(copy, run->filter));
 	replace(run, copy);
 }
 
 static void try_save_and_load(struct run *run)
 {
+	if (!feed_can_save(run->filter))
+		return;
 	struct bytes bytes = bytes_save(run->filter);
 	nidus_filter *loaded;
 	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
@@ -387,6 +392,8 @@ static void try_strange_entry(struct run *run)
 {
 	nidus_entry entry = { feed_number(&run->feed, 3), feed_number(&run->feed, 8), 0 };
 	nidus_filter *other;
+	if (!feed_can_save(run->filter))
+		return;
 	struct bytes bytes = bytes_save(run->filter);
 	expect_ok(nidus_clone(run->filter, &other));
 	uint64_t count = info_of(other).count;
