@@ -86,7 +86,7 @@ static void expect_bucket(const unsigned char *array, unsigned width, uint64_t b
 		expect_equal(got[i], wanted[i]);
 	expect(coded_valid(array, width, bucket));
 	for (unsigned first = 0; first < CODED_SLOTS && 2 * width <= 64; first += 2) {
-		uint64_t fields = coded_fields(array, width, bucket, first, 2);
+		uint64_t fields = coded_fields(array, width, bucket * CODED_BITS(width), first, 2);
 		uint64_t slot = bucket * CODED_SLOTS + first;
 		expect_equal(fields & bits_low(width), coded_get(array, width, slot));
 		expect_equal(fields >> width & bits_low(width), coded_get(array, width, slot + 1));

@@ -53,11 +53,11 @@ static inline uint64_t coded_get(const unsigned char *array, unsigned width, uin
 	return nibble | coded_bits_at(array, bit + 12 + (uint64_t)at * (width - 4), width - 4) << 4;
 }
 
-/* Some slots of a bucket, side by side as fields of their width. */
-static inline uint64_t coded_fields(const unsigned char *array, unsigned width, uint64_t bucket,
+/* Some slots of the bucket that begins at a bit, side by side as fields of their width. */
+static inline uint64_t coded_fields(const unsigned char *array, unsigned width, uint64_t bit,
                                     unsigned first, unsigned count)
 {
-	uint64_t bit = bucket * CODED_BITS(width), fields = 0;
+	uint64_t fields = 0;
 	uint64_t nibbles = coded_nibbles[coded_bits_at(array, bit, 12)];
 	for (unsigned i = 0; i < count; i++) {
 		unsigned at = first + i;

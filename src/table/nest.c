@@ -142,7 +142,9 @@ static void fill_patterns(struct nest *nest)
 		nest->open[at / fields] |= bits_low(nest->width) << (at % fields * nest->width);
 	/* A load of eight bytes may lose seven bits to the shift. */
 	nest->glance = fields_per_word(nest->slots, nest->width, 57);
-	nest->glance_ones = fields_ones(nest->width, nest->glance);
+	uint64_t ones = fields_ones(nest->width, nest->glance);
+	nest->glance_highs = ones << (nest->width - 1);
+	nest->glance_lows = nest->glance_highs - ones;
 }
 
 /* -------------------------------------------------------------------- life -- */
@@ -396,13 +398,19 @@ static nidus_status put_in_stash(struct nest *nest, enum nest_kind kind, const s
 	return status;
 }
 
-nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+/* Whether all slots of the key hold copies of it, which have no other place to go to. */
+static bool full_of_copies(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
 {
 	unsigned empty, copies;
 	look(nest, kind, key, &empty, &copies);
+	return copies == nest_places(nest, kind, key);
+}
+
+nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                                 bool copies)
+{
 	uint64_t slot, value = 0;
-	/* Copies of the key itself have no other place to go to. */
-	bool only_copies = copies == nest_places(nest, kind, key);
+	bool only_copies = copies && full_of_copies(nest, kind, key);
 	if (!only_copies && search_room(nest, kind, key, &slot)) {
 		(void)nest_encode_at(nest, kind, key, slot, &value);
 		nest_set(nest, kind, nest_chunk_bits(nest, key->chunk), slot, value);
@@ -663,7 +671,7 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 			return NIDUS_OK;
 		}
 	}
-	return nest_insert_crowded(nest, nest->kind, &key);
+	return nest_insert_crowded(nest, nest->kind, &key, true);
 }
 
 /* ---------------------------------------------------------------- instances -- */

@@ -103,8 +103,8 @@ struct nest {
 	uint64_t pattern[2][NEST_SLOTS_MAX];
 	uint64_t
 		open[NEST_SLOTS_MAX]; /* slots of a first group that are not held back, as fields */
-	uint64_t glance_ones;         /* the lowest bit of each of `glance` fields */
-	uint64_t stashed;             /* in all chunks */
+	uint64_t glance_lows, glance_highs; /* for fields_zero_in of `glance` fields */
+	uint64_t stashed;                   /* in all chunks */
 	struct nest_chunk *chunk;
 	unsigned slots;  /* per group */
 	unsigned glance; /* slots that one load holds wherever they begin */
@@ -174,16 +174,32 @@ static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, ui
 	return group >= distance ? group - distance : group + nest->groups - distance;
 }
 
+/*
+ * The group in which the entry of a slot could lie instead of `own`. Bits above
+ * the slot's may be anything; a level above 0 and all kinds are fine.
+ */
+ALWAYS_INLINE uint64_t nest_other_group(const struct nest *nest, enum nest_kind kind, uint64_t own,
+                                        uint64_t slot)
+{
+	uint64_t core = slot & nest->core_values;
+	if (nest_symmetric(kind))
+		return own ^ nest_mask(nest, kind, core);
+	/* Backward is forward by the rest of the round; no branch, as nobody can predict it. */
+	uint64_t there = nest_distance(nest, core), back = nest->groups - there;
+	uint64_t second = 0 - (slot >> nest->core_bits & 1);
+	return nest_forward(nest, own, there ^ ((there ^ back) & second));
+}
+
 /* A key from its parts in a nest with growth bits, at any level. */
 struct nest_key nest_key_grown(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                uint64_t base, uint64_t core, uint64_t growth);
 
-/* A key from its parts. `kind` is the nest's, a constant where speed counts. */
-ALWAYS_INLINE struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
+/* A key from its parts; `kind` and `grown` are the nest's, as constants. */
+ALWAYS_INLINE struct nest_key nest_key_as(const struct nest *nest, enum nest_kind kind, bool grown,
                                           uint64_t chunk, uint64_t base, uint64_t core,
                                           uint64_t growth)
 {
-	if (UNLIKELY(nest->grown))
+	if (grown)
 		return nest_key_grown(nest, kind, chunk, base, core, growth);
 	uint64_t second = nest_symmetric(kind)
 	                          ? base ^ nest_base_mask(nest, kind, core)
@@ -191,8 +207,8 @@ ALWAYS_INLINE struct nest_key nest_key_of(const struct nest *nest, enum nest_kin
 	return (struct nest_key){ .chunk = chunk, .group = { base, second }, .value = core };
 }
 
-ALWAYS_INLINE struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind,
-                                          uint64_t hash)
+ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_kind kind,
+                                             bool grown, uint64_t hash)
 {
 	uint64_t chunk = take_choice(&hash, nest->chunks);
 	uint64_t base = take_choice(&hash, nest->base_groups);
@@ -203,9 +219,23 @@ ALWAYS_INLINE struct nest_key nest_locate(const struct nest *nest, enum nest_kin
 	} else {
 		core = 1 + take_choice(&hash, nest->core_values);
 	}
-	if (UNLIKELY(nest->grown))
+	if (grown)
 		growth = take_choice(&hash, UINT64_C(1) << nest->growth_bits);
-	return nest_key_of(nest, kind, chunk, base, core, growth);
+	return nest_key_as(nest, kind, grown, chunk, base, core, growth);
+}
+
+/* The same where speed does not count. */
+static inline struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
+                                          uint64_t chunk, uint64_t base, uint64_t core,
+                                          uint64_t growth)
+{
+	return nest_key_as(nest, kind, nest->grown, chunk, base, core, growth);
+}
+
+static inline struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind,
+                                          uint64_t hash)
+{
+	return nest_locate_as(nest, kind, nest->grown, hash);
 }
 
 static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t chunk)
@@ -340,9 +370,12 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);
 /* contains and count: copies in the stash, for a key that met no empty slot. */
 uint64_t nest_stash_count(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
 
-/* insert, after both groups were found full. Errors: FULL, COPIES, E_NOMEM. */
-nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind,
-                                 const struct nest_key *key);
+/*
+ * insert, after both groups were found full; `copies` if one of their slots
+ * holds this very identity. Errors: FULL, COPIES, E_NOMEM.
+ */
+nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                                 bool copies);
 
 /* remove: takes a stashed copy first, which frees no slot. */
 bool nest_stash_remove(struct nest *nest, enum nest_kind kind, const struct nest_key *key);

@@ -34,20 +34,25 @@
 /* Bits from group to group. */
 #define NEST_STEP nest_group_bits(NEST_KIND, NEST_L, NEST_W)
 
-/* A key on its way through a batch: addresses instead of numbers. */
-struct NEST_ID(place) {
-	struct nest_key key;
-	unsigned char *bits;
+/* Where a lookup looks: the bits at which both groups begin, and the key's value. */
+struct NEST_ID(spot) {
+	uint64_t bit[2];
+	uint64_t value;
 };
 
-static inline uint64_t NEST_ID(word)(const struct nest *nest, const unsigned char *bits,
-                                     uint64_t group, unsigned word)
+/* Where a change happens. */
+struct NEST_ID(place) {
+	struct nest_key key;
+	struct NEST_ID(spot) spot;
+};
+
+/* Some slots of the group that begins at a bit of the table. */
+ALWAYS_INLINE uint64_t NEST_ID(word)(const struct nest *nest, uint64_t bit, unsigned word)
 {
-	(void)nest;
 	if (NEST_KIND == NEST_CODED)
-		return coded_fields(bits, NEST_W, group, word * NEST_FIELDS, NEST_FIELDS);
-	uint64_t bit = group * NEST_STEP + (uint64_t)word * NEST_FIELDS * (NEST_W);
-	const unsigned char *at = bits + (bit >> 3);
+		return coded_fields(nest->bits, NEST_W, bit, word * NEST_FIELDS, NEST_FIELDS);
+	bit += (uint64_t)word * NEST_FIELDS * (NEST_W);
+	const unsigned char *at = nest->bits + (bit >> 3);
 	unsigned shift = bit & 7;
 	uint64_t fields = load64(at) >> shift;
 	if (NEST_FIELDS * (NEST_W) > 57) /* may reach into a ninth byte */
@@ -55,158 +60,223 @@ static inline uint64_t NEST_ID(word)(const struct nest *nest, const unsigned cha
 	return fields;
 }
 
-static inline uint64_t NEST_ID(hits)(const struct nest *nest, const unsigned char *bits,
-                                     const struct nest_key *key, unsigned choice, unsigned word)
+ALWAYS_INLINE uint64_t NEST_ID(hits)(const struct nest *nest, const struct NEST_ID(spot) * spot,
+                                     unsigned choice, unsigned word)
 {
-	uint64_t wanted = key->value * NEST_ONES + nest->pattern[choice][word];
-	uint64_t fields = NEST_ID(word)(nest, bits, key->group[choice], word);
+	uint64_t wanted = spot->value * NEST_ONES + nest->pattern[choice][word];
+	uint64_t fields = NEST_ID(word)(nest, spot->bit[choice], word);
 	return fields_zero(fields ^ wanted, NEST_W, NEST_ONES);
 }
 
-/* What the stash adds to a key's copies: it is asked only if no slot is empty. */
-NEVER_INLINE uint64_t NEST_ID(stashed)(const struct nest *nest, const unsigned char *bits,
-                                       const struct nest_key *key)
-{
-	if (nest->chunk[key->chunk].stash.count == 0)
-		return 0;
-	uint64_t empty = 0;
-	for (unsigned word = 0; word < NEST_WORDS; word++) {
-		uint64_t first = NEST_ID(word)(nest, bits, key->group[0], word);
-		uint64_t second = NEST_ID(word)(nest, bits, key->group[1], word);
-		empty |= fields_zero(first, NEST_W, NEST_ONES) |
-		         fields_zero(second, NEST_W, NEST_ONES);
-	}
-	return empty != 0 ? 0 : nest_stash_count(nest, NEST_KIND, key);
-}
-
-static inline bool NEST_ID(match)(const struct nest *nest, const unsigned char *bits,
-                                  const struct nest_key *key)
+/* Whether a slot holds the key; the stash was not asked. */
+ALWAYS_INLINE bool NEST_ID(match)(const struct nest *nest, const struct NEST_ID(spot) * spot)
 {
 	uint64_t hits = 0;
 	for (unsigned word = 0; word < NEST_WORDS; word++)
-		hits |= NEST_ID(hits)(nest, bits, key, 0, word) |
-		        NEST_ID(hits)(nest, bits, key, 1, word);
-	if (LIKELY(nest->stashed == 0))
-		return hits != 0;
-	return hits != 0 || NEST_ID(stashed)(nest, bits, key) > 0;
+		hits |= NEST_ID(hits)(nest, spot, 0, word) | NEST_ID(hits)(nest, spot, 1, word);
+	return hits != 0;
 }
 
-/* Puts the key into the first empty slot of a candidate, among `open` fields if given. */
-static inline bool NEST_ID(put_in)(struct nest *nest, unsigned char *bits,
-                                   const struct nest_key *key, unsigned choice,
-                                   const uint64_t *open)
+ALWAYS_INLINE struct NEST_ID(spot)
+	NEST_ID(spot_of)(const struct nest *nest, const struct nest_key *key)
 {
+	uint64_t chunk = key->chunk * nest->stride * 8;
+	return (struct NEST_ID(spot)){
+		.bit = { chunk + key->group[0] * NEST_STEP, chunk + key->group[1] * NEST_STEP },
+		.value = key->value,
+	};
+}
+
+ALWAYS_INLINE struct NEST_ID(spot) NEST_ID(spot)(const struct nest *nest, bool grown, uint64_t hash)
+{
+	struct nest_key key = nest_locate_as(nest, NEST_KIND, grown, hash);
+	return NEST_ID(spot_of)(nest, &key);
+}
+
+/* The same and more, for the calls in which it is not the greater part of the work. */
+NEVER_INLINE void NEST_ID(find)(const struct nest *nest, uint64_t hash,
+                                struct NEST_ID(place) * place)
+{
+	place->key = LIKELY(!nest->grown) ? nest_locate_as(nest, NEST_KIND, false, hash)
+	                                  : nest_locate_as(nest, NEST_KIND, true, hash);
+	place->spot = NEST_ID(spot_of)(nest, &place->key);
+}
+
+ALWAYS_INLINE void NEST_ID(fetch)(const struct nest *nest, const struct NEST_ID(spot) * spot)
+{
+	PREFETCH(nest->bits + (spot->bit[0] >> 3));
+	PREFETCH(nest->bits + (spot->bit[1] >> 3));
+}
+
+/* What the stash adds to a key's copies: it is asked only if no slot is empty. */
+NEVER_INLINE uint64_t NEST_ID(stashed)(const struct nest *nest, uint64_t hash)
+{
+	struct NEST_ID(place) place;
+	NEST_ID(find)(nest, hash, &place);
+	if (nest->chunk[place.key.chunk].stash.count == 0)
+		return 0;
+	uint64_t empty = 0;
 	for (unsigned word = 0; word < NEST_WORDS; word++) {
-		uint64_t fields = NEST_ID(word)(nest, bits, key->group[choice], word);
-		uint64_t empty = fields_zero(fields, NEST_W, NEST_ONES);
+		uint64_t first = NEST_ID(word)(nest, place.spot.bit[0], word);
+		uint64_t second = NEST_ID(word)(nest, place.spot.bit[1], word);
+		empty |= fields_zero(first, NEST_W, NEST_ONES) |
+		         fields_zero(second, NEST_W, NEST_ONES);
+	}
+	return empty != 0 ? 0 : nest_stash_count(nest, NEST_KIND, &place.key);
+}
+
+/* The first empty slot of a group, among `open` fields if given; NEST_L if none. */
+ALWAYS_INLINE unsigned NEST_ID(empty)(const struct nest *nest, uint64_t bit, const uint64_t *open)
+{
+	unsigned at = NEST_L;
+	for (unsigned word = NEST_WORDS; word-- > 0;) {
+		uint64_t empty = fields_zero(NEST_ID(word)(nest, bit, word), NEST_W, NEST_ONES);
 		if (open != NULL)
 			empty &= open[word];
-		if (empty == 0)
-			continue;
-		unsigned at = word * NEST_FIELDS + (unsigned)__builtin_ctzll(empty) / (NEST_W);
-		uint64_t slot = nest_first_slot(nest, NEST_KIND, key->group[choice]) + at;
-		nest_set(nest, NEST_KIND, bits, slot,
-		         nest_encode(nest, NEST_KIND, key->value, choice, at));
-		nest->chunk[key->chunk].used++;
-		return true;
+		if (empty != 0)
+			at = word * NEST_FIELDS + (unsigned)__builtin_ctzll(empty) / (NEST_W);
 	}
-	return false;
+	return at;
 }
 
-static inline nidus_status NEST_ID(put)(struct nest *nest, unsigned char *bits,
-                                        const struct nest_key *key)
+static inline void NEST_ID(fill)(struct nest *nest, const struct nest_key *key, unsigned choice,
+                                 unsigned at)
 {
-	if (NEST_ID(put_in)(nest, bits, key, 0, nest->open) ||
-	    NEST_ID(put_in)(nest, bits, key, 1, NULL))
-		return NIDUS_OK;
-	if (nest->reserve > 0 && NEST_ID(put_in)(nest, bits, key, 0, NULL))
-		return NIDUS_OK;
-	return nest_insert_crowded(nest, NEST_KIND, key);
+	uint64_t slot = nest_first_slot(nest, NEST_KIND, key->group[choice]) + at;
+	uint64_t value = nest_encode(nest, NEST_KIND, key->value, choice, at);
+	nest_set(nest, NEST_KIND, nest_chunk_bits(nest, key->chunk), slot, value);
+	nest->chunk[key->chunk].used++;
 }
 
-static inline nidus_status NEST_ID(take)(struct nest *nest, unsigned char *bits,
-                                         const struct nest_key *key)
+/* insert where all but slots that are held back are taken. */
+NEVER_INLINE nidus_status NEST_ID(crowd)(struct nest *nest, const struct NEST_ID(place) * place)
 {
+	unsigned at = nest->reserve > 0 ? NEST_ID(empty)(nest, place->spot.bit[0], NULL) : NEST_L;
+	if (at == NEST_L)
+		return nest_insert_crowded(nest, NEST_KIND, &place->key,
+		                           NEST_ID(match)(nest, &place->spot));
+	NEST_ID(fill)(nest, &place->key, 0, at);
+	return NIDUS_OK;
+}
+
+static inline nidus_status NEST_ID(put)(struct nest *nest, const struct NEST_ID(place) * place)
+{
+	/* Both before any branch: which of the two it will be nobody can predict. */
+	unsigned first = NEST_ID(empty)(nest, place->spot.bit[0], nest->open);
+	unsigned second = NEST_ID(empty)(nest, place->spot.bit[1], NULL);
+	unsigned choice = first == NEST_L;
+	unsigned at = choice ? second : first;
+	if (at == NEST_L)
+		return NEST_ID(crowd)(nest, place);
+	NEST_ID(fill)(nest, &place->key, choice, at);
+	return NIDUS_OK;
+}
+
+static inline nidus_status NEST_ID(take)(struct nest *nest, const struct NEST_ID(place) * place)
+{
+	const struct nest_key *key = &place->key;
 	if (UNLIKELY(nest->stashed > 0) && nest_stash_remove(nest, NEST_KIND, key))
 		return NIDUS_OK;
-	for (unsigned choice = 0; choice < 2; choice++) {
-		for (unsigned word = 0; word < NEST_WORDS; word++) {
-			uint64_t hits = NEST_ID(hits)(nest, bits, key, choice, word);
-			if (hits == 0)
-				continue;
+	unsigned found = 2 * NEST_L; /* a slot of the two groups, counted through */
+	for (unsigned choice = 2; choice-- > 0;) {
+		for (unsigned word = NEST_WORDS; word-- > 0;) {
+			uint64_t hits = NEST_ID(hits)(nest, &place->spot, choice, word);
 			unsigned at =
-				word * NEST_FIELDS + (unsigned)__builtin_ctzll(hits) / (NEST_W);
-			uint64_t slot = nest_first_slot(nest, NEST_KIND, key->group[choice]) + at;
-			nest_set(nest, NEST_KIND, bits, slot, 0);
-			nest->chunk[key->chunk].used--;
-			if (UNLIKELY(nest->stashed > 0))
-				nest_bring_home(nest, NEST_KIND, key->chunk, slot);
-			return NIDUS_OK;
+				word * NEST_FIELDS +
+				(unsigned)__builtin_ctzll(hits | UINT64_C(1) << 63) / (NEST_W);
+			found = hits != 0 ? choice * NEST_L + at : found;
 		}
 	}
-	return NIDUS_NOT_FOUND;
-}
-
-ALWAYS_INLINE struct NEST_ID(place) NEST_ID(locate)(const struct nest *nest, uint64_t hash)
-{
-	struct NEST_ID(place) place = { .key = nest_locate(nest, NEST_KIND, hash) };
-	place.bits = nest_chunk_bits(nest, place.key.chunk);
-	return place;
-}
-
-/* The same once more for the calls in which it is not the greater part of the work. */
-NEVER_INLINE struct NEST_ID(place) NEST_ID(find)(const struct nest *nest, uint64_t hash)
-{
-	return NEST_ID(locate)(nest, hash);
+	if (found == 2 * NEST_L)
+		return NIDUS_NOT_FOUND;
+	uint64_t slot = nest_first_slot(nest, NEST_KIND, key->group[found / NEST_L]);
+	slot += found % NEST_L;
+	nest_set(nest, NEST_KIND, nest_chunk_bits(nest, key->chunk), slot, 0);
+	nest->chunk[key->chunk].used--;
+	if (UNLIKELY(nest->stashed > 0))
+		nest_bring_home(nest, NEST_KIND, key->chunk, slot);
+	return NIDUS_OK;
 }
 
 /* ---------------------------------------------------------------- one by one -- */
 
+NEVER_INLINE bool NEST_ID(contains_grown)(const struct nest *nest, uint64_t hash)
+{
+	struct NEST_ID(spot) spot = NEST_ID(spot)(nest, true, hash);
+	return NEST_ID(match)(nest, &spot) ||
+	       (nest->stashed > 0 && NEST_ID(stashed)(nest, hash) > 0);
+}
+
+NEVER_INLINE bool NEST_ID(contains_stashed)(const struct nest *nest, uint64_t hash)
+{
+	return NEST_ID(stashed)(nest, hash) > 0;
+}
+
+/* What is rare is called last, so that the rest needs no stack. */
 static bool NEST_ID(contains)(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
-	struct NEST_ID(place) place = NEST_ID(locate)(nest, hash);
-	return NEST_ID(match)(nest, place.bits, &place.key);
+	if (UNLIKELY(nest->grown))
+		return NEST_ID(contains_grown)(nest, hash);
+	struct NEST_ID(spot) spot = NEST_ID(spot)(nest, false, hash);
+	bool hit = NEST_ID(match)(nest, &spot);
+	if (LIKELY(nest->stashed == 0))
+		return hit;
+	return hit || NEST_ID(contains_stashed)(nest, hash);
 }
 
 static uint64_t NEST_ID(count)(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
-	struct NEST_ID(place) place = NEST_ID(find)(nest, hash);
+	struct NEST_ID(place) place;
+	NEST_ID(find)(nest, hash, &place);
 	uint64_t count = 0;
 	for (unsigned choice = 0; choice < 2; choice++) {
 		for (unsigned word = 0; word < NEST_WORDS; word++) {
-			uint64_t hits = NEST_ID(hits)(nest, place.bits, &place.key, choice, word);
+			uint64_t hits = NEST_ID(hits)(nest, &place.spot, choice, word);
 			count += (unsigned)__builtin_popcountll(hits);
 		}
 	}
-	return count + (nest->stashed > 0 ? NEST_ID(stashed)(nest, place.bits, &place.key) : 0);
+	return count + (nest->stashed > 0 ? NEST_ID(stashed)(nest, hash) : 0);
 }
 
 static nidus_status NEST_ID(insert)(void *body, uint64_t hash)
 {
-	struct nest *nest = body;
-	struct NEST_ID(place) place = NEST_ID(find)(nest, hash);
-	return NEST_ID(put)(nest, place.bits, &place.key);
+	struct NEST_ID(place) place;
+	NEST_ID(find)(body, hash, &place);
+	return NEST_ID(put)(body, &place);
 }
 
 static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
 {
-	struct nest *nest = body;
-	struct NEST_ID(place) place = NEST_ID(find)(nest, hash);
-	return NEST_ID(take)(nest, place.bits, &place.key);
+	struct NEST_ID(place) place;
+	NEST_ID(find)(body, hash, &place);
+	return NEST_ID(take)(body, &place);
 }
 
 /* ----------------------------------------------------------------- in batches -- */
 
-/* Locates some keys and asks the memory for their groups ahead of time. */
-NEVER_INLINE void NEST_ID(approach)(const struct nest *nest, const uint64_t *hashes, size_t n,
-                                    struct NEST_ID(place) * places)
+/*
+ * A ring of NEST_AHEAD keys whose groups are on their way from memory: each step
+ * finishes the oldest and starts a new one, so that memory never waits for us.
+ */
+ALWAYS_INLINE void NEST_ID(look_up)(const struct nest *nest, bool grown, const uint64_t *hashes,
+                                    size_t n, uint8_t *yes)
 {
-	for (size_t i = 0; i < n; i++) {
-		places[i] = NEST_ID(locate)(nest, hashes[i]);
-		PREFETCH(places[i].bits + (places[i].key.group[0] * NEST_STEP >> 3));
-		PREFETCH(places[i].bits + (places[i].key.group[1] * NEST_STEP >> 3));
+	struct NEST_ID(spot) ring[NEST_AHEAD];
+	for (size_t i = 0; i < n + NEST_AHEAD; i++) {
+		struct NEST_ID(spot) *spot = &ring[i % NEST_AHEAD];
+		if (LIKELY(i >= NEST_AHEAD)) {
+			size_t done = i - NEST_AHEAD;
+			bool hit = NEST_ID(match)(nest, spot);
+			if (UNLIKELY(nest->stashed > 0) && !hit)
+				hit = NEST_ID(contains_stashed)(nest, hashes[done]);
+			yes[done] = hit;
+		}
+		if (LIKELY(i < n)) {
+			*spot = NEST_ID(spot)(nest, grown, hashes[i]);
+			NEST_ID(fetch)(nest, spot);
+		}
 	}
 }
 
@@ -214,47 +284,46 @@ static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, si
                                     uint8_t *yes)
 {
 	const struct nest *nest = body;
-	struct NEST_ID(place) places[NEST_BATCH];
-	for (size_t from = 0; from < n; from += NEST_BATCH) {
-		size_t some = n - from < NEST_BATCH ? n - from : NEST_BATCH;
-		NEST_ID(approach)(nest, hashes + from, some, places);
-		for (size_t i = 0; i < some; i++)
-			yes[from + i] = NEST_ID(match)(nest, places[i].bits, &places[i].key);
+	if (UNLIKELY(nest->grown))
+		NEST_ID(look_up)(nest, true, hashes, n, yes);
+	else
+		NEST_ID(look_up)(nest, false, hashes, n, yes);
+}
+
+/* The same for changes, in input order up to the first failure. */
+ALWAYS_INLINE nidus_status NEST_ID(change)(struct nest *nest, const uint64_t *hashes, size_t n,
+                                           size_t *done,
+                                           nidus_status (*step)(struct nest *nest,
+                                                                const struct NEST_ID(place) *))
+{
+	struct NEST_ID(place) ring[NEST_AHEAD];
+	for (size_t i = 0; i < n + NEST_AHEAD; i++) {
+		struct NEST_ID(place) *place = &ring[i % NEST_AHEAD];
+		if (LIKELY(i >= NEST_AHEAD)) {
+			*done = i - NEST_AHEAD;
+			nidus_status status = step(nest, place);
+			if (UNLIKELY(status != NIDUS_OK))
+				return status;
+		}
+		if (LIKELY(i < n)) {
+			NEST_ID(find)(nest, hashes[i], place);
+			NEST_ID(fetch)(nest, &place->spot);
+		}
 	}
+	*done = n;
+	return NIDUS_OK;
 }
 
 static nidus_status NEST_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	struct nest *nest = body;
-	struct NEST_ID(place) places[NEST_BATCH];
-	nidus_status status = NIDUS_OK;
-	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		size_t some = n - *done < NEST_BATCH ? n - *done : NEST_BATCH;
-		NEST_ID(approach)(nest, hashes + *done, some, places);
-		for (size_t i = 0; i < some && status == NIDUS_OK; i++) {
-			status = NEST_ID(put)(nest, places[i].bits, &places[i].key);
-			*done += status == NIDUS_OK;
-		}
-	}
-	return status;
+	return NEST_ID(change)(body, hashes, n, done, NEST_ID(put));
 }
 
 static nidus_status NEST_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	struct nest *nest = body;
-	struct NEST_ID(place) places[NEST_BATCH];
-	nidus_status status = NIDUS_OK;
-	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		size_t some = n - *done < NEST_BATCH ? n - *done : NEST_BATCH;
-		NEST_ID(approach)(nest, hashes + *done, some, places);
-		for (size_t i = 0; i < some && status == NIDUS_OK; i++) {
-			status = NEST_ID(take)(nest, places[i].bits, &places[i].key);
-			*done += status == NIDUS_OK;
-		}
-	}
-	return status;
+	return NEST_ID(change)(body, hashes, n, done, NEST_ID(take));
 }
 
 static const struct body_ops NEST_ID(ops) = {

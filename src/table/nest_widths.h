@@ -14,7 +14,7 @@
 #include "table/nest.h"
 #include "table/nest_instances.h"
 
-#define NEST_BATCH 32 /* keys on their way at a time: enough to hide memory's latency */
+#define NEST_AHEAD 16 /* keys on their way: enough to hide memory's latency */
 
 #define NEST_W 6
 #define NEST_ID(name) name##_6

@@ -22,7 +22,7 @@
  *
  * Speed: kind and slots per group are constants in each instance of run(); a
  * group is tested for empty slots by words; and where an entry could go instead
- * is worked out, and its memory asked for, a few nodes before its turn (`aim`):
+ * is worked out, and its memory asked for, a few nodes before its turn (an aim):
  * late enough that little is worked out for nothing, as most nodes of a search
  * that ends never have their turn.
  */
@@ -39,13 +39,18 @@ _Static_assert(NEST_SLOTS_MAX <= 1 << AT_BITS, "a place in a group fits");
  * Small searches, nearly all, never look twice at a slot; a larger one keeps a
  * record of where it was. It may forget, and then only looks again.
  */
-#define RECORD_FROM 64
+#define RECORD_FROM 256
 #define RECORD_SIZE 1024
 
 /* Nodes between aiming and looking: as many as memory serves at a time, or the caches. */
 #define AHEAD_REMOTE 8
 #define AHEAD_NEAR 2
 #define AIMS 16 /* a power of two above both */
+
+/* The group in which a node's entry lies, and the one in which it could lie instead. */
+struct aim {
+	uint64_t own, other;
+};
 
 struct search {
 	struct nest *nest;
@@ -54,7 +59,7 @@ struct search {
 	unsigned nodes, limit, aimed;
 	unsigned checks;
 	bool recording;
-	uint64_t aim[AIMS]; /* of node i at i % AIMS: the other group of its entry */
+	struct aim aim[AIMS]; /* of node i at i % AIMS */
 	uint64_t node[SEARCH_STEPS_MAX + NEST_SLOTS_MAX];
 	uint64_t record[RECORD_SIZE]; /* slot + 1 */
 };
@@ -80,61 +85,43 @@ static inline bool recorded(struct search *search, uint64_t slot)
 	return false;
 }
 
-/* The group in which the entry of a taken slot lies. */
-ALWAYS_INLINE uint64_t own_group(const struct nest *nest, enum nest_kind kind, unsigned slots,
-                                 uint64_t slot, uint64_t value)
-{
-	if (kind != NEST_WINDOWS)
-		return slot / slots;
-	return slot - ((value >> (nest->core_bits + 1)) & (slots - 1));
-}
-
-/* The group in which it could lie instead. */
-ALWAYS_INLINE uint64_t other_group(const struct nest *nest, enum nest_kind kind, unsigned slots,
-                                   uint64_t slot, uint64_t value)
-{
-	uint64_t core = value & nest->core_values;
-	uint64_t group = own_group(nest, kind, slots, slot, value);
-	if (nest_symmetric(kind))
-		return group ^ nest_mask(nest, kind, core);
-	uint64_t distance = nest_distance(nest, core);
-	return value >> nest->core_bits & 1 ? nest_backward(nest, group, distance)
-	                                    : nest_forward(nest, group, distance);
-}
-
 /* Works out where the entry of the next node could go, and asks the memory for it. */
-ALWAYS_INLINE void aim(struct search *search, enum nest_kind kind, unsigned slots)
+ALWAYS_INLINE void take_aim(struct search *search, enum nest_kind kind, unsigned slots)
 {
 	const struct nest *nest = search->nest;
-	uint64_t slot = node_slot(search, search->aimed);
-	uint64_t value = nest_get(nest, kind, search->bits, slot);
-	uint64_t other = other_group(nest, kind, slots, slot, value);
+	uint64_t slot = node_slot(search, search->aimed), bit = slot * nest->width;
+	/* The bits above the slot do no harm. */
+	uint64_t value = kind == NEST_CODED ? coded_get(search->bits, nest->width, slot)
+	                                    : load64(search->bits + (bit >> 3)) >> (bit & 7);
+	uint64_t own = slot / slots;
+	if (kind == NEST_WINDOWS)
+		own = slot - (value >> (nest->core_bits + 1) & (slots - 1));
+	uint64_t other = nest_other_group(nest, kind, own, value);
 	PREFETCH(search->bits + (other * nest_group_bits(kind, slots, nest->width) >> 3));
-	search->aim[search->aimed++ % AIMS] = other;
+	search->aim[search->aimed++ % AIMS] = (struct aim){ own, other };
 }
 
-/* Some slots of a group, as fields: `word` counts by nest->glance of them. */
-ALWAYS_INLINE uint64_t glance(const struct search *search, enum nest_kind kind, unsigned slots,
-                              uint64_t group, unsigned word)
-{
-	const struct nest *nest = search->nest;
-	unsigned first = word * nest->glance;
-	if (kind == NEST_CODED)
-		return coded_fields(search->bits, nest->width, group, first, nest->glance);
-	uint64_t bit = group * nest_group_bits(kind, slots, nest->width) + first * nest->width;
-	return load64(search->bits + (bit >> 3)) >> (bit & 7);
-}
-
-/* Whether a slot of the group is empty; sets the last one: from the back, inserts leave room last. */
+/*
+ * Whether a slot of the group is empty; sets the last one: from the back, where
+ * inserts leave room last. `whole` if one load holds a group.
+ */
 ALWAYS_INLINE bool find_empty(const struct search *search, enum nest_kind kind, unsigned slots,
-                              uint64_t group, unsigned *at)
+                              bool whole, uint64_t group, unsigned *at)
 {
 	const struct nest *nest = search->nest;
-	for (unsigned word = slots / nest->glance; word-- > 0;) {
-		uint64_t fields = glance(search, kind, slots, group, word);
-		uint64_t empty = fields_zero(fields, nest->width, nest->glance_ones);
+	unsigned fields = whole ? slots : nest->glance;
+	for (unsigned first = slots; first > 0;) {
+		first -= fields;
+		uint64_t bit = group * nest_group_bits(kind, slots, nest->width), word;
+		if (kind == NEST_CODED) {
+			word = coded_fields(search->bits, nest->width, bit, first, fields);
+		} else {
+			bit += first * nest->width;
+			word = load64(search->bits + (bit >> 3)) >> (bit & 7);
+		}
+		uint64_t empty = fields_zero_in(word, nest->glance_lows, nest->glance_highs);
 		if (empty != 0) {
-			*at = word * nest->glance + log2_floor(empty) / nest->width;
+			*at = first + log2_floor(empty) / nest->width;
 			return true;
 		}
 	}
@@ -154,10 +141,11 @@ ALWAYS_INLINE void push_group(struct search *search, enum nest_kind kind, unsign
 	if (search->nodes >= search->limit || (kind != NEST_WINDOWS && recorded(search, first)))
 		return;
 	for (unsigned at = slots; at-- > 0;) {
-		if (kind != NEST_WINDOWS)
-			push(search, first + at, at, parent);
-		else if (!(met >> at & 1) && !recorded(search, first + at))
-			push(search, first + at, at, parent);
+		push(search, first + at, at, parent);
+		/* Taken back instead of jumped over: nobody can predict it. */
+		search->nodes -= met >> at & 1;
+		if (kind == NEST_WINDOWS && search->recording && !(met >> at & 1))
+			search->nodes -= recorded(search, first + at);
 	}
 }
 
@@ -165,11 +153,11 @@ ALWAYS_INLINE void push_group(struct search *search, enum nest_kind kind, unsign
  * Looks at the slots of a group: true, and where, if one is empty; otherwise
  * they become nodes.
  */
-ALWAYS_INLINE bool visit(struct search *search, enum nest_kind kind, unsigned slots, uint64_t group,
-                         unsigned met, unsigned parent, uint64_t *empty)
+ALWAYS_INLINE bool visit(struct search *search, enum nest_kind kind, unsigned slots, bool whole,
+                         uint64_t group, unsigned met, unsigned parent, uint64_t *empty)
 {
 	unsigned at;
-	if (find_empty(search, kind, slots, group, &at)) {
+	if (find_empty(search, kind, slots, whole, group, &at)) {
 		search->checks += slots - at;
 		*empty = nest_first_slot(search->nest, kind, group) + at;
 		return true;
@@ -183,17 +171,13 @@ ALWAYS_INLINE bool visit(struct search *search, enum nest_kind kind, unsigned sl
  * Windows: the entry of a node may also shift within its own window, to slots
  * that are not in the one in which the node was met; that one is full.
  */
-ALWAYS_INLINE bool visit_own(struct search *search, unsigned slots, unsigned i, uint64_t *empty)
+ALWAYS_INLINE bool visit_own(struct search *search, unsigned slots, bool whole, uint64_t own,
+                             unsigned i, uint64_t *empty)
 {
-	const struct nest *nest = search->nest;
-	uint64_t slot = node_slot(search, i), met_in = slot - node_at(search, i);
-	uint64_t value = nest_get(nest, NEST_WINDOWS, search->bits, slot);
-	uint64_t own = own_group(nest, NEST_WINDOWS, slots, slot, value);
-	if (own == met_in)
-		return false;
-	unsigned all = (1u << slots) - 1;
-	unsigned met = own < met_in ? all << (met_in - own) : all >> (own - met_in);
-	return visit(search, NEST_WINDOWS, slots, own, met & all, i, empty);
+	const unsigned all = (1u << slots) - 1;
+	uint64_t met_in = node_slot(search, i) - node_at(search, i);
+	unsigned met = all << slots >> (slots + own - met_in);
+	return visit(search, NEST_WINDOWS, slots, whole, own, met & all, i, empty);
 }
 
 /* Moves the chain that ends in node `last`; gives the slot of its root. */
@@ -219,8 +203,8 @@ ALWAYS_INLINE uint64_t move_chain(struct search *search, enum nest_kind kind, un
 	return to;
 }
 
-ALWAYS_INLINE bool run(struct search *search, enum nest_kind kind, unsigned slots,
-                       const struct nest_key *key, uint64_t *slot)
+ALWAYS_INLINE bool run_as(struct search *search, enum nest_kind kind, unsigned slots, bool whole,
+                          const struct nest_key *key, uint64_t *slot)
 {
 	const unsigned ahead = search->nest->remote ? AHEAD_REMOTE : AHEAD_NEAR;
 	for (unsigned choice = 0; choice < 2; choice++) {
@@ -230,10 +214,11 @@ ALWAYS_INLINE bool run(struct search *search, enum nest_kind kind, unsigned slot
 	}
 	for (unsigned i = 0; i < search->nodes; i++) {
 		while (search->aimed < search->nodes && search->aimed <= i + ahead)
-			aim(search, kind, slots);
+			take_aim(search, kind, slots);
+		struct aim aim = search->aim[i % AIMS];
 		uint64_t empty;
-		if ((kind == NEST_WINDOWS && visit_own(search, slots, i, &empty)) ||
-		    visit(search, kind, slots, search->aim[i % AIMS], 0, i, &empty)) {
+		if ((kind == NEST_WINDOWS && visit_own(search, slots, whole, aim.own, i, &empty)) ||
+		    visit(search, kind, slots, whole, aim.other, 0, i, &empty)) {
 			*slot = move_chain(search, kind, i, empty);
 			return true;
 		}
@@ -243,6 +228,13 @@ ALWAYS_INLINE bool run(struct search *search, enum nest_kind kind, unsigned slot
 		}
 	}
 	return false;
+}
+
+ALWAYS_INLINE bool run(struct search *search, enum nest_kind kind, unsigned slots,
+                       const struct nest_key *key, uint64_t *slot)
+{
+	return search->nest->glance == slots ? run_as(search, kind, slots, true, key, slot)
+	                                     : run_as(search, kind, slots, false, key, slot);
 }
 
 static bool run_xor(struct search *search, const struct nest_key *key, uint64_t *slot)

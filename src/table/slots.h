@@ -61,14 +61,19 @@ static inline uint64_t fields_ones(unsigned width, unsigned count)
 }
 
 /*
- * The highest bit of each field of `word` that is zero. `ones` is fields_ones
- * of the width and count; bits above the fields may be anything.
+ * The highest bit of each field of `word` that is zero. `highs` are the highest
+ * bits of all fields, `lows` all their others; bits above may be anything.
  */
+static inline uint64_t fields_zero_in(uint64_t word, uint64_t lows, uint64_t highs)
+{
+	return ~(((word & lows) + lows) | word) & highs;
+}
+
+/* The same from fields_ones of the width and count. */
 static inline uint64_t fields_zero(uint64_t word, unsigned width, uint64_t ones)
 {
 	uint64_t highs = ones << (width - 1);
-	uint64_t lows = highs - ones; /* all of each field but its highest bit */
-	return ~(((word & lows) + lows) | word) & highs;
+	return fields_zero_in(word, highs - ones, highs);
 }
 
 #endif
