@@ -257,26 +257,36 @@ static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
 /* ----------------------------------------------------------------- in batches -- */
 
 /*
- * A ring of NEST_AHEAD keys whose groups are on their way from memory: each step
- * finishes the oldest and starts a new one, so that memory never waits for us.
+ * Works in runs of NEST_AHEAD keys. While the groups of one run come from memory
+ * the run before is matched, so that memory never waits for us. Two short loops
+ * in turn: one that does both needs more registers than there are.
  */
+ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, bool grown, const uint64_t *hashes,
+                                     size_t n, struct NEST_ID(spot) * spots)
+{
+	for (size_t i = 0; i < n; i++) {
+		spots[i] = NEST_ID(spot)(nest, grown, hashes[i]);
+		NEST_ID(fetch)(nest, &spots[i]);
+	}
+}
+
 ALWAYS_INLINE void NEST_ID(look_up)(const struct nest *nest, bool grown, const uint64_t *hashes,
                                     size_t n, uint8_t *yes)
 {
-	struct NEST_ID(spot) ring[NEST_AHEAD];
-	for (size_t i = 0; i < n + NEST_AHEAD; i++) {
-		struct NEST_ID(spot) *spot = &ring[i % NEST_AHEAD];
-		if (LIKELY(i >= NEST_AHEAD)) {
-			size_t done = i - NEST_AHEAD;
-			bool hit = NEST_ID(match)(nest, spot);
-			if (UNLIKELY(nest->stashed > 0) && !hit)
-				hit = NEST_ID(contains_stashed)(nest, hashes[done]);
-			yes[done] = hit;
-		}
-		if (LIKELY(i < n)) {
-			*spot = NEST_ID(spot)(nest, grown, hashes[i]);
-			NEST_ID(fetch)(nest, spot);
-		}
+	struct NEST_ID(spot) spots[2][NEST_AHEAD];
+	size_t some = n < NEST_AHEAD ? n : NEST_AHEAD;
+	NEST_ID(approach)(nest, grown, hashes, some, spots[0]);
+	for (unsigned turn = 0; some > 0; turn ^= 1) {
+		size_t more = n - some < NEST_AHEAD ? n - some : NEST_AHEAD;
+		NEST_ID(approach)(nest, grown, hashes + some, more, spots[turn ^ 1]);
+		for (size_t i = 0; i < some; i++)
+			yes[i] = NEST_ID(match)(nest, &spots[turn][i]);
+		for (size_t i = 0; UNLIKELY(nest->stashed > 0) && i < some; i++)
+			yes[i] = yes[i] || NEST_ID(contains_stashed)(nest, hashes[i]);
+		hashes += some;
+		yes += some;
+		n -= some;
+		some = more;
 	}
 }
 
