@@ -18,6 +18,7 @@ enum {
 	OPTION_LIKE,
 	OPTION_MULTISET,
 	OPTION_STRICT,
+	OPTION_RELAX,
 	OPTION_FEATURE /* plus the index in feature_list */
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* nidus merge and nidus grow: larger sets from sets, without the keys. */
+/* nidus merge, grow and shrink: larger and smaller sets from sets, without the keys. */
 
 #include "commands.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 struct combine {
 	const char *output;
 	uint64_t capacity;
+	bool relax;
 };
 
 static int take_merge_option(void *context, int id, const char *value)
@@ -30,6 +32,19 @@ static int take_grow_option(void *context, int id, const char *value)
 
 	if (id == 'n')
 		return shape_count(&grow_command, "-n", value, &combine->capacity);
+	if (id == 'o')
+		combine->output = value;
+	if (id == OPTION_RELAX)
+		combine->relax = true;
+	return ARGS_GO;
+}
+
+static int take_shrink_option(void *context, int id, const char *value)
+{
+	struct combine *combine = context;
+
+	if (id == 'n')
+		return shape_count(&shrink_command, "-n", value, &combine->capacity);
 	if (id == 'o')
 		combine->output = value;
 	return ARGS_GO;
@@ -82,7 +97,10 @@ static int run_merge(int argc, char **argv)
 	return code == EXIT_OK ? merge_sets(&combine, &args) : code;
 }
 
-static int grow_set(const struct combine *combine, const char *path)
+/* What grow and shrink do with a filter. */
+typedef nidus_status (*resize)(nidus_filter *filter, uint64_t capacity);
+
+static int resize_set(const struct combine *combine, const char *path, resize act)
 {
 	nidus_filter *filter;
 	nidus_status status;
@@ -90,13 +108,25 @@ static int grow_set(const struct combine *combine, const char *path)
 
 	if (code != EXIT_OK)
 		return code;
-	status = nidus_grow(filter, combine->capacity);
+	status = act(filter, combine->capacity);
 	if (status == NIDUS_OK)
 		code = set_save(filter, combine->output);
 	else
 		code = report_status(set_input_name(path), status);
 	nidus_free(filter);
 	return code;
+}
+
+/* The set is changed in place unless another output was named. */
+static int resize_operand(const struct command *command, struct combine *combine,
+                          const struct args *args, resize act)
+{
+	int code;
+
+	if (!combine->output && strcmp(args->operand[0], "-") != 0)
+		combine->output = args->operand[0];
+	code = set_check_output(command, &combine->output);
+	return code == EXIT_OK ? resize_set(combine, args->operand[0], act) : code;
 }
 
 static int run_grow(int argc, char **argv)
@@ -111,10 +141,20 @@ static int run_grow(int argc, char **argv)
 		return code;
 	if (combine.capacity == 0)
 		return report_usage(grow_command.name, "-n is needed: for how many keys?");
-	if (!combine.output && strcmp(args.operand[0], "-") != 0)
-		combine.output = args.operand[0];
-	code = set_check_output(&grow_command, &combine.output);
-	return code == EXIT_OK ? grow_set(&combine, args.operand[0]) : code;
+	return resize_operand(&grow_command, &combine, &args,
+	                      combine.relax ? nidus_grow_relaxed : nidus_grow);
+}
+
+static int run_shrink(int argc, char **argv)
+{
+	struct combine combine = { 0 };
+	struct args args;
+	int code = args_parse(&shrink_command, argc, argv, take_shrink_option, &combine, &args);
+
+	if (code == ARGS_GO)
+		code = set_operand(&shrink_command, &args, false);
+	return code == ARGS_GO ? resize_operand(&shrink_command, &combine, &args, nidus_shrink)
+	                       : code;
 }
 
 static const struct option_spec merge_options[] = {
@@ -125,6 +165,13 @@ static const struct option_spec merge_options[] = {
 static const struct option_spec grow_options[] = {
 	{ SHAPE_CAPACITY },
 	{ 'o', "output", "OUT", "write the grown set to OUT and leave SET alone" },
+	{ OPTION_RELAX, "relax", NULL, "go on where no bits are left: the rate doubles each time" },
+	{ 0, NULL, NULL, NULL },
+};
+
+static const struct option_spec shrink_options[] = {
+	{ 'n', "capacity", "N", "keys that must still fit (default: those that are in it)" },
+	{ 'o', "output", "OUT", "write the smaller set to OUT and leave SET alone" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -147,10 +194,24 @@ const struct command grow_command = {
 	.synopsis = "-n N [-o OUT] [OPTION...] SET",
 	.summary = "make room for more keys in a set",
 	.about = "Makes room for N keys in SET, keeping its false-positive rate. Only a set that\n"
-		 "was built with --grow can, and only up to what was given there. Exits with 6\n"
-		 "if the family cannot grow.\n",
+		 "was built with --grow can, and only up to what was given there; with --relax\n"
+		 "any set, but beyond that each doubling doubles its rate. Exits with 6 if the\n"
+		 "family cannot grow.\n",
 	.options = grow_options,
 	.examples = "  nidus build -n 1M --grow 100M -o s.nidus keys.txt\n"
 		    "  nidus grow -n 20M s.nidus\n",
 	.run = run_grow,
+};
+
+const struct command shrink_command = {
+	.name = "shrink",
+	.synopsis = "[-n N] [-o OUT] [OPTION...] SET",
+	.summary = "give back what a grown set no longer needs",
+	.about = "Makes SET as small as it can be with the keys that are in it, or with room for\n"
+		 "N: what growth has doubled is halved again. A set is never smaller than it was\n"
+		 "built. Exits with 6 if the family cannot shrink.\n",
+	.options = shrink_options,
+	.examples = "  nidus remove s.nidus gone.txt\n"
+		    "  nidus shrink s.nidus\n",
+	.run = run_shrink,
 };

@@ -70,6 +70,11 @@ static void print_table(const struct plan *plan)
 	           "overhead", "fpr", "lines", "features");
 	for (size_t i = 0; i < plan->rows; i++)
 		print_row(&plan->row[i]);
+	for (size_t i = 0; i < plan->rows; i++) {
+		if (plan->row[i].chosen)
+			out_format("%s is taken: %s\n", nidus_family_name(plan->row[i].family),
+			           plan->row[i].why);
+	}
 	report_talk("* is taken by default; overhead is against log2(1/fpr); lines are cache lines "
 	            "per lookup; features: D delete, E enumerate, M merge, G grow, C concurrent, "
 	            "F fast, K copies");
@@ -83,6 +88,8 @@ static void print_row_json(const nidus_plan_row *row)
 	json_text("status", nidus_status_name(row->status));
 	if (row->status != NIDUS_OK)
 		json_text("why_not", row->why_not);
+	if (row->chosen)
+		json_text("why", row->why);
 	json_features("features", row->features);
 	if (row->status == NIDUS_OK) {
 		json_count("capacity", row->capacity);
@@ -175,9 +182,9 @@ const struct command plan_command = {
 		 "per key, size, overhead (bits per key over log2(1/FPR), the least possible),\n"
 		 "the expected rate, cache lines per lookup of an absent key, and features: D\n"
 		 "delete, E enumerate, M merge, G grow, C concurrent, F fast, K copies. '*'\n"
-		 "marks the family that nidus build takes. A family that cannot do what is asked\n"
-		 "says why.\n",
+		 "marks the family that nidus build takes; the last line says why. A family that\n"
+		 "cannot do what is asked says why not.\n",
 	.options = options,
-	.examples = "  nidus plan -n 1G -p 0.1% --delete --merge\n",
+	.examples = "  nidus plan -n 1G -p 0.1% --delete --merge --grow 4G\n",
 	.run = run,
 };

@@ -154,7 +154,7 @@ enum {
 	NIDUS_DELETE = 1u << 0,     /**< nidus_remove */
 	NIDUS_ENUMERATE = 1u << 1,  /**< nidus_next, nidus_insert_entry */
 	NIDUS_MERGE = 1u << 2,      /**< nidus_merge */
-	NIDUS_GROW = 1u << 3,       /**< nidus_grow, max_capacity */
+	NIDUS_GROW = 1u << 3,       /**< nidus_grow, nidus_shrink, max_capacity */
 	NIDUS_CONCURRENT = 1u << 4, /**< in options: switches the locks on */
 	NIDUS_FAST = 1u << 5,       /**< in options: the quickest, not the smallest */
 	NIDUS_MULTISET = 1u << 6    /**< in options: bulk builds keep copies */
@@ -505,9 +505,29 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
  * info.capacity is afterwards all that fits into the new table, often more than
  * was asked for.
  * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED,
- * E_READONLY, E_NOMEM; the filter is as it was then. Threads: writes.
+ * E_READONLY, E_NOMEM, FULL and COPIES (more copies of keys than any size has room
+ * for); the filter is as it was then. Threads: writes.
  */
 NIDUS_API nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity);
+
+/**
+ * nidus_grow that goes on where no reserved bits are left: from there on each
+ * doubling doubles the fpr target too (info.fpr_target tells).
+ * Errors: as nidus_grow, E_RANGE only if the target would reach 1. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacity);
+
+/**
+ * The other way: gives memory back after many removes. The filter becomes the
+ * smallest of its sizes that has room for `capacity` keys (0: for those that are in
+ * it), never smaller than it was made, and can grow again up to max_capacity. What
+ * a relaxed growth took from the rate comes back where the family can. A filter
+ * that has no smaller size for them stays as it is, and that is OK.
+ * Errors: E_ARG, E_RANGE (fewer than the entries that are in it; or copies of keys
+ * fit into no smaller size), E_UNSUPPORTED, E_READONLY, E_NOMEM; the filter is as
+ * it was then. Takes as long as there are entries. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
 
 /* ----------------------------------------------------------------- files -- */
 
@@ -516,8 +536,9 @@ NIDUS_API nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity);
  * fsync, then rename, so that `path` is at any moment the old file or the new
  * one. A symbolic link is followed; permissions of an existing file are kept.
  * Devices and pipes are written to directly. A filter that is just growing is
- * saved as if it had finished, which takes memory for a copy of it meanwhile (and
- * answers FULL in the odd case that copies of one key cannot be finished with).
+ * saved as if it had finished, which takes memory for a copy of it meanwhile. (If
+ * copies of one key are in the way, it is saved as if it had grown further; FULL or
+ * COPIES, if that does not help either.)
  * Errors: E_ARG, E_NOMEM, E_IO (errno tells why); an existing file is intact
  * then and no temporary file is left. One E_IO is different, and its reason
  * says so: the new file is in place, but its folder could not be synced, so
@@ -605,6 +626,7 @@ typedef struct nidus_plan_row {
 	unsigned slots;            /**< per bucket or window */
 	unsigned fingerprint_bits; /**< per key */
 	uint32_t features;         /**< what the family can do */
+	char why[120];             /**< of the chosen row: why this one; otherwise "" */
 } nidus_plan_row;
 
 /**

@@ -2,7 +2,7 @@
  *
  * files: filters to bytes and back.
  */
-#include "api/moving.h"
+#include "api/growth.h"
 #include "api/options.h"
 #include "store/file.h"
 #include "store/image.h"
@@ -52,12 +52,12 @@ nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *cont
 	if (filter == NULL || sink == NULL)
 		return filter_null(filter == NULL ? "filter" : "sink");
 	const nidus_filter *settled;
-	nidus_status status = moving_settle(filter, &settled);
+	nidus_status status = growth_settle(filter, &settled);
 	if (status != NIDUS_OK)
 		return status;
 	status = write_settled(settled, sink, context);
 	int kept = errno;
-	moving_return(filter, settled);
+	growth_return(filter, settled);
 	errno = kept;
 	return status;
 }
@@ -83,10 +83,10 @@ static size_t settled_size(const nidus_filter *filter)
 size_t nidus_saved_size(const nidus_filter *filter)
 {
 	const nidus_filter *settled;
-	if (filter == NULL || moving_settle(filter, &settled) != NIDUS_OK)
+	if (filter == NULL || growth_settle(filter, &settled) != NIDUS_OK)
 		return 0;
 	size_t size = settled_size(settled);
-	moving_return(filter, settled);
+	growth_return(filter, settled);
 	return size;
 }
 
@@ -122,11 +122,11 @@ nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t 
 	if (filter == NULL || buffer == NULL)
 		return filter_null(filter == NULL ? "filter" : "buffer");
 	const nidus_filter *settled;
-	nidus_status status = moving_settle(filter, &settled);
+	nidus_status status = growth_settle(filter, &settled);
 	if (status != NIDUS_OK)
 		return status;
 	status = save_settled(settled, buffer, cap, written);
-	moving_return(filter, settled);
+	growth_return(filter, settled);
 	return status;
 }
 

@@ -11,9 +11,23 @@
 
 #include "api/moving.h"
 
+/* Entry by entry, at any levels. Errors: FULL, COPIES, E_NOMEM. */
+static nidus_status pour_entries(nidus_filter *to, const nidus_filter *from)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	nidus_status status = NIDUS_OK;
+	while (status == NIDUS_OK && moving_next(from, &cursor, &entry))
+		status = to->family->insert_entry(to->body, &entry);
+	return status;
+}
+
+/* Puts both parts of a filter into another. Errors: FULL, COPIES, E_NOMEM. */
 static nidus_status pour_all(nidus_filter *to, const nidus_filter *from)
 {
 	nidus_status status = NIDUS_OK;
+	if (to->plan.level < from->plan.level)
+		return pour_entries(to, from);
 	if (moving(from))
 		status = from->family->pour(to->body, from->moving.old->body);
 	return status == NIDUS_OK ? from->family->pour(to->body, from->body) : status;
@@ -36,6 +50,32 @@ static nidus_status rebuild(nidus_filter *filter, const struct blueprint *plan)
 	return status;
 }
 
+#define TRIES 4 /* sizes that a rebuild looks for room in */
+
+/*
+ * Fills a body of a larger size than `from`, the next that has room for all, and takes
+ * it: where copies of a key crowd their slots they may not do so in another size.
+ * Errors: E_NOMEM, FULL, COPIES.
+ */
+static nidus_status rebuild_larger(nidus_filter *filter, const struct blueprint *from, bool relax)
+{
+	struct blueprint plan = *from;
+	nidus_status status = NIDUS_FULL;
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		struct blueprint now = plan;
+		while (plan.level == now.level) {
+			struct blueprint last = plan;
+			if (filter->family->larger(&last, last.capacity + 1, relax, &plan) !=
+			    NIDUS_OK)
+				return status; /* of the last size that there is */
+		}
+		status = rebuild(filter, &plan);
+		if (status != NIDUS_FULL && status != NIDUS_COPIES)
+			break;
+	}
+	return status;
+}
+
 /* Takes a plan of the same level: there was room, it was only not promised. */
 static void promise(nidus_filter *filter, const struct blueprint *plan)
 {
@@ -44,26 +84,93 @@ static void promise(nidus_filter *filter, const struct blueprint *plan)
 	filter->room = 0;
 }
 
-nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity)
+static nidus_status check_growable(const nidus_filter *filter)
 {
 	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK && filter->family->larger == NULL)
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow or shrink",
+		            filter->family->name);
+	return status;
+}
+
+static nidus_status grow_to(nidus_filter *filter, uint64_t capacity, bool relax)
+{
+	nidus_status status = check_growable(filter);
 	if (status != NIDUS_OK)
 		return status;
 	if (capacity <= filter->plan.capacity) {
 		(void)moving_finish(filter); /* what has to stay may stay */
 		return NIDUS_OK;
 	}
-	if (filter->family->larger == NULL)
-		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow", filter->family->name);
 	struct blueprint plan;
-	status = filter->family->larger(&filter->plan, capacity, false, &plan);
+	status = filter->family->larger(&filter->plan, capacity, relax, &plan);
 	if (status != NIDUS_OK)
 		return status;
-	if (plan.level != filter->plan.level)
-		return rebuild(filter, &plan);
+	if (plan.level != filter->plan.level) {
+		status = rebuild(filter, &plan);
+		bool refused = status == NIDUS_FULL || status == NIDUS_COPIES;
+		return refused ? rebuild_larger(filter, &plan, relax) : status;
+	}
 	(void)moving_finish(filter);
 	promise(filter, &plan);
 	return NIDUS_OK;
+}
+
+nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity)
+{
+	return grow_to(filter, capacity, false);
+}
+
+nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacity)
+{
+	return grow_to(filter, capacity, true);
+}
+
+/* ------------------------------------------------------------------ shrinking -- */
+
+/* The plan at level 0, without what a relaxed growth or a merge borrowed. */
+static struct blueprint smallest(const struct blueprint *plan)
+{
+	struct blueprint least = *plan;
+	least.level = 0;
+	for (; least.borrowed > 0; least.borrowed--)
+		least.fpr /= 2;
+	return least;
+}
+
+/* The smallest plan for so many keys; false if there is none smaller than now. */
+static bool smaller(const nidus_filter *filter, uint64_t capacity, struct blueprint *plan)
+{
+	struct blueprint least = smallest(&filter->plan), largest;
+	if (filter->family->larger(&least, capacity, true, plan) != NIDUS_OK ||
+	    plan->level >= filter->plan.level)
+		return false;
+	/* It grows again by itself, as far as there are bits for it. */
+	if (filter->family->larger(plan, plan->max_capacity, false, &largest) != NIDUS_OK)
+		plan->max_capacity = plan->capacity;
+	return true;
+}
+
+nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
+{
+	nidus_status status = check_growable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t count = moving_count(filter);
+	if (capacity != 0 && capacity < count)
+		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
+		            (unsigned long long)count);
+	if (capacity < 1)
+		capacity = count > 0 ? count : 1;
+	struct blueprint plan;
+	/* Copies of keys may need more room than the size promises to others. */
+	for (; smaller(filter, capacity, &plan); capacity = plan.capacity + 1) {
+		status = rebuild(filter, &plan);
+		if (status != NIDUS_FULL && status != NIDUS_COPIES)
+			return status;
+	}
+	return status == NIDUS_OK ? NIDUS_OK
+	                          : fail(NIDUS_E_RANGE, "the entries fit into no smaller table");
 }
 
 /* ----------------------------------------------------------- growth by itself -- */
@@ -87,8 +194,33 @@ static nidus_status grow_a_step(nidus_filter *filter, bool crowded)
 	}
 	if (moving_finish(filter) == NIDUS_OK)
 		return moving_begin(filter, &plan);
-	nidus_status status = rebuild(filter, &plan);
-	return status == NIDUS_COPIES ? NIDUS_FULL : status;
+	nidus_status status = rebuild_larger(filter, &filter->plan, false);
+	return status == NIDUS_OK || status == NIDUS_E_NOMEM ? status : NIDUS_FULL;
+}
+
+nidus_status growth_settle(const nidus_filter *filter, const nidus_filter **settled)
+{
+	*settled = filter;
+	if (!moving(filter))
+		return NIDUS_OK;
+	nidus_filter *copy;
+	nidus_status status = nidus_clone(filter, &copy);
+	if (status != NIDUS_OK)
+		return status;
+	status = moving_finish(copy);
+	if (status == NIDUS_FULL)
+		status = rebuild_larger(copy, &copy->plan, true);
+	if (status == NIDUS_OK)
+		*settled = copy;
+	else
+		nidus_free(copy);
+	return status;
+}
+
+void growth_return(const nidus_filter *filter, const nidus_filter *settled)
+{
+	if (settled != filter)
+		nidus_free((nidus_filter *)(uintptr_t)settled);
 }
 
 uint64_t growth_room(nidus_filter *filter)

@@ -16,4 +16,13 @@ uint64_t growth_room(nidus_filter *filter);
 /* insert_entry for any filter, which grows where it is due. */
 nidus_status growth_insert_entry(nidus_filter *filter, const nidus_entry *entry);
 
+/*
+ * What a filter in two parts lends to calls that need one in one part: a copy that
+ * has finished (or, where copies of a key are in the way, that has grown further). A
+ * filter in one part is lent itself. Give *settled back with growth_return.
+ * Errors: E_NOMEM; FULL and COPIES (no size has room for that many copies).
+ */
+nidus_status growth_settle(const nidus_filter *filter, const nidus_filter **settled);
+void growth_return(const nidus_filter *filter, const nidus_filter *settled);
+
 #endif

@@ -240,29 +240,6 @@ nidus_status moving_clone(const nidus_filter *filter, nidus_filter *copy)
 	return NIDUS_OK;
 }
 
-nidus_status moving_settle(const nidus_filter *filter, const nidus_filter **settled)
-{
-	*settled = filter;
-	if (!moving(filter))
-		return NIDUS_OK;
-	nidus_filter *copy;
-	nidus_status status = nidus_clone(filter, &copy);
-	if (status != NIDUS_OK)
-		return status;
-	status = moving_finish(copy);
-	if (status == NIDUS_OK)
-		*settled = copy;
-	else
-		nidus_free(copy);
-	return status;
-}
-
-void moving_return(const nidus_filter *filter, const nidus_filter *settled)
-{
-	if (settled != filter)
-		nidus_free(filter_of(settled->body));
-}
-
 /* ------------------------------------------------------------------- figures -- */
 
 uint64_t moving_count(const nidus_filter *filter)

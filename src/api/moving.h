@@ -63,14 +63,6 @@ uint64_t moving_slots(const nidus_filter *filter);
 /* Walks through both parts. */
 bool moving_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry);
 
-/*
- * What a filter in two parts lends to calls that need one in one part: a copy that
- * has finished. A filter in one part is lent itself. Give *settled back with
- * moving_return. Errors: E_NOMEM, FULL as in moving_finish.
- */
-nidus_status moving_settle(const nidus_filter *filter, const nidus_filter **settled);
-void moving_return(const nidus_filter *filter, const nidus_filter *settled);
-
 /* Copies filter's old body, if it has one, for a clone. Errors: E_NOMEM. */
 nidus_status moving_clone(const nidus_filter *filter, nidus_filter *copy);
 

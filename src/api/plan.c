@@ -65,6 +65,49 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	return row;
 }
 
+/* What the choice was made from: families that will do and may be chosen. */
+struct choice {
+	const struct family *chosen;
+	uint64_t bytes; /* of the chosen one */
+	unsigned others;
+	const struct family *next; /* the smallest of the others */
+	uint64_t next_bytes;
+};
+
+static void consider(struct choice *choice, const struct family *family, const nidus_plan_row *row)
+{
+	if (row->status != NIDUS_OK)
+		return;
+	if (family == choice->chosen) {
+		choice->bytes = row->bytes;
+		return;
+	}
+	if (!(family->features & NIDUS_DELETE)) /* never chosen unasked */
+		return;
+	choice->others++;
+	if (choice->next == NULL || row->bytes < choice->next_bytes) {
+		choice->next = family;
+		choice->next_bytes = row->bytes;
+	}
+}
+
+static void explain(const nidus_options *options, const struct choice *choice, char *why,
+                    size_t size)
+{
+	double more = 100 * ((double)choice->next_bytes / (double)choice->bytes - 1);
+	if (options->family != NIDUS_AUTO)
+		snprintf(why, size, "it was asked for");
+	else if (choice->others == 0)
+		snprintf(why, size, "no other family will do");
+	else if (options->features & NIDUS_FAST)
+		snprintf(why, size, "the quickest, as measured, of %u families that will do",
+		         choice->others + 1);
+	else
+		snprintf(why, size,
+		         "the smallest of %u families that will do; %s takes %.1f %% more",
+		         choice->others + 1, choice->next->name, more);
+}
+
 nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size_t cap, size_t *n)
 {
 	if (n == NULL)
@@ -77,16 +120,21 @@ nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size
 		status = options_check(&checked);
 	if (status != NIDUS_OK)
 		return status;
-	const struct family *chosen = NULL;
+	struct choice choice = { 0 };
 	struct blueprint plan;
-	if (options_plan(&checked, &chosen, &plan) != NIDUS_OK)
-		chosen = NULL;
+	if (options_plan(&checked, &choice.chosen, &plan) != NIDUS_OK)
+		choice.chosen = NULL;
 	*n = 0;
 	for (const struct family *const *family = families; *family != NULL; family++, ++*n) {
-		if (*n >= cap)
-			continue;
-		rows[*n] = plan_row(&checked, *family);
-		rows[*n].chosen = *family == chosen;
+		nidus_plan_row row = plan_row(&checked, *family);
+		consider(&choice, *family, &row);
+		row.chosen = *family == choice.chosen;
+		if (*n < cap)
+			rows[*n] = row;
+	}
+	for (size_t i = 0; i < *n && i < cap; i++) {
+		if (rows[i].chosen)
+			explain(&checked, &choice, rows[i].why, sizeof rows[i].why);
 	}
 	if (*n > cap && cap > 0)
 		return fail(NIDUS_E_BUFFER, "there are %zu rows; room was given for %zu", *n, cap);
