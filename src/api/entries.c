@@ -4,12 +4,16 @@
  */
 #include "api/growth.h"
 #include "api/moving.h"
+#include "api/shared.h"
 
 bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
 {
 	if (filter == NULL || cursor == NULL || entry == NULL || filter->family->next == NULL)
 		return false;
-	return moving_next(filter, cursor, entry);
+	shared_stop(filter, false);
+	bool found = moving_next(filter, cursor, entry);
+	shared_go_on(filter);
+	return found;
 }
 
 nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
@@ -22,5 +26,8 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 	if (filter->family->insert_entry == NULL)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family has no entries",
 		            filter->family->name);
-	return growth_insert_entry(filter, entry);
+	shared_stop(filter, true);
+	status = growth_insert_entry(filter, entry);
+	shared_go_on(filter);
+	return status;
 }

@@ -6,6 +6,7 @@
 
 #include "api/moving.h"
 #include "api/options.h"
+#include "api/shared.h"
 
 nidus_status filter_null(const char *argument)
 {
@@ -44,8 +45,13 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	}
 	made->ops = family->ops(made->body);
 	made->grows = plan->max_capacity > plan->capacity;
-	*filter = made;
-	return NIDUS_OK;
+	if (plan->features & NIDUS_CONCURRENT)
+		status = shared_make(made);
+	if (status == NIDUS_OK)
+		*filter = made;
+	else
+		nidus_free(made);
+	return status;
 }
 
 static void swap_bytes(unsigned char *a, unsigned char *b, size_t size)
@@ -93,20 +99,17 @@ void nidus_free(nidus_filter *filter)
 	if (filter == NULL)
 		return;
 	moving_drop(filter);
+	shared_unmake(filter);
 	filter->family->free(filter->body);
 	nidus_allocator allocator = filter->allocator;
 	struct block memory = filter->memory;
 	memory_give(&allocator, &memory);
 }
 
-nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **copy)
+nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy)
 {
-	if (copy == NULL)
-		return filter_null("copy");
-	*copy = NULL;
-	if (filter == NULL)
-		return filter_null("filter");
 	nidus_filter *made;
+	*copy = NULL;
 	nidus_status status = filter_make(filter->family, &filter->plan, &filter->allocator, &made);
 	if (status != NIDUS_OK)
 		return status;
@@ -121,13 +124,28 @@ nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **copy)
 	return NIDUS_OK;
 }
 
+nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **copy)
+{
+	if (copy == NULL)
+		return filter_null("copy");
+	*copy = NULL;
+	if (filter == NULL)
+		return filter_null("filter");
+	shared_stop(filter, false);
+	nidus_status status = filter_clone(filter, copy);
+	shared_go_on(filter);
+	return status;
+}
+
 nidus_status nidus_clear(nidus_filter *filter)
 {
 	nidus_status status = filter_check_writable(filter);
 	if (status != NIDUS_OK)
 		return status;
+	shared_stop(filter, true);
 	moving_drop(filter);
 	filter->family->clear(filter->body);
+	shared_go_on(filter);
 	return NIDUS_OK;
 }
 
@@ -135,9 +153,11 @@ nidus_status nidus_verify(const nidus_filter *filter, const char **why)
 {
 	if (filter == NULL)
 		return filter_null("filter");
+	shared_stop(filter, false);
 	nidus_status status = filter->family->verify(filter->body);
 	if (status == NIDUS_OK && moving(filter))
 		status = filter->family->verify(filter->moving.old->body);
+	shared_go_on(filter);
 	if (why != NULL)
 		*why = status == NIDUS_OK ? "" : reason_text();
 	return status;
@@ -151,6 +171,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		return filter_null("info");
 	if (info->struct_size < sizeof info->struct_size)
 		return fail(NIDUS_E_ARG, "info.struct_size is not set: start from NIDUS_INFO_INIT");
+	shared_stop(filter, false);
 	const struct blueprint *plan = &filter->plan;
 	struct fill fill = moving_fill(filter);
 	unsigned kept = plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
@@ -181,6 +202,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.features = filter->family->features,
 		.readonly = filter->readonly,
 	};
+	shared_go_on(filter);
 	memcpy(info, &full, size);
 	return NIDUS_OK;
 }

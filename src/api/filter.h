@@ -12,6 +12,9 @@
 nidus_status filter_make(const struct family *family, const struct blueprint *plan,
                          const nidus_allocator *allocator, nidus_filter **filter);
 
+/* nidus_clone, for whoever has stopped the filter's threads already. */
+nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy);
+
 /* Lets two filters of one family change their contents and plans. */
 void filter_swap(nidus_filter *a, nidus_filter *b);
 

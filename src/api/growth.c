@@ -10,6 +10,7 @@
 #include "api/growth.h"
 
 #include "api/moving.h"
+#include "api/shared.h"
 
 /* Entry by entry, at any levels. Errors: FULL, COPIES, E_NOMEM. */
 static nidus_status pour_entries(nidus_filter *to, const nidus_filter *from)
@@ -93,17 +94,14 @@ static nidus_status check_growable(const nidus_filter *filter)
 	return status;
 }
 
-static nidus_status grow_to(nidus_filter *filter, uint64_t capacity, bool relax)
+static nidus_status grow_alone(nidus_filter *filter, uint64_t capacity, bool relax)
 {
-	nidus_status status = check_growable(filter);
-	if (status != NIDUS_OK)
-		return status;
 	if (capacity <= filter->plan.capacity) {
 		(void)moving_finish(filter); /* what has to stay may stay */
 		return NIDUS_OK;
 	}
 	struct blueprint plan;
-	status = filter->family->larger(&filter->plan, capacity, relax, &plan);
+	nidus_status status = filter->family->larger(&filter->plan, capacity, relax, &plan);
 	if (status != NIDUS_OK)
 		return status;
 	if (plan.level != filter->plan.level) {
@@ -114,6 +112,17 @@ static nidus_status grow_to(nidus_filter *filter, uint64_t capacity, bool relax)
 	(void)moving_finish(filter);
 	promise(filter, &plan);
 	return NIDUS_OK;
+}
+
+static nidus_status grow_to(nidus_filter *filter, uint64_t capacity, bool relax)
+{
+	nidus_status status = check_growable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	shared_stop(filter, true);
+	status = grow_alone(filter, capacity, relax);
+	shared_go_on(filter);
+	return status;
 }
 
 nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity)
@@ -151,11 +160,9 @@ static bool smaller(const nidus_filter *filter, uint64_t capacity, struct bluepr
 	return true;
 }
 
-nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
+static nidus_status shrink_alone(nidus_filter *filter, uint64_t capacity)
 {
-	nidus_status status = check_growable(filter);
-	if (status != NIDUS_OK)
-		return status;
+	nidus_status status = NIDUS_OK;
 	uint64_t count = moving_count(filter);
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
@@ -171,6 +178,17 @@ nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
 	}
 	return status == NIDUS_OK ? NIDUS_OK
 	                          : fail(NIDUS_E_RANGE, "the entries fit into no smaller table");
+}
+
+nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
+{
+	nidus_status status = check_growable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	shared_stop(filter, true);
+	status = shrink_alone(filter, capacity);
+	shared_go_on(filter);
+	return status;
 }
 
 /* ----------------------------------------------------------- growth by itself -- */
@@ -201,10 +219,12 @@ static nidus_status grow_a_step(nidus_filter *filter, bool crowded)
 nidus_status growth_settle(const nidus_filter *filter, const nidus_filter **settled)
 {
 	*settled = filter;
+	shared_stop(filter, false);
 	if (!moving(filter))
 		return NIDUS_OK;
 	nidus_filter *copy;
-	nidus_status status = nidus_clone(filter, &copy);
+	nidus_status status = filter_clone(filter, &copy);
+	shared_go_on(filter);
 	if (status != NIDUS_OK)
 		return status;
 	status = moving_finish(copy);
@@ -221,6 +241,8 @@ void growth_return(const nidus_filter *filter, const nidus_filter *settled)
 {
 	if (settled != filter)
 		nidus_free((nidus_filter *)(uintptr_t)settled);
+	else
+		shared_go_on(filter);
 }
 
 uint64_t growth_room(nidus_filter *filter)
@@ -250,6 +272,8 @@ static nidus_status insert_counted(nidus_filter *filter, uint64_t hash)
 nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 {
 	nidus_status status = NIDUS_OK;
+	if (filter->gate != NULL)
+		filter->room = 0; /* inserts through the gate do not count it down */
 	bool full = growth_room(filter) == 0;
 	bool copy = full && filter->ops->count(filter->body, hash) >= COPIES_HELD;
 	if (full && !copy)
@@ -262,6 +286,13 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 		return fail(NIDUS_COPIES, "no room for another copy of this key");
 	status = grow_a_step(filter, true);
 	return status == NIDUS_OK ? insert_counted(filter, hash) : status;
+}
+
+nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts)
+{
+	moving_take_turn(filter, inserts);
+	filter->room = 0; /* inserts through the gate do not count it down */
+	return filter->grows && growth_room(filter) == 0 ? grow_a_step(filter, false) : NIDUS_OK;
 }
 
 static nidus_status insert_entry_counted(nidus_filter *filter, const nidus_entry *entry)
@@ -351,13 +382,8 @@ static nidus_status merge_into(const nidus_filter *a, const nidus_filter *b, uin
 	return status;
 }
 
-nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b, nidus_filter **merged)
+static nidus_status merge(const nidus_filter *a, const nidus_filter *b, nidus_filter **merged)
 {
-	if (merged == NULL)
-		return filter_null("merged");
-	*merged = NULL;
-	if (a == NULL || b == NULL)
-		return filter_null(a == NULL ? "a" : "b");
 	nidus_status status = check_match(&a->plan, &b->plan, a->family->core_shrinks);
 	if (status != NIDUS_OK)
 		return status;
@@ -372,5 +398,18 @@ nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b, nidus_fil
 		capacity *= 2;
 		status = merge_into(a, b, capacity, merged);
 	}
+	return status;
+}
+
+nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b, nidus_filter **merged)
+{
+	if (merged == NULL)
+		return filter_null("merged");
+	*merged = NULL;
+	if (a == NULL || b == NULL)
+		return filter_null(a == NULL ? "a" : "b");
+	shared_stop_both(a, b);
+	nidus_status status = merge(a, b, merged);
+	shared_go_on_both(a, b);
 	return status;
 }

@@ -13,13 +13,17 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash);
 /* How many inserts surely need no growth; 0 at capacity. */
 uint64_t growth_room(nidus_filter *filter);
 
+/* What so many inserts would have done for growth, for a filter that threads share. */
+nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts);
+
 /* insert_entry for any filter, which grows where it is due. */
 nidus_status growth_insert_entry(nidus_filter *filter, const nidus_entry *entry);
 
 /*
  * What a filter in two parts lends to calls that need one in one part: a copy that
  * has finished (or, where copies of a key are in the way, that has grown further). A
- * filter in one part is lent itself. Give *settled back with growth_return.
+ * filter in one part is lent itself, and no thread changes it until *settled is
+ * given back with growth_return.
  * Errors: E_NOMEM; FULL and COPIES (no size has room for that many copies).
  */
 nidus_status growth_settle(const nidus_filter *filter, const nidus_filter **settled);

@@ -5,6 +5,7 @@
  * Three spellings of a key (bytes, integer, hash) meet here and go on as hashes.
  */
 #include "api/growth.h"
+#include "api/shared.h"
 
 static bool key_given(const void *key, size_t len)
 {
@@ -50,6 +51,8 @@ void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size
 
 static nidus_status insert(nidus_filter *filter, uint64_t hash)
 {
+	if (UNLIKELY(filter->gate != NULL))
+		return shared_insert(filter, hash);
 	if (UNLIKELY(filter->grows))
 		return growth_insert(filter, hash);
 	return filter->ops->insert(filter->body, hash);
@@ -78,6 +81,8 @@ nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
 	nidus_status status = filter_check_writable(filter);
 	if (status != NIDUS_OK)
 		return status;
+	if (UNLIKELY(filter->gate != NULL))
+		return shared_insert_new(filter, hash);
 	if (filter->ops->contains(filter->body, hash))
 		return NIDUS_PRESENT;
 	return insert(filter, hash);
@@ -99,7 +104,10 @@ nidus_status nidus_insert_new_u64(nidus_filter *filter, uint64_t key)
 
 bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash)
 {
-	return filter != NULL && filter->ops->contains(filter->body, hash);
+	if (filter == NULL)
+		return false;
+	return UNLIKELY(filter->gate != NULL) ? shared_contains(filter, hash)
+	                                      : filter->ops->contains(filter->body, hash);
 }
 
 bool nidus_contains(const nidus_filter *filter, const void *key, size_t len)
@@ -114,7 +122,10 @@ bool nidus_contains_u64(const nidus_filter *filter, uint64_t key)
 
 uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
 {
-	return filter != NULL ? filter->ops->count(filter->body, hash) : 0;
+	if (filter == NULL)
+		return 0;
+	return UNLIKELY(filter->gate != NULL) ? shared_count(filter, hash)
+	                                      : filter->ops->count(filter->body, hash);
 }
 
 uint64_t nidus_count_key(const nidus_filter *filter, const void *key, size_t len)
@@ -132,7 +143,7 @@ uint64_t nidus_count_key_u64(const nidus_filter *filter, uint64_t key)
 static nidus_status check_removable(const nidus_filter *filter)
 {
 	nidus_status status = filter_check_writable(filter);
-	if (status == NIDUS_OK && filter->ops->remove == NULL)
+	if (status == NIDUS_OK && !(filter->family->features & NIDUS_DELETE))
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove",
 		            filter->family->name);
 	return status;
@@ -141,7 +152,10 @@ static nidus_status check_removable(const nidus_filter *filter)
 nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash)
 {
 	nidus_status status = check_removable(filter);
-	return status == NIDUS_OK ? filter->ops->remove(filter->body, hash) : status;
+	if (status != NIDUS_OK)
+		return status;
+	return UNLIKELY(filter->gate != NULL) ? shared_remove(filter, hash)
+	                                      : filter->ops->remove(filter->body, hash);
 }
 
 nidus_status nidus_remove(nidus_filter *filter, const void *key, size_t len)
@@ -161,7 +175,11 @@ nidus_status nidus_remove_u64(nidus_filter *filter, uint64_t key)
 void nidus_contains_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                           uint8_t *yes)
 {
-	if (filter != NULL && hashes != NULL && yes != NULL)
+	if (filter == NULL || hashes == NULL || yes == NULL)
+		return;
+	if (filter->gate != NULL)
+		shared_contains_batch(filter, hashes, n, yes);
+	else
 		filter->ops->contains_batch(filter->body, hashes, n, yes);
 }
 
@@ -175,6 +193,8 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 	nidus_status status = filter_check_writable(filter);
 	if (status == NIDUS_OK && hashes == NULL && n > 0)
 		return filter_null("hashes");
+	if (status == NIDUS_OK && filter->gate != NULL)
+		return shared_insert_batch(filter, hashes, n, done);
 	/* As many at a time as surely need no growth, then one that may. */
 	while (status == NIDUS_OK && *done < n && filter->grows) {
 		uint64_t some = growth_room(filter);
@@ -209,6 +229,8 @@ nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, si
 	nidus_status status = check_removable(filter);
 	if (status == NIDUS_OK && hashes == NULL && n > 0)
 		return filter_null("hashes");
+	if (status == NIDUS_OK && filter->gate != NULL)
+		return shared_remove_batch(filter, hashes, n, done);
 	return status == NIDUS_OK ? filter->ops->remove_batch(filter->body, hashes, n, done)
 	                          : status;
 }

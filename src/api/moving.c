@@ -4,6 +4,7 @@
  */
 #include "api/moving.h"
 
+
 #define SOME 64 /* hashes of a batch at a time */
 
 /* Operations get the body of a filter; the filter lies before it. */
@@ -41,6 +42,12 @@ static void count_inserts(nidus_filter *filter, size_t n)
 	state->inserts = MOVING_TURN;
 	if (state->position != UINT64_MAX)
 		move_places(filter, state->places);
+}
+
+void moving_take_turn(nidus_filter *filter, unsigned inserts)
+{
+	if (moving(filter) && filter->moving.position != UINT64_MAX)
+		move_places(filter, filter->moving.places * divide_up(inserts, MOVING_TURN));
 }
 
 nidus_status moving_finish(nidus_filter *filter)
@@ -230,7 +237,7 @@ nidus_status moving_clone(const nidus_filter *filter, nidus_filter *copy)
 	if (!moving(filter))
 		return NIDUS_OK;
 	nidus_filter *old;
-	nidus_status status = nidus_clone(filter->moving.old, &old);
+	nidus_status status = filter_clone(filter->moving.old, &old);
 	if (status != NIDUS_OK)
 		return status;
 	move_from(copy, old);

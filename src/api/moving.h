@@ -47,6 +47,9 @@ nidus_status moving_begin(nidus_filter *filter, const struct blueprint *larger);
  */
 nidus_status moving_finish(nidus_filter *filter);
 
+/* Moves what so many inserts would have moved. Nothing for a filter in one part. */
+void moving_take_turn(nidus_filter *filter, unsigned inserts);
+
 /* insert_entry for a filter in one part or in two. */
 nidus_status moving_insert_entry(nidus_filter *filter, const nidus_entry *entry);
 

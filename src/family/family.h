@@ -134,6 +134,8 @@ struct moving {
 	uint32_t inserts;           /* until the next turn */
 };
 
+struct gate;
+
 /* A filter. The body lies right behind it. */
 struct nidus_filter {
 	const struct body_ops *ops;
@@ -146,6 +148,8 @@ struct nidus_filter {
 	bool grows;    /* by itself, up to plan.max_capacity */
 	uint64_t room; /* so many inserts, at least, before the capacity is reached */
 	struct moving moving;
+	struct gate *gate; /* NULL unless threads share the filter (api/shared.h) */
+	struct block gate_memory;
 	_Alignas(MEMORY_LINE) unsigned char body[];
 };
 

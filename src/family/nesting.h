@@ -30,7 +30,8 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	.fill = nesting_fill, .verify = nesting_verify, .next = nesting_next,                     \
 	.insert_entry = nesting_insert_entry, .pour = nesting_pour, .move = nesting_move,         \
 	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,   \
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
+	            NIDUS_CONCURRENT
 
 /*
  * What is wrong for every nest; `reserves` if the family holds slots back.

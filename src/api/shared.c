@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shared: calls through the gate, and growth in turns.
+ */
+#include "api/shared.h"
+
+#include "api/growth.h"
+#include "api/moving.h"
+
+#define LOOKUPS_AT_ONCE 4096 /* keys of a batch per pass through the gate */
+#define CHANGES_AT_ONCE 256
+#define TURN 1024 /* inserts of a thread before it looks after growth */
+
+nidus_status shared_make(nidus_filter *filter)
+{
+	struct block memory;
+	nidus_status status = memory_take(&filter->allocator, sizeof(struct gate), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct gate *gate = (struct gate *)(void *)memory.bytes;
+	if (!gate_make(gate)) {
+		memory_give(&filter->allocator, &memory);
+		return fail(NIDUS_E_NOMEM, "the system has no room for another lock");
+	}
+	filter->gate = gate;
+	filter->gate_memory = memory;
+	return NIDUS_OK;
+}
+
+void shared_unmake(nidus_filter *filter)
+{
+	if (filter->gate == NULL)
+		return;
+	gate_unmake(filter->gate);
+	memory_give(&filter->allocator, &filter->gate_memory);
+	filter->gate = NULL;
+}
+
+void shared_stop_both(const nidus_filter *a, const nidus_filter *b)
+{
+	bool in_order = (uintptr_t)a <= (uintptr_t)b;
+	shared_stop(in_order ? a : b, false);
+	if (a != b)
+		shared_stop(in_order ? b : a, false);
+}
+
+void shared_go_on_both(const nidus_filter *a, const nidus_filter *b)
+{
+	shared_go_on(a);
+	if (a != b)
+		shared_go_on(b);
+}
+
+/* -------------------------------------------------------------------- lookups -- */
+
+bool shared_contains(const nidus_filter *filter, uint64_t hash)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+	bool yes = filter->ops->contains(filter->body, hash);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+	return yes;
+}
+
+uint64_t shared_count(const nidus_filter *filter, uint64_t hash)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+	uint64_t count = filter->ops->count(filter->body, hash);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+	return count;
+}
+
+void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
+                           uint8_t *yes)
+{
+	for (size_t from = 0; from < n; from += LOOKUPS_AT_ONCE) {
+		size_t some = n - from < LOOKUPS_AT_ONCE ? n - from : LOOKUPS_AT_ONCE;
+		struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+		filter->ops->contains_batch(filter->body, hashes + from, some, yes + from);
+		gate_leave(filter->gate, GATE_VISITORS, pass);
+	}
+}
+
+/* --------------------------------------------------------------------- growth -- */
+
+/* Inserts of this thread, in all filters, since it last looked after growth. */
+static _Thread_local unsigned inserts;
+
+static bool turn_is_due(size_t done)
+{
+	inserts += (unsigned)done;
+	if (inserts < TURN)
+		return false;
+	inserts = 0;
+	return true;
+}
+
+/* What sequential inserts do one by one: moves on, and grows where that is due. */
+static void take_turn(nidus_filter *filter)
+{
+	gate_close(filter->gate, true);
+	(void)growth_take_turn(filter, TURN); /* an insert that finds no place says so */
+	gate_open(filter->gate);
+}
+
+/* An insert alone, when it found no place together with others. */
+static nidus_status insert_alone(nidus_filter *filter, uint64_t hash)
+{
+	gate_close(filter->gate, true);
+	nidus_status status = growth_insert(filter, hash);
+	gate_open(filter->gate);
+	return status;
+}
+
+/* Where inserts go, for whoever is inside the gate. */
+static const struct body_ops *insert_ops(const nidus_filter *filter)
+{
+	return moving(filter) ? filter->moving.ops : filter->ops;
+}
+
+/* --------------------------------------------------------------------- changes -- */
+
+nidus_status shared_insert(nidus_filter *filter, uint64_t hash)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+	nidus_status status = insert_ops(filter)->insert(filter->body, hash);
+	bool grows = filter->grows || moving(filter);
+	gate_leave(filter->gate, GATE_WORKERS, pass);
+	if (LIKELY(!grows))
+		return status;
+	if (status == NIDUS_FULL)
+		return insert_alone(filter, hash);
+	if (status == NIDUS_OK && turn_is_due(1))
+		take_turn(filter);
+	return status;
+}
+
+nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+	nidus_status status = NIDUS_PRESENT;
+	const nidus_filter *old = filter->moving.old;
+	if (old == NULL || !old->ops->contains(old->body, hash))
+		status = insert_ops(filter)->insert_new(filter->body, hash);
+	bool grows = filter->grows || old != NULL;
+	gate_leave(filter->gate, GATE_WORKERS, pass);
+	if (LIKELY(!grows))
+		return status;
+	if (status == NIDUS_FULL) {
+		gate_close(filter->gate, true);
+		status = filter->ops->contains(filter->body, hash) ? NIDUS_PRESENT
+		                                                   : growth_insert(filter, hash);
+		gate_open(filter->gate);
+	} else if (status == NIDUS_OK && turn_is_due(1)) {
+		take_turn(filter);
+	}
+	return status;
+}
+
+nidus_status shared_remove(nidus_filter *filter, uint64_t hash)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+	nidus_status status = filter->ops->remove(filter->body, hash);
+	gate_leave(filter->gate, GATE_WORKERS, pass);
+	return status;
+}
+
+nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                 size_t *done)
+{
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK;) {
+		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, in;
+		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+		status = insert_ops(filter)->insert_batch(filter->body, hashes + *done, some, &in);
+		bool grows = filter->grows || moving(filter);
+		gate_leave(filter->gate, GATE_WORKERS, pass);
+		*done += in;
+		if (grows && status == NIDUS_FULL) {
+			status = insert_alone(filter, hashes[*done]);
+			*done += status == NIDUS_OK;
+		}
+		if (grows && turn_is_due(in))
+			take_turn(filter);
+	}
+	return status;
+}
+
+nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                 size_t *done)
+{
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK;) {
+		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, out;
+		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+		status = filter->ops->remove_batch(filter->body, hashes + *done, some, &out);
+		gate_leave(filter->gate, GATE_WORKERS, pass);
+		*done += out;
+	}
+	return status;
+}

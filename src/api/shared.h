@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shared: filters that several threads use at once (NIDUS_CONCURRENT).
+ *
+ * The body's own operations are safe among themselves (table/nest_shared.h and its
+ * like). What they cannot stand is a body that is swapped, rebuilt or read as a
+ * whole. So every call passes the filter's gate (base/gate.h): lookups as
+ * visitors, changes of single keys as workers; walks, saves and the like close it
+ * to workers, growth closes it to all.
+ *
+ * A filter that grows by itself does so with the gate closed, in short steps: now
+ * and then a thread that inserts closes it and moves some entries on
+ * (api/moving.h). While a filter is in two parts, inserts go to the larger one.
+ *
+ * A filter without the flag has no gate, and pays one look at a pointer.
+ */
+#ifndef NIDUS_API_SHARED_H
+#define NIDUS_API_SHARED_H
+
+#include "api/filter.h"
+#include "base/gate.h"
+
+/* Gives a filter its gate. Errors: E_NOMEM. */
+nidus_status shared_make(nidus_filter *filter);
+void shared_unmake(nidus_filter *filter);
+
+/* The calls on single keys and batches, for filters that have a gate. */
+bool shared_contains(const nidus_filter *filter, uint64_t hash);
+uint64_t shared_count(const nidus_filter *filter, uint64_t hash);
+void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
+                           uint8_t *yes);
+nidus_status shared_insert(nidus_filter *filter, uint64_t hash);
+nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash);
+nidus_status shared_remove(nidus_filter *filter, uint64_t hash);
+nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                 size_t *done);
+nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                 size_t *done);
+
+/* No change goes on between the two; nothing at all if `all`. Free without a gate. */
+static inline void shared_stop(const nidus_filter *filter, bool all)
+{
+	if (filter->gate != NULL)
+		gate_close(filter->gate, all);
+}
+
+static inline void shared_go_on(const nidus_filter *filter)
+{
+	if (filter->gate != NULL)
+		gate_open(filter->gate);
+}
+
+/* Both filters of a merge, which may be one, in an order that all threads agree on. */
+void shared_stop_both(const nidus_filter *a, const nidus_filter *b);
+void shared_go_on_both(const nidus_filter *a, const nidus_filter *b);
+
+#endif
