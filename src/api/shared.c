@@ -9,7 +9,9 @@
 
 #define LOOKUPS_AT_ONCE 4096 /* keys of a batch per pass through the gate */
 #define CHANGES_AT_ONCE 256
-#define TURN 1024 /* inserts of a thread before it looks after growth */
+/* Inserts of a thread before it looks after growth: few enough for the room there is. */
+#define TURN_MOST 1024
+#define TURN_SHARE 64
 
 nidus_status shared_make(nidus_filter *filter)
 {
@@ -85,21 +87,16 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 /* Inserts of this thread, in all filters, since it last looked after growth. */
 static _Thread_local unsigned inserts;
 
-static bool turn_is_due(size_t done)
+/* What sequential inserts do one by one, after `done` more: moves on, and grows if due. */
+static void look_after_growth(nidus_filter *filter, size_t done, uint64_t capacity)
 {
 	inserts += (unsigned)done;
-	if (inserts < TURN)
-		return false;
-	inserts = 0;
-	return true;
-}
-
-/* What sequential inserts do one by one: moves on, and grows where that is due. */
-static void take_turn(nidus_filter *filter)
-{
+	if (inserts < TURN_MOST && inserts < capacity / TURN_SHARE)
+		return;
 	gate_close(filter->gate, true);
-	(void)growth_take_turn(filter, TURN); /* an insert that finds no place says so */
+	(void)growth_take_turn(filter, inserts); /* an insert that finds no place says so */
 	gate_open(filter->gate);
+	inserts = 0;
 }
 
 /* An insert alone, when it found no place together with others. */
@@ -123,14 +120,15 @@ nidus_status shared_insert(nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
 	nidus_status status = insert_ops(filter)->insert(filter->body, hash);
+	uint64_t capacity = filter->plan.capacity;
 	bool grows = filter->grows || moving(filter);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	if (LIKELY(!grows))
 		return status;
 	if (status == NIDUS_FULL)
 		return insert_alone(filter, hash);
-	if (status == NIDUS_OK && turn_is_due(1))
-		take_turn(filter);
+	if (status == NIDUS_OK)
+		look_after_growth(filter, 1, capacity);
 	return status;
 }
 
@@ -141,6 +139,7 @@ nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 	const nidus_filter *old = filter->moving.old;
 	if (old == NULL || !old->ops->contains(old->body, hash))
 		status = insert_ops(filter)->insert_new(filter->body, hash);
+	uint64_t capacity = filter->plan.capacity;
 	bool grows = filter->grows || old != NULL;
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	if (LIKELY(!grows))
@@ -150,8 +149,8 @@ nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 		status = filter->ops->contains(filter->body, hash) ? NIDUS_PRESENT
 		                                                   : growth_insert(filter, hash);
 		gate_open(filter->gate);
-	} else if (status == NIDUS_OK && turn_is_due(1)) {
-		take_turn(filter);
+	} else if (status == NIDUS_OK) {
+		look_after_growth(filter, 1, capacity);
 	}
 	return status;
 }
@@ -172,6 +171,7 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
 		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, in;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
 		status = insert_ops(filter)->insert_batch(filter->body, hashes + *done, some, &in);
+		uint64_t capacity = filter->plan.capacity;
 		bool grows = filter->grows || moving(filter);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
 		*done += in;
@@ -179,8 +179,8 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
 			status = insert_alone(filter, hashes[*done]);
 			*done += status == NIDUS_OK;
 		}
-		if (grows && turn_is_due(in))
-			take_turn(filter);
+		if (grows)
+			look_after_growth(filter, in, capacity);
 	}
 	return status;
 }

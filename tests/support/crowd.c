@@ -157,14 +157,13 @@ static void *watch(void *context)
 /* Whether a copy holds the fixed keys and all its invariants. */
 static bool copy_is_whole(const struct crowd *crowd, nidus_filter *copy)
 {
-	bool whole = nidus_verify(copy, NULL) == NIDUS_OK; if (!whole) fprintf(stderr, "copy: %s\n", nidus_reason());
+	bool whole = nidus_verify(copy, NULL) == NIDUS_OK;
 	for (uint64_t i = 0; i < crowd->plan->fixed; i++)
 		whole &= nidus_contains_hash(copy, fixed_hash(crowd, i));
 	nidus_free(copy);
 	return whole;
 }
 
-#define FAULT(c) ((c) ? (fprintf(stderr, "FAULT %s: %s\n", #c, nidus_reason()), 1) : 0)
 static void save_and_load(struct crowd *crowd)
 {
 	size_t size = nidus_saved_size(crowd->filter), written;
@@ -172,10 +171,10 @@ static void save_and_load(struct crowd *crowd)
 	nidus_filter *copy = NULL;
 	nidus_status status = nidus_save_buffer(crowd->filter, buffer, size, &written);
 	if (status == NIDUS_OK)
-		crowd->snapshot_faults += FAULT(nidus_load_buffer(buffer, written, &copy) != NIDUS_OK) ||
+		crowd->snapshot_faults += nidus_load_buffer(buffer, written, &copy) != NIDUS_OK ||
 		                          !copy_is_whole(crowd, copy);
 	else /* it has grown between the two calls */
-		crowd->snapshot_faults += FAULT(status != NIDUS_E_BUFFER);
+		crowd->snapshot_faults += status != NIDUS_E_BUFFER;
 	free(buffer);
 }
 
@@ -185,10 +184,10 @@ static void *take_snapshots(void *context)
 	while (!atomic_load(&crowd->stop)) {
 		nidus_filter *copy;
 		nidus_info info = NIDUS_INFO_INIT;
-		crowd->snapshot_faults += FAULT(nidus_get_info(crowd->filter, &info) != NIDUS_OK) ||
+		crowd->snapshot_faults += nidus_get_info(crowd->filter, &info) != NIDUS_OK ||
 		                          info.count < crowd->plan->fixed;
-		crowd->snapshot_faults += FAULT(nidus_verify(crowd->filter, NULL) != NIDUS_OK);
-		crowd->snapshot_faults += FAULT(nidus_clone(crowd->filter, &copy) != NIDUS_OK) ||
+		crowd->snapshot_faults += nidus_verify(crowd->filter, NULL) != NIDUS_OK;
+		crowd->snapshot_faults += nidus_clone(crowd->filter, &copy) != NIDUS_OK ||
 		                          !copy_is_whole(crowd, copy);
 		save_and_load(crowd);
 		nidus_cursor cursor = { 0 };
