@@ -4,7 +4,6 @@
  */
 #include "api/moving.h"
 
-
 #define SOME 64 /* hashes of a batch at a time */
 
 /* Operations get the body of a filter; the filter lies before it. */
