@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -123,6 +124,26 @@ uint64_t machine_huge_bytes(void)
 	}
 	fclose(file);
 	return kibibytes * 1024;
+}
+
+void machine_warm(uint64_t bytes)
+{
+	const size_t page = 4096;
+	volatile char *memory;
+	void *map;
+
+	if (bytes == 0 || bytes > SIZE_MAX)
+		return;
+	map = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		return;
+#ifdef MADV_HUGEPAGE
+	madvise(map, (size_t)bytes, MADV_HUGEPAGE);
+#endif
+	memory = map;
+	for (size_t at = 0; at < bytes; at += page)
+		memory[at] = 1;
+	munmap(map, (size_t)bytes);
 }
 
 const char *machine_compiler(void)
