@@ -57,6 +57,14 @@
  * other reads of the same filter. "writes" needs the filter for itself.
  * "free" touches no filter and may run at any time.
  *
+ * A filter made with NIDUS_CONCURRENT in options.features takes any mix of
+ * insert, insert_new, remove, contains, count_key and their batches from any
+ * number of threads: each takes effect at one moment between its start and its
+ * end. Other calls may come at any time too: walks, saves, merges, clones, verify
+ * and info make changes wait, nidus_grow, nidus_shrink, nidus_clear and
+ * nidus_insert_entry make everybody wait. Only nidus_free needs the filter for
+ * itself. docs/concurrency.md tells how and what it costs.
+ *
  * ## Versions
  *
  * nidus_options and nidus_info carry their size, so a program compiled against
@@ -155,7 +163,7 @@ enum {
 	NIDUS_ENUMERATE = 1u << 1,  /**< nidus_next, nidus_insert_entry */
 	NIDUS_MERGE = 1u << 2,      /**< nidus_merge */
 	NIDUS_GROW = 1u << 3,       /**< nidus_grow, nidus_shrink, max_capacity */
-	NIDUS_CONCURRENT = 1u << 4, /**< in options: switches the locks on */
+	NIDUS_CONCURRENT = 1u << 4, /**< in options: switches the locks on, see Threads */
 	NIDUS_FAST = 1u << 5,       /**< in options: the quickest, not the smallest */
 	NIDUS_MULTISET = 1u << 6    /**< in options: bulk builds keep copies */
 };

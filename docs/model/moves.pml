@@ -114,7 +114,7 @@ inline settle(group, home)
 
 proctype insert(byte id)
 {
-	byte freed = NONE, from, to, value, home;
+	byte freed = NONE, from, to, value, home, tries = 0;
 	bool to_stash = false;
 again:
 	lock_groups(id);
@@ -135,6 +135,11 @@ again:
 	if
 	:: put[id] || to_stash -> goto done
 	:: else
+	fi;
+	/* Two chains are enough here: without a limit there is no end of versions. */
+	if
+	:: tries == 2 -> to_stash = true; goto again
+	:: else -> tries++
 	fi;
 	/* The search: some entry in the way, and its other group, looked at without locks. */
 	if
