@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The library and tools/nidus_read.py, which shares nothing with it but docs/format.md, must agree.
+
+    agree.py NIDUS ANSWERS EXCHANGE    (programs of the build: the command, tests/answers.c,
+                                        tests/exchange.c)
+
+Files of every family are made small and large, fixed and grown, merged and with copies. Of each the
+two readers must list the same entries and give the same answers for keys of all three kinds, absent
+ones included: the false positives are the same. Then single fields and bytes are changed, with all
+checksums put right, and both must take or refuse the file.
+"""
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TREE, "tools"))
+sys.dont_write_bytecode = True
+
+import nidus_read  # noqa: E402
+from xxh3 import xxh3_64  # noqa: E402
+
+NIDUS, ANSWERS, EXCHANGE = sys.argv[1:]
+FAMILIES = nidus_read.FAMILIES[1:]
+LISTED = FAMILIES[:7]  # those whose entries can be listed
+SEED = 77
+LARGE = 500000  # keys that need two chunks in the families that like large ones
+
+failures = []
+
+
+def expect(condition, what):
+    if not condition:
+        failures.append(what)
+        print("FAILED:", what, flush=True)
+
+
+def as_lines(keys):
+    return b"".join(key + b"\n" for key in keys)
+
+
+def run(*command, keys=None, may_fail=False):
+    """What a program prints; keys go to it as lines."""
+    text = None if keys is None else as_lines(keys)
+    done = subprocess.run([str(word) for word in command], input=text, capture_output=True,
+                          stdin=subprocess.DEVNULL if text is None else None, check=False)
+    if done.returncode and not may_fail:
+        sys.exit(f"{command}: {done.returncode}: {done.stderr.decode()}")
+    return done.stdout
+
+
+# ------------------------------------------------------------------------------- asking
+
+
+def lines_to_ask():
+    """Keys as tests/answers.c takes them: those of all files here, and as many that are in none."""
+    texts = [b"%d" % i for i in range(0, 1300, 3)] + [b"key %d" % i for i in range(0, 3000, 17)]
+    texts += [b"", b"\0", b"heron" * 60]
+    chance = random.Random(1)
+    return ([b"b " + text.hex().encode() for text in texts] +
+            [b"u %d" % (i * i) for i in range(0, 3000, 14)] + [b"u 18446744073709551615"] +
+            [b"h %d" % chance.getrandbits(64) for _ in range(100)])
+
+
+ASKED = lines_to_ask()
+
+
+def hash_of(filter_, line):
+    if line[:1] == b"b":
+        return filter_.hash_bytes(bytes.fromhex(line[2:].decode()))
+    return filter_.hash_u64(int(line[2:])) if line[:1] == b"u" else int(line[2:])
+
+
+def numbers_in(text):
+    """A tuple per line of text."""
+    return [tuple(map(int, line.split())) for line in text.splitlines()]
+
+
+def compare(path, asked=None):
+    """Both readers on one file. Answers ours."""
+    name = os.path.basename(path)
+    asked = asked or ASKED
+    filter_ = nidus_read.read(path)
+    said = numbers_in(run(ANSWERS, "keys", path, keys=asked))
+    ours = {}
+    for line in asked:
+        hash_ = hash_of(filter_, line)
+        copies = filter_.count_hash(hash_)
+        ours[line] = hash_, int(copies > 0), copies
+    wrong = [(line, a, b) for line, a, b in zip(asked, said, ours.values()) if a != b]
+    expect(len(said) == len(ours) and not wrong, f"{name}: the answers differ: {wrong[:3]}")
+    texts = {line: bytes.fromhex(line[2:].decode()) for line in asked if line[:1] == b"b"}
+    texts = {line: text for line, text in texts.items() if b"\n" not in text}
+    found = [text for line, text in texts.items() if ours[line][1]]
+    expect(run(NIDUS, "query", path, keys=texts.values(), may_fail=True) == as_lines(found),
+           f"{name}: nidus query says otherwise")
+    if nidus_read.FAMILIES[filter_.header.family] in LISTED:
+        listed = sorted(numbers_in(run(NIDUS, "dump", path)))
+        expect(listed == sorted(filter_.entries()), f"{name}: the entries differ")
+        expect(len(listed) == filter_.header.count, f"{name}: there are not count entries")
+    return filter_
+
+
+# ------------------------------------------------------------------------------- files
+
+
+def numbers(first, last):
+    return [b"%d" % i for i in range(first, last)]
+
+
+def build(folder, family, name, keys, *options):
+    path = os.path.join(folder, f"{family}-{name}.nidus")
+    run(NIDUS, "build", "-q", "-f", family, "--seed", SEED, "-o", path, *options, keys=keys)
+    return path
+
+
+def fixed_files(folder, family):
+    yield build(folder, family, "empty", [], "-n", 5)
+    yield build(folder, family, "one", numbers(7, 8), "-n", 1, "-p", "2^-20")
+    for slots in {"cuckoo": (2, 4, 8), "simplified": (2, 4, 8), "chunked": (2, 4, 8),
+                  "bucketed": (2, 4), "windowed": (2, 4), "breadcrumb": (25, 51)}.get(family, ()):
+        yield build(folder, family, f"slots-{slots}", numbers(0, 1000), "-n", 1000, "-p", "2^-7",
+                    "-s", slots)
+    if family in ("bucketed", "windowed"):  # two chunks
+        yield build(folder, family, "large", numbers(0, 1000), "-n", LARGE, "-p", "2^-4")
+    for bits in (4, 9, 12, 17, 24):
+        yield build(folder, family, f"bits-{bits}", numbers(0, 600), "-n", 600, "-p", f"2^-{bits}")
+
+
+def changed_files(folder, family):
+    """Copies, growth, and merges."""
+    two_slots = () if family in ("semisort", "breadcrumb") else ("-s", 2)
+    crowd = numbers(0, 500) + numbers(5, 7) * 6
+    yield build(folder, family, "copies", crowd, "-n", 600, "-p", "2^-4", "--multiset", *two_slots)
+    for most in (500, 3000, 100000):
+        path = build(folder, family, f"grown-{most}", numbers(0, 100), "-n", 100, "-p", "2^-5",
+                     "--grow", most)
+        yield path
+        run(NIDUS, "add", "-q", "--multiset", path, keys=numbers(100, 450) + numbers(3, 5) * 5)
+        yield path
+    path = build(folder, family, "relaxed", numbers(0, 300), "-n", 300, "-p", "2^-9")
+    run(NIDUS, "grow", "-q", "--relax", "-n", 900, path)
+    yield path
+
+
+def merged_files(folder, family):
+    for most in (300, 900) if family in LISTED else (0,):  # all address bits borrowed, and some
+        grow = ("--grow", most) if most else ()
+        parts = [build(folder, family, f"part-{most}-{i}", numbers(i * 300, i * 300 + 300),
+                       "-n", 300, "-p", "2^-10", *grow) for i in range(4)]
+        path = os.path.join(folder, f"{family}-merged-{most}.nidus")
+        run(NIDUS, "merge", "-o", path, *parts)
+        yield path
+
+
+def small_files(folder, family):
+    """Some of few bytes, whose fields and bytes can be changed one by one."""
+    if family not in LISTED:
+        return [build(folder, family, "small", numbers(0, 9), "-n", 9)]
+    copies = build(folder, family, "small-copies", numbers(0, 30) + numbers(5, 7) * 5, "-n", 40,
+                   "--multiset")
+    parts = [build(folder, family, f"small-{i}", numbers(i * 20, i * 20 + 20), "-n", 20,
+                   "-p", "2^-9", "--grow", 70) for i in range(3)]
+    merged = os.path.join(folder, f"{family}-small-merged.nidus")
+    run(NIDUS, "merge", "-o", merged, *parts)
+    run(NIDUS, "grow", "-q", "-n", 40, parts[0])
+    return copies, parts[0], merged
+
+
+def files_of(folder, family):
+    yield from fixed_files(folder, family)
+    if family in LISTED:
+        yield from changed_files(folder, family)
+    yield from merged_files(folder, family)
+    yield from small_files(folder, family)
+
+
+# ----------------------------------------------------------------------------- changes
+
+
+def respelled(data):
+    """The bytes of a file with all checksums put right."""
+    data = bytearray(data)
+    for row in 128, 160:
+        offset, size = struct.unpack_from("<QQ", data, row + 8)
+        struct.pack_into("<Q", data, row + 24, xxh3_64(bytes(data[offset:offset + size])))
+    struct.pack_into("<Q", data, 248, xxh3_64(bytes(data[:248])))
+    return bytes(data)
+
+
+def with_field(data, name, value):
+    at, form = nidus_read.FIELDS[name]
+    data = bytearray(data)
+    struct.pack_into("<" + form, data, at, value)
+    return bytes(data)
+
+
+def field_changes(data):
+    for name, (at, form) in nidus_read.FIELDS.items():
+        if name in ("checksum", "version"):
+            continue
+        if form == "d":
+            for value in (0.0, -0.0, 1.0, -0.5, 2.0, float("inf"), float("nan"), 0.3):
+                yield name, value, with_field(data, name, value)
+            continue
+        now = struct.unpack_from("<" + form, data, at)[0]
+        top = 2**(8 * struct.calcsize(form)) - 1
+        for value in {0, 1, 2, 3, now + 1, now - 1, 2 * now, 2**31, top, top - 7} - {now}:
+            if 0 <= value <= top:
+                yield name, value, with_field(data, name, value)
+
+
+def byte_changes(data, chance):
+    """Bits of the sections and of what is between them, and of what should be zero."""
+    for at in [124, 132, 164] + [chance.randrange(192, 248) for _ in range(3)] + [
+            chance.randrange(256, len(data)) for _ in range(40) if len(data) > 256]:
+        changed = bytearray(data)
+        changed[at] ^= 1 << chance.randrange(8)
+        yield "byte", at, bytes(changed)
+    yield "length", len(data) + 1, data + b"\0"
+    yield "length", len(data) - 1, data[:-1]
+
+
+# Numbers that a reader does not need. The library refuses what it could not go on with.
+MAKERS = {"features", "capacity", "max_capacity", "fpr"}
+
+
+def taken_by_ours(data):
+    try:
+        nidus_read.parse(data)
+        return True, ""
+    except nidus_read.BadFile as error:
+        return False, str(error)
+
+
+def compare_changes(folder, path, chance):
+    with open(path, "rb") as file:
+        data = file.read()
+    changes = [(name, value, respelled(changed)) for name, value, changed in
+               list(field_changes(data)) + list(byte_changes(data, chance))]
+    for i, (_, _, changed) in enumerate(changes):
+        with open(os.path.join(folder, f"changed-{i}"), "wb") as file:
+            file.write(changed)
+    said = run(ANSWERS, "load",
+               *(os.path.join(folder, f"changed-{i}") for i in range(len(changes))))
+    good = 0
+    for (name, value, changed), status in zip(changes, said.decode().splitlines()):
+        good += status.startswith("NIDUS_OK")
+        taken, why = taken_by_ours(changed)
+        expect(taken == status.startswith("NIDUS_OK") or taken and name in MAKERS,
+               f"{os.path.basename(path)}: {name} {value}: the library says {status}, "
+               f"the reader {why or 'nothing against it'}")
+    return good, len(changes)
+
+
+# -------------------------------------------------------------------------------- main
+
+
+def check_hashes(path):
+    """XXH3 of every way that it has of dealing with a length."""
+    chance = random.Random(2)
+    lengths = [*range(300), 511, 512, 513, 1023, 1024, 1025, 1088, 2047, 2048, 2049, 3000, 5000]
+    compare(path, [b"b " + chance.randbytes(n).hex().encode() for n in lengths])
+
+
+def main():
+    shapes = {  # what must have been among the files, and for which families
+        "a stash": (FAMILIES[:6], lambda h: h.stashed > 0),
+        "borrowed bits": (FAMILIES[:6], lambda h: h.borrowed > 0),
+        "growth in part": (FAMILIES[:7], lambda h: 0 < h.level < h.growth_bits),
+        "chunks": (FAMILIES[2:6], lambda h: h.chunks > 1),
+    }
+    missing = {(what, family) for what, (families, _) in shapes.items() for family in families}
+    changes = taken = files = 0
+    chance = random.Random(3)
+    with tempfile.TemporaryDirectory() as folder:
+        for family in FAMILIES:
+            for path in files_of(folder, family):
+                header = compare(path).header
+                files += 1
+                missing -= {(what, family) for what, (_, is_so) in shapes.items() if is_so(header)}
+            for path in small_files(folder, family):
+                good, all_ = compare_changes(folder, path, chance)
+                changes, taken = changes + all_, taken + good
+        check_hashes(path)
+        exchanged = os.path.join(folder, "exchanged")
+        os.mkdir(exchanged)
+        run(EXCHANGE, "write", exchanged)
+        for name in sorted(os.listdir(exchanged))[::3]:
+            compare(os.path.join(exchanged, name), ASKED[::4])
+            files += 1
+    print(f"{files} files, {changes} changed files, of which {taken} are good")
+    expect(not missing, f"no file has these: {sorted(missing)}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

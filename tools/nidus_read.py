@@ -1,0 +1,675 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Reads nidus files without the nidus library: another reader, written from docs/format.md alone.
+
+    nidus_read.py check FILE...             says ok, or what is wrong
+    nidus_read.py info FILE                 the header's fields
+    nidus_read.py dump FILE                 the entries, "home fingerprint" per line
+    nidus_read.py query FILE [KEY...]       prints the keys that are (probably) in it
+        -u, --u64    keys are 64-bit integers
+        -x, --hash   keys are hashes already, 64-bit integers
+        -c, --copies prints "copies key" for every key instead, 0 if it is absent
+    Keys come one per line from standard input if none is given.
+
+Every file is checked completely before anything is answered. Python 3.9 or newer and its standard
+library suffice. It is slow: it exists to show that the format needs no code of ours, to read an old
+file on some far day, and to test the library, which has to agree with it. As a module:
+
+    import nidus_read
+    birds = nidus_read.read("birds.nidus")
+    birds.count_key(b"heron"), birds.count_u64(7), sorted(birds.entries())
+"""
+import argparse
+import itertools
+import struct
+import sys
+from collections import Counter
+
+from xxh3 import xxh3_64
+
+MASK = 2**64 - 1
+GOLDEN, MULTIPLIER, STRONG = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0x9FB21C651E98DF25
+
+MAGIC = b"\x89nidus\r\n"
+VERSION = 0
+HEADER = 256
+FAMILIES = ("auto", "cuckoo", "semisort", "simplified", "chunked", "bucketed", "windowed",
+            "breadcrumb", "bloom", "blocked-bloom")
+
+# Where the fields of the header stand, and as what.
+FIELDS = {
+    "version": (8, "I"), "header_size": (12, "I"), "family": (16, "I"), "features": (20, "I"),
+    "seed": (24, "Q"), "capacity": (32, "Q"), "max_capacity": (40, "Q"), "fpr": (48, "d"),
+    "slots": (56, "I"), "core_bits": (60, "I"), "growth_bits": (64, "I"), "level": (68, "I"),
+    "chunks": (72, "Q"), "groups": (80, "Q"), "reserve": (88, "I"), "max_steps": (92, "I"),
+    "stash_limit": (96, "I"), "borrowed": (100, "I"), "count": (104, "Q"), "stashed": (112, "Q"),
+    "sections": (120, "I"),
+    "table_kind": (128, "I"), "table_offset": (136, "Q"), "table_size": (144, "Q"),
+    "table_checksum": (152, "Q"),
+    "stash_kind": (160, "I"), "stash_offset": (168, "Q"), "stash_size": (176, "Q"),
+    "stash_checksum": (184, "Q"),
+    "checksum": (248, "Q"),
+}
+
+
+class BadFile(Exception):
+    """The file breaks a rule of the format; the message says which."""
+
+
+def require(condition, what):
+    if not condition:
+        raise BadFile(what)
+
+
+# ------------------------------------------------------------------------------ numbers
+
+
+def cut(h, choices):
+    """Takes one of so many choices from a hash: the choice, and what is left of the hash."""
+    return h * choices >> 64, h * choices & MASK
+
+
+def rotr(x, n):
+    return (x >> n | x << 64 - n) & MASK
+
+
+def mix(x):
+    x = (x ^ x >> 32) * MULTIPLIER & MASK
+    x = (x ^ x >> 32) * MULTIPLIER & MASK
+    return x ^ x >> 32
+
+
+def up(size, alignment):
+    return -(-size // alignment) * alignment
+
+
+def is_power_of_two(x):
+    return x > 0 and x & x - 1 == 0
+
+
+def bits(data, at, count):
+    """Bits at to at + count - 1 of bytes; bit 0 is the lowest of the first byte."""
+    word = int.from_bytes(data[at // 8:(at + count + 7) // 8], "little")
+    return word >> at % 8 & (1 << count) - 1
+
+
+# ------------------------------------------------------------------------------- header
+
+
+class Header:
+    """The fields of a file's header as attributes, checked."""
+
+    def __init__(self, data):
+        require(data[:8] == MAGIC, "this is not a nidus file")
+        require(len(data) >= HEADER, "the file is too short for a header")
+        for name, (at, form) in FIELDS.items():
+            setattr(self, name, struct.unpack_from("<" + form, data, at)[0])
+        require(self.version == VERSION,
+                f"format version {self.version}; this program reads version {VERSION}")
+        require(self.checksum == xxh3_64(data[:248]), "the header's checksum does not match")
+        require(self.header_size == HEADER and self.sections == 2,
+                f"the header has another shape than version {VERSION}")
+        require(data[:HEADER] == self.spelled(),
+                "bytes of the header that mean nothing are not zero")
+        self.check_fields()
+
+    def spelled(self):
+        data = bytearray(HEADER)
+        data[:8] = MAGIC
+        for name, (at, form) in FIELDS.items():
+            struct.pack_into("<" + form, data, at, getattr(self, name))
+        return bytes(data)
+
+    def check_fields(self):
+        require(1 <= self.family < len(FAMILIES), f"there is no family {self.family}")
+        require(self.seed != 0, "the seed is 0")
+        require(1 <= self.capacity <= self.max_capacity, "the capacities make no sense")
+        require(0 < self.fpr < 1, "the rate makes no sense")
+        require(max(self.core_bits, self.growth_bits, self.borrowed) <= 56 and self.level <= 44,
+                "widths are absurd")
+        require(self.level <= self.growth_bits + self.borrowed,
+                "the level is higher than there are address bits")
+        require(self.stashed <= self.count, "more entries in the stash than there are")
+
+    def check_sections(self, data, table_size):
+        require((self.table_kind, self.stash_kind) == (0, 1), "the sections are of other kinds")
+        require(self.table_size == table_size and self.stash_size == 16 * self.stashed,
+                "the sections' sizes do not follow from the other fields")
+        at = up(HEADER, 4096 if table_size >= 65536 else 64)
+        require(self.table_offset == at, "the table is not where it should be")
+        require(self.stash_offset == up(at + table_size, 4096 if self.stash_size >= 65536 else 64),
+                "the stash is not where it should be")
+        require(len(data) == self.stash_offset + self.stash_size,
+                f"the file has {len(data)} bytes, not {self.stash_offset + self.stash_size}")
+        require(not any(data[HEADER:at]) and not any(data[at + table_size:self.stash_offset]),
+                "what is between the sections is not zero")
+        require(xxh3_64(self.table(data)) == self.table_checksum,
+                "the table's checksum does not match")
+        require(xxh3_64(self.stash(data)) == self.stash_checksum,
+                "the stash's checksum does not match")
+
+    def table(self, data):
+        return data[self.table_offset:self.table_offset + self.table_size]
+
+    def stash(self, data):
+        return data[self.stash_offset:self.stash_offset + self.stash_size]
+
+
+class Filter:
+    """What all families have in common: the header, and hashes of keys.
+
+    A family adds table_size() from the header alone, check() of what is in the sections, entries()
+    as (home, fingerprint) pairs, and count_hash(), the copies of a key.
+    """
+
+    def __init__(self, header, data):
+        self.header = header
+        self.lay_out()
+        header.check_sections(data, self.table_size())
+        self.table = header.table(data)
+        self.stash = Counter(struct.iter_unpack("<QQ", header.stash(data)))
+        self.stash_in_order = list(struct.iter_unpack("<QQ", header.stash(data)))
+        self.before = mix(header.seed + GOLDEN & MASK)
+        self.between = mix(self.before + GOLDEN & MASK)
+        self.partner = mix(self.between + GOLDEN & MASK)
+        self.check()
+
+    def hash_bytes(self, key):
+        return xxh3_64(key, self.header.seed)
+
+    def hash_u64(self, key):
+        x = key ^ self.before
+        x = (x ^ rotr(x, 25) ^ rotr(x, 50)) * STRONG & MASK ^ self.between
+        x = (x ^ x >> 28) * MULTIPLIER & MASK
+        return x ^ x >> 32
+
+    def count_key(self, key):
+        return self.count_hash(self.hash_bytes(key))
+
+    def count_u64(self, key):
+        return self.count_hash(self.hash_u64(key))
+
+
+# --------------------------------------------------------------------- families 1 to 6
+
+
+class Nest(Filter):
+    """Groups of slots: buckets, or windows that overlap."""
+
+    def lay_out(self):
+        h = self.header
+        self.symmetric = h.family < 5  # the first and the second place cannot be told apart
+        self.coded, self.direct, self.windows = h.family == 2, h.family == 3, h.family == 6
+        self.check_geometry()
+        self.groups = h.groups << h.level  # of a chunk, by now
+        self.kept = max(h.growth_bits - h.level, 0)  # growth bits that slots still hold
+        self.choice_bits = 0 if self.symmetric else 1
+        self.offset_bits = h.slots.bit_length() - 1 if self.windows else 0
+        self.width = h.core_bits + self.choice_bits + self.offset_bits + self.kept
+        require(self.width + h.growth_bits - self.kept <= 56, "a slot is wider than 56 bits")
+        require(self.width >= 2, "a slot is narrower than 2 bits")
+        self.slots = self.groups + h.slots - 1 if self.windows else self.groups * h.slots
+        self.used = self.groups * (4 * self.width - 4) if self.coded else self.slots * self.width
+        self.stride = -(-self.used // 8) + 8
+        if h.chunks > 1:
+            self.stride = up(self.stride, 64)
+        if self.coded:
+            self.nibbles = sorted(itertools.combinations_with_replacement(range(16), 4),
+                                  key=lambda n: n[::-1])
+
+    def check_geometry(self):
+        h = self.header
+        allowed = {1: (2, 4, 8), 2: (4,), 3: (2, 4, 8), 4: (2, 4, 8), 5: (2, 4), 6: (2, 4)}
+        require(h.slots in allowed[h.family], f"groups of {h.slots} slots")
+        require(h.chunks >= 1 and (h.chunks == 1 or h.family > 2), f"{h.chunks} chunks")
+        require(h.groups >= 2 and (is_power_of_two(h.groups) or not self.symmetric),
+                f"{h.groups} groups")
+        require(h.core_bits >= (5 if self.coded else 1), f"{h.core_bits} core bits")
+        require(not self.direct or 2**h.core_bits >= h.groups,
+                "fewer fingerprints than buckets of a chunk")
+        require(h.reserve < h.slots and 1 <= h.max_steps <= 8192, "reserve or max steps are wrong")
+        require(h.borrowed == 0 or h.level == h.growth_bits + h.borrowed,
+                "bits are borrowed, and growth bits are left")
+
+    def table_size(self):
+        return self.header.chunks * self.stride
+
+    # ---- what a slot holds
+
+    def chunk(self, number):
+        return self.table[number * self.stride:(number + 1) * self.stride]
+
+    def values(self, chunk, group):
+        """The values of all slots of a group."""
+        size, width = self.header.slots, self.width
+        if not self.coded:
+            start = group if self.windows else group * size
+            return [bits(chunk, (start + at) * width, width) for at in range(size)]
+        start, rest = group * (4 * width - 4), width - 4
+        code = bits(chunk, start, 12)
+        require(code < len(self.nibbles), "a bucket's code means nothing")
+        return [nibble + 16 * bits(chunk, start + 12 + at * rest, rest)
+                for at, nibble in enumerate(self.nibbles[code])]
+
+    def spelled(self, core, choice, at, growth):
+        """The value of a slot for an entry there."""
+        value = core
+        if self.choice_bits:
+            value |= choice << self.header.core_bits
+        if self.offset_bits:
+            value |= at << self.header.core_bits + 1
+        return value | growth >> self.header.level << self.width - self.kept
+
+    # ---- from a fingerprint to its places
+
+    def partner_hash(self, core):
+        x = (core & MASK ^ self.partner) * STRONG & MASK
+        x = (x ^ x >> 32) * MULTIPLIER & MASK
+        return x ^ x >> 32
+
+    def distance(self, core, groups):
+        if self.direct:
+            return core % groups
+        return 1 + cut(self.partner_hash(core), groups - 1)[0]
+
+    def address_bits(self, core, growth):
+        h = self.header
+        borrowed = self.partner_hash(~core) & (1 << h.borrowed) - 1
+        return growth + (borrowed << h.growth_bits) & (1 << h.level) - 1
+
+    def places(self, home, core, growth):
+        """The two groups of an entry in its chunk; home is a base group of it."""
+        h = self.header
+        address = self.address_bits(core, growth)
+        if not self.symmetric:
+            first = (home << h.level) + address
+            return first, (first + self.distance(core, self.groups)) % self.groups
+        twist = self.partner_hash(core) & (1 << h.level) - 1
+        other = home ^ self.distance(core, h.groups)
+        low, high = min(home, other), max(home, other)
+        return low + h.groups * address, high + h.groups * (address ^ twist)
+
+    def locate(self, hash_):
+        """A key's chunk, base group (the lower one in families 1 to 4), core and growth bits."""
+        h = self.header
+        chunk, hash_ = cut(hash_, h.chunks)
+        home, hash_ = cut(hash_, h.groups)
+        if self.direct:
+            low, hash_ = cut(hash_, h.groups - 1)
+            high, hash_ = cut(hash_, (1 << h.core_bits) // h.groups)
+            core = 1 + low + h.groups * high
+        else:
+            low, hash_ = cut(hash_, (1 << h.core_bits) - 1)
+            core = 1 + low
+        if self.symmetric:
+            home = min(home, home ^ self.distance(core, h.groups))
+        return chunk, home, core, cut(hash_, 1 << h.growth_bits)[0]
+
+    def count_hash(self, hash_):
+        number, home, core, growth = self.locate(hash_)
+        chunk = self.chunk(number)
+        copies, full = 0, True
+        for choice, group in enumerate(self.places(home, core, growth)):
+            for at, value in enumerate(self.values(chunk, group)):
+                copies += value == self.spelled(core, choice, at, growth)
+                full = full and value != 0
+        identity = number * self.header.groups + home, core + (growth << self.header.core_bits)
+        return copies + (self.stash[identity] if full else 0)
+
+    # ---- from a slot back to the entry
+
+    def identity(self, group, choice, value):
+        """Base group, core and growth bits of what a group of a chunk holds."""
+        h = self.header
+        core = value & (1 << h.core_bits) - 1
+        kept = value >> self.width - self.kept
+        if self.symmetric:
+            base, address = group % h.groups, group // h.groups
+            other = base ^ self.distance(core, h.groups)
+            home = min(base, other)
+            if home != base:
+                address ^= self.partner_hash(core) & (1 << h.level) - 1
+        else:
+            first = group
+            if choice == 1:
+                first = (group - self.distance(core, self.groups)) % self.groups
+            home, address = first >> h.level, first & (1 << h.level) - 1
+        require(address >> h.growth_bits == self.address_bits(core, 0) >> h.growth_bits,
+                "an entry is where its borrowed bits do not lead")
+        return home, core, address & (1 << h.growth_bits) - 1 | kept << h.level
+
+    def taken(self, chunk):
+        """Group, choice and value of every taken slot of a chunk."""
+        h = self.header
+        if self.windows:
+            for slot in range(self.slots):
+                value = bits(chunk, slot * self.width, self.width)
+                if value:
+                    yield (slot - (value >> h.core_bits + 1 & h.slots - 1),
+                           value >> h.core_bits & 1, value)
+            return
+        for group in range(self.groups):
+            for value in self.values(chunk, group):
+                if value:
+                    yield group, value >> h.core_bits & 1 if self.choice_bits else 0, value
+
+    def entries(self):
+        h = self.header
+        for number in range(h.chunks):
+            for group, choice, value in self.taken(self.chunk(number)):
+                home, core, growth = self.identity(group, choice, value)
+                yield number * h.groups + home, core + (growth << h.core_bits)
+        yield from self.stash.elements()
+
+    # ---- checks
+
+    def check(self):
+        taken = 0
+        for number in range(self.header.chunks):
+            chunk = self.chunk(number)
+            require(bits(chunk, self.used, 8 * len(chunk) - self.used) == 0,
+                    "what is behind the last slot is not zero")
+            if self.coded:
+                self.check_order(chunk)
+            for group, choice, value in self.taken(chunk):
+                self.check_slot(group, choice, value)
+                taken += 1
+        require(taken + len(self.stash_in_order) == self.header.count,
+                f"{taken} entries and {len(self.stash_in_order)} in the stash, "
+                f"not {self.header.count}")
+        self.check_stash()
+
+    def check_order(self, chunk):
+        for group in range(self.groups):
+            values = self.values(chunk, group)
+            require(values == sorted(values, key=lambda v: (v % 16, v // 16)),
+                    "a bucket is not in order")
+
+    def check_slot(self, group, choice, value):
+        core = value & (1 << self.header.core_bits) - 1
+        require(core != 0, "a taken slot has no core bits")
+        require(0 <= group < self.groups, "a slot names a window that does not exist")
+        require(not self.direct or core % self.header.groups != 0,
+                "a fingerprint leads nowhere else")
+        self.identity(group, choice, value)
+
+    def check_stash(self):
+        h = self.header
+        require(self.stash_in_order == sorted(self.stash_in_order), "the stash is not in order")
+        in_chunk = Counter()
+        for (home, fingerprint), copies in self.stash.items():
+            number, home = divmod(home, h.groups)
+            core, growth = fingerprint & (1 << h.core_bits) - 1, fingerprint >> h.core_bits
+            require(number < h.chunks and core != 0 and growth >> h.growth_bits == 0,
+                    "an entry of the stash makes no sense")
+            require(copies <= 4, "too many copies in the stash")
+            require(not self.direct or core % h.groups != 0, "a stashed fingerprint leads nowhere")
+            require(not self.symmetric or home < home ^ self.distance(core, h.groups),
+                    "an entry of the stash has the higher of its groups as home")
+            require(all(all(self.values(self.chunk(number), group))
+                        for group in self.places(home, core, growth)),
+                    "an entry is in the stash although a place is free")
+            in_chunk[number] += copies
+        require(all(n <= h.stash_limit for n in in_chunk.values()), "a stash is too large")
+
+
+# ------------------------------------------------------------------------- breadcrumb
+
+
+class Line:
+    """A line of either yard: (mini-bucket, remainder, crumb) of each entry, in order."""
+
+    def __init__(self, data, minis, slots, width, crumb_bits):
+        sizes = bits(data, 0, minis + slots)
+        remainders_at = up(minis + slots, 8)
+        crumbs_at = remainders_at + slots * width
+        self.entries, mini, at = [], 0, 0
+        while mini < minis:
+            require(at <= minis + slots, "a line's sizes have too few ones")
+            if sizes >> at & 1:
+                mini += 1
+            else:
+                slot = len(self.entries)
+                require(slot < slots, "a line's sizes have too many zeros")
+                self.entries.append((mini, bits(data, remainders_at + slot * width, width),
+                                     bits(data, crumbs_at + slot * crumb_bits, crumb_bits)))
+            at += 1
+        used = len(self.entries)
+        require(sizes >> at == 0 and bits(data, minis + slots, remainders_at - minis - slots) == 0
+                and bits(data, remainders_at + used * width, (slots - used) * width) == 0
+                and bits(data, crumbs_at + used * crumb_bits,
+                         8 * len(data) - crumbs_at - used * crumb_bits) == 0,
+                "a line has bits where there is nothing")
+        self.full = used == slots
+
+
+class Yards(Filter):
+    """Front yard and backyard of lines."""
+
+    # slots of a front line -> bits of a remainder, mini-buckets, slots of a backyard line, bytes
+    SHAPES = {51: (8, 53, 35, 64), 36: (12, 44, 27, 64), 28: (16, 36, 22, 64),
+              19: (24, 37, 16, 64), 25: (8, 31, 17, 32)}
+
+    def lay_out(self):
+        h = self.header
+        require(h.slots in self.SHAPES, f"no line has {h.slots} slots")
+        self.width, self.minis, self.back_slots, self.bytes = self.SHAPES[h.slots]
+        require(h.core_bits >= 1 and h.core_bits + h.growth_bits == self.width,
+                "the fingerprints' width is not the lines'")
+        require(h.chunks == 1 and h.groups >= 1, "the geometry makes no sense")
+        require(h.reserve == h.max_steps == h.stash_limit == h.borrowed == h.stashed == 0,
+                "fields that this family does not have are not 0")
+        self.fronts = h.groups << h.level
+        self.half = -(-self.fronts // 16)
+
+    def table_size(self):
+        return (self.fronts + 2 * self.half) * self.bytes
+
+    def line(self, number, slots, crumb_bits):
+        data = self.table[number * self.bytes:(number + 1) * self.bytes]
+        return Line(data, self.minis, slots, self.width, crumb_bits)
+
+    def check(self):
+        self.front = [self.line(i, self.header.slots, 0) for i in range(self.fronts)]
+        self.back = [self.line(self.fronts + i, self.back_slots, 4) for i in range(2 * self.half)]
+        remainder_bits = self.width - self.header.level
+        for number, line in enumerate(self.back):
+            for mini, _, crumb in line.entries:
+                bucket = self.bucket_of(number, crumb)
+                require(bucket < self.fronts, "a crumb leads nowhere")
+                front = self.front[bucket]
+                require(front.full and front.entries[-1][0] <= mini,
+                        "an entry is in the backyard although its front line has room")
+        for line in self.front + self.back:
+            require(all(remainder >> remainder_bits == 0 for _, remainder, _ in line.entries),
+                    "a remainder has more bits than are left of it")
+        held = sum(len(line.entries) for line in self.front + self.back)
+        require(held == self.header.count, f"{held} entries, not {self.header.count}")
+
+    def bucket_of(self, number, crumb):
+        """The front bucket of an entry in a backyard line."""
+        line, odd = divmod(number, 2)
+        return crumb * self.half + line if odd else line * 16 + crumb
+
+    def entries(self):
+        for bucket, line in enumerate(self.front):
+            for mini, remainder, _ in line.entries:
+                yield self.identity(bucket, mini, remainder)
+        for number, line in enumerate(self.back):
+            for mini, remainder, crumb in line.entries:
+                yield self.identity(self.bucket_of(number, crumb), mini, remainder)
+
+    def identity(self, bucket, mini, remainder):
+        level = self.header.level
+        fingerprint = remainder << level | bucket & (1 << level) - 1
+        return bucket >> level, (mini + 1 << self.width) + fingerprint
+
+    def count_hash(self, hash_):
+        level = self.header.level
+        base, hash_ = cut(hash_, self.header.groups)
+        mini, hash_ = cut(hash_, self.minis)
+        fingerprint = hash_ >> 64 - self.width
+        bucket = (base << level) + (fingerprint & (1 << level) - 1)
+        remainder = fingerprint >> level
+        front = self.front[bucket]
+        copies = front.entries.count((mini, remainder, 0))
+        if not front.full or front.entries[-1][0] > mini:
+            return copies
+        even, odd = self.back[bucket // 16 * 2], self.back[bucket % self.half * 2 + 1]
+        return (copies + even.entries.count((mini, remainder, bucket % 16)) +
+                odd.entries.count((mini, remainder, bucket // self.half)))
+
+
+# ---------------------------------------------------------------------- Bloom filters
+
+
+class Bloom(Filter):
+    """A table of bits. Copies cannot be counted: a key has one, or none."""
+
+    FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D, 0xFD7046C5,
+               0xB55A4F09, 0x5851F42D, 0x4C957F2D, 0x14057B7F, 0xDA3E39CB, 0x94D049BB, 0xBF58476D,
+               0x6C078965, 0x7FEB352D)
+
+    def lay_out(self):
+        h = self.header
+        self.blocked = h.family == 9
+        allowed = (4, 8, 16) if self.blocked else range(1, 33)
+        require(h.core_bits in allowed, f"keys of {h.core_bits} bits")
+        require(h.slots == h.growth_bits == h.level == h.reserve == h.max_steps == h.stash_limit ==
+                h.borrowed == h.stashed == 0 and h.max_capacity == h.capacity,
+                "fields that this family does not have are not 0")
+        require(h.chunks == 1 and h.groups >= 1, "the geometry makes no sense")
+        require(h.count <= 2**60, "more inserts than possible")
+
+    def table_size(self):
+        return self.header.groups * (64 if self.blocked else 8)
+
+    def bits_of(self, hash_):
+        h = self.header
+        if not self.blocked:
+            for _ in range(h.core_bits):
+                yield cut(hash_, 64 * h.groups)[0]
+                hash_ = hash_ * 0xD1342543DE82EF95 + GOLDEN & MASK
+            return
+        block, rest = cut(hash_, h.groups)
+        sector = 512 // h.core_bits
+        a, b = (rest * GOLDEN & MASK) >> 32, rest >> 32
+        for i in range(h.core_bits):
+            t = (a * self.FACTORS[i] + b & 0xFFFFFFFF) * sector >> 32
+            yield 512 * block + self.bit_in_block(i, t)
+
+    def bit_in_block(self, sector, t):
+        if self.header.core_bits == 4:
+            return 64 * sector + t + (192 if t >= 64 else 0)
+        return 512 // self.header.core_bits * sector + t
+
+    def count_hash(self, hash_):
+        return int(all(self.table[bit // 8] >> bit % 8 & 1 for bit in self.bits_of(hash_)))
+
+    def entries(self):
+        raise BadFile(f"the entries of a {FAMILIES[self.header.family]} filter cannot be listed")
+
+    def check(self):
+        h = self.header
+        ones = bin(int.from_bytes(self.table, "little")).count("1")
+        require((ones == 0) == (h.count == 0) and ones <= h.core_bits * h.count,
+                "the table has more or fewer bits than its count allows")
+        if self.blocked:
+            self.check_blocks()
+
+    def check_blocks(self):
+        size = self.header.core_bits
+        for at in range(0, len(self.table), 64):
+            block = int.from_bytes(self.table[at:at + 64], "little")
+            sectors = {sector for sector in range(size) for t in range(512 // size)
+                       if block >> self.bit_in_block(sector, t) & 1}
+            require(len(sectors) in (0, size), "a block has a sector without a bit")
+
+
+# ------------------------------------------------------------------------------- use
+
+
+def parse(data):
+    """The filter in the bytes of a file. Raises BadFile."""
+    header = Header(data)
+    kind = Nest if header.family < 7 else Yards if header.family == 7 else Bloom
+    return kind(header, data)
+
+
+def read(path):
+    """The filter in a file. Raises BadFile and OSError."""
+    with open(path, "rb") as file:
+        return parse(file.read())
+
+
+def keys_of(arguments):
+    if arguments.key:
+        return [key.encode(errors="surrogateescape") for key in arguments.key]
+    lines = sys.stdin.buffer.read().split(b"\n")
+    return lines[:-1] if lines[-1] == b"" else lines
+
+
+def query(arguments):
+    filter_ = read(arguments.file)
+    for key in keys_of(arguments):
+        if arguments.hash:
+            copies = filter_.count_hash(int(key, 0))
+        elif arguments.u64:
+            copies = filter_.count_u64(int(key, 0))
+        else:
+            copies = filter_.count_key(key)
+        if arguments.copies:
+            sys.stdout.buffer.write(b"%d " % copies)
+        if arguments.copies or copies > 0:
+            sys.stdout.buffer.write(key + b"\n")
+
+
+def dump(arguments):
+    for home, fingerprint in read(arguments.file).entries():
+        print(home, fingerprint)
+
+
+def info(arguments):
+    header = read(arguments.file).header
+    for name in FIELDS:
+        value = getattr(header, name)
+        print(f"{name:15}", FAMILIES[value] if name == "family" else value)
+
+
+def check(arguments):
+    for path in arguments.file:
+        read(path)
+        print(f"{path}: ok")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Reads nidus files without the nidus library.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = commands.add_parser("check", help="check files completely")
+    command.add_argument("file", nargs="+")
+    command.set_defaults(run=check)
+    command = commands.add_parser("info", help="print the header's fields")
+    command.add_argument("file")
+    command.set_defaults(run=info)
+    command = commands.add_parser("dump", help="list the entries")
+    command.add_argument("file")
+    command.set_defaults(run=dump)
+    command = commands.add_parser("query", help="look keys up")
+    kind = command.add_mutually_exclusive_group()
+    kind.add_argument("-u", "--u64", action="store_true", help="keys are 64-bit integers")
+    kind.add_argument("-x", "--hash", action="store_true", help="keys are hashes already")
+    command.add_argument("-c", "--copies", action="store_true", help="print 'copies key' for all")
+    command.add_argument("file")
+    command.add_argument("key", nargs="*")
+    command.set_defaults(run=query)
+    arguments = parser.parse_args()
+    try:
+        arguments.run(arguments)
+    except (BadFile, OSError) as error:
+        print(f"nidus_read.py: {error}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
