@@ -544,9 +544,9 @@ NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
  * fsync, then rename, so that `path` is at any moment the old file or the new
  * one. A symbolic link is followed; permissions of an existing file are kept.
  * Devices and pipes are written to directly. A filter that is just growing is
- * saved as if it had finished, which takes memory for a copy of it meanwhile. (If
- * copies of one key are in the way, it is saved as if it had grown further; FULL or
- * COPIES, if that does not help either.)
+ * saved as if it had finished, which takes memory for a copy of it meanwhile. (Where
+ * copies of keys are in the way, as if it had grown further, with a doubled rate where
+ * no bits are left for that; FULL or COPIES, if that does not help either.)
  * Errors: E_ARG, E_NOMEM, E_IO (errno tells why); an existing file is intact
  * then and no temporary file is left. One E_IO is different, and its reason
  * says so: the new file is in place, but its folder could not be synced, so

@@ -267,6 +267,12 @@ static void repeat_a_key(const nidus_options *options)
 			expect_status(nidus_insert_u64(filter, 5), NIDUS_COPIES);
 			expect(bytes_match(&bytes, filter));
 		}
+		nidus_cursor cursor = { 0 };
+		nidus_entry entry, strange = { UINT64_MAX, 1, 0 };
+		expect(nidus_next(filter, &cursor, &entry));
+		expect_status(nidus_insert_entry(filter, &entry), NIDUS_COPIES);
+		expect_status(nidus_insert_entry(filter, &strange), NIDUS_E_RANGE);
+		expect(bytes_match(&bytes, filter));
 		bytes_free(&bytes);
 		nidus_free(filter);
 	}

@@ -2,7 +2,6 @@
  *
  * entries: walks, and putting back what they yield.
  */
-#include "api/growth.h"
 #include "api/moving.h"
 #include "api/shared.h"
 
@@ -23,11 +22,12 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 		return status;
 	if (entry == NULL)
 		return filter_null("entry");
-	if (filter->family->insert_entry == NULL)
+	if (filter->family->entry_hash == NULL)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family has no entries",
 		            filter->family->name);
-	shared_stop(filter, true);
-	status = growth_insert_entry(filter, entry);
+	uint64_t hash;
+	shared_stop(filter, false);
+	status = filter->family->entry_hash(filter->body, entry, &hash);
 	shared_go_on(filter);
-	return status;
+	return status == NIDUS_OK ? nidus_insert_hash(filter, hash) : status;
 }

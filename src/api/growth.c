@@ -18,8 +18,12 @@ static nidus_status pour_entries(nidus_filter *to, const nidus_filter *from)
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
-	while (status == NIDUS_OK && moving_next(from, &cursor, &entry))
-		status = to->family->insert_entry(to->body, &entry);
+	while (status == NIDUS_OK && moving_next(from, &cursor, &entry)) {
+		uint64_t hash;
+		status = to->family->entry_hash(to->body, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = to->ops->insert(to->body, hash);
+	}
 	return status;
 }
 
@@ -34,14 +38,20 @@ static nidus_status pour_all(nidus_filter *to, const nidus_filter *from)
 	return status == NIDUS_OK ? from->family->pour(to->body, from->body) : status;
 }
 
-/* Fills a body of another plan and takes it. Errors: E_NOMEM, FULL, COPIES. */
-static nidus_status rebuild(nidus_filter *filter, const struct blueprint *plan)
+/*
+ * Fills a body of another plan, with one more key unless `hash` is NULL, and takes it.
+ * Errors: E_NOMEM, FULL, COPIES; the filter is as it was then.
+ */
+static nidus_status rebuild(nidus_filter *filter, const struct blueprint *plan,
+                            const uint64_t *hash)
 {
 	nidus_filter *made;
 	nidus_status status = filter_make(filter->family, plan, &filter->allocator, &made);
 	if (status != NIDUS_OK)
 		return status;
 	status = pour_all(made, filter);
+	if (status == NIDUS_OK && hash != NULL)
+		status = made->ops->insert(made->body, *hash);
 	if (status == NIDUS_OK) {
 		moving_drop(filter);
 		filter_swap(filter, made);
@@ -53,12 +63,17 @@ static nidus_status rebuild(nidus_filter *filter, const struct blueprint *plan)
 
 #define TRIES 4 /* sizes that a rebuild looks for room in */
 
+static bool no_room(nidus_status status)
+{
+	return status == NIDUS_FULL || status == NIDUS_COPIES;
+}
+
 /*
- * Fills a body of a larger size than `from`, the next that has room for all, and takes
- * it: where copies of a key crowd their slots they may not do so in another size.
- * Errors: E_NOMEM, FULL, COPIES.
+ * The same with a larger size than `from`, the next that has room for all: where
+ * copies of a key crowd their slots they may not do so in another size.
  */
-static nidus_status rebuild_larger(nidus_filter *filter, const struct blueprint *from, bool relax)
+static nidus_status rebuild_larger(nidus_filter *filter, const struct blueprint *from, bool relax,
+                                   const uint64_t *hash)
 {
 	struct blueprint plan = *from;
 	nidus_status status = NIDUS_FULL;
@@ -70,9 +85,23 @@ static nidus_status rebuild_larger(nidus_filter *filter, const struct blueprint 
 			    NIDUS_OK)
 				return status; /* of the last size that there is */
 		}
-		status = rebuild(filter, &plan);
-		if (status != NIDUS_FULL && status != NIDUS_COPIES)
+		status = rebuild(filter, &plan, hash);
+		if (!no_room(status))
 			break;
+	}
+	return status;
+}
+
+/* The same with the same size and longer stashes, where the family has them. */
+static nidus_status rebuild_roomier(nidus_filter *filter)
+{
+	struct blueprint plan = filter->plan;
+	nidus_status status = NIDUS_FULL;
+	for (unsigned tries = 0; tries < TRIES && no_room(status); tries++) {
+		if (plan.stash_limit == 0 || plan.stash_limit > UINT32_MAX / 2)
+			break;
+		plan.stash_limit *= 2;
+		status = rebuild(filter, &plan, NULL);
 	}
 	return status;
 }
@@ -105,9 +134,8 @@ static nidus_status grow_alone(nidus_filter *filter, uint64_t capacity, bool rel
 	if (status != NIDUS_OK)
 		return status;
 	if (plan.level != filter->plan.level) {
-		status = rebuild(filter, &plan);
-		bool refused = status == NIDUS_FULL || status == NIDUS_COPIES;
-		return refused ? rebuild_larger(filter, &plan, relax) : status;
+		status = rebuild(filter, &plan, NULL);
+		return no_room(status) ? rebuild_larger(filter, &plan, relax, NULL) : status;
 	}
 	(void)moving_finish(filter);
 	promise(filter, &plan);
@@ -172,8 +200,8 @@ static nidus_status shrink_alone(nidus_filter *filter, uint64_t capacity)
 	struct blueprint plan;
 	/* Copies of keys may need more room than the size promises to others. */
 	for (; smaller(filter, capacity, &plan); capacity = plan.capacity + 1) {
-		status = rebuild(filter, &plan);
-		if (status != NIDUS_FULL && status != NIDUS_COPIES)
+		status = rebuild(filter, &plan, NULL);
+		if (!no_room(status))
 			return status;
 	}
 	return status == NIDUS_OK ? NIDUS_OK
@@ -193,27 +221,46 @@ nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
 
 /* ----------------------------------------------------------- growth by itself -- */
 
-/*
- * Goes on to the next size. With `crowded` that must be a larger table; otherwise
- * the present one will do, if it has room that was not promised yet.
- * Errors: FULL (no bits are left), E_NOMEM.
- */
-static nidus_status grow_a_step(nidus_filter *filter, bool crowded)
+/* Inserts one key unless `hash` is NULL. Errors: as body_ops.insert. */
+static nidus_status insert_counted(nidus_filter *filter, const uint64_t *hash)
 {
-	struct blueprint plan = filter->plan;
+	if (hash == NULL)
+		return NIDUS_OK;
+	nidus_status status = filter->ops->insert(filter->body, *hash);
+	if (status == NIDUS_OK && filter->room > 0)
+		filter->room--;
+	return status;
+}
+
+/*
+ * Goes on to the next size, and inserts a key there unless `hash` is NULL: one of
+ * which there are few copies, as an empty table has places for those. With `crowded`
+ * it must be a larger table; otherwise the present one will do, if it has room that
+ * was not promised yet. Errors: FULL (no bits are left), COPIES, E_NOMEM; size and
+ * contents are as they were then.
+ */
+static nidus_status grow_a_step(nidus_filter *filter, bool crowded, const uint64_t *hash)
+{
+	struct blueprint before = filter->plan, plan = before;
 	do {
 		struct blueprint now = plan;
 		if (filter->family->larger(&now, now.capacity + 1, false, &plan) != NIDUS_OK)
 			return NIDUS_FULL; /* the reason is there already */
-	} while (crowded && plan.level == filter->plan.level);
-	if (plan.level == filter->plan.level) {
+	} while (crowded && plan.level == before.level);
+	nidus_status status;
+	if (plan.level == before.level) {
 		promise(filter, &plan);
-		return NIDUS_OK;
+		status = insert_counted(filter, hash);
+		if (status != NIDUS_OK)
+			promise(filter, &before);
+		return status;
 	}
-	if (moving_finish(filter) == NIDUS_OK)
-		return moving_begin(filter, &plan);
-	nidus_status status = rebuild_larger(filter, &filter->plan, false);
-	return status == NIDUS_OK || status == NIDUS_E_NOMEM ? status : NIDUS_FULL;
+	if (moving_finish(filter) != NIDUS_OK) {
+		status = rebuild_larger(filter, &filter->plan, false, hash);
+		return no_room(status) ? NIDUS_FULL : status;
+	}
+	status = moving_begin(filter, &plan);
+	return status == NIDUS_OK ? insert_counted(filter, hash) : status;
 }
 
 nidus_status growth_settle(const nidus_filter *filter, const nidus_filter **settled)
@@ -228,8 +275,12 @@ nidus_status growth_settle(const nidus_filter *filter, const nidus_filter **sett
 	if (status != NIDUS_OK)
 		return status;
 	status = moving_finish(copy);
-	if (status == NIDUS_FULL)
-		status = rebuild_larger(copy, &copy->plan, true);
+	if (no_room(status))
+		status = rebuild_roomier(copy);
+	if (no_room(status))
+		status = rebuild_larger(copy, &copy->plan, false, NULL);
+	if (no_room(status))
+		status = rebuild_larger(copy, &copy->plan, true, NULL);
 	if (status == NIDUS_OK)
 		*settled = copy;
 	else
@@ -261,59 +312,27 @@ uint64_t growth_room(nidus_filter *filter)
  */
 #define COPIES_HELD 2
 
-static nidus_status insert_counted(nidus_filter *filter, uint64_t hash)
-{
-	nidus_status status = filter->ops->insert(filter->body, hash);
-	if (status == NIDUS_OK && filter->room > 0)
-		filter->room--;
-	return status;
-}
-
 nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 {
-	nidus_status status = NIDUS_OK;
 	if (filter->gate != NULL)
 		filter->room = 0; /* inserts through the gate do not count it down */
 	bool full = growth_room(filter) == 0;
 	bool copy = full && filter->ops->count(filter->body, hash) >= COPIES_HELD;
-	if (full && !copy)
-		status = grow_a_step(filter, false);
-	if (status == NIDUS_OK)
-		status = insert_counted(filter, hash);
+	nidus_status status =
+		full && !copy ? grow_a_step(filter, false, &hash) : insert_counted(filter, &hash);
 	if (status != NIDUS_FULL || !filter->grows)
 		return status;
 	if (copy || filter->ops->count(filter->body, hash) >= COPIES_HELD)
 		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	status = grow_a_step(filter, true);
-	return status == NIDUS_OK ? insert_counted(filter, hash) : status;
+	return grow_a_step(filter, true, &hash);
 }
 
 nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts)
 {
 	moving_take_turn(filter, inserts);
 	filter->room = 0; /* inserts through the gate do not count it down */
-	return filter->grows && growth_room(filter) == 0 ? grow_a_step(filter, false) : NIDUS_OK;
-}
-
-static nidus_status insert_entry_counted(nidus_filter *filter, const nidus_entry *entry)
-{
-	nidus_status status = moving_insert_entry(filter, entry);
-	if (status == NIDUS_OK && filter->room > 0)
-		filter->room--;
-	return status;
-}
-
-nidus_status growth_insert_entry(nidus_filter *filter, const nidus_entry *entry)
-{
-	nidus_status status = NIDUS_OK;
-	if (filter->grows && growth_room(filter) == 0)
-		status = grow_a_step(filter, false);
-	if (status == NIDUS_OK)
-		status = insert_entry_counted(filter, entry);
-	if (status != NIDUS_FULL || !filter->grows)
-		return status;
-	status = grow_a_step(filter, true);
-	return status == NIDUS_OK ? insert_entry_counted(filter, entry) : status;
+	bool due = filter->grows && growth_room(filter) == 0;
+	return due ? grow_a_step(filter, false, NULL) : NIDUS_OK;
 }
 
 /* ------------------------------------------------------------------- merging -- */

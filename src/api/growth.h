@@ -16,9 +16,6 @@ uint64_t growth_room(nidus_filter *filter);
 /* What so many inserts would have done for growth, for a filter that threads share. */
 nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts);
 
-/* insert_entry for any filter, which grows where it is due. */
-nidus_status growth_insert_entry(nidus_filter *filter, const nidus_entry *entry);
-
 /*
  * What a filter in two parts lends to calls that need one in one part: a copy that
  * has finished (or, where copies of a key are in the way, that has grown further). A

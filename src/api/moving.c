@@ -160,14 +160,6 @@ static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, s
 	return status;
 }
 
-nidus_status moving_insert_entry(nidus_filter *filter, const nidus_entry *entry)
-{
-	nidus_status status = filter->family->insert_entry(filter->body, entry);
-	if (status == NIDUS_OK && moving(filter))
-		count_inserts(filter, 1);
-	return status;
-}
-
 /* -------------------------------------------------------------------- remove -- */
 
 static nidus_status remove_key(void *body, uint64_t hash)

@@ -50,9 +50,6 @@ nidus_status moving_finish(nidus_filter *filter);
 /* Moves what so many inserts would have moved. Nothing for a filter in one part. */
 void moving_take_turn(nidus_filter *filter, unsigned inserts);
 
-/* insert_entry for a filter in one part or in two. */
-nidus_status moving_insert_entry(nidus_filter *filter, const nidus_entry *entry);
-
 /* Frees the old body, with what is in it. Nothing for a filter in one part. */
 void moving_drop(nidus_filter *filter);
 

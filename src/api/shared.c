@@ -99,13 +99,32 @@ static void look_after_growth(nidus_filter *filter, size_t done, uint64_t capaci
 	inserts = 0;
 }
 
-/* An insert alone, when it found no place together with others. */
+/* An insert alone, when it found no place or could not be done together with others. */
 static nidus_status insert_alone(nidus_filter *filter, uint64_t hash)
 {
 	gate_close(filter->gate, true);
-	nidus_status status = growth_insert(filter, hash);
+	nidus_status status = filter->grows ? growth_insert(filter, hash)
+	                                    : filter->ops->insert(filter->body, hash);
 	gate_open(filter->gate);
 	return status;
+}
+
+/*
+ * How many of the hashes come before the first of which the old body has copies: those
+ * go over to the larger one with the next, which only an insert alone can do. No
+ * insert brings a key into the old body, so whoever is inside the gate can rely on it.
+ */
+static size_t before_held(const nidus_filter *filter, const uint64_t *hashes, size_t n)
+{
+	const nidus_filter *old = filter->moving.old;
+	uint8_t yes[CHANGES_AT_ONCE];
+	size_t before = 0;
+	if (old == NULL)
+		return n;
+	old->ops->contains_batch(old->body, hashes, n, yes);
+	while (before < n && !yes[before])
+		before++;
+	return before;
 }
 
 /* Where inserts go, for whoever is inside the gate. */
@@ -119,13 +138,15 @@ static const struct body_ops *insert_ops(const nidus_filter *filter)
 nidus_status shared_insert(nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = insert_ops(filter)->insert(filter->body, hash);
+	const nidus_filter *old = filter->moving.old;
+	bool held = UNLIKELY(old != NULL) && old->ops->contains(old->body, hash);
+	nidus_status status = held ? NIDUS_OK : insert_ops(filter)->insert(filter->body, hash);
 	uint64_t capacity = filter->plan.capacity;
-	bool grows = filter->grows || moving(filter);
+	bool grows = filter->grows || old != NULL;
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	if (LIKELY(!grows))
 		return status;
-	if (status == NIDUS_FULL)
+	if (held || status == NIDUS_FULL)
 		return insert_alone(filter, hash);
 	if (status == NIDUS_OK)
 		look_after_growth(filter, 1, capacity);
@@ -170,12 +191,15 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, in;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-		status = insert_ops(filter)->insert_batch(filter->body, hashes + *done, some, &in);
+		size_t before = before_held(filter, hashes + *done, some);
+		status =
+			insert_ops(filter)->insert_batch(filter->body, hashes + *done, before, &in);
 		uint64_t capacity = filter->plan.capacity;
 		bool grows = filter->grows || moving(filter);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
 		*done += in;
-		if (grows && status == NIDUS_FULL) {
+		bool held = status == NIDUS_OK && before < some;
+		if (held || (grows && status == NIDUS_FULL)) {
 			status = insert_alone(filter, hashes[*done]);
 			*done += status == NIDUS_OK;
 		}

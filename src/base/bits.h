@@ -97,6 +97,23 @@ static inline uint64_t multiply_high(uint64_t a, uint64_t b)
 	return multiply_wide(a, b, &low);
 }
 
+/*
+ * (high * 2^64 + low) / by, rounded up; high is less than by. Undoes multiply_wide: the
+ * smallest number whose product with `by` has this high word and at least this low one.
+ */
+static inline uint64_t divide_wide_up(uint64_t high, uint64_t low, uint64_t by)
+{
+	uint64_t quotient = 0, rest = high;
+	for (unsigned bit = 64; bit-- > 0;) {
+		bool carry = rest >> 63;
+		rest = rest << 1 | (low >> bit & 1);
+		bool goes = carry || rest >= by;
+		rest -= goes ? by : 0;
+		quotient = quotient << 1 | goes;
+	}
+	return quotient + (rest != 0);
+}
+
 /* The smallest power of two that is at least n; n is 1 to 2^63. */
 static inline uint64_t power_of_two_from(uint64_t n)
 {

@@ -300,9 +300,10 @@ static bool breadcrumb_next(const void *body, nidus_cursor *cursor, nidus_entry 
 	return yard_next(body, cursor, entry);
 }
 
-static nidus_status breadcrumb_insert_entry(void *body, const nidus_entry *entry)
+static nidus_status breadcrumb_entry_hash(const void *body, const nidus_entry *entry,
+                                          uint64_t *hash)
 {
-	return yard_insert_entry(body, entry);
+	return yard_entry_hash(body, entry, hash);
 }
 
 static nidus_status breadcrumb_pour(void *to, const void *from)
@@ -355,7 +356,7 @@ const struct family family_breadcrumb = {
 	.fill = breadcrumb_fill,
 	.verify = breadcrumb_verify,
 	.next = breadcrumb_next,
-	.insert_entry = breadcrumb_insert_entry,
+	.entry_hash = breadcrumb_entry_hash,
 	.larger = breadcrumb_larger,
 	.pour = breadcrumb_pour,
 	.move = breadcrumb_move,

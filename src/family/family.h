@@ -79,7 +79,9 @@ struct family {
 	double (*rate_now)(const void *body);
 	nidus_status (*verify)(const void *body);
 	bool (*next)(const void *body, nidus_cursor *cursor, nidus_entry *entry);
-	nidus_status (*insert_entry)(void *body, const nidus_entry *entry);
+	/* A hash whose key has the entry's identity: what is done with that is done with the
+	 * entry. Errors: E_RANGE (no filter of this base geometry has such an entry). */
+	nidus_status (*entry_hash)(const void *body, const nidus_entry *entry, uint64_t *hash);
 
 	/*
 	 * NIDUS_GROW and NIDUS_MERGE; NULL where the family cannot grow. larger() is the

@@ -62,9 +62,9 @@ bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry)
 	return nest_next(body, cursor, entry);
 }
 
-nidus_status nesting_insert_entry(void *body, const nidus_entry *entry)
+nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash)
 {
-	return nest_insert_entry(body, entry);
+	return nest_entry_hash(body, entry, hash);
 }
 
 unsigned char *nesting_table(const void *body, uint64_t *size)

@@ -17,7 +17,7 @@ uint64_t nesting_count(const void *body);
 struct fill nesting_fill(const void *body);
 nidus_status nesting_verify(const void *body);
 bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry);
-nidus_status nesting_insert_entry(void *body, const nidus_entry *entry);
+nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash);
 unsigned char *nesting_table(const void *body, uint64_t *size);
 void nesting_export_stash(const void *body, unsigned char *bytes);
 nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t stashed,
@@ -28,7 +28,7 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	.body_size = sizeof(struct nest), .free = nesting_free, .clear = nesting_clear,           \
 	.copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, .count = nesting_count, \
 	.fill = nesting_fill, .verify = nesting_verify, .next = nesting_next,                     \
-	.insert_entry = nesting_insert_entry, .pour = nesting_pour, .move = nesting_move,         \
+	.entry_hash = nesting_entry_hash, .pour = nesting_pour, .move = nesting_move,             \
 	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,   \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
 	            NIDUS_CONCURRENT

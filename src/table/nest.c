@@ -649,17 +649,49 @@ bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry
 	return false;
 }
 
-nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
+/* The key of an entry from outside. Errors: E_RANGE. */
+static nidus_status key_of_entry(const struct nest *nest, const nidus_entry *entry,
+                                 struct nest_key *key)
 {
 	if (entry->value != 0 || !identity_possible(nest, entry->home, entry->fingerprint))
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	uint64_t chunk = entry->home / nest->base_groups;
 	struct stash_entry identity = { entry->home % nest->base_groups, entry->fingerprint };
-	struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, identity);
-	if (nest_identity(nest, nest->kind, &key).home != identity.home)
+	*key = nest_key_of_identity(nest, nest->kind, chunk, identity);
+	if (nest_identity(nest, nest->kind, key).home != identity.home)
 		return fail(NIDUS_E_RANGE, "an entry's home is the lower of its two buckets");
-	unsigned char *bits = nest_chunk_bits(nest, chunk);
+	return NIDUS_OK;
+}
+
+nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash)
+{
+	struct nest_key key;
+	nidus_status status = key_of_entry(nest, entry, &key);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t core = entry->fingerprint & nest->core_values, rest = 0;
+	/* The choices of nest_locate, from the last to the first. */
+	if (nest->growth_bits > 0)
+		rest = (entry->fingerprint >> nest->core_bits) << (64 - nest->growth_bits);
+	if (nest->kind == NEST_DIRECT) {
+		rest = divide_wide_up(core / nest->base_groups, rest, nest->direct_values);
+		rest = divide_wide_up(core % nest->base_groups - 1, rest, nest->base_groups - 1);
+	} else {
+		rest = divide_wide_up(core - 1, rest, nest->core_values);
+	}
+	rest = divide_wide_up(entry->home % nest->base_groups, rest, nest->base_groups);
+	*hash = divide_wide_up(key.chunk, rest, nest->chunks);
+	return NIDUS_OK;
+}
+
+nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
+{
+	struct nest_key key;
+	nidus_status status = key_of_entry(nest, entry, &key);
+	if (status != NIDUS_OK)
+		return status;
+	unsigned char *bits = nest_chunk_bits(nest, key.chunk);
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, nest->kind, key.group[choice]);
 		for (unsigned at = 0; at < nest->slots; at++) {
@@ -667,7 +699,7 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 				continue;
 			nest_set(nest, nest->kind, bits, first + at,
 			         nest_encode(nest, nest->kind, key.value, choice, at));
-			nest->chunk[chunk].used++;
+			nest->chunk[key.chunk].used++;
 			return NIDUS_OK;
 		}
 	}

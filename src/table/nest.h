@@ -365,6 +365,9 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry);
 nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);
 
+/* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
+nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash);
+
 /* -------------------------------------------------- parts of the operations -- */
 
 /* contains and count: copies in the stash, for a key that met no empty slot. */

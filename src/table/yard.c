@@ -208,26 +208,18 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 	return false;
 }
 
-static nidus_status put_fingerprint(struct yard *yard, uint64_t base, unsigned m,
-                                    uint64_t fingerprint)
-{
-	struct yard_key key = {
-		.bucket = base << yard->level | (fingerprint & bits_low(yard->level)),
-		.m = m,
-		.remainder = fingerprint >> yard->level,
-	};
-	return yard->ops->put(yard, key);
-}
-
-nidus_status yard_insert_entry(struct yard *yard, const nidus_entry *entry)
+nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash)
 {
 	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
 	if (entry->value != 0 || entry->home >= yard->base_fronts || above < 1 ||
 	    above > yard->buckets)
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
-	return put_fingerprint(yard, entry->home, (unsigned)above - 1,
-	                       entry->fingerprint & bits_low(yard->width));
+	/* The choices of yard_locate, from the last to the first. */
+	uint64_t rest = entry->fingerprint << (64 - yard->width);
+	rest = divide_wide_up(above - 1, rest, yard->buckets);
+	*hash = divide_wide_up(entry->home, rest, yard->base_fronts);
+	return NIDUS_OK;
 }
 
 /* ------------------------------------------------------------------ building -- */

@@ -138,7 +138,9 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count);
 bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct yard_key *key);
 
 bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry);
-nidus_status yard_insert_entry(struct yard *yard, const nidus_entry *entry);
+
+/* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
+nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash);
 
 /*
  * Fills an empty yard of level 0 from all its hashes at once. They ascend, so that

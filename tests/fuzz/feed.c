@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "support/check.h"
 
 unsigned feed_byte(struct feed *feed)
 {
@@ -122,5 +123,8 @@ void feed_limit_memory(size_t largest_block)
 
 bool feed_can_save(const nidus_filter *filter)
 {
-	return nidus_saved_size(filter) > 0;
+	unsigned char none;
+	nidus_status status = nidus_save_buffer(filter, &none, 0, NULL);
+	expect(status == NIDUS_E_BUFFER || status == NIDUS_E_NOMEM);
+	return status == NIDUS_E_BUFFER;
 }

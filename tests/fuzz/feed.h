@@ -40,10 +40,7 @@ nidus_options feed_options(struct feed *feed);
  */
 void feed_limit_memory(size_t largest_block);
 
-/*
- * Whether a filter can be saved: not while copies of keys keep its growth from
- * coming to an end (src/api/moving.h), nor without memory for its copy.
- */
+/* Whether there is memory for saving a filter: one that grows is copied for that. */
 bool feed_can_save(const nidus_filter *filter);
 
 #endif

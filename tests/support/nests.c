@@ -5,6 +5,7 @@
 #include "support/nests.h"
 
 #include "support/check.h"
+#include "support/filters.h"
 #include "table/search.h"
 
 struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned growth_bits, unsigned level,
@@ -66,6 +67,28 @@ nidus_entry *nest_entries(const struct nest *nest, uint64_t *n)
 	expect_equal(*n, nest_count(nest));
 	entries_sort(entries, *n);
 	return entries;
+}
+
+static nidus_entry *entries_of(const nidus_filter *filter, uint64_t *n)
+{
+	nidus_cursor cursor = { 0 };
+	uint64_t count = info_of(filter).count;
+	nidus_entry *entries = check_alloc((count + 1) * sizeof *entries);
+	for (*n = 0; nidus_next(filter, &cursor, &entries[*n]);)
+		expect(++*n <= count);
+	expect_equal(*n, count);
+	entries_sort(entries, *n);
+	return entries;
+}
+
+bool entries_equal(const nidus_filter *a, const nidus_filter *b)
+{
+	uint64_t n, m;
+	nidus_entry *x = entries_of(a, &n), *y = entries_of(b, &m);
+	bool same = n == m && memcmp(x, y, n * sizeof *x) == 0;
+	free(x);
+	free(y);
+	return same;
 }
 
 unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)

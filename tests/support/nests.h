@@ -21,6 +21,9 @@ void nest_make(struct nest *nest, const struct blueprint *plan, enum nest_kind k
 nidus_entry *nest_entries(const struct nest *nest, uint64_t *n);
 void entries_sort(nidus_entry *entries, uint64_t n);
 
+/* Whether walks through two filters yield the same entries. */
+bool entries_equal(const nidus_filter *a, const nidus_filter *b);
+
 /* The entry that a hash becomes. */
 nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash);
 
