@@ -327,11 +327,12 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 	return grow_a_step(filter, true, &hash);
 }
 
-nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts)
+nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last)
 {
 	moving_take_turn(filter, inserts);
 	filter->room = 0; /* inserts through the gate do not count it down */
-	bool due = filter->grows && growth_room(filter) == 0;
+	bool due = filter->grows && growth_room(filter) == 0 &&
+	           filter->ops->count(filter->body, last) <= COPIES_HELD;
 	return due ? grow_a_step(filter, false, NULL) : NIDUS_OK;
 }
 

@@ -13,8 +13,11 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash);
 /* How many inserts surely need no growth; 0 at capacity. */
 uint64_t growth_room(nidus_filter *filter);
 
-/* What so many inserts would have done for growth, for a filter that threads share. */
-nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts);
+/*
+ * What so many inserts, this one the last, would have done for growth, for a filter
+ * that threads share. Errors: as those of growth_insert; nothing is lost then.
+ */
+nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last);
 
 /*
  * What a filter in two parts lends to calls that need one in one part: a copy that

@@ -88,13 +88,13 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 static _Thread_local unsigned inserts;
 
 /* What sequential inserts do one by one, after `done` more: moves on, and grows if due. */
-static void look_after_growth(nidus_filter *filter, size_t done, uint64_t capacity)
+static void look_after_growth(nidus_filter *filter, size_t done, uint64_t last, uint64_t capacity)
 {
 	inserts += (unsigned)done;
 	if (inserts < TURN_MOST && inserts < capacity / TURN_SHARE)
 		return;
 	gate_close(filter->gate, true);
-	(void)growth_take_turn(filter, inserts); /* an insert that finds no place says so */
+	(void)growth_take_turn(filter, inserts, last); /* an insert that finds no place says so */
 	gate_open(filter->gate);
 	inserts = 0;
 }
@@ -149,7 +149,7 @@ nidus_status shared_insert(nidus_filter *filter, uint64_t hash)
 	if (held || status == NIDUS_FULL)
 		return insert_alone(filter, hash);
 	if (status == NIDUS_OK)
-		look_after_growth(filter, 1, capacity);
+		look_after_growth(filter, 1, hash, capacity);
 	return status;
 }
 
@@ -171,7 +171,7 @@ nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 		                                                   : growth_insert(filter, hash);
 		gate_open(filter->gate);
 	} else if (status == NIDUS_OK) {
-		look_after_growth(filter, 1, capacity);
+		look_after_growth(filter, 1, hash, capacity);
 	}
 	return status;
 }
@@ -203,8 +203,8 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
 			status = insert_alone(filter, hashes[*done]);
 			*done += status == NIDUS_OK;
 		}
-		if (grows)
-			look_after_growth(filter, in, capacity);
+		if (grows && in > 0)
+			look_after_growth(filter, in, hashes[*done - 1], capacity);
 	}
 	return status;
 }

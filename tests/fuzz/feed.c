@@ -125,6 +125,7 @@ bool feed_can_save(const nidus_filter *filter)
 {
 	unsigned char none;
 	nidus_status status = nidus_save_buffer(filter, &none, 0, NULL);
-	expect(status == NIDUS_E_BUFFER || status == NIDUS_E_NOMEM);
+	expect(status == NIDUS_E_BUFFER || status == NIDUS_E_NOMEM || status == NIDUS_FULL ||
+	       status == NIDUS_COPIES);
 	return status == NIDUS_E_BUFFER;
 }

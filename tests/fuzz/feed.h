@@ -40,7 +40,10 @@ nidus_options feed_options(struct feed *feed);
  */
 void feed_limit_memory(size_t largest_block);
 
-/* Whether there is memory for saving a filter: one that grows is copied for that. */
+/*
+ * Whether a filter can be saved: not without memory for its copy if it is growing, nor
+ * if copies of several keys crowd each other in every size (see nidus_save).
+ */
 bool feed_can_save(const nidus_filter *filter);
 
 #endif

@@ -84,12 +84,10 @@ static void expect_same(nidus_filter *copy, const nidus_filter *filter)
 	expect_equal(old.capacity, now.capacity);
 	expect_equal(old.max_capacity, now.max_capacity);
 	expect(old.fpr_target <= now.fpr_target && old.fpr_target >= now.fpr_target);
-	if (moving(copy)) {
-		expect(now.bytes <= old.bytes);
+	if (moving(copy))
 		expect(entries_equal(copy, filter));
-	} else {
+	else
 		expect(!moving(filter) && filters_equal(copy, filter));
-	}
 	nidus_free(copy);
 }
 
@@ -200,19 +198,21 @@ static void try_insert_batch(struct run *run)
 	nidus_filter *single = NULL;
 	size_t n = any_range(run, keys), done = 999;
 	hash_keys(run, keys, n, hashes);
-	if (run->careful)
+	/* When a shared filter grows depends on what else the thread did. */
+	bool compare = run->careful && !(run->options.features & NIDUS_CONCURRENT);
+	if (compare)
 		expect_ok(nidus_clone(run->filter, &single));
 	nidus_status status = nidus_insert_batch(run->filter, hashes, n, &done);
 	expect(done <= n && (status == NIDUS_OK) == (done == n));
 	expect(status == NIDUS_OK || refused(status));
 	for (size_t i = 0; i < done; i++) {
 		model_add(&run->model, keys[i]);
-		if (run->careful)
+		if (compare)
 			expect_ok(spelled_insert(single, keys[i]));
 	}
-	if (run->careful && done < n)
+	if (compare && done < n)
 		expect_status(spelled_insert(single, keys[done]), status);
-	if (run->careful && feed_can_save(single))
+	if (compare && feed_can_save(single))
 		expect(filters_equal(single, run->filter));
 	nidus_free(single);
 }
