@@ -20,6 +20,8 @@ static void prepare_compare(struct nest_shared *shared, const struct nest *nest)
 	shared->words = nest->slots / shared->fields;
 	shared->word_bits = shared->fields * nest->width;
 	shared->ones = fields_ones(nest->width, shared->fields);
+	shared->highs = shared->ones << (nest->width - 1);
+	shared->lows = shared->highs - shared->ones;
 	for (unsigned at = 0; at < nest->slots; at++) {
 		unsigned word = at / shared->fields, shift = at % shared->fields * nest->width;
 		for (unsigned choice = 0; choice < 2; choice++)

@@ -36,7 +36,7 @@ struct nest_shared {
 	/* How a group is compared, as in nest_ops.h but at run time. */
 	unsigned fields, words; /* slots per word, words per group */
 	unsigned word_bits;
-	uint64_t ones;
+	uint64_t ones, lows, highs; /* of the fields of a word, see slots.h */
 	uint64_t pattern[2][NEST_SLOTS_MAX];
 	uint64_t open[NEST_SLOTS_MAX]; /* the highest bit of each field not held back */
 };

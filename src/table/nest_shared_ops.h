@@ -12,7 +12,7 @@
 struct NEST_ID(place) {
 	struct nest_key key;
 	unsigned char *bits; /* the chunk's */
-	struct stripe_set set;
+	struct stripe_watch watch;
 };
 
 static inline uint64_t NEST_ID(group_bit)(const struct nest *nest, uint64_t group)
@@ -26,29 +26,30 @@ static inline uint64_t NEST_ID(span)(const struct nest *nest)
 	return NEST_KIND == NEST_CODED ? CODED_BITS(nest->width) : (uint64_t)NEST_L * nest->width;
 }
 
-static inline void NEST_ID(cover)(const struct nest *nest, const unsigned char *bits,
-                                  uint64_t group, struct stripe_set *set)
+/* The stripes of a group's first and last byte, mostly the same. */
+ALWAYS_INLINE void NEST_ID(watch_group)(const struct nest *nest, const unsigned char *bits,
+                                        uint64_t group, uint32_t stripe[2])
 {
 	uint64_t chunk_byte = (uint64_t)(bits - nest->bits);
 	uint64_t bit = NEST_ID(group_bit)(nest, group);
-	stripe_add_bytes(set, &nest->shared->stripes, chunk_byte + (bit >> 3),
-	                 chunk_byte + ((bit + NEST_ID(span)(nest) - 1) >> 3));
+	stripe[0] = stripe_of(&nest->shared->stripes, chunk_byte + (bit >> 3));
+	stripe[1] = stripe_of(&nest->shared->stripes,
+	                      chunk_byte + ((bit + NEST_ID(span)(nest) - 1) >> 3));
 }
 
-static inline void NEST_ID(cover_key)(const struct nest *nest, const unsigned char *bits,
-                                      const struct nest_key *key, struct stripe_set *set)
+ALWAYS_INLINE void NEST_ID(watch_key)(const struct nest *nest, const unsigned char *bits,
+                                      const struct nest_key *key, struct stripe_watch *watch)
 {
-	set->count = 0;
-	NEST_ID(cover)(nest, bits, key->group[0], set);
-	NEST_ID(cover)(nest, bits, key->group[1], set);
+	NEST_ID(watch_group)(nest, bits, key->group[0], watch->stripe);
+	NEST_ID(watch_group)(nest, bits, key->group[1], watch->stripe + 2);
 }
 
-static inline void NEST_ID(locate)(const struct nest *nest, uint64_t hash,
+ALWAYS_INLINE void NEST_ID(locate)(const struct nest *nest, uint64_t hash,
                                    struct NEST_ID(place) * place)
 {
 	place->key = nest_locate(nest, NEST_KIND, hash);
 	place->bits = nest_chunk_bits(nest, place->key.chunk);
-	NEST_ID(cover_key)(nest, place->bits, &place->key, &place->set);
+	NEST_ID(watch_key)(nest, place->bits, &place->key, &place->watch);
 }
 
 /* --------------------------------------------------------------------- slots -- */
@@ -132,7 +133,7 @@ static inline uint64_t NEST_ID(hits)(const struct nest *nest, const unsigned cha
 	const struct nest_shared *shared = nest->shared;
 	uint64_t wanted = key->value * shared->ones + shared->pattern[choice][word];
 	uint64_t fields = NEST_ID(word)(nest, bits, key->group[choice], word);
-	return fields_zero(fields ^ wanted, nest->width, shared->ones);
+	return fields_zero_in(fields ^ wanted, shared->lows, shared->highs);
 }
 
 /* The slot of a field that fields_zero found. */
@@ -157,24 +158,26 @@ static inline uint64_t NEST_ID(copies_seen)(const struct nest *nest, const unsig
 	return count;
 }
 
-static inline bool NEST_ID(seen)(const struct nest *nest, const unsigned char *bits,
+ALWAYS_INLINE bool NEST_ID(seen)(const struct nest *nest, const unsigned char *bits,
                                  const struct nest_key *key)
 {
-	uint64_t hits = 0;
-	for (unsigned word = 0; word < nest->shared->words; word++)
+	uint64_t hits = NEST_ID(hits)(nest, bits, key, 0, 0) | NEST_ID(hits)(nest, bits, key, 1, 0);
+	for (unsigned word = 1; UNLIKELY(word < nest->shared->words); word++)
 		hits |= NEST_ID(hits)(nest, bits, key, 0, word) |
 		        NEST_ID(hits)(nest, bits, key, 1, word);
 	return hits != 0;
 }
 
-static inline bool NEST_ID(look)(const struct nest *nest, struct NEST_ID(place) * place)
+ALWAYS_INLINE bool NEST_ID(look)(const struct nest *nest, const struct NEST_ID(place) * place)
 {
 	for (unsigned tries = 0;; tries++) {
-		if (stripes_begin(&nest->shared->stripes, &place->set)) {
-			bool found = NEST_ID(seen)(nest, place->bits, &place->key) ||
-			             (UNLIKELY(anything_stashed(nest)) &&
-			              shared_stash_count(nest, NEST_KIND, &place->key) > 0);
-			if (LIKELY(stripes_same(&nest->shared->stripes, &place->set)))
+		struct stripe_versions versions;
+		if (LIKELY(stripes_begin(&nest->shared->stripes, &place->watch, &versions))) {
+			bool found = NEST_ID(seen)(nest, place->bits, &place->key);
+			if (UNLIKELY(anything_stashed(nest)))
+				found = found ||
+				        shared_stash_count(nest, NEST_KIND, &place->key) > 0;
+			if (LIKELY(stripes_same(&nest->shared->stripes, &place->watch, &versions)))
 				return found;
 		}
 		stripes_pause(tries);
@@ -195,11 +198,12 @@ static uint64_t NEST_ID(count)(const void *body, uint64_t hash)
 	struct NEST_ID(place) place;
 	NEST_ID(locate)(nest, hash, &place);
 	for (unsigned tries = 0;; tries++) {
-		if (stripes_begin(&nest->shared->stripes, &place.set)) {
+		struct stripe_versions versions;
+		if (stripes_begin(&nest->shared->stripes, &place.watch, &versions)) {
 			uint64_t count = NEST_ID(copies_seen)(nest, place.bits, &place.key);
 			if (anything_stashed(nest))
 				count += shared_stash_count(nest, NEST_KIND, &place.key);
-			if (stripes_same(&nest->shared->stripes, &place.set))
+			if (stripes_same(&nest->shared->stripes, &place.watch, &versions))
 				return count;
 		}
 		stripes_pause(tries);
@@ -229,13 +233,14 @@ static void NEST_ID(settle)(struct nest *nest, uint64_t chunk, uint64_t slot)
 	if (!anything_stashed(nest))
 		return;
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
-	struct stripe_set set = { 0 };
+	uint32_t stripe[2];
 	/* All groups that hold the slot lie around it; the one that begins there will do. */
 	uint64_t group = NEST_KIND == NEST_WINDOWS ? slot : slot / NEST_L;
 	if (NEST_KIND == NEST_WINDOWS && group >= nest->groups)
 		group = nest->groups - 1;
-	NEST_ID(cover)(nest, bits, group, &set);
-	stripes_lock(&nest->shared->stripes, &set);
+	NEST_ID(watch_group)(nest, bits, group, stripe);
+	struct stripe_watch watch = { { stripe[0], stripe[1], stripe[0], stripe[1] } };
+	struct stripe_set set = stripes_lock(&nest->shared->stripes, &watch);
 	if (NEST_ID(get)(nest, bits, NEST_ID(emptied)(slot)) == 0)
 		NEST_ID(bring_home)(nest, chunk, bits, NEST_ID(emptied)(slot));
 	stripes_unlock(&nest->shared->stripes, &set);
@@ -255,9 +260,9 @@ static bool NEST_ID(move)(struct nest *nest, uint64_t chunk, uint64_t from, uint
 	if (key.group[0] >= nest->groups || key.group[1] >= nest->groups ||
 	    !nest_encode_at(nest, NEST_KIND, &key, to, &moved))
 		return false;
-	struct stripe_set set;
-	NEST_ID(cover_key)(nest, bits, &key, &set);
-	stripes_lock(&nest->shared->stripes, &set);
+	struct stripe_watch watch;
+	NEST_ID(watch_key)(nest, bits, &key, &watch);
+	struct stripe_set set = stripes_lock(&nest->shared->stripes, &watch);
 	bool same = NEST_ID(get)(nest, bits, from) == value && NEST_ID(get)(nest, bits, to) == 0;
 	if (same) {
 		NEST_ID(set)(nest, bits, to, moved);
@@ -275,7 +280,7 @@ static bool NEST_ID(visit)(struct shared_search *search, const struct nest *nest
 	uint64_t first = nest_first_slot(nest, NEST_KIND, group);
 	for (unsigned word = 0; word < nest->shared->words; word++) {
 		uint64_t fields = NEST_ID(word)(nest, bits, group, word);
-		uint64_t found = fields_zero(fields, nest->width, nest->shared->ones);
+		uint64_t found = fields_zero_in(fields, nest->shared->lows, nest->shared->highs);
 		if (found != 0) {
 			unsigned at;
 			*empty = NEST_ID(slot_at)(nest, group, word, found, &at);
@@ -304,16 +309,17 @@ static unsigned NEST_ID(search)(struct shared_search *search, const struct nest 
 	for (unsigned i = 0; i < search->nodes; i++) {
 		uint64_t slot = search->node[i].slot;
 		uint64_t value = NEST_ID(get)(nest, bits, slot);
-		struct nest_key key = nest_key_in(nest, NEST_KIND, place->key.chunk, slot, value);
-		for (unsigned choice = 0; choice < 2; choice++) {
-			/* What other threads are changing may look like anything. */
-			if (value == 0 || key.group[choice] >= nest->groups)
-				continue;
-			if (NEST_KIND != NEST_WINDOWS && key.group[choice] == slot / NEST_L)
-				continue;
-			if (NEST_ID(visit)(search, nest, bits, key.group[choice], i, empty))
-				return i;
-		}
+		uint64_t own = slot / NEST_L;
+		if (NEST_KIND == NEST_WINDOWS)
+			own = slot - (value >> (nest->core_bits + 1) & (NEST_L - 1));
+		uint64_t other = nest_other_group(nest, NEST_KIND, own, value);
+		/* What other threads are changing may look like anything. */
+		if (value == 0 || own >= nest->groups || other >= nest->groups)
+			continue;
+		if (NEST_KIND == NEST_WINDOWS && NEST_ID(visit)(search, nest, bits, own, i, empty))
+			return i;
+		if (NEST_ID(visit)(search, nest, bits, other, i, empty))
+			return i;
 	}
 	search->exhausted = true;
 	return SHARED_NO_NODE;
@@ -356,7 +362,7 @@ static bool NEST_ID(put_in)(struct nest *nest, const struct NEST_ID(place) * pla
 	uint64_t group = place->key.group[choice];
 	for (unsigned word = 0; word < shared->words; word++) {
 		uint64_t fields = NEST_ID(word)(nest, place->bits, group, word);
-		uint64_t empty = fields_zero(fields, nest->width, shared->ones);
+		uint64_t empty = fields_zero_in(fields, shared->lows, shared->highs);
 		if (open != NULL)
 			empty &= open[word];
 		if (empty == 0)
@@ -408,9 +414,9 @@ static nidus_status NEST_ID(put)(struct nest *nest, const struct NEST_ID(place) 
 {
 	uint64_t freed = SHARED_NO_SLOT;
 	for (bool stash = false;;) {
-		stripes_lock(&nest->shared->stripes, &place->set);
+		struct stripe_set set = stripes_lock(&nest->shared->stripes, &place->watch);
 		nidus_status status = NEST_ID(attempt)(nest, place, only_new, &stash);
-		stripes_unlock(&nest->shared->stripes, &place->set);
+		stripes_unlock(&nest->shared->stripes, &set);
 		if (LIKELY(status != NIDUS_FULL) || stash) {
 			/* The key may have found another slot than the one made for it. */
 			if (UNLIKELY(freed != SHARED_NO_SLOT))
@@ -460,13 +466,13 @@ static bool NEST_ID(take_slot)(struct nest *nest, const struct NEST_ID(place) * 
 
 static nidus_status NEST_ID(take)(struct nest *nest, const struct NEST_ID(place) * place)
 {
-	stripes_lock(&nest->shared->stripes, &place->set);
+	struct stripe_set set = stripes_lock(&nest->shared->stripes, &place->watch);
 	bool taken =
 		(anything_stashed(nest) && shared_stash_remove(nest, NEST_KIND, &place->key)) ||
 		NEST_ID(take_slot)(nest, place);
 	if (taken)
 		counter_add(&nest->chunk[place->key.chunk].used, UINT64_MAX); /* one less */
-	stripes_unlock(&nest->shared->stripes, &place->set);
+	stripes_unlock(&nest->shared->stripes, &set);
 	return taken ? NIDUS_OK : NIDUS_NOT_FOUND;
 }
 
@@ -488,8 +494,8 @@ NEVER_INLINE void NEST_ID(approach)(const struct nest *nest, const uint64_t *has
 		for (unsigned choice = 0; choice < 2; choice++)
 			PREFETCH(places[i].bits +
 			         (NEST_ID(group_bit)(nest, places[i].key.group[choice]) >> 3));
-		for (unsigned j = 0; j < places[i].set.count; j++)
-			PREFETCH(&nest->shared->stripes.word[places[i].set.stripe[j]]);
+		for (unsigned j = 0; j < STRIPES_HELD; j += 2)
+			PREFETCH(&nest->shared->stripes.word[places[i].watch.stripe[j]]);
 	}
 }
 

@@ -32,11 +32,20 @@ struct stripes {
 	struct block memory;
 };
 
-/* Some stripes in ascending order, and the versions they were seen with. */
+/* The stripes that a key's bytes fall to, in any order, some of them the same. */
+struct stripe_watch {
+	uint32_t stripe[STRIPES_HELD];
+};
+
+/* The versions they were seen with. */
+struct stripe_versions {
+	uint32_t version[STRIPES_HELD];
+};
+
+/* Stripes that a writer has: each once, in ascending order. */
 struct stripe_set {
 	unsigned count;
 	uint32_t stripe[STRIPES_HELD];
-	uint32_t version[STRIPES_HELD];
 };
 
 /* Makes the stripes of a table of so many bytes. Errors: E_NOMEM. */
@@ -63,33 +72,30 @@ static inline void stripe_add(struct stripe_set *set, uint32_t stripe)
 	set->count++;
 }
 
-/* Adds the stripes of the bytes from first to last, which span two regions at most. */
-static inline void stripe_add_bytes(struct stripe_set *set, const struct stripes *stripes,
-                                    uint64_t first, uint64_t last)
+ALWAYS_INLINE uint32_t stripe_version(const struct stripes *stripes, uint32_t stripe)
 {
-	stripe_add(set, stripe_of(stripes, first));
-	if (UNLIKELY((first ^ last) >> STRIPES_REGION_LOG != 0))
-		stripe_add(set, stripe_of(stripes, last));
+	return __atomic_load_n(&stripes->word[stripe], __ATOMIC_ACQUIRE);
 }
 
 /* A reader's first look: false while one of them is locked. */
-static inline bool stripes_begin(const struct stripes *stripes, struct stripe_set *set)
+ALWAYS_INLINE bool stripes_begin(const struct stripes *stripes, const struct stripe_watch *watch,
+                                 struct stripe_versions *versions)
 {
 	uint32_t odd = 0;
-	for (unsigned i = 0; i < set->count; i++) {
-		set->version[i] = __atomic_load_n(&stripes->word[set->stripe[i]], __ATOMIC_ACQUIRE);
-		odd |= set->version[i];
+	for (unsigned i = 0; i < STRIPES_HELD; i++) {
+		versions->version[i] = stripe_version(stripes, watch->stripe[i]);
+		odd |= versions->version[i];
 	}
 	return (odd & 1) == 0;
 }
 
 /* A reader's second look: whether nothing changed meanwhile. */
-static inline bool stripes_same(const struct stripes *stripes, const struct stripe_set *set)
+ALWAYS_INLINE bool stripes_same(const struct stripes *stripes, const struct stripe_watch *watch,
+                                const struct stripe_versions *versions)
 {
 	uint32_t differ = 0;
-	for (unsigned i = 0; i < set->count; i++)
-		differ |= set->version[i] ^
-		          __atomic_load_n(&stripes->word[set->stripe[i]], __ATOMIC_ACQUIRE);
+	for (unsigned i = 0; i < STRIPES_HELD; i++)
+		differ |= versions->version[i] ^ stripe_version(stripes, watch->stripe[i]);
 	return differ == 0;
 }
 
@@ -100,11 +106,18 @@ void stripes_pause(unsigned tries);
 void version_lock(uint32_t *version);
 void version_unlock(uint32_t *version);
 
-/* For writers. Sets are locked in ascending order, so that nobody waits in a circle. */
-static inline void stripes_lock(const struct stripes *stripes, const struct stripe_set *set)
+/* For writers. In ascending order, so that nobody waits in a circle. */
+static inline struct stripe_set stripes_lock(const struct stripes *stripes,
+                                             const struct stripe_watch *watch)
 {
-	for (unsigned i = 0; i < set->count; i++)
-		version_lock(&stripes->word[set->stripe[i]]);
+	struct stripe_set set = { 1, { watch->stripe[0] } };
+	for (unsigned i = 1; i < STRIPES_HELD; i++) {
+		if (watch->stripe[i] != watch->stripe[i - 1])
+			stripe_add(&set, watch->stripe[i]);
+	}
+	for (unsigned i = 0; i < set.count; i++)
+		version_lock(&stripes->word[set.stripe[i]]);
+	return set;
 }
 
 static inline void stripes_unlock(const struct stripes *stripes, const struct stripe_set *set)
