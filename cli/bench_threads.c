@@ -25,7 +25,7 @@
 #define MIX_LOOKED_UP 102
 
 /* The mixed work goes over this part of the keys. */
-#define MIX_PART 2
+#define MIX_PART 10
 
 enum variant { PLAIN_ONE, SHARED_ONE, SHARED_CREW, VARIANTS };
 enum work { WORK_INSERT, WORK_LOOKUP, WORK_MIXED, WORKS };

@@ -256,10 +256,8 @@ static void shared_search_begin(struct shared_search *search, unsigned limit)
 }
 
 /* Whether the search was at a slot before; from now on it was. */
-static bool shared_search_knows(struct shared_search *search, uint64_t slot)
+static bool search_remembers(struct shared_search *search, uint64_t slot)
 {
-	if (search->nodes < KNOWN_FROM)
-		return false;
 	if (!search->knowing)
 		memset(search->known, 0, sizeof search->known);
 	search->knowing = true;
@@ -268,6 +266,11 @@ static bool shared_search_knows(struct shared_search *search, uint64_t slot)
 		return true;
 	*place = slot + 1;
 	return false;
+}
+
+static inline bool shared_search_knows(struct shared_search *search, uint64_t slot)
+{
+	return UNLIKELY(search->nodes >= KNOWN_FROM) && search_remembers(search, slot);
 }
 
 /* ------------------------------------------------------------------ instances -- */

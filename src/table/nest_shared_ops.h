@@ -273,9 +273,9 @@ static bool NEST_ID(move)(struct nest *nest, uint64_t chunk, uint64_t from, uint
 }
 
 /* Looks at a group: true, and where, if a slot is empty; otherwise its slots become nodes. */
-static bool NEST_ID(visit)(struct shared_search *search, const struct nest *nest,
-                           const unsigned char *bits, uint64_t group, unsigned parent,
-                           uint64_t *empty)
+ALWAYS_INLINE bool NEST_ID(visit)(struct shared_search *search, const struct nest *nest,
+                                  const unsigned char *bits, uint64_t group, uint64_t except,
+                                  unsigned parent, uint64_t *empty)
 {
 	uint64_t first = nest_first_slot(nest, NEST_KIND, group);
 	for (unsigned word = 0; word < nest->shared->words; word++) {
@@ -290,6 +290,8 @@ static bool NEST_ID(visit)(struct shared_search *search, const struct nest *nest
 	if (NEST_KIND != NEST_WINDOWS && shared_search_knows(search, first))
 		return false;
 	for (unsigned at = 0; at < NEST_L && search->nodes < search->limit; at++) {
+		if (first + at == except)
+			continue; /* a window's own slots are met again: not the one it is in */
 		if (NEST_KIND != NEST_WINDOWS || !shared_search_knows(search, first + at))
 			search->node[search->nodes++] = (struct shared_node){ first + at, parent };
 	}
@@ -302,8 +304,8 @@ static unsigned NEST_ID(search)(struct shared_search *search, const struct nest 
 {
 	const unsigned char *bits = place->bits;
 	for (unsigned choice = 0; choice < 2; choice++) {
-		if (NEST_ID(visit)(search, nest, bits, place->key.group[choice], SHARED_NO_NODE,
-		                   empty))
+		if (NEST_ID(visit)(search, nest, bits, place->key.group[choice], SHARED_NO_SLOT,
+		                   SHARED_NO_NODE, empty))
 			return SHARED_NO_NODE; /* room by now, and no chain needed */
 	}
 	for (unsigned i = 0; i < search->nodes; i++) {
@@ -316,9 +318,10 @@ static unsigned NEST_ID(search)(struct shared_search *search, const struct nest 
 		/* What other threads are changing may look like anything. */
 		if (value == 0 || own >= nest->groups || other >= nest->groups)
 			continue;
-		if (NEST_KIND == NEST_WINDOWS && NEST_ID(visit)(search, nest, bits, own, i, empty))
+		if (NEST_KIND == NEST_WINDOWS &&
+		    NEST_ID(visit)(search, nest, bits, own, slot, i, empty))
 			return i;
-		if (NEST_ID(visit)(search, nest, bits, other, i, empty))
+		if (NEST_ID(visit)(search, nest, bits, other, slot, i, empty))
 			return i;
 	}
 	search->exhausted = true;
@@ -484,18 +487,156 @@ static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
 	return NEST_ID(take)(nest, &place);
 }
 
+/* --------------------------------------------------------------------- spots -- */
+
+/*
+ * The usual case in short: both groups lie in one word's worth of bits each and in
+ * one region each, the stash is empty, and nobody else is there. What is not usual
+ * goes the long way, by the functions above.
+ */
+struct NEST_ID(spot) {
+	const unsigned char *at[2]; /* the word with a group's first bit */
+	uint64_t bit[2];            /* that bit, counted from the chunk's first */
+	uint64_t wanted[2];         /* the group's word if all its slots held the key */
+	uint64_t hash, chunk;
+	uint32_t stripe[2];
+	uint32_t next[2]; /* bytes to the word with the group's last bit: 0 or 8 */
+	bool usual;
+};
+
+/* Constants of a nest that no store to a table can change, out of the compiler's sight. */
+struct NEST_ID(lens) {
+	uint64_t lows, highs;
+	uint32_t *version;
+	const uint64_t *stashed;
+};
+
+static inline struct NEST_ID(lens) NEST_ID(lens_of)(const struct nest *nest)
+{
+	return (struct NEST_ID(lens)){ nest->shared->lows, nest->shared->highs,
+		                       nest->shared->stripes.word, &nest->stashed };
+}
+
+/* Fills in what belongs to one group; not 0 if it lies across the border of a region. */
+ALWAYS_INLINE uint64_t NEST_ID(spot_group)(const struct nest *nest, const struct nest_key *key,
+                                           const unsigned char *bits, struct NEST_ID(spot) * spot,
+                                           unsigned i)
+{
+	const struct nest_shared *shared = nest->shared;
+	uint64_t bit = NEST_ID(group_bit)(nest, key->group[i]), end = bit + shared->word_bits - 1;
+	uint64_t chunk_bit = (uint64_t)(bits - nest->bits) * 8;
+	spot->bit[i] = bit;
+	spot->at[i] = bits + (bit >> 6) * 8;
+	spot->next[i] = (uint32_t)((end >> 6) - (bit >> 6)) * 8;
+	spot->wanted[i] = key->value * shared->ones + shared->pattern[i][0];
+	spot->stripe[i] = stripe_of(&shared->stripes, (chunk_bit + bit) >> 3);
+	return ((chunk_bit + bit) ^ (chunk_bit + end)) >> (STRIPES_REGION_LOG + 3);
+}
+
+ALWAYS_INLINE void NEST_ID(spot_of)(const struct nest *nest, uint64_t hash,
+                                    struct NEST_ID(spot) * spot)
+{
+	struct nest_key key = nest_locate(nest, NEST_KIND, hash);
+	const unsigned char *bits = nest_chunk_bits(nest, key.chunk);
+	uint64_t crosses = NEST_ID(spot_group)(nest, &key, bits, spot, 0) |
+	                   NEST_ID(spot_group)(nest, &key, bits, spot, 1);
+	spot->hash = hash;
+	spot->chunk = key.chunk;
+	spot->usual = NEST_KIND != NEST_CODED && nest->shared->words == 1 && crosses == 0;
+}
+
+/* The slots of a spot's group as fields; anything above them. */
+ALWAYS_INLINE uint64_t NEST_ID(glance)(const struct NEST_ID(spot) * spot, unsigned i)
+{
+	unsigned shift = spot->bit[i] & 63;
+	uint64_t low = word_load(spot->at[i], 0);
+	uint64_t high = word_load(spot->at[i] + spot->next[i], 0);
+	return low >> shift | high << 1 << (63 - shift);
+}
+
+ALWAYS_INLINE bool NEST_ID(look_at)(const struct nest *nest, struct NEST_ID(lens) lens,
+                                    const struct NEST_ID(spot) * spot)
+{
+	const uint32_t *first = &lens.version[spot->stripe[0]];
+	const uint32_t *second = &lens.version[spot->stripe[1]];
+	uint32_t before[2] = { __atomic_load_n(first, __ATOMIC_ACQUIRE),
+		               __atomic_load_n(second, __ATOMIC_ACQUIRE) };
+	uint64_t hits =
+		fields_zero_in(NEST_ID(glance)(spot, 0) ^ spot->wanted[0], lens.lows, lens.highs) |
+		fields_zero_in(NEST_ID(glance)(spot, 1) ^ spot->wanted[1], lens.lows, lens.highs);
+	uint64_t stashed = __atomic_load_n(lens.stashed, __ATOMIC_ACQUIRE);
+	uint32_t changed = (before[0] ^ __atomic_load_n(first, __ATOMIC_ACQUIRE)) |
+	                   (before[1] ^ __atomic_load_n(second, __ATOMIC_ACQUIRE));
+	if (UNLIKELY(((before[0] | before[1]) & 1) | changed | (stashed != 0) | !spot->usual))
+		return NEST_ID(contains)(nest, spot->hash);
+	return hits != 0;
+}
+
+ALWAYS_INLINE void NEST_ID(lock_spot)(struct NEST_ID(lens) lens, const struct NEST_ID(spot) * spot)
+{
+	uint32_t a = spot->stripe[0], b = spot->stripe[1];
+	version_lock(&lens.version[a < b ? a : b]);
+	if (LIKELY(a != b))
+		version_lock(&lens.version[a < b ? b : a]);
+}
+
+ALWAYS_INLINE void NEST_ID(unlock_spot)(struct NEST_ID(lens) lens,
+                                        const struct NEST_ID(spot) * spot)
+{
+	version_unlock(&lens.version[spot->stripe[0]]);
+	if (LIKELY(spot->stripe[0] != spot->stripe[1]))
+		version_unlock(&lens.version[spot->stripe[1]]);
+}
+
+/* Writes the field that fields_zero found in a spot's group; the spot is locked. */
+ALWAYS_INLINE void NEST_ID(write_at)(const struct nest *nest, const struct NEST_ID(spot) * spot,
+                                     unsigned i, uint64_t field, bool take)
+{
+	unsigned from = (unsigned)__builtin_ctzll(field) + 1 - nest->width;
+	uint64_t value = take ? 0 : spot->wanted[i] >> from & bits_low(nest->width);
+	unsigned char *chunk_bits =
+		(unsigned char *)(uintptr_t)(spot->at[i] - (spot->bit[i] >> 6) * 8);
+	word_set_bits(chunk_bits, spot->bit[i] + from, nest->width, value);
+}
+
+/* Tries a change the short way; false if it takes the long one. */
+ALWAYS_INLINE bool NEST_ID(change_at)(struct nest *nest, struct NEST_ID(lens) lens,
+                                      const struct NEST_ID(spot) * spot, bool take)
+{
+	bool done = false;
+	if (UNLIKELY(!spot->usual))
+		return false;
+	NEST_ID(lock_spot)(lens, spot);
+	uint64_t found[2] = {
+		fields_zero_in(NEST_ID(glance)(spot, 0) ^ (take ? spot->wanted[0] : 0), lens.lows,
+		               lens.highs),
+		fields_zero_in(NEST_ID(glance)(spot, 1) ^ (take ? spot->wanted[1] : 0), lens.lows,
+		               lens.highs),
+	};
+	if (!take)
+		found[0] &= nest->shared->open[0];
+	if (LIKELY((found[0] | found[1]) != 0) &&
+	    LIKELY(!take || __atomic_load_n(lens.stashed, __ATOMIC_ACQUIRE) == 0)) {
+		unsigned i = found[0] == 0;
+		NEST_ID(write_at)(nest, spot, i, found[i], take);
+		counter_add(&nest->chunk[spot->chunk].used, take ? UINT64_MAX : 1);
+		done = true;
+	}
+	NEST_ID(unlock_spot)(lens, spot);
+	return done;
+}
+
 /* ------------------------------------------------------------------- batches -- */
 
 NEVER_INLINE void NEST_ID(approach)(const struct nest *nest, const uint64_t *hashes, size_t n,
-                                    struct NEST_ID(place) * places)
+                                    struct NEST_ID(spot) * spots)
 {
 	for (size_t i = 0; i < n; i++) {
-		NEST_ID(locate)(nest, hashes[i], &places[i]);
-		for (unsigned choice = 0; choice < 2; choice++)
-			PREFETCH(places[i].bits +
-			         (NEST_ID(group_bit)(nest, places[i].key.group[choice]) >> 3));
-		for (unsigned j = 0; j < STRIPES_HELD; j += 2)
-			PREFETCH(&nest->shared->stripes.word[places[i].watch.stripe[j]]);
+		NEST_ID(spot_of)(nest, hashes[i], &spots[i]);
+		PREFETCH(spots[i].at[0]);
+		PREFETCH(spots[i].at[1]);
+		PREFETCH(&nest->shared->stripes.word[spots[i].stripe[0]]);
+		PREFETCH(&nest->shared->stripes.word[spots[i].stripe[1]]);
 	}
 }
 
@@ -503,27 +644,30 @@ static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, si
                                     uint8_t *yes)
 {
 	const struct nest *nest = body;
-	struct NEST_ID(place) places[SHARED_BATCH];
+	struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
+	struct NEST_ID(spot) spots[SHARED_BATCH];
 	for (size_t from = 0; from < n; from += SHARED_BATCH) {
 		size_t some = n - from < SHARED_BATCH ? n - from : SHARED_BATCH;
-		NEST_ID(approach)(nest, hashes + from, some, places);
+		NEST_ID(approach)(nest, hashes + from, some, spots);
 		for (size_t i = 0; i < some; i++)
-			yes[from + i] = NEST_ID(look)(nest, &places[i]);
+			yes[from + i] = NEST_ID(look_at)(nest, lens, &spots[i]);
 	}
 }
 
 /* Both kinds of changes, in input order up to the first failure. */
 ALWAYS_INLINE nidus_status NEST_ID(change_batch)(struct nest *nest, const uint64_t *hashes,
-                                                 size_t n, size_t *done, bool insert)
+                                                 size_t n, size_t *done, bool take)
 {
-	struct NEST_ID(place) places[SHARED_BATCH];
+	struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
+	struct NEST_ID(spot) spots[SHARED_BATCH];
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t some = n - *done < SHARED_BATCH ? n - *done : SHARED_BATCH;
-		NEST_ID(approach)(nest, hashes + *done, some, places);
+		NEST_ID(approach)(nest, hashes + *done, some, spots);
 		for (size_t i = 0; i < some && status == NIDUS_OK; i++) {
-			status = insert ? NEST_ID(put)(nest, &places[i], false)
-			                : NEST_ID(take)(nest, &places[i]);
+			if (!NEST_ID(change_at)(nest, lens, &spots[i], take))
+				status = take ? NEST_ID(remove)(nest, spots[i].hash)
+				              : NEST_ID(insert)(nest, spots[i].hash);
 			*done += status == NIDUS_OK;
 		}
 	}
@@ -533,21 +677,51 @@ ALWAYS_INLINE nidus_status NEST_ID(change_batch)(struct nest *nest, const uint64
 static nidus_status NEST_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	return NEST_ID(change_batch)(body, hashes, n, done, true);
+	return NEST_ID(change_batch)(body, hashes, n, done, false);
 }
 
 static nidus_status NEST_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	return NEST_ID(change_batch)(body, hashes, n, done, false);
+	return NEST_ID(change_batch)(body, hashes, n, done, true);
+}
+
+/* ------------------------------------------------------------------ one by one -- */
+
+static bool NEST_ID(contains_quickly)(const void *body, uint64_t hash)
+{
+	const struct nest *nest = body;
+	struct NEST_ID(spot) spot;
+	NEST_ID(spot_of)(nest, hash, &spot);
+	return NEST_ID(look_at)(nest, NEST_ID(lens_of)(nest), &spot);
+}
+
+static nidus_status NEST_ID(insert_quickly)(void *body, uint64_t hash)
+{
+	struct nest *nest = body;
+	struct NEST_ID(spot) spot;
+	NEST_ID(spot_of)(nest, hash, &spot);
+	return NEST_ID(change_at)(nest, NEST_ID(lens_of)(nest), &spot, false)
+	               ? NIDUS_OK
+	               : NEST_ID(insert)(nest, hash);
+}
+
+static nidus_status NEST_ID(remove_quickly)(void *body, uint64_t hash)
+{
+	struct nest *nest = body;
+	struct NEST_ID(spot) spot;
+	NEST_ID(spot_of)(nest, hash, &spot);
+	return NEST_ID(change_at)(nest, NEST_ID(lens_of)(nest), &spot, true)
+	               ? NIDUS_OK
+	               : NEST_ID(remove)(nest, hash);
 }
 
 static const struct body_ops NEST_ID(ops) = {
-	.contains = NEST_ID(contains),
+	.contains = NEST_ID(contains_quickly),
 	.count = NEST_ID(count),
-	.insert = NEST_ID(insert),
+	.insert = NEST_ID(insert_quickly),
 	.insert_new = NEST_ID(insert_new),
-	.remove = NEST_ID(remove),
+	.remove = NEST_ID(remove_quickly),
 	.contains_batch = NEST_ID(contains_batch),
 	.insert_batch = NEST_ID(insert_batch),
 	.remove_batch = NEST_ID(remove_batch),

@@ -38,7 +38,7 @@ void stripes_pause(unsigned tries)
 	sched_yield();
 }
 
-void version_lock(uint32_t *version)
+void version_wait(uint32_t *version)
 {
 	for (unsigned tries = 0;; tries++) {
 		uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED);
@@ -47,10 +47,4 @@ void version_lock(uint32_t *version)
 			return;
 		stripes_pause(tries);
 	}
-}
-
-void version_unlock(uint32_t *version)
-{
-	uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED);
-	__atomic_store_n(version, now + 1, __ATOMIC_RELEASE);
 }

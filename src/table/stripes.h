@@ -102,9 +102,23 @@ ALWAYS_INLINE bool stripes_same(const struct stripes *stripes, const struct stri
 /* Waits a little: `tries` is how often in vain. */
 void stripes_pause(unsigned tries);
 
+/* version_lock for a word that somebody else has. */
+void version_wait(uint32_t *version);
+
 /* One word as a lock of its own: odd while somebody has it. */
-void version_lock(uint32_t *version);
-void version_unlock(uint32_t *version);
+ALWAYS_INLINE void version_lock(uint32_t *version)
+{
+	uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED) & ~UINT32_C(1);
+	if (UNLIKELY(!__atomic_compare_exchange_n(version, &now, now + 1, false, __ATOMIC_ACQUIRE,
+	                                          __ATOMIC_RELAXED)))
+		version_wait(version);
+}
+
+ALWAYS_INLINE void version_unlock(uint32_t *version)
+{
+	uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED);
+	__atomic_store_n(version, now + 1, __ATOMIC_RELEASE);
+}
 
 /* For writers. In ascending order, so that nobody waits in a circle. */
 static inline struct stripe_set stripes_lock(const struct stripes *stripes,
