@@ -240,8 +240,18 @@ struct shared_node {
 	uint32_t parent;
 };
 
+/* The groups of a node's entry, worked out a few nodes before its turn. */
+#define SHARED_AHEAD 6
+#define SHARED_AIMS 8 /* a power of two above it */
+
+struct shared_aim {
+	uint64_t own, other;
+	bool sound; /* both are groups */
+};
+
 struct shared_search {
-	unsigned nodes, limit;
+	unsigned nodes, limit, aimed;
+	struct shared_aim aim[SHARED_AIMS];
 	bool exhausted; /* no chain within the limit */
 	bool knowing;
 	struct shared_node node[SEARCH_STEPS_MAX];
@@ -250,7 +260,7 @@ struct shared_search {
 
 static void shared_search_begin(struct shared_search *search, unsigned limit)
 {
-	search->nodes = 0;
+	search->nodes = search->aimed = 0;
 	search->limit = limit < SEARCH_STEPS_MAX ? limit : SEARCH_STEPS_MAX;
 	search->exhausted = search->knowing = false;
 }

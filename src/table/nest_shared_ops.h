@@ -298,6 +298,21 @@ ALWAYS_INLINE bool NEST_ID(visit)(struct shared_search *search, const struct nes
 	return false;
 }
 
+/* Works out where the entry of the next node could go, and asks the memory for it. */
+ALWAYS_INLINE void NEST_ID(take_aim)(struct shared_search *search, const struct nest *nest,
+                                     const unsigned char *bits)
+{
+	uint64_t slot = search->node[search->aimed].slot;
+	uint64_t value = NEST_ID(get)(nest, bits, slot), own = slot / NEST_L;
+	if (NEST_KIND == NEST_WINDOWS)
+		own = slot - (value >> (nest->core_bits + 1) & (NEST_L - 1));
+	uint64_t other = nest_other_group(nest, NEST_KIND, own, value);
+	/* What other threads are changing may look like anything. */
+	bool sound = value != 0 && own < nest->groups && other < nest->groups;
+	PREFETCH(bits + (NEST_ID(group_bit)(nest, sound ? other : 0) >> 3));
+	search->aim[search->aimed++ % SHARED_AIMS] = (struct shared_aim){ own, other, sound };
+}
+
 /* Finds a chain that ends in an empty slot: the node before it, or SHARED_NO_NODE. */
 static unsigned NEST_ID(search)(struct shared_search *search, const struct nest *nest,
                                 const struct NEST_ID(place) * place, uint64_t *empty)
@@ -309,19 +324,16 @@ static unsigned NEST_ID(search)(struct shared_search *search, const struct nest 
 			return SHARED_NO_NODE; /* room by now, and no chain needed */
 	}
 	for (unsigned i = 0; i < search->nodes; i++) {
+		while (search->aimed < search->nodes && search->aimed <= i + SHARED_AHEAD)
+			NEST_ID(take_aim)(search, nest, bits);
+		struct shared_aim aim = search->aim[i % SHARED_AIMS];
 		uint64_t slot = search->node[i].slot;
-		uint64_t value = NEST_ID(get)(nest, bits, slot);
-		uint64_t own = slot / NEST_L;
-		if (NEST_KIND == NEST_WINDOWS)
-			own = slot - (value >> (nest->core_bits + 1) & (NEST_L - 1));
-		uint64_t other = nest_other_group(nest, NEST_KIND, own, value);
-		/* What other threads are changing may look like anything. */
-		if (value == 0 || own >= nest->groups || other >= nest->groups)
+		if (!aim.sound)
 			continue;
 		if (NEST_KIND == NEST_WINDOWS &&
-		    NEST_ID(visit)(search, nest, bits, own, slot, i, empty))
+		    NEST_ID(visit)(search, nest, bits, aim.own, slot, i, empty))
 			return i;
-		if (NEST_ID(visit)(search, nest, bits, other, slot, i, empty))
+		if (NEST_ID(visit)(search, nest, bits, aim.other, slot, i, empty))
 			return i;
 	}
 	search->exhausted = true;
