@@ -288,8 +288,9 @@ NIDUS_API nidus_status nidus_create(const nidus_options *options, nidus_filter *
 NIDUS_API void nidus_free(nidus_filter *filter);
 
 /**
- * Makes an independent copy, same seed, same contents, same allocator.
- * Errors: E_ARG, E_NOMEM; *copy is NULL then. Threads: reads `filter`.
+ * Makes an independent copy, same seed, same contents, same allocator. A copy of
+ * an opened filter lies in memory and can be changed.
+ * Errors: E_ARG, E_NOMEM, E_CORRUPT (an opened file is damaged); *copy is NULL then. Threads: reads `filter`.
  */
 NIDUS_API nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **copy);
 
@@ -498,7 +499,8 @@ NIDUS_API nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entr
  * capacity is their sum, and the target the rate of a table with so many keys.
  * Errors: E_ARG, E_MISMATCH (the reason says what differs), E_UNSUPPORTED,
  * E_RANGE (the rate would reach 1, in Bloom families 0.5), FULL and COPIES (more copies of keys than
- * any size has room for), E_NOMEM; *merged is NULL then. Threads: reads `a` and
+ * any size has room for), E_NOMEM, E_CORRUPT (of a filter that was opened);
+ * *merged is NULL then. Threads: reads `a` and
  * `b`.
  */
 NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
@@ -547,8 +549,9 @@ NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
  * saved as if it had finished, which takes memory for a copy of it meanwhile. (Where
  * copies of keys are in the way, as if it had grown further, with a doubled rate where
  * no bits are left for that; FULL or COPIES, if that does not help either.)
- * Errors: E_ARG, E_NOMEM, E_IO (errno tells why); an existing file is intact
- * then and no temporary file is left. One E_IO is different, and its reason
+ * Errors: E_ARG, E_NOMEM, E_IO (errno tells why), E_CORRUPT (of a filter that was
+ * opened); an existing file is intact then and no temporary file is left. One E_IO
+ * is different, and its reason
  * says so: the new file is in place, but its folder could not be synced, so
  * that it may not survive a power cut. Threads: reads.
  */
@@ -562,14 +565,29 @@ NIDUS_API nidus_status nidus_save(const nidus_filter *filter, const char *path);
  */
 NIDUS_API nidus_status nidus_load(const char *path, nidus_filter **filter);
 
-/** nidus_open: read the checksums too, not only the header. */
+/** nidus_open: read and check all of the file, as nidus_load does. */
 #define NIDUS_OPEN_VERIFY 1u
 
 /**
- * Maps a file read-only: lookups start at once, nothing is copied, processes
- * share the pages. Changes answer E_READONLY.
- * Errors: those of nidus_load, and E_UNSUPPORTED in this version.
- * Threads: free.
+ * Maps a file: lookups start at once, nothing is copied, processes share the
+ * pages, and the file may be larger than the memory. The header, the sizes that
+ * follow from it and the stash are checked; the table is not read, so this takes
+ * the same short time for every size. With NIDUS_OPEN_VERIFY it is read and
+ * checked like nidus_load does, checksums and every entry.
+ *
+ * A file that was not verified may answer wrongly if it is damaged, but whatever
+ * its bits are, every call that takes the filter stays inside it. Calls that hand
+ * its contents on (nidus_clone, nidus_merge, nidus_save and its like) check them
+ * first and answer E_CORRUPT. nidus_info.count is what the header says, and
+ * headroom that of an average chunk. Changes answer E_READONLY.
+ *
+ * nidus_save to the same path, or any other rename over it, does no harm: the
+ * filter keeps the old file's pages until nidus_free. A file that somebody writes
+ * to in place changes under the filter. One that is cut shorter in place, or whose
+ * disk fails, ends the process with SIGBUS at the next touch of a missing page;
+ * nidus itself never does that to a file. Load files that others may cut.
+ * Errors: those of nidus_load, and E_UNSUPPORTED for what cannot be mapped, such as
+ * a pipe: load that. Threads: free.
  */
 NIDUS_API nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter);
 

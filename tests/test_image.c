@@ -137,10 +137,17 @@ static void the_bytes_lie_as_drawn(void **state)
 	expect(image.section[IMAGE_TABLE].offset >= IMAGE_HEADER);
 	expect_equal(tape.bytes[image.section[IMAGE_TABLE].offset], 0x5a);
 	expect_equal(tape.bytes[image.section[IMAGE_STASH].offset], 0xc3);
-	/* A large table starts at a page, to be mapped. */
-	image = sample(70000, 0);
+	/* A table of a page or more starts at a page, to be mapped; the stash never needs to. */
+	static const uint64_t sizes[] = { 4096, 4097, 70000, UINT64_C(1) << 40 };
+	for (unsigned i = 0; i < 4; i++) {
+		image = sample(sizes[i], 160000);
+		expect_ok(image_lay_out(&image));
+		expect_equal(image.section[IMAGE_TABLE].offset, 4096);
+		expect(image.section[IMAGE_STASH].offset - 4096 - sizes[i] < 64);
+	}
+	image = sample(4095, 0);
 	expect_ok(image_lay_out(&image));
-	expect_equal(image.section[IMAGE_TABLE].offset % 4096, 0);
+	expect_equal(image.section[IMAGE_TABLE].offset, IMAGE_HEADER);
 }
 
 static bool refusal(nidus_status status)

@@ -135,9 +135,9 @@ class Header:
         require((self.table_kind, self.stash_kind) == (0, 1), "the sections are of other kinds")
         require(self.table_size == table_size and self.stash_size == 16 * self.stashed,
                 "the sections' sizes do not follow from the other fields")
-        at = up(HEADER, 4096 if table_size >= 65536 else 64)
+        at = up(HEADER, 4096 if table_size >= 4096 else 64)
         require(self.table_offset == at, "the table is not where it should be")
-        require(self.stash_offset == up(at + table_size, 4096 if self.stash_size >= 65536 else 64),
+        require(self.stash_offset == up(at + table_size, 64),
                 "the stash is not where it should be")
         require(len(data) == self.stash_offset + self.stash_size,
                 f"the file has {len(data)} bytes, not {self.stash_offset + self.stash_size}")

@@ -229,6 +229,6 @@ nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_
 	nidus_status status =
 		ascend_in_place(hashes, n, !copies, threads, &other->allocator, &left);
 	if (status == NIDUS_OK)
-		status = filter_make(other->family, &other->plan, &other->allocator, filter);
+		status = filter_make(other->family, &other->plan, &other->allocator, NULL, filter);
 	return status == NIDUS_OK ? fill_or_free(filter, hashes, left, threads) : status;
 }

@@ -29,7 +29,9 @@ static nidus_status write_settled(const nidus_filter *filter, nidus_sink sink, v
 	struct image image;
 	struct block stash;
 	uint64_t size;
-	nidus_status status = describe(filter, &image);
+	nidus_status status = filter_check_mapped(filter);
+	if (status == NIDUS_OK)
+		status = describe(filter, &image);
 	if (status == NIDUS_OK)
 		status = memory_take(&filter->allocator, image.section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
@@ -179,36 +181,44 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 	if (status == NIDUS_OK)
 		status = filter->family->import(filter->body, stash.bytes, image->stashed,
 		                                image->count);
-	if (status == NIDUS_OK && filter->family->fill(filter->body).count != image->count)
-		status = fail(NIDUS_E_CORRUPT,
-		              "the table holds another number of entries than the header "
-		              "says");
 	int kept = errno;
 	memory_give(&filter->allocator, &stash);
 	errno = kept;
 	return status;
 }
 
-/* `available` is how many bytes the source has, or UINT64_MAX if nobody knows. */
+/*
+ * Reads a header and settles that what it tells can be. `available` is how many
+ * bytes the source has, or UINT64_MAX if nobody knows.
+ */
+static nidus_status read_plan(nidus_source source, void *context, uint64_t available,
+                              struct image *image, const struct family **family)
+{
+	nidus_status status = image_read_header(image, source, context);
+	if (status == NIDUS_OK)
+		status = check_plan(image, family);
+	if (status != NIDUS_OK)
+		return status;
+	if (available < image->size)
+		return fail(NIDUS_E_TRUNCATED, "the file has %llu bytes; its header says %llu",
+		            (unsigned long long)available, (unsigned long long)image->size);
+	if (available != UINT64_MAX && available > image->size)
+		return fail(NIDUS_E_FORMAT, "%llu bytes follow the end of the filter",
+		            (unsigned long long)(available - image->size));
+	return NIDUS_OK;
+}
+
 static nidus_status read_filter(nidus_source source, void *context, uint64_t available,
                                 nidus_filter **filter)
 {
 	struct image image;
 	const struct family *family;
-	nidus_status status = image_read_header(&image, source, context);
-	if (status == NIDUS_OK)
-		status = check_plan(&image, &family);
+	nidus_status status = read_plan(source, context, available, &image, &family);
 	if (status != NIDUS_OK)
 		return status;
-	if (available < image.size)
-		return fail(NIDUS_E_TRUNCATED, "the file has %llu bytes; its header says %llu",
-		            (unsigned long long)available, (unsigned long long)image.size);
-	if (available != UINT64_MAX && available > image.size)
-		return fail(NIDUS_E_FORMAT, "%llu bytes follow the end of the filter",
-		            (unsigned long long)(available - image.size));
 	nidus_filter *made;
 	const nidus_allocator system = { 0 };
-	status = filter_make(family, &image.plan, &system, &made);
+	status = filter_make(family, &image.plan, &system, NULL, &made);
 	if (status != NIDUS_OK)
 		return status;
 	status = read_body(made, &image, source, context);
@@ -276,6 +286,44 @@ nidus_status nidus_load_buffer(const void *buffer, size_t len, nidus_filter **fi
 	return read_filter(span_source, &span, len, filter);
 }
 
+/* ------------------------------------------------------------------- mapping -- */
+
+/* Reads and checks all that a plain open leaves alone. */
+static nidus_status check_whole(const nidus_filter *filter, const struct image *image)
+{
+	nidus_status status = image_check_section(image, IMAGE_TABLE, filter->map.bytes);
+	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
+}
+
+/* Makes a filter over a map, which is the filter's from then on. */
+static nidus_status adopt(const struct file_map *map, const struct family *family,
+                          const struct image *image, bool verify, nidus_filter **filter)
+{
+	const nidus_allocator system = { 0 };
+	nidus_filter *made;
+	/* The stash is small, and copied: it is checked here. */
+	nidus_status status = image_check_section(image, IMAGE_STASH, map->bytes);
+	if (status == NIDUS_OK)
+		status = filter_make(family, &image->plan, &system,
+		                     map->bytes + image->section[IMAGE_TABLE].offset, &made);
+	if (status != NIDUS_OK)
+		return status;
+	status = family->import(made->body, map->bytes + image->section[IMAGE_STASH].offset,
+	                        image->stashed, image->count);
+	made->map = *map;
+	made->checksum = image->section[IMAGE_TABLE].checksum;
+	if (status == NIDUS_OK && verify)
+		status = check_whole(made, image);
+	if (status != NIDUS_OK) {
+		made->map = (struct file_map){ 0 }; /* still the caller's */
+		nidus_free(made);
+		return status;
+	}
+	made->checked = verify;
+	*filter = made;
+	return NIDUS_OK;
+}
+
 nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter)
 {
 	if (filter == NULL)
@@ -285,5 +333,54 @@ nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter)
 		return filter_null("path");
 	if (flags & ~NIDUS_OPEN_VERIFY)
 		return fail(NIDUS_E_ARG, "flags has bits that mean nothing");
-	return fail(NIDUS_E_UNSUPPORTED, "files cannot be mapped in this version: use nidus_load");
+	struct file_map map;
+	struct image image;
+	const struct family *family;
+	nidus_status status = file_map(path, &map);
+	if (status != NIDUS_OK)
+		return status;
+	struct span span = { map.bytes, (size_t)map.size };
+	status = read_plan(span_source, &span, map.size, &image, &family);
+	if (status == NIDUS_OK)
+		status = adopt(&map, family, &image, flags & NIDUS_OPEN_VERIFY, filter);
+	if (status != NIDUS_OK)
+		file_unmap(&map);
+	return status;
+}
+
+static nidus_status check_table(const nidus_filter *opened, const unsigned char *table,
+                                uint64_t size)
+{
+	if (hash_checksum(table, size) != opened->checksum)
+		return fail(NIDUS_E_CORRUPT, "the table of the opened file is damaged");
+	return NIDUS_OK;
+}
+
+nidus_status filter_check_mapped(const nidus_filter *filter)
+{
+	uint64_t size;
+	if (!filter->readonly || filter->checked)
+		return NIDUS_OK;
+	const unsigned char *table = filter->family->table(filter->body, &size);
+	nidus_status status = check_table(filter, table, size);
+	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
+}
+
+nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
+{
+	uint64_t size;
+	struct block stash;
+	struct fill fill = from->family->fill(from->body);
+	const unsigned char *table = from->family->table(from->body, &size);
+	unsigned char *copy = to->family->table(to->body, &size);
+	memcpy(copy, table, (size_t)size);
+	nidus_status status = check_table(from, copy, size);
+	if (status == NIDUS_OK)
+		status = memory_take(&to->allocator, fill.stashed * STASH_ENTRY, &stash);
+	if (status != NIDUS_OK)
+		return status;
+	from->family->export_stash(from->body, stash.bytes);
+	status = to->family->import(to->body, stash.bytes, fill.stashed, fill.count);
+	memory_give(&to->allocator, &stash);
+	return status;
 }

@@ -24,7 +24,8 @@ nidus_status filter_check_writable(const nidus_filter *filter)
 }
 
 nidus_status filter_make(const struct family *family, const struct blueprint *plan,
-                         const nidus_allocator *allocator, nidus_filter **filter)
+                         const nidus_allocator *allocator, unsigned char *table,
+                         nidus_filter **filter)
 {
 	struct block memory;
 	*filter = NULL;
@@ -38,14 +39,18 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	made->plan = *plan;
 	made->memory = memory;
 	made->allocator = *allocator;
-	status = family->create(made->body, plan, allocator);
+	made->readonly = table != NULL;
+	struct blueprint body = *plan;
+	if (made->readonly) /* there is nothing to lock */
+		body.features &= ~(uint32_t)NIDUS_CONCURRENT;
+	status = family->create(made->body, &body, allocator, table);
 	if (status != NIDUS_OK) {
 		memory_give(allocator, &memory);
 		return status;
 	}
 	made->ops = family->ops(made->body);
 	made->grows = plan->max_capacity > plan->capacity;
-	if (plan->features & NIDUS_CONCURRENT)
+	if (body.features & NIDUS_CONCURRENT)
 		status = shared_make(made);
 	if (status == NIDUS_OK)
 		*filter = made;
@@ -91,7 +96,7 @@ nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
 		status = options_plan(&checked, &family, &plan);
 	if (status != NIDUS_OK)
 		return status;
-	return filter_make(family, &plan, &checked.allocator, filter);
+	return filter_make(family, &plan, &checked.allocator, NULL, filter);
 }
 
 void nidus_free(nidus_filter *filter)
@@ -101,6 +106,7 @@ void nidus_free(nidus_filter *filter)
 	moving_drop(filter);
 	shared_unmake(filter);
 	filter->family->free(filter->body);
+	file_unmap(&filter->map);
 	nidus_allocator allocator = filter->allocator;
 	struct block memory = filter->memory;
 	memory_give(&allocator, &memory);
@@ -110,10 +116,12 @@ nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy)
 {
 	nidus_filter *made;
 	*copy = NULL;
-	nidus_status status = filter_make(filter->family, &filter->plan, &filter->allocator, &made);
+	nidus_status status =
+		filter_make(filter->family, &filter->plan, &filter->allocator, NULL, &made);
 	if (status != NIDUS_OK)
 		return status;
-	status = filter->family->copy(made->body, filter->body);
+	status = filter->readonly ? filter_copy_mapped(made, filter)
+	                          : filter->family->copy(made->body, filter->body);
 	if (status == NIDUS_OK)
 		status = moving_clone(filter, made);
 	if (status != NIDUS_OK) {
@@ -176,7 +184,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 	struct fill fill = moving_fill(filter);
 	unsigned kept = plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
 	struct forecast forecast = filter->family->forecast(plan, fill.count);
-	if (filter->family->rate_now != NULL)
+	if (filter->family->rate_now != NULL && !filter->readonly) /* it reads the whole table */
 		forecast.fpr = filter->family->rate_now(filter->body);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
 	nidus_info full = {

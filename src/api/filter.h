@@ -8,9 +8,27 @@
 #include "base/reason.h"
 #include "family/family.h"
 
-/* Makes an empty filter of a checked plan. Errors: E_NOMEM; *filter is NULL then. */
+/*
+ * Makes a filter of a checked plan: an empty one, or one over a mapped table
+ * unless that is NULL. Errors: E_NOMEM; *filter is NULL then.
+ */
 nidus_status filter_make(const struct family *family, const struct blueprint *plan,
-                         const nidus_allocator *allocator, nidus_filter **filter);
+                         const nidus_allocator *allocator, unsigned char *table,
+                         nidus_filter **filter);
+
+/*
+ * Opened filters are looked up in unread. What hands their contents on asks first
+ * whether the table is what its checksum says; other filters are right always.
+ * Errors: E_CORRUPT.
+ */
+nidus_status filter_check_mapped(const nidus_filter *filter);
+
+/*
+ * Copies an opened filter into an empty one of its plan and checks the copy as
+ * nidus_load would: the file itself may change at any time.
+ * Errors: E_CORRUPT, E_NOMEM; free the copy then.
+ */
+nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from);
 
 /* nidus_clone, for whoever has stopped the filter's threads already. */
 nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy);

@@ -46,7 +46,7 @@ static nidus_status rebuild(nidus_filter *filter, const struct blueprint *plan,
                             const uint64_t *hash)
 {
 	nidus_filter *made;
-	nidus_status status = filter_make(filter->family, plan, &filter->allocator, &made);
+	nidus_status status = filter_make(filter->family, plan, &filter->allocator, NULL, &made);
 	if (status != NIDUS_OK)
 		return status;
 	status = pour_all(made, filter);
@@ -389,7 +389,7 @@ static nidus_status merge_into(const nidus_filter *a, const nidus_filter *b, uin
 	struct blueprint plan;
 	nidus_status status = plan_joint(a, b, capacity, &plan);
 	if (status == NIDUS_OK)
-		status = filter_make(a->family, &plan, &a->allocator, merged);
+		status = filter_make(a->family, &plan, &a->allocator, NULL, merged);
 	if (status != NIDUS_OK)
 		return status;
 	status = pour_all(*merged, a);
@@ -409,6 +409,11 @@ static nidus_status merge(const nidus_filter *a, const nidus_filter *b, nidus_fi
 		return status;
 	if (!(a->family->features & NIDUS_MERGE))
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot merge", a->family->name);
+	status = filter_check_mapped(a);
+	if (status == NIDUS_OK)
+		status = filter_check_mapped(b);
+	if (status != NIDUS_OK)
+		return status;
 	uint64_t capacity;
 	if (add_overflows(a->plan.capacity, b->plan.capacity, &capacity))
 		return fail(NIDUS_E_RANGE, "the capacities add up to more than any filter has");

@@ -215,7 +215,7 @@ static void move_from(nidus_filter *filter, nidus_filter *old)
 nidus_status moving_begin(nidus_filter *filter, const struct blueprint *larger)
 {
 	nidus_filter *old;
-	nidus_status status = filter_make(filter->family, larger, &filter->allocator, &old);
+	nidus_status status = filter_make(filter->family, larger, &filter->allocator, NULL, &old);
 	if (status != NIDUS_OK)
 		return status;
 	filter_swap(filter, old);

@@ -29,6 +29,12 @@ struct block {
  */
 nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block);
 
+/* A block that belongs to somebody else: memory_give only forgets it. */
+static inline struct block memory_lent(unsigned char *bytes, uint64_t size)
+{
+	return (struct block){ .bytes = bytes, .size = (size_t)size };
+}
+
 /* Gives a block back and empties it. An empty one is fine. */
 void memory_give(const nidus_allocator *allocator, struct block *block);
 

@@ -28,6 +28,12 @@ static void *map_zeroed(size_t size)
 	return memory;
 }
 
+static void *map_file(int file, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
 static void unmap(void *memory, size_t size)
 {
 	(void)munmap(memory, size);
@@ -83,6 +89,7 @@ struct os_calls os = {
 	.allocate = malloc,
 	.release = free,
 	.map_zeroed = map_zeroed,
+	.map_file = map_file,
 	.unmap = unmap,
 	.random = random_bytes,
 	.open_read = open_read,

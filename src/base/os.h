@@ -18,6 +18,8 @@ struct os_calls {
 	void *(*allocate)(size_t size); /* small blocks; NULL fails */
 	void (*release)(void *memory);
 	void *(*map_zeroed)(size_t size); /* whole pages; NULL fails */
+	/* The first `size` bytes of a file, to read, for random access; NULL and errno. */
+	void *(*map_file)(int file, size_t size);
 	void (*unmap)(void *memory, size_t size);
 	int (*random)(void *bytes, size_t size);        /* 0, or -1 and errno */
 	int (*open_read)(const char *path);             /* file descriptor, or -1 */

@@ -150,9 +150,10 @@ static nidus_status blocked_bloom_joint(const struct blueprint *a, uint64_t a_co
 /* ----------------------------------------------------------------- adapters -- */
 
 static nidus_status blocked_bloom_make(void *body, const struct blueprint *plan,
-                                       const nidus_allocator *allocator)
+                                       const nidus_allocator *allocator, unsigned char *table)
 {
-	return bloom_create(body, plan, BLOCKED_BYTES, blocked_find(plan->core_bits), allocator);
+	return bloom_create(body, plan, BLOCKED_BYTES, blocked_find(plan->core_bits), allocator,
+	                    table);
 }
 
 /* Of this very table: a foreign key falls into any block, and anywhere in its sectors. */
@@ -182,7 +183,7 @@ static nidus_status blocked_bloom_import(void *body, const unsigned char *stash,
 {
 	(void)stash;
 	nidus_status status = blooms_take_count(body, stashed, count);
-	return status == NIDUS_OK ? blocked_bloom_verify(body) : status;
+	return status == NIDUS_OK && !blooms_mapped(body) ? blocked_bloom_verify(body) : status;
 }
 
 const struct family family_blocked_bloom = {

@@ -111,9 +111,9 @@ static nidus_status bloom_joint(const struct blueprint *a, uint64_t a_count,
 /* ----------------------------------------------------------------- adapters -- */
 
 static nidus_status bloom_make(void *body, const struct blueprint *plan,
-                               const nidus_allocator *allocator)
+                               const nidus_allocator *allocator, unsigned char *table)
 {
-	return bloom_create(body, plan, WORD_BYTES, &bloom_spread_ops, allocator);
+	return bloom_create(body, plan, WORD_BYTES, &bloom_spread_ops, allocator, table);
 }
 
 /* Of this very table: a foreign key's bits lie anywhere. */
@@ -133,7 +133,7 @@ static nidus_status bloom_import(void *body, const unsigned char *stash, uint64_
 {
 	(void)stash;
 	nidus_status status = blooms_take_count(body, stashed, count);
-	return status == NIDUS_OK ? bloom_verify(body) : status;
+	return status == NIDUS_OK && !blooms_mapped(body) ? bloom_verify(body) : status;
 }
 
 const struct family family_bloom = {

@@ -134,6 +134,11 @@ const struct body_ops *blooms_ops(const void *body)
 	return ((const struct bloom *)body)->ops;
 }
 
+bool blooms_mapped(const void *body)
+{
+	return ((const struct bloom *)body)->mapped;
+}
+
 uint64_t blooms_count(const void *body)
 {
 	return ((const struct bloom *)body)->count;
@@ -142,7 +147,9 @@ uint64_t blooms_count(const void *body)
 struct fill blooms_fill(const void *body)
 {
 	const struct bloom *bloom = body;
-	double load = (double)bloom_bits_set(bloom) / (double)bloom_bits(bloom);
+	/* What is mapped is not read for a figure: the one to be expected will do. */
+	double load = bloom->mapped ? blooms_load(bloom_bits(bloom), bloom->probes, bloom->count)
+	                            : (double)bloom_bits_set(bloom) / (double)bloom_bits(bloom);
 	return (struct fill){
 		.count = bloom->count,
 		.bytes = bloom->memory.size,

@@ -57,6 +57,7 @@ void blooms_clear(void *body);
 nidus_status blooms_copy(void *to, const void *from);
 const struct body_ops *blooms_ops(const void *body);
 uint64_t blooms_count(const void *body);
+bool blooms_mapped(const void *body);
 struct fill blooms_fill(const void *body);
 nidus_status blooms_pour(void *to, const void *from);
 unsigned char *blooms_table(const void *body, uint64_t *size);

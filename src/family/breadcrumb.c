@@ -236,9 +236,9 @@ static uint64_t breadcrumb_count(const void *body)
 }
 
 static nidus_status breadcrumb_create(void *body, const struct blueprint *plan,
-                                      const nidus_allocator *allocator)
+                                      const nidus_allocator *allocator, unsigned char *table)
 {
-	return yard_create(body, plan, allocator);
+	return yard_create(body, plan, allocator, table);
 }
 
 static void breadcrumb_free(void *body)
@@ -273,9 +273,7 @@ static const struct body_ops *breadcrumb_ops(const void *body)
 static struct fill breadcrumb_fill(const void *body)
 {
 	const struct yard *yard = body;
-	const struct yard_shape *shape = &yard->ops->shape;
-	uint64_t slots = yard->fronts * shape->front.slots + 2 * yard->half * shape->back.slots;
-	double load = (double)yard->count / (double)slots;
+	double load = (double)yard->count / (double)yard_slots(yard);
 	return (struct fill){
 		.count = yard->count,
 		.bytes = yard->memory.size,
@@ -335,7 +333,11 @@ static nidus_status breadcrumb_import(void *body, const unsigned char *stash, ui
 	(void)stash, (void)count;
 	if (stashed > 0)
 		return fail(NIDUS_E_CORRUPT, "a breadcrumb filter has no stash");
-	return yard_verify(yard, &yard->count);
+	if (count > yard_slots(yard))
+		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
+		            (unsigned long long)count);
+	yard->count = count;
+	return yard->mapped ? NIDUS_OK : breadcrumb_verify(yard);
 }
 
 const struct family family_breadcrumb = {

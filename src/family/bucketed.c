@@ -74,9 +74,9 @@ static struct forecast bucketed_forecast(const struct blueprint *plan, uint64_t 
 }
 
 static nidus_status bucketed_create(void *body, const struct blueprint *plan,
-                                    const nidus_allocator *allocator)
+                                    const nidus_allocator *allocator, unsigned char *table)
 {
-	return nest_create(body, plan, NEST_BUCKETS, allocator);
+	return nest_create(body, plan, NEST_BUCKETS, allocator, table);
 }
 
 const struct family family_bucketed = {

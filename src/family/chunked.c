@@ -190,9 +190,9 @@ static struct forecast chunked_forecast(const struct blueprint *plan, uint64_t k
 }
 
 static nidus_status chunked_create(void *body, const struct blueprint *plan,
-                                   const nidus_allocator *allocator)
+                                   const nidus_allocator *allocator, unsigned char *table)
 {
-	return nest_create(body, plan, NEST_XOR, allocator);
+	return nest_create(body, plan, NEST_XOR, allocator, table);
 }
 
 const struct family family_chunked = {

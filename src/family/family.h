@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "store/blueprint.h"
+#include "store/file.h"
 #include "table/ops.h"
 
 /* How full a body is. */
@@ -56,9 +57,14 @@ struct family {
 	/* What a checked plan comes to with `keys` keys in it. */
 	struct forecast (*forecast)(const struct blueprint *plan, uint64_t keys);
 
-	/* Lays out an empty body of a checked plan. Errors: E_NOMEM. */
+	/*
+	 * Lays out a body of a checked plan: an empty one, or, where `table` is not
+	 * NULL, one over those bytes (a mapped file). They are never written to, and
+	 * whatever their bits are, the calls that read a body stay inside them.
+	 * Errors: E_NOMEM.
+	 */
 	nidus_status (*create)(void *body, const struct blueprint *plan,
-	                       const nidus_allocator *allocator);
+	                       const nidus_allocator *allocator, unsigned char *table);
 	void (*free)(void *body);
 	void (*clear)(void *body);
 	/* Into an empty body of the same plan. Errors: E_NOMEM. */
@@ -113,8 +119,10 @@ struct family {
 	unsigned char *(*table)(const void *body, uint64_t *size);
 	void (*export_stash)(const void *body, unsigned char *bytes);
 	/*
-	 * After the table's bytes were filled from outside: takes the stash, checks
-	 * everything and counts; `count` is what the header says, for bodies that cannot.
+	 * After the table's bytes were filled from outside: takes the stash and checks
+	 * everything, also that there are `count` entries in all, where they can be
+	 * counted. Over a mapped table only what needs no look at it is checked, in
+	 * constant time but for the stash.
 	 * Errors: E_CORRUPT, E_NOMEM; free the body then.
 	 */
 	nidus_status (*import)(void *body, const unsigned char *stash, uint64_t stashed,
@@ -146,9 +154,12 @@ struct nidus_filter {
 	struct blueprint plan;
 	struct block memory; /* this very struct and the body */
 	nidus_allocator allocator;
-	bool readonly;
-	bool grows;    /* by itself, up to plan.max_capacity */
-	uint64_t room; /* so many inserts, at least, before the capacity is reached */
+	struct file_map map; /* of an opened filter: the whole file */
+	uint64_t checksum;   /* of its table, by its header */
+	bool readonly;       /* opened */
+	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
+	bool grows;          /* by itself, up to plan.max_capacity */
+	uint64_t room;       /* so many inserts, at least, before the capacity is reached */
 	struct moving moving;
 	struct gate *gate; /* NULL unless threads share the filter (api/shared.h) */
 	struct block gate_memory;

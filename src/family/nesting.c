@@ -82,8 +82,7 @@ void nesting_export_stash(const void *body, unsigned char *bytes)
 nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t stashed,
                             uint64_t count)
 {
-	(void)count; /* entries can be counted */
-	return nest_import(body, stash, stashed);
+	return nest_import(body, stash, stashed, count);
 }
 
 nidus_status nesting_pour(void *to, const void *from)

@@ -40,9 +40,9 @@ static struct forecast semisort_forecast(const struct blueprint *plan, uint64_t 
 }
 
 static nidus_status semisort_create(void *body, const struct blueprint *plan,
-                                    const nidus_allocator *allocator)
+                                    const nidus_allocator *allocator, unsigned char *table)
 {
-	return nest_create(body, plan, NEST_CODED, allocator);
+	return nest_create(body, plan, NEST_CODED, allocator, table);
 }
 
 const struct family family_semisort = {

@@ -157,9 +157,9 @@ static struct forecast simplified_forecast(const struct blueprint *plan, uint64_
 }
 
 static nidus_status simplified_create(void *body, const struct blueprint *plan,
-                                      const nidus_allocator *allocator)
+                                      const nidus_allocator *allocator, unsigned char *table)
 {
-	return nest_create(body, plan, NEST_DIRECT, allocator);
+	return nest_create(body, plan, NEST_DIRECT, allocator, table);
 }
 
 const struct family family_simplified = {

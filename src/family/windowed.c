@@ -81,9 +81,9 @@ static struct forecast windowed_forecast(const struct blueprint *plan, uint64_t 
 }
 
 static nidus_status windowed_create(void *body, const struct blueprint *plan,
-                                    const nidus_allocator *allocator)
+                                    const nidus_allocator *allocator, unsigned char *table)
 {
-	return nest_create(body, plan, NEST_WINDOWS, allocator);
+	return nest_create(body, plan, NEST_WINDOWS, allocator, table);
 }
 
 const struct family family_windowed = {

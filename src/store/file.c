@@ -224,6 +224,43 @@ void file_close(struct file_reader *reader)
 	errno = kept;
 }
 
+static nidus_status map_failed(const char *path)
+{
+	if (errno == ENODEV || errno == EACCES)
+		return fail(NIDUS_E_UNSUPPORTED, "%s cannot be mapped: load it", path);
+	if (errno == ENOMEM)
+		return fail(NIDUS_E_NOMEM, "no address space for %s", path);
+	return failed("map", path);
+}
+
+nidus_status file_map(const char *path, struct file_map *map)
+{
+	struct file_reader reader;
+	*map = (struct file_map){ 0 };
+	nidus_status status = file_open(path, &reader);
+	if (status != NIDUS_OK)
+		return status;
+	if (reader.size == 0)
+		status = fail(NIDUS_E_TRUNCATED, "the file is too short to be a nidus file");
+	else if (reader.size > PTRDIFF_MAX) /* also what has no size */
+		status = fail(NIDUS_E_UNSUPPORTED, "%s cannot be mapped: load it", path);
+	else
+		map->bytes = os.map_file(reader.file, (size_t)reader.size);
+	if (status == NIDUS_OK && map->bytes == NULL)
+		status = map_failed(path);
+	if (status == NIDUS_OK)
+		map->size = reader.size;
+	file_close(&reader); /* the pages stay */
+	return status;
+}
+
+void file_unmap(struct file_map *map)
+{
+	if (map->bytes != NULL)
+		os.unmap(map->bytes, (size_t)map->size);
+	*map = (struct file_map){ 0 };
+}
+
 ptrdiff_t file_source(void *context, void *bytes, size_t size)
 {
 	const struct file_reader *reader = context;

@@ -27,6 +27,21 @@ struct file_reader {
 nidus_status file_open(const char *path, struct file_reader *reader);
 void file_close(struct file_reader *reader);
 
+/* A whole file in memory, to read. Empty: all zero. */
+struct file_map {
+	unsigned char *bytes; /* writing there ends the process */
+	uint64_t size;
+};
+
+/*
+ * Maps a regular file. Its pages come from the disk when they are touched, and
+ * stay what they were when the path gets another file.
+ * Errors: E_IO with errno, E_NOMEM, E_UNSUPPORTED (no regular file, or larger
+ * than addresses go), E_TRUNCATED (an empty one).
+ */
+nidus_status file_map(const char *path, struct file_map *map);
+void file_unmap(struct file_map *map);
+
 /* A nidus_source whose context is a struct file_reader. */
 ptrdiff_t file_source(void *context, void *bytes, size_t size);
 

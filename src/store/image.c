@@ -31,8 +31,8 @@ static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n
 #define SECTION_ROW 32    /* bytes per section in it */
 #define CHECKSUM_AT 248
 
-#define PAGE 4096
-#define PAGED_FROM 65536        /* larger sections start at a page, to be mapped */
+#define LINE 64                 /* sections start at a cache line, */
+#define PAGE 4096               /* and a table of a page or more at a page, to be mapped */
 #define PIECE ((size_t)1 << 20) /* bytes handed to a sink at a time */
 
 _Static_assert(SECTION_TABLE + IMAGE_SECTIONS * SECTION_ROW <= CHECKSUM_AT, "sections fit");
@@ -45,7 +45,7 @@ nidus_status image_lay_out(struct image *image)
 	uint64_t end = IMAGE_HEADER;
 	for (int i = 0; i < IMAGE_SECTIONS; i++) {
 		uint64_t size = image->section[i].size;
-		uint64_t alignment = size >= PAGED_FROM ? PAGE : 64;
+		uint64_t alignment = i == IMAGE_TABLE && size >= PAGE ? PAGE : LINE;
 		uint64_t start;
 		if (add_overflows(end, alignment - 1, &start))
 			return fail(NIDUS_E_FORMAT, "the sections' sizes are absurd");
@@ -243,20 +243,39 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 	return NIDUS_OK;
 }
 
+static nidus_status check_padding(const unsigned char *padding, uint64_t size)
+{
+	if (size > 0 && memcmp(padding, zeros, (size_t)size) != 0)
+		return fail(NIDUS_E_CORRUPT, "the padding between sections is not zero");
+	return NIDUS_OK;
+}
+
+static nidus_status check_section(const struct image *image, enum image_section which,
+                                  const void *bytes)
+{
+	if (hash_checksum(bytes, image->section[which].size) != image->section[which].checksum)
+		return fail(NIDUS_E_CORRUPT, "the checksum of the %s does not match",
+		            which == IMAGE_TABLE ? "table" : "stash");
+	return NIDUS_OK;
+}
+
+nidus_status image_check_section(const struct image *image, enum image_section which,
+                                 const unsigned char *file)
+{
+	uint64_t before = end_before(image, which), start = image->section[which].offset;
+	nidus_status status = check_padding(file + before, start - before);
+	return status == NIDUS_OK ? check_section(image, which, file + start) : status;
+}
+
 nidus_status image_read_section(const struct image *image, enum image_section which, void *bytes,
                                 nidus_source source, void *context)
 {
 	unsigned char padding[PAGE];
 	uint64_t gap = image->section[which].offset - end_before(image, which);
 	nidus_status status = get(source, context, padding, gap);
-	if (status == NIDUS_OK && memcmp(padding, zeros, (size_t)gap) != 0)
-		return fail(NIDUS_E_CORRUPT, "the padding between sections is not zero");
+	if (status == NIDUS_OK)
+		status = check_padding(padding, gap);
 	if (status == NIDUS_OK)
 		status = get(source, context, bytes, image->section[which].size);
-	if (status != NIDUS_OK)
-		return status;
-	if (hash_checksum(bytes, image->section[which].size) != image->section[which].checksum)
-		return fail(NIDUS_E_CORRUPT, "the checksum of the %s does not match",
-		            which == IMAGE_TABLE ? "table" : "stash");
-	return NIDUS_OK;
+	return status == NIDUS_OK ? check_section(image, which, bytes) : status;
 }

@@ -53,4 +53,11 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 nidus_status image_read_section(const struct image *image, enum image_section which, void *bytes,
                                 nidus_source source, void *context);
 
+/*
+ * The same checks in a file that is in memory already, as a whole.
+ * Errors: E_CORRUPT.
+ */
+nidus_status image_check_section(const struct image *image, enum image_section which,
+                                 const unsigned char *file);
+
 #endif

@@ -9,15 +9,22 @@
 #define WORD 8 /* bytes; every table is a multiple of it */
 
 nidus_status bloom_create(struct bloom *bloom, const struct blueprint *plan, unsigned group_bytes,
-                          const struct body_ops *ops, const nidus_allocator *allocator)
+                          const struct body_ops *ops, const nidus_allocator *allocator,
+                          unsigned char *table)
 {
 	*bloom = (struct bloom){
 		.groups = plan->groups,
 		.probes = plan->core_bits,
 		.ops = ops,
+		.mapped = table != NULL,
 		.allocator = *allocator,
 	};
-	nidus_status status = memory_take(allocator, plan->groups * group_bytes, &bloom->memory);
+	uint64_t bytes = plan->groups * group_bytes;
+	nidus_status status = NIDUS_OK;
+	if (table == NULL)
+		status = memory_take(allocator, bytes, &bloom->memory);
+	else
+		bloom->memory = memory_lent(table, bytes);
 	bloom->table = bloom->memory.bytes;
 	return status;
 }

@@ -35,14 +35,19 @@ struct bloom {
 	uint64_t groups; /* words of 64 bits, or blocks */
 	uint64_t count;  /* inserts */
 	unsigned probes; /* bits that a key sets */
+	bool mapped;     /* the table is a file's: any bits, and not to be read in passing */
 	const struct body_ops *ops;
 	struct block memory;
 	nidus_allocator allocator;
 };
 
-/* Lays out an empty table of so many groups of `group_bytes`. Errors: E_NOMEM. */
+/*
+ * Lays out a table of so many groups of `group_bytes`: an empty one, or over the
+ * bytes at `table` unless that is NULL. Errors: E_NOMEM.
+ */
 nidus_status bloom_create(struct bloom *bloom, const struct blueprint *plan, unsigned group_bytes,
-                          const struct body_ops *ops, const nidus_allocator *allocator);
+                          const struct body_ops *ops, const nidus_allocator *allocator,
+                          unsigned char *table);
 void bloom_free(struct bloom *bloom);
 void bloom_clear(struct bloom *bloom);
 

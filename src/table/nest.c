@@ -111,7 +111,8 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 	    multiply_overflows(plan->groups << plan->level, plan->slots, &slots) ||
 	    slots > SLOT_INDEX_MAX ||
 	    slots_bytes_overflow(slots + plan->slots, nest_slot_width(plan, kind), &bytes) ||
-	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX)
+	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX ||
+	    multiply_overflows(slots + plan->slots, plan->chunks, &slots))
 		return fail(NIDUS_E_RANGE, "the table would be too large for this library");
 	/* Below this a hash of 64 bits has none left for some of the choices. */
 	if (log2_floor(all) + plan->core_bits + plan->growth_bits > 63)
@@ -150,7 +151,7 @@ static void fill_patterns(struct nest *nest)
 /* -------------------------------------------------------------------- life -- */
 
 nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
-                         const nidus_allocator *allocator)
+                         const nidus_allocator *allocator, unsigned char *table)
 {
 	*nest = (struct nest){
 		.chunks = plan->chunks,
@@ -172,13 +173,18 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.stash_limit = plan->stash_limit,
 		.reserve = plan->reserve,
 		.kind = kind,
+		.mapped = table != NULL,
 		.allocator = *allocator,
 	};
 	fill_patterns(nest);
 	if (kind == NEST_CODED)
 		coded_prepare();
-	nidus_status status =
-		memory_take(allocator, nest_table_bytes(plan, kind), &nest->bits_memory);
+	uint64_t bytes = nest_table_bytes(plan, kind);
+	nidus_status status = NIDUS_OK;
+	if (table == NULL)
+		status = memory_take(allocator, bytes, &nest->bits_memory);
+	else
+		nest->bits_memory = memory_lent(table, bytes);
 	if (status != NIDUS_OK)
 		return status;
 	status = memory_take(allocator, plan->chunks * sizeof *nest->chunk, &nest->chunk_memory);
@@ -209,7 +215,9 @@ static void free_stashes(struct nest *nest)
 
 void nest_free(struct nest *nest)
 {
-	free_stashes(nest);
+	/* The chunks of a mapped nest may be many, and their records never touched. */
+	if (!nest->mapped || nest->stashed > 0)
+		free_stashes(nest);
 	nest_unshare(nest);
 	memory_give(&nest->allocator, &nest->bits_memory);
 	memory_give(&nest->allocator, &nest->chunk_memory);
@@ -243,6 +251,8 @@ nidus_status nest_copy(struct nest *to, const struct nest *from)
 uint64_t nest_count(const struct nest *nest)
 {
 	uint64_t count = 0;
+	if (nest->mapped)
+		return nest->mapped_count;
 	for (uint64_t i = 0; i < nest->chunks; i++)
 		count += counter_read(&nest->chunk[i].used);
 	return count;
@@ -251,6 +261,8 @@ uint64_t nest_count(const struct nest *nest)
 uint64_t nest_bytes(const struct nest *nest)
 {
 	uint64_t bytes = nest->bits_memory.size + nest_shared_bytes(nest);
+	if (nest->mapped)
+		return bytes + nest->stashed * STASH_ENTRY;
 	for (uint64_t i = 0; i < nest->chunks; i++)
 		bytes += nest->chunk[i].stash.memory.size;
 	return bytes;
@@ -259,7 +271,9 @@ uint64_t nest_bytes(const struct nest *nest)
 double nest_headroom(const struct nest *nest)
 {
 	uint64_t most = 0, slots = nest_chunk_slots(nest);
-	for (uint64_t i = 0; i < nest->chunks; i++) {
+	if (nest->mapped)
+		most = divide_up(nest->mapped_count, nest->chunks);
+	for (uint64_t i = 0; i < nest->chunks && !nest->mapped; i++) {
 		if (nest->chunk[i].used > most)
 			most = nest->chunk[i].used;
 	}
@@ -535,9 +549,17 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 	return NIDUS_OK;
 }
 
+static nidus_status check_count(uint64_t counted, uint64_t said)
+{
+	if (counted != said)
+		return fail(NIDUS_E_CORRUPT, "the table holds %llu entries; its header says %llu",
+		            (unsigned long long)counted, (unsigned long long)said);
+	return NIDUS_OK;
+}
+
 nidus_status nest_verify(const struct nest *nest)
 {
-	uint64_t stashed = 0;
+	uint64_t stashed = 0, count = 0;
 	for (uint64_t i = 0; i < nest->chunks; i++) {
 		uint64_t taken;
 		nidus_status status = verify_slots(nest, i, &taken);
@@ -546,7 +568,8 @@ nidus_status nest_verify(const struct nest *nest)
 		if (status != NIDUS_OK)
 			return status;
 		stashed += nest->chunk[i].stash.count;
-		if (nest->chunk[i].used != taken + nest->chunk[i].stash.count)
+		count += taken + nest->chunk[i].stash.count;
+		if (!nest->mapped && nest->chunk[i].used != taken + nest->chunk[i].stash.count)
 			return fail(NIDUS_E_CORRUPT,
 			            "chunk %llu holds another number of entries than it says",
 			            (unsigned long long)i);
@@ -554,7 +577,7 @@ nidus_status nest_verify(const struct nest *nest)
 	if (stashed != nest->stashed)
 		return fail(NIDUS_E_CORRUPT,
 		            "the stashes hold another number of entries than they say");
-	return NIDUS_OK;
+	return nest->mapped ? check_count(count, nest->mapped_count) : NIDUS_OK;
 }
 
 void nest_export_stash(const struct nest *nest, unsigned char *bytes)
@@ -576,7 +599,8 @@ static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t f
 	       fingerprint >> nest->core_bits <= bits_low(nest->growth_bits);
 }
 
-nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed)
+/* Takes the stash from outside; of the table it looks at nothing. */
+static nidus_status import_stash(struct nest *nest, const unsigned char *stash, uint64_t stashed)
 {
 	uint64_t last_home = 0, last_fingerprint = 0;
 	for (uint64_t i = 0; i < stashed; i++, stash += STASH_ENTRY) {
@@ -596,8 +620,14 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 		nidus_status status = stash_insert(&chunk->stash, entry, &nest->allocator);
 		if (status != NIDUS_OK)
 			return status;
+		nest->stashed++;
 	}
-	nest->stashed = stashed;
+	return NIDUS_OK;
+}
+
+/* Checks all of the table and counts what is in it. */
+static nidus_status import_table(struct nest *nest)
+{
 	for (uint64_t i = 0; i < nest->chunks; i++) {
 		uint64_t taken;
 		nidus_status status = verify_slots(nest, i, &taken);
@@ -608,6 +638,20 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 		nest->chunk[i].used = taken + nest->chunk[i].stash.count;
 	}
 	return NIDUS_OK;
+}
+
+nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed,
+                         uint64_t count)
+{
+	if (count < stashed || count - stashed > nest->chunks * nest_chunk_slots(nest))
+		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
+		            (unsigned long long)count);
+	nest->mapped_count = count;
+	nidus_status status = import_stash(nest, stash, stashed);
+	if (status != NIDUS_OK || nest->mapped)
+		return status;
+	status = import_table(nest);
+	return status == NIDUS_OK ? check_count(nest_count(nest), count) : status;
 }
 
 nidus_status nest_pour(struct nest *to, const struct nest *from)

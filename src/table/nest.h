@@ -113,6 +113,9 @@ struct nest {
 	unsigned max_steps, stash_limit, reserve;
 	enum nest_kind kind;
 	bool remote; /* too large for the caches: prefetch */
+	/* The slots are a file's: any bits, and nobody counted what chunks hold. */
+	bool mapped;
+	uint64_t mapped_count; /* then: entries as the file says, stashed ones included */
 	struct block bits_memory, chunk_memory;
 	nidus_allocator allocator;
 	struct nest_effort effort;
@@ -328,9 +331,12 @@ uint64_t nest_table_bytes(const struct blueprint *plan, enum nest_kind kind);
 uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind);
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind);
 
-/* Lays out an empty nest of a checked plan. Errors: E_NOMEM. */
+/*
+ * Lays out a nest of a checked plan: an empty one, or, where `table` is not NULL,
+ * one over those slots, which are never written to. Errors: E_NOMEM.
+ */
 nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
-                         const nidus_allocator *allocator);
+                         const nidus_allocator *allocator, unsigned char *table);
 void nest_free(struct nest *nest);
 void nest_clear(struct nest *nest);
 
@@ -346,7 +352,7 @@ nidus_status nest_copy(struct nest *to, const struct nest *from);
 uint64_t nest_count(const struct nest *nest);
 uint64_t nest_bytes(const struct nest *nest);
 
-/* Share of places left in the fullest chunk. */
+/* Share of places left in the fullest chunk; of a mapped nest, in the average one. */
 double nest_headroom(const struct nest *nest);
 
 /* Checks all invariants. Errors: E_CORRUPT with a reason. */
@@ -356,11 +362,13 @@ nidus_status nest_verify(const struct nest *nest);
 void nest_export_stash(const struct nest *nest, unsigned char *bytes);
 
 /*
- * Takes table bits (already in nest->bits) and a stash as they came from
- * outside: counts, distributes, and verifies.
+ * Takes table bits (already in nest->bits), a stash and a count as they came
+ * from outside: counts, distributes, and verifies. Of a mapped nest only the
+ * stash is looked at, and the count is believed if it is possible at all.
  * Errors: E_CORRUPT, E_NOMEM; the nest is to be freed then.
  */
-nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed);
+nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed,
+                         uint64_t count);
 
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry);
 nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);

@@ -65,7 +65,7 @@ nidus_status yard_check(const struct blueprint *plan)
 }
 
 nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
-                         const nidus_allocator *allocator)
+                         const nidus_allocator *allocator, unsigned char *table)
 {
 	unsigned width = plan->core_bits + plan->growth_bits;
 	*yard = (struct yard){
@@ -73,6 +73,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		.fronts = plan->groups << plan->level,
 		.level = plan->level,
 		.width = width,
+		.mapped = table != NULL,
 		.ops = yard_find_slots(plan->slots),
 		.allocator = *allocator,
 	};
@@ -80,14 +81,25 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 	yard->buckets = yard->ops->shape.front.buckets;
 	yard->short_lines = yard->ops->shape.front.half;
 	unsigned line = mini_line(yard->ops->shape.front);
-	nidus_status status =
-		memory_take(allocator, yard_lines(yard->fronts) * line, &yard->memory);
+	uint64_t bytes = yard_lines(yard->fronts) * line;
+	nidus_status status = NIDUS_OK;
+	if (table == NULL)
+		status = memory_take(allocator, bytes, &yard->memory);
+	else
+		yard->memory = memory_lent(table, bytes);
 	if (status != NIDUS_OK)
 		return status;
 	yard->front = yard->memory.bytes;
 	yard->back = yard->front + yard->fronts * line;
-	yard_clear(yard);
+	if (table == NULL)
+		yard_clear(yard);
 	return NIDUS_OK;
+}
+
+uint64_t yard_slots(const struct yard *yard)
+{
+	const struct yard_shape *shape = &yard->ops->shape;
+	return yard->fronts * shape->front.slots + 2 * yard->half * shape->back.slots;
 }
 
 void yard_free(struct yard *yard)
@@ -165,10 +177,12 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
 	const unsigned char *line = yard->front + bucket * mini_line(front);
 	struct mini_sizes sizes = mini_sizes_of(front, line);
+	/* In a mapped file a remainder may have bits that are the address's. */
+	uint64_t whole = bits_low(yard->width - yard->level);
 	key->bucket = bucket;
 	if (*at < mini_count(front, sizes)) {
 		key->m = mini_bucket_of(front, sizes, (unsigned)*at);
-		key->remainder = mini_remainder(front, line, (unsigned)*at);
+		key->remainder = whole & mini_remainder(front, line, (unsigned)*at);
 		++*at;
 		return true;
 	}
@@ -184,7 +198,7 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 			*at = front.slots + (half + 1) * back.slots;
 		else if (mini_crumb(back, line, slot) == crumb) {
 			key->m = mini_bucket_of(back, sizes, slot);
-			key->remainder = mini_remainder(back, line, slot);
+			key->remainder = whole & mini_remainder(back, line, slot);
 			return true;
 		}
 	}
@@ -265,8 +279,21 @@ nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n
 
 /* ------------------------------------------------------------------- pouring -- */
 
+/* Lines of a file may change at any time, even after a check: entry by entry. */
+static nidus_status pour_mapped(struct yard *to, const struct yard *from)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	while (yard_next(from, &cursor, &entry)) {
+		nidus_status status = yard_insert_entry(to, &entry);
+		if (status != NIDUS_OK)
+			return status;
+	}
+	return NIDUS_OK;
+}
+
 nidus_status yard_pour(struct yard *to, const struct yard *from)
 {
 	assert(to->level >= from->level && to->base_fronts == from->base_fronts);
-	return to->ops->pour(to, from);
+	return from->mapped ? pour_mapped(to, from) : to->ops->pour(to, from);
 }

@@ -82,6 +82,7 @@ struct yard {
 	uint64_t count;       /* entries in both yards */
 	unsigned level, width, buckets;
 	bool short_lines; /* of 32 bytes */
+	bool mapped;      /* the lines are a file's: any bits, and nobody counted */
 	const struct yard_ops *ops;
 	struct block memory;
 	nidus_allocator allocator;
@@ -125,9 +126,15 @@ uint64_t yard_lines(uint64_t fronts);
 /* Whether a yard can be laid out from a plan. Errors: E_RANGE. */
 nidus_status yard_check(const struct blueprint *plan);
 
-/* Lays out an empty yard of a checked plan. Errors: E_NOMEM. */
+/*
+ * Lays out a yard of a checked plan: an empty one, or, where `table` is not NULL,
+ * one over those lines, which are never written to. Errors: E_NOMEM.
+ */
 nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
-                         const nidus_allocator *allocator);
+                         const nidus_allocator *allocator, unsigned char *table);
+
+/* Slots of both yards. */
+uint64_t yard_slots(const struct yard *yard);
 void yard_free(struct yard *yard);
 void yard_clear(struct yard *yard);
 

@@ -79,6 +79,16 @@ static void *watched_map(size_t size)
 	return memory;
 }
 
+static void *watched_map_file(int file, size_t size)
+{
+	void *memory = NULL;
+	errno = ENOMEM;
+	if (!refused(watching))
+		memory = real_calls.map_file(file, size);
+	watching->blocks += memory != NULL;
+	return memory;
+}
+
 static void watched_unmap(void *memory, size_t size)
 {
 	watching->blocks--;
@@ -92,6 +102,7 @@ void ledger_watch_system(struct ledger *ledger)
 	os.allocate = watched_allocate;
 	os.release = watched_release;
 	os.map_zeroed = watched_map;
+	os.map_file = watched_map_file;
 	os.unmap = watched_unmap;
 }
 
@@ -149,6 +160,11 @@ static ssize_t faulty_write(int file, const void *bytes, size_t size)
 {
 	return fails("write") ? -1
 	                      : real_calls.write(file, bytes, size < plan.most ? size : plan.most);
+}
+
+static void *faulty_map_file(int file, size_t size)
+{
+	return fails("map_file") ? NULL : real_calls.map_file(file, size);
 }
 
 static int faulty_change_mode(int file, mode_t mode)
@@ -218,6 +234,7 @@ void faults_in_files(uint64_t fail_at, int error)
 	os.open_write = faulty_open_write;
 	os.open_folder = faulty_open_folder;
 	os.read = faulty_read;
+	os.map_file = faulty_map_file;
 	os.write = faulty_write;
 	os.change_mode = faulty_change_mode;
 	os.sync = faulty_sync;

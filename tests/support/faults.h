@@ -21,7 +21,7 @@ struct ledger {
 
 nidus_allocator ledger_allocator(struct ledger *ledger);
 
-/* The same for os.allocate and os.map_zeroed. Until faults_restore. */
+/* The same for os.allocate and the os.map_ calls. Until faults_restore. */
 void ledger_watch_system(struct ledger *ledger);
 
 /*

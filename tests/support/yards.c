@@ -36,7 +36,7 @@ void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned grow
 		.groups = fronts,
 	};
 	expect_ok(yard_check(&plan));
-	expect_ok(yard_create(yard, &plan, &system));
+	expect_ok(yard_create(yard, &plan, &system, NULL));
 }
 
 void each_tier(void (*test)(const char *tier))
