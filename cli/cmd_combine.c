@@ -55,7 +55,7 @@ static int merge_one(nidus_filter **sum, const char *path)
 {
 	nidus_filter *next, *merged = NULL;
 	nidus_status status;
-	int code = set_open(path, &next);
+	int code = set_open_verified(path, &next);
 
 	if (code != EXIT_OK)
 		return code;
@@ -73,7 +73,7 @@ static int merge_one(nidus_filter **sum, const char *path)
 static int merge_sets(const struct combine *combine, const struct args *args)
 {
 	nidus_filter *sum;
-	int code = set_open(args->operand[0], &sum);
+	int code = set_open_verified(args->operand[0], &sum);
 
 	for (size_t i = 1; i < args->n && code == EXIT_OK; i++)
 		code = merge_one(&sum, args->operand[i]);

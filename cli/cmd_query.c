@@ -17,6 +17,7 @@ struct query {
 	bool absent; /* -v: the others */
 	bool count;
 	bool json;
+	bool verify;
 	char delimiter;
 	struct keys keys;
 	nidus_filter *filter;
@@ -37,6 +38,9 @@ static int take_option(void *context, int id, const char *value)
 		break;
 	case OPTION_JSON:
 		query->json = true;
+		break;
+	case OPTION_VERIFY:
+		query->verify = true;
 		break;
 	case '0':
 		query->delimiter = '\0';
@@ -108,7 +112,8 @@ static int run(int argc, char **argv)
 	code = set_operand(&query_command, &args, true);
 	if (code != ARGS_GO)
 		return code;
-	code = set_open(args.operand[0], &query.filter);
+	code = query.verify ? set_open_verified(args.operand[0], &query.filter)
+	                    : set_open(args.operand[0], &query.filter);
 	if (code == EXIT_OK)
 		code = keys_open(&query.keys, args.operand + 1, args.n - 1, query.delimiter);
 	if (code == EXIT_OK)
@@ -124,6 +129,7 @@ static const struct option_spec options[] = {
 	{ 'v', "invert", NULL, "print the keys that are not in the set" },
 	{ 'c', "count", NULL, "print only how many there are" },
 	{ OPTION_JSON, "json", NULL, "print both counts: {\"present\": N, \"absent\": N}" },
+	{ OPTION_VERIFY, "verify", NULL, "read and check all of SET first" },
 	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline, in and out" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -135,7 +141,8 @@ const struct command query_command = {
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and prints\n"
 		 "those that are probably in SET: all that are, and of the others a few, at the\n"
 		 "set's false-positive rate. What -v prints is certainly not in it. Exits with 0\n"
-		 "if there was something to print or count, with 1 if there was nothing.\n",
+		 "if there was something to print or count, with 1 if there was nothing.\n"
+		 "Answers come at once, however large SET is: only what they need is read of it.\n",
 	.options = options,
 	.examples = "  nidus query words.nidus letter.txt\n"
 		    "  nidus query -v seen.nidus today.log > new.log\n"

@@ -4,7 +4,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "nidus.h"
 #include "out.h"
 #include "report.h"
+#include "signals.h"
 
 static const struct command *const commands[] = {
 	&build_command,  &query_command, &add_command,    &remove_command,
@@ -121,8 +121,7 @@ int main(int argc, char **argv)
 
 	if (!hold_standard_streams())
 		return EXIT_FILE;
-	/* A reader that goes away is an exit code like any other failed write. */
-	signal(SIGPIPE, SIG_IGN);
+	signals_prepare();
 	code = dispatch(argc, argv);
 	finished = out_finish();
 	return code > EXIT_NOTHING || finished == EXIT_OK ? code : finished;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "report.h"
+#include "signals.h"
 
 static bool is_stream(const char *path)
 {
@@ -90,18 +91,21 @@ static int read_special(const char *path, nidus_filter **filter)
 	return code;
 }
 
-static int read_file(const char *path, bool map, nidus_filter **filter)
+/* How to read a set: into memory, or mapped as it is, or mapped and read once. */
+enum way { LOAD, OPEN, OPEN_VERIFIED };
+
+static int read_file(const char *path, enum way way, nidus_filter **filter)
 {
 	nidus_status status = NIDUS_E_UNSUPPORTED;
 
-	if (map)
-		status = nidus_open(path, NIDUS_OPEN_VERIFY, filter);
+	if (way != LOAD)
+		status = nidus_open(path, way == OPEN_VERIFIED ? NIDUS_OPEN_VERIFY : 0, filter);
 	if (status == NIDUS_E_UNSUPPORTED)
 		status = nidus_load(path, filter);
 	return status == NIDUS_OK ? EXIT_OK : report_status(path, status);
 }
 
-static int read_set(const char *path, bool map, nidus_filter **filter)
+static int read_set(const char *path, enum way way, nidus_filter **filter)
 {
 	struct stat status;
 
@@ -114,17 +118,22 @@ static int read_set(const char *path, bool map, nidus_filter **filter)
 		return report_system(path, EISDIR);
 	if (!S_ISREG(status.st_mode))
 		return read_special(path, filter);
-	return read_file(path, map, filter);
+	return read_file(path, way, filter);
 }
 
 int set_open(const char *path, nidus_filter **filter)
 {
-	return read_set(path, true, filter);
+	return read_set(path, OPEN, filter);
+}
+
+int set_open_verified(const char *path, nidus_filter **filter)
+{
+	return read_set(path, OPEN_VERIFIED, filter);
 }
 
 int set_load(const char *path, nidus_filter **filter)
 {
-	return read_set(path, false, filter);
+	return read_set(path, LOAD, filter);
 }
 
 /* --------------------------------------------------------------- writing -- */
@@ -179,7 +188,9 @@ int set_save(const nidus_filter *filter, const char *path)
 	if (stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode))
 		return write_special(filter, path);
 	errno = 0;
+	signals_hold();
 	status = nidus_save(filter, path);
+	signals_release();
 	return status == NIDUS_OK ? EXIT_OK : report_status(path, status);
 }
 

@@ -20,8 +20,14 @@
  */
 int set_operand(const struct command *command, const struct args *args, bool keys);
 
-/** For looking only: mapped if the library can, loaded otherwise. */
+/**
+ * For looking only: mapped if the library can, loaded otherwise. A mapped table is
+ * not read: if it is damaged, answers may be wrong, but nothing worse happens.
+ */
 int set_open(const char *path, nidus_filter **filter);
+
+/** The same, but all of the file is read and checked first. */
+int set_open_verified(const char *path, nidus_filter **filter);
 
 /** For changing. */
 int set_load(const char *path, nidus_filter **filter);

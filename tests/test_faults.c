@@ -40,10 +40,13 @@ static nidus_filter *crowded(const nidus_options *options)
 
 static void fail_create(const struct shape *shape, void *context)
 {
-	(void)context;
+	const uint32_t *features = context;
 	struct ledger ledger = { 0 };
 	nidus_options options = shape_with(shape, &ledger);
 	uint64_t failures = 0;
+	if (*features & ~shape->family->features)
+		return;
+	options.features = *features;
 	for (;;) {
 		nidus_filter *filter = (nidus_filter *)(void *)&ledger; /* must become NULL */
 		ledger.requests = 0;
@@ -67,7 +70,10 @@ static void fail_create(const struct shape *shape, void *context)
 static void create_without_memory_keeps_nothing(void **state)
 {
 	(void)state;
-	each_layout(4, 24, fail_create, NULL);
+	uint32_t features = 0;
+	each_layout(4, 24, fail_create, &features);
+	features = NIDUS_CONCURRENT; /* locks take memory too */
+	each_layout(4, 24, fail_create, &features);
 }
 
 /* ------------------------------------------------------------------------ insert -- */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef NIDUS_CLI_SIGNALS_H
+#define NIDUS_CLI_SIGNALS_H
+
+/**
+ * @file signals.h  Signals that must not leave half a job behind.
+ */
+
+/** Makes a lost reader and a file that grows too large failed writes like any other. */
+void signals_prepare(void);
+
+/**
+ * Between the two a signal that asks to end (interrupt, terminate, hang up, quit)
+ * waits: a file that is just being written is finished, and no temporary one stays.
+ */
+void signals_hold(void);
+void signals_release(void);
+
+#endif
