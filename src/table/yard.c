@@ -285,7 +285,10 @@ static nidus_status pour_mapped(struct yard *to, const struct yard *from)
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
 	while (yard_next(from, &cursor, &entry)) {
-		nidus_status status = yard_insert_entry(to, &entry);
+		uint64_t hash;
+		nidus_status status = yard_entry_hash(to, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = to->ops->body.insert(to, hash);
 		if (status != NIDUS_OK)
 			return status;
 	}
