@@ -72,8 +72,8 @@ static void what_bits_cannot_do_is_unsupported_and_changes_nothing(void **state)
 		expect_reason("no entries");
 		expect(!nidus_next(filter, &cursor, &entry));
 		expect(bytes_match(&before, filter));
-		expect_equal(nidus_family_features(blooms[i]), NIDUS_MERGE);
-		expect_equal(info_of(filter).features, NIDUS_MERGE);
+		expect_equal(nidus_family_features(blooms[i]), NIDUS_MERGE | NIDUS_CONCURRENT);
+		expect_equal(info_of(filter).features, NIDUS_MERGE | NIDUS_CONCURRENT);
 		bytes_free(&before);
 		nidus_free(filter);
 	}

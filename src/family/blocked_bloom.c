@@ -152,8 +152,8 @@ static nidus_status blocked_bloom_joint(const struct blueprint *a, uint64_t a_co
 static nidus_status blocked_bloom_make(void *body, const struct blueprint *plan,
                                        const nidus_allocator *allocator, unsigned char *table)
 {
-	return bloom_create(body, plan, BLOCKED_BYTES, blocked_find(plan->core_bits), allocator,
-	                    table);
+	return bloom_create(body, plan, BLOCKED_BYTES, blocked_find(plan->core_bits),
+	                    blocked_find_shared(plan->core_bits), allocator, table);
 }
 
 /* Of this very table: a foreign key falls into any block, and anywhere in its sectors. */
@@ -189,7 +189,7 @@ static nidus_status blocked_bloom_import(void *body, const unsigned char *stash,
 const struct family family_blocked_bloom = {
 	.id = NIDUS_BLOCKED_BLOOM,
 	.name = "blocked-bloom",
-	.features = NIDUS_MERGE,
+	.features = NIDUS_MERGE | NIDUS_CONCURRENT,
 	.body_size = sizeof(struct bloom),
 	.plan = blocked_bloom_plan,
 	.check = blocked_bloom_check,

@@ -26,6 +26,7 @@
 #include "base/reason.h"
 #include "family/blooms.h"
 #include "family/registry.h"
+#include "table/bloom_shared.h"
 
 #include <math.h>
 
@@ -113,7 +114,8 @@ static nidus_status bloom_joint(const struct blueprint *a, uint64_t a_count,
 static nidus_status bloom_make(void *body, const struct blueprint *plan,
                                const nidus_allocator *allocator, unsigned char *table)
 {
-	return bloom_create(body, plan, WORD_BYTES, &bloom_spread_ops, allocator, table);
+	return bloom_create(body, plan, WORD_BYTES, &bloom_spread_ops, &bloom_spread_shared_ops,
+	                    allocator, table);
 }
 
 /* Of this very table: a foreign key's bits lie anywhere. */
@@ -139,7 +141,7 @@ static nidus_status bloom_import(void *body, const unsigned char *stash, uint64_
 const struct family family_bloom = {
 	.id = NIDUS_BLOOM,
 	.name = "bloom",
-	.features = NIDUS_MERGE,
+	.features = NIDUS_MERGE | NIDUS_CONCURRENT,
 	.body_size = sizeof(struct bloom),
 	.plan = bloom_plan,
 	.check = bloom_check,

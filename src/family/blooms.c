@@ -125,7 +125,7 @@ nidus_status blooms_copy(void *to, const void *from)
 	struct bloom *bloom = to;
 	const struct bloom *other = from;
 	memcpy(bloom->table, other->table, other->memory.size);
-	bloom->count = other->count;
+	bloom->count = bloom_count(other);
 	return NIDUS_OK;
 }
 
@@ -141,7 +141,7 @@ bool blooms_mapped(const void *body)
 
 uint64_t blooms_count(const void *body)
 {
-	return ((const struct bloom *)body)->count;
+	return bloom_count(body);
 }
 
 struct fill blooms_fill(const void *body)
@@ -151,8 +151,8 @@ struct fill blooms_fill(const void *body)
 	double load = bloom->mapped ? blooms_load(bloom_bits(bloom), bloom->probes, bloom->count)
 	                            : (double)bloom_bits_set(bloom) / (double)bloom_bits(bloom);
 	return (struct fill){
-		.count = bloom->count,
-		.bytes = bloom->memory.size,
+		.count = bloom_count(bloom),
+		.bytes = bloom_bytes(bloom),
 		.load = load,
 		.headroom = 1 - load,
 	};

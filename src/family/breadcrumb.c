@@ -232,7 +232,7 @@ static nidus_status breadcrumb_check(const struct blueprint *plan)
 
 static uint64_t breadcrumb_count(const void *body)
 {
-	return ((const struct yard *)body)->count;
+	return yard_count(body);
 }
 
 static nidus_status breadcrumb_create(void *body, const struct blueprint *plan,
@@ -256,7 +256,7 @@ static nidus_status breadcrumb_copy(void *to, const void *from)
 	struct yard *yard = to;
 	const struct yard *other = from;
 	memcpy(yard->memory.bytes, other->memory.bytes, other->memory.size);
-	yard->count = other->count;
+	yard->count = yard_count(other);
 	return NIDUS_OK;
 }
 
@@ -267,16 +267,17 @@ static nidus_status breadcrumb_build(void *body, const uint64_t *hashes, size_t 
 
 static const struct body_ops *breadcrumb_ops(const void *body)
 {
-	return &((const struct yard *)body)->ops->body;
+	return yard_body_ops(body);
 }
 
 static struct fill breadcrumb_fill(const void *body)
 {
 	const struct yard *yard = body;
-	double load = (double)yard->count / (double)yard_slots(yard);
+	uint64_t count = yard_count(yard);
+	double load = (double)count / (double)yard_slots(yard);
 	return (struct fill){
-		.count = yard->count,
-		.bytes = yard->memory.size,
+		.count = count,
+		.bytes = yard_bytes(yard),
 		.load = load,
 		.headroom = 1 - load,
 	};
@@ -287,7 +288,7 @@ static nidus_status breadcrumb_verify(const void *body)
 	const struct yard *yard = body;
 	uint64_t count;
 	nidus_status status = yard_verify(yard, &count);
-	if (status == NIDUS_OK && count != yard->count)
+	if (status == NIDUS_OK && count != yard_count(yard))
 		return fail(NIDUS_E_CORRUPT,
 		            "the yards hold another number of entries than they say");
 	return status;
@@ -343,7 +344,8 @@ static nidus_status breadcrumb_import(void *body, const unsigned char *stash, ui
 const struct family family_breadcrumb = {
 	.id = NIDUS_BREADCRUMB,
 	.name = "breadcrumb",
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET,
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |
+	            NIDUS_CONCURRENT,
 	.body_size = sizeof(struct yard),
 	.plan = breadcrumb_plan,
 	.check = breadcrumb_check,

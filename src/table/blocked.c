@@ -14,13 +14,25 @@ const uint32_t blocked_factors[BLOCKED_PROBES] = {
 	0x94d049bb, 0xbf58476d, 0x6c078965, 0x7feb352d,
 };
 
-const struct body_ops *blocked_find(unsigned probes)
+static const struct blocked_ops *find(unsigned probes)
 {
 #ifdef NIDUS_HAVE_AVX2
 	if (isa_tier() == ISA_AVX2)
 		return blocked_avx2(probes);
 #endif
 	return blocked_scalar(probes);
+}
+
+const struct body_ops *blocked_find(unsigned probes)
+{
+	const struct blocked_ops *ops = find(probes);
+	return ops == NULL ? NULL : &ops->alone;
+}
+
+const struct body_ops *blocked_find_shared(unsigned probes)
+{
+	const struct blocked_ops *ops = find(probes);
+	return ops == NULL ? NULL : &ops->shared;
 }
 
 void blocked_sectors(const struct bloom *bloom, uint64_t block, unsigned set[BLOCKED_PROBES])

@@ -51,6 +51,9 @@ static inline struct blocked_key blocked_locate(const struct bloom *bloom, uint6
 /* The operations for 4, 8 or 16 bits per key; NULL for another number. */
 const struct body_ops *blocked_find(unsigned probes);
 
+/* The same for a table that threads share (bloom_shared.h). */
+const struct body_ops *blocked_find_shared(unsigned probes);
+
 /* Bits set in each sector of a block. */
 void blocked_sectors(const struct bloom *bloom, uint64_t block, unsigned set[BLOCKED_PROBES]);
 

@@ -5,6 +5,7 @@
  */
 #if defined(__AVX2__)
 
+#include "simd/words.h"
 #include "table/blocked.h"
 
 #include <immintrin.h>
@@ -60,6 +61,21 @@ ALWAYS_INLINE void blocked_put(unsigned char *line, struct blocked_key key, unsi
 	struct mask mask = mask_of(key, probes);
 	_mm256_storeu_si256(block, _mm256_or_si256(_mm256_loadu_si256(block), mask.low));
 	_mm256_storeu_si256(block + 1, _mm256_or_si256(_mm256_loadu_si256(block + 1), mask.high));
+}
+
+ALWAYS_INLINE bool shared_holds(const unsigned char *line, struct blocked_key key, unsigned probes)
+{
+	struct mask mask = mask_of(key, probes);
+	return _mm256_testc_si256(words_load4(line, 0), mask.low) &
+	       _mm256_testc_si256(words_load4(line, 4), mask.high);
+}
+
+/* For whoever has the lock of the block. */
+ALWAYS_INLINE void shared_put(unsigned char *line, struct blocked_key key, unsigned probes)
+{
+	struct mask mask = mask_of(key, probes);
+	words_store4(line, 0, _mm256_or_si256(words_load4(line, 0), mask.low));
+	words_store4(line, 4, _mm256_or_si256(words_load4(line, 4), mask.high));
 }
 
 #define BLOCKED_SELECT blocked_avx2

@@ -7,8 +7,12 @@
 
 #include "table/ops.h"
 
+struct blocked_ops {
+	struct body_ops alone, shared;
+};
+
 /* For 4, 8 or 16 bits per key; NULL for another number. */
-const struct body_ops *blocked_scalar(unsigned probes);
-const struct body_ops *blocked_avx2(unsigned probes); /* where isa.h says so */
+const struct blocked_ops *blocked_scalar(unsigned probes);
+const struct blocked_ops *blocked_avx2(unsigned probes); /* where isa.h says so */
 
 #endif

@@ -3,6 +3,7 @@
  * blocked_scalar: the definition. Only the words with a bit of the key are
  * looked at.
  */
+#include "base/atomic.h"
 #include "table/blocked.h"
 
 /* Where the bit of sector i is: its 64-bit word in the block, and the bit in it. */
@@ -37,6 +38,27 @@ ALWAYS_INLINE void blocked_put(unsigned char *line, struct blocked_key key, unsi
 		unsigned word;
 		uint64_t bit = sector_bit(key, probes, i, &word);
 		store64(line + 8 * word, load64(line + 8 * word) | bit);
+	}
+}
+
+ALWAYS_INLINE bool shared_holds(const unsigned char *line, struct blocked_key key, unsigned probes)
+{
+	uint64_t missing = 0;
+	for (unsigned i = 0; i < probes; i++) {
+		unsigned word;
+		uint64_t bit = sector_bit(key, probes, i, &word);
+		missing |= ~word_load(line, word) & bit;
+	}
+	return missing == 0;
+}
+
+/* For whoever has the lock of the block. */
+ALWAYS_INLINE void shared_put(unsigned char *line, struct blocked_key key, unsigned probes)
+{
+	for (unsigned i = 0; i < probes; i++) {
+		unsigned word;
+		uint64_t bit = sector_bit(key, probes, i, &word);
+		word_store(line, word, word_load(line, word) | bit);
 	}
 }
 

@@ -9,13 +9,14 @@
 #define WORD 8 /* bytes; every table is a multiple of it */
 
 nidus_status bloom_create(struct bloom *bloom, const struct blueprint *plan, unsigned group_bytes,
-                          const struct body_ops *ops, const nidus_allocator *allocator,
-                          unsigned char *table)
+                          const struct body_ops *ops, const struct body_ops *shared_ops,
+                          const nidus_allocator *allocator, unsigned char *table)
 {
+	bool shared = table == NULL && plan->features & NIDUS_CONCURRENT;
 	*bloom = (struct bloom){
 		.groups = plan->groups,
 		.probes = plan->core_bits,
-		.ops = ops,
+		.ops = shared ? shared_ops : ops,
 		.mapped = table != NULL,
 		.allocator = *allocator,
 	};
@@ -26,11 +27,17 @@ nidus_status bloom_create(struct bloom *bloom, const struct blueprint *plan, uns
 	else
 		bloom->memory = memory_lent(table, bytes);
 	bloom->table = bloom->memory.bytes;
+	if (status == NIDUS_OK && shared)
+		status = commons_make(&bloom->commons, bloom->memory.size, allocator);
+	if (status != NIDUS_OK)
+		bloom_free(bloom);
 	return status;
 }
 
 void bloom_free(struct bloom *bloom)
 {
+	commons_unmake(bloom->commons, &bloom->allocator);
+	bloom->commons = NULL;
 	memory_give(&bloom->allocator, &bloom->memory);
 }
 
@@ -38,13 +45,20 @@ void bloom_clear(struct bloom *bloom)
 {
 	memset(bloom->table, 0, bloom->memory.size);
 	bloom->count = 0;
+	if (bloom->commons != NULL)
+		tally_clear(&bloom->commons->added);
 }
 
 void bloom_unite(struct bloom *to, const struct bloom *from)
 {
 	for (size_t at = 0; at < to->memory.size; at += WORD)
 		store64(to->table + at, load64(to->table + at) | load64(from->table + at));
-	to->count += from->count;
+	to->count += bloom_count(from);
+}
+
+uint64_t bloom_bytes(const struct bloom *bloom)
+{
+	return bloom->memory.size + commons_bytes(bloom->commons);
 }
 
 uint64_t bloom_bits(const struct bloom *bloom)
@@ -62,12 +76,11 @@ uint64_t bloom_bits_set(const struct bloom *bloom)
 
 nidus_status bloom_check_count(const struct bloom *bloom)
 {
-	uint64_t set = bloom_bits_set(bloom);
-	if (bloom->count > BLOOM_COUNT_MOST || (set == 0) != (bloom->count == 0) ||
-	    divide_up(set, bloom->probes) > bloom->count)
+	uint64_t set = bloom_bits_set(bloom), count = bloom_count(bloom);
+	if (count > BLOOM_COUNT_MOST || (set == 0) != (count == 0) ||
+	    divide_up(set, bloom->probes) > count)
 		return fail(NIDUS_E_CORRUPT,
 		            "%llu bits are set, which %llu inserts of %u bits cannot leave",
-		            (unsigned long long)set, (unsigned long long)bloom->count,
-		            bloom->probes);
+		            (unsigned long long)set, (unsigned long long)count, bloom->probes);
 	return NIDUS_OK;
 }

@@ -28,32 +28,42 @@
 #include "base/bits.h"
 #include "base/memory.h"
 #include "store/blueprint.h"
+#include "table/commons.h"
 #include "table/ops.h"
 
 struct bloom {
 	unsigned char *table;
 	uint64_t groups; /* words of 64 bits, or blocks */
-	uint64_t count;  /* inserts */
+	uint64_t count;  /* inserts, but for commons->added */
 	unsigned probes; /* bits that a key sets */
 	bool mapped;     /* the table is a file's: any bits, and not to be read in passing */
 	const struct body_ops *ops;
 	struct block memory;
+	struct commons *commons; /* NULL unless threads share the table: bloom_shared.h */
 	nidus_allocator allocator;
 };
 
 /*
  * Lays out a table of so many groups of `group_bytes`: an empty one, or over the
- * bytes at `table` unless that is NULL. Errors: E_NOMEM.
+ * bytes at `table` unless that is NULL; with commons, and the other operations, if
+ * threads are to share it. Errors: E_NOMEM.
  */
 nidus_status bloom_create(struct bloom *bloom, const struct blueprint *plan, unsigned group_bytes,
-                          const struct body_ops *ops, const nidus_allocator *allocator,
-                          unsigned char *table);
+                          const struct body_ops *ops, const struct body_ops *shared_ops,
+                          const nidus_allocator *allocator, unsigned char *table);
 void bloom_free(struct bloom *bloom);
 void bloom_clear(struct bloom *bloom);
 
 /* Takes the bits and the count of another table of the same size into this one. */
 void bloom_unite(struct bloom *to, const struct bloom *from);
 
+/* Inserts so far. */
+static inline uint64_t bloom_count(const struct bloom *bloom)
+{
+	return bloom->count + commons_added(bloom->commons);
+}
+
+uint64_t bloom_bytes(const struct bloom *bloom);    /* in memory, locks included */
 uint64_t bloom_bits(const struct bloom *bloom);     /* in the table */
 uint64_t bloom_bits_set(const struct bloom *bloom); /* counts them all */
 

@@ -7,7 +7,8 @@
  * hashes and their sums, as is often done, would not do here: in small tables
  * two keys share both of them far more often than once in 2^24 times.)
  */
-#include "table/bloom.h"
+#include "base/atomic.h"
+#include "table/bloom_shared.h"
 
 #define BATCH 16 /* keys whose lines are fetched together */
 #define FIRST 3  /* bits that are asked of every key: most absent ones fail there */
@@ -29,12 +30,15 @@ static inline struct bit bit_at(const struct bloom *bloom, uint64_t row)
 	return (struct bit){ bit / 8, (unsigned char)(1u << bit % 8) };
 }
 
-/* Whether the next n bits of a row are set; the row has gone on by n if so. */
+/*
+ * Whether the next n bits of a row are set; the row has gone on by n if so. A load
+ * of a byte is the same instruction whether or not it is atomic.
+ */
 static inline bool all_set(const struct bloom *bloom, uint64_t *row, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		struct bit bit = bit_at(bloom, *row);
-		if (!(bloom->table[bit.byte] & bit.mask))
+		if (!(__atomic_load_n(&bloom->table[bit.byte], __ATOMIC_RELAXED) & bit.mask))
 			return false;
 		*row = step(*row);
 	}
@@ -97,16 +101,21 @@ static void contains_batch(const void *body, const uint64_t *hashes, size_t n, u
 	}
 }
 
-static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
+ALWAYS_INLINE void set_batch(struct bloom *bloom, const uint64_t *hashes, size_t n,
+                             void (*set)(struct bloom *bloom, uint64_t row))
 {
-	struct bloom *bloom = body;
 	for (size_t from = 0; from < n; from += BATCH) {
 		size_t some = n - from < BATCH ? n - from : BATCH;
 		for (size_t i = 0; i < some; i++)
 			fetch(bloom, hashes[from + i], bloom->probes);
 		for (size_t i = 0; i < some; i++)
-			set_all(bloom, hashes[from + i]);
+			set(bloom, hashes[from + i]);
 	}
+}
+
+static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
+{
+	set_batch(body, hashes, n, set_all);
 	*done = n;
 	return NIDUS_OK;
 }
@@ -117,4 +126,59 @@ const struct body_ops bloom_spread_ops = {
 	.insert = insert,
 	.contains_batch = contains_batch,
 	.insert_batch = insert_batch,
+};
+
+/* ---------------------------------------------------------- shared by threads -- */
+
+/* Bits that are set already, half of them in a full table, are not written again. */
+static inline void shared_set_all(struct bloom *bloom, uint64_t row)
+{
+	for (unsigned i = 0; i < bloom->probes; i++) {
+		struct bit bit = bit_at(bloom, row);
+		unsigned char *byte = &bloom->table[bit.byte];
+		if (!(__atomic_load_n(byte, __ATOMIC_RELAXED) & bit.mask))
+			(void)__atomic_fetch_or(byte, bit.mask, __ATOMIC_RELAXED);
+		row = step(row);
+	}
+}
+
+static nidus_status shared_insert(void *body, uint64_t hash)
+{
+	struct bloom *bloom = body;
+	shared_set_all(bloom, hash);
+	tally_add(&bloom->commons->added, 1);
+	return NIDUS_OK;
+}
+
+static nidus_status shared_insert_new(void *body, uint64_t hash)
+{
+	struct bloom *bloom = body;
+	uint32_t *lock = bloom_lock_at(bloom, hash);
+	version_lock(lock);
+	bool present = contains(bloom, hash);
+	if (!present)
+		shared_set_all(bloom, hash);
+	version_unlock(lock);
+	if (present)
+		return NIDUS_PRESENT;
+	tally_add(&bloom->commons->added, 1);
+	return NIDUS_OK;
+}
+
+static nidus_status shared_insert_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
+{
+	struct bloom *bloom = body;
+	set_batch(bloom, hashes, n, shared_set_all);
+	tally_add(&bloom->commons->added, n);
+	*done = n;
+	return NIDUS_OK;
+}
+
+const struct body_ops bloom_spread_shared_ops = {
+	.contains = contains,
+	.count = count,
+	.insert = shared_insert,
+	.insert_new = shared_insert_new,
+	.contains_batch = contains_batch,
+	.insert_batch = shared_insert_batch,
 };

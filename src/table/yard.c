@@ -91,9 +91,13 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		return status;
 	yard->front = yard->memory.bytes;
 	yard->back = yard->front + yard->fronts * line;
-	if (table == NULL)
+	if (table == NULL && plan->features & NIDUS_CONCURRENT)
+		status = commons_make(&yard->commons, yard->memory.size, allocator);
+	if (status != NIDUS_OK)
+		yard_free(yard);
+	else if (table == NULL)
 		yard_clear(yard);
-	return NIDUS_OK;
+	return status;
 }
 
 uint64_t yard_slots(const struct yard *yard)
@@ -104,7 +108,19 @@ uint64_t yard_slots(const struct yard *yard)
 
 void yard_free(struct yard *yard)
 {
+	commons_unmake(yard->commons, &yard->allocator);
+	yard->commons = NULL;
 	memory_give(&yard->allocator, &yard->memory);
+}
+
+uint64_t yard_bytes(const struct yard *yard)
+{
+	return yard->memory.size + commons_bytes(yard->commons);
+}
+
+const struct body_ops *yard_body_ops(const struct yard *yard)
+{
+	return yard->commons != NULL ? &yard->ops->shared : &yard->ops->body;
 }
 
 void yard_clear(struct yard *yard)
@@ -115,6 +131,8 @@ void yard_clear(struct yard *yard)
 	for (uint64_t i = 0; i < 2 * yard->half; i++)
 		mini_clear(shape->back, yard->back + i * mini_line(shape->back));
 	yard->count = 0;
+	if (yard->commons != NULL)
+		tally_clear(&yard->commons->added);
 }
 
 /* -------------------------------------------------------------------- verify -- */

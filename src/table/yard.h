@@ -44,6 +44,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "store/blueprint.h"
+#include "table/commons.h"
 #include "table/mini.h"
 #include "table/ops.h"
 
@@ -63,9 +64,16 @@ struct yard_key {
 	uint64_t remainder;
 };
 
+/* All lines in which a front bucket's entries can be, and its crumbs in two of them. */
+struct yard_trio {
+	unsigned char *front, *back[2];
+	unsigned crumb[2];
+};
+
 /* The operations of one width and tier; `body` must be the first member. */
 struct yard_ops {
 	struct body_ops body;
+	struct body_ops shared; /* the same for a yard that threads share: yard_shared.h */
 	struct yard_shape shape;
 	nidus_status (*put)(struct yard *yard, struct yard_key key);
 	bool (*fill_fronts)(struct yard *yard, const uint64_t *hashes, size_t n);
@@ -79,14 +87,21 @@ struct yard {
 	uint64_t base_fronts; /* front buckets at level 0 */
 	uint64_t fronts;      /* now */
 	uint64_t half;        /* lines in each half of the backyard */
-	uint64_t count;       /* entries in both yards */
+	uint64_t count;       /* entries in both yards, but for commons->added */
 	unsigned level, width, buckets;
 	bool short_lines; /* of 32 bytes */
 	bool mapped;      /* the lines are a file's: any bits, and nobody counted */
 	const struct yard_ops *ops;
 	struct block memory;
+	struct commons *commons; /* NULL unless threads share the yard */
 	nidus_allocator allocator;
 };
+
+/* Entries in both yards. */
+static inline uint64_t yard_count(const struct yard *yard)
+{
+	return yard->count + commons_added(yard->commons);
+}
 
 static inline struct yard_key yard_locate(const struct yard *yard, uint64_t hash)
 {
@@ -136,6 +151,10 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 /* Slots of both yards. */
 uint64_t yard_slots(const struct yard *yard);
 void yard_free(struct yard *yard);
+
+/* Bytes in memory, locks included. */
+uint64_t yard_bytes(const struct yard *yard);
+const struct body_ops *yard_body_ops(const struct yard *yard);
 void yard_clear(struct yard *yard);
 
 /* Checks all invariants and counts. Errors: E_CORRUPT with a reason. */

@@ -30,6 +30,14 @@ static inline unsigned char *YARD_ID(front_line)(const struct yard *yard, uint64
 	return yard->front + bucket * mini_line(YARD_FRONT);
 }
 
+static inline struct yard_trio YARD_ID(trio)(const struct yard *yard, uint64_t bucket)
+{
+	struct yard_trio trio = { .front = YARD_ID(front_line)(yard, bucket) };
+	for (unsigned half = 0; half < 2; half++)
+		trio.back[half] = yard_back_line(yard, bucket, half, &trio.crumb[half]);
+	return trio;
+}
+
 /*
  * Whether entries of a mini-bucket of a front line may be in the backyard. No
  * slot is behind its own: the line is full, and none of a higher one is in it.
@@ -66,20 +74,22 @@ static bool YARD_ID(contains)(const void *body, uint64_t hash)
 	return YARD_ID(look)(yard, yard_locate(yard, hash));
 }
 
-NEVER_INLINE uint64_t YARD_ID(copies)(const struct yard *yard, struct yard_key key)
+static inline uint64_t YARD_ID(copies_in)(const struct yard_trio *trio, struct yard_key key)
 {
-	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
-	YARD_TOUCH(line);
-	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
-	uint64_t count = POPCOUNT64(mini_match(YARD_FRONT, line, run.slots, key.remainder));
+	YARD_TOUCH(trio->front);
+	struct mini_run run = mini_find(YARD_FRONT, trio->front, key.m);
+	uint64_t count = POPCOUNT64(mini_match(YARD_FRONT, trio->front, run.slots, key.remainder));
 	if (!YARD_ID(spilled)(run))
 		return count;
-	for (unsigned half = 0; half < 2; half++) {
-		unsigned crumb;
-		const unsigned char *back = yard_back_line(yard, key.bucket, half, &crumb);
-		count += POPCOUNT64(YARD_ID(back_hits)(back, key, crumb));
-	}
+	for (unsigned half = 0; half < 2; half++)
+		count += POPCOUNT64(YARD_ID(back_hits)(trio->back[half], key, trio->crumb[half]));
 	return count;
+}
+
+NEVER_INLINE uint64_t YARD_ID(copies)(const struct yard *yard, struct yard_key key)
+{
+	struct yard_trio trio = YARD_ID(trio)(yard, key.bucket);
+	return YARD_ID(copies_in)(&trio, key);
 }
 
 static uint64_t YARD_ID(count)(const void *body, uint64_t hash)
@@ -90,60 +100,74 @@ static uint64_t YARD_ID(count)(const void *body, uint64_t hash)
 
 /* -------------------------------------------------------------------- insert -- */
 
-/*
- * Both backyard lines of some front bucket are full: moves an entry of either to
- * that entry's own other line, the emptiest there is. The half where a place is
- * free then, or 2 if there is none; nothing changed then.
- */
-NEVER_INLINE unsigned YARD_ID(make_room)(struct yard *yard, uint64_t bucket)
+/* A backyard line as it is; threads that share a yard look at a copy instead. */
+static const unsigned char *YARD_ID(line_itself)(const struct yard *yard, unsigned char *line,
+                                                 unsigned char *copy)
 {
-	unsigned best = YARD_BACK.slots, best_half = 2, best_slot = 0, crumb;
+	(void)yard, (void)copy;
+	return line;
+}
+
+/*
+ * Both backyard lines of some front bucket are full: finds an entry of either whose
+ * own other line is the emptiest there is. False if those are all full.
+ */
+static inline bool YARD_ID(find_move)(const struct yard *yard, uint64_t bucket,
+                                      yard_look_at look_at, struct yard_move *move)
+{
+	unsigned best = YARD_BACK.slots, crumb;
+	unsigned char copies[2][MINI_LINE];
 	for (unsigned half = 0; half < 2; half++) {
-		const unsigned char *line = yard_back_line(yard, bucket, half, &crumb);
-		uint64_t number = (uint64_t)(line - yard->back) / mini_line(YARD_BACK);
+		unsigned char *from = yard_back_line(yard, bucket, half, &crumb);
+		const unsigned char *line = look_at(yard, from, copies[0]);
+		uint64_t number = (uint64_t)(from - yard->back) / mini_line(YARD_BACK);
 		for (unsigned slot = 0; slot < YARD_BACK.slots; slot++) {
-			unsigned theirs = mini_crumb(YARD_BACK, line, slot), ignored;
+			unsigned theirs = mini_crumb(YARD_BACK, line, slot);
 			uint64_t owner = yard_front_of(yard, number, theirs);
-			const unsigned char *other = yard_back_line(yard, owner, !half, &ignored);
-			YARD_TOUCH(other);
+			unsigned char *to = yard_back_line(yard, owner, !half, &crumb);
+			const unsigned char *other = look_at(yard, to, copies[1]);
+			YARD_TOUCH(to);
 			unsigned count = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, other));
 			if (count < best) {
 				best = count;
-				best_half = half;
-				best_slot = slot;
+				*move = (struct yard_move){ from, to, slot, theirs, crumb };
 			}
 		}
 	}
-	if (best_half == 2)
-		return 2;
-	unsigned char *line = yard_back_line(yard, bucket, best_half, &crumb);
-	uint64_t number = (uint64_t)(line - yard->back) / mini_line(YARD_BACK), remainder;
-	unsigned m = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, line), best_slot);
-	uint64_t owner = yard_front_of(yard, number, mini_crumb(YARD_BACK, line, best_slot));
-	remainder = mini_remainder(YARD_BACK, line, best_slot);
-	unsigned char *other = yard_back_line(yard, owner, !best_half, &crumb);
-	mini_insert(YARD_BACK, other, m, remainder, crumb);
-	mini_remove(YARD_BACK, line, m, best_slot);
-	return best_half;
+	return best < YARD_BACK.slots;
+}
+
+/* Moves the entry of a slot from one backyard line to another, which has room. */
+static inline void YARD_ID(move_entry)(unsigned char *from, unsigned slot, unsigned char *to,
+                                       unsigned crumb)
+{
+	unsigned m = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, from), slot);
+	mini_insert(YARD_BACK, to, m, mini_remainder(YARD_BACK, from, slot), crumb);
+	mini_remove(YARD_BACK, from, m, slot);
+}
+
+/* Makes room in either backyard line of a front bucket. If false, nothing changed. */
+NEVER_INLINE bool YARD_ID(make_room)(const struct yard *yard, uint64_t bucket)
+{
+	struct yard_move move = { 0 };
+	if (!YARD_ID(find_move)(yard, bucket, YARD_ID(line_itself), &move))
+		return false;
+	YARD_ID(move_entry)(move.from, move.slot, move.to, move.crumb);
+	return true;
 }
 
 /* Puts an entry into the emptier of its backyard lines. Errors: FULL. */
-static nidus_status YARD_ID(put_back)(struct yard *yard, struct yard_key key)
+static inline nidus_status YARD_ID(put_back)(const struct yard_trio *trio, struct yard_key key)
 {
-	unsigned crumb[2], count[2];
-	unsigned char *line[2];
+	unsigned count[2];
 	for (unsigned half = 0; half < 2; half++) {
-		line[half] = yard_back_line(yard, key.bucket, half, &crumb[half]);
-		YARD_TOUCH(line[half]);
-		count[half] = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, line[half]));
+		YARD_TOUCH(trio->back[half]);
+		count[half] = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, trio->back[half]));
 	}
 	unsigned half = count[1] < count[0];
-	if (UNLIKELY(count[half] >= YARD_BACK.slots)) {
-		half = YARD_ID(make_room)(yard, key.bucket);
-		if (half == 2)
-			return NIDUS_FULL;
-	}
-	mini_insert(YARD_BACK, line[half], key.m, key.remainder, crumb[half]);
+	if (UNLIKELY(count[half] >= YARD_BACK.slots))
+		return NIDUS_FULL;
+	mini_insert(YARD_BACK, trio->back[half], key.m, key.remainder, trio->crumb[half]);
 	return NIDUS_OK;
 }
 
@@ -158,26 +182,46 @@ NEVER_INLINE nidus_status YARD_ID(too_many)(void)
 	return fail(NIDUS_COPIES, "no room for another copy of this key");
 }
 
-/* The front line is full: either the new entry or its last one goes to the backyard. */
-NEVER_INLINE nidus_status YARD_ID(put_spilling)(struct yard *yard, struct yard_key key)
+NEVER_INLINE nidus_status YARD_ID(no_place)(void)
 {
-	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
+}
+
+/*
+ * The front line is full: either the new entry or its last one goes to the backyard.
+ * FULL, with no word of it yet, if both lines there are full.
+ */
+static inline nidus_status YARD_ID(spill)(const struct yard_trio *trio, struct yard_key key)
+{
+	unsigned char *line = trio->front;
 	YARD_TOUCH(line);
 	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
 	bool spilled = YARD_ID(spilled)(run);
-	if ((spilled || YARD_ID(crowded)(run)) && YARD_ID(copies)(yard, key) >= YARD_COPIES)
+	if ((spilled || YARD_ID(crowded)(run)) && YARD_ID(copies_in)(trio, key) >= YARD_COPIES)
 		return YARD_ID(too_many)();
 	struct yard_key out = key;
 	if (!spilled) {
 		out.m = mini_last_bucket(YARD_FRONT, mini_sizes_of(YARD_FRONT, line));
 		out.remainder = mini_remainder(YARD_FRONT, line, YARD_FRONT.slots - 1);
 	}
-	if (YARD_ID(put_back)(yard, out) != NIDUS_OK)
-		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
+	if (UNLIKELY(YARD_ID(put_back)(trio, out) != NIDUS_OK))
+		return NIDUS_FULL;
 	if (!spilled)
 		mini_replace_last(YARD_FRONT, line, out.m, key.m, run.end, key.remainder);
-	yard->count++;
 	return NIDUS_OK;
+}
+
+NEVER_INLINE nidus_status YARD_ID(put_spilling)(struct yard *yard, struct yard_key key)
+{
+	struct yard_trio trio = YARD_ID(trio)(yard, key.bucket);
+	nidus_status status = YARD_ID(spill)(&trio, key);
+	if (UNLIKELY(status == NIDUS_FULL)) {
+		if (!YARD_ID(make_room)(yard, key.bucket))
+			return YARD_ID(no_place)();
+		status = YARD_ID(spill)(&trio, key);
+	}
+	yard->count += status == NIDUS_OK;
+	return status;
 }
 
 ALWAYS_INLINE nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
@@ -226,13 +270,13 @@ static unsigned YARD_ID(first_of)(const unsigned char *line, unsigned crumb)
 }
 
 /* A front line has just lost an entry and was full: its lowest spilled one returns. */
-NEVER_INLINE void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
+static inline void YARD_ID(promote_in)(const struct yard_trio *trio)
 {
 	unsigned char *from = NULL;
-	unsigned lowest = YARD_BACK.buckets, slot = 0, crumb;
+	unsigned lowest = YARD_BACK.buckets, slot = 0;
 	for (unsigned half = 0; half < 2; half++) {
-		unsigned char *line = yard_back_line(yard, bucket, half, &crumb);
-		unsigned first = YARD_ID(first_of)(line, crumb);
+		unsigned char *line = trio->back[half];
+		unsigned first = YARD_ID(first_of)(line, trio->crumb[half]);
 		if (first == YARD_BACK.slots)
 			continue;
 		unsigned m = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, line), first);
@@ -246,21 +290,32 @@ NEVER_INLINE void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
 		return;
 	uint64_t remainder = mini_remainder(YARD_BACK, from, slot);
 	mini_remove(YARD_BACK, from, lowest, slot);
-	mini_insert(YARD_FRONT, yard->front + bucket * mini_line(YARD_FRONT), lowest, remainder, 0);
+	mini_insert(YARD_FRONT, trio->front, lowest, remainder, 0);
 }
 
-NEVER_INLINE bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
+NEVER_INLINE void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
+{
+	struct yard_trio trio = YARD_ID(trio)(yard, bucket);
+	YARD_ID(promote_in)(&trio);
+}
+
+static inline bool YARD_ID(take_back_in)(const struct yard_trio *trio, struct yard_key key)
 {
 	for (unsigned half = 0; half < 2; half++) {
-		unsigned crumb;
-		unsigned char *line = yard_back_line(yard, key.bucket, half, &crumb);
-		uint64_t hits = YARD_ID(back_hits)(line, key, crumb);
+		unsigned char *line = trio->back[half];
+		uint64_t hits = YARD_ID(back_hits)(line, key, trio->crumb[half]);
 		if (hits != 0) {
 			mini_remove(YARD_BACK, line, key.m, (unsigned)__builtin_ctzll(hits));
 			return true;
 		}
 	}
 	return false;
+}
+
+NEVER_INLINE bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
+{
+	struct yard_trio trio = YARD_ID(trio)(yard, key.bucket);
+	return YARD_ID(take_back_in)(&trio, key);
 }
 
 ALWAYS_INLINE nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
@@ -470,12 +525,17 @@ static inline size_t YARD_ID(group_size)(size_t n, size_t group)
 	return from >= n ? 0 : n - from < YARD_BATCH ? n - from : YARD_BATCH;
 }
 
-static inline void YARD_ID(approach)(const struct yard *yard, const uint64_t *hashes, size_t n,
-                                     struct yard_key *keys)
+ALWAYS_INLINE void YARD_ID(approach)(const struct yard *yard, const uint64_t *hashes, size_t n,
+                                     struct yard_key *keys, enum yard_use use)
 {
 	for (size_t i = 0; i < n; i++) {
 		keys[i] = yard_locate(yard, hashes[i]);
-		PREFETCH(YARD_ID(front_line)(yard, keys[i].bucket));
+		const unsigned char *line = YARD_ID(front_line)(yard, keys[i].bucket);
+		PREFETCH(line);
+		if (use == YARD_READ)
+			PREFETCH(yard_version(yard, line));
+		if (use == YARD_CHANGE)
+			PREFETCH_WRITE(yard_version(yard, line));
 	}
 }
 
@@ -487,68 +547,96 @@ static inline void YARD_ID(approach_back)(const struct yard *yard, uint64_t buck
 	PREFETCH(yard_back_line(yard, bucket, 1, &crumb));
 }
 
+/* How to look a key up in its front line, and how in the other ones. */
+typedef bool (*YARD_ID(in_front_fn))(const struct yard *yard, struct yard_key key, bool *elsewhere);
+typedef bool (*YARD_ID(in_back_fn))(const struct yard *yard, struct yard_key key);
+
+/* Looks a key up in its front line; if it is not there, *elsewhere tells whether to look on. */
+ALWAYS_INLINE bool YARD_ID(in_front)(const struct yard *yard, struct yard_key key, bool *elsewhere)
+{
+	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	YARD_TOUCH(line);
+	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
+	bool hit = mini_match(YARD_FRONT, line, run.slots, key.remainder) != 0;
+	*elsewhere = !hit & YARD_ID(spilled)(run);
+	return hit;
+}
+
 /* Looks keys up in front lines; those that may be in the backyard wait. */
-static inline size_t YARD_ID(look_ahead)(const struct yard *yard, const struct yard_key *keys,
-                                         size_t n, uint8_t *yes, uint8_t *waiting)
+ALWAYS_INLINE size_t YARD_ID(look_ahead)(const struct yard *yard, const struct yard_key *keys,
+                                         size_t n, uint8_t *yes, uint8_t *waiting,
+                                         YARD_ID(in_front_fn) in_front)
 {
 	size_t wait = 0;
 	for (size_t i = 0; i < n; i++) {
-		const unsigned char *line = YARD_ID(front_line)(yard, keys[i].bucket);
-		YARD_TOUCH(line);
-		struct mini_run run = mini_find(YARD_FRONT, line, keys[i].m);
-		bool hit = mini_match(YARD_FRONT, line, run.slots, keys[i].remainder) != 0;
-		yes[i] = hit;
+		bool elsewhere;
+		yes[i] = in_front(yard, keys[i], &elsewhere);
 		waiting[wait] = (uint8_t)i;
-		wait += !hit & YARD_ID(spilled)(run);
+		wait += elsewhere;
 	}
 	for (size_t i = 0; i < wait; i++)
 		YARD_ID(approach_back)(yard, keys[waiting[i]].bucket);
 	return wait;
 }
 
-static void YARD_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
-                                    uint8_t *yes)
+ALWAYS_INLINE void YARD_ID(look_all)(const struct yard *yard, const uint64_t *hashes, size_t n,
+                                     uint8_t *yes, YARD_ID(in_front_fn) in_front,
+                                     YARD_ID(in_back_fn) in_back, enum yard_use use)
 {
-	const struct yard *yard = body;
 	struct yard_key keys[YARD_STAGES][YARD_BATCH];
 	uint8_t waiting[2][YARD_BATCH];
 	size_t wait = 0, groups = divide_up(n, YARD_BATCH);
 	for (size_t group = 0; group < groups + 2; group++) {
 		size_t some = YARD_ID(group_size)(n, group), wait_now = 0;
 		YARD_ID(approach)
-		(yard, hashes + (some ? group * YARD_BATCH : 0), some, keys[group % YARD_STAGES]);
+		(yard, hashes + (some ? group * YARD_BATCH : 0), some, keys[group % YARD_STAGES],
+		 use);
 		if (group >= 1 && group <= groups)
 			wait_now = YARD_ID(look_ahead)(yard, keys[(group - 1) % YARD_STAGES],
 			                               YARD_ID(group_size)(n, group - 1),
 			                               yes + (group - 1) * YARD_BATCH,
-			                               waiting[group % 2]);
+			                               waiting[group % 2], in_front);
 		for (size_t i = 0; i < wait; i++) {
 			unsigned late = waiting[(group + 1) % 2][i];
 			yes[(group - 2) * YARD_BATCH + late] =
-				YARD_ID(in_backyard)(yard, keys[(group - 2) % YARD_STAGES][late]);
+				in_back(yard, keys[(group - 2) % YARD_STAGES][late]);
 		}
 		wait = wait_now;
 	}
 }
 
+static void YARD_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
+                                    uint8_t *yes)
+{
+	YARD_ID(look_all)
+	(body, hashes, n, yes, YARD_ID(in_front), YARD_ID(in_backyard), YARD_ALONE);
+}
+
+/* Whether a front line is full. */
+ALWAYS_INLINE bool YARD_ID(is_full)(const unsigned char *line)
+{
+	return mini_full(YARD_FRONT, line);
+}
+
 /* Fetches the backyard lines of keys whose front line is full. */
-static inline void YARD_ID(prepare)(const struct yard *yard, const struct yard_key *keys, size_t n)
+ALWAYS_INLINE void YARD_ID(prepare)(const struct yard *yard, const struct yard_key *keys, size_t n,
+                                    bool (*is_full)(const unsigned char *line))
 {
 	uint8_t full[YARD_BATCH];
 	size_t count = 0;
 	for (size_t i = 0; i < n; i++) {
 		full[count] = (uint8_t)i;
-		count += mini_full(YARD_FRONT, YARD_ID(front_line)(yard, keys[i].bucket));
+		count += is_full(YARD_ID(front_line)(yard, keys[i].bucket));
 	}
 	for (size_t i = 0; i < count; i++)
 		YARD_ID(approach_back)(yard, keys[full[i]].bucket);
 }
 
 /* Does the same to all keys in input order, up to the first failure. */
-ALWAYS_INLINE nidus_status YARD_ID(change_all)(struct yard *yard, const uint64_t *hashes, size_t n,
-                                               size_t *done,
-                                               nidus_status (*change)(struct yard *yard,
-                                                                      struct yard_key key))
+ALWAYS_INLINE nidus_status YARD_ID(change_all)(
+	struct yard *yard, const uint64_t *hashes, size_t n, size_t *done,
+	bool (*is_full)(const unsigned char *line),
+	nidus_status (*change)(struct yard *yard, struct yard_key key), enum yard_use use)
 {
 	struct yard_key keys[YARD_STAGES][YARD_BATCH];
 	size_t groups = divide_up(n, YARD_BATCH);
@@ -556,10 +644,11 @@ ALWAYS_INLINE nidus_status YARD_ID(change_all)(struct yard *yard, const uint64_t
 	for (size_t group = 0; group < groups + 2; group++) {
 		size_t some = YARD_ID(group_size)(n, group);
 		YARD_ID(approach)
-		(yard, hashes + (some ? group * YARD_BATCH : 0), some, keys[group % YARD_STAGES]);
+		(yard, hashes + (some ? group * YARD_BATCH : 0), some, keys[group % YARD_STAGES],
+		 use);
 		if (group >= 1)
 			YARD_ID(prepare)
-		(yard, keys[(group - 1) % YARD_STAGES], YARD_ID(group_size)(n, group - 1));
+		(yard, keys[(group - 1) % YARD_STAGES], YARD_ID(group_size)(n, group - 1), is_full);
 		if (group < 2)
 			continue;
 		some = YARD_ID(group_size)(n, group - 2);
@@ -575,14 +664,18 @@ ALWAYS_INLINE nidus_status YARD_ID(change_all)(struct yard *yard, const uint64_t
 static nidus_status YARD_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	return YARD_ID(change_all)(body, hashes, n, done, YARD_ID(put));
+	return YARD_ID(change_all)(body, hashes, n, done, YARD_ID(is_full), YARD_ID(put),
+	                           YARD_ALONE);
 }
 
 static nidus_status YARD_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	return YARD_ID(change_all)(body, hashes, n, done, YARD_ID(take));
+	return YARD_ID(change_all)(body, hashes, n, done, YARD_ID(is_full), YARD_ID(take),
+	                           YARD_ALONE);
 }
+
+#include "table/yard_shared_ops.h"
 
 static const struct yard_ops YARD_ID(ops) = {
 	.body = {
@@ -593,6 +686,16 @@ static const struct yard_ops YARD_ID(ops) = {
 		.contains_batch = YARD_ID(contains_batch),
 		.insert_batch = YARD_ID(insert_batch),
 		.remove_batch = YARD_ID(remove_batch),
+	},
+	.shared = {
+		.contains = YARD_ID(shared_contains),
+		.count = YARD_ID(shared_count),
+		.insert = YARD_ID(shared_insert),
+		.insert_new = YARD_ID(shared_insert_new),
+		.remove = YARD_ID(shared_remove),
+		.contains_batch = YARD_ID(shared_contains_batch),
+		.insert_batch = YARD_ID(shared_insert_batch),
+		.remove_batch = YARD_ID(shared_remove_batch),
 	},
 	.shape = {.front = YARD_FRONT_INIT, .back = YARD_BACK_INIT},
 	.put = YARD_ID(put_key),

@@ -22,6 +22,7 @@
 #include "table/slots.h"
 #include "table/yard.h"
 #include "table/yard_instances.h"
+#include "table/yard_shared.h"
 
 #define YARD_BATCH 32  /* keys on their way at a time */
 #define YARD_COPIES 16 /* of one key at most */

@@ -104,6 +104,6 @@ void expect_prefixes(const struct yard *yard)
 		expect_equal(here, front.slots);
 		expect(mini_bucket_of(front, sizes, here - 1) <= owned[f].lowest);
 	}
-	expect_equal(total, yard->count);
+	expect_equal(total, yard_count(yard));
 	free(owned);
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tally: a number that several threads add to.
+ *
+ * It is kept in parts of a cache line each; a thread always adds to the same
+ * part, so that threads do not wait for each other's line. The sum is exact
+ * whenever nobody adds meanwhile.
+ */
+#ifndef NIDUS_BASE_TALLY_H
+#define NIDUS_BASE_TALLY_H
+
+#include <stdint.h>
+
+#define TALLY_PARTS 16
+
+struct tally {
+	struct {
+		_Alignas(64) uint64_t sum;
+	} part[TALLY_PARTS];
+};
+
+/* Modulo 2^64, so that taking away is adding, too. */
+void tally_add(struct tally *tally, uint64_t amount);
+uint64_t tally_sum(const struct tally *tally);
+void tally_clear(struct tally *tally);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_shared_ops: the operations on a yard that threads share, for yard_ops.h to
+ * include. The protocol is in yard_shared.h.
+ *
+ * A template: no include guard. Lines are only ever read and written as atomic
+ * words (simd/words.h), but for reads by whoever has their lock.
+ */
+
+/* ---------------------------------------------------------------------- holds -- */
+
+/* Names all lines of a front bucket and their stripes. */
+static inline void YARD_ID(cover)(const struct yard *yard, uint64_t bucket, struct yard_hold *hold)
+{
+	hold->lines = YARD_ID(trio)(yard, bucket);
+	hold->copies = hold->lines;
+	hold->copies.front = hold->bytes[0];
+	/* Three lines: the last stripe of the four is the front line's once more. */
+	hold->watch.stripe[0] = hold->watch.stripe[3] = yard_stripe(yard, hold->lines.front);
+	for (unsigned half = 0; half < 2; half++) {
+		hold->copies.back[half] = hold->bytes[1 + half];
+		hold->watch.stripe[1 + half] = yard_stripe(yard, hold->lines.back[half]);
+	}
+}
+
+static inline void YARD_ID(lock_all)(const struct yard *yard, uint64_t bucket,
+                                     struct yard_hold *hold)
+{
+	YARD_ID(cover)(yard, bucket, hold);
+	hold->set = stripes_lock(&yard->commons->stripes, &hold->watch);
+	memcpy(hold->copies.front, hold->lines.front, mini_line(YARD_FRONT));
+	for (unsigned half = 0; half < 2; half++)
+		memcpy(hold->copies.back[half], hold->lines.back[half], mini_line(YARD_BACK));
+}
+
+/* Writes a line whose lock one has, if its copy says something else. */
+static inline void YARD_ID(write_changed)(unsigned char *line, const unsigned char *copy)
+{
+	if (memcmp(line, copy, mini_line(YARD_BACK)) != 0)
+		words_write(line, copy, mini_line(YARD_BACK));
+}
+
+static inline void YARD_ID(unlock_all)(const struct yard *yard, const struct yard_hold *hold)
+{
+	YARD_ID(write_changed)(hold->lines.front, hold->copies.front);
+	for (unsigned half = 0; half < 2; half++)
+		YARD_ID(write_changed)(hold->lines.back[half], hold->copies.back[half]);
+	stripes_unlock(&yard->commons->stripes, &hold->set);
+}
+
+/* Whether a front line is full at this moment: a hint, unless one has its lock. */
+static inline bool YARD_ID(full_now)(const unsigned char *line)
+{
+	unsigned last = mini_size_bits(YARD_FRONT) - 1;
+	return word_load(line, last / 64) >> (last % 64) & 1;
+}
+
+/*
+ * Locks and copies a front line, unless it is full: false then, and no lock. For
+ * what concerns entries of lines that are not full, the backyard does not matter.
+ */
+static inline bool YARD_ID(lock_front)(const unsigned char *line, uint32_t *version,
+                                       unsigned char *copy)
+{
+	if (YARD_ID(full_now)(line))
+		return false;
+	version_lock(version);
+	memcpy(copy, line, mini_line(YARD_FRONT));
+	if (LIKELY(!mini_full(YARD_FRONT, copy)))
+		return true;
+	version_unlock(version);
+	return false;
+}
+
+/* -------------------------------------------------------------------- lookups -- */
+
+NEVER_INLINE uint64_t YARD_ID(shared_copies)(const struct yard *yard, struct yard_key key)
+{
+	struct yard_hold hold;
+	YARD_ID(cover)(yard, key.bucket, &hold);
+	for (unsigned tries = 0;; tries++) {
+		struct stripe_versions versions;
+		if (stripes_begin(&yard->commons->stripes, &hold.watch, &versions)) {
+			words_read(hold.copies.front, hold.lines.front, mini_line(YARD_FRONT));
+			for (unsigned half = 0; half < 2; half++)
+				words_read(hold.copies.back[half], hold.lines.back[half],
+				           mini_line(YARD_BACK));
+			uint64_t count = YARD_ID(copies_in)(&hold.copies, key);
+			if (LIKELY(stripes_same(&yard->commons->stripes, &hold.watch, &versions)))
+				return count;
+		}
+		stripes_pause(tries);
+	}
+}
+
+/* Looks a key up in its front line: true if it is there. Otherwise *elsewhere tells
+ * whether to look on: the backyard matters, or somebody is writing. */
+ALWAYS_INLINE bool YARD_ID(shared_in_front)(const struct yard *yard, struct yard_key key,
+                                            bool *elsewhere)
+{
+	_Alignas(32) unsigned char copy[MINI_LINE];
+	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	const uint32_t *version = yard_version(yard, line);
+	uint32_t before = __atomic_load_n(version, __ATOMIC_ACQUIRE);
+	words_read(copy, line, mini_line(YARD_FRONT));
+	bool moved = (before & 1) | (before != __atomic_load_n(version, __ATOMIC_ACQUIRE));
+	struct mini_run run = mini_find(YARD_FRONT, copy, key.m);
+	bool hit = mini_match(YARD_FRONT, copy, run.slots, key.remainder) != 0;
+	*elsewhere = moved | (!hit & YARD_ID(spilled)(run));
+	return hit & !moved;
+}
+
+static bool YARD_ID(shared_contains)(const void *body, uint64_t hash)
+{
+	const struct yard *yard = body;
+	struct yard_key key = yard_locate(yard, hash);
+	bool elsewhere, hit = YARD_ID(shared_in_front)(yard, key, &elsewhere);
+	return hit || (UNLIKELY(elsewhere) && YARD_ID(shared_copies)(yard, key) > 0);
+}
+
+static uint64_t YARD_ID(shared_count)(const void *body, uint64_t hash)
+{
+	const struct yard *yard = body;
+	return YARD_ID(shared_copies)(yard, yard_locate(yard, hash));
+}
+
+/* --------------------------------------------------------------------- room -- */
+
+/* A backyard line as it was at one moment. */
+static const unsigned char *YARD_ID(look_at_copy)(const struct yard *yard, unsigned char *line,
+                                                  unsigned char *copy)
+{
+	const uint32_t *version = yard_version(yard, line);
+	for (unsigned tries = 0;; tries++) {
+		uint32_t before = __atomic_load_n(version, __ATOMIC_ACQUIRE);
+		words_read(copy, line, mini_line(YARD_BACK));
+		if (before % 2 == 0 && before == __atomic_load_n(version, __ATOMIC_ACQUIRE))
+			return copy;
+		stripes_pause(tries);
+	}
+}
+
+/* Moves an entry if it is still where it was, and has still room to go to. */
+static void YARD_ID(shared_move)(const struct yard *yard, const struct yard_move *move)
+{
+	unsigned char from[MINI_LINE], to[MINI_LINE];
+	uint32_t one = yard_stripe(yard, move->from), other = yard_stripe(yard, move->to);
+	struct stripe_watch watch = { { one, other, one, other } };
+	struct stripe_set set = stripes_lock(&yard->commons->stripes, &watch);
+	memcpy(from, move->from, mini_line(YARD_BACK));
+	memcpy(to, move->to, mini_line(YARD_BACK));
+	if (move->slot < mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, from)) &&
+	    mini_crumb(YARD_BACK, from, move->slot) == move->crumb_from &&
+	    !mini_full(YARD_BACK, to)) {
+		YARD_ID(move_entry)(from, move->slot, to, move->crumb);
+		words_write(move->to, to, mini_line(YARD_BACK));
+		words_write(move->from, from, mini_line(YARD_BACK));
+	}
+	stripes_unlock(&yard->commons->stripes, &set);
+}
+
+/* False if no entry can make room; true says only that it is worth another look. */
+NEVER_INLINE bool YARD_ID(shared_make_room)(const struct yard *yard, uint64_t bucket)
+{
+	struct yard_move move = { 0 };
+	if (!YARD_ID(find_move)(yard, bucket, YARD_ID(look_at_copy), &move))
+		return false;
+	YARD_ID(shared_move)(yard, &move);
+	return true;
+}
+
+/* ------------------------------------------------------------------- changes -- */
+
+/* Puts a key into a front line that is not full. */
+ALWAYS_INLINE nidus_status YARD_ID(put_front)(unsigned char *line, struct yard_key key,
+                                              bool only_new)
+{
+	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
+	if (only_new || UNLIKELY(YARD_ID(crowded)(run))) {
+		uint64_t hits = mini_match(YARD_FRONT, line, run.slots, key.remainder);
+		if (only_new && hits != 0)
+			return NIDUS_PRESENT;
+		if (POPCOUNT64(hits) >= YARD_COPIES)
+			return YARD_ID(too_many)();
+	}
+	mini_insert_at(YARD_FRONT, line, key.m, run.end, key.remainder, 0);
+	return NIDUS_OK;
+}
+
+/* The same under the locks of all lines. FULL: there may be room after a move. */
+static inline nidus_status YARD_ID(put_in)(const struct yard_trio *trio, struct yard_key key,
+                                           bool only_new)
+{
+	if (!mini_full(YARD_FRONT, trio->front))
+		return YARD_ID(put_front)(trio->front, key, only_new);
+	if (only_new && YARD_ID(copies_in)(trio, key) > 0)
+		return NIDUS_PRESENT;
+	return YARD_ID(spill)(trio, key);
+}
+
+NEVER_INLINE nidus_status YARD_ID(shared_put_all)(const struct yard *yard, struct yard_key key,
+                                                  bool only_new)
+{
+	for (;;) {
+		struct yard_hold hold;
+		YARD_ID(lock_all)(yard, key.bucket, &hold);
+		nidus_status status = YARD_ID(put_in)(&hold.copies, key, only_new);
+		YARD_ID(unlock_all)(yard, &hold);
+		if (LIKELY(status != NIDUS_FULL))
+			return status;
+		if (!YARD_ID(shared_make_room)(yard, key.bucket))
+			return YARD_ID(no_place)();
+	}
+}
+
+ALWAYS_INLINE nidus_status YARD_ID(shared_put_as)(const struct yard *yard, struct yard_key key,
+                                                  bool only_new)
+{
+	_Alignas(32) unsigned char copy[MINI_LINE];
+	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	uint32_t *version = yard_version(yard, line);
+	if (UNLIKELY(!YARD_ID(lock_front)(line, version, copy)))
+		return YARD_ID(shared_put_all)(yard, key, only_new);
+	nidus_status status = YARD_ID(put_front)(copy, key, only_new);
+	if (LIKELY(status == NIDUS_OK))
+		words_write(line, copy, mini_line(YARD_FRONT));
+	version_unlock(version);
+	return status;
+}
+
+ALWAYS_INLINE nidus_status YARD_ID(shared_put)(struct yard *yard, struct yard_key key)
+{
+	return YARD_ID(shared_put_as)(yard, key, false);
+}
+
+static nidus_status YARD_ID(shared_insert)(void *body, uint64_t hash)
+{
+	struct yard *yard = body;
+	nidus_status status = YARD_ID(shared_put)(yard, yard_locate(yard, hash));
+	if (LIKELY(status == NIDUS_OK))
+		tally_add(&yard->commons->added, 1);
+	return status;
+}
+
+static nidus_status YARD_ID(shared_insert_new)(void *body, uint64_t hash)
+{
+	struct yard *yard = body;
+	nidus_status status = YARD_ID(shared_put_as)(yard, yard_locate(yard, hash), true);
+	if (status == NIDUS_OK)
+		tally_add(&yard->commons->added, 1);
+	return status;
+}
+
+/* Takes a key out of a front line that is not full. */
+ALWAYS_INLINE nidus_status YARD_ID(take_front)(unsigned char *line, struct yard_key key)
+{
+	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
+	uint64_t hits = mini_match(YARD_FRONT, line, run.slots, key.remainder);
+	if (hits == 0)
+		return NIDUS_NOT_FOUND;
+	mini_remove(YARD_FRONT, line, key.m, (unsigned)__builtin_ctzll(hits));
+	return NIDUS_OK;
+}
+
+/* The same under the locks of all lines. */
+static inline nidus_status YARD_ID(take_in)(const struct yard_trio *trio, struct yard_key key)
+{
+	bool was_full = mini_full(YARD_FRONT, trio->front);
+	bool spilled = YARD_ID(spilled)(mini_find(YARD_FRONT, trio->front, key.m));
+	if (YARD_ID(take_front)(trio->front, key) == NIDUS_OK) {
+		if (was_full)
+			YARD_ID(promote_in)(trio);
+		return NIDUS_OK;
+	}
+	return spilled && YARD_ID(take_back_in)(trio, key) ? NIDUS_OK : NIDUS_NOT_FOUND;
+}
+
+NEVER_INLINE nidus_status YARD_ID(shared_take_all)(const struct yard *yard, struct yard_key key)
+{
+	struct yard_hold hold;
+	YARD_ID(lock_all)(yard, key.bucket, &hold);
+	nidus_status status = YARD_ID(take_in)(&hold.copies, key);
+	YARD_ID(unlock_all)(yard, &hold);
+	return status;
+}
+
+ALWAYS_INLINE nidus_status YARD_ID(shared_take)(struct yard *yard, struct yard_key key)
+{
+	_Alignas(32) unsigned char copy[MINI_LINE];
+	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	uint32_t *version = yard_version(yard, line);
+	if (UNLIKELY(!YARD_ID(lock_front)(line, version, copy)))
+		return YARD_ID(shared_take_all)(yard, key);
+	nidus_status status = YARD_ID(take_front)(copy, key);
+	if (LIKELY(status == NIDUS_OK))
+		words_write(line, copy, mini_line(YARD_FRONT));
+	version_unlock(version);
+	return status;
+}
+
+static nidus_status YARD_ID(shared_remove)(void *body, uint64_t hash)
+{
+	struct yard *yard = body;
+	nidus_status status = YARD_ID(shared_take)(yard, yard_locate(yard, hash));
+	if (LIKELY(status == NIDUS_OK))
+		tally_add(&yard->commons->added, UINT64_MAX);
+	return status;
+}
+
+/* ------------------------------------------------------------------- batches -- */
+
+static inline bool YARD_ID(shared_in_any)(const struct yard *yard, struct yard_key key)
+{
+	return YARD_ID(shared_copies)(yard, key) > 0;
+}
+
+static void YARD_ID(shared_contains_batch)(const void *body, const uint64_t *hashes, size_t n,
+                                           uint8_t *yes)
+{
+	YARD_ID(look_all)
+	(body, hashes, n, yes, YARD_ID(shared_in_front), YARD_ID(shared_in_any), YARD_READ);
+}
+
+static nidus_status YARD_ID(shared_insert_batch)(void *body, const uint64_t *hashes, size_t n,
+                                                 size_t *done)
+{
+	struct yard *yard = body;
+	nidus_status status = YARD_ID(change_all)(yard, hashes, n, done, YARD_ID(full_now),
+	                                          YARD_ID(shared_put), YARD_CHANGE);
+	tally_add(&yard->commons->added, *done);
+	return status;
+}
+
+static nidus_status YARD_ID(shared_remove_batch)(void *body, const uint64_t *hashes, size_t n,
+                                                 size_t *done)
+{
+	struct yard *yard = body;
+	nidus_status status = YARD_ID(change_all)(yard, hashes, n, done, YARD_ID(full_now),
+	                                          YARD_ID(shared_take), YARD_CHANGE);
+	tally_add(&yard->commons->added, -(uint64_t)*done);
+	return status;
+}
