@@ -2,7 +2,8 @@
  *
  * answers: what the library says of a file, for readers that were not made of it.
  *
- *     answers load FILE...    prints the status of loading each
+ *     answers load            reads files from standard input, each as a line with its
+ *                             size and then its bytes; prints the status of loading
  *     answers keys FILE       reads keys from standard input and prints for each
  *                             its hash, whether it is there, and its copies
  *
@@ -16,13 +17,17 @@
 
 #include "nidus.h"
 
-#define LINE_MOST 20000 /* characters of a line */
+#define LINE_MOST 20000   /* characters of a line */
+#define FILE_MOST 1000000 /* bytes of a file to load */
 
-static int load_all(char **path)
+static int load_all(void)
 {
-	for (; *path != NULL; path++) {
+	static unsigned char bytes[FILE_MOST];
+	size_t size;
+	while (scanf("%zu", &size) == 1 && getchar() == '\n' && size <= FILE_MOST &&
+	       fread(bytes, 1, size, stdin) == size) {
 		nidus_filter *filter;
-		nidus_status status = nidus_load(*path, &filter);
+		nidus_status status = nidus_load_buffer(bytes, size, &filter);
 		printf("%s %s\n", nidus_status_name(status),
 		       status == NIDUS_OK ? "" : nidus_reason());
 		nidus_free(filter);
@@ -72,10 +77,10 @@ static int answer_keys(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc >= 2 && strcmp(argv[1], "load") == 0)
-		return load_all(argv + 2);
+	if (argc == 2 && strcmp(argv[1], "load") == 0)
+		return load_all();
 	if (argc == 3 && strcmp(argv[1], "keys") == 0)
 		return answer_keys(argv[2]);
-	fputs("usage: answers load FILE...\n       answers keys FILE\n", stderr);
+	fputs("usage: answers load\n       answers keys FILE\n", stderr);
 	return 2;
 }

@@ -304,6 +304,92 @@ static void random_headers_are_survived(void **state)
 	}
 }
 
+/* Work of every kind; what fails does so with a status. Filters of files never crash. */
+static void use(nidus_filter *filter)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	uint64_t seen = 0, before = info_of(filter).count;
+	bool listed = nidus_family_features(info_of(filter).family) & NIDUS_ENUMERATE;
+	while (nidus_next(filter, &cursor, &entry))
+		seen++;
+	expect(seen == before || !listed);
+	for (uint64_t key = 5000; key < 5150; key++) {
+		if (nidus_insert_u64(filter, key) == NIDUS_OK)
+			expect(nidus_contains_u64(filter, key));
+		(void)nidus_remove_u64(filter, key - 5000);
+	}
+	(void)nidus_grow(filter, before * 2);
+	expect_ok(nidus_verify(filter, NULL));
+	struct bytes bytes = bytes_save(filter);
+	nidus_filter *again;
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &again));
+	nidus_free(again);
+	bytes_free(&bytes);
+}
+
+/* One word of the header changed: refused, or a filter that works. */
+static void change_word(const struct bytes *good, unsigned at, uint32_t value)
+{
+	struct bytes bytes = { check_alloc(good->size), good->size };
+	nidus_filter *filter;
+	memcpy(bytes.data, good->data, good->size);
+	store32(bytes.data + at, value);
+	bytes_seal(&bytes);
+	nidus_status status = nidus_load_buffer(bytes.data, bytes.size, &filter);
+	if (status == NIDUS_OK)
+		use(filter);
+	else
+		expect(bad_file(status));
+	nidus_free(filter);
+	bytes_free(&bytes);
+}
+
+static void change_words(const struct bytes *good, const char *what)
+{
+	for (unsigned at = 8; at < IMAGE_HEADER - 8; at += 4) {
+		uint32_t now = load32(good->data + at);
+		const uint32_t values[] = { 0,       1,       2,          now + 1,    now - 1,
+			                    now * 2, now / 2, UINT32_MAX, 0x7fffffff, 0x3ff00000 };
+		for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+			check_note("%s: word %u of the header is %#x", what, at, values[i]);
+			change_word(good, at, values[i]);
+		}
+	}
+}
+
+/* A filter of fixed size, one that has grown in part, and a merge of two full ones. */
+static void every_header_field_is_checked_or_harmless(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		struct shape shape = { *family, 0, 8 };
+		struct bytes bytes = sample(&shape);
+		change_words(&bytes, (*family)->name);
+		bytes_free(&bytes);
+		nidus_filter *filter = shape_create(&shape, 40, 3), *merged;
+		for (uint64_t key = 0; key < 40; key++)
+			expect_ok(nidus_insert_u64(filter, key));
+		expect_ok(nidus_merge(filter, filter, &merged));
+		bytes = bytes_save(merged);
+		change_words(&bytes, (*family)->name);
+		bytes_free(&bytes);
+		nidus_free(filter);
+		nidus_free(merged);
+		if (!((*family)->features & NIDUS_GROW))
+			continue;
+		nidus_options options = shape_options(&shape, 30, 3);
+		options.max_capacity = 500;
+		filter = filter_create(&options);
+		for (uint64_t key = 0; key < 70; key++)
+			expect_ok(nidus_insert_u64(filter, key));
+		bytes = bytes_save(filter);
+		change_words(&bytes, (*family)->name);
+		bytes_free(&bytes);
+		nidus_free(filter);
+	}
+}
+
 /* A stash entry that no filter of this shape can have, with all checksums right. */
 static void forged_stashes_are_refused(void **state)
 {
@@ -400,10 +486,19 @@ static void another_version_says_so(void **state)
 {
 	(void)state;
 	struct shape shape = { families[0], 0, 8 };
+	static const struct {
+		uint32_t version;
+		const char *advice;
+	} others[] = { { 0, "build the filter anew" },
+		       { 2, "use a newer nidus" },
+		       { UINT32_MAX, "use a newer nidus" } };
 	struct bytes bytes = sample(&shape);
-	store32(bytes.data + 8, IMAGE_VERSION + 1);
-	bytes_seal(&bytes);
-	expect_status(expect_refused(&bytes), NIDUS_E_VERSION);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		store32(bytes.data + 8, others[i].version);
+		bytes_seal(&bytes);
+		expect_status(expect_refused(&bytes), NIDUS_E_VERSION);
+		expect(strstr(nidus_reason(), others[i].advice) != NULL);
+	}
 	bytes_free(&bytes);
 }
 
@@ -509,6 +604,7 @@ int main(void)
 		cmocka_unit_test(hostile_headers_are_refused),
 		cmocka_unit_test(rates_in_a_header_must_be_rates),
 		cmocka_unit_test(random_headers_are_survived),
+		cmocka_unit_test(every_header_field_is_checked_or_harmless),
 		cmocka_unit_test(forged_stashes_are_refused),
 		cmocka_unit_test(a_stash_out_of_order_is_refused),
 		cmocka_unit_test(what_follows_a_filter_is_an_error),

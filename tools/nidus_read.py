@@ -31,7 +31,7 @@ MASK = 2**64 - 1
 GOLDEN, MULTIPLIER, STRONG = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0x9FB21C651E98DF25
 
 MAGIC = b"\x89nidus\r\n"
-VERSION = 0
+VERSION = 1
 HEADER = 256
 FAMILIES = ("auto", "cuckoo", "semisort", "simplified", "chunked", "bucketed", "windowed",
             "breadcrumb", "bloom", "blocked-bloom")
@@ -137,8 +137,7 @@ class Header:
                 "the sections' sizes do not follow from the other fields")
         at = up(HEADER, 4096 if table_size >= 4096 else 64)
         require(self.table_offset == at, "the table is not where it should be")
-        require(self.stash_offset == up(at + table_size, 64),
-                "the stash is not where it should be")
+        require(self.stash_offset == up(at + table_size, 64), "the stash is not where it should be")
         require(len(data) == self.stash_offset + self.stash_size,
                 f"the file has {len(data)} bytes, not {self.stash_offset + self.stash_size}")
         require(not any(data[HEADER:at]) and not any(data[at + table_size:self.stash_offset]),
@@ -196,6 +195,9 @@ class Filter:
 class Nest(Filter):
     """Groups of slots: buckets, or windows that overlap."""
 
+    # The lowest four bits of the values of a coded bucket, by its code.
+    NIBBLES = sorted(itertools.combinations_with_replacement(range(16), 4), key=lambda n: n[::-1])
+
     def lay_out(self):
         h = self.header
         self.symmetric = h.family < 5  # the first and the second place cannot be told apart
@@ -213,9 +215,6 @@ class Nest(Filter):
         self.stride = -(-self.used // 8) + 8
         if h.chunks > 1:
             self.stride = up(self.stride, 64)
-        if self.coded:
-            self.nibbles = sorted(itertools.combinations_with_replacement(range(16), 4),
-                                  key=lambda n: n[::-1])
 
     def check_geometry(self):
         h = self.header
@@ -247,9 +246,9 @@ class Nest(Filter):
             return [bits(chunk, (start + at) * width, width) for at in range(size)]
         start, rest = group * (4 * width - 4), width - 4
         code = bits(chunk, start, 12)
-        require(code < len(self.nibbles), "a bucket's code means nothing")
+        require(code < len(self.NIBBLES), "a bucket's code means nothing")
         return [nibble + 16 * bits(chunk, start + 12 + at * rest, rest)
-                for at, nibble in enumerate(self.nibbles[code])]
+                for at, nibble in enumerate(self.NIBBLES[code])]
 
     def spelled(self, core, choice, at, growth):
         """The value of a slot for an entry there."""

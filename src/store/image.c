@@ -194,13 +194,25 @@ static nidus_status get(nidus_source source, void *context, void *bytes, uint64_
 	return NIDUS_OK;
 }
 
+/* Words for a file of another version, with what its owner can do. */
+static nidus_status refuse_version(uint32_t version)
+{
+	if (version < IMAGE_VERSION)
+		return fail(NIDUS_E_VERSION,
+		            "format version %u is older than the first release: build the filter "
+		            "anew from its keys",
+		            (unsigned)version);
+	return fail(NIDUS_E_VERSION,
+	            "format version %u; this library reads version %u: use a newer nidus",
+	            (unsigned)version, (unsigned)IMAGE_VERSION);
+}
+
 static nidus_status check_header(const unsigned char header[IMAGE_HEADER])
 {
 	if (memcmp(header, magic, sizeof magic) != 0)
 		return fail(NIDUS_E_FORMAT, "this is not a nidus file");
 	if (load32(header + 8) != IMAGE_VERSION)
-		return fail(NIDUS_E_VERSION, "format version %u; this library reads version %u",
-		            (unsigned)load32(header + 8), (unsigned)IMAGE_VERSION);
+		return refuse_version(load32(header + 8));
 	if (load64(header + CHECKSUM_AT) != hash_checksum(header, CHECKSUM_AT))
 		return fail(NIDUS_E_CORRUPT, "the header's checksum does not match");
 	if (load32(header + 12) != IMAGE_HEADER || load32(header + 120) != IMAGE_SECTIONS)

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * make_golden FOLDER: the files of tests/golden/, as they were made once.
+ *
+ * They are never made again: whoever reads version 1 must read those that are
+ * there. Existing files are left alone, so that this program can make the files of
+ * a family that is new. See tests/golden/README.md.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/filters.h"
+#include "support/golden.h"
+
+#define SEED UINT64_C(0x6e69647573763031)
+
+static const char *folder;
+
+/* Takes the filter. */
+static void keep(nidus_filter *filter, const char *what)
+{
+	char path[1000];
+	nidus_info info = info_of(filter);
+	snprintf(path, sizeof path, "%s/%s-%s.nidus", folder, nidus_family_name(info.family), what);
+	if (access(path, F_OK) != 0) {
+		expect_ok(nidus_save(filter, path));
+		snprintf(path, sizeof path, "%s/%s-%s.expected", folder,
+		         nidus_family_name(info.family), what);
+		FILE *file = fopen(path, "w");
+		expect(file != NULL);
+		golden_describe(filter, file);
+		expect_equal(fclose(file), 0);
+		printf("%s\n", path);
+	}
+	nidus_free(filter);
+}
+
+static nidus_options options_of(int family, uint64_t capacity, int k)
+{
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	options.family = (nidus_family)family;
+	options.capacity = capacity;
+	options.fpr = ldexp(1, -k);
+	options.seed = SEED;
+	return options;
+}
+
+/* A filter of keys `from` to `to` - 1. */
+static nidus_filter *filled(const nidus_options *options, uint64_t from, uint64_t to)
+{
+	nidus_filter *filter = filter_create(options);
+	for (uint64_t i = from; i < to; i++)
+		expect_ok(nidus_insert_hash(filter, golden_hash(filter, i)));
+	return filter;
+}
+
+static void keep_fixed(int family)
+{
+	nidus_options options = options_of(family, 60, 8);
+	keep(filled(&options, 0, 60), "fixed");
+	options = options_of(family, 5, 8);
+	keep(filled(&options, 0, 0), "empty");
+	options = options_of(family, 40, 20);
+	keep(filled(&options, 10, 50), "low-rate");
+}
+
+/* Where the family has them: all sizes of groups or lines, and several chunks. */
+static void keep_shapes(int family)
+{
+	static const unsigned slots[] = { 2, 4, 8, 19, 25, 28, 36, 51 };
+	for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+		char what[40];
+		nidus_filter *filter;
+		nidus_options options = options_of(family, 50, 6);
+		options.slots = slots[i];
+		snprintf(what, sizeof what, "slots-%u", slots[i]);
+		if (nidus_create(&options, &filter) != NIDUS_OK)
+			continue;
+		nidus_free(filter);
+		keep(filled(&options, 0, 50), what);
+	}
+	nidus_options options = options_of(family, 1000, 4);
+	nidus_filter *filter = filled(&options, 0, 150);
+	if (info_of(filter).chunks > 1)
+		keep(filter, "chunks");
+	else
+		nidus_free(filter);
+}
+
+/* Copies of two keys, until groups of two slots need the stash. */
+static void keep_copies(int family)
+{
+	nidus_options options = options_of(family, 60, 5);
+	if (family != NIDUS_SEMISORT && family != NIDUS_BREADCRUMB)
+		options.slots = 2;
+	unsigned copies = family == NIDUS_SEMISORT ? 10 : 6;
+	nidus_filter *filter = filled(&options, 0, 40);
+	for (unsigned i = 0; i < copies; i++) {
+		expect_ok(nidus_insert_hash(filter, golden_hash(filter, 7)));
+		if (i % 2 == 0)
+			expect_ok(nidus_insert_hash(filter, golden_hash(filter, 8)));
+	}
+	expect(family == NIDUS_BREADCRUMB || info_of(filter).stashed > 0);
+	keep(filter, "copies");
+}
+
+static void keep_grown(int family)
+{
+	nidus_options options = options_of(family, 20, 5);
+	options.max_capacity = 300;
+	keep(filled(&options, 0, 15), "to-grow");
+	nidus_filter *filter = filled(&options, 0, 55);
+	expect_ok(nidus_grow(filter, 110));
+	expect(info_of(filter).capacity < 300);
+	keep(filter, "grown-in-part");
+	filter = filled(&options, 0, 30);
+	expect_ok(nidus_grow(filter, 300));
+	keep(filter, "grown");
+}
+
+/* Full filters: the address bits of the whole are borrowed. */
+static void keep_merged(int family, uint64_t most)
+{
+	nidus_options options = options_of(family, 40, 9);
+	options.max_capacity = most;
+	nidus_filter *a = filled(&options, 0, 40), *b = filled(&options, 40, 80), *whole;
+	expect_ok(nidus_merge(a, b, &whole));
+	nidus_free(a);
+	nidus_free(b);
+	if (most == 0) {
+		keep(whole, "merged");
+		return;
+	}
+	nidus_filter *c = filled(&options, 80, 120), *d = filled(&options, 120, 160), *all;
+	expect_ok(nidus_merge(whole, c, &a));
+	expect_ok(nidus_merge(a, d, &all));
+	nidus_free(a);
+	nidus_free(c);
+	nidus_free(d);
+	nidus_free(whole);
+	keep(all, "grown-and-merged");
+}
+
+static void keep_shared(int family)
+{
+	nidus_options options = options_of(family, 40, 7);
+	options.features = NIDUS_CONCURRENT;
+	keep(filled(&options, 0, 40), "concurrent");
+}
+
+/* Keys until none fits, so that the backyard is in use. */
+static void keep_crowded(unsigned slots)
+{
+	char what[40];
+	nidus_options options = options_of(NIDUS_BREADCRUMB, 20, 6);
+	options.slots = slots;
+	nidus_filter *filter = filter_create(&options);
+	for (uint64_t i = 0; i < UINT64_C(5) * slots; i++) {
+		if (nidus_insert_hash(filter, golden_hash(filter, i)) != NIDUS_OK)
+			break;
+	}
+	snprintf(what, sizeof what, "crowded-%u", slots);
+	keep(filter, what);
+}
+
+/* A table of a page or more starts at a page. */
+static void keep_paged(int family)
+{
+	nidus_options options = options_of(family, 2600, 12);
+	keep(filled(&options, 0, 200), "paged");
+}
+
+static void keep_keys(void)
+{
+	char path[1000];
+	snprintf(path, sizeof path, "%s/keys", folder);
+	if (access(path, F_OK) == 0)
+		return;
+	FILE *file = fopen(path, "w");
+	expect(file != NULL);
+	golden_list_keys(file);
+	expect_equal(fclose(file), 0);
+}
+
+static void keep_family(int family)
+{
+	uint32_t features = nidus_family_features((nidus_family)family);
+	keep_fixed(family);
+	keep_shapes(family);
+	keep_merged(family, 0);
+	if (features & NIDUS_MULTISET)
+		keep_copies(family);
+	if (features & NIDUS_GROW) {
+		keep_grown(family);
+		keep_merged(family, 90);
+	}
+	if (features & NIDUS_CONCURRENT)
+		keep_shared(family);
+	if (family == NIDUS_BREADCRUMB) {
+		keep_crowded(51);
+		keep_crowded(36);
+		keep_crowded(28);
+		keep_crowded(19);
+		keep_crowded(25);
+	}
+	if (family == NIDUS_WINDOWED || family == NIDUS_BREADCRUMB)
+		keep_paged(family);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fputs("usage: make_golden FOLDER\n", stderr);
+		return 2;
+	}
+	folder = argv[1];
+	keep_keys();
+	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0; family++)
+		keep_family(family);
+	return 0;
+}
