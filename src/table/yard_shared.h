@@ -6,7 +6,7 @@
  * (stripes.h), each for the lines of some regions. (The paper has a lock bit in
  * every line, which costs a slot and makes every lookup write to its line. Here a
  * lookup writes nothing, and files do not depend on the flag; what was measured
- * is in docs/algorithms/breadcrumb.md.)
+ * is in docs/concurrency.md.)
  *
  *   lookup   the front line alone, between two looks at its version; if that says
  *            "perhaps in the backyard", all three lines between two looks at their
