@@ -246,8 +246,10 @@ static void test_together(void **state)
 		struct nest nest;
 		make(&nest, &layouts[l]);
 		uint64_t slots = nest.chunks * nest_chunk_slots(&nest);
-		if (slots < 4 * FIXED)
+		if (slots < 4 * FIXED) {
+			nest_free(&nest);
 			continue;
+		}
 		atomic_uint misses = 0;
 		atomic_bool stop = false;
 		struct worker workers[THREADS + 1];

@@ -84,7 +84,8 @@ static void fill_run(void *context, unsigned number)
 	size_t start = chunk_start(building, first);
 	for (uint64_t chunk = first; chunk < last && status == NIDUS_OK; chunk++) {
 		size_t end = chunk_start(building, chunk + 1);
-		status = fill_chunk(&nest, ops, building->hashes + start, end - start);
+		if (end > start) /* without any keys there is no array either */
+			status = fill_chunk(&nest, ops, building->hashes + start, end - start);
 		start = end;
 	}
 	share->stashed = nest.stashed;
