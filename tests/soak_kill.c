@@ -272,5 +272,8 @@ int main(int argc, char **argv)
 		printf("%-11s  %4u killed; %4u times the old file was there; %u temporary files\n",
 		       victims[i].name, victims[i].kills, victims[i].old, victims[i].temporaries);
 	tidy();
+	free(old.data);
+	free(victims[0].after.data);
+	free(victims[1].after.data); /* and the third's */
 	return fine ? 0 : 1;
 }

@@ -285,14 +285,15 @@ nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t
 	assert(yard->level == 0 && yard->count == 0 && index < parts);
 	size_t from = hashes_before(yard, hashes, n, share(yard->fronts, index, parts));
 	size_t to = hashes_before(yard, hashes, n, share(yard->fronts, index + 1, parts));
-	if (!yard->ops->fill_fronts(yard, hashes + from, to - from))
+	/* Without any keys there is no array either. */
+	if (to > from && !yard->ops->fill_fronts(yard, hashes + from, to - from))
 		return fail(NIDUS_COPIES, "no room for so many copies of a key");
 	return NIDUS_OK;
 }
 
 nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n)
 {
-	return yard->ops->fill_back(yard, hashes, n);
+	return n > 0 ? yard->ops->fill_back(yard, hashes, n) : NIDUS_OK;
 }
 
 /* ------------------------------------------------------------------- pouring -- */
