@@ -117,6 +117,8 @@ static void churn_filter(unsigned width, uint64_t capacity, unsigned steps, cons
 		if (step % 64 == 0)
 			expect_keys(&churn);
 	}
+	for (uint64_t i = 0; i < 4 * places && churn.fulls == 0; i++)
+		insert_any(&churn);
 	expect_keys(&churn);
 	expect(churn.fulls > 0);
 	model_free(&churn.model);
