@@ -479,6 +479,15 @@ static void expect_sane(nidus_status status)
 	expect(status == NIDUS_OK || status == NIDUS_E_CORRUPT);
 }
 
+/* A sink that looks at every byte. */
+static int touch_all(void *context, const void *data, size_t size)
+{
+	uint64_t *sum = context;
+	for (size_t i = 0; i < size; i++)
+		*sum += ((const unsigned char *)data)[i];
+	return 0;
+}
+
 /* Whatever it answers: it comes back, and touches nothing outside. */
 static void use(nidus_filter *filter, nidus_filter *friend, struct chance *chance)
 {
@@ -506,7 +515,7 @@ static void use(nidus_filter *filter, nidus_filter *friend, struct chance *chanc
 	if (status == NIDUS_OK)
 		expect_ok(nidus_verify(made, NULL));
 	nidus_free(made);
-	(void)nidus_save(filter, folder_path("again"));
+	expect_sane(nidus_write(filter, touch_all, &found));
 	if (!(info.features & NIDUS_MERGE))
 		return;
 	/* Entries that cannot be, or too many of a kind: refused, or merged into a sound filter. */
@@ -637,7 +646,11 @@ static bool write_sparse(const struct family *family, const struct blueprint *pl
 	return truncate(folder_path("huge"), (off_t)end) == 0;
 }
 
-/* Nobody could read, or even map with memory behind it, what is opened here. */
+/*
+ * Nobody could read, or even map with memory behind it, what is opened here. Few keys
+ * say as much as many: for each page of a hole the system may read ahead megabytes of
+ * nothing.
+ */
 static void a_file_larger_than_memory_is_opened_at_once(void **state)
 {
 	(void)state;
@@ -658,7 +671,7 @@ static void a_file_larger_than_memory_is_opened_at_once(void **state)
 		expect_ok(status);
 		expect_equal(info_of(filter).count, 0);
 		expect(info_of(filter).total_slots > UINT64_C(1) << 36);
-		for (uint64_t key = 0; key < 200; key++) {
+		for (uint64_t key = 0; key < 12; key++) {
 			expect(!nidus_contains_u64(filter, key));
 			expect_equal(nidus_count_key_u64(filter, key), 0);
 		}

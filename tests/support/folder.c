@@ -75,6 +75,8 @@ struct bytes folder_read(const char *name)
 
 void folder_write(const char *name, const void *data, size_t size)
 {
+	/* A new file each time: some systems put what is overwritten on the disk at once. */
+	(void)unlink(folder_path(name));
 	FILE *file = fopen(folder_path(name), "wb");
 	expect(file != NULL);
 	expect_equal(fwrite(data, 1, size, file), size);

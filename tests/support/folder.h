@@ -18,6 +18,7 @@ const char *folder_path(const char *name);
 unsigned folder_entries(void);
 
 struct bytes folder_read(const char *name);
+/* A new file of that name, instead of what had it before. */
 void folder_write(const char *name, const void *data, size_t size);
 
 #endif
