@@ -41,8 +41,9 @@ nidus_options feed_options(struct feed *feed);
 void feed_limit_memory(size_t largest_block);
 
 /*
- * Whether a filter can be saved: not without memory for its copy if it is growing, nor
- * if copies of several keys crowd each other in every size (see nidus_save).
+ * Whether a filter can be saved. One in one body always can; one that is growing not
+ * without memory for its copy, nor if copies of several keys crowd each other in every
+ * size (see nidus_save).
  */
 bool feed_can_save(const nidus_filter *filter);
 
