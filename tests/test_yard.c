@@ -17,7 +17,7 @@ static void expect_good_map(uint64_t fronts, unsigned char *lines)
 {
 	struct yard yard = { .fronts = fronts, .back = lines };
 	unsigned sharing[2 * FRONTS_MOST] = { 0 };
-	yard.half = (yard_lines(fronts) - fronts) / 2;
+	yard_lay_back(&yard);
 	for (uint64_t f = 0; f < fronts; f++) {
 		uint64_t line[2];
 		for (unsigned half = 0; half < 2; half++) {
@@ -346,6 +346,65 @@ static void an_entry_is_the_same_at_every_level(void **state)
 	}
 }
 
+/* ------------------------------------------------------------------------ lookups -- */
+
+#define LOOKUPS 200
+
+/* Hashes of two kinds: any, and two thirds of what a line takes for one mini-bucket. */
+static uint64_t uneven_hash(struct chance *chance, uint64_t fronts, uint64_t number)
+{
+	uint64_t hash = chance_next(chance), half = UINT64_MAX / 2 - UINT64_MAX / 8 / fronts;
+	return number * 2 % (3 * fronts) < 2 ? half + (hash >> 8) / fronts : hash;
+}
+
+static void expect_same_answers(const struct yard *yard, const uint64_t *hashes, size_t n)
+{
+	uint8_t yes[LOOKUPS + 1];
+	memset(yes, 0xa5, sizeof yes);
+	yard->ops->body.contains_batch(yard, hashes, n, yes);
+	for (size_t i = 0; i < n; i++) {
+		bool there = yard->ops->body.count(yard, hashes[i]) > 0;
+		check_note("hash %zu of %zu", i, n);
+		expect_equal(yard->ops->body.contains(yard, hashes[i]), there);
+		expect_equal(yes[i], there);
+	}
+	expect_equal(yes[n], 0xa5);
+}
+
+static void lookups_in_tier(const char *tier)
+{
+	static const uint64_t fronts[] = { 1, 2, 3, 20 };
+	struct chance chance = { chance_seed() + 11 };
+	for (unsigned i = 0; i < YARD_WIDTHS * 4 * 2; i++) {
+		unsigned level = i % 2 * 3;
+		struct yard yard;
+		uint64_t hashes[LOOKUPS], number = 0, inside = 0;
+		check_note("width %u, %s", yard_widths[i / 8], tier);
+		yard_make(&yard, yard_widths[i / 8], fronts[i / 2 % 4], level, level);
+		/* The last hashes that go in, then as many that do not. */
+		while (yard.count < yard_slots(&yard) * 4 / 5) {
+			uint64_t hash = uneven_hash(&chance, yard.base_fronts, number++);
+			nidus_status status = yard.ops->body.insert(&yard, hash);
+			if (status == NIDUS_FULL)
+				break;
+			if (status == NIDUS_OK)
+				hashes[inside++ % (LOOKUPS / 2)] = hash;
+		}
+		for (size_t at = inside < LOOKUPS / 2 ? inside : LOOKUPS / 2; at < LOOKUPS; at++)
+			hashes[at] = uneven_hash(&chance, yard.base_fronts, number++);
+		for (size_t n = 0; n <= LOOKUPS; n++)
+			expect_same_answers(&yard, hashes + (LOOKUPS - n) / 2, n);
+		yard_free(&yard);
+	}
+}
+
+/* A mini-bucket may be so full that a lookup finds it only by the way for such ones. */
+static void single_and_batch_lookups_find_what_is_counted(void **state)
+{
+	(void)state;
+	each_tier(lookups_in_tier);
+}
+
 /* ----------------------------------------------------------------------- building -- */
 
 static int ascending(const void *a, const void *b)
@@ -563,6 +622,7 @@ int main(void)
 		cmocka_unit_test(entries_move_aside_before_a_filter_is_full),
 		cmocka_unit_test(full_is_answered_only_when_nothing_can_move),
 		cmocka_unit_test(an_entry_is_the_same_at_every_level),
+		cmocka_unit_test(single_and_batch_lookups_find_what_is_counted),
 		cmocka_unit_test(building_leaves_the_bytes_of_single_inserts),
 		cmocka_unit_test(building_refuses_too_many_copies),
 		cmocka_unit_test(pouring_keeps_every_entry),

@@ -74,6 +74,17 @@ static inline uint64_t bits_low(unsigned count)
 	return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
 }
 
+/* By 0 to 63 bits. */
+static inline uint64_t rotate_right(uint64_t x, unsigned by)
+{
+	return x >> by | x << (-by & 63);
+}
+
+static inline uint64_t rotate_left(uint64_t x, unsigned by)
+{
+	return x << by | x >> (-by & 63);
+}
+
 /* The high and the low word of a * b. */
 static inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t *low)
 {

@@ -39,11 +39,6 @@ static inline struct hash_key hash_key_of(uint64_t seed)
 	return key;
 }
 
-static inline uint64_t rotate_right(uint64_t x, unsigned by)
-{
-	return x >> by | x << (64 - by);
-}
-
 /*
  * Five invertible steps. The rotations bring the high bits of regular keys
  * (multiples of 2^32, equal halves) down to where the first product can spread

@@ -20,6 +20,32 @@
  */
 #define OPAQUE64(word) __asm__("" : "+r"(word))
 
+/*
+ * If n > than, takes others[0..2] for *one, *two and n: without a branch, where nobody
+ * could guess which way it goes. (Compilers turn a choice between what they have
+ * loaded into a branch however it is written.)
+ */
+static inline void replace_if_above(uint64_t *n, uint64_t than, uint64_t other_n, uint64_t *one,
+                                    uint64_t other_one, uint64_t *two, uint64_t other_two)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("cmpq %[than], %[n]\n\t"
+	        "cmovaq %[other_one], %[one]\n\t"
+	        "cmovaq %[other_two], %[two]\n\t"
+	        "cmovaq %[other_n], %[n]"
+	        : [n] "+&r"(*n), [one] "+&r"(*one), [two] "+&r"(*two)
+	        : [than] "r"(than), [other_n] "r"(other_n), [other_one] "rm"(other_one),
+	          [other_two] "r"(other_two)
+	        : "cc");
+#else
+	uint64_t mask = -(uint64_t)(*n > than);
+	OPAQUE64(mask);
+	*one ^= (*one ^ other_one) & mask;
+	*two ^= (*two ^ other_two) & mask;
+	*n ^= (*n ^ other_n) & mask;
+#endif
+}
+
 #if defined(__BMI2__) && defined(__POPCNT__)
 #include <immintrin.h>
 
@@ -27,7 +53,7 @@
 #define SELECT64(word, n) select64_bmi2((word), (n))
 
 #define SELECT_BIT64(word, n) _pdep_u64(UINT64_C(1) << (n), (word))
-#define SELECT_BEHIND64(word, n) (_pdep_u64((UINT64_C(1) << (n)) >> 1, (word)) << 1 | ((n) == 0))
+#define SELECT_BEHIND64(word, n) _pdep_u64(UINT64_C(1) << (n), (word) << 1 | 1)
 #define PLACE64(bit) ((unsigned)_tzcnt_u64(bit))
 
 static inline unsigned select64_bmi2(uint64_t word, unsigned n)

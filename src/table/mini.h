@@ -184,35 +184,51 @@ NEVER_INLINE struct mini_run mini_find_slowly(struct mini_shape shape, const uns
 }
 
 /*
- * Finds mini-bucket m. Sizes of more than 64 bits are looked at through one of two
- * windows of 64 bits, the first and the last of them. They overlap, and a
- * mini-bucket that neither shows whole has more entries than hash functions give.
- *
- * Sizes that are no mini-filter's may lead to any slots, but of this line.
+ * A mini-bucket as a window of 64 bits of the sizes shows it: its own one, the bit
+ * behind the one before it, and how far slot numbers are below places there.
+ */
+struct mini_view {
+	uint64_t own, behind;
+	unsigned turn;
+};
+
+/*
+ * Sizes of more than 64 bits are looked at through one of two windows, the first and
+ * the last 64 of them: the last if it shows the one before. `own` is 0 if the
+ * mini-bucket reaches beyond the first, with more entries than hash functions give.
+ */
+ALWAYS_INLINE struct mini_view mini_view_of(struct mini_shape shape, const unsigned char *line,
+                                            unsigned m)
+{
+	uint64_t word = load64(line), index = m, turn = m;
+	if (mini_size_bits(shape) > 64) {
+		unsigned skip = mini_size_bytes(shape) * 8 - 64;
+		uint64_t last = load64(line + skip / 8), before = POPCOUNT64(word << (64 - skip));
+		replace_if_above(&index, before, index - before, &word, last, &turn, turn - skip);
+	}
+	struct mini_view view = {
+		.own = SELECT_BIT64(word, index),
+		.behind = SELECT_BEHIND64(word, index),
+		.turn = (unsigned)turn,
+	};
+	return view;
+}
+
+/*
+ * Finds mini-bucket m. Sizes that are no mini-filter's may lead to any slots, but of
+ * this line.
  */
 ALWAYS_INLINE struct mini_run mini_find(struct mini_shape shape, const unsigned char *line,
                                         unsigned m)
 {
-	unsigned bits = mini_size_bits(shape), index = m, skipped = 0;
-	uint64_t word = load64(line);
-	if (bits < 64)
-		word &= bits_low(bits);
-	if (bits > 64) {
-		unsigned skip = mini_size_bytes(shape) * 8 - 64;
-		uint64_t last = load64(line + skip / 8);
-		uint64_t beyond = m >= POPCOUNT64(word) ? ~UINT64_C(0) : 0;
-		OPAQUE64(beyond);
-		index -= POPCOUNT64(word & bits_low(skip)) & (unsigned)beyond;
-		skipped = skip & (unsigned)beyond;
-		word ^= (word ^ last) & beyond;
-		if (UNLIKELY((index | (unsigned)~beyond) == 0)) /* the one before is not in it */
-			return mini_find_slowly(shape, line, m);
-	}
+	struct mini_view view = mini_view_of(shape, line, m);
+	if (UNLIKELY(view.own == 0))
+		return mini_find_slowly(shape, line, m);
 	/* The zeros between the one before and its own. */
-	uint64_t own = SELECT_BIT64(word, index), zeros = own - SELECT_BEHIND64(word, index);
-	unsigned turn = (m - skipped) & 63, end = PLACE64(own) + skipped - m;
+	unsigned end = PLACE64(view.own) - view.turn;
 	struct mini_run run = {
-		.slots = (zeros >> turn | zeros << (-turn & 63)) & bits_low(shape.slots),
+		.slots = rotate_right(view.own - view.behind, view.turn & 63) &
+		         bits_low(shape.slots),
 		.end = end < shape.slots ? end : shape.slots,
 	};
 	return run;
@@ -294,6 +310,37 @@ ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *
 		hits |= (uint64_t)(mini_remainder(shape, line, slot) == remainder) << slot;
 	}
 	return hits;
+}
+
+/*
+ * Whether a remainder is in mini-bucket m, without a branch. *unsure tells that the
+ * answer is worth nothing: it is not there, but the mini-bucket goes on behind the
+ * line's end, or mini_view_of does not show it whole.
+ */
+ALWAYS_INLINE bool mini_has(struct mini_shape shape, const unsigned char *line, unsigned m,
+                            uint64_t remainder, bool *unsure)
+{
+	struct mini_view view = mini_view_of(shape, line, m);
+	uint64_t zeros = view.own - view.behind;
+	unsigned last = (view.turn + shape.slots) & 63; /* the place of the sizes' last bit */
+	bool hit;
+#ifdef MATCH_LINES
+	unsigned first = mini_size_bytes(shape);
+	/* What matches before the first slot is turned to places before all zeros. */
+	if (shape.width == 8) {
+		uint64_t hits = shape.half ? match_half(line, (uint8_t)remainder)
+		                           : match_bytes(line, (uint8_t)remainder);
+		unsigned turn = shape.slots + first == 64 ? last : (view.turn - first) & 63;
+		hit = (rotate_left(hits, turn) & zeros) != 0;
+	} else
+#endif
+		hit = mini_match(shape, line,
+		                 rotate_right(zeros, view.turn & 63) & bits_low(shape.slots),
+		                 remainder) != 0;
+	/* 1 if its own one is that last bit, 0 if there is none. */
+	uint64_t end = rotate_right(view.own, last);
+	*unsure = end + hit <= 1;
+	return hit;
 }
 
 /* Whether the line is one that the functions here can have left. */

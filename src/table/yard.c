@@ -42,6 +42,12 @@ uint64_t yard_lines(uint64_t fronts)
 	return fronts + 2 * half_lines(fronts);
 }
 
+void yard_lay_back(struct yard *yard)
+{
+	yard->half = half_lines(yard->fronts);
+	yard->half_inverse = UINT64_MAX / yard->half;
+}
+
 nidus_status yard_check(const struct blueprint *plan)
 {
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
@@ -77,7 +83,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		.ops = yard_find_slots(plan->slots),
 		.allocator = *allocator,
 	};
-	yard->half = half_lines(yard->fronts);
+	yard_lay_back(yard);
 	yard->buckets = yard->ops->shape.front.buckets;
 	yard->short_lines = yard->ops->shape.front.half;
 	unsigned line = mini_line(yard->ops->shape.front);

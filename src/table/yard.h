@@ -84,10 +84,11 @@ struct yard_ops {
 
 struct yard {
 	unsigned char *front, *back;
-	uint64_t base_fronts; /* front buckets at level 0 */
-	uint64_t fronts;      /* now */
-	uint64_t half;        /* lines in each half of the backyard */
-	uint64_t count;       /* entries in both yards, but for commons->added */
+	uint64_t base_fronts;  /* front buckets at level 0 */
+	uint64_t fronts;       /* now */
+	uint64_t half;         /* lines in each half of the backyard */
+	uint64_t half_inverse; /* 2^64 / half, not more */
+	uint64_t count;        /* entries in both yards, but for commons->added */
 	unsigned level, width, buckets;
 	bool short_lines; /* of 32 bytes */
 	bool mapped;      /* the lines are a file's: any bits, and nobody counted */
@@ -103,23 +104,44 @@ static inline uint64_t yard_count(const struct yard *yard)
 	return yard->count + commons_added(yard->commons);
 }
 
-static inline struct yard_key yard_locate(const struct yard *yard, uint64_t hash)
+/* Where a hash belongs, for whoever knows the number of mini-buckets and the width. */
+ALWAYS_INLINE struct yard_key yard_locate_in(const struct yard *yard, uint64_t hash,
+                                             unsigned buckets, unsigned width)
 {
 	struct yard_key key;
-	uint64_t base = multiply_wide(hash, yard->base_fronts, &hash);
-	key.m = (unsigned)multiply_wide(hash, yard->buckets, &hash);
-	uint64_t fingerprint = hash >> (64 - yard->width);
-	key.bucket = base << yard->level | (fingerprint & bits_low(yard->level));
-	key.remainder = fingerprint >> yard->level;
+	key.bucket = multiply_wide(hash, yard->base_fronts, &hash);
+	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
+	key.remainder = hash >> (64 - width);
+	if (UNLIKELY(yard->level > 0)) {
+		key.bucket = key.bucket << yard->level | (key.remainder & bits_low(yard->level));
+		key.remainder >>= yard->level;
+	}
 	return key;
+}
+
+static inline struct yard_key yard_locate(const struct yard *yard, uint64_t hash)
+{
+	return yard_locate_in(yard, hash, yard->buckets, yard->width);
+}
+
+/* A front bucket's number in the odd half, and its crumb there. */
+static inline uint64_t yard_odd_line(const struct yard *yard, uint64_t bucket, unsigned *crumb)
+{
+	/* The quotient is right or one too small. */
+	uint64_t quotient = multiply_high(bucket, yard->half_inverse);
+	uint64_t rest = bucket - quotient * yard->half, more = rest >= yard->half;
+	*crumb = (unsigned)(quotient + more);
+	return rest - (yard->half & -more);
 }
 
 /* A front bucket's line in the even (0) or odd (1) half, and its crumb there. */
 static inline unsigned char *yard_back_line(const struct yard *yard, uint64_t bucket, unsigned half,
                                             unsigned *crumb)
 {
-	uint64_t line = half == 0 ? bucket / YARD_FAN : bucket % yard->half;
-	*crumb = (unsigned)(half == 0 ? bucket % YARD_FAN : bucket / yard->half);
+	uint64_t line = bucket / YARD_FAN;
+	*crumb = (unsigned)(bucket % YARD_FAN);
+	if (half == 1)
+		line = yard_odd_line(yard, bucket, crumb);
 	return yard->back + (line * 2 + half) * (yard->short_lines ? MINI_LINE / 2 : MINI_LINE);
 }
 
@@ -137,6 +159,9 @@ const struct yard_ops *yard_find_slots(unsigned slots);
 
 /* Lines of both yards for so many front buckets. */
 uint64_t yard_lines(uint64_t fronts);
+
+/* Lays out the backyard that so many front buckets as the yard has need. */
+void yard_lay_back(struct yard *yard);
 
 /* Whether a yard can be laid out from a plan. Errors: E_RANGE. */
 nidus_status yard_check(const struct blueprint *plan);

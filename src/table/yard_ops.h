@@ -25,7 +25,7 @@ static inline uint64_t YARD_ID(back_hits)(const unsigned char *line, struct yard
 	return right;
 }
 
-static inline unsigned char *YARD_ID(front_line)(const struct yard *yard, uint64_t bucket)
+ALWAYS_INLINE unsigned char *YARD_ID(front_line)(const struct yard *yard, uint64_t bucket)
 {
 	return yard->front + bucket * mini_line(YARD_FRONT);
 }
@@ -58,20 +58,41 @@ NEVER_INLINE bool YARD_ID(in_backyard)(const struct yard *yard, struct yard_key 
 	return false;
 }
 
-static inline bool YARD_ID(look)(const struct yard *yard, struct yard_key key)
+/* Where a hash belongs. */
+ALWAYS_INLINE struct yard_key YARD_ID(locate)(const struct yard *yard, uint64_t hash)
+{
+	return yard_locate_in(yard, hash, YARD_FRONT.buckets, YARD_FRONT.width);
+}
+
+/* Looks a key up in its front line; *elsewhere tells whether all lines must be asked. */
+ALWAYS_INLINE bool YARD_ID(in_front)(const struct yard *yard, struct yard_key key, bool *elsewhere)
 {
 	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	YARD_TOUCH(line);
+	return mini_has(YARD_FRONT, line, key.m, key.remainder, elsewhere);
+}
+
+/* Looks a key up wherever it can be. */
+static inline bool YARD_ID(in_any)(const struct yard *yard, struct yard_key key)
+{
+	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
 	if (mini_match(YARD_FRONT, line, run.slots, key.remainder) != 0)
 		return true;
-	return UNLIKELY(YARD_ID(spilled)(run)) && YARD_ID(in_backyard)(yard, key);
+	return YARD_ID(spilled)(run) && YARD_ID(in_backyard)(yard, key);
+}
+
+/* The rest of a lookup, called last: the front line alone needs no stack. */
+NEVER_INLINE bool YARD_ID(contains_anywhere)(const struct yard *yard, uint64_t hash)
+{
+	return YARD_ID(in_any)(yard, YARD_ID(locate)(yard, hash));
 }
 
 static bool YARD_ID(contains)(const void *body, uint64_t hash)
 {
 	const struct yard *yard = body;
-	return YARD_ID(look)(yard, yard_locate(yard, hash));
+	bool elsewhere, hit = YARD_ID(in_front)(yard, YARD_ID(locate)(yard, hash), &elsewhere);
+	return UNLIKELY(elsewhere) ? YARD_ID(contains_anywhere)(yard, hash) : hit;
 }
 
 static inline uint64_t YARD_ID(copies_in)(const struct yard_trio *trio, struct yard_key key)
@@ -95,7 +116,7 @@ NEVER_INLINE uint64_t YARD_ID(copies)(const struct yard *yard, struct yard_key k
 static uint64_t YARD_ID(count)(const void *body, uint64_t hash)
 {
 	const struct yard *yard = body;
-	return YARD_ID(copies)(yard, yard_locate(yard, hash));
+	return YARD_ID(copies)(yard, YARD_ID(locate)(yard, hash));
 }
 
 /* -------------------------------------------------------------------- insert -- */
@@ -246,7 +267,7 @@ static nidus_status YARD_ID(put_key)(struct yard *yard, struct yard_key key)
 static nidus_status YARD_ID(insert)(void *body, uint64_t hash)
 {
 	struct yard *yard = body;
-	return YARD_ID(put)(yard, yard_locate(yard, hash));
+	return YARD_ID(put)(yard, YARD_ID(locate)(yard, hash));
 }
 
 /* -------------------------------------------------------------------- remove -- */
@@ -339,7 +360,7 @@ ALWAYS_INLINE nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
 static nidus_status YARD_ID(remove)(void *body, uint64_t hash)
 {
 	struct yard *yard = body;
-	return YARD_ID(take)(yard, yard_locate(yard, hash));
+	return YARD_ID(take)(yard, YARD_ID(locate)(yard, hash));
 }
 
 /* ------------------------------------------------------- from ascending hashes -- */
@@ -348,10 +369,10 @@ static bool YARD_ID(fill_fronts)(struct yard *yard, const uint64_t *hashes, size
 {
 	uint32_t packed[MINI_SLOTS_MOST];
 	for (size_t at = 0; at < n;) {
-		const uint64_t bucket = yard_locate(yard, hashes[at]).bucket;
+		const uint64_t bucket = YARD_ID(locate)(yard, hashes[at]).bucket;
 		unsigned count = 0;
 		for (; at < n; at++) {
-			struct yard_key key = yard_locate(yard, hashes[at]);
+			struct yard_key key = YARD_ID(locate)(yard, hashes[at]);
 			if (key.bucket != bucket)
 				break;
 			if (count == YARD_FRONT.slots)
@@ -377,7 +398,7 @@ static nidus_status YARD_ID(fill_back)(struct yard *yard, const uint64_t *hashes
 		at += here;
 		yard->count += here;
 		while (here == YARD_FRONT.slots && at < n) {
-			struct yard_key key = yard_locate(yard, hashes[at]);
+			struct yard_key key = YARD_ID(locate)(yard, hashes[at]);
 			if (key.bucket != bucket)
 				break;
 			nidus_status status = YARD_ID(put_spilling)(yard, key);
@@ -506,8 +527,8 @@ static nidus_status YARD_ID(pour)(struct yard *to, const struct yard *from)
 /* ------------------------------------------------------------------- batches -- */
 
 /*
- * Keys go through three stages, a group of YARD_BATCH at a time, so that memory
- * has the time of a group for each fetch:
+ * Keys to insert or remove go through three stages, a group of YARD_BATCH at a time,
+ * so that memory has the time of a group for each fetch:
  *
  *     approach    works out where a key belongs and fetches its front line
  *     look ahead  reads the front line; fetches the backyard lines if need be
@@ -529,7 +550,7 @@ ALWAYS_INLINE void YARD_ID(approach)(const struct yard *yard, const uint64_t *ha
                                      struct yard_key *keys, enum yard_use use)
 {
 	for (size_t i = 0; i < n; i++) {
-		keys[i] = yard_locate(yard, hashes[i]);
+		keys[i] = YARD_ID(locate)(yard, hashes[i]);
 		const unsigned char *line = YARD_ID(front_line)(yard, keys[i].bucket);
 		PREFETCH(line);
 		if (use == YARD_READ)
@@ -547,61 +568,61 @@ static inline void YARD_ID(approach_back)(const struct yard *yard, uint64_t buck
 	PREFETCH(yard_back_line(yard, bucket, 1, &crumb));
 }
 
-/* How to look a key up in its front line, and how in the other ones. */
+/* How to look a key up in its front line, and how in all lines. */
 typedef bool (*YARD_ID(in_front_fn))(const struct yard *yard, struct yard_key key, bool *elsewhere);
-typedef bool (*YARD_ID(in_back_fn))(const struct yard *yard, struct yard_key key);
+typedef bool (*YARD_ID(in_all_fn))(const struct yard *yard, struct yard_key key);
 
-/* Looks a key up in its front line; if it is not there, *elsewhere tells whether to look on. */
-ALWAYS_INLINE bool YARD_ID(in_front)(const struct yard *yard, struct yard_key key, bool *elsewhere)
+/* Fetches the front line of a hash, and the version that guards it. */
+ALWAYS_INLINE void YARD_ID(fetch)(const struct yard *yard, uint64_t hash, enum yard_use use)
 {
+	struct yard_key key = YARD_ID(locate)(yard, hash);
 	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
-	YARD_TOUCH(line);
-	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
-	bool hit = mini_match(YARD_FRONT, line, run.slots, key.remainder) != 0;
-	*elsewhere = !hit & YARD_ID(spilled)(run);
-	return hit;
+	PREFETCH(line);
+	if (use == YARD_READ)
+		PREFETCH(yard_version(yard, line));
+	if (use == YARD_CHANGE)
+		PREFETCH_WRITE(yard_version(yard, line));
 }
 
-/* Looks keys up in front lines; those that may be in the backyard wait. */
-ALWAYS_INLINE size_t YARD_ID(look_ahead)(const struct yard *yard, const struct yard_key *keys,
-                                         size_t n, uint8_t *yes, uint8_t *waiting,
-                                         YARD_ID(in_front_fn) in_front)
-{
-	size_t wait = 0;
-	for (size_t i = 0; i < n; i++) {
-		bool elsewhere;
-		yes[i] = in_front(yard, keys[i], &elsewhere);
-		waiting[wait] = (uint8_t)i;
-		wait += elsewhere;
-	}
-	for (size_t i = 0; i < wait; i++)
-		YARD_ID(approach_back)(yard, keys[waiting[i]].bucket);
-	return wait;
-}
-
+/*
+ * Lookups: front lines are fetched YARD_AHEAD keys before they are read, one for each
+ * that is read, so that memory is never idle and never flooded. Keys that the front
+ * line says too little about are put aside; at the end of each block of YARD_BLOCK keys
+ * their backyard lines are fetched, and at the end of the next block they are read.
+ */
 ALWAYS_INLINE void YARD_ID(look_all)(const struct yard *yard, const uint64_t *hashes, size_t n,
                                      uint8_t *yes, YARD_ID(in_front_fn) in_front,
-                                     YARD_ID(in_back_fn) in_back, enum yard_use use)
+                                     YARD_ID(in_all_fn) in_all, enum yard_use use)
 {
-	struct yard_key keys[YARD_STAGES][YARD_BATCH];
-	uint8_t waiting[2][YARD_BATCH];
-	size_t wait = 0, groups = divide_up(n, YARD_BATCH);
-	for (size_t group = 0; group < groups + 2; group++) {
-		size_t some = YARD_ID(group_size)(n, group), wait_now = 0;
-		YARD_ID(approach)
-		(yard, hashes + (some ? group * YARD_BATCH : 0), some, keys[group % YARD_STAGES],
-		 use);
-		if (group >= 1 && group <= groups)
-			wait_now = YARD_ID(look_ahead)(yard, keys[(group - 1) % YARD_STAGES],
-			                               YARD_ID(group_size)(n, group - 1),
-			                               yes + (group - 1) * YARD_BATCH,
-			                               waiting[group % 2], in_front);
-		for (size_t i = 0; i < wait; i++) {
-			unsigned late = waiting[(group + 1) % 2][i];
-			yes[(group - 2) * YARD_BATCH + late] =
-				in_back(yard, keys[(group - 2) % YARD_STAGES][late]);
+	const struct yard copy =
+		*yard; /* its numbers stay in registers while answers are written */
+	uint32_t aside[2][YARD_BLOCK];
+	size_t waiting = 0, fetched = n < YARD_AHEAD ? n : YARD_AHEAD;
+	for (size_t i = 0; i < fetched; i++)
+		YARD_ID(fetch)(&copy, hashes[i], use);
+	for (size_t from = 0, turn = 0; from < n || waiting > 0; from += YARD_BLOCK, turn ^= 1) {
+		size_t some = from >= n ? 0 : n - from < YARD_BLOCK ? n - from : YARD_BLOCK;
+		size_t late = 0, more = n - fetched < YARD_BLOCK ? n - fetched : YARD_BLOCK;
+		/* Where nothing is left to fetch, what is there already is fetched again. */
+		const uint64_t *now = hashes + from, *next = more < some ? now : hashes + fetched;
+		for (size_t i = 0; i < more && more < some; i++)
+			YARD_ID(fetch)(&copy, hashes[fetched + i], use);
+		for (size_t i = 0; i < some; i++) {
+			YARD_ID(fetch)(&copy, next[i], use);
+			bool elsewhere;
+			yes[from + i] = in_front(&copy, YARD_ID(locate)(&copy, now[i]), &elsewhere);
+			aside[turn][late] = (uint32_t)i;
+			late += elsewhere;
 		}
-		wait = wait_now;
+		fetched += more;
+		for (size_t i = 0; i < late; i++)
+			YARD_ID(approach_back)
+		(yard, YARD_ID(locate)(yard, now[aside[turn][i]]).bucket);
+		for (size_t i = 0; i < waiting; i++) {
+			size_t at = from - YARD_BLOCK + aside[!turn][i];
+			yes[at] = in_all(yard, YARD_ID(locate)(yard, hashes[at]));
+		}
+		waiting = late;
 	}
 }
 
@@ -609,7 +630,7 @@ static void YARD_ID(contains_batch)(const void *body, const uint64_t *hashes, si
                                     uint8_t *yes)
 {
 	YARD_ID(look_all)
-	(body, hashes, n, yes, YARD_ID(in_front), YARD_ID(in_backyard), YARD_ALONE);
+	(body, hashes, n, yes, YARD_ID(in_front), YARD_ID(in_any), YARD_ALONE);
 }
 
 /* Whether a front line is full. */
