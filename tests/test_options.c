@@ -19,14 +19,31 @@ static nidus_options good(void)
 	return options;
 }
 
-/* Both ways to make a filter refuse, say why, and took nothing. */
-static void expect_refused(const nidus_options *options, nidus_status wanted)
+/* A refusal says why, and nothing was taken or even asked for. */
+static void expect_refusal(nidus_status status, nidus_status wanted)
 {
-	nidus_filter *filter = (nidus_filter *)(void *)&ledger; /* must become NULL */
-	expect_status(nidus_create(options, &filter), wanted);
-	expect(filter == NULL);
+	expect_status(status, wanted);
 	expect(strlen(nidus_reason()) > 5);
 	expect_equal(ledger.requests, 0);
+}
+
+/* All ways to make a filter refuse; to builds a capacity of 0 is none that is missing. */
+static void expect_refused(const nidus_options *options, nidus_status wanted)
+{
+	nidus_filter *filters[4];
+	uint64_t numbers[] = { 1, 2, 3 };
+	const void *keys[] = { "heron", "crane" };
+	size_t lens[] = { 5, 5 };
+	for (unsigned i = 0; i < 4; i++)
+		filters[i] = (nidus_filter *)(void *)&ledger; /* must become NULL */
+	expect_refusal(nidus_create(options, &filters[0]), wanted);
+	expect(filters[0] == NULL);
+	if (options->capacity == 0)
+		return;
+	expect_refusal(nidus_build_u64(options, numbers, 3, 2, &filters[1]), wanted);
+	expect_refusal(nidus_build_bytes(options, keys, lens, 2, 2, &filters[2]), wanted);
+	expect_refusal(nidus_build_hashes(options, numbers, 3, 2, &filters[3]), wanted);
+	expect(filters[1] == NULL && filters[2] == NULL && filters[3] == NULL);
 }
 
 static void a_capacity_of_nothing_is_no_capacity(void **state)
@@ -58,6 +75,71 @@ static void absurd_capacities_are_out_of_range(void **state)
 		options.capacity = absurd[i];
 		expect_refused(&options, NIDUS_E_RANGE);
 	}
+}
+
+static void absurd_growth_is_out_of_range(void **state)
+{
+	(void)state;
+	static const uint64_t absurd[] = { UINT64_C(1) << 50, UINT64_C(1) << 60, UINT64_C(1) << 63,
+		                           UINT64_MAX };
+	for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
+		for (const struct family *const *family = families; *family != NULL; family++) {
+			nidus_options options = good();
+			check_note("%s, max_capacity %#llx", (*family)->name,
+			           (unsigned long long)absurd[i]);
+			options.family = (*family)->id;
+			options.max_capacity = absurd[i];
+			expect_refused(&options, (*family)->features & NIDUS_GROW
+			                                 ? NIDUS_E_RANGE
+			                                 : NIDUS_E_UNSUPPORTED);
+			/* Asked for later, it is no better. */
+			options.max_capacity = 0;
+			nidus_filter *filter = filter_create(&options);
+			uint64_t requests = ledger.requests;
+			nidus_status wanted = (*family)->features & NIDUS_GROW
+			                              ? NIDUS_E_RANGE
+			                              : NIDUS_E_UNSUPPORTED;
+			expect_status(nidus_grow(filter, absurd[i]), wanted);
+			expect_status(nidus_grow_relaxed(filter, absurd[i]), wanted);
+			expect_equal(ledger.requests, requests);
+			nidus_free(filter);
+		}
+		nidus_options options = good();
+		options.max_capacity = absurd[i];
+		options.features = NIDUS_GROW;
+		expect_refused(&options, NIDUS_E_RANGE);
+	}
+}
+
+/* As many threads as anybody may ask for: they take what 64 take, and no more. */
+static void absurd_numbers_of_threads_are_64(void **state)
+{
+	(void)state;
+	static const unsigned threads[] = { 64, 65, 1u << 20, UINT32_MAX };
+	size_t n = 100000;
+	uint64_t *keys = check_alloc(n * sizeof *keys), requests = 0;
+	nidus_options options = good();
+	nidus_filter *filter;
+	struct bytes wanted = { 0 };
+	for (size_t i = 0; i < n; i++)
+		keys[i] = i;
+	options.family = NIDUS_CHUNKED;
+	options.capacity = 0;
+	for (unsigned i = 0; i < 4; i++) {
+		ledger.requests = 0;
+		expect_ok(nidus_build_u64(&options, keys, n, threads[i], &filter));
+		if (i == 0) {
+			requests = ledger.requests;
+			wanted = bytes_save(filter);
+		}
+		check_note("%u threads", threads[i]);
+		expect_equal(ledger.requests, requests);
+		expect(bytes_match(&wanted, filter));
+		nidus_free(filter);
+	}
+	expect_equal(ledger.blocks, 0);
+	bytes_free(&wanted);
+	free(keys);
 }
 
 static void what_is_no_rate_is_refused(void **state)
@@ -341,6 +423,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_capacity_of_nothing_is_no_capacity),
 		cmocka_unit_test(absurd_capacities_are_out_of_range),
+		cmocka_unit_test(absurd_growth_is_out_of_range),
+		cmocka_unit_test(absurd_numbers_of_threads_are_64),
 		cmocka_unit_test(what_is_no_rate_is_refused),
 		cmocka_unit_test(rates_that_are_too_low_are_out_of_range),
 		cmocka_unit_test(defaults_are_as_documented),

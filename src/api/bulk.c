@@ -102,7 +102,10 @@ static void size_for(nidus_options *options, uint64_t keys)
 		options->max_capacity = keys;
 }
 
-/* Checked options; with a capacity for all n keys where none was given. */
+/*
+ * Checked options; with a capacity for all n keys where none was given. What no family
+ * can do is refused here, before the keys are hashed.
+ */
 static nidus_status prepare(const nidus_options *options, size_t n, nidus_options *checked,
                             bool *count_keys)
 {
@@ -115,6 +118,10 @@ static nidus_status prepare(const nidus_options *options, size_t n, nidus_option
 	if (*count_keys)
 		size_for(checked, n);
 	status = options_check(checked);
+	const struct family *family;
+	struct blueprint plan;
+	if (status == NIDUS_OK)
+		status = options_plan(checked, &family, &plan);
 	return status == NIDUS_OK ? options_seed(checked) : status;
 }
 
