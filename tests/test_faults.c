@@ -168,6 +168,55 @@ static void clone_and_write_without_memory_leave_no_trace(void **state)
 	expect(failures > 0);
 }
 
+/* ------------------------------------------------------------------------- merge -- */
+
+static void fail_merge(const struct shape *shape, void *context)
+{
+	uint64_t *failures = context;
+	struct ledger ledger = { 0 };
+	nidus_options options = shape_with(shape, &ledger);
+	if (!(shape->family->features & NIDUS_MERGE))
+		return;
+	nidus_filter *a = filter_create(&options), *b = filter_create(&options), *merged;
+	for (uint64_t key = 0; key < 40; key++) {
+		expect_ok(nidus_insert_u64(a, key));
+		expect_ok(nidus_insert_u64(b, key / 2)); /* copies too */
+	}
+	struct bytes before_a = bytes_save(a), before_b = bytes_save(b);
+	uint64_t blocks = ledger.blocks;
+	for (uint64_t at = 1;; at++) {
+		ledger.fail_at = ledger.requests + at;
+		nidus_status status = nidus_merge(a, b, &merged);
+		bool refused = ledger.requests >= ledger.fail_at;
+		ledger.fail_at = 0;
+		if (!refused) {
+			expect_ok(status);
+			break;
+		}
+		expect_status(status, NIDUS_E_NOMEM);
+		expect(merged == NULL);
+		expect_equal(ledger.blocks, blocks);
+		expect(bytes_match(&before_a, a) && bytes_match(&before_b, b));
+		++*failures;
+	}
+	expect_ok(nidus_verify(merged, NULL));
+	expect_equal(info_of(merged).count, info_of(a).count + info_of(b).count);
+	bytes_free(&before_a);
+	bytes_free(&before_b);
+	nidus_free(merged);
+	nidus_free(a);
+	nidus_free(b);
+	expect_equal(ledger.blocks, 0);
+}
+
+static void merge_without_memory_leaves_no_trace(void **state)
+{
+	(void)state;
+	uint64_t failures = 0;
+	each_layout(4, 24, fail_merge, &failures);
+	expect(failures > 100);
+}
+
 /* ------------------------------------------------------------------------- build -- */
 
 static void fail_build(const struct shape *shape, void *context)
@@ -307,6 +356,7 @@ int main(void)
 		cmocka_unit_test(create_without_memory_keeps_nothing),
 		cmocka_unit_test(insert_without_memory_changes_nothing),
 		cmocka_unit_test(clone_and_write_without_memory_leave_no_trace),
+		cmocka_unit_test(merge_without_memory_leaves_no_trace),
 		cmocka_unit_test(build_without_memory_keeps_nothing),
 		cmocka_unit_test_setup_teardown(load_without_memory_keeps_nothing, folder_setup,
 		                                folder_teardown),
