@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/options.h"
@@ -251,6 +253,47 @@ static void a_replaced_file_stays_what_it_was_to_whoever_has_it_open(void **stat
 	nidus_free(opened);
 	nidus_free(new);
 	nidus_free(old);
+}
+
+/* What becomes of a process that has this file open, when it is cut and asked for all keys. */
+static int end_after_cut(nidus_filter *opened, uint64_t keys)
+{
+	pid_t child = fork();
+	int status = 0;
+	expect(child >= 0);
+	if (child == 0) {
+		signal(SIGBUS, SIG_DFL);
+		if (truncate(folder_path("filter"), 0) != 0)
+			_exit(2);
+		for (uint64_t key = 0; key < keys; key++) {
+			if (!nidus_contains_u64(opened, key))
+				_exit(1);
+		}
+		_exit(0);
+	}
+	expect(waitpid(child, &status, 0) == child);
+	return status;
+}
+
+/* As nidus_open and SECURITY.md tell: SIGBUS to who mapped the file, nothing to who loaded it. */
+static void a_file_that_is_cut_in_place_ends_who_opened_it(void **state)
+{
+	(void)state;
+	nidus_options options = filter_options(20000, 0.01, 3);
+	nidus_filter *filter = filter_create(&options), *loaded;
+	for (uint64_t key = 0; key < 20000; key++)
+		expect_ok(nidus_insert_u64(filter, key));
+	expect_ok(nidus_save(filter, folder_path("filter")));
+	expect_ok(nidus_load(folder_path("filter"), &loaded));
+	int status = end_after_cut(loaded, 20000);
+	expect(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	expect_ok(nidus_save(filter, folder_path("filter")));
+	nidus_filter *opened = open_file("filter", NIDUS_OPEN_VERIFY);
+	status = end_after_cut(opened, 20000);
+	expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+	nidus_free(opened);
+	nidus_free(loaded);
+	nidus_free(filter);
 }
 
 static void what_is_no_filter_is_refused(void **state)
@@ -692,6 +735,7 @@ int main(void)
 		in_folder(an_opened_filter_has_no_locks),
 		in_folder(opened_filters_merge),
 		in_folder(a_replaced_file_stays_what_it_was_to_whoever_has_it_open),
+		in_folder(a_file_that_is_cut_in_place_ends_who_opened_it),
 		in_folder(what_is_no_filter_is_refused),
 		in_folder(damage_is_found_where_it_is_looked_for),
 		in_folder(each_failing_call_of_an_open_is_told),
