@@ -2,10 +2,10 @@
  *
  * soak_kill: processes that are killed while they write a filter.
  *
- *     soak_kill [ROUNDS [NIDUS]]     1000, and the command beside this program
+ *     soak_kill [KILLS [NIDUS]]     1000, and the command beside this program
  *
- * In turn `nidus add`, `nidus build` and a loop of nidus_save are killed (SIGKILL)
- * at a random moment. Afterwards the file must be the whole old one or the whole
+ * In turn `nidus build`, `nidus add` and a loop of nidus_save are killed (SIGKILL)
+ * at a random moment; whoever was done before is not counted. Afterwards the file must be the whole old one or the whole
  * new one, byte for byte, and nothing may lie in the folder but it and the
  * temporary files whose names SECURITY.md tells. Exit 1 if anything failed.
  */
@@ -208,6 +208,17 @@ static bool one_kill(struct victim *victim, struct bytes old, struct chance *cha
 	return whole && left >= 0;
 }
 
+/* Makes so many kills, in turn. False if one did harm. */
+static bool kill_in_turn(struct victim victims[3], unsigned kills, struct bytes old)
+{
+	struct chance chance = { chance_seed() };
+	for (unsigned i = 0; victims[0].kills + victims[1].kills + victims[2].kills < kills; i++) {
+		if (!one_kill(&victims[i % 3], old, &chance))
+			return false;
+	}
+	return true;
+}
+
 static void find_command(const char *self)
 {
 	static char beside[PATH_ROOM];
@@ -258,16 +269,13 @@ int main(int argc, char **argv)
 		{ .name = "nidus add", .run = run_add },
 		{ .name = "nidus_save", .run = run_saves },
 	};
-	unsigned rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1000;
-	struct chance chance = { chance_seed() };
+	unsigned kills = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1000;
 	struct bytes old;
-	bool fine = true;
 	find_command(argv[0]);
 	if (argc > 2)
 		command = argv[2];
 	prepare(victims, &old);
-	for (unsigned i = 0; i < rounds && fine; i++)
-		fine = one_kill(&victims[i % 3], old, &chance);
+	bool fine = kill_in_turn(victims, kills, old);
 	for (unsigned i = 0; i < 3; i++)
 		printf("%-11s  %4u killed; %4u times the old file was there; %u temporary files\n",
 		       victims[i].name, victims[i].kills, victims[i].old, victims[i].temporaries);
