@@ -1,5 +1,11 @@
-# Root may do everything, so that there is nothing to see as root.
-[[ $(id -u) == 0 ]] && exit 77
+# Root may do everything: it has to become somebody else first, if that one can run the command.
+if [[ $(id -u) == 0 ]]; then
+	script=$CLI_DIR/no_permission_exits_3.sh
+	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	"${nobody[@]}" bash -c '[[ -r $0 ]] && exec "$NIDUS" --version' "$script" >version || exit 77
+	chown 65534 .
+	exec "${nobody[@]}" bash "$script"
+fi
 mkdir locked
 echo heron | "$NIDUS" build -o s.nidus || exit 9
 cp s.nidus locked/s.nidus
