@@ -80,6 +80,7 @@ static void fill_run(void *context, unsigned number)
 	struct nest nest = *building->nest;
 	nidus_status status = NIDUS_OK;
 	nest.allocator = building->allocator;
+	nest.remote = false; /* a chunk is in the cache while it is filled */
 	nest.effort = (struct nest_effort){ 0 };
 	size_t start = chunk_start(building, first);
 	for (uint64_t chunk = first; chunk < last && status == NIDUS_OK; chunk++) {

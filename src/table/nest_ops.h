@@ -165,6 +165,13 @@ static inline nidus_status NEST_ID(put)(struct nest *nest, const struct NEST_ID(
 	unsigned first = NEST_ID(empty)(nest, place->spot.bit[0], nest->open);
 	unsigned second = NEST_ID(empty)(nest, place->spot.bit[1], NULL);
 	unsigned choice = first == NEST_L;
+	/* Groups fill from the front, so this is the emptier one. The XOR kinds hold slots of
+	 * the first back instead; a slot of two windows that overlap counts as the first's. */
+	if (NEST_KIND == NEST_BUCKETS)
+		choice = second < first;
+	else if (NEST_KIND == NEST_WINDOWS)
+		choice |= second < first &&
+		          place->key.group[1] - place->key.group[0] + NEST_L > 2 * NEST_L;
 	unsigned at = choice ? second : first;
 	if (at == NEST_L)
 		return NEST_ID(crowd)(nest, place);

@@ -128,9 +128,32 @@ ALWAYS_INLINE bool find_empty(const struct search *search, enum nest_kind kind, 
 	return false;
 }
 
-ALWAYS_INLINE void push(struct search *search, uint64_t slot, unsigned at, unsigned parent)
+/* What a node of a slot is, and how much less the node of the slot before it. */
+#define NODE(slot, at, parent) (((slot) << AT_BITS | (at)) << PARENT_BITS | (parent))
+#define NODE_STEP NODE((uint64_t)1, 1, 0)
+
+/* Writes the node of a slot; one that is a node already is written over by the next. */
+ALWAYS_INLINE uint64_t *push(uint64_t *node, uint64_t last, unsigned behind, bool met)
 {
-	search->node[search->nodes++] = (slot << AT_BITS | at) << PARENT_BITS | parent;
+	*node = last - behind * NODE_STEP; /* no branch: nobody can predict it */
+	return node + !met;
+}
+
+/* The same for all slots of a group, from the last on. `met` has a bit per slot. */
+ALWAYS_INLINE uint64_t *push_all(uint64_t *node, uint64_t last, unsigned slots, unsigned met)
+{
+	if (slots > 4) {
+		node = push(node, last, slots - 8, met >> 7 & 1);
+		node = push(node, last, slots - 7, met >> 6 & 1);
+		node = push(node, last, slots - 6, met >> 5 & 1);
+		node = push(node, last, slots - 5, met >> 4 & 1);
+	}
+	if (slots > 2) {
+		node = push(node, last, slots - 4, met >> 3 & 1);
+		node = push(node, last, slots - 3, met >> 2 & 1);
+	}
+	node = push(node, last, slots - 2, met >> 1 & 1);
+	return push(node, last, slots - 1, met & 1);
 }
 
 /* The slots of a full group become nodes, but for `met`, which are nodes already. */
@@ -140,13 +163,13 @@ ALWAYS_INLINE void push_group(struct search *search, enum nest_kind kind, unsign
 	uint64_t first = nest_first_slot(search->nest, kind, group);
 	if (search->nodes >= search->limit || (kind != NEST_WINDOWS && recorded(search, first)))
 		return;
-	for (unsigned at = slots; at-- > 0;) {
-		push(search, first + at, at, parent);
-		/* Taken back instead of jumped over: nobody can predict it. */
-		search->nodes -= met >> at & 1;
-		if (kind == NEST_WINDOWS && search->recording && !(met >> at & 1))
-			search->nodes -= recorded(search, first + at);
+	if (kind == NEST_WINDOWS && search->recording) {
+		for (unsigned at = 0; at < slots; at++)
+			met |= (!(met >> at & 1) && recorded(search, first + at)) << at;
 	}
+	uint64_t *end = search->node + search->nodes;
+	end = push_all(end, NODE(first + slots - 1, slots - 1, parent), slots, met);
+	search->nodes = (unsigned)(end - search->node);
 }
 
 /*
@@ -180,22 +203,33 @@ ALWAYS_INLINE bool visit_own(struct search *search, unsigned slots, bool whole, 
 	return visit(search, NEST_WINDOWS, slots, whole, own, met & all, i, empty);
 }
 
+/* What the entry of slot `from` holds in slot `to`, which is another of its own. */
+ALWAYS_INLINE uint64_t moved(const struct nest *nest, enum nest_kind kind, unsigned slots,
+                             uint64_t from, uint64_t to, uint64_t value)
+{
+	if (kind == NEST_BUCKETS)
+		return value ^ UINT64_C(1) << nest->core_bits; /* now in its other group */
+	if (kind != NEST_WINDOWS)
+		return value;
+	uint64_t extra = value >> nest->core_bits & (2 * slots - 1);
+	uint64_t own = from - (extra >> 1), choice = extra & 1;
+	uint64_t group[2] = { own, nest_other_group(nest, kind, own, value) };
+	/* A slot of both windows counts as one of the first. */
+	uint64_t second = to - group[choice] >= slots;
+	uint64_t at = to - group[second ^ choice];
+	return value ^ (extra ^ (second | at << 1)) << nest->core_bits;
+}
+
 /* Moves the chain that ends in node `last`; gives the slot of its root. */
-ALWAYS_INLINE uint64_t move_chain(struct search *search, enum nest_kind kind, unsigned last,
-                                  uint64_t empty)
+ALWAYS_INLINE uint64_t move_chain(struct search *search, enum nest_kind kind, unsigned slots,
+                                  unsigned last, uint64_t empty)
 {
 	const struct nest *nest = search->nest;
 	uint64_t to = empty;
 	for (unsigned i = last; i != NO_PARENT;) {
 		uint64_t from = node_slot(search, i);
 		uint64_t value = nest_get(nest, kind, search->bits, from);
-		if (kind == NEST_BUCKETS) {
-			value ^= UINT64_C(1) << nest->core_bits; /* now in its other group */
-		} else if (kind == NEST_WINDOWS) {
-			struct nest_key key = nest_key_in(nest, kind, search->chunk, from, value);
-			(void)nest_encode_at(nest, kind, &key, to, &value);
-		}
-		nest_set(nest, kind, search->bits, to, value);
+		nest_set(nest, kind, search->bits, to, moved(nest, kind, slots, from, to, value));
 		search->nest->effort.moves++;
 		to = from;
 		i = search->node[i] & NO_PARENT;
@@ -208,10 +242,10 @@ ALWAYS_INLINE bool run_as(struct search *search, enum nest_kind kind, unsigned s
 {
 	const unsigned ahead = search->nest->remote ? AHEAD_REMOTE : AHEAD_NEAR;
 	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t first = nest_first_slot(search->nest, kind, key->group[choice]);
-		for (unsigned at = slots; at-- > 0;)
-			push(search, first + at, at, NO_PARENT);
+		uint64_t last = nest_first_slot(search->nest, kind, key->group[choice]) + slots - 1;
+		push_all(search->node + choice * slots, NODE(last, slots - 1, NO_PARENT), slots, 0);
 	}
+	search->nodes = 2 * slots;
 	for (unsigned i = 0; i < search->nodes; i++) {
 		while (search->aimed < search->nodes && search->aimed <= i + ahead)
 			take_aim(search, kind, slots);
@@ -219,7 +253,7 @@ ALWAYS_INLINE bool run_as(struct search *search, enum nest_kind kind, unsigned s
 		uint64_t empty;
 		if ((kind == NEST_WINDOWS && visit_own(search, slots, whole, aim.own, i, &empty)) ||
 		    visit(search, kind, slots, whole, aim.other, 0, i, &empty)) {
-			*slot = move_chain(search, kind, i, empty);
+			*slot = move_chain(search, kind, slots, i, empty);
 			return true;
 		}
 		if (!search->recording && search->nodes >= RECORD_FROM) {
