@@ -12,6 +12,10 @@
 /* From here on a table does not stay in a core's own cache. */
 #define REMOTE_FROM (UINT64_C(1) << 20)
 
+/* Leaps are written down for cores of so many bits, if that takes little beside the slots. */
+#define LEAP_BITS_MAX 14
+#define LEAP_SHARE 16
+
 #define LEVEL_MAX 44
 #define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with place and parent */
 
@@ -150,6 +154,49 @@ static void fill_patterns(struct nest *nest)
 
 /* -------------------------------------------------------------------- life -- */
 
+/* Bytes of the table of leaps; 0 if there is to be none. */
+static uint64_t leap_bytes(const struct nest *nest, uint64_t table_bytes)
+{
+	if (nest->kind == NEST_DIRECT || nest->core_bits > LEAP_BITS_MAX ||
+	    nest->groups > UINT32_MAX)
+		return 0;
+	uint64_t bytes = sizeof *nest->leaps << nest->core_bits;
+	return bytes * LEAP_SHARE <= table_bytes ? bytes : 0;
+}
+
+static void write_leaps(struct nest *nest)
+{
+	uint32_t *leaps = (uint32_t *)(void *)nest->leap_memory.bytes;
+	for (uint64_t core = 0; core <= nest->core_values; core++)
+		leaps[core] = (uint32_t)nest_leap(nest, nest->kind, core);
+	nest->leaps = leaps;
+	if (nest->way == NEST_BY_HASH)
+		nest->way = NEST_BY_LEAPS;
+}
+
+/* Memory for slots, unless `table` are the slots, for chunk records and for leaps. */
+static nidus_status take_memory(struct nest *nest, const struct blueprint *plan,
+                                unsigned char *table)
+{
+	const nidus_allocator *allocator = &nest->allocator;
+	uint64_t bytes = nest_table_bytes(plan, nest->kind), leaps = leap_bytes(nest, bytes);
+	nidus_status status = NIDUS_OK;
+	if (table == NULL)
+		status = memory_take(allocator, bytes, &nest->bits_memory);
+	else
+		nest->bits_memory = memory_lent(table, bytes);
+	if (status == NIDUS_OK)
+		status = memory_take(allocator, plan->chunks * sizeof *nest->chunk,
+		                     &nest->chunk_memory);
+	if (status == NIDUS_OK && leaps > 0)
+		status = memory_take(allocator, leaps, &nest->leap_memory);
+	if (status != NIDUS_OK) {
+		memory_give(allocator, &nest->bits_memory);
+		memory_give(allocator, &nest->chunk_memory);
+	}
+	return status;
+}
+
 nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
                          const nidus_allocator *allocator, unsigned char *table)
 {
@@ -167,7 +214,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.extra_bits = extra_bits(kind, plan->slots),
 		.growth_bits = plan->growth_bits,
 		.borrowed = plan->borrowed,
-		.grown = plan->growth_bits > 0 || plan->borrowed > 0,
+		.way = plan->growth_bits > 0 || plan->borrowed > 0 ? NEST_GROWN : NEST_BY_HASH,
 		.level = plan->level,
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
@@ -179,22 +226,14 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	fill_patterns(nest);
 	if (kind == NEST_CODED)
 		coded_prepare();
-	uint64_t bytes = nest_table_bytes(plan, kind);
-	nidus_status status = NIDUS_OK;
-	if (table == NULL)
-		status = memory_take(allocator, bytes, &nest->bits_memory);
-	else
-		nest->bits_memory = memory_lent(table, bytes);
+	nidus_status status = take_memory(nest, plan, table);
 	if (status != NIDUS_OK)
 		return status;
-	status = memory_take(allocator, plan->chunks * sizeof *nest->chunk, &nest->chunk_memory);
-	if (status != NIDUS_OK) {
-		memory_give(allocator, &nest->bits_memory);
-		return status;
-	}
 	nest->bits = nest->bits_memory.bytes;
 	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
 	nest->remote = nest->bits_memory.size > REMOTE_FROM;
+	if (nest->leap_memory.size > 0)
+		write_leaps(nest);
 	if (!(plan->features & NIDUS_CONCURRENT))
 		return NIDUS_OK;
 	status = nest_share(nest);
@@ -221,6 +260,7 @@ void nest_free(struct nest *nest)
 	nest_unshare(nest);
 	memory_give(&nest->allocator, &nest->bits_memory);
 	memory_give(&nest->allocator, &nest->chunk_memory);
+	memory_give(&nest->allocator, &nest->leap_memory);
 }
 
 void nest_clear(struct nest *nest)
@@ -260,7 +300,7 @@ uint64_t nest_count(const struct nest *nest)
 
 uint64_t nest_bytes(const struct nest *nest)
 {
-	uint64_t bytes = nest->bits_memory.size + nest_shared_bytes(nest);
+	uint64_t bytes = nest->bits_memory.size + nest->leap_memory.size + nest_shared_bytes(nest);
 	if (nest->mapped)
 		return bytes + nest->stashed * STASH_ENTRY;
 	for (uint64_t i = 0; i < nest->chunks; i++)
@@ -293,10 +333,10 @@ struct nest_key nest_key_grown(const struct nest *nest, enum nest_kind kind, uin
 	key.value = core | kept << (nest->core_bits + nest->extra_bits);
 	if (!nest_symmetric(kind)) {
 		key.group[0] = base << nest->level | address;
-		key.group[1] = nest_forward(nest, key.group[0], nest_distance(nest, core));
+		key.group[1] = nest_forward(nest, key.group[0], nest_leap(nest, kind, core));
 		return key;
 	}
-	uint64_t mask = nest_mask(nest, kind, core), low = nest->base_groups - 1;
+	uint64_t mask = nest_leap(nest, kind, core), low = nest->base_groups - 1;
 	uint64_t partner = base ^ (mask & low), top = address * nest->base_groups;
 	/* The lower base takes the top bits as they are, the other one masked. */
 	uint64_t other_top = top ^ (mask & ~low);
@@ -315,10 +355,10 @@ struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64
 	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1) : slot / nest->slots;
 	if (nest_symmetric(kind)) {
 		key.group[0] = group;
-		key.group[1] = group ^ nest_mask(nest, kind, core);
+		key.group[1] = group ^ nest_leap(nest, kind, core);
 		return key;
 	}
-	uint64_t distance = nest_distance(nest, core);
+	uint64_t distance = nest_leap(nest, kind, core);
 	key.group[0] = extra & 1 ? nest_backward(nest, group, distance) : group;
 	key.group[1] = nest_forward(nest, key.group[0], distance);
 	return key;

@@ -31,6 +31,27 @@
 #define NEST_ONES                                                                        \
 	(NEST_FIELD_ONE(0) | NEST_FIELD_ONE(1) | NEST_FIELD_ONE(2) | NEST_FIELD_ONE(3) | \
 	 NEST_FIELD_ONE(4) | NEST_FIELD_ONE(5) | NEST_FIELD_ONE(6) | NEST_FIELD_ONE(7))
+/*
+ * Words are loaded from the byte in which they begin or, where they still fit
+ * into 64 bits then, from a multiple of four bytes: fewer loads of eight bytes
+ * reach into a second cache line. Where words begin is known to be a multiple of
+ * NEST_GRAIN bits, so that NEST_SHIFT is the most they are shifted by.
+ */
+#define NEST_WORD_BITS (NEST_FIELDS * (NEST_W))
+#define NEST_GRAIN ((NEST_STEP | NEST_WORD_BITS) & (0 - (NEST_STEP | NEST_WORD_BITS)))
+#define NEST_SHIFT_FROM(bits) (NEST_GRAIN < (bits) ? (bits)-NEST_GRAIN : 0)
+#define NEST_BY_FOURS (NEST_WORD_BITS > 32 && NEST_WORD_BITS + NEST_SHIFT_FROM(32) <= 64)
+#define NEST_ALIGN (NEST_BY_FOURS ? 32u : 8u)
+#define NEST_SHIFT NEST_SHIFT_FROM(NEST_ALIGN)
+/* Bytes that a load takes. */
+#define NEST_LOAD \
+	(NEST_WORD_BITS + NEST_SHIFT > 64 ? 9u : NEST_WORD_BITS + NEST_SHIFT > 32 ? 8u : 4u)
+/* The last byte that a group is read from, counted from its first. */
+#define NEST_LAST_BYTE                                                        \
+	(NEST_KIND == NEST_CODED ? (12 + (NEST_L - 1) * ((NEST_W)-4)) / 8 + 7 \
+	                         : (NEST_WORDS - 1) * NEST_FIELDS * (NEST_W) / 8 + NEST_LOAD - 1)
+/* The way of large nests without growth bits. */
+#define NEST_WAY (NEST_KIND == NEST_DIRECT ? NEST_BY_HASH : NEST_BY_LEAPS)
 /* Bits from group to group. */
 #define NEST_STEP nest_group_bits(NEST_KIND, NEST_L, NEST_W)
 
@@ -52,10 +73,12 @@ ALWAYS_INLINE uint64_t NEST_ID(word)(const struct nest *nest, uint64_t bit, unsi
 	if (NEST_KIND == NEST_CODED)
 		return coded_fields(nest->bits, NEST_W, bit, word * NEST_FIELDS, NEST_FIELDS);
 	bit += (uint64_t)word * NEST_FIELDS * (NEST_W);
-	const unsigned char *at = nest->bits + (bit >> 3);
-	unsigned shift = bit & 7;
+	unsigned shift = bit & NEST_SHIFT;
+	const unsigned char *at = nest->bits + (bit - shift) / 8;
+	if (NEST_LOAD == 4) /* no more than needed: it may be in the next cache line */
+		return load32(at) >> shift;
 	uint64_t fields = load64(at) >> shift;
-	if (NEST_FIELDS * (NEST_W) > 57) /* may reach into a ninth byte */
+	if (NEST_LOAD > 8)
 		fields |= (uint64_t)at[8] << 1 << (63 - shift);
 	return fields;
 }
@@ -87,9 +110,10 @@ ALWAYS_INLINE struct NEST_ID(spot)
 	};
 }
 
-ALWAYS_INLINE struct NEST_ID(spot) NEST_ID(spot)(const struct nest *nest, bool grown, uint64_t hash)
+ALWAYS_INLINE struct NEST_ID(spot)
+	NEST_ID(spot)(const struct nest *nest, enum nest_way way, uint64_t hash)
 {
-	struct nest_key key = nest_locate_as(nest, NEST_KIND, grown, hash);
+	struct nest_key key = nest_locate_as(nest, NEST_KIND, way, hash);
 	return NEST_ID(spot_of)(nest, &key);
 }
 
@@ -97,15 +121,20 @@ ALWAYS_INLINE struct NEST_ID(spot) NEST_ID(spot)(const struct nest *nest, bool g
 NEVER_INLINE void NEST_ID(find)(const struct nest *nest, uint64_t hash,
                                 struct NEST_ID(place) * place)
 {
-	place->key = LIKELY(!nest->grown) ? nest_locate_as(nest, NEST_KIND, false, hash)
-	                                  : nest_locate_as(nest, NEST_KIND, true, hash);
+	place->key = LIKELY(nest->way == NEST_WAY) ? nest_locate_as(nest, NEST_KIND, NEST_WAY, hash)
+	                                           : nest_locate(nest, NEST_KIND, hash);
 	place->spot = NEST_ID(spot_of)(nest, &place->key);
 }
 
+/* Both ends of both groups: every tenth or so lies in two cache lines. */
 ALWAYS_INLINE void NEST_ID(fetch)(const struct nest *nest, const struct NEST_ID(spot) * spot)
 {
-	PREFETCH(nest->bits + (spot->bit[0] >> 3));
-	PREFETCH(nest->bits + (spot->bit[1] >> 3));
+	for (unsigned choice = 0; choice < 2; choice++) {
+		const unsigned char *at =
+			nest->bits + spot->bit[choice] / NEST_ALIGN * (NEST_ALIGN / 8);
+		PREFETCH(at);
+		PREFETCH(at + NEST_LAST_BYTE);
+	}
 }
 
 /* What the stash adds to a key's copies: it is asked only if no slot is empty. */
@@ -207,9 +236,9 @@ static inline nidus_status NEST_ID(take)(struct nest *nest, const struct NEST_ID
 
 /* ---------------------------------------------------------------- one by one -- */
 
-NEVER_INLINE bool NEST_ID(contains_grown)(const struct nest *nest, uint64_t hash)
+NEVER_INLINE bool NEST_ID(contains_otherwise)(const struct nest *nest, uint64_t hash)
 {
-	struct NEST_ID(spot) spot = NEST_ID(spot)(nest, true, hash);
+	struct NEST_ID(spot) spot = NEST_ID(spot)(nest, nest->way, hash);
 	return NEST_ID(match)(nest, &spot) ||
 	       (nest->stashed > 0 && NEST_ID(stashed)(nest, hash) > 0);
 }
@@ -223,9 +252,9 @@ NEVER_INLINE bool NEST_ID(contains_stashed)(const struct nest *nest, uint64_t ha
 static bool NEST_ID(contains)(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
-	if (UNLIKELY(nest->grown))
-		return NEST_ID(contains_grown)(nest, hash);
-	struct NEST_ID(spot) spot = NEST_ID(spot)(nest, false, hash);
+	if (UNLIKELY(nest->way != NEST_WAY))
+		return NEST_ID(contains_otherwise)(nest, hash);
+	struct NEST_ID(spot) spot = NEST_ID(spot)(nest, NEST_WAY, hash);
 	bool hit = NEST_ID(match)(nest, &spot);
 	if (LIKELY(nest->stashed == 0))
 		return hit;
@@ -264,47 +293,43 @@ static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
 /* ----------------------------------------------------------------- in batches -- */
 
 /*
- * Works in runs of NEST_AHEAD keys. While the groups of one run come from memory
- * the run before is matched, so that memory never waits for us. Two short loops
- * in turn: one that does both needs more registers than there are.
+ * NEST_AHEAD keys are on their way from memory: a key's place is taken by another
+ * one's as soon as it is matched, so that memory is asked at an even pace. In
+ * runs (ask for many, then match them) it is as slow as if it had fewer lines.
  */
-ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, bool grown, const uint64_t *hashes,
-                                     size_t n, struct NEST_ID(spot) * spots)
+ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, enum nest_way way, uint64_t hash,
+                                     struct NEST_ID(spot) * spot)
 {
-	for (size_t i = 0; i < n; i++) {
-		spots[i] = NEST_ID(spot)(nest, grown, hashes[i]);
-		NEST_ID(fetch)(nest, &spots[i]);
-	}
+	*spot = NEST_ID(spot)(nest, way, hash);
+	NEST_ID(fetch)(nest, spot);
 }
 
-ALWAYS_INLINE void NEST_ID(look_up)(const struct nest *nest, bool grown, const uint64_t *hashes,
-                                    size_t n, uint8_t *yes)
+ALWAYS_INLINE void NEST_ID(look_up)(const struct nest *nest, enum nest_way way,
+                                    const uint64_t *hashes, size_t n, uint8_t *yes)
 {
-	struct NEST_ID(spot) spots[2][NEST_AHEAD];
-	size_t some = n < NEST_AHEAD ? n : NEST_AHEAD;
-	NEST_ID(approach)(nest, grown, hashes, some, spots[0]);
-	for (unsigned turn = 0; some > 0; turn ^= 1) {
-		size_t more = n - some < NEST_AHEAD ? n - some : NEST_AHEAD;
-		NEST_ID(approach)(nest, grown, hashes + some, more, spots[turn ^ 1]);
-		for (size_t i = 0; i < some; i++)
-			yes[i] = NEST_ID(match)(nest, &spots[turn][i]);
-		for (size_t i = 0; UNLIKELY(nest->stashed > 0) && i < some; i++)
-			yes[i] = yes[i] || NEST_ID(contains_stashed)(nest, hashes[i]);
-		hashes += some;
-		yes += some;
-		n -= some;
-		some = more;
+	struct NEST_ID(spot) ring[NEST_AHEAD];
+	size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD, i;
+	for (i = 0; i < ahead; i++)
+		NEST_ID(approach)(nest, way, hashes[i], &ring[i]);
+	for (i = 0; i < n - ahead; i++) {
+		struct NEST_ID(spot) *spot = &ring[i % NEST_AHEAD];
+		yes[i] = NEST_ID(match)(nest, spot);
+		NEST_ID(approach)(nest, way, hashes[i + NEST_AHEAD], spot);
 	}
+	for (; i < n; i++)
+		yes[i] = NEST_ID(match)(nest, &ring[i % NEST_AHEAD]);
+	for (i = 0; UNLIKELY(nest->stashed > 0) && i < n; i++)
+		yes[i] = yes[i] || NEST_ID(contains_stashed)(nest, hashes[i]);
 }
 
 static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
                                     uint8_t *yes)
 {
 	const struct nest *nest = body;
-	if (UNLIKELY(nest->grown))
-		NEST_ID(look_up)(nest, true, hashes, n, yes);
+	if (LIKELY(nest->way == NEST_WAY))
+		NEST_ID(look_up)(nest, NEST_WAY, hashes, n, yes);
 	else
-		NEST_ID(look_up)(nest, false, hashes, n, yes);
+		NEST_ID(look_up)(nest, nest->way, hashes, n, yes);
 }
 
 /* The same for changes, in input order up to the first failure. */
@@ -357,4 +382,13 @@ static const struct body_ops NEST_ID(ops) = {
 #undef NEST_WORDS
 #undef NEST_FIELD_ONE
 #undef NEST_ONES
+#undef NEST_WORD_BITS
+#undef NEST_GRAIN
+#undef NEST_SHIFT_FROM
+#undef NEST_BY_FOURS
+#undef NEST_ALIGN
+#undef NEST_SHIFT
+#undef NEST_LOAD
+#undef NEST_LAST_BYTE
+#undef NEST_WAY
 #undef NEST_STEP
