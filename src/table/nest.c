@@ -12,9 +12,9 @@
 /* From here on a table does not stay in a core's own cache. */
 #define REMOTE_FROM (UINT64_C(1) << 20)
 
-/* Leaps are written down for cores of so many bits, if that takes little beside the slots. */
+/* Leaps are written down for cores of so many bits, if that takes this share of the slots. */
 #define LEAP_BITS_MAX 14
-#define LEAP_SHARE 16
+#define LEAP_SHARE 128
 
 #define LEVEL_MAX 44
 #define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with place and parent */
@@ -300,7 +300,7 @@ uint64_t nest_count(const struct nest *nest)
 
 uint64_t nest_bytes(const struct nest *nest)
 {
-	uint64_t bytes = nest->bits_memory.size + nest->leap_memory.size + nest_shared_bytes(nest);
+	uint64_t bytes = nest->bits_memory.size + nest_shared_bytes(nest);
 	if (nest->mapped)
 		return bytes + nest->stashed * STASH_ENTRY;
 	for (uint64_t i = 0; i < nest->chunks; i++)

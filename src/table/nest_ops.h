@@ -236,29 +236,38 @@ static inline nidus_status NEST_ID(take)(struct nest *nest, const struct NEST_ID
 
 /* ---------------------------------------------------------------- one by one -- */
 
-NEVER_INLINE bool NEST_ID(contains_otherwise)(const struct nest *nest, uint64_t hash)
-{
-	struct NEST_ID(spot) spot = NEST_ID(spot)(nest, nest->way, hash);
-	return NEST_ID(match)(nest, &spot) ||
-	       (nest->stashed > 0 && NEST_ID(stashed)(nest, hash) > 0);
-}
-
 NEVER_INLINE bool NEST_ID(contains_stashed)(const struct nest *nest, uint64_t hash)
 {
 	return NEST_ID(stashed)(nest, hash) > 0;
 }
 
 /* What is rare is called last, so that the rest needs no stack. */
-static bool NEST_ID(contains)(const void *body, uint64_t hash)
+ALWAYS_INLINE bool NEST_ID(contains_by)(const struct nest *nest, enum nest_way way, uint64_t hash)
 {
-	const struct nest *nest = body;
-	if (UNLIKELY(nest->way != NEST_WAY))
-		return NEST_ID(contains_otherwise)(nest, hash);
-	struct NEST_ID(spot) spot = NEST_ID(spot)(nest, NEST_WAY, hash);
+	struct NEST_ID(spot) spot = NEST_ID(spot)(nest, way, hash);
 	bool hit = NEST_ID(match)(nest, &spot);
 	if (LIKELY(nest->stashed == 0))
 		return hit;
 	return hit || NEST_ID(contains_stashed)(nest, hash);
+}
+
+NEVER_INLINE bool NEST_ID(contains_by_hash)(const struct nest *nest, uint64_t hash)
+{
+	return NEST_ID(contains_by)(nest, NEST_BY_HASH, hash);
+}
+
+NEVER_INLINE bool NEST_ID(contains_grown)(const struct nest *nest, uint64_t hash)
+{
+	return NEST_ID(contains_by)(nest, NEST_GROWN, hash);
+}
+
+static bool NEST_ID(contains)(const void *body, uint64_t hash)
+{
+	const struct nest *nest = body;
+	if (LIKELY(nest->way == NEST_WAY))
+		return NEST_ID(contains_by)(nest, NEST_WAY, hash);
+	return nest->way == NEST_GROWN ? NEST_ID(contains_grown)(nest, hash)
+	                               : NEST_ID(contains_by_hash)(nest, hash);
 }
 
 static uint64_t NEST_ID(count)(const void *body, uint64_t hash)
