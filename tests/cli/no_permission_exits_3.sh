@@ -2,6 +2,7 @@
 if [[ $(id -u) == 0 ]]; then
 	script=$CLI_DIR/no_permission_exits_3.sh
 	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	# shellcheck disable=SC2016 # expanded by that bash
 	"${nobody[@]}" bash -c '[[ -r $0 ]] && exec "$NIDUS" --version' "$script" >version || exit 77
 	chown 65534 .
 	exec "${nobody[@]}" bash "$script"
