@@ -15,7 +15,7 @@
  * How many keys ahead of the work their blocks are fetched: a rolling distance
  * keeps as many lines under way as the processor can, without pauses between groups.
  */
-#define AHEAD 32
+#define AHEAD 64
 
 ALWAYS_INLINE unsigned char *line_of(const struct bloom *bloom, uint64_t hash)
 {
