@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * shift: moves the bytes of a line of 64 or 32 bytes up or down by a few.
+ * shift: moves the bytes of a line of 64 or 32 bytes up or down by a few, or the
+ * nibbles of 32 bytes by one.
  *
  * `size` (64 or 32), `by` (1 to 3) and `to` are known at compile time, `from` is
  * not: in files that are compiled for processors with AVX2 the whole line is
@@ -61,6 +62,43 @@ ALWAYS_INLINE void shift_blend(unsigned char *line, unsigned first, __m256i ther
 	if (keep < first + 32)
 		moved = _mm256_andnot_si256(shift_from(first, keep), moved);
 	shift_store(line + first, _mm256_blendv_epi8(there, moved, chosen));
+}
+
+/* Ones in the nibbles from a place on. */
+ALWAYS_INLINE __m256i shift_nibbles_from(unsigned from)
+{
+	const __m256i low = _mm256_set1_epi8(15);
+	return _mm256_or_si256(_mm256_and_si256(low, shift_from(0, (from + 1) / 2)),
+	                       _mm256_andnot_si256(low, shift_from(0, from / 2)));
+}
+
+/* Stores `moved` over the nibbles [from, to) of those that were there. */
+ALWAYS_INLINE void shift_blend_nibbles(unsigned char *bytes, __m256i there, __m256i moved,
+                                       unsigned from, unsigned to)
+{
+	__m256i chosen = _mm256_andnot_si256(shift_nibbles_from(to), shift_nibbles_from(from));
+	shift_store(bytes, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                   _mm256_andnot_si256(chosen, there)));
+}
+
+/* Nibble i becomes what nibble i - 1 was, from <= i < to; 0 before the first. */
+ALWAYS_INLINE void shift_nibbles_up(unsigned char *bytes, unsigned from, unsigned to)
+{
+	const __m256i low = _mm256_set1_epi8(15);
+	__m256i there = shift_load(bytes);
+	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(there, 4));
+	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(shift_half_up(there, 1), 4));
+	shift_blend_nibbles(bytes, there, _mm256_or_si256(odd, even), from, to);
+}
+
+/* Nibble i becomes what nibble i + 1 was, from <= i < to; 0 behind the last. */
+ALWAYS_INLINE void shift_nibbles_down(unsigned char *bytes, unsigned from, unsigned to)
+{
+	const __m256i low = _mm256_set1_epi8(15);
+	__m256i there = shift_load(bytes);
+	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(shift_half_down(there, 1), 4));
+	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(there, 4));
+	shift_blend_nibbles(bytes, there, _mm256_or_si256(odd, even), from, to);
 }
 #endif
 

@@ -156,8 +156,10 @@ ALWAYS_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes si
 {
 	if (mini_size_bits(shape) <= 64)
 		return SELECT64(sizes.low, index);
-	unsigned low = POPCOUNT64(sizes.low);
-	return index < low ? SELECT64(sizes.low, index) : 64 + SELECT64(sizes.high, index - low);
+	uint64_t word = sizes.low, before = POPCOUNT64(word), number = index + UINT64_C(1);
+	uint64_t skipped = 0;
+	replace_if_above(&number, before, number - before, &word, sizes.high, &skipped, 64);
+	return (unsigned)skipped + SELECT64(word, (unsigned)number - 1);
 }
 
 /* A mini-bucket's slots as bits, and the number of the slot behind them. */
@@ -312,6 +314,27 @@ ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *
 	return hits;
 }
 
+/* Crumbs lie in the last 32 bytes of a line; the number of a slot's nibble there. */
+ALWAYS_INLINE unsigned mini_crumb_nibble(struct mini_shape shape, unsigned slot)
+{
+	return mini_crumb_at(shape, slot) / MINI_CRUMB - (mini_line(shape) - 32) * 2;
+}
+
+/* The slots with a crumb, as bits; with crumb 0 also those that are empty. */
+ALWAYS_INLINE uint64_t mini_match_crumb(struct mini_shape shape, const unsigned char *line,
+                                        unsigned crumb)
+{
+#if defined(MATCH_LINES) && defined(__BMI2__)
+	uint64_t hits = match_nibbles(line + mini_line(shape) - 32, crumb);
+	return hits >> mini_crumb_nibble(shape, 0) & bits_low(shape.slots);
+#else
+	uint64_t hits = 0;
+	for (unsigned slot = 0; slot < shape.slots; slot++)
+		hits |= (uint64_t)(mini_crumb(shape, line, slot) == crumb) << slot;
+	return hits;
+#endif
+}
+
 /*
  * Whether a remainder is in mini-bucket m, without a branch. *unsure tells that the
  * answer is worth nothing: it is not there, but the mini-bucket goes on behind the
@@ -433,6 +456,16 @@ ALWAYS_INLINE void mini_merge(const uint32_t *a, const uint32_t *b, uint32_t *me
 
 /* ------------------------------------------------------------- room in a line -- */
 
+/* The bits of sizes from `at` on. */
+ALWAYS_INLINE struct mini_sizes mini_sizes_from(struct mini_sizes sizes, unsigned at)
+{
+	/* Which word `at` is in is a matter of chance: masks instead of a branch. */
+	uint64_t mask = ~UINT64_C(0) << (at & 63), beyond = -(uint64_t)(at / 64);
+	OPAQUE64(beyond);
+	struct mini_sizes rest = { sizes.low & mask & ~beyond, sizes.high & (mask | ~beyond) };
+	return rest;
+}
+
 /* Sizes with a zero more before bit `at`, and with the zero at `at` taken out. */
 ALWAYS_INLINE struct mini_sizes mini_sizes_wider(struct mini_shape shape, struct mini_sizes sizes,
                                                  unsigned at)
@@ -442,10 +475,9 @@ ALWAYS_INLINE struct mini_sizes mini_sizes_wider(struct mini_shape shape, struct
 		sizes.low += sizes.low >> at << at;
 		return sizes;
 	}
-	uint64_t low = at < 64 ? sizes.low >> (at & 63) << (at & 63) : 0;
-	uint64_t high = at < 64 ? sizes.high : sizes.high >> (at & 63) << (at & 63);
-	sizes.high += high + (sizes.low + low < low);
-	sizes.low += low;
+	struct mini_sizes rest = mini_sizes_from(sizes, at);
+	sizes.high += rest.high + (sizes.low + rest.low < rest.low);
+	sizes.low += rest.low;
 	return sizes;
 }
 
@@ -456,10 +488,9 @@ ALWAYS_INLINE struct mini_sizes mini_sizes_narrower(struct mini_shape shape,
 		sizes.low -= sizes.low >> at << at >> 1;
 		return sizes;
 	}
-	uint64_t low = at < 64 ? sizes.low >> (at & 63) << (at & 63) : 0;
-	uint64_t high = at < 64 ? sizes.high : sizes.high >> (at & 63) << (at & 63);
-	sizes.low = sizes.low - low + (low >> 1 | high << 63);
-	sizes.high -= high - (high >> 1);
+	struct mini_sizes rest = mini_sizes_from(sizes, at);
+	sizes.low = sizes.low - rest.low + (rest.low >> 1 | rest.high << 63);
+	sizes.high -= rest.high - (rest.high >> 1);
 	return sizes;
 }
 
@@ -490,6 +521,32 @@ ALWAYS_INLINE void mini_pull_remainder(struct mini_shape shape, unsigned char *l
 		line_move_down(shape, line, from + by, to, by);
 }
 
+/* Makes room for a crumb and puts it in; the line is not full. */
+ALWAYS_INLINE void mini_push_crumb(struct mini_shape shape, unsigned char *line, unsigned slot,
+                                   unsigned crumb)
+{
+#ifdef __AVX2__
+	shift_nibbles_up(line + mini_line(shape) - 32, mini_crumb_nibble(shape, slot),
+	                 mini_crumb_nibble(shape, shape.slots));
+#else
+	line_move_up(shape, line, mini_crumb_at(shape, slot), mini_crumb_at(shape, shape.slots - 1),
+	             MINI_CRUMB);
+#endif
+	line_set(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB, crumb);
+}
+
+/* Takes the crumb of a slot out; the last slot's becomes zero, as all behind it are. */
+ALWAYS_INLINE void mini_pull_crumb(struct mini_shape shape, unsigned char *line, unsigned slot)
+{
+#ifdef __AVX2__
+	shift_nibbles_down(line + mini_line(shape) - 32, mini_crumb_nibble(shape, slot),
+	                   mini_crumb_nibble(shape, shape.slots));
+#else
+	line_move_down(shape, line, mini_crumb_at(shape, slot + 1),
+	               mini_crumb_at(shape, shape.slots), MINI_CRUMB);
+#endif
+}
+
 /*
  * Puts an entry of mini-bucket m into the slot behind its others, which is
  * mini_find's `end`. The line is not full.
@@ -499,11 +556,8 @@ ALWAYS_INLINE void mini_insert_at(struct mini_shape shape, unsigned char *line, 
 {
 	struct mini_sizes sizes = mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m);
 	mini_push_remainder(shape, line, slot, remainder);
-	if (shape.crumbs) {
-		line_move_up(shape, line, mini_crumb_at(shape, slot),
-		             mini_crumb_at(shape, shape.slots - 1), MINI_CRUMB);
-		line_set(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB, crumb);
-	}
+	if (shape.crumbs)
+		mini_push_crumb(shape, line, slot, crumb);
 	mini_store_sizes(shape, line, sizes);
 }
 
@@ -512,6 +566,19 @@ ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, uns
                                uint64_t remainder, unsigned crumb)
 {
 	mini_insert_at(shape, line, m, mini_find(shape, line, m).end, remainder, crumb);
+}
+
+/*
+ * Puts an entry behind all others into a line without crumbs that has one free slot.
+ * None of them has a mini-bucket above m.
+ */
+ALWAYS_INLINE void mini_append_last(struct mini_shape shape, unsigned char *line, unsigned m,
+                                    uint64_t remainder)
+{
+	unsigned slot = shape.slots - 1;
+	line_set(shape, line, mini_remainder_at(shape, slot), shape.width, remainder);
+	mini_store_sizes(shape, line,
+	                 mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m));
 }
 
 /*
@@ -535,8 +602,7 @@ ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, uns
 	struct mini_sizes sizes = mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
 	mini_pull_remainder(shape, line, slot);
 	if (shape.crumbs)
-		line_move_down(shape, line, mini_crumb_at(shape, slot + 1),
-		               mini_crumb_at(shape, shape.slots), MINI_CRUMB);
+		mini_pull_crumb(shape, line, slot);
 	mini_store_sizes(shape, line, sizes);
 }
 

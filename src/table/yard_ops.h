@@ -17,12 +17,8 @@ static inline uint64_t YARD_ID(back_hits)(const unsigned char *line, struct yard
 {
 	YARD_TOUCH(line);
 	struct mini_run run = mini_find(YARD_BACK, line, key.m);
-	uint64_t hits = mini_match(YARD_BACK, line, run.slots, key.remainder), right = 0;
-	for (; hits != 0; hits &= hits - 1) {
-		unsigned slot = (unsigned)__builtin_ctzll(hits);
-		right |= (uint64_t)(mini_crumb(YARD_BACK, line, slot) == crumb) << slot;
-	}
-	return right;
+	uint64_t hits = mini_match(YARD_BACK, line, run.slots, key.remainder);
+	return hits & mini_match_crumb(YARD_BACK, line, crumb);
 }
 
 ALWAYS_INLINE unsigned char *YARD_ID(front_line)(const struct yard *yard, uint64_t bucket)
@@ -272,46 +268,34 @@ static nidus_status YARD_ID(insert)(void *body, uint64_t hash)
 
 /* -------------------------------------------------------------------- remove -- */
 
-/* The lowest entry of a front bucket in a backyard line: its slot, or `slots`. */
-static unsigned YARD_ID(first_of)(const unsigned char *line, unsigned crumb)
+/* Entries of a front bucket in a backyard line, as bits. */
+static inline uint64_t YARD_ID(all_of)(const unsigned char *line, unsigned crumb)
 {
 	YARD_TOUCH(line);
 	unsigned count = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, line));
-	const unsigned some = 14; /* crumbs in 56 bits */
-	for (unsigned from = 0; from < count; from += some) {
-		unsigned here = count - from < some ? count - from : some;
-		uint64_t crumbs = line_get(YARD_BACK, line, mini_crumb_at(YARD_BACK, from),
-		                           here * MINI_CRUMB);
-		uint64_t ones = UINT64_C(0x11111111111111) & bits_low(here * MINI_CRUMB);
-		uint64_t hits = fields_zero(crumbs ^ crumb * ones, MINI_CRUMB, ones);
-		if (hits != 0)
-			return from + (unsigned)__builtin_ctzll(hits) / MINI_CRUMB;
-	}
-	return YARD_BACK.slots;
+	return mini_match_crumb(YARD_BACK, line, crumb) & bits_low(count);
 }
 
 /* A front line has just lost an entry and was full: its lowest spilled one returns. */
 static inline void YARD_ID(promote_in)(const struct yard_trio *trio)
 {
-	unsigned char *from = NULL;
-	unsigned lowest = YARD_BACK.buckets, slot = 0;
+	unsigned m[2], slot[2];
 	for (unsigned half = 0; half < 2; half++) {
-		unsigned char *line = trio->back[half];
-		unsigned first = YARD_ID(first_of)(line, trio->crumb[half]);
-		if (first == YARD_BACK.slots)
-			continue;
-		unsigned m = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, line), first);
-		if (m < lowest) {
-			lowest = m;
-			slot = first;
-			from = line;
-		}
+		const unsigned char *line = trio->back[half];
+		uint64_t ours = YARD_ID(all_of)(line, trio->crumb[half]),
+			 none = -(uint64_t)(ours == 0);
+		OPAQUE64(none); /* whether there is one is a matter of chance */
+		slot[half] = (unsigned)__builtin_ctzll(ours | UINT64_C(1) << 63);
+		m[half] = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, line), slot[half]);
+		m[half] |= (unsigned)none & MINI_SLOTS_MOST;
 	}
-	if (from == NULL)
-		return;
-	uint64_t remainder = mini_remainder(YARD_BACK, from, slot);
-	mini_remove(YARD_BACK, from, lowest, slot);
-	mini_insert(YARD_FRONT, trio->front, lowest, remainder, 0);
+	unsigned half = m[1] < m[0], lowest = m[half];
+	if (lowest >= MINI_SLOTS_MOST)
+		return; /* neither has one */
+	unsigned char *from = trio->back[half];
+	uint64_t remainder = mini_remainder(YARD_BACK, from, slot[half]);
+	mini_remove(YARD_BACK, from, lowest, slot[half]);
+	mini_append_last(YARD_FRONT, trio->front, lowest, remainder);
 }
 
 NEVER_INLINE void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
@@ -389,6 +373,30 @@ static bool YARD_ID(fill_fronts)(struct yard *yard, const uint64_t *hashes, size
 	return true;
 }
 
+/* Whether the hashes before this one, which ascend, are as many copies as there may be. */
+static inline bool YARD_ID(copied)(const struct yard *yard, const uint64_t *hashes, size_t at,
+                                   struct yard_key key)
+{
+	if (at < YARD_COPIES)
+		return false;
+	struct yard_key other = YARD_ID(locate)(yard, hashes[at - YARD_COPIES]);
+	return other.bucket == key.bucket && other.m == key.m && other.remainder == key.remainder;
+}
+
+/* Puts the highest entry of a front bucket whose line is full into the backyard. */
+static inline nidus_status YARD_ID(put_highest)(struct yard *yard, struct yard_key key)
+{
+	struct yard_trio trio = YARD_ID(trio)(yard, key.bucket);
+	nidus_status status = YARD_ID(put_back)(&trio, key);
+	if (UNLIKELY(status == NIDUS_FULL)) {
+		if (!YARD_ID(make_room)(yard, key.bucket))
+			return YARD_ID(no_place)();
+		status = YARD_ID(put_back)(&trio, key);
+	}
+	yard->count += status == NIDUS_OK;
+	return status;
+}
+
 static nidus_status YARD_ID(fill_back)(struct yard *yard, const uint64_t *hashes, size_t n)
 {
 	size_t at = 0;
@@ -401,7 +409,9 @@ static nidus_status YARD_ID(fill_back)(struct yard *yard, const uint64_t *hashes
 			struct yard_key key = YARD_ID(locate)(yard, hashes[at]);
 			if (key.bucket != bucket)
 				break;
-			nidus_status status = YARD_ID(put_spilling)(yard, key);
+			if (UNLIKELY(YARD_ID(copied)(yard, hashes, at, key)))
+				return YARD_ID(too_many)();
+			nidus_status status = YARD_ID(put_highest)(yard, key);
 			if (status != NIDUS_OK)
 				return status;
 			at++;
@@ -419,11 +429,11 @@ static inline unsigned YARD_ID(gather_half)(const struct yard *yard, uint64_t bu
 	unsigned crumb, count = 0;
 	const unsigned char *line = yard_back_line(yard, bucket, half, &crumb);
 	struct mini_sizes sizes = mini_sizes_of(YARD_BACK, line);
-	unsigned here = mini_count(YARD_BACK, sizes);
-	for (unsigned slot = 0; slot < here; slot++) {
-		if (mini_crumb(YARD_BACK, line, slot) == crumb)
-			packed[count++] = MINI_PACK(mini_bucket_of(YARD_BACK, sizes, slot),
-			                            mini_remainder(YARD_BACK, line, slot));
+	uint64_t ours = YARD_ID(all_of)(line, crumb);
+	for (; ours != 0; ours &= ours - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(ours);
+		packed[count++] = MINI_PACK(mini_bucket_of(YARD_BACK, sizes, slot),
+		                            mini_remainder(YARD_BACK, line, slot));
 	}
 	packed[count] = MINI_PACK_END;
 	return count;
@@ -526,38 +536,53 @@ static nidus_status YARD_ID(pour)(struct yard *to, const struct yard *from)
 
 /* ------------------------------------------------------------------- batches -- */
 
-/*
- * Keys to insert or remove go through three stages, a group of YARD_BATCH at a time,
- * so that memory has the time of a group for each fetch:
- *
- *     approach    works out where a key belongs and fetches its front line
- *     look ahead  reads the front line; fetches the backyard lines if need be
- *     finish      does the work, in input order
- *
- *     group 0:  approach  look ahead  finish
- *     group 1:            approach    look ahead  finish
- *     group 2:                        approach    look ahead  finish
- */
-#define YARD_STAGES 3
-
-static inline size_t YARD_ID(group_size)(size_t n, size_t group)
+/* Fetches the front line of a hash, and the version that guards it. */
+ALWAYS_INLINE void YARD_ID(fetch)(const struct yard *yard, uint64_t hash, enum yard_use use)
 {
-	size_t from = group * YARD_BATCH;
-	return from >= n ? 0 : n - from < YARD_BATCH ? n - from : YARD_BATCH;
+	struct yard_key key = YARD_ID(locate)(yard, hash);
+	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	PREFETCH(line);
+	if (use == YARD_READ)
+		PREFETCH(yard_version(yard, line));
+	if (use == YARD_CHANGE)
+		PREFETCH_WRITE(yard_version(yard, line));
 }
 
-ALWAYS_INLINE void YARD_ID(approach)(const struct yard *yard, const uint64_t *hashes, size_t n,
-                                     struct yard_key *keys, enum yard_use use)
+/* The hashes of a batch, in blocks; front lines are fetched some hashes ahead. */
+struct YARD_ID(batch) {
+	const uint64_t *hashes;
+	size_t n, fetched;
+};
+
+/*
+ * The hashes to fetch while a block of `some` is worked on. Where so many are not
+ * left, those that are left are fetched here, and the block itself once more.
+ */
+ALWAYS_INLINE const uint64_t *YARD_ID(fetch_next)(const struct yard *yard,
+                                                  struct YARD_ID(batch) * batch,
+                                                  const uint64_t *now, size_t some,
+                                                  enum yard_use use)
 {
-	for (size_t i = 0; i < n; i++) {
-		keys[i] = YARD_ID(locate)(yard, hashes[i]);
-		const unsigned char *line = YARD_ID(front_line)(yard, keys[i].bucket);
-		PREFETCH(line);
-		if (use == YARD_READ)
-			PREFETCH(yard_version(yard, line));
-		if (use == YARD_CHANGE)
-			PREFETCH_WRITE(yard_version(yard, line));
+	const uint64_t *next = batch->hashes + batch->fetched;
+	size_t left = batch->n - batch->fetched;
+	if (left >= some) {
+		batch->fetched += some;
+		return next;
 	}
+	for (size_t i = 0; i < left; i++)
+		YARD_ID(fetch)(yard, next[i], use);
+	batch->fetched = batch->n;
+	return now;
+}
+
+/* A batch whose first hashes, `ahead` of them, are fetched. */
+ALWAYS_INLINE struct YARD_ID(batch) YARD_ID(begin)(const struct yard *yard, const uint64_t *hashes,
+                                                   size_t n, size_t ahead, enum yard_use use)
+{
+	struct YARD_ID(batch) batch = { hashes, n, n < ahead ? n : ahead };
+	for (size_t i = 0; i < batch.fetched; i++)
+		YARD_ID(fetch)(yard, hashes[i], use);
+	return batch;
 }
 
 /* Fetches both backyard lines of a front bucket. */
@@ -572,18 +597,6 @@ static inline void YARD_ID(approach_back)(const struct yard *yard, uint64_t buck
 typedef bool (*YARD_ID(in_front_fn))(const struct yard *yard, struct yard_key key, bool *elsewhere);
 typedef bool (*YARD_ID(in_all_fn))(const struct yard *yard, struct yard_key key);
 
-/* Fetches the front line of a hash, and the version that guards it. */
-ALWAYS_INLINE void YARD_ID(fetch)(const struct yard *yard, uint64_t hash, enum yard_use use)
-{
-	struct yard_key key = YARD_ID(locate)(yard, hash);
-	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
-	PREFETCH(line);
-	if (use == YARD_READ)
-		PREFETCH(yard_version(yard, line));
-	if (use == YARD_CHANGE)
-		PREFETCH_WRITE(yard_version(yard, line));
-}
-
 /*
  * Lookups: front lines are fetched YARD_AHEAD keys before they are read, one for each
  * that is read, so that memory is never idle and never flooded. Keys that the front
@@ -597,16 +610,13 @@ ALWAYS_INLINE void YARD_ID(look_all)(const struct yard *yard, const uint64_t *ha
 	const struct yard copy =
 		*yard; /* its numbers stay in registers while answers are written */
 	uint32_t aside[2][YARD_BLOCK];
-	size_t waiting = 0, fetched = n < YARD_AHEAD ? n : YARD_AHEAD;
-	for (size_t i = 0; i < fetched; i++)
-		YARD_ID(fetch)(&copy, hashes[i], use);
+	size_t waiting = 0;
+	struct YARD_ID(batch) batch = YARD_ID(begin)(&copy, hashes, n, YARD_AHEAD, use);
 	for (size_t from = 0, turn = 0; from < n || waiting > 0; from += YARD_BLOCK, turn ^= 1) {
 		size_t some = from >= n ? 0 : n - from < YARD_BLOCK ? n - from : YARD_BLOCK;
-		size_t late = 0, more = n - fetched < YARD_BLOCK ? n - fetched : YARD_BLOCK;
-		/* Where nothing is left to fetch, what is there already is fetched again. */
-		const uint64_t *now = hashes + from, *next = more < some ? now : hashes + fetched;
-		for (size_t i = 0; i < more && more < some; i++)
-			YARD_ID(fetch)(&copy, hashes[fetched + i], use);
+		size_t late = 0;
+		const uint64_t *now = hashes + from;
+		const uint64_t *next = YARD_ID(fetch_next)(&copy, &batch, now, some, use);
 		for (size_t i = 0; i < some; i++) {
 			YARD_ID(fetch)(&copy, next[i], use);
 			bool elsewhere;
@@ -614,7 +624,6 @@ ALWAYS_INLINE void YARD_ID(look_all)(const struct yard *yard, const uint64_t *ha
 			aside[turn][late] = (uint32_t)i;
 			late += elsewhere;
 		}
-		fetched += more;
 		for (size_t i = 0; i < late; i++)
 			YARD_ID(approach_back)
 		(yard, YARD_ID(locate)(yard, now[aside[turn][i]]).bucket);
@@ -639,45 +648,36 @@ ALWAYS_INLINE bool YARD_ID(is_full)(const unsigned char *line)
 	return mini_full(YARD_FRONT, line);
 }
 
-/* Fetches the backyard lines of keys whose front line is full. */
-ALWAYS_INLINE void YARD_ID(prepare)(const struct yard *yard, const struct yard_key *keys, size_t n,
-                                    bool (*is_full)(const unsigned char *line))
-{
-	uint8_t full[YARD_BATCH];
-	size_t count = 0;
-	for (size_t i = 0; i < n; i++) {
-		full[count] = (uint8_t)i;
-		count += is_full(YARD_ID(front_line)(yard, keys[i].bucket));
-	}
-	for (size_t i = 0; i < count; i++)
-		YARD_ID(approach_back)(yard, keys[full[i]].bucket);
-}
-
-/* Does the same to all keys in input order, up to the first failure. */
+/*
+ * Does the same to all keys in input order, up to the first failure. Front lines are
+ * fetched two groups ahead, one for each key that is worked on. A group ahead it is
+ * noted which are full, and between the groups those ones' backyard lines are fetched.
+ */
 ALWAYS_INLINE nidus_status YARD_ID(change_all)(
 	struct yard *yard, const uint64_t *hashes, size_t n, size_t *done,
 	bool (*is_full)(const unsigned char *line),
 	nidus_status (*change)(struct yard *yard, struct yard_key key), enum yard_use use)
 {
-	struct yard_key keys[YARD_STAGES][YARD_BATCH];
-	size_t groups = divide_up(n, YARD_BATCH);
+	struct YARD_ID(batch) batch = YARD_ID(begin)(yard, hashes, n, 2 * YARD_BATCH, use);
+	uint64_t full[YARD_BATCH]; /* front buckets */
 	*done = 0;
-	for (size_t group = 0; group < groups + 2; group++) {
-		size_t some = YARD_ID(group_size)(n, group);
-		YARD_ID(approach)
-		(yard, hashes + (some ? group * YARD_BATCH : 0), some, keys[group % YARD_STAGES],
-		 use);
-		if (group >= 1)
-			YARD_ID(prepare)
-		(yard, keys[(group - 1) % YARD_STAGES], YARD_ID(group_size)(n, group - 1), is_full);
-		if (group < 2)
-			continue;
-		some = YARD_ID(group_size)(n, group - 2);
-		for (size_t i = 0; i < some; i++, ++*done) {
-			nidus_status status = change(yard, keys[(group - 2) % YARD_STAGES][i]);
+	for (size_t from = 0; from < n; from += YARD_BATCH) {
+		size_t some = n - from < YARD_BATCH ? n - from : YARD_BATCH, count = 0;
+		const uint64_t *now = hashes + from, *next, *soon = now;
+		next = YARD_ID(fetch_next)(yard, &batch, now, some, use);
+		if (n - from >= 2 * YARD_BATCH)
+			soon += YARD_BATCH;
+		for (size_t i = 0; i < some; i++) {
+			YARD_ID(fetch)(yard, next[i], use);
+			full[count] = YARD_ID(locate)(yard, soon[i]).bucket;
+			count += is_full(YARD_ID(front_line)(yard, full[count]));
+			nidus_status status = change(yard, YARD_ID(locate)(yard, now[i]));
 			if (UNLIKELY(status != NIDUS_OK))
 				return status;
+			++*done;
 		}
+		for (size_t i = 0; i < count; i++)
+			YARD_ID(approach_back)(yard, full[i]);
 	}
 	return NIDUS_OK;
 }
