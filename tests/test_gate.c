@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * The gate: many inside, or one alone; more threads than places; one thread in
- * two gates.
+ * two gates; nobody kept out for ever.
  */
 #include "base/gate.h"
 #include "support/check.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 
 struct hall {
 	struct gate gate;
@@ -55,8 +55,6 @@ static void *be_alone_often(void *context)
 		gate_close(&hall->gate, false);
 		hall->faults += hall->workers != 0;
 		gate_open(&hall->gate);
-		/* A mutex is not fair: leave the others time to get through. */
-		nanosleep(&(struct timespec){ 0, 100000 }, NULL);
 	}
 	return NULL;
 }
@@ -141,6 +139,47 @@ static void test_more_threads_than_places(void **state)
 	free(hall);
 }
 
+struct guest {
+	struct hall *hall;
+	enum gate_side side;
+	atomic_bool passed;
+};
+
+static void *pass_when_possible(void *context)
+{
+	struct guest *guest = context;
+	struct gate_pass pass = gate_enter(&guest->hall->gate, guest->side);
+	guest->passed = true;
+	gate_leave(&guest->hall->gate, guest->side, pass);
+	return NULL;
+}
+
+/* Closed, opened and closed again at once: whoever waited meanwhile came through. */
+static void test_closing_again_lets_others_through(void **state)
+{
+	(void)state;
+	struct hall *hall = aligned_alloc(64, (sizeof *hall + 63) / 64 * 64);
+	expect(hall != NULL);
+	make(hall);
+	for (unsigned i = 0; i < 200; i++) {
+		struct guest guest = { .hall = hall, .side = i % GATE_SIDES };
+		pthread_t thread;
+		gate_close(&hall->gate, true);
+		uint64_t drawn = gate_drawn(&hall->gate);
+		expect_equal(pthread_create(&thread, NULL, pass_when_possible, &guest), 0);
+		while (gate_drawn(&hall->gate) == drawn)
+			sched_yield();
+		expect(!guest.passed);
+		gate_open(&hall->gate);
+		gate_close(&hall->gate, true);
+		expect(guest.passed);
+		gate_open(&hall->gate);
+		pthread_join(thread, NULL);
+	}
+	gate_unmake(&hall->gate);
+	free(hall);
+}
+
 static void test_one_thread_in_two_gates(void **state)
 {
 	(void)state;
@@ -171,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_many_or_one),
 		cmocka_unit_test(test_more_threads_than_places),
+		cmocka_unit_test(test_closing_again_lets_others_through),
 		cmocka_unit_test(test_one_thread_in_two_gates),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

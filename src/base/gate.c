@@ -76,12 +76,45 @@ bool gate_make(struct gate *gate)
 		atomic_init(&gate->closed[side], false);
 		atomic_init(&gate->extra[side], 0);
 	}
-	return pthread_mutex_init(&gate->alone, NULL) == 0;
+	gate->drawn = gate->turn = 0;
+	if (pthread_mutex_init(&gate->mutex, NULL) != 0)
+		return false;
+	if (pthread_cond_init(&gate->next, NULL) == 0)
+		return true;
+	(void)pthread_mutex_destroy(&gate->mutex);
+	return false;
 }
 
 void gate_unmake(struct gate *gate)
 {
-	(void)pthread_mutex_destroy(&gate->alone);
+	(void)pthread_cond_destroy(&gate->next);
+	(void)pthread_mutex_destroy(&gate->mutex);
+}
+
+static void take_turn(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->mutex);
+	uint64_t mine = gate->drawn++;
+	while (gate->turn != mine)
+		pthread_cond_wait(&gate->next, &gate->mutex);
+	pthread_mutex_unlock(&gate->mutex);
+}
+
+static void end_turn(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->mutex);
+	gate->turn++;
+	if (gate->turn != gate->drawn)
+		pthread_cond_broadcast(&gate->next);
+	pthread_mutex_unlock(&gate->mutex);
+}
+
+uint64_t gate_drawn(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->mutex);
+	uint64_t drawn = gate->drawn;
+	pthread_mutex_unlock(&gate->mutex);
+	return drawn;
 }
 
 static uintptr_t name_of(const struct gate *gate, enum gate_side side)
@@ -97,6 +130,14 @@ void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass)
 		atomic_fetch_sub_explicit(&gate->extra[side], 1, memory_order_release);
 }
 
+static void come_in(struct gate *gate, enum gate_side side, struct gate_pass pass)
+{
+	if (pass.place != NULL)
+		atomic_store(pass.place, name_of(gate, side));
+	else
+		atomic_fetch_add(&gate->extra[side], 1);
+}
+
 struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
 {
 	struct place *place = my_place;
@@ -105,18 +146,14 @@ struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
 	struct gate_pass pass = { NULL };
 	if (place != NULL && atomic_load_explicit(&place->inside, memory_order_relaxed) == 0)
 		pass.place = &place->inside;
-	for (;;) {
-		if (pass.place != NULL)
-			atomic_store(pass.place, name_of(gate, side));
-		else
-			atomic_fetch_add(&gate->extra[side], 1);
-		if (!atomic_load(&gate->closed[side]))
-			return pass;
-		gate_leave(gate, side, pass);
-		/* Whoever closed the gate holds this until it is open again. */
-		pthread_mutex_lock(&gate->alone);
-		pthread_mutex_unlock(&gate->alone);
-	}
+	come_in(gate, side, pass);
+	if (!atomic_load(&gate->closed[side]))
+		return pass;
+	gate_leave(gate, side, pass);
+	take_turn(gate); /* open now, until the turn is another's */
+	come_in(gate, side, pass);
+	end_turn(gate);
+	return pass;
 }
 
 static void wait_for(struct gate *gate, enum gate_side side)
@@ -134,7 +171,7 @@ static void wait_for(struct gate *gate, enum gate_side side)
 
 void gate_close(struct gate *gate, bool all)
 {
-	pthread_mutex_lock(&gate->alone);
+	take_turn(gate);
 	atomic_store(&gate->closed[GATE_WORKERS], true);
 	if (all)
 		atomic_store(&gate->closed[GATE_VISITORS], true);
@@ -147,5 +184,5 @@ void gate_open(struct gate *gate)
 {
 	atomic_store(&gate->closed[GATE_VISITORS], false);
 	atomic_store(&gate->closed[GATE_WORKERS], false);
-	pthread_mutex_unlock(&gate->alone);
+	end_turn(gate);
 }

@@ -17,6 +17,10 @@
  * Both write first and look afterwards, in one order that all threads agree on
  * (sequentially consistent): at least one of them sees the other.
  *
+ * Whoever cannot pass at once waits in line: one closer after the other, and those
+ * who found the gate closed between them. So a thread that closes the gate again
+ * and again (a walk, a save in a loop) keeps nobody out for ever.
+ *
  * A thread has one place for all gates, and is inside one gate at a time. When it
  * enters a second one (an allocator that calls the library), or when there are
  * more threads than places, it is counted in the gate itself instead.
@@ -34,7 +38,10 @@ enum gate_side { GATE_VISITORS, GATE_WORKERS, GATE_SIDES };
 struct gate {
 	_Alignas(64) atomic_bool closed[GATE_SIDES];
 	atomic_uint extra[GATE_SIDES]; /* threads inside that have no place */
-	pthread_mutex_t alone;         /* held while the gate is closed */
+	/* The line: who comes draws a number; the gate is closed only by whose turn it is. */
+	pthread_mutex_t mutex;
+	pthread_cond_t next;
+	uint64_t drawn, turn;
 };
 
 /* A thread's presence inside a gate, kept by the caller until it leaves. */
@@ -42,13 +49,16 @@ struct gate_pass {
 	_Atomic(uintptr_t) *place; /* NULL: counted in the gate */
 };
 
-/* False if the system has no room for a mutex. */
+/* False if the system has no room for a lock. */
 bool gate_make(struct gate *gate);
 void gate_unmake(struct gate *gate);
 
 /* Waits while the gate is closed to this side. */
 struct gate_pass gate_enter(struct gate *gate, enum gate_side side);
 void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass);
+
+/* Numbers drawn so far: for tests, to see that somebody waits. */
+uint64_t gate_drawn(struct gate *gate);
 
 /*
  * Waits for its turn, keeps workers out, and visitors too if `all`; returns when
