@@ -56,21 +56,67 @@ static inline bool YARD_ID(full_now)(const unsigned char *line)
 }
 
 /*
- * Locks and copies a front line, unless it is full: false then, and no lock. For
- * what concerns entries of lines that are not full, the backyard does not matter.
+ * Locks a front line, unless it is full: false then, and no lock. For what concerns
+ * entries of lines that are not full, the backyard does not matter.
  */
-static inline bool YARD_ID(lock_front)(const unsigned char *line, uint32_t *version,
-                                       unsigned char *copy)
+ALWAYS_INLINE bool YARD_ID(lock_front)(const unsigned char *line, uint32_t *version)
 {
-	if (YARD_ID(full_now)(line))
+	if (UNLIKELY(YARD_ID(full_now)(line)))
 		return false;
 	version_lock(version);
-	memcpy(copy, line, mini_line(YARD_FRONT));
-	if (LIKELY(!mini_full(YARD_FRONT, copy)))
+	if (LIKELY(!mini_full(YARD_FRONT, line)))
 		return true;
 	version_unlock(version);
 	return false;
 }
+
+/* Whether lines can be changed in registers: remainders are bytes. */
+#ifdef WORDS_EDIT
+#define YARD_EDIT (YARD_FRONT.width == 8 && mini_size_bytes(YARD_FRONT) <= 16)
+#else
+#define YARD_EDIT false
+#endif
+
+/* mini_insert_at in a front line that is locked, by atomic words. */
+ALWAYS_INLINE void YARD_ID(insert_words)(unsigned char *line, unsigned m, unsigned slot,
+                                         uint64_t remainder)
+{
+#ifdef WORDS_EDIT
+	if (YARD_EDIT) {
+		struct mini_sizes sizes =
+			mini_sizes_wider(YARD_FRONT, mini_sizes_of(YARD_FRONT, line), slot + m);
+		words_push(line, mini_line(YARD_FRONT), mini_remainder_at(YARD_FRONT, slot) / 8,
+		           mini_remainder_at(YARD_FRONT, YARD_FRONT.slots) / 8,
+		           (unsigned char)remainder, (uint64_t[]){ sizes.low, sizes.high },
+		           mini_size_bytes(YARD_FRONT));
+		return;
+	}
+#endif
+	_Alignas(32) unsigned char copy[MINI_LINE];
+	memcpy(copy, line, mini_line(YARD_FRONT));
+	mini_insert_at(YARD_FRONT, copy, m, slot, remainder, 0);
+	words_write(line, copy, mini_line(YARD_FRONT));
+}
+
+/* mini_remove likewise. */
+ALWAYS_INLINE void YARD_ID(remove_words)(unsigned char *line, unsigned m, unsigned slot)
+{
+#ifdef WORDS_EDIT
+	if (YARD_EDIT) {
+		struct mini_sizes sizes =
+			mini_sizes_narrower(YARD_FRONT, mini_sizes_of(YARD_FRONT, line), slot + m);
+		words_pull(line, mini_line(YARD_FRONT), mini_remainder_at(YARD_FRONT, slot) / 8,
+		           mini_remainder_at(YARD_FRONT, YARD_FRONT.slots) / 8,
+		           (uint64_t[]){ sizes.low, sizes.high }, mini_size_bytes(YARD_FRONT));
+		return;
+	}
+#endif
+	_Alignas(32) unsigned char copy[MINI_LINE];
+	memcpy(copy, line, mini_line(YARD_FRONT));
+	mini_remove(YARD_FRONT, copy, m, slot);
+	words_write(line, copy, mini_line(YARD_FRONT));
+}
+#undef YARD_EDIT
 
 /* -------------------------------------------------------------------- lookups -- */
 
@@ -183,7 +229,7 @@ ALWAYS_INLINE nidus_status YARD_ID(put_front)(unsigned char *line, struct yard_k
 		if (POPCOUNT64(hits) >= YARD_COPIES)
 			return YARD_ID(too_many)();
 	}
-	mini_insert_at(YARD_FRONT, line, key.m, run.end, key.remainder, 0);
+	YARD_ID(insert_words)(line, key.m, run.end, key.remainder);
 	return NIDUS_OK;
 }
 
@@ -216,14 +262,11 @@ NEVER_INLINE nidus_status YARD_ID(shared_put_all)(const struct yard *yard, struc
 ALWAYS_INLINE nidus_status YARD_ID(shared_put_as)(const struct yard *yard, struct yard_key key,
                                                   bool only_new)
 {
-	_Alignas(32) unsigned char copy[MINI_LINE];
 	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	uint32_t *version = yard_version(yard, line);
-	if (UNLIKELY(!YARD_ID(lock_front)(line, version, copy)))
+	if (UNLIKELY(!YARD_ID(lock_front)(line, version)))
 		return YARD_ID(shared_put_all)(yard, key, only_new);
-	nidus_status status = YARD_ID(put_front)(copy, key, only_new);
-	if (LIKELY(status == NIDUS_OK))
-		words_write(line, copy, mini_line(YARD_FRONT));
+	nidus_status status = YARD_ID(put_front)(line, key, only_new);
 	version_unlock(version);
 	return status;
 }
@@ -258,7 +301,7 @@ ALWAYS_INLINE nidus_status YARD_ID(take_front)(unsigned char *line, struct yard_
 	uint64_t hits = mini_match(YARD_FRONT, line, run.slots, key.remainder);
 	if (hits == 0)
 		return NIDUS_NOT_FOUND;
-	mini_remove(YARD_FRONT, line, key.m, (unsigned)__builtin_ctzll(hits));
+	YARD_ID(remove_words)(line, key.m, (unsigned)__builtin_ctzll(hits));
 	return NIDUS_OK;
 }
 
@@ -286,14 +329,11 @@ NEVER_INLINE nidus_status YARD_ID(shared_take_all)(const struct yard *yard, stru
 
 ALWAYS_INLINE nidus_status YARD_ID(shared_take)(struct yard *yard, struct yard_key key)
 {
-	_Alignas(32) unsigned char copy[MINI_LINE];
 	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	uint32_t *version = yard_version(yard, line);
-	if (UNLIKELY(!YARD_ID(lock_front)(line, version, copy)))
+	if (UNLIKELY(!YARD_ID(lock_front)(line, version)))
 		return YARD_ID(shared_take_all)(yard, key);
-	nidus_status status = YARD_ID(take_front)(copy, key);
-	if (LIKELY(status == NIDUS_OK))
-		words_write(line, copy, mini_line(YARD_FRONT));
+	nidus_status status = YARD_ID(take_front)(line, key);
 	version_unlock(version);
 	return status;
 }
