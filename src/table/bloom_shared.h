@@ -26,7 +26,7 @@ extern const struct body_ops bloom_spread_shared_ops;
 static inline uint32_t *bloom_lock_at(const struct bloom *bloom, uint64_t byte)
 {
 	const struct stripes *stripes = &bloom->commons->stripes;
-	return &stripes->word[stripe_of(stripes, byte)];
+	return &stripes->stripe[stripe_of(stripes, byte)].version;
 }
 
 #endif

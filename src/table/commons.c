@@ -14,7 +14,7 @@ nidus_status commons_make(struct commons **commons, uint64_t table_bytes,
 		return status;
 	struct commons *made = (struct commons *)(void *)memory.bytes;
 	made->memory = memory;
-	status = stripes_make(&made->stripes, table_bytes, allocator);
+	status = stripes_make(&made->stripes, 1, table_bytes, allocator);
 	if (status == NIDUS_OK)
 		*commons = made;
 	else

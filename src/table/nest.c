@@ -266,7 +266,14 @@ void nest_free(struct nest *nest)
 void nest_clear(struct nest *nest)
 {
 	free_stashes(nest);
+	nest_shared_forget(nest);
 	memset(nest->bits, 0, nest->bits_memory.size);
+}
+
+/* Taken slots and stashed entries of a chunk. */
+static uint64_t used_in(const struct nest *nest, uint64_t chunk)
+{
+	return counter_read(&nest->chunk[chunk].used) + nest_shared_used(nest, chunk);
 }
 
 nidus_status nest_copy(struct nest *to, const struct nest *from)
@@ -280,7 +287,7 @@ nidus_status nest_copy(struct nest *to, const struct nest *from)
 			if (status != NIDUS_OK)
 				return status;
 		}
-		to->chunk[i].used = from->chunk[i].used;
+		to->chunk[i].used = used_in(from, i);
 	}
 	to->stashed = from->stashed;
 	return NIDUS_OK;
@@ -294,7 +301,7 @@ uint64_t nest_count(const struct nest *nest)
 	if (nest->mapped)
 		return nest->mapped_count;
 	for (uint64_t i = 0; i < nest->chunks; i++)
-		count += counter_read(&nest->chunk[i].used);
+		count += used_in(nest, i);
 	return count;
 }
 
@@ -314,8 +321,8 @@ double nest_headroom(const struct nest *nest)
 	if (nest->mapped)
 		most = divide_up(nest->mapped_count, nest->chunks);
 	for (uint64_t i = 0; i < nest->chunks && !nest->mapped; i++) {
-		if (nest->chunk[i].used > most)
-			most = nest->chunk[i].used;
+		uint64_t used = used_in(nest, i);
+		most = used > most ? used : most;
 	}
 	return most >= slots ? 0 : 1 - (double)most / (double)slots;
 }
@@ -609,7 +616,7 @@ nidus_status nest_verify(const struct nest *nest)
 			return status;
 		stashed += nest->chunk[i].stash.count;
 		count += taken + nest->chunk[i].stash.count;
-		if (!nest->mapped && nest->chunk[i].used != taken + nest->chunk[i].stash.count)
+		if (!nest->mapped && used_in(nest, i) != taken + nest->chunk[i].stash.count)
 			return fail(NIDUS_E_CORRUPT,
 			            "chunk %llu holds another number of entries than it says",
 			            (unsigned long long)i);

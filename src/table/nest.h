@@ -53,7 +53,8 @@
  *  - a window entry's window lies inside the chunk;
  *  - the stash is sorted, holds at most STASH_COPIES of an identity, and all
  *    slots of both groups of a stashed entry are taken;
- *  - chunk[i].used is the number of taken slots plus stashed entries.
+ *  - chunk[i].used (and what shared stripes add to it) is the number of taken slots plus
+ *    stashed entries.
  *
  * Not here: the hot loops (nest_ops.h, once per width), making room (search.h),
  * sizing (the families).
@@ -80,7 +81,7 @@ static inline bool nest_symmetric(enum nest_kind kind)
 #define NEST_SLOTS_MAX 8 /* per group */
 
 struct nest_chunk {
-	uint64_t used; /* taken slots and stashed entries */
+	uint64_t used; /* taken slots and stashed entries; shared: see nest_shared_used */
 	struct stash stash;
 };
 

@@ -7,7 +7,7 @@
 #include "base/reason.h"
 #include "table/search.h"
 
-#define SHARED_BATCH 32 /* keys on their way at a time */
+#define SHARED_BATCH 16 /* keys on their way at a time */
 
 /* ---------------------------------------------------------------------- locks -- */
 
@@ -42,7 +42,7 @@ nidus_status nest_share(struct nest *nest)
 	struct nest_shared *shared = (struct nest_shared *)(void *)memory.bytes;
 	shared->memory = memory;
 	shared->stash_version = (uint32_t *)(void *)(shared + 1);
-	status = stripes_make(&shared->stripes, nest->bits_memory.size, &nest->allocator);
+	status = stripes_make(&shared->stripes, nest->chunks, nest->stride, &nest->allocator);
 	if (status != NIDUS_OK) {
 		memory_give(&nest->allocator, &memory);
 		return status;
@@ -63,6 +63,17 @@ void nest_unshare(struct nest *nest)
 	stripes_unmake(&nest->shared->stripes, &nest->allocator);
 	memory_give(&nest->allocator, &memory);
 	nest->shared = NULL;
+}
+
+uint64_t nest_shared_used(const struct nest *nest, uint64_t chunk)
+{
+	return nest->shared == NULL ? 0 : stripes_count(&nest->shared->stripes, chunk);
+}
+
+void nest_shared_forget(struct nest *nest)
+{
+	if (nest->shared != NULL)
+		stripes_forget(&nest->shared->stripes);
 }
 
 uint64_t nest_shared_bytes(const struct nest *nest)
@@ -207,6 +218,8 @@ static bool shared_stash_remove(struct nest *nest, enum nest_kind kind, const st
 			remove_at(nest, stash, i);
 	}
 	version_unlock(&nest->shared->stash_version[key->chunk]);
+	if (found)
+		counter_add(&nest->chunk[key->chunk].used, UINT64_MAX); /* one less */
 	return found;
 }
 
@@ -230,15 +243,16 @@ static bool shared_stash_take_for(struct nest *nest, enum nest_kind kind, uint64
 
 /* --------------------------------------------------------------------- search -- */
 
-#define SHARED_NO_NODE UINT32_MAX
+/* Nodes and aims as in search.c; nodes keep their parent in their lowest bits. */
+#define SHARED_PARENT_BITS 15
+#define SHARED_AT_BITS 3
+#define SHARED_NO_NODE 0x7fffu
 #define SHARED_NO_SLOT UINT64_MAX
-#define KNOWN_FROM 64 /* nodes: smaller searches hardly ever come by twice */
+#define KNOWN_FROM 256 /* nodes: smaller searches hardly ever come by twice */
 #define KNOWN_SIZE 1024
 
-struct shared_node {
-	uint64_t slot;
-	uint32_t parent;
-};
+_Static_assert(SEARCH_STEPS_MAX + NEST_SLOTS_MAX < SHARED_NO_NODE, "a parent's number fits");
+_Static_assert(NEST_SLOTS_MAX <= 1 << SHARED_AT_BITS, "a place in a group fits");
 
 /* The groups of a node's entry, worked out a few nodes before its turn. */
 #define SHARED_AHEAD 6
@@ -246,28 +260,57 @@ struct shared_node {
 
 struct shared_aim {
 	uint64_t own, other;
-	bool sound; /* both are groups */
 };
 
 struct shared_search {
 	unsigned nodes, limit, aimed;
-	struct shared_aim aim[SHARED_AIMS];
-	bool exhausted; /* no chain within the limit */
 	bool knowing;
-	struct shared_node node[SEARCH_STEPS_MAX];
+	struct shared_aim aim[SHARED_AIMS]; /* of node i at i % SHARED_AIMS */
+	uint64_t node[SEARCH_STEPS_MAX + NEST_SLOTS_MAX];
 	uint64_t known[KNOWN_SIZE]; /* slot + 1; it may forget */
+};
+
+/* What came of a search and its moves. */
+enum shared_room {
+	SHARED_NO_ROOM, /* no chain within the limit */
+	SHARED_ROOM,    /* perhaps: worth another look */
+	SHARED_TAKEN,   /* and the key is in it */
 };
 
 static void shared_search_begin(struct shared_search *search, unsigned limit)
 {
 	search->nodes = search->aimed = 0;
 	search->limit = limit < SEARCH_STEPS_MAX ? limit : SEARCH_STEPS_MAX;
-	search->exhausted = search->knowing = false;
+	search->knowing = false;
 }
 
-/* Whether the search was at a slot before; from now on it was. */
-static bool search_remembers(struct shared_search *search, uint64_t slot)
+static inline uint64_t shared_node_slot(const struct shared_search *search, unsigned i)
 {
+	return search->node[i] >> (SHARED_AT_BITS + SHARED_PARENT_BITS);
+}
+
+static inline unsigned shared_node_at(const struct shared_search *search, unsigned i)
+{
+	return search->node[i] >> SHARED_PARENT_BITS & ((1u << SHARED_AT_BITS) - 1);
+}
+
+static inline unsigned shared_node_parent(const struct shared_search *search, unsigned i)
+{
+	return search->node[i] & SHARED_NO_NODE;
+}
+
+ALWAYS_INLINE void shared_search_push(struct shared_search *search, uint64_t slot, unsigned at,
+                                      unsigned parent)
+{
+	search->node[search->nodes++] =
+		(slot << SHARED_AT_BITS | at) << SHARED_PARENT_BITS | parent;
+}
+
+/* Whether a large search was at a slot before; from now on it was. */
+static inline bool shared_search_knows(struct shared_search *search, uint64_t slot)
+{
+	if (LIKELY(search->nodes < KNOWN_FROM))
+		return false;
 	if (!search->knowing)
 		memset(search->known, 0, sizeof search->known);
 	search->knowing = true;
@@ -276,11 +319,6 @@ static bool search_remembers(struct shared_search *search, uint64_t slot)
 		return true;
 	*place = slot + 1;
 	return false;
-}
-
-static inline bool shared_search_knows(struct shared_search *search, uint64_t slot)
-{
-	return UNLIKELY(search->nodes >= KNOWN_FROM) && search_remembers(search, slot);
 }
 
 /* ------------------------------------------------------------------ instances -- */

@@ -26,22 +26,41 @@ static inline uint64_t NEST_ID(span)(const struct nest *nest)
 	return NEST_KIND == NEST_CODED ? CODED_BITS(nest->width) : (uint64_t)NEST_L * nest->width;
 }
 
-/* The stripes of a group's first and last byte, mostly the same. */
-ALWAYS_INLINE void NEST_ID(watch_group)(const struct nest *nest, const unsigned char *bits,
-                                        uint64_t group, uint32_t stripe[2])
+/* The stripes of the first and the last of some bits of a chunk, mostly the same. */
+ALWAYS_INLINE void NEST_ID(watch_bits)(const struct nest *nest, uint64_t chunk, uint64_t bit,
+                                       uint64_t count, uint32_t stripe[2])
 {
-	uint64_t chunk_byte = (uint64_t)(bits - nest->bits);
-	uint64_t bit = NEST_ID(group_bit)(nest, group);
-	stripe[0] = stripe_of(&nest->shared->stripes, chunk_byte + (bit >> 3));
-	stripe[1] = stripe_of(&nest->shared->stripes,
-	                      chunk_byte + ((bit + NEST_ID(span)(nest) - 1) >> 3));
+	const struct stripes *stripes = &nest->shared->stripes;
+	stripe[0] = stripe_in_chunk(stripes, chunk, bit >> 3);
+	stripe[1] = stripe_in_chunk(stripes, chunk, (bit + count - 1) >> 3);
 }
 
-ALWAYS_INLINE void NEST_ID(watch_key)(const struct nest *nest, const unsigned char *bits,
-                                      const struct nest_key *key, struct stripe_watch *watch)
+ALWAYS_INLINE void NEST_ID(watch_key)(const struct nest *nest, const struct nest_key *key,
+                                      struct stripe_watch *watch)
 {
-	NEST_ID(watch_group)(nest, bits, key->group[0], watch->stripe);
-	NEST_ID(watch_group)(nest, bits, key->group[1], watch->stripe + 2);
+	for (unsigned i = 0; i < 2; i++)
+		NEST_ID(watch_bits)
+	(nest, key->chunk, NEST_ID(group_bit)(nest, key->group[i]), NEST_ID(span)(nest),
+	 watch->stripe + 2 * i);
+}
+
+/* The stripes of what is written when a slot changes: of coded slots the whole bucket. */
+ALWAYS_INLINE void NEST_ID(watch_slot)(const struct nest *nest, uint64_t chunk, uint64_t slot,
+                                       uint32_t stripe[2])
+{
+	if (NEST_KIND == NEST_CODED)
+		NEST_ID(watch_bits)
+	(nest, chunk, NEST_ID(group_bit)(nest, slot / NEST_L), NEST_ID(span)(nest), stripe);
+	else NEST_ID(watch_bits)(nest, chunk, slot * nest->width, nest->width, stripe);
+}
+
+/* Counts entries that came to a slot whose stripes are locked, at its first one. */
+static inline void NEST_ID(count_at)(const struct nest *nest, uint64_t chunk, uint64_t slot,
+                                     uint32_t amount)
+{
+	uint32_t stripe[2];
+	NEST_ID(watch_slot)(nest, chunk, slot, stripe);
+	stripe_count(&nest->shared->stripes.stripe[stripe[0]], amount);
 }
 
 ALWAYS_INLINE void NEST_ID(locate)(const struct nest *nest, uint64_t hash,
@@ -49,7 +68,7 @@ ALWAYS_INLINE void NEST_ID(locate)(const struct nest *nest, uint64_t hash,
 {
 	place->key = nest_locate(nest, NEST_KIND, hash);
 	place->bits = nest_chunk_bits(nest, place->key.chunk);
-	NEST_ID(watch_key)(nest, place->bits, &place->key, &place->watch);
+	NEST_ID(watch_key)(nest, &place->key, &place->watch);
 }
 
 /* --------------------------------------------------------------------- slots -- */
@@ -184,9 +203,9 @@ ALWAYS_INLINE bool NEST_ID(look)(const struct nest *nest, const struct NEST_ID(p
 	}
 }
 
-static bool NEST_ID(contains)(const void *body, uint64_t hash)
+/* The long way. */
+NEVER_INLINE bool NEST_ID(contains)(const struct nest *nest, uint64_t hash)
 {
-	const struct nest *nest = body;
 	struct NEST_ID(place) place;
 	NEST_ID(locate)(nest, hash, &place);
 	return NEST_ID(look)(nest, &place);
@@ -217,8 +236,11 @@ static void NEST_ID(bring_home)(struct nest *nest, uint64_t chunk, unsigned char
                                 uint64_t slot)
 {
 	uint64_t value;
-	if (anything_stashed(nest) && shared_stash_take_for(nest, NEST_KIND, chunk, slot, &value))
-		NEST_ID(set)(nest, bits, slot, value);
+	if (!anything_stashed(nest) || !shared_stash_take_for(nest, NEST_KIND, chunk, slot, &value))
+		return;
+	NEST_ID(set)(nest, bits, slot, value);
+	NEST_ID(count_at)(nest, chunk, slot, 1);
+	counter_add(&nest->chunk[chunk].used, UINT64_MAX); /* it was counted in the stash */
 }
 
 /* The empty slot, if there is one, of the group in which `slot` was emptied. */
@@ -234,11 +256,7 @@ static void NEST_ID(settle)(struct nest *nest, uint64_t chunk, uint64_t slot)
 		return;
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
 	uint32_t stripe[2];
-	/* All groups that hold the slot lie around it; the one that begins there will do. */
-	uint64_t group = NEST_KIND == NEST_WINDOWS ? slot : slot / NEST_L;
-	if (NEST_KIND == NEST_WINDOWS && group >= nest->groups)
-		group = nest->groups - 1;
-	NEST_ID(watch_group)(nest, bits, group, stripe);
+	NEST_ID(watch_slot)(nest, chunk, slot, stripe);
 	struct stripe_watch watch = { { stripe[0], stripe[1], stripe[0], stripe[1] } };
 	struct stripe_set set = stripes_lock(&nest->shared->stripes, &watch);
 	if (NEST_ID(get)(nest, bits, NEST_ID(emptied)(slot)) == 0)
@@ -246,125 +264,206 @@ static void NEST_ID(settle)(struct nest *nest, uint64_t chunk, uint64_t slot)
 	stripes_unlock(&nest->shared->stripes, &set);
 }
 
-/*
- * Moves whatever entry is in slot `from` to the empty slot `to` of its own groups.
- * False if that is not possible; nothing changed then.
- */
-static bool NEST_ID(move)(struct nest *nest, uint64_t chunk, uint64_t from, uint64_t to)
+/* What an entry of slot `from` would be in slot `to`; false if it may not lie there. */
+static inline bool NEST_ID(value_at)(const struct nest *nest, uint64_t chunk, uint64_t from,
+                                     uint64_t value, uint64_t to, uint64_t *moved)
 {
+	if (NEST_KIND == NEST_WINDOWS) {
+		struct nest_key key = nest_key_in(nest, NEST_KIND, chunk, from, value);
+		return key.group[0] < nest->groups && key.group[1] < nest->groups &&
+		       nest_encode_at(nest, NEST_KIND, &key, to, moved);
+	}
+	*moved = NEST_KIND == NEST_BUCKETS ? value ^ UINT64_C(1) << nest->core_bits : value;
+	return nest_other_group(nest, NEST_KIND, from / NEST_L, value) == to / NEST_L;
+}
+
+/*
+ * Moves whatever entry is in slot `from` to the empty slot `to` of its own groups,
+ * and puts `fresh` in its place, which may be nothing. Both slots are locked
+ * meanwhile: whoever looks for any of these entries watches them. False if that is
+ * not possible; nothing changed then.
+ */
+static bool NEST_ID(move)(struct nest *nest, uint64_t chunk, uint64_t from, uint64_t to,
+                          uint64_t fresh)
+{
+	struct stripes *stripes = &nest->shared->stripes;
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
 	uint64_t value = NEST_ID(get)(nest, bits, from), moved;
-	if (value == 0)
-		return false;
-	struct nest_key key = nest_key_in(nest, NEST_KIND, chunk, from, value);
-	if (key.group[0] >= nest->groups || key.group[1] >= nest->groups ||
-	    !nest_encode_at(nest, NEST_KIND, &key, to, &moved))
+	if (value == 0 || !NEST_ID(value_at)(nest, chunk, from, value, to, &moved))
 		return false;
 	struct stripe_watch watch;
-	NEST_ID(watch_key)(nest, bits, &key, &watch);
-	struct stripe_set set = stripes_lock(&nest->shared->stripes, &watch);
+	NEST_ID(watch_slot)(nest, chunk, from, watch.stripe);
+	NEST_ID(watch_slot)(nest, chunk, to, watch.stripe + 2);
+	struct stripe_set set = stripes_lock(stripes, &watch);
 	bool same = NEST_ID(get)(nest, bits, from) == value && NEST_ID(get)(nest, bits, to) == 0;
-	if (same) {
+	if (LIKELY(same)) {
 		NEST_ID(set)(nest, bits, to, moved);
-		NEST_ID(set)(nest, bits, from, 0);
+		NEST_ID(set)(nest, bits, from, fresh);
+		stripe_count(&stripes->stripe[watch.stripe[2]], 1);
+		if (fresh == 0)
+			stripe_count(&stripes->stripe[watch.stripe[0]], UINT32_MAX);
 	}
-	stripes_unlock(&nest->shared->stripes, &set);
+	stripes_unlock(stripes, &set);
 	return same;
 }
 
-/* Looks at a group: true, and where, if a slot is empty; otherwise its slots become nodes. */
-ALWAYS_INLINE bool NEST_ID(visit)(struct shared_search *search, const struct nest *nest,
-                                  const unsigned char *bits, uint64_t group, uint64_t except,
-                                  unsigned parent, uint64_t *empty)
-{
-	uint64_t first = nest_first_slot(nest, NEST_KIND, group);
-	for (unsigned word = 0; word < nest->shared->words; word++) {
-		uint64_t fields = NEST_ID(word)(nest, bits, group, word);
-		uint64_t found = fields_zero_in(fields, nest->shared->lows, nest->shared->highs);
-		if (found != 0) {
-			unsigned at;
-			*empty = NEST_ID(slot_at)(nest, group, word, found, &at);
-			return true;
-		}
-	}
-	if (NEST_KIND != NEST_WINDOWS && shared_search_knows(search, first))
-		return false;
-	for (unsigned at = 0; at < NEST_L && search->nodes < search->limit; at++) {
-		if (first + at == except)
-			continue; /* a window's own slots are met again: not the one it is in */
-		if (NEST_KIND != NEST_WINDOWS || !shared_search_knows(search, first + at))
-			search->node[search->nodes++] = (struct shared_node){ first + at, parent };
-	}
-	return false;
-}
+/* --------------------------------------------------------------------- search -- */
+
+/*
+ * The search of search.c over a table that others are changing. What it reads may
+ * be stale or torn: it stays within the chunk whatever it reads, and nothing of it
+ * is believed when the chain is moved.
+ */
 
 /* Works out where the entry of the next node could go, and asks the memory for it. */
 ALWAYS_INLINE void NEST_ID(take_aim)(struct shared_search *search, const struct nest *nest,
                                      const unsigned char *bits)
 {
-	uint64_t slot = search->node[search->aimed].slot;
-	uint64_t value = NEST_ID(get)(nest, bits, slot), own = slot / NEST_L;
+	uint64_t slot = shared_node_slot(search, search->aimed), own = slot / NEST_L;
+#if NEST_KIND_CODED
+	uint64_t value = NEST_ID(get)(nest, bits, slot);
+#else /* the bits above the slot do no harm */
+	uint64_t value = word_bits(bits, slot * nest->width, nest->width);
+#endif
 	if (NEST_KIND == NEST_WINDOWS)
 		own = slot - (value >> (nest->core_bits + 1) & (NEST_L - 1));
-	uint64_t other = nest_other_group(nest, NEST_KIND, own, value);
-	/* What other threads are changing may look like anything. */
-	bool sound = value != 0 && own < nest->groups && other < nest->groups;
-	PREFETCH(bits + (NEST_ID(group_bit)(nest, sound ? other : 0) >> 3));
-	search->aim[search->aimed++ % SHARED_AIMS] = (struct shared_aim){ own, other, sound };
+	uint64_t other = nest_other_group(nest, NEST_KIND, own < nest->groups ? own : 0, value);
+	uint64_t bit = NEST_ID(group_bit)(nest, other);
+	PREFETCH(bits + (bit >> 3));
+	search->aim[search->aimed++ % SHARED_AIMS] = (struct shared_aim){ own, other };
 }
 
-/* Finds a chain that ends in an empty slot: the node before it, or SHARED_NO_NODE. */
-static unsigned NEST_ID(search)(struct shared_search *search, const struct nest *nest,
-                                const struct NEST_ID(place) * place, uint64_t *empty)
+/* The last empty slot of a group, as in search.c. `words` of them, as a constant if 1. */
+ALWAYS_INLINE bool NEST_ID(find_empty)(const struct nest *nest, const unsigned char *bits,
+                                       uint64_t group, unsigned words, uint64_t *empty)
+{
+	const struct nest_shared *shared = nest->shared;
+	for (unsigned word = words; word-- > 0;) {
+		uint64_t fields = NEST_ID(word)(nest, bits, group, word);
+		uint64_t found = fields_zero_in(fields, shared->lows, shared->highs);
+		if (found != 0) {
+			unsigned at = word * shared->fields + log2_floor(found) / nest->width;
+			*empty = nest_first_slot(nest, NEST_KIND, group) + at;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Looks at a group: true, and where, if a slot is empty; otherwise its slots become
+ * nodes, but for `met`, which are nodes already.
+ */
+ALWAYS_INLINE bool NEST_ID(visit)(struct shared_search *search, const struct nest *nest,
+                                  const unsigned char *bits, unsigned words, uint64_t group,
+                                  unsigned met, unsigned parent, uint64_t *empty)
+{
+	if (NEST_ID(find_empty)(nest, bits, group, words, empty))
+		return true;
+	uint64_t first = group * (NEST_KIND == NEST_WINDOWS ? 1 : NEST_L);
+	if (search->nodes >= search->limit ||
+	    (NEST_KIND != NEST_WINDOWS && shared_search_knows(search, first)))
+		return false;
+	for (unsigned at = NEST_L; at-- > 0;) {
+		shared_search_push(search, first + at, at, parent);
+		/* Taken back instead of jumped over: nobody can predict it. */
+		search->nodes -= met >> at & 1;
+		if (NEST_KIND == NEST_WINDOWS && UNLIKELY(search->knowing) && !(met >> at & 1))
+			search->nodes -= shared_search_knows(search, first + at);
+	}
+	return false;
+}
+
+/* Windows: the entry of a node may also shift within its own window. */
+ALWAYS_INLINE bool NEST_ID(visit_own)(struct shared_search *search, const struct nest *nest,
+                                      const unsigned char *bits, unsigned words, uint64_t own,
+                                      unsigned i, uint64_t *empty)
+{
+	const unsigned all = (1u << NEST_L) - 1;
+	uint64_t met_in = shared_node_slot(search, i) - shared_node_at(search, i);
+	unsigned met = all << NEST_L >> (NEST_L + own - met_in);
+	return own < nest->groups &&
+	       NEST_ID(visit)(search, nest, bits, words, own, met & all, i, empty);
+}
+
+/* The node whose entry can go to *empty, or SHARED_NO_NODE: no chain within the limit. */
+ALWAYS_INLINE unsigned NEST_ID(search)(struct shared_search *search, const struct nest *nest,
+                                       const struct NEST_ID(place) * place, unsigned words,
+                                       uint64_t *empty)
 {
 	const unsigned char *bits = place->bits;
 	for (unsigned choice = 0; choice < 2; choice++) {
-		if (NEST_ID(visit)(search, nest, bits, place->key.group[choice], SHARED_NO_SLOT,
-		                   SHARED_NO_NODE, empty))
-			return SHARED_NO_NODE; /* room by now, and no chain needed */
+		uint64_t first = nest_first_slot(nest, NEST_KIND, place->key.group[choice]);
+		for (unsigned at = NEST_L; at-- > 0;)
+			shared_search_push(search, first + at, at, SHARED_NO_NODE);
 	}
 	for (unsigned i = 0; i < search->nodes; i++) {
 		while (search->aimed < search->nodes && search->aimed <= i + SHARED_AHEAD)
 			NEST_ID(take_aim)(search, nest, bits);
 		struct shared_aim aim = search->aim[i % SHARED_AIMS];
-		uint64_t slot = search->node[i].slot;
-		if (!aim.sound)
-			continue;
-		if (NEST_KIND == NEST_WINDOWS &&
-		    NEST_ID(visit)(search, nest, bits, aim.own, slot, i, empty))
-			return i;
-		if (NEST_ID(visit)(search, nest, bits, aim.other, slot, i, empty))
+		if ((NEST_KIND == NEST_WINDOWS &&
+		     NEST_ID(visit_own)(search, nest, bits, words, aim.own, i, empty)) ||
+		    NEST_ID(visit)(search, nest, bits, words, aim.other, 0, i, empty))
 			return i;
 	}
-	search->exhausted = true;
 	return SHARED_NO_NODE;
 }
 
+/* Asks for the stripes of a chain at once: other threads may have them in their caches. */
+static inline void NEST_ID(fetch_stripes)(const struct shared_search *search,
+                                          const struct nest *nest, uint64_t chunk, unsigned node,
+                                          uint64_t slot)
+{
+	for (;; node = shared_node_parent(search, node)) {
+		uint32_t stripe[2];
+		NEST_ID(watch_slot)(nest, chunk, slot, stripe);
+		PREFETCH_WRITE(&nest->shared->stripes.stripe[stripe[0]]);
+		if (node == SHARED_NO_NODE)
+			return;
+		slot = shared_node_slot(search, node);
+	}
+}
+
 /*
- * Tries to free a slot of the place's groups, and sets *freed to it if it did.
- * False if no chain was found; true says only that it is worth another look.
+ * Tries to free a slot of the place's groups by moving a chain from its end. If
+ * `take` the key goes there at once, with the chain's last move. Otherwise, or if the
+ * chain breaks on the way, *freed is the slot that the last move left empty.
  */
-static bool NEST_ID(make_room)(struct nest *nest, const struct NEST_ID(place) * place,
-                               uint64_t *freed)
+NEVER_INLINE enum shared_room NEST_ID(make_room)(struct nest *nest,
+                                                 const struct NEST_ID(place) * place, bool take,
+                                                 uint64_t *freed)
 {
 	struct shared_search search;
 	shared_search_begin(&search, nest->max_steps);
-	uint64_t to = 0, chunk = place->key.chunk;
-	unsigned node = NEST_ID(search)(&search, nest, place, &to);
-	bool moved = false;
-	while (node != SHARED_NO_NODE) {
-		uint64_t from = search.node[node].slot;
-		if (!NEST_ID(move)(nest, chunk, from, NEST_ID(emptied)(to)))
-			break;
-		moved = true;
-		to = from;
-		node = search.node[node].parent;
+	uint64_t to = 0, chunk = place->key.chunk, left = SHARED_NO_SLOT;
+	unsigned node = nest->shared->words == 1
+	                        ? NEST_ID(search)(&search, nest, place, 1, &to)
+	                        : NEST_ID(search)(&search, nest, place, nest->shared->words, &to);
+	enum shared_room room = SHARED_NO_ROOM;
+	if (node != SHARED_NO_NODE) {
+		room = SHARED_ROOM;
+		NEST_ID(fetch_stripes)(&search, nest, chunk, node, to);
 	}
-	if (moved && *freed != SHARED_NO_SLOT)
+	while (node != SHARED_NO_NODE) {
+		uint64_t from = shared_node_slot(&search, node), fresh = 0;
+		node = shared_node_parent(&search, node);
+		if (node == SHARED_NO_NODE && take)
+			(void)nest_encode_at(nest, NEST_KIND, &place->key, from, &fresh);
+		if (!NEST_ID(move)(nest, chunk, from, NEST_ID(emptied)(to), fresh))
+			break;
+		left = fresh == 0 ? from : SHARED_NO_SLOT;
+		if (fresh != 0)
+			room = SHARED_TAKEN;
+		to = from;
+	}
+	/* Slots that this insert left empty before now stay so. */
+	if (*freed != SHARED_NO_SLOT && (left != SHARED_NO_SLOT || room == SHARED_TAKEN)) {
 		NEST_ID(settle)(nest, chunk, *freed);
-	if (moved)
-		*freed = to;
-	return !search.exhausted;
+		*freed = SHARED_NO_SLOT;
+	}
+	if (left != SHARED_NO_SLOT)
+		*freed = left;
+	return room;
 }
 
 /* -------------------------------------------------------------------- insert -- */
@@ -387,7 +486,7 @@ static bool NEST_ID(put_in)(struct nest *nest, const struct NEST_ID(place) * pla
 		NEST_ID(set)
 		(nest, place->bits, slot,
 		 nest_encode(nest, NEST_KIND, place->key.value, choice, at));
-		counter_add(&nest->chunk[place->key.chunk].used, 1);
+		NEST_ID(count_at)(nest, place->key.chunk, slot, 1);
 		return true;
 	}
 	return false;
@@ -424,27 +523,46 @@ static nidus_status NEST_ID(attempt)(struct nest *nest, const struct NEST_ID(pla
 	return status;
 }
 
+/* Whether both groups look full of other keys; a hint only. */
+static bool NEST_ID(crowded)(const struct nest *nest, const struct NEST_ID(place) * place)
+{
+	uint64_t empty;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		if (NEST_ID(find_empty)(nest, place->bits, place->key.group[choice],
+		                        nest->shared->words, &empty))
+			return false;
+	}
+	return !NEST_ID(seen)(nest, place->bits, &place->key);
+}
+
 static nidus_status NEST_ID(put)(struct nest *nest, const struct NEST_ID(place) * place,
                                  bool only_new)
 {
 	uint64_t freed = SHARED_NO_SLOT;
-	for (bool stash = false;;) {
-		struct stripe_set set = stripes_lock(&nest->shared->stripes, &place->watch);
-		nidus_status status = NEST_ID(attempt)(nest, place, only_new, &stash);
-		stripes_unlock(&nest->shared->stripes, &set);
-		if (LIKELY(status != NIDUS_FULL) || stash) {
-			/* The key may have found another slot than the one made for it. */
-			if (UNLIKELY(freed != SHARED_NO_SLOT))
-				NEST_ID(settle)(nest, place->key.chunk, freed);
-			return status;
+	bool stash = false, try_first = only_new || !NEST_ID(crowded)(nest, place);
+	nidus_status status = NIDUS_FULL;
+	for (;; try_first = true) {
+		if (try_first) {
+			struct stripe_set set = stripes_lock(&nest->shared->stripes, &place->watch);
+			status = NEST_ID(attempt)(nest, place, only_new, &stash);
+			stripes_unlock(&nest->shared->stripes, &set);
+			if (LIKELY(status != NIDUS_FULL) || stash)
+				break;
 		}
-		stash = !NEST_ID(make_room)(nest, place, &freed);
+		enum shared_room room = NEST_ID(make_room)(nest, place, !only_new, &freed);
+		if (room == SHARED_TAKEN)
+			return NIDUS_OK;
+		stash = room == SHARED_NO_ROOM;
 	}
+	/* The key may have found another slot than the one made for it. */
+	if (UNLIKELY(freed != SHARED_NO_SLOT))
+		NEST_ID(settle)(nest, place->key.chunk, freed);
+	return status;
 }
 
-static nidus_status NEST_ID(insert)(void *body, uint64_t hash)
+/* The long way. */
+NEVER_INLINE nidus_status NEST_ID(insert)(struct nest *nest, uint64_t hash)
 {
-	struct nest *nest = body;
 	struct NEST_ID(place) place;
 	NEST_ID(locate)(nest, hash, &place);
 	return NEST_ID(put)(nest, &place, false);
@@ -471,6 +589,7 @@ static bool NEST_ID(take_slot)(struct nest *nest, const struct NEST_ID(place) * 
 			uint64_t slot =
 				NEST_ID(slot_at)(nest, place->key.group[choice], word, hits, &at);
 			NEST_ID(set)(nest, place->bits, slot, 0);
+			NEST_ID(count_at)(nest, place->key.chunk, slot, UINT32_MAX);
 			NEST_ID(bring_home)
 			(nest, place->key.chunk, place->bits, NEST_ID(emptied)(slot));
 			return true;
@@ -485,15 +604,13 @@ static nidus_status NEST_ID(take)(struct nest *nest, const struct NEST_ID(place)
 	bool taken =
 		(anything_stashed(nest) && shared_stash_remove(nest, NEST_KIND, &place->key)) ||
 		NEST_ID(take_slot)(nest, place);
-	if (taken)
-		counter_add(&nest->chunk[place->key.chunk].used, UINT64_MAX); /* one less */
 	stripes_unlock(&nest->shared->stripes, &set);
 	return taken ? NIDUS_OK : NIDUS_NOT_FOUND;
 }
 
-static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
+/* The long way. */
+NEVER_INLINE nidus_status NEST_ID(remove)(struct nest *nest, uint64_t hash)
 {
-	struct nest *nest = body;
 	struct NEST_ID(place) place;
 	NEST_ID(locate)(nest, hash, &place);
 	return NEST_ID(take)(nest, &place);
@@ -502,167 +619,215 @@ static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
 /* --------------------------------------------------------------------- spots -- */
 
 /*
- * The usual case in short: both groups lie in one word's worth of bits each and in
- * one region each, the stash is empty, and nobody else is there. What is not usual
- * goes the long way, by the functions above.
+ * The usual case in short: each group lies in one region, nobody else is there, and
+ * the stash does not matter. What is not usual goes the long way, by the functions
+ * above.
+ *
+ * A change needs the lock of only that group in which it happens: an insert that
+ * finds a slot, and a remove that finds the key, need not know about the other one.
  */
 struct NEST_ID(spot) {
-	const unsigned char *at[2]; /* the word with a group's first bit */
-	uint64_t bit[2];            /* that bit, counted from the chunk's first */
-	uint64_t wanted[2];         /* the group's word if all its slots held the key */
-	uint64_t hash, chunk;
+	uint64_t bit[2]; /* where the groups begin, counted from the table's first bit */
+	uint64_t value;
+	uint64_t chunk;
 	uint32_t stripe[2];
-	uint32_t next[2]; /* bytes to the word with the group's last bit: 0 or 8 */
-	bool usual;
+	bool unusual;
 };
 
 /* Constants of a nest that no store to a table can change, out of the compiler's sight. */
 struct NEST_ID(lens) {
-	uint64_t lows, highs;
-	uint32_t *version;
+	unsigned char *bits;
+	struct stripe *stripe;
 	const uint64_t *stashed;
+	uint64_t ones, lows, highs, pattern[2], open;
+	unsigned width, word_bits;
 };
 
-static inline struct NEST_ID(lens) NEST_ID(lens_of)(const struct nest *nest)
-{
-	return (struct NEST_ID(lens)){ nest->shared->lows, nest->shared->highs,
-		                       nest->shared->stripes.word, &nest->stashed };
-}
-
-/* Fills in what belongs to one group; not 0 if it lies across the border of a region. */
-ALWAYS_INLINE uint64_t NEST_ID(spot_group)(const struct nest *nest, const struct nest_key *key,
-                                           const unsigned char *bits, struct NEST_ID(spot) * spot,
-                                           unsigned i)
+ALWAYS_INLINE struct NEST_ID(lens) NEST_ID(lens_of)(const struct nest *nest)
 {
 	const struct nest_shared *shared = nest->shared;
-	uint64_t bit = NEST_ID(group_bit)(nest, key->group[i]), end = bit + shared->word_bits - 1;
-	uint64_t chunk_bit = (uint64_t)(bits - nest->bits) * 8;
-	spot->bit[i] = bit;
-	spot->at[i] = bits + (bit >> 6) * 8;
-	spot->next[i] = (uint32_t)((end >> 6) - (bit >> 6)) * 8;
-	spot->wanted[i] = key->value * shared->ones + shared->pattern[i][0];
-	spot->stripe[i] = stripe_of(&shared->stripes, (chunk_bit + bit) >> 3);
-	return ((chunk_bit + bit) ^ (chunk_bit + end)) >> (STRIPES_REGION_LOG + 3);
+	return (struct NEST_ID(lens)){
+		.bits = nest->bits,
+		.stripe = shared->stripes.stripe,
+		.stashed = &nest->stashed,
+		.ones = shared->ones,
+		.lows = shared->lows,
+		.highs = shared->highs,
+		.pattern = { shared->pattern[0][0], shared->pattern[1][0] },
+		.open = shared->open[0],
+		.width = nest->width,
+		.word_bits = shared->word_bits,
+	};
 }
 
-ALWAYS_INLINE void NEST_ID(spot_of)(const struct nest *nest, uint64_t hash,
-                                    struct NEST_ID(spot) * spot)
+ALWAYS_INLINE struct NEST_ID(spot) NEST_ID(spot_of)(const struct nest *nest, uint64_t hash)
 {
 	struct nest_key key = nest_locate(nest, NEST_KIND, hash);
-	const unsigned char *bits = nest_chunk_bits(nest, key.chunk);
-	uint64_t crosses = NEST_ID(spot_group)(nest, &key, bits, spot, 0) |
-	                   NEST_ID(spot_group)(nest, &key, bits, spot, 1);
-	spot->hash = hash;
-	spot->chunk = key.chunk;
-	spot->usual = NEST_KIND != NEST_CODED && nest->shared->words == 1 && crosses == 0;
+	uint64_t bit[2], chunk_bit = key.chunk * nest->stride * 8, crosses = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		bit[i] = NEST_ID(group_bit)(nest, key.group[i]);
+		crosses |= bit[i] ^ (bit[i] + NEST_ID(span)(nest) - 1);
+	}
+	const struct stripes *stripes = &nest->shared->stripes;
+	return (struct NEST_ID(spot)){
+		.bit = { chunk_bit + bit[0], chunk_bit + bit[1] },
+		.value = key.value,
+		.chunk = key.chunk,
+		.stripe = { stripe_in_chunk(stripes, key.chunk, bit[0] >> 3),
+		            stripe_in_chunk(stripes, key.chunk, bit[1] >> 3) },
+		.unusual = crosses >> (STRIPES_REGION_LOG + 3) != 0 || nest->shared->words > 1,
+	};
 }
 
 /* The slots of a spot's group as fields; anything above them. */
-ALWAYS_INLINE uint64_t NEST_ID(glance)(const struct NEST_ID(spot) * spot, unsigned i)
+ALWAYS_INLINE uint64_t NEST_ID(glance)(const struct NEST_ID(lens) * lens,
+                                       const struct NEST_ID(spot) * spot, unsigned i)
 {
-	unsigned shift = spot->bit[i] & 63;
-	uint64_t low = word_load(spot->at[i], 0);
-	uint64_t high = word_load(spot->at[i] + spot->next[i], 0);
-	return low >> shift | high << 1 << (63 - shift);
+#if NEST_KIND_CODED
+	unsigned char copy[NEST_COPY_BYTES];
+	unsigned span = (unsigned)CODED_BITS(lens->width);
+	store64(copy, word_bits(lens->bits, spot->bit[i], span) & bits_low(span));
+	store64(copy + 8, 0);
+	return coded_fields(copy, lens->width, 0, 0, NEST_L);
+#else
+	return word_bits(lens->bits, spot->bit[i], lens->word_bits);
+#endif
 }
 
-ALWAYS_INLINE bool NEST_ID(look_at)(const struct nest *nest, struct NEST_ID(lens) lens,
-                                    const struct NEST_ID(spot) * spot)
+/* What the group's word would be if all its slots held the key. */
+ALWAYS_INLINE uint64_t NEST_ID(wanted)(const struct NEST_ID(lens) * lens,
+                                       const struct NEST_ID(spot) * spot, unsigned i)
 {
-	const uint32_t *first = &lens.version[spot->stripe[0]];
-	const uint32_t *second = &lens.version[spot->stripe[1]];
+	return spot->value * lens->ones + lens->pattern[i];
+}
+
+/* The fields of a spot's group that hold the key or, if not `key`, may take it. */
+ALWAYS_INLINE uint64_t NEST_ID(find)(const struct NEST_ID(lens) * lens,
+                                     const struct NEST_ID(spot) * spot, unsigned i, bool key)
+{
+	uint64_t wanted = key ? NEST_ID(wanted)(lens, spot, i) : 0;
+	uint64_t found =
+		fields_zero_in(NEST_ID(glance)(lens, spot, i) ^ wanted, lens->lows, lens->highs);
+	return key || i == 1 ? found : found & lens->open;
+}
+
+ALWAYS_INLINE bool NEST_ID(look_at)(const struct nest *nest, const struct NEST_ID(lens) * lens,
+                                    const struct NEST_ID(spot) * spot, uint64_t hash)
+{
+	const uint32_t *first = &lens->stripe[spot->stripe[0]].version;
+	const uint32_t *second = &lens->stripe[spot->stripe[1]].version;
 	uint32_t before[2] = { __atomic_load_n(first, __ATOMIC_ACQUIRE),
 		               __atomic_load_n(second, __ATOMIC_ACQUIRE) };
-	uint64_t hits =
-		fields_zero_in(NEST_ID(glance)(spot, 0) ^ spot->wanted[0], lens.lows, lens.highs) |
-		fields_zero_in(NEST_ID(glance)(spot, 1) ^ spot->wanted[1], lens.lows, lens.highs);
-	uint64_t stashed = __atomic_load_n(lens.stashed, __ATOMIC_ACQUIRE);
+	uint64_t hits = NEST_ID(find)(lens, spot, 0, true) | NEST_ID(find)(lens, spot, 1, true);
+	uint64_t stashed = __atomic_load_n(lens->stashed, __ATOMIC_ACQUIRE);
 	uint32_t changed = (before[0] ^ __atomic_load_n(first, __ATOMIC_ACQUIRE)) |
 	                   (before[1] ^ __atomic_load_n(second, __ATOMIC_ACQUIRE));
-	if (UNLIKELY(((before[0] | before[1]) & 1) | changed | (stashed != 0) | !spot->usual))
-		return NEST_ID(contains)(nest, spot->hash);
-	return hits != 0;
+	bool look_closer = (((before[0] | before[1]) & 1) | changed) != 0 || spot->unusual ||
+	                   (stashed != 0 && hits == 0);
+	return UNLIKELY(look_closer) ? NEST_ID(contains)(nest, hash) : hits != 0;
 }
 
-ALWAYS_INLINE void NEST_ID(lock_spot)(struct NEST_ID(lens) lens, const struct NEST_ID(spot) * spot)
+/* Writes a field that was found in a spot's group, which is locked; `value` may be 0. */
+ALWAYS_INLINE void NEST_ID(write_at)(const struct NEST_ID(lens) * lens, uint64_t bit,
+                                     uint64_t found, uint64_t fields)
 {
-	uint32_t a = spot->stripe[0], b = spot->stripe[1];
-	version_lock(&lens.version[a < b ? a : b]);
-	if (LIKELY(a != b))
-		version_lock(&lens.version[a < b ? b : a]);
+	unsigned from = (unsigned)__builtin_ctzll(found) + 1 - lens->width;
+	uint64_t value = fields >> from & bits_low(lens->width);
+#if NEST_KIND_CODED
+	unsigned char copy[NEST_COPY_BYTES] = { 0 };
+	unsigned span = (unsigned)CODED_BITS(lens->width);
+	store64(copy, word_bits(lens->bits, bit, span) & bits_low(span));
+	coded_set(copy, lens->width, from / lens->width, value);
+	word_set_bits(lens->bits, bit, span, load64(copy));
+#else
+	word_set_bits(lens->bits, bit + from, lens->width, value);
+#endif
 }
 
-ALWAYS_INLINE void NEST_ID(unlock_spot)(struct NEST_ID(lens) lens,
-                                        const struct NEST_ID(spot) * spot)
+/* Whether the stash of a spot's chunk is empty. */
+ALWAYS_INLINE bool NEST_ID(none_stashed)(const struct nest *nest, const struct NEST_ID(lens) * lens,
+                                         const struct NEST_ID(spot) * spot)
 {
-	version_unlock(&lens.version[spot->stripe[0]]);
-	if (LIKELY(spot->stripe[0] != spot->stripe[1]))
-		version_unlock(&lens.version[spot->stripe[1]]);
-}
-
-/* Writes the field that fields_zero found in a spot's group; the spot is locked. */
-ALWAYS_INLINE void NEST_ID(write_at)(const struct nest *nest, const struct NEST_ID(spot) * spot,
-                                     unsigned i, uint64_t field, bool take)
-{
-	unsigned from = (unsigned)__builtin_ctzll(field) + 1 - nest->width;
-	uint64_t value = take ? 0 : spot->wanted[i] >> from & bits_low(nest->width);
-	unsigned char *chunk_bits =
-		(unsigned char *)(uintptr_t)(spot->at[i] - (spot->bit[i] >> 6) * 8);
-	word_set_bits(chunk_bits, spot->bit[i] + from, nest->width, value);
+	return LIKELY(__atomic_load_n(lens->stashed, __ATOMIC_ACQUIRE) == 0) ||
+	       __atomic_load_n(&nest->chunk[spot->chunk].stash.count, __ATOMIC_ACQUIRE) == 0;
 }
 
 /* Tries a change the short way; false if it takes the long one. */
-ALWAYS_INLINE bool NEST_ID(change_at)(struct nest *nest, struct NEST_ID(lens) lens,
+ALWAYS_INLINE bool NEST_ID(change_at)(struct nest *nest, const struct NEST_ID(lens) * lens,
                                       const struct NEST_ID(spot) * spot, bool take)
 {
-	bool done = false;
-	if (UNLIKELY(!spot->usual))
+	if (UNLIKELY(spot->unusual))
 		return false;
-	NEST_ID(lock_spot)(lens, spot);
-	uint64_t found[2] = {
-		fields_zero_in(NEST_ID(glance)(spot, 0) ^ (take ? spot->wanted[0] : 0), lens.lows,
-		               lens.highs),
-		fields_zero_in(NEST_ID(glance)(spot, 1) ^ (take ? spot->wanted[1] : 0), lens.lows,
-		               lens.highs),
-	};
-	if (!take)
-		found[0] &= nest->shared->open[0];
-	if (LIKELY((found[0] | found[1]) != 0) &&
-	    LIKELY(!take || __atomic_load_n(lens.stashed, __ATOMIC_ACQUIRE) == 0)) {
-		unsigned i = found[0] == 0;
-		NEST_ID(write_at)(nest, spot, i, found[i], take);
-		counter_add(&nest->chunk[spot->chunk].used, take ? UINT64_MAX : 1);
-		done = true;
+	/* Both before any branch: which of the two it will be nobody can predict. */
+	uint64_t first = NEST_ID(find)(lens, spot, 0, take);
+	uint64_t second = NEST_ID(find)(lens, spot, 1, take);
+	if ((first | second) == 0)
+		return false;
+	unsigned i = first == 0;
+	struct stripe *stripe = &lens->stripe[spot->stripe[i]];
+	uint64_t open = take || i == 1 ? lens->highs : lens->open & lens->highs;
+	uint64_t wanted = NEST_ID(wanted)(lens, spot, i);
+	version_lock(&stripe->version);
+	uint64_t fields = NEST_ID(glance)(lens, spot, i) ^ (take ? wanted : 0);
+	uint64_t found = fields_zero_in(fields, lens->lows, open);
+	bool done = LIKELY(found != 0) && (!take || NEST_ID(none_stashed)(nest, lens, spot));
+	if (LIKELY(done)) {
+		NEST_ID(write_at)(lens, spot->bit[i], found, take ? 0 : wanted);
+		stripe_count(stripe, take ? UINT32_MAX : 1);
 	}
-	NEST_ID(unlock_spot)(lens, spot);
+	version_unlock(&stripe->version);
 	return done;
 }
 
 /* ------------------------------------------------------------------- batches -- */
 
+/*
+ * Works in runs of SHARED_BATCH keys: while the groups of one run come from memory
+ * the run before is finished. Both ends of a group are asked for, since it may lie
+ * across two lines.
+ */
 NEVER_INLINE void NEST_ID(approach)(const struct nest *nest, const uint64_t *hashes, size_t n,
-                                    struct NEST_ID(spot) * spots)
+                                    struct NEST_ID(spot) * spots, bool change)
 {
+	const struct stripe *stripe = nest->shared->stripes.stripe;
+	const unsigned char *bits = nest->bits;
+	uint64_t last = NEST_ID(span)(nest) - 1;
 	for (size_t i = 0; i < n; i++) {
-		NEST_ID(spot_of)(nest, hashes[i], &spots[i]);
-		PREFETCH(spots[i].at[0]);
-		PREFETCH(spots[i].at[1]);
-		PREFETCH(&nest->shared->stripes.word[spots[i].stripe[0]]);
-		PREFETCH(&nest->shared->stripes.word[spots[i].stripe[1]]);
+		struct NEST_ID(spot) spot = NEST_ID(spot_of)(nest, hashes[i]);
+		for (unsigned choice = 0; choice < 2; choice++) {
+			PREFETCH(bits + (spot.bit[choice] >> 3));
+			PREFETCH(bits + ((spot.bit[choice] + last) >> 3));
+			if (change)
+				PREFETCH_WRITE(&stripe[spot.stripe[choice]]);
+			else
+				PREFETCH(&stripe[spot.stripe[choice]]);
+		}
+		spots[i] = spot;
 	}
+}
+
+static inline size_t NEST_ID(run)(size_t left)
+{
+	return left < SHARED_BATCH ? left : SHARED_BATCH;
 }
 
 static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
                                     uint8_t *yes)
 {
 	const struct nest *nest = body;
-	struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
-	struct NEST_ID(spot) spots[SHARED_BATCH];
-	for (size_t from = 0; from < n; from += SHARED_BATCH) {
-		size_t some = n - from < SHARED_BATCH ? n - from : SHARED_BATCH;
-		NEST_ID(approach)(nest, hashes + from, some, spots);
+	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
+	struct NEST_ID(spot) spots[2][SHARED_BATCH];
+	size_t some = NEST_ID(run)(n);
+	NEST_ID(approach)(nest, hashes, some, spots[0], false);
+	for (unsigned turn = 0; some > 0; turn ^= 1) {
+		size_t more = NEST_ID(run)(n - some);
+		NEST_ID(approach)(nest, hashes + some, more, spots[turn ^ 1], false);
 		for (size_t i = 0; i < some; i++)
-			yes[from + i] = NEST_ID(look_at)(nest, lens, &spots[i]);
+			yes[i] = NEST_ID(look_at)(nest, &lens, &spots[turn][i], hashes[i]);
+		hashes += some;
+		yes += some;
+		n -= some;
+		some = more;
 	}
 }
 
@@ -670,20 +835,25 @@ static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, si
 ALWAYS_INLINE nidus_status NEST_ID(change_batch)(struct nest *nest, const uint64_t *hashes,
                                                  size_t n, size_t *done, bool take)
 {
-	struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
-	struct NEST_ID(spot) spots[SHARED_BATCH];
-	nidus_status status = NIDUS_OK;
-	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		size_t some = n - *done < SHARED_BATCH ? n - *done : SHARED_BATCH;
-		NEST_ID(approach)(nest, hashes + *done, some, spots);
-		for (size_t i = 0; i < some && status == NIDUS_OK; i++) {
-			if (!NEST_ID(change_at)(nest, lens, &spots[i], take))
-				status = take ? NEST_ID(remove)(nest, spots[i].hash)
-				              : NEST_ID(insert)(nest, spots[i].hash);
-			*done += status == NIDUS_OK;
+	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
+	struct NEST_ID(spot) spots[2][SHARED_BATCH];
+	size_t some = NEST_ID(run)(n);
+	*done = 0;
+	NEST_ID(approach)(nest, hashes, some, spots[0], true);
+	for (unsigned turn = 0; some > 0; turn ^= 1) {
+		size_t more = NEST_ID(run)(n - *done - some);
+		NEST_ID(approach)(nest, hashes + *done + some, more, spots[turn ^ 1], true);
+		for (size_t i = 0; i < some; i++, ++*done) {
+			if (LIKELY(NEST_ID(change_at)(nest, &lens, &spots[turn][i], take)))
+				continue;
+			nidus_status status = take ? NEST_ID(remove)(nest, hashes[*done])
+			                           : NEST_ID(insert)(nest, hashes[*done]);
+			if (status != NIDUS_OK)
+				return status;
 		}
+		some = more;
 	}
-	return status;
+	return NIDUS_OK;
 }
 
 static nidus_status NEST_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
@@ -703,29 +873,27 @@ static nidus_status NEST_ID(remove_batch)(void *body, const uint64_t *hashes, si
 static bool NEST_ID(contains_quickly)(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
-	struct NEST_ID(spot) spot;
-	NEST_ID(spot_of)(nest, hash, &spot);
-	return NEST_ID(look_at)(nest, NEST_ID(lens_of)(nest), &spot);
+	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
+	struct NEST_ID(spot) spot = NEST_ID(spot_of)(nest, hash);
+	return NEST_ID(look_at)(nest, &lens, &spot, hash);
 }
 
 static nidus_status NEST_ID(insert_quickly)(void *body, uint64_t hash)
 {
 	struct nest *nest = body;
-	struct NEST_ID(spot) spot;
-	NEST_ID(spot_of)(nest, hash, &spot);
-	return NEST_ID(change_at)(nest, NEST_ID(lens_of)(nest), &spot, false)
-	               ? NIDUS_OK
-	               : NEST_ID(insert)(nest, hash);
+	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
+	struct NEST_ID(spot) spot = NEST_ID(spot_of)(nest, hash);
+	return LIKELY(NEST_ID(change_at)(nest, &lens, &spot, false)) ? NIDUS_OK
+	                                                             : NEST_ID(insert)(nest, hash);
 }
 
 static nidus_status NEST_ID(remove_quickly)(void *body, uint64_t hash)
 {
 	struct nest *nest = body;
-	struct NEST_ID(spot) spot;
-	NEST_ID(spot_of)(nest, hash, &spot);
-	return NEST_ID(change_at)(nest, NEST_ID(lens_of)(nest), &spot, true)
-	               ? NIDUS_OK
-	               : NEST_ID(remove)(nest, hash);
+	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
+	struct NEST_ID(spot) spot = NEST_ID(spot_of)(nest, hash);
+	return LIKELY(NEST_ID(change_at)(nest, &lens, &spot, true)) ? NIDUS_OK
+	                                                            : NEST_ID(remove)(nest, hash);
 }
 
 static const struct body_ops NEST_ID(ops) = {

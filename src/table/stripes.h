@@ -2,9 +2,9 @@
  *
  * stripes: locks with versions, each for the regions of a table that fall to it.
  *
- * Bytes of a table belong to regions of STRIPES_REGION bytes, regions to stripes
- * in turn. A stripe is one word: odd while a writer has it, and larger by two
- * after every change.
+ * A table consists of one or more chunks. Bytes of a chunk belong to regions of 512
+ * bytes, regions to the chunk's stripes in turn. A stripe has a version: odd while a
+ * writer has it, and larger by two after every change.
  *
  *   writer   lock all stripes of its bytes, in ascending order; change words;
  *            unlock
@@ -15,6 +15,10 @@
  * Why no fences: a reader's loads of table words acquire, so the second look at
  * the versions is not earlier than they are; a writer's stores of table words
  * release, so they are not seen before the version is odd.
+ *
+ * Beside the version is a number that whoever has the stripe may change: how many
+ * entries came to its bytes. It costs writers no line of their own and no atomic
+ * addition, as a counter for the whole chunk would.
  */
 #ifndef NIDUS_TABLE_STRIPES_H
 #define NIDUS_TABLE_STRIPES_H
@@ -22,13 +26,19 @@
 #include "base/atomic.h"
 #include "base/memory.h"
 
-#define STRIPES_REGION_LOG 9 /* eight lines: neighbours that a window may span */
-#define STRIPES_MOST (UINT64_C(1) << 16)
-#define STRIPES_HELD 4 /* two groups that may lie across a border each */
+#define STRIPES_REGION_LOG 9             /* eight lines: neighbours that a window may span */
+#define STRIPES_MOST (UINT64_C(1) << 15) /* 256 KiB: they stay in the second-level cache */
+#define STRIPES_HELD 4                   /* two groups that may lie across a border each */
+
+struct stripe {
+	uint32_t version;
+	uint32_t count; /* modulo 2^32 */
+};
 
 struct stripes {
-	uint32_t *word;
-	uint64_t mask; /* number of stripes - 1 */
+	struct stripe *stripe;
+	uint32_t mask;      /* stripes of a chunk - 1 */
+	unsigned chunk_log; /* log2 of the stripes of a chunk */
 	struct block memory;
 };
 
@@ -48,14 +58,33 @@ struct stripe_set {
 	uint32_t stripe[STRIPES_HELD];
 };
 
-/* Makes the stripes of a table of so many bytes. Errors: E_NOMEM. */
-nidus_status stripes_make(struct stripes *stripes, uint64_t table_bytes,
+/* Makes the stripes of a table of chunks of so many bytes. Errors: E_NOMEM. */
+nidus_status stripes_make(struct stripes *stripes, uint64_t chunks, uint64_t chunk_bytes,
                           const nidus_allocator *allocator);
 void stripes_unmake(struct stripes *stripes, const nidus_allocator *allocator);
 
+/* What came to a chunk's stripes, all in all; exact while nobody is at work. */
+uint64_t stripes_count(const struct stripes *stripes, uint64_t chunk);
+
+/* Sets those numbers to nothing. */
+void stripes_forget(struct stripes *stripes);
+
+/* The stripe of a byte of the only chunk, or counted from the chunk's first stripe. */
 static inline uint32_t stripe_of(const struct stripes *stripes, uint64_t byte)
 {
-	return (uint32_t)(byte >> STRIPES_REGION_LOG & stripes->mask);
+	return (uint32_t)(byte >> STRIPES_REGION_LOG) & stripes->mask;
+}
+
+ALWAYS_INLINE uint32_t stripe_in_chunk(const struct stripes *stripes, uint64_t chunk, uint64_t byte)
+{
+	return (uint32_t)(chunk << stripes->chunk_log) + stripe_of(stripes, byte);
+}
+
+/* For whoever has the stripe. */
+ALWAYS_INLINE void stripe_count(struct stripe *stripe, uint32_t amount)
+{
+	uint32_t now = __atomic_load_n(&stripe->count, __ATOMIC_RELAXED);
+	__atomic_store_n(&stripe->count, now + amount, __ATOMIC_RELAXED);
 }
 
 /* Adds a stripe that may be there already; the set stays in order. */
@@ -74,7 +103,7 @@ static inline void stripe_add(struct stripe_set *set, uint32_t stripe)
 
 ALWAYS_INLINE uint32_t stripe_version(const struct stripes *stripes, uint32_t stripe)
 {
-	return __atomic_load_n(&stripes->word[stripe], __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&stripes->stripe[stripe].version, __ATOMIC_ACQUIRE);
 }
 
 /* A reader's first look: false while one of them is locked. */
@@ -130,14 +159,14 @@ static inline struct stripe_set stripes_lock(const struct stripes *stripes,
 			stripe_add(&set, watch->stripe[i]);
 	}
 	for (unsigned i = 0; i < set.count; i++)
-		version_lock(&stripes->word[set.stripe[i]]);
+		version_lock(&stripes->stripe[set.stripe[i]].version);
 	return set;
 }
 
 static inline void stripes_unlock(const struct stripes *stripes, const struct stripe_set *set)
 {
 	for (unsigned i = set->count; i-- > 0;)
-		version_unlock(&stripes->word[set->stripe[i]]);
+		version_unlock(&stripes->stripe[set->stripe[i]].version);
 }
 
 #endif

@@ -59,7 +59,7 @@ static inline uint32_t yard_stripe(const struct yard *yard, const unsigned char 
 
 static inline uint32_t *yard_version(const struct yard *yard, const unsigned char *line)
 {
-	return &yard->commons->stripes.word[yard_stripe(yard, line)];
+	return &yard->commons->stripes.stripe[yard_stripe(yard, line)].version;
 }
 
 #endif
