@@ -127,7 +127,9 @@ static void forge_table(const struct shape *shape, void *context)
 		struct bytes bytes = { check_alloc(good.size), good.size };
 		nidus_filter *filter;
 		memcpy(bytes.data, good.data, good.size);
-		for (unsigned j = 0; j <= i % 3; j++) {
+		if (i == 1)
+			memset(bytes.data + IMAGE_HEADER, 0, bytes.size - IMAGE_HEADER);
+		for (unsigned j = 0; j <= i % 3 && i > 1; j++) {
 			uint64_t at = IMAGE_HEADER + chance_below(chance, good.size - IMAGE_HEADER);
 			bytes.data[at] = (unsigned char)chance_next(chance);
 		}
@@ -146,7 +148,7 @@ static void forge_table(const struct shape *shape, void *context)
 		bytes_free(&bytes);
 	}
 	/*
-	 * A write of the same byte leaves a good file; an entry too many is refused. Bits
+	 * The first is as it was; the second lost all its entries, which is refused. Bits
 	 * that are no entries can be right in any pattern.
 	 */
 	bool entries = nidus_family_features(shape->family->id) & NIDUS_ENUMERATE;

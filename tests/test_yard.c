@@ -419,7 +419,7 @@ static uint64_t *hashes_for(const struct yard *yard, struct chance *chance, size
 	*n = yard->fronts * yard->ops->shape.front.slots * 17 / 20;
 	uint64_t *hashes = check_alloc(*n * sizeof *hashes);
 	for (size_t i = 0; i < *n; i++)
-		hashes[i] = i > 0 && chance_percent(chance, 10) ? hashes[chance_below(chance, i)]
+		hashes[i] = i > 0 && chance_percent(chance, 10) ? hashes[i - 1] /* never 17 times */
 		                                                : chance_next(chance);
 	qsort(hashes, *n, sizeof *hashes, ascending);
 	return hashes;
