@@ -782,33 +782,22 @@ ALWAYS_INLINE bool NEST_ID(change_at)(struct nest *nest, const struct NEST_ID(le
 /* ------------------------------------------------------------------- batches -- */
 
 /*
- * Works in runs of SHARED_BATCH keys: while the groups of one run come from memory
- * the run before is finished. Both ends of a group are asked for, since it may lie
- * across two lines.
+ * SHARED_BATCH keys are on their way from memory; as soon as one is finished, another
+ * is asked for. Both ends of a group are, since it may lie across two lines.
  */
-NEVER_INLINE void NEST_ID(approach)(const struct nest *nest, const uint64_t *hashes, size_t n,
-                                    struct NEST_ID(spot) * spots, bool change)
+ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, const struct NEST_ID(lens) * lens,
+                                     uint64_t hash, struct NEST_ID(spot) * spot, bool change)
 {
-	const struct stripe *stripe = nest->shared->stripes.stripe;
-	const unsigned char *bits = nest->bits;
 	uint64_t last = NEST_ID(span)(nest) - 1;
-	for (size_t i = 0; i < n; i++) {
-		struct NEST_ID(spot) spot = NEST_ID(spot_of)(nest, hashes[i]);
-		for (unsigned choice = 0; choice < 2; choice++) {
-			PREFETCH(bits + (spot.bit[choice] >> 3));
-			PREFETCH(bits + ((spot.bit[choice] + last) >> 3));
-			if (change)
-				PREFETCH_WRITE(&stripe[spot.stripe[choice]]);
-			else
-				PREFETCH(&stripe[spot.stripe[choice]]);
-		}
-		spots[i] = spot;
+	*spot = NEST_ID(spot_of)(nest, hash);
+	for (unsigned choice = 0; choice < 2; choice++) {
+		PREFETCH(lens->bits + (spot->bit[choice] >> 3));
+		PREFETCH(lens->bits + ((spot->bit[choice] + last) >> 3));
+		if (change)
+			PREFETCH_WRITE(&lens->stripe[spot->stripe[choice]]);
+		else
+			PREFETCH(&lens->stripe[spot->stripe[choice]]);
 	}
-}
-
-static inline size_t NEST_ID(run)(size_t left)
-{
-	return left < SHARED_BATCH ? left : SHARED_BATCH;
 }
 
 static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
@@ -816,18 +805,14 @@ static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, si
 {
 	const struct nest *nest = body;
 	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
-	struct NEST_ID(spot) spots[2][SHARED_BATCH];
-	size_t some = NEST_ID(run)(n);
-	NEST_ID(approach)(nest, hashes, some, spots[0], false);
-	for (unsigned turn = 0; some > 0; turn ^= 1) {
-		size_t more = NEST_ID(run)(n - some);
-		NEST_ID(approach)(nest, hashes + some, more, spots[turn ^ 1], false);
-		for (size_t i = 0; i < some; i++)
-			yes[i] = NEST_ID(look_at)(nest, &lens, &spots[turn][i], hashes[i]);
-		hashes += some;
-		yes += some;
-		n -= some;
-		some = more;
+	struct NEST_ID(spot) ring[SHARED_BATCH];
+	for (size_t i = 0; i < n && i < SHARED_BATCH; i++)
+		NEST_ID(approach)(nest, &lens, hashes[i], &ring[i], false);
+	for (size_t i = 0; i < n; i++) {
+		struct NEST_ID(spot) *spot = &ring[i % SHARED_BATCH];
+		yes[i] = NEST_ID(look_at)(nest, &lens, spot, hashes[i]);
+		if (LIKELY(n - i > SHARED_BATCH))
+			NEST_ID(approach)(nest, &lens, hashes[i + SHARED_BATCH], spot, false);
 	}
 }
 
@@ -836,22 +821,19 @@ ALWAYS_INLINE nidus_status NEST_ID(change_batch)(struct nest *nest, const uint64
                                                  size_t n, size_t *done, bool take)
 {
 	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
-	struct NEST_ID(spot) spots[2][SHARED_BATCH];
-	size_t some = NEST_ID(run)(n);
-	*done = 0;
-	NEST_ID(approach)(nest, hashes, some, spots[0], true);
-	for (unsigned turn = 0; some > 0; turn ^= 1) {
-		size_t more = NEST_ID(run)(n - *done - some);
-		NEST_ID(approach)(nest, hashes + *done + some, more, spots[turn ^ 1], true);
-		for (size_t i = 0; i < some; i++, ++*done) {
-			if (LIKELY(NEST_ID(change_at)(nest, &lens, &spots[turn][i], take)))
-				continue;
+	struct NEST_ID(spot) ring[SHARED_BATCH];
+	for (size_t i = 0; i < n && i < SHARED_BATCH; i++)
+		NEST_ID(approach)(nest, &lens, hashes[i], &ring[i], true);
+	for (*done = 0; *done < n; ++*done) {
+		struct NEST_ID(spot) *spot = &ring[*done % SHARED_BATCH];
+		if (UNLIKELY(!NEST_ID(change_at)(nest, &lens, spot, take))) {
 			nidus_status status = take ? NEST_ID(remove)(nest, hashes[*done])
 			                           : NEST_ID(insert)(nest, hashes[*done]);
 			if (status != NIDUS_OK)
 				return status;
 		}
-		some = more;
+		if (LIKELY(n - *done > SHARED_BATCH))
+			NEST_ID(approach)(nest, &lens, hashes[*done + SHARED_BATCH], spot, true);
 	}
 	return NIDUS_OK;
 }
