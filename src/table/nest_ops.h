@@ -306,29 +306,43 @@ static nidus_status NEST_ID(remove)(void *body, uint64_t hash)
  * one's as soon as it is matched, so that memory is asked at an even pace. In
  * runs (ask for many, then match them) it is as slow as if it had fewer lines.
  */
-ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, enum nest_way way, uint64_t hash,
+ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, uint64_t hash,
                                      struct NEST_ID(spot) * spot)
 {
-	*spot = NEST_ID(spot)(nest, way, hash);
+	*spot = NEST_ID(spot)(nest, NEST_WAY, hash);
 	NEST_ID(fetch)(nest, spot);
 }
 
-ALWAYS_INLINE void NEST_ID(look_up)(const struct nest *nest, enum nest_way way,
-                                    const uint64_t *hashes, size_t n, uint8_t *yes)
+/* For nests that find their groups in other ways, in short code. */
+NEVER_INLINE void NEST_ID(look_up_otherwise)(const struct nest *nest, const uint64_t *hashes,
+                                             size_t n, uint8_t *yes)
+{
+	struct NEST_ID(place) ring[NEST_AHEAD];
+	for (size_t i = 0; i < n + NEST_AHEAD; i++) {
+		struct NEST_ID(place) *place = &ring[i % NEST_AHEAD];
+		if (i >= NEST_AHEAD)
+			yes[i - NEST_AHEAD] = NEST_ID(match)(nest, &place->spot);
+		if (i < n) {
+			NEST_ID(find)(nest, hashes[i], place);
+			NEST_ID(fetch)(nest, &place->spot);
+		}
+	}
+}
+
+ALWAYS_INLINE void NEST_ID(look_up)(const struct nest *nest, const uint64_t *hashes, size_t n,
+                                    uint8_t *yes)
 {
 	struct NEST_ID(spot) ring[NEST_AHEAD];
 	size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD, i;
 	for (i = 0; i < ahead; i++)
-		NEST_ID(approach)(nest, way, hashes[i], &ring[i]);
+		NEST_ID(approach)(nest, hashes[i], &ring[i]);
 	for (i = 0; i < n - ahead; i++) {
 		struct NEST_ID(spot) *spot = &ring[i % NEST_AHEAD];
 		yes[i] = NEST_ID(match)(nest, spot);
-		NEST_ID(approach)(nest, way, hashes[i + NEST_AHEAD], spot);
+		NEST_ID(approach)(nest, hashes[i + NEST_AHEAD], spot);
 	}
 	for (; i < n; i++)
 		yes[i] = NEST_ID(match)(nest, &ring[i % NEST_AHEAD]);
-	for (i = 0; UNLIKELY(nest->stashed > 0) && i < n; i++)
-		yes[i] = yes[i] || NEST_ID(contains_stashed)(nest, hashes[i]);
 }
 
 static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
@@ -336,9 +350,11 @@ static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, si
 {
 	const struct nest *nest = body;
 	if (LIKELY(nest->way == NEST_WAY))
-		NEST_ID(look_up)(nest, NEST_WAY, hashes, n, yes);
+		NEST_ID(look_up)(nest, hashes, n, yes);
 	else
-		NEST_ID(look_up)(nest, nest->way, hashes, n, yes);
+		NEST_ID(look_up_otherwise)(nest, hashes, n, yes);
+	for (size_t i = 0; UNLIKELY(nest->stashed > 0) && i < n; i++)
+		yes[i] = yes[i] || NEST_ID(contains_stashed)(nest, hashes[i]);
 }
 
 /* The same for changes, in input order up to the first failure. */
