@@ -148,21 +148,28 @@ static const char *write_nameless(const struct bytes *bytes)
 
 /* ------------------------------------------------------------------------ looking -- */
 
-/* Lookups, counts and a walk; answers how many entries the walk had. */
+/*
+ * Lookups, counts and a walk; answers how many entries the walk had. Different calls
+ * need not agree about a table that is damaged: they read different parts of it.
+ */
 static uint64_t look(const nidus_filter *filter, uint64_t most)
 {
 	uint64_t hashes[KEYS], entries = 0;
 	uint8_t yes[KEYS];
+	bool sound = nidus_verify(filter, NULL) == NIDUS_OK;
 	for (uint64_t key = 0; key < KEYS; key++) {
 		hashes[key] = nidus_hash_u64(filter, key * (key % 2 == 0 ? 1 : 1 << 20));
 		bool found = nidus_contains_hash(filter, hashes[key]);
-		expect_equal(nidus_count_key_hash(filter, hashes[key]) > 0, found);
+		bool counted = nidus_count_key_hash(filter, hashes[key]) > 0;
+		expect(!sound || counted == found);
 		yes[key] = 2;
 	}
 	(void)nidus_contains(filter, "key", 3);
 	nidus_contains_batch(filter, hashes, KEYS, yes);
-	for (uint64_t key = 0; key < KEYS; key++)
-		expect_equal(yes[key], nidus_contains_hash(filter, hashes[key]));
+	for (uint64_t key = 0; key < KEYS; key++) {
+		bool found = nidus_contains_hash(filter, hashes[key]);
+		expect(yes[key] <= 1 && (!sound || yes[key] == found));
+	}
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
 	while (entries <= most && nidus_next(filter, &cursor, &entry))
