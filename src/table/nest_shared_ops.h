@@ -686,6 +686,8 @@ ALWAYS_INLINE uint64_t NEST_ID(glance)(const struct NEST_ID(lens) * lens,
 #if NEST_KIND_CODED
 	unsigned char copy[NEST_COPY_BYTES];
 	unsigned span = (unsigned)CODED_BITS(lens->width);
+	if (UNLIKELY(spot->unusual)) /* too wide for a word, perhaps: nobody believes the answer */
+		return 0;
 	store64(copy, word_bits(lens->bits, spot->bit[i], span) & bits_low(span));
 	store64(copy + 8, 0);
 	return coded_fields(copy, lens->width, 0, 0, NEST_L);
