@@ -93,8 +93,15 @@ static void zero_fields_are_found_exactly(void **state)
 				}
 				check_note("width %u, %u fields, %#llx", width, count,
 				           (unsigned long long)word);
-				expect_equal(fields_zero(word, width, ones),
-				             zero_fields_slowly(word, width, count));
+				uint64_t zero = zero_fields_slowly(word, width, count);
+				expect_equal(fields_zero(word, width, ones), zero);
+				expect_equal(fields_any_zero(word, width, ones), zero != 0);
+				expect(fields_any_zero_of(word, 0, width, ones));
+				expect(fields_any_zero_of(0, word, width, ones));
+				expect_equal(fields_any_zero_of(word, ones, width, ones),
+				             zero != 0);
+				expect_equal(fields_any_zero_of(ones, word, width, ones),
+				             zero != 0);
 			}
 		}
 	}

@@ -12,21 +12,13 @@
 /* From here on a table does not stay in a core's own cache. */
 #define REMOTE_FROM (UINT64_C(1) << 20)
 
-/* Leaps are written down for cores of so many bits, if that takes this share of the slots. */
-#define LEAP_BITS_MAX 14
+/* Leaps are written down if that takes at most this share of the slots. */
 #define LEAP_SHARE 128
 
 #define LEVEL_MAX 44
 #define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with place and parent */
 
 /* ------------------------------------------------------------------ layout -- */
-
-static unsigned extra_bits(enum nest_kind kind, unsigned slots)
-{
-	if (nest_symmetric(kind))
-		return 0;
-	return kind == NEST_WINDOWS ? 1 + log2_floor(slots) : 1;
-}
 
 /* Growth bits that slots still keep. */
 static unsigned kept_bits(const struct blueprint *plan)
@@ -36,7 +28,7 @@ static unsigned kept_bits(const struct blueprint *plan)
 
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind)
 {
-	return plan->core_bits + extra_bits(kind, plan->slots) + kept_bits(plan);
+	return plan->core_bits + nest_extra_bits(kind, plan->slots) + kept_bits(plan);
 }
 
 static uint64_t slots_per_chunk(const struct blueprint *plan, enum nest_kind kind)
@@ -83,7 +75,7 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 		return fail(NIDUS_E_RANGE,
 		            "%u core and %u growth bits at level %u are no fingerprint",
 		            plan->core_bits, plan->growth_bits, plan->level);
-	unsigned widest = plan->core_bits + extra_bits(kind, plan->slots) + plan->growth_bits;
+	unsigned widest = plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->growth_bits;
 	if (widest > SLOTS_WIDTH_MAX || nest_slot_width(plan, kind) < SLOTS_WIDTH_MIN)
 		return fail(NIDUS_E_RANGE, "a slot of %u bits; %d to %d are possible", widest,
 		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
@@ -143,11 +135,14 @@ static void fill_patterns(struct nest *nest)
 			nest->pattern[choice][at / fields] |= bits << (at % fields * nest->width);
 		}
 	}
+	uint64_t ones = fields_ones(nest->width, fields);
+	nest->ones_of_both = ones | ones << 32;
+	nest->pattern_of_both = nest->pattern[0][0] | nest->pattern[1][0] << 32;
 	for (unsigned at = 0; at < nest->slots - nest->reserve; at++)
 		nest->open[at / fields] |= bits_low(nest->width) << (at % fields * nest->width);
 	/* A load of eight bytes may lose seven bits to the shift. */
 	nest->glance = fields_per_word(nest->slots, nest->width, 57);
-	uint64_t ones = fields_ones(nest->width, nest->glance);
+	ones = fields_ones(nest->width, nest->glance);
 	nest->glance_highs = ones << (nest->width - 1);
 	nest->glance_lows = nest->glance_highs - ones;
 }
@@ -157,7 +152,7 @@ static void fill_patterns(struct nest *nest)
 /* Bytes of the table of leaps; 0 if there is to be none. */
 static uint64_t leap_bytes(const struct nest *nest, uint64_t table_bytes)
 {
-	if (nest->kind == NEST_DIRECT || nest->core_bits > LEAP_BITS_MAX ||
+	if (nest_way_of_large(nest->kind, nest->core_bits) != NEST_BY_LEAPS ||
 	    nest->groups > UINT32_MAX)
 		return 0;
 	uint64_t bytes = sizeof *nest->leaps << nest->core_bits;
@@ -203,6 +198,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	*nest = (struct nest){
 		.chunks = plan->chunks,
 		.stride = chunk_stride(plan, kind),
+		.stride_bits = chunk_stride(plan, kind) * 8,
 		.base_groups = plan->groups,
 		.groups = plan->groups << plan->level,
 		.core_values = bits_low(plan->core_bits),
@@ -211,7 +207,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.slots = plan->slots,
 		.width = nest_slot_width(plan, kind),
 		.core_bits = plan->core_bits,
-		.extra_bits = extra_bits(kind, plan->slots),
+		.extra_bits = nest_extra_bits(kind, plan->slots),
 		.growth_bits = plan->growth_bits,
 		.borrowed = plan->borrowed,
 		.way = plan->growth_bits > 0 || plan->borrowed > 0 ? NEST_GROWN : NEST_BY_HASH,

@@ -99,9 +99,29 @@ struct nest_effort {
  */
 enum nest_way { NEST_BY_LEAPS, NEST_BY_HASH, NEST_GROWN };
 
+/*
+ * Leaps are written down for cores of at most so many bits: 16 KiB, half of a
+ * first-level cache. With larger tables lookups are slower than with hashes.
+ */
+#define NEST_LEAP_BITS 12
+
+/* The way of nests without growth bits if they are large enough. */
+static inline enum nest_way nest_way_of_large(enum nest_kind kind, unsigned core_bits)
+{
+	return kind == NEST_DIRECT || core_bits > NEST_LEAP_BITS ? NEST_BY_HASH : NEST_BY_LEAPS;
+}
+
+/* Bits of a slot that say where in its groups an entry is. */
+static inline unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
+{
+	if (nest_symmetric(kind))
+		return 0;
+	return kind == NEST_WINDOWS ? 1 + log2_floor(slots) : 1;
+}
+
 struct nest {
 	unsigned char *bits; /* the slots; chunk c starts at c * stride */
-	uint64_t chunks, stride;
+	uint64_t chunks, stride, stride_bits;
 	uint64_t base_groups;   /* per chunk, at level 0 */
 	uint64_t groups;        /* per chunk, now */
 	uint64_t core_values;   /* 2^core_bits - 1 */
@@ -110,6 +130,8 @@ struct nest {
 	const uint32_t *leaps;  /* nest_leap of every core, worked out before; or NULL */
 	/* Choice and offset bits of all slots of a group, word by word (see nest_ops.h). */
 	uint64_t pattern[2][NEST_SLOTS_MAX];
+	/* For both groups of a key in one word, where each takes at most 32 bits. */
+	uint64_t ones_of_both, pattern_of_both;
 	uint64_t
 		open[NEST_SLOTS_MAX]; /* slots of a first group that are not held back, as fields */
 	uint64_t glance_lows, glance_highs; /* for fields_zero_in of `glance` fields */
@@ -188,8 +210,9 @@ ALWAYS_INLINE uint64_t nest_leap(const struct nest *nest, enum nest_kind kind, u
 
 static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
 {
-	uint64_t sum = group + distance;
-	return sum >= nest->groups ? sum - nest->groups : sum;
+	/* Past the end or, as it wraps, far beyond any group: the smaller one is right. */
+	uint64_t sum = group + distance, past = sum - nest->groups;
+	return past < sum ? past : sum;
 }
 
 static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, uint64_t distance)

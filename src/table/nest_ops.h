@@ -50,8 +50,10 @@
 #define NEST_LAST_BYTE                                                        \
 	(NEST_KIND == NEST_CODED ? (12 + (NEST_L - 1) * ((NEST_W)-4)) / 8 + 7 \
 	                         : (NEST_WORDS - 1) * NEST_FIELDS * (NEST_W) / 8 + NEST_LOAD - 1)
+/* Whether one word holds both groups of a key. */
+#define NEST_PAIRED (NEST_KIND != NEST_CODED && NEST_WORDS == 1 && NEST_WORD_BITS <= 32)
 /* The way of large nests without growth bits. */
-#define NEST_WAY (NEST_KIND == NEST_DIRECT ? NEST_BY_HASH : NEST_BY_LEAPS)
+#define NEST_WAY nest_way_of_large(NEST_KIND, (NEST_W)-nest_extra_bits(NEST_KIND, NEST_L))
 /* Bits from group to group. */
 #define NEST_STEP nest_group_bits(NEST_KIND, NEST_L, NEST_W)
 
@@ -83,27 +85,51 @@ ALWAYS_INLINE uint64_t NEST_ID(word)(const struct nest *nest, uint64_t bit, unsi
 	return fields;
 }
 
+/* A word of a group in which every field is zero whose slot holds the key. */
+ALWAYS_INLINE uint64_t NEST_ID(differences)(const struct nest *nest,
+                                            const struct NEST_ID(spot) * spot, unsigned choice,
+                                            unsigned word)
+{
+	uint64_t wanted = spot->value * NEST_ONES + nest->pattern[choice][word];
+	return NEST_ID(word)(nest, spot->bit[choice], word) ^ wanted;
+}
+
+/* The same of both groups at once, the second in the upper half. */
+ALWAYS_INLINE uint64_t NEST_ID(differences_of_both)(const struct nest *nest,
+                                                    const struct NEST_ID(spot) * spot)
+{
+	/* The ones from the nest: compilers take a constant apart into more instructions. */
+	uint64_t wanted = spot->value * nest->ones_of_both + nest->pattern_of_both;
+	uint64_t first = (uint32_t)NEST_ID(word)(nest, spot->bit[0], 0);
+	uint64_t second = NEST_ID(word)(nest, spot->bit[1], 0);
+	return (first | second << 32) ^ wanted;
+}
+
 ALWAYS_INLINE uint64_t NEST_ID(hits)(const struct nest *nest, const struct NEST_ID(spot) * spot,
                                      unsigned choice, unsigned word)
 {
-	uint64_t wanted = spot->value * NEST_ONES + nest->pattern[choice][word];
-	uint64_t fields = NEST_ID(word)(nest, spot->bit[choice], word);
-	return fields_zero(fields ^ wanted, NEST_W, NEST_ONES);
+	return fields_zero(NEST_ID(differences)(nest, spot, choice, word), NEST_W, NEST_ONES);
 }
 
 /* Whether a slot holds the key; the stash was not asked. */
 ALWAYS_INLINE bool NEST_ID(match)(const struct nest *nest, const struct NEST_ID(spot) * spot)
 {
-	uint64_t hits = 0;
-	for (unsigned word = 0; word < NEST_WORDS; word++)
-		hits |= NEST_ID(hits)(nest, spot, 0, word) | NEST_ID(hits)(nest, spot, 1, word);
-	return hits != 0;
+	if (NEST_PAIRED)
+		return fields_any_zero(NEST_ID(differences_of_both)(nest, spot), NEST_W,
+		                       NEST_ONES | NEST_ONES << 32);
+	bool hit = false;
+	for (unsigned word = 0; word < NEST_WORDS; word++) {
+		uint64_t first = NEST_ID(differences)(nest, spot, 0, word);
+		uint64_t second = NEST_ID(differences)(nest, spot, 1, word);
+		hit |= fields_any_zero_of(first, second, NEST_W, NEST_ONES);
+	}
+	return hit;
 }
 
 ALWAYS_INLINE struct NEST_ID(spot)
 	NEST_ID(spot_of)(const struct nest *nest, const struct nest_key *key)
 {
-	uint64_t chunk = key->chunk * nest->stride * 8;
+	uint64_t chunk = key->chunk * nest->stride_bits;
 	return (struct NEST_ID(spot)){
 		.bit = { chunk + key->group[0] * NEST_STEP, chunk + key->group[1] * NEST_STEP },
 		.value = key->value,
@@ -415,5 +441,6 @@ static const struct body_ops NEST_ID(ops) = {
 #undef NEST_SHIFT
 #undef NEST_LOAD
 #undef NEST_LAST_BYTE
+#undef NEST_PAIRED
 #undef NEST_WAY
 #undef NEST_STEP

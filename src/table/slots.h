@@ -76,4 +76,18 @@ static inline uint64_t fields_zero(uint64_t word, unsigned width, uint64_t ones)
 	return fields_zero_in(word, highs - ones, highs);
 }
 
+/*
+ * Whether a field of either word is zero. The shorter trick will do here: it only
+ * ever reports too much above a field that really is zero.
+ */
+static inline bool fields_any_zero_of(uint64_t a, uint64_t b, unsigned width, uint64_t ones)
+{
+	return ((((a - ones) & ~a) | ((b - ones) & ~b)) & ones << (width - 1)) != 0;
+}
+
+static inline bool fields_any_zero(uint64_t word, unsigned width, uint64_t ones)
+{
+	return ((word - ones) & ~word & ones << (width - 1)) != 0;
+}
+
 #endif

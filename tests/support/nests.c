@@ -91,12 +91,6 @@ bool entries_equal(const nidus_filter *a, const nidus_filter *b)
 	return same;
 }
 
-unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
-{
-	struct blueprint plan = nest_plan(slots, 10, 0, 0, 1, 2);
-	return nest_slot_width(&plan, kind) - 10;
-}
-
 nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash)
 {
 	struct nest_key key = nest_locate(nest, nest->kind, hash);

@@ -27,9 +27,6 @@ bool entries_equal(const nidus_filter *a, const nidus_filter *b);
 /* The entry that a hash becomes. */
 nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash);
 
-/* Choice and offset bits of a slot. */
-unsigned nest_extra_bits(enum nest_kind kind, unsigned slots);
-
 /* All kinds, for loops. */
 #define NEST_KIND_FIRST NEST_XOR
 #define NEST_KIND_LAST NEST_WINDOWS
