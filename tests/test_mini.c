@@ -65,6 +65,18 @@ static void pair_remove(struct pair *pair, unsigned slot)
 	        (pair->count - slot) * sizeof *pair->entry);
 }
 
+/* One out, another in behind all, in a full line. */
+static void pair_take_over(struct pair *pair, unsigned slot, struct chance *chance)
+{
+	unsigned last = pair->count - 1, m = pair->entry[slot].m;
+	uint64_t remainder = chance_next(chance) & bits_low(pair->shape.width);
+	memmove(&pair->entry[slot], &pair->entry[slot + 1], (last - slot) * sizeof *pair->entry);
+	unsigned above = last > 0 ? pair->entry[last - 1].m : 0;
+	pair->entry[last].m = above + (unsigned)chance_below(chance, pair->shape.buckets - above);
+	pair->entry[last].remainder = remainder;
+	mini_take_over(pair->shape, pair->line, m, slot, pair->entry[last].m, remainder);
+}
+
 /* A random entry. `spread` mini-buckets from the first or the last on are used. */
 static void pair_insert_any(struct pair *pair, struct chance *chance, unsigned spread)
 {
@@ -136,6 +148,8 @@ static void expect_same(const struct pair *pair, struct chance *chance)
 	if (full)
 		expect_equal(mini_last_bucket(pair->shape, sizes), pair->entry[pair->count - 1].m);
 	expect_same_entries(pair, sizes);
+	for (unsigned slot = pair->count; slot <= pair->shape.slots; slot++)
+		expect_equal(mini_ones_before(pair->shape, sizes, slot), pair->shape.buckets);
 	expect_same_ranges(pair);
 	unsigned end = (unsigned)chance_below(chance, pair->count + 1);
 	unsigned start = (unsigned)chance_below(chance, end + 1);
@@ -183,6 +197,10 @@ static void any_edits_agree_with_a_sorted_list(void **state)
 			}
 			if (chance_percent(&chance, percent) && pair.count < pair.shape.slots)
 				pair_insert_any(&pair, &chance, spread);
+			else if (pair.count == pair.shape.slots && !pair.shape.crumbs &&
+			         chance_percent(&chance, 50))
+				pair_take_over(&pair, (unsigned)chance_below(&chance, pair.count),
+				               &chance);
 			else if (pair.count > 0)
 				pair_remove(&pair, (unsigned)chance_below(&chance, pair.count));
 			expect_same(&pair, &chance);

@@ -267,13 +267,22 @@ ALWAYS_INLINE unsigned mini_last_bucket(struct mini_shape shape, struct mini_siz
 	return ones < shape.buckets ? shape.buckets - ones : 0;
 }
 
+/*
+ * The ones before zero number `slot`: its mini-bucket, or all of them (if the line is a
+ * mini-filter) where no remainder is.
+ */
+ALWAYS_INLINE unsigned mini_ones_before(struct mini_shape shape, struct mini_sizes sizes,
+                                        unsigned slot)
+{
+	struct mini_sizes zeros = { ~sizes.low, ~sizes.high };
+	return mini_select(shape, zeros, slot) - slot;
+}
+
 /* The mini-bucket of remainder number `slot`, which is there. */
 ALWAYS_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes sizes,
                                       unsigned slot)
 {
-	/* Its zero is number `slot`; the ones before that are mini-buckets. */
-	struct mini_sizes zeros = { ~sizes.low, ~sizes.high };
-	unsigned m = mini_select(shape, zeros, slot) - slot;
+	unsigned m = mini_ones_before(shape, sizes, slot);
 	return m < shape.buckets ? m : shape.buckets - 1;
 }
 
@@ -569,19 +578,6 @@ ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, uns
 }
 
 /*
- * Puts an entry behind all others into a line without crumbs that has one free slot.
- * None of them has a mini-bucket above m.
- */
-ALWAYS_INLINE void mini_append_last(struct mini_shape shape, unsigned char *line, unsigned m,
-                                    uint64_t remainder)
-{
-	unsigned slot = shape.slots - 1;
-	line_set(shape, line, mini_remainder_at(shape, slot), shape.width, remainder);
-	mini_store_sizes(shape, line,
-	                 mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m));
-}
-
-/*
  * As mini_insert_at in a full line without crumbs: its last entry, of mini-bucket
  * `last`, which is above m, goes.
  */
@@ -603,6 +599,21 @@ ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, uns
 	mini_pull_remainder(shape, line, slot);
 	if (shape.crumbs)
 		mini_pull_crumb(shape, line, slot);
+	mini_store_sizes(shape, line, sizes);
+}
+
+/*
+ * As mini_remove in a full line without crumbs, and then another entry is put behind all
+ * that stayed; none of them has a mini-bucket above `last`, which is its own.
+ */
+ALWAYS_INLINE void mini_take_over(struct mini_shape shape, unsigned char *line, unsigned m,
+                                  unsigned slot, unsigned last, uint64_t remainder)
+{
+	unsigned last_slot = shape.slots - 1;
+	struct mini_sizes sizes = mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
+	sizes = mini_sizes_wider(shape, sizes, last_slot + last);
+	mini_pull_remainder(shape, line, slot);
+	line_set(shape, line, mini_remainder_at(shape, last_slot), shape.width, remainder);
 	mini_store_sizes(shape, line, sizes);
 }
 

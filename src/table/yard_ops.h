@@ -276,32 +276,38 @@ static inline uint64_t YARD_ID(all_of)(const unsigned char *line, unsigned crumb
 	return mini_match_crumb(YARD_BACK, line, crumb) & bits_low(count);
 }
 
-/* A front line has just lost an entry and was full: its lowest spilled one returns. */
-static inline void YARD_ID(promote_in)(const struct yard_trio *trio)
+/*
+ * Takes an entry out of a full front line. The lowest of the bucket's spilled entries, if
+ * there is one, returns for it: to the last slot, as none that stayed is above it.
+ */
+static inline void YARD_ID(take_from_full)(const struct yard_trio *trio, unsigned m, unsigned slot)
 {
-	unsigned m[2], slot[2];
+	unsigned lowest[2], at[2];
 	for (unsigned half = 0; half < 2; half++) {
 		const unsigned char *line = trio->back[half];
-		uint64_t ours = YARD_ID(all_of)(line, trio->crumb[half]),
-			 none = -(uint64_t)(ours == 0);
-		OPAQUE64(none); /* whether there is one is a matter of chance */
-		slot[half] = (unsigned)__builtin_ctzll(ours | UINT64_C(1) << 63);
-		m[half] = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, line), slot[half]);
-		m[half] |= (unsigned)none & MINI_SLOTS_MOST;
+		YARD_TOUCH(line);
+		/* Before an empty slot, which crumb 0 may match, and behind the last one (if
+		 * nothing matches) there are the ones of all mini-buckets. */
+		uint64_t ours = mini_match_crumb(YARD_BACK, line, trio->crumb[half]);
+		at[half] = (unsigned)__builtin_ctzll(ours | UINT64_C(1) << YARD_BACK.slots);
+		lowest[half] =
+			mini_ones_before(YARD_BACK, mini_sizes_of(YARD_BACK, line), at[half]);
 	}
-	unsigned half = m[1] < m[0], lowest = m[half];
-	if (lowest >= MINI_SLOTS_MOST)
-		return; /* neither has one */
+	unsigned half = lowest[1] < lowest[0];
+	if (lowest[half] >= YARD_BACK.buckets) {
+		mini_remove(YARD_FRONT, trio->front, m, slot);
+		return;
+	}
 	unsigned char *from = trio->back[half];
-	uint64_t remainder = mini_remainder(YARD_BACK, from, slot[half]);
-	mini_remove(YARD_BACK, from, lowest, slot[half]);
-	mini_append_last(YARD_FRONT, trio->front, lowest, remainder);
+	mini_take_over(YARD_FRONT, trio->front, m, slot, lowest[half],
+	               mini_remainder(YARD_BACK, from, at[half]));
+	mini_remove(YARD_BACK, from, lowest[half], at[half]);
 }
 
-NEVER_INLINE void YARD_ID(promote)(struct yard *yard, uint64_t bucket)
+NEVER_INLINE void YARD_ID(take_spilling)(struct yard *yard, struct yard_key key, uint64_t hits)
 {
-	struct yard_trio trio = YARD_ID(trio)(yard, bucket);
-	YARD_ID(promote_in)(&trio);
+	struct yard_trio trio = YARD_ID(trio)(yard, key.bucket);
+	YARD_ID(take_from_full)(&trio, key.m, (unsigned)__builtin_ctzll(hits));
 }
 
 static inline bool YARD_ID(take_back_in)(const struct yard_trio *trio, struct yard_key key)
@@ -323,6 +329,21 @@ NEVER_INLINE bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
 	return YARD_ID(take_back_in)(&trio, key);
 }
 
+/* Takes a key out of its three lines. */
+static inline nidus_status YARD_ID(take_in)(const struct yard_trio *trio, struct yard_key key)
+{
+	struct mini_run run = mini_find(YARD_FRONT, trio->front, key.m);
+	uint64_t hits = mini_match(YARD_FRONT, trio->front, run.slots, key.remainder);
+	if (hits == 0)
+		return YARD_ID(spilled)(run) && YARD_ID(take_back_in)(trio, key) ? NIDUS_OK
+		                                                                 : NIDUS_NOT_FOUND;
+	if (mini_full(YARD_FRONT, trio->front))
+		YARD_ID(take_from_full)(trio, key.m, (unsigned)__builtin_ctzll(hits));
+	else
+		mini_remove(YARD_FRONT, trio->front, key.m, (unsigned)__builtin_ctzll(hits));
+	return NIDUS_OK;
+}
+
 ALWAYS_INLINE nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
 {
 	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
@@ -330,10 +351,10 @@ ALWAYS_INLINE nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
 	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
 	uint64_t hits = mini_match(YARD_FRONT, line, run.slots, key.remainder);
 	if (hits != 0) {
-		bool was_full = mini_full(YARD_FRONT, line);
-		mini_remove(YARD_FRONT, line, key.m, (unsigned)__builtin_ctzll(hits));
-		if (was_full)
-			YARD_ID(promote)(yard, key.bucket);
+		if (mini_full(YARD_FRONT, line))
+			YARD_ID(take_spilling)(yard, key, hits);
+		else
+			mini_remove(YARD_FRONT, line, key.m, (unsigned)__builtin_ctzll(hits));
 	} else if (!YARD_ID(spilled)(run) || !YARD_ID(take_back)(yard, key)) {
 		return NIDUS_NOT_FOUND;
 	}
@@ -652,21 +673,22 @@ ALWAYS_INLINE bool YARD_ID(is_full)(const unsigned char *line)
  * Does the same to all keys in input order, up to the first failure. Front lines are
  * fetched two groups ahead, one for each key that is worked on. A group ahead it is
  * noted which are full, and between the groups those ones' backyard lines are fetched.
+ * The more of them are read, the smaller the groups that memory can serve at once.
  */
 ALWAYS_INLINE nidus_status YARD_ID(change_all)(
-	struct yard *yard, const uint64_t *hashes, size_t n, size_t *done,
+	struct yard *yard, const uint64_t *hashes, size_t n, size_t *done, size_t group,
 	bool (*is_full)(const unsigned char *line),
 	nidus_status (*change)(struct yard *yard, struct yard_key key), enum yard_use use)
 {
-	struct YARD_ID(batch) batch = YARD_ID(begin)(yard, hashes, n, 2 * YARD_BATCH, use);
-	uint64_t full[YARD_BATCH]; /* front buckets */
+	struct YARD_ID(batch) batch = YARD_ID(begin)(yard, hashes, n, 2 * group, use);
+	uint64_t full[YARD_INSERTS]; /* front buckets */
 	*done = 0;
-	for (size_t from = 0; from < n; from += YARD_BATCH) {
-		size_t some = n - from < YARD_BATCH ? n - from : YARD_BATCH, count = 0;
+	for (size_t from = 0; from < n; from += group) {
+		size_t some = n - from < group ? n - from : group, count = 0;
 		const uint64_t *now = hashes + from, *next, *soon = now;
 		next = YARD_ID(fetch_next)(yard, &batch, now, some, use);
-		if (n - from >= 2 * YARD_BATCH)
-			soon += YARD_BATCH;
+		if (n - from >= 2 * group)
+			soon += group;
 		for (size_t i = 0; i < some; i++) {
 			YARD_ID(fetch)(yard, next[i], use);
 			full[count] = YARD_ID(locate)(yard, soon[i]).bucket;
@@ -685,15 +707,15 @@ ALWAYS_INLINE nidus_status YARD_ID(change_all)(
 static nidus_status YARD_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	return YARD_ID(change_all)(body, hashes, n, done, YARD_ID(is_full), YARD_ID(put),
-	                           YARD_ALONE);
+	return YARD_ID(change_all)(body, hashes, n, done, YARD_INSERTS, YARD_ID(is_full),
+	                           YARD_ID(put), YARD_ALONE);
 }
 
 static nidus_status YARD_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	return YARD_ID(change_all)(body, hashes, n, done, YARD_ID(is_full), YARD_ID(take),
-	                           YARD_ALONE);
+	return YARD_ID(change_all)(body, hashes, n, done, YARD_REMOVES, YARD_ID(is_full),
+	                           YARD_ID(take), YARD_ALONE);
 }
 
 #include "table/yard_shared_ops.h"

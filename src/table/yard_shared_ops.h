@@ -306,18 +306,6 @@ ALWAYS_INLINE nidus_status YARD_ID(take_front)(unsigned char *line, struct yard_
 }
 
 /* The same under the locks of all lines. */
-static inline nidus_status YARD_ID(take_in)(const struct yard_trio *trio, struct yard_key key)
-{
-	bool was_full = mini_full(YARD_FRONT, trio->front);
-	bool spilled = YARD_ID(spilled)(mini_find(YARD_FRONT, trio->front, key.m));
-	if (YARD_ID(take_front)(trio->front, key) == NIDUS_OK) {
-		if (was_full)
-			YARD_ID(promote_in)(trio);
-		return NIDUS_OK;
-	}
-	return spilled && YARD_ID(take_back_in)(trio, key) ? NIDUS_OK : NIDUS_NOT_FOUND;
-}
-
 NEVER_INLINE nidus_status YARD_ID(shared_take_all)(const struct yard *yard, struct yard_key key)
 {
 	struct yard_hold hold;
@@ -365,8 +353,9 @@ static nidus_status YARD_ID(shared_insert_batch)(void *body, const uint64_t *has
                                                  size_t *done)
 {
 	struct yard *yard = body;
-	nidus_status status = YARD_ID(change_all)(yard, hashes, n, done, YARD_ID(full_now),
-	                                          YARD_ID(shared_put), YARD_CHANGE);
+	nidus_status status =
+		YARD_ID(change_all)(yard, hashes, n, done, YARD_INSERTS, YARD_ID(full_now),
+	                            YARD_ID(shared_put), YARD_CHANGE);
 	tally_add(&yard->commons->added, *done);
 	return status;
 }
@@ -375,8 +364,9 @@ static nidus_status YARD_ID(shared_remove_batch)(void *body, const uint64_t *has
                                                  size_t *done)
 {
 	struct yard *yard = body;
-	nidus_status status = YARD_ID(change_all)(yard, hashes, n, done, YARD_ID(full_now),
-	                                          YARD_ID(shared_take), YARD_CHANGE);
+	nidus_status status =
+		YARD_ID(change_all)(yard, hashes, n, done, YARD_REMOVES, YARD_ID(full_now),
+	                            YARD_ID(shared_take), YARD_CHANGE);
 	tally_add(&yard->commons->added, -(uint64_t)*done);
 	return status;
 }

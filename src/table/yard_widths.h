@@ -24,7 +24,8 @@
 #include "table/yard_instances.h"
 #include "table/yard_shared.h"
 
-#define YARD_BATCH 32  /* keys on their way at a time */
+#define YARD_INSERTS 32 /* keys whose backyard lines are fetched together */
+#define YARD_REMOVES 16
 #define YARD_AHEAD 32  /* keys between the fetch of a line and the look at it */
 #define YARD_BLOCK 64  /* lookups between a visit to the backyard and the next */
 #define YARD_COPIES 16 /* of one key at most */
