@@ -155,6 +155,59 @@ static void test_batches(void **state)
 	}
 }
 
+/* Lookups of a nest large enough for leaps say what count does, which has no widths. */
+static void expect_lookups(enum nest_kind kind, unsigned slots, unsigned core_bits)
+{
+	uint64_t bytes = (UINT64_C(1024) << core_bits) + 4096, n = 2000;
+	struct layout layout = { kind, slots, core_bits, 0, 2, 0, 16 };
+	layout.groups = power_of_two_from(bytes * 8 / (slots * (core_bits - 1)) / 2);
+	if (kind == NEST_DIRECT)
+		layout.groups = 32;
+	if (kind == NEST_WINDOWS)
+		layout.groups *= slots;
+	struct nest nest;
+	make(&nest, &layout);
+	const struct body_ops *ops = nest_ops(&nest);
+	expect(nest.way == (kind == NEST_DIRECT ? NEST_BY_HASH : NEST_BY_LEAPS));
+	if (n > nest_chunk_slots(&nest))
+		n = nest_chunk_slots(&nest);
+	uint64_t *hashes = check_alloc(2 * n * sizeof *hashes);
+	uint8_t *yes = check_alloc(2 * n);
+	for (uint64_t i = 0; i < 2 * n; i++)
+		hashes[i] = mix(i + 9000 * core_bits);
+	for (uint64_t i = 0; i < n; i++)
+		expect_ok(ops->insert(&nest, hashes[i]));
+	ops->contains_batch(&nest, hashes, 2 * n, yes);
+	for (uint64_t i = 0; i < 2 * n; i++) {
+		expect_equal(yes[i], ops->count(&nest, hashes[i]) > 0);
+		expect_equal(yes[i], ops->contains(&nest, hashes[i]));
+		expect(i >= n || yes[i]);
+	}
+	free(hashes);
+	free(yes);
+	nest_free(&nest);
+}
+
+static void test_widths(void **state)
+{
+	(void)state;
+	unsigned most = check_small() ? 12 : 14;
+	for (unsigned core_bits = 5; core_bits <= most; core_bits++) {
+		expect_lookups(NEST_CODED, 4, core_bits);
+		for (unsigned slots = 2; slots <= 8; slots *= 2) {
+			expect_lookups(NEST_XOR, slots, core_bits);
+			if (slots <= 4)
+				expect_lookups(NEST_BUCKETS, slots, core_bits);
+			if (slots <= 4)
+				expect_lookups(NEST_WINDOWS, slots, core_bits);
+		}
+	}
+	for (unsigned core_bits = 6; core_bits <= 33; core_bits++) {
+		for (unsigned slots = 2; slots <= 8; slots *= 2)
+			expect_lookups(NEST_DIRECT, slots, core_bits);
+	}
+}
+
 /* -------------------------------------------------------------- several threads -- */
 
 #define THREADS 4
@@ -288,9 +341,8 @@ static void test_together(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_batches),
+		cmocka_unit_test(test_alone),    cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_batches),  cmocka_unit_test(test_widths),
 		cmocka_unit_test(test_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,9 +3,10 @@
  * moves: the protocol of docs/concurrency.md, small enough to look at every
  * interleaving. Four groups of one slot, a stash of two, six entries with two
  * groups each. An insert that has to move what is in its way runs beside a remove
- * and two readers (-DPART=1), beside another insert and a reader (-DPART=2), or
+ * and two readers (-DPART=1), beside another insert and a reader (-DPART=2),
  * beside both a remove and an insert, with a stash that is empty at first
- * (-DPART=3).
+ * (-DPART=3), or beside somebody who puts a copy of the moved entry in and takes one
+ * out again, and a reader of it (-DPART=4).
  *
  *     ./dev model
  *
@@ -24,8 +25,9 @@
  *
  * A model that finds nothing may be blind. -DBROKEN=1 takes the readers' second
  * look at the versions away, -DBROKEN=2 does not bring stashed entries home after
- * a chain, -DBROKEN=3 removes by the short way whatever the stash holds: ./dev model
- * checks that all of them are found.
+ * a chain, -DBROKEN=3 removes by the short way whatever the stash holds, and with
+ * -DBROKEN=4 a remove does not change its pair's version: ./dev model checks that all
+ * of them are found.
  */
 #ifndef BROKEN
 #define BROKEN 0
@@ -53,6 +55,10 @@
 
 byte slot[GROUPS];
 byte version[GROUPS]; /* odd: locked */
+byte pair[6];         /* versions of pairs: odd while an entry of one leaves its place */
+
+#define PAIR(id) pair[LOW(id) + HIGH(id)]
+
 byte stash[2];
 byte stash_version;
 bool put[7]; /* the insert answered OK */
@@ -86,17 +92,17 @@ inline bring_home(group, home)
 	home = 0;
 	if
 	:: stash[0] != 0 && BELONGS(stash[0], group) ->
-		home = stash[0]; stash[0] = stash[1]; stash[1] = 0
+		home = stash[0]; lock(PAIR(home)); stash[0] = stash[1]; stash[1] = 0
 	:: else ->
 		if
 		:: stash[1] != 0 && BELONGS(stash[1], group) ->
-			home = stash[1]; stash[1] = 0
+			home = stash[1]; lock(PAIR(home)); stash[1] = 0
 		:: else
 		fi
 	fi;
 	unlock(stash_version);
 	if
-	:: home != 0 -> slot[group] = home
+	:: home != 0 -> slot[group] = home; unlock(PAIR(home))
 	:: else
 	fi
 }
@@ -189,11 +195,13 @@ again:
 	lock_groups(value);
 	if
 	:: slot[from] == value && slot[to] == 0 ->
+		lock(PAIR(value));
 		slot[to] = value;
 		if
 		:: at_once -> slot[from] = id; put[id] = true
 		:: else -> slot[from] = 0; freed = from
-		fi
+		fi;
+		unlock(PAIR(value))
 	:: else
 	fi;
 	unlock_groups(value);
@@ -207,6 +215,18 @@ done:
 #endif
 }
 
+/* An entry that is taken out of a locked group. */
+inline clear(id, group)
+{
+#if BROKEN == 4
+	slot[group] = 0
+#else
+	lock(PAIR(id));
+	slot[group] = 0;
+	unlock(PAIR(id))
+#endif
+}
+
 /* The short way: out of the slot where it was seen, unless something is stashed. */
 inline remove_shortly(id, group, gone)
 {
@@ -215,9 +235,9 @@ inline remove_shortly(id, group, gone)
 		lock(version[group]);
 		if
 #if BROKEN == 3
-		:: slot[group] == id -> slot[group] = 0; gone = true
+		:: slot[group] == id -> clear(id, group); gone = true
 #else
-		:: slot[group] == id && stash[0] == 0 -> slot[group] = 0; gone = true
+		:: slot[group] == id && stash[0] == 0 -> clear(id, group); gone = true
 #endif
 		:: else
 		fi;
@@ -241,12 +261,14 @@ proctype remove(byte id)
 	fi;
 	lock_groups(id);
 	if
-	:: stash[0] == id -> lock(stash_version); stash[0] = stash[1]; stash[1] = 0; unlock(stash_version)
-	:: stash[0] != id && stash[1] == id -> lock(stash_version); stash[1] = 0; unlock(stash_version)
+	:: stash[0] == id -> lock(stash_version); lock(PAIR(id)); stash[0] = stash[1]; stash[1] = 0;
+		unlock(PAIR(id)); unlock(stash_version)
+	:: stash[0] != id && stash[1] == id -> lock(stash_version); lock(PAIR(id)); stash[1] = 0;
+		unlock(PAIR(id)); unlock(stash_version)
 	:: else ->
 		if
-		:: slot[LOW(id)] == id -> slot[LOW(id)] = 0; bring_home(LOW(id), home)
-		:: slot[LOW(id)] != id -> assert(slot[HIGH(id)] == id); slot[HIGH(id)] = 0;
+		:: slot[LOW(id)] == id -> clear(id, LOW(id)); bring_home(LOW(id), home)
+		:: slot[LOW(id)] != id -> assert(slot[HIGH(id)] == id); clear(id, HIGH(id));
 			bring_home(HIGH(id), home)
 		fi
 	fi;
@@ -255,45 +277,62 @@ done:
 	skip
 }
 
+/* Puts a copy of an entry in, if there is room, and takes one out again. */
+proctype churn(byte id)
+{
+	byte home;
+	bool gone = false;
+	insert_shortly(id, LOW(id));
+	if
+	:: put[id]
+	:: else -> insert_shortly(id, HIGH(id))
+	fi;
+	if
+	:: put[id] -> remove_shortly(id, LOW(id), gone)
+	:: else -> goto done
+	fi;
+	if
+	:: gone -> goto done
+	:: else -> remove_shortly(id, HIGH(id), gone)
+	fi;
+done:
+	put[id] = put[id] && !gone
+}
+
 /* Looks an entry up that is in all the time. */
 proctype reader(byte id)
 {
-	byte low, high, before;
-	bool found;
+	byte seen, before;
+	bool found, stashed = stash[0] != 0; /* of a stash that is empty nothing need be asked */
 again:
-	low = version[LOW(id)];
-	high = version[HIGH(id)];
-	(low % 2 == 0 && high % 2 == 0) || version[LOW(id)] != low || version[HIGH(id)] != high;
+	seen = PAIR(id);
+	(seen % 2 == 0) || PAIR(id) != seen;
 	if
-	:: low % 2 == 1 || high % 2 == 1 -> goto again
+	:: seen % 2 == 1 -> stashed = true; goto again
 	:: else
 	fi;
 	found = slot[HIGH(id)] == id;
 	found = found || slot[LOW(id)] == id;
 	if
-	:: !found ->
-stashed:
+	:: !found && stashed ->
+stashed_again:
 		before = stash_version;
 		(before % 2 == 0) || stash_version != before;
 		if
-		:: before % 2 == 1 -> goto stashed
+		:: before % 2 == 1 -> goto stashed_again
 		:: else
 		fi;
 		found = stash[0] == id;
 		found = found || stash[1] == id;
 		if
-		:: stash_version != before -> goto stashed
+		:: stash_version != before -> goto stashed_again
 		:: else
 		fi
 	:: else
 	fi;
 #if BROKEN != 1
 	if
-	:: version[LOW(id)] != low -> goto again
-	:: else
-	fi;
-	if
-	:: version[HIGH(id)] != high -> goto again
+	:: PAIR(id) != seen -> stashed = true; goto again
 	:: else
 	fi;
 #endif
@@ -315,17 +354,19 @@ init {
 		slot[0] = Q;
 		slot[1] = E;
 		slot[3] = Z;
-#if PART != 3
+#if PART < 3
 		stash[0] = S;
 #endif
 		run insert(N, at_once);
-#if PART != 2
+#if PART == 1 || PART == 3
 		run remove(Q);
 #else
 		put[Q] = true;
 #endif
 #if PART == 1
 		run reader(S);
+#elif PART == 4
+		run churn(E);
 #else
 		run insert(T, at_once);
 #endif
@@ -334,7 +375,7 @@ init {
 #endif
 	}
 	_nr_pr == 1;
-	assert(PLACES(E) == 1 && PLACES(Z) == 1 && PLACES(S) == (PART != 3));
+	assert(PLACES(E) == 1 + put[E] && PLACES(Z) == 1 && PLACES(S) == (PART < 3));
 	assert(PLACES(Q) == put[Q] && PLACES(N) == put[N] && PLACES(T) == put[T]);
 	assert(!HOMELESS(0) && !HOMELESS(1))
 }

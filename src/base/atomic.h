@@ -15,6 +15,7 @@
 
 /* The table's bytes have no type of their own. */
 typedef uint64_t __attribute__((may_alias)) aliased_word;
+typedef uint32_t __attribute__((may_alias)) aliased_half;
 
 static inline uint64_t word_load(const unsigned char *table, uint64_t index)
 {
@@ -32,13 +33,48 @@ static inline void word_store(unsigned char *table, uint64_t index, uint64_t val
  * `count` bits, 1 to 64, from bit number `bit` of a table at an address that is
  * a multiple of eight. Bits above `count` are anything.
  */
-static inline uint64_t word_bits(const unsigned char *table, uint64_t bit, unsigned count)
+ALWAYS_INLINE uint64_t word_bits(const unsigned char *table, uint64_t bit, unsigned count)
 {
 	unsigned shift = bit & 63;
 	uint64_t low = word_load(table, bit >> 6);
-	/* The same word again if they all lie in it: no branch. */
+	/* The same word again if they all lie in it, which does no harm: no branch. */
 	uint64_t high = word_load(table, (bit + count - 1) >> 6);
-	return low >> shift | high << 1 << (63 - shift);
+	return low >> shift | high << (-shift & 63);
+}
+
+/* A quarter of a line, of which the halves may be from different moments. */
+ALWAYS_INLINE uint64_t word_load_halves(const unsigned char *table, uint64_t index)
+{
+	const aliased_half *half = (const aliased_half *)(const void *)table + index;
+	uint64_t low = bits_swap32_on_big(__atomic_load_n(half, __ATOMIC_ACQUIRE));
+	uint64_t high = bits_swap32_on_big(__atomic_load_n(half + 1, __ATOMIC_ACQUIRE));
+	return low | high << 32;
+}
+
+/*
+ * The same for a `count` and a power of two `grain` that are known at compile time:
+ * `bit` is a multiple of it, so that fewer instructions may do.
+ */
+enum word_reach { WORD_WHOLE, WORD_HALVES, WORD_BOTH };
+
+ALWAYS_INLINE enum word_reach word_reach(unsigned count, unsigned grain)
+{
+	if (grain >= count && grain <= 64)
+		return WORD_WHOLE;
+	return grain < 32 && count + 32 - grain <= 64 ? WORD_HALVES : WORD_BOTH;
+}
+
+ALWAYS_INLINE uint64_t word_bits_by(const unsigned char *table, uint64_t bit, unsigned count,
+                                    unsigned grain)
+{
+	switch (word_reach(count, grain)) {
+	case WORD_WHOLE:
+		return word_load(table, bit >> 6) >> (bit & 63);
+	case WORD_HALVES:
+		return word_load_halves(table, bit >> 5) >> (bit & 31);
+	default:
+		return word_bits(table, bit, count);
+	}
 }
 
 /* Writes `count` bits, 1 to 63; the other bits of their words must be the writer's alone. */

@@ -101,6 +101,24 @@ ALWAYS_INLINE void words_pull(unsigned char *line, unsigned size, unsigned from,
 }
 #endif
 
+/*
+ * Whether one of `count` bytes of a line, at most 8, from number `at` on is this one.
+ * Numbers are taken modulo the line's size, so nothing else is ever read.
+ */
+#if defined(__AVX2__) && defined(__BMI2__)
+#define WORDS_FIND
+
+ALWAYS_INLINE bool words_find(const unsigned char *line, unsigned size, unsigned at, unsigned count,
+                              unsigned char byte)
+{
+	unsigned word = at / 8 % (size / 8), next = (word + 1) % (size / 8);
+	__m128i bytes =
+		_mm_set_epi64x((long long)word_load(line, next), (long long)word_load(line, word));
+	__m128i equal = _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)byte));
+	return _bzhi_u32((unsigned)_mm_movemask_epi8(equal) >> at % 8, count) != 0;
+}
+#endif
+
 /* The copy is written in large pieces where possible, which whoever reads it soon gets quickly. */
 ALWAYS_INLINE void words_read(unsigned char *copy, const unsigned char *line, unsigned size)
 {

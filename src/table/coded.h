@@ -68,6 +68,17 @@ static inline uint64_t coded_fields(const unsigned char *array, unsigned width, 
 	return fields;
 }
 
+/* The same of a bucket whose bits are in one word; bits above them may be anything. */
+ALWAYS_INLINE uint64_t coded_fields_in(uint64_t bits, unsigned width)
+{
+	uint64_t fields = 0, nibbles = coded_nibbles[bits & 4095], rests = bits >> 12;
+	for (unsigned at = 0; at < CODED_SLOTS; at++) {
+		uint64_t rest = rests >> at * (width - 4) & bits_low(width - 4);
+		fields |= (rest << 4 | (nibbles >> (4 * at) & 15)) << (at * width);
+	}
+	return fields;
+}
+
 /* Changes one slot's value and puts the bucket in order again. */
 void coded_set(unsigned char *array, unsigned width, uint64_t slot, uint64_t value);
 

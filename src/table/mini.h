@@ -56,6 +56,12 @@ ALWAYS_INLINE unsigned mini_size_bytes(struct mini_shape shape)
 	return (mini_size_bits(shape) + 7) / 8;
 }
 
+/* Of sizes of more than 64 bits: those before the last 64. */
+ALWAYS_INLINE unsigned mini_size_skip(struct mini_shape shape)
+{
+	return mini_size_bytes(shape) * 8 - 64;
+}
+
 /* Where remainder `slot` starts, in bits. */
 ALWAYS_INLINE unsigned mini_remainder_at(struct mini_shape shape, unsigned slot)
 {
@@ -199,13 +205,13 @@ struct mini_view {
  * the last 64 of them: the last if it shows the one before. `own` is 0 if the
  * mini-bucket reaches beyond the first, with more entries than hash functions give.
  */
-ALWAYS_INLINE struct mini_view mini_view_of(struct mini_shape shape, const unsigned char *line,
+ALWAYS_INLINE struct mini_view mini_view_in(struct mini_shape shape, uint64_t word, uint64_t last,
                                             unsigned m)
 {
-	uint64_t word = load64(line), index = m, turn = m;
+	uint64_t index = m, turn = m;
 	if (mini_size_bits(shape) > 64) {
-		unsigned skip = mini_size_bytes(shape) * 8 - 64;
-		uint64_t last = load64(line + skip / 8), before = POPCOUNT64(word << (64 - skip));
+		unsigned skip = mini_size_skip(shape);
+		uint64_t before = POPCOUNT64(word << (64 - skip));
 		replace_if_above(&index, before, index - before, &word, last, &turn, turn - skip);
 	}
 	struct mini_view view = {
@@ -214,6 +220,30 @@ ALWAYS_INLINE struct mini_view mini_view_of(struct mini_shape shape, const unsig
 		.turn = (unsigned)turn,
 	};
 	return view;
+}
+
+ALWAYS_INLINE struct mini_view mini_view_of(struct mini_shape shape, const unsigned char *line,
+                                            unsigned m)
+{
+	bool two = mini_size_bits(shape) > 64;
+	uint64_t last = two ? load64(line + mini_size_skip(shape) / 8) : 0;
+	return mini_view_in(shape, load64(line), last, m);
+}
+
+/* The place of the sizes' last bit. */
+ALWAYS_INLINE unsigned mini_last_place(struct mini_shape shape, struct mini_view view)
+{
+	return (view.turn + shape.slots) & 63;
+}
+
+/*
+ * Whether a look at the front line alone settles the question: not if the mini-bucket
+ * was not seen, and not if it is the line's last one and there is no hit in it.
+ */
+ALWAYS_INLINE bool mini_unsure(struct mini_shape shape, struct mini_view view, bool hit)
+{
+	/* 1 if its own one is that last bit, 0 if there is none. */
+	return rotate_right(view.own, mini_last_place(shape, view)) + hit <= 1;
 }
 
 /*
@@ -354,7 +384,6 @@ ALWAYS_INLINE bool mini_has(struct mini_shape shape, const unsigned char *line, 
 {
 	struct mini_view view = mini_view_of(shape, line, m);
 	uint64_t zeros = view.own - view.behind;
-	unsigned last = (view.turn + shape.slots) & 63; /* the place of the sizes' last bit */
 	bool hit;
 #ifdef MATCH_LINES
 	unsigned first = mini_size_bytes(shape);
@@ -362,16 +391,15 @@ ALWAYS_INLINE bool mini_has(struct mini_shape shape, const unsigned char *line, 
 	if (shape.width == 8) {
 		uint64_t hits = shape.half ? match_half(line, (uint8_t)remainder)
 		                           : match_bytes(line, (uint8_t)remainder);
-		unsigned turn = shape.slots + first == 64 ? last : (view.turn - first) & 63;
+		unsigned turn = shape.slots + first == 64 ? mini_last_place(shape, view)
+		                                          : (view.turn - first) & 63;
 		hit = (rotate_left(hits, turn) & zeros) != 0;
 	} else
 #endif
 		hit = mini_match(shape, line,
 		                 rotate_right(zeros, view.turn & 63) & bits_low(shape.slots),
 		                 remainder) != 0;
-	/* 1 if its own one is that last bit, 0 if there is none. */
-	uint64_t end = rotate_right(view.own, last);
-	*unsure = end + hit <= 1;
+	*unsure = mini_unsure(shape, view, hit);
 	return hit;
 }
 

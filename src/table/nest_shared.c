@@ -14,9 +14,7 @@
 /* How a group is compared: as many slots in a word as a power of two allows. */
 static void prepare_compare(struct nest_shared *shared, const struct nest *nest)
 {
-	shared->fields = nest->slots;
-	while (shared->fields > 1 && shared->fields * nest->width > 64)
-		shared->fields /= 2;
+	shared->fields = fields_in_word(nest->slots, nest->width);
 	shared->words = nest->slots / shared->fields;
 	shared->word_bits = shared->fields * nest->width;
 	shared->ones = fields_ones(nest->width, shared->fields);
@@ -32,22 +30,29 @@ static void prepare_compare(struct nest_shared *shared, const struct nest *nest)
 	}
 }
 
+static void choose_ops(struct nest_shared *shared, const struct nest *nest);
+
 nidus_status nest_share(struct nest *nest)
 {
 	struct block memory;
-	uint64_t size = sizeof(struct nest_shared) + nest->chunks * sizeof(uint32_t);
-	nidus_status status = memory_take(&nest->allocator, size, &memory);
+	struct stripes stripes;
+	nidus_status status = stripes_make(&stripes, nest->chunks, nest->stride, &nest->allocator);
 	if (status != NIDUS_OK)
 		return status;
-	struct nest_shared *shared = (struct nest_shared *)(void *)memory.bytes;
-	shared->memory = memory;
-	shared->stash_version = (uint32_t *)(void *)(shared + 1);
-	status = stripes_make(&shared->stripes, nest->chunks, nest->stride, &nest->allocator);
+	uint64_t versions = nest->chunks + (nest->chunks << stripes.chunk_log);
+	uint64_t size = sizeof(struct nest_shared) + versions * sizeof(uint32_t);
+	status = memory_take(&nest->allocator, size, &memory);
 	if (status != NIDUS_OK) {
-		memory_give(&nest->allocator, &memory);
+		stripes_unmake(&stripes, &nest->allocator);
 		return status;
 	}
+	struct nest_shared *shared = (struct nest_shared *)(void *)memory.bytes;
+	shared->stripes = stripes;
+	shared->memory = memory;
+	shared->stash_version = (uint32_t *)(void *)(shared + 1);
+	shared->pair_version = shared->stash_version + nest->chunks;
 	prepare_compare(shared, nest);
+	choose_ops(shared, nest);
 	/* Readers may be inside a stash at any time: it never moves. */
 	for (uint64_t i = 0; i < nest->chunks; i++)
 		nest->chunk[i].stash.first = nest->stash_limit;
@@ -214,8 +219,11 @@ static bool shared_stash_remove(struct nest *nest, enum nest_kind kind, const st
 	version_lock(&nest->shared->stash_version[key->chunk]);
 	for (uint32_t i = 0; i < stash->count && !found; i++) {
 		found = entries_equal(stash_entries(stash)[i], identity);
-		if (found)
+		if (found) {
+			version_lock(nest_pair_version(nest, key));
 			remove_at(nest, stash, i);
+			version_unlock(nest_pair_version(nest, key));
+		}
 	}
 	version_unlock(&nest->shared->stash_version[key->chunk]);
 	if (found)
@@ -223,22 +231,27 @@ static bool shared_stash_remove(struct nest *nest, enum nest_kind kind, const st
 	return found;
 }
 
-/* Takes an entry out that may lie in a slot, and sets what it would be there. */
-static bool shared_stash_take_for(struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                                  uint64_t slot, uint64_t *value)
+/*
+ * Takes an entry out that may lie in a slot, and sets what it would be there. Gives its
+ * pair's version, locked until the entry is in its slot; NULL if there is none.
+ */
+static uint32_t *shared_stash_take_for(struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                                       uint64_t slot, uint64_t *value)
 {
 	struct stash *stash = &nest->chunk[chunk].stash;
-	bool found = false;
+	uint32_t *pair = NULL;
 	version_lock(&nest->shared->stash_version[chunk]);
-	for (uint32_t i = 0; i < stash->count && !found; i++) {
+	for (uint32_t i = 0; i < stash->count && pair == NULL; i++) {
 		struct stash_entry entry = stash_entries(stash)[i];
 		struct nest_key key = nest_key_of_identity(nest, kind, chunk, entry);
-		found = nest_encode_at(nest, kind, &key, slot, value);
-		if (found)
-			remove_at(nest, stash, i);
+		if (!nest_encode_at(nest, kind, &key, slot, value))
+			continue;
+		pair = nest_pair_version(nest, &key);
+		version_lock(pair);
+		remove_at(nest, stash, i);
 	}
 	version_unlock(&nest->shared->stash_version[chunk]);
-	return found;
+	return pair;
 }
 
 /* --------------------------------------------------------------------- search -- */
@@ -393,14 +406,39 @@ static inline bool shared_search_knows(struct shared_search *search, uint64_t sl
 #define NEST_ID(name) name##_coded_4
 #include "table/nest_shared_ops.h"
 
+/* What is done in other ways for each kind and group size. */
+struct instance {
+	const struct body_ops *(*lookups)(unsigned width);
+	const struct body_ops *others;
+	bool (*look)(const struct nest *nest, uint64_t hash);
+};
+
+static const struct instance instances[][3] = {
+	[NEST_XOR] = { { nest_shared_xor_2, &ops_xor_2, look_xor_2 },
+	               { nest_shared_xor_4, &ops_xor_4, look_xor_4 },
+	               { nest_shared_xor_8, &ops_xor_8, look_xor_8 } },
+	[NEST_DIRECT] = { { nest_shared_direct_2, &ops_direct_2, look_direct_2 },
+	                  { nest_shared_direct_4, &ops_direct_4, look_direct_4 },
+	                  { nest_shared_direct_8, &ops_direct_8, look_direct_8 } },
+	[NEST_CODED] = { [1] = { nest_shared_coded_4, &ops_coded_4, look_coded_4 } },
+	[NEST_BUCKETS] = { { nest_shared_buckets_2, &ops_buckets_2, look_buckets_2 },
+	                   { nest_shared_buckets_4, &ops_buckets_4, look_buckets_4 } },
+	[NEST_WINDOWS] = { { nest_shared_windows_2, &ops_windows_2, look_windows_2 },
+	                   { nest_shared_windows_4, &ops_windows_4, look_windows_4 } },
+};
+
+static void choose_ops(struct nest_shared *shared, const struct nest *nest)
+{
+	const struct instance *instance = &instances[nest->kind][log2_floor(nest->slots) - 1];
+	enum nest_way usual = nest->kind == NEST_DIRECT ? NEST_BY_HASH : NEST_BY_LEAPS;
+	const struct body_ops *lookups = instance->lookups(nest->way == usual ? nest->width : 0);
+	shared->ops = *instance->others;
+	shared->ops.contains = lookups->contains;
+	shared->ops.contains_batch = lookups->contains_batch;
+	shared->look = instance->look;
+}
+
 const struct body_ops *nest_shared_ops(const struct nest *nest)
 {
-	static const struct body_ops *const ops[][3] = {
-		[NEST_XOR] = { &ops_xor_2, &ops_xor_4, &ops_xor_8 },
-		[NEST_DIRECT] = { &ops_direct_2, &ops_direct_4, &ops_direct_8 },
-		[NEST_CODED] = { NULL, &ops_coded_4, NULL },
-		[NEST_BUCKETS] = { &ops_buckets_2, &ops_buckets_4, NULL },
-		[NEST_WINDOWS] = { &ops_windows_2, &ops_windows_4, NULL },
-	};
-	return ops[nest->kind][log2_floor(nest->slots) - 1];
+	return &nest->shared->ops;
 }

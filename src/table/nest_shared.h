@@ -2,24 +2,30 @@
  *
  * nest_shared: a nest that threads share (NIDUS_CONCURRENT).
  *
- * The table is the same, bit for bit; what is added are locks beside it. Keys'
- * groups are covered by stripes (stripes.h), each chunk's stash by a version of
- * its own, which is always the last lock taken.
+ * The table is the same, bit for bit; what is added are locks and versions beside
+ * it. Writers lock the stripes of the bytes that they change (stripes.h). Readers
+ * watch pairs: the two groups of a key are its pair, and all entries of a pair have
+ * one version, which changes when one of them leaves its place. A chunk's stash has
+ * a version of its own. Locks are taken in this order: stripes, stash, one pair.
  *
- *   lookup   versions of both groups' stripes before and after; writes nothing
+ *   lookup   the pair's version before and after the slots; writes nothing
  *   insert   locks the group in which it saw an empty slot, and puts the key there
- *   remove   the same with a slot that holds the key
+ *   remove   the same with a slot that holds the key, and the pair
  *   both     go the long way, under the locks of both groups, where one is not enough:
  *            insert_new, and whatever has to do with the stash
  *   crowded  looks for a chain of moves without a lock, then moves entry by entry
- *            from the chain's end, each under the locks of the two slots: the copy is
- *            written to the free slot first, then the old one cleared, or given to
- *            the new key if the chain ends there. Whatever is not as the search saw
- *            it ends the chain early; every entry is in its place then, and the
- *            insert begins again.
+ *            from the chain's end, each under the locks of the two slots and of the
+ *            entry's pair: the copy is written to the free slot first, then the old
+ *            one cleared, or given to the new key if the chain ends there. Whatever is
+ *            not as the search saw it ends the chain early; every entry is in its
+ *            place then, and the insert begins again.
  *
- * A reader of the moved entry has both of its groups' stripes in its set, so it
- * cannot miss it between two looks: the versions tell.
+ * Why a lookup misses nothing: an entry that is there at its first look at the
+ * version is there until the version changes. It may have read a slot of which half
+ * was written: that is another fingerprint for a moment, and no one's own.
+ *
+ * The bucket of a coded nest is written anew with every change, and so all its
+ * entries leave their places: lookups there watch the stripes of both groups instead.
  *
  * Entries are counted in the stripes (stripes.h), stashed ones in the chunk's record.
  *
@@ -27,6 +33,8 @@
  * that is not empty whenever the groups do not hold the key, whether or not they
  * have an empty slot; and whoever leaves a slot empty for good brings a stashed
  * entry home to it, so that the nest's invariants hold whenever no call is inside.
+ * No entry ever goes from a slot to the stash, so a stash that was empty when a
+ * lookup began need not be asked.
  */
 #ifndef NIDUS_TABLE_NEST_SHARED_H
 #define NIDUS_TABLE_NEST_SHARED_H
@@ -37,7 +45,11 @@
 struct nest_shared {
 	struct stripes stripes;
 	uint32_t *stash_version; /* per chunk */
+	uint32_t *pair_version;  /* as many as stripes, see nest_pair */
 	struct block memory;     /* this struct and the versions */
+	struct body_ops ops;
+	/* A lookup that waits for whoever is at work, and asks the stash. */
+	bool (*look)(const struct nest *nest, uint64_t hash);
 	/* How a group is compared, as in nest_ops.h but at run time. */
 	unsigned fields, words; /* slots per word, words per group */
 	unsigned word_bits;
@@ -45,6 +57,18 @@ struct nest_shared {
 	uint64_t pattern[2][NEST_SLOTS_MAX];
 	uint64_t open[NEST_SLOTS_MAX]; /* the highest bit of each field not held back */
 };
+
+/* The number of a key's pair of groups: the same whichever comes first. */
+ALWAYS_INLINE uint32_t nest_pair(const struct stripes *stripes, const struct nest_key *key)
+{
+	uint32_t sum = (uint32_t)key->group[0] + (uint32_t)key->group[1];
+	return (uint32_t)(key->chunk << stripes->chunk_log) + (sum & stripes->mask);
+}
+
+static inline uint32_t *nest_pair_version(const struct nest *nest, const struct nest_key *key)
+{
+	return &nest->shared->pair_version[nest_pair(&nest->shared->stripes, key)];
+}
 
 /* Gives a nest its locks. Errors: E_NOMEM; nothing changed then. */
 nidus_status nest_share(struct nest *nest);
@@ -63,5 +87,21 @@ uint64_t nest_shared_bytes(const struct nest *nest);
 
 /* The operations for a nest that has locks. */
 const struct body_ops *nest_shared_ops(const struct nest *nest);
+
+/*
+ * The lookups among them, one file per kind and group size as in nest_instances.h; a
+ * width of 0 for a nest that does not find its groups by leaps (NEST_DIRECT: by hash).
+ */
+const struct body_ops *nest_shared_xor_2(unsigned width);
+const struct body_ops *nest_shared_xor_4(unsigned width);
+const struct body_ops *nest_shared_xor_8(unsigned width);
+const struct body_ops *nest_shared_direct_2(unsigned width);
+const struct body_ops *nest_shared_direct_4(unsigned width);
+const struct body_ops *nest_shared_direct_8(unsigned width);
+const struct body_ops *nest_shared_coded_4(unsigned width);
+const struct body_ops *nest_shared_buckets_2(unsigned width);
+const struct body_ops *nest_shared_buckets_4(unsigned width);
+const struct body_ops *nest_shared_windows_2(unsigned width);
+const struct body_ops *nest_shared_windows_4(unsigned width);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * nest_shared_ops: the operations of a nest that threads share, written once,
- * compiled per kind and slots of a group.
+ * nest_shared_ops: what a nest that threads share does but for lookups, which are in
+ * nest_shared_look.h; written once, compiled per kind and slots of a group.
  *
  * A template: no include guard. Whoever includes it defines NEST_KIND, NEST_L and
  * NEST_ID(x), and gets `static const struct body_ops NEST_ID(ops)`. The protocol
@@ -13,6 +13,7 @@ struct NEST_ID(place) {
 	struct nest_key key;
 	unsigned char *bits; /* the chunk's */
 	struct stripe_watch watch;
+	uint32_t *pair; /* the version */
 };
 
 static inline uint64_t NEST_ID(group_bit)(const struct nest *nest, uint64_t group)
@@ -69,6 +70,7 @@ ALWAYS_INLINE void NEST_ID(locate)(const struct nest *nest, uint64_t hash,
 	place->key = nest_locate(nest, NEST_KIND, hash);
 	place->bits = nest_chunk_bits(nest, place->key.chunk);
 	NEST_ID(watch_key)(nest, &place->key, &place->watch);
+	place->pair = nest_pair_version(nest, &place->key);
 }
 
 /* --------------------------------------------------------------------- slots -- */
@@ -187,28 +189,39 @@ ALWAYS_INLINE bool NEST_ID(seen)(const struct nest *nest, const unsigned char *b
 	return hits != 0;
 }
 
-ALWAYS_INLINE bool NEST_ID(look)(const struct nest *nest, const struct NEST_ID(place) * place)
+/* A lookup's first and second look at the versions: false if it must begin again. */
+static inline bool NEST_ID(begin)(const struct nest *nest, const struct NEST_ID(place) * place,
+                                  struct stripe_versions *versions)
 {
+	if (NEST_KIND == NEST_CODED)
+		return stripes_begin(&nest->shared->stripes, &place->watch, versions);
+	versions->version[0] = __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
+	return versions->version[0] % 2 == 0;
+}
+
+static inline bool NEST_ID(same)(const struct nest *nest, const struct NEST_ID(place) * place,
+                                 const struct stripe_versions *versions)
+{
+	if (NEST_KIND == NEST_CODED)
+		return stripes_same(&nest->shared->stripes, &place->watch, versions);
+	return versions->version[0] == __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
+}
+
+static bool NEST_ID(look)(const struct nest *nest, uint64_t hash)
+{
+	struct NEST_ID(place) place;
+	NEST_ID(locate)(nest, hash, &place);
 	for (unsigned tries = 0;; tries++) {
 		struct stripe_versions versions;
-		if (LIKELY(stripes_begin(&nest->shared->stripes, &place->watch, &versions))) {
-			bool found = NEST_ID(seen)(nest, place->bits, &place->key);
-			if (UNLIKELY(anything_stashed(nest)))
-				found = found ||
-				        shared_stash_count(nest, NEST_KIND, &place->key) > 0;
-			if (LIKELY(stripes_same(&nest->shared->stripes, &place->watch, &versions)))
+		if (NEST_ID(begin)(nest, &place, &versions)) {
+			bool found = NEST_ID(seen)(nest, place.bits, &place.key) ||
+			             (anything_stashed(nest) &&
+			              shared_stash_count(nest, NEST_KIND, &place.key) > 0);
+			if (NEST_ID(same)(nest, &place, &versions))
 				return found;
 		}
 		stripes_pause(tries);
 	}
-}
-
-/* The long way. */
-NEVER_INLINE bool NEST_ID(contains)(const struct nest *nest, uint64_t hash)
-{
-	struct NEST_ID(place) place;
-	NEST_ID(locate)(nest, hash, &place);
-	return NEST_ID(look)(nest, &place);
 }
 
 static uint64_t NEST_ID(count)(const void *body, uint64_t hash)
@@ -218,11 +231,11 @@ static uint64_t NEST_ID(count)(const void *body, uint64_t hash)
 	NEST_ID(locate)(nest, hash, &place);
 	for (unsigned tries = 0;; tries++) {
 		struct stripe_versions versions;
-		if (stripes_begin(&nest->shared->stripes, &place.watch, &versions)) {
+		if (NEST_ID(begin)(nest, &place, &versions)) {
 			uint64_t count = NEST_ID(copies_seen)(nest, place.bits, &place.key);
 			if (anything_stashed(nest))
 				count += shared_stash_count(nest, NEST_KIND, &place.key);
-			if (stripes_same(&nest->shared->stripes, &place.watch, &versions))
+			if (NEST_ID(same)(nest, &place, &versions))
 				return count;
 		}
 		stripes_pause(tries);
@@ -236,9 +249,13 @@ static void NEST_ID(bring_home)(struct nest *nest, uint64_t chunk, unsigned char
                                 uint64_t slot)
 {
 	uint64_t value;
-	if (!anything_stashed(nest) || !shared_stash_take_for(nest, NEST_KIND, chunk, slot, &value))
+	if (!anything_stashed(nest))
+		return;
+	uint32_t *pair = shared_stash_take_for(nest, NEST_KIND, chunk, slot, &value);
+	if (pair == NULL)
 		return;
 	NEST_ID(set)(nest, bits, slot, value);
+	version_unlock(pair);
 	NEST_ID(count_at)(nest, chunk, slot, 1);
 	counter_add(&nest->chunk[chunk].used, UINT64_MAX); /* it was counted in the stash */
 }
@@ -264,15 +281,21 @@ static void NEST_ID(settle)(struct nest *nest, uint64_t chunk, uint64_t slot)
 	stripes_unlock(&nest->shared->stripes, &set);
 }
 
-/* What an entry of slot `from` would be in slot `to`; false if it may not lie there. */
+/*
+ * What an entry of slot `from` would be in slot `to`, and the version of its pair; false
+ * if it may not lie there.
+ */
 static inline bool NEST_ID(value_at)(const struct nest *nest, uint64_t chunk, uint64_t from,
-                                     uint64_t value, uint64_t to, uint64_t *moved)
+                                     uint64_t value, uint64_t to, uint64_t *moved, uint32_t **pair)
 {
 	if (NEST_KIND == NEST_WINDOWS) {
 		struct nest_key key = nest_key_in(nest, NEST_KIND, chunk, from, value);
+		*pair = nest_pair_version(nest, &key);
 		return key.group[0] < nest->groups && key.group[1] < nest->groups &&
 		       nest_encode_at(nest, NEST_KIND, &key, to, moved);
 	}
+	const struct nest_key groups = { .chunk = chunk, .group = { from / NEST_L, to / NEST_L } };
+	*pair = nest_pair_version(nest, &groups);
 	*moved = NEST_KIND == NEST_BUCKETS ? value ^ UINT64_C(1) << nest->core_bits : value;
 	return nest_other_group(nest, NEST_KIND, from / NEST_L, value) == to / NEST_L;
 }
@@ -280,8 +303,8 @@ static inline bool NEST_ID(value_at)(const struct nest *nest, uint64_t chunk, ui
 /*
  * Moves whatever entry is in slot `from` to the empty slot `to` of its own groups,
  * and puts `fresh` in its place, which may be nothing. Both slots are locked
- * meanwhile: whoever looks for any of these entries watches them. False if that is
- * not possible; nothing changed then.
+ * meanwhile, and the version that whoever looks for the entry watches. False if that
+ * is not possible; nothing changed then.
  */
 static bool NEST_ID(move)(struct nest *nest, uint64_t chunk, uint64_t from, uint64_t to,
                           uint64_t fresh)
@@ -289,16 +312,20 @@ static bool NEST_ID(move)(struct nest *nest, uint64_t chunk, uint64_t from, uint
 	struct stripes *stripes = &nest->shared->stripes;
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
 	uint64_t value = NEST_ID(get)(nest, bits, from), moved;
-	if (value == 0 || !NEST_ID(value_at)(nest, chunk, from, value, to, &moved))
+	uint32_t *pair;
+	if (value == 0 || !NEST_ID(value_at)(nest, chunk, from, value, to, &moved, &pair))
 		return false;
+	PREFETCH_WRITE(pair);
 	struct stripe_watch watch;
 	NEST_ID(watch_slot)(nest, chunk, from, watch.stripe);
 	NEST_ID(watch_slot)(nest, chunk, to, watch.stripe + 2);
 	struct stripe_set set = stripes_lock(stripes, &watch);
 	bool same = NEST_ID(get)(nest, bits, from) == value && NEST_ID(get)(nest, bits, to) == 0;
 	if (LIKELY(same)) {
+		version_lock(pair);
 		NEST_ID(set)(nest, bits, to, moved);
 		NEST_ID(set)(nest, bits, from, fresh);
+		version_unlock(pair);
 		stripe_count(&stripes->stripe[watch.stripe[2]], 1);
 		if (fresh == 0)
 			stripe_count(&stripes->stripe[watch.stripe[0]], UINT32_MAX);
@@ -588,7 +615,9 @@ static bool NEST_ID(take_slot)(struct nest *nest, const struct NEST_ID(place) * 
 			unsigned at;
 			uint64_t slot =
 				NEST_ID(slot_at)(nest, place->key.group[choice], word, hits, &at);
+			version_lock(place->pair);
 			NEST_ID(set)(nest, place->bits, slot, 0);
+			version_unlock(place->pair);
 			NEST_ID(count_at)(nest, place->key.chunk, slot, UINT32_MAX);
 			NEST_ID(bring_home)
 			(nest, place->key.chunk, place->bits, NEST_ID(emptied)(slot));
@@ -631,6 +660,7 @@ struct NEST_ID(spot) {
 	uint64_t value;
 	uint64_t chunk;
 	uint32_t stripe[2];
+	uint32_t pair; /* for removes */
 	bool unusual;
 };
 
@@ -638,6 +668,7 @@ struct NEST_ID(spot) {
 struct NEST_ID(lens) {
 	unsigned char *bits;
 	struct stripe *stripe;
+	uint32_t *pairs;
 	const uint64_t *stashed;
 	uint64_t ones, lows, highs, pattern[2], open;
 	unsigned width, word_bits;
@@ -649,6 +680,7 @@ ALWAYS_INLINE struct NEST_ID(lens) NEST_ID(lens_of)(const struct nest *nest)
 	return (struct NEST_ID(lens)){
 		.bits = nest->bits,
 		.stripe = shared->stripes.stripe,
+		.pairs = shared->pair_version,
 		.stashed = &nest->stashed,
 		.ones = shared->ones,
 		.lows = shared->lows,
@@ -675,6 +707,7 @@ ALWAYS_INLINE struct NEST_ID(spot) NEST_ID(spot_of)(const struct nest *nest, uin
 		.chunk = key.chunk,
 		.stripe = { stripe_in_chunk(stripes, key.chunk, bit[0] >> 3),
 		            stripe_in_chunk(stripes, key.chunk, bit[1] >> 3) },
+		.pair = nest_pair(stripes, &key),
 		.unusual = crosses >> (STRIPES_REGION_LOG + 3) != 0 || nest->shared->words > 1,
 	};
 }
@@ -684,13 +717,8 @@ ALWAYS_INLINE uint64_t NEST_ID(glance)(const struct NEST_ID(lens) * lens,
                                        const struct NEST_ID(spot) * spot, unsigned i)
 {
 #if NEST_KIND_CODED
-	unsigned char copy[NEST_COPY_BYTES];
 	unsigned span = (unsigned)CODED_BITS(lens->width);
-	if (UNLIKELY(spot->unusual)) /* too wide for a word, perhaps: nobody believes the answer */
-		return 0;
-	store64(copy, word_bits(lens->bits, spot->bit[i], span) & bits_low(span));
-	store64(copy + 8, 0);
-	return coded_fields(copy, lens->width, 0, 0, NEST_L);
+	return coded_fields_in(word_bits(lens->bits, spot->bit[i], span), lens->width);
 #else
 	return word_bits(lens->bits, spot->bit[i], lens->word_bits);
 #endif
@@ -711,22 +739,6 @@ ALWAYS_INLINE uint64_t NEST_ID(find)(const struct NEST_ID(lens) * lens,
 	uint64_t found =
 		fields_zero_in(NEST_ID(glance)(lens, spot, i) ^ wanted, lens->lows, lens->highs);
 	return key || i == 1 ? found : found & lens->open;
-}
-
-ALWAYS_INLINE bool NEST_ID(look_at)(const struct nest *nest, const struct NEST_ID(lens) * lens,
-                                    const struct NEST_ID(spot) * spot, uint64_t hash)
-{
-	const uint32_t *first = &lens->stripe[spot->stripe[0]].version;
-	const uint32_t *second = &lens->stripe[spot->stripe[1]].version;
-	uint32_t before[2] = { __atomic_load_n(first, __ATOMIC_ACQUIRE),
-		               __atomic_load_n(second, __ATOMIC_ACQUIRE) };
-	uint64_t hits = NEST_ID(find)(lens, spot, 0, true) | NEST_ID(find)(lens, spot, 1, true);
-	uint64_t stashed = __atomic_load_n(lens->stashed, __ATOMIC_ACQUIRE);
-	uint32_t changed = (before[0] ^ __atomic_load_n(first, __ATOMIC_ACQUIRE)) |
-	                   (before[1] ^ __atomic_load_n(second, __ATOMIC_ACQUIRE));
-	bool look_closer = (((before[0] | before[1]) & 1) | changed) != 0 || spot->unusual ||
-	                   (stashed != 0 && hits == 0);
-	return UNLIKELY(look_closer) ? NEST_ID(contains)(nest, hash) : hits != 0;
 }
 
 /* Writes a field that was found in a spot's group, which is locked; `value` may be 0. */
@@ -774,7 +786,12 @@ ALWAYS_INLINE bool NEST_ID(change_at)(struct nest *nest, const struct NEST_ID(le
 	uint64_t found = fields_zero_in(fields, lens->lows, open);
 	bool done = LIKELY(found != 0) && (!take || NEST_ID(none_stashed)(nest, lens, spot));
 	if (LIKELY(done)) {
+		uint32_t *pair = &lens->pairs[spot->pair];
+		if (take && NEST_KIND != NEST_CODED)
+			version_lock(pair);
 		NEST_ID(write_at)(lens, spot->bit[i], found, take ? 0 : wanted);
+		if (take && NEST_KIND != NEST_CODED)
+			version_unlock(pair);
 		stripe_count(stripe, take ? UINT32_MAX : 1);
 	}
 	version_unlock(&stripe->version);
@@ -788,34 +805,17 @@ ALWAYS_INLINE bool NEST_ID(change_at)(struct nest *nest, const struct NEST_ID(le
  * is asked for. Both ends of a group are, since it may lie across two lines.
  */
 ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, const struct NEST_ID(lens) * lens,
-                                     uint64_t hash, struct NEST_ID(spot) * spot, bool change)
+                                     uint64_t hash, struct NEST_ID(spot) * spot, bool take)
 {
 	uint64_t last = NEST_ID(span)(nest) - 1;
 	*spot = NEST_ID(spot_of)(nest, hash);
 	for (unsigned choice = 0; choice < 2; choice++) {
 		PREFETCH(lens->bits + (spot->bit[choice] >> 3));
 		PREFETCH(lens->bits + ((spot->bit[choice] + last) >> 3));
-		if (change)
-			PREFETCH_WRITE(&lens->stripe[spot->stripe[choice]]);
-		else
-			PREFETCH(&lens->stripe[spot->stripe[choice]]);
+		PREFETCH_WRITE(&lens->stripe[spot->stripe[choice]]);
 	}
-}
-
-static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
-                                    uint8_t *yes)
-{
-	const struct nest *nest = body;
-	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
-	struct NEST_ID(spot) ring[SHARED_BATCH];
-	for (size_t i = 0; i < n && i < SHARED_BATCH; i++)
-		NEST_ID(approach)(nest, &lens, hashes[i], &ring[i], false);
-	for (size_t i = 0; i < n; i++) {
-		struct NEST_ID(spot) *spot = &ring[i % SHARED_BATCH];
-		yes[i] = NEST_ID(look_at)(nest, &lens, spot, hashes[i]);
-		if (LIKELY(n - i > SHARED_BATCH))
-			NEST_ID(approach)(nest, &lens, hashes[i + SHARED_BATCH], spot, false);
-	}
+	if (take && NEST_KIND != NEST_CODED)
+		PREFETCH_WRITE(&lens->pairs[spot->pair]);
 }
 
 /* Both kinds of changes, in input order up to the first failure. */
@@ -825,7 +825,7 @@ ALWAYS_INLINE nidus_status NEST_ID(change_batch)(struct nest *nest, const uint64
 	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
 	struct NEST_ID(spot) ring[SHARED_BATCH];
 	for (size_t i = 0; i < n && i < SHARED_BATCH; i++)
-		NEST_ID(approach)(nest, &lens, hashes[i], &ring[i], true);
+		NEST_ID(approach)(nest, &lens, hashes[i], &ring[i], take);
 	for (*done = 0; *done < n; ++*done) {
 		struct NEST_ID(spot) *spot = &ring[*done % SHARED_BATCH];
 		if (UNLIKELY(!NEST_ID(change_at)(nest, &lens, spot, take))) {
@@ -835,7 +835,7 @@ ALWAYS_INLINE nidus_status NEST_ID(change_batch)(struct nest *nest, const uint64
 				return status;
 		}
 		if (LIKELY(n - *done > SHARED_BATCH))
-			NEST_ID(approach)(nest, &lens, hashes[*done + SHARED_BATCH], spot, true);
+			NEST_ID(approach)(nest, &lens, hashes[*done + SHARED_BATCH], spot, take);
 	}
 	return NIDUS_OK;
 }
@@ -853,14 +853,6 @@ static nidus_status NEST_ID(remove_batch)(void *body, const uint64_t *hashes, si
 }
 
 /* ------------------------------------------------------------------ one by one -- */
-
-static bool NEST_ID(contains_quickly)(const void *body, uint64_t hash)
-{
-	const struct nest *nest = body;
-	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
-	struct NEST_ID(spot) spot = NEST_ID(spot_of)(nest, hash);
-	return NEST_ID(look_at)(nest, &lens, &spot, hash);
-}
 
 static nidus_status NEST_ID(insert_quickly)(void *body, uint64_t hash)
 {
@@ -881,12 +873,10 @@ static nidus_status NEST_ID(remove_quickly)(void *body, uint64_t hash)
 }
 
 static const struct body_ops NEST_ID(ops) = {
-	.contains = NEST_ID(contains_quickly),
 	.count = NEST_ID(count),
 	.insert = NEST_ID(insert_quickly),
 	.insert_new = NEST_ID(insert_new),
 	.remove = NEST_ID(remove_quickly),
-	.contains_batch = NEST_ID(contains_batch),
 	.insert_batch = NEST_ID(insert_batch),
 	.remove_batch = NEST_ID(remove_batch),
 };

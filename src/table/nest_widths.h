@@ -1,186 +1,192 @@
 /* SPDX-License-Identifier: MIT
  *
- * nest_widths: nest_ops.h for every width that is worth its code.
+ * nest_widths: nest_ops.h, or another template, for every width that is worth its code.
  *
- * A template: no include guard. Whoever includes it defines NEST_KIND, NEST_L
- * and NEST_SELECT (a name), and gets
+ * A template: no include guard. Whoever includes it defines NEST_KIND, NEST_L,
+ * NEST_SELECT (a name) and NEST_TEMPLATE (a header, unless it is nest_ops.h), and gets
  *
  *     const struct body_ops *NEST_SELECT(unsigned width);
  *
  * Widths 6 to 32 are those of filters with a fixed size at every rate that the
  * options accept. The others, which growth bits make, share one instance that
- * reads the width from the nest.
+ * reads the width from the nest. With NEST_NARROW defined those above 17 do, too.
  */
 #include "table/nest.h"
 #include "table/nest_instances.h"
+
+#ifndef NEST_TEMPLATE
+#define NEST_TEMPLATE "table/nest_ops.h"
+#endif
 
 #define NEST_AHEAD 16 /* keys on their way: enough to hide memory's latency */
 
 #define NEST_W 6
 #define NEST_ID(name) name##_6
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 7
 #define NEST_ID(name) name##_7
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 8
 #define NEST_ID(name) name##_8
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 9
 #define NEST_ID(name) name##_9
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 10
 #define NEST_ID(name) name##_10
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 11
 #define NEST_ID(name) name##_11
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 12
 #define NEST_ID(name) name##_12
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 13
 #define NEST_ID(name) name##_13
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 14
 #define NEST_ID(name) name##_14
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 15
 #define NEST_ID(name) name##_15
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 16
 #define NEST_ID(name) name##_16
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 17
 #define NEST_ID(name) name##_17
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
+#ifndef NEST_NARROW
 #define NEST_W 18
 #define NEST_ID(name) name##_18
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 19
 #define NEST_ID(name) name##_19
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 20
 #define NEST_ID(name) name##_20
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 21
 #define NEST_ID(name) name##_21
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 22
 #define NEST_ID(name) name##_22
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 23
 #define NEST_ID(name) name##_23
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 24
 #define NEST_ID(name) name##_24
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 25
 #define NEST_ID(name) name##_25
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 26
 #define NEST_ID(name) name##_26
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 27
 #define NEST_ID(name) name##_27
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 28
 #define NEST_ID(name) name##_28
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 29
 #define NEST_ID(name) name##_29
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 30
 #define NEST_ID(name) name##_30
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 31
 #define NEST_ID(name) name##_31
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
 #define NEST_W 32
 #define NEST_ID(name) name##_32
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
+#endif
 #define NEST_W nest->width
 #define NEST_ID(name) name##_any
-#include "table/nest_ops.h"
+#include NEST_TEMPLATE
 #undef NEST_W
 #undef NEST_ID
 
@@ -211,6 +217,7 @@ const struct body_ops *NEST_SELECT(unsigned width)
 		return &ops_16;
 	case 17:
 		return &ops_17;
+#ifndef NEST_NARROW
 	case 18:
 		return &ops_18;
 	case 19:
@@ -241,6 +248,7 @@ const struct body_ops *NEST_SELECT(unsigned width)
 		return &ops_31;
 	case 32:
 		return &ops_32;
+#endif
 	default:
 		return &ops_any;
 	}

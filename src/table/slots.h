@@ -51,6 +51,13 @@ static inline bool slots_bytes_overflow(uint64_t slots, unsigned width, uint64_t
 	return add_overflows(divide_up(bits, 8), SLOTS_PADDING, bytes);
 }
 
+/* Slots of a group of 1, 2, 4 or 8 that are compared in one word. */
+ALWAYS_INLINE unsigned fields_in_word(unsigned slots, unsigned width)
+{
+	unsigned most = 8 * width <= 64 ? 8 : 4 * width <= 64 ? 4 : 2 * width <= 64 ? 2 : 1;
+	return slots < most ? slots : most;
+}
+
 /* The lowest bit of each of `count` fields of a width; count * width <= 64. */
 static inline uint64_t fields_ones(unsigned width, unsigned count)
 {

@@ -139,29 +139,72 @@ NEVER_INLINE uint64_t YARD_ID(shared_copies)(const struct yard *yard, struct yar
 	}
 }
 
-/* Looks a key up in its front line: true if it is there. Otherwise *elsewhere tells
- * whether to look on: the backyard matters, or somebody is writing. */
+/* Remainders that one word holds. */
+#define YARD_FIELDS (64 / YARD_FRONT.width)
+
+/* The sizes of a line as somebody may be writing it: see mini_view_of. */
+ALWAYS_INLINE struct mini_view YARD_ID(shared_view)(const unsigned char *line, unsigned m)
+{
+	uint64_t first = word_load(line, 0), last = 0;
+	if (mini_size_bits(YARD_FRONT) > 64) {
+		unsigned skip = mini_size_skip(YARD_FRONT) & 63;
+		last = first >> skip | word_load(line, 1) << (64 - skip);
+	}
+	return mini_view_in(YARD_FRONT, first, last, m);
+}
+
+/* 64 bits of a line from any bit on; those beyond its end are others of the line. */
+ALWAYS_INLINE uint64_t YARD_ID(shared_bits)(const unsigned char *line, unsigned bit)
+{
+	const unsigned most = mini_line(YARD_FRONT) / 8 - 1;
+	unsigned shift = bit & 63;
+	uint64_t low = word_load(line, bit >> 6 & most);
+	uint64_t high = word_load(line, (bit + 63) >> 6 & most);
+	return low >> shift | high << (-shift & 63);
+}
+
+/* Whether one of `count` slots from a first one on, at most YARD_FIELDS, has a remainder. */
+ALWAYS_INLINE bool YARD_ID(shared_match)(const unsigned char *line, unsigned slot, unsigned count,
+                                         uint64_t remainder)
+{
+	const unsigned width = YARD_FRONT.width;
+#ifdef WORDS_FIND
+	if (width == 8)
+		return words_find(line, mini_line(YARD_FRONT), mini_size_bytes(YARD_FRONT) + slot,
+		                  count, (unsigned char)remainder);
+#endif
+	const uint64_t ones = fields_ones(width, YARD_FIELDS), highs = ones << (width - 1);
+	uint64_t here = YARD_ID(shared_bits)(line, mini_remainder_at(YARD_FRONT, slot));
+	uint64_t hits = fields_zero_in(here ^ remainder * ones, highs - ones, highs);
+	return PLACE64(hits) < count * width;
+}
+
+/*
+ * Looks a key up in its front line. *elsewhere tells that the answer is worth nothing:
+ * the backyard matters, or somebody is writing. Only the sizes are read, and as many
+ * remainders as one word holds: a mini-bucket hardly ever has more.
+ */
 ALWAYS_INLINE bool YARD_ID(shared_in_front)(const struct yard *yard, struct yard_key key,
                                             bool *elsewhere)
 {
-	_Alignas(32) unsigned char copy[MINI_LINE];
 	const unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	const uint32_t *version = yard_version(yard, line);
-	uint32_t before = __atomic_load_n(version, __ATOMIC_ACQUIRE);
-	words_read(copy, line, mini_line(YARD_FRONT));
-	bool moved = (before & 1) | (before != __atomic_load_n(version, __ATOMIC_ACQUIRE));
-	struct mini_run run = mini_find(YARD_FRONT, copy, key.m);
-	bool hit = mini_match(YARD_FRONT, copy, run.slots, key.remainder) != 0;
-	*elsewhere = moved | (!hit & YARD_ID(spilled)(run));
-	return hit & !moved;
+	uint32_t before = __atomic_load_n(version, __ATOMIC_ACQUIRE) & ~UINT32_C(1);
+	struct mini_view view = YARD_ID(shared_view)(line, key.m);
+	unsigned from = PLACE64(view.behind), count = PLACE64(view.own) - from;
+	bool hit = YARD_ID(shared_match)(line, from - view.turn, count, key.remainder);
+	uint32_t differ = before ^ __atomic_load_n(version, __ATOMIC_ACQUIRE);
+	*elsewhere = (differ != 0) | (count > YARD_FIELDS) | mini_unsure(YARD_FRONT, view, hit);
+	return hit;
 }
+#undef YARD_FIELDS
 
 static bool YARD_ID(shared_contains)(const void *body, uint64_t hash)
 {
 	const struct yard *yard = body;
-	struct yard_key key = yard_locate(yard, hash);
+	struct yard_key key = YARD_ID(locate)(yard, hash);
 	bool elsewhere, hit = YARD_ID(shared_in_front)(yard, key, &elsewhere);
-	return hit || (UNLIKELY(elsewhere) && YARD_ID(shared_copies)(yard, key) > 0);
+	return UNLIKELY(elsewhere) ? YARD_ID(shared_copies)(yard, key) > 0 : hit;
 }
 
 static uint64_t YARD_ID(shared_count)(const void *body, uint64_t hash)

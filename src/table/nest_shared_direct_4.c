@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_shared_direct_4: lookups in a shared NEST_DIRECT with 4 slots per bucket.
+ */
+#define NEST_KIND NEST_DIRECT
+#define NEST_L 4
+#define NEST_SELECT nest_shared_direct_4
+#define NEST_TEMPLATE "table/nest_shared_look.h"
+#include "table/nest_widths.h"

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_shared_look: lookups in a nest that threads share, written once, compiled
+ * per kind, slots of a group, and width.
+ *
+ * A template: no include guard. Whoever includes it defines
+ *
+ *   NEST_KIND   a nest_kind
+ *   NEST_L      slots per group: 2, 4 or 8
+ *   NEST_W      slot width: a constant, or `nest->width` for all nests that have none
+ *               of the constants or do not find their groups by leaps
+ *   NEST_ID(x)  the name of x in this instance
+ *
+ * and gets `static const struct body_ops NEST_ID(ops)` with nothing but lookups.
+ * nest_widths.h does that for all widths.
+ *
+ * Here is the usual case: nobody is at work in the same place, and the stash is
+ * empty. What is not usual is asked again by nest_shared->look.
+ */
+#include "table/nest_shared.h"
+
+/* Whether numbers of the nest are known at compile time. */
+#define NEST_FIXED __builtin_constant_p(NEST_W)
+#define NEST_WAY (!NEST_FIXED ? nest->way : NEST_KIND == NEST_DIRECT ? NEST_BY_HASH : NEST_BY_LEAPS)
+/* Bits from group to group, and of a group. */
+#define NEST_STEP nest_group_bits(NEST_KIND, NEST_L, NEST_W)
+#define NEST_SPAN (NEST_KIND == NEST_CODED ? CODED_BITS(NEST_W) : (uint64_t)NEST_L * (NEST_W))
+/* As in nest_ops.h: a group is compared in words of some slots. */
+#define NEST_FIELDS fields_in_word(NEST_L, NEST_W)
+#define NEST_WORDS (NEST_FIXED ? NEST_L / NEST_FIELDS : nest->shared->words)
+#define NEST_WORD_BITS (NEST_FIXED ? NEST_FIELDS * (NEST_W) : nest->shared->word_bits)
+/* Words begin at multiples of so many bits. */
+#define NEST_GRAIN \
+	(NEST_FIXED ? (unsigned)((NEST_STEP | NEST_WORD_BITS) & -(NEST_STEP | NEST_WORD_BITS)) : 1u)
+/* A coded bucket that does not fit into a word is not looked at here. */
+#define NEST_TOO_WIDE (NEST_KIND == NEST_CODED && NEST_WORDS > 1)
+/* Versions that a lookup watches: of its pair, or of both groups' stripes. */
+#define NEST_VERSIONS (NEST_KIND == NEST_CODED ? 2 : 1)
+
+/* Where a lookup looks. */
+struct NEST_ID(spot) {
+	uint64_t bit[2]; /* where the groups begin, counted from the table's first bit */
+	uint64_t value;
+	const uint32_t *version[2]; /* NEST_VERSIONS of them */
+	bool unusual;               /* coded: a group has two stripes */
+};
+
+/* What stays the same from key to key. */
+struct NEST_ID(lens) {
+	const struct stripes *stripes;
+	const uint32_t *pairs;
+	uint64_t ones, lows, highs; /* see slots.h */
+};
+
+ALWAYS_INLINE struct NEST_ID(lens) NEST_ID(lens_of)(const struct nest *nest)
+{
+	const struct nest_shared *shared = nest->shared;
+	struct NEST_ID(lens) lens = {
+		.stripes = &shared->stripes,
+		.pairs = shared->pair_version,
+		.ones = NEST_FIXED ? fields_ones(NEST_W, NEST_FIELDS) : shared->ones,
+	};
+	lens.highs = lens.ones << ((NEST_W)-1);
+	lens.lows = lens.highs - lens.ones;
+	return lens;
+}
+
+/* The versions of both groups' stripes. */
+ALWAYS_INLINE void NEST_ID(watch_groups)(const struct nest *nest, const struct nest_key *key,
+                                         struct NEST_ID(spot) * spot)
+{
+	const struct stripes *stripes = &nest->shared->stripes;
+	uint64_t crosses = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t bit = key->group[i] * NEST_STEP;
+		uint32_t stripe = stripe_in_chunk(stripes, key->chunk, bit >> 3);
+		spot->version[i] = &stripes->stripe[stripe].version;
+		crosses |= bit ^ (bit + NEST_SPAN - 1);
+	}
+	spot->unusual = crosses >> (STRIPES_REGION_LOG + 3) != 0;
+}
+
+ALWAYS_INLINE void NEST_ID(find)(const struct nest *nest, const struct NEST_ID(lens) * lens,
+                                 uint64_t hash, struct NEST_ID(spot) * spot)
+{
+	struct nest_key key = nest_locate_as(nest, NEST_KIND, NEST_WAY, hash);
+	uint64_t chunk_bit = key.chunk * nest->stride * 8;
+	spot->bit[0] = chunk_bit + key.group[0] * NEST_STEP;
+	spot->bit[1] = chunk_bit + key.group[1] * NEST_STEP;
+	spot->value = key.value;
+	if (NEST_KIND == NEST_CODED)
+		NEST_ID(watch_groups)(nest, &key, spot);
+	else
+		spot->version[0] = lens->pairs + nest_pair(lens->stripes, &key);
+}
+
+/* Some slots of the group that begins at a bit. */
+ALWAYS_INLINE uint64_t NEST_ID(word)(const struct nest *nest, uint64_t bit, unsigned word)
+{
+	if (NEST_TOO_WIDE)
+		return 0;
+	if (NEST_KIND == NEST_CODED)
+		return coded_fields_in(word_bits(nest->bits, bit, NEST_SPAN), NEST_W);
+	bit += (uint64_t)word * NEST_WORD_BITS;
+	return word_bits_by(nest->bits, bit, NEST_WORD_BITS, NEST_GRAIN);
+}
+
+ALWAYS_INLINE uint64_t NEST_ID(hits)(const struct nest *nest, const struct NEST_ID(lens) * lens,
+                                     const struct NEST_ID(spot) * spot, unsigned choice)
+{
+	uint64_t hits = 0;
+	for (unsigned word = 0; word < NEST_WORDS; word++) {
+		uint64_t wanted = spot->value * lens->ones + nest->pattern[choice][word];
+		uint64_t fields = NEST_ID(word)(nest, spot->bit[choice], word);
+		hits |= fields_zero_in(fields ^ wanted, lens->lows, lens->highs);
+	}
+	return hits;
+}
+
+/* Whether a slot holds the key. False as an answer: it has to be looked at again. */
+ALWAYS_INLINE bool NEST_ID(look)(const struct nest *nest, const struct NEST_ID(lens) * lens,
+                                 const struct NEST_ID(spot) * spot, bool *hit)
+{
+	uint32_t before[NEST_VERSIONS], differ = 0;
+	for (unsigned i = 0; i < NEST_VERSIONS; i++) /* even, or not what it will be */
+		before[i] = __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE) & ~UINT32_C(1);
+	*hit = (NEST_ID(hits)(nest, lens, spot, 0) | NEST_ID(hits)(nest, lens, spot, 1)) != 0;
+	for (unsigned i = 0; i < NEST_VERSIONS; i++)
+		differ |= before[i] ^ __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE);
+	return LIKELY(differ == 0) && !(NEST_KIND == NEST_CODED && UNLIKELY(spot->unusual)) &&
+	       !NEST_TOO_WIDE;
+}
+
+static bool NEST_ID(contains)(const void *body, uint64_t hash)
+{
+	const struct nest *nest = body;
+	struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
+	/* Before the slots: no entry goes from these to the stash. */
+	bool stashed = __atomic_load_n(&nest->stashed, __ATOMIC_ACQUIRE) != 0, hit;
+	struct NEST_ID(spot) spot;
+	NEST_ID(find)(nest, &lens, hash, &spot);
+	bool sure = NEST_ID(look)(nest, &lens, &spot, &hit);
+	if (UNLIKELY(!sure) || (UNLIKELY(stashed) && !hit))
+		return nest->shared->look(nest, hash);
+	return hit;
+}
+
+/* ----------------------------------------------------------------- in batches -- */
+
+/* Asks for all that a group's words are read from. */
+ALWAYS_INLINE void NEST_ID(fetch)(const struct nest *nest, uint64_t bit)
+{
+	enum word_reach reach = word_reach(NEST_WORD_BITS, NEST_GRAIN);
+	PREFETCH(nest->bits + (bit >> 3));
+	if (NEST_WORDS == 1 && reach == WORD_HALVES && NEST_KIND != NEST_CODED)
+		PREFETCH(nest->bits + (bit >> 5) * 4 + 7);
+	else if (NEST_WORDS > 1 || reach != WORD_WHOLE)
+		PREFETCH(nest->bits + ((bit + NEST_SPAN - 1) >> 3));
+}
+
+/* NEST_AHEAD keys are on their way from memory, as in nest_ops.h, with their versions. */
+ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, const struct NEST_ID(lens) * lens,
+                                     uint64_t hash, struct NEST_ID(spot) * spot)
+{
+	NEST_ID(find)(nest, lens, hash, spot);
+	NEST_ID(fetch)(nest, spot->bit[0]);
+	NEST_ID(fetch)(nest, spot->bit[1]);
+	for (unsigned i = 0; i < NEST_VERSIONS; i++)
+		PREFETCH(spot->version[i]);
+}
+
+/* An answer that is none yet. */
+#define NEST_UNSURE 2
+
+/* Gives the answers; true if some are none yet. */
+ALWAYS_INLINE bool NEST_ID(look_up)(const struct nest *nest, const uint64_t *hashes, size_t n,
+                                    uint8_t *yes)
+{
+	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
+	struct NEST_ID(spot) ring[NEST_AHEAD];
+	size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
+	bool all_sure = true;
+	for (size_t i = 0; i < ahead; i++)
+		NEST_ID(approach)(nest, &lens, hashes[i], &ring[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct NEST_ID(spot) *spot = &ring[i % NEST_AHEAD];
+		bool hit, sure = NEST_ID(look)(nest, &lens, spot, &hit);
+		yes[i] = hit;
+		if (UNLIKELY(!sure)) {
+			yes[i] = NEST_UNSURE;
+			all_sure = false;
+		}
+		if (LIKELY(i + NEST_AHEAD < n))
+			NEST_ID(approach)(nest, &lens, hashes[i + NEST_AHEAD], spot);
+	}
+	return all_sure;
+}
+
+static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, size_t n,
+                                    uint8_t *yes)
+{
+	const struct nest *nest = body;
+	/* As above: a key that came to the stash later came while this call was under way. */
+	bool stashed = __atomic_load_n(&nest->stashed, __ATOMIC_ACQUIRE) != 0;
+	bool all_sure = NEST_ID(look_up)(nest, hashes, n, yes);
+	if (LIKELY(all_sure && !stashed))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (yes[i] == NEST_UNSURE || (stashed && !yes[i]))
+			yes[i] = nest->shared->look(nest, hashes[i]);
+	}
+}
+
+static const struct body_ops NEST_ID(ops) = {
+	.contains = NEST_ID(contains),
+	.contains_batch = NEST_ID(contains_batch),
+};
+
+#undef NEST_FIXED
+#undef NEST_WAY
+#undef NEST_STEP
+#undef NEST_SPAN
+#undef NEST_FIELDS
+#undef NEST_WORDS
+#undef NEST_WORD_BITS
+#undef NEST_GRAIN
+#undef NEST_TOO_WIDE
+#undef NEST_VERSIONS
+#undef NEST_UNSURE

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_shared_xor_4: lookups in a shared NEST_XOR with 4 slots per bucket.
+ */
+#define NEST_KIND NEST_XOR
+#define NEST_L 4
+#define NEST_SELECT nest_shared_xor_4
+#define NEST_NARROW /* leaps are for cores of at most 14 bits */
+#define NEST_TEMPLATE "table/nest_shared_look.h"
+#include "table/nest_widths.h"
