@@ -49,31 +49,43 @@ void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size
 
 /* -------------------------------------------------------------------- insert -- */
 
-static nidus_status insert(nidus_filter *filter, uint64_t hash)
+/* Whether a call on a filter is nothing but a call on its body: what is most often so. */
+static inline bool plain(const nidus_filter *filter)
 {
-	if (UNLIKELY(filter->gate != NULL))
-		return shared_insert(filter, hash);
-	if (UNLIKELY(filter->grows))
-		return growth_insert(filter, hash);
-	return filter->ops->insert(filter->body, hash);
+	return LIKELY(filter != NULL) && LIKELY(!filter->readonly) &&
+	       LIKELY(filter->gate == NULL) && LIKELY(!filter->grows);
+}
+
+NEVER_INLINE nidus_status insert_otherwise(nidus_filter *filter, uint64_t hash)
+{
+	nidus_status status = filter_check_writable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	return filter->gate != NULL ? shared_insert(filter, hash) : growth_insert(filter, hash);
+}
+
+/* What is rare is called last, so that the rest needs no stack. */
+static inline nidus_status insert(nidus_filter *filter, uint64_t hash)
+{
+	return plain(filter) ? filter->ops->insert(filter->body, hash)
+	                     : insert_otherwise(filter, hash);
 }
 
 nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash)
 {
-	nidus_status status = filter_check_writable(filter);
-	return status == NIDUS_OK ? insert(filter, hash) : status;
+	return insert(filter, hash);
 }
 
 nidus_status nidus_insert(nidus_filter *filter, const void *key, size_t len)
 {
 	if (UNLIKELY(!key_given(key, len)))
 		return no_key();
-	return nidus_insert_hash(filter, nidus_hash(filter, key, len));
+	return insert(filter, nidus_hash(filter, key, len));
 }
 
 nidus_status nidus_insert_u64(nidus_filter *filter, uint64_t key)
 {
-	return nidus_insert_hash(filter, nidus_hash_u64(filter, key));
+	return insert(filter, nidus_hash_u64(filter, key));
 }
 
 nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
@@ -149,25 +161,37 @@ static nidus_status check_removable(const nidus_filter *filter)
 	return status;
 }
 
-nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash)
+NEVER_INLINE nidus_status remove_otherwise(nidus_filter *filter, uint64_t hash)
 {
 	nidus_status status = check_removable(filter);
 	if (status != NIDUS_OK)
 		return status;
-	return UNLIKELY(filter->gate != NULL) ? shared_remove(filter, hash)
-	                                      : filter->ops->remove(filter->body, hash);
+	return filter->gate != NULL ? shared_remove(filter, hash)
+	                            : filter->ops->remove(filter->body, hash);
+}
+
+static inline nidus_status remove_one(nidus_filter *filter, uint64_t hash)
+{
+	return plain(filter) && LIKELY(filter->ops->remove != NULL)
+	               ? filter->ops->remove(filter->body, hash)
+	               : remove_otherwise(filter, hash);
+}
+
+nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash)
+{
+	return remove_one(filter, hash);
 }
 
 nidus_status nidus_remove(nidus_filter *filter, const void *key, size_t len)
 {
 	if (UNLIKELY(!key_given(key, len)))
 		return no_key();
-	return nidus_remove_hash(filter, nidus_hash(filter, key, len));
+	return remove_one(filter, nidus_hash(filter, key, len));
 }
 
 nidus_status nidus_remove_u64(nidus_filter *filter, uint64_t key)
 {
-	return nidus_remove_hash(filter, nidus_hash_u64(filter, key));
+	return remove_one(filter, nidus_hash_u64(filter, key));
 }
 
 /* ------------------------------------------------------------------- batches -- */
