@@ -155,7 +155,7 @@ static void test_batches(void **state)
 	}
 }
 
-/* Lookups of a nest large enough for leaps say what count does, which has no widths. */
+/* Lookups of a nest that is large enough for leaps say what count does, which has no widths. */
 static void expect_lookups(enum nest_kind kind, unsigned slots, unsigned core_bits)
 {
 	uint64_t bytes = (UINT64_C(1024) << core_bits) + 4096, n = 2000;
@@ -168,7 +168,7 @@ static void expect_lookups(enum nest_kind kind, unsigned slots, unsigned core_bi
 	struct nest nest;
 	make(&nest, &layout);
 	const struct body_ops *ops = nest_ops(&nest);
-	expect(nest.way == (kind == NEST_DIRECT ? NEST_BY_HASH : NEST_BY_LEAPS));
+	expect(nest.way == nest_way_of_large(kind, core_bits));
 	if (n > nest_chunk_slots(&nest))
 		n = nest_chunk_slots(&nest);
 	uint64_t *hashes = check_alloc(2 * n * sizeof *hashes);

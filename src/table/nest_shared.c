@@ -430,7 +430,7 @@ static const struct instance instances[][3] = {
 static void choose_ops(struct nest_shared *shared, const struct nest *nest)
 {
 	const struct instance *instance = &instances[nest->kind][log2_floor(nest->slots) - 1];
-	enum nest_way usual = nest->kind == NEST_DIRECT ? NEST_BY_HASH : NEST_BY_LEAPS;
+	enum nest_way usual = nest_way_of_large(nest->kind, nest->core_bits);
 	const struct body_ops *lookups = instance->lookups(nest->way == usual ? nest->width : 0);
 	shared->ops = *instance->others;
 	shared->ops.contains = lookups->contains;

@@ -90,7 +90,7 @@ const struct body_ops *nest_shared_ops(const struct nest *nest);
 
 /*
  * The lookups among them, one file per kind and group size as in nest_instances.h; a
- * width of 0 for a nest that does not find its groups by leaps (NEST_DIRECT: by hash).
+ * width of 0 for a nest that does not find its groups as nest_way_of_large says.
  */
 const struct body_ops *nest_shared_xor_2(unsigned width);
 const struct body_ops *nest_shared_xor_4(unsigned width);

@@ -5,6 +5,6 @@
 #define NEST_KIND NEST_BUCKETS
 #define NEST_L 4
 #define NEST_SELECT nest_shared_buckets_4
-#define NEST_NARROW /* leaps are for cores of at most 14 bits */
+#define NEST_NARROW /* rates down to 2^-13 or so */
 #define NEST_TEMPLATE "table/nest_shared_look.h"
 #include "table/nest_widths.h"

@@ -8,7 +8,7 @@
  *   NEST_KIND   a nest_kind
  *   NEST_L      slots per group: 2, 4 or 8
  *   NEST_W      slot width: a constant, or `nest->width` for all nests that have none
- *               of the constants or do not find their groups by leaps
+ *               of the constants, or find their groups in another way than large ones do
  *   NEST_ID(x)  the name of x in this instance
  *
  * and gets `static const struct body_ops NEST_ID(ops)` with nothing but lookups.
@@ -21,7 +21,8 @@
 
 /* Whether numbers of the nest are known at compile time. */
 #define NEST_FIXED __builtin_constant_p(NEST_W)
-#define NEST_WAY (!NEST_FIXED ? nest->way : NEST_KIND == NEST_DIRECT ? NEST_BY_HASH : NEST_BY_LEAPS)
+#define NEST_CORE ((NEST_W)-nest_extra_bits(NEST_KIND, NEST_L))
+#define NEST_WAY (NEST_FIXED ? nest_way_of_large(NEST_KIND, NEST_CORE) : nest->way)
 /* Bits from group to group, and of a group. */
 #define NEST_STEP nest_group_bits(NEST_KIND, NEST_L, NEST_W)
 #define NEST_SPAN (NEST_KIND == NEST_CODED ? CODED_BITS(NEST_W) : (uint64_t)NEST_L * (NEST_W))
@@ -32,6 +33,9 @@
 /* Words begin at multiples of so many bits. */
 #define NEST_GRAIN \
 	(NEST_FIXED ? (unsigned)((NEST_STEP | NEST_WORD_BITS) & -(NEST_STEP | NEST_WORD_BITS)) : 1u)
+/* Whether one word holds both groups of a key. */
+#define NEST_PAIRED \
+	(NEST_FIXED && NEST_KIND != NEST_CODED && NEST_WORDS == 1 && NEST_WORD_BITS <= 32)
 /* A coded bucket that does not fit into a word is not looked at here. */
 #define NEST_TOO_WIDE (NEST_KIND == NEST_CODED && NEST_WORDS > 1)
 /* Versions that a lookup watches: of its pair, or of both groups' stripes. */
@@ -49,20 +53,17 @@ struct NEST_ID(spot) {
 struct NEST_ID(lens) {
 	const struct stripes *stripes;
 	const uint32_t *pairs;
-	uint64_t ones, lows, highs; /* see slots.h */
+	uint64_t ones; /* see slots.h */
 };
 
 ALWAYS_INLINE struct NEST_ID(lens) NEST_ID(lens_of)(const struct nest *nest)
 {
 	const struct nest_shared *shared = nest->shared;
-	struct NEST_ID(lens) lens = {
+	return (struct NEST_ID(lens)){
 		.stripes = &shared->stripes,
 		.pairs = shared->pair_version,
 		.ones = NEST_FIXED ? fields_ones(NEST_W, NEST_FIELDS) : shared->ones,
 	};
-	lens.highs = lens.ones << ((NEST_W)-1);
-	lens.lows = lens.highs - lens.ones;
-	return lens;
 }
 
 /* The versions of both groups' stripes. */
@@ -84,7 +85,7 @@ ALWAYS_INLINE void NEST_ID(find)(const struct nest *nest, const struct NEST_ID(l
                                  uint64_t hash, struct NEST_ID(spot) * spot)
 {
 	struct nest_key key = nest_locate_as(nest, NEST_KIND, NEST_WAY, hash);
-	uint64_t chunk_bit = key.chunk * nest->stride * 8;
+	uint64_t chunk_bit = key.chunk * nest->stride_bits;
 	spot->bit[0] = chunk_bit + key.group[0] * NEST_STEP;
 	spot->bit[1] = chunk_bit + key.group[1] * NEST_STEP;
 	spot->value = key.value;
@@ -105,16 +106,33 @@ ALWAYS_INLINE uint64_t NEST_ID(word)(const struct nest *nest, uint64_t bit, unsi
 	return word_bits_by(nest->bits, bit, NEST_WORD_BITS, NEST_GRAIN);
 }
 
-ALWAYS_INLINE uint64_t NEST_ID(hits)(const struct nest *nest, const struct NEST_ID(lens) * lens,
-                                     const struct NEST_ID(spot) * spot, unsigned choice)
+/* A word of a group in which every field is zero whose slot holds the key. */
+ALWAYS_INLINE uint64_t NEST_ID(differences)(const struct nest *nest,
+                                            const struct NEST_ID(lens) * lens,
+                                            const struct NEST_ID(spot) * spot, unsigned choice,
+                                            unsigned word)
 {
-	uint64_t hits = 0;
-	for (unsigned word = 0; word < NEST_WORDS; word++) {
-		uint64_t wanted = spot->value * lens->ones + nest->pattern[choice][word];
-		uint64_t fields = NEST_ID(word)(nest, spot->bit[choice], word);
-		hits |= fields_zero_in(fields ^ wanted, lens->lows, lens->highs);
+	uint64_t wanted = spot->value * lens->ones + nest->pattern[choice][word];
+	return NEST_ID(word)(nest, spot->bit[choice], word) ^ wanted;
+}
+
+ALWAYS_INLINE bool NEST_ID(match)(const struct nest *nest, const struct NEST_ID(lens) * lens,
+                                  const struct NEST_ID(spot) * spot)
+{
+	if (NEST_PAIRED) {
+		uint64_t wanted = spot->value * nest->ones_of_both + nest->pattern_of_both;
+		uint64_t first = (uint32_t)NEST_ID(word)(nest, spot->bit[0], 0);
+		uint64_t second = NEST_ID(word)(nest, spot->bit[1], 0);
+		return fields_any_zero((first | second << 32) ^ wanted, NEST_W,
+		                       lens->ones | lens->ones << 32);
 	}
-	return hits;
+	bool hit = false;
+	for (unsigned word = 0; word < NEST_WORDS; word++) {
+		uint64_t first = NEST_ID(differences)(nest, lens, spot, 0, word);
+		uint64_t second = NEST_ID(differences)(nest, lens, spot, 1, word);
+		hit |= fields_any_zero_of(first, second, NEST_W, lens->ones);
+	}
+	return hit;
 }
 
 /* Whether a slot holds the key. False as an answer: it has to be looked at again. */
@@ -124,7 +142,7 @@ ALWAYS_INLINE bool NEST_ID(look)(const struct nest *nest, const struct NEST_ID(l
 	uint32_t before[NEST_VERSIONS], differ = 0;
 	for (unsigned i = 0; i < NEST_VERSIONS; i++) /* even, or not what it will be */
 		before[i] = __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE) & ~UINT32_C(1);
-	*hit = (NEST_ID(hits)(nest, lens, spot, 0) | NEST_ID(hits)(nest, lens, spot, 1)) != 0;
+	*hit = NEST_ID(match)(nest, lens, spot);
 	for (unsigned i = 0; i < NEST_VERSIONS; i++)
 		differ |= before[i] ^ __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE);
 	return LIKELY(differ == 0) && !(NEST_KIND == NEST_CODED && UNLIKELY(spot->unusual)) &&
@@ -217,6 +235,7 @@ static const struct body_ops NEST_ID(ops) = {
 };
 
 #undef NEST_FIXED
+#undef NEST_CORE
 #undef NEST_WAY
 #undef NEST_STEP
 #undef NEST_SPAN
@@ -224,6 +243,7 @@ static const struct body_ops NEST_ID(ops) = {
 #undef NEST_WORDS
 #undef NEST_WORD_BITS
 #undef NEST_GRAIN
+#undef NEST_PAIRED
 #undef NEST_TOO_WIDE
 #undef NEST_VERSIONS
 #undef NEST_UNSURE

@@ -766,6 +766,24 @@ ALWAYS_INLINE bool NEST_ID(none_stashed)(const struct nest *nest, const struct N
 	       __atomic_load_n(&nest->chunk[spot->chunk].stash.count, __ATOMIC_ACQUIRE) == 0;
 }
 
+/*
+ * The group that takes a key, from the empty slots of both, of which there are some. As
+ * in nest_ops.h: the emptier one, where groups fill from the front and none are held
+ * back; a slot of two windows that overlap counts as the first's.
+ */
+ALWAYS_INLINE unsigned NEST_ID(choose)(const struct NEST_ID(lens) * lens,
+                                       const struct NEST_ID(spot) * spot, uint64_t first,
+                                       uint64_t second)
+{
+	bool emptier = (second & -second) - 1 < (first & -first) - 1; /* 0 - 1 is the most */
+	uint64_t span = NEST_L * lens->width;
+	if (NEST_KIND == NEST_BUCKETS)
+		return emptier;
+	if (NEST_KIND == NEST_WINDOWS && spot->bit[1] - spot->bit[0] + span > 2 * span)
+		return emptier;
+	return first == 0;
+}
+
 /* Tries a change the short way; false if it takes the long one. */
 ALWAYS_INLINE bool NEST_ID(change_at)(struct nest *nest, const struct NEST_ID(lens) * lens,
                                       const struct NEST_ID(spot) * spot, bool take)
@@ -777,7 +795,7 @@ ALWAYS_INLINE bool NEST_ID(change_at)(struct nest *nest, const struct NEST_ID(le
 	uint64_t second = NEST_ID(find)(lens, spot, 1, take);
 	if ((first | second) == 0)
 		return false;
-	unsigned i = first == 0;
+	unsigned i = take ? first == 0 : NEST_ID(choose)(lens, spot, first, second);
 	struct stripe *stripe = &lens->stripe[spot->stripe[i]];
 	uint64_t open = take || i == 1 ? lens->highs : lens->open & lens->highs;
 	uint64_t wanted = NEST_ID(wanted)(lens, spot, i);
