@@ -241,18 +241,37 @@ NEVER_INLINE nidus_status YARD_ID(put_spilling)(struct yard *yard, struct yard_k
 	return status;
 }
 
-ALWAYS_INLINE nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
+/* Puts a key into its front line if that takes no more than a look at it. */
+ALWAYS_INLINE bool YARD_ID(put_simply)(struct yard *yard, struct yard_key key)
 {
 	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
-	if (UNLIKELY(mini_full(YARD_FRONT, line)))
-		return YARD_ID(put_spilling)(yard, key);
 	YARD_TOUCH(line);
-	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
-	if (UNLIKELY(YARD_ID(crowded)(run)) && YARD_ID(copies)(yard, key) >= YARD_COPIES)
+	struct mini_view view = mini_view_of(YARD_FRONT, line, key.m);
+	bool crowded = POPCOUNT64(view.own - view.behind) >= YARD_COPIES;
+	if (UNLIKELY(mini_full(YARD_FRONT, line) | (view.own == 0) | crowded))
+		return false;
+	unsigned end = PLACE64(view.own) - view.turn;
+	mini_insert_at(YARD_FRONT, line, key.m, end, key.remainder, 0);
+	yard->count++;
+	return true;
+}
+
+NEVER_INLINE nidus_status YARD_ID(put_otherwise)(struct yard *yard, struct yard_key key)
+{
+	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	if (mini_full(YARD_FRONT, line))
+		return YARD_ID(put_spilling)(yard, key);
+	if (YARD_ID(copies)(yard, key) >= YARD_COPIES)
 		return YARD_ID(too_many)();
-	mini_insert_at(YARD_FRONT, line, key.m, run.end, key.remainder, 0);
+	mini_insert(YARD_FRONT, line, key.m, key.remainder, 0);
 	yard->count++;
 	return NIDUS_OK;
+}
+
+ALWAYS_INLINE nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
+{
+	return LIKELY(YARD_ID(put_simply)(yard, key)) ? NIDUS_OK
+	                                              : YARD_ID(put_otherwise)(yard, key);
 }
 
 static nidus_status YARD_ID(put_key)(struct yard *yard, struct yard_key key)
@@ -260,10 +279,18 @@ static nidus_status YARD_ID(put_key)(struct yard *yard, struct yard_key key)
 	return YARD_ID(put)(yard, key);
 }
 
+/* The rest of an insert, called last: the front line alone needs no stack. */
+NEVER_INLINE nidus_status YARD_ID(insert_otherwise)(struct yard *yard, uint64_t hash)
+{
+	return YARD_ID(put_otherwise)(yard, YARD_ID(locate)(yard, hash));
+}
+
 static nidus_status YARD_ID(insert)(void *body, uint64_t hash)
 {
 	struct yard *yard = body;
-	return YARD_ID(put)(yard, YARD_ID(locate)(yard, hash));
+	return LIKELY(YARD_ID(put_simply)(yard, YARD_ID(locate)(yard, hash)))
+	               ? NIDUS_OK
+	               : YARD_ID(insert_otherwise)(yard, hash);
 }
 
 /* -------------------------------------------------------------------- remove -- */
