@@ -228,6 +228,52 @@ static void a_search_moves_and_keeps_everything(void **state)
 	}
 }
 
+/*
+ * Three nests of one plan: by the code of its width, by the code for any nest, and as
+ * bulk builds do. The same slots must be taken, however full it gets.
+ */
+static void expect_equal_searches(struct blueprint plan, enum nest_kind kind, struct chance *chance)
+{
+	enum { SPECIAL, GENERAL, BULK, WAYS };
+	struct nest nests[WAYS];
+	for (unsigned i = 0; i < WAYS; i++)
+		nest_make(&nests[i], &plan, kind);
+	check_note("%s, %u slots, %u core bits", nest_kind_name(kind), plan.slots, plan.core_bits);
+	nests[GENERAL].way = NEST_GROWN;
+	const struct body_ops *ops = nest_ops(&nests[SPECIAL]);
+	for (uint64_t i = 0; i < nest_chunk_slots(&nests[SPECIAL]) + 20; i++) {
+		uint64_t hash = chance_next(chance);
+		nidus_status status = ops->insert(&nests[SPECIAL], hash);
+		expect_equal(ops->insert(&nests[GENERAL], hash), status);
+		expect_equal(ops->insert_near(&nests[BULK], &hash, 1, 1), status);
+	}
+	for (unsigned i = GENERAL; i < WAYS; i++) {
+		expect(memcmp(nests[i].bits, nests[SPECIAL].bits, nests[i].bits_memory.size) == 0);
+		expect_equal(nest_count(&nests[i]), nest_count(&nests[SPECIAL]));
+		expect_equal(nests[i].effort.checks, nests[SPECIAL].effort.checks);
+		expect_equal(nests[i].effort.moves, nests[SPECIAL].effort.moves);
+	}
+	expect(nests[SPECIAL].effort.moves > 0);
+	for (unsigned i = 0; i < WAYS; i++)
+		nest_free(&nests[i]);
+}
+
+static void searches_of_a_width_are_those_of_any_nest(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		for (unsigned slots = 2; slots <= 8; slots *= 2) {
+			for (unsigned core = 6; core <= 40; core++) {
+				uint64_t groups = nest_symmetric(kind) ? 64 : 201;
+				struct blueprint plan = nest_plan(slots, core, 0, 0, 1, groups);
+				if (nest_plan_possible(&plan, kind))
+					expect_equal_searches(plan, kind, &chance);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +281,7 @@ int main(void)
 		cmocka_unit_test(tiny_tables_lose_no_entry),
 		cmocka_unit_test(any_search_limit_keeps_all_entries),
 		cmocka_unit_test(a_search_moves_and_keeps_everything),
+		cmocka_unit_test(searches_of_a_width_are_those_of_any_nest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,15 +29,21 @@ struct ascent {
 	atomic_size_t next; /* the first part that nobody took yet */
 };
 
+/* Sorts n hashes that agree in their highest bits; gives how many are left. */
+static size_t sort_some(const struct ascent *ascent, uint64_t *hashes, size_t n, uint64_t *room)
+{
+	bool equal = true;
+	if (n <= ascent->room_size)
+		equal = sort_hashes(hashes, n, ascent->bits, room);
+	else
+		sort_u64(hashes, n);
+	return ascent->unique && equal ? sort_unique_u64(hashes, n) : n;
+}
+
 static void sort_part(const struct ascent *ascent, size_t part, uint64_t *room)
 {
 	size_t start = part == 0 ? 0 : ascent->end[part - 1], n = ascent->end[part] - start;
-	uint64_t *hashes = ascent->hashes + start;
-	if (n <= ascent->room_size)
-		sort_hashes(hashes, n, ascent->bits, room);
-	else
-		sort_u64(hashes, n);
-	ascent->kept[part] = ascent->unique ? sort_unique_u64(hashes, n) : n;
+	ascent->kept[part] = sort_some(ascent, ascent->hashes + start, n, room);
 }
 
 static void sort_parts(void *context, unsigned share)
@@ -59,6 +65,20 @@ static size_t close_gaps(const struct ascent *ascent)
 			memmove(ascent->hashes + left, ascent->hashes + start,
 			        ascent->kept[part] * sizeof *ascent->hashes);
 		left += ascent->kept[part];
+	}
+	return left;
+}
+
+/* Sorts the parts that partition_scatter left; each moves up while it is in the cache. */
+static size_t sort_scattered(const struct ascent *ascent, size_t spacing)
+{
+	size_t left = 0;
+	for (size_t part = 0; part >> ascent->bits == 0; part++) {
+		size_t start = part * spacing;
+		uint64_t *hashes = ascent->hashes + start;
+		size_t kept = sort_some(ascent, hashes, ascent->end[part] - start, ascent->room);
+		memmove(ascent->hashes + left, hashes, kept * sizeof *hashes);
+		left += kept;
 	}
 	return left;
 }
@@ -121,9 +141,16 @@ static nidus_status ascend_many(const struct hash_source *source, unsigned threa
 	                  allocator, &work);
 	if (status != NIDUS_OK)
 		return status;
-	partition_spread(source, ascent->bits, threads, work.bytes, ascent->hashes, ascent->end);
-	threads_run(threads, sort_parts, ascent);
-	*left = close_gaps(ascent);
+	size_t spacing = partition_spacing(source->n, ascent->bits);
+	if (threads == 1 && partition_scatter(source, ascent->bits, spacing, work.bytes,
+	                                      ascent->hashes, ascent->end)) {
+		*left = sort_scattered(ascent, spacing);
+	} else {
+		partition_spread(source, ascent->bits, threads, work.bytes, ascent->hashes,
+		                 ascent->end);
+		threads_run(threads, sort_parts, ascent);
+		*left = close_gaps(ascent);
+	}
 	memory_give(allocator, &work);
 	return NIDUS_OK;
 }
@@ -131,20 +158,26 @@ static nidus_status ascend_many(const struct hash_source *source, unsigned threa
 nidus_status ascend(const struct hash_source *source, bool unique, unsigned threads,
                     const nidus_allocator *allocator, struct block *block, size_t *left)
 {
+	struct ascent ascent = { .unique = unique };
+	size_t places = source->n;
+	threads = threads_wanted(threads);
+	if (source->n > ONE_PART) {
+		ascent.bits = bits_for(source->n);
+		if (threads == 1)
+			places = partition_spacing(source->n, ascent.bits) << ascent.bits;
+	}
 	uint64_t size;
-	if (multiply_overflows(source->n, sizeof(uint64_t), &size))
+	if (multiply_overflows(places, sizeof(uint64_t), &size))
 		return fail(NIDUS_E_NOMEM, "no memory for the hashes of %zu keys", source->n);
 	nidus_status status = memory_take(allocator, size, block);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t *hashes = (uint64_t *)(void *)block->bytes;
+	ascent.hashes = (uint64_t *)(void *)block->bytes;
 	if (source->n <= ONE_PART) {
-		source->read(source->context, 0, source->n, hashes);
-		return ascend_in_place(hashes, source->n, unique, 1, allocator, left);
+		source->read(source->context, 0, source->n, ascent.hashes);
+		return ascend_in_place(ascent.hashes, source->n, unique, 1, allocator, left);
 	}
-	struct ascent ascent = { .hashes = hashes, .unique = unique };
-	ascent.bits = bits_for(source->n);
-	status = ascend_many(source, threads_wanted(threads), allocator, &ascent, left);
+	status = ascend_many(source, threads, allocator, &ascent, left);
 	if (status != NIDUS_OK)
 		memory_give(allocator, block);
 	return status;

@@ -14,6 +14,9 @@
  *
  *     to:    ... | . . a b c d e f | g h i . . . . . | ...
  *                      ^first        ^ this line is still in the buffer
+ *
+ * One thread need not count: hashes are spread so evenly that parts with a few places
+ * to spare have room for all. That they have is only looked at when a line is written.
  */
 #include "base/partition.h"
 
@@ -116,6 +119,53 @@ static void move_stretch(void *context, unsigned share)
 		if (next[part] > first[part] && next[part] % LINE != 0)
 			write_rest(first[part], next[part], lines[part], to);
 	}
+}
+
+size_t partition_spacing(size_t n, unsigned bits)
+{
+	/* More than six standard deviations, which are the root of the mean. */
+	size_t mean = n >> bits, spare = (size_t)6 << (log2_floor(mean | 1) + 2) / 2;
+	return (mean + spare) / LINE * LINE + LINE;
+}
+
+/* Moves the hashes of a stretch that was read; false if a part is full. */
+static bool scatter_some(const uint64_t *hashes, size_t n, unsigned bits, size_t spacing,
+                         uint64_t (*lines)[LINE], uint64_t *to, size_t *next)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t part = part_of(hashes[i], bits);
+		size_t at = next[part]++;
+		lines[part][at % LINE] = hashes[i];
+		if (at % LINE != LINE - 1)
+			continue;
+		if (UNLIKELY(at >= (part + 1) * spacing))
+			return false;
+		memcpy(to + (at + 1 - LINE), lines[part], sizeof lines[part]);
+	}
+	return true;
+}
+
+bool partition_scatter(const struct hash_source *source, unsigned bits, size_t spacing,
+                       unsigned char *work, uint64_t *to, size_t *end)
+{
+	uint64_t(*lines)[LINE] = (uint64_t(*)[LINE])(void *)work;
+	uint64_t hashes[BLOCK];
+	size_t parts = (size_t)1 << bits;
+	for (size_t part = 0; part < parts; part++)
+		end[part] = part * spacing;
+	for (size_t from = 0; from < source->n; from += BLOCK) {
+		size_t some = source->n - from < BLOCK ? source->n - from : BLOCK;
+		source->read(source->context, from, some, hashes);
+		if (!scatter_some(hashes, some, bits, spacing, lines, to, end))
+			return false;
+	}
+	for (size_t part = 0; part < parts; part++) {
+		if (end[part] > (part + 1) * spacing)
+			return false;
+		if (end[part] % LINE != 0)
+			write_rest(part * spacing, end[part], lines[part], to);
+	}
+	return true;
 }
 
 size_t partition_work_size(unsigned bits, unsigned threads)

@@ -8,6 +8,7 @@
 #ifndef NIDUS_BASE_PARTITION_H
 #define NIDUS_BASE_PARTITION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,7 @@
 
 /*
  * Where hashes come from: read() gives hashes [from, from + n). It is called
- * twice for each, from any thread, and must answer the same both times.
+ * up to three times for each, from any thread, and must always answer the same.
  */
 struct hash_source {
 	size_t n;
@@ -34,5 +35,16 @@ size_t partition_work_size(unsigned bits, unsigned threads);
  */
 void partition_spread(const struct hash_source *source, unsigned bits, unsigned threads,
                       unsigned char *work, uint64_t *to, size_t *end);
+
+/* Places for each of 2^bits parts that hold n evenly spread hashes but for one case in 10^5. */
+size_t partition_spacing(size_t n, unsigned bits);
+
+/*
+ * partition_spread by one thread without counting first, which reads the source only
+ * once: part p begins at p * spacing, a multiple of eight. False if the hashes are
+ * spread so unevenly that a part has no room for all; `to` holds nothing then.
+ */
+bool partition_scatter(const struct hash_source *source, unsigned bits, size_t spacing,
+                       unsigned char *work, uint64_t *to, size_t *end);
 
 #endif

@@ -98,25 +98,33 @@ static void counts_to_starts(uint32_t *counts, unsigned values)
 	}
 }
 
-/* Insertion sort of what is nearly sorted; false if it is not and too much has to move. */
-static bool finish(uint64_t *hashes, size_t n)
+/*
+ * Insertion sort of what is nearly sorted; false if it is not and too much has to move.
+ * *equal is set if it meets equal ones.
+ */
+static bool finish(uint64_t *hashes, size_t n, bool *equal)
 {
 	size_t moves = 0;
-	for (size_t i = 1; i < n && moves <= 4 * n; i++) {
+	for (size_t i = 1; i < n; i++) {
 		uint64_t hash = hashes[i];
+		if (LIKELY(hashes[i - 1] < hash))
+			continue;
 		size_t at = i;
 		for (; at > 0 && hashes[at - 1] > hash && moves <= 4 * n; at--, moves++)
 			hashes[at] = hashes[at - 1];
 		hashes[at] = hash;
+		*equal |= at > 0 && hashes[at - 1] == hash;
+		if (UNLIKELY(moves > 4 * n))
+			return false;
 	}
-	return moves <= 4 * n;
+	return true;
 }
 
-void sort_hashes(uint64_t *hashes, size_t n, unsigned common, uint64_t *room)
+bool sort_hashes(uint64_t *hashes, size_t n, unsigned common, uint64_t *room)
 {
 	if (n < SMALL || n > UINT32_MAX) {
 		sort_u64(hashes, n);
-		return;
+		return true;
 	}
 	unsigned half = (log2_floor(n) + 3) / 2;
 	half = half < HALF_MOST ? half : HALF_MOST;
@@ -131,8 +139,11 @@ void sort_hashes(uint64_t *hashes, size_t n, unsigned common, uint64_t *room)
 	counts_to_starts(high, mask + 1);
 	pass(hashes, room, n, shift, mask, low);
 	pass(room, hashes, n, shift + half, mask, high);
-	if (!finish(hashes, n))
-		sort_u64(hashes, n);
+	bool equal = false;
+	if (finish(hashes, n, &equal))
+		return equal;
+	sort_u64(hashes, n);
+	return true;
 }
 
 size_t sort_unique_u64(uint64_t *numbers, size_t n)

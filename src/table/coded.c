@@ -56,13 +56,13 @@ static void set_bits(unsigned char *array, uint64_t bit, unsigned count, uint64_
 	store64(at, (load64(at) & ~mask) | value << (bit & 7));
 }
 
-void coded_set(unsigned char *array, unsigned width, uint64_t slot, uint64_t value)
+void coded_set_at(unsigned char *array, unsigned width, uint64_t bit, unsigned slot, uint64_t value)
 {
-	uint64_t bucket = slot / CODED_SLOTS, values[CODED_SLOTS];
+	uint64_t values[CODED_SLOTS];
 	unsigned kept = 0, at = 0, nibble[CODED_SLOTS];
 	for (unsigned i = 0; i < CODED_SLOTS; i++) {
-		if (i != slot % CODED_SLOTS)
-			values[kept++] = coded_get(array, width, bucket * CODED_SLOTS + i);
+		if (i != slot)
+			values[kept++] = coded_get_at(array, width, bit, i);
 	}
 	/* The other three are in order: the new one goes between them. */
 	while (at < kept && in_order(values[at], value))
@@ -70,7 +70,6 @@ void coded_set(unsigned char *array, unsigned width, uint64_t slot, uint64_t val
 	for (unsigned i = kept; i > at; i--)
 		values[i] = values[i - 1];
 	values[at] = value;
-	uint64_t bit = bucket * CODED_BITS(width);
 	for (unsigned i = 0; i < CODED_SLOTS; i++) {
 		nibble[i] = values[i] & 15;
 		set_bits(array, bit + 12 + (uint64_t)i * (width - 4), width - 4, values[i] >> 4);

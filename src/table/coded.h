@@ -45,12 +45,18 @@ static inline uint64_t coded_bits_at(const unsigned char *array, uint64_t bit, u
 	return (load64(array + (bit >> 3)) >> (bit & 7)) & bits_low(count);
 }
 
-static inline uint64_t coded_get(const unsigned char *array, unsigned width, uint64_t slot)
+/* One of the slots of the bucket that begins at a bit. */
+static inline uint64_t coded_get_at(const unsigned char *array, unsigned width, uint64_t bit,
+                                    unsigned at)
 {
-	uint64_t bit = slot / CODED_SLOTS * CODED_BITS(width);
-	unsigned at = slot % CODED_SLOTS;
 	uint64_t nibble = coded_nibbles[coded_bits_at(array, bit, 12)] >> (4 * at) & 15;
 	return nibble | coded_bits_at(array, bit + 12 + (uint64_t)at * (width - 4), width - 4) << 4;
+}
+
+static inline uint64_t coded_get(const unsigned char *array, unsigned width, uint64_t slot)
+{
+	return coded_get_at(array, width, slot / CODED_SLOTS * CODED_BITS(width),
+	                    slot % CODED_SLOTS);
 }
 
 /* Some slots of the bucket that begins at a bit, side by side as fields of their width. */
@@ -79,8 +85,15 @@ ALWAYS_INLINE uint64_t coded_fields_in(uint64_t bits, unsigned width)
 	return fields;
 }
 
-/* Changes one slot's value and puts the bucket in order again. */
-void coded_set(unsigned char *array, unsigned width, uint64_t slot, uint64_t value);
+/* Changes one slot of the bucket that begins at a bit, and puts it in order again. */
+void coded_set_at(unsigned char *array, unsigned width, uint64_t bit, unsigned slot,
+                  uint64_t value);
+
+static inline void coded_set(unsigned char *array, unsigned width, uint64_t slot, uint64_t value)
+{
+	coded_set_at(array, width, slot / CODED_SLOTS * CODED_BITS(width), slot % CODED_SLOTS,
+	             value);
+}
 
 /* Whether a bucket's bits are those that coded_set would have left. */
 bool coded_valid(const unsigned char *array, unsigned width, uint64_t bucket);

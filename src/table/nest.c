@@ -464,11 +464,12 @@ static bool full_of_copies(const struct nest *nest, enum nest_kind kind, const s
 }
 
 nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
-                                 bool copies)
+                                 bool copies, nest_room *room)
 {
 	uint64_t slot, value = 0;
 	bool only_copies = copies && full_of_copies(nest, kind, key);
-	if (!only_copies && search_room(nest, kind, key, &slot)) {
+	if (!only_copies &&
+	    (room != NULL ? room(nest, key, &slot) : search_room(nest, kind, key, &slot))) {
 		(void)nest_encode_at(nest, kind, key, slot, &value);
 		nest_set(nest, kind, nest_chunk_bits(nest, key->chunk), slot, value);
 		nest->chunk[key->chunk].used++;
@@ -790,7 +791,7 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 			return NIDUS_OK;
 		}
 	}
-	return nest_insert_crowded(nest, nest->kind, &key, true);
+	return nest_insert_crowded(nest, nest->kind, &key, true, NULL);
 }
 
 /* ---------------------------------------------------------------- instances -- */

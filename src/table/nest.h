@@ -222,18 +222,25 @@ static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, ui
 
 /*
  * The group in which the entry of a slot could lie instead of `own`. Bits above
- * the slot's may be anything; a level above 0 and all kinds are fine.
+ * the slot's may be anything; a level above 0 and all kinds are fine. The core bits
+ * are the nest's, as a constant where they are known.
  */
-ALWAYS_INLINE uint64_t nest_other_group(const struct nest *nest, enum nest_kind kind, uint64_t own,
-                                        uint64_t slot)
+ALWAYS_INLINE uint64_t nest_other_group_in(const struct nest *nest, enum nest_kind kind,
+                                           unsigned core_bits, uint64_t own, uint64_t slot)
 {
-	uint64_t core = slot & nest->core_values;
+	uint64_t core = slot & bits_low(core_bits);
 	if (nest_symmetric(kind))
 		return own ^ nest_leap(nest, kind, core);
 	/* Backward is forward by the rest of the round; no branch, as nobody can predict it. */
 	uint64_t there = nest_leap(nest, kind, core), back = nest->groups - there;
-	uint64_t second = 0 - (slot >> nest->core_bits & 1);
+	uint64_t second = 0 - (slot >> core_bits & 1);
 	return nest_forward(nest, own, there ^ ((there ^ back) & second));
+}
+
+ALWAYS_INLINE uint64_t nest_other_group(const struct nest *nest, enum nest_kind kind, uint64_t own,
+                                        uint64_t slot)
+{
+	return nest_other_group_in(nest, kind, nest->core_bits, own, slot);
 }
 
 /* A key from its parts in a nest with growth bits, at any level. */
@@ -290,20 +297,32 @@ static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t c
 	return nest->bits + chunk * nest->stride;
 }
 
+static inline uint64_t nest_get_in(enum nest_kind kind, const unsigned char *chunk_bits,
+                                   unsigned width, uint64_t slot)
+{
+	return kind == NEST_CODED ? coded_get(chunk_bits, width, slot)
+	                          : slot_get(chunk_bits, width, slot);
+}
+
+static inline void nest_set_in(enum nest_kind kind, unsigned char *chunk_bits, unsigned width,
+                               uint64_t slot, uint64_t value)
+{
+	if (kind == NEST_CODED)
+		coded_set(chunk_bits, width, slot, value);
+	else
+		slot_set(chunk_bits, width, slot, value);
+}
+
 static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
                                 const unsigned char *chunk_bits, uint64_t slot)
 {
-	return kind == NEST_CODED ? coded_get(chunk_bits, nest->width, slot)
-	                          : slot_get(chunk_bits, nest->width, slot);
+	return nest_get_in(kind, chunk_bits, nest->width, slot);
 }
 
 static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
                             uint64_t slot, uint64_t value)
 {
-	if (kind == NEST_CODED)
-		coded_set(chunk_bits, nest->width, slot, value);
-	else
-		slot_set(chunk_bits, nest->width, slot, value);
+	nest_set_in(kind, chunk_bits, nest->width, slot, value);
 }
 
 /* Bits from one group to the next. */
@@ -425,12 +444,16 @@ nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, 
 /* contains and count: copies in the stash, for a key that met no empty slot. */
 uint64_t nest_stash_count(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
 
+/* How an instance makes room for a key: search_room, or the same for its width. */
+typedef bool nest_room(struct nest *nest, const struct nest_key *key, uint64_t *slot);
+
 /*
  * insert, after both groups were found full; `copies` if one of their slots
- * holds this very identity. Errors: FULL, COPIES, E_NOMEM.
+ * holds this very identity; `room` is NULL for any nest. Errors: FULL, COPIES,
+ * E_NOMEM.
  */
 nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
-                                 bool copies);
+                                 bool copies, nest_room *room);
 
 /* remove: takes a stashed copy first, which frees no slot. */
 bool nest_stash_remove(struct nest *nest, enum nest_kind kind, const struct nest_key *key);

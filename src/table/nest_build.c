@@ -49,8 +49,9 @@ static size_t chunk_start(const struct building *building, uint64_t chunk)
 	return low;
 }
 
-static nidus_status fill_chunk(struct nest *nest, const struct body_ops *ops,
-                               const uint64_t *hashes, size_t n)
+/* The same for a nest with growth bits or one that is a single table, remote from the caches. */
+static nidus_status fill_remote(struct nest *nest, const struct body_ops *ops,
+                                const uint64_t *hashes, size_t n)
 {
 	uint64_t batch[BATCH];
 	size_t some = 0, done;
@@ -66,6 +67,17 @@ static nidus_status fill_chunk(struct nest *nest, const struct body_ops *ops,
 		}
 	}
 	return ops->insert_batch(nest, batch, some, &done);
+}
+
+static nidus_status fill_chunk(struct nest *nest, const struct body_ops *ops,
+                               const uint64_t *hashes, size_t n)
+{
+	if (nest->way == NEST_GROWN)
+		return fill_remote(nest, ops, hashes, n);
+	nidus_status status = NIDUS_OK;
+	for (size_t round = 0; round < ROUNDS && round < n && status == NIDUS_OK; round++)
+		status = ops->insert_near(nest, hashes + round, n - round, ROUNDS);
+	return status;
 }
 
 /* A thread's run of chunks, up to the first that fails. */

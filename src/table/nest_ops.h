@@ -53,9 +53,12 @@
 /* Whether one word holds both groups of a key. */
 #define NEST_PAIRED (NEST_KIND != NEST_CODED && NEST_WORDS == 1 && NEST_WORD_BITS <= 32)
 /* The way of large nests without growth bits. */
-#define NEST_WAY nest_way_of_large(NEST_KIND, (NEST_W)-nest_extra_bits(NEST_KIND, NEST_L))
-/* Bits from group to group. */
+#define NEST_WAY nest_way_of_large(NEST_KIND, NEST_CORE)
+/* Bits from group to group, and of all slots of one. */
 #define NEST_STEP nest_group_bits(NEST_KIND, NEST_L, NEST_W)
+#define NEST_SPAN (NEST_L * (NEST_W))
+/* Core bits of a nest without growth bits. */
+#define NEST_CORE ((NEST_W)-nest_extra_bits(NEST_KIND, NEST_L))
 
 /* Where a lookup looks: the bits at which both groups begin, and the key's value. */
 struct NEST_ID(spot) {
@@ -69,20 +72,28 @@ struct NEST_ID(place) {
 	struct NEST_ID(spot) spot;
 };
 
-/* Some slots of the group that begins at a bit of the table. */
-ALWAYS_INLINE uint64_t NEST_ID(word)(const struct nest *nest, uint64_t bit, unsigned word)
+/* Some slots of the group that begins at a bit of some slots. */
+ALWAYS_INLINE uint64_t NEST_ID(word_in)(const struct nest *nest, const unsigned char *bits,
+                                        uint64_t bit, unsigned word)
 {
+	(void)nest; /* not always part of NEST_W */
 	if (NEST_KIND == NEST_CODED)
-		return coded_fields(nest->bits, NEST_W, bit, word * NEST_FIELDS, NEST_FIELDS);
+		return coded_fields(bits, NEST_W, bit, word * NEST_FIELDS, NEST_FIELDS);
 	bit += (uint64_t)word * NEST_FIELDS * (NEST_W);
 	unsigned shift = bit & NEST_SHIFT;
-	const unsigned char *at = nest->bits + (bit - shift) / 8;
+	const unsigned char *at = bits + (bit - shift) / 8;
 	if (NEST_LOAD == 4) /* no more than needed: it may be in the next cache line */
 		return load32(at) >> shift;
 	uint64_t fields = load64(at) >> shift;
 	if (NEST_LOAD > 8)
 		fields |= (uint64_t)at[8] << 1 << (63 - shift);
 	return fields;
+}
+
+/* The same of the table. */
+ALWAYS_INLINE uint64_t NEST_ID(word)(const struct nest *nest, uint64_t bit, unsigned word)
+{
+	return NEST_ID(word_in)(nest, nest->bits, bit, word);
 }
 
 /* A word of a group in which every field is zero whose slot holds the key. */
@@ -180,57 +191,104 @@ NEVER_INLINE uint64_t NEST_ID(stashed)(const struct nest *nest, uint64_t hash)
 	return empty != 0 ? 0 : nest_stash_count(nest, NEST_KIND, &place.key);
 }
 
-/* The first empty slot of a group, among `open` fields if given; NEST_L if none. */
-ALWAYS_INLINE unsigned NEST_ID(empty)(const struct nest *nest, uint64_t bit, const uint64_t *open)
+/*
+ * Where the first empty slot of a group is, among `open` fields if given: so many
+ * bits behind the group's beginning; NEST_SPAN if there is none.
+ */
+ALWAYS_INLINE unsigned NEST_ID(vacancy)(const struct nest *nest, const unsigned char *bits,
+                                        uint64_t bit, const uint64_t *open)
 {
-	unsigned at = NEST_L;
+	const uint64_t highs = NEST_ONES << ((NEST_W)-1);
+	unsigned at = NEST_SPAN;
 	for (unsigned word = NEST_WORDS; word-- > 0;) {
-		uint64_t empty = fields_zero(NEST_ID(word)(nest, bit, word), NEST_W, NEST_ONES);
+		uint64_t fields = NEST_ID(word_in)(nest, bits, bit, word), empty;
 		if (open != NULL)
-			empty &= open[word];
+			empty = fields_zero(fields, NEST_W, NEST_ONES) & open[word];
+		else /* only the lowest has to be right (see fields_any_zero) */
+			empty = (fields - NEST_ONES) & ~fields & highs;
+		/* Where one more slot would have room in the word, it stands for none. */
+		if (NEST_SPAN + (NEST_W) <= 64) {
+			empty |= (highs << (NEST_W)) & ~highs;
+			return (unsigned)__builtin_ctzll(empty) - ((NEST_W)-1);
+		}
 		if (empty != 0)
-			at = word * NEST_FIELDS + (unsigned)__builtin_ctzll(empty) / (NEST_W);
+			at = word * NEST_WORD_BITS + (unsigned)__builtin_ctzll(empty) -
+			     ((NEST_W)-1);
 	}
 	return at;
 }
 
-static inline void NEST_ID(fill)(struct nest *nest, const struct nest_key *key, unsigned choice,
-                                 unsigned at)
+/* Puts a key's value into the empty slot that vacancy found in its group `choice`. */
+ALWAYS_INLINE void NEST_ID(fill)(const struct nest *nest, unsigned char *bits, unsigned core_bits,
+                                 const struct NEST_ID(spot) * spot, unsigned choice, unsigned at)
 {
-	uint64_t slot = nest_first_slot(nest, NEST_KIND, key->group[choice]) + at;
-	uint64_t value = nest_encode(nest, NEST_KIND, key->value, choice, at);
-	nest_set(nest, NEST_KIND, nest_chunk_bits(nest, key->chunk), slot, value);
-	nest->chunk[key->chunk].used++;
+	(void)nest;
+	uint64_t bit = spot->bit[choice], value = spot->value;
+	if (NEST_KIND == NEST_CODED) {
+		coded_set_at(bits, NEST_W, bit, at / (NEST_W), value);
+		return;
+	}
+	bit += at;
+	if (NEST_KIND == NEST_BUCKETS)
+		value |= (uint64_t)choice << core_bits;
+	else if (NEST_KIND == NEST_WINDOWS)
+		value |= (uint64_t)(choice | at / (NEST_W) << 1) << core_bits;
+	unsigned char *slot = bits + (bit >> 3);
+	store64(slot, load64(slot) | value << (bit & 7));
 }
 
-/* insert where all but slots that are held back are taken. */
-NEVER_INLINE nidus_status NEST_ID(crowd)(struct nest *nest, const struct NEST_ID(place) * place)
+/*
+ * Puts a key into an empty slot of its groups, which begin at bits of `bits`; false if
+ * there is none that is not held back.
+ */
+ALWAYS_INLINE bool NEST_ID(settle)(const struct nest *nest, unsigned char *bits, unsigned core_bits,
+                                   const struct NEST_ID(spot) * spot)
 {
-	unsigned at = nest->reserve > 0 ? NEST_ID(empty)(nest, place->spot.bit[0], NULL) : NEST_L;
-	if (at == NEST_L)
-		return nest_insert_crowded(nest, NEST_KIND, &place->key,
-		                           NEST_ID(match)(nest, &place->spot));
-	NEST_ID(fill)(nest, &place->key, 0, at);
-	return NIDUS_OK;
-}
-
-static inline nidus_status NEST_ID(put)(struct nest *nest, const struct NEST_ID(place) * place)
-{
+	/* Only the XOR kinds hold slots back. */
+	const uint64_t *open = nest_symmetric(NEST_KIND) ? nest->open : NULL;
 	/* Both before any branch: which of the two it will be nobody can predict. */
-	unsigned first = NEST_ID(empty)(nest, place->spot.bit[0], nest->open);
-	unsigned second = NEST_ID(empty)(nest, place->spot.bit[1], NULL);
-	unsigned choice = first == NEST_L;
+	uint64_t first = NEST_ID(vacancy)(nest, bits, spot->bit[0], open);
+	uint64_t second = NEST_ID(vacancy)(nest, bits, spot->bit[1], NULL);
+	uint64_t choice = first == NEST_SPAN;
 	/* Groups fill from the front, so this is the emptier one. The XOR kinds hold slots of
 	 * the first back instead; a slot of two windows that overlap counts as the first's. */
 	if (NEST_KIND == NEST_BUCKETS)
 		choice = second < first;
 	else if (NEST_KIND == NEST_WINDOWS)
-		choice |= second < first &&
-		          place->key.group[1] - place->key.group[0] + NEST_L > 2 * NEST_L;
-	unsigned at = choice ? second : first;
-	if (at == NEST_L)
+		choice |= (uint64_t)(second < first) &
+		          (spot->bit[1] - spot->bit[0] + NEST_SPAN > 2 * NEST_SPAN);
+	uint64_t mask = 0 - choice;
+	OPAQUE64(mask);
+	uint64_t at = first ^ ((first ^ second) & mask);
+	if (UNLIKELY(at == NEST_SPAN))
+		return false;
+	NEST_ID(fill)(nest, bits, core_bits, spot, (unsigned)choice, (unsigned)at);
+	return true;
+}
+
+#include "table/search_ops.h"
+
+/* insert where all but slots that are held back are taken. */
+NEVER_INLINE nidus_status NEST_ID(crowd)(struct nest *nest, const struct NEST_ID(place) * place)
+{
+	if (nest->reserve > 0) {
+		unsigned at = NEST_ID(vacancy)(nest, nest->bits, place->spot.bit[0], NULL);
+		if (at != NEST_SPAN) {
+			NEST_ID(fill)(nest, nest->bits, nest->core_bits, &place->spot, 0, at);
+			nest->chunk[place->key.chunk].used++;
+			return NIDUS_OK;
+		}
+	}
+	bool general = NEST_KIND == NEST_CODED || nest->way == NEST_GROWN;
+	return nest_insert_crowded(nest, NEST_KIND, &place->key, NEST_ID(match)(nest, &place->spot),
+	                           general ? NULL : NEST_ID(room));
+}
+
+static inline nidus_status NEST_ID(put)(struct nest *nest, const struct NEST_ID(place) * place)
+{
+	if (!NEST_ID(settle)(nest, nest->bits, nest->core_bits, &place->spot))
 		return NEST_ID(crowd)(nest, place);
-	NEST_ID(fill)(nest, &place->key, choice, at);
+	nest->chunk[place->key.chunk].used++;
 	return NIDUS_OK;
 }
 
@@ -419,6 +477,56 @@ static nidus_status NEST_ID(remove_batch)(void *body, const uint64_t *hashes, si
 	return NEST_ID(change)(body, hashes, n, done, NEST_ID(take));
 }
 
+/*
+ * In bulk: the hashes are of one chunk, which lies in the cache. Where some of them
+ * belong is worked out before they are put there all the same: after a wrong guess the
+ * next is ready.
+ */
+ALWAYS_INLINE struct NEST_ID(spot) NEST_ID(spot_near)(const struct nest *nest, uint64_t hash)
+{
+	struct nest_key key = LIKELY(nest->way == NEST_WAY)
+	                              ? nest_locate_as(nest, NEST_KIND, NEST_WAY, hash)
+	                              : nest_locate_as(nest, NEST_KIND, NEST_BY_HASH, hash);
+	return (struct NEST_ID(spot)){
+		.bit = { key.group[0] * NEST_STEP, key.group[1] * NEST_STEP },
+		.value = key.value,
+	};
+}
+
+NEVER_INLINE nidus_status NEST_ID(crowd_near)(struct nest *nest, uint64_t hash)
+{
+	struct NEST_ID(place) place;
+	NEST_ID(find)(nest, hash, &place);
+	return NEST_ID(crowd)(nest, &place);
+}
+
+static nidus_status NEST_ID(insert_near)(void *body, const uint64_t *hashes, size_t n, size_t step)
+{
+	struct nest *nest = body;
+	struct nest_chunk *chunk = &nest->chunk[multiply_high(hashes[0], nest->chunks)];
+	unsigned char *bits = nest_chunk_bits(nest, multiply_high(hashes[0], nest->chunks));
+	struct NEST_ID(spot) spots[NEST_NEAR];
+	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
+		size_t some = left < NEST_NEAR ? left : NEST_NEAR, crowded = 0;
+		for (size_t i = 0; i < some; i++) {
+			spots[i] = NEST_ID(spot_near)(nest, hashes[i * step]);
+			PREFETCH(bits + (spots[i].bit[0] >> 3));
+			PREFETCH(bits + (spots[i].bit[1] >> 3));
+		}
+		for (size_t i = 0; i < some; i++) {
+			if (LIKELY(NEST_ID(settle)(nest, bits, NEST_CORE, &spots[i])))
+				continue;
+			crowded++;
+			nidus_status status = NEST_ID(crowd_near)(nest, hashes[i * step]);
+			if (UNLIKELY(status != NIDUS_OK))
+				return status;
+		}
+		chunk->used += some - crowded;
+		left -= some;
+	}
+	return NIDUS_OK;
+}
+
 static const struct body_ops NEST_ID(ops) = {
 	.contains = NEST_ID(contains),
 	.count = NEST_ID(count),
@@ -427,6 +535,7 @@ static const struct body_ops NEST_ID(ops) = {
 	.contains_batch = NEST_ID(contains_batch),
 	.insert_batch = NEST_ID(insert_batch),
 	.remove_batch = NEST_ID(remove_batch),
+	.insert_near = NEST_ID(insert_near),
 };
 
 #undef NEST_FIELDS
@@ -444,3 +553,5 @@ static const struct body_ops NEST_ID(ops) = {
 #undef NEST_PAIRED
 #undef NEST_WAY
 #undef NEST_STEP
+#undef NEST_SPAN
+#undef NEST_CORE

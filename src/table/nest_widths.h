@@ -11,14 +11,17 @@
  * options accept. The others, which growth bits make, share one instance that
  * reads the width from the nest. With NEST_NARROW defined those above 17 do, too.
  */
+#include "simd/select.h"
 #include "table/nest.h"
 #include "table/nest_instances.h"
+#include "table/search.h"
 
 #ifndef NEST_TEMPLATE
 #define NEST_TEMPLATE "table/nest_ops.h"
 #endif
 
-#define NEST_AHEAD 16 /* keys on their way: enough to hide memory's latency */
+#define NEST_AHEAD 16 /* keys on their way: enough to hide memory's latency, */
+#define NEST_NEAR 16  /* or that of a cache and of what comes before a load */
 
 #define NEST_W 6
 #define NEST_ID(name) name##_6

@@ -23,6 +23,11 @@ struct body_ops {
 	/* Both in input order up to the first failure; *done is always set. */
 	nidus_status (*insert_batch)(void *body, const uint64_t *hashes, size_t n, size_t *done);
 	nidus_status (*remove_batch)(void *body, const uint64_t *hashes, size_t n, size_t *done);
+	/*
+	 * Bulk builds of nests without growth bits: insert for every step-th of n hashes
+	 * (n > 0) of one chunk, which lies in the cache; up to the first failure.
+	 */
+	nidus_status (*insert_near)(void *body, const uint64_t *hashes, size_t n, size_t step);
 };
 
 #endif

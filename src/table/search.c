@@ -28,57 +28,15 @@
  */
 #include "table/search.h"
 
-#define PARENT_BITS 15
-#define AT_BITS 3
-#define NO_PARENT 0x7fffu
-
-_Static_assert(SEARCH_STEPS_MAX + NEST_SLOTS_MAX < NO_PARENT, "a parent's number fits");
-_Static_assert(NEST_SLOTS_MAX <= 1 << AT_BITS, "a place in a group fits");
-
-/*
- * Small searches, nearly all, never look twice at a slot; a larger one keeps a
- * record of where it was. It may forget, and then only looks again.
- */
-#define RECORD_FROM 256
-#define RECORD_SIZE 1024
-
 /* Nodes between aiming and looking: as many as memory serves at a time, or the caches. */
 #define AHEAD_REMOTE 8
 #define AHEAD_NEAR 2
-#define AIMS 16 /* a power of two above both */
-
-/* The group in which a node's entry lies, and the one in which it could lie instead. */
-struct aim {
-	uint64_t own, other;
-};
-
-struct search {
-	struct nest *nest;
-	unsigned char *bits; /* the chunk's */
-	uint64_t chunk;
-	unsigned nodes, limit, aimed;
-	unsigned checks;
-	bool recording;
-	struct aim aim[AIMS]; /* of node i at i % AIMS */
-	uint64_t node[SEARCH_STEPS_MAX + NEST_SLOTS_MAX];
-	uint64_t record[RECORD_SIZE]; /* slot + 1 */
-};
-
-static inline uint64_t node_slot(const struct search *search, unsigned i)
-{
-	return search->node[i] >> (AT_BITS + PARENT_BITS);
-}
-
-static inline unsigned node_at(const struct search *search, unsigned i)
-{
-	return search->node[i] >> PARENT_BITS & ((1u << AT_BITS) - 1);
-}
 
 static inline bool recorded(struct search *search, uint64_t slot)
 {
 	if (!search->recording)
 		return false;
-	uint64_t *place = &search->record[slot % RECORD_SIZE];
+	uint64_t *place = &search->record[slot % SEARCH_RECORD_SIZE];
 	if (*place == slot + 1)
 		return true;
 	*place = slot + 1;
@@ -89,7 +47,7 @@ static inline bool recorded(struct search *search, uint64_t slot)
 ALWAYS_INLINE void take_aim(struct search *search, enum nest_kind kind, unsigned slots)
 {
 	const struct nest *nest = search->nest;
-	uint64_t slot = node_slot(search, search->aimed), bit = slot * nest->width;
+	uint64_t slot = search_slot(search->node[search->aimed]), bit = slot * nest->width;
 	/* The bits above the slot do no harm. */
 	uint64_t value = kind == NEST_CODED ? coded_get(search->bits, nest->width, slot)
 	                                    : load64(search->bits + (bit >> 3)) >> (bit & 7);
@@ -98,7 +56,7 @@ ALWAYS_INLINE void take_aim(struct search *search, enum nest_kind kind, unsigned
 		own = slot - (value >> (nest->core_bits + 1) & (slots - 1));
 	uint64_t other = nest_other_group(nest, kind, own, value);
 	PREFETCH(search->bits + (other * nest_group_bits(kind, slots, nest->width) >> 3));
-	search->aim[search->aimed++ % AIMS] = (struct aim){ own, other };
+	search->aim[search->aimed++ % SEARCH_AIMS] = (struct search_aim){ own, other };
 }
 
 /*
@@ -128,14 +86,10 @@ ALWAYS_INLINE bool find_empty(const struct search *search, enum nest_kind kind, 
 	return false;
 }
 
-/* What a node of a slot is, and how much less the node of the slot before it. */
-#define NODE(slot, at, parent) (((slot) << AT_BITS | (at)) << PARENT_BITS | (parent))
-#define NODE_STEP NODE((uint64_t)1, 1, 0)
-
 /* Writes the node of a slot; one that is a node already is written over by the next. */
 ALWAYS_INLINE uint64_t *push(uint64_t *node, uint64_t last, unsigned behind, bool met)
 {
-	*node = last - behind * NODE_STEP; /* no branch: nobody can predict it */
+	*node = last - behind * SEARCH_NODE_STEP; /* no branch: nobody can predict it */
 	return node + !met;
 }
 
@@ -161,14 +115,15 @@ ALWAYS_INLINE void push_group(struct search *search, enum nest_kind kind, unsign
                               uint64_t group, unsigned met, unsigned parent)
 {
 	uint64_t first = nest_first_slot(search->nest, kind, group);
-	if (search->nodes >= search->limit || (kind != NEST_WINDOWS && recorded(search, first)))
+	if (search->nodes >= search->nest->max_steps ||
+	    (kind != NEST_WINDOWS && recorded(search, first)))
 		return;
 	if (kind == NEST_WINDOWS && search->recording) {
 		for (unsigned at = 0; at < slots; at++)
 			met |= (!(met >> at & 1) && recorded(search, first + at)) << at;
 	}
 	uint64_t *end = search->node + search->nodes;
-	end = push_all(end, NODE(first + slots - 1, slots - 1, parent), slots, met);
+	end = push_all(end, SEARCH_NODE(first + slots - 1, slots - 1, parent), slots, met);
 	search->nodes = (unsigned)(end - search->node);
 }
 
@@ -198,135 +153,88 @@ ALWAYS_INLINE bool visit_own(struct search *search, unsigned slots, bool whole, 
                              unsigned i, uint64_t *empty)
 {
 	const unsigned all = (1u << slots) - 1;
-	uint64_t met_in = node_slot(search, i) - node_at(search, i);
+	uint64_t met_in = search_slot(search->node[i]) - search_at(search->node[i]);
 	unsigned met = all << slots >> (slots + own - met_in);
 	return visit(search, NEST_WINDOWS, slots, whole, own, met & all, i, empty);
 }
 
-/* What the entry of slot `from` holds in slot `to`, which is another of its own. */
-ALWAYS_INLINE uint64_t moved(const struct nest *nest, enum nest_kind kind, unsigned slots,
-                             uint64_t from, uint64_t to, uint64_t value)
-{
-	if (kind == NEST_BUCKETS)
-		return value ^ UINT64_C(1) << nest->core_bits; /* now in its other group */
-	if (kind != NEST_WINDOWS)
-		return value;
-	uint64_t extra = value >> nest->core_bits & (2 * slots - 1);
-	uint64_t own = from - (extra >> 1), choice = extra & 1;
-	uint64_t group[2] = { own, nest_other_group(nest, kind, own, value) };
-	/* A slot of both windows counts as one of the first. */
-	uint64_t second = to - group[choice] >= slots;
-	uint64_t at = to - group[second ^ choice];
-	return value ^ (extra ^ (second | at << 1)) << nest->core_bits;
-}
-
-/* Moves the chain that ends in node `last`; gives the slot of its root. */
-ALWAYS_INLINE uint64_t move_chain(struct search *search, enum nest_kind kind, unsigned slots,
-                                  unsigned last, uint64_t empty)
+ALWAYS_INLINE bool run_as(struct search *search, enum nest_kind kind, unsigned slots, bool whole,
+                          unsigned i, uint64_t *slot)
 {
 	const struct nest *nest = search->nest;
-	uint64_t to = empty;
-	for (unsigned i = last; i != NO_PARENT;) {
-		uint64_t from = node_slot(search, i);
-		uint64_t value = nest_get(nest, kind, search->bits, from);
-		nest_set(nest, kind, search->bits, to, moved(nest, kind, slots, from, to, value));
-		search->nest->effort.moves++;
-		to = from;
-		i = search->node[i] & NO_PARENT;
-	}
-	return to;
-}
-
-ALWAYS_INLINE bool run_as(struct search *search, enum nest_kind kind, unsigned slots, bool whole,
-                          const struct nest_key *key, uint64_t *slot)
-{
-	const unsigned ahead = search->nest->remote ? AHEAD_REMOTE : AHEAD_NEAR;
-	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t last = nest_first_slot(search->nest, kind, key->group[choice]) + slots - 1;
-		push_all(search->node + choice * slots, NODE(last, slots - 1, NO_PARENT), slots, 0);
-	}
-	search->nodes = 2 * slots;
-	for (unsigned i = 0; i < search->nodes; i++) {
+	const unsigned ahead = nest->remote ? AHEAD_REMOTE : AHEAD_NEAR;
+	for (search->aimed = i; i < search->nodes; i++) {
+		if (!search->recording && search->nodes >= SEARCH_RECORD_FROM) {
+			memset(search->record, 0, sizeof search->record);
+			search->recording = true;
+		}
 		while (search->aimed < search->nodes && search->aimed <= i + ahead)
 			take_aim(search, kind, slots);
-		struct aim aim = search->aim[i % AIMS];
+		struct search_aim aim = search->aim[i % SEARCH_AIMS];
 		uint64_t empty;
 		if ((kind == NEST_WINDOWS && visit_own(search, slots, whole, aim.own, i, &empty)) ||
 		    visit(search, kind, slots, whole, aim.other, 0, i, &empty)) {
-			*slot = move_chain(search, kind, slots, i, empty);
+			*slot = search_move(search, kind, slots, nest->width, nest->core_bits, i,
+			                    empty);
 			return true;
-		}
-		if (!search->recording && search->nodes >= RECORD_FROM) {
-			memset(search->record, 0, sizeof search->record);
-			search->recording = true;
 		}
 	}
 	return false;
 }
 
-ALWAYS_INLINE bool run(struct search *search, enum nest_kind kind, unsigned slots,
-                       const struct nest_key *key, uint64_t *slot)
+ALWAYS_INLINE bool run(struct search *search, enum nest_kind kind, unsigned slots, unsigned i,
+                       uint64_t *slot)
 {
-	return search->nest->glance == slots ? run_as(search, kind, slots, true, key, slot)
-	                                     : run_as(search, kind, slots, false, key, slot);
+	return search->nest->glance == slots ? run_as(search, kind, slots, true, i, slot)
+	                                     : run_as(search, kind, slots, false, i, slot);
 }
 
-static bool run_xor(struct search *search, const struct nest_key *key, uint64_t *slot)
-{
-	switch (search->nest->slots) {
-	case 2:
-		return run(search, NEST_XOR, 2, key, slot);
-	case 4:
-		return run(search, NEST_XOR, 4, key, slot);
-	default:
-		return run(search, NEST_XOR, 8, key, slot);
-	}
-}
-
-static bool run_direct(struct search *search, const struct nest_key *key, uint64_t *slot)
+static bool run_xor(struct search *search, unsigned i, uint64_t *slot)
 {
 	switch (search->nest->slots) {
 	case 2:
-		return run(search, NEST_DIRECT, 2, key, slot);
+		return run(search, NEST_XOR, 2, i, slot);
 	case 4:
-		return run(search, NEST_DIRECT, 4, key, slot);
+		return run(search, NEST_XOR, 4, i, slot);
 	default:
-		return run(search, NEST_DIRECT, 8, key, slot);
+		return run(search, NEST_XOR, 8, i, slot);
 	}
 }
 
-static bool run_kind(struct search *search, enum nest_kind kind, const struct nest_key *key,
-                     uint64_t *slot)
+static bool run_direct(struct search *search, unsigned i, uint64_t *slot)
+{
+	switch (search->nest->slots) {
+	case 2:
+		return run(search, NEST_DIRECT, 2, i, slot);
+	case 4:
+		return run(search, NEST_DIRECT, 4, i, slot);
+	default:
+		return run(search, NEST_DIRECT, 8, i, slot);
+	}
+}
+
+bool search_go_on(struct search *search, enum nest_kind kind, unsigned i, uint64_t *slot)
 {
 	bool two = search->nest->slots == 2;
 	switch (kind) {
 	case NEST_XOR:
-		return run_xor(search, key, slot);
+		return run_xor(search, i, slot);
 	case NEST_DIRECT:
-		return run_direct(search, key, slot);
+		return run_direct(search, i, slot);
 	case NEST_CODED:
-		return run(search, NEST_CODED, CODED_SLOTS, key, slot);
+		return run(search, NEST_CODED, CODED_SLOTS, i, slot);
 	case NEST_BUCKETS:
-		return two ? run(search, NEST_BUCKETS, 2, key, slot)
-		           : run(search, NEST_BUCKETS, 4, key, slot);
+		return two ? run(search, NEST_BUCKETS, 2, i, slot)
+		           : run(search, NEST_BUCKETS, 4, i, slot);
 	default:
-		return two ? run(search, NEST_WINDOWS, 2, key, slot)
-		           : run(search, NEST_WINDOWS, 4, key, slot);
+		return two ? run(search, NEST_WINDOWS, 2, i, slot)
+		           : run(search, NEST_WINDOWS, 4, i, slot);
 	}
 }
 
 bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *key, uint64_t *slot)
 {
 	struct search search;
-	search.nest = nest;
-	search.bits = nest_chunk_bits(nest, key->chunk);
-	search.chunk = key->chunk;
-	search.nodes = search.aimed = 0;
-	search.limit = nest->max_steps;
-	search.checks = 0;
-	search.recording = false;
-	bool found = run_kind(&search, kind, key, slot);
-	nest->effort.relocations++;
-	nest->effort.checks += search.checks;
-	return found;
+	search_begin(&search, nest, kind, nest->slots, key);
+	return search_end(&search, search_go_on(&search, kind, 0, slot));
 }
