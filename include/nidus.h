@@ -423,9 +423,8 @@ NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *
  * their order, nor on the number of threads. Keys are hashed, ordered and, in
  * families with chunks, put in by all threads; otherwise by one.
  * Takes, beside the filter, 8 bytes per key while it works (up to a tenth more if only
- * one thread does), and for each thread at most 1 MiB and 8 bytes per thousand keys. The
- * allocator is called by one thread
- * at a time.
+ * one thread does), and for each thread at most 1 MiB and 8 bytes per thousand keys.
+ * The allocator is called by one thread at a time.
  * Errors: those of nidus_create and nidus_insert; *filter is NULL then and
  * nothing is kept. Threads: free.
  */
