@@ -441,7 +441,8 @@ static void build_tier(const char *tier)
 			yard_make(&built, yard_widths[i / 5], fronts[i % 5], 0, 0);
 			for (unsigned part = parts; part-- > 0;) /* in any order */
 				expect_ok(yard_build_fronts(&built, hashes, n, part, parts));
-			expect_ok(yard_build_back(&built, hashes, n));
+			for (unsigned part = 0; part < parts; part++)
+				expect_ok(yard_build_back(&built, hashes, n, part, parts));
 			expect_equal(built.count, n);
 			expect(memcmp(built.memory.bytes, one_by_one.memory.bytes,
 			              built.memory.size) == 0);
@@ -474,7 +475,7 @@ static void building_refuses_too_many_copies(void **state)
 			nidus_status status =
 				yard_build_fronts(&yard, hashes, before + copies, 0, 1);
 			if (status == NIDUS_OK)
-				status = yard_build_back(&yard, hashes, before + copies);
+				status = yard_build_back(&yard, hashes, before + copies, 0, 1);
 			expect_equal(status, copies == 16 ? NIDUS_OK : NIDUS_COPIES);
 			yard_free(&yard);
 		}

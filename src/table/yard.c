@@ -285,21 +285,42 @@ static size_t hashes_before(const struct yard *yard, const uint64_t *hashes, siz
 	return from;
 }
 
+/* A part of the front buckets, and of the hashes. */
+struct stretch {
+	uint64_t bucket, end;
+	size_t from, to;
+};
+
+static struct stretch stretch(const struct yard *yard, const uint64_t *hashes, size_t n,
+                              unsigned index, unsigned parts)
+{
+	assert(yard->level == 0 && index < parts);
+	struct stretch stretch = { .bucket = share(yard->fronts, index, parts),
+		                   .end = share(yard->fronts, index + 1, parts) };
+	stretch.from = hashes_before(yard, hashes, n, stretch.bucket);
+	stretch.to = hashes_before(yard, hashes, n, stretch.end);
+	return stretch;
+}
+
 nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
                                unsigned parts)
 {
-	assert(yard->level == 0 && yard->count == 0 && index < parts);
-	size_t from = hashes_before(yard, hashes, n, share(yard->fronts, index, parts));
-	size_t to = hashes_before(yard, hashes, n, share(yard->fronts, index + 1, parts));
+	struct stretch part = stretch(yard, hashes, n, index, parts);
 	/* Without any keys there is no array either. */
-	if (to > from && !yard->ops->fill_fronts(yard, hashes + from, to - from))
+	if (part.to > part.from &&
+	    !yard->ops->fill_fronts(yard, hashes + part.from, part.to - part.from))
 		return fail(NIDUS_COPIES, "no room for so many copies of a key");
 	return NIDUS_OK;
 }
 
-nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n)
+nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
+                             unsigned parts)
 {
-	return n > 0 ? yard->ops->fill_back(yard, hashes, n) : NIDUS_OK;
+	struct stretch part = stretch(yard, hashes, n, index, parts);
+	if (part.to == part.from)
+		return NIDUS_OK;
+	return yard->ops->fill_back(yard, hashes + part.from, part.to - part.from, part.bucket,
+	                            part.end);
 }
 
 /* ------------------------------------------------------------------- pouring -- */

@@ -77,7 +77,8 @@ struct yard_ops {
 	struct yard_shape shape;
 	nidus_status (*put)(struct yard *yard, struct yard_key key);
 	bool (*fill_fronts)(struct yard *yard, const uint64_t *hashes, size_t n);
-	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, size_t n);
+	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, size_t n,
+	                          uint64_t bucket, uint64_t end);
 	nidus_status (*pour)(struct yard *to, const struct yard *from);
 	nidus_status (*take)(struct yard *yard, struct yard_key key);
 };
@@ -198,15 +199,18 @@ nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, 
  * front buckets do, and within these mini-buckets. The bytes are those that
  * inserting the hashes one by one in this order leaves.
  *
- * Part `index` of `parts` fills its share of the front lines, each at once; parts
- * touch different lines, so threads may share them out. When all are done, the
- * backyard takes what did not fit, in order, and the yard counts what is in it.
+ * Part `index` of `parts` has its share of the front buckets. yard_build_fronts fills
+ * their lines, each at once; parts touch different lines, so threads may share them
+ * out. yard_build_back puts what did not fit into the backyard and counts the part's
+ * entries: part after part in order, each after its front lines, by one thread at a
+ * time, while others fill front lines of later parts.
  *
  * Errors: COPIES from either, FULL from the second; clear the yard then.
  */
 nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
                                unsigned parts);
-nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n);
+nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
+                             unsigned parts);
 
 /*
  * Adds all entries of `from` to a yard of the same base geometry and at least its

@@ -8,9 +8,9 @@
 #include "table/yard.h"
 
 /*
- * Fills an empty yard with hashes in ascending order: the front yard with up to
- * `threads` threads (1 to THREADS_MOST), then the backyard in order. A yard that
- * has grown takes them one by one. Errors: FULL, COPIES, the same for any number
+ * Fills an empty yard with hashes in ascending order, with up to `threads` threads
+ * (1 to THREADS_MOST): the front yard with all of them, the backyard meanwhile, in
+ * order. A yard that has grown takes them one by one. Errors: FULL, COPIES, the same for any number
  * of threads; clear the yard then.
  */
 nidus_status yard_build(struct yard *yard, const uint64_t *hashes, size_t n, unsigned threads);

@@ -445,10 +445,11 @@ static inline nidus_status YARD_ID(put_highest)(struct yard *yard, struct yard_k
 	return status;
 }
 
-static nidus_status YARD_ID(fill_back)(struct yard *yard, const uint64_t *hashes, size_t n)
+/* What front buckets from `bucket` up to `end` could not take of their hashes. */
+static nidus_status YARD_ID(fill_back)(struct yard *yard, const uint64_t *hashes, size_t n,
+                                       uint64_t bucket, uint64_t end)
 {
-	size_t at = 0;
-	for (uint64_t bucket = 0; bucket < yard->fronts && at < n; bucket++) {
+	for (size_t at = 0; bucket < end && at < n; bucket++) {
 		const unsigned char *line = yard->front + bucket * mini_line(YARD_FRONT);
 		unsigned here = mini_count(YARD_FRONT, mini_sizes_of(YARD_FRONT, line));
 		at += here;
