@@ -28,25 +28,43 @@ struct layout {
 };
 
 static const struct layout layouts[] = {
-	{ NEST_XOR, 2, 9, 0, 1, 256, 32 },      { NEST_XOR, 4, 12, 0, 1, 128, 32 },
-	{ NEST_XOR, 8, 7, 3, 1, 64, 32 },       { NEST_DIRECT, 4, 10, 0, 3, 32, 16 },
-	{ NEST_DIRECT, 8, 11, 2, 2, 32, 16 },   { NEST_CODED, 4, 6, 0, 1, 128, 64 },
-	{ NEST_CODED, 4, 13, 2, 1, 64, 64 },    { NEST_BUCKETS, 2, 9, 0, 2, 101, 24 },
-	{ NEST_BUCKETS, 4, 13, 4, 1, 77, 24 },  { NEST_WINDOWS, 2, 9, 0, 2, 203, 24 },
-	{ NEST_WINDOWS, 4, 15, 1, 1, 299, 24 }, { NEST_WINDOWS, 2, 30, 10, 1, 2, 8 },
+	{ NEST_XOR, 2, 9, 0, 1, 256, 32 },
+	{ NEST_XOR, 4, 12, 0, 1, 128, 32 },
+	{ NEST_XOR, 8, 7, 3, 1, 64, 32 },
+	{ NEST_DIRECT, 4, 10, 0, 3, 32, 16 },
+	{ NEST_DIRECT, 8, 11, 2, 2, 32, 16 },
+	{ NEST_CODED, 4, 6, 0, 1, 128, 64 },
+	{ NEST_CODED, 4, 13, 2, 1, 64, 64 },
+	{ NEST_BUCKETS, 2, 9, 0, 2, 101, 24 },
+	{ NEST_BUCKETS, 4, 13, 4, 1, 77, 24 },
+	{ NEST_WINDOWS, 2, 9, 0, 2, 203, 24 },
+	{ NEST_WINDOWS, 4, 15, 1, 1, 299, 24 },
+	{ NEST_WINDOWS, 2, 30, 10, 1, 2, 8 },
+	/* Whose code is compiled for their width however small they are. */
+	{ NEST_XOR, 4, 13, 0, 1, 256, 32 },
+	{ NEST_XOR, 8, 14, 0, 1, 64, 32 },
+	{ NEST_CODED, 4, 13, 0, 1, 128, 64 },
+	{ NEST_BUCKETS, 4, 13, 0, 2, 150, 24 },
+	{ NEST_WINDOWS, 2, 14, 0, 2, 203, 24 },
+	{ NEST_WINDOWS, 4, 13, 0, 1, 299, 24 },
 };
 
-static void make(struct nest *nest, const struct layout *layout)
+static void make_with(struct nest *nest, const struct layout *layout, uint32_t features)
 {
 	struct blueprint plan = nest_plan(layout->slots, layout->core_bits, layout->growth_bits, 0,
 	                                  layout->chunks, layout->groups);
-	plan.features = NIDUS_CONCURRENT;
+	plan.features = features;
 	plan.stash_limit = layout->stash;
-	plan.max_steps = 256;
+	plan.max_steps = layout->growth_bits > 0 ? 256 : 2048; /* short searches and long ones */
 	check_note("%s, %u slots, %u + %u bits", nest_kind_name(layout->kind), layout->slots,
 	           layout->core_bits, layout->growth_bits);
 	nest_make(nest, &plan, layout->kind);
-	expect(nest->shared != NULL);
+	expect((nest->shared != NULL) == (features != 0));
+}
+
+static void make(struct nest *nest, const struct layout *layout)
+{
+	make_with(nest, layout, NIDUS_CONCURRENT);
 }
 
 /* ------------------------------------------------------------------ one thread -- */
@@ -97,6 +115,36 @@ static void test_alone(void **state)
 		expect_equal(nest.stashed, 0);
 		free(mine);
 		nest_free(&nest);
+	}
+}
+
+/* One thread leaves the same bytes with and without locks, and with insert_new. */
+static void test_same_bytes(void **state)
+{
+	(void)state;
+	for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+		struct nest plain, shared, fresh;
+		make_with(&plain, &layouts[l], 0);
+		make(&shared, &layouts[l]);
+		make(&fresh, &layouts[l]);
+		uint64_t slots = plain.chunks * nest_chunk_slots(&plain);
+		for (uint64_t i = 0; i < slots + 64; i++) {
+			uint64_t hash = mix(i + 700);
+			if (nest_ops(&plain)->contains(&plain, hash))
+				continue;
+			nidus_status status = nest_ops(&plain)->insert(&plain, hash);
+			expect_equal(nest_ops(&shared)->insert(&shared, hash), status);
+			expect_equal(nest_ops(&fresh)->insert_new(&fresh, hash), status);
+		}
+		expect(plain.stashed > 0);
+		expect_equal(shared.stashed, plain.stashed);
+		expect_equal(fresh.stashed, plain.stashed);
+		uint64_t size = plain.chunks * plain.stride;
+		expect(memcmp(shared.bits, plain.bits, size) == 0);
+		expect(memcmp(fresh.bits, plain.bits, size) == 0);
+		nest_free(&plain);
+		nest_free(&shared);
+		nest_free(&fresh);
 	}
 }
 
@@ -341,9 +389,9 @@ static void test_together(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alone),    cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_batches),  cmocka_unit_test(test_widths),
-		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_alone),  cmocka_unit_test(test_same_bytes),
+		cmocka_unit_test(test_copies), cmocka_unit_test(test_batches),
+		cmocka_unit_test(test_widths), cmocka_unit_test(test_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

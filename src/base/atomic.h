@@ -91,6 +91,26 @@ static inline void word_set_bits(unsigned char *table, uint64_t bit, unsigned co
 	word_store(table, index + 1, (word & ~(mask >> below)) | value >> below);
 }
 
+/*
+ * Writes `count` bits where there are only zeros, for a count and a grain as above;
+ * false, and nothing written, if there are others.
+ */
+ALWAYS_INLINE bool word_fill_bits(unsigned char *table, uint64_t bit, unsigned count,
+                                  unsigned grain, uint64_t value)
+{
+	uint64_t index = bit >> 6, mask = bits_low(count);
+	unsigned shift = bit & 63;
+	bool split = grain < count && UNLIKELY(shift + count > 64);
+	uint64_t word = word_load(table, index), next = split ? word_load(table, index + 1) : 0;
+	uint64_t above = mask >> 1 >> (63 - shift); /* of the mask, what is in the next word */
+	if (UNLIKELY((word & mask << shift) | (next & above)))
+		return false;
+	word_store(table, index, word | value << shift);
+	if (split)
+		word_store(table, index + 1, next | value >> 1 >> (63 - shift));
+	return true;
+}
+
 /* Counters that several threads add to; whoever sums them up wants no exact moment. */
 static inline void counter_add(uint64_t *counter, uint64_t amount)
 {

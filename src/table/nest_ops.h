@@ -266,7 +266,30 @@ ALWAYS_INLINE bool NEST_ID(settle)(const struct nest *nest, unsigned char *bits,
 	return true;
 }
 
+/* What a slot holds; anything in the bits above. */
+ALWAYS_INLINE uint64_t NEST_ID(slot_in)(const struct nest *nest, const unsigned char *bits,
+                                        uint64_t slot)
+{
+	(void)nest;
+	uint64_t bit = slot * (NEST_W);
+	return load64(bits + (bit >> 3)) >> (bit & 7);
+}
+
+#define NEST_SHARED false
 #include "table/search_ops.h"
+#undef NEST_SHARED
+
+/* search_room for this width. */
+static bool NEST_ID(room)(struct nest *nest, const struct nest_key *key, uint64_t *slot)
+{
+	struct search search;
+	unsigned at;
+	uint64_t empty;
+	if (!NEST_ID(chain)(&search, nest, key, &at, &empty))
+		return search_end(&search, search_go_on(&search, NEST_KIND, at, slot));
+	*slot = search_move(&search, NEST_KIND, NEST_L, NEST_W, NEST_CORE, at, empty);
+	return search_end(&search, true);
+}
 
 /* insert where all but slots that are held back are taken. */
 NEVER_INLINE nidus_status NEST_ID(crowd)(struct nest *nest, const struct NEST_ID(place) * place)

@@ -256,32 +256,8 @@ static uint32_t *shared_stash_take_for(struct nest *nest, enum nest_kind kind, u
 
 /* --------------------------------------------------------------------- search -- */
 
-/* Nodes and aims as in search.c; nodes keep their parent in their lowest bits. */
-#define SHARED_PARENT_BITS 15
-#define SHARED_AT_BITS 3
-#define SHARED_NO_NODE 0x7fffu
+#define SHARED_AHEAD 6 /* nodes between aiming and looking; see search.c */
 #define SHARED_NO_SLOT UINT64_MAX
-#define KNOWN_FROM 256 /* nodes: smaller searches hardly ever come by twice */
-#define KNOWN_SIZE 1024
-
-_Static_assert(SEARCH_STEPS_MAX + NEST_SLOTS_MAX < SHARED_NO_NODE, "a parent's number fits");
-_Static_assert(NEST_SLOTS_MAX <= 1 << SHARED_AT_BITS, "a place in a group fits");
-
-/* The groups of a node's entry, worked out a few nodes before its turn. */
-#define SHARED_AHEAD 6
-#define SHARED_AIMS 8 /* a power of two above it */
-
-struct shared_aim {
-	uint64_t own, other;
-};
-
-struct shared_search {
-	unsigned nodes, limit, aimed;
-	bool knowing;
-	struct shared_aim aim[SHARED_AIMS]; /* of node i at i % SHARED_AIMS */
-	uint64_t node[SEARCH_STEPS_MAX + NEST_SLOTS_MAX];
-	uint64_t known[KNOWN_SIZE]; /* slot + 1; it may forget */
-};
 
 /* What came of a search and its moves. */
 enum shared_room {
@@ -289,50 +265,6 @@ enum shared_room {
 	SHARED_ROOM,    /* perhaps: worth another look */
 	SHARED_TAKEN,   /* and the key is in it */
 };
-
-static void shared_search_begin(struct shared_search *search, unsigned limit)
-{
-	search->nodes = search->aimed = 0;
-	search->limit = limit < SEARCH_STEPS_MAX ? limit : SEARCH_STEPS_MAX;
-	search->knowing = false;
-}
-
-static inline uint64_t shared_node_slot(const struct shared_search *search, unsigned i)
-{
-	return search->node[i] >> (SHARED_AT_BITS + SHARED_PARENT_BITS);
-}
-
-static inline unsigned shared_node_at(const struct shared_search *search, unsigned i)
-{
-	return search->node[i] >> SHARED_PARENT_BITS & ((1u << SHARED_AT_BITS) - 1);
-}
-
-static inline unsigned shared_node_parent(const struct shared_search *search, unsigned i)
-{
-	return search->node[i] & SHARED_NO_NODE;
-}
-
-ALWAYS_INLINE void shared_search_push(struct shared_search *search, uint64_t slot, unsigned at,
-                                      unsigned parent)
-{
-	search->node[search->nodes++] =
-		(slot << SHARED_AT_BITS | at) << SHARED_PARENT_BITS | parent;
-}
-
-/* Whether a large search was at a slot before; from now on it was. */
-static inline bool shared_search_knows(struct shared_search *search, uint64_t slot)
-{
-	if (LIKELY(search->nodes < KNOWN_FROM))
-		return false;
-	if (!search->knowing)
-		memset(search->known, 0, sizeof search->known);
-	search->knowing = true;
-	uint64_t *place = &search->known[slot % KNOWN_SIZE];
-	if (*place == slot + 1)
-		return true;
-	*place = slot + 1;
-	return false;
-}
 
 /* ------------------------------------------------------------------ instances -- */
 
@@ -408,34 +340,37 @@ static inline bool shared_search_knows(struct shared_search *search, uint64_t sl
 
 /* What is done in other ways for each kind and group size. */
 struct instance {
-	const struct body_ops *(*lookups)(unsigned width);
+	const struct nest_shared_hot *(*hot)(unsigned width);
 	const struct body_ops *others;
 	bool (*look)(const struct nest *nest, uint64_t hash);
+	nidus_status (*insert)(struct nest *nest, uint64_t hash, bool crowded);
 };
 
+#define INSTANCE(name)                                                      \
+	{                                                                   \
+		nest_shared_##name, &ops_##name, look_##name, insert_##name \
+	}
 static const struct instance instances[][3] = {
-	[NEST_XOR] = { { nest_shared_xor_2, &ops_xor_2, look_xor_2 },
-	               { nest_shared_xor_4, &ops_xor_4, look_xor_4 },
-	               { nest_shared_xor_8, &ops_xor_8, look_xor_8 } },
-	[NEST_DIRECT] = { { nest_shared_direct_2, &ops_direct_2, look_direct_2 },
-	                  { nest_shared_direct_4, &ops_direct_4, look_direct_4 },
-	                  { nest_shared_direct_8, &ops_direct_8, look_direct_8 } },
-	[NEST_CODED] = { [1] = { nest_shared_coded_4, &ops_coded_4, look_coded_4 } },
-	[NEST_BUCKETS] = { { nest_shared_buckets_2, &ops_buckets_2, look_buckets_2 },
-	                   { nest_shared_buckets_4, &ops_buckets_4, look_buckets_4 } },
-	[NEST_WINDOWS] = { { nest_shared_windows_2, &ops_windows_2, look_windows_2 },
-	                   { nest_shared_windows_4, &ops_windows_4, look_windows_4 } },
+	[NEST_XOR] = { INSTANCE(xor_2), INSTANCE(xor_4), INSTANCE(xor_8) },
+	[NEST_DIRECT] = { INSTANCE(direct_2), INSTANCE(direct_4), INSTANCE(direct_8) },
+	[NEST_CODED] = { [1] = INSTANCE(coded_4) },
+	[NEST_BUCKETS] = { INSTANCE(buckets_2), INSTANCE(buckets_4) },
+	[NEST_WINDOWS] = { INSTANCE(windows_2), INSTANCE(windows_4) },
 };
 
 static void choose_ops(struct nest_shared *shared, const struct nest *nest)
 {
 	const struct instance *instance = &instances[nest->kind][log2_floor(nest->slots) - 1];
 	enum nest_way usual = nest_way_of_large(nest->kind, nest->core_bits);
-	const struct body_ops *lookups = instance->lookups(nest->way == usual ? nest->width : 0);
+	const struct nest_shared_hot *hot = instance->hot(nest->way == usual ? nest->width : 0);
 	shared->ops = *instance->others;
-	shared->ops.contains = lookups->contains;
-	shared->ops.contains_batch = lookups->contains_batch;
+	shared->ops.contains = hot->contains;
+	shared->ops.contains_batch = hot->contains_batch;
+	shared->ops.insert = hot->insert;
+	shared->ops.insert_batch = hot->insert_batch;
+	shared->hot = hot;
 	shared->look = instance->look;
+	shared->insert = instance->insert;
 }
 
 const struct body_ops *nest_shared_ops(const struct nest *nest)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * nest_shared_coded_4: lookups in a shared NEST_CODED with 4 slots per bucket.
+ * nest_shared_coded_4: hot operations of a shared NEST_CODED with 4 slots per bucket.
  */
 #define NEST_KIND NEST_CODED
 #define NEST_L 4
 #define NEST_SELECT nest_shared_coded_4
 #define NEST_NARROW /* rates down to 2^-13 or so */
-#define NEST_TEMPLATE "table/nest_shared_look.h"
+#define NEST_TEMPLATE "table/nest_shared_hot.h"
+#define NEST_OPS struct nest_shared_hot
 #include "table/nest_widths.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * nest_shared_direct_4: lookups in a shared NEST_DIRECT with 4 slots per bucket.
+ * nest_shared_direct_4: hot operations of a shared NEST_DIRECT with 4 slots per bucket.
  */
 #define NEST_KIND NEST_DIRECT
 #define NEST_L 4
 #define NEST_SELECT nest_shared_direct_4
-#define NEST_TEMPLATE "table/nest_shared_look.h"
+#define NEST_TEMPLATE "table/nest_shared_hot.h"
+#define NEST_OPS struct nest_shared_hot
 #include "table/nest_widths.h"

@@ -1,43 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * nest_shared_look: lookups in a nest that threads share, written once, compiled
- * per kind, slots of a group, and width.
- *
- * A template: no include guard. Whoever includes it defines
- *
- *   NEST_KIND   a nest_kind
- *   NEST_L      slots per group: 2, 4 or 8
- *   NEST_W      slot width: a constant, or `nest->width` for all nests that have none
- *               of the constants, or find their groups in another way than large ones do
- *   NEST_ID(x)  the name of x in this instance
- *
- * and gets `static const struct body_ops NEST_ID(ops)` with nothing but lookups.
- * nest_widths.h does that for all widths.
+ * nest_shared_look: lookups in a nest that threads share, for nest_shared_hot.h to
+ * include.
  *
  * Here is the usual case: nobody is at work in the same place, and the stash is
  * empty. What is not usual is asked again by nest_shared->look.
  */
-#include "table/nest_shared.h"
 
-/* Whether numbers of the nest are known at compile time. */
-#define NEST_FIXED __builtin_constant_p(NEST_W)
-#define NEST_CORE ((NEST_W)-nest_extra_bits(NEST_KIND, NEST_L))
-#define NEST_WAY (NEST_FIXED ? nest_way_of_large(NEST_KIND, NEST_CORE) : nest->way)
-/* Bits from group to group, and of a group. */
-#define NEST_STEP nest_group_bits(NEST_KIND, NEST_L, NEST_W)
-#define NEST_SPAN (NEST_KIND == NEST_CODED ? CODED_BITS(NEST_W) : (uint64_t)NEST_L * (NEST_W))
-/* As in nest_ops.h: a group is compared in words of some slots. */
-#define NEST_FIELDS fields_in_word(NEST_L, NEST_W)
-#define NEST_WORDS (NEST_FIXED ? NEST_L / NEST_FIELDS : nest->shared->words)
-#define NEST_WORD_BITS (NEST_FIXED ? NEST_FIELDS * (NEST_W) : nest->shared->word_bits)
-/* Words begin at multiples of so many bits. */
-#define NEST_GRAIN \
-	(NEST_FIXED ? (unsigned)((NEST_STEP | NEST_WORD_BITS) & -(NEST_STEP | NEST_WORD_BITS)) : 1u)
 /* Whether one word holds both groups of a key. */
 #define NEST_PAIRED \
 	(NEST_FIXED && NEST_KIND != NEST_CODED && NEST_WORDS == 1 && NEST_WORD_BITS <= 32)
-/* A coded bucket that does not fit into a word is not looked at here. */
-#define NEST_TOO_WIDE (NEST_KIND == NEST_CODED && NEST_WORDS > 1)
 /* Versions that a lookup watches: of its pair, or of both groups' stripes. */
 #define NEST_VERSIONS (NEST_KIND == NEST_CODED ? 2 : 1)
 
@@ -95,17 +67,6 @@ ALWAYS_INLINE void NEST_ID(find)(const struct nest *nest, const struct NEST_ID(l
 		spot->version[0] = lens->pairs + nest_pair(lens->stripes, &key);
 }
 
-/* Some slots of the group that begins at a bit. */
-ALWAYS_INLINE uint64_t NEST_ID(word)(const struct nest *nest, uint64_t bit, unsigned word)
-{
-	if (NEST_TOO_WIDE)
-		return 0;
-	if (NEST_KIND == NEST_CODED)
-		return coded_fields_in(word_bits(nest->bits, bit, NEST_SPAN), NEST_W);
-	bit += (uint64_t)word * NEST_WORD_BITS;
-	return word_bits_by(nest->bits, bit, NEST_WORD_BITS, NEST_GRAIN);
-}
-
 /* A word of a group in which every field is zero whose slot holds the key. */
 ALWAYS_INLINE uint64_t NEST_ID(differences)(const struct nest *nest,
                                             const struct NEST_ID(lens) * lens,
@@ -113,7 +74,7 @@ ALWAYS_INLINE uint64_t NEST_ID(differences)(const struct nest *nest,
                                             unsigned word)
 {
 	uint64_t wanted = spot->value * lens->ones + nest->pattern[choice][word];
-	return NEST_ID(word)(nest, spot->bit[choice], word) ^ wanted;
+	return NEST_ID(word_in)(nest, nest->bits, spot->bit[choice], word) ^ wanted;
 }
 
 ALWAYS_INLINE bool NEST_ID(match)(const struct nest *nest, const struct NEST_ID(lens) * lens,
@@ -121,8 +82,8 @@ ALWAYS_INLINE bool NEST_ID(match)(const struct nest *nest, const struct NEST_ID(
 {
 	if (NEST_PAIRED) {
 		uint64_t wanted = spot->value * nest->ones_of_both + nest->pattern_of_both;
-		uint64_t first = (uint32_t)NEST_ID(word)(nest, spot->bit[0], 0);
-		uint64_t second = NEST_ID(word)(nest, spot->bit[1], 0);
+		uint64_t first = (uint32_t)NEST_ID(word_in)(nest, nest->bits, spot->bit[0], 0);
+		uint64_t second = NEST_ID(word_in)(nest, nest->bits, spot->bit[1], 0);
 		return fields_any_zero((first | second << 32) ^ wanted, NEST_W,
 		                       lens->ones | lens->ones << 32);
 	}
@@ -165,24 +126,13 @@ static bool NEST_ID(contains)(const void *body, uint64_t hash)
 
 /* ----------------------------------------------------------------- in batches -- */
 
-/* Asks for all that a group's words are read from. */
-ALWAYS_INLINE void NEST_ID(fetch)(const struct nest *nest, uint64_t bit)
-{
-	enum word_reach reach = word_reach(NEST_WORD_BITS, NEST_GRAIN);
-	PREFETCH(nest->bits + (bit >> 3));
-	if (NEST_WORDS == 1 && reach == WORD_HALVES && NEST_KIND != NEST_CODED)
-		PREFETCH(nest->bits + (bit >> 5) * 4 + 7);
-	else if (NEST_WORDS > 1 || reach != WORD_WHOLE)
-		PREFETCH(nest->bits + ((bit + NEST_SPAN - 1) >> 3));
-}
-
 /* NEST_AHEAD keys are on their way from memory, as in nest_ops.h, with their versions. */
 ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, const struct NEST_ID(lens) * lens,
                                      uint64_t hash, struct NEST_ID(spot) * spot)
 {
 	NEST_ID(find)(nest, lens, hash, spot);
-	NEST_ID(fetch)(nest, spot->bit[0]);
-	NEST_ID(fetch)(nest, spot->bit[1]);
+	NEST_ID(fetch)(nest, nest->bits, spot->bit[0]);
+	NEST_ID(fetch)(nest, nest->bits, spot->bit[1]);
 	for (unsigned i = 0; i < NEST_VERSIONS; i++)
 		PREFETCH(spot->version[i]);
 }
@@ -229,21 +179,6 @@ static void NEST_ID(contains_batch)(const void *body, const uint64_t *hashes, si
 	}
 }
 
-static const struct body_ops NEST_ID(ops) = {
-	.contains = NEST_ID(contains),
-	.contains_batch = NEST_ID(contains_batch),
-};
-
-#undef NEST_FIXED
-#undef NEST_CORE
-#undef NEST_WAY
-#undef NEST_STEP
-#undef NEST_SPAN
-#undef NEST_FIELDS
-#undef NEST_WORDS
-#undef NEST_WORD_BITS
-#undef NEST_GRAIN
 #undef NEST_PAIRED
-#undef NEST_TOO_WIDE
 #undef NEST_VERSIONS
 #undef NEST_UNSURE

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * nest_shared_ops: what a nest that threads share does but for lookups, which are in
- * nest_shared_look.h; written once, compiled per kind and slots of a group.
+ * nest_shared_ops: what a nest that threads share does but for the usual case of lookups
+ * and inserts, which is in nest_shared_hot.h; written once, compiled per kind and slots
+ * of a group.
  *
  * A template: no include guard. Whoever includes it defines NEST_KIND, NEST_L and
  * NEST_ID(x), and gets `static const struct body_ops NEST_ID(ops)`. The protocol
@@ -12,6 +13,11 @@
 struct NEST_ID(place) {
 	struct nest_key key;
 	unsigned char *bits; /* the chunk's */
+};
+
+/* The same for whoever locks all of it, or watches it. */
+struct NEST_ID(site) {
+	struct NEST_ID(place) at;
 	struct stripe_watch watch;
 	uint32_t *pair; /* the version */
 };
@@ -69,8 +75,14 @@ ALWAYS_INLINE void NEST_ID(locate)(const struct nest *nest, uint64_t hash,
 {
 	place->key = nest_locate(nest, NEST_KIND, hash);
 	place->bits = nest_chunk_bits(nest, place->key.chunk);
-	NEST_ID(watch_key)(nest, &place->key, &place->watch);
-	place->pair = nest_pair_version(nest, &place->key);
+}
+
+ALWAYS_INLINE void NEST_ID(locate_all)(const struct nest *nest, uint64_t hash,
+                                       struct NEST_ID(site) * site)
+{
+	NEST_ID(locate)(nest, hash, &site->at);
+	NEST_ID(watch_key)(nest, &site->at.key, &site->watch);
+	site->pair = nest_pair_version(nest, &site->at.key);
 }
 
 /* --------------------------------------------------------------------- slots -- */
@@ -190,34 +202,34 @@ ALWAYS_INLINE bool NEST_ID(seen)(const struct nest *nest, const unsigned char *b
 }
 
 /* A lookup's first and second look at the versions: false if it must begin again. */
-static inline bool NEST_ID(begin)(const struct nest *nest, const struct NEST_ID(place) * place,
+static inline bool NEST_ID(begin)(const struct nest *nest, const struct NEST_ID(site) * site,
                                   struct stripe_versions *versions)
 {
 	if (NEST_KIND == NEST_CODED)
-		return stripes_begin(&nest->shared->stripes, &place->watch, versions);
-	versions->version[0] = __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
+		return stripes_begin(&nest->shared->stripes, &site->watch, versions);
+	versions->version[0] = __atomic_load_n(site->pair, __ATOMIC_ACQUIRE);
 	return versions->version[0] % 2 == 0;
 }
 
-static inline bool NEST_ID(same)(const struct nest *nest, const struct NEST_ID(place) * place,
+static inline bool NEST_ID(same)(const struct nest *nest, const struct NEST_ID(site) * site,
                                  const struct stripe_versions *versions)
 {
 	if (NEST_KIND == NEST_CODED)
-		return stripes_same(&nest->shared->stripes, &place->watch, versions);
-	return versions->version[0] == __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
+		return stripes_same(&nest->shared->stripes, &site->watch, versions);
+	return versions->version[0] == __atomic_load_n(site->pair, __ATOMIC_ACQUIRE);
 }
 
 static bool NEST_ID(look)(const struct nest *nest, uint64_t hash)
 {
-	struct NEST_ID(place) place;
-	NEST_ID(locate)(nest, hash, &place);
+	struct NEST_ID(site) site;
+	NEST_ID(locate_all)(nest, hash, &site);
 	for (unsigned tries = 0;; tries++) {
 		struct stripe_versions versions;
-		if (NEST_ID(begin)(nest, &place, &versions)) {
-			bool found = NEST_ID(seen)(nest, place.bits, &place.key) ||
+		if (NEST_ID(begin)(nest, &site, &versions)) {
+			bool found = NEST_ID(seen)(nest, site.at.bits, &site.at.key) ||
 			             (anything_stashed(nest) &&
-			              shared_stash_count(nest, NEST_KIND, &place.key) > 0);
-			if (NEST_ID(same)(nest, &place, &versions))
+			              shared_stash_count(nest, NEST_KIND, &site.at.key) > 0);
+			if (NEST_ID(same)(nest, &site, &versions))
 				return found;
 		}
 		stripes_pause(tries);
@@ -227,15 +239,15 @@ static bool NEST_ID(look)(const struct nest *nest, uint64_t hash)
 static uint64_t NEST_ID(count)(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
-	struct NEST_ID(place) place;
-	NEST_ID(locate)(nest, hash, &place);
+	struct NEST_ID(site) site;
+	NEST_ID(locate_all)(nest, hash, &site);
 	for (unsigned tries = 0;; tries++) {
 		struct stripe_versions versions;
-		if (NEST_ID(begin)(nest, &place, &versions)) {
-			uint64_t count = NEST_ID(copies_seen)(nest, place.bits, &place.key);
+		if (NEST_ID(begin)(nest, &site, &versions)) {
+			uint64_t count = NEST_ID(copies_seen)(nest, site.at.bits, &site.at.key);
 			if (anything_stashed(nest))
-				count += shared_stash_count(nest, NEST_KIND, &place.key);
-			if (NEST_ID(same)(nest, &place, &versions))
+				count += shared_stash_count(nest, NEST_KIND, &site.at.key);
+			if (NEST_ID(same)(nest, &site, &versions))
 				return count;
 		}
 		stripes_pause(tries);
@@ -288,16 +300,32 @@ static void NEST_ID(settle)(struct nest *nest, uint64_t chunk, uint64_t slot)
 static inline bool NEST_ID(value_at)(const struct nest *nest, uint64_t chunk, uint64_t from,
                                      uint64_t value, uint64_t to, uint64_t *moved, uint32_t **pair)
 {
+	const unsigned core_bits = nest->core_bits;
+	uint64_t own = from / NEST_L, place = 0;
 	if (NEST_KIND == NEST_WINDOWS) {
-		struct nest_key key = nest_key_in(nest, NEST_KIND, chunk, from, value);
-		*pair = nest_pair_version(nest, &key);
-		return key.group[0] < nest->groups && key.group[1] < nest->groups &&
-		       nest_encode_at(nest, NEST_KIND, &key, to, moved);
+		own = from - (value >> (core_bits + 1) & (NEST_L - 1));
+		if (own >= nest->groups) /* torn */
+			return false;
 	}
-	const struct nest_key groups = { .chunk = chunk, .group = { from / NEST_L, to / NEST_L } };
+	uint64_t other = nest_other_group(nest, NEST_KIND, own, value);
+	const struct nest_key groups = { .chunk = chunk, .group = { own, other } };
 	*pair = nest_pair_version(nest, &groups);
-	*moved = NEST_KIND == NEST_BUCKETS ? value ^ UINT64_C(1) << nest->core_bits : value;
-	return nest_other_group(nest, NEST_KIND, from / NEST_L, value) == to / NEST_L;
+	*moved = search_moved(nest, NEST_KIND, NEST_L, core_bits, from, to, value);
+	if (NEST_KIND != NEST_WINDOWS)
+		return other == to / NEST_L;
+	/* Where it would say that its window is must be one of the two. */
+	place = to - (*moved >> (core_bits + 1) & (NEST_L - 1));
+	return place == own || place == other;
+}
+
+/* The locks of two slots. */
+static inline struct stripe_set NEST_ID(lock_slots)(const struct nest *nest, uint64_t chunk,
+                                                    uint64_t from, uint64_t to)
+{
+	struct stripe_watch watch;
+	NEST_ID(watch_slot)(nest, chunk, from, watch.stripe);
+	NEST_ID(watch_slot)(nest, chunk, to, watch.stripe + 2);
+	return stripes_lock(&nest->shared->stripes, &watch);
 }
 
 /*
@@ -309,44 +337,40 @@ static inline bool NEST_ID(value_at)(const struct nest *nest, uint64_t chunk, ui
 static bool NEST_ID(move)(struct nest *nest, uint64_t chunk, uint64_t from, uint64_t to,
                           uint64_t fresh)
 {
-	struct stripes *stripes = &nest->shared->stripes;
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
 	uint64_t value = NEST_ID(get)(nest, bits, from), moved;
 	uint32_t *pair;
 	if (value == 0 || !NEST_ID(value_at)(nest, chunk, from, value, to, &moved, &pair))
 		return false;
 	PREFETCH_WRITE(pair);
-	struct stripe_watch watch;
-	NEST_ID(watch_slot)(nest, chunk, from, watch.stripe);
-	NEST_ID(watch_slot)(nest, chunk, to, watch.stripe + 2);
-	struct stripe_set set = stripes_lock(stripes, &watch);
+	struct stripe_set set = NEST_ID(lock_slots)(nest, chunk, from, to);
 	bool same = NEST_ID(get)(nest, bits, from) == value && NEST_ID(get)(nest, bits, to) == 0;
 	if (LIKELY(same)) {
-		version_lock(pair);
+		uint32_t before = version_lock(pair);
 		NEST_ID(set)(nest, bits, to, moved);
 		NEST_ID(set)(nest, bits, from, fresh);
-		version_unlock(pair);
-		stripe_count(&stripes->stripe[watch.stripe[2]], 1);
+		version_unlock_from(pair, before);
+		NEST_ID(count_at)(nest, chunk, to, 1);
 		if (fresh == 0)
-			stripe_count(&stripes->stripe[watch.stripe[0]], UINT32_MAX);
+			NEST_ID(count_at)(nest, chunk, from, UINT32_MAX);
 	}
-	stripes_unlock(stripes, &set);
+	stripes_unlock(&nest->shared->stripes, &set);
 	return same;
 }
 
 /* --------------------------------------------------------------------- search -- */
 
 /*
- * The search of search.c over a table that others are changing. What it reads may
- * be stale or torn: it stays within the chunk whatever it reads, and nothing of it
- * is believed when the chain is moved.
+ * The search of search.c over a table that others are changing, where it becomes long.
+ * What it reads may be stale or torn: it stays within the chunk whatever it reads, and
+ * nothing of it is believed when the chain is moved.
  */
 
 /* Works out where the entry of the next node could go, and asks the memory for it. */
-ALWAYS_INLINE void NEST_ID(take_aim)(struct shared_search *search, const struct nest *nest,
-                                     const unsigned char *bits)
+ALWAYS_INLINE void NEST_ID(take_aim)(struct search *search, const struct nest *nest)
 {
-	uint64_t slot = shared_node_slot(search, search->aimed), own = slot / NEST_L;
+	const unsigned char *bits = search->bits;
+	uint64_t slot = search_slot(search->node[search->aimed]), own = slot / NEST_L;
 #if NEST_KIND_CODED
 	uint64_t value = NEST_ID(get)(nest, bits, slot);
 #else /* the bits above the slot do no harm */
@@ -357,7 +381,7 @@ ALWAYS_INLINE void NEST_ID(take_aim)(struct shared_search *search, const struct 
 	uint64_t other = nest_other_group(nest, NEST_KIND, own < nest->groups ? own : 0, value);
 	uint64_t bit = NEST_ID(group_bit)(nest, other);
 	PREFETCH(bits + (bit >> 3));
-	search->aim[search->aimed++ % SHARED_AIMS] = (struct shared_aim){ own, other };
+	search->aim[search->aimed++ % SEARCH_AIMS] = (struct search_aim){ own, other };
 }
 
 /* The last empty slot of a group, as in search.c. `words` of them, as a constant if 1. */
@@ -381,73 +405,66 @@ ALWAYS_INLINE bool NEST_ID(find_empty)(const struct nest *nest, const unsigned c
  * Looks at a group: true, and where, if a slot is empty; otherwise its slots become
  * nodes, but for `met`, which are nodes already.
  */
-ALWAYS_INLINE bool NEST_ID(visit)(struct shared_search *search, const struct nest *nest,
-                                  const unsigned char *bits, unsigned words, uint64_t group,
-                                  unsigned met, unsigned parent, uint64_t *empty)
+ALWAYS_INLINE bool NEST_ID(visit)(struct search *search, const struct nest *nest, unsigned words,
+                                  uint64_t group, unsigned met, unsigned parent, uint64_t *empty)
 {
-	if (NEST_ID(find_empty)(nest, bits, group, words, empty))
+	if (NEST_ID(find_empty)(nest, search->bits, group, words, empty))
 		return true;
 	uint64_t first = group * (NEST_KIND == NEST_WINDOWS ? 1 : NEST_L);
-	if (search->nodes >= search->limit ||
-	    (NEST_KIND != NEST_WINDOWS && shared_search_knows(search, first)))
+	if (search->nodes >= nest->max_steps ||
+	    (NEST_KIND != NEST_WINDOWS && search_recorded(search, first)))
 		return false;
 	for (unsigned at = NEST_L; at-- > 0;) {
-		shared_search_push(search, first + at, at, parent);
-		/* Taken back instead of jumped over: nobody can predict it. */
-		search->nodes -= met >> at & 1;
-		if (NEST_KIND == NEST_WINDOWS && UNLIKELY(search->knowing) && !(met >> at & 1))
-			search->nodes -= shared_search_knows(search, first + at);
+		if (met >> at & 1 ||
+		    (NEST_KIND == NEST_WINDOWS && search_recorded(search, first + at)))
+			continue;
+		search->node[search->nodes++] = SEARCH_NODE(first + at, at, parent);
 	}
 	return false;
 }
 
 /* Windows: the entry of a node may also shift within its own window. */
-ALWAYS_INLINE bool NEST_ID(visit_own)(struct shared_search *search, const struct nest *nest,
-                                      const unsigned char *bits, unsigned words, uint64_t own,
-                                      unsigned i, uint64_t *empty)
+ALWAYS_INLINE bool NEST_ID(visit_own)(struct search *search, const struct nest *nest,
+                                      unsigned words, uint64_t own, unsigned i, uint64_t *empty)
 {
 	const unsigned all = (1u << NEST_L) - 1;
-	uint64_t met_in = shared_node_slot(search, i) - shared_node_at(search, i);
+	uint64_t met_in = search_slot(search->node[i]) - search_at(search->node[i]);
 	unsigned met = all << NEST_L >> (NEST_L + own - met_in);
-	return own < nest->groups &&
-	       NEST_ID(visit)(search, nest, bits, words, own, met & all, i, empty);
+	return own < nest->groups && NEST_ID(visit)(search, nest, words, own, met & all, i, empty);
 }
 
-/* The node whose entry can go to *empty, or SHARED_NO_NODE: no chain within the limit. */
-ALWAYS_INLINE unsigned NEST_ID(search)(struct shared_search *search, const struct nest *nest,
-                                       const struct NEST_ID(place) * place, unsigned words,
-                                       uint64_t *empty)
+/*
+ * Goes on with a search from node i on. The node whose entry can go to *empty, or
+ * SEARCH_NO_PARENT: no chain within the limit.
+ */
+static unsigned NEST_ID(go_on)(struct search *search, const struct nest *nest, unsigned i,
+                               uint64_t *empty)
 {
-	const unsigned char *bits = place->bits;
-	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t first = nest_first_slot(nest, NEST_KIND, place->key.group[choice]);
-		for (unsigned at = NEST_L; at-- > 0;)
-			shared_search_push(search, first + at, at, SHARED_NO_NODE);
-	}
-	for (unsigned i = 0; i < search->nodes; i++) {
+	const unsigned words = nest->shared->words;
+	for (search->aimed = i; i < search->nodes; i++) {
+		search_may_record(search);
 		while (search->aimed < search->nodes && search->aimed <= i + SHARED_AHEAD)
-			NEST_ID(take_aim)(search, nest, bits);
-		struct shared_aim aim = search->aim[i % SHARED_AIMS];
+			NEST_ID(take_aim)(search, nest);
+		struct search_aim aim = search->aim[i % SEARCH_AIMS];
 		if ((NEST_KIND == NEST_WINDOWS &&
-		     NEST_ID(visit_own)(search, nest, bits, words, aim.own, i, empty)) ||
-		    NEST_ID(visit)(search, nest, bits, words, aim.other, 0, i, empty))
+		     NEST_ID(visit_own)(search, nest, words, aim.own, i, empty)) ||
+		    NEST_ID(visit)(search, nest, words, aim.other, 0, i, empty))
 			return i;
 	}
-	return SHARED_NO_NODE;
+	return SEARCH_NO_PARENT;
 }
 
 /* Asks for the stripes of a chain at once: other threads may have them in their caches. */
-static inline void NEST_ID(fetch_stripes)(const struct shared_search *search,
-                                          const struct nest *nest, uint64_t chunk, unsigned node,
-                                          uint64_t slot)
+static inline void NEST_ID(fetch_stripes)(const struct search *search, const struct nest *nest,
+                                          uint64_t chunk, unsigned node, uint64_t slot)
 {
-	for (;; node = shared_node_parent(search, node)) {
+	for (;; node = search_parent(search->node[node])) {
 		uint32_t stripe[2];
 		NEST_ID(watch_slot)(nest, chunk, slot, stripe);
 		PREFETCH_WRITE(&nest->shared->stripes.stripe[stripe[0]]);
-		if (node == SHARED_NO_NODE)
+		if (node == SEARCH_NO_PARENT)
 			return;
-		slot = shared_node_slot(search, node);
+		slot = search_slot(search->node[node]);
 	}
 }
 
@@ -460,21 +477,20 @@ NEVER_INLINE enum shared_room NEST_ID(make_room)(struct nest *nest,
                                                  const struct NEST_ID(place) * place, bool take,
                                                  uint64_t *freed)
 {
-	struct shared_search search;
-	shared_search_begin(&search, nest->max_steps);
+	struct search search;
 	uint64_t to = 0, chunk = place->key.chunk, left = SHARED_NO_SLOT;
-	unsigned node = nest->shared->words == 1
-	                        ? NEST_ID(search)(&search, nest, place, 1, &to)
-	                        : NEST_ID(search)(&search, nest, place, nest->shared->words, &to);
+	unsigned node;
+	if (UNLIKELY(!nest->shared->hot->chain(&search, nest, &place->key, &node, &to)))
+		node = NEST_ID(go_on)(&search, nest, node, &to);
 	enum shared_room room = SHARED_NO_ROOM;
-	if (node != SHARED_NO_NODE) {
+	if (node != SEARCH_NO_PARENT) {
 		room = SHARED_ROOM;
 		NEST_ID(fetch_stripes)(&search, nest, chunk, node, to);
 	}
-	while (node != SHARED_NO_NODE) {
-		uint64_t from = shared_node_slot(&search, node), fresh = 0;
-		node = shared_node_parent(&search, node);
-		if (node == SHARED_NO_NODE && take)
+	while (node != SEARCH_NO_PARENT) {
+		uint64_t from = search_slot(search.node[node]), fresh = 0;
+		node = search_parent(search.node[node]);
+		if (node == SEARCH_NO_PARENT && take)
 			(void)nest_encode_at(nest, NEST_KIND, &place->key, from, &fresh);
 		if (!NEST_ID(move)(nest, chunk, from, NEST_ID(emptied)(to), fresh))
 			break;
@@ -495,35 +511,46 @@ NEVER_INLINE enum shared_room NEST_ID(make_room)(struct nest *nest,
 
 /* -------------------------------------------------------------------- insert -- */
 
-/* Puts the key into an empty slot of a candidate, among `open` fields if given. */
-static bool NEST_ID(put_in)(struct nest *nest, const struct NEST_ID(place) * place, unsigned choice,
-                            const uint64_t *open)
+/* The first empty slot of a group, among `open` fields if given; NEST_L if there is none. */
+static unsigned NEST_ID(vacancy)(const struct nest *nest, const unsigned char *bits, uint64_t group,
+                                 const uint64_t *open)
 {
 	const struct nest_shared *shared = nest->shared;
-	uint64_t group = place->key.group[choice];
 	for (unsigned word = 0; word < shared->words; word++) {
-		uint64_t fields = NEST_ID(word)(nest, place->bits, group, word);
+		uint64_t fields = NEST_ID(word)(nest, bits, group, word);
 		uint64_t empty = fields_zero_in(fields, shared->lows, shared->highs);
 		if (open != NULL)
 			empty &= open[word];
-		if (empty == 0)
-			continue;
-		unsigned at;
-		uint64_t slot = NEST_ID(slot_at)(nest, group, word, empty, &at);
-		NEST_ID(set)
-		(nest, place->bits, slot,
-		 nest_encode(nest, NEST_KIND, place->key.value, choice, at));
-		NEST_ID(count_at)(nest, place->key.chunk, slot, 1);
-		return true;
+		if (empty != 0)
+			return word * shared->fields +
+			       (unsigned)__builtin_ctzll(empty) / nest->width;
 	}
-	return false;
+	return NEST_L;
 }
 
-static inline bool NEST_ID(put_somewhere)(struct nest *nest, const struct NEST_ID(place) * place)
+/* Puts the key into the group that nest_ops.h would choose; false if both are full. */
+static bool NEST_ID(put_somewhere)(struct nest *nest, const struct NEST_ID(place) * place)
 {
-	return NEST_ID(put_in)(nest, place, 0, nest->shared->open) ||
-	       NEST_ID(put_in)(nest, place, 1, NULL) ||
-	       (nest->reserve > 0 && NEST_ID(put_in)(nest, place, 0, NULL));
+	const uint64_t *group = place->key.group;
+	const uint64_t *open = nest_symmetric(NEST_KIND) ? nest->shared->open : NULL;
+	unsigned at[2] = { NEST_ID(vacancy)(nest, place->bits, group[0], open),
+		           NEST_ID(vacancy)(nest, place->bits, group[1], NULL) };
+	unsigned choice = at[0] == NEST_L;
+	if (NEST_KIND == NEST_BUCKETS ||
+	    (NEST_KIND == NEST_WINDOWS && group[1] - group[0] + NEST_L > 2 * NEST_L))
+		choice = at[1] < at[0];
+	if (at[choice] == NEST_L) { /* what is held back */
+		choice = 0;
+		at[0] = NEST_ID(vacancy)(nest, place->bits, group[0], NULL);
+	}
+	if (at[choice] == NEST_L)
+		return false;
+	uint64_t slot = nest_first_slot(nest, NEST_KIND, group[choice]) + at[choice];
+	NEST_ID(set)
+	(nest, place->bits, slot,
+	 nest_encode(nest, NEST_KIND, place->key.value, choice, at[choice]));
+	NEST_ID(count_at)(nest, place->key.chunk, slot, 1);
+	return true;
 }
 
 /*
@@ -550,27 +577,18 @@ static nidus_status NEST_ID(attempt)(struct nest *nest, const struct NEST_ID(pla
 	return status;
 }
 
-/* Whether both groups look full of other keys; a hint only. */
-static bool NEST_ID(crowded)(const struct nest *nest, const struct NEST_ID(place) * place)
-{
-	uint64_t empty;
-	for (unsigned choice = 0; choice < 2; choice++) {
-		if (NEST_ID(find_empty)(nest, place->bits, place->key.group[choice],
-		                        nest->shared->words, &empty))
-			return false;
-	}
-	return !NEST_ID(seen)(nest, place->bits, &place->key);
-}
-
+/* `crowded` if both groups looked full of other keys: then room is made first. */
 static nidus_status NEST_ID(put)(struct nest *nest, const struct NEST_ID(place) * place,
-                                 bool only_new)
+                                 bool only_new, bool crowded)
 {
 	uint64_t freed = SHARED_NO_SLOT;
-	bool stash = false, try_first = only_new || !NEST_ID(crowded)(nest, place);
+	bool stash = false;
 	nidus_status status = NIDUS_FULL;
-	for (;; try_first = true) {
-		if (try_first) {
-			struct stripe_set set = stripes_lock(&nest->shared->stripes, &place->watch);
+	for (;; crowded = false) {
+		if (!crowded) {
+			struct stripe_watch watch;
+			NEST_ID(watch_key)(nest, &place->key, &watch);
+			struct stripe_set set = stripes_lock(&nest->shared->stripes, &watch);
 			status = NEST_ID(attempt)(nest, place, only_new, &stash);
 			stripes_unlock(&nest->shared->stripes, &set);
 			if (LIKELY(status != NIDUS_FULL) || stash)
@@ -588,11 +606,11 @@ static nidus_status NEST_ID(put)(struct nest *nest, const struct NEST_ID(place) 
 }
 
 /* The long way. */
-NEVER_INLINE nidus_status NEST_ID(insert)(struct nest *nest, uint64_t hash)
+static nidus_status NEST_ID(insert)(struct nest *nest, uint64_t hash, bool crowded)
 {
 	struct NEST_ID(place) place;
 	NEST_ID(locate)(nest, hash, &place);
-	return NEST_ID(put)(nest, &place, false);
+	return NEST_ID(put)(nest, &place, false, crowded);
 }
 
 static nidus_status NEST_ID(insert_new)(void *body, uint64_t hash)
@@ -600,39 +618,40 @@ static nidus_status NEST_ID(insert_new)(void *body, uint64_t hash)
 	struct nest *nest = body;
 	struct NEST_ID(place) place;
 	NEST_ID(locate)(nest, hash, &place);
-	return NEST_ID(put)(nest, &place, true);
+	return NEST_ID(put)(nest, &place, true, false);
 }
 
 /* -------------------------------------------------------------------- remove -- */
 
-static bool NEST_ID(take_slot)(struct nest *nest, const struct NEST_ID(place) * place)
+static bool NEST_ID(take_slot)(struct nest *nest, const struct NEST_ID(site) * site)
 {
 	for (unsigned choice = 0; choice < 2; choice++) {
 		for (unsigned word = 0; word < nest->shared->words; word++) {
-			uint64_t hits = NEST_ID(hits)(nest, place->bits, &place->key, choice, word);
+			uint64_t hits =
+				NEST_ID(hits)(nest, site->at.bits, &site->at.key, choice, word);
 			if (hits == 0)
 				continue;
 			unsigned at;
 			uint64_t slot =
-				NEST_ID(slot_at)(nest, place->key.group[choice], word, hits, &at);
-			version_lock(place->pair);
-			NEST_ID(set)(nest, place->bits, slot, 0);
-			version_unlock(place->pair);
-			NEST_ID(count_at)(nest, place->key.chunk, slot, UINT32_MAX);
+				NEST_ID(slot_at)(nest, site->at.key.group[choice], word, hits, &at);
+			version_lock(site->pair);
+			NEST_ID(set)(nest, site->at.bits, slot, 0);
+			version_unlock(site->pair);
+			NEST_ID(count_at)(nest, site->at.key.chunk, slot, UINT32_MAX);
 			NEST_ID(bring_home)
-			(nest, place->key.chunk, place->bits, NEST_ID(emptied)(slot));
+			(nest, site->at.key.chunk, site->at.bits, NEST_ID(emptied)(slot));
 			return true;
 		}
 	}
 	return false;
 }
 
-static nidus_status NEST_ID(take)(struct nest *nest, const struct NEST_ID(place) * place)
+static nidus_status NEST_ID(take)(struct nest *nest, const struct NEST_ID(site) * site)
 {
-	struct stripe_set set = stripes_lock(&nest->shared->stripes, &place->watch);
+	struct stripe_set set = stripes_lock(&nest->shared->stripes, &site->watch);
 	bool taken =
-		(anything_stashed(nest) && shared_stash_remove(nest, NEST_KIND, &place->key)) ||
-		NEST_ID(take_slot)(nest, place);
+		(anything_stashed(nest) && shared_stash_remove(nest, NEST_KIND, &site->at.key)) ||
+		NEST_ID(take_slot)(nest, site);
 	stripes_unlock(&nest->shared->stripes, &set);
 	return taken ? NIDUS_OK : NIDUS_NOT_FOUND;
 }
@@ -640,27 +659,24 @@ static nidus_status NEST_ID(take)(struct nest *nest, const struct NEST_ID(place)
 /* The long way. */
 NEVER_INLINE nidus_status NEST_ID(remove)(struct nest *nest, uint64_t hash)
 {
-	struct NEST_ID(place) place;
-	NEST_ID(locate)(nest, hash, &place);
-	return NEST_ID(take)(nest, &place);
+	struct NEST_ID(site) site;
+	NEST_ID(locate_all)(nest, hash, &site);
+	return NEST_ID(take)(nest, &site);
 }
 
 /* --------------------------------------------------------------------- spots -- */
 
 /*
- * The usual case in short: each group lies in one region, nobody else is there, and
- * the stash does not matter. What is not usual goes the long way, by the functions
- * above.
- *
- * A change needs the lock of only that group in which it happens: an insert that
- * finds a slot, and a remove that finds the key, need not know about the other one.
+ * The usual case of removes in short: each group lies in one region, nobody else is
+ * there, and the stash does not matter. What is not usual goes the long way, by the
+ * functions above. It takes the lock of only that group in which the key is found.
  */
 struct NEST_ID(spot) {
 	uint64_t bit[2]; /* where the groups begin, counted from the table's first bit */
 	uint64_t value;
 	uint64_t chunk;
 	uint32_t stripe[2];
-	uint32_t pair; /* for removes */
+	uint32_t pair;
 	bool unusual;
 };
 
@@ -670,7 +686,7 @@ struct NEST_ID(lens) {
 	struct stripe *stripe;
 	uint32_t *pairs;
 	const uint64_t *stashed;
-	uint64_t ones, lows, highs, pattern[2], open;
+	uint64_t ones, lows, highs, pattern[2];
 	unsigned width, word_bits;
 };
 
@@ -686,7 +702,6 @@ ALWAYS_INLINE struct NEST_ID(lens) NEST_ID(lens_of)(const struct nest *nest)
 		.lows = shared->lows,
 		.highs = shared->highs,
 		.pattern = { shared->pattern[0][0], shared->pattern[1][0] },
-		.open = shared->open[0],
 		.width = nest->width,
 		.word_bits = shared->word_bits,
 	};
@@ -724,37 +739,27 @@ ALWAYS_INLINE uint64_t NEST_ID(glance)(const struct NEST_ID(lens) * lens,
 #endif
 }
 
-/* What the group's word would be if all its slots held the key. */
-ALWAYS_INLINE uint64_t NEST_ID(wanted)(const struct NEST_ID(lens) * lens,
-                                       const struct NEST_ID(spot) * spot, unsigned i)
-{
-	return spot->value * lens->ones + lens->pattern[i];
-}
-
-/* The fields of a spot's group that hold the key or, if not `key`, may take it. */
+/* The fields of a spot's group that hold the key. */
 ALWAYS_INLINE uint64_t NEST_ID(find)(const struct NEST_ID(lens) * lens,
-                                     const struct NEST_ID(spot) * spot, unsigned i, bool key)
+                                     const struct NEST_ID(spot) * spot, unsigned i)
 {
-	uint64_t wanted = key ? NEST_ID(wanted)(lens, spot, i) : 0;
-	uint64_t found =
-		fields_zero_in(NEST_ID(glance)(lens, spot, i) ^ wanted, lens->lows, lens->highs);
-	return key || i == 1 ? found : found & lens->open;
+	uint64_t wanted = spot->value * lens->ones + lens->pattern[i];
+	return fields_zero_in(NEST_ID(glance)(lens, spot, i) ^ wanted, lens->lows, lens->highs);
 }
 
-/* Writes a field that was found in a spot's group, which is locked; `value` may be 0. */
-ALWAYS_INLINE void NEST_ID(write_at)(const struct NEST_ID(lens) * lens, uint64_t bit,
-                                     uint64_t found, uint64_t fields)
+/* Empties a field that was found in the group at a bit, which is locked. */
+ALWAYS_INLINE void NEST_ID(clear_at)(const struct NEST_ID(lens) * lens, uint64_t bit,
+                                     uint64_t found)
 {
 	unsigned from = (unsigned)__builtin_ctzll(found) + 1 - lens->width;
-	uint64_t value = fields >> from & bits_low(lens->width);
 #if NEST_KIND_CODED
 	unsigned char copy[NEST_COPY_BYTES] = { 0 };
 	unsigned span = (unsigned)CODED_BITS(lens->width);
 	store64(copy, word_bits(lens->bits, bit, span) & bits_low(span));
-	coded_set(copy, lens->width, from / lens->width, value);
+	coded_set(copy, lens->width, from / lens->width, 0);
 	word_set_bits(lens->bits, bit, span, load64(copy));
 #else
-	word_set_bits(lens->bits, bit + from, lens->width, value);
+	word_set_bits(lens->bits, bit + from, lens->width, 0);
 #endif
 }
 
@@ -766,64 +771,41 @@ ALWAYS_INLINE bool NEST_ID(none_stashed)(const struct nest *nest, const struct N
 	       __atomic_load_n(&nest->chunk[spot->chunk].stash.count, __ATOMIC_ACQUIRE) == 0;
 }
 
-/*
- * The group that takes a key, from the empty slots of both, of which there are some. As
- * in nest_ops.h: the emptier one, where groups fill from the front and none are held
- * back; a slot of two windows that overlap counts as the first's.
- */
-ALWAYS_INLINE unsigned NEST_ID(choose)(const struct NEST_ID(lens) * lens,
-                                       const struct NEST_ID(spot) * spot, uint64_t first,
-                                       uint64_t second)
-{
-	bool emptier = (second & -second) - 1 < (first & -first) - 1; /* 0 - 1 is the most */
-	uint64_t span = NEST_L * lens->width;
-	if (NEST_KIND == NEST_BUCKETS)
-		return emptier;
-	if (NEST_KIND == NEST_WINDOWS && spot->bit[1] - spot->bit[0] + span > 2 * span)
-		return emptier;
-	return first == 0;
-}
-
-/* Tries a change the short way; false if it takes the long one. */
-ALWAYS_INLINE bool NEST_ID(change_at)(struct nest *nest, const struct NEST_ID(lens) * lens,
-                                      const struct NEST_ID(spot) * spot, bool take)
+/* Tries a remove the short way; false if it takes the long one. */
+ALWAYS_INLINE bool NEST_ID(take_at)(struct nest *nest, const struct NEST_ID(lens) * lens,
+                                    const struct NEST_ID(spot) * spot)
 {
 	if (UNLIKELY(spot->unusual))
 		return false;
 	/* Both before any branch: which of the two it will be nobody can predict. */
-	uint64_t first = NEST_ID(find)(lens, spot, 0, take);
-	uint64_t second = NEST_ID(find)(lens, spot, 1, take);
+	uint64_t first = NEST_ID(find)(lens, spot, 0);
+	uint64_t second = NEST_ID(find)(lens, spot, 1);
 	if ((first | second) == 0)
 		return false;
-	unsigned i = take ? first == 0 : NEST_ID(choose)(lens, spot, first, second);
+	unsigned i = first == 0;
 	struct stripe *stripe = &lens->stripe[spot->stripe[i]];
-	uint64_t open = take || i == 1 ? lens->highs : lens->open & lens->highs;
-	uint64_t wanted = NEST_ID(wanted)(lens, spot, i);
 	version_lock(&stripe->version);
-	uint64_t fields = NEST_ID(glance)(lens, spot, i) ^ (take ? wanted : 0);
-	uint64_t found = fields_zero_in(fields, lens->lows, open);
-	bool done = LIKELY(found != 0) && (!take || NEST_ID(none_stashed)(nest, lens, spot));
+	uint64_t found = NEST_ID(find)(lens, spot, i);
+	bool done = LIKELY(found != 0) && NEST_ID(none_stashed)(nest, lens, spot);
 	if (LIKELY(done)) {
 		uint32_t *pair = &lens->pairs[spot->pair];
-		if (take && NEST_KIND != NEST_CODED)
+		if (NEST_KIND != NEST_CODED)
 			version_lock(pair);
-		NEST_ID(write_at)(lens, spot->bit[i], found, take ? 0 : wanted);
-		if (take && NEST_KIND != NEST_CODED)
+		NEST_ID(clear_at)(lens, spot->bit[i], found);
+		if (NEST_KIND != NEST_CODED)
 			version_unlock(pair);
-		stripe_count(stripe, take ? UINT32_MAX : 1);
+		stripe_count(stripe, UINT32_MAX);
 	}
 	version_unlock(&stripe->version);
 	return done;
 }
-
-/* ------------------------------------------------------------------- batches -- */
 
 /*
  * SHARED_BATCH keys are on their way from memory; as soon as one is finished, another
  * is asked for. Both ends of a group are, since it may lie across two lines.
  */
 ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, const struct NEST_ID(lens) * lens,
-                                     uint64_t hash, struct NEST_ID(spot) * spot, bool take)
+                                     uint64_t hash, struct NEST_ID(spot) * spot)
 {
 	uint64_t last = NEST_ID(span)(nest) - 1;
 	*spot = NEST_ID(spot_of)(nest, hash);
@@ -832,53 +814,30 @@ ALWAYS_INLINE void NEST_ID(approach)(const struct nest *nest, const struct NEST_
 		PREFETCH(lens->bits + ((spot->bit[choice] + last) >> 3));
 		PREFETCH_WRITE(&lens->stripe[spot->stripe[choice]]);
 	}
-	if (take && NEST_KIND != NEST_CODED)
+	if (NEST_KIND != NEST_CODED)
 		PREFETCH_WRITE(&lens->pairs[spot->pair]);
 }
 
-/* Both kinds of changes, in input order up to the first failure. */
-ALWAYS_INLINE nidus_status NEST_ID(change_batch)(struct nest *nest, const uint64_t *hashes,
-                                                 size_t n, size_t *done, bool take)
+/* In input order up to the first failure. */
+static nidus_status NEST_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
+                                          size_t *done)
 {
+	struct nest *nest = body;
 	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
 	struct NEST_ID(spot) ring[SHARED_BATCH];
 	for (size_t i = 0; i < n && i < SHARED_BATCH; i++)
-		NEST_ID(approach)(nest, &lens, hashes[i], &ring[i], take);
+		NEST_ID(approach)(nest, &lens, hashes[i], &ring[i]);
 	for (*done = 0; *done < n; ++*done) {
 		struct NEST_ID(spot) *spot = &ring[*done % SHARED_BATCH];
-		if (UNLIKELY(!NEST_ID(change_at)(nest, &lens, spot, take))) {
-			nidus_status status = take ? NEST_ID(remove)(nest, hashes[*done])
-			                           : NEST_ID(insert)(nest, hashes[*done]);
+		if (UNLIKELY(!NEST_ID(take_at)(nest, &lens, spot))) {
+			nidus_status status = NEST_ID(remove)(nest, hashes[*done]);
 			if (status != NIDUS_OK)
 				return status;
 		}
 		if (LIKELY(n - *done > SHARED_BATCH))
-			NEST_ID(approach)(nest, &lens, hashes[*done + SHARED_BATCH], spot, take);
+			NEST_ID(approach)(nest, &lens, hashes[*done + SHARED_BATCH], spot);
 	}
 	return NIDUS_OK;
-}
-
-static nidus_status NEST_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
-                                          size_t *done)
-{
-	return NEST_ID(change_batch)(body, hashes, n, done, false);
-}
-
-static nidus_status NEST_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
-                                          size_t *done)
-{
-	return NEST_ID(change_batch)(body, hashes, n, done, true);
-}
-
-/* ------------------------------------------------------------------ one by one -- */
-
-static nidus_status NEST_ID(insert_quickly)(void *body, uint64_t hash)
-{
-	struct nest *nest = body;
-	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
-	struct NEST_ID(spot) spot = NEST_ID(spot_of)(nest, hash);
-	return LIKELY(NEST_ID(change_at)(nest, &lens, &spot, false)) ? NIDUS_OK
-	                                                             : NEST_ID(insert)(nest, hash);
 }
 
 static nidus_status NEST_ID(remove_quickly)(void *body, uint64_t hash)
@@ -886,16 +845,14 @@ static nidus_status NEST_ID(remove_quickly)(void *body, uint64_t hash)
 	struct nest *nest = body;
 	const struct NEST_ID(lens) lens = NEST_ID(lens_of)(nest);
 	struct NEST_ID(spot) spot = NEST_ID(spot_of)(nest, hash);
-	return LIKELY(NEST_ID(change_at)(nest, &lens, &spot, true)) ? NIDUS_OK
-	                                                            : NEST_ID(remove)(nest, hash);
+	return LIKELY(NEST_ID(take_at)(nest, &lens, &spot)) ? NIDUS_OK
+	                                                    : NEST_ID(remove)(nest, hash);
 }
 
 static const struct body_ops NEST_ID(ops) = {
 	.count = NEST_ID(count),
-	.insert = NEST_ID(insert_quickly),
 	.insert_new = NEST_ID(insert_new),
 	.remove = NEST_ID(remove_quickly),
-	.insert_batch = NEST_ID(insert_batch),
 	.remove_batch = NEST_ID(remove_batch),
 };
 

@@ -3,9 +3,10 @@
  * nest_widths: nest_ops.h, or another template, for every width that is worth its code.
  *
  * A template: no include guard. Whoever includes it defines NEST_KIND, NEST_L,
- * NEST_SELECT (a name) and NEST_TEMPLATE (a header, unless it is nest_ops.h), and gets
+ * NEST_SELECT (a name) and, unless they are nest_ops.h and struct body_ops, NEST_TEMPLATE
+ * (a header) and NEST_OPS (what it makes), and gets
  *
- *     const struct body_ops *NEST_SELECT(unsigned width);
+ *     const NEST_OPS *NEST_SELECT(unsigned width);
  *
  * Widths 6 to 32 are those of filters with a fixed size at every rate that the
  * options accept. The others, which growth bits make, share one instance that
@@ -18,6 +19,7 @@
 
 #ifndef NEST_TEMPLATE
 #define NEST_TEMPLATE "table/nest_ops.h"
+#define NEST_OPS struct body_ops
 #endif
 
 #define NEST_AHEAD 16 /* keys on their way: enough to hide memory's latency, */
@@ -193,7 +195,7 @@
 #undef NEST_W
 #undef NEST_ID
 
-const struct body_ops *NEST_SELECT(unsigned width)
+const NEST_OPS *NEST_SELECT(unsigned width)
 {
 	switch (width) {
 	case 6:

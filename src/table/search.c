@@ -32,17 +32,6 @@
 #define AHEAD_REMOTE 8
 #define AHEAD_NEAR 2
 
-static inline bool recorded(struct search *search, uint64_t slot)
-{
-	if (!search->recording)
-		return false;
-	uint64_t *place = &search->record[slot % SEARCH_RECORD_SIZE];
-	if (*place == slot + 1)
-		return true;
-	*place = slot + 1;
-	return false;
-}
-
 /* Works out where the entry of the next node could go, and asks the memory for it. */
 ALWAYS_INLINE void take_aim(struct search *search, enum nest_kind kind, unsigned slots)
 {
@@ -116,11 +105,11 @@ ALWAYS_INLINE void push_group(struct search *search, enum nest_kind kind, unsign
 {
 	uint64_t first = nest_first_slot(search->nest, kind, group);
 	if (search->nodes >= search->nest->max_steps ||
-	    (kind != NEST_WINDOWS && recorded(search, first)))
+	    (kind != NEST_WINDOWS && search_recorded(search, first)))
 		return;
 	if (kind == NEST_WINDOWS && search->recording) {
 		for (unsigned at = 0; at < slots; at++)
-			met |= (!(met >> at & 1) && recorded(search, first + at)) << at;
+			met |= (!(met >> at & 1) && search_recorded(search, first + at)) << at;
 	}
 	uint64_t *end = search->node + search->nodes;
 	end = push_all(end, SEARCH_NODE(first + slots - 1, slots - 1, parent), slots, met);
@@ -164,10 +153,7 @@ ALWAYS_INLINE bool run_as(struct search *search, enum nest_kind kind, unsigned s
 	const struct nest *nest = search->nest;
 	const unsigned ahead = nest->remote ? AHEAD_REMOTE : AHEAD_NEAR;
 	for (search->aimed = i; i < search->nodes; i++) {
-		if (!search->recording && search->nodes >= SEARCH_RECORD_FROM) {
-			memset(search->record, 0, sizeof search->record);
-			search->recording = true;
-		}
+		search_may_record(search);
 		while (search->aimed < search->nodes && search->aimed <= i + ahead)
 			take_aim(search, kind, slots);
 		struct search_aim aim = search->aim[i % SEARCH_AIMS];

@@ -74,6 +74,32 @@ static inline unsigned search_at(uint64_t node)
 	return node >> SEARCH_PARENT_BITS & ((1u << SEARCH_AT_BITS) - 1);
 }
 
+static inline unsigned search_parent(uint64_t node)
+{
+	return node & SEARCH_NO_PARENT;
+}
+
+/* A search that has become large keeps its record from now on. */
+static inline void search_may_record(struct search *search)
+{
+	if (search->recording || search->nodes < SEARCH_RECORD_FROM)
+		return;
+	memset(search->record, 0, sizeof search->record);
+	search->recording = true;
+}
+
+/* Whether a large search was at a slot before; from now on it was. */
+static inline bool search_recorded(struct search *search, uint64_t slot)
+{
+	if (!search->recording)
+		return false;
+	uint64_t *place = &search->record[slot % SEARCH_RECORD_SIZE];
+	if (*place == slot + 1)
+		return true;
+	*place = slot + 1;
+	return false;
+}
+
 /* A search whose first nodes are all slots of both groups of a key. */
 ALWAYS_INLINE void search_begin(struct search *search, struct nest *nest, enum nest_kind kind,
                                 unsigned slots, const struct nest_key *key)
@@ -134,7 +160,7 @@ ALWAYS_INLINE uint64_t search_move(struct search *search, enum nest_kind kind, u
 		nest_set_in(kind, search->bits, width, to, value);
 		nest->effort.moves++;
 		to = from;
-		i = search->node[i] & SEARCH_NO_PARENT;
+		i = search_parent(search->node[i]);
 	}
 	return to;
 }

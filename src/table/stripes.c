@@ -66,13 +66,13 @@ void stripes_pause(unsigned tries)
 	sched_yield();
 }
 
-void version_wait(uint32_t *version)
+uint32_t version_wait(uint32_t *version)
 {
 	for (unsigned tries = 0;; tries++) {
 		uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED);
 		if (now % 2 == 0 && __atomic_compare_exchange_n(version, &now, now + 1, true,
 		                                                __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return;
+			return now;
 		stripes_pause(tries);
 	}
 }

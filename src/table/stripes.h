@@ -132,21 +132,44 @@ ALWAYS_INLINE bool stripes_same(const struct stripes *stripes, const struct stri
 void stripes_pause(unsigned tries);
 
 /* version_lock for a word that somebody else has. */
-void version_wait(uint32_t *version);
+uint32_t version_wait(uint32_t *version);
 
-/* One word as a lock of its own: odd while somebody has it. */
-ALWAYS_INLINE void version_lock(uint32_t *version)
+/* One word as a lock of its own: odd while somebody has it. Gives what it was before. */
+ALWAYS_INLINE uint32_t version_lock(uint32_t *version)
 {
 	uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED) & ~UINT32_C(1);
-	if (UNLIKELY(!__atomic_compare_exchange_n(version, &now, now + 1, false, __ATOMIC_ACQUIRE,
-	                                          __ATOMIC_RELAXED)))
-		version_wait(version);
+	if (LIKELY(__atomic_compare_exchange_n(version, &now, now + 1, false, __ATOMIC_ACQUIRE,
+	                                       __ATOMIC_RELAXED)))
+		return now;
+	return version_wait(version);
 }
 
 ALWAYS_INLINE void version_unlock(uint32_t *version)
 {
 	uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED);
 	__atomic_store_n(version, now + 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * The same for whoever looks before, and locks only if nothing changed since: the lock
+ * says that what was read in between, by loads that acquire, is still there.
+ */
+ALWAYS_INLINE uint32_t version_seen(const uint32_t *version)
+{
+	/* If it is odd, it is none that version_lock_from will find. */
+	return __atomic_load_n(version, __ATOMIC_ACQUIRE) & ~UINT32_C(1);
+}
+
+ALWAYS_INLINE bool version_lock_from(uint32_t *version, uint32_t seen)
+{
+	return __atomic_compare_exchange_n(version, &seen, seen + 1, false, __ATOMIC_ACQUIRE,
+	                                   __ATOMIC_RELAXED);
+}
+
+/* Unlocks a word that was `before` when it was locked. */
+ALWAYS_INLINE void version_unlock_from(uint32_t *version, uint32_t before)
+{
+	__atomic_store_n(version, before + 2, __ATOMIC_RELEASE);
 }
 
 /* For writers. In ascending order, so that nobody waits in a circle. */

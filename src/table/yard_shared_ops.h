@@ -302,21 +302,42 @@ NEVER_INLINE nidus_status YARD_ID(shared_put_all)(const struct yard *yard, struc
 	}
 }
 
-ALWAYS_INLINE nidus_status YARD_ID(shared_put_as)(const struct yard *yard, struct yard_key key,
-                                                  bool only_new)
+ALWAYS_INLINE nidus_status YARD_ID(shared_put_new)(const struct yard *yard, struct yard_key key)
 {
 	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	uint32_t *version = yard_version(yard, line);
 	if (UNLIKELY(!YARD_ID(lock_front)(line, version)))
-		return YARD_ID(shared_put_all)(yard, key, only_new);
-	nidus_status status = YARD_ID(put_front)(line, key, only_new);
+		return YARD_ID(shared_put_all)(yard, key, true);
+	nidus_status status = YARD_ID(put_front)(line, key, true);
 	version_unlock(version);
 	return status;
 }
 
+/*
+ * Puts a key into its front line if a look at its sizes tells how. They are read before
+ * the lock is taken, which succeeds only if nothing changed since: little is left to do
+ * between the lock, which waits for all that came before it, and the stores.
+ */
+ALWAYS_INLINE bool YARD_ID(shared_put_simply)(const struct yard *yard, struct yard_key key)
+{
+	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
+	uint32_t *version = yard_version(yard, line);
+	uint32_t before = version_seen(version);
+	struct mini_view view = YARD_ID(shared_view)(line, key.m);
+	bool crowded = POPCOUNT64(view.own - view.behind) >= YARD_COPIES;
+	if (UNLIKELY(YARD_ID(full_now)(line) | (view.own == 0) | crowded) ||
+	    UNLIKELY(!version_lock_from(version, before)))
+		return false;
+	YARD_ID(insert_words)(line, key.m, PLACE64(view.own) - view.turn, key.remainder);
+	version_unlock_from(version, before);
+	return true;
+}
+
 ALWAYS_INLINE nidus_status YARD_ID(shared_put)(struct yard *yard, struct yard_key key)
 {
-	return YARD_ID(shared_put_as)(yard, key, false);
+	return LIKELY(YARD_ID(shared_put_simply)(yard, key))
+	               ? NIDUS_OK
+	               : YARD_ID(shared_put_all)(yard, key, false);
 }
 
 static nidus_status YARD_ID(shared_insert)(void *body, uint64_t hash)
@@ -331,7 +352,7 @@ static nidus_status YARD_ID(shared_insert)(void *body, uint64_t hash)
 static nidus_status YARD_ID(shared_insert_new)(void *body, uint64_t hash)
 {
 	struct yard *yard = body;
-	nidus_status status = YARD_ID(shared_put_as)(yard, yard_locate(yard, hash), true);
+	nidus_status status = YARD_ID(shared_put_new)(yard, yard_locate(yard, hash));
 	if (status == NIDUS_OK)
 		tally_add(&yard->commons->added, 1);
 	return status;
