@@ -7,6 +7,8 @@
  */
 #include "base/hash.h"
 #include "base/sort.h"
+#include "simd/hashes.h"
+#include "simd/isa.h"
 #include "support/chance.h"
 #include "support/check.h"
 
@@ -31,6 +33,33 @@ static void integers_hash_to_known_answers(void **state)
 		expect_equal(hash_u64(&key, known[i].key), known[i].hash);
 	}
 	expect_equal(hash_key_of(1).partner, UINT64_C(0x89869f6d7fb0c0b6));
+}
+
+/* In every tier, for every length of a tail, in place, and of keys anywhere in memory. */
+static void many_integers_hash_like_one(void **state)
+{
+	(void)state;
+	static const char *const tiers[] = { "scalar", "avx2" };
+	enum { MOST = 67 };
+	struct chance chance = { chance_seed() + 3 };
+	struct hash_key key = hash_key_of(chance_next(&chance));
+	uint64_t keys[MOST], hashes[MOST + 1];
+	for (size_t tier = 0; tier < sizeof tiers / sizeof *tiers; tier++) {
+		if (isa_set(tiers[tier]) != NIDUS_OK)
+			continue; /* not this processor's */
+		for (size_t n = 0; n <= MOST; n++) {
+			check_note("%s, %zu keys", tiers[tier], n);
+			for (size_t i = 0; i < MOST; i++)
+				keys[i] = i % 3 == 0 ? UINT64_C(0) - i : chance_next(&chance);
+			hashes[n] = 42;
+			hashes_of_u64(&key, keys, n, hashes);
+			for (size_t i = 0; i < n; i++)
+				expect_equal(hashes[i], hash_u64(&key, keys[i]));
+			expect_equal(hashes[n], 42);
+			hashes_of_u64(&key, keys, n, keys);
+			expect(memcmp(keys, hashes, n * sizeof *keys) == 0);
+		}
+	}
 }
 
 static void bytes_hash_to_known_answers(void **state)
@@ -244,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(integers_hash_to_known_answers),
+		cmocka_unit_test(many_integers_hash_like_one),
 		cmocka_unit_test(bytes_hash_to_known_answers),
 		cmocka_unit_test(integers_never_share_a_hash),
 		cmocka_unit_test(each_input_bit_flips_half_of_the_output_bits),

@@ -11,6 +11,7 @@
 #include "api/options.h"
 #include "base/ascend.h"
 #include "base/thread.h"
+#include "simd/hashes.h"
 
 /* -------------------------------------------------------- where hashes come from -- */
 
@@ -22,9 +23,8 @@ struct numbers {
 static void hash_numbers(const void *context, size_t from, size_t n, uint64_t *hashes)
 {
 	const struct numbers *numbers = context;
-	struct hash_key key = numbers->key;
-	for (size_t i = 0; i < n; i++)
-		hashes[i] = hash_u64(&key, numbers->numbers[from + i]);
+	if (n > 0) /* without any there need not be an array */
+		hashes_of_u64(&numbers->key, numbers->numbers + from, n, hashes);
 }
 
 struct strings {

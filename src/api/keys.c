@@ -6,6 +6,7 @@
  */
 #include "api/growth.h"
 #include "api/shared.h"
+#include "simd/hashes.h"
 
 static bool key_given(const void *key, size_t len)
 {
@@ -43,8 +44,7 @@ void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size
 {
 	if (filter == NULL || keys == NULL || hashes == NULL)
 		return;
-	for (size_t i = 0; i < n; i++)
-		hashes[i] = hash_u64(&filter->key, keys[i]);
+	hashes_of_u64(&filter->key, keys, n, hashes);
 }
 
 /* -------------------------------------------------------------------- insert -- */

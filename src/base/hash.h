@@ -39,6 +39,10 @@ static inline struct hash_key hash_key_of(uint64_t seed)
 	return key;
 }
 
+/* Odd, so that multiplying by them can be undone. */
+#define HASH_FIRST UINT64_C(0x9fb21c651e98df25)
+#define HASH_SECOND UINT64_C(0xd6e8feb86659fd93)
+
 /*
  * Five invertible steps. The rotations bring the high bits of regular keys
  * (multiples of 2^32, equal halves) down to where the first product can spread
@@ -48,10 +52,10 @@ static inline uint64_t hash_u64(const struct hash_key *key, uint64_t x)
 {
 	x ^= key->before;
 	x ^= rotate_right(x, 25) ^ rotate_right(x, 50);
-	x *= UINT64_C(0x9fb21c651e98df25);
+	x *= HASH_FIRST;
 	x ^= key->between;
 	x ^= x >> 28;
-	x *= UINT64_C(0xd6e8feb86659fd93);
+	x *= HASH_SECOND;
 	x ^= x >> 32;
 	return x;
 }
