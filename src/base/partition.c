@@ -23,6 +23,10 @@
 #include "base/bits.h"
 #include "base/thread.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define LINE 8    /* hashes in a cache line */
 #define BLOCK 512 /* hashes that are read at a time: they stay in the first-level cache */
 
@@ -83,6 +87,27 @@ static void place_shares(const struct partition *partition, size_t *end)
 	}
 }
 
+/* Writes out a whole buffer, past the caches where that can be said: nobody reads it soon. */
+static inline void write_line(const uint64_t *line, uint64_t *to)
+{
+#ifdef __SSE2__
+	const __m128i *from = (const __m128i *)(const void *)line;
+	__m128i *at = (__m128i *)(void *)to;
+	for (unsigned i = 0; i < LINE / 2; i++)
+		_mm_stream_si128(at + i, _mm_load_si128(from + i));
+#else
+	memcpy(to, line, LINE * sizeof *to);
+#endif
+}
+
+/* Other threads see all lines that were written before. */
+static inline void lines_written(void)
+{
+#ifdef __SSE2__
+	_mm_sfence();
+#endif
+}
+
 /* Writes out a buffer up to `next`, from where the share begins or the line does. */
 static void write_rest(size_t first, size_t next, const uint64_t *line, uint64_t *to)
 {
@@ -110,7 +135,7 @@ static void move_stretch(void *context, unsigned share)
 			if (at % LINE != LINE - 1)
 				continue;
 			if (LIKELY(at + 1 - LINE >= first[part]))
-				memcpy(to + (at + 1 - LINE), lines[part], sizeof lines[part]);
+				write_line(lines[part], to + (at + 1 - LINE));
 			else
 				write_rest(first[part], at + 1, lines[part], to);
 		}
@@ -119,6 +144,7 @@ static void move_stretch(void *context, unsigned share)
 		if (next[part] > first[part] && next[part] % LINE != 0)
 			write_rest(first[part], next[part], lines[part], to);
 	}
+	lines_written();
 }
 
 size_t partition_spacing(size_t n, unsigned bits)
@@ -140,7 +166,7 @@ static bool scatter_some(const uint64_t *hashes, size_t n, unsigned bits, size_t
 			continue;
 		if (UNLIKELY(at >= (part + 1) * spacing))
 			return false;
-		memcpy(to + (at + 1 - LINE), lines[part], sizeof lines[part]);
+		write_line(lines[part], to + (at + 1 - LINE));
 	}
 	return true;
 }
@@ -165,6 +191,7 @@ bool partition_scatter(const struct hash_source *source, unsigned bits, size_t s
 		if (end[part] % LINE != 0)
 			write_rest(part * spacing, end[part], lines[part], to);
 	}
+	lines_written();
 	return true;
 }
 
