@@ -13,6 +13,11 @@
 #include "bench_crew.h"
 #include "machine.h"
 
+/* The array: larger than any cache, unless there are few keys anyway. */
+#define LARGE_ARRAY ((size_t)1 << 30)
+#define SMALL_ARRAY ((size_t)1 << 21)
+#define FEW_KEYS 1000000
+
 #define LINE_BYTES 64
 #define LINE_WORDS (LINE_BYTES / sizeof(uint64_t))
 #define DEEPEST 128
@@ -192,6 +197,11 @@ struct ceiling_best ceilings_best(const struct ceilings *ceilings, enum ceiling 
 			best = (struct ceiling_best){ depths[i], summary };
 	}
 	return best;
+}
+
+size_t ceilings_size(uint64_t keys)
+{
+	return keys < FEW_KEYS ? SMALL_ARRAY : LARGE_ARRAY;
 }
 
 bool ceilings_open(struct ceilings *ceilings, size_t bytes, uint64_t visits, unsigned threads)

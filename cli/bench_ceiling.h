@@ -46,6 +46,9 @@ struct ceiling_best {
 /** "C1", "C2" or "CW". Static text. */
 const char *ceiling_name(enum ceiling ceiling);
 
+/** Bytes of the array for a run with so many keys. */
+size_t ceilings_size(uint64_t keys);
+
 /** Makes the array, in huge pages if there are any. False if memory ran out. */
 bool ceilings_open(struct ceilings *ceilings, size_t bytes, uint64_t visits, unsigned threads);
 

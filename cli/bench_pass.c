@@ -308,10 +308,8 @@ static int measure(struct pass *pass)
 
 	row->info = (nidus_info)NIDUS_INFO_INIT;
 	status = nidus_get_info(pass->filter, &row->info);
-	if (status == NIDUS_OK) {
-		machine_warm(row->info.bytes);
+	if (status == NIDUS_OK)
 		status = fill(pass);
-	}
 	if (status == NIDUS_OK)
 		status = nidus_get_info(pass->filter, &row->info);
 	if (status == NIDUS_OK && (groups & GROUP_LOOKUP))
@@ -327,9 +325,12 @@ static int measure(struct pass *pass)
 int pass_run(struct bench_row *row, struct pass_room *room)
 {
 	struct pass pass = { .row = row, .room = room };
-	nidus_status status = nidus_create(&row->options, &pass.filter);
+	nidus_options options = row->options;
+	nidus_status status;
 	int code;
 
+	options.allocator = site_allocator(room->site);
+	status = nidus_create(&options, &pass.filter);
 	if (status != NIDUS_OK)
 		return report_status(row->spec.name, status);
 	code = measure(&pass);

@@ -12,11 +12,6 @@
 #include "machine.h"
 #include "report.h"
 
-/* The array of the ceilings: larger than any cache, unless there are few keys anyway. */
-#define LARGE_ARRAY (UINT64_C(1) << 30)
-#define SMALL_ARRAY (UINT64_C(1) << 21)
-#define FEW_KEYS 1000000
-
 /* Visits and lookups per figure: enough for a clock, and little beside a fill. */
 #define MOST_VISITS (UINT64_C(1) << 21)
 #define MOST_LOOKUPS (UINT64_C(1) << 23)
@@ -30,6 +25,7 @@ struct speed {
 	struct bench_rows rows;
 	struct pass_room room;
 	struct ceilings ceilings;
+	struct site site;
 	struct samples hashing;
 	nidus_filter *hasher; /* any filter, for its hash */
 	unsigned rounds;      /* done */
@@ -66,9 +62,12 @@ static bool open_all(struct speed *speed)
 	};
 	if (nidus_create(&options, &speed->hasher) != NIDUS_OK)
 		return false;
-	return ceilings_open(&speed->ceilings, keys < FEW_KEYS ? SMALL_ARRAY : LARGE_ARRAY,
-	                     at_most(speed->room.lookups, MOST_VISITS), settings->threads) &&
-	       pass_open(&speed->room, most_keys(&speed->rows));
+	if (!ceilings_open(&speed->ceilings, ceilings_size(keys),
+	                   at_most(speed->room.lookups, MOST_VISITS), settings->threads))
+		return false;
+	site_open(&speed->site, &speed->ceilings);
+	speed->room.site = &speed->site;
+	return pass_open(&speed->room, most_keys(&speed->rows));
 }
 
 static void close_all(struct speed *speed)
@@ -88,6 +87,7 @@ static int run_round(struct speed *speed)
 		return EXIT_MEMORY;
 	}
 	pass_hash(speed->hasher, &speed->room, &speed->hashing);
+	site_turn(&speed->site, speed->rounds);
 	for (size_t i = 0; i < speed->rows.n && code == EXIT_OK; i++) {
 		ceilings_measure(&speed->ceilings);
 		code = pass_run(speed->rows.row[i], &speed->room);
