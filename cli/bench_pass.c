@@ -22,8 +22,11 @@
 /* Removes are measured on this part of the keys, so that the filter stays nearly full. */
 #define REMOVED_PART 8
 
-/* What a bulk build takes beside the table, for a key and in all. */
-#define BUILD_BYTES_PER_KEY 8
+/*
+ * What a bulk build takes beside the table, for a key and in all, and some more: the system
+ * need not hand out just those pages again that were given back last.
+ */
+#define BUILD_BYTES_PER_KEY 12
 #define BUILD_BYTES_MORE (UINT64_C(16) << 20)
 
 struct tally {
