@@ -43,13 +43,20 @@ ALWAYS_INLINE __m256i shift_half_down(__m256i bytes, unsigned by)
 	                 : _mm256_alignr_epi8(above, bytes, 3);
 }
 
+/* The numbers of 32 bytes from `first` on. */
+ALWAYS_INLINE __m256i shift_numbers(unsigned first)
+{
+	const __m256i numbers =
+		_mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+	                         19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+	return _mm256_add_epi8(numbers, _mm256_set1_epi8((char)first));
+}
+
 /* All ones in the bytes from a place on; the first byte is number `first`. */
 ALWAYS_INLINE __m256i shift_from(unsigned first, unsigned from)
 {
-	const __m256i number =
-		_mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
-	                         19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
-	return _mm256_cmpgt_epi8(number, _mm256_set1_epi8((char)((int)from - (int)first - 1)));
+	return _mm256_cmpgt_epi8(shift_numbers(0),
+	                         _mm256_set1_epi8((char)((int)from - (int)first - 1)));
 }
 
 /* Stores `moved` over the bytes [from, to) of those that were there, zeros from `keep` on. */

@@ -36,20 +36,26 @@ ALWAYS_INLINE void words_store4(unsigned char *line, unsigned first, __m256i wor
  * The next two work on a line of `size` bytes, 32 or 64, without a copy in memory:
  * what is loaded soon after it was stored in other pieces has to wait. They are for
  * the one thread that may write the line, which may also read it as it likes. Its
- * first `heads` bytes, at most 16, become those of the two words of `head`.
+ * first `heads` bytes, at most 16, become those of the two words of `head`, whose other
+ * bytes are 0.
  */
 #define WORDS_EDIT
 
-/* All ones in the first `count` bytes. */
-ALWAYS_INLINE __m256i words_first(unsigned count)
+/* words_store4 of the first four words, the head among them. */
+ALWAYS_INLINE void words_store_first(unsigned char *line, __m256i words, const uint64_t head[2],
+                                     unsigned heads)
 {
-	return _mm256_xor_si256(shift_from(0, count), _mm256_set1_epi8(-1));
-}
-
-ALWAYS_INLINE __m256i words_with_head(__m256i bytes, const uint64_t head[2], unsigned heads)
-{
-	__m128i words = _mm_set_epi64x((long long)head[1], (long long)head[0]);
-	return _mm256_blendv_epi8(bytes, _mm256_castsi128_si256(words), words_first(heads));
+	__m128i low = _mm256_castsi256_si128(words), high = _mm256_extracti128_si256(words, 1);
+	uint64_t word[2] = { (uint64_t)_mm_cvtsi128_si64(low),
+		             (uint64_t)_mm_extract_epi64(low, 1) };
+	for (unsigned i = 0; i < 2 && heads > 8 * i; i++) {
+		unsigned bits = 8 * (heads - 8 * i);
+		word[i] = head[i] | (bits < 64 ? word[i] & ~bits_low(bits) : 0);
+	}
+	word_store(line, 0, word[0]);
+	word_store(line, 1, word[1]);
+	word_store(line, 2, (uint64_t)_mm_cvtsi128_si64(high));
+	word_store(line, 3, (uint64_t)_mm_extract_epi64(high, 1));
 }
 
 /* Those of `moved` for the bytes [from, to), of `there` for the others. */
@@ -62,12 +68,25 @@ ALWAYS_INLINE __m256i words_blend(unsigned first, __m256i there, __m256i moved, 
 	return _mm256_blendv_epi8(there, moved, chosen);
 }
 
-/* A byte put in the place of byte number `at`; the first one is number `first`. */
-ALWAYS_INLINE __m256i words_with_byte(unsigned first, __m256i bytes, unsigned at,
-                                      unsigned char byte)
+/* `moved` with a zero in the place of byte number `at`, known at compile time. */
+ALWAYS_INLINE __m256i words_with_zero(unsigned first, __m256i bytes, unsigned at)
 {
 	__m256i here = _mm256_andnot_si256(shift_from(first, at + 1), shift_from(first, at));
-	return _mm256_blendv_epi8(bytes, _mm256_set1_epi8((char)byte), here);
+	return _mm256_andnot_si256(here, bytes);
+}
+
+/* A byte at `from`, those of `moved` behind it up to `to`, those of `there` elsewhere. */
+ALWAYS_INLINE __m256i words_pushed(unsigned first, __m256i there, __m256i moved, unsigned from,
+                                   unsigned to, unsigned char byte)
+{
+	/* Compared with the bytes' numbers: one copy of `from` is enough for the whole line. */
+	const __m256i numbers = shift_numbers(first), at = _mm256_set1_epi8((char)from);
+	__m256i behind = _mm256_cmpgt_epi8(numbers, at);
+	if (to < first + 32)
+		behind = _mm256_andnot_si256(shift_from(first, to), behind);
+	there = _mm256_blendv_epi8(there, moved, behind);
+	return _mm256_blendv_epi8(there, _mm256_set1_epi8((char)byte),
+	                          _mm256_cmpeq_epi8(numbers, at));
 }
 
 /* Puts a byte in at `from`; those behind it up to `to` move up, and the last one goes. */
@@ -75,13 +94,12 @@ ALWAYS_INLINE void words_push(unsigned char *line, unsigned size, unsigned from,
                               unsigned char byte, const uint64_t head[2], unsigned heads)
 {
 	__m256i low = shift_load(line);
-	__m256i low_up = words_with_byte(0, shift_half_up(low, 1), from, byte);
 	if (size == 64) {
 		__m256i high = shift_load(line + 32), high_up = shift_load(line + 31);
-		high_up = words_with_byte(32, high_up, from, byte);
-		words_store4(line, 4, words_blend(32, high, high_up, from, to));
+		words_store4(line, 4, words_pushed(32, high, high_up, from, to, byte));
 	}
-	words_store4(line, 0, words_with_head(words_blend(0, low, low_up, from, to), head, heads));
+	words_store_first(line, words_pushed(0, low, shift_half_up(low, 1), from, to, byte), head,
+	                  heads);
 }
 
 /* Takes the byte at `from` out; those behind it up to `to` move down, and a zero comes in. */
@@ -92,12 +110,12 @@ ALWAYS_INLINE void words_pull(unsigned char *line, unsigned size, unsigned from,
 	__m256i low_down = size == 64 ? shift_load(line + 1) : shift_half_down(low, 1);
 	if (size == 64) {
 		__m256i high = shift_load(line + 32), high_down = shift_half_down(high, 1);
-		high_down = words_with_byte(32, high_down, to - 1, 0);
+		high_down = words_with_zero(32, high_down, to - 1);
 		words_store4(line, 4, words_blend(32, high, high_down, from, to));
 	}
-	low_down = words_with_byte(0, low_down, to - 1, 0);
-	words_store4(line, 0,
-	             words_with_head(words_blend(0, low, low_down, from, to), head, heads));
+	if (to <= 32)
+		low_down = words_with_zero(0, low_down, to - 1);
+	words_store_first(line, words_blend(0, low, low_down, from, to), head, heads);
 }
 #endif
 
