@@ -9,8 +9,8 @@
  * a version of its own. Locks are taken in this order: stripes, stash, one pair.
  *
  *   lookup   the pair's version before and after the slots; writes nothing
- *   insert   locks the group in which it saw an empty slot, and puts the key there
- *   remove   the same with a slot that holds the key, and the pair
+ *   insert   locks a slot that it saw empty, and puts the key there
+ *   remove   the same with the group of a slot that holds the key, and the pair
  *   both     go the long way, under the locks of both groups, where one is not enough:
  *            insert_new, and whatever has to do with the stash
  *   crowded  looks for a chain of moves without a lock, then moves entry by entry

@@ -139,16 +139,6 @@ NEVER_INLINE nidus_status NEST_ID(insert_otherwise)(struct nest *nest, uint64_t 
 	return nest->shared->insert(nest, hash, crowded);
 }
 
-static nidus_status NEST_ID(insert)(void *body, uint64_t hash)
-{
-	struct nest *nest = body;
-	struct NEST_ID(site) site = NEST_ID(site_of)(nest, hash);
-	unsigned at;
-	return LIKELY(NEST_ID(settle)(nest, &site, &at))
-	               ? NIDUS_OK
-	               : NEST_ID(insert_otherwise)(nest, hash, at);
-}
-
 /* NEST_AHEAD keys are on their way from memory, with their locks. */
 ALWAYS_INLINE void NEST_ID(come_to)(const struct nest *nest, uint64_t hash,
                                     struct NEST_ID(site) * site)
@@ -166,21 +156,33 @@ static nidus_status NEST_ID(insert_batch)(void *body, const uint64_t *hashes, si
 {
 	struct nest *nest = body;
 	struct NEST_ID(site) ring[NEST_AHEAD];
-	for (size_t i = 0; i < n && i < NEST_AHEAD; i++)
-		NEST_ID(come_to)(nest, hashes[i], &ring[i]);
-	for (size_t i = 0; i < n; i++) {
+	const size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
+	for (size_t i = 0; i < n + ahead; i++) {
 		struct NEST_ID(site) *site = &ring[i % NEST_AHEAD];
-		unsigned at;
-		if (UNLIKELY(!NEST_ID(settle)(nest, site, &at))) {
-			*done = i;
-			nidus_status status = NEST_ID(insert_otherwise)(nest, hashes[i], at);
-			if (UNLIKELY(status != NIDUS_OK))
-				return status;
+		if (LIKELY(i >= ahead)) {
+			unsigned at;
+			*done = i - ahead;
+			if (UNLIKELY(!NEST_ID(settle)(nest, &ring[*done % NEST_AHEAD], &at))) {
+				nidus_status status =
+					NEST_ID(insert_otherwise)(nest, hashes[*done], at);
+				if (UNLIKELY(status != NIDUS_OK))
+					return status;
+			}
 		}
-		if (LIKELY(i + NEST_AHEAD < n))
-			NEST_ID(come_to)(nest, hashes[i + NEST_AHEAD], site);
+		if (LIKELY(i < n))
+			NEST_ID(come_to)(nest, hashes[i], site);
 	}
 	*done = n;
 	return NIDUS_OK;
+}
+
+static nidus_status NEST_ID(insert)(void *body, uint64_t hash)
+{
+	struct nest *nest = body;
+	struct NEST_ID(site) site = NEST_ID(site_of)(nest, hash);
+	unsigned at;
+	return LIKELY(NEST_ID(settle)(nest, &site, &at))
+	               ? NIDUS_OK
+	               : NEST_ID(insert_otherwise)(nest, hash, at);
 }
 #undef NEST_NONE
