@@ -152,7 +152,7 @@ static void hashes_need_their_seed(void **state)
 static void build_copies(const struct shape *shape, void *context)
 {
 	(void)context;
-	size_t n = 60000;
+	size_t n = check_small() ? 25000 : 60000;
 	uint64_t *keys = some_keys(3 * n);
 	for (size_t i = 0; i < 2 * n; i++)
 		keys[n + i] = keys[i % n];
@@ -205,7 +205,7 @@ static void one_key_a_hundred_thousand_times_is_one_key(void **state)
 static void overfill(const struct shape *shape, void *context)
 {
 	uint64_t *refusals = context;
-	size_t n = 400000;
+	size_t n = check_small() ? 200000 : 400000;
 	uint64_t *keys = some_keys(n);
 	nidus_options options = shape_options(shape, n / 2, SEED);
 	nidus_filter *filter;
