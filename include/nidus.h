@@ -594,8 +594,9 @@ NIDUS_API nidus_status nidus_load(const char *path, nidus_filter **filter);
 NIDUS_API nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter);
 
 /**
- * How many bytes nidus_save_buffer writes; 0 for NULL, and if there is no memory for
- * the copy of a filter that is just growing (see nidus_save). Threads: reads.
+ * How many bytes nidus_save_buffer writes; 0 for NULL, and if a filter that is just
+ * growing cannot be saved: no memory for its copy, FULL or COPIES (see nidus_save).
+ * Threads: reads.
  */
 NIDUS_API size_t nidus_saved_size(const nidus_filter *filter);
 
