@@ -19,6 +19,9 @@ uint64_t growth_room(nidus_filter *filter);
  */
 nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last);
 
+/* Puts all entries of a filter into another. Errors: FULL, COPIES, E_NOMEM. */
+nidus_status growth_pour(nidus_filter *to, const nidus_filter *from);
+
 /*
  * What a filter in two parts lends to calls that need one in one part: a copy that
  * has finished (or, where copies of a key are in the way, that has grown further). A
