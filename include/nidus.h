@@ -260,7 +260,7 @@ typedef struct nidus_info {
 	uint64_t chunks;           /**< independent sub-tables */
 	uint64_t stashed;          /**< entries in the overflow lists */
 	uint32_t features;         /**< what this filter can do */
-	bool readonly;             /**< opened by nidus_open */
+	bool readonly;             /**< opened by nidus_open or nidus_open_buffer */
 } nidus_info;
 
 #ifdef __cplusplus
@@ -592,6 +592,19 @@ NIDUS_API nidus_status nidus_load(const char *path, nidus_filter **filter);
  * a pipe: load that. Threads: free.
  */
 NIDUS_API nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter);
+
+/**
+ * nidus_open for a saved filter that is in memory already: a block of a storage
+ * engine, a value of a database, a file that the caller mapped. Nothing is copied
+ * but the stash. The bytes stay the caller's: keep them, unchanged, until
+ * nidus_free. They need no alignment, but lookups are fastest where `buffer` starts
+ * at a multiple of 64. Same checks, flags and promises about damaged bytes as
+ * nidus_open; bytes after the filter's end are an error (E_FORMAT).
+ * Errors: E_ARG, E_FORMAT, E_VERSION, E_TRUNCATED, E_CORRUPT, E_NOMEM; *filter is
+ * NULL then. Threads: free.
+ */
+NIDUS_API nidus_status nidus_open_buffer(const void *buffer, size_t len, unsigned flags,
+                                         nidus_filter **filter);
 
 /**
  * How many bytes nidus_save_buffer writes; 0 for NULL, and if a filter that is just

@@ -324,28 +324,54 @@ static nidus_status adopt(const struct file_map *map, const struct family *famil
 	return NIDUS_OK;
 }
 
-nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter)
+/* Checks the arguments that opening a file and opening a buffer share. */
+static nidus_status check_open(const void *from, const char *name, unsigned flags,
+                               nidus_filter **filter)
 {
 	if (filter == NULL)
 		return filter_null("filter");
 	*filter = NULL;
-	if (path == NULL)
-		return filter_null("path");
+	if (from == NULL)
+		return filter_null(name);
 	if (flags & ~NIDUS_OPEN_VERIFY)
 		return fail(NIDUS_E_ARG, "flags has bits that mean nothing");
-	struct file_map map;
+	return NIDUS_OK;
+}
+
+/* Opens what a map shows. After a failure the map is still the caller's. */
+static nidus_status open_map(const struct file_map *map, unsigned flags, nidus_filter **filter)
+{
 	struct image image;
 	const struct family *family;
-	nidus_status status = file_map(path, &map);
+	struct span span = { map->bytes, (size_t)map->size };
+	nidus_status status = read_plan(span_source, &span, map->size, &image, &family);
+	if (status == NIDUS_OK)
+		status = adopt(map, family, &image, flags & NIDUS_OPEN_VERIFY, filter);
+	return status;
+}
+
+nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter)
+{
+	struct file_map map;
+	nidus_status status = check_open(path, "path", flags, filter);
+	if (status == NIDUS_OK)
+		status = file_map(path, &map);
 	if (status != NIDUS_OK)
 		return status;
-	struct span span = { map.bytes, (size_t)map.size };
-	status = read_plan(span_source, &span, map.size, &image, &family);
-	if (status == NIDUS_OK)
-		status = adopt(&map, family, &image, flags & NIDUS_OPEN_VERIFY, filter);
+	status = open_map(&map, flags, filter);
 	if (status != NIDUS_OK)
 		file_unmap(&map);
 	return status;
+}
+
+nidus_status nidus_open_buffer(const void *buffer, size_t len, unsigned flags,
+                               nidus_filter **filter)
+{
+	nidus_status status = check_open(buffer, "buffer", flags, filter);
+	if (status != NIDUS_OK)
+		return status;
+	struct file_map map = file_borrow(buffer, len);
+	return open_map(&map, flags, filter);
 }
 
 static nidus_status check_table(const nidus_filter *opened, const unsigned char *table,

@@ -256,9 +256,15 @@ nidus_status file_map(const char *path, struct file_map *map)
 
 void file_unmap(struct file_map *map)
 {
-	if (map->bytes != NULL)
+	if (map->bytes != NULL && !map->borrowed)
 		os.unmap(map->bytes, (size_t)map->size);
 	*map = (struct file_map){ 0 };
+}
+
+struct file_map file_borrow(const void *bytes, size_t size)
+{
+	unsigned char *start = (unsigned char *)(uintptr_t)bytes; /* read only, as a map is */
+	return (struct file_map){ .bytes = start, .size = size, .borrowed = true };
 }
 
 ptrdiff_t file_source(void *context, void *bytes, size_t size)

@@ -29,8 +29,9 @@ void file_close(struct file_reader *reader);
 
 /* A whole file in memory, to read. Empty: all zero. */
 struct file_map {
-	unsigned char *bytes; /* writing there ends the process */
+	unsigned char *bytes; /* never written to: that would end the process */
 	uint64_t size;
+	bool borrowed; /* the caller's memory: nothing to unmap */
 };
 
 /*
@@ -41,6 +42,9 @@ struct file_map {
  */
 nidus_status file_map(const char *path, struct file_map *map);
 void file_unmap(struct file_map *map);
+
+/* A map of memory that is the caller's and stays so. */
+struct file_map file_borrow(const void *bytes, size_t size);
 
 /* A nidus_source whose context is a struct file_reader. */
 ptrdiff_t file_source(void *context, void *bytes, size_t size);
