@@ -63,7 +63,7 @@ static nidus_status load_empty(const unsigned char *header, uint64_t groups, uin
 	describe_section(image + AT_TABLE, offset, image + offset, bytes);
 	describe_section(image + AT_STASH, size, NULL, 0);
 	put64(image + AT_CHECKSUM, XXH3_64bits(image, AT_CHECKSUM));
-	nidus_status status = nidus_load_buffer(image, (size_t)size, filter);
+	nidus_status status = nidus_load_buffer(image, (size_t)size, NULL, filter);
 	free(image);
 	return status;
 }

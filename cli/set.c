@@ -66,7 +66,7 @@ static ptrdiff_t read_some(void *context, void *data, size_t size)
 
 static int read_stream(int file, const char *name, nidus_filter **filter)
 {
-	nidus_status status = nidus_read(read_some, &file, filter);
+	nidus_status status = nidus_read(read_some, &file, NULL, filter);
 	char extra;
 
 	if (status != NIDUS_OK)

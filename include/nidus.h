@@ -624,9 +624,13 @@ NIDUS_API nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffe
 
 /**
  * Reads a filter from memory. Bytes after its end are an error (E_FORMAT).
+ * @param allocator  where its memory comes from, now and later; copied; NULL: the
+ *                   system's own
  * Errors: those of nidus_load but E_IO; *filter is NULL then. Threads: free.
  */
-NIDUS_API nidus_status nidus_load_buffer(const void *buffer, size_t len, nidus_filter **filter);
+NIDUS_API nidus_status nidus_load_buffer(const void *buffer, size_t len,
+                                         const nidus_allocator *allocator,
+                                         nidus_filter **filter);
 
 /** Takes `size` bytes of a saved filter. Returns 0, or an errno value to stop. */
 typedef int (*nidus_sink)(void *context, const void *data, size_t size);
@@ -645,10 +649,12 @@ NIDUS_API nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, 
 
 /**
  * Reads a filter from a stream, exactly to its end and not beyond.
+ * @param allocator  as for nidus_load_buffer
  * Errors: those of nidus_load (E_IO: errno is what the source answered);
  * *filter is NULL then. Threads: free.
  */
-NIDUS_API nidus_status nidus_read(nidus_source source, void *context, nidus_filter **filter);
+NIDUS_API nidus_status nidus_read(nidus_source source, void *context,
+                                  const nidus_allocator *allocator, nidus_filter **filter);
 
 /* --------------------------------------------------------------- planning -- */
 

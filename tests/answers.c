@@ -27,7 +27,7 @@ static int load_all(void)
 	while (scanf("%zu", &size) == 1 && getchar() == '\n' && size <= FILE_MOST &&
 	       fread(bytes, 1, size, stdin) == size) {
 		nidus_filter *filter;
-		nidus_status status = nidus_load_buffer(bytes, size, &filter);
+		nidus_status status = nidus_load_buffer(bytes, size, NULL, &filter);
 		printf("%s %s\n", nidus_status_name(status),
 		       status == NIDUS_OK ? "" : nidus_reason());
 		nidus_free(filter);

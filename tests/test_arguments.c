@@ -104,8 +104,8 @@ static void no_place_for_the_answer_is_an_argument_error(void **state)
 	expect_bad(nidus_merge(filter, filter, NULL));
 	expect_bad(nidus_load("x", NULL));
 	expect_bad(nidus_open("x", 0, NULL));
-	expect_bad(nidus_load_buffer(&key, 8, NULL));
-	expect_bad(nidus_read(source, NULL, NULL));
+	expect_bad(nidus_load_buffer(&key, 8, NULL, NULL));
+	expect_bad(nidus_read(source, NULL, NULL, NULL));
 	expect_bad(nidus_plan(&options, NULL, 0, NULL));
 	expect_bad(nidus_save_buffer(filter, NULL, 1 << 20, NULL));
 	expect_bad(nidus_family_by_name("cuckoo", NULL));
@@ -132,8 +132,8 @@ static void no_input_is_an_argument_error(void **state)
 	expect_bad(nidus_load(NULL, &out));
 	expect_bad(nidus_open(NULL, 0, &out));
 	expect_bad(nidus_open("x", 0x80, &out));
-	expect_bad(nidus_load_buffer(NULL, 8, &out));
-	expect_bad(nidus_read(NULL, NULL, &out));
+	expect_bad(nidus_load_buffer(NULL, 8, NULL, &out));
+	expect_bad(nidus_read(NULL, NULL, NULL, &out));
 	expect_bad(nidus_write(filter, NULL, NULL));
 	expect_bad(nidus_save(filter, NULL));
 	expect_bad(nidus_plan(NULL, NULL, 0, &n));

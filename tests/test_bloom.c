@@ -322,7 +322,7 @@ static void expect_corrupt(struct bytes *bytes)
 {
 	nidus_filter *filter;
 	bytes_seal(bytes);
-	expect_status(nidus_load_buffer(bytes->data, bytes->size, &filter), NIDUS_E_CORRUPT);
+	expect_status(nidus_load_buffer(bytes->data, bytes->size, NULL, &filter), NIDUS_E_CORRUPT);
 	expect(filter == NULL);
 }
 
@@ -343,7 +343,7 @@ static void counts_that_the_bits_deny_are_refused(void **state)
 		}
 		store64(bytes.data + AT_COUNT, 51); /* a copy more: nobody can tell */
 		bytes_seal(&bytes);
-		expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+		expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
 		expect_equal(info_of(loaded).count, 51);
 		nidus_free(loaded);
 		bytes_free(&empty);

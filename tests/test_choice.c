@@ -113,7 +113,8 @@ static void no_merge_promises_a_rate_of_one(void **state)
 			size_t size = nidus_saved_size(sum);
 			void *bytes = check_alloc(size);
 			expect_ok(nidus_save_buffer(sum, bytes, size, NULL));
-			expect_ok(nidus_load_buffer(bytes, size, &next)); /* can be read back */
+			expect_ok(
+				nidus_load_buffer(bytes, size, NULL, &next)); /* can be read back */
 			nidus_free(next);
 			free(bytes);
 		}

@@ -261,7 +261,7 @@ static void build_without_memory_keeps_nothing(void **state)
 
 static nidus_status load_any(unsigned way, const struct bytes *bytes, nidus_filter **filter)
 {
-	return way == 0 ? nidus_load_buffer(bytes->data, bytes->size, filter)
+	return way == 0 ? nidus_load_buffer(bytes->data, bytes->size, NULL, filter)
 	                : nidus_load(folder_path("filter"), filter);
 }
 

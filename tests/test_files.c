@@ -59,7 +59,7 @@ static bool bad_file(nidus_status status)
 static nidus_status expect_refused(const struct bytes *bytes)
 {
 	nidus_filter *filter = (nidus_filter *)(void *)&bytes;
-	nidus_status status = nidus_load_buffer(bytes->data, bytes->size, &filter);
+	nidus_status status = nidus_load_buffer(bytes->data, bytes->size, NULL, &filter);
 	if (!bad_file(status))
 		expect_status(status, NIDUS_E_FORMAT);
 	expect(filter == NULL);
@@ -135,7 +135,7 @@ static void forge_table(const struct shape *shape, void *context)
 		}
 		bytes_seal(&bytes);
 		check_note("%s, slots %u, forgery %u", shape->family->name, shape->slots, i);
-		nidus_status status = nidus_load_buffer(bytes.data, bytes.size, &filter);
+		nidus_status status = nidus_load_buffer(bytes.data, bytes.size, NULL, &filter);
 		refused += status != NIDUS_OK;
 		taken += status == NIDUS_OK;
 		if (status == NIDUS_OK) {
@@ -295,7 +295,8 @@ static void random_headers_are_survived(void **state)
 			}
 			bytes_seal(&good);
 			check_note("%s, header %u", (*family)->name, i);
-			nidus_status status = nidus_load_buffer(good.data, good.size, &filter);
+			nidus_status status =
+				nidus_load_buffer(good.data, good.size, NULL, &filter);
 			expect(status == NIDUS_OK || bad_file(status));
 			if (status == NIDUS_OK)
 				expect_ok(nidus_verify(filter, NULL));
@@ -325,7 +326,7 @@ static void use(nidus_filter *filter)
 	expect_ok(nidus_verify(filter, NULL));
 	struct bytes bytes = bytes_save(filter);
 	nidus_filter *again;
-	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &again));
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &again));
 	nidus_free(again);
 	bytes_free(&bytes);
 }
@@ -338,7 +339,7 @@ static void change_word(const struct bytes *good, unsigned at, uint32_t value)
 	memcpy(bytes.data, good->data, good->size);
 	store32(bytes.data + at, value);
 	bytes_seal(&bytes);
-	nidus_status status = nidus_load_buffer(bytes.data, bytes.size, &filter);
+	nidus_status status = nidus_load_buffer(bytes.data, bytes.size, NULL, &filter);
 	if (status == NIDUS_OK)
 		use(filter);
 	else
@@ -533,16 +534,16 @@ static void drip(const struct shape *shape, void *context)
 	nidus_filter *filter;
 	for (size_t most = 1; most < 300; most = most * 5 + 1) {
 		struct feed feed = { &bytes, 0, most };
-		expect_ok(nidus_read(feed_source, &feed, &filter));
+		expect_ok(nidus_read(feed_source, &feed, NULL, &filter));
 		expect(bytes_match(&bytes, filter));
 		expect_equal(feed.at, bytes.size);
 		nidus_free(filter);
 	}
 	struct bytes cut = { bytes.data, bytes.size - 1 };
 	struct feed feed = { &cut, 0, 1 };
-	expect_status(nidus_read(feed_source, &feed, &filter), NIDUS_E_TRUNCATED);
+	expect_status(nidus_read(feed_source, &feed, NULL, &filter), NIDUS_E_TRUNCATED);
 	expect(filter == NULL);
-	expect(nidus_read(greedy_source, NULL, &filter) != NIDUS_OK && filter == NULL);
+	expect(nidus_read(greedy_source, NULL, NULL, &filter) != NIDUS_OK && filter == NULL);
 	bytes_free(&bytes);
 }
 
@@ -569,7 +570,7 @@ static void a_stream_that_promises_too_much_is_refused(void **state)
 	store64(bytes.data + AT_STASH + 8, image.section[IMAGE_STASH].offset);
 	bytes_seal(&bytes);
 	struct feed feed = { &bytes, 0, 64 };
-	nidus_status status = nidus_read(feed_source, &feed, &filter);
+	nidus_status status = nidus_read(feed_source, &feed, NULL, &filter);
 	expect(status == NIDUS_E_NOMEM || bad_file(status));
 	expect(filter == NULL);
 	bytes_free(&bytes);

@@ -74,7 +74,7 @@ static void load_one(const char *name, const struct bytes *file, const struct by
 {
 	(void)name;
 	nidus_filter *filter;
-	expect_ok(nidus_load_buffer(file->data, file->size, &filter));
+	expect_ok(nidus_load_buffer(file->data, file->size, NULL, &filter));
 	expect_ok(nidus_verify(filter, NULL));
 	expect_described(filter, expected);
 	expect(bytes_match(file, filter));
@@ -117,7 +117,7 @@ static void change_one(const char *name, const struct bytes *file, const struct 
 	(void)name;
 	(void)expected;
 	nidus_filter *filter;
-	expect_ok(nidus_load_buffer(file->data, file->size, &filter));
+	expect_ok(nidus_load_buffer(file->data, file->size, NULL, &filter));
 	uint64_t hash = golden_hash(filter, 1000);
 	nidus_info info = info_of(filter);
 	bool crowded = info.count > info.capacity; /* made full to the brim */

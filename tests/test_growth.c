@@ -578,7 +578,7 @@ static void save_grown(const nidus_options *options)
 		nidus_filter *loaded;
 		insert_keys(filter, i == 0 ? 0 : BASE << (i - 1), BASE << i);
 		struct bytes bytes = bytes_save(filter);
-		expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+		expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
 		bytes_free(&bytes);
 		expect(filters_equal(filter, loaded));
 		expect_keys(loaded, 0, BASE << i);

@@ -143,7 +143,7 @@ static void try_save(struct run *run)
 	if (amid && has_many_copies(run) && nidus_saved_size(run->filter) == 0)
 		return;
 	struct bytes bytes = bytes_save(run->filter);
-	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
 	bytes_free(&bytes);
 	/* Two parts that copies keep apart are saved as one with room for them. */
 	double rate = info_of(loaded).fpr_target;

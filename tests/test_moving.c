@@ -159,7 +159,7 @@ static void only_read(const nidus_options *options)
 	nidus_free(other);
 
 	filter = amid(options, 5, &keys);
-	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &other));
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &other));
 	expect(!moving(other));
 	expect_same_entries(filter, other);
 	expect_keys(other, 0, keys);

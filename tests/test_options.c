@@ -327,6 +327,14 @@ static void half_an_allocator_is_refused(void **state)
 	options = good();
 	options.allocator.alloc = NULL;
 	expect_refused(&options, NIDUS_E_ARG);
+	options.allocator = (nidus_allocator){ 0 };
+	nidus_filter *filter = filter_create(&options), *loaded;
+	struct bytes bytes = bytes_save(filter);
+	nidus_allocator half = { .alloc = ledger_allocator(&ledger).alloc };
+	expect_status(nidus_load_buffer(bytes.data, bytes.size, &half, &loaded), NIDUS_E_ARG);
+	expect(loaded == NULL);
+	bytes_free(&bytes);
+	nidus_free(filter);
 }
 
 static void all_memory_comes_from_the_callers_allocator(void **state)
@@ -348,6 +356,34 @@ static void all_memory_comes_from_the_callers_allocator(void **state)
 		expect(ledger.requests > 2);
 		expect_equal(ledger.blocks, 0);
 		expect_equal(system.requests, 0);
+	}
+}
+
+static void a_loaded_filter_takes_its_memory_from_the_allocator_given(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		struct ledger system = { 0 };
+		nidus_options options = good();
+		options.family = (*family)->id;
+		options.allocator = (nidus_allocator){ 0 };
+		nidus_filter *filter = filter_create(&options), *loaded, *copy;
+		for (unsigned i = 0; i < 200; i++)
+			(void)nidus_insert_u64(filter, i % 7); /* into the stash */
+		struct bytes bytes = bytes_save(filter);
+		nidus_allocator ours = ledger_allocator(&ledger);
+		ledger = (struct ledger){ 0 };
+		ledger_watch_system(&system);
+		expect_ok(nidus_load_buffer(bytes.data, bytes.size, &ours, &loaded));
+		expect(info_of(loaded).bytes <= ledger.bytes);
+		expect_ok(nidus_clone(loaded, &copy)); /* as one that was made with it */
+		nidus_free(loaded);
+		nidus_free(copy);
+		faults_restore();
+		expect_equal(ledger.blocks, 0);
+		expect_equal(system.requests, 0);
+		bytes_free(&bytes);
+		nidus_free(filter);
 	}
 }
 
@@ -437,6 +473,7 @@ int main(void)
 		cmocka_unit_test(what_is_to_come_is_unsupported),
 		cmocka_unit_test(half_an_allocator_is_refused),
 		cmocka_unit_test(all_memory_comes_from_the_callers_allocator),
+		cmocka_unit_test(a_loaded_filter_takes_its_memory_from_the_allocator_given),
 		cmocka_unit_test(older_and_newer_programs_are_understood),
 		cmocka_unit_test(info_writes_no_more_than_its_reader_knows),
 	};

@@ -191,7 +191,7 @@ static void try_buffer(struct run *run)
 {
 	struct bytes bytes = bytes_save(run->filter);
 	nidus_filter *loaded;
-	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
 	bytes_free(&bytes);
 	replace(run, loaded);
 }
@@ -238,7 +238,7 @@ static void try_stream(struct run *run)
 	expect_equal(stream.at, stream.bytes.size);
 	stream.at = 0;
 	stream.bytes.size++; /* a stream goes on; a read stops at the filter's end */
-	expect_ok(nidus_read(give_piece, &stream, &loaded));
+	expect_ok(nidus_read(give_piece, &stream, NULL, &loaded));
 	expect_equal(stream.at, stream.bytes.size - 1);
 	bytes_free(&stream.bytes);
 	replace(run, loaded);

@@ -205,11 +205,12 @@ static void codes_out_of_range_are_not_loaded(void **state)
 	for (uint64_t wrong = CODED_CODES; wrong < 4096; wrong++) {
 		put_code(&bytes, wrong);
 		check_note("code %llu", (unsigned long long)wrong);
-		expect_status(nidus_load_buffer(bytes.data, bytes.size, &loaded), NIDUS_E_CORRUPT);
+		expect_status(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded),
+		              NIDUS_E_CORRUPT);
 		expect(loaded == NULL);
 	}
 	put_code(&bytes, code);
-	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
 	expect(filters_equal(filter, loaded));
 	nidus_free(loaded);
 	bytes_free(&bytes);

@@ -101,7 +101,7 @@ static void every_tier_leaves_the_same_bytes(void **state)
 	expect_ok(nidus_save_buffer(plain, b, size, NULL));
 	expect(memcmp(a, b, size) == 0);
 	nidus_filter *loaded;
-	expect_ok(nidus_load_buffer(a, size, &loaded));
+	expect_ok(nidus_load_buffer(a, size, NULL, &loaded));
 	expect_ok(nidus_verify(loaded, NULL));
 	nidus_free(loaded);
 	free(a);

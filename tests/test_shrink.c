@@ -83,7 +83,7 @@ static void shrink_and_grow_again(nidus_options options)
 	expect_status(nidus_shrink(filter, 3 * BASE - 1), NIDUS_E_RANGE);
 	expect(bytes_match(&bytes, filter));
 	nidus_filter *loaded;
-	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
 	nidus_free(loaded);
 	bytes_free(&bytes);
 	remove_keys(filter, 5 * BASE, 8 * BASE - 100);
@@ -187,7 +187,7 @@ static void grow_beyond_the_reserve(nidus_options options)
 	expect_status(nidus_grow_relaxed(filter, UINT64_C(1) << 43), NIDUS_E_RANGE);
 	expect(bytes_match(&bytes, filter));
 	nidus_filter *loaded;
-	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
 	nidus_free(loaded);
 	bytes_free(&bytes);
 	remove_keys(filter, had / 2, 3 * had);

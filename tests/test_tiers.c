@@ -265,7 +265,7 @@ static void a_file_is_the_same_filter_in_every_tier(void **state)
 			expect_ok(nidus_insert_u64(scalar, key));
 		struct bytes bytes = bytes_save(scalar);
 		expect_ok(nidus_set_isa(fast));
-		expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+		expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
 		bytes_free(&bytes);
 		for (uint64_t key = 0; key < 300; key++) {
 			expect_ok(nidus_remove_u64(scalar, key));

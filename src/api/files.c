@@ -208,8 +208,9 @@ static nidus_status read_plan(nidus_source source, void *context, uint64_t avail
 	return NIDUS_OK;
 }
 
+/* A NULL allocator is the system's. */
 static nidus_status read_filter(nidus_source source, void *context, uint64_t available,
-                                nidus_filter **filter)
+                                const nidus_allocator *allocator, nidus_filter **filter)
 {
 	struct image image;
 	const struct family *family;
@@ -218,7 +219,8 @@ static nidus_status read_filter(nidus_source source, void *context, uint64_t ava
 		return status;
 	nidus_filter *made;
 	const nidus_allocator system = { 0 };
-	status = filter_make(family, &image.plan, &system, NULL, &made);
+	status = filter_make(family, &image.plan, allocator != NULL ? allocator : &system, NULL,
+	                     &made);
 	if (status != NIDUS_OK)
 		return status;
 	status = read_body(made, &image, source, context);
@@ -232,14 +234,18 @@ static nidus_status read_filter(nidus_source source, void *context, uint64_t ava
 	return NIDUS_OK;
 }
 
-nidus_status nidus_read(nidus_source source, void *context, nidus_filter **filter)
+nidus_status nidus_read(nidus_source source, void *context, const nidus_allocator *allocator,
+                        nidus_filter **filter)
 {
 	if (filter == NULL)
 		return filter_null("filter");
 	*filter = NULL;
 	if (source == NULL)
 		return filter_null("source");
-	return read_filter(source, context, UINT64_MAX, filter);
+	nidus_status status = options_check_allocator(allocator);
+	if (status != NIDUS_OK)
+		return status;
+	return read_filter(source, context, UINT64_MAX, allocator, filter);
 }
 
 nidus_status nidus_load(const char *path, nidus_filter **filter)
@@ -253,7 +259,7 @@ nidus_status nidus_load(const char *path, nidus_filter **filter)
 	nidus_status status = file_open(path, &reader);
 	if (status != NIDUS_OK)
 		return status;
-	status = read_filter(file_source, &reader, reader.size, filter);
+	status = read_filter(file_source, &reader, reader.size, NULL, filter);
 	file_close(&reader);
 	return status;
 }
@@ -275,15 +281,19 @@ static ptrdiff_t span_source(void *context, void *data, size_t size)
 	return (ptrdiff_t)size;
 }
 
-nidus_status nidus_load_buffer(const void *buffer, size_t len, nidus_filter **filter)
+nidus_status nidus_load_buffer(const void *buffer, size_t len, const nidus_allocator *allocator,
+                               nidus_filter **filter)
 {
 	if (filter == NULL)
 		return filter_null("filter");
 	*filter = NULL;
 	if (buffer == NULL)
 		return filter_null("buffer");
+	nidus_status status = options_check_allocator(allocator);
+	if (status != NIDUS_OK)
+		return status;
 	struct span span = { buffer, len };
-	return read_filter(span_source, &span, len, filter);
+	return read_filter(span_source, &span, len, allocator, filter);
 }
 
 /* ------------------------------------------------------------------- mapping -- */

@@ -47,14 +47,22 @@ static nidus_status check_rate(nidus_options *options)
 	return NIDUS_OK;
 }
 
+nidus_status options_check_allocator(const nidus_allocator *allocator)
+{
+	if (allocator != NULL && (allocator->alloc == NULL) != (allocator->free == NULL))
+		return fail(NIDUS_E_ARG, "an allocator needs both alloc and free");
+	return NIDUS_OK;
+}
+
 nidus_status options_check(nidus_options *options)
 {
 	if (options->capacity == 0)
 		return fail(NIDUS_E_ARG, "capacity must be at least 1");
 	if (options->max_capacity != 0 && options->max_capacity < options->capacity)
 		return fail(NIDUS_E_ARG, "max_capacity is less than capacity");
-	if ((options->allocator.alloc == NULL) != (options->allocator.free == NULL))
-		return fail(NIDUS_E_ARG, "an allocator needs both alloc and free");
+	nidus_status status = options_check_allocator(&options->allocator);
+	if (status != NIDUS_OK)
+		return status;
 	if (options->features & ~(uint32_t)OPTIONS_FEATURES)
 		return fail(NIDUS_E_ARG, "features has bits that mean nothing");
 	if (options->value_bits != 0)

@@ -19,6 +19,9 @@
 /* Takes over a caller's struct of any size. Errors: E_ARG, E_UNSUPPORTED. */
 nidus_status options_read(const nidus_options *from, nidus_options *to);
 
+/* Whether an allocator has both functions or none; NULL is fine. Errors: E_ARG. */
+nidus_status options_check_allocator(const nidus_allocator *allocator);
+
 /*
  * Checks what is wrong for every family and fills in the rate.
  * Errors: E_ARG, E_RANGE, E_UNSUPPORTED.

@@ -281,7 +281,7 @@ static void try_save_and_load(struct run *run)
 		return;
 	struct bytes bytes = bytes_save(run->filter);
 	nidus_filter *loaded;
-	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &loaded));
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
 	expect(bytes_match(&bytes, loaded));
 	bytes_free(&bytes);
 	replace(run, loaded);

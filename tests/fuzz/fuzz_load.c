@@ -118,7 +118,7 @@ static void expect_stream_agrees(const struct bytes *bytes, size_t piece, nidus_
 {
 	struct stream stream = { bytes, 0, piece };
 	nidus_filter *filter;
-	nidus_status status = nidus_read(give_piece, &stream, &filter);
+	nidus_status status = nidus_read(give_piece, &stream, NULL, &filter);
 	expect(status == as_buffer || as_buffer == NIDUS_E_FORMAT ||
 	       as_buffer == NIDUS_E_TRUNCATED);
 	if (as_buffer == NIDUS_OK)
@@ -272,7 +272,7 @@ static void use_grown(nidus_filter *filter)
 		return;
 	struct bytes bytes = bytes_save(filter);
 	nidus_filter *again;
-	expect_ok(nidus_load_buffer(bytes.data, bytes.size, &again));
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &again));
 	expect(bytes_match(&bytes, again));
 	nidus_free(again);
 	bytes_free(&bytes);
@@ -311,7 +311,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bytes_seal(&bytes);
 	}
 	(void)look_at_mapped(&bytes, how & 8);
-	nidus_status status = nidus_load_buffer(bytes.data, bytes.size, &filter);
+	nidus_status status = nidus_load_buffer(bytes.data, bytes.size, NULL, &filter);
 	expect_stream_agrees(&bytes, 1 + how / 8 * 7, status);
 	if (status == NIDUS_OK)
 		use(filter, &bytes);

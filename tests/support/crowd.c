@@ -171,8 +171,9 @@ static void save_and_load(struct crowd *crowd)
 	nidus_filter *copy = NULL;
 	nidus_status status = nidus_save_buffer(crowd->filter, buffer, size, &written);
 	if (status == NIDUS_OK)
-		crowd->snapshot_faults += nidus_load_buffer(buffer, written, &copy) != NIDUS_OK ||
-		                          !copy_is_whole(crowd, copy);
+		crowd->snapshot_faults +=
+			nidus_load_buffer(buffer, written, NULL, &copy) != NIDUS_OK ||
+			!copy_is_whole(crowd, copy);
 	else /* it has grown between the two calls */
 		crowd->snapshot_faults += status != NIDUS_E_BUFFER;
 	free(buffer);
