@@ -326,11 +326,19 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 	return grow_a_step(filter, true, &hash);
 }
 
-nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last)
+/* Inserts through the gate that surely need no growth, beside those nobody counted yet. */
+static int64_t inserts_left(const nidus_filter *filter)
 {
-	moving_take_turn(filter, inserts);
-	filter->room = 0; /* inserts through the gate do not count it down */
-	bool due = filter->grows && growth_room(filter) == 0 &&
-	           filter->ops->count(filter->body, last) <= COPIES_HELD;
-	return due ? grow_a_step(filter, false, NULL) : NIDUS_OK;
+	return (int64_t)(filter->plan.capacity - shared_uncounted(filter->plan.capacity) -
+	                 moving_count(filter));
+}
+
+int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last)
+{
+	moving_count_inserts(filter, inserts);
+	int64_t left = inserts_left(filter);
+	if (left > 0 || !filter->grows || filter->ops->count(filter->body, last) > COPIES_HELD)
+		return left;
+	(void)grow_a_step(filter, false, NULL); /* an insert that finds no place says so */
+	return inserts_left(filter);
 }

@@ -15,9 +15,10 @@ uint64_t growth_room(nidus_filter *filter);
 
 /*
  * What so many inserts, this one the last, would have done for growth, for a filter
- * that threads share. Errors: as those of growth_insert; nothing is lost then.
+ * that threads share. Gives how many more there may be before growth can be due; 0 or
+ * less if it is and could not be done.
  */
-nidus_status growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last);
+int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last);
 
 /* Puts all entries of a filter into another. Errors: FULL, COPIES, E_NOMEM. */
 nidus_status growth_pour(nidus_filter *to, const nidus_filter *from);

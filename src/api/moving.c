@@ -31,22 +31,19 @@ static void move_places(nidus_filter *filter, uint64_t places)
 		moving_drop(filter);
 }
 
-/* After `n` inserts, which were no more than moving.inserts. */
-static void count_inserts(nidus_filter *filter, size_t n)
+void moving_count_inserts(nidus_filter *filter, uint64_t n)
 {
 	struct moving *state = &filter->moving;
-	state->inserts -= (uint32_t)n;
-	if (state->inserts > 0)
+	if (!moving(filter))
 		return;
-	state->inserts = MOVING_TURN;
+	if (n < state->inserts) {
+		state->inserts -= (uint32_t)n;
+		return;
+	}
+	n -= state->inserts;
+	state->inserts = MOVING_TURN - (uint32_t)(n % MOVING_TURN);
 	if (state->position != UINT64_MAX)
-		move_places(filter, state->places);
-}
-
-void moving_take_turn(nidus_filter *filter, unsigned inserts)
-{
-	if (moving(filter) && filter->moving.position != UINT64_MAX)
-		move_places(filter, filter->moving.places * divide_up(inserts, MOVING_TURN));
+		move_places(filter, (1 + n / MOVING_TURN) * state->places);
 }
 
 nidus_status moving_finish(nidus_filter *filter)
@@ -116,7 +113,7 @@ static nidus_status insert(void *body, uint64_t hash)
 	nidus_filter *filter = filter_of(body);
 	nidus_status status = insert_uncounted(filter, hash);
 	if (status == NIDUS_OK)
-		count_inserts(filter, 1);
+		moving_count_inserts(filter, 1);
 	return status;
 }
 
@@ -150,7 +147,7 @@ static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, s
 			some = filter->moving.inserts;
 		status = insert_some(filter, hashes + *done, some, &in);
 		*done += in;
-		count_inserts(filter, in);
+		moving_count_inserts(filter, in);
 	}
 	if (status != NIDUS_OK || *done == n)
 		return status;

@@ -47,8 +47,8 @@ nidus_status moving_begin(nidus_filter *filter, const struct blueprint *larger);
  */
 nidus_status moving_finish(nidus_filter *filter);
 
-/* Moves what so many inserts would have moved. Nothing for a filter in one part. */
-void moving_take_turn(nidus_filter *filter, unsigned inserts);
+/* After so many inserts: moves as much as they owe. Nothing for a filter in one part. */
+void moving_count_inserts(nidus_filter *filter, uint64_t inserts);
 
 /* Frees the old body, with what is in it. Nothing for a filter in one part. */
 void moving_drop(nidus_filter *filter);

@@ -9,14 +9,17 @@
 
 #define LOOKUPS_AT_ONCE 4096 /* keys of a batch per pass through the gate */
 #define CHANGES_AT_ONCE 256
-/* Inserts of a thread before it looks after growth: few enough for the room there is. */
+
+/* Inserts that a part of struct turns counts before somebody looks after growth. */
 #define TURN_MOST 1024
+/* All parts together leave at most this share of the capacity uncounted. */
 #define TURN_SHARE 64
 
 nidus_status shared_make(nidus_filter *filter)
 {
 	struct block memory;
-	nidus_status status = memory_take(&filter->allocator, sizeof(struct gate), &memory);
+	nidus_status status = memory_take(&filter->allocator,
+	                                  sizeof(struct gate) + sizeof(struct turns), &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct gate *gate = (struct gate *)(void *)memory.bytes;
@@ -25,6 +28,7 @@ nidus_status shared_make(nidus_filter *filter)
 		return fail(NIDUS_E_NOMEM, "the system has no room for another lock");
 	}
 	filter->gate = gate;
+	filter->turns = (struct turns *)(void *)(gate + 1);
 	filter->gate_memory = memory;
 	return NIDUS_OK;
 }
@@ -84,19 +88,43 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 
 /* --------------------------------------------------------------------- growth -- */
 
-/* Inserts of this thread, in all filters, since it last looked after growth. */
-static _Thread_local unsigned inserts;
+static uint32_t turn_of(uint64_t capacity)
+{
+	uint64_t turn = capacity / (TURN_SHARE * TALLY_PARTS);
+	return turn < 1 ? 1 : turn < TURN_MOST ? (uint32_t)turn : TURN_MOST;
+}
+
+uint64_t shared_uncounted(uint64_t capacity)
+{
+	return (uint64_t)(turn_of(capacity) - 1) * TALLY_PARTS;
+}
+
+/* How many inserts this thread may make before its part is due. */
+static size_t before_turn(const nidus_filter *filter, uint64_t capacity)
+{
+	uint32_t turn = turn_of(capacity);
+	uint32_t now =
+		__atomic_load_n(&filter->turns->part[tally_part()].inserts, __ATOMIC_RELAXED);
+	return now < turn ? turn - now : 1;
+}
 
 /* What sequential inserts do one by one, after `done` more: moves on, and grows if due. */
-static void look_after_growth(nidus_filter *filter, size_t done, uint64_t last, uint64_t capacity)
+static void look_after_growth(nidus_filter *filter, size_t done, uint64_t last, uint64_t capacity,
+                              bool moves)
 {
-	inserts += (unsigned)done;
-	if (inserts < TURN_MOST && inserts < capacity / TURN_SHARE)
+	struct turns *turns = filter->turns;
+	uint32_t *part = &turns->part[tally_part()].inserts;
+	uint32_t now = __atomic_add_fetch(part, (uint32_t)done, __ATOMIC_RELAXED);
+	if (LIKELY(now < turn_of(capacity)))
+		return;
+	uint32_t due = __atomic_exchange_n(part, 0, __ATOMIC_RELAXED);
+	int64_t left = __atomic_sub_fetch(&turns->left, (int64_t)due, __ATOMIC_RELAXED);
+	if (due == 0 || (!moves && left > 0))
 		return;
 	gate_close(filter->gate, true);
-	(void)growth_take_turn(filter, inserts, last); /* an insert that finds no place says so */
+	left = growth_take_turn(filter, due, last);
+	__atomic_store_n(&turns->left, left, __ATOMIC_RELAXED);
 	gate_open(filter->gate);
-	inserts = 0;
 }
 
 /* An insert alone, when it found no place or could not be done together with others. */
@@ -142,14 +170,14 @@ nidus_status shared_insert(nidus_filter *filter, uint64_t hash)
 	bool held = UNLIKELY(old != NULL) && old->ops->contains(old->body, hash);
 	nidus_status status = held ? NIDUS_OK : insert_ops(filter)->insert(filter->body, hash);
 	uint64_t capacity = filter->plan.capacity;
-	bool grows = filter->grows || old != NULL;
+	bool moves = old != NULL, grows = filter->grows || moves;
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	if (LIKELY(!grows))
 		return status;
 	if (held || status == NIDUS_FULL)
 		return insert_alone(filter, hash);
 	if (status == NIDUS_OK)
-		look_after_growth(filter, 1, hash, capacity);
+		look_after_growth(filter, 1, hash, capacity, moves);
 	return status;
 }
 
@@ -161,7 +189,7 @@ nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 	if (old == NULL || !old->ops->contains(old->body, hash))
 		status = insert_ops(filter)->insert_new(filter->body, hash);
 	uint64_t capacity = filter->plan.capacity;
-	bool grows = filter->grows || old != NULL;
+	bool moves = old != NULL, grows = filter->grows || moves;
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	if (LIKELY(!grows))
 		return status;
@@ -171,7 +199,7 @@ nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 		                                                   : growth_insert(filter, hash);
 		gate_open(filter->gate);
 	} else if (status == NIDUS_OK) {
-		look_after_growth(filter, 1, hash, capacity);
+		look_after_growth(filter, 1, hash, capacity, moves);
 	}
 	return status;
 }
@@ -191,20 +219,23 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, in;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+		uint64_t capacity = filter->plan.capacity;
+		bool moves = moving(filter), grows = filter->grows || moves;
+		/* Growth comes where it would come between single inserts. */
+		if (grows && some > before_turn(filter, capacity))
+			some = before_turn(filter, capacity);
 		size_t before = before_held(filter, hashes + *done, some);
 		status =
 			insert_ops(filter)->insert_batch(filter->body, hashes + *done, before, &in);
-		uint64_t capacity = filter->plan.capacity;
-		bool grows = filter->grows || moving(filter);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
-		*done += in;
 		bool held = status == NIDUS_OK && before < some;
+		*done += in;
+		if (grows && in > 0)
+			look_after_growth(filter, in, hashes[*done - 1], capacity, moves);
 		if (held || (grows && status == NIDUS_FULL)) {
 			status = insert_alone(filter, hashes[*done]);
 			*done += status == NIDUS_OK;
 		}
-		if (grows && in > 0)
-			look_after_growth(filter, in, hashes[*done - 1], capacity);
 	}
 	return status;
 }

@@ -19,6 +19,19 @@
 
 #include "api/filter.h"
 #include "base/gate.h"
+#include "base/tally.h"
+
+/*
+ * How many keys were inserted since somebody last looked after growth. The filter counts
+ * them, and not each thread: threads may be many, short-lived, or busy with several
+ * filters. It does so in parts, so that threads do not wait for each other's cache line.
+ */
+struct turns {
+	struct {
+		_Alignas(64) uint32_t inserts;
+	} part[TALLY_PARTS];
+	int64_t left; /* inserts until somebody must look how full the filter is */
+};
 
 /* Gives a filter its gate. Errors: E_NOMEM. */
 nidus_status shared_make(nidus_filter *filter);
@@ -37,11 +50,17 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
 nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                  size_t *done);
 
+/* At most so many inserts of a filter of this capacity have not come to growth_take_turn. */
+uint64_t shared_uncounted(uint64_t capacity);
+
 /* No change goes on between the two; nothing at all if `all`. Free without a gate. */
 static inline void shared_stop(const nidus_filter *filter, bool all)
 {
-	if (filter->gate != NULL)
-		gate_close(filter->gate, all);
+	if (filter->gate == NULL)
+		return;
+	gate_close(filter->gate, all);
+	if (all) /* the next turn counts anew */
+		__atomic_store_n(&filter->turns->left, 0, __ATOMIC_RELAXED);
 }
 
 static inline void shared_go_on(const nidus_filter *filter)

@@ -10,7 +10,7 @@
 static _Thread_local __attribute__((tls_model("initial-exec"))) unsigned my_turn;
 static unsigned turns;
 
-static unsigned my_part(void)
+unsigned tally_part(void)
 {
 	if (UNLIKELY(my_turn == 0))
 		my_turn = __atomic_fetch_add(&turns, 1, __ATOMIC_RELAXED) % TALLY_PARTS + 1;
@@ -19,7 +19,7 @@ static unsigned my_part(void)
 
 void tally_add(struct tally *tally, uint64_t amount)
 {
-	counter_add(&tally->part[my_part()].sum, amount);
+	counter_add(&tally->part[tally_part()].sum, amount);
 }
 
 uint64_t tally_sum(const struct tally *tally)

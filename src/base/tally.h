@@ -19,6 +19,9 @@ struct tally {
 	} part[TALLY_PARTS];
 };
 
+/* The part that this thread adds to: one of TALLY_PARTS, the same for all its life. */
+unsigned tally_part(void);
+
 /* Modulo 2^64, so that taking away is adding, too. */
 void tally_add(struct tally *tally, uint64_t amount);
 uint64_t tally_sum(const struct tally *tally);

@@ -145,6 +145,7 @@ struct moving {
 };
 
 struct gate;
+struct turns;
 
 /* A filter. The body lies right behind it. */
 struct nidus_filter {
@@ -161,7 +162,8 @@ struct nidus_filter {
 	bool grows;          /* by itself, up to plan.max_capacity */
 	uint64_t room;       /* so many inserts, at least, before the capacity is reached */
 	struct moving moving;
-	struct gate *gate; /* NULL unless threads share the filter (api/shared.h) */
+	struct gate *gate;   /* NULL unless threads share the filter (api/shared.h) */
+	struct turns *turns; /* beside the gate */
 	struct block gate_memory;
 	_Alignas(MEMORY_LINE) unsigned char body[];
 };
