@@ -7,24 +7,34 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/random.h"
 
-static bool given_seed(uint64_t *seed)
+/* The seed that a variable of the environment names; false if it is not set. */
+static bool named_seed(const char *variable, uint64_t *seed)
 {
-	const char *text = getenv("NIDUS_TEST_SEED");
+	const char *text = getenv(variable);
 	if (text == NULL || text[0] == '\0')
 		return false;
 	*seed = strtoull(text, NULL, 0);
 	return true;
 }
 
-static uint64_t announce(uint64_t seed)
+static bool wants_chance(void)
 {
-	/* On stderr, which nothing buffers: a crash must not swallow it. */
-	fprintf(stderr, "NIDUS_TEST_SEED=%llu\n", (unsigned long long)seed);
-	return seed;
+	const char *text = getenv("NIDUS_TEST_SEED");
+	return text != NULL && strcmp(text, "random") == 0;
+}
+
+static uint64_t choose_seed(void)
+{
+	uint64_t seed;
+	if (!wants_chance() &&
+	    (named_seed("NIDUS_TEST_SEED", &seed) || named_seed("NIDUS_TEST_PINNED_SEED", &seed)))
+		return seed;
+	return random_seed(&seed) == NIDUS_OK ? seed : (uint64_t)time(NULL);
 }
 
 uint64_t chance_seed(void)
@@ -32,18 +42,12 @@ uint64_t chance_seed(void)
 	static uint64_t seed;
 	static bool known;
 	if (!known) {
-		if (!given_seed(&seed) && random_seed(&seed) != NIDUS_OK)
-			seed = (uint64_t)time(NULL);
-		(void)announce(seed);
+		seed = choose_seed();
+		/* On stderr, which nothing buffers: a crash must not swallow it. */
+		fprintf(stderr, "NIDUS_TEST_SEED=%llu\n", (unsigned long long)seed);
 		known = true;
 	}
 	return seed;
-}
-
-uint64_t chance_fixed_seed(void)
-{
-	uint64_t seed;
-	return given_seed(&seed) ? announce(seed) : UINT64_C(20140202);
 }
 
 uint64_t chance_next(struct chance *chance)
@@ -62,6 +66,11 @@ uint64_t chance_below(struct chance *chance, uint64_t below)
 bool chance_percent(struct chance *chance, unsigned percent)
 {
 	return chance_below(chance, 100) < percent;
+}
+
+bool chance_one_in(struct chance *chance, unsigned n)
+{
+	return chance_below(chance, n) == 0;
 }
 
 /* Kullback-Leibler divergence of two coins. */

@@ -9,13 +9,11 @@
 #include <stdint.h>
 
 /*
- * The seed of this run: NIDUS_TEST_SEED if it is set, otherwise a fresh one.
- * Printed at the first call, so that a failure can be repeated.
+ * The seed of this run: NIDUS_TEST_SEED; or, if that is not set, NIDUS_TEST_PINNED_SEED,
+ * which ctest sets, so that its runs are all alike; or else a fresh one, as also with
+ * NIDUS_TEST_SEED=random. Printed at the first call, so that a failure can be repeated.
  */
 uint64_t chance_seed(void);
-
-/* NIDUS_TEST_SEED, or a number that is always the same. Printed if it is set. */
-uint64_t chance_fixed_seed(void);
 
 /* splitmix64: unlike anything in the library, so that no weakness is shared. */
 struct chance {
@@ -27,6 +25,8 @@ uint64_t chance_next(struct chance *chance);
 uint64_t chance_below(struct chance *chance, uint64_t below);
 /* True in `percent` of 100 calls. */
 bool chance_percent(struct chance *chance, unsigned percent);
+/* True in one of n calls. */
+bool chance_one_in(struct chance *chance, unsigned n);
 
 /*
  * The least count that `trials` events of probability at most `p` exceed with
