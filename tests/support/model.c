@@ -4,8 +4,6 @@
  */
 #include "support/model.h"
 
-#include <stdio.h>
-
 #include "support/check.h"
 
 void model_create(struct model *model, uint64_t keys)
@@ -59,18 +57,22 @@ static enum spelling spelling_of(uint64_t key)
 	return (enum spelling)(key % 3);
 }
 
-/* Key 0 is the empty key; the others are of several lengths, with zero bytes in them. */
-static size_t bytes_of(uint64_t key, char text[40])
+/*
+ * Key 0 is the empty key; the others are the bytes of the number up to its highest,
+ * and up to six zero bytes behind them, so that there are several lengths.
+ */
+static size_t bytes_of(uint64_t key, char text[16])
 {
-	memset(text, 0, 40);
-	if (key == 0)
-		return 0;
-	return (size_t)snprintf(text, 32, "%llu", (unsigned long long)key) + key % 7;
+	size_t length = 0;
+	memset(text, 0, 16);
+	for (uint64_t rest = key; rest > 0; rest >>= 8)
+		text[length++] = (char)(rest & 0xff);
+	return key == 0 ? 0 : length + key % 7;
 }
 
 uint64_t spelled_hash(const nidus_filter *filter, uint64_t key)
 {
-	char text[40];
+	char text[16];
 	if (spelling_of(key) == AS_BYTES)
 		return nidus_hash(filter, text, bytes_of(key, text));
 	return nidus_hash_u64(filter, key);
@@ -78,7 +80,7 @@ uint64_t spelled_hash(const nidus_filter *filter, uint64_t key)
 
 nidus_status spelled_insert(nidus_filter *filter, uint64_t key)
 {
-	char text[40];
+	char text[16];
 	switch (spelling_of(key)) {
 	case AS_BYTES:
 		return nidus_insert(filter, text, bytes_of(key, text));
@@ -91,7 +93,7 @@ nidus_status spelled_insert(nidus_filter *filter, uint64_t key)
 
 nidus_status spelled_insert_new(nidus_filter *filter, uint64_t key)
 {
-	char text[40];
+	char text[16];
 	switch (spelling_of(key)) {
 	case AS_BYTES:
 		return nidus_insert_new(filter, text, bytes_of(key, text));
@@ -104,7 +106,7 @@ nidus_status spelled_insert_new(nidus_filter *filter, uint64_t key)
 
 nidus_status spelled_remove(nidus_filter *filter, uint64_t key)
 {
-	char text[40];
+	char text[16];
 	switch (spelling_of(key)) {
 	case AS_BYTES:
 		return nidus_remove(filter, text, bytes_of(key, text));
@@ -117,7 +119,7 @@ nidus_status spelled_remove(nidus_filter *filter, uint64_t key)
 
 bool spelled_contains(const nidus_filter *filter, uint64_t key)
 {
-	char text[40];
+	char text[16];
 	switch (spelling_of(key)) {
 	case AS_BYTES:
 		return nidus_contains(filter, text, bytes_of(key, text));
@@ -130,7 +132,7 @@ bool spelled_contains(const nidus_filter *filter, uint64_t key)
 
 uint64_t spelled_count(const nidus_filter *filter, uint64_t key)
 {
-	char text[40];
+	char text[16];
 	switch (spelling_of(key)) {
 	case AS_BYTES:
 		return nidus_count_key(filter, text, bytes_of(key, text));

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * history: what concerns a filter as a whole.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/moving.h"
+#include "support/check.h"
+#include "support/filters.h"
+#include "support/folder.h"
+#include "support/history.h"
+
+#define THREADS_MOST 4
+#define BYTES_MOST 4000000 /* a filter that merges made larger is made anew */
+
+static void check_filter(struct history *h)
+{
+	const char *why = "";
+	if (nidus_verify(h->filter, &why) != NIDUS_OK)
+		history_fault(why, __FILE__, __LINE__);
+	history_check_contents(h, h->filter);
+}
+
+static void replace(struct history *h, nidus_filter *by)
+{
+	nidus_free(h->filter);
+	h->filter = by;
+}
+
+static nidus_filter *make(const struct history *h)
+{
+	nidus_filter *filter;
+	DEMAND_OK(nidus_create(&h->options, &filter));
+	return filter;
+}
+
+static void do_verify(struct history *h)
+{
+	history_learn_promises(h, false);
+}
+
+static void do_walk(struct history *h)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	if (h->ledger.exact)
+		DEMAND(ledger_walk(&h->ledger, h->filter));
+	else
+		DEMAND(!nidus_next(h->filter, &cursor, &entry));
+}
+
+static void do_clone(struct history *h)
+{
+	nidus_filter *copy;
+	history_met.cloned_amid += moving(h->filter);
+	DEMAND_OK(nidus_clone(h->filter, &copy));
+	DEMAND(filters_equal(copy, h->filter));
+	replace(h, copy);
+}
+
+static void do_save_buffer(struct history *h)
+{
+	nidus_filter *loaded, *opened;
+	history_met.saved_amid += moving(h->filter);
+	struct bytes bytes = bytes_save(h->filter);
+	DEMAND_OK(nidus_open_buffer(bytes.data, bytes.size, 0, &opened));
+	history_check_contents(h, opened);
+	nidus_free(opened);
+	DEMAND_OK(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
+	DEMAND(bytes_match(&bytes, loaded));
+	bytes_free(&bytes);
+	replace(h, loaded);
+}
+
+struct stream {
+	struct bytes bytes;
+	size_t at, piece;
+};
+
+static int take_piece(void *context, const void *data, size_t size)
+{
+	struct stream *stream = context;
+	if (size > stream->bytes.size - stream->at)
+		return EFBIG;
+	memcpy(stream->bytes.data + stream->at, data, size);
+	stream->at += size;
+	return 0;
+}
+
+static ptrdiff_t give_piece(void *context, void *data, size_t size)
+{
+	struct stream *stream = context;
+	size_t left = stream->bytes.size - stream->at;
+	size = size < stream->piece ? size : stream->piece;
+	size = size < left ? size : left;
+	memcpy(data, stream->bytes.data + stream->at, size);
+	stream->at += size;
+	return (ptrdiff_t)size;
+}
+
+static void do_stream(struct history *h)
+{
+	nidus_filter *read;
+	struct stream stream = { .bytes = { .size = nidus_saved_size(h->filter) } };
+	stream.bytes.data = check_alloc(stream.bytes.size);
+	DEMAND_OK(nidus_write(h->filter, take_piece, &stream));
+	DEMAND_EQUAL(stream.at, stream.bytes.size);
+	stream.at = 0;
+	stream.piece = 1 + (size_t)chance_below(&h->chance, 5000);
+	DEMAND_OK(nidus_read(give_piece, &stream, NULL, &read));
+	DEMAND_EQUAL(stream.at, stream.bytes.size);
+	DEMAND(bytes_match(&stream.bytes, read));
+	bytes_free(&stream.bytes);
+	replace(h, read);
+}
+
+static void do_save_file(struct history *h)
+{
+	const char *path = folder_path("soak.nidus");
+	nidus_filter *loaded, *opened, *copy;
+	DEMAND_OK(nidus_save(h->filter, path));
+	DEMAND_OK(nidus_load(path, &loaded));
+	DEMAND_OK(
+		nidus_open(path, chance_percent(&h->chance, 50) ? NIDUS_OPEN_VERIFY : 0, &opened));
+	DEMAND_STATUS(nidus_insert_u64(opened, 1), NIDUS_E_READONLY);
+	history_check_contents(h, opened);
+	DEMAND_OK(nidus_clone(opened, &copy));
+	DEMAND(filters_equal(copy, loaded));
+	nidus_free(opened);
+	replace(h, loaded);
+	if (chance_percent(&h->chance, 50))
+		replace(h, copy);
+	else
+		nidus_free(copy);
+}
+
+static void forget_all(struct history *h)
+{
+	ledger_clear(&h->ledger);
+	h->sums = (struct ledger_sums){ 0 };
+}
+
+static void do_clear(struct history *h)
+{
+	DEMAND_OK(nidus_clear(h->filter));
+	forget_all(h);
+}
+
+/* --------------------------------------------------------------- growth and merge -- */
+
+/* Copies of keys may crowd each other in every size. */
+static bool crowded(const struct history *h, nidus_status status)
+{
+	return (status == NIDUS_FULL || status == NIDUS_COPIES) && h->sums.repeated > 0;
+}
+
+static void do_grow(struct history *h)
+{
+	uint64_t wanted = 1 + chance_below(&h->chance, h->promise + h->promise / 8);
+	if (!h->grows)
+		return;
+	nidus_info before = info_of(h->filter);
+	nidus_status status = nidus_grow(h->filter, wanted);
+	nidus_info after = info_of(h->filter);
+	if (status == NIDUS_OK) {
+		DEMAND(after.capacity >= wanted && after.capacity >= before.capacity);
+		history_met.grown += after.capacity > before.capacity;
+	} else {
+		DEMAND(crowded(h, status) || (status == NIDUS_E_RANGE && wanted > before.capacity));
+		DEMAND_EQUAL(after.capacity, before.capacity);
+	}
+	history_learn_promises(h, false);
+}
+
+static void do_grow_relaxed(struct history *h)
+{
+	if (!h->grows || info_of(h->filter).bytes > BYTES_MOST / 8 ||
+	    !chance_percent(&h->chance, 20))
+		return;
+	uint64_t wanted = h->promise + 1 + chance_below(&h->chance, h->promise);
+	nidus_status status = nidus_grow_relaxed(h->filter, wanted);
+	if (status == NIDUS_OK)
+		DEMAND(info_of(h->filter).capacity >= wanted);
+	else
+		DEMAND(crowded(h, status) || status == NIDUS_E_RANGE);
+	history_met.relaxed += status == NIDUS_OK;
+	history_learn_promises(h, status == NIDUS_OK);
+}
+
+static void do_shrink(struct history *h)
+{
+	if (!h->grows)
+		return;
+	nidus_info before = info_of(h->filter);
+	uint64_t total = (uint64_t)h->sums.total;
+	uint64_t wanted = chance_percent(&h->chance, 50) ? total + chance_below(&h->chance, 99) : 0;
+	nidus_status status = nidus_shrink(h->filter, wanted);
+	nidus_info after = info_of(h->filter);
+	DEMAND(status == NIDUS_OK || crowded(h, NIDUS_FULL) || wanted > before.capacity);
+
+	DEMAND(after.bytes <= before.bytes);
+	DEMAND(after.capacity >= wanted || wanted > before.capacity);
+	history_met.shrunk += after.bytes < before.bytes;
+	DEMAND(after.fpr_target <= h->target);
+	history_learn_promises(h, true);
+}
+
+/* Another filter that fits, with random keys; which they are. */
+static nidus_filter *make_other(struct history *h, uint64_t *keys, size_t *n)
+{
+	struct actor actor = { .history = h, .parts = 1, .chance = { chance_next(&h->chance) } };
+	nidus_filter *other = make(h);
+	uint64_t hashes[HISTORY_BATCH];
+	*n = history_choose(&actor, false, keys, hashes);
+	nidus_status status = nidus_insert_batch(other, hashes, *n, n);
+	DEMAND(status == NIDUS_OK || status == NIDUS_FULL || status == NIDUS_COPIES);
+	return other;
+}
+
+static void put_through_file(struct history *h, nidus_filter **filter)
+{
+	const char *path = folder_path("other.nidus");
+	if (!chance_percent(&h->chance, 25))
+		return;
+	DEMAND_OK(nidus_save(*filter, path));
+	nidus_free(*filter);
+	DEMAND_OK(nidus_open(path, 0, filter));
+}
+
+static void merge_once(struct history *h)
+{
+	uint64_t keys[HISTORY_BATCH];
+	size_t n;
+	nidus_filter *other = make_other(h, keys, &n), *merged;
+	put_through_file(h, &other);
+	nidus_info a = info_of(h->filter), b = info_of(other);
+	bool turned = chance_percent(&h->chance, 50);
+	nidus_status status = turned ? nidus_merge(other, h->filter, &merged)
+	                             : nidus_merge(h->filter, other, &merged);
+	nidus_free(other);
+	if (status != NIDUS_OK) {
+		DEMAND(status == NIDUS_FULL || status == NIDUS_COPIES || status == NIDUS_E_RANGE);
+		return;
+	}
+	nidus_info info = info_of(merged);
+	if (h->ledger.exact) {
+		DEMAND_EQUAL(info.count, a.count + b.count);
+
+		DEMAND(info.fpr_target <= (a.fpr_target + b.fpr_target) * 1.0000001);
+	}
+	for (size_t i = 0; i < n; i++)
+		ledger_add(&h->ledger, &h->sums, keys[i]);
+	replace(h, merged);
+	history_learn_promises(h, true);
+	history_met.merged++;
+}
+
+static void do_merge_chain(struct history *h)
+{
+	if (!h->merges)
+		return;
+	for (unsigned n = 1 + (unsigned)chance_below(&h->chance, 4); n > 0; n--)
+		merge_once(h);
+}
+
+/* A fresh filter of the same options has the same base geometry. */
+static void start_over(struct history *h, nidus_filter *filter)
+{
+	replace(h, filter);
+	history_learn_promises(h, true);
+}
+
+static void do_start_over(struct history *h)
+{
+	forget_all(h);
+	start_over(h, make(h));
+}
+
+/* Whether a filter made anew may refuse what is in this one. */
+static bool may_refuse(const struct history *h, nidus_status status, uint64_t promise)
+{
+	return (status == NIDUS_FULL || status == NIDUS_COPIES) &&
+	       (h->sums.repeated > 0 || !h->promises || (uint64_t)h->sums.total > promise);
+}
+
+static uint64_t promise_of(const nidus_filter *filter)
+{
+	nidus_info info = info_of(filter);
+	return info.capacity > info.max_capacity ? info.capacity : info.max_capacity;
+}
+
+/* The entries of a walk, into a new filter, which grows as it must. */
+static void do_rebuild(struct history *h)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	nidus_status status = NIDUS_OK;
+	if (!h->ledger.exact)
+		return;
+	nidus_filter *other = make(h);
+	while (status == NIDUS_OK && nidus_next(h->filter, &cursor, &entry))
+		status = nidus_insert_entry(other, &entry);
+	if (status == NIDUS_OK) {
+		start_over(h, other);
+	} else {
+		DEMAND(may_refuse(h, status, promise_of(other)));
+		nidus_free(other);
+	}
+}
+
+/* All copies of all keys, as hashes. The caller frees them. */
+static uint64_t *all_hashes(const struct history *h, size_t *n)
+{
+	uint64_t *hashes = check_alloc((size_t)h->sums.total * sizeof *hashes);
+	*n = 0;
+	for (uint64_t key = 0; key < h->ledger.keys; key++) {
+		for (unsigned i = 0; i < h->ledger.copies[key]; i++)
+			hashes[(*n)++] = h->ledger.hashes[key];
+	}
+	DEMAND_EQUAL(*n, h->sums.total);
+	return hashes;
+}
+
+static void do_build(struct history *h)
+{
+	nidus_options options = h->options;
+	nidus_filter *built, *fresh = make(h);
+	uint64_t promise = promise_of(fresh);
+	size_t n;
+	uint64_t *hashes = all_hashes(h, &n);
+	unsigned threads = (unsigned)chance_below(&h->chance, 3);
+	if (h->removes)
+		options.features |= NIDUS_MULTISET;
+	nidus_status status = chance_percent(&h->chance, 50)
+	                              ? nidus_build_hashes(&options, hashes, n, threads, &built)
+	                              : nidus_build_like(fresh, hashes, n, true, threads, &built);
+	free(hashes);
+	nidus_free(fresh);
+	if (status == NIDUS_OK) {
+		history_met.built++;
+		start_over(h, built);
+	} else {
+		DEMAND(may_refuse(h, status, promise));
+	}
+}
+
+/* ----------------------------------------------------------------------- threads -- */
+
+static void *act_alone(void *context)
+{
+	struct actor *actor = context;
+	while (actor->operations < actor->limit) {
+		actor->filling = actor->sums.total < actor->room;
+		history_use(actor);
+	}
+	return NULL;
+}
+
+/* Reads the whole filter while it changes: whatever the moment, it must be sound. */
+static void read_amid_changes(struct history *h)
+{
+	nidus_filter *copy;
+	nidus_info info = NIDUS_INFO_INIT;
+	DEMAND_OK(nidus_get_info(h->filter, &info));
+	DEMAND_OK(nidus_clone(h->filter, &copy));
+	DEMAND_OK(nidus_verify(copy, NULL));
+	nidus_free(copy);
+	size_t room = nidus_saved_size(h->filter) + 65536, written;
+	unsigned char *buffer = check_alloc(room);
+	nidus_status status = nidus_save_buffer(h->filter, buffer, room, &written);
+	DEMAND(status == NIDUS_OK || status == NIDUS_E_BUFFER);
+	if (status == NIDUS_OK) {
+		DEMAND_OK(nidus_load_buffer(buffer, written, NULL, &copy));
+		nidus_free(copy);
+	}
+	free(buffer);
+	DEMAND_OK(nidus_verify(h->filter, NULL));
+}
+
+static void do_threads(struct history *h)
+{
+	struct actor actors[THREADS_MOST];
+	pthread_t threads[THREADS_MOST];
+	if (!(h->options.features & NIDUS_CONCURRENT) || h->filter->gate == NULL)
+		return;
+	unsigned n = 2 + (unsigned)chance_below(&h->chance, THREADS_MOST - 1);
+	bool reads = chance_percent(&h->chance, 50);
+	uint64_t limit = 1000 + 4 * h->ledger.keys;
+	int64_t room = ((int64_t)h->promise - h->sums.total) / (int64_t)n;
+	for (unsigned i = 0; i < n; i++) {
+		actors[i] = (struct actor){ .history = h,
+			                    .chance = { chance_next(&h->chance) },
+			                    .part = i,
+			                    .parts = n,
+			                    .limit = limit,
+			                    .room = room };
+		DEMAND(pthread_create(&threads[i], NULL, act_alone, &actors[i]) == 0);
+	}
+	if (reads)
+		read_amid_changes(h);
+	for (unsigned i = 0; i < n; i++) {
+		pthread_join(threads[i], NULL);
+		history_fold(h, &actors[i]);
+	}
+	history_met.threads++;
+}
+
+/* --------------------------------------------------------------------- a history -- */
+
+static const struct {
+	const char *name;
+	void (*act)(struct history *h);
+	unsigned weight;
+} acts[] = {
+	{ "verify", do_verify, 4 },
+	{ "walk", do_walk, 3 },
+	{ "clone", do_clone, 2 },
+	{ "save to a buffer and load", do_save_buffer, 2 },
+	{ "write and read", do_stream, 1 },
+	{ "save to a file, load and open", do_save_file, 1 },
+	{ "clear", do_clear, 1 },
+	{ "start over", do_start_over, 2 },
+	{ "grow", do_grow, 2 },
+	{ "grow, relaxed", do_grow_relaxed, 1 },
+	{ "shrink", do_shrink, 2 },
+	{ "merge", do_merge_chain, 2 },
+	{ "rebuild from entries", do_rebuild, 1 },
+	{ "build", do_build, 1 },
+	{ "threads", do_threads, 4 },
+};
+
+#define ACTS (sizeof acts / sizeof *acts)
+
+void history_act(struct history *h)
+{
+	unsigned all = 0, i = 0;
+	for (unsigned a = 0; a < ACTS; a++)
+		all += acts[a].weight;
+	uint64_t roll = chance_below(&h->chance, all);
+	for (; roll >= acts[i].weight; i++)
+		roll -= acts[i].weight;
+	h->act = acts[i].name;
+	acts[i].act(h);
+	check_filter(h);
+	/* A rate that gave way stays so, and such tables are slow. */
+	bool relaxed = h->target > h->options.fpr && chance_one_in(&h->chance, 3);
+	if (relaxed || info_of(h->filter).bytes > BYTES_MOST)
+		do_start_over(h);
+}
