@@ -19,6 +19,7 @@ enum {
 	OPTION_MULTISET,
 	OPTION_STRICT,
 	OPTION_RELAX,
+	OPTION_UNIQUE,
 	OPTION_VERIFY,
 	OPTION_FEATURE /* plus the index in feature_list */
 };

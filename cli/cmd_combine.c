@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
@@ -14,6 +15,7 @@
 struct combine {
 	const char *output;
 	uint64_t capacity;
+	nidus_merge_how how;
 	bool relax;
 };
 
@@ -23,6 +25,8 @@ static int take_merge_option(void *context, int id, const char *value)
 
 	if (id == 'o')
 		combine->output = value;
+	if (id == OPTION_UNIQUE)
+		combine->how = NIDUS_MERGE_UNIQUE;
 	return ARGS_GO;
 }
 
@@ -50,36 +54,42 @@ static int take_shrink_option(void *context, int id, const char *value)
 	return ARGS_GO;
 }
 
-/* Replaces *sum by the merger of it and the set at `path`. */
-static int merge_one(nidus_filter **sum, const char *path)
+/* Merges sets that are open, and saves the result. */
+static int merge_open(const struct combine *combine, const struct args *args,
+                      nidus_filter *const *sets)
 {
-	nidus_filter *next, *merged = NULL;
-	nidus_status status;
-	int code = set_open_verified(path, &next);
+	nidus_filter *merged;
+	nidus_status status =
+		nidus_merge_many((const nidus_filter *const *)sets, args->n, combine->how, &merged);
+	int code;
 
-	if (code != EXIT_OK)
-		return code;
-	status = nidus_merge(*sum, next, &merged);
-	if (status != NIDUS_OK)
-		code = report_status(set_input_name(path), status);
-	nidus_free(next);
-	if (code == EXIT_OK) {
-		nidus_free(*sum);
-		*sum = merged;
+	if (status == NIDUS_COPIES) {
+		report_error("a key has more copies in these sets than one set can hold; --unique "
+		             "keeps equal entries once");
+		return report_code(status);
 	}
+	if (status != NIDUS_OK)
+		return report_status(args->n == 2 ? set_input_name(args->operand[1]) : "the sets",
+		                     status);
+	code = set_save(merged, combine->output);
+	nidus_free(merged);
 	return code;
 }
 
 static int merge_sets(const struct combine *combine, const struct args *args)
 {
-	nidus_filter *sum;
-	int code = set_open_verified(args->operand[0], &sum);
+	nidus_filter **sets = calloc(args->n, sizeof *sets);
+	int code = EXIT_OK;
 
-	for (size_t i = 1; i < args->n && code == EXIT_OK; i++)
-		code = merge_one(&sum, args->operand[i]);
+	if (!sets)
+		return report_memory("the list of sets");
+	for (size_t i = 0; i < args->n && code == EXIT_OK; i++)
+		code = set_open_verified(args->operand[i], &sets[i]);
 	if (code == EXIT_OK)
-		code = set_save(sum, combine->output);
-	nidus_free(sum);
+		code = merge_open(combine, args, sets);
+	for (size_t i = 0; i < args->n; i++)
+		nidus_free(sets[i]);
+	free(sets);
 	return code;
 }
 
@@ -159,6 +169,7 @@ static int run_shrink(int argc, char **argv)
 
 static const struct option_spec merge_options[] = {
 	{ 'o', "output", "OUT", "where the set goes (default: stdout, if that is no terminal)" },
+	{ OPTION_UNIQUE, "unique", NULL, "keep equal entries once; remove no keys afterwards" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -179,9 +190,12 @@ const struct command merge_command = {
 	.name = "merge",
 	.synopsis = "-o OUT [OPTION...] SET SET...",
 	.summary = "make one set of several",
-	.about = "Writes a set that holds what any of the SETs holds. They must be of the same\n"
-		 "family, seed and shape: build them with --like the first one. Exits with 6 if\n"
-		 "the family cannot merge, with 3 if the sets do not fit together.\n",
+	.about =
+		"Writes a set that holds what any of the SETs holds, all copies of keys included:\n"
+		"a set merged with itself has every key twice. With --unique it has them once.\n"
+		"The SETs must be of the same family, seed and shape: build them with --like\n"
+		"the first one. Exits with 6 if the family cannot merge, with 3 if the sets do\n"
+		"not fit together, with 4 if a key has too many copies.\n",
 	.options = merge_options,
 	.examples = "  nidus build -o a.nidus a.txt\n"
 		    "  nidus build --like a.nidus -o b.nidus b.txt\n"

@@ -161,7 +161,7 @@ typedef enum nidus_family {
 enum {
 	NIDUS_DELETE = 1u << 0,     /**< nidus_remove */
 	NIDUS_ENUMERATE = 1u << 1,  /**< nidus_next, nidus_insert_entry */
-	NIDUS_MERGE = 1u << 2,      /**< nidus_merge */
+	NIDUS_MERGE = 1u << 2,      /**< nidus_merge_many */
 	NIDUS_GROW = 1u << 3,       /**< nidus_grow, nidus_shrink, max_capacity */
 	NIDUS_CONCURRENT = 1u << 4, /**< in options: switches the locks on, see Threads */
 	NIDUS_FAST = 1u << 5,       /**< in options: the quickest, not the smallest */
@@ -490,21 +490,46 @@ NIDUS_API bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidu
  */
 NIDUS_API nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry);
 
+/** What becomes of equal entries in a merge. */
+typedef enum nidus_merge_how {
+	NIDUS_MERGE_COPIES = 0, /**< all are kept: a key has the copies that the filters have
+	                             together, and a filter merged with itself has all twice */
+	NIDUS_MERGE_UNIQUE = 1  /**< an identity is kept once. Keys that look the same (twins)
+	                             then share one copy: removing one of them removes the other
+	                             too. For filters that nothing is removed from any more */
+} nidus_merge_how;
+
 /**
- * Makes a filter that holds the entries of both, with room for both. Both need
- * the same family, seed, fingerprint width and base geometry; how far each has
- * grown does not matter. Where no reserved growth bits are left, the rate gives
- * way: the target of the result is then the sum of both.
- * A key that is in both has the copies of both.
- * Bloom families: the bits of both, in a table of the same size. Capacity and
- * target stay while the counts add up to no more than the capacity; beyond it the
- * capacity is their sum, and the target the rate of a table with so many keys.
- * Errors: E_ARG, E_MISMATCH (the reason says what differs), E_UNSUPPORTED,
- * E_RANGE (the rate would reach 1, in Bloom families 0.5), FULL and COPIES (more copies of keys than
- * any size has room for), E_NOMEM, E_CORRUPT (of a filter that was opened);
- * *merged is NULL then. Threads: reads `a` and
- * `b`.
+ * Makes a filter that holds the entries of n filters, 1 and more; one may be among
+ * them several times. All need the same family, seed, fingerprint width and base
+ * geometry (made with the same options, or by nidus_build_like); how far each has grown
+ * does not matter. The result has the allocator and the features of the first.
+ *
+ * Size and target follow the entries that are in the filters, not the capacities:
+ * the result is the smallest size that has room for them, never smaller than the
+ * filters were made. Its target is the lowest of theirs, unless so many entries
+ * have a higher rate; then it is that rate, at most the sum of their targets.
+ * Growth bits are used up before the rate rises. A result with growth bits left goes
+ * on growing by itself, up to the sum of all max_capacity where bits and rate allow.
+ * So it does not matter whether filters are merged one after another or at once; at
+ * once is quicker. It takes time for each slot of the filters and memory for the
+ * result alone (with NIDUS_MERGE_UNIQUE half as much again, at times).
+ *
+ * Bloom families: the bits of all, in a table of the same size; `how` makes no
+ * difference. Capacity and target stay while the counts add up to no more than the
+ * capacity; beyond it the capacity is their sum, and the target the rate of a table
+ * with so many keys.
+ *
+ * Errors: E_ARG, E_MISMATCH (the reason says what differs, and in which filter),
+ * E_UNSUPPORTED, E_RANGE (the target would be above 0.5), COPIES and FULL (more copies
+ * of keys than any size has room for; NIDUS_MERGE_UNIQUE needs none), E_NOMEM,
+ * E_CORRUPT (of a filter that was opened); *merged is NULL then. Threads: reads all
+ * filters.
  */
+NIDUS_API nidus_status nidus_merge_many(const nidus_filter *const *filters, size_t n,
+                                        nidus_merge_how how, nidus_filter **merged);
+
+/** nidus_merge_many of two with NIDUS_MERGE_COPIES. Threads: reads `a` and `b`. */
 NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
                                    nidus_filter **merged);
 

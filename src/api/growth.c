@@ -105,8 +105,7 @@ static nidus_status rebuild_roomier(nidus_filter *filter)
 	return status;
 }
 
-/* Takes a plan of the same level: there was room, it was only not promised. */
-static void promise(nidus_filter *filter, const struct blueprint *plan)
+void growth_promise(nidus_filter *filter, const struct blueprint *plan)
 {
 	filter->plan = *plan;
 	filter->grows = plan->max_capacity > plan->capacity;
@@ -137,7 +136,7 @@ static nidus_status grow_alone(nidus_filter *filter, uint64_t capacity, bool rel
 		return no_room(status) ? rebuild_larger(filter, &plan, relax, NULL) : status;
 	}
 	(void)moving_finish(filter);
-	promise(filter, &plan);
+	growth_promise(filter, &plan);
 	return NIDUS_OK;
 }
 
@@ -248,10 +247,10 @@ static nidus_status grow_a_step(nidus_filter *filter, bool crowded, const uint64
 	} while (crowded && plan.level == before.level);
 	nidus_status status;
 	if (plan.level == before.level) {
-		promise(filter, &plan);
+		growth_promise(filter, &plan);
 		status = insert_counted(filter, hash);
 		if (status != NIDUS_OK)
-			promise(filter, &before);
+			growth_promise(filter, &before);
 		return status;
 	}
 	if (moving_finish(filter) != NIDUS_OK) {

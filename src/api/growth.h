@@ -20,6 +20,9 @@ uint64_t growth_room(nidus_filter *filter);
  */
 int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last);
 
+/* Takes a plan of the same level: there was room, it was only not promised. */
+void growth_promise(nidus_filter *filter, const struct blueprint *plan);
+
 /* Puts all entries of a filter into another. Errors: FULL, COPIES, E_NOMEM. */
 nidus_status growth_pour(nidus_filter *to, const nidus_filter *from);
 

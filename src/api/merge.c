@@ -1,9 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
  * merge: one filter that holds the entries of several.
+ *
+ * The rate of a table depends on its entries alone: n entries are n identities of
+ * one space, however large the table is. So everything follows from the number of
+ * entries. The target is that of the parts, or the rate of so many entries if that is
+ * higher; the size is the smallest that has room. Capacities of the parts do not
+ * matter, and neither does the order in which filters are merged.
+ *
+ *     parts' entries --> target --> level --> empty filter --> pour part after part
+ *
+ * Entries that are kept once are not counted before: there the size begins with that
+ * of the largest part and doubles as it must.
  */
 #include "api/growth.h"
+#include "api/moving.h"
 #include "api/shared.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define RATE_MOST 0.5 /* a filter that would answer yes more often than not is refused */
+#define TRIES 4       /* sizes: copies of keys crowd some tables and not others */
+
+struct merger {
+	const nidus_filter *const *filters;
+	size_t n;
+	nidus_merge_how how;
+	const struct family *family;
+	uint64_t keys;    /* entries of all, but of each no more than its capacity */
+	uint64_t largest; /* the most of one */
+	double targets;   /* of all, added up */
+	/* What the parts have in common, at level 0: its fpr is the lowest target,
+	 * its max_capacity the sum of theirs. */
+	struct blueprint base;
+};
+
+/* ------------------------------------------------------------------ the parts -- */
 
 /* Whether two filters could hold each other's entries. Errors: E_MISMATCH. */
 static nidus_status check_match(const struct blueprint *a, const struct blueprint *b,
@@ -28,40 +61,174 @@ static nidus_status check_match(const struct blueprint *a, const struct blueprin
 	return NIDUS_OK;
 }
 
-/* The plan whose address bits reach further: entries of both fit in it. */
-static const struct blueprint *further(const struct blueprint *a, const struct blueprint *b)
+/* A failure of one part of many, with its number. */
+static nidus_status blame(const struct merger *merger, size_t part, nidus_status status)
 {
-	if (a->level != b->level)
-		return a->level > b->level ? a : b;
-	return a->growth_bits >= b->growth_bits ? a : b;
-}
-
-/* The plan for both. Errors: E_RANGE. */
-static nidus_status plan_joint(const nidus_filter *a, const nidus_filter *b, uint64_t capacity,
-                               struct blueprint *plan)
-{
-	const struct family *family = a->family;
-	if (family->joint != NULL)
-		return family->joint(&a->plan, family->count(a->body), &b->plan,
-		                     family->count(b->body), plan);
-	struct blueprint base = *further(&a->plan, &b->plan);
-	base.fpr = a->plan.fpr > b->plan.fpr ? a->plan.fpr : b->plan.fpr;
-	return family->larger(&base, capacity, true, plan);
-}
-
-/* Makes a filter for both and fills it. Errors: as nidus_merge; FULL tells of copies. */
-static nidus_status merge_into(const nidus_filter *a, const nidus_filter *b, uint64_t capacity,
-                               nidus_filter **merged)
-{
-	struct blueprint plan;
-	nidus_status status = plan_joint(a, b, capacity, &plan);
-	if (status == NIDUS_OK)
-		status = filter_make(a->family, &plan, &a->allocator, NULL, merged);
-	if (status != NIDUS_OK)
+	char reason[REASON_SIZE];
+	if (status == NIDUS_OK || merger->n <= 2)
 		return status;
-	status = growth_pour(*merged, a);
-	if (status == NIDUS_OK)
-		status = growth_pour(*merged, b);
+	strcpy(reason, reason_text());
+	return fail(status, "filter %zu of %zu: %s", part + 1, merger->n, reason);
+}
+
+/* Whether all can be merged. Errors: E_MISMATCH, E_UNSUPPORTED, E_CORRUPT. */
+static nidus_status check_parts(const struct merger *merger)
+{
+	const nidus_filter *first = merger->filters[0];
+	if (!(first->family->features & NIDUS_MERGE))
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot merge", first->family->name);
+	for (size_t i = 0; i < merger->n; i++) {
+		const nidus_filter *part = merger->filters[i];
+		nidus_status status =
+			check_match(&first->plan, &part->plan, first->family->core_shrinks);
+		if (status == NIDUS_OK)
+			status = filter_check_mapped(part);
+		if (status != NIDUS_OK)
+			return blame(merger, i, status);
+	}
+	return NIDUS_OK;
+}
+
+/* Adds to a sum that no filter's number comes near. Errors: E_RANGE. */
+static nidus_status add_to(uint64_t *sum, uint64_t more)
+{
+	if (add_overflows(*sum, more, sum))
+		return fail(NIDUS_E_RANGE, "the sizes add up to more than any filter has");
+	return NIDUS_OK;
+}
+
+/* What a part brings to keys, largest and base. Errors: E_RANGE. */
+static nidus_status add_part(struct merger *merger, const nidus_filter *part)
+{
+	const struct blueprint *plan = &part->plan;
+	struct blueprint *base = &merger->base;
+	uint64_t count = moving_count(part);
+	bool bits = merger->family->joint != NULL; /* whose rate says nothing of single keys */
+	if (!bits && count > plan->capacity)
+		count = plan->capacity; /* as far beyond its capacity the whole will be */
+	if (merger->largest < count)
+		merger->largest = count;
+	if (plan->fpr < base->fpr) {
+		base->fpr = plan->fpr;
+		base->capacity = plan->capacity;
+	}
+	if (plan->growth_bits < base->growth_bits) { /* the other gave core bits away */
+		base->growth_bits = plan->growth_bits;
+		base->core_bits = plan->core_bits;
+	}
+	merger->targets += plan->fpr;
+	nidus_status status = add_to(&merger->keys, count);
+	return status == NIDUS_OK ? add_to(&base->max_capacity, plan->max_capacity) : status;
+}
+
+/*
+ * The target that a part was made with, at least. Relaxed growth doubles it with each
+ * borrowed bit, merges raise it by no more than that.
+ */
+static double made_with(const struct blueprint *plan)
+{
+	return ldexp(plan->fpr, -(int)plan->borrowed);
+}
+
+/* Finds what the parts have in common. Errors: E_RANGE. */
+static nidus_status survey(struct merger *merger)
+{
+	double made = 0;
+	nidus_status status = NIDUS_OK;
+	merger->family = merger->filters[0]->family;
+	merger->base = merger->filters[0]->plan;
+	merger->base.max_capacity = 0;
+	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++) {
+		made = fmax(made, made_with(&merger->filters[i]->plan));
+		status = add_part(merger, merger->filters[i]);
+	}
+	merger->base.level = 0;
+	merger->base.borrowed = 0;
+	merger->base.fpr = fmin(merger->base.fpr, made);
+	return status;
+}
+
+/* ------------------------------------------------------------------- the plan -- */
+
+/* Goes to the next level; where no growth bits are left the core gives one. */
+static void add_level(struct blueprint *plan, const struct family *family)
+{
+	if (plan->level++ < plan->growth_bits + plan->borrowed)
+		return;
+	if (!family->core_shrinks) {
+		plan->borrowed++;
+	} else {
+		plan->core_bits--;
+		plan->growth_bits++;
+	}
+}
+
+/* How far the plan can grow by itself: to max_capacity, if its bits and rate allow. */
+static uint64_t growth_limit(const struct blueprint *plan, const struct family *family)
+{
+	struct blueprint last = *plan, largest;
+	if (family->larger(plan, plan->max_capacity, false, &largest) == NIDUS_OK)
+		return plan->max_capacity;
+	last.level = plan->growth_bits + plan->borrowed;
+	return family->larger(&last, plan->capacity, false, &largest) == NIDUS_OK ? largest.capacity
+	                                                                          : plan->capacity;
+}
+
+/* Raises the target to the rate of so many keys, if that is higher, with all its bits used. */
+static void allow_rate(struct blueprint *plan, const struct family *family, uint64_t keys)
+{
+	struct blueprint grown = *plan;
+	grown.level = plan->growth_bits + plan->borrowed;
+	/* Linear in the keys; a hair more, as families round in their own order. */
+	double rate = family->forecast(&grown, 1).fpr * (double)keys * (1 + 0x1p-40);
+	if (plan->fpr < rate)
+		plan->fpr = rate;
+}
+
+/*
+ * The plan for so many keys, of `level` at least. Its target is the base's, or the
+ * rate of so many, which is the same at every level. Errors: E_RANGE.
+ */
+static nidus_status plan_for(const struct merger *merger, uint64_t keys, unsigned level,
+                             struct blueprint *plan)
+{
+	const struct family *family = merger->family;
+	struct blueprint from = merger->base;
+	keys = keys > 1 ? keys : 1;
+	if (family->joint != NULL)
+		return family->joint(&from, keys, plan);
+	while (from.level < level)
+		add_level(&from, family);
+	allow_rate(&from, family, keys);
+	while (family->larger(&from, keys, false, plan) != NIDUS_OK) {
+		from.level = from.growth_bits + from.borrowed;
+		add_level(&from, family);
+		allow_rate(&from, family, keys);
+		nidus_status status = family->check(&from);
+		if (status != NIDUS_OK)
+			return status;
+	}
+	if (plan->fpr > RATE_MOST)
+		return fail(NIDUS_E_RANGE,
+		            "%llu keys with fingerprints this short would make the rate %.2f; make "
+		            "the filters with a lower rate or a larger max_capacity",
+		            (unsigned long long)keys, plan->fpr);
+	plan->max_capacity = growth_limit(plan, family);
+	if (plan->fpr > merger->targets) /* a hair more: windows overlap, but for a chunk's last */
+		plan->fpr = merger->targets;
+	return family->check(plan);
+}
+
+/* ---------------------------------------------------------------- all entries -- */
+
+/* Makes a filter of a plan and fills it. Errors: FULL, COPIES, E_NOMEM; *merged is NULL then. */
+static nidus_status fill(const struct merger *merger, const struct blueprint *plan,
+                         nidus_filter **merged)
+{
+	const nidus_filter *first = merger->filters[0];
+	nidus_status status = filter_make(first->family, plan, &first->allocator, NULL, merged);
+	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
+		status = growth_pour(*merged, merger->filters[i]);
 	if (status != NIDUS_OK) {
 		nidus_free(*merged);
 		*merged = NULL;
@@ -69,39 +236,232 @@ static nidus_status merge_into(const nidus_filter *a, const nidus_filter *b, uin
 	return status;
 }
 
-static nidus_status merge(const nidus_filter *a, const nidus_filter *b, nidus_filter **merged)
+static nidus_status too_many_copies(void)
 {
-	nidus_status status = check_match(&a->plan, &b->plan, a->family->core_shrinks);
-	if (status != NIDUS_OK)
+	return fail(NIDUS_COPIES, "a key has more copies in these filters than one filter can "
+	                          "hold; keep equal entries once (NIDUS_MERGE_UNIQUE)");
+}
+
+/* The filter with all entries. Errors: as nidus_merge_many. */
+static nidus_status merge_all(const struct merger *merger, nidus_filter **merged)
+{
+	nidus_status status = NIDUS_FULL;
+	unsigned level = 0;
+	for (unsigned tries = 0; tries < TRIES && status == NIDUS_FULL; tries++) {
+		struct blueprint plan;
+		status = plan_for(merger, merger->keys, level, &plan);
+		if (status == NIDUS_OK)
+			status = fill(merger, &plan, merged);
+		level = plan.level + 1;
+	}
+	return status == NIDUS_COPIES || status == NIDUS_FULL ? too_many_copies() : status;
+}
+
+/* --------------------------------------------------------------- entries once -- */
+
+/* Entries that are kept once, on their way into one filter. */
+struct gathering {
+	const struct merger *merger;
+	nidus_filter *to;
+	uint64_t count;
+	uint64_t room; /* entries that there is room for */
+};
+
+/*
+ * Goes on with a plan: in a new filter, unless the level is that of the present one.
+ * Errors: E_NOMEM, FULL; nothing has changed then.
+ */
+static nidus_status go_on_with(struct gathering *gathering, const struct blueprint *plan)
+{
+	const nidus_filter *first = gathering->merger->filters[0];
+	nidus_filter *made;
+	if (gathering->to != NULL && gathering->to->plan.level == plan->level) {
+		growth_promise(gathering->to, plan);
+		return NIDUS_OK;
+	}
+	nidus_status status = filter_make(first->family, plan, &first->allocator, NULL, &made);
+	if (status == NIDUS_OK && gathering->to != NULL)
+		status = growth_pour(made, gathering->to);
+	if (status != NIDUS_OK) {
+		nidus_free(made);
 		return status;
-	if (!(a->family->features & NIDUS_MERGE))
-		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot merge", a->family->name);
-	status = filter_check_mapped(a);
-	if (status == NIDUS_OK)
-		status = filter_check_mapped(b);
-	if (status != NIDUS_OK)
-		return status;
-	uint64_t capacity;
-	if (add_overflows(a->plan.capacity, b->plan.capacity, &capacity))
-		return fail(NIDUS_E_RANGE, "the capacities add up to more than any filter has");
-	status = merge_into(a, b, capacity, merged);
-	/* Keys that both hold come twice and crowd their slots: that takes more room. */
-	for (unsigned tries = 0; status == NIDUS_FULL && tries < 3; tries++) {
-		capacity *= 2;
-		status = merge_into(a, b, capacity, merged);
+	}
+	nidus_free(gathering->to);
+	gathering->to = made;
+	return NIDUS_OK;
+}
+
+/* Goes on with a plan for so many, of at least `level`. Errors: E_NOMEM, E_RANGE, FULL. */
+static nidus_status make_room(struct gathering *gathering, uint64_t keys, unsigned level)
+{
+	nidus_status status = NIDUS_FULL;
+	for (unsigned tries = 0; tries < TRIES && status == NIDUS_FULL; tries++) {
+		struct blueprint plan;
+		status = plan_for(gathering->merger, keys, level, &plan);
+		if (status == NIDUS_OK)
+			status = go_on_with(gathering, &plan);
+		level = plan.level + 1;
 	}
 	return status;
 }
 
-nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b, nidus_filter **merged)
+/* For how many entries to make room next: twice as many, if all could be that many. */
+static uint64_t next_room(const struct gathering *gathering)
+{
+	const struct merger *merger = gathering->merger;
+	uint64_t count = gathering->count, next = 2 * count;
+	double most = 0.99 * RATE_MOST / merger->family->forecast(&merger->base, 1).fpr;
+	next = next > merger->largest ? next : merger->largest;
+	next = next < merger->keys ? next : merger->keys;
+	if ((double)next > most)
+		next = (uint64_t)most;
+	return next > count ? next : count + 1;
+}
+
+static nidus_status gather_entry(struct gathering *gathering, const nidus_entry *entry)
+{
+	uint64_t hash, next = next_room(gathering);
+	nidus_status status = NIDUS_OK;
+	if (gathering->count == gathering->room) {
+		status = make_room(gathering, next, 0);
+		gathering->room = next;
+	}
+	if (status == NIDUS_OK)
+		status = gathering->to->family->entry_hash(gathering->to->body, entry, &hash);
+	if (status != NIDUS_OK || gathering->to->ops->contains(gathering->to->body, hash))
+		return status;
+	status = gathering->to->ops->insert(gathering->to->body, hash);
+	if (status == NIDUS_FULL) {
+		status = make_room(gathering, next, gathering->to->plan.level + 1);
+		if (status == NIDUS_OK)
+			status = gathering->to->ops->insert(gathering->to->body, hash);
+	}
+	gathering->count += status == NIDUS_OK;
+	return status;
+}
+
+static nidus_status gather(struct gathering *gathering, const nidus_filter *part)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	nidus_status status = NIDUS_OK;
+	while (status == NIDUS_OK && moving_next(part, &cursor, &entry))
+		status = gather_entry(gathering, &entry);
+	return status;
+}
+
+/* The filter with every entry once. Errors: as nidus_merge_many. */
+static nidus_status merge_unique(const struct merger *merger, nidus_filter **merged)
+{
+	struct gathering gathering = { .merger = merger };
+	nidus_status status = NIDUS_OK;
+	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
+		status = gather(&gathering, merger->filters[i]);
+	/* Size and target are those of the entries that there are in the end. */
+	uint64_t keys = gathering.count < merger->keys ? gathering.count : merger->keys;
+	if (status == NIDUS_OK)
+		status = make_room(&gathering, keys, 0);
+	if (status == NIDUS_OK)
+		*merged = gathering.to;
+	else
+		nidus_free(gathering.to);
+	return status;
+}
+
+/* -------------------------------------------------------------------- the call -- */
+
+static nidus_status merge(struct merger *merger, nidus_filter **merged)
+{
+	nidus_status status = check_parts(merger);
+	if (status == NIDUS_OK)
+		status = survey(merger);
+	if (status != NIDUS_OK)
+		return status;
+	bool once = merger->how == NIDUS_MERGE_UNIQUE && merger->family->joint == NULL;
+	return once ? merge_unique(merger, merged) : merge_all(merger, merged);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t first = (uintptr_t) * (const nidus_filter *const *)a;
+	uintptr_t second = (uintptr_t) * (const nidus_filter *const *)b;
+	return (first > second) - (first < second);
+}
+
+/* The filters that threads share, each once, in an order that all threads agree on. */
+struct shared_parts {
+	struct block memory;
+	const nidus_filter **filters;
+	size_t n;
+};
+
+/* Errors: E_NOMEM. */
+static nidus_status find_shared(const struct merger *merger, struct shared_parts *shared)
+{
+	size_t n = 0, different = 0;
+	*shared = (struct shared_parts){ 0 };
+	for (size_t i = 0; i < merger->n; i++)
+		n += merger->filters[i]->gate != NULL;
+	if (n == 0)
+		return NIDUS_OK;
+	nidus_status status = memory_take(&merger->filters[0]->allocator,
+	                                  n * sizeof *shared->filters, &shared->memory);
+	if (status != NIDUS_OK)
+		return status;
+	shared->filters = (const nidus_filter **)(void *)shared->memory.bytes;
+	for (size_t i = 0; i < merger->n; i++) {
+		if (merger->filters[i]->gate != NULL)
+			shared->filters[shared->n++] = merger->filters[i];
+	}
+	qsort(shared->filters, n, sizeof *shared->filters, by_address);
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || shared->filters[i] != shared->filters[i - 1])
+			shared->filters[different++] = shared->filters[i];
+	}
+	shared->n = different;
+	return NIDUS_OK;
+}
+
+static nidus_status merge_stopped(struct merger *merger, nidus_filter **merged)
+{
+	struct shared_parts shared;
+	nidus_status status = find_shared(merger, &shared);
+	if (status != NIDUS_OK)
+		return status;
+	for (size_t i = 0; i < shared.n; i++)
+		shared_stop(shared.filters[i], false);
+	status = merge(merger, merged);
+	for (size_t i = 0; i < shared.n; i++)
+		shared_go_on(shared.filters[i]);
+	memory_give(&merger->filters[0]->allocator, &shared.memory);
+	return status;
+}
+
+nidus_status nidus_merge_many(const nidus_filter *const *filters, size_t n, nidus_merge_how how,
+                              nidus_filter **merged)
 {
 	if (merged == NULL)
 		return filter_null("merged");
 	*merged = NULL;
-	if (a == NULL || b == NULL)
-		return filter_null(a == NULL ? "a" : "b");
-	shared_stop_both(a, b);
-	nidus_status status = merge(a, b, merged);
-	shared_go_on_both(a, b);
-	return status;
+	if (n == 0)
+		return fail(NIDUS_E_ARG, "a merge needs at least one filter");
+	if (filters == NULL)
+		return filter_null("filters");
+	for (size_t i = 0; i < n; i++) {
+		if (filters[i] == NULL)
+			return fail(NIDUS_E_ARG, "filter %zu of %zu is NULL", i + 1, n);
+	}
+	if (how != NIDUS_MERGE_COPIES && how != NIDUS_MERGE_UNIQUE)
+		return fail(NIDUS_E_ARG,
+		            "%d is no way to merge: NIDUS_MERGE_COPIES and "
+		            "NIDUS_MERGE_UNIQUE are",
+		            (int)how);
+	struct merger merger = { .filters = filters, .n = n, .how = how };
+	return merge_stopped(&merger, merged);
+}
+
+nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b, nidus_filter **merged)
+{
+	const nidus_filter *both[] = { a, b };
+	return nidus_merge_many(both, 2, NIDUS_MERGE_COPIES, merged);
 }

@@ -42,21 +42,6 @@ void shared_unmake(nidus_filter *filter)
 	filter->gate = NULL;
 }
 
-void shared_stop_both(const nidus_filter *a, const nidus_filter *b)
-{
-	bool in_order = (uintptr_t)a <= (uintptr_t)b;
-	shared_stop(in_order ? a : b, false);
-	if (a != b)
-		shared_stop(in_order ? b : a, false);
-}
-
-void shared_go_on_both(const nidus_filter *a, const nidus_filter *b)
-{
-	shared_go_on(a);
-	if (a != b)
-		shared_go_on(b);
-}
-
 /* -------------------------------------------------------------------- lookups -- */
 
 bool shared_contains(const nidus_filter *filter, uint64_t hash)

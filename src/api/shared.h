@@ -69,8 +69,4 @@ static inline void shared_go_on(const nidus_filter *filter)
 		gate_open(filter->gate);
 }
 
-/* Both filters of a merge, which may be one, in an order that all threads agree on. */
-void shared_stop_both(const nidus_filter *a, const nidus_filter *b);
-void shared_go_on_both(const nidus_filter *a, const nidus_filter *b);
-
 #endif

@@ -102,11 +102,10 @@ static struct forecast bloom_forecast(const struct blueprint *plan, uint64_t key
 	return forecast;
 }
 
-static nidus_status bloom_joint(const struct blueprint *a, uint64_t a_count,
-                                const struct blueprint *b, uint64_t b_count,
+static nidus_status bloom_joint(const struct blueprint *plan, uint64_t keys,
                                 struct blueprint *joint)
 {
-	return blooms_joint(a, a_count, b, b_count, rate_of, joint);
+	return blooms_joint(plan, keys, rate_of, joint);
 }
 
 /* ----------------------------------------------------------------- adapters -- */

@@ -82,23 +82,22 @@ nidus_status blooms_check(const struct blueprint *plan)
 	return NIDUS_OK;
 }
 
-nidus_status blooms_joint(const struct blueprint *a, uint64_t a_count, const struct blueprint *b,
-                          uint64_t b_count, bloom_rate_of rate_of, struct blueprint *joint)
+nidus_status blooms_joint(const struct blueprint *plan, uint64_t keys, bloom_rate_of rate_of,
+                          struct blueprint *joint)
 {
-	uint64_t keys = a_count + b_count;
 	if (keys > BLOOM_COUNT_MOST)
 		return fail(NIDUS_E_RANGE, "the counts add up to more than any filter has");
-	*joint = a->capacity >= b->capacity ? *a : *b;
-	joint->fpr = a->fpr > b->fpr ? a->fpr : b->fpr;
+	*joint = *plan;
 	if (joint->capacity < keys)
-		joint->capacity = joint->max_capacity = keys;
+		joint->capacity = keys;
+	joint->max_capacity = joint->capacity;
 	double rate = rate_of(joint->groups, joint->core_bits, joint->capacity).most;
 	if (rate > joint->fpr)
 		joint->fpr = rate;
 	if (joint->fpr > RATE_MOST)
 		return fail(NIDUS_E_RANGE,
 		            "%llu keys in a table of this size would make the rate %.2f; make "
-		            "both filters with the capacity of the two together",
+		            "the filters with the capacity of all together",
 		            (unsigned long long)keys, joint->fpr);
 	return NIDUS_OK;
 }

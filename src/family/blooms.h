@@ -42,8 +42,8 @@ nidus_status blooms_check_options(const nidus_options *options, const char *fami
 nidus_status blooms_check(const struct blueprint *plan);
 
 /* As `joint` of struct family, which see. */
-nidus_status blooms_joint(const struct blueprint *a, uint64_t a_count, const struct blueprint *b,
-                          uint64_t b_count, bloom_rate_of rate_of, struct blueprint *joint);
+nidus_status blooms_joint(const struct blueprint *plan, uint64_t keys, bloom_rate_of rate_of,
+                          struct blueprint *joint);
 
 /* The share of bits that so many keys set on average. */
 double blooms_load(uint64_t bits, unsigned probes, uint64_t keys);

@@ -100,12 +100,10 @@ struct family {
 	                       struct blueprint *larger);
 	nidus_status (*pour)(void *to, const void *from);
 	/*
-	 * NIDUS_MERGE without entries: the plan of a merge of two filters whose sizes
-	 * match, with so many keys in each. NULL where larger() makes room for both.
-	 * Errors: E_RANGE.
+	 * NIDUS_MERGE without entries: the plan of a filter of the same size that holds so
+	 * many keys. NULL where larger() makes room for them. Errors: E_RANGE.
 	 */
-	nidus_status (*joint)(const struct blueprint *a, uint64_t a_count,
-	                      const struct blueprint *b, uint64_t b_count, struct blueprint *joint);
+	nidus_status (*joint)(const struct blueprint *plan, uint64_t keys, struct blueprint *joint);
 
 	/*
 	 * NIDUS_GROW: moves what the next `places` places of `from` hold, *position on (0
