@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Commands on items: add, look up, count and delete.
+ *
+ * What is replicated is what changed: an item that was refused or already there is
+ * left out, so that a replica with more memory does not take what its master did not.
+ */
+#include "commands.h"
+
+#include "keys.h"
+#include "memory.h"
+
+#define BATCH 256 /* items that are hashed and looked up together */
+
+/* --------------------------------------------------------------------------- hashes -- */
+
+static uint64_t hash_item(const struct value *value, RedisModuleString *item)
+{
+	size_t len;
+	const char *bytes = server.StringPtrLen(item, &len);
+	return nidus_hash(value->filter, bytes, len);
+}
+
+static void hash_items(const struct value *value, RedisModuleString **items, size_t n,
+                       uint64_t *hashes)
+{
+	const void *keys[BATCH];
+	size_t lens[BATCH];
+	for (size_t i = 0; i < n; i++)
+		keys[i] = server.StringPtrLen(items[i], &lens[i]);
+	nidus_hash_batch(value->filter, keys, lens, n, hashes);
+}
+
+/* ------------------------------------------------------------------- looking things up -- */
+
+static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, enum kind kind)
+{
+	struct value *value;
+	if (argc != 3)
+		return server.WrongArity(ctx);
+	enum found found = keys_read(ctx, argv[1], kind, &value);
+	if (found == REFUSED)
+		return SERVER_OK;
+	size_t len;
+	const char *item = server.StringPtrLen(argv[2], &len);
+	return server.ReplyWithBool(ctx,
+	                            found == FOUND && nidus_contains(value->filter, item, len));
+}
+
+static void reply_batch(RedisModuleCtx *ctx, const struct value *value, RedisModuleString **items,
+                        size_t n)
+{
+	uint64_t hashes[BATCH];
+	uint8_t yes[BATCH] = { 0 };
+	if (value != NULL) {
+		hash_items(value, items, n, hashes);
+		nidus_contains_batch(value->filter, hashes, n, yes);
+	}
+	for (size_t i = 0; i < n; i++)
+		server.ReplyWithBool(ctx, yes[i]);
+}
+
+static int mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, enum kind kind)
+{
+	struct value *value;
+	if (argc < 3)
+		return server.WrongArity(ctx);
+	if (keys_read(ctx, argv[1], kind, &value) == REFUSED)
+		return SERVER_OK;
+	size_t n = (size_t)argc - 2;
+	server.ReplyWithArray(ctx, (long)n);
+	for (size_t at = 0; at < n; at += BATCH)
+		reply_batch(ctx, value, argv + 2 + at, n - at < BATCH ? n - at : BATCH);
+	return SERVER_OK;
+}
+
+int cf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	return exists(ctx, argv, argc, KIND_CF);
+}
+
+int bf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	return exists(ctx, argv, argc, KIND_BF);
+}
+
+int cf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	return mexists(ctx, argv, argc, KIND_CF);
+}
+
+int bf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	return mexists(ctx, argv, argc, KIND_BF);
+}
+
+int cf_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct value *value;
+	if (argc != 3)
+		return server.WrongArity(ctx);
+	enum found found = keys_read(ctx, argv[1], KIND_CF, &value);
+	if (found == REFUSED)
+		return SERVER_OK;
+	uint64_t count = 0;
+	if (found == FOUND)
+		count = nidus_count_key_hash(value->filter, hash_item(value, argv[2]));
+	return server.ReplyWithLongLong(ctx, (long long)count);
+}
+
+/* -------------------------------------------------------------------------- adding -- */
+
+/* How a command adds, and what it is called elsewhere. */
+struct way {
+	enum kind kind;
+	bool fresh;         /* unless it seems to be there */
+	const char *insert; /* the command that adds a list of items like that */
+	const char *event;
+};
+
+/* A command that adds, under way. */
+struct adding {
+	RedisModuleCtx *ctx;
+	RedisModuleString *key;
+	struct value *value;
+	bool created;
+	const struct way *way;
+};
+
+static const char *refusal(const struct value *value, nidus_status status)
+{
+	if (status == NIDUS_COPIES)
+		return "ERR Maximum copies of this item reached";
+	if (status != NIDUS_FULL)
+		return "OOM no memory for this filter to grow";
+	if (!value->recipe.fixed)
+		return "Maximum expansions reached";
+	return value->recipe.kind == KIND_BF ? "ERR non scaling filter is full" : "Filter is full";
+}
+
+/* Finds the filter or makes one. False: an error has been answered. */
+static bool begin(struct adding *adding, struct recipe *recipe, bool nocreate)
+{
+	const char *error = "ERR not found";
+	enum found found = keys_write(adding->ctx, adding->key, adding->way->kind, &adding->value);
+	if (found != MISSING)
+		return found == FOUND;
+	if (!nocreate) {
+		adding->value = value_create(adding->ctx, recipe, &error);
+		adding->created = true;
+	}
+	if (adding->value == NULL) {
+		server.ReplyWithError(adding->ctx, error);
+		return false;
+	}
+	keys_set(adding->ctx, adding->key, adding->value);
+	return true;
+}
+
+/* Tells everybody about the `n` items that went in, of `all` that were asked for. */
+static void end(const struct adding *adding, RedisModuleString **in, size_t n, size_t all)
+{
+	if (adding->created)
+		recipe_replicate(&adding->value->recipe, adding->ctx, adding->key);
+	if (n == 0 && !adding->created)
+		return;
+	if (n == all && !adding->created)
+		server.ReplicateVerbatim(adding->ctx);
+	else if (n > 0)
+		server.Replicate(adding->ctx, adding->way->insert, "sccv", adding->key, "NOCREATE",
+		                 "ITEMS", in, n);
+	keys_notify(adding->ctx, adding->way->event, adding->key);
+}
+
+static int add_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct way *way)
+{
+	if (argc != 3)
+		return server.WrongArity(ctx);
+	struct adding adding = { .ctx = ctx, .key = argv[1], .way = way };
+	struct recipe recipe = recipe_default(way->kind);
+	(void)recipe_finish(&recipe);
+	if (!begin(&adding, &recipe, false))
+		return SERVER_OK;
+	nidus_status status = value_add(adding.value, hash_item(adding.value, argv[2]), way->fresh);
+	if (status == NIDUS_OK || status == NIDUS_PRESENT)
+		server.ReplyWithBool(ctx, status == NIDUS_OK);
+	else
+		server.ReplyWithError(ctx, refusal(adding.value, status));
+	end(&adding, argv + 2, status == NIDUS_OK, 1);
+	return SERVER_OK;
+}
+
+/* One place of the array that answers for a list of items. */
+static void reply_added(const struct adding *adding, nidus_status status)
+{
+	bool cf = adding->way->kind == KIND_CF;
+	if (status != NIDUS_OK && status != NIDUS_PRESENT) {
+		if (cf)
+			server.ReplyWithLongLong(adding->ctx, -1);
+		else
+			server.ReplyWithError(adding->ctx, refusal(adding->value, status));
+	} else if (cf && adding->way->fresh) {
+		server.ReplyWithLongLong(adding->ctx, status == NIDUS_OK);
+	} else {
+		server.ReplyWithBool(adding->ctx, status == NIDUS_OK);
+	}
+}
+
+/* Adds items and answers for each; those that went in are listed in `in`. */
+static size_t add_items(const struct adding *adding, RedisModuleString **items, size_t n,
+                        RedisModuleString **in)
+{
+	uint64_t hashes[BATCH];
+	size_t added = 0;
+	server.ReplyWithArray(adding->ctx, (long)n);
+	for (size_t i = 0; i < n; i++) {
+		if (i % BATCH == 0)
+			hash_items(adding->value, items + i, n - i < BATCH ? n - i : BATCH, hashes);
+		nidus_status status =
+			value_add(adding->value, hashes[i % BATCH], adding->way->fresh);
+		if (status == NIDUS_OK)
+			in[added++] = items[i];
+		reply_added(adding, status);
+	}
+	return added;
+}
+
+static int add_list(struct adding *adding, RedisModuleString **items, size_t n,
+                    struct recipe *recipe, bool nocreate)
+{
+	RedisModuleString **in = memory_try(n * sizeof *in);
+	if (in == NULL)
+		return server.ReplyWithError(adding->ctx, "OOM no memory for so many items");
+	if (begin(adding, recipe, nocreate))
+		end(adding, in, add_items(adding, items, n, in), n);
+	server.Free(in);
+	return SERVER_OK;
+}
+
+static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct way *way)
+{
+	if (argc < 4)
+		return server.WrongArity(ctx);
+	struct adding adding = { .ctx = ctx, .key = argv[1], .way = way };
+	struct recipe recipe = recipe_default(way->kind);
+	struct arguments arguments = { argv, argc, 2 };
+	bool nocreate = false;
+	const char *wrong = recipe_parse(&recipe, &arguments, &nocreate);
+	if (wrong == NULL)
+		wrong = recipe_finish(&recipe);
+	if (wrong != NULL)
+		return server.ReplyWithError(ctx, wrong);
+	if (arguments.at >= argc)
+		return server.WrongArity(ctx);
+	return add_list(&adding, argv + arguments.at, (size_t)(argc - arguments.at), &recipe,
+	                nocreate);
+}
+
+int cf_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	static const struct way way = { KIND_CF, false, "CF.INSERT", "cf.add" };
+	return add_one(ctx, argv, argc, &way);
+}
+
+int cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	static const struct way way = { KIND_CF, true, "CF.INSERTNX", "cf.addnx" };
+	return add_one(ctx, argv, argc, &way);
+}
+
+int cf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	static const struct way way = { KIND_CF, false, "CF.INSERT", "cf.insert" };
+	return insert(ctx, argv, argc, &way);
+}
+
+int cf_insertnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	static const struct way way = { KIND_CF, true, "CF.INSERTNX", "cf.insertnx" };
+	return insert(ctx, argv, argc, &way);
+}
+
+int bf_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	static const struct way way = { KIND_BF, true, "BF.INSERT", "bf.add" };
+	return add_one(ctx, argv, argc, &way);
+}
+
+int bf_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	static const struct way way = { KIND_BF, true, "BF.INSERT", "bf.madd" };
+	if (argc < 3)
+		return server.WrongArity(ctx);
+	struct adding adding = { .ctx = ctx, .key = argv[1], .way = &way };
+	struct recipe recipe = recipe_default(KIND_BF);
+	(void)recipe_finish(&recipe);
+	return add_list(&adding, argv + 2, (size_t)argc - 2, &recipe, false);
+}
+
+int bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	static const struct way way = { KIND_BF, true, "BF.INSERT", "bf.insert" };
+	return insert(ctx, argv, argc, &way);
+}
+
+/* ------------------------------------------------------------------------ deleting -- */
+
+static bool delete_item(struct value *value, RedisModuleString *item)
+{
+	return value_remove(value, hash_item(value, item)) == NIDUS_OK;
+}
+
+static bool find_to_delete(RedisModuleCtx *ctx, RedisModuleString *key, struct value **value)
+{
+	enum found found = keys_write(ctx, key, KIND_CF, value);
+	if (found == MISSING)
+		server.ReplyWithError(ctx, "Not found");
+	return found == FOUND;
+}
+
+int cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct value *value;
+	if (argc != 3)
+		return server.WrongArity(ctx);
+	if (!find_to_delete(ctx, argv[1], &value))
+		return SERVER_OK;
+	bool deleted = delete_item(value, argv[2]);
+	if (deleted) {
+		server.ReplicateVerbatim(ctx);
+		keys_notify(ctx, "cf.del", argv[1]);
+	}
+	return server.ReplyWithBool(ctx, deleted);
+}
+
+int cf_mdel(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct value *value;
+	bool any = false;
+	if (argc < 3)
+		return server.WrongArity(ctx);
+	if (!find_to_delete(ctx, argv[1], &value))
+		return SERVER_OK;
+	server.ReplyWithArray(ctx, argc - 2);
+	for (int i = 2; i < argc; i++) {
+		bool deleted = delete_item(value, argv[i]);
+		any = any || deleted;
+		server.ReplyWithBool(ctx, deleted);
+	}
+	if (any) {
+		server.ReplicateVerbatim(ctx);
+		keys_notify(ctx, "cf.mdel", argv[1]);
+	}
+	return SERVER_OK;
+}

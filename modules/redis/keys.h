@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keys: from the name of a key to its value, and what is answered if there is none.
+ */
+#ifndef NIDUS_REDIS_KEYS_H
+#define NIDUS_REDIS_KEYS_H
+
+#include "value.h"
+
+/* REFUSED: an error has been answered; the command has nothing left to do. */
+enum found { FOUND, MISSING, REFUSED };
+
+/* The value of a key, to look at. */
+enum found keys_read(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,
+                     struct value **value);
+
+/* The same of either kind. */
+enum found keys_read_any(RedisModuleCtx *ctx, RedisModuleString *name, struct value **value);
+
+/* The value of a key, to change it. A missing key is created by keys_set. */
+enum found keys_write(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,
+                      struct value **value);
+
+/* The same, but a value that LOADCHUNK brings is found before it is whole. */
+enum found keys_write_incoming(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,
+                               struct value **value);
+
+/* Makes a value that of a key. */
+void keys_set(RedisModuleCtx *ctx, RedisModuleString *name, struct value *value);
+
+void keys_delete(RedisModuleCtx *ctx, RedisModuleString *name);
+
+/* Tells those who listen that a command changed a key. */
+void keys_notify(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
+
+#endif

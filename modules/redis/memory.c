@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "memory.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define LARGE ((size_t)1 << 20) /* from here on it pays to leave zeroing to the system */
+
+static _Atomic uint64_t used;
+
+static uint64_t machine_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+}
+
+void *memory_try(size_t size)
+{
+	return size <= machine_memory() ? server.TryAlloc(size) : NULL;
+}
+
+/*
+ * Whether the system would grant that much now. Calloc of older servers ends the
+ * process where this function says no; the margin is for its size classes.
+ */
+static bool granted(size_t size)
+{
+	size_t with_margin = size + size / 4 + 4 * LARGE;
+	void *memory =
+		mmap(NULL, with_margin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return memory != MAP_FAILED && munmap(memory, with_margin) == 0;
+}
+
+static void *try_zeroed(size_t size)
+{
+	if (server.TryCalloc != NULL)
+		return server.TryCalloc(1, size);
+	if (size >= LARGE)
+		return granted(size) ? server.Calloc(1, size) : NULL;
+	void *memory = server.TryAlloc(size);
+	return memory != NULL ? memset(memory, 0, size) : NULL;
+}
+
+static void *count_in(void *memory, size_t size)
+{
+	if (memory != NULL)
+		atomic_fetch_add_explicit(&used, size, memory_order_relaxed);
+	return memory;
+}
+
+static void *take(void *context, size_t size)
+{
+	(void)context;
+	return count_in(memory_try(size), size);
+}
+
+static void *take_zeroed(void *context, size_t size)
+{
+	(void)context;
+	return count_in(size <= machine_memory() ? try_zeroed(size) : NULL, size);
+}
+
+static void give(void *context, void *memory, size_t size)
+{
+	(void)context;
+	if (memory != NULL)
+		atomic_fetch_sub_explicit(&used, size, memory_order_relaxed);
+	server.Free(memory);
+}
+
+const nidus_allocator *memory_allocator(void)
+{
+	static const nidus_allocator allocator = { .alloc = take, .free = give };
+	(void)take_zeroed;
+	return &allocator;
+}
+
+uint64_t memory_used(void)
+{
+	return atomic_load_explicit(&used, memory_order_relaxed);
+}
+
+bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes)
+{
+	if (bytes > machine_memory())
+		return false;
+	if (bytes < LARGE)
+		return true; /* deny-oom has decided already */
+	RedisModuleServerInfoData *info = server.GetServerInfo(ctx, "memory");
+	if (info == NULL)
+		return true;
+	int wrong_most = 0, wrong_now = 0;
+	uint64_t most = server.ServerInfoGetFieldUnsigned(info, "maxmemory", &wrong_most);
+	uint64_t now = server.ServerInfoGetFieldUnsigned(info, "used_memory", &wrong_now);
+	server.FreeServerInfo(ctx, info);
+	return wrong_most || wrong_now || most == 0 || (now <= most && bytes <= most - now);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * memory: filters live in the server's memory, so that maxmemory and INFO see them.
+ */
+#ifndef NIDUS_REDIS_MEMORY_H
+#define NIDUS_REDIS_MEMORY_H
+
+#include "nidus.h"
+#include "server.h"
+
+/* What filters take their memory from. */
+const nidus_allocator *memory_allocator(void);
+
+/* Bytes that filters have now. Threads: free; the server frees in the background. */
+uint64_t memory_used(void);
+
+/* Whether so many bytes fit into this machine and below maxmemory, by what is used now. */
+bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes);
+
+/* A block that may be refused: NULL. Give it back with server.Free. */
+void *memory_try(size_t size);
+
+#endif

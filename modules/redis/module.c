@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * module: what happens when the server loads nidus_redis.so, and the table of commands.
+ *
+ *     redis-server --loadmodule build/nidus_redis.so [SEED n]
+ *     redis-cli CF.ADD seen heron
+ */
+#include "commands.h"
+#include "memory.h"
+#include "type.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MODULE_NAME "nidus"
+#define MODULE_VERSION \
+	(NIDUS_VERSION_MAJOR * 10000 + NIDUS_VERSION_MINOR * 100 + NIDUS_VERSION_PATCH)
+
+/* -------------------------------------------------------------- arguments, for the docs -- */
+
+#define KEY(word)                                                         \
+	{                                                                 \
+		.name = word, .type = SERVER_ARG_KEY, .key_spec_index = 0 \
+	}
+#define VALUE(word, kind)                                        \
+	{                                                        \
+		.name = word, .type = kind, .key_spec_index = -1 \
+	}
+#define MANY(word, kind)                                                                       \
+	{                                                                                      \
+		.name = word, .type = kind, .key_spec_index = -1, .flags = SERVER_ARG_MULTIPLE \
+	}
+#define OPTION(word, kind, upper)                                                 \
+	{                                                                         \
+		.name = word, .type = kind, .key_spec_index = -1, .token = upper, \
+		.flags = SERVER_ARG_OPTIONAL                                      \
+	}
+#define FLAG(word, upper) OPTION(word, SERVER_ARG_PURE_TOKEN, upper)
+#define ITEMS                                                                                      \
+	{                                                                                          \
+		.name = "item", .type = SERVER_ARG_STRING, .key_spec_index = -1, .token = "ITEMS", \
+		.flags = SERVER_ARG_MULTIPLE                                                       \
+	}
+#define SHAPE                                                      \
+	OPTION("max_capacity", SERVER_ARG_INTEGER, "MAXCAPACITY"), \
+		OPTION("family", SERVER_ARG_STRING, "FAMILY"),     \
+		OPTION("seed", SERVER_ARG_INTEGER, "SEED")
+#define CF_SHAPE                                                              \
+	OPTION("bucketsize", SERVER_ARG_INTEGER, "BUCKETSIZE"),               \
+		OPTION("maxiterations", SERVER_ARG_INTEGER, "MAXITERATIONS"), \
+		OPTION("expansion", SERVER_ARG_INTEGER, "EXPANSION"),         \
+		OPTION("error", SERVER_ARG_DOUBLE, "ERROR"), SHAPE
+#define BF_SHAPE                                                                                \
+	OPTION("expansion", SERVER_ARG_INTEGER, "EXPANSION"), FLAG("nonscaling", "NONSCALING"), \
+		SHAPE
+#define END                  \
+	{                    \
+		.name = NULL \
+	}
+
+static struct server_arg key_args[] = { KEY("key"), END };
+static struct server_arg item_args[] = { KEY("key"), VALUE("item", SERVER_ARG_STRING), END };
+static struct server_arg items_args[] = { KEY("key"), MANY("item", SERVER_ARG_STRING), END };
+static struct server_arg merge_args[] = { KEY("dest"),
+	                                  { .name = "src",
+	                                    .type = SERVER_ARG_KEY,
+	                                    .key_spec_index = 0,
+	                                    .flags = SERVER_ARG_MULTIPLE },
+	                                  END };
+static struct server_arg dump_args[] = { KEY("key"), VALUE("iterator", SERVER_ARG_INTEGER), END };
+static struct server_arg load_args[] = { KEY("key"), VALUE("iterator", SERVER_ARG_INTEGER),
+	                                 VALUE("data", SERVER_ARG_STRING), END };
+static struct server_arg field_args[] = {
+	KEY("key"),
+	{ .name = "field",
+	  .type = SERVER_ARG_STRING,
+	  .key_spec_index = -1,
+	  .flags = SERVER_ARG_OPTIONAL,
+	  .summary = "CAPACITY, SIZE, FILTERS, ITEMS or EXPANSION" },
+	END,
+};
+static struct server_arg cf_reserve_args[] = { KEY("key"), VALUE("capacity", SERVER_ARG_INTEGER),
+	                                       CF_SHAPE, END };
+static struct server_arg bf_reserve_args[] = { KEY("key"), VALUE("error", SERVER_ARG_DOUBLE),
+	                                       VALUE("capacity", SERVER_ARG_INTEGER), BF_SHAPE,
+	                                       END };
+static struct server_arg cf_insert_args[] = { KEY("key"),
+	                                      OPTION("capacity", SERVER_ARG_INTEGER, "CAPACITY"),
+	                                      FLAG("nocreate", "NOCREATE"),
+	                                      CF_SHAPE,
+	                                      ITEMS,
+	                                      END };
+static struct server_arg bf_insert_args[] = { KEY("key"),
+	                                      OPTION("capacity", SERVER_ARG_INTEGER, "CAPACITY"),
+	                                      OPTION("error", SERVER_ARG_DOUBLE, "ERROR"),
+	                                      FLAG("nocreate", "NOCREATE"),
+	                                      BF_SHAPE,
+	                                      ITEMS,
+	                                      END };
+
+/* -------------------------------------------------------------------------- commands -- */
+
+#define ADDS "write deny-oom"
+#define READS "readonly fast"
+#define READS_ALL "readonly"
+
+static const struct command {
+	const char *name;
+	server_command *run;
+	const char *flags;
+	int arity;
+	struct server_arg *args;
+	const char *complexity, *summary;
+} commands[] = {
+	{ "CF.RESERVE", cf_reserve, ADDS, -3, cf_reserve_args, "O(1)",
+	  "Makes a filter for so many items, with the error rate of your choice." },
+	{ "CF.ADD", cf_add, ADDS " fast", 3, item_args, "O(1)",
+	  "Adds an item once more; makes the filter if there is none." },
+	{ "CF.ADDNX", cf_addnx, ADDS " fast", 3, item_args, "O(1)",
+	  "Adds an item unless it seems to be there." },
+	{ "CF.INSERT", cf_insert, ADDS, -4, cf_insert_args, "O(n) for n items",
+	  "Adds items; makes the filter if there is none." },
+	{ "CF.INSERTNX", cf_insertnx, ADDS, -4, cf_insert_args, "O(n) for n items",
+	  "Adds those items that do not seem to be there." },
+	{ "CF.EXISTS", cf_exists, READS, 3, item_args, "O(1)",
+	  "Tells whether an item is in the filter." },
+	{ "CF.MEXISTS", cf_mexists, READS, -3, items_args, "O(n) for n items",
+	  "Tells of each item whether it is in the filter." },
+	{ "CF.COUNT", cf_count, READS, 3, item_args, "O(1)",
+	  "Tells how many copies of an item are in the filter." },
+	{ "CF.DEL", cf_del, "write fast", 3, item_args, "O(1)", "Takes one copy of an item out." },
+	{ "CF.MDEL", cf_mdel, "write", -3, items_args, "O(n) for n items",
+	  "Takes one copy of each item out." },
+	{ "CF.COMPACT", cf_compact, "write", 2, key_args, "O(n) for n items in the filter",
+	  "Makes the filter as small as its items allow." },
+	{ "CF.MERGE", cf_merge, ADDS, -3, merge_args, "O(n) for n items in the filters",
+	  "Puts the items of all filters into the first." },
+	{ "CF.INFO", cf_info, READS, 2, key_args, "O(1)", "Describes a filter." },
+	{ "CF.SCANDUMP", cf_scandump, READS_ALL, 3, dump_args, "O(n) for n bytes of the filter",
+	  "Gives the next chunk of a filter." },
+	{ "CF.LOADCHUNK", cf_loadchunk, ADDS, 4, load_args, "O(n) for n bytes of the filter",
+	  "Takes a chunk of a filter." },
+	{ "BF.RESERVE", bf_reserve, ADDS, -4, bf_reserve_args, "O(1)",
+	  "Makes a filter for so many items, with the error rate of your choice." },
+	{ "BF.ADD", bf_add, ADDS " fast", 3, item_args, "O(1)",
+	  "Adds an item; makes the filter if there is none." },
+	{ "BF.MADD", bf_madd, ADDS, -3, items_args, "O(n) for n items",
+	  "Adds items; makes the filter if there is none." },
+	{ "BF.INSERT", bf_insert, ADDS, -4, bf_insert_args, "O(n) for n items",
+	  "Adds items; makes the filter if there is none." },
+	{ "BF.EXISTS", bf_exists, READS, 3, item_args, "O(1)",
+	  "Tells whether an item is in the filter." },
+	{ "BF.MEXISTS", bf_mexists, READS, -3, items_args, "O(n) for n items",
+	  "Tells of each item whether it is in the filter." },
+	{ "BF.CARD", bf_card, READS, 2, key_args, "O(1)", "Tells how many items were added." },
+	{ "BF.INFO", bf_info, READS, -2, field_args, "O(1)", "Describes a filter." },
+	{ "BF.SCANDUMP", bf_scandump, READS_ALL, 3, dump_args, "O(n) for n bytes of the filter",
+	  "Gives the next chunk of a filter." },
+	{ "BF.LOADCHUNK", bf_loadchunk, ADDS, 4, load_args, "O(n) for n bytes of the filter",
+	  "Takes a chunk of a filter." },
+	{ "NIDUS.INFO", filter_info, READS, 2, key_args, "O(1)",
+	  "Tells family, rates and sizes of a CF or BF filter." },
+};
+
+/* Where the server has them: COMMAND DOCS and a check of the number of arguments. */
+static void describe(RedisModuleCtx *ctx, const struct command *command)
+{
+	static const struct server_command_info_version version = { 1,
+		                                                    sizeof(struct server_history),
+		                                                    sizeof(struct server_key_spec),
+		                                                    sizeof(struct server_arg) };
+	if (server.GetCommand == NULL || server.SetCommandInfo == NULL)
+		return;
+	RedisModuleCommand *registered = server.GetCommand(ctx, command->name);
+	const struct server_command_info info = {
+		.version = &version,
+		.summary = command->summary,
+		.complexity = command->complexity,
+		.since = "0.1.0",
+		.arity = command->arity,
+		.args = command->args,
+	};
+	if (registered == NULL || server.SetCommandInfo(registered, &info) != SERVER_OK)
+		server.Log(ctx, "warning", "nidus: no docs for %s", command->name);
+}
+
+/* Where the server has them: ACL categories `cuckoo` and `bloom` beside its own. */
+static void categorize(RedisModuleCtx *ctx, const struct command *command)
+{
+	char categories[40];
+	if (server.SetCommandACLCategories == NULL || server.GetCommand == NULL)
+		return;
+	RedisModuleCommand *registered = server.GetCommand(ctx, command->name);
+	snprintf(categories, sizeof categories, "%s%s %s",
+	         command->name[0] == 'C'   ? "cuckoo "
+	         : command->name[0] == 'B' ? "bloom "
+	                                   : "",
+	         strncmp(command->flags, "write", 5) == 0 ? "write" : "read",
+	         strstr(command->flags, "fast") != NULL ? "fast" : "slow");
+	if (registered == NULL ||
+	    server.SetCommandACLCategories(registered, categories) != SERVER_OK)
+		server.Log(ctx, "warning", "nidus: no ACL categories for %s", command->name);
+}
+
+static bool register_commands(RedisModuleCtx *ctx)
+{
+	if (server.AddACLCategory != NULL) { /* it is fine if another module has them */
+		(void)server.AddACLCategory(ctx, "cuckoo");
+		(void)server.AddACLCategory(ctx, "bloom");
+	}
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+		const struct command *command = &commands[i];
+		int last = command->args == merge_args ? -1 : 1;
+		if (server.CreateCommand(ctx, command->name, command->run, command->flags, 1, last,
+		                         1) != SERVER_OK) {
+			server.Log(ctx, "warning", "nidus: another module has %s already",
+			           command->name);
+			return false;
+		}
+		describe(ctx, command);
+		categorize(ctx, command);
+	}
+	return true;
+}
+
+/* --------------------------------------------------------------------------- the rest -- */
+
+static void info(RedisModuleInfoCtx *ctx, int for_crash_report)
+{
+	(void)for_crash_report;
+	if (server.InfoAddSection(ctx, "filters") != SERVER_OK)
+		return;
+	server.InfoAddFieldCString(ctx, "library_version", nidus_version());
+	server.InfoAddFieldCString(ctx, "instruction_set", nidus_isa());
+	server.InfoAddFieldULongLong(ctx, "filters", value_count());
+	server.InfoAddFieldULongLong(ctx, "bytes", memory_used());
+}
+
+/* The module's arguments: SEED n, or none. */
+static bool read_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct recipe recipe = recipe_default(KIND_CF);
+	struct arguments arguments = { argv, argc, 0 };
+	if (argc == 0)
+		return true;
+	const char *wrong = recipe_parse(&recipe, &arguments, NULL);
+	if (wrong != NULL || argc != 2 || recipe.seed == 0) {
+		server.Log(ctx, "warning", "nidus: the arguments can be SEED n, or none (%s)",
+		           wrong != NULL ? wrong : "there are others");
+		return false;
+	}
+	seed_set(recipe.seed);
+	return true;
+}
+
+int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+__attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ctx,
+                                                              RedisModuleString **argv, int argc)
+{
+	const char *missing;
+	if (!server_connect(ctx, &missing))
+		return SERVER_ERR; /* without its functions there is no way to complain */
+	if (server.IsModuleNameBusy(MODULE_NAME))
+		return SERVER_ERR;
+	server.SetModuleAttribs(ctx, MODULE_NAME, MODULE_VERSION, 1);
+	server.SetModuleOptions(ctx, SERVER_HANDLE_IO_ERRORS);
+	if (!read_arguments(ctx, argv, argc) || !type_register(ctx) || !register_commands(ctx) ||
+	    server.RegisterInfoFunc(ctx, info) != SERVER_OK)
+		return SERVER_ERR;
+	return SERVER_OK;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recipe: what a filter is made from, as a client asked for it, with every default filled in.
+ *
+ * A recipe is replicated whole, as a RESERVE command that leaves nothing to the
+ * receiver: the same recipe makes the same filter, byte for byte.
+ */
+#ifndef NIDUS_REDIS_RECIPE_H
+#define NIDUS_REDIS_RECIPE_H
+
+#include "nidus.h"
+#include "server.h"
+
+/* The two sets of commands, and so the two types of values. */
+enum kind { KIND_CF, KIND_BF };
+
+#define RECIPE_CAPACITY_MOST (UINT64_C(1) << 30)     /* what the commands accept */
+#define RECIPE_MAX_CAPACITY_MOST (UINT64_C(1) << 40) /* of MAXCAPACITY */
+
+struct recipe {
+	enum kind kind;
+	nidus_family family; /* NIDUS_AUTO until the filter is made */
+	uint64_t capacity;
+	uint64_t max_capacity; /* 0: as the defaults have it */
+	bool yielding;         /* the default: less where the family cannot do so much */
+	double error;
+	uint64_t seed; /* 0: the server's */
+	bool fixed;    /* NONSCALING, or EXPANSION 0 */
+	uint32_t expansion;
+	uint32_t bucket_size;    /* CF: asked for and told again by CF.INFO; it decides nothing */
+	uint32_t max_iterations; /* the same */
+};
+
+struct recipe recipe_default(enum kind kind);
+
+/* The arguments of a command, and how many have been read. */
+struct arguments {
+	RedisModuleString **argv;
+	int argc;
+	int at;
+};
+
+/*
+ * Reads the options that follow, to the end or, for INSERT, up to ITEMS, which is
+ * passed over; NOCREATE is an option of INSERT too (`nocreate` is NULL elsewhere).
+ * Returns NULL, or the error to answer with.
+ */
+const char *recipe_parse(struct recipe *recipe, struct arguments *arguments, bool *nocreate);
+
+/* Reads the capacity, or the rate of BF.RESERVE. NULL, or the error. */
+const char *recipe_parse_capacity(struct recipe *recipe, RedisModuleString *text);
+const char *recipe_parse_error(struct recipe *recipe, RedisModuleString *text);
+
+/* Checks what depends on several options and fills in max_capacity. NULL, or the error. */
+const char *recipe_finish(struct recipe *recipe);
+
+/* Whether the numbers make sense, wherever they come from. */
+bool recipe_makes_sense(const struct recipe *recipe);
+
+/* Sends the RESERVE command that makes this filter to replicas and the AOF. */
+void recipe_replicate(const struct recipe *recipe, RedisModuleCtx *ctx, RedisModuleString *key);
+
+#endif

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""One filter of 64 partitions on three masters with a replica each: moved, killed, and complete.
+
+    cluster.py [ITEMS]
+"""
+import logging
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+import redis
+import redis.cluster
+
+import servers
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TREE, "modules", "redis"))
+
+import nidus_cluster  # noqa: E402
+
+logging.getLogger("redis").setLevel(logging.CRITICAL)  # nodes that are gone are the point here
+
+ITEMS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 10**6
+ITEMS = ITEMS // 20 if servers.SMALL else ITEMS
+MOVES = 12  # partitions, of about 21 on each master
+STEP = 50000
+PARTITIONS = 64
+OPTIONS = ("--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+           "--cluster-node-timeout", "4000", "--repl-diskless-sync-delay", "0",
+           "--cluster-replica-validity-factor", "0")
+
+
+class Partitions(unittest.TestCase):
+    def test_items_spread_evenly(self):
+        for partitions in (64, 100, 256):
+            counts = [0] * partitions
+            for item in range(200000):
+                counts[nidus_cluster.partition_of(item, partitions)] += 1
+            share = 200000 / partitions
+            self.assertLess(max(abs(count - share) for count in counts), 8 * share**0.5)
+
+    def test_the_hash_is_the_documented_one(self):
+        self.assertEqual(nidus_cluster.partition_of("123456789", 2**32), 0xCBF43926)
+        self.assertEqual(nidus_cluster.key_of("seen", 17), "seen:{p17}")
+
+
+class Cluster(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.nodes = [servers.Server(*OPTIONS) for _ in range(6)]
+        addresses = [f"127.0.0.1:{node.port}" for node in cls.nodes]
+        cls.cli("--cluster", "create", *addresses, "--cluster-replicas", "1", "--cluster-yes")
+        for node in cls.nodes:
+            servers.wait_for(lambda: b"cluster_state:ok" in cls.raw(node, "CLUSTER", "INFO"),
+                             "the cluster")
+        servers.wait_for(lambda: all(
+            b"master_link_status:up" in cls.raw(node, "INFO", "replication") or
+            b"connected_slaves:1" in cls.raw(node, "INFO", "replication")
+            for node in cls.nodes), "six nodes in pairs")
+        cls.client = redis.cluster.RedisCluster(host="127.0.0.1", port=cls.nodes[0].port)
+        cls.filter = nidus_cluster.Filter(cls.client, "seen", PARTITIONS)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+
+    @staticmethod
+    def raw(node, *words):
+        return subprocess.run([servers.CLI, "-p", str(node.port), *words], check=False,
+                              capture_output=True).stdout
+
+    @staticmethod
+    def cli(*words):
+        done = subprocess.run([servers.CLI, *words], check=False, capture_output=True)
+        if done.returncode:
+            raise RuntimeError(f"{words}: {done.stdout.decode()} {done.stderr.decode()}")
+
+    def masters(self):
+        return [node for node in self.nodes if node.process.poll() is None and
+                b"role:master" in self.raw(node, "INFO", "replication")]
+
+    def expect_all(self, end):
+        for start in range(0, end, STEP):
+            items = range(start, min(start + STEP, end))
+            found = self.filter.exists(items)
+            self.assertEqual(found.count(False), 0, f"of {start} to {items[-1]}")
+
+    def add(self, start, end):
+        for at in range(start, end, STEP):
+            self.assertTrue(all(self.filter.add(range(at, min(at + STEP, end)))))
+
+    def test_items_are_found_before_while_and_after_slots_move_and_a_master_dies(self):
+        self.filter.reserve(ITEMS // 2)
+        half = ITEMS // 2
+        self.add(0, half)
+        self.expect_all(half)
+        self.move_slots_while_asking(half)
+        self.add(half, ITEMS)
+        self.expect_all(ITEMS)
+        self.kill_a_master()
+        self.expect_all(ITEMS)
+        self.add(ITEMS, ITEMS + 1000)
+        self.expect_all(ITEMS + 1000)
+
+    def move_slots_while_asking(self, end):
+        """Moves partitions from one master to another as resharding does, half-way states too."""
+        giver, taker = self.masters()[:2]
+        rounds, moved = 0, 0
+        with giver.client() as here, taker.client() as there:
+            names = [client.execute_command("CLUSTER MYID").decode() for client in (here, there)]
+            for key in here.keys()[:MOVES]:
+                slot = here.execute_command("CLUSTER KEYSLOT", key)
+                there.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", names[0])
+                here.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", names[1])
+                rounds = self.ask_somewhere(rounds, end)
+                here.execute_command("MIGRATE", "127.0.0.1", taker.port, key, 0, 60000)
+                rounds = self.ask_somewhere(rounds, end)
+                for client in (there, here):
+                    client.execute_command("CLUSTER SETSLOT", slot, "NODE", names[1])
+                rounds = self.ask_somewhere(rounds, end)
+                moved += 1
+        print(f"{moved} partitions moved, {rounds} rounds of 2000 lookups meanwhile", flush=True)
+        self.assertEqual(moved, MOVES)
+        self.expect_all(end)
+
+    def ask_somewhere(self, rounds, end):
+        start = rounds * 7919 % (end - 2000)
+        self.assertEqual(self.filter.exists(range(start, start + 2000)).count(False), 0)
+        return rounds + 1
+
+    def kill_a_master(self):
+        for master in self.masters():
+            with master.client() as client:
+                servers.wait_for(lambda: client.wait(1, 1000) >= 1, "a replica")
+        victim = self.masters()[0]
+        victim.kill()
+        servers.wait_for(lambda: len(self.masters()) == 3 and all(
+            b"cluster_state:ok" in self.raw(node, "CLUSTER", "INFO") for node in self.masters()),
+            "a replica to take over")
+        servers.wait_for(self.reachable, "all partitions to be reachable")
+
+    def reachable(self):
+        try:
+            self.filter.exists(range(1000))
+            return True
+        except (redis.exceptions.RedisError, OSError):
+            self.client.nodes_manager.initialize()
+            time.sleep(0.2)
+            return False
+
+
+if __name__ == "__main__":
+    servers.main()
