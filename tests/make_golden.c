@@ -152,18 +152,17 @@ static void keep_shared(int family)
 }
 
 /* Keys until none fits, so that the backyard is in use. */
-static void keep_crowded(unsigned slots)
+static void keep_crowded(unsigned slots, uint64_t capacity, const char *what)
 {
-	char what[40];
-	nidus_options options = options_of(NIDUS_BREADCRUMB, 20, 6);
+	char name[40];
+	nidus_options options = options_of(NIDUS_BREADCRUMB, capacity, 6);
 	options.slots = slots;
 	nidus_filter *filter = filter_create(&options);
-	for (uint64_t i = 0; i < UINT64_C(5) * slots; i++) {
-		if (nidus_insert_hash(filter, golden_hash(filter, i)) != NIDUS_OK)
-			break;
-	}
-	snprintf(what, sizeof what, "crowded-%u", slots);
-	keep(filter, what);
+	uint64_t i = 0;
+	while (nidus_insert_hash(filter, golden_hash(filter, i)) == NIDUS_OK)
+		i++;
+	snprintf(name, sizeof name, "%s-%u", what, slots);
+	keep(filter, name);
 }
 
 /* A table of a page or more starts at a page. */
@@ -200,11 +199,11 @@ static void keep_family(int family)
 	if (features & NIDUS_CONCURRENT)
 		keep_shared(family);
 	if (family == NIDUS_BREADCRUMB) {
-		keep_crowded(51);
-		keep_crowded(36);
-		keep_crowded(28);
-		keep_crowded(19);
-		keep_crowded(25);
+		static const unsigned slots[] = { 51, 36, 28, 19, 25 };
+		for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+			keep_crowded(slots[i], 20, "crowded");
+		keep_crowded(19, 300, "backyard"); /* with lines of either half to choose from */
+		keep_crowded(25, 600, "backyard");
 	}
 	if (family == NIDUS_WINDOWED || family == NIDUS_BREADCRUMB)
 		keep_paged(family);

@@ -47,13 +47,13 @@ static bool make_sparse(struct yard *yard, unsigned width, uint64_t fronts)
 static void clear_lines(const struct yard *yard, uint64_t bucket)
 {
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
-	unsigned crumb;
 	mini_clear(front, yard->front + bucket * mini_line(front));
 	for (unsigned half = 0; half < 2; half++) {
-		unsigned char *line = yard_back_line(yard, bucket, half, &crumb);
+		unsigned char *line = yard_back_line(yard, bucket, half);
 		expect(line >= yard->back &&
 		       line + mini_line(back) <= yard->front + yard->memory.size);
-		expect_equal(yard_front_of(yard, yard_line_number(yard, bucket, half), crumb),
+		expect_equal(yard_front_of(yard, yard_line_number(yard, bucket, half),
+		                           yard_crumb(bucket)),
 		             bucket);
 		mini_clear(back, line);
 	}

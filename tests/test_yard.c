@@ -13,26 +13,22 @@
 
 #define FRONTS_MOST 5000
 
-static void expect_good_map(uint64_t fronts, unsigned char *lines)
+static void expect_good_map(uint64_t fronts)
 {
-	struct yard yard = { .fronts = fronts, .back = lines };
+	struct yard yard = { .fronts = fronts };
 	unsigned sharing[2 * FRONTS_MOST] = { 0 };
 	yard_lay_back(&yard);
 	for (uint64_t f = 0; f < fronts; f++) {
-		uint64_t line[2];
 		for (unsigned half = 0; half < 2; half++) {
-			unsigned crumb;
-			(void)yard_back_line(&yard, f, half, &crumb);
-			line[half] = yard_line_number(&yard, f, half);
-			if (crumb >= 16 || line[half] >= 2 * yard.half ||
-			    yard_front_of(&yard, line[half], crumb) != f ||
-			    ++sharing[line[half]] > 16) {
+			uint64_t line = yard_line_number(&yard, f, half);
+			if (line >= 2 * yard.half || line % 2 != half ||
+			    yard_front_of(&yard, line, yard_crumb(f)) != f ||
+			    ++sharing[line] > 16) {
 				check_note("front bucket %llu of %llu, half %u",
 				           (unsigned long long)f, (unsigned long long)fronts, half);
 				expect(!"a crumb leads home");
 			}
 		}
-		expect(line[0] != line[1]);
 	}
 }
 
@@ -40,10 +36,79 @@ static void expect_good_map(uint64_t fronts, unsigned char *lines)
 static void crumbs_lead_home_for_every_number_of_front_buckets(void **state)
 {
 	(void)state;
-	unsigned char *lines = check_alloc(yard_lines(FRONTS_MOST) * MINI_LINE);
 	for (uint64_t fronts = 1; fronts <= FRONTS_MOST; fronts++)
-		expect_good_map(fronts, lines);
-	free(lines);
+		expect_good_map(fronts);
+}
+
+/* The line that stands for all lines known to be connected with this one. */
+static uint64_t find_root(uint64_t *above, uint64_t line)
+{
+	while (above[line] != line)
+		line = above[line] = above[above[line]];
+	return line;
+}
+
+/* How many parts the backyard has between which no entry can ever move. */
+static uint64_t count_parts(uint64_t fronts)
+{
+	struct yard yard = { .fronts = fronts };
+	yard_lay_back(&yard);
+	uint64_t parts = 2 * yard.half, *above = check_alloc(parts * sizeof *above);
+	for (uint64_t line = 0; line < parts; line++)
+		above[line] = line;
+	for (uint64_t f = 0; f < fronts; f++) {
+		uint64_t even = find_root(above, yard_line_number(&yard, f, 0));
+		uint64_t odd = find_root(above, yard_line_number(&yard, f, 1));
+		above[even] = odd;
+		parts -= even != odd;
+	}
+	free(above);
+	return parts;
+}
+
+static void expect_connected(uint64_t fronts)
+{
+	check_note("%llu front buckets", (unsigned long long)fronts);
+	expect_equal(count_parts(fronts), 1);
+}
+
+/* All H to 3,000, with all front buckets; and those of a filter that doubled its size. */
+static void the_backyard_is_connected_for_every_number_of_lines(void **state)
+{
+	(void)state;
+	for (uint64_t half = 1; half <= (check_small() ? 600 : 3000); half++)
+		expect_connected(16 * half);
+	for (uint64_t base = 1; base <= 200; base += 7) {
+		for (unsigned level = 0; level <= (check_small() ? 8 : 11); level++)
+			expect_connected(base << level);
+	}
+}
+
+/* Odd sizes lack some front buckets of the last even line; what is there hangs together. */
+static void the_backyard_is_connected_for_every_number_of_front_buckets(void **state)
+{
+	(void)state;
+	for (uint64_t fronts = 1; fronts <= (check_small() ? 500 : FRONTS_MOST); fronts++)
+		expect_connected(fronts);
+}
+
+/* Two even lines share one odd line at most, as soon as the leaps are that far from H. */
+static void neighbours_in_one_half_are_strangers_in_the_other(void **state)
+{
+	(void)state;
+	for (uint64_t half = 825; half < 845; half++) {
+		struct yard yard = { .fronts = 16 * half };
+		yard_lay_back(&yard);
+		unsigned met[845] = { 0 };
+		for (uint64_t f = 0; f < 16; f++) {
+			uint64_t odd = yard_line_number(&yard, f, 1);
+			for (unsigned crumb = 0; crumb < 16; crumb++)
+				met[yard_front_of(&yard, odd, crumb) / 16]++;
+		}
+		expect_equal(met[0], 16);
+		for (uint64_t even = 1; even < half; even++)
+			expect(met[even] <= 1);
+	}
 }
 
 static void the_backyard_is_an_eighth_of_the_front_yard(void **state)
@@ -243,20 +308,70 @@ static void entries_move_aside_before_a_filter_is_full(void **state)
 	each_tier(make_room_tier);
 }
 
-/* FULL is honest: both lines are full, and so are the other lines of all that is in them. */
-static void expect_honest_full(const struct yard *yard, uint64_t bucket)
+/* Spills entries of a front bucket, `spilled` of them beyond its line. */
+static void spill(struct yard *yard, uint64_t bucket, unsigned spilled)
+{
+	for (unsigned i = 0; i < yard->ops->shape.front.slots + spilled; i++)
+		expect_ok(put_number(yard, bucket, i));
+}
+
+/*
+ * Bucket 0 of 48 shares its even line with bucket 1, whose odd line is that of bucket
+ * `third`, whose even line is another. First that of `third` and the odd line fill up but for
+ * two places each; then entries of 1 go to the shared line, and 0 fills that and its
+ * odd one. Two more fit when entries of 1 return to their odd line, two more when
+ * entries of `third` leave it, and then no more.
+ */
+static void make_room_further_away_tier(const char *tier)
+{
+	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+		struct yard yard;
+		uint64_t count, third = 16;
+		yard_make(&yard, yard_widths[w], 48, 0, 0);
+		check_note("width %u, %s", yard_widths[w], tier);
+		unsigned front = yard.ops->shape.front.slots, back = yard.ops->shape.back.slots;
+		while (yard_line_number(&yard, third, 1) != yard_line_number(&yard, 1, 1))
+			third++;
+		expect(third < 48 && third / 16 > 0);
+		spill(&yard, third, 2 * back - 4);
+		spill(&yard, 1, 10);
+		expect_equal(yard_line_count(&yard, yard_line_number(&yard, 1, 0)), 10);
+		spill(&yard, 0, 2 * back - 10 + 2);
+		expect_equal(yard_line_count(&yard, yard_line_number(&yard, 1, 1)), back);
+		expect_equal(yard_line_count(&yard, yard_line_number(&yard, third, 0)), back - 2);
+		for (unsigned i = 0; i < 2; i++)
+			expect_ok(put_number(&yard, 0, front + 2 * back - 8 + i));
+		expect_equal(yard_line_count(&yard, yard_line_number(&yard, third, 0)), back);
+		expect_ok(yard_verify(&yard, &count));
+		expect_prefixes(&yard);
+		expect_full(&yard, 0, front + 2 * back - 6);
+		yard_free(&yard);
+	}
+}
+
+static void an_entry_two_lines_away_makes_room_too(void **state)
+{
+	(void)state;
+	each_tier(make_room_further_away_tier);
+}
+
+/* A line is full, and so are those within so many steps of it. */
+static void expect_full_around(const struct yard *yard, uint64_t number, unsigned steps)
 {
 	struct mini_shape back = yard->ops->shape.back;
-	for (unsigned half = 0; half < 2; half++) {
-		uint64_t number = yard_line_number(yard, bucket, half);
-		expect_equal(yard_line_count(yard, number), back.slots);
-		for (unsigned slot = 0; slot < back.slots; slot++) {
-			unsigned crumb = mini_crumb(back, yard_line(yard, number), slot);
-			uint64_t owner = yard_front_of(yard, number, crumb);
-			uint64_t other = yard_line_number(yard, owner, !half);
-			expect_equal(yard_line_count(yard, other), back.slots);
-		}
+	expect_equal(yard_line_count(yard, number), back.slots);
+	for (unsigned slot = 0; slot < back.slots && steps > 0; slot++) {
+		unsigned crumb = mini_crumb(back, yard_line(yard, number), slot);
+		uint64_t owner = yard_front_of(yard, number, crumb);
+		expect_full_around(yard, yard_line_number(yard, owner, number % 2 == 0), steps - 1);
 	}
+}
+
+/* FULL is honest: both lines are full, and so is where their entries could go in two steps. */
+static void expect_honest_full(const struct yard *yard, uint64_t bucket)
+{
+	for (unsigned half = 0; half < 2; half++)
+		expect_full_around(yard, yard_line_number(yard, bucket, half), 2);
 }
 
 static void full_tier(const char *tier)
@@ -617,10 +732,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crumbs_lead_home_for_every_number_of_front_buckets),
+		cmocka_unit_test(the_backyard_is_connected_for_every_number_of_lines),
+		cmocka_unit_test(the_backyard_is_connected_for_every_number_of_front_buckets),
+		cmocka_unit_test(neighbours_in_one_half_are_strangers_in_the_other),
 		cmocka_unit_test(the_backyard_is_an_eighth_of_the_front_yard),
 		cmocka_unit_test(invariants_hold_after_every_step_of_churn),
 		cmocka_unit_test(front_lines_hold_prefixes_whatever_happens),
 		cmocka_unit_test(entries_move_aside_before_a_filter_is_full),
+		cmocka_unit_test(an_entry_two_lines_away_makes_room_too),
 		cmocka_unit_test(full_is_answered_only_when_nothing_can_move),
 		cmocka_unit_test(an_entry_is_the_same_at_every_level),
 		cmocka_unit_test(single_and_batch_lookups_find_what_is_counted),

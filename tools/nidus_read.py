@@ -449,6 +449,9 @@ class Yards(Filter):
     SHAPES = {51: (8, 53, 35, 64), 36: (12, 44, 27, 64), 28: (16, 36, 22, 64),
               19: (24, 37, 16, 64), 25: (8, 31, 17, 32)}
 
+    # crumb -> how many lines further an odd line is than the even one
+    LEAPS = (0, 8, 18, 31, 45, 164, 183, 186, 235, 275, 277, 334, 377, 401, 406, 412)
+
     def lay_out(self):
         h = self.header
         require(h.slots in self.SHAPES, f"no line has {h.slots} slots")
@@ -488,7 +491,7 @@ class Yards(Filter):
     def bucket_of(self, number, crumb):
         """The front bucket of an entry in a backyard line."""
         line, odd = divmod(number, 2)
-        return crumb * self.half + line if odd else line * 16 + crumb
+        return (line - odd * self.LEAPS[crumb]) % self.half * 16 + crumb
 
     def entries(self):
         for bucket, line in enumerate(self.front):
@@ -514,9 +517,10 @@ class Yards(Filter):
         copies = front.entries.count((mini, remainder, 0))
         if not front.full or front.entries[-1][0] > mini:
             return copies
-        even, odd = self.back[bucket // 16 * 2], self.back[bucket % self.half * 2 + 1]
-        return (copies + even.entries.count((mini, remainder, bucket % 16)) +
-                odd.entries.count((mini, remainder, bucket // self.half)))
+        line, crumb = divmod(bucket, 16)
+        even, odd = self.back[line * 2], self.back[(line + self.LEAPS[crumb]) % self.half * 2 + 1]
+        entry = mini, remainder, crumb
+        return copies + even.entries.count(entry) + odd.entries.count(entry)
 
 
 # ---------------------------------------------------------------------- Bloom filters

@@ -14,9 +14,10 @@
  *     backyard     [even 0][odd 0][even 1] ...  about F/8      35 slots each
  *
  * Worked example (8-bit remainders): F = 1000, so a half of the backyard has
- * ceil(1000/16) = 63 lines. A key with front bucket 700 that has to leave it may
- * go to even line 700/16 = 43 with crumb 12, or to odd line 700 mod 63 = 7 with
- * crumb 11. Found in odd line 7 with crumb 11: 11 * 63 + 7 = 700.
+ * ceil(1000/16) = 63 lines. A key of front bucket 700 has the crumb 700 mod 16 = 12.
+ * If it has to leave, it may go to even line 700/16 = 43, or, as the leap of crumb
+ * 12 is 377, to odd line (43 + 377) mod 63 = 42. Found in odd line 42 with crumb 12:
+ * (42 - 377) mod 63 = 43, and 43 * 16 + 12 = 700.
  *
  * The rate: a foreign key shares its front bucket and mini-bucket with
  * keys / (F * mini-buckets) entries on average, and a remainder of r bits
@@ -52,7 +53,7 @@ struct density {
 };
 
 static const struct density densities[] = {
-	{ .width = 8, .slots = 51, .keys_per_line = 49.8, .slack = 30 },
+	{ .width = 8, .slots = 51, .keys_per_line = 51.05, .slack = 36 },
 	{ .width = 12, .slots = 36, .keys_per_line = 34.9, .slack = 26 },
 	{ .width = 16, .slots = 28, .keys_per_line = 26.5, .slack = 24 },
 	{ .width = 24, .slots = 19, .keys_per_line = 17.1, .slack = 20 },

@@ -32,6 +32,13 @@ const struct yard_ops *yard_find_slots(unsigned slots)
 	return NULL;
 }
 
+/*
+ * How far odd lines are from even ones, per crumb. All 120 differences are different; the
+ * residues are different mod 16, and as even as can be mod most smaller numbers.
+ */
+static const uint16_t leaps[YARD_FAN] = { 0,   8,   18,  31,  45,  164, 183, 186,
+	                                  235, 275, 277, 334, 377, 401, 406, 412 };
+
 static uint64_t half_lines(uint64_t fronts)
 {
 	return divide_up(fronts, YARD_FAN);
@@ -45,7 +52,8 @@ uint64_t yard_lines(uint64_t fronts)
 void yard_lay_back(struct yard *yard)
 {
 	yard->half = half_lines(yard->fronts);
-	yard->half_inverse = UINT64_MAX / yard->half;
+	for (unsigned crumb = 0; crumb < YARD_FAN; crumb++)
+		yard->leap[crumb] = (uint16_t)(leaps[crumb] % yard->half);
 }
 
 nidus_status yard_check(const struct blueprint *plan)
@@ -213,14 +221,14 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 	if (!mini_full(front, line))
 		return false; /* nothing of it is in the backyard */
 	while (*at < front.slots + 2 * back.slots) {
-		unsigned half = *at >= front.slots + back.slots, crumb;
+		unsigned half = *at >= front.slots + back.slots;
 		unsigned slot = (unsigned)*at - front.slots - half * back.slots;
-		line = yard_back_line(yard, bucket, half, &crumb);
+		line = yard_back_line(yard, bucket, half);
 		sizes = mini_sizes_of(back, line);
 		++*at;
 		if (slot >= mini_count(back, sizes))
 			*at = front.slots + (half + 1) * back.slots;
-		else if (mini_crumb(back, line, slot) == crumb) {
+		else if (mini_crumb(back, line, slot) == yard_crumb(bucket)) {
 			key->m = mini_bucket_of(back, sizes, slot);
 			key->remainder = whole & mini_remainder(back, line, slot);
 			return true;

@@ -11,17 +11,22 @@
  * Every front bucket has two backyard lines, one in each half of the backyard.
  * With F front buckets a half has H = ceil(F / 16) lines:
  *
- *     front bucket f  -->  even half: line f / 16,     crumb f mod 16
- *                     -->  odd half:  line f mod H,    crumb f / H
+ *     front bucket f  -->  crumb c = f mod 16
+ *                     -->  even half: line e = f / 16
+ *                     -->  odd half:  line (e + leap[c]) mod H
  *
  *     backyard lines:   even 0, odd 0, even 1, odd 1, ...
  *
- * Line and crumb together name f in both cases, so every backyard entry can find
- * its way back, and to its other line; the two lines are never the same; 16
- * fronts share a line in each half, and neighbours of one half are scattered
- * over the other, so that load can spread through the whole backyard. (The
- * paper's CRUMB hashing has one backyard, 3 bits of digit and a bit that says
- * which hash was used; here the half says that, and the digit has 4 bits. The
+ * Line and crumb together name f in both halves, so every backyard entry can find
+ * its way back, and to its other line. The two lines are never the same, and each
+ * line has at most 16 front buckets, one per crumb.
+ *
+ * The leaps (yard.c) are a ruler on which no two pairs of marks are equally far
+ * apart. So two even lines share at most one odd line (if H > 824), and load that
+ * is too much for a few lines leaves by as many ways as there can be. Two leaps differ
+ * by 2 and two by 3, so the whole backyard is connected for every H. (The paper's CRUMB
+ * hashing has one backyard, and a crumb is 3 bits of digit and a bit that says
+ * which hash was used; here the half says that, and the crumb has 4 bits. The
  * paper's two lines coincide for some front buckets, which fail first.)
  *
  * Growth: of the `width` bits of a fingerprint the lowest `level` bits are part
@@ -64,10 +69,10 @@ struct yard_key {
 	uint64_t remainder;
 };
 
-/* All lines in which a front bucket's entries can be, and its crumbs in two of them. */
+/* All lines in which a front bucket's entries can be, and its crumb in two of them. */
 struct yard_trio {
 	unsigned char *front, *back[2];
-	unsigned crumb[2];
+	unsigned crumb;
 };
 
 /* The operations of one width and tier; `body` must be the first member. */
@@ -85,14 +90,14 @@ struct yard_ops {
 
 struct yard {
 	unsigned char *front, *back;
-	uint64_t base_fronts;  /* front buckets at level 0 */
-	uint64_t fronts;       /* now */
-	uint64_t half;         /* lines in each half of the backyard */
-	uint64_t half_inverse; /* 2^64 / half, not more */
-	uint64_t count;        /* entries in both yards, but for commons->added */
+	uint64_t base_fronts; /* front buckets at level 0 */
+	uint64_t fronts;      /* now */
+	uint64_t half;        /* lines in each half of the backyard */
+	uint64_t count;       /* entries in both yards, but for commons->added */
 	unsigned level, width, buckets;
-	bool short_lines; /* of 32 bytes */
-	bool mapped;      /* the lines are a file's: any bits, and nobody counted */
+	uint16_t leap[YARD_FAN]; /* from even lines to odd ones, mod half */
+	bool short_lines;        /* of 32 bytes */
+	bool mapped;             /* the lines are a file's: any bits, and nobody counted */
 	const struct yard_ops *ops;
 	struct block memory;
 	struct commons *commons; /* NULL unless threads share the yard */
@@ -125,31 +130,35 @@ static inline struct yard_key yard_locate(const struct yard *yard, uint64_t hash
 	return yard_locate_in(yard, hash, yard->buckets, yard->width);
 }
 
-/* A front bucket's number in the odd half, and its crumb there. */
-static inline uint64_t yard_odd_line(const struct yard *yard, uint64_t bucket, unsigned *crumb)
+/* What names a front bucket among those that share a backyard line with it. */
+static inline unsigned yard_crumb(uint64_t bucket)
 {
-	/* The quotient is right or one too small. */
-	uint64_t quotient = multiply_high(bucket, yard->half_inverse);
-	uint64_t rest = bucket - quotient * yard->half, more = rest >= yard->half;
-	*crumb = (unsigned)(quotient + more);
-	return rest - (yard->half & -more);
+	return (unsigned)(bucket % YARD_FAN);
 }
 
-/* A front bucket's line in the even (0) or odd (1) half, and its crumb there. */
-static inline unsigned char *yard_back_line(const struct yard *yard, uint64_t bucket, unsigned half,
-                                            unsigned *crumb)
+/* The number of a front bucket's line in the even (0) or odd (1) half of the backyard. */
+static inline uint64_t yard_line_in(const struct yard *yard, uint64_t bucket, unsigned half)
 {
 	uint64_t line = bucket / YARD_FAN;
-	*crumb = (unsigned)(bucket % YARD_FAN);
-	if (half == 1)
-		line = yard_odd_line(yard, bucket, crumb);
-	return yard->back + (line * 2 + half) * (yard->short_lines ? MINI_LINE / 2 : MINI_LINE);
+	if (half == 0)
+		return line;
+	line += yard->leap[yard_crumb(bucket)];
+	return line < yard->half ? line : line - yard->half;
+}
+
+/* A front bucket's line in the even (0) or odd (1) half. */
+static inline unsigned char *yard_back_line(const struct yard *yard, uint64_t bucket, unsigned half)
+{
+	uint64_t number = yard_line_in(yard, bucket, half) * 2 + half;
+	return yard->back + number * (yard->short_lines ? MINI_LINE / 2 : MINI_LINE);
 }
 
 /* The front bucket that a backyard line's crumb names. It may not exist. */
 static inline uint64_t yard_front_of(const struct yard *yard, uint64_t line, unsigned crumb)
 {
-	return line % 2 == 0 ? line / 2 * YARD_FAN + crumb : crumb * yard->half + line / 2;
+	uint64_t even = line / 2, leap = line % 2 == 0 ? 0 : yard->leap[crumb];
+	even += leap > even ? yard->half : 0;
+	return (even - leap) * YARD_FAN + crumb;
 }
 
 /* The shape of 64-byte lines for remainders of a width; NULL if there is none. */

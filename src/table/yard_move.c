@@ -45,11 +45,10 @@ static void clear_bucket(struct yard *yard, uint64_t bucket)
 	bool spilled = mini_full(front, line);
 	mini_clear(front, line);
 	for (unsigned half = 0; half < 2 && spilled; half++) {
-		unsigned crumb;
-		line = yard_back_line(yard, bucket, half, &crumb);
+		line = yard_back_line(yard, bucket, half);
 		unsigned slot = mini_count(back, mini_sizes_of(back, line));
 		while (slot-- > 0) {
-			if (mini_crumb(back, line, slot) != crumb)
+			if (mini_crumb(back, line, slot) != yard_crumb(bucket))
 				continue;
 			unsigned m = mini_bucket_of(back, mini_sizes_of(back, line), slot);
 			mini_remove(back, line, m, slot);

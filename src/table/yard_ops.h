@@ -12,13 +12,12 @@
  */
 
 /* Copies of a key in a backyard line, as bits; the slots of its mini-bucket only. */
-static inline uint64_t YARD_ID(back_hits)(const unsigned char *line, struct yard_key key,
-                                          unsigned crumb)
+static inline uint64_t YARD_ID(back_hits)(const unsigned char *line, struct yard_key key)
 {
 	YARD_TOUCH(line);
 	struct mini_run run = mini_find(YARD_BACK, line, key.m);
 	uint64_t hits = mini_match(YARD_BACK, line, run.slots, key.remainder);
-	return hits & mini_match_crumb(YARD_BACK, line, crumb);
+	return hits & mini_match_crumb(YARD_BACK, line, yard_crumb(key.bucket));
 }
 
 ALWAYS_INLINE unsigned char *YARD_ID(front_line)(const struct yard *yard, uint64_t bucket)
@@ -28,9 +27,10 @@ ALWAYS_INLINE unsigned char *YARD_ID(front_line)(const struct yard *yard, uint64
 
 static inline struct yard_trio YARD_ID(trio)(const struct yard *yard, uint64_t bucket)
 {
-	struct yard_trio trio = { .front = YARD_ID(front_line)(yard, bucket) };
+	struct yard_trio trio = { .front = YARD_ID(front_line)(yard, bucket),
+		                  .crumb = yard_crumb(bucket) };
 	for (unsigned half = 0; half < 2; half++)
-		trio.back[half] = yard_back_line(yard, bucket, half, &trio.crumb[half]);
+		trio.back[half] = yard_back_line(yard, bucket, half);
 	return trio;
 }
 
@@ -46,9 +46,8 @@ ALWAYS_INLINE bool YARD_ID(spilled)(struct mini_run run)
 NEVER_INLINE bool YARD_ID(in_backyard)(const struct yard *yard, struct yard_key key)
 {
 	for (unsigned half = 0; half < 2; half++) {
-		unsigned crumb;
-		const unsigned char *line = yard_back_line(yard, key.bucket, half, &crumb);
-		if (YARD_ID(back_hits)(line, key, crumb) != 0)
+		const unsigned char *line = yard_back_line(yard, key.bucket, half);
+		if (YARD_ID(back_hits)(line, key) != 0)
 			return true;
 	}
 	return false;
@@ -99,7 +98,7 @@ static inline uint64_t YARD_ID(copies_in)(const struct yard_trio *trio, struct y
 	if (!YARD_ID(spilled)(run))
 		return count;
 	for (unsigned half = 0; half < 2; half++)
-		count += POPCOUNT64(YARD_ID(back_hits)(trio->back[half], key, trio->crumb[half]));
+		count += POPCOUNT64(YARD_ID(back_hits)(trio->back[half], key));
 	return count;
 }
 
@@ -125,33 +124,63 @@ static const unsigned char *YARD_ID(line_itself)(const struct yard *yard, unsign
 	return line;
 }
 
+/* The ways out of a backyard line: for each crumb in it a first entry and its other line. */
+static inline unsigned YARD_ID(ways_out)(const struct yard *yard, unsigned char *from, bool near,
+                                         yard_look_at look_at, struct yard_move *ways)
+{
+	unsigned char copy[MINI_LINE];
+	const unsigned char *line = look_at(yard, from, copy);
+	YARD_TOUCH(from);
+	uint64_t number = (uint64_t)(from - yard->back) / mini_line(YARD_BACK);
+	unsigned count = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, line)), seen = 0, n = 0;
+	for (unsigned slot = 0; slot < count; slot++) {
+		unsigned crumb = mini_crumb(YARD_BACK, line, slot);
+		if (seen >> crumb & 1)
+			continue;
+		seen |= 1u << crumb;
+		uint64_t owner = yard_front_of(yard, number, crumb);
+		unsigned char *to = yard_back_line(yard, owner, number % 2 == 0);
+		ways[n++] = (struct yard_move){ from, to, slot, crumb, near };
+	}
+	return n;
+}
+
+/* The way to the emptiest line; false if those are all full. */
+static inline bool YARD_ID(best_way)(const struct yard *yard, const struct yard_move *ways,
+                                     unsigned n, yard_look_at look_at, struct yard_move *best)
+{
+	unsigned char copy[MINI_LINE];
+	unsigned least = YARD_BACK.slots;
+	for (unsigned i = 0; i < n; i++) {
+		const unsigned char *line = look_at(yard, ways[i].to, copy);
+		YARD_TOUCH(ways[i].to);
+		unsigned count = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, line));
+		if (count < least) {
+			least = count;
+			*best = ways[i];
+		}
+	}
+	return least < YARD_BACK.slots;
+}
+
 /*
- * Both backyard lines of some front bucket are full: finds an entry of either whose
- * own other line is the emptiest there is. False if those are all full.
+ * Both backyard lines of some front bucket are full: finds an entry of either that can
+ * go to its other line, or an entry of such a line that can make room there.
  */
 static inline bool YARD_ID(find_move)(const struct yard *yard, uint64_t bucket,
                                       yard_look_at look_at, struct yard_move *move)
 {
-	unsigned best = YARD_BACK.slots, crumb;
-	unsigned char copies[2][MINI_LINE];
-	for (unsigned half = 0; half < 2; half++) {
-		unsigned char *from = yard_back_line(yard, bucket, half, &crumb);
-		const unsigned char *line = look_at(yard, from, copies[0]);
-		uint64_t number = (uint64_t)(from - yard->back) / mini_line(YARD_BACK);
-		for (unsigned slot = 0; slot < YARD_BACK.slots; slot++) {
-			unsigned theirs = mini_crumb(YARD_BACK, line, slot);
-			uint64_t owner = yard_front_of(yard, number, theirs);
-			unsigned char *to = yard_back_line(yard, owner, !half, &crumb);
-			const unsigned char *other = look_at(yard, to, copies[1]);
-			YARD_TOUCH(to);
-			unsigned count = mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, other));
-			if (count < best) {
-				best = count;
-				*move = (struct yard_move){ from, to, slot, theirs, crumb };
-			}
-		}
+	struct yard_move near[2 * YARD_WAYS], far[YARD_WAYS];
+	unsigned n = 0;
+	for (unsigned half = 0; half < 2; half++)
+		n += YARD_ID(ways_out)(yard, yard_back_line(yard, bucket, half), true, look_at,
+		                       near + n);
+	bool found = YARD_ID(best_way)(yard, near, n, look_at, move);
+	for (unsigned i = 0; i < n && !found; i++) {
+		unsigned m = YARD_ID(ways_out)(yard, near[i].to, false, look_at, far);
+		found = YARD_ID(best_way)(yard, far, m, look_at, move);
 	}
-	return best < YARD_BACK.slots;
+	return found;
 }
 
 /* Moves the entry of a slot from one backyard line to another, which has room. */
@@ -167,9 +196,11 @@ static inline void YARD_ID(move_entry)(unsigned char *from, unsigned slot, unsig
 NEVER_INLINE bool YARD_ID(make_room)(const struct yard *yard, uint64_t bucket)
 {
 	struct yard_move move = { 0 };
-	if (!YARD_ID(find_move)(yard, bucket, YARD_ID(line_itself), &move))
-		return false;
-	YARD_ID(move_entry)(move.from, move.slot, move.to, move.crumb);
+	while (!move.near) { /* twice at most: a move further away makes room for a near one */
+		if (!YARD_ID(find_move)(yard, bucket, YARD_ID(line_itself), &move))
+			return false;
+		YARD_ID(move_entry)(move.from, move.slot, move.to, move.crumb);
+	}
 	return true;
 }
 
@@ -184,7 +215,7 @@ static inline nidus_status YARD_ID(put_back)(const struct yard_trio *trio, struc
 	unsigned half = count[1] < count[0];
 	if (UNLIKELY(count[half] >= YARD_BACK.slots))
 		return NIDUS_FULL;
-	mini_insert(YARD_BACK, trio->back[half], key.m, key.remainder, trio->crumb[half]);
+	mini_insert(YARD_BACK, trio->back[half], key.m, key.remainder, trio->crumb);
 	return NIDUS_OK;
 }
 
@@ -315,7 +346,7 @@ static inline void YARD_ID(take_from_full)(const struct yard_trio *trio, unsigne
 		YARD_TOUCH(line);
 		/* Before an empty slot, which crumb 0 may match, and behind the last one (if
 		 * nothing matches) there are the ones of all mini-buckets. */
-		uint64_t ours = mini_match_crumb(YARD_BACK, line, trio->crumb[half]);
+		uint64_t ours = mini_match_crumb(YARD_BACK, line, trio->crumb);
 		at[half] = (unsigned)__builtin_ctzll(ours | UINT64_C(1) << YARD_BACK.slots);
 		lowest[half] =
 			mini_ones_before(YARD_BACK, mini_sizes_of(YARD_BACK, line), at[half]);
@@ -341,7 +372,7 @@ static inline bool YARD_ID(take_back_in)(const struct yard_trio *trio, struct ya
 {
 	for (unsigned half = 0; half < 2; half++) {
 		unsigned char *line = trio->back[half];
-		uint64_t hits = YARD_ID(back_hits)(line, key, trio->crumb[half]);
+		uint64_t hits = YARD_ID(back_hits)(line, key);
 		if (hits != 0) {
 			mini_remove(YARD_BACK, line, key.m, (unsigned)__builtin_ctzll(hits));
 			return true;
@@ -475,10 +506,10 @@ static nidus_status YARD_ID(fill_back)(struct yard *yard, const uint64_t *hashes
 static inline unsigned YARD_ID(gather_half)(const struct yard *yard, uint64_t bucket, unsigned half,
                                             uint32_t *packed)
 {
-	unsigned crumb, count = 0;
-	const unsigned char *line = yard_back_line(yard, bucket, half, &crumb);
+	unsigned count = 0;
+	const unsigned char *line = yard_back_line(yard, bucket, half);
 	struct mini_sizes sizes = mini_sizes_of(YARD_BACK, line);
-	uint64_t ours = YARD_ID(all_of)(line, crumb);
+	uint64_t ours = YARD_ID(all_of)(line, yard_crumb(bucket));
 	for (; ours != 0; ours &= ours - 1) {
 		unsigned slot = (unsigned)__builtin_ctzll(ours);
 		packed[count++] = MINI_PACK(mini_bucket_of(YARD_BACK, sizes, slot),
@@ -637,9 +668,8 @@ ALWAYS_INLINE struct YARD_ID(batch) YARD_ID(begin)(const struct yard *yard, cons
 /* Fetches both backyard lines of a front bucket. */
 static inline void YARD_ID(approach_back)(const struct yard *yard, uint64_t bucket)
 {
-	unsigned crumb;
-	PREFETCH(yard_back_line(yard, bucket, 0, &crumb));
-	PREFETCH(yard_back_line(yard, bucket, 1, &crumb));
+	PREFETCH(yard_back_line(yard, bucket, 0));
+	PREFETCH(yard_back_line(yard, bucket, 1));
 }
 
 /* How to look a key up in its front line, and how in all lines. */

@@ -16,7 +16,8 @@
  *   room     when both backyard lines are full, everything is unlocked, an entry
  *            that could go to its other line is looked for without locks, moved
  *            under the locks of these two lines if it is still there, and the
- *            insert begins again
+ *            insert begins again (after a move one step further it meets full
+ *            lines once more, and a move into the place that is free now)
  *
  * Why a lookup misses nothing: an entry of a front bucket moves only between that
  * bucket's three lines, and whoever moves it holds both lines that change. A
@@ -37,8 +38,12 @@ enum yard_use { YARD_ALONE, YARD_READ, YARD_CHANGE };
 /* An entry of a full backyard line, and the line that it could go to. */
 struct yard_move {
 	unsigned char *from, *to;
-	unsigned slot, crumb_from, crumb;
+	unsigned slot, crumb;
+	bool near; /* it leaves a place where one is needed, and not a step further */
 };
+
+/* The most such moves that lead from a line to different ones. */
+#define YARD_WAYS YARD_FAN
 
 /* How whoever looks for such a move sees a line: itself, or a copy of it. */
 typedef const unsigned char *(*yard_look_at)(const struct yard *yard, unsigned char *line,

@@ -239,8 +239,7 @@ static void YARD_ID(shared_move)(const struct yard *yard, const struct yard_move
 	memcpy(from, move->from, mini_line(YARD_BACK));
 	memcpy(to, move->to, mini_line(YARD_BACK));
 	if (move->slot < mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, from)) &&
-	    mini_crumb(YARD_BACK, from, move->slot) == move->crumb_from &&
-	    !mini_full(YARD_BACK, to)) {
+	    mini_crumb(YARD_BACK, from, move->slot) == move->crumb && !mini_full(YARD_BACK, to)) {
 		YARD_ID(move_entry)(from, move->slot, to, move->crumb);
 		words_write(move->to, to, mini_line(YARD_BACK));
 		words_write(move->from, from, mini_line(YARD_BACK));

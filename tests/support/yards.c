@@ -52,9 +52,7 @@ void each_tier(void (*test)(const char *tier))
 
 uint64_t yard_line_number(const struct yard *yard, uint64_t bucket, unsigned half)
 {
-	unsigned crumb;
-	uint64_t offset = (uint64_t)(yard_back_line(yard, bucket, half, &crumb) - yard->back);
-	return offset / (yard->short_lines ? MINI_LINE / 2 : MINI_LINE);
+	return yard_line_in(yard, bucket, half) * 2 + half;
 }
 
 const unsigned char *yard_line(const struct yard *yard, uint64_t line)
