@@ -136,6 +136,10 @@ static int refused(const struct build *build, nidus_status status, uint64_t keys
 		report_error("the set is full %s keys and was not written; %s", where,
 		             build->like ? "give -n instead of --like"
 		                         : "give a larger -n, or none to fit the keys");
+	else if (status == NIDUS_COPIES && build->options.capacity == 0 && !build->like)
+		report_error(
+			"%s; nothing was written; without --multiset equal keys are stored once",
+			nidus_reason());
 	else if (status == NIDUS_COPIES)
 		report_error("no room for another copy of one key %s keys; nothing was written; "
 		             "without --multiset equal keys are stored once",

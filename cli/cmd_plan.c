@@ -101,6 +101,7 @@ static void print_row_json(const nidus_plan_row *row)
 		json_real("lines_per_lookup", row->lines_per_lookup);
 		json_count("slots", row->slots);
 		json_count("fingerprint_bits", row->fingerprint_bits);
+		json_count("copies", row->copies);
 	}
 	json_close('}');
 }

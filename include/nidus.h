@@ -415,8 +415,10 @@ NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *
 /**
  * Makes a filter and fills it with n keys, all or nothing. Equal keys are
  * stored once (by their 64-bit hashes, exactly) unless options->features has
- * NIDUS_MULTISET. A capacity of 0 means: as many as there are keys to store (and
- * more where copies of keys need it).
+ * NIDUS_MULTISET. A capacity of 0 means: as many as there are keys to store. With
+ * NIDUS_MULTISET it also means room for the copies that there are: NIDUS_AUTO takes the
+ * family that holds them in the least space, with a lower rate than asked for where that
+ * is needed (nidus_plan_row.copies tells how many of one key each family holds).
  * @param threads  how many may work, the caller's among them; 0 and 1: only that,
  *                 more than 64: 64. Fewer will do where no more can be had
  * The filter depends on the options, the seed and the set of keys alone: not on
@@ -425,8 +427,10 @@ NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *
  * Takes, beside the filter, 8 bytes per key while it works (up to a tenth more if only
  * one thread does), and for each thread at most 1 MiB and 8 bytes per thousand keys.
  * The allocator is called by one thread at a time.
- * Errors: those of nidus_create and nidus_insert; *filter is NULL then and
- * nothing is kept. Threads: free.
+ * Errors: those of nidus_create and nidus_insert; COPIES also if a key comes more often
+ * than any filter holds, which is found out before anything is built, or if so many keys
+ * have so many copies that a table of 32 times the size would be too small. *filter is
+ * NULL then and nothing is kept. Threads: free.
  */
 NIDUS_API nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys, size_t n,
                                        unsigned threads, nidus_filter **filter);
@@ -698,6 +702,7 @@ typedef struct nidus_plan_row {
 	double lines_per_lookup;   /**< cache lines, expected, absent key */
 	unsigned slots;            /**< per bucket or window */
 	unsigned fingerprint_bits; /**< per key */
+	unsigned copies;           /**< of one key (and its twins) at most; Bloom: 0 */
 	uint32_t features;         /**< what the family can do */
 	char why[120];             /**< of the chosen row: why this one; otherwise "" */
 } nidus_plan_row;

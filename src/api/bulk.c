@@ -7,6 +7,7 @@
  * fill walks through memory instead of jumping. What a family then makes of them
  * is its own affair (struct family's build).
  */
+#include "api/copies.h"
 #include "api/filter.h"
 #include "api/options.h"
 #include "base/ascend.h"
@@ -95,13 +96,6 @@ static nidus_status make(const nidus_options *options, const uint64_t *hashes, s
 	return status == NIDUS_OK ? fill_or_free(filter, hashes, n, threads) : status;
 }
 
-static void size_for(nidus_options *options, uint64_t keys)
-{
-	options->capacity = keys;
-	if (options->max_capacity != 0 && options->max_capacity < keys)
-		options->max_capacity = keys;
-}
-
 /*
  * Checked options; with a capacity for all n keys where none was given. What no family
  * can do is refused here, before the keys are hashed.
@@ -116,7 +110,7 @@ static nidus_status prepare(const nidus_options *options, size_t n, nidus_option
 		checked->capacity = 1;
 	*count_keys = checked->capacity == 0;
 	if (*count_keys)
-		size_for(checked, n);
+		options_size_for(checked, n);
 	status = options_check(checked);
 	const struct family *family;
 	struct blueprint plan;
@@ -125,24 +119,46 @@ static nidus_status prepare(const nidus_options *options, size_t n, nidus_option
 	return status == NIDUS_OK ? options_seed(checked) : status;
 }
 
+static bool unique(const nidus_options *options)
+{
+	return !(options->features & NIDUS_MULTISET);
+}
+
+/* A filter of the family and size that hold these copies best. */
+static nidus_status make_for_copies(const nidus_options *options, const uint64_t *hashes, size_t n,
+                                    unsigned threads, nidus_filter **filter)
+{
+	struct offers offers;
+	nidus_options taken;
+	nidus_status status = offers_make(&offers, options, hashes, n);
+	if (status != NIDUS_OK)
+		return status;
+	while (offers_take(&offers, &taken)) {
+		status = make(&taken, hashes, n, threads, filter);
+		if (status != NIDUS_FULL && status != NIDUS_COPIES)
+			return status;
+		offers_refuse(&offers, status);
+	}
+	return fail(NIDUS_COPIES,
+	            "too many keys have too many copies: no filter with these options "
+	            "holds them all");
+}
+
 /* A filter of ascending hashes. */
 static nidus_status make_and_fit(nidus_options *options, bool count_keys, const uint64_t *hashes,
                                  size_t n, unsigned threads, nidus_filter **filter)
 {
+	if (count_keys && n > 0 && !unique(options))
+		return make_for_copies(options, hashes, n, threads, filter);
 	if (count_keys)
-		size_for(options, n);
+		options_size_for(options, n);
 	nidus_status status = make(options, hashes, n, threads, filter);
-	/* Copies crowd their slots: where the size is ours to choose, it gives way. */
+	/* Without a stash the capacity is no promise: where it is ours to choose, it gives way. */
 	while (status == NIDUS_FULL && count_keys && options->capacity / 8 < n) {
-		size_for(options, options->capacity + options->capacity / 4 + 1);
+		options_size_for(options, options->capacity + options->capacity / 4 + 1);
 		status = make(options, hashes, n, threads, filter);
 	}
 	return status;
-}
-
-static bool unique(const nidus_options *options)
-{
-	return !(options->features & NIDUS_MULTISET);
 }
 
 static nidus_status build(nidus_options *options, bool count_keys, const struct hash_source *source,

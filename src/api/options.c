@@ -71,6 +71,13 @@ nidus_status options_check(nidus_options *options)
 	return check_rate(options);
 }
 
+void options_size_for(nidus_options *options, uint64_t keys)
+{
+	options->capacity = keys;
+	if (options->max_capacity != 0 && options->max_capacity < keys)
+		options->max_capacity = keys;
+}
+
 nidus_status options_seed(nidus_options *options)
 {
 	return options->seed != 0 ? NIDUS_OK : random_seed(&options->seed);

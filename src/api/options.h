@@ -31,6 +31,9 @@ nidus_status options_check(nidus_options *options);
 /* Draws a seed where none was given. Errors: E_IO. */
 nidus_status options_seed(nidus_options *options);
 
+/* Sets a capacity, and raises max_capacity to it where one was given. */
+void options_size_for(nidus_options *options, uint64_t keys);
+
 /* The plan of one family for checked options. Errors: E_RANGE, E_UNSUPPORTED. */
 nidus_status options_plan_family(const nidus_options *options, const struct family *family,
                                  struct blueprint *plan);

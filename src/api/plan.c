@@ -62,6 +62,7 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	row.lines_per_lookup = forecast.lines;
 	row.slots = plan.slots;
 	row.fingerprint_bits = plan.core_bits + plan.growth_bits;
+	row.copies = family->copies != NULL ? family->copies(&plan) : 0;
 	return row;
 }
 

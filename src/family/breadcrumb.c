@@ -236,6 +236,12 @@ static uint64_t breadcrumb_count(const void *body)
 	return yard_count(body);
 }
 
+static unsigned breadcrumb_copies(const struct blueprint *plan)
+{
+	(void)plan;
+	return YARD_COPIES;
+}
+
 static nidus_status breadcrumb_create(void *body, const struct blueprint *plan,
                                       const nidus_allocator *allocator, unsigned char *table)
 {
@@ -348,6 +354,7 @@ const struct family family_breadcrumb = {
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |
 	            NIDUS_CONCURRENT,
 	.body_size = sizeof(struct yard),
+	.copies = breadcrumb_copies,
 	.plan = breadcrumb_plan,
 	.check = breadcrumb_check,
 	.forecast = breadcrumb_forecast,

@@ -42,7 +42,12 @@ struct family {
 	/* Whether growth beyond the reserve takes core bits, so that only their sum with
 	 * the growth bits is a filter's own; otherwise core bits are what entries hang on. */
 	bool core_shrinks;
+	bool searches; /* entries make room for others: two groups of slots each */
 	size_t body_size;
+
+	/* Copies of one key, and of its twins, that a filter of a plan holds at most; NULL:
+	 * it keeps no copies. */
+	unsigned (*copies)(const struct blueprint *plan);
 
 	/*
 	 * Chooses the numbers for options whose capacity and fpr are in order (fpr

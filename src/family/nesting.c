@@ -8,6 +8,11 @@
 #include "table/nest_build.h"
 #include "table/nest_move.h"
 
+unsigned nesting_copies(const struct blueprint *plan)
+{
+	return 2 * plan->slots + (plan->stash_limit > 0 ? STASH_COPIES : 0);
+}
+
 void nesting_free(void *body)
 {
 	nest_free(body);

@@ -8,6 +8,7 @@
 #include "family/family.h"
 #include "table/nest.h"
 
+unsigned nesting_copies(const struct blueprint *plan);
 void nesting_free(void *body);
 void nesting_clear(void *body);
 nidus_status nesting_copy(void *to, const void *from);
@@ -25,11 +26,12 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 
 /* The members of a struct family that are the same for all of them. */
 #define NESTING_MEMBERS                                                                           \
-	.body_size = sizeof(struct nest), .free = nesting_free, .clear = nesting_clear,           \
-	.copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, .count = nesting_count, \
-	.fill = nesting_fill, .verify = nesting_verify, .next = nesting_next,                     \
-	.entry_hash = nesting_entry_hash, .pour = nesting_pour, .move = nesting_move,             \
-	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,   \
+	.body_size = sizeof(struct nest), .searches = true, .copies = nesting_copies,             \
+	.free = nesting_free, .clear = nesting_clear, .copy = nesting_copy,                       \
+	.build = nesting_build, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill, \
+	.verify = nesting_verify, .next = nesting_next, .entry_hash = nesting_entry_hash,         \
+	.pour = nesting_pour, .move = nesting_move, .table = nesting_table,                       \
+	.export_stash = nesting_export_stash, .import = nesting_import,                           \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
 	            NIDUS_CONCURRENT
 

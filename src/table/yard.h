@@ -53,7 +53,8 @@
 #include "table/mini.h"
 #include "table/ops.h"
 
-#define YARD_FAN 16 /* front buckets per backyard line and half */
+#define YARD_FAN 16    /* front buckets per backyard line and half */
+#define YARD_COPIES 16 /* of one key at most */
 
 /* The two kinds of lines for one width of remainders. */
 struct yard_shape {

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * copies: estimates of room, from builds with every key 1 to 16 times.
+ *
+ * The estimates only decide what is tried first. They are meant for the size that
+ * just holds the keys; where they are wrong another try follows.
+ */
+#include "api/copies.h"
+
+#include "api/options.h"
+#include "base/reason.h"
+
+#define COUNTED 64       /* copies of a key that are told apart */
+#define LARGER 6         /* an offer that is too small is made larger by this share, */
+#define CAPACITY_MOST 32 /* up to so many times the keys */
+#define STASHED_MOST 16  /* copies that may rely on a stash: it is short and shared */
+
+/* How many keys come how often. */
+struct tally {
+	uint64_t keys[COUNTED + 1]; /* the last: as often or more */
+	uint64_t most;
+	double clumps; /* copies of its key that an entry finds on average, itself included */
+};
+
+static struct tally tally_copies(const uint64_t *hashes, size_t n)
+{
+	struct tally tally = { .most = 1 };
+	double squares = 0;
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && hashes[end] == hashes[i];)
+			end++;
+		uint64_t copies = end - i;
+		tally.keys[copies < COUNTED ? copies : COUNTED]++;
+		tally.most = copies > tally.most ? copies : tally.most;
+		squares += (double)copies * (double)copies;
+	}
+	tally.clumps = n > 0 ? squares / (double)n : 1;
+	return tally;
+}
+
+/*
+ * Two groups of b slots: places that a key with m copies takes beyond them, by m / b in
+ * quarters. Above 3/2 keys with copies must be few.
+ */
+static double crowding(unsigned copies, unsigned slots)
+{
+	static const double factors[] = { 1, 1, 1.1, 1.4, 1.8, 3, 4 };
+	unsigned quarters = (4 * copies + slots - 1) / slots;
+	return quarters < sizeof factors / sizeof *factors ? factors[quarters] : 8;
+}
+
+/* The capacity that a nest needs; 0 if the stashes would not do. */
+static double nest_capacity(const struct tally *tally, unsigned slots)
+{
+	double capacity = 0;
+	uint64_t stashed = 0;
+	for (unsigned copies = 1; copies <= COUNTED; copies++) {
+		capacity += (double)tally->keys[copies] * copies * crowding(copies, slots);
+		if (copies > 2 * slots)
+			stashed += tally->keys[copies] * (copies - 2 * slots);
+	}
+	return stashed <= STASHED_MOST ? capacity : 0;
+}
+
+/* Lines of so many slots overflow the more unevenly the larger the clumps are. */
+static double yard_capacity(const struct tally *tally, uint64_t n, unsigned slots)
+{
+	double clumps = tally->clumps / slots;
+	return (double)n * (clumps > 0.05 ? 1 + 4.5 * (clumps - 0.05) : 1);
+}
+
+static bool plan_offer(const nidus_options *options, struct offer *offer, struct blueprint *plan)
+{
+	nidus_options wanted = *options;
+	options_size_for(&wanted, offer->capacity);
+	wanted.fpr = offer->fpr;
+	wanted.slots = offer->slots;
+	if (options_plan_family(&wanted, offer->family, plan) != NIDUS_OK)
+		return false;
+	offer->bytes = offer->family->forecast(plan, wanted.capacity).bytes;
+	return true;
+}
+
+/* A family's offer; withdrawn if it cannot hold the copies. */
+static struct offer make_offer(const nidus_options *options, const struct family *family,
+                               unsigned slots, const struct tally *tally, uint64_t n,
+                               unsigned *copies_most)
+{
+	struct offer offer = {
+		.family = family, .slots = slots, .capacity = n, .fpr = options->fpr
+	};
+	struct blueprint plan;
+	if (family->copies == NULL || !plan_offer(options, &offer, &plan))
+		return (struct offer){ 0 };
+	unsigned most = family->copies(&plan);
+	*copies_most = most > *copies_most ? most : *copies_most;
+	double capacity = family->searches ? nest_capacity(tally, plan.slots)
+	                                   : yard_capacity(tally, n, plan.slots);
+	if (tally->most > most || capacity < 1)
+		return (struct offer){ 0 };
+	offer.capacity = (uint64_t)capacity;
+	return plan_offer(options, &offer, &plan) ? offer : (struct offer){ 0 };
+}
+
+nidus_status offers_make(struct offers *offers, const nidus_options *options,
+                         const uint64_t *hashes, size_t n)
+{
+	struct tally tally = tally_copies(hashes, n);
+	unsigned most = 0, i = 0;
+	*offers = (struct offers){ .options = options, .n = n };
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if (options->family != NIDUS_AUTO && options->family != (*family)->id)
+			continue;
+		offers->offer[i++] = make_offer(options, *family, options->slots, &tally, n, &most);
+		/* More slots per bucket hold more copies, for a bit per key or so. */
+		if (options->slots == 0 && (*family)->searches)
+			offers->offer[i++] = make_offer(options, *family, 8, &tally, n, &most);
+	}
+	if (most > 0 && tally.most > most)
+		return fail(NIDUS_COPIES,
+		            "a key comes %llu times; %s holds more than %u copies of one",
+		            (unsigned long long)tally.most,
+		            options->family == NIDUS_AUTO ? "no filter with these options"
+		                                          : "no filter of this family",
+		            most);
+	return NIDUS_OK;
+}
+
+/* Whether `a` is the better offer. */
+static bool better(const struct offers *offers, const struct offer *a, const struct offer *b)
+{
+	if (b->family == NULL || a->family == NULL)
+		return a->family != NULL;
+	if (offers->options->features & NIDUS_FAST)
+		return a->family->pace < b->family->pace;
+	return a->bytes < b->bytes;
+}
+
+bool offers_take(struct offers *offers, nidus_options *options)
+{
+	unsigned best = 0;
+	for (unsigned i = 1; i < OFFERS_MOST; i++) {
+		if (better(offers, &offers->offer[i], &offers->offer[best]))
+			best = i;
+	}
+	const struct offer *offer = &offers->offer[best];
+	offers->last = best;
+	if (offer->family == NULL)
+		return false;
+	*options = *offers->options;
+	options->family = offer->family->id;
+	options->fpr = offer->fpr;
+	options->slots = offer->slots;
+	options_size_for(options, offer->capacity);
+	return true;
+}
+
+/* Makes an offer larger, so that its table is; false if that is too much or impossible. */
+static bool enlarge(const struct offers *offers, struct offer *offer)
+{
+	struct blueprint plan;
+	uint64_t bytes = offer->bytes;
+	while (offer->bytes == bytes) {
+		offer->capacity += offer->capacity / LARGER + 1;
+		if (offer->capacity / CAPACITY_MOST > offers->n ||
+		    !plan_offer(offers->options, offer, &plan))
+			return false;
+	}
+	return true;
+}
+
+/* Copies of twins add up: with longer fingerprints there are fewer. False as above. */
+static bool separate(const struct offers *offers, struct offer *offer)
+{
+	struct blueprint plan;
+	offer->fpr /= 16;
+	return offer->fpr >= OPTIONS_FPR_LEAST && plan_offer(offers->options, offer, &plan);
+}
+
+void offers_refuse(struct offers *offers, nidus_status status)
+{
+	struct offer *offer = &offers->offer[offers->last];
+	bool goes_on = status == NIDUS_FULL ? enlarge(offers, offer) : separate(offers, offer);
+	if (!goes_on)
+		offer->family = NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * copies: which family holds keys that come several times, and how large it must be.
+ *
+ * Copies of a key all have the same few places, so they crowd: families differ in how
+ * many copies of one key they hold, and in how much larger a table must be for many
+ * keys with copies. Each family that will do makes an offer; the best one is tried, and
+ * where it proves too small it is made larger and offered again.
+ */
+#ifndef NIDUS_API_COPIES_H
+#define NIDUS_API_COPIES_H
+
+#include "family/family.h"
+
+#define OFFERS_MOST 16
+
+struct offer {
+	const struct family *family; /* NULL: withdrawn */
+	unsigned slots;              /* as in nidus_options */
+	uint64_t capacity;
+	double fpr; /* lower than asked for where twins have too many copies together */
+	uint64_t bytes;
+};
+
+struct offers {
+	const nidus_options *options;
+	uint64_t n;    /* keys, copies counted */
+	unsigned last; /* the one tried last */
+	struct offer offer[OFFERS_MOST];
+};
+
+/*
+ * The offers for n ascending hashes, by the options' family or by all.
+ * Errors: COPIES (a key has more copies than any filter holds), and what the only
+ * family answers to the options.
+ */
+nidus_status offers_make(struct offers *offers, const nidus_options *options,
+                         const uint64_t *hashes, size_t n);
+
+/* Options that take the best offer; false if there is none left. */
+bool offers_take(struct offers *offers, nidus_options *options);
+
+/* The offer that was taken answered FULL or COPIES: makes it larger, or withdraws it. */
+void offers_refuse(struct offers *offers, nidus_status status);
+
+#endif
