@@ -27,8 +27,8 @@ static nidus_entry entry_of(const nidus_filter *filter, uint64_t hash)
 	if (!(filter->family->features & NIDUS_ENUMERATE))
 		return (nidus_entry){ hash, 0, 0 };
 	if (filter->family->id == NIDUS_BREADCRUMB)
-		return yard_entry_of((const struct yard *)filter->body, hash);
-	return nest_entry_of((const struct nest *)filter->body, hash);
+		return yard_entry_of((const struct yard *)(const void *)filter->body, hash);
+	return nest_entry_of((const struct nest *)(const void *)filter->body, hash);
 }
 
 static int compare_entries(const nidus_entry *a, const nidus_entry *b)
