@@ -9,17 +9,18 @@ static enum found refuse(RedisModuleCtx *ctx, const char *error)
 	return REFUSED;
 }
 
+/* The server's functions take a NULL key for one that is not there. */
 static enum found find(RedisModuleCtx *ctx, RedisModuleKey *key, enum kind kind,
                        struct value **value)
 {
 	*value = NULL;
-	if (key == NULL || server.KeyType(key) == SERVER_KEY_EMPTY)
+	if (server.ModuleTypeGetType(key) == type_of(kind)) {
+		*value = server.ModuleTypeGetValue(key);
+		return FOUND;
+	}
+	if (server.KeyType(key) == SERVER_KEY_EMPTY)
 		return MISSING;
-	if (server.ModuleTypeGetType(key) != type_of(kind)) /* NULL for the server's own types */
-		return refuse(ctx,
-		              "WRONGTYPE Operation against a key holding the wrong kind of value");
-	*value = server.ModuleTypeGetValue(key);
-	return FOUND;
+	return refuse(ctx, "WRONGTYPE Operation against a key holding the wrong kind of value");
 }
 
 /* Values stay where they are, so keys need not stay open. */
