@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The SQLite extension, loaded into Debian's sqlite3 through Python's own module.
+
+usage: sqlite.py EXTENSION NIDUS_COMMAND
+"""
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+import claims
+from claims import expect, refused
+
+EXTENSION, COMMAND = sys.argv[1:3]
+
+
+def connect():
+    db = sqlite3.connect(":memory:")
+    db.enable_load_extension(True)
+    db.load_extension(os.path.splitext(EXTENSION)[0])
+    db.enable_load_extension(False)
+    return db
+
+
+def one(db, sql, *values):
+    return db.execute(sql, values).fetchone()[0]
+
+
+def numbers(db, table, begin, end):
+    db.execute(f"CREATE TABLE {table}(k)")
+    db.executemany(f"INSERT INTO {table} VALUES (?)", ((i,) for i in range(begin, end)))
+
+
+def every_key_is_found_and_few_strangers():
+    db = connect()
+    numbers(db, "keys", 0, 20000)
+    numbers(db, "strangers", 20000, 120000)
+    db.execute("CREATE TABLE f AS SELECT nidus_build(k, 0.01) AS filter FROM keys")
+    expect(one(db, "SELECT count(*) FROM keys, f WHERE nidus_contains(filter, k)") == 20000)
+    found = one(db, "SELECT count(*) FROM strangers, f WHERE nidus_contains(filter, k)")
+    expect(found < 100000 * 0.012, found)
+    expect(one(db, "SELECT nidus_count(filter) FROM f") <= 20000)
+    expect(one(db, "SELECT nidus_count(filter) FROM f") > 19990)
+
+
+def integers_texts_and_blobs_are_different_keys():
+    db = connect()
+    filter = one(db, "SELECT nidus_build(v, 1e-6) FROM (SELECT 7 AS v UNION ALL SELECT 'seven'"
+                     " UNION ALL SELECT x'0700')")
+    for key, wanted in ((7, 1), ("seven", 1), (b"\x07\x00", 1), ("7", 0), (b"seven", 1), (8, 0),
+                        (-7, 0), ("", 0)):
+        expect(one(db, "SELECT nidus_contains(?, ?)", filter, key) == wanted, key)
+
+
+def nulls_are_passed_over():
+    db = connect()
+    expect(one(db, "SELECT nidus_build(v) FROM (SELECT NULL AS v)") is None)
+    expect(one(db, "SELECT nidus_build(1) WHERE 0") is None)
+    filter = one(db, "SELECT nidus_build(v) FROM (SELECT NULL AS v UNION ALL SELECT 1)")
+    expect(one(db, "SELECT nidus_count(?)", filter) == 1)
+    expect(one(db, "SELECT nidus_contains(?, NULL)", filter) is None)
+    expect(one(db, "SELECT nidus_contains(NULL, 1)") is None)
+    expect(one(db, "SELECT nidus_merge(NULL)") is None)
+    expect(one(db, "SELECT nidus_info(NULL)") is None)
+
+
+def an_empty_text_is_a_key():
+    db = connect()
+    filter = one(db, "SELECT nidus_build('', 1e-6)")
+    expect(one(db, "SELECT nidus_contains(?, '')", filter) == 1)
+    expect(one(db, "SELECT nidus_contains(?, x'')", filter) == 1)
+    expect(one(db, "SELECT nidus_contains(?, 'x')", filter) == 0)
+
+
+def a_thousand_filters_merge_into_one():
+    db = connect()
+    numbers(db, "keys", 0, 100000)
+    db.execute("CREATE TABLE parts AS SELECT nidus_build(k, 0.001) AS filter FROM keys"
+               " GROUP BY k % 1000")
+    whole = one(db, "SELECT nidus_merge(filter) FROM parts")
+    expect(one(db, "SELECT count(*) FROM keys WHERE nidus_contains(?, k)", whole) == 100000)
+    info = json.loads(one(db, "SELECT nidus_info(?)", whole))
+    expect(info["fpr_target"] <= 0.001 * 1.0001, info)
+    expect(99900 <= info["count"] <= 100000, info)
+    at_once = json.loads(one(db, "SELECT nidus_info(nidus_build(k, 0.001)) FROM keys"))
+    expect(info["bits_per_key"] <= 2.1 * at_once["bits_per_key"], (info, at_once))
+
+
+def a_key_in_both_is_in_the_merge_once():
+    db = connect()
+    a = one(db, "SELECT nidus_build(v) FROM (SELECT 1 AS v UNION ALL SELECT 2)")
+    whole = one(db, "SELECT nidus_merge(f) FROM (SELECT ?1 AS f UNION ALL SELECT ?1)", a)
+    expect(one(db, "SELECT nidus_count(?)", whole) == 2)
+
+
+def filters_that_do_not_fit_are_refused_with_the_reason():
+    db = connect()
+    a = one(db, "SELECT nidus_build(1, 0.01)")
+    b = one(db, "SELECT nidus_build(1, 0.001)")
+    c = one(db, "SELECT nidus_build(1, 0.01, 99)")
+    merge = "SELECT nidus_merge(f) FROM (SELECT ? AS f UNION ALL SELECT ?)"
+    refused("fingerprints differ", one, db, merge, a, b)
+    refused("seeds differ", one, db, merge, a, c)
+
+
+def senseless_arguments_are_refused():
+    db = connect()
+    refused("INTEGER, a TEXT or a BLOB", one, db, "SELECT nidus_build(0.5)")
+    refused("between 0 and 1", one, db, "SELECT nidus_build(1, 2)")
+    refused("between 0 and 1", one, db, "SELECT nidus_build(1, 'x')")
+    refused("2^-24", one, db, "SELECT nidus_build(1, 1e-12)")
+    refused("seed", one, db, "SELECT nidus_build(1, 0.01, 0)")
+    for value in (b"", b"x", b"\x89nidus" * 100, "text", 5):
+        refused("", one, db, "SELECT nidus_contains(?, 1)", value)
+        refused("", one, db, "SELECT nidus_merge(?)", value)
+        refused("", one, db, "SELECT nidus_info(?)", value)
+        refused("", one, db, "SELECT nidus_count(?)", value)
+
+
+def damaged_blobs_are_refused_or_harmless():
+    db = connect()
+    numbers(db, "keys", 0, 500)
+    whole = one(db, "SELECT nidus_build(k) FROM keys")
+    merges = 0
+    for at in range(0, len(whole), 11):
+        bad = bytearray(whole)
+        bad[at] ^= 0x41
+        for sql in ("SELECT nidus_contains(?, 7)", "SELECT nidus_info(?)", "SELECT nidus_merge(?)"):
+            try:
+                one(db, sql, bytes(bad))
+                merges += "merge" in sql
+            except sqlite3.OperationalError:
+                pass
+    expect(merges == 0, merges)
+    for size in range(0, len(whole), 37):
+        refused("", one, db, "SELECT nidus_contains(?, 7)", whole[:size])
+
+
+def a_filter_that_stays_the_same_is_asked_again_and_again():
+    db = connect()
+    numbers(db, "keys", 0, 1000)
+    filter = one(db, "SELECT nidus_build(k, 0.0001) FROM keys WHERE k % 2 = 0")
+    evens = one(db, "SELECT count(*) FROM keys WHERE nidus_contains(?, k)", filter)
+    expect(500 <= evens <= 502, evens)
+    # Two filters that alternate are never mixed up.
+    other = one(db, "SELECT nidus_build(k, 0.0001) FROM keys WHERE k % 2 = 1")
+    db.execute("CREATE TABLE both(side, filter)")
+    db.executemany("INSERT INTO both VALUES (?, ?)", ((0, filter), (1, other)))
+    wrong = one(db, "SELECT count(*) FROM keys, both WHERE k % 2 = side"
+                    " AND NOT nidus_contains(filter, k)")
+    expect(wrong == 0, wrong)
+
+
+def the_command_reads_what_sql_wrote_and_the_other_way_round():
+    db = connect()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "words.nidus")
+        db.execute("CREATE TABLE words(w)")
+        db.executemany("INSERT INTO words VALUES (?)", ((f"word{i}",) for i in range(1000)))
+        with open(path, "wb") as file:
+            file.write(one(db, "SELECT nidus_build(w, 0.001) FROM words"))
+        lines = "".join(f"word{i}\n" for i in range(1000))
+        got = subprocess.run([COMMAND, "query", "-c", path], input=lines, text=True,
+                             capture_output=True, check=True).stdout
+        expect(got.strip() == "1000", got)
+        made = os.path.join(folder, "made.nidus")
+        subprocess.run([COMMAND, "build", "-q", "-p", "0.001", "-o", made], input=lines, text=True,
+                       check=True)
+        with open(made, "rb") as file:
+            blob = file.read()
+        expect(one(db, "SELECT count(*) FROM words WHERE nidus_contains(?, w)", blob) == 1000)
+
+
+def the_session_of_the_manual_runs():
+    shell = shutil.which("sqlite3")
+    if shell is None:
+        print("        (skipped: no sqlite3 shell here; Debian: sqlite3)")
+        return
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                           "../../docs/sqlite.md")) as page:
+        session = re.search(r"```sql\n(.*?)```", page.read(), re.S)[1]
+    session = session.replace("build/nidus_sqlite", os.path.splitext(os.path.abspath(EXTENSION))[0])
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([shell, "-bail"], input=session, text=True, capture_output=True,
+                              cwd=folder)
+        expect(done.returncode == 0 and done.stderr == "", done)
+        lines = done.stdout.split()
+        expect(len(lines) == 3 and int(lines[1]) > 25000, lines)
+        verified = subprocess.run([COMMAND, "verify", os.path.join(folder, "seen.nidus")])
+        expect(verified.returncode == 0)
+
+
+claims.run(globals())
