@@ -287,6 +287,7 @@ static const struct option_spec options[] = {
 	{ OPTION_MULTISET, "multiset", NULL, "store every copy of equal keys" },
 	{ SHAPE_SLOTS },
 	{ SHAPE_GROW },
+	{ SHAPE_NO_DELETE },
 	{ OPTION_SEED, "seed", "S",
 	  "key the hashing with S (default: random); the same seed,\n"
 	  "options and keys give the same file" },

@@ -168,6 +168,7 @@ static const struct option_spec options[] = {
 	{ OPTION_FEATURE + 1, "enumerate", NULL, "entries will be listed" },
 	{ OPTION_FEATURE + 2, "merge", NULL, "sets will be merged" },
 	{ SHAPE_GROW },
+	{ SHAPE_NO_DELETE },
 	{ OPTION_FEATURE + 4, "concurrent", NULL, "several threads will change it" },
 	{ OPTION_FEATURE + 5, "fast", NULL, "take the quickest family instead of the smallest" },
 	{ OPTION_FEATURE + 6, "multiset", NULL, "copies of equal keys will be stored" },

@@ -117,6 +117,9 @@ int shape_take(const struct command *command, nidus_options *options, int id, co
 	case OPTION_GROW:
 		options->features |= NIDUS_GROW;
 		return shape_count(command, "--grow", value, &options->max_capacity);
+	case OPTION_NO_DELETE:
+		options->features |= NIDUS_NO_DELETE;
+		return ARGS_GO;
 	default:
 		return SHAPE_OTHER;
 	}

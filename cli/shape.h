@@ -14,6 +14,8 @@
 		"false-positive rate: 0.001, 1e-3, 0.1%, 2^-10, 1/1000\n(default: 1 in 256)"
 #define SHAPE_FAMILY 'f', "family", "FAMILY", "auto (default), cuckoo, ...; see nidus plan"
 #define SHAPE_SLOTS 's', "slots", "B", "slots per bucket or window (default: the best)"
+#define SHAPE_NO_DELETE \
+	OPTION_NO_DELETE, "no-delete", NULL, "no key will be removed; breadcrumb is smaller then"
 #define SHAPE_GROW OPTION_GROW, "grow", "N", "let it grow by itself up to N keys"
 
 /**

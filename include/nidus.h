@@ -165,7 +165,8 @@ enum {
 	NIDUS_GROW = 1u << 3,       /**< nidus_grow, nidus_shrink, max_capacity */
 	NIDUS_CONCURRENT = 1u << 4, /**< in options: switches the locks on, see Threads */
 	NIDUS_FAST = 1u << 5,       /**< in options: the quickest, not the smallest */
-	NIDUS_MULTISET = 1u << 6    /**< in options: bulk builds keep copies */
+	NIDUS_MULTISET = 1u << 6,   /**< in options: bulk builds keep copies */
+	NIDUS_NO_DELETE = 1u << 7   /**< in options: nothing will be removed, see there */
 };
 
 /**
@@ -201,6 +202,15 @@ typedef struct nidus_allocator {
 	void (*free)(void *context, void *memory, size_t size);
 	void *context;
 } nidus_allocator;
+
+/*
+ * NIDUS_NO_DELETE in options.features promises the library that no key will be removed:
+ * nidus_remove and its like answer E_UNSUPPORTED, info.features has no NIDUS_DELETE, and
+ * a breadcrumb filter is filled more densely than one in which keys come and go
+ * (other families stay as they are). All else works: growth, nidus_shrink and
+ * nidus_clear too. What is merged from filters of which any has the bit has it. Together
+ * with NIDUS_DELETE it is E_ARG.
+ */
 
 /** options.stash: keep no overflow list at all. */
 #define NIDUS_STASH_OFF 0xffffffffu

@@ -146,7 +146,8 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
 	    !(plan->fpr > 0 && plan->fpr < 1) || plan->level > plan->growth_bits + plan->borrowed ||
 	    (plan->growth_bits != 0 && !((*family)->features & NIDUS_GROW)) ||
-	    plan->features & ~((*family)->features | NIDUS_FAST))
+	    plan->features & ~((*family)->features | NIDUS_FAST | NIDUS_NO_DELETE) ||
+	    (plan->features & NIDUS_DELETE && plan->features & NIDUS_NO_DELETE))
 		return fail(NIDUS_E_FORMAT,
 		            "the header's capacity, rate, seed or features make no sense");
 	nidus_status status = (*family)->check(plan);

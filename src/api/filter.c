@@ -207,7 +207,9 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.total_slots = moving_slots(filter),
 		.chunks = plan->chunks,
 		.stashed = fill.stashed,
-		.features = filter->family->features,
+		.features = plan->features & NIDUS_NO_DELETE
+		                    ? filter->family->features & ~(uint32_t)NIDUS_DELETE
+		                    : filter->family->features,
 		.readonly = filter->readonly,
 	};
 	shared_go_on(filter);

@@ -116,6 +116,9 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 		base->growth_bits = plan->growth_bits;
 		base->core_bits = plan->core_bits;
 	}
+	base->features |= plan->features & NIDUS_NO_DELETE;
+	if (base->features & NIDUS_NO_DELETE)
+		base->features &= ~(uint32_t)NIDUS_DELETE;
 	merger->targets += plan->fpr;
 	nidus_status status = add_to(&merger->keys, count);
 	return status == NIDUS_OK ? add_to(&base->max_capacity, plan->max_capacity) : status;

@@ -65,6 +65,9 @@ nidus_status options_check(nidus_options *options)
 		return status;
 	if (options->features & ~(uint32_t)OPTIONS_FEATURES)
 		return fail(NIDUS_E_ARG, "features has bits that mean nothing");
+	if (options->features & NIDUS_DELETE && options->features & NIDUS_NO_DELETE)
+		return fail(NIDUS_E_ARG,
+		            "features has NIDUS_DELETE and NIDUS_NO_DELETE: choose one");
 	if (options->value_bits != 0)
 		return fail(NIDUS_E_UNSUPPORTED,
 		            "values beside keys do not exist yet: leave value_bits 0");
@@ -104,8 +107,9 @@ static const char *feature_name(uint32_t feature)
 nidus_status options_plan_family(const nidus_options *options, const struct family *family,
                                  struct blueprint *plan)
 {
-	/* FAST is a wish about the choice, no ability. */
-	uint32_t missing = options->features & ~family->features & ~(uint32_t)NIDUS_FAST;
+	/* FAST is a wish about the choice and NO_DELETE a promise; neither is an ability. */
+	uint32_t abilities = options->features & ~(uint32_t)(NIDUS_FAST | NIDUS_NO_DELETE);
+	uint32_t missing = abilities & ~family->features;
 	if (missing != 0)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot %s", family->name,
 		            feature_name(missing & -missing));

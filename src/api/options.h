@@ -14,7 +14,7 @@
 /* All bits that mean something in options.features. */
 #define OPTIONS_FEATURES                                                                \
 	(NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_CONCURRENT | \
-	 NIDUS_FAST | NIDUS_MULTISET)
+	 NIDUS_FAST | NIDUS_MULTISET | NIDUS_NO_DELETE)
 
 /* Takes over a caller's struct of any size. Errors: E_ARG, E_UNSUPPORTED. */
 nidus_status options_read(const nidus_options *from, nidus_options *to);

@@ -25,9 +25,9 @@
  * has taken); the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have
  * 32 bytes: a tenth larger in all, and about half the work of a lookup in cache.
  *
- * The load: keys per front bucket on average, KEYS_PER_LINE below, is where
- * neither filling nor long churn finds the backyard full; see
- * docs/algorithms/breadcrumb.md and `./dev bench breadcrumb_load`.
+ * The load: keys per front bucket on average, `densities` below, is where neither
+ * filling in any order nor long churn finds the backyard full; with NIDUS_NO_DELETE
+ * there is no churn, and lines are filled further. See docs/results/breadcrumb.md.
  *
  * Growth: the base geometry stays, address bits come from the fingerprint. A
  * filter that is to grow is made with a wider remainder for that.
@@ -45,19 +45,25 @@
 /* Lines of 32 bytes hold 8-bit remainders only and waste more, but work is quicker. */
 #define SHORT_SLOTS 25
 
-/* How densely a shape of lines can be filled. */
+/* How densely front buckets can be filled. */
+struct filling {
+	double keys_per_line; /* average per front bucket, in a large filter */
+	double slack;         /* keys less, per root of the front buckets */
+	double most;          /* keys per front bucket, however many there are */
+};
+
+/* What a shape of lines holds while keys come and go, and if none is ever removed. */
 struct density {
 	unsigned width, slots; /* of remainders; of a front line */
-	double keys_per_line;  /* average per front bucket, in a large filter */
-	double slack;          /* keys less, per root of the front buckets */
+	struct filling any, no_delete;
 };
 
 static const struct density densities[] = {
-	{ .width = 8, .slots = 51, .keys_per_line = 51.05, .slack = 36 },
-	{ .width = 12, .slots = 36, .keys_per_line = 34.9, .slack = 26 },
-	{ .width = 16, .slots = 28, .keys_per_line = 26.5, .slack = 24 },
-	{ .width = 24, .slots = 19, .keys_per_line = 17.1, .slack = 20 },
-	{ .width = 8, .slots = SHORT_SLOTS, .keys_per_line = 22.2, .slack = 20 },
+	{ 8, 51, { 51.15, 44, 51.15 }, { 51.75, 40, 51.45 } },
+	{ 12, 36, { 34.9, 36, 34.9 }, { 35.6, 26, 35.6 } },
+	{ 16, 28, { 26.5, 32, 26.5 }, { 27.0, 24, 27.0 } },
+	{ 24, 19, { 17.1, 24, 17.1 }, { 17.6, 20, 17.6 } },
+	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2 }, { 22.7, 20, 22.7 } },
 };
 
 #define DENSITIES (sizeof densities / sizeof *densities)
@@ -81,29 +87,37 @@ static double expected_rate(const struct blueprint *plan, double keys)
 	return keys / (fronts * ops->shape.front.buckets * bits);
 }
 
-/* Keys that so many front buckets hold. */
-static uint64_t keys_that_fit(const struct density *density, uint64_t fronts)
+/* How densely a filter with these features is filled. */
+static struct filling filling_of(const struct density *density, uint32_t features)
 {
-	double keys = density->keys_per_line * (double)fronts;
-	keys -= density->slack * sqrt((double)fronts);
+	return features & NIDUS_NO_DELETE ? density->no_delete : density->any;
+}
+
+/* Keys that so many front buckets hold. */
+static uint64_t keys_that_fit(struct filling filling, uint64_t fronts)
+{
+	double keys = filling.keys_per_line * (double)fronts;
+	keys -= filling.slack * sqrt((double)fronts);
+	keys = fmin(keys, filling.most * (double)fronts);
 	return keys > 1 ? (uint64_t)keys : 1;
 }
 
 /* The most keys that a plan's front buckets hold at its rate, at its level. */
 static uint64_t most_keys(const struct density *density, const struct blueprint *plan)
 {
-	uint64_t fit = keys_that_fit(density, plan->groups << plan->level);
+	uint64_t fit =
+		keys_that_fit(filling_of(density, plan->features), plan->groups << plan->level);
 	double at_rate = plan->fpr / expected_rate(plan, 1);
 	return at_rate < (double)fit ? (uint64_t)at_rate : fit;
 }
 
 /* Front buckets for so many keys. */
-static uint64_t fronts_for(const struct density *density, uint64_t keys)
+static uint64_t fronts_for(struct filling filling, uint64_t keys)
 {
-	uint64_t fronts = (uint64_t)((double)keys / density->keys_per_line);
+	uint64_t fronts = (uint64_t)((double)keys / filling.keys_per_line);
 	if (fronts < 1)
 		fronts = 1;
-	while (keys_that_fit(density, fronts) < keys)
+	while (keys_that_fit(filling, fronts) < keys)
 		fronts += 1 + fronts / 65536;
 	return fronts;
 }
@@ -129,7 +143,7 @@ static bool plan_width(const nidus_options *options, const struct density *densi
 	plan->growth_bits = growth;
 	plan->core_bits = density->width - growth;
 	plan->chunks = 1;
-	plan->groups = fronts_for(density, options->capacity);
+	plan->groups = fronts_for(filling_of(density, options->features), options->capacity);
 	plan->slots = density->slots;
 	plan->level = growth; /* the rate counts when all growth is done */
 	double at_end =
@@ -214,9 +228,9 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 		.fpr = expected_rate(plan, (double)keys),
 	};
 	forecast.load = (double)keys / (double)forecast.total_slots;
-	/* About a tenth of the keys of a line that is full look into two more. */
+	/* Measured: docs/results/breadcrumb.md. Lines that are not full cost nothing more. */
 	double fill = (double)keys / (double)(fronts * shape->front.slots);
-	forecast.lines = 1 + (fill > 1 ? 0.12 : 0.1 * fill * fill);
+	forecast.lines = 1 + 0.12 * pow(fill < 1.02 ? fill : 1.02, 8);
 	return forecast;
 }
 
