@@ -2,13 +2,16 @@
  *
  * bench_load: how full tables get, and how much space filters take.
  *
- *     bench_load [SLOTS] [--only load|space] [--bars] [--layouts LIST]
+ *     bench_load [SLOTS] [--only load|short|space] [--bars] [--layouts LIST]
  *                [--rates LIST] [--keys LIST] [--seeds LIST] [--steps N] [--json]
  *
- * Without --bars, two tables for every layout and rate 2^-k:
+ * Without --bars, two tables for every layout and rate 2^-k, and one between them:
  *  load   how full one chunk of SLOTS slots (10^7) is at the first FULL, without
  *         a stash, beside the threshold of Table 2 of "Smaller and More Flexible
  *         Cuckoo Filters" (2025);
+ *  short  the same for fingerprints from 2 bits on, shorter than any option makes, in
+ *         a tenth as many slots: mean and spread of all --seeds, for the cuckoo layouts
+ *         beside Table 2 of "Cuckoo Filter: Better Than Bloom" (2013);
  *  space  the overhead factor C = bits per key / k of a filter for --keys keys
  *         (10^6) with all of them in it, beside the best cases of its Table 1.
  *
@@ -56,7 +59,7 @@ struct list {
 };
 
 struct settings {
-	bool bars, json, load, space;
+	bool bars, json, load, shorts, space;
 	bool layout[LAYOUTS];
 	uint64_t slots;
 	unsigned steps; /* of a search for load; 0: the family's best */
@@ -119,8 +122,37 @@ static struct result measure_load(const struct settings *settings, const struct 
 	struct result result = { .info = NIDUS_INFO_INIT };
 	nidus_options options = options_for(layout, k, settings->seeds.item[0]);
 	options.max_steps = settings->steps;
-	result.status = one_chunk_create(&options, settings->slots, &filter);
+	result.status = one_chunk_create(&options, settings->slots, 0, &filter);
 	return result.status == NIDUS_OK ? fill_and_free(filter, UINT64_MAX) : result;
+}
+
+/* Mean and spread of the load of tables with short fingerprints. */
+struct spread {
+	nidus_status status; /* OK, or why a table could not be made */
+	double mean, deviation;
+	uint64_t slots;
+};
+
+static struct spread measure_short(const struct settings *settings, const struct layout *layout,
+                                   unsigned bits)
+{
+	struct spread spread = { .status = NIDUS_OK };
+	double n = (double)settings->seeds.n, squares = 0;
+	for (size_t i = 0; i < settings->seeds.n; i++) {
+		nidus_filter *filter;
+		nidus_options options = options_for(layout, 8, settings->seeds.item[i]);
+		options.max_steps = settings->steps;
+		spread.status = one_chunk_create(&options, settings->slots / 10, bits, &filter);
+		if (spread.status != NIDUS_OK)
+			return spread;
+		struct result result = fill_and_free(filter, UINT64_MAX);
+		spread.slots = result.info.total_slots;
+		double load = (double)result.done / (double)spread.slots;
+		spread.mean += load / n;
+		squares += load * load / n;
+	}
+	spread.deviation = sqrt(fmax(squares - spread.mean * spread.mean, 0));
+	return spread;
 }
 
 /* Fills to the promised capacity, or with `keys` keys if that is said. */
@@ -187,6 +219,37 @@ static void print_load(struct settings *settings, const struct layout *layout, u
 		printf("%-11s %2u %5u %9llu  %.5f    %.5f  %6.4f %8.1f\n", layout->name, k,
 		       result->info.slot_bits, (unsigned long long)result->info.total_slots, load,
 		       layout->threshold, load / layout->threshold, result->seconds);
+	fflush(stdout);
+}
+
+/* The paper's mean load of two buckets of four slots; 0: not measured there. */
+static double table_2(const struct layout *layout, unsigned bits)
+{
+	static const double loads[] = {
+		[2] = 0.1753, [4] = 0.6767, [6] = 0.9539, [8] = 0.9562, [12] = 0.9577, [16] = 0.9580
+	};
+	bool there = strcmp(layout->name, "cuckoo-4") == 0 && bits < sizeof loads / sizeof *loads;
+	return there ? loads[bits] : 0;
+}
+
+static void print_short(struct settings *settings, const struct layout *layout, unsigned bits,
+                        const struct spread *spread)
+{
+	double paper = table_2(layout, bits);
+	char paper_text[16] = "     -";
+	if (paper > 0)
+		snprintf(paper_text, sizeof paper_text, "%.4f", paper);
+	if (settings->json)
+		printf("%s{\"table\": \"short\", \"layout\": \"%s\", \"bits\": %u, \"slots\": %llu, "
+		       "\"seeds\": %zu, \"load\": %.6f, \"deviation\": %.6f, \"paper\": %.4f, "
+		       "\"threshold\": %.6f}",
+		       comma(settings), layout->name, bits, (unsigned long long)spread->slots,
+		       settings->seeds.n, spread->mean, spread->deviation, paper,
+		       layout->threshold);
+	else
+		printf("%-11s %2u %9llu %5zu  %.4f  %.4f     %.5f  %s\n", layout->name, bits,
+		       (unsigned long long)spread->slots, settings->seeds.n, spread->mean,
+		       spread->deviation, layout->threshold, paper_text);
 	fflush(stdout);
 }
 
@@ -273,6 +336,26 @@ static void run_load(struct settings *settings)
 	}
 }
 
+static void run_short(struct settings *settings)
+{
+	static const unsigned widths[] = { 2, 3, 4, 5, 6, 7, 8, 12, 16 };
+	if (!settings->json)
+		printf("\nload at the first FULL by bits of a fingerprint, one chunk, no stash\n"
+		       "layout    bits     slots seeds  load    deviation  threshold  paper\n");
+	for (size_t i = 0; i < LAYOUTS; i++) {
+		for (size_t j = 0; settings->layout[i] && j < sizeof widths / sizeof *widths; j++) {
+			struct spread spread = measure_short(settings, &layouts[i], widths[j]);
+			if (spread.status == NIDUS_OK) {
+				print_short(settings, &layouts[i], widths[j], &spread);
+			} else {
+				fprintf(stderr, "bench_load: %s, %u bits: %s\n", layouts[i].name,
+				        widths[j], nidus_reason());
+				settings->failed = true;
+			}
+		}
+	}
+}
+
 static void run_space(struct settings *settings)
 {
 	if (!settings->json)
@@ -338,7 +421,7 @@ static void run_bars(struct settings *settings)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: bench_load [SLOTS] [--only load|space] [--bars] [--json]\n"
+	fprintf(stderr, "usage: bench_load [SLOTS] [--only load|short|space] [--bars] [--json]\n"
 	                "                  [--layouts LIST] [--rates LIST] [--keys LIST] "
 	                "[--seeds LIST]\n"
 	                "                  [--steps N]\n"
@@ -393,8 +476,9 @@ static void read_layouts(const char *text, bool *chosen)
 static void read_only(const char *text, struct settings *settings)
 {
 	settings->load = strcmp(text, "load") == 0;
+	settings->shorts = strcmp(text, "short") == 0;
 	settings->space = strcmp(text, "space") == 0;
-	if (!settings->load && !settings->space)
+	if (!settings->load && !settings->shorts && !settings->space)
 		usage();
 }
 
@@ -451,7 +535,9 @@ static void fill_in_defaults(struct settings *settings)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = { .load = true, .space = true, .slots = 10000000 };
+	struct settings settings = {
+		.load = true, .shorts = true, .space = true, .slots = 10000000
+	};
 	for (size_t i = 0; i < LAYOUTS; i++)
 		settings.layout[i] = true;
 	read_arguments(argc, argv, &settings);
@@ -461,6 +547,8 @@ int main(int argc, char **argv)
 		run_bars(&settings);
 	if (!settings.bars && settings.load)
 		run_load(&settings);
+	if (!settings.bars && settings.shorts)
+		run_short(&settings);
 	if (!settings.bars && settings.space)
 		run_space(&settings);
 	end(&settings);

@@ -13,6 +13,7 @@
 
 /* Of docs/format.md. */
 #define HEADER 256
+#define AT_BITS 60
 #define AT_CHUNKS 72
 #define AT_GROUPS 80
 #define AT_TABLE 128 /* this section's row in the header; the stash's follows */
@@ -21,8 +22,8 @@
 #define ROW_SIZE 16
 #define ROW_CHECKSUM 24
 #define AT_CHECKSUM 248
-#define PAGE 4096        /* where a table of PAGED_FROM bytes and more starts */
-#define PAGED_FROM 65536 /* a smaller one follows the header */
+#define PAGE \
+	4096 /* where a table of so many bytes or more starts; a smaller one follows the header */
 #define SLOTS_PADDING 8
 
 /* At this load every family has the fingerprints of a full table. */
@@ -31,6 +32,12 @@
 static void put64(unsigned char *to, uint64_t number)
 {
 	for (int i = 0; i < 8; i++)
+		to[i] = (unsigned char)(number >> 8 * i);
+}
+
+static void put32(unsigned char *to, uint32_t number)
+{
+	for (int i = 0; i < 4; i++)
 		to[i] = (unsigned char)(number >> 8 * i);
 }
 
@@ -52,7 +59,7 @@ static void describe_section(unsigned char *row, uint64_t offset, const void *by
 static nidus_status load_empty(const unsigned char *header, uint64_t groups, uint64_t bytes,
                                nidus_filter **filter)
 {
-	uint64_t offset = bytes < PAGED_FROM ? HEADER : PAGE;
+	uint64_t offset = bytes < PAGE ? HEADER : PAGE;
 	uint64_t size = (offset + bytes + 63) / 64 * 64;
 	unsigned char *image = calloc(1, (size_t)size);
 	if (image == NULL)
@@ -77,7 +84,7 @@ static uint64_t groups_of(const nidus_info *info, uint64_t total_slots, uint64_t
 	return windows ? total_slots - info->slots + 1 : total_slots / info->slots;
 }
 
-nidus_status one_chunk_create(const nidus_options *options, uint64_t total_slots,
+nidus_status one_chunk_create(const nidus_options *options, uint64_t total_slots, unsigned bits,
                               nidus_filter **filter)
 {
 	nidus_options planned = *options;
@@ -88,11 +95,15 @@ nidus_status one_chunk_create(const nidus_options *options, uint64_t total_slots
 		return status;
 	nidus_info info = NIDUS_INFO_INIT;
 	nidus_get_info(*filter, &info);
-	if (info.family == NIDUS_CUCKOO) /* one chunk anyway */
-		return NIDUS_OK;
+	if (info.family == NIDUS_CUCKOO) /* a power of two */
+		total_slots = info.total_slots;
 	unsigned char header[HEADER];
 	(void)nidus_write(*filter, header_sink, header);
 	nidus_free(*filter);
+	if (bits != 0) {
+		info.slot_bits += bits - info.fingerprint_bits;
+		put32(header + AT_BITS, bits);
+	}
 	uint64_t kept, groups = groups_of(&info, total_slots, &kept);
 	uint64_t bytes = (kept * info.slot_bits + 7) / 8 + SLOTS_PADDING;
 	return load_empty(header, groups, bytes, filter);

@@ -15,9 +15,11 @@
  * Makes an empty filter of these options (family and slots are set in them) with
  * one chunk of about so many slots, a power of two where the family wants that.
  * options->capacity and options->stash are not looked at: there is no stash.
+ * Fingerprints have `bits` bits, also fewer than any option makes; 0: as many as
+ * options->fpr asks for.
  * Errors: those of nidus_create and nidus_load; *filter is NULL then.
  */
-nidus_status one_chunk_create(const nidus_options *options, uint64_t total_slots,
+nidus_status one_chunk_create(const nidus_options *options, uint64_t total_slots, unsigned bits,
                               nidus_filter **filter);
 
 #endif

@@ -733,7 +733,7 @@ NIDUS_API nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *
 /* ---------------------------------------------------------------- library -- */
 
 /**
- * The instruction set in use: "scalar", "avx2" or "neon". Chosen once, at the
+ * The instruction set in use: "scalar" or "avx2". Chosen once, at the
  * first call that needs it, by what the processor has or by the environment
  * variable NIDUS_ISA ("scalar" is always possible; a tier that is not there is
  * passed over). All give the same results and the same bytes. Threads: free.

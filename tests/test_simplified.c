@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests of the simplified family: partners, subtables, the proven width, and the
+ * Tests of the simplified family: partners, subtables, the least width, and the
  * stash.
  */
 #include <math.h>

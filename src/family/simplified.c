@@ -9,23 +9,28 @@
  * Without a hash between fingerprint and partner, the two cells of a key differ
  * in the fingerprint's bits only: the table falls into independent subtables of
  * 2^f cells (our chunks), any number of them, and inside one every pair of cells
- * is equally likely. That makes it the one design here whose success is proven.
+ * is equally likely. That is what the paper's proof needs (Theorem 4.3): filters
+ * of load 1 - d - d^2, where d = exp((1 - b)(1 - ln 2)), succeed with high
+ * probability if b is large enough and f exceeds a multiple of log(n) / b. That
+ * is 0.870 for b = 8 and 0.443 for b = 4; for b = 2 there is no such load. Ours
+ * are fuller, up to the loads of limits_for, which were measured. What keeps the
+ * promise of capacity is the stash.
  *
  *     subtable 1, f = 3:   cell 010 <-> 010 ^ 101 = 111    (fingerprint 101)
  *
  * 2^f cells of a wide fingerprint are too coarse for few keys. Then a subtable
  * has 2^g cells, g < f, and the lowest g bits of the fingerprint (never all
- * zero) lead to the partner; g = f is the paper's case.
+ * zero) lead to the partner; g = f is the paper's case, the only one proven.
  *
  * Stash: an entry that found no place waits as (lower cell, fingerprint) in the
  * stash of its subtable, which a lookup asks only when both cells are full. The
  * pair is all that tells keys apart anyway, so the stash adds nothing to the
  * rate (Theorem 5.1).
  *
- * The width: the analysis needs f > (log2 n + 20) / b for odds of 2^-20 that
- * more than 2b keys meet in the same two cells. Where the rate asked for would
- * do with fewer bits, that many are taken all the same, and the rate that they
- * give is the target: lower than asked.
+ * The width: f > (log2 n + 20) / b, so that 2^(-fb), about the odds by which an
+ * insert fails in the analysis, is below 2^-20 / n. Where the rate asked for
+ * would do with fewer bits, that many are taken all the same, and the rate that
+ * they give is the target: lower than asked.
  *
  * The rate: 2b * load / ((2^g - 1) * 2^(f-g)). The query of the paper's section 6,
  * all slots of a cell in one go, is what table/nest_ops.h does for every family.
@@ -64,7 +69,7 @@ static nidus_status limits_for(unsigned slots, struct chunking_limits *limits)
 }
 
 /* The smallest f that is greater than (log2 n + 20) / b. */
-static unsigned proven_bits(uint64_t keys, unsigned slots)
+static unsigned analysis_bits(uint64_t keys, unsigned slots)
 {
 	unsigned log = log2_floor(keys) + !is_power_of_two(keys);
 	return (log + ODDS_BITS) / slots + 1;
@@ -128,8 +133,8 @@ static nidus_status simplified_plan(const nidus_options *options, struct bluepri
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t most = nesting_grows(options) ? options->max_capacity : options->capacity;
-	unsigned proven = proven_bits(most, plan->slots);
-	plan->core_bits = proven;
+	unsigned least_bits = analysis_bits(most, plan->slots);
+	plan->core_bits = least_bits;
 	/* Width and subtables depend on each other: widen until the rate is kept. */
 	while (!lay_out(options, plan, &limits) ||
 	       rate(plan, load_to_bear(options, plan)) > plan->fpr) {
@@ -137,7 +142,7 @@ static nidus_status simplified_plan(const nidus_options *options, struct bluepri
 			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
 	}
 	double least = rate(plan, load_to_bear(options, plan));
-	if (plan->core_bits == proven && least < plan->fpr / 2)
+	if (plan->core_bits == least_bits && least < plan->fpr / 2)
 		plan->fpr = least;
 	plan->capacity = options->capacity;
 	return nesting_complete(options, plan, &sizing, BEST_STEPS);

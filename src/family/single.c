@@ -3,7 +3,7 @@
  * single: the smallest power of two that will do.
  *
  * A random table with two buckets per key holds up to 0.897 (2 slots per
- * bucket), 0.980 (4) or 0.997 (8) of its slots before inserts fail; load_limit
+ * bucket), 0.980 (4) or 0.998 (8) of its slots before inserts fail; load_limit
  * stays under that far enough for the capacity promise. `./dev soak capacity`
  * shows by how much.
  */

@@ -55,8 +55,7 @@ nidus_status isa_set(const char *name)
 		atomic_store(&chosen, ISA_AVX2);
 		return NIDUS_OK;
 	}
-	if (strcmp(name, names[ISA_AVX2]) == 0 || strcmp(name, "neon") == 0)
+	if (strcmp(name, names[ISA_AVX2]) == 0)
 		return fail(NIDUS_E_UNSUPPORTED, "this processor or build has no %s kernels", name);
-	return fail(NIDUS_E_ARG, "no instruction set is called %.40s: try scalar, avx2 or neon",
-	            name);
+	return fail(NIDUS_E_ARG, "no instruction set is called %.40s: try scalar or avx2", name);
 }

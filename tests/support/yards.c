@@ -41,7 +41,7 @@ void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned grow
 
 void each_tier(void (*test)(const char *tier))
 {
-	static const char *const names[] = { "scalar", "avx2", "neon" };
+	static const char *const names[] = { "scalar", "avx2" };
 	const char *before = nidus_isa();
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (nidus_set_isa(names[i]) == NIDUS_OK)
