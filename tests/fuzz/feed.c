@@ -70,6 +70,13 @@ static nidus_family family_number(unsigned number)
 #define ODD 0x80u /* in the first byte: options that hardly anybody sets are set */
 #define WILD 0xffu
 
+/* Up to 48, and now and then up to 1,000: small filters fill with few bytes and little work. */
+static uint64_t feed_capacity(struct feed *feed)
+{
+	unsigned byte = feed_byte(feed);
+	return byte < 240 ? 1 + byte / 5 : (byte - 239) * 62;
+}
+
 nidus_options feed_options(struct feed *feed)
 {
 	unsigned shape = feed_byte(feed);
@@ -78,14 +85,15 @@ nidus_options feed_options(struct feed *feed)
 	nidus_options options = NIDUS_OPTIONS_INIT;
 	options.family = family_number(shape & 31);
 	options.fpr = ldexp(1, -(int)(4 + feed_byte(feed) % 21));
-	options.capacity = 1 + feed_below(feed, 2048);
+	options.capacity = feed_capacity(feed);
 	options.seed = 1 + feed_byte(feed);
 	unsigned grows = feed_byte(feed);
 	if (grows > 0)
-		options.max_capacity = (options.capacity << grows % 8) + grows / 8;
+		options.max_capacity = (options.capacity << grows % 5) + grows / 8;
+	options.max_steps = 20; /* short searches: small filters are often full */
 	if (shape & ODD) {
 		options.slots = feed_byte(feed) % 64;
-		options.max_steps = (unsigned)feed_below(feed, 1024);
+		options.max_steps = (unsigned)feed_below(feed, 256);
 		options.reserve = feed_byte(feed) % 4;
 		options.stash = feed_byte(feed);
 		if (options.stash == 255)
@@ -112,9 +120,17 @@ static void *map_nothing(size_t size)
 	return NULL;
 }
 
-void feed_limit_memory(size_t largest_block)
+/* Always the same bytes, so that an input does the same each time. */
+static int same_random(void *bytes, size_t size)
+{
+	memset(bytes, 42, size);
+	return 0;
+}
+
+void feed_tame_system(size_t largest_block)
 {
 	largest = largest_block;
+	os.random = same_random;
 	if (os.allocate == allocate_little)
 		return;
 	real = os;

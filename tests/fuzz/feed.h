@@ -35,10 +35,11 @@ uint64_t feed_below(struct feed *feed, uint64_t below);
 nidus_options feed_options(struct feed *feed);
 
 /*
- * From now on the library is refused every block that is larger (at most 1 MiB),
- * so that no input takes long and E_NOMEM comes up too.
+ * From now on the library is refused every block that is larger (at most 1 MiB), so
+ * that no input takes long and E_NOMEM comes up too; and a random seed is always the
+ * same one.
  */
-void feed_limit_memory(size_t largest_block);
+void feed_tame_system(size_t largest_block);
 
 /*
  * Whether a filter can be saved. One in one body always can; one that is growing not

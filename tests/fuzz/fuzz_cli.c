@@ -5,14 +5,15 @@
  *     lines: the arguments, one on each; an empty line ends them
  *     the rest: standard input
  *
- * Every run starts in a folder of its own, made anew, with the sets one.nidus and
- * two.nidus, the file `keys`, and nothing else. Arguments lose their slashes, so
+ * Every run starts in a folder with the sets one.nidus and two.nidus, the file `keys`,
+ * and nothing else: what the run before changed is put right. Arguments lose their slashes, so
  * that nothing outside is reached. The answer must be one of the documented exit
  * codes; only names that end in .nidus or stood in the arguments may be there
  * afterwards.
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/os.h"
@@ -79,7 +80,20 @@ static bool was_argument(const struct line *line, const char *name)
 
 /* -------------------------------------------------------------------- the folder -- */
 
-static void save_set(const char *name, uint64_t from)
+/* A file that is there at the start of every run. */
+struct fixture {
+	const char *name;
+	struct bytes bytes;
+	struct stat as_written;
+};
+
+static struct fixture fixtures[] = { { .name = "one.nidus" },
+	                             { .name = "two.nidus" },
+	                             { .name = "keys" } };
+
+#define FIXTURES (sizeof fixtures / sizeof *fixtures)
+
+static struct bytes set_of_50(uint64_t from)
 {
 	nidus_options options = filter_options(100, 0.01, 1);
 	nidus_filter *filter = filter_create(&options);
@@ -88,25 +102,71 @@ static void save_set(const char *name, uint64_t from)
 		int length = snprintf(key, sizeof key, "%llu", (unsigned long long)i);
 		expect_ok(nidus_insert(filter, key, (size_t)length));
 	}
-	expect_ok(nidus_save(filter, folder_path(name)));
+	struct bytes bytes = bytes_save(filter);
 	nidus_free(filter);
+	return bytes;
+}
+
+static bool is_fixture(const char *name)
+{
+	for (size_t i = 0; i < FIXTURES; i++) {
+		if (strcmp(name, fixtures[i].name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool untouched(const struct fixture *fixture)
+{
+	const struct stat *then = &fixture->as_written;
+	struct stat now;
+	return lstat(fixture->name, &now) == 0 && now.st_ino == then->st_ino &&
+	       now.st_size == then->st_size && now.st_mode == then->st_mode &&
+	       now.st_ctim.tv_sec == then->st_ctim.tv_sec &&
+	       now.st_ctim.tv_nsec == then->st_ctim.tv_nsec;
+}
+
+static void put_right(struct fixture *fixture)
+{
+	if (untouched(fixture))
+		return;
+	folder_write(fixture->name, fixture->bytes.data, fixture->bytes.size);
+	expect(lstat(fixture->name, &fixture->as_written) == 0);
 }
 
 /* Where this program was started: its own files may be named from there. */
-static int start = -1;
+static int start = -1, input = -1;
+
+static void take_folder_away(void)
+{
+	(void)folder_teardown(NULL);
+}
 
 static void make_folder(void)
 {
-	if (start < 0)
-		start = open(".", O_RDONLY | O_DIRECTORY);
+	static char keys[] = "1\n2\n77\n";
+	if (access("/dev/shm", W_OK) == 0)
+		(void)setenv("TMPDIR", "/dev/shm", 0); /* files that never see a disk */
+	start = open(".", O_RDONLY | O_DIRECTORY);
 	expect(start >= 0 && folder_setup(NULL) == 0);
-	expect(chdir(folder_path(".")) == 0);
-	save_set("one.nidus", 0);
-	save_set("two.nidus", 40);
-	folder_write("keys", "1\n2\n77\n", 7);
+	fixtures[0].bytes = set_of_50(0);
+	fixtures[1].bytes = set_of_50(40);
+	fixtures[2].bytes = (struct bytes){ (unsigned char *)keys, sizeof keys - 1 };
+	input = open(folder_path("input"), O_RDWR | O_CREAT | O_EXCL, 0600);
+	expect(input >= 0 && unlink(folder_path("input")) == 0);
+	expect(atexit(take_folder_away) == 0);
 }
 
-/* No temporary file is left, and nobody wrote what was not asked for. */
+static void enter_folder(void)
+{
+	if (start < 0)
+		make_folder();
+	expect(chdir(folder_path(".")) == 0);
+	for (size_t i = 0; i < FIXTURES; i++)
+		put_right(&fixtures[i]);
+}
+
+/* No temporary file is left, and nobody wrote what was not asked for. Takes away the rest. */
 static void check_folder(const struct line *line)
 {
 	DIR *dir = opendir(".");
@@ -114,9 +174,10 @@ static void check_folder(const struct line *line)
 	for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
 		const char *name = entry->d_name;
 		check_note("the file %s", name);
-		expect(strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-		       strcmp(name, "one.nidus") == 0 || strcmp(name, "two.nidus") == 0 ||
-		       strcmp(name, "keys") == 0 || was_argument(line, name));
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || is_fixture(name))
+			continue;
+		expect(was_argument(line, name));
+		expect(unlink(name) == 0 || rmdir(name) == 0);
 	}
 	closedir(dir);
 }
@@ -124,19 +185,16 @@ static void check_folder(const struct line *line)
 static void leave_folder(void)
 {
 	expect(fchdir(start) == 0);
-	(void)folder_teardown(NULL);
 }
 
 /* ------------------------------------------------------------------------ the run -- */
 
-/* Standard input becomes a file with the rest of the feed. */
+/* Standard input becomes a file with the rest of the feed, always the same one. */
 static void give_input(const struct feed *feed)
 {
-	folder_write("input", feed->next, feed->left);
-	int file = open(folder_path("input"), O_RDONLY);
-	expect(file >= 0 && dup2(file, STDIN_FILENO) == STDIN_FILENO);
-	close(file);
-	expect(unlink(folder_path("input")) == 0);
+	expect(ftruncate(input, 0) == 0 && lseek(input, 0, SEEK_SET) == 0);
+	expect(pwrite(input, feed->next, feed->left, 0) == (ssize_t)feed->left);
+	expect(dup2(input, STDIN_FILENO) == STDIN_FILENO);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -144,12 +202,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct feed feed = { data, size };
 	struct line line;
 	os.sync = no_sync;
-	feed_limit_memory(BLOCK_MOST);
+	feed_tame_system(BLOCK_MOST);
 	read_line(&feed, &line);
 	/* Benchmarks take their time, whatever the arguments. */
 	if (line.argc > 1 && strcmp(line.argv[1], "bench") == 0)
 		return 0;
-	make_folder();
+	enter_folder();
 	give_input(&feed);
 	int code = nidus_main(line.argc, line.argv);
 	expect(code >= 0 && code <= CODE_MOST);
