@@ -115,6 +115,8 @@ static nidus_options any_options(struct chance *chance)
 	}
 	if (chance_one_in(chance, 3))
 		options.features = NIDUS_CONCURRENT & family->features;
+	if (chance_one_in(chance, 8))
+		options.features |= NIDUS_NO_DELETE;
 	choose_whims(chance, &options);
 	return options;
 }

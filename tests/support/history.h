@@ -88,7 +88,10 @@ void history_fold(struct history *h, struct actor *actor);
 size_t history_choose(struct actor *actor, bool out, uint64_t keys[HISTORY_BATCH],
                       uint64_t hashes[HISTORY_BATCH]);
 
-/* Looks for all keys in a filter that should be like the history's. */
+/* Looks for all keys in a filter that should hold the same ones. */
+void history_look_for_all(struct history *h, const nidus_filter *filter);
+
+/* The same, and counts copies, in a filter that should hold as many of each. */
 void history_check_contents(struct history *h, const nidus_filter *filter);
 
 /* What the filter promises now; the rate may only change if the act before may do so. */

@@ -14,6 +14,7 @@
 #include "support/history.h"
 
 #define THREADS_MOST 4
+#define OTHERS_MOST 5
 #define BYTES_MOST 4000000 /* a filter that merges made larger is made anew */
 
 static void check_filter(struct history *h)
@@ -248,7 +249,6 @@ static void merge_once(struct history *h)
 	nidus_info info = info_of(merged);
 	if (h->ledger.exact) {
 		DEMAND_EQUAL(info.count, a.count + b.count);
-
 		DEMAND(info.fpr_target <= (a.fpr_target + b.fpr_target) * 1.0000001);
 	}
 	for (size_t i = 0; i < n; i++)
@@ -264,6 +264,51 @@ static void do_merge_chain(struct history *h)
 		return;
 	for (unsigned n = 1 + (unsigned)chance_below(&h->chance, 4); n > 0; n--)
 		merge_once(h);
+}
+
+/* Each identity once; tried before and looked at after its entries were added. */
+static void check_unique(struct history *h, nidus_filter *unique)
+{
+	uint64_t here = 0;
+	for (uint32_t i = 0; i < h->ledger.identities; i++)
+		here += h->ledger.held[i] > 0;
+	if (h->ledger.exact)
+		DEMAND_EQUAL(info_of(unique).count, here);
+	DEMAND_OK(nidus_verify(unique, NULL));
+	history_look_for_all(h, unique);
+}
+
+static void do_merge_many(struct history *h)
+{
+	uint64_t keys[OTHERS_MOST][HISTORY_BATCH];
+	size_t counts[OTHERS_MOST], n = 1 + (size_t)chance_below(&h->chance, OTHERS_MOST);
+	nidus_filter *others[OTHERS_MOST], *merged, *unique;
+	const nidus_filter *all[OTHERS_MOST + 1] = { h->filter };
+	if (!h->merges)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		others[i] = make_other(h, keys[i], &counts[i]);
+		put_through_file(h, &others[i]);
+		all[i + 1] = others[i];
+	}
+	nidus_status once = nidus_merge_many(all, n + 1, NIDUS_MERGE_UNIQUE, &unique);
+	nidus_status status = nidus_merge_many(all, n + 1, NIDUS_MERGE_COPIES, &merged);
+	DEMAND(once == NIDUS_OK || once == NIDUS_E_RANGE);
+	DEMAND(status == NIDUS_OK || status == NIDUS_FULL || status == NIDUS_COPIES ||
+	       status == NIDUS_E_RANGE);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; status == NIDUS_OK && k < counts[i]; k++)
+			ledger_add(&h->ledger, &h->sums, keys[i][k]);
+		nidus_free(others[i]);
+	}
+	if (status == NIDUS_OK) {
+		replace(h, merged);
+		history_learn_promises(h, true);
+		if (once == NIDUS_OK)
+			check_unique(h, unique);
+		history_met.merged++;
+	}
+	nidus_free(unique);
 }
 
 /* A fresh filter of the same options has the same base geometry. */
@@ -427,6 +472,7 @@ static const struct {
 	{ "grow, relaxed", do_grow_relaxed, 1 },
 	{ "shrink", do_shrink, 2 },
 	{ "merge", do_merge_chain, 2 },
+	{ "merge many", do_merge_many, 2 },
 	{ "rebuild from entries", do_rebuild, 1 },
 	{ "build", do_build, 1 },
 	{ "threads", do_threads, 4 },
