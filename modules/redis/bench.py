@@ -2,7 +2,7 @@
 """What the commands cost the server, by its own processor time.
 
     /usr/bin/python3 modules/redis/bench.py build/nidus_redis.so build/nidus_redis_noop.so
-        [--items N] [--rounds N] [--growth N]
+        [--items N] [--rounds N] [--family NAME] [--growth N]
 
 redis-benchmark sends pipelines of 64. Each round measures every command once, one after the other;
 the figures are medians over the rounds. NOOP.READ and NOOP.WRITE (modules/redis/noop/) only open
@@ -20,7 +20,8 @@ parser.add_argument("module")
 parser.add_argument("noop")
 parser.add_argument("--items", type=int, default=10**5)
 parser.add_argument("--rounds", type=int, default=7)
-parser.add_argument("--commands", type=int, default=200000)
+parser.add_argument("--commands", type=int, default=100000)
+parser.add_argument("--family", default="auto")
 parser.add_argument("--growth", type=int, default=0)
 arguments = parser.parse_args()
 
@@ -58,23 +59,25 @@ def fill(client, key, n):
 def measure(server, client):
     items = arguments.items
     client.flushall()
-    client.execute_command("CF.RESERVE", "f", items)
+    client.execute_command("CF.RESERVE", "f", items, "FAMILY", arguments.family)
     fill(client, "f", items)
-    client.execute_command("CF.RESERVE", "w", 2 * (items + arguments.rounds * N))
-    fill(client, "w", items)
+    client.execute_command("CF.RESERVE", "full", 2 * (items + N), "FAMILY",
+                           arguments.family)
+    fill(client, "full", items)
     client.set("s", "x")
     rows = {
         "GET": lambda: cost(server, client, N, "GET", ITEM),
         "SET": lambda: cost(server, client, N, "SET", "s", ITEM),
         "NOOP.READ": lambda: cost(server, client, N, "NOOP.READ", "f", ITEM),
         "CF.EXISTS": lambda: cost(server, client, N, "CF.EXISTS", "f", ITEM, spread=2 * items),
-        "NOOP.WRITE": lambda: cost(server, client, N, "NOOP.WRITE", "w", ITEM),
+        "NOOP.WRITE": lambda: cost(server, client, N, "NOOP.WRITE", "full", ITEM),
         "CF.ADD": lambda: cost(server, client, N, "CF.ADD", "w", ITEM),
         "CF.MEXISTS": lambda: cost(server, client, max(200, N // 200), "CF.MEXISTS", "f",
                                    *[ITEM] * MANY, pipeline=1, spread=2 * items) / MANY,
     }
     table = {name: [] for name in rows}
     for _ in range(arguments.rounds):
+        client.copy("full", "w", replace=True)
         for name, run in rows.items():
             table[name].append(run())
     return table
