@@ -228,37 +228,202 @@ static void a_search_moves_and_keeps_everything(void **state)
 	}
 }
 
+/* ---------------------------------------------------------------------- a model -- */
+
 /*
- * Three nests of one plan: by the code of its width, by the code for any nest, and as
- * bulk builds do. The same slots must be taken, however full it gets.
+ * Inserts as plainly as possible: slot by slot, one node after the other. It says which
+ * slots an insert looks at, in which order, and what it moves; instances for shapes are
+ * to do the same.
+ */
+#define MODEL_STEPS 1000 /* below this a search never keeps a record */
+
+struct model_node {
+	uint64_t slot, met_in; /* and the first slot of the group in which it was met */
+	unsigned parent;
+};
+
+struct model {
+	struct nest *nest;
+	unsigned char *bits;
+	unsigned nodes;
+	struct model_node node[MODEL_STEPS + 4 * NEST_SLOTS_MAX];
+	uint64_t checks, moves;
+};
+
+static uint64_t model_get(const struct model *model, uint64_t slot)
+{
+	return nest_get(model->nest, model->nest->kind, model->bits, slot);
+}
+
+static void model_set(struct model *model, uint64_t slot, uint64_t value)
+{
+	nest_set(model->nest, model->nest->kind, model->bits, slot, value);
+}
+
+/* The first empty slot among some of a group; nest->slots if there is none. */
+static unsigned model_vacancy(const struct model *model, uint64_t group, unsigned slots)
+{
+	uint64_t first = nest_first_slot(model->nest, model->nest->kind, group);
+	for (unsigned at = 0; at < slots; at++) {
+		if (model_get(model, first + at) == 0)
+			return at;
+	}
+	return model->nest->slots;
+}
+
+/* Puts a key into the emptier group or, where that is not how a kind does it, the first. */
+static bool model_put(struct model *model, const struct nest_key *key)
+{
+	const struct nest *nest = model->nest;
+	unsigned slots = nest->slots, choice;
+	unsigned at[2] = { model_vacancy(model, key->group[0], slots - nest->reserve),
+		           model_vacancy(model, key->group[1], slots) };
+	uint64_t apart = key->group[1] > key->group[0] ? key->group[1] - key->group[0]
+	                                               : key->group[0] - key->group[1];
+	choice = at[0] == slots;
+	if (nest->kind == NEST_BUCKETS || (nest->kind == NEST_WINDOWS && apart > slots))
+		choice = at[1] < at[0];
+	if (at[choice] == slots) {
+		choice = 0;
+		at[0] = model_vacancy(model, key->group[0], slots);
+	}
+	if (at[choice] == slots)
+		return false;
+	model_set(model, nest_first_slot(nest, nest->kind, key->group[choice]) + at[choice],
+	          nest_encode(nest, nest->kind, key->value, choice, at[choice]));
+	return true;
+}
+
+static void model_push(struct model *model, uint64_t group, uint64_t but_from, unsigned parent)
+{
+	const struct nest *nest = model->nest;
+	uint64_t first = nest_first_slot(nest, nest->kind, group);
+	for (unsigned at = nest->slots; at-- > 0;) {
+		uint64_t slot = first + at;
+		if (slot < but_from || slot >= but_from + nest->slots)
+			model->node[model->nodes++] = (struct model_node){ slot, first, parent };
+	}
+}
+
+static bool model_last_gap(struct model *model, uint64_t group, uint64_t *empty)
+{
+	uint64_t first = nest_first_slot(model->nest, model->nest->kind, group);
+	for (unsigned at = model->nest->slots; at-- > 0;) {
+		model->checks++;
+		*empty = first + at;
+		if (model_get(model, first + at) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The groups of the entry of a node: its own one first. */
+static void model_groups(const struct model *model, uint64_t slot, uint64_t group[2])
+{
+	const struct nest *nest = model->nest;
+	uint64_t value = model_get(model, slot);
+	struct nest_key key = nest_key_in(nest, nest->kind, 0, slot, value);
+	bool second = !nest_symmetric(nest->kind) && (value >> nest->core_bits & 1);
+	group[0] = key.group[second];
+	group[1] = key.group[!second];
+}
+
+#define NOWHERE (UINT64_MAX / 2)
+
+/* The node whose entry can go to *empty, or UINT32_MAX if there is none. */
+static unsigned model_search(struct model *model, const struct nest_key *key, uint64_t *empty)
+{
+	const struct nest *nest = model->nest;
+	model->nodes = 0;
+	model_push(model, key->group[0], NOWHERE, UINT32_MAX);
+	model_push(model, key->group[1], NOWHERE, UINT32_MAX);
+	for (unsigned i = 0; i < model->nodes; i++) {
+		struct model_node node = model->node[i];
+		bool more = model->nodes < nest->max_steps;
+		uint64_t group[2];
+		model_groups(model, node.slot, group);
+		if (nest->kind == NEST_WINDOWS && model_last_gap(model, group[0], empty))
+			return i;
+		if (model_last_gap(model, group[1], empty))
+			return i;
+		if (nest->kind == NEST_WINDOWS && more)
+			model_push(model, group[0], node.met_in, i);
+		if (more)
+			model_push(model, group[1], NOWHERE, i);
+	}
+	return UINT32_MAX;
+}
+
+/* False if the key finds no place. */
+static bool model_insert(struct model *model, uint64_t hash)
+{
+	const struct nest *nest = model->nest;
+	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	uint64_t to, value;
+	model->bits = nest_chunk_bits(nest, key.chunk);
+	if (model_put(model, &key))
+		return true;
+	unsigned i = model_search(model, &key, &to);
+	if (i == UINT32_MAX)
+		return false;
+	for (; i != UINT32_MAX; i = model->node[i].parent) {
+		uint64_t from = model->node[i].slot;
+		struct nest_key moved =
+			nest_key_in(nest, nest->kind, key.chunk, from, model_get(model, from));
+		if (nest_symmetric(nest->kind))
+			value = moved.value;
+		else
+			expect(nest_encode_at(nest, nest->kind, &moved, to, &value));
+		model_set(model, to, value);
+		model->moves++;
+		to = from;
+	}
+	expect(nest_encode_at(nest, nest->kind, &key, to, &value));
+	model_set(model, to, value);
+	return true;
+}
+
+/*
+ * Four nests of one plan: by the code of its shape, as bulk builds do, as threads do, and
+ * by the model. The same slots must be taken until one is refused.
  */
 static void expect_equal_searches(struct blueprint plan, enum nest_kind kind, struct chance *chance)
 {
-	enum { SPECIAL, GENERAL, BULK, WAYS };
+	enum { SPECIAL, BULK, SHARED, MODEL, WAYS };
 	struct nest nests[WAYS];
-	for (unsigned i = 0; i < WAYS; i++)
+	static struct model model;
+	plan.stash_limit = 0;
+	plan.max_steps = MODEL_STEPS;
+	for (unsigned i = 0; i < WAYS; i++) {
+		plan.features = i == SHARED ? NIDUS_CONCURRENT : 0;
 		nest_make(&nests[i], &plan, kind);
+	}
+	model = (struct model){ .nest = &nests[MODEL] };
 	check_note("%s, %u slots, %u core bits", nest_kind_name(kind), plan.slots, plan.core_bits);
-	nests[GENERAL].way = NEST_GROWN;
 	const struct body_ops *ops = nest_ops(&nests[SPECIAL]);
-	for (uint64_t i = 0; i < nest_chunk_slots(&nests[SPECIAL]) + 20; i++) {
+	for (bool refused = false; !refused;) {
 		uint64_t hash = chance_next(chance);
 		nidus_status status = ops->insert(&nests[SPECIAL], hash);
-		expect_equal(ops->insert(&nests[GENERAL], hash), status);
 		expect_equal(ops->insert_near(&nests[BULK], &hash, 1, 1), status);
+		expect_equal(nest_ops(&nests[SHARED])->insert(&nests[SHARED], hash), status);
+		refused = status != NIDUS_OK;
+		if (!refused)
+			expect(model_insert(&model, hash));
+		else if (status == NIDUS_FULL)
+			expect(!model_insert(&model, hash));
 	}
-	for (unsigned i = GENERAL; i < WAYS; i++) {
+	for (unsigned i = BULK; i < WAYS; i++)
 		expect(memcmp(nests[i].bits, nests[SPECIAL].bits, nests[i].bits_memory.size) == 0);
-		expect_equal(nest_count(&nests[i]), nest_count(&nests[SPECIAL]));
-		expect_equal(nests[i].effort.checks, nests[SPECIAL].effort.checks);
-		expect_equal(nests[i].effort.moves, nests[SPECIAL].effort.moves);
-	}
-	expect(nests[SPECIAL].effort.moves > 0);
+	expect_equal(nests[BULK].effort.checks, nests[SPECIAL].effort.checks);
+	expect_equal(nests[BULK].effort.moves, nests[SPECIAL].effort.moves);
+	expect_equal(model.checks, nests[SPECIAL].effort.checks);
+	expect_equal(model.moves, nests[SPECIAL].effort.moves);
+	expect(model.moves > 0);
 	for (unsigned i = 0; i < WAYS; i++)
 		nest_free(&nests[i]);
 }
 
-static void searches_of_a_width_are_those_of_any_nest(void **state)
+static void searches_look_and_move_as_the_model_does(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() };
@@ -266,7 +431,10 @@ static void searches_of_a_width_are_those_of_any_nest(void **state)
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 6; core <= 40; core++) {
 				uint64_t groups = nest_symmetric(kind) ? 64 : 201;
-				struct blueprint plan = nest_plan(slots, core, 0, 0, 1, groups);
+				unsigned growth = (unsigned)chance_below(&chance, 3);
+				struct blueprint plan =
+					nest_plan(slots, core, growth, growth / 2, 1, groups);
+				plan.reserve = nest_symmetric(kind) ? core % 2 : 0;
 				if (nest_plan_possible(&plan, kind))
 					expect_equal_searches(plan, kind, &chance);
 			}
@@ -281,7 +449,7 @@ int main(void)
 		cmocka_unit_test(tiny_tables_lose_no_entry),
 		cmocka_unit_test(any_search_limit_keeps_all_entries),
 		cmocka_unit_test(a_search_moves_and_keeps_everything),
-		cmocka_unit_test(searches_of_a_width_are_those_of_any_nest),
+		cmocka_unit_test(searches_look_and_move_as_the_model_does),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@
  * they give is the target: lower than asked.
  *
  * The rate: 2b * load / ((2^g - 1) * 2^(f-g)). The query of the paper's section 6,
- * all slots of a cell in one go, is what table/nest_ops.h does for every family.
+ * all slots of a cell in one go, is what table/nest_shape.h does for every family.
  *
  * Not here: sizing of subtables (table/chunking.c), slots and moves
  * (table/nest.h, table/search.h).

@@ -5,9 +5,8 @@
 #include "table/nest.h"
 
 #include "base/reason.h"
+#include "table/nest_change.h"
 #include "table/nest_instances.h"
-#include "table/nest_shared.h"
-#include "table/search.h"
 
 /* From here on a table does not stay in a core's own cache. */
 #define REMOTE_FROM (UINT64_C(1) << 20)
@@ -117,34 +116,72 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 	return NIDUS_OK;
 }
 
-/* How many slots of a group lie in a word of which so many bits count. */
-static unsigned fields_per_word(unsigned slots, unsigned width, unsigned bits)
+/* ------------------------------------------------------------------- words -- */
+
+/* Bits of a word that a load of eight bytes holds wherever in a byte it begins. */
+#define LOAD_BITS 57
+/* The same if it begins up to 14 bits behind the byte from which it is loaded. */
+#define HALF_BITS 50
+
+/* Those that instances exist for: groups of eight slots are never paired, and so on. */
+static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width)
 {
-	unsigned fields = slots;
-	while (fields > 1 && fields * width > bits)
+	unsigned span = slots * width;
+	if (kind == NEST_CODED) /* what is loaded is shorter by four bits */
+		return span <= LOAD_BITS + 3 ? NEST_ONE : NEST_MANY;
+	if (span <= 32 && slots <= 4)
+		return NEST_PAIRED;
+	if (span <= LOAD_BITS)
+		return NEST_ONE;
+	if (span == 64 && slots == 4)
+		return NEST_WHOLE;
+	return span / 2 <= HALF_BITS && slots > 2 ? NEST_TWO : NEST_MANY;
+}
+
+static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
+{
+	unsigned fields = words < NEST_TWO ? slots : slots / 2;
+	while (words == NEST_MANY && fields > 1 && fields * width > LOAD_BITS)
 		fields /= 2;
 	return fields;
 }
 
+static void lay_out_words(struct nest *nest)
+{
+	nest->in_words = words_of(nest->kind, nest->slots, nest->width);
+	nest->fields = fields_of(nest->in_words, nest->slots, nest->width);
+	nest->words = nest->slots / nest->fields;
+	nest->word_bits = nest->fields * nest->width;
+	nest->half_bytes = nest->word_bits / 8;
+	nest->half_bits = nest->word_bits % 8;
+	nest->span = nest->slots * nest->width;
+	nest->group_bits = nest_group_bits(nest->kind, nest->slots, nest->width);
+	nest->load_bits = nest->word_bits;
+	nest->last_byte = (nest->words - 1) * nest->word_bits / 8 + 8;
+	if (nest->kind == NEST_CODED) {
+		nest->load_bits = (unsigned)nest->group_bits;
+		nest->last_byte = (unsigned)nest->group_bits / 8 + 8;
+	}
+}
+
 static void fill_patterns(struct nest *nest)
 {
-	unsigned fields = fields_per_word(nest->slots, nest->width, 64);
-	for (unsigned choice = 0; choice < 2; choice++) {
-		for (unsigned at = 0; at < nest->slots; at++) {
-			uint64_t bits = nest_encode(nest, nest->kind, 0, choice, at);
-			nest->pattern[choice][at / fields] |= bits << (at % fields * nest->width);
-		}
+	unsigned fields = nest->fields;
+	nest->high = nest->width - 1;
+	nest->ones = fields_ones(nest->width, fields);
+	nest->highs = nest->ones << nest->high;
+	nest->lows = nest->highs - nest->ones;
+	for (unsigned at = 0; at < nest->slots; at++) {
+		unsigned word = at / fields, shift = at % fields * nest->width;
+		for (unsigned choice = 0; choice < 2; choice++)
+			nest->pattern[choice][word] |= nest_encode(nest, nest->kind, 0, choice, at)
+			                               << shift;
+		if (at < nest->slots - nest->reserve)
+			nest->open[word] |= UINT64_C(1) << nest->high << shift;
 	}
-	uint64_t ones = fields_ones(nest->width, fields);
-	nest->ones_of_both = ones | ones << 32;
+	nest->ones_of_both = nest->ones | nest->ones << 32;
+	nest->highs_of_both = nest->highs | nest->highs << 32;
 	nest->pattern_of_both = nest->pattern[0][0] | nest->pattern[1][0] << 32;
-	for (unsigned at = 0; at < nest->slots - nest->reserve; at++)
-		nest->open[at / fields] |= bits_low(nest->width) << (at % fields * nest->width);
-	/* A load of eight bytes may lose seven bits to the shift. */
-	nest->glance = fields_per_word(nest->slots, nest->width, 57);
-	ones = fields_ones(nest->width, nest->glance);
-	nest->glance_highs = ones << (nest->width - 1);
-	nest->glance_lows = nest->glance_highs - ones;
 }
 
 /* -------------------------------------------------------------------- life -- */
@@ -152,7 +189,7 @@ static void fill_patterns(struct nest *nest)
 /* Bytes of the table of leaps; 0 if there is to be none. */
 static uint64_t leap_bytes(const struct nest *nest, uint64_t table_bytes)
 {
-	if (nest_way_of_large(nest->kind, nest->core_bits) != NEST_BY_LEAPS ||
+	if (nest->kind == NEST_DIRECT || nest->core_bits > NEST_LEAP_BITS ||
 	    nest->groups > UINT32_MAX)
 		return 0;
 	uint64_t bytes = sizeof *nest->leaps << nest->core_bits;
@@ -165,8 +202,17 @@ static void write_leaps(struct nest *nest)
 	for (uint64_t core = 0; core <= nest->core_values; core++)
 		leaps[core] = (uint32_t)nest_leap(nest, nest->kind, core);
 	nest->leaps = leaps;
-	if (nest->way == NEST_BY_HASH)
-		nest->way = NEST_BY_LEAPS;
+	nest->special &= ~(uint64_t)NEST_HASHED;
+}
+
+static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
+{
+	uint64_t special = kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED;
+	if (plan->chunks > 1)
+		special |= NEST_CHUNKS;
+	if (plan->growth_bits > 0 || plan->borrowed > 0)
+		special |= NEST_GROWN;
+	return special;
 }
 
 /* Memory for slots, unless `table` are the slots, for chunk records and for leaps. */
@@ -210,7 +256,8 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.extra_bits = nest_extra_bits(kind, plan->slots),
 		.growth_bits = plan->growth_bits,
 		.borrowed = plan->borrowed,
-		.way = plan->growth_bits > 0 || plan->borrowed > 0 ? NEST_GROWN : NEST_BY_HASH,
+		.growth_values = UINT64_C(1) << plan->growth_bits,
+		.special = special_of(plan, kind),
 		.level = plan->level,
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
@@ -219,6 +266,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.mapped = table != NULL,
 		.allocator = *allocator,
 	};
+	lay_out_words(nest);
 	fill_patterns(nest);
 	if (kind == NEST_CODED)
 		coded_prepare();
@@ -325,27 +373,9 @@ double nest_headroom(const struct nest *nest)
 
 /* ---------------------------------------------------------------- identity -- */
 
-struct nest_key nest_key_grown(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                               uint64_t base, uint64_t core, uint64_t growth)
+struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash)
 {
-	struct nest_key key = { .chunk = chunk };
-	/* Another hash than the partner's, or the two candidates would agree in it. */
-	uint64_t borrowed = nest_partner_hash(nest, ~core) & bits_low(nest->borrowed);
-	uint64_t address = (growth | borrowed << nest->growth_bits) & bits_low(nest->level);
-	uint64_t kept = nest->level < nest->growth_bits ? growth >> nest->level : 0;
-	key.value = core | kept << (nest->core_bits + nest->extra_bits);
-	if (!nest_symmetric(kind)) {
-		key.group[0] = base << nest->level | address;
-		key.group[1] = nest_forward(nest, key.group[0], nest_leap(nest, kind, core));
-		return key;
-	}
-	uint64_t mask = nest_leap(nest, kind, core), low = nest->base_groups - 1;
-	uint64_t partner = base ^ (mask & low), top = address * nest->base_groups;
-	/* The lower base takes the top bits as they are, the other one masked. */
-	uint64_t other_top = top ^ (mask & ~low);
-	key.group[0] = base + (base < partner ? top : other_top);
-	key.group[1] = partner + (base < partner ? other_top : top);
-	return key;
+	return nest_locate_as(nest, kind, nest->special, hash);
 }
 
 struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
@@ -434,9 +464,35 @@ static void look(const struct nest *nest, enum nest_kind kind, const struct nest
 	}
 }
 
-uint64_t nest_stash_count(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+/* What the stash adds to a key's copies: it is asked only if no slot is empty. */
+static uint64_t stashed_copies(const struct nest *nest, const struct nest_key *key)
 {
-	return stash_count(&nest->chunk[key->chunk].stash, nest_identity(nest, kind, key));
+	unsigned empty, copies;
+	if (nest->chunk[key->chunk].stash.count == 0)
+		return 0;
+	look(nest, nest->kind, key, &empty, &copies);
+	return empty > 0 ? 0
+	                 : stash_count(&nest->chunk[key->chunk].stash,
+	                               nest_identity(nest, nest->kind, key));
+}
+
+bool nest_look_again(const struct nest *nest, uint64_t hash)
+{
+	if (nest->shared != NULL)
+		return nest_shared_look(nest, hash);
+	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	return stashed_copies(nest, &key) > 0;
+}
+
+uint64_t nest_count_copies(const void *body, uint64_t hash)
+{
+	const struct nest *nest = body;
+	if (nest->shared != NULL)
+		return nest_shared_count(nest, hash);
+	struct nest_spot spot;
+	struct nest_key key = nest_find(nest, nest_shape_of(nest), hash, &spot);
+	return nest_copies(nest, nest_shape_of(nest), &spot) +
+	       (nest->stashed > 0 ? stashed_copies(nest, &key) : 0);
 }
 
 static nidus_status put_in_stash(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
@@ -481,32 +537,54 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 	return status;
 }
 
-bool nest_stash_remove(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+/* Takes a stashed copy, which frees no slot; false if there is none. */
+static bool take_from_stash(struct nest *nest, const struct nest_key *key)
 {
 	struct nest_chunk *chunk = &nest->chunk[key->chunk];
-	if (!stash_remove(&chunk->stash, nest_identity(nest, kind, key)))
+	if (!stash_remove(&chunk->stash, nest_identity(nest, nest->kind, key)))
 		return false;
 	chunk->used--;
 	nest->stashed--;
 	return true;
 }
 
-void nest_bring_home(struct nest *nest, enum nest_kind kind, uint64_t chunk, uint64_t slot)
+/* After a slot was emptied: a stashed entry that may lie there comes home. */
+static void bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
 {
 	struct stash *stash = &nest->chunk[chunk].stash;
-	if (kind == NEST_CODED) /* sorted: the empty slot is the bucket's first now */
+	if (nest->kind == NEST_CODED) /* sorted: the empty slot is the bucket's first now */
 		slot -= slot % nest->slots;
 	for (uint32_t i = 0; i < stash->count; i++) {
 		struct nest_key key =
-			nest_key_of_identity(nest, kind, chunk, stash_entries(stash)[i]);
+			nest_key_of_identity(nest, nest->kind, chunk, stash_entries(stash)[i]);
 		uint64_t value;
-		if (nest_encode_at(nest, kind, &key, slot, &value)) {
-			nest_set(nest, kind, nest_chunk_bits(nest, chunk), slot, value);
+		if (nest_encode_at(nest, nest->kind, &key, slot, &value)) {
+			nest_set(nest, nest->kind, nest_chunk_bits(nest, chunk), slot, value);
 			stash_remove_at(stash, i);
 			nest->stashed--;
 			return;
 		}
 	}
+}
+
+nidus_status nest_remove_otherwise(struct nest *nest, uint64_t hash)
+{
+	if (nest->shared != NULL)
+		return nest_shared_remove(nest, hash);
+	struct nest_shape shape = nest_shape_of(nest);
+	struct nest_spot spot;
+	struct nest_key key = nest_find(nest, shape, hash, &spot);
+	unsigned choice, place;
+	if (take_from_stash(nest, &key))
+		return NIDUS_OK;
+	if (!nest_find_copy(nest, shape, &spot, &choice, &place))
+		return NIDUS_NOT_FOUND;
+	nest_clear_at(nest, shape, spot.bit[choice], place);
+	nest->chunk[key.chunk].used--;
+	bring_home(nest, key.chunk,
+	           nest_first_slot(nest, nest->kind, key.group[choice]) +
+	                   nest_slot_at(nest, place));
+	return NIDUS_OK;
 }
 
 /* ----------------------------------------------------------- whole contents -- */
@@ -798,14 +876,14 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 
 const struct body_ops *nest_ops(const struct nest *nest)
 {
-	static const struct body_ops *(*const select[][3])(unsigned width) = {
-		[NEST_XOR] = { nest_xor_2, nest_xor_4, nest_xor_8 },
-		[NEST_DIRECT] = { nest_direct_2, nest_direct_4, nest_direct_8 },
-		[NEST_CODED] = { NULL, nest_coded_4, NULL },
-		[NEST_BUCKETS] = { nest_buckets_2, nest_buckets_4, NULL },
-		[NEST_WINDOWS] = { nest_windows_2, nest_windows_4, NULL },
-	};
-	if (nest->shared != NULL)
-		return nest_shared_ops(nest);
-	return select[nest->kind][log2_floor(nest->slots) - 1](nest->width);
+	switch (nest->kind) {
+	case NEST_CODED:
+		return nest_ops_coded(nest);
+	case NEST_BUCKETS:
+		return nest_ops_buckets(nest);
+	case NEST_WINDOWS:
+		return nest_ops_windows(nest);
+	default:
+		return nest_ops_xor(nest);
+	}
 }

@@ -56,8 +56,8 @@
  *  - chunk[i].used (and what shared stripes add to it) is the number of taken slots plus
  *    stashed entries.
  *
- * Not here: the hot loops (nest_ops.h, once per width), making room (search.h),
- * sizing (the families).
+ * Not here: the hot loops (nest_shape.h, nest_lookup.h, nest_change.h), making room
+ * (search.h), threads (nest_shared.h), sizing (the families).
  */
 #ifndef NIDUS_TABLE_NEST_H
 #define NIDUS_TABLE_NEST_H
@@ -93,11 +93,15 @@ struct nest_effort {
 };
 
 /*
- * How a key finds its groups. The first is the fastest, and only for nests large
- * enough to have a table of leaps beside them; the last has growth bits or
- * borrowed ones.
+ * What the way from a hash to its groups has beyond the shortest, which is: one chunk,
+ * leaps that were written down, no growth bits. A sum of these.
  */
-enum nest_way { NEST_BY_LEAPS, NEST_BY_HASH, NEST_GROWN };
+enum {
+	NEST_CHUNKS = 1, /* more than one chunk */
+	NEST_HASHED = 2, /* leaps are worked out */
+	NEST_TAKEN = 4,  /* leaps are bits of the core: NEST_DIRECT */
+	NEST_GROWN = 8,  /* there are growth bits or borrowed ones */
+};
 
 /*
  * Leaps are written down for cores of at most so many bits: 16 KiB, half of a
@@ -105,11 +109,17 @@ enum nest_way { NEST_BY_LEAPS, NEST_BY_HASH, NEST_GROWN };
  */
 #define NEST_LEAP_BITS 12
 
-/* The way of nests without growth bits if they are large enough. */
-static inline enum nest_way nest_way_of_large(enum nest_kind kind, unsigned core_bits)
-{
-	return kind == NEST_DIRECT || core_bits > NEST_LEAP_BITS ? NEST_BY_HASH : NEST_BY_LEAPS;
-}
+/*
+ * How the slots of a group lie in words of 64 bits. In each word all slots are compared
+ * at once, so they are as many as fit: a power of two.
+ */
+enum nest_words {
+	NEST_PAIRED, /* one word has room for both groups of a key */
+	NEST_ONE,    /* a group is in one word: eight bytes from the one it begins in */
+	NEST_WHOLE,  /* a group is one word of four slots, and begins with a byte */
+	NEST_TWO,    /* half a group is in a word, with a few bits to spare */
+	NEST_MANY,   /* less is; nest->words says how many there are */
+};
 
 /* Bits of a slot that say where in its groups an entry is. */
 static inline unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
@@ -120,29 +130,43 @@ static inline unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
 }
 
 struct nest {
+	/* What lookups read comes first. */
 	unsigned char *bits; /* the slots; chunk c starts at c * stride */
-	uint64_t chunks, stride, stride_bits;
-	uint64_t base_groups;   /* per chunk, at level 0 */
-	uint64_t groups;        /* per chunk, now */
-	uint64_t core_values;   /* 2^core_bits - 1 */
-	uint64_t direct_values; /* NEST_DIRECT: values of a core above its lowest bits */
-	uint64_t partner_key;   /* the seed's share in H */
-	const uint32_t *leaps;  /* nest_leap of every core, worked out before; or NULL */
-	/* Choice and offset bits of all slots of a group, word by word (see nest_ops.h). */
+	uint64_t special;    /* NEST_CHUNKS and so on */
+	uint64_t stashed;    /* in all chunks */
+	uint64_t chunks, stride_bits;
+	uint64_t base_groups;  /* per chunk, at level 0 */
+	uint64_t core_values;  /* 2^core_bits - 1 */
+	const uint32_t *leaps; /* nest_leap of every core, worked out before; or NULL */
+	uint64_t groups;       /* per chunk, now */
+	uint64_t group_bits;   /* from one group to the next */
+	/*
+	 * Of the fields of a word: their lowest bits, their highest that is compared, and all
+	 * below that. What a slot may keep above is not compared and costs nothing.
+	 */
+	uint64_t ones, highs, lows;
+	uint64_t ones_of_both, highs_of_both, pattern_of_both; /* of NEST_PAIRED */
+	/* Choice and offset bits of all slots of a group, word by word. */
 	uint64_t pattern[2][NEST_SLOTS_MAX];
-	/* For both groups of a key in one word, where each takes at most 32 bits. */
-	uint64_t ones_of_both, pattern_of_both;
-	uint64_t
-		open[NEST_SLOTS_MAX]; /* slots of a first group that are not held back, as fields */
-	uint64_t glance_lows, glance_highs; /* for fields_zero_in of `glance` fields */
-	uint64_t stashed;                   /* in all chunks */
+	uint64_t open[NEST_SLOTS_MAX]; /* highs of a first group's slots not held back */
+	uint64_t growth_values;        /* 2^growth_bits */
+	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
+	uint64_t partner_key;          /* the seed's share in H */
+	uint64_t stride;
+	unsigned high;                  /* which bit of a field is its highest that is compared */
+	unsigned words;                 /* of a group */
+	unsigned fields;                /* slots in a word */
+	unsigned word_bits;             /* that they take */
+	unsigned half_bytes, half_bits; /* NEST_TWO: that is so much */
+	unsigned load_bits;             /* that are loaded for a word */
+	unsigned span;                  /* bits of a group's slots, side by side */
+	unsigned last_byte;             /* that is loaded for a group, counted from the first */
 	struct nest_chunk *chunk;
-	unsigned slots;  /* per group */
-	unsigned glance; /* slots that one load holds wherever they begin */
+	unsigned slots; /* per group */
 	unsigned width, core_bits, extra_bits, growth_bits, borrowed, level;
-	enum nest_way way;
 	unsigned max_steps, stash_limit, reserve;
 	enum nest_kind kind;
+	enum nest_words in_words;
 	bool remote; /* too large for the caches: prefetch */
 	/* The slots are a file's: any bits, and nobody counted what chunks hold. */
 	bool mapped;
@@ -175,17 +199,17 @@ static inline uint64_t nest_partner_hash(const struct nest *nest, uint64_t core)
 }
 
 /* XOR kinds: what turns one candidate into the other, at level 0. Never 0. */
-static inline uint64_t nest_base_mask(const struct nest *nest, enum nest_kind kind, uint64_t core)
+static inline uint64_t nest_base_mask(const struct nest *nest, uint64_t core)
 {
-	if (kind == NEST_DIRECT)
+	if (nest->kind == NEST_DIRECT)
 		return core & (nest->base_groups - 1);
 	return 1 + multiply_high(nest_partner_hash(nest, core), nest->base_groups - 1);
 }
 
 /* The same at any level: bits above the base part for the growth bits. */
-static inline uint64_t nest_mask(const struct nest *nest, enum nest_kind kind, uint64_t core)
+static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
 {
-	uint64_t mask = nest_base_mask(nest, kind, core);
+	uint64_t mask = nest_base_mask(nest, core);
 	if (UNLIKELY(nest->level > 0))
 		mask += (nest_partner_hash(nest, core) & bits_low(nest->level)) * nest->base_groups;
 	return mask;
@@ -203,9 +227,9 @@ static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
  */
 ALWAYS_INLINE uint64_t nest_leap(const struct nest *nest, enum nest_kind kind, uint64_t core)
 {
-	if (kind != NEST_DIRECT && LIKELY(nest->leaps != NULL))
+	if (LIKELY(nest->leaps != NULL))
 		return nest->leaps[core];
-	return nest_symmetric(kind) ? nest_mask(nest, kind, core) : nest_distance(nest, core);
+	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
 }
 
 static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
@@ -221,75 +245,103 @@ static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, ui
 }
 
 /*
- * The group in which the entry of a slot could lie instead of `own`. Bits above
- * the slot's may be anything; a level above 0 and all kinds are fine. The core bits
- * are the nest's, as a constant where they are known.
+ * The group in which an entry could lie instead of `own`, by its core and what is above
+ * that in its slot; of it only the choice bit counts.
  */
-ALWAYS_INLINE uint64_t nest_other_group_in(const struct nest *nest, enum nest_kind kind,
-                                           unsigned core_bits, uint64_t own, uint64_t slot)
+ALWAYS_INLINE uint64_t nest_other_group_as(const struct nest *nest, enum nest_kind kind,
+                                           uint64_t own, uint64_t core, uint64_t extra)
 {
-	uint64_t core = slot & bits_low(core_bits);
 	if (nest_symmetric(kind))
 		return own ^ nest_leap(nest, kind, core);
-	/* Backward is forward by the rest of the round; no branch, as nobody can predict it. */
+	/* Backward is forward by the rest of the round; no branch, as it is unpredictable. */
 	uint64_t there = nest_leap(nest, kind, core), back = nest->groups - there;
-	uint64_t second = 0 - (slot >> core_bits & 1);
-	return nest_forward(nest, own, there ^ ((there ^ back) & second));
+	return nest_forward(nest, own, there ^ ((there ^ back) & (0 - (extra & 1))));
 }
 
-ALWAYS_INLINE uint64_t nest_other_group(const struct nest *nest, enum nest_kind kind, uint64_t own,
+/* The same by the whole slot; bits above it may be anything. */
+static inline uint64_t nest_other_group(const struct nest *nest, enum nest_kind kind, uint64_t own,
                                         uint64_t slot)
 {
-	return nest_other_group_in(nest, kind, nest->core_bits, own, slot);
+	return nest_other_group_as(nest, kind, own, slot & nest->core_values,
+	                           slot >> nest->core_bits);
 }
 
-/* A key from its parts in a nest with growth bits, at any level. */
-struct nest_key nest_key_grown(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                               uint64_t base, uint64_t core, uint64_t growth);
-
-/* A key from its parts; `kind` and `way` are the nest's, as constants. */
-ALWAYS_INLINE struct nest_key nest_key_as(const struct nest *nest, enum nest_kind kind,
-                                          enum nest_way way, uint64_t chunk, uint64_t base,
-                                          uint64_t core, uint64_t growth)
+/* The groups and the value of a key with growth bits, at any level, from its parts. */
+ALWAYS_INLINE void nest_grow_key(const struct nest *nest, enum nest_kind kind, uint64_t base,
+                                 uint64_t core, uint64_t growth, struct nest_key *key)
 {
-	if (way == NEST_GROWN)
-		return nest_key_grown(nest, kind, chunk, base, core, growth);
-	uint64_t leap = way == NEST_BY_LEAPS   ? nest->leaps[core]
-	                : nest_symmetric(kind) ? nest_base_mask(nest, kind, core)
-	                                       : nest_distance(nest, core);
-	uint64_t second = nest_symmetric(kind) ? base ^ leap : nest_forward(nest, base, leap);
-	return (struct nest_key){ .chunk = chunk, .group = { base, second }, .value = core };
-}
-
-ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_kind kind,
-                                             enum nest_way way, uint64_t hash)
-{
-	uint64_t chunk = take_choice(&hash, nest->chunks);
-	uint64_t base = take_choice(&hash, nest->base_groups);
-	uint64_t core, growth = 0;
-	if (kind == NEST_DIRECT) {
-		core = 1 + take_choice(&hash, nest->base_groups - 1);
-		core += nest->base_groups * take_choice(&hash, nest->direct_values);
-	} else {
-		core = 1 + take_choice(&hash, nest->core_values);
+	uint64_t leap = nest_leap(nest, kind, core), address = growth;
+	/* Another hash than the partner's, or the two candidates would agree in it. */
+	if (UNLIKELY(nest->borrowed > 0))
+		address |= (nest_partner_hash(nest, ~core) & bits_low(nest->borrowed))
+		           << nest->growth_bits;
+	address &= (UINT64_C(1) << nest->level) - 1;
+	key->value = core | growth >> nest->level << (nest->core_bits + nest->extra_bits);
+	if (!nest_symmetric(kind)) {
+		key->group[0] = base << nest->level | address;
+		key->group[1] = nest_forward(nest, key->group[0], leap);
+		return;
 	}
-	if (way == NEST_GROWN)
-		growth = take_choice(&hash, UINT64_C(1) << nest->growth_bits);
-	return nest_key_as(nest, kind, way, chunk, base, core, growth);
+	/* The lower base takes the address as its top bits, the other one masked. */
+	uint64_t low = nest->base_groups - 1, partner = base ^ (leap & low), top_mask = leap & ~low;
+	uint64_t other = 0 - (uint64_t)(base > partner);
+	uint64_t top = address * nest->base_groups ^ (top_mask & other);
+	key->group[0] = base + top;
+	key->group[1] = partner + (top ^ top_mask);
+}
+
+/* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
+ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
+                                  uint64_t rest, struct nest_key *key)
+{
+	uint64_t base = take_choice(&rest, nest->base_groups), core, leap;
+	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
+	if (taken) {
+		core = 1 + take_choice(&rest, nest->base_groups - 1);
+		core += nest->base_groups * take_choice(&rest, nest->direct_values);
+	} else {
+		core = 1 + take_choice(&rest, nest->core_values);
+	}
+	if (UNLIKELY(special & NEST_GROWN)) {
+		uint64_t growth = take_choice(&rest, nest->growth_values);
+		nest_grow_key(nest, kind, base, core, growth, key);
+		return;
+	}
+	if (taken)
+		leap = core & (nest->base_groups - 1);
+	else if (UNLIKELY(special & NEST_HASHED))
+		leap = nest_symmetric(kind) ? nest_base_mask(nest, core)
+		                            : nest_distance(nest, core);
+	else
+		leap = nest->leaps[core];
+	key->group[0] = base;
+	key->group[1] = nest_symmetric(kind) ? base ^ leap : nest_forward(nest, base, leap);
+	key->value = core;
+}
+
+/* Where the key of a hash may be. */
+ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_kind kind,
+                                             uint64_t special, uint64_t hash)
+{
+	struct nest_key key;
+	key.chunk = 0;
+	if (special & NEST_CHUNKS)
+		key.chunk = take_choice(&hash, nest->chunks);
+	nest_locate_in(nest, kind, special, hash, &key);
+	return key;
 }
 
 /* The same where speed does not count. */
+struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash);
+
+/* A key from its parts. */
 static inline struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
                                           uint64_t chunk, uint64_t base, uint64_t core,
                                           uint64_t growth)
 {
-	return nest_key_as(nest, kind, nest->way, chunk, base, core, growth);
-}
-
-static inline struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind,
-                                          uint64_t hash)
-{
-	return nest_locate_as(nest, kind, nest->way, hash);
+	struct nest_key key = { .chunk = chunk };
+	nest_grow_key(nest, kind, base, core, growth, &key);
+	return key;
 }
 
 static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t chunk)
@@ -441,10 +493,13 @@ nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, 
 
 /* -------------------------------------------------- parts of the operations -- */
 
-/* contains and count: copies in the stash, for a key that met no empty slot. */
-uint64_t nest_stash_count(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
+/* contains, where the stash has to be asked or others were at work. */
+bool nest_look_again(const struct nest *nest, uint64_t hash);
 
-/* How an instance makes room for a key: search_room, or the same for its width. */
+/* Copies of a key, for any nest. */
+uint64_t nest_count_copies(const void *nest, uint64_t hash);
+
+/* How an instance makes room for a key: search_room, or the same for its shape. */
 typedef bool nest_room(struct nest *nest, const struct nest_key *key, uint64_t *slot);
 
 /*
@@ -455,13 +510,10 @@ typedef bool nest_room(struct nest *nest, const struct nest_key *key, uint64_t *
 nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
                                  bool copies, nest_room *room);
 
-/* remove: takes a stashed copy first, which frees no slot. */
-bool nest_stash_remove(struct nest *nest, enum nest_kind kind, const struct nest_key *key);
+/* remove, where the stash matters or, in a shared nest, one lock is not enough. */
+nidus_status nest_remove_otherwise(struct nest *nest, uint64_t hash);
 
-/* After a slot was emptied: a stashed entry that may lie there comes home. */
-void nest_bring_home(struct nest *nest, enum nest_kind kind, uint64_t chunk, uint64_t slot);
-
-/* The operations specialised for a nest's kind, slots and width. */
+/* The operations compiled for a nest's shape (nest_shape.h). */
 const struct body_ops *nest_ops(const struct nest *nest);
 
 #endif

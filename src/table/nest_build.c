@@ -17,7 +17,6 @@
 #include "base/thread.h"
 
 #define ROUNDS 8
-#define BATCH 256
 
 /* What became of a thread's chunks. */
 struct share {
@@ -49,31 +48,9 @@ static size_t chunk_start(const struct building *building, uint64_t chunk)
 	return low;
 }
 
-/* The same for a nest with growth bits or one that is a single table, remote from the caches. */
-static nidus_status fill_remote(struct nest *nest, const struct body_ops *ops,
-                                const uint64_t *hashes, size_t n)
-{
-	uint64_t batch[BATCH];
-	size_t some = 0, done;
-	for (size_t round = 0; round < ROUNDS; round++) {
-		for (size_t i = round; i < n; i += ROUNDS) {
-			batch[some++] = hashes[i];
-			if (some < BATCH)
-				continue;
-			nidus_status status = ops->insert_batch(nest, batch, some, &done);
-			if (status != NIDUS_OK)
-				return status;
-			some = 0;
-		}
-	}
-	return ops->insert_batch(nest, batch, some, &done);
-}
-
 static nidus_status fill_chunk(struct nest *nest, const struct body_ops *ops,
                                const uint64_t *hashes, size_t n)
 {
-	if (nest->way == NEST_GROWN)
-		return fill_remote(nest, ops, hashes, n);
 	nidus_status status = NIDUS_OK;
 	for (size_t round = 0; round < ROUNDS && round < n && status == NIDUS_OK; round++)
 		status = ops->insert_near(nest, hashes + round, n - round, ROUNDS);

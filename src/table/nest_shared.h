@@ -44,34 +44,11 @@
 
 struct search;
 
-/* What is compiled per width: the usual case of calls on keys, and searches for room. */
-struct nest_shared_hot {
-	bool (*contains)(const void *body, uint64_t hash);
-	void (*contains_batch)(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes);
-	nidus_status (*insert)(void *body, uint64_t hash);
-	nidus_status (*insert_batch)(void *body, const uint64_t *hashes, size_t n, size_t *done);
-	/* NEST_ID(chain) in search_ops.h. */
-	bool (*chain)(struct search *search, struct nest *nest, const struct nest_key *key,
-	              unsigned *at, uint64_t *empty);
-};
-
 struct nest_shared {
 	struct stripes stripes;
 	uint32_t *stash_version; /* per chunk */
 	uint32_t *pair_version;  /* as many as stripes, see nest_pair */
 	struct block memory;     /* this struct and the versions */
-	struct body_ops ops;
-	const struct nest_shared_hot *hot;
-	/* A lookup that waits for whoever is at work, and asks the stash. */
-	bool (*look)(const struct nest *nest, uint64_t hash);
-	/* An insert that takes more than one lock; if both groups are `crowded` it makes room. */
-	nidus_status (*insert)(struct nest *nest, uint64_t hash, bool crowded);
-	/* How a group is compared, as in nest_ops.h but at run time. */
-	unsigned fields, words; /* slots per word, words per group */
-	unsigned word_bits;
-	uint64_t ones, lows, highs; /* of the fields of a word, see slots.h */
-	uint64_t pattern[2][NEST_SLOTS_MAX];
-	uint64_t open[NEST_SLOTS_MAX]; /* the highest bit of each field not held back */
 };
 
 /* The number of a key's pair of groups: the same whichever comes first. */
@@ -101,23 +78,30 @@ void nest_shared_forget(struct nest *nest);
 /* Bytes of the locks. */
 uint64_t nest_shared_bytes(const struct nest *nest);
 
-/* The operations for a nest that has locks. */
-const struct body_ops *nest_shared_ops(const struct nest *nest);
+/* nest_word of a coded bucket that is too wide for one. */
+uint64_t nest_shared_coded_word(const struct nest *nest, const unsigned char *bits, uint64_t bit,
+                                unsigned word);
+
+/* ----------------------------------------------------------- the long ways -- */
+
+/* Lookups that wait for threads at work, and ask the stash. */
+bool nest_shared_look(const struct nest *nest, uint64_t hash);
+uint64_t nest_shared_count(const struct nest *nest, uint64_t hash);
+
+/* search_begin and search_walk of an instance. */
+typedef bool nest_walk(struct search *search, struct nest *nest, const struct nest_key *key,
+                       unsigned *at, uint64_t *empty);
 
 /*
- * The hot ones among them, one file per kind and group size as in nest_instances.h; a
- * width of 0 for a nest that does not find its groups as nest_way_of_large says.
+ * Inserts that may take more than one lock; if both groups looked full of other keys
+ * (`crowded`) room is made first. Errors: FULL, COPIES, E_NOMEM.
  */
-const struct nest_shared_hot *nest_shared_xor_2(unsigned width);
-const struct nest_shared_hot *nest_shared_xor_4(unsigned width);
-const struct nest_shared_hot *nest_shared_xor_8(unsigned width);
-const struct nest_shared_hot *nest_shared_direct_2(unsigned width);
-const struct nest_shared_hot *nest_shared_direct_4(unsigned width);
-const struct nest_shared_hot *nest_shared_direct_8(unsigned width);
-const struct nest_shared_hot *nest_shared_coded_4(unsigned width);
-const struct nest_shared_hot *nest_shared_buckets_2(unsigned width);
-const struct nest_shared_hot *nest_shared_buckets_4(unsigned width);
-const struct nest_shared_hot *nest_shared_windows_2(unsigned width);
-const struct nest_shared_hot *nest_shared_windows_4(unsigned width);
+nidus_status nest_shared_insert(struct nest *nest, uint64_t hash, bool crowded, nest_walk *walk);
+
+/* The same for a key that is not there yet. Errors: PRESENT, too. */
+nidus_status nest_shared_insert_new(struct nest *nest, uint64_t hash, nest_walk *walk);
+
+/* Errors: NOT_FOUND. */
+nidus_status nest_shared_remove(struct nest *nest, uint64_t hash);
 
 #endif

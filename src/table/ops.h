@@ -24,8 +24,8 @@ struct body_ops {
 	nidus_status (*insert_batch)(void *body, const uint64_t *hashes, size_t n, size_t *done);
 	nidus_status (*remove_batch)(void *body, const uint64_t *hashes, size_t n, size_t *done);
 	/*
-	 * Bulk builds of nests without growth bits: insert for every step-th of n hashes
-	 * (n > 0) of one chunk, which lies in the cache; up to the first failure.
+	 * Bulk builds of nests: insert for every step-th of n hashes (n > 0) of one chunk,
+	 * which lies in the cache; up to the first failure.
 	 */
 	nidus_status (*insert_near)(void *body, const uint64_t *hashes, size_t n, size_t step);
 };
