@@ -335,22 +335,22 @@ ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shap
                                              nest_insert_rest *rest)
 {
 	struct nest_visit ring[NEST_AHEAD];
-	for (size_t i = 0; i < n + NEST_AHEAD; i++) {
+	const size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
+	/* One loop for both, with a test of i, is slower by an eighth. */
+	for (size_t i = 0; i < ahead; i++)
+		nest_come_to(nest, shape, hashes[i], &ring[i]);
+	for (size_t i = 0; i < n; i++) {
 		struct nest_visit *visit = &ring[i % NEST_AHEAD];
-		if (LIKELY(i >= NEST_AHEAD)) {
-			size_t at = i - NEST_AHEAD;
-			nidus_status status =
-				rest != NULL ? nest_put(nest, shape, hashes[at], visit->chunk,
-			                                &visit->spot, rest)
-					     : nest_take(nest, shape, hashes[at], visit->chunk,
-			                                 visit->pair, &visit->spot);
-			if (UNLIKELY(status != NIDUS_OK)) {
-				*done = at;
-				return status;
-			}
+		nidus_status status = rest != NULL ? nest_put(nest, shape, hashes[i], visit->chunk,
+		                                              &visit->spot, rest)
+		                                   : nest_take(nest, shape, hashes[i], visit->chunk,
+		                                               visit->pair, &visit->spot);
+		if (UNLIKELY(status != NIDUS_OK)) {
+			*done = i;
+			return status;
 		}
-		if (LIKELY(i < n))
-			nest_come_to(nest, shape, hashes[i], visit);
+		if (LIKELY(n - i > NEST_AHEAD))
+			nest_come_to(nest, shape, hashes[i + NEST_AHEAD], visit);
 	}
 	*done = n;
 	return NIDUS_OK;

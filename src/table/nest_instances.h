@@ -35,31 +35,32 @@ const struct body_ops *nest_ops_windows(const struct nest *nest);
 		return nest_remove(nest, shape, hash);               \
 	}
 
-/* Calls on many. */
-#define NEST_BATCH_CALLS(name, shape, rest)                                                   \
+/* Lookups of many. */
+#define NEST_LOOKUP_BATCH(name, shape)                                                        \
 	static void contains_batch_##name(const void *nest, const uint64_t *hashes, size_t n, \
 	                                  uint8_t *yes)                                       \
 	{                                                                                     \
 		nest_contains_batch(nest, shape, hashes, n, yes);                             \
-	}                                                                                     \
+	}
+
+/* Changes of many. */
+#define NEST_CHANGE_BATCHES(name, shape, rest)                                                \
 	static nidus_status insert_batch_##name(void *nest, const uint64_t *hashes, size_t n, \
 	                                        size_t *done)                                 \
 	{                                                                                     \
 		return nest_change_batch(nest, shape, hashes, n, done, rest);                 \
-	}
-
-#define NEST_REMOVE_BATCH(name, shape)                                                        \
+	}                                                                                     \
 	static nidus_status remove_batch_##name(void *nest, const uint64_t *hashes, size_t n, \
 	                                        size_t *done)                                 \
 	{                                                                                     \
 		return nest_change_batch(nest, shape, hashes, n, done, NULL);                 \
 	}
 
-/* Calls on one key, on many, and what there is only one of in an instance. */
+/* Calls on one key, lookups of many, and what there is only one of in an instance. */
 #define NEST_CALL_LIST(name, batch_name, instance)                                        \
 	.contains = contains_##name, .count = nest_count_copies, .insert = insert_##name, \
 	.remove = remove_##name, .contains_batch = contains_batch_##batch_name,           \
-	.insert_batch = insert_batch_##batch_name, .remove_batch = remove_batch_##instance
+	.insert_batch = insert_batch_##instance, .remove_batch = remove_batch_##instance
 
 /* Ways from a hash to its groups that have code of their own, see nest_way. */
 enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS };
@@ -82,8 +83,8 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 		return nest_insert_near(nest, name##_any, hashes, n, step, insert_rest_##name);  \
 	}                                                                                        \
 	NEST_CALLS(name##_any, name##_any, insert_rest_##name)                                   \
-	NEST_BATCH_CALLS(name##_any, name##_any, insert_rest_##name)                             \
-	NEST_REMOVE_BATCH(name, name##_any)
+	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                \
+	NEST_CHANGE_BATCHES(name, name##_any, insert_rest_##name)
 
 #define NEST_PLAIN_INSTANCE(name, kind, slots, words)                                              \
 	NEST_PLAIN_PARTS(name, kind, slots, words)                                                 \
@@ -94,8 +95,8 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 	NEST_CALLS(name##_short, name##_short, insert_rest_##name)                                 \
 	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##name)                               \
 	NEST_CALLS(name##_hashed, name##_hashed, insert_rest_##name)                               \
-	NEST_BATCH_CALLS(name##_chunks, name##_chunks, insert_rest_##name)                         \
-	NEST_BATCH_CALLS(name##_hashed, name##_hashed, insert_rest_##name)                         \
+	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                            \
+	NEST_LOOKUP_BATCH(name##_hashed, name##_hashed)                                            \
 	static const struct body_ops name[NEST_WAYS] = {                                           \
 		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_chunks, name),            \
 		                     .insert_near = insert_near_##name },                          \
@@ -133,8 +134,8 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 		return nest_shared_insert_new(nest, hash, walk_##name);                           \
 	}                                                                                         \
 	NEST_CALLS(name, name##_shape, insert_rest_##name)                                        \
-	NEST_BATCH_CALLS(name, name##_shape, insert_rest_##name)                                  \
-	NEST_REMOVE_BATCH(name, name##_shape)                                                     \
+	NEST_LOOKUP_BATCH(name, name##_shape)                                                     \
+	NEST_CHANGE_BATCHES(name, name##_shape, insert_rest_##name)                               \
 	static const struct body_ops name = { NEST_CALL_LIST(name, name, name),                   \
 		                              .insert_new = insert_new_##name };
 
