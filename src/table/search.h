@@ -296,11 +296,12 @@ ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape, b
 			return true;
 		}
 		uint64_t apart = aim.own - search_slot(node) + search_at(node);
-		if (careful) {
+		if (careful && windows) {
 			const unsigned all = (1u << shape.slots) - 1;
 			unsigned met = all << shape.slots >> (shape.slots + (unsigned)apart) & all;
-			if (windows)
-				end = search_push_carefully(search, shape, end, aim.own, met, i);
+			end = search_push_carefully(search, shape, end, aim.own, met, i);
+		}
+		if (careful) {
 			end = search_push_carefully(search, shape, end, aim.other, 0, i);
 		} else {
 			if (windows)
