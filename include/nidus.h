@@ -65,6 +65,16 @@
  * nidus_insert_entry make everybody wait. Only nidus_free needs the filter for
  * itself. docs/concurrency.md tells how and what it costs.
  *
+ * ## Processes
+ *
+ * Any number of processes may load and open a file while another one saves it:
+ * each gets the old filter or the new one, whole. Processes that load, change and
+ * save the same file have to take turns, or a save undoes what the others did since
+ * it was loaded. The library locks nothing; the nidus command does. To take turns
+ * with it, open(2) the file, flock(2) it with LOCK_EX, and check with fstat and stat
+ * that the path still leads to that very file (a save replaces it): if it does not,
+ * close it and start again. Then load, change, save, and close it.
+ *
  * ## Versions
  *
  * nidus_options and nidus_info carry their size, so a program compiled against
@@ -215,6 +225,12 @@ typedef struct nidus_allocator {
 /** options.stash: keep no overflow list at all. */
 #define NIDUS_STASH_OFF 0xffffffffu
 
+/** options.reserve: hold no slot back. */
+#define NIDUS_RESERVE_NONE 0xffffffffu
+
+/** options.fpr: the loosest target that a filter is made for, 2^-4. */
+#define NIDUS_FPR_MOST 0.0625
+
 /**
  * What nidus_create needs to know. Zero means default everywhere, but capacity
  * must be given. Start from NIDUS_OPTIONS_INIT.
@@ -223,23 +239,33 @@ typedef struct nidus_options {
 	size_t struct_size;    /**< set by NIDUS_OPTIONS_INIT */
 	nidus_family family;   /**< 0: NIDUS_AUTO */
 	uint64_t capacity;     /**< keys promised to fit: 1 and more */
-	double fpr;            /**< target rate, down to 2^-24; 0: 2^-8; above 2^-4: 2^-4 */
+	double fpr;            /**< target rate, down to 2^-24; 0: 2^-8; above NIDUS_FPR_MOST:
+	                            that (info.fpr_target tells) */
 	uint64_t seed;         /**< 0: a fresh random one; otherwise used as given */
 	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there */
 	unsigned slots;        /**< per bucket or window; 0: the family's best */
 	uint32_t features;     /**< what the filter must be able to do */
 	unsigned max_steps;    /**< entries that one insert may think of moving; 0: the
 	                            family's best */
-	unsigned reserve;      /**< CPCF's reserved slots p; 0: the family's best */
+	unsigned reserve;      /**< CPCF's reserved slots p; 0: the family's best;
+	                            NIDUS_RESERVE_NONE: p = 0 */
 	unsigned value_bits;   /**< to come: must be 0 */
 	unsigned stash;        /**< entries per chunk's overflow list at most; 0: the
-	                            family's best; NIDUS_STASH_OFF: none, and then the
-	                            capacity is an expectation, no promise */
+	                            family's best; more than 1024 and a quarter of the
+	                            chunk's slots: that; NIDUS_STASH_OFF: none, and then
+	                            the capacity is an expectation, no promise */
 	nidus_allocator allocator; /**< copied at create */
 } nidus_options;
 
 #ifdef __cplusplus
-#define NIDUS_OPTIONS_INIT { sizeof(nidus_options) }
+/* Every field zero, without a warning about those that are not named. */
+inline nidus_options nidus_options_init()
+{
+	nidus_options options = nidus_options();
+	options.struct_size = sizeof(nidus_options);
+	return options;
+}
+#define NIDUS_OPTIONS_INIT nidus_options_init()
 #else
 #define NIDUS_OPTIONS_INIT { .struct_size = sizeof(nidus_options) }
 #endif
@@ -274,7 +300,13 @@ typedef struct nidus_info {
 } nidus_info;
 
 #ifdef __cplusplus
-#define NIDUS_INFO_INIT { sizeof(nidus_info) }
+inline nidus_info nidus_info_init()
+{
+	nidus_info info = nidus_info();
+	info.struct_size = sizeof(nidus_info);
+	return info;
+}
+#define NIDUS_INFO_INIT nidus_info_init()
 #else
 #define NIDUS_INFO_INIT { .struct_size = sizeof(nidus_info) }
 #endif
@@ -393,15 +425,18 @@ NIDUS_API uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t has
 NIDUS_API uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len);
 NIDUS_API uint64_t nidus_hash_u64(const nidus_filter *filter, uint64_t key);
 
-/** nidus_hash of n keys at once. No pointer may be NULL unless n is 0. Threads: reads. */
+/**
+ * nidus_hash of n keys at once; all of them 0 if filter, keys or lens is NULL.
+ * Threads: reads.
+ */
 NIDUS_API void nidus_hash_batch(const nidus_filter *filter, const void *const *keys,
                                 const size_t *lens, size_t n, uint64_t *hashes);
 NIDUS_API void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size_t n,
                                     uint64_t *hashes);
 
 /**
- * nidus_contains_hash for n hashes at once, faster: yes[i] becomes 1 or 0.
- * Does nothing if a pointer is NULL. Threads: reads.
+ * nidus_contains_hash for n hashes at once, faster: yes[i] becomes 1 or 0; all of
+ * them 0 if filter or hashes is NULL. Threads: reads.
  */
 NIDUS_API void nidus_contains_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                                     uint8_t *yes);
@@ -722,7 +757,7 @@ typedef struct nidus_plan_row {
  * would take, without making one. options->family only decides which row is
  * `chosen`.
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
- * @param n     receives how many rows there are
+ * @param n     receives how many rows there are; 0 after E_ARG, E_RANGE and E_UNSUPPORTED
  * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
  * a rate), E_RANGE (an fpr below 2^-24), E_UNSUPPORTED (value_bits), E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
  * Threads: free.

@@ -136,7 +136,9 @@ static void no_input_is_an_argument_error(void **state)
 	expect_bad(nidus_read(NULL, NULL, NULL, &out));
 	expect_bad(nidus_write(filter, NULL, NULL));
 	expect_bad(nidus_save(filter, NULL));
+	n = 7;
 	expect_bad(nidus_plan(NULL, NULL, 0, &n));
+	expect_equal(n, 0);
 	expect_bad(nidus_plan(&options, NULL, 3, &n));
 	expect_bad(nidus_insert_batch(filter, NULL, 1, NULL));
 	expect_bad(nidus_remove_batch(filter, NULL, 1, NULL));
@@ -174,14 +176,31 @@ static void batches_of_nothing_do_nothing(void **state)
 	done = 7;
 	expect_ok(nidus_remove_batch(filter, NULL, 0, &done));
 	expect_equal(done, 0);
-	nidus_contains_batch(filter, NULL, 3, &yes);
 	nidus_contains_batch(filter, &hash, 1, NULL);
-	nidus_contains_batch(NULL, &hash, 1, &yes);
 	nidus_contains_batch(filter, &hash, 0, &yes);
+	nidus_contains_batch(NULL, NULL, 0, &yes);
 	nidus_hash_u64_batch(filter, NULL, 0, NULL);
 	nidus_hash_batch(filter, NULL, NULL, 0, NULL);
 	expect_equal(yes, 9);
 	expect_equal(info_of(filter).count, 0);
+}
+
+static void batches_without_a_filter_or_keys_answer_no(void **state)
+{
+	nidus_filter *filter = *state;
+	const void *key = "heron";
+	size_t length = 5;
+	uint64_t hashes[3] = { 5, 6, 7 };
+	const uint64_t keys[3] = { 1, 2, 3 };
+	for (unsigned i = 0; i < 2; i++) {
+		uint8_t yes[4] = { 9, 9, 9, 9 };
+		nidus_contains_batch(i == 0 ? NULL : filter, i == 0 ? hashes : NULL, 3, yes);
+		expect(yes[0] == 0 && yes[1] == 0 && yes[2] == 0 && yes[3] == 9);
+	}
+	nidus_hash_batch(NULL, &key, &length, 1, &hashes[0]);
+	nidus_hash_u64_batch(NULL, keys, 1, &hashes[1]);
+	nidus_hash_u64_batch(filter, NULL, 1, &hashes[2]);
+	expect(hashes[0] == 0 && hashes[1] == 0 && hashes[2] == 0);
 }
 
 static void the_three_key_spaces_are_apart(void **state)
@@ -406,6 +425,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_null_key_is_a_key_only_without_length, setup,
 		                                teardown),
 		cmocka_unit_test_setup_teardown(batches_of_nothing_do_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(batches_without_a_filter_or_keys_answer_no, setup,
+		                                teardown),
 		cmocka_unit_test_setup_teardown(the_three_key_spaces_are_apart, setup, teardown),
 		cmocka_unit_test(a_build_of_nothing_is_an_empty_filter),
 		cmocka_unit_test(builds_store_equal_keys_once_unless_asked),

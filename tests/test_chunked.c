@@ -164,10 +164,11 @@ static void no_filter_refuses_a_key_of_its_capacity(void **state)
 		                                       1 + chance_next(&chance) / 2);
 		options.family = NIDUS_CHUNKED;
 		options.slots = i % 8 == 0 ? 2 : i % 8 == 1 ? 8 : 4;
+		options.reserve = i / 8 % 2 == 0 ? 0 : NIDUS_RESERVE_NONE;
 		options.fpr = ldexp(1, -(int)(4 + chance_below(&chance, 13)));
-		check_note("capacity %llu, slots %u, fpr %g, seed %llu",
-		           (unsigned long long)options.capacity, options.slots, options.fpr,
-		           (unsigned long long)options.seed);
+		check_note("capacity %llu, slots %u, reserve %u, fpr %g, seed %llu",
+		           (unsigned long long)options.capacity, options.slots, options.reserve,
+		           options.fpr, (unsigned long long)options.seed);
 		nidus_filter *filter = filter_create(&options);
 		fill(filter, options.capacity);
 		expect_equal(info_of(filter).count, options.capacity);
@@ -251,10 +252,11 @@ static void expect_proactive(unsigned slots, unsigned reserve)
 	options.family = NIDUS_CHUNKED;
 	options.slots = slots;
 	options.reserve = reserve;
+	unsigned wanted = reserve == 0 ? 1 : reserve == NIDUS_RESERVE_NONE ? 0 : reserve;
 	nidus_filter *filter = filter_create(&options);
 	const struct nest *nest = nest_of(filter);
 	unsigned held_back = 0;
-	expect_equal(nest->reserve, reserve != 0 ? reserve : 1);
+	expect_equal(nest->reserve, wanted);
 	for (uint64_t i = 0; i < options.capacity; i++) {
 		uint64_t hash = nidus_hash_u64(filter, i);
 		struct nest_key key = nest_locate(nest, nest->kind, hash);
@@ -280,6 +282,7 @@ static void slots_held_back_wait_for_the_second_bucket(void **state)
 	for (unsigned slots = 2; slots <= 8; slots *= 2) {
 		for (unsigned reserve = 0; reserve < slots; reserve++)
 			expect_proactive(slots, reserve);
+		expect_proactive(slots, NIDUS_RESERVE_NONE);
 	}
 }
 
@@ -312,6 +315,9 @@ static void other_families_hold_nothing_back(void **state)
 			(*family)->id == NIDUS_CHUNKED ? NIDUS_OK : NIDUS_E_UNSUPPORTED;
 		check_note("%s", (*family)->name);
 		expect_status(nidus_create(&options, &filter), wanted);
+		nidus_free(filter);
+		options.reserve = NIDUS_RESERVE_NONE;
+		expect_ok(nidus_create(&options, &filter));
 		nidus_free(filter);
 	}
 }

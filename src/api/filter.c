@@ -157,15 +157,19 @@ nidus_status nidus_clear(nidus_filter *filter)
 	return NIDUS_OK;
 }
 
-nidus_status nidus_verify(const nidus_filter *filter, const char **why)
+static nidus_status verify(const nidus_filter *filter)
 {
-	if (filter == NULL)
-		return filter_null("filter");
 	shared_stop(filter, false);
 	nidus_status status = filter->family->verify(filter->body);
 	if (status == NIDUS_OK && moving(filter))
 		status = filter->family->verify(filter->moving.old->body);
 	shared_go_on(filter);
+	return status;
+}
+
+nidus_status nidus_verify(const nidus_filter *filter, const char **why)
+{
+	nidus_status status = filter == NULL ? filter_null("filter") : verify(filter);
 	if (why != NULL)
 		*why = status == NIDUS_OK ? "" : reason_text();
 	return status;

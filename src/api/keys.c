@@ -33,18 +33,18 @@ uint64_t nidus_hash_u64(const nidus_filter *filter, uint64_t key)
 void nidus_hash_batch(const nidus_filter *filter, const void *const *keys, const size_t *lens,
                       size_t n, uint64_t *hashes)
 {
-	if (filter == NULL || keys == NULL || lens == NULL || hashes == NULL)
-		return;
-	for (size_t i = 0; i < n; i++)
-		hashes[i] = nidus_hash(filter, keys[i], lens[i]);
+	bool given = filter != NULL && keys != NULL && lens != NULL;
+	for (size_t i = 0; i < n && hashes != NULL; i++)
+		hashes[i] = given ? nidus_hash(filter, keys[i], lens[i]) : 0;
 }
 
 void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size_t n,
                           uint64_t *hashes)
 {
-	if (filter == NULL || keys == NULL || hashes == NULL)
-		return;
-	hashes_of_u64(&filter->key, keys, n, hashes);
+	if (filter != NULL && keys != NULL && hashes != NULL)
+		hashes_of_u64(&filter->key, keys, n, hashes);
+	else if (hashes != NULL && n > 0)
+		memset(hashes, 0, n * sizeof *hashes);
 }
 
 /* -------------------------------------------------------------------- insert -- */
@@ -208,9 +208,11 @@ nidus_status nidus_remove_u64(nidus_filter *filter, uint64_t key)
 void nidus_contains_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                           uint8_t *yes)
 {
-	if (filter == NULL || hashes == NULL || yes == NULL)
+	if (yes == NULL || n == 0)
 		return;
-	if (filter->gate != NULL)
+	if (filter == NULL || hashes == NULL)
+		memset(yes, 0, n);
+	else if (filter->gate != NULL)
 		shared_contains_batch(filter, hashes, n, yes);
 	else
 		filter->ops->contains_batch(filter->body, hashes, n, yes);

@@ -42,8 +42,8 @@ static nidus_status check_rate(nidus_options *options)
 		return fail(NIDUS_E_RANGE, "an fpr of %g is too low: 2^-24 (%.3g) is the least",
 		            options->fpr, OPTIONS_FPR_LEAST);
 	/* A looser target is met by the loosest filter there is. */
-	if (options->fpr > OPTIONS_FPR_MOST)
-		options->fpr = OPTIONS_FPR_MOST;
+	if (options->fpr > NIDUS_FPR_MOST)
+		options->fpr = NIDUS_FPR_MOST;
 	return NIDUS_OK;
 }
 

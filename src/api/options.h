@@ -7,7 +7,6 @@
 
 #include "family/family.h"
 
-#define OPTIONS_FPR_MOST 0x1p-4
 #define OPTIONS_FPR_LEAST 0x1p-24
 #define OPTIONS_FPR_DEFAULT 0x1p-8
 

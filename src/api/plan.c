@@ -113,6 +113,7 @@ nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size
 {
 	if (n == NULL)
 		return filter_null("n");
+	*n = 0;
 	if (rows == NULL && cap > 0)
 		return filter_null("rows");
 	nidus_options checked;
@@ -125,7 +126,6 @@ nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size
 	struct blueprint plan;
 	if (options_plan(&checked, &choice.chosen, &plan) != NIDUS_OK)
 		choice.chosen = NULL;
-	*n = 0;
 	for (const struct family *const *family = families; *family != NULL; family++, ++*n) {
 		nidus_plan_row row = plan_row(&checked, *family);
 		consider(&choice, *family, &row);

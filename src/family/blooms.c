@@ -59,7 +59,7 @@ nidus_status blooms_check_options(const nidus_options *options, const char *fami
 	if (options->max_steps != 0)
 		return fail(NIDUS_E_RANGE, "the %s family does not search: leave max_steps 0",
 		            family);
-	if (options->reserve != 0)
+	if (family_must_reserve(options))
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	if (options->max_capacity > options->capacity)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow: leave max_capacity 0",
@@ -180,6 +180,9 @@ nidus_status blooms_take_count(void *body, uint64_t stashed, uint64_t count)
 	struct bloom *bloom = body;
 	if (stashed > 0)
 		return fail(NIDUS_E_CORRUPT, "a Bloom filter has no stash");
+	if (count > BLOOM_COUNT_MOST)
+		return fail(NIDUS_E_CORRUPT, "nobody makes %llu inserts",
+		            (unsigned long long)count);
 	bloom->count = count;
 	return NIDUS_OK;
 }

@@ -41,6 +41,7 @@
 #include <math.h>
 
 #define CAPACITY_MOST (UINT64_C(1) << 44)
+#define FRONTS_MOST (UINT64_C(1) << 40) /* as yard_check has it */
 
 /* Lines of 32 bytes hold 8-bit remainders only and waste more, but work is quicker. */
 #define SHORT_SLOTS 25
@@ -161,7 +162,7 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 	if (options->max_steps != 0)
 		return fail(NIDUS_E_RANGE,
 		            "the breadcrumb family does not search: leave max_steps 0");
-	if (options->reserve != 0)
+	if (family_must_reserve(options))
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	if (options->capacity > CAPACITY_MOST || options->max_capacity > CAPACITY_MOST)
 		return fail(NIDUS_E_RANGE,
@@ -196,6 +197,8 @@ static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t cap
 	*larger = *plan;
 	const struct density *density = density_of(plan->slots);
 	while (most_keys(density, larger) < capacity) {
+		if (larger->groups > FRONTS_MOST >> (larger->level + 1))
+			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
 		if (larger->level == larger->growth_bits) {
 			if (!relax || larger->core_bits == 1 || larger->fpr >= 0.5)
 				return fail(

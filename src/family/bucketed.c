@@ -65,7 +65,7 @@ static nidus_status bucketed_plan(const nidus_options *options, struct blueprint
 
 static nidus_status bucketed_check(const struct blueprint *plan)
 {
-	return nest_check(plan, NEST_BUCKETS);
+	return nesting_check(plan, NEST_BUCKETS);
 }
 
 static struct forecast bucketed_forecast(const struct blueprint *plan, uint64_t keys)

@@ -165,6 +165,8 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 	if (status != NIDUS_OK)
 		return status;
 	plan->reserve = options->reserve != 0 ? options->reserve : BEST_RESERVE;
+	if (options->reserve == NIDUS_RESERVE_NONE)
+		plan->reserve = 0;
 	if (plan->reserve >= plan->slots)
 		return fail(NIDUS_E_RANGE,
 		            "of %u slots per bucket at most %u can be held back, not %u",
@@ -181,7 +183,7 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 
 static nidus_status chunked_check(const struct blueprint *plan)
 {
-	return nest_check(plan, NEST_XOR);
+	return nesting_check(plan, NEST_XOR);
 }
 
 static struct forecast chunked_forecast(const struct blueprint *plan, uint64_t keys)

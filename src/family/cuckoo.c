@@ -47,7 +47,7 @@ static nidus_status cuckoo_plan(const nidus_options *options, struct blueprint *
 static nidus_status cuckoo_check(const struct blueprint *plan)
 {
 	nidus_status status = single_check(plan);
-	return status == NIDUS_OK ? nest_check(plan, NEST_XOR) : status;
+	return status == NIDUS_OK ? nesting_check(plan, NEST_XOR) : status;
 }
 
 static struct forecast cuckoo_forecast(const struct blueprint *plan, uint64_t keys)

@@ -132,6 +132,12 @@ struct family {
 	                       uint64_t count);
 };
 
+/* Whether slots are to be held back, which most families do not do. */
+static inline bool family_must_reserve(const nidus_options *options)
+{
+	return options->reserve != 0 && options->reserve != NIDUS_RESERVE_NONE;
+}
+
 /* The families of this library, in the order of nidus_family; NULL ends them. */
 extern const struct family *const families[];
 

@@ -102,6 +102,8 @@ void nesting_move(void *to, void *from, uint64_t *position, uint64_t places)
 
 #define CAPACITY_MOST (UINT64_C(1) << 44)
 #define GROWTH_MOST 44
+#define CHUNK_SLOTS_MOST (UINT64_C(1) << 46) /* as nest_check has it */
+#define TABLE_SLOTS_MOST 0x1p56              /* of any width, in 63 bits of bytes */
 
 nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 {
@@ -111,16 +113,46 @@ nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 		return fail(NIDUS_E_RANGE,
 		            "a capacity of %llu keys is more than this library can do",
 		            (unsigned long long)most);
-	if (options->reserve != 0 && !reserves)
+	if (family_must_reserve(options) && !reserves)
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	return NIDUS_OK;
+}
+
+/*
+ * The longest stash that a chunk may have at the plan's level. Threads that share a filter
+ * have memory for all of it as soon as there is one entry, so that it may not be long for
+ * its own sake; chunks need far less.
+ */
+#define STASH_SURELY 1024
+#define STASH_SLOTS 4 /* one more for so many slots of a chunk */
+
+static uint32_t stash_most(const struct blueprint *plan)
+{
+	uint64_t slots = (plan->groups << plan->level) * plan->slots;
+	uint64_t most = STASH_SURELY + slots / STASH_SLOTS;
+	return most < NIDUS_STASH_OFF ? (uint32_t)most : NIDUS_STASH_OFF - 1;
+}
+
+static uint32_t stash_within(const struct blueprint *plan, uint32_t limit)
+{
+	uint32_t most = stash_most(plan);
+	return limit < most ? limit : most;
+}
+
+nidus_status nesting_check(const struct blueprint *plan, enum nest_kind kind)
+{
+	nidus_status status = nest_check(plan, kind);
+	if (status == NIDUS_OK && plan->stash_limit > stash_most(plan))
+		return fail(NIDUS_E_RANGE, "a chunk of this size has no stash of %u entries",
+		            plan->stash_limit);
+	return status;
 }
 
 /* The best stash limit of a plan at its level. */
 static uint32_t best_stash(const struct blueprint *plan, const struct nesting_sizing *sizing)
 {
 	uint64_t best = sizing->stash((plan->groups << plan->level) * plan->slots);
-	return best < UINT32_MAX ? (uint32_t)best : UINT32_MAX;
+	return stash_within(plan, best < UINT32_MAX ? (uint32_t)best : UINT32_MAX);
 }
 
 /* The most keys that fit at the plan's level; `keys` do. */
@@ -141,7 +173,8 @@ nidus_status nesting_complete(const nidus_options *options, struct blueprint *pl
                               const struct nesting_sizing *sizing, uint32_t steps)
 {
 	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps;
-	plan->stash_limit = options->stash != 0 ? options->stash : best_stash(plan, sizing);
+	plan->stash_limit =
+		options->stash != 0 ? stash_within(plan, options->stash) : best_stash(plan, sizing);
 	if (options->stash == NIDUS_STASH_OFF)
 		plan->stash_limit = 0;
 	if (nesting_grows(options) && sizing->fits(plan, plan->level, plan->capacity))
@@ -159,11 +192,21 @@ nidus_status nesting_complete(const nidus_options *options, struct blueprint *pl
 	return NIDUS_OK;
 }
 
+/* Whether nest_check lets a table of twice the size pass. */
+static bool may_double(const struct blueprint *plan, const struct nesting_sizing *sizing)
+{
+	uint64_t slots = (plan->groups << plan->level) * (sizing->overlap ? 1 : plan->slots);
+	return slots < CHUNK_SLOTS_MOST / 2 &&
+	       (double)slots * (double)plan->chunks <= TABLE_SLOTS_MOST / 2;
+}
+
 nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
                             const struct nesting_sizing *sizing, struct blueprint *larger)
 {
 	*larger = *plan;
 	while (!sizing->fits(larger, larger->level, capacity)) {
+		if (!may_double(larger, sizing))
+			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
 		if (larger->level == larger->growth_bits + larger->borrowed) {
 			if (!relax || larger->level >= GROWTH_MOST || larger->fpr >= 0.5)
 				return fail(NIDUS_E_RANGE,
@@ -180,6 +223,7 @@ nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, boo
 		larger->max_capacity = larger->capacity;
 	if (larger->stash_limit > 0 && larger->stash_limit < best_stash(larger, sizing))
 		larger->stash_limit = best_stash(larger, sizing);
+	larger->stash_limit = stash_within(larger, larger->stash_limit);
 	return NIDUS_OK;
 }
 

@@ -41,12 +41,16 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
  */
 nidus_status nesting_check_options(const nidus_options *options, bool reserves);
 
+/* Whether a plan from anywhere can be laid out as a nest of this kind. Errors: E_RANGE. */
+nidus_status nesting_check(const struct blueprint *plan, enum nest_kind kind);
+
 /* How a family's tables can be filled, at any level of growth. */
 struct nesting_sizing {
 	/* Whether `keys` keys have room and keep the rate. The plan's level is ignored. */
 	bool (*fits)(const struct blueprint *plan, unsigned level, uint64_t keys);
 	/* The best stash limit for a chunk of so many slots. */
 	uint64_t (*stash)(uint64_t chunk_slots);
+	bool overlap; /* groups are windows: each adds one slot to its chunk */
 };
 
 /* Whether the options ask for a filter that grows. */

@@ -134,7 +134,9 @@ static uint64_t stash(uint64_t chunk_slots)
 }
 
 static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit, .stash = stash };
-static const struct nesting_sizing window_sizing = { .fits = windows_fit, .stash = stash };
+static const struct nesting_sizing window_sizing = { .fits = windows_fit,
+	                                             .stash = stash,
+	                                             .overlap = true };
 
 static const struct nesting_sizing *sizing_of(enum nest_kind kind)
 {

@@ -31,7 +31,7 @@ static nidus_status semisort_plan(const nidus_options *options, struct blueprint
 static nidus_status semisort_check(const struct blueprint *plan)
 {
 	nidus_status status = single_check(plan);
-	return status == NIDUS_OK ? nest_check(plan, NEST_CODED) : status;
+	return status == NIDUS_OK ? nesting_check(plan, NEST_CODED) : status;
 }
 
 static struct forecast semisort_forecast(const struct blueprint *plan, uint64_t keys)

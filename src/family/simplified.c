@@ -150,7 +150,7 @@ static nidus_status simplified_plan(const nidus_options *options, struct bluepri
 
 static nidus_status simplified_check(const struct blueprint *plan)
 {
-	return nest_check(plan, NEST_DIRECT);
+	return nesting_check(plan, NEST_DIRECT);
 }
 
 static struct forecast simplified_forecast(const struct blueprint *plan, uint64_t keys)

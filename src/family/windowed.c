@@ -72,7 +72,7 @@ static nidus_status windowed_plan(const nidus_options *options, struct blueprint
 
 static nidus_status windowed_check(const struct blueprint *plan)
 {
-	return nest_check(plan, NEST_WINDOWS);
+	return nesting_check(plan, NEST_WINDOWS);
 }
 
 static struct forecast windowed_forecast(const struct blueprint *plan, uint64_t keys)

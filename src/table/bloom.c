@@ -77,8 +77,7 @@ uint64_t bloom_bits_set(const struct bloom *bloom)
 nidus_status bloom_check_count(const struct bloom *bloom)
 {
 	uint64_t set = bloom_bits_set(bloom), count = bloom_count(bloom);
-	if (count > BLOOM_COUNT_MOST || (set == 0) != (count == 0) ||
-	    divide_up(set, bloom->probes) > count)
+	if ((set == 0) != (count == 0) || divide_up(set, bloom->probes) > count)
 		return fail(NIDUS_E_CORRUPT,
 		            "%llu bits are set, which %llu inserts of %u bits cannot leave",
 		            (unsigned long long)set, (unsigned long long)count, bloom->probes);

@@ -57,18 +57,19 @@ void bloom_clear(struct bloom *bloom);
 /* Takes the bits and the count of another table of the same size into this one. */
 void bloom_unite(struct bloom *to, const struct bloom *from);
 
-/* Inserts so far. */
+/* Inserts that a table can count: more than anybody lives to make. */
+#define BLOOM_COUNT_MOST (UINT64_C(1) << 60)
+
+/* Inserts so far. A file may have claimed all that can be counted: it stays at that. */
 static inline uint64_t bloom_count(const struct bloom *bloom)
 {
-	return bloom->count + commons_added(bloom->commons);
+	uint64_t count = bloom->count + commons_added(bloom->commons);
+	return count < BLOOM_COUNT_MOST ? count : BLOOM_COUNT_MOST;
 }
 
 uint64_t bloom_bytes(const struct bloom *bloom);    /* in memory, locks included */
 uint64_t bloom_bits(const struct bloom *bloom);     /* in the table */
 uint64_t bloom_bits_set(const struct bloom *bloom); /* counts them all */
-
-/* Inserts that a table can count: more than anybody lives to make. */
-#define BLOOM_COUNT_MOST (UINT64_C(1) << 60)
 
 /* Whether the bits can come from so many inserts. Errors: E_CORRUPT. */
 nidus_status bloom_check_count(const struct bloom *bloom);

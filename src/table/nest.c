@@ -104,7 +104,7 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
 	    plan->groups > SLOT_INDEX_MAX >> plan->level || all > SLOT_INDEX_MAX ||
 	    multiply_overflows(plan->groups << plan->level, plan->slots, &slots) ||
-	    slots > SLOT_INDEX_MAX ||
+	    slots_per_chunk(plan, kind) > SLOT_INDEX_MAX ||
 	    slots_bytes_overflow(slots + plan->slots, nest_slot_width(plan, kind), &bytes) ||
 	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX ||
 	    multiply_overflows(slots + plan->slots, plan->chunks, &slots))
