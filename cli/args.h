@@ -22,6 +22,8 @@ enum {
 	OPTION_RELAX,
 	OPTION_UNIQUE,
 	OPTION_VERIFY,
+	OPTION_FORCE,
+	OPTION_NO_WAIT,
 	OPTION_FEATURE /* plus the index in feature_list */
 };
 

@@ -16,6 +16,7 @@
 
 #include "key_reader.h"
 #include "number.h"
+#include "output.h"
 #include "progress.h"
 #include "report.h"
 #include "set.h"
@@ -24,7 +25,7 @@
 
 struct build {
 	nidus_options options;
-	const char *output;
+	struct output output;
 	const char *like;
 	int shaped_by; /* the last option that --like leaves no room for; 0: none */
 	unsigned threads;
@@ -54,12 +55,11 @@ static int take_option(void *context, int id, const char *value)
 		build->shaped_by = id;
 		return code;
 	}
+	if (output_take(&build->output, id, value))
+		return ARGS_GO;
 	switch (id) {
 	case 't':
 		return take_threads(build, value);
-	case 'o':
-		build->output = value;
-		break;
 	case OPTION_LIKE:
 		build->like = value;
 		break;
@@ -231,13 +231,22 @@ static void tell(const struct build *build)
 	            info.bits_per_key, info.fpr_now);
 }
 
+static int prepare_output(struct build *build, const struct args *args)
+{
+	int code = output_check_inputs(&build_command, &build->output, args->operand, args->n);
+
+	if (code == EXIT_OK && build->like)
+		code = output_check_input(&build_command, &build->output, build->like);
+	return code == EXIT_OK ? output_prepare(&build_command, &build->output) : code;
+}
+
 static int build_set(struct build *build, const struct args *args)
 {
 	int code = build->like ? copy_shape(build) : EXIT_OK;
 	bool direct = build->multiset && build->options.capacity > 0 && !build->like;
 
 	if (code == EXIT_OK)
-		code = set_check_output(&build_command, &build->output);
+		code = prepare_output(build, args);
 	if (code == EXIT_OK && !build->like)
 		code = create_first(build, direct);
 	if (code == EXIT_OK)
@@ -248,7 +257,7 @@ static int build_set(struct build *build, const struct args *args)
 	progress_clear();
 	if (code != EXIT_OK)
 		return code;
-	code = set_save(build->filter, build->output);
+	code = output_save(build->filter, &build->output);
 	if (code == EXIT_OK)
 		tell(build);
 	return code;
@@ -272,6 +281,7 @@ static int run(int argc, char **argv)
 	if (code != ARGS_GO)
 		return code;
 	code = build_set(&build, &args);
+	output_release(&build.output);
 	keys_close(&build.keys);
 	spool_free(&build.spool);
 	nidus_free(build.filter);
@@ -282,7 +292,7 @@ static const struct option_spec options[] = {
 	{ SHAPE_CAPACITY },
 	{ SHAPE_RATE },
 	{ SHAPE_FAMILY },
-	{ 'o', "output", "OUT", "where the set goes (default: stdout, if that is no terminal)" },
+	{ OUTPUT_NEW },
 	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline" },
 	{ OPTION_MULTISET, "multiset", NULL, "store every copy of equal keys" },
 	{ SHAPE_SLOTS },
@@ -297,6 +307,8 @@ static const struct option_spec options[] = {
 	{ 't', "threads", "N",
 	  "build with N threads (default: one per processor); the set\n"
 	  "is the same for any N" },
+	{ OUTPUT_FORCE },
+	{ OUTPUT_NO_WAIT },
 	{ 0, NULL, NULL, NULL },
 };
 

@@ -3,7 +3,7 @@
  * nidus add and nidus remove: the keys of a set, changed.
  *
  * Both work on a copy in memory and write it only when all went well, so the
- * file is at any moment the old set or the new one.
+ * file is at any moment the old set or the new one. It is locked meanwhile.
  */
 
 #include "commands.h"
@@ -14,6 +14,7 @@
 
 #include "json.h"
 #include "key_reader.h"
+#include "output.h"
 #include "progress.h"
 #include "report.h"
 #include "set.h"
@@ -23,7 +24,7 @@ struct change {
 	nidus_status (*apply)(nidus_filter *filter, uint64_t hash);
 	nidus_status skipped; /* the answer that means: this key changed nothing */
 	const char *set;
-	const char *output;
+	struct output output;
 	bool json;
 	bool strict;
 	char delimiter;
@@ -37,10 +38,9 @@ static int take_option(void *context, int id, const char *value)
 {
 	struct change *change = context;
 
+	if (output_take(&change->output, id, value))
+		return ARGS_GO;
 	switch (id) {
-	case 'o':
-		change->output = value;
-		break;
 	case OPTION_MULTISET:
 		change->apply = nidus_insert_hash;
 		break;
@@ -109,15 +109,19 @@ static int apply_keys(struct change *change)
 	return keys->failure;
 }
 
-/* By default the set goes back to where it came from. */
-static int choose_output(struct change *change)
+static int choose_output(struct change *change, const struct args *args)
 {
-	if (!change->output && strcmp(change->set, "-") != 0)
-		change->output = change->set;
-	if (change->json && (!change->output || strcmp(change->output, "-") == 0))
+	struct output *output = &change->output;
+	int code;
+
+	output_default(output, change->set);
+	if (change->json && (!output->path || strcmp(output->path, "-") == 0))
 		return report_usage(change->command->name,
 		                    "--json and the set cannot both go to stdout; give -o FILE");
-	return set_check_output(change->command, &change->output);
+	code = output_check_set(change->command, output, change->set);
+	if (code == EXIT_OK)
+		code = output_check_inputs(change->command, output, args->operand + 1, args->n - 1);
+	return code == EXIT_OK ? output_prepare(change->command, output) : code;
 }
 
 static int work(struct change *change, struct args *args)
@@ -125,7 +129,7 @@ static int work(struct change *change, struct args *args)
 	int code;
 
 	change->set = args->operand[0];
-	code = choose_output(change);
+	code = choose_output(change, args);
 	if (code == EXIT_OK)
 		code = set_load(change->set, &change->filter);
 	if (code == EXIT_OK)
@@ -136,12 +140,11 @@ static int work(struct change *change, struct args *args)
 }
 
 /* A set that did not change stays as it is, date and all. */
-static int save(const struct change *change)
+static int save(struct change *change)
 {
-	if (change->changed == 0 && strcmp(change->set, change->output) == 0 &&
-	    strcmp(change->set, "-") != 0)
+	if (change->changed == 0 && change->output.in_place)
 		return EXIT_OK;
-	return set_save(change->filter, change->output);
+	return output_save(change->filter, &change->output);
 }
 
 static void print_json(const struct change *change, const char *changed, const char *unchanged)
@@ -164,7 +167,7 @@ static void tell_capacity(const struct change *change)
 		               info.fpr_target);
 }
 
-static int finish_add(const struct change *change)
+static int finish_add(struct change *change)
 {
 	int code = save(change);
 
@@ -178,7 +181,7 @@ static int finish_add(const struct change *change)
 	return EXIT_OK;
 }
 
-static int finish_remove(const struct change *change)
+static int finish_remove(struct change *change)
 {
 	const char *name = set_input_name(change->set);
 	int code;
@@ -203,7 +206,7 @@ static int finish_remove(const struct change *change)
 }
 
 static int run_change(struct change *change, int argc, char **argv,
-                      int (*finish)(const struct change *change))
+                      int (*finish)(struct change *change))
 {
 	struct args args;
 	int code = args_parse(change->command, argc, argv, take_option, change, &args);
@@ -215,6 +218,7 @@ static int run_change(struct change *change, int argc, char **argv,
 	code = work(change, &args);
 	if (code == EXIT_OK)
 		code = finish(change);
+	output_release(&change->output);
 	keys_close(&change->keys);
 	nidus_free(change->filter);
 	return code;
@@ -240,22 +244,25 @@ static int run_remove(int argc, char **argv)
 	return run_change(&change, argc, argv, finish_remove);
 }
 
-#define OUTPUT 'o', "output", "OUT", "write the changed set to OUT and leave SET alone"
 #define NULL_BYTE '0', "null", NULL, "keys end with a NUL byte instead of a newline"
 
 static const struct option_spec add_options[] = {
-	{ OUTPUT },
+	{ OUTPUT_CHANGED },
 	{ NULL_BYTE },
 	{ OPTION_MULTISET, "multiset", NULL, "store every key, also if it is already present" },
 	{ OPTION_JSON, "json", NULL, "print {\"added\": N, \"present\": N}" },
+	{ OUTPUT_FORCE },
+	{ OUTPUT_NO_WAIT },
 	{ 0, NULL, NULL, NULL },
 };
 
 static const struct option_spec remove_options[] = {
-	{ OUTPUT },
+	{ OUTPUT_CHANGED },
 	{ NULL_BYTE },
 	{ OPTION_STRICT, "strict", NULL, "change nothing if any of the keys is not in the set" },
 	{ OPTION_JSON, "json", NULL, "print {\"removed\": N, \"missing\": N}" },
+	{ OUTPUT_FORCE },
+	{ OUTPUT_NO_WAIT },
 	{ 0, NULL, NULL, NULL },
 };
 

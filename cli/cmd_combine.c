@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "output.h"
 #include "report.h"
 #include "set.h"
 #include "shape.h"
 
 struct combine {
-	const char *output;
+	struct output output;
 	uint64_t capacity;
 	nidus_merge_how how;
 	bool relax;
@@ -23,10 +23,9 @@ static int take_merge_option(void *context, int id, const char *value)
 {
 	struct combine *combine = context;
 
-	if (id == 'o')
-		combine->output = value;
 	if (id == OPTION_UNIQUE)
 		combine->how = NIDUS_MERGE_UNIQUE;
+	(void)output_take(&combine->output, id, value);
 	return ARGS_GO;
 }
 
@@ -36,10 +35,9 @@ static int take_grow_option(void *context, int id, const char *value)
 
 	if (id == 'n')
 		return shape_count(&grow_command, "-n", value, &combine->capacity);
-	if (id == 'o')
-		combine->output = value;
 	if (id == OPTION_RELAX)
 		combine->relax = true;
+	(void)output_take(&combine->output, id, value);
 	return ARGS_GO;
 }
 
@@ -49,14 +47,12 @@ static int take_shrink_option(void *context, int id, const char *value)
 
 	if (id == 'n')
 		return shape_count(&shrink_command, "-n", value, &combine->capacity);
-	if (id == 'o')
-		combine->output = value;
+	(void)output_take(&combine->output, id, value);
 	return ARGS_GO;
 }
 
 /* Merges sets that are open, and saves the result. */
-static int merge_open(const struct combine *combine, const struct args *args,
-                      nidus_filter *const *sets)
+static int merge_open(struct combine *combine, const struct args *args, nidus_filter *const *sets)
 {
 	nidus_filter *merged;
 	nidus_status status =
@@ -71,12 +67,12 @@ static int merge_open(const struct combine *combine, const struct args *args,
 	if (status != NIDUS_OK)
 		return report_status(args->n == 2 ? set_input_name(args->operand[1]) : "the sets",
 		                     status);
-	code = set_save(merged, combine->output);
+	code = output_save(merged, &combine->output);
 	nidus_free(merged);
 	return code;
 }
 
-static int merge_sets(const struct combine *combine, const struct args *args)
+static int merge_sets(struct combine *combine, const struct args *args)
 {
 	nidus_filter **sets = calloc(args->n, sizeof *sets);
 	int code = EXIT_OK;
@@ -103,14 +99,19 @@ static int run_merge(int argc, char **argv)
 		return code;
 	if (args.n < 2)
 		return report_usage(merge_command.name, "give two SETs or more");
-	code = set_check_output(&merge_command, &combine.output);
-	return code == EXIT_OK ? merge_sets(&combine, &args) : code;
+	code = output_check_inputs(&merge_command, &combine.output, args.operand, args.n);
+	if (code == EXIT_OK)
+		code = output_prepare(&merge_command, &combine.output);
+	if (code == EXIT_OK)
+		code = merge_sets(&combine, &args);
+	output_release(&combine.output);
+	return code;
 }
 
 /* What grow and shrink do with a filter. */
 typedef nidus_status (*resize)(nidus_filter *filter, uint64_t capacity);
 
-static int resize_set(const struct combine *combine, const char *path, resize act)
+static int resize_set(struct combine *combine, const char *path, resize act)
 {
 	nidus_filter *filter;
 	nidus_status status;
@@ -120,7 +121,7 @@ static int resize_set(const struct combine *combine, const char *path, resize ac
 		return code;
 	status = act(filter, combine->capacity);
 	if (status == NIDUS_OK)
-		code = set_save(filter, combine->output);
+		code = output_save(filter, &combine->output);
 	else
 		code = report_status(set_input_name(path), status);
 	nidus_free(filter);
@@ -131,12 +132,17 @@ static int resize_set(const struct combine *combine, const char *path, resize ac
 static int resize_operand(const struct command *command, struct combine *combine,
                           const struct args *args, resize act)
 {
+	const char *set = args->operand[0];
 	int code;
 
-	if (!combine->output && strcmp(args->operand[0], "-") != 0)
-		combine->output = args->operand[0];
-	code = set_check_output(command, &combine->output);
-	return code == EXIT_OK ? resize_set(combine, args->operand[0], act) : code;
+	output_default(&combine->output, set);
+	code = output_check_set(command, &combine->output, set);
+	if (code == EXIT_OK)
+		code = output_prepare(command, &combine->output);
+	if (code == EXIT_OK)
+		code = resize_set(combine, set, act);
+	output_release(&combine->output);
+	return code;
 }
 
 static int run_grow(int argc, char **argv)
@@ -168,21 +174,27 @@ static int run_shrink(int argc, char **argv)
 }
 
 static const struct option_spec merge_options[] = {
-	{ 'o', "output", "OUT", "where the set goes (default: stdout, if that is no terminal)" },
+	{ OUTPUT_NEW },
+	{ OUTPUT_FORCE },
+	{ OUTPUT_NO_WAIT },
 	{ OPTION_UNIQUE, "unique", NULL, "keep equal entries once; remove no keys afterwards" },
 	{ 0, NULL, NULL, NULL },
 };
 
 static const struct option_spec grow_options[] = {
 	{ SHAPE_CAPACITY },
-	{ 'o', "output", "OUT", "write the grown set to OUT and leave SET alone" },
+	{ OUTPUT_CHANGED },
+	{ OUTPUT_FORCE },
+	{ OUTPUT_NO_WAIT },
 	{ OPTION_RELAX, "relax", NULL, "go on where no bits are left: the rate doubles each time" },
 	{ 0, NULL, NULL, NULL },
 };
 
 static const struct option_spec shrink_options[] = {
 	{ 'n', "capacity", "N", "keys that must still fit (default: those that are in it)" },
-	{ 'o', "output", "OUT", "write the smaller set to OUT and leave SET alone" },
+	{ OUTPUT_CHANGED },
+	{ OUTPUT_FORCE },
+	{ OUTPUT_NO_WAIT },
 	{ 0, NULL, NULL, NULL },
 };
 

@@ -38,7 +38,7 @@ static void print_help(void)
 	         "  nidus --version tells the version.\n"
 	         "\n"
 	         "Exit status: 0 found or done, 1 nothing found, 2 usage, 3 file or format,\n"
-	         "4 full, 5 memory, 6 not supported by the family.\n"
+	         "4 full, 5 memory, 6 not supported by the family, 7 busy (--no-wait).\n"
 	         "\n"
 	         "Example:\n"
 	         "  seq 1 1000000 | nidus build -p 0.001 -o numbers.nidus\n"

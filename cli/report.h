@@ -16,7 +16,8 @@ enum exit_code {
 	EXIT_FILE = 3,
 	EXIT_FULL = 4,
 	EXIT_MEMORY = 5,
-	EXIT_UNSUPPORTED = 6
+	EXIT_UNSUPPORTED = 6,
+	EXIT_BUSY = 7
 };
 
 #if defined(__GNUC__)

@@ -3,10 +3,10 @@
 #define NIDUS_CLI_SET_H
 
 /**
- * @file set.h  Filter files: reading and writing them, with messages.
+ * @file set.h  Filter files: reading them, with messages.
  *
- * A path of "-" is stdin or stdout; what is no regular file (a pipe, a device)
- * is streamed. All functions return EXIT_OK, or an exit code after a message.
+ * A path of "-" is stdin; what is no regular file (a pipe, a device) is streamed.
+ * All functions return EXIT_OK, or an exit code after a message.
  */
 
 #include <stdbool.h>
@@ -31,18 +31,6 @@ int set_open_verified(const char *path, nidus_filter **filter);
 
 /** For changing. */
 int set_load(const char *path, nidus_filter **filter);
-
-/**
- * Writes a filter. A regular file is replaced as a whole or not at all; a
- * device or pipe gets the bytes as they come.
- */
-int set_save(const nidus_filter *filter, const char *path);
-
-/**
- * Finds out before long work where its result will go: NULL becomes "-" if
- * stdout can take a filter; a folder that does not exist is noticed.
- */
-int set_check_output(const struct command *command, const char **path);
 
 /** The path for messages. */
 const char *set_input_name(const char *path);

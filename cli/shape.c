@@ -26,8 +26,12 @@ int shape_count(const struct command *command, const char *option, const char *v
 
 static int take_rate(const struct command *command, const char *value, double *rate)
 {
-	if (number_parse_rate(value, rate))
+	if (number_parse_rate(value, rate)) {
+		if (*rate > NIDUS_FPR_MOST)
+			report_warning("-p %s: no set is made for more than %g; that is taken",
+			               value, NIDUS_FPR_MOST);
 		return ARGS_GO;
+	}
 	return report_usage(command->name,
 	                    "-p: '%s' is not a rate between 0 and 1 (0.001, 0.1%%, 2^-10, 1/1000)",
 	                    value);
