@@ -227,6 +227,8 @@ class Nest(Filter):
         require(not self.direct or 2**h.core_bits >= h.groups,
                 "fewer fingerprints than buckets of a chunk")
         require(h.reserve < h.slots and 1 <= h.max_steps <= 8192, "reserve or max steps are wrong")
+        require(h.stash_limit <= 1024 + (h.slots * h.groups << h.level) // 4,
+                f"a stash limit of {h.stash_limit}")
         require(h.borrowed == 0 or h.level == h.growth_bits + h.borrowed,
                 "bits are borrowed, and growth bits are left")
 

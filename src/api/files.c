@@ -2,6 +2,7 @@
  *
  * files: filters to bytes and back.
  */
+#include "api/claims.h"
 #include "api/growth.h"
 #include "api/options.h"
 #include "store/file.h"
@@ -143,20 +144,9 @@ static nidus_status check_plan(const struct image *image, const struct family **
 		return fail(NIDUS_E_FORMAT,
 		            "the file is of family %u, which this version does not have",
 		            (unsigned)plan->family);
-	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
-	    !(plan->fpr > 0 && plan->fpr < 1) || plan->level > plan->growth_bits + plan->borrowed ||
-	    (plan->growth_bits != 0 && !((*family)->features & NIDUS_GROW)) ||
-	    plan->features & ~((*family)->features | NIDUS_FAST | NIDUS_NO_DELETE) ||
-	    (plan->features & NIDUS_DELETE && plan->features & NIDUS_NO_DELETE))
-		return fail(NIDUS_E_FORMAT,
-		            "the header's capacity, rate, seed or features make no sense");
-	nidus_status status = (*family)->check(plan);
+	nidus_status status = claims_check(*family, plan);
 	if (status != NIDUS_OK)
-		return NIDUS_E_FORMAT; /* the reason is there already */
-	struct blueprint largest;
-	if (plan->max_capacity > plan->capacity &&
-	    (*family)->larger(plan, plan->max_capacity, false, &largest) != NIDUS_OK)
-		return fail(NIDUS_E_FORMAT, "the filter cannot grow to the header's max capacity");
+		return status;
 	struct forecast forecast = (*family)->forecast(plan, 0);
 	if (image->section[IMAGE_TABLE].size != forecast.bytes ||
 	    image->section[IMAGE_STASH].size / STASH_ENTRY != image->stashed ||

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * claims: a plan's capacity and rate against its table.
+ *
+ * The rate that a table gives rises with its load. At its capacity it is about the
+ * target or less; a merger may promise a hair too much. On the other hand nobody makes a
+ * filter whose target is far below the rate of the full table: the least is one that was
+ * made for a single key, in the smallest table there is (a breadcrumb filter of three
+ * lines: a hundred-and-twentieth), and grew a few sizes for copies. So a plan is honest
+ * within a factor, and what grows from it is at most that factor larger than it should be.
+ */
+#include "api/claims.h"
+
+#include "base/reason.h"
+
+#define ROUNDING (1 + 1e-6)
+#define RATE_SLACK 2     /* the rate at the capacity, as a multiple of the target */
+#define SPARSE_MOST 1024 /* and that of a full table */
+
+static nidus_status check_fields(const struct family *family, const struct blueprint *plan)
+{
+	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->level > plan->growth_bits + plan->borrowed ||
+	    (plan->growth_bits != 0 && !(family->features & NIDUS_GROW)) ||
+	    plan->features & ~(family->features | NIDUS_FAST | NIDUS_NO_DELETE) ||
+	    (plan->features & NIDUS_DELETE && plan->features & NIDUS_NO_DELETE))
+		return fail(NIDUS_E_FORMAT,
+		            "the header's capacity, rate, seed or features make no sense");
+	return NIDUS_OK;
+}
+
+/* The rate of a table whose every slot is taken, when all growth is done. */
+static double rate_when_full(const struct family *family, const struct blueprint *plan,
+                             uint64_t slots)
+{
+	double rate = family->forecast(plan, slots).fpr;
+	for (unsigned bit = plan->level; bit < plan->growth_bits; bit++)
+		rate *= 2;
+	return rate;
+}
+
+/* Bloom filters have no slots to fill, and do not grow. */
+static nidus_status check_load(const struct family *family, const struct blueprint *plan)
+{
+	uint64_t slots = family->forecast(plan, 0).total_slots;
+	if (!(family->features & NIDUS_ENUMERATE))
+		return NIDUS_OK;
+	if (plan->capacity > slots)
+		return fail(NIDUS_E_FORMAT,
+		            "the header promises %llu keys; the table has %llu slots",
+		            (unsigned long long)plan->capacity, (unsigned long long)slots);
+	if (rate_when_full(family, plan, slots) > SPARSE_MOST * plan->fpr)
+		return fail(NIDUS_E_FORMAT,
+		            "the header promises a rate of %g, which its fingerprints cannot give",
+		            plan->fpr);
+	return NIDUS_OK;
+}
+
+static nidus_status check_rate(const struct family *family, const struct blueprint *plan)
+{
+	double rate = family->forecast(plan, plan->capacity).fpr;
+	/* Twice a high rate would be no bound: Bloom filters promise no hair too much. */
+	double slack = family->features & NIDUS_ENUMERATE ? RATE_SLACK : ROUNDING;
+	if (rate > slack * plan->fpr)
+		return fail(NIDUS_E_FORMAT,
+		            "the header promises a rate of %g; that of %llu keys would be %g",
+		            plan->fpr, (unsigned long long)plan->capacity, rate);
+	return NIDUS_OK;
+}
+
+static nidus_status check_growth(const struct family *family, const struct blueprint *plan)
+{
+	struct blueprint largest, lenient = *plan;
+	lenient.fpr *= RATE_SLACK;
+	if (plan->max_capacity > plan->capacity &&
+	    (family->larger == NULL ||
+	     family->larger(&lenient, plan->max_capacity, false, &largest) != NIDUS_OK))
+		return fail(NIDUS_E_FORMAT, "the filter cannot grow to the header's max capacity");
+	return NIDUS_OK;
+}
+
+nidus_status claims_check(const struct family *family, const struct blueprint *plan)
+{
+	nidus_status status = check_fields(family, plan);
+	if (status == NIDUS_OK && family->check(plan) != NIDUS_OK)
+		status = NIDUS_E_FORMAT; /* the reason is there already */
+	if (status == NIDUS_OK)
+		status = check_load(family, plan);
+	if (status == NIDUS_OK)
+		status = check_rate(family, plan);
+	return status == NIDUS_OK ? check_growth(family, plan) : status;
+}

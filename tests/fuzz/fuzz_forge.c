@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzz target: a file whose checksums are right and whose numbers are not. It is refused,
+ * or the filter in it grows, relaxes, shrinks, merges and saves like any other, and never
+ * asks for memory out of all proportion to the file.
+ *
+ *     byte   the filter that the file starts from: family, and how it came about
+ *     edits to the end, at most EDITS of them:
+ *     byte   bits 0-1: 0 a field of the header becomes a number of 8 bytes
+ *                      1 a field of the header becomes a little more or less
+ *                      2 a field of the header becomes a power of two, the rate a
+ *                        negative one
+ *                      3 a byte behind the header becomes another
+ *            bits 2-7: which field, or 6 bits of the offset; a byte has 8 more
+ *
+ * Where the edited header asks for a table of another size it gets one, with nothing in
+ * it. So a number that the library does not check is used.
+ */
+#include <math.h>
+
+#include "base/bits.h"
+#include "base/os.h"
+#include "feed.h"
+#include "store/image.h"
+#include "support/check.h"
+#include "support/filters.h"
+
+#define EDITS 12
+#define KEYS 48
+#define FILE_MOST ((size_t)1 << 16)
+
+/* ------------------------------------------------------------------------- memory -- */
+
+#define GIVEN_MOST ((size_t)1 << 22) /* larger blocks are refused, to be quick, */
+#define ASKED_MOST ((size_t)1 << 28) /* and one like this may not even be asked for */
+
+static struct os_calls real;
+
+static bool give(size_t size)
+{
+	check_note("a block of %zu bytes", size);
+	expect(size < ASKED_MOST);
+	return size <= GIVEN_MOST;
+}
+
+static void *allocate(size_t size)
+{
+	return give(size) ? real.allocate(size) : NULL;
+}
+
+static void *map_zeroed(size_t size)
+{
+	return give(size) ? real.map_zeroed(size) : NULL;
+}
+
+static void watch_memory(void)
+{
+	if (os.allocate == allocate)
+		return;
+	real = os;
+	os.allocate = allocate;
+	os.map_zeroed = map_zeroed;
+}
+
+/* ---------------------------------------------------------------- files to forge -- */
+
+enum origin { FIXED, TO_GROW, GROWN, RELAXED, SHARED, CROWDED, ORIGINS };
+
+static nidus_filter *make(nidus_family family, enum origin origin)
+{
+	nidus_options options = filter_options(100, 0.01, 7);
+	uint64_t keys = 100;
+	options.family = family;
+	if (origin == TO_GROW || origin == GROWN)
+		options.max_capacity = 1600;
+	if (origin == SHARED)
+		options.features = NIDUS_CONCURRENT;
+	nidus_filter *filter;
+	if (nidus_create(&options, &filter) != NIDUS_OK) /* a family that cannot */
+		return NULL;
+	if (origin == GROWN)
+		keys = info_of(filter).capacity * 3 / 2;
+	for (uint64_t key = 0; key < keys; key++)
+		expect_ok(nidus_insert_u64(filter, key));
+	for (uint64_t i = 0; origin == CROWDED && i < 40; i++)
+		(void)nidus_insert_u64(filter, i % 2); /* into the stash */
+	if (origin == RELAXED)
+		(void)nidus_grow_relaxed(filter, 500);
+	return filter;
+}
+
+/* Files of every family and origin, made once. */
+static const struct bytes *original(unsigned number)
+{
+	static struct bytes files[NIDUS_BLOCKED_BLOOM + 1][ORIGINS];
+	nidus_family family = (nidus_family)(1 + number % NIDUS_BLOCKED_BLOOM);
+	enum origin origin = (enum origin)(number / NIDUS_BLOCKED_BLOOM % ORIGINS);
+	struct bytes *bytes = &files[family][origin];
+	if (bytes->data != NULL)
+		return bytes;
+	nidus_filter *filter = make(family, origin);
+	if (filter == NULL)
+		filter = make(family, FIXED);
+	*bytes = bytes_save(filter);
+	nidus_free(filter);
+	expect(bytes->size <= FILE_MOST);
+	return bytes;
+}
+
+/* -------------------------------------------------------------------------- edits -- */
+
+/* The fields of a blueprint and the counts, by their place in the header. */
+static const struct field {
+	unsigned at, size;
+} fields[] = {
+	{ 16, 4 }, { 20, 4 }, { 24, 8 }, { 32, 8 },  { 40, 8 },  { 48, 8 },
+	{ 56, 4 }, { 60, 4 }, { 64, 4 }, { 68, 4 },  { 72, 8 },  { 80, 8 },
+	{ 88, 4 }, { 92, 4 }, { 96, 4 }, { 100, 4 }, { 104, 8 }, { 112, 8 },
+};
+
+#define FIELDS (sizeof fields / sizeof *fields)
+#define RATE 48
+
+static uint64_t bits_of(double number)
+{
+	uint64_t bits;
+	memcpy(&bits, &number, sizeof bits);
+	return bits;
+}
+
+static void edit_field(struct feed *feed, unsigned how, const struct field *field,
+                       unsigned char *header)
+{
+	unsigned char *at = header + field->at;
+	uint64_t value = field->size == 8 ? load64(at) : load32(at);
+	if (how == 0)
+		value = feed_number(feed, 8);
+	else if (how == 1)
+		value += (uint64_t)(int64_t)(int8_t)feed_byte(feed);
+	else if (field->at == RATE)
+		value = bits_of(ldexp(1, -(int)feed_byte(feed)));
+	else
+		value = UINT64_C(1) << feed_byte(feed) % 64;
+	if (field->size == 8)
+		store64(at, value);
+	else
+		store32(at, (uint32_t)value);
+}
+
+static void edit(struct feed *feed, struct bytes *bytes)
+{
+	unsigned what = feed_byte(feed), how = what & 3, which = what >> 2;
+	if (how < 3) {
+		edit_field(feed, how, &fields[which % FIELDS], bytes->data);
+		return;
+	}
+	uint64_t at = IMAGE_HEADER + (which | (uint64_t)feed_byte(feed) << 6);
+	unsigned char byte = (unsigned char)feed_byte(feed);
+	if (at < bytes->size)
+		bytes->data[at] = byte;
+}
+
+/* --------------------------------------------------------------- tables that fit -- */
+
+static ptrdiff_t header_source(void *context, void *data, size_t size)
+{
+	const unsigned char **next = context;
+	memcpy(data, *next, size);
+	*next += size;
+	return (ptrdiff_t)size;
+}
+
+static int bytes_sink(void *context, const void *data, size_t size)
+{
+	struct bytes *bytes = context;
+	memcpy(bytes->data + bytes->size, data, size);
+	bytes->size += size;
+	return 0;
+}
+
+/* The same header over an empty table of the size that it asks for, if that is small. */
+static void fit_table(struct bytes *bytes)
+{
+	struct image image;
+	const unsigned char *next = bytes->data;
+	bytes_seal(bytes);
+	if (image_read_header(&image, header_source, &next) != NIDUS_OK)
+		return;
+	const struct family *family = family_find((nidus_family)image.plan.family);
+	if (family == NULL || image.plan.level > 44 || family->check(&image.plan) != NIDUS_OK)
+		return;
+	uint64_t size = family->forecast(&image.plan, 0).bytes;
+	if (size == image.section[IMAGE_TABLE].size || size > FILE_MOST / 8)
+		return;
+	struct image empty = { .plan = image.plan };
+	empty.section[IMAGE_TABLE].size = size;
+	unsigned char *table = check_alloc((size_t)size);
+	memset(table, 0, (size_t)size);
+	const void *const sections[IMAGE_SECTIONS] = { table, table };
+	bytes_free(bytes);
+	*bytes = (struct bytes){ check_alloc(FILE_MOST), 0 };
+	expect_ok(image_write(&empty, sections, bytes_sink, bytes));
+	free(table);
+}
+
+/* -------------------------------------------------------------------------- using -- */
+
+static bool refused(nidus_status status)
+{
+	return status == NIDUS_FULL || status == NIDUS_COPIES || status == NIDUS_E_NOMEM ||
+	       status == NIDUS_E_RANGE || status == NIDUS_E_UNSUPPORTED;
+}
+
+static void walk(const nidus_filter *filter)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	nidus_info info = info_of(filter);
+	uint64_t entries = 0;
+	while (nidus_next(filter, &cursor, &entry))
+		entries++;
+	if (info.features & NIDUS_ENUMERATE)
+		expect_equal(entries, info.count);
+	expect_ok(nidus_verify(filter, NULL));
+}
+
+static void put_keys_in(nidus_filter *filter, uint64_t first)
+{
+	for (uint64_t key = first; key < first + KEYS; key++) {
+		nidus_status status = nidus_insert_u64(filter, key);
+		expect(status == NIDUS_OK || refused(status));
+		expect(status != NIDUS_OK || nidus_contains_u64(filter, key));
+	}
+}
+
+/* Saved, it is as good as before: what the library writes it also takes. */
+static void save_and_load(const nidus_filter *filter)
+{
+	if (!feed_can_save(filter))
+		return;
+	struct bytes bytes = bytes_save(filter);
+	nidus_filter *again;
+	check_note("%s of %llu keys", nidus_family_name(info_of(filter).family),
+	           (unsigned long long)info_of(filter).capacity);
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &again));
+	expect(bytes_match(&bytes, again));
+	nidus_free(again);
+	bytes_free(&bytes);
+}
+
+static void merge_with_itself(const nidus_filter *filter)
+{
+	nidus_filter *merged;
+	nidus_status status = nidus_merge(filter, filter, &merged);
+	expect(status == NIDUS_OK || refused(status));
+	if (status != NIDUS_OK)
+		return;
+	walk(merged);
+	put_keys_in(merged, 2000);
+	save_and_load(merged);
+	nidus_free(merged);
+}
+
+static void resize(nidus_filter *filter, nidus_status status, uint64_t count)
+{
+	expect(status == NIDUS_OK || refused(status));
+	expect_equal(info_of(filter).count, count);
+	walk(filter);
+	save_and_load(filter);
+}
+
+static void use(nidus_filter *filter)
+{
+	nidus_info info = info_of(filter);
+	expect(info.capacity >= 1 && info.fpr_target > 0 && info.fpr_target < 1);
+	walk(filter);
+	save_and_load(filter);
+	merge_with_itself(filter);
+	put_keys_in(filter, 1000);
+	info = info_of(filter);
+	resize(filter, nidus_grow(filter, 2 * info.capacity), info.count);
+	resize(filter, nidus_grow_relaxed(filter, 4 * info.capacity), info.count);
+	put_keys_in(filter, 3000);
+	info = info_of(filter);
+	resize(filter, nidus_shrink(filter, 0), info.count);
+	expect(info_of(filter).total_slots <= info.total_slots);
+	merge_with_itself(filter);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct feed feed = { data, size };
+	nidus_filter *filter;
+	watch_memory();
+	const struct bytes *from = original(feed_byte(&feed));
+	struct bytes bytes = { check_alloc(from->size), from->size };
+	memcpy(bytes.data, from->data, from->size);
+	for (unsigned i = 0; i < EDITS && feed.left > 0; i++)
+		edit(&feed, &bytes);
+	fit_table(&bytes);
+	bytes_seal(&bytes);
+	nidus_status status = nidus_load_buffer(bytes.data, bytes.size, NULL, &filter);
+	expect(status == NIDUS_OK || status == NIDUS_E_FORMAT || status == NIDUS_E_CORRUPT ||
+	       status == NIDUS_E_TRUNCATED || status == NIDUS_E_NOMEM);
+	if (status == NIDUS_OK)
+		use(filter);
+	nidus_free(filter);
+	bytes_free(&bytes);
+	return 0;
+}
