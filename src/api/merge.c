@@ -323,11 +323,11 @@ static uint64_t next_room(const struct gathering *gathering)
 
 static nidus_status gather_entry(struct gathering *gathering, const nidus_entry *entry)
 {
-	uint64_t hash, next = next_room(gathering);
+	uint64_t hash;
 	nidus_status status = NIDUS_OK;
 	if (gathering->count == gathering->room) {
-		status = make_room(gathering, next, 0);
-		gathering->room = next;
+		gathering->room = next_room(gathering);
+		status = make_room(gathering, gathering->room, 0);
 	}
 	if (status == NIDUS_OK)
 		status = gathering->to->family->entry_hash(gathering->to->body, entry, &hash);
@@ -335,7 +335,7 @@ static nidus_status gather_entry(struct gathering *gathering, const nidus_entry 
 		return status;
 	status = gathering->to->ops->insert(gathering->to->body, hash);
 	if (status == NIDUS_FULL) {
-		status = make_room(gathering, next, gathering->to->plan.level + 1);
+		status = make_room(gathering, gathering->room, gathering->to->plan.level + 1);
 		if (status == NIDUS_OK)
 			status = gathering->to->ops->insert(gathering->to->body, hash);
 	}
