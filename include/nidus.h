@@ -37,7 +37,12 @@
  * 7. Same seed and same calls give the same bytes, on every machine.
  * 8. Bad input gets a typed error, never a crash.
  * 9. Copies are bounded: one key inserted again and again is answered with
- *    NIDUS_COPIES after a few dozen times at most; it never grows the filter.
+ *    NIDUS_COPIES after a few dozen times at most; it never grows the filter. In
+ *    a filter that can grow, hot keys take no other key's place: below
+ *    max_capacity entries no insert is answered with FULL, and COPIES only if a key
+ *    has 2 * slots + 4 copies (breadcrumb: 16). What finds no place in the table
+ *    is kept in an exact overflow list (24 bytes in a file, 40 in memory, for all
+ *    copies of a key there).
  *
  * The two Bloom families keep bits and no entries: 5 and 6 are not theirs. They are
  * never full (inserts beyond the capacity go on, and fpr_now rises), copies of a key
@@ -204,12 +209,15 @@ NIDUS_API uint32_t nidus_family_features(nidus_family family);
 /**
  * Where a filter's memory comes from. Leave it zero for the system's own (huge
  * pages where they help). `alloc` gives at least `size` bytes with malloc's
- * alignment, or NULL; `free` gets the same size back. Both are called from
- * whatever thread calls nidus, and `context` is handed through.
+ * alignment, or NULL; `free` gets the same size back. They are called from
+ * whatever thread calls nidus, and `context` is handed through. `alloc_zeroed` may be
+ * NULL; otherwise memory is taken from it alone, and must be all zero: it spares an
+ * insert that begins a growth the clearing of the whole new table.
  */
 typedef struct nidus_allocator {
 	void *(*alloc)(void *context, size_t size);
 	void (*free)(void *context, void *memory, size_t size);
+	void *(*alloc_zeroed)(void *context, size_t size);
 	void *context;
 } nidus_allocator;
 
@@ -297,6 +305,8 @@ typedef struct nidus_info {
 	uint64_t stashed;          /**< entries in the overflow lists */
 	uint32_t features;         /**< what this filter can do */
 	bool readonly;             /**< opened by nidus_open or nidus_open_buffer */
+	unsigned tables;           /**< 2 while entries move to a larger one (nidus_grow ends
+	                                that), otherwise 1 */
 } nidus_info;
 
 #ifdef __cplusplus
@@ -350,6 +360,14 @@ NIDUS_API nidus_status nidus_clear(nidus_filter *filter);
  * Errors: E_ARG; *info is left alone then. Threads: reads.
  */
 NIDUS_API nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info);
+
+/**
+ * The number of entries, nidus_info.count, from counters and not from the table: cheap,
+ * and never in the way of threads that change the filter. 0 for NULL. Threads: reads, and
+ * any time with NIDUS_CONCURRENT: it counts what was in before and may count what comes
+ * meanwhile.
+ */
+NIDUS_API uint64_t nidus_size(const nidus_filter *filter);
 
 /**
  * Checks every invariant of the filter in memory, entry by entry.
@@ -585,14 +603,18 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
 /**
  * Makes room for `capacity` keys, keeping the fpr target. A filter made with
  * options.max_capacity does so by itself, up to there, and little by little: it
- * has two tables then, and each insert moves a few entries, until half of the new
- * room is used. No insert waits for all of them. This call does: it takes as long
- * as there are entries, and also ends a move that is under way.
+ * has two tables then (info.tables), and each insert moves a few entries, until half of
+ * the new room is used. No insert waits for all of them: one moves at most as many as 16
+ * inserts owe, about 3 * 16 (and where threads share the filter, as a turn of up to 1024
+ * inserts owes), and the one that begins the growth may have to clear the new table, unless
+ * the memory is zero already, as that of the system is from 2 MiB on (not in the breadcrumb
+ * family, whose empty lines are not zero). This call does wait: it takes as long as there
+ * are entries, and also ends a move that is under way.
  * info.capacity is afterwards all that fits into the new table, often more than
  * was asked for.
  * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED,
- * E_READONLY, E_NOMEM, FULL and COPIES (more copies of keys than any size has room
- * for); the filter is as it was then. Threads: writes.
+ * E_READONLY, E_NOMEM; the filter is as it was then, but for the place of its entries.
+ * Threads: writes.
  */
 NIDUS_API nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity);
 
@@ -609,9 +631,9 @@ NIDUS_API nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacit
  * it), never smaller than it was made, and can grow again up to max_capacity. What
  * a relaxed growth took from the rate comes back where the family can. A filter
  * that has no smaller size for them stays as it is, and that is OK.
- * Errors: E_ARG, E_RANGE (fewer than the entries that are in it; or copies of keys
- * fit into no smaller size), E_UNSUPPORTED, E_READONLY, E_NOMEM; the filter is as
- * it was then. Takes as long as there are entries. Threads: writes.
+ * Errors: E_ARG, E_RANGE (fewer than the entries that are in it), E_UNSUPPORTED,
+ * E_READONLY, E_NOMEM; the filter is as it was then. It never takes more memory
+ * afterwards than before. Takes as long as there are entries. Threads: writes.
  */
 NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
 
@@ -621,10 +643,8 @@ NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
  * Writes the filter to a file: first whole to a temporary file beside it, then
  * fsync, then rename, so that `path` is at any moment the old file or the new
  * one. A symbolic link is followed; permissions of an existing file are kept.
- * Devices and pipes are written to directly. A filter that is just growing is
- * saved as if it had finished, which takes memory for a copy of it meanwhile. (Where
- * copies of keys are in the way, as if it had grown further, with a doubled rate where
- * no bits are left for that; FULL or COPIES, if that does not help either.)
+ * Devices and pipes are written to directly. A filter that is just growing is saved
+ * with both tables, and goes on after loading exactly as it would have done itself.
  * Errors: E_ARG, E_NOMEM, E_IO (errno tells why), E_CORRUPT (of a filter that was
  * opened); an existing file is intact then and no temporary file is left. One E_IO
  * is different, and its reason
@@ -681,9 +701,7 @@ NIDUS_API nidus_status nidus_open_buffer(const void *buffer, size_t len, unsigne
                                          nidus_filter **filter);
 
 /**
- * How many bytes nidus_save_buffer writes; 0 for NULL, and if a filter that is just
- * growing cannot be saved: no memory for its copy, FULL or COPIES (see nidus_save).
- * Threads: reads.
+ * How many bytes nidus_save_buffer writes; 0 for NULL. Threads: reads.
  */
 NIDUS_API size_t nidus_saved_size(const nidus_filter *filter);
 

@@ -121,6 +121,24 @@ static void keep_grown(int family)
 	keep(filter, "grown");
 }
 
+/* Two tables, and copies of three keys that the larger has no place for. */
+static void keep_moving(int family)
+{
+	nidus_options options = options_of(family, 20, 5);
+	options.max_capacity = 300;
+	nidus_filter *filter = filter_create(&options);
+	uint64_t keys = 0;
+	for (; info_of(filter).tables < 2; keys++)
+		expect_ok(nidus_insert_hash(filter, golden_hash(filter, keys)));
+	for (unsigned i = 0; i < 60; i++)
+		(void)nidus_insert_hash(filter,
+		                        golden_hash(filter, 5 + i % 3)); /* COPIES at last */
+	if (info_of(filter).tables < 2) /* there may have been too many */
+		for (; info_of(filter).tables < 2; keys++)
+			expect_ok(nidus_insert_hash(filter, golden_hash(filter, keys)));
+	keep(filter, "moving");
+}
+
 /* Full filters: the address bits of the whole are borrowed. */
 static void keep_merged(int family, uint64_t most)
 {
@@ -194,6 +212,7 @@ static void keep_family(int family)
 		keep_copies(family);
 	if (features & NIDUS_GROW) {
 		keep_grown(family);
+		keep_moving(family);
 		keep_merged(family, 90);
 	}
 	if (features & NIDUS_CONCURRENT)

@@ -329,7 +329,9 @@ static void watch_memory(const struct shape *shape, void *context)
 	for (unsigned threads = 1; threads <= 4; threads += 3) {
 		struct peak peak = { 0 };
 		nidus_options options = shape_options(shape, 0, SEED);
-		options.allocator = (nidus_allocator){ peak_alloc, peak_free, &peak };
+		options.allocator = (nidus_allocator){ .alloc = peak_alloc,
+			                               .free = peak_free,
+			                               .context = &peak };
 		nidus_filter *filter = build(&options, keys, n, threads);
 		/* Filter and hashes; and the hashes with what helps to order them. */
 		size_t hashes = threads == 1 ? 8 * n + 8 * n / 10 : 8 * n;

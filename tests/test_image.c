@@ -185,7 +185,7 @@ static void sealed_nonsense_is_refused(void **state)
 	} nonsense[] = {
 		{ 12, 257 },                    /* header size */
 		{ 120, 3 },                     /* sections */
-		{ 120, UINT64_C(1) << 32 | 2 }, /* unused bytes */
+		{ 120, UINT64_C(2) << 32 | 2 }, /* whether there is more */
 		{ 128, 1 },                     /* kind of the first section */
 		{ 128, UINT64_C(1) << 32 },     /* its unused bytes */
 		{ 136, 320 },                   /* its offset */

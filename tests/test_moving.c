@@ -11,7 +11,6 @@
 #include "api/moving.h"
 #include "support/chance.h"
 #include "support/check.h"
-#include "support/faults.h"
 #include "support/filters.h"
 #include "support/nests.h"
 
@@ -160,18 +159,20 @@ static void only_read(const nidus_options *options)
 
 	filter = amid(options, 5, &keys);
 	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &other));
-	expect(!moving(other));
+	expect(moving(other));
 	expect_same_entries(filter, other);
 	expect_keys(other, 0, keys);
+	expect(bytes_match(&bytes, other));
 	expect_equal(info_of(other).capacity, info_of(filter).capacity);
 	nidus_free(other);
 
 	expect_equal(filter->moving.position, state.position);
 	nidus_entry *after = entries_of(filter);
 	expect(memcmp(before, after, keys * sizeof *before) == 0);
+	expect_equal(info_of(filter).tables, 2);
 	expect_ok(nidus_grow(filter, 1)); /* finishes the work */
 	expect(!moving(filter));
-	expect(bytes_match(&bytes, filter)); /* saved as if finished */
+	expect_equal(info_of(filter).tables, 1);
 	expect_ok(nidus_verify(filter, NULL));
 	expect_keys(filter, 0, keys);
 	bytes_free(&bytes);
@@ -352,32 +353,106 @@ static void both_bodies_are_merged(void **state)
 	each_growing_family(merge_amid);
 }
 
-/* Saving needs memory for a finished copy; without it nothing changes. */
-static void save_without_memory(const nidus_options *options)
+/* ------------------------------------------------------------------- saving -- */
+
+/* Does the same to a filter and to one that was saved and read again. */
+static void go_on(nidus_filter *filter, nidus_filter *twin, uint64_t from, uint64_t n)
 {
-	struct ledger ledger = { 0 };
-	nidus_options watched = *options;
-	watched.allocator = ledger_allocator(&ledger);
-	uint64_t keys;
-	nidus_filter *filter = amid(&watched, 1, &keys);
-	struct bytes bytes = bytes_save(filter);
-	uint64_t blocks = ledger.blocks;
-	for (unsigned at = 1; at <= 3; at++) {
-		ledger.fail_at = ledger.requests + at;
-		expect_equal(nidus_saved_size(filter), 0);
-		expect_equal(ledger.blocks, blocks);
+	for (uint64_t i = from; i < from + n; i++) {
+		uint64_t key = i % 3 == 0 ? i % 50 : i;
+		expect_status(nidus_insert_u64(twin, key), nidus_insert_u64(filter, key));
+		if (i % 7 == 0)
+			expect_status(nidus_remove_u64(twin, i - 1),
+			              nidus_remove_u64(filter, i - 1));
 	}
-	ledger.fail_at = 0;
-	expect(bytes_match(&bytes, filter));
-	bytes_free(&bytes);
-	nidus_free(filter);
-	expect_equal(ledger.blocks, 0);
 }
 
-static void saving_without_memory_changes_nothing(void **state)
+/* From its birth on, at many moments: what was saved goes on as the original does. */
+static void save_and_go_on(const nidus_options *options)
+{
+	nidus_filter *filter = filter_create(options);
+	unsigned moved = 0, overflowed = 0;
+	for (uint64_t keys = 0; keys < 6 * BASE; keys += 431) {
+		struct bytes bytes = bytes_save(filter);
+		nidus_filter *twin, *opened;
+		moved += moving(filter);
+		overflowed += filter->moving.overflow.entries > 0;
+		expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &twin));
+		expect_ok(nidus_open_buffer(bytes.data, bytes.size, keys % 2, &opened));
+		expect_same_entries(filter, opened);
+		expect(filters_equal(filter, opened));
+		expect(filters_equal(filter, twin));
+		expect_ok(nidus_verify(twin, NULL));
+		expect_ok(nidus_verify(opened, NULL));
+		for (uint64_t key = 0; key < 99; key++)
+			expect_equal(nidus_count_key_u64(opened, key),
+			             nidus_count_key_u64(filter, key));
+		nidus_free(opened);
+		go_on(filter, twin, keys, 431);
+		expect(filters_equal(filter, twin));
+		nidus_free(filter);
+		filter = twin;
+		bytes_free(&bytes);
+	}
+	expect(moved > 2);
+	expect(overflowed > 2 || options->family == NIDUS_BREADCRUMB);
+	nidus_free(filter);
+}
+
+static void what_was_saved_goes_on_as_the_original_does(void **state)
 {
 	(void)state;
-	each_growing_family(save_without_memory);
+	each_growing_family(save_and_go_on);
+}
+
+static void save_shared(const nidus_options *options)
+{
+	nidus_options shared = *options;
+	shared.features |= NIDUS_CONCURRENT;
+	save_and_go_on(&shared);
+}
+
+static void and_so_does_one_that_threads_share(void **state)
+{
+	(void)state;
+	each_growing_family(save_shared);
+}
+
+/* Whatever single byte is another, and wherever the file ends: an error. */
+static void damage(const nidus_options *options)
+{
+	nidus_options small = *options;
+	uint64_t keys = 0;
+	small.capacity = 40;
+	small.max_capacity = 4000;
+	nidus_filter *filter = filter_create(&small), *other;
+	while (!moving(filter))
+		expect_ok(nidus_insert_u64(filter, keys++));
+	for (unsigned i = 0; i < 40; i++)
+		(void)nidus_insert_u64(filter, i % 2); /* COPIES at last */
+	struct bytes bytes = bytes_save(filter);
+	for (size_t i = 0; i < bytes.size; i++) {
+		bytes.data[i] ^= 0x10;
+		nidus_status status = nidus_load_buffer(bytes.data, bytes.size, NULL, &other);
+		expect(status >= NIDUS_E_FORMAT && other == NULL);
+		expect(nidus_open_buffer(bytes.data, bytes.size, NIDUS_OPEN_VERIFY, &other) >=
+		       NIDUS_E_FORMAT);
+		bytes.data[i] ^= 0x10;
+		expect_status(nidus_load_buffer(bytes.data, i, NULL, &other), NIDUS_E_TRUNCATED);
+	}
+	unsigned char *longer = check_alloc(bytes.size + 1);
+	memcpy(longer, bytes.data, bytes.size);
+	longer[bytes.size] = 0;
+	expect_status(nidus_load_buffer(longer, bytes.size + 1, NULL, &other), NIDUS_E_FORMAT);
+	free(longer);
+	bytes_free(&bytes);
+	nidus_free(filter);
+}
+
+static void damage_in_any_part_is_noticed(void **state)
+{
+	(void)state;
+	each_growing_family(damage);
 }
 
 int main(void)
@@ -391,7 +466,9 @@ int main(void)
 		cmocka_unit_test(copies_are_bounded_amid_a_move),
 		cmocka_unit_test(copies_that_come_as_entries_are_no_obstacle),
 		cmocka_unit_test(both_bodies_are_merged),
-		cmocka_unit_test(saving_without_memory_changes_nothing),
+		cmocka_unit_test(what_was_saved_goes_on_as_the_original_does),
+		cmocka_unit_test(and_so_does_one_that_threads_share),
+		cmocka_unit_test(damage_in_any_part_is_noticed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,13 +43,23 @@ FIELDS = {
     "slots": (56, "I"), "core_bits": (60, "I"), "growth_bits": (64, "I"), "level": (68, "I"),
     "chunks": (72, "Q"), "groups": (80, "Q"), "reserve": (88, "I"), "max_steps": (92, "I"),
     "stash_limit": (96, "I"), "borrowed": (100, "I"), "count": (104, "Q"), "stashed": (112, "Q"),
-    "sections": (120, "I"),
+    "sections": (120, "I"), "more": (124, "I"),
     "table_kind": (128, "I"), "table_offset": (136, "Q"), "table_size": (144, "Q"),
     "table_checksum": (152, "Q"),
     "stash_kind": (160, "I"), "stash_offset": (168, "Q"), "stash_size": (176, "Q"),
     "stash_checksum": (184, "Q"),
     "checksum": (248, "Q"),
 }
+
+# The same of the record that follows the body of a filter in several parts.
+RECORD = 128
+RECORD_FIELDS = {
+    "position": (0, "Q"), "places": (8, "Q"), "inserts": (16, "I"), "uncounted": (20, "I"),
+    "old": (24, "I"), "returning": (28, "I"), "returned_home": (40, "Q"),
+    "returned_fingerprint": (48, "Q"), "left": (56, "q"), "overflowed": (64, "Q"),
+    "list_checksum": (72, "Q"), "checksum": (120, "Q"),
+}
+TURN, UNCOUNTED_MOST, COPIES_MOST = 16, 65536, 65000
 
 
 class BadFile(Exception):
@@ -109,7 +119,7 @@ class Header:
         require(self.checksum == xxh3_64(data[:248]), "the header's checksum does not match")
         require(self.header_size == HEADER and self.sections == 2,
                 f"the header has another shape than version {VERSION}")
-        require(data[:HEADER] == self.spelled(),
+        require(data[:HEADER] == self.spelled() and self.more <= 1,
                 "bytes of the header that mean nothing are not zero")
         self.check_fields()
 
@@ -138,8 +148,9 @@ class Header:
         at = up(HEADER, 4096 if table_size >= 4096 else 64)
         require(self.table_offset == at, "the table is not where it should be")
         require(self.stash_offset == up(at + table_size, 64), "the stash is not where it should be")
-        require(len(data) == self.stash_offset + self.stash_size,
-                f"the file has {len(data)} bytes, not {self.stash_offset + self.stash_size}")
+        self.end = self.stash_offset + self.stash_size
+        require(len(data) >= self.end if self.more else len(data) == self.end,
+                f"the file has {len(data)} bytes, not {self.end}")
         require(not any(data[HEADER:at]) and not any(data[at + table_size:self.stash_offset]),
                 "what is between the sections is not zero")
         require(xxh3_64(self.table(data)) == self.table_checksum,
@@ -171,6 +182,7 @@ class Filter:
         self.before = mix(header.seed + GOLDEN & MASK)
         self.between = mix(self.before + GOLDEN & MASK)
         self.partner = mix(self.between + GOLDEN & MASK)
+        self.count, self.stashed = header.count, header.stashed
         self.check()
 
     def hash_bytes(self, key):
@@ -314,8 +326,23 @@ class Nest(Filter):
             for at, value in enumerate(self.values(chunk, group)):
                 copies += value == self.spelled(core, choice, at, growth)
                 full = full and value != 0
-        identity = number * self.header.groups + home, core + (growth << self.header.core_bits)
-        return copies + (self.stash[identity] if full else 0)
+        return copies + (self.stash[self.identity_of(hash_)] if full else 0)
+
+    def identity_of(self, hash_):
+        """Home and fingerprint of a key."""
+        number, home, core, growth = self.locate(hash_)
+        return number * self.header.groups + home, core + (growth << self.header.core_bits)
+
+    def possible(self, home, fingerprint):
+        """Whether some key has this identity."""
+        h = self.header
+        core = fingerprint & (1 << h.core_bits) - 1
+        if (home >= h.chunks * h.groups or core == 0 or
+                fingerprint >> h.core_bits + h.growth_bits or
+                self.direct and core % h.groups == 0):
+            return False
+        base = home % h.groups
+        return not self.symmetric or base <= base ^ self.distance(core, h.groups)
 
     # ---- from a slot back to the entry
 
@@ -508,6 +535,16 @@ class Yards(Filter):
         fingerprint = remainder << level | bucket & (1 << level) - 1
         return bucket >> level, (mini + 1 << self.width) + fingerprint
 
+    def identity_of(self, hash_):
+        """Home and fingerprint of a key."""
+        base, hash_ = cut(hash_, self.header.groups)
+        mini, hash_ = cut(hash_, self.minis)
+        return base, (mini + 1 << self.width) + (hash_ >> 64 - self.width)
+
+    def possible(self, home, fingerprint):
+        """Whether some key has this identity."""
+        return home < self.header.groups and 1 <= fingerprint >> self.width <= self.minis
+
     def count_hash(self, hash_):
         level = self.header.level
         base, hash_ = cut(hash_, self.header.groups)
@@ -591,14 +628,105 @@ class Bloom(Filter):
             require(len(sectors) in (0, size), "a block has a sector without a bit")
 
 
+# ---------------------------------------------------------------- filters in several parts
+
+
+class Parts:
+    """A filter's body, what is left of the smaller one that it grows out of, and its overflow."""
+
+    def __init__(self, body, data):
+        self.body, self.header = body, body.header
+        self.hash_bytes, self.hash_u64 = body.hash_bytes, body.hash_u64
+        self.count_key, self.count_u64 = self.with_hash("hash_bytes"), self.with_hash("hash_u64")
+        at = up(self.header.end, 64)
+        require(not any(data[self.header.end:at]), "what is between the parts is not zero")
+        self.read_record(data[at:at + RECORD])
+        at += RECORD
+        size = 24 * self.overflowed
+        require(size <= len(data) - at, "the file ends amid the overflow list")
+        self.read_overflow(data[at:at + size])
+        self.olds = []
+        if not self.old:
+            require(len(data) == at + size, "bytes follow the end of the filter")
+            return
+        start = up(at + size, 64)
+        require(not any(data[at + size:start]), "what is between the parts is not zero")
+        self.read_old(data[start:])
+
+    def with_hash(self, name):
+        return lambda key: self.count_hash(getattr(self.body, name)(key))
+
+    def read_record(self, record):
+        require(len(record) == RECORD, "the file ends amid the growth record")
+        again = bytearray(RECORD)
+        for name, (at, form) in RECORD_FIELDS.items():
+            setattr(self, name, struct.unpack_from("<" + form, record, at)[0])
+            struct.pack_into("<" + form, again, at, getattr(self, name))
+        require(self.checksum == xxh3_64(record[:120]), "the record's checksum does not match")
+        require(record == bytes(again) and self.old <= 1 and self.returning <= 1,
+                "bytes of the record that mean nothing are not zero")
+        turns = self.old or self.returning
+        require(self.header.family < 8, "a Bloom filter has no other parts")
+        require(self.header.growth_bits > 0 or not turns and self.uncounted == self.left == 0,
+                "a filter that cannot grow is said to")
+        require((self.places > 0) == self.old and (self.old or self.position == 0) and
+                (1 <= self.inserts <= TURN if turns else self.inserts == 0) and
+                not (self.returning and (self.old or self.overflowed == 0)) and
+                self.uncounted <= UNCOUNTED_MOST and
+                self.overflowed <= self.header.max_capacity, "the record makes no sense")
+
+    def read_overflow(self, data):
+        require(xxh3_64(data) == self.list_checksum, "the overflow's checksum does not match")
+        self.overflow, last = Counter(), (0, 0)
+        for home, fingerprint, copies in struct.iter_unpack("<QQQ", data):
+            require(last < (home, fingerprint) and 1 <= copies <= COPIES_MOST and
+                    self.body.possible(home, fingerprint),
+                    "an entry of the overflow list is out of range or order")
+            last = home, fingerprint
+            self.overflow[last] = copies
+
+    def read_old(self, data):
+        old = parse_image(data)
+        mine, its = self.header, old.header
+        same = ("family", "features", "seed", "fpr", "slots", "core_bits", "growth_bits", "chunks",
+                "groups", "reserve", "max_steps", "borrowed")
+        require(all(getattr(mine, name) == getattr(its, name) for name in same) and
+                its.level < mine.level and its.capacity <= mine.capacity and
+                its.max_capacity <= mine.max_capacity and not its.more,
+                "the old table is not a smaller one of this filter")
+        self.olds = [old]
+
+    @property
+    def count(self):
+        return sum(part.count for part in [self.body] + self.olds) + sum(self.overflow.values())
+
+    @property
+    def stashed(self):
+        return sum(part.stashed for part in [self.body] + self.olds) + sum(self.overflow.values())
+
+    def count_hash(self, hash_):
+        return (self.body.count_hash(hash_) + self.overflow[self.body.identity_of(hash_)] +
+                sum(old.count_hash(hash_) for old in self.olds))
+
+    def entries(self):
+        for part in [self.body] + self.olds:
+            yield from part.entries()
+        yield from self.overflow.elements()
+
+
 # ------------------------------------------------------------------------------- use
+
+
+def parse_image(data):
+    header = Header(data)
+    kind = Nest if header.family < 7 else Yards if header.family == 7 else Bloom
+    return kind(header, data)
 
 
 def parse(data):
     """The filter in the bytes of a file. Raises BadFile."""
-    header = Header(data)
-    kind = Nest if header.family < 7 else Yards if header.family == 7 else Bloom
-    return kind(header, data)
+    body = parse_image(data)
+    return Parts(body, data) if body.header.more else body
 
 
 def read(path):

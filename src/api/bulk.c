@@ -71,7 +71,7 @@ static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, size_t n,
 		                    n < filter->plan.max_capacity ? n : filter->plan.max_capacity);
 	if (status == NIDUS_OK)
 		status = fill_at_once(filter, hashes, n, threads);
-	if (status != NIDUS_FULL || !grows)
+	if (!overflow_helps(status) || !grows)
 		return status;
 	nidus_clear(filter);
 	return nidus_insert_batch(filter, hashes, n, NULL);

@@ -3,10 +3,12 @@
  * files: filters to bytes and back.
  */
 #include "api/claims.h"
-#include "api/growth.h"
+#include "api/moving.h"
 #include "api/options.h"
+#include "api/shared.h"
 #include "store/file.h"
 #include "store/image.h"
+#include "store/parts.h"
 #include "table/stash.h"
 
 #include <errno.h>
@@ -24,15 +26,15 @@ static nidus_status describe(const nidus_filter *filter, struct image *image)
 	return image_lay_out(image);
 }
 
-/* nidus_write for a filter in one part. */
-static nidus_status write_settled(const nidus_filter *filter, nidus_sink sink, void *context)
+/* Writes a filter's body, and whether there is more. */
+static nidus_status write_body(const nidus_filter *filter, bool more, nidus_sink sink,
+                               void *context)
 {
 	struct image image;
 	struct block stash;
 	uint64_t size;
-	nidus_status status = filter_check_mapped(filter);
-	if (status == NIDUS_OK)
-		status = describe(filter, &image);
+	nidus_status status = describe(filter, &image);
+	image.more = more;
 	if (status == NIDUS_OK)
 		status = memory_take(&filter->allocator, image.section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
@@ -50,17 +52,113 @@ static nidus_status write_settled(const nidus_filter *filter, nidus_sink sink, v
 	return status;
 }
 
+/* What has to be said of a filter beside its body; false if nothing. */
+static bool describe_parts(const nidus_filter *filter, struct parts *parts)
+{
+	const struct moving *state = &filter->moving;
+	*parts = (struct parts){
+		.old = moving(filter),
+		.overflowed = state->overflow.nodes,
+		.returning = state->returning,
+	};
+	if (filter->grows)
+		shared_tell_turns(filter, &parts->uncounted, &parts->left);
+	if (parts->old) {
+		parts->position = state->position;
+		parts->places = state->places;
+	}
+	if (parts->old || parts->returning)
+		parts->inserts = state->inserts;
+	if (parts->returning)
+		parts->returned = state->returned;
+	return parts->old || parts->returning || parts->overflowed > 0 || parts->uncounted > 0 ||
+	       parts->left != 0;
+}
+
+static void export_overflow(const struct overflow *overflow, unsigned char *bytes)
+{
+	const struct overflow_node *node = overflow_next(overflow, NULL);
+	for (; node != NULL; node = overflow_next(overflow, &node->entry), bytes += PARTS_ENTRY) {
+		store64(bytes, node->entry.home);
+		store64(bytes + 8, node->entry.fingerprint);
+		store64(bytes + 16, node->copies);
+	}
+}
+
+/* Writes the record and the overflow list, and zeros up to the next part if there is one. */
+static nidus_status write_record(const nidus_filter *filter, struct parts *parts, nidus_sink sink,
+                                 void *context)
+{
+	unsigned char record[PARTS_RECORD];
+	static const unsigned char zeros[PARTS_ALIGN];
+	struct block list;
+	uint64_t size = parts->overflowed * PARTS_ENTRY;
+	nidus_status status = memory_take(&filter->allocator, size, &list);
+	if (status != NIDUS_OK)
+		return status;
+	export_overflow(&filter->moving.overflow, list.bytes);
+	parts->checksum = hash_checksum(list.bytes, size);
+	parts_encode(parts, record);
+	status = image_put(sink, context, record, PARTS_RECORD);
+	if (status == NIDUS_OK)
+		status = image_put(sink, context, list.bytes, size);
+	if (status == NIDUS_OK && parts->old)
+		status = image_put(sink, context, zeros, parts_padding(size));
+	int kept = errno;
+	memory_give(&filter->allocator, &list);
+	errno = kept;
+	return status;
+}
+
+/* Bytes of all parts, and where the record begins if there is one. */
+static nidus_status lay_out_parts(const nidus_filter *filter, uint64_t *record, uint64_t *size)
+{
+	struct image image;
+	struct parts parts;
+	nidus_status status = describe(filter, &image);
+	*size = image.size;
+	if (status != NIDUS_OK || !describe_parts(filter, &parts))
+		return status;
+	*record = *size + parts_padding(*size);
+	*size = *record + PARTS_RECORD + parts.overflowed * PARTS_ENTRY;
+	if (!parts.old)
+		return NIDUS_OK;
+	status = describe(filter->moving.old, &image);
+	*size += parts_padding(*size) + image.size;
+	return status;
+}
+
+/* nidus_write for a filter whose threads are stopped. */
+static nidus_status write_stopped(const nidus_filter *filter, nidus_sink sink, void *context)
+{
+	static const unsigned char zeros[PARTS_ALIGN];
+	struct parts parts;
+	uint64_t record = 0, size;
+	bool more = describe_parts(filter, &parts);
+	nidus_status status = filter_check_mapped(filter);
+	if (status == NIDUS_OK)
+		status = write_body(filter, more, sink, context);
+	if (status != NIDUS_OK || !more)
+		return status;
+	struct image image;
+	(void)describe(filter, &image);
+	(void)lay_out_parts(filter, &record, &size);
+	status = image_put(sink, context, zeros, record - image.size);
+	if (status == NIDUS_OK)
+		status = write_record(filter, &parts, sink, context);
+	if (status == NIDUS_OK && parts.old)
+		status = write_body(filter->moving.old, false, sink, context);
+	return status;
+}
+
 nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *context)
 {
 	if (filter == NULL || sink == NULL)
 		return filter_null(filter == NULL ? "filter" : "sink");
-	const nidus_filter *settled;
-	nidus_status status = growth_settle(filter, &settled);
-	if (status != NIDUS_OK)
-		return status;
-	status = write_settled(settled, sink, context);
+	shared_stop(filter, false);
+	nidus_status status = write_stopped(filter, sink, context);
 	int kept = errno;
-	growth_return(filter, settled);
+	shared_go_on(filter);
 	errno = kept;
 	return status;
 }
@@ -77,19 +175,19 @@ nidus_status nidus_save(const nidus_filter *filter, const char *path)
 	return file_save(path, write_filter, filter);
 }
 
-static size_t settled_size(const nidus_filter *filter)
+static size_t saved_size(const nidus_filter *filter)
 {
-	struct image image;
-	return describe(filter, &image) == NIDUS_OK ? (size_t)image.size : 0;
+	uint64_t record, size;
+	return lay_out_parts(filter, &record, &size) == NIDUS_OK ? (size_t)size : 0;
 }
 
 size_t nidus_saved_size(const nidus_filter *filter)
 {
-	const nidus_filter *settled;
-	if (filter == NULL || growth_settle(filter, &settled) != NIDUS_OK)
+	if (filter == NULL)
 		return 0;
-	size_t size = settled_size(settled);
-	growth_return(filter, settled);
+	shared_stop(filter, false);
+	size_t size = saved_size(filter);
+	shared_go_on(filter);
 	return size;
 }
 
@@ -100,20 +198,21 @@ struct buffer {
 static int buffer_sink(void *context, const void *data, size_t size)
 {
 	struct buffer *buffer = context;
-	memcpy(buffer->next, data, size);
+	if (size > 0)
+		memcpy(buffer->next, data, size);
 	buffer->next += size;
 	return 0;
 }
 
-static nidus_status save_settled(const nidus_filter *filter, void *buffer, size_t cap,
+static nidus_status save_stopped(const nidus_filter *filter, void *buffer, size_t cap,
                                  size_t *written)
 {
-	size_t size = settled_size(filter);
+	size_t size = saved_size(filter);
 	if (cap < size)
 		return fail(NIDUS_E_BUFFER, "the filter takes %zu bytes, the buffer has %zu", size,
 		            cap);
 	struct buffer to = { buffer };
-	nidus_status status = write_settled(filter, buffer_sink, &to);
+	nidus_status status = write_stopped(filter, buffer_sink, &to);
 	if (status == NIDUS_OK && written != NULL)
 		*written = size;
 	return status;
@@ -124,12 +223,9 @@ nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t 
 {
 	if (filter == NULL || buffer == NULL)
 		return filter_null(filter == NULL ? "filter" : "buffer");
-	const nidus_filter *settled;
-	nidus_status status = growth_settle(filter, &settled);
-	if (status != NIDUS_OK)
-		return status;
-	status = save_settled(settled, buffer, cap, written);
-	growth_return(filter, settled);
+	shared_stop(filter, false);
+	nidus_status status = save_stopped(filter, buffer, cap, written);
+	shared_go_on(filter);
 	return status;
 }
 
@@ -178,82 +274,7 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 	return status;
 }
 
-/*
- * Reads a header and settles that what it tells can be. `available` is how many
- * bytes the source has, or UINT64_MAX if nobody knows.
- */
-static nidus_status read_plan(nidus_source source, void *context, uint64_t available,
-                              struct image *image, const struct family **family)
-{
-	nidus_status status = image_read_header(image, source, context);
-	if (status == NIDUS_OK)
-		status = check_plan(image, family);
-	if (status != NIDUS_OK)
-		return status;
-	if (available < image->size)
-		return fail(NIDUS_E_TRUNCATED, "the file has %llu bytes; its header says %llu",
-		            (unsigned long long)available, (unsigned long long)image->size);
-	if (available != UINT64_MAX && available > image->size)
-		return fail(NIDUS_E_FORMAT, "%llu bytes follow the end of the filter",
-		            (unsigned long long)(available - image->size));
-	return NIDUS_OK;
-}
-
-/* A NULL allocator is the system's. */
-static nidus_status read_filter(nidus_source source, void *context, uint64_t available,
-                                const nidus_allocator *allocator, nidus_filter **filter)
-{
-	struct image image;
-	const struct family *family;
-	nidus_status status = read_plan(source, context, available, &image, &family);
-	if (status != NIDUS_OK)
-		return status;
-	nidus_filter *made;
-	const nidus_allocator system = { 0 };
-	status = filter_make(family, &image.plan, allocator != NULL ? allocator : &system, NULL,
-	                     &made);
-	if (status != NIDUS_OK)
-		return status;
-	status = read_body(made, &image, source, context);
-	if (status != NIDUS_OK) {
-		int kept = errno;
-		nidus_free(made);
-		errno = kept;
-		return status;
-	}
-	*filter = made;
-	return NIDUS_OK;
-}
-
-nidus_status nidus_read(nidus_source source, void *context, const nidus_allocator *allocator,
-                        nidus_filter **filter)
-{
-	if (filter == NULL)
-		return filter_null("filter");
-	*filter = NULL;
-	if (source == NULL)
-		return filter_null("source");
-	nidus_status status = options_check_allocator(allocator);
-	if (status != NIDUS_OK)
-		return status;
-	return read_filter(source, context, UINT64_MAX, allocator, filter);
-}
-
-nidus_status nidus_load(const char *path, nidus_filter **filter)
-{
-	if (filter == NULL)
-		return filter_null("filter");
-	*filter = NULL;
-	if (path == NULL)
-		return filter_null("path");
-	struct file_reader reader;
-	nidus_status status = file_open(path, &reader);
-	if (status != NIDUS_OK)
-		return status;
-	status = read_filter(file_source, &reader, reader.size, NULL, filter);
-	file_close(&reader);
-	return status;
-}
+/* ------------------------------------------------------------------- mapping -- */
 
 struct span {
 	const unsigned char *next;
@@ -272,6 +293,319 @@ static ptrdiff_t span_source(void *context, void *data, size_t size)
 	return (ptrdiff_t)size;
 }
 
+static void span_go_to(struct span *span, const unsigned char *place)
+{
+	span->left -= (size_t)(place - span->next);
+	span->next = place;
+}
+
+/* Reads and checks all that a plain open leaves alone. */
+static nidus_status check_whole(const nidus_filter *filter, const struct image *image,
+                                const unsigned char *file)
+{
+	nidus_status status = image_check_section(image, IMAGE_TABLE, file);
+	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
+}
+
+/* Makes a filter over an image in memory, which has to outlive it. */
+static nidus_status adopt(const unsigned char *file, const struct family *family,
+                          const struct image *image, bool verify, nidus_filter **filter)
+{
+	const nidus_allocator system = { 0 };
+	nidus_filter *made;
+	/* Never written to: the filter is for reading. */
+	unsigned char *table =
+		(unsigned char *)(uintptr_t)file + image->section[IMAGE_TABLE].offset;
+	/* The stash is small, and copied: it is checked here. */
+	nidus_status status = image_check_section(image, IMAGE_STASH, file);
+	if (status == NIDUS_OK)
+		status = filter_make(family, &image->plan, &system, table, &made);
+	if (status != NIDUS_OK)
+		return status;
+	status = family->import(made->body, file + image->section[IMAGE_STASH].offset,
+	                        image->stashed, image->count);
+	made->checksum = image->section[IMAGE_TABLE].checksum;
+	if (status == NIDUS_OK && verify)
+		status = check_whole(made, image, file);
+	if (status != NIDUS_OK) {
+		nidus_free(made);
+		return status;
+	}
+	made->checked = verify;
+	*filter = made;
+	return NIDUS_OK;
+}
+
+/* --------------------------------------------------------------- whole filters -- */
+
+/* Bytes to read filters from. */
+struct origin {
+	nidus_source source;
+	void *context;
+	uint64_t available; /* bytes left, or UINT64_MAX if nobody knows */
+	const nidus_allocator *allocator;
+	struct span *map; /* the source, if filters are to lie over its bytes; else NULL */
+	bool verify;      /* then: check all of it */
+};
+
+static void count_bytes(struct origin *from, uint64_t size)
+{
+	if (from->available != UINT64_MAX)
+		from->available -= size;
+}
+
+static nidus_status check_end(const struct origin *from)
+{
+	if (from->available != UINT64_MAX && from->available > 0)
+		return fail(NIDUS_E_FORMAT, "%llu bytes follow the end of the filter",
+		            (unsigned long long)from->available);
+	return NIDUS_OK;
+}
+
+/* Reads a header and settles that what it tells can be. */
+static nidus_status read_plan(struct origin *from, struct image *image,
+                              const struct family **family)
+{
+	nidus_status status = image_read_header(image, from->source, from->context);
+	if (status == NIDUS_OK)
+		status = check_plan(image, family);
+	if (status != NIDUS_OK)
+		return status;
+	if (from->available < image->size)
+		return fail(NIDUS_E_TRUNCATED, "the file has %llu bytes; its header says %llu",
+		            (unsigned long long)from->available, (unsigned long long)image->size);
+	count_bytes(from, image->size);
+	return image->more ? NIDUS_OK : check_end(from);
+}
+
+/* Reads a filter's body into memory. */
+static nidus_status read_copy(const struct origin *from, const struct family *family,
+                              const struct image *image, nidus_filter **filter)
+{
+	nidus_status status = filter_make(family, &image->plan, from->allocator, NULL, filter);
+	if (status != NIDUS_OK)
+		return status;
+	status = read_body(*filter, image, from->source, from->context);
+	if (status != NIDUS_OK) {
+		int kept = errno;
+		nidus_free(*filter);
+		*filter = NULL;
+		errno = kept;
+	}
+	return status;
+}
+
+/* Whether a plan can be that of a filter's old body. */
+static nidus_status check_old(const nidus_filter *filter, const struct image *image)
+{
+	struct blueprint old = image->plan;
+	const struct blueprint *plan = &filter->plan;
+	bool smaller = old.level < plan->level && old.capacity <= plan->capacity &&
+	               old.max_capacity <= plan->max_capacity && !image->more;
+	old.level = plan->level;
+	old.capacity = plan->capacity;
+	old.max_capacity = plan->max_capacity;
+	old.stash_limit = plan->stash_limit;
+	if (!smaller || memcmp(&old, plan, sizeof old) != 0)
+		return fail(NIDUS_E_FORMAT, "the old table is not a smaller one of this filter");
+	return NIDUS_OK;
+}
+
+/* Reads an image: a filter's, or, unless `larger` is NULL, that of its old body. */
+static nidus_status read_image(struct origin *from, const nidus_filter *larger, struct image *image,
+                               nidus_filter **filter)
+{
+	const struct family *family;
+	const unsigned char *start = from->map != NULL ? from->map->next : NULL;
+	*filter = NULL;
+	nidus_status status = read_plan(from, image, &family);
+	if (status == NIDUS_OK && larger != NULL)
+		status = check_old(larger, image);
+	if (status != NIDUS_OK)
+		return status;
+	if (from->map == NULL)
+		return read_copy(from, family, image, filter);
+	status = adopt(start, family, image, from->verify, filter);
+	if (status == NIDUS_OK)
+		span_go_to(from->map, start + image->size);
+	return status;
+}
+
+static nidus_status read_zeros(struct origin *from, uint64_t size)
+{
+	unsigned char bytes[PARTS_ALIGN], any = 0;
+	nidus_status status = image_get(from->source, from->context, bytes, size);
+	for (uint64_t i = 0; i < size && status == NIDUS_OK; i++)
+		any |= bytes[i];
+	if (any != 0)
+		return fail(NIDUS_E_CORRUPT, "the padding between parts is not zero");
+	count_bytes(from, size);
+	return status;
+}
+
+static nidus_status read_record(struct origin *from, struct parts *parts)
+{
+	unsigned char record[PARTS_RECORD];
+	nidus_status status = image_get(from->source, from->context, record, PARTS_RECORD);
+	if (status != NIDUS_OK)
+		return status;
+	count_bytes(from, PARTS_RECORD);
+	return parts_decode(parts, record);
+}
+
+#define UNCOUNTED_MOST (1u << 16)
+
+/* Whether a record can be one of this filter. */
+static nidus_status check_parts(const nidus_filter *filter, const struct parts *parts)
+{
+	bool turns = parts->old || parts->returning;
+	bool right = filter->family->identity != NULL &&
+	             (filter->grows || (!turns && parts->uncounted == 0 && parts->left == 0)) &&
+	             (parts->places > 0) == parts->old && (parts->position == 0 || parts->old) &&
+	             (turns ? parts->inserts >= 1 && parts->inserts <= MOVING_TURN
+	                    : parts->inserts == 0) &&
+	             !(parts->returning && (parts->old || parts->overflowed == 0)) &&
+	             parts->uncounted <= UNCOUNTED_MOST &&
+	             parts->overflowed <= filter->plan.max_capacity;
+	return right ? NIDUS_OK : fail(NIDUS_E_FORMAT, "the growth record makes no sense");
+}
+
+/* Fills the overflow list from bytes that may be anything. */
+static nidus_status import_overflow(nidus_filter *filter, const unsigned char *bytes, uint64_t n)
+{
+	nidus_entry last = { 0 };
+	for (uint64_t i = 0; i < n; i++, bytes += PARTS_ENTRY) {
+		nidus_entry entry = { load64(bytes), load64(bytes + 8), 0 };
+		uint64_t copies = load64(bytes + 16), hash;
+		bool behind = entry.home != last.home ? entry.home > last.home
+		                                      : entry.fingerprint > last.fingerprint;
+		if (!behind || copies < 1 || copies > OVERFLOW_COPIES_MOST ||
+		    filter->family->entry_hash(filter->body, &entry, &hash) != NIDUS_OK)
+			return fail(NIDUS_E_CORRUPT,
+			            "entry %llu of the overflow list is out of range or order",
+			            (unsigned long long)i);
+		nidus_status status = moving_overflow_entry(filter, &entry, copies);
+		if (status != NIDUS_OK)
+			return status;
+		last = entry;
+	}
+	return NIDUS_OK;
+}
+
+static nidus_status read_overflow(struct origin *from, nidus_filter *filter,
+                                  const struct parts *parts)
+{
+	struct block list;
+	uint64_t size;
+	if (multiply_overflows(parts->overflowed, PARTS_ENTRY, &size) || size > from->available)
+		return fail(NIDUS_E_TRUNCATED, "the file ends amid the overflow list");
+	nidus_status status = memory_take(&filter->allocator, size, &list);
+	if (status != NIDUS_OK)
+		return status;
+	status = image_get(from->source, from->context, list.bytes, size);
+	count_bytes(from, size);
+	if (status == NIDUS_OK && hash_checksum(list.bytes, size) != parts->checksum)
+		status = fail(NIDUS_E_CORRUPT, "the checksum of the overflow list does not match");
+	if (status == NIDUS_OK)
+		status = import_overflow(filter, list.bytes, parts->overflowed);
+	int kept = errno;
+	memory_give(&filter->allocator, &list);
+	errno = kept;
+	return status;
+}
+
+static nidus_status read_old(struct origin *from, nidus_filter *filter, uint64_t padding)
+{
+	struct image image;
+	nidus_filter *old;
+	nidus_status status = read_zeros(from, padding);
+	if (status == NIDUS_OK)
+		status = read_image(from, filter, &image, &old);
+	if (status == NIDUS_OK)
+		moving_resume(filter, old);
+	return status;
+}
+
+/* Reads all that follows a filter's image of so many bytes. */
+static nidus_status read_parts(struct origin *from, uint64_t size, nidus_filter *filter)
+{
+	struct parts parts;
+	nidus_status status = read_zeros(from, parts_padding(size));
+	if (status == NIDUS_OK)
+		status = read_record(from, &parts);
+	if (status == NIDUS_OK)
+		status = check_parts(filter, &parts);
+	if (status == NIDUS_OK)
+		status = read_overflow(from, filter, &parts);
+	if (status != NIDUS_OK)
+		return status;
+	filter->moving.position = parts.position;
+	filter->moving.places = parts.places;
+	filter->moving.inserts = parts.inserts;
+	filter->moving.returning = parts.returning;
+	filter->moving.returned = parts.returned;
+	shared_set_turns(filter, parts.uncounted, parts.left);
+	return parts.old ? read_old(from, filter, parts_padding(parts.overflowed * PARTS_ENTRY))
+	                 : check_end(from);
+}
+
+static nidus_status read_filter(struct origin *from, nidus_filter **filter)
+{
+	const nidus_allocator system = { 0 };
+	struct image image;
+	if (from->allocator == NULL)
+		from->allocator = &system;
+	nidus_status status = read_image(from, NULL, &image, filter);
+	if (status == NIDUS_OK && image.more)
+		status = read_parts(from, image.size, *filter);
+	if (status != NIDUS_OK) {
+		int kept = errno;
+		nidus_free(*filter);
+		*filter = NULL;
+		errno = kept;
+	}
+	return status;
+}
+
+nidus_status nidus_read(nidus_source source, void *context, const nidus_allocator *allocator,
+                        nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	if (source == NULL)
+		return filter_null("source");
+	nidus_status status = options_check_allocator(allocator);
+	if (status != NIDUS_OK)
+		return status;
+	struct origin from = {
+		.source = source,
+		.context = context,
+		.available = UINT64_MAX,
+		.allocator = allocator,
+	};
+	return read_filter(&from, filter);
+}
+
+nidus_status nidus_load(const char *path, nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	if (path == NULL)
+		return filter_null("path");
+	struct file_reader reader;
+	nidus_status status = file_open(path, &reader);
+	if (status != NIDUS_OK)
+		return status;
+	struct origin from = { .source = file_source,
+		               .context = &reader,
+		               .available = reader.size };
+	status = read_filter(&from, filter);
+	file_close(&reader);
+	return status;
+}
+
 nidus_status nidus_load_buffer(const void *buffer, size_t len, const nidus_allocator *allocator,
                                nidus_filter **filter)
 {
@@ -284,46 +618,16 @@ nidus_status nidus_load_buffer(const void *buffer, size_t len, const nidus_alloc
 	if (status != NIDUS_OK)
 		return status;
 	struct span span = { buffer, len };
-	return read_filter(span_source, &span, len, allocator, filter);
+	struct origin from = {
+		.source = span_source,
+		.context = &span,
+		.available = len,
+		.allocator = allocator,
+	};
+	return read_filter(&from, filter);
 }
 
-/* ------------------------------------------------------------------- mapping -- */
-
-/* Reads and checks all that a plain open leaves alone. */
-static nidus_status check_whole(const nidus_filter *filter, const struct image *image)
-{
-	nidus_status status = image_check_section(image, IMAGE_TABLE, filter->map.bytes);
-	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
-}
-
-/* Makes a filter over a map, which is the filter's from then on. */
-static nidus_status adopt(const struct file_map *map, const struct family *family,
-                          const struct image *image, bool verify, nidus_filter **filter)
-{
-	const nidus_allocator system = { 0 };
-	nidus_filter *made;
-	/* The stash is small, and copied: it is checked here. */
-	nidus_status status = image_check_section(image, IMAGE_STASH, map->bytes);
-	if (status == NIDUS_OK)
-		status = filter_make(family, &image->plan, &system,
-		                     map->bytes + image->section[IMAGE_TABLE].offset, &made);
-	if (status != NIDUS_OK)
-		return status;
-	status = family->import(made->body, map->bytes + image->section[IMAGE_STASH].offset,
-	                        image->stashed, image->count);
-	made->map = *map;
-	made->checksum = image->section[IMAGE_TABLE].checksum;
-	if (status == NIDUS_OK && verify)
-		status = check_whole(made, image);
-	if (status != NIDUS_OK) {
-		made->map = (struct file_map){ 0 }; /* still the caller's */
-		nidus_free(made);
-		return status;
-	}
-	made->checked = verify;
-	*filter = made;
-	return NIDUS_OK;
-}
+/* ------------------------------------------------------------------- opening -- */
 
 /* Checks the arguments that opening a file and opening a buffer share. */
 static nidus_status check_open(const void *from, const char *name, unsigned flags,
@@ -342,12 +646,17 @@ static nidus_status check_open(const void *from, const char *name, unsigned flag
 /* Opens what a map shows. After a failure the map is still the caller's. */
 static nidus_status open_map(const struct file_map *map, unsigned flags, nidus_filter **filter)
 {
-	struct image image;
-	const struct family *family;
 	struct span span = { map->bytes, (size_t)map->size };
-	nidus_status status = read_plan(span_source, &span, map->size, &image, &family);
+	struct origin from = {
+		.source = span_source,
+		.context = &span,
+		.available = map->size,
+		.map = &span,
+		.verify = flags & NIDUS_OPEN_VERIFY,
+	};
+	nidus_status status = read_filter(&from, filter);
 	if (status == NIDUS_OK)
-		status = adopt(map, family, &image, flags & NIDUS_OPEN_VERIFY, filter);
+		(*filter)->map = *map;
 	return status;
 }
 
@@ -390,7 +699,10 @@ nidus_status filter_check_mapped(const nidus_filter *filter)
 		return NIDUS_OK;
 	const unsigned char *table = filter->family->table(filter->body, &size);
 	nidus_status status = check_table(filter, table, size);
-	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
+	if (status == NIDUS_OK)
+		status = filter->family->verify(filter->body);
+	return status == NIDUS_OK && moving(filter) ? filter_check_mapped(filter->moving.old)
+	                                            : status;
 }
 
 nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)

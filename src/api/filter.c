@@ -49,7 +49,7 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 		return status;
 	}
 	made->ops = family->ops(made->body);
-	made->grows = plan->max_capacity > plan->capacity;
+	made->grows = plan->growth_bits > 0;
 	if (body.features & NIDUS_CONCURRENT)
 		status = shared_make(made);
 	if (status == NIDUS_OK)
@@ -71,11 +71,9 @@ static void swap_bytes(unsigned char *a, unsigned char *b, size_t size)
 void filter_swap(nidus_filter *a, nidus_filter *b)
 {
 	struct blueprint plan = a->plan;
-	const struct body_ops *ops = a->ops;
 	bool grows = a->grows;
 	swap_bytes(a->body, b->body, a->family->body_size);
 	a->plan = b->plan, b->plan = plan;
-	a->ops = b->ops, b->ops = ops;
 	a->grows = b->grows, b->grows = grows;
 }
 
@@ -175,6 +173,13 @@ nidus_status nidus_verify(const nidus_filter *filter, const char **why)
 	return status;
 }
 
+uint64_t nidus_size(const nidus_filter *filter)
+{
+	if (filter == NULL)
+		return 0;
+	return filter->gate != NULL ? shared_size(filter) : moving_count(filter);
+}
+
 nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 {
 	if (filter == NULL)
@@ -215,6 +220,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		                    ? filter->family->features & ~(uint32_t)NIDUS_DELETE
 		                    : filter->family->features,
 		.readonly = filter->readonly,
+		.tables = moving(filter) ? 2 : 1,
 	};
 	shared_go_on(filter);
 	memcpy(info, &full, size);

@@ -33,7 +33,10 @@ nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from);
 /* nidus_clone, for whoever has stopped the filter's threads already. */
 nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy);
 
-/* Lets two filters of one family change their contents and plans. */
+/*
+ * Lets two filters of one family change their bodies and plans. Their operations do not
+ * fit then: see moving_choose_ops.
+ */
 void filter_swap(nidus_filter *a, nidus_filter *b);
 
 /* What every call that changes a filter asks first. Errors: E_ARG, E_READONLY. */

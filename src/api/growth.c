@@ -2,28 +2,45 @@
  *
  * growth: when a filter becomes larger, and by how much.
  *
- * By itself it grows by one level when its capacity is reached, or when an insert
- * finds no place; its entries follow little by little (api/moving.h). When told
- * to, it fills a larger body at once and takes it; whatever fails before that
- * leaves it as it was.
+ * By itself it grows by one level when its capacity is reached; its entries follow little
+ * by little, and what finds no place among hot keys goes to an overflow list
+ * (api/moving.h). When told to, it fills a larger body at once and takes it; whatever
+ * fails before that leaves it as it was.
  */
 #include "api/growth.h"
 
 #include "api/moving.h"
 #include "api/shared.h"
 
-/* Entry by entry, at any levels. Errors: FULL, COPIES, E_NOMEM. */
+/* Puts an entry's copies into a filter, those that find no place into its overflow list. */
+static nidus_status pour_copies(nidus_filter *to, const nidus_entry *entry, uint64_t copies)
+{
+	uint64_t hash;
+	nidus_status status = to->family->entry_hash(to->body, entry, &hash);
+	while (status == NIDUS_OK && copies > 0) {
+		status = moving_body_ops(to)->insert(to->body, hash);
+		copies -= status == NIDUS_OK;
+	}
+	return overflow_helps(status) ? moving_overflow_entry(to, entry, copies) : status;
+}
+
+/* Entry by entry, at any levels. Errors: COPIES, E_NOMEM. */
 static nidus_status pour_entries(nidus_filter *to, const nidus_filter *from)
 {
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
-	while (status == NIDUS_OK && moving_next(from, &cursor, &entry)) {
-		uint64_t hash;
-		status = to->family->entry_hash(to->body, &entry, &hash);
-		if (status == NIDUS_OK)
-			status = to->ops->insert(to->body, hash);
-	}
+	while (status == NIDUS_OK && moving_next(from, &cursor, &entry))
+		status = pour_copies(to, &entry, 1);
+	return status;
+}
+
+static nidus_status pour_overflow(nidus_filter *to, const struct overflow *overflow)
+{
+	nidus_status status = NIDUS_OK;
+	const struct overflow_node *node = overflow_next(overflow, NULL);
+	for (; node != NULL && status == NIDUS_OK; node = overflow_next(overflow, &node->entry))
+		status = pour_copies(to, &node->entry, node->copies);
 	return status;
 }
 
@@ -34,73 +51,52 @@ nidus_status growth_pour(nidus_filter *to, const nidus_filter *from)
 		return pour_entries(to, from);
 	if (moving(from))
 		status = from->family->pour(to->body, from->moving.old->body);
-	return status == NIDUS_OK ? from->family->pour(to->body, from->body) : status;
+	if (status == NIDUS_OK)
+		status = from->family->pour(to->body, from->body);
+	return status == NIDUS_OK ? pour_overflow(to, &from->moving.overflow) : status;
 }
 
-/*
- * Fills a body of another plan, with one more key unless `hash` is NULL, and takes it.
- * Errors: E_NOMEM, FULL, COPIES; the filter is as it was then.
- */
-static nidus_status rebuild(nidus_filter *filter, const struct blueprint *plan,
-                            const uint64_t *hash)
+/* Lets a filter take over all that another of its family has. */
+static void take_over(nidus_filter *filter, nidus_filter *made)
 {
-	nidus_filter *made;
-	nidus_status status = filter_make(filter->family, plan, &filter->allocator, NULL, &made);
+	moving_drop(filter);
+	filter_swap(filter, made);
+	filter->moving = made->moving;
+	made->moving = (struct moving){ 0 };
+	moving_choose_ops(filter);
+	moving_choose_ops(made);
+	filter->room = 0;
+}
+
+/* Makes a filter of another plan with all entries. Errors: E_NOMEM, COPIES. */
+static nidus_status rebuild(const nidus_filter *filter, const struct blueprint *plan,
+                            nidus_filter **made)
+{
+	nidus_status status = filter_make(filter->family, plan, &filter->allocator, NULL, made);
 	if (status != NIDUS_OK)
 		return status;
-	status = growth_pour(made, filter);
-	if (status == NIDUS_OK && hash != NULL)
-		status = made->ops->insert(made->body, *hash);
+	reason_set_aside();
+	status = growth_pour(*made, filter);
+	if (overflow_helps(status)) { /* once more, slowly, with a place for everything */
+		moving_drop(*made);
+		filter->family->clear((*made)->body);
+		status = pour_entries(*made, filter);
+	}
+	if (status != NIDUS_OK) {
+		nidus_free(*made);
+		*made = NULL;
+	}
+	return reason_decide(status);
+}
+
+/* Errors: E_NOMEM, COPIES; the filter is as it was then. */
+static nidus_status rebuild_as(nidus_filter *filter, const struct blueprint *plan)
+{
+	nidus_filter *made;
+	nidus_status status = rebuild(filter, plan, &made);
 	if (status == NIDUS_OK) {
-		moving_drop(filter);
-		filter_swap(filter, made);
-		filter->room = 0;
-	}
-	nidus_free(made);
-	return status;
-}
-
-#define TRIES 4 /* sizes that a rebuild looks for room in */
-
-static bool no_room(nidus_status status)
-{
-	return status == NIDUS_FULL || status == NIDUS_COPIES;
-}
-
-/*
- * The same with a larger size than `from`, the next that has room for all: where
- * copies of a key crowd their slots they may not do so in another size.
- */
-static nidus_status rebuild_larger(nidus_filter *filter, const struct blueprint *from, bool relax,
-                                   const uint64_t *hash)
-{
-	struct blueprint plan = *from;
-	nidus_status status = NIDUS_FULL;
-	for (unsigned tries = 0; tries < TRIES; tries++) {
-		struct blueprint now = plan;
-		while (plan.level == now.level) {
-			struct blueprint last = plan;
-			if (filter->family->larger(&last, last.capacity + 1, relax, &plan) !=
-			    NIDUS_OK)
-				return status; /* of the last size that there is */
-		}
-		status = rebuild(filter, &plan, hash);
-		if (!no_room(status))
-			break;
-	}
-	return status;
-}
-
-/* The same with the same size and longer stashes, where the family has them. */
-static nidus_status rebuild_roomier(nidus_filter *filter)
-{
-	struct blueprint plan = filter->plan;
-	nidus_status status = NIDUS_FULL;
-	for (unsigned tries = 0; tries < TRIES && no_room(status); tries++) {
-		if (plan.stash_limit == 0 || plan.stash_limit > UINT32_MAX / 2)
-			break;
-		plan.stash_limit *= 2;
-		status = rebuild(filter, &plan, NULL);
+		take_over(filter, made);
+		nidus_free(made);
 	}
 	return status;
 }
@@ -108,7 +104,7 @@ static nidus_status rebuild_roomier(nidus_filter *filter)
 void growth_promise(nidus_filter *filter, const struct blueprint *plan)
 {
 	filter->plan = *plan;
-	filter->grows = plan->max_capacity > plan->capacity;
+	filter->grows = plan->growth_bits > 0;
 	filter->room = 0;
 }
 
@@ -123,21 +119,18 @@ static nidus_status check_growable(const nidus_filter *filter)
 
 static nidus_status grow_alone(nidus_filter *filter, uint64_t capacity, bool relax)
 {
-	if (capacity <= filter->plan.capacity) {
-		(void)moving_finish(filter); /* what has to stay may stay */
-		return NIDUS_OK;
-	}
+	if (capacity <= filter->plan.capacity)
+		return moving_finish(filter);
 	struct blueprint plan;
 	nidus_status status = filter->family->larger(&filter->plan, capacity, relax, &plan);
 	if (status != NIDUS_OK)
 		return status;
-	if (plan.level != filter->plan.level) {
-		status = rebuild(filter, &plan, NULL);
-		return no_room(status) ? rebuild_larger(filter, &plan, relax, NULL) : status;
-	}
-	(void)moving_finish(filter);
-	growth_promise(filter, &plan);
-	return NIDUS_OK;
+	if (plan.level != filter->plan.level)
+		return rebuild_as(filter, &plan);
+	status = moving_finish(filter);
+	if (status == NIDUS_OK)
+		growth_promise(filter, &plan);
+	return status;
 }
 
 static nidus_status grow_to(nidus_filter *filter, uint64_t capacity, bool relax)
@@ -188,7 +181,6 @@ static bool smaller(const nidus_filter *filter, uint64_t capacity, struct bluepr
 
 static nidus_status shrink_alone(nidus_filter *filter, uint64_t capacity)
 {
-	nidus_status status = NIDUS_OK;
 	uint64_t count = moving_count(filter);
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
@@ -198,12 +190,18 @@ static nidus_status shrink_alone(nidus_filter *filter, uint64_t capacity)
 	struct blueprint plan;
 	/* Copies of keys may need more room than the size promises to others. */
 	for (; smaller(filter, capacity, &plan); capacity = plan.capacity + 1) {
-		status = rebuild(filter, &plan, NULL);
-		if (!no_room(status))
+		nidus_filter *made;
+		nidus_status status = rebuild(filter, &plan, &made);
+		if (status != NIDUS_OK)
 			return status;
+		bool helps = moving_fill(made).bytes < moving_fill(filter).bytes;
+		if (helps)
+			take_over(filter, made);
+		nidus_free(made);
+		if (helps)
+			break;
 	}
-	return status == NIDUS_OK ? NIDUS_OK
-	                          : fail(NIDUS_E_RANGE, "the entries fit into no smaller table");
+	return NIDUS_OK;
 }
 
 nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
@@ -219,89 +217,54 @@ nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
 
 /* ----------------------------------------------------------- growth by itself -- */
 
-/* Inserts one key unless `hash` is NULL. Errors: as body_ops.insert. */
-static nidus_status insert_counted(nidus_filter *filter, const uint64_t *hash)
-{
-	if (hash == NULL)
-		return NIDUS_OK;
-	nidus_status status = filter->ops->insert(filter->body, *hash);
-	if (status == NIDUS_OK && filter->room > 0)
-		filter->room--;
-	return status;
-}
-
 /*
- * Goes on to the next size, and inserts a key there unless `hash` is NULL: one of
- * which there are few copies, as an empty table has places for those. With `crowded`
- * it must be a larger table; otherwise the present one will do, if it has room that
- * was not promised yet. Errors: FULL (no bits are left), COPIES, E_NOMEM; size and
- * contents are as they were then.
+ * Goes on to the next size, unless a move is still under way or there is none: inserts
+ * go on in the present one then. Errors: E_NOMEM; nothing changed then.
  */
-static nidus_status grow_a_step(nidus_filter *filter, bool crowded, const uint64_t *hash)
+static nidus_status grow_a_step(nidus_filter *filter)
 {
-	struct blueprint before = filter->plan, plan = before;
-	do {
-		struct blueprint now = plan;
-		if (filter->family->larger(&now, now.capacity + 1, false, &plan) != NIDUS_OK)
-			return NIDUS_FULL; /* the reason is there already */
-	} while (crowded && plan.level == before.level);
-	nidus_status status;
-	if (plan.level == before.level) {
-		growth_promise(filter, &plan);
-		status = insert_counted(filter, hash);
-		if (status != NIDUS_OK)
-			growth_promise(filter, &before);
-		return status;
-	}
-	if (moving_finish(filter) != NIDUS_OK) {
-		status = rebuild_larger(filter, &filter->plan, false, hash);
-		return no_room(status) ? NIDUS_FULL : status;
-	}
-	status = moving_begin(filter, &plan);
-	return status == NIDUS_OK ? insert_counted(filter, hash) : status;
-}
-
-nidus_status growth_settle(const nidus_filter *filter, const nidus_filter **settled)
-{
-	*settled = filter;
-	shared_stop(filter, false);
-	if (!moving(filter))
+	struct blueprint plan;
+	if (moving(filter) || filter->family->larger(&filter->plan, filter->plan.capacity + 1,
+	                                             false, &plan) != NIDUS_OK)
 		return NIDUS_OK;
-	nidus_filter *copy;
-	nidus_status status = filter_clone(filter, &copy);
-	shared_go_on(filter);
-	if (status != NIDUS_OK)
-		return status;
-	status = moving_finish(copy);
-	if (no_room(status))
-		status = rebuild_roomier(copy);
-	if (no_room(status))
-		status = rebuild_larger(copy, &copy->plan, false, NULL);
-	if (no_room(status))
-		status = rebuild_larger(copy, &copy->plan, true, NULL);
-	if (status == NIDUS_OK)
-		*settled = copy;
-	else
-		nidus_free(copy);
-	return status;
+	if (plan.level != filter->plan.level)
+		return moving_begin(filter, &plan);
+	growth_promise(filter, &plan);
+	return NIDUS_OK;
 }
 
-void growth_return(const nidus_filter *filter, const nidus_filter *settled)
+/* Whether the filter is to become larger when its capacity is reached. */
+static bool can_grow(const nidus_filter *filter)
 {
-	if (settled != filter)
-		nidus_free((nidus_filter *)(uintptr_t)settled);
-	else
-		shared_go_on(filter);
+	return filter->plan.capacity < filter->plan.max_capacity;
 }
 
 uint64_t growth_room(nidus_filter *filter)
 {
+	if (filter->room == 0 && !can_grow(filter))
+		filter->room = UINT64_MAX;
 	if (filter->room == 0) {
 		uint64_t count = moving_count(filter);
 		if (count < filter->plan.capacity)
 			filter->room = filter->plan.capacity - count;
 	}
 	return filter->room;
+}
+
+static nidus_status too_many_copies(void)
+{
+	return fail(NIDUS_COPIES, "no room for another copy of this key");
+}
+
+nidus_status growth_put(nidus_filter *filter, uint64_t hash)
+{
+	if (moving_elsewhere(filter, hash) && moving_crowded(filter, hash))
+		return too_many_copies();
+	nidus_status status = moving_body_ops(filter)->insert(filter->body, hash);
+	if (!overflow_helps(status) || !filter->grows ||
+	    moving_count(filter) >= filter->plan.max_capacity)
+		return status;
+	return moving_crowded(filter, hash) ? too_many_copies() : moving_overflow(filter, hash);
 }
 
 /*
@@ -312,22 +275,49 @@ uint64_t growth_room(nidus_filter *filter)
 
 nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 {
-	if (filter->gate != NULL)
-		filter->room = 0; /* inserts through the gate do not count it down */
-	bool full = growth_room(filter) == 0;
-	bool copy = full && filter->ops->count(filter->body, hash) >= COPIES_HELD;
-	nidus_status status =
-		full && !copy ? grow_a_step(filter, false, &hash) : insert_counted(filter, &hash);
-	if (status != NIDUS_FULL || !filter->grows)
-		return status;
-	if (copy || filter->ops->count(filter->body, hash) >= COPIES_HELD)
-		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	return grow_a_step(filter, true, &hash);
+	nidus_status status = NIDUS_OK;
+	reason_set_aside();
+	if (UNLIKELY(growth_room(filter) == 0) &&
+	    filter->ops->count(filter->body, hash) < COPIES_HELD)
+		status = grow_a_step(filter);
+	if (LIKELY(status == NIDUS_OK))
+		status = growth_put(filter, hash);
+	if (LIKELY(status == NIDUS_OK)) {
+		filter->room -= filter->room > 0;
+		moving_count_inserts(filter, 1);
+	}
+	return reason_decide(status);
+}
+
+nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                 size_t *done)
+{
+	nidus_status status = NIDUS_OK;
+	reason_set_aside();
+	/* As many at a time as surely need no growth, then one that may. */
+	for (*done = 0; status == NIDUS_OK && *done < n;) {
+		uint64_t some = growth_room(filter);
+		size_t in = 0;
+		if (some > n - *done)
+			some = n - *done;
+		if (some > 0)
+			status = filter->ops->insert_batch(filter->body, hashes + *done,
+			                                   (size_t)some, &in);
+		*done += in;
+		filter->room -= in;
+		if (*done < n && (status == NIDUS_OK || overflow_helps(status))) {
+			status = growth_insert(filter, hashes[*done]);
+			*done += status == NIDUS_OK;
+		}
+	}
+	return reason_decide(status);
 }
 
 /* Inserts through the gate that surely need no growth, beside those nobody counted yet. */
 static int64_t inserts_left(const nidus_filter *filter)
 {
+	if (!can_grow(filter))
+		return INT64_MAX;
 	return (int64_t)(filter->plan.capacity - shared_uncounted(filter->plan.capacity) -
 	                 moving_count(filter));
 }
@@ -336,8 +326,10 @@ int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last)
 {
 	moving_count_inserts(filter, inserts);
 	int64_t left = inserts_left(filter);
-	if (left > 0 || !filter->grows || filter->ops->count(filter->body, last) > COPIES_HELD)
+	if (left > 0 || filter->ops->count(filter->body, last) > COPIES_HELD)
 		return left;
-	(void)grow_a_step(filter, false, NULL); /* an insert that finds no place says so */
+	reason_set_aside();
+	(void)grow_a_step(filter); /* without memory the next turn tries again */
+	(void)reason_decide(NIDUS_OK);
 	return inserts_left(filter);
 }

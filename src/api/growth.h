@@ -7,8 +7,18 @@
 
 #include "api/filter.h"
 
-/* insert for a filter that grows: makes room first where it is due. */
+/*
+ * insert for a filter that grows: makes room first where it is due. Below max_capacity
+ * entries no key is refused but one that has as many copies as may be.
+ */
 nidus_status growth_insert(nidus_filter *filter, uint64_t hash);
+
+/* The same for a batch: see body_ops.insert_batch. */
+nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                 size_t *done);
+
+/* growth_insert without growth and turns, for a thread that has the filter for itself. */
+nidus_status growth_put(nidus_filter *filter, uint64_t hash);
 
 /* How many inserts surely need no growth; 0 at capacity. */
 uint64_t growth_room(nidus_filter *filter);
@@ -25,15 +35,5 @@ void growth_promise(nidus_filter *filter, const struct blueprint *plan);
 
 /* Puts all entries of a filter into another. Errors: FULL, COPIES, E_NOMEM. */
 nidus_status growth_pour(nidus_filter *to, const nidus_filter *from);
-
-/*
- * What a filter in two parts lends to calls that need one in one part: a copy that
- * has finished (or, where copies of a key are in the way, that has grown further). A
- * filter in one part is lent itself, and no thread changes it until *settled is
- * given back with growth_return.
- * Errors: E_NOMEM; FULL and COPIES (no size has room for that many copies).
- */
-nidus_status growth_settle(const nidus_filter *filter, const nidus_filter **settled);
-void growth_return(const nidus_filter *filter, const nidus_filter *settled);
 
 #endif

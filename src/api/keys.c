@@ -230,28 +230,10 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, n, done);
-	/* As many at a time as surely need no growth, then one that may. */
-	while (status == NIDUS_OK && *done < n && filter->grows) {
-		uint64_t some = growth_room(filter);
-		size_t in = 0;
-		if (some > n - *done)
-			some = n - *done;
-		if (some > 0)
-			status = filter->ops->insert_batch(filter->body, hashes + *done,
-			                                   (size_t)some, &in);
-		*done += in;
-		filter->room -= in;
-		if (*done < n && (status == NIDUS_OK || status == NIDUS_FULL)) {
-			status = growth_insert(filter, hashes[*done]);
-			*done += status == NIDUS_OK;
-		}
-	}
-	if (status != NIDUS_OK || *done == n)
-		return status;
-	size_t in = 0;
-	status = filter->ops->insert_batch(filter->body, hashes + *done, n - *done, &in);
-	*done += in;
-	return status;
+	if (status == NIDUS_OK && filter->grows)
+		return growth_insert_batch(filter, hashes, n, done);
+	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, n, done)
+	                          : status;
 }
 
 nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,

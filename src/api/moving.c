@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * moving: the operations on two bodies at once, and the turns that empty one.
+ * moving: the operations on all parts at once, and the turns that empty the old body.
  */
 #include "api/moving.h"
 
+#include "api/shared.h"
+#include "base/effort.h"
+
 #define SOME 64 /* hashes of a batch at a time */
+
+static const struct body_ops moving_ops;
 
 /* Operations get the body of a filter; the filter lies before it. */
 static nidus_filter *filter_of(const void *body)
@@ -12,29 +17,84 @@ static nidus_filter *filter_of(const void *body)
 	return (nidus_filter *)((uintptr_t)body - offsetof(struct nidus_filter, body));
 }
 
+void moving_choose_ops(nidus_filter *filter)
+{
+	filter->moving.ops = filter->family->ops(filter->body);
+	filter->ops = moving_parts(filter) ? &moving_ops : filter->moving.ops;
+}
+
+/* After something left the overflow list: a filter in one part keeps none. */
+static void tidy(nidus_filter *filter)
+{
+	if (moving_parts(filter))
+		return;
+	overflow_free(&filter->moving.overflow, &filter->allocator);
+	filter->moving.returning = false;
+	moving_choose_ops(filter);
+}
+
 /* --------------------------------------------------------------------- turns -- */
+
+static void drop_old(nidus_filter *filter)
+{
+	nidus_free(filter->moving.old);
+	filter->moving.old = NULL;
+}
 
 void moving_drop(nidus_filter *filter)
 {
-	if (!moving(filter))
-		return;
-	filter->ops = filter->moving.ops;
-	nidus_free(filter->moving.old);
+	if (moving(filter))
+		drop_old(filter);
+	overflow_free(&filter->moving.overflow, &filter->allocator);
 	filter->moving = (struct moving){ 0 };
+	moving_choose_ops(filter);
+}
+
+/* Tries to find places for the next `n` of the overflow list's entries. */
+static void return_some(nidus_filter *filter, uint64_t n)
+{
+	struct moving *state = &filter->moving;
+	const struct overflow_node *node;
+	for (; n > 0 && state->returning; n--) {
+		node = overflow_next(&state->overflow, &state->returned);
+		if (node == NULL) {
+			state->returning = false;
+			break;
+		}
+		nidus_entry entry = node->entry;
+		uint64_t copies = node->copies, hash;
+		state->returned = entry;
+		if (filter->family->entry_hash(filter->body, &entry, &hash) != NIDUS_OK)
+			continue;
+		for (; copies > 0 && state->ops->insert(filter->body, hash) == NIDUS_OK; copies--) {
+			(void)overflow_remove(&state->overflow, &entry);
+			effort_of_thread()->moved++;
+		}
+	}
+	tidy(filter);
 }
 
 static void move_places(nidus_filter *filter, uint64_t places)
 {
 	struct moving *state = &filter->moving;
-	filter->family->move(filter->body, state->old->body, &state->position, places);
-	if (state->position == UINT64_MAX && filter->family->count(state->old->body) == 0)
-		moving_drop(filter);
+	filter->family->move(filter->body, state->old->body, &state->position, places,
+	                     &state->overflow);
+	if (state->position != UINT64_MAX)
+		return;
+	if (filter->family->count(state->old->body) > 0) {
+		state->position = 0; /* a file said that there was nothing before */
+		return;
+	}
+	drop_old(filter);
+	state->returning = true;
+	state->returned = (nidus_entry){ 0 };
+	tidy(filter);
 }
 
 void moving_count_inserts(nidus_filter *filter, uint64_t n)
 {
 	struct moving *state = &filter->moving;
-	if (!moving(filter))
+	if (!moving(filter) && !state->returning)
 		return;
 	if (n < state->inserts) {
 		state->inserts -= (uint32_t)n;
@@ -42,70 +102,121 @@ void moving_count_inserts(nidus_filter *filter, uint64_t n)
 	}
 	n -= state->inserts;
 	state->inserts = MOVING_TURN - (uint32_t)(n % MOVING_TURN);
-	if (state->position != UINT64_MAX)
-		move_places(filter, (1 + n / MOVING_TURN) * state->places);
+	uint64_t turns = 1 + n / MOVING_TURN;
+	reason_set_aside(); /* what finds no place has another */
+	if (moving(filter))
+		move_places(filter, turns * state->places);
+	else
+		return_some(filter, turns * MOVING_TURN);
+	(void)reason_decide(NIDUS_OK);
 }
 
 nidus_status moving_finish(nidus_filter *filter)
 {
+	reason_set_aside();
 	if (moving(filter))
 		move_places(filter, UINT64_MAX / 2);
-	if (moving(filter)) { /* what was refused then may have room now */
-		filter->moving.position = 0;
-		move_places(filter, UINT64_MAX / 2);
+	if (!moving(filter))
+		return_some(filter, UINT64_MAX);
+	return reason_decide(moving(filter) ? NIDUS_E_NOMEM : NIDUS_OK);
+}
+
+/* ------------------------------------------------------------------ overflow -- */
+
+nidus_status moving_overflow_entry(nidus_filter *filter, const nidus_entry *entry, uint64_t copies)
+{
+	struct overflow *overflow = &filter->moving.overflow;
+	if (copies > OVERFLOW_COPIES_MOST - overflow_count(overflow, entry))
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	nidus_status status = overflow_reserve(overflow, &filter->allocator, 1);
+	if (status == NIDUS_OK) {
+		overflow_insert(overflow, entry, copies);
+		moving_choose_ops(filter);
 	}
-	if (moving(filter))
-		return fail(NIDUS_FULL, "no place for some copies of a key was found");
-	return NIDUS_OK;
+	return status;
+}
+
+nidus_status moving_overflow(nidus_filter *filter, uint64_t hash)
+{
+	nidus_entry entry = filter->family->identity(filter->body, hash);
+	return moving_overflow_entry(filter, &entry, 1);
+}
+
+static uint64_t overflowed(const nidus_filter *filter, uint64_t hash)
+{
+	if (filter->moving.overflow.entries == 0)
+		return 0;
+	nidus_entry entry = filter->family->identity(filter->body, hash);
+	return overflow_count(&filter->moving.overflow, &entry);
+}
+
+bool moving_overflowed(const nidus_filter *filter, uint64_t hash)
+{
+	return overflowed(filter, hash) > 0;
+}
+
+static bool in_old(const nidus_filter *filter, uint64_t hash)
+{
+	const nidus_filter *old = filter->moving.old;
+	return old != NULL && old->ops->contains(old->body, hash);
+}
+
+bool moving_elsewhere(const nidus_filter *filter, uint64_t hash)
+{
+	return in_old(filter, hash) || moving_overflowed(filter, hash);
+}
+
+bool moving_crowded(const nidus_filter *filter, uint64_t hash)
+{
+	return filter->ops->count(filter->body, hash) >= filter->family->copies(&filter->plan);
 }
 
 /* ------------------------------------------------------------------- lookups -- */
 
 static bool contains(const void *body, uint64_t hash)
 {
-	const nidus_filter *filter = filter_of(body), *old = filter->moving.old;
-	return old->ops->contains(old->body, hash) || filter->moving.ops->contains(body, hash);
+	const nidus_filter *filter = filter_of(body);
+	return in_old(filter, hash) || filter->moving.ops->contains(body, hash) ||
+	       moving_overflowed(filter, hash);
 }
 
 static uint64_t count(const void *body, uint64_t hash)
 {
 	const nidus_filter *filter = filter_of(body), *old = filter->moving.old;
-	return old->ops->count(old->body, hash) + filter->moving.ops->count(body, hash);
+	uint64_t here = filter->moving.ops->count(body, hash) + overflowed(filter, hash);
+	return old != NULL ? here + old->ops->count(old->body, hash) : here;
+}
+
+/* Adds to the answers what the parts beside the body have. */
+static void look_elsewhere(const nidus_filter *filter, const uint64_t *hashes, size_t n,
+                           uint8_t *yes)
+{
+	const nidus_filter *old = filter->moving.old;
+	uint8_t smaller[SOME];
+	for (size_t from = 0; from < n && old != NULL; from += SOME) {
+		size_t some = n - from < SOME ? n - from : SOME;
+		old->ops->contains_batch(old->body, hashes + from, some, smaller);
+		for (size_t i = 0; i < some; i++)
+			yes[from + i] |= smaller[i];
+	}
+	for (size_t i = 0; i < n && filter->moving.overflow.entries > 0; i++)
+		yes[i] = yes[i] || moving_overflowed(filter, hashes[i]);
 }
 
 static void contains_batch(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
 {
-	const nidus_filter *filter = filter_of(body), *old = filter->moving.old;
-	uint8_t larger[SOME];
-	old->ops->contains_batch(old->body, hashes, n, yes);
-	for (size_t from = 0; from < n; from += SOME) {
-		size_t some = n - from < SOME ? n - from : SOME;
-		filter->moving.ops->contains_batch(body, hashes + from, some, larger);
-		for (size_t i = 0; i < some; i++)
-			yes[from + i] |= larger[i];
-	}
+	const nidus_filter *filter = filter_of(body);
+	filter->moving.ops->contains_batch(body, hashes, n, yes);
+	look_elsewhere(filter, hashes, n, yes);
 }
 
 /* -------------------------------------------------------------------- insert -- */
 
-/* Puts a key's copies where the next one will be. Errors: FULL, COPIES, E_NOMEM. */
-static nidus_status bring_copies(nidus_filter *filter, uint64_t hash)
-{
-	nidus_filter *old = filter->moving.old;
-	uint64_t copies = old->ops->count(old->body, hash);
-	for (; copies > 0; copies--) {
-		nidus_status status = filter->moving.ops->insert(filter->body, hash);
-		if (status != NIDUS_OK)
-			return status;
-		(void)old->ops->remove(old->body, hash);
-	}
-	return NIDUS_OK;
-}
-
 static nidus_status insert_uncounted(nidus_filter *filter, uint64_t hash)
 {
-	nidus_status status = bring_copies(filter, hash);
-	return status == NIDUS_OK ? filter->moving.ops->insert(filter->body, hash) : status;
+	if (moving_elsewhere(filter, hash) && moving_crowded(filter, hash))
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	return filter->moving.ops->insert(filter->body, hash);
 }
 
 static nidus_status insert(void *body, uint64_t hash)
@@ -117,14 +228,13 @@ static nidus_status insert(void *body, uint64_t hash)
 	return status;
 }
 
-/* Inserts before the next turn: at the larger body's full speed if the old has none. */
+/* Inserts before the next turn: at the body's full speed if no other part has any. */
 static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                 size_t *done)
 {
-	const nidus_filter *old = filter->moving.old;
-	uint8_t yes[MOVING_TURN];
+	uint8_t yes[MOVING_TURN] = { 0 };
 	bool held = false;
-	old->ops->contains_batch(old->body, hashes, n, yes);
+	look_elsewhere(filter, hashes, n, yes);
 	for (size_t i = 0; i < n; i++)
 		held |= yes[i] != 0;
 	if (!held)
@@ -137,14 +247,21 @@ static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes, si
 	return status;
 }
 
+/* How many inserts come before the next turn, but for what a batch does at a time. */
+static size_t before_turn(const nidus_filter *filter)
+{
+	bool turns = moving(filter) || filter->moving.returning;
+	return turns && filter->moving.inserts < MOVING_TURN ? filter->moving.inserts : MOVING_TURN;
+}
+
 static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
 {
 	nidus_filter *filter = filter_of(body);
 	nidus_status status = NIDUS_OK;
-	for (*done = 0; *done < n && status == NIDUS_OK && moving(filter);) {
+	for (*done = 0; *done < n && status == NIDUS_OK && moving_parts(filter);) {
 		size_t some = n - *done, in = 0;
-		if (some > filter->moving.inserts)
-			some = filter->moving.inserts;
+		if (some > before_turn(filter))
+			some = before_turn(filter);
 		status = insert_some(filter, hashes + *done, some, &in);
 		*done += in;
 		moving_count_inserts(filter, in);
@@ -159,18 +276,32 @@ static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, s
 
 /* -------------------------------------------------------------------- remove -- */
 
+static bool remove_overflowed(nidus_filter *filter, uint64_t hash)
+{
+	struct overflow *overflow = &filter->moving.overflow;
+	if (overflow->entries == 0)
+		return false;
+	nidus_entry entry = filter->family->identity(filter->body, hash);
+	if (!overflow_remove(overflow, &entry))
+		return false;
+	tidy(filter);
+	return true;
+}
+
 static nidus_status remove_key(void *body, uint64_t hash)
 {
 	nidus_filter *filter = filter_of(body), *old = filter->moving.old;
-	nidus_status status = old->ops->remove(old->body, hash);
-	return status == NIDUS_NOT_FOUND ? filter->moving.ops->remove(body, hash) : status;
+	if (remove_overflowed(filter, hash) ||
+	    (old != NULL && old->ops->remove(old->body, hash) == NIDUS_OK))
+		return NIDUS_OK;
+	return filter->moving.ops->remove(body, hash);
 }
 
 static nidus_status remove_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
 {
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		status = remove_key(body, hashes[*done]);
+		status = filter_of(body)->ops->remove(body, hashes[*done]);
 		*done += status == NIDUS_OK;
 	}
 	return status;
@@ -197,49 +328,67 @@ static uint64_t places_per_turn(const nidus_filter *filter, const nidus_filter *
 	return turns > 0 ? divide_up(slots, turns) : slots;
 }
 
-static void move_from(nidus_filter *filter, nidus_filter *old)
+void moving_resume(nidus_filter *filter, nidus_filter *old)
 {
-	filter->moving = (struct moving){
-		.old = old,
-		.ops = filter->ops,
-		.places = places_per_turn(filter, old),
-		.inserts = MOVING_TURN,
-	};
-	filter->ops = &moving_ops;
-	filter->room = 0;
+	filter->moving.old = old;
+	moving_choose_ops(filter);
 }
 
 nidus_status moving_begin(nidus_filter *filter, const struct blueprint *larger)
 {
 	nidus_filter *old;
+	struct moving *state = &filter->moving;
 	nidus_status status = filter_make(filter->family, larger, &filter->allocator, NULL, &old);
 	if (status != NIDUS_OK)
 		return status;
 	filter_swap(filter, old);
-	move_from(filter, old);
+	state->position = 0;
+	state->places = places_per_turn(filter, old);
+	state->inserts = MOVING_TURN;
+	state->returning = false;
+	filter->room = 0;
+	moving_choose_ops(old);
+	moving_resume(filter, old);
+	return NIDUS_OK;
+}
+
+static nidus_status clone_overflow(const nidus_filter *filter, nidus_filter *copy)
+{
+	const struct overflow *overflow = &filter->moving.overflow;
+	const struct overflow_node *node = overflow_next(overflow, NULL);
+	for (; node != NULL; node = overflow_next(overflow, &node->entry)) {
+		nidus_status status = moving_overflow_entry(copy, &node->entry, node->copies);
+		if (status != NIDUS_OK)
+			return status;
+	}
 	return NIDUS_OK;
 }
 
 nidus_status moving_clone(const nidus_filter *filter, nidus_filter *copy)
 {
-	if (!moving(filter))
-		return NIDUS_OK;
-	nidus_filter *old;
-	nidus_status status = filter_clone(filter->moving.old, &old);
+	const struct moving *state = &filter->moving;
+	nidus_filter *old = NULL;
+	nidus_status status = moving(filter) ? filter_clone(state->old, &old) : NIDUS_OK;
 	if (status != NIDUS_OK)
 		return status;
-	move_from(copy, old);
-	copy->moving.position = filter->moving.position;
-	copy->moving.places = filter->moving.places;
-	copy->moving.inserts = filter->moving.inserts;
-	return NIDUS_OK;
+	copy->moving.position = state->position;
+	copy->moving.places = state->places;
+	copy->moving.inserts = state->inserts;
+	copy->moving.returning = state->returning;
+	copy->moving.returned = state->returned;
+	uint32_t uncounted;
+	int64_t left;
+	shared_tell_turns(filter, &uncounted, &left);
+	shared_set_turns(copy, uncounted, left);
+	moving_resume(copy, old);
+	return clone_overflow(filter, copy);
 }
 
 /* ------------------------------------------------------------------- figures -- */
 
 uint64_t moving_count(const nidus_filter *filter)
 {
-	uint64_t entries = filter->family->count(filter->body);
+	uint64_t entries = filter->family->count(filter->body) + filter->moving.overflow.entries;
 	return moving(filter) ? entries + filter->family->count(filter->moving.old->body) : entries;
 }
 
@@ -251,31 +400,73 @@ uint64_t moving_slots(const nidus_filter *filter)
 
 struct fill moving_fill(const nidus_filter *filter)
 {
+	const struct overflow *overflow = &filter->moving.overflow;
 	struct fill fill = filter->family->fill(filter->body);
-	if (!moving(filter))
-		return fill;
-	struct fill old = filter->family->fill(filter->moving.old->body);
-	fill.count += old.count;
-	fill.stashed += old.stashed;
-	fill.bytes += old.bytes;
-	fill.load = (double)(fill.count - fill.stashed) / (double)moving_slots(filter);
+	if (moving(filter)) {
+		struct fill old = filter->family->fill(filter->moving.old->body);
+		fill.count += old.count;
+		fill.stashed += old.stashed;
+		fill.bytes += old.bytes;
+		fill.load = (double)(fill.count - fill.stashed) / (double)moving_slots(filter);
+	}
+	fill.count += overflow->entries;
+	fill.stashed += overflow->entries;
+	fill.bytes += overflow->bytes;
 	return fill;
 }
 
-/* A cursor in the larger body has this bit in its first position. */
+/*
+ * A cursor's first position has one of these bits in the larger of two bodies, and in the
+ * overflow list. There it is the home of the last entry and how many copies of it were
+ * told, and the second position is its fingerprint.
+ */
 #define LARGER (UINT64_C(1) << 63)
+#define OVERFLOWED (UINT64_C(1) << 62)
+#define HOME_BITS 46 /* of every table, see nest.c and yard.c */
+
+_Static_assert(OVERFLOW_COPIES_MOST < OVERFLOWED >> HOME_BITS, "a cursor can count copies");
+
+static bool next_overflowed(const struct overflow *overflow, nidus_cursor *cursor,
+                            nidus_entry *entry)
+{
+	nidus_entry last = { .home = cursor->position[0] & bits_low(HOME_BITS),
+		             .fingerprint = cursor->position[1] };
+	uint64_t told = (cursor->position[0] & ~OVERFLOWED) >> HOME_BITS;
+	if (told >= overflow_count(overflow, &last)) {
+		const struct overflow_node *node = overflow_next(overflow, &last);
+		if (node == NULL)
+			return false;
+		last = node->entry;
+		told = 0;
+	}
+	*entry = last;
+	*cursor = (nidus_cursor){ { OVERFLOWED | (told + 1) << HOME_BITS | last.home,
+		                    last.fingerprint } };
+	return true;
+}
+
+/* The next entry of the body; the cursor is in the overflow list behind the last one. */
+static bool next_in_body(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
+{
+	uint64_t flag = cursor->position[0] & LARGER;
+	cursor->position[0] &= ~LARGER;
+	bool found = filter->family->next(filter->body, cursor, entry);
+	cursor->position[0] |= flag;
+	if (!found)
+		*cursor = (nidus_cursor){ { OVERFLOWED, 0 } };
+	return found;
+}
 
 bool moving_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
 {
-	if (!moving(filter))
+	if (!moving_parts(filter))
 		return filter->family->next(filter->body, cursor, entry);
-	if (!(cursor->position[0] & LARGER)) {
+	if (moving(filter) && !(cursor->position[0] & (LARGER | OVERFLOWED))) {
 		if (filter->family->next(filter->moving.old->body, cursor, entry))
 			return true;
-		*cursor = (nidus_cursor){ 0 };
+		*cursor = (nidus_cursor){ { LARGER, 0 } };
 	}
-	cursor->position[0] &= ~LARGER;
-	bool found = filter->family->next(filter->body, cursor, entry);
-	cursor->position[0] |= LARGER;
-	return found;
+	if (!(cursor->position[0] & OVERFLOWED) && next_in_body(filter, cursor, entry))
+		return true;
+	return next_overflowed(&filter->moving.overflow, cursor, entry);
 }

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * moving: a filter in the middle of its growth.
+ * moving: a filter in parts: one body, a smaller one that is being left, and what
+ * neither has a place for.
  *
  * Growth does not stop the world. The filter gets a larger body and keeps the
  * smaller one, its old self, until that is empty:
  *
- *     insert ---------------------> [ larger body ]
- *        and now and then some  -->       ^
- *     lookup --> [ old body ] --> (no) ---+
- *     remove --> [ old body ] --> (no) ---+
+ *     insert ---------------------> [ larger body ] --> (no place) --> [ overflow list ]
+ *        and now and then some  -->       ^                                   ^
+ *     lookup --> [ old body ] --> (no) ---+--> (no) --------------------------+
+ *     remove --> [ overflow list ] --> (no) --> [ old body ] --> (no) --> [ larger body ]
  *
- *  - All copies of a key that is inserted lie in one body: those that the old one
- *    has go over first. So copies are bounded as in one table.
  *  - Every MOVING_TURN-th insert moves the entries of some places of the old body.
  *    It is empty after half of the inserts that the growth makes room for.
- *  - An entry is in the larger body before it leaves the old one.
+ *  - An entry is in its new place before it leaves the old one.
  *  - Both bodies compare equally many bits of a hash with each entry, as those that
  *    become address bits are compared too: entries give the same rate in either.
- *  - What the larger body has no room for (copies of one key, at worst) stays in
- *    the old one, and the filter stays in two parts until it grows again.
+ *  - What the larger body has no place for, copies of hot keys and whatever they leave no
+ *    room for, goes to the overflow list (table/overflow.h). So a move always ends. When
+ *    the old body is empty, the entries of the list are tried once more, a few at a time.
+ *  - A filter that can grow takes at most family->copies of an identity, wherever they
+ *    are; an insert counts them where other parts than the body have some.
  *
- * A filter that does not grow pays nothing: the state is in filter->moving, and
- * filter->ops are other operations while moving.old is not NULL.
+ * A filter in one part pays nothing: the state is in filter->moving, and filter->ops
+ * are other operations while there is an old body or an overflow list.
  */
 #ifndef NIDUS_API_MOVING_H
 #define NIDUS_API_MOVING_H
@@ -30,40 +32,72 @@
 
 #define MOVING_TURN 16 /* inserts */
 
+/* Whether the filter has two bodies. */
 static inline bool moving(const nidus_filter *filter)
 {
 	return filter->moving.old != NULL;
 }
 
+/* Whether it has more than its body. */
+static inline bool moving_parts(const nidus_filter *filter)
+{
+	return moving(filter) || filter->moving.overflow.entries > 0;
+}
+
+/* The operations of the body alone. */
+static inline const struct body_ops *moving_body_ops(const nidus_filter *filter)
+{
+	return moving_parts(filter) ? filter->moving.ops : filter->ops;
+}
+
 /*
- * Gives a filter that is in one part a larger body, and keeps the smaller one.
+ * Gives a filter that is not moving a larger body, and keeps the smaller one.
  * Errors: E_NOMEM; the filter is as it was then.
  */
 nidus_status moving_begin(nidus_filter *filter, const struct blueprint *larger);
 
 /*
  * Moves all that is left. Takes as long as there are entries.
- * Errors: FULL: some had to stay; the filter is in two parts still.
+ * Errors: E_NOMEM: some had to stay; the filter is in two parts still.
  */
 nidus_status moving_finish(nidus_filter *filter);
 
-/* After so many inserts: moves as much as they owe. Nothing for a filter in one part. */
+/* After so many inserts: moves as much as they owe. */
 void moving_count_inserts(nidus_filter *filter, uint64_t inserts);
 
-/* Frees the old body, with what is in it. Nothing for a filter in one part. */
+/* Frees all parts but the body, with what is in them. */
 void moving_drop(nidus_filter *filter);
 
-/* Entries, and how full both parts are. */
+/* After the body or the other parts were exchanged: takes the operations that fit. */
+void moving_choose_ops(nidus_filter *filter);
+
+/* Whether parts other than the body have copies of a key. */
+bool moving_elsewhere(const nidus_filter *filter, uint64_t hash);
+
+/* Whether there are as many copies of a key as a filter takes that can grow. */
+bool moving_crowded(const nidus_filter *filter, uint64_t hash);
+
+/* Puts a key, or an entry, into the overflow list. Errors: E_NOMEM. */
+nidus_status moving_overflow(nidus_filter *filter, uint64_t hash);
+nidus_status moving_overflow_entry(nidus_filter *filter, const nidus_entry *entry, uint64_t copies);
+
+/* Whether the overflow list has the key: removes of it need the filter for themselves. */
+bool moving_overflowed(const nidus_filter *filter, uint64_t hash);
+
+/* Entries, and how full all parts are. */
 uint64_t moving_count(const nidus_filter *filter);
 struct fill moving_fill(const nidus_filter *filter);
 
-/* Slots of both parts. */
+/* Slots of both bodies. */
 uint64_t moving_slots(const nidus_filter *filter);
 
-/* Walks through both parts. */
+/* Walks through all parts. */
 bool moving_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry);
 
-/* Copies filter's old body, if it has one, for a clone. Errors: E_NOMEM. */
+/* Copies filter's other parts for a clone. Errors: E_NOMEM. */
 nidus_status moving_clone(const nidus_filter *filter, nidus_filter *copy);
+
+/* Makes a filter that was read from a file one whose entries come from `old`. */
+void moving_resume(nidus_filter *filter, nidus_filter *old);
 
 #endif

@@ -51,6 +51,8 @@ nidus_status options_check_allocator(const nidus_allocator *allocator)
 {
 	if (allocator != NULL && (allocator->alloc == NULL) != (allocator->free == NULL))
 		return fail(NIDUS_E_ARG, "an allocator needs both alloc and free");
+	if (allocator != NULL && allocator->alloc == NULL && allocator->alloc_zeroed != NULL)
+		return fail(NIDUS_E_ARG, "an allocator with alloc_zeroed needs alloc and free too");
 	return NIDUS_OK;
 }
 

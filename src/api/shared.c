@@ -71,7 +71,30 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 	}
 }
 
+uint64_t shared_size(const nidus_filter *filter)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+	uint64_t count = moving_count(filter);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+	return count;
+}
+
 /* --------------------------------------------------------------------- growth -- */
+
+/* What a thread inside the gate learns that those who look after growth need outside. */
+struct state {
+	uint64_t capacity;
+	bool grows, moves;
+};
+
+static struct state state_of(const nidus_filter *filter)
+{
+	return (struct state){
+		.capacity = filter->plan.capacity,
+		.grows = filter->grows,
+		.moves = moving(filter) || filter->moving.returning,
+	};
+}
 
 static uint32_t turn_of(uint64_t capacity)
 {
@@ -84,6 +107,29 @@ uint64_t shared_uncounted(uint64_t capacity)
 	return (uint64_t)(turn_of(capacity) - 1) * TALLY_PARTS;
 }
 
+void shared_tell_turns(const nidus_filter *filter, uint32_t *uncounted, int64_t *left)
+{
+	const struct turns *turns = filter->turns;
+	*uncounted = filter->moving.uncounted;
+	*left = filter->moving.left;
+	if (turns == NULL)
+		return;
+	*left = __atomic_load_n(&turns->left, __ATOMIC_RELAXED);
+	*uncounted = __atomic_load_n(&turns->carry, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < TALLY_PARTS; i++)
+		*uncounted += __atomic_load_n(&turns->part[i].inserts, __ATOMIC_RELAXED);
+}
+
+void shared_set_turns(nidus_filter *filter, uint32_t uncounted, int64_t left)
+{
+	filter->moving.uncounted = uncounted;
+	filter->moving.left = left;
+	if (filter->turns == NULL)
+		return;
+	filter->turns->carry = uncounted;
+	filter->turns->left = left;
+}
+
 /* How many inserts this thread may make before its part is due. */
 static size_t before_turn(const nidus_filter *filter, uint64_t capacity)
 {
@@ -94,17 +140,20 @@ static size_t before_turn(const nidus_filter *filter, uint64_t capacity)
 }
 
 /* What sequential inserts do one by one, after `done` more: moves on, and grows if due. */
-static void look_after_growth(nidus_filter *filter, size_t done, uint64_t last, uint64_t capacity,
-                              bool moves)
+static void look_after_growth(nidus_filter *filter, size_t done, uint64_t last,
+                              const struct state *state)
 {
 	struct turns *turns = filter->turns;
 	uint32_t *part = &turns->part[tally_part()].inserts;
+	if (UNLIKELY(__atomic_load_n(&turns->carry, __ATOMIC_RELAXED) > 0) &&
+	    __atomic_load_n(part, __ATOMIC_RELAXED) == 0)
+		done += __atomic_exchange_n(&turns->carry, 0, __ATOMIC_RELAXED);
 	uint32_t now = __atomic_add_fetch(part, (uint32_t)done, __ATOMIC_RELAXED);
-	if (LIKELY(now < turn_of(capacity)))
+	if (LIKELY(now < turn_of(state->capacity)))
 		return;
 	uint32_t due = __atomic_exchange_n(part, 0, __ATOMIC_RELAXED);
 	int64_t left = __atomic_sub_fetch(&turns->left, (int64_t)due, __ATOMIC_RELAXED);
-	if (due == 0 || (!moves && left > 0))
+	if (due == 0 || (!state->moves && left > 0))
 		return;
 	gate_close(filter->gate, true);
 	left = growth_take_turn(filter, due, last);
@@ -112,88 +161,111 @@ static void look_after_growth(nidus_filter *filter, size_t done, uint64_t last, 
 	gate_open(filter->gate);
 }
 
-/* An insert alone, when it found no place or could not be done together with others. */
-static nidus_status insert_alone(nidus_filter *filter, uint64_t hash)
+/* An insert alone, when it found no place together with others. */
+static nidus_status insert_alone(nidus_filter *filter, uint64_t hash, bool only_new)
 {
 	gate_close(filter->gate, true);
-	nidus_status status = filter->grows ? growth_insert(filter, hash)
-	                                    : filter->ops->insert(filter->body, hash);
+	nidus_status status = only_new && filter->ops->contains(filter->body, hash)
+	                              ? NIDUS_PRESENT
+	                              : growth_put(filter, hash);
 	gate_open(filter->gate);
 	return status;
 }
 
 /*
- * How many of the hashes come before the first of which the old body has copies: those
- * go over to the larger one with the next, which only an insert alone can do. No
- * insert brings a key into the old body, so whoever is inside the gate can rely on it.
+ * How many of the hashes come before the first of which parts beside the body have
+ * copies. No insert together with others brings any there.
  */
-static size_t before_held(const nidus_filter *filter, const uint64_t *hashes, size_t n)
+static size_t before_elsewhere(const nidus_filter *filter, const uint64_t *hashes, size_t n)
 {
-	const nidus_filter *old = filter->moving.old;
-	uint8_t yes[CHANGES_AT_ONCE];
 	size_t before = 0;
-	if (old == NULL)
+	if (!moving_parts(filter))
 		return n;
-	old->ops->contains_batch(old->body, hashes, n, yes);
-	while (before < n && !yes[before])
+	while (before < n && !moving_elsewhere(filter, hashes[before]))
 		before++;
 	return before;
 }
 
-/* Where inserts go, for whoever is inside the gate. */
-static const struct body_ops *insert_ops(const nidus_filter *filter)
+/* --------------------------------------------------------------------- changes -- */
+
+/* An insert together with others; *again if it may succeed alone. */
+static nidus_status insert_inside(nidus_filter *filter, uint64_t hash, bool only_new, bool *again)
 {
-	return moving(filter) ? filter->moving.ops : filter->ops;
+	bool elsewhere = moving_parts(filter) && moving_elsewhere(filter, hash);
+	*again = false;
+	if (only_new && elsewhere)
+		return NIDUS_PRESENT;
+	if (elsewhere && moving_crowded(filter, hash))
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	const struct body_ops *ops = moving_body_ops(filter);
+	nidus_status status =
+		only_new ? ops->insert_new(filter->body, hash) : ops->insert(filter->body, hash);
+	*again = filter->grows && overflow_helps(status) && !moving_crowded(filter, hash);
+	return status;
 }
 
-/* --------------------------------------------------------------------- changes -- */
+static nidus_status insert(nidus_filter *filter, uint64_t hash, bool only_new)
+{
+	bool again;
+	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+	struct state state = state_of(filter);
+	if (UNLIKELY(state.grows))
+		reason_set_aside();
+	nidus_status status = insert_inside(filter, hash, only_new, &again);
+	gate_leave(filter->gate, GATE_WORKERS, pass);
+	if (LIKELY(!state.grows))
+		return status;
+	if (again)
+		status = insert_alone(filter, hash, only_new);
+	if (status == NIDUS_OK)
+		look_after_growth(filter, 1, hash, &state);
+	return reason_decide(status);
+}
 
 nidus_status shared_insert(nidus_filter *filter, uint64_t hash)
 {
-	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	const nidus_filter *old = filter->moving.old;
-	bool held = UNLIKELY(old != NULL) && old->ops->contains(old->body, hash);
-	nidus_status status = held ? NIDUS_OK : insert_ops(filter)->insert(filter->body, hash);
-	uint64_t capacity = filter->plan.capacity;
-	bool moves = old != NULL, grows = filter->grows || moves;
-	gate_leave(filter->gate, GATE_WORKERS, pass);
-	if (LIKELY(!grows))
-		return status;
-	if (held || status == NIDUS_FULL)
-		return insert_alone(filter, hash);
-	if (status == NIDUS_OK)
-		look_after_growth(filter, 1, hash, capacity, moves);
-	return status;
+	return insert(filter, hash, false);
 }
 
 nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 {
-	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = NIDUS_PRESENT;
-	const nidus_filter *old = filter->moving.old;
-	if (old == NULL || !old->ops->contains(old->body, hash))
-		status = insert_ops(filter)->insert_new(filter->body, hash);
-	uint64_t capacity = filter->plan.capacity;
-	bool moves = old != NULL, grows = filter->grows || moves;
-	gate_leave(filter->gate, GATE_WORKERS, pass);
-	if (LIKELY(!grows))
-		return status;
-	if (status == NIDUS_FULL) {
-		gate_close(filter->gate, true);
-		status = filter->ops->contains(filter->body, hash) ? NIDUS_PRESENT
-		                                                   : growth_insert(filter, hash);
-		gate_open(filter->gate);
-	} else if (status == NIDUS_OK) {
-		look_after_growth(filter, 1, hash, capacity, moves);
-	}
+	return insert(filter, hash, true);
+}
+
+/* A copy in the overflow list, which only a thread alone can change. */
+static nidus_status remove_alone(nidus_filter *filter, uint64_t hash)
+{
+	gate_close(filter->gate, true);
+	nidus_status status = filter->ops->remove(filter->body, hash);
+	gate_open(filter->gate);
 	return status;
 }
 
 nidus_status shared_remove(nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = filter->ops->remove(filter->body, hash);
+	bool alone = UNLIKELY(moving_overflowed(filter, hash));
+	nidus_status status = alone ? NIDUS_OK : filter->ops->remove(filter->body, hash);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
+	return alone ? remove_alone(filter, hash) : status;
+}
+
+/* Up to so many inserts of a batch, together with others; *again as above. */
+static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes, size_t n, size_t *in,
+                                bool *again)
+{
+	size_t before = before_elsewhere(filter, hashes, n);
+	*again = false;
+	if (before > 0) {
+		nidus_status status =
+			moving_body_ops(filter)->insert_batch(filter->body, hashes, before, in);
+		if (status != NIDUS_OK)
+			*again = filter->grows && overflow_helps(status) &&
+			         !moving_crowded(filter, hashes[*in]);
+		return status;
+	}
+	nidus_status status = insert_inside(filter, hashes[0], false, again);
+	*in = status == NIDUS_OK;
 	return status;
 }
 
@@ -201,28 +273,37 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
                                  size_t *done)
 {
 	nidus_status status = NIDUS_OK;
+	reason_set_aside();
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, in;
+		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, in = 0;
+		bool again;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-		uint64_t capacity = filter->plan.capacity;
-		bool moves = moving(filter), grows = filter->grows || moves;
+		struct state state = state_of(filter);
 		/* Growth comes where it would come between single inserts. */
-		if (grows && some > before_turn(filter, capacity))
-			some = before_turn(filter, capacity);
-		size_t before = before_held(filter, hashes + *done, some);
-		status =
-			insert_ops(filter)->insert_batch(filter->body, hashes + *done, before, &in);
+		if (state.grows && some > before_turn(filter, state.capacity))
+			some = before_turn(filter, state.capacity);
+		status = insert_some(filter, hashes + *done, some, &in, &again);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
-		bool held = status == NIDUS_OK && before < some;
-		*done += in;
-		if (grows && in > 0)
-			look_after_growth(filter, in, hashes[*done - 1], capacity, moves);
-		if (held || (grows && status == NIDUS_FULL)) {
-			status = insert_alone(filter, hashes[*done]);
-			*done += status == NIDUS_OK;
+		if (again) {
+			status = insert_alone(filter, hashes[*done + in], false);
+			in += status == NIDUS_OK;
 		}
+		*done += in;
+		if (state.grows && in > 0)
+			look_after_growth(filter, in, hashes[*done - 1], &state);
 	}
-	return status;
+	return reason_decide(status);
+}
+
+/* How many of the hashes come before the first of which the overflow list has copies. */
+static size_t before_overflowed(const nidus_filter *filter, const uint64_t *hashes, size_t n)
+{
+	size_t before = 0;
+	if (filter->moving.overflow.entries == 0)
+		return n;
+	while (before < n && !moving_overflowed(filter, hashes[before]))
+		before++;
+	return before;
 }
 
 nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
@@ -230,11 +311,18 @@ nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, s
 {
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, out;
+		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, out = 0;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-		status = filter->ops->remove_batch(filter->body, hashes + *done, some, &out);
+		size_t before = before_overflowed(filter, hashes + *done, some);
+		if (before > 0)
+			status = filter->ops->remove_batch(filter->body, hashes + *done, before,
+			                                   &out);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
 		*done += out;
+		if (status == NIDUS_OK && before < some) {
+			status = remove_alone(filter, hashes[*done]);
+			*done += status == NIDUS_OK;
+		}
 	}
 	return status;
 }

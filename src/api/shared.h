@@ -30,7 +30,8 @@ struct turns {
 	struct {
 		_Alignas(64) uint32_t inserts;
 	} part[TALLY_PARTS];
-	int64_t left; /* inserts until somebody must look how full the filter is */
+	uint32_t carry; /* inserts that no part counts: those of a file */
+	int64_t left;   /* inserts until somebody must look how full the filter is */
 };
 
 /* Gives a filter its gate. Errors: E_NOMEM. */
@@ -42,6 +43,7 @@ bool shared_contains(const nidus_filter *filter, uint64_t hash);
 uint64_t shared_count(const nidus_filter *filter, uint64_t hash);
 void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                            uint8_t *yes);
+uint64_t shared_size(const nidus_filter *filter);
 nidus_status shared_insert(nidus_filter *filter, uint64_t hash);
 nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash);
 nidus_status shared_remove(nidus_filter *filter, uint64_t hash);
@@ -52,6 +54,10 @@ nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, s
 
 /* At most so many inserts of a filter of this capacity have not come to growth_take_turn. */
 uint64_t shared_uncounted(uint64_t capacity);
+
+/* What those count of a filter whose threads are stopped, for files; and back. */
+void shared_tell_turns(const nidus_filter *filter, uint32_t *uncounted, int64_t *left);
+void shared_set_turns(nidus_filter *filter, uint32_t uncounted, int64_t left);
 
 /* No change goes on between the two; nothing at all if `all`. Free without a gate. */
 static inline void shared_stop(const nidus_filter *filter, bool all)

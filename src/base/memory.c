@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #include "base/bits.h"
+#include "base/effort.h"
 #include "base/os.h"
 #include "base/reason.h"
 
@@ -39,7 +40,10 @@ nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct
 	if (add_overflows(size, alignment, &whole_size) || whole_size > PTRDIFF_MAX)
 		return no_memory(size);
 	block->whole_size = (size_t)whole_size;
-	if (allocator->alloc != NULL)
+	bool zeroed = mapped || allocator->alloc_zeroed != NULL;
+	if (allocator->alloc_zeroed != NULL)
+		block->whole = allocator->alloc_zeroed(allocator->context, block->whole_size);
+	else if (allocator->alloc != NULL)
 		block->whole = allocator->alloc(allocator->context, block->whole_size);
 	else
 		block->whole =
@@ -49,8 +53,10 @@ nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct
 		return no_memory(size);
 	}
 	cut(block, (size_t)size, alignment);
-	if (!mapped)
+	if (!zeroed) {
 		memset(block->bytes, 0, block->size);
+		effort_of_thread()->cleared += block->size;
+	}
 	return NIDUS_OK;
 }
 
@@ -76,6 +82,15 @@ static void *alloc_in_turn(void *context, size_t size)
 	return memory;
 }
 
+static void *alloc_zeroed_in_turn(void *context, size_t size)
+{
+	struct memory_turns *turns = context;
+	pthread_mutex_lock(&turns->turn);
+	void *memory = turns->inner.alloc_zeroed(turns->inner.context, size);
+	pthread_mutex_unlock(&turns->turn);
+	return memory;
+}
+
 static void free_in_turn(void *context, void *memory, size_t size)
 {
 	struct memory_turns *turns = context;
@@ -89,5 +104,10 @@ nidus_allocator memory_in_turns(const nidus_allocator *allocator, struct memory_
 	*turns = (struct memory_turns){ *allocator, PTHREAD_MUTEX_INITIALIZER };
 	if (allocator->alloc == NULL)
 		return *allocator;
-	return (nidus_allocator){ alloc_in_turn, free_in_turn, turns };
+	return (nidus_allocator){
+		.alloc = alloc_in_turn,
+		.free = free_in_turn,
+		.alloc_zeroed = allocator->alloc_zeroed != NULL ? alloc_zeroed_in_turn : NULL,
+		.context = turns,
+	};
 }

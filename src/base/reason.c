@@ -7,17 +7,32 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-static _Thread_local char text[REASON_SIZE];
+static _Thread_local char text[REASON_SIZE], aside[REASON_SIZE];
+static _Thread_local unsigned keeping_aside;
 
 nidus_status fail(nidus_status status, const char *format, ...)
 {
 	int kept = errno;
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
+	vsnprintf(keeping_aside > 0 ? aside : text, REASON_SIZE, format, arguments);
 	va_end(arguments);
 	errno = kept;
+	return status;
+}
+
+void reason_set_aside(void)
+{
+	if (keeping_aside++ == 0)
+		aside[0] = '\0';
+}
+
+nidus_status reason_decide(nidus_status status)
+{
+	if (--keeping_aside == 0 && status != NIDUS_OK && aside[0] != '\0')
+		memcpy(text, aside, sizeof text);
 	return status;
 }
 

@@ -17,6 +17,14 @@ nidus_status fail(nidus_status status, const char *format, ...)
 
 const char *reason_text(void);
 
+/*
+ * For calls that try something and have another way if it fails: from the first on, words
+ * are kept aside; the second makes the last of them the reason if the call failed in the
+ * end, and gives its status back.
+ */
+void reason_set_aside(void);
+nidus_status reason_decide(nidus_status status);
+
 #define REASON_SIZE 256
 
 /* How a thread's work ended, for the thread that waits for it. */

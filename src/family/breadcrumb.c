@@ -334,9 +334,15 @@ static nidus_status breadcrumb_pour(void *to, const void *from)
 	return yard_pour(to, from);
 }
 
-static void breadcrumb_move(void *to, void *from, uint64_t *position, uint64_t places)
+static void breadcrumb_move(void *to, void *from, uint64_t *position, uint64_t places,
+                            struct overflow *overflow)
 {
-	yard_move(to, from, position, places);
+	yard_move(to, from, position, places, overflow);
+}
+
+static nidus_entry breadcrumb_identity(const void *body, uint64_t hash)
+{
+	return yard_identity(body, yard_locate(body, hash));
 }
 
 static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
@@ -389,6 +395,7 @@ const struct family family_breadcrumb = {
 	.larger = breadcrumb_larger,
 	.pour = breadcrumb_pour,
 	.move = breadcrumb_move,
+	.identity = breadcrumb_identity,
 	.core_shrinks = true,
 	.pace = 1,
 	.table = breadcrumb_table,

@@ -14,6 +14,7 @@
 #include "store/blueprint.h"
 #include "store/file.h"
 #include "table/ops.h"
+#include "table/overflow.h"
 
 /* How full a body is. */
 struct fill {
@@ -112,11 +113,15 @@ struct family {
 
 	/*
 	 * NIDUS_GROW: moves what the next `places` places of `from` hold, *position on (0
-	 * at first), into a body of a larger() plan. An entry is in `to` before it leaves
-	 * `from`; both stay valid; what `to` has no room for stays. *position is UINT64_MAX
-	 * behind the last place.
+	 * at first), into a body of a larger() plan, and what that has no place for
+	 * into an overflow list. An entry is there before it leaves `from`; both bodies stay
+	 * valid. *position is UINT64_MAX behind the last place. Stops where the overflow list
+	 * gets no memory.
 	 */
-	void (*move)(void *to, void *from, uint64_t *position, uint64_t places);
+	void (*move)(void *to, void *from, uint64_t *position, uint64_t places,
+	             struct overflow *overflow);
+	/* The identity of a hash's key: entry_hash gives a hash of it. */
+	nidus_entry (*identity)(const void *body, uint64_t hash);
 
 	/* For files: the table's bytes, and the stash as (home, fingerprint) pairs. */
 	unsigned char *(*table)(const void *body, uint64_t *size);
@@ -144,13 +149,18 @@ extern const struct family *const families[];
 /* NULL if this library does not have it. */
 const struct family *family_find(nidus_family id);
 
-/* What a filter in the middle of its growth remembers (api/moving.h). */
+/* What a filter in several parts remembers (api/moving.h). */
 struct moving {
 	struct nidus_filter *old;   /* its smaller self, not yet empty; NULL: not growing */
-	const struct body_ops *ops; /* of the larger body */
+	const struct body_ops *ops; /* of the body, while filter->ops are those of all parts */
 	uint64_t position;          /* in the smaller body: what lies before has moved */
 	uint64_t places;            /* to move per turn */
 	uint32_t inserts;           /* until the next turn */
+	bool returning;             /* entries of the overflow list are tried again, */
+	nidus_entry returned;       /* and those up to this one have been */
+	struct overflow overflow;   /* what the body had no place for */
+	uint32_t uncounted;         /* of a filter that was opened: what its file says of */
+	int64_t left;               /* struct turns (api/shared.h) */
 };
 
 struct gate;
@@ -168,7 +178,7 @@ struct nidus_filter {
 	uint64_t checksum;   /* of its table, by its header */
 	bool readonly;       /* opened */
 	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
-	bool grows;          /* by itself, up to plan.max_capacity */
+	bool grows;          /* by itself, or did so up to plan.max_capacity */
 	uint64_t room;       /* so many inserts, at least, before the capacity is reached */
 	struct moving moving;
 	struct gate *gate;   /* NULL unless threads share the filter (api/shared.h) */

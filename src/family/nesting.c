@@ -95,9 +95,19 @@ nidus_status nesting_pour(void *to, const void *from)
 	return nest_pour(to, from);
 }
 
-void nesting_move(void *to, void *from, uint64_t *position, uint64_t places)
+void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,
+                  struct overflow *overflow)
 {
-	nest_move(to, from, position, places);
+	nest_move(to, from, position, places, overflow);
+}
+
+nidus_entry nesting_identity(const void *body, uint64_t hash)
+{
+	const struct nest *nest = body;
+	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	struct stash_entry identity = nest_identity(nest, nest->kind, &key);
+	return (nidus_entry){ key.chunk * nest->base_groups + identity.home, identity.fingerprint,
+		              0 };
 }
 
 #define CAPACITY_MOST (UINT64_C(1) << 44)

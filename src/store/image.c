@@ -11,7 +11,7 @@
  *      32  capacity, u64            104  count, u64
  *      40  max capacity, u64        112  stashed, u64
  *      48  fpr, f64                 120  sections, u32
- *      56  slots, u32               124  zero
+ *      56  slots, u32               124  1 if other parts follow, u32
  *      60  core bits, u32           128  per section: kind u32, zero u32,
  *      64  growth bits, u32              offset u64, size u64, checksum u64
  *      68  level, u32               248  checksum of bytes 0 to 247, u64
@@ -128,6 +128,7 @@ static void encode(const struct image *image, unsigned char header[IMAGE_HEADER]
 	store64(header + 104, image->count);
 	store64(header + 112, image->stashed);
 	store32(header + 120, IMAGE_SECTIONS);
+	store32(header + 124, image->more);
 	for (uint32_t i = 0; i < IMAGE_SECTIONS; i++) {
 		unsigned char *row = header + SECTION_TABLE + i * SECTION_ROW;
 		store32(row, i);
@@ -138,7 +139,7 @@ static void encode(const struct image *image, unsigned char header[IMAGE_HEADER]
 	store64(header + CHECKSUM_AT, hash_checksum(header, CHECKSUM_AT));
 }
 
-static nidus_status put(nidus_sink sink, void *context, const void *bytes, uint64_t size)
+nidus_status image_put(nidus_sink sink, void *context, const void *bytes, uint64_t size)
 {
 	const unsigned char *from = bytes;
 	while (size > 0) {
@@ -164,16 +165,17 @@ nidus_status image_write(struct image *image, const void *const bytes[IMAGE_SECT
 	for (int i = 0; i < IMAGE_SECTIONS; i++)
 		image->section[i].checksum = hash_checksum(bytes[i], image->section[i].size);
 	encode(image, header);
-	status = put(sink, context, header, IMAGE_HEADER);
+	status = image_put(sink, context, header, IMAGE_HEADER);
 	for (int i = 0; i < IMAGE_SECTIONS && status == NIDUS_OK; i++) {
-		status = put(sink, context, zeros, image->section[i].offset - end_before(image, i));
+		status = image_put(sink, context, zeros,
+		                   image->section[i].offset - end_before(image, i));
 		if (status == NIDUS_OK)
-			status = put(sink, context, bytes[i], image->section[i].size);
+			status = image_put(sink, context, bytes[i], image->section[i].size);
 	}
 	return status;
 }
 
-static nidus_status get(nidus_source source, void *context, void *bytes, uint64_t size)
+nidus_status image_get(nidus_source source, void *context, void *bytes, uint64_t size)
 {
 	unsigned char *to = bytes;
 	while (size > 0) {
@@ -224,14 +226,14 @@ static nidus_status check_header(const unsigned char header[IMAGE_HEADER])
 nidus_status image_read_header(struct image *image, nidus_source source, void *context)
 {
 	unsigned char header[IMAGE_HEADER], again[IMAGE_HEADER];
-	nidus_status status = get(source, context, header, sizeof magic);
+	nidus_status status = image_get(source, context, header, sizeof magic);
 	if (status == NIDUS_E_TRUNCATED)
 		return fail(status, "the file is too short to be a nidus file");
 	if (status != NIDUS_OK)
 		return status;
 	if (memcmp(header, magic, sizeof magic) != 0)
 		return fail(NIDUS_E_FORMAT, "this is not a nidus file");
-	status = get(source, context, header + sizeof magic, IMAGE_HEADER - sizeof magic);
+	status = image_get(source, context, header + sizeof magic, IMAGE_HEADER - sizeof magic);
 	if (status == NIDUS_OK)
 		status = check_header(header);
 	if (status != NIDUS_OK)
@@ -240,6 +242,7 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 	decode_plan(&image->plan, header);
 	image->count = load64(header + 104);
 	image->stashed = load64(header + 112);
+	image->more = load32(header + 124) != 0;
 	for (int i = 0; i < IMAGE_SECTIONS; i++) {
 		image->section[i].size = load64(header + SECTION_TABLE + i * SECTION_ROW + 16);
 		image->section[i].checksum = load64(header + SECTION_TABLE + i * SECTION_ROW + 24);
@@ -284,10 +287,10 @@ nidus_status image_read_section(const struct image *image, enum image_section wh
 {
 	unsigned char padding[PAGE];
 	uint64_t gap = image->section[which].offset - end_before(image, which);
-	nidus_status status = get(source, context, padding, gap);
+	nidus_status status = image_get(source, context, padding, gap);
 	if (status == NIDUS_OK)
 		status = check_padding(padding, gap);
 	if (status == NIDUS_OK)
-		status = get(source, context, bytes, image->section[which].size);
+		status = image_get(source, context, bytes, image->section[which].size);
 	return status == NIDUS_OK ? check_section(image, which, bytes) : status;
 }

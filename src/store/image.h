@@ -10,7 +10,7 @@
 
 #include "store/blueprint.h"
 
-#define IMAGE_VERSION 1 /* frozen: docs/format.md says what may change, tests/golden/ checks */
+#define IMAGE_VERSION 1  /* frozen: docs/format.md says what may change, tests/golden/ checks */
 #define IMAGE_HEADER 256 /* bytes */
 
 enum image_section { IMAGE_TABLE, IMAGE_STASH, IMAGE_SECTIONS };
@@ -19,6 +19,7 @@ struct image {
 	struct blueprint plan;
 	uint64_t count;   /* entries, stashed ones included */
 	uint64_t stashed; /* entries in stashes */
+	bool more;        /* other parts of the filter follow (store/parts.h) */
 	struct {
 		uint64_t offset; /* image_lay_out sets it */
 		uint64_t size;
@@ -26,6 +27,12 @@ struct image {
 	} section[IMAGE_SECTIONS];
 	uint64_t size; /* of the whole; image_lay_out sets it */
 };
+
+/* Hands bytes to a sink, in pieces. Errors: E_IO with the sink's errno. */
+nidus_status image_put(nidus_sink sink, void *context, const void *bytes, uint64_t size);
+
+/* Gets exactly so many bytes from a source. Errors: E_IO, E_TRUNCATED, E_ARG. */
+nidus_status image_get(nidus_source source, void *context, void *bytes, uint64_t size);
 
 /* Sets the offsets and the whole size from the sections' sizes. */
 nidus_status image_lay_out(struct image *image);

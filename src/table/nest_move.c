@@ -8,15 +8,31 @@
  */
 #include "table/nest_move.h"
 
-static bool put(struct nest *to, const struct nest *from, uint64_t chunk,
+#include "base/effort.h"
+
+/* Where entries go. */
+struct target {
+	struct nest *nest;
+	struct overflow *overflow;
+};
+
+/* False if an entry has to stay: there is no memory for it. */
+static bool put(const struct target *to, const struct nest *from, uint64_t chunk,
                 struct stash_entry identity)
 {
 	nidus_entry entry = { chunk * from->base_groups + identity.home, identity.fingerprint, 0 };
-	return nest_insert_entry(to, &entry) == NIDUS_OK;
+	nidus_status status = nest_insert_entry(to->nest, &entry);
+	if (overflow_helps(status)) {
+		status = overflow_reserve(to->overflow, &to->nest->allocator, 1);
+		if (status == NIDUS_OK)
+			overflow_insert(to->overflow, &entry, 1);
+	}
+	effort_of_thread()->moved += status == NIDUS_OK;
+	return status == NIDUS_OK;
 }
 
 /* Moves the last entry of a chunk's stash; false if it has to stay. */
-static bool move_stashed(struct nest *to, struct nest *from, uint64_t chunk)
+static bool move_stashed(const struct target *to, struct nest *from, uint64_t chunk)
 {
 	struct nest_chunk *home = &from->chunk[chunk];
 	uint32_t last = home->stash.count - 1;
@@ -28,7 +44,7 @@ static bool move_stashed(struct nest *to, struct nest *from, uint64_t chunk)
 	return true;
 }
 
-static void move_slot(struct nest *to, struct nest *from, uint64_t chunk, uint64_t slot)
+static bool move_slot(const struct target *to, struct nest *from, uint64_t chunk, uint64_t slot)
 {
 	/* Coded buckets are sorted, empty slots first: their last slot, as often as they have
 	 * slots, is all of them. */
@@ -37,26 +53,29 @@ static void move_slot(struct nest *to, struct nest *from, uint64_t chunk, uint64
 	unsigned char *bits = nest_chunk_bits(from, chunk);
 	uint64_t value = nest_get(from, from->kind, bits, slot);
 	if (value == 0)
-		return;
+		return true;
 	struct nest_key key = nest_key_in(from, from->kind, chunk, slot, value);
 	if (!put(to, from, chunk, nest_identity(from, from->kind, &key)))
-		return;
+		return false;
 	nest_set(from, from->kind, bits, slot, 0);
 	from->chunk[chunk].used--;
+	return true;
 }
 
-void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t places)
+void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t places,
+               struct overflow *overflow)
 {
 	if (*position == UINT64_MAX)
 		return;
+	const struct target target = { to, overflow };
 	uint64_t slots = nest_chunk_slots(from);
 	uint64_t chunk = *position / slots, slot = *position % slots;
-	for (; places > 0 && chunk < from->chunks; places--) {
-		if (from->chunk[chunk].stash.count == 0)
-			move_slot(to, from, chunk, slot++);
-		else if (!move_stashed(to, from, chunk))
-			slot = slots; /* its slots must stay taken */
-		if (slot >= slots) {
+	for (bool went = true; places > 0 && chunk < from->chunks && went; places--) {
+		if (from->chunk[chunk].stash.count > 0)
+			went = move_stashed(&target, from, chunk);
+		else if ((went = move_slot(&target, from, chunk, slot)))
+			slot++;
+		if (slot == slots) {
 			chunk++;
 			slot = 0;
 		}

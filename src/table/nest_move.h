@@ -6,13 +6,16 @@
 #define NIDUS_TABLE_NEST_MOVE_H
 
 #include "table/nest.h"
+#include "table/overflow.h"
 
 /*
  * Looks at the next `places` slots of `from`, *position on (0 at first), and moves
  * what they hold into `to`, a nest of the same base geometry that has grown further.
  * Every entry is in `to` before it leaves `from`; both are valid nests after each.
- * What `to` has no room for stays. *position is UINT64_MAX behind the last slot.
+ * What `to` has no place for goes into the overflow list; where that gets no memory the
+ * move stops. *position is UINT64_MAX behind the last slot.
  */
-void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t places);
+void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t places,
+               struct overflow *overflow);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "table/yard.h"
 
+#include "base/effort.h"
 #include "base/reason.h"
 #include "simd/isa.h"
 #include "table/yard_instances.h"
@@ -144,6 +145,7 @@ void yard_clear(struct yard *yard)
 		mini_clear(shape->front, yard->front + i * mini_line(shape->front));
 	for (uint64_t i = 0; i < 2 * yard->half; i++)
 		mini_clear(shape->back, yard->back + i * mini_line(shape->back));
+	effort_of_thread()->cleared += yard->memory.size;
 	yard->count = 0;
 	if (yard->commons != NULL)
 		tally_clear(&yard->commons->added);
@@ -237,6 +239,16 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 	return false;
 }
 
+nidus_entry yard_identity(const struct yard *yard, struct yard_key key)
+{
+	uint64_t low = key.bucket & bits_low(yard->level);
+	return (nidus_entry){
+		.home = key.bucket >> yard->level,
+		.fingerprint = (uint64_t)(key.m + 1) << yard->width | key.remainder << yard->level |
+		               low,
+	};
+}
+
 bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry)
 {
 	uint64_t *bucket = &cursor->position[0], *at = &cursor->position[1];
@@ -244,11 +256,7 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 		struct yard_key key;
 		if (!yard_next_in(yard, *bucket, at, &key))
 			continue;
-		uint64_t fingerprint =
-			key.remainder << yard->level | (key.bucket & bits_low(yard->level));
-		entry->home = key.bucket >> yard->level;
-		entry->fingerprint = (uint64_t)(key.m + 1) << yard->width | fingerprint;
-		entry->value = 0;
+		*entry = yard_identity(yard, key);
 		return true;
 	}
 	return false;

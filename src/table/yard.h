@@ -199,6 +199,9 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count);
 /* The next entry of one front bucket, its backyard included; *at is 0 at first. */
 bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct yard_key *key);
 
+/* The identity of what belongs to a place. */
+nidus_entry yard_identity(const struct yard *yard, struct yard_key key);
+
 bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry);
 
 /* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */

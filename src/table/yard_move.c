@@ -4,6 +4,7 @@
  */
 #include "table/yard_move.h"
 
+#include "base/effort.h"
 #include "table/yard_instances.h"
 
 /* The place of an entry of `from` in a yard of another level. */
@@ -19,22 +20,45 @@ static struct yard_key key_at_level(const struct yard *to, const struct yard *fr
 	};
 }
 
-/* Puts copies of a bucket's entries into `to`: all, or none and 0. */
-static uint64_t put_bucket(struct yard *to, const struct yard *from, uint64_t bucket)
+/* Takes the first `put` entries of a bucket out of `to` again. */
+static void take_back(struct yard *to, const struct yard *from, uint64_t bucket, uint64_t put)
 {
 	struct yard_key key;
-	uint64_t put = 0, at = 0;
-	while (yard_next_in(from, bucket, &at, &key)) {
-		if (to->ops->put(to, key_at_level(to, from, key)) == NIDUS_OK) {
-			put++;
+	uint64_t at = 0;
+	for (; put > 0 && yard_next_in(from, bucket, &at, &key); put--)
+		(void)to->ops->take(to, key_at_level(to, from, key));
+}
+
+/* How many entries a bucket has from a place on. */
+static uint64_t entries_from(const struct yard *yard, uint64_t bucket, uint64_t at)
+{
+	struct yard_key key;
+	uint64_t entries = 0;
+	while (yard_next_in(yard, bucket, &at, &key))
+		entries++;
+	return entries;
+}
+
+/* Puts copies of a bucket's entries into `to`: all and true, or none. */
+static bool put_bucket(struct yard *to, const struct yard *from, uint64_t bucket,
+                       struct overflow *overflow, uint64_t *put)
+{
+	struct yard_key key;
+	uint64_t at = 0;
+	bool reserved = false;
+	for (*put = 0; yard_next_in(from, bucket, &at, &key); ++*put) {
+		if (to->ops->put(to, key_at_level(to, from, key)) == NIDUS_OK)
 			continue;
+		uint64_t left = 1 + entries_from(from, bucket, at);
+		if (!reserved && overflow_reserve(overflow, &to->allocator, left) != NIDUS_OK) {
+			take_back(to, from, bucket, *put);
+			return false;
 		}
-		at = 0;
-		for (; put > 0 && yard_next_in(from, bucket, &at, &key); put--)
-			(void)to->ops->take(to, key_at_level(to, from, key));
-		return 0;
+		reserved = true;
+		nidus_entry entry = yard_identity(from, key);
+		overflow_insert(overflow, &entry, 1);
 	}
-	return put;
+	return true;
 }
 
 /* Takes a bucket's entries out of its line and out of the backyard. */
@@ -56,16 +80,18 @@ static void clear_bucket(struct yard *yard, uint64_t bucket)
 	}
 }
 
-void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t places)
+void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t places,
+               struct overflow *overflow)
 {
 	if (*position == UINT64_MAX)
 		return;
-	uint64_t buckets = divide_up(places, from->ops->shape.front.slots);
+	uint64_t buckets = divide_up(places, from->ops->shape.front.slots), moved;
 	for (; buckets > 0 && *position < from->fronts; buckets--, ++*position) {
-		uint64_t moved = put_bucket(to, from, *position);
-		if (moved > 0)
-			clear_bucket(from, *position);
+		if (!put_bucket(to, from, *position, overflow, &moved))
+			return;
+		clear_bucket(from, *position);
 		from->count -= moved;
+		effort_of_thread()->moved += moved;
 	}
 	if (*position == from->fronts)
 		*position = UINT64_MAX;

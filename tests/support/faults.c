@@ -45,7 +45,7 @@ static void ledger_free(void *context, void *memory, size_t size)
 
 nidus_allocator ledger_allocator(struct ledger *ledger)
 {
-	return (nidus_allocator){ ledger_alloc, ledger_free, ledger };
+	return (nidus_allocator){ .alloc = ledger_alloc, .free = ledger_free, .context = ledger };
 }
 
 static struct os_calls real_calls;

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hot keys in growing filters: below max_capacity entries no key is refused but one that
+ * has as many copies as may be, whatever crowds the table; and no insert does the work of
+ * many. Every family that grows, alone and shared by threads.
+ */
+#include <math.h>
+
+#include "api/moving.h"
+#include "base/effort.h"
+#include "support/check.h"
+#include "support/filters.h"
+
+#define HOT_MOST 5000
+#define FRESH (UINT64_C(1) << 40)
+#define MOVED_MOST 512 /* entries by one insert, whatever the size; in turns of threads more */
+
+/* How keys come. */
+struct stream {
+	const char *name;
+	uint64_t hot;   /* this many keys come again and again, */
+	unsigned share; /* so many times of a hundred; 0: by Zipf's law */
+};
+
+static const struct stream streams[] = {
+	{ "1 hot key", 1, 30 },
+	{ "40 hot keys", 40, 30 },
+	{ "500 hot keys", 500, 50 },
+	{ "5000 hot keys", HOT_MOST, 60 },
+	{ "only hot keys", HOT_MOST, 100 },
+	{ "Zipf", 0, 0 },
+};
+
+#define STREAMS (sizeof streams / sizeof *streams)
+
+static uint64_t draw(uint64_t *state)
+{
+	*state += UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t x = (*state ^ *state >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* The n-th key. A Zipf key is 2^u for an even u: the odds of k fall like 1 / k. */
+static uint64_t next_key(const struct stream *stream, uint64_t n, uint64_t *random)
+{
+	uint64_t x = draw(random);
+	if (stream->share == 0)
+		return (uint64_t)exp2((double)(x >> 40) / (1 << 24) * 20);
+	return x % 100 < stream->share ? (x >> 8) % stream->hot : FRESH + n;
+}
+
+struct run {
+	nidus_filter *filter;
+	uint64_t in, refused, most_cleared, most_moved;
+};
+
+static void insert(struct run *run, uint64_t key)
+{
+	struct effort *effort = effort_of_thread(), before = *effort;
+	nidus_status status = nidus_insert_u64(run->filter, key);
+	uint64_t cleared = effort->cleared - before.cleared, moved = effort->moved - before.moved;
+	run->most_cleared = cleared > run->most_cleared ? cleared : run->most_cleared;
+	run->most_moved = moved > run->most_moved ? moved : run->most_moved;
+	if (status == NIDUS_OK) {
+		run->in++;
+		return;
+	}
+	expect_status(status, NIDUS_COPIES);
+	expect(nidus_count_key_u64(run->filter, key) >=
+	       run->filter->family->copies(&run->filter->plan));
+	run->refused++;
+}
+
+static void check_run(const nidus_options *options, const struct stream *stream)
+{
+	struct run run = { .filter = filter_create(options) };
+	uint64_t random = 1, tries = 3 * options->max_capacity, before = 1;
+	uint64_t *held = check_alloc(tries * sizeof *held), n = 0;
+	for (uint64_t i = 0; i < tries && run.in < options->max_capacity; i++) {
+		uint64_t key = next_key(stream, i, &random);
+		before = run.in;
+		insert(&run, key);
+		if (run.in > before)
+			held[n++] = key;
+	}
+	expect_equal(info_of(run.filter).count, run.in);
+	expect_equal(nidus_size(run.filter), run.in);
+	expect(run.most_moved <= (options->features & NIDUS_CONCURRENT ? 8 : 1) * MOVED_MOST);
+	expect_ok(nidus_verify(run.filter, NULL));
+	for (uint64_t i = 0; i < n; i++)
+		expect(nidus_contains_u64(run.filter, held[i]));
+	/* Each copy can be taken out. */
+	for (uint64_t i = 0; i < n; i++)
+		expect_ok(nidus_remove_u64(run.filter, held[i]));
+	expect_equal(info_of(run.filter).count, 0);
+	expect_ok(nidus_verify(run.filter, NULL));
+	free(held);
+	nidus_free(run.filter);
+}
+
+static void each_growing_family(uint64_t capacity, uint32_t features)
+{
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		for (size_t i = 0; i < STREAMS && (*family)->features & NIDUS_GROW; i++) {
+			nidus_options options = filter_options(capacity, 1.0 / 256, 99);
+			options.family = (*family)->id;
+			options.max_capacity = 8 * capacity;
+			options.features = features;
+			check_note("%s, %llu keys, %s, features %#x", (*family)->name,
+			           (unsigned long long)capacity, streams[i].name,
+			           (unsigned)features);
+			check_run(&options, &streams[i]);
+		}
+	}
+}
+
+static void no_key_is_refused_but_one_with_too_many_copies(void **state)
+{
+	(void)state;
+	each_growing_family(60, 0);
+	each_growing_family(check_small() ? 150 : 1000, 0);
+	each_growing_family(check_small() ? 300 : 6000, 0);
+}
+
+static void nor_in_filters_that_threads_share(void **state)
+{
+	(void)state;
+	each_growing_family(60, NIDUS_CONCURRENT);
+	each_growing_family(check_small() ? 150 : 1000, NIDUS_CONCURRENT);
+	each_growing_family(check_small() ? 300 : 4000, NIDUS_CONCURRENT);
+}
+
+/* ---------------------------------------------------------------------- work -- */
+
+static void *take_zeroed(void *context, size_t size)
+{
+	(void)context;
+	return calloc(1, size);
+}
+
+static void *take(void *context, size_t size)
+{
+	(void)context;
+	return malloc(size);
+}
+
+static void give(void *context, void *memory, size_t size)
+{
+	(void)context, (void)size;
+	free(memory);
+}
+
+/* With memory that is zero already, only the lines of a breadcrumb filter are written. */
+static void growth_clears_no_memory_that_is_zero(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if (!((*family)->features & NIDUS_GROW))
+			continue;
+		nidus_options options = filter_options(500, 1.0 / 256, 5);
+		options.family = (*family)->id;
+		options.max_capacity = 8000;
+		options.allocator = (nidus_allocator){ .alloc = take,
+			                               .free = give,
+			                               .alloc_zeroed = take_zeroed };
+		check_note("%s", (*family)->name);
+		uint64_t before = effort_of_thread()->cleared;
+		struct run run = { .filter = filter_create(&options) };
+		for (uint64_t key = 0; key < 8000; key++)
+			insert(&run, key);
+		bool lines = (*family)->id == NIDUS_BREADCRUMB;
+		expect((effort_of_thread()->cleared > before) == lines);
+		expect_equal(run.in, 8000);
+		nidus_free(run.filter);
+	}
+}
+
+/* -------------------------------------------------------------------- reasons -- */
+
+/* An insert that found another way leaves nidus_reason alone. */
+static void hush(const nidus_options *options)
+{
+	nidus_filter *filter = filter_create(options);
+	uint64_t in = 0;
+	expect_status(nidus_insert(filter, NULL, 1), NIDUS_E_ARG);
+	char kept[300];
+	snprintf(kept, sizeof kept, "%s", nidus_reason());
+	for (uint64_t i = 0; in < options->max_capacity && i < 4 * options->max_capacity; i++) {
+		uint64_t key = i % 2 == 0 ? i % 600 : FRESH + i;
+		if (nidus_insert_u64(filter, key) == NIDUS_OK) {
+			expect(strcmp(nidus_reason(), kept) == 0);
+			in++;
+			continue;
+		}
+		expect(strcmp(nidus_reason(), kept) != 0);
+		expect_status(nidus_insert(filter, NULL, 1), NIDUS_E_ARG);
+	}
+	nidus_free(filter);
+}
+
+static void inserts_that_succeed_leave_the_reason_alone(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		for (unsigned shared = 0; shared < 2 && (*family)->features & NIDUS_GROW;
+		     shared++) {
+			nidus_options options = filter_options(1000, 1.0 / 256, 5);
+			options.family = (*family)->id;
+			options.max_capacity = 8000;
+			options.features = shared ? NIDUS_CONCURRENT : 0;
+			check_note("%s, shared %u", (*family)->name, shared);
+			hush(&options);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_key_is_refused_but_one_with_too_many_copies),
+		cmocka_unit_test(nor_in_filters_that_threads_share),
+		cmocka_unit_test(growth_clears_no_memory_that_is_zero),
+		cmocka_unit_test(inserts_that_succeed_leave_the_reason_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
