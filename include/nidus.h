@@ -438,7 +438,9 @@ NIDUS_API uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t has
 /**
  * The 64-bit hash of a key under this filter's seed, for the _hash and _batch
  * calls of this filter or of another one with the same seed. 0 for arguments
- * that nidus_contains finds senseless. Threads: reads.
+ * that nidus_contains finds senseless. Two different keys, strings or integers,
+ * have the same hash with odds of about 2^-63, and of n keys some two have it with
+ * odds of about n^2 / 2^64; to a filter they are one key then. Threads: reads.
  */
 NIDUS_API uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len);
 NIDUS_API uint64_t nidus_hash_u64(const nidus_filter *filter, uint64_t key);

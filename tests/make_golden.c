@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * make_golden FOLDER: the files of tests/golden/, as they were made once.
+ * make_golden FOLDER: makes the files of tests/golden/ that are missing.
  *
- * They are never made again: whoever reads version 1 must read those that are
- * there. Existing files are left alone, so that this program can make the files of
- * a family that is new. See tests/golden/README.md.
+ * Existing files are left alone, so that this program can add those of a new
+ * family. tests/golden/README.md says when files are made anew.
  */
 #include <errno.h>
 #include <math.h>

@@ -126,7 +126,8 @@ static void the_bytes_lie_as_drawn(void **state)
 	struct image image = sample(1000, 32);
 	write_sample(&image);
 	expect(memcmp(tape.bytes, "\x89nidus\r\n", 8) == 0);
-	expect_equal(load32(tape.bytes + 8), 1); /* not IMAGE_VERSION: version 1 is frozen */
+	expect_equal(load32(tape.bytes + 8),
+	             1); /* not IMAGE_VERSION: a new version is no accident */
 	expect_equal(load32(tape.bytes + 12), IMAGE_HEADER);
 	expect_equal(load64(tape.bytes + 24), UINT64_C(0x1122334455667788));
 	expect_equal(tape.bytes[24], 0x88); /* little-endian */

@@ -21,6 +21,7 @@ file on some far day, and to test the library, which has to agree with it. As a 
 """
 import argparse
 import itertools
+import math
 import struct
 import sys
 from collections import Counter
@@ -79,8 +80,17 @@ def cut(h, choices):
     return h * choices >> 64, h * choices & MASK
 
 
-def rotr(x, n):
-    return (x >> n | x << 64 - n) & MASK
+def fold(product):
+    """The high half of 128 bits XOR the low one."""
+    return product >> 64 ^ product & MASK
+
+
+def multiplier_from(x):
+    """The next number from x on that is odd and has no factor in common with 2^128 - 1."""
+    x |= 1
+    while math.gcd(x, (1 << 128) - 1) != 1:
+        x = x + 2 & MASK
+    return x
 
 
 def mix(x):
@@ -180,8 +190,9 @@ class Filter:
         self.stash = Counter(struct.iter_unpack("<QQ", header.stash(data)))
         self.stash_in_order = list(struct.iter_unpack("<QQ", header.stash(data)))
         self.before = mix(header.seed + GOLDEN & MASK)
-        self.between = mix(self.before + GOLDEN & MASK)
-        self.partner = mix(self.between + GOLDEN & MASK)
+        self.first = multiplier_from(mix(self.before + GOLDEN & MASK))
+        self.second = multiplier_from(mix(self.first + GOLDEN & MASK))
+        self.partner = mix(self.second + GOLDEN & MASK)
         self.count, self.stashed = header.count, header.stashed
         self.check()
 
@@ -189,10 +200,8 @@ class Filter:
         return xxh3_64(key, self.header.seed)
 
     def hash_u64(self, key):
-        x = key ^ self.before
-        x = (x ^ rotr(x, 25) ^ rotr(x, 50)) * STRONG & MASK ^ self.between
-        x = (x ^ x >> 28) * MULTIPLIER & MASK
-        return x ^ x >> 32
+        x = fold((key + self.before & MASK) * self.first)
+        return fold(x * self.second)
 
     def count_key(self, key):
         return self.count_hash(self.hash_bytes(key))

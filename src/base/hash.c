@@ -1,11 +1,67 @@
 /* SPDX-License-Identifier: MIT
  *
- * hash: the parts that need xxHash, compiled in one place only.
+ * hash: the keys of a seed, and the parts that need xxHash, compiled in one place only.
  */
 #include "base/hash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+/* A mixer whose every output bit depends on every input bit. */
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	x ^= x >> 32;
+	return x;
+}
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Of 2^64 - 1 or of 2^64 + 1 = 274177 * 67280421310721. */
+static bool shares_a_factor(uint64_t x)
+{
+	return greatest_common_divisor(x, UINT64_MAX) != 1 || x % 274177 == 0 ||
+	       x % UINT64_C(67280421310721) == 0;
+}
+
+/*
+ * The next number from x on that is odd and shares no factor with 2^64 - 1 or
+ * 2^64 + 1. With such a factor f, keys that differ by a multiple of (2^64 - 1) / f
+ * would change both halves of the product alike, and the fold could cancel that.
+ */
+static uint64_t multiplier_from(uint64_t x)
+{
+	x |= 1;
+	while (shares_a_factor(x))
+		x += 2;
+	return x;
+}
+
+static uint64_t next_key(uint64_t last)
+{
+	return mix(last + UINT64_C(0x9e3779b97f4a7c15));
+}
+
+struct hash_key hash_key_of(uint64_t seed)
+{
+	struct hash_key key = { .seed = seed };
+	key.before = next_key(seed);
+	key.first = multiplier_from(next_key(key.before));
+	key.second = multiplier_from(next_key(key.first));
+	key.partner = next_key(key.second);
+	return key;
+}
 
 uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t len)
 {

@@ -2,10 +2,10 @@
  *
  * hash: 64-bit hashes of keys, keyed with a filter's seed.
  *
- * Bytes go through XXH3 with the seed. Integers go through a bijection of our
- * own, so that different integers never share a hash; the seed enters before
- * and between the rounds, so that no difference of two keys has a fate that is
- * known without the seed.
+ * Bytes go through XXH3 with the seed, integers through two products of our own
+ * whose factors are made from the seed. No difference of two keys has an effect
+ * that is known without the seed. Two integers may share a hash, as two strings
+ * may: with odds of about 2^-63. docs/results/hash.md compares it with others.
  */
 #ifndef NIDUS_BASE_HASH_H
 #define NIDUS_BASE_HASH_H
@@ -15,49 +15,29 @@
 /* What a seed is spread into, once per filter. */
 struct hash_key {
 	uint64_t seed;
-	uint64_t before, between; /* for integers */
-	uint64_t partner;         /* for the second place of a fingerprint */
+	uint64_t before, first, second; /* for integers */
+	uint64_t partner;               /* for the second place of a fingerprint */
 };
 
-/* One round of a mixer whose every output bit hangs on every input bit. */
-static inline uint64_t hash_mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= UINT64_C(0xd6e8feb86659fd93);
-	x ^= x >> 32;
-	x *= UINT64_C(0xd6e8feb86659fd93);
-	x ^= x >> 32;
-	return x;
-}
+struct hash_key hash_key_of(uint64_t seed);
 
-static inline struct hash_key hash_key_of(uint64_t seed)
+/* A product of 128 bits, its high half XOR its low one. */
+static inline uint64_t hash_fold(uint64_t x, uint64_t factor)
 {
-	struct hash_key key = { .seed = seed };
-	key.before = hash_mix(seed + UINT64_C(0x9e3779b97f4a7c15));
-	key.between = hash_mix(key.before + UINT64_C(0x9e3779b97f4a7c15));
-	key.partner = hash_mix(key.between + UINT64_C(0x9e3779b97f4a7c15));
-	return key;
+	uint64_t low, high = multiply_wide(x, factor, &low);
+	return high ^ low;
 }
-
-/* Odd, so that multiplying by them can be undone. */
-#define HASH_FIRST UINT64_C(0x9fb21c651e98df25)
-#define HASH_SECOND UINT64_C(0xd6e8feb86659fd93)
 
 /*
- * Five invertible steps. The rotations bring the high bits of regular keys
- * (multiples of 2^32, equal halves) down to where the first product can spread
- * them; a shift alone would let some cancel out.
+ * A key bit reaches the bits above it through the low half of a product, and
+ * those below through the high half. One fold turns consecutive keys into
+ * multiples of one number, nearly, which crowd some buckets for an unlucky seed;
+ * the second one scatters them. `before` is added: with XOR, x and ~x would share
+ * a hash far too often.
  */
 static inline uint64_t hash_u64(const struct hash_key *key, uint64_t x)
 {
-	x ^= key->before;
-	x ^= rotate_right(x, 25) ^ rotate_right(x, 50);
-	x *= HASH_FIRST;
-	x ^= key->between;
-	x ^= x >> 28;
-	x *= HASH_SECOND;
-	x ^= x >> 32;
-	return x;
+	return hash_fold(hash_fold(x + key->before, key->first), key->second);
 }
 
 uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t len);

@@ -10,7 +10,7 @@
 
 #include "store/blueprint.h"
 
-#define IMAGE_VERSION 1  /* frozen: docs/format.md says what may change, tests/golden/ checks */
+#define IMAGE_VERSION 1  /* open until release 0.2.0: see docs/format.md */
 #define IMAGE_HEADER 256 /* bytes */
 
 enum image_section { IMAGE_TABLE, IMAGE_STASH, IMAGE_SECTIONS };
