@@ -2,9 +2,11 @@
 #include "memory.h"
 
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#define LARGE ((uint64_t)1 << 20) /* from here on it pays to ask the server what it has */
+#define LARGE ((size_t)1 << 20) /* from here on it pays to leave zeroing to the system */
 
 static _Atomic uint64_t used;
 
@@ -17,6 +19,28 @@ static uint64_t machine_memory(void)
 void *memory_try(size_t size)
 {
 	return size <= machine_memory() ? server.TryAlloc(size) : NULL;
+}
+
+/*
+ * Whether the system would grant that much now. Calloc of older servers ends the
+ * process where this function says no; the margin is for its size classes.
+ */
+static bool granted(size_t size)
+{
+	size_t with_margin = size + size / 4 + 4 * LARGE;
+	void *memory =
+		mmap(NULL, with_margin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return memory != MAP_FAILED && munmap(memory, with_margin) == 0;
+}
+
+static void *try_zeroed(size_t size)
+{
+	if (server.TryCalloc != NULL)
+		return server.TryCalloc(1, size);
+	if (size >= LARGE)
+		return granted(size) ? server.Calloc(1, size) : NULL;
+	void *memory = server.TryAlloc(size);
+	return memory != NULL ? memset(memory, 0, size) : NULL;
 }
 
 static void *count_in(void *memory, size_t size)
@@ -32,6 +56,12 @@ static void *take(void *context, size_t size)
 	return count_in(memory_try(size), size);
 }
 
+static void *take_zeroed(void *context, size_t size)
+{
+	(void)context;
+	return count_in(size <= machine_memory() ? try_zeroed(size) : NULL, size);
+}
+
 static void give(void *context, void *memory, size_t size)
 {
 	(void)context;
@@ -42,7 +72,9 @@ static void give(void *context, void *memory, size_t size)
 
 const nidus_allocator *memory_allocator(void)
 {
-	static const nidus_allocator allocator = { .alloc = take, .free = give };
+	static const nidus_allocator allocator = { .alloc = take,
+		                                   .free = give,
+		                                   .alloc_zeroed = take_zeroed };
 	return &allocator;
 }
 

@@ -143,6 +143,7 @@ struct server_command_info {
 	X(unsigned long long, ServerInfoGetFieldUnsigned,                                       \
 	  (RedisModuleServerInfoData *, const char *, int *))                                   \
 	X(void *, TryAlloc, (size_t))                                                           \
+	X(void *, Calloc, (size_t, size_t))                                                     \
 	X(void, Free, (void *))                                                                 \
 	X(RedisModuleString *, CreateString, (RedisModuleCtx *, const char *, size_t))          \
 	X(void, FreeString, (RedisModuleCtx *, RedisModuleString *))                            \
@@ -180,6 +181,7 @@ struct server_command_info {
 
 /* What only newer ones have: NULL on others. */
 #define SERVER_NEWER_FUNCTIONS(X)                                                          \
+	X(void *, TryCalloc, (size_t, size_t))                                             \
 	X(RedisModuleCommand *, GetCommand, (RedisModuleCtx *, const char *))              \
 	X(int, SetCommandInfo, (RedisModuleCommand *, const struct server_command_info *)) \
 	X(int, AddACLCategory, (RedisModuleCtx *, const char *))                           \

@@ -43,6 +43,20 @@ class Persistence(servers.Test):
         self.do("DEBUG", "RELOAD")
         self.expect_back(before)
 
+    def test_a_filter_goes_on_after_a_reload_as_it_would_have_without(self):
+        for key, family in (("a", "windowed"), ("b", "breadcrumb"), ("c", "cuckoo")):
+            self.do("CF.RESERVE", key, 1000, "FAMILY", family)
+            self.do("COPY", key, key + "2")
+        for start in range(0, 8000, 1000):
+            for key in "abc":
+                self.do("CF.INSERT", key, "ITEMS", *range(start, start + 1000))
+            self.do("DEBUG", "RELOAD")
+        for start in range(0, 8000, 1000):
+            for key in "abc":
+                self.do("CF.INSERT", key + "2", "ITEMS", *range(start, start + 1000))
+        for key in "abc":
+            self.assertEqual(self.digest(key), self.digest(key + "2"), key)
+
     def test_a_rewritten_aof_brings_everything_back(self):
         for preamble in ("no", "yes"):
             server = servers.Server("--appendonly", "yes", "--aof-use-rdb-preamble", preamble)

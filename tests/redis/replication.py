@@ -48,6 +48,25 @@ class Replication(servers.Test):
         self.r.copy("f", "copy")
         self.expect_same()
 
+    def test_a_replica_that_joins_amid_growth_stays_equal(self):
+        families = ("windowed", "cuckoo", "breadcrumb", "chunked")
+        for family in families:
+            self.do("CF.RESERVE", family, 1000, "FAMILY", family)
+            self.do("CF.INSERT", family, "ITEMS", *range(1100))
+        late = servers.Server("--replicaof", "127.0.0.1", str(self.server.port),
+                              "--repl-diskless-sync-delay", "0")
+        client = late.client()
+        servers.wait_for(lambda: client.info("replication")["master_link_status"] == "up",
+                         "the late link")
+        for i in range(1100, 9000, 100):
+            for family in families:
+                self.do("CF.INSERT", family, "ITEMS", *range(i, i + 100))
+        self.r.wait(2, 0)
+        for family in families:
+            self.assertEqual(self.digest(family, client), self.digest(family), family)
+        client.close()
+        late.stop()
+
     def test_random_histories_leave_both_equal(self):
         random = servers.chance()
         for key, family in (("a", "auto"), ("b", "cuckoo"), ("c", "breadcrumb"), ("d", "semisort")):
