@@ -94,6 +94,12 @@ static void *context_alloc(void *context, size_t size)
 	return MemoryContextAllocExtended(context, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 }
 
+static void *context_alloc_zeroed(void *context, size_t size)
+{
+	return MemoryContextAllocExtended(context, size,
+	                                  MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM | MCXT_ALLOC_ZERO);
+}
+
 static void context_free(void *context, void *memory, size_t size)
 {
 	(void)context;
@@ -105,6 +111,7 @@ static nidus_allocator allocator_in(MemoryContext context)
 {
 	return (nidus_allocator){ .alloc = context_alloc,
 		                  .free = context_free,
+		                  .alloc_zeroed = context_alloc_zeroed,
 		                  .context = context };
 }
 
@@ -241,13 +248,6 @@ PG_FUNCTION_INFO_V1(nidus_from_bytea);
 Datum nidus_from_bytea(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(checked(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0))));
-}
-
-static uint64_t entries_of(const nidus_filter *filter)
-{
-	nidus_info info = NIDUS_INFO_INIT;
-	check(nidus_get_info(filter, &info));
-	return info.count;
 }
 
 /* ----------------------------------------------------------------------- keys -- */
@@ -492,9 +492,9 @@ static void add_filter(struct state *state, nidus_filter *filter)
 		return;
 	}
 	state->waiting[state->waiting_count++] = filter;
-	state->waiting_entries += entries_of(filter);
+	state->waiting_entries += nidus_size(filter);
 	if (state->waiting_count == WAITING_MOST ||
-	    state->waiting_entries > entries_of(state->filter))
+	    state->waiting_entries > nidus_size(state->filter))
 		settle(state);
 }
 
@@ -604,7 +604,7 @@ PG_FUNCTION_INFO_V1(nidus_count);
 Datum nidus_count(PG_FUNCTION_ARGS)
 {
 	const nidus_filter *filter = open_value(fcinfo->flinfo, PG_GETARG_DATUM(0));
-	PG_RETURN_INT64((int64)entries_of(filter));
+	PG_RETURN_INT64((int64)nidus_size(filter));
 }
 
 PG_FUNCTION_INFO_V1(nidus_describe);

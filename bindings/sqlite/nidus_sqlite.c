@@ -62,13 +62,6 @@ static bool refuse(sqlite3_context *context, const char *why)
 	return false;
 }
 
-static uint64_t entries_of(const nidus_filter *filter)
-{
-	nidus_info info = NIDUS_INFO_INIT;
-	(void)nidus_get_info(filter, &info); /* both arguments are right */
-	return info.count;
-}
-
 /* --------------------------------------------------------------------- keys -- */
 
 /* The hash of an SQL value that is not NULL. */
@@ -241,9 +234,9 @@ static nidus_status take_in(struct merging *merging, nidus_filter *filter)
 		return NIDUS_OK;
 	}
 	merging->waiting[merging->count++] = filter;
-	merging->entries += entries_of(filter);
+	merging->entries += nidus_size(filter);
 	bool worth =
-		merging->count == WAITING_MOST || merging->entries > entries_of(merging->filter);
+		merging->count == WAITING_MOST || merging->entries > nidus_size(merging->filter);
 	return worth ? settle(merging) : NIDUS_OK;
 }
 
@@ -369,7 +362,7 @@ static void count(sqlite3_context *context, int n, sqlite3_value **values)
 	if (sqlite3_value_type(values[0]) == SQLITE_NULL ||
 	    !went_well(context, open_blob(values[0], &filter)))
 		return;
-	sqlite3_result_int64(context, (sqlite3_int64)entries_of(filter));
+	sqlite3_result_int64(context, (sqlite3_int64)nidus_size(filter));
 	nidus_free(filter);
 }
 
