@@ -606,11 +606,10 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
  * Makes room for `capacity` keys, keeping the fpr target. A filter made with
  * options.max_capacity does so by itself, up to there, and little by little: it
  * has two tables then (info.tables), and each insert moves a few entries, until half of
- * the new room is used. No insert waits for all of them: one moves at most as many as 16
- * inserts owe, about 3 * 16 (and where threads share the filter, as a turn of up to 1024
- * inserts owes), and the one that begins the growth may have to clear the new table, unless
- * the memory is zero already, as that of the system is from 2 MiB on (not in the breadcrumb
- * family, whose empty lines are not zero). This call does wait: it takes as long as there
+ * the new room is used. No insert waits for all of them: one moves at most 512 entries
+ * (4096 where threads share the filter). The insert that begins the growth clears the new
+ * table, unless the memory is zero already, as that of the system is from 2 MiB on (not in
+ * the breadcrumb family, whose empty lines are not zero). This call does wait: it takes as long as there
  * are entries, and also ends a move that is under way.
  * info.capacity is afterwards all that fits into the new table, often more than
  * was asked for.

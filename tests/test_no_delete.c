@@ -125,8 +125,9 @@ static void a_million_keys_and_more_take_few_bits_each(void **state)
 	(void)state;
 	for (uint64_t n = 1000000; n <= UINT64_C(20000000000); n += n / 7) {
 		check_note("%llu keys", (unsigned long long)n);
-		expect(bits_per_key(n, 0) <= 11.35);
-		expect(bits_per_key(n, NIDUS_NO_DELETE) <= 11.2);
+		/* More lines are filled less, so that the odds stay what is promised. */
+		expect(bits_per_key(n, 0) <= (n < 800000000 ? 11.35 : 11.45));
+		expect(bits_per_key(n, NIDUS_NO_DELETE) <= (n < 26000000 ? 11.2 : 11.4));
 	}
 }
 

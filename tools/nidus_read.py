@@ -682,7 +682,7 @@ class Parts:
                 (1 <= self.inserts <= TURN if turns else self.inserts == 0) and
                 not (self.returning and (self.old or self.overflowed == 0)) and
                 self.uncounted <= UNCOUNTED_MOST and
-                self.overflowed <= self.header.max_capacity, "the record makes no sense")
+                self.overflowed <= self.header.max_capacity + 65536, "the record makes no sense")
 
     def read_overflow(self, data):
         require(xxh3_64(data) == self.list_checksum, "the overflow's checksum does not match")

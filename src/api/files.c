@@ -454,6 +454,7 @@ static nidus_status read_record(struct origin *from, struct parts *parts)
 }
 
 #define UNCOUNTED_MOST (1u << 16)
+#define OVERFLOWED_SLACK (1u << 16) /* a crowded filter may hold more than it promises */
 
 /* Whether a record can be one of this filter. */
 static nidus_status check_parts(const nidus_filter *filter, const struct parts *parts)
@@ -466,7 +467,7 @@ static nidus_status check_parts(const nidus_filter *filter, const struct parts *
 	                    : parts->inserts == 0) &&
 	             !(parts->returning && (parts->old || parts->overflowed == 0)) &&
 	             parts->uncounted <= UNCOUNTED_MOST &&
-	             parts->overflowed <= filter->plan.max_capacity;
+	             parts->overflowed <= filter->plan.max_capacity + OVERFLOWED_SLACK;
 	return right ? NIDUS_OK : fail(NIDUS_E_FORMAT, "the growth record makes no sense");
 }
 

@@ -50,8 +50,12 @@
 struct filling {
 	double keys_per_line; /* average per front bucket, in a large filter */
 	double slack;         /* keys less, per root of the front buckets */
-	double most;          /* keys per front bucket, however many there are */
+	double most;          /* keys per front bucket, up to `large` of them */
+	uint64_t large;       /* from so many on each doubling costs PER_DOUBLING */
 };
+
+/* The odds that a line overflows fall by 4.5 decades per key; twice the lines, twice the odds. */
+#define PER_DOUBLING (1 / 15.0)
 
 /* What a shape of lines holds while keys come and go, and if none is ever removed. */
 struct density {
@@ -59,12 +63,16 @@ struct density {
 	struct filling any, no_delete;
 };
 
+/* Front buckets at which the odds of the fillings below reach one in a million. */
+#define LARGE (1u << 24)
+#define LARGE_NO_DELETE (1u << 19)
+
 static const struct density densities[] = {
-	{ 8, 51, { 51.15, 44, 51.15 }, { 51.75, 40, 51.45 } },
-	{ 12, 36, { 34.9, 36, 34.9 }, { 35.6, 26, 35.6 } },
-	{ 16, 28, { 26.5, 32, 26.5 }, { 27.0, 24, 27.0 } },
-	{ 24, 19, { 17.1, 24, 17.1 }, { 17.6, 20, 17.6 } },
-	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2 }, { 22.7, 20, 22.7 } },
+	{ 8, 51, { 51.15, 44, 51.15, LARGE }, { 51.75, 40, 51.45, LARGE_NO_DELETE } },
+	{ 12, 36, { 34.9, 36, 34.9, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE } },
+	{ 16, 28, { 26.5, 32, 26.5, LARGE }, { 27.0, 24, 27.0, LARGE_NO_DELETE } },
+	{ 24, 19, { 17.1, 24, 17.1, LARGE }, { 17.6, 20, 17.6, LARGE_NO_DELETE } },
+	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2, LARGE }, { 22.7, 20, 22.7, LARGE_NO_DELETE } },
 };
 
 #define DENSITIES (sizeof densities / sizeof *densities)
@@ -94,12 +102,22 @@ static struct filling filling_of(const struct density *density, uint32_t feature
 	return features & NIDUS_NO_DELETE ? density->no_delete : density->any;
 }
 
+/* Doublings from `from` to `to`, as a broken line: the same on every machine. */
+static double octaves(uint64_t from, uint64_t to)
+{
+	if (to <= from)
+		return 0;
+	unsigned whole = log2_floor(to / from);
+	return whole + (double)to / ((double)from * (double)(UINT64_C(1) << whole)) - 1;
+}
+
 /* Keys that so many front buckets hold. */
 static uint64_t keys_that_fit(struct filling filling, uint64_t fronts)
 {
 	double keys = filling.keys_per_line * (double)fronts;
 	keys -= filling.slack * sqrt((double)fronts);
-	keys = fmin(keys, filling.most * (double)fronts);
+	double most = filling.most - PER_DOUBLING * octaves(filling.large, fronts);
+	keys = fmin(keys, most * (double)fronts);
 	return keys > 1 ? (uint64_t)keys : 1;
 }
 
@@ -132,19 +150,31 @@ static unsigned doublings(uint64_t capacity, uint64_t max_capacity)
 	return times;
 }
 
+/* Doublings of so many front buckets until they hold max_capacity keys. */
+static unsigned doublings_of(const nidus_options *options, struct filling filling, uint64_t fronts)
+{
+	unsigned times = doublings(options->capacity, options->max_capacity);
+	while (times < 24 && keys_that_fit(filling, fronts << times) < options->max_capacity)
+		times++;
+	return times;
+}
+
 /* Plans for one width; false if the rate at the end would be too high. */
-static bool plan_width(const nidus_options *options, const struct density *density, unsigned growth,
+static bool plan_width(const nidus_options *options, const struct density *density,
                        struct blueprint *plan)
 {
+	struct filling filling = filling_of(density, options->features);
 	bool wanted = options->slots == 0 ? density->slots != SHORT_SLOTS ||
 	                                            (options->features & NIDUS_FAST) != 0
 	                                  : density->slots == options->slots;
+	uint64_t fronts = fronts_for(filling, options->capacity);
+	unsigned growth = doublings_of(options, filling, fronts);
 	if (growth >= density->width || !wanted)
 		return false;
 	plan->growth_bits = growth;
 	plan->core_bits = density->width - growth;
 	plan->chunks = 1;
-	plan->groups = fronts_for(filling_of(density, options->features), options->capacity);
+	plan->groups = fronts;
 	plan->slots = density->slots;
 	plan->level = growth; /* the rate counts when all growth is done */
 	double at_end =
@@ -170,14 +200,15 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		            (unsigned long long)(options->capacity > CAPACITY_MOST
 		                                         ? options->capacity
 		                                         : options->max_capacity));
-	unsigned growth = doublings(options->capacity, options->max_capacity);
 	for (size_t i = 0; i < DENSITIES; i++) {
 		/* With NIDUS_FAST the last one, short lines, comes first. */
 		size_t shape = options->features & NIDUS_FAST ? (i + DENSITIES - 1) % DENSITIES : i;
-		if (!plan_width(options, &densities[shape], growth, plan))
+		if (!plan_width(options, &densities[shape], plan))
 			continue;
+		if (plan->groups > FRONTS_MOST >> plan->growth_bits)
+			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
 		plan->capacity = plan->max_capacity = options->capacity;
-		if (growth > 0) {
+		if (plan->growth_bits > 0) {
 			plan->capacity = most_keys(&densities[shape], plan);
 			plan->max_capacity = options->max_capacity > plan->capacity
 			                             ? options->max_capacity
@@ -188,7 +219,7 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 	return fail(
 		NIDUS_E_RANGE,
 		"the breadcrumb family has 24 bits at most; this rate and growth by 2^%u need more",
-		growth);
+		doublings(options->capacity, options->max_capacity));
 }
 
 static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
