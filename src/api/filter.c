@@ -40,6 +40,7 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	made->memory = memory;
 	made->allocator = *allocator;
 	made->readonly = table != NULL;
+	made->keeps_all = plan->features & NIDUS_NO_DELETE;
 	struct blueprint body = *plan;
 	if (made->readonly) /* there is nothing to lock */
 		body.features &= ~(uint32_t)NIDUS_CONCURRENT;

@@ -152,19 +152,13 @@ uint64_t nidus_count_key_u64(const nidus_filter *filter, uint64_t key)
 
 /* -------------------------------------------------------------------- remove -- */
 
-/* Whether the filter was made for a set from which nothing is removed. */
-static inline bool keeps_all(const nidus_filter *filter)
-{
-	return filter->plan.features & NIDUS_NO_DELETE;
-}
-
 static nidus_status check_removable(const nidus_filter *filter)
 {
 	nidus_status status = filter_check_writable(filter);
 	if (status == NIDUS_OK && !(filter->family->features & NIDUS_DELETE))
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove",
 		            filter->family->name);
-	if (status == NIDUS_OK && keeps_all(filter))
+	if (status == NIDUS_OK && filter->keeps_all)
 		return fail(NIDUS_E_UNSUPPORTED,
 		            "the filter was made with NIDUS_NO_DELETE: nothing can be removed");
 	return status;
@@ -181,7 +175,7 @@ NEVER_INLINE nidus_status remove_otherwise(nidus_filter *filter, uint64_t hash)
 
 static inline nidus_status remove_one(nidus_filter *filter, uint64_t hash)
 {
-	return plain(filter) && LIKELY(filter->ops->remove != NULL) && LIKELY(!keeps_all(filter))
+	return plain(filter) && LIKELY(filter->ops->remove != NULL) && LIKELY(!filter->keeps_all)
 	               ? filter->ops->remove(filter->body, hash)
 	               : remove_otherwise(filter, hash);
 }

@@ -177,6 +177,7 @@ struct nidus_filter {
 	struct file_map map; /* of an opened filter: the whole file */
 	uint64_t checksum;   /* of its table, by its header */
 	bool readonly;       /* opened */
+	bool keeps_all;      /* made with NIDUS_NO_DELETE */
 	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
 	bool grows;          /* by itself, or did so up to plan.max_capacity */
 	uint64_t room;       /* so many inserts, at least, before the capacity is reached */

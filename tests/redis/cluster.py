@@ -5,6 +5,7 @@
 """
 import logging
 import os
+import re
 import subprocess
 import sys
 import time
@@ -131,15 +132,27 @@ class Cluster(unittest.TestCase):
         return rounds + 1
 
     def kill_a_master(self):
+        servers.wait_for(self.agreed, "all nodes to agree about the slots")
         for master in self.masters():
-            with master.client() as client:
-                servers.wait_for(lambda: client.wait(1, 1000) >= 1, "a replica")
+            servers.wait_for(lambda: self.replicated(master), "a replica")
         victim = self.masters()[0]
         victim.kill()
         servers.wait_for(lambda: len(self.masters()) == 3 and all(
             b"cluster_state:ok" in self.raw(node, "CLUSTER", "INFO") for node in self.masters()),
             "a replica to take over")
         servers.wait_for(self.reachable, "all partitions to be reachable")
+
+    def agreed(self):
+        address = f"127.0.0.1:{self.masters()[0].port}"
+        return b"All nodes agree" in subprocess.run([servers.CLI, "--cluster", "check", address],
+                                                    check=False, capture_output=True).stdout
+
+    def replicated(self, master):
+        """Whether the replica has all that was written. WAIT would speak of its own connection."""
+        info = self.raw(master, "INFO", "replication").decode()
+        written = re.search(r"master_repl_offset:(\d+)", info)
+        taken = re.search(r"slave0:.*offset=(\d+)", info)
+        return taken is not None and taken[1] == written[1]
 
     def reachable(self):
         try:
