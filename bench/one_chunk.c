@@ -13,6 +13,9 @@
 
 /* Of docs/format.md. */
 #define HEADER 256
+#define AT_CAPACITY 32
+#define AT_MAX_CAPACITY 40
+#define AT_RATE 48
 #define AT_BITS 60
 #define AT_CHUNKS 72
 #define AT_GROUPS 80
@@ -28,6 +31,8 @@
 
 /* At this load every family has the fingerprints of a full table. */
 #define PLANNED_LOAD 0.85
+
+#define HALF UINT64_C(0x3fe0000000000000) /* 0.5 as a double's bits */
 
 static void put64(unsigned char *to, uint64_t number)
 {
@@ -75,6 +80,15 @@ static nidus_status load_empty(const unsigned char *header, uint64_t groups, uin
 	return status;
 }
 
+/* Gives fingerprints another width, and promises no more than the shortest can keep. */
+static void shorten(unsigned char *header, unsigned bits)
+{
+	put32(header + AT_BITS, bits);
+	put64(header + AT_CAPACITY, 1);
+	put64(header + AT_MAX_CAPACITY, 1);
+	put64(header + AT_RATE, HALF);
+}
+
 /* The groups of a chunk of so many slots; *kept is how many of them are used. */
 static uint64_t groups_of(const nidus_info *info, uint64_t total_slots, uint64_t *kept)
 {
@@ -102,7 +116,7 @@ nidus_status one_chunk_create(const nidus_options *options, uint64_t total_slots
 	nidus_free(*filter);
 	if (bits != 0) {
 		info.slot_bits += bits - info.fingerprint_bits;
-		put32(header + AT_BITS, bits);
+		shorten(header, bits);
 	}
 	uint64_t kept, groups = groups_of(&info, total_slots, &kept);
 	uint64_t bytes = (kept * info.slot_bits + 7) / 8 + SLOTS_PADDING;
