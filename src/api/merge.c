@@ -253,8 +253,9 @@ static nidus_status merge_all(const struct merger *merger, nidus_filter **merged
 	for (unsigned tries = 0; tries < TRIES && status == NIDUS_FULL; tries++) {
 		struct blueprint plan;
 		status = plan_for(merger, merger->keys, level, &plan);
-		if (status == NIDUS_OK)
-			status = fill(merger, &plan, merged);
+		if (status != NIDUS_OK)
+			break; /* there is no such plan */
+		status = fill(merger, &plan, merged);
 		level = plan.level + 1;
 	}
 	return status == NIDUS_COPIES || status == NIDUS_FULL ? too_many_copies() : status;
@@ -301,8 +302,9 @@ static nidus_status make_room(struct gathering *gathering, uint64_t keys, unsign
 	for (unsigned tries = 0; tries < TRIES && status == NIDUS_FULL; tries++) {
 		struct blueprint plan;
 		status = plan_for(gathering->merger, keys, level, &plan);
-		if (status == NIDUS_OK)
-			status = go_on_with(gathering, &plan);
+		if (status != NIDUS_OK)
+			break; /* there is no such plan */
+		status = go_on_with(gathering, &plan);
 		level = plan.level + 1;
 	}
 	return status;
