@@ -24,6 +24,7 @@ enum {
 	OPTION_VERIFY,
 	OPTION_FORCE,
 	OPTION_NO_WAIT,
+	OPTION_U64,
 	OPTION_FEATURE /* plus the index in feature_list */
 };
 

@@ -30,7 +30,7 @@ struct build {
 	int shaped_by; /* the last option that --like leaves no room for; 0: none */
 	unsigned threads;
 	bool multiset;
-	char delimiter;
+	struct key_form form;
 	struct keys keys;
 	struct spool spool;
 	nidus_filter *filter;
@@ -55,7 +55,7 @@ static int take_option(void *context, int id, const char *value)
 		build->shaped_by = id;
 		return code;
 	}
-	if (output_take(&build->output, id, value))
+	if (output_take(&build->output, id, value) || keys_take(&build->form, id))
 		return ARGS_GO;
 	switch (id) {
 	case 't':
@@ -66,9 +66,6 @@ static int take_option(void *context, int id, const char *value)
 	case OPTION_MULTISET:
 		build->multiset = true;
 		build->options.features |= NIDUS_MULTISET;
-		break;
-	case '0':
-		build->delimiter = '\0';
 		break;
 	}
 	return ARGS_GO;
@@ -160,7 +157,7 @@ static int read_spool(struct build *build)
 
 		if (!room)
 			return report_memory("keeping the hashes of the keys (8 bytes each)");
-		nidus_hash_batch(build->filter, keys->key, keys->length, n, room);
+		keys_hash(keys, build->filter, n, room);
 		build->spool.n += n;
 		progress_update(keys->count, keys->bytes);
 	}
@@ -205,7 +202,7 @@ static int fill_directly(struct build *build)
 		size_t done = 0;
 		nidus_status status;
 
-		nidus_hash_batch(build->filter, keys->key, keys->length, n, hash);
+		keys_hash(keys, build->filter, n, hash);
 		status = nidus_insert_batch(build->filter, hash, n, &done);
 		if (status != NIDUS_OK)
 			return refused(build, status, keys->count - n + done, false);
@@ -250,7 +247,7 @@ static int build_set(struct build *build, const struct args *args)
 	if (code == EXIT_OK && !build->like)
 		code = create_first(build, direct);
 	if (code == EXIT_OK)
-		code = keys_open(&build->keys, args->operand, args->n, build->delimiter);
+		code = keys_open(&build->keys, args->operand, args->n, build->form);
 	if (code != EXIT_OK)
 		return code;
 	code = direct ? fill_directly(build) : fill_from_spool(build);
@@ -274,7 +271,7 @@ static int run(int argc, char **argv)
 {
 	struct build build = { .options = NIDUS_OPTIONS_INIT,
 		               .threads = processors(),
-		               .delimiter = '\n' };
+		               .form = KEY_FORM_LINES };
 	struct args args;
 	int code = args_parse(&build_command, argc, argv, take_option, &build, &args);
 
@@ -293,7 +290,8 @@ static const struct option_spec options[] = {
 	{ SHAPE_RATE },
 	{ SHAPE_FAMILY },
 	{ OUTPUT_NEW },
-	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline" },
+	{ KEYS_NULL },
+	{ KEYS_U64 },
 	{ OPTION_MULTISET, "multiset", NULL, "store every copy of equal keys" },
 	{ SHAPE_SLOTS },
 	{ SHAPE_GROW },

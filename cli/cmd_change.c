@@ -27,7 +27,7 @@ struct change {
 	struct output output;
 	bool json;
 	bool strict;
-	char delimiter;
+	struct key_form form;
 	struct keys keys;
 	nidus_filter *filter;
 	uint64_t changed;
@@ -38,7 +38,7 @@ static int take_option(void *context, int id, const char *value)
 {
 	struct change *change = context;
 
-	if (output_take(&change->output, id, value))
+	if (output_take(&change->output, id, value) || keys_take(&change->form, id))
 		return ARGS_GO;
 	switch (id) {
 	case OPTION_MULTISET:
@@ -49,9 +49,6 @@ static int take_option(void *context, int id, const char *value)
 		break;
 	case OPTION_JSON:
 		change->json = true;
-		break;
-	case '0':
-		change->delimiter = '\0';
 		break;
 	}
 	return ARGS_GO;
@@ -99,7 +96,7 @@ static int apply_keys(struct change *change)
 	while ((n = keys_read(keys)) > 0) {
 		nidus_status status;
 
-		nidus_hash_batch(change->filter, keys->key, keys->length, n, hash);
+		keys_hash(keys, change->filter, n, hash);
 		status = apply_batch(change, hash, n);
 		if (status != NIDUS_OK)
 			return refused(change, status);
@@ -133,7 +130,7 @@ static int work(struct change *change, struct args *args)
 	if (code == EXIT_OK)
 		code = set_load(change->set, &change->filter);
 	if (code == EXIT_OK)
-		code = keys_open(&change->keys, args->operand + 1, args->n - 1, change->delimiter);
+		code = keys_open(&change->keys, args->operand + 1, args->n - 1, change->form);
 	if (code == EXIT_OK)
 		code = apply_keys(change);
 	return code;
@@ -229,7 +226,7 @@ static int run_add(int argc, char **argv)
 	struct change change = { .command = &add_command,
 		                 .apply = nidus_insert_new_hash,
 		                 .skipped = NIDUS_PRESENT,
-		                 .delimiter = '\n' };
+		                 .form = KEY_FORM_LINES };
 
 	return run_change(&change, argc, argv, finish_add);
 }
@@ -239,16 +236,15 @@ static int run_remove(int argc, char **argv)
 	struct change change = { .command = &remove_command,
 		                 .apply = nidus_remove_hash,
 		                 .skipped = NIDUS_NOT_FOUND,
-		                 .delimiter = '\n' };
+		                 .form = KEY_FORM_LINES };
 
 	return run_change(&change, argc, argv, finish_remove);
 }
 
-#define NULL_BYTE '0', "null", NULL, "keys end with a NUL byte instead of a newline"
-
 static const struct option_spec add_options[] = {
 	{ OUTPUT_CHANGED },
-	{ NULL_BYTE },
+	{ KEYS_NULL },
+	{ KEYS_U64 },
 	{ OPTION_MULTISET, "multiset", NULL, "store every key, also if it is already present" },
 	{ OPTION_JSON, "json", NULL, "print {\"added\": N, \"present\": N}" },
 	{ OUTPUT_FORCE },
@@ -258,7 +254,8 @@ static const struct option_spec add_options[] = {
 
 static const struct option_spec remove_options[] = {
 	{ OUTPUT_CHANGED },
-	{ NULL_BYTE },
+	{ KEYS_NULL },
+	{ KEYS_U64 },
 	{ OPTION_STRICT, "strict", NULL, "change nothing if any of the keys is not in the set" },
 	{ OPTION_JSON, "json", NULL, "print {\"removed\": N, \"missing\": N}" },
 	{ OUTPUT_FORCE },

@@ -18,7 +18,7 @@ struct query {
 	bool count;
 	bool json;
 	bool verify;
-	char delimiter;
+	struct key_form form;
 	struct keys keys;
 	nidus_filter *filter;
 	uint64_t found[2]; /* keys that are not in the set, and keys that are */
@@ -29,6 +29,8 @@ static int take_option(void *context, int id, const char *value)
 	struct query *query = context;
 
 	(void)value;
+	if (keys_take(&query->form, id))
+		return ARGS_GO;
 	switch (id) {
 	case 'v':
 		query->absent = true;
@@ -42,9 +44,6 @@ static int take_option(void *context, int id, const char *value)
 	case OPTION_VERIFY:
 		query->verify = true;
 		break;
-	case '0':
-		query->delimiter = '\0';
-		break;
 	}
 	return ARGS_GO;
 }
@@ -57,7 +56,7 @@ static void print_keys(const struct query *query, const uint8_t *yes, size_t n)
 		if (yes[i] != wanted)
 			continue;
 		out_write(query->keys.key[i], query->keys.length[i]);
-		out_byte(query->delimiter);
+		out_byte(query->form.delimiter);
 	}
 	out_show();
 }
@@ -72,7 +71,7 @@ static int look_up(struct query *query)
 
 	progress_start("looking up", keys->total);
 	while (!out_failed() && (n = keys_read(keys)) > 0) {
-		nidus_hash_batch(query->filter, keys->key, keys->length, n, hash);
+		keys_hash(keys, query->filter, n, hash);
 		nidus_contains_batch(query->filter, hash, n, yes);
 		for (size_t i = 0; i < n; i++)
 			query->found[yes[i]]++;
@@ -103,7 +102,7 @@ static int answer(const struct query *query)
 
 static int run(int argc, char **argv)
 {
-	struct query query = { .delimiter = '\n' };
+	struct query query = { .form = KEY_FORM_LINES };
 	struct args args;
 	int code = args_parse(&query_command, argc, argv, take_option, &query, &args);
 
@@ -115,7 +114,7 @@ static int run(int argc, char **argv)
 	code = query.verify ? set_open_verified(args.operand[0], &query.filter)
 	                    : set_open(args.operand[0], &query.filter);
 	if (code == EXIT_OK)
-		code = keys_open(&query.keys, args.operand + 1, args.n - 1, query.delimiter);
+		code = keys_open(&query.keys, args.operand + 1, args.n - 1, query.form);
 	if (code == EXIT_OK)
 		code = look_up(&query);
 	if (code == EXIT_OK)
@@ -131,6 +130,7 @@ static const struct option_spec options[] = {
 	{ OPTION_JSON, "json", NULL, "print both counts: {\"present\": N, \"absent\": N}" },
 	{ OPTION_VERIFY, "verify", NULL, "read and check all of SET first" },
 	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline, in and out" },
+	{ KEYS_U64 },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -146,6 +146,7 @@ const struct command query_command = {
 	.options = options,
 	.examples = "  nidus query words.nidus letter.txt\n"
 		    "  nidus query -v seen.nidus today.log > new.log\n"
-		    "  seq 1 1000000 | nidus query -c numbers.nidus\n",
+		    "  seq 1 1000000 | nidus query -c numbers.nidus\n"
+		    "  nidus query --u64 ids.nidus ids.txt\n",
 	.run = run,
 };

@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "report.h"
 
 /* Large enough that system calls do not matter, small enough to stay in the cache. */
@@ -22,6 +24,17 @@
 static bool is_stdin(const char *path)
 {
 	return strcmp(path, "-") == 0;
+}
+
+bool keys_take(struct key_form *form, int id)
+{
+	if (id == '0')
+		form->delimiter = '\0';
+	else if (id == OPTION_U64)
+		form->u64 = true;
+	else
+		return false;
+	return true;
 }
 
 static const char *shown(const char *path)
@@ -46,7 +59,7 @@ static int measure(struct keys *keys, const char *path, bool *known)
 	return EXIT_OK;
 }
 
-int keys_open(struct keys *keys, char **path, size_t paths, char delimiter)
+int keys_open(struct keys *keys, char **path, size_t paths, struct key_form form)
 {
 	static char standard_input[] = "-";
 	static char *default_path[] = { standard_input };
@@ -54,7 +67,7 @@ int keys_open(struct keys *keys, char **path, size_t paths, char delimiter)
 
 	memset(keys, 0, sizeof(*keys));
 	keys->file = NO_FILE;
-	keys->delimiter = delimiter;
+	keys->form = form;
 	keys->path = paths > 0 ? path : default_path;
 	keys->paths = paths > 0 ? paths : 1;
 	for (size_t i = 0; i < keys->paths && keys->failure == EXIT_OK; i++)
@@ -94,6 +107,7 @@ static bool next_file(struct keys *keys)
 		return false;
 	path = keys->path[keys->next_path++];
 	keys->name = shown(path);
+	keys->earlier = keys->count;
 	keys->at_end = false;
 	keys->file = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (keys->file < 0)
@@ -154,7 +168,7 @@ static size_t cut(struct keys *keys)
 	size_t n = 0;
 
 	while (n < KEYS_BATCH) {
-		const char *found = memchr(scan, keys->delimiter, (size_t)(end - scan));
+		const char *found = memchr(scan, keys->form.delimiter, (size_t)(end - scan));
 
 		if (!found) {
 			scan = end;
@@ -178,6 +192,57 @@ static size_t cut_last(struct keys *keys)
 	return keys->length[0] > 0 ? 1 : 0;
 }
 
+/* Says which line is no integer. A long one, or one of binary rubbish, is not repeated. */
+static int report_key(const struct keys *keys, size_t i)
+{
+	const char *text = keys->key[i];
+	size_t length = keys->length[i];
+	uint64_t line = keys->count - keys->earlier + i + 1;
+	const char *unit = keys->form.delimiter == '\n' ? "line" : "key";
+	size_t printable = 0;
+
+	while (printable < length && text[printable] >= ' ' && text[printable] <= '~')
+		printable++;
+	if (length > 0 && length <= 40 && printable == length)
+		report_error("%s: %s %" PRIu64 ": '%.*s' is not an integer from -2^63 to 2^64 - 1",
+		             keys->name, unit, line, (int)length, text);
+	else
+		report_error("%s: %s %" PRIu64 " is %snot an integer from -2^63 to 2^64 - 1",
+		             keys->name, unit, line, length == 0 ? "empty, " : "");
+	return EXIT_FILE;
+}
+
+/* The number of one key. Lines that end as on Windows are no reason to refuse a number. */
+static bool parse_one(struct keys *keys, size_t i)
+{
+	const char *text = keys->key[i];
+	size_t length = keys->length[i];
+
+	if (keys->form.delimiter == '\n' && length > 0 && text[length - 1] == '\r')
+		length--;
+	return number_parse_key(text, length, &keys->number[i]);
+}
+
+/* Reads the numbers of a batch: how many keys come before the first that is none. */
+static size_t parse(struct keys *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!parse_one(keys, i)) {
+			keys->failure = report_key(keys, i);
+			return i;
+		}
+	}
+	return n;
+}
+
+void keys_hash(const struct keys *keys, const nidus_filter *filter, size_t n, uint64_t *hash)
+{
+	if (keys->form.u64)
+		nidus_hash_u64_batch(filter, keys->number, n, hash);
+	else
+		nidus_hash_batch(filter, keys->key, keys->length, n, hash);
+}
+
 size_t keys_read(struct keys *keys)
 {
 	size_t n = 0;
@@ -198,6 +263,8 @@ size_t keys_read(struct keys *keys)
 			return 0;
 		}
 	}
+	if (keys->form.u64)
+		n = parse(keys, n);
 	keys->count += n;
 	return n;
 }

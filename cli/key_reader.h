@@ -14,24 +14,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "args.h"
+#include "nidus.h"
+
 #define KEYS_BATCH 1024
+
+/* The table entries, to be put into braces. */
+#define KEYS_NULL '0', "null", NULL, "keys end with a NUL byte instead of a newline"
+#define KEYS_U64                 \
+	OPTION_U64, "u64", NULL, \
+		"keys are integers, -2^63 to 2^64 - 1, not text; negative\nones are taken modulo 2^64"
+
+/** What keys look like. */
+struct key_form {
+	char delimiter;
+	bool u64; /* decimal numbers, which are 64-bit keys */
+};
+
+#define KEY_FORM_LINES      \
+	{                   \
+		'\n', false \
+	}
+
+/** Takes one of the options above; false if it is none of them. */
+bool keys_take(struct key_form *form, int id);
 
 struct keys {
 	/* The batch: good until the next keys_read. */
 	const void *key[KEYS_BATCH];
 	size_t length[KEYS_BATCH];
+	uint64_t number[KEYS_BATCH]; /* of keys that are integers */
 
 	uint64_t count; /* keys read so far */
 	uint64_t bytes; /* bytes read so far */
 	uint64_t total; /* bytes there are; 0 if nobody knows */
 	int failure;    /* an exit code once something went wrong and was reported */
-	char delimiter;
+	struct key_form form;
 
 	/* For key_reader.c alone: buffer[start..end) is unread, [start..scanned) without delimiter. */
 	char **path;
 	size_t paths;
 	size_t next_path;
 	const char *name;
+	uint64_t earlier; /* keys of the files before this one */
 	int file;
 	bool at_end;
 	char *buffer;
@@ -46,10 +71,16 @@ struct keys {
  * "-". Files that are missing are noticed here. EXIT_OK, or an exit code after
  * a message; keys_close is due in any case.
  */
-int keys_open(struct keys *keys, char **path, size_t paths, char delimiter);
+int keys_open(struct keys *keys, char **path, size_t paths, struct key_form form);
 
-/** Reads the next batch: how many keys, 0 at the end and after a failure. */
+/**
+ * Reads the next batch: how many keys, 0 at the end and after a failure. A line that should be an
+ * integer and is none is a failure: the batch ends before it.
+ */
 size_t keys_read(struct keys *keys);
+
+/** The hashes of the batch, n keys, under the filter's seed. */
+void keys_hash(const struct keys *keys, const nidus_filter *filter, size_t n, uint64_t *hash);
 
 void keys_close(struct keys *keys);
 

@@ -44,6 +44,37 @@ static bool parse_unsigned(const char *text, int base, uint64_t *number)
 	return true;
 }
 
+/* Digits to the end; false if there are none, something else or too many. */
+static bool parse_digits(const char *text, const char *end, uint64_t *number)
+{
+	uint64_t value = 0;
+
+	if (text == end)
+		return false;
+	for (; text < end; text++) {
+		unsigned digit = (unsigned)(*text - '0');
+
+		if (digit > 9 || value > (UINT64_MAX - digit) / 10)
+			return false;
+		value = value * 10 + digit;
+	}
+	*number = value;
+	return true;
+}
+
+bool number_parse_key(const char *text, size_t length, uint64_t *key)
+{
+	bool negative = length > 0 && text[0] == '-';
+	uint64_t number;
+
+	if (!parse_digits(text + negative, text + length, &number))
+		return false;
+	if (negative && number > (uint64_t)1 << 63)
+		return false;
+	*key = negative ? 0 - number : number;
+	return true;
+}
+
 static bool parse_multiplier(const char *text, double *factor)
 {
 	static const struct {

@@ -5,6 +5,7 @@
 /** @file number.h  Numbers as people write and read them. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** Room for any text that this file makes. */
@@ -18,6 +19,12 @@ bool number_parse_rate(const char *text, double *rate);
 
 /** A seed, 1 or more, decimal or 0x and hexadecimal. */
 bool number_parse_seed(const char *text, uint64_t *seed);
+
+/**
+ * A 64-bit key: digits, `length` bytes of them, 0 to 2^64 - 1, or a minus and at most 2^63, which is
+ * taken modulo 2^64. Nothing else, blanks neither.
+ */
+bool number_parse_key(const char *text, size_t length, uint64_t *key);
 
 /** "950", "12.3k", "4.56M". */
 void number_text_count(uint64_t count, char text[NUMBER_TEXT]);
