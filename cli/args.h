@@ -25,6 +25,7 @@ enum {
 	OPTION_FORCE,
 	OPTION_NO_WAIT,
 	OPTION_U64,
+	OPTION_OVERFILL,
 	OPTION_FEATURE /* plus the index in feature_list */
 };
 

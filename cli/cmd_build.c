@@ -19,6 +19,7 @@
 #include "output.h"
 #include "progress.h"
 #include "report.h"
+#include "room.h"
 #include "set.h"
 #include "shape.h"
 #include "spool.h"
@@ -122,6 +123,20 @@ static int create_first(struct build *build, bool direct)
 	return status == NIDUS_OK ? EXIT_OK : shape_refused(&build_command, status);
 }
 
+static int too_many(const struct build *build, uint64_t keys)
+{
+	uint64_t made_for = build->options.max_capacity > build->options.capacity
+	                            ? build->options.max_capacity
+	                            : build->options.capacity;
+
+	report_error("%" PRIu64 " keys do not fit into a set made for %" PRIu64
+	             "; nothing was written; %s",
+	             keys, made_for,
+	             build->like ? "give -n instead of --like"
+	                         : "give a larger -n, or none to fit the keys");
+	return EXIT_FULL;
+}
+
 /* `keys` is what went in or, with `all`, what was to go in. */
 static int refused(const struct build *build, nidus_status status, uint64_t keys, bool all)
 {
@@ -130,9 +145,7 @@ static int refused(const struct build *build, nidus_status status, uint64_t keys
 	snprintf(where, sizeof(where), all ? "with %" PRIu64 : "after %" PRIu64, keys);
 	/* Different keys that look the same fill a set too, one that is much too small. */
 	if (status == NIDUS_FULL || (status == NIDUS_COPIES && !build->multiset))
-		report_error("the set is full %s keys and was not written; %s", where,
-		             build->like ? "give -n instead of --like"
-		                         : "give a larger -n, or none to fit the keys");
+		return too_many(build, all ? keys : keys + 1);
 	else if (status == NIDUS_COPIES && build->options.capacity == 0 && !build->like)
 		report_error(
 			"%s; nothing was written; without --multiset equal keys are stored once",
@@ -217,10 +230,7 @@ static void tell(const struct build *build)
 	char size[NUMBER_TEXT];
 
 	nidus_get_info(build->filter, &info);
-	if (info.count > info.capacity)
-		report_warning("%" PRIu64 " keys are more than the capacity of %" PRIu64
-		               ": they fit this time; the fpr is now %.3g, its target %.3g",
-		               info.count, info.capacity, info.fpr_now, info.fpr_target);
+	room_warn(NULL, build->filter);
 	number_text_bytes(info.bytes, size);
 	report_talk("%" PRIu64 " keys read, %" PRIu64
 	            " stored: %s, %s, %.2f bits per key, fpr %.3g",
@@ -252,6 +262,8 @@ static int build_set(struct build *build, const struct args *args)
 		return code;
 	code = direct ? fill_directly(build) : fill_from_spool(build);
 	progress_clear();
+	if (code == EXIT_OK && nidus_size(build->filter) > room_in(build->filter))
+		code = too_many(build, nidus_size(build->filter));
 	if (code != EXIT_OK)
 		return code;
 	code = output_save(build->filter, &build->output);
@@ -275,6 +287,8 @@ static int run(int argc, char **argv)
 	struct args args;
 	int code = args_parse(&build_command, argc, argv, take_option, &build, &args);
 
+	if (code == ARGS_GO)
+		code = shape_check(&build_command, &build.options);
 	if (code != ARGS_GO)
 		return code;
 	code = build_set(&build, &args);
@@ -294,8 +308,13 @@ static const struct option_spec options[] = {
 	{ KEYS_U64 },
 	{ OPTION_MULTISET, "multiset", NULL, "store every copy of equal keys" },
 	{ SHAPE_SLOTS },
-	{ SHAPE_GROW },
+	{ SHAPE_FAST },
+	{ SHAPE_DELETE },
 	{ SHAPE_NO_DELETE },
+	{ SHAPE_ENUMERATE },
+	{ SHAPE_MERGE },
+	{ SHAPE_GROW },
+	{ SHAPE_CONCURRENT },
 	{ OPTION_SEED, "seed", "S",
 	  "key the hashing with S (default: random); the same seed,\n"
 	  "options and keys give the same file" },

@@ -17,6 +17,7 @@
 #include "output.h"
 #include "progress.h"
 #include "report.h"
+#include "room.h"
 #include "set.h"
 
 struct change {
@@ -27,9 +28,11 @@ struct change {
 	struct output output;
 	bool json;
 	bool strict;
+	bool bounded; /* stop at what is promised to fit */
 	struct key_form form;
 	struct keys keys;
 	nidus_filter *filter;
+	uint64_t room; /* new keys that fit */
 	uint64_t changed;
 	uint64_t unchanged;
 };
@@ -43,6 +46,9 @@ static int take_option(void *context, int id, const char *value)
 	switch (id) {
 	case OPTION_MULTISET:
 		change->apply = nidus_insert_hash;
+		break;
+	case OPTION_OVERFILL:
+		change->bounded = false;
 		break;
 	case OPTION_STRICT:
 		change->strict = true;
@@ -59,8 +65,9 @@ static int refused(const struct change *change, nidus_status status)
 	const char *name = set_input_name(change->set);
 
 	if (status == NIDUS_FULL)
-		report_error("%s: the set is full after %" PRIu64 " new keys; nothing was written; "
-		             "build a larger one",
+		report_error("%s: the set has room for %" PRIu64 " more keys and not for all of "
+		             "these; nothing was written; make room with nidus grow --relax -n N, "
+		             "or build a larger one",
 		             name, change->changed);
 	else if (status == NIDUS_COPIES)
 		report_error("%s: no room for another copy of one key after %" PRIu64
@@ -76,6 +83,8 @@ static nidus_status apply_batch(struct change *change, const uint64_t *hash, siz
 	for (size_t i = 0; i < n; i++) {
 		nidus_status status = change->apply(change->filter, hash[i]);
 
+		if (status == NIDUS_OK && change->changed == change->room)
+			return NIDUS_FULL;
 		if (status == NIDUS_OK)
 			change->changed++;
 		else if (status == change->skipped)
@@ -129,6 +138,7 @@ static int work(struct change *change, struct args *args)
 	code = choose_output(change, args);
 	if (code == EXIT_OK)
 		code = set_load(change->set, &change->filter);
+	change->room = change->bounded ? room_left(change->filter) : UINT64_MAX;
 	if (code == EXIT_OK)
 		code = keys_open(&change->keys, args->operand + 1, args->n - 1, change->form);
 	if (code == EXIT_OK)
@@ -152,25 +162,13 @@ static void print_json(const struct change *change, const char *changed, const c
 	json_close('}');
 }
 
-static void tell_capacity(const struct change *change)
-{
-	nidus_info info = NIDUS_INFO_INIT;
-
-	nidus_get_info(change->filter, &info);
-	if (info.count > info.capacity)
-		report_warning("%s: %" PRIu64 " keys are more than the capacity of %" PRIu64
-		               ": they fit, but the fpr is now %.3g instead of %.3g",
-		               set_input_name(change->set), info.count, info.capacity, info.fpr_now,
-		               info.fpr_target);
-}
-
 static int finish_add(struct change *change)
 {
 	int code = save(change);
 
 	if (code != EXIT_OK)
 		return code;
-	tell_capacity(change);
+	room_warn(set_input_name(change->set), change->filter);
 	if (change->json)
 		print_json(change, "added", "present");
 	report_talk("%s: %" PRIu64 " keys added, %" PRIu64 " were already present",
@@ -226,6 +224,7 @@ static int run_add(int argc, char **argv)
 	struct change change = { .command = &add_command,
 		                 .apply = nidus_insert_new_hash,
 		                 .skipped = NIDUS_PRESENT,
+		                 .bounded = true,
 		                 .form = KEY_FORM_LINES };
 
 	return run_change(&change, argc, argv, finish_add);
@@ -246,6 +245,9 @@ static const struct option_spec add_options[] = {
 	{ KEYS_NULL },
 	{ KEYS_U64 },
 	{ OPTION_MULTISET, "multiset", NULL, "store every key, also if it is already present" },
+	{ OPTION_OVERFILL, "overfill", NULL,
+	  "go on beyond the capacity as long as places are found: the\n"
+	  "rate rises, and how many keys fit depends on the seed" },
 	{ OPTION_JSON, "json", NULL, "print {\"added\": N, \"present\": N}" },
 	{ OUTPUT_FORCE },
 	{ OUTPUT_NO_WAIT },
@@ -268,8 +270,9 @@ const struct command add_command = {
 	.synopsis = "[-o OUT] [-0] [--multiset] [OPTION...] SET [FILE...]",
 	.summary = "put more keys into a set",
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and puts\n"
-		 "them into SET. The file is replaced when all of them are in; if they do not\n"
-		 "fit, it stays as it was and the exit code is 4.\n"
+		 "them into SET. The file is replaced when all of them are in; if they are more\n"
+		 "than SET was made for, it stays as it was and the exit code is 4. nidus build\n"
+		 "--grow makes sets that grow; nidus grow makes room in others.\n"
 		 "\n"
 		 "A key for which the set already answers yes is not stored again. That answer\n"
 		 "may be a false positive: the key then lives on another key's entry, and\n"

@@ -29,8 +29,6 @@ static int take_option(void *context, int id, const char *value)
 		return code;
 	if (id == OPTION_JSON)
 		plan->json = true;
-	else
-		plan->options.features |= feature_list[id - OPTION_FEATURE].bit;
 	return ARGS_GO;
 }
 
@@ -147,6 +145,9 @@ static int run(int argc, char **argv)
 		                    args.operand[0]);
 	if (plan.options.capacity == 0)
 		return report_usage(plan_command.name, "-n is needed: for how many keys?");
+	code = shape_check(&plan_command, &plan.options);
+	if (code != ARGS_GO)
+		return code;
 	code = fill(&plan);
 	if (code == EXIT_OK) {
 		if (plan.json)
@@ -164,13 +165,13 @@ static const struct option_spec options[] = {
 	{ SHAPE_RATE },
 	{ SHAPE_FAMILY },
 	{ SHAPE_SLOTS },
-	{ OPTION_FEATURE + 0, "delete", NULL, "keys will be removed" },
-	{ OPTION_FEATURE + 1, "enumerate", NULL, "entries will be listed" },
-	{ OPTION_FEATURE + 2, "merge", NULL, "sets will be merged" },
-	{ SHAPE_GROW },
+	{ SHAPE_FAST },
+	{ SHAPE_DELETE },
 	{ SHAPE_NO_DELETE },
-	{ OPTION_FEATURE + 4, "concurrent", NULL, "several threads will change it" },
-	{ OPTION_FEATURE + 5, "fast", NULL, "take the quickest family instead of the smallest" },
+	{ SHAPE_ENUMERATE },
+	{ SHAPE_MERGE },
+	{ SHAPE_GROW },
+	{ SHAPE_CONCURRENT },
 	{ OPTION_FEATURE + 6, "multiset", NULL, "copies of equal keys will be stored" },
 	{ OPTION_JSON, "json", NULL, "print a JSON array of objects" },
 	{ 0, NULL, NULL, NULL },

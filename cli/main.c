@@ -35,7 +35,7 @@ static void print_help(void)
 		out_format("  %-8s %s\n", commands[i]->name, commands[i]->summary);
 	out_text("\n"
 	         "  nidus COMMAND --help, or nidus help COMMAND, tells about one of them;\n"
-	         "  nidus --version tells the version.\n"
+	         "  nidus --version, or -V, tells the version.\n"
 	         "\n"
 	         "Exit status: 0 found or done, 1 nothing found, 2 usage, 3 file or format,\n"
 	         "4 full, 5 memory, 6 not supported by the family, 7 busy (--no-wait).\n"
@@ -64,6 +64,7 @@ static int unknown_command(const char *name)
 		                    name);
 	for (size_t i = 0; i < COMMANDS; i++)
 		nearest_offer(&nearest, commands[i]->name);
+	nearest_offer(&nearest, "help");
 	found = nearest_found(&nearest);
 	if (found)
 		return report_usage(NULL, "no command '%s'; did you mean %s?", name, found);
@@ -72,8 +73,11 @@ static int unknown_command(const char *name)
 
 static int help(const char *name)
 {
-	const struct command *command = name ? find_command(name) : NULL;
+	const struct command *command;
 
+	if (name && strcmp(name, "help") == 0)
+		name = NULL;
+	command = name ? find_command(name) : NULL;
 	if (name && !command)
 		return unknown_command(name);
 	if (command)
@@ -92,7 +96,7 @@ static int dispatch(int argc, char **argv)
 		return report_usage(NULL, "which command?");
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
 		return help(argc > 2 ? argv[2] : NULL);
-	if (strcmp(name, "--version") == 0) {
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		out_format("nidus %s\n", nidus_version());
 		return EXIT_OK;
 	}

@@ -92,13 +92,26 @@ static bool parse_multiplier(const char *text, double *factor)
 	return false;
 }
 
+/* 2 to the power of what the text says. */
+static bool parse_power(const char *text, uint64_t *count)
+{
+	uint64_t exponent;
+
+	if (!parse_unsigned(text, 10, &exponent) || exponent > 62)
+		return false;
+	*count = UINT64_C(1) << exponent;
+	return true;
+}
+
 bool number_parse_count(const char *text, uint64_t *count)
 {
 	const char *rest;
 	double number, factor;
 
 	if (strspn(text, "0123456789") == strlen(text))
-		return parse_unsigned(text, 10, count) && *count > 0;
+		return parse_unsigned(text, 10, count) && *count > 0 && *count <= INT64_MAX;
+	if (strncmp(text, "2^", 2) == 0)
+		return parse_power(text + 2, count);
 	if (!parse_decimal(text, &number, &rest) || !parse_multiplier(rest, &factor))
 		return false;
 	/* 1.1k is 1100 although 1.1 has no exact double: forgive what rounding explains. */

@@ -11,7 +11,7 @@
 /** Room for any text that this file makes. */
 #define NUMBER_TEXT 48
 
-/** A whole number, 1 or more: 1000000, 1e6, 1.5M, 10k, 2G (decimal). False if it is none. */
+/** A whole number from 1 to 2^63 - 1: 1000000, 1e6, 1.5M, 10k, 2G (decimal), 2^20. */
 bool number_parse_count(const char *text, uint64_t *count);
 
 /** A rate between 0 and 1, both excluded: 0.001, 1e-3, 0.1%, 2^-8, 1/256. */

@@ -177,6 +177,8 @@ int output_prepare(const struct command *command, struct output *output)
 
 	if (!output->path)
 		output->path = "-";
+	if (*output->path == '\0')
+		return report_usage(command->name, "-o: the name of the output is empty");
 	if (is_stream(output->path)) {
 		if (isatty(STDOUT_FILENO))
 			return report_usage(command->name,

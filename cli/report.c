@@ -150,7 +150,7 @@ int report_status(const char *name, nidus_status status)
 
 	if (status == NIDUS_E_IO && error != 0)
 		return report_system(name, error);
-	if (*reason == '\0')
+	if (*reason == '\0' || strcmp(reason, nidus_status_text(status)) == 0)
 		report_error("%s: %s%s", name, nidus_status_text(status), advice(status));
 	else
 		report_error("%s: %s (%s)%s", name, nidus_status_text(status), reason,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns -n, -p, -f, -s, --seed and --grow into nidus_options. */
+/* Turns -n, -p, -f, -s, --seed, --grow and features into nidus_options. */
 
 #include "shape.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "features.h"
 #include "nearest.h"
 #include "number.h"
 #include "report.h"
@@ -19,9 +21,10 @@ int shape_count(const struct command *command, const char *option, const char *v
 {
 	if (number_parse_count(value, count))
 		return ARGS_GO;
-	return report_usage(command->name,
-	                    "%s: '%s' is not a whole number from 1 to 2^63 (1000000, 1e6, 10M)",
-	                    option, value);
+	return report_usage(
+		command->name,
+		"%s: '%s' is not a whole number from 1 to 2^63 - 1 (1000000, 1e6, 10M, 2^20)",
+		option, value);
 }
 
 static int take_rate(const struct command *command, const char *value, double *rate)
@@ -125,8 +128,24 @@ int shape_take(const struct command *command, nidus_options *options, int id, co
 		options->features |= NIDUS_NO_DELETE;
 		return ARGS_GO;
 	default:
-		return SHAPE_OTHER;
+		if (id < OPTION_FEATURE || id >= OPTION_FEATURE + (int)FEATURES)
+			return SHAPE_OTHER;
+		options->features |= feature_list[id - OPTION_FEATURE].bit;
+		return ARGS_GO;
 	}
+}
+
+int shape_check(const struct command *command, const nidus_options *options)
+{
+	if (options->max_capacity != 0 && options->max_capacity < options->capacity)
+		return report_usage(command->name,
+		                    "--grow %" PRIu64 " is less than -n %" PRIu64
+		                    ": it is the number of keys to grow to",
+		                    options->max_capacity, options->capacity);
+	if (options->features & NIDUS_DELETE && options->features & NIDUS_NO_DELETE)
+		return report_usage(command->name,
+		                    "--delete and --no-delete contradict each other: give one");
+	return ARGS_GO;
 }
 
 int shape_refused(const struct command *command, nidus_status status)

@@ -16,7 +16,15 @@
 #define SHAPE_SLOTS 's', "slots", "B", "slots per bucket or window (default: the best)"
 #define SHAPE_NO_DELETE \
 	OPTION_NO_DELETE, "no-delete", NULL, "no key will be removed; breadcrumb is smaller then"
-#define SHAPE_GROW OPTION_GROW, "grow", "N", "let it grow by itself up to N keys"
+#define SHAPE_GROW \
+	OPTION_GROW, "grow", "N", "let the set grow by itself, as keys are added, up to N keys"
+
+#define SHAPE_DELETE OPTION_FEATURE + 0, "delete", NULL, "keys will be removed"
+#define SHAPE_ENUMERATE OPTION_FEATURE + 1, "enumerate", NULL, "entries will be listed"
+#define SHAPE_MERGE OPTION_FEATURE + 2, "merge", NULL, "sets will be merged"
+#define SHAPE_CONCURRENT OPTION_FEATURE + 4, "concurrent", NULL, "several threads will change it"
+#define SHAPE_FAST \
+	OPTION_FEATURE + 5, "fast", NULL, "take the quickest family instead of the smallest"
 
 /**
  * Takes one of the options above, or --seed. ARGS_GO, an exit code after a
@@ -25,6 +33,9 @@
 int shape_take(const struct command *command, nidus_options *options, int id, const char *value);
 
 #define SHAPE_OTHER (-2)
+
+/** Whether the options, each right by itself, fit together: ARGS_GO or an exit code. */
+int shape_check(const struct command *command, const nidus_options *options);
 
 /** A count with a message if it is none: ARGS_GO or an exit code. */
 int shape_count(const struct command *command, const char *option, const char *value,

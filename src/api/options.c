@@ -132,12 +132,13 @@ static bool better(const nidus_options *options, const struct family *a, uint64_
 	return options->features & NIDUS_FAST ? a->pace < b->pace : a_bytes < b_bytes;
 }
 
-/* The best that will do; the complaint of the last family if none does. */
+/* The best that will do; the complaint of the first family if none does. */
 static nidus_status plan_best(const nidus_options *options, const struct family **chosen,
                               struct blueprint *plan)
 {
 	uint64_t least = 0;
 	nidus_status status = NIDUS_OK;
+	char first[160] = "";
 	*chosen = NULL;
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		struct blueprint candidate;
@@ -145,7 +146,10 @@ static nidus_status plan_best(const nidus_options *options, const struct family 
 			continue;
 		nidus_status tried = options_plan_family(options, *family, &candidate);
 		if (tried != NIDUS_OK) {
-			status = tried;
+			if (status == NIDUS_OK) {
+				status = tried;
+				snprintf(first, sizeof first, "%s", reason_text());
+			}
 			continue;
 		}
 		uint64_t bytes = (*family)->forecast(&candidate, options->capacity).bytes;
@@ -157,9 +161,7 @@ static nidus_status plan_best(const nidus_options *options, const struct family 
 	}
 	if (*chosen != NULL)
 		return NIDUS_OK;
-	char last[160];
-	snprintf(last, sizeof last, "%s", reason_text());
-	return fail(status, "no family will do: %s", last);
+	return fail(status, "no family will do: %s", first);
 }
 
 nidus_status options_plan(const nidus_options *options, const struct family **family,

@@ -1,5 +1,5 @@
 echo before >s.nidus
 seq 1 100000 | "$NIDUS" build --force -n 100 -o s.nidus 2>err; echo "code $?"
 cat s.nidus
-grep -c 'full with 100000 keys.*larger -n' err
+cat err
 ls

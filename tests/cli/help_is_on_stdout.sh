@@ -1,6 +1,8 @@
 "$NIDUS" --version | grep -c '^nidus [0-9]*\.[0-9]*\.[0-9]*$'
 "$NIDUS" --help 2>err | head -n 1
 "$NIDUS" -h | cmp - <("$NIDUS" help) && echo same
+[[ $("$NIDUS" -V) == "$("$NIDUS" --version)" ]] && echo version
+"$NIDUS" help help | cmp - <("$NIDUS" help) && echo same
 for command in build query add remove merge grow info verify dump plan bench; do
 	"$NIDUS" $command --help >out 2>>err || echo "code $?"
 	head -n 1 out | grep -o '^Usage: nidus [a-z]*'

@@ -10,4 +10,4 @@ cmp kept.nidus before
 "$NIDUS" query -c kept.nidus <keys
 "$NIDUS" info kept.nidus | grep -c delete
 "$NIDUS" plan -n 1M --no-delete --delete 2>err
-echo "plan $? $(grep -c "choose one" err)"
+echo "plan $? $(grep -c "contradict each other" err)"

@@ -8,7 +8,7 @@ if [[ $(id -u) == 0 ]]; then
 	exec "${nobody[@]}" bash "$script"
 fi
 mkdir locked
-echo heron | "$NIDUS" build -o s.nidus || exit 9
+echo heron | "$NIDUS" build -n 10 -o s.nidus || exit 9
 cp s.nidus locked/s.nidus
 chmod a-r s.nidus
 chmod a-w locked

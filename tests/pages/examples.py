@@ -58,7 +58,7 @@ class Example:
     def fill(self, n):
         subprocess.run([self.nidus, "build", *self.options, "--seed", "1", "-o", str(self.path),
                         "/dev/null"], check=True)
-        self.run("add", range(1, n + 1))
+        self.run("add", range(1, n + 1), "--overfill")
         return nidus_read.read(self.path)
 
     def remove(self, key):

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* What fits into a set for certain. */
+
+#include "room.h"
+
+#include <inttypes.h>
+
+#include "report.h"
+
+static nidus_info info_of(const nidus_filter *filter)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	nidus_get_info(filter, &info);
+	return info;
+}
+
+uint64_t room_in(const nidus_filter *filter)
+{
+	nidus_info info = info_of(filter);
+
+	if (!(info.features & NIDUS_ENUMERATE)) /* bits and no entries: never full */
+		return UINT64_MAX;
+	return info.max_capacity > info.capacity ? info.max_capacity : info.capacity;
+}
+
+uint64_t room_left(const nidus_filter *filter)
+{
+	uint64_t room = room_in(filter), size = nidus_size(filter);
+
+	return size < room ? room - size : 0;
+}
+
+void room_warn(const char *name, const nidus_filter *filter)
+{
+	nidus_info info = info_of(filter);
+
+	if (info.count <= info.capacity || info.fpr_now < 1.005 * info.fpr_target)
+		return;
+	report_warning("%s%s%" PRIu64 " keys are more than the capacity of %" PRIu64
+	               ": the fpr is now %.3g instead of %.3g",
+	               name ? name : "", name ? ": " : "", info.count, info.capacity, info.fpr_now,
+	               info.fpr_target);
+}
