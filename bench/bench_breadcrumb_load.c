@@ -4,12 +4,12 @@
  *
  *     ./dev bench breadcrumb_load [--width 8] [--fronts 4096] [--keys-per-line 0]
  *                                 [--slack 0] [--churn 0] [--filters 20] [--seed 1]
- *                                 [--map leaps] [--tie emptier] [--steps 2]
+ *                                 [--map hops] [--tie emptier] [--steps 2]
  *                                 [--order random]
  *
  * A simulation of counts: how many keys each front bucket has, how many of them lie in
  * its two backyard lines, and how full those lines are. Who spills, who returns and who
- * moves aside is as in table/yard_ops.h; remainders and mini-buckets do not matter.
+ * moves aside is as in yard/ops.h; remainders and mini-buckets do not matter.
  *
  * Without --keys-per-line each filter is filled until it refuses a key, and the table
  * shows how many keys per front bucket were in it by then: the mean, and the keys that one
@@ -28,7 +28,7 @@
  *
  * --map: how a front bucket f finds its two backyard lines.
  *
- *     leaps     the library's: f / 16, and leap[f mod 16] lines further in the other half
+ *     hops     the library's: f / 16, and hop[f mod 16] lines further in the other half
  *     paper     base 8: f / 8, and f rotated by a digit, in one backyard
  *     mended    the same, where both lines are one the second is its neighbour
  *     halves    f / 16, and f mod H in the other half of H lines
@@ -48,7 +48,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The shapes of table/yard_widths.h; width 108 stands for 8 bits in lines of 32 bytes. */
+/* The shapes of yard/widths.h; width 108 stands for 8 bits in lines of 32 bytes. */
 static const struct shape {
 	unsigned width, front_slots, back_slots, line_bits;
 } shapes[] = {
@@ -104,13 +104,13 @@ static void *allocate(size_t n, size_t size)
 
 /* Each sets both lines of front bucket f of F, and gives the number of lines. */
 
-static uint64_t map_leaps(uint64_t fronts, uint64_t f, uint32_t *line)
+static uint64_t map_hops(uint64_t fronts, uint64_t f, uint32_t *line)
 {
-	static const unsigned leap[FAN] = { 0,   8,   18,  31,  45,  164, 183, 186,
+	static const unsigned hop[FAN] = { 0,   8,   18,  31,  45,  164, 183, 186,
 		                            235, 275, 277, 334, 377, 401, 406, 412 };
 	uint64_t half = (fronts + FAN - 1) / FAN;
 	line[0] = (uint32_t)(f / FAN * 2);
-	line[1] = (uint32_t)((f / FAN + leap[f % FAN]) % half * 2 + 1);
+	line[1] = (uint32_t)((f / FAN + hop[f % FAN]) % half * 2 + 1);
 	return 2 * half;
 }
 
@@ -445,7 +445,7 @@ static map_fn find_map(const char *name)
 		const char *name;
 		map_fn map;
 	} maps[] = {
-		{ "leaps", map_leaps },   { "paper", map_paper }, { "mended", map_mended },
+		{ "hops", map_hops },   { "paper", map_paper }, { "mended", map_mended },
 		{ "halves", map_halves }, { "odd", map_odd },     { "xor", map_xor },
 	};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
@@ -484,7 +484,7 @@ static struct arguments parse(int count, char **words)
 		                       .fronts = 4096,
 		                       .seed = 1,
 		                       .steps = 2,
-		                       .map = "leaps",
+		                       .map = "hops",
 		                       .tie = "emptier",
 		                       .order = "random" };
 	for (int i = 1; i < count; i += 2) {

@@ -8,7 +8,7 @@
 
 #include "family/chunked.h"
 #include "family/family.h"
-#include "table/nest.h"
+#include "nest/nest.h"
 
 struct inside {
 	struct nest nest;

@@ -28,7 +28,7 @@ const struct yard_ops *yard_counted(unsigned width);
 
 #define YARD_TOUCH(line) touch(line)
 #define YARD_SELECT yard_counted
-#include "table/yard_widths.h"
+#include "yard/widths.h"
 
 struct inside_yard {
 	struct yard yard;

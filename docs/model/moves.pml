@@ -21,7 +21,7 @@
  * Steps that are one atomic instruction in the code are one step here; what is
  * not, is not. Memory is sequentially consistent, which is more than the code
  * has: that acquiring loads and releasing stores are enough is argued in
- * src/table/stripes.h and watched by ThreadSanitizer.
+ * src/base/stripes.h and watched by ThreadSanitizer.
  *
  * A model that finds nothing may be blind. -DBROKEN=1 takes the readers' second
  * look at the versions away, -DBROKEN=2 does not bring stashed entries home after

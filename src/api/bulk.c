@@ -2,7 +2,7 @@
  *
  * bulk: a filter from all its keys at once.
  *
- * The keys are hashed and the hashes put in ascending order (base/ascend.h): equal
+ * The keys are hashed and the hashes put in ascending order (base/hash_sort.h): equal
  * ones meet, and ascending hashes are ascending chunks and buckets, so that the
  * fill walks through memory instead of jumping. What a family then makes of them
  * is its own affair (struct family's build).
@@ -10,7 +10,7 @@
 #include "api/copies.h"
 #include "api/filter.h"
 #include "api/options.h"
-#include "base/ascend.h"
+#include "base/hash_sort.h"
 #include "base/thread.h"
 #include "simd/hashes.h"
 
@@ -167,7 +167,7 @@ static nidus_status build(nidus_options *options, bool count_keys, const struct 
 	struct block memory;
 	size_t n;
 	nidus_status status =
-		ascend(source, unique(options), threads, &options->allocator, &memory, &n);
+		hash_sort(source, unique(options), threads, &options->allocator, &memory, &n);
 	if (status != NIDUS_OK)
 		return status;
 	const uint64_t *hashes = (const uint64_t *)(void *)memory.bytes;
@@ -234,7 +234,7 @@ nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes, 
 		return fail(NIDUS_E_ARG, "hashes hang on a seed: options.seed must be the one that "
 		                         "they were made with");
 	size_t left;
-	status = ascend_in_place(hashes, n, unique(&checked), threads, &checked.allocator, &left);
+	status = hash_sort_in_place(hashes, n, unique(&checked), threads, &checked.allocator, &left);
 	if (status != NIDUS_OK)
 		return status;
 	return make_and_fit(&checked, count_keys, hashes, left, threads, filter);
@@ -250,7 +250,7 @@ nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_
 		return filter_null(other == NULL ? "other" : "hashes");
 	size_t left;
 	nidus_status status =
-		ascend_in_place(hashes, n, !copies, threads, &other->allocator, &left);
+		hash_sort_in_place(hashes, n, !copies, threads, &other->allocator, &left);
 	if (status == NIDUS_OK)
 		status = filter_make(other->family, &other->plan, &other->allocator, NULL, filter);
 	return status == NIDUS_OK ? fill_or_free(filter, hashes, left, threads) : status;

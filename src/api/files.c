@@ -9,7 +9,7 @@
 #include "store/file.h"
 #include "store/image.h"
 #include "store/parts.h"
-#include "table/stash.h"
+#include "nest/stash.h"
 
 #include <errno.h>
 

@@ -1,12 +1,52 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter: making and freeing filters, for the rest of the API layer.
+ * filter: what a nidus_filter is; making and freeing them, for the rest of the API layer.
  */
 #ifndef NIDUS_API_FILTER_H
 #define NIDUS_API_FILTER_H
 
 #include "base/reason.h"
 #include "family/family.h"
+#include "store/file.h"
+
+/* What a filter in several parts remembers (api/moving.h). */
+struct moving {
+	struct nidus_filter *old;   /* its smaller self, not yet empty; NULL: not growing */
+	const struct body_ops *ops; /* of the body, while filter->ops are those of all parts */
+	uint64_t position;          /* in the smaller body: what lies before has moved */
+	uint64_t places;            /* to move per turn */
+	uint32_t inserts;           /* until the next turn */
+	bool returning;             /* entries of the overflow list are tried again, */
+	nidus_entry returned;       /* and those up to this one have been */
+	struct overflow overflow;   /* what the body had no place for */
+	uint32_t uncounted;         /* of a filter that was opened: what its file says of */
+	int64_t left;               /* struct turns (api/shared.h) */
+};
+
+struct gate;
+struct turns;
+
+/* A filter. The body lies right behind it. */
+struct nidus_filter {
+	const struct body_ops *ops;
+	const struct family *family;
+	struct hash_key key;
+	struct blueprint plan;
+	struct block memory; /* this very struct and the body */
+	nidus_allocator allocator;
+	struct file_map map; /* of an opened filter: the whole file */
+	uint64_t checksum;   /* of its table, by its header */
+	bool readonly;       /* opened */
+	bool keeps_all;      /* made with NIDUS_NO_DELETE */
+	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
+	bool grows;          /* by itself, or did so up to plan.max_capacity */
+	uint64_t room;       /* so many inserts, at least, before the capacity is reached */
+	struct moving moving;
+	struct gate *gate;   /* NULL unless threads share the filter (api/shared.h) */
+	struct turns *turns; /* beside the gate */
+	struct block gate_memory;
+	_Alignas(MEMORY_LINE) unsigned char body[];
+};
 
 /*
  * Makes a filter of a checked plan: an empty one, or one over a mapped table

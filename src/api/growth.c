@@ -13,7 +13,7 @@
 #include "api/shared.h"
 
 /* Puts an entry's copies into a filter, those that find no place into its overflow list. */
-static nidus_status pour_copies(nidus_filter *to, const nidus_entry *entry, uint64_t copies)
+static nidus_status transfer_copies(nidus_filter *to, const nidus_entry *entry, uint64_t copies)
 {
 	uint64_t hash;
 	nidus_status status = to->family->entry_hash(to->body, entry, &hash);
@@ -25,35 +25,35 @@ static nidus_status pour_copies(nidus_filter *to, const nidus_entry *entry, uint
 }
 
 /* Entry by entry, at any levels. Errors: COPIES, E_NOMEM. */
-static nidus_status pour_entries(nidus_filter *to, const nidus_filter *from)
+static nidus_status transfer_entries(nidus_filter *to, const nidus_filter *from)
 {
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
 	while (status == NIDUS_OK && moving_next(from, &cursor, &entry))
-		status = pour_copies(to, &entry, 1);
+		status = transfer_copies(to, &entry, 1);
 	return status;
 }
 
-static nidus_status pour_overflow(nidus_filter *to, const struct overflow *overflow)
+static nidus_status transfer_overflow(nidus_filter *to, const struct overflow *overflow)
 {
 	nidus_status status = NIDUS_OK;
 	const struct overflow_node *node = overflow_next(overflow, NULL);
 	for (; node != NULL && status == NIDUS_OK; node = overflow_next(overflow, &node->entry))
-		status = pour_copies(to, &node->entry, node->copies);
+		status = transfer_copies(to, &node->entry, node->copies);
 	return status;
 }
 
-nidus_status growth_pour(nidus_filter *to, const nidus_filter *from)
+nidus_status growth_transfer(nidus_filter *to, const nidus_filter *from)
 {
 	nidus_status status = NIDUS_OK;
 	if (to->plan.level < from->plan.level)
-		return pour_entries(to, from);
+		return transfer_entries(to, from);
 	if (moving(from))
-		status = from->family->pour(to->body, from->moving.old->body);
+		status = from->family->transfer(to->body, from->moving.old->body);
 	if (status == NIDUS_OK)
-		status = from->family->pour(to->body, from->body);
-	return status == NIDUS_OK ? pour_overflow(to, &from->moving.overflow) : status;
+		status = from->family->transfer(to->body, from->body);
+	return status == NIDUS_OK ? transfer_overflow(to, &from->moving.overflow) : status;
 }
 
 /* Lets a filter take over all that another of its family has. */
@@ -76,11 +76,11 @@ static nidus_status rebuild(const nidus_filter *filter, const struct blueprint *
 	if (status != NIDUS_OK)
 		return status;
 	reason_set_aside();
-	status = growth_pour(*made, filter);
+	status = growth_transfer(*made, filter);
 	if (overflow_helps(status)) { /* once more, slowly, with a place for everything */
 		moving_drop(*made);
 		filter->family->clear((*made)->body);
-		status = pour_entries(*made, filter);
+		status = transfer_entries(*made, filter);
 	}
 	if (status != NIDUS_OK) {
 		nidus_free(*made);

@@ -34,6 +34,6 @@ int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last);
 void growth_promise(nidus_filter *filter, const struct blueprint *plan);
 
 /* Puts all entries of a filter into another. Errors: FULL, COPIES, E_NOMEM. */
-nidus_status growth_pour(nidus_filter *to, const nidus_filter *from);
+nidus_status growth_transfer(nidus_filter *to, const nidus_filter *from);
 
 #endif

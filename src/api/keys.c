@@ -56,7 +56,7 @@ static inline bool plain(const nidus_filter *filter)
 	       LIKELY(filter->gate == NULL) && LIKELY(!filter->grows);
 }
 
-NEVER_INLINE nidus_status insert_otherwise(nidus_filter *filter, uint64_t hash)
+NEVER_INLINE nidus_status insert_slow(nidus_filter *filter, uint64_t hash)
 {
 	nidus_status status = filter_check_writable(filter);
 	if (status != NIDUS_OK)
@@ -68,7 +68,7 @@ NEVER_INLINE nidus_status insert_otherwise(nidus_filter *filter, uint64_t hash)
 static inline nidus_status insert(nidus_filter *filter, uint64_t hash)
 {
 	return plain(filter) ? filter->ops->insert(filter->body, hash)
-	                     : insert_otherwise(filter, hash);
+	                     : insert_slow(filter, hash);
 }
 
 nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash)
@@ -164,7 +164,7 @@ static nidus_status check_removable(const nidus_filter *filter)
 	return status;
 }
 
-NEVER_INLINE nidus_status remove_otherwise(nidus_filter *filter, uint64_t hash)
+NEVER_INLINE nidus_status remove_slow(nidus_filter *filter, uint64_t hash)
 {
 	nidus_status status = check_removable(filter);
 	if (status != NIDUS_OK)
@@ -177,7 +177,7 @@ static inline nidus_status remove_one(nidus_filter *filter, uint64_t hash)
 {
 	return plain(filter) && LIKELY(filter->ops->remove != NULL) && LIKELY(!filter->keeps_all)
 	               ? filter->ops->remove(filter->body, hash)
-	               : remove_otherwise(filter, hash);
+	               : remove_slow(filter, hash);
 }
 
 nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash)

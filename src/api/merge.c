@@ -8,7 +8,7 @@
  * higher; the size is the smallest that has room. Capacities of the parts do not
  * matter, and neither does the order in which filters are merged.
  *
- *     parts' entries --> target --> level --> empty filter --> pour part after part
+ *     parts' entries --> target --> level --> empty filter --> transfer part after part
  *
  * Entries that are kept once are not counted before: there the size begins with that
  * of the largest part and doubles as it must.
@@ -231,7 +231,7 @@ static nidus_status fill(const struct merger *merger, const struct blueprint *pl
 	const nidus_filter *first = merger->filters[0];
 	nidus_status status = filter_make(first->family, plan, &first->allocator, NULL, merged);
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
-		status = growth_pour(*merged, merger->filters[i]);
+		status = growth_transfer(*merged, merger->filters[i]);
 	if (status != NIDUS_OK) {
 		nidus_free(*merged);
 		*merged = NULL;
@@ -285,7 +285,7 @@ static nidus_status go_on_with(struct gathering *gathering, const struct bluepri
 	}
 	nidus_status status = filter_make(first->family, plan, &first->allocator, NULL, &made);
 	if (status == NIDUS_OK && gathering->to != NULL)
-		status = growth_pour(made, gathering->to);
+		status = growth_transfer(made, gathering->to);
 	if (status != NIDUS_OK) {
 		nidus_free(made);
 		return status;

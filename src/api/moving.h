@@ -17,7 +17,7 @@
  *  - Both bodies compare equally many bits of a hash with each entry, as those that
  *    become address bits are compared too: entries give the same rate in either.
  *  - What the larger body has no place for, copies of hot keys and whatever they leave no
- *    room for, goes to the overflow list (table/overflow.h). So a move always ends. When
+ *    room for, goes to the overflow list (base/overflow.h). So a move always ends. When
  *    the old body is empty, the entries of the list are tried once more, a few at a time.
  *  - A filter that can grow takes at most family->copies of an identity, wherever they
  *    are; an insert counts them where other parts than the body have some.

@@ -2,7 +2,7 @@
  *
  * shared: filters that several threads use at once (NIDUS_CONCURRENT).
  *
- * The body's own operations are safe among themselves (table/nest_shared.h and its
+ * The body's own operations are safe among themselves (nest/shared.h and its
  * like). What they cannot stand is a body that is swapped, rebuilt or read as a
  * whole. So every call passes the filter's gate (base/gate.h): lookups as
  * visitors, changes of single keys as workers; walks, saves and the like close it

@@ -12,7 +12,7 @@
  *     block    [sector 0][sector 1] ... [sector k-1]    512/k bits each
  *                ..1...   .....1..       1.......       one bit each
  *
- * k is 4, 8 or 16, whichever needs the fewest blocks; table/blocked.h says which
+ * k is 4, 8 or 16, whichever needs the fewest blocks; bloom/blocked.h says which
  * bits they are.
  *
  * The rate: of n keys, j fall into a block, binomially; a bit of a sector of s
@@ -28,7 +28,7 @@
 #include "base/reason.h"
 #include "family/blooms.h"
 #include "family/registry.h"
-#include "table/blocked.h"
+#include "bloom/blocked.h"
 
 #include <math.h>
 
@@ -203,7 +203,7 @@ const struct family family_blocked_bloom = {
 	.rate_now = blocked_bloom_rate_now,
 	.verify = blocked_bloom_verify,
 	.joint = blocked_bloom_joint,
-	.pour = blooms_pour,
+	.transfer = blooms_transfer,
 	.pace = 0,
 	.table = blooms_table,
 	.export_stash = blooms_export_stash,

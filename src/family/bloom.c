@@ -6,7 +6,7 @@
  * Errors" (CACM 1970).
  *
  * A table of m bits; a key sets k of them, anywhere, and is found when all k are
- * set. table/bloom_spread.c says which.
+ * set. bloom/spread.c says which.
  *
  *     m = 64:   ..1......1..1.....  ...      k = 3, one key
  *                 |      |  |
@@ -26,7 +26,7 @@
 #include "base/reason.h"
 #include "family/blooms.h"
 #include "family/registry.h"
-#include "table/bloom_shared.h"
+#include "bloom/shared.h"
 
 #include <math.h>
 
@@ -155,7 +155,7 @@ const struct family family_bloom = {
 	.rate_now = bloom_rate_now,
 	.verify = bloom_verify,
 	.joint = bloom_joint,
-	.pour = blooms_pour,
+	.transfer = blooms_transfer,
 	.pace = 9,
 	.table = blooms_table,
 	.export_stash = blooms_export_stash,

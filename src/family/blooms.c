@@ -157,7 +157,7 @@ struct fill blooms_fill(const void *body)
 	};
 }
 
-nidus_status blooms_pour(void *to, const void *from)
+nidus_status blooms_transfer(void *to, const void *from)
 {
 	bloom_unite(to, from);
 	return NIDUS_OK;

@@ -2,7 +2,7 @@
  *
  * blooms: what the two Bloom families have in common.
  *
- * Both keep a table of bits (table/bloom.h). They differ in where a key's bits
+ * Both keep a table of bits (bloom/bloom.h). They differ in where a key's bits
  * lie, hence in the rate that a size comes to, hence in their sizing.
  *
  * In a blueprint of theirs core_bits is the number of bits that a key sets and
@@ -16,7 +16,7 @@
 #define NIDUS_FAMILY_BLOOMS_H
 
 #include "family/family.h"
-#include "table/bloom.h"
+#include "bloom/bloom.h"
 
 /*
  * The rate that a table comes to. Keys fall as they like, so tables of one size
@@ -59,7 +59,7 @@ const struct body_ops *blooms_ops(const void *body);
 uint64_t blooms_count(const void *body);
 bool blooms_mapped(const void *body);
 struct fill blooms_fill(const void *body);
-nidus_status blooms_pour(void *to, const void *from);
+nidus_status blooms_transfer(void *to, const void *from);
 unsigned char *blooms_table(const void *body, uint64_t *size);
 void blooms_export_stash(const void *body, unsigned char *bytes);
 

@@ -6,8 +6,8 @@
  * P. Pandey, "Breadcrumb Filters: Fast Fully Featured Filters" (SIGMOD 2026).
  *
  * A front yard of 64-byte mini-filters, one per key; a backyard an eighth of
- * that size for what does not fit, with crumbs that lead back. table/mini.h
- * draws a line, table/yard.h the two yards and how they hang together.
+ * that size for what does not fit, with crumbs that lead back. yard/mini.h
+ * draws a line, yard/yard.h the two yards and how they hang together.
  *
  *     front yard   [line 0][line 1][line 2] ... [line F-1]     51 slots each
  *                      |  full: the highest mini-bucket spills
@@ -15,7 +15,7 @@
  *
  * Worked example (8-bit remainders): F = 1000, so a half of the backyard has
  * ceil(1000/16) = 63 lines. A key of front bucket 700 has the crumb 700 mod 16 = 12.
- * If it has to leave, it may go to even line 700/16 = 43, or, as the leap of crumb
+ * If it has to leave, it may go to even line 700/16 = 43, or, as the hop of crumb
  * 12 is 377, to odd line (43 + 377) mod 63 = 42. Found in odd line 42 with crumb 12:
  * (42 - 377) mod 63 = 43, and 43 * 16 + 12 = 700.
  *
@@ -35,8 +35,8 @@
 #include "base/reason.h"
 #include "family/family.h"
 #include "family/registry.h"
-#include "table/yard_build.h"
-#include "table/yard_move.h"
+#include "yard/build.h"
+#include "yard/move.h"
 
 #include <math.h>
 
@@ -360,9 +360,9 @@ static nidus_status breadcrumb_entry_hash(const void *body, const nidus_entry *e
 	return yard_entry_hash(body, entry, hash);
 }
 
-static nidus_status breadcrumb_pour(void *to, const void *from)
+static nidus_status breadcrumb_transfer(void *to, const void *from)
 {
-	return yard_pour(to, from);
+	return yard_transfer(to, from);
 }
 
 static void breadcrumb_move(void *to, void *from, uint64_t *position, uint64_t places,
@@ -424,7 +424,7 @@ const struct family family_breadcrumb = {
 	.next = breadcrumb_next,
 	.entry_hash = breadcrumb_entry_hash,
 	.larger = breadcrumb_larger,
-	.pour = breadcrumb_pour,
+	.transfer = breadcrumb_transfer,
 	.move = breadcrumb_move,
 	.identity = breadcrumb_identity,
 	.core_shrinks = true,

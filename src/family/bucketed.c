@@ -22,7 +22,7 @@
  * shares of the two choices sum to one. A foreign key matches with
  * l * load / (2^q - 1).
  *
- * Not here: sizing (offset.c), slots and moves (table/nest.h, table/search.h).
+ * Not here: sizing (offset.c), slots and moves (nest/nest.h, nest/search.h).
  */
 #include "base/reason.h"
 #include "family/offset.h"

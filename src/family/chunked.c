@@ -23,7 +23,7 @@
  * Relocation: when both buckets are full, the other bucket of each entry in them
  * is looked at from its back, where the slots held back are (the paper's one-step
  * look-ahead), and then theirs in turn: the shortest chain of moves, in full
- * before anything moves (table/search.c). The paper's walk kicks a random entry
+ * before anything moves (nest/search.c). The paper's walk kicks a random entry
  * after a look-ahead in vain; ours kicks fewer, and none for nothing.
  *
  * The threshold (Eq. 4): an insert gives up after d * b * log C *
@@ -34,19 +34,19 @@
  *
  * Chunking: Algorithm 1 sizes chunks by the bound of Eq. 3 on the fullest one,
  * (n/C) + a * sqrt(2 (n/C) log C), whose odds are not small enough for our
- * promise; table/chunking.c chooses C and B for that instead. chunked_algorithm_1
+ * promise; nest/chunking.c chooses C and B for that instead. chunked_algorithm_1
  * is the paper's choice, with line 5 read as "SubFilterMaxLoad <= A * c * b":
  * as printed (A * u * b) it does not give the paper's own Table 3.
  *
- * Not here: slots and moves (table/nest.h, table/search.h).
+ * Not here: slots and moves (nest/nest.h, nest/search.h).
  */
 #include "family/chunked.h"
 
 #include "base/reason.h"
 #include "family/nesting.h"
 #include "family/registry.h"
-#include "table/chunking.h"
-#include "table/search.h"
+#include "nest/chunking.h"
+#include "nest/search.h"
 
 #include <math.h>
 

@@ -24,13 +24,13 @@
  * a foreign fingerprint matches with 1 / (2^f - 1), the value 0 being reserved
  * for "empty". So f is the smallest with 2b * load / (2^f - 1) <= fpr.
  *
- * Not here: sizing (single.c), how slots are found and moved (table/nest.h,
- * table/search.h).
+ * Not here: sizing (one_table.c), how slots are found and moved (nest/nest.h,
+ * nest/search.h).
  */
 #include "base/reason.h"
 #include "family/nesting.h"
 #include "family/registry.h"
-#include "family/single.h"
+#include "family/one_table.h"
 
 #define BEST_SLOTS 4
 
@@ -41,12 +41,12 @@ static nidus_status cuckoo_plan(const nidus_options *options, struct blueprint *
 		return fail(NIDUS_E_RANGE,
 		            "the cuckoo family has 2, 4 or 8 slots per bucket, not %u",
 		            options->slots);
-	return single_plan(options, plan);
+	return one_table_plan(options, plan);
 }
 
 static nidus_status cuckoo_check(const struct blueprint *plan)
 {
-	nidus_status status = single_check(plan);
+	nidus_status status = one_table_check(plan);
 	return status == NIDUS_OK ? nesting_check(plan, NEST_XOR) : status;
 }
 
@@ -64,7 +64,7 @@ static nidus_status cuckoo_create(void *body, const struct blueprint *plan,
 const struct family family_cuckoo = {
 	NESTING_MEMBERS,         .id = NIDUS_CUCKOO,
 	.name = "cuckoo",        .pace = 6,
-	.larger = single_larger, .plan = cuckoo_plan,
+	.larger = one_table_larger, .plan = cuckoo_plan,
 	.check = cuckoo_check,   .forecast = cuckoo_forecast,
 	.create = cuckoo_create,
 };

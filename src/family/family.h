@@ -11,10 +11,9 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "store/blueprint.h"
-#include "store/file.h"
-#include "table/ops.h"
-#include "table/overflow.h"
+#include "base/blueprint.h"
+#include "base/ops.h"
+#include "base/overflow.h"
 
 /* How full a body is. */
 struct fill {
@@ -99,12 +98,12 @@ struct family {
 	 * NIDUS_GROW and NIDUS_MERGE; NULL where the family cannot grow. larger() is the
 	 * plan, of the same base geometry, that has room for `capacity` keys: E_RANGE
 	 * beyond what growth bits allow, unless `relax`: then the rate gives way, and
-	 * the plan's fpr says how far. pour() puts all entries of `from` into a body of
+	 * the plan's fpr says how far. transfer() puts all entries of `from` into a body of
 	 * such a plan. Errors: FULL, COPIES.
 	 */
 	nidus_status (*larger)(const struct blueprint *plan, uint64_t capacity, bool relax,
 	                       struct blueprint *larger);
-	nidus_status (*pour)(void *to, const void *from);
+	nidus_status (*transfer)(void *to, const void *from);
 	/*
 	 * NIDUS_MERGE without entries: the plan of a filter of the same size that holds so
 	 * many keys. NULL where larger() makes room for them. Errors: E_RANGE.
@@ -148,44 +147,5 @@ extern const struct family *const families[];
 
 /* NULL if this library does not have it. */
 const struct family *family_find(nidus_family id);
-
-/* What a filter in several parts remembers (api/moving.h). */
-struct moving {
-	struct nidus_filter *old;   /* its smaller self, not yet empty; NULL: not growing */
-	const struct body_ops *ops; /* of the body, while filter->ops are those of all parts */
-	uint64_t position;          /* in the smaller body: what lies before has moved */
-	uint64_t places;            /* to move per turn */
-	uint32_t inserts;           /* until the next turn */
-	bool returning;             /* entries of the overflow list are tried again, */
-	nidus_entry returned;       /* and those up to this one have been */
-	struct overflow overflow;   /* what the body had no place for */
-	uint32_t uncounted;         /* of a filter that was opened: what its file says of */
-	int64_t left;               /* struct turns (api/shared.h) */
-};
-
-struct gate;
-struct turns;
-
-/* A filter. The body lies right behind it. */
-struct nidus_filter {
-	const struct body_ops *ops;
-	const struct family *family;
-	struct hash_key key;
-	struct blueprint plan;
-	struct block memory; /* this very struct and the body */
-	nidus_allocator allocator;
-	struct file_map map; /* of an opened filter: the whole file */
-	uint64_t checksum;   /* of its table, by its header */
-	bool readonly;       /* opened */
-	bool keeps_all;      /* made with NIDUS_NO_DELETE */
-	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
-	bool grows;          /* by itself, or did so up to plan.max_capacity */
-	uint64_t room;       /* so many inserts, at least, before the capacity is reached */
-	struct moving moving;
-	struct gate *gate;   /* NULL unless threads share the filter (api/shared.h) */
-	struct turns *turns; /* beside the gate */
-	struct block gate_memory;
-	_Alignas(MEMORY_LINE) unsigned char body[];
-};
 
 #endif

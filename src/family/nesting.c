@@ -5,8 +5,8 @@
 #include "family/nesting.h"
 
 #include "base/reason.h"
-#include "table/nest_build.h"
-#include "table/nest_move.h"
+#include "nest/build.h"
+#include "nest/move.h"
 
 unsigned nesting_copies(const struct blueprint *plan)
 {
@@ -90,9 +90,9 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	return nest_import(body, stash, stashed, count);
 }
 
-nidus_status nesting_pour(void *to, const void *from)
+nidus_status nesting_transfer(void *to, const void *from)
 {
-	return nest_pour(to, from);
+	return nest_transfer(to, from);
 }
 
 void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,

@@ -6,7 +6,7 @@
 #define NIDUS_FAMILY_NESTING_H
 
 #include "family/family.h"
-#include "table/nest.h"
+#include "nest/nest.h"
 
 unsigned nesting_copies(const struct blueprint *plan);
 void nesting_free(void *body);
@@ -30,7 +30,7 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	.free = nesting_free, .clear = nesting_clear, .copy = nesting_copy,                       \
 	.build = nesting_build, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill, \
 	.verify = nesting_verify, .next = nesting_next, .entry_hash = nesting_entry_hash,         \
-	.pour = nesting_pour, .move = nesting_move, .identity = nesting_identity,                 \
+	.transfer = nesting_transfer, .move = nesting_move, .identity = nesting_identity,                 \
 	.table = nesting_table,                                                                   \
 	.export_stash = nesting_export_stash, .import = nesting_import,                           \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
@@ -72,7 +72,7 @@ nidus_status nesting_complete(const nidus_options *options, struct blueprint *pl
 nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
                             const struct nesting_sizing *sizing, struct blueprint *larger);
 
-nidus_status nesting_pour(void *to, const void *from);
+nidus_status nesting_transfer(void *to, const void *from);
 void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,
                   struct overflow *overflow);
 nidus_entry nesting_identity(const void *body, uint64_t hash);

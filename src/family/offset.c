@@ -2,7 +2,7 @@
  *
  * offset: how many chunks, how many slots, how many bits.
  *
- * A chunk is sized for the keys of the fullest one (table/chunking.h), at a
+ * A chunk is sized for the keys of the fullest one (nest/chunking.h), at a
  * load that stays under the layout's threshold T (the paper's Table 2):
  *
  *     slots = keys / load + slack * keys^(1/4)
@@ -18,8 +18,8 @@
 #include "family/offset.h"
 
 #include "base/reason.h"
-#include "table/chunking.h"
-#include "table/search.h"
+#include "nest/chunking.h"
+#include "nest/search.h"
 
 #include <math.h>
 

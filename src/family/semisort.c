@@ -7,17 +7,17 @@
  *
  * Everything is as in cuckoo.c with four slots per bucket, but a bucket of f-bit
  * fingerprints takes 4f - 4 bits instead of 4f: their order in the bucket is
- * not stored (table/coded.h has the drawing and a worked example). At the same
+ * not stored (nest/coded.h has the drawing and a worked example). At the same
  * size the fingerprint is one bit longer and the rate half; in return every
  * look at a bucket decodes it, and every change sorts it.
  *
  * The rate: 8 * load / (2^f - 1), as in cuckoo.c.
  *
- * Not here: sizing (single.c), slots and moves (table/nest.h, table/search.h).
+ * Not here: sizing (one_table.c), slots and moves (nest/nest.h, nest/search.h).
  */
 #include "base/reason.h"
 #include "family/registry.h"
-#include "family/single.h"
+#include "family/one_table.h"
 
 static nidus_status semisort_plan(const nidus_options *options, struct blueprint *plan)
 {
@@ -25,12 +25,12 @@ static nidus_status semisort_plan(const nidus_options *options, struct blueprint
 		return fail(NIDUS_E_RANGE, "the semisort family has 4 slots per bucket, not %u",
 		            options->slots);
 	plan->slots = CODED_SLOTS;
-	return single_plan(options, plan);
+	return one_table_plan(options, plan);
 }
 
 static nidus_status semisort_check(const struct blueprint *plan)
 {
-	nidus_status status = single_check(plan);
+	nidus_status status = one_table_check(plan);
 	return status == NIDUS_OK ? nesting_check(plan, NEST_CODED) : status;
 }
 
@@ -48,7 +48,7 @@ static nidus_status semisort_create(void *body, const struct blueprint *plan,
 const struct family family_semisort = {
 	NESTING_MEMBERS,           .id = NIDUS_SEMISORT,
 	.name = "semisort",        .pace = 7,
-	.larger = single_larger,   .plan = semisort_plan,
+	.larger = one_table_larger,   .plan = semisort_plan,
 	.check = semisort_check,   .forecast = semisort_forecast,
 	.create = semisort_create,
 };

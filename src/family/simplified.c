@@ -33,15 +33,15 @@
  * they give is the target: lower than asked.
  *
  * The rate: 2b * load / ((2^g - 1) * 2^(f-g)). The query of the paper's section 6,
- * all slots of a cell in one go, is what table/nest_shape.h does for every family.
+ * all slots of a cell in one go, is what nest/shape.h does for every family.
  *
- * Not here: sizing of subtables (table/chunking.c), slots and moves
- * (table/nest.h, table/search.h).
+ * Not here: sizing of subtables (nest/chunking.c), slots and moves
+ * (nest/nest.h, nest/search.h).
  */
 #include "base/reason.h"
 #include "family/nesting.h"
 #include "family/registry.h"
-#include "table/chunking.h"
+#include "nest/chunking.h"
 
 #define BEST_SLOTS 4
 #define BEST_STEPS 2048

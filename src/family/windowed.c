@@ -29,7 +29,7 @@
  * choice and offset counts, and the shares of the combinations sum to one. A
  * foreign key matches with load / (2^k - 1).
  *
- * Not here: sizing (offset.c), slots and moves (table/nest.h, table/search.h).
+ * Not here: sizing (offset.c), slots and moves (nest/nest.h, nest/search.h).
  */
 #include "base/reason.h"
 #include "family/offset.h"

@@ -2,7 +2,7 @@
  *
  * words: lines of 32 or 64 bytes that other threads may be writing, copied as
  * atomic words. What a copy shows is from one moment only if the caller checks
- * that (table/stripes.h).
+ * that (base/stripes.h).
  */
 #ifndef NIDUS_SIMD_WORDS_H
 #define NIDUS_SIMD_WORDS_H

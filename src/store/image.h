@@ -8,7 +8,7 @@
 #ifndef NIDUS_STORE_IMAGE_H
 #define NIDUS_STORE_IMAGE_H
 
-#include "store/blueprint.h"
+#include "base/blueprint.h"
 
 #define IMAGE_VERSION 1  /* open until release 0.2.0: see docs/format.md */
 #define IMAGE_HEADER 256 /* bytes */

@@ -4,11 +4,11 @@
  */
 #include "support/ledger.h"
 
-#include "family/family.h"
+#include "api/filter.h"
 #include "support/check.h"
 #include "support/model.h"
 #include "support/nests.h"
-#include "table/yard.h"
+#include "yard/yard.h"
 
 /* A key's entry, to be sorted. */
 struct named {

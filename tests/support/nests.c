@@ -6,7 +6,7 @@
 
 #include "support/check.h"
 #include "support/filters.h"
-#include "table/search.h"
+#include "nest/search.h"
 
 struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned growth_bits, unsigned level,
                            uint64_t chunks, uint64_t groups)

@@ -5,7 +5,7 @@
 #ifndef NIDUS_TESTS_SUPPORT_NESTS_H
 #define NIDUS_TESTS_SUPPORT_NESTS_H
 
-#include "table/nest.h"
+#include "nest/nest.h"
 
 /* A plan with the numbers a nest needs; the rest are good for any. */
 struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned growth_bits, unsigned level,

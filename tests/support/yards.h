@@ -5,7 +5,7 @@
 #ifndef NIDUS_TESTS_SUPPORT_YARDS_H
 #define NIDUS_TESTS_SUPPORT_YARDS_H
 
-#include "table/yard.h"
+#include "yard/yard.h"
 
 /* What yard_find takes: widths of remainders, and YARD_SHORT for short lines. */
 #define YARD_WIDTHS 5

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * blueprint: the numbers from which a filter is laid out.
+ *
+ * A planner chooses them once, a file carries them, and every size, address
+ * and width follows from them alone. Whoever reads them from outside has them
+ * checked by the family before anything is allocated.
+ */
+#ifndef NIDUS_BASE_BLUEPRINT_H
+#define NIDUS_BASE_BLUEPRINT_H
+
+#include "nidus.h"
+
+struct blueprint {
+	uint32_t family;   /* nidus_family */
+	uint32_t features; /* of nidus_options: what was asked for */
+	uint64_t seed;
+	uint64_t capacity;     /* keys promised to fit at this level */
+	uint64_t max_capacity; /* keys promised to fit after all growth */
+	double fpr;            /* the target */
+	uint32_t slots;        /* per bucket or window */
+	uint32_t core_bits;    /* of a fingerprint, never all zero */
+	uint32_t growth_bits;  /* of a fingerprint, to become address bits */
+	uint32_t level;        /* bits of the address by now beyond the base's */
+	uint64_t chunks;       /* at level 0 */
+	uint64_t groups;       /* buckets or windows per chunk, at level 0 */
+	uint32_t reserve;      /* slots held back, where the family does that */
+	uint32_t max_steps;    /* slots that one insert may look at */
+	uint32_t stash_limit;  /* entries in one chunk's stash at most */
+	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
+};
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * blocked: which operations, and what the sectors of a block hold.
+ */
+#include "bloom/blocked.h"
+
+#include "base/reason.h"
+#include "simd/isa.h"
+#include "bloom/blocked_instances.h"
+
+const uint32_t blocked_factors[BLOCKED_PROBES] = {
+	0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1, 0xd3a2646d,
+	0xfd7046c5, 0xb55a4f09, 0x5851f42d, 0x4c957f2d, 0x14057b7f, 0xda3e39cb,
+	0x94d049bb, 0xbf58476d, 0x6c078965, 0x7feb352d,
+};
+
+static const struct blocked_ops *find(unsigned probes)
+{
+#ifdef NIDUS_HAVE_AVX2
+	if (isa_tier() == ISA_AVX2)
+		return blocked_avx2(probes);
+#endif
+	return blocked_scalar(probes);
+}
+
+const struct body_ops *blocked_find(unsigned probes)
+{
+	const struct blocked_ops *ops = find(probes);
+	return ops == NULL ? NULL : &ops->alone;
+}
+
+const struct body_ops *blocked_find_shared(unsigned probes)
+{
+	const struct blocked_ops *ops = find(probes);
+	return ops == NULL ? NULL : &ops->shared;
+}
+
+void blocked_sectors(const struct bloom *bloom, uint64_t block, unsigned set[BLOCKED_PROBES])
+{
+	const unsigned char *line = bloom->table + block * BLOCKED_BYTES;
+	for (unsigned i = 0; i < bloom->probes; i++)
+		set[i] = 0;
+	for (unsigned word = 0; word < BLOCKED_PROBES; word++) { /* of 32 bits */
+		unsigned sector = bloom->probes == 16 ? word : word / 2 % bloom->probes;
+		set[sector] += (unsigned)__builtin_popcount(load32(line + 4 * word));
+	}
+}
+
+nidus_status blocked_verify(const struct bloom *bloom)
+{
+	for (uint64_t block = 0; block < bloom->groups; block++) {
+		unsigned set[BLOCKED_PROBES], empty = 0;
+		blocked_sectors(bloom, block, set);
+		for (unsigned i = 0; i < bloom->probes; i++)
+			empty += set[i] == 0;
+		if (empty != 0 && empty != bloom->probes)
+			return fail(NIDUS_E_CORRUPT,
+			            "block %llu has bits in some sectors and none in others",
+			            (unsigned long long)block);
+	}
+	return NIDUS_OK;
+}

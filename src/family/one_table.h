@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * one_table: sizing of the families that are one table of 2^m buckets, cuckoo and
+ * semisort.
+ */
+#ifndef NIDUS_FAMILY_ONE_TABLE_H
+#define NIDUS_FAMILY_ONE_TABLE_H
+
+#include "family/nesting.h"
+
+/*
+ * Chooses buckets, fingerprint and stash for plan->slots slots per bucket.
+ * Errors: E_RANGE, E_UNSUPPORTED.
+ */
+nidus_status one_table_plan(const nidus_options *options, struct blueprint *plan);
+
+nidus_status one_table_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
+                           struct blueprint *larger);
+
+/* What a single table's plan must be beside what its nest asks for. */
+nidus_status one_table_check(const struct blueprint *plan);
+
+#endif

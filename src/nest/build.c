@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_build: chunk after chunk, each while it is in the cache.
+ *
+ * Ascending hashes are ascending chunks, so a chunk's hashes lie together. Every
+ * thread has a run of neighbouring chunks and a nest of its own, which shares
+ * table and chunk records with the others but not the sums over all chunks.
+ *
+ * Within a chunk the hashes go in by rounds of every ROUNDS-th: a round walks
+ * through the chunk once, and load grows everywhere alike. In plain ascending
+ * order it grows to the full behind the walk while the rest is empty, and a
+ * fifth to a third more slots are looked at to make room.
+ */
+#include "nest/build.h"
+
+#include "base/reason.h"
+#include "base/thread.h"
+
+#define ROUNDS 8
+
+/* What became of a thread's chunks. */
+struct share {
+	uint64_t stashed;
+	struct nest_effort effort;
+};
+
+struct building {
+	const struct nest *nest;
+	const uint64_t *hashes;
+	size_t n;
+	unsigned threads;
+	nidus_allocator allocator; /* for the stashes, one thread at a time */
+	struct share shares[THREADS_MOST];
+	struct outcome outcomes[THREADS_MOST];
+};
+
+/* The first hash that belongs to chunk `chunk` or a later one. */
+static size_t chunk_start(const struct building *building, uint64_t chunk)
+{
+	size_t low = 0, high = building->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (multiply_high(building->hashes[middle], building->nest->chunks) < chunk)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static nidus_status fill_chunk(struct nest *nest, const struct body_ops *ops,
+                               const uint64_t *hashes, size_t n)
+{
+	nidus_status status = NIDUS_OK;
+	for (size_t round = 0; round < ROUNDS && round < n && status == NIDUS_OK; round++)
+		status = ops->insert_near(nest, hashes + round, n - round, ROUNDS);
+	return status;
+}
+
+/* A thread's run of chunks, up to the first that fails. */
+static void fill_run(void *context, unsigned number)
+{
+	struct building *building = context;
+	struct share *share = &building->shares[number];
+	uint64_t chunks = building->nest->chunks;
+	uint64_t first = chunks * number / building->threads;
+	uint64_t last = chunks * (number + 1) / building->threads;
+	struct nest nest = *building->nest;
+	nest.shared = NULL; /* nobody else can see it yet: no locks */
+	const struct body_ops *ops = nest_ops(&nest);
+	nidus_status status = NIDUS_OK;
+	nest.allocator = building->allocator;
+	nest.remote = false; /* a chunk is in the cache while it is filled */
+	nest.effort = (struct nest_effort){ 0 };
+	size_t start = chunk_start(building, first);
+	for (uint64_t chunk = first; chunk < last && status == NIDUS_OK; chunk++) {
+		size_t end = chunk_start(building, chunk + 1);
+		if (end > start) /* without any keys there is no array either */
+			status = fill_chunk(&nest, ops, building->hashes + start, end - start);
+		start = end;
+	}
+	share->stashed = nest.stashed;
+	share->effort = nest.effort;
+	outcome_keep(&building->outcomes[number], status);
+}
+
+static void sum_up(struct nest *nest, const struct building *building)
+{
+	for (unsigned i = 0; i < building->threads; i++) {
+		const struct share *share = &building->shares[i];
+		nest->stashed += share->stashed;
+		nest->effort.relocations += share->effort.relocations;
+		nest->effort.moves += share->effort.moves;
+		nest->effort.checks += share->effort.checks;
+	}
+}
+
+nidus_status nest_build(struct nest *nest, const uint64_t *hashes, size_t n, unsigned threads)
+{
+	struct building building = {
+		.nest = nest,
+		.hashes = hashes,
+		.n = n,
+		.threads = nest->chunks < threads ? (unsigned)nest->chunks : threads,
+	};
+	struct memory_turns turns;
+	building.allocator = memory_in_turns(&nest->allocator, &turns);
+	threads_run(building.threads, fill_run, &building);
+	sum_up(nest, &building);
+	/* The failure in the lowest chunk counts, whichever thread met it. */
+	return outcome_tell(building.outcomes, building.threads);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_change: insert and remove, for every shape (shape.h).
+ *
+ * Here is the usual case: a slot is free or holds the key, the stash does not matter
+ * and, if threads share the nest, what is written lies in one region. The lock of this
+ * region is all that is needed then: whatever happens to the other group cannot make
+ * the change wrong. Anything else is for nest_insert_crowded, nest_remove_slow and
+ * shared.h.
+ */
+#ifndef NIDUS_NEST_CHANGE_H
+#define NIDUS_NEST_CHANGE_H
+
+#include "nest/lookup.h"
+#include "nest/search.h"
+
+/* ---------------------------------------------------------------------- slots -- */
+
+/* Bits that are written when the slot at a place of a group changes. */
+struct nest_bits {
+	uint64_t bit;
+	unsigned count;
+};
+
+ALWAYS_INLINE struct nest_bits nest_bits_at(const struct nest *nest, struct nest_shape shape,
+                                            uint64_t group_bit, unsigned place)
+{
+	if (shape.kind == NEST_CODED)
+		return (struct nest_bits){ group_bit, (unsigned)nest->group_bits };
+	return (struct nest_bits){ group_bit + place - nest->high, nest->width };
+}
+
+/* The stripe of bits that all lie in one region; NULL if they do not. */
+ALWAYS_INLINE struct stripe *nest_stripe(const struct nest *nest, uint64_t chunk,
+                                         struct nest_bits bits)
+{
+	const struct stripes *stripes = &nest->shared->stripes;
+	uint64_t first = bits.bit - chunk * nest->stride_bits, last = first + bits.count - 1;
+	if (UNLIKELY((first ^ last) >> (STRIPES_REGION_LOG + 3) != 0))
+		return NULL;
+	return &stripes->stripe[stripe_in_chunk(stripes, chunk, first >> 3)];
+}
+
+/* Changes a slot of a coded bucket that fits into a word, in a shared nest. */
+ALWAYS_INLINE void nest_recode(struct nest *nest, uint64_t bit, unsigned slot, uint64_t value)
+{
+	unsigned char copy[16] = { 0 };
+	unsigned span = (unsigned)nest->group_bits;
+	store64(copy, word_bits(nest->bits, bit, span) & bits_low(span));
+	coded_set_at(copy, nest->width, 0, slot, value);
+	word_set_bits(nest->bits, bit, span, load64(copy));
+}
+
+/* --------------------------------------------------------------------- insert -- */
+
+/* The group that takes a key, and the place in it; nest_none if both are full. */
+ALWAYS_INLINE unsigned nest_choose(const struct nest *nest, struct nest_shape shape,
+                                   const struct nest_spot *spot, unsigned *place)
+{
+	const unsigned none = nest_none(shape);
+	/* Both before any branch: which of the two it will be is unpredictable. */
+	unsigned first = nest_vacancy(nest, shape, spot->bit[0], nest_symmetric(shape.kind));
+	unsigned second = nest_vacancy(nest, shape, spot->bit[1], false);
+	uint64_t choice = first == none;
+	/* Groups fill from the front, so this is the emptier one. The XOR kinds hold slots of
+	 * the first back instead; a slot of two windows that overlap counts as the first's. */
+	if (shape.kind == NEST_BUCKETS)
+		choice = second < first;
+	else if (shape.kind == NEST_WINDOWS)
+		choice |= (uint64_t)(second < first) &
+		          (spot->bit[1] - spot->bit[0] + nest->span > 2 * nest->span);
+	uint64_t mask = 0 - choice;
+	OPAQUE64(mask);
+	*place = first ^ ((first ^ second) & (unsigned)mask);
+	return (unsigned)choice;
+}
+
+/* Writes a key into an empty slot; false if that is not empty any more (shared). */
+ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
+                             const struct nest_spot *spot, unsigned choice, unsigned place)
+{
+	uint64_t value = nest_value_at(nest, shape, spot->value, choice, place);
+	struct nest_bits bits = nest_bits_at(nest, shape, spot->bit[choice], place);
+	if (shape.kind == NEST_CODED && !shape.shared) {
+		coded_set_at(nest->bits, nest->width, bits.bit, nest_slot_at(nest, place), value);
+		return true;
+	}
+	if (shape.kind == NEST_CODED) {
+		uint64_t fields = nest_word(nest, shape, nest->bits, bits.bit, 0);
+		if ((fields >> (place - nest->high) & bits_low(nest->width)) != 0)
+			return false;
+		nest_recode(nest, bits.bit, nest_slot_at(nest, place), value);
+		return true;
+	}
+	if (shape.shared)
+		return word_fill_bits(nest->bits, bits.bit, bits.count, 1, value);
+	unsigned char *slot = nest->bits + (bits.bit >> 3);
+	store64(slot, load64(slot) | value << (bits.bit & 7));
+	return true;
+}
+
+/* What an attempt to put a key into one of its slots came to. */
+enum nest_settled { NEST_SETTLED, NEST_CROWDED, NEST_DISTURBED };
+
+ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape shape,
+                                            uint64_t chunk, const struct nest_spot *spot)
+{
+	unsigned place, choice;
+	if (nest_too_wide(shape))
+		return NEST_DISTURBED;
+	choice = nest_choose(nest, shape, spot, &place);
+	if (nest_symmetric(shape.kind) && shape.shared && UNLIKELY(place == nest_none(shape))) {
+		place = nest_vacancy(nest, shape, spot->bit[0], false); /* what is held back */
+		choice = 0;
+	}
+	if (UNLIKELY(place == nest_none(shape)))
+		return NEST_CROWDED;
+	if (!shape.shared) {
+		(void)nest_fill(nest, shape, spot, choice, place);
+		return NEST_SETTLED;
+	}
+	struct nest_bits bits = nest_bits_at(nest, shape, spot->bit[choice], place);
+	struct stripe *stripe = nest_stripe(nest, chunk, bits);
+	if (UNLIKELY(stripe == NULL))
+		return NEST_DISTURBED;
+	uint32_t before = version_lock(&stripe->version);
+	bool filled = nest_fill(nest, shape, spot, choice, place);
+	stripe_count(stripe, filled);
+	version_unlock_from(&stripe->version, before);
+	return LIKELY(filled) ? NEST_SETTLED : NEST_DISTURBED;
+}
+
+/* search_room for a shape that is known. */
+ALWAYS_INLINE bool nest_make_room(struct nest *nest, struct nest_shape shape,
+                                  const struct nest_key *key, uint64_t *slot)
+{
+	struct search search;
+	unsigned at;
+	uint64_t empty;
+	search_begin(&search, nest, shape, key);
+	bool found = search_walk(&search, shape, false, &at, &empty) ||
+	             search_long(&search, &at, &empty);
+	if (found)
+		*slot = search_move(&search, shape, at, empty);
+	return search_end(&search, found);
+}
+
+/* insert where all but slots that are held back are taken. */
+ALWAYS_INLINE nidus_status nest_insert_full(struct nest *nest, struct nest_shape shape,
+                                            uint64_t hash, nest_room *room)
+{
+	struct nest_spot spot;
+	struct nest_key key = nest_find(nest, shape, hash, &spot);
+	if (nest_symmetric(shape.kind) && nest->reserve > 0) {
+		unsigned place = nest_vacancy(nest, shape, spot.bit[0], false);
+		if (place != nest_none(shape)) {
+			(void)nest_fill(nest, shape, &spot, 0, place);
+			nest->chunk[key.chunk].used++;
+			return NIDUS_OK;
+		}
+	}
+	return nest_insert_crowded(nest, nest->kind, &key, nest_match(nest, shape, &spot), room);
+}
+
+/* Whether a slot of a shared nest seemed to hold a key just now. */
+ALWAYS_INLINE bool nest_seems_there(const struct nest *nest, struct nest_shape shape, uint64_t hash)
+{
+	struct nest_spot spot;
+	(void)nest_find(nest, shape, hash, &spot);
+	return nest_match(nest, shape, &spot);
+}
+
+/* The rest of an insert that nest_settle left; an instance has its own. */
+typedef nidus_status nest_insert_rest(struct nest *nest, uint64_t hash, enum nest_settled settled);
+
+ALWAYS_INLINE nidus_status nest_put(struct nest *nest, struct nest_shape shape, uint64_t hash,
+                                    uint64_t chunk, const struct nest_spot *spot,
+                                    nest_insert_rest *rest)
+{
+	enum nest_settled settled = nest_settle(nest, shape, chunk, spot);
+	if (UNLIKELY(settled != NEST_SETTLED))
+		return rest(nest, hash, settled);
+	if (!shape.shared)
+		nest->chunk[chunk].used++;
+	return NIDUS_OK;
+}
+
+ALWAYS_INLINE nidus_status nest_insert(struct nest *nest, struct nest_shape shape, uint64_t hash,
+                                       nest_insert_rest *rest)
+{
+	struct nest_spot spot;
+	struct nest_key key = nest_find(nest, shape, hash, &spot);
+	return nest_put(nest, shape, hash, key.chunk, &spot, rest);
+}
+
+/* --------------------------------------------------------------------- remove -- */
+
+/* The first slot that holds the key: its group, and the place in it. False: none does. */
+ALWAYS_INLINE bool nest_find_copy(const struct nest *nest, struct nest_shape shape,
+                                  const struct nest_spot *spot, unsigned *choice, unsigned *place)
+{
+	if (shape.words == NEST_PAIRED) {
+		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, spot),
+		                           nest->ones_of_both, nest->highs_of_both);
+		unsigned lowest = (unsigned)__builtin_ctzll(hits | UINT64_C(1) << 63);
+		*choice = lowest >> 5;
+		*place = lowest & 31;
+		return hits != 0;
+	}
+	/* Both before any branch: which of the two it will be is unpredictable. */
+	unsigned first = nest_copy_in(nest, shape, spot, 0);
+	unsigned second = nest_copy_in(nest, shape, spot, 1);
+	uint64_t mask = 0 - (uint64_t)(first == nest_none(shape));
+	OPAQUE64(mask);
+	*place = first ^ ((first ^ second) & (unsigned)mask);
+	*choice = (unsigned)mask & 1;
+	return *place != nest_none(shape);
+}
+
+/* Empties the slot at a place of a group. */
+ALWAYS_INLINE void nest_clear_at(struct nest *nest, struct nest_shape shape, uint64_t group_bit,
+                                 unsigned place)
+{
+	struct nest_bits bits = nest_bits_at(nest, shape, group_bit, place);
+	if (shape.kind == NEST_CODED && shape.shared) {
+		nest_recode(nest, bits.bit, nest_slot_at(nest, place), 0);
+	} else if (shape.kind == NEST_CODED) {
+		coded_set_at(nest->bits, nest->width, bits.bit, nest_slot_at(nest, place), 0);
+	} else if (shape.shared) {
+		word_set_bits(nest->bits, bits.bit, bits.count, 0);
+	} else {
+		unsigned char *slot = nest->bits + (bits.bit >> 3);
+		uint64_t mask = (UINT64_C(1) << nest->width) - 1;
+		store64(slot, load64(slot) & ~(mask << (bits.bit & 7)));
+	}
+}
+
+/* Under the lock of a group: whether the key is still there, and now is not any more. */
+ALWAYS_INLINE bool nest_take_locked(struct nest *nest, struct nest_shape shape, uint64_t chunk,
+                                    const struct nest_spot *spot, unsigned choice, uint32_t *pair)
+{
+	unsigned place = nest_copy_in(nest, shape, spot, choice);
+	if (place == nest_none(shape) ||
+	    __atomic_load_n(&nest->chunk[chunk].stash.count, __ATOMIC_ACQUIRE) != 0)
+		return false;
+	if (shape.kind != NEST_CODED)
+		version_lock(pair);
+	nest_clear_at(nest, shape, spot->bit[choice], place);
+	if (shape.kind != NEST_CODED)
+		version_unlock(pair);
+	return true;
+}
+
+/* Tries a remove in a shared nest with the lock of one group; false if it takes more. */
+ALWAYS_INLINE bool nest_take_shared(struct nest *nest, struct nest_shape shape, uint64_t chunk,
+                                    uint32_t *pair, const struct nest_spot *spot)
+{
+	unsigned choice, place;
+	if (nest_too_wide(shape) || !nest_find_copy(nest, shape, spot, &choice, &place))
+		return false;
+	/* Bits of all slots: another thread may have moved a copy of the key within it. */
+	struct nest_bits bits = { spot->bit[choice], nest->span };
+	if (shape.kind == NEST_CODED)
+		bits.count = (unsigned)nest->group_bits;
+	struct stripe *stripe = nest_stripe(nest, chunk, bits);
+	if (UNLIKELY(stripe == NULL))
+		return false;
+	uint32_t before = version_lock(&stripe->version);
+	bool taken = nest_take_locked(nest, shape, chunk, spot, choice, pair);
+	if (LIKELY(taken))
+		stripe_count(stripe, UINT32_MAX);
+	version_unlock_from(&stripe->version, before);
+	return taken;
+}
+
+/* `pair` is the version of the key's pair, if threads share the nest. */
+ALWAYS_INLINE nidus_status nest_take(struct nest *nest, struct nest_shape shape, uint64_t hash,
+                                     uint64_t chunk, uint32_t *pair, const struct nest_spot *spot)
+{
+	unsigned choice, place;
+	if (shape.shared)
+		return LIKELY(nest_take_shared(nest, shape, chunk, pair, spot))
+		               ? NIDUS_OK
+		               : nest_remove_slow(nest, hash);
+	if (UNLIKELY(nest->stashed > 0))
+		return nest_remove_slow(nest, hash);
+	if (UNLIKELY(!nest_find_copy(nest, shape, spot, &choice, &place)))
+		return NIDUS_NOT_FOUND;
+	uint64_t mask = 0 - (uint64_t)choice;
+	OPAQUE64(mask);
+	uint64_t bit = spot->bit[0] ^ ((spot->bit[0] ^ spot->bit[1]) & mask);
+	nest_clear_at(nest, shape, bit, place);
+	nest->chunk[chunk].used--;
+	return NIDUS_OK;
+}
+
+ALWAYS_INLINE nidus_status nest_remove(struct nest *nest, struct nest_shape shape, uint64_t hash)
+{
+	struct nest_spot spot;
+	struct nest_key key = nest_find(nest, shape, hash, &spot);
+	uint32_t *pair = shape.shared ? nest_pair_version(nest, &key) : NULL;
+	return nest_take(nest, shape, hash, key.chunk, pair, &spot);
+}
+
+/* -------------------------------------------------------------------- batches -- */
+
+/* A key on its way from memory. */
+struct nest_visit {
+	uint64_t chunk;
+	uint32_t *pair; /* shared: the version of its pair */
+	struct nest_spot spot;
+};
+
+/* Asks for a key's groups and, if threads share the nest, for their locks. */
+ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape, uint64_t hash,
+                                struct nest_visit *visit)
+{
+	struct nest_key key = nest_find(nest, shape, hash, &visit->spot);
+	visit->chunk = key.chunk;
+	nest_fetch(nest, shape, visit->spot.bit[0]);
+	nest_fetch(nest, shape, visit->spot.bit[1]);
+	if (!shape.shared)
+		return;
+	const struct stripes *stripes = &nest->shared->stripes;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t byte = key.group[i] * nest->group_bits >> 3;
+		PREFETCH_WRITE(&stripes->stripe[stripe_in_chunk(stripes, key.chunk, byte)]);
+	}
+	visit->pair = nest_pair_version(nest, &key);
+}
+
+/* Both in input order up to the first failure; a remove where `rest` is NULL. */
+ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shape shape,
+                                             const uint64_t *hashes, size_t n, size_t *done,
+                                             nest_insert_rest *rest)
+{
+	struct nest_visit ring[NEST_AHEAD];
+	const size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
+	/* One loop for both, with a test of i, is slower by an eighth. */
+	for (size_t i = 0; i < ahead; i++)
+		nest_come_to(nest, shape, hashes[i], &ring[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct nest_visit *visit = &ring[i % NEST_AHEAD];
+		nidus_status status = rest != NULL ? nest_put(nest, shape, hashes[i], visit->chunk,
+		                                              &visit->spot, rest)
+		                                   : nest_take(nest, shape, hashes[i], visit->chunk,
+		                                               visit->pair, &visit->spot);
+		if (UNLIKELY(status != NIDUS_OK)) {
+			*done = i;
+			return status;
+		}
+		if (LIKELY(n - i > NEST_AHEAD))
+			nest_come_to(nest, shape, hashes[i + NEST_AHEAD], visit);
+	}
+	*done = n;
+	return NIDUS_OK;
+}
+
+/*
+ * In bulk: the hashes are of one chunk, which lies in the cache. Where some of them
+ * belong is worked out before they are put there all the same: after a wrong guess the
+ * next is ready.
+ */
+ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape shape,
+                                            const uint64_t *hashes, size_t n, size_t step,
+                                            nest_insert_rest *rest)
+{
+	uint64_t chunk = multiply_high(hashes[0], nest->chunks);
+	uint64_t chunk_bit = chunk * nest->stride_bits;
+	struct nest_spot spots[NEST_NEAR];
+	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
+		size_t some = left < NEST_NEAR ? left : NEST_NEAR, crowded = 0;
+		for (size_t i = 0; i < some; i++) {
+			struct nest_key key;
+			nest_locate_in(nest, shape.kind, nest->special,
+			               hashes[i * step] * nest->chunks, &key);
+			nest_spot_of(nest, &key, chunk_bit, &spots[i]);
+			PREFETCH(nest->bits + (spots[i].bit[0] >> 3));
+			PREFETCH(nest->bits + (spots[i].bit[1] >> 3));
+		}
+		for (size_t i = 0; i < some; i++) {
+			if (LIKELY(nest_settle(nest, shape, chunk, &spots[i]) == NEST_SETTLED))
+				continue;
+			crowded++;
+			nidus_status status = rest(nest, hashes[i * step], NEST_CROWDED);
+			if (UNLIKELY(status != NIDUS_OK))
+				return status;
+		}
+		nest->chunk[chunk].used += some - crowded;
+		left -= some;
+	}
+	return NIDUS_OK;
+}
+
+#endif

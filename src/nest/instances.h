@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_instances: the operations of nests, compiled for their shapes.
+ *
+ * One file per kind so that they compile side by side. Each lists its shapes:
+ *
+ *     NEST_INSTANCES(NAME, KIND, SLOTS, WORDS)
+ *     NEST_WIDE_INSTANCES(NAME, KIND, SLOTS)     with NEST_MANY words
+ *
+ * make tables of operations: NAME_plain, the first one for each of the most frequent ways
+ * from a hash to its groups, and NAME_shared.
+ */
+#ifndef NIDUS_NEST_INSTANCES_H
+#define NIDUS_NEST_INSTANCES_H
+
+#include "nest/change.h"
+
+const struct body_ops *nest_ops_xor(const struct nest *nest);
+const struct body_ops *nest_ops_coded(const struct nest *nest);
+const struct body_ops *nest_ops_buckets(const struct nest *nest);
+const struct body_ops *nest_ops_windows(const struct nest *nest);
+
+/* The calls on one key. */
+#define NEST_CALLS(name, shape, rest)                                \
+	static bool contains_##name(const void *nest, uint64_t hash) \
+	{                                                            \
+		return nest_contains(nest, shape, hash);             \
+	}                                                            \
+	static nidus_status insert_##name(void *nest, uint64_t hash) \
+	{                                                            \
+		return nest_insert(nest, shape, hash, rest);         \
+	}                                                            \
+	static nidus_status remove_##name(void *nest, uint64_t hash) \
+	{                                                            \
+		return nest_remove(nest, shape, hash);               \
+	}
+
+/* Lookups of many. */
+#define NEST_LOOKUP_BATCH(name, shape)                                                        \
+	static void contains_batch_##name(const void *nest, const uint64_t *hashes, size_t n, \
+	                                  uint8_t *yes)                                       \
+	{                                                                                     \
+		nest_contains_batch(nest, shape, hashes, n, yes);                             \
+	}
+
+/* Changes of many. */
+#define NEST_CHANGE_BATCHES(name, shape, rest)                                                \
+	static nidus_status insert_batch_##name(void *nest, const uint64_t *hashes, size_t n, \
+	                                        size_t *done)                                 \
+	{                                                                                     \
+		return nest_change_batch(nest, shape, hashes, n, done, rest);                 \
+	}                                                                                     \
+	static nidus_status remove_batch_##name(void *nest, const uint64_t *hashes, size_t n, \
+	                                        size_t *done)                                 \
+	{                                                                                     \
+		return nest_change_batch(nest, shape, hashes, n, done, NULL);                 \
+	}
+
+/* Calls on one key, lookups of many, and what there is only one of in an instance. */
+#define NEST_CALL_LIST(name, batch_name, instance)                                        \
+	.contains = contains_##name, .count = nest_count_copies, .insert = insert_##name, \
+	.remove = remove_##name, .contains_batch = contains_batch_##batch_name,           \
+	.insert_batch = insert_batch_##instance, .remove_batch = remove_batch_##instance
+
+/* Ways from a hash to its groups that have code of their own, see nest_way. */
+enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS };
+
+#define NEST_PLAIN_PARTS(name, kind, slots, words)                                               \
+	static const struct nest_shape name##_any = { kind, slots, words, false, NEST_ANY_WAY }; \
+	static bool room_##name(struct nest *nest, const struct nest_key *key, uint64_t *slot)   \
+	{                                                                                        \
+		return nest_make_room(nest, name##_any, key, slot);                              \
+	}                                                                                        \
+	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,           \
+	                                             enum nest_settled settled)                  \
+	{                                                                                        \
+		(void)settled; /* nobody disturbs here */                                        \
+		return nest_insert_full(nest, name##_any, hash, room_##name);                    \
+	}                                                                                        \
+	static nidus_status insert_near_##name(void *nest, const uint64_t *hashes, size_t n,     \
+	                                       size_t step)                                      \
+	{                                                                                        \
+		return nest_insert_near(nest, name##_any, hashes, n, step, insert_rest_##name);  \
+	}                                                                                        \
+	NEST_CALLS(name##_any, name##_any, insert_rest_##name)                                   \
+	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                \
+	NEST_CHANGE_BATCHES(name, name##_any, insert_rest_##name)
+
+#define NEST_PLAIN_INSTANCE(name, kind, slots, words)                                              \
+	NEST_PLAIN_PARTS(name, kind, slots, words)                                                 \
+	static const struct nest_shape name##_short = { kind, slots, words, false, 0 };            \
+	static const struct nest_shape name##_chunks = { kind, slots, words, false, NEST_CHUNKS }; \
+	static const struct nest_shape name##_hashed = { kind, slots, words, false,                \
+		                                         NEST_CHUNKS | NEST_HASHED };              \
+	NEST_CALLS(name##_short, name##_short, insert_rest_##name)                                 \
+	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##name)                               \
+	NEST_CALLS(name##_hashed, name##_hashed, insert_rest_##name)                               \
+	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                            \
+	NEST_LOOKUP_BATCH(name##_hashed, name##_hashed)                                            \
+	static const struct body_ops name[NEST_WAYS] = {                                           \
+		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_chunks, name),            \
+		                     .insert_near = insert_near_##name },                          \
+		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, name),          \
+		                      .insert_near = insert_near_##name },                         \
+		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed, name),          \
+		                      .insert_near = insert_near_##name },                         \
+		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name),                   \
+		                   .insert_near = insert_near_##name },                            \
+	};
+
+/* For groups of very wide slots: the way is looked up in the nest. */
+#define NEST_WIDE_INSTANCE(name, kind, slots, words)                                        \
+	NEST_PLAIN_PARTS(name, kind, slots, words)                                          \
+	static const struct body_ops name = { NEST_CALL_LIST(name##_any, name##_any, name), \
+		                              .insert_near = insert_near_##name };
+
+#define NEST_SHARED_INSTANCE(name, kind, slots, words)                                            \
+	static const struct nest_shape name##_shape = { kind, slots, words, true, NEST_ANY_WAY }; \
+	static bool walk_##name(struct search *search, struct nest *nest,                         \
+	                        const struct nest_key *key, unsigned *at, uint64_t *empty)        \
+	{                                                                                         \
+		search_begin(search, nest, name##_shape, key);                                    \
+		return search_walk(search, name##_shape, false, at, empty);                       \
+	}                                                                                         \
+	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,            \
+	                                             enum nest_settled settled)                   \
+	{                                                                                         \
+		bool crowded =                                                                    \
+			settled == NEST_CROWDED && !nest_seems_there(nest, name##_shape, hash);   \
+		return nest_shared_insert(nest, hash, crowded, walk_##name);                      \
+	}                                                                                         \
+	static nidus_status insert_new_##name(void *nest, uint64_t hash)                          \
+	{                                                                                         \
+		return nest_shared_insert_new(nest, hash, walk_##name);                           \
+	}                                                                                         \
+	NEST_CALLS(name, name##_shape, insert_rest_##name)                                        \
+	NEST_LOOKUP_BATCH(name, name##_shape)                                                     \
+	NEST_CHANGE_BATCHES(name, name##_shape, insert_rest_##name)                               \
+	static const struct body_ops name = { NEST_CALL_LIST(name, name, name),                   \
+		                              .insert_new = insert_new_##name };
+
+#define NEST_INSTANCES(name, kind, slots, words)              \
+	NEST_PLAIN_INSTANCE(name##_plain, kind, slots, words) \
+	NEST_SHARED_INSTANCE(name##_shared, kind, slots, words)
+
+#define NEST_WIDE_INSTANCES(name, kind, slots)                   \
+	NEST_WIDE_INSTANCE(name##_plain, kind, slots, NEST_MANY) \
+	NEST_SHARED_INSTANCE(name##_shared, kind, slots, NEST_MANY)
+
+/* A nest that is one chunk may take the code for many. */
+static inline unsigned nest_way(const struct nest *nest)
+{
+	switch (nest->special) {
+	case 0:
+		return NEST_WAY_SHORT;
+	case NEST_CHUNKS:
+		return NEST_WAY_CHUNKS;
+	case NEST_HASHED:
+	case NEST_CHUNKS | NEST_HASHED:
+		return NEST_WAY_HASHED;
+	default:
+		return NEST_WAY_ANY;
+	}
+}
+
+/* The table of a shape: the shared one for nests that threads share. */
+#define NEST_OPS_OF(nest, name) \
+	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
+#define NEST_OPS_OF_WIDE(nest, name) ((nest)->shared == NULL ? &name##_plain : &name##_shared)
+
+#endif

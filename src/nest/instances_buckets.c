@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_buckets: nests of buckets with a choice bit.
+ */
+#include "nest/instances.h"
+
+NEST_INSTANCES(buckets_2_paired, NEST_BUCKETS, 2, NEST_PAIRED)
+NEST_INSTANCES(buckets_2_one, NEST_BUCKETS, 2, NEST_ONE)
+NEST_WIDE_INSTANCES(buckets_2_many, NEST_BUCKETS, 2)
+NEST_INSTANCES(buckets_4_paired, NEST_BUCKETS, 4, NEST_PAIRED)
+NEST_INSTANCES(buckets_4_one, NEST_BUCKETS, 4, NEST_ONE)
+NEST_INSTANCES(buckets_4_whole, NEST_BUCKETS, 4, NEST_WHOLE)
+NEST_INSTANCES(buckets_4_two, NEST_BUCKETS, 4, NEST_TWO)
+NEST_WIDE_INSTANCES(buckets_4_many, NEST_BUCKETS, 4)
+
+const struct body_ops *nest_ops_buckets(const struct nest *nest)
+{
+	switch (nest->slots * 8 + nest->in_words) {
+	case 2 * 8 + NEST_PAIRED:
+		return NEST_OPS_OF(nest, buckets_2_paired);
+	case 2 * 8 + NEST_ONE:
+		return NEST_OPS_OF(nest, buckets_2_one);
+	case 2 * 8 + NEST_MANY:
+		return NEST_OPS_OF_WIDE(nest, buckets_2_many);
+	case 4 * 8 + NEST_PAIRED:
+		return NEST_OPS_OF(nest, buckets_4_paired);
+	case 4 * 8 + NEST_ONE:
+		return NEST_OPS_OF(nest, buckets_4_one);
+	case 4 * 8 + NEST_WHOLE:
+		return NEST_OPS_OF(nest, buckets_4_whole);
+	case 4 * 8 + NEST_TWO:
+		return NEST_OPS_OF(nest, buckets_4_two);
+	default: /* 4 slots, NEST_MANY */
+		return NEST_OPS_OF_WIDE(nest, buckets_4_many);
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_xor: nests whose two buckets are found by XOR, NEST_DIRECT ones too.
+ */
+#include "nest/instances.h"
+
+NEST_INSTANCES(xor_2_paired, NEST_XOR, 2, NEST_PAIRED)
+NEST_INSTANCES(xor_2_one, NEST_XOR, 2, NEST_ONE)
+NEST_WIDE_INSTANCES(xor_2_many, NEST_XOR, 2)
+NEST_INSTANCES(xor_4_paired, NEST_XOR, 4, NEST_PAIRED)
+NEST_INSTANCES(xor_4_one, NEST_XOR, 4, NEST_ONE)
+NEST_INSTANCES(xor_4_whole, NEST_XOR, 4, NEST_WHOLE)
+NEST_INSTANCES(xor_4_two, NEST_XOR, 4, NEST_TWO)
+NEST_WIDE_INSTANCES(xor_4_many, NEST_XOR, 4)
+NEST_INSTANCES(xor_8_one, NEST_XOR, 8, NEST_ONE)
+NEST_INSTANCES(xor_8_two, NEST_XOR, 8, NEST_TWO)
+NEST_WIDE_INSTANCES(xor_8_many, NEST_XOR, 8)
+
+const struct body_ops *nest_ops_xor(const struct nest *nest)
+{
+	switch (nest->slots * 8 + nest->in_words) {
+	case 2 * 8 + NEST_PAIRED:
+		return NEST_OPS_OF(nest, xor_2_paired);
+	case 2 * 8 + NEST_ONE:
+		return NEST_OPS_OF(nest, xor_2_one);
+	case 2 * 8 + NEST_MANY:
+		return NEST_OPS_OF_WIDE(nest, xor_2_many);
+	case 4 * 8 + NEST_PAIRED:
+		return NEST_OPS_OF(nest, xor_4_paired);
+	case 4 * 8 + NEST_ONE:
+		return NEST_OPS_OF(nest, xor_4_one);
+	case 4 * 8 + NEST_WHOLE:
+		return NEST_OPS_OF(nest, xor_4_whole);
+	case 4 * 8 + NEST_TWO:
+		return NEST_OPS_OF(nest, xor_4_two);
+	case 4 * 8 + NEST_MANY:
+		return NEST_OPS_OF_WIDE(nest, xor_4_many);
+	case 8 * 8 + NEST_ONE:
+		return NEST_OPS_OF(nest, xor_8_one);
+	case 8 * 8 + NEST_TWO:
+		return NEST_OPS_OF(nest, xor_8_two);
+	default: /* 8 slots, NEST_MANY */
+		return NEST_OPS_OF_WIDE(nest, xor_8_many);
+	}
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_lookup: contains and count, for every shape (shape.h).
+ *
+ * Here is the usual case: the stash is empty and, if threads share the nest, nobody
+ * changes the key's groups meanwhile. Anything else is asked again by nest_look_again.
+ */
+#ifndef NIDUS_NEST_LOOKUP_H
+#define NIDUS_NEST_LOOKUP_H
+
+#include "nest/shape.h"
+
+/* To be read before the slots: no entry ever goes from a slot to the stash. */
+ALWAYS_INLINE bool nest_anything_stashed(const struct nest *nest, struct nest_shape shape)
+{
+	return shape.shared ? __atomic_load_n(&nest->stashed, __ATOMIC_ACQUIRE) != 0
+	                    : nest->stashed != 0;
+}
+
+/* Versions that a lookup watches: of its pair, or of both groups' stripes. */
+ALWAYS_INLINE unsigned nest_versions(struct nest_shape shape)
+{
+	return !shape.shared ? 0 : shape.kind == NEST_CODED ? 2 : 1;
+}
+
+/* nest_find, and the versions to watch. */
+ALWAYS_INLINE void nest_find_to_look(const struct nest *nest, struct nest_shape shape,
+                                     uint64_t hash, struct nest_spot *spot)
+{
+	struct nest_key key = nest_find(nest, shape, hash, spot);
+	if (!shape.shared)
+		return;
+	const struct stripes *stripes = &nest->shared->stripes;
+	if (shape.kind != NEST_CODED) {
+		spot->version[0] = nest->shared->pair_version + nest_pair(stripes, &key);
+		return;
+	}
+	uint64_t crosses = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t bit = key.group[i] * nest->group_bits;
+		uint32_t stripe = stripe_in_chunk(stripes, key.chunk, bit >> 3);
+		spot->version[i] = &stripes->stripe[stripe].version;
+		crosses |= bit ^ (bit + nest->group_bits - 1);
+	}
+	spot->unusual = crosses >> (STRIPES_REGION_LOG + 3) != 0;
+}
+
+/* Whether a slot holds the key. False as an answer: it has to be looked at again. */
+ALWAYS_INLINE bool nest_look(const struct nest *nest, struct nest_shape shape,
+                             const struct nest_spot *spot, bool *hit)
+{
+	if (!shape.shared) {
+		*hit = nest_match(nest, shape, spot);
+		return true;
+	}
+	*hit = false;
+	if (nest_too_wide(shape))
+		return false;
+	uint32_t before[2], differ = 0;
+	for (unsigned i = 0; i < nest_versions(shape); i++)
+		before[i] = version_seen(spot->version[i]);
+	*hit = nest_match(nest, shape, spot);
+	for (unsigned i = 0; i < nest_versions(shape); i++)
+		differ |= before[i] ^ __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE);
+	return LIKELY(differ == 0) && !(shape.kind == NEST_CODED && UNLIKELY(spot->unusual));
+}
+
+/* What is rare is called last, so that the rest needs no stack. */
+ALWAYS_INLINE bool nest_contains(const struct nest *nest, struct nest_shape shape, uint64_t hash)
+{
+	bool stashed = nest_anything_stashed(nest, shape), hit;
+	struct nest_spot spot;
+	nest_find_to_look(nest, shape, hash, &spot);
+	bool sure = nest_look(nest, shape, &spot, &hit);
+	if (UNLIKELY(!sure || stashed) && !(sure && hit))
+		return nest_look_again(nest, hash);
+	return hit;
+}
+
+/*
+ * NEST_AHEAD keys are on their way from memory: a key's spot is taken by another
+ * one's as soon as it is matched, so that memory is asked at an even pace. In
+ * runs (ask for many, then match them) it is as slow as if it had fewer lines.
+ */
+ALWAYS_INLINE void nest_approach(const struct nest *nest, struct nest_shape shape, uint64_t hash,
+                                 struct nest_spot *spot)
+{
+	nest_find_to_look(nest, shape, hash, spot);
+	nest_fetch(nest, shape, spot->bit[0]);
+	nest_fetch(nest, shape, spot->bit[1]);
+	for (unsigned i = 0; i < nest_versions(shape); i++)
+		PREFETCH(spot->version[i]);
+}
+
+#define NEST_UNSURE 2 /* an answer that is none yet */
+
+ALWAYS_INLINE uint8_t nest_answer(const struct nest *nest, struct nest_shape shape,
+                                  const struct nest_spot *spot, bool *all_sure)
+{
+	bool hit;
+	if (LIKELY(nest_look(nest, shape, spot, &hit)))
+		return hit;
+	*all_sure = false;
+	return NEST_UNSURE;
+}
+
+/* Gives the answers; false if some are none yet. */
+ALWAYS_INLINE bool nest_answers(const struct nest *nest, struct nest_shape shape,
+                                const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	struct nest_spot ring[NEST_AHEAD];
+	size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD, i;
+	bool all_sure = true;
+	for (i = 0; i < ahead; i++)
+		nest_approach(nest, shape, hashes[i], &ring[i]);
+	for (i = 0; i < n - ahead; i++) {
+		struct nest_spot *spot = &ring[i % NEST_AHEAD];
+		yes[i] = nest_answer(nest, shape, spot, &all_sure);
+		nest_approach(nest, shape, hashes[i + NEST_AHEAD], spot);
+	}
+	for (; i < n; i++)
+		yes[i] = nest_answer(nest, shape, &ring[i % NEST_AHEAD], &all_sure);
+	return all_sure;
+}
+
+ALWAYS_INLINE void nest_contains_batch(const struct nest *nest, struct nest_shape shape,
+                                       const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	/* A key that comes to the stash later comes while this call is under way. */
+	bool stashed = nest_anything_stashed(nest, shape);
+	bool all_sure = nest_answers(nest, shape, hashes, n, yes);
+	if (LIKELY(all_sure && !stashed))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (yes[i] == NEST_UNSURE || (stashed && !yes[i]))
+			yes[i] = nest_look_again(nest, hashes[i]);
+	}
+}
+
+#endif

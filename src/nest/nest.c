@@ -1,0 +1,889 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest: layout, life, and the parts of the operations that are not hot.
+ */
+#include "nest/nest.h"
+
+#include "base/reason.h"
+#include "nest/change.h"
+#include "nest/instances.h"
+
+/* From here on a table does not stay in a core's own cache. */
+#define REMOTE_FROM (UINT64_C(1) << 20)
+
+/* Hops are written down if that takes at most this share of the slots. */
+#define HOP_SHARE 128
+
+#define LEVEL_MAX 44
+#define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with place and parent */
+
+/* ------------------------------------------------------------------ layout -- */
+
+/* Growth bits that slots still keep. */
+static unsigned kept_bits(const struct blueprint *plan)
+{
+	return plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
+}
+
+unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind)
+{
+	return plan->core_bits + nest_extra_bits(kind, plan->slots) + kept_bits(plan);
+}
+
+static uint64_t slots_per_chunk(const struct blueprint *plan, enum nest_kind kind)
+{
+	uint64_t groups = plan->groups << plan->level;
+	return kind == NEST_WINDOWS ? groups + plan->slots - 1 : groups * plan->slots;
+}
+
+uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind)
+{
+	return plan->chunks * slots_per_chunk(plan, kind);
+}
+
+/* Bytes from chunk to chunk: no two chunks share a line, so threads may fill them. */
+static uint64_t chunk_stride(const struct blueprint *plan, enum nest_kind kind)
+{
+	unsigned width = nest_slot_width(plan, kind);
+	uint64_t bits = slots_per_chunk(plan, kind) * width;
+	if (kind == NEST_CODED)
+		bits = (plan->groups << plan->level) * CODED_BITS(width);
+	uint64_t bytes = divide_up(bits, 8) + SLOTS_PADDING;
+	return plan->chunks == 1 ? bytes : divide_up(bytes, MEMORY_LINE) * MEMORY_LINE;
+}
+
+uint64_t nest_table_bytes(const struct blueprint *plan, enum nest_kind kind)
+{
+	return plan->chunks * chunk_stride(plan, kind);
+}
+
+static nidus_status check_fields(const struct blueprint *plan, enum nest_kind kind)
+{
+	bool eight = kind == NEST_XOR || kind == NEST_DIRECT;
+	if (plan->slots != 4 && (plan->slots != 2 || kind == NEST_CODED) &&
+	    (plan->slots != 8 || !eight))
+		return fail(NIDUS_E_RANGE, "%u slots per bucket or window are not possible here",
+		            plan->slots);
+	if (plan->reserve >= plan->slots)
+		return fail(NIDUS_E_RANGE, "of %u slots %u cannot be held back", plan->slots,
+		            plan->reserve);
+	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
+	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->borrowed > SLOTS_WIDTH_MAX ||
+	    plan->level > LEVEL_MAX || plan->level > plan->growth_bits + plan->borrowed ||
+	    (plan->borrowed > 0 && plan->level < plan->growth_bits + plan->borrowed))
+		return fail(NIDUS_E_RANGE,
+		            "%u core and %u growth bits at level %u are no fingerprint",
+		            plan->core_bits, plan->growth_bits, plan->level);
+	unsigned widest = plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->growth_bits;
+	if (widest > SLOTS_WIDTH_MAX || nest_slot_width(plan, kind) < SLOTS_WIDTH_MIN)
+		return fail(NIDUS_E_RANGE, "a slot of %u bits; %d to %d are possible", widest,
+		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
+	if (kind == NEST_CODED && plan->core_bits < CODED_CORE_MIN)
+		return fail(NIDUS_E_RANGE, "coded buckets need at least %d core bits",
+		            CODED_CORE_MIN);
+	if (plan->max_steps < 1 || plan->max_steps > SEARCH_STEPS_MAX)
+		return fail(NIDUS_E_RANGE, "max_steps must be 1 to %d, not %u", SEARCH_STEPS_MAX,
+		            plan->max_steps);
+	return NIDUS_OK;
+}
+
+nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
+{
+	nidus_status status = check_fields(plan, kind);
+	if (status != NIDUS_OK)
+		return status;
+	if (plan->chunks < 1 || plan->groups < 2)
+		return fail(NIDUS_E_RANGE,
+		            "a table needs at least 1 chunk of 2 buckets or windows");
+	if (nest_symmetric(kind) && !is_power_of_two(plan->groups))
+		return fail(NIDUS_E_RANGE, "buckets of a chunk must be a power of two");
+	if (kind == NEST_DIRECT && log2_floor(plan->groups) > plan->core_bits)
+		return fail(NIDUS_E_RANGE,
+		            "a chunk has more buckets than fingerprints can tell apart");
+	uint64_t all, slots, bytes;
+	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
+	    plan->groups > SLOT_INDEX_MAX >> plan->level || all > SLOT_INDEX_MAX ||
+	    multiply_overflows(plan->groups << plan->level, plan->slots, &slots) ||
+	    slots_per_chunk(plan, kind) > SLOT_INDEX_MAX ||
+	    slots_bytes_overflow(slots + plan->slots, nest_slot_width(plan, kind), &bytes) ||
+	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX ||
+	    multiply_overflows(slots + plan->slots, plan->chunks, &slots))
+		return fail(NIDUS_E_RANGE, "the table would be too large for this library");
+	/* Below this a hash of 64 bits has none left for some of the choices. */
+	if (log2_floor(all) + plan->core_bits + plan->growth_bits > 63)
+		return fail(NIDUS_E_RANGE,
+		            "so many keys at so low a rate need more than a 64-bit hash");
+	return NIDUS_OK;
+}
+
+/* ------------------------------------------------------------------- words -- */
+
+/* Bits of a word that a load of eight bytes holds wherever in a byte it begins. */
+#define LOAD_BITS 57
+/* The same if it begins up to 14 bits behind the byte from which it is loaded. */
+#define HALF_BITS 50
+
+/* Those that instances exist for: groups of eight slots are never paired, and so on. */
+static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width)
+{
+	unsigned span = slots * width;
+	if (kind == NEST_CODED) /* what is loaded is shorter by four bits */
+		return span <= LOAD_BITS + 3 ? NEST_ONE : NEST_MANY;
+	if (span <= 32 && slots <= 4)
+		return NEST_PAIRED;
+	if (span <= LOAD_BITS)
+		return NEST_ONE;
+	if (span == 64 && slots == 4)
+		return NEST_WHOLE;
+	return span / 2 <= HALF_BITS && slots > 2 ? NEST_TWO : NEST_MANY;
+}
+
+static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
+{
+	unsigned fields = words < NEST_TWO ? slots : slots / 2;
+	while (words == NEST_MANY && fields > 1 && fields * width > LOAD_BITS)
+		fields /= 2;
+	return fields;
+}
+
+static void lay_out_words(struct nest *nest)
+{
+	nest->in_words = words_of(nest->kind, nest->slots, nest->width);
+	nest->fields = fields_of(nest->in_words, nest->slots, nest->width);
+	nest->words = nest->slots / nest->fields;
+	nest->word_bits = nest->fields * nest->width;
+	nest->half_bytes = nest->word_bits / 8;
+	nest->half_bits = nest->word_bits % 8;
+	nest->span = nest->slots * nest->width;
+	nest->group_bits = nest_group_bits(nest->kind, nest->slots, nest->width);
+	nest->load_bits = nest->word_bits;
+	nest->last_byte = (nest->words - 1) * nest->word_bits / 8 + 8;
+	if (nest->kind == NEST_CODED) {
+		nest->load_bits = (unsigned)nest->group_bits;
+		nest->last_byte = (unsigned)nest->group_bits / 8 + 8;
+	}
+}
+
+static void fill_patterns(struct nest *nest)
+{
+	unsigned fields = nest->fields;
+	nest->high = nest->width - 1;
+	nest->ones = fields_ones(nest->width, fields);
+	nest->highs = nest->ones << nest->high;
+	nest->lows = nest->highs - nest->ones;
+	for (unsigned at = 0; at < nest->slots; at++) {
+		unsigned word = at / fields, shift = at % fields * nest->width;
+		for (unsigned choice = 0; choice < 2; choice++)
+			nest->pattern[choice][word] |= nest_encode(nest, nest->kind, 0, choice, at)
+			                               << shift;
+		if (at < nest->slots - nest->reserve)
+			nest->open[word] |= UINT64_C(1) << nest->high << shift;
+	}
+	nest->ones_of_both = nest->ones | nest->ones << 32;
+	nest->highs_of_both = nest->highs | nest->highs << 32;
+	nest->pattern_of_both = nest->pattern[0][0] | nest->pattern[1][0] << 32;
+}
+
+/* -------------------------------------------------------------------- life -- */
+
+/* Bytes of the table of hops; 0 if there is to be none. */
+static uint64_t hop_bytes(const struct nest *nest, uint64_t table_bytes)
+{
+	if (nest->kind == NEST_DIRECT || nest->core_bits > NEST_HOP_BITS ||
+	    nest->groups > UINT32_MAX)
+		return 0;
+	uint64_t bytes = sizeof *nest->hops << nest->core_bits;
+	return bytes * HOP_SHARE <= table_bytes ? bytes : 0;
+}
+
+static void write_hops(struct nest *nest)
+{
+	uint32_t *hops = (uint32_t *)(void *)nest->hop_memory.bytes;
+	for (uint64_t core = 0; core <= nest->core_values; core++)
+		hops[core] = (uint32_t)nest_hop(nest, nest->kind, core);
+	nest->hops = hops;
+	nest->special &= ~(uint64_t)NEST_HASHED;
+}
+
+static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
+{
+	uint64_t special = kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED;
+	if (plan->chunks > 1)
+		special |= NEST_CHUNKS;
+	if (plan->growth_bits > 0 || plan->borrowed > 0)
+		special |= NEST_GROWN;
+	return special;
+}
+
+/* Memory for slots, unless `table` are the slots, for chunk records and for hops. */
+static nidus_status take_memory(struct nest *nest, const struct blueprint *plan,
+                                unsigned char *table)
+{
+	const nidus_allocator *allocator = &nest->allocator;
+	uint64_t bytes = nest_table_bytes(plan, nest->kind), hops = hop_bytes(nest, bytes);
+	nidus_status status = NIDUS_OK;
+	if (table == NULL)
+		status = memory_take(allocator, bytes, &nest->bits_memory);
+	else
+		nest->bits_memory = memory_lent(table, bytes);
+	if (status == NIDUS_OK)
+		status = memory_take(allocator, plan->chunks * sizeof *nest->chunk,
+		                     &nest->chunk_memory);
+	if (status == NIDUS_OK && hops > 0)
+		status = memory_take(allocator, hops, &nest->hop_memory);
+	if (status != NIDUS_OK) {
+		memory_give(allocator, &nest->bits_memory);
+		memory_give(allocator, &nest->chunk_memory);
+	}
+	return status;
+}
+
+nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
+                         const nidus_allocator *allocator, unsigned char *table)
+{
+	*nest = (struct nest){
+		.chunks = plan->chunks,
+		.stride = chunk_stride(plan, kind),
+		.stride_bits = chunk_stride(plan, kind) * 8,
+		.base_groups = plan->groups,
+		.groups = plan->groups << plan->level,
+		.core_values = bits_low(plan->core_bits),
+		.direct_values = (bits_low(plan->core_bits) + 1) / plan->groups,
+		.partner_key = hash_key_of(plan->seed).partner,
+		.slots = plan->slots,
+		.width = nest_slot_width(plan, kind),
+		.core_bits = plan->core_bits,
+		.extra_bits = nest_extra_bits(kind, plan->slots),
+		.growth_bits = plan->growth_bits,
+		.borrowed = plan->borrowed,
+		.growth_values = UINT64_C(1) << plan->growth_bits,
+		.special = special_of(plan, kind),
+		.level = plan->level,
+		.max_steps = plan->max_steps,
+		.stash_limit = plan->stash_limit,
+		.reserve = plan->reserve,
+		.kind = kind,
+		.mapped = table != NULL,
+		.allocator = *allocator,
+	};
+	lay_out_words(nest);
+	fill_patterns(nest);
+	if (kind == NEST_CODED)
+		coded_prepare();
+	nidus_status status = take_memory(nest, plan, table);
+	if (status != NIDUS_OK)
+		return status;
+	nest->bits = nest->bits_memory.bytes;
+	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
+	nest->remote = nest->bits_memory.size > REMOTE_FROM;
+	if (nest->hop_memory.size > 0)
+		write_hops(nest);
+	if (!(plan->features & NIDUS_CONCURRENT))
+		return NIDUS_OK;
+	status = nest_share(nest);
+	if (status != NIDUS_OK)
+		nest_free(nest);
+	return status;
+}
+
+static void free_stashes(struct nest *nest)
+{
+	for (uint64_t i = 0; i < nest->chunks; i++) {
+		struct stash *stash = &nest->chunk[i].stash;
+		memory_give(&nest->allocator, &stash->memory);
+		nest->chunk[i] = (struct nest_chunk){ .stash.first = stash->first };
+	}
+	nest->stashed = 0;
+}
+
+void nest_free(struct nest *nest)
+{
+	/* The chunks of a mapped nest may be many, and their records never touched. */
+	if (!nest->mapped || nest->stashed > 0)
+		free_stashes(nest);
+	nest_unshare(nest);
+	memory_give(&nest->allocator, &nest->bits_memory);
+	memory_give(&nest->allocator, &nest->chunk_memory);
+	memory_give(&nest->allocator, &nest->hop_memory);
+}
+
+void nest_clear(struct nest *nest)
+{
+	free_stashes(nest);
+	nest_shared_forget(nest);
+	memset(nest->bits, 0, nest->bits_memory.size);
+}
+
+/* Taken slots and stashed entries of a chunk. */
+static uint64_t used_in(const struct nest *nest, uint64_t chunk)
+{
+	return counter_read(&nest->chunk[chunk].used) + nest_shared_used(nest, chunk);
+}
+
+nidus_status nest_copy(struct nest *to, const struct nest *from)
+{
+	memcpy(to->bits, from->bits, from->bits_memory.size);
+	for (uint64_t i = 0; i < from->chunks; i++) {
+		const struct stash *stash = &from->chunk[i].stash;
+		for (uint32_t j = 0; j < stash->count; j++) {
+			nidus_status status = stash_insert(&to->chunk[i].stash,
+			                                   stash_entries(stash)[j], &to->allocator);
+			if (status != NIDUS_OK)
+				return status;
+		}
+		to->chunk[i].used = used_in(from, i);
+	}
+	to->stashed = from->stashed;
+	return NIDUS_OK;
+}
+
+/* ----------------------------------------------------------------- figures -- */
+
+uint64_t nest_count(const struct nest *nest)
+{
+	uint64_t count = 0;
+	if (nest->mapped)
+		return nest->mapped_count;
+	for (uint64_t i = 0; i < nest->chunks; i++)
+		count += used_in(nest, i);
+	return count;
+}
+
+uint64_t nest_bytes(const struct nest *nest)
+{
+	uint64_t bytes = nest->bits_memory.size + nest_shared_bytes(nest);
+	if (nest->mapped)
+		return bytes + nest->stashed * STASH_ENTRY;
+	for (uint64_t i = 0; i < nest->chunks; i++)
+		bytes += nest->chunk[i].stash.memory.size;
+	return bytes;
+}
+
+double nest_headroom(const struct nest *nest)
+{
+	uint64_t most = 0, slots = nest_chunk_slots(nest);
+	if (nest->mapped)
+		most = divide_up(nest->mapped_count, nest->chunks);
+	for (uint64_t i = 0; i < nest->chunks && !nest->mapped; i++) {
+		uint64_t used = used_in(nest, i);
+		most = used > most ? used : most;
+	}
+	return most >= slots ? 0 : 1 - (double)most / (double)slots;
+}
+
+/* ---------------------------------------------------------------- identity -- */
+
+struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash)
+{
+	return nest_locate_as(nest, kind, nest->special, hash);
+}
+
+struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                            uint64_t slot, uint64_t value)
+{
+	uint64_t core = value & nest->core_values;
+	uint64_t extra = (value >> nest->core_bits) & bits_low(nest->extra_bits);
+	struct nest_key key = { .chunk = chunk };
+	key.value = value & ~(bits_low(nest->extra_bits) << nest->core_bits);
+	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1) : slot / nest->slots;
+	if (nest_symmetric(kind)) {
+		key.group[0] = group;
+		key.group[1] = group ^ nest_hop(nest, kind, core);
+		return key;
+	}
+	uint64_t distance = nest_hop(nest, kind, core);
+	key.group[0] = extra & 1 ? nest_backward(nest, group, distance) : group;
+	key.group[1] = nest_forward(nest, key.group[0], distance);
+	return key;
+}
+
+struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
+                                 const struct nest_key *key)
+{
+	uint64_t core = key->value & nest->core_values;
+	uint64_t kept = key->value >> (nest->core_bits + nest->extra_bits);
+	uint64_t home, address;
+	if (nest_symmetric(kind)) {
+		uint64_t base = nest->base_groups - 1;
+		uint64_t lower = (key->group[0] & base) < (key->group[1] & base) ? key->group[0]
+		                                                                 : key->group[1];
+		home = lower & base;
+		address = lower / nest->base_groups;
+	} else {
+		home = key->group[0] >> nest->level;
+		address = key->group[0] & bits_low(nest->level);
+	}
+	/* Borrowed bits are the core's own and no part of the identity. */
+	uint64_t growth = (kept << nest->level | address) & bits_low(nest->growth_bits);
+	return (struct stash_entry){ home, core | growth << nest->core_bits };
+}
+
+struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                                     struct stash_entry entry)
+{
+	return nest_key_of(nest, kind, chunk, entry.home, entry.fingerprint & nest->core_values,
+	                   entry.fingerprint >> nest->core_bits);
+}
+
+bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                    uint64_t slot, uint64_t *value)
+{
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
+		if (slot >= first && slot - first < nest->slots) {
+			*value = nest_encode(nest, kind, key->value, choice, slot - first);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --------------------------------------------------- parts of the operations -- */
+
+unsigned nest_places(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	uint64_t low = key->group[0] < key->group[1] ? key->group[0] : key->group[1];
+	uint64_t apart = key->group[0] + key->group[1] - 2 * low;
+	bool overlap = kind == NEST_WINDOWS && apart < nest->slots;
+	return nest->slots + (overlap ? (unsigned)apart : nest->slots);
+}
+
+/* How many slots of the key's two groups are empty, and how many hold the key. */
+static void look(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                 unsigned *empty, unsigned *copies)
+{
+	const unsigned char *bits = nest_chunk_bits(nest, key->chunk);
+	*empty = *copies = 0;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
+		for (unsigned at = 0; at < nest->slots; at++) {
+			uint64_t value = nest_get(nest, kind, bits, first + at);
+			*empty += value == 0;
+			*copies += value == nest_encode(nest, kind, key->value, choice, at);
+		}
+	}
+}
+
+/* What the stash adds to a key's copies: it is asked only if no slot is empty. */
+static uint64_t stashed_copies(const struct nest *nest, const struct nest_key *key)
+{
+	unsigned empty, copies;
+	if (nest->chunk[key->chunk].stash.count == 0)
+		return 0;
+	look(nest, nest->kind, key, &empty, &copies);
+	return empty > 0 ? 0
+	                 : stash_count(&nest->chunk[key->chunk].stash,
+	                               nest_identity(nest, nest->kind, key));
+}
+
+bool nest_look_again(const struct nest *nest, uint64_t hash)
+{
+	if (nest->shared != NULL)
+		return nest_shared_look(nest, hash);
+	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	return stashed_copies(nest, &key) > 0;
+}
+
+uint64_t nest_count_copies(const void *body, uint64_t hash)
+{
+	const struct nest *nest = body;
+	if (nest->shared != NULL)
+		return nest_shared_count(nest, hash);
+	struct nest_spot spot;
+	struct nest_key key = nest_find(nest, nest_shape_of(nest), hash, &spot);
+	return nest_copies(nest, nest_shape_of(nest), &spot) +
+	       (nest->stashed > 0 ? stashed_copies(nest, &key) : 0);
+}
+
+static nidus_status put_in_stash(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	struct nest_chunk *chunk = &nest->chunk[key->chunk];
+	struct stash_entry identity = nest_identity(nest, kind, key);
+	if (nest->stash_limit > 0 && stash_count(&chunk->stash, identity) >= STASH_COPIES)
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	if (chunk->stash.count >= nest->stash_limit)
+		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
+	nidus_status status = stash_insert(&chunk->stash, identity, &nest->allocator);
+	if (status == NIDUS_OK) {
+		chunk->used++;
+		nest->stashed++;
+	}
+	return status;
+}
+
+/* Whether all slots of the key hold copies of it, which have no other place to go to. */
+static bool full_of_copies(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	unsigned empty, copies;
+	look(nest, kind, key, &empty, &copies);
+	return copies == nest_places(nest, kind, key);
+}
+
+nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                                 bool copies, nest_room *room)
+{
+	uint64_t slot, value = 0;
+	bool only_copies = copies && full_of_copies(nest, kind, key);
+	if (!only_copies &&
+	    (room != NULL ? room(nest, key, &slot) : search_room(nest, kind, key, &slot))) {
+		(void)nest_encode_at(nest, kind, key, slot, &value);
+		nest_set(nest, kind, nest_chunk_bits(nest, key->chunk), slot, value);
+		nest->chunk[key->chunk].used++;
+		return NIDUS_OK;
+	}
+	nidus_status status = put_in_stash(nest, kind, key);
+	if (status == NIDUS_FULL && only_copies)
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	return status;
+}
+
+/* Takes a stashed copy, which frees no slot; false if there is none. */
+static bool take_from_stash(struct nest *nest, const struct nest_key *key)
+{
+	struct nest_chunk *chunk = &nest->chunk[key->chunk];
+	if (!stash_remove(&chunk->stash, nest_identity(nest, nest->kind, key)))
+		return false;
+	chunk->used--;
+	nest->stashed--;
+	return true;
+}
+
+/* After a slot was emptied: a stashed entry that may lie there comes home. */
+static void bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
+{
+	struct stash *stash = &nest->chunk[chunk].stash;
+	if (nest->kind == NEST_CODED) /* sorted: the empty slot is the bucket's first now */
+		slot -= slot % nest->slots;
+	for (uint32_t i = 0; i < stash->count; i++) {
+		struct nest_key key =
+			nest_key_of_identity(nest, nest->kind, chunk, stash_entries(stash)[i]);
+		uint64_t value;
+		if (nest_encode_at(nest, nest->kind, &key, slot, &value)) {
+			nest_set(nest, nest->kind, nest_chunk_bits(nest, chunk), slot, value);
+			stash_remove_at(stash, i);
+			nest->stashed--;
+			return;
+		}
+	}
+}
+
+nidus_status nest_remove_slow(struct nest *nest, uint64_t hash)
+{
+	if (nest->shared != NULL)
+		return nest_shared_remove(nest, hash);
+	struct nest_shape shape = nest_shape_of(nest);
+	struct nest_spot spot;
+	struct nest_key key = nest_find(nest, shape, hash, &spot);
+	unsigned choice, place;
+	if (take_from_stash(nest, &key))
+		return NIDUS_OK;
+	if (!nest_find_copy(nest, shape, &spot, &choice, &place))
+		return NIDUS_NOT_FOUND;
+	nest_clear_at(nest, shape, spot.bit[choice], place);
+	nest->chunk[key.chunk].used--;
+	bring_home(nest, key.chunk,
+	           nest_first_slot(nest, nest->kind, key.group[choice]) +
+	                   nest_slot_at(nest, place));
+	return NIDUS_OK;
+}
+
+/* ----------------------------------------------------------- whole contents -- */
+
+static bool core_possible(const struct nest *nest, uint64_t core)
+{
+	return core != 0 && (nest->kind != NEST_DIRECT || (core & (nest->base_groups - 1)) != 0);
+}
+
+/* Whether a lookup of the slot's identity comes to the slot: its borrowed bits are right. */
+static bool reachable(const struct nest *nest, uint64_t slot, uint64_t value)
+{
+	struct nest_key key = nest_key_in(nest, nest->kind, 0, slot, value);
+	struct stash_entry identity = nest_identity(nest, nest->kind, &key);
+	struct nest_key again = nest_key_of_identity(nest, nest->kind, 0, identity);
+	uint64_t expected = 0;
+	return nest_encode_at(nest, nest->kind, &again, slot, &expected) && expected == value;
+}
+
+/* Whether a taken slot's bits can have come from an insert. */
+static bool slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
+{
+	if (!core_possible(nest, value & nest->core_values))
+		return false;
+	uint64_t offset = (value >> (nest->core_bits + 1)) & (nest->slots - 1);
+	if (nest->kind == NEST_WINDOWS && (offset > slot || slot - offset >= nest->groups))
+		return false;
+	return nest->borrowed == 0 || reachable(nest, slot, value);
+}
+
+static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
+{
+	const struct stash *stash = &nest->chunk[chunk].stash;
+	if (stash->count > nest->stash_limit || !stash_sorted(stash))
+		return fail(NIDUS_E_CORRUPT, "the stash of chunk %llu is too long or not in order",
+		            (unsigned long long)chunk);
+	for (uint32_t i = 0; i < stash->count; i++) {
+		struct stash_entry entry = stash_entries(stash)[i];
+		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, entry);
+		struct stash_entry again = nest_identity(nest, nest->kind, &key);
+		unsigned empty, copies;
+		look(nest, nest->kind, &key, &empty, &copies);
+		if (again.home != entry.home || again.fingerprint != entry.fingerprint ||
+		    stash_count(stash, entry) > STASH_COPIES || empty > 0)
+			return fail(NIDUS_E_CORRUPT,
+			            "entry %u in the stash of chunk %llu does not belong there", i,
+			            (unsigned long long)chunk);
+	}
+	return NIDUS_OK;
+}
+
+/* Checks the slots of a chunk and counts the taken ones. */
+static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64_t *taken)
+{
+	const unsigned char *bits = nest_chunk_bits(nest, chunk);
+	uint64_t slots = nest_chunk_slots(nest);
+	*taken = 0;
+	for (uint64_t slot = 0; slot < slots; slot++) {
+		if (nest->kind == NEST_CODED && slot % nest->slots == 0 &&
+		    !coded_valid(bits, nest->width, slot / nest->slots))
+			return fail(NIDUS_E_CORRUPT,
+			            "bucket %llu of chunk %llu is not coded properly",
+			            (unsigned long long)(slot / nest->slots),
+			            (unsigned long long)chunk);
+		uint64_t value = nest_get(nest, nest->kind, bits, slot);
+		if (value == 0)
+			continue;
+		if (!slot_possible(nest, slot, value))
+			return fail(NIDUS_E_CORRUPT,
+			            "slot %llu of chunk %llu holds no possible entry",
+			            (unsigned long long)slot, (unsigned long long)chunk);
+		++*taken;
+	}
+	/* Bits behind the last slot are zero: one spelling per contents. */
+	uint64_t end = nest->groups * nest_group_bits(nest->kind, nest->slots, nest->width);
+	if (nest->kind == NEST_WINDOWS)
+		end = slots * nest->width;
+	for (uint64_t bit = end; bit < nest->stride * 8; bit++) {
+		if (bits[bit >> 3] >> (bit & 7) & 1)
+			return fail(NIDUS_E_CORRUPT,
+			            "bits behind the last slot of chunk %llu are set",
+			            (unsigned long long)chunk);
+	}
+	return NIDUS_OK;
+}
+
+static nidus_status check_count(uint64_t counted, uint64_t said)
+{
+	if (counted != said)
+		return fail(NIDUS_E_CORRUPT, "the table holds %llu entries; its header says %llu",
+		            (unsigned long long)counted, (unsigned long long)said);
+	return NIDUS_OK;
+}
+
+nidus_status nest_verify(const struct nest *nest)
+{
+	uint64_t stashed = 0, count = 0;
+	for (uint64_t i = 0; i < nest->chunks; i++) {
+		uint64_t taken;
+		nidus_status status = verify_slots(nest, i, &taken);
+		if (status == NIDUS_OK)
+			status = verify_stash(nest, i);
+		if (status != NIDUS_OK)
+			return status;
+		stashed += nest->chunk[i].stash.count;
+		count += taken + nest->chunk[i].stash.count;
+		if (!nest->mapped && used_in(nest, i) != taken + nest->chunk[i].stash.count)
+			return fail(NIDUS_E_CORRUPT,
+			            "chunk %llu holds another number of entries than it says",
+			            (unsigned long long)i);
+	}
+	if (stashed != nest->stashed)
+		return fail(NIDUS_E_CORRUPT,
+		            "the stashes hold another number of entries than they say");
+	return nest->mapped ? check_count(count, nest->mapped_count) : NIDUS_OK;
+}
+
+void nest_export_stash(const struct nest *nest, unsigned char *bytes)
+{
+	for (uint64_t i = 0; i < nest->chunks; i++) {
+		const struct stash *stash = &nest->chunk[i].stash;
+		for (uint32_t j = 0; j < stash->count; j++, bytes += STASH_ENTRY) {
+			store64(bytes, i * nest->base_groups + stash_entries(stash)[j].home);
+			store64(bytes + 8, stash_entries(stash)[j].fingerprint);
+		}
+	}
+}
+
+/* Whether (home over all chunks, fingerprint) can be an identity here at all. */
+static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t fingerprint)
+{
+	return home < nest->chunks * nest->base_groups &&
+	       core_possible(nest, fingerprint & nest->core_values) &&
+	       fingerprint >> nest->core_bits <= bits_low(nest->growth_bits);
+}
+
+/* Takes the stash from outside; of the table it looks at nothing. */
+static nidus_status import_stash(struct nest *nest, const unsigned char *stash, uint64_t stashed)
+{
+	uint64_t last_home = 0, last_fingerprint = 0;
+	for (uint64_t i = 0; i < stashed; i++, stash += STASH_ENTRY) {
+		uint64_t home = load64(stash), fingerprint = load64(stash + 8);
+		bool behind =
+			home > last_home || (home == last_home && fingerprint >= last_fingerprint);
+		if (!behind || !identity_possible(nest, home, fingerprint))
+			return fail(NIDUS_E_CORRUPT,
+			            "entry %llu of the stash is out of range or order",
+			            (unsigned long long)i);
+		last_home = home;
+		last_fingerprint = fingerprint;
+		struct nest_chunk *chunk = &nest->chunk[home / nest->base_groups];
+		struct stash_entry entry = { home % nest->base_groups, fingerprint };
+		if (chunk->stash.count >= nest->stash_limit)
+			return fail(NIDUS_E_CORRUPT, "a stash is longer than the filter allows");
+		nidus_status status = stash_insert(&chunk->stash, entry, &nest->allocator);
+		if (status != NIDUS_OK)
+			return status;
+		nest->stashed++;
+	}
+	return NIDUS_OK;
+}
+
+/* Checks all of the table and counts what is in it. */
+static nidus_status import_table(struct nest *nest)
+{
+	for (uint64_t i = 0; i < nest->chunks; i++) {
+		uint64_t taken;
+		nidus_status status = verify_slots(nest, i, &taken);
+		if (status == NIDUS_OK)
+			status = verify_stash(nest, i);
+		if (status != NIDUS_OK)
+			return status;
+		nest->chunk[i].used = taken + nest->chunk[i].stash.count;
+	}
+	return NIDUS_OK;
+}
+
+nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed,
+                         uint64_t count)
+{
+	if (count < stashed || count - stashed > nest->chunks * nest_chunk_slots(nest))
+		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
+		            (unsigned long long)count);
+	nest->mapped_count = count;
+	nidus_status status = import_stash(nest, stash, stashed);
+	if (status != NIDUS_OK || nest->mapped)
+		return status;
+	status = import_table(nest);
+	return status == NIDUS_OK ? check_count(nest_count(nest), count) : status;
+}
+
+nidus_status nest_transfer(struct nest *to, const struct nest *from)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	while (nest_next(from, &cursor, &entry)) {
+		nidus_status status = nest_insert_entry(to, &entry);
+		if (status != NIDUS_OK)
+			return status;
+	}
+	return NIDUS_OK;
+}
+
+bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry)
+{
+	uint64_t slots = nest_chunk_slots(nest);
+	uint64_t *chunk = &cursor->position[0], *at = &cursor->position[1];
+	for (; *chunk < nest->chunks; ++*chunk, *at = 0) {
+		const unsigned char *bits = nest_chunk_bits(nest, *chunk);
+		const struct stash *stash = &nest->chunk[*chunk].stash;
+		struct stash_entry found;
+		uint64_t value = 0;
+		while (*at < slots && (value = nest_get(nest, nest->kind, bits, *at)) == 0)
+			++*at;
+		if (*at < slots) {
+			struct nest_key key = nest_key_in(nest, nest->kind, *chunk, *at, value);
+			found = nest_identity(nest, nest->kind, &key);
+		} else if (*at - slots < stash->count) {
+			found = stash_entries(stash)[*at - slots];
+		} else {
+			continue;
+		}
+		++*at;
+		*entry = (nidus_entry){ *chunk * nest->base_groups + found.home, found.fingerprint,
+			                0 };
+		return true;
+	}
+	return false;
+}
+
+/* The key of an entry from outside. Errors: E_RANGE. */
+static nidus_status key_of_entry(const struct nest *nest, const nidus_entry *entry,
+                                 struct nest_key *key)
+{
+	if (entry->value != 0 || !identity_possible(nest, entry->home, entry->fingerprint))
+		return fail(NIDUS_E_RANGE,
+		            "this entry cannot come from a filter of the same geometry");
+	uint64_t chunk = entry->home / nest->base_groups;
+	struct stash_entry identity = { entry->home % nest->base_groups, entry->fingerprint };
+	*key = nest_key_of_identity(nest, nest->kind, chunk, identity);
+	if (nest_identity(nest, nest->kind, key).home != identity.home)
+		return fail(NIDUS_E_RANGE, "an entry's home is the lower of its two buckets");
+	return NIDUS_OK;
+}
+
+nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash)
+{
+	struct nest_key key;
+	nidus_status status = key_of_entry(nest, entry, &key);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t core = entry->fingerprint & nest->core_values, rest = 0;
+	/* The choices of nest_locate, from the last to the first. */
+	if (nest->growth_bits > 0)
+		rest = (entry->fingerprint >> nest->core_bits) << (64 - nest->growth_bits);
+	if (nest->kind == NEST_DIRECT) {
+		rest = divide_wide_up(core / nest->base_groups, rest, nest->direct_values);
+		rest = divide_wide_up(core % nest->base_groups - 1, rest, nest->base_groups - 1);
+	} else {
+		rest = divide_wide_up(core - 1, rest, nest->core_values);
+	}
+	rest = divide_wide_up(entry->home % nest->base_groups, rest, nest->base_groups);
+	*hash = divide_wide_up(key.chunk, rest, nest->chunks);
+	return NIDUS_OK;
+}
+
+nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
+{
+	struct nest_key key;
+	nidus_status status = key_of_entry(nest, entry, &key);
+	if (status != NIDUS_OK)
+		return status;
+	unsigned char *bits = nest_chunk_bits(nest, key.chunk);
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(nest, nest->kind, key.group[choice]);
+		for (unsigned at = 0; at < nest->slots; at++) {
+			if (nest_get(nest, nest->kind, bits, first + at) != 0)
+				continue;
+			nest_set(nest, nest->kind, bits, first + at,
+			         nest_encode(nest, nest->kind, key.value, choice, at));
+			nest->chunk[key.chunk].used++;
+			return NIDUS_OK;
+		}
+	}
+	return nest_insert_crowded(nest, nest->kind, &key, true, NULL);
+}
+
+/* ---------------------------------------------------------------- instances -- */
+
+const struct body_ops *nest_ops(const struct nest *nest)
+{
+	switch (nest->kind) {
+	case NEST_CODED:
+		return nest_ops_coded(nest);
+	case NEST_BUCKETS:
+		return nest_ops_buckets(nest);
+	case NEST_WINDOWS:
+		return nest_ops_windows(nest);
+	default:
+		return nest_ops_xor(nest);
+	}
+}

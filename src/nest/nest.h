@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest: the table of the cuckoo families, and how a key finds its slots.
+ *
+ * A nest is a number of chunks; a chunk is a number of groups; a group is 2, 4
+ * or 8 neighbouring slots. Groups are buckets (disjoint) or windows (one starts
+ * at every slot, so they overlap). A key belongs to one chunk for ever and has
+ * two groups in it; its fingerprint lies in any slot of either.
+ *
+ *   hash --x chunks--> chunk --x groups--> first group --x (2^c - 1)--> core
+ *                                                 --x 2^g--> growth bits
+ *
+ * Each step multiplies what is left of the hash, read as a fraction, by the
+ * number of choices: the whole part is the choice, the fraction goes on. No
+ * division, no power of two, no bit of the hash used twice; and hashes in
+ * ascending order are chunks and groups in ascending order.
+ *
+ * Kinds of nests differ in the second group and in what a slot keeps:
+ *
+ *   NEST_XOR      buckets; second = first XOR H(core). A slot cannot tell which
+ *                 of the two it is in, and need not: the relation is symmetric.
+ *   NEST_DIRECT   the same with the lowest bits of the core itself for H(core);
+ *                 they are as many as a group's number has, and never all zero.
+ *   NEST_CODED    NEST_XOR with the slots of a bucket kept sorted and coded, one
+ *                 bit per slot less (see coded.h). Slots have no lasting place.
+ *   NEST_BUCKETS  buckets; second = first + H(core), modulo the groups; one
+ *                 choice bit says which one this is.
+ *   NEST_WINDOWS  windows; the same, and offset bits say where in the window.
+ *
+ *   slot, low bits first:   | core | choice | offset | growth bits not yet used |
+ *
+ * An empty slot is all zero. Core bits are never all zero and never taken away;
+ * only they are hashed for the second group. Growth bits are reserved at create
+ * for later: at level d the lowest d of them are part of the address instead.
+ *
+ *   offset kinds   first = base group * 2^d + those d bits
+ *   XOR kinds      the candidate with the lower base group takes them as its top
+ *                  bits, and the other is it XOR a longer H(core) whose base part
+ *                  is not zero: one large table, not 2^d small ones.
+ *
+ * Two full filters without growth bits can be merged all the same: the address
+ * then borrows bits from another hash of the core, which stays whole. The table
+ * is larger, no identity is lost, and as neighbours now have that hash in common
+ * the rate doubles with every borrowed bit.
+ *
+ * Identity of an entry = (home, fingerprint): home is the base group, counted
+ * over all chunks (for XOR kinds of the lower candidate), the fingerprint is the
+ * core bits and above them all growth bits. Every slot tells its identity, at
+ * every level; lookup, delete, walk, merge and growth need no more.
+ *
+ * Invariants (nest_verify checks them):
+ *  - a slot is all zero or has core bits that are not all zero;
+ *  - a window entry's window lies inside the chunk;
+ *  - the stash is sorted, holds at most STASH_COPIES of an identity, and all
+ *    slots of both groups of a stashed entry are taken;
+ *  - chunk[i].used (and what shared stripes add to it) is the number of taken slots plus
+ *    stashed entries.
+ *
+ * Not here: the hot loops (shape.h, lookup.h, change.h), making room
+ * (search.h), threads (shared.h), sizing (the families).
+ */
+#ifndef NIDUS_NEST_NEST_H
+#define NIDUS_NEST_NEST_H
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/blueprint.h"
+#include "nest/coded.h"
+#include "base/ops.h"
+#include "base/slots.h"
+#include "nest/stash.h"
+
+enum nest_kind { NEST_XOR, NEST_DIRECT, NEST_CODED, NEST_BUCKETS, NEST_WINDOWS };
+
+/* The XOR kinds, where each candidate leads to the other in the same way. */
+static inline bool nest_symmetric(enum nest_kind kind)
+{
+	return kind == NEST_XOR || kind == NEST_DIRECT || kind == NEST_CODED;
+}
+
+#define NEST_SLOTS_MAX 8 /* per group */
+
+struct nest_chunk {
+	uint64_t used; /* taken slots and stashed entries; shared: see nest_shared_used */
+	struct stash stash;
+};
+
+/* What making room has cost so far, for benchmarks. */
+struct nest_effort {
+	uint64_t relocations; /* inserts that found both groups full */
+	uint64_t moves;       /* entries moved for them */
+	uint64_t checks;      /* slots looked at for them */
+};
+
+/*
+ * What the way from a hash to its groups has beyond the shortest, which is: one chunk,
+ * hops that were written down, no growth bits. A sum of these.
+ */
+enum {
+	NEST_CHUNKS = 1, /* more than one chunk */
+	NEST_HASHED = 2, /* hops are worked out */
+	NEST_TAKEN = 4,  /* hops are bits of the core: NEST_DIRECT */
+	NEST_GROWN = 8,  /* there are growth bits or borrowed ones */
+};
+
+/*
+ * Hops are written down for cores of at most so many bits: 16 KiB, half of a
+ * first-level cache. With larger tables lookups are slower than with hashes.
+ */
+#define NEST_HOP_BITS 12
+
+/*
+ * How the slots of a group lie in words of 64 bits. In each word all slots are compared
+ * at once, so they are as many as fit: a power of two.
+ */
+enum nest_words {
+	NEST_PAIRED, /* one word has room for both groups of a key */
+	NEST_ONE,    /* a group is in one word: eight bytes from the one it begins in */
+	NEST_WHOLE,  /* a group is one word of four slots, and begins with a byte */
+	NEST_TWO,    /* half a group is in a word, with a few bits to spare */
+	NEST_MANY,   /* less is; nest->words says how many there are */
+};
+
+/* Bits of a slot that say where in its groups an entry is. */
+static inline unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
+{
+	if (nest_symmetric(kind))
+		return 0;
+	return kind == NEST_WINDOWS ? 1 + log2_floor(slots) : 1;
+}
+
+struct nest {
+	/* What lookups read comes first. */
+	unsigned char *bits; /* the slots; chunk c starts at c * stride */
+	uint64_t special;    /* NEST_CHUNKS and so on */
+	uint64_t stashed;    /* in all chunks */
+	uint64_t chunks, stride_bits;
+	uint64_t base_groups;  /* per chunk, at level 0 */
+	uint64_t core_values;  /* 2^core_bits - 1 */
+	const uint32_t *hops; /* nest_hop of every core, worked out before; or NULL */
+	uint64_t groups;       /* per chunk, now */
+	uint64_t group_bits;   /* from one group to the next */
+	/*
+	 * Of the fields of a word: their lowest bits, their highest that is compared, and all
+	 * below that. What a slot may keep above is not compared and costs nothing.
+	 */
+	uint64_t ones, highs, lows;
+	uint64_t ones_of_both, highs_of_both, pattern_of_both; /* of NEST_PAIRED */
+	/* Choice and offset bits of all slots of a group, word by word. */
+	uint64_t pattern[2][NEST_SLOTS_MAX];
+	uint64_t open[NEST_SLOTS_MAX]; /* highs of a first group's slots not held back */
+	uint64_t growth_values;        /* 2^growth_bits */
+	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
+	uint64_t partner_key;          /* the seed's share in H */
+	uint64_t stride;
+	unsigned high;                  /* which bit of a field is its highest that is compared */
+	unsigned words;                 /* of a group */
+	unsigned fields;                /* slots in a word */
+	unsigned word_bits;             /* that they take */
+	unsigned half_bytes, half_bits; /* NEST_TWO: that is so much */
+	unsigned load_bits;             /* that are loaded for a word */
+	unsigned span;                  /* bits of a group's slots, side by side */
+	unsigned last_byte;             /* that is loaded for a group, counted from the first */
+	struct nest_chunk *chunk;
+	unsigned slots; /* per group */
+	unsigned width, core_bits, extra_bits, growth_bits, borrowed, level;
+	unsigned max_steps, stash_limit, reserve;
+	enum nest_kind kind;
+	enum nest_words in_words;
+	bool remote; /* too large for the caches: prefetch */
+	/* The slots are a file's: any bits, and nobody counted what chunks hold. */
+	bool mapped;
+	uint64_t mapped_count; /* then: entries as the file says, stashed ones included */
+	struct block bits_memory, chunk_memory, hop_memory;
+	nidus_allocator allocator;
+	struct nest_effort effort;
+	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
+};
+
+/* Where a key may be. `value` is its slot with choice and offset bits zero. */
+struct nest_key {
+	uint64_t chunk;
+	uint64_t group[2];
+	uint64_t value;
+};
+
+/* One step of the multiplications drawn above. */
+static inline uint64_t take_choice(uint64_t *fraction, uint64_t choices)
+{
+	return multiply_wide(*fraction, choices, fraction);
+}
+
+static inline uint64_t nest_partner_hash(const struct nest *nest, uint64_t core)
+{
+	uint64_t x = (core ^ nest->partner_key) * UINT64_C(0x9fb21c651e98df25);
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+/* XOR kinds: what turns one candidate into the other, at level 0. Never 0. */
+static inline uint64_t nest_base_mask(const struct nest *nest, uint64_t core)
+{
+	if (nest->kind == NEST_DIRECT)
+		return core & (nest->base_groups - 1);
+	return 1 + multiply_high(nest_partner_hash(nest, core), nest->base_groups - 1);
+}
+
+/* The same at any level: bits above the base part for the growth bits. */
+static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
+{
+	uint64_t mask = nest_base_mask(nest, core);
+	if (UNLIKELY(nest->level > 0))
+		mask += (nest_partner_hash(nest, core) & bits_low(nest->level)) * nest->base_groups;
+	return mask;
+}
+
+/* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
+static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
+{
+	return 1 + multiply_high(nest_partner_hash(nest, core), nest->groups - 1);
+}
+
+/*
+ * What leads from the first group to the second: a mask or a distance. To read it
+ * from a table takes 15 instructions less than to work it out.
+ */
+ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
+{
+	if (LIKELY(nest->hops != NULL))
+		return nest->hops[core];
+	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
+}
+
+static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
+{
+	/* Past the end or, as it wraps, far beyond any group: the smaller one is right. */
+	uint64_t sum = group + distance, past = sum - nest->groups;
+	return past < sum ? past : sum;
+}
+
+static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, uint64_t distance)
+{
+	return group >= distance ? group - distance : group + nest->groups - distance;
+}
+
+/*
+ * The group in which an entry could lie instead of `own`, by its core and what is above
+ * that in its slot; of it only the choice bit counts.
+ */
+ALWAYS_INLINE uint64_t nest_other_group_as(const struct nest *nest, enum nest_kind kind,
+                                           uint64_t own, uint64_t core, uint64_t extra)
+{
+	if (nest_symmetric(kind))
+		return own ^ nest_hop(nest, kind, core);
+	/* Backward is forward by the rest of the round; no branch, as it is unpredictable. */
+	uint64_t there = nest_hop(nest, kind, core), back = nest->groups - there;
+	return nest_forward(nest, own, there ^ ((there ^ back) & (0 - (extra & 1))));
+}
+
+/* The same by the whole slot; bits above it may be anything. */
+static inline uint64_t nest_other_group(const struct nest *nest, enum nest_kind kind, uint64_t own,
+                                        uint64_t slot)
+{
+	return nest_other_group_as(nest, kind, own, slot & nest->core_values,
+	                           slot >> nest->core_bits);
+}
+
+/* The groups and the value of a key with growth bits, at any level, from its parts. */
+ALWAYS_INLINE void nest_grow_key(const struct nest *nest, enum nest_kind kind, uint64_t base,
+                                 uint64_t core, uint64_t growth, struct nest_key *key)
+{
+	uint64_t hop = nest_hop(nest, kind, core), address = growth;
+	/* Another hash than the partner's, or the two candidates would agree in it. */
+	if (UNLIKELY(nest->borrowed > 0))
+		address |= (nest_partner_hash(nest, ~core) & bits_low(nest->borrowed))
+		           << nest->growth_bits;
+	address &= (UINT64_C(1) << nest->level) - 1;
+	key->value = core | growth >> nest->level << (nest->core_bits + nest->extra_bits);
+	if (!nest_symmetric(kind)) {
+		key->group[0] = base << nest->level | address;
+		key->group[1] = nest_forward(nest, key->group[0], hop);
+		return;
+	}
+	/* The lower base takes the address as its top bits, the other one masked. */
+	uint64_t low = nest->base_groups - 1, partner = base ^ (hop & low), top_mask = hop & ~low;
+	uint64_t other = 0 - (uint64_t)(base > partner);
+	uint64_t top = address * nest->base_groups ^ (top_mask & other);
+	key->group[0] = base + top;
+	key->group[1] = partner + (top ^ top_mask);
+}
+
+/* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
+ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
+                                  uint64_t rest, struct nest_key *key)
+{
+	uint64_t base = take_choice(&rest, nest->base_groups), core, hop;
+	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
+	if (taken) {
+		core = 1 + take_choice(&rest, nest->base_groups - 1);
+		core += nest->base_groups * take_choice(&rest, nest->direct_values);
+	} else {
+		core = 1 + take_choice(&rest, nest->core_values);
+	}
+	if (UNLIKELY(special & NEST_GROWN)) {
+		uint64_t growth = take_choice(&rest, nest->growth_values);
+		nest_grow_key(nest, kind, base, core, growth, key);
+		return;
+	}
+	if (taken)
+		hop = core & (nest->base_groups - 1);
+	else if (UNLIKELY(special & NEST_HASHED))
+		hop = nest_symmetric(kind) ? nest_base_mask(nest, core)
+		                            : nest_distance(nest, core);
+	else
+		hop = nest->hops[core];
+	key->group[0] = base;
+	key->group[1] = nest_symmetric(kind) ? base ^ hop : nest_forward(nest, base, hop);
+	key->value = core;
+}
+
+/* Where the key of a hash may be. */
+ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_kind kind,
+                                             uint64_t special, uint64_t hash)
+{
+	struct nest_key key;
+	key.chunk = 0;
+	if (special & NEST_CHUNKS)
+		key.chunk = take_choice(&hash, nest->chunks);
+	nest_locate_in(nest, kind, special, hash, &key);
+	return key;
+}
+
+/* The same where speed does not count. */
+struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash);
+
+/* A key from its parts. */
+static inline struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
+                                          uint64_t chunk, uint64_t base, uint64_t core,
+                                          uint64_t growth)
+{
+	struct nest_key key = { .chunk = chunk };
+	nest_grow_key(nest, kind, base, core, growth, &key);
+	return key;
+}
+
+static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t chunk)
+{
+	return nest->bits + chunk * nest->stride;
+}
+
+static inline uint64_t nest_get_in(enum nest_kind kind, const unsigned char *chunk_bits,
+                                   unsigned width, uint64_t slot)
+{
+	return kind == NEST_CODED ? coded_get(chunk_bits, width, slot)
+	                          : slot_get(chunk_bits, width, slot);
+}
+
+static inline void nest_set_in(enum nest_kind kind, unsigned char *chunk_bits, unsigned width,
+                               uint64_t slot, uint64_t value)
+{
+	if (kind == NEST_CODED)
+		coded_set(chunk_bits, width, slot, value);
+	else
+		slot_set(chunk_bits, width, slot, value);
+}
+
+static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
+                                const unsigned char *chunk_bits, uint64_t slot)
+{
+	return nest_get_in(kind, chunk_bits, nest->width, slot);
+}
+
+static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
+                            uint64_t slot, uint64_t value)
+{
+	nest_set_in(kind, chunk_bits, nest->width, slot, value);
+}
+
+/* Bits from one group to the next. */
+static inline uint64_t nest_group_bits(enum nest_kind kind, unsigned slots, unsigned width)
+{
+	switch (kind) {
+	case NEST_WINDOWS:
+		return width;
+	case NEST_CODED:
+		return CODED_BITS(width);
+	default:
+		return (uint64_t)slots * width;
+	}
+}
+
+/* The first slot of a group, within its chunk. */
+static inline uint64_t nest_first_slot(const struct nest *nest, enum nest_kind kind, uint64_t group)
+{
+	return kind == NEST_WINDOWS ? group : group * nest->slots;
+}
+
+static inline uint64_t nest_chunk_slots(const struct nest *nest)
+{
+	return nest->kind == NEST_WINDOWS ? nest->groups + nest->slots - 1
+	                                  : nest->groups * nest->slots;
+}
+
+/* What slot number `at` of candidate `choice` holds for a key of this value. */
+static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind, uint64_t value,
+                                   unsigned choice, uint64_t at)
+{
+	if (nest_symmetric(kind))
+		return value;
+	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
+	return value | extra << nest->core_bits;
+}
+
+/* The key that a taken slot belongs to, its first group first. */
+struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                            uint64_t slot, uint64_t value);
+
+/* Its identity, home counted within the chunk. */
+struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
+                                 const struct nest_key *key);
+
+/* The key of an identity in a chunk. */
+struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                                     struct stash_entry entry);
+
+/* How many slots the key has: fewer than two groups' where windows overlap. */
+unsigned nest_places(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
+
+/* Whether `slot` is one of the key's; sets what it would hold there. */
+bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                    uint64_t slot, uint64_t *value);
+
+/* ------------------------------------------------------------- whole nests -- */
+
+/*
+ * Whether a nest of this kind can be laid out from a plan: every number in
+ * range, nothing overflows. Errors: E_RANGE.
+ */
+nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind);
+
+/* Bytes of the table, without chunk records. The plan was checked. */
+uint64_t nest_table_bytes(const struct blueprint *plan, enum nest_kind kind);
+
+/* Slots of the table, and the width of one. The plan was checked. */
+uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind);
+unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind);
+
+/*
+ * Lays out a nest of a checked plan: an empty one, or, where `table` is not NULL,
+ * one over those slots, which are never written to. Errors: E_NOMEM.
+ */
+nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
+                         const nidus_allocator *allocator, unsigned char *table);
+void nest_free(struct nest *nest);
+void nest_clear(struct nest *nest);
+
+/*
+ * Puts all entries of `from` into a nest of the same base geometry that has
+ * grown at least as far. Errors: FULL, COPIES, E_NOMEM.
+ */
+nidus_status nest_transfer(struct nest *to, const struct nest *from);
+
+/* Copies all entries into an empty nest of the same plan. Errors: E_NOMEM. */
+nidus_status nest_copy(struct nest *to, const struct nest *from);
+
+uint64_t nest_count(const struct nest *nest);
+uint64_t nest_bytes(const struct nest *nest);
+
+/* Share of places left in the fullest chunk; of a mapped nest, in the average one. */
+double nest_headroom(const struct nest *nest);
+
+/* Checks all invariants. Errors: E_CORRUPT with a reason. */
+nidus_status nest_verify(const struct nest *nest);
+
+/* The stashes as one array, home counted over all chunks, for files. */
+void nest_export_stash(const struct nest *nest, unsigned char *bytes);
+
+/*
+ * Takes table bits (already in nest->bits), a stash and a count as they came
+ * from outside: counts, distributes, and verifies. Of a mapped nest only the
+ * stash is looked at, and the count is believed if it is possible at all.
+ * Errors: E_CORRUPT, E_NOMEM; the nest is to be freed then.
+ */
+nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed,
+                         uint64_t count);
+
+bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry);
+nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);
+
+/* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
+nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash);
+
+/* -------------------------------------------------- parts of the operations -- */
+
+/* contains, where the stash has to be asked or others were at work. */
+bool nest_look_again(const struct nest *nest, uint64_t hash);
+
+/* Copies of a key, for any nest. */
+uint64_t nest_count_copies(const void *nest, uint64_t hash);
+
+/* How an instance makes room for a key: search_room, or the same for its shape. */
+typedef bool nest_room(struct nest *nest, const struct nest_key *key, uint64_t *slot);
+
+/*
+ * insert, after both groups were found full; `copies` if one of their slots
+ * holds this very identity; `room` is NULL for any nest. Errors: FULL, COPIES,
+ * E_NOMEM.
+ */
+nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                                 bool copies, nest_room *room);
+
+/* remove, where the stash matters or, in a shared nest, one lock is not enough. */
+nidus_status nest_remove_slow(struct nest *nest, uint64_t hash);
+
+/* The operations compiled for a nest's shape (shape.h). */
+const struct body_ops *nest_ops(const struct nest *nest);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_shape: what the code for a nest is compiled for, and how it reads slots.
+ *
+ * The hot functions of nests (here, lookup.h, change.h, search.h) stand once
+ * and take a shape. The instances pass a constant one, and the compiler leaves out what
+ * the shape does not need; cold code passes the nest's own (nest_shape_of) and gets the
+ * same thing, slower. What differs from width to width are numbers, which the nest holds:
+ * one instance serves many widths, with growth bits or without.
+ *
+ * A group is compared in words. In a word all slots are compared at once: XOR with what
+ * the key would look like in each of them, then look for zero fields. No branch until
+ * both groups are read: a branch per slot would be mispredicted about once per lookup,
+ * and costs more than it saves.
+ *
+ *     x = word ^ wanted         a field is zero if its slot holds the key
+ *     (x - ones) & ~x & highs   not zero if a field of x is, and then its lowest bit is
+ *                               right: only above it may a borrow report too much
+ */
+#ifndef NIDUS_NEST_SHAPE_H
+#define NIDUS_NEST_SHAPE_H
+
+#include "base/atomic.h"
+#include "simd/select.h"
+#include "nest/nest.h"
+#include "nest/shared.h"
+
+#define NEST_AHEAD 16 /* keys on their way: enough to hide memory's latency, */
+#define NEST_NEAR 16  /* or that of a cache and of what comes before a load */
+
+struct nest_shape {
+	enum nest_kind kind; /* NEST_XOR stands for NEST_DIRECT too */
+	unsigned slots;
+	enum nest_words words;
+	bool shared;      /* words of the table are atomic, changes take locks */
+	uint64_t special; /* the nest's (NEST_CHUNKS and so on), or NEST_ANY_WAY */
+};
+
+/* The way from a hash to its groups is looked up in the nest. */
+#define NEST_ANY_WAY UINT64_MAX
+
+static inline struct nest_shape nest_shape_of(const struct nest *nest)
+{
+	return (struct nest_shape){
+		.kind = nest->kind == NEST_DIRECT ? NEST_XOR : nest->kind,
+		.slots = nest->slots,
+		.words = nest->in_words,
+		.shared = nest->shared != NULL,
+		.special = NEST_ANY_WAY,
+	};
+}
+
+/* ---------------------------------------------------------------------- words -- */
+
+/* Words of a group. */
+ALWAYS_INLINE unsigned nest_words(const struct nest *nest, struct nest_shape shape)
+{
+	return shape.words < NEST_TWO ? 1 : shape.words == NEST_TWO ? 2 : nest->words;
+}
+
+/* What is loaded for a word that begins at a bit of some slots; anything above it. */
+ALWAYS_INLINE uint64_t nest_load(const struct nest *nest, struct nest_shape shape,
+                                 const unsigned char *bits, uint64_t bit)
+{
+	/* From a multiple of four bytes: fewer loads reach into a second cache line. */
+	if (shape.words == NEST_PAIRED)
+		return (shape.shared ? word_load_halves(bits, bit >> 5)
+		                     : load64(bits + (bit >> 5) * 4)) >>
+		       (bit & 31);
+	if (shape.words == NEST_WHOLE && shape.shared && shape.kind != NEST_WINDOWS)
+		return word_load(bits, bit >> 6); /* and with a word */
+	if (shape.shared)
+		return word_bits(bits, bit, nest->load_bits);
+	if (shape.words == NEST_WHOLE)
+		return load64(bits + (bit >> 3));
+	return load64(bits + (bit >> 3)) >> (bit & 7);
+}
+
+/* Coded buckets that are too wide for a word are not looked at while others change them. */
+ALWAYS_INLINE bool nest_too_wide(struct nest_shape shape)
+{
+	return shape.kind == NEST_CODED && shape.shared && shape.words == NEST_MANY;
+}
+
+/* Word number `word` of the group that begins at a bit of some slots, as fields. */
+ALWAYS_INLINE uint64_t nest_word(const struct nest *nest, struct nest_shape shape,
+                                 const unsigned char *bits, uint64_t bit, unsigned word)
+{
+	if (nest_too_wide(shape))
+		return nest_shared_coded_word(nest, bits, bit, word);
+	if (shape.kind == NEST_CODED && shape.words == NEST_MANY)
+		return coded_fields(bits, nest->width, bit, word * nest->fields, nest->fields);
+	if (shape.kind == NEST_CODED)
+		return coded_fields_in(nest_load(nest, shape, bits, bit), nest->width);
+	if (shape.words == NEST_TWO && !shape.shared && word == 1)
+		return load64(bits + (bit >> 3) + nest->half_bytes) >>
+		       ((bit & 7) + nest->half_bits);
+	return nest_load(nest, shape, bits, bit + (uint64_t)word * nest->word_bits);
+}
+
+/* What a slot holds; anything in the bits above. */
+ALWAYS_INLINE uint64_t nest_slot(const struct nest *nest, struct nest_shape shape,
+                                 const unsigned char *bits, uint64_t slot)
+{
+	if (shape.kind == NEST_CODED) {
+		uint64_t bit = slot / shape.slots * nest->group_bits;
+		unsigned at = slot % shape.slots;
+		return nest_word(nest, shape, bits, bit, at / nest->fields) >>
+		       at % nest->fields * nest->width;
+	}
+	uint64_t bit = slot * nest->width;
+	if (shape.shared)
+		return word_bits(bits, bit, nest->width);
+	return load64(bits + (bit >> 3)) >> (bit & 7);
+}
+
+/* ---------------------------------------------------------------------- spots -- */
+
+/* Where a call looks. */
+struct nest_spot {
+	uint64_t bit[2];            /* where the groups begin, counted from the table's first bit */
+	uint64_t value;             /* the key's slot with choice and offset bits zero */
+	const uint32_t *version[2]; /* shared: what lookups watch (shared.h) */
+	bool unusual;               /* shared, coded: a group has two stripes */
+};
+
+/* Sets the spot of a key, but for versions. */
+ALWAYS_INLINE void nest_spot_of(const struct nest *nest, const struct nest_key *key,
+                                uint64_t chunk_bit, struct nest_spot *spot)
+{
+	spot->bit[0] = chunk_bit + key->group[0] * nest->group_bits;
+	spot->bit[1] = chunk_bit + key->group[1] * nest->group_bits;
+	spot->value = key->value;
+}
+
+/* Sets the spot of a hash, but for versions, and gives its key. */
+ALWAYS_INLINE struct nest_key nest_find(const struct nest *nest, struct nest_shape shape,
+                                        uint64_t hash, struct nest_spot *spot)
+{
+	uint64_t special = shape.special == NEST_ANY_WAY ? nest->special : shape.special;
+	struct nest_key key = nest_locate_as(nest, shape.kind, special, hash);
+	uint64_t chunk_bit = special & NEST_CHUNKS ? key.chunk * nest->stride_bits : 0;
+	nest_spot_of(nest, &key, chunk_bit, spot);
+	return key;
+}
+
+/* Asks for all that a group's words are loaded from: it may lie in two cache lines. */
+ALWAYS_INLINE void nest_fetch(const struct nest *nest, struct nest_shape shape, uint64_t bit)
+{
+	const unsigned char *at = nest->bits + (bit >> 3);
+	if (shape.words == NEST_PAIRED)
+		at = nest->bits + (bit >> 5) * 4;
+	PREFETCH(at);
+	if (shape.words == NEST_WHOLE && shape.kind != NEST_WINDOWS)
+		return;
+	if (shape.words == NEST_PAIRED || (shape.words <= NEST_WHOLE && !shape.shared))
+		PREFETCH(at + 7);
+	else if (shape.shared)
+		PREFETCH(nest->bits + ((bit + nest->span - 1) >> 3));
+	else
+		PREFETCH(at + nest->last_byte);
+}
+
+/* ------------------------------------------------------------------ comparing -- */
+
+/* A word of a group in which every field is zero whose slot holds the key. */
+ALWAYS_INLINE uint64_t nest_differences(const struct nest *nest, struct nest_shape shape,
+                                        const struct nest_spot *spot, unsigned choice,
+                                        unsigned word)
+{
+	uint64_t wanted = spot->value * nest->ones;
+	if (!nest_symmetric(shape.kind))
+		wanted += nest->pattern[choice][word];
+	return nest_word(nest, shape, nest->bits, spot->bit[choice], word) ^ wanted;
+}
+
+/* The same of both groups at once, the second in the upper half. */
+ALWAYS_INLINE uint64_t nest_differences_of_both(const struct nest *nest, struct nest_shape shape,
+                                                const struct nest_spot *spot)
+{
+	uint64_t wanted = spot->value * nest->ones_of_both;
+	if (!nest_symmetric(shape.kind))
+		wanted += nest->pattern_of_both;
+	uint64_t first = (uint32_t)nest_load(nest, shape, nest->bits, spot->bit[0]);
+	uint64_t second = nest_load(nest, shape, nest->bits, spot->bit[1]);
+	return (first | second << 32) ^ wanted;
+}
+
+/* The highs of zero fields: not 0 if there is one, and the lowest is right. */
+ALWAYS_INLINE uint64_t nest_zeros(uint64_t word, uint64_t ones, uint64_t highs)
+{
+	return (word - ones) & ~word & highs;
+}
+
+/* Not 0 under highs if a slot of either group's word holds the key. */
+ALWAYS_INLINE uint64_t nest_hits(const struct nest *nest, struct nest_shape shape,
+                                 const struct nest_spot *spot, unsigned word)
+{
+	uint64_t first = nest_differences(nest, shape, spot, 0, word);
+	uint64_t second = nest_differences(nest, shape, spot, 1, word);
+	return ((first - nest->ones) & ~first) | ((second - nest->ones) & ~second);
+}
+
+/* Whether a slot holds the key; the stash was not asked. */
+ALWAYS_INLINE bool nest_match(const struct nest *nest, struct nest_shape shape,
+                              const struct nest_spot *spot)
+{
+	if (shape.words == NEST_PAIRED)
+		return nest_zeros(nest_differences_of_both(nest, shape, spot), nest->ones_of_both,
+		                  nest->highs_of_both) != 0;
+	uint64_t hits = nest_hits(nest, shape, spot, 0);
+	if (shape.words == NEST_TWO)
+		hits |= nest_hits(nest, shape, spot, 1);
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+		hits |= nest_hits(nest, shape, spot, word);
+	return (hits & nest->highs) != 0;
+}
+
+/* How many slots hold the key. */
+ALWAYS_INLINE unsigned nest_copies(const struct nest *nest, struct nest_shape shape,
+                                   const struct nest_spot *spot)
+{
+	unsigned copies = 0;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
+			uint64_t fields = nest_differences(nest, shape, spot, choice, word);
+			fields = fields_zero_in(fields, nest->lows, nest->highs);
+			copies += (unsigned)__builtin_popcountll(fields);
+		}
+	}
+	return copies;
+}
+
+/*
+ * Places in a group are told by the number of a slot's highest compared bit, counted
+ * from the group's beginning. This one stands for none.
+ */
+ALWAYS_INLINE unsigned nest_none(struct nest_shape shape)
+{
+	return shape.words <= NEST_ONE ? 63 : 1023;
+}
+
+/* The first place of a group of which `zeros` are nest_zeros of its words. */
+ALWAYS_INLINE unsigned nest_first_place(const struct nest *nest, struct nest_shape shape,
+                                        const uint64_t zeros[NEST_SLOTS_MAX])
+{
+	if (shape.words <= NEST_ONE)
+		return (unsigned)__builtin_ctzll(zeros[0] | UINT64_C(1) << 63);
+	unsigned place = nest_none(shape);
+	for (unsigned word = nest->words; shape.words == NEST_MANY && --word > 0;)
+		place = zeros[word] == 0
+		                ? place
+		                : word * nest->word_bits + (unsigned)__builtin_ctzll(zeros[word]);
+	if (shape.words == NEST_TWO && zeros[1] != 0)
+		place = nest->word_bits + (unsigned)__builtin_ctzll(zeros[1]);
+	return zeros[0] != 0 ? (unsigned)__builtin_ctzll(zeros[0]) : place;
+}
+
+/* Which slot of a group a place is. */
+ALWAYS_INLINE unsigned nest_slot_at(const struct nest *nest, unsigned place)
+{
+	return place / nest->width;
+}
+
+/* Empty slots of a word of a group, not held back if `open`, as nest_zeros says. */
+ALWAYS_INLINE uint64_t nest_empty_in(const struct nest *nest, struct nest_shape shape, uint64_t bit,
+                                     bool open, unsigned word)
+{
+	return nest_zeros(nest_word(nest, shape, nest->bits, bit, word), nest->ones,
+	                  open ? nest->open[word] : nest->highs);
+}
+
+/* The first place of a group that is empty, and not held back if `open`. */
+ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape shape, uint64_t bit,
+                                    bool open)
+{
+	uint64_t zeros[NEST_SLOTS_MAX];
+	zeros[0] = nest_empty_in(nest, shape, bit, open, 0);
+	if (shape.words == NEST_TWO)
+		zeros[1] = nest_empty_in(nest, shape, bit, open, 1);
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+		zeros[word] = nest_empty_in(nest, shape, bit, open, word);
+	return nest_first_place(nest, shape, zeros);
+}
+
+/* Slots of a word of a key's group that hold it, as nest_zeros says. */
+ALWAYS_INLINE uint64_t nest_copies_in(const struct nest *nest, struct nest_shape shape,
+                                      const struct nest_spot *spot, unsigned choice, unsigned word)
+{
+	return nest_zeros(nest_differences(nest, shape, spot, choice, word), nest->ones,
+	                  nest->highs);
+}
+
+/* The first place of a key's group that holds it. */
+ALWAYS_INLINE unsigned nest_copy_in(const struct nest *nest, struct nest_shape shape,
+                                    const struct nest_spot *spot, unsigned choice)
+{
+	uint64_t zeros[NEST_SLOTS_MAX];
+	zeros[0] = nest_copies_in(nest, shape, spot, choice, 0);
+	if (shape.words == NEST_TWO)
+		zeros[1] = nest_copies_in(nest, shape, spot, choice, 1);
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+		zeros[word] = nest_copies_in(nest, shape, spot, choice, word);
+	return nest_first_place(nest, shape, zeros);
+}
+
+/* What the slot at a place of a key's group holds if it is the key's. */
+ALWAYS_INLINE uint64_t nest_value_at(const struct nest *nest, struct nest_shape shape,
+                                     uint64_t value, unsigned choice, unsigned place)
+{
+	if (nest_symmetric(shape.kind))
+		return value;
+	uint64_t extra = bits_low(nest->extra_bits) << nest->core_bits;
+	if (shape.kind == NEST_BUCKETS)
+		return value | (nest->pattern[choice][0] & extra);
+	if (shape.words >= NEST_TWO)
+		return nest_encode(nest, shape.kind, value, choice, nest_slot_at(nest, place));
+	return value | (nest->pattern[choice][0] >> (place - nest->high) & extra);
+}
+
+#endif

@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_shared: locks, the shared form of the stash, and the long ways of all calls:
+ * compiled once, for every shape.
+ */
+#include "nest/shared.h"
+
+#include "base/reason.h"
+#include "nest/search.h"
+
+/* ---------------------------------------------------------------------- locks -- */
+
+nidus_status nest_share(struct nest *nest)
+{
+	struct block memory;
+	struct stripes stripes;
+	nidus_status status = stripes_make(&stripes, nest->chunks, nest->stride, &nest->allocator);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t versions = nest->chunks + (nest->chunks << stripes.chunk_log);
+	uint64_t size = sizeof(struct nest_shared) + versions * sizeof(uint32_t);
+	status = memory_take(&nest->allocator, size, &memory);
+	if (status != NIDUS_OK) {
+		stripes_unmake(&stripes, &nest->allocator);
+		return status;
+	}
+	struct nest_shared *shared = (struct nest_shared *)(void *)memory.bytes;
+	shared->stripes = stripes;
+	shared->memory = memory;
+	shared->stash_version = (uint32_t *)(void *)(shared + 1);
+	shared->pair_version = shared->stash_version + nest->chunks;
+	/* Readers may be inside a stash at any time: it never moves. */
+	for (uint64_t i = 0; i < nest->chunks; i++)
+		nest->chunk[i].stash.first = nest->stash_limit;
+	nest->shared = shared;
+	return NIDUS_OK;
+}
+
+void nest_unshare(struct nest *nest)
+{
+	if (nest->shared == NULL)
+		return;
+	struct block memory = nest->shared->memory;
+	stripes_unmake(&nest->shared->stripes, &nest->allocator);
+	memory_give(&nest->allocator, &memory);
+	nest->shared = NULL;
+}
+
+uint64_t nest_shared_used(const struct nest *nest, uint64_t chunk)
+{
+	return nest->shared == NULL ? 0 : stripes_count(&nest->shared->stripes, chunk);
+}
+
+void nest_shared_forget(struct nest *nest)
+{
+	if (nest->shared != NULL)
+		stripes_forget(&nest->shared->stripes);
+}
+
+uint64_t nest_shared_bytes(const struct nest *nest)
+{
+	return nest->shared == NULL ? 0
+	                            : nest->shared->memory.size + nest->shared->stripes.memory.size;
+}
+
+/* ---------------------------------------------------------------------- stash -- */
+
+static inline bool anything_stashed(const struct nest *nest)
+{
+	return __atomic_load_n(&nest->stashed, __ATOMIC_ACQUIRE) != 0;
+}
+
+static struct stash_entry entry_load(const struct stash_entry *entry)
+{
+	return (struct stash_entry){
+		.home = __atomic_load_n(&entry->home, __ATOMIC_ACQUIRE),
+		.fingerprint = __atomic_load_n(&entry->fingerprint, __ATOMIC_ACQUIRE),
+	};
+}
+
+static void entry_store(struct stash_entry *entry, struct stash_entry value)
+{
+	__atomic_store_n(&entry->home, value.home, __ATOMIC_RELEASE);
+	__atomic_store_n(&entry->fingerprint, value.fingerprint, __ATOMIC_RELEASE);
+}
+
+static bool entries_equal(struct stash_entry a, struct stash_entry b)
+{
+	return a.home == b.home && a.fingerprint == b.fingerprint;
+}
+
+/* A stash as it is now: for whoever has its lock, or checks its version afterwards. */
+static const struct stash_entry *entries_now(const struct stash *stash, uint32_t *count)
+{
+	*count = __atomic_load_n(&stash->count, __ATOMIC_ACQUIRE);
+	return (const struct stash_entry *)(const void *)__atomic_load_n(&stash->memory.bytes,
+	                                                                 __ATOMIC_ACQUIRE);
+}
+
+static uint32_t count_now(const struct stash *stash, struct stash_entry wanted)
+{
+	uint32_t count, copies = 0;
+	const struct stash_entry *entries = entries_now(stash, &count);
+	for (uint32_t i = 0; i < count; i++)
+		copies += entries_equal(entry_load(&entries[i]), wanted);
+	return copies;
+}
+
+static uint64_t shared_stash_count(const struct nest *nest, enum nest_kind kind,
+                                   const struct nest_key *key)
+{
+	const struct stash *stash = &nest->chunk[key->chunk].stash;
+	const uint32_t *version = &nest->shared->stash_version[key->chunk];
+	struct stash_entry wanted = nest_identity(nest, kind, key);
+	for (unsigned tries = 0;; tries++) {
+		uint32_t before = __atomic_load_n(version, __ATOMIC_ACQUIRE);
+		if (before % 2 == 0) {
+			uint32_t copies = count_now(stash, wanted);
+			if (__atomic_load_n(version, __ATOMIC_ACQUIRE) == before)
+				return copies;
+		}
+		stripes_pause(tries);
+	}
+}
+
+/* The next three for whoever has the stash's lock. */
+
+static void remove_at(struct nest *nest, struct stash *stash, uint32_t index)
+{
+	uint32_t last = stash->count - 1;
+	struct stash_entry *entries = stash_entries(stash);
+	for (uint32_t i = index; i < last; i++)
+		entry_store(&entries[i], entries[i + 1]);
+	__atomic_store_n(&stash->count, last, __ATOMIC_RELEASE);
+	(void)__atomic_fetch_sub(&nest->stashed, 1, __ATOMIC_ACQ_REL);
+}
+
+static nidus_status make_stash(struct stash *stash, const nidus_allocator *allocator)
+{
+	struct block memory;
+	nidus_status status =
+		memory_take(allocator, stash->first * sizeof(struct stash_entry), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	stash->memory.size = memory.size;
+	stash->memory.whole = memory.whole;
+	stash->memory.whole_size = memory.whole_size;
+	__atomic_store_n(&stash->memory.bytes, memory.bytes, __ATOMIC_RELEASE);
+	return NIDUS_OK;
+}
+
+static nidus_status insert_entry(struct nest *nest, struct stash *stash, struct stash_entry entry)
+{
+	if (stash->count >= nest->stash_limit)
+		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
+	if (stash->memory.bytes == NULL) {
+		nidus_status status = make_stash(stash, &nest->allocator);
+		if (status != NIDUS_OK)
+			return status;
+	}
+	struct stash_entry *entries = stash_entries(stash);
+	uint32_t at = stash->count;
+	for (; at > 0 && stash_before(entry, entries[at - 1]); at--)
+		entry_store(&entries[at], entries[at - 1]);
+	entry_store(&entries[at], entry);
+	__atomic_store_n(&stash->count, stash->count + 1, __ATOMIC_RELEASE);
+	(void)__atomic_fetch_add(&nest->stashed, 1, __ATOMIC_ACQ_REL);
+	return NIDUS_OK;
+}
+
+/* The key's stripes are locked, and its groups full. Errors: FULL, COPIES, E_NOMEM. */
+static nidus_status shared_stash_insert(struct nest *nest, enum nest_kind kind,
+                                        const struct nest_key *key)
+{
+	struct stash *stash = &nest->chunk[key->chunk].stash;
+	struct stash_entry identity = nest_identity(nest, kind, key);
+	nidus_status status;
+	version_lock(&nest->shared->stash_version[key->chunk]);
+	if (nest->stash_limit > 0 && count_now(stash, identity) >= STASH_COPIES)
+		status = fail(NIDUS_COPIES, "no room for another copy of this key");
+	else
+		status = insert_entry(nest, stash, identity);
+	version_unlock(&nest->shared->stash_version[key->chunk]);
+	if (status == NIDUS_OK)
+		counter_add(&nest->chunk[key->chunk].used, 1);
+	return status;
+}
+
+/* Takes one copy of a key out whose stripes are locked. */
+static bool shared_stash_remove(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	struct stash *stash = &nest->chunk[key->chunk].stash;
+	struct stash_entry identity = nest_identity(nest, kind, key);
+	bool found = false;
+	version_lock(&nest->shared->stash_version[key->chunk]);
+	for (uint32_t i = 0; i < stash->count && !found; i++) {
+		found = entries_equal(stash_entries(stash)[i], identity);
+		if (found) {
+			version_lock(nest_pair_version(nest, key));
+			remove_at(nest, stash, i);
+			version_unlock(nest_pair_version(nest, key));
+		}
+	}
+	version_unlock(&nest->shared->stash_version[key->chunk]);
+	if (found)
+		counter_add(&nest->chunk[key->chunk].used, UINT64_MAX); /* one less */
+	return found;
+}
+
+/*
+ * Takes an entry out that may lie in a slot, and sets what it would be there. Gives its
+ * pair's version, locked until the entry is in its slot; NULL if there is none.
+ */
+static uint32_t *shared_stash_take_for(struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                                       uint64_t slot, uint64_t *value)
+{
+	struct stash *stash = &nest->chunk[chunk].stash;
+	uint32_t *pair = NULL;
+	version_lock(&nest->shared->stash_version[chunk]);
+	for (uint32_t i = 0; i < stash->count && pair == NULL; i++) {
+		struct stash_entry entry = stash_entries(stash)[i];
+		struct nest_key key = nest_key_of_identity(nest, kind, chunk, entry);
+		if (!nest_encode_at(nest, kind, &key, slot, value))
+			continue;
+		pair = nest_pair_version(nest, &key);
+		version_lock(pair);
+		remove_at(nest, stash, i);
+	}
+	version_unlock(&nest->shared->stash_version[chunk]);
+	return pair;
+}
+
+/* ---------------------------------------------------------------------- slots -- */
+
+/*
+ * A coded bucket's bits, copied to where coded.h can work on them, and back. The
+ * copy has room for the eight bytes that a load of its last slot may touch.
+ */
+#define COPY_BYTES 40
+
+static void copy_out(const struct nest *nest, const unsigned char *bits, uint64_t bit,
+                     unsigned char copy[COPY_BYTES])
+{
+	uint64_t left = nest->group_bits;
+	memset(copy, 0, COPY_BYTES);
+	for (unsigned at = 0; left > 0; at += 4) {
+		unsigned some = left < 32 ? (unsigned)left : 32;
+		store32(copy + at,
+		        (uint32_t)(word_bits(bits, bit + at * 8, some) & bits_low(some)));
+		left -= some;
+	}
+}
+
+static void copy_in(const struct nest *nest, unsigned char *bits, uint64_t bit,
+                    const unsigned char copy[COPY_BYTES])
+{
+	uint64_t left = nest->group_bits;
+	for (unsigned at = 0; left > 0; at += 4) {
+		unsigned some = left < 32 ? (unsigned)left : 32;
+		word_set_bits(bits, bit + at * 8, some, load32(copy + at));
+		left -= some;
+	}
+}
+
+uint64_t nest_shared_coded_word(const struct nest *nest, const unsigned char *bits, uint64_t bit,
+                                unsigned word)
+{
+	unsigned char copy[COPY_BYTES];
+	copy_out(nest, bits, bit, copy);
+	return coded_fields(copy, nest->width, 0, word * nest->fields, nest->fields);
+}
+
+/*
+ * `kind` is the nest's; where it is a constant, which matters for moves, the code for
+ * others is left out.
+ */
+ALWAYS_INLINE uint64_t get(const struct nest *nest, enum nest_kind kind, const unsigned char *bits,
+                           uint64_t slot)
+{
+	unsigned char copy[COPY_BYTES];
+	if (kind != NEST_CODED)
+		return word_bits(bits, slot * nest->width, nest->width) & bits_low(nest->width);
+	copy_out(nest, bits, slot / CODED_SLOTS * nest->group_bits, copy);
+	return coded_get(copy, nest->width, slot % CODED_SLOTS);
+}
+
+/* The caller has the stripes of the slot, of a coded one those of its bucket. */
+ALWAYS_INLINE void set(const struct nest *nest, enum nest_kind kind, unsigned char *bits,
+                       uint64_t slot, uint64_t value)
+{
+	unsigned char copy[COPY_BYTES];
+	if (kind != NEST_CODED) {
+		word_set_bits(bits, slot * nest->width, nest->width, value);
+		return;
+	}
+	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
+	copy_out(nest, bits, bit, copy);
+	coded_set(copy, nest->width, slot % CODED_SLOTS, value);
+	copy_in(nest, bits, bit, copy);
+}
+
+/* The empty slot, if there is one, of the group in which `slot` was emptied. */
+static uint64_t emptied(const struct nest *nest, uint64_t slot)
+{
+	return nest->kind == NEST_CODED ? slot - slot % CODED_SLOTS : slot; /* sorted */
+}
+
+/* -------------------------------------------------------------------- stripes -- */
+
+/* The stripes of the first and the last of some bits of a chunk, mostly the same. */
+ALWAYS_INLINE void watch_bits(const struct nest *nest, uint64_t chunk, uint64_t bit, uint64_t count,
+                              uint32_t stripe[2])
+{
+	const struct stripes *stripes = &nest->shared->stripes;
+	stripe[0] = stripe_in_chunk(stripes, chunk, bit >> 3);
+	stripe[1] = stripe_in_chunk(stripes, chunk, (bit + count - 1) >> 3);
+}
+
+static void watch_group(const struct nest *nest, uint64_t chunk, uint64_t group, uint32_t stripe[2])
+{
+	uint64_t count = nest->kind == NEST_CODED ? nest->group_bits : nest->span;
+	watch_bits(nest, chunk, group * nest->group_bits, count, stripe);
+}
+
+/* The stripes of what is written when a slot changes: of coded slots the whole bucket. */
+ALWAYS_INLINE void watch_slot(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                              uint64_t slot, uint32_t stripe[2])
+{
+	if (kind == NEST_CODED)
+		watch_group(nest, chunk, slot / CODED_SLOTS, stripe);
+	else
+		watch_bits(nest, chunk, slot * nest->width, nest->width, stripe);
+}
+
+/* Counts entries that came to a slot whose stripes are locked, at its first one. */
+ALWAYS_INLINE void count_at(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                            uint64_t slot, uint32_t amount)
+{
+	uint32_t stripe[2];
+	watch_slot(nest, kind, chunk, slot, stripe);
+	stripe_count(&nest->shared->stripes.stripe[stripe[0]], amount);
+}
+
+/* A key, where it is, and what a call locks or watches. */
+struct place {
+	struct nest_key key;
+	struct nest_spot spot;
+	unsigned char *bits; /* the chunk's */
+	struct stripe_watch watch;
+	uint32_t *pair; /* the version */
+};
+
+static void locate(const struct nest *nest, uint64_t hash, struct place *place)
+{
+	place->key = nest_find(nest, nest_shape_of(nest), hash, &place->spot);
+	place->bits = nest_chunk_bits(nest, place->key.chunk);
+	for (unsigned i = 0; i < 2; i++)
+		watch_group(nest, place->key.chunk, place->key.group[i],
+		            place->watch.stripe + 2 * i);
+	place->pair = nest_pair_version(nest, &place->key);
+}
+
+/* -------------------------------------------------------------------- lookups -- */
+
+/* A lookup's first and second look at the versions: false if it must begin again. */
+static bool begin(const struct nest *nest, const struct place *place,
+                  struct stripe_versions *versions)
+{
+	if (nest->kind == NEST_CODED)
+		return stripes_begin(&nest->shared->stripes, &place->watch, versions);
+	versions->version[0] = __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
+	return versions->version[0] % 2 == 0;
+}
+
+static bool same(const struct nest *nest, const struct place *place,
+                 const struct stripe_versions *versions)
+{
+	if (nest->kind == NEST_CODED)
+		return stripes_same(&nest->shared->stripes, &place->watch, versions);
+	return versions->version[0] == __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
+}
+
+/* Copies in slots and stash, seen between two looks at the versions or under the locks. */
+static uint64_t copies_now(const struct nest *nest, const struct place *place)
+{
+	uint64_t copies = nest_copies(nest, nest_shape_of(nest), &place->spot);
+	if (anything_stashed(nest))
+		copies += shared_stash_count(nest, nest->kind, &place->key);
+	return copies;
+}
+
+uint64_t nest_shared_count(const struct nest *nest, uint64_t hash)
+{
+	struct place place;
+	locate(nest, hash, &place);
+	for (unsigned tries = 0;; tries++) {
+		struct stripe_versions versions;
+		if (begin(nest, &place, &versions)) {
+			uint64_t copies = copies_now(nest, &place);
+			if (same(nest, &place, &versions))
+				return copies;
+		}
+		stripes_pause(tries);
+	}
+}
+
+bool nest_shared_look(const struct nest *nest, uint64_t hash)
+{
+	return nest_shared_count(nest, hash) > 0;
+}
+
+/* --------------------------------------------------------------------- moving -- */
+
+/* Brings a stashed entry home to a slot that is empty. The slot's stripes are locked. */
+static void bring_home(struct nest *nest, uint64_t chunk, unsigned char *bits, uint64_t slot)
+{
+	const enum nest_kind kind = nest->kind;
+	uint64_t value;
+	if (!anything_stashed(nest))
+		return;
+	uint32_t *pair = shared_stash_take_for(nest, nest->kind, chunk, slot, &value);
+	if (pair == NULL)
+		return;
+	set(nest, kind, bits, slot, value);
+	version_unlock(pair);
+	count_at(nest, kind, chunk, slot, 1);
+	counter_add(&nest->chunk[chunk].used, UINT64_MAX); /* it was counted in the stash */
+}
+
+/* The locks of two slots. */
+ALWAYS_INLINE struct stripe_set lock_slots(const struct nest *nest, enum nest_kind kind,
+                                           uint64_t chunk, uint64_t from, uint64_t to)
+{
+	struct stripe_watch watch;
+	watch_slot(nest, kind, chunk, from, watch.stripe);
+	watch_slot(nest, kind, chunk, to, watch.stripe + 2);
+	return stripes_lock(&nest->shared->stripes, &watch);
+}
+
+/* A slot was left empty by a chain: a stashed entry may lie there. */
+static void fill_gap(struct nest *nest, uint64_t chunk, uint64_t slot)
+{
+	const enum nest_kind kind = nest->kind;
+	if (!anything_stashed(nest))
+		return;
+	unsigned char *bits = nest_chunk_bits(nest, chunk);
+	struct stripe_set locked = lock_slots(nest, kind, chunk, slot, slot);
+	if (get(nest, kind, bits, emptied(nest, slot)) == 0)
+		bring_home(nest, chunk, bits, emptied(nest, slot));
+	stripes_unlock(&nest->shared->stripes, &locked);
+}
+
+/*
+ * What an entry of slot `from` would be in slot `to`, and the version of its pair; false
+ * if it may not lie there.
+ */
+ALWAYS_INLINE bool value_at(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
+                            uint64_t from, uint64_t value, uint64_t to, uint64_t *moved,
+                            uint32_t **pair)
+{
+	const unsigned core_bits = nest->core_bits, slots = nest->slots;
+	const bool windows = kind == NEST_WINDOWS;
+	const struct nest_shape shape = { .kind = kind, .slots = slots };
+	uint64_t own = from / slots;
+	if (windows) {
+		own = from - (value >> (core_bits + 1) & (slots - 1));
+		if (own >= nest->groups) /* torn */
+			return false;
+	}
+	uint64_t other = nest_other_group(nest, kind, own, value);
+	const struct nest_key groups = { .chunk = chunk, .group = { own, other } };
+	*pair = nest_pair_version(nest, &groups);
+	*moved = search_moved(nest, shape, from, to, value);
+	if (!windows)
+		return other == to / slots;
+	/* Where it would say that its window is must be one of the two. */
+	uint64_t window = to - (*moved >> (core_bits + 1) & (slots - 1));
+	return window == own || window == other;
+}
+
+/*
+ * Moves whatever entry is in slot `from` to the empty slot `to` of its own groups,
+ * and puts `fresh` in its place, which may be nothing. Both slots are locked
+ * meanwhile, and the version that lookups of the entry watch. False if that
+ * is not possible; nothing changed then.
+ */
+ALWAYS_INLINE bool move_as(struct nest *nest, enum nest_kind kind, uint64_t chunk, uint64_t from,
+                           uint64_t to, uint64_t fresh)
+{
+	unsigned char *bits = nest_chunk_bits(nest, chunk);
+	uint64_t value = get(nest, kind, bits, from), moved;
+	uint32_t *pair;
+	if (value == 0 || !value_at(nest, kind, chunk, from, value, to, &moved, &pair))
+		return false;
+	PREFETCH_WRITE(pair);
+	struct stripe_set locked = lock_slots(nest, kind, chunk, from, to);
+	bool as_seen = get(nest, kind, bits, from) == value && get(nest, kind, bits, to) == 0;
+	if (LIKELY(as_seen)) {
+		uint32_t before = version_lock(pair);
+		set(nest, kind, bits, to, moved);
+		set(nest, kind, bits, from, fresh);
+		version_unlock_from(pair, before);
+		count_at(nest, kind, chunk, to, 1);
+		if (fresh == 0)
+			count_at(nest, kind, chunk, from, UINT32_MAX);
+	}
+	stripes_unlock(&nest->shared->stripes, &locked);
+	return as_seen;
+}
+
+static bool move(struct nest *nest, uint64_t chunk, uint64_t from, uint64_t to, uint64_t fresh)
+{
+	switch (nest->kind) {
+	case NEST_CODED:
+		return move_as(nest, NEST_CODED, chunk, from, to, fresh);
+	case NEST_BUCKETS:
+		return move_as(nest, NEST_BUCKETS, chunk, from, to, fresh);
+	case NEST_WINDOWS:
+		return move_as(nest, NEST_WINDOWS, chunk, from, to, fresh);
+	default:
+		return move_as(nest, NEST_XOR, chunk, from, to, fresh);
+	}
+}
+
+/* --------------------------------------------------------------- making room -- */
+
+#define NO_SLOT UINT64_MAX
+
+/* What came of a search and its moves. */
+enum room {
+	NO_ROOM,    /* no chain within the limit */
+	SOME_ROOM,  /* perhaps: worth another look */
+	ROOM_TAKEN, /* and the key is in it */
+};
+
+/* Asks for the stripes of a chain at once: other threads may have them in their caches. */
+static void fetch_stripes(const struct search *search, uint64_t chunk, unsigned node, uint64_t slot)
+{
+	const struct nest *nest = search->nest;
+	const enum nest_kind kind = nest->kind;
+	for (;; node = search_parent(search->node[node])) {
+		uint32_t stripe[2];
+		watch_slot(nest, kind, chunk, slot, stripe);
+		PREFETCH_WRITE(&nest->shared->stripes.stripe[stripe[0]]);
+		if (node == SEARCH_NO_PARENT)
+			return;
+		slot = search_slot(search->node[node]);
+	}
+}
+
+/*
+ * Tries to free a slot of the key's groups by moving a chain from its end. If
+ * `take` the key goes there at once, with the chain's last move. Otherwise, or if the
+ * chain breaks on the way, *freed is the slot that the last move left empty.
+ */
+static enum room make_room(struct nest *nest, const struct nest_key *key, bool take,
+                           nest_walk *walk, uint64_t *freed)
+{
+	struct search search;
+	uint64_t to = 0, chunk = key->chunk, left = NO_SLOT;
+	unsigned node;
+	if (UNLIKELY(!walk(&search, nest, key, &node, &to)) && !search_long(&search, &node, &to))
+		return NO_ROOM;
+	enum room room = SOME_ROOM;
+	fetch_stripes(&search, chunk, node, to);
+	while (node != SEARCH_NO_PARENT) {
+		uint64_t from = search_slot(search.node[node]), fresh = 0;
+		node = search_parent(search.node[node]);
+		if (node == SEARCH_NO_PARENT && take)
+			(void)nest_encode_at(nest, nest->kind, key, from, &fresh);
+		if (!move(nest, chunk, from, emptied(nest, to), fresh))
+			break;
+		left = fresh == 0 ? from : NO_SLOT;
+		if (fresh != 0)
+			room = ROOM_TAKEN;
+		to = from;
+	}
+	/* Slots that this insert left empty before now stay so. */
+	if (*freed != NO_SLOT && (left != NO_SLOT || room == ROOM_TAKEN)) {
+		fill_gap(nest, chunk, *freed);
+		*freed = NO_SLOT;
+	}
+	if (left != NO_SLOT)
+		*freed = left;
+	return room;
+}
+
+/* --------------------------------------------------------------------- insert -- */
+
+/* Which slot of a group is a place that nest_vacancy gave; nest->slots for none. */
+static unsigned vacancy(const struct nest *nest, const struct place *place, unsigned choice,
+                        bool open)
+{
+	struct nest_shape shape = nest_shape_of(nest);
+	unsigned at = nest_vacancy(nest, shape, place->spot.bit[choice], open);
+	return at == nest_none(shape) ? nest->slots : nest_slot_at(nest, at);
+}
+
+/* Puts the key into the group that nest_choose would take; false if both are full. */
+static bool put_somewhere(struct nest *nest, const struct place *place)
+{
+	const enum nest_kind kind = nest->kind;
+	const uint64_t *group = place->key.group;
+	const unsigned slots = nest->slots;
+	unsigned at[2] = { vacancy(nest, place, 0, nest_symmetric(nest->kind)),
+		           vacancy(nest, place, 1, false) };
+	unsigned choice = at[0] == slots;
+	if (nest->kind == NEST_BUCKETS ||
+	    (nest->kind == NEST_WINDOWS && group[1] - group[0] + slots > 2 * slots))
+		choice = at[1] < at[0];
+	if (at[choice] == slots) { /* what is held back */
+		choice = 0;
+		at[0] = vacancy(nest, place, 0, false);
+	}
+	if (at[choice] == slots)
+		return false;
+	uint64_t slot = nest_first_slot(nest, nest->kind, group[choice]) + at[choice];
+	set(nest, kind, place->bits, slot,
+	    nest_encode(nest, nest->kind, place->key.value, choice, at[choice]));
+	count_at(nest, kind, place->key.chunk, slot, 1);
+	return true;
+}
+
+/*
+ * One attempt under the locks. Crowded groups: FULL, unless the stash is to take
+ * the key (`stash`, or if all slots hold copies of the key itself).
+ */
+static nidus_status attempt(struct nest *nest, const struct place *place, bool only_new,
+                            bool *stash)
+{
+	if (only_new && copies_now(nest, place) > 0)
+		return NIDUS_PRESENT;
+	if (LIKELY(put_somewhere(nest, place)))
+		return NIDUS_OK;
+	bool only_copies = nest_copies(nest, nest_shape_of(nest), &place->spot) ==
+	                   nest_places(nest, nest->kind, &place->key);
+	*stash |= only_copies;
+	if (!*stash)
+		return NIDUS_FULL;
+	nidus_status status = shared_stash_insert(nest, nest->kind, &place->key);
+	if (status == NIDUS_FULL && only_copies)
+		return fail(NIDUS_COPIES, "no room for another copy of this key");
+	return status;
+}
+
+static nidus_status put(struct nest *nest, uint64_t hash, bool only_new, bool crowded,
+                        nest_walk *walk)
+{
+	struct place place;
+	uint64_t freed = NO_SLOT;
+	bool stash = false;
+	nidus_status status = NIDUS_FULL;
+	locate(nest, hash, &place);
+	for (;; crowded = false) {
+		if (!crowded) {
+			struct stripe_set locked =
+				stripes_lock(&nest->shared->stripes, &place.watch);
+			status = attempt(nest, &place, only_new, &stash);
+			stripes_unlock(&nest->shared->stripes, &locked);
+			if (LIKELY(status != NIDUS_FULL) || stash)
+				break;
+		}
+		enum room room = make_room(nest, &place.key, !only_new, walk, &freed);
+		if (room == ROOM_TAKEN)
+			return NIDUS_OK;
+		stash = room == NO_ROOM;
+	}
+	/* The key may have found another slot than the one made for it. */
+	if (UNLIKELY(freed != NO_SLOT))
+		fill_gap(nest, place.key.chunk, freed);
+	return status;
+}
+
+nidus_status nest_shared_insert(struct nest *nest, uint64_t hash, bool crowded, nest_walk *walk)
+{
+	return put(nest, hash, false, crowded, walk);
+}
+
+nidus_status nest_shared_insert_new(struct nest *nest, uint64_t hash, nest_walk *walk)
+{
+	return put(nest, hash, true, false, walk);
+}
+
+/* --------------------------------------------------------------------- remove -- */
+
+static bool take_slot(struct nest *nest, const struct place *place)
+{
+	const enum nest_kind kind = nest->kind;
+	struct nest_shape shape = nest_shape_of(nest);
+	uint64_t chunk = place->key.chunk;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		unsigned at = nest_copy_in(nest, shape, &place->spot, choice);
+		if (at == nest_none(shape))
+			continue;
+		uint64_t slot = nest_first_slot(nest, nest->kind, place->key.group[choice]);
+		slot += nest_slot_at(nest, at);
+		version_lock(place->pair);
+		set(nest, kind, place->bits, slot, 0);
+		version_unlock(place->pair);
+		count_at(nest, kind, chunk, slot, UINT32_MAX);
+		bring_home(nest, chunk, place->bits, emptied(nest, slot));
+		return true;
+	}
+	return false;
+}
+
+nidus_status nest_shared_remove(struct nest *nest, uint64_t hash)
+{
+	struct place place;
+	locate(nest, hash, &place);
+	struct stripe_set locked = stripes_lock(&nest->shared->stripes, &place.watch);
+	bool taken =
+		(anything_stashed(nest) && shared_stash_remove(nest, nest->kind, &place.key)) ||
+		take_slot(nest, &place);
+	stripes_unlock(&nest->shared->stripes, &locked);
+	return taken ? NIDUS_OK : NIDUS_NOT_FOUND;
+}

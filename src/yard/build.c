@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_build: front lines by all threads, the backyard by one at a time.
+ *
+ * What spills goes to the backyard in order: which of its two lines is the emptier
+ * hangs on all that came before. So the front buckets are cut into parts:
+ *
+ *     fronts filled by any thread  -->  ready  -->  spilled, in order, by one thread
+ *
+ * Whoever looks for work goes on with the backyard if its next part is ready and
+ * nobody is at it (the part's lines are still in a cache), and takes the next part's
+ * front lines otherwise. Whoever finds neither may leave: the threads that are still at
+ * a part will find what comes after it.
+ */
+#include "yard/build.h"
+
+#include <pthread.h>
+
+#include "base/reason.h"
+#include "base/thread.h"
+
+#define PART_BUCKETS 4096 /* lines of a part stay in a core's cache */
+#define PARTS_MOST 1024
+
+struct building {
+	struct yard *yard;
+	const uint64_t *hashes;
+	size_t n;
+	unsigned parts;
+	pthread_mutex_t turn; /* to read or write what follows */
+	unsigned filled;      /* parts whose front lines were taken up, */
+	unsigned spilled;     /* and those that are done with */
+	bool spilling;        /* somebody is at part `spilled` */
+	bool ready[PARTS_MOST];
+	struct outcome back;
+	struct outcome fronts[THREADS_MOST];
+};
+
+struct job {
+	enum { NOTHING, FRONTS, BACK } what;
+	unsigned part;
+};
+
+static struct job find_job(struct building *building)
+{
+	struct job job = { NOTHING, 0 };
+	pthread_mutex_lock(&building->turn);
+	unsigned spilled = building->spilled;
+	if (!building->spilling && spilled < building->parts && building->ready[spilled]) {
+		building->spilling = true;
+		job = (struct job){ BACK, spilled };
+	} else if (building->filled < building->parts) {
+		job = (struct job){ FRONTS, building->filled++ };
+	}
+	pthread_mutex_unlock(&building->turn);
+	return job;
+}
+
+static void report(struct building *building, struct job job)
+{
+	pthread_mutex_lock(&building->turn);
+	if (job.what == FRONTS) {
+		building->ready[job.part] = true;
+	} else {
+		/* After a failure there is nothing to go on with. */
+		building->spilled =
+			building->back.status == NIDUS_OK ? job.part + 1 : building->parts;
+		building->spilling = false;
+	}
+	pthread_mutex_unlock(&building->turn);
+}
+
+static void build_parts(void *context, unsigned share)
+{
+	struct building *building = context;
+	struct job job;
+	while ((job = find_job(building)).what != NOTHING) {
+		nidus_status (*build)(struct yard *, const uint64_t *, size_t, unsigned, unsigned) =
+			job.what == FRONTS ? yard_build_fronts : yard_build_back;
+		nidus_status status = build(building->yard, building->hashes, building->n, job.part,
+		                            building->parts);
+		if (status != NIDUS_OK)
+			outcome_keep(job.what == FRONTS ? &building->fronts[share]
+			                                : &building->back,
+			             status);
+		report(building, job);
+	}
+}
+
+nidus_status yard_build(struct yard *yard, const uint64_t *hashes, size_t n, unsigned threads)
+{
+	if (yard->level > 0) {
+		size_t done;
+		return yard->ops->body.insert_batch(yard, hashes, n, &done);
+	}
+	uint64_t parts = yard->fronts / PART_BUCKETS + 1;
+	struct building building = { .yard = yard,
+		                     .hashes = hashes,
+		                     .n = n,
+		                     .parts = parts < PARTS_MOST ? (unsigned)parts : PARTS_MOST,
+		                     .turn = PTHREAD_MUTEX_INITIALIZER };
+	threads_run(threads, build_parts, &building);
+	/* The same failure as one thread's that fills all front lines first. */
+	nidus_status status = outcome_tell(building.fronts, threads);
+	return status == NIDUS_OK ? outcome_tell(&building.back, 1) : status;
+}

@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mini: mini-filters, the cache lines of the breadcrumb family.
+ *
+ * A mini-filter is one line of 64 bytes, or half of one. It holds up to `slots` remainders, each
+ * in one of `buckets` mini-buckets, in mini-bucket order:
+ *
+ *     | sizes, buckets + slots bits | remainders, width bits each | crumbs |
+ *
+ * The sizes are unary: for each mini-bucket as many zeros as it has remainders,
+ * then a one. With 3 mini-buckets of 2, 0 and 1 remainders: 001 1 01 (lowest bit
+ * first), then zeros. So the ones are as many as there are mini-buckets, the
+ * zeros before the last one are as many as there are remainders, and when the
+ * line is full the very last bit is a one: a test of one bit tells.
+ *
+ *     remainders of mini-bucket m: from (place of the one before) - (m - 1)
+ *                                  to   (place of its own one)    - m
+ *
+ * Crumbs (4 bits per remainder, only in backyard lines) say which of 16 front
+ * buckets an entry comes from; see yard.h.
+ *
+ * Every function takes the line's shape as a value that is known at compile
+ * time, and folds to a few instructions. Reads and writes stay in the line.
+ */
+#ifndef NIDUS_YARD_MINI_H
+#define NIDUS_YARD_MINI_H
+
+#include "base/bits.h"
+#include "yard/match.h"
+#include "simd/select.h"
+#include "simd/shift.h"
+
+#define MINI_LINE 64 /* bytes */
+#define MINI_CRUMB 4 /* bits */
+#define MINI_SLOTS_MOST 64
+
+struct mini_shape {
+	unsigned buckets, slots, width;
+	bool crumbs;
+	bool half; /* 32 bytes instead of 64 */
+};
+
+/* Bytes of a line. */
+ALWAYS_INLINE unsigned mini_line(struct mini_shape shape)
+{
+	return shape.half ? MINI_LINE / 2 : MINI_LINE;
+}
+
+ALWAYS_INLINE unsigned mini_size_bits(struct mini_shape shape)
+{
+	return shape.buckets + shape.slots;
+}
+
+ALWAYS_INLINE unsigned mini_size_bytes(struct mini_shape shape)
+{
+	return (mini_size_bits(shape) + 7) / 8;
+}
+
+/* Of sizes of more than 64 bits: those before the last 64. */
+ALWAYS_INLINE unsigned mini_size_skip(struct mini_shape shape)
+{
+	return mini_size_bytes(shape) * 8 - 64;
+}
+
+/* Where remainder `slot` starts, in bits. */
+ALWAYS_INLINE unsigned mini_remainder_at(struct mini_shape shape, unsigned slot)
+{
+	return mini_size_bytes(shape) * 8 + slot * shape.width;
+}
+
+ALWAYS_INLINE unsigned mini_crumb_at(struct mini_shape shape, unsigned slot)
+{
+	return mini_remainder_at(shape, shape.slots) + slot * MINI_CRUMB;
+}
+
+/* ----------------------------------------------------------- bits of a line -- */
+
+/* `count` bits, at most 56, from a bit on; the load never leaves the line. */
+ALWAYS_INLINE uint64_t line_get(struct mini_shape shape, const unsigned char *line, unsigned bit,
+                                unsigned count)
+{
+	unsigned last = mini_line(shape) - 8, byte = bit / 8 < last ? bit / 8 : last;
+	return load64(line + byte) >> (bit - byte * 8) & bits_low(count);
+}
+
+ALWAYS_INLINE void line_set(struct mini_shape shape, unsigned char *line, unsigned bit,
+                            unsigned count, uint64_t value)
+{
+	unsigned last = mini_line(shape) - 8, byte = bit / 8 < last ? bit / 8 : last;
+	unsigned shift = bit - byte * 8;
+	uint64_t word = load64(line + byte) & ~(bits_low(count) << shift);
+	store64(line + byte, word | value << shift);
+}
+
+/* Moves the bits [from, to) up by `by` bits; those left free keep what they had. */
+ALWAYS_INLINE void line_move_up(struct mini_shape shape, unsigned char *line, unsigned from,
+                                unsigned to, unsigned by)
+{
+	if (from % 8 == 0 && to % 8 == 0 && by % 8 == 0) {
+		memmove(line + (from + by) / 8, line + from / 8, (to - from) / 8);
+		return;
+	}
+	while (to > from) {
+		unsigned some = to - from < 56 ? to - from : 56;
+		to -= some;
+		line_set(shape, line, to + by, some, line_get(shape, line, to, some));
+	}
+}
+
+/* Moves the bits [from, to) down by `by` bits and zeroes the last `by`. */
+ALWAYS_INLINE void line_move_down(struct mini_shape shape, unsigned char *line, unsigned from,
+                                  unsigned to, unsigned by)
+{
+	unsigned end = to;
+	if (from % 8 == 0 && to % 8 == 0 && by % 8 == 0) {
+		memmove(line + (from - by) / 8, line + from / 8, (to - from) / 8);
+	} else {
+		while (from < to) {
+			unsigned some = to - from < 56 ? to - from : 56;
+			line_set(shape, line, from - by, some, line_get(shape, line, from, some));
+			from += some;
+		}
+	}
+	line_set(shape, line, end - by, by, 0);
+}
+
+/* ------------------------------------------------------------------- sizes -- */
+
+struct mini_sizes {
+	uint64_t low, high;
+};
+
+ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const unsigned char *line)
+{
+	unsigned bits = mini_size_bits(shape);
+	struct mini_sizes sizes = { load64(line), 0 };
+	if (bits < 64)
+		sizes.low &= bits_low(bits);
+	if (bits > 64)
+		sizes.high = load64(line + 8) & bits_low(bits - 64);
+	return sizes;
+}
+
+ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line,
+                                    struct mini_sizes sizes)
+{
+	unsigned bits = mini_size_bits(shape);
+	if (bits <= 56) {
+		line_set(shape, line, 0, bits, sizes.low);
+	} else if (bits <= 64) {
+		store64(line,
+		        bits == 64 ? sizes.low : sizes.low | (load64(line) & ~bits_low(bits & 63)));
+	} else {
+		unsigned skip = mini_size_bytes(shape) * 8 - 64;
+		store64(line, sizes.low);
+		store64(line + skip / 8, sizes.low >> skip | sizes.high << (64 - skip));
+	}
+}
+
+/* The place of one number `index`, counted from 0. There are more than `index`. */
+ALWAYS_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes sizes, unsigned index)
+{
+	if (mini_size_bits(shape) <= 64)
+		return SELECT64(sizes.low, index);
+	uint64_t word = sizes.low, before = POPCOUNT64(word), number = index + UINT64_C(1);
+	uint64_t skipped = 0;
+	replace_if_above(&number, before, number - before, &word, sizes.high, &skipped, 64);
+	return (unsigned)skipped + SELECT64(word, (unsigned)number - 1);
+}
+
+/* A mini-bucket's slots as bits, and the number of the slot behind them. */
+struct mini_run {
+	uint64_t slots;
+	unsigned end;
+};
+
+/* mini_find for any line: bit by bit, the definition. */
+NEVER_INLINE struct mini_run mini_find_slowly(struct mini_shape shape, const unsigned char *line,
+                                              unsigned m)
+{
+	struct mini_run run = { 0, 0 };
+	unsigned bucket = 0;
+	for (unsigned bit = 0; bit < mini_size_bits(shape) && bucket <= m; bit++) {
+		if (line[bit / 8] >> (bit % 8) & 1) {
+			bucket++;
+		} else if (run.end < shape.slots) {
+			run.slots |= (uint64_t)(bucket == m) << run.end;
+			run.end++;
+		}
+	}
+	return run;
+}
+
+/*
+ * A mini-bucket as a window of 64 bits of the sizes shows it: its own one, the bit
+ * behind the one before it, and how far slot numbers are below places there.
+ */
+struct mini_view {
+	uint64_t own, behind;
+	unsigned turn;
+};
+
+/*
+ * Sizes of more than 64 bits are looked at through one of two windows, the first and
+ * the last 64 of them: the last if it shows the one before. `own` is 0 if the
+ * mini-bucket reaches beyond the first, with more entries than hash functions give.
+ */
+ALWAYS_INLINE struct mini_view mini_view_in(struct mini_shape shape, uint64_t word, uint64_t last,
+                                            unsigned m)
+{
+	uint64_t index = m, turn = m;
+	if (mini_size_bits(shape) > 64) {
+		unsigned skip = mini_size_skip(shape);
+		uint64_t before = POPCOUNT64(word << (64 - skip));
+		replace_if_above(&index, before, index - before, &word, last, &turn, turn - skip);
+	}
+	struct mini_view view = {
+		.own = SELECT_BIT64(word, index),
+		.behind = SELECT_BEHIND64(word, index),
+		.turn = (unsigned)turn,
+	};
+	return view;
+}
+
+ALWAYS_INLINE struct mini_view mini_view_of(struct mini_shape shape, const unsigned char *line,
+                                            unsigned m)
+{
+	bool two = mini_size_bits(shape) > 64;
+	uint64_t last = two ? load64(line + mini_size_skip(shape) / 8) : 0;
+	return mini_view_in(shape, load64(line), last, m);
+}
+
+/* The place of the sizes' last bit. */
+ALWAYS_INLINE unsigned mini_last_place(struct mini_shape shape, struct mini_view view)
+{
+	return (view.turn + shape.slots) & 63;
+}
+
+/*
+ * Whether a look at the front line alone settles the question: not if the mini-bucket
+ * was not seen, and not if it is the line's last one and there is no hit in it.
+ */
+ALWAYS_INLINE bool mini_unsure(struct mini_shape shape, struct mini_view view, bool hit)
+{
+	/* 1 if its own one is that last bit, 0 if there is none. */
+	return rotate_right(view.own, mini_last_place(shape, view)) + hit <= 1;
+}
+
+/*
+ * Finds mini-bucket m. Sizes that are no mini-filter's may lead to any slots, but of
+ * this line.
+ */
+ALWAYS_INLINE struct mini_run mini_find(struct mini_shape shape, const unsigned char *line,
+                                        unsigned m)
+{
+	struct mini_view view = mini_view_of(shape, line, m);
+	if (UNLIKELY(view.own == 0))
+		return mini_find_slowly(shape, line, m);
+	/* The zeros between the one before and its own. */
+	unsigned end = PLACE64(view.own) - view.turn;
+	struct mini_run run = {
+		.slots = rotate_right(view.own - view.behind, view.turn & 63) &
+		         bits_low(shape.slots),
+		.end = end < shape.slots ? end : shape.slots,
+	};
+	return run;
+}
+
+ALWAYS_INLINE bool mini_full(struct mini_shape shape, const unsigned char *line)
+{
+	unsigned last = mini_size_bits(shape) - 1;
+	return line[last / 8] >> (last % 8) & 1;
+}
+
+/* Remainders in the line. */
+ALWAYS_INLINE unsigned mini_count(struct mini_shape shape, struct mini_sizes sizes)
+{
+	unsigned last = sizes.high != 0  ? 127 - (unsigned)__builtin_clzll(sizes.high)
+	                : sizes.low != 0 ? 63 - (unsigned)__builtin_clzll(sizes.low)
+	                                 : 0;
+	unsigned count = last + 1 > shape.buckets ? last + 1 - shape.buckets : 0;
+	return count < shape.slots ? count : shape.slots;
+}
+
+/* The mini-bucket of a full line's last remainder: ones from the top end there. */
+ALWAYS_INLINE unsigned mini_last_bucket(struct mini_shape shape, struct mini_sizes sizes)
+{
+	unsigned bits = mini_size_bits(shape), ones;
+	if (bits > 64) {
+		uint64_t high = ~(sizes.high << (128 - bits));
+		ones = (unsigned)__builtin_clzll(high | 1);
+		if (ones >= bits - 64)
+			ones = bits - 64 + (unsigned)__builtin_clzll(~sizes.low | 1);
+	} else {
+		ones = (unsigned)__builtin_clzll(~(sizes.low << (64 - bits)) | 1);
+	}
+	return ones < shape.buckets ? shape.buckets - ones : 0;
+}
+
+/*
+ * The ones before zero number `slot`: its mini-bucket, or all of them (if the line is a
+ * mini-filter) where no remainder is.
+ */
+ALWAYS_INLINE unsigned mini_ones_before(struct mini_shape shape, struct mini_sizes sizes,
+                                        unsigned slot)
+{
+	struct mini_sizes zeros = { ~sizes.low, ~sizes.high };
+	return mini_select(shape, zeros, slot) - slot;
+}
+
+/* The mini-bucket of remainder number `slot`, which is there. */
+ALWAYS_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes sizes,
+                                      unsigned slot)
+{
+	unsigned m = mini_ones_before(shape, sizes, slot);
+	return m < shape.buckets ? m : shape.buckets - 1;
+}
+
+/* ----------------------------------------------------------------- entries -- */
+
+ALWAYS_INLINE uint64_t mini_remainder(struct mini_shape shape, const unsigned char *line,
+                                      unsigned slot)
+{
+	return line_get(shape, line, mini_remainder_at(shape, slot), shape.width);
+}
+
+ALWAYS_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *line, unsigned slot)
+{
+	return (unsigned)line_get(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB);
+}
+
+/*
+ * Those of some slots whose remainder this is, as bits. With MATCH_LINES the whole
+ * line is compared, which needs no branch on how many there are.
+ */
+ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *line,
+                                  uint64_t slots, uint64_t remainder)
+{
+#ifdef MATCH_LINES
+	unsigned first = mini_size_bytes(shape);
+	if (shape.width == 8 && shape.half)
+		return match_half(line, (uint8_t)remainder) >> first & slots;
+	if (shape.width == 8)
+		return match_bytes(line, (uint8_t)remainder) >> first & slots;
+	if (shape.width == 16 && first % 2 == 0)
+		return match_words(line, (uint16_t)remainder) >> first / 2 & slots;
+#endif
+	uint64_t hits = 0;
+	for (; slots != 0; slots &= slots - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(slots);
+		hits |= (uint64_t)(mini_remainder(shape, line, slot) == remainder) << slot;
+	}
+	return hits;
+}
+
+/* Crumbs lie in the last 32 bytes of a line; the number of a slot's nibble there. */
+ALWAYS_INLINE unsigned mini_crumb_nibble(struct mini_shape shape, unsigned slot)
+{
+	return mini_crumb_at(shape, slot) / MINI_CRUMB - (mini_line(shape) - 32) * 2;
+}
+
+/* The slots with a crumb, as bits; with crumb 0 also those that are empty. */
+ALWAYS_INLINE uint64_t mini_match_crumb(struct mini_shape shape, const unsigned char *line,
+                                        unsigned crumb)
+{
+#if defined(MATCH_LINES) && defined(__BMI2__)
+	uint64_t hits = match_nibbles(line + mini_line(shape) - 32, crumb);
+	return hits >> mini_crumb_nibble(shape, 0) & bits_low(shape.slots);
+#else
+	uint64_t hits = 0;
+	for (unsigned slot = 0; slot < shape.slots; slot++)
+		hits |= (uint64_t)(mini_crumb(shape, line, slot) == crumb) << slot;
+	return hits;
+#endif
+}
+
+/*
+ * Whether a remainder is in mini-bucket m, without a branch. *unsure tells that the
+ * answer is worth nothing: it is not there, but the mini-bucket goes on behind the
+ * line's end, or mini_view_of does not show it whole.
+ */
+ALWAYS_INLINE bool mini_has(struct mini_shape shape, const unsigned char *line, unsigned m,
+                            uint64_t remainder, bool *unsure)
+{
+	struct mini_view view = mini_view_of(shape, line, m);
+	uint64_t zeros = view.own - view.behind;
+	bool hit;
+#ifdef MATCH_LINES
+	unsigned first = mini_size_bytes(shape);
+	/* What matches before the first slot is turned to places before all zeros. */
+	if (shape.width == 8) {
+		uint64_t hits = shape.half ? match_half(line, (uint8_t)remainder)
+		                           : match_bytes(line, (uint8_t)remainder);
+		unsigned turn = shape.slots + first == 64 ? mini_last_place(shape, view)
+		                                          : (view.turn - first) & 63;
+		hit = (rotate_left(hits, turn) & zeros) != 0;
+	} else
+#endif
+		hit = mini_match(shape, line,
+		                 rotate_right(zeros, view.turn & 63) & bits_low(shape.slots),
+		                 remainder) != 0;
+	*unsure = mini_unsure(shape, view, hit);
+	return hit;
+}
+
+/* Whether the line is one that the functions here can have left. */
+ALWAYS_INLINE bool mini_valid(struct mini_shape shape, const unsigned char *line)
+{
+	struct mini_sizes sizes = mini_sizes_of(shape, line);
+	if (POPCOUNT64(sizes.low) + POPCOUNT64(sizes.high) != shape.buckets)
+		return false;
+	unsigned count = mini_count(shape, sizes), end = mini_line(shape) * 8;
+	unsigned crumbs = mini_crumb_at(shape, 0);
+	for (unsigned bit = mini_size_bits(shape); bit < end; bit++) {
+		bool size_padding = bit < mini_remainder_at(shape, 0);
+		bool used = bit < mini_remainder_at(shape, count) ||
+		            (shape.crumbs && bit >= crumbs && bit < mini_crumb_at(shape, count));
+		if ((size_padding || !used) && line[bit / 8] >> (bit % 8) & 1)
+			return false;
+	}
+	return true;
+}
+
+/* An empty line: nothing but the mini-buckets' ones. */
+ALWAYS_INLINE void mini_clear(struct mini_shape shape, unsigned char *line)
+{
+	memset(line, 0, mini_line(shape));
+	struct mini_sizes sizes = { bits_low(shape.buckets), 0 };
+	mini_store_sizes(shape, line, sizes);
+}
+
+/* An entry as a number: mini-bucket and remainder. Ascending mini-buckets come in order. */
+#define MINI_PACK_BITS 24
+#define MINI_PACK(m, remainder) ((uint32_t)(m) << MINI_PACK_BITS | (uint32_t)(remainder))
+#define MINI_PACK_BUCKET(packed) ((packed) >> MINI_PACK_BITS)
+#define MINI_PACK_REMAINDER(packed) ((packed) & (uint32_t)bits_low(MINI_PACK_BITS))
+
+/*
+ * Writes a whole line: `count` packed entries, at most `slots`, in mini-bucket
+ * order. As if they had been put into an empty line one by one; no crumbs.
+ */
+ALWAYS_INLINE void mini_fill(struct mini_shape shape, unsigned char *line, const uint32_t *packed,
+                             unsigned count)
+{
+	memset(line, 0, mini_line(shape));
+	struct mini_sizes zeros = { 0, 0 };
+	for (unsigned slot = 0; slot < count; slot++) {
+		unsigned zero = MINI_PACK_BUCKET(packed[slot]) + slot;
+		zeros.low |= (uint64_t)(zero < 64) << (zero & 63);
+		zeros.high |= (uint64_t)(zero >= 64) << (zero & 63);
+		if (shape.width == 8)
+			line[mini_size_bytes(shape) + slot] = (unsigned char)packed[slot];
+		else
+			line_set(shape, line, mini_remainder_at(shape, slot), shape.width,
+			         MINI_PACK_REMAINDER(packed[slot]));
+	}
+	unsigned used = shape.buckets + count;
+	struct mini_sizes sizes = { bits_low(used) & ~zeros.low,
+		                    (used > 64 ? bits_low(used - 64) : 0) & ~zeros.high };
+	mini_store_sizes(shape, line, sizes);
+}
+
+/* All entries of a line, packed, in mini-bucket order; gives how many. */
+ALWAYS_INLINE unsigned mini_unpack(struct mini_shape shape, const unsigned char *line,
+                                   uint32_t *packed)
+{
+	struct mini_sizes sizes = mini_sizes_of(shape, line);
+	unsigned count = mini_count(shape, sizes), slot = 0;
+	for (uint64_t zeros = ~sizes.low; zeros != 0 && slot < count; zeros &= zeros - 1, slot++)
+		packed[slot] = MINI_PACK((unsigned)__builtin_ctzll(zeros) - slot,
+		                         mini_remainder(shape, line, slot));
+	for (uint64_t zeros = ~sizes.high; zeros != 0 && slot < count; zeros &= zeros - 1, slot++)
+		packed[slot] = MINI_PACK((unsigned)__builtin_ctzll(zeros) + 64 - slot,
+		                         mini_remainder(shape, line, slot));
+	return count;
+}
+
+/* Behind every list that is merged: a mini-bucket above all. */
+#define MINI_PACK_END UINT32_MAX
+
+/* Merges two lists in mini-bucket order, those of `a` before their equals of `b`. */
+ALWAYS_INLINE void mini_merge(const uint32_t *a, const uint32_t *b, uint32_t *merged,
+                              unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t second = MINI_PACK_BUCKET(*b) < MINI_PACK_BUCKET(*a);
+		OPAQUE64(second);
+		merged[i] = *a ^ ((*a ^ *b) & (uint32_t)-second);
+		a += 1 - second;
+		b += second;
+	}
+}
+
+/* ------------------------------------------------------------- room in a line -- */
+
+/* The bits of sizes from `at` on. */
+ALWAYS_INLINE struct mini_sizes mini_sizes_from(struct mini_sizes sizes, unsigned at)
+{
+	/* Which word `at` is in is a matter of chance: masks instead of a branch. */
+	uint64_t mask = ~UINT64_C(0) << (at & 63), beyond = -(uint64_t)(at / 64);
+	OPAQUE64(beyond);
+	struct mini_sizes rest = { sizes.low & mask & ~beyond, sizes.high & (mask | ~beyond) };
+	return rest;
+}
+
+/* Sizes with a zero more before bit `at`, and with the zero at `at` taken out. */
+ALWAYS_INLINE struct mini_sizes mini_sizes_wider(struct mini_shape shape, struct mini_sizes sizes,
+                                                 unsigned at)
+{
+	/* What is added to itself moves up by one bit. */
+	if (mini_size_bits(shape) <= 64) {
+		sizes.low += sizes.low >> at << at;
+		return sizes;
+	}
+	struct mini_sizes rest = mini_sizes_from(sizes, at);
+	sizes.high += rest.high + (sizes.low + rest.low < rest.low);
+	sizes.low += rest.low;
+	return sizes;
+}
+
+ALWAYS_INLINE struct mini_sizes mini_sizes_narrower(struct mini_shape shape,
+                                                    struct mini_sizes sizes, unsigned at)
+{
+	if (mini_size_bits(shape) <= 64) {
+		sizes.low -= sizes.low >> at << at >> 1;
+		return sizes;
+	}
+	struct mini_sizes rest = mini_sizes_from(sizes, at);
+	sizes.low = sizes.low - rest.low + (rest.low >> 1 | rest.high << 63);
+	sizes.high -= rest.high - (rest.high >> 1);
+	return sizes;
+}
+
+/* Makes room for a remainder and puts it in; one in the last slot is pushed out. */
+ALWAYS_INLINE void mini_push_remainder(struct mini_shape shape, unsigned char *line, unsigned slot,
+                                       uint64_t remainder)
+{
+	unsigned from = mini_remainder_at(shape, slot);
+	unsigned last = mini_remainder_at(shape, shape.slots - 1), by = shape.width;
+	if (by % 8 == 0) {
+		shift_up(line, mini_line(shape), from / 8, (last + by) / 8, by / 8);
+		for (unsigned i = 0; i < by / 8; i++)
+			line[from / 8 + i] = (unsigned char)(remainder >> 8 * i);
+	} else {
+		line_move_up(shape, line, from, last, by);
+		line_set(shape, line, from, by, remainder);
+	}
+}
+
+/* Takes the remainder of a slot out; the last slot becomes zero. */
+ALWAYS_INLINE void mini_pull_remainder(struct mini_shape shape, unsigned char *line, unsigned slot)
+{
+	unsigned from = mini_remainder_at(shape, slot), by = shape.width;
+	unsigned to = mini_remainder_at(shape, shape.slots);
+	if (by % 8 == 0)
+		shift_down(line, mini_line(shape), from / 8, to / 8, by / 8);
+	else
+		line_move_down(shape, line, from + by, to, by);
+}
+
+/* Makes room for a crumb and puts it in; the line is not full. */
+ALWAYS_INLINE void mini_push_crumb(struct mini_shape shape, unsigned char *line, unsigned slot,
+                                   unsigned crumb)
+{
+#ifdef __AVX2__
+	shift_nibbles_up(line + mini_line(shape) - 32, mini_crumb_nibble(shape, slot),
+	                 mini_crumb_nibble(shape, shape.slots));
+#else
+	line_move_up(shape, line, mini_crumb_at(shape, slot), mini_crumb_at(shape, shape.slots - 1),
+	             MINI_CRUMB);
+#endif
+	line_set(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB, crumb);
+}
+
+/* Takes the crumb of a slot out; the last slot's becomes zero, as all behind it are. */
+ALWAYS_INLINE void mini_pull_crumb(struct mini_shape shape, unsigned char *line, unsigned slot)
+{
+#ifdef __AVX2__
+	shift_nibbles_down(line + mini_line(shape) - 32, mini_crumb_nibble(shape, slot),
+	                   mini_crumb_nibble(shape, shape.slots));
+#else
+	line_move_down(shape, line, mini_crumb_at(shape, slot + 1),
+	               mini_crumb_at(shape, shape.slots), MINI_CRUMB);
+#endif
+}
+
+/*
+ * Puts an entry of mini-bucket m into the slot behind its others, which is
+ * mini_find's `end`. The line is not full.
+ */
+ALWAYS_INLINE void mini_insert_at(struct mini_shape shape, unsigned char *line, unsigned m,
+                                  unsigned slot, uint64_t remainder, unsigned crumb)
+{
+	struct mini_sizes sizes = mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m);
+	mini_push_remainder(shape, line, slot, remainder);
+	if (shape.crumbs)
+		mini_push_crumb(shape, line, slot, crumb);
+	mini_store_sizes(shape, line, sizes);
+}
+
+/* Puts an entry in behind its mini-bucket's others. The line is not full. */
+ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, unsigned m,
+                               uint64_t remainder, unsigned crumb)
+{
+	mini_insert_at(shape, line, m, mini_find(shape, line, m).end, remainder, crumb);
+}
+
+/*
+ * As mini_insert_at in a full line without crumbs: its last entry, of mini-bucket
+ * `last`, which is above m, goes.
+ */
+ALWAYS_INLINE void mini_replace_last(struct mini_shape shape, unsigned char *line, unsigned last,
+                                     unsigned m, unsigned slot, uint64_t remainder)
+{
+	struct mini_sizes sizes = mini_sizes_of(shape, line);
+	sizes = mini_sizes_narrower(shape, sizes, last + shape.slots - 1);
+	sizes = mini_sizes_wider(shape, sizes, slot + m);
+	mini_push_remainder(shape, line, slot, remainder);
+	mini_store_sizes(shape, line, sizes);
+}
+
+/* Takes remainder number `slot`, of mini-bucket m, out. */
+ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, unsigned m,
+                               unsigned slot)
+{
+	struct mini_sizes sizes = mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
+	mini_pull_remainder(shape, line, slot);
+	if (shape.crumbs)
+		mini_pull_crumb(shape, line, slot);
+	mini_store_sizes(shape, line, sizes);
+}
+
+/*
+ * As mini_remove in a full line without crumbs, and then another entry is put behind all
+ * that stayed; none of them has a mini-bucket above `last`, which is its own.
+ */
+ALWAYS_INLINE void mini_take_over(struct mini_shape shape, unsigned char *line, unsigned m,
+                                  unsigned slot, unsigned last, uint64_t remainder)
+{
+	unsigned last_slot = shape.slots - 1;
+	struct mini_sizes sizes = mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
+	sizes = mini_sizes_wider(shape, sizes, last_slot + last);
+	mini_pull_remainder(shape, line, slot);
+	line_set(shape, line, mini_remainder_at(shape, last_slot), shape.width, remainder);
+	mini_store_sizes(shape, line, sizes);
+}
+
+#endif

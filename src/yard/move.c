@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_move: front bucket by front bucket, with what it has in the backyard.
+ */
+#include "yard/move.h"
+
+#include "base/effort.h"
+#include "yard/instances.h"
+
+/* The place of an entry of `from` in a yard of another level. */
+static struct yard_key key_at_level(const struct yard *to, const struct yard *from,
+                                    struct yard_key key)
+{
+	uint64_t fingerprint = key.remainder << from->level | (key.bucket & bits_low(from->level));
+	return (struct yard_key){
+		.bucket = key.bucket >> from->level << to->level |
+		          (fingerprint & bits_low(to->level)),
+		.m = key.m,
+		.remainder = fingerprint >> to->level,
+	};
+}
+
+/* Takes the first `put` entries of a bucket out of `to` again. */
+static void take_back(struct yard *to, const struct yard *from, uint64_t bucket, uint64_t put)
+{
+	struct yard_key key;
+	uint64_t at = 0;
+	for (; put > 0 && yard_next_in(from, bucket, &at, &key); put--)
+		(void)to->ops->take(to, key_at_level(to, from, key));
+}
+
+/* How many entries a bucket has from a place on. */
+static uint64_t entries_from(const struct yard *yard, uint64_t bucket, uint64_t at)
+{
+	struct yard_key key;
+	uint64_t entries = 0;
+	while (yard_next_in(yard, bucket, &at, &key))
+		entries++;
+	return entries;
+}
+
+/* Puts copies of a bucket's entries into `to`: all and true, or none. */
+static bool put_bucket(struct yard *to, const struct yard *from, uint64_t bucket,
+                       struct overflow *overflow, uint64_t *put)
+{
+	struct yard_key key;
+	uint64_t at = 0;
+	bool reserved = false;
+	for (*put = 0; yard_next_in(from, bucket, &at, &key); ++*put) {
+		if (to->ops->put(to, key_at_level(to, from, key)) == NIDUS_OK)
+			continue;
+		uint64_t left = 1 + entries_from(from, bucket, at);
+		if (!reserved && overflow_reserve(overflow, &to->allocator, left) != NIDUS_OK) {
+			take_back(to, from, bucket, *put);
+			return false;
+		}
+		reserved = true;
+		nidus_entry entry = yard_identity(from, key);
+		overflow_insert(overflow, &entry, 1);
+	}
+	return true;
+}
+
+/* Takes a bucket's entries out of its line and out of the backyard. */
+static void clear_bucket(struct yard *yard, uint64_t bucket)
+{
+	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
+	unsigned char *line = yard->front + bucket * mini_line(front);
+	bool spilled = mini_full(front, line);
+	mini_clear(front, line);
+	for (unsigned half = 0; half < 2 && spilled; half++) {
+		line = yard_back_line(yard, bucket, half);
+		unsigned slot = mini_count(back, mini_sizes_of(back, line));
+		while (slot-- > 0) {
+			if (mini_crumb(back, line, slot) != yard_crumb(bucket))
+				continue;
+			unsigned m = mini_bucket_of(back, mini_sizes_of(back, line), slot);
+			mini_remove(back, line, m, slot);
+		}
+	}
+}
+
+void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t places,
+               struct overflow *overflow)
+{
+	if (*position == UINT64_MAX)
+		return;
+	uint64_t buckets = divide_up(places, from->ops->shape.front.slots), moved;
+	for (; buckets > 0 && *position < from->fronts; buckets--, ++*position) {
+		if (!put_bucket(to, from, *position, overflow, &moved))
+			return;
+		clear_bucket(from, *position);
+		from->count -= moved;
+		effort_of_thread()->moved += moved;
+	}
+	if (*position == from->fronts)
+		*position = UINT64_MAX;
+}

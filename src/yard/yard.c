@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard: layout, life, walks, and transferring one yard into another.
+ */
+#include "yard/yard.h"
+
+#include "base/effort.h"
+#include "base/reason.h"
+#include "simd/isa.h"
+#include "yard/instances.h"
+
+#include <assert.h>
+
+#define FRONTS_MOST (UINT64_C(1) << 40)
+
+const struct yard_ops *yard_find(unsigned width)
+{
+#ifdef NIDUS_HAVE_AVX2
+	if (isa_tier() == ISA_AVX2)
+		return yard_avx2(width);
+#endif
+	return yard_scalar(width);
+}
+
+const struct yard_ops *yard_find_slots(unsigned slots)
+{
+	static const unsigned shapes[] = { 8, 12, 16, 24, YARD_SHORT };
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		const struct yard_ops *ops = yard_find(shapes[i]);
+		if (ops->shape.front.slots == slots)
+			return ops;
+	}
+	return NULL;
+}
+
+/*
+ * How far odd lines are from even ones, per crumb. All 120 differences are different; the
+ * residues are different mod 16, and as even as can be mod most smaller numbers.
+ */
+static const uint16_t hops[YARD_FAN] = { 0,   8,   18,  31,  45,  164, 183, 186,
+	                                  235, 275, 277, 334, 377, 401, 406, 412 };
+
+static uint64_t half_lines(uint64_t fronts)
+{
+	return divide_up(fronts, YARD_FAN);
+}
+
+uint64_t yard_lines(uint64_t fronts)
+{
+	return fronts + 2 * half_lines(fronts);
+}
+
+void yard_lay_back(struct yard *yard)
+{
+	yard->half = half_lines(yard->fronts);
+	for (unsigned crumb = 0; crumb < YARD_FAN; crumb++)
+		yard->hop[crumb] = (uint16_t)(hops[crumb] % yard->half);
+}
+
+nidus_status yard_check(const struct blueprint *plan)
+{
+	const struct yard_ops *ops = yard_find_slots(plan->slots);
+	if (ops == NULL)
+		return fail(NIDUS_E_RANGE, "no line has %u slots", plan->slots);
+	if (plan->core_bits > 24 || plan->growth_bits > 24 ||
+	    plan->core_bits + plan->growth_bits != ops->shape.front.width)
+		return fail(NIDUS_E_RANGE,
+		            "fingerprints of %u + %u bits in lines for remainders of %u",
+		            plan->core_bits, plan->growth_bits, ops->shape.front.width);
+	if (plan->level > plan->growth_bits || plan->core_bits < 1)
+		return fail(NIDUS_E_RANGE, "level %u of %u growth bits", plan->level,
+		            plan->growth_bits);
+	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST >> plan->level)
+		return fail(NIDUS_E_RANGE, "so many front buckets are not possible");
+	/* Mini-buckets take not quite 6 bits of the hash. */
+	if (log2_floor(plan->groups) + 6 + ops->shape.front.width > 63)
+		return fail(NIDUS_E_RANGE,
+		            "so many keys at so low a rate need more than a 64-bit hash");
+	return NIDUS_OK;
+}
+
+nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
+                         const nidus_allocator *allocator, unsigned char *table)
+{
+	unsigned width = plan->core_bits + plan->growth_bits;
+	*yard = (struct yard){
+		.base_fronts = plan->groups,
+		.fronts = plan->groups << plan->level,
+		.level = plan->level,
+		.width = width,
+		.mapped = table != NULL,
+		.ops = yard_find_slots(plan->slots),
+		.allocator = *allocator,
+	};
+	yard_lay_back(yard);
+	yard->buckets = yard->ops->shape.front.buckets;
+	yard->short_lines = yard->ops->shape.front.half;
+	unsigned line = mini_line(yard->ops->shape.front);
+	uint64_t bytes = yard_lines(yard->fronts) * line;
+	nidus_status status = NIDUS_OK;
+	if (table == NULL)
+		status = memory_take(allocator, bytes, &yard->memory);
+	else
+		yard->memory = memory_lent(table, bytes);
+	if (status != NIDUS_OK)
+		return status;
+	yard->front = yard->memory.bytes;
+	yard->back = yard->front + yard->fronts * line;
+	if (table == NULL && plan->features & NIDUS_CONCURRENT)
+		status = locks_make(&yard->locks, yard->memory.size, allocator);
+	if (status != NIDUS_OK)
+		yard_free(yard);
+	else if (table == NULL)
+		yard_clear(yard);
+	return status;
+}
+
+uint64_t yard_slots(const struct yard *yard)
+{
+	const struct yard_shape *shape = &yard->ops->shape;
+	return yard->fronts * shape->front.slots + 2 * yard->half * shape->back.slots;
+}
+
+void yard_free(struct yard *yard)
+{
+	locks_unmake(yard->locks, &yard->allocator);
+	yard->locks = NULL;
+	memory_give(&yard->allocator, &yard->memory);
+}
+
+uint64_t yard_bytes(const struct yard *yard)
+{
+	return yard->memory.size + locks_bytes(yard->locks);
+}
+
+const struct body_ops *yard_body_ops(const struct yard *yard)
+{
+	return yard->locks != NULL ? &yard->ops->shared : &yard->ops->body;
+}
+
+void yard_clear(struct yard *yard)
+{
+	const struct yard_shape *shape = &yard->ops->shape;
+	for (uint64_t i = 0; i < yard->fronts; i++)
+		mini_clear(shape->front, yard->front + i * mini_line(shape->front));
+	for (uint64_t i = 0; i < 2 * yard->half; i++)
+		mini_clear(shape->back, yard->back + i * mini_line(shape->back));
+	effort_of_thread()->cleared += yard->memory.size;
+	yard->count = 0;
+	if (yard->locks != NULL)
+		tally_clear(&yard->locks->added);
+}
+
+/* -------------------------------------------------------------------- verify -- */
+
+static nidus_status bad_line(const char *yard, uint64_t line)
+{
+	return fail(NIDUS_E_CORRUPT, "line %llu of the %s holds what no insert leaves",
+	            (unsigned long long)line, yard);
+}
+
+/* Whether an entry of a backyard line has a right to be there. */
+static bool belongs(const struct yard *yard, uint64_t line, unsigned slot)
+{
+	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
+	const unsigned char *bytes = yard->back + line * mini_line(back);
+	uint64_t owner = yard_front_of(yard, line, mini_crumb(back, bytes, slot));
+	if (owner >= yard->fronts ||
+	    mini_remainder(back, bytes, slot) >> (yard->width - yard->level) != 0)
+		return false;
+	const unsigned char *owned = yard->front + owner * mini_line(front);
+	return mini_full(front, owned) &&
+	       mini_bucket_of(back, mini_sizes_of(back, bytes), slot) >=
+	               mini_last_bucket(front, mini_sizes_of(front, owned));
+}
+
+nidus_status yard_verify(const struct yard *yard, uint64_t *count)
+{
+	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
+	*count = 0;
+	for (uint64_t i = 0; i < yard->fronts; i++) {
+		const unsigned char *line = yard->front + i * mini_line(front);
+		if (!mini_valid(front, line))
+			return bad_line("front yard", i);
+		unsigned here = mini_count(front, mini_sizes_of(front, line));
+		for (unsigned slot = 0; slot < here; slot++) {
+			if (mini_remainder(front, line, slot) >> (yard->width - yard->level) != 0)
+				return bad_line("front yard", i);
+		}
+		*count += here;
+	}
+	for (uint64_t i = 0; i < 2 * yard->half; i++) {
+		const unsigned char *line = yard->back + i * mini_line(back);
+		if (!mini_valid(back, line))
+			return bad_line("backyard", i);
+		unsigned here = mini_count(back, mini_sizes_of(back, line));
+		for (unsigned slot = 0; slot < here; slot++) {
+			if (!belongs(yard, i, slot))
+				return bad_line("backyard", i);
+		}
+		*count += here;
+	}
+	return NIDUS_OK;
+}
+
+/* --------------------------------------------------------------------- walks -- */
+
+/* Places of a front bucket are numbered: its own slots, then its even and its odd line's. */
+bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct yard_key *key)
+{
+	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
+	const unsigned char *line = yard->front + bucket * mini_line(front);
+	struct mini_sizes sizes = mini_sizes_of(front, line);
+	/* In a mapped file a remainder may have bits that are the address's. */
+	uint64_t whole = bits_low(yard->width - yard->level);
+	key->bucket = bucket;
+	if (*at < mini_count(front, sizes)) {
+		key->m = mini_bucket_of(front, sizes, (unsigned)*at);
+		key->remainder = whole & mini_remainder(front, line, (unsigned)*at);
+		++*at;
+		return true;
+	}
+	if (!mini_full(front, line))
+		return false; /* nothing of it is in the backyard */
+	while (*at < front.slots + 2 * back.slots) {
+		unsigned half = *at >= front.slots + back.slots;
+		unsigned slot = (unsigned)*at - front.slots - half * back.slots;
+		line = yard_back_line(yard, bucket, half);
+		sizes = mini_sizes_of(back, line);
+		++*at;
+		if (slot >= mini_count(back, sizes))
+			*at = front.slots + (half + 1) * back.slots;
+		else if (mini_crumb(back, line, slot) == yard_crumb(bucket)) {
+			key->m = mini_bucket_of(back, sizes, slot);
+			key->remainder = whole & mini_remainder(back, line, slot);
+			return true;
+		}
+	}
+	return false;
+}
+
+nidus_entry yard_identity(const struct yard *yard, struct yard_key key)
+{
+	uint64_t low = key.bucket & bits_low(yard->level);
+	return (nidus_entry){
+		.home = key.bucket >> yard->level,
+		.fingerprint = (uint64_t)(key.m + 1) << yard->width | key.remainder << yard->level |
+		               low,
+	};
+}
+
+bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry)
+{
+	uint64_t *bucket = &cursor->position[0], *at = &cursor->position[1];
+	for (; *bucket < yard->fronts; ++*bucket, *at = 0) {
+		struct yard_key key;
+		if (!yard_next_in(yard, *bucket, at, &key))
+			continue;
+		*entry = yard_identity(yard, key);
+		return true;
+	}
+	return false;
+}
+
+nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash)
+{
+	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
+	if (entry->value != 0 || entry->home >= yard->base_fronts || above < 1 ||
+	    above > yard->buckets)
+		return fail(NIDUS_E_RANGE,
+		            "this entry cannot come from a filter of the same geometry");
+	/* The choices of yard_locate, from the last to the first. */
+	uint64_t rest = entry->fingerprint << (64 - yard->width);
+	rest = divide_wide_up(above - 1, rest, yard->buckets);
+	*hash = divide_wide_up(entry->home, rest, yard->base_fronts);
+	return NIDUS_OK;
+}
+
+/* ------------------------------------------------------------------ building -- */
+
+/* Where part `index` of `parts` begins among n; the n are fewer than 2^40. */
+static uint64_t share(uint64_t n, unsigned index, unsigned parts)
+{
+	return n / parts * index + n % parts * index / parts;
+}
+
+/* How many of the hashes belong to front buckets before this one. */
+static size_t hashes_before(const struct yard *yard, const uint64_t *hashes, size_t n,
+                            uint64_t bucket)
+{
+	size_t from = 0;
+	while (n > 0) {
+		size_t half = n / 2;
+		if (yard_locate(yard, hashes[from + half]).bucket < bucket) {
+			from += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return from;
+}
+
+/* A part of the front buckets, and of the hashes. */
+struct stretch {
+	uint64_t bucket, end;
+	size_t from, to;
+};
+
+static struct stretch stretch(const struct yard *yard, const uint64_t *hashes, size_t n,
+                              unsigned index, unsigned parts)
+{
+	assert(yard->level == 0 && index < parts);
+	struct stretch stretch = { .bucket = share(yard->fronts, index, parts),
+		                   .end = share(yard->fronts, index + 1, parts) };
+	stretch.from = hashes_before(yard, hashes, n, stretch.bucket);
+	stretch.to = hashes_before(yard, hashes, n, stretch.end);
+	return stretch;
+}
+
+nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
+                               unsigned parts)
+{
+	struct stretch part = stretch(yard, hashes, n, index, parts);
+	/* Without any keys there is no array either. */
+	if (part.to > part.from &&
+	    !yard->ops->fill_fronts(yard, hashes + part.from, part.to - part.from))
+		return fail(NIDUS_COPIES, "no room for so many copies of a key");
+	return NIDUS_OK;
+}
+
+nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
+                             unsigned parts)
+{
+	struct stretch part = stretch(yard, hashes, n, index, parts);
+	if (part.to == part.from)
+		return NIDUS_OK;
+	return yard->ops->fill_back(yard, hashes + part.from, part.to - part.from, part.bucket,
+	                            part.end);
+}
+
+/* ------------------------------------------------------------------- transferring -- */
+
+/* Lines of a file may change at any time, even after a check: entry by entry. */
+static nidus_status transfer_mapped(struct yard *to, const struct yard *from)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	while (yard_next(from, &cursor, &entry)) {
+		uint64_t hash;
+		nidus_status status = yard_entry_hash(to, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = to->ops->body.insert(to, hash);
+		if (status != NIDUS_OK)
+			return status;
+	}
+	return NIDUS_OK;
+}
+
+nidus_status yard_transfer(struct yard *to, const struct yard *from)
+{
+	assert(to->level >= from->level && to->base_fronts == from->base_fronts);
+	return from->mapped ? transfer_mapped(to, from) : to->ops->transfer(to, from);
+}

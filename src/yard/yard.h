@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard: the front yard and the backyard of the breadcrumb family.
+ *
+ * Both yards are arrays of mini-filters (mini.h). A key has one front bucket,
+ * one mini-bucket in it, and a remainder. When a front bucket is full, what has
+ * the highest mini-bucket goes to the backyard; so a front bucket holds a prefix
+ * of its entries in mini-bucket order, and a lookup leaves the front line only
+ * if that line is full and the key's mini-bucket is not below its last one.
+ *
+ * Every front bucket has two backyard lines, one in each half of the backyard.
+ * With F front buckets a half has H = ceil(F / 16) lines:
+ *
+ *     front bucket f  -->  crumb c = f mod 16
+ *                     -->  even half: line e = f / 16
+ *                     -->  odd half:  line (e + hop[c]) mod H
+ *
+ *     backyard lines:   even 0, odd 0, even 1, odd 1, ...
+ *
+ * Line and crumb together name f in both halves, so every backyard entry can find
+ * its way back, and to its other line. The two lines are never the same, and each
+ * line has at most 16 front buckets, one per crumb.
+ *
+ * The hops (yard.c) are a ruler on which no two pairs of marks are equally far
+ * apart. So two even lines share at most one odd line (if H > 824), and load that
+ * is too much for a few lines leaves by as many ways as there can be. Two hops differ
+ * by 2 and two by 3, so the whole backyard is connected for every H. (The paper's CRUMB
+ * hashing has one backyard, and a crumb is 3 bits of digit and a bit that says
+ * which hash was used; here the half says that, and the crumb has 4 bits. The
+ * paper's two lines coincide for some front buckets, which fail first.)
+ *
+ * Growth: of the `width` bits of a fingerprint the lowest `level` bits are part
+ * of the address, and the rest is the remainder that is stored:
+ *
+ *     front bucket = base bucket * 2^level + (fingerprint mod 2^level)
+ *     remainder    = fingerprint / 2^level
+ *
+ * Identity of an entry: home = base bucket; its fingerprint = mini-bucket + 1
+ * above all `width` bits, so that it is never 0.
+ *
+ * Invariants (yard_verify checks them):
+ *  - every line is a valid mini-filter;
+ *  - a backyard entry's front bucket exists, is full, and ends with a mini-bucket
+ *    not above the entry's.
+ */
+#ifndef NIDUS_YARD_YARD_H
+#define NIDUS_YARD_YARD_H
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/blueprint.h"
+#include "base/locks.h"
+#include "yard/mini.h"
+#include "base/ops.h"
+
+#define YARD_FAN 16    /* front buckets per backyard line and half */
+#define YARD_COPIES 16 /* of one key at most */
+
+/* The two kinds of lines for one width of remainders. */
+struct yard_shape {
+	struct mini_shape front, back;
+};
+
+struct yard;
+
+/* A place in the yards, and what is stored there. */
+struct yard_key {
+	uint64_t bucket; /* in the front yard */
+	unsigned m;      /* mini-bucket */
+	uint64_t remainder;
+};
+
+/* All lines in which a front bucket's entries can be, and its crumb in two of them. */
+struct yard_trio {
+	unsigned char *front, *back[2];
+	unsigned crumb;
+};
+
+/* The operations of one width and tier; `body` must be the first member. */
+struct yard_ops {
+	struct body_ops body;
+	struct body_ops shared; /* the same for a yard that threads share: shared.h */
+	struct yard_shape shape;
+	nidus_status (*put)(struct yard *yard, struct yard_key key);
+	bool (*fill_fronts)(struct yard *yard, const uint64_t *hashes, size_t n);
+	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, size_t n,
+	                          uint64_t bucket, uint64_t end);
+	nidus_status (*transfer)(struct yard *to, const struct yard *from);
+	nidus_status (*take)(struct yard *yard, struct yard_key key);
+};
+
+struct yard {
+	unsigned char *front, *back;
+	uint64_t base_fronts; /* front buckets at level 0 */
+	uint64_t fronts;      /* now */
+	uint64_t half;        /* lines in each half of the backyard */
+	uint64_t count;       /* entries in both yards, but for locks->added */
+	unsigned level, width, buckets;
+	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
+	bool short_lines;        /* of 32 bytes */
+	bool mapped;             /* the lines are a file's: any bits, and nobody counted */
+	const struct yard_ops *ops;
+	struct block memory;
+	struct locks *locks; /* NULL unless threads share the yard */
+	nidus_allocator allocator;
+};
+
+/* Entries in both yards. */
+static inline uint64_t yard_count(const struct yard *yard)
+{
+	return yard->count + locks_added(yard->locks);
+}
+
+/* Where a hash belongs, for whoever knows the number of mini-buckets and the width. */
+ALWAYS_INLINE struct yard_key yard_locate_in(const struct yard *yard, uint64_t hash,
+                                             unsigned buckets, unsigned width)
+{
+	struct yard_key key;
+	key.bucket = multiply_wide(hash, yard->base_fronts, &hash);
+	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
+	key.remainder = hash >> (64 - width);
+	if (UNLIKELY(yard->level > 0)) {
+		key.bucket = key.bucket << yard->level | (key.remainder & bits_low(yard->level));
+		key.remainder >>= yard->level;
+	}
+	return key;
+}
+
+static inline struct yard_key yard_locate(const struct yard *yard, uint64_t hash)
+{
+	return yard_locate_in(yard, hash, yard->buckets, yard->width);
+}
+
+/* What names a front bucket among those that share a backyard line with it. */
+static inline unsigned yard_crumb(uint64_t bucket)
+{
+	return (unsigned)(bucket % YARD_FAN);
+}
+
+/* The number of a front bucket's line in the even (0) or odd (1) half of the backyard. */
+static inline uint64_t yard_line_in(const struct yard *yard, uint64_t bucket, unsigned half)
+{
+	uint64_t line = bucket / YARD_FAN;
+	if (half == 0)
+		return line;
+	line += yard->hop[yard_crumb(bucket)];
+	return line < yard->half ? line : line - yard->half;
+}
+
+/* A front bucket's line in the even (0) or odd (1) half. */
+static inline unsigned char *yard_back_line(const struct yard *yard, uint64_t bucket, unsigned half)
+{
+	uint64_t number = yard_line_in(yard, bucket, half) * 2 + half;
+	return yard->back + number * (yard->short_lines ? MINI_LINE / 2 : MINI_LINE);
+}
+
+/* The front bucket that a backyard line's crumb names. It may not exist. */
+static inline uint64_t yard_front_of(const struct yard *yard, uint64_t line, unsigned crumb)
+{
+	uint64_t even = line / 2, hop = line % 2 == 0 ? 0 : yard->hop[crumb];
+	even += hop > even ? yard->half : 0;
+	return (even - hop) * YARD_FAN + crumb;
+}
+
+/* The shape of 64-byte lines for remainders of a width; NULL if there is none. */
+const struct yard_ops *yard_find(unsigned width);
+
+/* The shape whose front lines have so many slots; NULL if there is none. */
+const struct yard_ops *yard_find_slots(unsigned slots);
+
+/* Lines of both yards for so many front buckets. */
+uint64_t yard_lines(uint64_t fronts);
+
+/* Lays out the backyard that so many front buckets as the yard has need. */
+void yard_lay_back(struct yard *yard);
+
+/* Whether a yard can be laid out from a plan. Errors: E_RANGE. */
+nidus_status yard_check(const struct blueprint *plan);
+
+/*
+ * Lays out a yard of a checked plan: an empty one, or, where `table` is not NULL,
+ * one over those lines, which are never written to. Errors: E_NOMEM.
+ */
+nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
+                         const nidus_allocator *allocator, unsigned char *table);
+
+/* Slots of both yards. */
+uint64_t yard_slots(const struct yard *yard);
+void yard_free(struct yard *yard);
+
+/* Bytes in memory, locks included. */
+uint64_t yard_bytes(const struct yard *yard);
+const struct body_ops *yard_body_ops(const struct yard *yard);
+void yard_clear(struct yard *yard);
+
+/* Checks all invariants and counts. Errors: E_CORRUPT with a reason. */
+nidus_status yard_verify(const struct yard *yard, uint64_t *count);
+
+/* The next entry of one front bucket, its backyard included; *at is 0 at first. */
+bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct yard_key *key);
+
+/* The identity of what belongs to a place. */
+nidus_entry yard_identity(const struct yard *yard, struct yard_key key);
+
+bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry);
+
+/* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
+nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash);
+
+/*
+ * Fills an empty yard of level 0 from all its hashes at once. They ascend, so that
+ * front buckets do, and within these mini-buckets. The bytes are those that
+ * inserting the hashes one by one in this order leaves.
+ *
+ * Part `index` of `parts` has its share of the front buckets. yard_build_fronts fills
+ * their lines, each at once; parts touch different lines, so threads may share them
+ * out. yard_build_back puts what did not fit into the backyard and counts the part's
+ * entries: part after part in order, each after its front lines, by one thread at a
+ * time, while others fill front lines of later parts.
+ *
+ * Errors: COPIES from either, FULL from the second; clear the yard then.
+ */
+nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
+                               unsigned parts);
+nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
+                             unsigned parts);
+
+/*
+ * Adds all entries of `from` to a yard of the same base geometry and at least its
+ * level, front bucket by front bucket: both walk through their memory, and lines
+ * are written whole. Errors: FULL, COPIES; clear or free `to` then.
+ */
+nidus_status yard_transfer(struct yard *to, const struct yard *from);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_avx2: for x86-64 with AVX2 and BMI2; compiled with those switched on and
+ * called only where the processor has them.
+ */
+#if defined(__AVX2__) && defined(__BMI2__)
+
+#define YARD_SELECT yard_avx2
+#include "yard/widths.h"
+
+#else
+typedef int nidus_yard_avx2_is_for_other_processors;
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bulk builds: the same filter for any number of threads and any order of keys,
+ * all or nothing, and within the memory that the header states.
+ */
+#include "base/hash_sort.h"
+#include "support/chance.h"
+#include "support/check.h"
+#include "support/faults.h"
+#include "support/filters.h"
+
+#define SEED 4711
+
+static const unsigned thread_counts[] = { 0, 2, 3, 8, 1000 };
+
+#define EACH_THREADS(i) for (size_t i = 0; i < sizeof thread_counts / sizeof *thread_counts; i++)
+
+static uint64_t *some_keys(size_t n)
+{
+	uint64_t *keys = check_alloc((n + 1) * sizeof *keys);
+	for (size_t i = 0; i < n; i++)
+		keys[i] = i * i + 3;
+	return keys;
+}
+
+static nidus_filter *build(const nidus_options *options, const uint64_t *keys, size_t n,
+                           unsigned threads)
+{
+	nidus_filter *filter;
+	check_note("family %d, %u slots, %zu keys, %u threads", (int)options->family,
+	           options->slots, n, threads);
+	expect_ok(nidus_build_u64(options, keys, n, threads, &filter));
+	return filter;
+}
+
+/* ------------------------------------------------------------------ the same bytes -- */
+
+static void compare_threads(const struct shape *shape, void *context)
+{
+	(void)context;
+	static const size_t sizes[] = { 0, 1, 2, 7, 100, 4099, 70001, 300007 };
+	size_t some = sizeof sizes / sizeof *sizes - (check_small() ? 1 : 0);
+	for (size_t s = 0; s < some; s++) {
+		size_t n = sizes[s];
+		uint64_t *keys = some_keys(n);
+		nidus_options options = shape_options(shape, 0, SEED);
+		nidus_filter *one = build(&options, keys, n, 1);
+		expect_ok(nidus_verify(one, NULL));
+		expect_equal(info_of(one).count, n);
+		for (size_t i = 0; i < n; i++)
+			expect(nidus_contains_u64(one, keys[i]));
+		EACH_THREADS(i)
+		{
+			nidus_filter *other = build(&options, keys, n, thread_counts[i]);
+			expect(filters_equal(one, other));
+			expect_ok(nidus_verify(other, NULL));
+			nidus_free(other);
+		}
+		nidus_free(one);
+		free(keys);
+	}
+}
+
+static void any_number_of_threads_gives_the_same_bytes(void **state)
+{
+	(void)state;
+	each_layout(8, 8, compare_threads, NULL);
+}
+
+static void reverse(uint64_t *keys, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		uint64_t key = keys[i];
+		keys[i] = keys[n - 1 - i];
+		keys[n - 1 - i] = key;
+	}
+}
+
+static void compare_orders(const struct shape *shape, void *context)
+{
+	(void)context;
+	size_t n = 100003;
+	uint64_t *keys = some_keys(n);
+	nidus_options options = shape_options(shape, n, SEED);
+	nidus_filter *forward = build(&options, keys, n, 2);
+	reverse(keys, n);
+	nidus_filter *backward = build(&options, keys, n, 3);
+	expect(filters_equal(forward, backward));
+	nidus_free(forward);
+	nidus_free(backward);
+	free(keys);
+}
+
+static void the_order_of_keys_does_not_matter(void **state)
+{
+	(void)state;
+	each_layout(10, 10, compare_orders, NULL);
+}
+
+static void compare_sources(const struct shape *shape, void *context)
+{
+	(void)context;
+	size_t n = 80000;
+	uint64_t *keys = some_keys(n), *hashes = check_alloc(n * sizeof *hashes);
+	const void **bytes = check_alloc(n * sizeof *bytes);
+	size_t *lens = check_alloc(n * sizeof *lens);
+	nidus_options options = shape_options(shape, 0, SEED);
+	nidus_filter *numbers = build(&options, keys, n, 2), *same, *strings;
+	nidus_hash_u64_batch(numbers, keys, n, hashes);
+	expect_ok(nidus_build_hashes(&options, hashes, n, 3, &same));
+	expect(filters_equal(numbers, same));
+	nidus_free(same);
+	expect_ok(nidus_build_like(numbers, hashes, n, false, 2, &same));
+	expect(filters_equal(numbers, same));
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = &keys[i], lens[i] = i % 9;
+	for (unsigned threads = 1; threads < 4; threads++) {
+		expect_ok(nidus_build_bytes(&options, bytes, lens, n, threads, &strings));
+		for (size_t i = 0; i < n; i++)
+			expect(nidus_contains(strings, bytes[i], lens[i]));
+		expect_ok(nidus_verify(strings, NULL));
+		nidus_free(strings);
+	}
+	nidus_free(numbers);
+	nidus_free(same);
+	free(keys);
+	free(hashes);
+	free(bytes);
+	free(lens);
+}
+
+static void hashes_and_bytes_build_as_numbers_do(void **state)
+{
+	(void)state;
+	each_layout(8, 8, compare_sources, NULL);
+}
+
+static void hashes_need_their_seed(void **state)
+{
+	(void)state;
+	nidus_options options = filter_options(0, 0.01, 0);
+	uint64_t hash = 5;
+	nidus_filter *filter = (nidus_filter *)(void *)&hash;
+	expect_status(nidus_build_hashes(&options, &hash, 1, 1, &filter), NIDUS_E_ARG);
+	expect(filter == NULL);
+	expect_status(nidus_build_like(NULL, &hash, 1, false, 1, &filter), NIDUS_E_ARG);
+	expect_status(nidus_build_hashes(&options, NULL, 1, 1, &filter), NIDUS_E_ARG);
+}
+
+/* --------------------------------------------------------------------------- copies -- */
+
+static void build_copies(const struct shape *shape, void *context)
+{
+	(void)context;
+	size_t n = check_small() ? 25000 : 60000;
+	uint64_t *keys = some_keys(3 * n);
+	for (size_t i = 0; i < 2 * n; i++)
+		keys[n + i] = keys[i % n];
+	nidus_options options = shape_options(shape, 0, SEED);
+	nidus_filter *once = build(&options, keys, n, 1);
+	EACH_THREADS(i)
+	{
+		nidus_filter *thrice = build(&options, keys, 3 * n, thread_counts[i]);
+		expect(filters_equal(once, thrice));
+		nidus_free(thrice);
+	}
+	nidus_free(once);
+	if (shape->family->features & NIDUS_MULTISET) {
+		options.features |= NIDUS_MULTISET;
+		nidus_filter *one = build(&options, keys, 2 * n, 1);
+		nidus_filter *two = build(&options, keys, 2 * n, 2);
+		expect(filters_equal(one, two));
+		expect_equal(info_of(one).count, 2 * n);
+		for (size_t i = 0; i < n; i++)
+			expect(nidus_count_key_u64(one, keys[i]) >= 2);
+		nidus_free(one);
+		nidus_free(two);
+	}
+	free(keys);
+}
+
+static void equal_keys_are_stored_once_or_all(void **state)
+{
+	(void)state;
+	each_layout(8, 8, build_copies, NULL);
+}
+
+static void one_key_a_hundred_thousand_times_is_one_key(void **state)
+{
+	(void)state;
+	enum { N = 100000 };
+	uint64_t *keys = check_alloc(N * sizeof *keys);
+	for (size_t i = 0; i < N; i++)
+		keys[i] = 42;
+	nidus_options options = filter_options(0, 0.01, SEED);
+	nidus_filter *filter = build(&options, keys, N, 3);
+	expect_equal(info_of(filter).count, 1);
+	expect_equal(info_of(filter).capacity, 1);
+	nidus_free(filter);
+	free(keys);
+}
+
+/* ------------------------------------------------------------------------- failures -- */
+
+static void overfill(const struct shape *shape, void *context)
+{
+	uint64_t *refusals = context;
+	size_t n = check_small() ? 200000 : 400000;
+	uint64_t *keys = some_keys(n);
+	nidus_options options = shape_options(shape, n / 2, SEED);
+	nidus_filter *filter;
+	nidus_status one = nidus_build_u64(&options, keys, n, 1, &filter);
+	nidus_free(filter);
+	EACH_THREADS(i)
+	{
+		filter = (nidus_filter *)(void *)keys; /* must become NULL */
+		expect_status(nidus_build_u64(&options, keys, n, thread_counts[i], &filter), one);
+		expect((filter == NULL) == (one != NIDUS_OK));
+		nidus_free(filter);
+	}
+	if (one != NIDUS_OK) {
+		expect(nidus_reason()[0] != '\0');
+		++*refusals;
+	}
+	free(keys);
+}
+
+static void too_many_keys_give_the_same_error_for_any_number_of_threads(void **state)
+{
+	(void)state;
+	uint64_t refusals = 0;
+	each_layout(8, 8, overfill, &refusals);
+	expect(refusals > 0);
+}
+
+static unsigned threads_left;
+
+static int start_a_few(pthread_t *thread, void *(*run)(void *), void *context)
+{
+	if (threads_left == 0)
+		return 11;
+	threads_left--;
+	return pthread_create(thread, NULL, run, context);
+}
+
+static void threads_that_cannot_be_had_are_done_without(void **state)
+{
+	(void)state;
+	size_t n = 300000;
+	uint64_t *keys = some_keys(n);
+	nidus_options options = filter_options(0, 0.01, SEED);
+	options.family = NIDUS_CHUNKED;
+	nidus_filter *wanted = build(&options, keys, n, 1);
+	struct os_calls real = os;
+	os.start_thread = start_a_few;
+	for (unsigned few = 0; few < 12; few++) {
+		threads_left = few;
+		nidus_filter *filter = build(&options, keys, n, 4);
+		expect(filters_equal(wanted, filter));
+		nidus_free(filter);
+	}
+	os = real;
+	nidus_free(wanted);
+	free(keys);
+}
+
+static void fail_build(const struct shape *shape, void *context)
+{
+	(void)context;
+	size_t n = 70000;
+	uint64_t *keys = some_keys(n);
+	for (unsigned threads = 1; threads <= 2; threads++) {
+		struct ledger ledger = { 0 };
+		nidus_options options = shape_options(shape, 0, SEED);
+		options.allocator = ledger_allocator(&ledger);
+		nidus_status status = NIDUS_E_NOMEM;
+		uint64_t at = 1;
+		for (; status != NIDUS_OK; at++) {
+			nidus_filter *filter = (nidus_filter *)(void *)&ledger;
+			ledger.requests = 0;
+			ledger.fail_at = at;
+			status = nidus_build_u64(&options, keys, n, threads, &filter);
+			if (status != NIDUS_OK) {
+				expect_status(status, NIDUS_E_NOMEM);
+				expect(filter == NULL);
+			}
+			nidus_free(filter);
+			expect_equal(ledger.blocks, 0);
+			expect_equal(ledger.bytes, 0);
+		}
+		expect(at > 4); /* the hashes, the work on them, the filter, its table */
+	}
+	free(keys);
+}
+
+static void a_build_without_memory_keeps_nothing(void **state)
+{
+	(void)state;
+	each_layout(8, 8, fail_build, NULL);
+}
+
+/* --------------------------------------------------------------------------- memory -- */
+
+struct peak {
+	size_t now, most;
+};
+
+/* No atomics: the header says that threads take turns. */
+static void *peak_alloc(void *context, size_t size)
+{
+	struct peak *peak = context;
+	peak->now += size;
+	peak->most = peak->now > peak->most ? peak->now : peak->most;
+	return malloc(size);
+}
+
+static void peak_free(void *context, void *memory, size_t size)
+{
+	struct peak *peak = context;
+	peak->now -= size;
+	free(memory);
+}
+
+static void watch_memory(const struct shape *shape, void *context)
+{
+	(void)context;
+	size_t n = check_small() ? 100000 : 1000000;
+	uint64_t *keys = some_keys(n);
+	for (unsigned threads = 1; threads <= 4; threads += 3) {
+		struct peak peak = { 0 };
+		nidus_options options = shape_options(shape, 0, SEED);
+		options.allocator = (nidus_allocator){ .alloc = peak_alloc,
+			                               .free = peak_free,
+			                               .context = &peak };
+		nidus_filter *filter = build(&options, keys, n, threads);
+		/* Filter and hashes; and the hashes with what helps to order them. */
+		size_t hashes = threads == 1 ? 8 * n + 8 * n / 10 : 8 * n;
+		size_t filled = peak.now + hashes + 4096;
+		size_t ordered = hashes + threads * (8 * n / 1000 + HASH_SORT_WORK);
+		expect(peak.most <= (filled > ordered ? filled : ordered));
+		nidus_free(filter);
+		expect_equal(peak.now, 0);
+	}
+	free(keys);
+}
+
+static void a_build_takes_the_memory_that_the_header_states(void **state)
+{
+	(void)state;
+	each_layout(8, 8, watch_memory, NULL);
+}
+
+/* --------------------------------------------------------------------------- growth -- */
+
+static void build_beyond_capacity(const struct shape *shape, void *context)
+{
+	(void)context;
+	if (!(shape->family->features & NIDUS_GROW))
+		return;
+	size_t n = 90000;
+	uint64_t *keys = some_keys(n);
+	nidus_options options = shape_options(shape, 1000, SEED);
+	options.max_capacity = 100000;
+	nidus_filter *one = build(&options, keys, n, 1);
+	nidus_filter *two = build(&options, keys, n, 2);
+	expect(filters_equal(one, two));
+	expect_equal(info_of(one).count, n);
+	expect(info_of(one).capacity >= n);
+	for (size_t i = 0; i < n; i++)
+		expect(nidus_contains_u64(one, keys[i]));
+	nidus_free(one);
+	nidus_free(two);
+	free(keys);
+}
+
+static void filters_that_grow_are_built_beyond_their_capacity(void **state)
+{
+	(void)state;
+	each_layout(8, 8, build_beyond_capacity, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
+		cmocka_unit_test(the_order_of_keys_does_not_matter),
+		cmocka_unit_test(hashes_and_bytes_build_as_numbers_do),
+		cmocka_unit_test(hashes_need_their_seed),
+		cmocka_unit_test(equal_keys_are_stored_once_or_all),
+		cmocka_unit_test(one_key_a_hundred_thousand_times_is_one_key),
+		cmocka_unit_test(too_many_keys_give_the_same_error_for_any_number_of_threads),
+		cmocka_unit_test(threads_that_cannot_be_had_are_done_without),
+		cmocka_unit_test(a_build_without_memory_keeps_nothing),
+		cmocka_unit_test(a_build_takes_the_memory_that_the_header_states),
+		cmocka_unit_test(filters_that_grow_are_built_beyond_their_capacity),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

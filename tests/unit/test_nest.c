@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tests of nest/nest's codec: hash to key to slot to identity and back, for
+ * every kind, width and level, also far beyond 2^32 slots.
+ */
+#include <sys/mman.h>
+
+#include "base/os.h"
+#include "support/chance.h"
+#include "support/check.h"
+#include "support/faults.h"
+#include "support/nests.h"
+#include "nest/search.h"
+
+#define LEVELS 4
+
+static void expect_same_identity(struct stash_entry a, struct stash_entry b)
+{
+	expect_equal(a.home, b.home);
+	expect_equal(a.fingerprint, b.fingerprint);
+}
+
+static void expect_key_in_range(const struct nest *nest, const struct nest_key *key)
+{
+	expect(key->chunk < nest->chunks);
+	expect(key->group[0] < nest->groups && key->group[1] < nest->groups);
+	expect(key->group[0] != key->group[1]);
+	expect((key->value & nest->core_values) != 0);
+	expect(key->value >> nest->width == 0);
+}
+
+/* Whether two keys stand for the same slots; XOR does not know which group is the first. */
+static void expect_same_places(const struct nest *nest, const struct nest_key *a,
+                               const struct nest_key *b)
+{
+	bool swapped = nest_symmetric(nest->kind) && a->group[0] == b->group[1];
+	expect_equal(a->chunk, b->chunk);
+	expect_equal(a->value, b->value);
+	expect_equal(a->group[0], b->group[swapped ? 1 : 0]);
+	expect_equal(a->group[1], b->group[swapped ? 0 : 1]);
+}
+
+/* Every slot that may hold the key tells its identity; gives it. */
+static struct stash_entry expect_round_trip(const struct nest *nest, uint64_t hash)
+{
+	enum nest_kind kind = nest->kind;
+	struct nest_key key = nest_locate(nest, kind, hash);
+	expect_key_in_range(nest, &key);
+	struct stash_entry identity = nest_identity(nest, kind, &key);
+	expect(identity.home < nest->base_groups);
+	expect(identity.fingerprint >> (nest->core_bits + nest->growth_bits) == 0);
+	for (unsigned choice = 0; choice < 2; choice++) {
+		for (unsigned at = 0; at < nest->slots; at++) {
+			uint64_t slot = nest_first_slot(nest, kind, key.group[choice]) + at, again;
+			uint64_t value = nest_encode(nest, kind, key.value, choice, at);
+			expect(slot < nest_chunk_slots(nest));
+			expect(value >> nest->width == 0);
+			struct nest_key back = nest_key_in(nest, kind, key.chunk, slot, value);
+			expect_same_places(nest, &key, &back);
+			expect_same_identity(nest_identity(nest, kind, &back), identity);
+			expect(nest_encode_at(nest, kind, &key, slot, &again));
+			back = nest_key_in(nest, kind, key.chunk, slot, again);
+			expect_same_identity(nest_identity(nest, kind, &back), identity);
+		}
+	}
+	uint64_t growth = identity.fingerprint >> nest->core_bits;
+	struct nest_key rebuilt = nest_key_of(nest, kind, key.chunk, identity.home,
+	                                      identity.fingerprint & nest->core_values, growth);
+	expect_same_places(nest, &rebuilt, &key);
+	return identity;
+}
+
+/* The same hashes at every level of one plan: the identity must not change. */
+static void expect_identities(struct blueprint plan, enum nest_kind kind, struct chance *chance)
+{
+	struct nest nests[LEVELS + 1];
+	unsigned made = 0;
+	for (plan.level = 0; plan.level <= plan.growth_bits; plan.level++) {
+		if (!nest_plan_possible(&plan, kind))
+			break;
+		nest_make(&nests[made++], &plan, kind);
+	}
+	for (unsigned i = 0; i < 200 && made > 0; i++) {
+		uint64_t hash = i < 2 ? 0 - (uint64_t)i : chance_next(chance);
+		check_note(
+			"%s, %u slots, %u core, %u growth bits, %llu chunks, %llu groups, hash %#llx",
+			nest_kind_name(kind), plan.slots, plan.core_bits, plan.growth_bits,
+			(unsigned long long)plan.chunks, (unsigned long long)plan.groups,
+			(unsigned long long)hash);
+		struct stash_entry identity = expect_round_trip(&nests[0], hash);
+		for (unsigned level = 1; level < made; level++)
+			expect_same_identity(expect_round_trip(&nests[level], hash), identity);
+	}
+	while (made > 0)
+		nest_free(&nests[--made]);
+}
+
+static const uint64_t small_groups[] = { 2, 3, 4, 5, 7, 8, 64, 100, 1024, 1031 };
+
+#define GROUPS (sizeof small_groups / sizeof *small_groups)
+
+static void every_slot_tells_its_identity_at_every_level(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	unsigned tried = 0;
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		for (unsigned slots = 2; slots <= 8; slots *= 2) {
+			for (unsigned width = 2; width <= 56; width++) {
+				unsigned growth = (unsigned)chance_below(&chance, LEVELS + 1);
+				uint64_t groups = small_groups[chance_below(&chance, GROUPS)];
+				uint64_t chunks = 1 + chance_below(&chance, 4);
+				unsigned extra = nest_extra_bits(kind, slots);
+				if (width < extra + growth + 1)
+					growth = 0;
+				if (width < extra + 1)
+					continue;
+				struct blueprint plan = nest_plan(slots, width - extra - growth,
+				                                  growth, 0, chunks, groups);
+				if (!nest_plan_possible(&plan, kind))
+					continue;
+				expect_equal(nest_slot_width(&plan, kind), width);
+				expect_identities(plan, kind, &chance);
+				tried++;
+			}
+		}
+	}
+	expect(tried > 100);
+}
+
+static void every_number_of_groups_works(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		for (uint64_t groups = 2; groups <= 130; groups++) {
+			struct blueprint plan = nest_plan(4, 8, 2, 0, 2, groups);
+			if (!nest_symmetric(kind) || is_power_of_two(groups))
+				expect_identities(plan, kind, &chance);
+			else
+				expect(!nest_plan_possible(&plan, kind));
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ beyond 2^32 -- */
+
+static void *map_sparse(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* A few keys in a huge table: inserted, found, walked by hand, removed. */
+static void expect_operations(struct nest *nest, struct chance *chance)
+{
+	enum { SOME = 500 };
+	uint64_t hashes[SOME];
+	const struct body_ops *ops = nest_ops(nest);
+	uint64_t beyond = 0;
+	for (unsigned i = 0; i < SOME; i++) {
+		hashes[i] = chance_next(chance);
+		struct nest_key key = nest_locate(nest, nest->kind, hashes[i]);
+		beyond += nest_first_slot(nest, nest->kind, key.group[0]) > UINT32_MAX;
+		expect_ok(ops->insert(nest, hashes[i]));
+	}
+	expect(beyond > SOME / 10); /* or the test tests nothing */
+	expect_equal(nest_count(nest), SOME);
+	unsigned strangers = 0;
+	for (unsigned i = 0; i < SOME; i++) {
+		expect(ops->contains(nest, hashes[i]));
+		strangers += ops->contains(nest, chance_next(chance));
+	}
+	/* 500 keys in 2^33 places: a foreign key meets one once in a million runs at most. */
+	expect_equal(strangers, 0);
+	for (unsigned i = 0; i < SOME; i++)
+		expect_ok(ops->remove(nest, hashes[i]));
+	expect_equal(nest_count(nest), 0);
+	expect(!ops->contains(nest, hashes[0]));
+}
+
+static void tables_may_have_more_than_2_32_slots(void **state)
+{
+	(void)state;
+	const struct {
+		enum nest_kind kind;
+		unsigned slots, core, growth, level;
+		uint64_t chunks, groups;
+	} tables[] = {
+		{ NEST_XOR, 4, 12, 0, 0, 1, UINT64_C(1) << 31 },
+		{ NEST_XOR, 4, 12, 4, 3, 1, UINT64_C(1) << 28 },
+		{ NEST_CODED, 4, 13, 0, 0, 1, UINT64_C(1) << 31 },
+		{ NEST_CODED, 4, 9, 4, 2, 1, UINT64_C(1) << 29 },
+		{ NEST_DIRECT, 8, 32, 0, 0, 1, UINT64_C(1) << 30 },
+		{ NEST_BUCKETS, 4, 13, 0, 0, 1, (UINT64_C(1) << 31) + 11 },
+		{ NEST_BUCKETS, 2, 12, 3, 2, 1, (UINT64_C(1) << 30) + 7 },
+		{ NEST_WINDOWS, 2, 14, 0, 0, 1, (UINT64_C(1) << 33) + 5 },
+		{ NEST_WINDOWS, 4, 12, 4, 4, 1, (UINT64_C(1) << 29) + 3 },
+	};
+	struct chance chance = { chance_seed() };
+	struct os_calls real = os;
+	os.map_zeroed = map_sparse;
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		struct blueprint plan =
+			nest_plan(tables[i].slots, tables[i].core, tables[i].growth,
+		                  tables[i].level, tables[i].chunks, tables[i].groups);
+		const nidus_allocator system = { 0 };
+		struct nest nest;
+		check_note("table %zu", i);
+		expect_ok(nest_check(&plan, tables[i].kind));
+		expect(nest_total_slots(&plan, tables[i].kind) > UINT32_MAX);
+		if (nest_create(&nest, &plan, tables[i].kind, &system, NULL) != NIDUS_OK) {
+			os = real;
+			skip(); /* a machine that limits address space */
+		}
+		for (unsigned j = 0; j < 2000; j++)
+			(void)expect_round_trip(&nest, chance_next(&chance));
+		expect_operations(&nest, &chance);
+		nest_free(&nest);
+	}
+	os = real;
+}
+
+/* -------------------------------------------------------------------- bad plans -- */
+
+static void impossible_plans_are_refused(void **state)
+{
+	(void)state;
+	const struct blueprint good = nest_plan(4, 12, 2, 1, 3, 64);
+	struct blueprint bad[] = { good, good, good, good, good, good, good, good, good, good,
+		                   good, good, good, good, good, good, good, good, good, good };
+	unsigned n = 0;
+	bad[n++].slots = 0;
+	bad[n++].slots = 3;
+	bad[n++].slots = 16;
+	bad[n++].slots = UINT32_MAX;
+	bad[n++].core_bits = 0;
+	bad[n++].core_bits = 57;
+	bad[n++].core_bits = UINT32_MAX;
+	bad[n++].growth_bits = 57;
+	bad[n++].growth_bits = UINT32_MAX - 10;
+	bad[n++].level = 3;
+	bad[n++].level = UINT32_MAX;
+	bad[n++].chunks = 0;
+	bad[n++].chunks = UINT64_MAX;
+	bad[n++].groups = 0;
+	bad[n++].groups = 1;
+	bad[n++].groups = UINT64_MAX;
+	bad[n++].groups = UINT64_C(1) << 63;
+	bad[n++].groups = UINT64_C(1) << 47;
+	bad[n++].max_steps = 0;
+	bad[n++].max_steps = SEARCH_STEPS_MAX + 1;
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		expect_ok(nest_check(&good, kind));
+		for (unsigned i = 0; i < n; i++) {
+			check_note("%s, bad plan %u", nest_kind_name(kind), i);
+			expect_status(nest_check(&bad[i], kind), NIDUS_E_RANGE);
+		}
+	}
+}
+
+/* Plans at random, most of them absurd: what passes the check must be sane. */
+static void what_passes_the_check_does_not_overflow(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	unsigned passed = 0;
+	for (unsigned i = 0; i < 200000; i++) {
+		struct blueprint plan = nest_plan(
+			2u << chance_below(&chance, 3), (unsigned)chance_below(&chance, 60),
+			(unsigned)chance_below(&chance, 60), (unsigned)chance_below(&chance, 60),
+			chance_next(&chance) >> chance_below(&chance, 64),
+			chance_next(&chance) >> chance_below(&chance, 64));
+		enum nest_kind kind = (enum nest_kind)chance_below(&chance, NEST_KIND_LAST + 1);
+		if (nest_symmetric(kind))
+			plan.groups = power_of_two_from(plan.groups >> 1);
+		if (!nest_plan_possible(&plan, kind))
+			continue;
+		double slots = (double)plan.chunks * (double)(plan.groups << plan.level);
+		slots *= kind == NEST_WINDOWS ? 1 : plan.slots;
+		double width = nest_slot_width(&plan, kind) - (kind == NEST_CODED);
+		double bytes = slots * width / 8;
+		expect((double)nest_total_slots(&plan, kind) >= slots * 0.999);
+		expect((double)nest_table_bytes(&plan, kind) >= bytes * 0.999);
+		expect(nest_table_bytes(&plan, kind) <= INT64_MAX);
+		passed++;
+	}
+	expect(passed > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_slot_tells_its_identity_at_every_level),
+		cmocka_unit_test(every_number_of_groups_works),
+		cmocka_unit_test(tables_may_have_more_than_2_32_slots),
+		cmocka_unit_test(impossible_plans_are_refused),
+		cmocka_unit_test(what_passes_the_check_does_not_overflow),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tests of nest/search and of filling nests: no move loses an entry, at any
+ * width, and the entries of one level rebuild every other.
+ */
+#include "nest/search.h"
+
+#include "support/chance.h"
+#include "support/check.h"
+#include "support/nests.h"
+
+/* ------------------------------------------------------------------ whole fills -- */
+
+static void expect_entries(const struct nest *nest, const uint64_t *hashes, uint64_t n)
+{
+	uint64_t stored;
+	nidus_entry *entries = nest_entries(nest, &stored);
+	nidus_entry *wanted = check_alloc((n + 1) * sizeof *wanted);
+	for (uint64_t i = 0; i < n; i++)
+		wanted[i] = nest_entry_of(nest, hashes[i]);
+	entries_sort(wanted, n);
+	expect_equal(stored, n);
+	for (uint64_t i = 0; i < n; i++) {
+		expect_equal(entries[i].home, wanted[i].home);
+		expect_equal(entries[i].fingerprint, wanted[i].fingerprint);
+	}
+	free(entries);
+	free(wanted);
+}
+
+/* Inserts random hashes until `failures` of them failed; gives how many went in. */
+static uint64_t fill(struct nest *nest, uint64_t *hashes, uint64_t room, unsigned failures,
+                     struct chance *chance)
+{
+	const struct body_ops *ops = nest_ops(nest);
+	unsigned char *before = check_alloc(nest->bits_memory.size);
+	uint64_t n = 0;
+	while (failures > 0 && n < room) {
+		hashes[n] = chance_next(chance);
+		memcpy(before, nest->bits, nest->bits_memory.size);
+		uint64_t count = nest_count(nest), stashed = nest->stashed;
+		nidus_status status = ops->insert(nest, hashes[n]);
+		if (status == NIDUS_OK) {
+			n++;
+			expect_equal(nest_count(nest), count + 1);
+		} else {
+			expect(status == NIDUS_FULL || status == NIDUS_COPIES);
+			expect(memcmp(before, nest->bits, nest->bits_memory.size) == 0);
+			expect_equal(nest_count(nest), count);
+			expect_equal(nest->stashed, stashed);
+			failures--;
+		}
+		if (n % 61 == 0)
+			expect_entries(nest, hashes, n);
+	}
+	free(before);
+	return n;
+}
+
+static void expect_found(const struct nest *nest, const uint64_t *hashes, uint64_t n)
+{
+	const struct body_ops *ops = nest_ops(nest);
+	for (uint64_t i = 0; i < n; i++)
+		expect(ops->contains(nest, hashes[i]) && ops->count(nest, hashes[i]) > 0);
+}
+
+/* Takes the entries of one nest into an empty one of another level. */
+static void expect_rebuilt(const struct nest *from, struct blueprint plan, unsigned level,
+                           const uint64_t *hashes, uint64_t n)
+{
+	struct nest to;
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	plan.level = level;
+	nest_make(&to, &plan, from->kind);
+	while (nest_next(from, &cursor, &entry))
+		expect_ok(nest_insert_entry(&to, &entry));
+	expect_ok(nest_verify(&to));
+	expect_found(&to, hashes, n);
+	expect_entries(&to, hashes, n);
+	nest_free(&to);
+}
+
+static void expect_fill(struct blueprint plan, enum nest_kind kind, struct chance *chance)
+{
+	struct nest nest;
+	nest_make(&nest, &plan, kind);
+	uint64_t room = 2 * nest_total_slots(&plan, kind) + 100;
+	uint64_t *hashes = check_alloc(room * sizeof *hashes);
+	check_note("%s, %u slots, width %u, %u core bits, level %u of %u, %llu groups, %u steps",
+	           nest_kind_name(kind), plan.slots, nest.width, plan.core_bits, plan.level,
+	           plan.growth_bits, (unsigned long long)plan.groups, plan.max_steps);
+	uint64_t n = fill(&nest, hashes, room, 20, chance);
+	expect_ok(nest_verify(&nest));
+	expect_found(&nest, hashes, n);
+	expect_entries(&nest, hashes, n);
+	/* A larger table surely has room for all; so has this one when nothing is stashed. */
+	if (plan.level < plan.growth_bits && plan.core_bits > 4)
+		expect_rebuilt(&nest, plan, plan.level + 1, hashes, n);
+	const struct body_ops *ops = nest_ops(&nest);
+	for (uint64_t i = 0; i < n; i++) {
+		expect_ok(ops->remove(&nest, hashes[i]));
+		if (i % 64 == 0) {
+			expect_ok(nest_verify(&nest));
+			expect_found(&nest, hashes + i + 1, n - i - 1);
+		}
+	}
+	expect_equal(nest_count(&nest), 0);
+	expect_equal(nest.stashed, 0);
+	free(hashes);
+	nest_free(&nest);
+}
+
+static void no_width_loses_an_entry(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		for (unsigned slots = 2; slots <= 8; slots *= 2) {
+			for (unsigned core = 2; core <= 56; core += core < 32 ? 1 : 3) {
+				unsigned growth =
+					core <= 40 ? (unsigned)chance_below(&chance, 4) : 0;
+				unsigned level = (unsigned)chance_below(&chance, growth + 1);
+				uint64_t groups =
+					nest_symmetric(kind) ? 16 : 11 + chance_below(&chance, 20);
+				struct blueprint plan =
+					nest_plan(slots, core, growth, level, 2, groups);
+				if (nest_plan_possible(&plan, kind))
+					expect_fill(plan, kind, &chance);
+			}
+		}
+	}
+}
+
+/* Two to nine groups: windows overlap, and both groups of a key may too. */
+static void tiny_tables_lose_no_entry(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		for (unsigned slots = 2; slots <= 8; slots *= 2) {
+			for (uint64_t groups = 2; groups < 10; groups++) {
+				struct blueprint plan = nest_plan(slots, 6, 0, 0, 1, groups);
+				plan.stash_limit = (uint32_t)chance_below(&chance, 6);
+				if (nest_plan_possible(&plan, kind))
+					expect_fill(plan, kind, &chance);
+			}
+		}
+	}
+}
+
+static void any_search_limit_keeps_all_entries(void **state)
+{
+	(void)state;
+	static const unsigned limits[] = { 1, 2, 3, 7, 63, 64, 65, 500, SEARCH_STEPS_MAX };
+	struct chance chance = { chance_seed() };
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+			struct blueprint plan =
+				nest_plan(kind == NEST_CODED ? 4 : 2, 9, 0, 0, 1, 128);
+			plan.max_steps = limits[i];
+			plan.stash_limit = 0;
+			expect_fill(plan, kind, &chance);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------- one search -- */
+
+static bool groups_full(const struct nest *nest, const struct nest_key *key)
+{
+	const unsigned char *bits = nest_chunk_bits(nest, key->chunk);
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
+		for (unsigned at = 0; at < nest->slots; at++) {
+			if (nest_get(nest, nest->kind, bits, first + at) == 0)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The freed slot is the key's, holds an entry twice now, and only that one. */
+static void expect_room(struct nest *nest, const struct nest_key *key, const nidus_entry *before,
+                        uint64_t n)
+{
+	uint64_t slot, value;
+	if (!search_room(nest, nest->kind, key, &slot))
+		return;
+	expect(nest_encode_at(nest, nest->kind, key, slot, &value));
+	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
+	expect(nest_get(nest, nest->kind, bits, slot) != 0);
+	nest_set(nest, nest->kind, bits, slot, 0); /* the copy; now all is as before, but moved */
+	uint64_t left;
+	nidus_entry *after = nest_entries(nest, &left);
+	expect_equal(left, n);
+	expect(memcmp(before, after, n * sizeof *after) == 0);
+	free(after);
+}
+
+static void a_search_moves_and_keeps_everything(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		struct blueprint plan = nest_plan(4, 10, 0, 0, 1, 64);
+		struct nest nest;
+		unsigned searches = 0;
+		nest_make(&nest, &plan, kind);
+		const struct body_ops *ops = nest_ops(&nest);
+		while (nest_count(&nest) < nest_chunk_slots(&nest) * 9 / 10) {
+			if (ops->insert(&nest, chance_next(&chance)) != NIDUS_OK)
+				break;
+		}
+		check_note("%s", nest_kind_name(kind));
+		for (unsigned i = 0; i < 5000; i++) {
+			uint64_t n;
+			struct nest_key key = nest_locate(&nest, kind, chance_next(&chance));
+			if (!groups_full(&nest, &key))
+				continue;
+			nidus_entry *before = nest_entries(&nest, &n);
+			expect_room(&nest, &key, before, n);
+			free(before);
+			searches++;
+		}
+		expect(searches > 10);
+		nest_free(&nest);
+	}
+}
+
+/* ---------------------------------------------------------------------- a model -- */
+
+/*
+ * Inserts as plainly as possible: slot by slot, one node after the other. It says which
+ * slots an insert looks at, in which order, and what it moves; instances for shapes are
+ * to do the same.
+ */
+#define MODEL_STEPS 1000 /* below this a search never keeps a record */
+
+struct model_node {
+	uint64_t slot, met_in; /* and the first slot of the group in which it was met */
+	unsigned parent;
+};
+
+struct model {
+	struct nest *nest;
+	unsigned char *bits;
+	unsigned nodes;
+	struct model_node node[MODEL_STEPS + 4 * NEST_SLOTS_MAX];
+	uint64_t checks, moves;
+};
+
+static uint64_t model_get(const struct model *model, uint64_t slot)
+{
+	return nest_get(model->nest, model->nest->kind, model->bits, slot);
+}
+
+static void model_set(struct model *model, uint64_t slot, uint64_t value)
+{
+	nest_set(model->nest, model->nest->kind, model->bits, slot, value);
+}
+
+/* The first empty slot among some of a group; nest->slots if there is none. */
+static unsigned model_vacancy(const struct model *model, uint64_t group, unsigned slots)
+{
+	uint64_t first = nest_first_slot(model->nest, model->nest->kind, group);
+	for (unsigned at = 0; at < slots; at++) {
+		if (model_get(model, first + at) == 0)
+			return at;
+	}
+	return model->nest->slots;
+}
+
+/* Puts a key into the emptier group or, where that is not how a kind does it, the first. */
+static bool model_put(struct model *model, const struct nest_key *key)
+{
+	const struct nest *nest = model->nest;
+	unsigned slots = nest->slots, choice;
+	unsigned at[2] = { model_vacancy(model, key->group[0], slots - nest->reserve),
+		           model_vacancy(model, key->group[1], slots) };
+	uint64_t apart = key->group[1] > key->group[0] ? key->group[1] - key->group[0]
+	                                               : key->group[0] - key->group[1];
+	choice = at[0] == slots;
+	if (nest->kind == NEST_BUCKETS || (nest->kind == NEST_WINDOWS && apart > slots))
+		choice = at[1] < at[0];
+	if (at[choice] == slots) {
+		choice = 0;
+		at[0] = model_vacancy(model, key->group[0], slots);
+	}
+	if (at[choice] == slots)
+		return false;
+	model_set(model, nest_first_slot(nest, nest->kind, key->group[choice]) + at[choice],
+	          nest_encode(nest, nest->kind, key->value, choice, at[choice]));
+	return true;
+}
+
+static void model_push(struct model *model, uint64_t group, uint64_t but_from, unsigned parent)
+{
+	const struct nest *nest = model->nest;
+	uint64_t first = nest_first_slot(nest, nest->kind, group);
+	for (unsigned at = nest->slots; at-- > 0;) {
+		uint64_t slot = first + at;
+		if (slot < but_from || slot >= but_from + nest->slots)
+			model->node[model->nodes++] = (struct model_node){ slot, first, parent };
+	}
+}
+
+static bool model_last_gap(struct model *model, uint64_t group, uint64_t *empty)
+{
+	uint64_t first = nest_first_slot(model->nest, model->nest->kind, group);
+	for (unsigned at = model->nest->slots; at-- > 0;) {
+		model->checks++;
+		*empty = first + at;
+		if (model_get(model, first + at) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The groups of the entry of a node: its own one first. */
+static void model_groups(const struct model *model, uint64_t slot, uint64_t group[2])
+{
+	const struct nest *nest = model->nest;
+	uint64_t value = model_get(model, slot);
+	struct nest_key key = nest_key_in(nest, nest->kind, 0, slot, value);
+	bool second = !nest_symmetric(nest->kind) && (value >> nest->core_bits & 1);
+	group[0] = key.group[second];
+	group[1] = key.group[!second];
+}
+
+#define NOWHERE (UINT64_MAX / 2)
+
+/* The node whose entry can go to *empty, or UINT32_MAX if there is none. */
+static unsigned model_search(struct model *model, const struct nest_key *key, uint64_t *empty)
+{
+	const struct nest *nest = model->nest;
+	model->nodes = 0;
+	model_push(model, key->group[0], NOWHERE, UINT32_MAX);
+	model_push(model, key->group[1], NOWHERE, UINT32_MAX);
+	for (unsigned i = 0; i < model->nodes; i++) {
+		struct model_node node = model->node[i];
+		bool more = model->nodes < nest->max_steps;
+		uint64_t group[2];
+		model_groups(model, node.slot, group);
+		if (nest->kind == NEST_WINDOWS && model_last_gap(model, group[0], empty))
+			return i;
+		if (model_last_gap(model, group[1], empty))
+			return i;
+		if (nest->kind == NEST_WINDOWS && more)
+			model_push(model, group[0], node.met_in, i);
+		if (more)
+			model_push(model, group[1], NOWHERE, i);
+	}
+	return UINT32_MAX;
+}
+
+/* False if the key finds no place. */
+static bool model_insert(struct model *model, uint64_t hash)
+{
+	const struct nest *nest = model->nest;
+	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	uint64_t to, value;
+	model->bits = nest_chunk_bits(nest, key.chunk);
+	if (model_put(model, &key))
+		return true;
+	unsigned i = model_search(model, &key, &to);
+	if (i == UINT32_MAX)
+		return false;
+	for (; i != UINT32_MAX; i = model->node[i].parent) {
+		uint64_t from = model->node[i].slot;
+		struct nest_key moved =
+			nest_key_in(nest, nest->kind, key.chunk, from, model_get(model, from));
+		if (nest_symmetric(nest->kind))
+			value = moved.value;
+		else
+			expect(nest_encode_at(nest, nest->kind, &moved, to, &value));
+		model_set(model, to, value);
+		model->moves++;
+		to = from;
+	}
+	expect(nest_encode_at(nest, nest->kind, &key, to, &value));
+	model_set(model, to, value);
+	return true;
+}
+
+/*
+ * Four nests of one plan: by the code of its shape, as bulk builds do, as threads do, and
+ * by the model. The same slots must be taken until one is refused.
+ */
+static void expect_equal_searches(struct blueprint plan, enum nest_kind kind, struct chance *chance)
+{
+	enum { SPECIAL, BULK, SHARED, MODEL, WAYS };
+	struct nest nests[WAYS];
+	static struct model model;
+	plan.stash_limit = 0;
+	plan.max_steps = MODEL_STEPS;
+	for (unsigned i = 0; i < WAYS; i++) {
+		plan.features = i == SHARED ? NIDUS_CONCURRENT : 0;
+		nest_make(&nests[i], &plan, kind);
+	}
+	model = (struct model){ .nest = &nests[MODEL] };
+	check_note("%s, %u slots, %u core bits", nest_kind_name(kind), plan.slots, plan.core_bits);
+	const struct body_ops *ops = nest_ops(&nests[SPECIAL]);
+	for (bool refused = false; !refused;) {
+		uint64_t hash = chance_next(chance);
+		nidus_status status = ops->insert(&nests[SPECIAL], hash);
+		expect_equal(ops->insert_near(&nests[BULK], &hash, 1, 1), status);
+		expect_equal(nest_ops(&nests[SHARED])->insert(&nests[SHARED], hash), status);
+		refused = status != NIDUS_OK;
+		if (!refused)
+			expect(model_insert(&model, hash));
+		else if (status == NIDUS_FULL)
+			expect(!model_insert(&model, hash));
+	}
+	for (unsigned i = BULK; i < WAYS; i++)
+		expect(memcmp(nests[i].bits, nests[SPECIAL].bits, nests[i].bits_memory.size) == 0);
+	expect_equal(nests[BULK].effort.checks, nests[SPECIAL].effort.checks);
+	expect_equal(nests[BULK].effort.moves, nests[SPECIAL].effort.moves);
+	expect_equal(model.checks, nests[SPECIAL].effort.checks);
+	expect_equal(model.moves, nests[SPECIAL].effort.moves);
+	expect(model.moves > 0);
+	for (unsigned i = 0; i < WAYS; i++)
+		nest_free(&nests[i]);
+}
+
+static void searches_look_and_move_as_the_model_does(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		for (unsigned slots = 2; slots <= 8; slots *= 2) {
+			for (unsigned core = 6; core <= 40; core++) {
+				uint64_t groups = nest_symmetric(kind) ? 64 : 201;
+				unsigned growth = (unsigned)chance_below(&chance, 3);
+				struct blueprint plan =
+					nest_plan(slots, core, growth, growth / 2, 1, groups);
+				plan.reserve = nest_symmetric(kind) ? core % 2 : 0;
+				if (nest_plan_possible(&plan, kind))
+					expect_equal_searches(plan, kind, &chance);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_width_loses_an_entry),
+		cmocka_unit_test(tiny_tables_lose_no_entry),
+		cmocka_unit_test(any_search_limit_keeps_all_entries),
+		cmocka_unit_test(a_search_moves_and_keeps_everything),
+		cmocka_unit_test(searches_look_and_move_as_the_model_does),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
