@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_breadcrumb_rate [KEYS [TRIALS]]\n");
 		return 2;
 	}
-	printf("%s, %s, %s; %llu keys, %llu foreign keys\n", machine_cpu(), machine_compiler(),
+	printf("%s, %s, %s; %llu keys, %llu absent keys\n", machine_cpu(), machine_compiler(),
 	       nidus_isa(), (unsigned long long)keys, (unsigned long long)trials);
 	printf("width    load  bits/key   bar      rate %%   expected      bar\n");
 	for (size_t i = 0; i < sizeof bars / sizeof *bars; i++)

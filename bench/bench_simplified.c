@@ -8,7 +8,7 @@
  * Three tables, for "Cuckoo Filter: Simplification and Analysis" (2016):
  *  load      with and without a stash: load with all keys in, and at the first FULL
  *            when filling goes on (with a stash up to 10^6 keys only: each key
- *            that goes there has searched in vain); for every n, b and rate 2^-k
+ *            that goes there has searched without success); for every n, b and rate 2^-k
  *            (f follows);
  *  failures  the share of many small and medium filters that refuse one of
  *            their n keys, and how much of the stash they use;

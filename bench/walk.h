@@ -22,7 +22,7 @@ struct walk {
 	uint64_t relocations, kicks, checks;
 };
 
-/* Takes memory for the table; the fields above it are set. False: none to be had. */
+/* Takes memory for the table; the fields above it are set. False: out of memory. */
 bool walk_create(struct walk *walk);
 void walk_free(struct walk *walk);
 

@@ -114,7 +114,7 @@ static int print(const struct speed *speed)
 	return result.bars && bench_judge(&result).missed > 0 ? EXIT_NOTHING : EXIT_OK;
 }
 
-/* Figures of a busy machine are worth little, and whoever reads them should know. */
+/* Figures of a busy machine are worth little, and readers should know. */
 static void warn_if_disturbed(const struct speed *speed)
 {
 	double share = ceilings_share(&speed->ceilings);

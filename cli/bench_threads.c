@@ -5,7 +5,7 @@
  * its last member is done.
  *
  * Lookups and the mixed work are shared out beforehand: each member has keys of its
- * own. Inserts are taken batch by batch by whoever is free, as the last tenth of them
+ * own. Inserts are taken batch by batch by the next free thread, as the last tenth of them
  * can take half of the time: a member that was a little faster than the other would
  * leave that tenth to it alone.
  */

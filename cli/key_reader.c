@@ -97,7 +97,7 @@ void keys_close(struct keys *keys)
 	keys->buffer = NULL;
 }
 
-/* Goes on to the next file; false if there is none, or if it cannot be had. */
+/* Goes on to the next file; false if there is none, or if it cannot be opened. */
 static bool next_file(struct keys *keys)
 {
 	const char *path;

@@ -47,7 +47,7 @@ struct keys {
 
 	uint64_t count; /* keys read so far */
 	uint64_t bytes; /* bytes read so far */
-	uint64_t total; /* bytes there are; 0 if nobody knows */
+	uint64_t total; /* bytes there are; 0 if unknown */
 	int failure;    /* an exit code once something went wrong and was reported */
 	struct key_form form;
 

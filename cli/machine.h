@@ -22,13 +22,13 @@ unsigned machine_processors(void);
 /** When the system gives huge pages: "always", "madvise", "never" or "unknown". */
 const char *machine_huge_pages(void);
 
-/** Bytes of this process that lie in huge pages now; 0 if nobody tells. */
+/** Bytes of this process that lie in huge pages now; 0 if unknown. */
 uint64_t machine_huge_bytes(void);
 
 /**
  * Touches so much new memory and gives it back. A virtual machine may have lent pages
- * that nobody used to its host; getting one back takes many times as long as clearing it,
- * and has nothing to do with whoever comes to need it. What is taken soon after
+ * unused pages to its host; getting one back takes many times as long as clearing it,
+ * and says nothing of the code that needs it. What is taken soon after
  * (within a second or two) costs what the system itself takes for it.
  */
 void machine_warm(uint64_t bytes);

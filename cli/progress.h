@@ -11,7 +11,7 @@ void progress_disable(void);
 
 /**
  * Starts a stretch of work. `total` is in the same unit as the `part` given to
- * progress_update (bytes or keys); 0 if nobody knows it.
+ * progress_update (bytes or keys); 0 if unknown.
  */
 void progress_start(const char *work, uint64_t total);
 

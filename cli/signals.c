@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-static sigset_t before; /* what was held already, by whoever started us */
+static sigset_t before; /* what was held already, by the parent */
 
 void signals_prepare(void)
 {

@@ -53,7 +53,7 @@
  * - Removing a key that was never inserted may remove the copy of another key
  *   that looks the same (a "twin"). Remove only what you inserted and what was
  *   answered with NIDUS_OK: after NIDUS_PRESENT you own no copy.
- * - A filter file carries its seed. Whoever knows the seed can prepare keys
+ * - A filter file carries its seed. Anyone who knows the seed can prepare keys
  *   that collide.
  *
  * ## Threads
@@ -125,7 +125,7 @@ typedef enum nidus_status {
 	NIDUS_E_UNSUPPORTED, /**< a feature that the family does not have */
 	NIDUS_E_READONLY,    /**< a change to a filter that was opened, not loaded */
 	NIDUS_E_MISMATCH,    /**< two filters that do not fit together */
-	NIDUS_E_NOMEM = 20,  /**< memory could not be had */
+	NIDUS_E_NOMEM = 20,  /**< out of memory */
 	NIDUS_E_BUFFER,      /**< the caller's buffer is too small */
 	NIDUS_E_IO = 30,     /**< the system refused; errno tells */
 	NIDUS_E_FORMAT,      /**< not a nidus file, or fields that contradict */
@@ -253,7 +253,7 @@ typedef struct nidus_options {
 	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there */
 	unsigned slots;        /**< per bucket or window; 0: the family's best */
 	uint32_t features;     /**< what the filter must be able to do */
-	unsigned max_steps;    /**< entries that one insert may think of moving; 0: the
+	unsigned max_steps;    /**< entries that one insert may look at in order to move them; 0: the
 	                            family's best */
 	unsigned reserve;      /**< CPCF's reserved slots p; 0: the family's best;
 	                            NIDUS_RESERVE_NONE: p = 0 */
@@ -333,7 +333,7 @@ typedef struct nidus_filter nidus_filter;
  * Errors: E_ARG (NULL, capacity 0, fpr not a rate, an allocator with only one
  * of its two functions), E_RANGE (a rate or number that the family does not
  * do), E_UNSUPPORTED (a feature that the family does not have), E_NOMEM, E_IO
- * (no randomness for a seed to be had). After a failure *filter is NULL and
+ * (no randomness for a seed). After a failure *filter is NULL and
  * nothing is kept. Threads: free.
  */
 NIDUS_API nidus_status nidus_create(const nidus_options *options, nidus_filter **filter);
@@ -485,7 +485,7 @@ NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *
  * family that holds them in the least space, with a lower rate than asked for where that
  * is needed (nidus_plan_row.copies tells how many of one key each family holds).
  * @param threads  how many may work, the caller's among them; 0 and 1: only that,
- *                 more than 64: 64. Fewer will do where no more can be had
+ *                 more than 64: 64. Fewer are used if the system gives no more
  * The filter depends on the options, the seed and the set of keys alone: not on
  * their order, nor on the number of threads. Keys are hashed, ordered and, in
  * families with chunks, put in by all threads; otherwise by one.

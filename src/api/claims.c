@@ -3,7 +3,7 @@
  * claims: a plan's capacity and rate against its table.
  *
  * The rate that a table gives rises with its load. At its capacity it is about the
- * target or less; a merger may promise a hair too much. On the other hand nobody makes a
+ * target or less; a merger may promise a hair too much. On the other hand there is no
  * filter whose target is far below the rate of the full table: the least is one that was
  * made for a single key, in the smallest table there is (a breadcrumb filter of three
  * lines: a hundred-and-twentieth), and grew a few sizes for copies. So a plan is honest

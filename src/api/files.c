@@ -342,7 +342,7 @@ static nidus_status adopt(const unsigned char *file, const struct family *family
 struct origin {
 	nidus_source source;
 	void *context;
-	uint64_t available; /* bytes left, or UINT64_MAX if nobody knows */
+	uint64_t available; /* bytes left, or UINT64_MAX if unknown */
 	const nidus_allocator *allocator;
 	struct span *map; /* the source, if filters are to lie over its bytes; else NULL */
 	bool verify;      /* then: check all of it */

@@ -70,7 +70,7 @@ nidus_status filter_check_mapped(const nidus_filter *filter);
  */
 nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from);
 
-/* nidus_clone, for whoever has stopped the filter's threads already. */
+/* nidus_clone, for callers that have stopped the filter's threads. */
 nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy);
 
 /*

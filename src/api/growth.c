@@ -313,7 +313,7 @@ nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
 	return reason_decide(status);
 }
 
-/* Inserts through the gate that surely need no growth, beside those nobody counted yet. */
+/* Inserts through the gate that surely need no growth, beside those not counted yet. */
 static int64_t inserts_left(const nidus_filter *filter)
 {
 	if (!can_grow(filter))

@@ -111,7 +111,7 @@ ALWAYS_INLINE bool word_fill_bits(unsigned char *table, uint64_t bit, unsigned c
 	return true;
 }
 
-/* Counters that several threads add to; whoever sums them up wants no exact moment. */
+/* Counters that several threads add to; sums need no exact moment. */
 static inline void counter_add(uint64_t *counter, uint64_t amount)
 {
 	(void)__atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);

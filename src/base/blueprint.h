@@ -3,7 +3,7 @@
  * blueprint: the numbers from which a filter is laid out.
  *
  * A planner chooses them once, a file carries them, and every size, address
- * and width follows from them alone. Whoever reads them from outside has them
+ * and width follows from them alone. Callers that read them from outside have them
  * checked by the family before anything is allocated.
  */
 #ifndef NIDUS_BASE_BLUEPRINT_H

@@ -3,7 +3,7 @@
  * gate: lets many threads through at once, and now and then one alone.
  *
  * Calls on a filter that threads share pass its gate: lookups as visitors, calls
- * that change entries as workers. Whoever needs the filter to stand still closes
+ * that change entries as workers. Calls that need the filter to stand still close
  * the gate: to workers (a save, a walk), or to all (a table is about to move).
  *
  * Passing an open gate writes only the thread's own place, a cache line of which
@@ -17,9 +17,9 @@
  * Both write first and look afterwards, in one order that all threads agree on
  * (sequentially consistent): at least one of them sees the other.
  *
- * Whoever cannot pass at once waits in line: one closer after the other, and those
+ * A thread that cannot pass at once waits in line: one closer after the other, and those
  * who found the gate closed between them. So a thread that closes the gate again
- * and again (a walk, a save in a loop) keeps nobody out for ever.
+ * and again (a walk, a save in a loop) keeps no thread out for ever.
  *
  * A thread has one place for all gates, and is inside one gate at a time. When it
  * enters a second one (an allocator that calls the library), or when there are

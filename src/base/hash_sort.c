@@ -26,7 +26,7 @@ struct ascent {
 	size_t *kept;   /* and how many of each are left */
 	uint64_t *room; /* [threads][room_size] */
 	size_t room_size;
-	atomic_size_t next; /* the first part that nobody took yet */
+	atomic_size_t next; /* the first part not taken yet */
 };
 
 /* Sorts n hashes that agree in their highest bits; gives how many are left. */

@@ -5,7 +5,7 @@
  * The source is cut into one stretch per thread. Each thread counts how many of
  * its hashes fall into each part; from all counts follows where each thread's
  * share of each part begins; then each thread reads its stretch once more and
- * moves the hashes there. Nobody writes where another one does, and the result
+ * moves the hashes there. No thread writes where another does, and the result
  * is the same for any number of threads.
  *
  * A write per hash to one of 2^bits places would miss the cache and the TLB each
@@ -87,7 +87,7 @@ static void place_shares(const struct partition *partition, size_t *end)
 	}
 }
 
-/* Writes out a whole buffer, past the caches where that can be said: nobody reads it soon. */
+/* Writes out a whole buffer, past the caches where possible: it is not read soon. */
 static inline void write_line(const uint64_t *line, uint64_t *to)
 {
 #ifdef __SSE2__

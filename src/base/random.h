@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * random: seeds that nobody can guess.
+ * random: seeds that cannot be guessed.
  */
 #ifndef NIDUS_BASE_RANDOM_H
 #define NIDUS_BASE_RANDOM_H

@@ -10,7 +10,7 @@
  *      w = 12  |<----slot 0---->|<----slot 1---->|   (slot 1 begins at bit 4)
  *
  * Loads and stores touch the eight bytes from the slot's first byte on, so
- * whoever owns an array leaves SLOTS_PADDING bytes after its last slot.
+ * the owner of an array leaves SLOTS_PADDING bytes after its last slot.
  *
  * A word may hold several neighbouring slots ("fields"). fields_zero finds the
  * empty ones exactly, all at once: the sum below cannot carry from one field

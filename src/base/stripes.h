@@ -16,7 +16,7 @@
  * the versions is not earlier than they are; a writer's stores of table words
  * release, so they are not seen before the version is odd.
  *
- * Beside the version is a number that whoever has the stripe may change: how many
+ * Beside the version is a number that the holder of the stripe may change: how many
  * entries came to its bytes. It costs writers no line of their own and no atomic
  * addition, as a counter for the whole chunk would.
  */
@@ -63,7 +63,7 @@ nidus_status stripes_make(struct stripes *stripes, uint64_t chunks, uint64_t chu
                           const nidus_allocator *allocator);
 void stripes_unmake(struct stripes *stripes, const nidus_allocator *allocator);
 
-/* What came to a chunk's stripes, all in all; exact while nobody is at work. */
+/* What came to a chunk's stripes, all in all; exact while no thread is at work. */
 uint64_t stripes_count(const struct stripes *stripes, uint64_t chunk);
 
 /* Sets those numbers to nothing. */
@@ -80,7 +80,7 @@ ALWAYS_INLINE uint32_t stripe_in_chunk(const struct stripes *stripes, uint64_t c
 	return (uint32_t)(chunk << stripes->chunk_log) + stripe_of(stripes, byte);
 }
 
-/* For whoever has the stripe. */
+/* Only with the stripe locked. */
 ALWAYS_INLINE void stripe_count(struct stripe *stripe, uint32_t amount)
 {
 	uint32_t now = __atomic_load_n(&stripe->count, __ATOMIC_RELAXED);
@@ -128,7 +128,7 @@ ALWAYS_INLINE bool stripes_same(const struct stripes *stripes, const struct stri
 	return differ == 0;
 }
 
-/* Waits a little: `tries` is how often in vain. */
+/* Waits a little: `tries` is how often it failed. */
 void stripes_pause(unsigned tries);
 
 /* version_lock for a word that somebody else has. */
@@ -151,7 +151,7 @@ ALWAYS_INLINE void version_unlock(uint32_t *version)
 }
 
 /*
- * The same for whoever looks before, and locks only if nothing changed since: the lock
+ * The same for callers that look before, and locks only if nothing changed since: the lock
  * says that what was read in between, by loads that acquire, is still there.
  */
 ALWAYS_INLINE uint32_t version_seen(const uint32_t *version)
@@ -172,7 +172,7 @@ ALWAYS_INLINE void version_unlock_from(uint32_t *version, uint32_t before)
 	__atomic_store_n(version, before + 2, __ATOMIC_RELEASE);
 }
 
-/* For writers. In ascending order, so that nobody waits in a circle. */
+/* For writers. In ascending order, so that no threads wait in a circle. */
 static inline struct stripe_set stripes_lock(const struct stripes *stripes,
                                              const struct stripe_watch *watch)
 {

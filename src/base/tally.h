@@ -4,7 +4,7 @@
  *
  * It is kept in parts of a cache line each; a thread always adds to the same
  * part, so that threads do not wait for each other's line. The sum is exact
- * whenever nobody adds meanwhile.
+ * when no thread adds meanwhile.
  */
 #ifndef NIDUS_BASE_TALLY_H
 #define NIDUS_BASE_TALLY_H

@@ -70,7 +70,7 @@ ALWAYS_INLINE bool shared_holds(const unsigned char *line, struct blocked_key ke
 	       _mm256_testc_si256(words_load4(line, 4), mask.high);
 }
 
-/* For whoever has the lock of the block. */
+/* Only with the lock of the block. */
 ALWAYS_INLINE void shared_put(unsigned char *line, struct blocked_key key, unsigned probes)
 {
 	struct mask mask = mask_of(key, probes);

@@ -52,7 +52,7 @@ ALWAYS_INLINE bool shared_holds(const unsigned char *line, struct blocked_key ke
 	return missing == 0;
 }
 
-/* For whoever has the lock of the block. */
+/* Only with the lock of the block. */
 ALWAYS_INLINE void shared_put(unsigned char *line, struct blocked_key key, unsigned probes)
 {
 	for (unsigned i = 0; i < probes; i++) {

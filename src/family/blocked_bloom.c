@@ -16,7 +16,7 @@
  * bits they are.
  *
  * The rate: of n keys, j fall into a block, binomially; a bit of a sector of s
- * bits is then set with p(j) = 1 - (1 - 1/s)^j, and a foreign key that falls
+ * bits is then set with p(j) = 1 - (1 - 1/s)^j, and an absent key that falls
  * there is found with p(j)^k. The rate is the mean over all j. Crowded blocks
  * weigh most: that is why 12 bits per key give 0.42 % where a plain Bloom filter
  * has 0.31 %.
@@ -155,7 +155,7 @@ static nidus_status blocked_bloom_make(void *body, const struct blueprint *plan,
 	                    blocked_find_shared(plan->core_bits), allocator, table);
 }
 
-/* Of this very table: a foreign key falls into any block, and anywhere in its sectors. */
+/* Of this very table: an absent key falls into any block, and anywhere in its sectors. */
 static double blocked_bloom_rate_now(const void *body)
 {
 	const struct bloom *bloom = body;

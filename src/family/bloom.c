@@ -13,7 +13,7 @@
  *                 +------+--+--- hash, and two numbers made from it
  *
  * The rate: after n keys a bit is still 0 with a chance of (1 - 1/m)^(kn), about
- * exp(-kn/m), and a foreign key is found with 1 minus that, to the power of k.
+ * exp(-kn/m), and an absent key is found with 1 minus that, to the power of k.
  * Sizing tries every k and takes the one with the smallest table. That is near
  * k = log2(1/fpr) and m = 1.44 k n, with half of the bits set.
  *
@@ -117,7 +117,7 @@ static nidus_status bloom_make(void *body, const struct blueprint *plan,
 	                    allocator, table);
 }
 
-/* Of this very table: a foreign key's bits lie anywhere. */
+/* Of this very table: an absent key's bits lie anywhere. */
 static double bloom_rate_now(const void *body)
 {
 	const struct bloom *bloom = body;

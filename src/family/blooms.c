@@ -181,7 +181,7 @@ nidus_status blooms_take_count(void *body, uint64_t stashed, uint64_t count)
 	if (stashed > 0)
 		return fail(NIDUS_E_CORRUPT, "a Bloom filter has no stash");
 	if (count > BLOOM_COUNT_MOST)
-		return fail(NIDUS_E_CORRUPT, "nobody makes %llu inserts",
+		return fail(NIDUS_E_CORRUPT, "%llu inserts are not possible",
 		            (unsigned long long)count);
 	bloom->count = count;
 	return NIDUS_OK;

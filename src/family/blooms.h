@@ -48,7 +48,7 @@ nidus_status blooms_joint(const struct blueprint *plan, uint64_t keys, bloom_rat
 /* The share of bits that so many keys set on average. */
 double blooms_load(uint64_t bits, unsigned probes, uint64_t keys);
 
-/* The chance that a foreign key has the very hash of one of the keys. */
+/* The chance that an absent key has the very hash of one of the keys. */
 double blooms_same_hash(uint64_t keys);
 
 /* The adapters that both families use as they are. */

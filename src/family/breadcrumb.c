@@ -19,7 +19,7 @@
  * 12 is 377, to odd line (43 + 377) mod 63 = 42. Found in odd line 42 with crumb 12:
  * (42 - 377) mod 63 = 43, and 43 * 16 + 12 = 700.
  *
- * The rate: a foreign key shares its front bucket and mini-bucket with
+ * The rate: an absent key shares its front bucket and mini-bucket with
  * keys / (F * mini-buckets) entries on average, and a remainder of r bits
  * matches with 2^-r. Only r = 8, 12, 16 and 24 exist (less the bits that growth
  * has taken); the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have

@@ -19,7 +19,7 @@
  * 3 - 5 + 10 = 8. So every slot tells its key's identity.
  *
  * The rate: a lookup compares 2l slots, but the choice bit must fit too, and the
- * shares of the two choices sum to one. A foreign key matches with
+ * shares of the two choices sum to one. An absent key matches with
  * l * load / (2^q - 1).
  *
  * Not here: sizing (offset.c), slots and moves (nest/nest.h, nest/search.h).

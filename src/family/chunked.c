@@ -24,7 +24,7 @@
  * is looked at from its back, where the slots held back are (the paper's one-step
  * look-ahead), and then theirs in turn: the shortest chain of moves, in full
  * before anything moves (nest/search.c). The paper's walk kicks a random entry
- * after a look-ahead in vain; ours kicks fewer, and none for nothing.
+ * after a look-ahead that finds nothing; ours kicks fewer, and none for nothing.
  *
  * The threshold (Eq. 4): an insert gives up after d * b * log C *
  * log_b(B * b - B + 1) kick-outs, log natural. A kick-out of the paper looks at b

@@ -21,7 +21,7 @@
  * From bucket 2 the way back is 2 ^ 3 = 1.
  *
  * The rate: a lookup compares 2b slots, of which the share "load" is taken, and
- * a foreign fingerprint matches with 1 / (2^f - 1), the value 0 being reserved
+ * an absent key's fingerprint matches with 1 / (2^f - 1), the value 0 being reserved
  * for "empty". So f is the smallest with 2b * load / (2^f - 1) <= fpr.
  *
  * Not here: sizing (one_table.c), how slots are found and moved (nest/nest.h,

@@ -40,7 +40,7 @@ struct family {
 	uint32_t features;
 	unsigned pace; /* place in the order of measured speed: NIDUS_FAST takes the lowest */
 	/* Whether growth beyond the reserve takes core bits, so that only their sum with
-	 * the growth bits is a filter's own; otherwise core bits are what entries hang on. */
+	 * the growth bits is a filter's own; otherwise core bits are what entries depend on. */
 	bool core_shrinks;
 	bool searches; /* entries make room for others: two groups of slots each */
 	size_t body_size;
@@ -77,7 +77,7 @@ struct family {
 
 	/*
 	 * Puts hashes in ascending order into an empty body, with up to `threads` threads
-	 * (1 to THREADS_MOST); what it becomes does not hang on their number. NULL where
+	 * (1 to THREADS_MOST); what it becomes does not depend on their number. NULL where
 	 * ops->insert_batch does as well. Errors: FULL, COPIES, E_NOMEM; then clear or
 	 * free the body.
 	 */

@@ -79,7 +79,7 @@ nidus_entry nesting_identity(const void *body, uint64_t hash);
 
 /*
  * The core bits with which `compared` slots that are taken with probability
- * `load` match a foreign key with at most the rate `fpr`.
+ * `load` match an absent key with at most the rate `fpr`.
  */
 unsigned nesting_core_bits(double fpr, double compared, double load);
 
@@ -92,7 +92,7 @@ double nesting_rate(const struct blueprint *plan, double compared, double load);
 /* XOR kinds: the keys that keep the plan's rate, `fits` at most. */
 uint64_t nesting_keys_at_rate(const struct blueprint *plan, uint64_t slots, uint64_t fits);
 
-/* What a plan comes to, if a foreign fingerprint may match in `compared` slots. */
+/* What a plan comes to, if an absent key's fingerprint may match in `compared` slots. */
 struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
                                  double compared);
 

@@ -11,7 +11,7 @@
 /* One layout of a family: (2, slots) buckets or windows. */
 struct offset_layout {
 	unsigned slots;   /* per bucket or window */
-	double compared;  /* slots in which a foreign fingerprint may match */
+	double compared;  /* slots in which an absent key's fingerprint may match */
 	double load;      /* to which a large chunk is filled, see offset.c */
 	double load_thin; /* the same with the shortest fingerprints */
 	double slack;     /* slots more, per fourth root of a chunk's keys */

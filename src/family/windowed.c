@@ -27,7 +27,7 @@
  *
  * The rate: a lookup compares 2l slots, but in each only one combination of
  * choice and offset counts, and the shares of the combinations sum to one. A
- * foreign key matches with load / (2^k - 1).
+ * absent key matches with load / (2^k - 1).
  *
  * Not here: sizing (offset.c), slots and moves (nest/nest.h, nest/search.h).
  */

@@ -66,7 +66,7 @@ static void fill_run(void *context, unsigned number)
 	uint64_t first = chunks * number / building->threads;
 	uint64_t last = chunks * (number + 1) / building->threads;
 	struct nest nest = *building->nest;
-	nest.shared = NULL; /* nobody else can see it yet: no locks */
+	nest.shared = NULL; /* no other thread can see it yet: no locks */
 	const struct body_ops *ops = nest_ops(&nest);
 	nidus_status status = NIDUS_OK;
 	nest.allocator = building->allocator;

@@ -36,7 +36,7 @@
 /* The nibbles of each code, the first in the lowest bits; 0 for what is no code. */
 extern uint16_t coded_nibbles[4096];
 
-/* Fills coded_nibbles, once. Whoever lays out a table calls it first. */
+/* Fills coded_nibbles, once. Callers that lay out a table call it first. */
 void coded_prepare(void);
 
 /* `count` bits, at most 56, at a bit's place. */

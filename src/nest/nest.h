@@ -168,7 +168,7 @@ struct nest {
 	enum nest_kind kind;
 	enum nest_words in_words;
 	bool remote; /* too large for the caches: prefetch */
-	/* The slots are a file's: any bits, and nobody counted what chunks hold. */
+	/* The slots are a file's: any bits, and what chunks hold was not counted. */
 	bool mapped;
 	uint64_t mapped_count; /* then: entries as the file says, stashed ones included */
 	struct block bits_memory, chunk_memory, hop_memory;

@@ -89,7 +89,7 @@ static bool entries_equal(struct stash_entry a, struct stash_entry b)
 	return a.home == b.home && a.fingerprint == b.fingerprint;
 }
 
-/* A stash as it is now: for whoever has its lock, or checks its version afterwards. */
+/* A stash as it is now: for a thread that has its lock, or checks its version afterwards. */
 static const struct stash_entry *entries_now(const struct stash *stash, uint32_t *count)
 {
 	*count = __atomic_load_n(&stash->count, __ATOMIC_ACQUIRE);
@@ -123,7 +123,7 @@ static uint64_t shared_stash_count(const struct nest *nest, enum nest_kind kind,
 	}
 }
 
-/* The next three for whoever has the stash's lock. */
+/* The next three need the stash's lock. */
 
 static void remove_at(struct nest *nest, struct stash *stash, uint32_t index)
 {

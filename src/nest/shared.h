@@ -31,7 +31,7 @@
  *
  * A chain leaves slots empty for a moment. A lookup here therefore asks a stash
  * that is not empty whenever the groups do not hold the key, whether or not they
- * have an empty slot; and whoever leaves a slot empty for good brings a stashed
+ * have an empty slot; and a call that leaves a slot empty for good brings a stashed
  * entry home to it, so that the nest's invariants hold whenever no call is inside.
  * No entry ever goes from a slot to the stash, so a stash that was empty when a
  * lookup began need not be asked.

@@ -21,7 +21,7 @@
 #define OPAQUE64(word) __asm__("" : "+r"(word))
 
 /*
- * If n > than, takes others[0..2] for *one, *two and n: without a branch, where nobody
+ * If n > than, takes others[0..2] for *one, *two and n: without a branch, where no one
  * could guess which way it goes. (Compilers turn a choice between what they have
  * loaded into a branch however it is written.)
  */

@@ -137,7 +137,7 @@ ALWAYS_INLINE bool words_find(const unsigned char *line, unsigned size, unsigned
 }
 #endif
 
-/* The copy is written in large pieces where possible, which whoever reads it soon gets quickly. */
+/* The copy is written in large pieces where possible, which is quick to read again soon. */
 ALWAYS_INLINE void words_read(unsigned char *copy, const unsigned char *line, unsigned size)
 {
 #ifdef __AVX2__

@@ -3,13 +3,13 @@
  * yard_build: front lines by all threads, the backyard by one at a time.
  *
  * What spills goes to the backyard in order: which of its two lines is the emptier
- * hangs on all that came before. So the front buckets are cut into parts:
+ * depends on all that came before. So the front buckets are cut into parts:
  *
  *     fronts filled by any thread  -->  ready  -->  spilled, in order, by one thread
  *
- * Whoever looks for work goes on with the backyard if its next part is ready and
- * nobody is at it (the part's lines are still in a cache), and takes the next part's
- * front lines otherwise. Whoever finds neither may leave: the threads that are still at
+ * A thread that looks for work goes on with the backyard if its next part is ready and
+ * no other thread is at it (the part's lines are still in a cache), and takes the next part's
+ * front lines otherwise. A thread that finds neither may leave: the threads that are still at
  * a part will find what comes after it.
  */
 #include "yard/build.h"

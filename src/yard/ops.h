@@ -2,7 +2,7 @@
  *
  * yard_ops: the operations on yards, written once, compiled per width and tier.
  *
- * A template: no include guard. Whoever includes it defines
+ * A template: no include guard. The including file defines
  *
  *   YARD_FRONT, YARD_BACK   the two struct mini_shape values, as constants
  *   YARD_ID(x)              the name of x in this instance

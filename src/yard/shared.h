@@ -20,10 +20,10 @@
  *            lines once more, and a move into the place that is free now)
  *
  * Why a lookup misses nothing: an entry of a front bucket moves only between that
- * bucket's three lines, and whoever moves it holds both lines that change. A
+ * bucket's three lines, and the thread that moves it holds both lines that change. A
  * front line that is unlocked tells the truth about whether the backyard matters.
  *
- * Why nobody waits in a circle: each set of locks is taken at once in ascending
+ * Why no threads wait in a circle: each set of locks is taken at once in ascending
  * order, and given back whole before another one is asked for.
  */
 #ifndef NIDUS_YARD_SHARED_H
@@ -45,7 +45,7 @@ struct yard_move {
 /* The most such moves that lead from a line to different ones. */
 #define YARD_WAYS YARD_FAN
 
-/* How whoever looks for such a move sees a line: itself, or a copy of it. */
+/* How a search for such a move sees a line: itself, or a copy of it. */
 typedef const unsigned char *(*yard_look_at)(const struct yard *yard, unsigned char *line,
                                              unsigned char *copy);
 

@@ -4,7 +4,7 @@
  * include. The protocol is in shared.h.
  *
  * A template: no include guard. Lines are only ever read and written as atomic
- * words (simd/words.h), but for reads by whoever has their lock.
+ * words (simd/words.h), but for reads by the holder of their lock.
  */
 
 /* ---------------------------------------------------------------------- holds -- */

@@ -2,7 +2,7 @@
  *
  * yard_widths: ops.h for every width of remainders.
  *
- * A template: no include guard. Whoever includes it defines YARD_SELECT (a
+ * A template: no include guard. The including file defines YARD_SELECT (a
  * name) and gets
  *
  *     const struct yard_ops *YARD_SELECT(unsigned width);

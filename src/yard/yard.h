@@ -98,7 +98,7 @@ struct yard {
 	unsigned level, width, buckets;
 	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
 	bool short_lines;        /* of 32 bytes */
-	bool mapped;             /* the lines are a file's: any bits, and nobody counted */
+	bool mapped;             /* the lines are a file's: any bits, not counted */
 	const struct yard_ops *ops;
 	struct block memory;
 	struct locks *locks; /* NULL unless threads share the yard */
@@ -111,7 +111,7 @@ static inline uint64_t yard_count(const struct yard *yard)
 	return yard->count + locks_added(yard->locks);
 }
 
-/* Where a hash belongs, for whoever knows the number of mini-buckets and the width. */
+/* Where a hash belongs, for callers that know the number of mini-buckets and the width. */
 ALWAYS_INLINE struct yard_key yard_locate_in(const struct yard *yard, uint64_t hash,
                                              unsigned buckets, unsigned width)
 {

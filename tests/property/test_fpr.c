@@ -2,7 +2,7 @@
  *
  * The rate promise: measured at full capacity, the fpr is at most the target.
  *
- * What is filled, a foreign key is found with a probability p that the table
+ * What is filled, an absent key is found with a probability p that the table
  * decides; for the families of this library p is at most the target in every
  * table, because p counts different identities and their number is at most the
  * number of keys. Foreign keys are independent, so the count of found ones is
@@ -29,7 +29,7 @@ static void fill(nidus_filter *filter, uint64_t n, uint64_t first)
 	}
 }
 
-/* How many of `trials` foreign keys are found. */
+/* How many of `trials` absent keys are found. */
 static uint64_t strangers_found(const nidus_filter *filter, uint64_t trials, uint64_t first)
 {
 	enum { BATCH = 1024 };
@@ -142,7 +142,7 @@ static uint64_t distinct_entries(const nidus_filter *filter)
 }
 
 /*
- * The paper's 2b * load / 2^f, from both sides. Exactly, a foreign key is found
+ * The paper's 2b * load / 2^f, from both sides. Exactly, an absent key is found
  * if its pair of buckets and fingerprint is one of those stored, out of
  * (2^f - 1) * buckets / 2; that this is the paper's formula but for the
  * reserved value and for twins is checked apart.

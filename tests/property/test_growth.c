@@ -3,7 +3,7 @@
  * Growth and merging, for every family that says it can: by nidus_grow, by
  * inserts beyond the capacity, and by putting two filters together.
  *
- * Rates are measured as in test_fpr.c: the count of foreign keys found is
+ * Rates are measured as in test_fpr.c: the count of absent keys found is
  * binomial, and the limit is passed by chance with odds of ODDS. There are fewer
  * than a thousand comparisons: a run raises a false alarm with odds below 1e-6.
  */

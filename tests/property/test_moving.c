@@ -3,7 +3,7 @@
  * Filters in the middle of their growth: everything works while the entries are in
  * two bodies, for every family that grows.
  *
- * The rate is measured as in test_growth.c: the count of foreign keys found passes
+ * The rate is measured as in test_growth.c: the count of absent keys found passes
  * the limit by chance with odds of ODDS, and there are fewer than 100 comparisons.
  */
 #include <math.h>

@@ -172,7 +172,7 @@ static void expect_operations(struct nest *nest, struct chance *chance)
 		expect(ops->contains(nest, hashes[i]));
 		strangers += ops->contains(nest, chance_next(chance));
 	}
-	/* 500 keys in 2^33 places: a foreign key meets one once in a million runs at most. */
+	/* 500 keys in 2^33 places: an absent key meets one once in a million runs at most. */
 	expect_equal(strangers, 0);
 	for (unsigned i = 0; i < SOME; i++)
 		expect_ok(ops->remove(nest, hashes[i]));
