@@ -26,7 +26,7 @@ const char *machine_huge_pages(void);
 uint64_t machine_huge_bytes(void);
 
 /**
- * Touches so much new memory and gives it back. A virtual machine may have lent pages
+ * Touches so much new memory and gives it back. A virtual machine may have lent
  * unused pages to its host; getting one back takes many times as long as clearing it,
  * and says nothing of the code that needs it. What is taken soon after
  * (within a second or two) costs what the system itself takes for it.

@@ -231,10 +231,12 @@ nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes, 
 	if (status != NIDUS_OK)
 		return status;
 	if (options->seed == 0)
-		return fail(NIDUS_E_ARG, "hashes depend on a seed: options.seed must be the one that "
-		                         "they were made with");
+		return fail(NIDUS_E_ARG,
+		            "hashes depend on a seed: options.seed must be the one that "
+		            "they were made with");
 	size_t left;
-	status = hash_sort_in_place(hashes, n, unique(&checked), threads, &checked.allocator, &left);
+	status =
+		hash_sort_in_place(hashes, n, unique(&checked), threads, &checked.allocator, &left);
 	if (status != NIDUS_OK)
 		return status;
 	return make_and_fit(&checked, count_keys, hashes, left, threads, filter);

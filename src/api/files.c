@@ -6,10 +6,10 @@
 #include "api/moving.h"
 #include "api/options.h"
 #include "api/shared.h"
+#include "nest/stash.h"
 #include "store/file.h"
 #include "store/image.h"
 #include "store/parts.h"
-#include "nest/stash.h"
 
 #include <errno.h>
 

@@ -110,7 +110,7 @@ static nidus_status take_work(struct ascent *ascent, size_t n, unsigned threads,
 }
 
 nidus_status hash_sort_in_place(uint64_t *hashes, size_t n, bool unique, unsigned threads,
-                             const nidus_allocator *allocator, size_t *left)
+                                const nidus_allocator *allocator, size_t *left)
 {
 	if (n <= ONE_PART) {
 		sort_u64(hashes, n);
@@ -132,8 +132,8 @@ nidus_status hash_sort_in_place(uint64_t *hashes, size_t n, bool unique, unsigne
 }
 
 static nidus_status hash_sort_many(const struct hash_source *source, unsigned threads,
-                                const nidus_allocator *allocator, struct ascent *ascent,
-                                size_t *left)
+                                   const nidus_allocator *allocator, struct ascent *ascent,
+                                   size_t *left)
 {
 	struct block work;
 	nidus_status status =
@@ -156,7 +156,7 @@ static nidus_status hash_sort_many(const struct hash_source *source, unsigned th
 }
 
 nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned threads,
-                    const nidus_allocator *allocator, struct block *block, size_t *left)
+                       const nidus_allocator *allocator, struct block *block, size_t *left)
 {
 	struct ascent ascent = { .unique = unique };
 	size_t places = source->n;

@@ -5,8 +5,8 @@
  */
 #if defined(__AVX2__)
 
-#include "simd/words.h"
 #include "bloom/blocked.h"
+#include "simd/words.h"
 
 #include <immintrin.h>
 

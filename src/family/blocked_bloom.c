@@ -26,9 +26,9 @@
  * over all blocks is 0.00997.
  */
 #include "base/reason.h"
+#include "bloom/blocked.h"
 #include "family/blooms.h"
 #include "family/registry.h"
-#include "bloom/blocked.h"
 
 #include <math.h>
 

@@ -24,9 +24,9 @@
  * What is promised: see family/blooms.h for "full", and nidus.h for merging.
  */
 #include "base/reason.h"
+#include "bloom/shared.h"
 #include "family/blooms.h"
 #include "family/registry.h"
-#include "bloom/shared.h"
 
 #include <math.h>
 

@@ -15,8 +15,8 @@
 #ifndef NIDUS_FAMILY_BLOOMS_H
 #define NIDUS_FAMILY_BLOOMS_H
 
-#include "family/family.h"
 #include "bloom/bloom.h"
+#include "family/family.h"
 
 /*
  * The rate that a table comes to. Keys fall as they like, so tables of one size

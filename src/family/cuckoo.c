@@ -29,8 +29,8 @@
  */
 #include "base/reason.h"
 #include "family/nesting.h"
-#include "family/registry.h"
 #include "family/one_table.h"
+#include "family/registry.h"
 
 #define BEST_SLOTS 4
 
@@ -62,9 +62,13 @@ static nidus_status cuckoo_create(void *body, const struct blueprint *plan,
 }
 
 const struct family family_cuckoo = {
-	NESTING_MEMBERS,         .id = NIDUS_CUCKOO,
-	.name = "cuckoo",        .pace = 6,
-	.larger = one_table_larger, .plan = cuckoo_plan,
-	.check = cuckoo_check,   .forecast = cuckoo_forecast,
+	NESTING_MEMBERS,
+	.id = NIDUS_CUCKOO,
+	.name = "cuckoo",
+	.pace = 6,
+	.larger = one_table_larger,
+	.plan = cuckoo_plan,
+	.check = cuckoo_check,
+	.forecast = cuckoo_forecast,
 	.create = cuckoo_create,
 };

@@ -9,9 +9,9 @@
 #ifndef NIDUS_FAMILY_FAMILY_H
 #define NIDUS_FAMILY_FAMILY_H
 
+#include "base/blueprint.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/blueprint.h"
 #include "base/ops.h"
 #include "base/overflow.h"
 

@@ -30,9 +30,8 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	.free = nesting_free, .clear = nesting_clear, .copy = nesting_copy,                       \
 	.build = nesting_build, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill, \
 	.verify = nesting_verify, .next = nesting_next, .entry_hash = nesting_entry_hash,         \
-	.transfer = nesting_transfer, .move = nesting_move, .identity = nesting_identity,                 \
-	.table = nesting_table,                                                                   \
-	.export_stash = nesting_export_stash, .import = nesting_import,                           \
+	.transfer = nesting_transfer, .move = nesting_move, .identity = nesting_identity,         \
+	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,   \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
 	            NIDUS_CONCURRENT
 

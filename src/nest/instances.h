@@ -74,7 +74,7 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,           \
 	                                             enum nest_settled settled)                  \
 	{                                                                                        \
-		(void)settled; /* no other thread interferes */                                        \
+		(void)settled; /* no other thread interferes */                                  \
 		return nest_insert_full(nest, name##_any, hash, room_##name);                    \
 	}                                                                                        \
 	static nidus_status insert_near_##name(void *nest, const uint64_t *hashes, size_t n,     \

@@ -62,12 +62,12 @@
 #ifndef NIDUS_NEST_NEST_H
 #define NIDUS_NEST_NEST_H
 
+#include "base/blueprint.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/blueprint.h"
-#include "nest/coded.h"
 #include "base/ops.h"
 #include "base/slots.h"
+#include "nest/coded.h"
 #include "nest/stash.h"
 
 enum nest_kind { NEST_XOR, NEST_DIRECT, NEST_CODED, NEST_BUCKETS, NEST_WINDOWS };
@@ -135,11 +135,11 @@ struct nest {
 	uint64_t special;    /* NEST_CHUNKS and so on */
 	uint64_t stashed;    /* in all chunks */
 	uint64_t chunks, stride_bits;
-	uint64_t base_groups;  /* per chunk, at level 0 */
-	uint64_t core_values;  /* 2^core_bits - 1 */
+	uint64_t base_groups; /* per chunk, at level 0 */
+	uint64_t core_values; /* 2^core_bits - 1 */
 	const uint32_t *hops; /* nest_hop of every core, worked out before; or NULL */
-	uint64_t groups;       /* per chunk, now */
-	uint64_t group_bits;   /* from one group to the next */
+	uint64_t groups;      /* per chunk, now */
+	uint64_t group_bits;  /* from one group to the next */
 	/*
 	 * Of the fields of a word: their lowest bits, their highest that is compared, and all
 	 * below that. What a slot may keep above is not compared and costs nothing.
@@ -310,8 +310,7 @@ ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, 
 	if (taken)
 		hop = core & (nest->base_groups - 1);
 	else if (UNLIKELY(special & NEST_HASHED))
-		hop = nest_symmetric(kind) ? nest_base_mask(nest, core)
-		                            : nest_distance(nest, core);
+		hop = nest_symmetric(kind) ? nest_base_mask(nest, core) : nest_distance(nest, core);
 	else
 		hop = nest->hops[core];
 	key->group[0] = base;

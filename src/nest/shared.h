@@ -39,8 +39,8 @@
 #ifndef NIDUS_NEST_SHARED_H
 #define NIDUS_NEST_SHARED_H
 
-#include "nest/nest.h"
 #include "base/stripes.h"
+#include "nest/nest.h"
 
 struct search;
 

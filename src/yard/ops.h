@@ -301,8 +301,7 @@ NEVER_INLINE nidus_status YARD_ID(put_slow)(struct yard *yard, struct yard_key k
 
 ALWAYS_INLINE nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
 {
-	return LIKELY(YARD_ID(put_simply)(yard, key)) ? NIDUS_OK
-	                                              : YARD_ID(put_slow)(yard, key);
+	return LIKELY(YARD_ID(put_simply)(yard, key)) ? NIDUS_OK : YARD_ID(put_slow)(yard, key);
 }
 
 static nidus_status YARD_ID(put_key)(struct yard *yard, struct yard_key key)
@@ -575,7 +574,8 @@ static nidus_status YARD_ID(add)(struct yard *yard, uint64_t bucket, uint32_t *f
 }
 
 /* Shares the entries of a front bucket out to the buckets that take its place. */
-static nidus_status YARD_ID(transfer_bucket)(struct yard *to, const struct yard *from, uint64_t bucket)
+static nidus_status YARD_ID(transfer_bucket)(struct yard *to, const struct yard *from,
+                                             uint64_t bucket)
 {
 	unsigned deeper = to->level - from->level, counts[YARD_SPREAD] = { 0 };
 	uint32_t all[YARD_MOST], shares[YARD_SPREAD][YARD_MOST];

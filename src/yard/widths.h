@@ -20,14 +20,14 @@
  */
 #include "base/reason.h"
 #include "base/slots.h"
-#include "yard/yard.h"
 #include "yard/instances.h"
 #include "yard/shared.h"
+#include "yard/yard.h"
 
 #define YARD_INSERTS 32 /* keys whose backyard lines are fetched together */
 #define YARD_REMOVES 16
-#define YARD_AHEAD 32  /* keys between the fetch of a line and the look at it */
-#define YARD_BLOCK 64  /* lookups between a visit to the backyard and the next */
+#define YARD_AHEAD 32 /* keys between the fetch of a line and the look at it */
+#define YARD_BLOCK 64 /* lookups between a visit to the backyard and the next */
 #define YARD_SPREAD_BITS 2
 #define YARD_SPREAD (1 << YARD_SPREAD_BITS) /* buckets that one is shared out to at once */
 #define YARD_MOST (3 * MINI_SLOTS_MOST)     /* entries of a front bucket, and an end */

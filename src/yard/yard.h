@@ -46,12 +46,12 @@
 #ifndef NIDUS_YARD_YARD_H
 #define NIDUS_YARD_YARD_H
 
-#include "base/hash.h"
-#include "base/memory.h"
 #include "base/blueprint.h"
+#include "base/hash.h"
 #include "base/locks.h"
-#include "yard/mini.h"
+#include "base/memory.h"
 #include "base/ops.h"
+#include "yard/mini.h"
 
 #define YARD_FAN 16    /* front buckets per backyard line and half */
 #define YARD_COPIES 16 /* of one key at most */
@@ -97,8 +97,8 @@ struct yard {
 	uint64_t count;       /* entries in both yards, but for locks->added */
 	unsigned level, width, buckets;
 	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
-	bool short_lines;        /* of 32 bytes */
-	bool mapped;             /* the lines are a file's: any bits, not counted */
+	bool short_lines;       /* of 32 bytes */
+	bool mapped;            /* the lines are a file's: any bits, not counted */
 	const struct yard_ops *ops;
 	struct block memory;
 	struct locks *locks; /* NULL unless threads share the yard */
