@@ -25,8 +25,8 @@
 #include "machine.h"
 #include "report.h"
 
-#define DEFAULT_KEYS 500000
-#define COUNTED 8192 /* keys of an operation whose instructions are counted */
+#define DEFAULT_KEYS 2000000 /* from here on hops are written down, as in larger tables */
+#define COUNTED 8192         /* keys of an operation whose instructions are counted */
 #define BATCH 1024
 #define INSIDE "NIDUS_BENCH_UNDER_CALLGRIND" /* in the environment of the run that is counted */
 

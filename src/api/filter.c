@@ -53,6 +53,7 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	made->grows = plan->growth_bits > 0;
 	if (body.features & NIDUS_CONCURRENT)
 		status = shared_make(made);
+	filter_choose_calls(made);
 	if (status == NIDUS_OK)
 		*filter = made;
 	else

@@ -26,8 +26,19 @@ struct moving {
 struct gate;
 struct turns;
 
+/*
+ * Where the calls on one key go: straight to the body's own operations, or to functions that
+ * see to locks, growth and what is refused first (api/keys.c).
+ */
+struct calls {
+	bool (*contains)(const void *body, uint64_t hash);
+	nidus_status (*insert)(void *body, uint64_t hash);
+	nidus_status (*remove)(void *body, uint64_t hash);
+};
+
 /* A filter. The body lies right behind it. */
 struct nidus_filter {
+	struct calls calls;
 	const struct body_ops *ops;
 	const struct family *family;
 	struct hash_key key;
@@ -47,6 +58,18 @@ struct nidus_filter {
 	struct block gate_memory;
 	_Alignas(MEMORY_LINE) unsigned char body[];
 };
+
+/* Operations get the body of a filter; the filter lies before it. */
+static inline nidus_filter *filter_of(const void *body)
+{
+	return (nidus_filter *)((uintptr_t)body - offsetof(struct nidus_filter, body));
+}
+
+/*
+ * Sets filter->calls by the filter's operations and by what is allowed. To be called after any
+ * of them changed; the calls of a filter that threads share never change.
+ */
+void filter_choose_calls(nidus_filter *filter);
 
 /*
  * Makes a filter of a checked plan: an empty one, or one over a mapped table

@@ -106,6 +106,7 @@ void growth_promise(nidus_filter *filter, const struct blueprint *plan)
 	filter->plan = *plan;
 	filter->grows = plan->growth_bits > 0;
 	filter->room = 0;
+	filter_choose_calls(filter);
 }
 
 static nidus_status check_growable(const nidus_filter *filter)

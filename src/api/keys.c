@@ -49,26 +49,11 @@ void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size
 
 /* -------------------------------------------------------------------- insert -- */
 
-/* Whether a call on a filter is nothing but a call on its body: what is most often so. */
-static inline bool plain(const nidus_filter *filter)
-{
-	return LIKELY(filter != NULL) && LIKELY(!filter->readonly) &&
-	       LIKELY(filter->gate == NULL) && LIKELY(!filter->grows);
-}
-
-NEVER_INLINE nidus_status insert_slow(nidus_filter *filter, uint64_t hash)
-{
-	nidus_status status = filter_check_writable(filter);
-	if (status != NIDUS_OK)
-		return status;
-	return filter->gate != NULL ? shared_insert(filter, hash) : growth_insert(filter, hash);
-}
-
-/* What is rare is called last, so that the rest needs no stack. */
+/* Calls on one key: what is rare is called last, so that the rest needs no stack. */
 static inline nidus_status insert(nidus_filter *filter, uint64_t hash)
 {
-	return plain(filter) ? filter->ops->insert(filter->body, hash)
-	                     : insert_slow(filter, hash);
+	return LIKELY(filter != NULL) ? filter->calls.insert(filter->body, hash)
+	                              : filter_null("filter");
 }
 
 nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash)
@@ -116,10 +101,7 @@ nidus_status nidus_insert_new_u64(nidus_filter *filter, uint64_t key)
 
 bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash)
 {
-	if (filter == NULL)
-		return false;
-	return UNLIKELY(filter->gate != NULL) ? shared_contains(filter, hash)
-	                                      : filter->ops->contains(filter->body, hash);
+	return LIKELY(filter != NULL) && filter->calls.contains(filter->body, hash);
 }
 
 bool nidus_contains(const nidus_filter *filter, const void *key, size_t len)
@@ -164,20 +146,10 @@ static nidus_status check_removable(const nidus_filter *filter)
 	return status;
 }
 
-NEVER_INLINE nidus_status remove_slow(nidus_filter *filter, uint64_t hash)
-{
-	nidus_status status = check_removable(filter);
-	if (status != NIDUS_OK)
-		return status;
-	return filter->gate != NULL ? shared_remove(filter, hash)
-	                            : filter->ops->remove(filter->body, hash);
-}
-
 static inline nidus_status remove_one(nidus_filter *filter, uint64_t hash)
 {
-	return plain(filter) && LIKELY(filter->ops->remove != NULL) && LIKELY(!filter->keeps_all)
-	               ? filter->ops->remove(filter->body, hash)
-	               : remove_slow(filter, hash);
+	return LIKELY(filter != NULL) ? filter->calls.remove(filter->body, hash)
+	                              : filter_null("filter");
 }
 
 nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash)
@@ -195,6 +167,45 @@ nidus_status nidus_remove(nidus_filter *filter, const void *key, size_t len)
 nidus_status nidus_remove_u64(nidus_filter *filter, uint64_t key)
 {
 	return remove_one(filter, nidus_hash_u64(filter, key));
+}
+
+/* ----------------------------------------------------------- where calls go to -- */
+
+static bool contains_through_gate(const void *body, uint64_t hash)
+{
+	return shared_contains(filter_of(body), hash);
+}
+
+/* insert where it is more than a call on the body. */
+static nidus_status insert_checked(void *body, uint64_t hash)
+{
+	nidus_filter *filter = filter_of(body);
+	nidus_status status = filter_check_writable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	return filter->gate != NULL ? shared_insert(filter, hash) : growth_insert(filter, hash);
+}
+
+static nidus_status remove_checked(void *body, uint64_t hash)
+{
+	nidus_filter *filter = filter_of(body);
+	nidus_status status = check_removable(filter);
+	return status == NIDUS_OK ? shared_remove(filter, hash) : status;
+}
+
+/* The calls of a filter that threads share are read while others make it grow. */
+void filter_choose_calls(nidus_filter *filter)
+{
+	const struct body_ops *ops = filter->ops;
+	bool alone = filter->gate == NULL, changes = alone && !filter->readonly;
+	bool removes = changes && ops->remove != NULL && !filter->keeps_all;
+	if (!alone && filter->calls.contains == contains_through_gate)
+		return;
+	filter->calls = (struct calls){
+		.contains = alone ? ops->contains : contains_through_gate,
+		.insert = changes && !filter->grows ? ops->insert : insert_checked,
+		.remove = removes ? ops->remove : remove_checked,
+	};
 }
 
 /* ------------------------------------------------------------------- batches -- */

@@ -11,16 +11,11 @@
 
 static const struct body_ops moving_ops;
 
-/* Operations get the body of a filter; the filter lies before it. */
-static nidus_filter *filter_of(const void *body)
-{
-	return (nidus_filter *)((uintptr_t)body - offsetof(struct nidus_filter, body));
-}
-
 void moving_choose_ops(nidus_filter *filter)
 {
 	filter->moving.ops = filter->family->ops(filter->body);
 	filter->ops = moving_parts(filter) ? &moving_ops : filter->moving.ops;
+	filter_choose_calls(filter);
 }
 
 /* After something left the overflow list: a filter in one part keeps none. */
