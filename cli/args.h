@@ -25,6 +25,8 @@ enum {
 	OPTION_FORCE,
 	OPTION_NO_WAIT,
 	OPTION_U64,
+	OPTION_CRLF,
+	OPTION_SET,
 	OPTION_OVERFILL,
 	OPTION_FEATURE /* plus the index in feature_list */
 };

@@ -306,6 +306,7 @@ static const struct option_spec options[] = {
 	{ OUTPUT_NEW },
 	{ KEYS_NULL },
 	{ KEYS_U64 },
+	{ KEYS_CRLF },
 	{ OPTION_MULTISET, "multiset", NULL, "store every copy of equal keys" },
 	{ SHAPE_SLOTS },
 	{ SHAPE_FAST },

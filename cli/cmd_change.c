@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "json.h"
 #include "key_reader.h"
@@ -118,13 +117,13 @@ static int apply_keys(struct change *change)
 static int choose_output(struct change *change, const struct args *args)
 {
 	struct output *output = &change->output;
-	int code;
+	int code = EXIT_OK;
 
 	output_default(output, change->set);
-	if (change->json && (!output->path || strcmp(output->path, "-") == 0))
-		return report_usage(change->command->name,
-		                    "--json and the set cannot both go to stdout; give -o FILE");
-	code = output_check_set(change->command, output, change->set);
+	if (change->json)
+		code = output_check_json(change->command, output);
+	if (code == EXIT_OK)
+		code = output_check_set(change->command, output, change->set);
 	if (code == EXIT_OK)
 		code = output_check_inputs(change->command, output, args->operand + 1, args->n - 1);
 	return code == EXIT_OK ? output_prepare(change->command, output) : code;
@@ -244,6 +243,7 @@ static const struct option_spec add_options[] = {
 	{ OUTPUT_CHANGED },
 	{ KEYS_NULL },
 	{ KEYS_U64 },
+	{ KEYS_CRLF },
 	{ OPTION_MULTISET, "multiset", NULL, "store every key, also if it is already present" },
 	{ OPTION_OVERFILL, "overfill", NULL,
 	  "go on beyond the capacity as long as places are found: the\n"
@@ -258,6 +258,7 @@ static const struct option_spec remove_options[] = {
 	{ OUTPUT_CHANGED },
 	{ KEYS_NULL },
 	{ KEYS_U64 },
+	{ KEYS_CRLF },
 	{ OPTION_STRICT, "strict", NULL, "change nothing if any of the keys is not in the set" },
 	{ OPTION_JSON, "json", NULL, "print {\"removed\": N, \"missing\": N}" },
 	{ OUTPUT_FORCE },

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "inspect.h"
 #include "output.h"
 #include "report.h"
 #include "set.h"
@@ -17,7 +18,16 @@ struct combine {
 	uint64_t capacity;
 	nidus_merge_how how;
 	bool relax;
+	bool json;
 };
+
+static int take_common(struct combine *combine, int id, const char *value)
+{
+	if (id == OPTION_JSON)
+		combine->json = true;
+	(void)output_take(&combine->output, id, value);
+	return ARGS_GO;
+}
 
 static int take_merge_option(void *context, int id, const char *value)
 {
@@ -25,8 +35,7 @@ static int take_merge_option(void *context, int id, const char *value)
 
 	if (id == OPTION_UNIQUE)
 		combine->how = NIDUS_MERGE_UNIQUE;
-	(void)output_take(&combine->output, id, value);
-	return ARGS_GO;
+	return take_common(combine, id, value);
 }
 
 static int take_grow_option(void *context, int id, const char *value)
@@ -37,8 +46,7 @@ static int take_grow_option(void *context, int id, const char *value)
 		return shape_count(&grow_command, "-n", value, &combine->capacity);
 	if (id == OPTION_RELAX)
 		combine->relax = true;
-	(void)output_take(&combine->output, id, value);
-	return ARGS_GO;
+	return take_common(combine, id, value);
 }
 
 static int take_shrink_option(void *context, int id, const char *value)
@@ -47,8 +55,28 @@ static int take_shrink_option(void *context, int id, const char *value)
 
 	if (id == 'n')
 		return shape_count(&shrink_command, "-n", value, &combine->capacity);
-	(void)output_take(&combine->output, id, value);
-	return ARGS_GO;
+	return take_common(combine, id, value);
+}
+
+/* Readies the output, unless it would be mixed with what --json prints. */
+static int prepare(const struct command *command, struct combine *combine)
+{
+	if (combine->json) {
+		int code = output_check_json(command, &combine->output);
+
+		if (code != EXIT_OK)
+			return code;
+	}
+	return output_prepare(command, &combine->output);
+}
+
+static int save(struct combine *combine, const nidus_filter *filter)
+{
+	int code = output_save(filter, &combine->output);
+
+	if (code == EXIT_OK && combine->json)
+		inspect_json(filter);
+	return code;
 }
 
 /* Merges sets that are open, and saves the result. */
@@ -67,7 +95,7 @@ static int merge_open(struct combine *combine, const struct args *args, nidus_fi
 	if (status != NIDUS_OK)
 		return report_status(args->n == 2 ? set_input_name(args->operand[1]) : "the sets",
 		                     status);
-	code = output_save(merged, &combine->output);
+	code = save(combine, merged);
 	nidus_free(merged);
 	return code;
 }
@@ -101,7 +129,7 @@ static int run_merge(int argc, char **argv)
 		return report_usage(merge_command.name, "give two SETs or more");
 	code = output_check_inputs(&merge_command, &combine.output, args.operand, args.n);
 	if (code == EXIT_OK)
-		code = output_prepare(&merge_command, &combine.output);
+		code = prepare(&merge_command, &combine);
 	if (code == EXIT_OK)
 		code = merge_sets(&combine, &args);
 	output_release(&combine.output);
@@ -121,7 +149,7 @@ static int resize_set(struct combine *combine, const char *path, resize act)
 		return code;
 	status = act(filter, combine->capacity);
 	if (status == NIDUS_OK)
-		code = output_save(filter, &combine->output);
+		code = save(combine, filter);
 	else
 		code = report_status(set_input_name(path), status);
 	nidus_free(filter);
@@ -138,7 +166,7 @@ static int resize_operand(const struct command *command, struct combine *combine
 	output_default(&combine->output, set);
 	code = output_check_set(command, &combine->output, set);
 	if (code == EXIT_OK)
-		code = output_prepare(command, &combine->output);
+		code = prepare(command, combine);
 	if (code == EXIT_OK)
 		code = resize_set(combine, set, act);
 	output_release(&combine->output);
@@ -173,10 +201,13 @@ static int run_shrink(int argc, char **argv)
 	                       : code;
 }
 
+#define RESULT_JSON OPTION_JSON, "json", NULL, "print what nidus info --json tells of the new set"
+
 static const struct option_spec merge_options[] = {
 	{ OUTPUT_NEW },
 	{ OUTPUT_FORCE },
 	{ OUTPUT_NO_WAIT },
+	{ RESULT_JSON },
 	{ OPTION_UNIQUE, "unique", NULL, "keep equal entries once; remove no keys afterwards" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -186,6 +217,7 @@ static const struct option_spec grow_options[] = {
 	{ OUTPUT_CHANGED },
 	{ OUTPUT_FORCE },
 	{ OUTPUT_NO_WAIT },
+	{ RESULT_JSON },
 	{ OPTION_RELAX, "relax", NULL, "go on where no bits are left: the rate doubles each time" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -195,6 +227,7 @@ static const struct option_spec shrink_options[] = {
 	{ OUTPUT_CHANGED },
 	{ OUTPUT_FORCE },
 	{ OUTPUT_NO_WAIT },
+	{ RESULT_JSON },
 	{ 0, NULL, NULL, NULL },
 };
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "features.h"
+#include "inspect.h"
 #include "json.h"
 #include "number.h"
 #include "out.h"
@@ -125,6 +126,14 @@ static void print_info_json(const nidus_info *info)
 	json_close('}');
 }
 
+void inspect_json(const nidus_filter *filter)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	nidus_get_info(filter, &info);
+	print_info_json(&info);
+}
+
 static int run_info(int argc, char **argv)
 {
 	nidus_info info = NIDUS_INFO_INIT;
@@ -163,19 +172,30 @@ static int verify_one(const char *path)
 	return code;
 }
 
+static void print_verdict(const char *name, bool ok)
+{
+	json_open(NULL, '{');
+	json_text("set", name);
+	json_bool("ok", ok);
+	json_close('}');
+}
+
 /* All files get their turn; the first bad one decides the exit code. */
-static int verify_all(const struct args *args)
+static int verify_all(const struct args *args, bool json)
 {
 	int worst = EXIT_OK;
 
 	for (size_t i = 0; i < args->n; i++) {
+		const char *name = set_input_name(args->operand[i]);
 		int code = verify_one(args->operand[i]);
 
-		if (code == EXIT_OK && args->n == 1)
+		if (json)
+			print_verdict(name, code == EXIT_OK);
+		else if (code == EXIT_OK && args->n == 1)
 			out_text("ok\n");
 		else if (code == EXIT_OK)
-			out_format("%s: ok\n", set_input_name(args->operand[i]));
-		else if (worst == EXIT_OK)
+			out_format("%s: ok\n", name);
+		if (worst == EXIT_OK)
 			worst = code;
 	}
 	return worst;
@@ -184,13 +204,14 @@ static int verify_all(const struct args *args)
 static int run_verify(int argc, char **argv)
 {
 	struct args args;
-	int code = args_parse(&verify_command, argc, argv, take_option, NULL, &args);
+	bool json = false;
+	int code = args_parse(&verify_command, argc, argv, take_option, &json, &args);
 
 	if (code != ARGS_GO)
 		return code;
 	if (args.n == 0)
 		return report_usage(verify_command.name, "which SET?");
-	return verify_all(&args);
+	return verify_all(&args, json);
 }
 
 /* ------------------------------------------------------------------ dump -- */
@@ -246,6 +267,8 @@ static const struct option_spec info_options[] = {
 };
 
 static const struct option_spec verify_options[] = {
+	{ OPTION_JSON, "json", NULL,
+	  "print one JSON object per SET: {\"set\": NAME, \"ok\": true}" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -268,7 +291,7 @@ const struct command info_command = {
 
 const struct command verify_command = {
 	.name = "verify",
-	.synopsis = "SET...",
+	.synopsis = "[--json] SET...",
 	.summary = "check that a set file is whole",
 	.about = "Checks the header, the sizes, the checksums and every entry of each SET and\n"
 		 "prints 'ok'. Says what is wrong and exits with 3 otherwise.\n",

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -46,7 +47,17 @@ static int fill(struct plan *plan)
 	return status == NIDUS_OK ? EXIT_OK : shape_refused(&plan_command, status);
 }
 
-static void print_row(const nidus_plan_row *row)
+/* 1 is the quickest of all rows, whether they will do or not. */
+static unsigned place(const struct plan *plan, const nidus_plan_row *row)
+{
+	unsigned better = 0;
+
+	for (size_t i = 0; i < plan->rows; i++)
+		better += plan->row[i].pace < row->pace;
+	return better + 1;
+}
+
+static void print_row(const struct plan *plan, const nidus_plan_row *row)
 {
 	char letters[FEATURES + 1], size[NUMBER_TEXT];
 
@@ -57,25 +68,38 @@ static void print_row(const nidus_plan_row *row)
 	}
 	feature_letters(row->features, letters);
 	number_text_bytes(row->bytes, size);
-	out_format("%c %-13s  %8.2f  %9s  %8.3f  %9.3g  %5.2f  %s\n", row->chosen ? '*' : ' ',
+	out_format("%c %-13s  %8.2f  %9s  %8.3f  %9.3g  %5.2f  %5u  %s\n", row->chosen ? '*' : ' ',
 	           nidus_family_name(row->family), row->bits_per_key, size, row->overhead, row->fpr,
-	           row->lines_per_lookup, letters);
+	           row->lines_per_lookup, place(plan, row), letters);
+}
+
+static void print_choice(const struct plan *plan, const nidus_plan_row *row)
+{
+	uint64_t most = plan->options.max_capacity;
+	char growing[NUMBER_TEXT];
+
+	out_format("%s is taken: %s\n", nidus_family_name(row->family), row->why);
+	if (most <= row->capacity)
+		return;
+	number_text_bytes(row->bytes_growing, growing);
+	out_format("growing to %" PRIu64 " keys it takes up to %s, as long as it has two tables\n",
+	           most, growing);
 }
 
 static void print_table(const struct plan *plan)
 {
-	out_format("  %-13s  %8s  %9s  %8s  %9s  %5s  %s\n", "family", "bits/key", "size",
-	           "overhead", "fpr", "lines", "features");
+	out_format("  %-13s  %8s  %9s  %8s  %9s  %5s  %5s  %s\n", "family", "bits/key", "size",
+	           "overhead", "fpr", "lines", "speed", "features");
 	for (size_t i = 0; i < plan->rows; i++)
-		print_row(&plan->row[i]);
+		print_row(plan, &plan->row[i]);
 	for (size_t i = 0; i < plan->rows; i++) {
 		if (plan->row[i].chosen)
-			out_format("%s is taken: %s\n", nidus_family_name(plan->row[i].family),
-			           plan->row[i].why);
+			print_choice(plan, &plan->row[i]);
 	}
-	report_talk("* is taken by default; overhead is against log2(1/fpr); lines are cache lines "
-	            "per lookup; features: D delete, E enumerate, M merge, G grow, C concurrent, "
-	            "F fast, K copies");
+	report_talk(
+		"* is taken by default; overhead is against log2(1/fpr); lines are cache lines "
+		"per lookup; speed: 1 is the quickest; features: D delete, E enumerate, M merge, "
+		"G grow, C concurrent, F fast, K copies");
 }
 
 static void print_row_json(const nidus_plan_row *row)
@@ -100,6 +124,8 @@ static void print_row_json(const nidus_plan_row *row)
 		json_count("slots", row->slots);
 		json_count("fingerprint_bits", row->fingerprint_bits);
 		json_count("copies", row->copies);
+		json_count("pace", row->pace);
+		json_count("bytes_growing", row->bytes_growing);
 	}
 	json_close('}');
 }
@@ -183,10 +209,12 @@ const struct command plan_command = {
 	.summary = "tell what each family would need",
 	.about = "Prints for every family what a set of N keys at the rate FPR would take: bits\n"
 		 "per key, size, overhead (bits per key over log2(1/FPR), the least possible),\n"
-		 "the expected rate, cache lines per lookup of an absent key, and features: D\n"
-		 "delete, E enumerate, M merge, G grow, C concurrent, F fast, K copies. '*'\n"
-		 "marks the family that nidus build takes; the last line says why. A family that\n"
-		 "cannot do what is asked says why not.\n",
+		 "the expected rate, cache lines per lookup of an absent key, the place in the\n"
+		 "order of measured speed (1 is the quickest), and features: D delete, E\n"
+		 "enumerate, M merge, G grow, C concurrent, F fast, K copies. '*' marks the\n"
+		 "family that nidus build takes; below the table stands why, and with --grow how\n"
+		 "much memory the growth takes. A family that cannot do what is asked says why\n"
+		 "not.\n",
 	.options = options,
 	.examples = "  nidus plan -n 1G -p 0.1% --delete --merge --grow 4G\n",
 	.run = run,

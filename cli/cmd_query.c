@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* nidus query: which keys are in a set; the habits are grep's. */
+/* nidus query: which keys are in a set, or in which of several sets; the habits are grep's. */
 
 #include "commands.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "json.h"
 #include "key_reader.h"
@@ -13,22 +15,30 @@
 #include "report.h"
 #include "set.h"
 
+/* One set that is asked. */
+struct asked {
+	const char *name;
+	nidus_filter *filter;
+	uint64_t found[2]; /* keys that are not in the set, and keys that are */
+	uint8_t yes[KEYS_BATCH];
+};
+
 struct query {
 	bool absent; /* -v: the others */
 	bool count;
 	bool json;
 	bool verify;
+	char *keys_from; /* -k: the operands are all sets, and lines begin with their names */
 	struct key_form form;
 	struct keys keys;
-	nidus_filter *filter;
-	uint64_t found[2]; /* keys that are not in the set, and keys that are */
+	struct asked *asked;
+	size_t sets;
 };
 
 static int take_option(void *context, int id, const char *value)
 {
 	struct query *query = context;
 
-	(void)value;
 	if (keys_take(&query->form, id))
 		return ARGS_GO;
 	switch (id) {
@@ -44,60 +54,136 @@ static int take_option(void *context, int id, const char *value)
 	case OPTION_VERIFY:
 		query->verify = true;
 		break;
+	case 'k':
+		query->keys_from = (char *)value;
+		break;
 	}
 	return ARGS_GO;
 }
 
-static void print_keys(const struct query *query, const uint8_t *yes, size_t n)
+static void print_name(const struct query *query, const struct asked *asked)
+{
+	if (!query->keys_from)
+		return;
+	out_text(asked->name);
+	out_byte(':');
+}
+
+/* Key by key, so that what belongs together stands together. */
+static void print_keys(const struct query *query, size_t n)
 {
 	uint8_t wanted = query->absent ? 0 : 1;
 
 	for (size_t i = 0; i < n; i++) {
-		if (yes[i] != wanted)
-			continue;
-		out_write(query->keys.key[i], query->keys.length[i]);
-		out_byte(query->form.delimiter);
+		for (size_t set = 0; set < query->sets; set++) {
+			if (query->asked[set].yes[i] != wanted)
+				continue;
+			print_name(query, &query->asked[set]);
+			out_write(query->keys.key[i], query->keys.length[i]);
+			out_byte(query->form.delimiter);
+		}
 	}
 	out_show();
+}
+
+static void ask(const struct keys *keys, struct asked *asked, size_t n)
+{
+	uint64_t hash[KEYS_BATCH];
+
+	keys_hash(keys, asked->filter, n, hash);
+	nidus_contains_batch(asked->filter, hash, n, asked->yes);
+	for (size_t i = 0; i < n; i++)
+		asked->found[asked->yes[i]]++;
 }
 
 static int look_up(struct query *query)
 {
 	struct keys *keys = &query->keys;
 	bool print = !query->count && !query->json;
-	uint64_t hash[KEYS_BATCH];
-	uint8_t yes[KEYS_BATCH];
 	size_t n;
 
 	progress_start("looking up", keys->total);
 	while (!out_failed() && (n = keys_read(keys)) > 0) {
-		keys_hash(keys, query->filter, n, hash);
-		nidus_contains_batch(query->filter, hash, n, yes);
-		for (size_t i = 0; i < n; i++)
-			query->found[yes[i]]++;
+		for (size_t set = 0; set < query->sets; set++)
+			ask(keys, &query->asked[set], n);
 		if (print)
-			print_keys(query, yes, n);
+			print_keys(query, n);
 		progress_update(keys->count, keys->bytes);
 	}
 	progress_clear();
 	return keys->failure;
 }
 
-static int answer(const struct query *query)
+static void answer_one(const struct query *query, const struct asked *asked)
 {
-	uint64_t wanted = query->found[query->absent ? 0 : 1];
-
 	if (query->json) {
 		json_open(NULL, '{');
-		json_count("present", query->found[1]);
-		json_count("absent", query->found[0]);
+		if (query->keys_from)
+			json_text("set", asked->name);
+		json_count("present", asked->found[1]);
+		json_count("absent", asked->found[0]);
 		json_close('}');
 	} else if (query->count) {
-		out_format("%" PRIu64 "\n", wanted);
+		print_name(query, asked);
+		out_format("%" PRIu64 "\n", asked->found[query->absent ? 0 : 1]);
 	}
-	report_talk("%" PRIu64 " keys: %" PRIu64 " present, %" PRIu64 " absent", query->keys.count,
-	            query->found[1], query->found[0]);
-	return wanted > 0 ? EXIT_OK : EXIT_NOTHING;
+	report_talk("%s: %" PRIu64 " keys: %" PRIu64 " present, %" PRIu64 " absent", asked->name,
+	            query->keys.count, asked->found[1], asked->found[0]);
+}
+
+static int answer(const struct query *query)
+{
+	int code = EXIT_NOTHING;
+
+	for (size_t set = 0; set < query->sets; set++) {
+		answer_one(query, &query->asked[set]);
+		if (query->asked[set].found[query->absent ? 0 : 1] > 0)
+			code = EXIT_OK;
+	}
+	return code;
+}
+
+static int open_sets(struct query *query, char **path)
+{
+	int code = EXIT_OK;
+
+	query->asked = calloc(query->sets, sizeof(*query->asked));
+	if (!query->asked)
+		return report_memory("the list of sets");
+	for (size_t set = 0; set < query->sets && code == EXIT_OK; set++) {
+		struct asked *asked = &query->asked[set];
+
+		asked->name = set_input_name(path[set]);
+		code = query->verify ? set_open_verified(path[set], &asked->filter)
+		                     : set_open(path[set], &asked->filter);
+	}
+	return code;
+}
+
+static void close_sets(struct query *query)
+{
+	for (size_t set = 0; query->asked && set < query->sets; set++)
+		nidus_free(query->asked[set].filter);
+	free(query->asked);
+}
+
+/* Which operands are sets and which are files of keys. ARGS_GO or an exit code. */
+static int sort_operands(struct query *query, const struct args *args)
+{
+	bool stdin_taken = query->keys_from && strcmp(query->keys_from, "-") == 0;
+
+	query->sets = query->keys_from ? args->n : 1;
+	if (!query->keys_from || args->n == 0)
+		return set_operand(&query_command, args, true);
+	for (size_t i = 0; i < args->n; i++) {
+		if (strcmp(args->operand[i], "-") != 0)
+			continue;
+		if (stdin_taken)
+			return report_usage(query_command.name,
+			                    "only one of keys and SETs can come from stdin");
+		stdin_taken = true;
+	}
+	return ARGS_GO;
 }
 
 static int run(int argc, char **argv)
@@ -106,21 +192,21 @@ static int run(int argc, char **argv)
 	struct args args;
 	int code = args_parse(&query_command, argc, argv, take_option, &query, &args);
 
+	if (code == ARGS_GO)
+		code = sort_operands(&query, &args);
 	if (code != ARGS_GO)
 		return code;
-	code = set_operand(&query_command, &args, true);
-	if (code != ARGS_GO)
-		return code;
-	code = query.verify ? set_open_verified(args.operand[0], &query.filter)
-	                    : set_open(args.operand[0], &query.filter);
-	if (code == EXIT_OK)
+	code = open_sets(&query, args.operand);
+	if (code == EXIT_OK && query.keys_from)
+		code = keys_open(&query.keys, &query.keys_from, 1, query.form);
+	else if (code == EXIT_OK)
 		code = keys_open(&query.keys, args.operand + 1, args.n - 1, query.form);
 	if (code == EXIT_OK)
 		code = look_up(&query);
 	if (code == EXIT_OK)
 		code = answer(&query);
 	keys_close(&query.keys);
-	nidus_free(query.filter);
+	close_sets(&query);
 	return code;
 }
 
@@ -129,14 +215,18 @@ static const struct option_spec options[] = {
 	{ 'c', "count", NULL, "print only how many there are" },
 	{ OPTION_JSON, "json", NULL, "print both counts: {\"present\": N, \"absent\": N}" },
 	{ OPTION_VERIFY, "verify", NULL, "read and check all of SET first" },
+	{ 'k', "keys", "FILE",
+	  "read the keys from FILE ('-': stdin), and ask every SET that\n"
+	  "follows: lines begin with the SET that may have the key" },
 	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline, in and out" },
 	{ KEYS_U64 },
+	{ KEYS_CRLF },
 	{ 0, NULL, NULL, NULL },
 };
 
 const struct command query_command = {
 	.name = "query",
-	.synopsis = "[-v] [-c] [-0] [OPTION...] SET [FILE...]",
+	.synopsis = "[-v] [-c] [-0] [OPTION...] SET [FILE...] | -k FILE [OPTION...] SET...",
 	.summary = "print the keys that are in a set",
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and prints\n"
 		 "those that are probably in SET: all that are, and of the others a few, at the\n"
@@ -147,6 +237,7 @@ const struct command query_command = {
 	.examples = "  nidus query words.nidus letter.txt\n"
 		    "  nidus query -v seen.nidus today.log > new.log\n"
 		    "  seq 1 1000000 | nidus query -c numbers.nidus\n"
+		    "  echo heron | nidus query -k - day-*.nidus\n"
 		    "  nidus query --u64 ids.nidus ids.txt\n",
 	.run = run,
 };

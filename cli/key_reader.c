@@ -6,7 +6,6 @@
 #include "key_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,6 @@
 /* Large enough that system calls do not matter, small enough to stay in the cache. */
 #define FIRST_SIZE ((size_t)1 << 18)
 
-#define NO_FILE (-1)
-
 static bool is_stdin(const char *path)
 {
 	return strcmp(path, "-") == 0;
@@ -32,6 +29,8 @@ bool keys_take(struct key_form *form, int id)
 		form->delimiter = '\0';
 	else if (id == OPTION_U64)
 		form->u64 = true;
+	else if (id == OPTION_CRLF)
+		form->crlf = true;
 	else
 		return false;
 	return true;
@@ -52,7 +51,7 @@ static int measure(struct keys *keys, const char *path, bool *known)
 		return report_system(shown(path), errno);
 	if (S_ISDIR(status.st_mode))
 		return report_system(shown(path), EISDIR);
-	if (S_ISREG(status.st_mode) && status.st_size > 0)
+	if (S_ISREG(status.st_mode) && status.st_size > 0 && !input_is_packed(path))
 		keys->total += (uint64_t)status.st_size;
 	else
 		*known = false;
@@ -66,7 +65,7 @@ int keys_open(struct keys *keys, char **path, size_t paths, struct key_form form
 	bool known = true;
 
 	memset(keys, 0, sizeof(*keys));
-	keys->file = NO_FILE;
+	keys->input.file = INPUT_NONE;
 	keys->form = form;
 	keys->path = paths > 0 ? path : default_path;
 	keys->paths = paths > 0 ? paths : 1;
@@ -83,16 +82,9 @@ int keys_open(struct keys *keys, char **path, size_t paths, struct key_form form
 	return keys->failure;
 }
 
-static void close_file(struct keys *keys)
-{
-	if (keys->file > STDIN_FILENO)
-		close(keys->file);
-	keys->file = NO_FILE;
-}
-
 void keys_close(struct keys *keys)
 {
-	close_file(keys);
+	input_close(&keys->input);
 	free(keys->buffer);
 	keys->buffer = NULL;
 }
@@ -102,17 +94,14 @@ static bool next_file(struct keys *keys)
 {
 	const char *path;
 
-	close_file(keys);
+	input_close(&keys->input);
 	if (keys->next_path == keys->paths)
 		return false;
 	path = keys->path[keys->next_path++];
-	keys->name = shown(path);
 	keys->earlier = keys->count;
 	keys->at_end = false;
-	keys->file = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (keys->file < 0)
-		keys->failure = report_system(keys->name, errno);
-	else if (keys->file == STDIN_FILENO && isatty(STDIN_FILENO))
+	keys->failure = input_open(&keys->input, path);
+	if (keys->failure == EXIT_OK && is_stdin(path) && isatty(STDIN_FILENO))
 		report_talk("reading keys from the terminal; Ctrl-D ends them");
 	return keys->failure == EXIT_OK;
 }
@@ -142,15 +131,13 @@ static bool make_room(struct keys *keys)
 
 static bool refill(struct keys *keys)
 {
-	ssize_t got;
+	ptrdiff_t got;
 
 	if (!make_room(keys))
 		return false;
-	do {
-		got = read(keys->file, keys->buffer + keys->end, keys->size - keys->end);
-	} while (got < 0 && errno == EINTR);
+	got = input_read(&keys->input, keys->buffer + keys->end, keys->size - keys->end);
 	if (got < 0) {
-		keys->failure = report_system(keys->name, errno);
+		keys->failure = EXIT_FILE;
 		return false;
 	}
 	keys->at_end = got == 0;
@@ -192,6 +179,34 @@ static size_t cut_last(struct keys *keys)
 	return keys->length[0] > 0 ? 1 : 0;
 }
 
+static bool ends_in_return(const struct keys *keys, size_t i)
+{
+	const char *key = keys->key[i];
+
+	return keys->form.delimiter == '\n' && keys->length[i] > 0 &&
+	       key[keys->length[i] - 1] == '\r';
+}
+
+static void trim(struct keys *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		keys->length[i] -= ends_in_return(keys, i);
+}
+
+/* Keys with a carriage return at their end are other keys, which few people mean. */
+static void hint(struct keys *keys, size_t n)
+{
+	size_t seen = 0;
+
+	while (seen < n && seen < 3 && ends_in_return(keys, seen))
+		seen++;
+	keys->hinted = seen > 0 && (seen == n || seen == 3);
+	if (keys->hinted)
+		report_warning("%s: the lines end in CR LF, and the CR is taken as a part of each "
+		               "key; --crlf leaves it out",
+		               keys->input.name);
+}
+
 /* Says which line is no integer. A long one, or one of binary rubbish, is not repeated. */
 static int report_key(const struct keys *keys, size_t i)
 {
@@ -205,10 +220,10 @@ static int report_key(const struct keys *keys, size_t i)
 		printable++;
 	if (length > 0 && length <= 40 && printable == length)
 		report_error("%s: %s %" PRIu64 ": '%.*s' is not an integer from -2^63 to 2^64 - 1",
-		             keys->name, unit, line, (int)length, text);
+		             keys->input.name, unit, line, (int)length, text);
 	else
 		report_error("%s: %s %" PRIu64 " is %snot an integer from -2^63 to 2^64 - 1",
-		             keys->name, unit, line, length == 0 ? "empty, " : "");
+		             keys->input.name, unit, line, length == 0 ? "empty, " : "");
 	return EXIT_FILE;
 }
 
@@ -218,7 +233,7 @@ static bool parse_one(struct keys *keys, size_t i)
 	const char *text = keys->key[i];
 	size_t length = keys->length[i];
 
-	if (keys->form.delimiter == '\n' && length > 0 && text[length - 1] == '\r')
+	if (ends_in_return(keys, i))
 		length--;
 	return number_parse_key(text, length, &keys->number[i]);
 }
@@ -248,7 +263,7 @@ size_t keys_read(struct keys *keys)
 	size_t n = 0;
 
 	while (n == 0 && keys->failure == EXIT_OK) {
-		if (keys->file == NO_FILE) {
+		if (keys->input.file == INPUT_NONE) {
 			if (!next_file(keys))
 				return 0;
 			continue;
@@ -258,11 +273,15 @@ size_t keys_read(struct keys *keys)
 			break;
 		if (keys->at_end) {
 			n = cut_last(keys);
-			close_file(keys);
+			input_close(&keys->input);
 		} else if (!refill(keys)) {
 			return 0;
 		}
 	}
+	if (keys->form.crlf)
+		trim(keys, n);
+	else if (!keys->hinted && !keys->form.u64 && keys->count == keys->earlier)
+		hint(keys, n);
 	if (keys->form.u64)
 		n = parse(keys, n);
 	keys->count += n;

@@ -7,7 +7,7 @@
  *
  * A key ends with a delimiter (newline, or NUL with -0) that is no part of it;
  * the last key of a file may lack it. Any other byte may be in a key, and a key
- * may be empty or as long as memory lasts.
+ * may be empty or as long as memory lasts. Files of gzip and zstd are decompressed.
  */
 
 #include <stdbool.h>
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "args.h"
+#include "input.h"
 #include "nidus.h"
 
 #define KEYS_BATCH 1024
@@ -25,15 +26,18 @@
 	OPTION_U64, "u64", NULL, \
 		"keys are integers, -2^63 to 2^64 - 1, not text; negative\nones are taken modulo 2^64"
 
+#define KEYS_CRLF OPTION_CRLF, "crlf", NULL, "lines may end in CR LF: the CR is no part of a key"
+
 /** What keys look like. */
 struct key_form {
 	char delimiter;
-	bool u64; /* decimal numbers, which are 64-bit keys */
+	bool u64;  /* decimal numbers, which are 64-bit keys */
+	bool crlf; /* a carriage return before the newline belongs to the line's end */
 };
 
-#define KEY_FORM_LINES      \
-	{                   \
-		'\n', false \
+#define KEY_FORM_LINES             \
+	{                          \
+		'\n', false, false \
 	}
 
 /** Takes one of the options above; false if it is none of them. */
@@ -55,9 +59,9 @@ struct keys {
 	char **path;
 	size_t paths;
 	size_t next_path;
-	const char *name;
+	struct input input;
 	uint64_t earlier; /* keys of the files before this one */
-	int file;
+	bool hinted;      /* about lines that end in CR LF, if there was reason to */
 	bool at_end;
 	char *buffer;
 	size_t size;

@@ -206,6 +206,14 @@ static bool also_input(const struct output *output, const char *input)
 	       S_ISREG(to.st_mode) && same_file(&from, &to);
 }
 
+int output_check_json(const struct command *command, const struct output *output)
+{
+	if (output->path && !is_stream(output->path))
+		return EXIT_OK;
+	return report_usage(command->name,
+	                    "--json and the set cannot both go to stdout; give -o FILE");
+}
+
 int output_check_set(const struct command *command, const struct output *output, const char *set)
 {
 	if (output->in_place || !also_input(output, set))

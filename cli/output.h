@@ -51,6 +51,9 @@ void output_default(struct output *output, const char *set);
  */
 int output_prepare(const struct command *command, struct output *output);
 
+/** Refuses to print JSON where the set goes. EXIT_OK or an exit code. */
+int output_check_json(const struct command *command, const struct output *output);
+
 /** Refuses to write elsewhere what is the set itself, under another name, say. */
 int output_check_set(const struct command *command, const struct output *output, const char *set);
 

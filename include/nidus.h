@@ -767,6 +767,10 @@ typedef struct nidus_plan_row {
 	unsigned slots;            /**< per bucket or window */
 	unsigned fingerprint_bits; /**< per key */
 	unsigned copies;           /**< of one key (and its twins) at most; Bloom: 0 */
+	unsigned pace;             /**< place in the order of measured speed: NIDUS_FAST takes
+	                                the family with the lowest that will do */
+	uint64_t bytes_growing;    /**< the most that it takes while it grows to max_capacity,
+	                                with both tables; without max_capacity: bytes */
 	uint32_t features;         /**< what the family can do */
 	char why[120];             /**< of the chosen row: why this one; otherwise "" */
 } nidus_plan_row;

@@ -42,9 +42,29 @@ uint32_t nidus_family_features(nidus_family family)
 	return found != NULL ? found->features : 0;
 }
 
+static uint64_t bytes_at(const struct blueprint *plan, const struct family *family, uint32_t level)
+{
+	struct blueprint at_level = *plan;
+	at_level.level = level;
+	return family->forecast(&at_level, plan->capacity << level).bytes;
+}
+
+/* The last growth to `most` keys doubles a table; both are there until all entries have moved. */
+static uint64_t bytes_growing(const struct blueprint *plan, const struct family *family,
+                              uint64_t most)
+{
+	uint32_t level = 0;
+	while (level < plan->growth_bits && plan->capacity << level < most)
+		level++;
+	uint64_t bytes = bytes_at(plan, family, level);
+	return level == 0 ? bytes : bytes + bytes_at(plan, family, level - 1);
+}
+
 static nidus_plan_row plan_row(const nidus_options *options, const struct family *family)
 {
-	nidus_plan_row row = { .family = family->id, .features = family->features };
+	nidus_plan_row row = { .family = family->id,
+		               .features = family->features,
+		               .pace = family->pace };
 	struct blueprint plan;
 	row.status = options_plan_family(options, family, &plan);
 	if (row.status != NIDUS_OK) {
@@ -62,6 +82,7 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	row.lines_per_lookup = forecast.lines;
 	row.slots = plan.slots;
 	row.fingerprint_bits = plan.core_bits + plan.growth_bits;
+	row.bytes_growing = bytes_growing(&plan, family, options->max_capacity);
 	row.copies = family->copies != NULL ? family->copies(&plan) : 0;
 	return row;
 }

@@ -3,7 +3,7 @@
 "$NIDUS" -h | cmp - <("$NIDUS" help) && echo same
 [[ $("$NIDUS" -V) == "$("$NIDUS" --version)" ]] && echo version
 "$NIDUS" help help | cmp - <("$NIDUS" help) && echo same
-for command in build query add remove merge grow info verify dump plan bench; do
+for command in build query add remove dedup merge grow shrink info verify dump plan bench; do
 	"$NIDUS" $command --help >out 2>>err || echo "code $?"
 	head -n 1 out | grep -o '^Usage: nidus [a-z]*'
 	"$NIDUS" help $command | cmp - out

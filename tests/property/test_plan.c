@@ -142,11 +142,53 @@ static void the_choice_is_explained(void **state)
 	}
 }
 
+static uint64_t bytes_of(const nidus_filter *filter)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+	expect_ok(nidus_get_info(filter, &info));
+	return info.bytes;
+}
+
+/* The most memory of a filter while keys come in up to its max_capacity. */
+static uint64_t most_bytes(nidus_options options, nidus_family family)
+{
+	options.family = family;
+	nidus_filter *filter = filter_create(&options);
+	uint64_t most = 0;
+	for (uint64_t key = 0; key < options.max_capacity; key++) {
+		expect_ok(nidus_insert_u64(filter, key));
+		uint64_t bytes = key % 64 == 0 ? bytes_of(filter) : 0;
+		most = bytes > most ? bytes : most;
+	}
+	nidus_free(filter);
+	return most;
+}
+
+static void bytes_growing_is_the_most_that_growth_takes(void **state)
+{
+	(void)state;
+	nidus_options options = filter_options(1000, 0.004, 1);
+	nidus_plan_row rows[ROWS];
+	size_t n;
+	options.max_capacity = 50000;
+	expect_ok(nidus_plan(&options, rows, ROWS, &n));
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].status != NIDUS_OK)
+			continue;
+		check_note("%s", nidus_family_name(rows[i].family));
+		uint64_t most = most_bytes(options, rows[i].family);
+		/* Stashes come and go; everything else is known beforehand. */
+		expect(most >= rows[i].bytes_growing * 0.99 &&
+		       most <= rows[i].bytes_growing * 1.01);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_what_its_filter_measures),
 		cmocka_unit_test(the_choice_is_explained),
+		cmocka_unit_test(bytes_growing_is_the_most_that_growth_takes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nidus dedup: the keys of a stream, each the first time it comes.
+ *
+ * The filter begins small and grows with the keys, so that a small stream takes little memory
+ * whatever -n allows. With --set it is kept in a file, which is locked from the start: an empty
+ * file stands for a set that has yet to be made, so that two processes that begin one at the
+ * same time take turns as well.
+ */
+
+#include "commands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "key_reader.h"
+#include "number.h"
+#include "out.h"
+#include "output.h"
+#include "progress.h"
+#include "report.h"
+#include "room.h"
+#include "set.h"
+#include "shape.h"
+
+#define DEFAULT_KEYS UINT64_C(1000000000)
+#define DEFAULT_RATE 1e-6
+
+/* A filter begins with so small a part of its keys; each doubling costs a bit per key. */
+#define FIRST_PART 1024
+#define FIRST_LEAST 1024
+
+struct dedup {
+	nidus_options options; /* capacity is that of -n */
+	struct output output;  /* its path is the set's; NULL: none is kept */
+	bool repeated;         /* -v: print the others */
+	bool count;
+	bool json;
+	struct key_form form;
+	struct keys keys;
+	nidus_filter *filter;
+	bool kept; /* the filter comes from a set that was there */
+	uint64_t room;
+	uint64_t came[2]; /* keys that came for the first time, and keys that came again */
+};
+
+static int take_option(void *context, int id, const char *value)
+{
+	struct dedup *dedup = context;
+
+	if (keys_take(&dedup->form, id))
+		return ARGS_GO;
+	switch (id) {
+	case OPTION_SET:
+		dedup->output.path = value;
+		return ARGS_GO;
+	case 'v':
+		dedup->repeated = true;
+		return ARGS_GO;
+	case 'c':
+		dedup->count = true;
+		return ARGS_GO;
+	case OPTION_JSON:
+		dedup->json = true;
+		return ARGS_GO;
+	case OPTION_NO_WAIT:
+		dedup->output.no_wait = true;
+		return ARGS_GO;
+	default:
+		return shape_take(&dedup_command, &dedup->options, id, value);
+	}
+}
+
+/* ---------------------------------------------------------------- the set -- */
+
+static int create(struct dedup *dedup)
+{
+	nidus_options options = dedup->options;
+	uint64_t first = options.capacity / FIRST_PART;
+	nidus_status status;
+
+	options.max_capacity = options.capacity;
+	if (first < FIRST_LEAST)
+		first = FIRST_LEAST;
+	if (first < options.capacity)
+		options.capacity = first;
+	options.features |= NIDUS_GROW | NIDUS_FAST;
+	status = nidus_create(&options, &dedup->filter);
+	return status == NIDUS_OK ? EXIT_OK : shape_refused(&dedup_command, status);
+}
+
+/* Makes sure that there is a file to lock. */
+static int touch(const char *path)
+{
+	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+
+	if (file < 0)
+		return report_system(path, errno);
+	close(file);
+	return EXIT_OK;
+}
+
+static int open_kept(struct dedup *dedup)
+{
+	const char *path = dedup->output.path;
+	struct stat status;
+	int code = touch(path);
+
+	if (code == EXIT_OK)
+		code = output_prepare(&dedup_command, &dedup->output);
+	if (code != EXIT_OK)
+		return code;
+	if (stat(path, &status) != 0)
+		return report_system(path, errno);
+	if (!S_ISREG(status.st_mode))
+		return report_usage(dedup_command.name, "--set: %s is not a file", path);
+	dedup->kept = status.st_size > 0;
+	return dedup->kept ? set_load(path, &dedup->filter) : create(dedup);
+}
+
+static int open_set(struct dedup *dedup, const struct args *args)
+{
+	int code;
+
+	dedup->output.in_place = true; /* what is there is read, so it has to be a set */
+	if (!dedup->output.path)
+		return create(dedup);
+	if (*dedup->output.path == '\0' || (dedup->output.path[0] == '-' && !dedup->output.path[1]))
+		return report_usage(dedup_command.name, "--set needs the name of a file");
+	code = output_check_inputs(&dedup_command, &dedup->output, args->operand, args->n);
+	return code == EXIT_OK ? open_kept(dedup) : code;
+}
+
+/* --------------------------------------------------------------- the keys -- */
+
+static int full(const struct dedup *dedup)
+{
+	if (dedup->kept)
+		report_error("%s: the set had room for %" PRIu64
+		             " more keys, and more have come; it "
+		             "was not changed; nidus grow --relax -n N makes room",
+		             dedup->output.path, dedup->came[0]);
+	else
+		report_error("more than %" PRIu64 " different keys have come; give a larger -n",
+		             dedup->came[0]);
+	return EXIT_FULL;
+}
+
+/* Whether a key comes for the first time: *again becomes 0 or 1. */
+static int see(struct dedup *dedup, uint64_t hash, uint8_t *again)
+{
+	nidus_status status = *again ? NIDUS_PRESENT : nidus_insert_new_hash(dedup->filter, hash);
+
+	if (status == NIDUS_FULL || (status == NIDUS_OK && dedup->came[0] == dedup->room))
+		return full(dedup);
+	if (status != NIDUS_OK && status != NIDUS_PRESENT)
+		return report_status(dedup_command.name, status);
+	*again = status == NIDUS_PRESENT;
+	dedup->came[*again]++;
+	return EXIT_OK;
+}
+
+static int see_batch(struct dedup *dedup, size_t n)
+{
+	const struct keys *keys = &dedup->keys;
+	bool print = !dedup->count && !dedup->json;
+	uint64_t hash[KEYS_BATCH];
+	uint8_t again[KEYS_BATCH];
+
+	keys_hash(keys, dedup->filter, n, hash);
+	nidus_contains_batch(dedup->filter, hash, n, again); /* and brings them into the cache */
+	for (size_t i = 0; i < n; i++) {
+		int code = see(dedup, hash[i], &again[i]);
+
+		if (code != EXIT_OK)
+			return code;
+		if (!print || again[i] != dedup->repeated)
+			continue;
+		out_write(keys->key[i], keys->length[i]);
+		out_byte(dedup->form.delimiter);
+	}
+	out_show();
+	return EXIT_OK;
+}
+
+static int see_all(struct dedup *dedup)
+{
+	struct keys *keys = &dedup->keys;
+	int code = EXIT_OK;
+	size_t n;
+
+	dedup->room = room_left(dedup->filter);
+	progress_start("looking up", keys->total);
+	while (code == EXIT_OK && !out_failed() && (n = keys_read(keys)) > 0) {
+		code = see_batch(dedup, n);
+		progress_update(keys->count, keys->bytes);
+	}
+	progress_clear();
+	return code == EXIT_OK ? keys->failure : code;
+}
+
+/* ---------------------------------------------------------------- the end -- */
+
+/* Keys that were not printed must not be remembered as if they had been. */
+static int finish(struct dedup *dedup)
+{
+	int code = out_failed() ? EXIT_FILE : EXIT_OK;
+
+	if (dedup->json) {
+		json_open(NULL, '{');
+		json_count("distinct", dedup->came[0]);
+		json_count("repeated", dedup->came[1]);
+		json_close('}');
+	} else if (dedup->count) {
+		out_format("%" PRIu64 "\n", dedup->came[dedup->repeated]);
+	}
+	if (code == EXIT_OK && dedup->output.path)
+		code = out_finish();
+	if (code == EXIT_OK && dedup->output.path)
+		code = output_save(dedup->filter, &dedup->output);
+	report_talk("%" PRIu64 " keys: %" PRIu64 " for the first time, %" PRIu64 " again",
+	            dedup->keys.count, dedup->came[0], dedup->came[1]);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct dedup dedup = { .options = NIDUS_OPTIONS_INIT, .form = KEY_FORM_LINES };
+	struct args args;
+	int code;
+
+	dedup.options.capacity = DEFAULT_KEYS;
+	dedup.options.fpr = DEFAULT_RATE;
+	code = args_parse(&dedup_command, argc, argv, take_option, &dedup, &args);
+	if (code != ARGS_GO)
+		return code;
+	code = open_set(&dedup, &args);
+	if (code == EXIT_OK)
+		code = keys_open(&dedup.keys, args.operand, args.n, dedup.form);
+	if (code == EXIT_OK)
+		code = see_all(&dedup);
+	if (code == EXIT_OK)
+		code = finish(&dedup);
+	output_release(&dedup.output);
+	keys_close(&dedup.keys);
+	nidus_free(dedup.filter);
+	return code;
+}
+
+static const struct option_spec options[] = {
+	{ 'n', "capacity", "N",
+	  "different keys at most (default 1G); memory is taken as they come" },
+	{ 'p', "fpr", "FPR", "how often a new key is taken for one that came (default 1e-6)" },
+	{ OPTION_SET, "set", "SET",
+	  "begin with the keys of the set SET, and add the new ones to it" },
+	{ OPTION_SEED, "seed", "S", "key the hashing of a new set with S (default: random)" },
+	{ 'v', "invert", NULL, "print the keys that come again instead" },
+	{ 'c', "count", NULL, "print only how many there are" },
+	{ OPTION_JSON, "json", NULL, "print both counts: {\"distinct\": N, \"repeated\": N}" },
+	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline, in and out" },
+	{ KEYS_U64 },
+	{ KEYS_CRLF },
+	{ OUTPUT_NO_WAIT },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct command dedup_command = {
+	.name = "dedup",
+	.synopsis = "[-n N] [-p FPR] [--set SET] [OPTION...] [FILE...]",
+	.summary = "print each key of a stream the first time it comes",
+	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and prints\n"
+		 "each the first time it comes, in their order. Never prints a key twice. Drops a\n"
+		 "new key by mistake with the probability FPR: one in a million by default, and\n"
+		 "then about one key in a stream of a million different ones.\n"
+		 "\n"
+		 "With --set the keys of SET have come already, and the new ones are added to it\n"
+		 "at the end. SET is made, with -n and -p, if it is not there. Exits with 4 if\n"
+		 "more keys come than fit.\n",
+	.options = options,
+	.examples = "  nidus dedup access.log | wc -l\n"
+		    "  nidus dedup --set seen.nidus today.txt > new-today.txt\n"
+		    "  find . -type f -printf '%f\\0' | nidus dedup -0 -v\n",
+	.run = run,
+};

@@ -1,0 +1,29 @@
+seq 1 1000 >monday
+seq 501 1500 >tuesday
+"$NIDUS" dedup --seed 1 -n 1500 --set seen.nidus monday | wc -l
+"$NIDUS" dedup --seed 1 --set seen.nidus tuesday | cmp - <(seq 1001 1500) && echo only new ones
+"$NIDUS" dedup --seed 1 --set seen.nidus tuesday; echo "code $?"
+"$NIDUS" info --json seen.nidus | grep -oE '"(count|max_capacity)": [0-9]*'
+echo '-- full'
+cp seen.nidus before
+seq 1 5000 | "$NIDUS" dedup --seed 1 --set seen.nidus >out 2>err; echo "code $?"
+sed 's/;.*//' err
+cmp seen.nidus before && echo unchanged
+seq 20 | "$NIDUS" dedup --seed 1 -n 10 --set new.nidus 2>err | wc -l
+cat err
+"$NIDUS" dedup --seed 1 -n 100 --set new.nidus monday -q 2>err | wc -l
+echo '-- refused'
+echo text >text
+"$NIDUS" dedup --seed 1 --set text monday >out 2>err; echo "code $? $(cat out err)"
+"$NIDUS" dedup --seed 1 --set monday monday 2>err; echo "code $?"
+"$NIDUS" dedup --seed 1 --set . monday 2>err; echo "code $?"
+"$NIDUS" dedup --seed 1 --set '' monday 2>err; echo "code $?"
+"$NIDUS" dedup --seed 1 --set - monday 2>err; echo "code $?"
+"$NIDUS" dedup --seed 1 --set missing/s.nidus monday 2>err; echo "code $?"
+echo '-- a reader that goes away has not seen the keys: they are not remembered'
+seq 1 100000 | "$NIDUS" dedup --seed 1 --set lost.nidus | head -n 1
+seq 1 100000 | "$NIDUS" dedup --seed 1 --set lost.nidus -c
+echo '-- two at a time lose nothing'
+for i in 1 2 3 4; do seq $((i * 1000)) $((i * 1000 + 999)) | "$NIDUS" dedup --seed 1 --set both.nidus -c & done | sort | uniq -c
+wait
+seq 1000 4999 | "$NIDUS" query -c both.nidus

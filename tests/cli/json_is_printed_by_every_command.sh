@@ -1,0 +1,14 @@
+seq 100 | "$NIDUS" build -n 100 --grow 1000 -f windowed -o a.nidus || exit
+seq 101 200 | "$NIDUS" build --like a.nidus -o b.nidus || exit
+short() { grep -oE '"(family|count|capacity|max_capacity)": [^,]*' | tr '\n' ' '; echo; }
+"$NIDUS" merge --json -o m.nidus a.nidus b.nidus | short
+"$NIDUS" grow --json -n 800 a.nidus >grown; short <grown
+"$NIDUS" info --json a.nidus | sed 's/"readonly": true/"readonly": false/' | cmp - grown
+"$NIDUS" shrink --json -n 100 a.nidus | short
+"$NIDUS" verify --json a.nidus
+head -c 60 a.nidus >short.nidus
+"$NIDUS" verify --json a.nidus short.nidus missing b.nidus 2>err; echo "code $?"
+wc -l <err
+for command in 'merge a.nidus b.nidus' 'grow -n 10 -o -' 'shrink -o -'; do
+	"$NIDUS" ${command%% *} --json ${command#* } a.nidus >out 2>err; echo "code $? $(head -n 1 err)"
+done
