@@ -23,21 +23,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inside.h"
+#include "insertion.h"
 #include "machine.h"
-#include "misses.h"
-#include "walk.h"
 
-#define SLOTS 4
-#define FINGERPRINT_BITS 12
-#define FPR (1.0 / 512) /* the rate of 12 bits in buckets of 4 at this load */
-#define LOAD 0.95
+#define SLOTS INSERTION_SLOTS
+#define LOAD INSERTION_LOAD
 #define KICKS_MOST 2.1
 #define EXTRA_MOST 1.03
 #define EXTRA_FROM (UINT64_C(1) << 19)
-#define CLASSIC_KICKS 500 /* after which the classic walk gives up */
-#define FULL 0.975        /* load of a chunk at which inserts begin to fail */
-#define STASH_SHARE 54.0  /* slots of a chunk for each place in its stash */
+#define FULL 0.975       /* load of a chunk at which inserts begin to fail */
+#define STASH_SHARE 54.0 /* slots of a chunk for each place in its stash */
 #define LIST_MAX 64
 
 struct list {
@@ -52,121 +47,6 @@ struct settings {
 	size_t printed; /* rows so far, for the commas of JSON */
 	bool failed;
 };
-
-/* ------------------------------------------------------------------- insertions -- */
-
-struct way {
-	const char *name;
-	nidus_family family; /* NIDUS_AUTO: a walk */
-	int reserve;
-	bool ahead; /* of a walk */
-	bool barred;
-};
-
-static const struct way ways[] = {
-	{ "cuckoo", NIDUS_CUCKOO, INSIDE_RESERVE_PLANNED, false, false },
-	{ "chunked, p = 1", NIDUS_CHUNKED, 1, false, true },
-	{ "chunked, p = 2", NIDUS_CHUNKED, 2, false, true },
-	{ "chunked, p = 0", NIDUS_CHUNKED, 0, false, true },
-	{ "classic walk", NIDUS_AUTO, 0, false, false },
-	{ "CPCF walk, p = 1", NIDUS_AUTO, 1, true, false },
-};
-
-#define WAYS (sizeof ways / sizeof *ways)
-
-static const struct {
-	const char *name;
-	double kicks;
-	unsigned checks;
-	double misses; /* percent */
-} paper[] = {
-	{ "cuckoo filter", 8.53, 29879, 18.2 },
-	{ "better choice", 7.00, 50146, 20.5 },
-	{ "vacuum filter", 3.31, 41614, 20.3 },
-	{ "CPCF", 2.05, 26223, 15.4 },
-};
-
-#define PAPER (sizeof paper / sizeof *paper)
-
-/* One filling. */
-struct cost {
-	uint64_t chunks, buckets;
-	uint64_t relocations, kicks, checks, stashed, refused;
-};
-
-static struct inside *make_table(const struct way *way, uint64_t keys, uint64_t seed)
-{
-	nidus_options options = NIDUS_OPTIONS_INIT;
-	options.family = way->family;
-	options.slots = SLOTS;
-	options.fpr = FPR;
-	options.capacity = keys;
-	options.seed = seed;
-	struct inside *table = inside_create(&options, way->reserve);
-	if (table == NULL) {
-		fprintf(stderr, "bench_kicks: %s: %s\n", way->name, nidus_reason());
-		exit(1);
-	}
-	return table;
-}
-
-/* `counting`: looks at the slots before each insert; not while caches are watched. */
-static struct cost fill_table(const struct way *way, uint64_t keys, uint64_t seed, bool counting)
-{
-	struct inside *table = make_table(way, keys, seed);
-	struct cost cost = { 0 };
-	for (uint64_t key = 0; key < keys; key++) {
-		if (counting)
-			cost.checks += inside_direct_checks(table, key);
-		cost.refused += inside_insert(table, key) != NIDUS_OK;
-	}
-	struct inside_figures figures = inside_look(table);
-	cost.chunks = figures.chunks;
-	cost.buckets = figures.buckets;
-	cost.relocations = figures.relocations;
-	cost.kicks = figures.moves;
-	cost.checks += figures.checks;
-	cost.stashed = figures.stashed;
-	inside_free(table);
-	return cost;
-}
-
-static uint64_t power_of_two_from(uint64_t least)
-{
-	uint64_t power = 1;
-	while (power < least)
-		power *= 2;
-	return power;
-}
-
-static struct cost fill_walk(const struct way *way, uint64_t keys, uint64_t seed)
-{
-	struct walk walk = { .buckets = power_of_two_from((uint64_t)((double)keys / SLOTS)),
-		             .slots = SLOTS,
-		             .fingerprint_bits = FINGERPRINT_BITS,
-		             .reserve = (unsigned)way->reserve,
-		             .ahead = way->ahead,
-		             .max_kicks = CLASSIC_KICKS,
-		             .seed = seed };
-	struct cost cost = { .chunks = 1, .buckets = walk.buckets };
-	if (!walk_create(&walk)) {
-		fprintf(stderr, "bench_kicks: no memory\n");
-		exit(1);
-	}
-	for (uint64_t key = 0; key < keys; key++)
-		cost.refused += !walk_insert(&walk, (seed << 40) + key);
-	cost.relocations = walk.relocations;
-	cost.kicks = walk.kicks;
-	cost.checks = walk.checks;
-	walk_free(&walk);
-	return cost;
-}
-
-static struct cost fill(const struct way *way, uint64_t keys, uint64_t seed, bool counting)
-{
-	return way->family == NIDUS_AUTO ? fill_walk(way, keys, seed)
-	                                 : fill_table(way, keys, seed, counting);
-}
 
 /* ---------------------------------------------------------------------- spread -- */
 
@@ -194,27 +74,17 @@ static double deviation(const struct spread *spread)
 }
 
 struct row {
-	const struct way *way;
+	const struct insertion *way;
 	uint64_t keys, chunks, buckets, stashed, refused;
 	struct spread relocations, kicks, checks;
 	double misses; /* percent; negative: not available */
 };
 
-static double watch_caches(const struct way *way, uint64_t keys, uint64_t seeds)
-{
-	uint64_t references, missed;
-	if (!misses_start())
-		return -1;
-	for (uint64_t seed = 1; seed <= seeds; seed++)
-		fill(way, keys, seed, false);
-	return misses_stop(&references, &missed) ? 100 * (double)missed / (double)references : -1;
-}
-
-static struct row measure(const struct way *way, uint64_t keys, uint64_t seeds)
+static struct row measure(const struct insertion *way, uint64_t keys, uint64_t seeds)
 {
 	struct row row = { .way = way, .keys = keys };
 	for (uint64_t seed = 1; seed <= seeds; seed++) {
-		struct cost cost = fill(way, keys, seed, true);
+		struct insertion_cost cost = insertion_fill(way, keys, seed, true);
 		row.chunks = cost.chunks;
 		row.buckets = cost.buckets;
 		row.stashed += cost.stashed;
@@ -223,7 +93,7 @@ static struct row measure(const struct way *way, uint64_t keys, uint64_t seeds)
 		add(&row.kicks, (double)cost.kicks / fmax(1, (double)cost.relocations));
 		add(&row.checks, (double)cost.checks);
 	}
-	row.misses = watch_caches(way, keys, seeds);
+	row.misses = insertion_misses(way, keys, seeds);
 	return row;
 }
 
@@ -274,7 +144,7 @@ static void print_row(struct settings *settings, const struct row *row)
 		       : pass            ? "true"
 		                         : "false");
 	else
-		printf("%-17s %4llu x %-7llu %.4f %9.1f  %6.3f +- %.3f %6.2f %9.0f +- %-6.0f %7.3f  "
+		printf("%-18s %4llu x %-7llu %.4f %9.1f  %6.3f +- %.3f %6.2f %9.0f +- %-6.0f %7.3f  "
 		       "%-13s %7llu %7llu  %s\n",
 		       row->way->name, (unsigned long long)row->chunks,
 		       (unsigned long long)row->buckets, load, mean(&row->relocations),
@@ -292,9 +162,11 @@ static void print_row(struct settings *settings, const struct row *row)
 static void print_paper(void)
 {
 	printf("the paper's Table 1, 2^12 slots:\n");
-	for (size_t i = 0; i < PAPER; i++)
-		printf("%-17s %31s  %6.2f %23u          %7.3f  %.1f%%\n", paper[i].name, "",
-		       paper[i].kicks, paper[i].checks, paper[i].checks / 3891.0, paper[i].misses);
+	for (size_t i = 0; i < insertions_said_number; i++) {
+		const struct insertion_said *said = &insertions_said[i];
+		printf("%-17s %31s  %6.2f %23.0f          %7.3f  %.1f%%\n", said->name, "",
+		       said->kicks, said->checks, said->checks / 3891.0, said->misses);
+	}
 }
 
 static void run_kicks(struct settings *settings)
@@ -304,12 +176,12 @@ static void run_kicks(struct settings *settings)
 		if (!settings->json)
 			printf("\n%llu keys for %llu slots, b = %d, f = %d, seeds 1 to %llu; at most %.1f "
 			       "kick-outs per relocation allowed\n"
-			       "insertion         chunks x buckets  load relocations  kick-outs      "
+			       "insertion          chunks x buckets  load relocations  kick-outs      "
 			       "   most  slot checks       per key  cache misses  stashed refused\n",
 			       (unsigned long long)keys, (unsigned long long)slots, SLOTS,
-			       FINGERPRINT_BITS, (unsigned long long)settings->seeds, KICKS_MOST);
-		for (size_t j = 0; j < WAYS; j++) {
-			struct row row = measure(&ways[j], keys, settings->seeds);
+			       INSERTION_BITS, (unsigned long long)settings->seeds, KICKS_MOST);
+		for (size_t j = 0; j < insertions_number; j++) {
+			struct row row = measure(&insertions[j], keys, settings->seeds);
 			print_row(settings, &row);
 		}
 		if (!settings->json)
@@ -347,9 +219,10 @@ static void complete(struct chunking *chunking, uint64_t keys, double stash_shar
 
 static struct chunking our_chunks(uint64_t keys)
 {
-	static const struct way planned = { "chunked", NIDUS_CHUNKED, INSIDE_RESERVE_PLANNED, false,
-		                            false };
-	struct inside *table = make_table(&planned, keys, 1);
+	static const struct insertion planned = { "chunked", NIDUS_CHUNKED,
+		                                  0,         INSIDE_RESERVE_PLANNED,
+		                                  false,     NULL };
+	struct inside *table = insertion_table(&planned, keys, 1);
 	struct inside_figures figures = inside_look(table);
 	struct chunking ours = { .chunks = figures.chunks, .buckets = figures.buckets };
 	inside_free(table);

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "bench_beside.h"
 #include "bench_crew.h"
 #include "bench_rows.h"
 #include "bench_speed.h"
@@ -25,6 +26,8 @@ enum { OPTION_ONLY = 300, OPTION_ROUNDS, OPTION_SECONDS, OPTION_BATCH, OPTION_BA
 #define MOST_ROUNDS 32
 #define MOST_SECONDS 1000000
 #define MOST_BATCH (1u << 24)
+
+#define BENCHMARKS "speed, threads, paper, wiredtiger"
 
 struct bench {
 	struct bench_settings settings;
@@ -145,17 +148,18 @@ static int run(int argc, char **argv)
 			       } };
 	struct args args;
 	bool threads;
-	int code = args_parse(&bench_command, argc, argv, take_option, &bench, &args);
+	int code;
 
+	if (argc > 1 && bench_is_beside(argv[1]))
+		return bench_start_beside(argv[1], argv + 1);
+	code = args_parse(&bench_command, argc, argv, take_option, &bench, &args);
 	if (code != ARGS_GO)
 		return code;
 	if (args.n == 0)
-		return report_usage(bench_command.name,
-		                    "which benchmark? There are: speed, threads");
+		return report_usage(bench_command.name, "which benchmark? There are: " BENCHMARKS);
 	threads = strcmp(args.operand[0], "threads") == 0;
 	if (!threads && strcmp(args.operand[0], "speed") != 0)
-		return report_usage(bench_command.name,
-		                    "no benchmark '%s'; there are: speed, threads",
+		return report_usage(bench_command.name, "no benchmark '%s'; there are: " BENCHMARKS,
 		                    args.operand[0]);
 	if (args.n > 1)
 		return report_usage(bench_command.name, "'%s' is one operand too many",
@@ -198,10 +202,16 @@ const struct command bench_command = {
 		"\n"
 		"threads: what NIDUS_CONCURRENT costs one thread, and what several threads gain\n"
 		"from sharing a filter: inserts, lookups, and a mix of 30 % inserts, 40 %\n"
-		"lookups and 30 % removes at high load.\n",
+		"lookups and 30 % removes at high load.\n"
+		"\n"
+		"paper: the experiments of the papers behind the families, what they say beside\n"
+		"what is measured here. wiredtiger: filters in front of a storage engine. Both\n"
+		"have options of their own (nidus bench paper --help), and are there where the\n"
+		"command was built from the source tree, not where it was installed.\n",
 	.options = options,
 	.examples = "  nidus bench speed -n 4M --bars\n"
 		    "  nidus bench speed -n 100M -f breadcrumb,windowed-2 --only lookup --json\n"
-		    "  nidus bench threads -n 10M -t 2 --bars\n",
+		    "  nidus bench threads -n 10M -t 2 --bars\n"
+		    "  nidus bench paper cuckoo --quick --json cuckoo.json\n",
 	.run = run,
 };

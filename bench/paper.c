@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * paper: rows in memory, and how they are shown.
+ */
+#include "paper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <nidus.h>
+
+#include "machine.h"
+
+#define SERIES_TEXT 48
+#define SAMPLES 32
+
+const struct paper papers[] = {
+	{ "windowed", "Schmitz, Zentgraf, Rahmann: Smaller and More Flexible Cuckoo Filters (2025)",
+	  "AMD Ryzen 9 9950X, 16 cores, DDR5-6000", paper_windowed },
+	{ "cpcf",
+	  "Hua et al.: CPCF: A Flexible Chunking and Proactive Insertion Cuckoo Filter (2024)",
+	  "Intel Xeon Gold 6326, 2.9 GHz, 24 MB L3", paper_cpcf },
+	{ "cuckoo", "Fan, Andersen, Kaminsky: Cuckoo Filter: Better Than Bloom (2013)",
+	  "Intel Xeon L5640, 2.27 GHz, 12 MB L3", paper_cuckoo },
+	{ "simplified", "Eppstein: Cuckoo Filter: Simplification and Analysis (2016)",
+	  "none: theorems", paper_simplified },
+	{ "breadcrumb", "Krapivin et al.: Breadcrumb Filters: Fast Fully Featured Filters (2026)",
+	  "Intel Xeon Gold 6338, 32 cores, AVX-512, 48 MB L3 per socket", paper_breadcrumb },
+};
+
+const size_t papers_number = sizeof papers / sizeof *papers;
+
+struct row {
+	char series[SERIES_TEXT];
+	double x, said;
+	unsigned samples;
+	double sample[SAMPLES]; /* ascending */
+};
+
+struct part {
+	struct experiment experiment;
+	size_t n, room;
+	struct row *row;
+};
+
+struct paper_run {
+	struct paper_scale scale;
+	size_t n, room;
+	struct part *part;
+};
+
+/* ------------------------------------------------------------------------ rows -- */
+
+/* Room for one more of n things. */
+static void *extend(void *things, size_t n, size_t *room, size_t size)
+{
+	if (n < *room)
+		return things;
+	*room = 2 * *room + 8;
+	things = realloc(things, *room * size);
+	if (things == NULL) {
+		fprintf(stderr, "bench_paper: no memory\n");
+		exit(5);
+	}
+	return things;
+}
+
+struct paper_run *paper_run_new(const struct paper_scale *scale)
+{
+	size_t room = 0;
+	struct paper_run *run = extend(NULL, 0, &room, sizeof *run);
+	*run = (struct paper_run){ .scale = *scale };
+	return run;
+}
+
+void paper_run_free(struct paper_run *run)
+{
+	for (size_t i = 0; i < run->n; i++)
+		free(run->part[i].row);
+	free(run->part);
+	free(run);
+}
+
+const struct paper_scale *paper_scale(const struct paper_run *run)
+{
+	return &run->scale;
+}
+
+void paper_begin(struct paper_run *run, const struct experiment *experiment)
+{
+	run->part = extend(run->part, run->n, &run->room, sizeof *run->part);
+	run->part[run->n++] = (struct part){ .experiment = *experiment };
+}
+
+static bool same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static struct row *find(const struct part *part, const char *series, double x)
+{
+	for (size_t i = 0; i < part->n; i++) {
+		if (strcmp(part->row[i].series, series) == 0 && same(part->row[i].x, x))
+			return &part->row[i];
+	}
+	return NULL;
+}
+
+/* A sample beyond the most is left out. */
+static void add_sample(struct row *row, double value)
+{
+	unsigned at = row->samples;
+	if (at == SAMPLES)
+		return;
+	for (; at > 0 && row->sample[at - 1] > value; at--)
+		row->sample[at] = row->sample[at - 1];
+	row->sample[at] = value;
+	row->samples++;
+}
+
+void paper_add(struct paper_run *run, const char *series, double x, double said, double ours)
+{
+	struct part *part = &run->part[run->n - 1];
+	struct row *row = find(part, series, x);
+	if (row == NULL) {
+		part->row = extend(part->row, part->n, &part->room, sizeof *part->row);
+		row = &part->row[part->n++];
+		*row = (struct row){ .x = x, .said = said };
+		snprintf(row->series, sizeof row->series, "%s", series);
+	}
+	if (!isnan(ours))
+		add_sample(row, ours);
+}
+
+static double median(const struct row *row)
+{
+	unsigned n = row->samples;
+	return n == 0 ? NAN : (row->sample[(n - 1) / 2] + row->sample[n / 2]) / 2;
+}
+
+/* ----------------------------------------------------------------------- table -- */
+
+static const char *number_text(double value, char text[24])
+{
+	if (isnan(value))
+		return "-";
+	snprintf(text, 24, fabs(value) >= 1e4 && fabs(value) < 1e9 ? "%.0f" : "%.4g", value);
+	return text;
+}
+
+static double ratio_to(double value, double reference)
+{
+	return value / reference; /* of nothing or by nothing: not a number */
+}
+
+/* What a row is compared by: itself, or its ratio to the reference row. */
+struct comparison {
+	double said, ours;
+};
+
+static struct comparison compare(const struct part *part, const struct row *row)
+{
+	struct comparison plain = { row->said, median(row) };
+	if (part->experiment.compare == PAPER_VALUE)
+		return plain;
+	const struct row *reference = part->experiment.reference == NULL
+	                                      ? NULL
+	                                      : find(part, part->experiment.reference, row->x);
+	if (reference == NULL)
+		return (struct comparison){ NAN, NAN };
+	return (struct comparison){ ratio_to(plain.said, reference->said),
+		                    ratio_to(plain.ours, median(reference)) };
+}
+
+static void print_row(const struct part *part, const struct row *row)
+{
+	char x[24], said[24], ours[24], said_ratio[24], our_ratio[24];
+	printf("%-30s", row->series);
+	if (part->experiment.x != NULL)
+		printf(" %10s", number_text(row->x, x));
+	printf(" %10s %10s", number_text(row->said, said), number_text(median(row), ours));
+	struct comparison by = compare(part, row);
+	if (part->experiment.compare == PAPER_VALUE)
+		printf(" %10s\n", number_text(ratio_to(by.ours, by.said), our_ratio));
+	else if (part->experiment.reference == NULL)
+		printf("\n");
+	else
+		printf(" %10s %10s\n", number_text(by.said, said_ratio),
+		       number_text(by.ours, our_ratio));
+}
+
+static const struct paper *paper_named(const char *name)
+{
+	size_t i = 0;
+	while (strcmp(papers[i].name, name) != 0)
+		i++;
+	return &papers[i];
+}
+
+static void print_head(const struct experiment *experiment)
+{
+	printf("\n%s, %s: %s, %s\n", experiment->paper, experiment->place, experiment->title,
+	       experiment->unit);
+	printf("paper: %s\n", paper_named(experiment->paper)->machine);
+	if (experiment->note != NULL)
+		printf("note: %s\n", experiment->note);
+	printf("%-30s", "");
+	if (experiment->x != NULL)
+		printf(" %10s", experiment->x);
+	printf(" %10s %10s", "paper", "here");
+	if (experiment->compare == PAPER_VALUE)
+		printf(" %10s\n", "here/paper");
+	else if (experiment->reference != NULL)
+		printf("  as ratios to %s, paper and here\n", experiment->reference);
+	else
+		printf("\n");
+}
+
+void paper_end(struct paper_run *run)
+{
+	const struct part *part = &run->part[run->n - 1];
+	print_head(&part->experiment);
+	for (size_t i = 0; i < part->n; i++)
+		print_row(part, &part->row[i]);
+	fflush(stdout);
+}
+
+/* ------------------------------------------------------------------------ JSON -- */
+
+static void json_text(FILE *file, const char *name, const char *text)
+{
+	fprintf(file, "\"%s\": ", name);
+	if (text == NULL) {
+		fprintf(file, "null");
+		return;
+	}
+	fputc('"', file);
+	for (; *text != '\0'; text++) {
+		unsigned char byte = (unsigned char)*text;
+		if (byte < 0x20)
+			fprintf(file, "\\u%04x", byte);
+		else
+			fprintf(file, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+	}
+	fputc('"', file);
+}
+
+static void json_number(FILE *file, const char *name, double number)
+{
+	if (isfinite(number))
+		fprintf(file, "\"%s\": %.7g", name, number);
+	else
+		fprintf(file, "\"%s\": null", name);
+}
+
+static void json_row(FILE *file, const struct part *part, const struct row *row)
+{
+	struct comparison by = compare(part, row);
+	fprintf(file, "{");
+	json_text(file, "series", row->series);
+	fprintf(file, ", ");
+	json_number(file, "x", row->x);
+	fprintf(file, ", ");
+	json_number(file, "paper", row->said);
+	fprintf(file, ", ");
+	json_number(file, "here", median(row));
+	fprintf(file, ", ");
+	json_number(file, "least", row->samples > 0 ? row->sample[0] : NAN);
+	fprintf(file, ", ");
+	json_number(file, "most", row->samples > 0 ? row->sample[row->samples - 1] : NAN);
+	fprintf(file, ", \"samples\": %u, ", row->samples);
+	json_number(file, "paper_ratio", part->experiment.compare == PAPER_RATIO ? by.said : NAN);
+	fprintf(file, ", ");
+	json_number(file, "here_ratio",
+	            part->experiment.compare == PAPER_RATIO ? by.ours : ratio_to(by.ours, by.said));
+	fprintf(file, "}");
+}
+
+static void json_part(FILE *file, const struct part *part)
+{
+	const struct experiment *experiment = &part->experiment;
+	fprintf(file, "   {");
+	json_text(file, "id", experiment->id);
+	fprintf(file, ", ");
+	json_text(file, "place", experiment->place);
+	fprintf(file, ", ");
+	json_text(file, "title", experiment->title);
+	fprintf(file, ",\n    ");
+	json_text(file, "x", experiment->x);
+	fprintf(file, ", ");
+	json_text(file, "unit", experiment->unit);
+	fprintf(file, ", ");
+	json_text(file, "compare", experiment->compare == PAPER_VALUE ? "value" : "ratio");
+	fprintf(file, ", ");
+	json_text(file, "reference", experiment->reference);
+	fprintf(file, ", \"log_x\": %s, \"log_y\": %s,\n    ", experiment->log_x ? "true" : "false",
+	        experiment->log_y ? "true" : "false");
+	json_text(file, "note", experiment->note);
+	fprintf(file, ", \"rows\": [");
+	for (size_t i = 0; i < part->n; i++) {
+		fprintf(file, "%s\n     ", i > 0 ? "," : "");
+		json_row(file, part, &part->row[i]);
+	}
+	fprintf(file, "\n    ]}");
+}
+
+static void json_paper(FILE *file, const struct paper_run *run, const struct paper *paper)
+{
+	bool first = true;
+	fprintf(file, "  {");
+	json_text(file, "name", paper->name);
+	fprintf(file, ", ");
+	json_text(file, "title", paper->title);
+	fprintf(file, ", ");
+	json_text(file, "machine", paper->machine);
+	fprintf(file, ", \"experiments\": [");
+	for (size_t i = 0; i < run->n; i++) {
+		if (strcmp(run->part[i].experiment.paper, paper->name) != 0)
+			continue;
+		fprintf(file, "%s\n", first ? "" : ",");
+		json_part(file, &run->part[i]);
+		first = false;
+	}
+	fprintf(file, "\n  ]}");
+}
+
+static bool measured(const struct paper_run *run, const struct paper *paper)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		if (strcmp(run->part[i].experiment.paper, paper->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void json_head(FILE *file, const struct paper_run *run, const struct paper_words *words)
+{
+	const struct paper_scale *scale = &run->scale;
+	fprintf(file, " ");
+	json_text(file, "nidus", nidus_version());
+	fprintf(file, ", ");
+	json_text(file, "commit", words->commit);
+	fprintf(file, ", ");
+	json_text(file, "date", words->date);
+	fprintf(file, ", ");
+	json_text(file, "note", words->note);
+	fprintf(file, ",\n ");
+	json_text(file, "cpu", machine_cpu());
+	fprintf(file, ", \"processors\": %u, ", machine_processors());
+	json_text(file, "caches", machine_caches());
+	fprintf(file, ", ");
+	json_text(file, "huge_pages", machine_huge_pages());
+	fprintf(file, ", ");
+	json_text(file, "compiler", machine_compiler());
+	fprintf(file, ", ");
+	json_text(file, "isa", nidus_isa());
+	fprintf(file, ",\n ");
+	json_number(file, "seconds", words->seconds);
+	fprintf(file, ", ");
+	json_number(file, "processor_share", words->share);
+	fprintf(file, ", \"quick\": %s, \"keys\": %llu, \"slots\": %llu, \"rounds\": %u",
+	        scale->quick ? "true" : "false", (unsigned long long)scale->keys,
+	        (unsigned long long)scale->slots, scale->rounds);
+}
+
+void paper_write_json(const struct paper_run *run, const struct paper_words *words, FILE *file)
+{
+	bool first = true;
+	fprintf(file, "{\n");
+	json_head(file, run, words);
+	fprintf(file, ",\n \"papers\": [");
+	for (size_t i = 0; i < papers_number; i++) {
+		if (!measured(run, &papers[i]))
+			continue;
+		fprintf(file, "%s\n", first ? "" : ",");
+		json_paper(file, run, &papers[i]);
+		first = false;
+	}
+	fprintf(file, "\n ]\n}\n");
+}
