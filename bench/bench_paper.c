@@ -16,7 +16,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <nidus.h>
 
@@ -154,39 +153,6 @@ static struct paper_scale scale_of(const struct settings *settings)
 	return scale;
 }
 
-/* Opened before hours of work, so that a wrong path is known at once. */
-static FILE *open_json(const char *path)
-{
-	if (path == NULL)
-		return NULL;
-	FILE *file = fopen(path, "w");
-	if (file == NULL) {
-		fprintf(stderr, "bench_paper: --json: ");
-		perror(path);
-		exit(3);
-	}
-	return file;
-}
-
-static void write_json(FILE *file, const struct settings *settings, const struct paper_run *run,
-                       double seconds, double share)
-{
-	char date[32];
-	time_t now = time(NULL);
-	strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime(&now));
-	paper_write_json(run,
-	                 &(struct paper_words){ .commit = settings->commit,
-	                                        .note = settings->note,
-	                                        .date = date,
-	                                        .seconds = seconds,
-	                                        .share = share },
-	                 file);
-	if (ferror(file) | (fclose(file) != 0)) {
-		fprintf(stderr, "bench_paper: --json: %s could not be written\n", settings->json);
-		exit(3);
-	}
-}
-
 static void print_head(const struct paper_scale *scale)
 {
 	printf("here: %s, %u processors, %s, %s, nidus %s\n", machine_cpu(), machine_processors(),
@@ -199,7 +165,7 @@ int main(int argc, char **argv)
 {
 	struct settings settings = read_arguments(argc, argv);
 	struct paper_scale scale = scale_of(&settings);
-	FILE *json = open_json(settings.json);
+	FILE *json = paper_open_json(settings.json);
 	struct paper_run *run = paper_run_new(&scale);
 	double start = machine_seconds(), worked = machine_worked();
 	print_head(&scale);
@@ -213,7 +179,11 @@ int main(int argc, char **argv)
 	       100 * share,
 	       share < 0.9 ? ": other programs were at work, and speeds are worth little" : "");
 	if (json != NULL)
-		write_json(json, &settings, run, seconds, share);
+		paper_save_json(run, json,
+		                &(struct paper_words){ .commit = settings.commit,
+		                                       .note = settings.note,
+		                                       .seconds = seconds,
+		                                       .share = share });
 	paper_run_free(run);
 	return 0;
 }

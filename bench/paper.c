@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <nidus.h>
 
@@ -336,12 +337,15 @@ static bool measured(const struct paper_run *run, const struct paper *paper)
 static void json_head(FILE *file, const struct paper_run *run, const struct paper_words *words)
 {
 	const struct paper_scale *scale = &run->scale;
+	char date[32];
+	time_t now = time(NULL);
+	strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime(&now));
 	fprintf(file, " ");
 	json_text(file, "nidus", nidus_version());
 	fprintf(file, ", ");
 	json_text(file, "commit", words->commit);
 	fprintf(file, ", ");
-	json_text(file, "date", words->date);
+	json_text(file, "date", date);
 	fprintf(file, ", ");
 	json_text(file, "note", words->note);
 	fprintf(file, ",\n ");
@@ -363,7 +367,7 @@ static void json_head(FILE *file, const struct paper_run *run, const struct pape
 	        (unsigned long long)scale->slots, scale->rounds);
 }
 
-void paper_write_json(const struct paper_run *run, const struct paper_words *words, FILE *file)
+static void write_json(const struct paper_run *run, const struct paper_words *words, FILE *file)
 {
 	bool first = true;
 	fprintf(file, "{\n");
@@ -377,4 +381,24 @@ void paper_write_json(const struct paper_run *run, const struct paper_words *wor
 		first = false;
 	}
 	fprintf(file, "\n ]\n}\n");
+}
+
+FILE *paper_open_json(const char *path)
+{
+	FILE *file = path == NULL ? NULL : fopen(path, "w");
+	if (path != NULL && file == NULL) {
+		fprintf(stderr, "bench_paper: --json: ");
+		perror(path);
+		exit(3);
+	}
+	return file;
+}
+
+void paper_save_json(const struct paper_run *run, FILE *file, const struct paper_words *words)
+{
+	write_json(run, words, file);
+	if (ferror(file) | (fclose(file) != 0)) {
+		fprintf(stderr, "bench_paper: --json: the file could not be written\n");
+		exit(3);
+	}
 }

@@ -66,14 +66,19 @@ void paper_add(struct paper_run *run, const char *series, double x, double said,
 /* Prints the experiment that is under way as a table. */
 void paper_end(struct paper_run *run);
 
-/* Writes the whole run. */
+/* What a run was, for its JSON. */
 struct paper_words {
 	const char *commit, *note; /* may be "" */
-	const char *date;
-	double seconds, share; /* it took, and the share of a processor that it had */
+	double seconds, share;     /* it took, and the share of a processor that it had */
 };
 
-void paper_write_json(const struct paper_run *run, const struct paper_words *words, FILE *file);
+/*
+ * Opens the file for a run's JSON (NULL for NULL), before hours of work, so that a wrong
+ * path is known at once; and writes the whole run to it and closes it. Both end the program
+ * with exit code 3 if the system refuses.
+ */
+FILE *paper_open_json(const char *path);
+void paper_save_json(const struct paper_run *run, FILE *file, const struct paper_words *words);
 
 /* The papers, by name. */
 struct paper {
