@@ -1,0 +1,1 @@
+"$PROGRAM" "$HERE/reference.fasta" <"$HERE/kmer_screen.in"
