@@ -305,6 +305,7 @@ typedef struct nidus_info {
 	uint64_t stashed;          /**< entries in the overflow lists */
 	uint32_t features;         /**< what this filter can do */
 	bool readonly;             /**< opened by nidus_open or nidus_open_buffer */
+	bool concurrent;           /**< made with NIDUS_CONCURRENT: its locks are on */
 	unsigned tables;           /**< 2 while entries move to a larger one (nidus_grow ends
 	                                that), otherwise 1 */
 } nidus_info;

@@ -222,6 +222,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		                    ? filter->family->features & ~(uint32_t)NIDUS_DELETE
 		                    : filter->family->features,
 		.readonly = filter->readonly,
+		.concurrent = plan->features & NIDUS_CONCURRENT && !filter->readonly,
 		.tables = moving(filter) ? 2 : 1,
 	};
 	shared_go_on(filter);

@@ -36,6 +36,7 @@ static void expect_sound(nidus_filter *filter, const struct crowd_plan *plan)
 	expect(result.operations > 0);
 	nidus_info info = NIDUS_INFO_INIT;
 	expect_ok(nidus_get_info(filter, &info));
+	expect(info.concurrent);
 	expect_equal(info.count, result.held);
 	expect_ok(nidus_verify(filter, NULL));
 	nidus_free(filter);

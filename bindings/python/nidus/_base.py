@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""What is plain Python in nidus: the exceptions, one per status, and the names of the features."""
+
+import enum
+import errno as _errno
+
+
+class Feature(enum.IntFlag):
+    """What a filter can do, or must be able to do: ``Feature.MERGE | Feature.GROW``."""
+
+    DELETE = 1 << 0  #: discard and remove
+    ENUMERATE = 1 << 1  #: iteration over the entries
+    MERGE = 1 << 2  #: ``|``
+    GROW = 1 << 3  #: grow, shrink, max_capacity
+    CONCURRENT = 1 << 4  #: threads may change the filter at the same time
+    FAST = 1 << 5  #: the quickest family, not the smallest
+    MULTISET = 1 << 6  #: build keeps copies of equal keys
+    NO_DELETE = 1 << 7  #: nothing will be removed; breadcrumb is smaller then
+
+
+class Error(Exception):
+    """Any failure that nidus reports. The text says what was wrong."""
+
+    #: The status of the C library, a number; 0 where there is none.
+    status = 0
+    #: How many keys of an array were taken before the one that failed; None for other calls.
+    done = None
+
+
+class FullError(Error):
+    """No place was found for a key; nothing changed."""
+
+
+class NotFoundError(Error, KeyError):
+    """The key to remove is not in the filter; nothing changed."""
+
+    __str__ = Error.__str__  # KeyError's would put quotes around the text
+
+
+class CopiesError(Error):
+    """No room for another copy of this key; nothing changed. add_new stores a key once."""
+
+
+class ArgumentError(Error, ValueError):
+    """An argument that makes no sense."""
+
+
+class RangeError(Error, ValueError):
+    """A number that the family cannot do."""
+
+
+class UnsupportedError(Error):
+    """A feature that the family does not have."""
+
+
+class ReadOnlyError(Error):
+    """A change to a filter that was opened, not loaded. Its copy() can be changed."""
+
+
+class MismatchError(Error, ValueError):
+    """Filters that do not fit together: family, seed, rate or size differ."""
+
+
+class NoMemoryError(Error, MemoryError):
+    """The memory could not be had."""
+
+
+class FileError(Error, OSError):
+    """The system refused; errno, strerror and filename are those of OSError."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file."""
+
+
+class FormatError(Error, ValueError):
+    """Not a nidus file, or one whose fields contradict each other."""
+
+
+class VersionError(Error, ValueError):
+    """A nidus file of another format version."""
+
+
+class TruncatedError(Error, ValueError):
+    """The file ends too early."""
+
+
+class CorruptError(Error, ValueError):
+    """A checksum or an invariant does not hold: the bytes are damaged."""
+
+
+# NIDUS_PRESENT is no failure (add_new answers False), and NIDUS_E_BUFFER cannot happen here.
+_BY_STATUS = {
+    1: FullError,
+    2: NotFoundError,
+    4: CopiesError,
+    10: ArgumentError,
+    11: RangeError,
+    12: UnsupportedError,
+    13: ReadOnlyError,
+    14: MismatchError,
+    20: NoMemoryError,
+    30: FileError,
+    31: FormatError,
+    32: VersionError,
+    33: TruncatedError,
+    34: CorruptError,
+}
+
+
+def error(status, reason, errno=0, path=None, done=None):
+    """Makes the exception of a status; the C module raises it."""
+    kind = _BY_STATUS.get(status, Error)
+    if kind is FileError and errno == _errno.ENOENT:
+        kind = MissingFileError
+    if kind is FileError or kind is MissingFileError:
+        made = kind(errno, reason, path)
+    elif path is not None:
+        made = kind(f"{path}: {reason}")
+    else:
+        made = kind(reason)
+    made.status = status
+    made.done = done
+    return made

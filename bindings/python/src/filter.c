@@ -1,0 +1,796 @@
+/* SPDX-License-Identifier: MIT */
+/* The type nidus.Filter: one key at a time, life, files. Whole arrays are in arrays.c. */
+
+#include "binding.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "keys.h"
+#include "options.h"
+#include "walk.h"
+
+PyTypeObject *filter_type;
+
+static struct filter_object *of(PyObject *object)
+{
+	return (struct filter_object *)object;
+}
+
+/* ------------------------------------------------------------- who may -- */
+
+int filter_ready(struct filter_object *self, enum guard_use use)
+{
+	while (!guard_is_free(&self->guard, use))
+		guard_wait(&self->guard, use);
+	if (self->filter)
+		return 0;
+	PyErr_SetString(PyExc_ValueError, "the filter is closed");
+	return -1;
+}
+
+int filter_enter(struct filter_object *self, enum guard_use use)
+{
+	if (filter_ready(self, use) < 0)
+		return -1;
+	guard_take(&self->guard, use);
+	return 0;
+}
+
+void filter_leave(struct filter_object *self, enum guard_use use)
+{
+	guard_leave(&self->guard, use);
+}
+
+/* ------------------------------------------------------------- life -- */
+
+static bool is_concurrent(const nidus_filter *filter)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	return nidus_get_info(filter, &info) == NIDUS_OK && info.concurrent;
+}
+
+PyObject *filter_wrap(nidus_filter *filter)
+{
+	allocfunc alloc = (allocfunc)PyType_GetSlot(filter_type, Py_tp_alloc);
+	PyObject *object = alloc(filter_type, 0);
+	struct filter_object *self = of(object);
+
+	if (!object) {
+		nidus_free(filter);
+		return NULL;
+	}
+	if (!guard_make(&self->guard)) {
+		freefunc give_back = (freefunc)PyType_GetSlot(filter_type, Py_tp_free);
+
+		give_back(object);
+		Py_DECREF(filter_type);
+		nidus_free(filter);
+		return PyErr_NoMemory();
+	}
+	self->filter = filter;
+	self->concurrent = is_concurrent(filter);
+	return object;
+}
+
+static void filter_dealloc(PyObject *object)
+{
+	struct filter_object *self = of(object);
+	PyTypeObject *type = Py_TYPE(object);
+	freefunc give_back = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	nidus_free(self->filter);
+	if (self->view.obj)
+		PyBuffer_Release(&self->view);
+	guard_destroy(&self->guard);
+	give_back(object);
+	Py_DECREF(type);
+}
+
+static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+	static char *names[] = { "capacity", "fpr", OPTIONS_NAMES, NULL };
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	nidus_filter *filter;
+	nidus_status status;
+
+	(void)type;
+	if (!PyArg_ParseTupleAndKeywords(args, named, "O&|O&$" OPTIONS_FORMAT ":Filter", names,
+	                                 convert_count, &options.capacity, convert_rate,
+	                                 &options.fpr, OPTIONS_TARGETS(&options)))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS status = nidus_create(&options, &filter);
+	Py_END_ALLOW_THREADS return status == NIDUS_OK ? filter_wrap(filter) : raise_status(status);
+}
+
+static PyObject *filter_close(PyObject *object, PyObject *unused)
+{
+	struct filter_object *self = of(object);
+
+	(void)unused;
+	while (!guard_is_free(&self->guard, GUARD_ALONE))
+		guard_wait(&self->guard, GUARD_ALONE);
+	nidus_free(self->filter);
+	self->filter = NULL;
+	if (self->view.obj)
+		PyBuffer_Release(&self->view);
+	return Py_NewRef(Py_None);
+}
+
+static PyObject *filter_enter_with(PyObject *object, PyObject *unused)
+{
+	(void)unused;
+	return filter_ready(of(object), GUARD_SHARED) < 0 ? NULL : Py_NewRef(object);
+}
+
+static PyObject *filter_exit_with(PyObject *object, PyObject *args)
+{
+	(void)args;
+	return filter_close(object, NULL);
+}
+
+static PyObject *filter_copy(PyObject *object, PyObject *unused)
+{
+	struct filter_object *self = of(object);
+	nidus_filter *copy;
+	nidus_status status;
+
+	(void)unused;
+	if (filter_enter(self, GUARD_SHARED) < 0)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS status = nidus_clone(self->filter, &copy);
+	Py_END_ALLOW_THREADS filter_leave(self, GUARD_SHARED);
+	return status == NIDUS_OK ? filter_wrap(copy) : raise_status(status);
+}
+
+/* ------------------------------------------------------------- one key -- */
+
+/* The hash of a key, when the filter can be used so. */
+static int hash_of(struct filter_object *self, PyObject *object, enum guard_use use, uint64_t *hash)
+{
+	struct key key;
+
+	if (key_of(object, &key) < 0 || filter_ready(self, use) < 0)
+		return -1;
+	*hash = key_hash(self->filter, &key);
+	return 0;
+}
+
+static int filter_contains(PyObject *object, PyObject *key)
+{
+	struct filter_object *self = of(object);
+	uint64_t hash;
+
+	if (hash_of(self, key, GUARD_SHARED, &hash) < 0)
+		return -1;
+	return nidus_contains_hash(self->filter, hash);
+}
+
+static PyObject *filter_add(PyObject *object, PyObject *key)
+{
+	struct filter_object *self = of(object);
+	nidus_status status;
+	uint64_t hash;
+
+	if (hash_of(self, key, filter_writing(self), &hash) < 0)
+		return NULL;
+	status = nidus_insert_hash(self->filter, hash);
+	if (status != NIDUS_OK)
+		return raise_status(status);
+	self->changes++;
+	return Py_NewRef(Py_None);
+}
+
+/* A bool: whether the call changed the filter. `unchanged` is the status that means it did not. */
+static PyObject *tell_change(struct filter_object *self, nidus_status status,
+                             nidus_status unchanged)
+{
+	if (status != NIDUS_OK && status != unchanged)
+		return raise_status(status);
+	self->changes += status == NIDUS_OK;
+	return PyBool_FromLong(status == NIDUS_OK);
+}
+
+static PyObject *filter_add_new(PyObject *object, PyObject *key)
+{
+	struct filter_object *self = of(object);
+	uint64_t hash;
+
+	if (hash_of(self, key, filter_writing(self), &hash) < 0)
+		return NULL;
+	return tell_change(self, nidus_insert_new_hash(self->filter, hash), NIDUS_PRESENT);
+}
+
+static PyObject *filter_discard(PyObject *object, PyObject *key)
+{
+	struct filter_object *self = of(object);
+	uint64_t hash;
+
+	if (hash_of(self, key, filter_writing(self), &hash) < 0)
+		return NULL;
+	return tell_change(self, nidus_remove_hash(self->filter, hash), NIDUS_NOT_FOUND);
+}
+
+static PyObject *filter_remove(PyObject *object, PyObject *key)
+{
+	PyObject *removed = filter_discard(object, key);
+
+	if (removed == Py_False) {
+		Py_DECREF(removed);
+		return raise_status(NIDUS_NOT_FOUND);
+	}
+	Py_XDECREF(removed);
+	return removed ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *filter_count(PyObject *object, PyObject *key)
+{
+	struct filter_object *self = of(object);
+	uint64_t hash;
+
+	if (hash_of(self, key, GUARD_SHARED, &hash) < 0)
+		return NULL;
+	return PyLong_FromUnsignedLongLong(nidus_count_key_hash(self->filter, hash));
+}
+
+/* ------------------------------------------------------- the whole filter -- */
+
+static Py_ssize_t filter_length(PyObject *object)
+{
+	struct filter_object *self = of(object);
+	uint64_t size;
+
+	if (filter_ready(self, GUARD_SHARED) < 0)
+		return -1;
+	size = nidus_size(self->filter);
+	return size < PY_SSIZE_T_MAX ? (Py_ssize_t)size : PY_SSIZE_T_MAX;
+}
+
+static int get_info(struct filter_object *self, nidus_info *info)
+{
+	if (filter_enter(self, GUARD_SHARED) < 0)
+		return -1;
+	Py_BEGIN_ALLOW_THREADS nidus_get_info(self->filter, info);
+	Py_END_ALLOW_THREADS filter_leave(self, GUARD_SHARED);
+	return 0;
+}
+
+static PyObject *filter_info(PyObject *object, void *unused)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	(void)unused;
+	return get_info(of(object), &info) < 0 ? NULL : info_record(&info);
+}
+
+static PyObject *filter_closed(PyObject *object, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(!of(object)->filter);
+}
+
+static PyObject *filter_repr(PyObject *object)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+	char text[160];
+
+	if (!of(object)->filter)
+		return PyUnicode_FromString("<nidus.Filter, closed>");
+	if (get_info(of(object), &info) < 0)
+		return NULL;
+	snprintf(text, sizeof(text), "<nidus.Filter %s: %llu of %llu keys, fpr %.3g%s>",
+	         nidus_family_name(info.family), (unsigned long long)info.count,
+	         (unsigned long long)info.capacity, info.fpr_target,
+	         info.readonly ? ", read-only" : "");
+	return PyUnicode_FromString(text);
+}
+
+/* A change of the whole filter, without the GIL; None, or the exception of its status. */
+static PyObject *change_whole(struct filter_object *self,
+                              nidus_status (*change)(nidus_filter *filter, uint64_t number),
+                              uint64_t number)
+{
+	enum guard_use use = filter_writing(self);
+	nidus_status status;
+
+	if (filter_enter(self, use) < 0)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS status = change(self->filter, number);
+	Py_END_ALLOW_THREADS filter_leave(self, use);
+	self->changes++;
+	return status == NIDUS_OK ? Py_NewRef(Py_None) : raise_status(status);
+}
+
+static nidus_status clear(nidus_filter *filter, uint64_t unused)
+{
+	(void)unused;
+	return nidus_clear(filter);
+}
+
+static PyObject *filter_clear(PyObject *object, PyObject *unused)
+{
+	(void)unused;
+	return change_whole(of(object), clear, 0);
+}
+
+static PyObject *filter_grow(PyObject *object, PyObject *args, PyObject *named)
+{
+	static char *names[] = { "capacity", "relaxed", NULL };
+	uint64_t capacity;
+	int relaxed = 0;
+
+	if (!PyArg_ParseTupleAndKeywords(args, named, "O&|$p:grow", names, convert_count, &capacity,
+	                                 &relaxed))
+		return NULL;
+	return change_whole(of(object), relaxed ? nidus_grow_relaxed : nidus_grow, capacity);
+}
+
+static PyObject *filter_shrink(PyObject *object, PyObject *args, PyObject *named)
+{
+	static char *names[] = { "capacity", NULL };
+	uint64_t capacity = 0;
+
+	if (!PyArg_ParseTupleAndKeywords(args, named, "|O&:shrink", names, convert_count,
+	                                 &capacity))
+		return NULL;
+	return change_whole(of(object), nidus_shrink, capacity);
+}
+
+static PyObject *filter_verify(PyObject *object, PyObject *unused)
+{
+	struct filter_object *self = of(object);
+	nidus_status status;
+
+	(void)unused;
+	if (filter_enter(self, GUARD_SHARED) < 0)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS status = nidus_verify(self->filter, NULL);
+	Py_END_ALLOW_THREADS filter_leave(self, GUARD_SHARED);
+	return status == NIDUS_OK ? Py_NewRef(Py_None) : raise_status(status);
+}
+
+/* -------------------------------------------------------------- merging -- */
+
+/* Filters that are in use together; the first alone if `changing`. */
+struct crowd {
+	struct filter_object **member;
+	const nidus_filter **filter;
+	size_t n;
+	bool changing;
+};
+
+static enum guard_use use_of(const struct crowd *crowd, size_t i)
+{
+	return crowd->changing && i == 0 ? GUARD_ALONE : GUARD_SHARED;
+}
+
+/* A filter that is merged with itself is taken once. */
+static bool is_first_again(const struct crowd *crowd, size_t i)
+{
+	return crowd->changing && i > 0 && crowd->member[i] == crowd->member[0];
+}
+
+/*
+ * Takes all of them at one moment: none is held while another is waited for, so two threads cannot
+ * wait for each other.
+ */
+static int enter_crowd(struct crowd *crowd)
+{
+	size_t i = 0;
+
+	while (i < crowd->n) {
+		struct guard *guard = &crowd->member[i]->guard;
+
+		if (is_first_again(crowd, i) || guard_is_free(guard, use_of(crowd, i))) {
+			i++;
+		} else {
+			guard_wait(guard, use_of(crowd, i));
+			i = 0;
+		}
+	}
+	for (i = 0; i < crowd->n; i++) {
+		if (filter_ready(crowd->member[i], use_of(crowd, i)) < 0)
+			return -1;
+		crowd->filter[i] = crowd->member[i]->filter;
+	}
+	for (i = 0; i < crowd->n; i++) {
+		if (!is_first_again(crowd, i))
+			guard_take(&crowd->member[i]->guard, use_of(crowd, i));
+	}
+	return 0;
+}
+
+static void leave_crowd(struct crowd *crowd)
+{
+	for (size_t i = 0; i < crowd->n; i++) {
+		if (!is_first_again(crowd, i))
+			guard_leave(&crowd->member[i]->guard, use_of(crowd, i));
+	}
+}
+
+/* The merged filter; NULL with an exception. */
+static nidus_filter *merge_crowd(struct crowd *crowd, nidus_merge_how how)
+{
+	nidus_filter *merged = NULL;
+	nidus_status status;
+
+	if (enter_crowd(crowd) < 0)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS status = nidus_merge_many(crowd->filter, crowd->n, how, &merged);
+	Py_END_ALLOW_THREADS if (status == NIDUS_OK && crowd->changing)
+	{
+		struct filter_object *first = crowd->member[0];
+
+		nidus_free(first->filter);
+		first->filter = merged;
+		first->changes++;
+	}
+	leave_crowd(crowd);
+	if (status != NIDUS_OK)
+		raise_status(status);
+	return merged;
+}
+
+static PyObject *filter_or(PyObject *left, PyObject *right)
+{
+	struct filter_object *member[] = { of(left), of(right) };
+	const nidus_filter *filter[2];
+	struct crowd crowd = { member, filter, 2, false };
+	nidus_filter *merged;
+
+	if (!PyObject_TypeCheck(left, filter_type) || !PyObject_TypeCheck(right, filter_type))
+		return Py_NewRef(Py_NotImplemented);
+	merged = merge_crowd(&crowd, NIDUS_MERGE_COPIES);
+	return merged ? filter_wrap(merged) : NULL;
+}
+
+static PyObject *filter_ior(PyObject *left, PyObject *right)
+{
+	struct filter_object *member[] = { of(left), of(right) };
+	const nidus_filter *filter[2];
+	struct crowd crowd = { member, filter, 2, true };
+	nidus_info info = NIDUS_INFO_INIT;
+
+	if (!PyObject_TypeCheck(right, filter_type))
+		return Py_NewRef(Py_NotImplemented);
+	if (get_info(of(left), &info) < 0)
+		return NULL;
+	if (info.readonly)
+		return raise_reason(NIDUS_E_READONLY,
+		                    "the filter was opened, not loaded; its copy() can be changed");
+	return merge_crowd(&crowd, NIDUS_MERGE_COPIES) ? Py_NewRef(left) : NULL;
+}
+
+static nidus_filter *merge_tuple(PyObject *filters, nidus_merge_how how)
+{
+	size_t n = (size_t)PyTuple_Size(filters);
+	struct crowd crowd = { PyMem_Calloc(n + 1, sizeof(*crowd.member)),
+		               PyMem_Calloc(n + 1, sizeof(*crowd.filter)), n, false };
+	nidus_filter *merged = NULL;
+
+	for (size_t i = 0; crowd.member && i < n; i++)
+		crowd.member[i] = of(PyTuple_GetItem(filters, (Py_ssize_t)i));
+	if (crowd.member && crowd.filter)
+		merged = merge_crowd(&crowd, how);
+	else
+		PyErr_NoMemory();
+	PyMem_Free(crowd.member);
+	PyMem_Free(crowd.filter);
+	return merged;
+}
+
+static bool all_filters(PyObject *filters)
+{
+	for (Py_ssize_t i = 0; i < PyTuple_Size(filters); i++) {
+		if (PyObject_TypeCheck(PyTuple_GetItem(filters, i), filter_type))
+			continue;
+		PyErr_SetString(PyExc_TypeError, "merge takes an iterable of filters");
+		return false;
+	}
+	return true;
+}
+
+PyObject *merge(PyObject *module, PyObject *args, PyObject *named)
+{
+	static char *names[] = { "filters", "unique", NULL };
+	nidus_filter *merged = NULL;
+	PyObject *filters;
+	int unique = 0;
+
+	(void)module;
+	if (!PyArg_ParseTupleAndKeywords(args, named, "O|$p:merge", names, &filters, &unique))
+		return NULL;
+	filters = PySequence_Tuple(filters);
+	if (!filters)
+		return NULL;
+	if (all_filters(filters))
+		merged = merge_tuple(filters, unique ? NIDUS_MERGE_UNIQUE : NIDUS_MERGE_COPIES);
+	Py_DECREF(filters);
+	return merged ? filter_wrap(merged) : NULL;
+}
+
+/* ---------------------------------------------------------------- files -- */
+
+static PyObject *filter_save(PyObject *object, PyObject *path)
+{
+	struct filter_object *self = of(object);
+	nidus_status status;
+	PyObject *name;
+	int error;
+
+	if (!PyUnicode_FSConverter(path, &name))
+		return NULL;
+	if (filter_enter(self, GUARD_SHARED) < 0) {
+		Py_DECREF(name);
+		return NULL;
+	}
+	Py_BEGIN_ALLOW_THREADS status = nidus_save(self->filter, PyBytes_AsString(name));
+	error = errno;
+	Py_END_ALLOW_THREADS filter_leave(self, GUARD_SHARED);
+	Py_DECREF(name);
+	return status == NIDUS_OK ? Py_NewRef(Py_None) : raise_file(status, error, path);
+}
+
+/* How to read a file. */
+enum { LOAD, OPEN, OPEN_VERIFIED };
+
+static PyObject *read_path(PyObject *path, int how)
+{
+	nidus_filter *filter;
+	nidus_status status;
+	PyObject *name;
+	int error;
+
+	if (!PyUnicode_FSConverter(path, &name))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS if (how == LOAD) status =
+		nidus_load(PyBytes_AsString(name), &filter);
+	else status = nidus_open(PyBytes_AsString(name),
+	                         how == OPEN_VERIFIED ? NIDUS_OPEN_VERIFY : 0, &filter);
+	error = errno;
+	Py_END_ALLOW_THREADS Py_DECREF(name);
+	return status == NIDUS_OK ? filter_wrap(filter) : raise_file(status, error, path);
+}
+
+static PyObject *filter_load(PyObject *type, PyObject *path)
+{
+	(void)type;
+	return read_path(path, LOAD);
+}
+
+static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *named)
+{
+	static char *names[] = { "path", "verify", NULL };
+	PyObject *path;
+	int verify = 0;
+
+	(void)type;
+	if (!PyArg_ParseTupleAndKeywords(args, named, "O|$p:open", names, &path, &verify))
+		return NULL;
+	return read_path(path, verify ? OPEN_VERIFIED : OPEN);
+}
+
+/* A filter that threads change meanwhile may have outgrown the size: again then. */
+static PyObject *save_bytes(const nidus_filter *filter)
+{
+	nidus_status status = NIDUS_E_BUFFER;
+	PyObject *bytes = NULL;
+	size_t written = 0;
+
+	while (status == NIDUS_E_BUFFER) {
+		size_t size = nidus_saved_size(filter);
+		char *data;
+
+		Py_XDECREF(bytes);
+		bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
+		if (!bytes)
+			return NULL;
+		data = PyBytes_AsString(bytes);
+		Py_BEGIN_ALLOW_THREADS status = nidus_save_buffer(filter, data, size, &written);
+		Py_END_ALLOW_THREADS if (status == NIDUS_OK && written < size)
+		{ /* it has shrunk: the bytes end earlier */
+			PyObject *shorter = PyBytes_FromStringAndSize(data, (Py_ssize_t)written);
+
+			Py_DECREF(bytes);
+			bytes = shorter;
+		}
+	}
+	if (status == NIDUS_OK)
+		return bytes;
+	Py_DECREF(bytes);
+	return raise_status(status);
+}
+
+static PyObject *filter_to_bytes(PyObject *object, PyObject *unused)
+{
+	struct filter_object *self = of(object);
+	PyObject *bytes;
+
+	(void)unused;
+	if (filter_enter(self, GUARD_SHARED) < 0)
+		return NULL;
+	bytes = save_bytes(self->filter);
+	filter_leave(self, GUARD_SHARED);
+	return bytes;
+}
+
+static PyObject *filter_of_bytes(PyObject *data, bool copy)
+{
+	nidus_filter *filter;
+	nidus_status status;
+	PyObject *object;
+	Py_buffer view;
+
+	if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) < 0)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS if (copy) status =
+		nidus_load_buffer(view.buf, (size_t)view.len, NULL, &filter);
+	else status = nidus_open_buffer(view.buf, (size_t)view.len, 0, &filter);
+	Py_END_ALLOW_THREADS object =
+		status == NIDUS_OK ? filter_wrap(filter) : raise_status(status);
+	if (object && !copy)
+		of(object)->view = view;
+	else
+		PyBuffer_Release(&view);
+	return object;
+}
+
+static PyObject *filter_from_bytes(PyObject *type, PyObject *args, PyObject *named)
+{
+	static char *names[] = { "data", "copy", NULL };
+	PyObject *data;
+	int copy = 1;
+
+	(void)type;
+	if (!PyArg_ParseTupleAndKeywords(args, named, "O|$p:from_bytes", names, &data, &copy))
+		return NULL;
+	return filter_of_bytes(data, copy);
+}
+
+/* Pickle: (nidus.from_bytes, (the bytes,)). */
+static PyObject *filter_reduce(PyObject *object, PyObject *unused)
+{
+	PyObject *module = PyImport_ImportModule("nidus");
+	PyObject *name = interned("_restore");
+	PyObject *restore = module && name ? PyObject_GetAttr(module, name) : NULL;
+	PyObject *bytes = restore ? filter_to_bytes(object, unused) : NULL;
+	PyObject *answer = bytes ? Py_BuildValue("(O(O))", restore, bytes) : NULL;
+
+	Py_XDECREF(bytes);
+	Py_XDECREF(restore);
+	Py_XDECREF(name);
+	Py_XDECREF(module);
+	return answer;
+}
+
+/* ------------------------------------------------------------- the type -- */
+
+#define NAMED(function) (PyCFunction)(void (*)(void))(function)
+
+static PyMethodDef methods[] = {
+	{ "add", filter_add, METH_O,
+	  "add($self, key, /)\n--\n\n"
+	  "Put one copy of a key in.\n\n"
+	  "Each add is undone by one discard. A key that comes again and again is refused after a\n"
+	  "few dozen copies (CopiesError): add_new stores a key once." },
+	{ "add_new", filter_add_new, METH_O,
+	  "add_new($self, key, /)\n--\n\n"
+	  "Put a key in unless the filter already says yes for it; whether it was put in.\n\n"
+	  "After False the key has no copy of its own, so do not discard it." },
+	{ "discard", filter_discard, METH_O,
+	  "discard($self, key, /)\n--\n\n"
+	  "Take one copy of a key out; False if there was none.\n\n"
+	  "Discard only what was added: another key may look the same and would lose its copy." },
+	{ "remove", filter_remove, METH_O,
+	  "remove($self, key, /)\n--\n\n"
+	  "Take one copy of a key out; NotFoundError, a KeyError, if there is none." },
+	{ "count", filter_count, METH_O,
+	  "count($self, key, /)\n--\n\n"
+	  "How many copies of the key are in; keys that look the same count too." },
+	{ "contains_many", filter_contains_many, METH_O,
+	  "contains_many($self, keys, /)\n--\n\n"
+	  "Whether each of the keys is in: an array of bool.\n\n"
+	  "keys is an array of integers, of fixed-width bytes or of text (anything with the buffer\n"
+	  "protocol, NumPy for example, strided too), or any iterable of keys. The GIL is released.\n"
+	  "The answer is a NumPy array, or a memoryview where there is no NumPy." },
+	{ "add_many", filter_add_many, METH_O,
+	  "add_many($self, keys, /)\n--\n\n"
+	  "Put one copy of each key in, in their order.\n\n"
+	  "If one is refused, those before it are in, and the exception's done tells how many." },
+	{ "add_new_many", filter_add_new_many, METH_O,
+	  "add_new_many($self, keys, /)\n--\n\n"
+	  "add_new for each key, in their order: an array of bool that tells which were put in.\n\n"
+	  "So array[seen.add_new_many(array)] is the array without what was seen before." },
+	{ "remove_many", filter_remove_many, METH_O,
+	  "remove_many($self, keys, /)\n--\n\n"
+	  "Take one copy of each key out, in their order.\n\n"
+	  "If one is not there (NotFoundError), those before it are out, and the exception's done\n"
+	  "tells how many." },
+	{ "clear", filter_clear, METH_NOARGS,
+	  "clear($self, /)\n--\n\nTake everything out; size and seed stay." },
+	{ "copy", filter_copy, METH_NOARGS,
+	  "copy($self, /)\n--\n\n"
+	  "An independent copy, in memory: that of an opened filter can be changed." },
+	{ "__copy__", filter_copy, METH_NOARGS, "__copy__($self, /)\n--\n\nThe same as copy()." },
+	{ "__deepcopy__", filter_copy, METH_O,
+	  "__deepcopy__($self, memo, /)\n--\n\nThe same as copy()." },
+	{ "__reduce__", filter_reduce, METH_NOARGS,
+	  "__reduce__($self, /)\n--\n\nFor pickle: the bytes of to_bytes()." },
+	{ "grow", NAMED(filter_grow), METH_VARARGS | METH_KEYWORDS,
+	  "grow($self, capacity, *, relaxed=False)\n--\n\n"
+	  "Make room for so many keys, up to max_capacity; the rate stays.\n\n"
+	  "relaxed goes on beyond it, and each doubling then doubles the rate." },
+	{ "shrink", NAMED(filter_shrink), METH_VARARGS | METH_KEYWORDS,
+	  "shrink($self, capacity=0)\n--\n\n"
+	  "Give memory back: the smallest size with room for so many keys (0: for those in it)." },
+	{ "verify", filter_verify, METH_NOARGS,
+	  "verify($self, /)\n--\n\nCheck every entry; CorruptError says what is wrong." },
+	{ "save", filter_save, METH_O,
+	  "save($self, path, /)\n--\n\n"
+	  "Write the filter to a file, which is at any moment the old one or the new one." },
+	{ "to_bytes", filter_to_bytes, METH_NOARGS,
+	  "to_bytes($self, /)\n--\n\nThe bytes that save() would write." },
+	{ "load", filter_load, METH_O | METH_CLASS,
+	  "load($type, path, /)\n--\n\nRead a file into memory; everything in it is checked." },
+	{ "open", NAMED(filter_open), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+	  "open($type, path, *, verify=False)\n--\n\n"
+	  "Map a file: it answers at once, however large it is, and cannot be changed.\n\n"
+	  "Without verify the table is not read first; a damaged file may then answer wrongly." },
+	{ "from_bytes", NAMED(filter_from_bytes), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+	  "from_bytes($type, data, *, copy=True)\n--\n\n"
+	  "A filter of the bytes of to_bytes() or of a file; everything in them is checked.\n\n"
+	  "With copy=False it looks at them where they are (shared memory, a mapping), reads only\n"
+	  "what it needs, and cannot be changed." },
+	{ "close", filter_close, METH_NOARGS,
+	  "close($self, /)\n--\n\nGive the memory or the mapping back; later calls are errors." },
+	{ "__enter__", filter_enter_with, METH_NOARGS, "__enter__($self, /)\n--\n\nThe filter." },
+	{ "__exit__", filter_exit_with, METH_VARARGS, "__exit__($self, /, *args)\n--\n\nclose()." },
+	{ NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef attributes[] = {
+	{ "info", filter_info, NULL, "What the filter is and how full it is: an Info.", NULL },
+	{ "closed", filter_closed, NULL, "Whether close() was called.", NULL },
+	{ NULL, NULL, NULL, NULL, NULL },
+};
+
+static const char about[] =
+	"Filter(capacity, fpr=0.00390625, *, family='auto', seed=None, max_capacity=0, slots=0,\n"
+	"       features=0, max_steps=0, reserve=None, stash=None)\n--\n\n"
+	"A small approximate set. It never says no for a key that is in it, and says yes for other\n"
+	"keys with the probability fpr. It keeps a few bits per key and never the key itself.\n\n"
+	"capacity      keys that must fit\n"
+	"fpr           false-positive rate, down to 2**-24\n"
+	"family        'auto' takes the smallest; plan() lists all\n"
+	"seed          keys the hashing; None draws one. Filters that are to be merged need the same\n"
+	"max_capacity  the filter grows by itself up to there\n"
+	"features      what it must be able to do, Feature.MERGE | Feature.CONCURRENT for example\n"
+	"slots, max_steps, reserve, stash\n"
+	"              for those who tune; 0 in the first two and None mean the family's best\n\n"
+	"A key is a str (its UTF-8), bytes, or an integer from -2**63 to 2**64 - 1, modulo 2**64.\n"
+	"The str '7', which is b'7', and the integer 7 are different keys.";
+
+static PyType_Slot slots[] = {
+	{ Py_tp_doc, (void *)about },
+	{ Py_tp_new, (void *)filter_new },
+	{ Py_tp_dealloc, (void *)filter_dealloc },
+	{ Py_tp_repr, (void *)filter_repr },
+	{ Py_tp_iter, (void *)walk_start },
+	{ Py_tp_methods, methods },
+	{ Py_tp_getset, attributes },
+	{ Py_sq_contains, (void *)filter_contains },
+	{ Py_sq_length, (void *)filter_length },
+	{ Py_nb_or, (void *)filter_or },
+	{ Py_nb_inplace_or, (void *)filter_ior },
+	{ 0, NULL },
+};
+
+static PyType_Spec spec = { "nidus.Filter", sizeof(struct filter_object), 0, Py_TPFLAGS_DEFAULT,
+	                    slots };
+
+int filter_add_type(PyObject *module)
+{
+	filter_type = (PyTypeObject *)PyType_FromSpec(&spec);
+	return filter_type ? PyModule_AddObjectRef(module, "Filter", (PyObject *)filter_type) : -1;
+}
