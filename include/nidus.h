@@ -85,6 +85,11 @@
  * nidus_options and nidus_info carry their size, so a program compiled against
  * an older header keeps working with a newer library. nidus_plan_row does not:
  * before 1.0 a minor version may make it larger.
+ *
+ * ## Stacks
+ *
+ * Threads may have small stacks: no call takes more than 24 KiB of it, the C library's
+ * own needs not counted.
  */
 
 #include <stdbool.h>

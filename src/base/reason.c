@@ -41,17 +41,22 @@ const char *reason_text(void)
 	return text;
 }
 
-void outcome_keep(struct outcome *outcome, nidus_status status)
+void outcome_keep(struct outcome *outcome, unsigned share, nidus_status status)
 {
-	outcome->status = status;
-	snprintf(outcome->reason, sizeof outcome->reason, "%s", status == NIDUS_OK ? "" : text);
+	if (status == NIDUS_OK)
+		return;
+	pthread_mutex_lock(&outcome->turn);
+	if (outcome->status == NIDUS_OK || share < outcome->share) {
+		outcome->status = status;
+		outcome->share = share;
+		memcpy(outcome->reason, text, sizeof text);
+	}
+	pthread_mutex_unlock(&outcome->turn);
 }
 
-nidus_status outcome_tell(const struct outcome *outcomes, unsigned n)
+nidus_status outcome_tell(const struct outcome *outcome)
 {
-	for (unsigned i = 0; i < n; i++) {
-		if (outcomes[i].status != NIDUS_OK)
-			return fail(outcomes[i].status, "%s", outcomes[i].reason);
-	}
-	return NIDUS_OK;
+	if (outcome->status == NIDUS_OK)
+		return NIDUS_OK;
+	return fail(outcome->status, "%s", outcome->reason);
 }

@@ -11,6 +11,8 @@
 
 #include "nidus.h"
 
+#include <pthread.h>
+
 /* Keeps the words for nidus_reason and gives the status back. errno stays. */
 nidus_status fail(nidus_status status, const char *format, ...)
 	__attribute__((format(printf, 2, 3), cold));
@@ -27,16 +29,23 @@ nidus_status reason_decide(nidus_status status);
 
 #define REASON_SIZE 256
 
-/* How a thread's work ended, for the thread that waits for it. */
+/* How the shares of some work ended, for the thread that waits for the others. */
 struct outcome {
-	nidus_status status;
+	pthread_mutex_t turn;
+	nidus_status status; /* of the lowest share that failed */
+	unsigned share;
 	char reason[REASON_SIZE];
 };
 
-/* Keeps a status of this thread, with this thread's reason for it. */
-void outcome_keep(struct outcome *outcome, nidus_status status);
+#define OUTCOME_INIT                              \
+	{                                         \
+		.turn = PTHREAD_MUTEX_INITIALIZER \
+	}
 
-/* The first failure of n outcomes as if it were this thread's own; OK if there is none. */
-nidus_status outcome_tell(const struct outcome *outcomes, unsigned n);
+/* Keeps how a share ended, with this thread's reason for it. */
+void outcome_keep(struct outcome *outcome, unsigned share, nidus_status status);
+
+/* The failure of the lowest share as if it were this thread's own; OK if there is none. */
+nidus_status outcome_tell(const struct outcome *outcome);
 
 #endif

@@ -31,7 +31,7 @@ struct building {
 	unsigned threads;
 	nidus_allocator allocator; /* for the stashes, one thread at a time */
 	struct share shares[THREADS_MOST];
-	struct outcome outcomes[THREADS_MOST];
+	struct outcome outcome;
 };
 
 /* The first hash that belongs to chunk `chunk` or a later one. */
@@ -81,7 +81,7 @@ static void fill_run(void *context, unsigned number)
 	}
 	share->stashed = nest.stashed;
 	share->effort = nest.effort;
-	outcome_keep(&building->outcomes[number], status);
+	outcome_keep(&building->outcome, number, status);
 }
 
 static void sum_up(struct nest *nest, const struct building *building)
@@ -102,11 +102,12 @@ nidus_status nest_build(struct nest *nest, const uint64_t *hashes, size_t n, uns
 		.hashes = hashes,
 		.n = n,
 		.threads = nest->chunks < threads ? (unsigned)nest->chunks : threads,
+		.outcome = OUTCOME_INIT,
 	};
 	struct memory_turns turns;
 	building.allocator = memory_in_turns(&nest->allocator, &turns);
 	threads_run(building.threads, fill_run, &building);
 	sum_up(nest, &building);
 	/* The failure in the lowest chunk counts, whichever thread met it. */
-	return outcome_tell(building.outcomes, building.threads);
+	return outcome_tell(&building.outcome);
 }

@@ -135,13 +135,10 @@ ALWAYS_INLINE bool nest_make_room(struct nest *nest, struct nest_shape shape,
                                   const struct nest_key *key, uint64_t *slot)
 {
 	struct search search;
-	unsigned at;
-	uint64_t empty;
 	search_begin(&search, nest, shape, key);
-	bool found = search_walk(&search, shape, false, &at, &empty) ||
-	             search_long(&search, &at, &empty);
+	bool found = search_walk(&search, shape) || search_long(&search, key);
 	if (found)
-		*slot = search_move(&search, shape, at, empty);
+		*slot = search_move(&search, shape);
 	return search_end(&search, found);
 }
 

@@ -117,10 +117,10 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 #define NEST_SHARED_INSTANCE(name, kind, slots, words)                                            \
 	static const struct nest_shape name##_shape = { kind, slots, words, true, NEST_ANY_WAY }; \
 	static bool walk_##name(struct search *search, struct nest *nest,                         \
-	                        const struct nest_key *key, unsigned *at, uint64_t *empty)        \
+	                        const struct nest_key *key)                                       \
 	{                                                                                         \
 		search_begin(search, nest, name##_shape, key);                                    \
-		return search_walk(search, name##_shape, false, at, empty);                       \
+		return search_walk(search, name##_shape);                                         \
 	}                                                                                         \
 	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,            \
 	                                             enum nest_settled settled)                   \

@@ -23,10 +23,17 @@
  *       [. . . .]     |
  *        y x          node
  *
- * The order depends on nothing but the table and the key. Memory is a fixed array on the
- * stack: eight bytes a node.
+ * The order depends on nothing but the table and the key.
  *
- *     node:  | slot, 46 | place in the group it was met in, 3 | parent, 15 |
+ * Memory is on the stack, and little of it: servers run threads with small stacks. Nearly
+ * all searches are short, and have a list of four bytes per node:
+ *
+ *     node of a bucket:  | slot, 32 |
+ *     of a window:       | slot, 30 | place in the window it was met in, 2 |
+ *
+ * Parents follow from how many children each node has. A search that outgrows the list, or
+ * a chunk too large for it, begins again as a long one (search.c), which keeps a byte per
+ * node and reads the slots again for the rest.
  *
  * A search in a shared nest reads words that others may be writing. What it reads may be
  * stale or torn: it stays within the chunk whatever it reads, and nothing of it is
@@ -38,34 +45,40 @@
 #include "nest/shape.h"
 
 #define SEARCH_STEPS_MAX 8192 /* slots that one search may look at */
+#define SEARCH_SHORT 2048     /* and a short one */
+#define SEARCH_DEPTH 64       /* moves of a chain */
+#define SEARCH_AT_BITS 2
 
-#define SEARCH_PARENT_BITS 15
-#define SEARCH_AT_BITS 3
-#define SEARCH_NO_PARENT 0x7fffu
-
-#define SEARCH_NODE(slot, at, parent) \
-	(((slot) << SEARCH_AT_BITS | (at)) << SEARCH_PARENT_BITS | (parent))
-/* How much less the node of the slot before it is. */
-#define SEARCH_NODE_STEP SEARCH_NODE((uint64_t)1, 1, 0)
-
-_Static_assert(SEARCH_STEPS_MAX + 2 * NEST_SLOTS_MAX < SEARCH_NO_PARENT, "a parent's number fits");
-_Static_assert(NEST_SLOTS_MAX <= 1 << SEARCH_AT_BITS, "a place in a group fits");
-
-/*
- * Small searches, nearly all, never look twice at a slot. A larger one is careful: it
- * counts its nodes and keeps a record of where it was. It may forget, and then only looks
- * again.
- */
-#define SEARCH_CAREFUL_FROM 1024
+/* What a long search keeps; see search.c. */
 #define SEARCH_RECORD_SIZE 1024
+
+struct search_level {
+	uint64_t slot, own, other;
+	uint32_t first, number;
+	uint16_t left;
+};
+
+struct search_tree {
+	unsigned nodes;
+	uint8_t children[SEARCH_STEPS_MAX / 2];
+	uint16_t record[SEARCH_RECORD_SIZE];
+	struct search_level level[SEARCH_DEPTH + 1];
+};
 
 struct search {
 	struct nest *nest;
-	unsigned char *bits; /* the chunk's */
-	unsigned nodes;
-	unsigned checks; /* slots looked at */
-	uint64_t node[SEARCH_STEPS_MAX + 2 * NEST_SLOTS_MAX];
-	uint64_t record[SEARCH_RECORD_SIZE]; /* slot + 1; only of careful searches */
+	unsigned char *bits;          /* the chunk's */
+	unsigned checks;              /* slots looked at */
+	unsigned length;              /* of the chain, once it is found */
+	uint64_t chain[SEARCH_DEPTH]; /* its slots, the root last */
+	uint64_t empty;               /* where the first of them can move */
+	union {
+		struct {
+			uint32_t node[SEARCH_SHORT + 2 * NEST_SLOTS_MAX];
+			uint8_t children[SEARCH_SHORT / 2]; /* of a window's nodes: how many */
+		};
+		struct search_tree tree;
+	};
 };
 
 /*
@@ -77,24 +90,36 @@ struct search {
 bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
                  uint64_t *slot);
 
-/* Goes on with a search that has become long, from node *at on: see search_walk. */
-bool search_long(struct search *search, unsigned *at, uint64_t *empty);
+/* A long search, after a short one in vain. */
+bool search_long(struct search *search, const struct nest_key *key);
 
 /* ---------------------------------------------------------------------- nodes -- */
 
-static inline uint64_t search_slot(uint64_t node)
+ALWAYS_INLINE uint64_t search_slot(struct nest_shape shape, uint32_t node)
 {
-	return node >> (SEARCH_AT_BITS + SEARCH_PARENT_BITS);
+	return shape.kind == NEST_WINDOWS ? node >> SEARCH_AT_BITS : node;
 }
 
-static inline unsigned search_at(uint64_t node)
+ALWAYS_INLINE unsigned search_at(struct nest_shape shape, uint32_t node)
 {
-	return node >> SEARCH_PARENT_BITS & ((1u << SEARCH_AT_BITS) - 1);
+	return shape.kind == NEST_WINDOWS ? node & ((1u << SEARCH_AT_BITS) - 1) : 0;
 }
 
-static inline unsigned search_parent(uint64_t node)
+ALWAYS_INLINE uint32_t search_node(struct nest_shape shape, uint64_t slot, uint64_t at)
 {
-	return node & SEARCH_NO_PARENT;
+	return (uint32_t)(shape.kind == NEST_WINDOWS ? slot << SEARCH_AT_BITS | at : slot);
+}
+
+/* How much less the node of the slot before it is. */
+ALWAYS_INLINE uint32_t search_node_step(struct nest_shape shape)
+{
+	return search_node(shape, 1, 1);
+}
+
+/* Whether all slots of a chunk can be nodes of a list. */
+ALWAYS_INLINE bool search_listable(const struct nest *nest, struct nest_shape shape)
+{
+	return (nest->groups + 1) * shape.slots <= UINT32_MAX >> SEARCH_AT_BITS;
 }
 
 /* The first slot of a group. */
@@ -104,13 +129,12 @@ ALWAYS_INLINE uint64_t search_first(struct nest_shape shape, uint64_t group)
 }
 
 /* All slots of a group become nodes, from the last on. */
-ALWAYS_INLINE uint64_t *search_push(struct nest_shape shape, uint64_t *end, uint64_t group,
-                                    unsigned parent)
+ALWAYS_INLINE uint32_t *search_push(struct nest_shape shape, uint32_t *end, uint64_t group)
 {
 	uint64_t last = search_first(shape, group) + shape.slots - 1;
-	uint64_t node = SEARCH_NODE(last, shape.slots - 1, parent);
+	uint32_t node = search_node(shape, last, shape.slots - 1);
 	for (unsigned behind = 0; behind < shape.slots; behind++)
-		end[behind] = node - behind * SEARCH_NODE_STEP;
+		end[behind] = node - behind * search_node_step(shape);
 	return end + shape.slots;
 }
 
@@ -118,59 +142,26 @@ ALWAYS_INLINE uint64_t *search_push(struct nest_shape shape, uint64_t *end, uint
  * The new slots of a node's own window become nodes: `apart` is how far that begins
  * behind the window in which the node was met. No branch, as it is unpredictable.
  */
-ALWAYS_INLINE uint64_t *search_push_own(struct nest_shape shape, uint64_t *end, uint64_t own,
-                                        uint64_t apart, unsigned parent)
+ALWAYS_INLINE uint32_t *search_push_own(struct nest_shape shape, uint32_t *end, uint64_t own,
+                                        uint64_t apart)
 {
 	uint64_t before = 0 - (apart >> 63); /* all bits, or none */
 	OPAQUE64(before);
 	uint64_t at = shape.slots - 1 + ((0 - apart - shape.slots) & before);
-	uint64_t last = SEARCH_NODE(own + at, at, parent);
+	uint32_t last = search_node(shape, own + at, at);
 	for (unsigned behind = 0; behind < shape.slots - 1; behind++)
-		end[behind] = last - behind * SEARCH_NODE_STEP;
+		end[behind] = last - behind * search_node_step(shape);
 	return end + ((apart ^ before) - before);
 }
 
-/* Whether a careful search was at a slot before; from now on it was. */
-static inline bool search_recorded(struct search *search, uint64_t slot)
-{
-	uint64_t *place = &search->record[slot % SEARCH_RECORD_SIZE];
-	if (*place == slot + 1)
-		return true;
-	*place = slot + 1;
-	return false;
-}
-
-/*
- * The slots of a group become nodes, but for those in `met`, which has a bit per slot,
- * and for those where the search was before.
- */
-ALWAYS_INLINE uint64_t *search_push_carefully(struct search *search, struct nest_shape shape,
-                                              uint64_t *end, uint64_t group, unsigned met,
-                                              unsigned parent)
-{
-	uint64_t first = search_first(shape, group);
-	if ((uint64_t)(end - search->node) >= search->nest->max_steps ||
-	    (shape.kind != NEST_WINDOWS && search_recorded(search, first)))
-		return end;
-	for (unsigned at = shape.slots; at-- > 0;) {
-		if (met >> at & 1 ||
-		    (shape.kind == NEST_WINDOWS && search_recorded(search, first + at)))
-			continue;
-		*end++ = SEARCH_NODE(first + at, at, parent);
-	}
-	return end;
-}
-
-/* A search whose first nodes are all slots of both groups of a key. */
 ALWAYS_INLINE void search_begin(struct search *search, struct nest *nest, struct nest_shape shape,
                                 const struct nest_key *key)
 {
 	search->nest = nest;
 	search->bits = nest_chunk_bits(nest, key->chunk);
-	search->nodes = 2 * shape.slots;
 	search->checks = 0;
-	(void)search_push(shape, search->node, key->group[0], SEARCH_NO_PARENT);
-	(void)search_push(shape, search->node + shape.slots, key->group[1], SEARCH_NO_PARENT);
+	(void)search_push(shape, search->node, key->group[0]);
+	(void)search_push(shape, search->node + shape.slots, key->group[1]);
 }
 
 /* Keeps what a search cost; gives what it came to. */
@@ -188,16 +179,17 @@ struct search_aim {
 	uint64_t own, other;
 };
 
+/* `at` is the place of the slot in the group where it was met. */
 ALWAYS_INLINE struct search_aim search_aim(const struct search *search, struct nest_shape shape,
-                                           uint64_t node)
+                                           uint64_t slot, unsigned at)
 {
 	const struct nest *nest = search->nest;
-	uint64_t slot = search_slot(node), value = nest_slot(nest, shape, search->bits, slot);
+	uint64_t value = nest_slot(nest, shape, search->bits, slot);
 	uint64_t own = slot / shape.slots, extra = value >> nest->core_bits;
 	if (shape.kind == NEST_WINDOWS)
 		own = slot - (extra >> 1 & (shape.slots - 1));
 	if (shape.kind == NEST_WINDOWS && shape.shared && UNLIKELY(own >= nest->groups))
-		own = slot - search_at(node); /* torn */
+		own = slot - at; /* torn */
 	return (struct search_aim){ own, nest_other_group_as(nest, shape.kind, own,
 		                                             value & nest->core_values, extra) };
 }
@@ -255,65 +247,91 @@ ALWAYS_INLINE unsigned search_last_gap(const struct search *search, struct nest_
 	return 0; /* shared: it was taken meanwhile */
 }
 
+/* Whether an entry can go to an empty slot; it is kept then. */
+ALWAYS_INLINE bool search_try(struct search *search, struct nest_shape shape, struct search_aim aim)
+{
+	const bool windows = shape.kind == NEST_WINDOWS;
+	if (LIKELY(!search_any_gap(search, shape, aim)))
+		return false;
+	bool own = windows && search_gaps(search, shape, aim.own) != 0;
+	uint64_t group = own ? aim.own : aim.other;
+	unsigned gap = search_last_gap(search, shape, group);
+	search->checks += (windows && !own ? shape.slots : 0) + shape.slots - gap;
+	search->empty = search_first(shape, group) + gap;
+	return true;
+}
+
+/* Slots that are looked at for an entry that cannot move. */
+ALWAYS_INLINE unsigned search_looks(struct nest_shape shape)
+{
+	return shape.kind == NEST_WINDOWS ? 2 * shape.slots : shape.slots;
+}
+
+ALWAYS_INLINE struct search_aim search_aim_of(const struct search *search, struct nest_shape shape,
+                                              uint32_t node)
+{
+	return search_aim(search, shape, search_slot(shape, node), search_at(shape, node));
+}
+
 /* Asks the memory for where the entry of node i, if there is one, could go. */
 ALWAYS_INLINE void search_ask(const struct search *search, struct nest_shape shape, unsigned i,
-                              const uint64_t *end)
+                              const uint32_t *end)
 {
 	if (search->node + i >= end)
 		return;
-	struct search_aim aim = search_aim(search, shape, search->node[i]);
+	struct search_aim aim = search_aim_of(search, shape, search->node[i]);
 	PREFETCH(search->bits + (aim.other * search->nest->group_bits >> 3));
 }
 
+/* Keeps the chain that ends in node i, whose first child would be number `nodes`. */
+ALWAYS_INLINE void search_keep_chain(struct search *search, struct nest_shape shape, unsigned i,
+                                     unsigned nodes)
+{
+	unsigned parent = i;
+	search->length = 0;
+	for (;; i = parent) {
+		search->chain[search->length++] = search_slot(shape, search->node[i]);
+		if (i < 2 * shape.slots)
+			return;
+		if (shape.kind != NEST_WINDOWS)
+			parent = i / shape.slots - 2;
+		while (shape.kind == NEST_WINDOWS && nodes > i)
+			nodes -= search->children[--parent];
+	}
+}
+
 /*
- * Goes on with a search from node *at on. True: the entry of node *at can go to *empty.
- * False: there is no chain within the limit or, if the search is not `careful`, it has
- * become long: then it is to go on with node *at.
+ * A short search. False: it found no chain. No slot is remembered: in so few nodes hardly
+ * any comes twice.
  */
-ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape, bool careful,
-                               unsigned *at, uint64_t *empty)
+ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape)
 {
 	const struct nest *nest = search->nest;
-	const bool windows = shape.kind == NEST_WINDOWS;
-	const unsigned looks = windows ? 2 * shape.slots : shape.slots;
-	const unsigned limit =
-		nest->max_steps < SEARCH_CAREFUL_FROM ? nest->max_steps : SEARCH_CAREFUL_FROM;
-	uint64_t *end = search->node + search->nodes, *stop = search->node + limit;
-	unsigned i = careful ? *at : 0;
-	for (unsigned first = 0; nest->remote && !careful && first < 2 * shape.slots; first++)
-		search_ask(search, shape, first, end);
-	for (; careful ? search->node + i < end : end < stop; i++) {
-		uint64_t node = search->node[i];
-		struct search_aim aim = search_aim(search, shape, node);
-		if (UNLIKELY(search_any_gap(search, shape, aim))) {
-			bool own = windows && search_gaps(search, shape, aim.own) != 0;
-			uint64_t group = own ? aim.own : aim.other;
-			unsigned gap = search_last_gap(search, shape, group);
-			search->checks = i * looks + (windows && !own ? shape.slots : 0);
-			search->checks += shape.slots - gap;
-			*at = i;
-			*empty = search_first(shape, group) + gap;
+	const unsigned limit = nest->max_steps < SEARCH_SHORT ? nest->max_steps : SEARCH_SHORT;
+	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + limit;
+	unsigned i = 0;
+	if (UNLIKELY(!search_listable(nest, shape)))
+		return false;
+	for (; nest->remote && i < 2 * shape.slots; i++)
+		search_ask(search, shape, i, end);
+	for (i = 0; end < stop; i++) {
+		uint32_t node = search->node[i], *children = end;
+		struct search_aim aim = search_aim_of(search, shape, node);
+		if (UNLIKELY(search_try(search, shape, aim))) {
+			search->checks += i * search_looks(shape);
+			search_keep_chain(search, shape, i, (unsigned)(end - search->node));
 			return true;
 		}
-		uint64_t apart = aim.own - search_slot(node) + search_at(node);
-		if (careful && windows) {
-			const unsigned all = (1u << shape.slots) - 1;
-			unsigned met = all << shape.slots >> (shape.slots + (unsigned)apart) & all;
-			end = search_push_carefully(search, shape, end, aim.own, met, i);
-		}
-		if (careful) {
-			end = search_push_carefully(search, shape, end, aim.other, 0, i);
-		} else {
-			if (windows)
-				end = search_push_own(shape, end, aim.own, apart, i);
-			end = search_push(shape, end, aim.other, i);
-		}
+		uint64_t apart = aim.own - search_slot(shape, node) + search_at(shape, node);
+		if (shape.kind == NEST_WINDOWS)
+			end = search_push_own(shape, end, aim.own, apart);
+		end = search_push(shape, end, aim.other);
+		if (shape.kind == NEST_WINDOWS)
+			search->children[i] = (uint8_t)(end - children);
 		if (UNLIKELY(nest->remote))
 			search_ask(search, shape, i + 2 * shape.slots, end);
 	}
-	search->nodes = (unsigned)(end - search->node);
-	search->checks = i * looks;
-	*at = i;
+	search->checks = i * search_looks(shape);
 	return false;
 }
 
@@ -337,20 +355,18 @@ ALWAYS_INLINE uint64_t search_moved(const struct nest *nest, struct nest_shape s
 	return value ^ (extra ^ (second | at << 1)) << core_bits;
 }
 
-/* Moves the chain that ends in node `last`; gives the slot of its root. */
-ALWAYS_INLINE uint64_t search_move(struct search *search, struct nest_shape shape, unsigned last,
-                                   uint64_t empty)
+/* Moves the chain; gives the slot of its root. */
+ALWAYS_INLINE uint64_t search_move(struct search *search, struct nest_shape shape)
 {
 	struct nest *nest = search->nest;
-	uint64_t to = empty;
-	for (unsigned i = last; i != SEARCH_NO_PARENT;) {
-		uint64_t from = search_slot(search->node[i]);
+	uint64_t to = search->empty;
+	for (unsigned i = 0; i < search->length; i++) {
+		uint64_t from = search->chain[i];
 		uint64_t value = nest_get(nest, shape.kind, search->bits, from);
 		value = search_moved(nest, shape, from, to, value);
 		nest_set(nest, shape.kind, search->bits, to, value);
 		nest->effort.moves++;
 		to = from;
-		i = search_parent(search->node[i]);
 	}
 	return to;
 }

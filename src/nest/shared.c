@@ -534,17 +534,15 @@ enum room {
 };
 
 /* Asks for the stripes of a chain at once: other threads may have them in their caches. */
-static void fetch_stripes(const struct search *search, uint64_t chunk, unsigned node, uint64_t slot)
+static void fetch_stripes(const struct search *search, uint64_t chunk)
 {
 	const struct nest *nest = search->nest;
 	const enum nest_kind kind = nest->kind;
-	for (;; node = search_parent(search->node[node])) {
+	for (unsigned i = 0; i <= search->length; i++) {
 		uint32_t stripe[2];
-		watch_slot(nest, kind, chunk, slot, stripe);
+		watch_slot(nest, kind, chunk, i == 0 ? search->empty : search->chain[i - 1],
+		           stripe);
 		PREFETCH_WRITE(&nest->shared->stripes.stripe[stripe[0]]);
-		if (node == SEARCH_NO_PARENT)
-			return;
-		slot = search_slot(search->node[node]);
 	}
 }
 
@@ -557,16 +555,15 @@ static enum room make_room(struct nest *nest, const struct nest_key *key, bool t
                            nest_walk *walk, uint64_t *freed)
 {
 	struct search search;
-	uint64_t to = 0, chunk = key->chunk, left = NO_SLOT;
-	unsigned node;
-	if (UNLIKELY(!walk(&search, nest, key, &node, &to)) && !search_long(&search, &node, &to))
+	uint64_t chunk = key->chunk, left = NO_SLOT;
+	if (UNLIKELY(!walk(&search, nest, key)) && !search_long(&search, key))
 		return NO_ROOM;
 	enum room room = SOME_ROOM;
-	fetch_stripes(&search, chunk, node, to);
-	while (node != SEARCH_NO_PARENT) {
-		uint64_t from = search_slot(search.node[node]), fresh = 0;
-		node = search_parent(search.node[node]);
-		if (node == SEARCH_NO_PARENT && take)
+	uint64_t to = search.empty;
+	fetch_stripes(&search, chunk);
+	for (unsigned i = 0; i < search.length; i++) {
+		uint64_t from = search.chain[i], fresh = 0;
+		if (i + 1 == search.length && take)
 			(void)nest_encode_at(nest, nest->kind, key, from, &fresh);
 		if (!move(nest, chunk, from, emptied(nest, to), fresh))
 			break;

@@ -89,8 +89,7 @@ bool nest_shared_look(const struct nest *nest, uint64_t hash);
 uint64_t nest_shared_count(const struct nest *nest, uint64_t hash);
 
 /* search_begin and search_walk of an instance. */
-typedef bool nest_walk(struct search *search, struct nest *nest, const struct nest_key *key,
-                       unsigned *at, uint64_t *empty);
+typedef bool nest_walk(struct search *search, struct nest *nest, const struct nest_key *key);
 
 /*
  * Inserts that may take more than one lock; if both groups looked full of other keys

@@ -32,8 +32,7 @@ struct building {
 	unsigned spilled;     /* and those that are done with */
 	bool spilling;        /* somebody is at part `spilled` */
 	bool ready[PARTS_MOST];
-	struct outcome back;
-	struct outcome fronts[THREADS_MOST];
+	struct outcome fronts, back;
 };
 
 struct job {
@@ -79,10 +78,8 @@ static void build_parts(void *context, unsigned share)
 			job.what == FRONTS ? yard_build_fronts : yard_build_back;
 		nidus_status status = build(building->yard, building->hashes, building->n, job.part,
 		                            building->parts);
-		if (status != NIDUS_OK)
-			outcome_keep(job.what == FRONTS ? &building->fronts[share]
-			                                : &building->back,
-			             status);
+		outcome_keep(job.what == FRONTS ? &building->fronts : &building->back, share,
+		             status);
 		report(building, job);
 	}
 }
@@ -98,9 +95,11 @@ nidus_status yard_build(struct yard *yard, const uint64_t *hashes, size_t n, uns
 		                     .hashes = hashes,
 		                     .n = n,
 		                     .parts = parts < PARTS_MOST ? (unsigned)parts : PARTS_MOST,
-		                     .turn = PTHREAD_MUTEX_INITIALIZER };
+		                     .turn = PTHREAD_MUTEX_INITIALIZER,
+		                     .fronts = OUTCOME_INIT,
+		                     .back = OUTCOME_INIT };
 	threads_run(threads, build_parts, &building);
 	/* The same failure as one thread's that fills all front lines first. */
-	nidus_status status = outcome_tell(building.fronts, threads);
-	return status == NIDUS_OK ? outcome_tell(&building.back, 1) : status;
+	nidus_status status = outcome_tell(&building.fronts);
+	return status == NIDUS_OK ? outcome_tell(&building.back) : status;
 }

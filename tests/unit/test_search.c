@@ -235,7 +235,7 @@ static void a_search_moves_and_keeps_everything(void **state)
  * slots an insert looks at, in which order, and what it moves; instances for shapes are
  * to do the same.
  */
-#define MODEL_STEPS 1000 /* below this a search never keeps a record */
+#define MODEL_SLOTS 1024 /* more than there are; a record of so few forgets nothing */
 
 struct model_node {
 	uint64_t slot, met_in; /* and the first slot of the group in which it was met */
@@ -246,8 +246,9 @@ struct model {
 	struct nest *nest;
 	unsigned char *bits;
 	unsigned nodes;
-	struct model_node node[MODEL_STEPS + 4 * NEST_SLOTS_MAX];
-	uint64_t checks, moves;
+	bool remembers, seen[MODEL_SLOTS]; /* a long search, and where it was */
+	struct model_node node[SEARCH_SHORT + MODEL_SLOTS + 4 * NEST_SLOTS_MAX];
+	uint64_t checks, moves, long_searches;
 };
 
 static uint64_t model_get(const struct model *model, uint64_t slot)
@@ -300,8 +301,11 @@ static void model_push(struct model *model, uint64_t group, uint64_t but_from, u
 	uint64_t first = nest_first_slot(nest, nest->kind, group);
 	for (unsigned at = nest->slots; at-- > 0;) {
 		uint64_t slot = first + at;
-		if (slot < but_from || slot >= but_from + nest->slots)
-			model->node[model->nodes++] = (struct model_node){ slot, first, parent };
+		bool known = model->remembers && model->seen[slot] && parent != UINT32_MAX;
+		if (known || (slot >= but_from && slot < but_from + nest->slots))
+			continue;
+		model->seen[slot] = true;
+		model->node[model->nodes++] = (struct model_node){ slot, first, parent };
 	}
 }
 
@@ -330,16 +334,21 @@ static void model_groups(const struct model *model, uint64_t slot, uint64_t grou
 
 #define NOWHERE (UINT64_MAX / 2)
 
-/* The node whose entry can go to *empty, or UINT32_MAX if there is none. */
-static unsigned model_search(struct model *model, const struct nest_key *key, uint64_t *empty)
+/*
+ * The node whose entry can go to *empty, or UINT32_MAX if there is none within `steps`. A
+ * search that is to be followed by a longer one ends there, with nodes left.
+ */
+static unsigned model_walk(struct model *model, const struct nest_key *key, unsigned steps,
+                           bool last, uint64_t *empty)
 {
 	const struct nest *nest = model->nest;
 	model->nodes = 0;
+	memset(model->seen, 0, sizeof model->seen);
 	model_push(model, key->group[0], NOWHERE, UINT32_MAX);
 	model_push(model, key->group[1], NOWHERE, UINT32_MAX);
-	for (unsigned i = 0; i < model->nodes; i++) {
+	for (unsigned i = 0; i < model->nodes && (last || model->nodes < steps); i++) {
 		struct model_node node = model->node[i];
-		bool more = model->nodes < nest->max_steps;
+		bool more = model->nodes < steps;
 		uint64_t group[2];
 		model_groups(model, node.slot, group);
 		if (nest->kind == NEST_WINDOWS && model_last_gap(model, group[0], empty))
@@ -352,6 +361,19 @@ static unsigned model_search(struct model *model, const struct nest_key *key, ui
 			model_push(model, group[1], NOWHERE, i);
 	}
 	return UINT32_MAX;
+}
+
+static unsigned model_search(struct model *model, const struct nest_key *key, uint64_t *empty)
+{
+	unsigned steps = model->nest->max_steps;
+	model->remembers = false;
+	unsigned found =
+		model_walk(model, key, steps < SEARCH_SHORT ? steps : SEARCH_SHORT, false, empty);
+	if (found != UINT32_MAX)
+		return found;
+	model->remembers = true;
+	model->long_searches++;
+	return model_walk(model, key, steps, true, empty);
 }
 
 /* False if the key finds no place. */
@@ -387,13 +409,13 @@ static bool model_insert(struct model *model, uint64_t hash)
  * Four nests of one plan: by the code of its shape, as bulk builds do, as threads do, and
  * by the model. The same slots must be taken until one is refused.
  */
-static void expect_equal_searches(struct blueprint plan, enum nest_kind kind, struct chance *chance)
+static uint64_t expect_equal_searches(struct blueprint plan, enum nest_kind kind,
+                                      struct chance *chance)
 {
 	enum { SPECIAL, BULK, SHARED, MODEL, WAYS };
 	struct nest nests[WAYS];
 	static struct model model;
 	plan.stash_limit = 0;
-	plan.max_steps = MODEL_STEPS;
 	for (unsigned i = 0; i < WAYS; i++) {
 		plan.features = i == SHARED ? NIDUS_CONCURRENT : 0;
 		nest_make(&nests[i], &plan, kind);
@@ -421,6 +443,7 @@ static void expect_equal_searches(struct blueprint plan, enum nest_kind kind, st
 	expect(model.moves > 0);
 	for (unsigned i = 0; i < WAYS; i++)
 		nest_free(&nests[i]);
+	return model.long_searches;
 }
 
 static void searches_look_and_move_as_the_model_does(void **state)
@@ -428,17 +451,20 @@ static void searches_look_and_move_as_the_model_does(void **state)
 	(void)state;
 	struct chance chance = { chance_seed() };
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		uint64_t long_searches = 0;
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 6; core <= 40; core++) {
-				uint64_t groups = nest_symmetric(kind) ? 64 : 201;
 				unsigned growth = (unsigned)chance_below(&chance, 3);
+				uint64_t groups = nest_symmetric(kind) ? 64 : 201 >> growth / 2;
 				struct blueprint plan =
 					nest_plan(slots, core, growth, growth / 2, 1, groups);
 				plan.reserve = nest_symmetric(kind) ? core % 2 : 0;
+				plan.max_steps = core % 3 == 0 ? 300 : SEARCH_STEPS_MAX;
 				if (nest_plan_possible(&plan, kind))
-					expect_equal_searches(plan, kind, &chance);
+					long_searches += expect_equal_searches(plan, kind, &chance);
 			}
 		}
+		expect(long_searches > 0);
 	}
 }
 
