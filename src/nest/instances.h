@@ -139,6 +139,11 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 	static const struct body_ops name = { NEST_CALL_LIST(name, name, name),                   \
 		                              .insert_new = insert_new_##name };
 
+#ifdef NIDUS_ONE_THREAD /* no nest is shared, and half of the code can be spared */
+#undef NEST_SHARED_INSTANCE
+#define NEST_SHARED_INSTANCE(name, kind, slots, words)
+#endif
+
 #define NEST_INSTANCES(name, kind, slots, words)              \
 	NEST_PLAIN_INSTANCE(name##_plain, kind, slots, words) \
 	NEST_SHARED_INSTANCE(name##_shared, kind, slots, words)
@@ -164,8 +169,13 @@ static inline unsigned nest_way(const struct nest *nest)
 }
 
 /* The table of a shape: the shared one for nests that threads share. */
+#ifdef NIDUS_ONE_THREAD
+#define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
+#define NEST_OPS_OF_WIDE(nest, name) ((void)(nest), &name##_plain)
+#else
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
 #define NEST_OPS_OF_WIDE(nest, name) ((nest)->shared == NULL ? &name##_plain : &name##_shared)
+#endif
 
 #endif
