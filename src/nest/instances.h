@@ -108,6 +108,28 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 		                   .insert_near = insert_near_##name },                            \
 	};
 
+/*
+ * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
+ * the instance for NEST_ONE.
+ */
+#define NEST_BYTES_INSTANCE(name, kind, slots, one)                                          \
+	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 }; \
+	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,     \
+		                                         NEST_CHUNKS };                      \
+	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                            \
+	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                          \
+	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                      \
+	static const struct body_ops name[NEST_WAYS] = {                                     \
+		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_chunks, one),       \
+		                     .insert_near = insert_near_##one },                     \
+		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, one),     \
+		                      .insert_near = insert_near_##one },                    \
+		[NEST_WAY_HASHED] = { NEST_CALL_LIST(one##_hashed, one##_hashed, one),       \
+		                      .insert_near = insert_near_##one },                    \
+		[NEST_WAY_ANY] = { NEST_CALL_LIST(one##_any, one##_any, one),                \
+		                   .insert_near = insert_near_##one },                       \
+	};
+
 /* For groups of very wide slots: the way is looked up in the nest. */
 #define NEST_WIDE_INSTANCE(name, kind, slots, words)                                        \
 	NEST_PLAIN_PARTS(name, kind, slots, words)                                          \
