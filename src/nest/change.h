@@ -156,8 +156,7 @@ ALWAYS_INLINE nidus_status nest_insert_full(struct nest *nest, struct nest_shape
 			return NIDUS_OK;
 		}
 	}
-	return nest_insert_crowded(nest, nest->kind, &key,
-	                           nest_match(nest, shape, nest->bits, &spot), room);
+	return nest_insert_crowded(nest, nest->kind, &key, nest_match(nest, shape, &spot), room);
 }
 
 /* Whether a slot of a shared nest seemed to hold a key just now. */
@@ -165,7 +164,7 @@ ALWAYS_INLINE bool nest_seems_there(const struct nest *nest, struct nest_shape s
 {
 	struct nest_spot spot;
 	(void)nest_find(nest, shape, hash, &spot);
-	return nest_match(nest, shape, nest->bits, &spot);
+	return nest_match(nest, shape, &spot);
 }
 
 /* The rest of an insert that nest_settle left; an instance has its own. */
@@ -198,7 +197,7 @@ ALWAYS_INLINE bool nest_find_copy(const struct nest *nest, struct nest_shape sha
                                   const struct nest_spot *spot, unsigned *choice, unsigned *place)
 {
 	if (shape.words == NEST_PAIRED) {
-		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, nest->bits, spot),
+		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, spot),
 		                           nest->ones_of_both, nest->highs_of_both);
 		unsigned lowest = (unsigned)__builtin_ctzll(hits | UINT64_C(1) << 63);
 		*choice = lowest >> 5;

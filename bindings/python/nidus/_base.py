@@ -3,7 +3,6 @@
 
 import enum
 import errno as _errno
-import os
 
 
 class Feature(enum.IntFlag):
@@ -69,9 +68,6 @@ class NoMemoryError(Error, MemoryError):
 class FileError(Error, OSError):
     """The system refused; errno, strerror and filename are those of OSError."""
 
-    def __str__(self):
-        return self.strerror or super().__str__()
-
 
 class MissingFileError(FileError, FileNotFoundError):
     """There is no such file."""
@@ -112,13 +108,6 @@ _BY_STATUS = {
 }
 
 
-def _in_words(kind, reason, path):
-    if kind is CopiesError:
-        return f"{reason}; add_new() stores a key once"
-    name = os.fsdecode(path) if path is not None else ""
-    return reason if name in reason else f"{name}: {reason}"
-
-
 def error(status, reason, errno=0, path=None, done=None):
     """Makes the exception of a status; the C module raises it."""
     kind = _BY_STATUS.get(status, Error)
@@ -126,8 +115,10 @@ def error(status, reason, errno=0, path=None, done=None):
         kind = MissingFileError
     if kind is FileError or kind is MissingFileError:
         made = kind(errno, reason, path)
+    elif path is not None:
+        made = kind(f"{path}: {reason}")
     else:
-        made = kind(_in_words(kind, reason, path))
+        made = kind(reason)
     made.status = status
     made.done = done
     return made
