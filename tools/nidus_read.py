@@ -30,6 +30,7 @@ from xxh3 import xxh3_64
 
 MASK = 2**64 - 1
 GOLDEN, MULTIPLIER, STRONG = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0x9FB21C651E98DF25
+HOP_BITS = 12  # of a fingerprint: what its second place depends on
 
 MAGIC = b"\x89nidus\r\n"
 VERSION = 1
@@ -289,10 +290,13 @@ class Nest(Filter):
         x = (x ^ x >> 32) * MULTIPLIER & MASK
         return x ^ x >> 32
 
+    def hop_hash(self, core):
+        return self.partner_hash(core & (1 << HOP_BITS) - 1)
+
     def distance(self, core, groups):
         if self.direct:
             return core % groups
-        return 1 + cut(self.partner_hash(core), groups - 1)[0]
+        return 1 + cut(self.hop_hash(core), groups - 1)[0]
 
     def address_bits(self, core, growth):
         h = self.header
@@ -306,7 +310,7 @@ class Nest(Filter):
         if not self.symmetric:
             first = (home << h.level) + address
             return first, (first + self.distance(core, self.groups)) % self.groups
-        twist = self.partner_hash(core) & (1 << h.level) - 1
+        twist = self.hop_hash(core) & (1 << h.level) - 1
         other = home ^ self.distance(core, h.groups)
         low, high = min(home, other), max(home, other)
         return low + h.groups * address, high + h.groups * (address ^ twist)
@@ -365,7 +369,7 @@ class Nest(Filter):
             other = base ^ self.distance(core, h.groups)
             home = min(base, other)
             if home != base:
-                address ^= self.partner_hash(core) & (1 << h.level) - 1
+                address ^= self.hop_hash(core) & (1 << h.level) - 1
         else:
             first = group
             if choice == 1:

@@ -23,6 +23,13 @@ nidus_status filter_check_writable(const nidus_filter *filter)
 	return NIDUS_OK;
 }
 
+/* A build for one thread has no locks: whatever a filter was made for, it is not shared. */
+#ifdef NIDUS_ONE_THREAD
+#define FILTER_ALONE true
+#else
+#define FILTER_ALONE false
+#endif
+
 nidus_status filter_make(const struct family *family, const struct blueprint *plan,
                          const nidus_allocator *allocator, unsigned char *table,
                          nidus_filter **filter)
@@ -42,7 +49,7 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	made->readonly = table != NULL;
 	made->keeps_all = plan->features & NIDUS_NO_DELETE;
 	struct blueprint body = *plan;
-	if (made->readonly) /* there is nothing to lock */
+	if (made->readonly || FILTER_ALONE) /* there is nothing to lock */
 		body.features &= ~(uint32_t)NIDUS_CONCURRENT;
 	status = family->create(made->body, &body, allocator, table);
 	if (status != NIDUS_OK) {

@@ -94,7 +94,12 @@ static inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t *low)
 	*low = (uint64_t)product;
 	return (uint64_t)(product >> 64);
 #else
-	uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+	uint64_t a0 = (uint32_t)a, a1 = a >> 32;
+	if (b <= UINT32_MAX) { /* as numbers of places are */
+		*low = a * b;
+		return (a1 * b + ((a0 * b) >> 32)) >> 32;
+	}
+	uint64_t b0 = (uint32_t)b, b1 = b >> 32;
 	uint64_t mid = a1 * b0 + ((a0 * b0) >> 32);
 	uint64_t mid2 = a0 * b1 + (uint32_t)mid;
 	*low = a * b;

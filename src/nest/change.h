@@ -156,7 +156,8 @@ ALWAYS_INLINE nidus_status nest_insert_full(struct nest *nest, struct nest_shape
 			return NIDUS_OK;
 		}
 	}
-	return nest_insert_crowded(nest, nest->kind, &key, nest_match(nest, shape, &spot), room);
+	return nest_insert_crowded(nest, nest->kind, &key,
+	                           nest_match(nest, shape, nest->bits, &spot), room);
 }
 
 /* Whether a slot of a shared nest seemed to hold a key just now. */
@@ -164,7 +165,7 @@ ALWAYS_INLINE bool nest_seems_there(const struct nest *nest, struct nest_shape s
 {
 	struct nest_spot spot;
 	(void)nest_find(nest, shape, hash, &spot);
-	return nest_match(nest, shape, &spot);
+	return nest_match(nest, shape, nest->bits, &spot);
 }
 
 /* The rest of an insert that nest_settle left; an instance has its own. */
@@ -197,7 +198,7 @@ ALWAYS_INLINE bool nest_find_copy(const struct nest *nest, struct nest_shape sha
                                   const struct nest_spot *spot, unsigned *choice, unsigned *place)
 {
 	if (shape.words == NEST_PAIRED) {
-		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, spot),
+		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, nest->bits, spot),
 		                           nest->ones_of_both, nest->highs_of_both);
 		unsigned lowest = (unsigned)__builtin_ctzll(hits | UINT64_C(1) << 63);
 		*choice = lowest >> 5;

@@ -108,6 +108,28 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 		                   .insert_near = insert_near_##name },                            \
 	};
 
+/*
+ * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
+ * the instance for NEST_ONE.
+ */
+#define NEST_BYTES_INSTANCE(name, kind, slots, one)                                          \
+	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 }; \
+	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,     \
+		                                         NEST_CHUNKS };                      \
+	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                            \
+	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                          \
+	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                      \
+	static const struct body_ops name[NEST_WAYS] = {                                     \
+		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_chunks, one),       \
+		                     .insert_near = insert_near_##one },                     \
+		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, one),     \
+		                      .insert_near = insert_near_##one },                    \
+		[NEST_WAY_HASHED] = { NEST_CALL_LIST(one##_hashed, one##_hashed, one),       \
+		                      .insert_near = insert_near_##one },                    \
+		[NEST_WAY_ANY] = { NEST_CALL_LIST(one##_any, one##_any, one),                \
+		                   .insert_near = insert_near_##one },                       \
+	};
+
 /* For groups of very wide slots: the way is looked up in the nest. */
 #define NEST_WIDE_INSTANCE(name, kind, slots, words)                                        \
 	NEST_PLAIN_PARTS(name, kind, slots, words)                                          \
@@ -139,6 +161,11 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 	static const struct body_ops name = { NEST_CALL_LIST(name, name, name),                   \
 		                              .insert_new = insert_new_##name };
 
+#ifdef NIDUS_ONE_THREAD /* no nest is shared, and half of the code can be spared */
+#undef NEST_SHARED_INSTANCE
+#define NEST_SHARED_INSTANCE(name, kind, slots, words)
+#endif
+
 #define NEST_INSTANCES(name, kind, slots, words)              \
 	NEST_PLAIN_INSTANCE(name##_plain, kind, slots, words) \
 	NEST_SHARED_INSTANCE(name##_shared, kind, slots, words)
@@ -164,8 +191,13 @@ static inline unsigned nest_way(const struct nest *nest)
 }
 
 /* The table of a shape: the shared one for nests that threads share. */
+#ifdef NIDUS_ONE_THREAD
+#define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
+#define NEST_OPS_OF_WIDE(nest, name) ((void)(nest), &name##_plain)
+#else
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
 #define NEST_OPS_OF_WIDE(nest, name) ((nest)->shared == NULL ? &name##_plain : &name##_shared)
+#endif
 
 #endif

@@ -9,6 +9,7 @@ NEST_INSTANCES(buckets_2_one, NEST_BUCKETS, 2, NEST_ONE)
 NEST_WIDE_INSTANCES(buckets_2_many, NEST_BUCKETS, 2)
 NEST_INSTANCES(buckets_4_paired, NEST_BUCKETS, 4, NEST_PAIRED)
 NEST_INSTANCES(buckets_4_one, NEST_BUCKETS, 4, NEST_ONE)
+NEST_BYTES_INSTANCE(buckets_4_bytes_plain, NEST_BUCKETS, 4, buckets_4_one_plain)
 NEST_INSTANCES(buckets_4_whole, NEST_BUCKETS, 4, NEST_WHOLE)
 NEST_INSTANCES(buckets_4_two, NEST_BUCKETS, 4, NEST_TWO)
 NEST_WIDE_INSTANCES(buckets_4_many, NEST_BUCKETS, 4)
@@ -24,6 +25,8 @@ const struct body_ops *nest_ops_buckets(const struct nest *nest)
 		return NEST_OPS_OF_WIDE(nest, buckets_2_many);
 	case 4 * 8 + NEST_PAIRED:
 		return NEST_OPS_OF(nest, buckets_4_paired);
+	case 4 * 8 + NEST_BYTES:
+		return &buckets_4_bytes_plain[nest_way(nest)];
 	case 4 * 8 + NEST_ONE:
 		return NEST_OPS_OF(nest, buckets_4_one);
 	case 4 * 8 + NEST_WHOLE:

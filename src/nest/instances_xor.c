@@ -9,6 +9,7 @@ NEST_INSTANCES(xor_2_one, NEST_XOR, 2, NEST_ONE)
 NEST_WIDE_INSTANCES(xor_2_many, NEST_XOR, 2)
 NEST_INSTANCES(xor_4_paired, NEST_XOR, 4, NEST_PAIRED)
 NEST_INSTANCES(xor_4_one, NEST_XOR, 4, NEST_ONE)
+NEST_BYTES_INSTANCE(xor_4_bytes_plain, NEST_XOR, 4, xor_4_one_plain)
 NEST_INSTANCES(xor_4_whole, NEST_XOR, 4, NEST_WHOLE)
 NEST_INSTANCES(xor_4_two, NEST_XOR, 4, NEST_TWO)
 NEST_WIDE_INSTANCES(xor_4_many, NEST_XOR, 4)
@@ -27,6 +28,8 @@ const struct body_ops *nest_ops_xor(const struct nest *nest)
 		return NEST_OPS_OF_WIDE(nest, xor_2_many);
 	case 4 * 8 + NEST_PAIRED:
 		return NEST_OPS_OF(nest, xor_4_paired);
+	case 4 * 8 + NEST_BYTES:
+		return &xor_4_bytes_plain[nest_way(nest)];
 	case 4 * 8 + NEST_ONE:
 		return NEST_OPS_OF(nest, xor_4_one);
 	case 4 * 8 + NEST_WHOLE:

@@ -50,7 +50,7 @@ ALWAYS_INLINE bool nest_look(const struct nest *nest, struct nest_shape shape,
                              const struct nest_spot *spot, bool *hit)
 {
 	if (!shape.shared) {
-		*hit = nest_match(nest, shape, spot);
+		*hit = nest_match(nest, shape, nest->bits, spot);
 		return true;
 	}
 	*hit = false;
@@ -59,19 +59,37 @@ ALWAYS_INLINE bool nest_look(const struct nest *nest, struct nest_shape shape,
 	uint32_t before[2], differ = 0;
 	for (unsigned i = 0; i < nest_versions(shape); i++)
 		before[i] = version_seen(spot->version[i]);
-	*hit = nest_match(nest, shape, spot);
+	*hit = nest_match(nest, shape, nest->bits, spot);
 	for (unsigned i = 0; i < nest_versions(shape); i++)
 		differ |= before[i] ^ __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE);
 	return LIKELY(differ == 0) && !(shape.kind == NEST_CODED && UNLIKELY(spot->unusual));
 }
 
+/* nest_find and nest_look of a nest that threads do not share, with fewer instructions. */
+ALWAYS_INLINE bool nest_find_and_look(const struct nest *nest, struct nest_shape shape,
+                                      uint64_t hash)
+{
+	uint64_t special = nest_special(nest, shape);
+	struct nest_key key = nest_locate_as(nest, shape.kind, special, hash);
+	struct nest_spot spot;
+	nest_spot_of(nest, &key, 0, &spot);
+	const unsigned char *bits = nest->bits;
+	if (special & NEST_CHUNKS)
+		bits += key.chunk * nest->stride;
+	return nest_match(nest, shape, bits, &spot);
+}
+
 /* What is rare is called last, so that the rest needs no stack. */
 ALWAYS_INLINE bool nest_contains(const struct nest *nest, struct nest_shape shape, uint64_t hash)
 {
-	bool stashed = nest_anything_stashed(nest, shape), hit;
+	bool stashed = nest_anything_stashed(nest, shape), hit, sure = true;
 	struct nest_spot spot;
-	nest_find_to_look(nest, shape, hash, &spot);
-	bool sure = nest_look(nest, shape, &spot, &hit);
+	if (shape.shared) {
+		nest_find_to_look(nest, shape, hash, &spot);
+		sure = nest_look(nest, shape, &spot, &hit);
+	} else {
+		hit = nest_find_and_look(nest, shape, hash);
+	}
 	if (UNLIKELY(!sure || stashed) && !(sure && hit))
 		return nest_look_again(nest, hash);
 	return hit;

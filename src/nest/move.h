@@ -5,8 +5,8 @@
 #ifndef NIDUS_NEST_MOVE_H
 #define NIDUS_NEST_MOVE_H
 
-#include "nest/nest.h"
 #include "base/overflow.h"
+#include "nest/nest.h"
 
 /*
  * Looks at the next `places` slots of `from`, *position on (0 at first), and moves

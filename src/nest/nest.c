@@ -124,7 +124,7 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 #define HALF_BITS 50
 
 /* Those that instances exist for: groups of eight slots are never paired, and so on. */
-static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width)
+static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width, bool shared)
 {
 	unsigned span = slots * width;
 	if (kind == NEST_CODED) /* what is loaded is shorter by four bits */
@@ -132,7 +132,8 @@ static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned wi
 	if (span <= 32 && slots <= 4)
 		return NEST_PAIRED;
 	if (span <= LOAD_BITS)
-		return NEST_ONE;
+		return !shared && kind != NEST_WINDOWS && slots == 4 && span % 8 == 0 ? NEST_BYTES
+		                                                                       : NEST_ONE;
 	if (span == 64 && slots == 4)
 		return NEST_WHOLE;
 	return span / 2 <= HALF_BITS && slots > 2 ? NEST_TWO : NEST_MANY;
@@ -146,9 +147,9 @@ static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
 	return fields;
 }
 
-static void lay_out_words(struct nest *nest)
+static void lay_out_words(struct nest *nest, bool shared)
 {
-	nest->in_words = words_of(nest->kind, nest->slots, nest->width);
+	nest->in_words = words_of(nest->kind, nest->slots, nest->width, shared);
 	nest->fields = fields_of(nest->in_words, nest->slots, nest->width);
 	nest->words = nest->slots / nest->fields;
 	nest->word_bits = nest->fields * nest->width;
@@ -186,20 +187,24 @@ static void fill_patterns(struct nest *nest)
 
 /* -------------------------------------------------------------------- life -- */
 
+static uint64_t hop_count(const struct nest *nest)
+{
+	return UINT64_C(1) << (nest->core_bits < NEST_HOP_BITS ? nest->core_bits : NEST_HOP_BITS);
+}
+
 /* Bytes of the table of hops; 0 if there is to be none. */
 static uint64_t hop_bytes(const struct nest *nest, uint64_t table_bytes)
 {
-	if (nest->kind == NEST_DIRECT || nest->core_bits > NEST_HOP_BITS ||
-	    nest->groups > UINT32_MAX)
+	if (nest->kind == NEST_DIRECT || nest->groups > UINT32_MAX)
 		return 0;
-	uint64_t bytes = sizeof *nest->hops << nest->core_bits;
+	uint64_t bytes = sizeof *nest->hops * hop_count(nest);
 	return bytes * HOP_SHARE <= table_bytes ? bytes : 0;
 }
 
 static void write_hops(struct nest *nest)
 {
 	uint32_t *hops = (uint32_t *)(void *)nest->hop_memory.bytes;
-	for (uint64_t core = 0; core <= nest->core_values; core++)
+	for (uint64_t core = 0; core < hop_count(nest); core++)
 		hops[core] = (uint32_t)nest_hop(nest, nest->kind, core);
 	nest->hops = hops;
 	nest->special &= ~(uint64_t)NEST_HASHED;
@@ -266,7 +271,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.mapped = table != NULL,
 		.allocator = *allocator,
 	};
-	lay_out_words(nest);
+	lay_out_words(nest, plan->features & NIDUS_CONCURRENT);
 	fill_patterns(nest);
 	if (kind == NEST_CODED)
 		coded_prepare();

@@ -104,8 +104,8 @@ enum {
 };
 
 /*
- * Hops are written down for cores of at most so many bits: 16 KiB, half of a
- * first-level cache. With larger tables lookups are slower than with hashes.
+ * Hops depend on so many of the lowest bits of a core: 4096 partners of a group are as good as
+ * more, and all hops fit into 16 KiB, half of a first-level cache.
  */
 #define NEST_HOP_BITS 12
 
@@ -115,6 +115,7 @@ enum {
  */
 enum nest_words {
 	NEST_PAIRED, /* one word has room for both groups of a key */
+	NEST_BYTES,  /* as NEST_ONE, and every group begins with a byte; not if threads share it */
 	NEST_ONE,    /* a group is in one word: eight bytes from the one it begins in */
 	NEST_WHOLE,  /* a group is one word of four slots, and begins with a byte */
 	NEST_TWO,    /* half a group is in a word, with a few bits to spare */
@@ -137,7 +138,7 @@ struct nest {
 	uint64_t chunks, stride_bits;
 	uint64_t base_groups; /* per chunk, at level 0 */
 	uint64_t core_values; /* 2^core_bits - 1 */
-	const uint32_t *hops; /* nest_hop of every core, worked out before; or NULL */
+	const uint32_t *hops; /* nest_hop by the lowest NEST_HOP_BITS of a core; or NULL */
 	uint64_t groups;      /* per chunk, now */
 	uint64_t group_bits;  /* from one group to the next */
 	/*
@@ -198,12 +199,18 @@ static inline uint64_t nest_partner_hash(const struct nest *nest, uint64_t core)
 	return x ^ x >> 32;
 }
 
+/* The hash that hops are made of. */
+static inline uint64_t nest_hop_hash(const struct nest *nest, uint64_t core)
+{
+	return nest_partner_hash(nest, core & bits_low(NEST_HOP_BITS));
+}
+
 /* XOR kinds: what turns one candidate into the other, at level 0. Never 0. */
 static inline uint64_t nest_base_mask(const struct nest *nest, uint64_t core)
 {
 	if (nest->kind == NEST_DIRECT)
 		return core & (nest->base_groups - 1);
-	return 1 + multiply_high(nest_partner_hash(nest, core), nest->base_groups - 1);
+	return 1 + multiply_high(nest_hop_hash(nest, core), nest->base_groups - 1);
 }
 
 /* The same at any level: bits above the base part for the growth bits. */
@@ -211,14 +218,14 @@ static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
 {
 	uint64_t mask = nest_base_mask(nest, core);
 	if (UNLIKELY(nest->level > 0))
-		mask += (nest_partner_hash(nest, core) & bits_low(nest->level)) * nest->base_groups;
+		mask += (nest_hop_hash(nest, core) & bits_low(nest->level)) * nest->base_groups;
 	return mask;
 }
 
 /* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
 static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
 {
-	return 1 + multiply_high(nest_partner_hash(nest, core), nest->groups - 1);
+	return 1 + multiply_high(nest_hop_hash(nest, core), nest->groups - 1);
 }
 
 /*
@@ -228,7 +235,7 @@ static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
 ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
 {
 	if (LIKELY(nest->hops != NULL))
-		return nest->hops[core];
+		return nest->hops[core & bits_low(NEST_HOP_BITS)];
 	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
 }
 
@@ -312,7 +319,7 @@ ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, 
 	else if (UNLIKELY(special & NEST_HASHED))
 		hop = nest_symmetric(kind) ? nest_base_mask(nest, core) : nest_distance(nest, core);
 	else
-		hop = nest->hops[core];
+		hop = nest->hops[core & bits_low(NEST_HOP_BITS)];
 	key->group[0] = base;
 	key->group[1] = nest_symmetric(kind) ? base ^ hop : nest_forward(nest, base, hop);
 	key->value = core;

@@ -21,9 +21,9 @@
 #define NIDUS_NEST_SHAPE_H
 
 #include "base/atomic.h"
-#include "simd/select.h"
 #include "nest/nest.h"
 #include "nest/shared.h"
+#include "simd/select.h"
 
 #define NEST_AHEAD 16 /* keys on their way: enough to hide memory's latency, */
 #define NEST_NEAR 16  /* or that of a cache and of what comes before a load */
@@ -38,6 +38,12 @@ struct nest_shape {
 
 /* The way from a hash to its groups is looked up in the nest. */
 #define NEST_ANY_WAY UINT64_MAX
+
+/* What the way from a hash to its groups has. */
+ALWAYS_INLINE uint64_t nest_special(const struct nest *nest, struct nest_shape shape)
+{
+	return shape.special == NEST_ANY_WAY ? nest->special : shape.special;
+}
 
 static inline struct nest_shape nest_shape_of(const struct nest *nest)
 {
@@ -71,7 +77,7 @@ ALWAYS_INLINE uint64_t nest_load(const struct nest *nest, struct nest_shape shap
 		return word_load(bits, bit >> 6); /* and with a word */
 	if (shape.shared)
 		return word_bits(bits, bit, nest->load_bits);
-	if (shape.words == NEST_WHOLE)
+	if (shape.words == NEST_WHOLE || shape.words == NEST_BYTES)
 		return load64(bits + (bit >> 3));
 	return load64(bits + (bit >> 3)) >> (bit & 7);
 }
@@ -116,9 +122,12 @@ ALWAYS_INLINE uint64_t nest_slot(const struct nest *nest, struct nest_shape shap
 
 /* ---------------------------------------------------------------------- spots -- */
 
-/* Where a call looks. */
+/*
+ * Where a call looks. Bits are counted from the table's first one; lookups of one key count
+ * them from that of the chunk and pass where it begins, which is shorter.
+ */
 struct nest_spot {
-	uint64_t bit[2];            /* where the groups begin, counted from the table's first bit */
+	uint64_t bit[2];            /* where the groups begin */
 	uint64_t value;             /* the key's slot with choice and offset bits zero */
 	const uint32_t *version[2]; /* shared: what lookups watch (shared.h) */
 	bool unusual;               /* shared, coded: a group has two stripes */
@@ -137,7 +146,7 @@ ALWAYS_INLINE void nest_spot_of(const struct nest *nest, const struct nest_key *
 ALWAYS_INLINE struct nest_key nest_find(const struct nest *nest, struct nest_shape shape,
                                         uint64_t hash, struct nest_spot *spot)
 {
-	uint64_t special = shape.special == NEST_ANY_WAY ? nest->special : shape.special;
+	uint64_t special = nest_special(nest, shape);
 	struct nest_key key = nest_locate_as(nest, shape.kind, special, hash);
 	uint64_t chunk_bit = special & NEST_CHUNKS ? key.chunk * nest->stride_bits : 0;
 	nest_spot_of(nest, &key, chunk_bit, spot);
@@ -165,24 +174,27 @@ ALWAYS_INLINE void nest_fetch(const struct nest *nest, struct nest_shape shape, 
 
 /* A word of a group in which every field is zero whose slot holds the key. */
 ALWAYS_INLINE uint64_t nest_differences(const struct nest *nest, struct nest_shape shape,
-                                        const struct nest_spot *spot, unsigned choice,
-                                        unsigned word)
+                                        const unsigned char *bits, const struct nest_spot *spot,
+                                        unsigned choice, unsigned word)
 {
-	uint64_t wanted = spot->value * nest->ones;
-	if (!nest_symmetric(shape.kind))
-		wanted += nest->pattern[choice][word];
-	return nest_word(nest, shape, nest->bits, spot->bit[choice], word) ^ wanted;
+	uint64_t fields = nest_word(nest, shape, bits, spot->bit[choice], word);
+	fields ^= spot->value * nest->ones;
+	if (nest_symmetric(shape.kind))
+		return fields;
+	OPAQUE64(fields); /* or the pattern would need a register of its own */
+	return fields ^ nest->pattern[choice][word];
 }
 
 /* The same of both groups at once, the second in the upper half. */
 ALWAYS_INLINE uint64_t nest_differences_of_both(const struct nest *nest, struct nest_shape shape,
+                                                const unsigned char *bits,
                                                 const struct nest_spot *spot)
 {
 	uint64_t wanted = spot->value * nest->ones_of_both;
 	if (!nest_symmetric(shape.kind))
 		wanted += nest->pattern_of_both;
-	uint64_t first = (uint32_t)nest_load(nest, shape, nest->bits, spot->bit[0]);
-	uint64_t second = nest_load(nest, shape, nest->bits, spot->bit[1]);
+	uint64_t first = (uint32_t)nest_load(nest, shape, bits, spot->bit[0]);
+	uint64_t second = nest_load(nest, shape, bits, spot->bit[1]);
 	return (first | second << 32) ^ wanted;
 }
 
@@ -192,27 +204,32 @@ ALWAYS_INLINE uint64_t nest_zeros(uint64_t word, uint64_t ones, uint64_t highs)
 	return (word - ones) & ~word & highs;
 }
 
-/* Not 0 under highs if a slot of either group's word holds the key. */
+/*
+ * Not 0 under highs if a slot of either group's word holds the key: nest_zeros of both, written
+ * with an instruction less each, as x - ones is ~(ones - 1 - x).
+ */
 ALWAYS_INLINE uint64_t nest_hits(const struct nest *nest, struct nest_shape shape,
-                                 const struct nest_spot *spot, unsigned word)
+                                 const unsigned char *bits, const struct nest_spot *spot,
+                                 unsigned word)
 {
-	uint64_t first = nest_differences(nest, shape, spot, 0, word);
-	uint64_t second = nest_differences(nest, shape, spot, 1, word);
-	return ((first - nest->ones) & ~first) | ((second - nest->ones) & ~second);
+	uint64_t first = nest_differences(nest, shape, bits, spot, 0, word);
+	uint64_t second = nest_differences(nest, shape, bits, spot, 1, word);
+	uint64_t most = nest->ones - 1;
+	return ~(((most - first) | first) & ((most - second) | second));
 }
 
 /* Whether a slot holds the key; the stash was not asked. */
 ALWAYS_INLINE bool nest_match(const struct nest *nest, struct nest_shape shape,
-                              const struct nest_spot *spot)
+                              const unsigned char *bits, const struct nest_spot *spot)
 {
 	if (shape.words == NEST_PAIRED)
-		return nest_zeros(nest_differences_of_both(nest, shape, spot), nest->ones_of_both,
-		                  nest->highs_of_both) != 0;
-	uint64_t hits = nest_hits(nest, shape, spot, 0);
+		return nest_zeros(nest_differences_of_both(nest, shape, bits, spot),
+		                  nest->ones_of_both, nest->highs_of_both) != 0;
+	uint64_t hits = nest_hits(nest, shape, bits, spot, 0);
 	if (shape.words == NEST_TWO)
-		hits |= nest_hits(nest, shape, spot, 1);
+		hits |= nest_hits(nest, shape, bits, spot, 1);
 	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
-		hits |= nest_hits(nest, shape, spot, word);
+		hits |= nest_hits(nest, shape, bits, spot, word);
 	return (hits & nest->highs) != 0;
 }
 
@@ -223,7 +240,8 @@ ALWAYS_INLINE unsigned nest_copies(const struct nest *nest, struct nest_shape sh
 	unsigned copies = 0;
 	for (unsigned choice = 0; choice < 2; choice++) {
 		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
-			uint64_t fields = nest_differences(nest, shape, spot, choice, word);
+			uint64_t fields =
+				nest_differences(nest, shape, nest->bits, spot, choice, word);
 			fields = fields_zero_in(fields, nest->lows, nest->highs);
 			copies += (unsigned)__builtin_popcountll(fields);
 		}
@@ -287,7 +305,7 @@ ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape s
 ALWAYS_INLINE uint64_t nest_copies_in(const struct nest *nest, struct nest_shape shape,
                                       const struct nest_spot *spot, unsigned choice, unsigned word)
 {
-	return nest_zeros(nest_differences(nest, shape, spot, choice, word), nest->ones,
+	return nest_zeros(nest_differences(nest, shape, nest->bits, spot, choice, word), nest->ones,
 	                  nest->highs);
 }
 

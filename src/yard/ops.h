@@ -776,7 +776,9 @@ static nidus_status YARD_ID(remove_batch)(void *body, const uint64_t *hashes, si
 	                           YARD_ID(take), YARD_ALONE);
 }
 
+#ifndef NIDUS_ONE_THREAD
 #include "yard/shared_ops.h"
+#endif
 
 static const struct yard_ops YARD_ID(ops) = {
 	.body = {
@@ -788,6 +790,7 @@ static const struct yard_ops YARD_ID(ops) = {
 		.insert_batch = YARD_ID(insert_batch),
 		.remove_batch = YARD_ID(remove_batch),
 	},
+#ifndef NIDUS_ONE_THREAD
 	.shared = {
 		.contains = YARD_ID(shared_contains),
 		.count = YARD_ID(shared_count),
@@ -798,6 +801,7 @@ static const struct yard_ops YARD_ID(ops) = {
 		.insert_batch = YARD_ID(shared_insert_batch),
 		.remove_batch = YARD_ID(shared_remove_batch),
 	},
+#endif
 	.shape = {.front = YARD_FRONT_INIT, .back = YARD_BACK_INIT},
 	.put = YARD_ID(put_key),
 	.fill_fronts = YARD_ID(fill_fronts),

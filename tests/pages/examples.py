@@ -177,7 +177,7 @@ def key(example, number):
         steps.line("fingerprint", f"{high} x {h.groups} + {low}", f"{core}")
     else:
         core = 1 + steps.take("fingerprint", (1 << h.core_bits) - 1, "1 + {}")
-        mixed = nest.partner_hash(core)
+        mixed = nest.hop_hash(core)
         steps.line("", f"fingerprint {core} mixed: {mixed:016x}", fraction(mixed))
         steps.hash, steps.shown = mixed, fraction(mixed)
         steps.take("mask" if nest.symmetric else "distance", h.groups - 1, "1 + {}")

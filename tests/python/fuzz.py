@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Calls the module with odd objects at random, and checks that nothing is lost, leaked or broken.
 
-usage: PYTHONPATH=build/python python3 tests/python/fuzz.py [CALLS [SEED]]
+usage: PYTHONPATH=build/python python3 tests/python/fuzz.py [CALLS|SECONDSs [SEED]]
 
 Only the exceptions below may come out; every key that was added and not taken out is found; no
 object keeps a reference that it should not. NumPy is used where it is there, pytest is not needed.
@@ -10,12 +10,12 @@ object keeps a reference that it should not. NumPy is used where it is there, py
 
 import array
 import ctypes
-import gc
 import io
 import os
 import random
 import sys
 import tempfile
+import time
 
 import nidus
 
@@ -283,11 +283,15 @@ def run(calls, seed):
 
 
 def main():
-    calls = int(float(sys.argv[1])) if len(sys.argv) > 1 else 100_000
+    limit = sys.argv[1] if len(sys.argv) > 1 else "100000"
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(2**32)
-    print(f"{calls} calls, seed {seed}, Python {sys.version.split()[0]}, NumPy {numpy.__version__ if numpy else 'none'}")
+    print(f"{limit}, seed {seed}, Python {sys.version.split()[0]}, NumPy {numpy.__version__ if numpy else 'none'}")
+    end = time.monotonic() + float(limit[:-1]) if limit.endswith("s") else None
+    calls = 1000 if end else int(float(limit))
     run(calls, seed)
-    gc.collect()
+    while end and time.monotonic() < end:
+        seed += 1
+        run(calls, seed)
     print("nothing to complain about")
 
 

@@ -6,6 +6,7 @@ import mmap
 import os
 import pathlib
 import pickle
+import re
 
 import numpy
 import pytest
@@ -16,7 +17,7 @@ from conftest import FAMILIES
 
 @pytest.fixture
 def birds():
-    filter = nidus.Filter(100, fpr=0.001, seed=1)
+    filter = nidus.Filter(100, fpr=0.001, family="windowed", seed=1)
     filter.add_many(["heron", "crane", 7])
     return filter
 
@@ -118,6 +119,7 @@ def test_what_the_system_refuses_is_an_os_error(birds, tmp_path):
             call(missing)
         error = caught.value
         assert isinstance(error, nidus.FileError) and error.errno == 2 and error.filename == missing
+        assert re.fullmatch(r"cannot \w+ .*x\.nidus\S*: No such file or directory", str(error))
     with pytest.raises(nidus.Error):
         nidus.load(tmp_path)
     with pytest.raises(nidus.FileError) as caught:
@@ -138,13 +140,13 @@ def test_repr_says_what_it_is(birds, tmp_path):
 def test_the_command_answers_for_filters_of_python(family, command, tmp_path):
     path = tmp_path / "keys.nidus"
     keys = numpy.array([0, 1, 2**64 - 1, 2**63], dtype="u8")
-    filter = nidus.build(keys, fpr=2**-20, family=family)
+    filter = nidus.build(keys, fpr=2**-20, family=family, seed=1)
     filter.save(path)
     lines = "0\n1\n-1\n18446744073709551615\n-9223372036854775808\n"
     assert command("query", "--u64", path, keys=lines) == lines
     assert command("query", path, keys="0\n1\n", code=1) == ""
     assert f'"count": {len(filter)}' in command("info", "--json", path)
-    texts = nidus.build(["heron", "Reiher ä", b"\xff"], fpr=2**-20, family=family)
+    texts = nidus.build(["heron", "Reiher ä", b"\xff"], fpr=2**-20, family=family, seed=1)
     texts.save(path)
     assert command("query", path, keys="heron\nReiher ä\nnone\n") == "heron\nReiher ä\n"
 
@@ -152,11 +154,11 @@ def test_the_command_answers_for_filters_of_python(family, command, tmp_path):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_python_answers_for_filters_of_the_command(family, command, tmp_path):
     path = tmp_path / "keys.nidus"
-    command("build", "--u64", "-f", family, "-p", "2^-20", "-o", path, keys="5\n-1\n18446744073709551614\n")
+    command("build", "--u64", "-f", family, "-p", "2^-20", "--seed", 1, "-o", path, keys="5\n-1\n18446744073709551614\n")
     for filter in (nidus.load(path), nidus.open(path)):
         assert filter.contains_many(numpy.array([5, -1, -2])).all()
         assert 5 in filter and "5" not in filter
-    command("build", "-f", family, "-p", "2^-20", "-o", path, keys="heron\nReiher ä\n5\n")
+    command("build", "-f", family, "-p", "2^-20", "--seed", 1, "-o", path, keys="heron\nReiher ä\n5\n")
     filter = nidus.load(path)
     assert "heron" in filter and "Reiher ä" in filter and "5" in filter and 5 not in filter
 

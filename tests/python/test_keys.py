@@ -133,7 +133,7 @@ def test_a_full_filter_says_so_and_keeps_what_it_has():
 
 def test_one_key_again_and_again_is_refused():
     filter = nidus.Filter(1000)
-    with pytest.raises(nidus.CopiesError):
+    with pytest.raises(nidus.CopiesError, match="add_new"):
         for _ in range(1000):
             filter.add("heron")
     assert filter.count("heron") == len(filter)

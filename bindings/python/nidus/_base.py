@@ -3,6 +3,7 @@
 
 import enum
 import errno as _errno
+import os
 
 
 class Feature(enum.IntFlag):
@@ -68,6 +69,9 @@ class NoMemoryError(Error, MemoryError):
 class FileError(Error, OSError):
     """The system refused; errno, strerror and filename are those of OSError."""
 
+    def __str__(self):
+        return self.strerror or super().__str__()
+
 
 class MissingFileError(FileError, FileNotFoundError):
     """There is no such file."""
@@ -108,6 +112,13 @@ _BY_STATUS = {
 }
 
 
+def _in_words(kind, reason, path):
+    if kind is CopiesError:
+        return f"{reason}; add_new() stores a key once"
+    name = os.fsdecode(path) if path is not None else ""
+    return reason if name in reason else f"{name}: {reason}"
+
+
 def error(status, reason, errno=0, path=None, done=None):
     """Makes the exception of a status; the C module raises it."""
     kind = _BY_STATUS.get(status, Error)
@@ -115,10 +126,8 @@ def error(status, reason, errno=0, path=None, done=None):
         kind = MissingFileError
     if kind is FileError or kind is MissingFileError:
         made = kind(errno, reason, path)
-    elif path is not None:
-        made = kind(f"{path}: {reason}")
     else:
-        made = kind(reason)
+        made = kind(_in_words(kind, reason, path))
     made.status = status
     made.done = done
     return made

@@ -231,12 +231,10 @@ static char letter_of(const char *format, bool *swapped)
 
 static int refuse_array(const char *format)
 {
-	PyErr_Format(
-		PyExc_TypeError,
-		"no keys in an array of format '%s': integers of 16, 32 or 64 bits, fixed-width "
-		"bytes (dtype S) or text (dtype U) are; convert it, for example by "
-		".astype('int64')",
-		format);
+	PyErr_Format(PyExc_TypeError,
+	             "keys in an array are integers of 16, 32 or 64 bits, bytes (dtype S) or text "
+	             "(dtype U), not of format '%s'",
+	             format);
 	return -1;
 }
 

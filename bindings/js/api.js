@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: MIT
+//
+// api: filters over an instance of nidus.wasm. index.js and node.js make the instance.
+//
+// A filter lives in the module's memory, which the garbage collector does not see; a Filter is
+// a handle to it. free() gives the memory back at once, a finalizer does it some time later.
+//
+// Keys are copied into a scratch area of that memory, block by block. Views on the memory end
+// when it grows, which any call may cause: they are made anew for each use.
+
+const KEY_BYTES = 1 << 16; // scratch for keys
+const KEYS_MOST = KEY_BYTES / 8; // keys of one block
+const PACKED_INTEGER = 0x80000000; // see nidus_js.c
+const NUMBERS = 64; // scratch for the numbers of a structure
+const FAMILIES = 16; // more than there are
+const NO_SYSTEM = 52; // ENOSYS
+
+const OK = 0, NOT_FOUND = 2, PRESENT = 3, NO_MEMORY = 20;
+
+const FEATURES = ['delete', 'enumerate', 'merge', 'grow', 'concurrent', 'fast', 'multiset', 'no-delete'];
+
+/** What a call of the library answered when it could not do what it was asked to. */
+export class NidusError extends Error {
+  constructor(code, reason) {
+    super(reason);
+    this.name = 'NidusError';
+    this.code = code;
+  }
+}
+
+/** The system calls that a module may import. There is no system: each says so. */
+export function importsOf(module) {
+  const imports = {};
+  for (const { module: from, name } of WebAssembly.Module.imports(module)) {
+    imports[from] ??= {};
+    imports[from][name] = () => (from === 'env' ? -NO_SYSTEM : NO_SYSTEM);
+  }
+  return imports;
+}
+
+/** The API over an instance of nidus.wasm, and pointerOf(filter): for the page, whose module shows more. */
+export function api(instance) {
+  const wasm = instance.exports;
+  wasm._initialize();
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
+
+  // ---------------------------------------------------------------- memory
+
+  const bytesAt = (at, size) => new Uint8Array(wasm.memory.buffer, at, size);
+  const numbersAt = (at, count) => new Float64Array(wasm.memory.buffer, at, count);
+
+  function text(at) {
+    const bytes = new Uint8Array(wasm.memory.buffer, at);
+    return decoder.decode(bytes.subarray(0, bytes.indexOf(0)));
+  }
+
+  function take(size) {
+    const at = wasm.js_alloc(size) >>> 0;
+    if (at === 0) throw new NidusError(statusName(NO_MEMORY), `no memory for ${size} bytes`);
+    return at;
+  }
+
+  /** Calls with(at) on memory of its own. */
+  function borrow(size, use) {
+    const at = take(size);
+    try {
+      return use(at);
+    } finally {
+      wasm.js_give_back(at);
+    }
+  }
+
+  const statusName = (status) => text(wasm.js_status_name(status)).replace(/^NIDUS_(E_)?/, '');
+
+  const scratch = take(KEY_BYTES + KEYS_MOST * 4 + KEYS_MOST + NUMBERS * 8);
+  const keyArea = scratch;
+  const endArea = keyArea + KEY_BYTES;
+  const yesArea = endArea + KEYS_MOST * 4;
+  const numberArea = yesArea + KEYS_MOST;
+
+  // ---------------------------------------------------------------- errors
+
+  function error(status) {
+    // These two have no reason beyond their name, and leave an older one in place.
+    const plain = status === NOT_FOUND || status === PRESENT;
+    const reason = text(plain ? wasm.js_status_text(status) : wasm.js_reason());
+    return new NidusError(statusName(status), reason);
+  }
+
+  function check(status) {
+    if (status !== OK) throw error(status);
+  }
+
+  function made(pointer) {
+    if (pointer === 0) throw error(wasm.js_last_status());
+    return pointer >>> 0;
+  }
+
+  // ------------------------------------------------- structures as numbers
+
+  const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+  const namesOf = (at) => text(at).trim().split(' ').map(camel);
+  const optionNames = namesOf(wasm.js_option_names());
+  const infoNames = namesOf(wasm.js_info_names());
+  const planNames = namesOf(wasm.js_plan_names());
+
+  const familyNames = [];
+  for (let id = 0; id < FAMILIES && wasm.js_family_name(id) !== 0; id++)
+    familyNames.push(text(wasm.js_family_name(id)));
+
+  const featuresOf = (bits) => FEATURES.filter((_, bit) => bits >>> bit & 1);
+
+  function readNumbers(names) {
+    const numbers = numbersAt(numberArea, names.length);
+    return Object.fromEntries(names.map((name, i) => [name, numbers[i]]));
+  }
+
+  function oneOf(kind, name, names) {
+    const index = names.indexOf(name);
+    if (index < 0) throw new TypeError(`there is no ${kind} ${JSON.stringify(String(name))}; there are ${names.join(', ')}`);
+    return index;
+  }
+
+  function wholeNumber(name, value, most) {
+    if (!Number.isInteger(value) || value < 0 || value > most)
+      throw new RangeError(`${name} must be a whole number from 0 to ${most}, not ${String(value)}`);
+    return value;
+  }
+
+  const readers = {
+    family: (name) => oneOf('family', name, familyNames),
+    features: (names) => names.reduce((bits, name) => bits | 1 << oneOf('feature', name, FEATURES), 0),
+    fpr(rate) {
+      if (typeof rate !== 'number' || !(rate >= 0)) throw new RangeError(`fpr must be a rate like 0.001, not ${String(rate)}`);
+      return rate;
+    },
+    capacity: (value) => wholeNumber('capacity', value, Number.MAX_SAFE_INTEGER),
+    maxCapacity: (value) => wholeNumber('maxCapacity', value, Number.MAX_SAFE_INTEGER),
+  };
+
+  function randomSeed() {
+    const seed = crypto.getRandomValues(new BigUint64Array(1))[0];
+    return seed === 0n ? randomSeed() : seed;
+  }
+
+  function seedOf(seed) {
+    return seed === undefined || seed === 0 || seed === 0n ? randomSeed() : integerKey(seed, 'a seed');
+  }
+
+  /** Puts options where the module reads them. */
+  function writeOptions(options) {
+    const numbers = new Array(optionNames.length).fill(0);
+    for (const [name, value] of Object.entries(options)) {
+      if (name === 'seed' || value === undefined) continue;
+      const read = readers[name] ?? ((number) => wholeNumber(name, number, 0xffffffff));
+      numbers[oneOf('option', name, optionNames)] = read(value);
+    }
+    numbersAt(numberArea, numbers.length).set(numbers);
+  }
+
+  // ------------------------------------------------------------------ keys
+
+  function integerKey(key, what = 'an integer key') {
+    if (typeof key === 'number' ? Number.isSafeInteger(key) && key >= 0 : key === BigInt.asUintN(64, key))
+      return BigInt(key);
+    const most = typeof key === 'number' ? '2^53 - 1 (or a BigInt)' : '2^64 - 1';
+    throw new RangeError(`${what} is a whole number from 0 to ${most}, not ${key}`);
+  }
+
+  const isInteger = (key) => typeof key === 'number' || typeof key === 'bigint';
+
+  function bytesOf(key) {
+    if (key instanceof Uint8Array) return key;
+    if (ArrayBuffer.isView(key)) return new Uint8Array(key.buffer, key.byteOffset, key.byteLength);
+    if (key instanceof ArrayBuffer) return new Uint8Array(key);
+    throw new TypeError('a key is a string, bytes (a Uint8Array) or an integer (a number or a BigInt)');
+  }
+
+  const sizeMost = (key) => (typeof key === 'string' ? key.length * 3 : bytesOf(key).length);
+
+  /** Writes the bytes of a string or byte key to memory that has room for sizeMost(key). */
+  function writeKey(key, at, room) {
+    if (typeof key === 'string') return encoder.encodeInto(key, bytesAt(at, room)).written;
+    const bytes = bytesOf(key);
+    bytesAt(at, bytes.length).set(bytes);
+    return bytes.length;
+  }
+
+  /** Calls use(at, size) with the bytes of a key in the module's memory. */
+  function withKey(key, use) {
+    const room = sizeMost(key);
+    if (room <= KEY_BYTES) return use(keyArea, writeKey(key, keyArea, KEY_BYTES));
+    return borrow(room, (at) => use(at, writeKey(key, at, room)));
+  }
+
+  function hashOf(filter, key) {
+    if (isInteger(key)) return wasm.js_hash_integer(filter, integerKey(key));
+    return withKey(key, (at, size) => wasm.js_hash_bytes(filter, at, size));
+  }
+
+  /** Integers in a typed array, block by block: visit(at, width, n). */
+  function visitIntegers(keys, visit) {
+    const width = keys.BYTES_PER_ELEMENT;
+    for (let i = 0; i < keys.length; i += KEYS_MOST) {
+      const some = keys.subarray(i, i + KEYS_MOST);
+      new keys.constructor(wasm.memory.buffer, keyArea, some.length).set(some);
+      visit(keyArea, width, some.length);
+    }
+  }
+
+  function writeEnd(index, end) {
+    new DataView(wasm.memory.buffer).setUint32(endArea + index * 4, end, true);
+  }
+
+  /** Keys of any kind, packed as nidus_js.c says. */
+  function visitPacked(keys, visit) {
+    let n = 0, end = 0;
+    const flush = () => {
+      if (n > 0) visit(keyArea, 0, n);
+      n = end = 0;
+    };
+    for (const key of keys) {
+      const integer = isInteger(key);
+      const room = integer ? 8 : sizeMost(key);
+      if (n === KEYS_MOST || end + room > KEY_BYTES) flush();
+      if (room > KEY_BYTES) {
+        withKey(key, (at, size) => {
+          writeEnd(0, size);
+          visit(at, 0, 1);
+        });
+        continue;
+      }
+      if (integer) {
+        new DataView(wasm.memory.buffer).setBigUint64(keyArea + end, integerKey(key), true);
+        end += 8;
+      } else {
+        end += writeKey(key, keyArea + end, KEY_BYTES - end);
+      }
+      writeEnd(n++, integer ? end | PACKED_INTEGER : end);
+    }
+    flush();
+  }
+
+  function visitKeys(keys, visit) {
+    if (keys instanceof BigUint64Array || keys instanceof Uint32Array) return visitIntegers(keys, visit);
+    if (typeof keys === 'string' || keys instanceof Uint8Array || typeof keys?.[Symbol.iterator] !== 'function')
+      throw new TypeError('many keys are a BigUint64Array, a Uint32Array, or an array (or other iterable) of keys');
+    return visitPacked(keys, visit);
+  }
+
+  /** The hashes of all keys under a seed, in memory that use(at, n) may have. */
+  function withHashes(keys, seed, use) {
+    writeOptions({ capacity: 1 });
+    const hasher = made(wasm.js_create(numberArea, seed));
+    let room = KEYS_MOST, n = 0, hashes;
+    try {
+      hashes = take(room * 8);
+      visitKeys(keys, (at, width, some) => {
+        if (n + some > room) {
+          room = Math.max(room * 2, n + some);
+          const larger = take(room * 8);
+          bytesAt(larger, n * 8).set(bytesAt(hashes, n * 8));
+          wasm.js_give_back(hashes);
+          hashes = larger;
+        }
+        wasm.js_hash_many(hasher, at, endArea, width, some, hashes + n * 8);
+        n += some;
+      });
+      return use(hashes, n);
+    } finally {
+      wasm.js_give_back(hashes ?? 0);
+      wasm.js_free(hasher);
+    }
+  }
+
+  // --------------------------------------------------------------- filters
+
+  let pointerOf;
+  const finalizer = new FinalizationRegistry((pointer) => wasm.js_free(pointer));
+
+  class Filter {
+    #pointer = 0;
+
+    static {
+      pointerOf = (filter) => filter.#own();
+    }
+
+    constructor(options = {}) {
+      if (options instanceof Pointer) {
+        this.#pointer = options.pointer;
+      } else {
+        const seed = seedOf(options.seed);
+        writeOptions(options);
+        this.#pointer = made(wasm.js_create(numberArea, seed));
+      }
+      finalizer.register(this, this.#pointer, this);
+    }
+
+    static build(keys, options = {}) {
+      const seed = seedOf(options.seed);
+      return withHashes(keys, seed, (hashes, n) => {
+        writeOptions(options);
+        return new Filter(new Pointer(made(wasm.js_build(numberArea, seed, hashes, n))));
+      });
+    }
+
+    static load(bytes) {
+      bytes = bytesOf(bytes);
+      return borrow(bytes.length || 1, (at) => {
+        bytesAt(at, bytes.length).set(bytes);
+        return new Filter(new Pointer(made(wasm.js_load(at, bytes.length))));
+      });
+    }
+
+    static merge(filters, { unique = false } = {}) {
+      const pointers = Array.from(filters, (filter) => filter.#own());
+      return borrow(pointers.length * 4 || 1, (at) => {
+        new Uint32Array(wasm.memory.buffer, at, pointers.length).set(pointers);
+        return new Filter(new Pointer(made(wasm.js_merge(at, pointers.length, unique ? 1 : 0))));
+      });
+    }
+
+    #own() {
+      if (this.#pointer === 0) throw new TypeError('this filter was freed');
+      return this.#pointer;
+    }
+
+    free() {
+      if (this.#pointer === 0) return;
+      finalizer.unregister(this);
+      wasm.js_free(this.#pointer);
+      this.#pointer = 0;
+    }
+
+    [Symbol.dispose ?? Symbol.for('Symbol.dispose')]() {
+      this.free();
+    }
+
+    add(key) {
+      const filter = this.#own();
+      check(wasm.js_add_hash(filter, hashOf(filter, key)));
+      return this;
+    }
+
+    addNew(key) {
+      const filter = this.#own();
+      const status = wasm.js_add_new_hash(filter, hashOf(filter, key));
+      if (status !== PRESENT) check(status);
+      return status === OK;
+    }
+
+    has(key) {
+      const filter = this.#own();
+      if (isInteger(key)) return wasm.js_has_integer(filter, integerKey(key)) !== 0;
+      return withKey(key, (at, size) => wasm.js_has(filter, at, size)) !== 0;
+    }
+
+    remove(key) {
+      const filter = this.#own();
+      const status = wasm.js_remove_hash(filter, hashOf(filter, key));
+      if (status !== NOT_FOUND) check(status);
+      return status === OK;
+    }
+
+    count(key) {
+      const filter = this.#own();
+      return wasm.js_count_hash(filter, hashOf(filter, key));
+    }
+
+    hasMany(keys) {
+      const filter = this.#own();
+      if (typeof keys?.length !== 'number' && typeof keys?.[Symbol.iterator] === 'function') keys = Array.from(keys);
+      const yes = new Uint8Array(keys?.length ?? 0);
+      let done = 0;
+      visitKeys(keys, (at, width, n) => {
+        wasm.js_has_many(filter, at, endArea, width, n, yesArea);
+        yes.set(bytesAt(yesArea, n), done);
+        done += n;
+      });
+      return yes;
+    }
+
+    #change(keys, change) {
+      const filter = this.#own();
+      let done = 0;
+      try {
+        visitKeys(keys, (at, width, n) => {
+          const status = change(filter, at, endArea, width, n);
+          done += wasm.js_last_done();
+          check(status);
+        });
+      } catch (error) {
+        error.done = done;
+        throw error;
+      }
+      return done;
+    }
+
+    addMany(keys) {
+      return this.#change(keys, wasm.js_add_many);
+    }
+
+    removeMany(keys) {
+      return this.#change(keys, wasm.js_remove_many);
+    }
+
+    get size() {
+      return wasm.js_size(this.#own());
+    }
+
+    info() {
+      const filter = this.#own();
+      check(wasm.js_info(filter, numberArea));
+      const info = readNumbers(infoNames);
+      return {
+        ...info,
+        family: familyNames[info.family],
+        features: featuresOf(info.features),
+        seed: BigInt.asUintN(64, wasm.js_seed(filter)),
+      };
+    }
+
+    save() {
+      const filter = this.#own();
+      const size = wasm.js_saved_size(filter) >>> 0;
+      return borrow(size, (at) => {
+        check(wasm.js_save(filter, at, size));
+        return bytesAt(at, size).slice();
+      });
+    }
+
+    clone() {
+      return new Filter(new Pointer(made(wasm.js_clone(this.#own()))));
+    }
+
+    clear() {
+      check(wasm.js_clear(this.#own()));
+    }
+
+    grow(capacity) {
+      check(wasm.js_grow(this.#own(), readers.capacity(capacity)));
+    }
+
+    shrink(capacity = 0) {
+      check(wasm.js_shrink(this.#own(), readers.capacity(capacity)));
+    }
+
+    verify() {
+      check(wasm.js_verify(this.#own()));
+    }
+  }
+
+  /** Only this file can make one: a Filter of a filter that is there already. */
+  class Pointer {
+    constructor(pointer) {
+      this.pointer = pointer;
+    }
+  }
+
+  function plan(options) {
+    writeOptions(options);
+    check(wasm.js_plan(numberArea, seedOf(options.seed)));
+    return Array.from({ length: wasm.js_plan_rows() }, (_, index) => {
+      wasm.js_plan_row(index, numberArea);
+      const row = readNumbers(planNames);
+      return {
+        ...row,
+        family: familyNames[row.family],
+        status: statusName(row.status),
+        chosen: row.chosen !== 0,
+        features: featuresOf(row.features),
+        why: text(wasm.js_plan_why(index)),
+      };
+    });
+  }
+
+  const families = Object.freeze(familyNames.slice(1).map((name, index) =>
+    Object.freeze({ name, features: Object.freeze(featuresOf(wasm.js_family_features(index + 1))) })));
+
+  return { Filter, NidusError, plan, families, version: text(wasm.js_version()), pointerOf };
+}
+
+/** The API over the bytes of nidus.wasm, or over a module compiled from them. */
+export async function instantiate(source) {
+  const module = source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
+  const { pointerOf, ...rest } = api(await WebAssembly.instantiate(module, importsOf(module)));
+  return rest;
+}

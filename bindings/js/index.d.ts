@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+//
+// index: what the package offers. include/nidus.h has the exact promises of every call.
+
+/**
+ * A string (its UTF-8 bytes), bytes, or an integer from 0 to 2^64 - 1. The three do not mix: the key
+ * 7 is not the key '7', but a string and its UTF-8 bytes are one key.
+ */
+export type Key = string | number | bigint | ArrayBufferView | ArrayBuffer;
+
+/** Many keys: integers in a typed array, which is quickest, or keys of any kind. */
+export type Keys = BigUint64Array | Uint32Array | Iterable<Key>;
+
+export type Family =
+  | 'cuckoo' | 'semisort' | 'simplified' | 'chunked' | 'bucketed' | 'windowed' | 'breadcrumb'
+  | 'bloom' | 'blocked-bloom';
+
+export type Feature =
+  | 'delete' | 'enumerate' | 'merge' | 'grow' | 'concurrent' | 'fast' | 'multiset' | 'no-delete';
+
+/** How a filter is to be. Only the capacity must be given. */
+export interface Options {
+  /** Keys that must fit. */
+  capacity: number;
+  /** The false-positive rate at that capacity, from 2^-24 on; 2^-8 if not given. */
+  fpr?: number;
+  /** 'auto', the default, is the smallest that has the features. */
+  family?: Family | 'auto';
+  /** What the filter must be able to do. */
+  features?: Feature[];
+  /** Keys hash alike in filters of one seed, and only these can be merged. Random if not given. */
+  seed?: number | bigint;
+  /** The filter grows up to so many keys by itself. */
+  maxCapacity?: number;
+  /** Slots per bucket or window; the family's best if not given. */
+  slots?: number;
+  maxSteps?: number;
+  reserve?: number;
+  stash?: number;
+}
+
+export interface Info {
+  family: Family;
+  /** Entries now, copies counted. */
+  count: number;
+  /** Keys promised to fit. */
+  capacity: number;
+  maxCapacity: number;
+  /** Memory of the table. */
+  bytes: number;
+  /** Used slots / slots. */
+  load: number;
+  headroom: number;
+  bitsPerKey: number;
+  fprTarget: number;
+  /** The rate expected with what is in it now. */
+  fprNow: number;
+  slots: number;
+  fingerprintBits: number;
+  slotBits: number;
+  growthBits: number;
+  totalSlots: number;
+  chunks: number;
+  stashed: number;
+  features: Feature[];
+  tables: number;
+  seed: bigint;
+}
+
+/** What one family would take. */
+export interface PlanRow {
+  family: Family;
+  /** 'OK', or the code of the error that making such a filter throws. */
+  status: string;
+  /** What 'auto', or the family in the options, takes. */
+  chosen: boolean;
+  bytes: number;
+  capacity: number;
+  bitsPerKey: number;
+  /** bitsPerKey / log2(1 / fpr): 1 is the least that a set can take. */
+  overhead: number;
+  fpr: number;
+  load: number;
+  linesPerLookup: number;
+  slots: number;
+  fingerprintBits: number;
+  copies: number;
+  features: Feature[];
+  /** The family's place in the order of measured speed; the quickest has the least. */
+  pace: number;
+  /** The most that it takes while it grows to maxCapacity. */
+  bytesGrowing: number;
+  /** Why this row was chosen, or why there can be no such filter. */
+  why: string;
+}
+
+/** The library could not do what it was asked to; the message says why. Nothing was changed. */
+export class NidusError extends Error {
+  constructor(code: string, reason: string);
+  /** The status without its prefix: 'FULL', 'CORRUPT', 'RANGE'. */
+  readonly code: string;
+  /** addMany, removeMany: so many keys were dealt with before the one that failed. */
+  readonly done?: number;
+}
+
+/**
+ * A set that forgets its keys. It never says no for a key that is in it.
+ *
+ * It lives in memory that the garbage collector does not see. free() gives that back at once;
+ * a filter that was forgotten is freed some time later.
+ */
+export class Filter {
+  constructor(options: Options);
+
+  /** A filter of all these keys; the capacity is their number unless it is given. */
+  static build(keys: Keys, options?: Partial<Options>): Filter;
+  /** A filter from the bytes of a file: what save() or the nidus command wrote. */
+  static load(bytes: ArrayBufferView | ArrayBuffer): Filter;
+  /** A filter with the entries of all; made with the same options and the same seed. */
+  static merge(filters: Iterable<Filter>, how?: { unique?: boolean }): Filter;
+
+  /** Puts one copy of a key in. */
+  add(key: Key): this;
+  /** Puts a key in unless has(key); then false, and you must not remove it. */
+  addNew(key: Key): boolean;
+  /** True for every key that is in it, and for others with the filter's fpr. */
+  has(key: Key): boolean;
+  /** Takes one copy out; false if there is none. Remove only what you added. */
+  remove(key: Key): boolean;
+  /** Copies of a key, those of keys that look the same included. */
+  count(key: Key): number;
+
+  /** has() of each key, as 1 or 0. */
+  hasMany(keys: Keys): Uint8Array;
+  /** add() of each key up to the first that fails; the error's `done` tells how many. */
+  addMany(keys: Keys): number;
+  /** remove() of each key up to the first that is not there; the error's `done` tells how many. */
+  removeMany(keys: Keys): number;
+
+  /** Entries now. */
+  readonly size: number;
+  info(): Info;
+  /** The bytes of a file. */
+  save(): Uint8Array;
+  clone(): Filter;
+  clear(): void;
+  /** Makes room for so many keys, of a filter with maxCapacity. */
+  grow(capacity: number): void;
+  /** Gives memory back: room for so many keys, or for those in it. */
+  shrink(capacity?: number): void;
+  /** Checks every entry; throws if something is wrong. */
+  verify(): void;
+
+  /** Gives the memory back. Any later call but this one throws. */
+  free(): void;
+}
+
+/** Tells for every family what a filter with these options would take, without making one. */
+export function plan(options: Options): PlanRow[];
+
+export const families: ReadonlyArray<{ readonly name: Family; readonly features: readonly Feature[] }>;
+
+/** The library's version. */
+export const version: string;
