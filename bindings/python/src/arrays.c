@@ -95,8 +95,10 @@ static int run_on(struct filter_object *self, struct pass *pass, enum guard_use 
 	if (filter_enter(self, use) < 0)
 		return -1;
 	pass->filter = self->filter;
-	Py_BEGIN_ALLOW_THREADS *status = run(pass);
-	Py_END_ALLOW_THREADS filter_leave(self, use);
+	PyThreadState *running = PyEval_SaveThread();
+	*status = run(pass);
+	PyEval_RestoreThread(running);
+	filter_leave(self, use);
 	return 0;
 }
 
@@ -278,8 +280,10 @@ static PyObject *build_from(struct building *building, PyObject *keys)
 		column_close(&building->column);
 		return NULL;
 	}
-	Py_BEGIN_ALLOW_THREADS status = build_column(building);
-	Py_END_ALLOW_THREADS filter_leave(building->hasher, GUARD_SHARED);
+	PyThreadState *running = PyEval_SaveThread();
+	status = build_column(building);
+	PyEval_RestoreThread(running);
+	filter_leave(building->hasher, GUARD_SHARED);
 	column_close(&building->column);
 	if (status == NIDUS_E_NOMEM)
 		return raise_reason(status, nidus_status_text(status));

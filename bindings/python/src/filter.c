@@ -100,8 +100,10 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *named)
 	                                 convert_count, &options.capacity, convert_rate,
 	                                 &options.fpr, OPTIONS_TARGETS(&options)))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = nidus_create(&options, &filter);
-	Py_END_ALLOW_THREADS return status == NIDUS_OK ? filter_wrap(filter) : raise_status(status);
+	PyThreadState *running = PyEval_SaveThread();
+	status = nidus_create(&options, &filter);
+	PyEval_RestoreThread(running);
+	return status == NIDUS_OK ? filter_wrap(filter) : raise_status(status);
 }
 
 static PyObject *filter_close(PyObject *object, PyObject *unused)
@@ -139,8 +141,10 @@ static PyObject *filter_copy(PyObject *object, PyObject *unused)
 	(void)unused;
 	if (filter_enter(self, GUARD_SHARED) < 0)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = nidus_clone(self->filter, &copy);
-	Py_END_ALLOW_THREADS filter_leave(self, GUARD_SHARED);
+	PyThreadState *running = PyEval_SaveThread();
+	status = nidus_clone(self->filter, &copy);
+	PyEval_RestoreThread(running);
+	filter_leave(self, GUARD_SHARED);
 	return status == NIDUS_OK ? filter_wrap(copy) : raise_status(status);
 }
 
@@ -251,8 +255,10 @@ static int get_info(struct filter_object *self, nidus_info *info)
 {
 	if (filter_enter(self, GUARD_SHARED) < 0)
 		return -1;
-	Py_BEGIN_ALLOW_THREADS nidus_get_info(self->filter, info);
-	Py_END_ALLOW_THREADS filter_leave(self, GUARD_SHARED);
+	PyThreadState *running = PyEval_SaveThread();
+	nidus_get_info(self->filter, info);
+	PyEval_RestoreThread(running);
+	filter_leave(self, GUARD_SHARED);
 	return 0;
 }
 
@@ -296,8 +302,10 @@ static PyObject *change_whole(struct filter_object *self,
 
 	if (filter_enter(self, use) < 0)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = change(self->filter, number);
-	Py_END_ALLOW_THREADS filter_leave(self, use);
+	PyThreadState *running = PyEval_SaveThread();
+	status = change(self->filter, number);
+	PyEval_RestoreThread(running);
+	filter_leave(self, use);
 	self->changes++;
 	return status == NIDUS_OK ? Py_NewRef(Py_None) : raise_status(status);
 }
@@ -345,8 +353,10 @@ static PyObject *filter_verify(PyObject *object, PyObject *unused)
 	(void)unused;
 	if (filter_enter(self, GUARD_SHARED) < 0)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = nidus_verify(self->filter, NULL);
-	Py_END_ALLOW_THREADS filter_leave(self, GUARD_SHARED);
+	PyThreadState *running = PyEval_SaveThread();
+	status = nidus_verify(self->filter, NULL);
+	PyEval_RestoreThread(running);
+	filter_leave(self, GUARD_SHARED);
 	return status == NIDUS_OK ? Py_NewRef(Py_None) : raise_status(status);
 }
 
@@ -417,9 +427,10 @@ static nidus_filter *merge_crowd(struct crowd *crowd, nidus_merge_how how)
 
 	if (enter_crowd(crowd) < 0)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = nidus_merge_many(crowd->filter, crowd->n, how, &merged);
-	Py_END_ALLOW_THREADS if (status == NIDUS_OK && crowd->changing)
-	{
+	PyThreadState *running = PyEval_SaveThread();
+	status = nidus_merge_many(crowd->filter, crowd->n, how, &merged);
+	PyEval_RestoreThread(running);
+	if (status == NIDUS_OK && crowd->changing) {
 		struct filter_object *first = crowd->member[0];
 
 		nidus_free(first->filter);
@@ -517,17 +528,21 @@ static PyObject *filter_save(PyObject *object, PyObject *path)
 	struct filter_object *self = of(object);
 	nidus_status status;
 	PyObject *name;
+	const char *text;
 	int error;
 
 	if (!PyUnicode_FSConverter(path, &name))
 		return NULL;
+	text = PyBytes_AsString(name);
 	if (filter_enter(self, GUARD_SHARED) < 0) {
 		Py_DECREF(name);
 		return NULL;
 	}
-	Py_BEGIN_ALLOW_THREADS status = nidus_save(self->filter, PyBytes_AsString(name));
+	PyThreadState *running = PyEval_SaveThread();
+	status = nidus_save(self->filter, text);
 	error = errno;
-	Py_END_ALLOW_THREADS filter_leave(self, GUARD_SHARED);
+	PyEval_RestoreThread(running);
+	filter_leave(self, GUARD_SHARED);
 	Py_DECREF(name);
 	return status == NIDUS_OK ? Py_NewRef(Py_None) : raise_file(status, error, path);
 }
@@ -540,16 +555,20 @@ static PyObject *read_path(PyObject *path, int how)
 	nidus_filter *filter;
 	nidus_status status;
 	PyObject *name;
+	const char *text;
 	int error;
 
 	if (!PyUnicode_FSConverter(path, &name))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS if (how == LOAD) status =
-		nidus_load(PyBytes_AsString(name), &filter);
-	else status = nidus_open(PyBytes_AsString(name),
-	                         how == OPEN_VERIFIED ? NIDUS_OPEN_VERIFY : 0, &filter);
+	text = PyBytes_AsString(name);
+	PyThreadState *running = PyEval_SaveThread();
+	if (how == LOAD)
+		status = nidus_load(text, &filter);
+	else
+		status = nidus_open(text, how == OPEN_VERIFIED ? NIDUS_OPEN_VERIFY : 0, &filter);
 	error = errno;
-	Py_END_ALLOW_THREADS Py_DECREF(name);
+	PyEval_RestoreThread(running);
+	Py_DECREF(name);
 	return status == NIDUS_OK ? filter_wrap(filter) : raise_file(status, error, path);
 }
 
@@ -587,9 +606,10 @@ static PyObject *save_bytes(const nidus_filter *filter)
 		if (!bytes)
 			return NULL;
 		data = PyBytes_AsString(bytes);
-		Py_BEGIN_ALLOW_THREADS status = nidus_save_buffer(filter, data, size, &written);
-		Py_END_ALLOW_THREADS if (status == NIDUS_OK && written < size)
-		{ /* it has shrunk: the bytes end earlier */
+		PyThreadState *running = PyEval_SaveThread();
+		status = nidus_save_buffer(filter, data, size, &written);
+		PyEval_RestoreThread(running);
+		if (status == NIDUS_OK && written < size) { /* it has shrunk meanwhile */
 			PyObject *shorter = PyBytes_FromStringAndSize(data, (Py_ssize_t)written);
 
 			Py_DECREF(bytes);
@@ -624,11 +644,13 @@ static PyObject *filter_of_bytes(PyObject *data, bool copy)
 
 	if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) < 0)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS if (copy) status =
-		nidus_load_buffer(view.buf, (size_t)view.len, NULL, &filter);
-	else status = nidus_open_buffer(view.buf, (size_t)view.len, 0, &filter);
-	Py_END_ALLOW_THREADS object =
-		status == NIDUS_OK ? filter_wrap(filter) : raise_status(status);
+	PyThreadState *running = PyEval_SaveThread();
+	if (copy)
+		status = nidus_load_buffer(view.buf, (size_t)view.len, NULL, &filter);
+	else
+		status = nidus_open_buffer(view.buf, (size_t)view.len, 0, &filter);
+	PyEval_RestoreThread(running);
+	object = status == NIDUS_OK ? filter_wrap(filter) : raise_status(status);
 	if (object && !copy)
 		of(object)->view = view;
 	else

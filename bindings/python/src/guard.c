@@ -24,11 +24,12 @@ void guard_destroy(struct guard *guard)
 /* The GIL is never asked for while the mutex is held: those who hold the GIL may wait for the mutex. */
 void guard_wait(struct guard *guard, enum guard_use use)
 {
-	Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&guard->mutex);
+	PyThreadState *running = PyEval_SaveThread();
+	pthread_mutex_lock(&guard->mutex);
 	while (!guard_is_free(guard, use))
 		pthread_cond_wait(&guard->left, &guard->mutex);
 	pthread_mutex_unlock(&guard->mutex);
-	Py_END_ALLOW_THREADS
+	PyEval_RestoreThread(running);
 }
 
 void guard_take(struct guard *guard, enum guard_use use)
