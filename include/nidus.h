@@ -43,8 +43,10 @@
  *    has 2 * slots + 4 copies (breadcrumb: 16). What finds no place in the table
  *    is kept in an exact overflow list (24 bytes in a file, 40 in memory, for all
  *    copies of a key there).
+ * 10. Values are found: the value that a key was put in with is among those that
+ *    nidus_find gives, until it is removed or replaced.
  *
- * The two Bloom families keep bits and no entries: 5 and 6 are not theirs. They are
+ * The two Bloom families keep bits and no entries: 5, 6 and 10 are not theirs. They are
  * never full (inserts beyond the capacity go on, and fpr_now rises), copies of a key
  * take no room, and count is the number of inserts.
  *
@@ -53,6 +55,8 @@
  * - Removing a key that was never inserted may remove the copy of another key
  *   that looks the same (a "twin"). Remove only what you inserted and what was
  *   answered with NIDUS_OK: after NIDUS_PRESENT you own no copy.
+ * - With values, nidus_remove takes some entry of the key or a twin, whichever value it
+ *   has. Use nidus_remove_value where keys have different values.
  * - A filter file carries its seed. Anyone who knows the seed can prepare keys
  *   that collide.
  *
@@ -63,8 +67,8 @@
  * "free" touches no filter and may run at any time.
  *
  * A filter made with NIDUS_CONCURRENT in options.features takes any mix of
- * insert, insert_new, remove, contains, count_key and their batches from any
- * number of threads: each takes effect at one moment between its start and its
+ * insert, insert_new, remove, contains, count_key, the calls on values and counts, and
+ * their batches from any number of threads: each takes effect at one moment between its start and its
  * end. Other calls may come at any time too: walks, saves, merges, clones, verify
  * and info make changes wait, nidus_grow, nidus_shrink, nidus_clear and
  * nidus_insert_entry make everybody wait. Only nidus_free needs the filter for
@@ -262,7 +266,7 @@ typedef struct nidus_options {
 	                            family's best */
 	unsigned reserve;      /**< CPCF's reserved slots p; 0: the family's best;
 	                            NIDUS_RESERVE_NONE: p = 0 */
-	unsigned value_bits;   /**< to come: must be 0 */
+	unsigned value_bits;   /**< of the value beside each key, 0 to 32: see "values" below */
 	unsigned stash;        /**< entries per chunk's overflow list at most; 0: the
 	                            family's best; more than 1024 and a quarter of the
 	                            chunk's slots: that; NIDUS_STASH_OFF: none, and then
@@ -313,6 +317,7 @@ typedef struct nidus_info {
 	bool concurrent;           /**< made with NIDUS_CONCURRENT: its locks are on */
 	unsigned tables;           /**< 2 while entries move to a larger one (nidus_grow ends
 	                                that), otherwise 1 */
+	unsigned value_bits;       /**< of the value beside each key; 0: it keeps none */
 } nidus_info;
 
 #ifdef __cplusplus
@@ -483,6 +488,121 @@ NIDUS_API nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *
 NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                           size_t *done);
 
+/* ---------------------------------------------------------------- values -- */
+
+/*
+ * A filter made with options.value_bits = v keeps a number of v bits beside each key: where
+ * the key is (which file, which shard) or how often it came. It costs v bits per slot.
+ * All families but the Bloom ones have values; with a low rate, much growth or wide values
+ * a slot may become too wide for some of them (E_RANGE says so).
+ *
+ * A filter knows fingerprints, not keys: it gives the values of all entries that look like
+ * the key. The key's own are always among them; a stranger gets some value with
+ * at most the fpr. A key may have several values, each an entry of its own, as many as it may
+ * have copies (promise 9). Calls without a value work as ever: inserts write the value 0,
+ * lookups and removes do not look at it.
+ *
+ * A value that needs more than v bits is E_RANGE. On a filter without values the calls that
+ * change something answer E_UNSUPPORTED; nidus_find finds zeros.
+ */
+
+/**
+ * Puts one entry in: a key with a value. Equal pairs are kept as often as they come.
+ * Errors: E_RANGE (the value), E_UNSUPPORTED, and those of nidus_insert. After any of
+ * them the filter is as it was. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_insert_value(nidus_filter *filter, const void *key, size_t len,
+                                          uint64_t value);
+NIDUS_API nidus_status nidus_insert_value_u64(nidus_filter *filter, uint64_t key, uint64_t value);
+NIDUS_API nidus_status nidus_insert_value_hash(nidus_filter *filter, uint64_t hash, uint64_t value);
+
+/**
+ * nidus_insert_value_hash for n hashes in their order, up to the first that fails:
+ * exactly hashes[0..*done) are in afterwards. `done` may be NULL.
+ * Errors: those of nidus_insert_value. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_insert_value_batch(nidus_filter *filter, const uint64_t *hashes,
+                                                const uint64_t *values, size_t n, size_t *done);
+
+/**
+ * How many entries look like the key; their values go to values[0..cap), as many as there is
+ * room for, in an order of the library's choosing. `values` may be NULL if cap is 0. 0 for
+ * arguments that nidus_contains finds senseless. Threads: reads.
+ */
+NIDUS_API size_t nidus_find(const nidus_filter *filter, const void *key, size_t len,
+                            uint64_t *values, size_t cap);
+NIDUS_API size_t nidus_find_u64(const nidus_filter *filter, uint64_t key, uint64_t *values,
+                                size_t cap);
+NIDUS_API size_t nidus_find_hash(const nidus_filter *filter, uint64_t hash, uint64_t *values,
+                                 size_t cap);
+
+/**
+ * nidus_find_hash for n hashes at once, faster: found[i] becomes the number of entries that
+ * look like the key, and first[i] the value of one of them, 0 if there are none. Where
+ * found[i] is more than 1, nidus_find_hash tells the others. All are 0 if filter or hashes is
+ * NULL. Threads: reads.
+ */
+NIDUS_API void nidus_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                uint64_t *first, uint32_t *found);
+
+/**
+ * Takes out one entry of the key that has this value.
+ * Errors: NOT_FOUND (no entry of the key has it), E_RANGE (the value), E_UNSUPPORTED, and
+ * those of nidus_remove. After any of them the filter is as it was. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_remove_value(nidus_filter *filter, const void *key, size_t len,
+                                          uint64_t value);
+NIDUS_API nidus_status nidus_remove_value_u64(nidus_filter *filter, uint64_t key, uint64_t value);
+NIDUS_API nidus_status nidus_remove_value_hash(nidus_filter *filter, uint64_t hash, uint64_t value);
+
+/**
+ * Gives one entry of the key that has the value `old` the value `fresh`, in one step.
+ * Errors: NOT_FOUND (no entry of the key has it), E_RANGE (a value), E_UNSUPPORTED, E_ARG,
+ * E_READONLY, E_NOMEM and COPIES (both only of hot keys in a filter that can grow). After any
+ * of them the filter is as it was. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_replace_value(nidus_filter *filter, const void *key, size_t len,
+                                           uint64_t old, uint64_t fresh);
+NIDUS_API nidus_status nidus_replace_value_u64(nidus_filter *filter, uint64_t key, uint64_t old,
+                                               uint64_t fresh);
+NIDUS_API nidus_status nidus_replace_value_hash(nidus_filter *filter, uint64_t hash, uint64_t old,
+                                                uint64_t fresh);
+
+/**
+ * Counts: adds `delta` to the value of an entry of the key, or puts the key in with the value
+ * `delta`. A count never becomes more than the highest value and stays there: that
+ * value means "so many or more". Below it a count is never too low; twins share one, so that it
+ * is too high for about as many keys as the fpr says. Threads that count at the same time lose
+ * nothing (NIDUS_CONCURRENT).
+ * Errors: E_UNSUPPORTED, and those of nidus_insert for a key that is new. After any of them
+ * the filter is as it was. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_add_count(nidus_filter *filter, const void *key, size_t len,
+                                       uint64_t delta);
+NIDUS_API nidus_status nidus_add_count_u64(nidus_filter *filter, uint64_t key, uint64_t delta);
+NIDUS_API nidus_status nidus_add_count_hash(nidus_filter *filter, uint64_t hash, uint64_t delta);
+
+/**
+ * nidus_add_count_hash for n hashes in their order, up to the first that fails: exactly
+ * hashes[0..*done) are counted afterwards.
+ * @param deltas  one for each hash; NULL: 1 for each
+ * @param done    may be NULL
+ * Errors: those of nidus_add_count. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_add_count_batch(nidus_filter *filter, const uint64_t *hashes,
+                                             const uint64_t *deltas, size_t n, size_t *done);
+
+/**
+ * The count of a key: the sum of the values of all entries that look like it (after a merge
+ * there may be several), at most the highest value; 0 for a key that was never counted, but
+ * for the fpr, and for arguments that nidus_contains finds senseless. Threads: reads.
+ */
+NIDUS_API uint64_t nidus_get_count(const nidus_filter *filter, const void *key, size_t len);
+NIDUS_API uint64_t nidus_get_count_u64(const nidus_filter *filter, uint64_t key);
+NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t hash);
+
+/* ------------------------------------------------------------------ bulk builds -- */
+
 /**
  * Makes a filter and fills it with n keys, all or nothing. Equal keys are
  * stored once (by their 64-bit hashes, exactly) unless options->features has
@@ -530,12 +650,25 @@ NIDUS_API nidus_status nidus_build_hashes(const nidus_options *options, uint64_t
 NIDUS_API nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_t n,
                                         bool copies, unsigned threads, nidus_filter **filter);
 
+/**
+ * nidus_build_hashes with a value for each hash; options->value_bits says how wide they are.
+ * Pairs that are equal in both are stored once, unless options->features has NIDUS_MULTISET.
+ * A capacity of 0 means room for all pairs, also where hashes have several values. Works in
+ * both arrays as nidus_build_hashes does in its one, and takes 16 bytes more per key while
+ * it sorts.
+ * Errors: those of nidus_build_hashes, E_RANGE (a value that is too large: the reason says
+ * which), E_UNSUPPORTED (value_bits is 0). Threads: free.
+ */
+NIDUS_API nidus_status nidus_build_values(const nidus_options *options, uint64_t *hashes,
+                                          uint64_t *values, size_t n, unsigned threads,
+                                          nidus_filter **filter);
+
 /* ------------------------------------------- walking, merging and growing -- */
 
 /**
  * One stored entry: all that a filter knows of a key. `home` is the first
  * bucket or window (or, where the family cannot know it, the lower of the two)
- * at the size the filter was made with. `value` is 0 for now.
+ * at the size the filter was made with. `value` is 0 in a filter without values.
  */
 typedef struct nidus_entry {
 	uint64_t home;
@@ -569,9 +702,15 @@ NIDUS_API nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entr
 typedef enum nidus_merge_how {
 	NIDUS_MERGE_COPIES = 0, /**< all are kept: a key has the copies that the filters have
 	                             together, and a filter merged with itself has all twice */
-	NIDUS_MERGE_UNIQUE = 1  /**< an identity is kept once. Keys that look the same (twins)
-	                             then share one copy: removing one of them removes the other
-	                             too. For filters that nothing is removed from any more */
+	NIDUS_MERGE_UNIQUE = 1, /**< an identity is kept once; with values once for each value.
+	                             Keys that look the same (twins) then share one copy:
+	                             removing one of them removes the other too. For filters that
+	                             nothing is removed from any more */
+	/* The next three keep an identity once, too, and make one value of all that it has. That
+	   value need not be one that a key was put in with. Without values all are UNIQUE. */
+	NIDUS_MERGE_SUM = 2, /**< the sum, at most the highest value: for counts */
+	NIDUS_MERGE_MAX = 3, /**< the highest */
+	NIDUS_MERGE_OR = 4   /**< all bits that are set in any: for sets of up to 32 members */
 } nidus_merge_how;
 
 /**
@@ -786,9 +925,9 @@ typedef struct nidus_plan_row {
  * would take, without making one. options->family only decides which row is
  * `chosen`.
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
- * @param n     receives how many rows there are; 0 after E_ARG, E_RANGE and E_UNSUPPORTED
+ * @param n     receives how many rows there are; 0 after E_ARG and E_RANGE
  * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
- * a rate), E_RANGE (an fpr below 2^-24), E_UNSUPPORTED (value_bits), E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
+ * a rate), E_RANGE (an fpr below 2^-24, value_bits above 32), E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
  * Threads: free.
  */
 NIDUS_API nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size_t cap,

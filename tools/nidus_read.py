@@ -4,11 +4,13 @@
 
     nidus_read.py check FILE...             says ok, or what is wrong
     nidus_read.py info FILE                 the header's fields
-    nidus_read.py dump FILE                 the entries, "home fingerprint" per line
+    nidus_read.py dump FILE                 the entries, "home fingerprint" per line, and their
+                                            values if the filter keeps any
     nidus_read.py query FILE [KEY...]       prints the keys that are (probably) in it
         -u, --u64    keys are 64-bit integers
         -x, --hash   keys are hashes already, 64-bit integers
         -c, --copies prints "copies key" for every key instead, 0 if it is absent
+        -v, --values prints "value key" for every value that is found
     Keys come one per line from standard input if none is given.
 
 Every file is checked completely before anything is answered. Python 3.9 or newer and its standard
@@ -18,6 +20,7 @@ file on some far day, and to test the library, which has to agree with it. As a 
     import nidus_read
     birds = nidus_read.read("birds.nidus")
     birds.count_key(b"heron"), birds.count_u64(7), sorted(birds.entries())
+    birds.values_hash(birds.hash_bytes(b"heron"))
 """
 import argparse
 import itertools
@@ -49,7 +52,7 @@ FIELDS = {
     "table_kind": (128, "I"), "table_offset": (136, "Q"), "table_size": (144, "Q"),
     "table_checksum": (152, "Q"),
     "stash_kind": (160, "I"), "stash_offset": (168, "Q"), "stash_size": (176, "Q"),
-    "stash_checksum": (184, "Q"),
+    "stash_checksum": (184, "Q"), "value_bits": (192, "I"),
     "checksum": (248, "Q"),
 }
 
@@ -57,7 +60,8 @@ FIELDS = {
 RECORD = 128
 RECORD_FIELDS = {
     "position": (0, "Q"), "places": (8, "Q"), "inserts": (16, "I"), "uncounted": (20, "I"),
-    "old": (24, "I"), "returning": (28, "I"), "returned_home": (40, "Q"),
+    "old": (24, "I"), "returning": (28, "I"), "returned_value": (32, "Q"),
+    "returned_home": (40, "Q"),
     "returned_fingerprint": (48, "Q"), "left": (56, "q"), "overflowed": (64, "Q"),
     "list_checksum": (72, "Q"), "checksum": (120, "Q"),
 }
@@ -148,6 +152,7 @@ class Header:
         require(0 < self.fpr < 1, "the rate makes no sense")
         require(max(self.core_bits, self.growth_bits, self.borrowed) <= 56 and self.level <= 44,
                 "widths are absurd")
+        require(self.value_bits <= (32 if self.family < 8 else 0), "values are too wide")
         require(self.level <= self.growth_bits + self.borrowed,
                 "the level is higher than there are address bits")
         require(self.stashed <= self.count, "more entries in the stash than there are")
@@ -179,8 +184,8 @@ class Header:
 class Filter:
     """What all families have in common: the header, and hashes of keys.
 
-    A family adds table_size() from the header alone, check() of what is in the sections, entries()
-    as (home, fingerprint) pairs, and count_hash(), the copies of a key.
+    A family adds table_size() from the header alone, check() of what is in the sections, all() its
+    entries as (home, fingerprint, value), and values_hash(), the values of a key's copies.
     """
 
     def __init__(self, header, data):
@@ -203,6 +208,15 @@ class Filter:
     def hash_u64(self, key):
         x = fold((key + self.before & MASK) * self.first)
         return fold(x * self.second)
+
+    def entries(self):
+        """The entries, (home, fingerprint) each, and the value if the filter keeps any."""
+        size = 3 if self.header.value_bits else 2
+        return (entry[:size] for entry in self.all())
+
+    def count_hash(self, hash_):
+        """The copies of a key."""
+        return len(self.values_hash(hash_))
 
     def count_key(self, key):
         return self.count_hash(self.hash_bytes(key))
@@ -229,7 +243,8 @@ class Nest(Filter):
         self.kept = max(h.growth_bits - h.level, 0)  # growth bits that slots still hold
         self.choice_bits = 0 if self.symmetric else 1
         self.offset_bits = h.slots.bit_length() - 1 if self.windows else 0
-        self.width = h.core_bits + self.choice_bits + self.offset_bits + self.kept
+        self.value_at = h.core_bits + self.choice_bits + self.offset_bits + self.kept
+        self.width = self.value_at + h.value_bits
         require(self.width + h.growth_bits - self.kept <= 56, "a slot is wider than 56 bits")
         require(self.width >= 2, "a slot is narrower than 2 bits")
         self.slots = self.groups + h.slots - 1 if self.windows else self.groups * h.slots
@@ -281,7 +296,7 @@ class Nest(Filter):
             value |= choice << self.header.core_bits
         if self.offset_bits:
             value |= at << self.header.core_bits + 1
-        return value | growth >> self.header.level << self.width - self.kept
+        return value | growth >> self.header.level << self.value_at - self.kept
 
     # ---- from a fingerprint to its places
 
@@ -331,15 +346,30 @@ class Nest(Filter):
             home = min(home, home ^ self.distance(core, h.groups))
         return chunk, home, core, cut(hash_, 1 << h.growth_bits)[0]
 
-    def count_hash(self, hash_):
+    def split(self, slot):
+        """What a slot holds below its value, and the value."""
+        return slot & (1 << self.value_at) - 1, slot >> self.value_at
+
+    def values_hash(self, hash_):
+        """The values of all entries that look like a key."""
         number, home, core, growth = self.locate(hash_)
         chunk = self.chunk(number)
-        copies, full = 0, True
+        found, full = [], True
         for choice, group in enumerate(self.places(home, core, growth)):
-            for at, value in enumerate(self.values(chunk, group)):
-                copies += value == self.spelled(core, choice, at, growth)
-                full = full and value != 0
-        return copies + (self.stash[self.identity_of(hash_)] if full else 0)
+            for at, slot in enumerate(self.values(chunk, group)):
+                low, value = self.split(slot)
+                if low == self.spelled(core, choice, at, growth):
+                    found.append(value)
+                full = full and slot != 0
+        wanted = self.identity_of(hash_)
+        return found + [entry[2] for entry in self.stashed_entries() if full and
+                        entry[:2] == wanted]
+
+    def stashed_entries(self):
+        """The stash as (home, fingerprint, value)."""
+        size = self.header.core_bits + self.header.growth_bits
+        for home, number in self.stash_in_order:
+            yield home, number & (1 << size) - 1, number >> size
 
     def identity_of(self, hash_):
         """Home and fingerprint of a key."""
@@ -363,7 +393,7 @@ class Nest(Filter):
         """Base group, core and growth bits of what a group of a chunk holds."""
         h = self.header
         core = value & (1 << h.core_bits) - 1
-        kept = value >> self.width - self.kept
+        kept = self.split(value)[0] >> self.value_at - self.kept
         if self.symmetric:
             base, address = group % h.groups, group // h.groups
             other = base ^ self.distance(core, h.groups)
@@ -394,13 +424,14 @@ class Nest(Filter):
                 if value:
                     yield group, value >> h.core_bits & 1 if self.choice_bits else 0, value
 
-    def entries(self):
+    def all(self):
         h = self.header
         for number in range(h.chunks):
             for group, choice, value in self.taken(self.chunk(number)):
                 home, core, growth = self.identity(group, choice, value)
-                yield number * h.groups + home, core + (growth << h.core_bits)
-        yield from self.stash.elements()
+                yield (number * h.groups + home, core + (growth << h.core_bits),
+                       self.split(value)[1])
+        yield from self.stashed_entries()
 
     # ---- checks
 
@@ -438,7 +469,10 @@ class Nest(Filter):
         h = self.header
         require(self.stash_in_order == sorted(self.stash_in_order), "the stash is not in order")
         in_chunk = Counter()
-        for (home, fingerprint), copies in self.stash.items():
+        require(all(value >> h.value_bits == 0 for _, _, value in self.stashed_entries()),
+                "a value in the stash is too wide")
+        identities = Counter(entry[:2] for entry in self.stashed_entries())
+        for (home, fingerprint), copies in identities.items():
             number, home = divmod(home, h.groups)
             core, growth = fingerprint & (1 << h.core_bits) - 1, fingerprint >> h.core_bits
             require(number < h.chunks and core != 0 and growth >> h.growth_bits == 0,
@@ -501,7 +535,8 @@ class Yards(Filter):
         require(h.core_bits >= 1 and h.core_bits + h.growth_bits == self.width,
                 "the fingerprints' width is not the lines'")
         require(h.chunks == 1 and h.groups >= 1, "the geometry makes no sense")
-        require(h.reserve == h.max_steps == h.stash_limit == h.borrowed == h.stashed == 0,
+        require(h.reserve == h.max_steps == h.stash_limit == h.borrowed == h.stashed ==
+                h.value_bits == 0,
                 "fields that this family does not have are not 0")
         self.fronts = h.groups << h.level
         self.half = -(-self.fronts // 16)
@@ -535,13 +570,13 @@ class Yards(Filter):
         line, odd = divmod(number, 2)
         return (line - odd * self.LEAPS[crumb]) % self.half * 16 + crumb
 
-    def entries(self):
+    def all(self):
         for bucket, line in enumerate(self.front):
             for mini, remainder, _ in line.entries:
-                yield self.identity(bucket, mini, remainder)
+                yield *self.identity(bucket, mini, remainder), 0
         for number, line in enumerate(self.back):
             for mini, remainder, crumb in line.entries:
-                yield self.identity(self.bucket_of(number, crumb), mini, remainder)
+                yield *self.identity(self.bucket_of(number, crumb), mini, remainder), 0
 
     def identity(self, bucket, mini, remainder):
         level = self.header.level
@@ -558,7 +593,8 @@ class Yards(Filter):
         """Whether some key has this identity."""
         return home < self.header.groups and 1 <= fingerprint >> self.width <= self.minis
 
-    def count_hash(self, hash_):
+    def values_hash(self, hash_):
+        """The values of all entries that look like a key."""
         level = self.header.level
         base, hash_ = cut(hash_, self.header.groups)
         mini, hash_ = cut(hash_, self.minis)
@@ -568,11 +604,11 @@ class Yards(Filter):
         front = self.front[bucket]
         copies = front.entries.count((mini, remainder, 0))
         if not front.full or front.entries[-1][0] > mini:
-            return copies
+            return [0] * copies
         line, crumb = divmod(bucket, 16)
         even, odd = self.back[line * 2], self.back[(line + self.LEAPS[crumb]) % self.half * 2 + 1]
         entry = mini, remainder, crumb
-        return copies + even.entries.count(entry) + odd.entries.count(entry)
+        return [0] * (copies + even.entries.count(entry) + odd.entries.count(entry))
 
 
 # ---------------------------------------------------------------------- Bloom filters
@@ -618,8 +654,9 @@ class Bloom(Filter):
             return 64 * sector + t + (192 if t >= 64 else 0)
         return 512 // self.header.core_bits * sector + t
 
-    def count_hash(self, hash_):
-        return int(all(self.table[bit // 8] >> bit % 8 & 1 for bit in self.bits_of(hash_)))
+    def values_hash(self, hash_):
+        found = all(self.table[bit // 8] >> bit % 8 & 1 for bit in self.bits_of(hash_))
+        return [0] if found else []
 
     def entries(self):
         raise BadFile(f"the entries of a {FAMILIES[self.header.family]} filter cannot be listed")
@@ -690,19 +727,20 @@ class Parts:
 
     def read_overflow(self, data):
         require(xxh3_64(data) == self.list_checksum, "the overflow's checksum does not match")
-        self.overflow, last = Counter(), (0, 0)
-        for home, fingerprint, copies in struct.iter_unpack("<QQQ", data):
-            require(last < (home, fingerprint) and 1 <= copies <= COPIES_MOST and
+        self.overflow, last = Counter(), (0, 0, 0)
+        for home, fingerprint, copies, value in struct.iter_unpack("<QQII", data):
+            require(last < (home, fingerprint, value) and 1 <= copies <= COPIES_MOST and
+                    value >> self.header.value_bits == 0 and
                     self.body.possible(home, fingerprint),
                     "an entry of the overflow list is out of range or order")
-            last = home, fingerprint
+            last = home, fingerprint, value
             self.overflow[last] = copies
 
     def read_old(self, data):
         old = parse_image(data)
         mine, its = self.header, old.header
         same = ("family", "features", "seed", "fpr", "slots", "core_bits", "growth_bits", "chunks",
-                "groups", "reserve", "max_steps", "borrowed")
+                "groups", "reserve", "max_steps", "borrowed", "value_bits")
         require(all(getattr(mine, name) == getattr(its, name) for name in same) and
                 its.level < mine.level and its.capacity <= mine.capacity and
                 its.max_capacity <= mine.max_capacity and not its.more,
@@ -717,14 +755,20 @@ class Parts:
     def stashed(self):
         return sum(part.stashed for part in [self.body] + self.olds) + sum(self.overflow.values())
 
-    def count_hash(self, hash_):
-        return (self.body.count_hash(hash_) + self.overflow[self.body.identity_of(hash_)] +
-                sum(old.count_hash(hash_) for old in self.olds))
-
-    def entries(self):
+    def values_hash(self, hash_):
+        """The values of all entries that look like a key."""
+        wanted = self.body.identity_of(hash_)
+        found = [entry[2] for entry in self.overflow.elements() if entry[:2] == wanted]
         for part in [self.body] + self.olds:
-            yield from part.entries()
+            found += part.values_hash(hash_)
+        return found
+
+    def all(self):
+        for part in [self.body] + self.olds:
+            yield from part.all()
         yield from self.overflow.elements()
+
+    count_hash, entries = Filter.count_hash, Filter.entries
 
 
 # ------------------------------------------------------------------------------- use
@@ -759,20 +803,22 @@ def query(arguments):
     filter_ = read(arguments.file)
     for key in keys_of(arguments):
         if arguments.hash:
-            copies = filter_.count_hash(int(key, 0))
+            values = filter_.values_hash(int(key, 0))
         elif arguments.u64:
-            copies = filter_.count_u64(int(key, 0))
+            values = filter_.values_hash(filter_.hash_u64(int(key, 0)))
         else:
-            copies = filter_.count_key(key)
-        if arguments.copies:
-            sys.stdout.buffer.write(b"%d " % copies)
-        if arguments.copies or copies > 0:
+            values = filter_.values_hash(filter_.hash_bytes(key))
+        if arguments.values:
+            sys.stdout.buffer.write(b"".join(b"%d %s\n" % (value, key) for value in values))
+        elif arguments.copies:
+            sys.stdout.buffer.write(b"%d %s\n" % (len(values), key))
+        elif values:
             sys.stdout.buffer.write(key + b"\n")
 
 
 def dump(arguments):
-    for home, fingerprint in read(arguments.file).entries():
-        print(home, fingerprint)
+    for entry in read(arguments.file).entries():
+        print(*entry)
 
 
 def info(arguments):
@@ -805,6 +851,7 @@ def main():
     kind.add_argument("-u", "--u64", action="store_true", help="keys are 64-bit integers")
     kind.add_argument("-x", "--hash", action="store_true", help="keys are hashes already")
     command.add_argument("-c", "--copies", action="store_true", help="print 'copies key' for all")
+    command.add_argument("-v", "--values", action="store_true", help="print 'value key' for all")
     command.add_argument("file")
     command.add_argument("key", nargs="*")
     command.set_defaults(run=query)

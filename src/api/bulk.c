@@ -5,12 +5,14 @@
  * The keys are hashed and the hashes put in ascending order (base/hash_sort.h): equal
  * ones meet, and ascending hashes are ascending chunks and buckets, so that the
  * fill walks through memory instead of jumping. What a family then makes of them
- * is its own affair (struct family's build).
+ * is its own affair (struct family's build). Values go along with their hashes
+ * (base/pair_sort.h); `values` is NULL below where there are none.
  */
 #include "api/copies.h"
 #include "api/filter.h"
 #include "api/options.h"
 #include "base/hash_sort.h"
+#include "base/pair_sort.h"
 #include "base/thread.h"
 #include "simd/hashes.h"
 
@@ -46,23 +48,32 @@ static void hash_strings(const void *context, size_t from, size_t n, uint64_t *h
 
 #define KEYS_PER_THREAD ((size_t)1 << 14) /* fewer are done before a thread has started */
 
+/* Inserts of values that are in range. */
+static nidus_status insert_all(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
+                               size_t n)
+{
+	return values != NULL ? nidus_insert_value_batch(filter, hashes, values, n, NULL)
+	                      : nidus_insert_batch(filter, hashes, n, NULL);
+}
+
 /* Puts ascending hashes into an empty filter that need not become larger. */
-static nidus_status fill_at_once(nidus_filter *filter, const uint64_t *hashes, size_t n,
-                                 unsigned threads)
+static nidus_status fill_at_once(nidus_filter *filter, const uint64_t *hashes,
+                                 const uint64_t *values, size_t n, unsigned threads)
 {
 	size_t worth = 1 + n / KEYS_PER_THREAD;
 	threads = threads_wanted(threads);
 	if (filter->family->build != NULL)
-		return filter->family->build(filter->body, hashes, n,
+		return filter->family->build(filter->body, hashes, values, n,
 		                             worth < threads ? (unsigned)worth : threads);
-	return nidus_insert_batch(filter, hashes, n, NULL);
+	return insert_all(filter, hashes, values, n);
 }
 
 /*
  * A filter that grows is made as large as it has to be before anything is in it.
  * Only where that is not enough (copies take more) it grows as inserts need it.
  */
-static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, size_t n, unsigned threads)
+static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
+                         size_t n, unsigned threads)
 {
 	nidus_status status = NIDUS_OK;
 	bool grows = filter->grows;
@@ -70,18 +81,18 @@ static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, size_t n,
 		status = nidus_grow(filter,
 		                    n < filter->plan.max_capacity ? n : filter->plan.max_capacity);
 	if (status == NIDUS_OK)
-		status = fill_at_once(filter, hashes, n, threads);
+		status = fill_at_once(filter, hashes, values, n, threads);
 	if (!overflow_helps(status) || !grows)
 		return status;
 	nidus_clear(filter);
-	return nidus_insert_batch(filter, hashes, n, NULL);
+	return insert_all(filter, hashes, values, n);
 }
 
 /* Fills a filter that was just made, or gives it back. */
-static nidus_status fill_or_free(nidus_filter **filter, const uint64_t *hashes, size_t n,
-                                 unsigned threads)
+static nidus_status fill_or_free(nidus_filter **filter, const uint64_t *hashes,
+                                 const uint64_t *values, size_t n, unsigned threads)
 {
-	nidus_status status = fill(*filter, hashes, n, threads);
+	nidus_status status = fill(*filter, hashes, values, n, threads);
 	if (status != NIDUS_OK) {
 		nidus_free(*filter);
 		*filter = NULL;
@@ -89,11 +100,11 @@ static nidus_status fill_or_free(nidus_filter **filter, const uint64_t *hashes, 
 	return status;
 }
 
-static nidus_status make(const nidus_options *options, const uint64_t *hashes, size_t n,
-                         unsigned threads, nidus_filter **filter)
+static nidus_status make(const nidus_options *options, const uint64_t *hashes,
+                         const uint64_t *values, size_t n, unsigned threads, nidus_filter **filter)
 {
 	nidus_status status = nidus_create(options, filter);
-	return status == NIDUS_OK ? fill_or_free(filter, hashes, n, threads) : status;
+	return status == NIDUS_OK ? fill_or_free(filter, hashes, values, n, threads) : status;
 }
 
 /*
@@ -125,8 +136,9 @@ static bool unique(const nidus_options *options)
 }
 
 /* A filter of the family and size that hold these copies best. */
-static nidus_status make_for_copies(const nidus_options *options, const uint64_t *hashes, size_t n,
-                                    unsigned threads, nidus_filter **filter)
+static nidus_status make_for_copies(const nidus_options *options, const uint64_t *hashes,
+                                    const uint64_t *values, size_t n, unsigned threads,
+                                    nidus_filter **filter)
 {
 	struct offers offers;
 	nidus_options taken;
@@ -134,7 +146,7 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 	if (status != NIDUS_OK)
 		return status;
 	while (offers_take(&offers, &taken)) {
-		status = make(&taken, hashes, n, threads, filter);
+		status = make(&taken, hashes, values, n, threads, filter);
 		if (status != NIDUS_FULL && status != NIDUS_COPIES)
 			return status;
 		offers_refuse(&offers, status);
@@ -144,19 +156,30 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 	            "holds them all");
 }
 
+/* Whether ascending hashes have copies: with values they may, even if each pair is there once. */
+static bool any_copies(const nidus_options *options, const uint64_t *hashes, const uint64_t *values,
+                       size_t n)
+{
+	bool equal = n > 0 && !unique(options);
+	for (size_t i = 1; i < n && values != NULL && !equal; i++)
+		equal = hashes[i] == hashes[i - 1];
+	return equal;
+}
+
 /* A filter of ascending hashes. */
 static nidus_status make_and_fit(nidus_options *options, bool count_keys, const uint64_t *hashes,
-                                 size_t n, unsigned threads, nidus_filter **filter)
+                                 const uint64_t *values, size_t n, unsigned threads,
+                                 nidus_filter **filter)
 {
-	if (count_keys && n > 0 && !unique(options))
-		return make_for_copies(options, hashes, n, threads, filter);
+	if (count_keys && any_copies(options, hashes, values, n))
+		return make_for_copies(options, hashes, values, n, threads, filter);
 	if (count_keys)
 		options_size_for(options, n);
-	nidus_status status = make(options, hashes, n, threads, filter);
+	nidus_status status = make(options, hashes, values, n, threads, filter);
 	/* Without a stash the capacity is no promise: where it is ours to choose, it gives way. */
 	while (status == NIDUS_FULL && count_keys && options->capacity / 8 < n) {
 		options_size_for(options, options->capacity + options->capacity / 4 + 1);
-		status = make(options, hashes, n, threads, filter);
+		status = make(options, hashes, values, n, threads, filter);
 	}
 	return status;
 }
@@ -171,7 +194,7 @@ static nidus_status build(nidus_options *options, bool count_keys, const struct 
 	if (status != NIDUS_OK)
 		return status;
 	const uint64_t *hashes = (const uint64_t *)(void *)memory.bytes;
-	status = make_and_fit(options, count_keys, hashes, n, threads, filter);
+	status = make_and_fit(options, count_keys, hashes, NULL, n, threads, filter);
 	memory_give(&options->allocator, &memory);
 	return status;
 }
@@ -217,6 +240,12 @@ nidus_status nidus_build_bytes(const nidus_options *options, const void *const *
 	return build(&checked, count_keys, &source, threads, filter);
 }
 
+static nidus_status no_seed(void)
+{
+	return fail(NIDUS_E_ARG, "hashes depend on a seed: options.seed must be the one that they "
+	                         "were made with");
+}
+
 nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes, size_t n,
                                 unsigned threads, nidus_filter **filter)
 {
@@ -231,15 +260,51 @@ nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes, 
 	if (status != NIDUS_OK)
 		return status;
 	if (options->seed == 0)
-		return fail(NIDUS_E_ARG,
-		            "hashes depend on a seed: options.seed must be the one that "
-		            "they were made with");
+		return no_seed();
 	size_t left;
 	status =
 		hash_sort_in_place(hashes, n, unique(&checked), threads, &checked.allocator, &left);
 	if (status != NIDUS_OK)
 		return status;
-	return make_and_fit(&checked, count_keys, hashes, left, threads, filter);
+	return make_and_fit(&checked, count_keys, hashes, NULL, left, threads, filter);
+}
+
+/* Whether every value has at most so many bits. Errors: E_RANGE, E_UNSUPPORTED. */
+static nidus_status check_values(const uint64_t *values, size_t n, unsigned bits)
+{
+	if (bits == 0)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "there is no room for values: set options.value_bits");
+	for (size_t i = 0; i < n; i++) {
+		if (values[i] > bits_low(bits))
+			return fail(NIDUS_E_RANGE, "value %zu, %llu, has more than %u bits", i,
+			            (unsigned long long)values[i], bits);
+	}
+	return NIDUS_OK;
+}
+
+nidus_status nidus_build_values(const nidus_options *options, uint64_t *hashes, uint64_t *values,
+                                size_t n, unsigned threads, nidus_filter **filter)
+{
+	if (filter == NULL)
+		return filter_null("filter");
+	*filter = NULL;
+	if ((hashes == NULL || values == NULL) && n > 0)
+		return filter_null(hashes == NULL ? "hashes" : "values");
+	nidus_options checked;
+	bool count_keys;
+	nidus_status status = prepare(options, n, &checked, &count_keys);
+	if (status == NIDUS_OK && options->seed == 0)
+		return no_seed();
+	if (status == NIDUS_OK)
+		status = check_values(values, n, checked.value_bits);
+	if (status != NIDUS_OK)
+		return status;
+	size_t left;
+	status = pair_sort(hashes, values, n, unique(&checked), threads, &checked.allocator, &left);
+	if (status != NIDUS_OK)
+		return status;
+	return make_and_fit(&checked, count_keys, hashes, values, left, threads, filter);
 }
 
 nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_t n, bool copies,
@@ -255,5 +320,5 @@ nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_
 		hash_sort_in_place(hashes, n, !copies, threads, &other->allocator, &left);
 	if (status == NIDUS_OK)
 		status = filter_make(other->family, &other->plan, &other->allocator, NULL, filter);
-	return status == NIDUS_OK ? fill_or_free(filter, hashes, left, threads) : status;
+	return status == NIDUS_OK ? fill_or_free(filter, hashes, NULL, left, threads) : status;
 }

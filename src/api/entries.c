@@ -29,5 +29,7 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 	shared_stop(filter, false);
 	status = filter->family->entry_hash(filter->body, entry, &hash);
 	shared_go_on(filter);
-	return status == NIDUS_OK ? nidus_insert_hash(filter, hash) : status;
+	if (status != NIDUS_OK || entry->value == 0)
+		return status == NIDUS_OK ? nidus_insert_hash(filter, hash) : status;
+	return nidus_insert_value_hash(filter, hash, entry->value);
 }

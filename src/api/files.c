@@ -81,7 +81,7 @@ static void export_overflow(const struct overflow *overflow, unsigned char *byte
 	for (; node != NULL; node = overflow_next(overflow, &node->entry), bytes += PARTS_ENTRY) {
 		store64(bytes, node->entry.home);
 		store64(bytes + 8, node->entry.fingerprint);
-		store64(bytes + 16, node->copies);
+		store64(bytes + 16, node->copies | node->entry.value << 32);
 	}
 }
 
@@ -471,16 +471,23 @@ static nidus_status check_parts(const nidus_filter *filter, const struct parts *
 	return right ? NIDUS_OK : fail(NIDUS_E_FORMAT, "the growth record makes no sense");
 }
 
+/* Whether one entry of the overflow list may follow another. */
+static bool in_order(const nidus_entry *last, const nidus_entry *entry)
+{
+	if (entry->home != last->home)
+		return entry->home > last->home;
+	return entry->fingerprint != last->fingerprint ? entry->fingerprint > last->fingerprint
+	                                               : entry->value > last->value;
+}
+
 /* Fills the overflow list from bytes that may be anything. */
 static nidus_status import_overflow(nidus_filter *filter, const unsigned char *bytes, uint64_t n)
 {
 	nidus_entry last = { 0 };
 	for (uint64_t i = 0; i < n; i++, bytes += PARTS_ENTRY) {
-		nidus_entry entry = { load64(bytes), load64(bytes + 8), 0 };
-		uint64_t copies = load64(bytes + 16), hash;
-		bool behind = entry.home != last.home ? entry.home > last.home
-		                                      : entry.fingerprint > last.fingerprint;
-		if (!behind || copies < 1 || copies > OVERFLOW_COPIES_MOST ||
+		nidus_entry entry = { load64(bytes), load64(bytes + 8), load32(bytes + 20) };
+		uint64_t copies = load32(bytes + 16), hash;
+		if (!in_order(&last, &entry) || copies < 1 || copies > OVERFLOW_COPIES_MOST ||
 		    filter->family->entry_hash(filter->body, &entry, &hash) != NIDUS_OK)
 			return fail(NIDUS_E_CORRUPT,
 			            "entry %llu of the overflow list is out of range or order",

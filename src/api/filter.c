@@ -231,6 +231,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.readonly = filter->readonly,
 		.concurrent = plan->features & NIDUS_CONCURRENT && !filter->readonly,
 		.tables = moving(filter) ? 2 : 1,
+		.value_bits = plan->value_bits,
 	};
 	shared_go_on(filter);
 	memcpy(info, &full, size);

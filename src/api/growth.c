@@ -18,7 +18,7 @@ static nidus_status transfer_copies(nidus_filter *to, const nidus_entry *entry, 
 	uint64_t hash;
 	nidus_status status = to->family->entry_hash(to->body, entry, &hash);
 	while (status == NIDUS_OK && copies > 0) {
-		status = moving_body_ops(to)->insert(to->body, hash);
+		status = body_insert(moving_body_ops(to), to->body, hash, entry->value);
 		copies -= status == NIDUS_OK;
 	}
 	return overflow_helps(status) ? moving_overflow_entry(to, entry, copies) : status;
@@ -257,15 +257,16 @@ static nidus_status too_many_copies(void)
 	return fail(NIDUS_COPIES, "no room for another copy of this key");
 }
 
-nidus_status growth_put(nidus_filter *filter, uint64_t hash)
+nidus_status growth_put(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	if (moving_elsewhere(filter, hash) && moving_crowded(filter, hash))
 		return too_many_copies();
-	nidus_status status = moving_body_ops(filter)->insert(filter->body, hash);
+	nidus_status status = body_insert(moving_body_ops(filter), filter->body, hash, value);
 	if (!overflow_helps(status) || !filter->grows ||
 	    moving_count(filter) >= filter->plan.max_capacity)
 		return status;
-	return moving_crowded(filter, hash) ? too_many_copies() : moving_overflow(filter, hash);
+	return moving_crowded(filter, hash) ? too_many_copies()
+	                                    : moving_overflow(filter, hash, value);
 }
 
 /*
@@ -274,7 +275,7 @@ nidus_status growth_put(nidus_filter *filter, uint64_t hash)
  */
 #define COPIES_HELD 2
 
-nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
+nidus_status growth_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	nidus_status status = NIDUS_OK;
 	reason_set_aside();
@@ -282,7 +283,7 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 	    filter->ops->count(filter->body, hash) < COPIES_HELD)
 		status = grow_a_step(filter);
 	if (LIKELY(status == NIDUS_OK))
-		status = growth_put(filter, hash);
+		status = growth_put(filter, hash, value);
 	if (LIKELY(status == NIDUS_OK)) {
 		filter->room -= filter->room > 0;
 		moving_count_inserts(filter, 1);
@@ -290,8 +291,8 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash)
 	return reason_decide(status);
 }
 
-nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
-                                 size_t *done)
+nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes,
+                                 const uint64_t *values, size_t n, size_t *done)
 {
 	nidus_status status = NIDUS_OK;
 	reason_set_aside();
@@ -303,11 +304,13 @@ nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
 			some = n - *done;
 		if (some > 0)
 			status = filter->ops->insert_batch(filter->body, hashes + *done,
-			                                   (size_t)some, &in);
+			                                   values_from(values, *done), (size_t)some,
+			                                   &in);
 		*done += in;
 		filter->room -= in;
 		if (*done < n && (status == NIDUS_OK || overflow_helps(status))) {
-			status = growth_insert(filter, hashes[*done]);
+			status = growth_insert(filter, hashes[*done],
+			                       values != NULL ? values[*done] : 0);
 			*done += status == NIDUS_OK;
 		}
 	}

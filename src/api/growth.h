@@ -11,14 +11,14 @@
  * insert for a filter that grows: makes room first where it is due. Below max_capacity
  * entries no key is refused but one that has as many copies as may be.
  */
-nidus_status growth_insert(nidus_filter *filter, uint64_t hash);
+nidus_status growth_insert(nidus_filter *filter, uint64_t hash, uint64_t value);
 
 /* The same for a batch: see body_ops.insert_batch. */
-nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
-                                 size_t *done);
+nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes,
+                                 const uint64_t *values, size_t n, size_t *done);
 
 /* growth_insert without growth and turns, for a thread that has the filter for itself. */
-nidus_status growth_put(nidus_filter *filter, uint64_t hash);
+nidus_status growth_put(nidus_filter *filter, uint64_t hash, uint64_t value);
 
 /* How many inserts surely need no growth; 0 at capacity. */
 uint64_t growth_room(nidus_filter *filter);

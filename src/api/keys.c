@@ -183,7 +183,8 @@ static nidus_status insert_checked(void *body, uint64_t hash)
 	nidus_status status = filter_check_writable(filter);
 	if (status != NIDUS_OK)
 		return status;
-	return filter->gate != NULL ? shared_insert(filter, hash) : growth_insert(filter, hash);
+	return filter->gate != NULL ? shared_insert(filter, hash, 0)
+	                            : growth_insert(filter, hash, 0);
 }
 
 static nidus_status remove_checked(void *body, uint64_t hash)
@@ -234,10 +235,10 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 	if (status == NIDUS_OK && hashes == NULL && n > 0)
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
-		return shared_insert_batch(filter, hashes, n, done);
+		return shared_insert_batch(filter, hashes, NULL, n, done);
 	if (status == NIDUS_OK && filter->grows)
-		return growth_insert_batch(filter, hashes, n, done);
-	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, n, done)
+		return growth_insert_batch(filter, hashes, NULL, n, done);
+	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, NULL, n, done)
 	                          : status;
 }
 

@@ -54,6 +54,9 @@ static nidus_status check_match(const struct blueprint *a, const struct blueprin
 	if (!same_sum || (!same_core && !core_shrinks) || a->slots != b->slots)
 		return fail(NIDUS_E_MISMATCH, "the fingerprints differ: %u + %u and %u + %u bits",
 		            a->core_bits, a->growth_bits, b->core_bits, b->growth_bits);
+	if (a->value_bits != b->value_bits)
+		return fail(NIDUS_E_MISMATCH, "the values differ: %u and %u bits", a->value_bits,
+		            b->value_bits);
 	if (a->groups != b->groups || a->chunks != b->chunks)
 		return fail(NIDUS_E_MISMATCH,
 		            "the base sizes differ: make both filters with the same capacity and "
@@ -323,6 +326,34 @@ static uint64_t next_room(const struct gathering *gathering)
 	return next > count ? next : count + 1;
 }
 
+/* What two values of an identity become. */
+static uint64_t combined(const struct merger *merger, uint64_t a, uint64_t b)
+{
+	switch (merger->how) {
+	case NIDUS_MERGE_SUM:
+		return value_sum(a, b, merger->base.value_bits);
+	case NIDUS_MERGE_MAX:
+		return a > b ? a : b;
+	default:
+		return a | b;
+	}
+}
+
+/* Joins an entry with what is there already. Errors: NOT_FOUND (nothing is). */
+static nidus_status join(const struct merger *merger, nidus_filter *to, uint64_t hash,
+                         uint64_t value)
+{
+	struct value_change change = { VALUE_REPLACE, value, value };
+	if (merger->base.value_bits == 0)
+		return to->ops->contains(to->body, hash) ? NIDUS_OK : NIDUS_NOT_FOUND;
+	if (merger->how != NIDUS_MERGE_UNIQUE) {
+		if (to->ops->find(to->body, hash, &change.old, 1) == 0)
+			return NIDUS_NOT_FOUND;
+		change.fresh = combined(merger, change.old, value);
+	}
+	return to->ops->change(to->body, hash, change);
+}
+
 static nidus_status gather_entry(struct gathering *gathering, const nidus_entry *entry)
 {
 	uint64_t hash;
@@ -333,13 +364,17 @@ static nidus_status gather_entry(struct gathering *gathering, const nidus_entry 
 	}
 	if (status == NIDUS_OK)
 		status = gathering->to->family->entry_hash(gathering->to->body, entry, &hash);
-	if (status != NIDUS_OK || gathering->to->ops->contains(gathering->to->body, hash))
+	if (status == NIDUS_OK)
+		status = join(gathering->merger, gathering->to, hash, entry->value);
+	if (status != NIDUS_NOT_FOUND)
 		return status;
-	status = gathering->to->ops->insert(gathering->to->body, hash);
+	nidus_filter *to = gathering->to;
+	status = body_insert(to->ops, to->body, hash, entry->value);
 	if (status == NIDUS_FULL) {
 		status = make_room(gathering, gathering->room, gathering->to->plan.level + 1);
 		if (status == NIDUS_OK)
-			status = gathering->to->ops->insert(gathering->to->body, hash);
+			status = body_insert(gathering->to->ops, gathering->to->body, hash,
+			                     entry->value);
 	}
 	gathering->count += status == NIDUS_OK;
 	return status;
@@ -382,7 +417,7 @@ static nidus_status merge(struct merger *merger, nidus_filter **merged)
 		status = survey(merger);
 	if (status != NIDUS_OK)
 		return status;
-	bool once = merger->how == NIDUS_MERGE_UNIQUE && merger->family->joint == NULL;
+	bool once = merger->how != NIDUS_MERGE_COPIES && merger->family->joint == NULL;
 	return once ? merge_unique(merger, merged) : merge_all(merger, merged);
 }
 
@@ -456,11 +491,11 @@ nidus_status nidus_merge_many(const nidus_filter *const *filters, size_t n, nidu
 		if (filters[i] == NULL)
 			return fail(NIDUS_E_ARG, "filter %zu of %zu is NULL", i + 1, n);
 	}
-	if (how != NIDUS_MERGE_COPIES && how != NIDUS_MERGE_UNIQUE)
-		return fail(NIDUS_E_ARG,
-		            "%d is no way to merge: NIDUS_MERGE_COPIES and "
-		            "NIDUS_MERGE_UNIQUE are",
-		            (int)how);
+	if ((unsigned)how > NIDUS_MERGE_OR)
+		return fail(
+			NIDUS_E_ARG,
+			"%d is no way to merge: NIDUS_MERGE_COPIES, UNIQUE, SUM, MAX and OR are",
+			(int)how);
 	struct merger merger = { .filters = filters, .n = n, .how = how };
 	return merge_stopped(&merger, merged);
 }

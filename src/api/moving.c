@@ -61,7 +61,9 @@ static void return_some(nidus_filter *filter, uint64_t n)
 		state->returned = entry;
 		if (filter->family->entry_hash(filter->body, &entry, &hash) != NIDUS_OK)
 			continue;
-		for (; copies > 0 && state->ops->insert(filter->body, hash) == NIDUS_OK; copies--) {
+		for (; copies > 0; copies--) {
+			if (body_insert(state->ops, filter->body, hash, entry.value) != NIDUS_OK)
+				break;
 			(void)overflow_remove(&state->overflow, &entry);
 			effort_of_thread()->moved++;
 		}
@@ -131,9 +133,10 @@ nidus_status moving_overflow_entry(nidus_filter *filter, const nidus_entry *entr
 	return status;
 }
 
-nidus_status moving_overflow(nidus_filter *filter, uint64_t hash)
+nidus_status moving_overflow(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	nidus_entry entry = filter->family->identity(filter->body, hash);
+	entry.value = value;
 	return moving_overflow_entry(filter, &entry, 1);
 }
 
@@ -142,7 +145,7 @@ static uint64_t overflowed(const nidus_filter *filter, uint64_t hash)
 	if (filter->moving.overflow.entries == 0)
 		return 0;
 	nidus_entry entry = filter->family->identity(filter->body, hash);
-	return overflow_count(&filter->moving.overflow, &entry);
+	return overflow_count_all(&filter->moving.overflow, &entry);
 }
 
 bool moving_overflowed(const nidus_filter *filter, uint64_t hash)
@@ -182,6 +185,42 @@ static uint64_t count(const void *body, uint64_t hash)
 	return old != NULL ? here + old->ops->count(old->body, hash) : here;
 }
 
+/* Adds the values of the overflow list to those that were found, `found` of them. */
+static size_t find_overflowed(const nidus_filter *filter, uint64_t hash, uint64_t *values,
+                              size_t cap, size_t found)
+{
+	const struct overflow *overflow = &filter->moving.overflow;
+	if (overflow->entries == 0)
+		return found;
+	nidus_entry entry = filter->family->identity(filter->body, hash);
+	const struct overflow_node *node = overflow_find(overflow, &entry, true);
+	for (; node != NULL; node = overflow_sibling(overflow, node)) {
+		for (uint64_t copy = 0; copy < node->copies && found + copy < cap; copy++)
+			values[found + copy] = node->entry.value;
+		found += node->copies;
+	}
+	return found;
+}
+
+static size_t find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	const nidus_filter *filter = filter_of(body), *old = filter->moving.old;
+	size_t found = old != NULL ? old->ops->find(old->body, hash, values, cap) : 0;
+	size_t told = found < cap ? found : cap;
+	found +=
+		filter->moving.ops->find(body, hash, told < cap ? values + told : NULL, cap - told);
+	return find_overflowed(filter, hash, values, cap, found);
+}
+
+static void find_batch(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
+                       uint32_t *found)
+{
+	for (size_t i = 0; i < n; i++) {
+		first[i] = 0;
+		found[i] = (uint32_t)find(body, hashes[i], &first[i], 1);
+	}
+}
+
 /* Adds to the answers what the parts beside the body have. */
 static void look_elsewhere(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                            uint8_t *yes)
@@ -207,25 +246,30 @@ static void contains_batch(const void *body, const uint64_t *hashes, size_t n, u
 
 /* -------------------------------------------------------------------- insert -- */
 
-static nidus_status insert_uncounted(nidus_filter *filter, uint64_t hash)
+static nidus_status insert_uncounted(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	if (moving_elsewhere(filter, hash) && moving_crowded(filter, hash))
 		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	return filter->moving.ops->insert(filter->body, hash);
+	return body_insert(filter->moving.ops, filter->body, hash, value);
 }
 
-static nidus_status insert(void *body, uint64_t hash)
+static nidus_status insert_value(void *body, uint64_t hash, uint64_t value)
 {
 	nidus_filter *filter = filter_of(body);
-	nidus_status status = insert_uncounted(filter, hash);
+	nidus_status status = insert_uncounted(filter, hash, value);
 	if (status == NIDUS_OK)
 		moving_count_inserts(filter, 1);
 	return status;
 }
 
+static nidus_status insert(void *body, uint64_t hash)
+{
+	return insert_value(body, hash, 0);
+}
+
 /* Inserts before the next turn: at the body's full speed if no other part has any. */
-static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes, size_t n,
-                                size_t *done)
+static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes,
+                                const uint64_t *values, size_t n, size_t *done)
 {
 	uint8_t yes[MOVING_TURN] = { 0 };
 	bool held = false;
@@ -233,10 +277,11 @@ static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes, si
 	for (size_t i = 0; i < n; i++)
 		held |= yes[i] != 0;
 	if (!held)
-		return filter->moving.ops->insert_batch(filter->body, hashes, n, done);
+		return filter->moving.ops->insert_batch(filter->body, hashes, values, n, done);
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		status = insert_uncounted(filter, hashes[*done]);
+		status =
+			insert_uncounted(filter, hashes[*done], values != NULL ? values[*done] : 0);
 		*done += status == NIDUS_OK;
 	}
 	return status;
@@ -249,7 +294,8 @@ static size_t before_turn(const nidus_filter *filter)
 	return turns && filter->moving.inserts < MOVING_TURN ? filter->moving.inserts : MOVING_TURN;
 }
 
-static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
+static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint64_t *values,
+                                 size_t n, size_t *done)
 {
 	nidus_filter *filter = filter_of(body);
 	nidus_status status = NIDUS_OK;
@@ -257,30 +303,77 @@ static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, s
 		size_t some = n - *done, in = 0;
 		if (some > before_turn(filter))
 			some = before_turn(filter);
-		status = insert_some(filter, hashes + *done, some, &in);
+		status = insert_some(filter, hashes + *done, values_from(values, *done), some, &in);
 		*done += in;
 		moving_count_inserts(filter, in);
 	}
 	if (status != NIDUS_OK || *done == n)
 		return status;
 	size_t in = 0;
-	status = filter->ops->insert_batch(body, hashes + *done, n - *done, &in);
+	status = filter->ops->insert_batch(body, hashes + *done, values_from(values, *done),
+	                                   n - *done, &in);
 	*done += in;
 	return status;
 }
 
 /* -------------------------------------------------------------------- remove -- */
 
+/* An entry of the overflow list; NULL if that has none. `value` counts unless it is NULL. */
+static const struct overflow_node *node_of(const nidus_filter *filter, uint64_t hash,
+                                           const uint64_t *value)
+{
+	if (filter->moving.overflow.entries == 0)
+		return NULL;
+	nidus_entry entry = filter->family->identity(filter->body, hash);
+	if (value != NULL)
+		entry.value = *value;
+	return overflow_find(&filter->moving.overflow, &entry, value == NULL);
+}
+
 static bool remove_overflowed(nidus_filter *filter, uint64_t hash)
 {
-	struct overflow *overflow = &filter->moving.overflow;
-	if (overflow->entries == 0)
+	const struct overflow_node *node = node_of(filter, hash, NULL);
+	if (node == NULL)
 		return false;
-	nidus_entry entry = filter->family->identity(filter->body, hash);
-	if (!overflow_remove(overflow, &entry))
-		return false;
+	nidus_entry entry = node->entry;
+	(void)overflow_remove(&filter->moving.overflow, &entry);
 	tidy(filter);
 	return true;
+}
+
+/* Errors: NOT_FOUND, COPIES, E_NOMEM. */
+static nidus_status change_overflowed(nidus_filter *filter, uint64_t hash,
+                                      struct value_change change)
+{
+	struct overflow *overflow = &filter->moving.overflow;
+	const struct overflow_node *node =
+		node_of(filter, hash, change.what == VALUE_ADD ? NULL : &change.old);
+	if (node == NULL)
+		return NIDUS_NOT_FOUND;
+	nidus_entry entry = node->entry, fresh = entry;
+	if (change.what == VALUE_REMOVE) {
+		(void)overflow_remove(overflow, &entry);
+		tidy(filter);
+		return NIDUS_OK;
+	}
+	fresh.value = change.what == VALUE_REPLACE
+	                      ? change.fresh
+	                      : value_sum(entry.value, change.fresh, filter->plan.value_bits);
+	if (fresh.value == entry.value)
+		return NIDUS_OK;
+	nidus_status status = moving_overflow_entry(filter, &fresh, 1);
+	if (status == NIDUS_OK)
+		(void)overflow_remove(overflow, &entry);
+	return status;
+}
+
+static nidus_status change(void *body, uint64_t hash, struct value_change what)
+{
+	nidus_filter *filter = filter_of(body), *old = filter->moving.old;
+	nidus_status status = change_overflowed(filter, hash, what);
+	if (status == NIDUS_NOT_FOUND && old != NULL)
+		status = old->ops->change(old->body, hash, what);
+	return status == NIDUS_NOT_FOUND ? filter->moving.ops->change(body, hash, what) : status;
 }
 
 static nidus_status remove_key(void *body, uint64_t hash)
@@ -305,9 +398,13 @@ static nidus_status remove_batch(void *body, const uint64_t *hashes, size_t n, s
 static const struct body_ops moving_ops = {
 	.contains = contains,
 	.count = count,
+	.find = find,
 	.insert = insert,
+	.insert_value = insert_value,
 	.remove = remove_key,
+	.change = change,
 	.contains_batch = contains_batch,
+	.find_batch = find_batch,
 	.insert_batch = insert_batch,
 	.remove_batch = remove_batch,
 };
@@ -413,7 +510,8 @@ struct fill moving_fill(const nidus_filter *filter)
 /*
  * A cursor's first position has one of these bits in the larger of two bodies, and in the
  * overflow list. There it is the home of the last entry and how many copies of it were
- * told, and the second position is its fingerprint.
+ * told, and the second position is its fingerprint, with its value in the highest bits: no
+ * table has so wide entries that these would meet.
  */
 #define LARGER (UINT64_C(1) << 63)
 #define OVERFLOWED (UINT64_C(1) << 62)
@@ -421,11 +519,13 @@ struct fill moving_fill(const nidus_filter *filter)
 
 _Static_assert(OVERFLOW_COPIES_MOST < OVERFLOWED >> HOME_BITS, "a cursor can count copies");
 
-static bool next_overflowed(const struct overflow *overflow, nidus_cursor *cursor,
-                            nidus_entry *entry)
+static bool next_overflowed(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
 {
+	const struct overflow *overflow = &filter->moving.overflow;
+	const unsigned below = 64 - filter->plan.value_bits;
 	nidus_entry last = { .home = cursor->position[0] & bits_low(HOME_BITS),
-		             .fingerprint = cursor->position[1] };
+		             .fingerprint = cursor->position[1] & bits_low(below),
+		             .value = below < 64 ? cursor->position[1] >> below : 0 };
 	uint64_t told = (cursor->position[0] & ~OVERFLOWED) >> HOME_BITS;
 	if (told >= overflow_count(overflow, &last)) {
 		const struct overflow_node *node = overflow_next(overflow, &last);
@@ -436,7 +536,7 @@ static bool next_overflowed(const struct overflow *overflow, nidus_cursor *curso
 	}
 	*entry = last;
 	*cursor = (nidus_cursor){ { OVERFLOWED | (told + 1) << HOME_BITS | last.home,
-		                    last.fingerprint } };
+		                    last.fingerprint | (below < 64 ? last.value << below : 0) } };
 	return true;
 }
 
@@ -463,5 +563,5 @@ bool moving_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *
 	}
 	if (!(cursor->position[0] & OVERFLOWED) && next_in_body(filter, cursor, entry))
 		return true;
-	return next_overflowed(&filter->moving.overflow, cursor, entry);
+	return next_overflowed(filter, cursor, entry);
 }

@@ -78,10 +78,10 @@ bool moving_elsewhere(const nidus_filter *filter, uint64_t hash);
 bool moving_crowded(const nidus_filter *filter, uint64_t hash);
 
 /* Puts a key, or an entry, into the overflow list. Errors: E_NOMEM. */
-nidus_status moving_overflow(nidus_filter *filter, uint64_t hash);
+nidus_status moving_overflow(nidus_filter *filter, uint64_t hash, uint64_t value);
 nidus_status moving_overflow_entry(nidus_filter *filter, const nidus_entry *entry, uint64_t copies);
 
-/* Whether the overflow list has the key: removes of it need the filter for themselves. */
+/* Whether the overflow list has the key: changes of it need the filter for themselves. */
 bool moving_overflowed(const nidus_filter *filter, uint64_t hash);
 
 /* Entries, and how full all parts are. */

@@ -70,9 +70,9 @@ nidus_status options_check(nidus_options *options)
 	if (options->features & NIDUS_DELETE && options->features & NIDUS_NO_DELETE)
 		return fail(NIDUS_E_ARG,
 		            "features has NIDUS_DELETE and NIDUS_NO_DELETE: choose one");
-	if (options->value_bits != 0)
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "values beside keys do not exist yet: leave value_bits 0");
+	if (options->value_bits > VALUE_BITS_MOST)
+		return fail(NIDUS_E_RANGE, "value_bits is %u; values have at most %d bits",
+		            options->value_bits, VALUE_BITS_MOST);
 	return check_rate(options);
 }
 
@@ -115,8 +115,11 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 	if (missing != 0)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot %s", family->name,
 		            feature_name(missing & -missing));
+	if (options->value_bits > 0 && !(family->features & NIDUS_ENUMERATE))
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family keeps no values", family->name);
 	*plan = (struct blueprint){
 		.family = family->id,
+		.value_bits = options->value_bits,
 		.features = options->features,
 		.seed = options->seed,
 		.fpr = options->fpr,

@@ -71,6 +71,26 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 	}
 }
 
+size_t shared_find(const nidus_filter *filter, uint64_t hash, uint64_t *values, size_t cap)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+	size_t found = filter->ops->find(filter->body, hash, values, cap);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+	return found;
+}
+
+void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
+                       uint64_t *first, uint32_t *found)
+{
+	for (size_t from = 0; from < n; from += LOOKUPS_AT_ONCE) {
+		size_t some = n - from < LOOKUPS_AT_ONCE ? n - from : LOOKUPS_AT_ONCE;
+		struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+		filter->ops->find_batch(filter->body, hashes + from, some, first + from,
+		                        found + from);
+		gate_leave(filter->gate, GATE_VISITORS, pass);
+	}
+}
+
 uint64_t shared_size(const nidus_filter *filter)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
@@ -161,13 +181,28 @@ static void look_after_growth(nidus_filter *filter, size_t done, uint64_t last,
 	gate_open(filter->gate);
 }
 
+/* Which keys an insert puts in, and with what value. */
+struct demand {
+	enum {
+		ANY,       /* each */
+		ONLY_NEW,  /* only one that is not there; otherwise PRESENT */
+		ADD_OR_NEW /* the same, but the value of one that is there is added to */
+	} what;
+	uint64_t value;
+};
+
 /* An insert alone, when it found no place together with others. */
-static nidus_status insert_alone(nidus_filter *filter, uint64_t hash, bool only_new)
+static nidus_status insert_alone(nidus_filter *filter, uint64_t hash, struct demand demand)
 {
+	struct value_change add = { .what = VALUE_ADD, .fresh = demand.value };
+	nidus_status status = NIDUS_NOT_FOUND;
 	gate_close(filter->gate, true);
-	nidus_status status = only_new && filter->ops->contains(filter->body, hash)
-	                              ? NIDUS_PRESENT
-	                              : growth_put(filter, hash);
+	if (demand.what == ONLY_NEW && filter->ops->contains(filter->body, hash))
+		status = NIDUS_PRESENT;
+	if (demand.what == ADD_OR_NEW)
+		status = filter->ops->change(filter->body, hash, add);
+	if (status == NIDUS_NOT_FOUND)
+		status = growth_put(filter, hash, demand.value);
 	gate_open(filter->gate);
 	return status;
 }
@@ -189,47 +224,57 @@ static size_t before_elsewhere(const nidus_filter *filter, const uint64_t *hashe
 /* --------------------------------------------------------------------- changes -- */
 
 /* An insert together with others; *again if it may succeed alone. */
-static nidus_status insert_inside(nidus_filter *filter, uint64_t hash, bool only_new, bool *again)
+static nidus_status insert_inside(nidus_filter *filter, uint64_t hash, struct demand demand,
+                                  bool *again)
 {
 	bool elsewhere = moving_parts(filter) && moving_elsewhere(filter, hash);
-	*again = false;
-	if (only_new && elsewhere)
+	*again = elsewhere && demand.what == ADD_OR_NEW; /* rare, and simplest alone */
+	if (*again)
+		return NIDUS_OK;
+	if (demand.what == ONLY_NEW && elsewhere)
 		return NIDUS_PRESENT;
 	if (elsewhere && moving_crowded(filter, hash))
 		return fail(NIDUS_COPIES, "no room for another copy of this key");
 	const struct body_ops *ops = moving_body_ops(filter);
-	nidus_status status =
-		only_new ? ops->insert_new(filter->body, hash) : ops->insert(filter->body, hash);
+	nidus_status status = demand.what == ONLY_NEW ? ops->insert_new(filter->body, hash)
+	                      : demand.what == ADD_OR_NEW
+	                              ? ops->add(filter->body, hash, demand.value)
+	                              : body_insert(ops, filter->body, hash, demand.value);
 	*again = filter->grows && overflow_helps(status) && !moving_crowded(filter, hash);
 	return status;
 }
 
-static nidus_status insert(nidus_filter *filter, uint64_t hash, bool only_new)
+static nidus_status insert(nidus_filter *filter, uint64_t hash, struct demand demand)
 {
 	bool again;
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
 	struct state state = state_of(filter);
 	if (UNLIKELY(state.grows))
 		reason_set_aside();
-	nidus_status status = insert_inside(filter, hash, only_new, &again);
+	nidus_status status = insert_inside(filter, hash, demand, &again);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	if (LIKELY(!state.grows))
 		return status;
 	if (again)
-		status = insert_alone(filter, hash, only_new);
+		status = insert_alone(filter, hash, demand);
 	if (status == NIDUS_OK)
 		look_after_growth(filter, 1, hash, &state);
 	return reason_decide(status);
 }
 
-nidus_status shared_insert(nidus_filter *filter, uint64_t hash)
+nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
-	return insert(filter, hash, false);
+	return insert(filter, hash, (struct demand){ ANY, value });
 }
 
 nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 {
-	return insert(filter, hash, true);
+	return insert(filter, hash, (struct demand){ ONLY_NEW, 0 });
+}
+
+nidus_status shared_add(nidus_filter *filter, uint64_t hash, uint64_t value)
+{
+	return insert(filter, hash, (struct demand){ ADD_OR_NEW, value });
 }
 
 /* A copy in the overflow list, which only a thread alone can change. */
@@ -250,27 +295,42 @@ nidus_status shared_remove(nidus_filter *filter, uint64_t hash)
 	return alone ? remove_alone(filter, hash) : status;
 }
 
+nidus_status shared_change(nidus_filter *filter, uint64_t hash, struct value_change change)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+	bool alone = UNLIKELY(moving_overflowed(filter, hash));
+	nidus_status status = alone ? NIDUS_OK : filter->ops->change(filter->body, hash, change);
+	gate_leave(filter->gate, GATE_WORKERS, pass);
+	if (!alone)
+		return status;
+	gate_close(filter->gate, true);
+	status = filter->ops->change(filter->body, hash, change);
+	gate_open(filter->gate);
+	return status;
+}
+
 /* Up to so many inserts of a batch, together with others; *again as above. */
-static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes, size_t n, size_t *in,
-                                bool *again)
+static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes,
+                                const uint64_t *values, size_t n, size_t *in, bool *again)
 {
 	size_t before = before_elsewhere(filter, hashes, n);
 	*again = false;
 	if (before > 0) {
-		nidus_status status =
-			moving_body_ops(filter)->insert_batch(filter->body, hashes, before, in);
+		nidus_status status = moving_body_ops(filter)->insert_batch(filter->body, hashes,
+		                                                            values, before, in);
 		if (status != NIDUS_OK)
 			*again = filter->grows && overflow_helps(status) &&
 			         !moving_crowded(filter, hashes[*in]);
 		return status;
 	}
-	nidus_status status = insert_inside(filter, hashes[0], false, again);
+	struct demand demand = { ANY, values != NULL ? values[0] : 0 };
+	nidus_status status = insert_inside(filter, hashes[0], demand, again);
 	*in = status == NIDUS_OK;
 	return status;
 }
 
-nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
-                                 size_t *done)
+nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes,
+                                 const uint64_t *values, size_t n, size_t *done)
 {
 	nidus_status status = NIDUS_OK;
 	reason_set_aside();
@@ -282,10 +342,13 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, s
 		/* Growth comes where it would come between single inserts. */
 		if (state.grows && some > before_turn(filter, state.capacity))
 			some = before_turn(filter, state.capacity);
-		status = insert_some(filter, hashes + *done, some, &in, &again);
+		status = insert_some(filter, hashes + *done, values_from(values, *done), some, &in,
+		                     &again);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
 		if (again) {
-			status = insert_alone(filter, hashes[*done + in], false);
+			size_t at = *done + in;
+			struct demand demand = { ANY, values != NULL ? values[at] : 0 };
+			status = insert_alone(filter, hashes[at], demand);
 			in += status == NIDUS_OK;
 		}
 		*done += in;

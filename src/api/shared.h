@@ -43,12 +43,17 @@ bool shared_contains(const nidus_filter *filter, uint64_t hash);
 uint64_t shared_count(const nidus_filter *filter, uint64_t hash);
 void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                            uint8_t *yes);
+size_t shared_find(const nidus_filter *filter, uint64_t hash, uint64_t *values, size_t cap);
+void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
+                       uint64_t *first, uint32_t *found);
 uint64_t shared_size(const nidus_filter *filter);
-nidus_status shared_insert(nidus_filter *filter, uint64_t hash);
+nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value);
 nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash);
 nidus_status shared_remove(nidus_filter *filter, uint64_t hash);
-nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
-                                 size_t *done);
+nidus_status shared_change(nidus_filter *filter, uint64_t hash, struct value_change change);
+nidus_status shared_add(nidus_filter *filter, uint64_t hash, uint64_t value);
+nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes,
+                                 const uint64_t *values, size_t n, size_t *done);
 nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                  size_t *done);
 

@@ -11,6 +11,8 @@
 
 #include "nidus.h"
 
+#define VALUE_BITS_MOST 32
+
 struct blueprint {
 	uint32_t family;   /* nidus_family */
 	uint32_t features; /* of nidus_options: what was asked for */
@@ -28,6 +30,8 @@ struct blueprint {
 	uint32_t max_steps;    /* slots that one insert may look at */
 	uint32_t stash_limit;  /* entries in one chunk's stash at most */
 	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
+	uint32_t value_bits;   /* of the value beside each key; 0: there are none */
+	uint32_t unused;       /* zero, so that plans can be compared as bytes */
 };
 
 #endif

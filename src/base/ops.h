@@ -12,22 +12,68 @@
 
 #include "nidus.h"
 
+/* What to do with the value of an entry of a key. */
+struct value_change {
+	enum {
+		VALUE_REMOVE,  /* the entry with the value `old` goes */
+		VALUE_REPLACE, /* it gets the value `fresh` */
+		VALUE_ADD,     /* an entry, whatever its value is, gets `fresh` more, or the
+		                * highest value if that is less */
+	} what;
+	uint64_t old, fresh;
+};
+
 struct body_ops {
 	bool (*contains)(const void *body, uint64_t hash);
 	uint64_t (*count)(const void *body, uint64_t hash);
-	nidus_status (*insert)(void *body, uint64_t hash);
+	/* How many entries of a key there are; writes the values of the first `cap`. */
+	size_t (*find)(const void *body, uint64_t hash, uint64_t *values, size_t cap);
+	nidus_status (*insert)(void *body, uint64_t hash); /* with the value 0 */
+	nidus_status (*insert_value)(void *body, uint64_t hash, uint64_t value);
 	/* Only if contains() says no, in one step. NULL: contains, then insert. */
 	nidus_status (*insert_new)(void *body, uint64_t hash);
-	nidus_status (*remove)(void *body, uint64_t hash);
+	nidus_status (*remove)(void *body, uint64_t hash); /* whatever its value is */
+	/* Errors: NOT_FOUND. */
+	nidus_status (*change)(void *body, uint64_t hash, struct value_change change);
+	/* VALUE_ADD, or insert_value if there is no entry, in one step. NULL: change, then that. */
+	nidus_status (*add)(void *body, uint64_t hash, uint64_t value);
 	void (*contains_batch)(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes);
-	/* Both in input order up to the first failure; *done is always set. */
-	nidus_status (*insert_batch)(void *body, const uint64_t *hashes, size_t n, size_t *done);
+	/* How many entries each key has, and the first's value; 0 without any. */
+	void (*find_batch)(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
+	                   uint32_t *found);
+	/*
+	 * Both in input order up to the first failure; *done is always set. `values` may be
+	 * NULL: all are 0 then.
+	 */
+	nidus_status (*insert_batch)(void *body, const uint64_t *hashes, const uint64_t *values,
+	                             size_t n, size_t *done);
 	nidus_status (*remove_batch)(void *body, const uint64_t *hashes, size_t n, size_t *done);
 	/*
 	 * Bulk builds of nests: insert for every step-th of n hashes (n > 0) of one chunk,
 	 * which lies in the cache; up to the first failure.
 	 */
-	nidus_status (*insert_near)(void *body, const uint64_t *hashes, size_t n, size_t step);
+	nidus_status (*insert_near)(void *body, const uint64_t *hashes, const uint64_t *values,
+	                            size_t n, size_t step);
 };
+
+/* insert or insert_value: bodies without values have only the first. */
+static inline nidus_status body_insert(const struct body_ops *ops, void *body, uint64_t hash,
+                                       uint64_t value)
+{
+	return value == 0 ? ops->insert(body, hash) : ops->insert_value(body, hash, value);
+}
+
+/* The values from number `from` on, if there are any. */
+static inline const uint64_t *values_from(const uint64_t *values, size_t from)
+{
+	return values != NULL ? values + from : NULL;
+}
+
+/* What VALUE_ADD makes of a value of so many bits. */
+static inline uint64_t value_sum(uint64_t value, uint64_t more, unsigned bits)
+{
+	uint64_t most = (UINT64_C(1) << bits) - 1;
+	return more < most - value ? value + more : most;
+}
 
 #endif

@@ -18,19 +18,28 @@ struct overflow_page {
 
 static bool before(const nidus_entry *a, const nidus_entry *b)
 {
-	return a->home != b->home ? a->home < b->home : a->fingerprint < b->fingerprint;
+	if (a->home != b->home)
+		return a->home < b->home;
+	return a->fingerprint != b->fingerprint ? a->fingerprint < b->fingerprint
+	                                        : a->value < b->value;
+}
+
+static bool same_identity(const nidus_entry *a, const nidus_entry *b)
+{
+	return a->home == b->home && a->fingerprint == b->fingerprint;
 }
 
 static bool same(const nidus_entry *a, const nidus_entry *b)
 {
-	return a->home == b->home && a->fingerprint == b->fingerprint;
+	return same_identity(a, b) && a->value == b->value;
 }
 
 /* The order from roots to leaves. */
 static uint64_t rank(const nidus_entry *entry)
 {
 	uint64_t x = (entry->home ^ entry->fingerprint << 32) * UINT64_C(0x9fb21c651e98df25);
-	x = (x ^ entry->fingerprint ^ x >> 29) * UINT64_C(0xd6e8feb86659fd93);
+	x ^= entry->fingerprint ^ entry->value << 16 ^ x >> 29;
+	x *= UINT64_C(0xd6e8feb86659fd93);
 	return x ^ x >> 32;
 }
 
@@ -74,6 +83,33 @@ uint64_t overflow_count(const struct overflow *overflow, const nidus_entry *entr
 {
 	const struct overflow_node *node = find(overflow, entry);
 	return node != NULL ? node->copies : 0;
+}
+
+uint64_t overflow_count_all(const struct overflow *overflow, const nidus_entry *entry)
+{
+	uint64_t copies = 0;
+	const struct overflow_node *node = overflow_find(overflow, entry, true);
+	for (; node != NULL; node = overflow_sibling(overflow, node))
+		copies += node->copies;
+	return copies;
+}
+
+const struct overflow_node *overflow_find(const struct overflow *overflow, const nidus_entry *entry,
+                                          bool any_value)
+{
+	const nidus_entry lowest = { entry->home, entry->fingerprint, 0 };
+	const struct overflow_node *node = find(overflow, any_value ? &lowest : entry);
+	if (node != NULL || !any_value)
+		return node;
+	node = overflow_next(overflow, &lowest);
+	return node != NULL && same_identity(&node->entry, entry) ? node : NULL;
+}
+
+const struct overflow_node *overflow_sibling(const struct overflow *overflow,
+                                             const struct overflow_node *node)
+{
+	const struct overflow_node *next = overflow_next(overflow, &node->entry);
+	return next != NULL && same_identity(&next->entry, &node->entry) ? next : NULL;
 }
 
 /* Splits a tree into what comes before an entry, which is not in it, and what behind. */

@@ -6,7 +6,7 @@
  * find no place beside them. Such entries are kept here as (home, fingerprint) and a
  * number of copies: all that a filter knows of a key, so that the rate stays what it is.
  *
- * A search tree in the order of the entries, whose shape follows from a hash of each
+ * A search tree in the order of home, fingerprint and value, whose shape follows from a hash of each
  * entry (a treap): a subtree's root has the highest hash in it. So the tree depends on
  * what is in it and not on the order in which it came, and a call takes as many steps as
  * the logarithm of the entries; none moves or clears the others.
@@ -25,7 +25,7 @@ static inline bool overflow_helps(nidus_status status)
 #define OVERFLOW_COPIES_MOST 65000 /* of one entry */
 
 struct overflow_node {
-	nidus_entry entry; /* its value is 0 */
+	nidus_entry entry;
 	uint64_t copies;
 	struct overflow_node *left, *right;
 };
@@ -52,8 +52,19 @@ void overflow_insert(struct overflow *overflow, const nidus_entry *entry, uint64
 /* Takes one copy out; false if there is none. */
 bool overflow_remove(struct overflow *overflow, const nidus_entry *entry);
 
-/* How many copies of an entry there are. */
+/* How many copies of an entry there are, with this very value. */
 uint64_t overflow_count(const struct overflow *overflow, const nidus_entry *entry);
+
+/* The same with any value. */
+uint64_t overflow_count_all(const struct overflow *overflow, const nidus_entry *entry);
+
+/* The node of an entry, of those with any value the lowest. NULL if there is none. */
+const struct overflow_node *overflow_find(const struct overflow *overflow, const nidus_entry *entry,
+                                          bool any_value);
+
+/* The next node of the same identity, with a higher value; NULL if there is none. */
+const struct overflow_node *overflow_sibling(const struct overflow *overflow,
+                                             const struct overflow_node *node);
 
 /* The first node behind an entry, in order; from the first on for NULL. NULL at the end. */
 const struct overflow_node *overflow_next(const struct overflow *overflow,

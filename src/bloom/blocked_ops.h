@@ -102,36 +102,37 @@ ALWAYS_INLINE void add_batch(struct bloom *bloom, const uint64_t *hashes, size_t
 }
 
 /* The operations that both kinds of tables have, for one number of bits per key. */
-#define BLOCKED_DEFINE_AS(name, probes, shared)                                               \
-	static bool contains_##name(const void *body, uint64_t hash)                          \
-	{                                                                                     \
-		return look(body, hash, probes, shared);                                      \
-	}                                                                                     \
-	static uint64_t count_##name(const void *body, uint64_t hash)                         \
-	{                                                                                     \
-		return look(body, hash, probes, shared);                                      \
-	}                                                                                     \
-	static nidus_status insert_##name(void *body, uint64_t hash)                          \
-	{                                                                                     \
-		struct bloom *bloom = body;                                                   \
-		add(bloom, hash, probes, shared);                                             \
-		if (shared)                                                                   \
-			tally_add(&bloom->locks->added, 1);                                 \
-		else                                                                          \
-			bloom->count++;                                                       \
-		return NIDUS_OK;                                                              \
-	}                                                                                     \
-	static void contains_batch_##name(const void *body, const uint64_t *hashes, size_t n, \
-	                                  uint8_t *yes)                                       \
-	{                                                                                     \
-		look_batch(body, hashes, n, yes, probes, shared);                             \
-	}                                                                                     \
-	static nidus_status insert_batch_##name(void *body, const uint64_t *hashes, size_t n, \
-	                                        size_t *done)                                 \
-	{                                                                                     \
-		add_batch(body, hashes, n, probes, shared);                                   \
-		*done = n;                                                                    \
-		return NIDUS_OK;                                                              \
+#define BLOCKED_DEFINE_AS(name, probes, shared)                                                 \
+	static bool contains_##name(const void *body, uint64_t hash)                            \
+	{                                                                                       \
+		return look(body, hash, probes, shared);                                        \
+	}                                                                                       \
+	static uint64_t count_##name(const void *body, uint64_t hash)                           \
+	{                                                                                       \
+		return look(body, hash, probes, shared);                                        \
+	}                                                                                       \
+	static nidus_status insert_##name(void *body, uint64_t hash)                            \
+	{                                                                                       \
+		struct bloom *bloom = body;                                                     \
+		add(bloom, hash, probes, shared);                                               \
+		if (shared)                                                                     \
+			tally_add(&bloom->locks->added, 1);                                     \
+		else                                                                            \
+			bloom->count++;                                                         \
+		return NIDUS_OK;                                                                \
+	}                                                                                       \
+	static void contains_batch_##name(const void *body, const uint64_t *hashes, size_t n,   \
+	                                  uint8_t *yes)                                         \
+	{                                                                                       \
+		look_batch(body, hashes, n, yes, probes, shared);                               \
+	}                                                                                       \
+	static nidus_status insert_batch_##name(void *body, const uint64_t *hashes,             \
+	                                        const uint64_t *values, size_t n, size_t *done) \
+	{                                                                                       \
+		(void)values; /* bits have none */                                              \
+		add_batch(body, hashes, n, probes, shared);                                     \
+		*done = n;                                                                      \
+		return NIDUS_OK;                                                                \
 	}
 
 #define BLOCKED_MEMBERS(name)                                                        \

@@ -113,8 +113,10 @@ ALWAYS_INLINE void set_batch(struct bloom *bloom, const uint64_t *hashes, size_t
 	}
 }
 
-static nidus_status insert_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
+static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint64_t *values,
+                                 size_t n, size_t *done)
 {
+	(void)values; /* a bit has none */
 	set_batch(body, hashes, n, set_all);
 	*done = n;
 	return NIDUS_OK;
@@ -165,8 +167,10 @@ static nidus_status shared_insert_new(void *body, uint64_t hash)
 	return NIDUS_OK;
 }
 
-static nidus_status shared_insert_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
+static nidus_status shared_insert_batch(void *body, const uint64_t *hashes, const uint64_t *values,
+                                        size_t n, size_t *done)
 {
+	(void)values;
 	struct bloom *bloom = body;
 	set_batch(bloom, hashes, n, shared_set_all);
 	tally_add(&bloom->locks->added, n);

@@ -189,6 +189,8 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		return fail(NIDUS_E_RANGE,
 		            "a breadcrumb line has 51, 36, 28, 19 or (short) 25 slots, not %u",
 		            options->slots);
+	if (options->value_bits != 0)
+		return fail(NIDUS_E_UNSUPPORTED, "the breadcrumb family keeps no values yet");
 	if (options->max_steps != 0)
 		return fail(NIDUS_E_RANGE,
 		            "the breadcrumb family does not search: leave max_steps 0");
@@ -273,7 +275,7 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 static nidus_status breadcrumb_check(const struct blueprint *plan)
 {
 	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0 ||
-	    plan->borrowed != 0)
+	    plan->borrowed != 0 || plan->value_bits != 0)
 		return fail(NIDUS_E_RANGE,
 		            "a breadcrumb filter neither searches, holds back nor borrows");
 	return yard_check(plan);
@@ -315,8 +317,10 @@ static nidus_status breadcrumb_copy(void *to, const void *from)
 	return NIDUS_OK;
 }
 
-static nidus_status breadcrumb_build(void *body, const uint64_t *hashes, size_t n, unsigned threads)
+static nidus_status breadcrumb_build(void *body, const uint64_t *hashes, const uint64_t *values,
+                                     size_t n, unsigned threads)
 {
+	(void)values;
 	return yard_build(body, hashes, n, threads);
 }
 

@@ -76,12 +76,14 @@ struct family {
 	nidus_status (*copy)(void *to, const void *from);
 
 	/*
-	 * Puts hashes in ascending order into an empty body, with up to `threads` threads
+	 * Puts hashes in ascending order into an empty body, with their values unless those
+	 * are NULL (ascending for equal hashes), with up to `threads` threads
 	 * (1 to THREADS_MOST); what it becomes does not depend on their number. NULL where
 	 * ops->insert_batch does as well. Errors: FULL, COPIES, E_NOMEM; then clear or
 	 * free the body.
 	 */
-	nidus_status (*build)(void *body, const uint64_t *hashes, size_t n, unsigned threads);
+	nidus_status (*build)(void *body, const uint64_t *hashes, const uint64_t *values, size_t n,
+	                      unsigned threads);
 
 	const struct body_ops *(*ops)(const void *body);
 	uint64_t (*count)(const void *body); /* entries; quick, unlike fill */

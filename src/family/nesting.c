@@ -28,9 +28,10 @@ nidus_status nesting_copy(void *to, const void *from)
 	return nest_copy(to, from);
 }
 
-nidus_status nesting_build(void *body, const uint64_t *hashes, size_t n, unsigned threads)
+nidus_status nesting_build(void *body, const uint64_t *hashes, const uint64_t *values, size_t n,
+                           unsigned threads)
 {
-	return nest_build(body, hashes, n, threads);
+	return nest_build(body, hashes, values, n, threads);
 }
 
 const struct body_ops *nesting_ops(const void *body)
@@ -105,9 +106,7 @@ nidus_entry nesting_identity(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
 	struct nest_key key = nest_locate(nest, nest->kind, hash);
-	struct stash_entry identity = nest_identity(nest, nest->kind, &key);
-	return (nidus_entry){ key.chunk * nest->base_groups + identity.home, identity.fingerprint,
-		              0 };
+	return nest_entry(nest, key.chunk, nest_identity(nest, nest->kind, &key));
 }
 
 #define CAPACITY_MOST (UINT64_C(1) << 44)

@@ -12,7 +12,8 @@ unsigned nesting_copies(const struct blueprint *plan);
 void nesting_free(void *body);
 void nesting_clear(void *body);
 nidus_status nesting_copy(void *to, const void *from);
-nidus_status nesting_build(void *body, const uint64_t *hashes, size_t n, unsigned threads);
+nidus_status nesting_build(void *body, const uint64_t *hashes, const uint64_t *values, size_t n,
+                           unsigned threads);
 const struct body_ops *nesting_ops(const void *body);
 uint64_t nesting_count(const void *body);
 struct fill nesting_fill(const void *body);

@@ -26,7 +26,7 @@ struct share {
 
 struct building {
 	const struct nest *nest;
-	const uint64_t *hashes;
+	const uint64_t *hashes, *values; /* values: NULL if there are none */
 	size_t n;
 	unsigned threads;
 	nidus_allocator allocator; /* for the stashes, one thread at a time */
@@ -49,11 +49,12 @@ static size_t chunk_start(const struct building *building, uint64_t chunk)
 }
 
 static nidus_status fill_chunk(struct nest *nest, const struct body_ops *ops,
-                               const uint64_t *hashes, size_t n)
+                               const uint64_t *hashes, const uint64_t *values, size_t n)
 {
 	nidus_status status = NIDUS_OK;
 	for (size_t round = 0; round < ROUNDS && round < n && status == NIDUS_OK; round++)
-		status = ops->insert_near(nest, hashes + round, n - round, ROUNDS);
+		status = ops->insert_near(nest, hashes + round, values_from(values, round),
+		                          n - round, ROUNDS);
 	return status;
 }
 
@@ -76,7 +77,8 @@ static void fill_run(void *context, unsigned number)
 	for (uint64_t chunk = first; chunk < last && status == NIDUS_OK; chunk++) {
 		size_t end = chunk_start(building, chunk + 1);
 		if (end > start) /* without any keys there is no array either */
-			status = fill_chunk(&nest, ops, building->hashes + start, end - start);
+			status = fill_chunk(&nest, ops, building->hashes + start,
+			                    values_from(building->values, start), end - start);
 		start = end;
 	}
 	share->stashed = nest.stashed;
@@ -95,11 +97,13 @@ static void sum_up(struct nest *nest, const struct building *building)
 	}
 }
 
-nidus_status nest_build(struct nest *nest, const uint64_t *hashes, size_t n, unsigned threads)
+nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_t *values, size_t n,
+                        unsigned threads)
 {
 	struct building building = {
 		.nest = nest,
 		.hashes = hashes,
+		.values = values,
 		.n = n,
 		.threads = nest->chunks < threads ? (unsigned)nest->chunks : threads,
 		.outcome = OUTCOME_INIT,

@@ -142,12 +142,23 @@ ALWAYS_INLINE bool nest_make_room(struct nest *nest, struct nest_shape shape,
 	return search_end(&search, found);
 }
 
+/* nest_find for a key that is to be put in, with a payload. */
+ALWAYS_INLINE struct nest_key nest_find_to_put(const struct nest *nest, struct nest_shape shape,
+                                               uint64_t hash, uint64_t payload,
+                                               struct nest_spot *spot)
+{
+	struct nest_key key = nest_find(nest, shape, hash, spot);
+	key.value |= payload << nest->payload_at;
+	spot->value = key.value;
+	return key;
+}
+
 /* insert where all but slots that are held back are taken. */
 ALWAYS_INLINE nidus_status nest_insert_full(struct nest *nest, struct nest_shape shape,
-                                            uint64_t hash, nest_room *room)
+                                            uint64_t hash, uint64_t payload, nest_room *room)
 {
 	struct nest_spot spot;
-	struct nest_key key = nest_find(nest, shape, hash, &spot);
+	struct nest_key key = nest_find_to_put(nest, shape, hash, payload, &spot);
 	if (nest_symmetric(shape.kind) && nest->reserve > 0) {
 		unsigned place = nest_vacancy(nest, shape, spot.bit[0], false);
 		if (place != nest_none(shape)) {
@@ -169,15 +180,16 @@ ALWAYS_INLINE bool nest_seems_there(const struct nest *nest, struct nest_shape s
 }
 
 /* The rest of an insert that nest_settle left; an instance has its own. */
-typedef nidus_status nest_insert_rest(struct nest *nest, uint64_t hash, enum nest_settled settled);
+typedef nidus_status nest_insert_rest(struct nest *nest, uint64_t hash, uint64_t payload,
+                                      enum nest_settled settled);
 
 ALWAYS_INLINE nidus_status nest_put(struct nest *nest, struct nest_shape shape, uint64_t hash,
-                                    uint64_t chunk, const struct nest_spot *spot,
+                                    uint64_t payload, uint64_t chunk, const struct nest_spot *spot,
                                     nest_insert_rest *rest)
 {
 	enum nest_settled settled = nest_settle(nest, shape, chunk, spot);
 	if (UNLIKELY(settled != NEST_SETTLED))
-		return rest(nest, hash, settled);
+		return rest(nest, hash, payload, settled);
 	if (!shape.shared)
 		nest->chunk[chunk].used++;
 	return NIDUS_OK;
@@ -188,7 +200,16 @@ ALWAYS_INLINE nidus_status nest_insert(struct nest *nest, struct nest_shape shap
 {
 	struct nest_spot spot;
 	struct nest_key key = nest_find(nest, shape, hash, &spot);
-	return nest_put(nest, shape, hash, key.chunk, &spot, rest);
+	return nest_put(nest, shape, hash, 0, key.chunk, &spot, rest);
+}
+
+ALWAYS_INLINE nidus_status nest_insert_value(struct nest *nest, struct nest_shape shape,
+                                             uint64_t hash, uint64_t payload,
+                                             nest_insert_rest *rest)
+{
+	struct nest_spot spot;
+	struct nest_key key = nest_find_to_put(nest, shape, hash, payload, &spot);
+	return nest_put(nest, shape, hash, payload, key.chunk, &spot, rest);
 }
 
 /* --------------------------------------------------------------------- remove -- */
@@ -329,8 +350,8 @@ ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape
 
 /* Both in input order up to the first failure; a remove where `rest` is NULL. */
 ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shape shape,
-                                             const uint64_t *hashes, size_t n, size_t *done,
-                                             nest_insert_rest *rest)
+                                             const uint64_t *hashes, const uint64_t *values,
+                                             size_t n, size_t *done, nest_insert_rest *rest)
 {
 	struct nest_visit ring[NEST_AHEAD];
 	const size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
@@ -339,8 +360,10 @@ ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shap
 		nest_come_to(nest, shape, hashes[i], &ring[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct nest_visit *visit = &ring[i % NEST_AHEAD];
-		nidus_status status = rest != NULL ? nest_put(nest, shape, hashes[i], visit->chunk,
-		                                              &visit->spot, rest)
+		uint64_t payload = values != NULL ? values[i] : 0;
+		visit->spot.value |= payload << nest->payload_at;
+		nidus_status status = rest != NULL ? nest_put(nest, shape, hashes[i], payload,
+		                                              visit->chunk, &visit->spot, rest)
 		                                   : nest_take(nest, shape, hashes[i], visit->chunk,
 		                                               visit->pair, &visit->spot);
 		if (UNLIKELY(status != NIDUS_OK)) {
@@ -360,8 +383,8 @@ ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shap
  * next is ready.
  */
 ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape shape,
-                                            const uint64_t *hashes, size_t n, size_t step,
-                                            nest_insert_rest *rest)
+                                            const uint64_t *hashes, const uint64_t *values,
+                                            size_t n, size_t step, nest_insert_rest *rest)
 {
 	uint64_t chunk = multiply_high(hashes[0], nest->chunks);
 	uint64_t chunk_bit = chunk * nest->stride_bits;
@@ -372,6 +395,8 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
 			struct nest_key key;
 			nest_locate_in(nest, shape.kind, nest->special,
 			               hashes[i * step] * nest->chunks, &key);
+			if (values != NULL)
+				key.value |= values[i * step] << nest->payload_at;
 			nest_spot_of(nest, &key, chunk_bit, &spots[i]);
 			PREFETCH(nest->bits + (spots[i].bit[0] >> 3));
 			PREFETCH(nest->bits + (spots[i].bit[1] >> 3));
@@ -380,12 +405,16 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
 			if (LIKELY(nest_settle(nest, shape, chunk, &spots[i]) == NEST_SETTLED))
 				continue;
 			crowded++;
-			nidus_status status = rest(nest, hashes[i * step], NEST_CROWDED);
+			nidus_status status =
+				rest(nest, hashes[i * step], values != NULL ? values[i * step] : 0,
+			             NEST_CROWDED);
 			if (UNLIKELY(status != NIDUS_OK))
 				return status;
 		}
 		nest->chunk[chunk].used += some - crowded;
 		left -= some;
+		if (values != NULL)
+			values += NEST_NEAR * step;
 	}
 	return NIDUS_OK;
 }

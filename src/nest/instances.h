@@ -35,6 +35,18 @@ const struct body_ops *nest_ops_windows(const struct nest *nest);
 		return nest_remove(nest, shape, hash);               \
 	}
 
+/* Calls on values: one for all ways. */
+#define NEST_VALUE_CALLS(name, shape, rest)                                                \
+	static nidus_status insert_value_##name(void *nest, uint64_t hash, uint64_t value) \
+	{                                                                                  \
+		return nest_insert_value(nest, shape, hash, value, rest);                  \
+	}                                                                                  \
+	static void find_batch_##name(const void *nest, const uint64_t *hashes, size_t n,  \
+	                              uint64_t *first, uint32_t *found)                    \
+	{                                                                                  \
+		nest_find_batch(nest, shape, hashes, n, first, found);                     \
+	}
+
 /* Lookups of many. */
 #define NEST_LOOKUP_BATCH(name, shape)                                                        \
 	static void contains_batch_##name(const void *nest, const uint64_t *hashes, size_t n, \
@@ -44,46 +56,50 @@ const struct body_ops *nest_ops_windows(const struct nest *nest);
 	}
 
 /* Changes of many. */
-#define NEST_CHANGE_BATCHES(name, shape, rest)                                                \
-	static nidus_status insert_batch_##name(void *nest, const uint64_t *hashes, size_t n, \
-	                                        size_t *done)                                 \
-	{                                                                                     \
-		return nest_change_batch(nest, shape, hashes, n, done, rest);                 \
-	}                                                                                     \
-	static nidus_status remove_batch_##name(void *nest, const uint64_t *hashes, size_t n, \
-	                                        size_t *done)                                 \
-	{                                                                                     \
-		return nest_change_batch(nest, shape, hashes, n, done, NULL);                 \
+#define NEST_CHANGE_BATCHES(name, shape, rest)                                                  \
+	static nidus_status insert_batch_##name(void *nest, const uint64_t *hashes,             \
+	                                        const uint64_t *values, size_t n, size_t *done) \
+	{                                                                                       \
+		return nest_change_batch(nest, shape, hashes, values, n, done, rest);           \
+	}                                                                                       \
+	static nidus_status remove_batch_##name(void *nest, const uint64_t *hashes, size_t n,   \
+	                                        size_t *done)                                   \
+	{                                                                                       \
+		return nest_change_batch(nest, shape, hashes, NULL, n, done, NULL);             \
 	}
 
 /* Calls on one key, lookups of many, and what there is only one of in an instance. */
 #define NEST_CALL_LIST(name, batch_name, instance)                                        \
 	.contains = contains_##name, .count = nest_count_copies, .insert = insert_##name, \
 	.remove = remove_##name, .contains_batch = contains_batch_##batch_name,           \
-	.insert_batch = insert_batch_##instance, .remove_batch = remove_batch_##instance
+	.insert_batch = insert_batch_##instance, .remove_batch = remove_batch_##instance, \
+	.find = nest_find_values, .change = nest_change_value,                            \
+	.insert_value = insert_value_##instance, .find_batch = find_batch_##instance
 
 /* Ways from a hash to its groups that have code of their own, see nest_way. */
 enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS };
 
-#define NEST_PLAIN_PARTS(name, kind, slots, words)                                               \
-	static const struct nest_shape name##_any = { kind, slots, words, false, NEST_ANY_WAY }; \
-	static bool room_##name(struct nest *nest, const struct nest_key *key, uint64_t *slot)   \
-	{                                                                                        \
-		return nest_make_room(nest, name##_any, key, slot);                              \
-	}                                                                                        \
-	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,           \
-	                                             enum nest_settled settled)                  \
-	{                                                                                        \
-		(void)settled; /* no other thread interferes */                                  \
-		return nest_insert_full(nest, name##_any, hash, room_##name);                    \
-	}                                                                                        \
-	static nidus_status insert_near_##name(void *nest, const uint64_t *hashes, size_t n,     \
-	                                       size_t step)                                      \
-	{                                                                                        \
-		return nest_insert_near(nest, name##_any, hashes, n, step, insert_rest_##name);  \
-	}                                                                                        \
-	NEST_CALLS(name##_any, name##_any, insert_rest_##name)                                   \
-	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                \
+#define NEST_PLAIN_PARTS(name, kind, slots, words)                                                \
+	static const struct nest_shape name##_any = { kind, slots, words, false, NEST_ANY_WAY };  \
+	static bool room_##name(struct nest *nest, const struct nest_key *key, uint64_t *slot)    \
+	{                                                                                         \
+		return nest_make_room(nest, name##_any, key, slot);                               \
+	}                                                                                         \
+	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,            \
+	                                             uint64_t payload, enum nest_settled settled) \
+	{                                                                                         \
+		(void)settled; /* no other thread interferes */                                   \
+		return nest_insert_full(nest, name##_any, hash, payload, room_##name);            \
+	}                                                                                         \
+	static nidus_status insert_near_##name(void *nest, const uint64_t *hashes,                \
+	                                       const uint64_t *values, size_t n, size_t step)     \
+	{                                                                                         \
+		return nest_insert_near(nest, name##_any, hashes, values, n, step,                \
+		                        insert_rest_##name);                                      \
+	}                                                                                         \
+	NEST_CALLS(name##_any, name##_any, insert_rest_##name)                                    \
+	NEST_VALUE_CALLS(name, name##_any, insert_rest_##name)                                    \
+	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                 \
 	NEST_CHANGE_BATCHES(name, name##_any, insert_rest_##name)
 
 #define NEST_PLAIN_INSTANCE(name, kind, slots, words)                                              \
@@ -145,21 +161,27 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 		return search_walk(search, name##_shape);                                         \
 	}                                                                                         \
 	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,            \
-	                                             enum nest_settled settled)                   \
+	                                             uint64_t payload, enum nest_settled settled) \
 	{                                                                                         \
 		bool crowded =                                                                    \
 			settled == NEST_CROWDED && !nest_seems_there(nest, name##_shape, hash);   \
-		return nest_shared_insert(nest, hash, crowded, walk_##name);                      \
+		return nest_shared_insert(nest, hash, payload, crowded, walk_##name);             \
+	}                                                                                         \
+	static nidus_status add_##name(void *nest, uint64_t hash, uint64_t value)                 \
+	{                                                                                         \
+		return nest_shared_add(nest, hash, value, walk_##name);                           \
 	}                                                                                         \
 	static nidus_status insert_new_##name(void *nest, uint64_t hash)                          \
 	{                                                                                         \
 		return nest_shared_insert_new(nest, hash, walk_##name);                           \
 	}                                                                                         \
 	NEST_CALLS(name, name##_shape, insert_rest_##name)                                        \
+	NEST_VALUE_CALLS(name, name##_shape, insert_rest_##name)                                  \
 	NEST_LOOKUP_BATCH(name, name##_shape)                                                     \
 	NEST_CHANGE_BATCHES(name, name##_shape, insert_rest_##name)                               \
 	static const struct body_ops name = { NEST_CALL_LIST(name, name, name),                   \
-		                              .insert_new = insert_new_##name };
+		                              .insert_new = insert_new_##name,                    \
+		                              .add = add_##name };
 
 #ifdef NIDUS_ONE_THREAD /* no nest is shared, and half of the code can be spared */
 #undef NEST_SHARED_INSTANCE

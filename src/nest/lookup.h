@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * nest_lookup: contains and count, for every shape (shape.h).
+ * nest_lookup: contains, and find in batches, for every shape (shape.h).
  *
  * Here is the usual case: the stash is empty and, if threads share the nest, nobody
  * changes the key's groups meanwhile. Anything else is asked again by nest_look_again.
@@ -79,6 +79,27 @@ ALWAYS_INLINE bool nest_find_and_look(const struct nest *nest, struct nest_shape
 	return nest_match(nest, shape, bits, &spot);
 }
 
+/* How many slots hold the key; writes the payloads of the first `cap`. */
+ALWAYS_INLINE size_t nest_gather(const struct nest *nest, struct nest_shape shape,
+                                 const struct nest_spot *spot, uint64_t *values, size_t cap)
+{
+	size_t found = 0;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
+			uint64_t fields =
+				nest_differences(nest, shape, nest->bits, spot, choice, word);
+			uint64_t hits = fields_zero_in(fields, nest->lows, nest->highs);
+			/* A payload begins behind the highest compared bit; the key has none. */
+			for (; hits != 0; hits &= hits - 1, found++) {
+				if (found < cap)
+					values[found] = fields >> __builtin_ctzll(hits) >> 1 &
+					                bits_low(nest->payload_bits);
+			}
+		}
+	}
+	return found;
+}
+
 /* What is rare is called last, so that the rest needs no stack. */
 ALWAYS_INLINE bool nest_contains(const struct nest *nest, struct nest_shape shape, uint64_t hash)
 {
@@ -152,6 +173,54 @@ ALWAYS_INLINE void nest_contains_batch(const struct nest *nest, struct nest_shap
 	for (size_t i = 0; i < n; i++) {
 		if (yes[i] == NEST_UNSURE || (stashed && !yes[i]))
 			yes[i] = nest_look_again(nest, hashes[i]);
+	}
+}
+
+/* nest_gather with one value; false: it has to be looked at again. */
+ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape shape,
+                                   const struct nest_spot *spot, uint64_t *first, uint32_t *found)
+{
+	uint32_t before[2], differ = 0;
+	*first = 0;
+	if (nest_too_wide(shape))
+		return false;
+	for (unsigned i = 0; i < nest_versions(shape); i++)
+		before[i] = version_seen(spot->version[i]);
+	*found = (uint32_t)nest_gather(nest, shape, spot, first, 1);
+	for (unsigned i = 0; i < nest_versions(shape); i++)
+		differ |= before[i] ^ __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE);
+	return LIKELY(differ == 0) &&
+	       !(shape.shared && shape.kind == NEST_CODED && UNLIKELY(spot->unusual));
+}
+
+/* After nest_gather_one: what the stash adds, or all anew if that was not sure. */
+static inline void nest_find_again(const struct nest *nest, uint64_t hash, bool sure,
+                                   uint64_t *first, uint32_t *found)
+{
+	if (sure && nest->shared == NULL) {
+		struct nest_key key = nest_locate(nest, nest->kind, hash);
+		*found = (uint32_t)nest_find_stashed(nest, &key, first, 1, *found);
+		return;
+	}
+	*first = 0;
+	*found = (uint32_t)nest_find_values(nest, hash, first, 1);
+}
+
+ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape shape,
+                                   const uint64_t *hashes, size_t n, uint64_t *first,
+                                   uint32_t *found)
+{
+	struct nest_spot ring[NEST_AHEAD];
+	bool stashed = nest_anything_stashed(nest, shape);
+	for (size_t i = 0; i < n && i < NEST_AHEAD; i++)
+		nest_approach(nest, shape, hashes[i], &ring[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct nest_spot *spot = &ring[i % NEST_AHEAD];
+		bool sure = nest_gather_one(nest, shape, spot, &first[i], &found[i]);
+		if (UNLIKELY(!sure || stashed))
+			nest_find_again(nest, hashes[i], sure, &first[i], &found[i]);
+		if (LIKELY(n - i > NEST_AHEAD))
+			nest_approach(nest, shape, hashes[i + NEST_AHEAD], spot);
 	}
 }
 

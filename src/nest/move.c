@@ -20,7 +20,7 @@ struct target {
 static bool put(const struct target *to, const struct nest *from, uint64_t chunk,
                 struct stash_entry identity)
 {
-	nidus_entry entry = { chunk * from->base_groups + identity.home, identity.fingerprint, 0 };
+	nidus_entry entry = nest_entry(from, chunk, identity);
 	nidus_status status = nest_insert_entry(to->nest, &entry);
 	if (overflow_helps(status)) {
 		status = overflow_reserve(to->overflow, &to->nest->allocator, 1);

@@ -27,7 +27,8 @@ static unsigned kept_bits(const struct blueprint *plan)
 
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind)
 {
-	return plan->core_bits + nest_extra_bits(kind, plan->slots) + kept_bits(plan);
+	return plan->core_bits + nest_extra_bits(kind, plan->slots) + kept_bits(plan) +
+	       plan->value_bits;
 }
 
 static uint64_t slots_per_chunk(const struct blueprint *plan, enum nest_kind kind)
@@ -67,6 +68,9 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 	if (plan->reserve >= plan->slots)
 		return fail(NIDUS_E_RANGE, "of %u slots %u cannot be held back", plan->slots,
 		            plan->reserve);
+	if (plan->value_bits > VALUE_BITS_MOST)
+		return fail(NIDUS_E_RANGE, "values of %u bits; at most %d are possible",
+		            plan->value_bits, VALUE_BITS_MOST);
 	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
 	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->borrowed > SLOTS_WIDTH_MAX ||
 	    plan->level > LEVEL_MAX || plan->level > plan->growth_bits + plan->borrowed ||
@@ -74,7 +78,13 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 		return fail(NIDUS_E_RANGE,
 		            "%u core and %u growth bits at level %u are no fingerprint",
 		            plan->core_bits, plan->growth_bits, plan->level);
-	unsigned widest = plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->growth_bits;
+	unsigned widest = plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->growth_bits +
+	                  plan->value_bits;
+	if (widest > SLOTS_WIDTH_MAX && plan->value_bits > 0)
+		return fail(NIDUS_E_RANGE,
+		            "fingerprints of this rate and growth with values of %u bits need "
+		            "slots of %u bits; %d are possible",
+		            plan->value_bits, widest, SLOTS_WIDTH_MAX);
 	if (widest > SLOTS_WIDTH_MAX || nest_slot_width(plan, kind) < SLOTS_WIDTH_MIN)
 		return fail(NIDUS_E_RANGE, "a slot of %u bits; %d to %d are possible", widest,
 		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
@@ -168,7 +178,7 @@ static void lay_out_words(struct nest *nest, bool shared)
 static void fill_patterns(struct nest *nest)
 {
 	unsigned fields = nest->fields;
-	nest->high = nest->width - 1;
+	nest->high = nest->payload_at - 1;
 	nest->ones = fields_ones(nest->width, fields);
 	nest->highs = nest->ones << nest->high;
 	nest->lows = nest->highs - nest->ones;
@@ -259,6 +269,10 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.width = nest_slot_width(plan, kind),
 		.core_bits = plan->core_bits,
 		.extra_bits = nest_extra_bits(kind, plan->slots),
+		.payload_bits = plan->value_bits,
+		.payload_at = nest_slot_width(plan, kind) - plan->value_bits,
+		.fingerprint_bits = plan->core_bits + plan->growth_bits,
+		.fingerprints = bits_low(plan->core_bits + plan->growth_bits),
 		.growth_bits = plan->growth_bits,
 		.borrowed = plan->borrowed,
 		.growth_values = UINT64_C(1) << plan->growth_bits,
@@ -420,14 +434,20 @@ struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
 	}
 	/* Borrowed bits are the core's own and no part of the identity. */
 	uint64_t growth = (kept << nest->level | address) & bits_low(nest->growth_bits);
-	return (struct stash_entry){ home, core | growth << nest->core_bits };
+	uint64_t payload = key->value >> nest->payload_at;
+	return (struct stash_entry){ home, core | growth << nest->core_bits |
+		                                   payload << nest->fingerprint_bits };
 }
 
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                      struct stash_entry entry)
 {
-	return nest_key_of(nest, kind, chunk, entry.home, entry.fingerprint & nest->core_values,
-	                   entry.fingerprint >> nest->core_bits);
+	uint64_t fingerprint = entry.fingerprint & nest->fingerprints;
+	struct nest_key key =
+		nest_key_of(nest, kind, chunk, entry.home, fingerprint & nest->core_values,
+	                    fingerprint >> nest->core_bits);
+	key.value |= entry.fingerprint >> nest->fingerprint_bits << nest->payload_at;
+	return key;
 }
 
 bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
@@ -464,7 +484,8 @@ static void look(const struct nest *nest, enum nest_kind kind, const struct nest
 		for (unsigned at = 0; at < nest->slots; at++) {
 			uint64_t value = nest_get(nest, kind, bits, first + at);
 			*empty += value == 0;
-			*copies += value == nest_encode(nest, kind, key->value, choice, at);
+			*copies += nest_same(nest, value,
+			                     nest_encode(nest, kind, key->value, choice, at));
 		}
 	}
 }
@@ -478,7 +499,7 @@ static uint64_t stashed_copies(const struct nest *nest, const struct nest_key *k
 	look(nest, nest->kind, key, &empty, &copies);
 	return empty > 0 ? 0
 	                 : stash_count(&nest->chunk[key->chunk].stash,
-	                               nest_identity(nest, nest->kind, key));
+	                               nest_identity(nest, nest->kind, key), nest->fingerprints);
 }
 
 bool nest_look_again(const struct nest *nest, uint64_t hash)
@@ -504,7 +525,8 @@ static nidus_status put_in_stash(struct nest *nest, enum nest_kind kind, const s
 {
 	struct nest_chunk *chunk = &nest->chunk[key->chunk];
 	struct stash_entry identity = nest_identity(nest, kind, key);
-	if (nest->stash_limit > 0 && stash_count(&chunk->stash, identity) >= STASH_COPIES)
+	if (nest->stash_limit > 0 &&
+	    stash_count(&chunk->stash, identity, nest->fingerprints) >= STASH_COPIES)
 		return fail(NIDUS_COPIES, "no room for another copy of this key");
 	if (chunk->stash.count >= nest->stash_limit)
 		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
@@ -546,15 +568,14 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 static bool take_from_stash(struct nest *nest, const struct nest_key *key)
 {
 	struct nest_chunk *chunk = &nest->chunk[key->chunk];
-	if (!stash_remove(&chunk->stash, nest_identity(nest, nest->kind, key)))
+	if (!stash_remove(&chunk->stash, nest_identity(nest, nest->kind, key), nest->fingerprints))
 		return false;
 	chunk->used--;
 	nest->stashed--;
 	return true;
 }
 
-/* After a slot was emptied: a stashed entry that may lie there comes home. */
-static void bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
+void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
 {
 	struct stash *stash = &nest->chunk[chunk].stash;
 	if (nest->kind == NEST_CODED) /* sorted: the empty slot is the bucket's first now */
@@ -586,9 +607,9 @@ nidus_status nest_remove_slow(struct nest *nest, uint64_t hash)
 		return NIDUS_NOT_FOUND;
 	nest_clear_at(nest, shape, spot.bit[choice], place);
 	nest->chunk[key.chunk].used--;
-	bring_home(nest, key.chunk,
-	           nest_first_slot(nest, nest->kind, key.group[choice]) +
-	                   nest_slot_at(nest, place));
+	nest_bring_home(nest, key.chunk,
+	                nest_first_slot(nest, nest->kind, key.group[choice]) +
+	                        nest_slot_at(nest, place));
 	return NIDUS_OK;
 }
 
@@ -633,7 +654,7 @@ static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
 		unsigned empty, copies;
 		look(nest, nest->kind, &key, &empty, &copies);
 		if (again.home != entry.home || again.fingerprint != entry.fingerprint ||
-		    stash_count(stash, entry) > STASH_COPIES || empty > 0)
+		    stash_count(stash, entry, nest->fingerprints) > STASH_COPIES || empty > 0)
 			return fail(NIDUS_E_CORRUPT,
 			            "entry %u in the stash of chunk %llu does not belong there", i,
 			            (unsigned long long)chunk);
@@ -723,7 +744,7 @@ static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t f
 {
 	return home < nest->chunks * nest->base_groups &&
 	       core_possible(nest, fingerprint & nest->core_values) &&
-	       fingerprint >> nest->core_bits <= bits_low(nest->growth_bits);
+	       fingerprint <= nest->fingerprints;
 }
 
 /* Takes the stash from outside; of the table it looks at nothing. */
@@ -734,7 +755,9 @@ static nidus_status import_stash(struct nest *nest, const unsigned char *stash, 
 		uint64_t home = load64(stash), fingerprint = load64(stash + 8);
 		bool behind =
 			home > last_home || (home == last_home && fingerprint >= last_fingerprint);
-		if (!behind || !identity_possible(nest, home, fingerprint))
+		if (!behind ||
+		    fingerprint >> nest->fingerprint_bits > bits_low(nest->payload_bits) ||
+		    !identity_possible(nest, home, fingerprint & nest->fingerprints))
 			return fail(NIDUS_E_CORRUPT,
 			            "entry %llu of the stash is out of range or order",
 			            (unsigned long long)i);
@@ -793,6 +816,15 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from)
 	return NIDUS_OK;
 }
 
+nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, struct stash_entry identity)
+{
+	return (nidus_entry){
+		.home = chunk * nest->base_groups + identity.home,
+		.fingerprint = identity.fingerprint & nest->fingerprints,
+		.value = identity.fingerprint >> nest->fingerprint_bits,
+	};
+}
+
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry)
 {
 	uint64_t slots = nest_chunk_slots(nest);
@@ -813,8 +845,7 @@ bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry
 			continue;
 		}
 		++*at;
-		*entry = (nidus_entry){ *chunk * nest->base_groups + found.home, found.fingerprint,
-			                0 };
+		*entry = nest_entry(nest, *chunk, found);
 		return true;
 	}
 	return false;
@@ -824,11 +855,14 @@ bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry
 static nidus_status key_of_entry(const struct nest *nest, const nidus_entry *entry,
                                  struct nest_key *key)
 {
-	if (entry->value != 0 || !identity_possible(nest, entry->home, entry->fingerprint))
+	if (entry->value > bits_low(nest->payload_bits) ||
+	    !identity_possible(nest, entry->home, entry->fingerprint))
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	uint64_t chunk = entry->home / nest->base_groups;
-	struct stash_entry identity = { entry->home % nest->base_groups, entry->fingerprint };
+	struct stash_entry identity = { entry->home % nest->base_groups,
+		                        entry->fingerprint | entry->value
+		                                                     << nest->fingerprint_bits };
 	*key = nest_key_of_identity(nest, nest->kind, chunk, identity);
 	if (nest_identity(nest, nest->kind, key).home != identity.home)
 		return fail(NIDUS_E_RANGE, "an entry's home is the lower of its two buckets");

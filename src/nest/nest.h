@@ -27,10 +27,11 @@
  *                 choice bit says which one this is.
  *   NEST_WINDOWS  windows; the same, and offset bits say where in the window.
  *
- *   slot, low bits first:   | core | choice | offset | growth bits not yet used |
+ *   slot, low bits first:   | core | choice | offset | growth bits not yet used | payload |
  *
  * An empty slot is all zero. Core bits are never all zero and never taken away;
- * only they are hashed for the second group. Growth bits are reserved at create
+ * only they are hashed for the second group. The payload is the value that a user keeps
+ * beside a key; it goes wherever its entry goes, and is not compared. Growth bits are reserved at create
  * for later: at level d the lowest d of them are part of the address instead.
  *
  *   offset kinds   first = base group * 2^d + those d bits
@@ -46,7 +47,8 @@
  * Identity of an entry = (home, fingerprint): home is the base group, counted
  * over all chunks (for XOR kinds of the lower candidate), the fingerprint is the
  * core bits and above them all growth bits. Every slot tells its identity, at
- * every level; lookup, delete, walk, merge and growth need no more.
+ * every level; lookup, delete, walk, merge and growth need no more. Where an identity
+ * is a number (stash_entry), the payload lies above its fingerprint.
  *
  * Invariants (nest_verify checks them):
  *  - a slot is all zero or has core bits that are not all zero;
@@ -165,6 +167,9 @@ struct nest {
 	struct nest_chunk *chunk;
 	unsigned slots; /* per group */
 	unsigned width, core_bits, extra_bits, growth_bits, borrowed, level;
+	unsigned payload_bits, payload_at; /* of a slot: how many, and the first one's number */
+	unsigned fingerprint_bits;         /* core and growth bits */
+	uint64_t fingerprints;             /* the highest number of so many bits */
 	unsigned max_steps, stash_limit, reserve;
 	enum nest_kind kind;
 	enum nest_words in_words;
@@ -178,7 +183,10 @@ struct nest {
 	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
 };
 
-/* Where a key may be. `value` is its slot with choice and offset bits zero. */
+/*
+ * Where a key may be. `value` is its slot with choice and offset bits zero; that of a key
+ * which is only looked for has no payload.
+ */
 struct nest_key {
 	uint64_t chunk;
 	uint64_t group[2];
@@ -418,13 +426,28 @@ static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind,
 	return value | extra << nest->core_bits;
 }
 
+/* What a slot of a key holds, with another payload. */
+static inline uint64_t nest_with_payload(const struct nest *nest, uint64_t value, uint64_t payload)
+{
+	return (value & bits_low(nest->payload_at)) | payload << nest->payload_at;
+}
+
+/* Whether two slots hold the same but for their payloads. */
+static inline bool nest_same(const struct nest *nest, uint64_t a, uint64_t b)
+{
+	return ((a ^ b) & bits_low(nest->payload_at)) == 0;
+}
+
 /* The key that a taken slot belongs to, its first group first. */
 struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                             uint64_t slot, uint64_t value);
 
-/* Its identity, home counted within the chunk. */
+/* Its identity, home counted within the chunk, and its payload. */
 struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
                                  const struct nest_key *key);
+
+/* The same as an entry of a filter, home counted over all chunks. */
+nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, struct stash_entry identity);
 
 /* The key of an identity in a chunk. */
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
@@ -505,6 +528,16 @@ bool nest_look_again(const struct nest *nest, uint64_t hash);
 /* Copies of a key, for any nest. */
 uint64_t nest_count_copies(const void *nest, uint64_t hash);
 
+/* The same with their payloads: see struct body_ops. */
+size_t nest_find_values(const void *nest, uint64_t hash, uint64_t *values, size_t cap);
+
+/* Adds what the stash has of a key to what nest_find_values found, `found` of them. */
+size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, uint64_t *values,
+                         size_t cap, size_t found);
+
+/* Changes an entry of a key, for any nest: see struct body_ops. */
+nidus_status nest_change_value(void *nest, uint64_t hash, struct value_change change);
+
 /* How an instance makes room for a key: search_room, or the same for its shape. */
 typedef bool nest_room(struct nest *nest, const struct nest_key *key, uint64_t *slot);
 
@@ -518,6 +551,9 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 
 /* remove, where the stash matters or, in a shared nest, one lock is not enough. */
 nidus_status nest_remove_slow(struct nest *nest, uint64_t hash);
+
+/* After a slot was emptied: a stashed entry that may lie there comes home. */
+void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot);
 
 /* The operations compiled for a nest's shape (shape.h). */
 const struct body_ops *nest_ops(const struct nest *nest);

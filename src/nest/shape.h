@@ -128,7 +128,7 @@ ALWAYS_INLINE uint64_t nest_slot(const struct nest *nest, struct nest_shape shap
  */
 struct nest_spot {
 	uint64_t bit[2];            /* where the groups begin */
-	uint64_t value;             /* the key's slot with choice and offset bits zero */
+	uint64_t value;             /* of the key: see struct nest_key */
 	const uint32_t *version[2]; /* shared: what lookups watch (shared.h) */
 	bool unusual;               /* shared, coded: a group has two stripes */
 };

@@ -6,7 +6,7 @@
 #include "nest/shared.h"
 
 #include "base/reason.h"
-#include "nest/search.h"
+#include "nest/values.h"
 
 /* ---------------------------------------------------------------------- locks -- */
 
@@ -84,9 +84,10 @@ static void entry_store(struct stash_entry *entry, struct stash_entry value)
 	__atomic_store_n(&entry->fingerprint, value.fingerprint, __ATOMIC_RELEASE);
 }
 
-static bool entries_equal(struct stash_entry a, struct stash_entry b)
+/* `compared` are bits of the fingerprint: with the payload or without. */
+static bool entries_equal(struct stash_entry a, struct stash_entry b, uint64_t compared)
 {
-	return a.home == b.home && a.fingerprint == b.fingerprint;
+	return a.home == b.home && ((a.fingerprint ^ b.fingerprint) & compared) == 0;
 }
 
 /* A stash as it is now: for a thread that has its lock, or checks its version afterwards. */
@@ -97,17 +98,26 @@ static const struct stash_entry *entries_now(const struct stash *stash, uint32_t
 	                                                                 __ATOMIC_ACQUIRE);
 }
 
-static uint32_t count_now(const struct stash *stash, struct stash_entry wanted)
+/* Copies of an entry, whatever their payloads are; writes those of the first `cap`. */
+static size_t find_now(const struct nest *nest, const struct stash *stash,
+                       struct stash_entry wanted, uint64_t *values, size_t cap)
 {
-	uint32_t count, copies = 0;
+	uint32_t count;
+	size_t found = 0;
 	const struct stash_entry *entries = entries_now(stash, &count);
-	for (uint32_t i = 0; i < count; i++)
-		copies += entries_equal(entry_load(&entries[i]), wanted);
-	return copies;
+	for (uint32_t i = 0; i < count; i++) {
+		struct stash_entry entry = entry_load(&entries[i]);
+		if (!entries_equal(entry, wanted, nest->fingerprints))
+			continue;
+		if (found < cap)
+			values[found] = entry.fingerprint >> nest->fingerprint_bits;
+		found++;
+	}
+	return found;
 }
 
-static uint64_t shared_stash_count(const struct nest *nest, enum nest_kind kind,
-                                   const struct nest_key *key)
+static size_t shared_stash_find(const struct nest *nest, enum nest_kind kind,
+                                const struct nest_key *key, uint64_t *values, size_t cap)
 {
 	const struct stash *stash = &nest->chunk[key->chunk].stash;
 	const uint32_t *version = &nest->shared->stash_version[key->chunk];
@@ -115,9 +125,9 @@ static uint64_t shared_stash_count(const struct nest *nest, enum nest_kind kind,
 	for (unsigned tries = 0;; tries++) {
 		uint32_t before = __atomic_load_n(version, __ATOMIC_ACQUIRE);
 		if (before % 2 == 0) {
-			uint32_t copies = count_now(stash, wanted);
+			size_t found = find_now(nest, stash, wanted, values, cap);
 			if (__atomic_load_n(version, __ATOMIC_ACQUIRE) == before)
-				return copies;
+				return found;
 		}
 		stripes_pause(tries);
 	}
@@ -176,7 +186,7 @@ static nidus_status shared_stash_insert(struct nest *nest, enum nest_kind kind,
 	struct stash_entry identity = nest_identity(nest, kind, key);
 	nidus_status status;
 	version_lock(&nest->shared->stash_version[key->chunk]);
-	if (nest->stash_limit > 0 && count_now(stash, identity) >= STASH_COPIES)
+	if (nest->stash_limit > 0 && find_now(nest, stash, identity, NULL, 0) >= STASH_COPIES)
 		status = fail(NIDUS_COPIES, "no room for another copy of this key");
 	else
 		status = insert_entry(nest, stash, identity);
@@ -186,23 +196,31 @@ static nidus_status shared_stash_insert(struct nest *nest, enum nest_kind kind,
 	return status;
 }
 
-/* Takes one copy of a key out whose stripes are locked. */
-static bool shared_stash_remove(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+/*
+ * Changes an entry of a key whose stripes are locked: one with the payload of key->value if
+ * `exact`, otherwise any. False if there is none.
+ */
+static bool shared_stash_change(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                                bool exact, struct value_change change)
 {
 	struct stash *stash = &nest->chunk[key->chunk].stash;
 	struct stash_entry identity = nest_identity(nest, kind, key);
+	uint64_t compared = exact ? UINT64_MAX : nest->fingerprints;
 	bool found = false;
 	version_lock(&nest->shared->stash_version[key->chunk]);
 	for (uint32_t i = 0; i < stash->count && !found; i++) {
-		found = entries_equal(stash_entries(stash)[i], identity);
-		if (found) {
-			version_lock(nest_pair_version(nest, key));
-			remove_at(nest, stash, i);
-			version_unlock(nest_pair_version(nest, key));
-		}
+		struct stash_entry entry = stash_entries(stash)[i];
+		found = entries_equal(entry, identity, compared);
+		if (!found)
+			continue;
+		version_lock(nest_pair_version(nest, key));
+		remove_at(nest, stash, i);
+		if (change.what != VALUE_REMOVE) /* the place that it left is free */
+			(void)insert_entry(nest, stash, nest_changed_entry(nest, entry, change));
+		version_unlock(nest_pair_version(nest, key));
 	}
 	version_unlock(&nest->shared->stash_version[key->chunk]);
-	if (found)
+	if (found && change.what == VALUE_REMOVE)
 		counter_add(&nest->chunk[key->chunk].used, UINT64_MAX); /* one less */
 	return found;
 }
@@ -350,9 +368,9 @@ struct place {
 	uint32_t *pair; /* the version */
 };
 
-static void locate(const struct nest *nest, uint64_t hash, struct place *place)
+static void locate(const struct nest *nest, uint64_t hash, uint64_t payload, struct place *place)
 {
-	place->key = nest_find(nest, nest_shape_of(nest), hash, &place->spot);
+	place->key = nest_find_to_put(nest, nest_shape_of(nest), hash, payload, &place->spot);
 	place->bits = nest_chunk_bits(nest, place->key.chunk);
 	for (unsigned i = 0; i < 2; i++)
 		watch_group(nest, place->key.chunk, place->key.group[i],
@@ -381,27 +399,35 @@ static bool same(const struct nest *nest, const struct place *place,
 }
 
 /* Copies in slots and stash, seen between two looks at the versions or under the locks. */
-static uint64_t copies_now(const struct nest *nest, const struct place *place)
+static size_t copies_now(const struct nest *nest, const struct place *place, uint64_t *values,
+                         size_t cap)
 {
-	uint64_t copies = nest_copies(nest, nest_shape_of(nest), &place->spot);
+	size_t found = nest_gather(nest, nest_shape_of(nest), &place->spot, values, cap);
+	size_t told = found < cap ? found : cap;
 	if (anything_stashed(nest))
-		copies += shared_stash_count(nest, nest->kind, &place->key);
-	return copies;
+		found += shared_stash_find(nest, nest->kind, &place->key,
+		                           told < cap ? values + told : NULL, cap - told);
+	return found;
+}
+
+size_t nest_shared_find(const struct nest *nest, uint64_t hash, uint64_t *values, size_t cap)
+{
+	struct place place;
+	locate(nest, hash, 0, &place);
+	for (unsigned tries = 0;; tries++) {
+		struct stripe_versions versions;
+		if (begin(nest, &place, &versions)) {
+			size_t found = copies_now(nest, &place, values, cap);
+			if (same(nest, &place, &versions))
+				return found;
+		}
+		stripes_pause(tries);
+	}
 }
 
 uint64_t nest_shared_count(const struct nest *nest, uint64_t hash)
 {
-	struct place place;
-	locate(nest, hash, &place);
-	for (unsigned tries = 0;; tries++) {
-		struct stripe_versions versions;
-		if (begin(nest, &place, &versions)) {
-			uint64_t copies = copies_now(nest, &place);
-			if (same(nest, &place, &versions))
-				return copies;
-		}
-		stripes_pause(tries);
-	}
+	return nest_shared_find(nest, hash, NULL, 0);
 }
 
 bool nest_shared_look(const struct nest *nest, uint64_t hash)
@@ -618,15 +644,59 @@ static bool put_somewhere(struct nest *nest, const struct place *place)
 	return true;
 }
 
+/* Which keys an insert puts in. */
+enum demand {
+	ANY,       /* each */
+	ONLY_NEW,  /* only one that is not there; otherwise PRESENT */
+	ADD_OR_NEW /* the same, but the payload of one that is there is added to */
+};
+
+/* Changes the entry of a slot; the key's stripes are locked. */
+static void change_slot(struct nest *nest, const struct place *place, uint64_t slot,
+                        struct value_change change)
+{
+	const enum nest_kind kind = nest->kind;
+	uint64_t chunk = place->key.chunk, fresh = 0;
+	if (change.what != VALUE_REMOVE) {
+		uint64_t value = get(nest, kind, place->bits, slot);
+		fresh = nest_with_payload(nest, value,
+		                          nest_changed(nest, value >> nest->payload_at, change));
+	}
+	version_lock(place->pair);
+	set(nest, kind, place->bits, slot, fresh);
+	version_unlock(place->pair);
+	if (change.what != VALUE_REMOVE)
+		return;
+	count_at(nest, kind, chunk, slot, UINT32_MAX);
+	bring_home(nest, chunk, place->bits, emptied(nest, slot));
+}
+
+/* Changes an entry of the key: see shared_stash_change. */
+static bool change_entry(struct nest *nest, const struct place *place, bool exact,
+                         struct value_change change)
+{
+	uint64_t slot;
+	if (nest_find_entry(nest, &place->key, &place->spot, exact, &slot)) {
+		change_slot(nest, place, slot, change);
+		return true;
+	}
+	return anything_stashed(nest) &&
+	       shared_stash_change(nest, nest->kind, &place->key, exact, change);
+}
+
 /*
  * One attempt under the locks. Crowded groups: FULL, unless the stash is to take
  * the key (`stash`, or if all slots hold copies of the key itself).
  */
-static nidus_status attempt(struct nest *nest, const struct place *place, bool only_new,
+static nidus_status attempt(struct nest *nest, const struct place *place, enum demand demand,
                             bool *stash)
 {
-	if (only_new && copies_now(nest, place) > 0)
+	struct value_change add = { .what = VALUE_ADD,
+		                    .fresh = place->key.value >> nest->payload_at };
+	if (demand == ONLY_NEW && copies_now(nest, place, NULL, 0) > 0)
 		return NIDUS_PRESENT;
+	if (demand == ADD_OR_NEW && change_entry(nest, place, false, add))
+		return NIDUS_OK;
 	if (LIKELY(put_somewhere(nest, place)))
 		return NIDUS_OK;
 	bool only_copies = nest_copies(nest, nest_shape_of(nest), &place->spot) ==
@@ -640,24 +710,24 @@ static nidus_status attempt(struct nest *nest, const struct place *place, bool o
 	return status;
 }
 
-static nidus_status put(struct nest *nest, uint64_t hash, bool only_new, bool crowded,
-                        nest_walk *walk)
+static nidus_status put(struct nest *nest, uint64_t hash, uint64_t payload, enum demand demand,
+                        bool crowded, nest_walk *walk)
 {
 	struct place place;
 	uint64_t freed = NO_SLOT;
 	bool stash = false;
 	nidus_status status = NIDUS_FULL;
-	locate(nest, hash, &place);
+	locate(nest, hash, payload, &place);
 	for (;; crowded = false) {
 		if (!crowded) {
 			struct stripe_set locked =
 				stripes_lock(&nest->shared->stripes, &place.watch);
-			status = attempt(nest, &place, only_new, &stash);
+			status = attempt(nest, &place, demand, &stash);
 			stripes_unlock(&nest->shared->stripes, &locked);
 			if (LIKELY(status != NIDUS_FULL) || stash)
 				break;
 		}
-		enum room room = make_room(nest, &place.key, !only_new, walk, &freed);
+		enum room room = make_room(nest, &place.key, demand == ANY, walk, &freed);
 		if (room == ROOM_TAKEN)
 			return NIDUS_OK;
 		stash = room == NO_ROOM;
@@ -668,47 +738,44 @@ static nidus_status put(struct nest *nest, uint64_t hash, bool only_new, bool cr
 	return status;
 }
 
-nidus_status nest_shared_insert(struct nest *nest, uint64_t hash, bool crowded, nest_walk *walk)
+nidus_status nest_shared_insert(struct nest *nest, uint64_t hash, uint64_t payload, bool crowded,
+                                nest_walk *walk)
 {
-	return put(nest, hash, false, crowded, walk);
+	return put(nest, hash, payload, ANY, crowded, walk);
 }
 
 nidus_status nest_shared_insert_new(struct nest *nest, uint64_t hash, nest_walk *walk)
 {
-	return put(nest, hash, true, false, walk);
+	return put(nest, hash, 0, ONLY_NEW, false, walk);
 }
 
-/* --------------------------------------------------------------------- remove -- */
-
-static bool take_slot(struct nest *nest, const struct place *place)
+nidus_status nest_shared_add(struct nest *nest, uint64_t hash, uint64_t payload, nest_walk *walk)
 {
-	const enum nest_kind kind = nest->kind;
-	struct nest_shape shape = nest_shape_of(nest);
-	uint64_t chunk = place->key.chunk;
-	for (unsigned choice = 0; choice < 2; choice++) {
-		unsigned at = nest_copy_in(nest, shape, &place->spot, choice);
-		if (at == nest_none(shape))
-			continue;
-		uint64_t slot = nest_first_slot(nest, nest->kind, place->key.group[choice]);
-		slot += nest_slot_at(nest, at);
-		version_lock(place->pair);
-		set(nest, kind, place->bits, slot, 0);
-		version_unlock(place->pair);
-		count_at(nest, kind, chunk, slot, UINT32_MAX);
-		bring_home(nest, chunk, place->bits, emptied(nest, slot));
-		return true;
-	}
-	return false;
+	return put(nest, hash, payload, ADD_OR_NEW, false, walk);
 }
+
+/* --------------------------------------------------------- removes and changes -- */
 
 nidus_status nest_shared_remove(struct nest *nest, uint64_t hash)
 {
+	const struct value_change out = { .what = VALUE_REMOVE };
 	struct place place;
-	locate(nest, hash, &place);
+	locate(nest, hash, 0, &place);
 	struct stripe_set locked = stripes_lock(&nest->shared->stripes, &place.watch);
-	bool taken =
-		(anything_stashed(nest) && shared_stash_remove(nest, nest->kind, &place.key)) ||
-		take_slot(nest, &place);
+	bool taken = (anything_stashed(nest) &&
+	              shared_stash_change(nest, nest->kind, &place.key, false, out)) ||
+	             change_entry(nest, &place, false, out);
 	stripes_unlock(&nest->shared->stripes, &locked);
 	return taken ? NIDUS_OK : NIDUS_NOT_FOUND;
+}
+
+nidus_status nest_shared_change(struct nest *nest, uint64_t hash, struct value_change change)
+{
+	bool exact = change.what != VALUE_ADD;
+	struct place place;
+	locate(nest, hash, exact ? change.old : 0, &place);
+	struct stripe_set locked = stripes_lock(&nest->shared->stripes, &place.watch);
+	bool changed = change_entry(nest, &place, exact, change);
+	stripes_unlock(&nest->shared->stripes, &locked);
+	return changed ? NIDUS_OK : NIDUS_NOT_FOUND;
 }

@@ -12,7 +12,7 @@
  *   insert   locks a slot that it saw empty, and puts the key there
  *   remove   the same with the group of a slot that holds the key, and the pair
  *   both     go the long way, under the locks of both groups, where one is not enough:
- *            insert_new, and whatever has to do with the stash
+ *            insert_new, changes of payloads, and whatever has to do with the stash
  *   crowded  looks for a chain of moves without a lock, then moves entry by entry
  *            from the chain's end, each under the locks of the two slots and of the
  *            entry's pair: the copy is written to the free slot first, then the old
@@ -87,6 +87,7 @@ uint64_t nest_shared_coded_word(const struct nest *nest, const unsigned char *bi
 /* Lookups that wait for threads at work, and ask the stash. */
 bool nest_shared_look(const struct nest *nest, uint64_t hash);
 uint64_t nest_shared_count(const struct nest *nest, uint64_t hash);
+size_t nest_shared_find(const struct nest *nest, uint64_t hash, uint64_t *values, size_t cap);
 
 /* search_begin and search_walk of an instance. */
 typedef bool nest_walk(struct search *search, struct nest *nest, const struct nest_key *key);
@@ -95,12 +96,17 @@ typedef bool nest_walk(struct search *search, struct nest *nest, const struct ne
  * Inserts that may take more than one lock; if both groups looked full of other keys
  * (`crowded`) room is made first. Errors: FULL, COPIES, E_NOMEM.
  */
-nidus_status nest_shared_insert(struct nest *nest, uint64_t hash, bool crowded, nest_walk *walk);
+nidus_status nest_shared_insert(struct nest *nest, uint64_t hash, uint64_t payload, bool crowded,
+                                nest_walk *walk);
 
 /* The same for a key that is not there yet. Errors: PRESENT, too. */
 nidus_status nest_shared_insert_new(struct nest *nest, uint64_t hash, nest_walk *walk);
 
+/* Adds to the payload of an entry of the key, or puts it in with that. */
+nidus_status nest_shared_add(struct nest *nest, uint64_t hash, uint64_t payload, nest_walk *walk);
+
 /* Errors: NOT_FOUND. */
 nidus_status nest_shared_remove(struct nest *nest, uint64_t hash);
+nidus_status nest_shared_change(struct nest *nest, uint64_t hash, struct value_change change);
 
 #endif

@@ -23,13 +23,27 @@ static uint32_t lower_bound(const struct stash *stash, struct stash_entry entry)
 	return low;
 }
 
-uint32_t stash_count(const struct stash *stash, struct stash_entry entry)
+uint32_t stash_find(const struct stash *stash, struct stash_entry entry, uint64_t compared,
+                    uint32_t from)
 {
 	const struct stash_entry *entries = stash_entries(stash);
-	uint32_t first = lower_bound(stash, entry), end = first;
-	while (end < stash->count && !stash_before(entry, entries[end]))
-		end++;
-	return end - first;
+	struct stash_entry least = { entry.home, 0 };
+	uint32_t at = lower_bound(stash, least);
+	for (at = at > from ? at : from; at < stash->count; at++) {
+		if (entries[at].home != entry.home)
+			return stash->count;
+		if (((entries[at].fingerprint ^ entry.fingerprint) & compared) == 0)
+			return at;
+	}
+	return at;
+}
+
+uint32_t stash_count(const struct stash *stash, struct stash_entry entry, uint64_t compared)
+{
+	uint32_t count = 0, at = stash_find(stash, entry, compared, 0);
+	for (; at < stash->count; at = stash_find(stash, entry, compared, at + 1))
+		count++;
+	return count;
 }
 
 static nidus_status make_room(struct stash *stash, const nidus_allocator *allocator)
@@ -71,11 +85,12 @@ void stash_remove_at(struct stash *stash, uint32_t index)
 	memmove(entries + index, entries + index + 1, (stash->count - index) * sizeof *entries);
 }
 
-bool stash_remove(struct stash *stash, struct stash_entry entry)
+bool stash_remove(struct stash *stash, struct stash_entry entry, uint64_t compared)
 {
-	if (stash_count(stash, entry) == 0)
+	uint32_t at = stash_find(stash, entry, compared, 0);
+	if (at == stash->count)
 		return false;
-	stash_remove_at(stash, lower_bound(stash, entry));
+	stash_remove_at(stash, at);
 	return true;
 }
 

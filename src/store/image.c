@@ -14,7 +14,8 @@
  *      56  slots, u32               124  1 if other parts follow, u32
  *      60  core bits, u32           128  per section: kind u32, zero u32,
  *      64  growth bits, u32              offset u64, size u64, checksum u64
- *      68  level, u32               248  checksum of bytes 0 to 247, u64
+ *      68  level, u32               192  bits of a value, u32
+ *                                  248  checksum of bytes 0 to 247, u64
  */
 #include "store/image.h"
 
@@ -29,13 +30,14 @@ static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n
 
 #define SECTION_TABLE 128 /* where the section table starts */
 #define SECTION_ROW 32    /* bytes per section in it */
+#define VALUE_BITS_AT 192 /* behind the section table */
 #define CHECKSUM_AT 248
 
 #define LINE 64                 /* sections start at a cache line, */
 #define PAGE 4096               /* and a table of a page or more at a page, to be mapped */
 #define PIECE ((size_t)1 << 20) /* bytes handed to a sink at a time */
 
-_Static_assert(SECTION_TABLE + IMAGE_SECTIONS * SECTION_ROW <= CHECKSUM_AT, "sections fit");
+_Static_assert(SECTION_TABLE + IMAGE_SECTIONS * SECTION_ROW == VALUE_BITS_AT, "sections fit");
 _Static_assert(CHECKSUM_AT + 8 == IMAGE_HEADER, "the checksum ends the header");
 
 static const unsigned char zeros[PAGE];
@@ -96,6 +98,7 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store32(to + 92, plan->max_steps);
 	store32(to + 96, plan->stash_limit);
 	store32(to + 100, plan->borrowed);
+	store32(to + VALUE_BITS_AT, plan->value_bits);
 }
 
 static void decode_plan(struct blueprint *plan, const unsigned char *from)
@@ -116,6 +119,7 @@ static void decode_plan(struct blueprint *plan, const unsigned char *from)
 	plan->max_steps = load32(from + 92);
 	plan->stash_limit = load32(from + 96);
 	plan->borrowed = load32(from + 100);
+	plan->value_bits = load32(from + VALUE_BITS_AT);
 }
 
 static void encode(const struct image *image, unsigned char header[IMAGE_HEADER])

@@ -8,7 +8,7 @@
  *      20  uncounted inserts, u32    64  entries of the overflow list, u64
  *      24  old body follows, u32     72  checksum of the overflow list, u64
  *      28  returning, u32            80  zero
- *      32  zero                     120  checksum of bytes 0 to 119, u64
+ *      32  returned: value, u64     120  checksum of bytes 0 to 119, u64
  */
 #include "store/parts.h"
 
@@ -29,6 +29,7 @@ void parts_encode(const struct parts *parts, unsigned char record[PARTS_RECORD])
 	store32(record + 20, parts->uncounted);
 	store32(record + 24, parts->old);
 	store32(record + 28, parts->returning);
+	store64(record + 32, parts->returned.value);
 	store64(record + 40, parts->returned.home);
 	store64(record + 48, parts->returned.fingerprint);
 	store64(record + 56, (uint64_t)parts->left);
@@ -49,7 +50,7 @@ nidus_status parts_decode(struct parts *parts, const unsigned char record[PARTS_
 		.uncounted = load32(record + 20),
 		.old = load32(record + 24) != 0,
 		.returning = load32(record + 28) != 0,
-		.returned = { load64(record + 40), load64(record + 48), 0 },
+		.returned = { load64(record + 40), load64(record + 48), load64(record + 32) },
 		.left = (int64_t)load64(record + 56),
 		.overflowed = load64(record + 64),
 		.checksum = load64(record + 72),

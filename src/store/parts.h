@@ -12,8 +12,10 @@
 #include "nidus.h"
 
 #define PARTS_RECORD 128 /* bytes */
-#define PARTS_ENTRY 24   /* bytes of an entry of the overflow list: home, fingerprint, copies */
-#define PARTS_ALIGN 64   /* the record and the old body's image start at a multiple */
+#define PARTS_ENTRY \
+	24             /* bytes of an entry of the overflow list: home, fingerprint, and
+                          * copies in the lower half of the rest, the value in the upper */
+#define PARTS_ALIGN 64 /* the record and the old body's image start at a multiple */
 
 struct parts {
 	uint64_t position, places; /* of a move, as in struct moving */

@@ -88,7 +88,7 @@ nidus_status yard_build(struct yard *yard, const uint64_t *hashes, size_t n, uns
 {
 	if (yard->level > 0) {
 		size_t done;
-		return yard->ops->body.insert_batch(yard, hashes, n, &done);
+		return yard->ops->body.insert_batch(yard, hashes, NULL, n, &done);
 	}
 	uint64_t parts = yard->fronts / PART_BUCKETS + 1;
 	struct building building = { .yard = yard,

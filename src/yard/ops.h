@@ -762,9 +762,10 @@ ALWAYS_INLINE nidus_status YARD_ID(change_all)(
 	return NIDUS_OK;
 }
 
-static nidus_status YARD_ID(insert_batch)(void *body, const uint64_t *hashes, size_t n,
-                                          size_t *done)
+static nidus_status YARD_ID(insert_batch)(void *body, const uint64_t *hashes,
+                                          const uint64_t *values, size_t n, size_t *done)
 {
+	(void)values;
 	return YARD_ID(change_all)(body, hashes, n, done, YARD_INSERTS, YARD_ID(is_full),
 	                           YARD_ID(put), YARD_ALONE);
 }

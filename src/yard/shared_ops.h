@@ -412,9 +412,10 @@ static void YARD_ID(shared_contains_batch)(const void *body, const uint64_t *has
 	(body, hashes, n, yes, YARD_ID(shared_in_front), YARD_ID(shared_in_any), YARD_READ);
 }
 
-static nidus_status YARD_ID(shared_insert_batch)(void *body, const uint64_t *hashes, size_t n,
-                                                 size_t *done)
+static nidus_status YARD_ID(shared_insert_batch)(void *body, const uint64_t *hashes,
+                                                 const uint64_t *values, size_t n, size_t *done)
 {
+	(void)values;
 	struct yard *yard = body;
 	nidus_status status =
 		YARD_ID(change_all)(yard, hashes, n, done, YARD_INSERTS, YARD_ID(full_now),

@@ -297,13 +297,30 @@ static void features_that_a_family_lacks_are_unsupported(void **state)
 	}
 }
 
-static void what_is_to_come_is_unsupported(void **state)
+static void values_that_no_family_keeps_are_refused(void **state)
 {
 	(void)state;
 	nidus_options options = good();
-	options.value_bits = 1;
-	expect_refused(&options, NIDUS_E_UNSUPPORTED);
-	options = good();
+	options.value_bits = 33;
+	expect_refused(&options, NIDUS_E_RANGE);
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		options = good();
+		options.family = (*family)->id;
+		options.value_bits = 1;
+		if (!((*family)->features & NIDUS_ENUMERATE))
+			expect_refused(&options, NIDUS_E_UNSUPPORTED);
+		/* 27 bits of fingerprint at least, and a slot has 56. */
+		options.fpr = 0x1p-24;
+		options.value_bits = 32;
+		if ((*family)->searches)
+			expect_refused(&options, NIDUS_E_RANGE);
+	}
+}
+
+static void max_capacities_that_make_no_sense_are_refused(void **state)
+{
+	(void)state;
+	nidus_options options = good();
 	options.max_capacity = 99; /* less than capacity */
 	expect_refused(&options, NIDUS_E_ARG);
 	options = good();
@@ -471,7 +488,8 @@ int main(void)
 		cmocka_unit_test(families_that_are_none_are_refused),
 		cmocka_unit_test(features_must_mean_something),
 		cmocka_unit_test(features_that_a_family_lacks_are_unsupported),
-		cmocka_unit_test(what_is_to_come_is_unsupported),
+		cmocka_unit_test(values_that_no_family_keeps_are_refused),
+		cmocka_unit_test(max_capacities_that_make_no_sense_are_refused),
 		cmocka_unit_test(half_an_allocator_is_refused),
 		cmocka_unit_test(all_memory_comes_from_the_callers_allocator),
 		cmocka_unit_test(a_loaded_filter_takes_its_memory_from_the_allocator_given),

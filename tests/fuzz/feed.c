@@ -50,7 +50,7 @@ static nidus_options wild_options(struct feed *feed)
 	options.features = (uint32_t)feed_number(feed, 4);
 	options.max_steps = (unsigned)feed_number(feed, 4);
 	options.reserve = (unsigned)feed_number(feed, 4);
-	options.value_bits = feed_byte(feed) / 255;
+	options.value_bits = feed_byte(feed) % 40;
 	options.stash = (unsigned)feed_number(feed, 4);
 	return options;
 }

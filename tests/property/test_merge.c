@@ -547,7 +547,7 @@ static void senseless_merges_are_refused(void **state)
 	expect_status(nidus_merge_many(NULL, 2, NIDUS_MERGE_COPIES, &merged), NIDUS_E_ARG);
 	expect_status(nidus_merge_many(parts, 3, NIDUS_MERGE_COPIES, &merged), NIDUS_E_ARG);
 	expect(strstr(nidus_reason(), "filter 3 of 3") != NULL);
-	expect_status(nidus_merge_many(parts, 2, (nidus_merge_how)2, &merged), NIDUS_E_ARG);
+	expect_status(nidus_merge_many(parts, 2, (nidus_merge_how)5, &merged), NIDUS_E_ARG);
 	options.seed++;
 	nidus_filter *other = filter_create(&options);
 	parts[2] = other;

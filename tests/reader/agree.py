@@ -91,7 +91,9 @@ def compare(path, asked=None):
     for line in asked:
         hash_ = hash_of(filter_, line)
         copies = filter_.count_hash(hash_)
-        ours[line] = hash_, int(copies > 0), copies
+        values = sorted(filter_.values_hash(hash_)) if filter_.header.value_bits else []
+        ours[line] = hash_, int(copies > 0), copies, *values
+    said = [(*answer[:3], *sorted(answer[3:])) for answer in said]
     wrong = [(line, a, b) for line, a, b in zip(asked, said, ours.values()) if a != b]
     expect(len(said) == len(ours) and not wrong, f"{name}: the answers differ: {wrong[:3]}")
     texts = {line: bytes.fromhex(line[2:].decode()) for line in asked if line[:1] == b"b"}

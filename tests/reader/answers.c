@@ -5,7 +5,8 @@
  *     answers load            reads files from standard input, each as a line with its
  *                             size and then its bytes; prints the status of loading
  *     answers keys FILE       reads keys from standard input and prints for each
- *                             its hash, whether it is there, and its copies
+ *                             its hash, whether it is there, its copies, and their values
+ *                             if the filter keeps any
  *
  * A key is a line: `b` and bytes in hexadecimal, `u` and a 64-bit integer, or `h`
  * and a hash. tests/reader/agree.py compares with tools/nidus_read.py.
@@ -19,6 +20,7 @@
 
 #define LINE_MOST 20000   /* characters of a line */
 #define FILE_MOST 1000000 /* bytes of a file to load */
+#define VALUES_MOST 1000  /* of a key */
 
 static int load_all(void)
 {
@@ -66,10 +68,16 @@ static int answer_keys(const char *path)
 		fprintf(stderr, "answers: %s: %s\n", path, nidus_reason());
 		return 1;
 	}
+	nidus_info info = NIDUS_INFO_INIT;
+	(void)nidus_get_info(filter, &info);
 	while (fgets(line, sizeof line, stdin) != NULL) {
-		uint64_t hash = hash_of(filter, line);
-		printf("%" PRIu64 " %d %" PRIu64 "\n", hash, nidus_contains_hash(filter, hash),
+		uint64_t hash = hash_of(filter, line), values[VALUES_MOST];
+		printf("%" PRIu64 " %d %" PRIu64, hash, nidus_contains_hash(filter, hash),
 		       nidus_count_key_hash(filter, hash));
+		size_t found = nidus_find_hash(filter, hash, values, VALUES_MOST);
+		for (size_t i = 0; i < found && i < VALUES_MOST && info.value_bits > 0; i++)
+			printf(" %" PRIu64, values[i]);
+		putchar('\n');
 	}
 	nidus_free(filter);
 	return 0;

@@ -196,7 +196,7 @@ static void sealed_nonsense_is_refused(void **state)
 		{ 144, INT64_MAX },
 		{ 168, 0 },              /* offset of the second */
 		{ 176, UINT64_MAX - 1 }, /* its size */
-		{ 192, 1 },              /* behind the section table */
+		{ 196, 1 },              /* behind the section table */
 		{ 240, 1 },
 	};
 	for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {

@@ -426,7 +426,7 @@ static uint64_t expect_equal_searches(struct blueprint plan, enum nest_kind kind
 	for (bool refused = false; !refused;) {
 		uint64_t hash = chance_next(chance);
 		nidus_status status = ops->insert(&nests[SPECIAL], hash);
-		expect_equal(ops->insert_near(&nests[BULK], &hash, 1, 1), status);
+		expect_equal(ops->insert_near(&nests[BULK], &hash, NULL, 1, 1), status);
 		expect_equal(nest_ops(&nests[SHARED])->insert(&nests[SHARED], hash), status);
 		refused = status != NIDUS_OK;
 		if (!refused)

@@ -187,7 +187,7 @@ static void test_batches(void **state)
 		for (uint64_t i = 0; i < n; i++)
 			hashes[i] = mix(i + 5000);
 		size_t done;
-		expect_ok(ops->insert_batch(&nest, hashes, n, &done));
+		expect_ok(ops->insert_batch(&nest, hashes, NULL, n, &done));
 		expect_equal(done, n);
 		memset(yes, 0, n + 1);
 		ops->contains_batch(&nest, hashes, n, yes);

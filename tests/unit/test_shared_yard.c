@@ -70,8 +70,9 @@ static void churn_both(struct yard *alone, struct yard *shared, struct chance *c
 	for (unsigned round = 0; round < 3; round++) {
 		size_t from = chance_below(chance, KEYS / 2), done, same;
 		nidus_status status =
-			yard_body_ops(alone)->insert_batch(alone, hashes + from, 500, &done);
-		expect_equal(yard_body_ops(shared)->insert_batch(shared, hashes + from, 500, &same),
+			yard_body_ops(alone)->insert_batch(alone, hashes + from, NULL, 500, &done);
+		expect_equal(yard_body_ops(shared)->insert_batch(shared, hashes + from, NULL, 500,
+		                                                 &same),
 		             status);
 		expect_equal(done, same);
 		for (unsigned full = 0; full < 30;) {

@@ -551,7 +551,7 @@ static void build_tier(const char *tier)
 		uint64_t *hashes = hashes_for(&one_by_one, &chance, &n);
 		check_note("width %u, %llu fronts, %s", yard_widths[i / 5],
 		           (unsigned long long)fronts[i % 5], tier);
-		expect_ok(one_by_one.ops->body.insert_batch(&one_by_one, hashes, n, &done));
+		expect_ok(one_by_one.ops->body.insert_batch(&one_by_one, hashes, NULL, n, &done));
 		for (unsigned parts = 1; parts <= 5; parts++) {
 			yard_make(&built, yard_widths[i / 5], fronts[i % 5], 0, 0);
 			for (unsigned part = parts; part-- > 0;) /* in any order */
@@ -637,8 +637,8 @@ static void expect_union(const struct yard *both, const struct yard *a, const st
 }
 
 /* Two yards of any levels into a third, by the definition of what a transfer keeps. */
-static void transfer_levels(unsigned width, unsigned from, unsigned other, unsigned to, uint64_t seed,
-                        struct yard *both)
+static void transfer_levels(unsigned width, unsigned from, unsigned other, unsigned to,
+                            uint64_t seed, struct yard *both)
 {
 	struct chance chance = { seed };
 	struct yard a, b;

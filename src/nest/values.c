@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nest_values: finding and changing the payloads of a key's entries, for every shape.
+ *
+ * Finding in batches is in lookup.h, what threads share is changed in shared.c.
+ */
+#include "nest/values.h"
+
+#include "nest/shared.h"
+
+bool nest_find_entry(const struct nest *nest, const struct nest_key *key,
+                     const struct nest_spot *spot, bool exact, uint64_t *slot)
+{
+	struct nest_shape shape = nest_shape_of(nest);
+	unsigned top = exact ? nest->width - 1 : nest->high;
+	uint64_t highs = nest->ones << top, lows = highs - nest->ones;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
+		for (unsigned word = 0; word < nest->words; word++) {
+			uint64_t fields = nest_differences(nest, shape, nest->bits, spot, choice, word);
+			uint64_t hits = fields_zero_in(fields, lows, highs);
+			if (hits == 0)
+				continue;
+			unsigned at = (unsigned)__builtin_ctzll(hits) / nest->width;
+			*slot = first + word * nest->fields + at;
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t nest_changed(const struct nest *nest, uint64_t payload, struct value_change change)
+{
+	return change.what == VALUE_REPLACE ? change.fresh
+	                                    : value_sum(payload, change.fresh, nest->payload_bits);
+}
+
+size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, uint64_t *values,
+                         size_t cap, size_t found)
+{
+	const struct stash *stash = &nest->chunk[key->chunk].stash;
+	if (stash->count == 0)
+		return found;
+	struct stash_entry identity = nest_identity(nest, nest->kind, key);
+	uint32_t at = stash_find(stash, identity, nest->fingerprints, 0);
+	for (; at < stash->count; at = stash_find(stash, identity, nest->fingerprints, at + 1)) {
+		if (found < cap)
+			values[found] =
+				stash_entries(stash)[at].fingerprint >> nest->fingerprint_bits;
+		found++;
+	}
+	return found;
+}
+
+size_t nest_find_values(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	const struct nest *nest = body;
+	if (nest->shared != NULL)
+		return nest_shared_find(nest, hash, values, cap);
+	struct nest_spot spot;
+	struct nest_key key = nest_find(nest, nest_shape_of(nest), hash, &spot);
+	size_t found = nest_gather(nest, nest_shape_of(nest), &spot, values, cap);
+	return nest_find_stashed(nest, &key, values, cap, found);
+}
+
+/* Changes the entry in a slot. */
+static void change_slot(struct nest *nest, uint64_t chunk, uint64_t slot,
+                        struct value_change change)
+{
+	unsigned char *bits = nest_chunk_bits(nest, chunk);
+	uint64_t value = nest_get(nest, nest->kind, bits, slot);
+	if (change.what == VALUE_REMOVE) {
+		nest_set(nest, nest->kind, bits, slot, 0);
+		nest->chunk[chunk].used--;
+		nest_bring_home(nest, chunk, slot);
+		return;
+	}
+	uint64_t payload = nest_changed(nest, value >> nest->payload_at, change);
+	nest_set(nest, nest->kind, bits, slot, nest_with_payload(nest, value, payload));
+}
+
+/* Changes an entry of the stash; false if it has none that will do. */
+static bool change_stashed(struct nest *nest, const struct nest_key *key,
+                           struct value_change change)
+{
+	struct nest_chunk *chunk = &nest->chunk[key->chunk];
+	struct stash *stash = &chunk->stash;
+	bool exact = change.what != VALUE_ADD;
+	uint32_t at = stash_find(stash, nest_identity(nest, nest->kind, key),
+	                         exact ? UINT64_MAX : nest->fingerprints, 0);
+	if (at == stash->count)
+		return false;
+	struct stash_entry entry = stash_entries(stash)[at];
+	stash_remove_at(stash, at);
+	if (change.what == VALUE_REMOVE) {
+		chunk->used--;
+		nest->stashed--;
+		return true;
+	}
+	entry = nest_changed_entry(nest, entry, change);
+	(void)stash_insert(stash, entry, &nest->allocator); /* where one just was */
+	return true;
+}
+
+struct stash_entry nest_changed_entry(const struct nest *nest, struct stash_entry entry,
+                                      struct value_change change)
+{
+	uint64_t payload = nest_changed(nest, entry.fingerprint >> nest->fingerprint_bits, change);
+	entry.fingerprint &= nest->fingerprints;
+	entry.fingerprint |= payload << nest->fingerprint_bits;
+	return entry;
+}
+
+nidus_status nest_change_value(void *body, uint64_t hash, struct value_change change)
+{
+	struct nest *nest = body;
+	if (nest->shared != NULL)
+		return nest_shared_change(nest, hash, change);
+	bool exact = change.what != VALUE_ADD;
+	struct nest_spot spot;
+	uint64_t slot;
+	struct nest_key key =
+		nest_find_to_put(nest, nest_shape_of(nest), hash, exact ? change.old : 0, &spot);
+	if (nest_find_entry(nest, &key, &spot, exact, &slot)) {
+		change_slot(nest, key.chunk, slot, change);
+		return NIDUS_OK;
+	}
+	return change_stashed(nest, &key, change) ? NIDUS_OK : NIDUS_NOT_FOUND;
+}
