@@ -166,9 +166,10 @@ def odd_options(rng):
         "max_steps": some(0, 1, 1000),
         "reserve": some(None, 0, 1, 99),
         "stash": some(None, 0, 1, 10**6),
+        "value_bits": some(0, 1, 8, 32, 33, -1),
         "colour": 1,
     }
-    return {name: options[name] for name in rng.sample(list(options)[: rng.choice((9, 10))], rng.randrange(4))}
+    return {name: options[name] for name in rng.sample(list(options)[: rng.choice((10, 11))], rng.randrange(4))}
 
 
 class Fuzz:
@@ -181,7 +182,7 @@ class Fuzz:
     def renew(self):
         """A healthy filter whose contents are known, and one to merge with it."""
         features = self.rng.choice((0, nidus.Feature.CONCURRENT))
-        self.filters[:] = [nidus.Filter(3000, fpr=2**-16, max_capacity=10**6, features=features, seed=5)]
+        self.filters[:] = [nidus.Filter(3000, fpr=2**-16, max_capacity=10**6, features=features, value_bits=6, seed=5)]
         self.known = {}
 
     def sometimes(self, *values):
@@ -232,6 +233,15 @@ class Fuzz:
             lambda: nidus.open(self.sometimes(self.path, "", None, "/"), verify=self.sometimes(0, 1, "x")),
             lambda: nidus.from_bytes(self.bytes(), copy=self.sometimes(True, False)).contains_many(range(50)),
             lambda: nidus.from_bytes(self.column()),
+            lambda: f.add(self.key(), self.sometimes(1, 63, 64, -1, None, "x", 2**70, Index(fail))),
+            lambda: f.add(self.key(), **{self.sometimes("value", "x"): self.key()}),
+            lambda: f.add_many(self.column(), self.column()), lambda: f.find_many(self.column()),
+            lambda: f.add_counts(self.column(), self.sometimes(None, [1, 2], 5, self.column())),
+            lambda: f.add_count(self.key(), delta=self.sometimes(0, 1, 2**64 - 1, None, -1)),
+            lambda: f.counts(self.column()), lambda: f.find(self.key()), lambda: f.get_count(self.key()),
+            lambda: nidus.build(self.column(), values=self.column(), value_bits=self.sometimes(0, 1, 16, 32, 33)),
+            lambda: nidus.merge([f, f.copy()], how=self.sometimes("sum", "max", "or", "unique", "x", None)),
+            lambda: f.replace(self.key(), self.sometimes(0, 1, 99), self.sometimes(0, 1, "x")),
             lambda: list(zip(iter(f), range(5))), lambda: next(iter(f)), lambda: [f.add(9) for _ in f],
             lambda: f.grow(self.sometimes(0, 100, 10**5, 10**7, -1, None), relaxed=self.sometimes(True, False)),
             lambda: f.shrink(self.sometimes(0, 100, -1, None, 10**7)),

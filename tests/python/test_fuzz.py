@@ -41,13 +41,20 @@ class Item:
 
 
 def calls():
-    filter = nidus.Filter(1000, max_capacity=10**5, seed=1)
+    filter = nidus.Filter(1000, max_capacity=10**5, value_bits=8, seed=1)
     bloom = nidus.Filter(10, family="bloom")
     yield from (filter.add, filter.add_new, filter.discard, filter.remove, filter.count, filter.__contains__)
     yield from (filter.add_many, filter.contains_many, filter.add_new_many, filter.remove_many)
     yield from (bloom.add, bloom.discard, bloom.remove_many, bloom.contains_many)
     yield from (nidus.build, nidus.plan, nidus.Filter, nidus.merge, nidus.load, nidus.open, nidus.from_bytes, filter.save)
     yield from (filter.grow, filter.shrink, filter.__or__, filter.__ior__, filter.__exit__)
+    yield from (filter.find, filter.find_many, filter.counts, filter.get_count, filter.add_count, filter.add_counts)
+    yield lambda key: filter.add(1, key)
+    yield lambda key: filter.add_many([1], key)
+    yield lambda key: filter.add_counts([key], deltas=[1])
+    yield lambda key: filter.replace(1, key, key)
+    yield lambda key: nidus.build([1], values=key, value_bits=8)
+    yield lambda key: nidus.build(key, values=[1, 2], value_bits=8)
     yield lambda key: nidus.build([1], like=key)
     yield lambda key: nidus.build([1, key], seed=key)
     yield lambda key: nidus.Filter(10, seed=key, features=key, stash=key, reserve=key)

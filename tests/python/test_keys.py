@@ -199,7 +199,7 @@ def test_union_holds_what_both_hold():
     a |= a
     assert len(a) == 400
     assert len(nidus.merge([b, b, b])) == 300
-    assert len(nidus.merge((b for _ in range(3)), unique=True)) <= 100
+    assert len(nidus.merge((b for _ in range(3)), how="unique")) <= 100
 
 
 def test_filters_that_do_not_fit_are_not_merged():

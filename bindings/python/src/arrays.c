@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* -------------------------------------------------- an array of answers -- */
@@ -29,32 +30,32 @@ static PyObject *asarray(void)
 	return function;
 }
 
-static PyObject *cast_to_bool(PyObject *view)
+static PyObject *cast_to(PyObject *view, const char *format)
 {
 	PyObject *cast = interned("cast");
-	PyObject *format = interned("?");
-	PyObject *bools = NULL;
+	PyObject *wanted = interned(format);
+	PyObject *items = NULL;
 
-	if (cast && format)
-		bools = PyObject_CallMethodObjArgs(view, cast, format, NULL);
+	if (cast && wanted)
+		items = PyObject_CallMethodObjArgs(view, cast, wanted, NULL);
 	Py_XDECREF(cast);
-	Py_XDECREF(format);
-	return bools;
+	Py_XDECREF(wanted);
+	return items;
 }
 
-/* The bytes, each 0 or 1, as a NumPy array of bool or, without NumPy, as a memoryview. */
-static PyObject *bools_of(PyObject *bytes)
+/* The bytes as a NumPy array of items of this format or, without NumPy, as a memoryview. */
+static PyObject *array_of(PyObject *bytes, const char *format)
 {
 	PyObject *function = asarray();
 	PyObject *view = function ? PyMemoryView_FromObject(bytes) : NULL;
-	PyObject *bools = view ? cast_to_bool(view) : NULL;
+	PyObject *items = view ? cast_to(view, format) : NULL;
 	PyObject *array;
 
 	Py_XDECREF(view);
-	if (!bools || function == Py_None)
-		return bools;
-	array = PyObject_CallFunctionObjArgs(function, bools, NULL);
-	Py_DECREF(bools);
+	if (!items || function == Py_None)
+		return items;
+	array = PyObject_CallFunctionObjArgs(function, items, NULL);
+	Py_DECREF(items);
 	return array;
 }
 
@@ -67,7 +68,11 @@ static PyObject *bools_of(PyObject *bytes)
 struct pass {
 	struct column column;
 	nidus_filter *filter;
-	uint8_t *yes; /* for answers, one per key */
+	uint8_t *yes;    /* for answers, one per key: a bool, */
+	uint64_t *first; /* a value or a count, */
+	uint32_t *found; /* how many entries */
+	struct column values;
+	bool valued; /* there is a column of values, or of counts to add */
 	size_t done;
 	nidus_status (*step)(struct pass *pass, const uint64_t *hashes, size_t n);
 };
@@ -115,12 +120,18 @@ static PyObject *answer_many(struct filter_object *self, PyObject *keys, struct 
 	if (bytes) {
 		pass->yes = (uint8_t *)PyByteArray_AsString(bytes);
 		if (run_on(self, pass, use, &status) == 0)
-			answer = status == NIDUS_OK ? bools_of(bytes)
+			answer = status == NIDUS_OK ? array_of(bytes, "?")
 			                            : raise_after(status, pass->done);
 	}
 	Py_XDECREF(bytes);
 	column_close(&pass->column);
 	return answer;
+}
+
+static PyObject *refuse_lengths(size_t keys, size_t numbers)
+{
+	PyErr_Format(PyExc_ValueError, "%zu keys, but %zu numbers to go with them", keys, numbers);
+	return NULL;
 }
 
 /* A call that answers with None. */
@@ -131,6 +142,10 @@ static PyObject *change_many(struct filter_object *self, PyObject *keys, struct 
 
 	if (column_open(&pass->column, keys, self) < 0)
 		return NULL;
+	if (pass->valued && pass->values.n != pass->column.n) {
+		column_close(&pass->column);
+		return refuse_lengths(pass->column.n, pass->values.n);
+	}
 	ran = run_on(self, pass, filter_writing(self), &status);
 	column_close(&pass->column);
 	if (pass->done > 0)
@@ -149,11 +164,46 @@ static nidus_status look_up(struct pass *pass, const uint64_t *hashes, size_t n)
 
 static nidus_status insert(struct pass *pass, const uint64_t *hashes, size_t n)
 {
+	uint64_t room[KEYS_BLOCK];
 	size_t done;
-	nidus_status status = nidus_insert_batch(pass->filter, hashes, n, &done);
+	nidus_status status;
+
+	if (pass->valued)
+		status =
+			nidus_insert_value_batch(pass->filter, hashes,
+		                                 column_numbers(&pass->values, pass->done, n, room),
+		                                 n, &done);
+	else
+		status = nidus_insert_batch(pass->filter, hashes, n, &done);
+	pass->done += done;
+	return status;
+}
+
+static nidus_status add_up(struct pass *pass, const uint64_t *hashes, size_t n)
+{
+	uint64_t room[KEYS_BLOCK];
+	const uint64_t *deltas =
+		pass->valued ? column_numbers(&pass->values, pass->done, n, room) : NULL;
+	size_t done;
+	nidus_status status = nidus_add_count_batch(pass->filter, hashes, deltas, n, &done);
 
 	pass->done += done;
 	return status;
+}
+
+static nidus_status find_values(struct pass *pass, const uint64_t *hashes, size_t n)
+{
+	nidus_find_batch(pass->filter, hashes, n, pass->first + pass->done,
+	                 pass->found + pass->done);
+	pass->done += n;
+	return NIDUS_OK;
+}
+
+static nidus_status find_counts(struct pass *pass, const uint64_t *hashes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		pass->first[pass->done++] = nidus_get_count_hash(pass->filter, hashes[i]);
+	return NIDUS_OK;
 }
 
 static nidus_status take_out(struct pass *pass, const uint64_t *hashes, size_t n)
@@ -195,11 +245,106 @@ PyObject *filter_add_new_many(PyObject *object, PyObject *keys)
 	return answer;
 }
 
-PyObject *filter_add_many(PyObject *self, PyObject *keys)
+/* change_many with a number beside each key, unless `numbers` is None. */
+static PyObject *change_with(struct filter_object *self, PyObject *keys, PyObject *numbers,
+                             struct pass *pass)
 {
-	struct pass pass = { .step = insert };
+	PyObject *answer;
 
-	return change_many((struct filter_object *)self, keys, &pass);
+	pass->valued = numbers != Py_None;
+	if (pass->valued && column_open_numbers(&pass->values, numbers) < 0)
+		return NULL;
+	answer = change_many(self, keys, pass);
+	if (pass->valued)
+		column_close(&pass->values);
+	return answer;
+}
+
+PyObject *filter_add_many(PyObject *self, PyObject *args, PyObject *named)
+{
+	static char *names[] = { "keys", "values", NULL };
+	struct pass pass = { .step = insert };
+	PyObject *keys, *values = Py_None;
+
+	if (!PyArg_ParseTupleAndKeywords(args, named, "O|O:add_many", names, &keys, &values))
+		return NULL;
+	return change_with((struct filter_object *)self, keys, values, &pass);
+}
+
+PyObject *filter_add_counts(PyObject *self, PyObject *args, PyObject *named)
+{
+	static char *names[] = { "keys", "deltas", NULL };
+	struct pass pass = { .step = add_up };
+	PyObject *keys, *deltas = Py_None;
+
+	if (!PyArg_ParseTupleAndKeywords(args, named, "O|O:add_counts", names, &keys, &deltas))
+		return NULL;
+	return change_with((struct filter_object *)self, keys, deltas, &pass);
+}
+
+/* Room for n items, to which `items` points; NULL with an exception. */
+static PyObject *room_for(size_t n, size_t width, void **items)
+{
+	PyObject *bytes = n <= (size_t)PY_SSIZE_T_MAX / width
+	                          ? PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * width))
+	                          : PyErr_NoMemory();
+
+	if (bytes)
+		*items = PyByteArray_AsString(bytes);
+	return bytes;
+}
+
+/* The two arrays of find_many from their bytes. */
+static PyObject *pair_of(PyObject *first, PyObject *found)
+{
+	PyObject *values = array_of(first, "Q");
+	PyObject *counts = values ? array_of(found, "I") : NULL;
+	PyObject *pair = counts ? PyTuple_Pack(2, values, counts) : NULL;
+
+	Py_XDECREF(values);
+	Py_XDECREF(counts);
+	return pair;
+}
+
+PyObject *filter_find_many(PyObject *object, PyObject *keys)
+{
+	struct filter_object *self = (struct filter_object *)object;
+	struct pass pass = { .step = find_values };
+	PyObject *first, *found, *answer = NULL;
+	void *room[2] = { NULL, NULL };
+	nidus_status status;
+
+	if (column_open(&pass.column, keys, self) < 0)
+		return NULL;
+	first = room_for(pass.column.n, sizeof(*pass.first), &room[0]);
+	found = first ? room_for(pass.column.n, sizeof(*pass.found), &room[1]) : NULL;
+	pass.first = room[0];
+	pass.found = room[1];
+	if (found && run_on(self, &pass, GUARD_SHARED, &status) == 0)
+		answer = pair_of(first, found);
+	Py_XDECREF(first);
+	Py_XDECREF(found);
+	column_close(&pass.column);
+	return answer;
+}
+
+PyObject *filter_counts(PyObject *object, PyObject *keys)
+{
+	struct filter_object *self = (struct filter_object *)object;
+	struct pass pass = { .step = find_counts };
+	PyObject *bytes, *answer = NULL;
+	void *room = NULL;
+	nidus_status status;
+
+	if (column_open(&pass.column, keys, self) < 0)
+		return NULL;
+	bytes = room_for(pass.column.n, sizeof(*pass.first), &room);
+	pass.first = room;
+	if (bytes && run_on(self, &pass, GUARD_SHARED, &status) == 0)
+		answer = array_of(bytes, "Q");
+	Py_XDECREF(bytes);
+	column_close(&pass.column);
+	return answer;
 }
 
 PyObject *filter_remove_many(PyObject *self, PyObject *keys)
@@ -239,11 +384,42 @@ static uint64_t *hash_all(struct column *column, const nidus_filter *hasher)
 struct building {
 	nidus_options options;
 	struct column column;
+	struct column values;
+	bool valued;
 	struct filter_object *hasher;
 	bool like;
 	unsigned threads;
 	nidus_filter *built;
 };
+
+/* The numbers of a column in memory of their own; NULL if there is none. No GIL. */
+static uint64_t *copy_numbers(const struct column *column)
+{
+	uint64_t *numbers = column->n <= SIZE_MAX / sizeof(*numbers)
+	                            ? malloc(column->n > 0 ? column->n * sizeof(*numbers) : 1)
+	                            : NULL;
+
+	for (size_t i = 0; numbers && i < column->n; i += KEYS_BLOCK) {
+		size_t block = column->n - i < KEYS_BLOCK ? column->n - i : KEYS_BLOCK;
+		const uint64_t *from = column_numbers(column, i, block, numbers + i);
+
+		if (from != numbers + i)
+			memcpy(numbers + i, from, block * sizeof(*numbers));
+	}
+	return numbers;
+}
+
+static nidus_status build_with_values(struct building *building, uint64_t *hashes)
+{
+	uint64_t *values = copy_numbers(&building->values);
+	nidus_status status = NIDUS_E_NOMEM;
+
+	if (values)
+		status = nidus_build_values(&building->options, hashes, values, building->column.n,
+		                            building->threads, &building->built);
+	free(values);
+	return status;
+}
 
 /* Needs no GIL. */
 static nidus_status build_column(struct building *building)
@@ -253,13 +429,15 @@ static nidus_status build_column(struct building *building)
 	uint64_t *hashes;
 	nidus_status status;
 
-	if (plain && !building->like)
+	if (plain && !building->like && !building->valued)
 		return nidus_build_u64(&building->options, plain, column->n, building->threads,
 		                       &building->built);
 	hashes = hash_all(column, building->hasher->filter);
 	if (!hashes)
 		return NIDUS_E_NOMEM;
-	if (building->like)
+	if (building->valued)
+		status = build_with_values(building, hashes);
+	else if (building->like)
 		status = nidus_build_like(building->hasher->filter, hashes, column->n,
 		                          building->options.features & NIDUS_MULTISET,
 		                          building->threads, &building->built);
@@ -276,6 +454,10 @@ static PyObject *build_from(struct building *building, PyObject *keys)
 
 	if (column_open(&building->column, keys, building->hasher) < 0)
 		return NULL;
+	if (building->valued && building->values.n != building->column.n) {
+		column_close(&building->column);
+		return refuse_lengths(building->column.n, building->values.n);
+	}
 	if (filter_enter(building->hasher, GUARD_SHARED) < 0) {
 		column_close(&building->column);
 		return NULL;
@@ -317,9 +499,10 @@ static int check_like(const struct building *building, PyObject *like)
 		PyErr_SetString(PyExc_TypeError, "like is a Filter");
 		return -1;
 	}
-	if (options->capacity || options->fpr || options->family || options->seed ||
-	    options->max_capacity || options->slots || options->max_steps || options->reserve ||
-	    options->stash || options->features & ~(uint32_t)NIDUS_MULTISET) {
+	if (building->valued || options->value_bits || options->capacity || options->fpr ||
+	    options->family || options->seed || options->max_capacity || options->slots ||
+	    options->max_steps || options->reserve || options->stash ||
+	    options->features & ~(uint32_t)NIDUS_MULTISET) {
 		PyErr_SetString(PyExc_TypeError,
 		                "like takes everything from the other filter: only threads and "
 		                "features=Feature.MULTISET go with it");
@@ -346,20 +529,25 @@ static PyObject *build_with(struct building *building, PyObject *keys, PyObject 
 
 PyObject *build(PyObject *module, PyObject *args, PyObject *named)
 {
-	static char *names[] = {
-		"keys", "fpr", "capacity", "threads", "like", OPTIONS_NAMES, NULL
-	};
+	static char *names[] = { "keys",    "fpr",  "values",      "capacity",
+		                 "threads", "like", OPTIONS_NAMES, NULL };
 	struct building building = { .options = NIDUS_OPTIONS_INIT };
 	nidus_options *options = &building.options;
-	PyObject *keys, *like = Py_None;
+	PyObject *keys, *values = Py_None, *like = Py_None, *built;
 
 	(void)module;
-	if (!PyArg_ParseTupleAndKeywords(args, named, "O|O&$O&O&O" OPTIONS_FORMAT ":build", names,
-	                                 &keys, convert_rate, &options->fpr, convert_count,
+	if (!PyArg_ParseTupleAndKeywords(args, named, "O|O&$OO&O&O" OPTIONS_FORMAT ":build", names,
+	                                 &keys, convert_rate, &options->fpr, &values, convert_count,
 	                                 &options->capacity, convert_unsigned, &building.threads,
 	                                 &like, OPTIONS_TARGETS(options)))
 		return NULL;
 	if (building.threads == 0)
 		building.threads = processors();
-	return build_with(&building, keys, like);
+	building.valued = values != Py_None;
+	if (building.valued && column_open_numbers(&building.values, values) < 0)
+		return NULL;
+	built = build_with(&building, keys, like);
+	if (building.valued)
+		column_close(&building.values);
+	return built;
 }

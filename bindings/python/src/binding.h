@@ -74,11 +74,27 @@ static inline enum guard_use filter_writing(const struct filter_object *self)
 /** nidus.merge. */
 PyObject *merge(PyObject *module, PyObject *args, PyObject *named);
 
+/* ------------------------------------------------------------- single.c -- */
+
+int filter_contains(PyObject *self, PyObject *key);
+PyObject *filter_count(PyObject *self, PyObject *key);
+PyObject *filter_find(PyObject *self, PyObject *key);
+PyObject *filter_get_count(PyObject *self, PyObject *key);
+PyObject *filter_add(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
+PyObject *filter_add_new(PyObject *self, PyObject *key);
+PyObject *filter_discard(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
+PyObject *filter_remove(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
+PyObject *filter_add_count(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
+PyObject *filter_replace(PyObject *self, PyObject *args);
+
 /* ------------------------------------------------------------- arrays.c -- */
 
 /** The methods that take many keys at once; each has its docstring in filter.c. */
+PyObject *filter_find_many(PyObject *self, PyObject *keys);
+PyObject *filter_counts(PyObject *self, PyObject *keys);
+PyObject *filter_add_counts(PyObject *self, PyObject *args, PyObject *named);
 PyObject *filter_contains_many(PyObject *self, PyObject *keys);
-PyObject *filter_add_many(PyObject *self, PyObject *keys);
+PyObject *filter_add_many(PyObject *self, PyObject *args, PyObject *named);
 PyObject *filter_add_new_many(PyObject *self, PyObject *keys);
 PyObject *filter_remove_many(PyObject *self, PyObject *keys);
 

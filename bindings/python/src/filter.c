@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The type nidus.Filter: one key at a time, life, files. Whole arrays are in arrays.c. */
+/* The type nidus.Filter: life, merging, files. Single keys are in single.c, whole arrays in arrays.c. */
 
 #include "binding.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#include "keys.h"
 #include "options.h"
 #include "walk.h"
 
@@ -146,96 +145,6 @@ static PyObject *filter_copy(PyObject *object, PyObject *unused)
 	PyEval_RestoreThread(running);
 	filter_leave(self, GUARD_SHARED);
 	return status == NIDUS_OK ? filter_wrap(copy) : raise_status(status);
-}
-
-/* ------------------------------------------------------------- one key -- */
-
-/* The hash of a key, when the filter can be used so. */
-static int hash_of(struct filter_object *self, PyObject *object, enum guard_use use, uint64_t *hash)
-{
-	struct key key;
-
-	if (key_of(object, &key) < 0 || filter_ready(self, use) < 0)
-		return -1;
-	*hash = key_hash(self->filter, &key);
-	return 0;
-}
-
-static int filter_contains(PyObject *object, PyObject *key)
-{
-	struct filter_object *self = of(object);
-	uint64_t hash;
-
-	if (hash_of(self, key, GUARD_SHARED, &hash) < 0)
-		return -1;
-	return nidus_contains_hash(self->filter, hash);
-}
-
-static PyObject *filter_add(PyObject *object, PyObject *key)
-{
-	struct filter_object *self = of(object);
-	nidus_status status;
-	uint64_t hash;
-
-	if (hash_of(self, key, filter_writing(self), &hash) < 0)
-		return NULL;
-	status = nidus_insert_hash(self->filter, hash);
-	if (status != NIDUS_OK)
-		return raise_status(status);
-	self->changes++;
-	return Py_NewRef(Py_None);
-}
-
-/* A bool: whether the call changed the filter. `unchanged` is the status that means it did not. */
-static PyObject *tell_change(struct filter_object *self, nidus_status status,
-                             nidus_status unchanged)
-{
-	if (status != NIDUS_OK && status != unchanged)
-		return raise_status(status);
-	self->changes += status == NIDUS_OK;
-	return PyBool_FromLong(status == NIDUS_OK);
-}
-
-static PyObject *filter_add_new(PyObject *object, PyObject *key)
-{
-	struct filter_object *self = of(object);
-	uint64_t hash;
-
-	if (hash_of(self, key, filter_writing(self), &hash) < 0)
-		return NULL;
-	return tell_change(self, nidus_insert_new_hash(self->filter, hash), NIDUS_PRESENT);
-}
-
-static PyObject *filter_discard(PyObject *object, PyObject *key)
-{
-	struct filter_object *self = of(object);
-	uint64_t hash;
-
-	if (hash_of(self, key, filter_writing(self), &hash) < 0)
-		return NULL;
-	return tell_change(self, nidus_remove_hash(self->filter, hash), NIDUS_NOT_FOUND);
-}
-
-static PyObject *filter_remove(PyObject *object, PyObject *key)
-{
-	PyObject *removed = filter_discard(object, key);
-
-	if (removed == Py_False) {
-		Py_DECREF(removed);
-		return raise_status(NIDUS_NOT_FOUND);
-	}
-	Py_XDECREF(removed);
-	return removed ? Py_NewRef(Py_None) : NULL;
-}
-
-static PyObject *filter_count(PyObject *object, PyObject *key)
-{
-	struct filter_object *self = of(object);
-	uint64_t hash;
-
-	if (hash_of(self, key, GUARD_SHARED, &hash) < 0)
-		return NULL;
-	return PyLong_FromUnsignedLongLong(nidus_count_key_hash(self->filter, hash));
 }
 
 /* ------------------------------------------------------- the whole filter -- */
@@ -473,6 +382,21 @@ static PyObject *filter_ior(PyObject *left, PyObject *right)
 	return merge_crowd(&crowd, NIDUS_MERGE_COPIES) ? Py_NewRef(left) : NULL;
 }
 
+/* How equal entries are merged, by name. */
+static int convert_how(PyObject *object, void *how)
+{
+	static const char *const names[] = { "copies", "unique", "sum", "max", "or" };
+
+	for (int i = 0; PyUnicode_Check(object) && i <= NIDUS_MERGE_OR; i++) {
+		if (PyUnicode_CompareWithASCIIString(object, names[i]) == 0) {
+			*(nidus_merge_how *)how = (nidus_merge_how)i;
+			return 1;
+		}
+	}
+	raise_reason(NIDUS_E_ARG, "how is \"copies\", \"unique\", \"sum\", \"max\" or \"or\"");
+	return 0;
+}
+
 static nidus_filter *merge_tuple(PyObject *filters, nidus_merge_how how)
 {
 	size_t n = (size_t)PyTuple_Size(filters);
@@ -504,19 +428,20 @@ static bool all_filters(PyObject *filters)
 
 PyObject *merge(PyObject *module, PyObject *args, PyObject *named)
 {
-	static char *names[] = { "filters", "unique", NULL };
+	static char *names[] = { "filters", "how", NULL };
+	nidus_merge_how how = NIDUS_MERGE_COPIES;
 	nidus_filter *merged = NULL;
 	PyObject *filters;
-	int unique = 0;
 
 	(void)module;
-	if (!PyArg_ParseTupleAndKeywords(args, named, "O|$p:merge", names, &filters, &unique))
+	if (!PyArg_ParseTupleAndKeywords(args, named, "O|O&:merge", names, &filters, convert_how,
+	                                 &how))
 		return NULL;
 	filters = PySequence_Tuple(filters);
 	if (!filters)
 		return NULL;
 	if (all_filters(filters))
-		merged = merge_tuple(filters, unique ? NIDUS_MERGE_UNIQUE : NIDUS_MERGE_COPIES);
+		merged = merge_tuple(filters, how);
 	Py_DECREF(filters);
 	return merged ? filter_wrap(merged) : NULL;
 }
@@ -691,22 +616,35 @@ static PyObject *filter_reduce(PyObject *object, PyObject *unused)
 #define NAMED(function) (PyCFunction)(void (*)(void))(function)
 
 static PyMethodDef methods[] = {
-	{ "add", filter_add, METH_O,
-	  "add($self, key, /)\n--\n\n"
-	  "Put one copy of a key in.\n\n"
+	{ "add", NAMED(filter_add), METH_FASTCALL | METH_KEYWORDS,
+	  "add($self, key, /, value=None)\n--\n\n"
+	  "Put one copy of a key in, with a value if the filter keeps them (value_bits).\n\n"
 	  "Each add is undone by one discard. A key that comes again and again is refused after a\n"
 	  "few dozen copies (CopiesError): add_new stores a key once." },
 	{ "add_new", filter_add_new, METH_O,
 	  "add_new($self, key, /)\n--\n\n"
 	  "Put a key in unless the filter already says yes for it; whether it was put in.\n\n"
 	  "After False the key has no copy of its own, so do not discard it." },
-	{ "discard", filter_discard, METH_O,
-	  "discard($self, key, /)\n--\n\n"
-	  "Take one copy of a key out; False if there was none.\n\n"
+	{ "discard", NAMED(filter_discard), METH_FASTCALL | METH_KEYWORDS,
+	  "discard($self, key, /, value=None)\n--\n\n"
+	  "Take one copy of a key out, one with this value if it is given; False if there was none.\n\n"
 	  "Discard only what was added: another key may look the same and would lose its copy." },
-	{ "remove", filter_remove, METH_O,
-	  "remove($self, key, /)\n--\n\n"
-	  "Take one copy of a key out; NotFoundError, a KeyError, if there is none." },
+	{ "remove", NAMED(filter_remove), METH_FASTCALL | METH_KEYWORDS,
+	  "remove($self, key, /, value=None)\n--\n\n"
+	  "discard, but NotFoundError, a KeyError, if there is none." },
+	{ "replace", filter_replace, METH_VARARGS,
+	  "replace($self, key, old, new, /)\n--\n\n"
+	  "Give one entry of the key that has the value old the value new; NotFoundError if there is\n"
+	  "none." },
+	{ "find", filter_find, METH_O,
+	  "find($self, key, /)\n--\n\n"
+	  "The values of all entries that look like the key, a list; its own are among them." },
+	{ "add_count", NAMED(filter_add_count), METH_FASTCALL | METH_KEYWORDS,
+	  "add_count($self, key, /, delta=1)\n--\n\n"
+	  "Count a key: its value grows by delta and stays at the highest that value_bits allow." },
+	{ "get_count", filter_get_count, METH_O,
+	  "get_count($self, key, /)\n--\n\n"
+	  "What add_count counted: never too low, and too high for as many keys as fpr says." },
 	{ "count", filter_count, METH_O,
 	  "count($self, key, /)\n--\n\n"
 	  "How many copies of the key are in; keys that look the same count too." },
@@ -716,9 +654,18 @@ static PyMethodDef methods[] = {
 	  "keys is an array of integers, of fixed-width bytes or of text (anything with the buffer\n"
 	  "protocol, NumPy for example, strided too), or any iterable of keys. The GIL is released.\n"
 	  "The answer is a NumPy array, or a memoryview where there is no NumPy." },
-	{ "add_many", filter_add_many, METH_O,
-	  "add_many($self, keys, /)\n--\n\n"
-	  "Put one copy of each key in, in their order.\n\n"
+	{ "find_many", filter_find_many, METH_O,
+	  "find_many($self, keys, /)\n--\n\n"
+	  "Two arrays: for each key the value of one entry that looks like it (0 if there is none),\n"
+	  "and how many such entries there are. find() tells the others." },
+	{ "add_counts", NAMED(filter_add_counts), METH_VARARGS | METH_KEYWORDS,
+	  "add_counts($self, keys, deltas=None)\n--\n\n"
+	  "add_count for each key, in their order: by 1, or by the number beside it in deltas." },
+	{ "counts", filter_counts, METH_O,
+	  "counts($self, keys, /)\n--\n\nget_count for each key: an array." },
+	{ "add_many", NAMED(filter_add_many), METH_VARARGS | METH_KEYWORDS,
+	  "add_many($self, keys, values=None)\n--\n\n"
+	  "Put one copy of each key in, in their order, each with its value if there are values.\n\n"
 	  "If one is refused, those before it are in, and the exception's done tells how many." },
 	{ "add_new_many", filter_add_new_many, METH_O,
 	  "add_new_many($self, keys, /)\n--\n\n"
@@ -779,7 +726,7 @@ static PyGetSetDef attributes[] = {
 
 static const char about[] =
 	"Filter(capacity, fpr=0.00390625, *, family='auto', seed=None, max_capacity=0, slots=0,\n"
-	"       features=0, max_steps=0, reserve=None, stash=None)\n--\n\n"
+	"       features=0, max_steps=0, reserve=None, stash=None, value_bits=0)\n--\n\n"
 	"A small approximate set. It never says no for a key that is in it, and says yes for other\n"
 	"keys with the probability fpr. It keeps a few bits per key and never the key itself.\n\n"
 	"capacity      keys that must fit\n"
@@ -787,6 +734,7 @@ static const char about[] =
 	"family        'auto' takes the smallest; plan() lists all\n"
 	"seed          keys the hashing; None draws one. Filters that are to be merged need the same\n"
 	"max_capacity  the filter grows by itself up to there\n"
+	"value_bits    of the value beside each key, 0 to 32\n"
 	"features      what it must be able to do, Feature.MERGE | Feature.CONCURRENT for example\n"
 	"slots, max_steps, reserve, stash\n"
 	"              for those who tune; 0 in the first two and None mean the family's best\n\n"

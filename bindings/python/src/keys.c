@@ -2,6 +2,7 @@
 /* From Python objects to keys and hashes. */
 
 #include "keys.h"
+#include "options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,11 @@ static int index_of(PyObject *object, uint64_t *number)
 	answer = number_of(integer, number);
 	Py_DECREF(integer);
 	return answer;
+}
+
+int number_from(PyObject *object, uint64_t *number)
+{
+	return convert_count(object, number) ? 0 : -1;
 }
 
 static int refuse_key(PyObject *object)
@@ -94,13 +100,19 @@ static int make_room(struct gathering *gathering)
 	return 0;
 }
 
-/* The key's __index__ and the iterator are Python code, which may do anything to the filter. */
+/*
+ * The hash of a key or, without a hasher, a number. The key's __index__ and the iterator are Python
+ * code, which may do anything to the filter.
+ */
 static int gather_one(struct gathering *gathering, PyObject *object, struct filter_object *hasher)
 {
 	struct key key;
 
-	if (key_of(object, &key) < 0 || make_room(gathering) < 0 ||
-	    filter_ready(hasher, GUARD_SHARED) < 0)
+	if (make_room(gathering) < 0)
+		return -1;
+	if (!hasher)
+		return number_from(object, &gathering->hashes[gathering->n++]);
+	if (key_of(object, &key) < 0 || filter_ready(hasher, GUARD_SHARED) < 0)
 		return -1;
 	gathering->hashes[gathering->n++] = key_hash(hasher->filter, &key);
 	return 0;
@@ -322,6 +334,18 @@ int column_open(struct column *column, PyObject *keys, struct filter_object *has
 	return answer == 1 ? open_iterable(column, keys, hasher) : answer;
 }
 
+/* Negative numbers become huge ones, which no filter takes. */
+int column_open_numbers(struct column *column, PyObject *numbers)
+{
+	int answer = column_open(column, numbers, NULL);
+
+	if (answer < 0 || column->kind == COLUMN_INTEGERS || column->kind == COLUMN_HASHES)
+		return answer;
+	column_close(column);
+	PyErr_SetString(PyExc_TypeError, "values and counts are integers");
+	return -1;
+}
+
 void column_close(struct column *column)
 {
 	if (column->view.obj)
@@ -360,19 +384,24 @@ static uint64_t load_integer(const struct column *column, const char *item)
 	}
 }
 
+const uint64_t *column_numbers(const struct column *column, size_t start, size_t n, uint64_t *room)
+{
+	const uint64_t *plain =
+		column->kind == COLUMN_HASHES ? column->hashes : column_plain(column);
+
+	if (plain)
+		return plain + start;
+	for (size_t i = 0; i < n; i++)
+		room[i] = load_integer(column, item_at(column, start + i));
+	return room;
+}
+
 static void hash_integers(const struct column *column, const nidus_filter *filter, size_t start,
                           size_t n, uint64_t *room)
 {
-	const uint64_t *plain = column_plain(column);
 	uint64_t numbers[KEYS_BLOCK];
 
-	if (plain) {
-		nidus_hash_u64_batch(filter, plain + start, n, room);
-		return;
-	}
-	for (size_t i = 0; i < n; i++)
-		numbers[i] = load_integer(column, item_at(column, start + i));
-	nidus_hash_u64_batch(filter, numbers, n, room);
+	nidus_hash_u64_batch(filter, column_numbers(column, start, n, numbers), n, room);
 }
 
 static void hash_bytes(const struct column *column, const nidus_filter *filter, size_t start,

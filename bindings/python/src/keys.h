@@ -16,6 +16,9 @@ struct key {
 	uint64_t number;
 };
 
+/** A whole number from 0 on; RangeError if it is negative or needs more than 64 bits. */
+int number_from(PyObject *object, uint64_t *number);
+
 /** A str, bytes or integer; what has __index__ is an integer too, and may run Python code. */
 int key_of(PyObject *object, struct key *key);
 
@@ -39,8 +42,17 @@ struct column {
 	bool is_signed;   /* integers */
 	bool swapped;     /* the other byte order */
 	char *text;       /* of COLUMN_TEXT: room for an item in UTF-8 */
-	uint64_t *hashes; /* of COLUMN_HASHES: one per key */
+	uint64_t *hashes; /* of COLUMN_HASHES: one per key, or the numbers themselves */
 };
+
+/**
+ * Opens a column of whole numbers, values or counts: an array of integers or an iterable of them.
+ * The same column_close is due if it answers 0.
+ */
+int column_open_numbers(struct column *column, PyObject *numbers);
+
+/** n numbers, at most KEYS_BLOCK, from the one at `start` on, in `room` or where they are. No GIL. */
+const uint64_t *column_numbers(const struct column *column, size_t start, size_t n, uint64_t *room);
 
 /** Opens the column for hashing under the filter's seed; column_close is due if it answers 0. */
 int column_open(struct column *column, PyObject *keys, struct filter_object *hasher);

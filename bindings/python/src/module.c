@@ -8,22 +8,24 @@
 
 static PyMethodDef functions[] = {
 	{ "build", NAMED(build), METH_VARARGS | METH_KEYWORDS,
-	  "build(keys, fpr=0.00390625, *, capacity=0, threads=0, like=None, family='auto',\n"
+	  "build(keys, fpr=0.00390625, *, values=None, capacity=0, threads=0, like=None, family='auto',\n"
 	  "      seed=None, max_capacity=0, slots=0, features=0, max_steps=0, reserve=None,\n"
-	  "      stash=None)\n--\n\n"
+	  "      stash=None, value_bits=0)\n--\n\n"
 	  "Make a filter of many keys at once, all or nothing; equal keys are stored once.\n\n"
 	  "keys      as for Filter.contains_many\n"
+	  "values    a number for each key, of value_bits bits: an array or an iterable\n"
 	  "capacity  keys that must fit; 0: as many as there are\n"
 	  "threads   how many may work; 0: one per processor. The filter is the same for any number\n"
 	  "like      another filter to take family, size and seed from, so that both can be merged\n"
 	  "others    as for Filter" },
 	{ "merge", NAMED(merge), METH_VARARGS | METH_KEYWORDS,
-	  "merge(filters, *, unique=False)\n--\n\n"
+	  "merge(filters, how='copies')\n--\n\n"
 	  "One filter that holds the entries of all; they need the same options and seed.\n\n"
-	  "All copies are kept, for those who will remove keys. unique keeps equal entries once." },
+	  "'copies' keeps all of them, for those who will remove keys; 'unique' keeps equal entries\n"
+	  "once. 'sum', 'max' and 'or' make one value of all that an entry has: for counts, or bits." },
 	{ "plan", NAMED(plan), METH_VARARGS | METH_KEYWORDS,
 	  "plan(capacity, fpr=0.00390625, *, family='auto', seed=None, max_capacity=0, slots=0,\n"
-	  "     features=0, max_steps=0, reserve=None, stash=None)\n--\n\n"
+	  "     features=0, max_steps=0, reserve=None, stash=None, value_bits=0)\n--\n\n"
 	  "What every family would take for such a filter: a list of PlanRow." },
 	{ NULL, NULL, 0, NULL },
 };

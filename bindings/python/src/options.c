@@ -17,7 +17,8 @@ int convert_count(PyObject *object, void *count)
 	if (value == ULLONG_MAX && PyErr_Occurred()) {
 		if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
 			PyErr_Clear();
-			raise_reason(NIDUS_E_RANGE, "a count or a seed is from 0 to 2**64 - 1");
+			raise_reason(NIDUS_E_RANGE,
+			             "a count, value or seed is from 0 to 2**64 - 1");
 		}
 		return 0;
 	}

@@ -20,13 +20,15 @@ int convert_rate(PyObject *object, void *rate);       /* double; 0 would mean th
 int convert_seed(PyObject *object, void *seed);       /* None: a fresh one */
 int convert_optional(PyObject *object, void *number); /* None: 0; 0: UINT_MAX, none at all */
 
-#define OPTIONS_NAMES \
-	"family", "seed", "max_capacity", "slots", "features", "max_steps", "reserve", "stash"
-#define OPTIONS_FORMAT "O&O&O&O&O&O&O&O&"
+#define OPTIONS_NAMES                                                                           \
+	"family", "seed", "max_capacity", "slots", "features", "max_steps", "reserve", "stash", \
+		"value_bits"
+#define OPTIONS_FORMAT "O&O&O&O&O&O&O&O&O&"
 #define OPTIONS_TARGETS(options)                                                                 \
 	convert_family, &(options)->family, convert_seed, &(options)->seed, convert_count,       \
 		&(options)->max_capacity, convert_unsigned, &(options)->slots, convert_unsigned, \
 		&(options)->features, convert_unsigned, &(options)->max_steps, convert_optional, \
-		&(options)->reserve, convert_optional, &(options)->stash
+		&(options)->reserve, convert_optional, &(options)->stash, convert_unsigned,      \
+		&(options)->value_bits
 
 #endif

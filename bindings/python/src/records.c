@@ -31,6 +31,7 @@ static PyStructSequence_Field info_fields[] = {
 	{ "readonly", "opened in place, so it cannot change" },
 	{ "concurrent", "made with Feature.CONCURRENT" },
 	{ "tables", "2 while entries move to a larger one, otherwise 1" },
+	{ "value_bits", "of the value beside each key; 0: it keeps none" },
 	{ NULL, NULL },
 };
 
@@ -56,16 +57,17 @@ static PyStructSequence_Field row_fields[] = {
 static PyStructSequence_Field entry_fields[] = {
 	{ "home", "the bucket or window by which the entry is known" },
 	{ "fingerprint", "the part of the hash that is stored" },
+	{ "value", "what is kept beside it; 0 in a filter without values" },
 	{ NULL, NULL },
 };
 
 static PyStructSequence_Desc info_desc = { "nidus.Info", "What a filter is and how full it is.",
-	                                   info_fields, 22 };
+	                                   info_fields, 23 };
 static PyStructSequence_Desc row_desc = { "nidus.PlanRow", "What one family would need.",
 	                                  row_fields, 15 };
 static PyStructSequence_Desc entry_desc = { "nidus.Entry",
 	                                    "One stored entry: all that a filter knows of a key.",
-	                                    entry_fields, 2 };
+	                                    entry_fields, 3 };
 
 static int add_type(PyObject *module, const char *name, PyStructSequence_Desc *desc,
                     PyTypeObject **type)
@@ -132,6 +134,7 @@ PyObject *info_record(const nidus_info *info)
 		PyBool_FromLong(info->readonly),
 		PyBool_FromLong(info->concurrent),
 		COUNT(info->tables),
+		COUNT(info->value_bits),
 	};
 
 	return MAKE(info_type, values);
@@ -139,7 +142,7 @@ PyObject *info_record(const nidus_info *info)
 
 PyObject *entry_record(const nidus_entry *entry)
 {
-	PyObject *values[] = { COUNT(entry->home), COUNT(entry->fingerprint) };
+	PyObject *values[] = { COUNT(entry->home), COUNT(entry->fingerprint), COUNT(entry->value) };
 
 	return MAKE(entry_type, values);
 }
