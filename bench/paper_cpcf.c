@@ -4,6 +4,7 @@
  * Insertion Cuckoo Filter". Beside the library's families stand the random walks of
  * walk.h, so that there is a row for each filter of the paper.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench_keys.h"
@@ -166,8 +167,6 @@ static void figure_3(struct paper_run *run)
 
 /* --------------------------------------------------------- speeds: Fig. 4 to 7 -- */
 
-enum work { INSERT, REMOVE, PRESENT, ABSENT };
-
 /* Key i of a walk; those from KEYS_ABSENT on are never put in. */
 static double walk_lookups(const struct walk *walk, uint64_t n, double hits, uint64_t lookups)
 {
@@ -206,69 +205,109 @@ static const double loads[] = { 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.
 
 #define LOADS (sizeof loads / sizeof *loads)
 
-static double value_of(const struct gauge_step *step, enum work work)
+static unsigned sweep_walk(const struct paper_scale *scale, const char *name,
+                           struct gauge_step *steps)
 {
-	double values[] = { step->insert, step->remove, step->present, step->absent };
-	return values[work];
-}
-
-static void sweep_family(struct paper_run *run, const char *name, nidus_family family,
-                         enum gauge_call call, enum work work)
-{
-	struct gauge_step steps[GAUGE_STEPS];
-	nidus_options options = options_for(family, near_power_of_two(paper_scale(run)->keys));
-	unsigned n = gauge_sweep(&options, loads, LOADS,
-	                         work > REMOVE ? paper_scale(run)->lookups : 4096, call, steps);
-	for (unsigned i = 0; i < n; i++)
-		paper_add(run, name, loads[i], PAPER_NONE, value_of(&steps[i], work));
-}
-
-static void sweep_walk(struct paper_run *run, const char *name, enum work work)
-{
-	struct walk walk =
-		insertion_walk(insertion_named(name), near_power_of_two(paper_scale(run)->keys), 1);
+	struct walk walk = insertion_walk(insertion_named(name), near_power_of_two(scale->keys), 1);
 	uint64_t at[LOADS + 1] = { 0 };
 	for (unsigned i = 0; i < LOADS; i++) {
 		at[i + 1] = (uint64_t)(loads[i] * (double)(walk.buckets * walk.slots));
-		double insert = walk_change(&walk, at[i], at[i + 1], walk_insert);
-		if (work == INSERT)
-			paper_add(run, name, loads[i], PAPER_NONE, insert);
-		else if (work != REMOVE)
-			paper_add(run, name, loads[i], PAPER_NONE,
-			          walk_lookups(&walk, at[i + 1], work == PRESENT,
-			                       paper_scale(run)->lookups));
+		steps[i].insert = walk_change(&walk, at[i], at[i + 1], walk_insert);
+		steps[i].present = walk_lookups(&walk, at[i + 1], 1, scale->lookups);
+		steps[i].absent = walk_lookups(&walk, at[i + 1], 0, scale->lookups);
 	}
-	for (unsigned i = LOADS; i-- > 0 && work == REMOVE;)
-		paper_add(run, name, loads[i], PAPER_NONE,
-		          walk_change(&walk, at[i], at[i + 1], walk_remove));
+	for (unsigned i = LOADS; i-- > 0;)
+		steps[i].remove = walk_change(&walk, at[i], at[i + 1], walk_remove);
 	walk_free(&walk);
+	return LOADS;
 }
 
-static void sweep(struct paper_run *run, enum work work, const char *id, const char *place,
-                  const char *title)
+/* The library's rows of Fig. 4, 5 and 7. */
+static const struct {
+	const char *name;
+	nidus_family family;
+	enum gauge_call call;
+} ours[] = { { "chunked, single", NIDUS_CHUNKED, GAUGE_SINGLE },
+	     { "cuckoo, single", NIDUS_CUCKOO, GAUGE_SINGLE },
+	     { "chunked, batch", NIDUS_CHUNKED, GAUGE_BATCH },
+	     { "cuckoo, batch", NIDUS_CUCKOO, GAUGE_BATCH } };
+
+#define OURS (sizeof ours / sizeof *ours)
+#define SERIES (WALKS + OURS)
+#define ROUNDS_MOST 8
+
+/* One sweep per series and round gives all four figures. */
+struct sweeps {
+	unsigned rounds, n[ROUNDS_MOST][SERIES];
+	struct gauge_step step[ROUNDS_MOST][SERIES][GAUGE_STEPS];
+};
+
+static void sweep_all(struct sweeps *sweeps, const struct paper_scale *scale)
 {
+	sweeps->rounds = scale->rounds < ROUNDS_MOST ? scale->rounds : ROUNDS_MOST;
+	for (unsigned round = 0; round < sweeps->rounds; round++) {
+		for (unsigned i = 0; i < WALKS; i++)
+			sweeps->n[round][i] =
+				sweep_walk(scale, walk_names[i], sweeps->step[round][i]);
+		for (unsigned i = 0; i < OURS; i++) {
+			nidus_options options =
+				options_for(ours[i].family, near_power_of_two(scale->keys));
+			sweeps->n[round][WALKS + i] =
+				gauge_sweep(&options, loads, LOADS, scale->lookups, ours[i].call,
+			                    sweeps->step[round][WALKS + i]);
+		}
+	}
+}
+
+enum work { INSERT, REMOVE, PRESENT, ABSENT, WORKS };
+
+static double value_of(const struct gauge_step *step, enum work work)
+{
+	double values[WORKS] = { step->insert, step->remove, step->present, step->absent };
+	return values[work];
+}
+
+static void figure_4_and_5(struct paper_run *run, const struct sweeps *sweeps, enum work work)
+{
+	static const struct {
+		const char *id, *place, *title;
+	} words[WORKS] = { { "figure-4a", "Fig. 4a", "inserts by load" },
+		           { "figure-4b", "Fig. 4b", "removes by load" },
+		           { "figure-5a", "Fig. 5", "lookups of present keys by load" },
+		           { "figure-5b", "Fig. 5", "lookups of absent keys by load" } };
 	paper_begin(
 		run,
 		&(struct experiment){
 			.paper = "cpcf",
-			.id = id,
-			.place = place,
-			.title = title,
+			.id = words[work].id,
+			.place = words[work].place,
+			.title = words[work].title,
 			.x = "load",
 			.unit = "M keys/s",
 			.compare = PAPER_RATIO,
 			.reference = "classic walk",
 			.note = "the paper shows curves only. Walks keep 16 bits per slot and are "
 				"called key by key; of ours both ways to call are shown" });
-	for (unsigned round = 0; round < paper_scale(run)->rounds; round++) {
-		for (size_t i = 0; i < WALKS; i++)
-			sweep_walk(run, walk_names[i], work);
-		sweep_family(run, "chunked, single", NIDUS_CHUNKED, GAUGE_SINGLE, work);
-		sweep_family(run, "cuckoo, single", NIDUS_CUCKOO, GAUGE_SINGLE, work);
-		sweep_family(run, "chunked, batch", NIDUS_CHUNKED, GAUGE_BATCH, work);
-		sweep_family(run, "cuckoo, batch", NIDUS_CUCKOO, GAUGE_BATCH, work);
+	for (unsigned i = 0; i < SERIES; i++) {
+		for (unsigned round = 0; round < sweeps->rounds; round++) {
+			for (unsigned j = 0; j < sweeps->n[round][i]; j++)
+				paper_add(run, i < WALKS ? walk_names[i] : ours[i - WALKS].name,
+				          loads[j], PAPER_NONE,
+				          value_of(&sweeps->step[round][i][j], work));
+		}
 	}
 	paper_end(run);
+}
+
+static void figures_4_and_5(struct paper_run *run)
+{
+	struct sweeps *sweeps = calloc(1, sizeof *sweeps);
+	if (sweeps == NULL)
+		gauge_fail("no memory");
+	sweep_all(sweeps, paper_scale(run));
+	for (unsigned work = 0; work < WORKS; work++)
+		figure_4_and_5(run, sweeps, work);
+	free(sweeps);
 }
 
 /* What the paper says of inserts at a load of 0.95, as multiples of the cuckoo filter. */
@@ -372,9 +411,8 @@ static void figure_7(struct paper_run *run)
 	for (unsigned round = 0; round < paper_scale(run)->rounds; round++) {
 		for (size_t i = 0; i < WALKS; i++)
 			hits_of_walk(run, walk_names[i]);
-		hits_of_family(run, "chunked, single", NIDUS_CHUNKED, GAUGE_SINGLE);
-		hits_of_family(run, "cuckoo, single", NIDUS_CUCKOO, GAUGE_SINGLE);
-		hits_of_family(run, "chunked, batch", NIDUS_CHUNKED, GAUGE_BATCH);
+		for (size_t i = 0; i < OURS; i++)
+			hits_of_family(run, ours[i].name, ours[i].family, ours[i].call);
 	}
 	paper_end(run);
 }
@@ -468,10 +506,7 @@ void paper_cpcf(struct paper_run *run)
 	table_1(run, MISSES);
 	table_3(run);
 	figure_3(run);
-	sweep(run, INSERT, "figure-4a", "Fig. 4a", "inserts by load");
-	sweep(run, REMOVE, "figure-4b", "Fig. 4b", "removes by load");
-	sweep(run, PRESENT, "figure-5a", "Fig. 5", "lookups of present keys by load");
-	sweep(run, ABSENT, "figure-5b", "Fig. 5", "lookups of absent keys by load");
+	figures_4_and_5(run);
 	figure_6(run);
 	figure_7(run);
 	figure_8(run);
