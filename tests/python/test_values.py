@@ -89,9 +89,14 @@ def test_values_that_do_not_fit_are_refused():
             filter.add("x", value)
         with pytest.raises(nidus.RangeError):
             filter.add_many(["x"], [value])
-    with pytest.raises(nidus.RangeError):
-        filter.add_many([1, 2], numpy.array([1, -1]))
-    assert len(filter) == 1  # the one before it
+    for call in (filter.add_many, filter.add_counts):
+        for kind in ("i8", ">i4", "i2"):
+            with pytest.raises(nidus.RangeError, match="not negative"):
+                call([1, 2], numpy.array([1, -1]).astype(kind))
+    assert len(filter) == 0
+    with pytest.raises(nidus.RangeError) as caught:
+        filter.add_many([1, 2], [1, 16])
+    assert caught.value.done == len(filter) == 1
     with pytest.raises(nidus.RangeError):
         nidus.build([1], values=[16], value_bits=4)
     for value in ("x", 1.5, [], b"1"):

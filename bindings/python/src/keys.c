@@ -334,18 +334,6 @@ int column_open(struct column *column, PyObject *keys, struct filter_object *has
 	return answer == 1 ? open_iterable(column, keys, hasher) : answer;
 }
 
-/* Negative numbers become huge ones, which no filter takes. */
-int column_open_numbers(struct column *column, PyObject *numbers)
-{
-	int answer = column_open(column, numbers, NULL);
-
-	if (answer < 0 || column->kind == COLUMN_INTEGERS || column->kind == COLUMN_HASHES)
-		return answer;
-	column_close(column);
-	PyErr_SetString(PyExc_TypeError, "values and counts are integers");
-	return -1;
-}
-
 void column_close(struct column *column)
 {
 	if (column->view.obj)
@@ -394,6 +382,33 @@ const uint64_t *column_numbers(const struct column *column, size_t start, size_t
 	for (size_t i = 0; i < n; i++)
 		room[i] = load_integer(column, item_at(column, start + i));
 	return room;
+}
+
+static int check_numbers(const struct column *column)
+{
+	if (column->kind == COLUMN_HASHES) /* checked one by one */
+		return 0;
+	if (column->kind != COLUMN_INTEGERS) {
+		PyErr_SetString(PyExc_TypeError, "values and counts are integers");
+		return -1;
+	}
+	for (size_t i = 0; column->is_signed && i < column->n; i++) {
+		if (load_integer(column, item_at(column, i)) >> 63) {
+			raise_reason(NIDUS_E_RANGE, "values and counts are not negative");
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int column_open_numbers(struct column *column, PyObject *numbers)
+{
+	if (column_open(column, numbers, NULL) < 0)
+		return -1;
+	if (check_numbers(column) == 0)
+		return 0;
+	column_close(column);
+	return -1;
 }
 
 static void hash_integers(const struct column *column, const nidus_filter *filter, size_t start,
