@@ -105,7 +105,7 @@ extern "C" {
 #endif
 
 #define NIDUS_VERSION_MAJOR 0
-#define NIDUS_VERSION_MINOR 1
+#define NIDUS_VERSION_MINOR 2
 #define NIDUS_VERSION_PATCH 0
 
 #if defined(_WIN32) || defined(__CYGWIN__)

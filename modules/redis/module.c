@@ -176,7 +176,7 @@ static void describe(RedisModuleCtx *ctx, const struct command *command)
 		.version = &version,
 		.summary = command->summary,
 		.complexity = command->complexity,
-		.since = "0.1.0",
+		.since = "0.2.0",
 		.arity = command->arity,
 		.args = command->args,
 	};
