@@ -70,12 +70,12 @@ class Source:
         enumerators, types = set(), set()
         for found in BODY.finditer(code):
             end = end_of_body(code, found.end() - 1)
-            if found[1] == "enum":
-                enumerators |= set(re.findall(r"(?:^|[{,])\s*(\w+)\s*(?=[,=}]|$)", code[found.end() - 1:end + 1]))
             if found[2]:
                 types.add(found[2])
             if found[0].startswith("typedef"):
                 types.add(re.match(r"\s*(\w+)", code[end + 1:])[1])
+        for body in re.findall(r"\benum\b[^;{}()]*(\{[^{}]*\})", code):  # in a struct too
+            enumerators |= set(re.findall(r"[{,]\s*(\w+)\s*(?=[,=}])", body))
         types |= set(re.findall(r"^typedef [^;{}]*?\b(\w+);", code, re.M))
         return ordinary, enumerators, types
 
