@@ -180,6 +180,60 @@ public:
 		return nidus_count_key_u64(raw_, key);
 	}
 
+	/* ---- values beside keys (options.value_bits), and counts */
+
+	nidus_status insert_value(std::string_view key, std::uint64_t value) noexcept
+	{
+		return nidus_insert_value(raw_, key.data(), key.size(), value);
+	}
+
+	nidus_status insert_value(std::uint64_t key, std::uint64_t value) noexcept
+	{
+		return nidus_insert_value_u64(raw_, key, value);
+	}
+
+	nidus_status remove_value(std::string_view key, std::uint64_t value) noexcept
+	{
+		return nidus_remove_value(raw_, key.data(), key.size(), value);
+	}
+
+	nidus_status remove_value(std::uint64_t key, std::uint64_t value) noexcept
+	{
+		return nidus_remove_value_u64(raw_, key, value);
+	}
+
+	/** The values of all entries that look like the key: how many there are, the first `cap` of
+	 *  them in `values`. */
+	std::size_t find(std::string_view key, std::uint64_t *values, std::size_t cap) const noexcept
+	{
+		return nidus_find(raw_, key.data(), key.size(), values, cap);
+	}
+
+	std::size_t find(std::uint64_t key, std::uint64_t *values, std::size_t cap) const noexcept
+	{
+		return nidus_find_u64(raw_, key, values, cap);
+	}
+
+	nidus_status add_count(std::string_view key, std::uint64_t delta = 1) noexcept
+	{
+		return nidus_add_count(raw_, key.data(), key.size(), delta);
+	}
+
+	nidus_status add_count(std::uint64_t key, std::uint64_t delta = 1) noexcept
+	{
+		return nidus_add_count_u64(raw_, key, delta);
+	}
+
+	[[nodiscard]] std::uint64_t get_count(std::string_view key) const noexcept
+	{
+		return nidus_get_count(raw_, key.data(), key.size());
+	}
+
+	[[nodiscard]] std::uint64_t get_count(std::uint64_t key) const noexcept
+	{
+		return nidus_get_count_u64(raw_, key);
+	}
+
 	/* ---- hashes, and batches of them */
 
 	[[nodiscard]] std::uint64_t hash(std::string_view key) const noexcept

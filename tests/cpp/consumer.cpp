@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What include/nidus.hpp promises; compiled in every dialect by tests/cpp/run. */
+/* What include/nidus.hpp promises; compiled in two dialects by tests/cpp/run. */
 #include <nidus.hpp>
 
 #include <cstdio>
@@ -101,6 +101,26 @@ static void files_copies_and_merges()
 	EXPECT(again.shrink() == NIDUS_OK);
 }
 
+static void values_and_counts()
+{
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	nidus::filter filter;
+	std::uint64_t values[4] = {};
+	options.capacity = 1000;
+	options.fpr = 1e-6;
+	options.seed = 1;
+	options.value_bits = 8;
+	EXPECT(nidus::filter::create(options, filter) == NIDUS_OK);
+	EXPECT(filter.insert_value("heron", 7) == NIDUS_OK && filter.insert_value(9, 200) == NIDUS_OK);
+	EXPECT(filter.find("heron", values, 4) == 1 && values[0] == 7);
+	EXPECT(filter.find(9, values, 4) == 1 && values[0] == 200);
+	EXPECT(filter.remove_value("heron", 8) == NIDUS_NOT_FOUND);
+	EXPECT(filter.remove_value("heron", 7) == NIDUS_OK && filter.remove_value(9, 200) == NIDUS_OK);
+	EXPECT(filter.add_count("crane") == NIDUS_OK && filter.add_count("crane", 4) == NIDUS_OK);
+	EXPECT(filter.add_count(5) == NIDUS_OK && filter.get_count(5) == 1);
+	EXPECT(filter.get_count("crane") == 5 && filter.get_count("stork") == 0);
+}
+
 static void batches_are_spans()
 {
 #ifdef __cpp_lib_span
@@ -129,5 +149,6 @@ int main()
 	an_empty_wrapper_behaves_as_null();
 	failures_leave_the_result_alone();
 	files_copies_and_merges();
+	values_and_counts();
 	batches_are_spans();
 }
