@@ -535,14 +535,26 @@ class Yards(Filter):
         require(h.core_bits >= 1 and h.core_bits + h.growth_bits == self.width,
                 "the fingerprints' width is not the lines'")
         require(h.chunks == 1 and h.groups >= 1, "the geometry makes no sense")
-        require(h.reserve == h.max_steps == h.stash_limit == h.borrowed == h.stashed ==
-                h.value_bits == 0,
+        require(h.reserve == h.max_steps == h.stash_limit == h.borrowed == h.stashed == 0,
                 "fields that this family does not have are not 0")
         self.fronts = h.groups << h.level
         self.half = -(-self.fronts // 16)
 
     def table_size(self):
-        return (self.fronts + 2 * self.half) * self.bytes
+        return ((self.fronts + 2 * self.half) * self.bytes +
+                self.fronts * self.values_size(self.header.slots) +
+                2 * self.half * self.values_size(self.back_slots))
+
+    def values_size(self, slots):
+        """Bytes of the values of a line."""
+        return -(-slots * self.header.value_bits // 8)
+
+    def values_of(self, start, slots, line):
+        """The values of a line's entries, which begin at a byte of the table."""
+        wide, size = self.header.value_bits, self.values_size(slots)
+        data, used = self.table[start:start + size], len(line.entries) * self.header.value_bits
+        require(bits(data, used, 8 * size - used) == 0, "there is a value where no entry is")
+        return [bits(data, slot * wide, wide) for slot in range(len(line.entries))]
 
     def line(self, number, slots, crumb_bits):
         data = self.table[number * self.bytes:(number + 1) * self.bytes]
@@ -551,6 +563,13 @@ class Yards(Filter):
     def check(self):
         self.front = [self.line(i, self.header.slots, 0) for i in range(self.fronts)]
         self.back = [self.line(self.fronts + i, self.back_slots, 4) for i in range(2 * self.half)]
+        start = (self.fronts + 2 * self.half) * self.bytes
+        size = self.values_size(self.header.slots)
+        self.front_values = [self.values_of(start + i * size, self.header.slots, line)
+                             for i, line in enumerate(self.front)]
+        start, size = start + self.fronts * size, self.values_size(self.back_slots)
+        self.back_values = [self.values_of(start + i * size, self.back_slots, line)
+                            for i, line in enumerate(self.back)]
         remainder_bits = self.width - self.header.level
         for number, line in enumerate(self.back):
             for mini, _, crumb in line.entries:
@@ -572,11 +591,11 @@ class Yards(Filter):
 
     def all(self):
         for bucket, line in enumerate(self.front):
-            for mini, remainder, _ in line.entries:
-                yield *self.identity(bucket, mini, remainder), 0
+            for (mini, remainder, _), value in zip(line.entries, self.front_values[bucket]):
+                yield *self.identity(bucket, mini, remainder), value
         for number, line in enumerate(self.back):
-            for mini, remainder, crumb in line.entries:
-                yield *self.identity(self.bucket_of(number, crumb), mini, remainder), 0
+            for (mini, remainder, crumb), value in zip(line.entries, self.back_values[number]):
+                yield *self.identity(self.bucket_of(number, crumb), mini, remainder), value
 
     def identity(self, bucket, mini, remainder):
         level = self.header.level
@@ -602,13 +621,16 @@ class Yards(Filter):
         bucket = (base << level) + (fingerprint & (1 << level) - 1)
         remainder = fingerprint >> level
         front = self.front[bucket]
-        copies = front.entries.count((mini, remainder, 0))
+        found = [value for entry, value in zip(front.entries, self.front_values[bucket])
+                 if entry == (mini, remainder, 0)]
         if not front.full or front.entries[-1][0] > mini:
-            return [0] * copies
+            return found
         line, crumb = divmod(bucket, 16)
-        even, odd = self.back[line * 2], self.back[(line + self.LEAPS[crumb]) % self.half * 2 + 1]
-        entry = mini, remainder, crumb
-        return [0] * (copies + even.entries.count(entry) + odd.entries.count(entry))
+        for number in line * 2, (line + self.LEAPS[crumb]) % self.half * 2 + 1:
+            found += [value for entry, value in zip(self.back[number].entries,
+                                                    self.back_values[number])
+                      if entry == (mini, remainder, crumb)]
+        return found
 
 
 # ---------------------------------------------------------------------- Bloom filters

@@ -189,8 +189,6 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		return fail(NIDUS_E_RANGE,
 		            "a breadcrumb line has 51, 36, 28, 19 or (short) 25 slots, not %u",
 		            options->slots);
-	if (options->value_bits != 0)
-		return fail(NIDUS_E_UNSUPPORTED, "the breadcrumb family keeps no values yet");
 	if (options->max_steps != 0)
 		return fail(NIDUS_E_RANGE,
 		            "the breadcrumb family does not search: leave max_steps 0");
@@ -258,9 +256,9 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 	uint64_t fronts = plan->groups << plan->level;
 	uint64_t back = yard_lines(fronts) - fronts;
 	struct forecast forecast = {
-		.bytes = yard_lines(fronts) * mini_line(shape->front),
+		.bytes = yard_table_bytes(plan),
 		.total_slots = fronts * shape->front.slots + back * shape->back.slots,
-		.slot_bits = plan->core_bits + plan->growth_bits,
+		.slot_bits = plan->core_bits + plan->growth_bits + plan->value_bits,
 		.fpr = expected_rate(plan, (double)keys),
 	};
 	forecast.load = (double)keys / (double)forecast.total_slots;
@@ -275,7 +273,7 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 static nidus_status breadcrumb_check(const struct blueprint *plan)
 {
 	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0 ||
-	    plan->borrowed != 0 || plan->value_bits != 0)
+	    plan->borrowed != 0)
 		return fail(NIDUS_E_RANGE,
 		            "a breadcrumb filter neither searches, holds back nor borrows");
 	return yard_check(plan);
@@ -320,8 +318,7 @@ static nidus_status breadcrumb_copy(void *to, const void *from)
 static nidus_status breadcrumb_build(void *body, const uint64_t *hashes, const uint64_t *values,
                                      size_t n, unsigned threads)
 {
-	(void)values;
-	return yard_build(body, hashes, n, threads);
+	return yard_build(body, hashes, values, n, threads);
 }
 
 static const struct body_ops *breadcrumb_ops(const void *body)

@@ -84,11 +84,12 @@ static void build_parts(void *context, unsigned share)
 	}
 }
 
-nidus_status yard_build(struct yard *yard, const uint64_t *hashes, size_t n, unsigned threads)
+nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
+                        size_t n, unsigned threads)
 {
-	if (yard->level > 0) {
+	if (yard->level > 0 || yard->value_bits > 0) {
 		size_t done;
-		return yard->ops->body.insert_batch(yard, hashes, NULL, n, &done);
+		return yard->ops->body.insert_batch(yard, hashes, values, n, &done);
 	}
 	uint64_t parts = yard->fronts / PART_BUCKETS + 1;
 	struct building building = { .yard = yard,

@@ -10,9 +10,10 @@
 /*
  * Fills an empty yard with hashes in ascending order, with up to `threads` threads
  * (1 to THREADS_MOST): the front yard with all of them, the backyard meanwhile, in
- * order. A yard that has grown takes them one by one. Errors: FULL, COPIES, the same for any number
+ * order. A yard that has grown or keeps values takes them one by one. Errors: FULL, COPIES, the same for any number
  * of threads; clear the yard then.
  */
-nidus_status yard_build(struct yard *yard, const uint64_t *hashes, size_t n, unsigned threads);
+nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
+                        size_t n, unsigned threads);
 
 #endif

@@ -17,6 +17,7 @@ static struct yard_key key_at_level(const struct yard *to, const struct yard *fr
 		          (fingerprint & bits_low(to->level)),
 		.m = key.m,
 		.remainder = fingerprint >> to->level,
+		.value = key.value,
 	};
 }
 
@@ -26,7 +27,8 @@ static void take_back(struct yard *to, const struct yard *from, uint64_t bucket,
 	struct yard_key key;
 	uint64_t at = 0;
 	for (; put > 0 && yard_next_in(from, bucket, &at, &key); put--)
-		(void)to->ops->take(to, key_at_level(to, from, key));
+		(void)to->ops->change(to, key_at_level(to, from, key),
+		                      (struct value_change){ VALUE_REMOVE, key.value, 0 });
 }
 
 /* How many entries a bucket has from a place on. */
@@ -68,14 +70,19 @@ static void clear_bucket(struct yard *yard, uint64_t bucket)
 	unsigned char *line = yard->front + bucket * mini_line(front);
 	bool spilled = mini_full(front, line);
 	mini_clear(front, line);
+	struct yard_values values = yard_front_values(yard, bucket);
+	if (values.bytes != NULL)
+		memset(values.bytes, 0, yard_values_size(values.slots, values.bits));
 	for (unsigned half = 0; half < 2 && spilled; half++) {
 		line = yard_back_line(yard, bucket, half);
+		values = yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half);
 		unsigned slot = mini_count(back, mini_sizes_of(back, line));
 		while (slot-- > 0) {
 			if (mini_crumb(back, line, slot) != yard_crumb(bucket))
 				continue;
 			unsigned m = mini_bucket_of(back, mini_sizes_of(back, line), slot);
 			mini_remove(back, line, m, slot);
+			yard_pull_value(values, slot);
 		}
 	}
 }

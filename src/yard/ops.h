@@ -28,9 +28,13 @@ ALWAYS_INLINE unsigned char *YARD_ID(front_line)(const struct yard *yard, uint64
 static inline struct yard_trio YARD_ID(trio)(const struct yard *yard, uint64_t bucket)
 {
 	struct yard_trio trio = { .front = YARD_ID(front_line)(yard, bucket),
+		                  .front_values = yard_front_values(yard, bucket),
 		                  .crumb = yard_crumb(bucket) };
-	for (unsigned half = 0; half < 2; half++)
+	for (unsigned half = 0; half < 2; half++) {
 		trio.back[half] = yard_back_line(yard, bucket, half);
+		trio.back_values[half] =
+			yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half);
+	}
 	return trio;
 }
 
@@ -114,6 +118,41 @@ static uint64_t YARD_ID(count)(const void *body, uint64_t hash)
 	return YARD_ID(copies)(yard, YARD_ID(locate)(yard, hash));
 }
 
+/* Tells the values of some slots, behind the first `found`; gives how many there are then. */
+static inline size_t YARD_ID(tell)(struct yard_values beside, uint64_t slots, uint64_t *values,
+                                   size_t cap, size_t found)
+{
+	for (; slots != 0; slots &= slots - 1, found++) {
+		if (found < cap)
+			values[found] = yard_value(beside, (unsigned)__builtin_ctzll(slots));
+	}
+	return found;
+}
+
+/* copies_in, with their values. */
+static inline size_t YARD_ID(find_in)(const struct yard_trio *trio, struct yard_key key,
+                                      uint64_t *values, size_t cap)
+{
+	struct mini_run run = mini_find(YARD_FRONT, trio->front, key.m);
+	uint64_t hits = mini_match(YARD_FRONT, trio->front, run.slots, key.remainder);
+	size_t found = YARD_ID(tell)(trio->front_values, hits, values, cap, 0);
+	if (!YARD_ID(spilled)(run))
+		return found;
+	for (unsigned half = 0; half < 2; half++)
+		found = YARD_ID(tell)(trio->back_values[half],
+		                      YARD_ID(back_hits)(trio->back[half], key), values, cap,
+		                      found);
+	return found;
+}
+
+static size_t YARD_ID(find)(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	const struct yard *yard = body;
+	struct yard_key key = YARD_ID(locate)(yard, hash);
+	struct yard_trio trio = YARD_ID(trio)(yard, key.bucket);
+	return YARD_ID(find_in)(&trio, key, values, cap);
+}
+
 /* -------------------------------------------------------------------- insert -- */
 
 /* A backyard line as it is; threads that share a yard look at a copy instead. */
@@ -183,13 +222,37 @@ static inline bool YARD_ID(find_move)(const struct yard *yard, uint64_t bucket,
 	return found;
 }
 
-/* Moves the entry of a slot from one backyard line to another, which has room. */
-static inline void YARD_ID(move_entry)(unsigned char *from, unsigned slot, unsigned char *to,
-                                       unsigned crumb)
+/* Puts an entry into a backyard line, which has room. */
+static inline void YARD_ID(put_in_back)(unsigned char *line, struct yard_values values, unsigned m,
+                                        uint64_t remainder, unsigned crumb, uint64_t value)
 {
-	unsigned m = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, from), slot);
-	mini_insert(YARD_BACK, to, m, mini_remainder(YARD_BACK, from, slot), crumb);
-	mini_remove(YARD_BACK, from, m, slot);
+	unsigned slot = mini_find(YARD_BACK, line, m).end;
+	mini_insert_at(YARD_BACK, line, m, slot, remainder, crumb);
+	yard_push_value(values, slot, value);
+}
+
+/* A backyard line and its values: those of the yard, or copies. */
+struct YARD_ID(backyard) {
+	unsigned char *line;
+	struct yard_values values;
+};
+
+/* Moves the entry of a slot from one backyard line to another, which has room. */
+static inline void YARD_ID(move_entry)(struct YARD_ID(backyard) from, unsigned slot,
+                                       struct YARD_ID(backyard) to, unsigned crumb)
+{
+	unsigned m = mini_bucket_of(YARD_BACK, mini_sizes_of(YARD_BACK, from.line), slot);
+	YARD_ID(put_in_back)(to.line, to.values, m, mini_remainder(YARD_BACK, from.line, slot),
+	                     crumb, yard_value(from.values, slot));
+	mini_remove(YARD_BACK, from.line, m, slot);
+	yard_pull_value(from.values, slot);
+}
+
+static inline struct YARD_ID(backyard) YARD_ID(backyard_of)(const struct yard *yard,
+                                                            unsigned char *line)
+{
+	uint64_t number = (uint64_t)(line - yard->back) / mini_line(YARD_BACK);
+	return (struct YARD_ID(backyard)){ line, yard_back_values(yard, number) };
 }
 
 /* Makes room in either backyard line of a front bucket. If false, nothing changed. */
@@ -199,7 +262,8 @@ NEVER_INLINE bool YARD_ID(make_room)(const struct yard *yard, uint64_t bucket)
 	while (!move.near) { /* twice at most: a move further away makes room for a near one */
 		if (!YARD_ID(find_move)(yard, bucket, YARD_ID(line_itself), &move))
 			return false;
-		YARD_ID(move_entry)(move.from, move.slot, move.to, move.crumb);
+		YARD_ID(move_entry)(YARD_ID(backyard_of)(yard, move.from), move.slot,
+		                    YARD_ID(backyard_of)(yard, move.to), move.crumb);
 	}
 	return true;
 }
@@ -215,7 +279,8 @@ static inline nidus_status YARD_ID(put_back)(const struct yard_trio *trio, struc
 	unsigned half = count[1] < count[0];
 	if (UNLIKELY(count[half] >= YARD_BACK.slots))
 		return NIDUS_FULL;
-	mini_insert(YARD_BACK, trio->back[half], key.m, key.remainder, trio->crumb);
+	YARD_ID(put_in_back)(trio->back[half], trio->back_values[half], key.m, key.remainder,
+	                     trio->crumb, key.value);
 	return NIDUS_OK;
 }
 
@@ -251,11 +316,14 @@ static inline nidus_status YARD_ID(spill)(const struct yard_trio *trio, struct y
 	if (!spilled) {
 		out.m = mini_last_bucket(YARD_FRONT, mini_sizes_of(YARD_FRONT, line));
 		out.remainder = mini_remainder(YARD_FRONT, line, YARD_FRONT.slots - 1);
+		out.value = yard_value(trio->front_values, YARD_FRONT.slots - 1);
 	}
 	if (UNLIKELY(YARD_ID(put_back)(trio, out) != NIDUS_OK))
 		return NIDUS_FULL;
-	if (!spilled)
+	if (!spilled) {
 		mini_replace_last(YARD_FRONT, line, out.m, key.m, run.end, key.remainder);
+		yard_push_value(trio->front_values, run.end, key.value);
+	}
 	return NIDUS_OK;
 }
 
@@ -283,6 +351,8 @@ ALWAYS_INLINE bool YARD_ID(put_simply)(struct yard *yard, struct yard_key key)
 		return false;
 	unsigned end = PLACE64(view.own) - view.turn;
 	mini_insert_at(YARD_FRONT, line, key.m, end, key.remainder, 0);
+	if (UNLIKELY(yard->values != NULL))
+		yard_push_value_in(yard_front_values(yard, key.bucket), end, key.value);
 	yard->count++;
 	return true;
 }
@@ -294,7 +364,9 @@ NEVER_INLINE nidus_status YARD_ID(put_slow)(struct yard *yard, struct yard_key k
 		return YARD_ID(put_spilling)(yard, key);
 	if (YARD_ID(copies)(yard, key) >= YARD_COPIES)
 		return YARD_ID(too_many)();
-	mini_insert(YARD_FRONT, line, key.m, key.remainder, 0);
+	unsigned slot = mini_find(YARD_FRONT, line, key.m).end;
+	mini_insert_at(YARD_FRONT, line, key.m, slot, key.remainder, 0);
+	yard_push_value(yard_front_values(yard, key.bucket), slot, key.value);
 	yard->count++;
 	return NIDUS_OK;
 }
@@ -307,6 +379,13 @@ ALWAYS_INLINE nidus_status YARD_ID(put)(struct yard *yard, struct yard_key key)
 static nidus_status YARD_ID(put_key)(struct yard *yard, struct yard_key key)
 {
 	return YARD_ID(put)(yard, key);
+}
+
+static nidus_status YARD_ID(insert_value)(void *body, uint64_t hash, uint64_t value)
+{
+	struct yard_key key = YARD_ID(locate)(body, hash);
+	key.value = value;
+	return YARD_ID(put)(body, key);
 }
 
 /* The rest of an insert, called last: the front line alone needs no stack. */
@@ -351,10 +430,14 @@ static inline void YARD_ID(take_from_full)(const struct yard_trio *trio, unsigne
 			mini_ones_before(YARD_BACK, mini_sizes_of(YARD_BACK, line), at[half]);
 	}
 	unsigned half = lowest[1] < lowest[0];
+	yard_pull_value(trio->front_values, slot);
 	if (lowest[half] >= YARD_BACK.buckets) {
 		mini_remove(YARD_FRONT, trio->front, m, slot);
 		return;
 	}
+	yard_set_value(trio->front_values, YARD_FRONT.slots - 1,
+	               yard_value(trio->back_values[half], at[half]));
+	yard_pull_value(trio->back_values[half], at[half]);
 	unsigned char *from = trio->back[half];
 	mini_take_over(YARD_FRONT, trio->front, m, slot, lowest[half],
 	               mini_remainder(YARD_BACK, from, at[half]));
@@ -374,6 +457,7 @@ static inline bool YARD_ID(take_back_in)(const struct yard_trio *trio, struct ya
 		uint64_t hits = YARD_ID(back_hits)(line, key);
 		if (hits != 0) {
 			mini_remove(YARD_BACK, line, key.m, (unsigned)__builtin_ctzll(hits));
+			yard_pull_value(trio->back_values[half], (unsigned)__builtin_ctzll(hits));
 			return true;
 		}
 	}
@@ -386,6 +470,80 @@ NEVER_INLINE bool YARD_ID(take_back)(struct yard *yard, struct yard_key key)
 	return YARD_ID(take_back_in)(&trio, key);
 }
 
+/* Takes the entry of a slot out of the front line. */
+static inline void YARD_ID(take_front_slot)(const struct yard_trio *trio, unsigned m, unsigned slot)
+{
+	if (mini_full(YARD_FRONT, trio->front)) {
+		YARD_ID(take_from_full)(trio, m, slot);
+	} else {
+		mini_remove(YARD_FRONT, trio->front, m, slot);
+		yard_pull_value(trio->front_values, slot);
+	}
+}
+
+/* Of the slots that hold a key, those whose entry a change may be made to. */
+static inline uint64_t YARD_ID(changeable)(struct yard_values values, uint64_t hits,
+                                           struct value_change change)
+{
+	return change.what == VALUE_ADD ? hits : yard_with_value(values, hits, change.old);
+}
+
+static inline void YARD_ID(change_slot)(struct yard_values values, unsigned slot,
+                                        struct value_change change)
+{
+	uint64_t fresh = change.fresh;
+	if (change.what == VALUE_ADD)
+		fresh = value_sum(yard_value(values, slot), fresh, values.bits);
+	yard_set_value(values, slot, fresh);
+}
+
+/* Changes an entry of a key in its three lines. Errors: NOT_FOUND. */
+static inline nidus_status YARD_ID(change_in)(const struct yard_trio *trio, struct yard_key key,
+                                              struct value_change change)
+{
+	struct mini_run run = mini_find(YARD_FRONT, trio->front, key.m);
+	uint64_t hits = mini_match(YARD_FRONT, trio->front, run.slots, key.remainder);
+	hits = YARD_ID(changeable)(trio->front_values, hits, change);
+	if (hits != 0) {
+		unsigned slot = (unsigned)__builtin_ctzll(hits);
+		if (change.what == VALUE_REMOVE)
+			YARD_ID(take_front_slot)(trio, key.m, slot);
+		else
+			YARD_ID(change_slot)(trio->front_values, slot, change);
+		return NIDUS_OK;
+	}
+	for (unsigned half = 0; half < 2 && YARD_ID(spilled)(run); half++) {
+		struct yard_values values = trio->back_values[half];
+		hits = YARD_ID(changeable)(values, YARD_ID(back_hits)(trio->back[half], key),
+		                           change);
+		if (hits == 0)
+			continue;
+		unsigned slot = (unsigned)__builtin_ctzll(hits);
+		if (change.what == VALUE_REMOVE) {
+			mini_remove(YARD_BACK, trio->back[half], key.m, slot);
+			yard_pull_value(values, slot);
+		} else {
+			YARD_ID(change_slot)(values, slot, change);
+		}
+		return NIDUS_OK;
+	}
+	return NIDUS_NOT_FOUND;
+}
+
+static nidus_status YARD_ID(change_key)(struct yard *yard, struct yard_key key,
+                                        struct value_change change)
+{
+	struct yard_trio trio = YARD_ID(trio)(yard, key.bucket);
+	nidus_status status = YARD_ID(change_in)(&trio, key, change);
+	yard->count -= status == NIDUS_OK && change.what == VALUE_REMOVE;
+	return status;
+}
+
+static nidus_status YARD_ID(change)(void *body, uint64_t hash, struct value_change change)
+{
+	return YARD_ID(change_key)(body, YARD_ID(locate)(body, hash), change);
+}
+
 /* Takes a key out of its three lines. */
 static inline nidus_status YARD_ID(take_in)(const struct yard_trio *trio, struct yard_key key)
 {
@@ -394,10 +552,7 @@ static inline nidus_status YARD_ID(take_in)(const struct yard_trio *trio, struct
 	if (hits == 0)
 		return YARD_ID(spilled)(run) && YARD_ID(take_back_in)(trio, key) ? NIDUS_OK
 		                                                                 : NIDUS_NOT_FOUND;
-	if (mini_full(YARD_FRONT, trio->front))
-		YARD_ID(take_from_full)(trio, key.m, (unsigned)__builtin_ctzll(hits));
-	else
-		mini_remove(YARD_FRONT, trio->front, key.m, (unsigned)__builtin_ctzll(hits));
+	YARD_ID(take_front_slot)(trio, key.m, (unsigned)__builtin_ctzll(hits));
 	return NIDUS_OK;
 }
 
@@ -408,10 +563,14 @@ ALWAYS_INLINE nidus_status YARD_ID(take)(struct yard *yard, struct yard_key key)
 	struct mini_run run = mini_find(YARD_FRONT, line, key.m);
 	uint64_t hits = mini_match(YARD_FRONT, line, run.slots, key.remainder);
 	if (hits != 0) {
-		if (mini_full(YARD_FRONT, line))
+		bool mini_was_full = mini_full(YARD_FRONT, line);
+		if (mini_was_full)
 			YARD_ID(take_spilling)(yard, key, hits);
 		else
 			mini_remove(YARD_FRONT, line, key.m, (unsigned)__builtin_ctzll(hits));
+		if (UNLIKELY(yard->values != NULL) && !mini_was_full)
+			yard_pull_value_from(yard_front_values(yard, key.bucket),
+			                     (unsigned)__builtin_ctzll(hits));
 	} else if (!YARD_ID(spilled)(run) || !YARD_ID(take_back)(yard, key)) {
 		return NIDUS_NOT_FOUND;
 	}
@@ -538,7 +697,7 @@ static nidus_status YARD_ID(put_packed)(struct yard *yard, uint64_t bucket, cons
 	nidus_status status = NIDUS_OK;
 	for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
 		struct yard_key key = { bucket, MINI_PACK_BUCKET(packed[i]),
-			                MINI_PACK_REMAINDER(packed[i]) };
+			                MINI_PACK_REMAINDER(packed[i]), 0 };
 		status = YARD_ID(put)(yard, key);
 	}
 	return status;
@@ -734,7 +893,8 @@ ALWAYS_INLINE bool YARD_ID(is_full)(const unsigned char *line)
  * The more of them are read, the smaller the groups that memory can serve at once.
  */
 ALWAYS_INLINE nidus_status YARD_ID(change_all)(
-	struct yard *yard, const uint64_t *hashes, size_t n, size_t *done, size_t group,
+	struct yard *yard, const uint64_t *hashes, const uint64_t *values, size_t n, size_t *done,
+	size_t group,
 	bool (*is_full)(const unsigned char *line),
 	nidus_status (*change)(struct yard *yard, struct yard_key key), enum yard_use use)
 {
@@ -751,7 +911,10 @@ ALWAYS_INLINE nidus_status YARD_ID(change_all)(
 			YARD_ID(fetch)(yard, next[i], use);
 			full[count] = YARD_ID(locate)(yard, soon[i]).bucket;
 			count += is_full(YARD_ID(front_line)(yard, full[count]));
-			nidus_status status = change(yard, YARD_ID(locate)(yard, now[i]));
+			struct yard_key key = YARD_ID(locate)(yard, now[i]);
+			if (values != NULL)
+				key.value = values[from + i];
+			nidus_status status = change(yard, key);
 			if (UNLIKELY(status != NIDUS_OK))
 				return status;
 			++*done;
@@ -765,19 +928,53 @@ ALWAYS_INLINE nidus_status YARD_ID(change_all)(
 static nidus_status YARD_ID(insert_batch)(void *body, const uint64_t *hashes,
                                           const uint64_t *values, size_t n, size_t *done)
 {
-	(void)values;
-	return YARD_ID(change_all)(body, hashes, n, done, YARD_INSERTS, YARD_ID(is_full),
+	return YARD_ID(change_all)(body, hashes, values, n, done, YARD_INSERTS, YARD_ID(is_full),
 	                           YARD_ID(put), YARD_ALONE);
 }
 
 static nidus_status YARD_ID(remove_batch)(void *body, const uint64_t *hashes, size_t n,
                                           size_t *done)
 {
-	return YARD_ID(change_all)(body, hashes, n, done, YARD_REMOVES, YARD_ID(is_full),
+	return YARD_ID(change_all)(body, hashes, NULL, n, done, YARD_REMOVES, YARD_ID(is_full),
 	                           YARD_ID(take), YARD_ALONE);
 }
 
 #ifndef NIDUS_ONE_THREAD
+/*
+ * Finds: first which keys are there, so that strangers touch no values, then the values of
+ * those, whose lines are on their way by then.
+ */
+ALWAYS_INLINE void YARD_ID(find_all)(const struct yard *yard, const uint64_t *hashes, size_t n,
+                                     uint64_t *first, uint32_t *found,
+                                     void (*look)(const void *body, const uint64_t *hashes,
+                                                  size_t n, uint8_t *yes),
+                                     size_t (*find)(const void *body, uint64_t hash,
+                                                    uint64_t *values, size_t cap))
+{
+	uint8_t yes[YARD_BLOCK];
+	for (size_t from = 0; from < n; from += YARD_BLOCK) {
+		size_t some = n - from < YARD_BLOCK ? n - from : YARD_BLOCK;
+		look(yard, hashes + from, some, yes);
+		for (size_t i = 0; i < some; i++) {
+			uint64_t bucket = YARD_ID(locate)(yard, hashes[from + i]).bucket;
+			struct yard_values values = yard_front_values(yard, bucket);
+			if (yes[i] && values.bytes != NULL)
+				PREFETCH(values.bytes);
+		}
+		for (size_t i = from; i < from + some; i++) {
+			first[i] = 0;
+			found[i] = yes[i - from] ? (uint32_t)find(yard, hashes[i], &first[i], 1) : 0;
+		}
+	}
+}
+
+static void YARD_ID(find_batch)(const void *body, const uint64_t *hashes, size_t n,
+                                uint64_t *first, uint32_t *found)
+{
+	YARD_ID(find_all)
+	(body, hashes, n, first, found, YARD_ID(contains_batch), YARD_ID(find));
+}
+
 #include "yard/shared_ops.h"
 #endif
 
@@ -785,9 +982,13 @@ static const struct yard_ops YARD_ID(ops) = {
 	.body = {
 		.contains = YARD_ID(contains),
 		.count = YARD_ID(count),
+		.find = YARD_ID(find),
 		.insert = YARD_ID(insert),
+		.insert_value = YARD_ID(insert_value),
 		.remove = YARD_ID(remove),
+		.change = YARD_ID(change),
 		.contains_batch = YARD_ID(contains_batch),
+		.find_batch = YARD_ID(find_batch),
 		.insert_batch = YARD_ID(insert_batch),
 		.remove_batch = YARD_ID(remove_batch),
 	},
@@ -795,10 +996,15 @@ static const struct yard_ops YARD_ID(ops) = {
 	.shared = {
 		.contains = YARD_ID(shared_contains),
 		.count = YARD_ID(shared_count),
+		.find = YARD_ID(shared_find),
 		.insert = YARD_ID(shared_insert),
+		.insert_value = YARD_ID(shared_insert_value),
 		.insert_new = YARD_ID(shared_insert_new),
 		.remove = YARD_ID(shared_remove),
+		.change = YARD_ID(shared_change),
+		.add = YARD_ID(shared_add),
 		.contains_batch = YARD_ID(shared_contains_batch),
+		.find_batch = YARD_ID(shared_find_batch),
 		.insert_batch = YARD_ID(shared_insert_batch),
 		.remove_batch = YARD_ID(shared_remove_batch),
 	},
@@ -808,5 +1014,5 @@ static const struct yard_ops YARD_ID(ops) = {
 	.fill_fronts = YARD_ID(fill_fronts),
 	.fill_back = YARD_ID(fill_back),
 	.transfer = YARD_ID(transfer),
-	.take = YARD_ID(take),
+	.change = YARD_ID(change_key),
 };

@@ -19,6 +19,9 @@
  *            insert begins again (after a move one step further it meets full
  *            lines once more, and a move into the place that is free now)
  *
+ * Values are guarded by the version of their line. Whoever asks for them, and all changes in a
+ * yard that keeps any, take the way of three lines.
+ *
  * Why a lookup misses nothing: an entry of a front bucket moves only between that
  * bucket's three lines, and the thread that moves it holds both lines that change. A
  * front line that is unlocked tells the truth about whether the backyard matters.
@@ -55,6 +58,14 @@ struct yard_hold {
 	struct stripe_watch watch;
 	struct stripe_set set; /* while they are locked */
 	_Alignas(32) unsigned char bytes[3][MINI_LINE];
+	unsigned char values[3][YARD_VALUES_MOST];
+};
+
+/* Which keys an insert puts in. */
+enum yard_demand {
+	YARD_ANY,       /* each */
+	YARD_ONLY_NEW,  /* only one that is not there; otherwise PRESENT */
+	YARD_ADD_OR_NEW /* the same, but the value of one that is there is added to */
 };
 
 static inline uint32_t yard_stripe(const struct yard *yard, const unsigned char *line)

@@ -15,12 +15,36 @@ static inline void YARD_ID(cover)(const struct yard *yard, uint64_t bucket, stru
 	hold->lines = YARD_ID(trio)(yard, bucket);
 	hold->copies = hold->lines;
 	hold->copies.front = hold->bytes[0];
+	if (yard->values != NULL)
+		hold->copies.front_values.bytes = hold->values[0];
 	/* Three lines: the last stripe of the four is the front line's once more. */
 	hold->watch.stripe[0] = hold->watch.stripe[3] = yard_stripe(yard, hold->lines.front);
 	for (unsigned half = 0; half < 2; half++) {
 		hold->copies.back[half] = hold->bytes[1 + half];
+		if (yard->values != NULL)
+			hold->copies.back_values[half].bytes = hold->values[1 + half];
 		hold->watch.stripe[1 + half] = yard_stripe(yard, hold->lines.back[half]);
 	}
+}
+
+/* Copies the values of a line, or writes them back. */
+static inline void YARD_ID(copy_values)(struct yard_values from, struct yard_values to, bool back)
+{
+	unsigned size = yard_values_size(from.slots, from.bits);
+	if (from.bytes == NULL)
+		return;
+	if (back)
+		yard_write_values(to.bytes, from.bytes, size);
+	else
+		yard_read_values(to.bytes, from.bytes, size);
+}
+
+static inline void YARD_ID(read_values)(struct yard_hold *hold)
+{
+	YARD_ID(copy_values)(hold->lines.front_values, hold->copies.front_values, false);
+	for (unsigned half = 0; half < 2; half++)
+		YARD_ID(copy_values)(hold->lines.back_values[half], hold->copies.back_values[half],
+		                     false);
 }
 
 static inline void YARD_ID(lock_all)(const struct yard *yard, uint64_t bucket,
@@ -31,6 +55,7 @@ static inline void YARD_ID(lock_all)(const struct yard *yard, uint64_t bucket,
 	memcpy(hold->copies.front, hold->lines.front, mini_line(YARD_FRONT));
 	for (unsigned half = 0; half < 2; half++)
 		memcpy(hold->copies.back[half], hold->lines.back[half], mini_line(YARD_BACK));
+	YARD_ID(read_values)(hold);
 }
 
 /* Writes a line whose lock one has, if its copy says something else. */
@@ -43,8 +68,12 @@ static inline void YARD_ID(write_changed)(unsigned char *line, const unsigned ch
 static inline void YARD_ID(unlock_all)(const struct yard *yard, const struct yard_hold *hold)
 {
 	YARD_ID(write_changed)(hold->lines.front, hold->copies.front);
-	for (unsigned half = 0; half < 2; half++)
+	YARD_ID(copy_values)(hold->copies.front_values, hold->lines.front_values, true);
+	for (unsigned half = 0; half < 2; half++) {
 		YARD_ID(write_changed)(hold->lines.back[half], hold->copies.back[half]);
+		YARD_ID(copy_values)(hold->copies.back_values[half], hold->lines.back_values[half],
+		                     true);
+	}
 	stripes_unlock(&yard->locks->stripes, &hold->set);
 }
 
@@ -120,7 +149,9 @@ ALWAYS_INLINE void YARD_ID(remove_words)(unsigned char *line, unsigned m, unsign
 
 /* -------------------------------------------------------------------- lookups -- */
 
-NEVER_INLINE uint64_t YARD_ID(shared_copies)(const struct yard *yard, struct yard_key key)
+/* find_in of all lines at one moment. */
+NEVER_INLINE size_t YARD_ID(shared_find_key)(const struct yard *yard, struct yard_key key,
+                                             uint64_t *values, size_t cap)
 {
 	struct yard_hold hold;
 	YARD_ID(cover)(yard, key.bucket, &hold);
@@ -131,12 +162,24 @@ NEVER_INLINE uint64_t YARD_ID(shared_copies)(const struct yard *yard, struct yar
 			for (unsigned half = 0; half < 2; half++)
 				words_read(hold.copies.back[half], hold.lines.back[half],
 				           mini_line(YARD_BACK));
-			uint64_t count = YARD_ID(copies_in)(&hold.copies, key);
+			if (cap > 0)
+				YARD_ID(read_values)(&hold);
+			size_t found = YARD_ID(find_in)(&hold.copies, key, values, cap);
 			if (LIKELY(stripes_same(&yard->locks->stripes, &hold.watch, &versions)))
-				return count;
+				return found;
 		}
 		stripes_pause(tries);
 	}
+}
+
+static inline uint64_t YARD_ID(shared_copies)(const struct yard *yard, struct yard_key key)
+{
+	return YARD_ID(shared_find_key)(yard, key, NULL, 0);
+}
+
+static size_t YARD_ID(shared_find)(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	return YARD_ID(shared_find_key)(body, yard_locate(body, hash), values, cap);
 }
 
 /* Remainders that one word holds. */
@@ -232,7 +275,10 @@ static const unsigned char *YARD_ID(look_at_copy)(const struct yard *yard, unsig
 /* Moves an entry if it is still where it was, and has still room to go to. */
 static void YARD_ID(shared_move)(const struct yard *yard, const struct yard_move *move)
 {
-	unsigned char from[MINI_LINE], to[MINI_LINE];
+	unsigned char from[MINI_LINE], to[MINI_LINE], values[2][YARD_VALUES_MOST];
+	struct YARD_ID(backyard) source = YARD_ID(backyard_of)(yard, move->from);
+	struct YARD_ID(backyard) target = YARD_ID(backyard_of)(yard, move->to);
+	struct YARD_ID(backyard) left = { from, source.values }, taken = { to, target.values };
 	uint32_t one = yard_stripe(yard, move->from), other = yard_stripe(yard, move->to);
 	struct stripe_watch watch = { { one, other, one, other } };
 	struct stripe_set set = stripes_lock(&yard->locks->stripes, &watch);
@@ -240,9 +286,17 @@ static void YARD_ID(shared_move)(const struct yard *yard, const struct yard_move
 	memcpy(to, move->to, mini_line(YARD_BACK));
 	if (move->slot < mini_count(YARD_BACK, mini_sizes_of(YARD_BACK, from)) &&
 	    mini_crumb(YARD_BACK, from, move->slot) == move->crumb && !mini_full(YARD_BACK, to)) {
-		YARD_ID(move_entry)(from, move->slot, to, move->crumb);
+		if (yard->values != NULL) {
+			left.values.bytes = values[0];
+			taken.values.bytes = values[1];
+		}
+		YARD_ID(copy_values)(source.values, left.values, false);
+		YARD_ID(copy_values)(target.values, taken.values, false);
+		YARD_ID(move_entry)(left, move->slot, taken, move->crumb);
 		words_write(move->to, to, mini_line(YARD_BACK));
 		words_write(move->from, from, mini_line(YARD_BACK));
+		YARD_ID(copy_values)(taken.values, target.values, true);
+		YARD_ID(copy_values)(left.values, source.values, true);
 	}
 	stripes_unlock(&yard->locks->stripes, &set);
 }
@@ -277,22 +331,33 @@ ALWAYS_INLINE nidus_status YARD_ID(put_front)(unsigned char *line, struct yard_k
 
 /* The same under the locks of all lines. FULL: there may be room after a move. */
 static inline nidus_status YARD_ID(put_in)(const struct yard_trio *trio, struct yard_key key,
-                                           bool only_new)
+                                           enum yard_demand demand, bool *added)
 {
-	if (!mini_full(YARD_FRONT, trio->front))
-		return YARD_ID(put_front)(trio->front, key, only_new);
-	if (only_new && YARD_ID(copies_in)(trio, key) > 0)
+	struct value_change add = { .what = VALUE_ADD, .fresh = key.value };
+	*added = demand == YARD_ADD_OR_NEW && YARD_ID(change_in)(trio, key, add) == NIDUS_OK;
+	if (*added)
+		return NIDUS_OK;
+	if (!mini_full(YARD_FRONT, trio->front)) {
+		unsigned slot = mini_find(YARD_FRONT, trio->front, key.m).end;
+		nidus_status status =
+			YARD_ID(put_front)(trio->front, key, demand == YARD_ONLY_NEW);
+		if (status == NIDUS_OK)
+			yard_push_value(trio->front_values, slot, key.value);
+		return status;
+	}
+	if (demand == YARD_ONLY_NEW && YARD_ID(copies_in)(trio, key) > 0)
 		return NIDUS_PRESENT;
 	return YARD_ID(spill)(trio, key);
 }
 
+/* *added: no entry came, as there was one to add to. */
 NEVER_INLINE nidus_status YARD_ID(shared_put_all)(const struct yard *yard, struct yard_key key,
-                                                  bool only_new)
+                                                  enum yard_demand demand, bool *added)
 {
 	for (;;) {
 		struct yard_hold hold;
 		YARD_ID(lock_all)(yard, key.bucket, &hold);
-		nidus_status status = YARD_ID(put_in)(&hold.copies, key, only_new);
+		nidus_status status = YARD_ID(put_in)(&hold.copies, key, demand, added);
 		YARD_ID(unlock_all)(yard, &hold);
 		if (LIKELY(status != NIDUS_FULL))
 			return status;
@@ -303,10 +368,11 @@ NEVER_INLINE nidus_status YARD_ID(shared_put_all)(const struct yard *yard, struc
 
 ALWAYS_INLINE nidus_status YARD_ID(shared_put_new)(const struct yard *yard, struct yard_key key)
 {
+	bool added;
 	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	uint32_t *version = yard_version(yard, line);
-	if (UNLIKELY(!YARD_ID(lock_front)(line, version)))
-		return YARD_ID(shared_put_all)(yard, key, true);
+	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!YARD_ID(lock_front)(line, version)))
+		return YARD_ID(shared_put_all)(yard, key, YARD_ONLY_NEW, &added);
 	nidus_status status = YARD_ID(put_front)(line, key, true);
 	version_unlock(version);
 	return status;
@@ -334,16 +400,36 @@ ALWAYS_INLINE bool YARD_ID(shared_put_simply)(const struct yard *yard, struct ya
 
 ALWAYS_INLINE nidus_status YARD_ID(shared_put)(struct yard *yard, struct yard_key key)
 {
-	return LIKELY(YARD_ID(shared_put_simply)(yard, key))
+	bool added;
+	return LIKELY(yard->values == NULL) && LIKELY(YARD_ID(shared_put_simply)(yard, key))
 	               ? NIDUS_OK
-	               : YARD_ID(shared_put_all)(yard, key, false);
+	               : YARD_ID(shared_put_all)(yard, key, YARD_ANY, &added);
+}
+
+static nidus_status YARD_ID(shared_insert_value)(void *body, uint64_t hash, uint64_t value)
+{
+	struct yard *yard = body;
+	struct yard_key key = yard_locate(yard, hash);
+	key.value = value;
+	nidus_status status = YARD_ID(shared_put)(yard, key);
+	if (LIKELY(status == NIDUS_OK))
+		tally_add(&yard->locks->added, 1);
+	return status;
 }
 
 static nidus_status YARD_ID(shared_insert)(void *body, uint64_t hash)
 {
+	return YARD_ID(shared_insert_value)(body, hash, 0);
+}
+
+static nidus_status YARD_ID(shared_add)(void *body, uint64_t hash, uint64_t value)
+{
+	bool added;
 	struct yard *yard = body;
-	nidus_status status = YARD_ID(shared_put)(yard, yard_locate(yard, hash));
-	if (LIKELY(status == NIDUS_OK))
+	struct yard_key key = yard_locate(yard, hash);
+	key.value = value;
+	nidus_status status = YARD_ID(shared_put_all)(yard, key, YARD_ADD_OR_NEW, &added);
+	if (status == NIDUS_OK && !added)
 		tally_add(&yard->locks->added, 1);
 	return status;
 }
@@ -382,7 +468,7 @@ ALWAYS_INLINE nidus_status YARD_ID(shared_take)(struct yard *yard, struct yard_k
 {
 	unsigned char *line = YARD_ID(front_line)(yard, key.bucket);
 	uint32_t *version = yard_version(yard, line);
-	if (UNLIKELY(!YARD_ID(lock_front)(line, version)))
+	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!YARD_ID(lock_front)(line, version)))
 		return YARD_ID(shared_take_all)(yard, key);
 	nidus_status status = YARD_ID(take_front)(line, key);
 	version_unlock(version);
@@ -394,6 +480,19 @@ static nidus_status YARD_ID(shared_remove)(void *body, uint64_t hash)
 	struct yard *yard = body;
 	nidus_status status = YARD_ID(shared_take)(yard, yard_locate(yard, hash));
 	if (LIKELY(status == NIDUS_OK))
+		tally_add(&yard->locks->added, UINT64_MAX);
+	return status;
+}
+
+static nidus_status YARD_ID(shared_change)(void *body, uint64_t hash, struct value_change change)
+{
+	struct yard *yard = body;
+	struct yard_key key = yard_locate(yard, hash);
+	struct yard_hold hold;
+	YARD_ID(lock_all)(yard, key.bucket, &hold);
+	nidus_status status = YARD_ID(change_in)(&hold.copies, key, change);
+	YARD_ID(unlock_all)(yard, &hold);
+	if (status == NIDUS_OK && change.what == VALUE_REMOVE)
 		tally_add(&yard->locks->added, UINT64_MAX);
 	return status;
 }
@@ -412,13 +511,19 @@ static void YARD_ID(shared_contains_batch)(const void *body, const uint64_t *has
 	(body, hashes, n, yes, YARD_ID(shared_in_front), YARD_ID(shared_in_any), YARD_READ);
 }
 
+static void YARD_ID(shared_find_batch)(const void *body, const uint64_t *hashes, size_t n,
+                                       uint64_t *first, uint32_t *found)
+{
+	YARD_ID(find_all)
+	(body, hashes, n, first, found, YARD_ID(shared_contains_batch), YARD_ID(shared_find));
+}
+
 static nidus_status YARD_ID(shared_insert_batch)(void *body, const uint64_t *hashes,
                                                  const uint64_t *values, size_t n, size_t *done)
 {
-	(void)values;
 	struct yard *yard = body;
 	nidus_status status =
-		YARD_ID(change_all)(yard, hashes, n, done, YARD_INSERTS, YARD_ID(full_now),
+		YARD_ID(change_all)(yard, hashes, values, n, done, YARD_INSERTS, YARD_ID(full_now),
 	                            YARD_ID(shared_put), YARD_CHANGE);
 	tally_add(&yard->locks->added, *done);
 	return status;
@@ -429,7 +534,7 @@ static nidus_status YARD_ID(shared_remove_batch)(void *body, const uint64_t *has
 {
 	struct yard *yard = body;
 	nidus_status status =
-		YARD_ID(change_all)(yard, hashes, n, done, YARD_REMOVES, YARD_ID(full_now),
+		YARD_ID(change_all)(yard, hashes, NULL, n, done, YARD_REMOVES, YARD_ID(full_now),
 	                            YARD_ID(shared_take), YARD_CHANGE);
 	tally_add(&yard->locks->added, -(uint64_t)*done);
 	return status;

@@ -57,6 +57,21 @@ void yard_lay_back(struct yard *yard)
 		yard->hop[crumb] = (uint16_t)(hops[crumb] % yard->half);
 }
 
+/* Bytes of the values of all lines. */
+static uint64_t values_bytes(const struct yard_shape *shape, uint64_t fronts, unsigned bits)
+{
+	return fronts * yard_values_size(shape->front.slots, bits) +
+	       2 * half_lines(fronts) * yard_values_size(shape->back.slots, bits);
+}
+
+uint64_t yard_table_bytes(const struct blueprint *plan)
+{
+	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
+	uint64_t fronts = plan->groups << plan->level;
+	return yard_lines(fronts) * mini_line(shape->front) +
+	       values_bytes(shape, fronts, plan->value_bits);
+}
+
 nidus_status yard_check(const struct blueprint *plan)
 {
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
@@ -67,6 +82,9 @@ nidus_status yard_check(const struct blueprint *plan)
 		return fail(NIDUS_E_RANGE,
 		            "fingerprints of %u + %u bits in lines for remainders of %u",
 		            plan->core_bits, plan->growth_bits, ops->shape.front.width);
+	if (plan->value_bits > VALUE_BITS_MOST)
+		return fail(NIDUS_E_RANGE, "values of %u bits; at most %d are possible",
+		            plan->value_bits, VALUE_BITS_MOST);
 	if (plan->level > plan->growth_bits || plan->core_bits < 1)
 		return fail(NIDUS_E_RANGE, "level %u of %u growth bits", plan->level,
 		            plan->growth_bits);
@@ -88,6 +106,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		.fronts = plan->groups << plan->level,
 		.level = plan->level,
 		.width = width,
+		.value_bits = plan->value_bits,
 		.mapped = table != NULL,
 		.ops = yard_find_slots(plan->slots),
 		.allocator = *allocator,
@@ -96,7 +115,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 	yard->buckets = yard->ops->shape.front.buckets;
 	yard->short_lines = yard->ops->shape.front.half;
 	unsigned line = mini_line(yard->ops->shape.front);
-	uint64_t bytes = yard_lines(yard->fronts) * line;
+	uint64_t bytes = yard_table_bytes(plan);
 	nidus_status status = NIDUS_OK;
 	if (table == NULL)
 		status = memory_take(allocator, bytes, &yard->memory);
@@ -106,6 +125,8 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		return status;
 	yard->front = yard->memory.bytes;
 	yard->back = yard->front + yard->fronts * line;
+	if (plan->value_bits > 0)
+		yard->values = yard->front + yard_lines(yard->fronts) * line;
 	if (table == NULL && plan->features & NIDUS_CONCURRENT)
 		status = locks_make(&yard->locks, yard->memory.size, allocator);
 	if (status != NIDUS_OK)
@@ -145,6 +166,8 @@ void yard_clear(struct yard *yard)
 		mini_clear(shape->front, yard->front + i * mini_line(shape->front));
 	for (uint64_t i = 0; i < 2 * yard->half; i++)
 		mini_clear(shape->back, yard->back + i * mini_line(shape->back));
+	if (yard->values != NULL)
+		memset(yard->values, 0, values_bytes(shape, yard->fronts, yard->value_bits));
 	effort_of_thread()->cleared += yard->memory.size;
 	yard->count = 0;
 	if (yard->locks != NULL)
@@ -187,6 +210,8 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 			if (mini_remainder(front, line, slot) >> (yard->width - yard->level) != 0)
 				return bad_line("front yard", i);
 		}
+		if (yard->values != NULL && !yard_values_end(yard_front_values(yard, i), here))
+			return bad_line("front yard", i);
 		*count += here;
 	}
 	for (uint64_t i = 0; i < 2 * yard->half; i++) {
@@ -198,6 +223,8 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 			if (!belongs(yard, i, slot))
 				return bad_line("backyard", i);
 		}
+		if (yard->values != NULL && !yard_values_end(yard_back_values(yard, i), here))
+			return bad_line("backyard", i);
 		*count += here;
 	}
 	return NIDUS_OK;
@@ -217,6 +244,7 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 	if (*at < mini_count(front, sizes)) {
 		key->m = mini_bucket_of(front, sizes, (unsigned)*at);
 		key->remainder = whole & mini_remainder(front, line, (unsigned)*at);
+		key->value = yard_value(yard_front_values(yard, bucket), (unsigned)*at);
 		++*at;
 		return true;
 	}
@@ -233,6 +261,9 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 		else if (mini_crumb(back, line, slot) == yard_crumb(bucket)) {
 			key->m = mini_bucket_of(back, sizes, slot);
 			key->remainder = whole & mini_remainder(back, line, slot);
+			key->value = yard_value(
+				yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half),
+				slot);
 			return true;
 		}
 	}
@@ -246,6 +277,7 @@ nidus_entry yard_identity(const struct yard *yard, struct yard_key key)
 		.home = key.bucket >> yard->level,
 		.fingerprint = (uint64_t)(key.m + 1) << yard->width | key.remainder << yard->level |
 		               low,
+		.value = key.value,
 	};
 }
 
@@ -265,7 +297,7 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash)
 {
 	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
-	if (entry->value != 0 || entry->home >= yard->base_fronts || above < 1 ||
+	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->base_fronts || above < 1 ||
 	    above > yard->buckets)
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
@@ -341,8 +373,8 @@ nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n
 
 /* ------------------------------------------------------------------- transferring -- */
 
-/* Lines of a file may change at any time, even after a check: entry by entry. */
-static nidus_status transfer_mapped(struct yard *to, const struct yard *from)
+/* Entry by entry: values, and lines of a file, which may change even after a check. */
+static nidus_status transfer_entries(struct yard *to, const struct yard *from)
 {
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
@@ -350,7 +382,7 @@ static nidus_status transfer_mapped(struct yard *to, const struct yard *from)
 		uint64_t hash;
 		nidus_status status = yard_entry_hash(to, &entry, &hash);
 		if (status == NIDUS_OK)
-			status = to->ops->body.insert(to, hash);
+			status = to->ops->body.insert_value(to, hash, entry.value);
 		if (status != NIDUS_OK)
 			return status;
 	}
@@ -360,5 +392,6 @@ static nidus_status transfer_mapped(struct yard *to, const struct yard *from)
 nidus_status yard_transfer(struct yard *to, const struct yard *from)
 {
 	assert(to->level >= from->level && to->base_fronts == from->base_fronts);
-	return from->mapped ? transfer_mapped(to, from) : to->ops->transfer(to, from);
+	return from->mapped || from->value_bits > 0 ? transfer_entries(to, from)
+	                                            : to->ops->transfer(to, from);
 }

@@ -38,10 +38,14 @@
  * Identity of an entry: home = base bucket; its fingerprint = mini-bucket + 1
  * above all `width` bits, so that it is never 0.
  *
+ * Values, if the yard keeps any, lie behind both yards: yard/values.h. The table of a yard
+ * is the lines of the front yard, those of the backyard, and then the values.
+ *
  * Invariants (yard_verify checks them):
  *  - every line is a valid mini-filter;
  *  - a backyard entry's front bucket exists, is full, and ends with a mini-bucket
- *    not above the entry's.
+ *    not above the entry's;
+ *  - where no entry is there is no value.
  */
 #ifndef NIDUS_YARD_YARD_H
 #define NIDUS_YARD_YARD_H
@@ -52,6 +56,7 @@
 #include "base/memory.h"
 #include "base/ops.h"
 #include "yard/mini.h"
+#include "yard/values.h"
 
 #define YARD_FAN 16    /* front buckets per backyard line and half */
 #define YARD_COPIES 16 /* of one key at most */
@@ -68,11 +73,13 @@ struct yard_key {
 	uint64_t bucket; /* in the front yard */
 	unsigned m;      /* mini-bucket */
 	uint64_t remainder;
+	uint64_t value; /* beside it; 0 for keys that are looked for */
 };
 
 /* All lines in which a front bucket's entries can be, and its crumb in two of them. */
 struct yard_trio {
 	unsigned char *front, *back[2];
+	struct yard_values front_values, back_values[2];
 	unsigned crumb;
 };
 
@@ -86,7 +93,7 @@ struct yard_ops {
 	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, size_t n,
 	                          uint64_t bucket, uint64_t end);
 	nidus_status (*transfer)(struct yard *to, const struct yard *from);
-	nidus_status (*take)(struct yard *yard, struct yard_key key);
+	nidus_status (*change)(struct yard *yard, struct yard_key key, struct value_change change);
 };
 
 struct yard {
@@ -97,6 +104,8 @@ struct yard {
 	uint64_t count;       /* entries in both yards, but for locks->added */
 	unsigned level, width, buckets;
 	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
+	unsigned value_bits;
+	unsigned char *values; /* NULL if there are none */
 	bool short_lines;       /* of 32 bytes */
 	bool mapped;            /* the lines are a file's: any bits, not counted */
 	const struct yard_ops *ops;
@@ -119,6 +128,7 @@ ALWAYS_INLINE struct yard_key yard_locate_in(const struct yard *yard, uint64_t h
 	key.bucket = multiply_wide(hash, yard->base_fronts, &hash);
 	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
 	key.remainder = hash >> (64 - width);
+	key.value = 0;
 	if (UNLIKELY(yard->level > 0)) {
 		key.bucket = key.bucket << yard->level | (key.remainder & bits_low(yard->level));
 		key.remainder >>= yard->level;
@@ -162,11 +172,35 @@ static inline uint64_t yard_front_of(const struct yard *yard, uint64_t line, uns
 	return (even - hop) * YARD_FAN + crumb;
 }
 
+/* The values of a front line. */
+static inline struct yard_values yard_front_values(const struct yard *yard, uint64_t bucket)
+{
+	struct yard_values values = { NULL, yard->ops->shape.front.slots, yard->value_bits };
+	if (yard->values != NULL)
+		values.bytes = yard->values + bucket * yard_values_size(values.slots, values.bits);
+	return values;
+}
+
+/* The values of a line of the backyard, by its number. */
+static inline struct yard_values yard_back_values(const struct yard *yard, uint64_t line)
+{
+	struct yard_values values = { NULL, yard->ops->shape.back.slots, yard->value_bits };
+	uint64_t behind = yard->fronts *
+	                  yard_values_size(yard->ops->shape.front.slots, yard->value_bits);
+	if (yard->values != NULL)
+		values.bytes = yard->values + behind +
+		               line * yard_values_size(values.slots, values.bits);
+	return values;
+}
+
 /* The shape of 64-byte lines for remainders of a width; NULL if there is none. */
 const struct yard_ops *yard_find(unsigned width);
 
 /* The shape whose front lines have so many slots; NULL if there is none. */
 const struct yard_ops *yard_find_slots(unsigned slots);
+
+/* Bytes of the table of a checked plan: lines and values. */
+uint64_t yard_table_bytes(const struct blueprint *plan);
 
 /* Lines of both yards for so many front buckets. */
 uint64_t yard_lines(uint64_t fronts);

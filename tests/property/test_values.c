@@ -353,7 +353,7 @@ static unsigned families_with_values(void)
 {
 	unsigned all = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
-		if ((*family)->features & NIDUS_ENUMERATE && (*family)->id != NIDUS_BREADCRUMB)
+		if ((*family)->features & NIDUS_ENUMERATE)
 			all |= 1u << (*family)->id;
 	}
 	return all;

@@ -245,7 +245,7 @@ static void front_lines_hold_prefixes_whatever_happens(void **state)
 /* Entry number i of a front bucket; all are different. */
 static struct yard_key entry_number(const struct yard *yard, uint64_t bucket, unsigned i)
 {
-	return (struct yard_key){ bucket, i % yard->buckets, i / yard->buckets };
+	return (struct yard_key){ bucket, i % yard->buckets, i / yard->buckets, 0 };
 }
 
 static nidus_status put_number(struct yard *yard, uint64_t bucket, unsigned i)
@@ -712,7 +712,7 @@ static void transferring_refuses_too_many_copies(void **state)
 			struct yard a, both;
 			yard_make(&a, yard_widths[w], 1, 0, 0);
 			yard_make(&both, yard_widths[w], 1, 0, 0);
-			struct yard_key key = { 0, a.buckets / 2, 1 };
+			struct yard_key key = { 0, a.buckets / 2, 1, 0 };
 			check_note("width %u, %u others", yard_widths[w], others);
 			for (unsigned i = 0; i < others; i++)
 				expect_ok(put_number(&both, 0, i * 2 % a.buckets));

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_values: the values beside the entries of a line.
+ *
+ *     lines:   [front 0][front 1] ... [even 0][odd 0] ...      64 bytes each
+ *     values:  [of front 0][of front 1] ... [of even 0] ...    slots * value bits, in whole bytes
+ *
+ * They lie in an array of their own behind all lines, in the order of the lines, and within a
+ * line in the order of its slots: the value of slot i is bits i * b to i * b + b - 1. What
+ * moves an entry moves its value. Lookups that do not ask for values never come here.
+ */
+#ifndef NIDUS_YARD_VALUES_H
+#define NIDUS_YARD_VALUES_H
+
+#include "base/bits.h"
+
+/* The values of one line. */
+struct yard_values {
+	unsigned char *bytes; /* NULL: the yard keeps none, and all are 0 */
+	unsigned slots, bits;
+};
+
+#define YARD_VALUES_MOST 256 /* bytes: 64 slots of 32 bits */
+
+/* Bytes of the values of a line. */
+static inline unsigned yard_values_size(unsigned slots, unsigned bits)
+{
+	return (slots * bits + 7) / 8;
+}
+
+static inline uint64_t yard_value(struct yard_values values, unsigned slot)
+{
+	uint64_t word = 0;
+	unsigned bit = slot * values.bits, end = (bit + values.bits + 7) / 8;
+	if (values.bytes == NULL)
+		return 0;
+	for (unsigned byte = end; byte-- > bit / 8;)
+		word = word << 8 | values.bytes[byte];
+	return word >> (bit & 7) & bits_low(values.bits);
+}
+
+static inline void yard_set_value(struct yard_values values, unsigned slot, uint64_t value)
+{
+	unsigned bit = slot * values.bits, end = (bit + values.bits + 7) / 8;
+	uint64_t mask = bits_low(values.bits) << (bit & 7), word = value << (bit & 7);
+	if (values.bytes == NULL)
+		return;
+	for (unsigned byte = bit / 8; byte < end; byte++, mask >>= 8, word >>= 8)
+		values.bytes[byte] =
+			(unsigned char)((values.bytes[byte] & ~mask) | (word & mask));
+}
+
+/* Puts a value in before a slot's; those behind move up, and the last one goes. */
+void yard_push_value_in(struct yard_values values, unsigned slot, uint64_t value);
+
+/* Takes a slot's value out; those behind move down, and the last one becomes 0. */
+void yard_pull_value_from(struct yard_values values, unsigned slot);
+
+static inline void yard_push_value(struct yard_values values, unsigned slot, uint64_t value)
+{
+	if (values.bytes != NULL)
+		yard_push_value_in(values, slot, value);
+}
+
+static inline void yard_pull_value(struct yard_values values, unsigned slot)
+{
+	if (values.bytes != NULL)
+		yard_pull_value_from(values, slot);
+}
+
+/* Of some slots, as bits, those with this value. */
+uint64_t yard_with_value(struct yard_values values, uint64_t slots, uint64_t value);
+
+/* Whether the values from a slot on are 0, and the bits behind the last too. */
+bool yard_values_end(struct yard_values values, unsigned slot);
+
+/* A copy of values that other threads may be writing; and back, by the one that may write. */
+void yard_read_values(unsigned char *copy, const unsigned char *bytes, unsigned size);
+void yard_write_values(unsigned char *bytes, const unsigned char *copy, unsigned size);
+
+#endif
