@@ -2,12 +2,13 @@
  *
  * bench_instructions: instructions per operation, which no busy machine can change.
  *
- *     build/bench_instructions [-n KEYS] [-f ROW[,ROW...]]
+ *     build/bench_instructions [-n KEYS] [-g TIMES] [-f ROW[,ROW...]]
  *
  * Runs itself under callgrind and prints a table: for every row of nidus bench speed, the
  * instructions of one operation with its hash, its call and the loop around it. Lookups and
  * removes are counted in a full filter, inserts at half load; one key at a time, and in
- * batches of 1024 keys. Needs valgrind. The counts are of the instruction set that NIDUS_ISA
+ * batches of 1024 keys. With -g 16 the filters were made for a sixteenth of the keys, have grown
+ * to their number by themselves, and inserts are those amid growth. Needs valgrind. The counts are of the instruction set that NIDUS_ISA
  * says, or the best that valgrind knows.
  */
 #include <errno.h>
@@ -50,6 +51,16 @@ static bool removes(enum column column)
 static bool inserts(enum column column)
 {
 	return column == INSERT || column == INSERT_BATCH;
+}
+
+/* Makes a row one that grows by itself; false if its family cannot. */
+static bool let_grow(struct bench_row *row, uint64_t times)
+{
+	if (times <= 1)
+		return true;
+	row->options.max_capacity = row->keys;
+	row->options.capacity = row->keys / times;
+	return nidus_family_features(row->spec.family) & NIDUS_GROW;
 }
 
 static bool can_do(const struct bench_row *row, enum column column)
@@ -175,6 +186,8 @@ static nidus_status count_row(const struct bench_row *row)
 	}
 	if (status == NIDUS_OK)
 		status = insert_all(work.filter, half, row->keys);
+	if (status == NIDUS_OK && row->options.max_capacity > 0)
+		status = nidus_grow(work.filter, row->keys); /* ends a move that is under way */
 	for (enum column column = 0; status == NIDUS_OK && column < COLUMNS; column++) {
 		uint64_t first = column == ABSENT || column == ABSENT_BATCH ? KEYS_ABSENT : 0;
 		if (!inserts(column) && can_do(row, column))
@@ -227,7 +240,7 @@ static int run_under_callgrind(const char *folder, char **arguments)
 			              (char *)"--dump-after=bench_instructions_counted",
 			              file };
 		snprintf(file, sizeof file, "--callgrind-out-file=%s/out", folder);
-		for (unsigned i = 0; i < 6 && arguments[i] != NULL; i++)
+		for (unsigned i = 0; i < 8 && arguments[i] != NULL; i++)
 			command[6 + i] = arguments[i];
 		setenv(INSIDE, "yes", 1);
 		execvp(command[0], command);
@@ -294,30 +307,43 @@ static int run_outside(const struct bench_rows *rows, char **arguments)
 	return code;
 }
 
-static bool read_arguments(int argc, char **argv, uint64_t *keys, const char **names)
+static bool read_arguments(int argc, char **argv, uint64_t *keys, uint64_t *times,
+                           const char **names)
 {
-	for (int option; (option = getopt(argc, argv, "n:f:")) != -1;) {
+	for (int option; (option = getopt(argc, argv, "n:g:f:")) != -1;) {
 		char *end = NULL;
 		if (option == 'f')
 			*names = optarg;
 		else if (option == 'n')
 			*keys = (uint64_t)strtod(optarg, &end);
+		else if (option == 'g')
+			*times = (uint64_t)strtod(optarg, &end);
 		if (option == '?' || (end != NULL && *end != '\0'))
 			return false;
 	}
-	return optind == argc && *keys >= 16 * COUNTED && *keys <= 100000000;
+	return optind == argc && *times >= 1 && *times <= 1024 && *keys >= 16 * COUNTED &&
+	       *keys <= 100000000;
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t keys = DEFAULT_KEYS;
+	uint64_t keys = DEFAULT_KEYS, times = 1;
 	const char *names = NULL;
-	if (!read_arguments(argc, argv, &keys, &names)) {
-		report_error("bench_instructions [-n KEYS (131072 to 1e8)] [-f ROW[,ROW...]]");
+	if (!read_arguments(argc, argv, &keys, &times, &names)) {
+		report_error("bench_instructions [-n KEYS (131072 to 1e8)] [-g TIMES (1 to 1024)] "
+		             "[-f ROW[,ROW...]]");
 		return EXIT_USAGE;
 	}
 	struct bench_rows rows = { 0 };
 	int code = rows_select(&rows, names, keys);
+	size_t kept = 0;
+	for (size_t i = 0; i < rows.n; i++) {
+		if (let_grow(rows.row[i], times))
+			rows.row[kept++] = rows.row[i];
+		else
+			free(rows.row[i]);
+	}
+	rows.n = kept;
 	if (code == EXIT_OK)
 		code = getenv(INSIDE) != NULL ? count_rows(&rows) : run_outside(&rows, argv);
 	rows_free(&rows);

@@ -34,6 +34,7 @@ struct calls {
 	bool (*contains)(const void *body, uint64_t hash);
 	nidus_status (*insert)(void *body, uint64_t hash);
 	nidus_status (*remove)(void *body, uint64_t hash);
+	void (*prefetch)(const void *body, uint64_t hash);
 };
 
 /* A filter. The body lies right behind it. */

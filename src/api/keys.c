@@ -5,6 +5,7 @@
  * Three spellings of a key (bytes, integer, hash) meet here and go on as hashes.
  */
 #include "api/growth.h"
+#include "api/moving.h"
 #include "api/shared.h"
 #include "simd/hashes.h"
 
@@ -114,6 +115,12 @@ bool nidus_contains_u64(const nidus_filter *filter, uint64_t key)
 	return nidus_contains_hash(filter, nidus_hash_u64(filter, key));
 }
 
+void nidus_prefetch_hash(const nidus_filter *filter, uint64_t hash)
+{
+	if (LIKELY(filter != NULL))
+		filter->calls.prefetch(filter->body, hash);
+}
+
 uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
 {
 	if (filter == NULL)
@@ -176,6 +183,23 @@ static bool contains_through_gate(const void *body, uint64_t hash)
 	return shared_contains(filter_of(body), hash);
 }
 
+/* prefetch of a filter that may have two bodies. */
+static void prefetch_parts(const void *body, uint64_t hash)
+{
+	const nidus_filter *filter = filter_of(body), *old = filter->moving.old;
+	if (old != NULL)
+		old->family->prefetch(old->body, hash);
+	filter->family->prefetch(body, hash);
+}
+
+static void prefetch_through_gate(const void *body, uint64_t hash)
+{
+	const nidus_filter *filter = filter_of(body);
+	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+	prefetch_parts(body, hash);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+}
+
 /* insert where it is more than a call on the body. */
 static nidus_status insert_checked(void *body, uint64_t hash)
 {
@@ -206,6 +230,9 @@ void filter_choose_calls(nidus_filter *filter)
 		.contains = alone ? ops->contains : contains_through_gate,
 		.insert = changes && !filter->grows ? ops->insert : insert_checked,
 		.remove = removes ? ops->remove : remove_checked,
+		.prefetch = !alone                 ? prefetch_through_gate
+		            : moving_parts(filter) ? prefetch_parts
+		                                   : filter->family->prefetch,
 	};
 }
 

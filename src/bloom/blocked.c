@@ -5,8 +5,8 @@
 #include "bloom/blocked.h"
 
 #include "base/reason.h"
-#include "simd/isa.h"
 #include "bloom/blocked_instances.h"
+#include "simd/isa.h"
 
 const uint32_t blocked_factors[BLOCKED_PROBES] = {
 	0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1, 0xd3a2646d,

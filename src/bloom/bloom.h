@@ -77,6 +77,9 @@ nidus_status bloom_check_count(const struct bloom *bloom);
 /* The operations of the spread layout, for any number of probes. */
 extern const struct body_ops bloom_spread_ops;
 
+/* Asks for the line of every bit of a hash. */
+void bloom_spread_prefetch(const struct bloom *bloom, uint64_t hash);
+
 /* The layout's most probes. */
 #define BLOOM_SPREAD_PROBES 32
 

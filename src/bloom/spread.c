@@ -63,6 +63,11 @@ static inline void fetch(const struct bloom *bloom, uint64_t row, unsigned n)
 	}
 }
 
+void bloom_spread_prefetch(const struct bloom *bloom, uint64_t hash)
+{
+	fetch(bloom, hash, bloom->probes);
+}
+
 static bool contains(const void *body, uint64_t hash)
 {
 	const struct bloom *bloom = body;

@@ -326,6 +326,11 @@ static const struct body_ops *breadcrumb_ops(const void *body)
 	return yard_body_ops(body);
 }
 
+static void breadcrumb_prefetch(const void *body, uint64_t hash)
+{
+	yard_prefetch(body, hash);
+}
+
 static struct fill breadcrumb_fill(const void *body)
 {
 	const struct yard *yard = body;
@@ -419,6 +424,7 @@ const struct family family_breadcrumb = {
 	.clear = breadcrumb_clear,
 	.copy = breadcrumb_copy,
 	.ops = breadcrumb_ops,
+	.prefetch = breadcrumb_prefetch,
 	.count = breadcrumb_count,
 	.fill = breadcrumb_fill,
 	.verify = breadcrumb_verify,

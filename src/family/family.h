@@ -86,6 +86,8 @@ struct family {
 	                      unsigned threads);
 
 	const struct body_ops *(*ops)(const void *body);
+	/* Asks for the cache lines that a lookup of the hash begins with, and does not wait. */
+	void (*prefetch)(const void *body, uint64_t hash);
 	uint64_t (*count)(const void *body); /* entries; quick, unlike fill */
 	struct fill (*fill)(const void *body);
 	/* The rate of this very table; NULL where forecast() tells it by the count. */

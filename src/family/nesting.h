@@ -18,6 +18,7 @@ const struct body_ops *nesting_ops(const void *body);
 uint64_t nesting_count(const void *body);
 struct fill nesting_fill(const void *body);
 nidus_status nesting_verify(const void *body);
+void nesting_prefetch(const void *body, uint64_t hash);
 bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry);
 nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash);
 unsigned char *nesting_table(const void *body, uint64_t *size);
@@ -26,14 +27,15 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
                             uint64_t count);
 
 /* The members of a struct family that are the same for all of them. */
-#define NESTING_MEMBERS                                                                           \
-	.body_size = sizeof(struct nest), .searches = true, .copies = nesting_copies,             \
-	.free = nesting_free, .clear = nesting_clear, .copy = nesting_copy,                       \
-	.build = nesting_build, .ops = nesting_ops, .count = nesting_count, .fill = nesting_fill, \
-	.verify = nesting_verify, .next = nesting_next, .entry_hash = nesting_entry_hash,         \
-	.transfer = nesting_transfer, .move = nesting_move, .identity = nesting_identity,         \
-	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,   \
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
+#define NESTING_MEMBERS                                                                          \
+	.body_size = sizeof(struct nest), .searches = true, .copies = nesting_copies,            \
+	.free = nesting_free, .clear = nesting_clear, .copy = nesting_copy,                      \
+	.build = nesting_build, .ops = nesting_ops, .prefetch = nesting_prefetch,                \
+	.count = nesting_count, .fill = nesting_fill, .verify = nesting_verify,                  \
+	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,    \
+	.move = nesting_move, .identity = nesting_identity, .table = nesting_table,              \
+	.export_stash = nesting_export_stash, .import = nesting_import,                          \
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET | \
 	            NIDUS_CONCURRENT
 
 /*

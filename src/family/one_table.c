@@ -61,7 +61,7 @@ static uint64_t stash(uint64_t chunk_slots)
 static const struct nesting_sizing sizing = { .fits = fits, .stash = stash };
 
 nidus_status one_table_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           struct blueprint *larger)
+                              struct blueprint *larger)
 {
 	return nesting_larger(plan, capacity, relax, &sizing, larger);
 }

@@ -16,8 +16,8 @@
  * Not here: sizing (one_table.c), slots and moves (nest/nest.h, nest/search.h).
  */
 #include "base/reason.h"
-#include "family/registry.h"
 #include "family/one_table.h"
+#include "family/registry.h"
 
 static nidus_status semisort_plan(const nidus_options *options, struct blueprint *plan)
 {
@@ -46,9 +46,13 @@ static nidus_status semisort_create(void *body, const struct blueprint *plan,
 }
 
 const struct family family_semisort = {
-	NESTING_MEMBERS,           .id = NIDUS_SEMISORT,
-	.name = "semisort",        .pace = 7,
-	.larger = one_table_larger,   .plan = semisort_plan,
-	.check = semisort_check,   .forecast = semisort_forecast,
+	NESTING_MEMBERS,
+	.id = NIDUS_SEMISORT,
+	.name = "semisort",
+	.pace = 7,
+	.larger = one_table_larger,
+	.plan = semisort_plan,
+	.check = semisort_check,
+	.forecast = semisort_forecast,
 	.create = semisort_create,
 };

@@ -249,8 +249,7 @@ ALWAYS_INLINE void nest_clear_at(struct nest *nest, struct nest_shape shape, uin
 		word_set_bits(nest->bits, bits.bit, bits.count, 0);
 	} else {
 		unsigned char *slot = nest->bits + (bits.bit >> 3);
-		uint64_t mask = (UINT64_C(1) << nest->width) - 1;
-		store64(slot, load64(slot) & ~(mask << (bits.bit & 7)));
+		store64(slot, load64(slot) & ~(nest->slot_mask << (bits.bit & 7)));
 	}
 }
 

@@ -5,6 +5,7 @@
  * One file per kind so that they compile side by side. Each lists its shapes:
  *
  *     NEST_INSTANCES(NAME, KIND, SLOTS, WORDS)
+ *     NEST_XOR_INSTANCES(NAME, SLOTS, WORDS)
  *     NEST_WIDE_INSTANCES(NAME, KIND, SLOTS)     with NEST_MANY words
  *
  * make tables of operations: NAME_plain, the first one for each of the most frequent ways
@@ -77,7 +78,7 @@ const struct body_ops *nest_ops_windows(const struct nest *nest);
 	.insert_value = insert_value_##instance, .find_batch = find_batch_##instance
 
 /* Ways from a hash to its groups that have code of their own, see nest_way. */
-enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS };
+enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WAY_ANY, NEST_WAYS };
 
 #define NEST_PLAIN_PARTS(name, kind, slots, words)                                                \
 	static const struct nest_shape name##_any = { kind, slots, words, false, NEST_ANY_WAY };  \
@@ -97,22 +98,29 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 		return nest_insert_near(nest, name##_any, hashes, values, n, step,                \
 		                        insert_rest_##name);                                      \
 	}                                                                                         \
-	NEST_CALLS(name##_any, name##_any, insert_rest_##name)                                    \
 	NEST_VALUE_CALLS(name, name##_any, insert_rest_##name)                                    \
-	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                 \
 	NEST_CHANGE_BATCHES(name, name##_any, insert_rest_##name)
 
-#define NEST_PLAIN_INSTANCE(name, kind, slots, words)                                              \
-	NEST_PLAIN_PARTS(name, kind, slots, words)                                                 \
+/* Calls for which the way is looked up in the nest. */
+#define NEST_ANY_CALLS(name)                                   \
+	NEST_CALLS(name##_any, name##_any, insert_rest_##name) \
+	NEST_LOOKUP_BATCH(name##_any, name##_any)
+
+/* The calls by way; `other` are those for ways that have none of their own. */
+#define NEST_PLAIN_WAYS(name, kind, slots, words, other)                                           \
 	static const struct nest_shape name##_short = { kind, slots, words, false, 0 };            \
 	static const struct nest_shape name##_chunks = { kind, slots, words, false, NEST_CHUNKS }; \
 	static const struct nest_shape name##_hashed = { kind, slots, words, false,                \
 		                                         NEST_CHUNKS | NEST_HASHED };              \
+	static const struct nest_shape name##_grown = { kind, slots, words, false,                 \
+		                                        NEST_CHUNKS | NEST_GROWN };                \
 	NEST_CALLS(name##_short, name##_short, insert_rest_##name)                                 \
 	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##name)                               \
 	NEST_CALLS(name##_hashed, name##_hashed, insert_rest_##name)                               \
+	NEST_CALLS(name##_grown, name##_grown, insert_rest_##name)                                 \
 	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                            \
 	NEST_LOOKUP_BATCH(name##_hashed, name##_hashed)                                            \
+	NEST_LOOKUP_BATCH(name##_grown, name##_grown)                                              \
 	static const struct body_ops name[NEST_WAYS] = {                                           \
 		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_chunks, name),            \
 		                     .insert_near = insert_near_##name },                          \
@@ -120,7 +128,9 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 		                      .insert_near = insert_near_##name },                         \
 		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed, name),          \
 		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name),                   \
+		[NEST_WAY_GROWN] = { NEST_CALL_LIST(name##_grown, name##_grown, name),             \
+		                     .insert_near = insert_near_##name },                          \
+		[NEST_WAY_ANY] = { NEST_CALL_LIST(other, other, name),                             \
 		                   .insert_near = insert_near_##name },                            \
 	};
 
@@ -128,7 +138,7 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
  * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
  * the instance for NEST_ONE.
  */
-#define NEST_BYTES_INSTANCE(name, kind, slots, one)                                          \
+#define NEST_BYTES_INSTANCE(name, kind, slots, one, other)                                   \
 	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 }; \
 	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,     \
 		                                         NEST_CHUNKS };                      \
@@ -142,13 +152,16 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 		                      .insert_near = insert_near_##one },                    \
 		[NEST_WAY_HASHED] = { NEST_CALL_LIST(one##_hashed, one##_hashed, one),       \
 		                      .insert_near = insert_near_##one },                    \
-		[NEST_WAY_ANY] = { NEST_CALL_LIST(one##_any, one##_any, one),                \
+		[NEST_WAY_GROWN] = { NEST_CALL_LIST(one##_grown, one##_grown, one),          \
+		                     .insert_near = insert_near_##one },                     \
+		[NEST_WAY_ANY] = { NEST_CALL_LIST(other, other, one),                        \
 		                   .insert_near = insert_near_##one },                       \
 	};
 
 /* For groups of very wide slots: the way is looked up in the nest. */
 #define NEST_WIDE_INSTANCE(name, kind, slots, words)                                        \
 	NEST_PLAIN_PARTS(name, kind, slots, words)                                          \
+	NEST_ANY_CALLS(name)                                                                \
 	static const struct body_ops name = { NEST_CALL_LIST(name##_any, name##_any, name), \
 		                              .insert_near = insert_near_##name };
 
@@ -188,17 +201,27 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_ANY, NEST_WAYS
 #define NEST_SHARED_INSTANCE(name, kind, slots, words)
 #endif
 
-#define NEST_INSTANCES(name, kind, slots, words)              \
-	NEST_PLAIN_INSTANCE(name##_plain, kind, slots, words) \
+#define NEST_INSTANCES(name, kind, slots, words)                              \
+	NEST_PLAIN_PARTS(name##_plain, kind, slots, words)                    \
+	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_grown) \
 	NEST_SHARED_INSTANCE(name##_shared, kind, slots, words)
+
+/* For a kind that has NEST_TAKEN. */
+#define NEST_XOR_INSTANCES(name, slots, words)                                  \
+	NEST_PLAIN_PARTS(name##_plain, NEST_XOR, slots, words)                  \
+	NEST_ANY_CALLS(name##_plain)                                            \
+	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_any) \
+	NEST_SHARED_INSTANCE(name##_shared, NEST_XOR, slots, words)
 
 #define NEST_WIDE_INSTANCES(name, kind, slots)                   \
 	NEST_WIDE_INSTANCE(name##_plain, kind, slots, NEST_MANY) \
 	NEST_SHARED_INSTANCE(name##_shared, kind, slots, NEST_MANY)
 
-/* A nest that is one chunk may take the code for many. */
+/* A nest that is one chunk may take the code for many. NEST_GROWN asks whether hops are there. */
 static inline unsigned nest_way(const struct nest *nest)
 {
+	if ((nest->special & (NEST_GROWN | NEST_TAKEN)) == NEST_GROWN)
+		return NEST_WAY_GROWN;
 	switch (nest->special) {
 	case 0:
 		return NEST_WAY_SHORT;

@@ -4,17 +4,17 @@
  */
 #include "nest/instances.h"
 
-NEST_INSTANCES(xor_2_paired, NEST_XOR, 2, NEST_PAIRED)
-NEST_INSTANCES(xor_2_one, NEST_XOR, 2, NEST_ONE)
+NEST_XOR_INSTANCES(xor_2_paired, 2, NEST_PAIRED)
+NEST_XOR_INSTANCES(xor_2_one, 2, NEST_ONE)
 NEST_WIDE_INSTANCES(xor_2_many, NEST_XOR, 2)
-NEST_INSTANCES(xor_4_paired, NEST_XOR, 4, NEST_PAIRED)
-NEST_INSTANCES(xor_4_one, NEST_XOR, 4, NEST_ONE)
-NEST_BYTES_INSTANCE(xor_4_bytes_plain, NEST_XOR, 4, xor_4_one_plain)
-NEST_INSTANCES(xor_4_whole, NEST_XOR, 4, NEST_WHOLE)
-NEST_INSTANCES(xor_4_two, NEST_XOR, 4, NEST_TWO)
+NEST_XOR_INSTANCES(xor_4_paired, 4, NEST_PAIRED)
+NEST_XOR_INSTANCES(xor_4_one, 4, NEST_ONE)
+NEST_BYTES_INSTANCE(xor_4_bytes_plain, NEST_XOR, 4, xor_4_one_plain, xor_4_one_plain_any)
+NEST_XOR_INSTANCES(xor_4_whole, 4, NEST_WHOLE)
+NEST_XOR_INSTANCES(xor_4_two, 4, NEST_TWO)
 NEST_WIDE_INSTANCES(xor_4_many, NEST_XOR, 4)
-NEST_INSTANCES(xor_8_one, NEST_XOR, 8, NEST_ONE)
-NEST_INSTANCES(xor_8_two, NEST_XOR, 8, NEST_TWO)
+NEST_XOR_INSTANCES(xor_8_one, 8, NEST_ONE)
+NEST_XOR_INSTANCES(xor_8_two, 8, NEST_TWO)
 NEST_WIDE_INSTANCES(xor_8_many, NEST_XOR, 8)
 
 const struct body_ops *nest_ops_xor(const struct nest *nest)

@@ -143,7 +143,7 @@ static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned wi
 		return NEST_PAIRED;
 	if (span <= LOAD_BITS)
 		return !shared && kind != NEST_WINDOWS && slots == 4 && span % 8 == 0 ? NEST_BYTES
-		                                                                       : NEST_ONE;
+		                                                                      : NEST_ONE;
 	if (span == 64 && slots == 4)
 		return NEST_WHOLE;
 	return span / 2 <= HALF_BITS && slots > 2 ? NEST_TWO : NEST_MANY;
@@ -276,6 +276,9 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.growth_bits = plan->growth_bits,
 		.borrowed = plan->borrowed,
 		.growth_values = UINT64_C(1) << plan->growth_bits,
+		.growth_at = plan->core_bits + nest_extra_bits(kind, plan->slots),
+		.address_mask = bits_low(plan->level),
+		.slot_mask = bits_low(nest_slot_width(plan, kind)),
 		.special = special_of(plan, kind),
 		.level = plan->level,
 		.max_steps = plan->max_steps,
@@ -912,6 +915,31 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 }
 
 /* ---------------------------------------------------------------- instances -- */
+
+ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, uint64_t special,
+                            uint64_t hash)
+{
+	struct nest_key key = nest_locate_as(nest, kind, special, hash);
+	const unsigned char *chunk_bits = nest->bits;
+	if (special & NEST_CHUNKS)
+		chunk_bits += key.chunk * nest->stride;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t bit = key.group[i] * nest->group_bits;
+		PREFETCH(chunk_bits + (bit >> 3));
+		PREFETCH(chunk_bits + ((bit + nest->span - 1) >> 3)); /* it may lie in two */
+	}
+}
+
+/* Code of their own for the ways that large nests of fixed size have. */
+void nest_prefetch(const struct nest *nest, uint64_t hash)
+{
+	if (nest->special == NEST_CHUNKS && nest_symmetric(nest->kind))
+		prefetch(nest, NEST_XOR, NEST_CHUNKS, hash);
+	else if (nest->special == NEST_CHUNKS)
+		prefetch(nest, NEST_WINDOWS, NEST_CHUNKS, hash);
+	else
+		prefetch(nest, nest->kind, nest->special, hash);
+}
 
 const struct body_ops *nest_ops(const struct nest *nest)
 {

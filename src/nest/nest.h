@@ -153,6 +153,9 @@ struct nest {
 	uint64_t pattern[2][NEST_SLOTS_MAX];
 	uint64_t open[NEST_SLOTS_MAX]; /* highs of a first group's slots not held back */
 	uint64_t growth_values;        /* 2^growth_bits */
+	uint64_t address_mask;         /* 2^level - 1: growth bits that are address bits */
+	uint64_t slot_mask;            /* all bits of a slot */
+	unsigned growth_at;            /* the first bit of a slot that growth bits are in */
 	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;          /* the seed's share in H */
 	uint64_t stride;
@@ -290,8 +293,8 @@ ALWAYS_INLINE void nest_grow_key(const struct nest *nest, enum nest_kind kind, u
 	if (UNLIKELY(nest->borrowed > 0))
 		address |= (nest_partner_hash(nest, ~core) & bits_low(nest->borrowed))
 		           << nest->growth_bits;
-	address &= (UINT64_C(1) << nest->level) - 1;
-	key->value = core | growth >> nest->level << (nest->core_bits + nest->extra_bits);
+	address &= nest->address_mask;
+	key->value = core | growth >> nest->level << nest->growth_at;
 	if (!nest_symmetric(kind)) {
 		key->group[0] = base << nest->level | address;
 		key->group[1] = nest_forward(nest, key->group[0], hop);
@@ -554,6 +557,9 @@ nidus_status nest_remove_slow(struct nest *nest, uint64_t hash);
 
 /* After a slot was emptied: a stashed entry that may lie there comes home. */
 void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot);
+
+/* Asks for the lines of both groups of a hash. */
+void nest_prefetch(const struct nest *nest, uint64_t hash);
 
 /* The operations compiled for a nest's shape (shape.h). */
 const struct body_ops *nest_ops(const struct nest *nest);

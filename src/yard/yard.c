@@ -38,7 +38,7 @@ const struct yard_ops *yard_find_slots(unsigned slots)
  * residues are different mod 16, and as even as can be mod most smaller numbers.
  */
 static const uint16_t hops[YARD_FAN] = { 0,   8,   18,  31,  45,  164, 183, 186,
-	                                  235, 275, 277, 334, 377, 401, 406, 412 };
+	                                 235, 275, 277, 334, 377, 401, 406, 412 };
 
 static uint64_t half_lines(uint64_t fronts)
 {
@@ -152,6 +152,12 @@ void yard_free(struct yard *yard)
 uint64_t yard_bytes(const struct yard *yard)
 {
 	return yard->memory.size + locks_bytes(yard->locks);
+}
+
+void yard_prefetch(const struct yard *yard, uint64_t hash)
+{
+	uint64_t bucket = yard_locate(yard, hash).bucket;
+	PREFETCH(yard->front + bucket * (yard->short_lines ? MINI_LINE / 2 : MINI_LINE));
 }
 
 const struct body_ops *yard_body_ops(const struct yard *yard)

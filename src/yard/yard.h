@@ -225,6 +225,9 @@ void yard_free(struct yard *yard);
 /* Bytes in memory, locks included. */
 uint64_t yard_bytes(const struct yard *yard);
 const struct body_ops *yard_body_ops(const struct yard *yard);
+
+/* Asks for the front line of a hash; where it is needed, the backyard has to be waited for. */
+void yard_prefetch(const struct yard *yard, uint64_t hash);
 void yard_clear(struct yard *yard);
 
 /* Checks all invariants and counts. Errors: E_CORRUPT with a reason. */
