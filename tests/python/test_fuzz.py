@@ -79,14 +79,17 @@ def test_no_call_keeps_a_reference(tmp_path, monkeypatch):
 
 
 def test_no_record_keeps_a_reference():
+    gc.collect()
     none, feature, true = sys.getrefcount(None), sys.getrefcount(nidus.Feature(95)), sys.getrefcount(True)
     filter = nidus.build(range(100))
     for _ in range(500):
         filter.info, nidus.plan(10), list(filter)[:3], filter.add_new(1), filter.discard(5)
+    gc.collect()
+    # One that is kept in each round would be 500. Python itself changes some by the way.
     if sys.version_info < (3, 12):  # later ones count no references to None and its like
-        assert abs(sys.getrefcount(None) - none) < 50
-        assert abs(sys.getrefcount(True) - true) < 50
-    assert abs(sys.getrefcount(nidus.Feature(95)) - feature) < 50
+        assert abs(sys.getrefcount(None) - none) < 250
+        assert abs(sys.getrefcount(True) - true) < 250
+    assert abs(sys.getrefcount(nidus.Feature(95)) - feature) < 250
 
 
 def test_types_are_not_leaked():
