@@ -59,6 +59,10 @@ def complaints(nidus, page):
                 yield f"nidus {command} {name} is not in the manual page"
         for name in sorted(tags(text) - set(options)):
             yield f"nidus {command} has no option {name}, but the manual page explains it"
+    usage = help_of(nidus, "bench").split("\n")[0].split()[3]
+    for benchmark in usage.split("|"):
+        if not any(f"nidus bench {benchmark}" in title for title, _ in parts):
+            yield f"nidus bench {benchmark} has no part in the manual page"
     for name in sorted(everywhere - tags(common)):
         yield f"every command takes {name}, but COMMON OPTIONS does not explain it"
 
