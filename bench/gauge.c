@@ -31,6 +31,16 @@ _Noreturn void gauge_fail(const char *what)
 	exit(1);
 }
 
+void *gauge_take(size_t n, size_t size)
+{
+	void *memory = calloc(n, size);
+	if (memory == NULL) {
+		fprintf(stderr, "bench_paper: no memory\n");
+		exit(5);
+	}
+	return memory;
+}
+
 nidus_filter *gauge_make(const nidus_options *options)
 {
 	nidus_filter *filter;
@@ -279,9 +289,7 @@ double gauge_churn(nidus_filter *filter, uint64_t n, double most)
 {
 	double slots = (double)gauge_look(filter).total_slots;
 	uint64_t turns = (uint64_t)(most * slots), next = n, turn = 0;
-	uint64_t *key = malloc((size_t)n * sizeof *key);
-	if (key == NULL)
-		gauge_fail("no memory for keys");
+	uint64_t *key = gauge_take((size_t)n, sizeof *key);
 	for (uint64_t i = 0; i < n; i++)
 		key[i] = keys_at(KEYS_INSERTED + i);
 	for (bool full = false; turn < turns && !full; turn++) {
@@ -302,8 +310,8 @@ double gauge_churn(nidus_filter *filter, uint64_t n, double most)
 static uint32_t *times_room(void)
 {
 	static uint32_t *times;
-	if (times == NULL && (times = malloc(LATENCY_MOST * sizeof *times)) == NULL)
-		gauge_fail("no memory for times");
+	if (times == NULL)
+		times = gauge_take(LATENCY_MOST, sizeof *times);
 	return times;
 }
 

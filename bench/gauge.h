@@ -18,6 +18,9 @@ nidus_options gauge_options(nidus_family family, unsigned slots, uint64_t capaci
 /* A program's end: "bench_paper: what: the library's reason". */
 _Noreturn void gauge_fail(const char *what);
 
+/* Memory for n things, all zero. */
+void *gauge_take(size_t n, size_t size);
+
 nidus_filter *gauge_make(const nidus_options *options);
 nidus_info gauge_look(const nidus_filter *filter);
 

@@ -135,10 +135,8 @@ static void figure_1(struct paper_run *run, enum operation operation)
 /* The load of lines that have nowhere to spill to, when a key meets a full one. */
 static double load_of_single_choice(uint64_t lines, uint64_t seed)
 {
-	uint8_t *line = calloc(lines, 1);
+	uint8_t *line = gauge_take(lines, 1);
 	uint64_t keys = 0;
-	if (line == NULL)
-		gauge_fail("no memory");
 	while (line[keys_at((seed << 40) + keys) % lines]++ < SINGLE_SLOTS)
 		keys++;
 	free(line);
@@ -367,9 +365,7 @@ static void figure_6_ratio(struct paper_run *run, const struct sweeps *sweeps)
 static void figures_6_and_7(struct paper_run *run)
 {
 	const struct paper_scale *scale = paper_scale(run);
-	struct sweeps *sweeps = calloc(1, sizeof *sweeps);
-	if (sweeps == NULL)
-		gauge_fail("no memory");
+	struct sweeps *sweeps = gauge_take(1, sizeof *sweeps);
 	sweep_all(sweeps, scale->keys, scale);
 	for (unsigned speed = 0; speed < SPEEDS; speed++)
 		figure_6(run, sweeps, false, speed);
@@ -408,9 +404,7 @@ static void figure_8_rows(struct paper_run *run, enum kind kind, double said)
 	static const unsigned percents[] = { 1, 10, 50 };
 	const struct paper_scale *scale = paper_scale(run);
 	unsigned fills = scale->fills;
-	double *load = malloc(fills * sizeof *load);
-	if (load == NULL)
-		gauge_fail("no memory");
+	double *load = gauge_take(fills, sizeof *load);
 	unsigned log_most = (unsigned)log2((double)scale->slots) - 4;
 	for (unsigned log = log_most < 19 ? log_most - 2 : 15; log <= log_most; log += 2) {
 		failing_loads(kind, UINT64_C(1) << log, fills, load);

@@ -85,7 +85,7 @@ static void table_1(struct paper_run *run, enum column column)
 			.title = words[column].title,
 			.unit = words[column].unit,
 			.note = column == MISSES
-	                                ? "no value: this machine counts no cache misses"
+	                                ? "no value where the machine counts no cache misses"
 	                                : "0.95 * 2^12 keys, 4 slots, 12 bits; the walks are the "
 	                                  "papers' own insertions in a few lines. p: slots held back" });
 	for (size_t i = 0; i < insertions_number; i++)
@@ -301,9 +301,7 @@ static void figure_4_and_5(struct paper_run *run, const struct sweeps *sweeps, e
 
 static void figures_4_and_5(struct paper_run *run)
 {
-	struct sweeps *sweeps = calloc(1, sizeof *sweeps);
-	if (sweeps == NULL)
-		gauge_fail("no memory");
+	struct sweeps *sweeps = gauge_take(1, sizeof *sweeps);
 	sweep_all(sweeps, paper_scale(run));
 	for (unsigned work = 0; work < WORKS; work++)
 		figure_4_and_5(run, sweeps, work);
