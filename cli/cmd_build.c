@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "key_reader.h"
@@ -34,6 +35,7 @@ struct build {
 	struct key_form form;
 	struct keys keys;
 	struct spool spool;
+	struct spool values; /* with --values, one for each hash */
 	nidus_filter *filter;
 };
 
@@ -89,6 +91,11 @@ static int copy_shape(struct build *build)
 	if (code != EXIT_OK)
 		return code;
 	nidus_get_info(build->filter, &info);
+	if (info.value_bits > 0) {
+		report_error("--like: %s keeps values; give its -n, -p, -f, --values and --seed instead",
+		             build->like);
+		return EXIT_UNSUPPORTED;
+	}
 	build->options.capacity = info.capacity;
 	return EXIT_OK;
 }
@@ -170,6 +177,14 @@ static int read_spool(struct build *build)
 
 		if (!room)
 			return report_memory("keeping the hashes of the keys (8 bytes each)");
+		if (build->form.value_bits > 0) {
+			uint64_t *beside = spool_room(&build->values, n);
+
+			if (!beside)
+				return report_memory("keeping the values of the keys (8 bytes each)");
+			memcpy(beside, keys->value, n * sizeof(*beside));
+			build->values.n += n;
+		}
 		keys_hash(keys, build->filter, n, room);
 		build->spool.n += n;
 		progress_update(keys->count, keys->bytes);
@@ -182,11 +197,17 @@ static nidus_status build_spool(struct build *build)
 {
 	struct spool *spool = &build->spool;
 	nidus_filter *hasher = build->filter;
-	nidus_status status =
-		build->like ? nidus_build_like(hasher, spool->hash, spool->n, build->multiset,
-	                                       build->threads, &build->filter)
-			    : nidus_build_hashes(&build->options, spool->hash, spool->n,
-	                                         build->threads, &build->filter);
+	nidus_status status;
+
+	if (build->like)
+		status = nidus_build_like(hasher, spool->hash, spool->n, build->multiset,
+		                          build->threads, &build->filter);
+	else if (build->form.value_bits > 0)
+		status = nidus_build_values(&build->options, spool->hash, build->values.hash,
+		                            spool->n, build->threads, &build->filter);
+	else
+		status = nidus_build_hashes(&build->options, spool->hash, spool->n, build->threads,
+		                            &build->filter);
 
 	nidus_free(hasher);
 	return status;
@@ -216,7 +237,10 @@ static int fill_directly(struct build *build)
 		nidus_status status;
 
 		keys_hash(keys, build->filter, n, hash);
-		status = nidus_insert_batch(build->filter, hash, n, &done);
+		status = build->form.value_bits > 0
+		                 ? nidus_insert_value_batch(build->filter, hash, keys->value, n,
+		                                            &done)
+		                 : nidus_insert_batch(build->filter, hash, n, &done);
 		if (status != NIDUS_OK)
 			return refused(build, status, keys->count - n + done, false);
 		progress_update(keys->count, keys->bytes);
@@ -291,10 +315,12 @@ static int run(int argc, char **argv)
 		code = shape_check(&build_command, &build.options);
 	if (code != ARGS_GO)
 		return code;
+	build.form.value_bits = build.options.value_bits;
 	code = build_set(&build, &args);
 	output_release(&build.output);
 	keys_close(&build.keys);
 	spool_free(&build.spool);
+	spool_free(&build.values);
 	nidus_free(build.filter);
 	return code;
 }
@@ -315,6 +341,9 @@ static const struct option_spec options[] = {
 	{ SHAPE_ENUMERATE },
 	{ SHAPE_MERGE },
 	{ SHAPE_GROW },
+	{ OPTION_VALUES, "values", "BITS",
+	  "keep a value beside each key: lines are a key, a tab and a\n"
+	  "number of BITS bits, 1 to 32; nidus query --values tells it" },
 	{ SHAPE_CONCURRENT },
 	{ OPTION_SEED, "seed", "S",
 	  "key the hashing with S (default: random); the same seed,\n"
@@ -341,6 +370,7 @@ const struct command build_command = {
 	.options = options,
 	.examples = "  nidus build -p 0.001 -o words.nidus /usr/share/dict/words\n"
 		    "  seq 1 1000000 | nidus build -n 1M -p 2^-10 -f cuckoo > numbers.nidus\n"
-		    "  find . -print0 | nidus build -0 -o paths.nidus\n",
+		    "  find . -print0 | nidus build -0 -o paths.nidus\n"
+		    "  printf 'heron\t3\ncrane\t1\n' | nidus build --values 8 -o shards.nidus\n",
 	.run = run,
 };

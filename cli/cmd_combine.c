@@ -33,8 +33,20 @@ static int take_merge_option(void *context, int id, const char *value)
 {
 	struct combine *combine = context;
 
-	if (id == OPTION_UNIQUE)
+	switch (id) {
+	case OPTION_UNIQUE:
 		combine->how = NIDUS_MERGE_UNIQUE;
+		break;
+	case OPTION_SUM:
+		combine->how = NIDUS_MERGE_SUM;
+		break;
+	case OPTION_MAX:
+		combine->how = NIDUS_MERGE_MAX;
+		break;
+	case OPTION_OR:
+		combine->how = NIDUS_MERGE_OR;
+		break;
+	}
 	return take_common(combine, id, value);
 }
 
@@ -209,6 +221,9 @@ static const struct option_spec merge_options[] = {
 	{ OUTPUT_NO_WAIT },
 	{ RESULT_JSON },
 	{ OPTION_UNIQUE, "unique", NULL, "keep equal entries once; remove no keys afterwards" },
+	{ OPTION_SUM, "sum", NULL, "keep entries once, with the sum of their values: for counts" },
+	{ OPTION_MAX, "max", NULL, "keep entries once, with the highest of their values" },
+	{ OPTION_OR, "or", NULL, "keep entries once, with the bits of all their values" },
 	{ 0, NULL, NULL, NULL },
 };
 

@@ -3,21 +3,16 @@
  * nidus dedup: the keys of a stream, each the first time it comes.
  *
  * The filter begins small and grows with the keys, so that a small stream takes little memory
- * whatever -n allows. With --set it is kept in a file, which is locked from the start: an empty
- * file stands for a set that has yet to be made, so that two processes that begin one at the
- * same time take turns as well.
+ * whatever -n allows. With --set it is kept in a file, which is locked from the start (kept.h).
  */
 
 #include "commands.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "json.h"
+#include "kept.h"
 #include "key_reader.h"
 #include "number.h"
 #include "out.h"
@@ -94,46 +89,16 @@ static int create(struct dedup *dedup)
 	return status == NIDUS_OK ? EXIT_OK : shape_refused(&dedup_command, status);
 }
 
-/* Makes sure that there is a file to lock. */
-static int touch(const char *path)
-{
-	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-
-	if (file < 0)
-		return report_system(path, errno);
-	close(file);
-	return EXIT_OK;
-}
-
-static int open_kept(struct dedup *dedup)
-{
-	const char *path = dedup->output.path;
-	struct stat status;
-	int code = touch(path);
-
-	if (code == EXIT_OK)
-		code = output_prepare(&dedup_command, &dedup->output);
-	if (code != EXIT_OK)
-		return code;
-	if (stat(path, &status) != 0)
-		return report_system(path, errno);
-	if (!S_ISREG(status.st_mode))
-		return report_usage(dedup_command.name, "--set: %s is not a file", path);
-	dedup->kept = status.st_size > 0;
-	return dedup->kept ? set_load(path, &dedup->filter) : create(dedup);
-}
-
 static int open_set(struct dedup *dedup, const struct args *args)
 {
 	int code;
 
-	dedup->output.in_place = true; /* what is there is read, so it has to be a set */
+	dedup->output.in_place = true;
 	if (!dedup->output.path)
 		return create(dedup);
-	if (*dedup->output.path == '\0' || (dedup->output.path[0] == '-' && !dedup->output.path[1]))
-		return report_usage(dedup_command.name, "--set needs the name of a file");
-	code = output_check_inputs(&dedup_command, &dedup->output, args->operand, args->n);
-	return code == EXIT_OK ? open_kept(dedup) : code;
+	code = kept_open(&dedup_command, &dedup->output, "--set", args, &dedup->filter);
+	dedup->kept = dedup->filter != NULL;
+	return code != EXIT_OK || dedup->kept ? code : create(dedup);
 }
 
 /* --------------------------------------------------------------- the keys -- */

@@ -95,6 +95,8 @@ static void print_info(const nidus_info *info)
 	row_count("slot bits", info->slot_bits);
 	row_count("fingerprint bits", info->fingerprint_bits);
 	row_count("growth bits", info->growth_bits);
+	if (info->value_bits > 0)
+		row_count("value bits", info->value_bits);
 	row_count("chunks", info->chunks);
 	row_count("stashed", info->stashed);
 	out_format("%-17s 0x%016" PRIx64 "\n", "seed", info->seed);
@@ -119,6 +121,7 @@ static void print_info_json(const nidus_info *info)
 	json_count("slot_bits", info->slot_bits);
 	json_count("fingerprint_bits", info->fingerprint_bits);
 	json_count("growth_bits", info->growth_bits);
+	json_count("value_bits", info->value_bits);
 	json_count("chunks", info->chunks);
 	json_count("stashed", info->stashed);
 	json_bool("readonly", info->readonly);
@@ -216,15 +219,20 @@ static int run_verify(int argc, char **argv)
 
 /* ------------------------------------------------------------------ dump -- */
 
-static void print_entry(const nidus_entry *entry, bool json)
+static void print_entry(const nidus_entry *entry, bool values, bool json)
 {
 	if (!json) {
-		out_format("%" PRIu64 " %" PRIu64 "\n", entry->home, entry->fingerprint);
+		out_format("%" PRIu64 " %" PRIu64, entry->home, entry->fingerprint);
+		if (values)
+			out_format(" %" PRIu64, entry->value);
+		out_byte('\n');
 		return;
 	}
 	json_open(NULL, '{');
 	json_count("home", entry->home);
 	json_count("fingerprint", entry->fingerprint);
+	if (values)
+		json_count("value", entry->value);
 	json_close('}');
 }
 
@@ -241,7 +249,7 @@ static int dump(const nidus_filter *filter, const char *name, bool json)
 		return EXIT_UNSUPPORTED;
 	}
 	while (!out_failed() && nidus_next(filter, &cursor, &entry))
-		print_entry(&entry, json);
+		print_entry(&entry, info.value_bits > 0, json);
 	return EXIT_OK;
 }
 

@@ -197,6 +197,7 @@ static const struct option_spec options[] = {
 	{ SHAPE_ENUMERATE },
 	{ SHAPE_MERGE },
 	{ SHAPE_GROW },
+	{ SHAPE_VALUES },
 	{ SHAPE_CONCURRENT },
 	{ OPTION_FEATURE + 6, "multiset", NULL, "copies of equal keys will be stored" },
 	{ OPTION_JSON, "json", NULL, "print a JSON array of objects" },

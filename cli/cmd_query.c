@@ -21,6 +21,7 @@ struct asked {
 	nidus_filter *filter;
 	uint64_t found[2]; /* keys that are not in the set, and keys that are */
 	uint8_t yes[KEYS_BATCH];
+	uint64_t hash[KEYS_BATCH];
 };
 
 struct query {
@@ -28,6 +29,8 @@ struct query {
 	bool count;
 	bool json;
 	bool verify;
+	bool values; /* --values: lines end with a tab and a value, one for each */
+	bool counts; /* --counts: the same with the key's count */
 	char *keys_from; /* -k: the operands are all sets, and lines begin with their names */
 	struct key_form form;
 	struct keys keys;
@@ -54,6 +57,12 @@ static int take_option(void *context, int id, const char *value)
 	case OPTION_VERIFY:
 		query->verify = true;
 		break;
+	case OPTION_VALUES:
+		query->values = true;
+		break;
+	case OPTION_COUNTS:
+		query->counts = true;
+		break;
 	case 'k':
 		query->keys_from = (char *)value;
 		break;
@@ -69,6 +78,32 @@ static void print_name(const struct query *query, const struct asked *asked)
 	out_byte(':');
 }
 
+static void print_line(const struct query *query, const struct asked *asked, size_t i,
+                       const uint64_t *value)
+{
+	print_name(query, asked);
+	out_write(query->keys.key[i], query->keys.length[i]);
+	if (value)
+		out_format("\t%" PRIu64, *value);
+	out_byte(query->form.delimiter);
+}
+
+#define VALUES_MOST 4096 /* of a key, and many more than a set has room for */
+
+/* A line for each value of a key, or one with its count. */
+static void print_values(const struct query *query, const struct asked *asked, size_t i)
+{
+	uint64_t values[VALUES_MOST];
+	size_t found = 1;
+
+	if (query->counts)
+		values[0] = nidus_get_count_hash(asked->filter, asked->hash[i]);
+	else
+		found = nidus_find_hash(asked->filter, asked->hash[i], values, VALUES_MOST);
+	for (size_t j = 0; j < found && j < VALUES_MOST; j++)
+		print_line(query, asked, i, &values[j]);
+}
+
 /* Key by key, so that what belongs together stands together. */
 static void print_keys(const struct query *query, size_t n)
 {
@@ -78,9 +113,10 @@ static void print_keys(const struct query *query, size_t n)
 		for (size_t set = 0; set < query->sets; set++) {
 			if (query->asked[set].yes[i] != wanted)
 				continue;
-			print_name(query, &query->asked[set]);
-			out_write(query->keys.key[i], query->keys.length[i]);
-			out_byte(query->form.delimiter);
+			if (query->values || query->counts)
+				print_values(query, &query->asked[set], i);
+			else
+				print_line(query, &query->asked[set], i, NULL);
 		}
 	}
 	out_show();
@@ -88,10 +124,8 @@ static void print_keys(const struct query *query, size_t n)
 
 static void ask(const struct keys *keys, struct asked *asked, size_t n)
 {
-	uint64_t hash[KEYS_BATCH];
-
-	keys_hash(keys, asked->filter, n, hash);
-	nidus_contains_batch(asked->filter, hash, n, asked->yes);
+	keys_hash(keys, asked->filter, n, asked->hash);
+	nidus_contains_batch(asked->filter, asked->hash, n, asked->yes);
 	for (size_t i = 0; i < n; i++)
 		asked->found[asked->yes[i]]++;
 }
@@ -143,6 +177,19 @@ static int answer(const struct query *query)
 	return code;
 }
 
+/* Whether a set has what is to be printed. */
+static int check_values(const struct query *query, const struct asked *asked)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	nidus_get_info(asked->filter, &info);
+	if (info.value_bits > 0 || (!query->values && !query->counts))
+		return EXIT_OK;
+	report_error("%s keeps no values: nidus build --values and nidus count make sets that do",
+	             asked->name);
+	return EXIT_UNSUPPORTED;
+}
+
 static int open_sets(struct query *query, char **path)
 {
 	int code = EXIT_OK;
@@ -156,6 +203,8 @@ static int open_sets(struct query *query, char **path)
 		asked->name = set_input_name(path[set]);
 		code = query->verify ? set_open_verified(path[set], &asked->filter)
 		                     : set_open(path[set], &asked->filter);
+		if (code == EXIT_OK)
+			code = check_values(query, asked);
 	}
 	return code;
 }
@@ -171,6 +220,12 @@ static void close_sets(struct query *query)
 static int sort_operands(struct query *query, const struct args *args)
 {
 	bool stdin_taken = query->keys_from && strcmp(query->keys_from, "-") == 0;
+
+	if ((query->values || query->counts) &&
+	    (query->absent || query->count || query->json || (query->values && query->counts)))
+		return report_usage(query_command.name,
+		                    "--values and --counts print lines: give one of them, and "
+		                    "neither -v, -c nor --json");
 
 	query->sets = query->keys_from ? args->n : 1;
 	if (!query->keys_from || args->n == 0)
@@ -213,6 +268,8 @@ static int run(int argc, char **argv)
 static const struct option_spec options[] = {
 	{ 'v', "invert", NULL, "print the keys that are not in the set" },
 	{ 'c', "count", NULL, "print only how many there are" },
+	{ OPTION_VALUES, "values", NULL, "print the keys with a tab and their values, a line each" },
+	{ OPTION_COUNTS, "counts", NULL, "print the keys with a tab and their counts: nidus count" },
 	{ OPTION_JSON, "json", NULL, "print both counts: {\"present\": N, \"absent\": N}" },
 	{ OPTION_VERIFY, "verify", NULL, "read and check all of SET first" },
 	{ 'k', "keys", "FILE",

@@ -10,6 +10,7 @@ extern const struct command build_command;
 extern const struct command query_command;
 extern const struct command add_command;
 extern const struct command dedup_command;
+extern const struct command count_command;
 extern const struct command remove_command;
 extern const struct command merge_command;
 extern const struct command grow_command;

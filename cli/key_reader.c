@@ -227,6 +227,65 @@ static int report_key(const struct keys *keys, size_t i)
 	return EXIT_FILE;
 }
 
+/* Says what is wrong with the value of a line; EXIT_FILE. */
+static int report_value(const struct keys *keys, size_t i, const char *tab, size_t length)
+{
+	uint64_t line = keys->count - keys->earlier + i + 1;
+
+	if (!tab)
+		report_error("%s: line %" PRIu64 " has no value: a tab and a number must follow the key",
+		             keys->input.name, line);
+	else if (length <= 40 && keys->form.value_bits < KEYS_ANY_VALUE)
+		report_error("%s: line %" PRIu64 ": the value '%.*s' is not a number from 0 to %" PRIu64,
+		             keys->input.name, line, (int)length, tab + 1,
+		             (UINT64_C(1) << keys->form.value_bits) - 1);
+	else
+		report_error("%s: line %" PRIu64 ": what follows the tab is not a number",
+		             keys->input.name, line);
+	return EXIT_FILE;
+}
+
+/* The last tab of a line, which need not end with a NUL; NULL if there is none. */
+static const char *last_tab(const char *text, size_t length)
+{
+	while (length > 0 && text[length - 1] != '\t')
+		length--;
+	return length > 0 ? text + length - 1 : NULL;
+}
+
+static bool parse_value(const char *text, size_t length, unsigned bits, uint64_t *value)
+{
+	uint64_t most = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+
+	*value = 0;
+	for (size_t i = 0; i < length; i++) {
+		unsigned digit = (unsigned)(unsigned char)text[i] - '0';
+
+		if (digit > 9 || *value > (most - digit) / 10)
+			return false;
+		*value = *value * 10 + digit;
+	}
+	return length > 0;
+}
+
+/* Cuts the values from the keys of a batch: how many come before the first that has none. */
+static size_t split(struct keys *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *text = keys->key[i], *tab;
+		size_t length = keys->length[i] - ends_in_return(keys, i), behind;
+
+		tab = last_tab(text, length);
+		behind = tab ? length - (size_t)(tab + 1 - text) : 0;
+		if (!tab || !parse_value(tab + 1, behind, keys->form.value_bits, &keys->value[i])) {
+			keys->failure = report_value(keys, i, tab, behind);
+			return i;
+		}
+		keys->length[i] = (size_t)(tab - text);
+	}
+	return n;
+}
+
 /* The number of one key. Lines that end as on Windows are no reason to refuse a number. */
 static bool parse_one(struct keys *keys, size_t i)
 {
@@ -280,8 +339,10 @@ size_t keys_read(struct keys *keys)
 	}
 	if (keys->form.crlf)
 		trim(keys, n);
-	else if (!keys->hinted && !keys->form.u64 && keys->count == keys->earlier)
+	else if (!keys->hinted && keys->form.value_bits == 0 && !keys->form.u64 && keys->count == keys->earlier)
 		hint(keys, n);
+	if (keys->form.value_bits > 0)
+		n = split(keys, n);
 	if (keys->form.u64)
 		n = parse(keys, n);
 	keys->count += n;

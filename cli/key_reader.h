@@ -20,6 +20,9 @@
 
 #define KEYS_BATCH 1024
 
+/* key_form.value_bits: any number, however many bits it has. */
+#define KEYS_ANY_VALUE 64
+
 /* The table entries, to be put into braces. */
 #define KEYS_NULL '0', "null", NULL, "keys end with a NUL byte instead of a newline"
 #define KEYS_U64                 \
@@ -33,11 +36,12 @@ struct key_form {
 	char delimiter;
 	bool u64;  /* decimal numbers, which are 64-bit keys */
 	bool crlf; /* a carriage return before the newline belongs to the line's end */
+	unsigned value_bits; /* a tab and a number of so many bits follow the key; 0: nothing does */
 };
 
 #define KEY_FORM_LINES             \
 	{                          \
-		'\n', false, false \
+		'\n', false, false, 0 \
 	}
 
 /** Takes one of the options above; false if it is none of them. */
@@ -48,6 +52,7 @@ struct keys {
 	const void *key[KEYS_BATCH];
 	size_t length[KEYS_BATCH];
 	uint64_t number[KEYS_BATCH]; /* of keys that are integers */
+	uint64_t value[KEYS_BATCH];  /* behind the keys, if they have any */
 
 	uint64_t count; /* keys read so far */
 	uint64_t bytes; /* bytes read so far */
@@ -79,7 +84,7 @@ int keys_open(struct keys *keys, char **path, size_t paths, struct key_form form
 
 /**
  * Reads the next batch: how many keys, 0 at the end and after a failure. A line that should be an
- * integer and is none is a failure: the batch ends before it.
+ * integer and is none, or whose value is none, is a failure: the batch ends before it.
  */
 size_t keys_read(struct keys *keys);
 

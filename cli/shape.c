@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns -n, -p, -f, -s, --seed, --grow and features into nidus_options. */
+/* Turns -n, -p, -f, -s, --seed, --grow, --values and features into nidus_options. */
 
 #include "shape.h"
 
@@ -62,6 +62,17 @@ static int take_slots(const struct command *command, const char *value, unsigned
 	return ARGS_GO;
 }
 
+static int take_values(const struct command *command, const char *value, unsigned *bits)
+{
+	uint64_t count;
+
+	if (!number_parse_count(value, &count) || count > 32)
+		return report_usage(command->name,
+		                    "--values: '%s' is not a number of bits from 1 to 32", value);
+	*bits = (unsigned)count;
+	return ARGS_GO;
+}
+
 /* The families that this library really has, as one text. */
 static void list_families(char *text, size_t size)
 {
@@ -121,6 +132,8 @@ int shape_take(const struct command *command, nidus_options *options, int id, co
 		return take_slots(command, value, &options->slots);
 	case OPTION_SEED:
 		return take_seed(command, value, &options->seed);
+	case OPTION_VALUES:
+		return take_values(command, value, &options->value_bits);
 	case OPTION_GROW:
 		options->features |= NIDUS_GROW;
 		return shape_count(command, "--grow", value, &options->max_capacity);

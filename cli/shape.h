@@ -19,6 +19,9 @@
 #define SHAPE_GROW \
 	OPTION_GROW, "grow", "N", "let the set grow by itself, as keys are added, up to N keys"
 
+#define SHAPE_VALUES \
+	OPTION_VALUES, "values", "BITS", "keep a value of BITS bits, 1 to 32, beside each key"
+
 #define SHAPE_DELETE OPTION_FEATURE + 0, "delete", NULL, "keys will be removed"
 #define SHAPE_ENUMERATE OPTION_FEATURE + 1, "enumerate", NULL, "entries will be listed"
 #define SHAPE_MERGE OPTION_FEATURE + 2, "merge", NULL, "sets will be merged"

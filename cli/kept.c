@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The file is made, empty, before it is locked. */
+
+#include "kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report.h"
+#include "set.h"
+
+/* Makes sure that there is a file to lock. */
+static int touch(const char *path)
+{
+	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+
+	if (file < 0)
+		return report_system(path, errno);
+	close(file);
+	return EXIT_OK;
+}
+
+int kept_open(const struct command *command, struct output *output, const char *what,
+              const struct args *inputs, nidus_filter **filter)
+{
+	const char *path = output->path;
+	struct stat status;
+	int code;
+
+	*filter = NULL;
+	output->in_place = true; /* what is there is read, so it has to be a set */
+	if (*path == '\0' || (path[0] == '-' && !path[1]))
+		return report_usage(command->name, "%s needs the name of a file", what);
+	code = output_check_inputs(command, output, inputs->operand, inputs->n);
+	if (code == EXIT_OK)
+		code = touch(path);
+	if (code == EXIT_OK)
+		code = output_prepare(command, output);
+	if (code != EXIT_OK)
+		return code;
+	if (stat(path, &status) != 0)
+		return report_system(path, errno);
+	if (!S_ISREG(status.st_mode))
+		return report_usage(command->name, "%s: %s is not a file", what, path);
+	return status.st_size > 0 ? set_load(path, filter) : EXIT_OK;
+}

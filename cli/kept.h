@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef NIDUS_CLI_KEPT_H
+#define NIDUS_CLI_KEPT_H
+
+/** @file kept.h  A set file that a command reads and writes back, or makes: dedup, count. */
+
+#include "output.h"
+
+/**
+ * Locks the file at output->path and loads the set in it. *filter stays NULL if there is none
+ * yet: an empty file stands for a set that has yet to be made, so that two processes that
+ * begin one at the same time take turns as well. `what` is how messages call the path.
+ * EXIT_OK, or an exit code after a message.
+ */
+int kept_open(const struct command *command, struct output *output, const char *what,
+              const struct args *inputs, nidus_filter **filter);
+
+#endif

@@ -1,0 +1,29 @@
+# Values go in behind a tab and come out the same way.
+printf 'heron\t3\ncrane\t1\nheron\t200\nheron\t3\na\tb\t7\n' > pairs
+"$NIDUS" build -q --values 8 --seed 5 -p 2^-16 -o pairs.nidus pairs
+"$NIDUS" query --values pairs.nidus <<'END' | sort
+heron
+crane
+stork
+END
+printf 'a\tb\n' | "$NIDUS" query --values pairs.nidus
+"$NIDUS" info pairs.nidus | grep value
+"$NIDUS" dump pairs.nidus | awk '{ print $3 }' | sort -n
+"$NIDUS" dump --json pairs.nidus | grep -c value
+# Numbers as keys.
+printf '7\t1\n-1\t255\n' | "$NIDUS" build -q --u64 --values 8 -o numbers.nidus
+printf '18446744073709551615\n7\n' | "$NIDUS" query --u64 --values numbers.nidus
+# What is wrong is told, with the line.
+printf 'x\t1\nheron\n' | "$NIDUS" build --values 8 -o bad.nidus; echo $?
+printf 'x\t1\nheron\t256\n' | "$NIDUS" build --values 8 -o bad.nidus; echo $?
+printf 'x\t1\nheron\t-1\n' | "$NIDUS" build --values 8 -o bad.nidus; echo $?
+printf 'heron\t\n' | "$NIDUS" build --values 8 -o bad.nidus; echo $?
+ls bad.nidus 2>/dev/null
+"$NIDUS" build --values 33 -o bad.nidus < /dev/null; echo $?
+"$NIDUS" build --values 8 -f bloom -o bad.nidus < /dev/null; echo $?
+"$NIDUS" build --like pairs.nidus -o bad.nidus < /dev/null; echo $?
+echo heron | "$NIDUS" build -q -o plain.nidus
+echo heron | "$NIDUS" query --values plain.nidus; echo $?
+echo heron | "$NIDUS" query --values -c pairs.nidus; echo $?
+"$NIDUS" merge -o both.nidus pairs.nidus plain.nidus 2>/dev/null; echo $?
+"$NIDUS" plan -n 1M -p 0.001 --values 8 | awk '$1 == "windowed" { print ($2 > 19 && $2 < 23) }'
