@@ -288,6 +288,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.mapped = table != NULL,
 		.allocator = *allocator,
 	};
+	nest->short_steps = search_short_steps(nest);
 	lay_out_words(nest, plan->features & NIDUS_CONCURRENT);
 	fill_patterns(nest);
 	if (kind == NEST_CODED)

@@ -173,7 +173,7 @@ struct nest {
 	unsigned payload_bits, payload_at; /* of a slot: how many, and the first one's number */
 	unsigned fingerprint_bits;         /* core and growth bits */
 	uint64_t fingerprints;             /* the highest number of so many bits */
-	unsigned max_steps, stash_limit, reserve;
+	unsigned max_steps, short_steps, stash_limit, reserve;
 	enum nest_kind kind;
 	enum nest_words in_words;
 	bool remote; /* too large for the caches: prefetch */

@@ -3,31 +3,58 @@
  * search: the parts that are compiled once, for every shape: long searches, and those of
  * nests at leisure.
  *
- * A long search visits the same tree of nodes in the same order as a short one, depth by
- * depth, but does not list them. Of every node it keeps which slots became its children, a
- * bit for each. To come to the nodes of a depth it walks through the tree again: the slot
- * of a child follows from that of its parent and from the entry there. The path from the
- * root to the node is all that it needs of the tree above, and the chain, if the node ends
- * one.
+ * A long search looks at the same nodes in the same order as a short one, but remembers
+ * slots, so that none comes twice. The record may forget one, which then only is looked at
+ * again, or take one of a vast chunk for another, which then is not.
+ *
+ * It lists its nodes as long as the list suffices. If that fills up it begins once more,
+ * without. Of every node it keeps which slots became its children, a bit for each, and of
+ * a depth with few nodes their list. To come to the nodes of another depth it walks through
+ * the tree again: the slot of a child follows from that of its parent and from the entry
+ * there. The path from the root to the node is all that it needs of the tree above, and the
+ * chain, if the node ends one.
  *
  *     children of a node:  | slots of its own window | slots of the other group |
  *
  * The highest bit is the first child. The root of the tree stands for the key: its two
- * groups take the place of an entry's own and other one.
- *
- * Slots are remembered, so that none comes twice; the record may forget one, which then
- * only is looked at again, or take one of a vast chunk for another, which then is not.
- * Half of the nodes may have children: on average they have two at least.
+ * groups take the place of an entry's own and other one. Half of the nodes may have
+ * children: on average they have two at least.
  */
 #include "nest/search.h"
 
 #define EXPANDED_MOST (SEARCH_STEPS_MAX / 2)
+#define SHORT_LEAST 64
 
-_Static_assert(sizeof(struct search) <= 10240, "a search needs few kilobytes of stack");
+_Static_assert(sizeof(struct search) <= 13 * 1024, "a search needs few kilobytes of stack");
 
-static bool recorded(struct search_tree *tree, uint64_t slot)
+/* Whether all slots of a chunk can be nodes of a list. */
+static bool listable(const struct nest *nest)
 {
-	uint16_t *place = &tree->record[slot % SEARCH_RECORD_SIZE];
+	return nest_chunk_slots(nest) <= UINT32_MAX >> SEARCH_AT_BITS;
+}
+
+unsigned search_short_steps(const struct nest *nest)
+{
+	uint64_t steps = nest_chunk_slots(nest) / 2;
+	if (!listable(nest))
+		return 0;
+	steps = steps > SHORT_LEAST ? steps : SHORT_LEAST;
+	steps = steps < SEARCH_SHORT ? steps : SEARCH_SHORT;
+	return steps < nest->max_steps ? (unsigned)steps : nest->max_steps;
+}
+
+/*
+ * Whether a slot was seen before; from now on it was. A chunk of few slots has a bit for
+ * each, in a larger one a place of the record may be another slot's by now.
+ */
+static bool recorded(struct search *search, uint64_t slot)
+{
+	if (nest_chunk_slots(search->nest) <= SEARCH_RECORD_BITS) {
+		uint16_t bit = (uint16_t)(1u << slot % 16), before = search->record[slot / 16];
+		search->record[slot / 16] = before | bit;
+		return before & bit;
+	}
+	uint16_t *place = &search->record[slot % SEARCH_RECORD_SIZE];
 	uint16_t value = (uint16_t)(slot / (SEARCH_RECORD_SIZE / 2) | 1); /* not 0, as none is */
 	if (*place == value)
 		return true;
@@ -37,25 +64,97 @@ static bool recorded(struct search_tree *tree, uint64_t slot)
 
 /* The slots of a group that were not seen before, but for those in `met`, as bits. */
 static unsigned new_slots(struct search *search, struct nest_shape shape, uint64_t group,
-                          unsigned met)
+                          unsigned met, unsigned most)
 {
-	struct search_tree *tree = &search->tree;
 	uint64_t first = search_first(shape, group);
 	unsigned slots = 0;
-	if (tree->nodes >= search->nest->max_steps)
+	if (search->nodes >= most)
 		return 0;
 	if (shape.kind != NEST_WINDOWS) {
-		slots = recorded(tree, first) ? 0 : (1u << shape.slots) - 1;
-		tree->nodes += slots == 0 ? 0 : shape.slots;
+		slots = recorded(search, first) ? 0 : (1u << shape.slots) - 1;
+		search->nodes += slots == 0 ? 0 : shape.slots;
 	}
 	for (unsigned at = shape.slots; shape.kind == NEST_WINDOWS && at-- > 0;) {
-		if (!(met >> at & 1) && !recorded(tree, first + at)) {
+		if (!(met >> at & 1) && !recorded(search, first + at)) {
 			slots |= 1u << at;
-			tree->nodes++;
+			search->nodes++;
 		}
 	}
 	return slots;
 }
+
+/*
+ * The children of a node, as drawn above; the group in which it was met begins at `met`.
+ * There are to be `most` nodes.
+ */
+static unsigned children_of(struct search *search, struct nest_shape shape, struct search_aim aim,
+                            uint64_t met, unsigned most)
+{
+	const unsigned all = (1u << shape.slots) - 1;
+	unsigned children = 0;
+	if (shape.kind == NEST_WINDOWS) {
+		unsigned apart = (unsigned)(aim.own - met);
+		unsigned seen = all << shape.slots >> (shape.slots + apart) & all;
+		children = new_slots(search, shape, aim.own, seen, most) << shape.slots;
+	}
+	return children | new_slots(search, shape, aim.other, 0, most);
+}
+
+/* Remembers the slots of both groups of a key, and no other. */
+static void begin_record(struct search *search, struct nest_shape shape, const struct nest_key *key)
+{
+	memset(search->record, 0, sizeof search->record);
+	for (unsigned i = 0; i < 2; i++) {
+		search->nodes = 0;
+		(void)new_slots(search, shape, key->group[i], 0, UINT32_MAX);
+	}
+	search->nodes = 2 * shape.slots; /* both, even where windows overlap */
+}
+
+/* ----------------------------------------------------------------------- list -- */
+
+/* Lists the children of a node, the first first; gives the list's end. */
+static uint32_t *list_children(struct nest_shape shape, struct search_aim aim, unsigned children,
+                               uint32_t *end)
+{
+	for (; children != 0; children ^= 1u << log2_floor(children)) {
+		unsigned bit = log2_floor(children), at = bit % shape.slots;
+		uint64_t group = bit < shape.slots ? aim.other : aim.own;
+		*end++ = search_node(shape, search_first(shape, group) + at, at);
+	}
+	return end;
+}
+
+/* False: there is no chain, or the list is `full`. */
+static bool search_list(struct search *search, struct nest_shape shape, const struct nest_key *key,
+                        bool *full)
+{
+	const unsigned max_steps = search->nest->max_steps;
+	const unsigned most = max_steps < SEARCH_SHORT ? max_steps : SEARCH_SHORT;
+	begin_record(search, shape, key);
+	for (unsigned i = 0; i < 2; i++)
+		(void)search_push(shape, search->node + i * shape.slots, key->group[i]);
+	for (unsigned i = 0; i < search->nodes; i++) {
+		uint32_t node = search->node[i];
+		struct search_aim aim = search_aim_of(search, shape, node);
+		unsigned before = search->nodes, children = 0;
+		if (search_try(search, shape, aim))
+			return search_keep_chain(search, shape, true, i, search->nodes);
+		search->checks += search_looks(shape);
+		if (i < SEARCH_SHORT) {
+			uint64_t met = search_slot(shape, node) - search_at(shape, node);
+			children = children_of(search, shape, aim, met, most);
+			search->children[i] = (uint8_t)(search->nodes - before);
+		}
+		(void)list_children(shape, aim, children, search->node + before);
+		*full = search->nodes >= most && most < max_steps;
+		if (*full)
+			return false;
+	}
+	return false;
+}
+
+/* ----------------------------------------------------------------------- tree -- */
 
 /* Asks the memory for where the new entries of a group could go. */
 static void ask(const struct search *search, struct nest_shape shape, uint64_t group)
@@ -65,26 +164,6 @@ static void ask(const struct search *search, struct nest_shape shape, uint64_t g
 		struct search_aim aim = search_aim(search, shape, first + at, at);
 		PREFETCH(search->bits + (aim.other * search->nest->group_bits >> 3));
 	}
-}
-
-/* Finds the children of the node at a level; `met` is where the group begins it was met in. */
-static void expand(struct search *search, struct nest_shape shape, const struct search_level *level,
-                   uint64_t met)
-{
-	struct search_tree *tree = &search->tree;
-	const unsigned all = (1u << shape.slots) - 1;
-	if (level->number >= EXPANDED_MOST)
-		return;
-	unsigned children = 0;
-	if (shape.kind == NEST_WINDOWS) {
-		unsigned apart = (unsigned)(level->own - met);
-		unsigned seen = all << shape.slots >> (shape.slots + apart) & all;
-		children = new_slots(search, shape, level->own, seen) << shape.slots;
-	}
-	unsigned other = new_slots(search, shape, level->other, 0);
-	if (other != 0)
-		ask(search, shape, level->other);
-	tree->children[level->number] = (uint8_t)(children | other);
 }
 
 /* Goes from the node at one level to its next child; gives where the child's group begins. */
@@ -139,18 +218,69 @@ static void keep_chain(struct search *search, unsigned depth)
 		search->chain[i] = search->tree.level[depth - i].slot;
 }
 
-/* Looks at all nodes of a depth, and finds their children. */
-static bool search_depth(struct search *search, struct nest_shape shape, unsigned depth)
+/* The nodes of one depth: all of them are in the list, unless they are too many for it. */
+struct depth {
+	unsigned number, first, count; /* of the depth, of its first node, of its nodes */
+	bool listed;
+};
+
+static uint32_t *frontier_of(struct search *search, const struct depth *depth)
 {
-	const struct search_level *level = &search->tree.level[depth];
+	return search->tree.frontier[depth->number % 2];
+}
+
+/* Finds the children of a node, which are nodes of the next depth. */
+static void expand(struct search *search, struct nest_shape shape, unsigned node,
+                   struct search_aim aim, uint64_t met, struct depth *next)
+{
+	unsigned before = search->nodes;
+	if (node >= EXPANDED_MOST)
+		return;
+	unsigned children = children_of(search, shape, aim, met, search->nest->max_steps);
+	search->tree.children[node] = (uint8_t)children;
+	if (children != 0)
+		ask(search, shape, aim.other);
+	unsigned more = next->count + search->nodes - before;
+	next->listed = next->listed && more <= SEARCH_FRONTIER;
+	if (next->listed)
+		(void)list_children(shape, aim, children, frontier_of(search, next) + next->count);
+	next->count = more;
+}
+
+/* Looks at all nodes of a depth that has them listed. */
+static bool search_listed(struct search *search, struct nest_shape shape, const struct depth *depth,
+                          struct depth *next)
+{
+	struct search_tree *tree = &search->tree;
 	uint64_t met;
-	while (next_node(search, shape, depth, &met)) {
-		if (search_try(search, shape, (struct search_aim){ level->own, level->other })) {
-			keep_chain(search, depth);
+	for (unsigned i = 0; i < depth->count; i++) {
+		uint32_t node = frontier_of(search, depth)[i];
+		struct search_aim aim = search_aim_of(search, shape, node);
+		if (search_try(search, shape, aim)) {
+			while (next_node(search, shape, depth->number, &met) &&
+			       tree->level[depth->number].number < depth->first + i)
+				;
 			return true;
 		}
 		search->checks += search_looks(shape);
-		expand(search, shape, level, met);
+		met = search_slot(shape, node) - search_at(shape, node);
+		expand(search, shape, depth->first + i, aim, met, next);
+	}
+	return false;
+}
+
+/* Looks at all nodes of a depth, walking through the tree. */
+static bool search_depth(struct search *search, struct nest_shape shape, const struct depth *depth,
+                         struct depth *next)
+{
+	const struct search_level *level = &search->tree.level[depth->number];
+	uint64_t met;
+	while (next_node(search, shape, depth->number, &met)) {
+		struct search_aim aim = { level->own, level->other };
+		if (search_try(search, shape, aim))
+			return true;
+		search->checks += search_looks(shape);
+		expand(search, shape, level->number, aim, met, next);
 	}
 	return false;
 }
@@ -158,26 +288,33 @@ static bool search_depth(struct search *search, struct nest_shape shape, unsigne
 static bool search_tree(struct search *search, struct nest_shape shape, const struct nest_key *key)
 {
 	struct search_tree *tree = &search->tree;
-	memset(tree->record, 0, sizeof tree->record);
-	tree->nodes = 0;
+	const bool list = listable(search->nest);
+	struct depth depth = { 1, 0, 2 * shape.slots, list };
+	begin_record(search, shape, key);
 	tree->level[0].own = key->group[0];
 	tree->level[0].other = key->group[1];
 	for (unsigned i = 0; i < 2; i++)
-		(void)new_slots(search, shape, key->group[i], 0);
-	tree->nodes = 2 * shape.slots; /* both, even where windows overlap */
-	for (unsigned depth = 1, first = 0; depth <= SEARCH_DEPTH && first < tree->nodes; depth++) {
-		unsigned end = tree->nodes;
-		begin_depth(tree, shape, depth, first);
-		if (search_depth(search, shape, depth))
+		(void)search_push(shape, frontier_of(search, &depth) + i * shape.slots,
+		                  key->group[i]);
+	while (depth.number <= SEARCH_DEPTH && depth.count > 0) {
+		struct depth next = { depth.number + 1, depth.first + depth.count, 0, list };
+		begin_depth(tree, shape, depth.number, depth.first);
+		if (depth.listed ? search_listed(search, shape, &depth, &next)
+		                 : search_depth(search, shape, &depth, &next)) {
+			keep_chain(search, depth.number);
 			return true;
-		first = end;
+		}
+		depth = next;
 	}
 	return false;
 }
 
 bool search_long(struct search *search, const struct nest_key *key)
 {
-	return search_tree(search, nest_shape_of(search->nest), key);
+	struct nest_shape shape = nest_shape_of(search->nest);
+	bool full = !listable(search->nest);
+	return (!full && search_list(search, shape, key, &full)) ||
+	       (full && search_tree(search, shape, key));
 }
 
 bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *key, uint64_t *slot)

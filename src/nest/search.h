@@ -31,9 +31,8 @@
  *     node of a bucket:  | slot, 32 |
  *     of a window:       | slot, 30 | place in the window it was met in, 2 |
  *
- * Parents follow from how many children each node has. A search that outgrows the list, or
- * a chunk too large for it, begins again as a long one (search.c), which keeps a byte per
- * node and reads the slots again for the rest.
+ * Parents follow from how many children each node has. A search in vain begins again as a
+ * long one (search.c).
  *
  * A search in a shared nest reads words that others may be writing. What it reads may be
  * stale or torn: it stays within the chunk whatever it reads, and nothing of it is
@@ -46,11 +45,12 @@
 
 #define SEARCH_STEPS_MAX 8192 /* slots that one search may look at */
 #define SEARCH_SHORT 2048     /* and a short one */
-#define SEARCH_DEPTH 64       /* moves of a chain */
+#define SEARCH_DEPTH 64       /* moves of a chain; short searches come to a dozen */
 #define SEARCH_AT_BITS 2
 
 /* What a long search keeps; see search.c. */
 #define SEARCH_RECORD_SIZE 1024
+#define SEARCH_RECORD_BITS (SEARCH_RECORD_SIZE * 16)
 
 struct search_level {
 	uint64_t slot, own, other;
@@ -58,10 +58,11 @@ struct search_level {
 	uint16_t left;
 };
 
+#define SEARCH_FRONTIER 448
+
 struct search_tree {
-	unsigned nodes;
 	uint8_t children[SEARCH_STEPS_MAX / 2];
-	uint16_t record[SEARCH_RECORD_SIZE];
+	uint32_t frontier[2][SEARCH_FRONTIER];
 	struct search_level level[SEARCH_DEPTH + 1];
 };
 
@@ -69,13 +70,15 @@ struct search {
 	struct nest *nest;
 	unsigned char *bits;          /* the chunk's */
 	unsigned checks;              /* slots looked at */
+	unsigned nodes;               /* of a long search */
 	unsigned length;              /* of the chain, once it is found */
 	uint64_t chain[SEARCH_DEPTH]; /* its slots, the root last */
 	uint64_t empty;               /* where the first of them can move */
+	uint16_t record[SEARCH_RECORD_SIZE];
 	union {
 		struct {
 			uint32_t node[SEARCH_SHORT + 2 * NEST_SLOTS_MAX];
-			uint8_t children[SEARCH_SHORT / 2]; /* of a window's nodes: how many */
+			uint8_t children[SEARCH_SHORT]; /* how many; of buckets if `counted` */
 		};
 		struct search_tree tree;
 	};
@@ -89,6 +92,12 @@ struct search {
  */
 bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
                  uint64_t *slot);
+
+/*
+ * Where a search ceases to be short: at once if its nodes cannot be listed, early in a small
+ * chunk, where it would soon look at slots again that it was at.
+ */
+unsigned search_short_steps(const struct nest *nest);
 
 /* A long search, after a short one in vain. */
 bool search_long(struct search *search, const struct nest_key *key);
@@ -114,12 +123,6 @@ ALWAYS_INLINE uint32_t search_node(struct nest_shape shape, uint64_t slot, uint6
 ALWAYS_INLINE uint32_t search_node_step(struct nest_shape shape)
 {
 	return search_node(shape, 1, 1);
-}
-
-/* Whether all slots of a chunk can be nodes of a list. */
-ALWAYS_INLINE bool search_listable(const struct nest *nest, struct nest_shape shape)
-{
-	return (nest->groups + 1) * shape.slots <= UINT32_MAX >> SEARCH_AT_BITS;
 }
 
 /* The first slot of a group. */
@@ -283,21 +286,24 @@ ALWAYS_INLINE void search_ask(const struct search *search, struct nest_shape sha
 	PREFETCH(search->bits + (aim.other * search->nest->group_bits >> 3));
 }
 
-/* Keeps the chain that ends in node i, whose first child would be number `nodes`. */
-ALWAYS_INLINE void search_keep_chain(struct search *search, struct nest_shape shape, unsigned i,
-                                     unsigned nodes)
+/*
+ * Keeps the chain that ends in node i, whose first child would be number `nodes`. Children
+ * are `counted` where nodes may have different numbers of them. False: it is too long.
+ */
+ALWAYS_INLINE bool search_keep_chain(struct search *search, struct nest_shape shape, bool counted,
+                                     unsigned i, unsigned nodes)
 {
 	unsigned parent = i;
-	search->length = 0;
-	for (;; i = parent) {
+	for (search->length = 0; search->length < SEARCH_DEPTH; i = parent) {
 		search->chain[search->length++] = search_slot(shape, search->node[i]);
 		if (i < 2 * shape.slots)
-			return;
-		if (shape.kind != NEST_WINDOWS)
+			return true;
+		if (!counted)
 			parent = i / shape.slots - 2;
-		while (shape.kind == NEST_WINDOWS && nodes > i)
+		while (counted && nodes > i)
 			nodes -= search->children[--parent];
 	}
+	return false;
 }
 
 /*
@@ -307,11 +313,8 @@ ALWAYS_INLINE void search_keep_chain(struct search *search, struct nest_shape sh
 ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape)
 {
 	const struct nest *nest = search->nest;
-	const unsigned limit = nest->max_steps < SEARCH_SHORT ? nest->max_steps : SEARCH_SHORT;
-	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + limit;
+	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + nest->short_steps;
 	unsigned i = 0;
-	if (UNLIKELY(!search_listable(nest, shape)))
-		return false;
 	for (; nest->remote && i < 2 * shape.slots; i++)
 		search_ask(search, shape, i, end);
 	for (i = 0; end < stop; i++) {
@@ -319,8 +322,8 @@ ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape)
 		struct search_aim aim = search_aim_of(search, shape, node);
 		if (UNLIKELY(search_try(search, shape, aim))) {
 			search->checks += i * search_looks(shape);
-			search_keep_chain(search, shape, i, (unsigned)(end - search->node));
-			return true;
+			return search_keep_chain(search, shape, shape.kind == NEST_WINDOWS, i,
+			                         (unsigned)(end - search->node));
 		}
 		uint64_t apart = aim.own - search_slot(shape, node) + search_at(shape, node);
 		if (shape.kind == NEST_WINDOWS)

@@ -377,7 +377,7 @@ static void do_build(struct history *h)
 	size_t n;
 	uint64_t *hashes = all_hashes(h, &n);
 	unsigned threads = (unsigned)chance_below(&h->chance, 3);
-	if (h->removes)
+	if (h->ledger.exact)
 		options.features |= NIDUS_MULTISET;
 	nidus_status status = chance_percent(&h->chance, 50)
 	                              ? nidus_build_hashes(&options, hashes, n, threads, &built)

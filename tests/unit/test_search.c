@@ -235,7 +235,7 @@ static void a_search_moves_and_keeps_everything(void **state)
  * slots an insert looks at, in which order, and what it moves; instances for shapes are
  * to do the same.
  */
-#define MODEL_SLOTS 1024 /* more than there are; a record of so few forgets nothing */
+#define MODEL_NODES (SEARCH_STEPS_MAX + 4 * NEST_SLOTS_MAX)
 
 struct model_node {
 	uint64_t slot, met_in; /* and the first slot of the group in which it was met */
@@ -246,9 +246,10 @@ struct model {
 	struct nest *nest;
 	unsigned char *bits;
 	unsigned nodes;
-	bool remembers, seen[MODEL_SLOTS]; /* a long search, and where it was */
-	struct model_node node[SEARCH_SHORT + MODEL_SLOTS + 4 * NEST_SLOTS_MAX];
-	uint64_t checks, moves, long_searches;
+	bool remembers;                      /* a long search, */
+	uint64_t record[SEARCH_RECORD_BITS]; /* and where it was, plus 1 */
+	struct model_node node[MODEL_NODES];
+	uint64_t checks, moves, long_searches, full_lists;
 };
 
 static uint64_t model_get(const struct model *model, uint64_t slot)
@@ -295,16 +296,28 @@ static bool model_put(struct model *model, const struct nest_key *key)
 	return true;
 }
 
+/* Whether the search remembers a slot; from now on it does. */
+static bool model_knows(struct model *model, uint64_t slot)
+{
+	bool exact = nest_chunk_slots(model->nest) <= SEARCH_RECORD_BITS;
+	uint64_t *place = &model->record[exact ? slot : slot % SEARCH_RECORD_SIZE];
+	bool known = model->remembers && *place == slot + 1;
+	*place = slot + 1;
+	return known;
+}
+
 static void model_push(struct model *model, uint64_t group, uint64_t but_from, unsigned parent)
 {
 	const struct nest *nest = model->nest;
 	uint64_t first = nest_first_slot(nest, nest->kind, group);
+	if (nest->kind != NEST_WINDOWS && model_knows(model, first) && parent != UINT32_MAX)
+		return; /* buckets are remembered whole */
 	for (unsigned at = nest->slots; at-- > 0;) {
 		uint64_t slot = first + at;
-		bool known = model->remembers && model->seen[slot] && parent != UINT32_MAX;
-		if (known || (slot >= but_from && slot < but_from + nest->slots))
+		if (slot >= but_from && slot < but_from + nest->slots)
 			continue;
-		model->seen[slot] = true;
+		if (nest->kind == NEST_WINDOWS && model_knows(model, slot) && parent != UINT32_MAX)
+			continue;
 		model->node[model->nodes++] = (struct model_node){ slot, first, parent };
 	}
 }
@@ -343,12 +356,12 @@ static unsigned model_walk(struct model *model, const struct nest_key *key, unsi
 {
 	const struct nest *nest = model->nest;
 	model->nodes = 0;
-	memset(model->seen, 0, sizeof model->seen);
+	memset(model->record, 0, sizeof model->record);
 	model_push(model, key->group[0], NOWHERE, UINT32_MAX);
 	model_push(model, key->group[1], NOWHERE, UINT32_MAX);
 	for (unsigned i = 0; i < model->nodes && (last || model->nodes < steps); i++) {
 		struct model_node node = model->node[i];
-		bool more = model->nodes < steps;
+		bool more = model->nodes < steps && i < SEARCH_STEPS_MAX / 2;
 		uint64_t group[2];
 		model_groups(model, node.slot, group);
 		if (nest->kind == NEST_WINDOWS && model_last_gap(model, group[0], empty))
@@ -357,6 +370,8 @@ static unsigned model_walk(struct model *model, const struct nest_key *key, unsi
 			return i;
 		if (nest->kind == NEST_WINDOWS && more)
 			model_push(model, group[0], node.met_in, i);
+		if (model->remembers && model->nodes >= steps)
+			more = false;
 		if (more)
 			model_push(model, group[1], NOWHERE, i);
 	}
@@ -367,12 +382,17 @@ static unsigned model_search(struct model *model, const struct nest_key *key, ui
 {
 	unsigned steps = model->nest->max_steps;
 	model->remembers = false;
-	unsigned found =
-		model_walk(model, key, steps < SEARCH_SHORT ? steps : SEARCH_SHORT, false, empty);
+	unsigned found = model_walk(model, key, model->nest->short_steps, false, empty);
 	if (found != UINT32_MAX)
 		return found;
 	model->remembers = true;
 	model->long_searches++;
+	if (steps <= SEARCH_SHORT)
+		return model_walk(model, key, steps, true, empty);
+	found = model_walk(model, key, SEARCH_SHORT, false, empty);
+	if (found != UINT32_MAX || model->nodes < SEARCH_SHORT)
+		return found;
+	model->full_lists++;
 	return model_walk(model, key, steps, true, empty);
 }
 
@@ -409,8 +429,8 @@ static bool model_insert(struct model *model, uint64_t hash)
  * Four nests of one plan: by the code of its shape, as bulk builds do, as threads do, and
  * by the model. The same slots must be taken until one is refused.
  */
-static uint64_t expect_equal_searches(struct blueprint plan, enum nest_kind kind,
-                                      struct chance *chance)
+static void expect_equal_searches(struct blueprint plan, enum nest_kind kind, struct chance *chance,
+                                  uint64_t *long_searches, uint64_t *full_lists)
 {
 	enum { SPECIAL, BULK, SHARED, MODEL, WAYS };
 	struct nest nests[WAYS];
@@ -443,7 +463,8 @@ static uint64_t expect_equal_searches(struct blueprint plan, enum nest_kind kind
 	expect(model.moves > 0);
 	for (unsigned i = 0; i < WAYS; i++)
 		nest_free(&nests[i]);
-	return model.long_searches;
+	*long_searches += model.long_searches;
+	*full_lists += model.full_lists;
 }
 
 static void searches_look_and_move_as_the_model_does(void **state)
@@ -451,20 +472,23 @@ static void searches_look_and_move_as_the_model_does(void **state)
 	(void)state;
 	struct chance chance = { chance_seed() };
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
-		uint64_t long_searches = 0;
+		uint64_t long_searches = 0, full_lists = 0;
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 6; core <= 40; core++) {
 				unsigned growth = (unsigned)chance_below(&chance, 3);
-				uint64_t groups = nest_symmetric(kind) ? 64 : 201 >> growth / 2;
+				uint64_t groups = nest_symmetric(kind) ? 64 : 201;
+				if (core == 13) /* more slots than a list holds */
+					groups = nest_symmetric(kind) ? 2048 : 8191;
 				struct blueprint plan =
 					nest_plan(slots, core, growth, growth / 2, 1, groups);
 				plan.reserve = nest_symmetric(kind) ? core % 2 : 0;
 				plan.max_steps = core % 3 == 0 ? 300 : SEARCH_STEPS_MAX;
 				if (nest_plan_possible(&plan, kind))
-					long_searches += expect_equal_searches(plan, kind, &chance);
+					expect_equal_searches(plan, kind, &chance, &long_searches,
+					                      &full_lists);
 			}
 		}
-		expect(long_searches > 0);
+		expect(long_searches > 0 && full_lists > 0);
 	}
 }
 
