@@ -5,6 +5,7 @@ import { families, Filter } from './library.js';
 import { bits, count, parseRate, percent, rate, size } from './words.js';
 
 const LISTED = 200; // answers that are written out
+const START = [0x89, ...new TextEncoder().encode('nidus')]; // of every filter's file
 
 /** The lines of a text, as bytes; a line's end is \n or \r\n. */
 export function* linesOf(bytes) {
@@ -59,7 +60,8 @@ export function use(root) {
 
   // -------------------------------------------------------------------- files
 
-  const isFilter = (bytes) => new TextDecoder('latin1').decode(bytes.subarray(0, 8)).toLowerCase().includes('nidus');
+  /** By its name or its first bytes; the library says what is wrong with it. */
+  const isFilter = (called, bytes) => called.endsWith('.nidus') || START.every((byte, i) => bytes[i] === byte);
 
   async function build(bytes, called) {
     const fpr = parseRate($('fpr').value);
@@ -82,7 +84,7 @@ export function use(root) {
     try {
       const bytes = new Uint8Array(await file.arrayBuffer());
       await new Promise((resolve) => setTimeout(resolve)); // lets the page say so
-      if (isFilter(bytes)) {
+      if (isFilter(file.name, bytes)) {
         keep(Filter.load(bytes), file.name);
         say(`${file.name} is a filter. Ask it.`);
       } else {

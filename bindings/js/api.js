@@ -13,6 +13,7 @@ const KEYS_MOST = KEY_BYTES / 8; // keys of one block
 const PACKED_INTEGER = 0x80000000; // see nidus_js.c
 const NUMBERS = 64; // scratch for the numbers of a structure
 const FAMILIES = 16; // more than there are
+const VALUE_MOST = 0xffffffff;
 const NO_SYSTEM = 52; // ENOSYS
 
 const OK = 0, NOT_FOUND = 2, PRESENT = 3, NO_MEMORY = 20;
@@ -153,7 +154,7 @@ export function api(instance) {
     const numbers = new Array(optionNames.length).fill(0);
     for (const [name, value] of Object.entries(options)) {
       if (name === 'seed' || value === undefined) continue;
-      const read = readers[name] ?? ((number) => wholeNumber(name, number, 0xffffffff));
+      const read = readers[name] ?? ((number) => wholeNumber(name, number, VALUE_MOST));
       numbers[oneOf('option', name, optionNames)] = read(value);
     }
     numbersAt(numberArea, numbers.length).set(numbers);
@@ -170,28 +171,28 @@ export function api(instance) {
 
   const isInteger = (key) => typeof key === 'number' || typeof key === 'bigint';
 
-  function bytesOf(key) {
+  function bytesOf(key, what = 'a key is a string, bytes (a Uint8Array) or an integer (a number or a BigInt)') {
     if (key instanceof Uint8Array) return key;
     if (ArrayBuffer.isView(key)) return new Uint8Array(key.buffer, key.byteOffset, key.byteLength);
     if (key instanceof ArrayBuffer) return new Uint8Array(key);
-    throw new TypeError('a key is a string, bytes (a Uint8Array) or an integer (a number or a BigInt)');
+    throw new TypeError(what);
   }
 
   const sizeMost = (key) => (typeof key === 'string' ? key.length * 3 : bytesOf(key).length);
 
-  /** Writes the bytes of a string or byte key to memory that has room for sizeMost(key). */
-  function writeKey(key, at, room) {
-    if (typeof key === 'string') return encoder.encodeInto(key, bytesAt(at, room)).written;
+  /** Writes the bytes of a string or byte key to an array that has room for sizeMost(key). */
+  function copyKey(key, to) {
+    if (typeof key === 'string') return encoder.encodeInto(key, to).written;
     const bytes = bytesOf(key);
-    bytesAt(at, bytes.length).set(bytes);
+    to.set(bytes);
     return bytes.length;
   }
 
   /** Calls use(at, size) with the bytes of a key in the module's memory. */
   function withKey(key, use) {
     const room = sizeMost(key);
-    if (room <= KEY_BYTES) return use(keyArea, writeKey(key, keyArea, KEY_BYTES));
-    return borrow(room, (at) => use(at, writeKey(key, at, room)));
+    if (room <= KEY_BYTES) return use(keyArea, copyKey(key, bytesAt(keyArea, KEY_BYTES)));
+    return borrow(room, (at) => use(at, copyKey(key, bytesAt(at, room))));
   }
 
   function hashOf(filter, key) {
@@ -209,15 +210,19 @@ export function api(instance) {
     }
   }
 
-  function writeEnd(index, end) {
-    new DataView(wasm.memory.buffer).setUint32(endArea + index * 4, end, true);
-  }
+  // Keys of any kind are packed here, as nidus_js.c says, and copied when a block is full: an iterable
+  // may do anything between two keys, and also use filters.
+  const writeEnds = (ends) => new Uint32Array(wasm.memory.buffer, endArea, ends.length).set(ends);
 
-  /** Keys of any kind, packed as nidus_js.c says. */
   function visitPacked(keys, visit) {
+    const packed = new Uint8Array(KEY_BYTES), ends = new Uint32Array(KEYS_MOST);
+    const view = new DataView(packed.buffer);
     let n = 0, end = 0;
     const flush = () => {
-      if (n > 0) visit(keyArea, 0, n);
+      if (n === 0) return;
+      bytesAt(keyArea, end).set(packed.subarray(0, end));
+      writeEnds(ends.subarray(0, n));
+      visit(keyArea, 0, n);
       n = end = 0;
     };
     for (const key of keys) {
@@ -226,18 +231,14 @@ export function api(instance) {
       if (n === KEYS_MOST || end + room > KEY_BYTES) flush();
       if (room > KEY_BYTES) {
         withKey(key, (at, size) => {
-          writeEnd(0, size);
+          writeEnds([size]);
           visit(at, 0, 1);
         });
         continue;
       }
-      if (integer) {
-        new DataView(wasm.memory.buffer).setBigUint64(keyArea + end, integerKey(key), true);
-        end += 8;
-      } else {
-        end += writeKey(key, keyArea + end, KEY_BYTES - end);
-      }
-      writeEnd(n++, integer ? end | PACKED_INTEGER : end);
+      if (integer) view.setBigUint64(end, integerKey(key), true);
+      end += integer ? 8 : copyKey(key, packed.subarray(end));
+      ends[n++] = integer ? end | PACKED_INTEGER : end;
     }
     flush();
   }
@@ -306,7 +307,7 @@ export function api(instance) {
     }
 
     static load(bytes) {
-      bytes = bytesOf(bytes);
+      bytes = bytesOf(bytes, 'a saved filter is bytes: a Uint8Array or an ArrayBuffer');
       return borrow(bytes.length || 1, (at) => {
         bytesAt(at, bytes.length).set(bytes);
         return new Filter(new Pointer(made(wasm.js_load(at, bytes.length))));
@@ -368,13 +369,43 @@ export function api(instance) {
       return wasm.js_count_hash(filter, hashOf(filter, key));
     }
 
-    hasMany(keys) {
+    addValue(key, value) {
       const filter = this.#own();
+      check(wasm.js_add_value_hash(filter, hashOf(filter, key), wholeNumber('a value', value, VALUE_MOST)));
+      return this;
+    }
+
+    values(key) {
+      const filter = this.#own();
+      const found = wasm.js_find_hash(filter, hashOf(filter, key), keyArea, KEYS_MOST);
+      return Array.from(new BigUint64Array(wasm.memory.buffer, keyArea, Math.min(found, KEYS_MOST)), Number);
+    }
+
+    removeValue(key, value) {
+      const filter = this.#own();
+      const status = wasm.js_remove_value_hash(filter, hashOf(filter, key), wholeNumber('a value', value, VALUE_MOST));
+      if (status !== NOT_FOUND) check(status);
+      return status === OK;
+    }
+
+    addCount(key, delta = 1) {
+      const filter = this.#own();
+      check(wasm.js_add_count_hash(filter, hashOf(filter, key), wholeNumber('a count', delta, VALUE_MOST)));
+      return this;
+    }
+
+    getCount(key) {
+      const filter = this.#own();
+      return wasm.js_get_count_hash(filter, hashOf(filter, key));
+    }
+
+    hasMany(keys) {
+      this.#own();
       if (typeof keys?.length !== 'number' && typeof keys?.[Symbol.iterator] === 'function') keys = Array.from(keys);
       const yes = new Uint8Array(keys?.length ?? 0);
       let done = 0;
       visitKeys(keys, (at, width, n) => {
-        wasm.js_has_many(filter, at, endArea, width, n, yesArea);
+        wasm.js_has_many(this.#own(), at, endArea, width, n, yesArea);
         yes.set(bytesAt(yesArea, n), done);
         done += n;
       });
@@ -382,11 +413,11 @@ export function api(instance) {
     }
 
     #change(keys, change) {
-      const filter = this.#own();
+      this.#own();
       let done = 0;
       try {
         visitKeys(keys, (at, width, n) => {
-          const status = change(filter, at, endArea, width, n);
+          const status = change(this.#own(), at, endArea, width, n);
           done += wasm.js_last_done();
           check(status);
         });

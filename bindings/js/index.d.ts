@@ -32,6 +32,8 @@ export interface Options {
   seed?: number | bigint;
   /** The filter grows up to so many keys by itself. */
   maxCapacity?: number;
+  /** Bits of the value beside each key, up to 32; none if not given. */
+  valueBits?: number;
   /** Slots per bucket or window; the family's best if not given. */
   slots?: number;
   maxSteps?: number;
@@ -64,6 +66,7 @@ export interface Info {
   stashed: number;
   features: Feature[];
   tables: number;
+  valueBits: number;
   seed: bigint;
 }
 
@@ -129,6 +132,17 @@ export class Filter {
   remove(key: Key): boolean;
   /** Copies of a key, those of keys that look the same included. */
   count(key: Key): number;
+
+  /** Puts a key in with a value, in a filter with valueBits. A key may have several. */
+  addValue(key: Key, value: number): this;
+  /** The values of all entries that look like the key; its own are among them. */
+  values(key: Key): number[];
+  /** Takes out one entry of the key that has this value; false if there is none. */
+  removeValue(key: Key, value: number): boolean;
+  /** Counts a key: adds to its value, up to the highest, or puts it in. */
+  addCount(key: Key, delta?: number): this;
+  /** How often a key was counted: never too low, but for the highest value, which means "or more". */
+  getCount(key: Key): number;
 
   /** has() of each key, as 1 or 0. */
   hasMany(keys: Keys): Uint8Array;

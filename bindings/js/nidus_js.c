@@ -37,7 +37,8 @@
 	X(uint32_t, features)     \
 	X(unsigned, max_steps)    \
 	X(unsigned, reserve)      \
-	X(unsigned, stash)
+	X(unsigned, stash)        \
+	X(unsigned, value_bits)
 
 #define INFO(X)             \
 	X(family)           \
@@ -58,7 +59,8 @@
 	X(chunks)           \
 	X(stashed)          \
 	X(features)         \
-	X(tables)
+	X(tables)           \
+	X(value_bits)
 
 #define PLAN(X)             \
 	X(family)           \
@@ -320,6 +322,33 @@ nidus_status EXPORT(js_remove_hash)(nidus_filter *filter, uint64_t hash)
 double EXPORT(js_count_hash)(const nidus_filter *filter, uint64_t hash)
 {
 	return (double)nidus_count_key_hash(filter, hash);
+}
+
+/* ----------------------------------------------------------------------- values -- */
+
+nidus_status EXPORT(js_add_value_hash)(nidus_filter *filter, uint64_t hash, uint32_t value)
+{
+	return nidus_insert_value_hash(filter, hash, value);
+}
+
+nidus_status EXPORT(js_remove_value_hash)(nidus_filter *filter, uint64_t hash, uint32_t value)
+{
+	return nidus_remove_value_hash(filter, hash, value);
+}
+
+size_t EXPORT(js_find_hash)(const nidus_filter *filter, uint64_t hash, uint64_t *values, size_t cap)
+{
+	return nidus_find_hash(filter, hash, values, cap);
+}
+
+nidus_status EXPORT(js_add_count_hash)(nidus_filter *filter, uint64_t hash, uint32_t delta)
+{
+	return nidus_add_count_hash(filter, hash, delta);
+}
+
+double EXPORT(js_get_count_hash)(const nidus_filter *filter, uint64_t hash)
+{
+	return (double)nidus_get_count_hash(filter, hash);
 }
 
 /* -------------------------------------------------------------------- many keys -- */

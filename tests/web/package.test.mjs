@@ -131,6 +131,25 @@ test('keys of any length are keys, in every place of a block', () => {
   assert.ok(!filter.has('x'.repeat((1 << 16) - 1)));
 });
 
+test('an iterable may use filters while it is read', () => {
+  const seen = new Filter({ capacity: 20000, fpr: 2 ** -24 }), other = new Filter({ capacity: 20000 });
+  function* fresh() {
+    for (const key of words(12000)) {
+      other.add(key);
+      if (other.has(key) && !seen.has('something else')) yield key;
+    }
+  }
+  assert.equal(seen.addMany(fresh()), 12000);
+  assert.ok(seen.hasMany(words(12000)).every((yes) => yes === 1));
+  function* freeing() {
+    yield 'x';
+    seen.free();
+    yield 'y';
+  }
+  assert.throws(() => seen.hasMany(freeing()), /was freed/);
+  assert.throws(() => seen.addMany(freeing()), /was freed/);
+});
+
 test('integers of four and of eight bytes are the same keys', () => {
   const narrow = Uint32Array.from({ length: 20000 }, (_, i) => i * 7);
   const filter = Filter.build(narrow, { fpr: 2 ** -20 });
@@ -157,6 +176,26 @@ test('a filter grows by itself and shrinks when told', () => {
   assert.ok(filter.info().bytes < bytes);
   filter.grow(5000);
   assert.ok(filter.info().capacity >= 5000);
+});
+
+test('values are kept beside keys, through a file and back', () => {
+  const options = { capacity: 1000, fpr: 1e-4, valueBits: 10 };
+  const able = plan(options).filter(({ status }) => status === 'OK');
+  assert.ok(able.length >= 6);
+  for (const { family } of able) {
+    const filter = new Filter({ ...options, family });
+    for (let i = 0; i < 1000; i++) filter.addValue(i, i);
+    const again = Filter.load(filter.save());
+    assert.equal(again.info().valueBits, 10);
+    for (let i = 0; i < 1000; i++) assert.ok(again.values(i).includes(i), family);
+    assert.ok(again.removeValue(7, 7));
+    assert.ok(!again.values(7).includes(7));
+    throwsCode('RANGE', () => again.addValue('x', 1024));
+    assert.throws(() => again.addValue('x', -1), RangeError);
+    throwsCode('UNSUPPORTED', () => new Filter({ capacity: 10, family }).addValue('x', 1));
+    filter.free();
+    again.free();
+  }
 });
 
 test('errors say what is wrong, and nothing has changed', () => {
@@ -192,6 +231,7 @@ test('senseless arguments are told apart from errors of the library', () => {
   assert.throws(() => new Filter({ capacity: 10, features: ['erase'] }), /no feature "erase"/);
   assert.throws(() => new Filter({ capacity: 10, fpr: NaN }), RangeError);
   assert.throws(() => Filter.merge([{}]), TypeError);
+  for (const bytes of ['nidus', undefined, 7]) assert.throws(() => Filter.load(bytes), /a saved filter is bytes/);
   assert.equal(filter.size, 0);
 });
 

@@ -223,6 +223,10 @@ test('files that are damaged, empty or nonsense are told, and the page goes on',
   assert.match(await says(page, 'use'), /^bad\.nidus: .{10}/);
   await page.setInputFiles('#use-file', empty);
   await page.waitForFunction(() => document.getElementById('use-says').textContent.startsWith('empty.txt: '));
+  const list = join(folder, 'no-filter.nidus');
+  writeFileSync(list, 'heron\ncrane\n');
+  await page.setInputFiles('#use-file', list);
+  await page.waitForFunction(() => /^no-filter.nidus: /.test(document.getElementById('use-says').textContent));
   await page.fill('#use-fpr', 'nothing');
   await page.evaluate(() => { document.querySelector('#use details').open = true; });
   await page.fill('#use-keys', 'a\nb');
