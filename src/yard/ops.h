@@ -939,7 +939,6 @@ static nidus_status YARD_ID(remove_batch)(void *body, const uint64_t *hashes, si
 	                           YARD_ID(take), YARD_ALONE);
 }
 
-#ifndef NIDUS_ONE_THREAD
 /*
  * Finds: first which keys are there, so that strangers touch no values, then the values of
  * those, whose lines are on their way by then.
@@ -975,6 +974,7 @@ static void YARD_ID(find_batch)(const void *body, const uint64_t *hashes, size_t
 	(body, hashes, n, first, found, YARD_ID(contains_batch), YARD_ID(find));
 }
 
+#ifndef NIDUS_ONE_THREAD
 #include "yard/shared_ops.h"
 #endif
 

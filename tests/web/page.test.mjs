@@ -277,6 +277,7 @@ for (const [name, [width, height]] of Object.entries(WIDTHS))
           await page.click('#use-ask .primary');
         }
         const path = join(pictures, `${part}-${name}-${scheme}.png`);
+        await page.evaluate(() => scrollTo(0, 0)); // or the bar is somewhere in the middle
         await page.screenshot({ path, fullPage: true });
         assert.ok(statSync(path).size > 10000);
       }, { width, height, colorScheme: scheme }));
