@@ -466,9 +466,8 @@ static uint64_t fill_to_load(nidus_filter *filter, enum kind kind, double load)
 
 static void age(struct paper_run *run, enum kind kind, bool by_load, double x, double said)
 {
-	const struct paper_scale *scale = paper_scale(run);
-	nidus_options options =
-		options_of(kind, scale->quick ? scale->keys / 32 : CACHED_SLOTS / 4);
+	uint64_t most = CACHED_SLOTS / 4, few = paper_scale(run)->keys / 32;
+	nidus_options options = options_of(kind, few < most ? few : most);
 	options.stash = NIDUS_STASH_OFF;
 	nidus_filter *filter = gauge_make(&options);
 	uint64_t keys = by_load ? fill_to_load(filter, kind, x) : fill_to_efficiency(filter, x);
@@ -503,8 +502,12 @@ static void table_2(struct paper_run *run, bool by_load)
 			.note = "the paper: 2^22 slots, here a quarter of that at most; no stash. No "
 				"value: so many keys do not fit" });
 	for (unsigned i = 0; i < (by_load ? 3 : 4); i++) {
-		for (unsigned kind = 0; kind < 3; kind++)
-			age(run, kind, by_load, by[by_load][i].x, by[by_load][i].said[kind]);
+		for (unsigned kind = 0; kind < 3; kind++) {
+			if (!isnan(by[by_load][i]
+			                   .said[kind])) /* else the paper's filter is too full */
+				age(run, kind, by_load, by[by_load][i].x,
+				    by[by_load][i].said[kind]);
+		}
 	}
 	paper_end(run);
 }
