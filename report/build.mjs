@@ -34,7 +34,7 @@ function factsOf(runs) {
 		"processor": `${first.cpu}, ${first.processors} processors (${first.caches})`,
 		"compiler": `${first.compiler}, ${first.isa}, huge pages: ${first.huge_pages}`,
 		"nidus": `${first.nidus}${first.commit ? `, commit ${first.commit}` : ""}`,
-		"run": `${first.quick ? "quick" : "full"}: filters of ${first.keys.toLocaleString("en")} keys, tables of ${first.slots.toLocaleString("en")} slots, ${first.rounds} rounds; ${minutes.toFixed(0)} minutes in all`,
+		"run": `${first.quick ? "quick, " : ""}filters of ${first.keys.toLocaleString("en")} keys, tables of ${first.slots.toLocaleString("en")} slots, ${first.rounds} rounds; ${minutes.toFixed(0)} minutes in all`,
 		...(first.note ? { "note": first.note } : {}),
 	};
 }

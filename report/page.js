@@ -132,7 +132,8 @@ function comparison() {
 			})
 			.filter(({ off }) => off.length > 0),
 	);
-	const percent = (ratio) => `${ratio >= 1 ? "+" : "−"}${number(Math.abs(ratio - 1) * 100)} %`;
+	const percent = (ratio) =>
+		ratio >= 3 ? `${number(Number(ratio.toPrecision(2)))} times` : `${ratio >= 1 ? "+" : "−"}${(Math.abs(ratio - 1) * 100).toFixed(1)} %`;
 	const head = ["", "place", "rows", "least", "most"].map((text) => element("th", {}, text));
 	const body = rows.map(({ paper, experiment, off }) =>
 		element(
