@@ -161,6 +161,33 @@ static void keep_merged(int family, uint64_t most)
 	keep(all, "grown-and-merged");
 }
 
+/* Values of every width that is laid out in another way, with copies, in a filter that moves. */
+static void keep_values(int family)
+{
+	static const unsigned widths[] = { 1, 8, 13, 32 };
+	for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+		char what[40];
+		nidus_options options = options_of(family, 60, 8);
+		options.value_bits = widths[i];
+		nidus_filter *filter = filter_create(&options);
+		for (uint64_t key = 0; key < 60; key++)
+			expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key),
+			                                  key * UINT64_C(0x9e3779b9) >> 7 &
+			                                          ((UINT64_C(1) << widths[i]) - 1)));
+		snprintf(what, sizeof what, "values-%u", widths[i]);
+		keep(filter, what);
+	}
+	nidus_options options = options_of(family, 20, 5);
+	options.max_capacity = 300;
+	options.value_bits = 11;
+	nidus_filter *filter = filter_create(&options);
+	for (uint64_t key = 0; info_of(filter).tables < 2; key++)
+		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key));
+	for (unsigned i = 0; i < 60; i++)
+		(void)nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3), 1000 + i);
+	keep(filter, "values-moving");
+}
+
 static void keep_shared(int family)
 {
 	nidus_options options = options_of(family, 40, 7);
@@ -214,6 +241,8 @@ static void keep_family(int family)
 		keep_moving(family);
 		keep_merged(family, 90);
 	}
+	if (features & NIDUS_ENUMERATE)
+		keep_values(family);
 	if (features & NIDUS_CONCURRENT)
 		keep_shared(family);
 	if (family == NIDUS_BREADCRUMB) {

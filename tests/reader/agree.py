@@ -131,6 +131,12 @@ def fixed_files(folder, family):
                     "-s", slots)
     if family in ("bucketed", "windowed"):  # two chunks
         yield build(folder, family, "large", numbers(0, 1000), "-n", LARGE, "-p", "2^-4")
+    if family in LISTED:
+        pairs = [b"%d\t%d" % (i, i * 7 % 2048) for i in range(600)]
+        pairs += [b"5\t%d" % i for i in range(6)]
+        yield build(folder, family, "values", pairs, "-n", 700, "-p", "2^-9", "--values", 11)
+        yield build(folder, family, "grown-values", pairs, "-n", 100, "--grow", 5000, "-p", "2^-7",
+                    "--values", 24)
     for bits in (4, 9, 12, 17, 24):
         yield build(folder, family, f"bits-{bits}", numbers(0, 600), "-n", 600, "-p", f"2^-{bits}")
 
@@ -318,7 +324,7 @@ def check_golden(path, asked):
     said += [f"count {filter_.count}", f"stashed {filter_.stashed}", f"chunks {header.chunks}"]
     said += ["fpr 0x%016x" % struct.unpack("<Q", struct.pack("<d", header.fpr))]
     if nidus_read.FAMILIES[header.family] in LISTED:
-        said += [f"entry {home} {fingerprint}" for home, fingerprint in sorted(filter_.entries())]
+        said += [" ".join(map(str, ("entry", *entry))) for entry in sorted(filter_.entries())]
     for line in asked:
         kind, key = line.split()
         copies = (filter_.count_key(key.encode()) if kind == "text" else

@@ -60,7 +60,9 @@ static int compare_entries(const void *one, const void *other)
 	const nidus_entry *a = one, *b = other;
 	if (a->home != b->home)
 		return a->home < b->home ? -1 : 1;
-	return a->fingerprint < b->fingerprint ? -1 : a->fingerprint > b->fingerprint;
+	if (a->fingerprint != b->fingerprint)
+		return a->fingerprint < b->fingerprint ? -1 : 1;
+	return a->value < b->value ? -1 : a->value > b->value;
 }
 
 static void describe_entries(const nidus_filter *filter, FILE *to)
@@ -75,9 +77,12 @@ static void describe_entries(const nidus_filter *filter, FILE *to)
 		n++;
 	expect_equal(n, info.count);
 	qsort(entries, n, sizeof *entries, compare_entries);
-	for (size_t i = 0; i < n; i++)
-		fprintf(to, "entry %" PRIu64 " %" PRIu64 "\n", entries[i].home,
-		        entries[i].fingerprint);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(to, "entry %" PRIu64 " %" PRIu64, entries[i].home, entries[i].fingerprint);
+		if (info.value_bits > 0)
+			fprintf(to, " %" PRIu64, entries[i].value);
+		putc('\n', to);
+	}
 	free(entries);
 }
 

@@ -21,7 +21,8 @@ uint64_t golden_hash(const nidus_filter *filter, uint64_t i);
  *
  *     family NAME, seed, capacity, max_capacity, slots, count, stashed, chunks   numbers
  *     fpr HEX                    the target, as the bits of a double
- *     entry HOME FINGERPRINT     ascending; none where entries cannot be listed
+ *     entry HOME FINGERPRINT     ascending, with VALUE in a filter that keeps values; none
+ *                                where entries cannot be listed
  *     text KEY COPIES            the keys of golden_list_keys that the filter finds, put
  *     u64 KEY COPIES             in or not
  *     hash HASH COPIES
