@@ -251,6 +251,9 @@ public:
 		return nidus_contains_hash(raw_, hash);
 	}
 
+	/** Fetches what a call with this hash will look at, without waiting. */
+	void prefetch_hash(std::uint64_t hash) const noexcept { nidus_prefetch_hash(raw_, hash); }
+
 	nidus_status insert_hash(std::uint64_t hash) noexcept
 	{
 		return nidus_insert_hash(raw_, hash);

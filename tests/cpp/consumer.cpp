@@ -43,6 +43,7 @@ static void strings_and_integers_are_keys()
 	EXPECT(filter.insert_new("heron") == NIDUS_PRESENT && filter.count("heron") == 1);
 	EXPECT(filter.remove(heron) == NIDUS_OK && !filter.contains(heron));
 	EXPECT(filter.remove(7) == NIDUS_OK && filter.remove(7) == NIDUS_NOT_FOUND);
+	filter.prefetch_hash(filter.hash("crane"));
 	EXPECT(filter.contains_hash(filter.hash("crane")) && filter.count(7) == 0);
 	EXPECT(filter.insert(std::string_view()) == NIDUS_OK && filter.contains(""));
 	EXPECT(filter.size() == 2 && filter.info().capacity >= 1000);
