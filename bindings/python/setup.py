@@ -8,6 +8,7 @@ NIDUS_LIBRARY   a libnidus.a or libnidus.so of the same version to link with ins
 XXHASH_INCLUDE  where xxhash.h is, if not where the compiler looks
 """
 
+import concurrent.futures
 import glob
 import os
 import platform
@@ -49,21 +50,32 @@ def find_xxhash():
 
 
 class Build(build_ext):
-    """Compiles the files of a tier for that tier; they are called only where the processor has it."""
+    """Compiles the files side by side, those of a tier for that tier, and leaves no object outside of build/."""
 
     def build_extension(self, extension):
-        compile_one = self.compiler._compile
+        compiler = self.compiler
+        compile_one, compile_all = compiler._compile, compiler.compile
+        jobs = []
 
-        def compile_for_tier(target, source, suffix, options, arguments, more):
-            if source.endswith("_avx2.c") and AVX2:
+        def compile_later(target, source, suffix, options, arguments, more):
+            if source.endswith("_avx2.c") and AVX2:  # called only where the processor has it
                 arguments = arguments + ["-mavx2", "-mbmi", "-mbmi2", "-mpopcnt"]
-            compile_one(target, source, suffix, options, arguments, more)
+            jobs.append((target, source, suffix, options, arguments, more))
 
-        self.compiler._compile = compile_for_tier
-        try:
-            super().build_extension(extension)
-        finally:
-            self.compiler._compile = compile_one
+        def compile_side_by_side(*arguments, **named):
+            objects = compile_all(*arguments, **named)
+            with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+                for _ in pool.map(lambda job: compile_one(*job), jobs):
+                    pass
+            return objects
+
+        def object_names(sources, strip_dir=0, output_dir=""):
+            inside = [re.sub(r"^([.][.]/)+", "", source) for source in sources]
+            return [os.path.join(output_dir, os.path.splitext(name)[0] + ".o") for name in inside]
+
+        compiler._compile, compiler.compile = compile_later, compile_side_by_side
+        compiler.object_filenames = object_names
+        super().build_extension(extension)
 
 
 class SourceDistribution(sdist):
@@ -93,6 +105,8 @@ def extension():
         settings["define_macros"].append(("Py_LIMITED_API", "0x030B0000"))
     linked = os.environ.get("NIDUS_LIBRARY")
     if linked:
+        if not os.path.isfile(linked):
+            sys.exit(f"NIDUS_LIBRARY: there is no {os.path.abspath(linked)}; give the whole path")
         settings["extra_objects"] = [os.path.abspath(linked)]
     else:
         settings["sources"] += sorted(glob.glob(in_library("src", "*", "*.c")))
