@@ -50,7 +50,7 @@ static void choose_tide(struct history *h)
 	h->high = most;
 	if (roll < 6)
 		h->high = most / 4 + chance_below(&h->chance, most - most / 4 + 1);
-	else if (roll == 6)
+	else if (roll == 6 && chance_one_in(&h->chance, 4)) /* searches in vain are slow */
 		h->high = h->ledger.keys;
 	h->low = roll % 2 == 0 ? h->high - h->high / 50 : chance_below(&h->chance, h->high + 1);
 }

@@ -145,7 +145,7 @@ static void ebb(struct actor *actor)
 {
 	struct history *h = actor->history;
 	actor->filling = false;
-	actor->rest = 1000;
+	actor->rest = 4000;
 	if (actor->parts > 1)
 		return;
 	uint64_t total = (uint64_t)(h->sums.total + actor->sums.total);

@@ -13,7 +13,7 @@
 #include "support/chance.h"
 #include "support/ledger.h"
 
-#define HISTORY_BATCH 256
+#define HISTORY_BATCH 1024
 
 struct history {
 	uint64_t number;
