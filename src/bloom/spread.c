@@ -31,10 +31,26 @@ static inline struct bit bit_at(const struct bloom *bloom, uint64_t row)
 }
 
 /*
- * Whether the next n bits of a row are set; the row has gone on by n if so. A load
- * of a byte is the same instruction whether or not it is atomic.
+ * Whether the next n bits of a row are set; the row has gone on by n if so. In words of the
+ * table: a bit's place in its word needs no masks of its own.
  */
-static inline bool all_set(const struct bloom *bloom, uint64_t *row, unsigned n)
+ALWAYS_INLINE bool all_set(const struct bloom *bloom, uint64_t *row, unsigned n)
+{
+	uint64_t bits = bloom->groups * 64, at = *row;
+	const unsigned char *table = bloom->table;
+	for (; n > 0; n--) {
+		uint64_t bit = multiply_high(at, bits);
+		if (!(load64(table + (bit >> 6) * 8) >> (bit & 63) & 1))
+			return false;
+		at = step(at);
+	}
+	*row = at;
+	return true;
+}
+
+/* The same in bytes, by loads that other threads' stores do not disturb; and for batches, where
+ * it takes fewer instructions than words do. */
+static inline bool shared_all_set(const struct bloom *bloom, uint64_t *row, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		struct bit bit = bit_at(bloom, *row);
@@ -47,9 +63,12 @@ static inline bool all_set(const struct bloom *bloom, uint64_t *row, unsigned n)
 
 static inline void set_all(struct bloom *bloom, uint64_t row)
 {
-	for (unsigned i = 0; i < bloom->probes; i++) {
-		struct bit bit = bit_at(bloom, row);
-		bloom->table[bit.byte] |= bit.mask;
+	uint64_t bits = bloom->groups * 64;
+	unsigned char *table = bloom->table;
+	for (unsigned n = bloom->probes; n > 0; n--) {
+		uint64_t bit = multiply_high(row, bits);
+		unsigned char *word = table + (bit >> 6) * 8;
+		store64(word, load64(word) | UINT64_C(1) << (bit & 63));
 		row = step(row);
 	}
 	bloom->count++;
@@ -97,12 +116,12 @@ static void contains_batch(const void *body, const uint64_t *hashes, size_t n, u
 			fetch(bloom, hashes[from + i], first);
 		for (size_t i = 0; i < some; i++) {
 			rows[i] = hashes[from + i];
-			yes[from + i] = all_set(bloom, &rows[i], first);
+			yes[from + i] = shared_all_set(bloom, &rows[i], first);
 			if (yes[from + i])
 				fetch(bloom, rows[i], rest);
 		}
 		for (size_t i = 0; i < some; i++)
-			yes[from + i] = yes[from + i] && all_set(bloom, &rows[i], rest);
+			yes[from + i] = yes[from + i] && shared_all_set(bloom, &rows[i], rest);
 	}
 }
 
@@ -149,6 +168,17 @@ static inline void shared_set_all(struct bloom *bloom, uint64_t row)
 	}
 }
 
+static bool shared_contains(const void *body, uint64_t hash)
+{
+	const struct bloom *bloom = body;
+	return shared_all_set(bloom, &hash, bloom->probes);
+}
+
+static uint64_t shared_count(const void *body, uint64_t hash)
+{
+	return shared_contains(body, hash);
+}
+
 static nidus_status shared_insert(void *body, uint64_t hash)
 {
 	struct bloom *bloom = body;
@@ -162,7 +192,7 @@ static nidus_status shared_insert_new(void *body, uint64_t hash)
 	struct bloom *bloom = body;
 	uint32_t *lock = bloom_lock_at(bloom, hash);
 	version_lock(lock);
-	bool present = contains(bloom, hash);
+	bool present = shared_contains(bloom, hash);
 	if (!present)
 		shared_set_all(bloom, hash);
 	version_unlock(lock);
@@ -184,8 +214,8 @@ static nidus_status shared_insert_batch(void *body, const uint64_t *hashes, cons
 }
 
 const struct body_ops bloom_spread_shared_ops = {
-	.contains = contains,
-	.count = count,
+	.contains = shared_contains,
+	.count = shared_count,
 	.insert = shared_insert,
 	.insert_new = shared_insert_new,
 	.contains_batch = contains_batch,

@@ -894,25 +894,28 @@ nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, 
 	return NIDUS_OK;
 }
 
-nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
+nidus_status nest_insert_key(struct nest *nest, const struct nest_key *key)
 {
-	struct nest_key key;
-	nidus_status status = key_of_entry(nest, entry, &key);
-	if (status != NIDUS_OK)
-		return status;
-	unsigned char *bits = nest_chunk_bits(nest, key.chunk);
+	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
 	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t first = nest_first_slot(nest, nest->kind, key.group[choice]);
+		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
 		for (unsigned at = 0; at < nest->slots; at++) {
 			if (nest_get(nest, nest->kind, bits, first + at) != 0)
 				continue;
 			nest_set(nest, nest->kind, bits, first + at,
-			         nest_encode(nest, nest->kind, key.value, choice, at));
-			nest->chunk[key.chunk].used++;
+			         nest_encode(nest, nest->kind, key->value, choice, at));
+			nest->chunk[key->chunk].used++;
 			return NIDUS_OK;
 		}
 	}
-	return nest_insert_crowded(nest, nest->kind, &key, true, NULL);
+	return nest_insert_crowded(nest, nest->kind, key, true, NULL);
+}
+
+nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
+{
+	struct nest_key key;
+	nidus_status status = key_of_entry(nest, entry, &key);
+	return status == NIDUS_OK ? nest_insert_key(nest, &key) : status;
 }
 
 /* ---------------------------------------------------------------- instances -- */

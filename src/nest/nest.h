@@ -520,6 +520,9 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry);
 nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);
 
+/* Puts a key in, with the value that is in key->value. Errors: FULL, COPIES, E_NOMEM. */
+nidus_status nest_insert_key(struct nest *nest, const struct nest_key *key);
+
 /* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
 nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash);
 
