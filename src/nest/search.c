@@ -312,7 +312,8 @@ static bool search_tree(struct search *search, struct nest_shape shape, const st
 bool search_long(struct search *search, const struct nest_key *key)
 {
 	struct nest_shape shape = nest_shape_of(search->nest);
-	bool full = !listable(search->nest);
+	/* In a large chunk a short search hardly saw a slot twice: its list was full, too. */
+	bool full = nest_chunk_slots(search->nest) > SEARCH_RECORD_BITS;
 	return (!full && search_list(search, shape, key, &full)) ||
 	       (full && search_tree(search, shape, key));
 }

@@ -387,7 +387,8 @@ static unsigned model_search(struct model *model, const struct nest_key *key, ui
 		return found;
 	model->remembers = true;
 	model->long_searches++;
-	if (steps <= SEARCH_SHORT)
+	bool large = nest_chunk_slots(model->nest) > SEARCH_RECORD_BITS;
+	if (steps <= SEARCH_SHORT || large)
 		return model_walk(model, key, steps, true, empty);
 	found = model_walk(model, key, SEARCH_SHORT, false, empty);
 	if (found != UINT32_MAX || model->nodes < SEARCH_SHORT)
@@ -477,8 +478,10 @@ static void searches_look_and_move_as_the_model_does(void **state)
 			for (unsigned core = 6; core <= 40; core++) {
 				unsigned growth = (unsigned)chance_below(&chance, 3);
 				uint64_t groups = nest_symmetric(kind) ? 64 : 201;
-				if (core == 13) /* more slots than a list holds */
-					groups = nest_symmetric(kind) ? 2048 : 8191;
+				if (core == 13) /* more slots than a list holds, or a record */
+					groups = nest_symmetric(kind) ? 1024 : 3001;
+				if (core == 14)
+					groups = nest_symmetric(kind) ? 4096 : 8193;
 				struct blueprint plan =
 					nest_plan(slots, core, growth, growth / 2, 1, groups);
 				plan.reserve = nest_symmetric(kind) ? core % 2 : 0;
