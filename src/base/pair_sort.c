@@ -12,7 +12,7 @@
 #include "base/bits.h"
 #include "base/thread.h"
 
-#define PART_PAIRS 8192 /* or so, of 16 bytes */
+#define PART_PAIRS 4096 /* or so, of 16 bytes: a byte more leaves few of them together */
 #define PART_BITS_MOST 11
 #define FEW 32
 #define RADIX 256
@@ -59,15 +59,20 @@ static int next_shift(int shift)
 	return shift > 0 && shift < 8 ? 0 : shift - 8;
 }
 
+static void sort_many(struct pair *pairs, size_t n, int shift);
+
 /* Sorts pairs that agree in all bits from shift + 8 on. */
 static void sort_pairs(struct pair *pairs, size_t n, int shift)
 {
+	if (n <= FEW)
+		insert_few(pairs, n);
+	else if (shift >= VALUE_SHIFT) /* below that they are all equal */
+		sort_many(pairs, n, shift);
+}
+
+static void sort_many(struct pair *pairs, size_t n, int shift)
+{
 	size_t start[RADIX + 1] = { 0 }, next[RADIX];
-	if (n <= FEW || shift < VALUE_SHIFT) {
-		if (n <= FEW)
-			insert_few(pairs, n);
-		return;
-	}
 	for (size_t i = 0; i < n; i++)
 		start[byte_at(pairs[i], shift) + 1]++;
 	for (unsigned byte = 0; byte < RADIX; byte++) {

@@ -176,7 +176,31 @@ ALWAYS_INLINE void nest_contains_batch(const struct nest *nest, struct nest_shap
 	}
 }
 
-/* nest_gather with one value; false: it has to be looked at again. */
+/*
+ * nest_gather with one value, without a branch: in which group, and in which word of it, a
+ * key lies is unpredictable.
+ */
+ALWAYS_INLINE uint32_t nest_gather_first(const struct nest *nest, struct nest_shape shape,
+                                         const struct nest_spot *spot, uint64_t *first)
+{
+	uint64_t found = 0, value = 0;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
+			uint64_t fields =
+				nest_differences(nest, shape, nest->bits, spot, choice, word);
+			uint64_t hits = fields_zero_in(fields, nest->lows, nest->highs);
+			uint64_t here = fields >> __builtin_ctzll(hits | UINT64_C(1) << 63) >> 1;
+			uint64_t mask = 0 - (uint64_t)((found == 0) & (hits != 0));
+			OPAQUE64(mask);
+			value |= here & mask;
+			found += (unsigned)__builtin_popcountll(hits);
+		}
+	}
+	*first = value & bits_low(nest->payload_bits);
+	return (uint32_t)found;
+}
+
+/* The same between two looks at the versions; false: it has to be looked at again. */
 ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape shape,
                                    const struct nest_spot *spot, uint64_t *first, uint32_t *found)
 {
@@ -186,7 +210,7 @@ ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape sh
 		return false;
 	for (unsigned i = 0; i < nest_versions(shape); i++)
 		before[i] = version_seen(spot->version[i]);
-	*found = (uint32_t)nest_gather(nest, shape, spot, first, 1);
+	*found = nest_gather_first(nest, shape, spot, first);
 	for (unsigned i = 0; i < nest_versions(shape); i++)
 		differ |= before[i] ^ __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE);
 	return LIKELY(differ == 0) &&

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What values of 8 bits cost: every family with and without them, side by side in one process.
+ *
+ *     bench_values [KEYS [ROUNDS]]      default: 4000000 keys, 5 rounds
+ *
+ * Each round does the same to both filters, one after the other, and the medians of all rounds are
+ * compared: what disturbs the machine disturbs both. Times are those of the processor. Beside each
+ * ratio stands the bar that it should reach: strangers 0.9, values of present keys 0.7 (against a plain
+ * lookup), inserts 0.85, builds 0.75, and bits per key at most 1.02 times those without values
+ * plus 8 per slot.
+ */
+#include <nidus.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BITS 8
+#define ROUNDS_MOST 25
+
+enum { STRANGERS, FIND, INSERT, BUILD, OPS };
+
+static const char *const names[OPS] = { "strangers", "find", "insert", "build" };
+static const double bars[OPS] = { 0.9, 0.7, 0.85, 0.75 };
+
+static size_t n;
+static uint64_t *keys, *strangers, *work, *values, *beside, *first;
+static uint32_t *found;
+static uint8_t *yes;
+
+static double now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void check(nidus_status status)
+{
+	if (status == NIDUS_OK)
+		return;
+	fprintf(stderr, "%s: %s\n", nidus_status_name(status), nidus_reason());
+	exit(1);
+}
+
+static void *memory(size_t size)
+{
+	void *taken = malloc(size);
+	if (taken == NULL)
+		exit(1);
+	return taken;
+}
+
+/* splitmix64: hashes are as good as keys here. */
+static uint64_t hash_of(uint64_t i)
+{
+	i += UINT64_C(0x9e3779b97f4a7c15) * (i + 1);
+	i = (i ^ i >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	i = (i ^ i >> 27) * UINT64_C(0x94d049bb133111eb);
+	return i ^ i >> 31;
+}
+
+static double insert_all(nidus_filter *filter, bool with)
+{
+	double start = now();
+	check(with ? nidus_insert_value_batch(filter, keys, values, n, NULL)
+	           : nidus_insert_batch(filter, keys, n, NULL));
+	return now() - start;
+}
+
+static double build_all(const nidus_options *options)
+{
+	nidus_filter *filter;
+	memcpy(work, keys, n * sizeof *work);
+	memcpy(beside, values, n * sizeof *beside);
+	double start = now();
+	check(options->value_bits > 0 ? nidus_build_values(options, work, beside, n, 1, &filter)
+	                              : nidus_build_hashes(options, work, n, 1, &filter));
+	double took = now() - start;
+	nidus_free(filter);
+	return took;
+}
+
+static double look_up(const nidus_filter *filter, const uint64_t *hashes)
+{
+	double start = now();
+	nidus_contains_batch(filter, hashes, n, yes);
+	return now() - start;
+}
+
+static double find_all(const nidus_filter *filter)
+{
+	double start = now();
+	nidus_find_batch(filter, keys, n, first, found);
+	return now() - start;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *times, unsigned rounds)
+{
+	qsort(times, rounds, sizeof *times, by_time);
+	return times[rounds / 2];
+}
+
+static void compare(nidus_family family, unsigned rounds)
+{
+	double times[2][OPS][ROUNDS_MOST], bits[2], load = 1;
+	for (unsigned round = 0; round < rounds; round++) {
+		for (unsigned with = 0; with < 2; with++) {
+			nidus_options options = NIDUS_OPTIONS_INIT;
+			nidus_info info = NIDUS_INFO_INIT;
+			nidus_filter *filter;
+			options.family = family;
+			options.capacity = n;
+			options.seed = 1;
+			options.value_bits = with ? BITS : 0;
+			times[with][BUILD][round] = build_all(&options);
+			check(nidus_create(&options, &filter));
+			times[with][INSERT][round] = insert_all(filter, with);
+			times[with][STRANGERS][round] = look_up(filter, strangers);
+			times[with][FIND][round] = with ? find_all(filter) : look_up(filter, keys);
+			check(nidus_get_info(filter, &info));
+			bits[with] = info.bits_per_key;
+			load = info.load;
+			nidus_free(filter);
+		}
+	}
+	double space = bits[1] / (bits[0] + BITS / load);
+	printf("%-11s %6.2f bits/key, %.3f of 1.02%s", nidus_family_name(family), bits[1], space,
+	       space <= 1.02 ? " " : "!");
+	for (unsigned op = 0; op < OPS; op++) {
+		double without = median(times[0][op], rounds), with = median(times[1][op], rounds);
+		printf("  %s %5.1f ns, %.2f of %.2f%s", names[op], with / (double)n * 1e9,
+		       without / with, bars[op], without / with >= bars[op] ? " " : "!");
+	}
+	putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+	unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 5;
+	n = argc > 1 ? (size_t)atol(argv[1]) : 4000000;
+	if (n < 1 || rounds < 1 || rounds > ROUNDS_MOST)
+		return 2;
+	keys = memory(n * sizeof *keys);
+	strangers = memory(n * sizeof *strangers);
+	work = memory(n * sizeof *work);
+	values = memory(n * sizeof *values);
+	beside = memory(n * sizeof *beside);
+	first = memory(n * sizeof *first);
+	found = memory(n * sizeof *found);
+	yes = memory(n);
+	for (size_t i = 0; i < n; i++) {
+		keys[i] = hash_of(i);
+		strangers[i] = hash_of(n + i);
+		values[i] = i & 255;
+	}
+	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0; family++) {
+		if (nidus_family_features((nidus_family)family) & NIDUS_ENUMERATE)
+			compare((nidus_family)family, rounds);
+	}
+	return 0;
+}
