@@ -193,7 +193,9 @@ ALWAYS_INLINE uint32_t nest_gather_first(const struct nest *nest, struct nest_sh
 			uint64_t mask = 0 - (uint64_t)((found == 0) & (hits != 0));
 			OPAQUE64(mask);
 			value |= here & mask;
-			found += (unsigned)__builtin_popcountll(hits);
+			found += hits != 0;
+			if (UNLIKELY((hits & (hits - 1)) != 0)) /* copies; counting bits is a call */
+				found += (unsigned)__builtin_popcountll(hits & (hits - 1));
 		}
 	}
 	*first = value & bits_low(nest->payload_bits);

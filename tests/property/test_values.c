@@ -502,7 +502,6 @@ static void bulk_builds_find_every_value_and_depend_on_pairs_alone(void **state)
 
 #define THREADS 4
 #define COUNTED 64
-#define ROUNDS 300
 
 struct counter {
 	nidus_filter *filter;
@@ -510,11 +509,16 @@ struct counter {
 	unsigned number, low;
 };
 
+static unsigned rounds(void)
+{
+	return check_small() ? 40 : 200;
+}
+
 static void *count_up(void *context)
 {
 	struct counter *me = context;
 	uint64_t last[COUNTED] = { 0 };
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < rounds(); round++) {
 		for (unsigned i = 0; i < COUNTED; i++) {
 			unsigned key = (i * 7 + me->number * 13) % COUNTED;
 			/* Others come and go, and make the table move. */
@@ -523,6 +527,9 @@ static void *count_up(void *context)
 			uint64_t now = nidus_get_count_u64(me->filter, key);
 			me->low += now < last[key];
 			last[key] = now;
+			/* Twins of counted keys would share their counts; all of these are in now. */
+			if (round == 0 || nidus_contains_u64(me->filter, other))
+				continue;
 			if (nidus_insert_value_u64(me->filter, other, i) == NIDUS_OK) {
 				uint64_t values[32];
 				size_t n = nidus_find_u64(me->filter, other, values, 32), same = 0;
@@ -562,8 +569,8 @@ static void count_together(const struct shape *shape, void *context)
 		unsigned exact = 0;
 		for (unsigned key = 0; key < COUNTED; key++) {
 			uint64_t count = nidus_get_count_u64(filter, key);
-			expect(count >= THREADS * ROUNDS);
-			exact += count == THREADS * ROUNDS;
+			expect(count >= THREADS * rounds());
+			exact += count == THREADS * rounds();
 		}
 		expect(exact > COUNTED / 2);
 		expect_ok(nidus_verify(filter, NULL));
