@@ -48,6 +48,7 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	made->allocator = *allocator;
 	made->readonly = table != NULL;
 	made->keeps_all = plan->features & NIDUS_NO_DELETE;
+	made->value_bits = (uint8_t)plan->value_bits;
 	struct blueprint body = *plan;
 	if (made->readonly || FILTER_ALONE) /* there is nothing to lock */
 		body.features &= ~(uint32_t)NIDUS_CONCURRENT;

@@ -50,6 +50,7 @@ struct nidus_filter {
 	uint64_t checksum;   /* of its table, by its header */
 	bool readonly;       /* opened */
 	bool keeps_all;      /* made with NIDUS_NO_DELETE */
+	uint8_t value_bits;  /* the plan's; threads read it while others make the filter grow */
 	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
 	bool grows;          /* by itself, or did so up to plan.max_capacity */
 	uint64_t room;       /* so many inserts, at least, before the capacity is reached */

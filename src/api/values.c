@@ -20,14 +20,14 @@ static nidus_status no_key(void)
 static nidus_status too_large(const nidus_filter *filter, uint64_t value)
 {
 	return fail(NIDUS_E_RANGE, "the value %llu does not fit into %u bits",
-	            (unsigned long long)value, filter->plan.value_bits);
+	            (unsigned long long)value, filter->value_bits);
 }
 
 /* Whether values of a filter can be changed. Errors: E_ARG, E_READONLY, E_UNSUPPORTED. */
 static nidus_status check_changeable(const nidus_filter *filter)
 {
 	nidus_status status = filter_check_writable(filter);
-	if (status == NIDUS_OK && filter->plan.value_bits == 0)
+	if (status == NIDUS_OK && filter->value_bits == 0)
 		return fail(NIDUS_E_UNSUPPORTED,
 		            "the filter keeps no values: make it with options.value_bits");
 	return status;
@@ -35,7 +35,7 @@ static nidus_status check_changeable(const nidus_filter *filter)
 
 static bool fits(const nidus_filter *filter, uint64_t value)
 {
-	return value <= bits_low(filter->plan.value_bits);
+	return value <= bits_low(filter->value_bits);
 }
 
 /* -------------------------------------------------------------------- insert -- */
@@ -111,7 +111,7 @@ size_t nidus_find_hash(const nidus_filter *filter, uint64_t hash, uint64_t *valu
 	if (filter == NULL)
 		return 0;
 	cap = values != NULL ? cap : 0;
-	if (filter->plan.value_bits == 0)
+	if (filter->value_bits == 0)
 		return find_zeros(filter, hash, values, cap);
 	return filter->gate != NULL ? shared_find(filter, hash, values, cap)
 	                            : filter->ops->find(filter->body, hash, values, cap);
@@ -135,7 +135,7 @@ void nidus_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t
 {
 	if (n == 0 || first == NULL || found == NULL)
 		return;
-	if (filter != NULL && hashes != NULL && filter->plan.value_bits > 0) {
+	if (filter != NULL && hashes != NULL && filter->value_bits > 0) {
 		if (filter->gate != NULL)
 			shared_find_batch(filter, hashes, n, first, found);
 		else
@@ -211,8 +211,8 @@ nidus_status nidus_replace_value_u64(nidus_filter *filter, uint64_t key, uint64_
 /* The filter keeps values. */
 static nidus_status add(nidus_filter *filter, uint64_t hash, uint64_t delta)
 {
-	if (delta > bits_low(filter->plan.value_bits))
-		delta = bits_low(filter->plan.value_bits);
+	if (delta > bits_low(filter->value_bits))
+		delta = bits_low(filter->value_bits);
 	if (filter->gate != NULL)
 		return shared_add(filter, hash, delta);
 	nidus_status status = filter->ops->change(filter->body, hash,
@@ -269,9 +269,9 @@ uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t hash)
 	uint64_t values[FEW], sum = 0;
 	size_t found = nidus_find_hash(filter, hash, values, FEW);
 	for (size_t i = 0; i < found && i < FEW; i++)
-		sum = value_sum(sum, values[i], filter->plan.value_bits);
+		sum = value_sum(sum, values[i], filter->value_bits);
 	/* Only copies of hot keys, merged from many filters: what is not seen is taken for all. */
-	return found > FEW ? bits_low(filter->plan.value_bits) : sum;
+	return found > FEW ? bits_low(filter->value_bits) : sum;
 }
 
 uint64_t nidus_get_count(const nidus_filter *filter, const void *key, size_t len)
