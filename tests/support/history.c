@@ -274,9 +274,9 @@ static void look_at_range(struct actor *actor, const nidus_filter *filter, uint6
 	uint8_t yes[HISTORY_BATCH];
 	nidus_contains_batch(filter, ledger->hashes + from, n, yes);
 	for (size_t i = 0; i < n; i++) {
-		bool held = ledger_held(ledger, from + i) > 0;
 		if (actor->parts > 1 && ledger->identity[from + i] % actor->parts != actor->part)
-			continue;
+			continue; /* another thread's */
+		bool held = ledger_held(ledger, from + i) > 0;
 		DEMAND(ledger->exact ? yes[i] == held : yes[i] >= held);
 	}
 	actor->operations += n;
@@ -307,9 +307,10 @@ size_t history_choose(struct actor *actor, bool out, uint64_t keys[HISTORY_BATCH
 	size_t n, chosen = 0;
 	uint64_t from = any_range(actor, &n);
 	for (uint64_t key = from; key < from + n; key++) {
-		bool own = h->ledger.identity[key] % actor->parts == actor->part;
+		if (h->ledger.identity[key] % actor->parts != actor->part)
+			continue; /* another thread's */
 		bool here = h->ledger.copies[key] > 0;
-		if (!own || (out ? !here : here && h->distinct))
+		if (out ? !here : here && h->distinct)
 			continue;
 		keys[chosen] = key;
 		hashes[chosen++] = h->ledger.hashes[key];
