@@ -23,10 +23,6 @@
 #define DEFAULT_RATE 0.001
 #define DEFAULT_BITS 16
 
-/* The set begins with so small a part of its keys; each doubling costs a bit per key. */
-#define FIRST_PART 1024
-#define FIRST_LEAST 1024
-
 struct count {
 	nidus_options options;
 	struct output output;
@@ -51,22 +47,6 @@ static int take_option(void *context, int id, const char *value)
 	return ARGS_GO;
 }
 
-static int create(struct count *count)
-{
-	nidus_options options = count->options;
-	uint64_t first = options.capacity / FIRST_PART;
-	nidus_status status;
-
-	options.max_capacity = options.capacity;
-	if (first < FIRST_LEAST)
-		first = FIRST_LEAST;
-	if (first < options.capacity)
-		options.capacity = first;
-	options.features |= NIDUS_GROW;
-	status = nidus_create(&options, &count->filter);
-	return status == NIDUS_OK ? EXIT_OK : shape_refused(&count_command, status);
-}
-
 static int open_set(struct count *count, const struct args *args)
 {
 	struct args inputs = { args->operand + 1, args->n - 1 };
@@ -78,7 +58,7 @@ static int open_set(struct count *count, const struct args *args)
 	if (code != EXIT_OK)
 		return code;
 	if (!count->filter)
-		return create(count);
+		return kept_create(&count_command, &count->options, 0, &count->filter);
 	nidus_get_info(count->filter, &info);
 	if (info.value_bits > 0)
 		return EXIT_OK;
@@ -100,9 +80,10 @@ static int add_batch(struct count *count, size_t n)
 		return EXIT_OK;
 	if (status != NIDUS_OK && status != NIDUS_FULL && status != NIDUS_COPIES)
 		return report_status(count_command.name, status);
-	report_error("%s: more than %" PRIu64
-	             " different keys have come; the set was not changed; begin one with a larger -n",
-	             count->output.path, room_in(count->filter));
+	report_error(
+		"%s: more than %" PRIu64
+		" different keys have come; the set was not changed; begin one with a larger -n",
+		count->output.path, room_in(count->filter));
 	return EXIT_FULL;
 }
 
@@ -156,8 +137,7 @@ static int run(int argc, char **argv)
 static const struct option_spec options[] = {
 	{ 'n', "capacity", "N",
 	  "different keys at most (default 1G); memory is taken as they come" },
-	{ 'p', "fpr", "FPR",
-	  "how often a key shares its count with others (default 0.001)" },
+	{ 'p', "fpr", "FPR", "how often a key shares its count with others (default 0.001)" },
 	{ OPTION_VALUES, "values", "BITS",
 	  "count up to 2^BITS - 1, which means \"so often or more\"\n(default 16, at most 32)" },
 	{ SHAPE_FAMILY },
@@ -180,8 +160,9 @@ const struct command count_command = {
 		 "tells the counts of keys. A count is never too low; it is too high for about\n"
 		 "as many keys as FPR says, which share it with others.\n",
 	.options = options,
-	.examples = "  nidus count urls.nidus access.log\n"
-		    "  cut -f1 access.log | nidus count -n 10M clients.nidus\n"
-		    "  sort -u clients.txt | nidus query --counts clients.nidus | sort -t'\t' -k2n\n",
+	.examples =
+		"  nidus count urls.nidus access.log\n"
+		"  cut -f1 access.log | nidus count -n 10M clients.nidus\n"
+		"  sort -u clients.txt | nidus query --counts clients.nidus | sort -t'\t' -k2n\n",
 	.run = run,
 };

@@ -26,10 +26,6 @@
 #define DEFAULT_KEYS UINT64_C(1000000000)
 #define DEFAULT_RATE 1e-6
 
-/* A filter begins with so small a part of its keys; each doubling costs a bit per key. */
-#define FIRST_PART 1024
-#define FIRST_LEAST 1024
-
 struct dedup {
 	nidus_options options; /* capacity is that of -n */
 	struct output output;  /* its path is the set's; NULL: none is kept */
@@ -73,32 +69,17 @@ static int take_option(void *context, int id, const char *value)
 
 /* ---------------------------------------------------------------- the set -- */
 
-static int create(struct dedup *dedup)
-{
-	nidus_options options = dedup->options;
-	uint64_t first = options.capacity / FIRST_PART;
-	nidus_status status;
-
-	options.max_capacity = options.capacity;
-	if (first < FIRST_LEAST)
-		first = FIRST_LEAST;
-	if (first < options.capacity)
-		options.capacity = first;
-	options.features |= NIDUS_GROW | NIDUS_FAST;
-	status = nidus_create(&options, &dedup->filter);
-	return status == NIDUS_OK ? EXIT_OK : shape_refused(&dedup_command, status);
-}
-
 static int open_set(struct dedup *dedup, const struct args *args)
 {
-	int code;
-
 	dedup->output.in_place = true;
-	if (!dedup->output.path)
-		return create(dedup);
-	code = kept_open(&dedup_command, &dedup->output, "--set", args, &dedup->filter);
-	dedup->kept = dedup->filter != NULL;
-	return code != EXIT_OK || dedup->kept ? code : create(dedup);
+	if (dedup->output.path) {
+		int code = kept_open(&dedup_command, &dedup->output, "--set", args, &dedup->filter);
+
+		dedup->kept = dedup->filter != NULL;
+		if (code != EXIT_OK || dedup->kept)
+			return code;
+	}
+	return kept_create(&dedup_command, &dedup->options, NIDUS_FAST, &dedup->filter);
 }
 
 /* --------------------------------------------------------------- the keys -- */

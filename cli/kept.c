@@ -10,6 +10,11 @@
 
 #include "report.h"
 #include "set.h"
+#include "shape.h"
+
+/* The set begins with so small a part of its keys; each doubling costs a bit per key. */
+#define FIRST_PART 1024
+#define FIRST_LEAST 1024
 
 /* Makes sure that there is a file to lock. */
 static int touch(const char *path)
@@ -45,4 +50,21 @@ int kept_open(const struct command *command, struct output *output, const char *
 	if (!S_ISREG(status.st_mode))
 		return report_usage(command->name, "%s: %s is not a file", what, path);
 	return status.st_size > 0 ? set_load(path, filter) : EXIT_OK;
+}
+
+int kept_create(const struct command *command, const nidus_options *options, unsigned features,
+                nidus_filter **filter)
+{
+	nidus_options growing = *options;
+	uint64_t first = options->capacity / FIRST_PART;
+	nidus_status status;
+
+	growing.max_capacity = options->capacity;
+	if (first < FIRST_LEAST)
+		first = FIRST_LEAST;
+	if (first < options->capacity)
+		growing.capacity = first;
+	growing.features |= NIDUS_GROW | features;
+	status = nidus_create(&growing, filter);
+	return status == NIDUS_OK ? EXIT_OK : shape_refused(command, status);
 }

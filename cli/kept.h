@@ -15,4 +15,12 @@
 int kept_open(const struct command *command, struct output *output, const char *what,
               const struct args *inputs, nidus_filter **filter);
 
+/**
+ * Makes a set for such a file: small at first, and growing by itself up to options->capacity
+ * keys. `features` are asked for beside those of the options.
+ * EXIT_OK, or an exit code after a message.
+ */
+int kept_create(const struct command *command, const nidus_options *options, unsigned features,
+                nidus_filter **filter);
+
 #endif
