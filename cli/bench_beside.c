@@ -16,7 +16,7 @@ bool bench_is_beside(const char *name)
 	return strcmp(name, "paper") == 0 || strcmp(name, "wiredtiger") == 0;
 }
 
-/* The path of a program in this program's folder; false if nobody tells where that is. */
+/* The path of a program in this program's folder; false if that is unknown. */
 static bool path_beside(const char *name, char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size - 1);

@@ -29,7 +29,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* A seed that nobody can guess: one that the library has drawn. */
+/* A seed that cannot be guessed: one that the library has drawn. */
 static uint64_t random_seed(void)
 {
 	nidus_options options = NIDUS_OPTIONS_INIT;

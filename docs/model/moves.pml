@@ -16,7 +16,7 @@
  *    was taken out is not;
  *  - at the end no stashed entry has an empty slot in its groups (a lookup in a
  *    filter without threads would not ask the stash then);
- *  - nobody waits for ever (spin's check for invalid end states).
+ *  - no process waits for ever (spin's check for invalid end states).
  *
  * Steps that are one atomic instruction in the code are one step here; what is
  * not, is not. Memory is sequentially consistent, which is more than the code

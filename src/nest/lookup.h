@@ -2,7 +2,7 @@
  *
  * nest_lookup: contains, and find in batches, for every shape (shape.h).
  *
- * Here is the usual case: the stash is empty and, if threads share the nest, nobody
+ * Here is the usual case: the stash is empty and, if threads share the nest, none
  * changes the key's groups meanwhile. Anything else is asked again by nest_look_again.
  */
 #ifndef NIDUS_NEST_LOOKUP_H
@@ -194,7 +194,8 @@ ALWAYS_INLINE uint32_t nest_gather_first(const struct nest *nest, struct nest_sh
 			OPAQUE64(mask);
 			value |= here & mask;
 			found += hits != 0;
-			if (UNLIKELY((hits & (hits - 1)) != 0)) /* copies; counting bits is a call */
+			if (UNLIKELY((hits & (hits - 1)) !=
+			             0)) /* copies; counting bits is a call */
 				found += (unsigned)__builtin_popcountll(hits & (hits - 1));
 		}
 	}

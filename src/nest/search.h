@@ -31,7 +31,7 @@
  *     node of a bucket:  | slot, 32 |
  *     of a window:       | slot, 30 | place in the window it was met in, 2 |
  *
- * Parents follow from how many children each node has. A search in vain begins again as a
+ * Parents follow from how many children each node has. A search that finds nothing begins again as a
  * long one (search.c).
  *
  * A search in a shared nest reads words that others may be writing. What it reads may be
@@ -99,7 +99,7 @@ bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *
  */
 unsigned search_short_steps(const struct nest *nest);
 
-/* A long search, after a short one in vain. */
+/* A long search, after a short one that found nothing. */
 bool search_long(struct search *search, const struct nest_key *key);
 
 /* ---------------------------------------------------------------------- nodes -- */

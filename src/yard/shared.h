@@ -19,7 +19,7 @@
  *            insert begins again (after a move one step further it meets full
  *            lines once more, and a move into the place that is free now)
  *
- * Values are guarded by the version of their line. Whoever asks for them, and all changes in a
+ * Values are guarded by the version of their line. Readers of values, and all changes in a
  * yard that keeps any, take the way of three lines.
  *
  * Why a lookup misses nothing: an entry of a front bucket moves only between that

@@ -57,7 +57,7 @@ PyObject *filter_wrap(nidus_filter *filter);
 
 /**
  * Waits until the filter can be used so by a call that keeps the GIL; -1 if it is closed. Other
- * threads run meanwhile. Until the GIL is released nobody else can start to use it.
+ * threads run meanwhile. Until the GIL is released no other thread can start to use it.
  */
 int filter_ready(struct filter_object *self, enum guard_use use);
 

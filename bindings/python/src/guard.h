@@ -7,7 +7,7 @@
  *
  * Calls on whole arrays release the GIL, so other Python threads can reach the same filter
  * meanwhile. They wait: readers for a writer, a writer for everybody. The fields change only while
- * both the GIL and the mutex are held. So whoever holds the GIL can look at them, and if the filter
+ * both the GIL and the mutex are held. So a thread that holds the GIL can look at them, and if the filter
  * is free can use it without taking it, as long as the GIL is kept.
  */
 
