@@ -16,8 +16,12 @@
 /* Where the last 5 % of a fill begin. */
 #define LAST_PART 0.95
 
-/* A fill has at least so many batches, so that both kinds of call have their share of each load. */
+/* Where batches and single calls take turns there are at least so many batches, so that both see
+ * every load. */
 #define LEAST_BATCHES 128
+
+/* Keys between the prefetch and the lookup of a key. */
+#define PREFETCHED_AHEAD 16
 
 /* Removes are measured on this part of the keys, so that the filter stays nearly full. */
 #define REMOVED_PART 8
@@ -88,6 +92,48 @@ static nidus_status contains_singly(struct pass *pass, size_t n)
 	return NIDUS_OK;
 }
 
+static uint64_t hash_and_prefetch(const nidus_filter *filter, uint64_t key)
+{
+	uint64_t hash = nidus_hash_u64(filter, key);
+
+	nidus_prefetch_hash(filter, hash);
+	return hash;
+}
+
+/* As a program does that handles keys one by one but knows some of them ahead. */
+static nidus_status contains_prefetched(struct pass *pass, size_t n)
+{
+	const nidus_filter *filter = pass->filter;
+	const uint64_t *keys = pass->room->keys;
+	uint64_t *hashes = pass->room->hashes;
+	uint8_t *yes = pass->room->yes;
+
+	for (size_t i = 0; i < n && i < PREFETCHED_AHEAD; i++)
+		hashes[i] = hash_and_prefetch(filter, keys[i]);
+	for (size_t i = 0; i < n; i++) {
+		size_t ahead = i + PREFETCHED_AHEAD;
+
+		if (ahead < n)
+			hashes[ahead] = hash_and_prefetch(filter, keys[ahead]);
+		yes[i] = nidus_contains_hash(filter, hashes[i]);
+	}
+	return NIDUS_OK;
+}
+
+static nidus_status remove_singly(struct pass *pass, size_t n)
+{
+	nidus_filter *filter = pass->filter;
+	const uint64_t *keys = pass->room->keys;
+
+	for (size_t i = 0; i < n; i++) {
+		nidus_status status = nidus_remove_u64(filter, keys[i]);
+
+		if (status != NIDUS_OK)
+			return status;
+	}
+	return NIDUS_OK;
+}
+
 static nidus_status remove_batch(struct pass *pass, size_t n)
 {
 	struct pass_room *room = pass->room;
@@ -120,6 +166,12 @@ static size_t batch_at(size_t batch, uint64_t done, uint64_t total)
 	return left < batch ? (size_t)left : batch;
 }
 
+/* The size of batches where they take turns with single calls. */
+static size_t alternating_batch(const struct pass *pass, uint64_t total)
+{
+	return batch_at(pass->room->batch, 0, (total + LEAST_BATCHES - 1) / LEAST_BATCHES);
+}
+
 /* ----------------------------------------------------------------- fills -- */
 
 /*
@@ -134,7 +186,7 @@ static nidus_status fill(struct pass *pass)
 	uint64_t total = pass->row->keys;
 	uint64_t last = (uint64_t)((double)total * LAST_PART);
 	struct tally tally[2][2] = { { { 0 } } }; /* batch or single, before or in the last part */
-	size_t batch = batch_at(pass->room->batch, 0, (total + LEAST_BATCHES - 1) / LEAST_BATCHES);
+	size_t batch = alternating_batch(pass, total);
 	unsigned singly = 0;
 
 	progress_start(pass->row->spec.name, total);
@@ -263,8 +315,10 @@ static int lookups(struct pass *pass)
 
 	found += look_up(pass, OP_SINGLE_PRESENT, contains_singly, true);
 	strangers += look_up(pass, OP_SINGLE_ABSENT, contains_singly, false);
-	pass->row->fpr = (double)strangers / (2.0 * (double)asked);
-	if (found == 2 * asked)
+	found += look_up(pass, OP_PREFETCHED_PRESENT, contains_prefetched, true);
+	strangers += look_up(pass, OP_PREFETCHED_ABSENT, contains_prefetched, false);
+	pass->row->fpr = (double)strangers / (3.0 * (double)asked);
+	if (found == 3 * asked)
 		return EXIT_OK;
 	report_error("bench: %s did not find keys that are in it; please report this",
 	             pass->row->spec.name);
@@ -284,19 +338,23 @@ static nidus_status removes(struct pass *pass)
 {
 	struct key_order order = key_order_of(pass->row->keys);
 	uint64_t total = pass_removes(pass->row, pass->room);
-	struct tally tally = { 0 };
+	size_t batch = alternating_batch(pass, total);
+	struct tally tally[2] = { { 0 } }; /* batch or single */
+	unsigned singly = 0;
 
 	for (uint64_t done = 0; done < total;) {
-		size_t n = batch_at(pass->room->batch, done, total);
+		size_t n = batch_at(batch, done, total);
 		nidus_status status;
 
 		key_order_fill(&order, pass->room->keys, n);
-		status = clocked(pass, remove_batch, n, &tally);
+		status = clocked(pass, singly ? remove_singly : remove_batch, n, &tally[singly]);
 		if (status != NIDUS_OK)
 			return status;
 		done += n;
+		singly ^= 1;
 	}
-	add(pass, OP_REMOVE, &tally);
+	add(pass, OP_REMOVE, &tally[0]);
+	add(pass, OP_SINGLE_REMOVE, &tally[1]);
 	return NIDUS_OK;
 }
 

@@ -11,10 +11,10 @@
 #include "number.h"
 #include "out.h"
 
-/* A median beside the ceiling (or, for builds by several threads, beside one thread's). */
+/* A median beside the ceiling, or beside that of another operation. */
 struct figure {
 	struct summary rate;
-	const char *against; /* "C1", or "one thread" */
+	const char *against; /* "C1", or as in op_words */
 	double ratio;
 	double bar; /* 0: none */
 };
@@ -32,9 +32,9 @@ static struct figure figure_of(const struct bench_result *result, const struct b
 	double base = ceiling_rate(result, bar.ceiling);
 
 	figure.against = ceiling_name(bar.ceiling);
-	if (op == OP_BUILD_CREW) {
-		base = samples_summary(&row->rates[OP_BUILD]).median;
-		figure.against = "one thread";
+	if (op_words[op].against) {
+		base = samples_summary(&row->rates[op_words[op].base]).median;
+		figure.against = op_words[op].against;
 	}
 	figure.ratio = base > 0 ? figure.rate.median / base : 0;
 	return figure;
@@ -76,10 +76,11 @@ static void print_head(const struct bench_result *result)
 	out_format("%" PRIu64
 	           " keys, batches of %zu, %u round%s; M keys/s: median, least and most\n",
 	           result->n, result->room->batch, result->rounds, result->rounds == 1 ? "" : "s");
-	out_format("Hashing counts. A fill goes in by batch and by single calls in turn; %" PRIu64
-	           " lookups\nper figure, in random order; of the full filter one key in eight, at "
-	           "most as many, is removed.\n",
-	           result->room->lookups);
+	out_format(
+		"Hashing counts. Keys go in and out by batch and by single calls in turn; %" PRIu64
+		" lookups\nper figure, in random order; of the full filter one key in eight, at "
+		"most as many, is removed.\n",
+		result->room->lookups);
 }
 
 static void print_ceiling(const struct bench_result *result, enum ceiling ceiling, bool crew)

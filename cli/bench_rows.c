@@ -23,43 +23,54 @@ const struct op_words op_words[OPS] = {
 	[OP_LOOKUP_ABSENT] = { "lookup_batch_absent", "lookup, batch, absent" },
 	[OP_SINGLE_PRESENT] = { "lookup_single_present", "lookup, single, present" },
 	[OP_SINGLE_ABSENT] = { "lookup_single_absent", "lookup, single, absent" },
+	[OP_PREFETCHED_PRESENT] = { "lookup_prefetched_present", "lookup, prefetched, present",
+	                            "batch", OP_LOOKUP_PRESENT },
+	[OP_PREFETCHED_ABSENT] = { "lookup_prefetched_absent", "lookup, prefetched, absent",
+	                           "batch", OP_LOOKUP_ABSENT },
 	[OP_INSERT] = { "insert_batch", "insert, batch, whole fill" },
 	[OP_INSERT_LAST] = { "insert_batch_last", "insert, batch, last 5 %" },
 	[OP_SINGLE_INSERT] = { "insert_single", "insert, single, whole fill" },
 	[OP_SINGLE_INSERT_LAST] = { "insert_single_last", "insert, single, last 5 %" },
 	[OP_BUILD] = { "build", "build, 1 thread" },
-	[OP_BUILD_CREW] = { "build_threads", "build, threads" },
+	[OP_BUILD_CREW] = { "build_threads", "build, threads", "one thread", OP_BUILD },
 	[OP_MERGE] = { "merge", "merge, keys of both" },
 	[OP_REMOVE] = { "remove_batch", "remove, batch" },
+	[OP_SINGLE_REMOVE] = { "remove_single", "remove, single" },
 };
 
 const char *const group_names[GROUPS] = { "lookup", "insert", "build", "merge", "remove" };
 
+/* Single lookups of keys that were prefetched, of batch lookups: the same for every row. */
+#define PREFETCHED_BAR 0.8
+
 #define WINDOW2_BARS                     \
 	.bars = { .lookup = 0.80,        \
-		  .single = 0.45,        \
+		  .single = 0.30,        \
 		  .insert = 0.06,        \
 		  .single_insert = 0.04, \
 		  .build = 0.18,         \
 		  .build_gain = 1.6,     \
 		  .remove = 0.35,        \
+		  .single_remove = 0.28, \
 		  .cached_lookup = 0.9 }
 #define WINDOW4_BARS                     \
 	.bars = { .lookup = 0.80,        \
-		  .single = 0.45,        \
-		  .insert = 0.08,        \
-		  .single_insert = 0.06, \
-		  .build = 0.20,         \
-		  .build_gain = 1.6,     \
-		  .remove = 0.35 }
-#define BUCKET_BARS                      \
-	.bars = { .lookup = 0.80,        \
-		  .single = 0.45,        \
+		  .single = 0.30,        \
 		  .insert = 0.08,        \
 		  .single_insert = 0.06, \
 		  .build = 0.20,         \
 		  .build_gain = 1.6,     \
 		  .remove = 0.35,        \
+		  .single_remove = 0.28 }
+#define BUCKET_BARS                      \
+	.bars = { .lookup = 0.80,        \
+		  .single = 0.30,        \
+		  .insert = 0.08,        \
+		  .single_insert = 0.06, \
+		  .build = 0.20,         \
+		  .build_gain = 1.6,     \
+		  .remove = 0.35,        \
+		  .single_remove = 0.28, \
 		  .cached_lookup = 0.9 }
 #define TWO_LINES .lookup = CEILING_TWO, .remove = CEILING_TWO
 #define ONE_LINE .lookup = CEILING_ONE, .remove = CEILING_WRITE
@@ -72,13 +83,14 @@ static const struct row_spec specs[] = {
 	  .merges = true,
 	  ONE_LINE,
 	  .bars = { .lookup = 0.45,
-	            .single = 0.20,
+	            .single = 0.15,
 	            .insert = 0.35,
-	            .single_insert = 0.15,
+	            .single_insert = 0.12,
 	            .build = 0.35,
 	            .merge = 0.45,
 	            .build_gain = 1.6,
 	            .remove = 0.18,
+	            .single_remove = 0.08,
 	            .cached_lookup = 0.55 } },
 	{ "windowed-2-k8", NIDUS_WINDOWED, 2, BY_RATE, 8, TWO_LINES, WINDOW2_BARS },
 	{ "windowed-2-k14", NIDUS_WINDOWED, 2, BY_RATE, 14, TWO_LINES, WINDOW2_BARS },
@@ -94,12 +106,13 @@ static const struct row_spec specs[] = {
 	  .amount = 12,
 	  TWO_LINES,
 	  .bars = { .lookup = 0.85,
-	            .single = 0.50,
+	            .single = 0.34,
 	            .insert = 0.12,
-	            .single_insert = 0.10,
+	            .single_insert = 0.09,
 	            .build = 0.25,
 	            .build_gain = 1.6,
 	            .remove = 0.40,
+	            .single_remove = 0.28,
 	            .cached_lookup = 0.9 } },
 	{ .name = "cuckoo-f12",
 	  .family = NIDUS_CUCKOO,
@@ -109,10 +122,11 @@ static const struct row_spec specs[] = {
 	  .power_of_two = true,
 	  TWO_LINES,
 	  .bars = { .lookup = 0.80,
-	            .single = 0.45,
+	            .single = 0.34,
 	            .insert = 0.05,
 	            .single_insert = 0.04,
 	            .remove = 0.40,
+	            .single_remove = 0.28,
 	            .cached_lookup = 0.8 } },
 	{ .name = "semisort-f12",
 	  .family = NIDUS_SEMISORT,
@@ -130,7 +144,7 @@ static const struct row_spec specs[] = {
 	  .measure = BY_SPACE,
 	  .amount = 12,
 	  ONE_LINE,
-	  .bars = { .lookup = 0.75, .single = 0.35, .insert = 0.60, .single_insert = 0.35 } },
+	  .bars = { .lookup = 0.75, .single = 0.27, .insert = 0.60, .single_insert = 0.33 } },
 	{ .name = "bloom-12", .family = NIDUS_BLOOM, .measure = BY_SPACE, .amount = 12, ONE_LINE },
 };
 
@@ -349,6 +363,9 @@ static struct row_bar memory_bar(const struct row_spec *spec, enum bench_op op)
 	case OP_SINGLE_PRESENT:
 	case OP_SINGLE_ABSENT:
 		return (struct row_bar){ bars->single, spec->lookup };
+	case OP_PREFETCHED_PRESENT:
+	case OP_PREFETCHED_ABSENT:
+		return (struct row_bar){ PREFETCHED_BAR, spec->lookup };
 	case OP_INSERT:
 		return (struct row_bar){ bars->insert, CEILING_WRITE };
 	case OP_SINGLE_INSERT:
@@ -361,6 +378,8 @@ static struct row_bar memory_bar(const struct row_spec *spec, enum bench_op op)
 		return (struct row_bar){ bars->merge, CEILING_WRITE };
 	case OP_REMOVE:
 		return (struct row_bar){ bars->remove, spec->remove };
+	case OP_SINGLE_REMOVE:
+		return (struct row_bar){ bars->single_remove, spec->remove };
 	default:
 		return (struct row_bar){ 0, CEILING_WRITE };
 	}

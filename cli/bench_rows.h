@@ -22,6 +22,8 @@ enum bench_op {
 	OP_LOOKUP_ABSENT,
 	OP_SINGLE_PRESENT,
 	OP_SINGLE_ABSENT,
+	OP_PREFETCHED_PRESENT,
+	OP_PREFETCHED_ABSENT,
 	OP_INSERT,
 	OP_INSERT_LAST,
 	OP_SINGLE_INSERT,
@@ -30,6 +32,7 @@ enum bench_op {
 	OP_BUILD_CREW,
 	OP_MERGE,
 	OP_REMOVE,
+	OP_SINGLE_REMOVE,
 	OPS
 };
 
@@ -47,6 +50,9 @@ enum bench_group {
 struct op_words {
 	const char *name;  /* in JSON */
 	const char *label; /* in the table */
+	/* What it is compared with if not with a ceiling: another operation of the row. */
+	const char *against; /* NULL: a ceiling */
+	enum bench_op base;
 };
 
 extern const struct op_words op_words[OPS];
@@ -65,7 +71,7 @@ struct row_bars {
 	double insert, single_insert; /* whole fill, of CW */
 	double build, merge;          /* of CW */
 	double build_gain;            /* of two threads over one */
-	double remove;                /* of the row's remove ceiling */
+	double remove, single_remove; /* of the row's remove ceiling */
 	double cached_lookup;         /* when the table is in the cache, of C1 */
 };
 
@@ -114,13 +120,13 @@ void rows_list(char *text, size_t size);
 /** Tables up to here (in keys) count as being in the cache. */
 #define ROWS_CACHED 10000000u
 
-/** A bar: at least `share` of what `ceiling` allows, or times of one thread's build. */
+/** A bar: at least `share` of what `ceiling` allows, or of what op_words[].base reached. */
 struct row_bar {
 	double share; /* 0: none */
 	enum ceiling ceiling;
 };
 
-/** The ceiling that an operation is compared with, and its bar. */
+/** The ceiling of an operation, and its bar. */
 struct row_bar row_bar(const struct bench_row *row, enum bench_op op);
 
 #endif
