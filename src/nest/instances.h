@@ -6,10 +6,10 @@
  *
  *     NEST_INSTANCES(NAME, KIND, SLOTS, WORDS)
  *     NEST_XOR_INSTANCES(NAME, SLOTS, WORDS)
- *     NEST_WIDE_INSTANCES(NAME, KIND, SLOTS)     with NEST_MANY words
  *
- * make tables of operations: NAME_plain, the first one for each of the most frequent ways
- * from a hash to its groups, and NAME_shared.
+ * make tables of operations: NAME_plain, one for each of the most frequent ways from a hash to
+ * its groups, and NAME_shared. Shapes without an instance of their own have NEST_MANY words and
+ * share one that reads kind and slots from the nest (instances_any.c).
  */
 #ifndef NIDUS_NEST_INSTANCES_H
 #define NIDUS_NEST_INSTANCES_H
@@ -20,6 +20,7 @@ const struct body_ops *nest_ops_xor(const struct nest *nest);
 const struct body_ops *nest_ops_coded(const struct nest *nest);
 const struct body_ops *nest_ops_buckets(const struct nest *nest);
 const struct body_ops *nest_ops_windows(const struct nest *nest);
+const struct body_ops *nest_ops_any(const struct nest *nest);
 
 /* The calls on one key. */
 #define NEST_CALLS(name, shape, rest)                                \
@@ -80,31 +81,29 @@ const struct body_ops *nest_ops_windows(const struct nest *nest);
 /* Ways from a hash to its groups that have code of their own, see nest_way. */
 enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WAY_ANY, NEST_WAYS };
 
-#define NEST_PLAIN_PARTS(name, kind, slots, words)                                                \
-	static const struct nest_shape name##_any = { kind, slots, words, false, NEST_ANY_WAY };  \
-	static bool room_##name(struct nest *nest, const struct nest_key *key, uint64_t *slot)    \
-	{                                                                                         \
-		return nest_make_room(nest, name##_any, key, slot);                               \
-	}                                                                                         \
-	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,            \
-	                                             uint64_t payload, enum nest_settled settled) \
-	{                                                                                         \
-		(void)settled; /* no other thread interferes */                                   \
-		return nest_insert_full(nest, name##_any, hash, payload, room_##name);            \
-	}                                                                                         \
-	static nidus_status insert_near_##name(void *nest, const uint64_t *hashes,                \
-	                                       const uint64_t *values, size_t n, size_t step)     \
-	{                                                                                         \
-		return nest_insert_near(nest, name##_any, hashes, values, n, step,                \
-		                        insert_rest_##name);                                      \
-	}                                                                                         \
-	NEST_VALUE_CALLS(name, name##_any, insert_rest_##name)                                    \
-	NEST_CHANGE_BATCHES(name, name##_any, insert_rest_##name)
+#define NEST_PLAIN_PARTS(name, shape)                                                              \
+	static bool room_##name(struct nest *nest, const struct nest_key *key, uint64_t *slot)     \
+	{                                                                                          \
+		return nest_make_room(nest, shape, key, slot);                                     \
+	}                                                                                          \
+	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,             \
+	                                             uint64_t payload, enum nest_settled settled)  \
+	{                                                                                          \
+		(void)settled; /* no other thread interferes */                                    \
+		return nest_insert_full(nest, shape, hash, payload, room_##name);                  \
+	}                                                                                          \
+	static nidus_status insert_near_##name(void *nest, const uint64_t *hashes,                 \
+	                                       const uint64_t *values, size_t n, size_t step)      \
+	{                                                                                          \
+		return nest_insert_near(nest, shape, hashes, values, n, step, insert_rest_##name); \
+	}                                                                                          \
+	NEST_VALUE_CALLS(name, shape, insert_rest_##name)                                          \
+	NEST_CHANGE_BATCHES(name, shape, insert_rest_##name)
 
 /* Calls for which the way is looked up in the nest. */
-#define NEST_ANY_CALLS(name)                                   \
-	NEST_CALLS(name##_any, name##_any, insert_rest_##name) \
-	NEST_LOOKUP_BATCH(name##_any, name##_any)
+#define NEST_ANY_CALLS(name, shape)                       \
+	NEST_CALLS(name##_any, shape, insert_rest_##name) \
+	NEST_LOOKUP_BATCH(name##_any, shape)
 
 /* The calls by way; `other` are those for ways that have none of their own. */
 #define NEST_PLAIN_WAYS(name, kind, slots, words, other)                                           \
@@ -158,26 +157,17 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WA
 		                   .insert_near = insert_near_##one },                       \
 	};
 
-/* For groups of very wide slots: the way is looked up in the nest. */
-#define NEST_WIDE_INSTANCE(name, kind, slots, words)                                        \
-	NEST_PLAIN_PARTS(name, kind, slots, words)                                          \
-	NEST_ANY_CALLS(name)                                                                \
-	static const struct body_ops name = { NEST_CALL_LIST(name##_any, name##_any, name), \
-		                              .insert_near = insert_near_##name };
-
-#define NEST_SHARED_INSTANCE(name, kind, slots, words)                                            \
-	static const struct nest_shape name##_shape = { kind, slots, words, true, NEST_ANY_WAY }; \
+#define NEST_SHARED_INSTANCE(name, shape)                                                         \
 	static bool walk_##name(struct search *search, struct nest *nest,                         \
 	                        const struct nest_key *key)                                       \
 	{                                                                                         \
-		search_begin(search, nest, name##_shape, key);                                    \
-		return search_walk(search, name##_shape);                                         \
+		search_begin(search, nest, shape, key);                                           \
+		return search_walk(search, shape);                                                \
 	}                                                                                         \
 	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,            \
 	                                             uint64_t payload, enum nest_settled settled) \
 	{                                                                                         \
-		bool crowded =                                                                    \
-			settled == NEST_CROWDED && !nest_seems_there(nest, name##_shape, hash);   \
+		bool crowded = settled == NEST_CROWDED && !nest_seems_there(nest, shape, hash);   \
 		return nest_shared_insert(nest, hash, payload, crowded, walk_##name);             \
 	}                                                                                         \
 	static nidus_status add_##name(void *nest, uint64_t hash, uint64_t value)                 \
@@ -188,34 +178,38 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WA
 	{                                                                                         \
 		return nest_shared_insert_new(nest, hash, walk_##name);                           \
 	}                                                                                         \
-	NEST_CALLS(name, name##_shape, insert_rest_##name)                                        \
-	NEST_VALUE_CALLS(name, name##_shape, insert_rest_##name)                                  \
-	NEST_LOOKUP_BATCH(name, name##_shape)                                                     \
-	NEST_CHANGE_BATCHES(name, name##_shape, insert_rest_##name)                               \
+	NEST_CALLS(name, shape, insert_rest_##name)                                               \
+	NEST_VALUE_CALLS(name, shape, insert_rest_##name)                                         \
+	NEST_LOOKUP_BATCH(name, shape)                                                            \
+	NEST_CHANGE_BATCHES(name, shape, insert_rest_##name)                                      \
 	static const struct body_ops name = { NEST_CALL_LIST(name, name, name),                   \
 		                              .insert_new = insert_new_##name,                    \
 		                              .add = add_##name };
 
 #ifdef NIDUS_ONE_THREAD /* no nest is shared, and half of the code can be spared */
 #undef NEST_SHARED_INSTANCE
-#define NEST_SHARED_INSTANCE(name, kind, slots, words)
+#define NEST_SHARED_INSTANCE(name, shape)
 #endif
 
+#define NEST_SHAPES(name, kind, slots, words)                                            \
+	static const struct nest_shape name##_plain_shape = { kind, slots, words, false, \
+		                                              NEST_ANY_WAY };            \
+	static const struct nest_shape name##_shared_shape = { kind, slots, words, true, \
+		                                               NEST_ANY_WAY };
+
 #define NEST_INSTANCES(name, kind, slots, words)                              \
-	NEST_PLAIN_PARTS(name##_plain, kind, slots, words)                    \
+	NEST_SHAPES(name, kind, slots, words)                                 \
+	NEST_PLAIN_PARTS(name##_plain, name##_plain_shape)                    \
 	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_grown) \
-	NEST_SHARED_INSTANCE(name##_shared, kind, slots, words)
+	NEST_SHARED_INSTANCE(name##_shared, name##_shared_shape)
 
 /* For a kind that has NEST_TAKEN. */
 #define NEST_XOR_INSTANCES(name, slots, words)                                  \
-	NEST_PLAIN_PARTS(name##_plain, NEST_XOR, slots, words)                  \
-	NEST_ANY_CALLS(name##_plain)                                            \
+	NEST_SHAPES(name, NEST_XOR, slots, words)                               \
+	NEST_PLAIN_PARTS(name##_plain, name##_plain_shape)                      \
+	NEST_ANY_CALLS(name##_plain, name##_plain_shape)                        \
 	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_any) \
-	NEST_SHARED_INSTANCE(name##_shared, NEST_XOR, slots, words)
-
-#define NEST_WIDE_INSTANCES(name, kind, slots)                   \
-	NEST_WIDE_INSTANCE(name##_plain, kind, slots, NEST_MANY) \
-	NEST_SHARED_INSTANCE(name##_shared, kind, slots, NEST_MANY)
+	NEST_SHARED_INSTANCE(name##_shared, name##_shared_shape)
 
 /* A nest that is one chunk may take the code for many. NEST_GROWN asks whether hops are there. */
 static inline unsigned nest_way(const struct nest *nest)
@@ -238,11 +232,9 @@ static inline unsigned nest_way(const struct nest *nest)
 /* The table of a shape: the shared one for nests that threads share. */
 #ifdef NIDUS_ONE_THREAD
 #define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
-#define NEST_OPS_OF_WIDE(nest, name) ((void)(nest), &name##_plain)
 #else
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
-#define NEST_OPS_OF_WIDE(nest, name) ((nest)->shared == NULL ? &name##_plain : &name##_shared)
 #endif
 
 #endif

@@ -6,14 +6,11 @@
 
 NEST_INSTANCES(buckets_2_paired, NEST_BUCKETS, 2, NEST_PAIRED)
 NEST_INSTANCES(buckets_2_one, NEST_BUCKETS, 2, NEST_ONE)
-NEST_WIDE_INSTANCES(buckets_2_many, NEST_BUCKETS, 2)
-NEST_INSTANCES(buckets_4_paired, NEST_BUCKETS, 4, NEST_PAIRED)
 NEST_INSTANCES(buckets_4_one, NEST_BUCKETS, 4, NEST_ONE)
 NEST_BYTES_INSTANCE(buckets_4_bytes_plain, NEST_BUCKETS, 4, buckets_4_one_plain,
                     buckets_4_one_plain_grown)
 NEST_INSTANCES(buckets_4_whole, NEST_BUCKETS, 4, NEST_WHOLE)
 NEST_INSTANCES(buckets_4_two, NEST_BUCKETS, 4, NEST_TWO)
-NEST_WIDE_INSTANCES(buckets_4_many, NEST_BUCKETS, 4)
 
 const struct body_ops *nest_ops_buckets(const struct nest *nest)
 {
@@ -22,10 +19,6 @@ const struct body_ops *nest_ops_buckets(const struct nest *nest)
 		return NEST_OPS_OF(nest, buckets_2_paired);
 	case 2 * 8 + NEST_ONE:
 		return NEST_OPS_OF(nest, buckets_2_one);
-	case 2 * 8 + NEST_MANY:
-		return NEST_OPS_OF_WIDE(nest, buckets_2_many);
-	case 4 * 8 + NEST_PAIRED:
-		return NEST_OPS_OF(nest, buckets_4_paired);
 	case 4 * 8 + NEST_BYTES:
 		return &buckets_4_bytes_plain[nest_way(nest)];
 	case 4 * 8 + NEST_ONE:
@@ -34,7 +27,7 @@ const struct body_ops *nest_ops_buckets(const struct nest *nest)
 		return NEST_OPS_OF(nest, buckets_4_whole);
 	case 4 * 8 + NEST_TWO:
 		return NEST_OPS_OF(nest, buckets_4_two);
-	default: /* 4 slots, NEST_MANY */
-		return NEST_OPS_OF_WIDE(nest, buckets_4_many);
+	default:
+		return nest_ops_any(nest);
 	}
 }

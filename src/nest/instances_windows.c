@@ -6,12 +6,9 @@
 
 NEST_INSTANCES(windows_2_paired, NEST_WINDOWS, 2, NEST_PAIRED)
 NEST_INSTANCES(windows_2_one, NEST_WINDOWS, 2, NEST_ONE)
-NEST_WIDE_INSTANCES(windows_2_many, NEST_WINDOWS, 2)
-NEST_INSTANCES(windows_4_paired, NEST_WINDOWS, 4, NEST_PAIRED)
 NEST_INSTANCES(windows_4_one, NEST_WINDOWS, 4, NEST_ONE)
 NEST_INSTANCES(windows_4_whole, NEST_WINDOWS, 4, NEST_WHOLE)
 NEST_INSTANCES(windows_4_two, NEST_WINDOWS, 4, NEST_TWO)
-NEST_WIDE_INSTANCES(windows_4_many, NEST_WINDOWS, 4)
 
 const struct body_ops *nest_ops_windows(const struct nest *nest)
 {
@@ -20,17 +17,13 @@ const struct body_ops *nest_ops_windows(const struct nest *nest)
 		return NEST_OPS_OF(nest, windows_2_paired);
 	case 2 * 8 + NEST_ONE:
 		return NEST_OPS_OF(nest, windows_2_one);
-	case 2 * 8 + NEST_MANY:
-		return NEST_OPS_OF_WIDE(nest, windows_2_many);
-	case 4 * 8 + NEST_PAIRED:
-		return NEST_OPS_OF(nest, windows_4_paired);
 	case 4 * 8 + NEST_ONE:
 		return NEST_OPS_OF(nest, windows_4_one);
 	case 4 * 8 + NEST_WHOLE:
 		return NEST_OPS_OF(nest, windows_4_whole);
 	case 4 * 8 + NEST_TWO:
 		return NEST_OPS_OF(nest, windows_4_two);
-	default: /* 4 slots, NEST_MANY */
-		return NEST_OPS_OF_WIDE(nest, windows_4_many);
+	default:
+		return nest_ops_any(nest);
 	}
 }

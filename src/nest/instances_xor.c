@@ -6,16 +6,10 @@
 
 NEST_XOR_INSTANCES(xor_2_paired, 2, NEST_PAIRED)
 NEST_XOR_INSTANCES(xor_2_one, 2, NEST_ONE)
-NEST_WIDE_INSTANCES(xor_2_many, NEST_XOR, 2)
-NEST_XOR_INSTANCES(xor_4_paired, 4, NEST_PAIRED)
 NEST_XOR_INSTANCES(xor_4_one, 4, NEST_ONE)
 NEST_BYTES_INSTANCE(xor_4_bytes_plain, NEST_XOR, 4, xor_4_one_plain, xor_4_one_plain_any)
 NEST_XOR_INSTANCES(xor_4_whole, 4, NEST_WHOLE)
 NEST_XOR_INSTANCES(xor_4_two, 4, NEST_TWO)
-NEST_WIDE_INSTANCES(xor_4_many, NEST_XOR, 4)
-NEST_XOR_INSTANCES(xor_8_one, 8, NEST_ONE)
-NEST_XOR_INSTANCES(xor_8_two, 8, NEST_TWO)
-NEST_WIDE_INSTANCES(xor_8_many, NEST_XOR, 8)
 
 const struct body_ops *nest_ops_xor(const struct nest *nest)
 {
@@ -24,10 +18,6 @@ const struct body_ops *nest_ops_xor(const struct nest *nest)
 		return NEST_OPS_OF(nest, xor_2_paired);
 	case 2 * 8 + NEST_ONE:
 		return NEST_OPS_OF(nest, xor_2_one);
-	case 2 * 8 + NEST_MANY:
-		return NEST_OPS_OF_WIDE(nest, xor_2_many);
-	case 4 * 8 + NEST_PAIRED:
-		return NEST_OPS_OF(nest, xor_4_paired);
 	case 4 * 8 + NEST_BYTES:
 		return &xor_4_bytes_plain[nest_way(nest)];
 	case 4 * 8 + NEST_ONE:
@@ -36,13 +26,7 @@ const struct body_ops *nest_ops_xor(const struct nest *nest)
 		return NEST_OPS_OF(nest, xor_4_whole);
 	case 4 * 8 + NEST_TWO:
 		return NEST_OPS_OF(nest, xor_4_two);
-	case 4 * 8 + NEST_MANY:
-		return NEST_OPS_OF_WIDE(nest, xor_4_many);
-	case 8 * 8 + NEST_ONE:
-		return NEST_OPS_OF(nest, xor_8_one);
-	case 8 * 8 + NEST_TWO:
-		return NEST_OPS_OF(nest, xor_8_two);
-	default: /* 8 slots, NEST_MANY */
-		return NEST_OPS_OF_WIDE(nest, xor_8_many);
+	default:
+		return nest_ops_any(nest);
 	}
 }

@@ -133,13 +133,15 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 /* The same if it begins up to 14 bits behind the byte from which it is loaded. */
 #define HALF_BITS 50
 
-/* Those that instances exist for: groups of eight slots are never paired, and so on. */
+/* NEST_MANY for all shapes without an instance of their own. */
 static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width, bool shared)
 {
 	unsigned span = slots * width;
+	if (slots > 4)
+		return NEST_MANY;
 	if (kind == NEST_CODED) /* what is loaded is shorter by four bits */
 		return span <= LOAD_BITS + 3 ? NEST_ONE : NEST_MANY;
-	if (span <= 32 && slots <= 4)
+	if (span <= 32 && slots == 2)
 		return NEST_PAIRED;
 	if (span <= LOAD_BITS)
 		return !shared && kind != NEST_WINDOWS && slots == 4 && span % 8 == 0 ? NEST_BYTES
