@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * effort: two numbers per thread.
+ * effort: three numbers per thread.
  */
 #include "base/effort.h"
 

@@ -12,6 +12,7 @@
 struct effort {
 	uint64_t cleared; /* bytes of memory */
 	uint64_t moved;   /* entries, from a table to a larger one or out of an overflow list */
+	uint64_t looked;  /* slots, by searches for room that the short way did not end */
 };
 
 /* This thread's. */

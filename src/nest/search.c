@@ -22,6 +22,8 @@
  */
 #include "nest/search.h"
 
+#include "base/effort.h"
+
 #define EXPANDED_MOST (SEARCH_STEPS_MAX / 2)
 #define SHORT_LEAST 64
 
@@ -314,8 +316,10 @@ bool search_long(struct search *search, const struct nest_key *key)
 	struct nest_shape shape = nest_shape_of(search->nest);
 	/* In a large chunk a short search hardly saw a slot twice: its list was full, too. */
 	bool full = nest_chunk_slots(search->nest) > SEARCH_RECORD_BITS;
-	return (!full && search_list(search, shape, key, &full)) ||
-	       (full && search_tree(search, shape, key));
+	bool found = (!full && search_list(search, shape, key, &full)) ||
+	             (full && search_tree(search, shape, key));
+	effort_of_thread()->looked += search->checks;
+	return found;
 }
 
 bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *key, uint64_t *slot)

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "api/moving.h"
+#include "base/effort.h"
 #include "base/os.h"
 #include "support/check.h"
 #include "support/filters.h"
@@ -165,25 +166,32 @@ static void begin(struct history *h, uint64_t number)
 	history_learn_promises(h, true);
 	choose_keys(h);
 	choose_tide(h);
+	h->looked = effort_of_thread()->looked;
 	h->budget = 100000 + 60 * h->ledger.keys;
+}
+
+/* A pause before its time, so that whole filters are used amid growth, too. */
+static bool interrupted(struct history *h)
+{
+	return moving(h->filter) && chance_one_in(&h->chance, 8 + (unsigned)(h->ledger.keys / 64));
 }
 
 static void live(struct history *h)
 {
 	struct actor actor = {
-		.history = h, .parts = 1, .chance = { chance_next(&h->chance) }, .filling = true
+		.history = h,
+		.parts = 1,
+		.chance = { chance_next(&h->chance) },
+		.filling = true,
 	};
 	while (h->operations < h->budget) {
-		bool grows = h->options.max_capacity > h->options.capacity;
-		uint64_t often = grows && chance_one_in(&h->chance, 2) ? h->ledger.keys / 2
-		                                                       : 6 * h->ledger.keys;
-		uint64_t pause = 500 + chance_below(&h->chance, often);
+		uint64_t pause = 1000 + chance_below(&h->chance, 16 * h->ledger.keys);
 		h->act = "single calls and batches";
-		while (actor.operations < pause) {
+		do {
 			history_use(&actor);
 			turn_tide(h, &actor);
 			h->step++;
-		}
+		} while (actor.operations < pause && !interrupted(h));
 		history_met.moving += moving(h->filter);
 		history_fold(h, &actor);
 		history_act(h);
@@ -257,10 +265,10 @@ static void summarize(void)
 	printf("%-14s %14" PRIu64 " operations in %" PRIu64 " histories, %.1f s, %.1f million per "
 	       "second of processor time\n",
 	       "all", run.operations, run.histories, seconds_gone(), millions_per_second());
-	printf("seen: %" PRIu64 " FULL, %" PRIu64 " COPIES; %" PRIu64
+	printf("seen: %.3g inserts and removes, %" PRIu64 " FULL, %" PRIu64 " COPIES; %" PRIu64
 	       " pauses amid growth, %" PRIu64 " saves and %" PRIu64 " clones then\n",
-	       history_met.full, history_met.copies, history_met.moving, history_met.saved_amid,
-	       history_met.cloned_amid);
+	       (double)history_met.changes, history_met.full, history_met.copies,
+	       history_met.moving, history_met.saved_amid, history_met.cloned_amid);
 	printf("      %" PRIu64 " merges, %" PRIu64 " growths, %" PRIu64
 	       " of them relaxed, %" PRIu64 " shrinks, %" PRIu64 " builds, %" PRIu64
 	       " times threads\n",

@@ -13,11 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/effort.h"
 #include "support/filters.h"
 #include "support/model.h"
 
-#define COPIES_LIKELY 4 /* from here on an identity may be at its bound */
-#define COPIES_MOST 200 /* of an identity: "a few dozen" per key, and twins */
+#define COPIES_LIKELY 4  /* from here on an identity may be at its bound */
+#define LOOKS_FREE 20000 /* slots that searches may look at, */
+#define LOOKS_PAID 2     /* and so many more for each operation */
+#define COPIES_MOST 200  /* of an identity: "a few dozen" per key, and twins */
 
 struct history *history_now;
 uint64_t history_run_seed;
@@ -137,15 +140,20 @@ static uint64_t any_key(struct actor *actor)
 	return actor->parts == 1 ? key : own_from(actor, key);
 }
 
-/*
- * Full: the tide goes out, to some lower mark. A refused insert takes as long as
- * thousands of others, so it is some time until the next one.
- */
+/* Threads begin with an effort of 0. */
+bool history_tired(const struct actor *actor)
+{
+	bool alone = actor->parts == 1;
+	uint64_t before = alone ? actor->history->looked : 0;
+	uint64_t operations = actor->operations + (alone ? actor->history->operations : 0);
+	return effort_of_thread()->looked - before > LOOKS_FREE + LOOKS_PAID * operations;
+}
+
+/* Full: the tide goes out, to some lower mark. */
 static void ebb(struct actor *actor)
 {
 	struct history *h = actor->history;
 	actor->filling = false;
-	actor->rest = 4000;
 	if (actor->parts > 1)
 		return;
 	uint64_t total = (uint64_t)(h->sums.total + actor->sums.total);
@@ -178,6 +186,7 @@ static void took(struct actor *actor, nidus_status status, uint64_t key)
 		accept_refusal(actor, status, key);
 		return;
 	}
+	actor->changes++;
 	ledger_add(ledger, &actor->sums, key);
 	if (actor->history->removes)
 		DEMAND(ledger_held(ledger, key) < COPIES_MOST);
@@ -199,12 +208,8 @@ static void look(struct actor *actor, uint64_t key)
 
 static bool likely_refused(struct actor *actor, uint64_t key)
 {
-	if (actor->rest > 0) {
-		actor->rest--;
-		return true;
-	}
-	return ledger_held(&actor->history->ledger, key) >= COPIES_LIKELY &&
-	       !chance_one_in(&actor->chance, 64);
+	bool crowded = ledger_held(&actor->history->ledger, key) >= COPIES_LIKELY;
+	return history_tired(actor) || (crowded && !chance_one_in(&actor->chance, 64));
 }
 
 static void put(struct actor *actor, uint64_t key)
@@ -240,6 +245,7 @@ static void take(struct actor *actor, uint64_t key)
 		DEMAND_STATUS(spelled_remove(h->filter, key), NIDUS_E_UNSUPPORTED);
 	} else if (h->ledger.copies[key] > 0) {
 		DEMAND_OK(spelled_remove(h->filter, key));
+		actor->changes++;
 		ledger_drop(&h->ledger, &actor->sums, key);
 	} else if (ledger_held(&h->ledger, key) == 0) {
 		DEMAND_STATUS(spelled_remove(h->filter, key), NIDUS_NOT_FOUND);
@@ -306,6 +312,8 @@ size_t history_choose(struct actor *actor, bool out, uint64_t keys[HISTORY_BATCH
 	const struct history *h = actor->history;
 	size_t n, chosen = 0;
 	uint64_t from = any_range(actor, &n);
+	if (!out && actor->batch > 0 && n > actor->batch)
+		n = actor->batch;
 	for (uint64_t key = from; key < from + n; key++) {
 		if (h->ledger.identity[key] % actor->parts != actor->part)
 			continue; /* another thread's */
@@ -322,16 +330,20 @@ static void do_insert_batch(struct actor *actor)
 {
 	struct history *h = actor->history;
 	uint64_t keys[HISTORY_BATCH], hashes[HISTORY_BATCH];
-	if (actor->rest > 0)
+	if (history_tired(actor))
 		return;
 	size_t n = history_choose(actor, false, keys, hashes), done = SIZE_MAX;
+	uint64_t looked = effort_of_thread()->looked;
 	nidus_status status = nidus_insert_batch(h->filter, hashes, n, &done);
+	looked = effort_of_thread()->looked - looked;
 	DEMAND(done <= n && (status == NIDUS_OK) == (done == n));
 	for (size_t i = 0; i < done; i++)
 		took(actor, NIDUS_OK, keys[i]);
 	if (done < n)
 		accept_refusal(actor, status, keys[done]);
 	actor->operations += done + (done < n);
+	if (n > 0)
+		actor->batch = 1 + (size_t)(LOOKS_FREE / (looked / n + 1));
 }
 
 static void do_remove_batch(struct actor *actor)
@@ -346,16 +358,17 @@ static void do_remove_batch(struct actor *actor)
 	for (size_t i = 0; i < n; i++)
 		ledger_drop(&h->ledger, &actor->sums, keys[i]);
 	actor->operations += n;
+	actor->changes += n;
 }
 
 void history_use(struct actor *actor)
 {
 	unsigned roll = (unsigned)chance_below(&actor->chance, 16);
-	if (roll < 6)
+	if (roll < 5)
 		do_singles(actor);
-	else if (roll < 13)
+	else if (roll < 10)
 		do_contains_batch(actor);
-	else if ((roll == 13) == actor->filling)
+	else if ((roll < 14) == actor->filling)
 		do_insert_batch(actor);
 	else
 		do_remove_batch(actor);
@@ -368,8 +381,10 @@ void history_fold(struct history *h, struct actor *actor)
 	h->sums.total += actor->sums.total;
 	h->sums.repeated += actor->sums.repeated;
 	h->operations += actor->operations;
+	history_met.changes += actor->changes;
 	actor->sums = (struct ledger_sums){ 0 };
 	actor->operations = 0;
+	actor->changes = 0;
 }
 
 void history_look_for_all(struct history *h, const nidus_filter *filter)

@@ -32,6 +32,7 @@ struct history {
 	uint64_t hot;
 	unsigned skew; /* keys are the more likely the lower, by this power */
 	uint64_t operations, step, budget;
+	uint64_t looked; /* what the thread's effort (base/effort.h) was at the beginning */
 	const char *act;
 };
 
@@ -41,10 +42,10 @@ struct actor {
 	struct chance chance;
 	unsigned part, parts; /* identities whose number mod parts is part */
 	struct ledger_sums sums;
-	uint64_t operations, limit;
+	uint64_t operations, changes, limit;
 	int64_t room; /* for entries of a thread's own */
 	bool filling;
-	unsigned rest; /* so many inserts are spared */
+	size_t batch; /* keys of his next insert batch at most; 0: HISTORY_BATCH */
 };
 
 /* The one that is under way, of which run; for what is printed when it fails. */
@@ -53,8 +54,8 @@ extern uint64_t history_run_seed;
 
 /* What came up: histories that never moved anything would prove little. */
 struct history_met {
-	uint64_t moving, saved_amid, cloned_amid, merged, relaxed, grown, shrunk, full, copies,
-		built, threads;
+	uint64_t changes, moving, saved_amid, cloned_amid, merged, relaxed, grown, shrunk, full,
+		copies, built, threads;
 };
 extern struct history_met history_met;
 
@@ -77,6 +78,12 @@ void history_demand_equal(uint64_t a, uint64_t b, const char *texts, const char 
 #define DEMAND_OK(call) DEMAND_STATUS(call, NIDUS_OK)
 
 /* ------------------------------------------------------------------------ use -- */
+
+/*
+ * A search in a crowded table takes as long as thousands of other calls: whether searches
+ * have looked at more slots than the operations so far pay for. Inserts are spared then.
+ */
+bool history_tired(const struct actor *actor);
 
 /* Single calls, or one batch. */
 void history_use(struct actor *actor);

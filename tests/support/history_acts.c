@@ -38,6 +38,12 @@ static nidus_filter *make(const struct history *h)
 	return filter;
 }
 
+static bool tired(struct history *h)
+{
+	struct actor actor = { .history = h, .parts = 1 };
+	return history_tired(&actor);
+}
+
 static void do_verify(struct history *h)
 {
 	history_learn_promises(h, false);
@@ -346,9 +352,12 @@ static void do_rebuild(struct history *h)
 	if (!h->ledger.exact)
 		return;
 	nidus_filter *other = make(h);
-	while (status == NIDUS_OK && nidus_next(h->filter, &cursor, &entry))
+	bool all = true;
+	while (status == NIDUS_OK && nidus_next(h->filter, &cursor, &entry) && (all = !tired(h)))
 		status = nidus_insert_entry(other, &entry);
-	if (status == NIDUS_OK) {
+	if (!all) {
+		nidus_free(other);
+	} else if (status == NIDUS_OK) {
 		start_over(h, other);
 	} else {
 		DEMAND(may_refuse(h, status, promise_of(other)));
@@ -459,23 +468,24 @@ static const struct {
 	const char *name;
 	void (*act)(struct history *h);
 	unsigned weight;
+	bool searches; /* for room in tables that may be crowded */
 } acts[] = {
-	{ "verify", do_verify, 4 },
-	{ "walk", do_walk, 3 },
-	{ "clone", do_clone, 2 },
-	{ "save to a buffer and load", do_save_buffer, 2 },
-	{ "write and read", do_stream, 1 },
-	{ "save to a file, load and open", do_save_file, 1 },
-	{ "clear", do_clear, 1 },
-	{ "start over", do_start_over, 2 },
-	{ "grow", do_grow, 2 },
-	{ "grow, relaxed", do_grow_relaxed, 1 },
-	{ "shrink", do_shrink, 2 },
-	{ "merge", do_merge_chain, 2 },
-	{ "merge many", do_merge_many, 2 },
-	{ "rebuild from entries", do_rebuild, 1 },
-	{ "build", do_build, 1 },
-	{ "threads", do_threads, 4 },
+	{ "verify", do_verify, 4, false },
+	{ "walk", do_walk, 3, false },
+	{ "clone", do_clone, 2, false },
+	{ "save to a buffer and load", do_save_buffer, 2, false },
+	{ "write and read", do_stream, 1, false },
+	{ "save to a file, load and open", do_save_file, 1, false },
+	{ "clear", do_clear, 1, false },
+	{ "start over", do_start_over, 2, false },
+	{ "grow", do_grow, 3, true },
+	{ "grow, relaxed", do_grow_relaxed, 1, true },
+	{ "shrink", do_shrink, 5, true },
+	{ "merge", do_merge_chain, 2, true },
+	{ "merge many", do_merge_many, 2, true },
+	{ "rebuild from entries", do_rebuild, 1, true },
+	{ "build", do_build, 1, true },
+	{ "threads", do_threads, 4, false },
 };
 
 #define ACTS (sizeof acts / sizeof *acts)
@@ -488,6 +498,8 @@ void history_act(struct history *h)
 	uint64_t roll = chance_below(&h->chance, all);
 	for (; roll >= acts[i].weight; i++)
 		roll -= acts[i].weight;
+	if (acts[i].searches && tired(h))
+		i = 0;
 	h->act = acts[i].name;
 	acts[i].act(h);
 	check_filter(h);
