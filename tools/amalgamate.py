@@ -7,7 +7,7 @@
 writes nidus.c and nidus.h there; `cc -O2 -c nidus.c` compiles them, xxHash's code included. The files of
 src/ are found by looking and put into order by their #includes, so that nothing here knows one by name.
 
-Three things need care when translation units become one:
+Four things need care when translation units become one:
 
 - Names that are local to a file (static functions, types, enumerators) may occur in several. Where one does,
   it gets the file's name as an ending: `insert` of src/api/keys.c becomes insert_in_api_keys. Macros of a .c file
@@ -16,6 +16,8 @@ Three things need care when translation units become one:
 - Files called *_avx2.c are for processors with AVX2: they come last, under a target pragma, and with them a second
   copy of the inline functions of every header that asks for __AVX2__ or __BMI2__, or includes one that does.
   Types are not repeated.
+- What files of the library share is nobody else's: the declarations of our headers become static, and with them what
+  they declare; objects that they share get a name that begins with nidus_. Nothing else is left for the linker.
 """
 import re
 import sys
@@ -29,6 +31,10 @@ STATIC = r"(?:static|ALWAYS_INLINE|NEVER_INLINE|PER_THREAD)\b"
 TIER = {"__AVX2__": "NIDUS_TIER_AVX2", "__BMI2__": "NIDUS_TIER_AVX2", "__POPCNT__": "NIDUS_TIER_AVX2"}
 TARGET = "avx2,bmi,bmi2,popcnt"
 BODY = re.compile(r"^(?:typedef )?(?:static )?(?:const )?(struct|union|enum)(?: (\w+))?\s*\{", re.M)
+
+
+# The declaration of a function.
+PROTOTYPE = re.compile(r"^(?!static|typedef|struct \w+ \{|return)[a-z][\w *]*\b\w+\([^;{}#]*?\)[^;{}#=()]*;", re.M)
 
 
 def without_comments(text):
@@ -127,8 +133,7 @@ def without_types(text):
         spans.append((found.start(), end))
         at = end
     # What is declared once more would be declared for the tier.
-    prototype = r"^(?!static|typedef|struct \w+ \{|return)[a-z][\w *]*\b\w+\([^;{}#]*?\)[^;{}#=()]*;"
-    for found in re.finditer(rf"^typedef [^;{{}}]*;|{prototype}", text, re.M):
+    for found in re.finditer(rf"^typedef [^;{{}}]*;|{PROTOTYPE.pattern}", text, re.M):
         if not in_tier(text, found.start()):
             spans.append(found.span())
     at = 0
@@ -155,6 +160,8 @@ class Amalgamation:
         self.root, self.xxhash = root, xxhash
         src = root / "src"
         self.sources = {str(path.relative_to(src)): Source(src, path) for path in sorted(src.glob("*/*.[ch]"))}
+        self.objects = {name: f"nidus_its_{name}" for source in self.sources.values() if source.name.endswith(".h")
+                        for name in re.findall(r"^extern [^;(]*?\b(\w+)(?:\[\w*\])?;", source.text, re.M)}
         self.seen = set()
         self.out = []
 
@@ -210,7 +217,9 @@ class Amalgamation:
             return
         seen.add(name)
         second = tier and self.tiered(header)
-        endings = {word: f"{word}_avx2" for word in self.tier_names} if second else {}
+        endings = dict(self.objects)
+        if second:
+            endings.update({word: f"{word}_avx2" for word in self.tier_names})
         self.body(header, seen, lambda text: self.line(renamed(text, endings, {})), tier, second)
 
     def body(self, source, seen, emit, tier, second=False):
@@ -220,6 +229,8 @@ class Amalgamation:
             text = without_types(text)
             text = re.sub(r"^(#\s*define (\w+))", r"#undef \2\n\1", text, flags=re.M)
             text = re.sub(r"^#ifndef (\w+_H)\n#undef \1\n#define \1\n", "#if 1\n", text, count=1, flags=re.M)
+        elif source.name.endswith(".h"):
+            text = PROTOTYPE.sub(lambda found: "static " + found[0], text)
         text = re.sub(r"^#define _(?:GNU|POSIX_C|DEFAULT|XOPEN)_SOURCE.*\n", "", text, flags=re.M)
         text = re.sub(r"\b(?:" + "|".join(TIER) + r")\b", lambda m: TIER[m[0]], text)
         # What the system declares is not ours to hide.
@@ -256,7 +267,7 @@ class Amalgamation:
                         ordinary[word + number] = ordinary[word] + number
         all_types = set().union(*(part.types for part in self.unit(source)))
         types = {word: new for word, new in types.items() if word in all_types}
-        functions = {word: new for word, new in ordinary.items()
+        functions = {word: new for word, new in {**self.objects, **ordinary}.items()
                      if word not in all_types or word in set().union(*(p.ordinary for p in self.unit(source)))}
         self.body(source, seen, lambda text: self.line(renamed(text, functions, types)), tier)
         for macro in sorted(set().union(*(part.macros for part in self.unit(source)))):

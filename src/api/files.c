@@ -537,7 +537,7 @@ static nidus_status read_old(struct origin *from, nidus_filter *filter, uint64_t
 /* Reads all that follows a filter's image of so many bytes. */
 static nidus_status read_parts(struct origin *from, uint64_t size, nidus_filter *filter)
 {
-	struct parts parts;
+	struct parts parts = { 0 };
 	nidus_status status = read_zeros(from, parts_padding(size));
 	if (status == NIDUS_OK)
 		status = read_record(from, &parts);

@@ -151,7 +151,7 @@ static nidus_status plan_best(const nidus_options *options, const struct family 
 		if (tried != NIDUS_OK) {
 			if (status == NIDUS_OK) {
 				status = tried;
-				snprintf(first, sizeof first, "%s", reason_text());
+				reason_copy(first, sizeof first);
 			}
 			continue;
 		}

@@ -68,7 +68,7 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	struct blueprint plan;
 	row.status = options_plan_family(options, family, &plan);
 	if (row.status != NIDUS_OK) {
-		snprintf(row.why_not, sizeof row.why_not, "%s", reason_text());
+		reason_copy(row.why_not, sizeof row.why_not);
 		return row;
 	}
 	struct forecast forecast = family->forecast(&plan, options->capacity);

@@ -41,6 +41,13 @@ const char *reason_text(void)
 	return text;
 }
 
+void reason_copy(char *to, size_t size)
+{
+	size_t length = strnlen(text, size - 1);
+	memcpy(to, text, length);
+	to[length] = '\0';
+}
+
 void outcome_keep(struct outcome *outcome, unsigned share, nidus_status status)
 {
 	if (status == NIDUS_OK)

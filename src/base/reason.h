@@ -19,6 +19,9 @@ nidus_status fail(nidus_status status, const char *format, ...)
 
 const char *reason_text(void);
 
+/* Copies as much of the reason as there is room for. */
+void reason_copy(char *to, size_t size);
+
 /*
  * For calls that try something and have another way if it fails: from the first on, words
  * are kept aside; the second makes the last of them the reason if the call failed in the

@@ -189,27 +189,27 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WA
 #ifdef NIDUS_ONE_THREAD /* no nest is shared, and half of the code can be spared */
 #undef NEST_SHARED_INSTANCE
 #define NEST_SHARED_INSTANCE(name, shape)
+#define NEST_SHARED_INSTANCES(name, kind, slots, words)
+#else
+#define NEST_SHARED_INSTANCES(name, kind, slots, words)                                           \
+	static const struct nest_shape name##_shape = { kind, slots, words, true, NEST_ANY_WAY }; \
+	NEST_SHARED_INSTANCE(name, name##_shape)
 #endif
 
-#define NEST_SHAPES(name, kind, slots, words)                                            \
-	static const struct nest_shape name##_plain_shape = { kind, slots, words, false, \
-		                                              NEST_ANY_WAY };            \
-	static const struct nest_shape name##_shared_shape = { kind, slots, words, true, \
-		                                               NEST_ANY_WAY };
-
-#define NEST_INSTANCES(name, kind, slots, words)                              \
-	NEST_SHAPES(name, kind, slots, words)                                 \
-	NEST_PLAIN_PARTS(name##_plain, name##_plain_shape)                    \
-	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_grown) \
-	NEST_SHARED_INSTANCE(name##_shared, name##_shared_shape)
+#define NEST_INSTANCES(name, kind, slots, words)                                                   \
+	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
+	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
+	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_grown)                      \
+	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
 /* For a kind that has NEST_TAKEN. */
-#define NEST_XOR_INSTANCES(name, slots, words)                                  \
-	NEST_SHAPES(name, NEST_XOR, slots, words)                               \
-	NEST_PLAIN_PARTS(name##_plain, name##_plain_shape)                      \
-	NEST_ANY_CALLS(name##_plain, name##_plain_shape)                        \
-	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_any) \
-	NEST_SHARED_INSTANCE(name##_shared, name##_shared_shape)
+#define NEST_XOR_INSTANCES(name, slots, words)                                         \
+	static const struct nest_shape name##_shape = { NEST_XOR, slots, words, false, \
+		                                        NEST_ANY_WAY };                \
+	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                   \
+	NEST_ANY_CALLS(name##_plain, name##_shape)                                     \
+	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_any)        \
+	NEST_SHARED_INSTANCES(name##_shared, NEST_XOR, slots, words)
 
 /* A nest that is one chunk may take the code for many. NEST_GROWN asks whether hops are there. */
 static inline unsigned nest_way(const struct nest *nest)

@@ -385,7 +385,7 @@ static nidus_status transfer_entries(struct yard *to, const struct yard *from)
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
 	while (yard_next(from, &cursor, &entry)) {
-		uint64_t hash;
+		uint64_t hash = 0;
 		nidus_status status = yard_entry_hash(to, &entry, &hash);
 		if (status == NIDUS_OK)
 			status = to->ops->body.insert_value(to, hash, entry.value);
