@@ -41,23 +41,44 @@ ALWAYS_INLINE struct stripe *nest_stripe(const struct nest *nest, uint64_t chunk
 	return &stripes->stripe[stripe_in_chunk(stripes, chunk, first >> 3)];
 }
 
-/* Changes a slot of a coded bucket that fits into a word, in a shared nest. */
-ALWAYS_INLINE void nest_recode(struct nest *nest, uint64_t bit, unsigned slot, uint64_t value)
+/* Writes a coded bucket that is worked on in a word. */
+ALWAYS_INLINE void nest_store_coded(struct nest *nest, struct nest_shape shape, uint64_t bit,
+                                    struct coded_parts parts)
 {
-	unsigned char copy[16] = { 0 };
-	unsigned span = (unsigned)nest->group_bits;
-	store64(copy, word_bits(nest->bits, bit, span) & bits_low(span));
-	coded_set_at(copy, nest->width, 0, slot, value);
-	word_set_bits(nest->bits, bit, span, load64(copy));
+	uint64_t bits = coded_bits_of(parts);
+	if (shape.shared) {
+		word_set_bits(nest->bits, bit, (unsigned)nest->group_bits, bits);
+		return;
+	}
+	coded_store(&nest->coding, nest->bits, bit, bits);
+}
+
+ALWAYS_INLINE struct coded_parts nest_load_coded(const struct nest *nest, struct nest_shape shape,
+                                                 uint64_t bit)
+{
+	return coded_parts_in(&nest->coding, nest_load(nest, shape, nest->bits, bit));
 }
 
 /* --------------------------------------------------------------------- insert -- */
+
+/* nest_choose for coded buckets. They are sorted: if a slot is empty, the first one is. */
+ALWAYS_INLINE unsigned nest_choose_coded(const struct nest *nest, struct nest_shape shape,
+                                         const struct nest_spot *spot, unsigned *place)
+{
+	/* Both before any branch: which of the two it will be is unpredictable. */
+	bool first = nest_coded_empty(nest, shape, nest->bits, spot->bit[0]);
+	bool second = nest_coded_empty(nest, shape, nest->bits, spot->bit[1]);
+	*place = first | second ? 0 : nest_none(shape);
+	return !first;
+}
 
 /* The group that takes a key, and the place in it; nest_none if both are full. */
 ALWAYS_INLINE unsigned nest_choose(const struct nest *nest, struct nest_shape shape,
                                    const struct nest_spot *spot, unsigned *place)
 {
 	const unsigned none = nest_none(shape);
+	if (nest_coded_in_word(shape))
+		return nest_choose_coded(nest, shape, spot, place);
 	/* Both before any branch: which of the two it will be is unpredictable. */
 	unsigned first = nest_vacancy(nest, shape, spot->bit[0], nest_symmetric(shape.kind));
 	unsigned second = nest_vacancy(nest, shape, spot->bit[1], false);
@@ -81,15 +102,15 @@ ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
 {
 	uint64_t value = nest_value_at(nest, shape, spot->value, choice, place);
 	struct nest_bits bits = nest_bits_at(nest, shape, spot->bit[choice], place);
-	if (shape.kind == NEST_CODED && !shape.shared) {
-		coded_set_at(nest->bits, nest->width, bits.bit, nest_slot_at(nest, place), value);
+	if (nest_coded_in_word(shape)) {
+		struct coded_parts parts = nest_load_coded(nest, shape, bits.bit);
+		if (shape.shared && !coded_first_empty(&nest->coding, parts))
+			return false;
+		nest_store_coded(nest, shape, bits.bit, coded_filled(&nest->coding, parts, value));
 		return true;
 	}
-	if (shape.kind == NEST_CODED) {
-		uint64_t fields = nest_word(nest, shape, nest->bits, bits.bit, 0);
-		if ((fields >> (place - nest->high) & bits_low(nest->width)) != 0)
-			return false;
-		nest_recode(nest, bits.bit, nest_slot_at(nest, place), value);
+	if (shape.kind == NEST_CODED) { /* not shared: see nest_too_wide */
+		coded_set_at(nest->bits, nest->width, bits.bit, nest_slot_at(nest, place), value);
 		return true;
 	}
 	if (shape.shared)
@@ -241,8 +262,10 @@ ALWAYS_INLINE void nest_clear_at(struct nest *nest, struct nest_shape shape, uin
                                  unsigned place)
 {
 	struct nest_bits bits = nest_bits_at(nest, shape, group_bit, place);
-	if (shape.kind == NEST_CODED && shape.shared) {
-		nest_recode(nest, bits.bit, nest_slot_at(nest, place), 0);
+	if (nest_coded_in_word(shape)) {
+		struct coded_parts parts = nest_load_coded(nest, shape, bits.bit);
+		unsigned slot = place / nest->coding.rest_bits;
+		nest_store_coded(nest, shape, bits.bit, coded_emptied(&nest->coding, parts, slot));
 	} else if (shape.kind == NEST_CODED) {
 		coded_set_at(nest->bits, nest->width, bits.bit, nest_slot_at(nest, place), 0);
 	} else if (shape.shared) {

@@ -7,6 +7,8 @@
 #include <pthread.h>
 
 uint16_t coded_nibbles[4096];
+uint8_t coded_lower[256];
+uint16_t coded_upper[256];
 
 /* n choose 1 to 4, for n up to 18. */
 static unsigned choose(unsigned n, unsigned of)
@@ -17,30 +19,47 @@ static unsigned choose(unsigned n, unsigned of)
 	return n < of ? 0 : product;
 }
 
-static unsigned code_of(const unsigned nibble[CODED_SLOTS])
-{
-	unsigned code = 0;
-	for (unsigned i = 0; i < CODED_SLOTS; i++)
-		code += choose(nibble[i] + i, i + 1);
-	return code;
-}
-
-static void fill_nibbles(void)
+static void fill_tables(void)
 {
 	unsigned n[CODED_SLOTS];
+	for (unsigned two = 0; two < 256; two++) {
+		coded_lower[two] = (uint8_t)(two % 16 + choose(two / 16 + 1, 2));
+		coded_upper[two] = (uint16_t)(choose(two % 16 + 2, 3) + choose(two / 16 + 3, 4));
+	}
 	for (n[3] = 0; n[3] < 16; n[3]++)
 		for (n[2] = 0; n[2] <= n[3]; n[2]++)
 			for (n[1] = 0; n[1] <= n[2]; n[1]++)
-				for (n[0] = 0; n[0] <= n[1]; n[0]++)
-					coded_nibbles[code_of(n)] =
-						(uint16_t)(n[0] | n[1] << 4 | n[2] << 8 |
-					                   n[3] << 12);
+				for (n[0] = 0; n[0] <= n[1]; n[0]++) {
+					unsigned all = n[0] | n[1] << 4 | n[2] << 8 | n[3] << 12;
+					coded_nibbles[coded_code(all)] = (uint16_t)all;
+				}
 }
 
 void coded_prepare(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	(void)pthread_once(&once, fill_nibbles);
+	(void)pthread_once(&once, fill_tables);
+}
+
+struct coded_masks coded_masks_of(unsigned width, unsigned compared)
+{
+	const unsigned rest = width - 4, high = compared - 5;
+	struct coded_masks masks = {
+		.rest_bits = rest,
+		.all = bits_low((unsigned)CODED_BITS(width)),
+		.rest = bits_low(rest),
+		.pair = bits_low(2 * rest),
+		.evens = bits_low(rest) | bits_low(rest) << 2 * width,
+		.nibbles = UINT64_C(15) | UINT64_C(15) << 2 * width,
+		.ones = fields_ones(rest, CODED_SLOTS),
+	};
+	masks.highs = masks.ones << high;
+	masks.lows = masks.highs - masks.ones;
+	for (unsigned some = 0; some < 1u << CODED_SLOTS; some++) {
+		for (unsigned i = 0; i < CODED_SLOTS; i++)
+			masks.some[some] |= (uint64_t)(some >> i & 1) << (i * rest + high);
+	}
+	return masks;
 }
 
 /* Values in the order of their nibbles, then of their rests. */
@@ -58,8 +77,8 @@ static void set_bits(unsigned char *array, uint64_t bit, unsigned count, uint64_
 
 void coded_set_at(unsigned char *array, unsigned width, uint64_t bit, unsigned slot, uint64_t value)
 {
-	uint64_t values[CODED_SLOTS];
-	unsigned kept = 0, at = 0, nibble[CODED_SLOTS];
+	uint64_t values[CODED_SLOTS], nibbles = 0;
+	unsigned kept = 0, at = 0;
 	for (unsigned i = 0; i < CODED_SLOTS; i++) {
 		if (i != slot)
 			values[kept++] = coded_get_at(array, width, bit, i);
@@ -71,10 +90,10 @@ void coded_set_at(unsigned char *array, unsigned width, uint64_t bit, unsigned s
 		values[i] = values[i - 1];
 	values[at] = value;
 	for (unsigned i = 0; i < CODED_SLOTS; i++) {
-		nibble[i] = values[i] & 15;
+		nibbles |= (values[i] & 15) << 4 * i;
 		set_bits(array, bit + 12 + (uint64_t)i * (width - 4), width - 4, values[i] >> 4);
 	}
-	set_bits(array, bit, 12, code_of(nibble));
+	set_bits(array, bit, 12, coded_code(nibbles));
 }
 
 bool coded_valid(const unsigned char *array, unsigned width, uint64_t bucket)

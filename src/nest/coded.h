@@ -11,6 +11,9 @@
  *
  *     | code, 12 | rest 0, w-4 | rest 1 | rest 2 | rest 3 |      4w - 4 bits
  *
+ * Buckets begin at a multiple of four bits, so that one of up to 60 bits lies in the
+ * eight bytes from the one in which it begins.
+ *
  * The code is the tuple's rank in the combinatorial number system: for
  * ascending n0 <= n1 <= n2 <= n3 it is C(n0,1) + C(n1+1,2) + C(n2+2,3) +
  * C(n3+3,4), which numbers the tuples from 0 to 3,875 without gaps. An empty
@@ -33,11 +36,27 @@
 /* Bits of a bucket of values of this width. */
 #define CODED_BITS(width) ((uint64_t)4 * (width)-4)
 
-/* The nibbles of each code, the first in the lowest bits; 0 for what is no code. */
-extern uint16_t coded_nibbles[4096];
+/* The widest values whose buckets fit into a word, as eight bytes hold them. */
+#define CODED_WORD_WIDTH 16
 
-/* Fills coded_nibbles, once. Callers that lay out a table call it first. */
+/* Read without a detour through the table of symbols that programs may replace. */
+#define CODED_HIDDEN __attribute__((visibility("hidden")))
+
+/* The nibbles of each code, the first in the lowest bits; 0 for what is no code. */
+extern uint16_t coded_nibbles[4096] CODED_HIDDEN;
+
+/* The way back: the share of the two lower nibbles in a code, and of the two upper ones. */
+extern uint8_t coded_lower[256] CODED_HIDDEN;
+extern uint16_t coded_upper[256] CODED_HIDDEN;
+
+/* Fills these tables, once. Callers that lay out a table call it first. */
 void coded_prepare(void);
+
+/* Which code sorted nibbles have. */
+ALWAYS_INLINE uint64_t coded_code(uint64_t nibbles)
+{
+	return (uint64_t)coded_lower[nibbles & 255] + coded_upper[nibbles >> 8 & 255];
+}
 
 /* `count` bits, at most 56, at a bit's place. */
 static inline uint64_t coded_bits_at(const unsigned char *array, uint64_t bit, unsigned count)
@@ -74,16 +93,160 @@ static inline uint64_t coded_fields(const unsigned char *array, unsigned width, 
 	return fields;
 }
 
-/* The same of a bucket whose bits are in one word; bits above them may be anything. */
-ALWAYS_INLINE uint64_t coded_fields_in(uint64_t bits, unsigned width)
+/* ---------------------------------------------------------------- in one word -- */
+
+/*
+ * A bucket whose bits are in one word is worked on there: `bits` are its own, and above them
+ * anything. Numbers that follow from the width, and from how many bits of a value are
+ * compared:
+ */
+struct coded_masks {
+	unsigned rest_bits;
+	uint64_t all;     /* bits of a bucket */
+	uint64_t rest;    /* and of a rest */
+	uint64_t pair;    /* the first two rests, side by side */
+	uint64_t evens;   /* the first rest and the third, two widths apart */
+	uint64_t nibbles; /* the same of nibbles */
+	uint64_t ones;    /* the lowest bits of the rests, side by side; */
+	uint64_t highs;   /* their highest that is compared, */
+	uint64_t lows;    /* and all below that */
+	/* The highs of some rests: bit i of the index says that rest i is one of them. */
+	uint64_t some[1 << CODED_SLOTS];
+};
+
+struct coded_masks coded_masks_of(unsigned width, unsigned compared);
+
+/* The slots, side by side as fields of the width. */
+ALWAYS_INLINE uint64_t coded_fields_in(const struct coded_masks *masks, uint64_t bits)
 {
-	uint64_t fields = 0, nibbles = coded_nibbles[bits & 4095], rests = bits >> 12;
-	for (unsigned at = 0; at < CODED_SLOTS; at++) {
-		uint64_t rest = rests >> at * (width - 4) & bits_low(width - 4);
-		fields |= (rest << 4 | (nibbles >> (4 * at) & 15)) << (at * width);
-	}
-	return fields;
+	uint64_t rests = bits >> 12, low = rests & masks->pair;
+	uint64_t nibbles = coded_nibbles[bits & 4095];
+	/* Each rest moves by four bits for every slot below it: two by eight, then one by four. */
+	rests = low | (rests ^ low) << 8;
+	low = rests & masks->evens;
+	rests = low | (rests ^ low) << 4;
+	/* Each nibble by the bits of a rest for every slot below it. */
+	nibbles = (nibbles & 255) | nibbles >> 8 << 8 << 2 * masks->rest_bits;
+	low = nibbles & masks->nibbles;
+	nibbles = low | (nibbles ^ low) << masks->rest_bits;
+	return rests << 4 | nibbles;
 }
+
+/* One of the slots. */
+ALWAYS_INLINE uint64_t coded_get_in(const struct coded_masks *masks, uint64_t bits, unsigned at)
+{
+	uint64_t rest = bits >> 12 >> at * masks->rest_bits & masks->rest;
+	return rest << 4 | (coded_nibbles[bits & 4095] >> 4 * at & 15);
+}
+
+/* What coded_misses looks for: a nibble and a rest in every slot. */
+struct coded_wanted {
+	uint32_t nibbles;
+	uint64_t rests;
+};
+
+ALWAYS_INLINE struct coded_wanted coded_want(const struct coded_masks *masks, uint64_t value)
+{
+	return (struct coded_wanted){ (uint32_t)(value & 15) * 0x1111, (value >> 4) * masks->ones };
+}
+
+/*
+ * Without putting values together: the highs of slots that hold something else than is
+ * wanted. Bits that are no highs may be anything.
+ */
+ALWAYS_INLINE uint64_t coded_misses(const struct coded_masks *masks, uint64_t bits,
+                                    struct coded_wanted wanted)
+{
+	uint32_t nibbles = coded_nibbles[bits & 4095] ^ wanted.nibbles;
+	uint64_t rests = bits >> 12 ^ wanted.rests;
+	/* The highest bit of a nibble that is not zero; the product brings them together. */
+	nibbles = (((nibbles & 0x7777) + 0x7777) | nibbles) & 0x8888;
+	return ((rests & masks->lows) + masks->lows) | rests |
+	       masks->some[nibbles * 0x249 >> 12 & 15];
+}
+
+/* A bucket's nibbles and rests, each side by side. */
+struct coded_parts {
+	uint64_t nibbles, rests;
+};
+
+ALWAYS_INLINE struct coded_parts coded_parts_in(const struct coded_masks *masks, uint64_t bits)
+{
+	return (struct coded_parts){ coded_nibbles[bits & 4095], (bits & masks->all) >> 12 };
+}
+
+/* Whether any slot is empty: the first one then is. */
+ALWAYS_INLINE bool coded_first_empty(const struct coded_masks *masks, struct coded_parts parts)
+{
+	return ((parts.nibbles & 15) | (parts.rests & masks->rest)) == 0;
+}
+
+ALWAYS_INLINE uint64_t coded_bits_of(struct coded_parts parts)
+{
+	return parts.rests << 12 | coded_code(parts.nibbles);
+}
+
+/* Takes a field out of a word; those below it move up, and the first is 0. */
+ALWAYS_INLINE uint64_t coded_take_out(uint64_t word, unsigned width, unsigned at)
+{
+	uint64_t own = UINT64_C(1) << at * width, below = word & (own - 1);
+	return below << width | (word & (0 - (own << width)));
+}
+
+/* Puts one in, where the first field is 0; those up to there move down. */
+ALWAYS_INLINE uint64_t coded_put_in(uint64_t word, unsigned width, unsigned at, uint64_t field)
+{
+	uint64_t rest = word >> width, below = rest & ((UINT64_C(1) << at * width) - 1);
+	return below | field << at * width | (rest ^ below) << width;
+}
+
+/* The bucket with one of its slots empty, which now is the first. */
+ALWAYS_INLINE struct coded_parts coded_emptied(const struct coded_masks *masks,
+                                               struct coded_parts parts, unsigned slot)
+{
+	return (struct coded_parts){ coded_take_out(parts.nibbles, 4, slot),
+		                     coded_take_out(parts.rests, masks->rest_bits, slot) };
+}
+
+/* The bucket, of which a slot is empty, with a value in it. */
+ALWAYS_INLINE struct coded_parts coded_filled(const struct coded_masks *masks,
+                                              struct coded_parts parts, uint64_t value)
+{
+	const unsigned rest_bits = masks->rest_bits;
+	uint64_t nibble = value & 15, rest = value >> 4, own = nibble << rest_bits | rest;
+	/* How many of the other three come before it. */
+	uint64_t second = parts.rests >> rest_bits, third = second >> rest_bits;
+	uint64_t fourth = third >> rest_bits;
+	second = (second & masks->rest) | (parts.nibbles >> 4 & 15) << rest_bits;
+	third = (third & masks->rest) | (parts.nibbles >> 8 & 15) << rest_bits;
+	fourth |= parts.nibbles >> 12 << rest_bits;
+	unsigned at = (unsigned)(second <= own) + (third <= own) + (fourth <= own);
+	return (struct coded_parts){ coded_put_in(parts.nibbles, 4, at, nibble),
+		                     coded_put_in(parts.rests, rest_bits, at, rest) };
+}
+
+/* The bucket with another value in one of its slots. */
+ALWAYS_INLINE uint64_t coded_changed(const struct coded_masks *masks, uint64_t bits, unsigned slot,
+                                     uint64_t value)
+{
+	struct coded_parts parts = coded_emptied(masks, coded_parts_in(masks, bits), slot);
+	return coded_bits_of(coded_filled(masks, parts, value));
+}
+
+/* Writes a bucket to where it begins, at a bit. */
+ALWAYS_INLINE void coded_store(const struct coded_masks *masks, unsigned char *array, uint64_t bit,
+                               uint64_t bits)
+{
+	unsigned char *at = array + (bit >> 3);
+	store64(at, (load64(at) & ~(masks->all << (bit & 7))) | bits << (bit & 7));
+}
+
+ALWAYS_INLINE uint64_t coded_load(const unsigned char *array, uint64_t bit)
+{
+	return load64(array + (bit >> 3)) >> (bit & 7);
+}
+
+/* -------------------------------------------------------------------- anywhere -- */
 
 /* Changes one slot of the bucket that begins at a bit, and puts it in order again. */
 void coded_set_at(unsigned char *array, unsigned width, uint64_t bit, unsigned slot,

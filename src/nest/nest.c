@@ -139,8 +139,8 @@ static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned wi
 	unsigned span = slots * width;
 	if (slots > 4)
 		return NEST_MANY;
-	if (kind == NEST_CODED) /* what is loaded is shorter by four bits */
-		return span <= LOAD_BITS + 3 ? NEST_ONE : NEST_MANY;
+	if (kind == NEST_CODED)
+		return width <= CODED_WORD_WIDTH ? NEST_ONE : NEST_MANY;
 	if (span <= 32 && slots == 2)
 		return NEST_PAIRED;
 	if (span <= LOAD_BITS)
@@ -175,6 +175,8 @@ static void lay_out_words(struct nest *nest, bool shared)
 		nest->load_bits = (unsigned)nest->group_bits;
 		nest->last_byte = (unsigned)nest->group_bits / 8 + 8;
 	}
+	if (nest->kind == NEST_CODED && nest->in_words == NEST_ONE)
+		nest->coding = coded_masks_of(nest->width, nest->payload_at);
 }
 
 static void fill_patterns(struct nest *nest)

@@ -152,6 +152,7 @@ struct nest {
 	/* Choice and offset bits of all slots of a group, word by word. */
 	uint64_t pattern[2][NEST_SLOTS_MAX];
 	uint64_t open[NEST_SLOTS_MAX]; /* highs of a first group's slots not held back */
+	struct coded_masks coding;     /* NEST_CODED, in one word */
 	uint64_t growth_values;        /* 2^growth_bits */
 	uint64_t address_mask;         /* 2^level - 1: growth bits that are address bits */
 	uint64_t slot_mask;            /* all bits of a slot */
@@ -366,32 +367,27 @@ static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t c
 	return nest->bits + chunk * nest->stride;
 }
 
-static inline uint64_t nest_get_in(enum nest_kind kind, const unsigned char *chunk_bits,
-                                   unsigned width, uint64_t slot)
-{
-	return kind == NEST_CODED ? coded_get(chunk_bits, width, slot)
-	                          : slot_get(chunk_bits, width, slot);
-}
-
-static inline void nest_set_in(enum nest_kind kind, unsigned char *chunk_bits, unsigned width,
-                               uint64_t slot, uint64_t value)
-{
-	if (kind == NEST_CODED)
-		coded_set(chunk_bits, width, slot, value);
-	else
-		slot_set(chunk_bits, width, slot, value);
-}
-
 static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
                                 const unsigned char *chunk_bits, uint64_t slot)
 {
-	return nest_get_in(kind, chunk_bits, nest->width, slot);
+	return kind == NEST_CODED ? coded_get(chunk_bits, nest->width, slot)
+	                          : slot_get(chunk_bits, nest->width, slot);
 }
 
 static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
                             uint64_t slot, uint64_t value)
 {
-	nest_set_in(kind, chunk_bits, nest->width, slot, value);
+	if (kind != NEST_CODED) {
+		slot_set(chunk_bits, nest->width, slot, value);
+		return;
+	}
+	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
+	if (nest->in_words == NEST_ONE)
+		coded_store(&nest->coding, chunk_bits, bit,
+		            coded_changed(&nest->coding, coded_load(chunk_bits, bit),
+		                          slot % CODED_SLOTS, value));
+	else
+		coded_set_at(chunk_bits, nest->width, bit, slot % CODED_SLOTS, value);
 }
 
 /* Bits from one group to the next. */

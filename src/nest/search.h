@@ -211,6 +211,8 @@ ALWAYS_INLINE uint64_t search_gaps(const struct search *search, struct nest_shap
                                    uint64_t group)
 {
 	const struct nest *nest = search->nest;
+	if (nest_coded_in_word(shape))
+		return nest_coded_empty(nest, shape, search->bits, group * nest->group_bits);
 	uint64_t gaps = search_gaps_in(search, shape, group, 0);
 	if (shape.words == NEST_TWO)
 		gaps |= search_gaps_in(search, shape, group, 1);

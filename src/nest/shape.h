@@ -88,6 +88,12 @@ ALWAYS_INLINE bool nest_too_wide(struct nest_shape shape)
 	return shape.kind == NEST_CODED && shape.shared && shape.words == NEST_MANY;
 }
 
+/* Coded buckets that are worked on in a word. */
+ALWAYS_INLINE bool nest_coded_in_word(struct nest_shape shape)
+{
+	return shape.kind == NEST_CODED && shape.words == NEST_ONE;
+}
+
 /* Word number `word` of the group that begins at a bit of some slots, as fields. */
 ALWAYS_INLINE uint64_t nest_word(const struct nest *nest, struct nest_shape shape,
                                  const unsigned char *bits, uint64_t bit, unsigned word)
@@ -97,11 +103,19 @@ ALWAYS_INLINE uint64_t nest_word(const struct nest *nest, struct nest_shape shap
 	if (shape.kind == NEST_CODED && shape.words == NEST_MANY)
 		return coded_fields(bits, nest->width, bit, word * nest->fields, nest->fields);
 	if (shape.kind == NEST_CODED)
-		return coded_fields_in(nest_load(nest, shape, bits, bit), nest->width);
+		return coded_fields_in(&nest->coding, nest_load(nest, shape, bits, bit));
 	if (shape.words == NEST_TWO && !shape.shared && word == 1)
 		return load64(bits + (bit >> 3) + nest->half_bytes) >>
 		       ((bit & 7) + nest->half_bits);
 	return nest_load(nest, shape, bits, bit + (uint64_t)word * nest->word_bits);
+}
+
+/* Whether a slot of a coded bucket is empty. */
+ALWAYS_INLINE bool nest_coded_empty(const struct nest *nest, struct nest_shape shape,
+                                    const unsigned char *bits, uint64_t bit)
+{
+	return coded_first_empty(&nest->coding,
+	                         coded_parts_in(&nest->coding, nest_load(nest, shape, bits, bit)));
 }
 
 /* What a slot holds; anything in the bits above. */
@@ -111,6 +125,8 @@ ALWAYS_INLINE uint64_t nest_slot(const struct nest *nest, struct nest_shape shap
 	if (shape.kind == NEST_CODED) {
 		uint64_t bit = slot / shape.slots * nest->group_bits;
 		unsigned at = slot % shape.slots;
+		if (nest_coded_in_word(shape))
+			return coded_get_in(&nest->coding, nest_load(nest, shape, bits, bit), at);
 		return nest_word(nest, shape, bits, bit, at / nest->fields) >>
 		       at % nest->fields * nest->width;
 	}
@@ -218,6 +234,15 @@ ALWAYS_INLINE uint64_t nest_hits(const struct nest *nest, struct nest_shape shap
 	return ~(((most - first) | first) & ((most - second) | second));
 }
 
+/* The same for coded buckets: the highs of a group's slots that do not hold the key. */
+ALWAYS_INLINE uint64_t nest_coded_misses(const struct nest *nest, struct nest_shape shape,
+                                         const unsigned char *bits, uint64_t bit, uint64_t value)
+{
+	return coded_misses(&nest->coding, nest_load(nest, shape, bits, bit),
+	                    coded_want(&nest->coding, value)) &
+	       nest->coding.highs;
+}
+
 /* Whether a slot holds the key; the stash was not asked. */
 ALWAYS_INLINE bool nest_match(const struct nest *nest, struct nest_shape shape,
                               const unsigned char *bits, const struct nest_spot *spot)
@@ -225,6 +250,10 @@ ALWAYS_INLINE bool nest_match(const struct nest *nest, struct nest_shape shape,
 	if (shape.words == NEST_PAIRED)
 		return nest_zeros(nest_differences_of_both(nest, shape, bits, spot),
 		                  nest->ones_of_both, nest->highs_of_both) != 0;
+	if (nest_coded_in_word(shape))
+		return (nest_coded_misses(nest, shape, bits, spot->bit[0], spot->value) &
+		        nest_coded_misses(nest, shape, bits, spot->bit[1], spot->value)) !=
+		       nest->coding.highs;
 	uint64_t hits = nest_hits(nest, shape, bits, spot, 0);
 	if (shape.words == NEST_TWO)
 		hits |= nest_hits(nest, shape, bits, spot, 1);
@@ -251,18 +280,19 @@ ALWAYS_INLINE unsigned nest_copies(const struct nest *nest, struct nest_shape sh
 
 /*
  * Places in a group are told by the number of a slot's highest compared bit, counted
- * from the group's beginning. This one stands for none.
+ * from the group's beginning; of coded buckets in a word, from that of the rests. This one
+ * stands for none.
  */
 ALWAYS_INLINE unsigned nest_none(struct nest_shape shape)
 {
-	return shape.words <= NEST_ONE ? 63 : 1023;
+	return shape.words <= NEST_ONE && shape.kind != NEST_CODED ? 63 : 1023;
 }
 
 /* The first place of a group of which `zeros` are nest_zeros of its words. */
 ALWAYS_INLINE unsigned nest_first_place(const struct nest *nest, struct nest_shape shape,
                                         const uint64_t zeros[NEST_SLOTS_MAX])
 {
-	if (shape.words <= NEST_ONE)
+	if (nest_none(shape) == 63)
 		return (unsigned)__builtin_ctzll(zeros[0] | UINT64_C(1) << 63);
 	unsigned place = nest_none(shape);
 	for (unsigned word = nest->words; shape.words == NEST_MANY && --word > 0;)
@@ -293,6 +323,8 @@ ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape s
                                     bool open)
 {
 	uint64_t zeros[NEST_SLOTS_MAX];
+	if (nest_coded_in_word(shape)) /* sorted: an empty slot is the first */
+		return nest_coded_empty(nest, shape, nest->bits, bit) ? 0 : nest_none(shape);
 	zeros[0] = nest_empty_in(nest, shape, bit, open, 0);
 	if (shape.words == NEST_TWO)
 		zeros[1] = nest_empty_in(nest, shape, bit, open, 1);
@@ -314,6 +346,12 @@ ALWAYS_INLINE unsigned nest_copy_in(const struct nest *nest, struct nest_shape s
                                     const struct nest_spot *spot, unsigned choice)
 {
 	uint64_t zeros[NEST_SLOTS_MAX];
+	if (nest_coded_in_word(shape)) {
+		uint64_t hits =
+			nest->coding.highs ^
+			nest_coded_misses(nest, shape, nest->bits, spot->bit[choice], spot->value);
+		return hits != 0 ? (unsigned)__builtin_ctzll(hits) : nest_none(shape);
+	}
 	zeros[0] = nest_copies_in(nest, shape, spot, choice, 0);
 	if (shape.words == NEST_TWO)
 		zeros[1] = nest_copies_in(nest, shape, spot, choice, 1);

@@ -298,7 +298,11 @@ ALWAYS_INLINE uint64_t get(const struct nest *nest, enum nest_kind kind, const u
 	unsigned char copy[COPY_BYTES];
 	if (kind != NEST_CODED)
 		return word_bits(bits, slot * nest->width, nest->width) & bits_low(nest->width);
-	copy_out(nest, bits, slot / CODED_SLOTS * nest->group_bits, copy);
+	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
+	if (nest->in_words == NEST_ONE)
+		return coded_get_in(&nest->coding, word_bits(bits, bit, nest->load_bits),
+		                    slot % CODED_SLOTS);
+	copy_out(nest, bits, bit, copy);
 	return coded_get(copy, nest->width, slot % CODED_SLOTS);
 }
 
@@ -312,6 +316,12 @@ ALWAYS_INLINE void set(const struct nest *nest, enum nest_kind kind, unsigned ch
 		return;
 	}
 	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
+	if (nest->in_words == NEST_ONE) {
+		word_set_bits(bits, bit, nest->load_bits,
+		              coded_changed(&nest->coding, word_bits(bits, bit, nest->load_bits),
+		                            slot % CODED_SLOTS, value));
+		return;
+	}
 	copy_out(nest, bits, bit, copy);
 	coded_set(copy, nest->width, slot % CODED_SLOTS, value);
 	copy_in(nest, bits, bit, copy);

@@ -93,6 +93,52 @@ static void expect_bucket(const unsigned char *array, unsigned width, uint64_t b
 	}
 }
 
+/* What is worked on in a word is what coded_get and coded_set do. */
+static void expect_word(const unsigned char *array, unsigned width, uint64_t bucket,
+                        unsigned compared, uint64_t value)
+{
+	const struct coded_masks masks = coded_masks_of(width, compared);
+	uint64_t bits = coded_load(array, bucket * CODED_BITS(width));
+	uint64_t fields = coded_fields_in(&masks, bits), misses = 0;
+	for (unsigned at = 0; at < CODED_SLOTS; at++) {
+		uint64_t held = coded_get(array, width, bucket * CODED_SLOTS + at);
+		bool other = ((held ^ value) & bits_low(compared)) != 0;
+		expect_equal(coded_get_in(&masks, bits, at), held);
+		expect_equal(fields >> at * width & bits_low(width), held);
+		misses |= (uint64_t)other << (at * (width - 4) + compared - 5);
+	}
+	expect_equal(coded_misses(&masks, bits, coded_want(&masks, value)) & masks.highs, misses);
+	expect_equal(coded_first_empty(&masks, coded_parts_in(&masks, bits)),
+	             coded_get(array, width, bucket * CODED_SLOTS) == 0);
+}
+
+static void buckets_in_a_word_are_the_same(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (unsigned width = CODED_CORE_MIN; width <= CODED_WORD_WIDTH; width++) {
+		unsigned char array[BUCKETS * 28 + SLOTS_PADDING] = { 0 }, again[sizeof array];
+		const struct coded_masks masks = coded_masks_of(width, width);
+		for (unsigned step = 0; step < 3000; step++) {
+			uint64_t bucket = chance_below(&chance, BUCKETS);
+			unsigned at = (unsigned)chance_below(&chance, CODED_SLOTS);
+			unsigned compared =
+				CODED_CORE_MIN + (unsigned)chance_below(&chance, width - 4);
+			uint64_t value = chance_next(&chance) & bits_low(width);
+			uint64_t bit = bucket * CODED_BITS(width);
+			if (step % 4 == 0)
+				value = step % 8 == 0 ? 0 : coded_get(array, width, step % 16);
+			check_note("width %u, step %u, %u bits compared", width, step, compared);
+			expect_word(array, width, bucket, compared, value & bits_low(compared));
+			memcpy(again, array, sizeof array);
+			coded_set(array, width, bucket * CODED_SLOTS + at, value);
+			coded_store(&masks, again, bit,
+			            coded_changed(&masks, coded_load(again, bit), at, value));
+			expect(memcmp(array, again, sizeof array) == 0);
+		}
+	}
+}
+
 static void a_bucket_holds_what_was_put_in(void **state)
 {
 	(void)state;
@@ -173,6 +219,7 @@ int main(void)
 		cmocka_unit_test(every_code_is_an_ascending_tuple_of_its_own),
 		cmocka_unit_test(every_code_round_trips),
 		cmocka_unit_test(a_bucket_holds_what_was_put_in),
+		cmocka_unit_test(buckets_in_a_word_are_the_same),
 		cmocka_unit_test(the_same_values_always_have_the_same_bits),
 		cmocka_unit_test(any_other_spelling_is_refused),
 	};
