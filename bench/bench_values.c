@@ -2,7 +2,7 @@
  *
  * What values of 8 bits cost: every family with and without them, side by side in one process.
  *
- *     bench_values [KEYS [ROUNDS]]      default: 4000000 keys, 5 rounds
+ *     bench_values [KEYS [ROUNDS [FAMILY]]]      default: 4000000 keys, 5 rounds, all families
  *
  * Each round does the same to both filters, one after the other, and the medians of all rounds are
  * compared: what disturbs the machine disturbs both. Times are those of the processor. Beside each
@@ -49,7 +49,7 @@ static void *memory(size_t size)
 	void *taken = malloc(size);
 	if (taken == NULL)
 		exit(1);
-	return taken;
+	return memset(taken, 0, size); /* pages are there before anything is measured */
 }
 
 /* splitmix64: hashes are as good as keys here. */
@@ -162,7 +162,8 @@ int main(int argc, char **argv)
 		values[i] = i & 255;
 	}
 	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0; family++) {
-		if (nidus_family_features((nidus_family)family) & NIDUS_ENUMERATE)
+		bool wanted = argc <= 3 || strcmp(argv[3], nidus_family_name((nidus_family)family)) == 0;
+		if (wanted && (nidus_family_features((nidus_family)family) & NIDUS_ENUMERATE))
 			compare((nidus_family)family, rounds);
 	}
 	return 0;

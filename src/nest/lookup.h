@@ -176,31 +176,64 @@ ALWAYS_INLINE void nest_contains_batch(const struct nest *nest, struct nest_shap
 	}
 }
 
+/* Of some words: the sum of their nest_zeros, and the payloads of the slots reported. */
+struct nest_finding {
+	uint64_t hits, payloads;
+};
+
 /*
- * nest_gather with one value, without a branch: in which group, and in which word of it, a
- * key lies is unpredictable.
+ * Looks at one more word, without a branch: in which one a key lies is unpredictable. A payload
+ * begins behind the highest compared bit.
  */
-ALWAYS_INLINE uint32_t nest_gather_first(const struct nest *nest, struct nest_shape shape,
-                                         const struct nest_spot *spot, uint64_t *first)
+ALWAYS_INLINE void nest_find_in(const struct nest *nest, struct nest_finding *finding,
+                                uint64_t fields, uint64_t ones, uint64_t highs)
 {
-	uint64_t found = 0, value = 0;
-	for (unsigned choice = 0; choice < 2; choice++) {
-		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
-			uint64_t fields =
-				nest_differences(nest, shape, nest->bits, spot, choice, word);
-			uint64_t hits = fields_zero_in(fields, nest->lows, nest->highs);
-			uint64_t here = fields >> __builtin_ctzll(hits | UINT64_C(1) << 63) >> 1;
-			uint64_t mask = 0 - (uint64_t)((found == 0) & (hits != 0));
-			OPAQUE64(mask);
-			value |= here & mask;
-			found += hits != 0;
-			if (UNLIKELY((hits & (hits - 1)) !=
-			             0)) /* copies; counting bits is a call */
-				found += (unsigned)__builtin_popcountll(hits & (hits - 1));
-		}
+	uint64_t hits = nest_zeros(fields, ones, highs);
+	finding->hits += hits;
+	finding->payloads |= fields & hits * nest->payload_behind;
+}
+
+ALWAYS_INLINE void nest_find_in_word(const struct nest *nest, struct nest_shape shape,
+                                     const struct nest_spot *spot, unsigned choice, unsigned word,
+                                     struct nest_finding *finding)
+{
+	nest_find_in(nest, finding, nest_differences(nest, shape, nest->bits, spot, choice, word),
+	             nest->ones, nest->highs);
+}
+
+ALWAYS_INLINE void nest_find_in_group(const struct nest *nest, struct nest_shape shape,
+                                      const struct nest_spot *spot, unsigned choice,
+                                      struct nest_finding *finding)
+{
+	nest_find_in_word(nest, shape, spot, choice, 0, finding);
+	if (shape.words == NEST_TWO)
+		nest_find_in_word(nest, shape, spot, choice, 1, finding);
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+		nest_find_in_word(nest, shape, spot, choice, word, finding);
+}
+
+/*
+ * nest_gather with one value, of a key that has at most one slot. False: it may have several.
+ * Then the sum has several bits or, from the same place of several words, one that is no high.
+ */
+ALWAYS_INLINE bool nest_gather_first(const struct nest *nest, struct nest_shape shape,
+                                     const struct nest_spot *spot, uint64_t *first, uint32_t *found)
+{
+	struct nest_finding finding = { 0, 0 };
+	uint64_t highs = nest->highs;
+	if (shape.words == NEST_PAIRED) {
+		highs = nest->highs_of_both;
+		nest_find_in(nest, &finding,
+		             nest_differences_of_both(nest, shape, nest->bits, spot),
+		             nest->ones_of_both, highs);
+	} else {
+		nest_find_in_group(nest, shape, spot, 0, &finding);
+		nest_find_in_group(nest, shape, spot, 1, &finding);
 	}
-	*first = value & bits_low(nest->payload_bits);
-	return (uint32_t)found;
+	uint64_t hits = finding.hits;
+	*first = finding.payloads >> __builtin_ctzll(hits | UINT64_C(1) << 63) >> 1;
+	*found = hits != 0;
+	return LIKELY(((hits & ~highs) | (hits & (hits - 1))) == 0);
 }
 
 /* The same between two looks at the versions; false: it has to be looked at again. */
@@ -208,29 +241,22 @@ ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape sh
                                    const struct nest_spot *spot, uint64_t *first, uint32_t *found)
 {
 	uint32_t before[2], differ = 0;
-	*first = 0;
 	if (nest_too_wide(shape))
 		return false;
 	for (unsigned i = 0; i < nest_versions(shape); i++)
 		before[i] = version_seen(spot->version[i]);
-	*found = nest_gather_first(nest, shape, spot, first);
+	bool sure = nest_gather_first(nest, shape, spot, first, found);
 	for (unsigned i = 0; i < nest_versions(shape); i++)
 		differ |= before[i] ^ __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE);
-	return LIKELY(differ == 0) &&
+	return sure && LIKELY(differ == 0) &&
 	       !(shape.shared && shape.kind == NEST_CODED && UNLIKELY(spot->unusual));
 }
 
-/* After nest_gather_one: what the stash adds, or all anew if that was not sure. */
-static inline void nest_find_again(const struct nest *nest, uint64_t hash, bool sure,
-                                   uint64_t *first, uint32_t *found)
+/* Whether the stash of a hash's chunk holds anything, if any does. */
+ALWAYS_INLINE bool nest_stash_matters(const struct nest *nest, struct nest_shape shape,
+                                      uint64_t hash)
 {
-	if (sure && nest->shared == NULL) {
-		struct nest_key key = nest_locate(nest, nest->kind, hash);
-		*found = (uint32_t)nest_find_stashed(nest, &key, first, 1, *found);
-		return;
-	}
-	*first = 0;
-	*found = (uint32_t)nest_find_values(nest, hash, first, 1);
+	return shape.shared || nest->chunk[multiply_high(hash, nest->chunks)].stash.count != 0;
 }
 
 ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape shape,
@@ -244,8 +270,9 @@ ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape sh
 	for (size_t i = 0; i < n; i++) {
 		struct nest_spot *spot = &ring[i % NEST_AHEAD];
 		bool sure = nest_gather_one(nest, shape, spot, &first[i], &found[i]);
-		if (UNLIKELY(!sure || stashed))
-			nest_find_again(nest, hashes[i], sure, &first[i], &found[i]);
+		if (UNLIKELY(!sure) ||
+		    (UNLIKELY(stashed) && nest_stash_matters(nest, shape, hashes[i])))
+			nest_find_again(nest, hashes[i], &first[i], &found[i]);
 		if (LIKELY(n - i > NEST_AHEAD))
 			nest_approach(nest, shape, hashes[i + NEST_AHEAD], spot);
 	}

@@ -283,6 +283,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.growth_at = plan->core_bits + nest_extra_bits(kind, plan->slots),
 		.address_mask = bits_low(plan->level),
 		.slot_mask = bits_low(nest_slot_width(plan, kind)),
+		.payload_behind = bits_low(plan->value_bits) << 1,
 		.special = special_of(plan, kind),
 		.level = plan->level,
 		.max_steps = plan->max_steps,

@@ -156,6 +156,7 @@ struct nest {
 	uint64_t growth_values;        /* 2^growth_bits */
 	uint64_t address_mask;         /* 2^level - 1: growth bits that are address bits */
 	uint64_t slot_mask;            /* all bits of a slot */
+	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
 	unsigned growth_at;            /* the first bit of a slot that growth bits are in */
 	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;          /* the seed's share in H */
@@ -532,6 +533,9 @@ uint64_t nest_count_copies(const void *nest, uint64_t hash);
 
 /* The same with their payloads: see struct body_ops. */
 size_t nest_find_values(const void *nest, uint64_t hash, uint64_t *values, size_t cap);
+
+/* nest_find_values with one value, for find_batch. */
+void nest_find_again(const struct nest *nest, uint64_t hash, uint64_t *first, uint32_t *found);
 
 /* Adds what the stash has of a key to what nest_find_values found, `found` of them. */
 size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, uint64_t *values,

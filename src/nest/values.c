@@ -63,6 +63,12 @@ size_t nest_find_values(const void *body, uint64_t hash, uint64_t *values, size_
 	return nest_find_stashed(nest, &key, values, cap, found);
 }
 
+void nest_find_again(const struct nest *nest, uint64_t hash, uint64_t *first, uint32_t *found)
+{
+	*first = 0;
+	*found = (uint32_t)nest_find_values(nest, hash, first, 1);
+}
+
 /* Changes the entry in a slot. */
 static void change_slot(struct nest *nest, uint64_t chunk, uint64_t slot,
                         struct value_change change)
