@@ -213,7 +213,7 @@ nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys,
 	if (status != NIDUS_OK)
 		return status;
 	struct numbers numbers = { hash_key_of(checked.seed), keys };
-	struct hash_source source = { n, &numbers, hash_numbers };
+	struct hash_source source = { n, &numbers, hash_numbers, NULL };
 	return build(&checked, count_keys, &source, threads, filter);
 }
 
@@ -236,7 +236,7 @@ nidus_status nidus_build_bytes(const nidus_options *options, const void *const *
 	if (status != NIDUS_OK)
 		return status;
 	struct strings strings = { hash_key_of(checked.seed), keys, lens };
-	struct hash_source source = { n, &strings, hash_strings };
+	struct hash_source source = { n, &strings, hash_strings, NULL };
 	return build(&checked, count_keys, &source, threads, filter);
 }
 
@@ -301,7 +301,8 @@ nidus_status nidus_build_values(const nidus_options *options, uint64_t *hashes, 
 	if (status != NIDUS_OK)
 		return status;
 	size_t left;
-	status = pair_sort(hashes, values, n, unique(&checked), threads, &checked.allocator, &left);
+	status = pair_sort(hashes, values, n, checked.value_bits, unique(&checked), threads,
+	                   &checked.allocator, &left);
 	if (status != NIDUS_OK)
 		return status;
 	return make_and_fit(&checked, count_keys, hashes, values, left, threads, filter);

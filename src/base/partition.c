@@ -125,13 +125,15 @@ static void move_stretch(void *context, unsigned share)
 	uint64_t(*lines)[LINE] = partition->lines + share * parts;
 	unsigned bits = partition->bits;
 	uint64_t hashes[BLOCK], *to = partition->to;
+	const uint64_t *values = partition->source->values;
 	for (size_t from = stretch_start(partition, share); from < end; from += BLOCK) {
 		size_t some = end - from < BLOCK ? end - from : BLOCK;
 		partition->source->read(partition->source->context, from, some, hashes);
 		for (size_t i = 0; i < some; i++) {
 			size_t part = part_of(hashes[i], bits);
 			size_t at = next[part]++;
-			lines[part][at % LINE] = hashes[i];
+			lines[part][at % LINE] =
+				values != NULL ? hashes[i] << bits | values[from + i] : hashes[i];
 			if (at % LINE != LINE - 1)
 				continue;
 			if (LIKELY(at + 1 - LINE >= first[part]))

@@ -22,6 +22,7 @@ struct hash_source {
 	size_t n;
 	const void *context;
 	void (*read)(const void *context, size_t from, size_t n, uint64_t *hashes);
+	const uint64_t *values; /* beside the hashes, for partition_spread; or NULL */
 };
 
 /* Bytes of working memory that partition_spread needs. */
@@ -32,6 +33,9 @@ size_t partition_work_size(unsigned bits, unsigned threads);
  * of them and starts at a cache line, as `work` does. end[p] becomes the end of
  * part p; it begins where the one before it ends. Within a part hashes keep the
  * order of the source. `threads` is at most THREADS_MOST.
+ *
+ * With values, of at most `bits` bits each, what a part gets is hash << bits | value: the bits
+ * that the number of the part tells make room for them.
  */
 void partition_spread(const struct hash_source *source, unsigned bits, unsigned threads,
                       unsigned char *work, uint64_t *to, size_t *end);

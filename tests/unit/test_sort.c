@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests of base/sort and base/hash_sort against the C library's qsort.
+ * Tests of base/sort, base/hash_sort and base/pair_sort against the C library's qsort.
  */
 #include "base/hash_sort.h"
+#include "base/pair_sort.h"
 #include "base/sort.h"
 #include "support/chance.h"
 #include "support/check.h"
@@ -27,7 +28,7 @@ static void expect_ascent(const uint64_t *numbers, size_t n, const uint64_t *sor
 {
 	static const unsigned threads[] = { 1, 2, 3, 8 };
 	nidus_allocator allocator = { 0 };
-	struct hash_source source = { n, numbers, read_numbers };
+	struct hash_source source = { n, numbers, read_numbers, NULL };
 	for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
 		struct block block;
 		size_t left;
@@ -142,12 +143,74 @@ static void hashes_with_common_bits_are_sorted(void **state)
 	}
 }
 
+struct pair {
+	uint64_t hash, value;
+};
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	int by_hash = compare(&x->hash, &y->hash);
+	return by_hash != 0 ? by_hash : compare(&x->value, &y->value);
+}
+
+static void expect_pairs_sorted(const struct pair *pairs, size_t n, unsigned bits, bool unique,
+                                unsigned threads)
+{
+	const nidus_allocator allocator = { 0 };
+	struct pair *theirs = check_alloc(n * sizeof *theirs);
+	uint64_t *hashes = check_alloc(n * sizeof *hashes);
+	uint64_t *values = check_alloc(n * sizeof *values);
+	for (size_t i = 0; i < n; i++) {
+		theirs[i] = pairs[i];
+		hashes[i] = pairs[i].hash;
+		values[i] = pairs[i].value;
+	}
+	size_t left, wanted = 0;
+	qsort(theirs, n, sizeof *theirs, compare_pairs);
+	expect_ok(pair_sort(hashes, values, n, bits, unique, threads, &allocator, &left));
+	for (size_t i = 0; i < n; i++) {
+		if (unique && i > 0 && compare_pairs(&theirs[i], &theirs[i - 1]) == 0)
+			continue;
+		expect_equal(hashes[wanted], theirs[i].hash);
+		expect_equal(values[wanted], theirs[i].value);
+		wanted++;
+	}
+	expect_equal(left, wanted);
+	free(theirs);
+	free(hashes);
+	free(values);
+}
+
+/* Values of every width: some fit into a word with their hash, others do not. */
+static void pairs_are_sorted(void **state)
+{
+	(void)state;
+	enum { N = 40000 };
+	static struct pair pairs[N];
+	struct chance chance = { chance_seed() };
+	for (unsigned bits = 1; bits <= 32; bits++) {
+		size_t n = bits % 3 == 0 ? chance_below(&chance, 40) : chance_below(&chance, N);
+		unsigned kind = bits % 5;
+		for (size_t i = 0; i < n; i++) {
+			uint64_t x = chance_next(&chance);
+			const uint64_t kinds[] = { x, x, x << 54, x & 255,
+				                   x % 3 == 0 ? UINT64_MAX : 0 };
+			pairs[i] = (struct pair){ kinds[kind], chance_next(&chance) >>
+				                                       (64 - bits) };
+		}
+		check_note("%zu pairs of kind %u, values of %u bits", n, kind, bits);
+		expect_pairs_sorted(pairs, n, bits, bits % 2, 1 + bits % 3);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_small_size_is_sorted),
 		cmocka_unit_test(large_and_odd_inputs_are_sorted),
 		cmocka_unit_test(hashes_with_common_bits_are_sorted),
+		cmocka_unit_test(pairs_are_sorted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
