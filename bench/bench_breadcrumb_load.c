@@ -9,7 +9,7 @@
  *
  * A simulation of counts: how many keys each front bucket has, how many of them lie in
  * its two backyard lines, and how full those lines are. Who spills, who returns and who
- * moves aside is as in yard/ops.h; remainders and mini-buckets do not matter.
+ * moves aside is as in yard/trio.h; remainders and mini-buckets do not matter.
  *
  * Without --keys-per-line each filter is filled until it refuses a key, and the table
  * shows how many keys per front bucket were in it by then: the mean, and the keys that one
@@ -48,7 +48,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The shapes of yard/widths.h; width 108 stands for 8 bits in lines of 32 bytes. */
+/* The shapes of yard/instances.h; width 108 stands for 8 bits in lines of 32 bytes. */
 static const struct shape {
 	unsigned width, front_slots, back_slots, line_bits;
 } shapes[] = {

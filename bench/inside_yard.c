@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * inside_yard: the yards' template with a counter in its hook.
+ * inside_yard: the operations on yards with a counter in their hook.
  */
 #include "inside_yard.h"
 
@@ -27,8 +27,9 @@ static void touch(const unsigned char *line)
 const struct yard_ops *yard_counted(unsigned width);
 
 #define YARD_TOUCH(line) touch(line)
-#define YARD_SELECT yard_counted
-#include "yard/widths.h"
+#include "yard/instances.h"
+
+YARD_INSTANCES(counted)
 
 struct inside_yard {
 	struct yard yard;

@@ -1,16 +1,256 @@
 /* SPDX-License-Identifier: MIT
  *
- * yard_instances: the operations on yards, one file per tier.
+ * yard_instances: the operations on yards, compiled for their shapes, one file per tier.
+ *
+ * YARD_INSTANCES(TIER) makes
+ *
+ *     const struct yard_ops *yard_TIER(unsigned width);
+ *
+ * The shapes fill a line of 512 bits: sizes and remainders in front
+ * (mini-buckets + 9, 13, 17 or 25 bits per slot), and 4 bits of crumb more per
+ * slot in the backyard. One shape fills half a line, for speed.
+ *
+ *      width   mini-buckets   front slots   backyard slots
+ *          8             53            51               35
+ *         12             44            36               27
+ *         16             36            28               22
+ *         24             37            19               16
+ *    8 short             31            25               17    (32 bytes)
  */
 #ifndef NIDUS_YARD_INSTANCES_H
 #define NIDUS_YARD_INSTANCES_H
 
-#include "yard/yard.h"
+#include "yard/bulk.h"
+#include "yard/ops.h"
+#include "yard/tiers.h"
+#ifndef NIDUS_ONE_THREAD
+#include "yard/shared_ops.h"
+#endif
 
-/* Instead of a width: remainders of 8 bits in lines of 32 bytes. */
-#define YARD_SHORT 108
+#define YARD_INSTANCES(tier)                               \
+	YARD_RARE_ONCE(tier)                               \
+	YARD_INSTANCE(tier, 8, 53, 51, 35, 8, false)       \
+	YARD_INSTANCE(tier, 12, 44, 36, 27, 12, false)     \
+	YARD_INSTANCE(tier, 16, 36, 28, 22, 16, false)     \
+	YARD_INSTANCE(tier, 24, 37, 19, 16, 24, false)     \
+	YARD_INSTANCE(tier, short, 31, 25, 17, 8, true)    \
+	const struct yard_ops *yard_##tier(unsigned width) \
+	{                                                  \
+		switch (width) {                           \
+		case 8:                                    \
+			return &yard_ops_##tier##_8;       \
+		case 12:                                   \
+			return &yard_ops_##tier##_12;      \
+		case 16:                                   \
+			return &yard_ops_##tier##_16;      \
+		case 24:                                   \
+			return &yard_ops_##tier##_24;      \
+		case YARD_SHORT:                           \
+			return &yard_ops_##tier##_short;   \
+		default:                                   \
+			return NULL;                       \
+		}                                          \
+	}
 
-const struct yard_ops *yard_scalar(unsigned width);
-const struct yard_ops *yard_avx2(unsigned width); /* where isa.h says so */
+#define YARD_SHAPE(buckets, slots, back_slots, width, half)    \
+	{                                                      \
+		{ buckets, slots, width, false, half },        \
+		{                                              \
+			buckets, back_slots, width, true, half \
+		}                                              \
+	}
+
+#define YARD_SHAPED(name, buckets, slots, back_slots, width, half, rare)      \
+	static const struct yard_shape shape_##name =                         \
+		YARD_SHAPE(buckets, slots, back_slots, width, half);          \
+	YARD_RARE_EACH(name, shape_##name)                                    \
+	YARD_CALLS(name, shape_##name, rare)                                  \
+	YARD_SHARED_CALLS(name, shape_##name)                                 \
+	static const struct yard_ops yard_ops_##name = {                      \
+		.body = YARD_BODY_OPS(name),                                  \
+		.shared = YARD_SHARED_OPS(name),                              \
+		.shape = YARD_SHAPE(buckets, slots, back_slots, width, half), \
+		.put = put_key_##name,                                        \
+		.fill_fronts = fill_fronts_##name,                            \
+		.fill_back = yard_fill_back,                                  \
+		.transfer = yard_transfer_all,                                \
+		.change = yard_change_key,                                    \
+	};
+
+/*
+ * What a few calls in a hundred come to, and changes of full lines: compiled for each shape
+ * with AVX2, where it is small, and once for all shapes elsewhere.
+ */
+#define YARD_RARE_CALLS(name, shape)                                                              \
+	NEVER_INLINE bool in_any_##name(const struct yard *yard, uint64_t hash)                   \
+	{                                                                                         \
+		return yard_in_any(yard, shape, hash);                                            \
+	}                                                                                         \
+	NEVER_INLINE nidus_status put_slow_##name(struct yard *yard, uint64_t bucket, unsigned m, \
+	                                          uint64_t remainder, uint64_t value)             \
+	{                                                                                         \
+		return yard_put_slow(yard, shape,                                                 \
+		                     (struct yard_key){ bucket, m, remainder, value });           \
+	}                                                                                         \
+	NEVER_INLINE void take_full_##name(struct yard *yard, uint64_t bucket, unsigned m,        \
+	                                   unsigned slot)                                         \
+	{                                                                                         \
+		yard_take_spilling(yard, shape, bucket, m, slot);                                 \
+	}
+
+#ifdef MATCH_LINES
+#define YARD_RARE_ONCE(tier)
+#define YARD_RARE_EACH(name, shape) YARD_RARE_CALLS(name, shape)
+#define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier##_##shape)
+#else
+#define YARD_RARE_ONCE(tier) YARD_RARE_CALLS(tier, yard->ops->shape)
+#define YARD_RARE_EACH(name, shape)
+#define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier)
+#endif
+
+/* The calls of one thread. */
+#define YARD_CALLS(name, shape, rare)                                                           \
+	NEVER_INLINE nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,    \
+	                                     uint64_t remainder, uint64_t value)                \
+	{                                                                                       \
+		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },  \
+		                put_slow_##rare);                                               \
+	}                                                                                       \
+	ALWAYS_INLINE nidus_status put_inline_##name(struct yard *yard, uint64_t bucket,        \
+	                                             unsigned m, uint64_t remainder,            \
+	                                             uint64_t value)                            \
+	{                                                                                       \
+		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },  \
+		                put_slow_##rare);                                               \
+	}                                                                                       \
+	NEVER_INLINE nidus_status take_##name(struct yard *yard, uint64_t bucket, unsigned m,   \
+	                                      uint64_t remainder, uint64_t value)               \
+	{                                                                                       \
+		return yard_take(yard, shape, (struct yard_key){ bucket, m, remainder, value }, \
+		                 take_full_##rare);                                             \
+	}                                                                                       \
+	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)              \
+	{                                                                                       \
+		return put_##name(yard, key.bucket, key.m, key.remainder, key.value);           \
+	}                                                                                       \
+	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes, size_t n)     \
+	{                                                                                       \
+		return yard_fill_fronts(yard, shape, hashes, n);                                \
+	}                                                                                       \
+	static bool contains_##name(const void *yard, uint64_t hash)                            \
+	{                                                                                       \
+		return yard_contains(yard, shape, hash, in_any_##rare);                         \
+	}                                                                                       \
+	static nidus_status insert_##name(void *yard, uint64_t hash)                            \
+	{                                                                                       \
+		return yard_change_hash(yard, shape, hash, put_##name);                         \
+	}                                                                                       \
+	static nidus_status remove_##name(void *yard, uint64_t hash)                            \
+	{                                                                                       \
+		return yard_change_hash(yard, shape, hash, take_##name);                        \
+	}                                                                                       \
+	static void contains_batch_##name(const void *yard, const uint64_t *hashes, size_t n,   \
+	                                  uint8_t *yes)                                         \
+	{                                                                                       \
+		yard_look_all(yard, shape, hashes, n, yes, yard_in_front, in_any_##rare,        \
+		              YARD_ALONE);                                                      \
+	}                                                                                       \
+	static nidus_status insert_batch_##name(void *yard, const uint64_t *hashes,             \
+	                                        const uint64_t *values, size_t n, size_t *done) \
+	{                                                                                       \
+		return yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,      \
+		                       put_inline_##name, YARD_ALONE);                          \
+	}                                                                                       \
+	static nidus_status remove_batch_##name(void *yard, const uint64_t *hashes, size_t n,   \
+	                                        size_t *done)                                   \
+	{                                                                                       \
+		return yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,        \
+		                       take_##name, YARD_ALONE);                                \
+	}
+
+#define YARD_BODY_OPS(name)                                                                        \
+	{                                                                                          \
+		.contains = contains_##name, .count = yard_count_copies, .find = yard_find_values, \
+		.insert = insert_##name, .insert_value = yard_insert_value,                        \
+		.remove = remove_##name, .change = yard_change_value,                              \
+		.contains_batch = contains_batch_##name, .find_batch = yard_find_batch,            \
+		.insert_batch = insert_batch_##name, .remove_batch = remove_batch_##name,          \
+	}
+
+#ifdef NIDUS_ONE_THREAD
+#define YARD_SHARED_CALLS(name, shape)
+#define YARD_SHARED_OPS(name) \
+	{                     \
+		0             \
+	}
+#else
+
+/* The calls of threads that share a yard. */
+#define YARD_SHARED_CALLS(name, shape)                                                         \
+	NEVER_INLINE nidus_status shared_put_##name(struct yard *yard, uint64_t bucket,        \
+	                                            unsigned m, uint64_t remainder,            \
+	                                            uint64_t value)                            \
+	{                                                                                      \
+		struct yard_key key = { bucket, m, remainder, value };                         \
+		return yard_shared_put(yard, shape, key);                                      \
+	}                                                                                      \
+	NEVER_INLINE nidus_status shared_take_##name(struct yard *yard, uint64_t bucket,       \
+	                                             unsigned m, uint64_t remainder,           \
+	                                             uint64_t value)                           \
+	{                                                                                      \
+		struct yard_key key = { bucket, m, remainder, value };                         \
+		return yard_shared_take(yard, shape, key);                                     \
+	}                                                                                      \
+	static bool shared_contains_##name(const void *yard, uint64_t hash)                    \
+	{                                                                                      \
+		return yard_shared_contains(yard, shape, hash);                                \
+	}                                                                                      \
+	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                    \
+	{                                                                                      \
+		nidus_status status = yard_change_hash(yard, shape, hash, shared_put_##name);  \
+		return yard_tally(yard, status, 1);                                            \
+	}                                                                                      \
+	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                    \
+	{                                                                                      \
+		nidus_status status = yard_change_hash(yard, shape, hash, shared_take_##name); \
+		return yard_tally(yard, status, UINT64_MAX);                                   \
+	}                                                                                      \
+	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,     \
+	                                         size_t n, uint8_t *yes)                       \
+	{                                                                                      \
+		yard_look_all(yard, shape, hashes, n, yes, yard_shared_in_front,               \
+		              yard_shared_in_any, YARD_READ);                                  \
+	}                                                                                      \
+	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,     \
+	                                               const uint64_t *values, size_t n,       \
+	                                               size_t *done)                           \
+	{                                                                                      \
+		nidus_status status =                                                          \
+			yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,    \
+		                        shared_put_##name, YARD_CHANGE);                       \
+		yard_tally(yard, NIDUS_OK, *done);                                             \
+		return status;                                                                 \
+	}                                                                                      \
+	static nidus_status shared_remove_batch_##name(void *yard, const uint64_t *hashes,     \
+	                                               size_t n, size_t *done)                 \
+	{                                                                                      \
+		nidus_status status =                                                          \
+			yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,      \
+		                        shared_take_##name, YARD_CHANGE);                      \
+		yard_tally(yard, NIDUS_OK, -(uint64_t)*done);                                  \
+		return status;                                                                 \
+	}
+
+#define YARD_SHARED_OPS(name)                                                                   \
+	{                                                                                       \
+		.contains = shared_contains_##name, .count = yard_shared_count,                 \
+		.find = yard_shared_find, .insert = shared_insert_##name,                       \
+		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new, \
+		.remove = shared_remove_##name, .change = yard_shared_change,                   \
+		.add = yard_shared_add, .contains_batch = shared_contains_batch_##name,         \
+		.find_batch = yard_find_batch, .insert_batch = shared_insert_batch_##name,      \
+		.remove_batch = shared_remove_batch_##name,                                     \
+	}
+#endif
 
 #endif

@@ -19,16 +19,17 @@
  * Crumbs (4 bits per remainder, only in backyard lines) say which of 16 front
  * buckets an entry comes from; see yard.h.
  *
- * Every function takes the line's shape as a value that is known at compile
- * time, and folds to a few instructions. Reads and writes stay in the line.
+ * Every function takes the line's shape as a value. Where it is known at compile time, as it is
+ * in hot code, they fold to a few instructions; elsewhere the larger ones are called. Reads and
+ * writes stay in the line.
  */
 #ifndef NIDUS_YARD_MINI_H
 #define NIDUS_YARD_MINI_H
 
 #include "base/bits.h"
-#include "yard/match.h"
 #include "simd/select.h"
 #include "simd/shift.h"
+#include "yard/match.h"
 
 #define MINI_LINE 64 /* bytes */
 #define MINI_CRUMB 4 /* bits */
@@ -40,10 +41,21 @@ struct mini_shape {
 	bool half; /* 32 bytes instead of 64 */
 };
 
+/* Whether a shape is known at compile time. */
+#define MINI_KNOWN(shape) __builtin_constant_p((shape).slots)
+
 /* Bytes of a line. */
 ALWAYS_INLINE unsigned mini_line(struct mini_shape shape)
 {
 	return shape.half ? MINI_LINE / 2 : MINI_LINE;
+}
+
+/* A copy of a line, in pieces of constant size whether the shape is one or not. */
+ALWAYS_INLINE void mini_copy(struct mini_shape shape, unsigned char *to, const unsigned char *from)
+{
+	memcpy(to, from, MINI_LINE / 2);
+	if (!shape.half)
+		memcpy(to + MINI_LINE / 2, from + MINI_LINE / 2, MINI_LINE / 2);
 }
 
 ALWAYS_INLINE unsigned mini_size_bits(struct mini_shape shape)
@@ -250,8 +262,8 @@ ALWAYS_INLINE bool mini_unsure(struct mini_shape shape, struct mini_view view, b
  * Finds mini-bucket m. Sizes that are no mini-filter's may lead to any slots, but of
  * this line.
  */
-ALWAYS_INLINE struct mini_run mini_find(struct mini_shape shape, const unsigned char *line,
-                                        unsigned m)
+ALWAYS_INLINE struct mini_run mini_find_inline(struct mini_shape shape, const unsigned char *line,
+                                               unsigned m)
 {
 	struct mini_view view = mini_view_of(shape, line, m);
 	if (UNLIKELY(view.own == 0))
@@ -264,6 +276,19 @@ ALWAYS_INLINE struct mini_run mini_find(struct mini_shape shape, const unsigned 
 		.end = end < shape.slots ? end : shape.slots,
 	};
 	return run;
+}
+
+NEVER_INLINE struct mini_run mini_find_called(struct mini_shape shape, const unsigned char *line,
+                                              unsigned m)
+{
+	return mini_find_inline(shape, line, m);
+}
+
+ALWAYS_INLINE struct mini_run mini_find(struct mini_shape shape, const unsigned char *line,
+                                        unsigned m)
+{
+	return MINI_KNOWN(shape) ? mini_find_inline(shape, line, m)
+	                         : mini_find_called(shape, line, m);
 }
 
 ALWAYS_INLINE bool mini_full(struct mini_shape shape, const unsigned char *line)
@@ -333,8 +358,8 @@ ALWAYS_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *
  * Those of some slots whose remainder this is, as bits. With MATCH_LINES the whole
  * line is compared, which needs no branch on how many there are.
  */
-ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *line,
-                                  uint64_t slots, uint64_t remainder)
+ALWAYS_INLINE uint64_t mini_match_inline(struct mini_shape shape, const unsigned char *line,
+                                         uint64_t slots, uint64_t remainder)
 {
 #ifdef MATCH_LINES
 	unsigned first = mini_size_bytes(shape);
@@ -353,23 +378,38 @@ ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *
 	return hits;
 }
 
+NEVER_INLINE uint64_t mini_match_called(struct mini_shape shape, const unsigned char *line,
+                                        uint64_t slots, uint64_t remainder)
+{
+	return mini_match_inline(shape, line, slots, remainder);
+}
+
+ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *line,
+                                  uint64_t slots, uint64_t remainder)
+{
+	return MINI_KNOWN(shape) ? mini_match_inline(shape, line, slots, remainder)
+	                         : mini_match_called(shape, line, slots, remainder);
+}
+
 /* Crumbs lie in the last 32 bytes of a line; the number of a slot's nibble there. */
 ALWAYS_INLINE unsigned mini_crumb_nibble(struct mini_shape shape, unsigned slot)
 {
 	return mini_crumb_at(shape, slot) / MINI_CRUMB - (mini_line(shape) - 32) * 2;
 }
 
-/* The slots with a crumb, as bits; with crumb 0 also those that are empty. */
+/* Those of some slots whose crumb this is, as bits; the crumb of an empty slot is 0. */
 ALWAYS_INLINE uint64_t mini_match_crumb(struct mini_shape shape, const unsigned char *line,
-                                        unsigned crumb)
+                                        uint64_t slots, unsigned crumb)
 {
 #if defined(MATCH_LINES) && defined(__BMI2__)
 	uint64_t hits = match_nibbles(line + mini_line(shape) - 32, crumb);
-	return hits >> mini_crumb_nibble(shape, 0) & bits_low(shape.slots);
+	return hits >> mini_crumb_nibble(shape, 0) & slots;
 #else
 	uint64_t hits = 0;
-	for (unsigned slot = 0; slot < shape.slots; slot++)
+	for (; slots != 0; slots &= slots - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(slots);
 		hits |= (uint64_t)(mini_crumb(shape, line, slot) == crumb) << slot;
+	}
 	return hits;
 #endif
 }
@@ -588,14 +628,29 @@ ALWAYS_INLINE void mini_pull_crumb(struct mini_shape shape, unsigned char *line,
  * Puts an entry of mini-bucket m into the slot behind its others, which is
  * mini_find's `end`. The line is not full.
  */
-ALWAYS_INLINE void mini_insert_at(struct mini_shape shape, unsigned char *line, unsigned m,
-                                  unsigned slot, uint64_t remainder, unsigned crumb)
+ALWAYS_INLINE void mini_insert_inline(struct mini_shape shape, unsigned char *line, unsigned m,
+                                      unsigned slot, uint64_t remainder, unsigned crumb)
 {
 	struct mini_sizes sizes = mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m);
 	mini_push_remainder(shape, line, slot, remainder);
 	if (shape.crumbs)
 		mini_push_crumb(shape, line, slot, crumb);
 	mini_store_sizes(shape, line, sizes);
+}
+
+NEVER_INLINE void mini_insert_called(struct mini_shape shape, unsigned char *line, unsigned m,
+                                     unsigned slot, uint64_t remainder, unsigned crumb)
+{
+	mini_insert_inline(shape, line, m, slot, remainder, crumb);
+}
+
+ALWAYS_INLINE void mini_insert_at(struct mini_shape shape, unsigned char *line, unsigned m,
+                                  unsigned slot, uint64_t remainder, unsigned crumb)
+{
+	if (MINI_KNOWN(shape))
+		mini_insert_inline(shape, line, m, slot, remainder, crumb);
+	else
+		mini_insert_called(shape, line, m, slot, remainder, crumb);
 }
 
 /* Puts an entry in behind its mini-bucket's others. The line is not full. */
@@ -620,14 +675,29 @@ ALWAYS_INLINE void mini_replace_last(struct mini_shape shape, unsigned char *lin
 }
 
 /* Takes remainder number `slot`, of mini-bucket m, out. */
-ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, unsigned m,
-                               unsigned slot)
+ALWAYS_INLINE void mini_remove_inline(struct mini_shape shape, unsigned char *line, unsigned m,
+                                      unsigned slot)
 {
 	struct mini_sizes sizes = mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
 	mini_pull_remainder(shape, line, slot);
 	if (shape.crumbs)
 		mini_pull_crumb(shape, line, slot);
 	mini_store_sizes(shape, line, sizes);
+}
+
+NEVER_INLINE void mini_remove_called(struct mini_shape shape, unsigned char *line, unsigned m,
+                                     unsigned slot)
+{
+	mini_remove_inline(shape, line, m, slot);
+}
+
+ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, unsigned m,
+                               unsigned slot)
+{
+	if (MINI_KNOWN(shape))
+		mini_remove_inline(shape, line, m, slot);
+	else
+		mini_remove_called(shape, line, m, slot);
 }
 
 /*

@@ -5,7 +5,7 @@
 #include "yard/move.h"
 
 #include "base/effort.h"
-#include "yard/instances.h"
+#include "yard/tiers.h"
 
 /* The place of an entry of `from` in a yard of another level. */
 static struct yard_key key_at_level(const struct yard *to, const struct yard *from,

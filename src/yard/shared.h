@@ -78,4 +78,11 @@ static inline uint32_t *yard_version(const struct yard *yard, const unsigned cha
 	return &yard->locks->stripes.stripe[yard_stripe(yard, line)].version;
 }
 
+/* Whether a front line is full at this moment: a hint, unless one has its lock. */
+ALWAYS_INLINE bool yard_full_now(struct yard_shape shape, const unsigned char *line)
+{
+	unsigned last = mini_size_bits(shape.front) - 1;
+	return word_load(line, last / 64) >> (last % 64) & 1;
+}
+
 #endif

@@ -7,7 +7,7 @@
 #include "base/effort.h"
 #include "base/reason.h"
 #include "simd/isa.h"
-#include "yard/instances.h"
+#include "yard/tiers.h"
 
 #include <assert.h>
 
@@ -113,7 +113,6 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 	};
 	yard_lay_back(yard);
 	yard->buckets = yard->ops->shape.front.buckets;
-	yard->short_lines = yard->ops->shape.front.half;
 	unsigned line = mini_line(yard->ops->shape.front);
 	uint64_t bytes = yard_table_bytes(plan);
 	nidus_status status = NIDUS_OK;
@@ -157,7 +156,7 @@ uint64_t yard_bytes(const struct yard *yard)
 void yard_prefetch(const struct yard *yard, uint64_t hash)
 {
 	uint64_t bucket = yard_locate(yard, hash).bucket;
-	PREFETCH(yard->front + bucket * (yard->short_lines ? MINI_LINE / 2 : MINI_LINE));
+	PREFETCH(yard->front + bucket * mini_line(yard->ops->shape.front));
 }
 
 const struct body_ops *yard_body_ops(const struct yard *yard)
@@ -281,8 +280,8 @@ nidus_entry yard_identity(const struct yard *yard, struct yard_key key)
 	uint64_t low = key.bucket & bits_low(yard->level);
 	return (nidus_entry){
 		.home = key.bucket >> yard->level,
-		.fingerprint = (uint64_t)(key.m + 1) << yard->width | key.remainder << yard->level |
-		               low,
+		.fingerprint =
+			(uint64_t)(key.m + 1) << yard->width | key.remainder << yard->level | low,
 		.value = key.value,
 	};
 }
@@ -303,8 +302,8 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash)
 {
 	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
-	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->base_fronts || above < 1 ||
-	    above > yard->buckets)
+	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->base_fronts ||
+	    above < 1 || above > yard->buckets)
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	/* The choices of yard_locate, from the last to the first. */

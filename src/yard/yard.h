@@ -106,8 +106,7 @@ struct yard {
 	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
 	unsigned value_bits;
 	unsigned char *values; /* NULL if there are none */
-	bool short_lines;       /* of 32 bytes */
-	bool mapped;            /* the lines are a file's: any bits, not counted */
+	bool mapped;           /* the lines are a file's: any bits, not counted */
 	const struct yard_ops *ops;
 	struct block memory;
 	struct locks *locks; /* NULL unless threads share the yard */
@@ -157,11 +156,17 @@ static inline uint64_t yard_line_in(const struct yard *yard, uint64_t bucket, un
 	return line < yard->half ? line : line - yard->half;
 }
 
-/* A front bucket's line in the even (0) or odd (1) half. */
-static inline unsigned char *yard_back_line(const struct yard *yard, uint64_t bucket, unsigned half)
+/* A front bucket's line in the even (0) or odd (1) half; the shape may be a constant. */
+ALWAYS_INLINE unsigned char *yard_back_line_in(const struct yard *yard, struct yard_shape shape,
+                                               uint64_t bucket, unsigned half)
 {
 	uint64_t number = yard_line_in(yard, bucket, half) * 2 + half;
-	return yard->back + number * (yard->short_lines ? MINI_LINE / 2 : MINI_LINE);
+	return yard->back + number * mini_line(shape.back);
+}
+
+static inline unsigned char *yard_back_line(const struct yard *yard, uint64_t bucket, unsigned half)
+{
+	return yard_back_line_in(yard, yard->ops->shape, bucket, half);
 }
 
 /* The front bucket that a backyard line's crumb names. It may not exist. */
@@ -185,11 +190,11 @@ static inline struct yard_values yard_front_values(const struct yard *yard, uint
 static inline struct yard_values yard_back_values(const struct yard *yard, uint64_t line)
 {
 	struct yard_values values = { NULL, yard->ops->shape.back.slots, yard->value_bits };
-	uint64_t behind = yard->fronts *
-	                  yard_values_size(yard->ops->shape.front.slots, yard->value_bits);
+	uint64_t behind =
+		yard->fronts * yard_values_size(yard->ops->shape.front.slots, yard->value_bits);
 	if (yard->values != NULL)
-		values.bytes = yard->values + behind +
-		               line * yard_values_size(values.slots, values.bits);
+		values.bytes =
+			yard->values + behind + line * yard_values_size(values.slots, values.bits);
 	return values;
 }
 

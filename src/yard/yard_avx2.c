@@ -5,8 +5,9 @@
  */
 #if defined(__AVX2__) && defined(__BMI2__)
 
-#define YARD_SELECT yard_avx2
-#include "yard/widths.h"
+#include "yard/instances.h"
+
+YARD_INSTANCES(avx2)
 
 #else
 typedef int nidus_yard_avx2_is_for_other_processors;

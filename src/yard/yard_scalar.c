@@ -2,5 +2,6 @@
  *
  * yard_scalar: the definition.
  */
-#define YARD_SELECT yard_scalar
-#include "yard/widths.h"
+#include "yard/instances.h"
+
+YARD_INSTANCES(scalar)

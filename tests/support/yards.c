@@ -6,7 +6,7 @@
 
 #include "support/check.h"
 #include "support/filters.h"
-#include "yard/instances.h"
+#include "yard/tiers.h"
 
 const unsigned yard_widths[YARD_WIDTHS] = { 8, 12, 16, 24, YARD_SHORT };
 

@@ -6,7 +6,7 @@
 #include "support/chance.h"
 #include "support/check.h"
 #include "yard/mini.h"
-#include "yard/instances.h"
+#include "yard/tiers.h"
 
 #define GUARD 64 /* bytes before and behind a line, which nobody may touch */
 

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_trio: the three lines in which the entries of a front bucket can be, as one place.
+ *
+ * Threads that share a yard work on copies of the lines, one thread alone on the lines
+ * themselves. What only looks at lines and changes them is always inlined and takes the shape
+ * as a value, which is a constant in hot code. What is NEVER_INLINE takes the shape from the
+ * yard: it is compiled once per tier, for all shapes.
+ */
+#ifndef NIDUS_YARD_TRIO_H
+#define NIDUS_YARD_TRIO_H
+
+#include "base/reason.h"
+#include "yard/shared.h"
+
+/* What to do for each line touched: nothing, unless a benchmark counts them. */
+#ifndef YARD_TOUCH
+#define YARD_TOUCH(line) ((void)(line))
+#endif
+
+ALWAYS_INLINE unsigned char *yard_front_line(const struct yard *yard, struct yard_shape shape,
+                                             uint64_t bucket)
+{
+	return yard->front + bucket * mini_line(shape.front);
+}
+
+/* The lines of a front bucket in a yard without values. */
+ALWAYS_INLINE struct yard_trio yard_bare_trio(const struct yard *yard, struct yard_shape shape,
+                                              uint64_t bucket)
+{
+	return (struct yard_trio){
+		.front = yard_front_line(yard, shape, bucket),
+		.back = { yard_back_line_in(yard, shape, bucket, 0),
+		          yard_back_line_in(yard, shape, bucket, 1) },
+		.crumb = yard_crumb(bucket),
+	};
+}
+
+ALWAYS_INLINE struct yard_trio yard_trio_of(const struct yard *yard, struct yard_shape shape,
+                                            uint64_t bucket)
+{
+	struct yard_trio trio = yard_bare_trio(yard, shape, bucket);
+	if (yard->values == NULL)
+		return trio;
+	trio.front_values = yard_front_values(yard, bucket);
+	for (unsigned half = 0; half < 2; half++)
+		trio.back_values[half] =
+			yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half);
+	return trio;
+}
+
+/* ------------------------------------------------------------------- lookups -- */
+
+/*
+ * Whether entries of a mini-bucket of a front line may be in the backyard. No
+ * slot is behind its own: the line is full, and none of a higher one is in it.
+ */
+ALWAYS_INLINE bool yard_spilled(struct yard_shape shape, struct mini_run run)
+{
+	return run.end == shape.front.slots;
+}
+
+/* Copies of a key in a backyard line, as bits; the slots of its mini-bucket only. */
+ALWAYS_INLINE uint64_t yard_back_hits(struct yard_shape shape, const unsigned char *line,
+                                      struct yard_key key)
+{
+	YARD_TOUCH(line);
+	struct mini_run run = mini_find(shape.back, line, key.m);
+	uint64_t hits = mini_match(shape.back, line, run.slots, key.remainder);
+	return mini_match_crumb(shape.back, line, hits, yard_crumb(key.bucket));
+}
+
+/* Tells the values of some slots, behind the first `found`; gives how many there are then. */
+ALWAYS_INLINE size_t yard_tell(struct yard_values beside, uint64_t slots, uint64_t *values,
+                               size_t cap, size_t found)
+{
+	for (; slots != 0; slots &= slots - 1, found++) {
+		if (found < cap)
+			values[found] = yard_value(beside, (unsigned)__builtin_ctzll(slots));
+	}
+	return found;
+}
+
+/* How many copies of a key there are; writes the values of the first `cap`. */
+ALWAYS_INLINE size_t yard_find_in(struct yard_shape shape, const struct yard_trio *trio,
+                                  struct yard_key key, uint64_t *values, size_t cap)
+{
+	YARD_TOUCH(trio->front);
+	struct mini_run run = mini_find(shape.front, trio->front, key.m);
+	uint64_t hits = mini_match(shape.front, trio->front, run.slots, key.remainder);
+	size_t found = yard_tell(trio->front_values, hits, values, cap, 0);
+	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++) {
+		hits = yard_back_hits(shape, trio->back[half], key);
+		found = yard_tell(trio->back_values[half], hits, values, cap, found);
+	}
+	return found;
+}
+
+NEVER_INLINE size_t yard_find_key(const struct yard *yard, struct yard_key key, uint64_t *values,
+                                  size_t cap)
+{
+	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
+	return yard_find_in(yard->ops->shape, &trio, key, values, cap);
+}
+
+static size_t yard_find_values(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	return yard_find_key(body, yard_locate(body, hash), values, cap);
+}
+
+static uint64_t yard_count_copies(const void *body, uint64_t hash)
+{
+	return yard_find_values(body, hash, NULL, 0);
+}
+
+/* ------------------------------------------------------------- room in the backyard -- */
+
+/* A backyard line as it is; threads that share a yard look at a copy instead. */
+static const unsigned char *yard_line_itself(const struct yard *yard, unsigned char *line,
+                                             unsigned char *copy)
+{
+	(void)yard, (void)copy;
+	return line;
+}
+
+/* The ways out of a backyard line: for each crumb in it a first entry and its other line. */
+NEVER_INLINE unsigned yard_ways_out(const struct yard *yard, unsigned char *from, bool near,
+                                    yard_look_at look_at, struct yard_move *ways)
+{
+	const struct mini_shape shape = yard->ops->shape.back;
+	unsigned char copy[MINI_LINE];
+	const unsigned char *line = look_at(yard, from, copy);
+	YARD_TOUCH(from);
+	uint64_t number = (uint64_t)(from - yard->back) / mini_line(shape);
+	unsigned count = mini_count(shape, mini_sizes_of(shape, line)), seen = 0, n = 0;
+	for (unsigned slot = 0; slot < count; slot++) {
+		unsigned crumb = mini_crumb(shape, line, slot);
+		if (seen >> crumb & 1)
+			continue;
+		seen |= 1u << crumb;
+		uint64_t owner = yard_front_of(yard, number, crumb);
+		unsigned char *to = yard_back_line(yard, owner, number % 2 == 0);
+		ways[n++] = (struct yard_move){ from, to, slot, crumb, near };
+	}
+	return n;
+}
+
+/* The way to the emptiest line; false if those are all full. */
+NEVER_INLINE bool yard_best_way(const struct yard *yard, const struct yard_move *ways, unsigned n,
+                                yard_look_at look_at, struct yard_move *best)
+{
+	const struct mini_shape shape = yard->ops->shape.back;
+	unsigned char copy[MINI_LINE];
+	unsigned least = shape.slots;
+	for (unsigned i = 0; i < n; i++) {
+		const unsigned char *line = look_at(yard, ways[i].to, copy);
+		YARD_TOUCH(ways[i].to);
+		unsigned count = mini_count(shape, mini_sizes_of(shape, line));
+		if (count < least) {
+			least = count;
+			*best = ways[i];
+		}
+	}
+	return least < shape.slots;
+}
+
+/*
+ * Both backyard lines of some front bucket are full: finds an entry of either that can
+ * go to its other line, or an entry of such a line that can make room there.
+ */
+NEVER_INLINE bool yard_find_move(const struct yard *yard, uint64_t bucket, yard_look_at look_at,
+                                 struct yard_move *move)
+{
+	struct yard_move near[2 * YARD_WAYS], far[YARD_WAYS];
+	unsigned n = 0;
+	for (unsigned half = 0; half < 2; half++)
+		n += yard_ways_out(yard, yard_back_line(yard, bucket, half), true, look_at,
+		                   near + n);
+	bool found = yard_best_way(yard, near, n, look_at, move);
+	for (unsigned i = 0; i < n && !found; i++) {
+		unsigned m = yard_ways_out(yard, near[i].to, false, look_at, far);
+		found = yard_best_way(yard, far, m, look_at, move);
+	}
+	return found;
+}
+
+/* A backyard line and its values: those of the yard, or copies. */
+struct yard_back {
+	unsigned char *line;
+	struct yard_values values;
+};
+
+static inline struct yard_back yard_back_of(const struct yard *yard, unsigned char *line)
+{
+	uint64_t number = (uint64_t)(line - yard->back) / mini_line(yard->ops->shape.back);
+	return (struct yard_back){ line, yard_back_values(yard, number) };
+}
+
+/* Puts an entry into a backyard line, which has room. */
+ALWAYS_INLINE void yard_put_in_back(struct mini_shape shape, struct yard_back back, unsigned m,
+                                    uint64_t remainder, unsigned crumb, uint64_t value)
+{
+	unsigned slot = mini_find(shape, back.line, m).end;
+	mini_insert_at(shape, back.line, m, slot, remainder, crumb);
+	yard_push_value(back.values, slot, value);
+}
+
+/* Moves the entry of a slot from one backyard line to another, which has room. */
+NEVER_INLINE void yard_move_entry(const struct yard *yard, struct yard_back from, unsigned slot,
+                                  struct yard_back to, unsigned crumb)
+{
+	const struct mini_shape shape = yard->ops->shape.back;
+	unsigned m = mini_bucket_of(shape, mini_sizes_of(shape, from.line), slot);
+	yard_put_in_back(shape, to, m, mini_remainder(shape, from.line, slot), crumb,
+	                 yard_value(from.values, slot));
+	mini_remove(shape, from.line, m, slot);
+	yard_pull_value(from.values, slot);
+}
+
+/* Makes room in either backyard line of a front bucket. If false, nothing changed. */
+NEVER_INLINE bool yard_make_room(const struct yard *yard, uint64_t bucket)
+{
+	struct yard_move move = { 0 };
+	while (!move.near) { /* twice at most: a move further away makes room for a near one */
+		if (!yard_find_move(yard, bucket, yard_line_itself, &move))
+			return false;
+		yard_move_entry(yard, yard_back_of(yard, move.from), move.slot,
+		                yard_back_of(yard, move.to), move.crumb);
+	}
+	return true;
+}
+
+/* -------------------------------------------------------------------- inserts -- */
+
+NEVER_INLINE nidus_status yard_too_many(void)
+{
+	return fail(NIDUS_COPIES, "no room for another copy of this key");
+}
+
+NEVER_INLINE nidus_status yard_no_place(void)
+{
+	return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
+}
+
+/* Puts an entry into the emptier of its backyard lines. Errors: FULL. */
+ALWAYS_INLINE nidus_status yard_put_back(struct yard_shape shape, const struct yard_trio *trio,
+                                         struct yard_key key)
+{
+	unsigned count[2];
+	for (unsigned half = 0; half < 2; half++) {
+		YARD_TOUCH(trio->back[half]);
+		count[half] = mini_count(shape.back, mini_sizes_of(shape.back, trio->back[half]));
+	}
+	unsigned half = count[1] < count[0];
+	if (UNLIKELY(count[half] >= shape.back.slots))
+		return NIDUS_FULL;
+	struct yard_back back = { trio->back[half], trio->back_values[half] };
+	yard_put_in_back(shape.back, back, key.m, key.remainder, trio->crumb, key.value);
+	return NIDUS_OK;
+}
+
+/* Whether a mini-bucket can hold as many copies of a key as there may be: hardly ever. */
+ALWAYS_INLINE bool yard_crowded(struct mini_run run)
+{
+	return POPCOUNT64(run.slots) >= YARD_COPIES;
+}
+
+/*
+ * Puts an entry into a full front line, behind the run of its mini-bucket; the last entry
+ * goes to the backyard. FULL, with no word of it yet, if both lines there are full.
+ */
+ALWAYS_INLINE nidus_status yard_push_out(struct yard_shape shape, const struct yard_trio *trio,
+                                         struct yard_key key, struct mini_run run)
+{
+	unsigned char *line = trio->front;
+	unsigned last = shape.front.slots - 1;
+	struct yard_key out = {
+		.m = mini_last_bucket(shape.front, mini_sizes_of(shape.front, line)),
+		.remainder = mini_remainder(shape.front, line, last),
+		.value = yard_value(trio->front_values, last),
+	};
+	if (UNLIKELY(yard_put_back(shape, trio, out) != NIDUS_OK))
+		return NIDUS_FULL;
+	mini_replace_last(shape.front, line, out.m, key.m, run.end, key.remainder);
+	yard_push_value(trio->front_values, run.end, key.value);
+	return NIDUS_OK;
+}
+
+/* Puts a key in, given the run of its mini-bucket in the front line. Errors: FULL, as above. */
+ALWAYS_INLINE nidus_status yard_put_where(struct yard_shape shape, const struct yard_trio *trio,
+                                          struct yard_key key, struct mini_run run)
+{
+	if (yard_spilled(shape, run))
+		return yard_put_back(shape, trio, key);
+	if (mini_full(shape.front, trio->front))
+		return yard_push_out(shape, trio, key, run);
+	mini_insert_at(shape.front, trio->front, key.m, run.end, key.remainder, 0);
+	yard_push_value(trio->front_values, run.end, key.value);
+	return NIDUS_OK;
+}
+
+/* ------------------------------------------------------------ removes and changes -- */
+
+/*
+ * Takes an entry out of a full front line. The lowest of the bucket's spilled entries, if
+ * there is one, returns for it: to the last slot, as none that stayed is above it.
+ */
+ALWAYS_INLINE void yard_take_from_full(struct yard_shape shape, const struct yard_trio *trio,
+                                       unsigned m, unsigned slot)
+{
+	unsigned lowest[2], at[2];
+	for (unsigned half = 0; half < 2; half++) {
+		const unsigned char *line = trio->back[half];
+		YARD_TOUCH(line);
+		/* Before an empty slot, which crumb 0 may match, and behind the last one (if
+		 * nothing matches) there are the ones of all mini-buckets. */
+		uint64_t ours =
+			mini_match_crumb(shape.back, line, bits_low(shape.back.slots), trio->crumb);
+		at[half] = (unsigned)__builtin_ctzll(ours | UINT64_C(1) << shape.back.slots);
+		lowest[half] =
+			mini_ones_before(shape.back, mini_sizes_of(shape.back, line), at[half]);
+	}
+	unsigned half = lowest[1] < lowest[0];
+	yard_pull_value(trio->front_values, slot);
+	if (lowest[half] >= shape.back.buckets) {
+		mini_remove(shape.front, trio->front, m, slot);
+		return;
+	}
+	yard_set_value(trio->front_values, shape.front.slots - 1,
+	               yard_value(trio->back_values[half], at[half]));
+	yard_pull_value(trio->back_values[half], at[half]);
+	unsigned char *from = trio->back[half];
+	mini_take_over(shape.front, trio->front, m, slot, lowest[half],
+	               mini_remainder(shape.back, from, at[half]));
+	mini_remove(shape.back, from, lowest[half], at[half]);
+}
+
+/* Takes the entry of a slot out of the front line. */
+ALWAYS_INLINE void yard_take_front_slot(struct yard_shape shape, const struct yard_trio *trio,
+                                        unsigned m, unsigned slot)
+{
+	if (mini_full(shape.front, trio->front)) {
+		yard_take_from_full(shape, trio, m, slot);
+	} else {
+		mini_remove(shape.front, trio->front, m, slot);
+		yard_pull_value(trio->front_values, slot);
+	}
+}
+
+/* Of the slots that hold a key, those whose entry a change may be made to. */
+static inline uint64_t yard_changeable(struct yard_values values, uint64_t hits,
+                                       const struct value_change *change)
+{
+	return change == NULL || change->what == VALUE_ADD
+	               ? hits
+	               : yard_with_value(values, hits, change->old);
+}
+
+static inline void yard_change_slot(struct yard_values values, unsigned slot,
+                                    const struct value_change *change)
+{
+	uint64_t fresh = change->fresh;
+	if (change->what == VALUE_ADD)
+		fresh = value_sum(yard_value(values, slot), fresh, values.bits);
+	yard_set_value(values, slot, fresh);
+}
+
+static inline bool yard_removes(const struct value_change *change)
+{
+	return change == NULL || change->what == VALUE_REMOVE;
+}
+
+/*
+ * Changes an entry of a key in its three lines; NULL: it is taken out, whatever its value is.
+ * Errors: NOT_FOUND.
+ */
+ALWAYS_INLINE nidus_status yard_change_in(struct yard_shape shape, const struct yard_trio *trio,
+                                          struct yard_key key, const struct value_change *change)
+{
+	YARD_TOUCH(trio->front);
+	struct mini_run run = mini_find(shape.front, trio->front, key.m);
+	uint64_t hits = mini_match(shape.front, trio->front, run.slots, key.remainder);
+	hits = yard_changeable(trio->front_values, hits, change);
+	if (hits != 0) {
+		unsigned slot = (unsigned)__builtin_ctzll(hits);
+		if (yard_removes(change))
+			yard_take_front_slot(shape, trio, key.m, slot);
+		else
+			yard_change_slot(trio->front_values, slot, change);
+		return NIDUS_OK;
+	}
+	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++) {
+		struct yard_values values = trio->back_values[half];
+		hits = yard_changeable(values, yard_back_hits(shape, trio->back[half], key),
+		                       change);
+		if (hits == 0)
+			continue;
+		unsigned slot = (unsigned)__builtin_ctzll(hits);
+		if (yard_removes(change)) {
+			mini_remove(shape.back, trio->back[half], key.m, slot);
+			yard_pull_value(values, slot);
+		} else {
+			yard_change_slot(values, slot, change);
+		}
+		return NIDUS_OK;
+	}
+	return NIDUS_NOT_FOUND;
+}
+
+/* yard_change_in in lines that are nobody else's: the yard's own, or copies. */
+NEVER_INLINE nidus_status yard_change_trio(const struct yard *yard, const struct yard_trio *trio,
+                                           struct yard_key key, const struct value_change *change)
+{
+	return yard_change_in(yard->ops->shape, trio, key, change);
+}
+
+NEVER_INLINE nidus_status yard_change_any(struct yard *yard, struct yard_key key,
+                                          const struct value_change *change)
+{
+	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
+	nidus_status status = yard_change_trio(yard, &trio, key, change);
+	yard->count -= status == NIDUS_OK && yard_removes(change);
+	return status;
+}
+
+static nidus_status yard_change_key(struct yard *yard, struct yard_key key,
+                                    struct value_change change)
+{
+	return yard_change_any(yard, key, &change);
+}
+
+static nidus_status yard_change_value(void *body, uint64_t hash, struct value_change change)
+{
+	return yard_change_any(body, yard_locate(body, hash), &change);
+}
+
+/* ---------------------------------------------------------------- inserts, the long way -- */
+
+/*
+ * Puts a key into its lines as demanded. *added: no entry came, as there was one to add to.
+ * Errors: COPIES, PRESENT; FULL, with no word of it yet: there may be room after a move.
+ */
+NEVER_INLINE nidus_status yard_put_trio(const struct yard *yard, const struct yard_trio *trio,
+                                        struct yard_key key, enum yard_demand demand, bool *added)
+{
+	const struct yard_shape shape = yard->ops->shape;
+	struct value_change add = { .what = VALUE_ADD, .fresh = key.value };
+	*added = demand == YARD_ADD_OR_NEW && yard_change_trio(yard, trio, key, &add) == NIDUS_OK;
+	if (*added)
+		return NIDUS_OK;
+	YARD_TOUCH(trio->front);
+	struct mini_run run = mini_find(shape.front, trio->front, key.m);
+	if (demand == YARD_ONLY_NEW || yard_spilled(shape, run) || yard_crowded(run)) {
+		uint64_t copies = yard_find_in(shape, trio, key, NULL, 0);
+		if (demand == YARD_ONLY_NEW && copies > 0)
+			return NIDUS_PRESENT;
+		if (copies >= YARD_COPIES)
+			return yard_too_many();
+	}
+	return yard_put_where(shape, trio, key, run);
+}
+
+NEVER_INLINE nidus_status yard_put_any(struct yard *yard, struct yard_key key)
+{
+	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
+	nidus_status status;
+	bool added;
+	while ((status = yard_put_trio(yard, &trio, key, YARD_ANY, &added)) == NIDUS_FULL) {
+		if (!yard_make_room(yard, key.bucket))
+			return yard_no_place();
+	}
+	yard->count += status == NIDUS_OK;
+	return status;
+}
+
+static nidus_status yard_insert_value(void *body, uint64_t hash, uint64_t value)
+{
+	struct yard *yard = body;
+	struct yard_key key = yard_locate(yard, hash);
+	key.value = value;
+	return yard->ops->put(yard, key);
+}
+
+#endif
