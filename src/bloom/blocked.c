@@ -8,12 +8,6 @@
 #include "bloom/blocked_instances.h"
 #include "simd/isa.h"
 
-const uint32_t blocked_factors[BLOCKED_PROBES] = {
-	0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1, 0xd3a2646d,
-	0xfd7046c5, 0xb55a4f09, 0x5851f42d, 0x4c957f2d, 0x14057b7f, 0xda3e39cb,
-	0x94d049bb, 0xbf58476d, 0x6c078965, 0x7feb352d,
-};
-
 static const struct blocked_ops *find(unsigned probes)
 {
 #ifdef NIDUS_HAVE_AVX2

@@ -26,9 +26,9 @@
 #define NIDUS_BLOOM_BLOOM_H
 
 #include "base/bits.h"
-#include "base/memory.h"
 #include "base/blueprint.h"
 #include "base/locks.h"
+#include "base/memory.h"
 #include "base/ops.h"
 
 struct bloom {

@@ -10,8 +10,17 @@
 #include "base/atomic.h"
 #include "bloom/shared.h"
 
-#define BATCH 16 /* keys whose lines are fetched together */
-#define FIRST 3  /* bits that are asked of every key: most absent ones fail there */
+/* Other threads set bits of the same word at the same time. */
+static inline void word_or(unsigned char *table, uint64_t index, uint64_t mask)
+{
+	aliased_word *word = (aliased_word *)(void *)table + index;
+	(void)__atomic_fetch_or(word, bits_swap64_on_big(mask), __ATOMIC_RELEASE);
+}
+
+#define FIRST 3    /* bits that are asked of every key: most absent ones fail there */
+#define AHEAD 32   /* keys whose first bits are fetched ahead of the work in a batch, */
+#define WAITING 16 /* and keys that have those, whose other bits are under way */
+#define WRITING 16 /* keys whose bits are all fetched ahead of an insert */
 
 /* The next number of the row: a full-period step, so no two rows run together. */
 static inline uint64_t step(uint64_t row)
@@ -19,78 +28,157 @@ static inline uint64_t step(uint64_t row)
 	return row * UINT64_C(0xd1342543de82ef95) + UINT64_C(0x9e3779b97f4a7c15);
 }
 
-struct bit {
-	uint64_t byte;
-	unsigned char mask;
+/* The table as a value: what is stored into it cannot change where it lies. */
+struct table {
+	unsigned char *bytes;
+	uint64_t words;
 };
 
-static inline struct bit bit_at(const struct bloom *bloom, uint64_t row)
+ALWAYS_INLINE struct table table_of(const struct bloom *bloom)
 {
-	uint64_t bit = multiply_high(row, bloom->groups * 64);
-	return (struct bit){ bit / 8, (unsigned char)(1u << bit % 8) };
+	return (struct table){ bloom->table, bloom->groups };
 }
 
-/*
- * Whether the next n bits of a row are set; the row has gone on by n if so. In words of the
- * table: a bit's place in its word needs no masks of its own.
- */
-ALWAYS_INLINE bool all_set(const struct bloom *bloom, uint64_t *row, unsigned n)
+/* Where a bit lies: the word of the table, and the bit in it. */
+struct place {
+	uint64_t word, bit;
+};
+
+/* row * bits / 2^64 is the number of the bit in the table. */
+ALWAYS_INLINE struct place place_of(struct table table, uint64_t row)
 {
-	uint64_t bits = bloom->groups * 64, at = *row;
-	const unsigned char *table = bloom->table;
-	for (; n > 0; n--) {
-		uint64_t bit = multiply_high(at, bits);
-		if (!(load64(table + (bit >> 6) * 8) >> (bit & 63) & 1))
+	struct place place;
+	place.word = multiply_wide(row, table.words, &place.bit);
+	place.bit >>= 58;
+	return place;
+}
+
+/* The bit of a row, 0 or 1. */
+ALWAYS_INLINE uint64_t bit_of(struct table table, uint64_t row, bool shared)
+{
+	struct place place = place_of(table, row);
+	uint64_t word =
+		shared ? word_load(table.bytes, place.word) : load64(table.bytes + place.word * 8);
+	return word >> place.bit & 1;
+}
+
+/* Whether the n bits of a row are set; up to the first that is not. */
+ALWAYS_INLINE bool all_set(struct table table, uint64_t row, unsigned n, bool shared)
+{
+	if (n % 2 != 0) {
+		if (!bit_of(table, row, shared))
 			return false;
-		at = step(at);
+		row = step(row);
 	}
-	*row = at;
+	for (n /= 2; n > 0; n--) { /* two at a time: half the work of counting */
+		if (!bit_of(table, row, shared))
+			return false;
+		row = step(row);
+		if (!bit_of(table, row, shared))
+			return false;
+		row = step(row);
+	}
 	return true;
 }
 
-/* The same in bytes, by loads that other threads' stores do not disturb; and for batches, where
- * it takes fewer instructions than words do. */
-static inline bool shared_all_set(const struct bloom *bloom, uint64_t *row, unsigned n)
+/* Where others set bits too, those that are set, half of them in a full table, are only read. */
+ALWAYS_INLINE void set_all(struct table table, uint64_t row, unsigned n, bool shared)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct bit bit = bit_at(bloom, *row);
-		if (!(__atomic_load_n(&bloom->table[bit.byte], __ATOMIC_RELAXED) & bit.mask))
-			return false;
-		*row = step(*row);
+	for (; n > 0; n--, row = step(row)) {
+		struct place place = place_of(table, row);
+		unsigned char *word = table.bytes + place.word * 8;
+		uint64_t mask = UINT64_C(1) << place.bit;
+		if (!shared)
+			store64(word, load64(word) | mask);
+		else if (!(word_load(table.bytes, place.word) & mask))
+			word_or(table.bytes, place.word, mask);
 	}
-	return true;
 }
 
-static inline void set_all(struct bloom *bloom, uint64_t row)
+/* Asks for the lines of n bits of a row. */
+ALWAYS_INLINE void fetch(struct table table, uint64_t row, unsigned n)
 {
-	uint64_t bits = bloom->groups * 64;
-	unsigned char *table = bloom->table;
-	for (unsigned n = bloom->probes; n > 0; n--) {
-		uint64_t bit = multiply_high(row, bits);
-		unsigned char *word = table + (bit >> 6) * 8;
-		store64(word, load64(word) | UINT64_C(1) << (bit & 63));
-		row = step(row);
-	}
-	bloom->count++;
-}
-
-static inline void fetch(const struct bloom *bloom, uint64_t row, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++) {
-		PREFETCH(bloom->table + bit_at(bloom, row).byte);
-		row = step(row);
-	}
+	for (; n > 0; n--, row = step(row))
+		PREFETCH(table.bytes + place_of(table, row).word * 8);
 }
 
 void bloom_spread_prefetch(const struct bloom *bloom, uint64_t hash)
 {
-	fetch(bloom, hash, bloom->probes);
+	fetch(table_of(bloom), hash, bloom->probes);
 }
+
+/* ------------------------------------------------------------------- batches -- */
+
+/*
+ * Keys whose first bits are set and whose other lines are under way, in the order in which
+ * they are answered.
+ */
+struct waiting {
+	uint64_t row[WAITING]; /* from the bits that are left on */
+	size_t key[WAITING];
+	size_t first, behind; /* places modulo WAITING */
+};
+
+ALWAYS_INLINE void answer_oldest(struct table table, struct waiting *waiting, unsigned rest,
+                                 uint8_t *yes, bool shared)
+{
+	size_t at = waiting->first++ % WAITING;
+	yes[waiting->key[at]] = all_set(table, waiting->row[at], rest, shared);
+}
+
+/*
+ * Memory is asked at an even pace: for the first bits of every key well ahead of their test, and
+ * for all other bits at once where those are set.
+ */
+ALWAYS_INLINE void look_batch(const struct bloom *bloom, const uint64_t *hashes, size_t n,
+                              uint8_t *yes, bool shared)
+{
+	struct table table = table_of(bloom);
+	unsigned first = bloom->probes < FIRST ? bloom->probes : FIRST;
+	unsigned rest = bloom->probes - first;
+	struct waiting waiting;
+	waiting.first = waiting.behind = 0;
+	for (size_t i = 0; i < n && i < AHEAD; i++)
+		fetch(table, hashes[i], first);
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			fetch(table, hashes[i + AHEAD], first);
+		uint64_t row = hashes[i], set = 1;
+		for (unsigned bit = 0; bit < first; bit++, row = step(row))
+			set &= bit_of(table, row, shared); /* which one is not is anyone's guess */
+		yes[i] = (uint8_t)set;
+		if (!set)
+			continue;
+		if (waiting.behind - waiting.first == WAITING)
+			answer_oldest(table, &waiting, rest, yes, shared);
+		fetch(table, row, rest);
+		waiting.row[waiting.behind % WAITING] = row;
+		waiting.key[waiting.behind++ % WAITING] = i;
+	}
+	while (waiting.first < waiting.behind)
+		answer_oldest(table, &waiting, rest, yes, shared);
+}
+
+ALWAYS_INLINE void set_batch(const struct bloom *bloom, const uint64_t *hashes, size_t n,
+                             bool shared)
+{
+	struct table table = table_of(bloom);
+	unsigned probes = bloom->probes;
+	for (size_t i = 0; i < n && i < WRITING; i++)
+		fetch(table, hashes[i], probes);
+	for (size_t i = 0; i < n; i++) {
+		if (i + WRITING < n)
+			fetch(table, hashes[i + WRITING], probes);
+		set_all(table, hashes[i], probes, shared);
+	}
+}
+
+/* ------------------------------------------------------------ for one thread -- */
 
 static bool contains(const void *body, uint64_t hash)
 {
 	const struct bloom *bloom = body;
-	return all_set(bloom, &hash, bloom->probes);
+	return all_set(table_of(bloom), hash, bloom->probes, false);
 }
 
 static uint64_t count(const void *body, uint64_t hash)
@@ -100,48 +188,24 @@ static uint64_t count(const void *body, uint64_t hash)
 
 static nidus_status insert(void *body, uint64_t hash)
 {
-	set_all(body, hash);
+	struct bloom *bloom = body;
+	bloom->count++;
+	set_all(table_of(bloom), hash, bloom->probes, false);
 	return NIDUS_OK;
 }
 
 static void contains_batch(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
 {
-	const struct bloom *bloom = body;
-	unsigned first = bloom->probes < FIRST ? bloom->probes : FIRST;
-	unsigned rest = bloom->probes - first;
-	uint64_t rows[BATCH];
-	for (size_t from = 0; from < n; from += BATCH) {
-		size_t some = n - from < BATCH ? n - from : BATCH;
-		for (size_t i = 0; i < some; i++)
-			fetch(bloom, hashes[from + i], first);
-		for (size_t i = 0; i < some; i++) {
-			rows[i] = hashes[from + i];
-			yes[from + i] = shared_all_set(bloom, &rows[i], first);
-			if (yes[from + i])
-				fetch(bloom, rows[i], rest);
-		}
-		for (size_t i = 0; i < some; i++)
-			yes[from + i] = yes[from + i] && shared_all_set(bloom, &rows[i], rest);
-	}
-}
-
-ALWAYS_INLINE void set_batch(struct bloom *bloom, const uint64_t *hashes, size_t n,
-                             void (*set)(struct bloom *bloom, uint64_t row))
-{
-	for (size_t from = 0; from < n; from += BATCH) {
-		size_t some = n - from < BATCH ? n - from : BATCH;
-		for (size_t i = 0; i < some; i++)
-			fetch(bloom, hashes[from + i], bloom->probes);
-		for (size_t i = 0; i < some; i++)
-			set(bloom, hashes[from + i]);
-	}
+	look_batch(body, hashes, n, yes, false);
 }
 
 static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint64_t *values,
                                  size_t n, size_t *done)
 {
 	(void)values; /* a bit has none */
-	set_batch(body, hashes, n, set_all);
+	struct bloom *bloom = body;
+	set_batch(bloom, hashes, n, false);
+	bloom->count += n;
 	*done = n;
 	return NIDUS_OK;
 }
@@ -156,22 +220,10 @@ const struct body_ops bloom_spread_ops = {
 
 /* ---------------------------------------------------------- shared by threads -- */
 
-/* Bits that are set already, half of them in a full table, are not written again. */
-static inline void shared_set_all(struct bloom *bloom, uint64_t row)
-{
-	for (unsigned i = 0; i < bloom->probes; i++) {
-		struct bit bit = bit_at(bloom, row);
-		unsigned char *byte = &bloom->table[bit.byte];
-		if (!(__atomic_load_n(byte, __ATOMIC_RELAXED) & bit.mask))
-			(void)__atomic_fetch_or(byte, bit.mask, __ATOMIC_RELAXED);
-		row = step(row);
-	}
-}
-
 static bool shared_contains(const void *body, uint64_t hash)
 {
 	const struct bloom *bloom = body;
-	return shared_all_set(bloom, &hash, bloom->probes);
+	return all_set(table_of(bloom), hash, bloom->probes, true);
 }
 
 static uint64_t shared_count(const void *body, uint64_t hash)
@@ -182,7 +234,7 @@ static uint64_t shared_count(const void *body, uint64_t hash)
 static nidus_status shared_insert(void *body, uint64_t hash)
 {
 	struct bloom *bloom = body;
-	shared_set_all(bloom, hash);
+	set_all(table_of(bloom), hash, bloom->probes, true);
 	tally_add(&bloom->locks->added, 1);
 	return NIDUS_OK;
 }
@@ -194,7 +246,7 @@ static nidus_status shared_insert_new(void *body, uint64_t hash)
 	version_lock(lock);
 	bool present = shared_contains(bloom, hash);
 	if (!present)
-		shared_set_all(bloom, hash);
+		set_all(table_of(bloom), hash, bloom->probes, true);
 	version_unlock(lock);
 	if (present)
 		return NIDUS_PRESENT;
@@ -202,12 +254,17 @@ static nidus_status shared_insert_new(void *body, uint64_t hash)
 	return NIDUS_OK;
 }
 
+static void shared_contains_batch(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	look_batch(body, hashes, n, yes, true);
+}
+
 static nidus_status shared_insert_batch(void *body, const uint64_t *hashes, const uint64_t *values,
                                         size_t n, size_t *done)
 {
 	(void)values;
 	struct bloom *bloom = body;
-	set_batch(bloom, hashes, n, shared_set_all);
+	set_batch(bloom, hashes, n, true);
 	tally_add(&bloom->locks->added, n);
 	*done = n;
 	return NIDUS_OK;
@@ -218,6 +275,6 @@ const struct body_ops bloom_spread_shared_ops = {
 	.count = shared_count,
 	.insert = shared_insert,
 	.insert_new = shared_insert_new,
-	.contains_batch = contains_batch,
+	.contains_batch = shared_contains_batch,
 	.insert_batch = shared_insert_batch,
 };

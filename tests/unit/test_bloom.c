@@ -117,6 +117,54 @@ static void inserts_beyond_the_capacity_go_on_and_the_rate_rises(void **state)
 	}
 }
 
+/* ----------------------------------------------------------------------- batches -- */
+
+#define BATCH 200 /* more keys than any batch has under way */
+
+/* Of the keys of a batch all are in the filter, or none (every = 1), or every second one is not. */
+static void expect_batches_like_single_calls(const nidus_options *options, unsigned every)
+{
+	nidus_filter *batch = filter_create(options), *singly = filter_create(options);
+	uint64_t hashes[BATCH], asked[BATCH];
+	uint8_t yes[BATCH + 1];
+	size_t done;
+	for (uint64_t i = 0; i < BATCH; i++) {
+		hashes[i] = nidus_hash_u64(batch, i);
+		asked[i] =
+			every > 0 && i % every == 0 ? nidus_hash_u64(batch, BATCH + i) : hashes[i];
+	}
+	for (size_t n = 0; n <= BATCH; n += n < 40 ? 1 : 53) {
+		expect_ok(nidus_insert_batch(batch, hashes, n, &done));
+		expect_equal(done, n);
+		for (size_t i = 0; i < n; i++)
+			expect_ok(nidus_insert_hash(singly, hashes[i]));
+		yes[n] = 0xa5;
+		nidus_contains_batch(batch, asked, n, yes);
+		for (size_t i = 0; i < n; i++)
+			expect_equal(yes[i], nidus_contains_hash(singly, asked[i]));
+		expect_equal(yes[n], 0xa5);
+	}
+	struct bytes bytes = bytes_save(singly);
+	expect(bytes_match(&bytes, batch));
+	bytes_free(&bytes);
+	nidus_free(batch);
+	nidus_free(singly);
+}
+
+static void batches_do_what_single_calls_do(void **state)
+{
+	(void)state;
+	for (unsigned k = 4; k <= 24; k++) {
+		for (size_t i = 0; i < 2 * BLOOMS; i++) {
+			nidus_options options =
+				bloom_options(blooms[i % BLOOMS], 4 * BATCH, ldexp(1, -(int)k), k);
+			options.features = i < BLOOMS ? 0 : NIDUS_CONCURRENT;
+			for (unsigned every = 0; every < 3; every++)
+				expect_batches_like_single_calls(&options, every);
+		}
+	}
+}
+
 /* ----------------------------------------------------------------------- merging -- */
 
 static void a_merge_is_the_filter_of_all_keys(void **state)
@@ -377,6 +425,7 @@ int main(void)
 		cmocka_unit_test(what_bits_cannot_do_is_unsupported_and_changes_nothing),
 		cmocka_unit_test(copies_are_one_and_are_counted_as_inserts),
 		cmocka_unit_test(inserts_beyond_the_capacity_go_on_and_the_rate_rises),
+		cmocka_unit_test(batches_do_what_single_calls_do),
 		cmocka_unit_test(a_merge_is_the_filter_of_all_keys),
 		cmocka_unit_test(a_merge_beyond_the_capacity_says_what_rate_it_has),
 		cmocka_unit_test(what_does_not_match_is_named),
