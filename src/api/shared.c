@@ -253,10 +253,10 @@ static nidus_status insert(nidus_filter *filter, uint64_t hash, struct demand de
 		reason_set_aside();
 	nidus_status status = insert_inside(filter, hash, demand, &again);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
+	if (UNLIKELY(again))
+		status = insert_alone(filter, hash, demand);
 	if (LIKELY(!state.grows))
 		return status;
-	if (again)
-		status = insert_alone(filter, hash, demand);
 	if (status == NIDUS_OK)
 		look_after_growth(filter, 1, hash, &state);
 	return reason_decide(status);

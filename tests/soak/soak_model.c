@@ -36,7 +36,7 @@
 
 /* The run as a whole. */
 static struct {
-	uint64_t operations, histories;
+	uint64_t operations, histories, valued;
 	double seconds, operations_most;
 	struct timespec start;
 	bool progress;
@@ -118,6 +118,9 @@ static nidus_options any_options(struct chance *chance)
 		options.features = NIDUS_CONCURRENT & family->features;
 	if (chance_one_in(chance, 8))
 		options.features |= NIDUS_NO_DELETE;
+	if (chance_one_in(chance, 3))
+		options.value_bits =
+			1 + (unsigned)chance_below(chance, chance_one_in(chance, 2) ? 8 : 32);
 	choose_whims(chance, &options);
 	return options;
 }
@@ -173,7 +176,7 @@ static void begin(struct history *h, uint64_t number)
 /* A pause before its time, so that whole filters are used amid growth, too. */
 static bool interrupted(struct history *h)
 {
-	return moving(h->filter) && chance_one_in(&h->chance, 8 + (unsigned)(h->ledger.keys / 64));
+	return moving(h->filter) && chance_one_in(&h->chance, 4 + (unsigned)(h->ledger.keys / 256));
 }
 
 static void live(struct history *h)
@@ -204,6 +207,7 @@ static void end(struct history *h)
 	run.operations += h->operations;
 	run.by_family[h->options.family % 32] += h->operations;
 	run.histories++;
+	run.valued += h->ledger.values != NULL ? h->operations : 0;
 	nidus_free(h->filter);
 	ledger_free(&h->ledger);
 	history_now = NULL;
@@ -265,10 +269,12 @@ static void summarize(void)
 	printf("%-14s %14" PRIu64 " operations in %" PRIu64 " histories, %.1f s, %.1f million per "
 	       "second of processor time\n",
 	       "all", run.operations, run.histories, seconds_gone(), millions_per_second());
-	printf("seen: %.3g inserts and removes, %" PRIu64 " FULL, %" PRIu64 " COPIES; %" PRIu64
-	       " pauses amid growth, %" PRIu64 " saves and %" PRIu64 " clones then\n",
-	       (double)history_met.changes, history_met.full, history_met.copies,
-	       history_met.moving, history_met.saved_amid, history_met.cloned_amid);
+	printf("seen: %.3g operations with values, %.3g changes, %" PRIu64 " FULL, %" PRIu64
+	       " COPIES; %" PRIu64 " pauses amid growth, %" PRIu64 " saves and %" PRIu64
+	       " clones then\n",
+	       (double)run.valued, (double)history_met.changes, history_met.full,
+	       history_met.copies, history_met.moving, history_met.saved_amid,
+	       history_met.cloned_amid);
 	printf("      %" PRIu64 " merges, %" PRIu64 " growths, %" PRIu64
 	       " of them relaxed, %" PRIu64 " shrinks, %" PRIu64 " builds, %" PRIu64
 	       " times threads\n",

@@ -17,10 +17,10 @@
 #include "support/filters.h"
 #include "support/model.h"
 
-#define COPIES_LIKELY 4  /* from here on an identity may be at its bound */
-#define LOOKS_FREE 20000 /* slots that searches may look at, */
-#define LOOKS_PAID 2     /* and so many more for each operation */
-#define COPIES_MOST 200  /* of an identity: "a few dozen" per key, and twins */
+#define COPIES_LIKELY 4         /* from here on an identity may be at its bound */
+#define LOOKS_FREE 20000        /* slots that searches may look at, */
+#define LOOKS_PAID 2            /* and so many more for each operation */
+#define HISTORY_COPIES_MOST 200 /* of an identity: "a few dozen" per key, and twins */
 
 struct history *history_now;
 uint64_t history_run_seed;
@@ -39,13 +39,13 @@ static void describe(char *text, size_t size)
 	snprintf(text, size,
 	         "FAILED in history %" PRIu64 " of seed %" PRIu64 ", step %" PRIu64 ": %s\n"
 	         "  %s, capacity %" PRIu64 " to %" PRIu64 ", fpr 2^%g, slots %u, features %#x, "
-	         "max_steps %u, reserve %u, stash %u, seed %" PRIu64 ", %s\n"
+	         "max_steps %u, reserve %u, stash %u, value_bits %u, seed %" PRIu64 ", %s\n"
 	         "  %" PRId64 " entries, %u %% of the keys among %" PRIu64 " hot ones, skew %u\n"
 	         "  to repeat it: ./dev soak model 1 %" PRIu64 " %" PRIu64 "\n",
 	         h->number, history_run_seed, h->step, h->act, nidus_family_name(o->family),
 	         o->capacity, o->max_capacity, log2(o->fpr), o->slots, (unsigned)o->features,
-	         o->max_steps, o->reserve, o->stash, o->seed, nidus_isa(), h->sums.total,
-	         h->hot_percent, h->hot, h->skew, history_run_seed, h->number);
+	         o->max_steps, o->reserve, o->stash, o->value_bits, o->seed, nidus_isa(),
+	         h->sums.total, h->hot_percent, h->hot, h->skew, history_run_seed, h->number);
 }
 
 static void complain(void)
@@ -128,7 +128,7 @@ static uint64_t part_of(uint64_t number, uint64_t random)
 	return number * (random & UINT32_MAX) >> 32;
 }
 
-static uint64_t any_key(struct actor *actor)
+uint64_t history_any_key(struct actor *actor)
 {
 	const struct history *h = actor->history;
 	uint64_t random = chance_next(&actor->chance), below = h->ledger.keys;
@@ -179,7 +179,7 @@ static void accept_refusal(struct actor *actor, nidus_status status, uint64_t ke
 		DEMAND((uint64_t)(h->sums.total + actor->sums.total) >= h->promise);
 }
 
-static void took(struct actor *actor, nidus_status status, uint64_t key)
+void history_took(struct actor *actor, nidus_status status, uint64_t key, uint64_t value)
 {
 	struct ledger *ledger = &actor->history->ledger;
 	if (status != NIDUS_OK) {
@@ -187,9 +187,9 @@ static void took(struct actor *actor, nidus_status status, uint64_t key)
 		return;
 	}
 	actor->changes++;
-	ledger_add(ledger, &actor->sums, key);
+	ledger_add(ledger, &actor->sums, key, value);
 	if (actor->history->removes)
-		DEMAND(ledger_held(ledger, key) < COPIES_MOST);
+		DEMAND(ledger_held(ledger, key) < HISTORY_COPIES_MOST);
 }
 
 static void look(struct actor *actor, uint64_t key)
@@ -206,7 +206,7 @@ static void look(struct actor *actor, uint64_t key)
 	}
 }
 
-static bool likely_refused(struct actor *actor, uint64_t key)
+bool history_likely_refused(struct actor *actor, uint64_t key)
 {
 	bool crowded = ledger_held(&actor->history->ledger, key) >= COPIES_LIKELY;
 	return history_tired(actor) || (crowded && !chance_one_in(&actor->chance, 64));
@@ -215,17 +215,17 @@ static bool likely_refused(struct actor *actor, uint64_t key)
 static void put(struct actor *actor, uint64_t key)
 {
 	const struct history *h = actor->history;
-	if ((h->distinct && h->ledger.copies[key] > 0) || likely_refused(actor, key))
+	if ((h->distinct && h->ledger.copies[key] > 0) || history_likely_refused(actor, key))
 		look(actor, key);
 	else
-		took(actor, spelled_insert(h->filter, key), key);
+		history_took(actor, spelled_insert(h->filter, key), key, 0);
 }
 
 static void put_new(struct actor *actor, uint64_t key)
 {
 	const struct history *h = actor->history;
 	unsigned held = ledger_held(&h->ledger, key);
-	if (held == 0 && likely_refused(actor, key)) {
+	if (held == 0 && history_likely_refused(actor, key)) {
 		look(actor, key);
 		return;
 	}
@@ -235,7 +235,7 @@ static void put_new(struct actor *actor, uint64_t key)
 	else
 		DEMAND(status == NIDUS_PRESENT || held == 0);
 	if (status != NIDUS_PRESENT)
-		took(actor, status, key);
+		history_took(actor, status, key, 0);
 }
 
 static void take(struct actor *actor, uint64_t key)
@@ -246,7 +246,7 @@ static void take(struct actor *actor, uint64_t key)
 	} else if (h->ledger.copies[key] > 0) {
 		DEMAND_OK(spelled_remove(h->filter, key));
 		actor->changes++;
-		ledger_drop(&h->ledger, &actor->sums, key);
+		history_learn_removed(actor, key);
 	} else if (ledger_held(&h->ledger, key) == 0) {
 		DEMAND_STATUS(spelled_remove(h->filter, key), NIDUS_NOT_FOUND);
 	} else {
@@ -258,7 +258,7 @@ static void do_singles(struct actor *actor)
 {
 	unsigned more = actor->filling ? 10 : 3;
 	for (unsigned i = 0; i < 64; i++) {
-		uint64_t key = any_key(actor);
+		uint64_t key = history_any_key(actor);
 		unsigned roll = (unsigned)chance_next(&actor->chance) % 16;
 		if (roll < more)
 			put(actor, key);
@@ -292,7 +292,7 @@ static void look_at_range(struct actor *actor, const nidus_filter *filter, uint6
 static uint64_t any_range(struct actor *actor, size_t *n)
 {
 	uint64_t keys = actor->history->ledger.keys;
-	uint64_t from = any_key(actor),
+	uint64_t from = history_any_key(actor),
 		 most = keys - from < HISTORY_BATCH ? keys - from : HISTORY_BATCH;
 	*n = 1 + (size_t)chance_below(&actor->chance, most);
 	return from;
@@ -302,7 +302,10 @@ static void do_contains_batch(struct actor *actor)
 {
 	size_t n;
 	uint64_t from = any_range(actor, &n);
-	look_at_range(actor, actor->history->filter, from, n);
+	if (actor->history->ledger.values != NULL && chance_percent(&actor->chance, 60))
+		history_find_range(actor, actor->history->filter, from, n);
+	else
+		look_at_range(actor, actor->history->filter, from, n);
 }
 
 /* The keys of a range that the actor may put in, or take out. */
@@ -318,6 +321,8 @@ size_t history_choose(struct actor *actor, bool out, uint64_t keys[HISTORY_BATCH
 		if (h->ledger.identity[key] % actor->parts != actor->part)
 			continue; /* another thread's */
 		bool here = h->ledger.copies[key] > 0;
+		if (out && h->ledger.values != NULL && ledger_held(&h->ledger, key) > 1)
+			continue; /* nobody knows which entry would go */
 		if (out ? !here : here && h->distinct)
 			continue;
 		keys[chosen] = key;
@@ -326,19 +331,30 @@ size_t history_choose(struct actor *actor, bool out, uint64_t keys[HISTORY_BATCH
 	return chosen;
 }
 
-static void do_insert_batch(struct actor *actor)
+/* With values, or all of them 0. */
+static nidus_status insert_batch(struct actor *actor, const uint64_t *hashes, uint64_t *values,
+                                 size_t n, size_t *done)
 {
 	struct history *h = actor->history;
-	uint64_t keys[HISTORY_BATCH], hashes[HISTORY_BATCH];
+	bool valued = h->ledger.values != NULL && chance_percent(&actor->chance, 70);
+	for (size_t i = 0; i < n; i++)
+		values[i] = valued ? history_any_value(actor) : 0;
+	return valued ? nidus_insert_value_batch(h->filter, hashes, values, n, done)
+	              : nidus_insert_batch(h->filter, hashes, n, done);
+}
+
+static void do_insert_batch(struct actor *actor)
+{
+	uint64_t keys[HISTORY_BATCH], hashes[HISTORY_BATCH], values[HISTORY_BATCH];
 	if (history_tired(actor))
 		return;
 	size_t n = history_choose(actor, false, keys, hashes), done = SIZE_MAX;
 	uint64_t looked = effort_of_thread()->looked;
-	nidus_status status = nidus_insert_batch(h->filter, hashes, n, &done);
+	nidus_status status = insert_batch(actor, hashes, values, n, &done);
 	looked = effort_of_thread()->looked - looked;
 	DEMAND(done <= n && (status == NIDUS_OK) == (done == n));
 	for (size_t i = 0; i < done; i++)
-		took(actor, NIDUS_OK, keys[i]);
+		history_took(actor, NIDUS_OK, keys[i], values[i]);
 	if (done < n)
 		accept_refusal(actor, status, keys[done]);
 	actor->operations += done + (done < n);
@@ -364,7 +380,11 @@ static void do_remove_batch(struct actor *actor)
 void history_use(struct actor *actor)
 {
 	unsigned roll = (unsigned)chance_below(&actor->chance, 16);
-	if (roll < 5)
+	if (actor->history->ledger.values != NULL && roll < 3)
+		history_use_values(actor);
+	else if (actor->history->ledger.values != NULL && roll == 9)
+		history_count_batch(actor);
+	else if (roll < 5)
 		do_singles(actor);
 	else if (roll < 10)
 		do_contains_batch(actor);
@@ -403,8 +423,11 @@ void history_check_contents(struct history *h, const nidus_filter *filter)
 	const struct ledger *ledger = &h->ledger;
 	history_look_for_all(h, filter);
 	for (uint64_t key = h->step % 8; key < ledger->keys && ledger->exact; key += 8) {
-		DEMAND_EQUAL(nidus_count_key_hash(filter, ledger->hashes[key]),
-		             ledger_held(ledger, key));
+		if (ledger->values != NULL)
+			DEMAND(history_finds(h, filter, key));
+		else
+			DEMAND_EQUAL(nidus_count_key_hash(filter, ledger->hashes[key]),
+			             ledger_held(ledger, key));
 		h->operations++;
 	}
 	if (h->removes)

@@ -85,6 +85,11 @@ void history_demand_equal(uint64_t a, uint64_t b, const char *texts, const char 
  */
 bool history_tired(const struct actor *actor);
 
+/* An insert of a key came to this: notes it, or sees that it may be refused. */
+void history_took(struct actor *actor, nidus_status status, uint64_t key, uint64_t value);
+bool history_likely_refused(struct actor *actor, uint64_t key);
+uint64_t history_any_key(struct actor *actor);
+
 /* Single calls, or one batch. */
 void history_use(struct actor *actor);
 
@@ -94,6 +99,29 @@ void history_fold(struct history *h, struct actor *actor);
 /* The keys of a random range that an actor may put in, or take out; how many they are. */
 size_t history_choose(struct actor *actor, bool out, uint64_t keys[HISTORY_BATCH],
                       uint64_t hashes[HISTORY_BATCH]);
+
+/* ---------------------------------------------------------------------- values -- */
+
+#define HISTORY_COPIES_MOST 200 /* of an identity: "a few dozen" per key, and twins */
+
+uint64_t history_any_value(struct actor *actor);
+
+/* Single calls for keys and their values. */
+void history_use_values(struct actor *actor);
+
+/* Whether a filter has the values of a key that the ledger has. */
+bool history_finds(const struct history *h, const nidus_filter *filter, uint64_t key);
+
+/* nidus_find_batch for n keys; what it finds of the actor's own is checked. */
+void history_find_range(struct actor *actor, const nidus_filter *filter, uint64_t from, size_t n);
+
+/* nidus_add_count_batch. */
+void history_count_batch(struct actor *actor);
+
+/* A remove without a value took an entry of the key: learns which, and drops it. */
+void history_learn_removed(struct actor *actor, uint64_t key);
+
+/* ----------------------------------------------------------------- whole filters -- */
 
 /* Looks for all keys in a filter that should hold the same ones. */
 void history_look_for_all(struct history *h, const nidus_filter *filter);

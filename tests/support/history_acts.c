@@ -215,16 +215,32 @@ static void do_shrink(struct history *h)
 	history_learn_promises(h, true);
 }
 
-/* Another filter that fits, with random keys; which they are. */
-static nidus_filter *make_other(struct history *h, uint64_t *keys, size_t *n)
+/* Another filter that fits, and what was put into it. */
+struct other {
+	nidus_filter *filter;
+	size_t n;
+	uint64_t keys[HISTORY_BATCH], values[HISTORY_BATCH];
+};
+
+static void make_other(struct history *h, struct other *other)
 {
 	struct actor actor = { .history = h, .parts = 1, .chance = { chance_next(&h->chance) } };
-	nidus_filter *other = make(h);
+	bool valued = h->ledger.values != NULL;
 	uint64_t hashes[HISTORY_BATCH];
-	*n = history_choose(&actor, false, keys, hashes);
-	nidus_status status = nidus_insert_batch(other, hashes, *n, n);
+	size_t n = history_choose(&actor, false, other->keys, hashes);
+	for (size_t i = 0; i < n; i++)
+		other->values[i] = valued ? history_any_value(&actor) : 0;
+	other->filter = make(h);
+	nidus_status status = valued ? nidus_insert_value_batch(other->filter, hashes,
+	                                                        other->values, n, &other->n)
+	                             : nidus_insert_batch(other->filter, hashes, n, &other->n);
 	DEMAND(status == NIDUS_OK || status == NIDUS_FULL || status == NIDUS_COPIES);
-	return other;
+}
+
+static void add_other(struct history *h, const struct other *other)
+{
+	for (size_t i = 0; i < other->n; i++)
+		ledger_add(&h->ledger, &h->sums, other->keys[i], other->values[i]);
 }
 
 static void put_through_file(struct history *h, nidus_filter **filter)
@@ -239,15 +255,15 @@ static void put_through_file(struct history *h, nidus_filter **filter)
 
 static void merge_once(struct history *h)
 {
-	uint64_t keys[HISTORY_BATCH];
-	size_t n;
-	nidus_filter *other = make_other(h, keys, &n), *merged;
-	put_through_file(h, &other);
-	nidus_info a = info_of(h->filter), b = info_of(other);
+	struct other other;
+	nidus_filter *merged;
+	make_other(h, &other);
+	put_through_file(h, &other.filter);
+	nidus_info a = info_of(h->filter), b = info_of(other.filter);
 	bool turned = chance_percent(&h->chance, 50);
-	nidus_status status = turned ? nidus_merge(other, h->filter, &merged)
-	                             : nidus_merge(h->filter, other, &merged);
-	nidus_free(other);
+	nidus_status status = turned ? nidus_merge(other.filter, h->filter, &merged)
+	                             : nidus_merge(h->filter, other.filter, &merged);
+	nidus_free(other.filter);
 	if (status != NIDUS_OK) {
 		DEMAND(status == NIDUS_FULL || status == NIDUS_COPIES || status == NIDUS_E_RANGE);
 		return;
@@ -257,8 +273,7 @@ static void merge_once(struct history *h)
 		DEMAND_EQUAL(info.count, a.count + b.count);
 		DEMAND(info.fpr_target <= (a.fpr_target + b.fpr_target) * 1.0000001);
 	}
-	for (size_t i = 0; i < n; i++)
-		ledger_add(&h->ledger, &h->sums, keys[i]);
+	add_other(h, &other);
 	replace(h, merged);
 	history_learn_promises(h, true);
 	history_met.merged++;
@@ -272,49 +287,109 @@ static void do_merge_chain(struct history *h)
 		merge_once(h);
 }
 
-/* Each identity once; tried before and looked at after its entries were added. */
-static void check_unique(struct history *h, nidus_filter *unique)
+static int compare_values(const void *a, const void *b)
 {
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* What a merge that keeps an identity once makes of its n values, in ascending order. */
+static uint64_t made_one(const uint32_t *values, unsigned n, nidus_merge_how how, uint64_t highest)
+{
+	uint64_t one = 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (how == NIDUS_MERGE_SUM)
+			one += values[i];
+		else
+			one = how == NIDUS_MERGE_OR ? one | values[i] : values[i];
+	}
+	return one < highest ? one : highest;
+}
+
+/* Checks the values of an identity after such a merge; gives how many there must be. */
+static unsigned check_reduced_values(const struct history *h, const nidus_filter *reduced,
+                                     uint32_t identity, uint64_t hash, nidus_merge_how how)
+{
+	uint32_t *values = h->ledger.values[identity];
+	uint64_t found[HISTORY_COPIES_MOST], highest = (UINT64_C(1) << h->options.value_bits) - 1;
+	unsigned held = h->ledger.held[identity], n = 0;
+	uint64_t wanted_sum = 0, sum = 0;
+	qsort(values, held, sizeof *values, compare_values);
+	for (unsigned i = 0; how == NIDUS_MERGE_UNIQUE && i < held; i++) {
+		bool fresh = i == 0 || values[i] != values[i - 1];
+		wanted_sum += fresh ? values[i] : 0;
+		n += fresh;
+	}
+	if (how != NIDUS_MERGE_UNIQUE) {
+		wanted_sum = made_one(values, held, how, highest);
+		n = 1;
+	}
+	DEMAND_EQUAL(nidus_find_hash(reduced, hash, found, HISTORY_COPIES_MOST), n);
+	for (unsigned i = 0; i < n; i++)
+		sum += found[i];
+	DEMAND_EQUAL(sum, wanted_sum);
+	return n;
+}
+
+/* Each identity once; made before and looked at after its entries were added. */
+static void check_reduced(struct history *h, nidus_filter *reduced, nidus_merge_how how)
+{
+	const struct ledger *ledger = &h->ledger;
 	uint64_t here = 0;
-	for (uint32_t i = 0; i < h->ledger.identities; i++)
-		here += h->ledger.held[i] > 0;
-	if (h->ledger.exact)
-		DEMAND_EQUAL(info_of(unique).count, here);
-	DEMAND_OK(nidus_verify(unique, NULL));
-	history_look_for_all(h, unique);
+	memset(ledger->seen, 0, ledger->identities * sizeof *ledger->seen);
+	for (uint64_t key = 0; key < ledger->keys; key++) {
+		uint32_t identity = ledger->identity[key];
+		if (ledger->held[identity] == 0 || ledger->seen[identity]++ > 0)
+			continue;
+		here += ledger->values == NULL ? 1
+		                               : check_reduced_values(h, reduced, identity,
+		                                                      ledger->hashes[key], how);
+	}
+	if (ledger->exact)
+		DEMAND_EQUAL(info_of(reduced).count, here);
+	DEMAND_OK(nidus_verify(reduced, NULL));
+	history_look_for_all(h, reduced);
+}
+
+static nidus_merge_how any_reduction(struct history *h)
+{
+	return (nidus_merge_how)(NIDUS_MERGE_UNIQUE + chance_below(&h->chance, 4));
 }
 
 static void do_merge_many(struct history *h)
 {
-	uint64_t keys[OTHERS_MOST][HISTORY_BATCH];
-	size_t counts[OTHERS_MOST], n = 1 + (size_t)chance_below(&h->chance, OTHERS_MOST);
-	nidus_filter *others[OTHERS_MOST], *merged, *unique;
+	static struct other others[OTHERS_MOST];
+	size_t n = 1 + (size_t)chance_below(&h->chance, OTHERS_MOST);
+	nidus_filter *merged, *reduced;
 	const nidus_filter *all[OTHERS_MOST + 1] = { h->filter };
 	if (!h->merges)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		others[i] = make_other(h, keys[i], &counts[i]);
-		put_through_file(h, &others[i]);
-		all[i + 1] = others[i];
+		make_other(h, &others[i]);
+		put_through_file(h, &others[i].filter);
+		all[i + 1] = others[i].filter;
 	}
-	nidus_status once = nidus_merge_many(all, n + 1, NIDUS_MERGE_UNIQUE, &unique);
+	nidus_merge_how how = any_reduction(h);
+	nidus_status once = nidus_merge_many(all, n + 1, how, &reduced);
 	nidus_status status = nidus_merge_many(all, n + 1, NIDUS_MERGE_COPIES, &merged);
-	DEMAND(once == NIDUS_OK || once == NIDUS_E_RANGE);
+	bool several = how == NIDUS_MERGE_UNIQUE && h->ledger.values != NULL;
+	DEMAND(once == NIDUS_OK || once == NIDUS_E_RANGE ||
+	       (several && (once == NIDUS_FULL || once == NIDUS_COPIES)));
 	DEMAND(status == NIDUS_OK || status == NIDUS_FULL || status == NIDUS_COPIES ||
 	       status == NIDUS_E_RANGE);
 	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; status == NIDUS_OK && k < counts[i]; k++)
-			ledger_add(&h->ledger, &h->sums, keys[i][k]);
-		nidus_free(others[i]);
+		if (status == NIDUS_OK)
+			add_other(h, &others[i]);
+		nidus_free(others[i].filter);
 	}
 	if (status == NIDUS_OK) {
 		replace(h, merged);
 		history_learn_promises(h, true);
 		if (once == NIDUS_OK)
-			check_unique(h, unique);
+			check_reduced(h, reduced, how);
 		history_met.merged++;
 	}
-	nidus_free(unique);
+	nidus_free(reduced);
 }
 
 /* A fresh filter of the same options has the same base geometry. */
@@ -365,14 +440,24 @@ static void do_rebuild(struct history *h)
 	}
 }
 
-/* All copies of all keys, as hashes. The caller frees them. */
-static uint64_t *all_hashes(const struct history *h, size_t *n)
+/*
+ * All copies of all keys, as hashes; with values, those of an identity go to its keys in
+ * turn. The caller frees both.
+ */
+static uint64_t *all_hashes(const struct history *h, uint64_t **values, size_t *n)
 {
+	const struct ledger *ledger = &h->ledger;
 	uint64_t *hashes = check_alloc((size_t)h->sums.total * sizeof *hashes);
+	*values = check_alloc((size_t)h->sums.total * sizeof **values);
 	*n = 0;
-	for (uint64_t key = 0; key < h->ledger.keys; key++) {
-		for (unsigned i = 0; i < h->ledger.copies[key]; i++)
-			hashes[(*n)++] = h->ledger.hashes[key];
+	memset(ledger->seen, 0, ledger->identities * sizeof *ledger->seen);
+	for (uint64_t key = 0; key < ledger->keys; key++) {
+		uint32_t identity = ledger->identity[key];
+		for (unsigned i = 0; i < ledger->copies[key]; i++) {
+			if (ledger->values != NULL)
+				(*values)[*n] = ledger->values[identity][ledger->seen[identity]++];
+			hashes[(*n)++] = ledger->hashes[key];
+		}
 	}
 	DEMAND_EQUAL(*n, h->sums.total);
 	return hashes;
@@ -384,14 +469,19 @@ static void do_build(struct history *h)
 	nidus_filter *built, *fresh = make(h);
 	uint64_t promise = promise_of(fresh);
 	size_t n;
-	uint64_t *hashes = all_hashes(h, &n);
+	uint64_t *values, *hashes = all_hashes(h, &values, &n);
 	unsigned threads = (unsigned)chance_below(&h->chance, 3);
 	if (h->ledger.exact)
 		options.features |= NIDUS_MULTISET;
-	nidus_status status = chance_percent(&h->chance, 50)
-	                              ? nidus_build_hashes(&options, hashes, n, threads, &built)
-	                              : nidus_build_like(fresh, hashes, n, true, threads, &built);
+	nidus_status status;
+	if (h->ledger.values != NULL)
+		status = nidus_build_values(&options, hashes, values, n, threads, &built);
+	else if (chance_percent(&h->chance, 50))
+		status = nidus_build_hashes(&options, hashes, n, threads, &built);
+	else
+		status = nidus_build_like(fresh, hashes, n, true, threads, &built);
 	free(hashes);
+	free(values);
 	nidus_free(fresh);
 	if (status == NIDUS_OK) {
 		history_met.built++;

@@ -4,7 +4,8 @@
  *
  * Twins share an identity (src/README.md), and what a filter answers for a key follows
  * from the copies of its identity alone. So the ledger foretells every answer, false
- * positives too. Keys are numbers from 0 on, in the spellings of support/model.h.
+ * positives too. Keys are numbers from 0 on, in the spellings of support/model.h. Values are
+ * those of an identity, not of a key, as the filter has them.
  *
  * Threads may change different identities at the same time; the sums that a thread
  * changes are its own (struct ledger_sums).
@@ -25,6 +26,8 @@ struct ledger {
 	uint16_t *held;       /* entries of an identity */
 	nidus_entry *entries; /* the identities, in ascending order */
 	uint16_t *seen;       /* room for a walk */
+	uint32_t **values; /* of the entries of an identity, held[] of them; NULL: there are none */
+	uint64_t *sums;    /* room for a walk: of the values, each made a random number */
 	uint32_t identities;
 	bool exact; /* false for Bloom filters: there yes may be wrong, and is a chance of its own */
 };
@@ -45,13 +48,27 @@ static inline unsigned ledger_held(const struct ledger *ledger, uint64_t key)
 	return ledger->held[ledger->identity[key]];
 }
 
-static inline void ledger_add(struct ledger *ledger, struct ledger_sums *sums, uint64_t key)
+/* Keeps the value of an entry that comes, or forgets that of one that goes; false: none has it. */
+void ledger_keep_value(struct ledger *ledger, uint32_t identity, uint64_t value);
+bool ledger_forget_value(struct ledger *ledger, uint32_t identity, uint64_t value);
+
+/* Whether an entry of the key's identity has this value. */
+bool ledger_has_value(const struct ledger *ledger, uint64_t key, uint64_t value);
+
+/* Whether these are the values of the key's identity, in any order. */
+bool ledger_matches(const struct ledger *ledger, uint64_t key, const uint64_t *values, size_t n);
+
+static inline void ledger_add(struct ledger *ledger, struct ledger_sums *sums, uint64_t key,
+                              uint64_t value)
 {
+	if (ledger->values != NULL)
+		ledger_keep_value(ledger, ledger->identity[key], value);
 	ledger->held[ledger->identity[key]]++;
 	sums->total++;
 	sums->repeated += ++ledger->copies[key] == 2;
 }
 
+/* With values: forget that of the entry first, unless it is the only one. */
 static inline void ledger_drop(struct ledger *ledger, struct ledger_sums *sums, uint64_t key)
 {
 	ledger->held[ledger->identity[key]]--;

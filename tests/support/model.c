@@ -142,3 +142,39 @@ uint64_t spelled_count(const nidus_filter *filter, uint64_t key)
 		return nidus_count_key_hash(filter, nidus_hash_u64(filter, key));
 	}
 }
+
+/* A call with more arguments than the key, in the key's spelling. */
+#define SPELL(call, ...)                                                              \
+	do {                                                                          \
+		char text[16];                                                        \
+		if (spelling_of(key) == AS_BYTES)                                     \
+			return call(filter, text, bytes_of(key, text), __VA_ARGS__);  \
+		if (spelling_of(key) == AS_NUMBER)                                    \
+			return call##_u64(filter, key, __VA_ARGS__);                  \
+		return call##_hash(filter, nidus_hash_u64(filter, key), __VA_ARGS__); \
+	} while (0)
+
+nidus_status spelled_insert_value(nidus_filter *filter, uint64_t key, uint64_t value)
+{
+	SPELL(nidus_insert_value, value);
+}
+
+nidus_status spelled_remove_value(nidus_filter *filter, uint64_t key, uint64_t value)
+{
+	SPELL(nidus_remove_value, value);
+}
+
+nidus_status spelled_replace_value(nidus_filter *filter, uint64_t key, uint64_t old, uint64_t fresh)
+{
+	SPELL(nidus_replace_value, old, fresh);
+}
+
+nidus_status spelled_add_count(nidus_filter *filter, uint64_t key, uint64_t delta)
+{
+	SPELL(nidus_add_count, delta);
+}
+
+size_t spelled_find(const nidus_filter *filter, uint64_t key, uint64_t *values, size_t cap)
+{
+	SPELL(nidus_find, values, cap);
+}

@@ -33,5 +33,11 @@ nidus_status spelled_remove(nidus_filter *filter, uint64_t key);
 bool spelled_contains(const nidus_filter *filter, uint64_t key);
 uint64_t spelled_count(const nidus_filter *filter, uint64_t key);
 uint64_t spelled_hash(const nidus_filter *filter, uint64_t key);
+nidus_status spelled_insert_value(nidus_filter *filter, uint64_t key, uint64_t value);
+nidus_status spelled_remove_value(nidus_filter *filter, uint64_t key, uint64_t value);
+nidus_status spelled_replace_value(nidus_filter *filter, uint64_t key, uint64_t old,
+                                   uint64_t fresh);
+nidus_status spelled_add_count(nidus_filter *filter, uint64_t key, uint64_t delta);
+size_t spelled_find(const nidus_filter *filter, uint64_t key, uint64_t *values, size_t cap);
 
 #endif
