@@ -65,7 +65,7 @@ RECORD_FIELDS = {
     "returned_fingerprint": (48, "Q"), "left": (56, "q"), "overflowed": (64, "Q"),
     "list_checksum": (72, "Q"), "checksum": (120, "Q"),
 }
-TURN, UNCOUNTED_MOST, COPIES_MOST = 16, 65536, 65000
+TURN, UNCOUNTED_MOST, COPIES_MOST = 64, 65536, 65000
 
 
 class BadFile(Exception):
@@ -329,6 +329,15 @@ class Nest(Filter):
         other = home ^ self.distance(core, h.groups)
         low, high = min(home, other), max(home, other)
         return low + h.groups * address, high + h.groups * (address ^ twist)
+
+    def last_place(self, home, fingerprint):
+        """The number of the last slot, over all chunks, in which an entry may lie."""
+        h = self.header
+        chunk, base = divmod(home, h.groups)
+        core, growth = fingerprint & (1 << h.core_bits) - 1, fingerprint >> h.core_bits
+        group = max(self.places(base, core, growth))
+        first = group if self.windows else group * h.slots
+        return chunk * self.slots + first + h.slots - 1
 
     def locate(self, hash_):
         """A key's chunk, base group (the lower one in families 1 to 4), core and growth bits."""
@@ -608,6 +617,11 @@ class Yards(Filter):
         mini, hash_ = cut(hash_, self.minis)
         return base, (mini + 1 << self.width) + (hash_ >> 64 - self.width)
 
+    def last_place(self, home, fingerprint):
+        """The front bucket of an entry."""
+        level = self.header.level
+        return (home << level) + (fingerprint & (1 << level) - 1)
+
     def possible(self, home, fingerprint):
         """Whether some key has this identity."""
         return home < self.header.groups and 1 <= fingerprint >> self.width <= self.minis
@@ -767,6 +781,8 @@ class Parts:
                 its.level < mine.level and its.capacity <= mine.capacity and
                 its.max_capacity <= mine.max_capacity and not its.more,
                 "the old table is not a smaller one of this filter")
+        require(all(old.last_place(*entry[:2]) >= self.position for entry in old.all()),
+                "an entry lies where all are said to have moved")
         self.olds = [old]
 
     @property

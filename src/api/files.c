@@ -463,7 +463,7 @@ static nidus_status check_parts(const nidus_filter *filter, const struct parts *
 	bool right = filter->family->identity != NULL &&
 	             (filter->grows || (!turns && parts->uncounted == 0 && parts->left == 0)) &&
 	             (parts->places > 0) == parts->old && (parts->position == 0 || parts->old) &&
-	             (turns ? parts->inserts >= 1 && parts->inserts <= MOVING_TURN
+	             (turns ? parts->inserts >= 1 && parts->inserts <= MOVING_TURN_MOST
 	                    : parts->inserts == 0) &&
 	             !(parts->returning && (parts->old || parts->overflowed == 0)) &&
 	             parts->uncounted <= UNCOUNTED_MOST &&
@@ -529,9 +529,10 @@ static nidus_status read_old(struct origin *from, nidus_filter *filter, uint64_t
 	nidus_status status = read_zeros(from, padding);
 	if (status == NIDUS_OK)
 		status = read_image(from, filter, &image, &old);
-	if (status == NIDUS_OK)
-		moving_resume(filter, old);
-	return status;
+	if (status != NIDUS_OK)
+		return status;
+	moving_resume(filter, old);
+	return filter->readonly && !filter->checked ? NIDUS_OK : moving_verify(filter);
 }
 
 /* Reads all that follows a filter's image of so many bytes. */
@@ -709,8 +710,9 @@ nidus_status filter_check_mapped(const nidus_filter *filter)
 	nidus_status status = check_table(filter, table, size);
 	if (status == NIDUS_OK)
 		status = filter->family->verify(filter->body);
-	return status == NIDUS_OK && moving(filter) ? filter_check_mapped(filter->moving.old)
-	                                            : status;
+	if (status == NIDUS_OK && moving(filter))
+		status = filter_check_mapped(filter->moving.old);
+	return status == NIDUS_OK ? moving_verify(filter) : status;
 }
 
 nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)

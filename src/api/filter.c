@@ -171,6 +171,8 @@ static nidus_status verify(const nidus_filter *filter)
 	nidus_status status = filter->family->verify(filter->body);
 	if (status == NIDUS_OK && moving(filter))
 		status = filter->family->verify(filter->moving.old->body);
+	if (status == NIDUS_OK)
+		status = moving_verify(filter);
 	shared_go_on(filter);
 	return status;
 }

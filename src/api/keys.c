@@ -206,7 +206,7 @@ static bool contains_through_gate(const void *body, uint64_t hash)
 /* prefetch of a filter that may have two bodies. */
 static void prefetch_parts(const void *body, uint64_t hash)
 {
-	const nidus_filter *filter = filter_of(body), *old = filter->moving.old;
+	const nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
 	if (old != NULL)
 		old->family->prefetch(old->body, hash);
 	filter->family->prefetch(body, hash);

@@ -4,6 +4,8 @@
  */
 #include "api/moving.h"
 
+#include <assert.h>
+
 #include "api/shared.h"
 #include "base/effort.h"
 
@@ -29,6 +31,11 @@ static void tidy(nidus_filter *filter)
 }
 
 /* --------------------------------------------------------------------- turns -- */
+
+static uint32_t turn_of(const nidus_filter *filter)
+{
+	return filter->plan.capacity < MOVING_LARGE ? MOVING_TURN : MOVING_TURN_MOST;
+}
 
 static void drop_old(nidus_filter *filter)
 {
@@ -78,10 +85,7 @@ static void move_places(nidus_filter *filter, uint64_t places)
 	                     &state->overflow);
 	if (state->position != UINT64_MAX)
 		return;
-	if (filter->family->count(state->old->body) > 0) {
-		state->position = 0; /* a file said that there was nothing before */
-		return;
-	}
+	assert(filter->family->count(state->old->body) == 0);
 	drop_old(filter);
 	state->returning = true;
 	state->returned = (nidus_entry){ 0 };
@@ -98,13 +102,14 @@ void moving_count_inserts(nidus_filter *filter, uint64_t n)
 		return;
 	}
 	n -= state->inserts;
-	state->inserts = MOVING_TURN - (uint32_t)(n % MOVING_TURN);
-	uint64_t turns = 1 + n / MOVING_TURN;
+	const uint32_t turn = turn_of(filter);
+	state->inserts = turn - (uint32_t)(n % turn);
+	uint64_t turns = 1 + n / turn;
 	reason_set_aside(); /* what finds no place has another */
 	if (moving(filter))
 		move_places(filter, turns * state->places);
 	else
-		return_some(filter, turns * MOVING_TURN);
+		return_some(filter, turns * turn);
 	(void)reason_decide(NIDUS_OK);
 }
 
@@ -153,9 +158,18 @@ bool moving_overflowed(const nidus_filter *filter, uint64_t hash)
 	return overflowed(filter, hash) > 0;
 }
 
+nidus_filter *moving_old_for(const nidus_filter *filter, uint64_t hash)
+{
+	nidus_filter *old = filter->moving.old;
+	uint8_t left = 0;
+	if (old != NULL)
+		filter->family->left(old->body, filter->moving.position, &hash, 1, &left);
+	return left ? old : NULL;
+}
+
 static bool in_old(const nidus_filter *filter, uint64_t hash)
 {
-	const nidus_filter *old = filter->moving.old;
+	const nidus_filter *old = moving_old_for(filter, hash);
 	return old != NULL && old->ops->contains(old->body, hash);
 }
 
@@ -174,13 +188,13 @@ bool moving_crowded(const nidus_filter *filter, uint64_t hash)
 static bool contains(const void *body, uint64_t hash)
 {
 	const nidus_filter *filter = filter_of(body);
-	return in_old(filter, hash) || filter->moving.ops->contains(body, hash) ||
+	return filter->moving.ops->contains(body, hash) || in_old(filter, hash) ||
 	       moving_overflowed(filter, hash);
 }
 
 static uint64_t count(const void *body, uint64_t hash)
 {
-	const nidus_filter *filter = filter_of(body), *old = filter->moving.old;
+	const nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
 	uint64_t here = filter->moving.ops->count(body, hash) + overflowed(filter, hash);
 	return old != NULL ? here + old->ops->count(old->body, hash) : here;
 }
@@ -204,7 +218,7 @@ static size_t find_overflowed(const nidus_filter *filter, uint64_t hash, uint64_
 
 static size_t find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
 {
-	const nidus_filter *filter = filter_of(body), *old = filter->moving.old;
+	const nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
 	size_t found = old != NULL ? old->ops->find(old->body, hash, values, cap) : 0;
 	size_t told = found < cap ? found : cap;
 	found +=
@@ -221,18 +235,30 @@ static void find_batch(const void *body, const uint64_t *hashes, size_t n, uint6
 	}
 }
 
+/* Asks the old body for those of up to SOME keys that are not found yet and may be there. */
+static void look_in_old(const nidus_filter *filter, const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	const nidus_filter *old = filter->moving.old;
+	uint64_t asked[SOME];
+	uint8_t left[SOME], found[SOME], of[SOME];
+	size_t some = 0;
+	filter->family->left(old->body, filter->moving.position, hashes, n, left);
+	for (size_t i = 0; i < n; i++) {
+		asked[some] = hashes[i];
+		of[some] = (uint8_t)i;
+		some += left[i] & (yes[i] == 0);
+	}
+	old->ops->contains_batch(old->body, asked, some, found);
+	for (size_t i = 0; i < some; i++)
+		yes[of[i]] = found[i];
+}
+
 /* Adds to the answers what the parts beside the body have. */
 static void look_elsewhere(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                            uint8_t *yes)
 {
-	const nidus_filter *old = filter->moving.old;
-	uint8_t smaller[SOME];
-	for (size_t from = 0; from < n && old != NULL; from += SOME) {
-		size_t some = n - from < SOME ? n - from : SOME;
-		old->ops->contains_batch(old->body, hashes + from, some, smaller);
-		for (size_t i = 0; i < some; i++)
-			yes[from + i] |= smaller[i];
-	}
+	for (size_t from = 0; from < n && moving(filter); from += SOME)
+		look_in_old(filter, hashes + from, n - from < SOME ? n - from : SOME, yes + from);
 	for (size_t i = 0; i < n && filter->moving.overflow.entries > 0; i++)
 		yes[i] = yes[i] || moving_overflowed(filter, hashes[i]);
 }
@@ -271,7 +297,7 @@ static nidus_status insert(void *body, uint64_t hash)
 static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes,
                                 const uint64_t *values, size_t n, size_t *done)
 {
-	uint8_t yes[MOVING_TURN] = { 0 };
+	uint8_t yes[MOVING_TURN_MOST] = { 0 };
 	bool held = false;
 	look_elsewhere(filter, hashes, n, yes);
 	for (size_t i = 0; i < n; i++)
@@ -291,7 +317,7 @@ static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes,
 static size_t before_turn(const nidus_filter *filter)
 {
 	bool turns = moving(filter) || filter->moving.returning;
-	return turns && filter->moving.inserts < MOVING_TURN ? filter->moving.inserts : MOVING_TURN;
+	return turns ? filter->moving.inserts : MOVING_TURN_MOST;
 }
 
 static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint64_t *values,
@@ -369,7 +395,7 @@ static nidus_status change_overflowed(nidus_filter *filter, uint64_t hash,
 
 static nidus_status change(void *body, uint64_t hash, struct value_change what)
 {
-	nidus_filter *filter = filter_of(body), *old = filter->moving.old;
+	nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
 	nidus_status status = change_overflowed(filter, hash, what);
 	if (status == NIDUS_NOT_FOUND && old != NULL)
 		status = old->ops->change(old->body, hash, what);
@@ -378,7 +404,7 @@ static nidus_status change(void *body, uint64_t hash, struct value_change what)
 
 static nidus_status remove_key(void *body, uint64_t hash)
 {
-	nidus_filter *filter = filter_of(body), *old = filter->moving.old;
+	nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
 	if (remove_overflowed(filter, hash) ||
 	    (old != NULL && old->ops->remove(old->body, hash) == NIDUS_OK))
 		return NIDUS_OK;
@@ -416,8 +442,23 @@ static uint64_t places_per_turn(const nidus_filter *filter, const nidus_filter *
 {
 	uint64_t count = filter->family->count(old->body), slots = moving_slots(old);
 	uint64_t room = filter->plan.capacity > count ? filter->plan.capacity - count : 0;
-	uint64_t turns = room / (UINT64_C(2) * MOVING_TURN);
+	uint64_t turns = room / (UINT64_C(2) * turn_of(filter));
 	return turns > 0 ? divide_up(slots, turns) : slots;
+}
+
+nidus_status moving_verify(const nidus_filter *filter)
+{
+	const nidus_filter *old = filter->moving.old;
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	uint64_t hash;
+	while (old != NULL && old->family->next(old->body, &cursor, &entry)) {
+		if (old->family->entry_hash(old->body, &entry, &hash) != NIDUS_OK ||
+		    moving_old_for(filter, hash) == NULL)
+			return fail(NIDUS_E_CORRUPT,
+			            "an entry lies where all are said to have moved");
+	}
+	return NIDUS_OK;
 }
 
 void moving_resume(nidus_filter *filter, nidus_filter *old)
@@ -436,7 +477,7 @@ nidus_status moving_begin(nidus_filter *filter, const struct blueprint *larger)
 	filter_swap(filter, old);
 	state->position = 0;
 	state->places = places_per_turn(filter, old);
-	state->inserts = MOVING_TURN;
+	state->inserts = turn_of(filter);
 	state->returning = false;
 	filter->room = 0;
 	moving_choose_ops(old);
@@ -460,7 +501,9 @@ nidus_status moving_clone(const nidus_filter *filter, nidus_filter *copy)
 {
 	const struct moving *state = &filter->moving;
 	nidus_filter *old = NULL;
-	nidus_status status = moving(filter) ? filter_clone(state->old, &old) : NIDUS_OK;
+	nidus_status status = filter->readonly ? moving_verify(filter) : NIDUS_OK;
+	if (status == NIDUS_OK && moving(filter))
+		status = filter_clone(state->old, &old);
 	if (status != NIDUS_OK)
 		return status;
 	copy->moving.position = state->position;

@@ -8,12 +8,13 @@
  *
  *     insert ---------------------> [ larger body ] --> (no place) --> [ overflow list ]
  *        and now and then some  -->       ^                                   ^
- *     lookup --> [ old body ] --> (no) ---+--> (no) --------------------------+
+ *     lookup -----------------------------+--> (no) --> [ old body ] --> (no) +
  *     remove --> [ overflow list ] --> (no) --> [ old body ] --> (no) --> [ larger body ]
  *
- *  - Every MOVING_TURN-th insert moves the entries of some places of the old body.
+ *  - Every 16th insert (64th in larger filters) moves the entries of some places of the old body.
  *    It is empty after half of the inserts that the growth makes room for.
  *  - An entry is in its new place before it leaves the old one.
+ *  - The old body is only asked for keys whose places there have not all been emptied.
  *  - Both bodies compare equally many bits of a hash with each entry, as those that
  *    become address bits are compared too: entries give the same rate in either.
  *  - What the larger body has no place for, copies of hot keys and whatever they leave no
@@ -30,7 +31,13 @@
 
 #include "api/filter.h"
 
-#define MOVING_TURN 16 /* inserts */
+/*
+ * Inserts per turn. Larger filters have longer ones: batches ask memory for more keys at a
+ * time. Small ones have little room in which a move must end.
+ */
+#define MOVING_TURN 16
+#define MOVING_TURN_MOST 64
+#define MOVING_LARGE 4096 /* keys of capacity */
 
 /* Whether the filter has two bodies. */
 static inline bool moving(const nidus_filter *filter)
@@ -71,6 +78,9 @@ void moving_drop(nidus_filter *filter);
 /* After the body or the other parts were exchanged: takes the operations that fit. */
 void moving_choose_ops(nidus_filter *filter);
 
+/* The old body if it can still hold a key; otherwise NULL. */
+nidus_filter *moving_old_for(const nidus_filter *filter, uint64_t hash);
+
 /* Whether parts other than the body have copies of a key. */
 bool moving_elsewhere(const nidus_filter *filter, uint64_t hash);
 
@@ -96,6 +106,12 @@ bool moving_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *
 
 /* Copies filter's other parts for a clone. Errors: E_NOMEM. */
 nidus_status moving_clone(const nidus_filter *filter, nidus_filter *copy);
+
+/*
+ * Whether the old body has nothing where the position says that all has moved: lookups rely on
+ * it, and a file may say anything. Errors: E_CORRUPT.
+ */
+nidus_status moving_verify(const nidus_filter *filter);
 
 /* Makes a filter that was read from a file one whose entries come from `old`. */
 void moving_resume(nidus_filter *filter, nidus_filter *old);

@@ -377,6 +377,13 @@ static void breadcrumb_move(void *to, void *from, uint64_t *position, uint64_t p
 	yard_move(to, from, position, places, overflow);
 }
 
+static void breadcrumb_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
+                            uint8_t *left)
+{
+	for (size_t i = 0; i < n; i++)
+		left[i] = yard_locate(from, hashes[i]).bucket >= position;
+}
+
 static nidus_entry breadcrumb_identity(const void *body, uint64_t hash)
 {
 	return yard_identity(body, yard_locate(body, hash));
@@ -433,6 +440,7 @@ const struct family family_breadcrumb = {
 	.larger = breadcrumb_larger,
 	.transfer = breadcrumb_transfer,
 	.move = breadcrumb_move,
+	.left = breadcrumb_left,
 	.identity = breadcrumb_identity,
 	.core_shrinks = true,
 	.pace = 1,

@@ -123,6 +123,9 @@ struct family {
 	 */
 	void (*move)(void *to, void *from, uint64_t *position, uint64_t places,
 	             struct overflow *overflow);
+	/* Which of n keys `from` can still hold then: left[i] is 0 if all that it had there moved. */
+	void (*left)(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
+	             uint8_t *left);
 	/* The identity of a hash's key: entry_hash gives a hash of it. */
 	nidus_entry (*identity)(const void *body, uint64_t hash);
 

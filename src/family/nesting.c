@@ -107,6 +107,12 @@ void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,
 	nest_move(to, from, position, places, overflow);
 }
 
+void nesting_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
+                  uint8_t *left)
+{
+	nest_left(from, position, hashes, n, left);
+}
+
 nidus_entry nesting_identity(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;

@@ -33,8 +33,8 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 	.build = nesting_build, .ops = nesting_ops, .prefetch = nesting_prefetch,                \
 	.count = nesting_count, .fill = nesting_fill, .verify = nesting_verify,                  \
 	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,    \
-	.move = nesting_move, .identity = nesting_identity, .table = nesting_table,              \
-	.export_stash = nesting_export_stash, .import = nesting_import,                          \
+	.move = nesting_move, .left = nesting_left, .identity = nesting_identity,                \
+	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,  \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET | \
 	            NIDUS_CONCURRENT
 
@@ -75,6 +75,8 @@ nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, boo
                             const struct nesting_sizing *sizing, struct blueprint *larger);
 
 nidus_status nesting_transfer(void *to, const void *from);
+void nesting_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
+                  uint8_t *left);
 void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,
                   struct overflow *overflow);
 nidus_entry nesting_identity(const void *body, uint64_t hash);

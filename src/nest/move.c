@@ -5,16 +5,15 @@
  * The stash goes first because of what a nest promises of a stashed entry: all
  * slots of its groups are taken. Later removes only ever shorten a stash, so once
  * a chunk's is empty its slots can be emptied in any order.
+ *
+ * An entry of group g goes to the group of the larger nest that comes from g, if there is
+ * room: g itself or one a whole table further (XOR kinds), or one next to g * 2^d (offset
+ * kinds, of d doublings). So both tables are walked through from front to back, and no
+ * line has to be waited for.
  */
 #include "nest/move.h"
 
 #include "base/effort.h"
-
-/*
- * Slots are moved some at a time: first it is found out where each entry goes, and memory is
- * asked for its groups, then they go there. So lines of a large table come side by side.
- */
-#define MOVE_AHEAD 32
 
 /* Where entries go. */
 struct target {
@@ -22,26 +21,54 @@ struct target {
 	struct overflow *overflow;
 };
 
-/* An entry that is to be moved, and its slot. */
-struct traveller {
-	uint64_t slot;
-	struct stash_entry identity;
-	struct nest_key key; /* in the target */
-};
-
-/* False if an entry has to stay: there is no memory for it. */
-static bool put(const struct target *to, const struct nest *from, struct stash_entry identity,
-                const struct nest_key *key)
+/* Where all slots of an entry are taken; false if it has to stay: there is no memory. */
+static bool put_crowded(const struct target *to, const struct nest *from,
+                        struct stash_entry identity, const struct nest_key *key)
 {
-	nidus_status status = nest_insert_key(to->nest, key);
+	nidus_status status = nest_insert_crowded(to->nest, to->nest->kind, key, true, NULL);
 	if (overflow_helps(status)) {
 		nidus_entry entry = nest_entry(from, key->chunk, identity);
 		status = overflow_reserve(to->overflow, &to->nest->allocator, 1);
 		if (status == NIDUS_OK)
 			overflow_insert(to->overflow, &entry, 1);
 	}
-	effort_of_thread()->moved += status == NIDUS_OK;
 	return status == NIDUS_OK;
+}
+
+/* settle of coded buckets. */
+static bool settle_coded(const struct nest *nest, const struct nest_key *key, unsigned choice)
+{
+	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
+	uint64_t first = nest_first_slot(nest, NEST_CODED, key->group[choice]);
+	for (unsigned at = 0; at < nest->slots; at++) {
+		if (nest_get(nest, NEST_CODED, bits, first + at) != 0)
+			continue;
+		nest_set(nest, NEST_CODED, bits, first + at, key->value);
+		return true;
+	}
+	return false;
+}
+
+/* Writes a key into an empty slot of one of its groups; false if there is none. */
+ALWAYS_INLINE bool settle(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                          unsigned choice)
+{
+	if (kind == NEST_CODED)
+		return settle_coded(nest, key, choice);
+	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
+	uint64_t bit = key->group[choice] * nest->group_bits;
+	for (unsigned word = 0; word < nest->words; word++, bit += nest->word_bits) {
+		uint64_t fields = load64(bits + (bit >> 3)) >> (bit & 7);
+		uint64_t empty = fields_zero_in(fields, nest->lows, nest->highs);
+		if (empty == 0)
+			continue;
+		unsigned at = (unsigned)__builtin_ctzll(empty) - nest->high;
+		uint64_t extra = nest->pattern[choice][word] >> at & nest->slot_mask;
+		uint64_t slot = bit + at, value = key->value | extra;
+		store64(bits + (slot >> 3), load64(bits + (slot >> 3)) | value << (slot & 7));
+		return true;
+	}
+	return false;
 }
 
 /* Moves the last entry of a chunk's stash; false if it has to stay. */
@@ -51,77 +78,144 @@ static bool move_stashed(const struct target *to, struct nest *from, uint64_t ch
 	uint32_t last = home->stash.count - 1;
 	struct stash_entry identity = stash_entries(&home->stash)[last];
 	struct nest_key key = nest_key_of_identity(to->nest, to->nest->kind, chunk, identity);
-	if (!put(to, from, identity, &key))
+	if (settle(to->nest, to->nest->kind, &key, 0) || settle(to->nest, to->nest->kind, &key, 1))
+		to->nest->chunk[chunk].used++;
+	else if (!put_crowded(to, from, identity, &key))
 		return false;
 	stash_remove_at(&home->stash, last);
 	home->used--;
 	from->stashed--;
+	effort_of_thread()->moved++;
 	return true;
 }
 
-/* Where the entry of a slot goes; false if the slot is empty. */
-static bool find_way(const struct target *to, const struct nest *from, uint64_t chunk,
-                     uint64_t slot, struct traveller *traveller)
+/* ---------------------------------------------------------------------- slots -- */
+
+/* The identity of what a slot holds. */
+static struct stash_entry identity_at(const struct nest *from, uint64_t chunk, uint64_t slot,
+                                      uint64_t value)
 {
-	uint64_t value = nest_get(from, from->kind, nest_chunk_bits(from, chunk), slot);
-	if (value == 0)
-		return false;
 	struct nest_key key = nest_key_in(from, from->kind, chunk, slot, value);
-	traveller->slot = slot;
-	traveller->identity = nest_identity(from, from->kind, &key);
-	traveller->key = nest_key_of_identity(to->nest, to->nest->kind, chunk, traveller->identity);
-	return true;
-}
-
-static void ask_for(const struct nest *nest, const struct nest_key *key)
-{
-	const unsigned char *bits = nest_chunk_bits(nest, key->chunk);
-	PREFETCH_WRITE(bits + (key->group[0] * nest->group_bits >> 3));
-	PREFETCH_WRITE(bits + (key->group[1] * nest->group_bits >> 3));
-}
-
-/* Moves the entries of the slots from *slot to `end`; false if that of *slot has to stay. */
-static bool move_slots(const struct target *to, struct nest *from, uint64_t chunk, uint64_t *slot,
-                       uint64_t end)
-{
-	struct traveller travellers[MOVE_AHEAD];
-	unsigned n = 0;
-	for (uint64_t at = *slot; at < end; at++) {
-		if (find_way(to, from, chunk, at, &travellers[n]))
-			ask_for(to->nest, &travellers[n++].key);
-	}
-	for (unsigned i = 0; i < n; i++) {
-		const struct traveller *traveller = &travellers[i];
-		*slot = traveller->slot;
-		if (!put(to, from, traveller->identity, &traveller->key))
-			return false;
-		nest_set(from, from->kind, nest_chunk_bits(from, chunk), traveller->slot, 0);
-		from->chunk[chunk].used--;
-	}
-	*slot = end;
-	return true;
+	return nest_identity(from, from->kind, &key);
 }
 
 /*
- * The same for one slot of a coded bucket. They are sorted, empty slots first: their last slot,
- * as often as they have slots, is all of them.
+ * The key of a slot's entry in a nest that has grown `doublings` times more, and which of its
+ * groups comes from the one it is in. `fresh` are the growth bits that become address bits.
  */
-static bool move_coded(const struct target *to, struct nest *from, uint64_t chunk, uint64_t *slot)
+ALWAYS_INLINE struct nest_key key_there(const struct nest *to, const struct nest *from,
+                                        enum nest_kind kind, uint64_t chunk, uint64_t slot,
+                                        uint64_t value, unsigned *choice)
 {
-	struct traveller traveller;
-	if (find_way(to, from, chunk, *slot | (from->slots - 1), &traveller)) {
-		if (!put(to, from, traveller.identity, &traveller.key))
-			return false;
-		nest_set(from, from->kind, nest_chunk_bits(from, chunk), traveller.slot, 0);
-		from->chunk[chunk].used--;
+	const unsigned doublings = to->level - from->level, at = from->growth_at;
+	uint64_t core = value & from->core_values, hop = nest_hop(to, kind, core);
+	uint64_t fresh = value >> at & bits_low(doublings);
+	uint64_t group = kind == NEST_WINDOWS ? slot : slot >> log2_floor(from->slots);
+	struct nest_key key = { .chunk = chunk };
+	key.value = core | value >> at >> doublings << at;
+	*choice = 0;
+	if (nest_symmetric(kind)) {
+		/* The address bits are those of the candidate with the lower base group. */
+		uint64_t low = from->base_groups - 1;
+		uint64_t upper = 0 - (uint64_t)((group & low) > ((group ^ hop) & low));
+		uint64_t top = fresh * from->groups ^ (hop & upper & (to->groups - from->groups));
+		key.group[0] = group + top;
+		key.group[1] = key.group[0] ^ hop;
+		return key;
 	}
-	++*slot;
-	return true;
+	uint64_t extra = value >> from->core_bits;
+	if (kind == NEST_WINDOWS)
+		group -= extra >> 1 & (from->slots - 1);
+	*choice = extra & 1;
+	uint64_t other = nest_other_group_as(from, kind, group, core, extra);
+	uint64_t first = group ^ ((group ^ other) & (0 - (extra & 1)));
+	key.group[0] = first >> from->level << to->level | fresh << from->level |
+	               (first & bits_low(from->level));
+	key.group[1] = nest_forward(to, key.group[0], hop);
+	return key;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+/* The same where some address bits are no growth bits. */
+static struct nest_key key_by_identity(const struct nest *to, const struct nest *from,
+                                       uint64_t chunk, uint64_t slot, uint64_t value)
 {
-	return a < b ? a : b;
+	return nest_key_of_identity(to, to->kind, chunk, identity_at(from, chunk, slot, value));
+}
+
+static void clear_bits(unsigned char *bytes, uint64_t from, uint64_t to)
+{
+	unsigned char before = (unsigned char)bits_low(from & 7);
+	unsigned char behind = (unsigned char)~bits_low(to & 7);
+	bytes += from >> 3;
+	uint64_t last = (to >> 3) - (from >> 3);
+	if (last == 0) {
+		bytes[0] &= before | behind;
+		return;
+	}
+	bytes[0] &= before;
+	memset(bytes + 1, 0, last - 1);
+	bytes[last] &= behind;
+}
+
+/* Empties the slots of a chunk from `slot` to `end`. */
+static void clear_slots(struct nest *nest, uint64_t chunk, uint64_t slot, uint64_t end)
+{
+	unsigned char *bits = nest_chunk_bits(nest, chunk);
+	if (nest->kind != NEST_CODED) {
+		clear_bits(bits, slot * nest->width, end * nest->width);
+		return;
+	}
+	/* The slots of a bucket are sorted, empty ones first: the others stay where they are. */
+	for (; slot < end; slot++)
+		nest_set(nest, NEST_CODED, bits, slot, 0);
+}
+
+/* Moves the entries of the slots from *slot to `end`; false if that of *slot has to stay. */
+ALWAYS_INLINE bool move_slots(const struct target *to, struct nest *from, enum nest_kind kind,
+                              uint64_t chunk, uint64_t *slot, uint64_t end)
+{
+	/* Copies, so that the compiler knows: no slot that is written changes them. */
+	const struct nest there = *to->nest, here = *from;
+	const unsigned char *bits = nest_chunk_bits(&here, chunk);
+	uint64_t at = *slot, moved = 0, crowded = 0;
+	for (; at < end; at++) {
+		uint64_t value = nest_get(&here, kind, bits, at);
+		if (value == 0)
+			continue;
+		unsigned choice = 0;
+		struct nest_key key =
+			LIKELY(there.borrowed == 0)
+				? key_there(&there, &here, kind, chunk, at, value, &choice)
+				: key_by_identity(to->nest, from, chunk, at, value);
+		if (UNLIKELY(!settle(&there, kind, &key, choice)) &&
+		    !settle(&there, kind, &key, !choice)) {
+			if (!put_crowded(to, from, identity_at(from, chunk, at, value), &key))
+				break;
+			crowded++;
+		}
+		moved++;
+	}
+	clear_slots(from, chunk, *slot, at);
+	from->chunk[chunk].used -= moved;
+	to->nest->chunk[chunk].used += moved - crowded;
+	effort_of_thread()->moved += moved;
+	*slot = at;
+	return at == end;
+}
+
+static bool move_some(const struct target *to, struct nest *from, uint64_t chunk, uint64_t *slot,
+                      uint64_t end)
+{
+	switch (from->kind) {
+	case NEST_CODED:
+		return move_slots(to, from, NEST_CODED, chunk, slot, end);
+	case NEST_BUCKETS:
+		return move_slots(to, from, NEST_BUCKETS, chunk, slot, end);
+	case NEST_WINDOWS:
+		return move_slots(to, from, NEST_WINDOWS, chunk, slot, end);
+	default:
+		return move_slots(to, from, NEST_XOR, chunk, slot, end);
+	}
 }
 
 void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t places,
@@ -133,13 +227,11 @@ void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t 
 	uint64_t slots = nest_chunk_slots(from);
 	uint64_t chunk = *position / slots, slot = *position % slots;
 	for (bool went = true; places > 0 && chunk < from->chunks && went;) {
-		uint64_t before = slot, some = least(least(places, MOVE_AHEAD), slots - slot);
+		uint64_t before = slot, some = places < slots - slot ? places : slots - slot;
 		if (from->chunk[chunk].stash.count > 0)
 			went = move_stashed(&target, from, chunk);
-		else if (from->kind == NEST_CODED)
-			went = move_coded(&target, from, chunk, &slot);
 		else
-			went = move_slots(&target, from, chunk, &slot, slot + some);
+			went = move_some(&target, from, chunk, &slot, slot + some);
 		places -= slot > before ? slot - before : 1;
 		if (slot == slots) {
 			chunk++;
@@ -147,4 +239,28 @@ void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t 
 		}
 	}
 	*position = chunk < from->chunks ? chunk * slots + slot : UINT64_MAX;
+}
+
+/* ------------------------------------------------------------------- what is left -- */
+
+ALWAYS_INLINE void find_left(const struct nest *from, enum nest_kind kind, uint64_t position,
+                             const uint64_t *hashes, size_t n, uint8_t *left)
+{
+	const uint64_t slots = nest_chunk_slots(from);
+	for (size_t i = 0; i < n; i++) {
+		struct nest_key key = nest_locate_as(from, kind, from->special, hashes[i]);
+		uint64_t last = key.group[0] > key.group[1] ? key.group[0] : key.group[1];
+		left[i] =
+			key.chunk * slots + nest_first_slot(from, from->kind, last) + from->slots >
+			position;
+	}
+}
+
+void nest_left(const struct nest *from, uint64_t position, const uint64_t *hashes, size_t n,
+               uint8_t *left)
+{
+	if (nest_symmetric(from->kind))
+		find_left(from, NEST_XOR, position, hashes, n, left);
+	else
+		find_left(from, NEST_WINDOWS, position, hashes, n, left);
 }

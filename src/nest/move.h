@@ -18,4 +18,11 @@
 void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t places,
                struct overflow *overflow);
 
+/*
+ * Which of n keys `from` can still hold, amid such a move: left[i] is 0 if all their slots lie
+ * before the position.
+ */
+void nest_left(const struct nest *from, uint64_t position, const uint64_t *hashes, size_t n,
+               uint8_t *left);
+
 #endif

@@ -455,6 +455,33 @@ static void damage_in_any_part_is_noticed(void **state)
 	each_growing_family(damage);
 }
 
+/* A file that says of entries which have not moved that they have. */
+static void lie_about_the_position(const nidus_options *options)
+{
+	uint64_t keys;
+	nidus_filter *filter = amid(options, 3, &keys), *other;
+	uint64_t position = filter->moving.position;
+	filter->moving.position = UINT64_MAX / 2;
+	struct bytes bytes = bytes_save(filter);
+	filter->moving.position = position;
+	expect_status(nidus_load_buffer(bytes.data, bytes.size, NULL, &other), NIDUS_E_CORRUPT);
+	expect_status(nidus_open_buffer(bytes.data, bytes.size, NIDUS_OPEN_VERIFY, &other),
+	              NIDUS_E_CORRUPT);
+	expect_ok(nidus_open_buffer(bytes.data, bytes.size, 0, &other));
+	nidus_filter *copy;
+	expect_status(nidus_verify(other, NULL), NIDUS_E_CORRUPT);
+	expect_status(nidus_clone(other, &copy), NIDUS_E_CORRUPT);
+	nidus_free(other);
+	bytes_free(&bytes);
+	nidus_free(filter);
+}
+
+static void a_file_cannot_hide_entries_from_lookups(void **state)
+{
+	(void)state;
+	each_growing_family(lie_about_the_position);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +496,7 @@ int main(void)
 		cmocka_unit_test(what_was_saved_goes_on_as_the_original_does),
 		cmocka_unit_test(and_so_does_one_that_threads_share),
 		cmocka_unit_test(damage_in_any_part_is_noticed),
+		cmocka_unit_test(a_file_cannot_hide_entries_from_lookups),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
