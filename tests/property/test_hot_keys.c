@@ -4,51 +4,13 @@
  * has as many copies as may be, whatever crowds the table; and no insert does the work of
  * many. Every family that grows, alone and shared by threads.
  */
-#include <math.h>
-
 #include "api/moving.h"
 #include "base/effort.h"
 #include "support/check.h"
 #include "support/filters.h"
+#include "support/stream.h"
 
-#define HOT_MOST 5000
-#define FRESH (UINT64_C(1) << 40)
 #define MOVED_MOST 512 /* entries by one insert, whatever the size; in turns of threads more */
-
-/* How keys come. */
-struct stream {
-	const char *name;
-	uint64_t hot;   /* this many keys come again and again, */
-	unsigned share; /* so many times of a hundred; 0: by Zipf's law */
-};
-
-static const struct stream streams[] = {
-	{ "1 hot key", 1, 30 },
-	{ "40 hot keys", 40, 30 },
-	{ "500 hot keys", 500, 50 },
-	{ "5000 hot keys", HOT_MOST, 60 },
-	{ "only hot keys", HOT_MOST, 100 },
-	{ "Zipf", 0, 0 },
-};
-
-#define STREAMS (sizeof streams / sizeof *streams)
-
-static uint64_t draw(uint64_t *state)
-{
-	*state += UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t x = (*state ^ *state >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
-/* The n-th key. A Zipf key is 2^u for an even u: the odds of k fall like 1 / k. */
-static uint64_t next_key(const struct stream *stream, uint64_t n, uint64_t *random)
-{
-	uint64_t x = draw(random);
-	if (stream->share == 0)
-		return (uint64_t)exp2((double)(x >> 40) / (1 << 24) * 20);
-	return x % 100 < stream->share ? (x >> 8) % stream->hot : FRESH + n;
-}
 
 struct run {
 	nidus_filter *filter;
@@ -75,10 +37,11 @@ static void insert(struct run *run, uint64_t key)
 static void check_run(const nidus_options *options, const struct stream *stream)
 {
 	struct run run = { .filter = filter_create(options) };
-	uint64_t random = 1, tries = 3 * options->max_capacity, before = 1;
+	struct chance chance = { 1 };
+	uint64_t tries = 3 * options->max_capacity, before = 1;
 	uint64_t *held = check_alloc(tries * sizeof *held), n = 0;
 	for (uint64_t i = 0; i < tries && run.in < options->max_capacity; i++) {
-		uint64_t key = next_key(stream, i, &random);
+		uint64_t key = stream_key(stream, i, &chance);
 		before = run.in;
 		insert(&run, key);
 		if (run.in > before)
@@ -187,7 +150,7 @@ static void hush(const nidus_options *options)
 	char kept[300];
 	snprintf(kept, sizeof kept, "%s", nidus_reason());
 	for (uint64_t i = 0; in < options->max_capacity && i < 4 * options->max_capacity; i++) {
-		uint64_t key = i % 2 == 0 ? i % 600 : FRESH + i;
+		uint64_t key = i % 2 == 0 ? i % 600 : STREAM_FRESH + i;
 		if (nidus_insert_u64(filter, key) == NIDUS_OK) {
 			expect(strcmp(nidus_reason(), kept) == 0);
 			in++;
