@@ -16,18 +16,37 @@
 
 /* ---------------------------------------------------------------------- slots -- */
 
-/* Bits that are written when the slot at a place of a group changes. */
+/* Bits that are written when a slot changes. */
 struct nest_bits {
 	uint64_t bit;
 	unsigned count;
 };
 
-ALWAYS_INLINE struct nest_bits nest_bits_at(const struct nest *nest, struct nest_shape shape,
+/* A slot, and what it is to hold. */
+struct nest_site {
+	uint64_t bit;  /* where it begins; if it is of a coded bucket, where that begins */
+	unsigned slot; /* of a coded bucket: which one */
+	uint64_t value;
+};
+
+/* The site at a place of a group; its value is not set. */
+ALWAYS_INLINE struct nest_site nest_site_at(const struct nest *nest, struct nest_shape shape,
                                             uint64_t group_bit, unsigned place)
 {
+	if (nest_coded_in_word(shape))
+		return (struct nest_site){ group_bit, place / nest->coding.rest_bits, 0 };
 	if (shape.kind == NEST_CODED)
-		return (struct nest_bits){ group_bit, (unsigned)nest->group_bits };
-	return (struct nest_bits){ group_bit + place - nest->high, nest->width };
+		return (struct nest_site){ group_bit, nest_slot_at(nest, place), 0 };
+	return (struct nest_site){ .bit = group_bit + (place - nest->high) };
+}
+
+/* The bits that are written when a site changes. */
+ALWAYS_INLINE struct nest_bits nest_bits_of(const struct nest *nest, struct nest_shape shape,
+                                            const struct nest_site *site)
+{
+	if (shape.kind == NEST_CODED)
+		return (struct nest_bits){ site->bit, (unsigned)nest->group_bits };
+	return (struct nest_bits){ site->bit, nest->width };
 }
 
 /* The stripe of bits that all lie in one region; NULL if they do not. */
@@ -61,62 +80,153 @@ ALWAYS_INLINE struct coded_parts nest_load_coded(const struct nest *nest, struct
 
 /* --------------------------------------------------------------------- insert -- */
 
-/* nest_choose for coded buckets. They are sorted: if a slot is empty, the first one is. */
-ALWAYS_INLINE unsigned nest_choose_coded(const struct nest *nest, struct nest_shape shape,
-                                         const struct nest_spot *spot, unsigned *place)
+/* A word of one of a key's groups: nest_zeros of it, where it begins, and its pattern. */
+struct nest_found {
+	uint64_t zeros, bit, pattern;
+	unsigned choice;
+};
+
+/* What is looked for in a word: the key's own slots, or empty ones. */
+enum nest_target { NEST_COPIES, NEST_GAPS };
+
+ALWAYS_INLINE struct nest_found nest_found(const struct nest *nest, struct nest_shape shape,
+                                           const struct nest_spot *spot, enum nest_target target,
+                                           unsigned choice, unsigned word)
 {
-	/* Both before any branch: which of the two it will be is unpredictable. */
-	bool first = nest_coded_empty(nest, shape, nest->bits, spot->bit[0]);
-	bool second = nest_coded_empty(nest, shape, nest->bits, spot->bit[1]);
-	*place = first | second ? 0 : nest_none(shape);
-	return !first;
+	bool open = nest_symmetric(shape.kind) && choice == 0;
+	return (struct nest_found){
+		.zeros = target == NEST_COPIES
+		                 ? nest_copies_in(nest, shape, spot, choice, word)
+		                 : nest_empty_in(nest, shape, spot->bit[choice], open, word),
+		.bit = spot->bit[choice] + (uint64_t)word * nest->word_bits,
+		.pattern = nest->pattern[choice][word],
+	};
 }
 
-/* The group that takes a key, and the place in it; nest_none if both are full. */
-ALWAYS_INLINE unsigned nest_choose(const struct nest *nest, struct nest_shape shape,
-                                   const struct nest_spot *spot, unsigned *place)
+/* Goes on to words of a group unless one has something already. */
+ALWAYS_INLINE void nest_go_on(const struct nest *nest, struct nest_shape shape,
+                              const struct nest_spot *spot, enum nest_target target,
+                              unsigned choice, unsigned word, struct nest_found *found)
 {
-	const unsigned none = nest_none(shape);
-	if (nest_coded_in_word(shape))
-		return nest_choose_coded(nest, shape, spot, place);
-	/* Both before any branch: which of the two it will be is unpredictable. */
-	unsigned first = nest_vacancy(nest, shape, spot->bit[0], nest_symmetric(shape.kind));
-	unsigned second = nest_vacancy(nest, shape, spot->bit[1], false);
-	uint64_t choice = first == none;
-	/* Groups fill from the front, so this is the emptier one. The XOR kinds hold slots of
-	 * the first back instead; a slot of two windows that overlap counts as the first's. */
-	if (shape.kind == NEST_BUCKETS)
-		choice = second < first;
-	else if (shape.kind == NEST_WINDOWS)
-		choice |= (uint64_t)(second < first) &
-		          (spot->bit[1] - spot->bit[0] + nest->span > 2 * nest->span);
-	uint64_t mask = 0 - choice;
+	for (; word < nest_words(nest, shape); word++) {
+		struct nest_found next = nest_found(nest, shape, spot, target, choice, word);
+		replace_zero(&found->zeros, next.zeros, &found->bit, next.bit);
+	}
+}
+
+/* The first word of both groups that has something, and in which one; no pattern. */
+ALWAYS_INLINE struct nest_found nest_first(const struct nest *nest, struct nest_shape shape,
+                                           const struct nest_spot *spot, enum nest_target target)
+{
+	struct nest_found found = nest_found(nest, shape, spot, target, 0, 0);
+	nest_go_on(nest, shape, spot, target, 0, 1, &found);
+	found.choice = found.zeros == 0;
+	nest_go_on(nest, shape, spot, target, 1, 0, &found);
+	return found;
+}
+
+/* Of a word of both groups, the one that has the earlier gap; if they are level, the first. */
+ALWAYS_INLINE struct nest_found nest_earlier(const struct nest *nest, struct nest_shape shape,
+                                             const struct nest_spot *spot, unsigned word)
+{
+	struct nest_found first = nest_found(nest, shape, spot, NEST_GAPS, 0, word);
+	struct nest_found found = nest_found(nest, shape, spot, NEST_GAPS, 1, word);
+	replace_if_none(~(first.zeros | (0 - first.zeros)), &found.zeros, first.zeros, &found.bit,
+	                first.bit, &found.pattern, first.pattern);
+	return found;
+}
+
+/* The word with the earliest gap. Groups fill from the front: it is of the emptier one. */
+ALWAYS_INLINE struct nest_found nest_earliest(const struct nest *nest, struct nest_shape shape,
+                                              const struct nest_spot *spot)
+{
+	struct nest_found found = nest_earlier(nest, shape, spot, 0);
+	for (unsigned word = 1; word < nest_words(nest, shape); word++) {
+		struct nest_found next = nest_earlier(nest, shape, spot, word);
+		replace_if_none(UINT64_MAX, &found.zeros, next.zeros, &found.bit, next.bit,
+		                &found.pattern, next.pattern);
+	}
+	return found;
+}
+
+/*
+ * Finds the slot that takes a key, without a branch on what is in the groups, which is
+ * unpredictable. False: both are full, but for slots that are held back.
+ */
+ALWAYS_INLINE bool nest_choose(const struct nest *nest, struct nest_shape shape,
+                               const struct nest_spot *spot, struct nest_site *site)
+{
+	struct nest_found found = nest_symmetric(shape.kind)
+	                                  ? nest_first(nest, shape, spot, NEST_GAPS)
+	                                  : nest_earliest(nest, shape, spot);
+	if (UNLIKELY(found.zeros == 0))
+		return false;
+	unsigned place = (unsigned)__builtin_ctzll(found.zeros);
+	*site = nest_site_at(nest, shape, found.bit, place);
+	site->value = spot->value;
+	if (shape.kind == NEST_WINDOWS)
+		site->value |= found.pattern >> (place - nest->high) & nest->extra_mask;
+	else if (shape.kind == NEST_BUCKETS)
+		site->value |= found.pattern & nest->extra_mask;
+	return true;
+}
+
+/* The first of two groups' places that is one; takes the bit of its group. */
+ALWAYS_INLINE unsigned nest_in_order(struct nest_shape shape, unsigned first, unsigned second,
+                                     uint64_t *bit, uint64_t second_bit, unsigned *choice)
+{
+	uint64_t mask = 0 - (uint64_t)(first == nest_none(shape));
 	OPAQUE64(mask);
-	*place = first ^ ((first ^ second) & (unsigned)mask);
-	return (unsigned)choice;
+	*bit ^= (*bit ^ second_bit) & mask;
+	*choice = (unsigned)mask & 1;
+	return first ^ ((first ^ second) & (unsigned)mask);
+}
+
+/* The same in the order of the groups; in the first one only slots not held back if `open`. */
+ALWAYS_INLINE bool nest_choose_in_order(const struct nest *nest, struct nest_shape shape,
+                                        const struct nest_spot *spot, bool open,
+                                        struct nest_site *site)
+{
+	unsigned first = nest_vacancy(nest, shape, spot->bit[0], open);
+	unsigned second = nest_vacancy(nest, shape, spot->bit[1], false);
+	uint64_t bit = spot->bit[0];
+	unsigned choice, place = nest_in_order(shape, first, second, &bit, spot->bit[1], &choice);
+	*site = nest_site_at(nest, shape, bit, place);
+	site->value = nest_encode(nest, shape.kind, spot->value, choice, nest_slot_at(nest, place));
+	return place != nest_none(shape);
+}
+
+/*
+ * Whether the windows of a key overlap or touch. They are filled in order then: a slot of both
+ * counts as one of the first. Rare, and left to nest_insert_full.
+ */
+ALWAYS_INLINE bool nest_near(const struct nest *nest, struct nest_shape shape,
+                             const struct nest_spot *spot)
+{
+	return shape.kind == NEST_WINDOWS &&
+	       UNLIKELY(spot->bit[1] - spot->bit[0] + nest->span < nest->near);
 }
 
 /* Writes a key into an empty slot; false if that is not empty any more (shared). */
 ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
-                             const struct nest_spot *spot, unsigned choice, unsigned place)
+                             const struct nest_site *site)
 {
-	uint64_t value = nest_value_at(nest, shape, spot->value, choice, place);
-	struct nest_bits bits = nest_bits_at(nest, shape, spot->bit[choice], place);
 	if (nest_coded_in_word(shape)) {
-		struct coded_parts parts = nest_load_coded(nest, shape, bits.bit);
+		struct coded_parts parts = nest_load_coded(nest, shape, site->bit);
 		if (shape.shared && !coded_first_empty(&nest->coding, parts))
 			return false;
-		nest_store_coded(nest, shape, bits.bit, coded_filled(&nest->coding, parts, value));
+		nest_store_coded(nest, shape, site->bit,
+		                 coded_filled(&nest->coding, parts, site->value));
 		return true;
 	}
 	if (shape.kind == NEST_CODED) { /* not shared: see nest_too_wide */
-		coded_set_at(nest->bits, nest->width, bits.bit, nest_slot_at(nest, place), value);
+		coded_set_at(nest->bits, nest->width, site->bit, site->slot, site->value);
 		return true;
 	}
 	if (shape.shared)
-		return word_fill_bits(nest->bits, bits.bit, bits.count, 1, value);
-	unsigned char *slot = nest->bits + (bits.bit >> 3);
-	store64(slot, load64(slot) | value << (bits.bit & 7));
+		return word_fill_bits(nest->bits, site->bit, nest->width, 1, site->value);
+	unsigned char *slot = nest->bits + (site->bit >> 3);
+	store64(slot, load64(slot) | site->value << (site->bit & 7));
 	return true;
 }
 
@@ -126,26 +236,24 @@ enum nest_settled { NEST_SETTLED, NEST_CROWDED, NEST_DISTURBED };
 ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape shape,
                                             uint64_t chunk, const struct nest_spot *spot)
 {
-	unsigned place, choice;
-	if (nest_too_wide(shape))
+	struct nest_site site;
+	if (nest_too_wide(shape) || nest_near(nest, shape, spot))
 		return NEST_DISTURBED;
-	choice = nest_choose(nest, shape, spot, &place);
-	if (nest_symmetric(shape.kind) && shape.shared && UNLIKELY(place == nest_none(shape))) {
-		place = nest_vacancy(nest, shape, spot->bit[0], false); /* what is held back */
-		choice = 0;
-	}
-	if (UNLIKELY(place == nest_none(shape)))
+	bool room = shape.kind == NEST_CODED ? nest_choose_in_order(nest, shape, spot, true, &site)
+	                                     : nest_choose(nest, shape, spot, &site);
+	if (shape.kind == NEST_XOR && shape.shared && UNLIKELY(!room)) /* what is held back */
+		room = nest_choose_in_order(nest, shape, spot, false, &site);
+	if (UNLIKELY(!room))
 		return NEST_CROWDED;
 	if (!shape.shared) {
-		(void)nest_fill(nest, shape, spot, choice, place);
+		(void)nest_fill(nest, shape, &site);
 		return NEST_SETTLED;
 	}
-	struct nest_bits bits = nest_bits_at(nest, shape, spot->bit[choice], place);
-	struct stripe *stripe = nest_stripe(nest, chunk, bits);
+	struct stripe *stripe = nest_stripe(nest, chunk, nest_bits_of(nest, shape, &site));
 	if (UNLIKELY(stripe == NULL))
 		return NEST_DISTURBED;
 	uint32_t before = version_lock(&stripe->version);
-	bool filled = nest_fill(nest, shape, spot, choice, place);
+	bool filled = nest_fill(nest, shape, &site);
 	stripe_count(stripe, filled);
 	version_unlock_from(&stripe->version, before);
 	return LIKELY(filled) ? NEST_SETTLED : NEST_DISTURBED;
@@ -174,19 +282,18 @@ ALWAYS_INLINE struct nest_key nest_find_to_put(const struct nest *nest, struct n
 	return key;
 }
 
-/* insert where all but slots that are held back are taken. */
+/* insert where all but slots that are held back are taken, or windows are near. */
 ALWAYS_INLINE nidus_status nest_insert_full(struct nest *nest, struct nest_shape shape,
                                             uint64_t hash, uint64_t payload, nest_room *room)
 {
 	struct nest_spot spot;
 	struct nest_key key = nest_find_to_put(nest, shape, hash, payload, &spot);
-	if (nest_symmetric(shape.kind) && nest->reserve > 0) {
-		unsigned place = nest_vacancy(nest, shape, spot.bit[0], false);
-		if (place != nest_none(shape)) {
-			(void)nest_fill(nest, shape, &spot, 0, place);
-			nest->chunk[key.chunk].used++;
-			return NIDUS_OK;
-		}
+	struct nest_site site;
+	bool more = nest_symmetric(shape.kind) ? nest->reserve > 0 : nest_near(nest, shape, &spot);
+	if (more && nest_choose_in_order(nest, shape, &spot, false, &site)) {
+		(void)nest_fill(nest, shape, &site);
+		nest->chunk[key.chunk].used++;
+		return NIDUS_OK;
 	}
 	return nest_insert_crowded(nest, nest->kind, &key,
 	                           nest_match(nest, shape, nest->bits, &spot), room);
@@ -235,44 +342,50 @@ ALWAYS_INLINE nidus_status nest_insert_value(struct nest *nest, struct nest_shap
 
 /* --------------------------------------------------------------------- remove -- */
 
-/* The first slot that holds the key: its group, and the place in it. False: none does. */
+/* Finds the first slot that holds the key, and says in which group; false: none does. */
 ALWAYS_INLINE bool nest_find_copy(const struct nest *nest, struct nest_shape shape,
-                                  const struct nest_spot *spot, unsigned *choice, unsigned *place)
+                                  const struct nest_spot *spot, struct nest_site *site,
+                                  unsigned *choice)
 {
+	struct nest_found found;
+	if (shape.kind == NEST_CODED) {
+		unsigned first = nest_copy_in(nest, shape, spot, 0);
+		unsigned second = nest_copy_in(nest, shape, spot, 1);
+		uint64_t bit = spot->bit[0];
+		unsigned place = nest_in_order(shape, first, second, &bit, spot->bit[1], choice);
+		*site = nest_site_at(nest, shape, bit, place);
+		return place != nest_none(shape);
+	}
 	if (shape.words == NEST_PAIRED) {
 		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, nest->bits, spot),
 		                           nest->ones_of_both, nest->highs_of_both);
-		unsigned lowest = (unsigned)__builtin_ctzll(hits | UINT64_C(1) << 63);
-		*choice = lowest >> 5;
-		*place = lowest & 31;
-		return hits != 0;
+		found = (struct nest_found){ (uint32_t)hits, spot->bit[0], 0, (uint32_t)hits == 0 };
+		replace_zero(&found.zeros, hits >> 32, &found.bit, spot->bit[1]);
+	} else {
+		found = nest_first(nest, shape, spot, NEST_COPIES);
 	}
-	/* Both before any branch: which of the two it will be is unpredictable. */
-	unsigned first = nest_copy_in(nest, shape, spot, 0);
-	unsigned second = nest_copy_in(nest, shape, spot, 1);
-	uint64_t mask = 0 - (uint64_t)(first == nest_none(shape));
-	OPAQUE64(mask);
-	*place = first ^ ((first ^ second) & (unsigned)mask);
-	*choice = (unsigned)mask & 1;
-	return *place != nest_none(shape);
+	*choice = found.choice;
+	if (UNLIKELY(found.zeros == 0))
+		return false;
+	*site = nest_site_at(nest, shape, found.bit, (unsigned)__builtin_ctzll(found.zeros));
+	return true;
 }
 
-/* Empties the slot at a place of a group. */
-ALWAYS_INLINE void nest_clear_at(struct nest *nest, struct nest_shape shape, uint64_t group_bit,
-                                 unsigned place)
+/* Empties a slot. */
+ALWAYS_INLINE void nest_clear_at(struct nest *nest, struct nest_shape shape,
+                                 const struct nest_site *site)
 {
-	struct nest_bits bits = nest_bits_at(nest, shape, group_bit, place);
 	if (nest_coded_in_word(shape)) {
-		struct coded_parts parts = nest_load_coded(nest, shape, bits.bit);
-		unsigned slot = place / nest->coding.rest_bits;
-		nest_store_coded(nest, shape, bits.bit, coded_emptied(&nest->coding, parts, slot));
+		struct coded_parts parts = nest_load_coded(nest, shape, site->bit);
+		nest_store_coded(nest, shape, site->bit,
+		                 coded_emptied(&nest->coding, parts, site->slot));
 	} else if (shape.kind == NEST_CODED) {
-		coded_set_at(nest->bits, nest->width, bits.bit, nest_slot_at(nest, place), 0);
+		coded_set_at(nest->bits, nest->width, site->bit, site->slot, 0);
 	} else if (shape.shared) {
-		word_set_bits(nest->bits, bits.bit, bits.count, 0);
+		word_set_bits(nest->bits, site->bit, nest->width, 0);
 	} else {
-		unsigned char *slot = nest->bits + (bits.bit >> 3);
-		store64(slot, load64(slot) & ~(nest->slot_mask << (bits.bit & 7)));
+		unsigned char *slot = nest->bits + (site->bit >> 3);
+		store64(slot, load64(slot) & ~(nest->slot_mask << (site->bit & 7)));
 	}
 }
 
@@ -284,9 +397,10 @@ ALWAYS_INLINE bool nest_take_locked(struct nest *nest, struct nest_shape shape, 
 	if (place == nest_none(shape) ||
 	    __atomic_load_n(&nest->chunk[chunk].stash.count, __ATOMIC_ACQUIRE) != 0)
 		return false;
+	struct nest_site site = nest_site_at(nest, shape, spot->bit[choice], place);
 	if (shape.kind != NEST_CODED)
 		version_lock(pair);
-	nest_clear_at(nest, shape, spot->bit[choice], place);
+	nest_clear_at(nest, shape, &site);
 	if (shape.kind != NEST_CODED)
 		version_unlock(pair);
 	return true;
@@ -296,11 +410,12 @@ ALWAYS_INLINE bool nest_take_locked(struct nest *nest, struct nest_shape shape, 
 ALWAYS_INLINE bool nest_take_shared(struct nest *nest, struct nest_shape shape, uint64_t chunk,
                                     uint32_t *pair, const struct nest_spot *spot)
 {
-	unsigned choice, place;
-	if (nest_too_wide(shape) || !nest_find_copy(nest, shape, spot, &choice, &place))
+	struct nest_site site;
+	unsigned choice;
+	if (nest_too_wide(shape) || !nest_find_copy(nest, shape, spot, &site, &choice))
 		return false;
 	/* Bits of all slots: another thread may have moved a copy of the key within it. */
-	struct nest_bits bits = { spot->bit[choice], nest->span };
+	struct nest_bits bits = { spot->bit[choice], (unsigned)nest->span };
 	if (shape.kind == NEST_CODED)
 		bits.count = (unsigned)nest->group_bits;
 	struct stripe *stripe = nest_stripe(nest, chunk, bits);
@@ -318,19 +433,17 @@ ALWAYS_INLINE bool nest_take_shared(struct nest *nest, struct nest_shape shape, 
 ALWAYS_INLINE nidus_status nest_take(struct nest *nest, struct nest_shape shape, uint64_t hash,
                                      uint64_t chunk, uint32_t *pair, const struct nest_spot *spot)
 {
-	unsigned choice, place;
+	struct nest_site site;
+	unsigned choice;
 	if (shape.shared)
 		return LIKELY(nest_take_shared(nest, shape, chunk, pair, spot))
 		               ? NIDUS_OK
 		               : nest_remove_slow(nest, hash);
 	if (UNLIKELY(nest->stashed > 0))
 		return nest_remove_slow(nest, hash);
-	if (UNLIKELY(!nest_find_copy(nest, shape, spot, &choice, &place)))
+	if (UNLIKELY(!nest_find_copy(nest, shape, spot, &site, &choice)))
 		return NIDUS_NOT_FOUND;
-	uint64_t mask = 0 - (uint64_t)choice;
-	OPAQUE64(mask);
-	uint64_t bit = spot->bit[0] ^ ((spot->bit[0] ^ spot->bit[1]) & mask);
-	nest_clear_at(nest, shape, bit, place);
+	nest_clear_at(nest, shape, &site);
 	nest->chunk[chunk].used--;
 	return NIDUS_OK;
 }

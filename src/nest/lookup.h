@@ -70,12 +70,13 @@ ALWAYS_INLINE bool nest_find_and_look(const struct nest *nest, struct nest_shape
                                       uint64_t hash)
 {
 	uint64_t special = nest_special(nest, shape);
-	struct nest_key key = nest_locate_as(nest, shape.kind, special, hash);
-	struct nest_spot spot;
-	nest_spot_of(nest, &key, 0, &spot);
 	const unsigned char *bits = nest->bits;
+	struct nest_key key;
+	struct nest_spot spot;
 	if (special & NEST_CHUNKS)
-		bits += key.chunk * nest->stride;
+		bits += take_choice(&hash, nest->chunks) * nest->stride;
+	nest_locate_in(nest, shape.kind, special, hash, &key);
+	nest_spot_of(nest, &key, 0, &spot);
 	return nest_match(nest, shape, bits, &spot);
 }
 
@@ -111,9 +112,11 @@ ALWAYS_INLINE bool nest_contains(const struct nest *nest, struct nest_shape shap
 	} else {
 		hit = nest_find_and_look(nest, shape, hash);
 	}
-	if (UNLIKELY(!sure || stashed) && !(sure && hit))
-		return nest_look_again(nest, hash);
-	return hit;
+	if (LIKELY(sure && !stashed))
+		return hit;
+	uint64_t found = sure && hit;
+	OPAQUE64(found); /* or the usual case would need a register more */
+	return found || nest_look_again(nest, hash);
 }
 
 /*

@@ -168,6 +168,7 @@ static void lay_out_words(struct nest *nest, bool shared)
 	nest->half_bytes = nest->word_bits / 8;
 	nest->half_bits = nest->word_bits % 8;
 	nest->span = nest->slots * nest->width;
+	nest->near = 2 * nest->span + 1;
 	nest->group_bits = nest_group_bits(nest->kind, nest->slots, nest->width);
 	nest->load_bits = nest->word_bits;
 	nest->last_byte = (nest->words - 1) * nest->word_bits / 8 + 8;
@@ -186,6 +187,7 @@ static void fill_patterns(struct nest *nest)
 	nest->ones = fields_ones(nest->width, fields);
 	nest->highs = nest->ones << nest->high;
 	nest->lows = nest->highs - nest->ones;
+	nest->most = nest->ones - 1;
 	for (unsigned at = 0; at < nest->slots; at++) {
 		unsigned word = at / fields, shift = at % fields * nest->width;
 		for (unsigned choice = 0; choice < 2; choice++)
@@ -284,6 +286,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.address_mask = bits_low(plan->level),
 		.slot_mask = bits_low(nest_slot_width(plan, kind)),
 		.payload_behind = bits_low(plan->value_bits) << 1,
+		.extra_mask = bits_low(nest_extra_bits(kind, plan->slots)) << plan->core_bits,
 		.special = special_of(plan, kind),
 		.level = plan->level,
 		.max_steps = plan->max_steps,
@@ -609,16 +612,17 @@ nidus_status nest_remove_slow(struct nest *nest, uint64_t hash)
 	struct nest_shape shape = nest_shape_of(nest);
 	struct nest_spot spot;
 	struct nest_key key = nest_find(nest, shape, hash, &spot);
-	unsigned choice, place;
+	struct nest_site site;
+	unsigned choice;
 	if (take_from_stash(nest, &key))
 		return NIDUS_OK;
-	if (!nest_find_copy(nest, shape, &spot, &choice, &place))
+	if (!nest_find_copy(nest, shape, &spot, &site, &choice))
 		return NIDUS_NOT_FOUND;
-	nest_clear_at(nest, shape, spot.bit[choice], place);
+	nest_clear_at(nest, shape, &site);
 	nest->chunk[key.chunk].used--;
 	nest_bring_home(nest, key.chunk,
 	                nest_first_slot(nest, nest->kind, key.group[choice]) +
-	                        nest_slot_at(nest, place));
+	                        (site.bit - spot.bit[choice]) / nest->width);
 	return NIDUS_OK;
 }
 

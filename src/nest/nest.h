@@ -71,6 +71,7 @@
 #include "base/slots.h"
 #include "nest/coded.h"
 #include "nest/stash.h"
+#include "simd/select.h"
 
 enum nest_kind { NEST_XOR, NEST_DIRECT, NEST_CODED, NEST_BUCKETS, NEST_WINDOWS };
 
@@ -148,6 +149,7 @@ struct nest {
 	 * below that. What a slot may keep above is not compared and costs nothing.
 	 */
 	uint64_t ones, highs, lows;
+	uint64_t most;                                         /* ones - 1 */
 	uint64_t ones_of_both, highs_of_both, pattern_of_both; /* of NEST_PAIRED */
 	/* Choice and offset bits of all slots of a group, word by word. */
 	uint64_t pattern[2][NEST_SLOTS_MAX];
@@ -157,6 +159,7 @@ struct nest {
 	uint64_t address_mask;         /* 2^level - 1: growth bits that are address bits */
 	uint64_t slot_mask;            /* all bits of a slot */
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
+	uint64_t extra_mask;           /* its choice and offset bits */
 	unsigned growth_at;            /* the first bit of a slot that growth bits are in */
 	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;          /* the seed's share in H */
@@ -167,7 +170,8 @@ struct nest {
 	unsigned word_bits;             /* that they take */
 	unsigned half_bytes, half_bits; /* NEST_TWO: that is so much */
 	unsigned load_bits;             /* that are loaded for a word */
-	unsigned span;                  /* bits of a group's slots, side by side */
+	uint64_t span;                  /* bits of a group's slots, side by side */
+	uint64_t near;                  /* 2 * span + 1: see nest_near */
 	unsigned last_byte;             /* that is loaded for a group, counted from the first */
 	struct nest_chunk *chunk;
 	unsigned slots; /* per group */
@@ -254,9 +258,7 @@ ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, ui
 
 static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
 {
-	/* Past the end or, as it wraps, far beyond any group: the smaller one is right. */
-	uint64_t sum = group + distance, past = sum - nest->groups;
-	return past < sum ? past : sum;
+	return less_if_not_below(group + distance, nest->groups);
 }
 
 static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, uint64_t distance)

@@ -230,7 +230,7 @@ ALWAYS_INLINE uint64_t nest_hits(const struct nest *nest, struct nest_shape shap
 {
 	uint64_t first = nest_differences(nest, shape, bits, spot, 0, word);
 	uint64_t second = nest_differences(nest, shape, bits, spot, 1, word);
-	uint64_t most = nest->ones - 1;
+	uint64_t most = nest->most;
 	return ~(((most - first) | first) & ((most - second) | second));
 }
 
@@ -358,20 +358,6 @@ ALWAYS_INLINE unsigned nest_copy_in(const struct nest *nest, struct nest_shape s
 	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
 		zeros[word] = nest_copies_in(nest, shape, spot, choice, word);
 	return nest_first_place(nest, shape, zeros);
-}
-
-/* What the slot at a place of a key's group holds if it is the key's. */
-ALWAYS_INLINE uint64_t nest_value_at(const struct nest *nest, struct nest_shape shape,
-                                     uint64_t value, unsigned choice, unsigned place)
-{
-	if (nest_symmetric(shape.kind))
-		return value;
-	uint64_t extra = bits_low(nest->extra_bits) << nest->core_bits;
-	if (shape.kind == NEST_BUCKETS)
-		return value | (nest->pattern[choice][0] & extra);
-	if (shape.words >= NEST_TWO)
-		return nest_encode(nest, shape.kind, value, choice, nest_slot_at(nest, place));
-	return value | (nest->pattern[choice][0] >> (place - nest->high) & extra);
 }
 
 #endif

@@ -46,6 +46,65 @@ static inline void replace_if_above(uint64_t *n, uint64_t than, uint64_t other_n
 #endif
 }
 
+/* If *one is 0, takes the others for it and *two, without a branch. */
+static inline void replace_zero(uint64_t *one, uint64_t other_one, uint64_t *two,
+                                uint64_t other_two)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("testq %[one], %[one]\n\t"
+	        "cmovzq %[other_one], %[one]\n\t"
+	        "cmovzq %[other_two], %[two]"
+	        : [one] "+&r"(*one), [two] "+&r"(*two)
+	        : [other_one] "r"(other_one), [other_two] "r"(other_two)
+	        : "cc");
+#else
+	uint64_t mask = 0 - (uint64_t)(*one == 0);
+	OPAQUE64(mask);
+	*one |= other_one & mask;
+	*two ^= (*two ^ other_two) & mask;
+#endif
+}
+
+/* If *one has no bit under the mask, takes the others for it, *two and *three, without a branch. */
+static inline void replace_if_none(uint64_t mask, uint64_t *one, uint64_t other_one, uint64_t *two,
+                                   uint64_t other_two, uint64_t *three, uint64_t other_three)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("andq %[one], %[mask]\n\t"
+	        "cmovzq %[other_one], %[one]\n\t"
+	        "cmovzq %[other_two], %[two]\n\t"
+	        "cmovzq %[other_three], %[three]"
+	        : [one] "+&r"(*one), [two] "+&r"(*two), [three] "+&r"(*three), [mask] "+&r"(mask)
+	        : [other_one] "r"(other_one), [other_two] "r"(other_two),
+	          [other_three] "rm"(other_three)
+	        : "cc");
+#else
+	uint64_t all = 0 - (uint64_t)((*one & mask) == 0);
+	OPAQUE64(all);
+	*one ^= (*one ^ other_one) & all;
+	*two ^= (*two ^ other_two) & all;
+	*three ^= (*three ^ other_three) & all;
+#endif
+}
+
+/* n, or n - end where n is not below the end, without a branch. */
+static inline uint64_t less_if_not_below(uint64_t n, uint64_t end)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	uint64_t rest = n;
+	__asm__("subq %[end], %[rest]\n\t"
+	        "cmovbq %[n], %[rest]"
+	        : [rest] "+&r"(rest)
+	        : [n] "r"(n), [end] "rm"(end)
+	        : "cc");
+	return rest;
+#else
+	/* What wraps is the greater one. */
+	uint64_t rest = n - end;
+	return rest < n ? rest : n;
+#endif
+}
+
 #if defined(__BMI2__) && defined(__POPCNT__)
 #include <immintrin.h>
 
