@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * shift: moves the bytes of a line of 64 or 32 bytes up or down by a few, or the
- * nibbles of 32 bytes by one.
+ * nibbles of 32 bytes by one; or the bytes of a list of 17 to 64 by one.
  *
- * `size` (64 or 32), `by` (1 to 3) and `to` are known at compile time, `from` is
+ * `size` (of a line 64 or 32), `by` (1 to 3) and `to` are known at compile time, `from` is
  * not: in files that are compiled for processors with AVX2 the whole line is
  * moved and blended with what stays, which needs no branch on how much that is.
  * Elsewhere memmove does it, with the same result.
@@ -107,7 +107,62 @@ ALWAYS_INLINE void shift_nibbles_down(unsigned char *bytes, unsigned from, unsig
 	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(there, 4));
 	shift_blend_nibbles(bytes, there, _mm256_or_si256(odd, even), from, to);
 }
+
+/* Stores `moved` over the bytes from a place on of the 16 that were there, number `first` first. */
+ALWAYS_INLINE void shift_blend_few(unsigned char *bytes, unsigned first, __m128i there,
+                                   __m128i moved, unsigned from)
+{
+	__m128i chosen = _mm256_castsi256_si128(shift_from(first, from));
+	_mm_storeu_si128((__m128i *)(void *)(bytes + first),
+	                 _mm_blendv_epi8(there, moved, chosen));
+}
+
+ALWAYS_INLINE __m128i shift_load_few(const unsigned char *from)
+{
+	return _mm_loadu_si128((const __m128i *)(const void *)from);
+}
 #endif
+
+/* Byte i becomes what byte i - 1 was, from < i < size. What is read twice is written alike. */
+ALWAYS_INLINE void shift_bytes_up(unsigned char *bytes, unsigned size, unsigned from)
+{
+#ifdef __AVX2__
+	if (size > 32) {
+		__m256i low = shift_load(bytes), high = shift_load(bytes + size - 32);
+		__m256i high_up = shift_load(bytes + size - 33);
+		shift_blend(bytes, 0, low, shift_half_up(low, 1), from + 1, size, size);
+		shift_blend(bytes, size - 32, high, high_up, from + 1, size, size);
+		return;
+	}
+	__m128i low = shift_load_few(bytes), high = shift_load_few(bytes + size - 16);
+	__m128i high_up = shift_load_few(bytes + size - 17);
+	shift_blend_few(bytes, 0, low, _mm_slli_si128(low, 1), from + 1);
+	shift_blend_few(bytes, size - 16, high, high_up, from + 1);
+#else
+	memmove(bytes + from + 1, bytes + from, size - 1 - from);
+#endif
+}
+
+/* Byte i becomes what byte i + 1 was, from <= i; the last one becomes zero. */
+ALWAYS_INLINE void shift_bytes_down(unsigned char *bytes, unsigned size, unsigned from)
+{
+#ifdef __AVX2__
+	if (size > 32) {
+		__m256i low = shift_load(bytes), high = shift_load(bytes + size - 32);
+		__m256i low_down = shift_load(bytes + 1);
+		shift_blend(bytes, size - 32, high, shift_half_down(high, 1), from, size, size);
+		shift_blend(bytes, 0, low, low_down, from, size, size);
+		return;
+	}
+	__m128i low = shift_load_few(bytes), high = shift_load_few(bytes + size - 16);
+	__m128i low_down = shift_load_few(bytes + 1);
+	shift_blend_few(bytes, size - 16, high, _mm_srli_si128(high, 1), from);
+	shift_blend_few(bytes, 0, low, low_down, from);
+#else
+	memmove(bytes + from, bytes + from + 1, size - 1 - from);
+	bytes[size - 1] = 0;
+#endif
+}
 
 /* Byte i becomes what byte i - by was, from <= i < to; by <= from. */
 ALWAYS_INLINE void shift_up(unsigned char *line, unsigned size, unsigned from, unsigned to,

@@ -24,7 +24,7 @@
 
 struct building {
 	struct yard *yard;
-	const uint64_t *hashes;
+	const uint64_t *hashes, *values; /* values: NULL if there are none */
 	size_t n;
 	unsigned parts;
 	pthread_mutex_t turn; /* to read or write what follows */
@@ -74,10 +74,11 @@ static void build_parts(void *context, unsigned share)
 	struct building *building = context;
 	struct job job;
 	while ((job = find_job(building)).what != NOTHING) {
-		nidus_status (*build)(struct yard *, const uint64_t *, size_t, unsigned, unsigned) =
+		nidus_status (*build)(struct yard *, const uint64_t *, const uint64_t *, size_t,
+		                      unsigned, unsigned) =
 			job.what == FRONTS ? yard_build_fronts : yard_build_back;
-		nidus_status status = build(building->yard, building->hashes, building->n, job.part,
-		                            building->parts);
+		nidus_status status = build(building->yard, building->hashes, building->values,
+		                            building->n, job.part, building->parts);
 		outcome_keep(job.what == FRONTS ? &building->fronts : &building->back, share,
 		             status);
 		report(building, job);
@@ -87,13 +88,14 @@ static void build_parts(void *context, unsigned share)
 nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
                         size_t n, unsigned threads)
 {
-	if (yard->level > 0 || yard->value_bits > 0) {
+	if (yard->level > 0) {
 		size_t done;
 		return yard->ops->body.insert_batch(yard, hashes, values, n, &done);
 	}
 	uint64_t parts = yard->fronts / PART_BUCKETS + 1;
 	struct building building = { .yard = yard,
 		                     .hashes = hashes,
+		                     .values = values,
 		                     .n = n,
 		                     .parts = parts < PARTS_MOST ? (unsigned)parts : PARTS_MOST,
 		                     .turn = PTHREAD_MUTEX_INITIALIZER,

@@ -16,12 +16,13 @@
 /* ------------------------------------------------------- from ascending hashes -- */
 
 ALWAYS_INLINE bool yard_fill_fronts(struct yard *yard, struct yard_shape shape,
-                                    const uint64_t *hashes, size_t n)
+                                    const uint64_t *hashes, const uint64_t *values, size_t n)
 {
 	const unsigned buckets = shape.front.buckets, width = shape.front.width;
 	uint32_t packed[MINI_SLOTS_MOST];
 	for (size_t at = 0; at < n;) {
 		const uint64_t bucket = yard_locate_in(yard, hashes[at], buckets, width).bucket;
+		const size_t start = at;
 		unsigned count = 0;
 		for (; at < n; at++) {
 			struct yard_key key = yard_locate_in(yard, hashes[at], buckets, width);
@@ -37,6 +38,8 @@ ALWAYS_INLINE bool yard_fill_fronts(struct yard *yard, struct yard_shape shape,
 			count++;
 		}
 		mini_fill(shape.front, yard_front_line(yard, shape, bucket), packed, count);
+		if (values != NULL)
+			yard_fill_values(yard_front_values(yard, bucket), values + start, count);
 	}
 	return true;
 }
@@ -64,8 +67,9 @@ static inline nidus_status yard_put_highest(struct yard *yard, struct yard_key k
 }
 
 /* What front buckets from `bucket` up to `end` could not take of their hashes. */
-static nidus_status yard_fill_back(struct yard *yard, const uint64_t *hashes, size_t n,
-                                   uint64_t bucket, uint64_t end)
+static nidus_status yard_fill_back(struct yard *yard, const uint64_t *hashes,
+                                   const uint64_t *values, size_t n, uint64_t bucket,
+                                   uint64_t end)
 {
 	const struct mini_shape shape = yard->ops->shape.front;
 	for (size_t at = 0; bucket < end && at < n; bucket++) {
@@ -79,6 +83,7 @@ static nidus_status yard_fill_back(struct yard *yard, const uint64_t *hashes, si
 				break;
 			if (UNLIKELY(yard_copied(yard, hashes, at, key)))
 				return yard_too_many();
+			key.value = values != NULL ? values[at] : 0;
 			nidus_status status = yard_put_highest(yard, key);
 			if (status != NIDUS_OK)
 				return status;

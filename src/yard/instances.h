@@ -67,7 +67,7 @@
 	YARD_CALLS(name, shape_##name, rare)                                  \
 	YARD_SHARED_CALLS(name, shape_##name)                                 \
 	static const struct yard_ops yard_ops_##name = {                      \
-		.body = YARD_BODY_OPS(name),                                  \
+		.body = YARD_BODY_OPS(name, rare),                            \
 		.shared = YARD_SHARED_OPS(name),                              \
 		.shape = YARD_SHAPE(buckets, slots, back_slots, width, half), \
 		.put = put_key_##name,                                        \
@@ -78,8 +78,8 @@
 	};
 
 /*
- * What a few calls in a hundred come to, and changes of full lines: compiled for each shape
- * with AVX2, where it is small, and once for all shapes elsewhere.
+ * What a few calls in a hundred come to, changes of full lines, and values: compiled for each
+ * shape with AVX2, where it is small, and once for all shapes elsewhere.
  */
 #define YARD_RARE_CALLS(name, shape)                                                              \
 	NEVER_INLINE bool in_any_##name(const struct yard *yard, uint64_t hash)                   \
@@ -96,6 +96,12 @@
 	                                   unsigned slot)                                         \
 	{                                                                                         \
 		yard_take_spilling(yard, shape, bucket, m, slot);                                 \
+	}                                                                                         \
+	static void find_batch_##name(const void *body, const uint64_t *hashes, size_t n,         \
+	                              uint64_t *first, uint32_t *found)                           \
+	{                                                                                         \
+		const struct yard *yard = body;                                                   \
+		yard_find_all(yard, shape, hashes, n, first, found);                              \
 	}
 
 #ifdef MATCH_LINES
@@ -133,9 +139,10 @@
 	{                                                                                       \
 		return put_##name(yard, key.bucket, key.m, key.remainder, key.value);           \
 	}                                                                                       \
-	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes, size_t n)     \
+	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,               \
+	                               const uint64_t *values, size_t n)                        \
 	{                                                                                       \
-		return yard_fill_fronts(yard, shape, hashes, n);                                \
+		return yard_fill_fronts(yard, shape, hashes, values, n);                        \
 	}                                                                                       \
 	static bool contains_##name(const void *yard, uint64_t hash)                            \
 	{                                                                                       \
@@ -168,12 +175,12 @@
 		                       take_##name, YARD_ALONE);                                \
 	}
 
-#define YARD_BODY_OPS(name)                                                                        \
+#define YARD_BODY_OPS(name, rare)                                                                  \
 	{                                                                                          \
 		.contains = contains_##name, .count = yard_count_copies, .find = yard_find_values, \
 		.insert = insert_##name, .insert_value = yard_insert_value,                        \
 		.remove = remove_##name, .change = yard_change_value,                              \
-		.contains_batch = contains_batch_##name, .find_batch = yard_find_batch,            \
+		.contains_batch = contains_batch_##name, .find_batch = find_batch_##rare,          \
 		.insert_batch = insert_batch_##name, .remove_batch = remove_batch_##name,          \
 	}
 
@@ -248,7 +255,8 @@
 		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new, \
 		.remove = shared_remove_##name, .change = yard_shared_change,                   \
 		.add = yard_shared_add, .contains_batch = shared_contains_batch_##name,         \
-		.find_batch = yard_find_batch, .insert_batch = shared_insert_batch_##name,      \
+		.find_batch = yard_shared_find_batch,                                           \
+		.insert_batch = shared_insert_batch_##name,                                     \
 		.remove_batch = shared_remove_batch_##name,                                     \
 	}
 #endif

@@ -60,6 +60,17 @@ ALWAYS_INLINE bool yard_contains(const struct yard *yard, struct yard_shape shap
 
 /* -------------------------------------------------------------------- inserts -- */
 
+/* Puts a value into a front line, before a slot's. */
+ALWAYS_INLINE void yard_push_front(const struct yard *yard, struct yard_shape shape,
+                                   uint64_t bucket, unsigned slot, uint64_t value)
+{
+	unsigned slots = shape.front.slots;
+	if (LIKELY(yard->value_bits == 8))
+		yard_push_byte(yard->values + bucket * slots, slots, slot, value);
+	else
+		yard_push_value_in(yard_front_values(yard, bucket), slot, value);
+}
+
 /* Puts a key into its front line if that takes no more than a look at it. */
 ALWAYS_INLINE bool yard_put_simply(struct yard *yard, struct yard_shape shape, struct yard_key key)
 {
@@ -72,7 +83,7 @@ ALWAYS_INLINE bool yard_put_simply(struct yard *yard, struct yard_shape shape, s
 	unsigned end = PLACE64(view.own) - view.turn;
 	mini_insert_at(shape.front, line, key.m, end, key.remainder, 0);
 	if (UNLIKELY(yard->values != NULL))
-		yard_push_value_in(yard_front_values(yard, key.bucket), end, key.value);
+		yard_push_front(yard, shape, key.bucket, end, key.value);
 	yard->count++;
 	return true;
 }
@@ -164,6 +175,16 @@ ALWAYS_INLINE void yard_fetch(const struct yard *yard, struct yard_shape shape, 
 		PREFETCH(yard_version(yard, line));
 	if (use == YARD_CHANGE)
 		PREFETCH_WRITE(yard_version(yard, line));
+}
+
+/* Fetches the values of the front line of a hash. */
+ALWAYS_INLINE void yard_fetch_values(const struct yard *yard, struct yard_shape shape,
+                                     uint64_t hash)
+{
+	unsigned size = yard_values_size(shape.front.slots, yard->value_bits);
+	const unsigned char *at = yard->values + yard_locate_hot(yard, shape, hash).bucket * size;
+	PREFETCH_WRITE(at);
+	PREFETCH_WRITE(at + size - 1);
 }
 
 /* The hashes of a batch, in blocks; front lines are fetched some hashes ahead. */
@@ -285,6 +306,8 @@ ALWAYS_INLINE nidus_status yard_change_all(struct yard *yard, struct yard_shape 
 			soon += group;
 		for (size_t i = 0; i < some; i++) {
 			yard_fetch(yard, shape, next[i], use);
+			if (yard->values != NULL)
+				yard_fetch_values(yard, shape, next[i]);
 			full[count] = yard_locate_hot(yard, shape, soon[i]).bucket;
 			count += yard_seems_full(shape, yard_front_line(yard, shape, full[count]),
 			                         use);
@@ -301,31 +324,84 @@ ALWAYS_INLINE nidus_status yard_change_all(struct yard *yard, struct yard_shape 
 	return NIDUS_OK;
 }
 
-/*
- * Finds: first which keys are there, so that strangers touch no values, then the values of
- * those, whose lines are on their way by then.
- */
-static void yard_find_batch(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
-                            uint32_t *found)
+/* ------------------------------------------------------------------- finding -- */
+
+/* The slots of a key's front line that hold it. *elsewhere: other lines may hold it, too. */
+ALWAYS_INLINE uint64_t yard_front_hits(const struct yard *yard, struct yard_shape shape,
+                                       struct yard_key key, bool *elsewhere)
 {
-	const struct yard *yard = body;
-	const struct body_ops *ops = yard_body_ops(yard);
-	uint8_t yes[YARD_BLOCK];
-	for (size_t from = 0; from < n; from += YARD_BLOCK) {
-		size_t some = n - from < YARD_BLOCK ? n - from : YARD_BLOCK;
-		ops->contains_batch(yard, hashes + from, some, yes);
+	const unsigned char *line = yard_front_line(yard, shape, key.bucket);
+	YARD_TOUCH(line);
+	struct mini_view view = mini_view_of(shape.front, line, key.m);
+	uint64_t slots = rotate_right(view.own - view.behind, view.turn & 63);
+	*elsewhere = mini_unsure(shape.front, view, false);
+	return mini_match(shape.front, line, slots & bits_low(shape.front.slots), key.remainder);
+}
+
+/*
+ * Where the value of a key lies that has one slot of its front line, as a number of bits from the
+ * first line on; 0 if no slot holds it, so that strangers fetch no values.
+ */
+ALWAYS_INLINE uint64_t yard_value_bit(const struct yard *yard, struct yard_shape shape,
+                                      uint64_t bucket, uint64_t hits)
+{
+	uint64_t size = yard_values_size(shape.front.slots, yard->value_bits);
+	uint64_t slot = (uint64_t)__builtin_ctzll(hits | UINT64_C(1) << 63);
+	uint64_t bytes = (uint64_t)(yard->values - yard->front) + bucket * size;
+	uint64_t any = 0 - (uint64_t)(hits != 0);
+	OPAQUE64(any);
+	return (bytes * 8 + slot * yard->value_bits) & any;
+}
+
+/* The value at a bit. A word may end behind the last line: it is read from before that. */
+ALWAYS_INLINE uint64_t yard_value_at(const struct yard *yard, uint64_t bit)
+{
+	uint64_t last = yard->memory.size - 8, byte = bit / 8 < last ? bit / 8 : last;
+	return load64(yard->front + byte) >> (bit - byte * 8) & bits_low(yard->value_bits);
+}
+
+/*
+ * Front lines are fetched as for lookups. What is found there tells the places of the values,
+ * which are fetched and, a block later, read. Keys that may have several entries are put aside
+ * as lookups put them.
+ */
+ALWAYS_INLINE void yard_find_all(const struct yard *body, struct yard_shape shape,
+                                 const uint64_t *hashes, size_t n, uint64_t *first, uint32_t *found)
+{
+	const struct yard copy = *body, *yard = &copy;
+	uint32_t aside[2][YARD_BLOCK];
+	size_t waiting = 0, before = 0;
+	struct yard_batch batch = yard_begin(yard, shape, hashes, n, YARD_AHEAD, YARD_ALONE);
+	for (size_t from = 0, turn = 0; from < n || before > 0; from += YARD_BLOCK, turn ^= 1) {
+		size_t some = from >= n ? 0 : n - from < YARD_BLOCK ? n - from : YARD_BLOCK;
+		size_t late = 0;
+		const uint64_t *now = hashes + from;
+		const uint64_t *next = yard_fetch_next(yard, shape, &batch, now, some, YARD_ALONE);
 		for (size_t i = 0; i < some; i++) {
-			uint64_t bucket = yard_locate(yard, hashes[from + i]).bucket;
-			struct yard_values values = yard_front_values(yard, bucket);
-			if (yes[i] && values.bytes != NULL)
-				PREFETCH(values.bytes);
+			yard_fetch(yard, shape, next[i], YARD_ALONE);
+			bool elsewhere;
+			struct yard_key key = yard_locate_hot(yard, shape, now[i]);
+			uint64_t hits = yard_front_hits(yard, shape, key, &elsewhere);
+			uint64_t bit = yard_value_bit(yard, shape, key.bucket, hits);
+			PREFETCH(yard->front + bit / 8);
+			first[from + i] = bit;
+			found[from + i] = hits != 0;
+			aside[turn][late] = (uint32_t)i;
+			late += elsewhere | ((hits & (hits - 1)) != 0);
 		}
-		for (size_t i = from; i < from + some; i++) {
-			first[i] = 0;
-			found[i] = yes[i - from]
-			                   ? (uint32_t)ops->find(yard, hashes[i], &first[i], 1)
-			                   : 0;
+		for (size_t i = 0; i < late; i++) {
+			uint64_t hash = now[aside[turn][i]];
+			yard_approach_back(yard, shape, yard_locate_hot(yard, shape, hash).bucket);
 		}
+		for (size_t at = from - YARD_BLOCK; before > 0; before--, at++)
+			first[at] = yard_value_at(yard, first[at]) & (0 - (uint64_t)found[at]);
+		for (size_t i = 0; i < waiting; i++) {
+			size_t at = from - YARD_BLOCK + aside[!turn][i];
+			first[at] = 0;
+			found[at] = (uint32_t)yard_find_values(yard, hashes[at], &first[at], 1);
+		}
+		waiting = late;
+		before = some;
 	}
 }
 

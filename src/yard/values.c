@@ -67,6 +67,16 @@ void yard_pull_value_from(struct yard_values values, unsigned slot)
 	yard_set_value(values, values.slots - 1, 0);
 }
 
+void yard_fill_values(struct yard_values line, const uint64_t *values, unsigned count)
+{
+	for (unsigned slot = 0; slot < count; slot++) {
+		if (line.bits == 8)
+			line.bytes[slot] = (unsigned char)values[slot];
+		else
+			yard_set_value(line, slot, values[slot]);
+	}
+}
+
 uint64_t yard_with_value(struct yard_values values, uint64_t slots, uint64_t value)
 {
 	uint64_t with = 0;

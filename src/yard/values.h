@@ -13,6 +13,7 @@
 #define NIDUS_YARD_VALUES_H
 
 #include "base/bits.h"
+#include "simd/shift.h"
 
 /* The values of one line. */
 struct yard_values {
@@ -55,6 +56,17 @@ void yard_push_value_in(struct yard_values values, unsigned slot, uint64_t value
 
 /* Takes a slot's value out; those behind move down, and the last one becomes 0. */
 void yard_pull_value_from(struct yard_values values, unsigned slot);
+
+/* yard_push_value_in for values of 8 bits; `slots`, 17 or more, are known at compile time. */
+ALWAYS_INLINE void yard_push_byte(unsigned char *bytes, unsigned slots, unsigned slot,
+                                  uint64_t value)
+{
+	shift_bytes_up(bytes, slots, slot);
+	bytes[slot] = (unsigned char)value;
+}
+
+/* Writes the first values of a line in which all are 0. */
+void yard_fill_values(struct yard_values line, const uint64_t *values, unsigned count);
 
 static inline void yard_push_value(struct yard_values values, unsigned slot, uint64_t value)
 {

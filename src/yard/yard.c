@@ -313,6 +313,33 @@ nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, 
 	return NIDUS_OK;
 }
 
+/* ------------------------------------------------------------------- finding -- */
+
+#define BLOCK 64 /* keys that are looked up, so that their lines are there, and then found */
+
+/* Where threads share a yard: strangers touch no values, and others come one by one. */
+void yard_shared_find_batch(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
+                            uint32_t *found)
+{
+	const struct yard *yard = body;
+	const struct body_ops *ops = &yard->ops->shared;
+	uint8_t yes[BLOCK];
+	for (size_t from = 0; from < n; from += BLOCK) {
+		size_t some = n - from < BLOCK ? n - from : BLOCK;
+		ops->contains_batch(yard, hashes + from, some, yes);
+		for (size_t i = 0; i < some; i++) {
+			uint64_t bucket = yard_locate(yard, hashes[from + i]).bucket;
+			if (yes[i])
+				PREFETCH(yard_front_values(yard, bucket).bytes);
+		}
+		for (size_t i = from; i < from + some; i++) {
+			first[i] = 0;
+			found[i] = yes[i - from] ? (uint32_t)ops->find(yard, hashes[i], &first[i], 1)
+			                         : 0;
+		}
+	}
+}
+
 /* ------------------------------------------------------------------ building -- */
 
 /* Where part `index` of `parts` begins among n; the n are fewer than 2^40. */
@@ -355,25 +382,26 @@ static struct stretch stretch(const struct yard *yard, const uint64_t *hashes, s
 	return stretch;
 }
 
-nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
-                               unsigned parts)
+nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
+                               size_t n, unsigned index, unsigned parts)
 {
 	struct stretch part = stretch(yard, hashes, n, index, parts);
 	/* Without any keys there is no array either. */
 	if (part.to > part.from &&
-	    !yard->ops->fill_fronts(yard, hashes + part.from, part.to - part.from))
+	    !yard->ops->fill_fronts(yard, hashes + part.from, values_from(values, part.from),
+	                            part.to - part.from))
 		return fail(NIDUS_COPIES, "no room for so many copies of a key");
 	return NIDUS_OK;
 }
 
-nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
-                             unsigned parts)
+nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
+                             size_t n, unsigned index, unsigned parts)
 {
 	struct stretch part = stretch(yard, hashes, n, index, parts);
 	if (part.to == part.from)
 		return NIDUS_OK;
-	return yard->ops->fill_back(yard, hashes + part.from, part.to - part.from, part.bucket,
-	                            part.end);
+	return yard->ops->fill_back(yard, hashes + part.from, values_from(values, part.from),
+	                            part.to - part.from, part.bucket, part.end);
 }
 
 /* ------------------------------------------------------------------- transferring -- */

@@ -89,9 +89,10 @@ struct yard_ops {
 	struct body_ops shared; /* the same for a yard that threads share: shared.h */
 	struct yard_shape shape;
 	nidus_status (*put)(struct yard *yard, struct yard_key key);
-	bool (*fill_fronts)(struct yard *yard, const uint64_t *hashes, size_t n);
-	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, size_t n,
-	                          uint64_t bucket, uint64_t end);
+	bool (*fill_fronts)(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
+	                    size_t n);
+	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
+	                          size_t n, uint64_t bucket, uint64_t end);
 	nidus_status (*transfer)(struct yard *to, const struct yard *from);
 	nidus_status (*change)(struct yard *yard, struct yard_key key, struct value_change change);
 };
@@ -231,6 +232,10 @@ void yard_free(struct yard *yard);
 uint64_t yard_bytes(const struct yard *yard);
 const struct body_ops *yard_body_ops(const struct yard *yard);
 
+/* find_batch of a yard that threads share. */
+void yard_shared_find_batch(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
+                            uint32_t *found);
+
 /* Asks for the front line of a hash; where it is needed, the backyard has to be waited for. */
 void yard_prefetch(const struct yard *yard, uint64_t hash);
 void yard_clear(struct yard *yard);
@@ -260,12 +265,13 @@ nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, 
  * entries: part after part in order, each after its front lines, by one thread at a
  * time, while others fill front lines of later parts.
  *
- * Errors: COPIES from either, FULL from the second; clear the yard then.
+ * `values` is NULL if all are 0. Errors: COPIES from either, FULL from the second; clear the
+ * yard then.
  */
-nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
-                               unsigned parts);
-nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, size_t n, unsigned index,
-                             unsigned parts);
+nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
+                               size_t n, unsigned index, unsigned parts);
+nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
+                             size_t n, unsigned index, unsigned parts);
 
 /*
  * Adds all entries of `from` to a yard of the same base geometry and at least its

@@ -21,6 +21,12 @@ nidus_options yard_options(unsigned width, uint64_t capacity, uint64_t seed)
 void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned growth_bits,
                unsigned level)
 {
+	yard_make_for_values(yard, width, fronts, growth_bits, level, 0);
+}
+
+void yard_make_for_values(struct yard *yard, unsigned width, uint64_t fronts, unsigned growth_bits,
+                          unsigned level, unsigned value_bits)
+{
 	const nidus_allocator system = { 0 };
 	struct mini_shape shape = yard_find(width)->shape.front;
 	struct blueprint plan = {
@@ -34,6 +40,7 @@ void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned grow
 		.level = level,
 		.chunks = 1,
 		.groups = fronts,
+		.value_bits = value_bits,
 	};
 	expect_ok(yard_check(&plan));
 	expect_ok(yard_create(yard, &plan, &system, NULL));

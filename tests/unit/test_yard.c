@@ -540,31 +540,75 @@ static uint64_t *hashes_for(const struct yard *yard, struct chance *chance, size
 	return hashes;
 }
 
+/* find_batch against find, for keys that are there and for others. */
+static void expect_found_alike(const struct yard *yard, const uint64_t *hashes, size_t n)
+{
+	uint64_t *asked = check_alloc(2 * n * sizeof *asked), value;
+	uint64_t *first = check_alloc(2 * n * sizeof *first);
+	uint32_t *found = check_alloc(2 * n * sizeof *found);
+	for (size_t i = 0; i < 2 * n; i++)
+		asked[i] = i % 2 == 0 ? hashes[i / 2] : hashes[i / 2] * UINT64_C(0x9e3779b97f4a7c15);
+	yard->ops->body.find_batch(yard, asked, 2 * n, first, found);
+	for (size_t i = 0; i < 2 * n; i++) {
+		value = 0;
+		expect_equal(found[i], yard->ops->body.find(yard, asked[i], &value, 1));
+		expect_equal(first[i], value);
+		expect(found[i] > 0 || i % 2 == 1);
+	}
+	free(asked);
+	free(first);
+	free(found);
+}
+
+/* Takes everything out, and nothing stays behind, values neither. */
+static void expect_emptied(struct yard *yard, const uint64_t *hashes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		expect_ok(yard->ops->body.remove(yard, hashes[i]));
+	unsigned char *left = check_alloc(yard->memory.size);
+	memcpy(left, yard->memory.bytes, yard->memory.size);
+	yard_clear(yard);
+	expect(memcmp(left, yard->memory.bytes, yard->memory.size) == 0);
+	free(left);
+}
+
 static void build_tier(const char *tier)
 {
 	static const uint64_t fronts[] = { 1, 2, 17, 100, 1000 };
+	static const unsigned bits[] = { 0, 8, 1, 8, 13, 16, 8, 32, 8 };
 	struct chance chance = { chance_seed() + 9 };
 	for (unsigned i = 0; i < YARD_WIDTHS * 5; i++) {
 		struct yard one_by_one, built;
 		size_t n, done;
-		yard_make(&one_by_one, yard_widths[i / 5], fronts[i % 5], 0, 0);
+		unsigned value_bits = bits[i % (sizeof bits / sizeof *bits)];
+		yard_make_for_values(&one_by_one, yard_widths[i / 5], fronts[i % 5], 0, 0,
+		                     value_bits);
 		uint64_t *hashes = hashes_for(&one_by_one, &chance, &n);
-		check_note("width %u, %llu fronts, %s", yard_widths[i / 5],
-		           (unsigned long long)fronts[i % 5], tier);
-		expect_ok(one_by_one.ops->body.insert_batch(&one_by_one, hashes, NULL, n, &done));
+		uint64_t *values = check_alloc(n * sizeof *values);
+		for (size_t at = 0; at < n; at++)
+			values[at] = chance_next(&chance) & bits_low(value_bits);
+		check_note("width %u, %llu fronts, %u value bits, %s", yard_widths[i / 5],
+		           (unsigned long long)fronts[i % 5], value_bits, tier);
+		expect_ok(one_by_one.ops->body.insert_batch(&one_by_one, hashes, values, n, &done));
 		for (unsigned parts = 1; parts <= 5; parts++) {
-			yard_make(&built, yard_widths[i / 5], fronts[i % 5], 0, 0);
+			yard_make_for_values(&built, yard_widths[i / 5], fronts[i % 5], 0, 0,
+			                     value_bits);
+			const uint64_t *with = value_bits > 0 ? values : NULL;
 			for (unsigned part = parts; part-- > 0;) /* in any order */
-				expect_ok(yard_build_fronts(&built, hashes, n, part, parts));
+				expect_ok(yard_build_fronts(&built, hashes, with, n, part, parts));
 			for (unsigned part = 0; part < parts; part++)
-				expect_ok(yard_build_back(&built, hashes, n, part, parts));
+				expect_ok(yard_build_back(&built, hashes, with, n, part, parts));
 			expect_equal(built.count, n);
 			expect(memcmp(built.memory.bytes, one_by_one.memory.bytes,
 			              built.memory.size) == 0);
 			yard_free(&built);
 		}
+		if (value_bits > 0)
+			expect_found_alike(&one_by_one, hashes, n);
+		expect_emptied(&one_by_one, hashes, n);
 		yard_free(&one_by_one);
 		free(hashes);
+		free(values);
 	}
 }
 
@@ -588,9 +632,9 @@ static void building_refuses_too_many_copies(void **state)
 			struct yard yard;
 			yard_make(&yard, 8, 1, 0, 0);
 			nidus_status status =
-				yard_build_fronts(&yard, hashes, before + copies, 0, 1);
+				yard_build_fronts(&yard, hashes, NULL, before + copies, 0, 1);
 			if (status == NIDUS_OK)
-				status = yard_build_back(&yard, hashes, before + copies, 0, 1);
+				status = yard_build_back(&yard, hashes, NULL, before + copies, 0, 1);
 			expect_equal(status, copies == 16 ? NIDUS_OK : NIDUS_COPIES);
 			yard_free(&yard);
 		}
