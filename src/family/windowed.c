@@ -26,7 +26,7 @@
  * 100 back: the first window is 18. So every slot tells its key's identity.
  *
  * The rate: a lookup compares 2l slots, but in each only one combination of
- * choice and offset counts, and the shares of the combinations sum to one. A
+ * choice and offset counts, and the shares of the combinations sum to one. An
  * absent key matches with load / (2^k - 1).
  *
  * Not here: sizing (offset.c), slots and moves (nest/nest.h, nest/search.h).
