@@ -47,17 +47,7 @@ static int fill(struct plan *plan)
 	return status == NIDUS_OK ? EXIT_OK : shape_refused(&plan_command, status);
 }
 
-/* 1 is the quickest of all rows, whether they will do or not. */
-static unsigned place(const struct plan *plan, const nidus_plan_row *row)
-{
-	unsigned better = 0;
-
-	for (size_t i = 0; i < plan->rows; i++)
-		better += plan->row[i].pace < row->pace;
-	return better + 1;
-}
-
-static void print_row(const struct plan *plan, const nidus_plan_row *row)
+static void print_row(const nidus_plan_row *row)
 {
 	char letters[FEATURES + 1], size[NUMBER_TEXT];
 
@@ -68,9 +58,9 @@ static void print_row(const struct plan *plan, const nidus_plan_row *row)
 	}
 	feature_letters(row->features, letters);
 	number_text_bytes(row->bytes, size);
-	out_format("%c %-13s  %8.2f  %9s  %8.3f  %9.3g  %5.2f  %5u  %s\n", row->chosen ? '*' : ' ',
+	out_format("%c %-13s  %8.2f  %9s  %8.3f  %9.3g  %5.2f  %-7s  %s\n", row->chosen ? '*' : ' ',
 	           nidus_family_name(row->family), row->bits_per_key, size, row->overhead, row->fpr,
-	           row->lines_per_lookup, place(plan, row), letters);
+	           row->lines_per_lookup, nidus_speed_name(row->speed), letters);
 }
 
 static void print_choice(const struct plan *plan, const nidus_plan_row *row)
@@ -88,17 +78,17 @@ static void print_choice(const struct plan *plan, const nidus_plan_row *row)
 
 static void print_table(const struct plan *plan)
 {
-	out_format("  %-13s  %8s  %9s  %8s  %9s  %5s  %5s  %s\n", "family", "bits/key", "size",
+	out_format("  %-13s  %8s  %9s  %8s  %9s  %5s  %-7s  %s\n", "family", "bits/key", "size",
 	           "overhead", "fpr", "lines", "speed", "features");
 	for (size_t i = 0; i < plan->rows; i++)
-		print_row(plan, &plan->row[i]);
+		print_row(&plan->row[i]);
 	for (size_t i = 0; i < plan->rows; i++) {
 		if (plan->row[i].chosen)
 			print_choice(plan, &plan->row[i]);
 	}
 	report_talk(
 		"* is taken by default; overhead is against log2(1/fpr); lines are cache lines "
-		"per lookup; speed: 1 is the quickest; features: D delete, E enumerate, M merge, "
+		"per lookup; speed: slow, medium, fast, fastest; features: D delete, E enumerate, M merge, "
 		"G grow, C concurrent, F fast, K copies");
 }
 
@@ -113,6 +103,7 @@ static void print_row_json(const nidus_plan_row *row)
 	if (row->chosen)
 		json_text("why", row->why);
 	json_features("features", row->features);
+	json_text("speed", nidus_speed_name(row->speed));
 	if (row->status == NIDUS_OK) {
 		json_count("capacity", row->capacity);
 		json_count("bytes", row->bytes);
@@ -210,10 +201,11 @@ const struct command plan_command = {
 	.summary = "tell what each family would need",
 	.about = "Prints for every family what a set of N keys at the rate FPR would take: bits\n"
 		 "per key, size, overhead (bits per key over log2(1/FPR), the least possible),\n"
-		 "the expected rate, cache lines per lookup of an absent key, the place in the\n"
-		 "order of measured speed (1 is the quickest), and features: D delete, E\n"
+		 "the expected rate, cache lines per lookup of an absent key, the class of\n"
+		 "measured speed (slow, medium, fast, fastest), and features: D delete, E\n"
 		 "enumerate, M merge, G grow, C concurrent, F fast, K copies. '*' marks the\n"
-		 "family that nidus build takes; below the table stands why, and with --grow how\n"
+		 "family that nidus build takes: the smallest, or one that is less than 3 %\n"
+		 "larger and of a faster class. Below the table stands why, and with --grow how\n"
 		 "much memory the growth takes. A family that cannot do what is asked says why\n"
 		 "not.\n",
 	.options = options,

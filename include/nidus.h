@@ -169,7 +169,8 @@ NIDUS_API const char *nidus_reason(void);
 
 /** The filter designs. The choice is one of space and speed. */
 typedef enum nidus_family {
-	NIDUS_AUTO = 0,     /**< the smallest family that has the features asked for */
+	NIDUS_AUTO = 0,     /**< the smallest that has the features asked for; one that is less
+	                         than 3 % larger if it is clearly faster (nidus_speed) */
 	NIDUS_CUCKOO,       /**< two buckets, power-of-two sizes */
 	NIDUS_SEMISORT,     /**< cuckoo with coded buckets: one bit per key less */
 	NIDUS_SIMPLIFIED,   /**< cuckoo in small subtables with a stash each */
@@ -905,6 +906,21 @@ NIDUS_API nidus_status nidus_read(nidus_source source, void *context,
 
 /* --------------------------------------------------------------- planning -- */
 
+/**
+ * How fast a family is, as measured: lookups, inserts, removes and bulk builds, one by one and
+ * in batches. Families of one class are about as fast as each other, none in everything; a
+ * class above is clearly faster.
+ */
+typedef enum nidus_speed {
+	NIDUS_SPEED_SLOW = 1,
+	NIDUS_SPEED_MEDIUM,
+	NIDUS_SPEED_FAST,
+	NIDUS_SPEED_FASTEST
+} nidus_speed;
+
+/** "slow", "medium", "fast" or "fastest"; NULL for another number. Static text. Threads: free. */
+NIDUS_API const char *nidus_speed_name(nidus_speed speed);
+
 /** What one family would need. */
 typedef struct nidus_plan_row {
 	nidus_family family;
@@ -923,6 +939,7 @@ typedef struct nidus_plan_row {
 	unsigned copies;           /**< of one key (and its twins) at most; Bloom: 0 */
 	unsigned pace;             /**< place in the order of measured speed: NIDUS_FAST takes
 	                                the family with the lowest that will do */
+	nidus_speed speed;         /**< its class of speed */
 	uint64_t bytes_growing;    /**< the most that it takes while it grows to max_capacity,
 	                                with both tables; without max_capacity: bytes */
 	uint32_t features;         /**< what the family can do */

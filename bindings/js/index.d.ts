@@ -24,7 +24,7 @@ export interface Options {
   capacity: number;
   /** The false-positive rate at that capacity, from 2^-24 on; 2^-8 if not given. */
   fpr?: number;
-  /** 'auto', the default, is the smallest that has the features. */
+  /** 'auto', the default, is the smallest that has the features, or one hardly larger and faster. */
   family?: Family | 'auto';
   /** What the filter must be able to do. */
   features?: Feature[];

@@ -127,20 +127,30 @@ nidus_status offers_make(struct offers *offers, const nidus_options *options,
 }
 
 /* Whether `a` is the better offer. */
-static bool better(const struct offers *offers, const struct offer *a, const struct offer *b)
+static bool better(const struct offers *offers, uint64_t least, const struct offer *a,
+                   const struct offer *b)
 {
 	if (b->family == NULL || a->family == NULL)
 		return a->family != NULL;
-	if (offers->options->features & NIDUS_FAST)
-		return a->family->pace < b->family->pace;
-	return a->bytes < b->bytes;
+	return options_prefer(offers->options, least, a->family, a->bytes, b->family, b->bytes);
+}
+
+static uint64_t least_bytes(const struct offers *offers)
+{
+	uint64_t least = UINT64_MAX;
+	for (unsigned i = 0; i < OFFERS_MOST; i++) {
+		const struct offer *offer = &offers->offer[i];
+		least = offer->family != NULL && offer->bytes < least ? offer->bytes : least;
+	}
+	return least;
 }
 
 bool offers_take(struct offers *offers, nidus_options *options)
 {
+	uint64_t least = least_bytes(offers);
 	unsigned best = 0;
 	for (unsigned i = 1; i < OFFERS_MOST; i++) {
-		if (better(offers, &offers->offer[i], &offers->offer[best]))
+		if (better(offers, least, &offers->offer[i], &offers->offer[best]))
 			best = i;
 	}
 	const struct offer *offer = &offers->offer[best];

@@ -128,43 +128,76 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 	return status == NIDUS_OK ? family->check(plan) : status;
 }
 
-/* Whether `a` is a better choice than `b`: smaller, or quicker where that was asked for. */
-static bool better(const nidus_options *options, const struct family *a, uint64_t a_bytes,
-                   const struct family *b, uint64_t b_bytes)
+/* A family that takes less than 3 % more than the smallest may be chosen for its speed. */
+static unsigned speed_that_counts(const struct family *family, uint64_t bytes, uint64_t least)
 {
-	return options->features & NIDUS_FAST ? a->pace < b->pace : a_bytes < b_bytes;
+	return (double)bytes < 1.03 * (double)least ? family->speed : 0;
 }
 
-/* The best that will do; the complaint of the first family if none does. */
+bool options_prefer(const nidus_options *options, uint64_t least, const struct family *a,
+                    uint64_t a_bytes, const struct family *b, uint64_t b_bytes)
+{
+	if (options->features & NIDUS_FAST)
+		return a->pace < b->pace;
+	unsigned a_speed = speed_that_counts(a, a_bytes, least);
+	unsigned b_speed = speed_that_counts(b, b_bytes, least);
+	return a_speed != b_speed ? a_speed > b_speed : a_bytes < b_bytes;
+}
+
+/* A family that will do. */
+struct candidate {
+	const struct family *family;
+	struct blueprint plan;
+	uint64_t bytes;
+};
+
+#define CANDIDATES_MOST 16
+
+/* Those that NIDUS_AUTO chooses from; the complaint of the first family if there is none. */
+static nidus_status find_candidates(const nidus_options *options,
+                                    struct candidate candidates[CANDIDATES_MOST], size_t *n)
+{
+	nidus_status status = NIDUS_OK;
+	char first[160] = "";
+	*n = 0;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		struct candidate *candidate = &candidates[*n];
+		if (!((*family)->features & NIDUS_DELETE) || *n == CANDIDATES_MOST)
+			continue;
+		nidus_status tried = options_plan_family(options, *family, &candidate->plan);
+		if (tried != NIDUS_OK && status == NIDUS_OK) {
+			status = tried;
+			snprintf(first, sizeof first, "%s", reason_text());
+		}
+		if (tried != NIDUS_OK)
+			continue;
+		candidate->family = *family;
+		candidate->bytes = (*family)->forecast(&candidate->plan, options->capacity).bytes;
+		++*n;
+	}
+	return *n > 0 ? NIDUS_OK : fail(status, "no family will do: %s", first);
+}
+
 static nidus_status plan_best(const nidus_options *options, const struct family **chosen,
                               struct blueprint *plan)
 {
-	uint64_t least = 0;
-	nidus_status status = NIDUS_OK;
-	char first[160] = "";
+	struct candidate candidates[CANDIDATES_MOST], *best = candidates;
+	size_t n;
+	uint64_t least = UINT64_MAX;
 	*chosen = NULL;
-	for (const struct family *const *family = families; *family != NULL; family++) {
-		struct blueprint candidate;
-		if (!((*family)->features & NIDUS_DELETE))
-			continue;
-		nidus_status tried = options_plan_family(options, *family, &candidate);
-		if (tried != NIDUS_OK) {
-			if (status == NIDUS_OK) {
-				status = tried;
-				reason_copy(first, sizeof first);
-			}
-			continue;
-		}
-		uint64_t bytes = (*family)->forecast(&candidate, options->capacity).bytes;
-		if (*chosen == NULL || better(options, *family, bytes, *chosen, least)) {
-			*chosen = *family;
-			*plan = candidate;
-			least = bytes;
-		}
+	nidus_status status = find_candidates(options, candidates, &n);
+	for (size_t i = 0; i < n; i++)
+		least = candidates[i].bytes < least ? candidates[i].bytes : least;
+	for (size_t i = 1; i < n; i++) {
+		if (options_prefer(options, least, candidates[i].family, candidates[i].bytes,
+		                   best->family, best->bytes))
+			best = &candidates[i];
 	}
-	if (*chosen != NULL)
-		return NIDUS_OK;
-	return fail(status, "no family will do: %s", first);
+	if (status != NIDUS_OK)
+		return status;
+	*chosen = best->family;
+	*plan = best->plan;
+	return NIDUS_OK;
 }
 
 nidus_status options_plan(const nidus_options *options, const struct family **family,

@@ -37,6 +37,13 @@ void options_size_for(nidus_options *options, uint64_t keys);
 nidus_status options_plan_family(const nidus_options *options, const struct family *family,
                                  struct blueprint *plan);
 
+/*
+ * Whether `a` is a better choice than `b` for NIDUS_AUTO, where `least` bytes is what the
+ * smallest of all candidates takes.
+ */
+bool options_prefer(const nidus_options *options, uint64_t least, const struct family *a,
+                    uint64_t a_bytes, const struct family *b, uint64_t b_bytes);
+
 /* The family that is asked for, or the best that will do, and its plan. */
 nidus_status options_plan(const nidus_options *options, const struct family **family,
                           struct blueprint *plan);

@@ -42,6 +42,12 @@ uint32_t nidus_family_features(nidus_family family)
 	return found != NULL ? found->features : 0;
 }
 
+const char *nidus_speed_name(nidus_speed speed)
+{
+	static const char *const words[] = { NULL, "slow", "medium", "fast", "fastest" };
+	return (unsigned)speed < sizeof words / sizeof *words ? words[speed] : NULL;
+}
+
 static uint64_t bytes_at(const struct blueprint *plan, const struct family *family, uint32_t level)
 {
 	struct blueprint at_level = *plan;
@@ -64,7 +70,8 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 {
 	nidus_plan_row row = { .family = family->id,
 		               .features = family->features,
-		               .pace = family->pace };
+		               .pace = family->pace,
+		               .speed = family->speed };
 	struct blueprint plan;
 	row.status = options_plan_family(options, family, &plan);
 	if (row.status != NIDUS_OK) {
@@ -124,6 +131,12 @@ static void explain(const nidus_options *options, const struct choice *choice, c
 	else if (options->features & NIDUS_FAST)
 		snprintf(why, size, "the quickest, as measured, of %u families that will do",
 		         choice->others + 1);
+	else if (choice->next_bytes < choice->bytes)
+		snprintf(why, size,
+		         "clearly faster than %s, the smallest of %u families that will do, and "
+		         "%.1f %% larger",
+		         choice->next->name, choice->others + 1,
+		         100 * ((double)choice->bytes / (double)choice->next_bytes - 1));
 	else
 		snprintf(why, size,
 		         "the smallest of %u families that will do; %s takes %.1f %% more",

@@ -212,6 +212,7 @@ const struct family family_blocked_bloom = {
 	.joint = blocked_bloom_joint,
 	.transfer = blooms_transfer,
 	.pace = 0,
+	.speed = NIDUS_SPEED_FASTEST,
 	.table = blooms_table,
 	.export_stash = blooms_export_stash,
 	.import = blocked_bloom_import,

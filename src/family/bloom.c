@@ -163,6 +163,7 @@ const struct family family_bloom = {
 	.joint = bloom_joint,
 	.transfer = blooms_transfer,
 	.pace = 9,
+	.speed = NIDUS_SPEED_SLOW,
 	.table = blooms_table,
 	.export_stash = blooms_export_stash,
 	.import = bloom_import,

@@ -444,6 +444,7 @@ const struct family family_breadcrumb = {
 	.identity = breadcrumb_identity,
 	.core_shrinks = true,
 	.pace = 1,
+	.speed = NIDUS_SPEED_FAST,
 	.table = breadcrumb_table,
 	.export_stash = breadcrumb_export_stash,
 	.import = breadcrumb_import,

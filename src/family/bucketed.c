@@ -80,9 +80,14 @@ static nidus_status bucketed_create(void *body, const struct blueprint *plan,
 }
 
 const struct family family_bucketed = {
-	NESTING_MEMBERS,           .id = NIDUS_BUCKETED,
-	.name = "bucketed",        .pace = 4,
-	.larger = bucketed_larger, .plan = bucketed_plan,
-	.check = bucketed_check,   .forecast = bucketed_forecast,
+	NESTING_MEMBERS,
+	.id = NIDUS_BUCKETED,
+	.name = "bucketed",
+	.pace = 4,
+	.speed = NIDUS_SPEED_MEDIUM,
+	.larger = bucketed_larger,
+	.plan = bucketed_plan,
+	.check = bucketed_check,
+	.forecast = bucketed_forecast,
 	.create = bucketed_create,
 };

@@ -198,9 +198,14 @@ static nidus_status chunked_create(void *body, const struct blueprint *plan,
 }
 
 const struct family family_chunked = {
-	NESTING_MEMBERS,          .id = NIDUS_CHUNKED,
-	.name = "chunked",        .pace = 5,
-	.larger = chunked_larger, .plan = chunked_plan,
-	.check = chunked_check,   .forecast = chunked_forecast,
+	NESTING_MEMBERS,
+	.id = NIDUS_CHUNKED,
+	.name = "chunked",
+	.pace = 5,
+	.speed = NIDUS_SPEED_MEDIUM,
+	.larger = chunked_larger,
+	.plan = chunked_plan,
+	.check = chunked_check,
+	.forecast = chunked_forecast,
 	.create = chunked_create,
 };

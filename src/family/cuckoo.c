@@ -66,6 +66,7 @@ const struct family family_cuckoo = {
 	.id = NIDUS_CUCKOO,
 	.name = "cuckoo",
 	.pace = 6,
+	.speed = NIDUS_SPEED_MEDIUM,
 	.larger = one_table_larger,
 	.plan = cuckoo_plan,
 	.check = cuckoo_check,

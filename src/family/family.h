@@ -39,6 +39,7 @@ struct family {
 	const char *name;
 	uint32_t features;
 	unsigned pace; /* place in the order of measured speed: NIDUS_FAST takes the lowest */
+	nidus_speed speed;
 	/* Whether growth beyond the reserve takes core bits, so that only their sum with
 	 * the growth bits is a filter's own; otherwise core bits are what entries depend on. */
 	bool core_shrinks;

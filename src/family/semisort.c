@@ -50,6 +50,7 @@ const struct family family_semisort = {
 	.id = NIDUS_SEMISORT,
 	.name = "semisort",
 	.pace = 7,
+	.speed = NIDUS_SPEED_SLOW,
 	.larger = one_table_larger,
 	.plan = semisort_plan,
 	.check = semisort_check,

@@ -172,6 +172,7 @@ const struct family family_simplified = {
 	.id = NIDUS_SIMPLIFIED,
 	.name = "simplified",
 	.pace = 2,
+	.speed = NIDUS_SPEED_MEDIUM,
 	.larger = simplified_larger,
 	.plan = simplified_plan,
 	.check = simplified_check,

@@ -87,9 +87,14 @@ static nidus_status windowed_create(void *body, const struct blueprint *plan,
 }
 
 const struct family family_windowed = {
-	NESTING_MEMBERS,           .id = NIDUS_WINDOWED,
-	.name = "windowed",        .pace = 3,
-	.larger = windowed_larger, .plan = windowed_plan,
-	.check = windowed_check,   .forecast = windowed_forecast,
+	NESTING_MEMBERS,
+	.id = NIDUS_WINDOWED,
+	.name = "windowed",
+	.pace = 3,
+	.speed = NIDUS_SPEED_MEDIUM,
+	.larger = windowed_larger,
+	.plan = windowed_plan,
+	.check = windowed_check,
+	.forecast = windowed_forecast,
 	.create = windowed_create,
 };

@@ -26,4 +26,4 @@ echo heron | "$NIDUS" build -q -o plain.nidus
 echo heron | "$NIDUS" query --values plain.nidus; echo $?
 echo heron | "$NIDUS" query --values -c pairs.nidus; echo $?
 "$NIDUS" merge -o both.nidus pairs.nidus plain.nidus 2>/dev/null; echo $?
-"$NIDUS" plan -n 1M -p 0.001 --values 8 | awk '$1 == "windowed" { print ($2 > 19 && $2 < 23) }'
+"$NIDUS" plan -n 1M -p 0.001 --values 8 | sed 's/^\*/ /' | awk '$1 == "windowed" && $2 != "is" { print ($2 > 19 && $2 < 23) }'

@@ -49,23 +49,71 @@ static nidus_family chosen(uint32_t features, unsigned reserve)
 	return NIDUS_AUTO;
 }
 
-static void auto_takes_the_smallest_and_fast_the_quickest(void **state)
+/* Whether NIDUS_AUTO may take the family of a row. */
+static bool may_be_taken(const nidus_plan_row *row)
+{
+	return row->status == NIDUS_OK && row->features & NIDUS_DELETE;
+}
+
+/* The row that the rule gives: the smallest of the fastest class among those within 3 %. */
+static const nidus_plan_row *by_the_rule(const nidus_plan_row *rows, size_t n)
+{
+	const nidus_plan_row *best = NULL;
+	uint64_t least = UINT64_MAX;
+	for (size_t i = 0; i < n; i++)
+		least = may_be_taken(&rows[i]) && rows[i].bytes < least ? rows[i].bytes : least;
+	for (size_t i = 0; i < n; i++) {
+		if (!may_be_taken(&rows[i]) || (double)rows[i].bytes >= 1.03 * (double)least)
+			continue;
+		if (best == NULL || rows[i].speed > best->speed ||
+		    (rows[i].speed == best->speed && rows[i].bytes < best->bytes))
+			best = &rows[i];
+	}
+	return best;
+}
+
+static void auto_takes_the_smallest_or_what_is_faster_and_hardly_larger(void **state)
 {
 	(void)state;
-	nidus_plan_row rows[16];
-	size_t n;
-	nidus_options options = NIDUS_OPTIONS_INIT;
-	options.capacity = 100000;
-	expect_ok(nidus_plan(&options, rows, 16, &n));
-	uint64_t chosen_bytes = UINT64_MAX;
-	for (size_t i = 0; i < n; i++)
-		chosen_bytes = rows[i].chosen ? rows[i].bytes : chosen_bytes;
-	for (size_t i = 0; i < n; i++)
-		expect(rows[i].bytes >= chosen_bytes || !(rows[i].features & NIDUS_DELETE));
+	static const uint64_t capacities[] = { 1, 100, 31000, 100000, 1000000, 15000000 };
+	unsigned smallest = 0, faster = 0;
+	for (unsigned k = 4; k <= 24; k++) {
+		for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
+			nidus_options options = NIDUS_OPTIONS_INIT;
+			nidus_plan_row rows[16];
+			size_t n;
+			options.capacity = capacities[c];
+			options.fpr = 1.0 / (double)(UINT64_C(1) << k);
+			expect_ok(nidus_plan(&options, rows, 16, &n));
+			const nidus_plan_row *best = by_the_rule(rows, n);
+			check_note("%llu keys, 2^-%u", (unsigned long long)capacities[c], k);
+			expect(best->chosen);
+			smallest += strstr(best->why, "the smallest") == best->why;
+			faster += strstr(best->why, "clearly faster than ") == best->why;
+		}
+	}
+	expect(smallest > 0 && faster > 0); /* the sizes above give both */
+}
+
+static void fast_takes_the_quickest(void **state)
+{
+	(void)state;
 	const struct family *quick = family_find(chosen(NIDUS_FAST, 0));
 	for (const struct family *const *family = families; *family != NULL; family++)
 		expect(quick->pace <= (*family)->pace || !((*family)->features & NIDUS_DELETE));
 	expect_equal(chosen(0, 1), NIDUS_CHUNKED); /* the only one that reserves */
+}
+
+static void every_family_has_a_class_of_speed_that_fits_its_pace(void **state)
+{
+	(void)state;
+	for (const struct family *const *a = families; *a != NULL; a++) {
+		expect(nidus_speed_name((*a)->speed) != NULL);
+		for (const struct family *const *b = families; *b != NULL; b++)
+			expect((*a)->speed <= (*b)->speed || (*a)->pace < (*b)->pace);
+	}
+	expect(nidus_speed_name((nidus_speed)0) == NULL);
+	expect(nidus_speed_name((nidus_speed)99) == NULL);
 }
 
 static void filters_that_overlap_merge_too(void **state)
@@ -180,7 +228,9 @@ static void filters_of_other_cores_do_not_merge(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(auto_takes_the_smallest_and_fast_the_quickest),
+		cmocka_unit_test(auto_takes_the_smallest_or_what_is_faster_and_hardly_larger),
+		cmocka_unit_test(fast_takes_the_quickest),
+		cmocka_unit_test(every_family_has_a_class_of_speed_that_fits_its_pace),
 		cmocka_unit_test(filters_that_overlap_merge_too),
 		cmocka_unit_test(no_merge_promises_a_rate_above_one_half),
 		cmocka_unit_test(a_key_again_and_again_grows_nothing_even_when_full),

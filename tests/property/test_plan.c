@@ -111,7 +111,7 @@ static void every_row_is_what_its_filter_measures(void **state)
 static void the_choice_is_explained(void **state)
 {
 	(void)state;
-	nidus_options options = filter_options(1000000, 0.001, 1);
+	nidus_options options = filter_options(1500000, 0.001, 1);
 	nidus_plan_row rows[ROWS];
 	static const struct {
 		nidus_family family;
