@@ -62,15 +62,20 @@ struct bench_verdict bench_judge(const struct bench_result *result)
 
 /* ----------------------------------------------------------------- table -- */
 
+void bench_print_machine(void)
+{
+	out_format("nidus %s, %s tier, %s\n", nidus_version(), nidus_isa(), machine_compiler());
+	out_format("%s, %u processors, caches: %s\n", machine_cpu(), machine_processors(),
+	           machine_caches());
+}
+
 static void print_head(const struct bench_result *result)
 {
 	char size[NUMBER_TEXT], huge[NUMBER_TEXT];
 
 	number_text_bytes(result->ceilings->bytes, size);
 	number_text_bytes(result->ceilings->huge, huge);
-	out_format("nidus %s, %s tier, %s\n", nidus_version(), nidus_isa(), machine_compiler());
-	out_format("%s, %u processors, caches: %s\n", machine_cpu(), machine_processors(),
-	           machine_caches());
+	bench_print_machine();
 	out_format("huge pages: %s; %s of the %s array of the ceilings\n", machine_huge_pages(),
 	           huge, size);
 	out_format("%" PRIu64
@@ -183,7 +188,7 @@ static void json_summary(const struct samples *samples)
 	json_close(']');
 }
 
-static void json_machine(const struct bench_result *result)
+void bench_json_machine(void)
 {
 	json_open("machine", '{');
 	json_text("cpu", machine_cpu());
@@ -194,6 +199,11 @@ static void json_machine(const struct bench_result *result)
 	json_text("nidus", nidus_version());
 	json_text("isa", nidus_isa());
 	json_close('}');
+}
+
+static void json_run(const struct bench_result *result)
+{
+	bench_json_machine();
 	json_count("keys", result->n);
 	json_count("rounds", result->rounds);
 	json_count("batch", result->room->batch);
@@ -277,7 +287,7 @@ static void json_row(const struct bench_result *result, const struct bench_row *
 void bench_print_json(const struct bench_result *result)
 {
 	json_open(NULL, '{');
-	json_machine(result);
+	json_run(result);
 	json_ceilings(result);
 	json_open("rows", '[');
 	for (size_t i = 0; i < result->rows->n; i++)

@@ -19,6 +19,10 @@ struct bench_result {
 	const struct bench_rows *rows;
 };
 
+/** The library, the compiler and the machine: two lines, or the members of an object. */
+void bench_print_machine(void);
+void bench_json_machine(void);
+
 void bench_print_table(const struct bench_result *result);
 void bench_print_json(const struct bench_result *result);
 

@@ -38,7 +38,7 @@ const struct op_words op_words[OPS] = {
 	[OP_SINGLE_REMOVE] = { "remove_single", "remove, single" },
 };
 
-const char *const group_names[GROUPS] = { "lookup", "insert", "build", "merge", "remove" };
+const char *const group_names[GROUPS] = { "lookup", "insert", "build", "merge", "remove", "grow" };
 
 /* Single lookups of keys that were prefetched, of batch lookups: the same for every row. */
 #define PREFETCHED_BAR 0.8

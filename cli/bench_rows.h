@@ -43,7 +43,8 @@ enum bench_group {
 	GROUP_BUILD = 1 << 2,
 	GROUP_MERGE = 1 << 3,
 	GROUP_REMOVE = 1 << 4,
-	GROUPS = 5,
+	GROUP_GROW = 1 << 5, /* of nidus bench latency alone */
+	GROUPS = 6,
 	GROUP_ALL = (1 << GROUPS) - 1
 };
 

@@ -8,6 +8,7 @@
 
 #include "bench_beside.h"
 #include "bench_crew.h"
+#include "bench_latency.h"
 #include "bench_rows.h"
 #include "bench_speed.h"
 #include "bench_threads.h"
@@ -27,7 +28,19 @@ enum { OPTION_ONLY = 300, OPTION_ROUNDS, OPTION_SECONDS, OPTION_BATCH, OPTION_BA
 #define MOST_SECONDS 1000000
 #define MOST_BATCH (1u << 24)
 
-#define BENCHMARKS "speed, threads, paper, wiredtiger"
+#define BENCHMARKS "speed, threads, latency, paper, wiredtiger"
+
+/* The benchmarks of this program. */
+static const struct benchmark {
+	const char *name;
+	int (*run)(const struct bench_settings *settings);
+	uint64_t keys;   /* by default */
+	unsigned groups; /* operations that it knows */
+} benchmarks[] = {
+	{ "speed", bench_speed, SPEED_KEYS, GROUP_ALL & ~GROUP_GROW },
+	{ "threads", bench_threads, THREADS_KEYS, GROUP_ALL & ~GROUP_GROW },
+	{ "latency", bench_latency, SPEED_KEYS, LATENCY_GROUPS },
+};
 
 struct bench {
 	struct bench_settings settings;
@@ -76,7 +89,7 @@ static int take_groups(const char *value, unsigned *groups)
 		if (group == 0)
 			return report_usage(bench_command.name,
 			                    "--only: no operation '%.*s'; there are: lookup, "
-			                    "insert, build, merge, remove",
+			                    "insert, build, merge, remove, grow",
 			                    (int)length, value);
 		*groups |= group;
 		if (value[length] == '\0')
@@ -136,10 +149,38 @@ static int list_rows(void)
 	return EXIT_OK;
 }
 
+static const struct benchmark *benchmark_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(benchmarks) / sizeof(benchmarks[0]); i++) {
+		if (strcmp(benchmarks[i].name, name) == 0)
+			return &benchmarks[i];
+	}
+	return NULL;
+}
+
+/* What was left out gets the benchmark's default; what it cannot do is refused. */
+static int fit(struct bench_settings *settings, const struct benchmark *benchmark)
+{
+	unsigned foreign = settings->groups & ~benchmark->groups;
+
+	if (settings->groups == 0)
+		settings->groups = benchmark->groups;
+	if (settings->keys == 0)
+		settings->keys = benchmark->keys;
+	for (unsigned i = 0; i < GROUPS; i++) {
+		if (foreign & 1u << i)
+			return report_usage(bench_command.name,
+			                    "--only: bench %s does not measure %s", benchmark->name,
+			                    group_names[i]);
+	}
+	if (settings->bars && benchmark->run == bench_latency)
+		return report_usage(bench_command.name, "there are no bars for latency");
+	return ARGS_GO;
+}
+
 static int run(int argc, char **argv)
 {
 	struct bench bench = { .settings = {
-				       .groups = GROUP_ALL,
 				       .rounds = 5,
 				       .threads = machine_processors() < CREW_MOST
 		                                          ? machine_processors()
@@ -147,7 +188,7 @@ static int run(int argc, char **argv)
 				       .batch = 4096,
 			       } };
 	struct args args;
-	bool threads;
+	const struct benchmark *benchmark;
 	int code;
 
 	if (argc > 1 && bench_is_beside(argv[1]))
@@ -157,8 +198,8 @@ static int run(int argc, char **argv)
 		return code;
 	if (args.n == 0)
 		return report_usage(bench_command.name, "which benchmark? There are: " BENCHMARKS);
-	threads = strcmp(args.operand[0], "threads") == 0;
-	if (!threads && strcmp(args.operand[0], "speed") != 0)
+	benchmark = benchmark_named(args.operand[0]);
+	if (!benchmark)
 		return report_usage(bench_command.name, "no benchmark '%s'; there are: " BENCHMARKS,
 		                    args.operand[0]);
 	if (args.n > 1)
@@ -166,9 +207,8 @@ static int run(int argc, char **argv)
 		                    args.operand[1]);
 	if (bench.list)
 		return list_rows();
-	if (bench.settings.keys == 0)
-		bench.settings.keys = threads ? THREADS_KEYS : SPEED_KEYS;
-	return threads ? bench_threads(&bench.settings) : bench_speed(&bench.settings);
+	code = fit(&bench.settings, benchmark);
+	return code == ARGS_GO ? benchmark->run(&bench.settings) : code;
 }
 
 static const struct option_spec options[] = {
@@ -176,7 +216,7 @@ static const struct option_spec options[] = {
 	{ 'f', "family", "ROW,...", "only these families or rows: windowed, windowed-2-k8" },
 	{ OPTION_ROWS, "list", NULL, "list the rows instead of measuring them" },
 	{ OPTION_ONLY, "only", "OP,...",
-	  "only these operations: lookup, insert, build, merge,\nremove" },
+	  "only these operations: lookup, insert, build, merge,\nremove; grow (latency)" },
 	{ OPTION_ROUNDS, "repeat", "R", "rounds; the medians of them are printed (default 5)" },
 	{ OPTION_SECONDS, "time", "SECONDS", "begin no further round after so many seconds" },
 	{ OPTION_BATCH, "batch", "B", "keys per batch call (default 4096)" },
@@ -190,7 +230,7 @@ static const struct option_spec options[] = {
 
 const struct command bench_command = {
 	.name = "bench",
-	.synopsis = "speed|threads [-n KEYS] [-f ROW,...] [--only OP,...] [OPTION...]",
+	.synopsis = "speed|threads|latency [-n KEYS] [-f ROW,...] [OPTION...]",
 	.summary = "measure how fast filters are on this machine",
 	.about =
 		"Measures lookups, inserts, bulk builds, merges and removes of every family, in\n"
@@ -204,6 +244,12 @@ const struct command bench_command = {
 		"from sharing a filter: inserts, lookups, and a mix of 30 % inserts, 40 %\n"
 		"lookups and 30 % removes at high load.\n"
 		"\n"
+		"latency: nanoseconds of a lookup that waits for the one before, in a table in the\n"
+		"cache and in one in memory, beside reads of random cache lines that do the same;\n"
+		"and of single inserts, half of them, 99 %, 99.9 % and all, in the last 5 % of a\n"
+		"fill and during growth from a hundredth of KEYS to KEYS, in filters for one thread\n"
+		"and in those that threads share.\n"
+		"\n"
 		"paper: the experiments of the papers behind the families, what they say beside\n"
 		"what is measured here. wiredtiger: filters in front of a storage engine. Both\n"
 		"have options of their own (nidus bench paper --help), and are there where the\n"
@@ -212,6 +258,7 @@ const struct command bench_command = {
 	.examples = "  nidus bench speed -n 4M --bars\n"
 		    "  nidus bench speed -n 100M -f breadcrumb,windowed-2 --only lookup --json\n"
 		    "  nidus bench threads -n 10M -t 2 --bars\n"
+		    "  nidus bench latency -n 10M -f breadcrumb,windowed-2-k8\n"
 		    "  nidus bench paper cuckoo --quick --json cuckoo.json\n",
 	.run = run,
 };

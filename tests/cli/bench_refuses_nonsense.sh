@@ -17,3 +17,7 @@ try speed --batch 0
 try speed --time soon
 try speed -t 100000
 try speed --bar
+try latency --only build
+try speed --only grow
+try latency --bars
+try latency -f swallow
