@@ -2,7 +2,7 @@
  *
  * select: the place of the n-th one in a word.
  *
- * SELECT64(word, n) and POPCOUNT64(word), n counted from 0; 64 if the word has n
+ * SELECT64(word, n) and POPCOUNT64(word), n counted from 0 and below 64; 64 if the word has n
  * ones or fewer. SELECT_BIT64(word, n) is that one as a bit, or 0; SELECT_BEHIND64(word, n)
  * is the bit behind the one before it, bit 0 for n = 0. PLACE64(bit) is the place of a
  * bit, 64 for none. In files that are
@@ -117,8 +117,7 @@ static inline uint64_t less_if_not_below(uint64_t n, uint64_t end)
 
 static inline unsigned select64_bmi2(uint64_t word, unsigned n)
 {
-	uint64_t one = _pdep_u64(n < 64 ? UINT64_C(1) << n : 0, word);
-	return one != 0 ? (unsigned)__builtin_ctzll(one) : 64;
+	return PLACE64(SELECT_BIT64(word, n));
 }
 
 #else

@@ -59,11 +59,32 @@ ALWAYS_INLINE __m256i shift_from(unsigned first, unsigned from)
 	                         _mm256_set1_epi8((char)((int)from - (int)first - 1)));
 }
 
-/* Stores `moved` over the bytes [from, to) of those that were there, zeros from `keep` on. */
-ALWAYS_INLINE void shift_blend(unsigned char *line, unsigned first, __m256i there, __m256i moved,
-                               unsigned from, unsigned keep, unsigned to)
+/* 63 zeros, half a byte of ones, and ones; 64 zeros, and ones. */
+#define SHIFT_ONES_8 255, 255, 255, 255, 255, 255, 255, 255
+#define SHIFT_ONES_64                                                                       \
+	SHIFT_ONES_8, SHIFT_ONES_8, SHIFT_ONES_8, SHIFT_ONES_8, SHIFT_ONES_8, SHIFT_ONES_8, \
+		SHIFT_ONES_8, SHIFT_ONES_8
+static const unsigned char shift_masks[256] = { [64] = SHIFT_ONES_64,
+	                                        [128 + 63] = 0xf0,
+	                                        SHIFT_ONES_64 };
+
+/*
+ * shift_from for a place that is not known at compile time, at most 64: masks for bytes from
+ * number `first` on are so far behind this.
+ */
+ALWAYS_INLINE const unsigned char *shift_mask(unsigned from)
 {
-	__m256i chosen = shift_from(first, from);
+	return shift_masks + 64 - from;
+}
+
+/*
+ * Stores `moved` over the bytes up to `to` that a mask chooses, zeros from `keep` on, and keeps
+ * those that were there elsewhere.
+ */
+ALWAYS_INLINE void shift_blend(unsigned char *line, unsigned first, __m256i there, __m256i moved,
+                               const unsigned char *mask, unsigned keep, unsigned to)
+{
+	__m256i chosen = shift_load(mask + first);
 	if (to < first + 32)
 		chosen = _mm256_andnot_si256(shift_from(first, to), chosen);
 	if (keep < first + 32)
@@ -71,7 +92,12 @@ ALWAYS_INLINE void shift_blend(unsigned char *line, unsigned first, __m256i ther
 	shift_store(line + first, _mm256_blendv_epi8(there, moved, chosen));
 }
 
-/* Ones in the nibbles from a place on. */
+/* Ones in the nibbles from a place on, which is known at compile time or not. */
+ALWAYS_INLINE __m256i shift_nibbles_behind(unsigned from)
+{
+	return shift_load(shift_masks + 64 + from % 2 * 127 - from / 2);
+}
+
 ALWAYS_INLINE __m256i shift_nibbles_from(unsigned from)
 {
 	const __m256i low = _mm256_set1_epi8(15);
@@ -83,7 +109,7 @@ ALWAYS_INLINE __m256i shift_nibbles_from(unsigned from)
 ALWAYS_INLINE void shift_blend_nibbles(unsigned char *bytes, __m256i there, __m256i moved,
                                        unsigned from, unsigned to)
 {
-	__m256i chosen = _mm256_andnot_si256(shift_nibbles_from(to), shift_nibbles_from(from));
+	__m256i chosen = _mm256_andnot_si256(shift_nibbles_from(to), shift_nibbles_behind(from));
 	shift_store(bytes, _mm256_or_si256(_mm256_and_si256(chosen, moved),
 	                                   _mm256_andnot_si256(chosen, there)));
 }
@@ -113,8 +139,7 @@ ALWAYS_INLINE void shift_blend_few(unsigned char *bytes, unsigned first, __m128i
                                    __m128i moved, unsigned from)
 {
 	__m128i chosen = _mm256_castsi256_si128(shift_from(first, from));
-	_mm_storeu_si128((__m128i *)(void *)(bytes + first),
-	                 _mm_blendv_epi8(there, moved, chosen));
+	_mm_storeu_si128((__m128i *)(void *)(bytes + first), _mm_blendv_epi8(there, moved, chosen));
 }
 
 ALWAYS_INLINE __m128i shift_load_few(const unsigned char *from)
@@ -130,8 +155,9 @@ ALWAYS_INLINE void shift_bytes_up(unsigned char *bytes, unsigned size, unsigned 
 	if (size > 32) {
 		__m256i low = shift_load(bytes), high = shift_load(bytes + size - 32);
 		__m256i high_up = shift_load(bytes + size - 33);
-		shift_blend(bytes, 0, low, shift_half_up(low, 1), from + 1, size, size);
-		shift_blend(bytes, size - 32, high, high_up, from + 1, size, size);
+		const unsigned char *mask = shift_mask(from + 1);
+		shift_blend(bytes, 0, low, shift_half_up(low, 1), mask, size, size);
+		shift_blend(bytes, size - 32, high, high_up, mask, size, size);
 		return;
 	}
 	__m128i low = shift_load_few(bytes), high = shift_load_few(bytes + size - 16);
@@ -150,8 +176,9 @@ ALWAYS_INLINE void shift_bytes_down(unsigned char *bytes, unsigned size, unsigne
 	if (size > 32) {
 		__m256i low = shift_load(bytes), high = shift_load(bytes + size - 32);
 		__m256i low_down = shift_load(bytes + 1);
-		shift_blend(bytes, size - 32, high, shift_half_down(high, 1), from, size, size);
-		shift_blend(bytes, 0, low, low_down, from, size, size);
+		const unsigned char *mask = shift_mask(from);
+		shift_blend(bytes, size - 32, high, shift_half_down(high, 1), mask, size, size);
+		shift_blend(bytes, 0, low, low_down, mask, size, size);
 		return;
 	}
 	__m128i low = shift_load_few(bytes), high = shift_load_few(bytes + size - 16);
@@ -169,12 +196,13 @@ ALWAYS_INLINE void shift_up(unsigned char *line, unsigned size, unsigned from, u
                             unsigned by)
 {
 #ifdef __AVX2__
+	const unsigned char *mask = shift_mask(from);
 	__m256i low = shift_load(line), low_up = shift_half_up(low, by);
 	if (size == 64) {
 		__m256i high = shift_load(line + 32), high_up = shift_load(line + 32 - by);
-		shift_blend(line, 32, high, high_up, from, to, to);
+		shift_blend(line, 32, high, high_up, mask, to, to);
 	}
-	shift_blend(line, 0, low, low_up, from, to, to);
+	shift_blend(line, 0, low, low_up, mask, to, to);
 #else
 	(void)size;
 	memmove(line + from, line + from - by, to - from);
@@ -186,13 +214,15 @@ ALWAYS_INLINE void shift_down(unsigned char *line, unsigned size, unsigned from,
                               unsigned by)
 {
 #ifdef __AVX2__
+	const unsigned char *mask = shift_mask(from);
 	__m256i low = shift_load(line);
 	__m256i low_down = size == 64 ? shift_load(line + by) : shift_half_down(low, by);
 	if (size == 64) {
-		__m256i high = shift_load(line + 32);
-		shift_blend(line, 32, high, shift_half_down(high, by), from, to - by, to);
+		__m256i high = shift_load(line + 32), high_down = shift_half_down(high, by);
+		/* Zeros come from beyond the line of themselves. */
+		shift_blend(line, 32, high, high_down, mask, to == 64 ? to : to - by, to);
 	}
-	shift_blend(line, 0, low, low_down, from, to - by, to);
+	shift_blend(line, 0, low, low_down, mask, to - by, to);
 #else
 	(void)size;
 	memmove(line + from, line + from + by, to - by - from);

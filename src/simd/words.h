@@ -62,7 +62,7 @@ ALWAYS_INLINE void words_store_first(unsigned char *line, __m256i words, const u
 ALWAYS_INLINE __m256i words_blend(unsigned first, __m256i there, __m256i moved, unsigned from,
                                   unsigned to)
 {
-	__m256i chosen = shift_from(first, from);
+	__m256i chosen = shift_load(shift_mask(from) + first);
 	if (to < first + 32)
 		chosen = _mm256_andnot_si256(shift_from(first, to), chosen);
 	return _mm256_blendv_epi8(there, moved, chosen);

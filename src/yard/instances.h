@@ -79,9 +79,10 @@
 
 /*
  * What a few calls in a hundred come to, changes of full lines, and values: compiled for each
- * shape with AVX2, where it is small, and once for all shapes elsewhere.
+ * shape with AVX2, where it is small, and once for all shapes elsewhere. Half of the removes from
+ * a full filter come to take_full: OFTEN says whether that is inlined.
  */
-#define YARD_RARE_CALLS(name, shape)                                                              \
+#define YARD_RARE_CALLS(name, shape, OFTEN)                                                       \
 	NEVER_INLINE bool in_any_##name(const struct yard *yard, uint64_t hash)                   \
 	{                                                                                         \
 		return yard_in_any(yard, shape, hash);                                            \
@@ -92,10 +93,18 @@
 		return yard_put_slow(yard, shape,                                                 \
 		                     (struct yard_key){ bucket, m, remainder, value });           \
 	}                                                                                         \
-	NEVER_INLINE void take_full_##name(struct yard *yard, uint64_t bucket, unsigned m,        \
-	                                   unsigned slot)                                         \
+	OFTEN nidus_status take_full_##name(struct yard *yard, uint64_t hash, unsigned slot)      \
 	{                                                                                         \
-		yard_take_spilling(yard, shape, bucket, m, slot);                                 \
+		return yard_take_full(yard, shape, hash, slot);                                   \
+	}                                                                                         \
+	NEVER_INLINE nidus_status take_back_##name(struct yard *yard, uint64_t hash)              \
+	{                                                                                         \
+		return yard_take_back(yard, shape, hash);                                         \
+	}                                                                                         \
+	NEVER_INLINE nidus_status push_value_##name(const struct yard *yard, uint64_t bucket,     \
+	                                            unsigned slot, uint64_t value)                \
+	{                                                                                         \
+		return yard_push_front(yard, shape, bucket, slot, value);                         \
 	}                                                                                         \
 	static void find_batch_##name(const void *body, const uint64_t *hashes, size_t n,         \
 	                              uint64_t *first, uint32_t *found)                           \
@@ -106,73 +115,72 @@
 
 #ifdef MATCH_LINES
 #define YARD_RARE_ONCE(tier)
-#define YARD_RARE_EACH(name, shape) YARD_RARE_CALLS(name, shape)
+#define YARD_RARE_EACH(name, shape) YARD_RARE_CALLS(name, shape, ALWAYS_INLINE)
 #define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier##_##shape)
 #else
-#define YARD_RARE_ONCE(tier) YARD_RARE_CALLS(tier, yard->ops->shape)
+#define YARD_RARE_ONCE(tier) YARD_RARE_CALLS(tier, yard->ops->shape, NEVER_INLINE)
 #define YARD_RARE_EACH(name, shape)
 #define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier)
 #endif
 
 /* The calls of one thread. */
-#define YARD_CALLS(name, shape, rare)                                                           \
-	NEVER_INLINE nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,    \
-	                                     uint64_t remainder, uint64_t value)                \
-	{                                                                                       \
-		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },  \
-		                put_slow_##rare);                                               \
-	}                                                                                       \
-	ALWAYS_INLINE nidus_status put_inline_##name(struct yard *yard, uint64_t bucket,        \
-	                                             unsigned m, uint64_t remainder,            \
-	                                             uint64_t value)                            \
-	{                                                                                       \
-		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },  \
-		                put_slow_##rare);                                               \
-	}                                                                                       \
-	NEVER_INLINE nidus_status take_##name(struct yard *yard, uint64_t bucket, unsigned m,   \
-	                                      uint64_t remainder, uint64_t value)               \
-	{                                                                                       \
-		return yard_take(yard, shape, (struct yard_key){ bucket, m, remainder, value }, \
-		                 take_full_##rare);                                             \
-	}                                                                                       \
-	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)              \
-	{                                                                                       \
-		return put_##name(yard, key.bucket, key.m, key.remainder, key.value);           \
-	}                                                                                       \
-	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,               \
-	                               const uint64_t *values, size_t n)                        \
-	{                                                                                       \
-		return yard_fill_fronts(yard, shape, hashes, values, n);                        \
-	}                                                                                       \
-	static bool contains_##name(const void *yard, uint64_t hash)                            \
-	{                                                                                       \
-		return yard_contains(yard, shape, hash, in_any_##rare);                         \
-	}                                                                                       \
-	static nidus_status insert_##name(void *yard, uint64_t hash)                            \
-	{                                                                                       \
-		return yard_change_hash(yard, shape, hash, put_##name);                         \
-	}                                                                                       \
-	static nidus_status remove_##name(void *yard, uint64_t hash)                            \
-	{                                                                                       \
-		return yard_change_hash(yard, shape, hash, take_##name);                        \
-	}                                                                                       \
-	static void contains_batch_##name(const void *yard, const uint64_t *hashes, size_t n,   \
-	                                  uint8_t *yes)                                         \
-	{                                                                                       \
-		yard_look_all(yard, shape, hashes, n, yes, yard_in_front, in_any_##rare,        \
-		              YARD_ALONE);                                                      \
-	}                                                                                       \
-	static nidus_status insert_batch_##name(void *yard, const uint64_t *hashes,             \
-	                                        const uint64_t *values, size_t n, size_t *done) \
-	{                                                                                       \
-		return yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,      \
-		                       put_inline_##name, YARD_ALONE);                          \
-	}                                                                                       \
-	static nidus_status remove_batch_##name(void *yard, const uint64_t *hashes, size_t n,   \
-	                                        size_t *done)                                   \
-	{                                                                                       \
-		return yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,        \
-		                       take_##name, YARD_ALONE);                                \
+#define YARD_CALLS(name, shape, rare)                                                             \
+	NEVER_INLINE nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,      \
+	                                     uint64_t remainder, uint64_t value)                  \
+	{                                                                                         \
+		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },    \
+		                put_slow_##rare, push_value_##rare);                              \
+	}                                                                                         \
+	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)                \
+	{                                                                                         \
+		return put_##name(yard, key.bucket, key.m, key.remainder, key.value);             \
+	}                                                                                         \
+	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                 \
+	                               const uint64_t *values, size_t n)                          \
+	{                                                                                         \
+		return yard_fill_fronts(yard, shape, hashes, values, n);                          \
+	}                                                                                         \
+	static bool contains_##name(const void *yard, uint64_t hash)                              \
+	{                                                                                         \
+		return yard_contains(yard, shape, hash, in_any_##rare);                           \
+	}                                                                                         \
+	static nidus_status insert_##name(void *yard, uint64_t hash)                              \
+	{                                                                                         \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                         \
+		return put_##name(yard, key.bucket, key.m, key.remainder, 0);                     \
+	}                                                                                         \
+	NEVER_INLINE nidus_status remove_##name(void *yard, uint64_t hash)                        \
+	{                                                                                         \
+		return yard_remove(yard, shape, hash, take_full_##rare, take_back_##rare);        \
+	}                                                                                         \
+	ALWAYS_INLINE nidus_status batch_insert_##name(struct yard *yard, uint64_t hash,          \
+	                                               uint64_t value)                            \
+	{                                                                                         \
+		return yard_insert(yard, shape, hash, value, put_slow_##rare, push_value_##rare); \
+	}                                                                                         \
+	ALWAYS_INLINE nidus_status batch_remove_##name(struct yard *yard, uint64_t hash,          \
+	                                               uint64_t value)                            \
+	{                                                                                         \
+		(void)value;                                                                      \
+		return remove_##name(yard, hash);                                                 \
+	}                                                                                         \
+	static void contains_batch_##name(const void *yard, const uint64_t *hashes, size_t n,     \
+	                                  uint8_t *yes)                                           \
+	{                                                                                         \
+		yard_look_all(yard, shape, hashes, n, yes, yard_in_front, in_any_##rare,          \
+		              YARD_ALONE);                                                        \
+	}                                                                                         \
+	static nidus_status insert_batch_##name(void *yard, const uint64_t *hashes,               \
+	                                        const uint64_t *values, size_t n, size_t *done)   \
+	{                                                                                         \
+		return yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,        \
+		                       batch_insert_##name, YARD_ALONE);                          \
+	}                                                                                         \
+	static nidus_status remove_batch_##name(void *yard, const uint64_t *hashes, size_t n,     \
+	                                        size_t *done)                                     \
+	{                                                                                         \
+		return yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,          \
+		                       batch_remove_##name, YARD_ALONE);                          \
 	}
 
 #define YARD_BODY_OPS(name, rare)                                                                  \
@@ -193,71 +201,67 @@
 #else
 
 /* The calls of threads that share a yard. */
-#define YARD_SHARED_CALLS(name, shape)                                                         \
-	NEVER_INLINE nidus_status shared_put_##name(struct yard *yard, uint64_t bucket,        \
-	                                            unsigned m, uint64_t remainder,            \
-	                                            uint64_t value)                            \
-	{                                                                                      \
-		struct yard_key key = { bucket, m, remainder, value };                         \
-		return yard_shared_put(yard, shape, key);                                      \
-	}                                                                                      \
-	NEVER_INLINE nidus_status shared_take_##name(struct yard *yard, uint64_t bucket,       \
-	                                             unsigned m, uint64_t remainder,           \
-	                                             uint64_t value)                           \
-	{                                                                                      \
-		struct yard_key key = { bucket, m, remainder, value };                         \
-		return yard_shared_take(yard, shape, key);                                     \
-	}                                                                                      \
-	static bool shared_contains_##name(const void *yard, uint64_t hash)                    \
-	{                                                                                      \
-		return yard_shared_contains(yard, shape, hash);                                \
-	}                                                                                      \
-	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                    \
-	{                                                                                      \
-		nidus_status status = yard_change_hash(yard, shape, hash, shared_put_##name);  \
-		return yard_tally(yard, status, 1);                                            \
-	}                                                                                      \
-	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                    \
-	{                                                                                      \
-		nidus_status status = yard_change_hash(yard, shape, hash, shared_take_##name); \
-		return yard_tally(yard, status, UINT64_MAX);                                   \
-	}                                                                                      \
-	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,     \
-	                                         size_t n, uint8_t *yes)                       \
-	{                                                                                      \
-		yard_look_all(yard, shape, hashes, n, yes, yard_shared_in_front,               \
-		              yard_shared_in_any, YARD_READ);                                  \
-	}                                                                                      \
-	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,     \
-	                                               const uint64_t *values, size_t n,       \
-	                                               size_t *done)                           \
-	{                                                                                      \
-		nidus_status status =                                                          \
-			yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,    \
-		                        shared_put_##name, YARD_CHANGE);                       \
-		yard_tally(yard, NIDUS_OK, *done);                                             \
-		return status;                                                                 \
-	}                                                                                      \
-	static nidus_status shared_remove_batch_##name(void *yard, const uint64_t *hashes,     \
-	                                               size_t n, size_t *done)                 \
-	{                                                                                      \
-		nidus_status status =                                                          \
-			yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,      \
-		                        shared_take_##name, YARD_CHANGE);                      \
-		yard_tally(yard, NIDUS_OK, -(uint64_t)*done);                                  \
-		return status;                                                                 \
+#define YARD_SHARED_CALLS(name, shape)                                                      \
+	NEVER_INLINE nidus_status shared_put_##name(struct yard *yard, uint64_t hash,       \
+	                                            uint64_t value)                         \
+	{                                                                                   \
+		return yard_shared_put(yard, shape, hash, value);                           \
+	}                                                                                   \
+	NEVER_INLINE nidus_status shared_take_##name(struct yard *yard, uint64_t hash,      \
+	                                             uint64_t value)                        \
+	{                                                                                   \
+		(void)value;                                                                \
+		return yard_shared_take(yard, shape, hash);                                 \
+	}                                                                                   \
+	static bool shared_contains_##name(const void *yard, uint64_t hash)                 \
+	{                                                                                   \
+		return yard_shared_contains(yard, shape, hash);                             \
+	}                                                                                   \
+	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                 \
+	{                                                                                   \
+		nidus_status status = shared_put_##name(yard, hash, 0);                     \
+		return yard_tally(yard, status, 1);                                         \
+	}                                                                                   \
+	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                 \
+	{                                                                                   \
+		nidus_status status = shared_take_##name(yard, hash, 0);                    \
+		return yard_tally(yard, status, UINT64_MAX);                                \
+	}                                                                                   \
+	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,  \
+	                                         size_t n, uint8_t *yes)                    \
+	{                                                                                   \
+		yard_look_all(yard, shape, hashes, n, yes, yard_shared_in_front,            \
+		              yard_shared_in_any, YARD_READ);                               \
+	}                                                                                   \
+	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,  \
+	                                               const uint64_t *values, size_t n,    \
+	                                               size_t *done)                        \
+	{                                                                                   \
+		nidus_status status =                                                       \
+			yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS, \
+		                        shared_put_##name, YARD_CHANGE);                    \
+		yard_tally(yard, NIDUS_OK, *done);                                          \
+		return status;                                                              \
+	}                                                                                   \
+	static nidus_status shared_remove_batch_##name(void *yard, const uint64_t *hashes,  \
+	                                               size_t n, size_t *done)              \
+	{                                                                                   \
+		nidus_status status =                                                       \
+			yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,   \
+		                        shared_take_##name, YARD_CHANGE);                   \
+		yard_tally(yard, NIDUS_OK, -(uint64_t)*done);                               \
+		return status;                                                              \
 	}
 
-#define YARD_SHARED_OPS(name)                                                                   \
-	{                                                                                       \
-		.contains = shared_contains_##name, .count = yard_shared_count,                 \
-		.find = yard_shared_find, .insert = shared_insert_##name,                       \
-		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new, \
-		.remove = shared_remove_##name, .change = yard_shared_change,                   \
-		.add = yard_shared_add, .contains_batch = shared_contains_batch_##name,         \
-		.find_batch = yard_shared_find_batch,                                           \
-		.insert_batch = shared_insert_batch_##name,                                     \
-		.remove_batch = shared_remove_batch_##name,                                     \
+#define YARD_SHARED_OPS(name)                                                                     \
+	{                                                                                         \
+		.contains = shared_contains_##name, .count = yard_shared_count,                   \
+		.find = yard_shared_find, .insert = shared_insert_##name,                         \
+		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new,   \
+		.remove = shared_remove_##name, .change = yard_shared_change,                     \
+		.add = yard_shared_add, .contains_batch = shared_contains_batch_##name,           \
+		.find_batch = yard_shared_find_batch, .insert_batch = shared_insert_batch_##name, \
+		.remove_batch = shared_remove_batch_##name,                                       \
 	}
 #endif
 

@@ -58,8 +58,8 @@ static inline uint64_t match_nibbles(const unsigned char *bytes, unsigned nibble
 	__m256i odd = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
 	uint32_t even_hits = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(even, wanted));
 	uint32_t odd_hits = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(odd, wanted));
-	return _pdep_u64(even_hits, UINT64_C(0x5555555555555555)) |
-	       _pdep_u64(odd_hits, UINT64_C(0xaaaaaaaaaaaaaaaa));
+	const uint64_t places = UINT64_C(0x5555555555555555);
+	return _pdep_u64(even_hits, places) + 2 * _pdep_u64(odd_hits, places);
 }
 #endif
 

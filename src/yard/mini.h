@@ -80,6 +80,12 @@ ALWAYS_INLINE unsigned mini_remainder_at(struct mini_shape shape, unsigned slot)
 	return mini_size_bytes(shape) * 8 + slot * shape.width;
 }
 
+/* The same in bytes, where remainders consist of those. */
+ALWAYS_INLINE unsigned mini_byte_at(struct mini_shape shape, unsigned slot)
+{
+	return mini_size_bytes(shape) + slot * (shape.width / 8);
+}
+
 ALWAYS_INLINE unsigned mini_crumb_at(struct mini_shape shape, unsigned slot)
 {
 	return mini_remainder_at(shape, shape.slots) + slot * MINI_CRUMB;
@@ -169,6 +175,13 @@ ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line
 	}
 }
 
+/* The same with zeros for ones, and only ones behind the sizes. */
+ALWAYS_INLINE struct mini_sizes mini_zeros_of(struct mini_shape shape, const unsigned char *line)
+{
+	struct mini_sizes sizes = mini_sizes_of(shape, line);
+	return (struct mini_sizes){ ~sizes.low, ~sizes.high };
+}
+
 /* The place of one number `index`, counted from 0. There are more than `index`. */
 ALWAYS_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes sizes, unsigned index)
 {
@@ -177,6 +190,21 @@ ALWAYS_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes si
 	uint64_t word = sizes.low, before = POPCOUNT64(word), number = index + UINT64_C(1);
 	uint64_t skipped = 0;
 	replace_if_above(&number, before, number - before, &word, sizes.high, &skipped, 64);
+	return (unsigned)skipped + SELECT64(word, (unsigned)number - 1);
+}
+
+/* The place of zero number `slot` in a line, and of the sizes' end if there are no more than so many. */
+ALWAYS_INLINE unsigned mini_zero_place(struct mini_shape shape, const unsigned char *line,
+                                       unsigned slot)
+{
+	if (mini_size_bits(shape) <= 64 || mini_size_bits(shape) % 8 != 0)
+		return mini_select(shape, mini_zeros_of(shape, line), slot);
+	/* Through one of two windows, as in mini_view_in. */
+	unsigned skip = mini_size_skip(shape);
+	uint64_t word = ~load64(line), number = slot + UINT64_C(1), skipped = 0;
+	uint64_t before = POPCOUNT64(word << (64 - skip));
+	replace_if_above(&number, before, number - before, &word, ~load64(line + skip / 8),
+	                 &skipped, skip);
 	return (unsigned)skipped + SELECT64(word, (unsigned)number - 1);
 }
 
@@ -346,7 +374,9 @@ ALWAYS_INLINE unsigned mini_bucket_of(struct mini_shape shape, struct mini_sizes
 ALWAYS_INLINE uint64_t mini_remainder(struct mini_shape shape, const unsigned char *line,
                                       unsigned slot)
 {
-	return line_get(shape, line, mini_remainder_at(shape, slot), shape.width);
+	return shape.width == 8
+	               ? line[mini_byte_at(shape, slot)]
+	               : line_get(shape, line, mini_remainder_at(shape, slot), shape.width);
 }
 
 ALWAYS_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *line, unsigned slot)
@@ -394,7 +424,7 @@ ALWAYS_INLINE uint64_t mini_match(struct mini_shape shape, const unsigned char *
 /* Crumbs lie in the last 32 bytes of a line; the number of a slot's nibble there. */
 ALWAYS_INLINE unsigned mini_crumb_nibble(struct mini_shape shape, unsigned slot)
 {
-	return mini_crumb_at(shape, slot) / MINI_CRUMB - (mini_line(shape) - 32) * 2;
+	return mini_crumb_at(shape, 0) / MINI_CRUMB - (mini_line(shape) - 32) * 2 + slot;
 }
 
 /* Those of some slots whose crumb this is, as bits; the crumb of an empty slot is 0. */
@@ -414,6 +444,44 @@ ALWAYS_INLINE uint64_t mini_match_crumb(struct mini_shape shape, const unsigned 
 #endif
 }
 
+/* The first slot with a crumb; as many as there are if none has it. An empty slot has crumb 0. */
+ALWAYS_INLINE unsigned mini_first_crumb(struct mini_shape shape, const unsigned char *line,
+                                        unsigned crumb)
+{
+#if defined(MATCH_LINES) && defined(__BMI2__)
+	uint64_t hits = mini_match_crumb(shape, line, ~UINT64_C(0), crumb);
+	return PLACE64(hits | UINT64_C(1) << shape.slots);
+#else
+	unsigned slot = 0;
+	while (slot < shape.slots && mini_crumb(shape, line, slot) != crumb)
+		slot++;
+	return slot;
+#endif
+}
+
+/*
+ * Where in a view of a mini-bucket its zeros are whose remainder this is, without a branch.
+ * Worth nothing if the view does not show it whole.
+ */
+ALWAYS_INLINE uint64_t mini_places(struct mini_shape shape, const unsigned char *line,
+                                   struct mini_view view, uint64_t remainder)
+{
+	uint64_t zeros = view.own - view.behind;
+#ifdef MATCH_LINES
+	unsigned first = mini_size_bytes(shape);
+	/* What matches before the first slot is turned to places before all zeros. */
+	if (shape.width == 8) {
+		uint64_t hits = shape.half ? match_half(line, (uint8_t)remainder)
+		                           : match_bytes(line, (uint8_t)remainder);
+		unsigned turn = shape.slots + first == 64 ? mini_last_place(shape, view)
+		                                          : (view.turn - first) & 63;
+		return rotate_left(hits, turn) & zeros;
+	}
+#endif
+	uint64_t slots = rotate_right(zeros, view.turn & 63) & bits_low(shape.slots);
+	return rotate_left(mini_match(shape, line, slots, remainder), view.turn & 63);
+}
+
 /*
  * Whether a remainder is in mini-bucket m, without a branch. *unsure tells that the
  * answer is worth nothing: it is not there, but the mini-bucket goes on behind the
@@ -423,22 +491,7 @@ ALWAYS_INLINE bool mini_has(struct mini_shape shape, const unsigned char *line, 
                             uint64_t remainder, bool *unsure)
 {
 	struct mini_view view = mini_view_of(shape, line, m);
-	uint64_t zeros = view.own - view.behind;
-	bool hit;
-#ifdef MATCH_LINES
-	unsigned first = mini_size_bytes(shape);
-	/* What matches before the first slot is turned to places before all zeros. */
-	if (shape.width == 8) {
-		uint64_t hits = shape.half ? match_half(line, (uint8_t)remainder)
-		                           : match_bytes(line, (uint8_t)remainder);
-		unsigned turn = shape.slots + first == 64 ? mini_last_place(shape, view)
-		                                          : (view.turn - first) & 63;
-		hit = (rotate_left(hits, turn) & zeros) != 0;
-	} else
-#endif
-		hit = mini_match(shape, line,
-		                 rotate_right(zeros, view.turn & 63) & bits_low(shape.slots),
-		                 remainder) != 0;
+	bool hit = mini_places(shape, line, view, remainder) != 0;
 	*unsure = mini_unsure(shape, view, hit);
 	return hit;
 }
@@ -537,13 +590,16 @@ ALWAYS_INLINE void mini_merge(const uint32_t *a, const uint32_t *b, uint32_t *me
 ALWAYS_INLINE struct mini_sizes mini_sizes_from(struct mini_sizes sizes, unsigned at)
 {
 	/* Which word `at` is in is a matter of chance: masks instead of a branch. */
-	uint64_t mask = ~UINT64_C(0) << (at & 63), beyond = -(uint64_t)(at / 64);
-	OPAQUE64(beyond);
-	struct mini_sizes rest = { sizes.low & mask & ~beyond, sizes.high & (mask | ~beyond) };
+	uint64_t mask = ~UINT64_C(0) << (at & 63), within = (uint64_t)(at / 64) - 1;
+	OPAQUE64(within);
+	struct mini_sizes rest = { sizes.low & mask & within, sizes.high & (mask | within) };
 	return rest;
 }
 
-/* Sizes with a zero more before bit `at`, and with the zero at `at` taken out. */
+/*
+ * Sizes with a zero more before bit `at`, and with the zero at `at` taken out: what is behind it
+ * is even, and less the half of it is as much as the half.
+ */
 ALWAYS_INLINE struct mini_sizes mini_sizes_wider(struct mini_shape shape, struct mini_sizes sizes,
                                                  unsigned at)
 {
@@ -566,23 +622,51 @@ ALWAYS_INLINE struct mini_sizes mini_sizes_narrower(struct mini_shape shape,
 		return sizes;
 	}
 	struct mini_sizes rest = mini_sizes_from(sizes, at);
-	sizes.low = sizes.low - rest.low + (rest.low >> 1 | rest.high << 63);
-	sizes.high -= rest.high - (rest.high >> 1);
+	uint64_t half = rest.low >> 1 | rest.high << 63;
+	sizes.high -= (rest.high >> 1) + (sizes.low < half);
+	sizes.low -= half;
 	return sizes;
+}
+
+/* mini_sizes_wider of all slots but one, where only ones are from `at` on: one of them goes. */
+ALWAYS_INLINE struct mini_sizes mini_sizes_ending(struct mini_shape shape, struct mini_sizes sizes,
+                                                  unsigned at)
+{
+	unsigned end = mini_size_bits(shape) - 1;
+	uint64_t bit = UINT64_C(1) << (at & 63), within = (uint64_t)(at / 64) - 1;
+	if (end < 64) {
+		sizes.low = (sizes.low | UINT64_C(1) << end) & ~bit;
+		return sizes;
+	}
+	OPAQUE64(within);
+	sizes.low &= ~(bit & within);
+	sizes.high = (sizes.high | UINT64_C(1) << (end - 64)) & ~(bit & ~within);
+	return sizes;
+}
+
+/* Writes a remainder over another. */
+ALWAYS_INLINE void mini_set_remainder(struct mini_shape shape, unsigned char *line, unsigned slot,
+                                      uint64_t remainder)
+{
+	if (shape.width == 8)
+		line[mini_byte_at(shape, slot)] = (unsigned char)remainder;
+	else
+		line_set(shape, line, mini_remainder_at(shape, slot), shape.width, remainder);
 }
 
 /* Makes room for a remainder and puts it in; one in the last slot is pushed out. */
 ALWAYS_INLINE void mini_push_remainder(struct mini_shape shape, unsigned char *line, unsigned slot,
                                        uint64_t remainder)
 {
-	unsigned from = mini_remainder_at(shape, slot);
-	unsigned last = mini_remainder_at(shape, shape.slots - 1), by = shape.width;
+	unsigned by = shape.width;
 	if (by % 8 == 0) {
-		shift_up(line, mini_line(shape), from / 8, (last + by) / 8, by / 8);
+		unsigned from = mini_byte_at(shape, slot);
+		shift_up(line, mini_line(shape), from, mini_byte_at(shape, shape.slots), by / 8);
 		for (unsigned i = 0; i < by / 8; i++)
-			line[from / 8 + i] = (unsigned char)(remainder >> 8 * i);
+			line[from + i] = (unsigned char)(remainder >> 8 * i);
 	} else {
-		line_move_up(shape, line, from, last, by);
+		unsigned from = mini_remainder_at(shape, slot);
+		line_move_up(shape, line, from, mini_remainder_at(shape, shape.slots - 1), by);
 		line_set(shape, line, from, by, remainder);
 	}
 }
@@ -590,12 +674,13 @@ ALWAYS_INLINE void mini_push_remainder(struct mini_shape shape, unsigned char *l
 /* Takes the remainder of a slot out; the last slot becomes zero. */
 ALWAYS_INLINE void mini_pull_remainder(struct mini_shape shape, unsigned char *line, unsigned slot)
 {
-	unsigned from = mini_remainder_at(shape, slot), by = shape.width;
-	unsigned to = mini_remainder_at(shape, shape.slots);
+	unsigned by = shape.width;
 	if (by % 8 == 0)
-		shift_down(line, mini_line(shape), from / 8, to / 8, by / 8);
+		shift_down(line, mini_line(shape), mini_byte_at(shape, slot),
+		           mini_byte_at(shape, shape.slots), by / 8);
 	else
-		line_move_down(shape, line, from + by, to, by);
+		line_move_down(shape, line, mini_remainder_at(shape, slot + 1),
+		               mini_remainder_at(shape, shape.slots), by);
 }
 
 /* Makes room for a crumb and puts it in; the line is not full. */
@@ -709,10 +794,9 @@ ALWAYS_INLINE void mini_take_over(struct mini_shape shape, unsigned char *line, 
 {
 	unsigned last_slot = shape.slots - 1;
 	struct mini_sizes sizes = mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
-	sizes = mini_sizes_wider(shape, sizes, last_slot + last);
 	mini_pull_remainder(shape, line, slot);
-	line_set(shape, line, mini_remainder_at(shape, last_slot), shape.width, remainder);
-	mini_store_sizes(shape, line, sizes);
+	mini_set_remainder(shape, line, last_slot, remainder);
+	mini_store_sizes(shape, line, mini_sizes_ending(shape, sizes, last_slot + last));
 }
 
 #endif

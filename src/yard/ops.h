@@ -60,32 +60,16 @@ ALWAYS_INLINE bool yard_contains(const struct yard *yard, struct yard_shape shap
 
 /* -------------------------------------------------------------------- inserts -- */
 
-/* Puts a value into a front line, before a slot's. */
-ALWAYS_INLINE void yard_push_front(const struct yard *yard, struct yard_shape shape,
-                                   uint64_t bucket, unsigned slot, uint64_t value)
+/* Puts the value of an entry in that came into a slot of a front line. */
+ALWAYS_INLINE nidus_status yard_push_front(const struct yard *yard, struct yard_shape shape,
+                                           uint64_t bucket, unsigned slot, uint64_t value)
 {
 	unsigned slots = shape.front.slots;
 	if (LIKELY(yard->value_bits == 8))
 		yard_push_byte(yard->values + bucket * slots, slots, slot, value);
 	else
 		yard_push_value_in(yard_front_values(yard, bucket), slot, value);
-}
-
-/* Puts a key into its front line if that takes no more than a look at it. */
-ALWAYS_INLINE bool yard_put_simply(struct yard *yard, struct yard_shape shape, struct yard_key key)
-{
-	unsigned char *line = yard_front_line(yard, shape, key.bucket);
-	YARD_TOUCH(line);
-	struct mini_view view = mini_view_of(shape.front, line, key.m);
-	bool crowded = POPCOUNT64(view.own - view.behind) >= YARD_COPIES;
-	if (UNLIKELY(mini_full(shape.front, line) | (view.own == 0) | crowded))
-		return false;
-	unsigned end = PLACE64(view.own) - view.turn;
-	mini_insert_at(shape.front, line, key.m, end, key.remainder, 0);
-	if (UNLIKELY(yard->values != NULL))
-		yard_push_front(yard, shape, key.bucket, end, key.value);
-	yard->count++;
-	return true;
+	return NIDUS_OK;
 }
 
 /* Puts a key into a full front line, if the last entry there goes to the backyard for it. */
@@ -101,63 +85,101 @@ ALWAYS_INLINE bool yard_put_in_full(struct yard *yard, struct yard_shape shape, 
 	return true;
 }
 
-/*
- * A change to the entries of a key, the parts of which are arguments of their own: calls then
- * need no stack.
- */
-typedef nidus_status (*yard_change_fn)(struct yard *yard, uint64_t bucket, unsigned m,
-                                       uint64_t remainder, uint64_t value);
-
 ALWAYS_INLINE nidus_status yard_put_slow(struct yard *yard, struct yard_shape shape,
                                          struct yard_key key)
 {
 	return LIKELY(yard_put_in_full(yard, shape, key)) ? NIDUS_OK : yard_put_any(yard, key);
 }
 
+/*
+ * How an insert goes on where the front line is not enough, and with values; the parts of the key
+ * are arguments of their own, as calls with a yard_key need a stack.
+ */
+typedef nidus_status (*yard_put_fn)(struct yard *yard, uint64_t bucket, unsigned m,
+                                    uint64_t remainder, uint64_t value);
+typedef nidus_status (*yard_push_fn)(const struct yard *yard, uint64_t bucket, unsigned slot,
+                                     uint64_t value);
+
+/*
+ * Puts a key into its front line if a look at that tells how. Without values that needs no stack:
+ * what is called is called last.
+ */
 ALWAYS_INLINE nidus_status yard_put(struct yard *yard, struct yard_shape shape, struct yard_key key,
-                                    yard_change_fn put_slow)
+                                    yard_put_fn put_slow, yard_push_fn push_value)
 {
-	return LIKELY(yard_put_simply(yard, shape, key))
-	               ? NIDUS_OK
-	               : put_slow(yard, key.bucket, key.m, key.remainder, key.value);
+	unsigned char *line = yard_front_line(yard, shape, key.bucket);
+	YARD_TOUCH(line);
+	struct mini_view view = mini_view_of(shape.front, line, key.m);
+	bool crowded = POPCOUNT64(view.own - view.behind) >= YARD_COPIES;
+	if (UNLIKELY(mini_full(shape.front, line)) || UNLIKELY(view.own == 0) || UNLIKELY(crowded))
+		return put_slow(yard, key.bucket, key.m, key.remainder, key.value);
+	unsigned end = PLACE64(view.own) - view.turn;
+	mini_insert_at(shape.front, line, key.m, end, key.remainder, 0);
+	yard->count++;
+	return LIKELY(yard->values == NULL) ? NIDUS_OK
+	                                    : push_value(yard, key.bucket, end, key.value);
 }
 
-/* A change to the entries of a hash. */
-ALWAYS_INLINE nidus_status yard_change_hash(struct yard *yard, struct yard_shape shape,
-                                            uint64_t hash, yard_change_fn change)
+ALWAYS_INLINE nidus_status yard_insert(struct yard *yard, struct yard_shape shape, uint64_t hash,
+                                       uint64_t value, yard_put_fn put_slow,
+                                       yard_push_fn push_value)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
-	return change(yard, key.bucket, key.m, key.remainder, 0);
+	key.value = value;
+	return yard_put(yard, shape, key, put_slow, push_value);
 }
 
 /* -------------------------------------------------------------------- removes -- */
 
-/* How an entry of mini-bucket m is taken out of a full front line. */
-typedef void (*yard_take_fn)(struct yard *yard, uint64_t bucket, unsigned m, unsigned slot);
-
-ALWAYS_INLINE void yard_take_spilling(struct yard *yard, struct yard_shape shape, uint64_t bucket,
-                                      unsigned m, unsigned slot)
+/* Takes the entry of a slot out of its front line, which is full. */
+ALWAYS_INLINE nidus_status yard_take_full(struct yard *yard, struct yard_shape shape, uint64_t hash,
+                                          unsigned slot)
 {
-	struct yard_trio trio = yard_bare_trio(yard, shape, bucket);
-	yard_take_from_full(shape, &trio, m, slot);
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	struct yard_trio trio = yard_bare_trio(yard, shape, key.bucket);
+	yard_take_from_full(shape, &trio, key.m, slot);
+	yard->count--;
+	return NIDUS_OK;
 }
 
-ALWAYS_INLINE nidus_status yard_take(struct yard *yard, struct yard_shape shape,
-                                     struct yard_key key, yard_take_fn take_from_full)
+/* Takes a key out of the backyard. Errors: NOT_FOUND. */
+ALWAYS_INLINE nidus_status yard_take_back(struct yard *yard, struct yard_shape shape, uint64_t hash)
 {
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	for (unsigned half = 0; half < 2; half++) {
+		unsigned char *line = yard_back_line_in(yard, shape, key.bucket, half);
+		uint64_t hits = yard_back_hits(shape, line, key);
+		if (hits != 0) {
+			mini_remove(shape.back, line, key.m, (unsigned)__builtin_ctzll(hits));
+			yard->count--;
+			return NIDUS_OK;
+		}
+	}
+	return NIDUS_NOT_FOUND;
+}
+
+/* How a remove goes on in full lines, and in the backyard. */
+typedef nidus_status (*yard_take_full_fn)(struct yard *yard, uint64_t hash, unsigned slot);
+typedef nidus_status (*yard_take_back_fn)(struct yard *yard, uint64_t hash);
+
+/* The front line alone needs no stack: what is called is called last. */
+ALWAYS_INLINE nidus_status yard_remove(struct yard *yard, struct yard_shape shape, uint64_t hash,
+                                       yard_take_full_fn take_full, yard_take_back_fn take_back)
+{
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	YARD_TOUCH(line);
-	struct mini_run run = mini_find(shape.front, line, key.m);
-	uint64_t hits = mini_match(shape.front, line, run.slots, key.remainder);
-	if (hits == 0 && !yard_spilled(shape, run))
-		return NIDUS_NOT_FOUND;
-	if (UNLIKELY(hits == 0) || UNLIKELY(yard->values != NULL))
-		return yard_change_any(yard, key, NULL);
-	unsigned slot = (unsigned)__builtin_ctzll(hits);
+	struct mini_view view = mini_view_of(shape.front, line, key.m);
+	uint64_t places = mini_places(shape.front, line, view, key.remainder);
+	if (UNLIKELY(view.own == 0) || UNLIKELY(yard->values != NULL))
+		return yard_take_any(yard, hash);
+	if (UNLIKELY(places == 0))
+		return mini_unsure(shape.front, view, false) ? take_back(yard, hash)
+		                                             : NIDUS_NOT_FOUND;
+	unsigned slot = PLACE64(places) - view.turn;
 	if (mini_full(shape.front, line))
-		take_from_full(yard, key.bucket, key.m, slot);
-	else
-		mini_remove(shape.front, line, key.m, slot);
+		return take_full(yard, hash, slot);
+	mini_remove(shape.front, line, key.m, slot);
 	yard->count--;
 	return NIDUS_OK;
 }
@@ -284,6 +306,9 @@ ALWAYS_INLINE bool yard_seems_full(struct yard_shape shape, const unsigned char 
 	return use == YARD_ALONE ? mini_full(shape.front, line) : yard_full_now(shape, line);
 }
 
+/* An insert with a value, or a remove. */
+typedef nidus_status (*yard_change_fn)(struct yard *yard, uint64_t hash, uint64_t value);
+
 /*
  * Does the same to all keys in input order, up to the first failure. Front lines are
  * fetched two groups ahead, one for each key that is worked on. A group ahead it is
@@ -311,9 +336,8 @@ ALWAYS_INLINE nidus_status yard_change_all(struct yard *yard, struct yard_shape 
 			full[count] = yard_locate_hot(yard, shape, soon[i]).bucket;
 			count += yard_seems_full(shape, yard_front_line(yard, shape, full[count]),
 			                         use);
-			struct yard_key key = yard_locate_hot(yard, shape, now[i]);
-			uint64_t value = values != NULL ? values[from + i] : 0;
-			nidus_status status = change(yard, key.bucket, key.m, key.remainder, value);
+			nidus_status status =
+				change(yard, now[i], values != NULL ? values[from + i] : 0);
 			if (UNLIKELY(status != NIDUS_OK))
 				return status;
 			++*done;

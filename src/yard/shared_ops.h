@@ -393,9 +393,11 @@ ALWAYS_INLINE bool yard_shared_put_simply(const struct yard *yard, struct yard_s
 }
 
 ALWAYS_INLINE nidus_status yard_shared_put(struct yard *yard, struct yard_shape shape,
-                                           struct yard_key key)
+                                           uint64_t hash, uint64_t value)
 {
 	bool added;
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	key.value = value;
 	return LIKELY(yard->values == NULL) && LIKELY(yard_shared_put_simply(yard, shape, key))
 	               ? NIDUS_OK
 	               : yard_shared_put_all(yard, key, YARD_ANY, &added);
@@ -455,8 +457,9 @@ ALWAYS_INLINE nidus_status yard_take_front(struct mini_shape shape, unsigned cha
 }
 
 ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape shape,
-                                            struct yard_key key)
+                                            uint64_t hash)
 {
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	uint32_t *version = yard_version(yard, line);
 	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front(shape, line, version)))

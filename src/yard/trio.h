@@ -301,6 +301,21 @@ ALWAYS_INLINE nidus_status yard_put_where(struct yard_shape shape, const struct 
 
 /* ------------------------------------------------------------ removes and changes -- */
 
+/* The first of a front bucket's entries in a backyard line, and so the lowest. */
+struct yard_first {
+	unsigned slot, m; /* where there is none, m is no mini-bucket */
+};
+
+ALWAYS_INLINE struct yard_first yard_first_of(struct mini_shape shape, const unsigned char *line,
+                                              unsigned crumb)
+{
+	YARD_TOUCH(line);
+	/* Before an empty slot, which crumb 0 may match, and behind the last one (if
+	 * nothing matches) there are the ones of all mini-buckets. */
+	unsigned slot = mini_first_crumb(shape, line, crumb);
+	return (struct yard_first){ slot, mini_zero_place(shape, line, slot) - slot };
+}
+
 /*
  * Takes an entry out of a full front line. The lowest of the bucket's spilled entries, if
  * there is one, returns for it: to the last slot, as none that stayed is above it.
@@ -308,31 +323,23 @@ ALWAYS_INLINE nidus_status yard_put_where(struct yard_shape shape, const struct 
 ALWAYS_INLINE void yard_take_from_full(struct yard_shape shape, const struct yard_trio *trio,
                                        unsigned m, unsigned slot)
 {
-	unsigned lowest[2], at[2];
-	for (unsigned half = 0; half < 2; half++) {
-		const unsigned char *line = trio->back[half];
-		YARD_TOUCH(line);
-		/* Before an empty slot, which crumb 0 may match, and behind the last one (if
-		 * nothing matches) there are the ones of all mini-buckets. */
-		uint64_t ours =
-			mini_match_crumb(shape.back, line, bits_low(shape.back.slots), trio->crumb);
-		at[half] = (unsigned)__builtin_ctzll(ours | UINT64_C(1) << shape.back.slots);
-		lowest[half] =
-			mini_ones_before(shape.back, mini_sizes_of(shape.back, line), at[half]);
-	}
-	unsigned half = lowest[1] < lowest[0];
+	struct yard_first even = yard_first_of(shape.back, trio->back[0], trio->crumb);
+	struct yard_first odd = yard_first_of(shape.back, trio->back[1], trio->crumb);
+	uint64_t lowest = even.m, at = even.slot, half = 0;
+	replace_if_above(&lowest, odd.m, odd.m, &at, odd.slot, &half, 1);
 	yard_pull_value(trio->front_values, slot);
-	if (lowest[half] >= shape.back.buckets) {
+	if (lowest >= shape.back.buckets) {
 		mini_remove(shape.front, trio->front, m, slot);
 		return;
 	}
-	yard_set_value(trio->front_values, shape.front.slots - 1,
-	               yard_value(trio->back_values[half], at[half]));
-	yard_pull_value(trio->back_values[half], at[half]);
+	unsigned last = (unsigned)lowest, from_slot = (unsigned)at;
+	struct yard_values values = half ? trio->back_values[1] : trio->back_values[0];
+	yard_set_value(trio->front_values, shape.front.slots - 1, yard_value(values, from_slot));
+	yard_pull_value(values, from_slot);
 	unsigned char *from = trio->back[half];
-	mini_take_over(shape.front, trio->front, m, slot, lowest[half],
-	               mini_remainder(shape.back, from, at[half]));
-	mini_remove(shape.back, from, lowest[half], at[half]);
+	mini_take_over(shape.front, trio->front, m, slot, last,
+	               mini_remainder(shape.back, from, from_slot));
+	mini_remove(shape.back, from, last, from_slot);
 }
 
 /* Takes the entry of a slot out of the front line. */
@@ -421,6 +428,11 @@ NEVER_INLINE nidus_status yard_change_any(struct yard *yard, struct yard_key key
 	nidus_status status = yard_change_trio(yard, &trio, key, change);
 	yard->count -= status == NIDUS_OK && yard_removes(change);
 	return status;
+}
+
+NEVER_INLINE nidus_status yard_take_any(struct yard *yard, uint64_t hash)
+{
+	return yard_change_any(yard, yard_locate(yard, hash), NULL);
 }
 
 static nidus_status yard_change_key(struct yard *yard, struct yard_key key,
