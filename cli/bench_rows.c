@@ -19,23 +19,25 @@
 #define RATE_FIRST_BITS 4.0
 
 const struct op_words op_words[OPS] = {
-	[OP_LOOKUP_PRESENT] = { "lookup_batch_present", "lookup, batch, present" },
-	[OP_LOOKUP_ABSENT] = { "lookup_batch_absent", "lookup, batch, absent" },
-	[OP_SINGLE_PRESENT] = { "lookup_single_present", "lookup, single, present" },
-	[OP_SINGLE_ABSENT] = { "lookup_single_absent", "lookup, single, absent" },
+	[OP_LOOKUP_PRESENT] = { .name = "lookup_batch_present", .label = "lookup, batch, present" },
+	[OP_LOOKUP_ABSENT] = { .name = "lookup_batch_absent", .label = "lookup, batch, absent" },
+	[OP_SINGLE_PRESENT] = { .name = "lookup_single_present",
+	                        .label = "lookup, single, present" },
+	[OP_SINGLE_ABSENT] = { .name = "lookup_single_absent", .label = "lookup, single, absent" },
 	[OP_PREFETCHED_PRESENT] = { "lookup_prefetched_present", "lookup, prefetched, present",
 	                            "batch", OP_LOOKUP_PRESENT },
 	[OP_PREFETCHED_ABSENT] = { "lookup_prefetched_absent", "lookup, prefetched, absent",
 	                           "batch", OP_LOOKUP_ABSENT },
-	[OP_INSERT] = { "insert_batch", "insert, batch, whole fill" },
-	[OP_INSERT_LAST] = { "insert_batch_last", "insert, batch, last 5 %" },
-	[OP_SINGLE_INSERT] = { "insert_single", "insert, single, whole fill" },
-	[OP_SINGLE_INSERT_LAST] = { "insert_single_last", "insert, single, last 5 %" },
-	[OP_BUILD] = { "build", "build, 1 thread" },
+	[OP_INSERT] = { .name = "insert_batch", .label = "insert, batch, whole fill" },
+	[OP_INSERT_LAST] = { .name = "insert_batch_last", .label = "insert, batch, last 5 %" },
+	[OP_SINGLE_INSERT] = { .name = "insert_single", .label = "insert, single, whole fill" },
+	[OP_SINGLE_INSERT_LAST] = { .name = "insert_single_last",
+	                            .label = "insert, single, last 5 %" },
+	[OP_BUILD] = { .name = "build", .label = "build, 1 thread" },
 	[OP_BUILD_CREW] = { "build_threads", "build, threads", "one thread", OP_BUILD },
-	[OP_MERGE] = { "merge", "merge, keys of both" },
-	[OP_REMOVE] = { "remove_batch", "remove, batch" },
-	[OP_SINGLE_REMOVE] = { "remove_single", "remove, single" },
+	[OP_MERGE] = { .name = "merge", .label = "merge, keys of both" },
+	[OP_REMOVE] = { .name = "remove_batch", .label = "remove, batch" },
+	[OP_SINGLE_REMOVE] = { .name = "remove_single", .label = "remove, single" },
 };
 
 const char *const group_names[GROUPS] = { "lookup", "insert", "build", "merge", "remove", "grow" };
