@@ -79,7 +79,14 @@ const struct body_ops *nest_ops_any(const struct nest *nest);
 	.insert_value = insert_value_##instance, .find_batch = find_batch_##instance
 
 /* Ways from a hash to its groups that have code of their own, see nest_way. */
-enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WAY_ANY, NEST_WAYS };
+enum {
+	NEST_WAY_SHORT,
+	NEST_WAY_CHUNKS,
+	NEST_WAY_HASHED,
+	NEST_WAY_GROWN,
+	NEST_WAY_DIRECT,
+	NEST_WAYS
+};
 
 #define NEST_PLAIN_PARTS(name, shape)                                                              \
 	static bool room_##name(struct nest *nest, const struct nest_key *key, uint64_t *slot)     \
@@ -100,12 +107,7 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WA
 	NEST_VALUE_CALLS(name, shape, insert_rest_##name)                                          \
 	NEST_CHANGE_BATCHES(name, shape, insert_rest_##name)
 
-/* Calls for which the way is looked up in the nest. */
-#define NEST_ANY_CALLS(name, shape)                       \
-	NEST_CALLS(name##_any, shape, insert_rest_##name) \
-	NEST_LOOKUP_BATCH(name##_any, shape)
-
-/* The calls by way; `other` are those for ways that have none of their own. */
+/* The calls by way; `other` are those for NEST_TAKEN, if the kind has that. */
 #define NEST_PLAIN_WAYS(name, kind, slots, words, other)                                           \
 	static const struct nest_shape name##_short = { kind, slots, words, false, 0 };            \
 	static const struct nest_shape name##_chunks = { kind, slots, words, false, NEST_CHUNKS }; \
@@ -129,8 +131,8 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WA
 		                      .insert_near = insert_near_##name },                         \
 		[NEST_WAY_GROWN] = { NEST_CALL_LIST(name##_grown, name##_grown, name),             \
 		                     .insert_near = insert_near_##name },                          \
-		[NEST_WAY_ANY] = { NEST_CALL_LIST(other, other, name),                             \
-		                   .insert_near = insert_near_##name },                            \
+		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, name),                          \
+		                      .insert_near = insert_near_##name },                         \
 	};
 
 /*
@@ -153,8 +155,8 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WA
 		                      .insert_near = insert_near_##one },                    \
 		[NEST_WAY_GROWN] = { NEST_CALL_LIST(one##_grown, one##_grown, one),          \
 		                     .insert_near = insert_near_##one },                     \
-		[NEST_WAY_ANY] = { NEST_CALL_LIST(other, other, one),                        \
-		                   .insert_near = insert_near_##one },                       \
+		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, one),                     \
+		                      .insert_near = insert_near_##one },                    \
 	};
 
 #define NEST_SHARED_INSTANCE(name, shape)                                                         \
@@ -203,15 +205,21 @@ enum { NEST_WAY_SHORT, NEST_WAY_CHUNKS, NEST_WAY_HASHED, NEST_WAY_GROWN, NEST_WA
 	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
 /* For a kind that has NEST_TAKEN. */
-#define NEST_XOR_INSTANCES(name, slots, words)                                         \
-	static const struct nest_shape name##_shape = { NEST_XOR, slots, words, false, \
-		                                        NEST_ANY_WAY };                \
-	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                   \
-	NEST_ANY_CALLS(name##_plain, name##_shape)                                     \
-	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_any)        \
+#define NEST_XOR_INSTANCES(name, slots, words)                                                \
+	static const struct nest_shape name##_shape = { NEST_XOR, slots, words, false,        \
+		                                        NEST_ANY_WAY };                       \
+	static const struct nest_shape name##_plain_direct = { NEST_XOR, slots, words, false, \
+		                                               NEST_CHUNKS | NEST_TAKEN };    \
+	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                          \
+	NEST_CALLS(name##_plain_direct, name##_plain_direct, insert_rest_##name##_plain)      \
+	NEST_LOOKUP_BATCH(name##_plain_direct, name##_plain_direct)                           \
+	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_direct)            \
 	NEST_SHARED_INSTANCES(name##_shared, NEST_XOR, slots, words)
 
-/* A nest that is one chunk may take the code for many. NEST_GROWN asks whether hops are there. */
+/*
+ * A nest that is one chunk may take the code for many. NEST_GROWN asks whether hops are there.
+ * Nests with NEST_TAKEN that grow are rare, and have none of these.
+ */
 static inline unsigned nest_way(const struct nest *nest)
 {
 	if ((nest->special & (NEST_GROWN | NEST_TAKEN)) == NEST_GROWN)
@@ -225,7 +233,7 @@ static inline unsigned nest_way(const struct nest *nest)
 	case NEST_CHUNKS | NEST_HASHED:
 		return NEST_WAY_HASHED;
 	default:
-		return NEST_WAY_ANY;
+		return NEST_WAY_DIRECT;
 	}
 }
 

@@ -2,7 +2,8 @@
  *
  * nest_any: nests of shapes that are too rare for code of their own.
  *
- * Very wide slots and buckets of eight. Kind and slots are read from the nest.
+ * Very wide slots, buckets of eight, and NEST_DIRECT ones that grow. Kind and slots are read from
+ * the nest.
  */
 #include "nest/instances.h"
 
@@ -15,8 +16,9 @@ ALWAYS_INLINE struct nest_shape any_shape(const struct nest *nest, bool shared)
 }
 
 NEST_PLAIN_PARTS(plain, any_shape(nest, false))
-NEST_ANY_CALLS(plain, any_shape(nest, false))
-static const struct body_ops plain = { NEST_CALL_LIST(plain_any, plain_any, plain),
+NEST_CALLS(plain, any_shape(nest, false), insert_rest_plain)
+NEST_LOOKUP_BATCH(plain, any_shape(nest, false))
+static const struct body_ops plain = { NEST_CALL_LIST(plain, plain, plain),
 	                               .insert_near = insert_near_plain };
 NEST_SHARED_INSTANCE(shared, any_shape(nest, true))
 

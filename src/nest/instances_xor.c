@@ -7,12 +7,15 @@
 NEST_XOR_INSTANCES(xor_2_paired, 2, NEST_PAIRED)
 NEST_XOR_INSTANCES(xor_2_one, 2, NEST_ONE)
 NEST_XOR_INSTANCES(xor_4_one, 4, NEST_ONE)
-NEST_BYTES_INSTANCE(xor_4_bytes_plain, NEST_XOR, 4, xor_4_one_plain, xor_4_one_plain_any)
+NEST_BYTES_INSTANCE(xor_4_bytes_plain, NEST_XOR, 4, xor_4_one_plain, xor_4_one_plain_direct)
 NEST_XOR_INSTANCES(xor_4_whole, 4, NEST_WHOLE)
 NEST_XOR_INSTANCES(xor_4_two, 4, NEST_TWO)
 
 const struct body_ops *nest_ops_xor(const struct nest *nest)
 {
+	const uint64_t rare = NEST_TAKEN | NEST_GROWN;
+	if (nest->shared == NULL && (nest->special & rare) == rare)
+		return nest_ops_any(nest);
 	switch (nest->slots * 8 + nest->in_words) {
 	case 2 * 8 + NEST_PAIRED:
 		return NEST_OPS_OF(nest, xor_2_paired);
