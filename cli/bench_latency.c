@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench_fresh.h"
 #include "bench_keys.h"
 #include "bench_report.h"
 #include "bench_rows.h"
@@ -31,6 +32,7 @@
 #define LEAST_LOOKUPS ((size_t)1 << 14)
 #define LAST_PART 0.95 /* of a fill: the inserts after it are timed */
 #define GROWTH 100     /* times */
+#define MOST_ROWS 64   /* of a plan */
 #define LINE_WORDS 8
 
 enum place { CACHE, MEMORY, PLACES };
@@ -283,32 +285,59 @@ static int measure_shared_fill(struct latency *latency, size_t number)
 	return status == NIDUS_OK ? EXIT_OK : report_status(row->spec.name, status);
 }
 
-/* From a hundredth of the keys to all of them; the memory is the system's own. */
+/* Room for all tables that a growth goes through: each is twice as large as the one before. */
+static bool open_for_growth(struct fresh *fresh, const nidus_options *options)
+{
+	nidus_plan_row rows[MOST_ROWS];
+	uint64_t bytes = 0;
+	size_t n = 0;
+
+	if (nidus_plan(options, rows, MOST_ROWS, &n) != NIDUS_OK)
+		return true; /* nidus_create will say why */
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].chosen)
+			bytes = 2 * rows[i].bytes_growing;
+	}
+	return fresh_open(fresh, bytes);
+}
+
+static nidus_status grow_timed(struct latency *latency, const nidus_options *options,
+                               struct spans *spans)
+{
+	nidus_filter *filter;
+	nidus_status status = nidus_create(options, &filter);
+
+	if (status == NIDUS_OK)
+		status = insert_quickly(latency, filter, options->capacity);
+	if (status == NIDUS_OK)
+		status = insert_timed(filter, options->capacity, options->max_capacity, spans);
+	nidus_free(filter);
+	return status;
+}
+
+/* From a hundredth of the keys to all of them. */
 static int measure_growth(struct latency *latency, size_t number, enum inserts inserts)
 {
 	const struct bench_row *row = latency->rows.row[number];
 	struct latency_row *measured = &latency->row[number];
 	nidus_options options = row->options;
-	nidus_filter *filter;
+	struct fresh fresh = { 0 };
 	nidus_status status;
 
 	options.max_capacity = row->keys;
 	options.capacity = row->keys / GROWTH;
 	options.features |= inserts == GROW_SHARED ? NIDUS_CONCURRENT : 0;
+	if (!open_for_growth(&fresh, &options))
+		return report_memory("benchmarking");
+	options.allocator = fresh_allocator(&fresh);
 	progress_start(row->spec.name, row->keys);
-	status = nidus_create(&options, &filter);
+	status = grow_timed(latency, &options, &measured->inserts[inserts]);
+	fresh_close(&fresh);
+	progress_clear();
 	if (status == NIDUS_E_RANGE || status == NIDUS_E_UNSUPPORTED) {
 		snprintf(measured->why_not, sizeof(measured->why_not), "%s", nidus_reason());
-		progress_clear();
 		return EXIT_OK;
 	}
-	if (status == NIDUS_OK)
-		status = insert_quickly(latency, filter, options.capacity);
-	if (status == NIDUS_OK)
-		status = insert_timed(filter, options.capacity, row->keys,
-		                      &measured->inserts[inserts]);
-	nidus_free(filter);
-	progress_clear();
 	return status == NIDUS_OK ? EXIT_OK : report_status(row->spec.name, status);
 }
 
