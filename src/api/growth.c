@@ -218,20 +218,31 @@ nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
 
 /* ----------------------------------------------------------- growth by itself -- */
 
+/* What comes after the present plan; false if a move is still under way or nothing does. */
+static bool next_plan(const nidus_filter *filter, struct blueprint *plan)
+{
+	return !moving(filter) && filter->family->larger(&filter->plan, filter->plan.capacity + 1,
+	                                                 false, plan) == NIDUS_OK;
+}
+
 /*
- * Goes on to the next size, unless a move is still under way or there is none: inserts
- * go on in the present one then. Errors: E_NOMEM; nothing changed then.
+ * Goes on to the next size; where there is none inserts go on in the present one.
+ * Errors: E_NOMEM; nothing changed then.
  */
 static nidus_status grow_a_step(nidus_filter *filter)
 {
 	struct blueprint plan;
-	if (moving(filter) || filter->family->larger(&filter->plan, filter->plan.capacity + 1,
-	                                             false, &plan) != NIDUS_OK)
-		return NIDUS_OK;
-	if (plan.level != filter->plan.level)
-		return moving_begin(filter, &plan);
-	growth_promise(filter, &plan);
-	return NIDUS_OK;
+	return next_plan(filter, &plan) && plan.level != filter->plan.level
+	               ? moving_begin(filter, &plan)
+	               : NIDUS_OK;
+}
+
+/* The same size may promise more; only after an insert, as one that fails changes nothing. */
+static void promise_a_step(nidus_filter *filter)
+{
+	struct blueprint plan;
+	if (next_plan(filter, &plan) && plan.level == filter->plan.level)
+		growth_promise(filter, &plan);
 }
 
 /* Whether the filter is to become larger when its capacity is reached. */
@@ -279,14 +290,17 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	nidus_status status = NIDUS_OK;
 	reason_set_aside();
-	if (UNLIKELY(growth_room(filter) == 0) &&
-	    filter->ops->count(filter->body, hash) < COPIES_HELD)
+	bool due = UNLIKELY(growth_room(filter) == 0) &&
+	           filter->ops->count(filter->body, hash) < COPIES_HELD;
+	if (due)
 		status = grow_a_step(filter);
 	if (LIKELY(status == NIDUS_OK))
 		status = growth_put(filter, hash, value);
 	if (LIKELY(status == NIDUS_OK)) {
 		filter->room -= filter->room > 0;
 		moving_count_inserts(filter, 1);
+		if (due && growth_room(filter) == 0)
+			promise_a_step(filter);
 	}
 	return reason_decide(status);
 }
@@ -334,6 +348,7 @@ int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last)
 		return left;
 	reason_set_aside();
 	(void)grow_a_step(filter); /* without memory the next turn tries again */
+	promise_a_step(filter);
 	(void)reason_decide(NIDUS_OK);
 	return inserts_left(filter);
 }
