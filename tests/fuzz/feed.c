@@ -70,17 +70,17 @@ static nidus_family family_number(unsigned number)
 #define ODD 0x80u /* in the first byte: options that hardly anybody sets are set */
 #define WILD 0xffu
 
-/* Up to 48, and now and then up to 1,000: small filters fill with few bytes and little work. */
+/* Up to 50, and now and then up to 900: small filters fill with few bytes and little work. */
 static uint64_t feed_capacity(struct feed *feed)
 {
 	unsigned byte = feed_byte(feed);
-	return byte < 240 ? 1 + byte / 5 : (byte - 239) * 62;
+	return byte < 250 ? 1 + byte / 5 : (byte - 249) * 150;
 }
 
 nidus_options feed_options(struct feed *feed)
 {
 	unsigned shape = feed_byte(feed);
-	if (shape == WILD)
+	if (shape == WILD && feed_byte(feed) == WILD) /* hardly ever more than a refusal */
 		return wild_options(feed);
 	nidus_options options = NIDUS_OPTIONS_INIT;
 	options.family = family_number(shape & 31);
@@ -100,6 +100,7 @@ nidus_options feed_options(struct feed *feed)
 			options.stash = NIDUS_STASH_OFF;
 		options.features =
 			feed_byte(feed) & (nidus_family_features(options.family) | NIDUS_FAST);
+		options.value_bits = feed_byte(feed) % 16;
 	}
 	return options;
 }

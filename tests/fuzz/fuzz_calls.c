@@ -9,8 +9,8 @@
  *
  * What must hold: no key is lost (promise 1), refusals change nothing (4), a
  * remove takes what one insert brought (5), a walk yields what is there (6),
- * copies are bounded and do not grow the filter (9); batches are the single
- * calls in a row (7).
+ * copies are bounded and do not grow the filter (9), values are found (10); batches
+ * are the single calls in a row (7).
  */
 #include "api/moving.h"
 #include "feed.h"
@@ -20,9 +20,9 @@
 #include "support/nests.h"
 
 #define BLOCK_MOST ((size_t)1 << 15)
-#define KEYS 256
+#define KEYS 64
 #define BATCH 80
-#define CALLS_MOST 60
+#define CALLS_MOST 24
 #define COPIES_MOST 48 /* "a few dozen", says the header */
 
 struct run {
@@ -36,7 +36,7 @@ struct run {
 
 static uint64_t any_key(struct run *run)
 {
-	return feed_byte(&run->feed);
+	return feed_byte(&run->feed) % KEYS;
 }
 
 /* A key that was put in, from the one named on; false if there is none. */
@@ -245,6 +245,136 @@ static void try_contains_batch(struct run *run)
 		expect(yes[i] == 1 || run->model.copies[keys[i]] == 0);
 	}
 	expect_equal(yes[n], 7);
+}
+
+/* ------------------------------------------------------------------------ values -- */
+
+#define VALUES (KEYS * COPIES_MOST) /* of a key and all its twins; too many for a quick stack */
+
+static uint64_t highest(const struct run *run)
+{
+	return (UINT64_C(1) << run->options.value_bits) - 1;
+}
+
+static uint64_t any_value(struct run *run)
+{
+	return feed_byte(&run->feed) & highest(run);
+}
+
+static bool has_value(const struct run *run, uint64_t key, uint64_t value)
+{
+	static uint64_t values[VALUES];
+	size_t n = spelled_find(run->filter, key, values, VALUES), i = 0;
+	expect_equal(n, spelled_count(run->filter, key));
+	while (i < n && values[i] != value)
+		i++;
+	return i < n;
+}
+
+static void try_insert_value(struct run *run)
+{
+	uint64_t key = any_key(run), value = any_value(run);
+	nidus_filter *copy = before(run);
+	nidus_status status = spelled_insert_value(run->filter, key, value);
+	if (run->options.value_bits == 0)
+		expect_status(status, NIDUS_E_UNSUPPORTED);
+	else
+		expect(status == NIDUS_OK || refused(status));
+	if (status != NIDUS_OK) {
+		expect_same(copy, run->filter);
+		return;
+	}
+	nidus_free(copy);
+	model_add(&run->model, key);
+	expect(has_value(run, key, value));
+}
+
+static void try_replace_value(struct run *run)
+{
+	uint64_t key = any_key(run), old = any_value(run), fresh = any_value(run);
+	if (run->options.value_bits == 0)
+		return;
+	nidus_filter *copy = before(run);
+	bool there = has_value(run, key, old);
+	uint64_t count = spelled_count(run->filter, key);
+	nidus_status status = spelled_replace_value(run->filter, key, old, fresh);
+	expect(there ? status == NIDUS_OK || refused(status) : status == NIDUS_NOT_FOUND);
+	expect_equal(spelled_count(run->filter, key), count);
+	if (status == NIDUS_OK) {
+		expect(has_value(run, key, fresh));
+		nidus_free(copy);
+	} else {
+		expect_same(copy, run->filter);
+	}
+}
+
+/* A value that some entry like the key has, or one that none has. */
+static void try_remove_value(struct run *run)
+{
+	static uint64_t values[VALUES];
+	uint64_t key, value;
+	if (run->options.value_bits == 0 || !(run->features & NIDUS_DELETE) ||
+	    !present_key(run, &key))
+		return;
+	size_t n = spelled_find(run->filter, key, values, VALUES);
+	value = values[feed_byte(&run->feed) % n];
+	expect_ok(spelled_remove_value(run->filter, key, value));
+	model_drop(&run->model, key);
+	expect_equal(spelled_count(run->filter, key), n - 1);
+	value = any_value(run);
+	if (!has_value(run, key, value))
+		expect_status(spelled_remove_value(run->filter, key, value), NIDUS_NOT_FOUND);
+}
+
+static uint64_t get_count(const struct run *run, uint64_t key)
+{
+	return nidus_get_count_hash(run->filter, spelled_hash(run->filter, key));
+}
+
+/* Adds to the count of a key; one that is there takes no more room. */
+static void try_count(struct run *run)
+{
+	uint64_t key = any_key(run), delta = feed_byte(&run->feed);
+	if (run->options.value_bits == 0)
+		return;
+	nidus_filter *copy = before(run);
+	uint64_t copies = spelled_count(run->filter, key), sum = get_count(run, key) + delta;
+	nidus_status status = spelled_add_count(run->filter, key, delta);
+	expect(status == NIDUS_OK || refused(status));
+	if (status != NIDUS_OK) {
+		expect_same(copy, run->filter);
+		return;
+	}
+	nidus_free(copy);
+	expect_equal(get_count(run, key), sum < highest(run) ? sum : highest(run));
+	expect_equal(spelled_count(run->filter, key), copies == 0 ? 1 : copies);
+	if (copies == 0)
+		model_add(&run->model, key);
+}
+
+static void try_value_batch(struct run *run)
+{
+	uint64_t keys[BATCH], hashes[BATCH], values[BATCH], first[BATCH];
+	uint32_t found[BATCH];
+	size_t n = any_range(run, keys), done = 999;
+	uint64_t value = any_value(run);
+	if (run->options.value_bits == 0)
+		return;
+	hash_keys(run, keys, n, hashes);
+	for (size_t i = 0; i < n; i++)
+		values[i] = (value + i) & highest(run);
+	nidus_status status = nidus_insert_value_batch(run->filter, hashes, values, n, &done);
+	expect(done <= n && (status == NIDUS_OK) == (done == n));
+	expect(status == NIDUS_OK || refused(status));
+	for (size_t i = 0; i < done; i++) {
+		model_add(&run->model, keys[i]);
+		expect(has_value(run, keys[i], values[i]));
+	}
+	nidus_find_batch(run->filter, hashes, n, first, found);
+	for (size_t i = 0; i < n; i++) {
+		expect_equal(found[i], spelled_count(run->filter, keys[i]));
+		expect(found[i] > 0 ? has_value(run, keys[i], first[i]) : first[i] == 0);
+	}
 }
 
 /* ----------------------------------------------------------------- whole filters -- */
@@ -468,10 +598,13 @@ static void try_build_bytes(struct run *run)
 /* ----------------------------------------------------------------------- the run -- */
 
 static void (*const calls[])(struct run *run) = {
-	try_insert,         try_insert_new,    try_remove,        try_remove_absent, try_lookup,
-	try_insert_batch,   try_insert_batch,  try_remove_batch,  try_copies,        try_walk,
-	try_contains_batch, try_clone,         try_save_and_load, try_clear,         try_grow,
-	try_merge,          try_strange_entry, try_build,         try_build_bytes,   check_all,
+	try_insert,        try_insert_new,    try_remove,         try_remove_absent,
+	try_lookup,        try_insert_batch,  try_insert_batch,   try_remove_batch,
+	try_copies,        try_walk,          try_contains_batch, try_clone,
+	try_save_and_load, try_clear,         try_grow,           try_merge,
+	try_strange_entry, try_build,         try_build_bytes,    check_all,
+	try_insert_value,  try_replace_value, try_remove_value,   try_count,
+	try_value_batch,
 };
 
 #define CALLS (sizeof calls / sizeof *calls)
@@ -506,6 +639,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	           (unsigned long long)run.options.max_capacity,
 	           (unsigned long long)run.options.seed, run.options.slots,
 	           (unsigned)run.options.features);
+	if (run.options.value_bits > 32)
+		run.options.value_bits = 33; /* as good as any other that is too many */
 	nidus_status status = nidus_create(&run.options, &run.filter);
 	if (status == NIDUS_OK)
 		live(&run);

@@ -8,7 +8,8 @@
  *                      2, 3 the file of a filter that is described next, changed in
  *                        some places, with its checksums put right
  *            bit 2:    the count too is put right, as far as a walk can tell it
- *            bits 3-7: how many bytes a stream gives at a time
+ *            bits 3-7: how many bytes a stream gives at a time, and what is done with the
+ *                      filter
  *     forged files go on with:
  *     options (feed.c), byte: how often to merge it with itself (mostly never), 2 bytes: keys
  *     patches to the end: a byte that tells where (in the header or behind) and how
@@ -24,7 +25,7 @@
 #include "support/check.h"
 #include "support/filters.h"
 
-#define KEYS 16
+#define KEYS 8
 #define BLOCK_MOST ((size_t)1 << 15)
 #define COUNT_AT 104 /* in the header, see docs/format.md */
 
@@ -214,7 +215,7 @@ static void churn(nidus_filter *filter)
 	expect_ok(nidus_verify(filter, NULL));
 }
 
-static void use_copies(nidus_filter *filter)
+static void use_merged(nidus_filter *filter)
 {
 	nidus_filter *other;
 	uint64_t count = info_of(filter).count;
@@ -229,6 +230,11 @@ static void use_copies(nidus_filter *filter)
 		                         status == NIDUS_E_UNSUPPORTED));
 	}
 	nidus_free(other);
+}
+
+static void use_clone(nidus_filter *filter)
+{
+	nidus_filter *other;
 	expect_ok(nidus_clone(filter, &other));
 	expect(filters_equal(filter, other));
 	churn(other);
@@ -254,7 +260,7 @@ static void use_grown(nidus_filter *filter)
 	bytes_free(&bytes);
 }
 
-static void use(nidus_filter *filter, const struct bytes *bytes)
+static void use(nidus_filter *filter, const struct bytes *bytes, unsigned how)
 {
 	nidus_info info = info_of(filter);
 	check_note("%s, count %llu, capacity %llu to %llu, seed %llu, slots %u",
@@ -266,8 +272,12 @@ static void use(nidus_filter *filter, const struct bytes *bytes)
 	uint64_t entries = look(filter, info.count);
 	if (info.features & NIDUS_ENUMERATE)
 		expect_equal(entries, info.count);
-	use_copies(filter);
-	use_grown(filter);
+	if (how % 4 == 0)
+		use_merged(filter);
+	else if (how % 4 == 1)
+		use_clone(filter);
+	else
+		use_grown(filter);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -290,7 +300,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nidus_status status = nidus_load_buffer(bytes.data, bytes.size, NULL, &filter);
 	expect_stream_agrees(&bytes, 1 + how / 8 * 7, status);
 	if (status == NIDUS_OK)
-		use(filter, &bytes);
+		use(filter, &bytes, how / 16);
 	else
 		expect_refused(status, filter);
 	nidus_free(filter);
