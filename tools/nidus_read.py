@@ -296,7 +296,7 @@ class Nest(Filter):
             value |= choice << self.header.core_bits
         if self.offset_bits:
             value |= at << self.header.core_bits + 1
-        return value | growth >> self.header.level << self.value_at - self.kept
+        return value | (growth & (1 << self.kept) - 1) << self.value_at - self.kept
 
     # ---- from a fingerprint to its places
 
@@ -313,10 +313,16 @@ class Nest(Filter):
             return core % groups
         return 1 + cut(self.hop_hash(core), groups - 1)[0]
 
+    def borrowed_bits(self, core):
+        return self.partner_hash(~core) & (1 << self.header.borrowed) - 1
+
     def address_bits(self, core, growth):
-        h = self.header
-        borrowed = self.partner_hash(~core) & (1 << h.borrowed) - 1
-        return growth + (borrowed << h.growth_bits) & (1 << h.level) - 1
+        return (growth >> self.kept << self.header.borrowed) + self.borrowed_bits(core)
+
+    def twist(self, core):
+        """Families 1 to 4: by what the address bits of two partners differ."""
+        x = self.hop_hash(core)
+        return cut(x if self.direct else cut(x, self.header.groups - 1)[1], 1 << self.header.level)[0]
 
     def places(self, home, core, growth):
         """The two groups of an entry in its chunk; home is a base group of it."""
@@ -325,10 +331,9 @@ class Nest(Filter):
         if not self.symmetric:
             first = (home << h.level) + address
             return first, (first + self.distance(core, self.groups)) % self.groups
-        twist = self.hop_hash(core) & (1 << h.level) - 1
         other = home ^ self.distance(core, h.groups)
         low, high = min(home, other), max(home, other)
-        return low + h.groups * address, high + h.groups * (address ^ twist)
+        return (low << h.level) + address, (high << h.level) + (address ^ self.twist(core))
 
     def last_place(self, home, fingerprint):
         """The number of the last slot, over all chunks, in which an entry may lie."""
@@ -344,6 +349,7 @@ class Nest(Filter):
         h = self.header
         chunk, hash_ = cut(hash_, h.chunks)
         home, hash_ = cut(hash_, h.groups)
+        growth, hash_ = cut(hash_, 1 << h.growth_bits)
         if self.direct:
             low, hash_ = cut(hash_, h.groups - 1)
             high, hash_ = cut(hash_, (1 << h.core_bits) // h.groups)
@@ -353,7 +359,7 @@ class Nest(Filter):
             core = 1 + low
         if self.symmetric:
             home = min(home, home ^ self.distance(core, h.groups))
-        return chunk, home, core, cut(hash_, 1 << h.growth_bits)[0]
+        return chunk, home, core, growth
 
     def split(self, slot):
         """What a slot holds below its value, and the value."""
@@ -404,19 +410,17 @@ class Nest(Filter):
         core = value & (1 << h.core_bits) - 1
         kept = self.split(value)[0] >> self.value_at - self.kept
         if self.symmetric:
-            base, address = group % h.groups, group // h.groups
-            other = base ^ self.distance(core, h.groups)
-            home = min(base, other)
+            base, address = group >> h.level, group & (1 << h.level) - 1
+            home = min(base, base ^ self.distance(core, h.groups))
             if home != base:
-                address ^= self.hop_hash(core) & (1 << h.level) - 1
+                address ^= self.twist(core)
         else:
-            first = group
             if choice == 1:
-                first = (group - self.distance(core, self.groups)) % self.groups
-            home, address = first >> h.level, first & (1 << h.level) - 1
-        require(address >> h.growth_bits == self.address_bits(core, 0) >> h.growth_bits,
+                group = (group - self.distance(core, self.groups)) % self.groups
+            home, address = group >> h.level, group & (1 << h.level) - 1
+        require(address & (1 << h.borrowed) - 1 == self.borrowed_bits(core),
                 "an entry is where its borrowed bits do not lead")
-        return home, core, address & (1 << h.growth_bits) - 1 | kept << h.level
+        return home, core, address >> h.borrowed << self.kept | kept
 
     def taken(self, chunk):
         """Group, choice and value of every taken slot of a chunk."""

@@ -268,16 +268,23 @@ static nidus_status too_many_copies(void)
 	return fail(NIDUS_COPIES, "no room for another copy of this key");
 }
 
-nidus_status growth_put(nidus_filter *filter, uint64_t hash, uint64_t value)
+/* Puts a key that found no place, as a status says, into the overflow list if that helps. */
+static nidus_status put_aside(nidus_filter *filter, uint64_t hash, uint64_t value,
+                              nidus_status status)
 {
-	if (moving_elsewhere(filter, hash) && moving_crowded(filter, hash))
-		return too_many_copies();
-	nidus_status status = body_insert(moving_body_ops(filter), filter->body, hash, value);
 	if (!overflow_helps(status) || !filter->grows ||
 	    moving_count(filter) >= filter->plan.max_capacity)
 		return status;
 	return moving_crowded(filter, hash) ? too_many_copies()
 	                                    : moving_overflow(filter, hash, value);
+}
+
+nidus_status growth_put(nidus_filter *filter, uint64_t hash, uint64_t value)
+{
+	if (moving_elsewhere(filter, hash) && moving_crowded(filter, hash))
+		return too_many_copies();
+	nidus_status status = body_insert(moving_body_ops(filter), filter->body, hash, value);
+	return put_aside(filter, hash, value, status);
 }
 
 /*
@@ -290,18 +297,20 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	nidus_status status = NIDUS_OK;
 	reason_set_aside();
-	bool due = UNLIKELY(growth_room(filter) == 0) &&
+	bool due = UNLIKELY(filter->room == 0) && growth_room(filter) == 0 &&
 	           filter->ops->count(filter->body, hash) < COPIES_HELD;
 	if (due)
 		status = grow_a_step(filter);
 	if (LIKELY(status == NIDUS_OK))
-		status = growth_put(filter, hash, value);
-	if (LIKELY(status == NIDUS_OK)) {
-		filter->room -= filter->room > 0;
-		moving_count_inserts(filter, 1);
-		if (due && growth_room(filter) == 0)
-			promise_a_step(filter);
+		status = body_insert(filter->ops, filter->body, hash, value);
+	if (UNLIKELY(status != NIDUS_OK)) {
+		status = put_aside(filter, hash, value, status);
+		if (status == NIDUS_OK)
+			moving_count_inserts(filter, 1);
 	}
+	filter->room -= status == NIDUS_OK && filter->room > 0;
+	if (due && status == NIDUS_OK && growth_room(filter) == 0)
+		promise_a_step(filter);
 	return reason_decide(status);
 }
 

@@ -220,15 +220,20 @@ static void prefetch_through_gate(const void *body, uint64_t hash)
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 }
 
-/* insert where it is more than a call on the body. */
+/* insert of a filter that grows by itself and that threads do not share. */
+static nidus_status insert_growing(void *body, uint64_t hash)
+{
+	return growth_insert(filter_of(body), hash, 0);
+}
+
+/* insert that is refused, or where threads share the filter. */
 static nidus_status insert_checked(void *body, uint64_t hash)
 {
 	nidus_filter *filter = filter_of(body);
 	nidus_status status = filter_check_writable(filter);
 	if (status != NIDUS_OK)
 		return status;
-	return filter->gate != NULL ? shared_insert(filter, hash, 0)
-	                            : growth_insert(filter, hash, 0);
+	return shared_insert(filter, hash, 0);
 }
 
 static nidus_status remove_checked(void *body, uint64_t hash)
@@ -248,7 +253,9 @@ void filter_choose_calls(nidus_filter *filter)
 		return;
 	filter->calls = (struct calls){
 		.contains = alone ? ops->contains : contains_through_gate,
-		.insert = changes && !filter->grows ? ops->insert : insert_checked,
+		.insert = !changes        ? insert_checked
+		          : filter->grows ? insert_growing
+		                          : ops->insert,
 		.remove = removes ? ops->remove : remove_checked,
 		.prefetch = !alone                 ? prefetch_through_gate
 		            : moving_parts(filter) ? prefetch_parts

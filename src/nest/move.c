@@ -7,8 +7,8 @@
  * a chunk's is empty its slots can be emptied in any order.
  *
  * An entry of group g goes to the group of the larger nest that comes from g, if there is
- * room: g itself or one a whole table further (XOR kinds), or one next to g * 2^d (offset
- * kinds, of d doublings). So both tables are walked through from front to back, and no
+ * room: after d doublings one of the 2^d from g * 2^d on, or close to them where distances
+ * are rounded. So both tables are walked through from front to back, and no
  * line has to be waited for.
  */
 #include "nest/move.h"
@@ -100,38 +100,27 @@ static struct stash_entry identity_at(const struct nest *from, uint64_t chunk, u
 }
 
 /*
- * The key of a slot's entry in a nest that has grown `doublings` times more, and which of its
- * groups comes from the one it is in. `fresh` are the growth bits that become address bits.
+ * The key of a slot's entry in a nest that has grown some times more, and which of its groups
+ * comes from the one it is in. `fresh` are the growth bits that become address bits.
  */
 ALWAYS_INLINE struct nest_key key_there(const struct nest *to, const struct nest *from,
                                         enum nest_kind kind, uint64_t chunk, uint64_t slot,
                                         uint64_t value, unsigned *choice)
 {
-	const unsigned doublings = to->level - from->level, at = from->growth_at;
-	uint64_t core = value & from->core_values, hop = nest_hop(to, kind, core);
-	uint64_t fresh = value >> at & bits_low(doublings);
-	uint64_t group = kind == NEST_WINDOWS ? slot : slot >> log2_floor(from->slots);
-	struct nest_key key = { .chunk = chunk };
-	key.value = core | value >> at >> doublings << at;
-	*choice = 0;
-	if (nest_symmetric(kind)) {
-		/* The address bits are those of the candidate with the lower base group. */
-		uint64_t low = from->base_groups - 1;
-		uint64_t upper = 0 - (uint64_t)((group & low) > ((group ^ hop) & low));
-		uint64_t top = fresh * from->groups ^ (hop & upper & (to->groups - from->groups));
-		key.group[0] = group + top;
-		key.group[1] = key.group[0] ^ hop;
-		return key;
-	}
-	uint64_t extra = value >> from->core_bits;
-	if (kind == NEST_WINDOWS)
-		group -= extra >> 1 & (from->slots - 1);
-	*choice = extra & 1;
+	const unsigned doublings = to->level - from->level;
+	uint64_t core = value & from->core_values, extra = value >> from->core_bits;
+	uint64_t kept = value >> from->growth_at & (from->kept_values - 1);
+	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1 & (from->slots - 1))
+	                                      : slot >> log2_floor(from->slots);
+	/* The address bits are those of the first group, or of the one that is lower. */
 	uint64_t other = nest_other_group_as(from, kind, group, core, extra);
-	uint64_t first = group ^ ((group ^ other) & (0 - (extra & 1)));
-	key.group[0] = first >> from->level << to->level | fresh << from->level |
-	               (first & bits_low(from->level));
-	key.group[1] = nest_forward(to, key.group[0], hop);
+	*choice = nest_symmetric(kind) ? other < group : extra & 1;
+	uint64_t first = group ^ ((group ^ other) & (0 - (uint64_t)*choice));
+	uint64_t fresh = kept >> to->kept_bits;
+	struct nest_key key = { .chunk = chunk };
+	nest_settle_key(to, kind, first << doublings | fresh, core, kept & (to->kept_values - 1),
+	                &key);
+	key.value |= value >> from->payload_at << to->payload_at;
 	return key;
 }
 

@@ -231,7 +231,8 @@ static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
 	uint64_t special = kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED;
 	if (plan->chunks > 1)
 		special |= NEST_CHUNKS;
-	if (plan->growth_bits > 0 || plan->borrowed > 0)
+	unsigned kept = nest_symmetric(kind) ? plan->growth_bits : kept_bits(plan);
+	if (kept > 0 || plan->borrowed > 0)
 		special |= NEST_GROWN;
 	return special;
 }
@@ -266,6 +267,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.chunks = plan->chunks,
 		.stride = chunk_stride(plan, kind),
 		.stride_bits = chunk_stride(plan, kind) * 8,
+		.hash_groups = plan->groups << plan->level >> plan->borrowed,
 		.base_groups = plan->groups,
 		.groups = plan->groups << plan->level,
 		.core_values = bits_low(plan->core_bits),
@@ -281,7 +283,9 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.fingerprints = bits_low(plan->core_bits + plan->growth_bits),
 		.growth_bits = plan->growth_bits,
 		.borrowed = plan->borrowed,
+		.kept_bits = kept_bits(plan),
 		.growth_values = UINT64_C(1) << plan->growth_bits,
+		.kept_values = UINT64_C(1) << kept_bits(plan),
 		.growth_at = plan->core_bits + nest_extra_bits(kind, plan->slots),
 		.address_mask = bits_low(plan->level),
 		.slot_mask = bits_low(nest_slot_width(plan, kind)),
@@ -432,20 +436,14 @@ struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
                                  const struct nest_key *key)
 {
 	uint64_t core = key->value & nest->core_values;
-	uint64_t kept = key->value >> (nest->core_bits + nest->extra_bits);
-	uint64_t home, address;
-	if (nest_symmetric(kind)) {
-		uint64_t base = nest->base_groups - 1;
-		uint64_t lower = (key->group[0] & base) < (key->group[1] & base) ? key->group[0]
-		                                                                 : key->group[1];
-		home = lower & base;
-		address = lower / nest->base_groups;
-	} else {
-		home = key->group[0] >> nest->level;
-		address = key->group[0] & bits_low(nest->level);
-	}
+	uint64_t kept = key->value >> nest->growth_at & (nest->kept_values - 1);
+	uint64_t group = key->group[0];
+	if (nest_symmetric(kind) && key->group[1] < group)
+		group = key->group[1];
 	/* Borrowed bits are the core's own and no part of the identity. */
-	uint64_t growth = (kept << nest->level | address) & bits_low(nest->growth_bits);
+	uint64_t home = group >> nest->level;
+	uint64_t growth =
+		(group >> nest->borrowed << nest->kept_bits | kept) & (nest->growth_values - 1);
 	uint64_t payload = key->value >> nest->payload_at;
 	return (struct stash_entry){ home, core | growth << nest->core_bits |
 		                                   payload << nest->fingerprint_bits };
@@ -889,15 +887,15 @@ nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, 
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t core = entry->fingerprint & nest->core_values, rest = 0;
+	uint64_t growth = entry->fingerprint >> nest->core_bits;
 	/* The choices of nest_locate, from the last to the first. */
-	if (nest->growth_bits > 0)
-		rest = (entry->fingerprint >> nest->core_bits) << (64 - nest->growth_bits);
 	if (nest->kind == NEST_DIRECT) {
 		rest = divide_wide_up(core / nest->base_groups, rest, nest->direct_values);
 		rest = divide_wide_up(core % nest->base_groups - 1, rest, nest->base_groups - 1);
 	} else {
 		rest = divide_wide_up(core - 1, rest, nest->core_values);
 	}
+	rest = divide_wide_up(growth, rest, nest->growth_values);
 	rest = divide_wide_up(entry->home % nest->base_groups, rest, nest->base_groups);
 	*hash = divide_wide_up(key.chunk, rest, nest->chunks);
 	return NIDUS_OK;

@@ -7,8 +7,8 @@
  * at every slot, so they overlap). A key belongs to one chunk for ever and has
  * two groups in it; its fingerprint lies in any slot of either.
  *
- *   hash --x chunks--> chunk --x groups--> first group --x (2^c - 1)--> core
- *                                                 --x 2^g--> growth bits
+ *   hash --x chunks--> chunk --x groups--> first group --x 2^g--> growth bits
+ *                                                 --x (2^c - 1)--> core
  *
  * Each step multiplies what is left of the hash, read as a fraction, by the
  * number of choices: the whole part is the choice, the fraction goes on. No
@@ -32,12 +32,13 @@
  * An empty slot is all zero. Core bits are never all zero and never taken away;
  * only they are hashed for the second group. The payload is the value that a user keeps
  * beside a key; it goes wherever its entry goes, and is not compared. Growth bits are reserved at create
- * for later: at level d the lowest d of them are part of the address instead.
+ * for later: at level d the highest d of them are the lowest bits of a group's number
+ * instead, so that the hash is cut into groups more finely.
  *
  *   offset kinds   first = base group * 2^d + those d bits
- *   XOR kinds      the candidate with the lower base group takes them as its top
- *                  bits, and the other is it XOR a longer H(core) whose base part
- *                  is not zero: one large table, not 2^d small ones.
+ *   XOR kinds      the same for the candidate with the lower base group, and the other
+ *                  is it XOR a longer H(core) whose base part is not zero: one large
+ *                  table, not 2^d small ones.
  *
  * Two full filters without growth bits can be merged all the same: the address
  * then borrows bits from another hash of the core, which stays whole. The table
@@ -103,7 +104,7 @@ enum {
 	NEST_CHUNKS = 1, /* more than one chunk */
 	NEST_HASHED = 2, /* hops are worked out */
 	NEST_TAKEN = 4,  /* hops are bits of the core: NEST_DIRECT */
-	NEST_GROWN = 8,  /* there are growth bits or borrowed ones */
+	NEST_GROWN = 8,  /* there are growth bits (offset kinds: that slots keep) or borrowed ones */
 };
 
 /*
@@ -139,6 +140,7 @@ struct nest {
 	uint64_t special;    /* NEST_CHUNKS and so on */
 	uint64_t stashed;    /* in all chunks */
 	uint64_t chunks, stride_bits;
+	uint64_t hash_groups; /* that a hash is cut into: those of now, but for borrowed bits */
 	uint64_t base_groups; /* per chunk, at level 0 */
 	uint64_t core_values; /* 2^core_bits - 1 */
 	const uint32_t *hops; /* nest_hop by the lowest NEST_HOP_BITS of a core; or NULL */
@@ -156,6 +158,7 @@ struct nest {
 	uint64_t open[NEST_SLOTS_MAX]; /* highs of a first group's slots not held back */
 	struct coded_masks coding;     /* NEST_CODED, in one word */
 	uint64_t growth_values;        /* 2^growth_bits */
+	uint64_t kept_values;          /* 2^(growth bits that are not address bits) */
 	uint64_t address_mask;         /* 2^level - 1: growth bits that are address bits */
 	uint64_t slot_mask;            /* all bits of a slot */
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
@@ -175,7 +178,7 @@ struct nest {
 	unsigned last_byte;             /* that is loaded for a group, counted from the first */
 	struct nest_chunk *chunk;
 	unsigned slots; /* per group */
-	unsigned width, core_bits, extra_bits, growth_bits, borrowed, level;
+	unsigned width, core_bits, extra_bits, growth_bits, kept_bits, borrowed, level;
 	unsigned payload_bits, payload_at; /* of a slot: how many, and the first one's number */
 	unsigned fingerprint_bits;         /* core and growth bits */
 	uint64_t fingerprints;             /* the highest number of so many bits */
@@ -230,13 +233,14 @@ static inline uint64_t nest_base_mask(const struct nest *nest, uint64_t core)
 	return 1 + multiply_high(nest_hop_hash(nest, core), nest->base_groups - 1);
 }
 
-/* The same at any level: bits above the base part for the growth bits. */
+/* The same at any level: what is left of the hash gives the bits below the base part. */
 static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
 {
-	uint64_t mask = nest_base_mask(nest, core);
-	if (UNLIKELY(nest->level > 0))
-		mask += (nest_hop_hash(nest, core) & bits_low(nest->level)) * nest->base_groups;
-	return mask;
+	uint64_t rest = nest_hop_hash(nest, core);
+	if (nest->kind != NEST_DIRECT)
+		rest *= nest->base_groups - 1;
+	return nest_base_mask(nest, core) << nest->level |
+	       multiply_high(rest, nest->address_mask + 1);
 }
 
 /* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
@@ -288,35 +292,44 @@ static inline uint64_t nest_other_group(const struct nest *nest, enum nest_kind 
 	                           slot >> nest->core_bits);
 }
 
+/* Another hash than the partner's, or the two candidates would agree in it. */
+static inline uint64_t nest_borrowed(const struct nest *nest, uint64_t core)
+{
+	return nest_partner_hash(nest, ~core) & bits_low(nest->borrowed);
+}
+
+/*
+ * A key with growth bits from its first group and what its slot keeps. The group has no borrowed
+ * bits yet and, of the XOR kinds, the address bits of the candidate with the lower base group.
+ */
+ALWAYS_INLINE void nest_settle_key(const struct nest *nest, enum nest_kind kind, uint64_t first,
+                                   uint64_t core, uint64_t kept, struct nest_key *key)
+{
+	if (UNLIKELY(nest->borrowed > 0))
+		first = first << nest->borrowed | nest_borrowed(nest, core);
+	uint64_t hop = nest_hop(nest, kind, core);
+	if (nest_symmetric(kind)) /* the base part decides which one is lower */
+		first ^= hop & nest->address_mask & (0 - (uint64_t)(first > (first ^ hop)));
+	key->value = core | kept << nest->growth_at;
+	key->group[0] = first;
+	key->group[1] = nest_symmetric(kind) ? first ^ hop : nest_forward(nest, first, hop);
+}
+
 /* The groups and the value of a key with growth bits, at any level, from its parts. */
 ALWAYS_INLINE void nest_grow_key(const struct nest *nest, enum nest_kind kind, uint64_t base,
                                  uint64_t core, uint64_t growth, struct nest_key *key)
 {
-	uint64_t hop = nest_hop(nest, kind, core), address = growth;
-	/* Another hash than the partner's, or the two candidates would agree in it. */
-	if (UNLIKELY(nest->borrowed > 0))
-		address |= (nest_partner_hash(nest, ~core) & bits_low(nest->borrowed))
-		           << nest->growth_bits;
-	address &= nest->address_mask;
-	key->value = core | growth >> nest->level << nest->growth_at;
-	if (!nest_symmetric(kind)) {
-		key->group[0] = base << nest->level | address;
-		key->group[1] = nest_forward(nest, key->group[0], hop);
-		return;
-	}
-	/* The lower base takes the address as its top bits, the other one masked. */
-	uint64_t low = nest->base_groups - 1, partner = base ^ (hop & low), top_mask = hop & ~low;
-	uint64_t other = 0 - (uint64_t)(base > partner);
-	uint64_t top = address * nest->base_groups ^ (top_mask & other);
-	key->group[0] = base + top;
-	key->group[1] = partner + (top ^ top_mask);
+	uint64_t first = (base * nest->growth_values + growth) >> nest->kept_bits;
+	nest_settle_key(nest, kind, first, core, growth & (nest->kept_values - 1), key);
 }
 
 /* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
 ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
                                   uint64_t rest, struct nest_key *key)
 {
-	uint64_t base = take_choice(&rest, nest->base_groups), core, hop;
+	uint64_t base = take_choice(&rest, nest->hash_groups), core, hop, kept = 0;
+	if (UNLIKELY(special & NEST_GROWN))
+		kept = take_choice(&rest, nest->kept_values);
 	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
 	if (taken) {
 		core = 1 + take_choice(&rest, nest->base_groups - 1);
@@ -325,8 +338,7 @@ ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, 
 		core = 1 + take_choice(&rest, nest->core_values);
 	}
 	if (UNLIKELY(special & NEST_GROWN)) {
-		uint64_t growth = take_choice(&rest, nest->growth_values);
-		nest_grow_key(nest, kind, base, core, growth, key);
+		nest_settle_key(nest, kind, base, core, kept, key);
 		return;
 	}
 	if (taken)
