@@ -101,6 +101,7 @@ struct choice {
 	unsigned others;
 	const struct family *next; /* the smallest of the others */
 	uint64_t next_bytes;
+	const struct family *quicker; /* than the chosen one; NULL if none is */
 };
 
 static void consider(struct choice *choice, const struct family *family, const nidus_plan_row *row)
@@ -114,6 +115,8 @@ static void consider(struct choice *choice, const struct family *family, const n
 	if (!(family->features & NIDUS_DELETE)) /* never chosen unasked */
 		return;
 	choice->others++;
+	if (choice->chosen != NULL && family->pace < choice->chosen->pace)
+		choice->quicker = family;
 	if (choice->next == NULL || row->bytes < choice->next_bytes) {
 		choice->next = family;
 		choice->next_bytes = row->bytes;
@@ -128,6 +131,11 @@ static void explain(const nidus_options *options, const struct choice *choice, c
 		snprintf(why, size, "it was asked for");
 	else if (choice->others == 0)
 		snprintf(why, size, "no other family will do");
+	else if (options->features & NIDUS_FAST && choice->quicker != NULL)
+		snprintf(why, size,
+		         "the quickest, as measured, but %s: that would take twice the smallest "
+		         "and more once grown",
+		         choice->quicker->name);
 	else if (options->features & NIDUS_FAST)
 		snprintf(why, size, "the quickest, as measured, of %u families that will do",
 		         choice->others + 1);
