@@ -75,10 +75,9 @@ ALWAYS_INLINE nidus_status yard_push_front(const struct yard *yard, struct yard_
 /* Puts a key into a full front line, if the last entry there goes to the backyard for it. */
 ALWAYS_INLINE bool yard_put_in_full(struct yard *yard, struct yard_shape shape, struct yard_key key)
 {
-	struct yard_trio trio = yard_bare_trio(yard, shape, key.bucket);
+	struct yard_trio trio = yard_trio_of(yard, shape, key.bucket);
 	struct mini_run run = mini_find(shape.front, trio.front, key.m);
-	if (yard->values != NULL || !mini_full(shape.front, trio.front) ||
-	    yard_spilled(shape, run) || yard_crowded(run) ||
+	if (!mini_full(shape.front, trio.front) || yard_spilled(shape, run) || yard_crowded(run) ||
 	    UNLIKELY(yard_push_out(shape, &trio, key, run) != NIDUS_OK))
 		return false;
 	yard->count++;
@@ -254,6 +253,13 @@ ALWAYS_INLINE void yard_approach_back(const struct yard *yard, struct yard_shape
 	PREFETCH(yard_back_line_in(yard, shape, bucket, 1));
 }
 
+/* The same for the values beside them. */
+NEVER_INLINE void yard_approach_back_values(const struct yard *yard, uint64_t bucket)
+{
+	for (unsigned half = 0; half < 2; half++)
+		PREFETCH(yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half).bytes);
+}
+
 /* How to look a key up in its front line. */
 typedef bool (*yard_in_front_fn)(const struct yard *yard, struct yard_shape shape,
                                  struct yard_key key, bool *elsewhere);
@@ -342,8 +348,11 @@ ALWAYS_INLINE nidus_status yard_change_all(struct yard *yard, struct yard_shape 
 				return status;
 			++*done;
 		}
-		for (size_t i = 0; i < count; i++)
+		for (size_t i = 0; i < count; i++) {
 			yard_approach_back(yard, shape, full[i]);
+			if (yard->values != NULL)
+				yard_approach_back_values(yard, full[i]);
+		}
 	}
 	return NIDUS_OK;
 }
@@ -415,7 +424,9 @@ ALWAYS_INLINE void yard_find_all(const struct yard *body, struct yard_shape shap
 		}
 		for (size_t i = 0; i < late; i++) {
 			uint64_t hash = now[aside[turn][i]];
-			yard_approach_back(yard, shape, yard_locate_hot(yard, shape, hash).bucket);
+			uint64_t bucket = yard_locate_hot(yard, shape, hash).bucket;
+			yard_approach_back(yard, shape, bucket);
+			yard_approach_back_values(yard, bucket);
 		}
 		for (size_t at = from - YARD_BLOCK; before > 0; before--, at++)
 			first[at] = yard_value_at(yard, first[at]) & (0 - (uint64_t)found[at]);
