@@ -31,6 +31,7 @@
  * need not hand out just those pages again that were given back last.
  */
 #define BUILD_BYTES_PER_KEY 12
+#define VALUE_BITS 8
 #define BUILD_BYTES_MORE (UINT64_C(16) << 20)
 
 struct tally {
@@ -358,6 +359,110 @@ static nidus_status removes(struct pass *pass)
 	return NIDUS_OK;
 }
 
+/* --------------------------------------------------------------- values -- */
+
+static nidus_status insert_value_batch(struct pass *pass, size_t n)
+{
+	struct pass_room *room = pass->room;
+
+	nidus_hash_u64_batch(pass->filter, room->keys, n, room->hashes);
+	return nidus_insert_value_batch(pass->filter, room->hashes, room->values, n, NULL);
+}
+
+static nidus_status find_batch(struct pass *pass, size_t n)
+{
+	struct pass_room *room = pass->room;
+
+	nidus_hash_u64_batch(pass->filter, room->keys, n, room->hashes);
+	nidus_find_batch(pass->filter, room->hashes, n, room->first, room->found);
+	for (size_t i = 0; i < n; i++)
+		room->yes[i] = room->found[i] > 0;
+	return NIDUS_OK;
+}
+
+static nidus_status fill_with_values(struct pass *pass)
+{
+	uint64_t total = pass->row->keys;
+	size_t batch = alternating_batch(pass, total); /* as in the fill it is compared with */
+	struct tally tally = { 0 };
+
+	for (uint64_t done = 0; done < total;) {
+		size_t n = batch_at(batch, done, total);
+		nidus_status status;
+
+		keys_fill(KEYS_INSERTED + done, pass->room->keys, n);
+		status = clocked(pass, insert_value_batch, n, &tally);
+		if (status != NIDUS_OK)
+			return status;
+		done += n;
+	}
+	add(pass, OP_VALUES_INSERT, &tally);
+	return NIDUS_OK;
+}
+
+/* Hashing is inside, as in the build it is compared with. */
+static nidus_status build_with_values(struct pass *pass, const nidus_options *options)
+{
+	struct pass_room *room = pass->room;
+	struct tally tally = { .keys = pass->row->keys };
+	size_t n = (size_t)pass->row->keys;
+	nidus_filter *built;
+	nidus_status status;
+	double began;
+
+	for (size_t i = 0; i < n; i++)
+		room->values[i] = i % (1 << VALUE_BITS);
+	machine_warm(2 * pass->row->info.bytes + BUILD_BYTES_PER_KEY * n + BUILD_BYTES_MORE);
+	began = machine_seconds();
+	nidus_hash_u64_batch(pass->filter, room->built, n, room->build_hashes);
+	status = nidus_build_values(options, room->build_hashes, room->values, n, 1, &built);
+	tally.seconds = machine_seconds() - began;
+	nidus_free(built);
+	if (status == NIDUS_OK)
+		add(pass, OP_VALUES_BUILD, &tally);
+	return status;
+}
+
+/* Batches on a filter like the row's that keeps values, too. */
+static int measure_values(struct pass *pass, const nidus_options *options)
+{
+	nidus_status status = fill_with_values(pass);
+	uint64_t found;
+
+	if (status != NIDUS_OK)
+		return report_status(pass->row->spec.name, status);
+	found = look_up(pass, OP_VALUES_FIND, find_batch, true);
+	look_up(pass, OP_VALUES_ABSENT, contains_batch, false);
+	if (found != pass->room->lookups) {
+		report_error("bench: %s did not find the values of keys that are in it; "
+		             "please report this",
+		             pass->row->spec.name);
+		return EXIT_NOTHING;
+	}
+	status = build_with_values(pass, options);
+	return status == NIDUS_OK ? EXIT_OK : report_status(pass->row->spec.name, status);
+}
+
+static int run_values(struct bench_row *row, struct pass_room *room)
+{
+	struct pass pass = { .row = row, .room = room };
+	nidus_options built = row->options, options;
+	nidus_status status;
+	int code;
+
+	if (!(nidus_family_features(row->spec.family) & NIDUS_ENUMERATE))
+		return EXIT_OK; /* no values */
+	built.value_bits = VALUE_BITS;
+	options = built;
+	options.allocator = site_allocator(room->site);
+	status = nidus_create(&options, &pass.filter);
+	if (status != NIDUS_OK)
+		return report_status(row->spec.name, status);
+	code = measure_values(&pass, &built);
+	nidus_free(pass.filter);
+	return code;
+}
+
 /* -------------------------------------------------------------- the pass -- */
 
 static int measure(struct pass *pass)
@@ -396,6 +501,8 @@ int pass_run(struct bench_row *row, struct pass_room *room)
 		return report_status(row->spec.name, status);
 	code = measure(&pass);
 	nidus_free(pass.filter);
+	if (code == EXIT_OK && (room->groups & GROUP_VALUES))
+		code = run_values(row, room);
 	progress_clear();
 	return code;
 }
@@ -418,6 +525,19 @@ void pass_hash(const nidus_filter *filter, struct pass_room *room, struct sample
 
 /* -------------------------------------------------------------- the room -- */
 
+static bool open_for_values(struct pass_room *room, uint64_t most)
+{
+	size_t n = most > room->batch ? (size_t)most : room->batch;
+
+	if (!(room->groups & GROUP_VALUES))
+		return true;
+	room->values = calloc(n, sizeof(*room->values));
+	room->build_hashes = calloc(n, sizeof(*room->build_hashes));
+	room->first = calloc(room->batch, sizeof(*room->first));
+	room->found = calloc(room->batch, sizeof(*room->found));
+	return room->values && room->build_hashes && room->first && room->found;
+}
+
 bool pass_open(struct pass_room *room, uint64_t most)
 {
 	bool builds_any = room->groups & (GROUP_BUILD | GROUP_MERGE);
@@ -428,7 +548,8 @@ bool pass_open(struct pass_room *room, uint64_t most)
 	room->built = builds_any && most <= SIZE_MAX / sizeof(*room->built)
 	                      ? malloc((size_t)most * sizeof(*room->built))
 	                      : NULL;
-	if (!room->keys || !room->hashes || !room->yes || (builds_any && !room->built)) {
+	if (!room->keys || !room->hashes || !room->yes || (builds_any && !room->built) ||
+	    !open_for_values(room, most)) {
 		pass_close(room);
 		return false;
 	}
@@ -443,6 +564,12 @@ void pass_close(struct pass_room *room)
 	free(room->hashes);
 	free(room->yes);
 	free(room->built);
+	free(room->values);
+	free(room->build_hashes);
+	free(room->first);
+	free(room->found);
 	room->keys = room->hashes = room->built = NULL;
+	room->values = room->build_hashes = room->first = NULL;
+	room->found = NULL;
 	room->yes = NULL;
 }

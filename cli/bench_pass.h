@@ -21,6 +21,10 @@ struct pass_room {
 	uint64_t *hashes;  /* ... its hashes ... */
 	uint8_t *yes;      /* ... and its answers */
 	uint64_t *built;   /* the keys of bulk builds; NULL if none is measured */
+	/* Of filters with values; NULL if none is measured. */
+	uint64_t *values, *build_hashes; /* as many as the largest row has keys */
+	uint64_t *first;                 /* of a batch: the first values found ... */
+	uint32_t *found;                 /* ... and how many */
 	struct site *site; /* where filters lie, but for built ones */
 };
 

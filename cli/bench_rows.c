@@ -38,12 +38,25 @@ const struct op_words op_words[OPS] = {
 	[OP_MERGE] = { .name = "merge", .label = "merge, keys of both" },
 	[OP_REMOVE] = { .name = "remove_batch", .label = "remove, batch" },
 	[OP_SINGLE_REMOVE] = { .name = "remove_single", .label = "remove, single" },
+	[OP_VALUES_FIND] = { "values_find", "values, find, present", "without", OP_LOOKUP_PRESENT },
+	[OP_VALUES_ABSENT] = { "values_lookup_absent", "values, lookup, absent", "without",
+	                       OP_LOOKUP_ABSENT },
+	[OP_VALUES_INSERT] = { "values_insert", "values, insert, whole fill", "without",
+	                       OP_INSERT },
+	[OP_VALUES_BUILD] = { "values_build", "values, build, 1 thread", "without", OP_BUILD },
 };
 
-const char *const group_names[GROUPS] = { "lookup", "insert", "build", "merge", "remove", "grow" };
+const char *const group_names[GROUPS] = { "lookup", "insert", "build", "merge",
+	                                  "remove", "grow",   "values" };
 
 /* Single lookups of keys that were prefetched, of batch lookups: the same for every row. */
 #define PREFETCHED_BAR 0.8
+
+/* Batches on filters that keep values, of the same without values: the same for every row. */
+#define VALUES_FIND_BAR 0.7
+#define VALUES_ABSENT_BAR 0.9
+#define VALUES_INSERT_BAR 0.85
+#define VALUES_BUILD_BAR 0.75
 
 #define WINDOW2_BARS                     \
 	.bars = { .lookup = 0.80,        \
@@ -382,6 +395,14 @@ static struct row_bar memory_bar(const struct row_spec *spec, enum bench_op op)
 		return (struct row_bar){ bars->remove, spec->remove };
 	case OP_SINGLE_REMOVE:
 		return (struct row_bar){ bars->single_remove, spec->remove };
+	case OP_VALUES_FIND:
+		return (struct row_bar){ VALUES_FIND_BAR, spec->lookup };
+	case OP_VALUES_ABSENT:
+		return (struct row_bar){ VALUES_ABSENT_BAR, spec->lookup };
+	case OP_VALUES_INSERT:
+		return (struct row_bar){ VALUES_INSERT_BAR, CEILING_WRITE };
+	case OP_VALUES_BUILD:
+		return (struct row_bar){ VALUES_BUILD_BAR, CEILING_WRITE };
 	default:
 		return (struct row_bar){ 0, CEILING_WRITE };
 	}

@@ -33,6 +33,10 @@ enum bench_op {
 	OP_MERGE,
 	OP_REMOVE,
 	OP_SINGLE_REMOVE,
+	OP_VALUES_FIND,
+	OP_VALUES_ABSENT,
+	OP_VALUES_INSERT,
+	OP_VALUES_BUILD,
 	OPS
 };
 
@@ -43,8 +47,9 @@ enum bench_group {
 	GROUP_BUILD = 1 << 2,
 	GROUP_MERGE = 1 << 3,
 	GROUP_REMOVE = 1 << 4,
-	GROUP_GROW = 1 << 5, /* of nidus bench latency alone */
-	GROUPS = 6,
+	GROUP_GROW = 1 << 5,   /* of nidus bench latency alone */
+	GROUP_VALUES = 1 << 6, /* of nidus bench speed alone */
+	GROUPS = 7,
 	GROUP_ALL = (1 << GROUPS) - 1
 };
 

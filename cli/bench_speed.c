@@ -52,12 +52,15 @@ static bool open_all(struct speed *speed)
 	const struct bench_settings *settings = speed->settings;
 	nidus_options options = NIDUS_OPTIONS_INIT;
 	uint64_t keys = settings->keys;
+	unsigned groups = settings->groups;
 
+	if (groups & GROUP_VALUES) /* they are compared with these */
+		groups |= GROUP_LOOKUP | GROUP_INSERT | GROUP_BUILD;
 	options.capacity = 1;
 	speed->room = (struct pass_room){
 		.batch = settings->batch,
 		.threads = settings->threads,
-		.groups = settings->groups,
+		.groups = groups,
 		.lookups = at_most(keys > LEAST_LOOKUPS ? keys : LEAST_LOOKUPS, MOST_LOOKUPS),
 	};
 	if (nidus_create(&options, &speed->hasher) != NIDUS_OK)

@@ -38,7 +38,7 @@ static const struct benchmark {
 	unsigned groups; /* operations that it knows */
 } benchmarks[] = {
 	{ "speed", bench_speed, SPEED_KEYS, GROUP_ALL & ~GROUP_GROW },
-	{ "threads", bench_threads, THREADS_KEYS, GROUP_ALL & ~GROUP_GROW },
+	{ "threads", bench_threads, THREADS_KEYS, GROUP_ALL & ~(GROUP_GROW | GROUP_VALUES) },
 	{ "latency", bench_latency, SPEED_KEYS, LATENCY_GROUPS },
 };
 
@@ -89,7 +89,7 @@ static int take_groups(const char *value, unsigned *groups)
 		if (group == 0)
 			return report_usage(bench_command.name,
 			                    "--only: no operation '%.*s'; there are: lookup, "
-			                    "insert, build, merge, remove, grow",
+			                    "insert, build, merge, remove, grow, values",
 			                    (int)length, value);
 		*groups |= group;
 		if (value[length] == '\0')
@@ -216,7 +216,7 @@ static const struct option_spec options[] = {
 	{ 'f', "family", "ROW,...", "only these families or rows: windowed, windowed-2-k8" },
 	{ OPTION_ROWS, "list", NULL, "list the rows instead of measuring them" },
 	{ OPTION_ONLY, "only", "OP,...",
-	  "only these operations: lookup, insert, build, merge,\nremove; grow (latency)" },
+	  "only these operations: lookup, insert, build, merge,\nremove; values (speed); grow (latency)" },
 	{ OPTION_ROUNDS, "repeat", "R", "rounds; the medians of them are printed (default 5)" },
 	{ OPTION_SECONDS, "time", "SECONDS", "begin no further round after so many seconds" },
 	{ OPTION_BATCH, "batch", "B", "keys per batch call (default 4096)" },

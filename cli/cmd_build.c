@@ -91,11 +91,7 @@ static int copy_shape(struct build *build)
 	if (code != EXIT_OK)
 		return code;
 	nidus_get_info(build->filter, &info);
-	if (info.value_bits > 0) {
-		report_error("--like: %s keeps values; give its -n, -p, -f, --values and --seed instead",
-		             build->like);
-		return EXIT_UNSUPPORTED;
-	}
+	build->form.value_bits = info.value_bits;
 	build->options.capacity = info.capacity;
 	return EXIT_OK;
 }
@@ -200,8 +196,8 @@ static nidus_status build_spool(struct build *build)
 	nidus_status status;
 
 	if (build->like)
-		status = nidus_build_like(hasher, spool->hash, spool->n, build->multiset,
-		                          build->threads, &build->filter);
+		status = nidus_build_like(hasher, spool->hash, build->values.hash, spool->n,
+		                          build->multiset, build->threads, &build->filter);
 	else if (build->form.value_bits > 0)
 		status = nidus_build_values(&build->options, spool->hash, build->values.hash,
 		                            spool->n, build->threads, &build->filter);
@@ -350,7 +346,7 @@ static const struct option_spec options[] = {
 	  "options and keys give the same file" },
 	{ OPTION_LIKE, "like", "OTHER",
 	  "take family, capacity, rate, slots and seed from the set\n"
-	  "OTHER, so that both can be merged" },
+	  "OTHER, so that both can be merged; and values, if it has any" },
 	{ 't', "threads", "N",
 	  "build with N threads (default: one per processor); the set\n"
 	  "is the same for any N" },

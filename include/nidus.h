@@ -653,19 +653,21 @@ NIDUS_API nidus_status nidus_build_hashes(const nidus_options *options, uint64_t
 /**
  * The same with family, size and seed of another filter, so that both can be
  * merged; what is in `other` does not matter. `copies` keeps equal hashes, as
- * NIDUS_MULTISET does.
- * Errors: E_ARG, and those of nidus_insert; *filter is NULL then.
- * Threads: reads `other`.
+ * NIDUS_MULTISET does. If `other` keeps values there may be a value for each hash, as for
+ * nidus_build_values; all are 0 if `values` is NULL.
+ * Errors: E_ARG, E_RANGE and E_UNSUPPORTED as nidus_build_values has them, and those of
+ * nidus_insert; *filter is NULL then. Threads: reads `other`.
  */
-NIDUS_API nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_t n,
-                                        bool copies, unsigned threads, nidus_filter **filter);
+NIDUS_API nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes,
+                                        uint64_t *values, size_t n, bool copies, unsigned threads,
+                                        nidus_filter **filter);
 
 /**
  * nidus_build_hashes with a value for each hash; options->value_bits says how wide they are.
  * Pairs that are equal in both are stored once, unless options->features has NIDUS_MULTISET.
  * A capacity of 0 means room for all pairs, also where hashes have several values. Works in
- * both arrays as nidus_build_hashes does in its one, and takes 16 bytes more per key while
- * it sorts.
+ * both arrays as nidus_build_hashes does in its one, and takes 8 bytes more per key while it
+ * sorts, 16 if values have more than 11 bits.
  * Errors: those of nidus_build_hashes, E_RANGE (a value that is too large: the reason says
  * which), E_UNSUPPORTED (value_bits is 0). Threads: free.
  */

@@ -274,7 +274,7 @@ static nidus_status check_values(const uint64_t *values, size_t n, unsigned bits
 {
 	if (bits == 0)
 		return fail(NIDUS_E_UNSUPPORTED,
-		            "there is no room for values: set options.value_bits");
+		            "there is no room for values: options.value_bits is 0");
 	for (size_t i = 0; i < n; i++) {
 		if (values[i] > bits_low(bits))
 			return fail(NIDUS_E_RANGE, "value %zu, %llu, has more than %u bits", i,
@@ -308,8 +308,8 @@ nidus_status nidus_build_values(const nidus_options *options, uint64_t *hashes, 
 	return make_and_fit(&checked, count_keys, hashes, values, left, threads, filter);
 }
 
-nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_t n, bool copies,
-                              unsigned threads, nidus_filter **filter)
+nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint64_t *values,
+                              size_t n, bool copies, unsigned threads, nidus_filter **filter)
 {
 	if (filter == NULL)
 		return filter_null("filter");
@@ -317,9 +317,16 @@ nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, size_
 	if (other == NULL || (hashes == NULL && n > 0))
 		return filter_null(other == NULL ? "other" : "hashes");
 	size_t left;
-	nidus_status status =
-		hash_sort_in_place(hashes, n, !copies, threads, &other->allocator, &left);
+	nidus_status status = NIDUS_OK;
+	if (values != NULL)
+		status = check_values(values, n, other->value_bits);
+	if (status != NIDUS_OK)
+		return status;
+	status = values != NULL ? pair_sort(hashes, values, n, other->value_bits, !copies, threads,
+	                                    &other->allocator, &left)
+	                        : hash_sort_in_place(hashes, n, !copies, threads,
+	                                             &other->allocator, &left);
 	if (status == NIDUS_OK)
 		status = filter_make(other->family, &other->plan, &other->allocator, NULL, filter);
-	return status == NIDUS_OK ? fill_or_free(filter, hashes, NULL, left, threads) : status;
+	return status == NIDUS_OK ? fill_or_free(filter, hashes, values, left, threads) : status;
 }

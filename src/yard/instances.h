@@ -106,11 +106,17 @@
 	{                                                                                         \
 		return yard_push_front(yard, shape, bucket, slot, value);                         \
 	}                                                                                         \
+	NEVER_INLINE size_t find_##name(const void *body, uint64_t hash, uint64_t *values,        \
+	                                size_t cap)                                               \
+	{                                                                                         \
+		const struct yard *yard = body;                                                   \
+		return yard_find_values(yard, shape, hash, values, cap);                          \
+	}                                                                                         \
 	static void find_batch_##name(const void *body, const uint64_t *hashes, size_t n,         \
 	                              uint64_t *first, uint32_t *found)                           \
 	{                                                                                         \
 		const struct yard *yard = body;                                                   \
-		yard_find_all(yard, shape, hashes, n, first, found);                              \
+		yard_find_all(yard, shape, hashes, n, first, found, find_##name);                 \
 	}
 
 #ifdef MATCH_LINES
@@ -185,7 +191,7 @@
 
 #define YARD_BODY_OPS(name, rare)                                                                  \
 	{                                                                                          \
-		.contains = contains_##name, .count = yard_count_copies, .find = yard_find_values, \
+		.contains = contains_##name, .count = yard_count_copies, .find = find_##rare,      \
 		.insert = insert_##name, .insert_value = yard_insert_value,                        \
 		.remove = remove_##name, .change = yard_change_value,                              \
 		.contains_batch = contains_batch_##name, .find_batch = find_batch_##rare,          \

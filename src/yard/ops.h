@@ -393,13 +393,25 @@ ALWAYS_INLINE uint64_t yard_value_at(const struct yard *yard, uint64_t bit)
 	return load64(yard->front + byte) >> (bit - byte * 8) & bits_low(yard->value_bits);
 }
 
+ALWAYS_INLINE size_t yard_find_values(const struct yard *yard, struct yard_shape shape,
+                                      uint64_t hash, uint64_t *values, size_t cap)
+{
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	struct yard_trio trio = yard_trio_of(yard, shape, key.bucket);
+	return yard_find_in(shape, &trio, key, values, cap);
+}
+
+/* How a key is found that may have entries in several lines. */
+typedef size_t (*yard_find_fn)(const void *body, uint64_t hash, uint64_t *values, size_t cap);
+
 /*
  * Front lines are fetched as for lookups. What is found there tells the places of the values,
  * which are fetched and, a block later, read. Keys that may have several entries are put aside
  * as lookups put them.
  */
 ALWAYS_INLINE void yard_find_all(const struct yard *body, struct yard_shape shape,
-                                 const uint64_t *hashes, size_t n, uint64_t *first, uint32_t *found)
+                                 const uint64_t *hashes, size_t n, uint64_t *first, uint32_t *found,
+                                 yard_find_fn find)
 {
 	const struct yard copy = *body, *yard = &copy;
 	uint32_t aside[2][YARD_BLOCK];
@@ -433,7 +445,7 @@ ALWAYS_INLINE void yard_find_all(const struct yard *body, struct yard_shape shap
 		for (size_t i = 0; i < waiting; i++) {
 			size_t at = from - YARD_BLOCK + aside[!turn][i];
 			first[at] = 0;
-			found[at] = (uint32_t)yard_find_values(yard, hashes[at], &first[at], 1);
+			found[at] = (uint32_t)find(body, hashes[at], &first[at], 1);
 		}
 		waiting = late;
 		before = some;

@@ -96,21 +96,10 @@ ALWAYS_INLINE size_t yard_find_in(struct yard_shape shape, const struct yard_tri
 	return found;
 }
 
-NEVER_INLINE size_t yard_find_key(const struct yard *yard, struct yard_key key, uint64_t *values,
-                                  size_t cap)
-{
-	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
-	return yard_find_in(yard->ops->shape, &trio, key, values, cap);
-}
-
-static size_t yard_find_values(const void *body, uint64_t hash, uint64_t *values, size_t cap)
-{
-	return yard_find_key(body, yard_locate(body, hash), values, cap);
-}
-
 static uint64_t yard_count_copies(const void *body, uint64_t hash)
 {
-	return yard_find_values(body, hash, NULL, 0);
+	const struct yard *yard = body;
+	return yard->ops->body.find(yard, hash, NULL, 0);
 }
 
 /* ------------------------------------------------------------- room in the backyard -- */

@@ -21,7 +21,9 @@ printf 'heron\t\n' | "$NIDUS" build --values 8 -o bad.nidus; echo $?
 ls bad.nidus 2>/dev/null
 "$NIDUS" build --values 33 -o bad.nidus < /dev/null; echo $?
 "$NIDUS" build --values 8 -f bloom -o bad.nidus < /dev/null; echo $?
-"$NIDUS" build --like pairs.nidus -o bad.nidus < /dev/null; echo $?
+printf 'stork\t256\n' | "$NIDUS" build --like pairs.nidus -o bad.nidus 2>/dev/null; echo $?
+printf 'stork\t9\n' | "$NIDUS" build -q --like pairs.nidus -o more.nidus
+"$NIDUS" merge -q -o all.nidus pairs.nidus more.nidus && printf 'stork\ncrane\n' | "$NIDUS" query --values all.nidus
 echo heron | "$NIDUS" build -q -o plain.nidus
 echo heron | "$NIDUS" query --values plain.nidus; echo $?
 echo heron | "$NIDUS" query --values -c pairs.nidus; echo $?

@@ -112,7 +112,7 @@ static void compare_sources(const struct shape *shape, void *context)
 	expect_ok(nidus_build_hashes(&options, hashes, n, 3, &same));
 	expect(filters_equal(numbers, same));
 	nidus_free(same);
-	expect_ok(nidus_build_like(numbers, hashes, n, false, 2, &same));
+	expect_ok(nidus_build_like(numbers, hashes, NULL, n, false, 2, &same));
 	expect(filters_equal(numbers, same));
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = &keys[i], lens[i] = i % 9;
@@ -145,7 +145,7 @@ static void hashes_need_their_seed(void **state)
 	nidus_filter *filter = (nidus_filter *)(void *)&hash;
 	expect_status(nidus_build_hashes(&options, &hash, 1, 1, &filter), NIDUS_E_ARG);
 	expect(filter == NULL);
-	expect_status(nidus_build_like(NULL, &hash, 1, false, 1, &filter), NIDUS_E_ARG);
+	expect_status(nidus_build_like(NULL, &hash, NULL, 1, false, 1, &filter), NIDUS_E_ARG);
 	expect_status(nidus_build_hashes(&options, NULL, 1, 1, &filter), NIDUS_E_ARG);
 }
 

@@ -479,7 +479,7 @@ static void do_build(struct history *h)
 	else if (chance_percent(&h->chance, 50))
 		status = nidus_build_hashes(&options, hashes, n, threads, &built);
 	else
-		status = nidus_build_like(fresh, hashes, n, true, threads, &built);
+		status = nidus_build_like(fresh, hashes, NULL, n, true, threads, &built);
 	free(hashes);
 	free(values);
 	nidus_free(fresh);

@@ -438,7 +438,7 @@ static nidus_status build_column(struct building *building)
 	if (building->valued)
 		status = build_with_values(building, hashes);
 	else if (building->like)
-		status = nidus_build_like(building->hasher->filter, hashes, column->n,
+		status = nidus_build_like(building->hasher->filter, hashes, NULL, column->n,
 		                          building->options.features & NIDUS_MULTISET,
 		                          building->threads, &building->built);
 	else
