@@ -57,6 +57,7 @@ struct latency {
 	struct ceilings ceilings; /* for their array: where filters lie, and to read from */
 	struct site site;
 	struct latency_row *row;
+	size_t read_bytes[PLACES]; /* of the array, a power of two: about as large as the tables */
 	struct samples reads[PLACES];
 	struct samples hashing; /* of lookups: hash, loop and fence */
 	struct spans clock;     /* of inserts: nothing between two looks at the clock */
@@ -86,12 +87,13 @@ static volatile uint64_t last_read;
 
 /* ------------------------------------------------------------ dependent -- */
 
+/* Clocked is the processor's time: what other programs take of it is no part of a lookup. */
 static uint64_t look_up(const struct latency *latency, const nidus_filter *filter,
                         struct samples *samples)
 {
 	const uint64_t *keys = latency->keys;
 	size_t n = latency->lookups;
-	double began = machine_seconds();
+	double began = machine_worked();
 	uint64_t found = 0, zero = nothing, yes = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -99,7 +101,7 @@ static uint64_t look_up(const struct latency *latency, const nidus_filter *filte
 		fence();
 		found += yes;
 	}
-	samples_add(samples, (double)n, machine_seconds() - began);
+	samples_add(samples, (double)n, machine_worked() - began);
 	return found;
 }
 
@@ -108,7 +110,7 @@ static void hash_only(const struct latency *latency, const nidus_filter *filter,
 {
 	const uint64_t *keys = latency->keys;
 	size_t n = latency->lookups;
-	double began = machine_seconds();
+	double began = machine_worked();
 	uint64_t zero = nothing, hash = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -116,14 +118,14 @@ static void hash_only(const struct latency *latency, const nidus_filter *filter,
 		fence();
 	}
 	last_read = hash;
-	samples_add(samples, (double)n, machine_seconds() - began);
+	samples_add(samples, (double)n, machine_worked() - began);
 }
 
 static void read_lines(const struct latency *latency, size_t bytes, struct samples *samples)
 {
 	const uint64_t *array = latency->ceilings.array, *keys = latency->keys;
 	size_t n = latency->lookups;
-	double began = machine_seconds();
+	double began = machine_worked();
 	uint64_t zero = nothing, word = 0;
 	uint64_t lines = bytes / (LINE_WORDS * sizeof(*array)); /* a power of two */
 
@@ -132,7 +134,7 @@ static void read_lines(const struct latency *latency, size_t bytes, struct sampl
 		fence();
 	}
 	last_read = word;
-	samples_add(samples, (double)n, machine_seconds() - began);
+	samples_add(samples, (double)n, machine_worked() - began);
 }
 
 static int check_found(const struct latency *latency, const struct bench_row *row, uint64_t found)
@@ -150,7 +152,7 @@ static int look_up_row(struct latency *latency, size_t number, const nidus_filte
 {
 	struct latency_row *row = &latency->row[number];
 	struct key_order order = key_order_of(keys);
-	size_t bytes = place == CACHE ? CACHED_BYTES : latency->ceilings.bytes;
+	size_t bytes = latency->read_bytes[place];
 	struct samples warming = { 0 };
 	size_t n = latency->lookups;
 	int code = EXIT_OK;
@@ -456,13 +458,14 @@ static void print_insert_tables(const struct latency *latency)
 static void print_table(const struct latency *latency)
 {
 	const struct bench_settings *settings = latency->settings;
-	char size[NUMBER_TEXT], huge[NUMBER_TEXT];
+	char reads[NUMBER_TEXT], size[NUMBER_TEXT], huge[NUMBER_TEXT];
 
+	number_text_bytes(latency->read_bytes[MEMORY], reads);
 	number_text_bytes(latency->ceilings.bytes, size);
 	number_text_bytes(latency->ceilings.huge, huge);
 	bench_print_machine();
-	out_format("huge pages: %s; %s of the %s array that lines are read from\n",
-	           machine_huge_pages(), huge, size);
+	out_format("huge pages: %s; %s of the %s array where filters lie; lines are read from %s\n",
+	           machine_huge_pages(), huge, size, reads);
 	out_format("%" PRIu64 " keys in memory; hashing counts\n", settings->keys);
 	if (settings->groups & GROUP_LOOKUP)
 		print_lookups(latency);
@@ -532,6 +535,7 @@ static void print_json(const struct latency *latency)
 	for (unsigned place = 0; place < PLACES; place++)
 		json_samples(place_names[place], &latency->reads[place]);
 	json_close('}');
+	json_count("read_bytes", latency->read_bytes[MEMORY]);
 	json_samples("hash_and_fence", &latency->hashing);
 	json_spans("clock", &latency->clock);
 	json_open("rows", '[');
@@ -542,6 +546,16 @@ static void print_json(const struct latency *latency)
 }
 
 /* --------------------------------------------------------------- the run -- */
+
+/* About a byte per key, and no more than there is. */
+static size_t span_for(uint64_t keys, size_t most)
+{
+	size_t bytes = CACHED_BYTES;
+
+	while (bytes < keys && bytes < most)
+		bytes *= 2;
+	return bytes;
+}
 
 static int run(struct latency *latency)
 {
@@ -559,6 +573,8 @@ static int run(struct latency *latency)
 	    !ceilings_open(&latency->ceilings, ceilings_size(settings->keys), 1, 1))
 		return report_memory("benchmarking");
 	site_open(&latency->site, &latency->ceilings);
+	latency->read_bytes[CACHE] = CACHED_BYTES;
+	latency->read_bytes[MEMORY] = span_for(settings->keys, latency->ceilings.bytes);
 	time_clock(&latency->clock);
 	for (size_t i = 0; i < latency->rows.n && code == EXIT_OK; i++) {
 		report_talk("%s", latency->rows.row[i]->spec.name);

@@ -91,6 +91,8 @@ export interface PlanRow {
   features: Feature[];
   /** The family's place in the order of measured speed; the quickest has the least. */
   pace: number;
+  /** The class of measured speed: 1 slow, 2 medium, 3 fast, 4 fastest. */
+  speed: number;
   /** The most that it takes while it grows to maxCapacity. */
   bytesGrowing: number;
   /** Why this row was chosen, or why there can be no such filter. */

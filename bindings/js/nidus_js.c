@@ -78,6 +78,7 @@
 	X(copies)           \
 	X(features)         \
 	X(pace)             \
+	X(speed)            \
 	X(bytes_growing)
 
 #define NAME_OF_OPTION(type, field) #field " "

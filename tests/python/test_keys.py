@@ -286,6 +286,7 @@ def test_plan_tells_what_filter_takes():
     (chosen,) = [row for row in rows if row.chosen]
     filter = nidus.Filter(10**6, 0.001)
     assert chosen.family == filter.info.family and chosen.why
+    assert {row.speed for row in rows} == {"slow", "medium", "fast", "fastest"}
     assert chosen.bytes == pytest.approx(filter.info.bytes, rel=0.01)
     refused = [row for row in nidus.plan(1000, features=nidus.Feature.DELETE) if row.why_not]
     assert {row.family for row in refused} == {"bloom", "blocked-bloom"}

@@ -66,6 +66,7 @@ class PlanRow(Tuple[Any, ...]):
     fingerprint_bits: int
     copies: int
     features: Feature
+    speed: str
     why: str
 
 @final

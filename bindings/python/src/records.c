@@ -50,6 +50,7 @@ static PyStructSequence_Field row_fields[] = {
 	{ "fingerprint_bits", "per key" },
 	{ "copies", "of one key at most; Bloom: 0" },
 	{ "features", "what the family can do, a Feature" },
+	{ "speed", "class of measured speed: slow, medium, fast or fastest" },
 	{ "why", "of the chosen row: why this one; otherwise \"\"" },
 	{ NULL, NULL },
 };
@@ -64,7 +65,7 @@ static PyStructSequence_Field entry_fields[] = {
 static PyStructSequence_Desc info_desc = { "nidus.Info", "What a filter is and how full it is.",
 	                                   info_fields, 23 };
 static PyStructSequence_Desc row_desc = { "nidus.PlanRow", "What one family would need.",
-	                                  row_fields, 15 };
+	                                  row_fields, 16 };
 static PyStructSequence_Desc entry_desc = { "nidus.Entry",
 	                                    "One stored entry: all that a filter knows of a key.",
 	                                    entry_fields, 3 };
@@ -171,6 +172,7 @@ static PyObject *row_record(const nidus_plan_row *row)
 		COUNT(row->fingerprint_bits),
 		COUNT(row->copies),
 		feature_flags(row->features),
+		TEXT(nidus_speed_name(row->speed)),
 		TEXT(row->why),
 	};
 
