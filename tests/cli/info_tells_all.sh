@@ -9,3 +9,10 @@ echo json
 "$NIDUS" info --json s.nidus | wc -l
 "$NIDUS" info s.nidus >table
 "$NIDUS" info - <s.nidus | cmp - table && echo 'the same from stdin'
+
+echo amid a growth
+seq 1 4000 | "$NIDUS" build --seed 5 -n 4000 --grow 40k -f windowed -o g.nidus
+seq 4001 4300 | "$NIDUS" add g.nidus
+"$NIDUS" info g.nidus | grep '^tables'
+"$NIDUS" grow -n 1 g.nidus
+"$NIDUS" info --json g.nidus | grep -o '"tables": 1'
