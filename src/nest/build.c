@@ -71,7 +71,7 @@ static void fill_run(void *context, unsigned number)
 	const struct body_ops *ops = nest_ops(&nest);
 	nidus_status status = NIDUS_OK;
 	nest.allocator = building->allocator;
-	nest.remote = false; /* a chunk is in the cache while it is filled */
+	nest.remote = nest.stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
 	nest.effort = (struct nest_effort){ 0 };
 	size_t start = chunk_start(building, first);
 	for (uint64_t chunk = first; chunk < last && status == NIDUS_OK; chunk++) {

@@ -8,9 +8,6 @@
 #include "nest/change.h"
 #include "nest/instances.h"
 
-/* From here on a table does not stay in a core's own cache. */
-#define REMOTE_FROM (UINT64_C(1) << 20)
-
 /* Hops are written down if that takes at most this share of the slots. */
 #define HOP_SHARE 128
 
@@ -310,7 +307,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		return status;
 	nest->bits = nest->bits_memory.bytes;
 	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
-	nest->remote = nest->bits_memory.size > REMOTE_FROM;
+	nest->remote = nest->bits_memory.size > NEST_REMOTE_FROM;
 	if (nest->hop_memory.size > 0)
 		write_hops(nest);
 	if (!(plan->features & NIDUS_CONCURRENT))

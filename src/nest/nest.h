@@ -84,6 +84,9 @@ static inline bool nest_symmetric(enum nest_kind kind)
 
 #define NEST_SLOTS_MAX 8 /* per group */
 
+/* From here on a table or a chunk does not stay in a core's own cache. */
+#define NEST_REMOTE_FROM (UINT64_C(1) << 20)
+
 struct nest_chunk {
 	uint64_t used; /* taken slots and stashed entries; shared: see nest_shared_used */
 	struct stash stash;
