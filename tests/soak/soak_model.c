@@ -30,9 +30,9 @@
 #include "support/folder.h"
 #include "support/history.h"
 
-#define SECONDS_MOST 1e6  /* a larger number means operations */
-#define CAPACITY_BITS 13  /* capacities up to 2^13; now and then 16 times as much */
-#define REACH_MOST 150000 /* keys that a filter may grow to */
+#define SECONDS_MOST 1e6 /* a larger number means operations */
+#define CAPACITY_BITS 13 /* capacities up to 2^13; now and then 16 times as much */
+#define REACH_MOST 60000 /* keys that a filter may grow to */
 
 /* The run as a whole. */
 static struct {
@@ -71,7 +71,7 @@ static uint64_t any_capacity(struct chance *chance)
 {
 	unsigned bits = (unsigned)chance_below(chance, CAPACITY_BITS);
 	uint64_t capacity = (UINT64_C(1) << bits) + chance_below(chance, UINT64_C(1) << bits);
-	return chance_one_in(chance, 64) ? 16 * capacity : capacity;
+	return chance_one_in(chance, 128) ? 16 * capacity : capacity;
 }
 
 /* Options that hardly anybody sets; some of them make the capacity an expectation. */
@@ -118,7 +118,7 @@ static nidus_options any_options(struct chance *chance)
 		options.features = NIDUS_CONCURRENT & family->features;
 	if (chance_one_in(chance, 8))
 		options.features |= NIDUS_NO_DELETE;
-	if (chance_one_in(chance, 3))
+	if (chance_one_in(chance, 4))
 		options.value_bits =
 			1 + (unsigned)chance_below(chance, chance_one_in(chance, 2) ? 8 : 32);
 	choose_whims(chance, &options);
@@ -170,7 +170,7 @@ static void begin(struct history *h, uint64_t number)
 	choose_keys(h);
 	choose_tide(h);
 	h->looked = effort_of_thread()->looked;
-	h->budget = 100000 + 60 * h->ledger.keys;
+	h->budget = 200000 + 40 * h->ledger.keys;
 }
 
 /* A pause before its time, so that whole filters are used amid growth, too. */

@@ -302,7 +302,7 @@ static void do_contains_batch(struct actor *actor)
 {
 	size_t n;
 	uint64_t from = any_range(actor, &n);
-	if (actor->history->ledger.values != NULL && chance_percent(&actor->chance, 60))
+	if (actor->history->ledger.values != NULL && chance_percent(&actor->chance, 30))
 		history_find_range(actor, actor->history->filter, from, n);
 	else
 		look_at_range(actor, actor->history->filter, from, n);
@@ -380,7 +380,7 @@ static void do_remove_batch(struct actor *actor)
 void history_use(struct actor *actor)
 {
 	unsigned roll = (unsigned)chance_below(&actor->chance, 16);
-	if (actor->history->ledger.values != NULL && roll < 3)
+	if (actor->history->ledger.values != NULL && roll < 2)
 		history_use_values(actor);
 	else if (actor->history->ledger.values != NULL && roll == 9)
 		history_count_batch(actor);
