@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * shift: moves the bytes of a line of 64 or 32 bytes up or down by a few, or the
- * nibbles of 32 bytes by one; or the bytes of a list of 17 to 64 by one.
+ * nibbles of 32 bytes by one; or the bytes of a list of up to 64 by one.
  *
  * `size` (of a line 64 or 32), `by` (1 to 3) and `to` are known at compile time, `from` is
  * not: in files that are compiled for processors with AVX2 the whole line is
@@ -152,6 +152,10 @@ ALWAYS_INLINE __m128i shift_load_few(const unsigned char *from)
 ALWAYS_INLINE void shift_bytes_up(unsigned char *bytes, unsigned size, unsigned from)
 {
 #ifdef __AVX2__
+	if (size <= 16) {
+		memmove(bytes + from + 1, bytes + from, size - 1 - from);
+		return;
+	}
 	if (size > 32) {
 		__m256i low = shift_load(bytes), high = shift_load(bytes + size - 32);
 		__m256i high_up = shift_load(bytes + size - 33);
@@ -166,28 +170,6 @@ ALWAYS_INLINE void shift_bytes_up(unsigned char *bytes, unsigned size, unsigned 
 	shift_blend_few(bytes, size - 16, high, high_up, from + 1);
 #else
 	memmove(bytes + from + 1, bytes + from, size - 1 - from);
-#endif
-}
-
-/* Byte i becomes what byte i + 1 was, from <= i; the last one becomes zero. */
-ALWAYS_INLINE void shift_bytes_down(unsigned char *bytes, unsigned size, unsigned from)
-{
-#ifdef __AVX2__
-	if (size > 32) {
-		__m256i low = shift_load(bytes), high = shift_load(bytes + size - 32);
-		__m256i low_down = shift_load(bytes + 1);
-		const unsigned char *mask = shift_mask(from);
-		shift_blend(bytes, size - 32, high, shift_half_down(high, 1), mask, size, size);
-		shift_blend(bytes, 0, low, low_down, mask, size, size);
-		return;
-	}
-	__m128i low = shift_load_few(bytes), high = shift_load_few(bytes + size - 16);
-	__m128i low_down = shift_load_few(bytes + 1);
-	shift_blend_few(bytes, size - 16, high, _mm_srli_si128(high, 1), from);
-	shift_blend_few(bytes, 0, low, low_down, from);
-#else
-	memmove(bytes + from, bytes + from + 1, size - 1 - from);
-	bytes[size - 1] = 0;
 #endif
 }
 

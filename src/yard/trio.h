@@ -43,9 +43,12 @@ ALWAYS_INLINE struct yard_trio yard_trio_of(const struct yard *yard, struct yard
 	if (yard->values == NULL)
 		return trio;
 	trio.front_values = yard_front_values(yard, bucket);
-	for (unsigned half = 0; half < 2; half++)
+	trio.front_values.slots = shape.front.slots; /* as a constant */
+	for (unsigned half = 0; half < 2; half++) {
 		trio.back_values[half] =
 			yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half);
+		trio.back_values[half].slots = shape.back.slots;
+	}
 	return trio;
 }
 

@@ -57,7 +57,7 @@ void yard_push_value_in(struct yard_values values, unsigned slot, uint64_t value
 /* Takes a slot's value out; those behind move down, and the last one becomes 0. */
 void yard_pull_value_from(struct yard_values values, unsigned slot);
 
-/* yard_push_value_in for values of 8 bits; `slots`, 17 or more, are known at compile time. */
+/* yard_push_value_in for values of 8 bits. */
 ALWAYS_INLINE void yard_push_byte(unsigned char *bytes, unsigned slots, unsigned slot,
                                   uint64_t value)
 {
@@ -68,9 +68,11 @@ ALWAYS_INLINE void yard_push_byte(unsigned char *bytes, unsigned slots, unsigned
 /* Writes the first values of a line in which all are 0. */
 void yard_fill_values(struct yard_values line, const uint64_t *values, unsigned count);
 
-static inline void yard_push_value(struct yard_values values, unsigned slot, uint64_t value)
+ALWAYS_INLINE void yard_push_value(struct yard_values values, unsigned slot, uint64_t value)
 {
-	if (values.bytes != NULL)
+	if (values.bytes != NULL && LIKELY(values.bits == 8))
+		yard_push_byte(values.bytes, values.slots, slot, value);
+	else if (values.bytes != NULL)
 		yard_push_value_in(values, slot, value);
 }
 
