@@ -40,7 +40,7 @@ static int no_sync(int file)
 
 struct line {
 	int argc;
-	char *argv[ARGUMENTS + 2];
+	char *argv[ARGUMENTS + 2]; /* the command may move and drop them */
 	char text[ARGUMENTS][ARGUMENT_MOST + 1];
 };
 
@@ -71,8 +71,8 @@ static void read_line(struct feed *feed, struct line *line)
 
 static bool was_argument(const struct line *line, const char *name)
 {
-	for (int i = 1; i < line->argc; i++) {
-		if (strstr(line->argv[i], name) != NULL)
+	for (int i = 0; i < line->argc - 1; i++) {
+		if (strstr(line->text[i], name) != NULL)
 			return true;
 	}
 	return false;
