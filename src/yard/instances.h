@@ -29,7 +29,7 @@
 
 #define YARD_INSTANCES(tier)                               \
 	YARD_RARE_ONCE(tier)                               \
-	YARD_INSTANCE(tier, 8, 53, 51, 35, 8, false)       \
+	YARD_INSTANCE(tier, 8, YARD_MOST_FREQUENT)         \
 	YARD_INSTANCE(tier, 12, 44, 36, 27, 12, false)     \
 	YARD_INSTANCE(tier, 16, 36, 28, 22, 16, false)     \
 	YARD_INSTANCE(tier, 24, 37, 19, 16, 24, false)     \
@@ -52,20 +52,12 @@
 		}                                          \
 	}
 
-#define YARD_SHAPE(buckets, slots, back_slots, width, half)    \
-	{                                                      \
-		{ buckets, slots, width, false, half },        \
-		{                                              \
-			buckets, back_slots, width, true, half \
-		}                                              \
-	}
-
 #define YARD_SHAPED(name, buckets, slots, back_slots, width, half, rare)      \
 	static const struct yard_shape shape_##name =                         \
 		YARD_SHAPE(buckets, slots, back_slots, width, half);          \
 	YARD_RARE_EACH(name, shape_##name)                                    \
 	YARD_CALLS(name, shape_##name, rare)                                  \
-	YARD_SHARED_CALLS(name, shape_##name)                                 \
+	YARD_SHARED_CALLS(name, shape_##name, rare)                           \
 	static const struct yard_ops yard_ops_##name = {                      \
 		.body = YARD_BODY_OPS(name, rare),                            \
 		.shared = YARD_SHARED_OPS(name),                              \
@@ -79,10 +71,10 @@
 
 /*
  * What a few calls in a hundred come to, changes of full lines, and values: compiled for each
- * shape with AVX2, where it is small, and once for all shapes elsewhere. Half of the removes from
- * a full filter come to take_full: OFTEN says whether that is inlined.
+ * shape with AVX2, where it is small, and once for all shapes elsewhere. YARD_OFTEN is what is
+ * inlined with AVX2 only: half of the removes from a full filter come to take_full, for example.
  */
-#define YARD_RARE_CALLS(name, shape, OFTEN)                                                       \
+#define YARD_RARE_CALLS(name, shape)                                                              \
 	NEVER_INLINE bool in_any_##name(const struct yard *yard, uint64_t hash)                   \
 	{                                                                                         \
 		return yard_in_any(yard, shape, hash);                                            \
@@ -93,7 +85,7 @@
 		return yard_put_slow(yard, shape,                                                 \
 		                     (struct yard_key){ bucket, m, remainder, value });           \
 	}                                                                                         \
-	OFTEN nidus_status take_full_##name(struct yard *yard, uint64_t hash, unsigned slot)      \
+	YARD_OFTEN nidus_status take_full_##name(struct yard *yard, uint64_t hash, unsigned slot) \
 	{                                                                                         \
 		return yard_take_full(yard, shape, hash, slot);                                   \
 	}                                                                                         \
@@ -121,10 +113,16 @@
 
 #ifdef MATCH_LINES
 #define YARD_RARE_ONCE(tier)
-#define YARD_RARE_EACH(name, shape) YARD_RARE_CALLS(name, shape, ALWAYS_INLINE)
+#define YARD_RARE_EACH(name, shape)  \
+	YARD_RARE_CALLS(name, shape) \
+	YARD_SHARED_RARE_CALLS(name, shape)
+#define YARD_OFTEN ALWAYS_INLINE
 #define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier##_##shape)
 #else
-#define YARD_RARE_ONCE(tier) YARD_RARE_CALLS(tier, yard->ops->shape, NEVER_INLINE)
+#define YARD_RARE_ONCE(tier)                    \
+	YARD_RARE_CALLS(tier, yard->ops->shape) \
+	YARD_SHARED_RARE_CALLS(tier, yard->ops->shape)
+#define YARD_OFTEN NEVER_INLINE
 #define YARD_RARE_EACH(name, shape)
 #define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier)
 #endif
@@ -199,45 +197,50 @@
 	}
 
 #ifdef NIDUS_ONE_THREAD
-#define YARD_SHARED_CALLS(name, shape)
+#define YARD_SHARED_RARE_CALLS(name, shape)
+#define YARD_SHARED_CALLS(name, shape, rare)
 #define YARD_SHARED_OPS(name) \
 	{                     \
 		0             \
 	}
 #else
 
-/* The calls of threads that share a yard. */
-#define YARD_SHARED_CALLS(name, shape)                                                      \
-	NEVER_INLINE nidus_status shared_put_##name(struct yard *yard, uint64_t hash,       \
-	                                            uint64_t value)                         \
+/* The calls of threads that share a yard, and what few of them come to. */
+#define YARD_SHARED_RARE_CALLS(name, shape)                                            \
+	NEVER_INLINE bool shared_in_any_##name(const struct yard *yard, uint64_t hash) \
+	{                                                                              \
+		return yard_shared_in_any(yard, shape, hash);                          \
+	}
+
+#define YARD_SHARED_CALLS(name, shape, rare)                                                \
+	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,         \
+	                                          uint64_t value)                           \
 	{                                                                                   \
 		return yard_shared_put(yard, shape, hash, value);                           \
 	}                                                                                   \
-	NEVER_INLINE nidus_status shared_take_##name(struct yard *yard, uint64_t hash,      \
-	                                             uint64_t value)                        \
+	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,        \
+	                                           uint64_t value)                          \
 	{                                                                                   \
 		(void)value;                                                                \
 		return yard_shared_take(yard, shape, hash);                                 \
 	}                                                                                   \
 	static bool shared_contains_##name(const void *yard, uint64_t hash)                 \
 	{                                                                                   \
-		return yard_shared_contains(yard, shape, hash);                             \
+		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);       \
 	}                                                                                   \
 	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                 \
 	{                                                                                   \
-		nidus_status status = shared_put_##name(yard, hash, 0);                     \
-		return yard_tally(yard, status, 1);                                         \
+		return yard_tally(yard, shared_put_##name(yard, hash, 0), 1);               \
 	}                                                                                   \
 	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                 \
 	{                                                                                   \
-		nidus_status status = shared_take_##name(yard, hash, 0);                    \
-		return yard_tally(yard, status, UINT64_MAX);                                \
+		return yard_tally(yard, shared_take_##name(yard, hash, 0), UINT64_MAX);     \
 	}                                                                                   \
 	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,  \
 	                                         size_t n, uint8_t *yes)                    \
 	{                                                                                   \
 		yard_look_all(yard, shape, hashes, n, yes, yard_shared_in_front,            \
-		              yard_shared_in_any, YARD_READ);                               \
+		              shared_in_any_##rare, YARD_READ);                             \
 	}                                                                                   \
 	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,  \
 	                                               const uint64_t *values, size_t n,    \

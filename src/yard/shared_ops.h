@@ -148,10 +148,9 @@ ALWAYS_INLINE void yard_remove_words(struct mini_shape shape, unsigned char *lin
 /* -------------------------------------------------------------------- lookups -- */
 
 /* yard_find_in of all lines at one moment. */
-NEVER_INLINE size_t yard_shared_find_key(const struct yard *yard, struct yard_key key,
-                                         uint64_t *values, size_t cap)
+ALWAYS_INLINE size_t yard_shared_find_in(const struct yard *yard, struct yard_shape shape,
+                                         struct yard_key key, uint64_t *values, size_t cap)
 {
-	const struct yard_shape shape = yard->ops->shape;
 	struct yard_hold hold;
 	yard_cover(yard, key.bucket, &hold);
 	for (unsigned tries = 0;; tries++) {
@@ -173,7 +172,8 @@ NEVER_INLINE size_t yard_shared_find_key(const struct yard *yard, struct yard_ke
 
 static size_t yard_shared_find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
 {
-	return yard_shared_find_key(body, yard_locate(body, hash), values, cap);
+	const struct yard *yard = body;
+	return yard_shared_find_in(yard, yard->ops->shape, yard_locate(yard, hash), values, cap);
 }
 
 static uint64_t yard_shared_count(const void *body, uint64_t hash)
@@ -181,9 +181,11 @@ static uint64_t yard_shared_count(const void *body, uint64_t hash)
 	return yard_shared_find(body, hash, NULL, 0);
 }
 
-static bool yard_shared_in_any(const struct yard *yard, uint64_t hash)
+ALWAYS_INLINE bool yard_shared_in_any(const struct yard *yard, struct yard_shape shape,
+                                      uint64_t hash)
 {
-	return yard_shared_find(yard, hash, NULL, 0) > 0;
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	return yard_shared_find_in(yard, shape, key, NULL, 0) > 0;
 }
 
 /* The sizes of a line as somebody may be writing it: see mini_view_of. */
@@ -253,11 +255,11 @@ ALWAYS_INLINE bool yard_shared_in_front(const struct yard *yard, struct yard_sha
 }
 
 ALWAYS_INLINE bool yard_shared_contains(const struct yard *yard, struct yard_shape shape,
-                                        uint64_t hash)
+                                        uint64_t hash, yard_in_any_fn in_any)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	bool elsewhere, hit = yard_shared_in_front(yard, shape, key, &elsewhere);
-	return UNLIKELY(elsewhere) ? yard_shared_in_any(yard, hash) : hit;
+	return UNLIKELY(elsewhere) ? in_any(yard, hash) : hit;
 }
 
 /* --------------------------------------------------------------------- room -- */

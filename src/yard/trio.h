@@ -18,6 +18,18 @@
 #define YARD_TOUCH(line) ((void)(line))
 #endif
 
+#define YARD_SHAPE(buckets, slots, back_slots, width, half)    \
+	{                                                      \
+		{ buckets, slots, width, false, half },        \
+		{                                              \
+			buckets, back_slots, width, true, half \
+		}                                              \
+	}
+
+/* The shape of most filters. Changes under locks have code of their own for it. */
+#define YARD_MOST_FREQUENT 53, 51, 35, 8, false
+#define YARD_SHAPE_OF(numbers) YARD_SHAPE(numbers)
+
 ALWAYS_INLINE unsigned char *yard_front_line(const struct yard *yard, struct yard_shape shape,
                                              uint64_t bucket)
 {
@@ -410,6 +422,9 @@ ALWAYS_INLINE nidus_status yard_change_in(struct yard_shape shape, const struct 
 NEVER_INLINE nidus_status yard_change_trio(const struct yard *yard, const struct yard_trio *trio,
                                            struct yard_key key, const struct value_change *change)
 {
+	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
+	if (LIKELY(yard->ops->shape.front.slots == frequent.front.slots))
+		return yard_change_in(frequent, trio, key, change);
 	return yard_change_in(yard->ops->shape, trio, key, change);
 }
 
