@@ -161,13 +161,25 @@ ALWAYS_INLINE nidus_status yard_take_back(struct yard *yard, struct yard_shape s
 typedef nidus_status (*yard_take_full_fn)(struct yard *yard, uint64_t hash, unsigned slot);
 typedef nidus_status (*yard_take_back_fn)(struct yard *yard, uint64_t hash);
 
-/* The front line alone needs no stack: what is called is called last. */
+/* Fetches both backyard lines of a front bucket. */
+ALWAYS_INLINE void yard_approach_back(const struct yard *yard, struct yard_shape shape,
+                                      uint64_t bucket)
+{
+	PREFETCH(yard_back_line_in(yard, shape, bucket, 0));
+	PREFETCH(yard_back_line_in(yard, shape, bucket, 1));
+}
+
+/*
+ * The front line alone needs no stack: what is called is called last. In a full filter half of
+ * the removes come to the backyard, so its lines are fetched together with the front line.
+ */
 ALWAYS_INLINE nidus_status yard_remove(struct yard *yard, struct yard_shape shape, uint64_t hash,
                                        yard_take_full_fn take_full, yard_take_back_fn take_back)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	YARD_TOUCH(line);
+	yard_approach_back(yard, shape, key.bucket);
 	struct mini_view view = mini_view_of(shape.front, line, key.m);
 	uint64_t places = mini_places(shape.front, line, view, key.remainder);
 	if (UNLIKELY(view.own == 0) || UNLIKELY(yard->values != NULL))
@@ -245,15 +257,7 @@ ALWAYS_INLINE struct yard_batch yard_begin(const struct yard *yard, struct yard_
 	return batch;
 }
 
-/* Fetches both backyard lines of a front bucket. */
-ALWAYS_INLINE void yard_approach_back(const struct yard *yard, struct yard_shape shape,
-                                      uint64_t bucket)
-{
-	PREFETCH(yard_back_line_in(yard, shape, bucket, 0));
-	PREFETCH(yard_back_line_in(yard, shape, bucket, 1));
-}
-
-/* The same for the values beside them. */
+/* Fetches the values beside both backyard lines of a front bucket. */
 NEVER_INLINE void yard_approach_back_values(const struct yard *yard, uint64_t bucket)
 {
 	for (unsigned half = 0; half < 2; half++)
