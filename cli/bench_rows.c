@@ -87,6 +87,7 @@ const char *const group_names[GROUPS] = { "lookup", "insert", "build", "merge",
 		  .remove = 0.35,        \
 		  .single_remove = 0.28, \
 		  .cached_lookup = 0.9 }
+#define COMPACT_BARS .bars = { .lookup = 0.60, .build = 0.10 }
 #define TWO_LINES .lookup = CEILING_TWO, .remove = CEILING_TWO
 #define ONE_LINE .lookup = CEILING_ONE, .remove = CEILING_WRITE
 
@@ -115,6 +116,20 @@ static const struct row_spec specs[] = {
 	{ "bucketed-2-k13", NIDUS_BUCKETED, 2, BY_RATE, 13, TWO_LINES, BUCKET_BARS },
 	{ "bucketed-4-k8", NIDUS_BUCKETED, 4, BY_RATE, 8, TWO_LINES, BUCKET_BARS },
 	{ "bucketed-4-k13", NIDUS_BUCKETED, 4, BY_RATE, 13, TWO_LINES, BUCKET_BARS },
+	{ .name = "bucketed-compact-k8",
+	  .family = NIDUS_BUCKETED,
+	  .measure = BY_RATE,
+	  .amount = 8,
+	  .features = NIDUS_COMPACT,
+	  TWO_LINES,
+	  COMPACT_BARS },
+	{ .name = "bucketed-compact-k13",
+	  .family = NIDUS_BUCKETED,
+	  .measure = BY_RATE,
+	  .amount = 13,
+	  .features = NIDUS_COMPACT,
+	  TWO_LINES,
+	  COMPACT_BARS },
 	{ .name = "chunked-f12",
 	  .family = NIDUS_CHUNKED,
 	  .measure = BY_FINGERPRINT,
@@ -149,6 +164,13 @@ static const struct row_spec specs[] = {
 	  .amount = 12,
 	  .power_of_two = true,
 	  TWO_LINES },
+	{ .name = "semisort-k8",
+	  .family = NIDUS_SEMISORT,
+	  .measure = BY_RATE,
+	  .amount = 8,
+	  .power_of_two = true,
+	  TWO_LINES,
+	  .bars = { .lookup = 0.60 } },
 	{ .name = "simplified-k8",
 	  .family = NIDUS_SIMPLIFIED,
 	  .measure = BY_RATE,
@@ -249,6 +271,7 @@ static bool add_row(struct bench_rows *rows, const struct row_spec *spec, uint64
 	row->options = (nidus_options)NIDUS_OPTIONS_INIT;
 	row->options.family = spec->family;
 	row->options.slots = spec->slots;
+	row->options.features = spec->features;
 	row->options.capacity = row->keys;
 	row->options.seed = 1; /* every run measures the same filters */
 	row->options.fpr = rate_of(row);

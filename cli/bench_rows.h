@@ -87,6 +87,7 @@ struct row_spec {
 	unsigned slots;
 	enum row_measure measure;
 	double amount;
+	uint32_t features; /* of its options */
 	bool power_of_two; /* filled to 0.95 of a power of two of slots */
 	bool merges;       /* merging is measured */
 	enum ceiling lookup, remove;

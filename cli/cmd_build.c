@@ -334,6 +334,7 @@ static const struct option_spec options[] = {
 	{ SHAPE_FAST },
 	{ SHAPE_DELETE },
 	{ SHAPE_NO_DELETE },
+	{ SHAPE_COMPACT },
 	{ SHAPE_ENUMERATE },
 	{ SHAPE_MERGE },
 	{ SHAPE_GROW },

@@ -185,6 +185,7 @@ static const struct option_spec options[] = {
 	{ SHAPE_FAST },
 	{ SHAPE_DELETE },
 	{ SHAPE_NO_DELETE },
+	{ SHAPE_COMPACT },
 	{ SHAPE_ENUMERATE },
 	{ SHAPE_MERGE },
 	{ SHAPE_GROW },

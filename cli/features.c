@@ -32,4 +32,6 @@ void feature_names(uint32_t features, char *text, size_t size)
 		used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
 		                         feature_list[i].name);
 	}
+	if (features & NIDUS_COMPACT && used < size)
+		snprintf(text + used, size - used, "%s%s", used ? ", " : "", COMPACT_NAME);
 }

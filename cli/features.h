@@ -13,6 +13,9 @@ struct feature {
 	const char *name; /* in nidus info, in JSON, and as --name of nidus plan */
 };
 
+/* Of a filter alone, no family's: it was made so. */
+#define COMPACT_NAME "compact"
+
 #define FEATURES ((size_t)7)
 extern const struct feature feature_list[FEATURES];
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "features.h"
+#include "nidus.h"
 #include "number.h"
 #include "out.h"
 
@@ -104,5 +105,7 @@ void json_features(const char *name, uint32_t features)
 		if (features & feature_list[i].bit)
 			json_text(NULL, feature_list[i].name);
 	}
+	if (features & NIDUS_COMPACT)
+		json_text(NULL, COMPACT_NAME);
 	json_close(']');
 }

@@ -137,6 +137,9 @@ int shape_take(const struct command *command, nidus_options *options, int id, co
 	case OPTION_GROW:
 		options->features |= NIDUS_GROW;
 		return shape_count(command, "--grow", value, &options->max_capacity);
+	case OPTION_COMPACT:
+		options->features |= NIDUS_COMPACT;
+		return ARGS_GO;
 	case OPTION_NO_DELETE:
 		options->features |= NIDUS_NO_DELETE;
 		return ARGS_GO;

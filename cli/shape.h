@@ -16,6 +16,8 @@
 #define SHAPE_SLOTS 's', "slots", "B", "slots per bucket or window (default: the best)"
 #define SHAPE_NO_DELETE \
 	OPTION_NO_DELETE, "no-delete", NULL, "no key will be removed; breadcrumb is smaller then"
+#define SHAPE_COMPACT \
+	OPTION_COMPACT, "compact", NULL, "bucketed with coded buckets: smaller, and slower"
 #define SHAPE_GROW \
 	OPTION_GROW, "grow", "N", "let the set grow by itself, as keys are added, up to N keys"
 

@@ -191,7 +191,8 @@ enum {
 	NIDUS_CONCURRENT = 1u << 4, /**< in options: switches the locks on, see Threads */
 	NIDUS_FAST = 1u << 5,       /**< in options: the quickest, not the smallest */
 	NIDUS_MULTISET = 1u << 6,   /**< in options: bulk builds keep copies */
-	NIDUS_NO_DELETE = 1u << 7   /**< in options: nothing will be removed, see there */
+	NIDUS_NO_DELETE = 1u << 7,  /**< in options: nothing will be removed, see there */
+	NIDUS_COMPACT = 1u << 8     /**< in options: sorted, coded buckets, see there */
 };
 
 /**
@@ -238,6 +239,14 @@ typedef struct nidus_allocator {
  * (other families stay as they are). All else works: growth, nidus_shrink and
  * nidus_clear too. What is merged from filters of which any has the bit has it. Together
  * with NIDUS_DELETE it is E_ARG.
+ *
+ * NIDUS_COMPACT in options.features makes a bucketed filter whose buckets of four are kept
+ * sorted and coded, as those of semisort are: one bit per key less, at the price of some speed.
+ * For k = log2(1/fpr) it takes at most 1.045 (k + 2) bits per key from 10^6 keys on, where k is
+ * a whole number of 5 to 24: no other filter here that takes any number of keys is as small.
+ * All else works as without it: values, growth, merges, NIDUS_CONCURRENT. NIDUS_AUTO takes
+ * bucketed then, every other family answers E_UNSUPPORTED, and slots other than 4 are E_RANGE.
+ * info.features has the bit.
  */
 
 /** options.stash: keep no overflow list at all. */

@@ -37,6 +37,7 @@ HOP_BITS = 12  # of a fingerprint: what its second place depends on
 
 MAGIC = b"\x89nidus\r\n"
 VERSION = 1
+COMPACT = 256  # of the features: family 5 with coded buckets
 HEADER = 256
 FAMILIES = ("auto", "cuckoo", "semisort", "simplified", "chunked", "bucketed", "windowed",
             "breadcrumb", "bloom", "blocked-bloom")
@@ -156,6 +157,7 @@ class Header:
         require(self.level <= self.growth_bits + self.borrowed,
                 "the level is higher than there are address bits")
         require(self.stashed <= self.count, "more entries in the stash than there are")
+        require(not self.features & COMPACT or self.family == 5, "only family 5 can be compact")
 
     def check_sections(self, data, table_size):
         require((self.table_kind, self.stash_kind) == (0, 1), "the sections are of other kinds")
@@ -237,7 +239,8 @@ class Nest(Filter):
     def lay_out(self):
         h = self.header
         self.symmetric = h.family < 5  # the first and the second place cannot be told apart
-        self.coded, self.direct, self.windows = h.family == 2, h.family == 3, h.family == 6
+        self.coded = h.family == 2 or bool(h.features & COMPACT)
+        self.direct, self.windows = h.family == 3, h.family == 6
         self.check_geometry()
         self.groups = h.groups << h.level  # of a chunk, by now
         self.kept = max(h.growth_bits - h.level, 0)  # growth bits that slots still hold
@@ -256,7 +259,8 @@ class Nest(Filter):
     def check_geometry(self):
         h = self.header
         allowed = {1: (2, 4, 8), 2: (4,), 3: (2, 4, 8), 4: (2, 4, 8), 5: (2, 4), 6: (2, 4)}
-        require(h.slots in allowed[h.family], f"groups of {h.slots} slots")
+        require(h.slots in allowed[h.family] and (h.slots == 4 or not self.coded),
+                f"groups of {h.slots} slots")
         require(h.chunks >= 1 and (h.chunks == 1 or h.family > 2), f"{h.chunks} chunks")
         require(h.groups >= 2 and (is_power_of_two(h.groups) or not self.symmetric),
                 f"{h.groups} groups")

@@ -81,7 +81,7 @@ void EXPORT(look_layout)(const nidus_filter *filter, uint32_t *numbers)
 		*numbers++ = (uint32_t)nest_chunk_slots(nest);
 		*numbers++ = nest->slots;
 		*numbers++ = nest->kind == NEST_WINDOWS;
-		*numbers++ = nest->kind == NEST_CODED;
+		*numbers++ = nest_coded(nest->kind);
 		*numbers++ = nest->reserve;
 	} else if (kind == LOOK_YARD) {
 		const struct yard *yard = yard_of(filter);

@@ -18,7 +18,7 @@ const NO_SYSTEM = 52; // ENOSYS
 
 const OK = 0, NOT_FOUND = 2, PRESENT = 3, NO_MEMORY = 20;
 
-const FEATURES = ['delete', 'enumerate', 'merge', 'grow', 'concurrent', 'fast', 'multiset', 'no-delete'];
+const FEATURES = ['delete', 'enumerate', 'merge', 'grow', 'concurrent', 'fast', 'multiset', 'no-delete', 'compact'];
 
 /** What a call of the library answered when it could not do what it was asked to. */
 export class NidusError extends Error {

@@ -16,7 +16,7 @@ export type Family =
   | 'bloom' | 'blocked-bloom';
 
 export type Feature =
-  | 'delete' | 'enumerate' | 'merge' | 'grow' | 'concurrent' | 'fast' | 'multiset' | 'no-delete';
+  | 'delete' | 'enumerate' | 'merge' | 'grow' | 'concurrent' | 'fast' | 'multiset' | 'no-delete' | 'compact';
 
 /** How a filter is to be. Only the capacity must be given. */
 export interface Options {

@@ -11,6 +11,7 @@
  */
 #include "api/claims.h"
 
+#include "api/options.h"
 #include "base/reason.h"
 
 #define ROUNDING (1 + 1e-6)
@@ -23,7 +24,8 @@ static nidus_status check_fields(const struct family *family, const struct bluep
 	    !(plan->fpr > 0 && plan->fpr < 1) || plan->level > plan->growth_bits + plan->borrowed ||
 	    (plan->growth_bits != 0 && !(family->features & NIDUS_GROW)) ||
 	    (plan->value_bits != 0 && !(family->features & NIDUS_ENUMERATE)) ||
-	    plan->features & ~(family->features | NIDUS_FAST | NIDUS_NO_DELETE) ||
+	    plan->features & ~(family->features | OPTIONS_NO_ABILITIES) ||
+	    (plan->features & NIDUS_COMPACT && !family->compact) ||
 	    (plan->features & NIDUS_DELETE && plan->features & NIDUS_NO_DELETE))
 		return fail(NIDUS_E_FORMAT,
 		            "the header's capacity, rate, seed or features make no sense");

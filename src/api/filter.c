@@ -192,6 +192,15 @@ uint64_t nidus_size(const nidus_filter *filter)
 	return filter->gate != NULL ? shared_size(filter) : moving_count(filter);
 }
 
+/* What a filter can do, and how it is made where that was a choice. */
+static uint32_t features_now(const nidus_filter *filter)
+{
+	uint32_t asked = filter->plan.features, features = filter->family->features;
+	if (asked & NIDUS_NO_DELETE)
+		features &= ~(uint32_t)NIDUS_DELETE;
+	return features | (asked & NIDUS_COMPACT);
+}
+
 nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 {
 	if (filter == NULL)
@@ -228,9 +237,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.total_slots = moving_slots(filter),
 		.chunks = plan->chunks,
 		.stashed = fill.stashed,
-		.features = plan->features & NIDUS_NO_DELETE
-		                    ? filter->family->features & ~(uint32_t)NIDUS_DELETE
-		                    : filter->family->features,
+		.features = features_now(filter),
 		.readonly = filter->readonly,
 		.concurrent = plan->features & NIDUS_CONCURRENT && !filter->readonly,
 		.tables = moving(filter) ? 2 : 1,

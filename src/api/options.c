@@ -109,9 +109,11 @@ static const char *feature_name(uint32_t feature)
 nidus_status options_plan_family(const nidus_options *options, const struct family *family,
                                  struct blueprint *plan)
 {
-	/* FAST is a wish about the choice and NO_DELETE a promise; neither is an ability. */
-	uint32_t abilities = options->features & ~(uint32_t)(NIDUS_FAST | NIDUS_NO_DELETE);
-	uint32_t missing = abilities & ~family->features;
+	uint32_t missing = options->features & ~(family->features | OPTIONS_NO_ABILITIES);
+	if (options->features & NIDUS_COMPACT && !family->compact)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "the %s family cannot be compact; bucketed can (NIDUS_COMPACT)",
+		            family->name);
 	if (missing != 0)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot %s", family->name,
 		            feature_name(missing & -missing));
@@ -162,7 +164,8 @@ static nidus_status find_candidates(const nidus_options *options,
 	*n = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		struct candidate *candidate = &candidates[*n];
-		if (!((*family)->features & NIDUS_DELETE) || *n == CANDIDATES_MOST)
+		if (!((*family)->features & NIDUS_DELETE) || *n == CANDIDATES_MOST ||
+		    (options->features & NIDUS_COMPACT && !(*family)->compact))
 			continue;
 		nidus_status tried = options_plan_family(options, *family, &candidate->plan);
 		if (tried != NIDUS_OK && status == NIDUS_OK) {

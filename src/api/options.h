@@ -13,7 +13,13 @@
 /* All bits that mean something in options.features. */
 #define OPTIONS_FEATURES                                                                \
 	(NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_CONCURRENT | \
-	 NIDUS_FAST | NIDUS_MULTISET | NIDUS_NO_DELETE)
+	 NIDUS_FAST | NIDUS_MULTISET | NIDUS_NO_DELETE | NIDUS_COMPACT)
+
+/*
+ * Those that are no ability of a family: FAST is a wish about the choice, NO_DELETE a promise,
+ * COMPACT a form.
+ */
+#define OPTIONS_NO_ABILITIES (NIDUS_FAST | NIDUS_NO_DELETE | NIDUS_COMPACT)
 
 /* Takes over a caller's struct of any size. Errors: E_ARG, E_UNSUPPORTED. */
 nidus_status options_read(const nidus_options *from, nidus_options *to);

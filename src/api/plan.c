@@ -71,7 +71,8 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	nidus_plan_row row = { .family = family->id,
 		               .features = family->features,
 		               .pace = family->pace,
-		               .speed = family->speed };
+		               .speed = options->features & NIDUS_COMPACT ? NIDUS_SPEED_SLOW
+		                                                          : family->speed };
 	struct blueprint plan;
 	row.status = options_plan_family(options, family, &plan);
 	if (row.status != NIDUS_OK) {

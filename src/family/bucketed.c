@@ -22,6 +22,10 @@
  * shares of the two choices sum to one. An absent key matches with
  * l * load / (2^q - 1).
  *
+ * With NIDUS_COMPACT the four slots of a bucket are kept sorted and coded, one bit per slot
+ * less (nest/coded.h has the drawing and a worked example): (2,4) takes k + 2 bits of a slot.
+ * Rate and loads are the same.
+ *
  * Not here: sizing (offset.c), slots and moves (nest/nest.h, nest/search.h).
  */
 #include "base/reason.h"
@@ -47,10 +51,16 @@ const struct offset_layout *bucketed_layout(unsigned slots)
 	return offset_find(layouts, LAYOUTS, slots);
 }
 
+/* The kind of nest for some features. */
+static enum nest_kind kind_for(uint32_t features)
+{
+	return features & NIDUS_COMPACT ? NEST_CODED_BUCKETS : NEST_BUCKETS;
+}
+
 static nidus_status bucketed_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
                                     struct blueprint *larger)
 {
-	return offset_larger(plan, capacity, relax, NEST_BUCKETS, larger);
+	return offset_larger(plan, capacity, relax, kind_for(plan->features), larger);
 }
 
 static nidus_status bucketed_plan(const nidus_options *options, struct blueprint *plan)
@@ -60,23 +70,27 @@ static nidus_status bucketed_plan(const nidus_options *options, struct blueprint
 	if (layout == NULL)
 		return fail(NIDUS_E_RANGE,
 		            "the bucketed family has 2 or 4 slots per bucket, not %u", slots);
-	return offset_plan(options, plan, NEST_BUCKETS, layout);
+	if (options->features & NIDUS_COMPACT && slots != CODED_SLOTS)
+		return fail(NIDUS_E_RANGE, "a compact filter has 4 slots per bucket, not %u",
+		            slots);
+	return offset_plan(options, plan, kind_for(options->features), layout);
 }
 
 static nidus_status bucketed_check(const struct blueprint *plan)
 {
-	return nesting_check(plan, NEST_BUCKETS);
+	return nesting_check(plan, kind_for(plan->features));
 }
 
 static struct forecast bucketed_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return nesting_forecast(plan, keys, NEST_BUCKETS, bucketed_layout(plan->slots)->compared);
+	return nesting_forecast(plan, keys, kind_for(plan->features),
+	                        bucketed_layout(plan->slots)->compared);
 }
 
 static nidus_status bucketed_create(void *body, const struct blueprint *plan,
                                     const nidus_allocator *allocator, unsigned char *table)
 {
-	return nest_create(body, plan, NEST_BUCKETS, allocator, table);
+	return nest_create(body, plan, kind_for(plan->features), allocator, table);
 }
 
 const struct family family_bucketed = {
@@ -90,4 +104,5 @@ const struct family family_bucketed = {
 	.check = bucketed_check,
 	.forecast = bucketed_forecast,
 	.create = bucketed_create,
+	.compact = true,
 };

@@ -43,6 +43,7 @@ struct family {
 	/* Whether growth beyond the reserve takes core bits, so that only their sum with
 	 * the growth bits is a filter's own; otherwise core bits are what entries depend on. */
 	bool core_shrinks;
+	bool compact;  /* whether NIDUS_COMPACT is possible */
 	bool searches; /* entries make room for others: two groups of slots each */
 	size_t body_size;
 

@@ -284,7 +284,7 @@ struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, en
 	struct forecast forecast = {
 		.bytes = nest_table_bytes(plan, kind),
 		.total_slots = nest_total_slots(plan, kind),
-		.slot_bits = kind == NEST_CODED ? width - 1 : width,
+		.slot_bits = nest_coded(kind) ? width - 1 : width,
 	};
 	forecast.load = (double)keys / (double)forecast.total_slots;
 	forecast.fpr = nesting_rate(plan, compared, forecast.load < 1 ? forecast.load : 1);

@@ -13,7 +13,8 @@
  *
  * Chunks have about CHUNK_SLOTS slots: fewer and larger ones waste less on
  * unevenness, but those of 2^18 slots stay in a core's second-level cache while
- * they are filled, and the waste is about one per cent.
+ * they are filled, and the waste is about one per cent. Compact filters are made to be
+ * small: their chunks are larger, and waste half as much.
  */
 #include "family/offset.h"
 
@@ -24,6 +25,7 @@
 #include <math.h>
 
 #define CHUNK_SLOTS (UINT64_C(1) << 18)
+#define COMPACT_CHUNK_SLOTS (UINT64_C(1) << 20)
 #define STASH_LEAST 48
 #define STASH_SHARE 65536 /* one more for so many slots of a chunk */
 
@@ -50,7 +52,8 @@ static void lay_out(struct blueprint *plan, enum nest_kind kind, const struct of
                     uint64_t keys, double least)
 {
 	double rough = slots_for(layout, plan->core_bits, (double)keys);
-	plan->chunks = (uint64_t)(rough / (double)CHUNK_SLOTS + 0.5);
+	uint64_t chunk_slots = nest_coded(kind) ? COMPACT_CHUNK_SLOTS : CHUNK_SLOTS;
+	plan->chunks = (uint64_t)(rough / (double)chunk_slots + 0.5);
 	if (plan->chunks < 1)
 		plan->chunks = 1;
 	double slots = slots_for(layout, plan->core_bits, chunking_fullest(keys, plan->chunks));

@@ -31,18 +31,18 @@ static nidus_status semisort_plan(const nidus_options *options, struct blueprint
 static nidus_status semisort_check(const struct blueprint *plan)
 {
 	nidus_status status = one_table_check(plan);
-	return status == NIDUS_OK ? nesting_check(plan, NEST_CODED) : status;
+	return status == NIDUS_OK ? nesting_check(plan, NEST_CODED_XOR) : status;
 }
 
 static struct forecast semisort_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	return nesting_forecast(plan, keys, NEST_CODED, 2.0 * plan->slots);
+	return nesting_forecast(plan, keys, NEST_CODED_XOR, 2.0 * plan->slots);
 }
 
 static nidus_status semisort_create(void *body, const struct blueprint *plan,
                                     const nidus_allocator *allocator, unsigned char *table)
 {
-	return nest_create(body, plan, NEST_CODED, allocator, table);
+	return nest_create(body, plan, NEST_CODED_XOR, allocator, table);
 }
 
 const struct family family_semisort = {

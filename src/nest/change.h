@@ -35,7 +35,7 @@ ALWAYS_INLINE struct nest_site nest_site_at(const struct nest *nest, struct nest
 {
 	if (nest_coded_in_word(shape))
 		return (struct nest_site){ group_bit, place / nest->coding.rest_bits, 0 };
-	if (shape.kind == NEST_CODED)
+	if (nest_coded(shape.kind))
 		return (struct nest_site){ group_bit, nest_slot_at(nest, place), 0 };
 	return (struct nest_site){ .bit = group_bit + (place - nest->high) };
 }
@@ -44,7 +44,7 @@ ALWAYS_INLINE struct nest_site nest_site_at(const struct nest *nest, struct nest
 ALWAYS_INLINE struct nest_bits nest_bits_of(const struct nest *nest, struct nest_shape shape,
                                             const struct nest_site *site)
 {
-	if (shape.kind == NEST_CODED)
+	if (nest_coded(shape.kind))
 		return (struct nest_bits){ site->bit, (unsigned)nest->group_bits };
 	return (struct nest_bits){ site->bit, nest->width };
 }
@@ -166,7 +166,7 @@ ALWAYS_INLINE bool nest_choose(const struct nest *nest, struct nest_shape shape,
 	site->value = spot->value;
 	if (shape.kind == NEST_WINDOWS)
 		site->value |= found.pattern >> (place - nest->high) & nest->extra_mask;
-	else if (shape.kind == NEST_BUCKETS)
+	else if (nest_choosing(shape.kind))
 		site->value |= found.pattern & nest->extra_mask;
 	return true;
 }
@@ -197,6 +197,34 @@ ALWAYS_INLINE bool nest_choose_in_order(const struct nest *nest, struct nest_sha
 }
 
 /*
+ * The same for coded buckets. They are sorted: if a slot is empty, the first one is. Both before
+ * any branch: which of the two it will be is unpredictable.
+ */
+ALWAYS_INLINE bool nest_choose_coded(const struct nest *nest, struct nest_shape shape,
+                                     const struct nest_spot *spot, struct nest_site *site)
+{
+	uint64_t taken[2], full = nest_none(shape);
+	for (unsigned i = 0; i < 2; i++) {
+		if (!nest_coded_in_word(shape))
+			taken[i] = nest_vacancy(nest, shape, spot->bit[i], false);
+		else if (nest_choosing(shape.kind))
+			taken[i] = nest_coded_taken(nest, shape, spot->bit[i]);
+		else
+			taken[i] = !nest_coded_empty(nest, shape, nest->bits, spot->bit[i]);
+	}
+	if (nest_coded_in_word(shape))
+		full = nest_choosing(shape.kind) ? nest->coding.highs : 1;
+	/* The emptier one or, by XOR, the first. */
+	uint64_t second = nest_choosing(shape.kind) ? taken[1] < taken[0] : taken[0] == full;
+	uint64_t mask = 0 - second;
+	OPAQUE64(mask);
+	site->bit = spot->bit[0] ^ ((spot->bit[0] ^ spot->bit[1]) & mask);
+	site->slot = 0;
+	site->value = spot->value | (nest->extra_mask & mask);
+	return ((taken[0] == full) & (taken[1] == full)) == 0;
+}
+
+/*
  * Whether the windows of a key overlap or touch. They are filled in order then: a slot of both
  * counts as one of the first. Rare, and left to nest_insert_full.
  */
@@ -219,7 +247,7 @@ ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
 		                 coded_filled(&nest->coding, parts, site->value));
 		return true;
 	}
-	if (shape.kind == NEST_CODED) { /* not shared: see nest_too_wide */
+	if (nest_coded(shape.kind)) { /* not shared: see nest_too_wide */
 		coded_set_at(nest->bits, nest->width, site->bit, site->slot, site->value);
 		return true;
 	}
@@ -239,8 +267,8 @@ ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape
 	struct nest_site site;
 	if (nest_too_wide(shape) || nest_near(nest, shape, spot))
 		return NEST_DISTURBED;
-	bool room = shape.kind == NEST_CODED ? nest_choose_in_order(nest, shape, spot, true, &site)
-	                                     : nest_choose(nest, shape, spot, &site);
+	bool room = nest_coded(shape.kind) ? nest_choose_coded(nest, shape, spot, &site)
+	                                   : nest_choose(nest, shape, spot, &site);
 	if (shape.kind == NEST_XOR && shape.shared && UNLIKELY(!room)) /* what is held back */
 		room = nest_choose_in_order(nest, shape, spot, false, &site);
 	if (UNLIKELY(!room))
@@ -348,7 +376,7 @@ ALWAYS_INLINE bool nest_find_copy(const struct nest *nest, struct nest_shape sha
                                   unsigned *choice)
 {
 	struct nest_found found;
-	if (shape.kind == NEST_CODED) {
+	if (nest_coded(shape.kind)) {
 		unsigned first = nest_copy_in(nest, shape, spot, 0);
 		unsigned second = nest_copy_in(nest, shape, spot, 1);
 		uint64_t bit = spot->bit[0];
@@ -379,7 +407,7 @@ ALWAYS_INLINE void nest_clear_at(struct nest *nest, struct nest_shape shape,
 		struct coded_parts parts = nest_load_coded(nest, shape, site->bit);
 		nest_store_coded(nest, shape, site->bit,
 		                 coded_emptied(&nest->coding, parts, site->slot));
-	} else if (shape.kind == NEST_CODED) {
+	} else if (nest_coded(shape.kind)) {
 		coded_set_at(nest->bits, nest->width, site->bit, site->slot, 0);
 	} else if (shape.shared) {
 		word_set_bits(nest->bits, site->bit, nest->width, 0);
@@ -398,10 +426,10 @@ ALWAYS_INLINE bool nest_take_locked(struct nest *nest, struct nest_shape shape, 
 	    __atomic_load_n(&nest->chunk[chunk].stash.count, __ATOMIC_ACQUIRE) != 0)
 		return false;
 	struct nest_site site = nest_site_at(nest, shape, spot->bit[choice], place);
-	if (shape.kind != NEST_CODED)
+	if (!nest_coded(shape.kind))
 		version_lock(pair);
 	nest_clear_at(nest, shape, &site);
-	if (shape.kind != NEST_CODED)
+	if (!nest_coded(shape.kind))
 		version_unlock(pair);
 	return true;
 }
@@ -416,7 +444,7 @@ ALWAYS_INLINE bool nest_take_shared(struct nest *nest, struct nest_shape shape, 
 		return false;
 	/* Bits of all slots: another thread may have moved a copy of the key within it. */
 	struct nest_bits bits = { spot->bit[choice], (unsigned)nest->span };
-	if (shape.kind == NEST_CODED)
+	if (nest_coded(shape.kind))
 		bits.count = (unsigned)nest->group_bits;
 	struct stripe *stripe = nest_stripe(nest, chunk, bits);
 	if (UNLIKELY(stripe == NULL))

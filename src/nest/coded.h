@@ -43,11 +43,11 @@
 #define CODED_HIDDEN __attribute__((visibility("hidden")))
 
 /* The nibbles of each code, the first in the lowest bits; 0 for what is no code. */
-extern uint16_t coded_nibbles[4096] CODED_HIDDEN;
+extern CODED_HIDDEN uint16_t coded_nibbles[4096];
 
 /* The way back: the share of the two lower nibbles in a code, and of the two upper ones. */
-extern uint8_t coded_lower[256] CODED_HIDDEN;
-extern uint16_t coded_upper[256] CODED_HIDDEN;
+extern CODED_HIDDEN uint8_t coded_lower[256];
+extern CODED_HIDDEN uint16_t coded_upper[256];
 
 /* Fills these tables, once. Callers that lay out a table call it first. */
 void coded_prepare(void);

@@ -204,6 +204,23 @@ enum {
 	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_grown)                      \
 	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
+/* With code of their own for the way `special`, and those that have less, alone. */
+#define NEST_FEW_INSTANCES(name, kind, slots, words, special)                                      \
+	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
+	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
+	NEST_CALLS(name##_plain, name##_shape, insert_rest_##name##_plain)                         \
+	NEST_LOOKUP_BATCH(name##_plain, name##_shape)                                              \
+	static const struct nest_shape name##_own_shape = { kind, slots, words, false, special };  \
+	NEST_CALLS(name##_own, name##_own_shape, insert_rest_##name##_plain)                       \
+	NEST_LOOKUP_BATCH(name##_own, name##_own_shape)                                            \
+	static const struct body_ops name##_own = { NEST_CALL_LIST(name##_own, name##_own,         \
+		                                                   name##_plain),                  \
+		                                    .insert_near = insert_near_##name##_plain };   \
+	static const struct body_ops name##_plain = { NEST_CALL_LIST(name##_plain, name##_plain,   \
+		                                                     name##_plain),                \
+		                                      .insert_near = insert_near_##name##_plain }; \
+	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
+
 /* For a kind that has NEST_TAKEN. */
 #define NEST_XOR_INSTANCES(name, slots, words)                                                \
 	static const struct nest_shape name##_shape = { NEST_XOR, slots, words, false,        \
@@ -240,7 +257,13 @@ static inline unsigned nest_way(const struct nest *nest)
 /* The table of a shape: the shared one for nests that threads share. */
 #ifdef NIDUS_ONE_THREAD
 #define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
+#define NEST_OPS_OF_FEW(nest, name) \
+	(((nest)->special & ~name##_own_shape.special) == 0 ? &name##_own : &name##_plain)
 #else
+#define NEST_OPS_OF_FEW(nest, name)                                            \
+	((nest)->shared != NULL                               ? &name##_shared \
+	 : ((nest)->special & ~name##_own_shape.special) == 0 ? &name##_own    \
+	                                                      : &name##_plain)
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
 #endif

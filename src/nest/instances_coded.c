@@ -4,14 +4,14 @@
  */
 #include "nest/instances.h"
 
-NEST_INSTANCES(coded_4_one, NEST_CODED, 4, NEST_ONE)
+/* Semisort is one table, compact bucketed filters are chunks: other ways are looked up. */
+NEST_FEW_INSTANCES(coded_xor, NEST_CODED_XOR, 4, NEST_ONE, 0)
+NEST_FEW_INSTANCES(coded_buckets, NEST_CODED_BUCKETS, 4, NEST_ONE, NEST_CHUNKS)
 
 const struct body_ops *nest_ops_coded(const struct nest *nest)
 {
-	switch (nest->slots * 8 + nest->in_words) {
-	case 4 * 8 + NEST_ONE:
-		return NEST_OPS_OF(nest, coded_4_one);
-	default:
+	if (nest->in_words != NEST_ONE)
 		return nest_ops_any(nest);
-	}
+	return nest->kind == NEST_CODED_XOR ? NEST_OPS_OF_FEW(nest, coded_xor)
+	                                    : NEST_OPS_OF_FEW(nest, coded_buckets);
 }

@@ -20,7 +20,7 @@ ALWAYS_INLINE bool nest_anything_stashed(const struct nest *nest, struct nest_sh
 /* Versions that a lookup watches: of its pair, or of both groups' stripes. */
 ALWAYS_INLINE unsigned nest_versions(struct nest_shape shape)
 {
-	return !shape.shared ? 0 : shape.kind == NEST_CODED ? 2 : 1;
+	return !shape.shared ? 0 : nest_coded(shape.kind) ? 2 : 1;
 }
 
 /* nest_find, and the versions to watch. */
@@ -31,7 +31,7 @@ ALWAYS_INLINE void nest_find_to_look(const struct nest *nest, struct nest_shape 
 	if (!shape.shared)
 		return;
 	const struct stripes *stripes = &nest->shared->stripes;
-	if (shape.kind != NEST_CODED) {
+	if (!nest_coded(shape.kind)) {
 		spot->version[0] = nest->shared->pair_version + nest_pair(stripes, &key);
 		return;
 	}
@@ -62,7 +62,7 @@ ALWAYS_INLINE bool nest_look(const struct nest *nest, struct nest_shape shape,
 	*hit = nest_match(nest, shape, nest->bits, spot);
 	for (unsigned i = 0; i < nest_versions(shape); i++)
 		differ |= before[i] ^ __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE);
-	return LIKELY(differ == 0) && !(shape.kind == NEST_CODED && UNLIKELY(spot->unusual));
+	return LIKELY(differ == 0) && !(nest_coded(shape.kind) && UNLIKELY(spot->unusual));
 }
 
 /* nest_find and nest_look of a nest that threads do not share, with fewer instructions. */
@@ -252,7 +252,7 @@ ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape sh
 	for (unsigned i = 0; i < nest_versions(shape); i++)
 		differ |= before[i] ^ __atomic_load_n(spot->version[i], __ATOMIC_ACQUIRE);
 	return sure && LIKELY(differ == 0) &&
-	       !(shape.shared && shape.kind == NEST_CODED && UNLIKELY(spot->unusual));
+	       !(shape.shared && nest_coded(shape.kind) && UNLIKELY(spot->unusual));
 }
 
 /* Whether the stash of a hash's chunk holds anything, if any does. */

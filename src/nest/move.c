@@ -36,25 +36,23 @@ static bool put_crowded(const struct target *to, const struct nest *from,
 }
 
 /* settle of coded buckets. */
-static bool settle_coded(const struct nest *nest, const struct nest_key *key, unsigned choice)
+static bool settle_coded(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                         unsigned choice)
 {
 	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
-	uint64_t first = nest_first_slot(nest, NEST_CODED, key->group[choice]);
-	for (unsigned at = 0; at < nest->slots; at++) {
-		if (nest_get(nest, NEST_CODED, bits, first + at) != 0)
-			continue;
-		nest_set(nest, NEST_CODED, bits, first + at, key->value);
-		return true;
-	}
-	return false;
+	uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
+	if (nest_get(nest, kind, bits, first) != 0) /* sorted: no slot is empty */
+		return false;
+	nest_set(nest, kind, bits, first, nest_encode(nest, kind, key->value, choice, 0));
+	return true;
 }
 
 /* Writes a key into an empty slot of one of its groups; false if there is none. */
 ALWAYS_INLINE bool settle(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
                           unsigned choice)
 {
-	if (kind == NEST_CODED)
-		return settle_coded(nest, key, choice);
+	if (nest_coded(kind))
+		return settle_coded(nest, kind, key, choice);
 	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
 	uint64_t bit = key->group[choice] * nest->group_bits;
 	for (unsigned word = 0; word < nest->words; word++, bit += nest->word_bits) {
@@ -150,13 +148,13 @@ static void clear_bits(unsigned char *bytes, uint64_t from, uint64_t to)
 static void clear_slots(struct nest *nest, uint64_t chunk, uint64_t slot, uint64_t end)
 {
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
-	if (nest->kind != NEST_CODED) {
+	if (!nest_coded(nest->kind)) {
 		clear_bits(bits, slot * nest->width, end * nest->width);
 		return;
 	}
 	/* The slots of a bucket are sorted, empty ones first: the others stay where they are. */
 	for (; slot < end; slot++)
-		nest_set(nest, NEST_CODED, bits, slot, 0);
+		nest_set(nest, nest->kind, bits, slot, 0);
 }
 
 /* Moves the entries of the slots from *slot to `end`; false if that of *slot has to stay. */
@@ -196,8 +194,10 @@ static bool move_some(const struct target *to, struct nest *from, uint64_t chunk
                       uint64_t end)
 {
 	switch (from->kind) {
-	case NEST_CODED:
-		return move_slots(to, from, NEST_CODED, chunk, slot, end);
+	case NEST_CODED_XOR:
+		return move_slots(to, from, NEST_CODED_XOR, chunk, slot, end);
+	case NEST_CODED_BUCKETS:
+		return move_slots(to, from, NEST_CODED_BUCKETS, chunk, slot, end);
 	case NEST_BUCKETS:
 		return move_slots(to, from, NEST_BUCKETS, chunk, slot, end);
 	case NEST_WINDOWS:

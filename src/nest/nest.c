@@ -44,7 +44,7 @@ static uint64_t chunk_stride(const struct blueprint *plan, enum nest_kind kind)
 {
 	unsigned width = nest_slot_width(plan, kind);
 	uint64_t bits = slots_per_chunk(plan, kind) * width;
-	if (kind == NEST_CODED)
+	if (nest_coded(kind))
 		bits = (plan->groups << plan->level) * CODED_BITS(width);
 	uint64_t bytes = divide_up(bits, 8) + SLOTS_PADDING;
 	return plan->chunks == 1 ? bytes : divide_up(bytes, MEMORY_LINE) * MEMORY_LINE;
@@ -58,7 +58,7 @@ uint64_t nest_table_bytes(const struct blueprint *plan, enum nest_kind kind)
 static nidus_status check_fields(const struct blueprint *plan, enum nest_kind kind)
 {
 	bool eight = kind == NEST_XOR || kind == NEST_DIRECT;
-	if (plan->slots != 4 && (plan->slots != 2 || kind == NEST_CODED) &&
+	if (plan->slots != 4 && (plan->slots != 2 || nest_coded(kind)) &&
 	    (plan->slots != 8 || !eight))
 		return fail(NIDUS_E_RANGE, "%u slots per bucket or window are not possible here",
 		            plan->slots);
@@ -85,7 +85,7 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 	if (widest > SLOTS_WIDTH_MAX || nest_slot_width(plan, kind) < SLOTS_WIDTH_MIN)
 		return fail(NIDUS_E_RANGE, "a slot of %u bits; %d to %d are possible", widest,
 		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
-	if (kind == NEST_CODED && plan->core_bits < CODED_CORE_MIN)
+	if (nest_coded(kind) && plan->core_bits < CODED_CORE_MIN)
 		return fail(NIDUS_E_RANGE, "coded buckets need at least %d core bits",
 		            CODED_CORE_MIN);
 	if (plan->max_steps < 1 || plan->max_steps > SEARCH_STEPS_MAX)
@@ -136,7 +136,7 @@ static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned wi
 	unsigned span = slots * width;
 	if (slots > 4)
 		return NEST_MANY;
-	if (kind == NEST_CODED)
+	if (nest_coded(kind))
 		return width <= CODED_WORD_WIDTH ? NEST_ONE : NEST_MANY;
 	if (span <= 32 && slots == 2)
 		return NEST_PAIRED;
@@ -169,12 +169,14 @@ static void lay_out_words(struct nest *nest, bool shared)
 	nest->group_bits = nest_group_bits(nest->kind, nest->slots, nest->width);
 	nest->load_bits = nest->word_bits;
 	nest->last_byte = (nest->words - 1) * nest->word_bits / 8 + 8;
-	if (nest->kind == NEST_CODED) {
+	if (nest_coded(nest->kind)) {
 		nest->load_bits = (unsigned)nest->group_bits;
 		nest->last_byte = (unsigned)nest->group_bits / 8 + 8;
 	}
-	if (nest->kind == NEST_CODED && nest->in_words == NEST_ONE)
+	if (nest_coded(nest->kind) && nest->in_words == NEST_ONE)
 		nest->coding = coded_masks_of(nest->width, nest->payload_at);
+	if (nest->kind == NEST_CODED_BUCKETS)
+		nest->coded_choices = nest->coding.ones << (nest->core_bits - 4);
 }
 
 static void fill_patterns(struct nest *nest)
@@ -300,7 +302,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	nest->short_steps = search_short_steps(nest);
 	lay_out_words(nest, plan->features & NIDUS_CONCURRENT);
 	fill_patterns(nest);
-	if (kind == NEST_CODED)
+	if (nest_coded(kind))
 		coded_prepare();
 	nidus_status status = take_memory(nest, plan, table);
 	if (status != NIDUS_OK)
@@ -585,7 +587,7 @@ static bool take_from_stash(struct nest *nest, const struct nest_key *key)
 void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
 {
 	struct stash *stash = &nest->chunk[chunk].stash;
-	if (nest->kind == NEST_CODED) /* sorted: the empty slot is the bucket's first now */
+	if (nest_coded(nest->kind)) /* sorted: the empty slot is the bucket's first now */
 		slot -= slot % nest->slots;
 	for (uint32_t i = 0; i < stash->count; i++) {
 		struct nest_key key =
@@ -677,7 +679,7 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 	uint64_t slots = nest_chunk_slots(nest);
 	*taken = 0;
 	for (uint64_t slot = 0; slot < slots; slot++) {
-		if (nest->kind == NEST_CODED && slot % nest->slots == 0 &&
+		if (nest_coded(nest->kind) && slot % nest->slots == 0 &&
 		    !coded_valid(bits, nest->width, slot / nest->slots))
 			return fail(NIDUS_E_CORRUPT,
 			            "bucket %llu of chunk %llu is not coded properly",
@@ -952,7 +954,8 @@ void nest_prefetch(const struct nest *nest, uint64_t hash)
 const struct body_ops *nest_ops(const struct nest *nest)
 {
 	switch (nest->kind) {
-	case NEST_CODED:
+	case NEST_CODED_XOR:
+	case NEST_CODED_BUCKETS:
 		return nest_ops_coded(nest);
 	case NEST_BUCKETS:
 		return nest_ops_buckets(nest);

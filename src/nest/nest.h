@@ -21,11 +21,13 @@
  *                 of the two it is in, and need not: the relation is symmetric.
  *   NEST_DIRECT   the same with the lowest bits of the core itself for H(core);
  *                 they are as many as a group's number has, and never all zero.
- *   NEST_CODED    NEST_XOR with the slots of a bucket kept sorted and coded, one
- *                 bit per slot less (see coded.h). Slots have no lasting place.
  *   NEST_BUCKETS  buckets; second = first + H(core), modulo the groups; one
  *                 choice bit says which one this is.
  *   NEST_WINDOWS  windows; the same, and offset bits say where in the window.
+ *
+ * NEST_CODED_XOR and NEST_CODED_BUCKETS are NEST_XOR and NEST_BUCKETS with the slots of a
+ * bucket kept sorted and coded, one bit per slot less (see coded.h). Slots have no lasting
+ * place there.
  *
  *   slot, low bits first:   | core | choice | offset | growth bits not yet used | payload |
  *
@@ -74,12 +76,31 @@
 #include "nest/stash.h"
 #include "simd/select.h"
 
-enum nest_kind { NEST_XOR, NEST_DIRECT, NEST_CODED, NEST_BUCKETS, NEST_WINDOWS };
+enum nest_kind {
+	NEST_XOR,
+	NEST_DIRECT,
+	NEST_CODED_XOR,
+	NEST_BUCKETS,
+	NEST_CODED_BUCKETS,
+	NEST_WINDOWS
+};
 
 /* The XOR kinds, where each candidate leads to the other in the same way. */
 static inline bool nest_symmetric(enum nest_kind kind)
 {
-	return kind == NEST_XOR || kind == NEST_DIRECT || kind == NEST_CODED;
+	return kind == NEST_XOR || kind == NEST_DIRECT || kind == NEST_CODED_XOR;
+}
+
+/* The kinds whose second bucket lies at a distance, and which have a choice bit alone. */
+static inline bool nest_choosing(enum nest_kind kind)
+{
+	return kind == NEST_BUCKETS || kind == NEST_CODED_BUCKETS;
+}
+
+/* Those whose buckets are kept sorted and coded, whatever leads from one to the other. */
+static inline bool nest_coded(enum nest_kind kind)
+{
+	return kind == NEST_CODED_XOR || kind == NEST_CODED_BUCKETS;
 }
 
 #define NEST_SLOTS_MAX 8 /* per group */
@@ -159,7 +180,8 @@ struct nest {
 	/* Choice and offset bits of all slots of a group, word by word. */
 	uint64_t pattern[2][NEST_SLOTS_MAX];
 	uint64_t open[NEST_SLOTS_MAX]; /* highs of a first group's slots not held back */
-	struct coded_masks coding;     /* NEST_CODED, in one word */
+	struct coded_masks coding;     /* of coded buckets in a word */
+	uint64_t coded_choices;        /* their choice bits, as rests lie */
 	uint64_t growth_values;        /* 2^growth_bits */
 	uint64_t kept_values;          /* 2^(growth bits that are not address bits) */
 	uint64_t address_mask;         /* 2^level - 1: growth bits that are address bits */
@@ -388,14 +410,14 @@ static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t c
 static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
                                 const unsigned char *chunk_bits, uint64_t slot)
 {
-	return kind == NEST_CODED ? coded_get(chunk_bits, nest->width, slot)
-	                          : slot_get(chunk_bits, nest->width, slot);
+	return nest_coded(kind) ? coded_get(chunk_bits, nest->width, slot)
+	                        : slot_get(chunk_bits, nest->width, slot);
 }
 
 static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
                             uint64_t slot, uint64_t value)
 {
-	if (kind != NEST_CODED) {
+	if (!nest_coded(kind)) {
 		slot_set(chunk_bits, nest->width, slot, value);
 		return;
 	}
@@ -411,14 +433,9 @@ static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsign
 /* Bits from one group to the next. */
 static inline uint64_t nest_group_bits(enum nest_kind kind, unsigned slots, unsigned width)
 {
-	switch (kind) {
-	case NEST_WINDOWS:
-		return width;
-	case NEST_CODED:
+	if (nest_coded(kind))
 		return CODED_BITS(width);
-	default:
-		return (uint64_t)slots * width;
-	}
+	return kind == NEST_WINDOWS ? width : (uint64_t)slots * width;
 }
 
 /* The first slot of a group, within its chunk. */

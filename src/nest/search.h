@@ -347,7 +347,7 @@ ALWAYS_INLINE uint64_t search_moved(const struct nest *nest, struct nest_shape s
                                     uint64_t to, uint64_t value)
 {
 	const unsigned core_bits = nest->core_bits;
-	if (shape.kind == NEST_BUCKETS)
+	if (nest_choosing(shape.kind))
 		return value ^ UINT64_C(1) << core_bits; /* now in its other group */
 	if (shape.kind != NEST_WINDOWS)
 		return value;

@@ -85,13 +85,13 @@ ALWAYS_INLINE uint64_t nest_load(const struct nest *nest, struct nest_shape shap
 /* Coded buckets that are too wide for a word are not looked at while others change them. */
 ALWAYS_INLINE bool nest_too_wide(struct nest_shape shape)
 {
-	return shape.kind == NEST_CODED && shape.shared && shape.words == NEST_MANY;
+	return nest_coded(shape.kind) && shape.shared && shape.words == NEST_MANY;
 }
 
 /* Coded buckets that are worked on in a word. */
 ALWAYS_INLINE bool nest_coded_in_word(struct nest_shape shape)
 {
-	return shape.kind == NEST_CODED && shape.words == NEST_ONE;
+	return nest_coded(shape.kind) && shape.words == NEST_ONE;
 }
 
 /* Word number `word` of the group that begins at a bit of some slots, as fields. */
@@ -100,9 +100,9 @@ ALWAYS_INLINE uint64_t nest_word(const struct nest *nest, struct nest_shape shap
 {
 	if (nest_too_wide(shape))
 		return nest_shared_coded_word(nest, bits, bit, word);
-	if (shape.kind == NEST_CODED && shape.words == NEST_MANY)
+	if (nest_coded(shape.kind) && shape.words == NEST_MANY)
 		return coded_fields(bits, nest->width, bit, word * nest->fields, nest->fields);
-	if (shape.kind == NEST_CODED)
+	if (nest_coded(shape.kind))
 		return coded_fields_in(&nest->coding, nest_load(nest, shape, bits, bit));
 	if (shape.words == NEST_TWO && !shape.shared && word == 1)
 		return load64(bits + (bit >> 3) + nest->half_bytes) >>
@@ -122,7 +122,7 @@ ALWAYS_INLINE bool nest_coded_empty(const struct nest *nest, struct nest_shape s
 ALWAYS_INLINE uint64_t nest_slot(const struct nest *nest, struct nest_shape shape,
                                  const unsigned char *bits, uint64_t slot)
 {
-	if (shape.kind == NEST_CODED) {
+	if (nest_coded(shape.kind)) {
 		uint64_t bit = slot / shape.slots * nest->group_bits;
 		unsigned at = slot % shape.slots;
 		if (nest_coded_in_word(shape))
@@ -236,10 +236,26 @@ ALWAYS_INLINE uint64_t nest_hits(const struct nest *nest, struct nest_shape shap
 
 /* The same for coded buckets: the highs of a group's slots that do not hold the key. */
 ALWAYS_INLINE uint64_t nest_coded_misses(const struct nest *nest, struct nest_shape shape,
-                                         const unsigned char *bits, uint64_t bit, uint64_t value)
+                                         const unsigned char *bits, const struct nest_spot *spot,
+                                         unsigned choice)
 {
-	return coded_misses(&nest->coding, nest_load(nest, shape, bits, bit),
-	                    coded_want(&nest->coding, value)) &
+	struct coded_wanted wanted = coded_want(&nest->coding, spot->value);
+	if (!nest_symmetric(shape.kind) && choice == 1)
+		wanted.rests |= nest->coded_choices;
+	return coded_misses(&nest->coding, nest_load(nest, shape, bits, spot->bit[choice]),
+	                    wanted) &
+	       nest->coding.highs;
+}
+
+/*
+ * The highs of a coded bucket's slots that are taken. It is sorted, empty slots first: the more
+ * of them, the lower this number is.
+ */
+ALWAYS_INLINE uint64_t nest_coded_taken(const struct nest *nest, struct nest_shape shape,
+                                        uint64_t bit)
+{
+	const struct coded_wanted nothing = { 0, 0 };
+	return coded_misses(&nest->coding, nest_load(nest, shape, nest->bits, bit), nothing) &
 	       nest->coding.highs;
 }
 
@@ -251,9 +267,8 @@ ALWAYS_INLINE bool nest_match(const struct nest *nest, struct nest_shape shape,
 		return nest_zeros(nest_differences_of_both(nest, shape, bits, spot),
 		                  nest->ones_of_both, nest->highs_of_both) != 0;
 	if (nest_coded_in_word(shape))
-		return (nest_coded_misses(nest, shape, bits, spot->bit[0], spot->value) &
-		        nest_coded_misses(nest, shape, bits, spot->bit[1], spot->value)) !=
-		       nest->coding.highs;
+		return (nest_coded_misses(nest, shape, bits, spot, 0) &
+		        nest_coded_misses(nest, shape, bits, spot, 1)) != nest->coding.highs;
 	uint64_t hits = nest_hits(nest, shape, bits, spot, 0);
 	if (shape.words == NEST_TWO)
 		hits |= nest_hits(nest, shape, bits, spot, 1);
@@ -285,7 +300,7 @@ ALWAYS_INLINE unsigned nest_copies(const struct nest *nest, struct nest_shape sh
  */
 ALWAYS_INLINE unsigned nest_none(struct nest_shape shape)
 {
-	return shape.words <= NEST_ONE && shape.kind != NEST_CODED ? 63 : 1023;
+	return shape.words <= NEST_ONE && !nest_coded(shape.kind) ? 63 : 1023;
 }
 
 /* The first place of a group of which `zeros` are nest_zeros of its words. */
@@ -318,13 +333,31 @@ ALWAYS_INLINE uint64_t nest_empty_in(const struct nest *nest, struct nest_shape 
 	                  open ? nest->open[word] : nest->highs);
 }
 
+/*
+ * The same for coded buckets: a place of the first slot, which is empty if any is, and the lower
+ * the more are.
+ */
+ALWAYS_INLINE unsigned nest_coded_vacancy(const struct nest *nest, struct nest_shape shape,
+                                          uint64_t bit)
+{
+	unsigned taken = 0;
+	if (nest_coded_in_word(shape))
+		taken = (unsigned)__builtin_popcountll(nest_coded_taken(nest, shape, bit));
+	for (unsigned word = 0; shape.words == NEST_MANY && word < nest->words; word++) {
+		uint64_t fields = nest_word(nest, shape, nest->bits, bit, word);
+		uint64_t empty = fields_zero_in(fields, nest->lows, nest->highs);
+		taken += nest->fields - (unsigned)__builtin_popcountll(empty);
+	}
+	return taken == CODED_SLOTS ? nest_none(shape) : taken;
+}
+
 /* The first place of a group that is empty, and not held back if `open`. */
 ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape shape, uint64_t bit,
                                     bool open)
 {
 	uint64_t zeros[NEST_SLOTS_MAX];
-	if (nest_coded_in_word(shape)) /* sorted: an empty slot is the first */
-		return nest_coded_empty(nest, shape, nest->bits, bit) ? 0 : nest_none(shape);
+	if (nest_coded(shape.kind))
+		return nest_coded_vacancy(nest, shape, bit);
 	zeros[0] = nest_empty_in(nest, shape, bit, open, 0);
 	if (shape.words == NEST_TWO)
 		zeros[1] = nest_empty_in(nest, shape, bit, open, 1);
@@ -347,9 +380,8 @@ ALWAYS_INLINE unsigned nest_copy_in(const struct nest *nest, struct nest_shape s
 {
 	uint64_t zeros[NEST_SLOTS_MAX];
 	if (nest_coded_in_word(shape)) {
-		uint64_t hits =
-			nest->coding.highs ^
-			nest_coded_misses(nest, shape, nest->bits, spot->bit[choice], spot->value);
+		uint64_t hits = nest->coding.highs ^
+		                nest_coded_misses(nest, shape, nest->bits, spot, choice);
 		return hits != 0 ? (unsigned)__builtin_ctzll(hits) : nest_none(shape);
 	}
 	zeros[0] = nest_copies_in(nest, shape, spot, choice, 0);

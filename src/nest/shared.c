@@ -296,7 +296,7 @@ ALWAYS_INLINE uint64_t get(const struct nest *nest, enum nest_kind kind, const u
                            uint64_t slot)
 {
 	unsigned char copy[COPY_BYTES];
-	if (kind != NEST_CODED)
+	if (!nest_coded(kind))
 		return word_bits(bits, slot * nest->width, nest->width) & bits_low(nest->width);
 	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
 	if (nest->in_words == NEST_ONE)
@@ -311,7 +311,7 @@ ALWAYS_INLINE void set(const struct nest *nest, enum nest_kind kind, unsigned ch
                        uint64_t slot, uint64_t value)
 {
 	unsigned char copy[COPY_BYTES];
-	if (kind != NEST_CODED) {
+	if (!nest_coded(kind)) {
 		word_set_bits(bits, slot * nest->width, nest->width, value);
 		return;
 	}
@@ -330,7 +330,7 @@ ALWAYS_INLINE void set(const struct nest *nest, enum nest_kind kind, unsigned ch
 /* The empty slot, if there is one, of the group in which `slot` was emptied. */
 static uint64_t emptied(const struct nest *nest, uint64_t slot)
 {
-	return nest->kind == NEST_CODED ? slot - slot % CODED_SLOTS : slot; /* sorted */
+	return nest_coded(nest->kind) ? slot - slot % CODED_SLOTS : slot; /* sorted */
 }
 
 /* -------------------------------------------------------------------- stripes -- */
@@ -346,7 +346,7 @@ ALWAYS_INLINE void watch_bits(const struct nest *nest, uint64_t chunk, uint64_t 
 
 static void watch_group(const struct nest *nest, uint64_t chunk, uint64_t group, uint32_t stripe[2])
 {
-	uint64_t count = nest->kind == NEST_CODED ? nest->group_bits : nest->span;
+	uint64_t count = nest_coded(nest->kind) ? nest->group_bits : nest->span;
 	watch_bits(nest, chunk, group * nest->group_bits, count, stripe);
 }
 
@@ -354,7 +354,7 @@ static void watch_group(const struct nest *nest, uint64_t chunk, uint64_t group,
 ALWAYS_INLINE void watch_slot(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                               uint64_t slot, uint32_t stripe[2])
 {
-	if (kind == NEST_CODED)
+	if (nest_coded(kind))
 		watch_group(nest, chunk, slot / CODED_SLOTS, stripe);
 	else
 		watch_bits(nest, chunk, slot * nest->width, nest->width, stripe);
@@ -394,7 +394,7 @@ static void locate(const struct nest *nest, uint64_t hash, uint64_t payload, str
 static bool begin(const struct nest *nest, const struct place *place,
                   struct stripe_versions *versions)
 {
-	if (nest->kind == NEST_CODED)
+	if (nest_coded(nest->kind))
 		return stripes_begin(&nest->shared->stripes, &place->watch, versions);
 	versions->version[0] = __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
 	return versions->version[0] % 2 == 0;
@@ -403,7 +403,7 @@ static bool begin(const struct nest *nest, const struct place *place,
 static bool same(const struct nest *nest, const struct place *place,
                  const struct stripe_versions *versions)
 {
-	if (nest->kind == NEST_CODED)
+	if (nest_coded(nest->kind))
 		return stripes_same(&nest->shared->stripes, &place->watch, versions);
 	return versions->version[0] == __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
 }
@@ -547,8 +547,10 @@ ALWAYS_INLINE bool move_as(struct nest *nest, enum nest_kind kind, uint64_t chun
 static bool move(struct nest *nest, uint64_t chunk, uint64_t from, uint64_t to, uint64_t fresh)
 {
 	switch (nest->kind) {
-	case NEST_CODED:
-		return move_as(nest, NEST_CODED, chunk, from, to, fresh);
+	case NEST_CODED_XOR:
+		return move_as(nest, NEST_CODED_XOR, chunk, from, to, fresh);
+	case NEST_CODED_BUCKETS:
+		return move_as(nest, NEST_CODED_BUCKETS, chunk, from, to, fresh);
 	case NEST_BUCKETS:
 		return move_as(nest, NEST_BUCKETS, chunk, from, to, fresh);
 	case NEST_WINDOWS:
@@ -620,13 +622,18 @@ static enum room make_room(struct nest *nest, const struct nest_key *key, bool t
 
 /* --------------------------------------------------------------------- insert -- */
 
-/* Which slot of a group is a place that nest_vacancy gave; nest->slots for none. */
+/*
+ * Which slot of a group is a place that nest_vacancy gave; nest->slots for none. Of a coded
+ * bucket how many are taken: the lower is the emptier one here, too.
+ */
 static unsigned vacancy(const struct nest *nest, const struct place *place, unsigned choice,
                         bool open)
 {
 	struct nest_shape shape = nest_shape_of(nest);
 	unsigned at = nest_vacancy(nest, shape, place->spot.bit[choice], open);
-	return at == nest_none(shape) ? nest->slots : nest_slot_at(nest, at);
+	if (at == nest_none(shape))
+		return nest->slots;
+	return nest_coded(nest->kind) ? at : nest_slot_at(nest, at);
 }
 
 /* Puts the key into the group that nest_choose would take; false if both are full. */
@@ -638,7 +645,7 @@ static bool put_somewhere(struct nest *nest, const struct place *place)
 	unsigned at[2] = { vacancy(nest, place, 0, nest_symmetric(nest->kind)),
 		           vacancy(nest, place, 1, false) };
 	unsigned choice = at[0] == slots;
-	if (nest->kind == NEST_BUCKETS ||
+	if (nest_choosing(nest->kind) ||
 	    (nest->kind == NEST_WINDOWS && group[1] - group[0] + slots > 2 * slots))
 		choice = at[1] < at[0];
 	if (at[choice] == slots) { /* what is held back */
@@ -647,7 +654,8 @@ static bool put_somewhere(struct nest *nest, const struct place *place)
 	}
 	if (at[choice] == slots)
 		return false;
-	uint64_t slot = nest_first_slot(nest, nest->kind, group[choice]) + at[choice];
+	uint64_t slot =
+		emptied(nest, nest_first_slot(nest, nest->kind, group[choice]) + at[choice]);
 	set(nest, kind, place->bits, slot,
 	    nest_encode(nest, nest->kind, place->key.value, choice, at[choice]));
 	count_at(nest, kind, place->key.chunk, slot, 1);

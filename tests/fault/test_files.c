@@ -260,7 +260,7 @@ static void rates_in_a_header_must_be_rates(void **state)
 	(void)state;
 	static const double rates[] = { 0, -0.5, 1, 2, INFINITY, -INFINITY, NAN };
 	for (const struct family *const *family = families; *family != NULL; family++) {
-		struct shape shape = { *family, 0, 8 };
+		struct shape shape = { *family, 0, 8, 0 };
 		struct bytes bytes = sample(&shape);
 		for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
 			uint64_t bits;
@@ -280,7 +280,7 @@ static void random_headers_are_survived(void **state)
 	(void)state;
 	struct chance chance = { chance_seed() + 3 };
 	for (const struct family *const *family = families; *family != NULL; family++) {
-		struct shape shape = { *family, 0, 8 };
+		struct shape shape = { *family, 0, 8, 0 };
 		struct bytes good = sample(&shape);
 		for (unsigned i = 0; i < 20000; i++) {
 			unsigned char kept[IMAGE_HEADER];
@@ -366,7 +366,7 @@ static void every_header_field_is_checked_or_harmless(void **state)
 {
 	(void)state;
 	for (const struct family *const *family = families; *family != NULL; family++) {
-		struct shape shape = { *family, 0, 8 };
+		struct shape shape = { *family, 0, 8, 0 };
 		struct bytes bytes = sample(&shape);
 		change_words(&bytes, (*family)->name);
 		bytes_free(&bytes);
@@ -399,7 +399,7 @@ static void forged_stashes_are_refused(void **state)
 	(void)state;
 	unsigned tried = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
-		struct shape shape = { *family, 0, 8 };
+		struct shape shape = { *family, 0, 8, 0 };
 		struct bytes bytes = sample(&shape);
 		uint64_t stash = load64(bytes.data + AT_STASH + 8),
 			 n = load64(bytes.data + AT_STASHED);
@@ -427,7 +427,7 @@ static void a_stash_out_of_order_is_refused(void **state)
 	(void)state;
 	unsigned tried = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
-		struct shape shape = { *family, 0, 12 };
+		struct shape shape = { *family, 0, 12, 0 };
 		nidus_filter *filter = shape_create(&shape, 30, 5);
 		for (unsigned i = 0; i < 200; i++)
 			(void)nidus_insert_u64(filter, i % 3); /* COPIES in the end */
@@ -456,7 +456,7 @@ static void a_stash_out_of_order_is_refused(void **state)
 static void what_follows_a_filter_is_an_error(void **state)
 {
 	(void)state;
-	struct shape shape = { families[0], 0, 8 };
+	struct shape shape = { families[0], 0, 8, 0 };
 	struct bytes good = sample(&shape), longer = { check_alloc(good.size + 1), good.size + 1 };
 	nidus_filter *filter;
 	memcpy(longer.data, good.data, good.size);
@@ -488,7 +488,7 @@ static void foreign_files_are_no_filters(void **state)
 static void another_version_says_so(void **state)
 {
 	(void)state;
-	struct shape shape = { families[0], 0, 8 };
+	struct shape shape = { families[0], 0, 8, 0 };
 	static const struct {
 		uint32_t version;
 		const char *advice;
@@ -557,7 +557,7 @@ static void streams_may_come_byte_by_byte(void **state)
 static void a_stream_that_promises_too_much_is_refused(void **state)
 {
 	(void)state;
-	struct shape shape = { families[0], 0, 8 };
+	struct shape shape = { families[0], 0, 8, 0 };
 	struct bytes bytes = sample(&shape);
 	nidus_filter *filter;
 	store64(bytes.data + AT_STASHED, UINT64_C(1) << 56);

@@ -272,7 +272,7 @@ static void features_must_mean_something(void **state)
 	expect_refused(&options, NIDUS_E_ARG);
 	options.features = UINT32_MAX;
 	expect_refused(&options, NIDUS_E_ARG);
-	options.features = UINT32_C(1) << 8;
+	options.features = UINT32_C(1) << 9;
 	expect_refused(&options, NIDUS_E_ARG);
 }
 
@@ -280,13 +280,14 @@ static void features_that_a_family_lacks_are_unsupported(void **state)
 {
 	(void)state;
 	for (const struct family *const *family = families; *family != NULL; family++) {
-		for (unsigned bit = 0; bit < 8; bit++) {
+		for (unsigned bit = 0; bit < 9; bit++) {
 			nidus_options options = good();
 			options.family = (*family)->id;
 			options.features = UINT32_C(1) << bit;
 			check_note("%s, feature %u", (*family)->name, bit);
 			bool wish = options.features == NIDUS_FAST ||
-			            options.features == NIDUS_NO_DELETE;
+			            options.features == NIDUS_NO_DELETE ||
+			            (options.features == NIDUS_COMPACT && (*family)->compact);
 			if (wish || (nidus_family_features((*family)->id) & options.features)) {
 				nidus_free(filter_create(&options));
 				expect_equal(ledger.blocks, 0);
@@ -294,6 +295,29 @@ static void features_that_a_family_lacks_are_unsupported(void **state)
 				expect_refused(&options, NIDUS_E_UNSUPPORTED);
 			}
 		}
+	}
+}
+
+static void a_compact_filter_is_bucketed_with_four_slots(void **state)
+{
+	(void)state;
+	for (unsigned slots = 0; slots <= 8; slots++) {
+		nidus_options options = good();
+		options.features = NIDUS_COMPACT;
+		options.slots = slots;
+		check_note("%u slots", slots);
+		if (slots != 0 && slots != 4) {
+			expect_refused(&options, NIDUS_E_RANGE);
+			continue;
+		}
+		nidus_filter *filter = filter_create(&options), *clone;
+		expect_equal(info_of(filter).family, NIDUS_BUCKETED);
+		expect_equal(info_of(filter).slots, 4);
+		expect(info_of(filter).features & NIDUS_COMPACT);
+		expect_ok(nidus_clone(filter, &clone));
+		expect(info_of(clone).features & NIDUS_COMPACT);
+		nidus_free(clone);
+		nidus_free(filter);
 	}
 }
 
@@ -488,6 +512,7 @@ int main(void)
 		cmocka_unit_test(families_that_are_none_are_refused),
 		cmocka_unit_test(features_must_mean_something),
 		cmocka_unit_test(features_that_a_family_lacks_are_unsupported),
+		cmocka_unit_test(a_compact_filter_is_bucketed_with_four_slots),
 		cmocka_unit_test(values_that_no_family_keeps_are_refused),
 		cmocka_unit_test(max_capacities_that_make_no_sense_are_refused),
 		cmocka_unit_test(half_an_allocator_is_refused),

@@ -216,6 +216,25 @@ static void keep_paged(int family)
 	keep(filled(&options, 0, 200), "paged");
 }
 
+/* Coded buckets in a word, in several, and with values in a filter that moves. */
+static void keep_compact(void)
+{
+	nidus_options options = options_of(NIDUS_BUCKETED, 60, 8);
+	options.features = NIDUS_COMPACT;
+	keep(filled(&options, 0, 60), "compact");
+	options.fpr = ldexp(1, -20);
+	keep(filled(&options, 0, 60), "compact-low-rate");
+	options.capacity = 20;
+	options.max_capacity = 300;
+	options.value_bits = 3;
+	nidus_filter *filter = filter_create(&options);
+	for (uint64_t key = 0; info_of(filter).tables < 2; key++)
+		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key % 8));
+	for (unsigned i = 0; i < 60; i++)
+		(void)nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3), i % 7);
+	keep(filter, "compact-moving");
+}
+
 static void keep_keys(void)
 {
 	char path[1000];
@@ -266,5 +285,6 @@ int main(int argc, char **argv)
 	keep_keys();
 	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0; family++)
 		keep_family(family);
+	keep_compact();
 	return 0;
 }

@@ -155,7 +155,7 @@ static void the_cuckoo_family_has_the_papers_rate(void **state)
 	struct chance chance = { chance_seed() + 2 };
 	for (unsigned k = 4; k <= 16; k++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
-			struct shape shape = { family_find(NIDUS_CUCKOO), slots, k };
+			struct shape shape = { family_find(NIDUS_CUCKOO), slots, k, 0 };
 			nidus_filter *filter =
 				shape_create(&shape, 50000, 1 + chance_next(&chance) / 2);
 			uint64_t first = UINT64_C(1) << 60, trials = trials_for(k);

@@ -45,6 +45,11 @@ static void each_with(uint32_t features, growth_visitor visit)
 			check_note("%s, fpr 2^-%u", (*family)->name, rates[i]);
 			visit(&options);
 			visited++;
+			if (!(*family)->compact || i > 0)
+				continue;
+			options.features = NIDUS_COMPACT;
+			check_note("%s, compact, fpr 2^-%u", (*family)->name, rates[i]);
+			visit(&options);
 		}
 	}
 	expect(visited > 0);
@@ -532,6 +537,7 @@ static void try_to_merge_misfits(const nidus_options *options)
 	expect_mismatch(a, &other, "fingerprints differ", "sizes differ");
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		other = *options;
+		other.features = 0; /* not every family can be compact */
 		other.family = (*family)->id;
 		if (other.family != options->family)
 			expect_mismatch(a, &other, "families differ", (*family)->name);

@@ -176,7 +176,7 @@ static void open_shared(const struct shape *shape, void *context)
 	uint64_t pieces = pieces_of_an_open();
 	nidus_free(filter);
 	nidus_options options = shape_options(shape, 500, 6);
-	options.features = NIDUS_CONCURRENT;
+	options.features |= NIDUS_CONCURRENT;
 	filter = filter_create(&options);
 	crowd(filter, 375);
 	expect_ok(nidus_save(filter, folder_path("filter")));
@@ -374,7 +374,7 @@ static void damage_is_found_where_it_is_looked_for(void **state)
 static void each_failing_call_of_an_open_is_told(void **state)
 {
 	(void)state;
-	struct shape shape = { families[0], 0, 8 };
+	struct shape shape = { families[0], 0, 8, 0 };
 	nidus_filter *filter = crowded(&shape, 60, 2), *opened;
 	expect_ok(nidus_save(filter, folder_path("filter")));
 	bool mapped = false;

@@ -183,12 +183,37 @@ static void bytes_growing_is_the_most_that_growth_takes(void **state)
 	}
 }
 
+/* The promise of NIDUS_COMPACT, at odd sizes. */
+static void compact_filters_take_at_most_1_045_times_k_plus_2_bits(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (unsigned i = 0; i < 2000; i++) {
+		unsigned k = 5 + i % 20;
+		uint64_t most = UINT64_C(1) << (21 + chance_below(&chance, 12));
+		nidus_options options =
+			filter_options(1000001 + chance_below(&chance, most), ldexp(1, -(int)k), 1);
+		nidus_plan_row row = { 0 };
+		size_t rows;
+		options.family = NIDUS_BUCKETED;
+		options.features = NIDUS_COMPACT;
+		check_note("%llu keys, k = %u", (unsigned long long)options.capacity, k);
+		nidus_plan_row all[ROWS];
+		expect_ok(nidus_plan(&options, all, ROWS, &rows));
+		for (size_t at = 0; at < rows; at++)
+			row = all[at].family == NIDUS_BUCKETED ? all[at] : row;
+		expect_ok(row.status);
+		expect(row.bits_per_key <= 1.045 * (k + 2));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_what_its_filter_measures),
 		cmocka_unit_test(the_choice_is_explained),
 		cmocka_unit_test(bytes_growing_is_the_most_that_growth_takes),
+		cmocka_unit_test(compact_filters_take_at_most_1_045_times_k_plus_2_bits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -330,7 +330,7 @@ static void play(const struct shape *shape, void *context)
 	for (size_t i = 0; i < WIDTHS; i++) {
 		nidus_options options = shape_options(shape, 150, chance_seed() | 1);
 		options.value_bits = widths[i];
-		options.features = tour->features;
+		options.features |= tour->features;
 		if (tour->growth > 0) {
 			options.capacity = 20;
 			options.max_capacity = 20 << tour->growth;

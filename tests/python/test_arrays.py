@@ -181,6 +181,14 @@ def test_build_stores_equal_keys_once_and_needs_no_order(rng):
     assert len(multiset) == 4 and multiset.count(1) == 3
 
 
+def test_a_compact_filter_is_smaller_and_says_so():
+    keys = range(20_000)
+    compact = nidus.build(keys, seed=3, features=nidus.Feature.COMPACT)
+    assert compact.info.family == "bucketed" and nidus.Feature.COMPACT in compact.info.features
+    assert len(compact.to_bytes()) < len(nidus.build(keys, seed=3, family="windowed").to_bytes())
+    assert all(key in compact for key in keys)
+
+
 def test_build_takes_what_filter_takes():
     filter = nidus.build(range(10), 0.01, capacity=500, family="cuckoo", seed=9, max_capacity=9000, slots=2)
     info = filter.info

@@ -139,6 +139,15 @@ def fixed_files(folder, family):
                     "--values", 24)
     for bits in (4, 9, 12, 17, 24):
         yield build(folder, family, f"bits-{bits}", numbers(0, 600), "-n", 600, "-p", f"2^-{bits}")
+        if family == "bucketed":
+            yield build(folder, family, f"compact-{bits}", numbers(0, 600), "-n", 600, "-p", f"2^-{bits}",
+                        "--compact")
+    if family == "bucketed":
+        path = build(folder, family, "compact-grown", numbers(0, 100), "-n", 100, "-p", "2^-6", "--compact",
+                     "--grow", 4000)
+        for last in range(100, 700, 150):  # some are amid a move
+            run(NIDUS, "add", "-q", "--multiset", path, keys=numbers(last, last + 150) + numbers(last, last + 2) * 4)
+            yield path
 
 
 def changed_files(folder, family):

@@ -121,6 +121,8 @@ static nidus_options any_options(struct chance *chance)
 	if (chance_one_in(chance, 4))
 		options.value_bits =
 			1 + (unsigned)chance_below(chance, chance_one_in(chance, 2) ? 8 : 32);
+	if (family->compact && chance_one_in(chance, 2))
+		options.features |= NIDUS_COMPACT;
 	choose_whims(chance, &options);
 	return options;
 }

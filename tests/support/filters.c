@@ -15,14 +15,16 @@ nidus_options shape_options(const struct shape *shape, uint64_t capacity, uint64
 	nidus_options options = filter_options(capacity, ldexp(1, -(int)shape->k), seed);
 	options.family = shape->family->id;
 	options.slots = shape->slots;
+	options.features = shape->features;
 	return options;
 }
 
 nidus_filter *shape_create(const struct shape *shape, uint64_t capacity, uint64_t seed)
 {
 	nidus_options options = shape_options(shape, capacity, seed);
-	check_note("%s, slots %u, fpr 2^-%u, capacity %llu, seed %llu", shape->family->name,
-	           shape->slots, shape->k, (unsigned long long)capacity, (unsigned long long)seed);
+	check_note("%s%s, slots %u, fpr 2^-%u, capacity %llu, seed %llu", shape->family->name,
+	           shape->features & NIDUS_COMPACT ? ", compact" : "", shape->slots, shape->k,
+	           (unsigned long long)capacity, (unsigned long long)seed);
 	return filter_create(&options);
 }
 
@@ -30,6 +32,8 @@ static bool offered(const struct shape *shape)
 {
 	nidus_options options = shape_options(shape, 16, 1);
 	nidus_filter *filter;
+	if (shape->features & NIDUS_COMPACT && !shape->family->compact)
+		return false;
 	nidus_status status = nidus_create(&options, &filter);
 	nidus_free(filter);
 	if (status != NIDUS_E_RANGE)
@@ -40,12 +44,16 @@ static bool offered(const struct shape *shape)
 static void each(unsigned first_slots, unsigned from, unsigned to, shape_visitor visit,
                  void *context)
 {
-	static const unsigned slots[] = { 0, 2, 4, 8 };
+	static const struct {
+		unsigned slots;
+		uint32_t features;
+	} forms[] = { { 0, 0 }, { 2, 0 }, { 4, 0 }, { 8, 0 }, { 4, NIDUS_COMPACT } };
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		unsigned visited = 0;
 		for (unsigned k = from; k <= to; k++) {
-			for (unsigned i = first_slots; i < sizeof slots / sizeof *slots; i++) {
-				struct shape shape = { *family, slots[i], k };
+			for (unsigned i = first_slots; i < sizeof forms / sizeof *forms; i++) {
+				struct shape shape = { *family, forms[i].slots, k,
+					               forms[i].features };
 				if (!offered(&shape))
 					continue;
 				visit(&shape, context);
@@ -55,7 +63,7 @@ static void each(unsigned first_slots, unsigned from, unsigned to, shape_visitor
 		/* A family without options of its own is still visited. */
 		if (visited == 0 && first_slots > 0) {
 			for (unsigned k = from; k <= to; k++) {
-				struct shape shape = { *family, 0, k };
+				struct shape shape = { *family, 0, k, 0 };
 				if (offered(&shape)) {
 					visit(&shape, context);
 					visited++;

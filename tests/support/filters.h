@@ -8,18 +8,19 @@
 #include "family/family.h"
 #include "nidus.h"
 
-/* A family at one number of slots (0: its own choice) and one rate, 2^-k. */
+/* A family at one number of slots (0: its own choice) and one rate, 2^-k; compact or not. */
 struct shape {
 	const struct family *family;
 	unsigned slots;
 	unsigned k;
+	uint32_t features; /* NIDUS_COMPACT or none */
 };
 
 typedef void (*shape_visitor)(const struct shape *shape, void *context);
 
 /*
  * Visits every registered family, for slots 0, 2, 4 and 8 where the family does
- * not answer E_RANGE, and every k from `from` to `to`.
+ * not answer E_RANGE, compact ones too, and every k from `from` to `to`.
  */
 void each_shape(unsigned from, unsigned to, shape_visitor visit, void *context);
 

@@ -4,9 +4,9 @@
  */
 #include "support/nests.h"
 
+#include "nest/search.h"
 #include "support/check.h"
 #include "support/filters.h"
-#include "nest/search.h"
 
 struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned growth_bits, unsigned level,
                            uint64_t chunks, uint64_t groups)
@@ -102,8 +102,12 @@ nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash)
 const char *nest_kind_name(enum nest_kind kind)
 {
 	static const char *const names[] = {
-		[NEST_XOR] = "xor",         [NEST_DIRECT] = "direct",   [NEST_CODED] = "coded",
-		[NEST_BUCKETS] = "buckets", [NEST_WINDOWS] = "windows",
+		[NEST_XOR] = "xor",
+		[NEST_DIRECT] = "direct",
+		[NEST_CODED_XOR] = "coded xor",
+		[NEST_BUCKETS] = "buckets",
+		[NEST_CODED_BUCKETS] = "coded buckets",
+		[NEST_WINDOWS] = "windows",
 	};
 	return names[kind];
 }

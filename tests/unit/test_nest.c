@@ -6,11 +6,11 @@
 #include <sys/mman.h>
 
 #include "base/os.h"
+#include "nest/search.h"
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/faults.h"
 #include "support/nests.h"
-#include "nest/search.h"
 
 #define LEVELS 4
 
@@ -190,10 +190,11 @@ static void tables_may_have_more_than_2_32_slots(void **state)
 	} tables[] = {
 		{ NEST_XOR, 4, 12, 0, 0, 1, UINT64_C(1) << 31 },
 		{ NEST_XOR, 4, 12, 4, 3, 1, UINT64_C(1) << 28 },
-		{ NEST_CODED, 4, 13, 0, 0, 1, UINT64_C(1) << 31 },
-		{ NEST_CODED, 4, 9, 4, 2, 1, UINT64_C(1) << 29 },
+		{ NEST_CODED_XOR, 4, 13, 0, 0, 1, UINT64_C(1) << 31 },
+		{ NEST_CODED_XOR, 4, 9, 4, 2, 1, UINT64_C(1) << 29 },
 		{ NEST_DIRECT, 8, 32, 0, 0, 1, UINT64_C(1) << 30 },
 		{ NEST_BUCKETS, 4, 13, 0, 0, 1, (UINT64_C(1) << 31) + 11 },
+		{ NEST_CODED_BUCKETS, 4, 13, 0, 0, 1, (UINT64_C(1) << 31) + 11 },
 		{ NEST_BUCKETS, 2, 12, 3, 2, 1, (UINT64_C(1) << 30) + 7 },
 		{ NEST_WINDOWS, 2, 14, 0, 0, 1, (UINT64_C(1) << 33) + 5 },
 		{ NEST_WINDOWS, 4, 12, 4, 4, 1, (UINT64_C(1) << 29) + 3 },
@@ -279,7 +280,7 @@ static void what_passes_the_check_does_not_overflow(void **state)
 			continue;
 		double slots = (double)plan.chunks * (double)(plan.groups << plan.level);
 		slots *= kind == NEST_WINDOWS ? 1 : plan.slots;
-		double width = nest_slot_width(&plan, kind) - (kind == NEST_CODED);
+		double width = nest_slot_width(&plan, kind) - (nest_coded(kind));
 		double bytes = slots * width / 8;
 		expect((double)nest_total_slots(&plan, kind) >= slots * 0.999);
 		expect((double)nest_table_bytes(&plan, kind) >= bytes * 0.999);

@@ -157,7 +157,7 @@ static void any_search_limit_keeps_all_entries(void **state)
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 			struct blueprint plan =
-				nest_plan(kind == NEST_CODED ? 4 : 2, 9, 0, 0, 1, 128);
+				nest_plan(nest_coded(kind) ? 4 : 2, 9, 0, 0, 1, 128);
 			plan.max_steps = limits[i];
 			plan.stash_limit = 0;
 			expect_fill(plan, kind, &chance);
@@ -262,10 +262,19 @@ static void model_set(struct model *model, uint64_t slot, uint64_t value)
 	nest_set(model->nest, model->nest->kind, model->bits, slot, value);
 }
 
-/* The first empty slot among some of a group; nest->slots if there is none. */
+/*
+ * The first empty slot among some of a group; nest->slots if there is none. Coded buckets are
+ * sorted, empty slots first: how many are taken.
+ */
 static unsigned model_vacancy(const struct model *model, uint64_t group, unsigned slots)
 {
 	uint64_t first = nest_first_slot(model->nest, model->nest->kind, group);
+	if (nest_coded(model->nest->kind)) {
+		unsigned taken = 0;
+		for (unsigned at = 0; at < model->nest->slots; at++)
+			taken += model_get(model, first + at) != 0;
+		return taken;
+	}
 	for (unsigned at = 0; at < slots; at++) {
 		if (model_get(model, first + at) == 0)
 			return at;
@@ -283,7 +292,7 @@ static bool model_put(struct model *model, const struct nest_key *key)
 	uint64_t apart = key->group[1] > key->group[0] ? key->group[1] - key->group[0]
 	                                               : key->group[0] - key->group[1];
 	choice = at[0] == slots;
-	if (nest->kind == NEST_BUCKETS || (nest->kind == NEST_WINDOWS && apart > slots))
+	if (nest_choosing(nest->kind) || (nest->kind == NEST_WINDOWS && apart > slots))
 		choice = at[1] < at[0];
 	if (at[choice] == slots) {
 		choice = 0;
@@ -291,7 +300,8 @@ static bool model_put(struct model *model, const struct nest_key *key)
 	}
 	if (at[choice] == slots)
 		return false;
-	model_set(model, nest_first_slot(nest, nest->kind, key->group[choice]) + at[choice],
+	uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
+	model_set(model, nest_coded(nest->kind) ? first : first + at[choice],
 	          nest_encode(nest, nest->kind, key->value, choice, at[choice]));
 	return true;
 }
@@ -472,8 +482,9 @@ static void searches_look_and_move_as_the_model_does(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() };
+	uint64_t full_lists = 0; /* coded kinds have only one size of buckets, and few of these */
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
-		uint64_t long_searches = 0, full_lists = 0;
+		uint64_t long_searches = 0;
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 6; core <= 40; core++) {
 				unsigned growth = (unsigned)chance_below(&chance, 3);
@@ -491,8 +502,9 @@ static void searches_look_and_move_as_the_model_does(void **state)
 					                      &full_lists);
 			}
 		}
-		expect(long_searches > 0 && full_lists > 0);
+		expect(long_searches > 0);
 	}
+	expect(full_lists > 0);
 }
 
 int main(void)

@@ -69,7 +69,7 @@ static void expect_tides(unsigned core_bits, uint64_t buckets, struct chance *ch
 	struct blueprint plan = nest_plan(4, core_bits, 0, 0, 2, buckets);
 	struct nest nest;
 	struct held held = { check_alloc((16 * buckets + 200) * sizeof *held.hashes), 0 };
-	nest_make(&nest, &plan, NEST_CODED);
+	nest_make(&nest, &plan, NEST_CODED_XOR);
 	check_note("%u core bits, %llu buckets", core_bits, (unsigned long long)buckets);
 	for (unsigned tide = 0; tide < 6; tide++) {
 		insert_until_full(&nest, &held, chance);
@@ -93,7 +93,7 @@ static void every_width_inserts_finds_and_deletes(void **state)
 	for (unsigned bits = CODED_CORE_MIN; bits <= SLOTS_WIDTH_MAX; bits++) {
 		for (uint64_t buckets = 2; buckets <= (check_small() ? 16 : 128); buckets *= 8) {
 			struct blueprint plan = nest_plan(4, bits, 0, 0, 2, buckets);
-			if (nest_plan_possible(&plan, NEST_CODED))
+			if (nest_plan_possible(&plan, NEST_CODED_XOR))
 				expect_tides(bits, buckets, &chance);
 		}
 	}

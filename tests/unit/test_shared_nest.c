@@ -33,9 +33,11 @@ static const struct layout layouts[] = {
 	{ NEST_XOR, 8, 7, 3, 1, 64, 32 },
 	{ NEST_DIRECT, 4, 10, 0, 3, 32, 16 },
 	{ NEST_DIRECT, 8, 11, 2, 2, 32, 16 },
-	{ NEST_CODED, 4, 6, 0, 1, 128, 64 },
-	{ NEST_CODED, 4, 13, 2, 1, 64, 64 },
+	{ NEST_CODED_XOR, 4, 6, 0, 1, 128, 64 },
+	{ NEST_CODED_XOR, 4, 13, 2, 1, 64, 64 },
 	{ NEST_BUCKETS, 2, 9, 0, 2, 101, 24 },
+	{ NEST_CODED_BUCKETS, 4, 10, 0, 2, 77, 48 },
+	{ NEST_CODED_BUCKETS, 4, 13, 6, 1, 101, 48 },
 	{ NEST_BUCKETS, 4, 13, 4, 1, 77, 24 },
 	{ NEST_WINDOWS, 2, 9, 0, 2, 203, 24 },
 	{ NEST_WINDOWS, 4, 15, 1, 1, 299, 24 },
@@ -43,7 +45,7 @@ static const struct layout layouts[] = {
 	/* Whose groups take a word, or more than one. */
 	{ NEST_XOR, 4, 13, 0, 1, 256, 32 },
 	{ NEST_XOR, 8, 14, 0, 1, 64, 32 },
-	{ NEST_CODED, 4, 13, 0, 1, 128, 64 },
+	{ NEST_CODED_XOR, 4, 13, 0, 1, 128, 64 },
 	{ NEST_BUCKETS, 4, 13, 0, 2, 150, 24 },
 	{ NEST_WINDOWS, 2, 14, 0, 2, 203, 24 },
 	{ NEST_WINDOWS, 4, 13, 0, 1, 299, 24 },
@@ -242,7 +244,8 @@ static void test_widths(void **state)
 	(void)state;
 	unsigned most = check_small() ? 12 : 14;
 	for (unsigned core_bits = 5; core_bits <= most; core_bits++) {
-		expect_lookups(NEST_CODED, 4, core_bits);
+		expect_lookups(NEST_CODED_XOR, 4, core_bits);
+		expect_lookups(NEST_CODED_BUCKETS, 4, core_bits);
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			expect_lookups(NEST_XOR, slots, core_bits);
 			if (slots <= 4)

@@ -23,6 +23,7 @@ class Feature(enum.IntFlag):
     FAST = 32
     MULTISET = 64
     NO_DELETE = 128
+    COMPACT = 256
 
 @final
 class Info(Tuple[Any, ...]):

@@ -17,6 +17,7 @@ class Feature(enum.IntFlag):
     FAST = 1 << 5  #: the quickest family, not the smallest
     MULTISET = 1 << 6  #: build keeps copies of equal keys
     NO_DELETE = 1 << 7  #: nothing will be removed; breadcrumb is smaller then
+    COMPACT = 1 << 8  #: bucketed with sorted, coded buckets: a bit per key smaller, and slower
 
 
 class Error(Exception):
