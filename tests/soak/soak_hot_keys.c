@@ -25,7 +25,7 @@
 #include "support/stream.h"
 
 #define THREADS_MOST 8
-#define LARGE 250000 /* keys; up to twice as many */
+#define LARGE 250000   /* keys; up to twice as many */
 #define MOVED_MOST 512 /* by an insert; 8 times as many in turns of threads */
 
 struct round {

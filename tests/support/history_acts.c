@@ -474,12 +474,14 @@ static void do_build(struct history *h)
 	if (h->ledger.exact)
 		options.features |= NIDUS_MULTISET;
 	nidus_status status;
-	if (h->ledger.values != NULL)
+	bool valued = h->ledger.values != NULL;
+	if (chance_percent(&h->chance, 50))
+		status = nidus_build_like(fresh, hashes, valued ? values : NULL, n, true, threads,
+		                          &built);
+	else if (valued)
 		status = nidus_build_values(&options, hashes, values, n, threads, &built);
-	else if (chance_percent(&h->chance, 50))
-		status = nidus_build_hashes(&options, hashes, n, threads, &built);
 	else
-		status = nidus_build_like(fresh, hashes, NULL, n, true, threads, &built);
+		status = nidus_build_hashes(&options, hashes, n, threads, &built);
 	free(hashes);
 	free(values);
 	nidus_free(fresh);
