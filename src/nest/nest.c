@@ -929,26 +929,30 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, uint64_t special,
                             uint64_t hash)
 {
-	struct nest_key key = nest_locate_as(nest, kind, special, hash);
-	const unsigned char *chunk_bits = nest->bits;
+	const unsigned char *bits = nest->bits;
+	struct nest_key key;
 	if (special & NEST_CHUNKS)
-		chunk_bits += key.chunk * nest->stride;
+		bits += take_choice(&hash, nest->chunks) * nest->stride;
+	nest_locate_in(nest, kind, special, hash, &key);
 	for (unsigned i = 0; i < 2; i++) {
-		uint64_t bit = key.group[i] * nest->group_bits;
-		PREFETCH(chunk_bits + (bit >> 3));
-		PREFETCH(chunk_bits + ((bit + nest->span - 1) >> 3)); /* it may lie in two */
+		const unsigned char *at = bits + (key.group[i] * nest->group_bits >> 3);
+		PREFETCH(at);
+		PREFETCH(at + nest->last_byte); /* it may lie in two lines */
 	}
 }
 
 /* Code of their own for the ways that large nests of fixed size have. */
 void nest_prefetch(const struct nest *nest, uint64_t hash)
 {
-	if (nest->special == NEST_CHUNKS && nest_symmetric(nest->kind))
+	uint64_t special = nest->special | NEST_CHUNKS; /* there may be one */
+	if (LIKELY(special == NEST_CHUNKS) && nest_symmetric(nest->kind))
 		prefetch(nest, NEST_XOR, NEST_CHUNKS, hash);
-	else if (nest->special == NEST_CHUNKS)
+	else if (LIKELY(special == NEST_CHUNKS))
 		prefetch(nest, NEST_WINDOWS, NEST_CHUNKS, hash);
+	else if (special == (NEST_CHUNKS | NEST_TAKEN))
+		prefetch(nest, NEST_XOR, NEST_CHUNKS | NEST_TAKEN, hash);
 	else
-		prefetch(nest, nest->kind, nest->special, hash);
+		prefetch(nest, nest->kind, special, hash);
 }
 
 const struct body_ops *nest_ops(const struct nest *nest)
