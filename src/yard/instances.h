@@ -128,72 +128,72 @@
 #endif
 
 /* The calls of one thread. */
-#define YARD_CALLS(name, shape, rare)                                                             \
-	NEVER_INLINE nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,      \
-	                                     uint64_t remainder, uint64_t value)                  \
-	{                                                                                         \
-		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },    \
-		                put_slow_##rare, push_value_##rare);                              \
-	}                                                                                         \
-	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)                \
-	{                                                                                         \
-		return put_##name(yard, key.bucket, key.m, key.remainder, key.value);             \
-	}                                                                                         \
-	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                 \
-	                               const uint64_t *values, size_t n)                          \
-	{                                                                                         \
-		return yard_fill_fronts(yard, shape, hashes, values, n);                          \
-	}                                                                                         \
-	static bool contains_##name(const void *yard, uint64_t hash)                              \
-	{                                                                                         \
-		return yard_contains(yard, shape, hash, in_any_##rare);                           \
-	}                                                                                         \
-	static nidus_status insert_##name(void *yard, uint64_t hash)                              \
-	{                                                                                         \
-		struct yard_key key = yard_locate_hot(yard, shape, hash);                         \
-		return put_##name(yard, key.bucket, key.m, key.remainder, 0);                     \
-	}                                                                                         \
-	NEVER_INLINE nidus_status remove_##name(void *yard, uint64_t hash)                        \
-	{                                                                                         \
-		return yard_remove(yard, shape, hash, take_full_##rare, take_back_##rare);        \
-	}                                                                                         \
-	ALWAYS_INLINE nidus_status batch_insert_##name(struct yard *yard, uint64_t hash,          \
-	                                               uint64_t value)                            \
-	{                                                                                         \
-		return yard_insert(yard, shape, hash, value, put_slow_##rare, push_value_##rare); \
-	}                                                                                         \
-	ALWAYS_INLINE nidus_status batch_remove_##name(struct yard *yard, uint64_t hash,          \
-	                                               uint64_t value)                            \
-	{                                                                                         \
-		(void)value;                                                                      \
-		return remove_##name(yard, hash);                                                 \
-	}                                                                                         \
-	static void contains_batch_##name(const void *yard, const uint64_t *hashes, size_t n,     \
-	                                  uint8_t *yes)                                           \
-	{                                                                                         \
-		yard_look_all(yard, shape, hashes, n, yes, yard_in_front, in_any_##rare,          \
-		              YARD_ALONE);                                                        \
-	}                                                                                         \
-	static nidus_status insert_batch_##name(void *yard, const uint64_t *hashes,               \
-	                                        const uint64_t *values, size_t n, size_t *done)   \
-	{                                                                                         \
-		return yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,        \
-		                       batch_insert_##name, YARD_ALONE);                          \
-	}                                                                                         \
-	static nidus_status remove_batch_##name(void *yard, const uint64_t *hashes, size_t n,     \
-	                                        size_t *done)                                     \
-	{                                                                                         \
-		return yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,          \
-		                       batch_remove_##name, YARD_ALONE);                          \
+#define YARD_CALLS(name, shape, rare)                                                           \
+	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,      \
+	                                   uint64_t remainder, uint64_t value)                  \
+	{                                                                                       \
+		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },  \
+		                put_slow_##rare, push_value_##rare);                            \
+	}                                                                                       \
+	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)              \
+	{                                                                                       \
+		return put_##name(yard, key.bucket, key.m, key.remainder, key.value);           \
+	}                                                                                       \
+	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,               \
+	                               const uint64_t *values, size_t n)                        \
+	{                                                                                       \
+		return yard_fill_fronts(yard, shape, hashes, values, n);                        \
+	}                                                                                       \
+	static bool contains_##name(const void *yard, uint64_t hash)                            \
+	{                                                                                       \
+		return yard_contains(yard, shape, hash, in_any_##rare);                         \
+	}                                                                                       \
+	NEVER_INLINE nidus_status remove_##name(void *yard, uint64_t hash)                      \
+	{                                                                                       \
+		return yard_remove(yard, shape, hash, take_full_##rare, take_back_##rare);      \
+	}                                                                                       \
+	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,       \
+	                                                uint64_t value)                         \
+	{                                                                                       \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                       \
+		return put_##name(yard, key.bucket, key.m, key.remainder, value);               \
+	}                                                                                       \
+	static nidus_status insert_##name(void *yard, uint64_t hash)                            \
+	{                                                                                       \
+		return insert_inline_##name(yard, hash, 0);                                     \
+	}                                                                                       \
+	ALWAYS_INLINE nidus_status remove_called_##name(struct yard *yard, uint64_t hash,       \
+	                                                uint64_t value)                         \
+	{                                                                                       \
+		(void)value;                                                                    \
+		return remove_##name(yard, hash);                                               \
+	}                                                                                       \
+	static void contains_batch_##name(const void *yard, const uint64_t *hashes, size_t n,   \
+	                                  uint8_t *yes)                                         \
+	{                                                                                       \
+		yard_look_all(yard, shape, hashes, n, yes, yard_in_front, in_any_##rare,        \
+		              YARD_ALONE);                                                      \
+	}                                                                                       \
+	static nidus_status insert_batch_##name(void *yard, const uint64_t *hashes,             \
+	                                        const uint64_t *values, size_t n, size_t *done) \
+	{                                                                                       \
+		return yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,      \
+		                       insert_inline_##name, YARD_ALONE);                       \
+	}                                                                                       \
+	static nidus_status remove_batch_##name(void *yard, const uint64_t *hashes, size_t n,   \
+	                                        size_t *done)                                   \
+	{                                                                                       \
+		return yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,        \
+		                       remove_called_##name, YARD_ALONE);                       \
 	}
 
-#define YARD_BODY_OPS(name, rare)                                                                  \
-	{                                                                                          \
-		.contains = contains_##name, .count = yard_count_copies, .find = find_##rare,      \
-		.insert = insert_##name, .insert_value = yard_insert_value,                        \
-		.remove = remove_##name, .change = yard_change_value,                              \
-		.contains_batch = contains_batch_##name, .find_batch = find_batch_##rare,          \
-		.insert_batch = insert_batch_##name, .remove_batch = remove_batch_##name,          \
+#define YARD_BODY_OPS(name, rare)                                                             \
+	{                                                                                     \
+		.contains = contains_##name, .count = yard_count_copies, .find = find_##rare, \
+		.insert = insert_##name, .insert_value = yard_insert_value,                   \
+		.remove = remove_##name, .change = yard_change_value,                         \
+		.contains_batch = contains_batch_##name, .find_batch = find_batch_##rare,     \
+		.insert_batch = insert_batch_##name, .remove_batch = remove_batch_##name,     \
 	}
 
 #ifdef NIDUS_ONE_THREAD

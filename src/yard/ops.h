@@ -119,15 +119,6 @@ ALWAYS_INLINE nidus_status yard_put(struct yard *yard, struct yard_shape shape, 
 	                                    : push_value(yard, key.bucket, end, key.value);
 }
 
-ALWAYS_INLINE nidus_status yard_insert(struct yard *yard, struct yard_shape shape, uint64_t hash,
-                                       uint64_t value, yard_put_fn put_slow,
-                                       yard_push_fn push_value)
-{
-	struct yard_key key = yard_locate_hot(yard, shape, hash);
-	key.value = value;
-	return yard_put(yard, shape, key, put_slow, push_value);
-}
-
 /* -------------------------------------------------------------------- removes -- */
 
 /* Takes the entry of a slot out of its front line, which is full. */
