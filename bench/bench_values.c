@@ -161,8 +161,10 @@ int main(int argc, char **argv)
 		strangers[i] = hash_of(n + i);
 		values[i] = i & 255;
 	}
-	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0; family++) {
-		bool wanted = argc <= 3 || strcmp(argv[3], nidus_family_name((nidus_family)family)) == 0;
+	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0;
+	     family++) {
+		bool wanted =
+			argc <= 3 || strcmp(argv[3], nidus_family_name((nidus_family)family)) == 0;
 		if (wanted && (nidus_family_features((nidus_family)family) & NIDUS_ENUMERATE))
 			compare((nidus_family)family, rounds);
 	}

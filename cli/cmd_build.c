@@ -177,7 +177,8 @@ static int read_spool(struct build *build)
 			uint64_t *beside = spool_room(&build->values, n);
 
 			if (!beside)
-				return report_memory("keeping the values of the keys (8 bytes each)");
+				return report_memory(
+					"keeping the values of the keys (8 bytes each)");
 			memcpy(beside, keys->value, n * sizeof(*beside));
 			build->values.n += n;
 		}

@@ -324,8 +324,8 @@ nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint6
 		return status;
 	status = values != NULL ? pair_sort(hashes, values, n, other->value_bits, !copies, threads,
 	                                    &other->allocator, &left)
-	                        : hash_sort_in_place(hashes, n, !copies, threads,
-	                                             &other->allocator, &left);
+	                        : hash_sort_in_place(hashes, n, !copies, threads, &other->allocator,
+	                                             &left);
 	if (status == NIDUS_OK)
 		status = filter_make(other->family, &other->plan, &other->allocator, NULL, filter);
 	return status == NIDUS_OK ? fill_or_free(filter, hashes, values, left, threads) : status;

@@ -294,9 +294,9 @@ nidus_status pair_sort(uint64_t *hashes, uint64_t *values, size_t n, unsigned bi
 		return status;
 	}
 	unsigned parts = bits_for(n, PART_WORDS, PARTITION_BITS_MOST);
-	struct packing packing = {
-		.hashes = hashes, .values = values, .bits = bits > parts ? bits : parts
-	};
+	struct packing packing = { .hashes = hashes,
+		                   .values = values,
+		                   .bits = bits > parts ? bits : parts };
 	nidus_status status = sort_in_words(&packing, n, threads, allocator);
 	if (status == NIDUS_OK)
 		*left = unique && packing.equal ? drop_equal(hashes, values, n) : n;

@@ -17,7 +17,8 @@ bool nest_find_entry(const struct nest *nest, const struct nest_key *key,
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
 		for (unsigned word = 0; word < nest->words; word++) {
-			uint64_t fields = nest_differences(nest, shape, nest->bits, spot, choice, word);
+			uint64_t fields =
+				nest_differences(nest, shape, nest->bits, spot, choice, word);
 			uint64_t hits = fields_zero_in(fields, lows, highs);
 			if (hits == 0)
 				continue;

@@ -85,8 +85,8 @@ static void build_parts(void *context, unsigned share)
 	}
 }
 
-nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
-                        size_t n, unsigned threads)
+nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values, size_t n,
+                        unsigned threads)
 {
 	if (yard->level > 0) {
 		size_t done;

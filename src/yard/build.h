@@ -13,7 +13,7 @@
  * order. A yard that has grown or keeps values takes them one by one. Errors: FULL, COPIES, the same for any number
  * of threads; clear the yard then.
  */
-nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
-                        size_t n, unsigned threads);
+nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values, size_t n,
+                        unsigned threads);
 
 #endif

@@ -68,8 +68,7 @@ static inline nidus_status yard_put_highest(struct yard *yard, struct yard_key k
 
 /* What front buckets from `bucket` up to `end` could not take of their hashes. */
 static nidus_status yard_fill_back(struct yard *yard, const uint64_t *hashes,
-                                   const uint64_t *values, size_t n, uint64_t bucket,
-                                   uint64_t end)
+                                   const uint64_t *values, size_t n, uint64_t bucket, uint64_t end)
 {
 	const struct mini_shape shape = yard->ops->shape.front;
 	for (size_t at = 0; bucket < end && at < n; bucket++) {

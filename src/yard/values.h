@@ -47,8 +47,7 @@ static inline void yard_set_value(struct yard_values values, unsigned slot, uint
 	if (values.bytes == NULL)
 		return;
 	for (unsigned byte = bit / 8; byte < end; byte++, mask >>= 8, word >>= 8)
-		values.bytes[byte] =
-			(unsigned char)((values.bytes[byte] & ~mask) | (word & mask));
+		values.bytes[byte] = (unsigned char)((values.bytes[byte] & ~mask) | (word & mask));
 }
 
 /* Puts a value in before a slot's; those behind move up, and the last one goes. */

@@ -334,8 +334,9 @@ void yard_shared_find_batch(const void *body, const uint64_t *hashes, size_t n, 
 		}
 		for (size_t i = from; i < from + some; i++) {
 			first[i] = 0;
-			found[i] = yes[i - from] ? (uint32_t)ops->find(yard, hashes[i], &first[i], 1)
-			                         : 0;
+			found[i] = yes[i - from]
+			                   ? (uint32_t)ops->find(yard, hashes[i], &first[i], 1)
+			                   : 0;
 		}
 	}
 }

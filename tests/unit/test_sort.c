@@ -48,7 +48,7 @@ static void expect_ascent(const uint64_t *numbers, size_t n, const uint64_t *sor
 		if (n > 0)
 			memcpy(block.bytes, numbers, n * sizeof *numbers);
 		expect_ok(hash_sort_in_place((uint64_t *)(void *)block.bytes, n, true, threads[i],
-		                          &allocator, &left));
+		                             &allocator, &left));
 		expect_equal(left, distinct);
 		for (size_t j = 0, at = 0; j < n; j++) {
 			if (j > 0 && sorted[j] == sorted[j - 1])
@@ -196,8 +196,8 @@ static void pairs_are_sorted(void **state)
 			uint64_t x = chance_next(&chance);
 			const uint64_t kinds[] = { x, x, x << 54, x & 255,
 				                   x % 3 == 0 ? UINT64_MAX : 0 };
-			pairs[i] = (struct pair){ kinds[kind], chance_next(&chance) >>
-				                                       (64 - bits) };
+			pairs[i] =
+				(struct pair){ kinds[kind], chance_next(&chance) >> (64 - bits) };
 		}
 		check_note("%zu pairs of kind %u, values of %u bits", n, kind, bits);
 		expect_pairs_sorted(pairs, n, bits, bits % 2, 1 + bits % 3);

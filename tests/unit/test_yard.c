@@ -547,7 +547,8 @@ static void expect_found_alike(const struct yard *yard, const uint64_t *hashes, 
 	uint64_t *first = check_alloc(2 * n * sizeof *first);
 	uint32_t *found = check_alloc(2 * n * sizeof *found);
 	for (size_t i = 0; i < 2 * n; i++)
-		asked[i] = i % 2 == 0 ? hashes[i / 2] : hashes[i / 2] * UINT64_C(0x9e3779b97f4a7c15);
+		asked[i] =
+			i % 2 == 0 ? hashes[i / 2] : hashes[i / 2] * UINT64_C(0x9e3779b97f4a7c15);
 	yard->ops->body.find_batch(yard, asked, 2 * n, first, found);
 	for (size_t i = 0; i < 2 * n; i++) {
 		value = 0;
@@ -634,7 +635,8 @@ static void building_refuses_too_many_copies(void **state)
 			nidus_status status =
 				yard_build_fronts(&yard, hashes, NULL, before + copies, 0, 1);
 			if (status == NIDUS_OK)
-				status = yard_build_back(&yard, hashes, NULL, before + copies, 0, 1);
+				status =
+					yard_build_back(&yard, hashes, NULL, before + copies, 0, 1);
 			expect_equal(status, copies == 16 ? NIDUS_OK : NIDUS_COPIES);
 			yard_free(&yard);
 		}
