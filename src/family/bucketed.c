@@ -51,18 +51,6 @@ const struct offset_layout *bucketed_layout(unsigned slots)
 	return offset_find(layouts, LAYOUTS, slots);
 }
 
-/* The kind of nest for some features. */
-static enum nest_kind kind_for(uint32_t features)
-{
-	return features & NIDUS_COMPACT ? NEST_CODED_BUCKETS : NEST_BUCKETS;
-}
-
-static nidus_status bucketed_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                                    struct blueprint *larger)
-{
-	return offset_larger(plan, capacity, relax, kind_for(plan->features), larger);
-}
-
 static nidus_status bucketed_plan(const nidus_options *options, struct blueprint *plan)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
@@ -73,24 +61,7 @@ static nidus_status bucketed_plan(const nidus_options *options, struct blueprint
 	if (options->features & NIDUS_COMPACT && slots != CODED_SLOTS)
 		return fail(NIDUS_E_RANGE, "a compact filter has 4 slots per bucket, not %u",
 		            slots);
-	return offset_plan(options, plan, kind_for(options->features), layout);
-}
-
-static nidus_status bucketed_check(const struct blueprint *plan)
-{
-	return nesting_check(plan, kind_for(plan->features));
-}
-
-static struct forecast bucketed_forecast(const struct blueprint *plan, uint64_t keys)
-{
-	return nesting_forecast(plan, keys, kind_for(plan->features),
-	                        bucketed_layout(plan->slots)->compared);
-}
-
-static nidus_status bucketed_create(void *body, const struct blueprint *plan,
-                                    const nidus_allocator *allocator, unsigned char *table)
-{
-	return nest_create(body, plan, kind_for(plan->features), allocator, table);
+	return offset_plan(options, plan, layout);
 }
 
 const struct family family_bucketed = {
@@ -99,10 +70,9 @@ const struct family family_bucketed = {
 	.name = "bucketed",
 	.pace = 4,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = bucketed_larger,
+	.larger = offset_larger,
 	.plan = bucketed_plan,
-	.check = bucketed_check,
-	.forecast = bucketed_forecast,
-	.create = bucketed_create,
+	.check = nesting_check,
+	.forecast = offset_forecast,
 	.compact = true,
 };

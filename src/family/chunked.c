@@ -181,22 +181,6 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 	return nesting_complete(options, plan, &sizing, steps_for(plan));
 }
 
-static nidus_status chunked_check(const struct blueprint *plan)
-{
-	return nesting_check(plan, NEST_XOR);
-}
-
-static struct forecast chunked_forecast(const struct blueprint *plan, uint64_t keys)
-{
-	return nesting_forecast(plan, keys, NEST_XOR, 2.0 * plan->slots);
-}
-
-static nidus_status chunked_create(void *body, const struct blueprint *plan,
-                                   const nidus_allocator *allocator, unsigned char *table)
-{
-	return nest_create(body, plan, NEST_XOR, allocator, table);
-}
-
 const struct family family_chunked = {
 	NESTING_MEMBERS,
 	.id = NIDUS_CHUNKED,
@@ -205,7 +189,6 @@ const struct family family_chunked = {
 	.speed = NIDUS_SPEED_MEDIUM,
 	.larger = chunked_larger,
 	.plan = chunked_plan,
-	.check = chunked_check,
-	.forecast = chunked_forecast,
-	.create = chunked_create,
+	.check = nesting_check,
+	.forecast = nesting_forecast,
 };

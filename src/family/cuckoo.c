@@ -44,32 +44,8 @@ static nidus_status cuckoo_plan(const nidus_options *options, struct blueprint *
 	return one_table_plan(options, plan);
 }
 
-static nidus_status cuckoo_check(const struct blueprint *plan)
-{
-	nidus_status status = one_table_check(plan);
-	return status == NIDUS_OK ? nesting_check(plan, NEST_XOR) : status;
-}
-
-static struct forecast cuckoo_forecast(const struct blueprint *plan, uint64_t keys)
-{
-	return nesting_forecast(plan, keys, NEST_XOR, 2.0 * plan->slots);
-}
-
-static nidus_status cuckoo_create(void *body, const struct blueprint *plan,
-                                  const nidus_allocator *allocator, unsigned char *table)
-{
-	return nest_create(body, plan, NEST_XOR, allocator, table);
-}
-
 const struct family family_cuckoo = {
-	NESTING_MEMBERS,
-	.id = NIDUS_CUCKOO,
-	.name = "cuckoo",
-	.pace = 6,
-	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = one_table_larger,
-	.plan = cuckoo_plan,
-	.check = cuckoo_check,
-	.forecast = cuckoo_forecast,
-	.create = cuckoo_create,
+	NESTING_MEMBERS,     .id = NIDUS_CUCKOO,          .name = "cuckoo",
+	.pace = 6,           .speed = NIDUS_SPEED_MEDIUM, .larger = one_table_larger,
+	.plan = cuckoo_plan, .check = one_table_check,    .forecast = nesting_forecast,
 };

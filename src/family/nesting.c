@@ -8,6 +8,28 @@
 #include "nest/build.h"
 #include "nest/move.h"
 
+enum nest_kind nesting_kind(const struct blueprint *plan)
+{
+	switch (plan->family) {
+	case NIDUS_WINDOWED:
+		return NEST_WINDOWS;
+	case NIDUS_BUCKETED:
+		return plan->features & NIDUS_COMPACT ? NEST_CODED_BUCKETS : NEST_BUCKETS;
+	case NIDUS_SEMISORT:
+		return NEST_CODED_XOR;
+	case NIDUS_SIMPLIFIED:
+		return NEST_DIRECT;
+	default:
+		return NEST_XOR;
+	}
+}
+
+nidus_status nesting_create(void *body, const struct blueprint *plan,
+                            const nidus_allocator *allocator, unsigned char *table)
+{
+	return nest_create(body, plan, nesting_kind(plan), allocator, table);
+}
+
 unsigned nesting_copies(const struct blueprint *plan)
 {
 	return 2 * plan->slots + (plan->stash_limit > 0 ? STASH_COPIES : 0);
@@ -159,9 +181,9 @@ static uint32_t stash_within(const struct blueprint *plan, uint32_t limit)
 	return limit < most ? limit : most;
 }
 
-nidus_status nesting_check(const struct blueprint *plan, enum nest_kind kind)
+nidus_status nesting_check(const struct blueprint *plan)
 {
-	nidus_status status = nest_check(plan, kind);
+	nidus_status status = nest_check(plan, nesting_kind(plan));
 	if (status == NIDUS_OK && plan->stash_limit > stash_most(plan))
 		return fail(NIDUS_E_RANGE, "a chunk of this size has no stash of %u entries",
 		            plan->stash_limit);
@@ -277,9 +299,9 @@ uint64_t nesting_keys_at_rate(const struct blueprint *plan, uint64_t slots, uint
 	return keys < (double)fits ? (uint64_t)keys : fits;
 }
 
-struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
-                                 double compared)
+struct forecast nesting_forecast_for(const struct blueprint *plan, uint64_t keys, double compared)
 {
+	enum nest_kind kind = nesting_kind(plan);
 	unsigned width = nest_slot_width(plan, kind);
 	struct forecast forecast = {
 		.bytes = nest_table_bytes(plan, kind),
@@ -293,4 +315,9 @@ struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, en
 	bool aligned = kind != NEST_WINDOWS && line % bits == 0;
 	forecast.lines = 2 + (aligned ? 0 : 2 * (double)(bits - 1) / (double)line);
 	return forecast;
+}
+
+struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys)
+{
+	return nesting_forecast_for(plan, keys, 2.0 * plan->slots);
 }

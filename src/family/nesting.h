@@ -8,7 +8,12 @@
 #include "family/family.h"
 #include "nest/nest.h"
 
+/* The kind of nest that the body of a plan is. */
+enum nest_kind nesting_kind(const struct blueprint *plan);
+
 unsigned nesting_copies(const struct blueprint *plan);
+nidus_status nesting_create(void *body, const struct blueprint *plan,
+                            const nidus_allocator *allocator, unsigned char *table);
 void nesting_free(void *body);
 void nesting_clear(void *body);
 nidus_status nesting_copy(void *to, const void *from);
@@ -29,12 +34,13 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 /* The members of a struct family that are the same for all of them. */
 #define NESTING_MEMBERS                                                                          \
 	.body_size = sizeof(struct nest), .searches = true, .copies = nesting_copies,            \
-	.free = nesting_free, .clear = nesting_clear, .copy = nesting_copy,                      \
-	.build = nesting_build, .ops = nesting_ops, .prefetch = nesting_prefetch,                \
-	.count = nesting_count, .fill = nesting_fill, .verify = nesting_verify,                  \
-	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,    \
-	.move = nesting_move, .left = nesting_left, .identity = nesting_identity,                \
-	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,  \
+	.create = nesting_create, .free = nesting_free, .clear = nesting_clear,                  \
+	.copy = nesting_copy, .build = nesting_build, .ops = nesting_ops,                        \
+	.prefetch = nesting_prefetch, .count = nesting_count, .fill = nesting_fill,              \
+	.verify = nesting_verify, .next = nesting_next, .entry_hash = nesting_entry_hash,        \
+	.transfer = nesting_transfer, .move = nesting_move, .left = nesting_left,                \
+	.identity = nesting_identity, .table = nesting_table,                                    \
+	.export_stash = nesting_export_stash, .import = nesting_import,                          \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET | \
 	            NIDUS_CONCURRENT
 
@@ -44,8 +50,8 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
  */
 nidus_status nesting_check_options(const nidus_options *options, bool reserves);
 
-/* Whether a plan from anywhere can be laid out as a nest of this kind. Errors: E_RANGE. */
-nidus_status nesting_check(const struct blueprint *plan, enum nest_kind kind);
+/* Whether a plan from anywhere can be laid out. Errors: E_RANGE. */
+nidus_status nesting_check(const struct blueprint *plan);
 
 /* How a family's tables can be filled, at any level of growth. */
 struct nesting_sizing {
@@ -97,7 +103,9 @@ double nesting_rate(const struct blueprint *plan, double compared, double load);
 uint64_t nesting_keys_at_rate(const struct blueprint *plan, uint64_t slots, uint64_t fits);
 
 /* What a plan comes to, if an absent key's fingerprint may match in `compared` slots. */
-struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys, enum nest_kind kind,
-                                 double compared);
+struct forecast nesting_forecast_for(const struct blueprint *plan, uint64_t keys, double compared);
+
+/* The same for all slots of two buckets. */
+struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys);
 
 #endif

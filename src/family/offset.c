@@ -48,9 +48,10 @@ static double slots_for(const struct offset_layout *layout, unsigned core_bits, 
 }
 
 /* Sets chunks and groups for `keys` keys with at least `least` slots in all. */
-static void lay_out(struct blueprint *plan, enum nest_kind kind, const struct offset_layout *layout,
-                    uint64_t keys, double least)
+static void lay_out(struct blueprint *plan, const struct offset_layout *layout, uint64_t keys,
+                    double least)
 {
+	enum nest_kind kind = nesting_kind(plan);
 	double rough = slots_for(layout, plan->core_bits, (double)keys);
 	uint64_t chunk_slots = nest_coded(kind) ? COMPACT_CHUNK_SLOTS : CHUNK_SLOTS;
 	plan->chunks = (uint64_t)(rough / (double)chunk_slots + 0.5);
@@ -72,9 +73,10 @@ static void lay_out(struct blueprint *plan, enum nest_kind kind, const struct of
  * Takes the number of core bits that makes the smallest table: one bit less
  * may need a thinner table to keep the rate, which is sometimes cheaper.
  */
-static nidus_status choose(struct blueprint *plan, enum nest_kind kind,
-                           const struct offset_layout *layout, uint64_t keys)
+static nidus_status choose(struct blueprint *plan, const struct offset_layout *layout,
+                           uint64_t keys)
 {
+	enum nest_kind kind = nesting_kind(plan);
 	struct blueprint best = *plan;
 	uint64_t least_bytes = UINT64_MAX;
 	nidus_status status = NIDUS_OK;
@@ -82,7 +84,7 @@ static nidus_status choose(struct blueprint *plan, enum nest_kind kind,
 	for (unsigned bits = enough - 1; bits <= enough; bits++) {
 		plan->core_bits = bits;
 		double most_load = plan->fpr / nesting_fpr(bits, layout->compared, 1);
-		lay_out(plan, kind, layout, keys, (double)keys / most_load);
+		lay_out(plan, layout, keys, (double)keys / most_load);
 		if (nest_check(plan, kind) == NIDUS_OK &&
 		    nest_table_bytes(plan, kind) < least_bytes) {
 			least_bytes = nest_table_bytes(plan, kind);
@@ -103,12 +105,18 @@ const struct offset_layout *offset_find(const struct offset_layout *layouts, siz
 	return NULL;
 }
 
+static const struct offset_layout *layout_of(const struct blueprint *plan)
+{
+	return plan->family == NIDUS_WINDOWED ? windowed_layout(plan->slots)
+	                                      : bucketed_layout(plan->slots);
+}
+
 /* ------------------------------------------------------------------- growth -- */
 
 /* Whether a chunk of so many slots takes its share of the keys, at the plan's rate. */
-static bool chunk_fits(const struct blueprint *plan, const struct offset_layout *layout,
-                       uint64_t chunk_slots, uint64_t keys)
+static bool chunk_fits(const struct blueprint *plan, uint64_t chunk_slots, uint64_t keys)
 {
+	const struct offset_layout *layout = layout_of(plan);
 	double fullest = chunking_fullest(keys, plan->chunks);
 	if (slots_for(layout, plan->core_bits, fullest) > (double)chunk_slots)
 		return false;
@@ -122,13 +130,13 @@ static bool chunk_fits(const struct blueprint *plan, const struct offset_layout 
 static bool buckets_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
 {
 	uint64_t slots = (plan->groups << level) * plan->slots;
-	return chunk_fits(plan, bucketed_layout(plan->slots), slots, keys);
+	return chunk_fits(plan, slots, keys);
 }
 
 static bool windows_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
 {
 	uint64_t slots = (plan->groups << level) + plan->slots - 1;
-	return chunk_fits(plan, windowed_layout(plan->slots), slots, keys);
+	return chunk_fits(plan, slots, keys);
 }
 
 static uint64_t stash(uint64_t chunk_slots)
@@ -141,18 +149,23 @@ static const struct nesting_sizing window_sizing = { .fits = windows_fit,
 	                                             .stash = stash,
 	                                             .overlap = true };
 
-static const struct nesting_sizing *sizing_of(enum nest_kind kind)
+static const struct nesting_sizing *sizing_of(const struct blueprint *plan)
 {
-	return kind == NEST_WINDOWS ? &window_sizing : &bucket_sizing;
+	return plan->family == NIDUS_WINDOWED ? &window_sizing : &bucket_sizing;
 }
 
 nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           enum nest_kind kind, struct blueprint *larger)
+                           struct blueprint *larger)
 {
-	return nesting_larger(plan, capacity, relax, sizing_of(kind), larger);
+	return nesting_larger(plan, capacity, relax, sizing_of(plan), larger);
 }
 
-nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, enum nest_kind kind,
+struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys)
+{
+	return nesting_forecast_for(plan, keys, layout_of(plan)->compared);
+}
+
+nidus_status offset_plan(const nidus_options *options, struct blueprint *plan,
                          const struct offset_layout *layout)
 {
 	nidus_status status = nesting_check_options(options, false);
@@ -160,9 +173,9 @@ nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, e
 		return status;
 	plan->slots = layout->slots;
 	plan->max_steps = layout->steps;
-	status = choose(plan, kind, layout, options->capacity);
+	status = choose(plan, layout, options->capacity);
 	if (status != NIDUS_OK)
 		return status;
 	plan->capacity = options->capacity;
-	return nesting_complete(options, plan, sizing_of(kind), layout->steps);
+	return nesting_complete(options, plan, sizing_of(plan), layout->steps);
 }

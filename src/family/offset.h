@@ -22,16 +22,17 @@ struct offset_layout {
  * Chooses rate, chunks and groups for a layout.
  * Errors: E_RANGE, E_UNSUPPORTED.
  */
-nidus_status offset_plan(const nidus_options *options, struct blueprint *plan, enum nest_kind kind,
+nidus_status offset_plan(const nidus_options *options, struct blueprint *plan,
                          const struct offset_layout *layout);
 
 /* The layouts of the two kinds, each in its family's file. */
 const struct offset_layout *bucketed_layout(unsigned slots);
 const struct offset_layout *windowed_layout(unsigned slots);
 
-/* What a layout's family answers to larger(). */
+/* What both families answer to larger() and forecast(). */
 nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           enum nest_kind kind, struct blueprint *larger);
+                           struct blueprint *larger);
+struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys);
 
 /* The layout of that many slots per group. */
 const struct offset_layout *offset_find(const struct offset_layout *layouts, size_t n,

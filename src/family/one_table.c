@@ -93,5 +93,5 @@ nidus_status one_table_check(const struct blueprint *plan)
 	if (plan->chunks != 1)
 		return fail(NIDUS_E_RANGE, "this family has one chunk, not %llu",
 		            (unsigned long long)plan->chunks);
-	return NIDUS_OK;
+	return nesting_check(plan);
 }

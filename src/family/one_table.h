@@ -15,9 +15,9 @@
 nidus_status one_table_plan(const nidus_options *options, struct blueprint *plan);
 
 nidus_status one_table_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           struct blueprint *larger);
+                              struct blueprint *larger);
 
-/* What a single table's plan must be beside what its nest asks for. */
+/* nesting_check of a single table. */
 nidus_status one_table_check(const struct blueprint *plan);
 
 #endif

@@ -28,23 +28,6 @@ static nidus_status semisort_plan(const nidus_options *options, struct blueprint
 	return one_table_plan(options, plan);
 }
 
-static nidus_status semisort_check(const struct blueprint *plan)
-{
-	nidus_status status = one_table_check(plan);
-	return status == NIDUS_OK ? nesting_check(plan, NEST_CODED_XOR) : status;
-}
-
-static struct forecast semisort_forecast(const struct blueprint *plan, uint64_t keys)
-{
-	return nesting_forecast(plan, keys, NEST_CODED_XOR, 2.0 * plan->slots);
-}
-
-static nidus_status semisort_create(void *body, const struct blueprint *plan,
-                                    const nidus_allocator *allocator, unsigned char *table)
-{
-	return nest_create(body, plan, NEST_CODED_XOR, allocator, table);
-}
-
 const struct family family_semisort = {
 	NESTING_MEMBERS,
 	.id = NIDUS_SEMISORT,
@@ -53,7 +36,6 @@ const struct family family_semisort = {
 	.speed = NIDUS_SPEED_SLOW,
 	.larger = one_table_larger,
 	.plan = semisort_plan,
-	.check = semisort_check,
-	.forecast = semisort_forecast,
-	.create = semisort_create,
+	.check = one_table_check,
+	.forecast = nesting_forecast,
 };

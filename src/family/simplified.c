@@ -148,23 +148,12 @@ static nidus_status simplified_plan(const nidus_options *options, struct bluepri
 	return nesting_complete(options, plan, &sizing, BEST_STEPS);
 }
 
-static nidus_status simplified_check(const struct blueprint *plan)
-{
-	return nesting_check(plan, NEST_DIRECT);
-}
-
 static struct forecast simplified_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	struct forecast forecast = nesting_forecast(plan, keys, NEST_DIRECT, 2.0 * plan->slots);
+	struct forecast forecast = nesting_forecast(plan, keys);
 	double load = (double)keys / (double)forecast.total_slots;
 	forecast.fpr = rate(plan, load < 1 ? load : 1);
 	return forecast;
-}
-
-static nidus_status simplified_create(void *body, const struct blueprint *plan,
-                                      const nidus_allocator *allocator, unsigned char *table)
-{
-	return nest_create(body, plan, NEST_DIRECT, allocator, table);
 }
 
 const struct family family_simplified = {
@@ -175,7 +164,6 @@ const struct family family_simplified = {
 	.speed = NIDUS_SPEED_MEDIUM,
 	.larger = simplified_larger,
 	.plan = simplified_plan,
-	.check = simplified_check,
+	.check = nesting_check,
 	.forecast = simplified_forecast,
-	.create = simplified_create,
 };

@@ -54,12 +54,6 @@ const struct offset_layout *windowed_layout(unsigned slots)
 	return offset_find(layouts, LAYOUTS, slots);
 }
 
-static nidus_status windowed_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                                    struct blueprint *larger)
-{
-	return offset_larger(plan, capacity, relax, NEST_WINDOWS, larger);
-}
-
 static nidus_status windowed_plan(const nidus_options *options, struct blueprint *plan)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
@@ -67,23 +61,7 @@ static nidus_status windowed_plan(const nidus_options *options, struct blueprint
 	if (layout == NULL)
 		return fail(NIDUS_E_RANGE,
 		            "the windowed family has 2 or 4 slots per window, not %u", slots);
-	return offset_plan(options, plan, NEST_WINDOWS, layout);
-}
-
-static nidus_status windowed_check(const struct blueprint *plan)
-{
-	return nesting_check(plan, NEST_WINDOWS);
-}
-
-static struct forecast windowed_forecast(const struct blueprint *plan, uint64_t keys)
-{
-	return nesting_forecast(plan, keys, NEST_WINDOWS, windowed_layout(plan->slots)->compared);
-}
-
-static nidus_status windowed_create(void *body, const struct blueprint *plan,
-                                    const nidus_allocator *allocator, unsigned char *table)
-{
-	return nest_create(body, plan, NEST_WINDOWS, allocator, table);
+	return offset_plan(options, plan, layout);
 }
 
 const struct family family_windowed = {
@@ -92,9 +70,8 @@ const struct family family_windowed = {
 	.name = "windowed",
 	.pace = 3,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = windowed_larger,
+	.larger = offset_larger,
 	.plan = windowed_plan,
-	.check = windowed_check,
-	.forecast = windowed_forecast,
-	.create = windowed_create,
+	.check = nesting_check,
+	.forecast = offset_forecast,
 };
