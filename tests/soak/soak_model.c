@@ -118,6 +118,8 @@ static nidus_options any_options(struct chance *chance)
 		options.features = NIDUS_CONCURRENT & family->features;
 	if (chance_one_in(chance, 8))
 		options.features |= NIDUS_NO_DELETE;
+	if (family->compact && chance_one_in(chance, 2))
+		options.features |= NIDUS_COMPACT;
 	if (chance_one_in(chance, 4))
 		options.value_bits =
 			1 + (unsigned)chance_below(chance, chance_one_in(chance, 2) ? 8 : 32);
