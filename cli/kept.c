@@ -17,14 +17,34 @@
 #define FIRST_LEAST 1024
 
 /* Makes sure that there is a file to lock. */
-static int touch(const char *path)
+static int touch(struct output *output)
 {
-	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+	const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK;
+	int file = open(output->path, flags | O_EXCL, 0666);
 
+	output->made = file >= 0;
+	if (file < 0 && errno == EEXIST)
+		file = open(output->path, flags, 0666);
 	if (file < 0)
-		return report_system(path, errno);
+		return report_system(output->path, errno);
 	close(file);
 	return EXIT_OK;
+}
+
+/* Until there is one that is locked: another process may have taken away what it had made. */
+static int make_and_lock(const struct command *command, struct output *output, struct stat *status)
+{
+	int code;
+
+	do {
+		output_release(output);
+		code = touch(output);
+		if (code == EXIT_OK)
+			code = output_prepare(command, output);
+		if (code != EXIT_OK || stat(output->path, status) == 0)
+			return code;
+	} while (errno == ENOENT);
+	return report_system(output->path, errno);
 }
 
 int kept_open(const struct command *command, struct output *output, const char *what,
@@ -40,13 +60,9 @@ int kept_open(const struct command *command, struct output *output, const char *
 		return report_usage(command->name, "%s needs the name of a file", what);
 	code = output_check_inputs(command, output, inputs->operand, inputs->n);
 	if (code == EXIT_OK)
-		code = touch(path);
-	if (code == EXIT_OK)
-		code = output_prepare(command, output);
+		code = make_and_lock(command, output, &status);
 	if (code != EXIT_OK)
 		return code;
-	if (stat(path, &status) != 0)
-		return report_system(path, errno);
 	if (!S_ISREG(status.st_mode))
 		return report_usage(command->name, "%s: %s is not a file", what, path);
 	return status.st_size > 0 ? set_load(path, filter) : EXIT_OK;

@@ -143,9 +143,16 @@ static int lock_file(struct output *output)
 
 void output_release(struct output *output)
 {
-	if (output->lock > 0)
+	struct stat status;
+
+	if (output->lock > 0) {
+		if (output->made && still_there(output->lock, output->path) &&
+		    fstat(output->lock, &status) == 0 && status.st_size == 0)
+			unlink(output->path);
 		close(output->lock);
+	}
 	output->lock = 0;
+	output->made = false;
 }
 
 /* --------------------------------------------------------------- checking -- */

@@ -34,6 +34,7 @@ struct output {
 	bool force;
 	bool no_wait;
 	bool in_place; /* it is the set that is changed */
+	bool made;     /* by kept_open, and empty until it is saved */
 	int lock;      /* a file descriptor; below 1: none */
 };
 
@@ -68,6 +69,7 @@ int output_check_inputs(const struct command *command, const struct output *outp
 /** Writes a filter. EXIT_OK, or an exit code after a message. */
 int output_save(const nidus_filter *filter, struct output *output);
 
+/** Ends the lock; a file that was made to be locked, and not saved, goes. */
 void output_release(struct output *output);
 
 #endif
