@@ -198,6 +198,13 @@ static void fill_patterns(struct nest *nest)
 	nest->ones_of_both = nest->ones | nest->ones << 32;
 	nest->highs_of_both = nest->highs | nest->highs << 32;
 	nest->pattern_of_both = nest->pattern[0][0] | nest->pattern[1][0] << 32;
+	nest->behind = nest->width - nest->high;
+	for (unsigned bit = 0; bit < 8; bit++) {
+		nest->ones_at[bit] = nest->ones << bit;
+		nest->highs_at[bit] = nest->highs << bit;
+		for (unsigned choice = 0; choice < 2; choice++)
+			nest->pattern_at[choice][bit] = nest->pattern[choice][0] << bit;
+	}
 }
 
 /* -------------------------------------------------------------------- life -- */

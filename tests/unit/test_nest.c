@@ -143,6 +143,66 @@ static void every_number_of_groups_works(void **state)
 	}
 }
 
+/* ----------------------------------------------------------------- definitions -- */
+
+static void expect_same_tables(const struct nest *a, const struct nest *b)
+{
+	expect_equal(a->bits_memory.size, b->bits_memory.size);
+	expect(memcmp(a->bits, b->bits, a->bits_memory.size) == 0);
+	expect_equal(nest_count(a), nest_count(b));
+}
+
+/* Keys with copies in a small nest: every remove empties the slot that the definition says. */
+static void expect_removes_by_definition(const struct blueprint *plan, enum nest_kind kind,
+                                         struct chance *chance)
+{
+	enum { SOME = 24 };
+	struct nest nest, defined;
+	uint64_t hashes[SOME];
+	nest_make(&nest, plan, kind);
+	nest_make(&defined, plan, kind);
+	const struct body_ops *ops = nest_ops(&nest);
+	for (unsigned i = 0; i < SOME; i++) {
+		hashes[i] = i % 3 == 2 ? hashes[i - 1] : chance_next(chance);
+		uint64_t value = chance_next(chance) & bits_low(plan->value_bits);
+		nidus_status status = ops->insert_value(&nest, hashes[i], value);
+		expect_equal(nest_ops(&defined)->insert_value(&defined, hashes[i], value), status);
+	}
+	expect_same_tables(&nest, &defined);
+	for (unsigned i = 0; i < SOME; i++) {
+		uint64_t hash = hashes[i % 4 == 3 ? i : chance_below(chance, SOME)];
+		nidus_status status = nest_remove_slow(&defined, hash);
+		size_t done;
+		if (i % 2 == 0)
+			expect_equal(ops->remove(&nest, hash), status);
+		else
+			expect_equal(ops->remove_batch(&nest, &hash, 1, &done), status);
+		expect_same_tables(&nest, &defined);
+	}
+	nest_free(&nest);
+	nest_free(&defined);
+}
+
+static void removes_empty_the_slot_of_their_definition(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		for (unsigned slots = 2; slots <= 8; slots *= 2) {
+			for (unsigned core = 1; core <= 24; core++) {
+				uint64_t groups = small_groups[chance_below(&chance, GROUPS)];
+				struct blueprint plan = nest_plan(slots, core, 0, 0, 2, groups);
+				plan.value_bits = core % 3 == 0 ? core % 5 : 0;
+				check_note("%s, %u slots, %u core and %u value bits, %llu groups",
+				           nest_kind_name(kind), slots, core, plan.value_bits,
+				           (unsigned long long)groups);
+				if (nest_plan_possible(&plan, kind))
+					expect_removes_by_definition(&plan, kind, &chance);
+			}
+		}
+	}
+}
+
 /* ------------------------------------------------------------------ beyond 2^32 -- */
 
 static void *map_sparse(size_t size)
@@ -295,6 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_slot_tells_its_identity_at_every_level),
 		cmocka_unit_test(every_number_of_groups_works),
+		cmocka_unit_test(removes_empty_the_slot_of_their_definition),
 		cmocka_unit_test(tables_may_have_more_than_2_32_slots),
 		cmocka_unit_test(impossible_plans_are_refused),
 		cmocka_unit_test(what_passes_the_check_does_not_overflow),
