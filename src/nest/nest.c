@@ -75,16 +75,17 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 		return fail(NIDUS_E_RANGE,
 		            "%u core and %u growth bits at level %u are no fingerprint",
 		            plan->core_bits, plan->growth_bits, plan->level);
-	unsigned widest = plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->growth_bits +
-	                  plan->value_bits;
+	/* When all growth bits have become address bits, and at level 0. */
+	unsigned narrowest = plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->value_bits;
+	unsigned widest = narrowest + plan->growth_bits;
 	if (widest > SLOTS_WIDTH_MAX && plan->value_bits > 0)
 		return fail(NIDUS_E_RANGE,
 		            "fingerprints of this rate and growth with values of %u bits need "
 		            "slots of %u bits; %d are possible",
 		            plan->value_bits, widest, SLOTS_WIDTH_MAX);
-	if (widest > SLOTS_WIDTH_MAX || nest_slot_width(plan, kind) < SLOTS_WIDTH_MIN)
-		return fail(NIDUS_E_RANGE, "a slot of %u bits; %d to %d are possible", widest,
-		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
+	if (widest > SLOTS_WIDTH_MAX || narrowest < SLOTS_WIDTH_MIN)
+		return fail(NIDUS_E_RANGE, "slots of %u to %u bits; %d to %d are possible",
+		            narrowest, widest, SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
 	if (nest_coded(kind) && plan->core_bits < CODED_CORE_MIN)
 		return fail(NIDUS_E_RANGE, "coded buckets need at least %d core bits",
 		            CODED_CORE_MIN);

@@ -321,6 +321,20 @@ static void impossible_plans_are_refused(void **state)
 	}
 }
 
+/* A slot that is wide enough now may not be when all growth bits have left it. */
+static void plans_whose_slots_grow_too_narrow_are_refused(void **state)
+{
+	(void)state;
+	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
+		struct blueprint plan = nest_plan(4, 1, 3, 0, 3, 64);
+		check_note("%s", nest_kind_name(kind));
+		bool possible = !nest_coded(kind) && kind != NEST_DIRECT &&
+		                1 + nest_extra_bits(kind, 4) >= SLOTS_WIDTH_MIN;
+		for (plan.level = 0; plan.level <= plan.growth_bits; plan.level++)
+			expect_equal(nest_check(&plan, kind) == NIDUS_OK, possible);
+	}
+}
+
 /* Plans at random, most of them absurd: what passes the check must be sane. */
 static void what_passes_the_check_does_not_overflow(void **state)
 {
@@ -358,6 +372,7 @@ int main(void)
 		cmocka_unit_test(removes_empty_the_slot_of_their_definition),
 		cmocka_unit_test(tables_may_have_more_than_2_32_slots),
 		cmocka_unit_test(impossible_plans_are_refused),
+		cmocka_unit_test(plans_whose_slots_grow_too_narrow_are_refused),
 		cmocka_unit_test(what_passes_the_check_does_not_overflow),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
