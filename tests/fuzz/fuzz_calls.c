@@ -21,8 +21,8 @@
 
 #define BLOCK_MOST ((size_t)1 << 15)
 #define KEYS 64
-#define BATCH 80
-#define CALLS_MOST 24
+#define BATCH 48
+#define CALLS_MOST 12
 #define COPIES_MOST 48 /* "a few dozen", says the header */
 
 struct run {
