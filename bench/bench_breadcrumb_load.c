@@ -92,7 +92,7 @@ static uint64_t random_below(struct simulation *sim, uint64_t limit)
 
 static void *allocate(size_t n, size_t size)
 {
-	void *memory = calloc(n, size);
+	void *memory = calloc(n > 0 ? n : 1, size);
 	if (memory == NULL) {
 		fprintf(stderr, "bench_breadcrumb_load: no memory\n");
 		exit(1);
@@ -107,7 +107,7 @@ static void *allocate(size_t n, size_t size)
 static uint64_t map_hops(uint64_t fronts, uint64_t f, uint32_t *line)
 {
 	static const unsigned hop[FAN] = { 0,   8,   18,  31,  45,  164, 183, 186,
-		                            235, 275, 277, 334, 377, 401, 406, 412 };
+		                           235, 275, 277, 334, 377, 401, 406, 412 };
 	uint64_t half = (fronts + FAN - 1) / FAN;
 	line[0] = (uint32_t)(f / FAN * 2);
 	line[1] = (uint32_t)((f / FAN + hop[f % FAN]) % half * 2 + 1);
@@ -445,7 +445,7 @@ static map_fn find_map(const char *name)
 		const char *name;
 		map_fn map;
 	} maps[] = {
-		{ "hops", map_hops },   { "paper", map_paper }, { "mended", map_mended },
+		{ "hops", map_hops },     { "paper", map_paper }, { "mended", map_mended },
 		{ "halves", map_halves }, { "odd", map_odd },     { "xor", map_xor },
 	};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {

@@ -176,7 +176,7 @@ static bool read_argument(struct settings *settings, int argc, char **argv, int 
 	}
 	if (++*at >= argc)
 		return false;
-	double value = atof(argv[*at]);
+	double value = strtod(argv[*at], NULL);
 	if (strcmp(name, "--fpr") == 0)
 		settings->fpr = value;
 	else if (strcmp(name, "--from") == 0)

@@ -214,13 +214,16 @@ static int count_rows(const struct bench_rows *rows)
 /* The instructions in one of callgrind's files, which is deleted; 0 if there is none. */
 static uint64_t read_file(const char *folder, unsigned number)
 {
+	static const char mark[] = "summary: ";
 	char path[256], line[512];
-	unsigned long long sum = 0;
+	uint64_t sum = 0;
 	snprintf(path, sizeof path, "%s/out.%u", folder, number);
 	FILE *file = fopen(path, "r");
 	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-		if (sscanf(line, "summary: %llu", &sum) == 1)
+		if (strncmp(line, mark, sizeof mark - 1) == 0) {
+			sum = strtoull(line + sizeof mark - 1, NULL, 10);
 			break;
+		}
 	}
 	if (file != NULL)
 		fclose(file);

@@ -110,7 +110,7 @@ static double median(double *times, unsigned rounds)
 
 static void compare(nidus_family family, unsigned rounds)
 {
-	double times[2][OPS][ROUNDS_MOST], bits[2], load = 1;
+	double times[2][OPS][ROUNDS_MOST], bits[2] = { 0 }, load = 1;
 	for (unsigned round = 0; round < rounds; round++) {
 		for (unsigned with = 0; with < 2; with++) {
 			nidus_options options = NIDUS_OPTIONS_INIT;
@@ -144,8 +144,8 @@ static void compare(nidus_family family, unsigned rounds)
 
 int main(int argc, char **argv)
 {
-	unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 5;
-	n = argc > 1 ? (size_t)atol(argv[1]) : 4000000;
+	unsigned rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 5;
+	n = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : 4000000;
 	if (n < 1 || rounds < 1 || rounds > ROUNDS_MOST)
 		return 2;
 	keys = memory(n * sizeof *keys);

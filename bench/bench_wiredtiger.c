@@ -275,7 +275,7 @@ static void churn(struct engine *engine, nidus_filter *filter, uint64_t n)
 {
 	for (uint64_t i = 0; i < n && i < CHURN_MOST * CHURN_PART; i += CHURN_PART)
 		churn_key(engine, filter, keys_at(KEYS_INSERTED + i));
-	for (uint64_t i = 0; i < CHECKED; i++) {
+	for (uint64_t i = 0; n > 0 && i < CHECKED; i++) {
 		uint64_t index = i % 2 == 0 ? i / 2 * CHURN_PART % n : keys_at(i) % n;
 		if (!query(engine, filter, keys_at(KEYS_INSERTED + index)))
 			fail("query", "a key that is in the table was not found");

@@ -345,8 +345,8 @@ static struct gauge_latency quantiles(uint32_t *times, size_t n)
 	if (n == 0)
 		return (struct gauge_latency){ NAN, NAN };
 	qsort(times, n, sizeof *times, ascending);
-	return (struct gauge_latency){ fmax(times[n / 2] - off, 0),
-		                       fmax(times[n - 1 - n / 1000] - off, 0) };
+	double middle = times[n / 2], late = times[n - 1 - n / 1000];
+	return (struct gauge_latency){ fmax(middle - off, 0), fmax(late - off, 0) };
 }
 
 static uint32_t short_time(uint64_t time)

@@ -13,19 +13,19 @@
 
 /** What passes need, made once for a whole run. */
 struct pass_room {
-	size_t batch;      /* keys per call of the library */
-	unsigned threads;  /* of the second bulk build */
-	unsigned groups;   /* what is measured, a sum of enum bench_group */
-	uint64_t lookups;  /* keys looked up per figure */
-	uint64_t *keys;    /* the batch at hand ... */
-	uint64_t *hashes;  /* ... its hashes ... */
-	uint8_t *yes;      /* ... and its answers */
-	uint64_t *built;   /* the keys of bulk builds; NULL if none is measured */
+	size_t batch;     /* keys per call of the library */
+	unsigned threads; /* of the second bulk build */
+	unsigned groups;  /* what is measured, a sum of enum bench_group */
+	uint64_t lookups; /* keys looked up per figure */
+	uint64_t *keys;   /* the batch at hand ... */
+	uint64_t *hashes; /* ... its hashes ... */
+	uint8_t *yes;     /* ... and its answers */
+	uint64_t *built;  /* the keys of bulk builds; NULL if none is measured */
 	/* Of filters with values; NULL if none is measured. */
 	uint64_t *values, *build_hashes; /* as many as the largest row has keys */
 	uint64_t *first;                 /* of a batch: the first values found ... */
 	uint32_t *found;                 /* ... and how many */
-	struct site *site; /* where filters lie, but for built ones */
+	struct site *site;               /* where filters lie, but for built ones */
 };
 
 /** Makes the room; `most` is the largest row's number of keys. False if memory ran out. */

@@ -209,10 +209,10 @@ static int run_works(struct team *team, struct samples *rates)
 	struct assignment *assignment = calloc(1, sizeof(*assignment));
 	size_t batch =
 		team->settings->batch > MIX_LOOKED_UP ? team->settings->batch : MIX_LOOKED_UP;
-	bool ready = assignment != NULL;
+	bool ready = true;
 	int code = EXIT_OK;
 
-	if (!ready)
+	if (assignment == NULL)
 		return report_memory("benchmarking");
 	assignment->team = team;
 	for (unsigned i = 0; i < team->members; i++)

@@ -29,8 +29,8 @@ struct query {
 	bool count;
 	bool json;
 	bool verify;
-	bool values; /* --values: lines end with a tab and a value, one for each */
-	bool counts; /* --counts: the same with the key's count */
+	bool values;     /* --values: lines end with a tab and a value, one for each */
+	bool counts;     /* --counts: the same with the key's count */
 	char *keys_from; /* -k: the operands are all sets, and lines begin with their names */
 	struct key_form form;
 	struct keys keys;
@@ -268,8 +268,10 @@ static int run(int argc, char **argv)
 static const struct option_spec options[] = {
 	{ 'v', "invert", NULL, "print the keys that are not in the set" },
 	{ 'c', "count", NULL, "print only how many there are" },
-	{ OPTION_VALUES, "values", NULL, "print the keys with a tab and their values, a line each" },
-	{ OPTION_COUNTS, "counts", NULL, "print the keys with a tab and their counts: nidus count" },
+	{ OPTION_VALUES, "values", NULL,
+	  "print the keys with a tab and their values, a line each" },
+	{ OPTION_COUNTS, "counts", NULL,
+	  "print the keys with a tab and their counts: nidus count" },
 	{ OPTION_JSON, "json", NULL, "print both counts: {\"present\": N, \"absent\": N}" },
 	{ OPTION_VERIFY, "verify", NULL, "read and check all of SET first" },
 	{ 'k', "keys", "FILE",

@@ -233,10 +233,12 @@ static int report_value(const struct keys *keys, size_t i, const char *tab, size
 	uint64_t line = keys->count - keys->earlier + i + 1;
 
 	if (!tab)
-		report_error("%s: line %" PRIu64 " has no value: a tab and a number must follow the key",
+		report_error("%s: line %" PRIu64
+		             " has no value: a tab and a number must follow the key",
 		             keys->input.name, line);
 	else if (length <= 40 && keys->form.value_bits < KEYS_ANY_VALUE)
-		report_error("%s: line %" PRIu64 ": the value '%.*s' is not a number from 0 to %" PRIu64,
+		report_error("%s: line %" PRIu64
+		             ": the value '%.*s' is not a number from 0 to %" PRIu64,
 		             keys->input.name, line, (int)length, tab + 1,
 		             (UINT64_C(1) << keys->form.value_bits) - 1);
 	else
@@ -339,7 +341,8 @@ size_t keys_read(struct keys *keys)
 	}
 	if (keys->form.crlf)
 		trim(keys, n);
-	else if (!keys->hinted && keys->form.value_bits == 0 && !keys->form.u64 && keys->count == keys->earlier)
+	else if (!keys->hinted && keys->form.value_bits == 0 && !keys->form.u64 &&
+	         keys->count == keys->earlier)
 		hint(keys, n);
 	if (keys->form.value_bits > 0)
 		n = split(keys, n);

@@ -36,11 +36,12 @@ struct key_form {
 	char delimiter;
 	bool u64;  /* decimal numbers, which are 64-bit keys */
 	bool crlf; /* a carriage return before the newline belongs to the line's end */
-	unsigned value_bits; /* a tab and a number of so many bits follow the key; 0: nothing does */
+	unsigned
+		value_bits; /* a tab and a number of so many bits follow the key; 0: nothing does */
 };
 
-#define KEY_FORM_LINES             \
-	{                          \
+#define KEY_FORM_LINES                \
+	{                             \
 		'\n', false, false, 0 \
 	}
 

@@ -560,7 +560,7 @@ static nidus_status read_parts(struct origin *from, uint64_t size, nidus_filter 
 
 static nidus_status read_filter(struct origin *from, nidus_filter **filter)
 {
-	const nidus_allocator system = { 0 };
+	static const nidus_allocator system = { 0 };
 	struct image image;
 	if (from->allocator == NULL)
 		from->allocator = &system;

@@ -250,7 +250,7 @@ static void look_in_old(const nidus_filter *filter, const uint64_t *hashes, size
 	}
 	old->ops->contains_batch(old->body, asked, some, found);
 	for (size_t i = 0; i < some; i++)
-		yes[of[i]] = found[i];
+		yes[of[i]] = found[i]; // cppcheck-suppress uninitvar
 }
 
 /* Adds to the answers what the parts beside the body have. */

@@ -111,8 +111,7 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 {
 	uint32_t missing = options->features & ~(family->features | OPTIONS_NO_ABILITIES);
 	if (options->features & NIDUS_COMPACT && !family->compact)
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "the %s family cannot be compact; bucketed can",
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot be compact; bucketed can",
 		            family->name);
 	if (missing != 0)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot %s", family->name,

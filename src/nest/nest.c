@@ -76,7 +76,8 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 		            "%u core and %u growth bits at level %u are no fingerprint",
 		            plan->core_bits, plan->growth_bits, plan->level);
 	/* When all growth bits have become address bits, and at level 0. */
-	unsigned narrowest = plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->value_bits;
+	unsigned narrowest =
+		plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->value_bits;
 	unsigned widest = narrowest + plan->growth_bits;
 	if (widest > SLOTS_WIDTH_MAX && plan->value_bits > 0)
 		return fail(NIDUS_E_RANGE,

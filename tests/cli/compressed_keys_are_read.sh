@@ -22,7 +22,7 @@ for name in keys.gz keys.zst; do
 	done
 done
 echo '-- by name only: keys are any bytes'
-(($(cat keys.gz | "$NIDUS" query -c s.nidus) < 5000)) && echo as they are
+(($("$NIDUS" query -c s.nidus <keys.gz) < 5000)) && echo as they are
 : >empty.gz
 : >empty.zst
 "$NIDUS" query -c s.nidus empty.gz empty.zst; echo "code $?"

@@ -21,7 +21,8 @@ echo text >text
 "$NIDUS" dedup --seed 1 --set - monday 2>err; echo "code $?"
 "$NIDUS" dedup --seed 1 --set missing/s.nidus monday 2>err; echo "code $?"
 echo '-- a set that was not begun is not there'
-"$NIDUS" dedup --seed 1 --set begun.nidus absent 2>err; echo "code $? $(ls begun.nidus 2>&1 | grep -c 'No such')"
+"$NIDUS" dedup --seed 1 --set begun.nidus absent 2>err; echo "code $?"
+[ ! -e begun.nidus ] || echo "a set is there"
 ln -s target link
 "$NIDUS" dedup --seed 1 --set link monday -c; ls -s link target | wc -l
 echo '-- a reader that goes away has not seen the keys: they are not remembered'

@@ -1,6 +1,6 @@
 # A command that is ended while it writes, or may not write so much, leaves a whole file and no other.
 seq 1 30000 >keys
-seq 30001 60000 >more
+seq 30001 60000 >'more'
 "$NIDUS" build --seed 3 -n 60000 -p 0.001 -o old.nidus keys || exit 9
 cp old.nidus new.nidus
 "$NIDUS" add new.nidus more || exit 9

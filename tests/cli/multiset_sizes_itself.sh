@@ -1,13 +1,13 @@
 # Copies of keys fit without -n, and too many of one key are refused with their number.
 for copies in 2 3 5 10; do
-	for i in $(seq 1 $copies); do seq 1 10000; done | "$NIDUS" build --multiset -p 0.001 --seed 7 -o m.nidus || exit
+	for _ in $(seq 1 $copies); do seq 1 10000; done | "$NIDUS" build --multiset -p 0.001 --seed 7 -o m.nidus || exit
 	"$NIDUS" verify m.nidus
 	"$NIDUS" info --json m.nidus | grep -o '"count": [0-9]*'
 	echo "$(seq 1 10000 | "$NIDUS" query -c m.nidus) found"
 	bits=$("$NIDUS" info --json m.nidus | grep -o '"bits_per_key": [0-9]*' | grep -o '[0-9]*$')
 	[ "$bits" -le 48 ] || echo "$bits bits for each of $copies copies"
 done
-(seq 1 100; for i in $(seq 1 40); do echo heron; done) >keys.txt
+(seq 1 100; yes heron | head -n 40) >keys.txt
 "$NIDUS" build --multiset -o x.nidus keys.txt 2>err
 echo "code $?"
 grep -c 'a key comes 40 times' err

@@ -7,7 +7,7 @@ echo 77 | "$NIDUS" query -k - b.nidus; echo "code $?"
 "$NIDUS" query -v -k keys a.nidus c.nidus
 seq 1 1000 | "$NIDUS" query -c -k - a.nidus b.nidus c.nidus
 seq 1 1000 | "$NIDUS" query --json -k - a.nidus b.nidus
-echo 777 | "$NIDUS" query -k - *.nidus; echo "code $?"
+echo 777 | "$NIDUS" query -k - ./*.nidus; echo "code $?"
 "$NIDUS" query --verify -k - - <a.nidus 2>err; echo "code $?"; head -n 1 err
 "$NIDUS" query -k keys - <a.nidus; echo "code $?"
 "$NIDUS" query -k keys 2>err; echo "code $?"; head -n 1 err

@@ -112,11 +112,13 @@ static void values_and_counts()
 	options.seed = 1;
 	options.value_bits = 8;
 	EXPECT(nidus::filter::create(options, filter) == NIDUS_OK);
-	EXPECT(filter.insert_value("heron", 7) == NIDUS_OK && filter.insert_value(9, 200) == NIDUS_OK);
+	EXPECT(filter.insert_value("heron", 7) == NIDUS_OK &&
+	       filter.insert_value(9, 200) == NIDUS_OK);
 	EXPECT(filter.find("heron", values, 4) == 1 && values[0] == 7);
 	EXPECT(filter.find(9, values, 4) == 1 && values[0] == 200);
 	EXPECT(filter.remove_value("heron", 8) == NIDUS_NOT_FOUND);
-	EXPECT(filter.remove_value("heron", 7) == NIDUS_OK && filter.remove_value(9, 200) == NIDUS_OK);
+	EXPECT(filter.remove_value("heron", 7) == NIDUS_OK &&
+	       filter.remove_value(9, 200) == NIDUS_OK);
 	EXPECT(filter.add_count("crane") == NIDUS_OK && filter.add_count("crane", 4) == NIDUS_OK);
 	EXPECT(filter.add_count(5) == NIDUS_OK && filter.get_count(5) == 1);
 	EXPECT(filter.get_count("crane") == 5 && filter.get_count("stork") == 0);

@@ -33,4 +33,5 @@ join -t "$(printf '\t')" exact counted | awk -F '\t' '
 	END { print (n > 2000 ? "some thousand k-mers" : n), low + 0, "too low,",
 	      (high <= n / 100 ? "few" : high), "too high" }'
 awk -F '\t' '{ kmers += $2; all += $1 * $2 } END { print (kmers > 2000), (all > 40000) }' histogram
+# shellcheck disable=SC2069 # the complaint alone
 echo GATTACA | "$PROGRAM" reads.fasta 2>&1 >/dev/null

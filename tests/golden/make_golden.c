@@ -171,9 +171,10 @@ static void keep_values(int family)
 		options.value_bits = widths[i];
 		nidus_filter *filter = filter_create(&options);
 		for (uint64_t key = 0; key < 60; key++)
-			expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key),
-			                                  key * UINT64_C(0x9e3779b9) >> 7 &
-			                                          ((UINT64_C(1) << widths[i]) - 1)));
+			expect_ok(
+				nidus_insert_value_hash(filter, golden_hash(filter, key),
+			                                key * UINT64_C(0x9e3779b9) >> 7 &
+			                                        ((UINT64_C(1) << widths[i]) - 1)));
 		snprintf(what, sizeof what, "values-%u", widths[i]);
 		keep(filter, what);
 	}

@@ -6,8 +6,8 @@
  * Linux tells in /proc/self/smaps: a mapping that was advised has the flag "hg".
  * Where there is no such file, or madvise is refused, that test is skipped.
  */
-#include "base/os.h"
 #include "api/filter.h"
+#include "base/os.h"
 #include "support/check.h"
 #include "support/filters.h"
 #include "support/folder.h"

@@ -7,10 +7,10 @@
 
 #include <math.h>
 
+#include "nest/nest.h"
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/filters.h"
-#include "nest/nest.h"
 
 static nidus_options simplified(uint64_t capacity, unsigned slots, unsigned k)
 {
