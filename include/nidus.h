@@ -774,9 +774,10 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
  * has two tables then (info.tables), and each insert moves a few entries, until half of
  * the new room is used. No insert waits for all of them: one moves at most 512 entries
  * (4096 where threads share the filter). The insert that begins the growth clears the new
- * table, unless the memory is zero already, as that of the system is from 2 MiB on (not in
- * the breadcrumb family, whose empty lines are not zero). This call does wait: it takes as long as there
- * are entries, and also ends a move that is under way.
+ * table, unless its memory is zero already, as that of the system is from 2 MiB on: so it
+ * clears at most 2 MiB (4 with the locks of a shared filter), or the whole table with an
+ * allocator that has no alloc_zeroed. This call does wait: it takes as long as there are
+ * entries, and also ends a move that is under way.
  * info.capacity is afterwards all that fits into the new table, often more than
  * was asked for.
  * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED,

@@ -512,7 +512,7 @@ class Line:
     """A line of either yard: (mini-bucket, remainder, crumb) of each entry, in order."""
 
     def __init__(self, data, minis, slots, width, crumb_bits):
-        sizes = bits(data, 0, minis + slots)
+        sizes = bits(data, 0, minis + slots) ^ ((1 << minis) - 1)
         remainders_at = up(minis + slots, 8)
         crumbs_at = remainders_at + slots * width
         self.entries, mini, at = [], 0, 0

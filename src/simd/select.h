@@ -46,6 +46,26 @@ static inline void replace_if_above(uint64_t *n, uint64_t than, uint64_t other_n
 #endif
 }
 
+/*
+ * The same where n, which *two equals, loses what it is above. One instruction less, and no
+ * register for what n may become.
+ */
+static inline void less_if_above(uint64_t *n, uint64_t than, uint64_t *one, uint64_t other_one,
+                                 uint64_t *two, uint64_t other_two)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("subq %[than], %[n]\n\t"
+	        "cmovbeq %[two], %[n]\n\t"
+	        "cmovaq %[other_one], %[one]\n\t"
+	        "cmovaq %[other_two], %[two]"
+	        : [n] "+&r"(*n), [one] "+&r"(*one), [two] "+&r"(*two)
+	        : [than] "r"(than), [other_one] "rm"(other_one), [other_two] "r"(other_two)
+	        : "cc");
+#else
+	replace_if_above(n, than, *n - than, one, other_one, two, other_two);
+#endif
+}
+
 /* If *one is 0, takes the others for it and *two, without a branch. */
 static inline void replace_zero(uint64_t *one, uint64_t other_one, uint64_t *two,
                                 uint64_t other_two)

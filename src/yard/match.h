@@ -9,16 +9,24 @@
 #ifndef NIDUS_YARD_MATCH_H
 #define NIDUS_YARD_MATCH_H
 
+#include <stdint.h>
+
 #ifdef __AVX2__
 #define MATCH_LINES
 
 #include <immintrin.h>
-#include <stdint.h>
 
-/* The line's bytes that equal a byte, as bits. */
-static inline uint64_t match_bytes(const unsigned char *line, uint8_t byte)
+/* A byte that is looked for, in each place of a register. */
+#define MATCH_SPREAD __m256i
+
+static inline __m256i match_spread(uint8_t byte)
 {
-	__m256i wanted = _mm256_set1_epi8((char)byte);
+	return _mm256_set1_epi8((char)byte);
+}
+
+/* The line's bytes that equal a byte, which is spread, as bits. */
+static inline uint64_t match_bytes(const unsigned char *line, __m256i wanted)
+{
 	__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)line);
 	__m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(line + 32));
 	uint32_t low_hits = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted));
@@ -27,9 +35,8 @@ static inline uint64_t match_bytes(const unsigned char *line, uint8_t byte)
 }
 
 /* The same in half a line, of 32 bytes. */
-static inline uint64_t match_half(const unsigned char *line, uint8_t byte)
+static inline uint64_t match_half(const unsigned char *line, __m256i wanted)
 {
-	__m256i wanted = _mm256_set1_epi8((char)byte);
 	__m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)line);
 	return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, wanted));
 }
@@ -62,6 +69,16 @@ static inline uint64_t match_nibbles(const unsigned char *bytes, unsigned nibble
 	return _pdep_u64(even_hits, places) + 2 * _pdep_u64(odd_hits, places);
 }
 #endif
+
+#else
+
+/* The byte itself, which nobody asks for. */
+#define MATCH_SPREAD uint8_t
+
+static inline uint8_t match_spread(uint8_t byte)
+{
+	return byte;
+}
 
 #endif
 #endif

@@ -13,6 +13,9 @@
  * zeros before the last one are as many as there are remainders, and when the
  * line is full the very last bit is a one: a test of one bit tells.
  *
+ * In memory the first `buckets` bits of the sizes are turned over. So the sizes of an empty
+ * line are zeros, as all of it is, and fresh memory needs no writing to become a table.
+ *
  *     remainders of mini-bucket m: from (place of the one before) - (m - 1)
  *                                  to   (place of its own one)    - m
  *
@@ -148,10 +151,34 @@ struct mini_sizes {
 	uint64_t low, high;
 };
 
+/* The first 64 bits of an empty line's sizes, which memory has turned over. */
+ALWAYS_INLINE uint64_t mini_no_sizes(struct mini_shape shape)
+{
+	return bits_low(shape.buckets);
+}
+
+/* Sizes as they stand in memory, and back. */
+ALWAYS_INLINE struct mini_sizes mini_turned(struct mini_shape shape, struct mini_sizes sizes)
+{
+	return (struct mini_sizes){ sizes.low ^ mini_no_sizes(shape), sizes.high };
+}
+
+/* The first 64 bits of a line's sizes, and the last 64, if there are more. */
+ALWAYS_INLINE uint64_t mini_first_window(struct mini_shape shape, const unsigned char *line)
+{
+	return load64(line) ^ mini_no_sizes(shape);
+}
+
+ALWAYS_INLINE uint64_t mini_last_window(struct mini_shape shape, const unsigned char *line)
+{
+	unsigned skip = mini_size_skip(shape);
+	return load64(line + skip / 8) ^ mini_no_sizes(shape) >> skip;
+}
+
 ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const unsigned char *line)
 {
 	unsigned bits = mini_size_bits(shape);
-	struct mini_sizes sizes = { load64(line), 0 };
+	struct mini_sizes sizes = { mini_first_window(shape, line), 0 };
 	if (bits < 64)
 		sizes.low &= bits_low(bits);
 	if (bits > 64)
@@ -163,6 +190,7 @@ ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line
                                     struct mini_sizes sizes)
 {
 	unsigned bits = mini_size_bits(shape);
+	sizes = mini_turned(shape, sizes);
 	if (bits <= 56) {
 		line_set(shape, line, 0, bits, sizes.low);
 	} else if (bits <= 64) {
@@ -201,9 +229,10 @@ ALWAYS_INLINE unsigned mini_zero_place(struct mini_shape shape, const unsigned c
 		return mini_select(shape, mini_zeros_of(shape, line), slot);
 	/* Through one of two windows, as in mini_view_in. */
 	unsigned skip = mini_size_skip(shape);
-	uint64_t word = ~load64(line), number = slot + UINT64_C(1), skipped = 0;
+	uint64_t word = ~mini_first_window(shape, line);
+	uint64_t number = slot + UINT64_C(1), skipped = 0;
 	uint64_t before = POPCOUNT64(word << (64 - skip));
-	replace_if_above(&number, before, number - before, &word, ~load64(line + skip / 8),
+	replace_if_above(&number, before, number - before, &word, ~mini_last_window(shape, line),
 	                 &skipped, skip);
 	return (unsigned)skipped + SELECT64(word, (unsigned)number - 1);
 }
@@ -221,7 +250,7 @@ NEVER_INLINE struct mini_run mini_find_slowly(struct mini_shape shape, const uns
 	struct mini_run run = { 0, 0 };
 	unsigned bucket = 0;
 	for (unsigned bit = 0; bit < mini_size_bits(shape) && bucket <= m; bit++) {
-		if (line[bit / 8] >> (bit % 8) & 1) {
+		if ((line[bit / 8] >> (bit % 8) & 1) != (bit < shape.buckets)) {
 			bucket++;
 		} else if (run.end < shape.slots) {
 			run.slots |= (uint64_t)(bucket == m) << run.end;
@@ -252,7 +281,7 @@ ALWAYS_INLINE struct mini_view mini_view_in(struct mini_shape shape, uint64_t wo
 	if (mini_size_bits(shape) > 64) {
 		unsigned skip = mini_size_skip(shape);
 		uint64_t before = POPCOUNT64(word << (64 - skip));
-		replace_if_above(&index, before, index - before, &word, last, &turn, turn - skip);
+		less_if_above(&index, before, &word, last, &turn, turn - skip);
 	}
 	struct mini_view view = {
 		.own = SELECT_BIT64(word, index),
@@ -265,9 +294,8 @@ ALWAYS_INLINE struct mini_view mini_view_in(struct mini_shape shape, uint64_t wo
 ALWAYS_INLINE struct mini_view mini_view_of(struct mini_shape shape, const unsigned char *line,
                                             unsigned m)
 {
-	bool two = mini_size_bits(shape) > 64;
-	uint64_t last = two ? load64(line + mini_size_skip(shape) / 8) : 0;
-	return mini_view_in(shape, load64(line), last, m);
+	uint64_t last = mini_size_bits(shape) > 64 ? mini_last_window(shape, line) : 0;
+	return mini_view_in(shape, mini_first_window(shape, line), last, m);
 }
 
 /* The place of the sizes' last bit. */
@@ -394,9 +422,9 @@ ALWAYS_INLINE uint64_t mini_match_inline(struct mini_shape shape, const unsigned
 #ifdef MATCH_LINES
 	unsigned first = mini_size_bytes(shape);
 	if (shape.width == 8 && shape.half)
-		return match_half(line, (uint8_t)remainder) >> first & slots;
+		return match_half(line, match_spread((uint8_t)remainder)) >> first & slots;
 	if (shape.width == 8)
-		return match_bytes(line, (uint8_t)remainder) >> first & slots;
+		return match_bytes(line, match_spread((uint8_t)remainder)) >> first & slots;
 	if (shape.width == 16 && first % 2 == 0)
 		return match_words(line, (uint16_t)remainder) >> first / 2 & slots;
 #endif
@@ -460,24 +488,37 @@ ALWAYS_INLINE unsigned mini_first_crumb(struct mini_shape shape, const unsigned 
 }
 
 /*
+ * A remainder of 8 bits that is looked for, spread before a view is taken: that leaves a register
+ * to the view.
+ */
+ALWAYS_INLINE MATCH_SPREAD mini_spread(uint64_t remainder)
+{
+	MATCH_SPREAD spread = match_spread((uint8_t)remainder);
+#ifdef MATCH_LINES
+	__asm__("" : "+x"(spread)); /* now, and not where it is needed */
+#endif
+	return spread;
+}
+
+/*
  * Where in a view of a mini-bucket its zeros are whose remainder this is, without a branch.
- * Worth nothing if the view does not show it whole.
+ * Worth nothing if the view does not show it whole. `spread` is mini_spread of the remainder.
  */
 ALWAYS_INLINE uint64_t mini_places(struct mini_shape shape, const unsigned char *line,
-                                   struct mini_view view, uint64_t remainder)
+                                   struct mini_view view, uint64_t remainder, MATCH_SPREAD spread)
 {
 	uint64_t zeros = view.own - view.behind;
 #ifdef MATCH_LINES
 	unsigned first = mini_size_bytes(shape);
 	/* What matches before the first slot is turned to places before all zeros. */
 	if (shape.width == 8) {
-		uint64_t hits = shape.half ? match_half(line, (uint8_t)remainder)
-		                           : match_bytes(line, (uint8_t)remainder);
+		uint64_t hits = shape.half ? match_half(line, spread) : match_bytes(line, spread);
 		unsigned turn = shape.slots + first == 64 ? mini_last_place(shape, view)
 		                                          : (view.turn - first) & 63;
 		return rotate_left(hits, turn) & zeros;
 	}
 #endif
+	(void)spread;
 	uint64_t slots = rotate_right(zeros, view.turn & 63) & bits_low(shape.slots);
 	return rotate_left(mini_match(shape, line, slots, remainder), view.turn & 63);
 }
@@ -490,8 +531,9 @@ ALWAYS_INLINE uint64_t mini_places(struct mini_shape shape, const unsigned char 
 ALWAYS_INLINE bool mini_has(struct mini_shape shape, const unsigned char *line, unsigned m,
                             uint64_t remainder, bool *unsure)
 {
+	MATCH_SPREAD spread = mini_spread(remainder);
 	struct mini_view view = mini_view_of(shape, line, m);
-	bool hit = mini_places(shape, line, view, remainder) != 0;
+	bool hit = mini_places(shape, line, view, remainder, spread) != 0;
 	*unsure = mini_unsure(shape, view, hit);
 	return hit;
 }
@@ -514,12 +556,10 @@ ALWAYS_INLINE bool mini_valid(struct mini_shape shape, const unsigned char *line
 	return true;
 }
 
-/* An empty line: nothing but the mini-buckets' ones. */
+/* An empty line: all zeros. */
 ALWAYS_INLINE void mini_clear(struct mini_shape shape, unsigned char *line)
 {
 	memset(line, 0, mini_line(shape));
-	struct mini_sizes sizes = { bits_low(shape.buckets), 0 };
-	mini_store_sizes(shape, line, sizes);
 }
 
 /* An entry as a number: mini-bucket and remainder. Ascending mini-buckets come in order. */

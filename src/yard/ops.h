@@ -171,8 +171,9 @@ ALWAYS_INLINE nidus_status yard_remove(struct yard *yard, struct yard_shape shap
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	YARD_TOUCH(line);
 	yard_approach_back(yard, shape, key.bucket);
+	MATCH_SPREAD spread = mini_spread(key.remainder);
 	struct mini_view view = mini_view_of(shape.front, line, key.m);
-	uint64_t places = mini_places(shape.front, line, view, key.remainder);
+	uint64_t places = mini_places(shape.front, line, view, key.remainder, spread);
 	if (UNLIKELY(view.own == 0) || UNLIKELY(yard->values != NULL))
 		return yard_take_any(yard, hash);
 	if (UNLIKELY(places == 0))

@@ -111,8 +111,8 @@ ALWAYS_INLINE void yard_insert_words(struct mini_shape shape, unsigned char *lin
 {
 #ifdef WORDS_EDIT
 	if (yard_edits(shape)) {
-		struct mini_sizes sizes =
-			mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m);
+		struct mini_sizes sizes = mini_turned(
+			shape, mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m));
 		words_push(line, mini_line(shape), mini_remainder_at(shape, slot) / 8,
 		           mini_remainder_at(shape, shape.slots) / 8, (unsigned char)remainder,
 		           (uint64_t[]){ sizes.low, sizes.high }, mini_size_bytes(shape));
@@ -131,8 +131,9 @@ ALWAYS_INLINE void yard_remove_words(struct mini_shape shape, unsigned char *lin
 {
 #ifdef WORDS_EDIT
 	if (yard_edits(shape)) {
-		struct mini_sizes sizes =
-			mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
+		struct mini_sizes sizes = mini_turned(
+			shape,
+			mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m));
 		words_pull(line, mini_line(shape), mini_remainder_at(shape, slot) / 8,
 		           mini_remainder_at(shape, shape.slots) / 8,
 		           (uint64_t[]){ sizes.low, sizes.high }, mini_size_bytes(shape));
@@ -192,7 +193,7 @@ ALWAYS_INLINE bool yard_shared_in_any(const struct yard *yard, struct yard_shape
 ALWAYS_INLINE struct mini_view yard_shared_view(struct mini_shape shape, const unsigned char *line,
                                                 unsigned m)
 {
-	uint64_t first = word_load(line, 0), last = 0;
+	uint64_t first = word_load(line, 0) ^ mini_no_sizes(shape), last = 0;
 	if (mini_size_bits(shape) > 64) {
 		unsigned skip = mini_size_skip(shape) & 63;
 		last = first >> skip | word_load(line, 1) << (64 - skip);

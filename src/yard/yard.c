@@ -130,8 +130,6 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		status = locks_make(&yard->locks, yard->memory.size, allocator);
 	if (status != NIDUS_OK)
 		yard_free(yard);
-	else if (table == NULL)
-		yard_clear(yard);
 	return status;
 }
 
@@ -166,13 +164,7 @@ const struct body_ops *yard_body_ops(const struct yard *yard)
 
 void yard_clear(struct yard *yard)
 {
-	const struct yard_shape *shape = &yard->ops->shape;
-	for (uint64_t i = 0; i < yard->fronts; i++)
-		mini_clear(shape->front, yard->front + i * mini_line(shape->front));
-	for (uint64_t i = 0; i < 2 * yard->half; i++)
-		mini_clear(shape->back, yard->back + i * mini_line(shape->back));
-	if (yard->values != NULL)
-		memset(yard->values, 0, values_bytes(shape, yard->fronts, yard->value_bits));
+	memset(yard->memory.bytes, 0, yard->memory.size);
 	effort_of_thread()->cleared += yard->memory.size;
 	yard->count = 0;
 	if (yard->locks != NULL)
