@@ -673,7 +673,8 @@ class Bloom(Filter):
         require(h.slots == h.growth_bits == h.level == h.reserve == h.max_steps == h.stash_limit ==
                 h.borrowed == h.stashed == 0 and h.max_capacity == h.capacity,
                 "fields that this family does not have are not 0")
-        require(h.chunks == 1 and h.groups >= 1, "the geometry makes no sense")
+        require(h.chunks == 1 and h.groups % 2 == 1 and (self.blocked or h.groups >= 3),
+                "the geometry makes no sense")
         require(h.count <= 2**60, "more inserts than possible")
 
     def table_size(self):
@@ -683,12 +684,13 @@ class Bloom(Filter):
         h = self.header
         if not self.blocked:
             for _ in range(h.core_bits):
-                yield cut(hash_, 64 * h.groups)[0]
-                hash_ = hash_ * 0xD1342543DE82EF95 + GOLDEN & MASK
+                word, rest = cut(hash_, h.groups)
+                yield 64 * word + (rest >> 58)
+                hash_ = (rest << 6 | rest >> 58) & MASK
             return
         block, rest = cut(hash_, h.groups)
         sector = 512 // h.core_bits
-        a, b = (rest * GOLDEN & MASK) >> 32, rest >> 32
+        a, b = rest & 0xFFFFFFFF, rest >> 32
         for i in range(h.core_bits):
             t = (a * self.FACTORS[i] + b & 0xFFFFFFFF) * sector >> 32
             yield 512 * block + self.bit_in_block(i, t)

@@ -14,8 +14,10 @@
  * From a 64-bit hash, with B blocks:
  *
  *     hash * B = block * 2^64 + rest          the block, and what is left
- *     a = (rest * BLOCKED_SPREAD mod 2^64) / 2^32,  b = rest / 2^32
+ *     rest = b * 2^32 + a                     its halves
  *     the bit in sector i = (a * blocked_factors[i] + b mod 2^32) / (2^32 / sector)
+ *
+ * B is odd, so that the low bits of the hash are all in a.
  *
  * Invariant (blocked_verify): a block is all zero, or has a bit in every sector.
  */
@@ -26,7 +28,6 @@
 
 #define BLOCKED_BYTES 64
 #define BLOCKED_BITS 512
-#define BLOCKED_SPREAD UINT64_C(0x9e3779b97f4a7c15)
 #define BLOCKED_PROBES 16 /* at most */
 
 /* Odd, so that each is a bijection; otherwise any will do. Here for compilers to see. */
@@ -36,10 +37,9 @@ static const uint32_t blocked_factors[BLOCKED_PROBES] = {
 	0x94d049bb, 0xbf58476d, 0x6c078965, 0x7feb352d,
 };
 
-/* Where a key's bits lie: the block, and what the mask is made of, in the high half of words. */
+/* Where a key's bits lie: the block, and what the mask is made of. */
 struct blocked_key {
-	uint64_t block;
-	uint64_t a, b;
+	uint64_t block, rest;
 };
 
 /*
@@ -62,8 +62,7 @@ static inline uint64_t blocked_multiply(uint64_t a, uint64_t b, uint64_t *low)
 static inline struct blocked_key blocked_locate(const struct bloom *bloom, uint64_t hash)
 {
 	struct blocked_key key;
-	key.block = blocked_multiply(hash, bloom->groups, &key.b);
-	key.a = key.b * BLOCKED_SPREAD;
+	key.block = blocked_multiply(hash, bloom->groups, &key.rest);
 	return key;
 }
 

@@ -20,18 +20,18 @@ ALWAYS_INLINE __m256i spread_halves(struct blocked_key key, unsigned first)
 {
 	__m256i factors =
 		_mm256_loadu_si256((const __m256i *)(const void *)(blocked_factors + first));
-	return _mm256_add_epi32(_mm256_mullo_epi32(_mm256_set1_epi32((int)(key.a >> 32)), factors),
-	                        _mm256_set1_epi32((int)(key.b >> 32)));
+	return _mm256_add_epi32(_mm256_mullo_epi32(_mm256_set1_epi32((int)key.rest), factors),
+	                        _mm256_set1_epi32((int)(key.rest >> 32)));
 }
 
 /* The same for four sectors of a word or two, in the high halves of 64-bit words. */
 ALWAYS_INLINE __m256i spread(struct blocked_key key, unsigned first)
 {
 	const uint32_t *factors = blocked_factors + first;
-	__m256i high = _mm256_set_epi32((int)factors[3], 0, (int)factors[2], 0, (int)factors[1], 0,
-	                                (int)factors[0], 0);
-	return _mm256_add_epi32(_mm256_mullo_epi32(_mm256_set1_epi64x((long long)key.a), high),
-	                        _mm256_set1_epi64x((long long)key.b));
+	__m256i rest = _mm256_set1_epi64x((long long)key.rest);
+	__m256i products = _mm256_mul_epu32(
+		rest, _mm256_set_epi64x(factors[3], factors[2], factors[1], factors[0]));
+	return _mm256_add_epi32(_mm256_slli_epi64(products, 32), rest);
 }
 
 ALWAYS_INLINE struct places places_of(struct blocked_key key, unsigned probes)

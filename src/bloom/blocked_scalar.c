@@ -11,7 +11,7 @@ ALWAYS_INLINE uint64_t sector_bit(struct blocked_key key, unsigned probes, unsig
                                   unsigned *word)
 {
 	unsigned shift = probes == 16 ? 27 : probes == 8 ? 26 : 25;
-	uint32_t a = (uint32_t)(key.a >> 32), b = (uint32_t)(key.b >> 32);
+	uint32_t a = (uint32_t)key.rest, b = (uint32_t)(key.rest >> 32);
 	unsigned bit = (a * blocked_factors[i] + b) >> shift;
 	if (probes == 16) {
 		*word = i / 2;

@@ -74,13 +74,13 @@ uint64_t bloom_bits_set(const struct bloom *bloom); /* counts them all */
 /* Whether the bits can come from so many inserts. Errors: E_CORRUPT. */
 nidus_status bloom_check_count(const struct bloom *bloom);
 
-/* The operations of the spread layout, for any number of probes. */
-extern const struct body_ops bloom_spread_ops;
+/* The operations of the spread layout. */
+const struct body_ops *bloom_spread_find(unsigned probes);
 
 /* Asks for the line of every bit of a hash. */
 void bloom_spread_prefetch(const struct bloom *bloom, uint64_t hash);
 
-/* The layout's most probes. */
-#define BLOOM_SPREAD_PROBES 32
+#define BLOOM_SPREAD_PROBES 32 /* at most */
+#define BLOOM_SPREAD_WORDS 3   /* at least */
 
 #endif

@@ -2,10 +2,16 @@
  *
  * bloom_spread: the operations on a table whose keys set bits anywhere.
  *
- * The hash is the first of a row of 64-bit numbers, each made from the one
- * before; number i, taken as a fraction of 2^64, says where bit i lies. (Two
- * hashes and their sums, as is often done, would not do here: in small tables
- * two keys share both of them far more often than once in 2^24 times.)
+ * A hash is a fraction of 2^64; its digits to the base m, the number of bits in the table, are
+ * the numbers of the bits that it sets. With W words of 64 bits, m = 64 W:
+ *
+ *     x * W = word * 2^64 + rest          word 0 to W - 1, and the highest 6 bits of
+ *     x = rest rotated left by 6          rest: the bit in it; and so on with x
+ *
+ * The rotation takes bits that were used to the low end, where digits beyond the 64 bits of
+ * the hash are made of them. W is odd, so that no step loses anything, and at least 3: with 1
+ * there would be no mixing. (Two hashes and their sums, as is often done, would not do here: in
+ * small tables two keys share both of them far more often than once in 2^24 times.)
  */
 #include "base/atomic.h"
 #include "bloom/shared.h"
@@ -22,12 +28,6 @@ static inline void word_or(unsigned char *table, uint64_t index, uint64_t mask)
 #define WAITING 16 /* and keys that have those, whose other bits are under way */
 #define WRITING 16 /* keys whose bits are all fetched ahead of an insert */
 
-/* The next number of the row: a full-period step, so no two rows run together. */
-static inline uint64_t step(uint64_t row)
-{
-	return row * UINT64_C(0xd1342543de82ef95) + UINT64_C(0x9e3779b97f4a7c15);
-}
-
 /* The table as a value: what is stored into it cannot change where it lies. */
 struct table {
 	unsigned char *bytes;
@@ -39,67 +39,82 @@ ALWAYS_INLINE struct table table_of(const struct bloom *bloom)
 	return (struct table){ bloom->table, bloom->groups };
 }
 
-/* Where a bit lies: the word of the table, and the bit in it. */
-struct place {
-	uint64_t word, bit;
-};
-
-/* row * bits / 2^64 is the number of the bit in the table. */
-ALWAYS_INLINE struct place place_of(struct table table, uint64_t row)
+/* The word of a row's next bit. The bit in it is *row % 64 then. */
+ALWAYS_INLINE uint64_t next_word(struct table table, uint64_t *row)
 {
-	struct place place;
-	place.word = multiply_wide(row, table.words, &place.bit);
-	place.bit >>= 58;
-	return place;
+#if defined(__x86_64__) && defined(__GNUC__)
+	uint64_t word; /* compilers move the row out of the product's register and back */
+	__asm__("mulq %[words]\n\trolq $6, %%rax"
+	        : "+a"(*row), "=&d"(word)
+	        : [words] "r"(table.words)
+	        : "cc");
+#else
+	uint64_t rest, word = multiply_wide(*row, table.words, &rest);
+	*row = rest << 6 | rest >> 58;
+#endif
+	return word;
 }
 
-/* The bit of a row, 0 or 1. */
-ALWAYS_INLINE uint64_t bit_of(struct table table, uint64_t row, bool shared)
+/* A word with the bit of a row. */
+ALWAYS_INLINE uint64_t mask_of(uint64_t row)
 {
-	struct place place = place_of(table, row);
-	uint64_t word =
-		shared ? word_load(table.bytes, place.word) : load64(table.bytes + place.word * 8);
-	return word >> place.bit & 1;
+#if defined(__x86_64__) && defined(__GNUC__)
+	uint64_t mask; /* a shift would need one certain register for the number */
+	__asm__("xorl %k[mask], %k[mask]\n\tbtsq %[row], %[mask]"
+	        : [mask] "=&r"(mask)
+	        : [row] "r"(row)
+	        : "cc");
+	return mask;
+#else
+	return UINT64_C(1) << row % 64;
+#endif
+}
+
+/* A row's next bit, 0 or 1. */
+ALWAYS_INLINE uint64_t next_bit(struct table table, uint64_t *row, bool shared)
+{
+	uint64_t at = next_word(table, row);
+	uint64_t word = shared ? word_load(table.bytes, at) : load64(table.bytes + at * 8);
+	return word >> *row % 64 & 1;
+}
+
+/* Where others set bits too, those that are set, half of them in a full table, are only read. */
+ALWAYS_INLINE void set_next(struct table table, uint64_t *row, bool shared)
+{
+	uint64_t at = next_word(table, row), mask = mask_of(*row);
+	unsigned char *word = table.bytes + at * 8;
+	if (!shared)
+		store64(word, load64(word) | mask);
+	else if (!(word_load(table.bytes, at) & mask))
+		word_or(table.bytes, at, mask);
 }
 
 /* Whether the n bits of a row are set; up to the first that is not. */
 ALWAYS_INLINE bool all_set(struct table table, uint64_t row, unsigned n, bool shared)
 {
-	if (n % 2 != 0) {
-		if (!bit_of(table, row, shared))
-			return false;
-		row = step(row);
-	}
-	for (n /= 2; n > 0; n--) { /* two at a time: half the work of counting */
-		if (!bit_of(table, row, shared))
-			return false;
-		row = step(row);
-		if (!bit_of(table, row, shared))
-			return false;
-		row = step(row);
+#pragma GCC unroll 10
+	for (; n > 0; n--) {
+		if (!next_bit(table, &row, shared))
+			goto missing;
 	}
 	return true;
+missing:
+	__asm__ volatile(""); /* or the answer would be written before each test */
+	return false;
 }
 
-/* Where others set bits too, those that are set, half of them in a full table, are only read. */
 ALWAYS_INLINE void set_all(struct table table, uint64_t row, unsigned n, bool shared)
 {
-	for (; n > 0; n--, row = step(row)) {
-		struct place place = place_of(table, row);
-		unsigned char *word = table.bytes + place.word * 8;
-		uint64_t mask = UINT64_C(1) << place.bit;
-		if (!shared)
-			store64(word, load64(word) | mask);
-		else if (!(word_load(table.bytes, place.word) & mask))
-			word_or(table.bytes, place.word, mask);
-	}
+#pragma GCC unroll 10
+	for (; n > 0; n--)
+		set_next(table, &row, shared);
 }
 
 /* Asks for the lines of n bits of a row. */
 ALWAYS_INLINE void fetch(struct table table, uint64_t row, unsigned n)
 {
-	for (; n > 0; n--, row = step(row))
-		PREFETCH(table.bytes + place_of(table, row).word * 8);
+	for (; n > 0; n--)
+		PREFETCH(table.bytes + next_word(table, &row) * 8);
 }
 
 void bloom_spread_prefetch(const struct bloom *bloom, uint64_t hash)
@@ -144,8 +159,8 @@ ALWAYS_INLINE void look_batch(const struct bloom *bloom, const uint64_t *hashes,
 		if (i + AHEAD < n)
 			fetch(table, hashes[i + AHEAD], first);
 		uint64_t row = hashes[i], set = 1;
-		for (unsigned bit = 0; bit < first; bit++, row = step(row))
-			set &= bit_of(table, row, shared); /* which one is not is anyone's guess */
+		for (unsigned bit = 0; bit < first; bit++)
+			set &= next_bit(table, &row, shared); /* no branch: unpredictable */
 		yes[i] = (uint8_t)set;
 		if (!set)
 			continue;
@@ -175,23 +190,17 @@ ALWAYS_INLINE void set_batch(const struct bloom *bloom, const uint64_t *hashes, 
 
 /* ------------------------------------------------------------ for one thread -- */
 
-static bool contains(const void *body, uint64_t hash)
+ALWAYS_INLINE nidus_status insert(struct bloom *bloom, uint64_t hash, unsigned probes)
 {
-	const struct bloom *bloom = body;
-	return all_set(table_of(bloom), hash, bloom->probes, false);
+	bloom->count++;
+	set_all(table_of(bloom), hash, probes, false);
+	return NIDUS_OK;
 }
 
 static uint64_t count(const void *body, uint64_t hash)
 {
-	return contains(body, hash);
-}
-
-static nidus_status insert(void *body, uint64_t hash)
-{
-	struct bloom *bloom = body;
-	bloom->count++;
-	set_all(table_of(bloom), hash, bloom->probes, false);
-	return NIDUS_OK;
+	const struct bloom *bloom = body;
+	return all_set(table_of(bloom), hash, bloom->probes, false);
 }
 
 static void contains_batch(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
@@ -210,13 +219,44 @@ static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint6
 	return NIDUS_OK;
 }
 
-const struct body_ops bloom_spread_ops = {
-	.contains = contains,
-	.count = count,
-	.insert = insert,
-	.contains_batch = contains_batch,
-	.insert_batch = insert_batch,
-};
+/* The operations with calls on one key for a number of probes, constant or not. */
+#define SPREAD_DEFINE(name, probes)                                   \
+	static bool contains_##name(const void *body, uint64_t hash)  \
+	{                                                             \
+		const struct bloom *bloom = body;                     \
+		return all_set(table_of(bloom), hash, probes, false); \
+	}                                                             \
+	static nidus_status insert_##name(void *body, uint64_t hash)  \
+	{                                                             \
+		struct bloom *bloom = body;                           \
+		return insert(bloom, hash, probes);                   \
+	}                                                             \
+	static const struct body_ops ops_##name = {                   \
+		.contains = contains_##name,                          \
+		.count = count,                                       \
+		.insert = insert_##name,                              \
+		.contains_batch = contains_batch,                     \
+		.insert_batch = insert_batch,                         \
+	};
+
+SPREAD_DEFINE(any, bloom->probes)
+/* Rates from 5 % to 0.1 %. */
+SPREAD_DEFINE(5, 5)
+SPREAD_DEFINE(6, 6)
+SPREAD_DEFINE(7, 7)
+SPREAD_DEFINE(8, 8)
+SPREAD_DEFINE(9, 9)
+SPREAD_DEFINE(10, 10)
+
+const struct body_ops *bloom_spread_find(unsigned probes)
+{
+	static const struct body_ops *const ops[] = {
+		[5] = &ops_5, [6] = &ops_6, [7] = &ops_7,
+		[8] = &ops_8, [9] = &ops_9, [10] = &ops_10,
+	};
+	bool common = probes < sizeof ops / sizeof *ops && ops[probes] != NULL;
+	return common ? ops[probes] : &ops_any;
+}
 
 /* ---------------------------------------------------------- shared by threads -- */
 

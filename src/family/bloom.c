@@ -8,18 +8,18 @@
  * A table of m bits; a key sets k of them, anywhere, and is found when all k are
  * set. bloom/spread.c says which.
  *
- *     m = 64:   ..1......1..1.....  ...      k = 3, one key
+ *     m = 192:  ..1......1..1.....  ...      k = 3, one key
  *                 |      |  |
- *                 +------+--+--- hash, and two numbers made from it
+ *                 +------+--+--- the first digits of the hash to the base m
  *
  * The rate: after n keys a bit is still 0 with a chance of (1 - 1/m)^(kn), about
  * exp(-kn/m), and an absent key is found with 1 minus that, to the power of k.
  * Sizing tries every k and takes the one with the smallest table. That is near
  * k = log2(1/fpr) and m = 1.44 k n, with half of the bits set.
  *
- * Worked example: 1000 keys at 1 %: k = 7 and 156 words, 9984 bits. Filled,
- * exp(-0.7011) = 0.496 of the bits are 0, and 0.504^7 = 0.0083 is the mean rate;
- * five spreads above it is 0.00999.
+ * Worked example: 1000 keys at 1 %: k = 6 and 157 words, 10048 bits. Filled,
+ * exp(-0.5971) = 0.550 of the bits are 0, and 0.450^6 = 0.0083 is the mean rate;
+ * five spreads above it is just below 0.01.
  *
  * What is promised: see family/blooms.h for "full", and nidus.h for merging.
  */
@@ -64,7 +64,8 @@ static nidus_status bloom_plan(const nidus_options *options, struct blueprint *p
 	if (status != NIDUS_OK)
 		return status;
 	for (unsigned probes = 1; probes <= BLOOM_SPREAD_PROBES; probes++) {
-		uint64_t words = blooms_size(rate_of, probes, options->capacity, plan->fpr, 1);
+		uint64_t words = blooms_size(rate_of, probes, options->capacity, plan->fpr,
+		                             BLOOM_SPREAD_WORDS);
 		if (words != 0 && (plan->groups == 0 || words < plan->groups)) {
 			plan->groups = words;
 			plan->core_bits = probes;
@@ -83,6 +84,9 @@ static nidus_status bloom_check(const struct blueprint *plan)
 	if (plan->core_bits < 1 || plan->core_bits > BLOOM_SPREAD_PROBES)
 		return fail(NIDUS_E_RANGE, "a key of a Bloom filter sets 1 to %u bits, not %u",
 		            BLOOM_SPREAD_PROBES, plan->core_bits);
+	if (plan->groups < BLOOM_SPREAD_WORDS)
+		return fail(NIDUS_E_RANGE, "a Bloom filter has at least %u words, not %llu",
+		            BLOOM_SPREAD_WORDS, (unsigned long long)plan->groups);
 	return blooms_check(plan);
 }
 
@@ -113,8 +117,8 @@ static nidus_status bloom_joint(const struct blueprint *plan, uint64_t keys,
 static nidus_status bloom_make(void *body, const struct blueprint *plan,
                                const nidus_allocator *allocator, unsigned char *table)
 {
-	return bloom_create(body, plan, WORD_BYTES, &bloom_spread_ops, &bloom_spread_shared_ops,
-	                    allocator, table);
+	return bloom_create(body, plan, WORD_BYTES, bloom_spread_find(plan->core_bits),
+	                    &bloom_spread_shared_ops, allocator, table);
 }
 
 /* Of this very table: an absent key's bits lie anywhere. */

@@ -49,7 +49,7 @@ uint64_t blooms_size(bloom_rate_of rate_of, unsigned probes, uint64_t keys, doub
 		else
 			high = middle;
 	}
-	return high;
+	return high | 1;
 }
 
 nidus_status blooms_check_options(const nidus_options *options, const char *family)
@@ -79,6 +79,9 @@ nidus_status blooms_check(const struct blueprint *plan)
 		return fail(NIDUS_E_RANGE, "a Bloom filter has no slots, stash or growth");
 	if (plan->groups < 1 || plan->groups > GROUPS_MOST)
 		return fail(NIDUS_E_RANGE, "a table of so many bits is not possible");
+	if (plan->groups % 2 == 0)
+		return fail(NIDUS_E_RANGE, "the table of a Bloom filter has an odd number of %s",
+		            plan->family == NIDUS_BLOOM ? "words" : "blocks");
 	return NIDUS_OK;
 }
 

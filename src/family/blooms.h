@@ -6,7 +6,7 @@
  * lie, hence in the rate that a size comes to, hence in their sizing.
  *
  * In a blueprint of theirs core_bits is the number of bits that a key sets and
- * groups the size of the table; chunks is 1, and everything that has to do with
+ * groups the size of the table, which is odd; chunks is 1, and everything that has to do with
  * slots, growth or a stash is 0.
  *
  * Full is a word that Bloom filters do not know: inserts beyond the capacity go
@@ -30,7 +30,8 @@ struct bloom_rate {
 typedef struct bloom_rate (*bloom_rate_of)(uint64_t groups, unsigned probes, uint64_t keys);
 
 /*
- * The fewest groups, from `least` on, whose rate is at most `fpr`; 0 if none is.
+ * The fewest groups, from `least` on, whose rate is at most `fpr`, and one more if that
+ * makes it odd; 0 if there is no such number.
  */
 uint64_t blooms_size(bloom_rate_of rate_of, unsigned probes, uint64_t keys, double fpr,
                      uint64_t least);
