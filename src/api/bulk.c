@@ -275,11 +275,10 @@ static nidus_status check_values(const uint64_t *values, size_t n, unsigned bits
 	if (bits == 0)
 		return fail(NIDUS_E_UNSUPPORTED,
 		            "there is no room for values: options.value_bits is 0");
-	for (size_t i = 0; i < n; i++) {
-		if (values[i] > bits_low(bits))
-			return fail(NIDUS_E_RANGE, "value %zu, %llu, has more than %u bits", i,
-			            (unsigned long long)values[i], bits);
-	}
+	size_t right = values_fitting(values, n, bits);
+	if (right < n)
+		return fail(NIDUS_E_RANGE, "value %zu, %llu, has more than %u bits", right,
+		            (unsigned long long)values[right], bits);
 	return NIDUS_OK;
 }
 

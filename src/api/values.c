@@ -88,8 +88,8 @@ nidus_status nidus_insert_value_batch(nidus_filter *filter, const uint64_t *hash
 	nidus_status status = check_changeable(filter);
 	if (status == NIDUS_OK && n > 0 && (hashes == NULL || values == NULL))
 		return filter_null(hashes == NULL ? "hashes" : "values");
-	while (status == NIDUS_OK && right < n && fits(filter, values[right]))
-		right++;
+	if (status == NIDUS_OK)
+		right = values_fitting(values, n, filter->value_bits);
 	if (right > 0)
 		status = put_batch(filter, hashes, values, right, done);
 	return status == NIDUS_OK && right < n ? too_large(filter, values[right]) : status;

@@ -69,6 +69,19 @@ static inline const uint64_t *values_from(const uint64_t *values, size_t from)
 	return values != NULL ? values + from : NULL;
 }
 
+/* How many values there are before the first that has more than so many bits. */
+static inline size_t values_fitting(const uint64_t *values, size_t n, unsigned bits)
+{
+	size_t i = 0;
+	for (; n - i >= 4; i += 4) {
+		if ((values[i] | values[i + 1] | values[i + 2] | values[i + 3]) >> bits != 0)
+			break;
+	}
+	while (i < n && values[i] >> bits == 0)
+		i++;
+	return i;
+}
+
 /* What VALUE_ADD makes of a value of so many bits. */
 static inline uint64_t value_sum(uint64_t value, uint64_t more, unsigned bits)
 {

@@ -104,11 +104,16 @@
 		const struct yard *yard = body;                                                   \
 		return yard_find_values(yard, shape, hash, values, cap);                          \
 	}                                                                                         \
+	NEVER_INLINE uint64_t find_any_##name(const struct yard *yard, uint64_t hash,             \
+	                                      uint32_t *found)                                    \
+	{                                                                                         \
+		return yard_find_any(yard, shape, hash, found);                                   \
+	}                                                                                         \
 	static void find_batch_##name(const void *body, const uint64_t *hashes, size_t n,         \
 	                              uint64_t *first, uint32_t *found)                           \
 	{                                                                                         \
 		const struct yard *yard = body;                                                   \
-		yard_find_all(yard, shape, hashes, n, first, found, find_##name);                 \
+		yard_find_all(yard, shape, hashes, n, first, found, find_any_##name);             \
 	}
 
 #ifdef MATCH_LINES

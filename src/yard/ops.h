@@ -252,8 +252,13 @@ ALWAYS_INLINE struct yard_batch yard_begin(const struct yard *yard, struct yard_
 /* Fetches the values beside both backyard lines of a front bucket. */
 NEVER_INLINE void yard_approach_back_values(const struct yard *yard, uint64_t bucket)
 {
-	for (unsigned half = 0; half < 2; half++)
-		PREFETCH(yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half).bytes);
+	unsigned size = yard_values_size(yard->ops->shape.back.slots, yard->value_bits);
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t line = yard_line_in(yard, bucket, half) * 2 + half;
+		const unsigned char *at = yard_back_values(yard, line).bytes;
+		PREFETCH_WRITE(at);
+		PREFETCH_WRITE(at + size - 1);
+	}
 }
 
 /* How to look a key up in its front line. */
@@ -355,38 +360,80 @@ ALWAYS_INLINE nidus_status yard_change_all(struct yard *yard, struct yard_shape 
 
 /* ------------------------------------------------------------------- finding -- */
 
-/* The slots of a key's front line that hold it. *elsewhere: other lines may hold it, too. */
-ALWAYS_INLINE uint64_t yard_front_hits(const struct yard *yard, struct yard_shape shape,
-                                       struct yard_key key, bool *elsewhere)
+/* `to` if there is any, and 0 if not, without a branch. */
+ALWAYS_INLINE uint64_t yard_if_any(uint64_t any, uint64_t to)
 {
-	const unsigned char *line = yard_front_line(yard, shape, key.bucket);
-	YARD_TOUCH(line);
-	struct mini_view view = mini_view_of(shape.front, line, key.m);
-	uint64_t slots = rotate_right(view.own - view.behind, view.turn & 63);
-	*elsewhere = mini_unsure(shape.front, view, false);
-	return mini_match(shape.front, line, slots & bits_low(shape.front.slots), key.remainder);
+	uint64_t mask = 0 - (uint64_t)(any != 0);
+	OPAQUE64(mask);
+	return to & mask;
 }
 
 /*
- * Where the value of a key lies that has one slot of its front line, as a number of bits from the
- * first line on; 0 if no slot holds it, so that strangers fetch no values.
+ * Where the values of a front line begin, and those of a backyard line, as a number of bits from
+ * the first line on.
  */
-ALWAYS_INLINE uint64_t yard_value_bit(const struct yard *yard, struct yard_shape shape,
-                                      uint64_t bucket, uint64_t hits)
+ALWAYS_INLINE uint64_t yard_front_bit(const struct yard *yard, struct yard_shape shape,
+                                      uint64_t bucket)
 {
 	uint64_t size = yard_values_size(shape.front.slots, yard->value_bits);
-	uint64_t slot = (uint64_t)__builtin_ctzll(hits | UINT64_C(1) << 63);
-	uint64_t bytes = (uint64_t)(yard->values - yard->front) + bucket * size;
-	uint64_t any = 0 - (uint64_t)(hits != 0);
-	OPAQUE64(any);
-	return (bytes * 8 + slot * yard->value_bits) & any;
+	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8;
+}
+
+ALWAYS_INLINE uint64_t yard_back_bit(const struct yard *yard, struct yard_shape shape,
+                                     uint64_t bucket, unsigned half)
+{
+	uint64_t size = yard_values_size(shape.back.slots, yard->value_bits);
+	uint64_t line = yard_line_in(yard, bucket, half) * 2 + half;
+	return yard_front_bit(yard, shape, yard->fronts) + line * size * 8;
 }
 
 /* The value at a bit. A word may end behind the last line: it is read from before that. */
 ALWAYS_INLINE uint64_t yard_value_at(const struct yard *yard, uint64_t bit)
 {
 	uint64_t last = yard->memory.size - 8, byte = bit / 8 < last ? bit / 8 : last;
-	return load64(yard->front + byte) >> (bit - byte * 8) & bits_low(yard->value_bits);
+	return load64(yard->front + byte) >> ((bit - byte * 8) & 63) & bits_low(yard->value_bits);
+}
+
+/*
+ * How many entries of a key its front line has, and the bit of the first one's value: 0 without
+ * any, so that strangers fetch no values. *elsewhere: other lines may hold entries, too, or the
+ * answer is worth nothing.
+ */
+ALWAYS_INLINE uint64_t yard_find_front(const struct yard *yard, struct yard_shape shape,
+                                       struct yard_key key, uint32_t *found, bool *elsewhere)
+{
+	const unsigned char *line = yard_front_line(yard, shape, key.bucket);
+	YARD_TOUCH(line);
+	MATCH_SPREAD spread = mini_spread(key.remainder);
+	struct mini_view view = mini_view_of(shape.front, line, key.m);
+	uint64_t places = mini_places(shape.front, line, view, key.remainder, spread);
+	uint64_t slot = (PLACE64(places) - view.turn) & 63;
+	*elsewhere = mini_unsure(shape.front, view, false);
+	*found = (uint32_t)POPCOUNT64(places);
+	return yard_if_any(places,
+	                   yard_front_bit(yard, shape, key.bucket) + slot * yard->value_bits);
+}
+
+/* The same in all lines of a key. */
+ALWAYS_INLINE uint64_t yard_find_any(const struct yard *yard, struct yard_shape shape,
+                                     uint64_t hash, uint32_t *found)
+{
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	const unsigned char *line = yard_front_line(yard, shape, key.bucket);
+	struct mini_run run = mini_find(shape.front, line, key.m);
+	uint64_t hits = mini_match(shape.front, line, run.slots, key.remainder);
+	uint64_t slot = PLACE64(hits), first = yard_front_bit(yard, shape, key.bucket);
+	first = yard_if_any(hits, first + slot * yard->value_bits);
+	*found = (uint32_t)POPCOUNT64(hits);
+	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++) {
+		hits = yard_back_hits(shape, yard_back_line_in(yard, shape, key.bucket, half), key);
+		slot = PLACE64(hits);
+		uint64_t bit = yard_back_bit(yard, shape, key.bucket, half);
+		first |= yard_if_any(hits & (0 - (uint64_t)(first == 0)),
+		                     bit + slot * yard->value_bits);
+		*found += (uint32_t)POPCOUNT64(hits);
+	}
+	return first;
 }
 
 ALWAYS_INLINE size_t yard_find_values(const struct yard *yard, struct yard_shape shape,
@@ -397,23 +444,32 @@ ALWAYS_INLINE size_t yard_find_values(const struct yard *yard, struct yard_shape
 	return yard_find_in(shape, &trio, key, values, cap);
 }
 
-/* How a key is found that may have entries in several lines. */
-typedef size_t (*yard_find_fn)(const void *body, uint64_t hash, uint64_t *values, size_t cap);
+/* Reads the values of keys that were found, whose bits are known. */
+ALWAYS_INLINE void yard_read_all(const struct yard *yard, size_t n, uint64_t *first,
+                                 const uint32_t *found)
+{
+	for (size_t i = 0; i < n; i++)
+		first[i] = yard_if_any(found[i], yard_value_at(yard, first[i]));
+}
+
+/* yard_find_any of some shape. */
+typedef uint64_t (*yard_find_any_fn)(const struct yard *yard, uint64_t hash, uint32_t *found);
 
 /*
  * Front lines are fetched as for lookups. What is found there tells the places of the values,
- * which are fetched and, a block later, read. Keys that may have several entries are put aside
- * as lookups put them.
+ * which are fetched and, two blocks later, read. Keys that may have entries in the backyard are put
+ * aside as lookups put them: a block later the places of their values are known, too.
  */
 ALWAYS_INLINE void yard_find_all(const struct yard *body, struct yard_shape shape,
                                  const uint64_t *hashes, size_t n, uint64_t *first, uint32_t *found,
-                                 yard_find_fn find)
+                                 yard_find_any_fn find_any)
 {
 	const struct yard copy = *body, *yard = &copy;
 	uint32_t aside[2][YARD_BLOCK];
-	size_t waiting = 0, before = 0;
+	size_t waiting = 0, before = 0, known = 0;
 	struct yard_batch batch = yard_begin(yard, shape, hashes, n, YARD_AHEAD, YARD_ALONE);
-	for (size_t from = 0, turn = 0; from < n || before > 0; from += YARD_BLOCK, turn ^= 1) {
+	for (size_t from = 0, turn = 0; from < n || before + known > 0;
+	     from += YARD_BLOCK, turn ^= 1) {
 		size_t some = from >= n ? 0 : n - from < YARD_BLOCK ? n - from : YARD_BLOCK;
 		size_t late = 0;
 		const uint64_t *now = hashes + from;
@@ -422,28 +478,27 @@ ALWAYS_INLINE void yard_find_all(const struct yard *body, struct yard_shape shap
 			yard_fetch(yard, shape, next[i], YARD_ALONE);
 			bool elsewhere;
 			struct yard_key key = yard_locate_hot(yard, shape, now[i]);
-			uint64_t hits = yard_front_hits(yard, shape, key, &elsewhere);
-			uint64_t bit = yard_value_bit(yard, shape, key.bucket, hits);
+			uint64_t bit =
+				yard_find_front(yard, shape, key, &found[from + i], &elsewhere);
 			PREFETCH(yard->front + bit / 8);
 			first[from + i] = bit;
-			found[from + i] = hits != 0;
 			aside[turn][late] = (uint32_t)i;
-			late += elsewhere | ((hits & (hits - 1)) != 0);
+			late += elsewhere;
 		}
 		for (size_t i = 0; i < late; i++) {
 			uint64_t hash = now[aside[turn][i]];
-			uint64_t bucket = yard_locate_hot(yard, shape, hash).bucket;
-			yard_approach_back(yard, shape, bucket);
-			yard_approach_back_values(yard, bucket);
+			yard_approach_back(yard, shape, yard_locate_hot(yard, shape, hash).bucket);
 		}
-		for (size_t at = from - YARD_BLOCK; before > 0; before--, at++)
-			first[at] = yard_value_at(yard, first[at]) & (0 - (uint64_t)found[at]);
 		for (size_t i = 0; i < waiting; i++) {
 			size_t at = from - YARD_BLOCK + aside[!turn][i];
-			first[at] = 0;
-			found[at] = (uint32_t)find(body, hashes[at], &first[at], 1);
+			first[at] = find_any(body, hashes[at], &found[at]);
+			PREFETCH(yard->front + first[at] / 8);
 		}
+		if (known > 0)
+			yard_read_all(yard, known, first + from - 2 * YARD_BLOCK,
+			              found + from - 2 * YARD_BLOCK);
 		waiting = late;
+		known = before;
 		before = some;
 	}
 }
