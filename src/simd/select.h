@@ -5,7 +5,7 @@
  * SELECT64(word, n) and POPCOUNT64(word), n counted from 0 and below 64; 64 if the word has n
  * ones or fewer. SELECT_BIT64(word, n) is that one as a bit, or 0; SELECT_BEHIND64(word, n)
  * is the bit behind the one before it, bit 0 for n = 0. PLACE64(bit) is the place of a
- * bit, 64 for none. In files that are
+ * bit, 64 for none. LOWEST64(word, n) is a word's lowest n bits, n below 256. In files that are
  * compiled for processors with BMI2 both are one or two instructions; elsewhere
  * they are worked out in plain C, with the same results.
  */
@@ -125,6 +125,21 @@ static inline uint64_t less_if_not_below(uint64_t n, uint64_t end)
 #endif
 }
 
+/* n - less, or 0 where n is below that, without a branch. */
+static inline unsigned less_or_zero(unsigned n, unsigned less)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("subl %[less], %[n]\n\t"
+	        "cmovbl %[zero], %[n]"
+	        : [n] "+&r"(n)
+	        : [less] "ri"(less), [zero] "r"(0)
+	        : "cc");
+	return n;
+#else
+	return n > less ? n - less : 0;
+#endif
+}
+
 #if defined(__BMI2__) && defined(__POPCNT__)
 #include <immintrin.h>
 
@@ -134,6 +149,23 @@ static inline uint64_t less_if_not_below(uint64_t n, uint64_t end)
 #define SELECT_BIT64(word, n) _pdep_u64(UINT64_C(1) << (n), (word))
 #define SELECT_BEHIND64(word, n) _pdep_u64(UINT64_C(1) << (n), (word) << 1 | 1)
 #define PLACE64(bit) ((unsigned)_tzcnt_u64(bit))
+#define LOWEST64(word, n) _bzhi_u64((word), (n))
+
+/* The place of a bit, or another place if there is none, without a branch. */
+static inline uint64_t place64_or(uint64_t bit, uint64_t other)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	uint64_t place;
+	__asm__("tzcntq %[bit], %[place]\n\t"
+	        "cmovcq %[other], %[place]"
+	        : [place] "=&r"(place)
+	        : [bit] "r"(bit), [other] "r"(other)
+	        : "cc");
+	return place;
+#else
+	return bit != 0 ? PLACE64(bit) : other;
+#endif
+}
 
 static inline unsigned select64_bmi2(uint64_t word, unsigned n)
 {
@@ -178,6 +210,15 @@ static inline unsigned select64_plain(uint64_t word, unsigned n)
 #define SELECT_BIT64(word, n) select_bit64_plain((word), (n))
 #define SELECT_BEHIND64(word, n) ((n) == 0 ? 1 : select_bit64_plain((word), (n)-1) << 1)
 #define PLACE64(bit) ((bit) != 0 ? (unsigned)__builtin_ctzll(bit) : 64)
+#define LOWEST64(word, n) lowest64_plain((word), (n))
+
+/* Without a branch, as n is a matter of chance. */
+static inline uint64_t lowest64_plain(uint64_t word, unsigned n)
+{
+	uint64_t mask = ~UINT64_C(0) << (n & 63), within = (uint64_t)(n / 64 != 0) - 1;
+	OPAQUE64(within);
+	return word & ~(mask & within);
+}
 
 static inline uint64_t select_bit64_plain(uint64_t word, unsigned n)
 {

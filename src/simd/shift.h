@@ -21,6 +21,9 @@ ALWAYS_INLINE __m256i shift_load(const unsigned char *from)
 	return _mm256_loadu_si256((const __m256i *)(const void *)from);
 }
 
+/* Hides from the compiler that a mask could be worked out from its signs. */
+#define SHIFT_OPAQUE(mask) __asm__("" : "+x"(mask))
+
 ALWAYS_INLINE void shift_store(unsigned char *to, __m256i bytes)
 {
 	_mm256_storeu_si256((__m256i *)(void *)to, bytes);
@@ -85,6 +88,7 @@ ALWAYS_INLINE void shift_blend(unsigned char *line, unsigned first, __m256i ther
                                const unsigned char *mask, unsigned keep, unsigned to)
 {
 	__m256i chosen = shift_load(mask + first);
+	SHIFT_OPAQUE(chosen);
 	if (to < first + 32)
 		chosen = _mm256_andnot_si256(shift_from(first, to), chosen);
 	if (keep < first + 32)

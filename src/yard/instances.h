@@ -72,48 +72,52 @@
 /*
  * What a few calls in a hundred come to, changes of full lines, and values: compiled for each
  * shape with AVX2, where it is small, and once for all shapes elsewhere. YARD_OFTEN is what is
- * inlined with AVX2 only: half of the removes from a full filter come to take_full, for example.
+ * inlined with AVX2 only.
  */
-#define YARD_RARE_CALLS(name, shape)                                                              \
-	NEVER_INLINE bool in_any_##name(const struct yard *yard, uint64_t hash)                   \
-	{                                                                                         \
-		return yard_in_any(yard, shape, hash);                                            \
-	}                                                                                         \
-	NEVER_INLINE nidus_status put_slow_##name(struct yard *yard, uint64_t bucket, unsigned m, \
-	                                          uint64_t remainder, uint64_t value)             \
-	{                                                                                         \
-		return yard_put_slow(yard, shape,                                                 \
-		                     (struct yard_key){ bucket, m, remainder, value });           \
-	}                                                                                         \
-	YARD_OFTEN nidus_status take_full_##name(struct yard *yard, uint64_t hash, unsigned slot) \
-	{                                                                                         \
-		return yard_take_full(yard, shape, hash, slot);                                   \
-	}                                                                                         \
-	NEVER_INLINE nidus_status take_back_##name(struct yard *yard, uint64_t hash)              \
-	{                                                                                         \
-		return yard_take_back(yard, shape, hash);                                         \
-	}                                                                                         \
-	NEVER_INLINE nidus_status push_value_##name(const struct yard *yard, uint64_t bucket,     \
-	                                            unsigned slot, uint64_t value)                \
-	{                                                                                         \
-		return yard_push_front(yard, shape, bucket, slot, value);                         \
-	}                                                                                         \
-	NEVER_INLINE size_t find_##name(const void *body, uint64_t hash, uint64_t *values,        \
-	                                size_t cap)                                               \
-	{                                                                                         \
-		const struct yard *yard = body;                                                   \
-		return yard_find_values(yard, shape, hash, values, cap);                          \
-	}                                                                                         \
-	NEVER_INLINE uint64_t find_any_##name(const struct yard *yard, uint64_t hash,             \
-	                                      uint32_t *found)                                    \
-	{                                                                                         \
-		return yard_find_any(yard, shape, hash, found);                                   \
-	}                                                                                         \
-	static void find_batch_##name(const void *body, const uint64_t *hashes, size_t n,         \
-	                              uint64_t *first, uint32_t *found)                           \
-	{                                                                                         \
-		const struct yard *yard = body;                                                   \
-		yard_find_all(yard, shape, hashes, n, first, found, find_any_##name);             \
+#define YARD_RARE_CALLS(name, shape)                                                               \
+	NEVER_INLINE bool in_any_##name(const struct yard *yard, uint64_t hash)                    \
+	{                                                                                          \
+		return yard_in_any(yard, shape, hash);                                             \
+	}                                                                                          \
+	NEVER_INLINE nidus_status put_slow_##name(struct yard *yard, uint64_t bucket, unsigned m,  \
+	                                          uint64_t remainder, uint64_t value)              \
+	{                                                                                          \
+		return yard_put_slow(yard, shape,                                                  \
+		                     (struct yard_key){ bucket, m, remainder, value });            \
+	}                                                                                          \
+	NEVER_INLINE nidus_status take_slow_##name(struct yard *yard, uint64_t hash)               \
+	{                                                                                          \
+		return yard_take_slow(yard, shape, hash);                                          \
+	}                                                                                          \
+	NEVER_INLINE nidus_status bring_back_##name(const struct yard *yard, unsigned char *front) \
+	{                                                                                          \
+		uint64_t bucket = (uint64_t)(front - yard->front) / mini_line(shape.front);        \
+		struct yard_trio trio = yard_bare_trio(yard, shape, bucket);                       \
+		trio.front = front;                                                                \
+		yard_bring_back(shape, &trio);                                                     \
+		return NIDUS_OK;                                                                   \
+	}                                                                                          \
+	NEVER_INLINE nidus_status push_value_##name(const struct yard *yard, uint64_t bucket,      \
+	                                            unsigned slot, uint64_t value)                 \
+	{                                                                                          \
+		return yard_push_front(yard, shape, bucket, slot, value);                          \
+	}                                                                                          \
+	NEVER_INLINE size_t find_##name(const void *body, uint64_t hash, uint64_t *values,         \
+	                                size_t cap)                                                \
+	{                                                                                          \
+		const struct yard *yard = body;                                                    \
+		return yard_find_values(yard, shape, hash, values, cap);                           \
+	}                                                                                          \
+	NEVER_INLINE uint64_t find_any_##name(const struct yard *yard, uint64_t hash,              \
+	                                      uint32_t *found)                                     \
+	{                                                                                          \
+		return yard_find_any(yard, shape, hash, found);                                    \
+	}                                                                                          \
+	static void find_batch_##name(const void *body, const uint64_t *hashes, size_t n,          \
+	                              uint64_t *first, uint32_t *found)                            \
+	{                                                                                          \
+		const struct yard *yard = body;                                                    \
+		yard_find_all(yard, shape, hashes, n, first, found, find_any_##name);              \
 	}
 
 #ifdef MATCH_LINES
@@ -133,63 +137,62 @@
 #endif
 
 /* The calls of one thread. */
-#define YARD_CALLS(name, shape, rare)                                                           \
-	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,      \
-	                                   uint64_t remainder, uint64_t value)                  \
-	{                                                                                       \
-		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },  \
-		                put_slow_##rare, push_value_##rare);                            \
-	}                                                                                       \
-	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)              \
-	{                                                                                       \
-		return put_##name(yard, key.bucket, key.m, key.remainder, key.value);           \
-	}                                                                                       \
-	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,               \
-	                               const uint64_t *values, size_t n)                        \
-	{                                                                                       \
-		return yard_fill_fronts(yard, shape, hashes, values, n);                        \
-	}                                                                                       \
-	static bool contains_##name(const void *yard, uint64_t hash)                            \
-	{                                                                                       \
-		return yard_contains(yard, shape, hash, in_any_##rare);                         \
-	}                                                                                       \
-	NEVER_INLINE nidus_status remove_##name(void *yard, uint64_t hash)                      \
-	{                                                                                       \
-		return yard_remove(yard, shape, hash, take_full_##rare, take_back_##rare);      \
-	}                                                                                       \
-	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,       \
-	                                                uint64_t value)                         \
-	{                                                                                       \
-		struct yard_key key = yard_locate_hot(yard, shape, hash);                       \
-		return put_##name(yard, key.bucket, key.m, key.remainder, value);               \
-	}                                                                                       \
-	static nidus_status insert_##name(void *yard, uint64_t hash)                            \
-	{                                                                                       \
-		return insert_inline_##name(yard, hash, 0);                                     \
-	}                                                                                       \
-	ALWAYS_INLINE nidus_status remove_called_##name(struct yard *yard, uint64_t hash,       \
-	                                                uint64_t value)                         \
-	{                                                                                       \
-		(void)value;                                                                    \
-		return remove_##name(yard, hash);                                               \
-	}                                                                                       \
-	static void contains_batch_##name(const void *yard, const uint64_t *hashes, size_t n,   \
-	                                  uint8_t *yes)                                         \
-	{                                                                                       \
-		yard_look_all(yard, shape, hashes, n, yes, yard_in_front, in_any_##rare,        \
-		              YARD_ALONE);                                                      \
-	}                                                                                       \
-	static nidus_status insert_batch_##name(void *yard, const uint64_t *hashes,             \
-	                                        const uint64_t *values, size_t n, size_t *done) \
-	{                                                                                       \
-		return yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,      \
-		                       insert_inline_##name, YARD_ALONE);                       \
-	}                                                                                       \
-	static nidus_status remove_batch_##name(void *yard, const uint64_t *hashes, size_t n,   \
-	                                        size_t *done)                                   \
-	{                                                                                       \
-		return yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,        \
-		                       remove_called_##name, YARD_ALONE);                       \
+#define YARD_CALLS(name, shape, rare)                                                            \
+	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,       \
+	                                   uint64_t remainder, uint64_t value)                   \
+	{                                                                                        \
+		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },   \
+		                put_slow_##rare, push_value_##rare);                             \
+	}                                                                                        \
+	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)               \
+	{                                                                                        \
+		return put_##name(yard, key.bucket, key.m, key.remainder, key.value);            \
+	}                                                                                        \
+	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                \
+	                               const uint64_t *values, size_t n)                         \
+	{                                                                                        \
+		return yard_fill_fronts(yard, shape, hashes, values, n);                         \
+	}                                                                                        \
+	static bool contains_##name(const void *yard, uint64_t hash)                             \
+	{                                                                                        \
+		return yard_contains(yard, shape, hash, in_any_##rare);                          \
+	}                                                                                        \
+	static nidus_status remove_##name(void *yard, uint64_t hash)                             \
+	{                                                                                        \
+		return yard_take(yard, shape, hash, true, take_slow_##rare, bring_back_##rare);  \
+	}                                                                                        \
+	NEVER_INLINE nidus_status take_##name(struct yard *yard, uint64_t hash, uint64_t value)  \
+	{                                                                                        \
+		(void)value;                                                                     \
+		return yard_take(yard, shape, hash, false, take_slow_##rare, bring_back_##rare); \
+	}                                                                                        \
+	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
+	                                                uint64_t value)                          \
+	{                                                                                        \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
+		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
+	}                                                                                        \
+	static nidus_status insert_##name(void *yard, uint64_t hash)                             \
+	{                                                                                        \
+		return insert_inline_##name(yard, hash, 0);                                      \
+	}                                                                                        \
+	static void contains_batch_##name(const void *yard, const uint64_t *hashes, size_t n,    \
+	                                  uint8_t *yes)                                          \
+	{                                                                                        \
+		yard_look_all(yard, shape, hashes, n, yes, yard_in_front, in_any_##rare,         \
+		              YARD_ALONE);                                                       \
+	}                                                                                        \
+	static nidus_status insert_batch_##name(void *yard, const uint64_t *hashes,              \
+	                                        const uint64_t *values, size_t n, size_t *done)  \
+	{                                                                                        \
+		return yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,       \
+		                       insert_inline_##name, YARD_ALONE);                        \
+	}                                                                                        \
+	static nidus_status remove_batch_##name(void *yard, const uint64_t *hashes, size_t n,    \
+	                                        size_t *done)                                    \
+	{                                                                                        \
+		return yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,         \
+		                       take_##name, YARD_ALONE);                                 \
 	}
 
 #define YARD_BODY_OPS(name, rare)                                                             \

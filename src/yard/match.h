@@ -61,10 +61,11 @@ static inline uint64_t match_nibbles(const unsigned char *bytes, unsigned nibble
 	const __m256i low = _mm256_set1_epi8(15);
 	__m256i wanted = _mm256_set1_epi8((char)nibble);
 	__m256i both = _mm256_loadu_si256((const __m256i *)(const void *)bytes);
-	__m256i even = _mm256_and_si256(both, low);
-	__m256i odd = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
-	uint32_t even_hits = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(even, wanted));
-	uint32_t odd_hits = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(odd, wanted));
+	__m256i even = _mm256_cmpeq_epi8(_mm256_and_si256(both, low), wanted);
+	__m256i odd =
+		_mm256_cmpeq_epi8(_mm256_andnot_si256(low, both), _mm256_slli_epi16(wanted, 4));
+	uint32_t even_hits = (uint32_t)_mm256_movemask_epi8(even);
+	uint32_t odd_hits = (uint32_t)_mm256_movemask_epi8(odd);
 	const uint64_t places = UINT64_C(0x5555555555555555);
 	return _pdep_u64(even_hits, places) + 2 * _pdep_u64(odd_hits, places);
 }

@@ -221,20 +221,21 @@ ALWAYS_INLINE unsigned mini_select(struct mini_shape shape, struct mini_sizes si
 	return (unsigned)skipped + SELECT64(word, (unsigned)number - 1);
 }
 
-/* The place of zero number `slot` in a line, and of the sizes' end if there are no more than so many. */
+/* The place of the zero of a slot, which is given as a bit; of the sizes' end if it is the last one's. */
 ALWAYS_INLINE unsigned mini_zero_place(struct mini_shape shape, const unsigned char *line,
-                                       unsigned slot)
+                                       uint64_t slot)
 {
-	if (mini_size_bits(shape) <= 64 || mini_size_bits(shape) % 8 != 0)
-		return mini_select(shape, mini_zeros_of(shape, line), slot);
-	/* Through one of two windows, as in mini_view_in. */
-	unsigned skip = mini_size_skip(shape);
-	uint64_t word = ~mini_first_window(shape, line);
-	uint64_t number = slot + UINT64_C(1), skipped = 0;
-	uint64_t before = POPCOUNT64(word << (64 - skip));
-	replace_if_above(&number, before, number - before, &word, ~mini_last_window(shape, line),
-	                 &skipped, skip);
-	return (unsigned)skipped + SELECT64(word, (unsigned)number - 1);
+#ifdef __BMI2__
+	if (mini_size_bits(shape) > 64 && mini_size_bits(shape) % 8 == 0) {
+		unsigned skip = mini_size_skip(shape);
+		uint64_t first = ~mini_first_window(shape, line);
+		uint64_t last = ~mini_last_window(shape, line);
+		uint64_t before = POPCOUNT64(first << (64 - skip));
+		uint64_t other = PLACE64(_pdep_u64(slot >> before, last)) + skip;
+		return (unsigned)place64_or(_pdep_u64(slot, first), other);
+	}
+#endif
+	return mini_select(shape, mini_zeros_of(shape, line), (unsigned)__builtin_ctzll(slot));
 }
 
 /* A mini-bucket's slots as bits, and the number of the slot behind them. */
@@ -350,6 +351,8 @@ ALWAYS_INLINE struct mini_run mini_find(struct mini_shape shape, const unsigned 
 ALWAYS_INLINE bool mini_full(struct mini_shape shape, const unsigned char *line)
 {
 	unsigned last = mini_size_bits(shape) - 1;
+	if (MINI_KNOWN(shape) && last >= 64) /* as others look at that word, too */
+		return mini_last_window(shape, line) >> (last - mini_size_skip(shape)) & 1;
 	return line[last / 8] >> (last % 8) & 1;
 }
 
@@ -472,19 +475,29 @@ ALWAYS_INLINE uint64_t mini_match_crumb(struct mini_shape shape, const unsigned 
 #endif
 }
 
-/* The first slot with a crumb; as many as there are if none has it. An empty slot has crumb 0. */
-ALWAYS_INLINE unsigned mini_first_crumb(struct mini_shape shape, const unsigned char *line,
-                                        unsigned crumb)
+/* The first entry with a crumb, and so the lowest. */
+struct mini_first {
+	unsigned slot, m; /* where there is none, m is no mini-bucket */
+};
+
+ALWAYS_INLINE struct mini_first mini_first_of(struct mini_shape shape, const unsigned char *line,
+                                              unsigned crumb)
 {
+	/* Before an empty slot, which crumb 0 may match, and behind the last one (if
+	 * nothing matches) there are the ones of all mini-buckets. */
+	struct mini_first first;
 #if defined(MATCH_LINES) && defined(__BMI2__)
 	uint64_t hits = mini_match_crumb(shape, line, ~UINT64_C(0), crumb);
-	return PLACE64(hits | UINT64_C(1) << shape.slots);
+	hits |= UINT64_C(1) << shape.slots;
+	first.slot = PLACE64(hits);
 #else
-	unsigned slot = 0;
-	while (slot < shape.slots && mini_crumb(shape, line, slot) != crumb)
-		slot++;
-	return slot;
+	first.slot = 0;
+	while (first.slot < shape.slots && mini_crumb(shape, line, first.slot) != crumb)
+		first.slot++;
+	uint64_t hits = UINT64_C(1) << first.slot;
 #endif
+	first.m = mini_zero_place(shape, line, hits & -hits) - first.slot;
+	return first;
 }
 
 /*
@@ -626,62 +639,77 @@ ALWAYS_INLINE void mini_merge(const uint32_t *a, const uint32_t *b, uint32_t *me
 
 /* ------------------------------------------------------------- room in a line -- */
 
-/* The bits of sizes from `at` on. */
-ALWAYS_INLINE struct mini_sizes mini_sizes_from(struct mini_sizes sizes, unsigned at)
+/*
+ * Sizes on their way from a line and back: the first 64 bits, and the last 64 if there are more.
+ * What both show counts where it is the last.
+ */
+struct mini_windows {
+	uint64_t first, last;
+};
+
+ALWAYS_INLINE struct mini_windows mini_windows_of(struct mini_shape shape,
+                                                  const unsigned char *line)
 {
-	/* Which word `at` is in is a matter of chance: masks instead of a branch. */
-	uint64_t mask = ~UINT64_C(0) << (at & 63), within = (uint64_t)(at / 64) - 1;
-	OPAQUE64(within);
-	struct mini_sizes rest = { sizes.low & mask & within, sizes.high & (mask | within) };
-	return rest;
+	struct mini_windows windows = { mini_sizes_of(shape, line).low, 0 };
+	if (mini_size_bits(shape) > 64)
+		windows.last = mini_last_window(shape, line);
+	return windows;
+}
+
+/* As they stand in memory. */
+ALWAYS_INLINE struct mini_sizes mini_turned_in(struct mini_shape shape, struct mini_windows windows)
+{
+	struct mini_sizes sizes = { windows.first, 0 };
+	if (mini_size_bits(shape) > 64) {
+		unsigned skip = mini_size_skip(shape) & 63;
+		sizes.low = (windows.first & bits_low(skip)) | windows.last << skip;
+		sizes.high = windows.last >> (64 - skip);
+	}
+	return mini_turned(shape, sizes);
+}
+
+ALWAYS_INLINE void mini_store_windows(struct mini_shape shape, unsigned char *line,
+                                      struct mini_windows windows)
+{
+	if (mini_size_bits(shape) <= 64) {
+		mini_store_sizes(shape, line, (struct mini_sizes){ windows.first, 0 });
+	} else {
+		unsigned skip = mini_size_skip(shape);
+		store64(line, windows.first ^ mini_no_sizes(shape));
+		store64(line + skip / 8, windows.last ^ mini_no_sizes(shape) >> skip);
+	}
+}
+
+/* Where bit `at` of the sizes is in the last window; 0 if it is before that. */
+ALWAYS_INLINE unsigned mini_in_last(struct mini_shape shape, unsigned at)
+{
+	return less_or_zero(at, mini_size_skip(shape));
+}
+
+/* Sizes with a zero more before bit `at`. */
+ALWAYS_INLINE struct mini_windows mini_wider(struct mini_shape shape, struct mini_windows windows,
+                                             unsigned at)
+{
+	/* What is doubled moves up by one bit, and stays if it is taken from that. */
+	uint64_t first = 2 * windows.first - LOWEST64(windows.first, at), last = 0;
+	if (mini_size_bits(shape) > 64) {
+		last = 2 * windows.last - LOWEST64(windows.last, mini_in_last(shape, at));
+		last |= first >> mini_size_skip(shape) & 1;
+	}
+	return (struct mini_windows){ first, last };
 }
 
 /*
- * Sizes with a zero more before bit `at`, and with the zero at `at` taken out: what is behind it
- * is even, and less the half of it is as much as the half.
+ * Sizes without the zero at bit `at`: what is before it is added to itself, and then all moves down
+ * by one bit. Of two windows the first may lose its highest bit, which the last one has.
  */
-ALWAYS_INLINE struct mini_sizes mini_sizes_wider(struct mini_shape shape, struct mini_sizes sizes,
-                                                 unsigned at)
+ALWAYS_INLINE struct mini_windows mini_narrower(struct mini_shape shape,
+                                                struct mini_windows windows, unsigned at)
 {
-	/* What is added to itself moves up by one bit. */
-	if (mini_size_bits(shape) <= 64) {
-		sizes.low += sizes.low >> at << at;
-		return sizes;
-	}
-	struct mini_sizes rest = mini_sizes_from(sizes, at);
-	sizes.high += rest.high + (sizes.low + rest.low < rest.low);
-	sizes.low += rest.low;
-	return sizes;
-}
-
-ALWAYS_INLINE struct mini_sizes mini_sizes_narrower(struct mini_shape shape,
-                                                    struct mini_sizes sizes, unsigned at)
-{
-	if (mini_size_bits(shape) <= 64) {
-		sizes.low -= sizes.low >> at << at >> 1;
-		return sizes;
-	}
-	struct mini_sizes rest = mini_sizes_from(sizes, at);
-	uint64_t half = rest.low >> 1 | rest.high << 63;
-	sizes.high -= (rest.high >> 1) + (sizes.low < half);
-	sizes.low -= half;
-	return sizes;
-}
-
-/* mini_sizes_wider of all slots but one, where only ones are from `at` on: one of them goes. */
-ALWAYS_INLINE struct mini_sizes mini_sizes_ending(struct mini_shape shape, struct mini_sizes sizes,
-                                                  unsigned at)
-{
-	unsigned end = mini_size_bits(shape) - 1;
-	uint64_t bit = UINT64_C(1) << (at & 63), within = (uint64_t)(at / 64) - 1;
-	if (end < 64) {
-		sizes.low = (sizes.low | UINT64_C(1) << end) & ~bit;
-		return sizes;
-	}
-	OPAQUE64(within);
-	sizes.low &= ~(bit & within);
-	sizes.high = (sizes.high | UINT64_C(1) << (end - 64)) & ~(bit & ~within);
-	return sizes;
+	uint64_t first = (windows.first + LOWEST64(windows.first, at)) >> 1, last = 0;
+	if (mini_size_bits(shape) > 64)
+		last = (windows.last + LOWEST64(windows.last, mini_in_last(shape, at))) >> 1;
+	return (struct mini_windows){ first, last };
 }
 
 /* Writes a remainder over another. */
@@ -756,11 +784,11 @@ ALWAYS_INLINE void mini_pull_crumb(struct mini_shape shape, unsigned char *line,
 ALWAYS_INLINE void mini_insert_inline(struct mini_shape shape, unsigned char *line, unsigned m,
                                       unsigned slot, uint64_t remainder, unsigned crumb)
 {
-	struct mini_sizes sizes = mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m);
+	struct mini_windows sizes = mini_wider(shape, mini_windows_of(shape, line), slot + m);
 	mini_push_remainder(shape, line, slot, remainder);
 	if (shape.crumbs)
 		mini_push_crumb(shape, line, slot, crumb);
-	mini_store_sizes(shape, line, sizes);
+	mini_store_windows(shape, line, sizes);
 }
 
 NEVER_INLINE void mini_insert_called(struct mini_shape shape, unsigned char *line, unsigned m,
@@ -792,22 +820,22 @@ ALWAYS_INLINE void mini_insert(struct mini_shape shape, unsigned char *line, uns
 ALWAYS_INLINE void mini_replace_last(struct mini_shape shape, unsigned char *line, unsigned last,
                                      unsigned m, unsigned slot, uint64_t remainder)
 {
-	struct mini_sizes sizes = mini_sizes_of(shape, line);
-	sizes = mini_sizes_narrower(shape, sizes, last + shape.slots - 1);
-	sizes = mini_sizes_wider(shape, sizes, slot + m);
+	struct mini_windows sizes = mini_windows_of(shape, line);
+	sizes = mini_narrower(shape, sizes, last + shape.slots - 1);
+	sizes = mini_wider(shape, sizes, slot + m);
 	mini_push_remainder(shape, line, slot, remainder);
-	mini_store_sizes(shape, line, sizes);
+	mini_store_windows(shape, line, sizes);
 }
 
 /* Takes remainder number `slot`, of mini-bucket m, out. */
 ALWAYS_INLINE void mini_remove_inline(struct mini_shape shape, unsigned char *line, unsigned m,
                                       unsigned slot)
 {
-	struct mini_sizes sizes = mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
+	struct mini_windows sizes = mini_narrower(shape, mini_windows_of(shape, line), slot + m);
 	mini_pull_remainder(shape, line, slot);
 	if (shape.crumbs)
 		mini_pull_crumb(shape, line, slot);
-	mini_store_sizes(shape, line, sizes);
+	mini_store_windows(shape, line, sizes);
 }
 
 NEVER_INLINE void mini_remove_called(struct mini_shape shape, unsigned char *line, unsigned m,
@@ -826,17 +854,18 @@ ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, uns
 }
 
 /*
- * As mini_remove in a full line without crumbs, and then another entry is put behind all
- * that stayed; none of them has a mini-bucket above `last`, which is its own.
+ * Puts an entry behind all others in a line without crumbs that has one free slot; none of them
+ * has a mini-bucket above m, which is its own. From there on the sizes are ones: one of them goes
+ * to their end.
  */
-ALWAYS_INLINE void mini_take_over(struct mini_shape shape, unsigned char *line, unsigned m,
-                                  unsigned slot, unsigned last, uint64_t remainder)
+ALWAYS_INLINE void mini_append(struct mini_shape shape, unsigned char *line, unsigned m,
+                               uint64_t remainder)
 {
-	unsigned last_slot = shape.slots - 1;
-	struct mini_sizes sizes = mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m);
-	mini_pull_remainder(shape, line, slot);
-	mini_set_remainder(shape, line, last_slot, remainder);
-	mini_store_sizes(shape, line, mini_sizes_ending(shape, sizes, last_slot + last));
+	unsigned skip = mini_size_bits(shape) > 64 ? mini_size_skip(shape) : 0;
+	uint64_t end = UINT64_C(1) << ((mini_size_bits(shape) - 1 - skip) & 63);
+	uint64_t here = UINT64_C(1) << ((shape.slots - 1 - skip + m) & 63);
+	mini_set_remainder(shape, line, shape.slots - 1, remainder);
+	store64(line + skip / 8, load64(line + skip / 8) ^ (here | end));
 }
 
 #endif

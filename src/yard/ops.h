@@ -121,22 +121,15 @@ ALWAYS_INLINE nidus_status yard_put(struct yard *yard, struct yard_shape shape, 
 
 /* -------------------------------------------------------------------- removes -- */
 
-/* Takes the entry of a slot out of its front line, which is full. */
-ALWAYS_INLINE nidus_status yard_take_full(struct yard *yard, struct yard_shape shape, uint64_t hash,
-                                          unsigned slot)
+/* Takes a key out that its front line does not show: mostly from the backyard. Errors: NOT_FOUND. */
+ALWAYS_INLINE nidus_status yard_take_slow(struct yard *yard, struct yard_shape shape, uint64_t hash)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
-	struct yard_trio trio = yard_bare_trio(yard, shape, key.bucket);
-	yard_take_from_full(shape, &trio, key.m, slot);
-	yard->count--;
-	return NIDUS_OK;
-}
-
-/* Takes a key out of the backyard. Errors: NOT_FOUND. */
-ALWAYS_INLINE nidus_status yard_take_back(struct yard *yard, struct yard_shape shape, uint64_t hash)
-{
-	struct yard_key key = yard_locate_hot(yard, shape, hash);
-	for (unsigned half = 0; half < 2; half++) {
+	const unsigned char *front = yard_front_line(yard, shape, key.bucket);
+	struct mini_view view = mini_view_of(shape.front, front, key.m);
+	if (UNLIKELY(view.own == 0) || UNLIKELY(yard->values != NULL))
+		return yard_take_any(yard, key);
+	for (unsigned half = 0; half < 2 && mini_unsure(shape.front, view, false); half++) {
 		unsigned char *line = yard_back_line_in(yard, shape, key.bucket, half);
 		uint64_t hits = yard_back_hits(shape, line, key);
 		if (hits != 0) {
@@ -148,9 +141,9 @@ ALWAYS_INLINE nidus_status yard_take_back(struct yard *yard, struct yard_shape s
 	return NIDUS_NOT_FOUND;
 }
 
-/* How a remove goes on in full lines, and in the backyard. */
-typedef nidus_status (*yard_take_full_fn)(struct yard *yard, uint64_t hash, unsigned slot);
-typedef nidus_status (*yard_take_back_fn)(struct yard *yard, uint64_t hash);
+/* How a remove goes on if the front line shows no entry, and after one from a full line. */
+typedef nidus_status (*yard_take_fn)(struct yard *yard, uint64_t hash);
+typedef nidus_status (*yard_bring_back_fn)(const struct yard *yard, unsigned char *front);
 
 /* Fetches both backyard lines of a front bucket. */
 ALWAYS_INLINE void yard_approach_back(const struct yard *yard, struct yard_shape shape,
@@ -161,30 +154,30 @@ ALWAYS_INLINE void yard_approach_back(const struct yard *yard, struct yard_shape
 }
 
 /*
- * The front line alone needs no stack: what is called is called last. In a full filter half of
- * the removes come to the backyard, so its lines are fetched together with the front line.
+ * Takes a key out. The front line alone needs no stack: what is called is called last. In a full
+ * filter half of the removes come to the backyard: unless its lines were asked for long ago,
+ * they are fetched `now`, together with the front line.
  */
-ALWAYS_INLINE nidus_status yard_remove(struct yard *yard, struct yard_shape shape, uint64_t hash,
-                                       yard_take_full_fn take_full, yard_take_back_fn take_back)
+ALWAYS_INLINE nidus_status yard_take(struct yard *yard, struct yard_shape shape, uint64_t hash,
+                                     bool now, yard_take_fn take_slow,
+                                     yard_bring_back_fn bring_back)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	YARD_TOUCH(line);
-	yard_approach_back(yard, shape, key.bucket);
+	if (now)
+		yard_approach_back(yard, shape, key.bucket);
 	MATCH_SPREAD spread = mini_spread(key.remainder);
 	struct mini_view view = mini_view_of(shape.front, line, key.m);
 	uint64_t places = mini_places(shape.front, line, view, key.remainder, spread);
-	if (UNLIKELY(view.own == 0) || UNLIKELY(yard->values != NULL))
-		return yard_take_any(yard, hash);
-	if (UNLIKELY(places == 0))
-		return mini_unsure(shape.front, view, false) ? take_back(yard, hash)
-		                                             : NIDUS_NOT_FOUND;
-	unsigned slot = PLACE64(places) - view.turn;
-	if (mini_full(shape.front, line))
-		return take_full(yard, hash, slot);
-	mini_remove(shape.front, line, key.m, slot);
+	/* Nor if the mini-bucket is empty, or not seen. */
+	if (UNLIKELY(view.own <= view.behind) || UNLIKELY(places == 0) ||
+	    UNLIKELY(yard->values != NULL))
+		return take_slow(yard, hash);
+	bool full = mini_full(shape.front, line);
+	mini_remove(shape.front, line, key.m, PLACE64(places) - view.turn);
 	yard->count--;
-	return NIDUS_OK;
+	return full ? bring_back(yard, line) : NIDUS_OK;
 }
 
 /* ------------------------------------------------------------------- batches -- */

@@ -111,8 +111,8 @@ ALWAYS_INLINE void yard_insert_words(struct mini_shape shape, unsigned char *lin
 {
 #ifdef WORDS_EDIT
 	if (yard_edits(shape)) {
-		struct mini_sizes sizes = mini_turned(
-			shape, mini_sizes_wider(shape, mini_sizes_of(shape, line), slot + m));
+		struct mini_sizes sizes = mini_turned_in(
+			shape, mini_wider(shape, mini_windows_of(shape, line), slot + m));
 		words_push(line, mini_line(shape), mini_remainder_at(shape, slot) / 8,
 		           mini_remainder_at(shape, shape.slots) / 8, (unsigned char)remainder,
 		           (uint64_t[]){ sizes.low, sizes.high }, mini_size_bytes(shape));
@@ -131,9 +131,8 @@ ALWAYS_INLINE void yard_remove_words(struct mini_shape shape, unsigned char *lin
 {
 #ifdef WORDS_EDIT
 	if (yard_edits(shape)) {
-		struct mini_sizes sizes = mini_turned(
-			shape,
-			mini_sizes_narrower(shape, mini_sizes_of(shape, line), slot + m));
+		struct mini_sizes sizes = mini_turned_in(
+			shape, mini_narrower(shape, mini_windows_of(shape, line), slot + m));
 		words_pull(line, mini_line(shape), mini_remainder_at(shape, slot) / 8,
 		           mini_remainder_at(shape, shape.slots) / 8,
 		           (uint64_t[]){ sizes.low, sizes.high }, mini_size_bytes(shape));

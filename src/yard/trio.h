@@ -305,57 +305,39 @@ ALWAYS_INLINE nidus_status yard_put_where(struct yard_shape shape, const struct 
 
 /* ------------------------------------------------------------ removes and changes -- */
 
-/* The first of a front bucket's entries in a backyard line, and so the lowest. */
-struct yard_first {
-	unsigned slot, m; /* where there is none, m is no mini-bucket */
-};
-
-ALWAYS_INLINE struct yard_first yard_first_of(struct mini_shape shape, const unsigned char *line,
-                                              unsigned crumb)
-{
-	YARD_TOUCH(line);
-	/* Before an empty slot, which crumb 0 may match, and behind the last one (if
-	 * nothing matches) there are the ones of all mini-buckets. */
-	unsigned slot = mini_first_crumb(shape, line, crumb);
-	return (struct yard_first){ slot, mini_zero_place(shape, line, slot) - slot };
-}
-
 /*
- * Takes an entry out of a full front line. The lowest of the bucket's spilled entries, if
- * there is one, returns for it: to the last slot, as none that stayed is above it.
+ * An entry of a front line that was full is gone: the lowest of the bucket's spilled entries, if
+ * there is one, returns for it. None that stayed is above it.
  */
-ALWAYS_INLINE void yard_take_from_full(struct yard_shape shape, const struct yard_trio *trio,
-                                       unsigned m, unsigned slot)
+ALWAYS_INLINE void yard_bring_back(struct yard_shape shape, const struct yard_trio *trio)
 {
-	struct yard_first even = yard_first_of(shape.back, trio->back[0], trio->crumb);
-	struct yard_first odd = yard_first_of(shape.back, trio->back[1], trio->crumb);
-	uint64_t lowest = even.m, at = even.slot, half = 0;
-	replace_if_above(&lowest, odd.m, odd.m, &at, odd.slot, &half, 1);
-	yard_pull_value(trio->front_values, slot);
-	if (lowest >= shape.back.buckets) {
-		mini_remove(shape.front, trio->front, m, slot);
+	YARD_TOUCH(trio->back[0]);
+	YARD_TOUCH(trio->back[1]);
+	struct mini_first even = mini_first_of(shape.back, trio->back[0], trio->crumb);
+	struct mini_first odd = mini_first_of(shape.back, trio->back[1], trio->crumb);
+	uint64_t lowest = even.m, at = even.slot, chosen = (uintptr_t)trio->back[0];
+	replace_if_above(&lowest, odd.m, odd.m, &at, odd.slot, &chosen, (uintptr_t)trio->back[1]);
+	if (UNLIKELY(lowest >= shape.back.buckets))
 		return;
-	}
-	unsigned last = (unsigned)lowest, from_slot = (unsigned)at;
-	struct yard_values values = half ? trio->back_values[1] : trio->back_values[0];
-	yard_set_value(trio->front_values, shape.front.slots - 1, yard_value(values, from_slot));
-	yard_pull_value(values, from_slot);
-	unsigned char *from = trio->back[half];
-	mini_take_over(shape.front, trio->front, m, slot, last,
-	               mini_remainder(shape.back, from, from_slot));
-	mini_remove(shape.back, from, last, from_slot);
+	unsigned m = (unsigned)lowest, slot = (unsigned)at;
+	unsigned char *from = (unsigned char *)(uintptr_t)chosen;
+	struct yard_values values =
+		from == trio->back[1] ? trio->back_values[1] : trio->back_values[0];
+	yard_set_value(trio->front_values, shape.front.slots - 1, yard_value(values, slot));
+	yard_pull_value(values, slot);
+	mini_append(shape.front, trio->front, m, mini_remainder(shape.back, from, slot));
+	mini_remove(shape.back, from, m, slot);
 }
 
 /* Takes the entry of a slot out of the front line. */
 ALWAYS_INLINE void yard_take_front_slot(struct yard_shape shape, const struct yard_trio *trio,
                                         unsigned m, unsigned slot)
 {
-	if (mini_full(shape.front, trio->front)) {
-		yard_take_from_full(shape, trio, m, slot);
-	} else {
-		mini_remove(shape.front, trio->front, m, slot);
-		yard_pull_value(trio->front_values, slot);
-	}
+	bool full = mini_full(shape.front, trio->front);
+	mini_remove(shape.front, trio->front, m, slot);
+	yard_pull_value(trio->front_values, slot);
+	if (full)
+		yard_bring_back(shape, trio);
 }
 
 /* Of the slots that hold a key, those whose entry a change may be made to. */
@@ -437,9 +419,9 @@ NEVER_INLINE nidus_status yard_change_any(struct yard *yard, struct yard_key key
 	return status;
 }
 
-NEVER_INLINE nidus_status yard_take_any(struct yard *yard, uint64_t hash)
+NEVER_INLINE nidus_status yard_take_any(struct yard *yard, struct yard_key key)
 {
-	return yard_change_any(yard, yard_locate(yard, hash), NULL);
+	return yard_change_any(yard, key, NULL);
 }
 
 static nidus_status yard_change_key(struct yard *yard, struct yard_key key,

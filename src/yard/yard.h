@@ -153,16 +153,15 @@ static inline uint64_t yard_line_in(const struct yard *yard, uint64_t bucket, un
 	uint64_t line = bucket / YARD_FAN;
 	if (half == 0)
 		return line;
-	line += yard->hop[yard_crumb(bucket)];
-	return line < yard->half ? line : line - yard->half;
+	return less_if_not_below(line + yard->hop[yard_crumb(bucket)], yard->half);
 }
 
 /* A front bucket's line in the even (0) or odd (1) half; the shape may be a constant. */
 ALWAYS_INLINE unsigned char *yard_back_line_in(const struct yard *yard, struct yard_shape shape,
                                                uint64_t bucket, unsigned half)
 {
-	uint64_t number = yard_line_in(yard, bucket, half) * 2 + half;
-	return yard->back + number * mini_line(shape.back);
+	unsigned size = mini_line(shape.back);
+	return yard->back + yard_line_in(yard, bucket, half) * 2 * size + half * size;
 }
 
 static inline unsigned char *yard_back_line(const struct yard *yard, uint64_t bucket, unsigned half)

@@ -74,7 +74,8 @@ static void pair_take_over(struct pair *pair, unsigned slot, struct chance *chan
 	unsigned above = last > 0 ? pair->entry[last - 1].m : 0;
 	pair->entry[last].m = above + (unsigned)chance_below(chance, pair->shape.buckets - above);
 	pair->entry[last].remainder = remainder;
-	mini_take_over(pair->shape, pair->line, m, slot, pair->entry[last].m, remainder);
+	mini_remove(pair->shape, pair->line, m, slot);
+	mini_append(pair->shape, pair->line, pair->entry[last].m, remainder);
 }
 
 /* A random entry. `spread` mini-buckets from the first or the last on are used. */
