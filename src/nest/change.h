@@ -499,8 +499,8 @@ ALWAYS_INLINE bool nest_take_either(struct nest *nest, struct nest_shape shape,
 	const unsigned *bit = both.bit;
 	two_words words = two_load(both.group[0], both.group[1]);
 	two_words hits = two_zeros(two_xor(words, nest_wanted(nest, shape, spot, &both)),
-	                           two_load(&nest->ones_at[bit[0]], &nest->ones_at[bit[1]]),
-	                           two_load(&nest->highs_at[bit[0]], &nest->highs_at[bit[1]]));
+	                           two_at(&nest->ones_at[bit[0]], &nest->ones_at[bit[1]]),
+	                           two_at(&nest->highs_at[bit[0]], &nest->highs_at[bit[1]]));
 	bool any;
 	two_words slot = two_spread(two_lowest(hits, &any), nest->behind, nest->high);
 	two_clear(both.group[0], both.group[1], words, slot);

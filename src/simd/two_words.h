@@ -23,6 +23,12 @@ ALWAYS_INLINE two_words two_load(const void *first, const void *second)
 		_mm_castsi128_pd(_mm_loadl_epi64((const __m128i *)first)), (const double *)second));
 }
 
+/* Two words of this machine, where two_load takes little-endian ones from a table. */
+ALWAYS_INLINE two_words two_at(const uint64_t *first, const uint64_t *second)
+{
+	return two_load(first, second);
+}
+
 ALWAYS_INLINE two_words two_of(uint64_t first, uint64_t second)
 {
 	return _mm_unpacklo_epi64(_mm_cvtsi64_si128((long long)first),
@@ -84,6 +90,11 @@ ALWAYS_INLINE two_words two_of(uint64_t first, uint64_t second)
 ALWAYS_INLINE two_words two_load(const void *first, const void *second)
 {
 	return two_of(load64(first), load64(second));
+}
+
+ALWAYS_INLINE two_words two_at(const uint64_t *first, const uint64_t *second)
+{
+	return two_of(*first, *second);
 }
 
 ALWAYS_INLINE two_words two_xor(two_words a, two_words b)
