@@ -70,6 +70,14 @@ static nidus_filter *before(const struct run *run)
 	return copy;
 }
 
+/* An empty filter of the same geometry. */
+static nidus_filter *empty_like(const struct run *run)
+{
+	nidus_filter *empty;
+	expect_ok(nidus_build_like(run->filter, NULL, NULL, 0, false, 1, &empty));
+	return empty;
+}
+
 static void expect_promises(const nidus_filter *copy, const nidus_filter *filter)
 {
 	nidus_info old = info_of(copy), now = info_of(filter);
@@ -468,7 +476,7 @@ static nidus_filter *make_other(struct run *run, struct model *model)
 {
 	uint64_t keys[BATCH];
 	size_t n = any_range(run, keys);
-	nidus_filter *other = filter_create(&run->options);
+	nidus_filter *other = empty_like(run);
 	for (size_t i = 0; i < n; i++) {
 		nidus_status status = spelled_insert(other, keys[i]);
 		if (status == NIDUS_OK)
@@ -516,7 +524,7 @@ static void try_walk(struct run *run)
 		expect(!nidus_next(run->filter, &cursor, &entry));
 		return;
 	}
-	nidus_filter *other = filter_create(&run->options);
+	nidus_filter *other = empty_like(run);
 	bool all = true;
 	while (nidus_next(run->filter, &cursor, &entry)) {
 		expect(++entries <= run->model.total);
@@ -584,10 +592,6 @@ static void try_build(struct run *run)
 			model_add(&run->model, numbers[i]);
 	}
 	replace(run, built);
-	/* The base geometry is that of the capacity it was built for. */
-	nidus_info info = info_of(built);
-	run->options.capacity = options.capacity == 0 ? info.capacity : options.capacity;
-	run->options.max_capacity = options.max_capacity;
 	check_all(run);
 }
 
