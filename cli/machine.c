@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -112,6 +113,7 @@ const char *machine_huge_pages(void)
 
 uint64_t machine_huge_bytes(void)
 {
+	static const char name[] = "AnonHugePages:";
 	FILE *file = fopen("/proc/self/smaps_rollup", "r");
 	uint64_t kibibytes = 0;
 	char line[128];
@@ -119,8 +121,8 @@ uint64_t machine_huge_bytes(void)
 	if (!file)
 		return 0;
 	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "AnonHugePages: %" SCNu64, &kibibytes) == 1)
-			break;
+		if (strncmp(line, name, sizeof(name) - 1) == 0)
+			kibibytes = strtoull(line + sizeof(name) - 1, NULL, 10);
 	}
 	fclose(file);
 	return kibibytes * 1024;

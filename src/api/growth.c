@@ -61,7 +61,7 @@ static void take_over(nidus_filter *filter, nidus_filter *made)
 {
 	moving_drop(filter);
 	filter_swap(filter, made);
-	filter->moving = made->moving;
+	filter->moving = made->moving; // NOLINT(clang-analyzer-core.NullDereference): it was made
 	made->moving = (struct moving){ 0 };
 	moving_choose_ops(filter);
 	moving_choose_ops(made);
