@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * shift: moves the bytes of a line of 64 or 32 bytes up or down by a few, or the
- * nibbles of 32 bytes by one; or the bytes of a list of up to 64 by one.
+ * nibbles of 32 bytes by one, or those of 64 by three; or the bytes of a list of up to 64
+ * by one.
  *
  * `size` (of a line 64 or 32), `by` (1 to 3) and `to` are known at compile time, `from` is
  * not: in files that are compiled for processors with AVX2 the whole line is
@@ -96,12 +97,7 @@ ALWAYS_INLINE void shift_blend(unsigned char *line, unsigned first, __m256i ther
 	shift_store(line + first, _mm256_blendv_epi8(there, moved, chosen));
 }
 
-/* Ones in the nibbles from a place on, which is known at compile time or not. */
-ALWAYS_INLINE __m256i shift_nibbles_behind(unsigned from)
-{
-	return shift_load(shift_masks + 64 + from % 2 * 127 - from / 2);
-}
-
+/* Ones in the nibbles of 32 bytes from a place on, which is known at compile time. */
 ALWAYS_INLINE __m256i shift_nibbles_from(unsigned from)
 {
 	const __m256i low = _mm256_set1_epi8(15);
@@ -109,13 +105,22 @@ ALWAYS_INLINE __m256i shift_nibbles_from(unsigned from)
 	                       _mm256_andnot_si256(low, shift_from(0, from / 2)));
 }
 
-/* Stores `moved` over the nibbles [from, to) of those that were there. */
-ALWAYS_INLINE void shift_blend_nibbles(unsigned char *bytes, __m256i there, __m256i moved,
-                                       unsigned from, unsigned to)
+/* Of the nibbles of 32 bytes of a line, number `first` the first: ones in [from, to). */
+ALWAYS_INLINE __m256i shift_nibbles_in(unsigned first, unsigned from, unsigned to)
 {
-	__m256i chosen = _mm256_andnot_si256(shift_nibbles_from(to), shift_nibbles_behind(from));
-	shift_store(bytes, _mm256_or_si256(_mm256_and_si256(chosen, moved),
-	                                   _mm256_andnot_si256(chosen, there)));
+	__m256i chosen = shift_load(shift_masks + 64 + from % 2 * 127 - from / 2 + first);
+	if (to < 2 * first + 64)
+		chosen = _mm256_andnot_si256(shift_nibbles_from(to - 2 * first), chosen);
+	return chosen;
+}
+
+/* Stores `moved` over the nibbles [from, to) of those that were there. */
+ALWAYS_INLINE void shift_blend_nibbles(unsigned char *line, unsigned first, __m256i there,
+                                       __m256i moved, unsigned from, unsigned to)
+{
+	__m256i chosen = shift_nibbles_in(first, from, to);
+	shift_store(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                          _mm256_andnot_si256(chosen, there)));
 }
 
 /* Nibble i becomes what nibble i - 1 was, from <= i < to; 0 before the first. */
@@ -125,7 +130,7 @@ ALWAYS_INLINE void shift_nibbles_up(unsigned char *bytes, unsigned from, unsigne
 	__m256i there = shift_load(bytes);
 	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(there, 4));
 	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(shift_half_up(there, 1), 4));
-	shift_blend_nibbles(bytes, there, _mm256_or_si256(odd, even), from, to);
+	shift_blend_nibbles(bytes, 0, there, _mm256_or_si256(odd, even), from, to);
 }
 
 /* Nibble i becomes what nibble i + 1 was, from <= i < to; 0 behind the last. */
@@ -135,7 +140,32 @@ ALWAYS_INLINE void shift_nibbles_down(unsigned char *bytes, unsigned from, unsig
 	__m256i there = shift_load(bytes);
 	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(shift_half_down(there, 1), 4));
 	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(there, 4));
-	shift_blend_nibbles(bytes, there, _mm256_or_si256(odd, even), from, to);
+	shift_blend_nibbles(bytes, 0, there, _mm256_or_si256(odd, even), from, to);
+}
+
+/* Nibble i of a line of 64 bytes becomes what nibble i - 3 was, from <= i < to. */
+ALWAYS_INLINE void shift_three_up(unsigned char *line, unsigned from, unsigned to)
+{
+	__m256i low = shift_load(line), high = shift_load(line + 32);
+	__m256i low_up = _mm256_or_si256(_mm256_slli_epi16(low, 12),
+	                                 _mm256_srli_epi16(shift_half_up(low, 2), 4));
+	__m256i high_up = _mm256_or_si256(_mm256_slli_epi16(high, 12),
+	                                  _mm256_srli_epi16(shift_load(line + 30), 4));
+	shift_blend_nibbles(line, 32, high, high_up, from, to);
+	shift_blend_nibbles(line, 0, low, low_up, from, to);
+}
+
+/* Nibble i becomes what nibble i + 3 was, from <= i < to - 3; the last three become zero. */
+ALWAYS_INLINE void shift_three_down(unsigned char *line, unsigned from, unsigned to)
+{
+	__m256i low = shift_load(line), high = shift_load(line + 32);
+	__m256i low_down = _mm256_or_si256(_mm256_srli_epi16(low, 12),
+	                                   _mm256_slli_epi16(shift_load(line + 2), 4));
+	__m256i high_down = _mm256_or_si256(_mm256_srli_epi16(high, 12),
+	                                    _mm256_slli_epi16(shift_half_down(high, 2), 4));
+	high_down = _mm256_and_si256(high_down, shift_nibbles_in(32, 0, to - 3));
+	shift_blend_nibbles(line, 32, high, high_down, from, to);
+	shift_blend_nibbles(line, 0, low, low_down, from, to);
 }
 
 /* Stores `moved` over the bytes from a place on of the 16 that were there, number `first` first. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * yard_bulk: many entries at once: builds from ascending hashes, and one yard into another.
+ * yard_bulk: many entries at once: builds from ascending hashes, one yard into another, and
+ * front buckets that move to a larger yard.
  *
  * But for the front lines of a build, which are hot, the code is compiled once per tier.
  */
@@ -149,6 +150,18 @@ static inline bool yard_any_crowded(const uint32_t *packed, unsigned n)
 	return any;
 }
 
+/* What a front line has and n fresh entries, both in mini-bucket order; gives how many. */
+NEVER_INLINE unsigned yard_merge_front(const struct yard *yard, uint64_t bucket, uint32_t *fresh,
+                                       unsigned n, uint32_t *all)
+{
+	const struct mini_shape shape = yard->ops->shape.front;
+	uint32_t old[MINI_SLOTS_MOST + 1];
+	unsigned here = mini_unpack(shape, yard->front + bucket * mini_line(shape), old);
+	old[here] = fresh[n] = MINI_PACK_END;
+	mini_merge(old, fresh, all, here + n);
+	return here + n;
+}
+
 /*
  * Adds entries in mini-bucket order to a front bucket: its line is written anew
  * with the lowest of old and new ones, the others go to the backyard. What is
@@ -158,10 +171,8 @@ static nidus_status yard_put_sorted(struct yard *yard, uint64_t bucket, uint32_t
 {
 	const struct mini_shape shape = yard->ops->shape.front;
 	unsigned char *line = yard->front + bucket * mini_line(shape);
-	uint32_t old[MINI_SLOTS_MOST + 1], all[YARD_MOST + MINI_SLOTS_MOST];
-	unsigned here = mini_unpack(shape, line, old), total = here + n;
-	old[here] = fresh[n] = MINI_PACK_END;
-	mini_merge(old, fresh, all, total);
+	uint32_t all[YARD_MOST + MINI_SLOTS_MOST];
+	unsigned total = yard_merge_front(yard, bucket, fresh, n, all), here = total - n;
 	if (UNLIKELY(yard_any_crowded(all, total)))
 		return yard_put_packed(yard, bucket, fresh, n);
 	unsigned stay = total < shape.slots ? total : shape.slots;
@@ -170,33 +181,66 @@ static nidus_status yard_put_sorted(struct yard *yard, uint64_t bucket, uint32_t
 	return yard_put_packed(yard, bucket, all + stay, total - stay);
 }
 
-/* Shares the entries of a front bucket out to the buckets that take its place. */
-static nidus_status yard_transfer_bucket(struct yard *to, const struct yard *from, uint64_t bucket)
+/* The entries of a front bucket, by which of the buckets that take its place they go to. */
+struct yard_shares {
+	unsigned number, n;           /* of these buckets; of entries */
+	unsigned counts[YARD_SPREAD]; /* of entries of each */
+	uint32_t packed[YARD_SPREAD][YARD_MOST];
+};
+
+/* Which bucket of `to` share number `share` of a bucket of `from` goes to. */
+static inline uint64_t yard_share_bucket(const struct yard *to, const struct yard *from,
+                                         uint64_t bucket, uint64_t share)
 {
-	unsigned deeper = to->level - from->level, counts[YARD_SPREAD] = { 0 };
-	uint32_t all[YARD_MOST], shares[YARD_SPREAD][YARD_MOST];
-	unsigned n = yard_gather(from, bucket, all);
-	uint64_t base = bucket >> from->level << to->level, low = bucket & bits_low(from->level);
-	nidus_status status = NIDUS_OK;
-	if (deeper > YARD_SPREAD_BITS) { /* many buckets for a few entries each */
-		for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
-			uint64_t remainder = MINI_PACK_REMAINDER(all[i]);
-			uint32_t one = MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
-			uint64_t share = remainder & bits_low(deeper);
-			status = yard_put_packed(to, base | share << from->level | low, &one, 1);
-		}
-		return status;
-	}
-	for (unsigned i = 0; i < n; i++) {
+	return bucket >> from->level << to->level | share << from->level |
+	       (bucket & bits_low(from->level));
+}
+
+/* Shares the entries of a front bucket out to at most YARD_SPREAD others. */
+NEVER_INLINE void yard_share_out(const struct yard *to, const struct yard *from, uint64_t bucket,
+                                 struct yard_shares *shares)
+{
+	const unsigned deeper = to->level - from->level;
+	uint32_t all[YARD_MOST];
+	shares->number = 1u << deeper;
+	shares->n = yard_gather(from, bucket, all);
+	for (unsigned share = 0; share < YARD_SPREAD; share++)
+		shares->counts[share] = 0;
+	for (unsigned i = 0; i < shares->n; i++) {
 		uint32_t remainder = MINI_PACK_REMAINDER(all[i]);
-		uint32_t share = remainder & (uint32_t)bits_low(deeper);
-		shares[share][counts[share]++] =
+		uint32_t share = remainder & (shares->number - 1);
+		shares->packed[share][shares->counts[share]++] =
 			MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
 	}
-	for (uint64_t share = 0; share < UINT64_C(1) << deeper && status == NIDUS_OK; share++) {
-		if (counts[share] > 0)
-			status = yard_put_sorted(to, base | share << from->level | low,
-			                         shares[share], counts[share]);
+}
+
+/* yard_transfer_bucket to many buckets, a few entries to each. */
+static nidus_status yard_scatter_bucket(struct yard *to, const struct yard *from, uint64_t bucket)
+{
+	const unsigned deeper = to->level - from->level;
+	uint32_t all[YARD_MOST];
+	unsigned n = yard_gather(from, bucket, all);
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
+		uint64_t remainder = MINI_PACK_REMAINDER(all[i]);
+		uint32_t one = MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
+		uint64_t share = remainder & bits_low(deeper);
+		status = yard_put_packed(to, yard_share_bucket(to, from, bucket, share), &one, 1);
+	}
+	return status;
+}
+
+static nidus_status yard_transfer_bucket(struct yard *to, const struct yard *from, uint64_t bucket)
+{
+	struct yard_shares shares;
+	nidus_status status = NIDUS_OK;
+	if (to->level - from->level > YARD_SPREAD_BITS)
+		return yard_scatter_bucket(to, from, bucket);
+	yard_share_out(to, from, bucket, &shares);
+	for (unsigned share = 0; share < shares.number && status == NIDUS_OK; share++) {
+		if (shares.counts[share] > 0)
+			status = yard_put_sorted(to, yard_share_bucket(to, from, bucket, share),
+			                         shares.packed[share], shares.counts[share]);
 	}
 	return status;
 }
@@ -207,6 +251,69 @@ static nidus_status yard_transfer_all(struct yard *to, const struct yard *from)
 	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++)
 		status = yard_transfer_bucket(to, from, bucket);
 	return status;
+}
+
+/* ------------------------------------------------------------------------- moving -- */
+
+/* Takes the entries with a crumb out of a backyard line. */
+NEVER_INLINE void yard_empty_half(struct yard *yard, uint64_t bucket, unsigned half)
+{
+	const struct mini_shape shape = yard->ops->shape.back;
+	struct yard_back back = yard_back_of(yard, yard_back_line(yard, bucket, half));
+	struct mini_sizes sizes = mini_sizes_of(shape, back.line);
+	uint64_t there = bits_low(mini_count(shape, sizes));
+	uint64_t ours = mini_match_crumb(shape, back.line, there, yard_crumb(bucket));
+	while (ours != 0) { /* the last first: those before it keep their slots */
+		unsigned slot = 63 - (unsigned)__builtin_clzll(ours);
+		mini_remove(shape, back.line, mini_bucket_of(shape, sizes, slot), slot);
+		yard_pull_value(back.values, slot);
+		ours ^= UINT64_C(1) << slot;
+	}
+}
+
+/* Takes all entries of a front bucket out of its lines; yard->count is the caller's. */
+static void yard_empty_bucket(struct yard *yard, uint64_t bucket)
+{
+	const struct mini_shape shape = yard->ops->shape.front;
+	unsigned char *line = yard->front + bucket * mini_line(shape);
+	struct yard_values values = yard_front_values(yard, bucket);
+	bool spilled = mini_full(shape, line);
+	mini_clear(shape, line);
+	if (values.bytes != NULL)
+		memset(values.bytes, 0, yard_values_size(values.slots, values.bits));
+	for (unsigned half = 0; half < 2 && spilled; half++)
+		yard_empty_half(yard, bucket, half);
+}
+
+/*
+ * Copies a front bucket's entries to the lines that take its place, each written once, where
+ * all of them find room there and no copies must be counted; gives how many. Otherwise
+ * nothing changes: YARD_NOT_BY_LINES.
+ */
+static unsigned yard_copy_lines(struct yard *to, const struct yard *from, uint64_t bucket)
+{
+	const struct mini_shape shape = to->ops->shape.front;
+	struct yard_shares shares;
+	uint32_t all[YARD_SPREAD][2 * MINI_SLOTS_MOST];
+	unsigned totals[YARD_SPREAD];
+	uint64_t bucket_of[YARD_SPREAD];
+	if (to->values != NULL || to->level - from->level > YARD_SPREAD_BITS)
+		return YARD_NOT_BY_LINES;
+	yard_share_out(to, from, bucket, &shares);
+	for (unsigned share = 0; share < shares.number; share++) {
+		if (shares.counts[share] > MINI_SLOTS_MOST)
+			return YARD_NOT_BY_LINES;
+		bucket_of[share] = yard_share_bucket(to, from, bucket, share);
+		totals[share] = yard_merge_front(to, bucket_of[share], shares.packed[share],
+		                                 shares.counts[share], all[share]);
+		if (totals[share] > shape.slots || yard_any_crowded(all[share], totals[share]))
+			return YARD_NOT_BY_LINES;
+	}
+	for (unsigned share = 0; share < shares.number; share++)
+		mini_fill(shape, to->front + bucket_of[share] * mini_line(shape), all[share],
+		          totals[share]);
+	to->count += shares.n;
+	return shares.n;
 }
 
 #endif

@@ -66,6 +66,8 @@
 		.fill_fronts = fill_fronts_##name,                            \
 		.fill_back = yard_fill_back,                                  \
 		.transfer = yard_transfer_all,                                \
+		.copy_lines = yard_copy_lines,                                \
+		.empty_bucket = yard_empty_bucket,                            \
 		.change = yard_change_key,                                    \
 	};
 

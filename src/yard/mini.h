@@ -732,6 +732,12 @@ ALWAYS_INLINE void mini_push_remainder(struct mini_shape shape, unsigned char *l
 		shift_up(line, mini_line(shape), from, mini_byte_at(shape, shape.slots), by / 8);
 		for (unsigned i = 0; i < by / 8; i++)
 			line[from + i] = (unsigned char)(remainder >> 8 * i);
+#ifdef __AVX2__
+	} else if (by == 12) {
+		unsigned from = mini_remainder_at(shape, slot);
+		shift_three_up(line, from / 4 + 3, mini_remainder_at(shape, shape.slots) / 4);
+		line_set(shape, line, from, by, remainder);
+#endif
 	} else {
 		unsigned from = mini_remainder_at(shape, slot);
 		line_move_up(shape, line, from, mini_remainder_at(shape, shape.slots - 1), by);
@@ -746,6 +752,11 @@ ALWAYS_INLINE void mini_pull_remainder(struct mini_shape shape, unsigned char *l
 	if (by % 8 == 0)
 		shift_down(line, mini_line(shape), mini_byte_at(shape, slot),
 		           mini_byte_at(shape, shape.slots), by / 8);
+#ifdef __AVX2__
+	else if (by == 12)
+		shift_three_down(line, mini_remainder_at(shape, slot) / 4,
+		                 mini_remainder_at(shape, shape.slots) / 4);
+#endif
 	else
 		line_move_down(shape, line, mini_remainder_at(shape, slot + 1),
 		               mini_remainder_at(shape, shape.slots), by);

@@ -41,7 +41,7 @@ static uint64_t entries_from(const struct yard *yard, uint64_t bucket, uint64_t 
 	return entries;
 }
 
-/* Puts copies of a bucket's entries into `to`: all and true, or none. */
+/* Puts copies of a bucket's entries into `to` one by one: all and true, or none. */
 static bool put_bucket(struct yard *to, const struct yard *from, uint64_t bucket,
                        struct overflow *overflow, uint64_t *put)
 {
@@ -63,28 +63,12 @@ static bool put_bucket(struct yard *to, const struct yard *from, uint64_t bucket
 	return true;
 }
 
-/* Takes a bucket's entries out of its line and out of the backyard. */
-static void clear_bucket(struct yard *yard, uint64_t bucket)
+/* Puts copies of a bucket's entries into `to`, most of them by whole lines: all and true, or none. */
+static bool copy_bucket(struct yard *to, const struct yard *from, uint64_t bucket,
+                        struct overflow *overflow, uint64_t *put)
 {
-	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
-	unsigned char *line = yard->front + bucket * mini_line(front);
-	bool spilled = mini_full(front, line);
-	mini_clear(front, line);
-	struct yard_values values = yard_front_values(yard, bucket);
-	if (values.bytes != NULL)
-		memset(values.bytes, 0, yard_values_size(values.slots, values.bits));
-	for (unsigned half = 0; half < 2 && spilled; half++) {
-		line = yard_back_line(yard, bucket, half);
-		values = yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half);
-		unsigned slot = mini_count(back, mini_sizes_of(back, line));
-		while (slot-- > 0) {
-			if (mini_crumb(back, line, slot) != yard_crumb(bucket))
-				continue;
-			unsigned m = mini_bucket_of(back, mini_sizes_of(back, line), slot);
-			mini_remove(back, line, m, slot);
-			yard_pull_value(values, slot);
-		}
-	}
+	*put = to->ops->copy_lines(to, from, bucket);
+	return *put != YARD_NOT_BY_LINES || put_bucket(to, from, bucket, overflow, put);
 }
 
 void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t places,
@@ -94,9 +78,9 @@ void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t 
 		return;
 	uint64_t buckets = divide_up(places, from->ops->shape.front.slots), moved;
 	for (; buckets > 0 && *position < from->fronts; buckets--, ++*position) {
-		if (!put_bucket(to, from, *position, overflow, &moved))
+		if (!copy_bucket(to, from, *position, overflow, &moved))
 			return;
-		clear_bucket(from, *position);
+		from->ops->empty_bucket(from, *position);
 		from->count -= moved;
 		effort_of_thread()->moved += moved;
 	}

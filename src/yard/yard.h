@@ -50,6 +50,8 @@
 #ifndef NIDUS_YARD_YARD_H
 #define NIDUS_YARD_YARD_H
 
+#include <limits.h>
+
 #include "base/blueprint.h"
 #include "base/hash.h"
 #include "base/locks.h"
@@ -60,6 +62,9 @@
 
 #define YARD_FAN 16    /* front buckets per backyard line and half */
 #define YARD_COPIES 16 /* of one key at most */
+
+/* What copy_lines gives if a bucket's entries cannot go by whole lines. */
+#define YARD_NOT_BY_LINES UINT_MAX
 
 /* The two kinds of lines for one width of remainders. */
 struct yard_shape {
@@ -94,6 +99,8 @@ struct yard_ops {
 	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
 	                          size_t n, uint64_t bucket, uint64_t end);
 	nidus_status (*transfer)(struct yard *to, const struct yard *from);
+	unsigned (*copy_lines)(struct yard *to, const struct yard *from, uint64_t bucket);
+	void (*empty_bucket)(struct yard *yard, uint64_t bucket);
 	nidus_status (*change)(struct yard *yard, struct yard_key key, struct value_change change);
 };
 
