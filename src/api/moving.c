@@ -320,6 +320,16 @@ static size_t before_turn(const nidus_filter *filter)
 	return turns ? filter->moving.inserts : MOVING_TURN_MOST;
 }
 
+/* Asks for what the next keys of a batch will look at, while a turn has other work. */
+static void fetch_some(const nidus_filter *filter, const uint64_t *hashes, size_t n)
+{
+	for (size_t i = 0; i < n && i < MOVING_TURN_MOST; i++) {
+		filter->family->prefetch(filter->body, hashes[i]);
+		if (moving(filter))
+			filter->family->prefetch(filter->moving.old->body, hashes[i]);
+	}
+}
+
 static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint64_t *values,
                                  size_t n, size_t *done)
 {
@@ -331,6 +341,7 @@ static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint6
 			some = before_turn(filter);
 		status = insert_some(filter, hashes + *done, values_from(values, *done), some, &in);
 		*done += in;
+		fetch_some(filter, hashes + *done, n - *done);
 		moving_count_inserts(filter, in);
 	}
 	if (status != NIDUS_OK || *done == n)
