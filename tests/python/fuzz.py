@@ -223,7 +223,7 @@ class Fuzz:
             lambda: f.contains_many(self.key()),
             lambda: nidus.build(self.column(), **odd_options(rng)),
             lambda: nidus.build(self.column(), threads=self.sometimes(0, 1, 3, -1, "x", 2**40)),
-            lambda: nidus.build(self.column(), like=self.sometimes(f, None, 5)),
+            lambda: nidus.build(self.column(), like=self.sometimes(f, None, 5), values=self.sometimes(None, self.column())),
             lambda: nidus.Filter(self.sometimes(1, 100, 10**5, 0, -1, None, 2**62, "x", 1.5), **odd_options(rng)),
             lambda: nidus.plan(self.sometimes(1, 100, 10**9, 0, -1, None), **odd_options(rng)),
             lambda: nidus.merge(self.sometimes([f, f], [f, 1], [], None, 5, iter([f]), [f, f.copy()])),

@@ -114,6 +114,22 @@ def test_values_that_do_not_fit_are_refused():
             nidus.build(["x"], values=values, value_bits=4)
 
 
+def test_builds_like_another_filter_take_values():
+    like = nidus.build(range(1000), values=[1] * 1000, value_bits=4, features=nidus.Feature.MERGE)
+    other = nidus.build(range(1000, 2000), values=numpy.arange(1000) % 16, like=like)
+    assert (other.info.seed, other.info.value_bits) == (like.info.seed, 4)
+    assert all(key % 1000 % 16 in other.find(key) for key in range(1000, 2000))
+    both = nidus.merge([like, other])
+    assert 1 in both.find(5) and 10 in both.find(1010)
+    assert nidus.build([7], like=like).find(7) == [0]
+    with pytest.raises(nidus.RangeError):
+        nidus.build([1], values=[16], like=like)
+    with pytest.raises(ValueError, match="1 keys, but"):
+        nidus.build([1], values=[1, 2], like=like)
+    with pytest.raises(TypeError, match="like"):
+        nidus.build([1], values=[1], like=like, value_bits=4)
+
+
 def test_filters_without_values_take_none():
     filter = nidus.Filter(100)
     filter.add("x", None)
@@ -123,7 +139,7 @@ def test_filters_without_values_take_none():
         filter.add_count("x")
     with pytest.raises(nidus.UnsupportedError):
         nidus.build([1], values=[1])
-    with pytest.raises(TypeError, match="like"):
+    with pytest.raises(nidus.UnsupportedError):
         nidus.build([1], values=[1], like=filter)
     assert filter.find("x") == [0]
 

@@ -409,16 +409,19 @@ static uint64_t *copy_numbers(const struct column *column)
 	return numbers;
 }
 
-static nidus_status build_with_values(struct building *building, uint64_t *hashes)
+/* `values` is NULL if there are none. Both arrays are put in order. */
+static nidus_status build_hashed(struct building *building, uint64_t *hashes, uint64_t *values)
 {
-	uint64_t *values = copy_numbers(&building->values);
-	nidus_status status = NIDUS_E_NOMEM;
+	size_t n = building->column.n;
 
-	if (values)
-		status = nidus_build_values(&building->options, hashes, values, building->column.n,
-		                            building->threads, &building->built);
-	free(values);
-	return status;
+	if (building->like)
+		return nidus_build_like(building->hasher->filter, hashes, values, n,
+		                        building->options.features & NIDUS_MULTISET,
+		                        building->threads, &building->built);
+	return values ? nidus_build_values(&building->options, hashes, values, n, building->threads,
+	                                   &building->built)
+	              : nidus_build_hashes(&building->options, hashes, n, building->threads,
+	                                   &building->built);
 }
 
 /* Needs no GIL. */
@@ -426,25 +429,19 @@ static nidus_status build_column(struct building *building)
 {
 	struct column *column = &building->column;
 	const uint64_t *plain = column_plain(column);
-	uint64_t *hashes;
-	nidus_status status;
+	uint64_t *hashes, *values = NULL;
+	nidus_status status = NIDUS_E_NOMEM;
 
 	if (plain && !building->like && !building->valued)
 		return nidus_build_u64(&building->options, plain, column->n, building->threads,
 		                       &building->built);
 	hashes = hash_all(column, building->hasher->filter);
-	if (!hashes)
-		return NIDUS_E_NOMEM;
 	if (building->valued)
-		status = build_with_values(building, hashes);
-	else if (building->like)
-		status = nidus_build_like(building->hasher->filter, hashes, NULL, column->n,
-		                          building->options.features & NIDUS_MULTISET,
-		                          building->threads, &building->built);
-	else
-		status = nidus_build_hashes(&building->options, hashes, column->n,
-		                            building->threads, &building->built);
+		values = copy_numbers(&building->values);
+	if (hashes && (values || !building->valued))
+		status = build_hashed(building, hashes, values);
 	free(hashes);
+	free(values);
 	return status;
 }
 
@@ -499,12 +496,12 @@ static int check_like(const struct building *building, PyObject *like)
 		PyErr_SetString(PyExc_TypeError, "like is a Filter");
 		return -1;
 	}
-	if (building->valued || options->value_bits || options->capacity || options->fpr ||
+	if (options->value_bits || options->capacity || options->fpr ||
 	    options->family || options->seed || options->max_capacity || options->slots ||
 	    options->max_steps || options->reserve || options->stash ||
 	    options->features & ~(uint32_t)NIDUS_MULTISET) {
 		PyErr_SetString(PyExc_TypeError,
-		                "like takes everything from the other filter: only threads and "
+		                "like takes everything from the other filter: only values, threads and "
 		                "features=Feature.MULTISET go with it");
 		return -1;
 	}

@@ -16,7 +16,8 @@ static PyMethodDef functions[] = {
 	  "values    a number for each key, of value_bits bits: an array or an iterable\n"
 	  "capacity  keys that must fit; 0: as many as there are\n"
 	  "threads   how many may work; 0: one per processor. The filter is the same for any number\n"
-	  "like      another filter to take family, size and seed from, so that both can be merged\n"
+	  "like      another filter to take family, size, seed and bits of values from, so that both\n"
+	  "          can be merged; only values, threads and features=Feature.MULTISET go with it\n"
 	  "others    as for Filter" },
 	{ "merge", NAMED(merge), METH_VARARGS | METH_KEYWORDS,
 	  "merge(filters, how='copies')\n--\n\n"
