@@ -4,8 +4,9 @@
  *
  *     bench_values [KEYS [ROUNDS [FAMILY]]]      default: 4000000 keys, 5 rounds, all families
  *
- * Each round does the same to both filters, one after the other, and the medians of all rounds are
- * compared: what disturbs the machine disturbs both. Times are those of the processor. Beside each
+ * Each round fills both filters and asks them, a few thousand keys to the one and then to the other,
+ * and the medians of all rounds are compared: what disturbs the machine disturbs both. Builds
+ * take turns. Times are those of the processor. Beside each
  * ratio stands the bar that it should reach: strangers 0.9, values of present keys 0.7 (against a plain
  * lookup), inserts 0.85, builds 0.75, and bits per key at most 1.02 times those without values
  * plus 8 per slot.
@@ -18,6 +19,7 @@
 
 #define BITS 8
 #define ROUNDS_MOST 25
+#define BATCH 4096 /* keys between one filter's turn and the other's */
 
 enum { STRANGERS, FIND, INSERT, BUILD, OPS };
 
@@ -61,14 +63,6 @@ static uint64_t hash_of(uint64_t i)
 	return i ^ i >> 31;
 }
 
-static double insert_all(nidus_filter *filter, bool with)
-{
-	double start = now();
-	check(with ? nidus_insert_value_batch(filter, keys, values, n, NULL)
-	           : nidus_insert_batch(filter, keys, n, NULL));
-	return now() - start;
-}
-
 static double build_all(const nidus_options *options)
 {
 	nidus_filter *filter;
@@ -82,18 +76,49 @@ static double build_all(const nidus_options *options)
 	return took;
 }
 
-static double look_up(const nidus_filter *filter, const uint64_t *hashes)
+static void insert_keys(nidus_filter *filter, size_t from, size_t some)
+{
+	check(nidus_insert_batch(filter, keys + from, some, NULL));
+}
+
+static void insert_pairs(nidus_filter *filter, size_t from, size_t some)
+{
+	check(nidus_insert_value_batch(filter, keys + from, values + from, some, NULL));
+}
+
+static void ask_strangers(nidus_filter *filter, size_t from, size_t some)
+{
+	nidus_contains_batch(filter, strangers + from, some, yes + from);
+}
+
+static void ask_present(nidus_filter *filter, size_t from, size_t some)
+{
+	nidus_contains_batch(filter, keys + from, some, yes + from);
+}
+
+static void find_present(nidus_filter *filter, size_t from, size_t some)
+{
+	nidus_find_batch(filter, keys + from, some, first + from, found + from);
+}
+
+typedef void (*calling)(nidus_filter *filter, size_t from, size_t some);
+
+static double timed(calling call, nidus_filter *filter, size_t from, size_t some)
 {
 	double start = now();
-	nidus_contains_batch(filter, hashes, n, yes);
+	call(filter, from, some);
 	return now() - start;
 }
 
-static double find_all(const nidus_filter *filter)
+/* Does the one to filters[0] and the other to filters[1], in turns. */
+static void in_turns(nidus_filter *const filters[2], calling one, calling other, double took[2])
 {
-	double start = now();
-	nidus_find_batch(filter, keys, n, first, found);
-	return now() - start;
+	took[0] = took[1] = 0;
+	for (size_t from = 0; from < n; from += BATCH) {
+		size_t some = n - from < BATCH ? n - from : BATCH;
+		took[0] += timed(one, filters[0], from, some);
+		took[1] += timed(other, filters[1], from, some);
+	}
 }
 
 static int by_time(const void *a, const void *b)
@@ -108,27 +133,38 @@ static double median(double *times, unsigned rounds)
 	return times[rounds / 2];
 }
 
+static void measure(nidus_family family, double took[OPS][2], double bits[2], double *load)
+{
+	nidus_filter *filters[2];
+	for (unsigned with = 0; with < 2; with++) {
+		nidus_options options = NIDUS_OPTIONS_INIT;
+		options.family = family;
+		options.capacity = n;
+		options.seed = 1;
+		options.value_bits = with ? BITS : 0;
+		took[BUILD][with] = build_all(&options);
+		check(nidus_create(&options, &filters[with]));
+	}
+	in_turns(filters, insert_keys, insert_pairs, took[INSERT]);
+	in_turns(filters, ask_strangers, ask_strangers, took[STRANGERS]);
+	in_turns(filters, ask_present, find_present, took[FIND]);
+	for (unsigned with = 0; with < 2; with++) {
+		nidus_info info = NIDUS_INFO_INIT;
+		check(nidus_get_info(filters[with], &info));
+		bits[with] = info.bits_per_key;
+		*load = info.load;
+		nidus_free(filters[with]);
+	}
+}
+
 static void compare(nidus_family family, unsigned rounds)
 {
-	double times[2][OPS][ROUNDS_MOST], bits[2] = { 0 }, load = 1;
+	double times[2][OPS][ROUNDS_MOST], took[OPS][2], bits[2], load = 1;
 	for (unsigned round = 0; round < rounds; round++) {
-		for (unsigned with = 0; with < 2; with++) {
-			nidus_options options = NIDUS_OPTIONS_INIT;
-			nidus_info info = NIDUS_INFO_INIT;
-			nidus_filter *filter;
-			options.family = family;
-			options.capacity = n;
-			options.seed = 1;
-			options.value_bits = with ? BITS : 0;
-			times[with][BUILD][round] = build_all(&options);
-			check(nidus_create(&options, &filter));
-			times[with][INSERT][round] = insert_all(filter, with);
-			times[with][STRANGERS][round] = look_up(filter, strangers);
-			times[with][FIND][round] = with ? find_all(filter) : look_up(filter, keys);
-			check(nidus_get_info(filter, &info));
-			bits[with] = info.bits_per_key;
-			load = info.load;
-			nidus_free(filter);
+		measure(family, took, bits, &load);
+		for (unsigned op = 0; op < OPS; op++) {
+			times[0][op][round] = took[op][0];
+			times[1][op][round] = took[op][1];
 		}
 	}
 	double space = bits[1] / (bits[0] + BITS / load);
