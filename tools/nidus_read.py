@@ -323,10 +323,10 @@ class Nest(Filter):
     def address_bits(self, core, growth):
         return (growth >> self.kept << self.header.borrowed) + self.borrowed_bits(core)
 
-    def twist(self, core):
-        """Families 1 to 4: by what the address bits of two partners differ."""
+    def twist(self, core, bits):
+        """Families 1 to 4: by what so many bits below the base groups of two partners differ."""
         x = self.hop_hash(core)
-        return cut(x if self.direct else cut(x, self.header.groups - 1)[1], 1 << self.header.level)[0]
+        return cut(x if self.direct else cut(x, self.header.groups - 1)[1], 1 << bits)[0]
 
     def places(self, home, core, growth):
         """The two groups of an entry in its chunk; home is a base group of it."""
@@ -337,7 +337,7 @@ class Nest(Filter):
             return first, (first + self.distance(core, self.groups)) % self.groups
         other = home ^ self.distance(core, h.groups)
         low, high = min(home, other), max(home, other)
-        return (low << h.level) + address, (high << h.level) + (address ^ self.twist(core))
+        return (low << h.level) + address, (high << h.level) + (address ^ self.twist(core, h.level))
 
     def last_place(self, home, fingerprint):
         """The number of the last slot, over all chunks, in which an entry may lie."""
@@ -361,8 +361,9 @@ class Nest(Filter):
         else:
             low, hash_ = cut(hash_, (1 << h.core_bits) - 1)
             core = 1 + low
-        if self.symmetric:
-            home = min(home, home ^ self.distance(core, h.groups))
+        other = home ^ self.distance(core, h.groups)
+        if self.symmetric and other < home:
+            home, growth = other, growth ^ self.twist(core, h.growth_bits)
         return chunk, home, core, growth
 
     def split(self, slot):
@@ -417,7 +418,7 @@ class Nest(Filter):
             base, address = group >> h.level, group & (1 << h.level) - 1
             home = min(base, base ^ self.distance(core, h.groups))
             if home != base:
-                address ^= self.twist(core)
+                address ^= self.twist(core, h.level)
         else:
             if choice == 1:
                 group = (group - self.distance(core, self.groups)) % self.groups

@@ -85,6 +85,7 @@ enum {
 	NEST_WAY_HASHED,
 	NEST_WAY_GROWN,
 	NEST_WAY_DIRECT,
+	NEST_WAY_RARE,
 	NEST_WAYS
 };
 
@@ -115,13 +116,17 @@ enum {
 		                                         NEST_CHUNKS | NEST_HASHED };              \
 	static const struct nest_shape name##_grown = { kind, slots, words, false,                 \
 		                                        NEST_CHUNKS | NEST_GROWN };                \
+	static const struct nest_shape name##_rare = { kind, slots, words, false,                  \
+		                                       NEST_CHUNKS | NEST_GROWN | NEST_RARE };     \
 	NEST_CALLS(name##_short, name##_short, insert_rest_##name)                                 \
 	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##name)                               \
 	NEST_CALLS(name##_hashed, name##_hashed, insert_rest_##name)                               \
 	NEST_CALLS(name##_grown, name##_grown, insert_rest_##name)                                 \
+	NEST_CALLS(name##_rare, name##_rare, insert_rest_##name)                                   \
 	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                            \
 	NEST_LOOKUP_BATCH(name##_hashed, name##_hashed)                                            \
 	NEST_LOOKUP_BATCH(name##_grown, name##_grown)                                              \
+	NEST_LOOKUP_BATCH(name##_rare, name##_rare)                                                \
 	static const struct body_ops name[NEST_WAYS] = {                                           \
 		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_chunks, name),            \
 		                     .insert_near = insert_near_##name },                          \
@@ -133,6 +138,8 @@ enum {
 		                     .insert_near = insert_near_##name },                          \
 		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, name),                          \
 		                      .insert_near = insert_near_##name },                         \
+		[NEST_WAY_RARE] = { NEST_CALL_LIST(name##_rare, name##_rare, name),                \
+		                    .insert_near = insert_near_##name },                           \
 	};
 
 /*
@@ -157,6 +164,8 @@ enum {
 		                     .insert_near = insert_near_##one },                     \
 		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, one),                     \
 		                      .insert_near = insert_near_##one },                    \
+		[NEST_WAY_RARE] = { NEST_CALL_LIST(one##_rare, one##_rare, one),             \
+		                    .insert_near = insert_near_##one },                      \
 	};
 
 #define NEST_SHARED_INSTANCE(name, shape)                                                         \
@@ -233,14 +242,11 @@ enum {
 	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_direct)            \
 	NEST_SHARED_INSTANCES(name##_shared, NEST_XOR, slots, words)
 
-/*
- * A nest that is one chunk may take the code for many. NEST_GROWN asks whether hops are there.
- * Nests with NEST_TAKEN that grow are rare, and have none of these.
- */
+/* A nest that is one chunk may take the code for many. */
 static inline unsigned nest_way(const struct nest *nest)
 {
-	if ((nest->special & (NEST_GROWN | NEST_TAKEN)) == NEST_GROWN)
-		return NEST_WAY_GROWN;
+	if (nest->special & NEST_GROWN)
+		return nest->special & NEST_RARE ? NEST_WAY_RARE : NEST_WAY_GROWN;
 	switch (nest->special) {
 	case 0:
 		return NEST_WAY_SHORT;

@@ -2,8 +2,7 @@
  *
  * nest_any: nests of shapes that are too rare for code of their own.
  *
- * Very wide slots, buckets of eight, and NEST_DIRECT ones that grow. Kind and slots are read from
- * the nest.
+ * Very wide slots and buckets of eight. Kind and slots are read from the nest.
  */
 #include "nest/instances.h"
 

@@ -13,9 +13,6 @@ NEST_XOR_INSTANCES(xor_4_two, 4, NEST_TWO)
 
 const struct body_ops *nest_ops_xor(const struct nest *nest)
 {
-	const uint64_t rare = NEST_TAKEN | NEST_GROWN;
-	if (nest->shared == NULL && (nest->special & rare) == rare)
-		return nest_ops_any(nest);
 	switch (nest->slots * 8 + nest->in_words) {
 	case 2 * 8 + NEST_PAIRED:
 		return NEST_OPS_OF(nest, xor_2_paired);

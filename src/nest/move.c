@@ -99,25 +99,29 @@ static struct stash_entry identity_at(const struct nest *from, uint64_t chunk, u
 
 /*
  * The key of a slot's entry in a nest that has grown some times more, and which of its groups
- * comes from the one it is in. `fresh` are the growth bits that become address bits.
+ * comes from the one it is in.
  */
 ALWAYS_INLINE struct nest_key key_there(const struct nest *to, const struct nest *from,
                                         enum nest_kind kind, uint64_t chunk, uint64_t slot,
                                         uint64_t value, unsigned *choice)
 {
-	const unsigned doublings = to->level - from->level;
 	uint64_t core = value & from->core_values, extra = value >> from->core_bits;
-	uint64_t kept = value >> from->growth_at & (from->kept_values - 1);
+	uint64_t kept = value >> from->growth_at & from->kept_mask;
 	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1 & (from->slots - 1))
 	                                      : slot >> log2_floor(from->slots);
-	/* The address bits are those of the first group, or of the one that is lower. */
-	uint64_t other = nest_other_group_as(from, kind, group, core, extra);
-	*choice = nest_symmetric(kind) ? other < group : extra & 1;
-	uint64_t first = group ^ ((group ^ other) & (0 - (uint64_t)*choice));
-	uint64_t fresh = kept >> to->kept_bits;
+	uint64_t hop = nest_final_hop(to, kind, core), final = group << from->kept_bits;
 	struct nest_key key = { .chunk = chunk };
-	nest_settle_key(to, kind, first << doublings | fresh, core, kept & (to->kept_values - 1),
-	                &key);
+	*choice = 0;
+	if (nest_symmetric(kind)) {
+		/* The slot keeps the growth bits of the lower final group, which may be the other. */
+		uint64_t upper = 0 - (uint64_t)(final > (final ^ hop));
+		final |= kept ^ (hop & from->kept_mask & upper);
+	} else {
+		*choice = extra & 1;
+		uint64_t back = nest_other_group_as(from, kind, group, core, extra);
+		final = (*choice ? back : group) << from->kept_bits | kept;
+	}
+	nest_key_at(to, kind, final, core, hop, &key);
 	key.value |= value >> from->payload_at << to->payload_at;
 	return key;
 }

@@ -219,7 +219,9 @@ static uint64_t hop_count(const struct nest *nest)
 /* Bytes of the table of hops; 0 if there is to be none. */
 static uint64_t hop_bytes(const struct nest *nest, uint64_t table_bytes)
 {
-	if (nest->kind == NEST_DIRECT || nest->groups > UINT32_MAX)
+	if (nest->kind == NEST_DIRECT ||
+	    (nest_symmetric(nest->kind) ? nest->groups << nest->kept_bits : nest->groups) >
+	            UINT32_MAX)
 		return 0;
 	uint64_t bytes = sizeof *nest->hops * hop_count(nest);
 	return bytes * HOP_SHARE <= table_bytes ? bytes : 0;
@@ -229,9 +231,11 @@ static void write_hops(struct nest *nest)
 {
 	uint32_t *hops = (uint32_t *)(void *)nest->hop_memory.bytes;
 	for (uint64_t core = 0; core < hop_count(nest); core++)
-		hops[core] = (uint32_t)nest_hop(nest, nest->kind, core);
+		hops[core] = (uint32_t)nest_final_hop(nest, nest->kind, core);
 	nest->hops = hops;
 	nest->special &= ~(uint64_t)NEST_HASHED;
+	if (nest->kept_bits == 0 && nest->borrowed == 0)
+		nest->special &= ~(uint64_t)NEST_GROWN;
 }
 
 static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
@@ -239,9 +243,11 @@ static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
 	uint64_t special = kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED;
 	if (plan->chunks > 1)
 		special |= NEST_CHUNKS;
-	unsigned kept = nest_symmetric(kind) ? plan->growth_bits : kept_bits(plan);
-	if (kept > 0 || plan->borrowed > 0)
+	unsigned growth = nest_symmetric(kind) ? plan->growth_bits : kept_bits(plan);
+	if (growth > 0 || plan->borrowed > 0)
 		special |= NEST_GROWN;
+	if (plan->borrowed > 0)
+		special |= NEST_BORROWED;
 	return special;
 }
 
@@ -275,7 +281,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.chunks = plan->chunks,
 		.stride = chunk_stride(plan, kind),
 		.stride_bits = chunk_stride(plan, kind) * 8,
-		.hash_groups = plan->groups << plan->level >> plan->borrowed,
+		.final_groups = plan->groups << plan->growth_bits,
 		.base_groups = plan->groups,
 		.groups = plan->groups << plan->level,
 		.core_values = bits_low(plan->core_bits),
@@ -293,9 +299,10 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.borrowed = plan->borrowed,
 		.kept_bits = kept_bits(plan),
 		.growth_values = UINT64_C(1) << plan->growth_bits,
-		.kept_values = UINT64_C(1) << kept_bits(plan),
+		.kept_mask = bits_low(kept_bits(plan)),
 		.growth_at = plan->core_bits + nest_extra_bits(kind, plan->slots),
-		.address_mask = bits_low(plan->level),
+		.growth_one = UINT64_C(1) << (plan->core_bits + nest_extra_bits(kind, plan->slots)),
+		.final_level = plan->level + kept_bits(plan),
 		.slot_mask = bits_low(nest_slot_width(plan, kind)),
 		.payload_behind = bits_low(plan->value_bits) << 1,
 		.extra_mask = bits_low(nest_extra_bits(kind, plan->slots)) << plan->core_bits,
@@ -421,6 +428,16 @@ struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64
 	return nest_locate_as(nest, kind, nest->special, hash);
 }
 
+void nest_locate_rarely(const struct nest *nest, uint64_t final, uint64_t rest,
+                        struct nest_key *key)
+{
+	uint64_t core = nest_take_core(nest, nest->special & NEST_TAKEN, rest);
+	uint64_t hop = nest_final_hop(nest, nest->kind, core);
+	if (nest->special & NEST_BORROWED)
+		final = nest_borrow(nest, nest->kind, final, core, hop);
+	nest_key_at(nest, nest->kind, final, core, hop, key);
+}
+
 struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                             uint64_t slot, uint64_t value)
 {
@@ -444,7 +461,7 @@ struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
                                  const struct nest_key *key)
 {
 	uint64_t core = key->value & nest->core_values;
-	uint64_t kept = key->value >> nest->growth_at & (nest->kept_values - 1);
+	uint64_t kept = key->value >> nest->growth_at & nest->kept_mask;
 	uint64_t group = key->group[0];
 	if (nest_symmetric(kind) && key->group[1] < group)
 		group = key->group[1];

@@ -35,12 +35,16 @@
  * only they are hashed for the second group. The payload is the value that a user keeps
  * beside a key; it goes wherever its entry goes, and is not compared. Growth bits are reserved at create
  * for later: at level d the highest d of them are the lowest bits of a group's number
- * instead, so that the hash is cut into groups more finely.
+ * instead. A key's final group is the one it will have when all of them are:
  *
- *   offset kinds   first = base group * 2^d + those d bits
- *   XOR kinds      the same for the candidate with the lower base group, and the other
- *                  is it XOR a longer H(core) whose base part is not zero: one large
- *                  table, not 2^d small ones.
+ *   final group = base group | growth bits = group now | growth bits that slots keep
+ *
+ *   offset kinds   that of the first group is cut from the hash; second = first + H(core),
+ *                  at each level.
+ *   XOR kinds      the first is cut from the hash, and the second is it XOR a longer H(core)
+ *                  whose base part is not zero: the nest grows into one large table, not
+ *                  into 2^d small ones. Slots cannot tell which of the two they are in, and
+ *                  keep the growth bits of the lower one, which its base part decides.
  *
  * Two full filters without growth bits can be merged all the same: the address
  * then borrows bits from another hash of the core, which stays whole. The table
@@ -125,10 +129,12 @@ struct nest_effort {
  * hops that were written down, no growth bits. A sum of these.
  */
 enum {
-	NEST_CHUNKS = 1, /* more than one chunk */
-	NEST_HASHED = 2, /* hops are worked out */
-	NEST_TAKEN = 4,  /* hops are bits of the core: NEST_DIRECT */
-	NEST_GROWN = 8,  /* there are growth bits (offset kinds: that slots keep) or borrowed ones */
+	NEST_CHUNKS = 1,    /* more than one chunk */
+	NEST_HASHED = 2,    /* hops are worked out */
+	NEST_TAKEN = 4,     /* hops are bits of the core: NEST_DIRECT */
+	NEST_GROWN = 8,     /* slots keep growth bits, or NEST_BORROWED, or XOR kinds have grown and
+	                    NEST_HASHED or NEST_TAKEN */
+	NEST_BORROWED = 16, /* some address bits are borrowed */
 };
 
 /*
@@ -164,12 +170,12 @@ struct nest {
 	uint64_t special;    /* NEST_CHUNKS and so on */
 	uint64_t stashed;    /* in all chunks */
 	uint64_t chunks, stride_bits;
-	uint64_t hash_groups; /* that a hash is cut into: those of now, but for borrowed bits */
-	uint64_t base_groups; /* per chunk, at level 0 */
-	uint64_t core_values; /* 2^core_bits - 1 */
-	const uint32_t *hops; /* nest_hop by the lowest NEST_HOP_BITS of a core; or NULL */
-	uint64_t groups;      /* per chunk, now */
-	uint64_t group_bits;  /* from one group to the next */
+	uint64_t final_groups; /* of a chunk; no borrowed bits */
+	uint64_t base_groups;  /* per chunk, at level 0 */
+	uint64_t core_values;  /* 2^core_bits - 1 */
+	const uint32_t *hops;  /* nest_final_hop by the lowest NEST_HOP_BITS of a core; or NULL */
+	uint64_t groups;       /* per chunk, now */
+	uint64_t group_bits;   /* from one group to the next */
 	/*
 	 * Of the fields of a word: their lowest bits, their highest that is compared, and all
 	 * below that. What a slot may keep above is not compared and costs nothing.
@@ -186,8 +192,8 @@ struct nest {
 	struct coded_masks coding;     /* of coded buckets in a word */
 	uint64_t coded_choices;        /* their choice bits, as rests lie */
 	uint64_t growth_values;        /* 2^growth_bits */
-	uint64_t kept_values;          /* 2^(growth bits that are not address bits) */
-	uint64_t address_mask;         /* 2^level - 1: growth bits that are address bits */
+	uint64_t kept_mask;            /* bits of a final group that slots keep */
+	uint64_t growth_one;           /* the lowest of them in a slot */
 	uint64_t slot_mask;            /* all bits of a slot */
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
 	uint64_t extra_mask;           /* its choice and offset bits */
@@ -207,6 +213,7 @@ struct nest {
 	struct nest_chunk *chunk;
 	unsigned slots; /* per group */
 	unsigned width, core_bits, extra_bits, growth_bits, kept_bits, borrowed, level;
+	unsigned final_level;              /* level and kept_bits */
 	unsigned payload_bits, payload_at; /* of a slot: how many, and the first one's number */
 	unsigned fingerprint_bits;         /* core and growth bits */
 	uint64_t fingerprints;             /* the highest number of so many bits */
@@ -261,14 +268,14 @@ static inline uint64_t nest_base_mask(const struct nest *nest, uint64_t core)
 	return 1 + multiply_high(nest_hop_hash(nest, core), nest->base_groups - 1);
 }
 
-/* The same at any level: what is left of the hash gives the bits below the base part. */
+/* The same between final groups: what is left of the hash gives the bits below the base part. */
 static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
 {
 	uint64_t rest = nest_hop_hash(nest, core);
 	if (nest->kind != NEST_DIRECT)
 		rest *= nest->base_groups - 1;
-	return nest_base_mask(nest, core) << nest->level |
-	       multiply_high(rest, nest->address_mask + 1);
+	return nest_base_mask(nest, core) << nest->final_level |
+	       multiply_high(rest, UINT64_C(1) << nest->final_level);
 }
 
 /* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
@@ -278,14 +285,22 @@ static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
 }
 
 /*
- * What leads from the first group to the second: a mask or a distance. To read it
- * from a table takes 15 instructions less than to work it out.
+ * What leads from the first final group to the second (offset kinds: from the first group now):
+ * a mask or a distance. To read it from a table takes 15 instructions less than to work
+ * it out.
  */
-ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
+ALWAYS_INLINE uint64_t nest_final_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
 {
 	if (LIKELY(nest->hops != NULL))
 		return nest->hops[core & bits_low(NEST_HOP_BITS)];
 	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
+}
+
+/* The same between the groups of now. */
+ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
+{
+	uint64_t hop = nest_final_hop(nest, kind, core);
+	return nest_symmetric(kind) ? hop >> nest->kept_bits : hop;
 }
 
 static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
@@ -327,56 +342,92 @@ static inline uint64_t nest_borrowed(const struct nest *nest, uint64_t core)
 }
 
 /*
- * A key with growth bits from its first group and what its slot keeps. The group has no borrowed
- * bits yet and, of the XOR kinds, the address bits of the candidate with the lower base group.
+ * Puts borrowed bits behind a final group that has none. Of the XOR kinds they are those of the
+ * candidate with the lower base group, as slots of both tell the same identity.
  */
-ALWAYS_INLINE void nest_settle_key(const struct nest *nest, enum nest_kind kind, uint64_t first,
-                                   uint64_t core, uint64_t kept, struct nest_key *key)
+ALWAYS_INLINE uint64_t nest_borrow(const struct nest *nest, enum nest_kind kind, uint64_t final,
+                                   uint64_t core, uint64_t hop)
 {
-	if (UNLIKELY(nest->borrowed > 0))
-		first = first << nest->borrowed | nest_borrowed(nest, core);
-	uint64_t hop = nest_hop(nest, kind, core);
-	if (nest_symmetric(kind)) /* the base part decides which one is lower */
-		first ^= hop & nest->address_mask & (0 - (uint64_t)(first > (first ^ hop)));
-	key->value = core | kept << nest->growth_at;
-	key->group[0] = first;
-	key->group[1] = nest_symmetric(kind) ? first ^ hop : nest_forward(nest, first, hop);
+	final <<= nest->borrowed;
+	if (nest_symmetric(kind) && final > (final ^ hop))
+		final ^= hop & bits_low(nest->borrowed);
+	return final ^ nest_borrowed(nest, core);
 }
 
-/* The groups and the value of a key with growth bits, at any level, from its parts. */
+/* A key from one of its final groups (offset kinds: the first), its core and its final hop. */
+ALWAYS_INLINE void nest_key_at(const struct nest *nest, enum nest_kind kind, uint64_t final,
+                               uint64_t core, uint64_t hop, struct nest_key *key)
+{
+	uint64_t other = final ^ hop, lower = final;
+	if (nest_symmetric(kind)) {
+		lower = other < final ? other : final;
+		key->group[0] = final >> nest->kept_bits;
+		key->group[1] = other >> nest->kept_bits;
+	} else {
+		key->group[0] = final >> nest->kept_bits;
+		key->group[1] = nest_forward(nest, key->group[0], hop);
+	}
+	key->value = core + (lower & nest->kept_mask) * nest->growth_one;
+}
+
+/* The same from the base group, the core and the growth bits: of an identity, at any level. */
 ALWAYS_INLINE void nest_grow_key(const struct nest *nest, enum nest_kind kind, uint64_t base,
                                  uint64_t core, uint64_t growth, struct nest_key *key)
 {
-	uint64_t first = (base * nest->growth_values + growth) >> nest->kept_bits;
-	nest_settle_key(nest, kind, first, core, growth & (nest->kept_values - 1), key);
+	uint64_t final = base * nest->growth_values + growth;
+	uint64_t hop = nest_final_hop(nest, kind, core);
+	if (nest->borrowed > 0)
+		final = nest_borrow(nest, kind, final, core, hop);
+	nest_key_at(nest, kind, final, core, hop, key);
+}
+
+/* Takes a core from what is left of a hash. */
+ALWAYS_INLINE uint64_t nest_take_core(const struct nest *nest, bool taken, uint64_t rest)
+{
+	if (!taken)
+		return 1 + take_choice(&rest, nest->core_values);
+	uint64_t low = 1 + take_choice(&rest, nest->base_groups - 1);
+	return low + nest->base_groups * take_choice(&rest, nest->direct_values);
+}
+
+/* What makes a key of a nest with NEST_GROWN take a longer way. */
+#define NEST_RARE (NEST_HASHED | NEST_TAKEN | NEST_BORROWED)
+
+/* From a final group, and what is left of a hash behind it, to a key of a nest that has one of these. */
+void nest_locate_rarely(const struct nest *nest, uint64_t final, uint64_t rest,
+                        struct nest_key *key);
+
+/* The same for all nests with NEST_GROWN. */
+ALWAYS_INLINE void nest_locate_grown(const struct nest *nest, enum nest_kind kind, uint64_t special,
+                                     uint64_t final, uint64_t rest, struct nest_key *key)
+{
+	if (UNLIKELY(special & NEST_RARE)) {
+		nest_locate_rarely(nest, final, rest, key);
+		return;
+	}
+	uint64_t core = nest_take_core(nest, false, rest);
+	nest_key_at(nest, kind, final, core, nest->hops[core & bits_low(NEST_HOP_BITS)], key);
 }
 
 /* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
 ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
                                   uint64_t rest, struct nest_key *key)
 {
-	uint64_t base = take_choice(&rest, nest->hash_groups), core, hop, kept = 0;
-	if (UNLIKELY(special & NEST_GROWN))
-		kept = take_choice(&rest, nest->kept_values);
-	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
-	if (taken) {
-		core = 1 + take_choice(&rest, nest->base_groups - 1);
-		core += nest->base_groups * take_choice(&rest, nest->direct_values);
-	} else {
-		core = 1 + take_choice(&rest, nest->core_values);
-	}
+	uint64_t final = take_choice(&rest, nest->final_groups), hop;
 	if (UNLIKELY(special & NEST_GROWN)) {
-		nest_settle_key(nest, kind, base, core, kept, key);
+		nest_locate_grown(nest, kind, special, final, rest, key);
 		return;
 	}
+	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
+	uint64_t core = nest_take_core(nest, taken, rest);
 	if (taken)
 		hop = core & (nest->base_groups - 1);
 	else if (UNLIKELY(special & NEST_HASHED))
 		hop = nest_symmetric(kind) ? nest_base_mask(nest, core) : nest_distance(nest, core);
 	else
 		hop = nest->hops[core & bits_low(NEST_HOP_BITS)];
-	key->group[0] = base;
-	key->group[1] = nest_symmetric(kind) ? base ^ hop : nest_forward(nest, base, hop);
+	key->group[0] = final;
+	key->group[1] = nest_symmetric(kind) ? final ^ hop : nest_forward(nest, final, hop);
 	key->value = core;
 }
 
