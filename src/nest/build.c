@@ -9,7 +9,11 @@
  * Within a chunk the hashes go in by rounds of every ROUNDS-th: a round walks
  * through the chunk once, and load grows everywhere alike. In plain ascending
  * order it grows to the full behind the walk while the rest is empty, and a
- * fifth to a third more slots are looked at to make room.
+ * fifth to a half more slots are looked at to make room.
+ *
+ * A chunk that is larger than the cache takes them in plain order all the same, as a batch:
+ * there every second group is a miss, and rounds would read the hashes and the first groups
+ * from memory again and again.
  */
 #include "nest/build.h"
 
@@ -52,6 +56,9 @@ static nidus_status fill_chunk(struct nest *nest, const struct body_ops *ops,
                                const uint64_t *hashes, const uint64_t *values, size_t n)
 {
 	nidus_status status = NIDUS_OK;
+	size_t done;
+	if (nest->remote)
+		return ops->insert_batch(nest, hashes, values, n, &done);
 	for (size_t round = 0; round < ROUNDS && round < n && status == NIDUS_OK; round++)
 		status = ops->insert_near(nest, hashes + round, values_from(values, round),
 		                          n - round, ROUNDS);
