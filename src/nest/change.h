@@ -79,6 +79,53 @@ ALWAYS_INLINE struct coded_parts nest_load_coded(const struct nest *nest, struct
 	return coded_parts_in(&nest->coding, nest_load(nest, shape, nest->bits, bit));
 }
 
+/* --------------------------------------------------------------- side by side -- */
+
+/*
+ * Whether both groups of a key are changed side by side: each is in one word. Both are written, one
+ * of them with what it held: where to write is known before memory has answered, and nothing
+ * that comes next has to wait for it. A store to the right one of the two takes half as long again.
+ */
+ALWAYS_INLINE bool nest_side_by_side(struct nest_shape shape)
+{
+	return shape.words <= NEST_WHOLE && !nest_coded(shape.kind) && !shape.shared;
+}
+
+/* Whether groups in one word begin with a byte. */
+ALWAYS_INLINE bool nest_from_bytes(struct nest_shape shape)
+{
+	return shape.words == NEST_BYTES || shape.words == NEST_WHOLE;
+}
+
+/* Both groups of a key, each in a word that is loaded from the byte it begins in. */
+struct nest_both {
+	unsigned char *group[2];
+	unsigned bit[2]; /* of that byte */
+};
+
+ALWAYS_INLINE struct nest_both nest_both(const struct nest *nest, struct nest_shape shape,
+                                         const struct nest_spot *spot)
+{
+	const unsigned any = nest_from_bytes(shape) ? 0 : 7;
+	return (struct nest_both){
+		{ nest->bits + (spot->bit[0] >> 3), nest->bits + (spot->bit[1] >> 3) },
+		{ spot->bit[0] & any, spot->bit[1] & any },
+	};
+}
+
+/* What all slots of both groups, which begin at these bits, would hold if they held the key. */
+ALWAYS_INLINE two_words nest_wanted(const struct nest *nest, struct nest_shape shape,
+                                    const struct nest_spot *spot, const unsigned bit[2])
+{
+	uint64_t wanted[2];
+	for (unsigned i = 0; i < 2; i++) {
+		wanted[i] = spot->value * nest->ones_at[bit[i]];
+		if (!nest_symmetric(shape.kind))
+			wanted[i] ^= nest->pattern_at[i][bit[i]];
+	}
+	return two_of(wanted[0], wanted[1]);
+}
+
 /* --------------------------------------------------------------------- insert -- */
 
 /* A word of one of a key's groups: nest_zeros of it, where it begins, and its pattern. */
@@ -259,6 +306,41 @@ ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
 	return true;
 }
 
+/* nest_choose and nest_fill for both groups side by side: the XOR kinds. */
+ALWAYS_INLINE bool nest_fill_first(struct nest *nest, struct nest_shape shape,
+                                   const struct nest_spot *spot)
+{
+	struct nest_both both = nest_both(nest, shape, spot);
+	const unsigned *bit = both.bit;
+	two_words gaps = two_zeros(two_load(both.group[0], both.group[1]),
+	                           two_at(&nest->ones_at[bit[0]], &nest->ones_at[bit[1]]),
+	                           two_at(&nest->open_at[bit[0]], &nest->highs_at[bit[1]]));
+	bool any;
+	two_words slot = two_spread(two_lowest(gaps, &any), nest->behind, nest->high);
+	two_set(both.group[0], both.group[1], two_and(slot, nest_wanted(nest, shape, spot, bit)));
+	return any;
+}
+
+/* The same for the others. What is compared between the groups begins at the same bit of a word. */
+ALWAYS_INLINE bool nest_fill_earlier(struct nest *nest, struct nest_shape shape,
+                                     const struct nest_spot *spot)
+{
+	struct nest_both both = nest_both(nest, shape, spot);
+	const unsigned none[2] = { 0, 0 };
+	bool any, bytes = nest_from_bytes(shape);
+	two_words words = bytes ? two_load(both.group[0], both.group[1])
+	                        : two_load_from(both.group[0], both.group[1], both.bit);
+	two_words gaps = two_zeros(words, two_at(&nest->ones, &nest->ones),
+	                           two_at(&nest->highs, &nest->highs));
+	two_words slot = two_spread(two_earlier(gaps, &any), nest->behind, nest->high);
+	slot = two_and(slot, nest_wanted(nest, shape, spot, none));
+	if (bytes)
+		two_set(both.group[0], both.group[1], slot);
+	else
+		two_set_from(both.group[0], both.group[1], both.bit, slot);
+	return any;
+}
+
 /* What an attempt to put a key into one of its slots came to. */
 enum nest_settled { NEST_SETTLED, NEST_CROWDED, NEST_DISTURBED };
 
@@ -268,6 +350,11 @@ ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape
 	struct nest_site site;
 	if (nest_too_wide(shape) || nest_near(nest, shape, spot))
 		return NEST_DISTURBED;
+	if (nest_side_by_side(shape))
+		return LIKELY(nest_symmetric(shape.kind) ? nest_fill_first(nest, shape, spot)
+		                                         : nest_fill_earlier(nest, shape, spot))
+		               ? NEST_SETTLED
+		               : NEST_CROWDED;
 	bool room = nest_coded(shape.kind) ? nest_choose_coded(nest, shape, spot, &site)
 	                                   : nest_choose(nest, shape, spot, &site);
 	if (shape.kind == NEST_XOR && shape.shared && UNLIKELY(!room)) /* what is held back */
@@ -458,47 +545,14 @@ ALWAYS_INLINE bool nest_take_shared(struct nest *nest, struct nest_shape shape, 
 	return taken;
 }
 
-/* Both groups of a key, each in a word that is loaded from the byte it begins in. */
-struct nest_both {
-	unsigned char *group[2];
-	unsigned bit[2]; /* of that byte */
-};
-
-ALWAYS_INLINE struct nest_both nest_both(const struct nest *nest, struct nest_shape shape,
-                                         const struct nest_spot *spot)
-{
-	bool bytes = shape.words == NEST_BYTES || shape.words == NEST_WHOLE;
-	return (struct nest_both){
-		{ nest->bits + (spot->bit[0] >> 3), nest->bits + (spot->bit[1] >> 3) },
-		{ bytes ? 0 : spot->bit[0] & 7, bytes ? 0 : spot->bit[1] & 7 },
-	};
-}
-
-/* What all slots of both groups would hold if they held the key. */
-ALWAYS_INLINE two_words nest_wanted(const struct nest *nest, struct nest_shape shape,
-                                    const struct nest_spot *spot, const struct nest_both *both)
-{
-	uint64_t wanted[2];
-	for (unsigned i = 0; i < 2; i++) {
-		wanted[i] = spot->value * nest->ones_at[both->bit[i]];
-		if (!nest_symmetric(shape.kind))
-			wanted[i] ^= nest->pattern_at[i][both->bit[i]];
-	}
-	return two_of(wanted[0], wanted[1]);
-}
-
-/*
- * nest_find_copy and nest_clear_at for groups in one word. Both groups are written, one of them
- * with what it held: where to write is known before memory has answered, and nothing that
- * comes next has to wait for it. A store to the right one of the two takes half as long again.
- */
+/* nest_find_copy and nest_clear_at for both groups side by side. */
 ALWAYS_INLINE bool nest_take_either(struct nest *nest, struct nest_shape shape,
                                     const struct nest_spot *spot)
 {
 	struct nest_both both = nest_both(nest, shape, spot);
 	const unsigned *bit = both.bit;
 	two_words words = two_load(both.group[0], both.group[1]);
-	two_words hits = two_zeros(two_xor(words, nest_wanted(nest, shape, spot, &both)),
+	two_words hits = two_zeros(two_xor(words, nest_wanted(nest, shape, spot, bit)),
 	                           two_at(&nest->ones_at[bit[0]], &nest->ones_at[bit[1]]),
 	                           two_at(&nest->highs_at[bit[0]], &nest->highs_at[bit[1]]));
 	bool any;
@@ -519,7 +573,7 @@ ALWAYS_INLINE nidus_status nest_take(struct nest *nest, struct nest_shape shape,
 		               : nest_remove_slow(nest, hash);
 	if (UNLIKELY(nest->stashed > 0))
 		return nest_remove_slow(nest, hash);
-	if (shape.words <= NEST_WHOLE && !nest_coded(shape.kind)) {
+	if (nest_side_by_side(shape)) {
 		if (UNLIKELY(!nest_take_either(nest, shape, spot)))
 			return NIDUS_NOT_FOUND;
 	} else {

@@ -204,6 +204,7 @@ static void fill_patterns(struct nest *nest)
 	for (unsigned bit = 0; bit < 8; bit++) {
 		nest->ones_at[bit] = nest->ones << bit;
 		nest->highs_at[bit] = nest->highs << bit;
+		nest->open_at[bit] = nest->open[0] << bit;
 		for (unsigned choice = 0; choice < 2; choice++)
 			nest->pattern_at[choice][bit] = nest->pattern[choice][0] << bit;
 	}

@@ -35,9 +35,23 @@ ALWAYS_INLINE two_words two_of(uint64_t first, uint64_t second)
 	                          _mm_cvtsi64_si128((long long)second));
 }
 
+/* Words that begin at a bit of those that are loaded, 0 to 7; zeros above. */
+ALWAYS_INLINE two_words two_load_from(const void *first, const void *second, const unsigned bit[2])
+{
+	__m128i a = _mm_loadl_epi64((const __m128i *)first);
+	__m128i b = _mm_loadl_epi64((const __m128i *)second);
+	return _mm_unpacklo_epi64(_mm_srl_epi64(a, _mm_cvtsi32_si128((int)bit[0])),
+	                          _mm_srl_epi64(b, _mm_cvtsi32_si128((int)bit[1])));
+}
+
 ALWAYS_INLINE two_words two_xor(two_words a, two_words b)
 {
 	return _mm_xor_si128(a, b);
+}
+
+ALWAYS_INLINE two_words two_and(two_words a, two_words b)
+{
+	return _mm_and_si128(a, b);
 }
 
 /* (x - ones) & ~x & highs */
@@ -57,6 +71,22 @@ ALWAYS_INLINE two_words two_lowest(two_words x, bool *any)
 	return _mm_and_si128(x, _mm_sub_epi64(minus, borrow));
 }
 
+/*
+ * The lowest bit of both words; of the first, if they are level. Neighbouring bits are not both
+ * ones, nor is the lowest bit of a word.
+ */
+ALWAYS_INLINE two_words two_earlier(two_words x, bool *any)
+{
+	/* One bit lower, those of the first come earlier if they are level. */
+	__m128d lower = _mm_castsi128_pd(_mm_srli_epi64(x, 1));
+	two_words all = _mm_castpd_si128(_mm_move_sd(_mm_castsi128_pd(x), lower));
+	two_words both = _mm_or_si128(all, _mm_shuffle_epi32(all, _MM_SHUFFLE(1, 0, 3, 2)));
+	two_words lowest = _mm_and_si128(both, _mm_sub_epi64(_mm_setzero_si128(), both));
+	*any = _mm_cvtsi128_si64(lowest) != 0;
+	two_words one = _mm_and_si128(lowest, all);
+	return _mm_add_epi64(one, _mm_move_epi64(one));
+}
+
 /* (x << up) - (x >> down) */
 ALWAYS_INLINE two_words two_spread(two_words x, unsigned up, unsigned down)
 {
@@ -74,6 +104,24 @@ ALWAYS_INLINE void two_clear(void *first, void *second, two_words words, two_wor
 	_mm_storel_epi64((__m128i *)second,
 	                 _mm_andnot_si128(_mm_unpackhi_epi64(bits, bits),
 	                                  _mm_loadl_epi64((const __m128i *)second)));
+}
+
+/* Sets bits of the words at two places, in the same way. */
+ALWAYS_INLINE void two_set(void *first, void *second, two_words bits)
+{
+	_mm_storel_epi64((__m128i *)first,
+	                 _mm_or_si128(bits, _mm_loadl_epi64((const __m128i *)first)));
+	_mm_storel_epi64((__m128i *)second, _mm_or_si128(_mm_unpackhi_epi64(bits, bits),
+	                                                 _mm_loadl_epi64((const __m128i *)second)));
+}
+
+/* The same of words that begin at a bit of those, 0 to 7. */
+ALWAYS_INLINE void two_set_from(void *first, void *second, const unsigned bit[2], two_words bits)
+{
+	two_words b = _mm_unpackhi_epi64(bits, bits);
+	two_set(first, second,
+	        _mm_unpacklo_epi64(_mm_sll_epi64(bits, _mm_cvtsi32_si128((int)bit[0])),
+	                           _mm_sll_epi64(b, _mm_cvtsi32_si128((int)bit[1]))));
 }
 
 #else
@@ -102,6 +150,16 @@ ALWAYS_INLINE two_words two_xor(two_words a, two_words b)
 	return two_of(a.first ^ b.first, a.second ^ b.second);
 }
 
+ALWAYS_INLINE two_words two_load_from(const void *first, const void *second, const unsigned bit[2])
+{
+	return two_of(load64(first) >> bit[0], load64(second) >> bit[1]);
+}
+
+ALWAYS_INLINE two_words two_and(two_words a, two_words b)
+{
+	return two_of(a.first & b.first, a.second & b.second);
+}
+
 ALWAYS_INLINE two_words two_zeros(two_words x, two_words ones, two_words highs)
 {
 	return two_of((x.first - ones.first) & ~x.first & highs.first,
@@ -115,6 +173,13 @@ ALWAYS_INLINE two_words two_lowest(two_words x, bool *any)
 	return two_of(x.first & (0 - x.first), x.second & (0 - x.second - borrow));
 }
 
+ALWAYS_INLINE two_words two_earlier(two_words x, bool *any)
+{
+	uint64_t lower = x.first >> 1, both = lower | x.second, lowest = both & (0 - both);
+	*any = both != 0;
+	return two_of((lowest & lower) << 1, lowest & x.second);
+}
+
 ALWAYS_INLINE two_words two_spread(two_words x, unsigned up, unsigned down)
 {
 	return two_of((x.first << up) - (x.first >> down), (x.second << up) - (x.second >> down));
@@ -124,6 +189,17 @@ ALWAYS_INLINE void two_clear(void *first, void *second, two_words words, two_wor
 {
 	store64(first, words.first & ~bits.first);
 	store64(second, load64(second) & ~bits.second);
+}
+
+ALWAYS_INLINE void two_set(void *first, void *second, two_words bits)
+{
+	store64(first, load64(first) | bits.first);
+	store64(second, load64(second) | bits.second);
+}
+
+ALWAYS_INLINE void two_set_from(void *first, void *second, const unsigned bit[2], two_words bits)
+{
+	two_set(first, second, two_of(bits.first << bit[0], bits.second << bit[1]));
 }
 
 #endif
