@@ -174,8 +174,12 @@
 		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
 		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
 	}                                                                                        \
-	static nidus_status insert_##name(void *yard, uint64_t hash)                             \
+	static nidus_status insert_##name(void *body, uint64_t hash)                             \
 	{                                                                                        \
+		struct yard *yard = body;                                                        \
+		if (yard_nearly_full(yard, shape))                                               \
+			yard_approach_back(yard, shape,                                          \
+			                   yard_locate_hot(yard, shape, hash).bucket);           \
 		return insert_inline_##name(yard, hash, 0);                                      \
 	}                                                                                        \
 	static void contains_batch_##name(const void *yard, const uint64_t *hashes, size_t n,    \

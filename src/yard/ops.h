@@ -33,18 +33,31 @@ ALWAYS_INLINE bool yard_in_front(const struct yard *yard, struct yard_shape shap
 	return mini_has(shape.front, line, key.m, key.remainder, elsewhere);
 }
 
-/* Looks a key up wherever it can be. */
+/* Fetches both backyard lines of a front bucket. */
+ALWAYS_INLINE void yard_approach_back(const struct yard *yard, struct yard_shape shape,
+                                      uint64_t bucket)
+{
+	PREFETCH(yard_back_line_in(yard, shape, bucket, 0));
+	PREFETCH(yard_back_line_in(yard, shape, bucket, 1));
+}
+
+/*
+ * Looks a key up wherever it can be. Both backyard lines are asked for at once, and no branch
+ * depends on what the first of them says: a wrong guess would wait for memory.
+ */
 ALWAYS_INLINE bool yard_in_any(const struct yard *yard, struct yard_shape shape, uint64_t hash)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	const unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	struct mini_run run = mini_find(shape.front, line, key.m);
-	bool hit = mini_match(shape.front, line, run.slots, key.remainder) != 0;
-	for (unsigned half = 0; half < 2 && !hit && yard_spilled(shape, run); half++) {
-		line = yard_back_line_in(yard, shape, key.bucket, half);
-		hit = yard_back_hits(shape, line, key) != 0;
+	uint64_t hits = mini_match(shape.front, line, run.slots, key.remainder);
+	if (hits == 0 && yard_spilled(shape, run)) {
+		yard_approach_back(yard, shape, key.bucket);
+		for (unsigned half = 0; half < 2; half++)
+			hits |= yard_back_hits(
+				shape, yard_back_line_in(yard, shape, key.bucket, half), key);
 	}
-	return hit;
+	return hits != 0;
 }
 
 /* How a lookup looks into all lines; called last, as the front line alone needs no stack. */
@@ -119,6 +132,12 @@ ALWAYS_INLINE nidus_status yard_put(struct yard *yard, struct yard_shape shape, 
 	                                    : push_value(yard, key.bucket, end, key.value);
 }
 
+/* Whether so many entries are there that one front line in ten is full, or more. */
+ALWAYS_INLINE bool yard_nearly_full(const struct yard *yard, struct yard_shape shape)
+{
+	return yard->count > yard->fronts * (shape.front.slots * 13 / 16);
+}
+
 /* -------------------------------------------------------------------- removes -- */
 
 /* Takes a key out that its front line does not show: mostly from the backyard. Errors: NOT_FOUND. */
@@ -144,14 +163,6 @@ ALWAYS_INLINE nidus_status yard_take_slow(struct yard *yard, struct yard_shape s
 /* How a remove goes on if the front line shows no entry, and after one from a full line. */
 typedef nidus_status (*yard_take_fn)(struct yard *yard, uint64_t hash);
 typedef nidus_status (*yard_bring_back_fn)(const struct yard *yard, unsigned char *front);
-
-/* Fetches both backyard lines of a front bucket. */
-ALWAYS_INLINE void yard_approach_back(const struct yard *yard, struct yard_shape shape,
-                                      uint64_t bucket)
-{
-	PREFETCH(yard_back_line_in(yard, shape, bucket, 0));
-	PREFETCH(yard_back_line_in(yard, shape, bucket, 1));
-}
 
 /*
  * Takes a key out. The front line alone needs no stack: what is called is called last. In a full

@@ -154,7 +154,7 @@ uint64_t yard_bytes(const struct yard *yard)
 void yard_prefetch(const struct yard *yard, uint64_t hash)
 {
 	uint64_t bucket = yard_locate(yard, hash).bucket;
-	PREFETCH(yard->front + bucket * mini_line(yard->ops->shape.front));
+	PREFETCH(yard->front + (bucket * MINI_LINE >> yard->ops->shape.front.half));
 }
 
 const struct body_ops *yard_body_ops(const struct yard *yard)
