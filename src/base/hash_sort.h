@@ -20,7 +20,7 @@
  * Errors: E_NOMEM; the block is empty then.
  */
 nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned threads,
-                    const nidus_allocator *allocator, struct block *block, size_t *left);
+                       const nidus_allocator *allocator, struct block *block, size_t *left);
 
 /*
  * The same for hashes in an array of the caller's, in place: what is behind the
@@ -30,7 +30,7 @@ nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned t
  * Errors: E_NOMEM; the array holds the same hashes in some order then.
  */
 nidus_status hash_sort_in_place(uint64_t *hashes, size_t n, bool unique, unsigned threads,
-                             const nidus_allocator *allocator, size_t *left);
+                                const nidus_allocator *allocator, size_t *left);
 
 #define HASH_SORT_WORK ((size_t)1 << 20)
 

@@ -5,7 +5,7 @@
 #include "base/locks.h"
 
 nidus_status locks_make(struct locks **locks, uint64_t table_bytes,
-                          const nidus_allocator *allocator)
+                        const nidus_allocator *allocator)
 {
 	struct block memory;
 	*locks = NULL;

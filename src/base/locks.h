@@ -8,8 +8,8 @@
 #ifndef NIDUS_BASE_LOCKS_H
 #define NIDUS_BASE_LOCKS_H
 
-#include "base/tally.h"
 #include "base/stripes.h"
+#include "base/tally.h"
 
 struct locks {
 	struct tally added; /* entries since the body last counted alone */
@@ -19,7 +19,7 @@ struct locks {
 
 /* For a table of so many bytes. Errors: E_NOMEM; *locks is NULL then. */
 nidus_status locks_make(struct locks **locks, uint64_t table_bytes,
-                          const nidus_allocator *allocator);
+                        const nidus_allocator *allocator);
 
 /* NULL is fine. */
 void locks_unmake(struct locks *locks, const nidus_allocator *allocator);

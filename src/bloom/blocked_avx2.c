@@ -29,8 +29,8 @@ ALWAYS_INLINE __m256i spread(struct blocked_key key, unsigned first)
 {
 	const uint32_t *factors = blocked_factors + first;
 	__m256i rest = _mm256_set1_epi64x((long long)key.rest);
-	__m256i products = _mm256_mul_epu32(
-		rest, _mm256_set_epi64x(factors[3], factors[2], factors[1], factors[0]));
+	__m256i products = _mm256_mul_epu32(rest, _mm256_set_epi64x(factors[3], factors[2],
+	                                                            factors[1], factors[0]));
 	return _mm256_add_epi32(_mm256_slli_epi64(products, 32), rest);
 }
 

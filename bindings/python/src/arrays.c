@@ -496,13 +496,13 @@ static int check_like(const struct building *building, PyObject *like)
 		PyErr_SetString(PyExc_TypeError, "like is a Filter");
 		return -1;
 	}
-	if (options->value_bits || options->capacity || options->fpr ||
-	    options->family || options->seed || options->max_capacity || options->slots ||
-	    options->max_steps || options->reserve || options->stash ||
-	    options->features & ~(uint32_t)NIDUS_MULTISET) {
-		PyErr_SetString(PyExc_TypeError,
-		                "like takes everything from the other filter: only values, threads and "
-		                "features=Feature.MULTISET go with it");
+	if (options->value_bits || options->capacity || options->fpr || options->family ||
+	    options->seed || options->max_capacity || options->slots || options->max_steps ||
+	    options->reserve || options->stash || options->features & ~(uint32_t)NIDUS_MULTISET) {
+		PyErr_SetString(
+			PyExc_TypeError,
+			"like takes everything from the other filter: only values, threads and "
+			"features=Feature.MULTISET go with it");
 		return -1;
 	}
 	return 0;
