@@ -968,18 +968,26 @@ ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, uint64
 	}
 }
 
-/* Code of their own for the ways that large nests of fixed size have. */
-void nest_prefetch(const struct nest *nest, uint64_t hash)
+/* Out of line, but not as a function without effects, whose call the compiler leaves out. */
+NEVER_INLINE void prefetch_any(const struct nest *nest, uint64_t hash)
 {
-	uint64_t special = nest->special | NEST_CHUNKS; /* there may be one */
-	if (LIKELY(special == NEST_CHUNKS) && nest_symmetric(nest->kind))
-		prefetch(nest, NEST_XOR, NEST_CHUNKS, hash);
-	else if (LIKELY(special == NEST_CHUNKS))
-		prefetch(nest, NEST_WINDOWS, NEST_CHUNKS, hash);
-	else if (special == (NEST_CHUNKS | NEST_TAKEN))
+	uint64_t special = nest->special | NEST_CHUNKS;
+	__asm__ volatile("");
+	if (special == (NEST_CHUNKS | NEST_TAKEN))
 		prefetch(nest, NEST_XOR, NEST_CHUNKS | NEST_TAKEN, hash);
 	else
 		prefetch(nest, nest->kind, special, hash);
+}
+
+/* Code of their own for the ways that large nests of fixed size have, which needs no stack. */
+void nest_prefetch(const struct nest *nest, uint64_t hash)
+{
+	if (UNLIKELY((nest->special | NEST_CHUNKS) != NEST_CHUNKS)) /* there may be one */
+		prefetch_any(nest, hash);
+	else if (nest_symmetric(nest->kind))
+		prefetch(nest, NEST_XOR, NEST_CHUNKS, hash);
+	else
+		prefetch(nest, NEST_WINDOWS, NEST_CHUNKS, hash);
 }
 
 const struct body_ops *nest_ops(const struct nest *nest)
