@@ -12,7 +12,7 @@
 
 #include "base/bits.h"
 
-#ifdef __SSE2__
+#if defined(__x86_64__) && defined(__SSE2__)
 #include <emmintrin.h>
 
 typedef __m128i two_words;
