@@ -3,8 +3,8 @@
 
 #include "commands.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "inspect.h"
@@ -151,6 +151,22 @@ static int run_merge(int argc, char **argv)
 /* What grow and shrink do with a filter. */
 typedef nidus_status (*resize)(nidus_filter *filter, uint64_t capacity);
 
+static int refused(const nidus_filter *filter, const char *path, const struct combine *combine,
+                   nidus_status status)
+{
+	const char *name = set_input_name(path);
+	nidus_info info = NIDUS_INFO_INIT;
+
+	if (status != NIDUS_E_RANGE || nidus_get_info(filter, &info) != NIDUS_OK ||
+	    combine->relax || combine->capacity <= info.max_capacity)
+		return report_status(name, status);
+	report_error("%s: the set was built for %" PRIu64
+	             " keys at most; with --relax it grows on, and "
+	             "its rate doubles each time",
+	             name, info.max_capacity);
+	return report_code(status);
+}
+
 static int resize_set(struct combine *combine, const char *path, resize act)
 {
 	nidus_filter *filter;
@@ -163,7 +179,7 @@ static int resize_set(struct combine *combine, const char *path, resize act)
 	if (status == NIDUS_OK)
 		code = save(combine, filter);
 	else
-		code = report_status(set_input_name(path), status);
+		code = refused(filter, path, combine, status);
 	nidus_free(filter);
 	return code;
 }

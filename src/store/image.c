@@ -216,7 +216,7 @@ static nidus_status refuse_version(uint32_t version)
 static nidus_status check_header(const unsigned char header[IMAGE_HEADER])
 {
 	if (memcmp(header, magic, sizeof magic) != 0)
-		return fail(NIDUS_E_FORMAT, "this is not a nidus file");
+		return fail(NIDUS_E_FORMAT, "not a nidus file");
 	if (load32(header + 8) != IMAGE_VERSION)
 		return refuse_version(load32(header + 8));
 	if (load64(header + CHECKSUM_AT) != hash_checksum(header, CHECKSUM_AT))
@@ -236,7 +236,7 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 	if (status != NIDUS_OK)
 		return status;
 	if (memcmp(header, magic, sizeof magic) != 0)
-		return fail(NIDUS_E_FORMAT, "this is not a nidus file");
+		return fail(NIDUS_E_FORMAT, "not a nidus file");
 	status = image_get(source, context, header + sizeof magic, IMAGE_HEADER - sizeof magic);
 	if (status == NIDUS_OK)
 		status = check_header(header);

@@ -12,7 +12,8 @@ for family in cuckoo semisort simplified chunked bucketed windowed breadcrumb; d
 	[ "$(wc -c <s.nidus)" -lt $((before / 2)) ] || echo "$before -> $(wc -c <s.nidus)"
 	echo "$family shrunk $(seq 15001 16000 | "$NIDUS" query -c s.nidus)"
 	seq 1 2000 | "$NIDUS" build -f $family -n 2000 -p 0.001 --seed 7 -o r.nidus || exit
-	"$NIDUS" grow -n 6000 r.nidus 2>/dev/null && echo "grew without bits"
+	"$NIDUS" grow -n 6000 r.nidus 2>err && echo "grew without bits"
+	grep -c "at most; with --relax it grows on" err
 	"$NIDUS" grow --relax -n 6000 r.nidus || exit
 	"$NIDUS" verify r.nidus
 	seq 2001 6000 | "$NIDUS" add --multiset r.nidus || exit
