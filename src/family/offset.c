@@ -85,8 +85,8 @@ static nidus_status choose(struct blueprint *plan, const struct offset_layout *l
 		plan->core_bits = bits;
 		double most_load = plan->fpr / nesting_fpr(bits, layout->compared, 1);
 		lay_out(plan, layout, keys, (double)keys / most_load);
-		if (nest_check(plan, kind) == NIDUS_OK &&
-		    nest_table_bytes(plan, kind) < least_bytes) {
+		status = nest_check(plan, kind);
+		if (status == NIDUS_OK && nest_table_bytes(plan, kind) < least_bytes) {
 			least_bytes = nest_table_bytes(plan, kind);
 			best = *plan;
 		}
