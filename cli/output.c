@@ -141,14 +141,29 @@ static int lock_file(struct output *output)
 	return code;
 }
 
-void output_release(struct output *output)
+/* Takes away a file that was made to be locked, and not saved. Called in signal handlers too. */
+static void take_away(const struct output *output)
 {
 	struct stat status;
 
+	if (output->made && still_there(output->lock, output->path) &&
+	    fstat(output->lock, &status) == 0 && status.st_size == 0)
+		unlink(output->path);
+}
+
+static const struct output *volatile begun; /* what take_away is due for if a signal ends us */
+
+static void take_away_begun(void)
+{
+	if (begun)
+		take_away(begun);
+}
+
+void output_release(struct output *output)
+{
 	if (output->lock > 0) {
-		if (output->made && still_there(output->lock, output->path) &&
-		    fstat(output->lock, &status) == 0 && status.st_size == 0)
-			unlink(output->path);
+		take_away(output);
+		begun = NULL;
 		close(output->lock);
 	}
 	output->lock = 0;
@@ -181,6 +196,7 @@ static int check_folder(const char *path)
 int output_prepare(const struct command *command, struct output *output)
 {
 	struct stat status;
+	int code;
 
 	if (!output->path)
 		output->path = "-";
@@ -196,7 +212,12 @@ int output_prepare(const struct command *command, struct output *output)
 		return check_folder(output->path);
 	if (S_ISDIR(status.st_mode))
 		return report_system(output->path, EISDIR);
-	return S_ISREG(status.st_mode) ? lock_file(output) : EXIT_OK;
+	code = S_ISREG(status.st_mode) ? lock_file(output) : EXIT_OK;
+	if (code == EXIT_OK && output->made) {
+		begun = output;
+		signals_tidy(take_away_begun);
+	}
+	return code;
 }
 
 static bool stat_stream(const char *path, int stream, struct stat *status)

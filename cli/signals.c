@@ -9,6 +9,11 @@
 #include <signal.h>
 #include <stddef.h>
 
+/* Signals that ask to end. */
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+#define ENDS (sizeof(ends) / sizeof(*ends))
+
+static void (*tidy_up)(void);
 static sigset_t before; /* what was held already, by the parent */
 
 void signals_prepare(void)
@@ -19,17 +24,36 @@ void signals_prepare(void)
 
 void signals_hold(void)
 {
-	sigset_t ends;
+	sigset_t set;
 
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
-	sigaddset(&ends, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &ends, &before);
+	sigemptyset(&set);
+	for (size_t i = 0; i < ENDS; i++)
+		sigaddset(&set, ends[i]);
+	sigprocmask(SIG_BLOCK, &set, &before);
 }
 
 void signals_release(void)
 {
 	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* The signal is held until this returns, and then ends the process as if it had not been caught. */
+static void tidy_and_end(int number)
+{
+	tidy_up();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+void signals_tidy(void (*tidy)(void))
+{
+	struct sigaction caught = { .sa_handler = tidy_and_end }, found;
+
+	tidy_up = tidy;
+	sigemptyset(&caught.sa_mask);
+	for (size_t i = 0; i < ENDS; i++) {
+		/* Under nohup, say, a signal is ignored, and stays so. */
+		if (sigaction(ends[i], NULL, &found) == 0 && found.sa_handler == SIG_DFL)
+			sigaction(ends[i], &caught, NULL);
+	}
 }

@@ -16,4 +16,10 @@ void signals_prepare(void);
 void signals_hold(void);
 void signals_release(void);
 
+/**
+ * Has `tidy` called before such a signal ends the process. It may only do what a signal handler
+ * may do, at any moment after this call.
+ */
+void signals_tidy(void (*tidy)(void));
+
 #endif

@@ -29,3 +29,18 @@ for signal in INT TERM HUP; do
 	done
 	echo "$signal: done"
 done
+
+# A set that was begun and is not there yet goes with the process that began it.
+mkfifo keys-to-come
+for signal in INT TERM HUP QUIT; do
+	for command in 'dedup --set' 'count'; do
+		(ulimit -c 0 && exec "$NIDUS" $command begun.nidus keys-to-come) 2>err &
+		exec 9>keys-to-come # which waits until it is read, and the set begun
+		kill -$signal $!
+		wait $! 2>/dev/null
+		[[ $? == $((128 + $(kill -l $signal))) ]] || echo "$signal: another code"
+		exec 9>&-
+		compgen -G 'begun.nidus*'
+	done
+done
+echo 'nothing begun is left'
