@@ -207,6 +207,37 @@ static void hint(struct keys *keys, size_t n)
 		               keys->input.name);
 }
 
+/* What files begin with that are hardly lists of keys. */
+static const struct {
+	const char *magic;
+	size_t length;
+	const char *what;
+	const char *advice;
+} not_keys[] = {
+	{ "\x1f\x8b", 2, "compressed by gzip", "decompress it, or give a file named *.gz" },
+	{ "\x28\xb5\x2f\xfd", 4, "compressed by zstd",
+	  "decompress it, or give a file named *.zst" },
+	{ "\xfd"
+	  "7zXZ",
+	  5, "compressed by xz", "decompress it first" },
+	{ "BZh91AY&SY", 10, "compressed by bzip2", "decompress it first" },
+	{ "\x89nidus\r\n", 8, "a nidus set", "nidus query -k asks several sets" },
+};
+
+/* Says so if a file begins like one of those; keys may be any bytes, so they are taken. */
+static void hint_kind(const struct keys *keys)
+{
+	const char *start = keys->key[0];
+	size_t length = (size_t)(keys->buffer + keys->end - start);
+
+	for (size_t i = 0; i < sizeof(not_keys) / sizeof(*not_keys); i++) {
+		if (length >= not_keys[i].length &&
+		    memcmp(start, not_keys[i].magic, not_keys[i].length) == 0)
+			report_warning("%s: this is %s, and its bytes are taken as keys; %s",
+			               keys->input.name, not_keys[i].what, not_keys[i].advice);
+	}
+}
+
 /* Says which line is no integer. A long one, or one of binary rubbish, is not repeated. */
 static int report_key(const struct keys *keys, size_t i)
 {
@@ -339,6 +370,8 @@ size_t keys_read(struct keys *keys)
 			return 0;
 		}
 	}
+	if (n > 0 && keys->count == keys->earlier)
+		hint_kind(keys);
 	if (keys->form.crlf)
 		trim(keys, n);
 	else if (!keys->hinted && keys->form.value_bits == 0 && !keys->form.u64 &&

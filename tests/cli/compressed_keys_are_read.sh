@@ -26,3 +26,8 @@ echo '-- by name only: keys are any bytes'
 : >empty.gz
 : >empty.zst
 "$NIDUS" query -c s.nidus empty.gz empty.zst; echo "code $?"
+echo '-- but told'
+"$NIDUS" query -c s.nidus - <keys.zst 2>&1 >out | sed 's/;.*//'
+"$NIDUS" query -c s.nidus s.nidus 2>&1 >out
+printf 'BZhang\n' | "$NIDUS" query s.nidus 2>&1
+"$NIDUS" query -q s.nidus - <keys.gz 2>&1 >out
