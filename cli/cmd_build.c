@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inspect.h"
 #include "key_reader.h"
 #include "number.h"
 #include "output.h"
@@ -32,6 +33,7 @@ struct build {
 	int shaped_by; /* the last option that --like leaves no room for; 0: none */
 	unsigned threads;
 	bool multiset;
+	bool json;
 	struct key_form form;
 	struct keys keys;
 	struct spool spool;
@@ -65,6 +67,9 @@ static int take_option(void *context, int id, const char *value)
 		return take_threads(build, value);
 	case OPTION_LIKE:
 		build->like = value;
+		break;
+	case OPTION_JSON:
+		build->json = true;
 		break;
 	case OPTION_MULTISET:
 		build->multiset = true;
@@ -261,8 +266,10 @@ static void tell(const struct build *build)
 
 static int prepare_output(struct build *build, const struct args *args)
 {
-	int code = output_check_inputs(&build_command, &build->output, args->operand, args->n);
+	int code = build->json ? output_check_json(&build_command, &build->output) : EXIT_OK;
 
+	if (code == EXIT_OK)
+		code = output_check_inputs(&build_command, &build->output, args->operand, args->n);
 	if (code == EXIT_OK && build->like)
 		code = output_check_input(&build_command, &build->output, build->like);
 	return code == EXIT_OK ? output_prepare(&build_command, &build->output) : code;
@@ -288,6 +295,8 @@ static int build_set(struct build *build, const struct args *args)
 	if (code != EXIT_OK)
 		return code;
 	code = output_save(build->filter, &build->output);
+	if (code == EXIT_OK && build->json)
+		inspect_json(build->filter);
 	if (code == EXIT_OK)
 		tell(build);
 	return code;
@@ -352,6 +361,7 @@ static const struct option_spec options[] = {
 	{ 't', "threads", "N",
 	  "build with N threads (default: one per processor); the set\n"
 	  "is the same for any N" },
+	{ INSPECT_JSON },
 	{ OUTPUT_FORCE },
 	{ OUTPUT_NO_WAIT },
 	{ 0, NULL, NULL, NULL },
@@ -366,9 +376,10 @@ const struct command build_command = {
 		 "exactly as large as the keys need. Takes 8 bytes of memory per key beside the\n"
 		 "set while it works.\n",
 	.options = options,
-	.examples = "  nidus build -p 0.001 -o words.nidus /usr/share/dict/words\n"
-		    "  seq 1 1000000 | nidus build -n 1M -p 2^-10 -f cuckoo > numbers.nidus\n"
-		    "  find . -print0 | nidus build -0 -o paths.nidus\n"
-		    "  printf 'heron\t3\ncrane\t1\n' | nidus build --values 8 -o shards.nidus\n",
+	.examples =
+		"  nidus build -p 0.001 -o words.nidus /usr/share/dict/words\n"
+		"  seq 1 1000000 | nidus build -n 1M -p 2^-10 -f cuckoo > numbers.nidus\n"
+		"  find . -print0 | nidus build -0 -o paths.nidus\n"
+		"  printf 'heron\\t3\\ncrane\\t1\\n' | nidus build --values 8 -o shards.nidus\n",
 	.run = run,
 };

@@ -22,6 +22,7 @@
 struct change {
 	const struct command *command;
 	nidus_status (*apply)(nidus_filter *filter, uint64_t hash);
+	nidus_status (*apply_value)(nidus_filter *filter, uint64_t hash, uint64_t value);
 	nidus_status skipped; /* the answer that means: this key changed nothing */
 	const char *set;
 	struct output output;
@@ -45,6 +46,7 @@ static int take_option(void *context, int id, const char *value)
 	switch (id) {
 	case OPTION_MULTISET:
 		change->apply = nidus_insert_hash;
+		change->apply_value = nidus_insert_value_hash;
 		break;
 	case OPTION_OVERFILL:
 		change->bounded = false;
@@ -77,10 +79,29 @@ static int refused(const struct change *change, nidus_status status)
 	return EXIT_FULL;
 }
 
+/* Pairs of key and value that are equal in both are stored once. */
+static nidus_status insert_new_value(nidus_filter *filter, uint64_t hash, uint64_t value)
+{
+	uint64_t values[SET_VALUES_MOST];
+	size_t found = nidus_find_hash(filter, hash, values, SET_VALUES_MOST);
+
+	for (size_t i = 0; i < found && i < SET_VALUES_MOST; i++) {
+		if (values[i] == value)
+			return NIDUS_PRESENT;
+	}
+	return nidus_insert_value_hash(filter, hash, value);
+}
+
+static nidus_status apply_one(struct change *change, uint64_t hash, uint64_t value)
+{
+	return change->form.value_bits > 0 ? change->apply_value(change->filter, hash, value)
+	                                   : change->apply(change->filter, hash);
+}
+
 static nidus_status apply_batch(struct change *change, const uint64_t *hash, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		nidus_status status = change->apply(change->filter, hash[i]);
+		nidus_status status = apply_one(change, hash[i], change->keys.value[i]);
 
 		if (status == NIDUS_OK && change->changed == change->room)
 			return NIDUS_FULL;
@@ -137,12 +158,12 @@ static int work(struct change *change, struct args *args)
 	code = choose_output(change, args);
 	if (code == EXIT_OK)
 		code = set_load(change->set, &change->filter);
+	if (code != EXIT_OK)
+		return code;
 	change->room = change->bounded ? room_left(change->filter) : UINT64_MAX;
-	if (code == EXIT_OK)
-		code = keys_open(&change->keys, args->operand + 1, args->n - 1, change->form);
-	if (code == EXIT_OK)
-		code = apply_keys(change);
-	return code;
+	change->form.value_bits = set_value_bits(change->filter);
+	code = keys_open(&change->keys, args->operand + 1, args->n - 1, change->form);
+	return code == EXIT_OK ? apply_keys(change) : code;
 }
 
 /* A set that did not change stays as it is, date and all. */
@@ -222,6 +243,7 @@ static int run_add(int argc, char **argv)
 {
 	struct change change = { .command = &add_command,
 		                 .apply = nidus_insert_new_hash,
+		                 .apply_value = insert_new_value,
 		                 .skipped = NIDUS_PRESENT,
 		                 .bounded = true,
 		                 .form = KEY_FORM_LINES };
@@ -233,6 +255,7 @@ static int run_remove(int argc, char **argv)
 {
 	struct change change = { .command = &remove_command,
 		                 .apply = nidus_remove_hash,
+		                 .apply_value = nidus_remove_value_hash,
 		                 .skipped = NIDUS_NOT_FOUND,
 		                 .form = KEY_FORM_LINES };
 
@@ -278,7 +301,9 @@ const struct command add_command = {
 		 "A key for which the set already answers yes is not stored again. That answer\n"
 		 "may be a false positive: the key then lives on another key's entry, and\n"
 		 "removing either of them takes it from both. If you will remove keys later, add\n"
-		 "with --multiset, each key once.\n",
+		 "with --multiset, each key once.\n"
+		 "\n"
+		 "For a set that keeps values, lines are a key, a tab and its value.\n",
 	.options = add_options,
 	.examples = "  nidus add seen.nidus today.txt\n"
 		    "  nidus add -o larger.nidus base.nidus more.txt\n",
@@ -296,7 +321,10 @@ const struct command remove_command = {
 		 "\n"
 		 "Remove only keys that were stored: a key that never was may, at the\n"
 		 "false-positive rate, take the entry of another key away, which is then no\n"
-		 "longer found. A key that nidus add found already present was not stored.\n",
+		 "longer found. A key that nidus add found already present was not stored.\n"
+		 "\n"
+		 "For a set that keeps values, lines are a key, a tab and its value, as\n"
+		 "nidus query --values prints them.\n",
 	.options = remove_options,
 	.examples = "  nidus remove seen.nidus expired.txt\n"
 		    "  nidus remove --strict -o smaller.nidus seen.nidus expired.txt\n",

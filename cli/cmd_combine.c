@@ -229,13 +229,11 @@ static int run_shrink(int argc, char **argv)
 	                       : code;
 }
 
-#define RESULT_JSON OPTION_JSON, "json", NULL, "print what nidus info --json tells of the new set"
-
 static const struct option_spec merge_options[] = {
 	{ OUTPUT_NEW },
 	{ OUTPUT_FORCE },
 	{ OUTPUT_NO_WAIT },
-	{ RESULT_JSON },
+	{ INSPECT_JSON },
 	{ OPTION_UNIQUE, "unique", NULL, "keep equal entries once; remove no keys afterwards" },
 	{ OPTION_SUM, "sum", NULL, "keep entries once, with the sum of their values: for counts" },
 	{ OPTION_MAX, "max", NULL, "keep entries once, with the highest of their values" },
@@ -248,7 +246,7 @@ static const struct option_spec grow_options[] = {
 	{ OUTPUT_CHANGED },
 	{ OUTPUT_FORCE },
 	{ OUTPUT_NO_WAIT },
-	{ RESULT_JSON },
+	{ INSPECT_JSON },
 	{ OPTION_RELAX, "relax", NULL, "go on where no bits are left: the rate doubles each time" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -258,7 +256,7 @@ static const struct option_spec shrink_options[] = {
 	{ OUTPUT_CHANGED },
 	{ OUTPUT_FORCE },
 	{ OUTPUT_NO_WAIT },
-	{ RESULT_JSON },
+	{ INSPECT_JSON },
 	{ 0, NULL, NULL, NULL },
 };
 

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
+#include "json.h"
 #include "kept.h"
 #include "key_reader.h"
 #include "output.h"
@@ -19,14 +20,13 @@
 #include "set.h"
 #include "shape.h"
 
-#define DEFAULT_KEYS UINT64_C(1000000000)
-#define DEFAULT_RATE 0.001
-#define DEFAULT_BITS 16
+static const struct kept_defaults defaults = { .fpr = 0.001, .value_bits = 16 };
 
 struct count {
-	nidus_options options;
+	nidus_options options; /* 0: not given */
 	struct output output;
 	struct key_form form;
+	bool json;
 	bool sums; /* lines are a key, a tab and how often it came */
 	struct keys keys;
 	nidus_filter *filter;
@@ -40,6 +40,8 @@ static int take_option(void *context, int id, const char *value)
 		return ARGS_GO;
 	if (id == OPTION_NO_WAIT)
 		count->output.no_wait = true;
+	else if (id == OPTION_JSON)
+		count->json = true;
 	else if (id == OPTION_SUMS)
 		count->sums = true;
 	else
@@ -50,17 +52,16 @@ static int take_option(void *context, int id, const char *value)
 static int open_set(struct count *count, const struct args *args)
 {
 	struct args inputs = { args->operand + 1, args->n - 1 };
-	nidus_info info = NIDUS_INFO_INIT;
 	int code;
 
 	count->output.path = args->operand[0];
-	code = kept_open(&count_command, &count->output, "SET", &inputs, &count->filter);
+	code = kept_open(&count_command, &count->output, "SET", &inputs, &count->options,
+	                 &count->filter);
 	if (code != EXIT_OK)
 		return code;
 	if (!count->filter)
-		return kept_create(&count_command, &count->options, 0, &count->filter);
-	nidus_get_info(count->filter, &info);
-	if (info.value_bits > 0)
+		return kept_create(&count_command, &count->options, &defaults, &count->filter);
+	if (set_value_bits(count->filter) > 0)
 		return EXIT_OK;
 	report_error("%s: the set keeps no counts; nidus count makes another one that does",
 	             count->output.path);
@@ -102,16 +103,30 @@ static int count_all(struct count *count)
 	return code == EXIT_OK ? keys->failure : code;
 }
 
+static int finish(struct count *count)
+{
+	uint64_t different = nidus_size(count->filter);
+	int code = output_save(count->filter, &count->output);
+
+	if (code != EXIT_OK)
+		return code;
+	if (count->json) {
+		json_open(NULL, '{');
+		json_count("counted", count->keys.count);
+		json_count("distinct", different);
+		json_close('}');
+	}
+	report_talk("%" PRIu64 " keys counted, %" PRIu64 " different ones in the set",
+	            count->keys.count, different);
+	return EXIT_OK;
+}
+
 static int run(int argc, char **argv)
 {
 	struct count count = { .options = NIDUS_OPTIONS_INIT, .form = KEY_FORM_LINES };
 	struct args args;
-	int code;
+	int code = args_parse(&count_command, argc, argv, take_option, &count, &args);
 
-	count.options.capacity = DEFAULT_KEYS;
-	count.options.fpr = DEFAULT_RATE;
-	count.options.value_bits = DEFAULT_BITS;
-	code = args_parse(&count_command, argc, argv, take_option, &count, &args);
 	if (code == ARGS_GO)
 		code = set_operand(&count_command, &args, true);
 	if (code != ARGS_GO)
@@ -124,10 +139,7 @@ static int run(int argc, char **argv)
 	if (code == EXIT_OK)
 		code = count_all(&count);
 	if (code == EXIT_OK)
-		code = output_save(count.filter, &count.output);
-	if (code == EXIT_OK)
-		report_talk("%" PRIu64 " keys counted, %" PRIu64 " different ones in the set",
-		            count.keys.count, nidus_size(count.filter));
+		code = finish(&count);
 	output_release(&count.output);
 	keys_close(&count.keys);
 	nidus_free(count.filter);
@@ -143,6 +155,9 @@ static const struct option_spec options[] = {
 	{ SHAPE_FAMILY },
 	{ OPTION_SEED, "seed", "S", "key the hashing of a new set with S (default: random)" },
 	{ OPTION_SUMS, "sums", NULL, "lines are a key, a tab, and how often it came" },
+	{ OPTION_JSON, "json", NULL,
+	  "print {\"counted\": N, \"distinct\": N}: the keys that came now,\n"
+	  "and the different ones in the set" },
 	{ KEYS_NULL },
 	{ KEYS_U64 },
 	{ KEYS_CRLF },
@@ -163,6 +178,6 @@ const struct command count_command = {
 	.examples =
 		"  nidus count urls.nidus access.log\n"
 		"  cut -f1 access.log | nidus count -n 10M clients.nidus\n"
-		"  sort -u clients.txt | nidus query --counts clients.nidus | sort -t'\t' -k2n\n",
+		"  sort -u clients.txt | nidus query --counts clients.nidus | sort -t$'\\t' -k2nr\n",
 	.run = run,
 };

@@ -23,11 +23,10 @@
 #include "set.h"
 #include "shape.h"
 
-#define DEFAULT_KEYS UINT64_C(1000000000)
-#define DEFAULT_RATE 1e-6
+static const struct kept_defaults defaults = { .fpr = 1e-6, .features = NIDUS_FAST };
 
 struct dedup {
-	nidus_options options; /* capacity is that of -n */
+	nidus_options options; /* 0: not given */
 	struct output output;  /* its path is the set's; NULL: none is kept */
 	bool repeated;         /* -v: print the others */
 	bool count;
@@ -69,17 +68,28 @@ static int take_option(void *context, int id, const char *value)
 
 /* ---------------------------------------------------------------- the set -- */
 
+/* New keys would get a value that nobody gave. */
+static int keeps_values(const struct dedup *dedup)
+{
+	report_error("%s: the set keeps a value beside each key; nidus dedup needs one without",
+	             dedup->output.path);
+	return EXIT_UNSUPPORTED;
+}
+
 static int open_set(struct dedup *dedup, const struct args *args)
 {
 	dedup->output.in_place = true;
 	if (dedup->output.path) {
-		int code = kept_open(&dedup_command, &dedup->output, "--set", args, &dedup->filter);
+		int code = kept_open(&dedup_command, &dedup->output, "--set", args, &dedup->options,
+		                     &dedup->filter);
 
 		dedup->kept = dedup->filter != NULL;
-		if (code != EXIT_OK || dedup->kept)
+		if (code != EXIT_OK)
 			return code;
 	}
-	return kept_create(&dedup_command, &dedup->options, NIDUS_FAST, &dedup->filter);
+	if (!dedup->kept)
+		return kept_create(&dedup_command, &dedup->options, &defaults, &dedup->filter);
+	return set_value_bits(dedup->filter) == 0 ? EXIT_OK : keeps_values(dedup);
 }
 
 /* --------------------------------------------------------------- the keys -- */
@@ -178,11 +188,8 @@ static int run(int argc, char **argv)
 {
 	struct dedup dedup = { .options = NIDUS_OPTIONS_INIT, .form = KEY_FORM_LINES };
 	struct args args;
-	int code;
+	int code = args_parse(&dedup_command, argc, argv, take_option, &dedup, &args);
 
-	dedup.options.capacity = DEFAULT_KEYS;
-	dedup.options.fpr = DEFAULT_RATE;
-	code = args_parse(&dedup_command, argc, argv, take_option, &dedup, &args);
 	if (code != ARGS_GO)
 		return code;
 	code = open_set(&dedup, &args);

@@ -88,19 +88,17 @@ static void print_line(const struct query *query, const struct asked *asked, siz
 	out_byte(query->form.delimiter);
 }
 
-#define VALUES_MOST 4096 /* of a key, and many more than a set has room for */
-
 /* A line for each value of a key, or one with its count. */
 static void print_values(const struct query *query, const struct asked *asked, size_t i)
 {
-	uint64_t values[VALUES_MOST];
+	uint64_t values[SET_VALUES_MOST];
 	size_t found = 1;
 
 	if (query->counts)
 		values[0] = nidus_get_count_hash(asked->filter, asked->hash[i]);
 	else
-		found = nidus_find_hash(asked->filter, asked->hash[i], values, VALUES_MOST);
-	for (size_t j = 0; j < found && j < VALUES_MOST; j++)
+		found = nidus_find_hash(asked->filter, asked->hash[i], values, SET_VALUES_MOST);
+	for (size_t j = 0; j < found && j < SET_VALUES_MOST; j++)
 		print_line(query, asked, i, &values[j]);
 }
 

@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "report.h"
+#include "room.h"
 #include "set.h"
 #include "shape.h"
 
@@ -47,8 +49,24 @@ static int make_and_lock(const struct command *command, struct output *output, s
 	return report_system(output->path, errno);
 }
 
+/* -n, -p and --values are for a set that is made; one that was made for less stays so. */
+static void compare(const char *path, const nidus_options *asked, const nidus_filter *filter)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	nidus_get_info(filter, &info);
+	if (asked->capacity > room_in(filter) ||
+	    (asked->fpr > 0 && asked->fpr < info.fpr_target * (1 - 1e-9)))
+		report_warning("%s: the set was made for %" PRIu64
+		               " keys at a rate of %.3g; -n and -p do not change that",
+		               path, room_in(filter), info.fpr_target);
+	if (asked->value_bits > info.value_bits && info.value_bits > 0)
+		report_warning("%s: the set was made with --values %u, which stays so", path,
+		               info.value_bits);
+}
+
 int kept_open(const struct command *command, struct output *output, const char *what,
-              const struct args *inputs, nidus_filter **filter)
+              const struct args *inputs, const nidus_options *asked, nidus_filter **filter)
 {
 	const char *path = output->path;
 	struct stat status;
@@ -65,22 +83,28 @@ int kept_open(const struct command *command, struct output *output, const char *
 		return code;
 	if (!S_ISREG(status.st_mode))
 		return report_usage(command->name, "%s: %s is not a file", what, path);
-	return status.st_size > 0 ? set_load(path, filter) : EXIT_OK;
+	if (status.st_size > 0)
+		code = set_load(path, filter);
+	if (*filter)
+		compare(path, asked, *filter);
+	return code;
 }
 
-int kept_create(const struct command *command, const nidus_options *options, unsigned features,
-                nidus_filter **filter)
+int kept_create(const struct command *command, const nidus_options *asked,
+                const struct kept_defaults *defaults, nidus_filter **filter)
 {
-	nidus_options growing = *options;
-	uint64_t first = options->capacity / FIRST_PART;
+	nidus_options growing = *asked;
+	uint64_t keys = asked->capacity > 0 ? asked->capacity : KEPT_KEYS;
+	uint64_t first = keys / FIRST_PART > FIRST_LEAST ? keys / FIRST_PART : FIRST_LEAST;
 	nidus_status status;
 
-	growing.max_capacity = options->capacity;
-	if (first < FIRST_LEAST)
-		first = FIRST_LEAST;
-	if (first < options->capacity)
-		growing.capacity = first;
-	growing.features |= NIDUS_GROW | features;
+	growing.capacity = first < keys ? first : keys;
+	growing.max_capacity = keys;
+	growing.features |= NIDUS_GROW | defaults->features;
+	if (growing.fpr == 0)
+		growing.fpr = defaults->fpr;
+	if (growing.value_bits == 0)
+		growing.value_bits = defaults->value_bits;
 	status = nidus_create(&growing, filter);
 	return status == NIDUS_OK ? EXIT_OK : shape_refused(command, status);
 }

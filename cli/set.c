@@ -112,6 +112,14 @@ static int read_set(const char *path, enum way way, nidus_filter **filter)
 	return read_file(path, way, filter);
 }
 
+unsigned set_value_bits(const nidus_filter *filter)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	nidus_get_info(filter, &info);
+	return info.value_bits;
+}
+
 int set_open(const char *path, nidus_filter **filter)
 {
 	return read_set(path, OPEN, filter);

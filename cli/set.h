@@ -32,6 +32,12 @@ int set_open_verified(const char *path, nidus_filter **filter);
 /** For changing. */
 int set_load(const char *path, nidus_filter **filter);
 
+/** More values than a set has room for beside one key. */
+#define SET_VALUES_MOST 4096
+
+/** Bits of the value that the set keeps beside each key; 0: none. */
+unsigned set_value_bits(const nidus_filter *filter);
+
 /** The path for messages. */
 const char *set_input_name(const char *path);
 

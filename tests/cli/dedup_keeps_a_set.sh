@@ -32,3 +32,8 @@ echo '-- two at a time lose nothing'
 for i in 1 2 3 4; do seq $((i * 1000)) $((i * 1000 + 999)) | "$NIDUS" dedup --seed 1 --set both.nidus -c & done | sort | uniq -c
 wait
 seq 1000 4999 | "$NIDUS" query -c both.nidus
+echo '-- a set that is there stays what it was made for'
+seq 5 | "$NIDUS" dedup -c -n 100 -p 0.001 --set small.nidus
+seq 5 | "$NIDUS" dedup -c -n 50 -p 0.01 --set small.nidus 2>&1
+seq 5 | "$NIDUS" dedup -c -n 200 --set small.nidus 2>&1
+seq 5 | "$NIDUS" dedup -c -p 1e-4 --set small.nidus 2>&1

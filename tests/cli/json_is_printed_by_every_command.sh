@@ -12,3 +12,10 @@ wc -l <err
 for command in 'merge a.nidus b.nidus' 'grow -n 10 -o -' 'shrink -o -'; do
 	"$NIDUS" ${command%% *} --json ${command#* } a.nidus >out 2>err; echo "code $? $(head -n 1 err)"
 done
+seq 50 | "$NIDUS" build --json -o c.nidus -n 50 -f windowed | short
+seq 50 | "$NIDUS" build --json -n 50 >out 2>err; echo "code $? $(head -n 1 err)"
+seq 50 60 | cat - <(seq 55 59) | "$NIDUS" count --json -n 100 n.nidus
+seq 50 60 | "$NIDUS" count --json n.nidus
+for command in build query add remove dedup count merge grow shrink info verify dump plan bench; do
+	"$NIDUS" help $command | grep -q '^ *--json ' || echo "$command has no --json"
+done

@@ -29,3 +29,16 @@ echo heron | "$NIDUS" query --values plain.nidus; echo $?
 echo heron | "$NIDUS" query --values -c pairs.nidus; echo $?
 "$NIDUS" merge -o both.nidus pairs.nidus plain.nidus 2>/dev/null; echo $?
 "$NIDUS" plan -n 1M -p 0.001 --values 8 | sed 's/^\*/ /' | awk '$1 == "windowed" && $2 != "is" { print ($2 > 19 && $2 < 23) }'
+# A set with values is added to and removed from by pairs.
+printf 'a\t1\nb\t2\n' | "$NIDUS" build -q --values 4 --seed 5 -p 2^-16 -n 100 -o changed.nidus
+printf 'c\t3\na\t1\na\t7\nc\t3\n' | "$NIDUS" add --json changed.nidus
+printf 'a\nc\n' | "$NIDUS" query --values changed.nidus | sort
+printf 'c\t3\n' | "$NIDUS" add --multiset --json changed.nidus
+printf 'b\t3\na\t7\nc\t3\n' | "$NIDUS" remove -q --json changed.nidus; echo $?
+printf 'a\nb\nc\n' | "$NIDUS" query --values changed.nidus
+cp changed.nidus before.nidus
+printf 'd\t1\ne\n' | "$NIDUS" add changed.nidus 2>err; echo "$? $(cat err)"
+printf 'd\t16\n' | "$NIDUS" add changed.nidus 2>err; echo "$? $(cat err)"
+printf 'a\n' | "$NIDUS" remove changed.nidus 2>err; echo "$? $(cat err)"
+printf 'f\n' | "$NIDUS" dedup --set changed.nidus 2>err; echo "$? $(cat err)"
+cmp changed.nidus before.nidus && echo unchanged
