@@ -68,11 +68,11 @@
  *
  * A filter made with NIDUS_CONCURRENT in options.features takes any mix of
  * insert, insert_new, remove, contains, count_key, the calls on values and counts, and
- * their batches from any number of threads: each takes effect at one moment between its start and its
- * end. Other calls may come at any time too: walks, saves, merges, clones, verify
- * and info make changes wait, nidus_grow, nidus_shrink, nidus_clear and
- * nidus_insert_entry make everybody wait. Only nidus_free needs the filter for
- * itself. docs/concurrency.md tells how and what it costs.
+ * their batches from any number of threads: each takes effect at one moment between its
+ * start and its end. Other calls may come at any time too: walks, saves, merges, clones, verify, info,
+ * nidus_build_like and nidus_insert_entry make changes wait; nidus_grow, nidus_shrink and
+ * nidus_clear make lookups wait too. Only nidus_free needs the filter for itself.
+ * docs/concurrency.md tells how, and what it costs.
  *
  * ## Processes
  *
@@ -365,7 +365,8 @@ NIDUS_API void nidus_free(nidus_filter *filter);
 /**
  * Makes an independent copy, same seed, same contents, same allocator. A copy of
  * an opened filter lies in memory and can be changed.
- * Errors: E_ARG, E_NOMEM, E_CORRUPT (an opened file is damaged); *copy is NULL then. Threads: reads `filter`.
+ * Errors: E_ARG, E_NOMEM, E_CORRUPT (an opened file is damaged); *copy is NULL then.
+ * Threads: reads `filter`.
  */
 NIDUS_API nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **copy);
 
@@ -757,9 +758,9 @@ typedef enum nidus_merge_how {
  *
  * Errors: E_ARG, E_MISMATCH (the reason says what differs, and in which filter),
  * E_UNSUPPORTED, E_RANGE (the target would be above 0.5), COPIES and FULL (more copies
- * of keys than any size has room for; NIDUS_MERGE_UNIQUE needs none), E_NOMEM,
- * E_CORRUPT (of a filter that was opened); *merged is NULL then. Threads: reads all
- * filters.
+ * of keys than any size has room for: NIDUS_MERGE_UNIQUE keeps one, or one per value),
+ * E_NOMEM, E_CORRUPT (of a filter that was opened); *merged is NULL then. Threads: reads
+ * all filters.
  */
 NIDUS_API nidus_status nidus_merge_many(const nidus_filter *const *filters, size_t n,
                                         nidus_merge_how how, nidus_filter **merged);
@@ -814,10 +815,9 @@ NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
  * Devices and pipes are written to directly. A filter that is just growing is saved
  * with both tables, and goes on after loading exactly as it would have done itself.
  * Errors: E_ARG, E_NOMEM, E_IO (errno tells why), E_CORRUPT (of a filter that was
- * opened); an existing file is intact then and no temporary file is left. One E_IO
- * is different, and its reason
- * says so: the new file is in place, but its folder could not be synced, so
- * that it may not survive a power cut. Threads: reads.
+ * opened); an existing file is intact then and no temporary file is left. One E_IO is
+ * different, and its reason says so: the new file is in place, but its folder could not
+ * be synced, so it may not survive a power cut. Threads: reads.
  */
 NIDUS_API nidus_status nidus_save(const nidus_filter *filter, const char *path);
 
@@ -876,8 +876,9 @@ NIDUS_API size_t nidus_saved_size(const nidus_filter *filter);
 /**
  * Writes what nidus_save would into memory.
  * @param written  receives the size; may be NULL
- * Errors: E_ARG, E_NOMEM, E_BUFFER (`cap` is less than nidus_saved_size). The buffer's
- * contents are undefined after a failure. Threads: reads.
+ * Errors: E_ARG, E_NOMEM, E_BUFFER (`cap` is less than nidus_saved_size), E_CORRUPT (of a
+ * filter that was opened). The buffer's contents are undefined after a failure.
+ * Threads: reads.
  */
 NIDUS_API nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t cap,
                                          size_t *written);
@@ -903,7 +904,8 @@ typedef ptrdiff_t (*nidus_source)(void *context, void *data, size_t size);
 
 /**
  * Streams what nidus_save would write, in pieces, without a second copy.
- * Errors: E_ARG, E_NOMEM, E_IO (errno is what the sink answered). Threads: reads.
+ * Errors: E_ARG, E_NOMEM, E_IO (errno is what the sink answered), E_CORRUPT (of a filter
+ * that was opened; nothing was written then). Threads: reads.
  */
 NIDUS_API nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *context);
 
@@ -965,8 +967,8 @@ typedef struct nidus_plan_row {
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
  * @param n     receives how many rows there are; 0 after E_ARG and E_RANGE
  * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
- * a rate), E_RANGE (an fpr below 2^-24, value_bits above 32), E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
- * Threads: free.
+ * a rate), E_RANGE (an fpr below 2^-24, value_bits above 32), E_BUFFER (`cap` is less
+ * than *n but not 0; the first `cap` rows are filled). Threads: free.
  */
 NIDUS_API nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size_t cap,
                                   size_t *n);

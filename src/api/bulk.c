@@ -11,6 +11,7 @@
 #include "api/copies.h"
 #include "api/filter.h"
 #include "api/options.h"
+#include "api/shared.h"
 #include "base/hash_sort.h"
 #include "base/pair_sort.h"
 #include "base/thread.h"
@@ -108,8 +109,8 @@ static nidus_status make(const nidus_options *options, const uint64_t *hashes,
 }
 
 /*
- * Checked options; with a capacity for all n keys where none was given. What no family
- * can do is refused here, before the keys are hashed.
+ * Checked options, with a capacity for all n keys where none was given; the seed may still
+ * be 0. What no family can do is refused here, before the keys are hashed.
  */
 static nidus_status prepare(const nidus_options *options, size_t n, nidus_options *checked,
                             bool *count_keys)
@@ -125,9 +126,7 @@ static nidus_status prepare(const nidus_options *options, size_t n, nidus_option
 	status = options_check(checked);
 	const struct family *family;
 	struct blueprint plan;
-	if (status == NIDUS_OK)
-		status = options_plan(checked, &family, &plan);
-	return status == NIDUS_OK ? options_seed(checked) : status;
+	return status == NIDUS_OK ? options_plan(checked, &family, &plan) : status;
 }
 
 static bool unique(const nidus_options *options)
@@ -210,6 +209,8 @@ nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys,
 	nidus_options checked;
 	bool count_keys;
 	nidus_status status = prepare(options, n, &checked, &count_keys);
+	if (status == NIDUS_OK)
+		status = options_seed(&checked);
 	if (status != NIDUS_OK)
 		return status;
 	struct numbers numbers = { hash_key_of(checked.seed), keys };
@@ -233,6 +234,8 @@ nidus_status nidus_build_bytes(const nidus_options *options, const void *const *
 	nidus_options checked;
 	bool count_keys;
 	nidus_status status = prepare(options, n, &checked, &count_keys);
+	if (status == NIDUS_OK)
+		status = options_seed(&checked);
 	if (status != NIDUS_OK)
 		return status;
 	struct strings strings = { hash_key_of(checked.seed), keys, lens };
@@ -259,7 +262,7 @@ nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes, 
 	nidus_status status = prepare(options, n, &checked, &count_keys);
 	if (status != NIDUS_OK)
 		return status;
-	if (options->seed == 0)
+	if (checked.seed == 0)
 		return no_seed();
 	size_t left;
 	status =
@@ -293,7 +296,7 @@ nidus_status nidus_build_values(const nidus_options *options, uint64_t *hashes, 
 	nidus_options checked;
 	bool count_keys;
 	nidus_status status = prepare(options, n, &checked, &count_keys);
-	if (status == NIDUS_OK && options->seed == 0)
+	if (status == NIDUS_OK && checked.seed == 0)
 		return no_seed();
 	if (status == NIDUS_OK)
 		status = check_values(values, n, checked.value_bits);
@@ -305,6 +308,15 @@ nidus_status nidus_build_values(const nidus_options *options, uint64_t *hashes, 
 	if (status != NIDUS_OK)
 		return status;
 	return make_and_fit(&checked, count_keys, hashes, values, left, threads, filter);
+}
+
+/* An empty filter with family, size and seed of another. Errors: E_NOMEM. */
+static nidus_status make_like(const nidus_filter *other, nidus_filter **filter)
+{
+	shared_stop(other, false); /* its threads may make it grow */
+	struct blueprint plan = other->plan;
+	shared_go_on(other);
+	return filter_make(other->family, &plan, &other->allocator, NULL, filter);
 }
 
 nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint64_t *values,
@@ -326,6 +338,6 @@ nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint6
 	                        : hash_sort_in_place(hashes, n, !copies, threads, &other->allocator,
 	                                             &left);
 	if (status == NIDUS_OK)
-		status = filter_make(other->family, &other->plan, &other->allocator, NULL, filter);
+		status = make_like(other, filter);
 	return status == NIDUS_OK ? fill_or_free(filter, hashes, values, left, threads) : status;
 }

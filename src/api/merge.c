@@ -225,20 +225,83 @@ static nidus_status plan_for(const struct merger *merger, uint64_t keys, unsigne
 	return family->check(plan);
 }
 
+/* ------------------------------------------------------------------- the filter -- */
+
+/* Entries on their way into one filter. */
+struct gathering {
+	const struct merger *merger;
+	nidus_filter *to;
+	uint64_t count; /* of entries that are kept once, */
+	uint64_t room;  /* and for how many there is room */
+};
+
+/* Puts all entries of a filter into another: growth_transfer, or put_all. */
+typedef nidus_status (*putter)(nidus_filter *to, const nidus_filter *from);
+
+/* Makes a filter of a plan the gathering's. Errors: as the putter, E_NOMEM; nothing changed then. */
+typedef nidus_status (*filler)(struct gathering *gathering, const struct blueprint *plan,
+                               putter put);
+
+/*
+ * growth_transfer entry by entry: a filter that can grow keeps what finds no place in its
+ * overflow list. Errors: FULL, COPIES, E_NOMEM.
+ */
+static nidus_status put_all(nidus_filter *to, const nidus_filter *from)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	uint64_t hash;
+	nidus_status status = NIDUS_OK;
+	while (status == NIDUS_OK && moving_next(from, &cursor, &entry)) {
+		status = to->family->entry_hash(to->body, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = growth_put(to, hash, entry.value);
+	}
+	return status;
+}
+
+/*
+ * Fills a filter for so many keys, of at least `level`. Copies of keys crowd some sizes and not
+ * others, so several are tried. Hot keys may crowd all of them: then the first size takes an
+ * overflow list, if it can grow. Errors: as the filler, E_RANGE.
+ */
+static nidus_status fill_some_size(struct gathering *gathering, uint64_t keys, unsigned level,
+                                   filler fill)
+{
+	struct blueprint first, plan;
+	nidus_status status = plan_for(gathering->merger, keys, level, &first);
+	if (status != NIDUS_OK)
+		return status;
+	reason_set_aside();
+	status = fill(gathering, &first, growth_transfer);
+	level = first.level + 1;
+	for (unsigned tries = 1; tries < TRIES && status == NIDUS_FULL; tries++) {
+		if (plan_for(gathering->merger, keys, level, &plan) != NIDUS_OK)
+			break;
+		status = fill(gathering, &plan, growth_transfer);
+		level = plan.level + 1;
+	}
+	if (overflow_helps(status) && first.growth_bits > 0)
+		status = fill(gathering, &first, put_all);
+	return reason_decide(status);
+}
+
 /* ---------------------------------------------------------------- all entries -- */
 
-/* Makes a filter of a plan and fills it. Errors: FULL, COPIES, E_NOMEM; *merged is NULL then. */
-static nidus_status fill(const struct merger *merger, const struct blueprint *plan,
-                         nidus_filter **merged)
+/* A filler: all entries of all parts. */
+static nidus_status fill_with_parts(struct gathering *gathering, const struct blueprint *plan,
+                                    putter put)
 {
+	const struct merger *merger = gathering->merger;
 	const nidus_filter *first = merger->filters[0];
-	nidus_status status = filter_make(first->family, plan, &first->allocator, NULL, merged);
+	nidus_filter *made;
+	nidus_status status = filter_make(first->family, plan, &first->allocator, NULL, &made);
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
-		status = growth_transfer(*merged, merger->filters[i]);
-	if (status != NIDUS_OK) {
-		nidus_free(*merged);
-		*merged = NULL;
-	}
+		status = put(made, merger->filters[i]);
+	if (status == NIDUS_OK)
+		gathering->to = made;
+	else
+		nidus_free(made);
 	return status;
 }
 
@@ -251,34 +314,17 @@ static nidus_status too_many_copies(void)
 /* The filter with all entries. Errors: as nidus_merge_many. */
 static nidus_status merge_all(const struct merger *merger, nidus_filter **merged)
 {
-	nidus_status status = NIDUS_FULL;
-	unsigned level = 0;
-	for (unsigned tries = 0; tries < TRIES && status == NIDUS_FULL; tries++) {
-		struct blueprint plan;
-		status = plan_for(merger, merger->keys, level, &plan);
-		if (status != NIDUS_OK)
-			break; /* there is no such plan */
-		status = fill(merger, &plan, merged);
-		level = plan.level + 1;
-	}
-	return status == NIDUS_COPIES || status == NIDUS_FULL ? too_many_copies() : status;
+	struct gathering gathering = { .merger = merger };
+	nidus_status status = fill_some_size(&gathering, merger->keys, 0, fill_with_parts);
+	*merged = gathering.to;
+	return overflow_helps(status) ? too_many_copies() : status;
 }
 
 /* --------------------------------------------------------------- entries once -- */
 
-/* Entries that are kept once, on their way into one filter. */
-struct gathering {
-	const struct merger *merger;
-	nidus_filter *to;
-	uint64_t count;
-	uint64_t room; /* entries that there is room for */
-};
-
-/*
- * Goes on with a plan: in a new filter, unless the level is that of the present one.
- * Errors: E_NOMEM, FULL; nothing has changed then.
- */
-static nidus_status go_on_with(struct gathering *gathering, const struct blueprint *plan)
+/* A filler: what was gathered so far. A plan of the present level only promises more. */
+static nidus_status go_on_with(struct gathering *gathering, const struct blueprint *plan,
+                               putter put)
 {
 	const nidus_filter *first = gathering->merger->filters[0];
 	nidus_filter *made;
@@ -288,7 +334,7 @@ static nidus_status go_on_with(struct gathering *gathering, const struct bluepri
 	}
 	nidus_status status = filter_make(first->family, plan, &first->allocator, NULL, &made);
 	if (status == NIDUS_OK && gathering->to != NULL)
-		status = growth_transfer(made, gathering->to);
+		status = put(made, gathering->to);
 	if (status != NIDUS_OK) {
 		nidus_free(made);
 		return status;
@@ -296,21 +342,6 @@ static nidus_status go_on_with(struct gathering *gathering, const struct bluepri
 	nidus_free(gathering->to);
 	gathering->to = made;
 	return NIDUS_OK;
-}
-
-/* Goes on with a plan for so many, of at least `level`. Errors: E_NOMEM, E_RANGE, FULL. */
-static nidus_status make_room(struct gathering *gathering, uint64_t keys, unsigned level)
-{
-	nidus_status status = NIDUS_FULL;
-	for (unsigned tries = 0; tries < TRIES && status == NIDUS_FULL; tries++) {
-		struct blueprint plan;
-		status = plan_for(gathering->merger, keys, level, &plan);
-		if (status != NIDUS_OK)
-			break; /* there is no such plan */
-		status = go_on_with(gathering, &plan);
-		level = plan.level + 1;
-	}
-	return status;
 }
 
 /* For how many entries to make room next: twice as many, if all could be that many. */
@@ -354,13 +385,27 @@ static nidus_status join(const struct merger *merger, nidus_filter *to, uint64_t
 	return to->ops->change(to->body, hash, change);
 }
 
+/* Puts in an entry that is not there, into a larger filter if need be. */
+static nidus_status gather_new(struct gathering *gathering, uint64_t hash, uint64_t value)
+{
+	nidus_filter *to = gathering->to;
+	nidus_status status = body_insert(to->ops, to->body, hash, value);
+	if (status == NIDUS_FULL) {
+		status = fill_some_size(gathering, gathering->room, to->plan.level + 1, go_on_with);
+		to = gathering->to;
+		if (status == NIDUS_OK)
+			status = body_insert(to->ops, to->body, hash, value);
+	}
+	return overflow_helps(status) && to->grows ? growth_put(to, hash, value) : status;
+}
+
 static nidus_status gather_entry(struct gathering *gathering, const nidus_entry *entry)
 {
 	uint64_t hash;
 	nidus_status status = NIDUS_OK;
 	if (gathering->count == gathering->room) {
 		gathering->room = next_room(gathering);
-		status = make_room(gathering, gathering->room, 0);
+		status = fill_some_size(gathering, gathering->room, 0, go_on_with);
 	}
 	if (status == NIDUS_OK)
 		status = gathering->to->family->entry_hash(gathering->to->body, entry, &hash);
@@ -368,14 +413,7 @@ static nidus_status gather_entry(struct gathering *gathering, const nidus_entry 
 		status = join(gathering->merger, gathering->to, hash, entry->value);
 	if (status != NIDUS_NOT_FOUND)
 		return status;
-	nidus_filter *to = gathering->to;
-	status = body_insert(to->ops, to->body, hash, entry->value);
-	if (status == NIDUS_FULL) {
-		status = make_room(gathering, gathering->room, gathering->to->plan.level + 1);
-		if (status == NIDUS_OK)
-			status = body_insert(gathering->to->ops, gathering->to->body, hash,
-			                     entry->value);
-	}
+	status = gather_new(gathering, hash, entry->value);
 	gathering->count += status == NIDUS_OK;
 	return status;
 }
@@ -400,7 +438,7 @@ static nidus_status merge_unique(const struct merger *merger, nidus_filter **mer
 	/* Size and target are those of the entries that there are in the end. */
 	uint64_t keys = gathering.count < merger->keys ? gathering.count : merger->keys;
 	if (status == NIDUS_OK)
-		status = make_room(&gathering, keys, 0);
+		status = fill_some_size(&gathering, keys, 0, go_on_with);
 	if (status == NIDUS_OK)
 		*merged = gathering.to;
 	else

@@ -405,7 +405,7 @@ static nidus_status breadcrumb_import(void *body, const unsigned char *stash, ui
                                       uint64_t count)
 {
 	struct yard *yard = body;
-	(void)stash, (void)count;
+	(void)stash;
 	if (stashed > 0)
 		return fail(NIDUS_E_CORRUPT, "a breadcrumb filter has no stash");
 	if (count > yard_slots(yard))

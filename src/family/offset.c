@@ -72,6 +72,7 @@ static void lay_out(struct blueprint *plan, const struct offset_layout *layout, 
 /*
  * Takes the number of core bits that makes the smallest table: one bit less
  * may need a thinner table to keep the rate, which is sometimes cheaper.
+ * Errors: E_RANGE (none can be laid out).
  */
 static nidus_status choose(struct blueprint *plan, const struct offset_layout *layout,
                            uint64_t keys)

@@ -111,7 +111,8 @@ static nidus_status replace(const char *path, const struct stat *old, file_write
 	uint64_t unique;
 	nidus_status status = random_seed(&unique);
 	if (status != NIDUS_OK)
-		return status;
+		return fail(status, "no random bytes for the name of a temporary file: %s",
+		            strerror(errno));
 	char *temporary = os.allocate(room);
 	if (temporary == NULL)
 		return fail(NIDUS_E_NOMEM, "no memory for a path");

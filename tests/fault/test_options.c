@@ -221,6 +221,25 @@ static void no_randomness_is_an_io_error(void **state)
 	expect_equal(ledger.requests, 0);
 }
 
+static void slots_that_would_be_too_wide_are_told(void **state)
+{
+	(void)state;
+	unsigned refused = 0;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		nidus_options options = good();
+		check_note("%s", (*family)->name);
+		options.family = (*family)->id;
+		options.fpr = 0x1p-24;
+		options.value_bits = 32;
+		if (!(*family)->searches)
+			continue;
+		expect_refused(&options, NIDUS_E_RANGE);
+		expect(strstr(nidus_reason(), "56 are possible") != NULL);
+		refused++;
+	}
+	expect(refused > 5);
+}
+
 static void numbers_that_no_family_does_are_out_of_range(void **state)
 {
 	(void)state;
@@ -461,6 +480,12 @@ static void older_and_newer_programs_are_understood(void **state)
 	expect(info_of(filter).fpr_target == 0.01);
 	expect_equal(ledger.requests, 0);
 	nidus_free(filter);
+	/* So there is no seed that its hashes could have been made with. */
+	uint64_t hash = 1, value = 1;
+	newer.options.seed = 1;
+	expect_status(nidus_build_hashes(&newer.options, &hash, 1, 1, &filter), NIDUS_E_ARG);
+	expect_status(nidus_build_values(&newer.options, &hash, &value, 1, 1, &filter),
+	              NIDUS_E_ARG);
 }
 
 static void info_writes_no_more_than_its_reader_knows(void **state)
@@ -508,6 +533,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_as_documented),
 		cmocka_unit_test(fresh_seeds_differ_and_given_ones_are_kept),
 		cmocka_unit_test(no_randomness_is_an_io_error),
+		cmocka_unit_test(slots_that_would_be_too_wide_are_told),
 		cmocka_unit_test(numbers_that_no_family_does_are_out_of_range),
 		cmocka_unit_test(families_that_are_none_are_refused),
 		cmocka_unit_test(features_must_mean_something),

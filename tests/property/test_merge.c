@@ -535,6 +535,48 @@ static void what_all_hold_is_kept_once_and_counted_once(void **state)
 
 /* -------------------------------------------------------------------------- refusals -- */
 
+/* Puts each of some keys in as often as a filter takes it, with the values 0, 1, 2 and so on. */
+static void insert_hot(nidus_filter *filter, uint64_t keys, bool valued)
+{
+	for (uint64_t key = 0; key < keys; key++) {
+		nidus_status status = NIDUS_OK;
+		for (uint64_t value = 0; status == NIDUS_OK; value++)
+			status = valued ? nidus_insert_value_u64(filter, key, value)
+			                : nidus_insert_u64(filter, key);
+		expect_status(status, NIDUS_COPIES);
+	}
+}
+
+static void merge_hot(const struct family *family)
+{
+	enum { HOT = 100 };
+	for (unsigned bits = 0; bits <= 8; bits += 8) {
+		nidus_options options = options_of(family, 200, 0x1p-16, 6400);
+		options.value_bits = bits;
+		nidus_filter *parts[2] = { filter_create(&options), filter_create(&options) };
+		insert_hot(parts[0], HOT, bits > 0);
+		nidus_filter *all = merged_of(parts, 2, NIDUS_MERGE_COPIES);
+		nidus_filter *once = merged_of(parts, 2, NIDUS_MERGE_UNIQUE);
+		expect_ok(nidus_verify(all, NULL));
+		expect_ok(nidus_verify(once, NULL));
+		expect_equal(nidus_size(all), nidus_size(parts[0]));
+		for (uint64_t key = 0; key < HOT; key++) {
+			uint64_t copies = nidus_count_key_u64(parts[0], key);
+			expect_equal(nidus_count_key_u64(all, key), copies);
+			expect_equal(nidus_count_key_u64(once, key), bits > 0 ? copies : 1);
+		}
+		nidus_free(all);
+		nidus_free(once);
+		free_all(parts, 2);
+	}
+}
+
+static void hot_keys_that_one_filter_holds_merge_with_another(void **state)
+{
+	(void)state;
+	each_with(NIDUS_MERGE | NIDUS_GROW, merge_hot);
+}
+
 static void senseless_merges_are_refused(void **state)
 {
 	(void)state;
@@ -693,6 +735,7 @@ int main(void)
 		cmocka_unit_test(one_filter_alone_is_copied),
 		cmocka_unit_test(a_filter_merged_with_itself_has_all_twice_or_once),
 		cmocka_unit_test(what_all_hold_is_kept_once_and_counted_once),
+		cmocka_unit_test(hot_keys_that_one_filter_holds_merge_with_another),
 		cmocka_unit_test(senseless_merges_are_refused),
 		cmocka_unit_test(a_rate_above_one_half_is_refused),
 		cmocka_unit_test(a_merge_without_memory_leaves_no_trace),

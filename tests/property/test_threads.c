@@ -3,6 +3,9 @@
  * Filters that threads share, in every family that can, through the public calls:
  * no key is lost, no update either, whatever the neighbours do.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "support/check.h"
 #include "support/crowd.h"
 
@@ -43,7 +46,7 @@ static void expect_sound(nidus_filter *filter, const struct crowd_plan *plan)
 }
 
 /* A fixed size, filled to the brim and churned. */
-static void test_churn(void **state)
+static void no_key_is_lost_in_churn(void **state)
 {
 	(void)state;
 	for (unsigned family = NIDUS_CUCKOO; family <= NIDUS_BLOCKED_BLOOM; family++) {
@@ -64,7 +67,7 @@ static void test_churn(void **state)
 }
 
 /* From a few keys to many times as many, with everybody inside all the time. */
-static void test_growth(void **state)
+static void no_key_is_lost_in_growth(void **state)
 {
 	(void)state;
 	for (unsigned family = NIDUS_CUCKOO; family <= NIDUS_BLOCKED_BLOOM; family++) {
@@ -90,9 +93,6 @@ static void test_growth(void **state)
 /* Two threads that insert_new the same keys: each key is taken exactly once. */
 #define SAME 3000
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 struct rival {
 	nidus_filter *filter;
 	uint64_t taken;
@@ -106,7 +106,7 @@ static void *insert_same(void *context)
 	return NULL;
 }
 
-static void test_new_only_once(void **state)
+static void a_key_is_new_only_once(void **state)
 {
 	(void)state;
 	for (unsigned family = NIDUS_CUCKOO; family <= NIDUS_BLOCKED_BLOOM; family++) {
@@ -151,7 +151,7 @@ static void *merge_pair(void *context)
 	return NULL;
 }
 
-static void test_merge_both_ways(void **state)
+static void merges_in_both_directions_do_not_wait_in_a_circle(void **state)
 {
 	(void)state;
 	for (unsigned family = NIDUS_CUCKOO; family <= NIDUS_BLOCKED_BLOOM; family++) {
@@ -175,13 +175,51 @@ static void test_merge_both_ways(void **state)
 	}
 }
 
+struct builder {
+	nidus_filter *like;
+	atomic_bool done;
+	unsigned failures;
+};
+
+static void *build_like(void *context)
+{
+	struct builder *me = context;
+	while (!me->done) {
+		uint64_t hashes[] = { 1, 2, 3 };
+		nidus_filter *built;
+		me->failures +=
+			nidus_build_like(me->like, hashes, NULL, 3, false, 1, &built) != NIDUS_OK;
+		nidus_free(built);
+	}
+	return NULL;
+}
+
+static void a_growing_filter_can_be_built_like(void **state)
+{
+	(void)state;
+	for (unsigned family = NIDUS_CUCKOO; family <= NIDUS_BLOCKED_BLOOM; family++) {
+		if (!can(family, NIDUS_CONCURRENT) || !can(family, NIDUS_GROW))
+			continue;
+		struct builder builder = { .like = make(family, 100, 3200, 1e-3) };
+		pthread_t thread;
+		expect_equal(pthread_create(&thread, NULL, build_like, &builder), 0);
+		for (uint64_t key = 0; key < 3000; key++)
+			expect_ok(nidus_insert_u64(builder.like, key));
+		builder.done = true;
+		pthread_join(thread, NULL);
+		expect_equal(builder.failures, 0);
+		nidus_free(builder.like);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_churn),
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_new_only_once),
-		cmocka_unit_test(test_merge_both_ways),
+		cmocka_unit_test(no_key_is_lost_in_churn),
+		cmocka_unit_test(no_key_is_lost_in_growth),
+		cmocka_unit_test(a_key_is_new_only_once),
+		cmocka_unit_test(merges_in_both_directions_do_not_wait_in_a_circle),
+		cmocka_unit_test(a_growing_filter_can_be_built_like),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
