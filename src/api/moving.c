@@ -9,7 +9,8 @@
 #include "api/shared.h"
 #include "base/effort.h"
 
-#define SOME 64 /* hashes of a batch at a time */
+#define SOME 128   /* hashes of a batch that are looked for elsewhere at a time */
+#define FETCHED 16 /* keys that are asked for before a turn: the body asks for the others itself */
 
 static const struct body_ops moving_ops;
 
@@ -293,15 +294,19 @@ static nidus_status insert(void *body, uint64_t hash)
 	return insert_value(body, hash, 0);
 }
 
-/* Inserts before the next turn: at the body's full speed if no other part has any. */
+/*
+ * Inserts before the next turn: at the body's full speed if no other part has any of the keys.
+ * yes[i] is 0 unless the old body had key i a few turns ago. Entries only leave it, so what it did
+ * not have then it does not have now.
+ */
 static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes,
-                                const uint64_t *values, size_t n, size_t *done)
+                                const uint64_t *values, size_t n, const uint8_t *yes, size_t *done)
 {
-	uint8_t yes[MOVING_TURN_MOST] = { 0 };
 	bool held = false;
-	look_elsewhere(filter, hashes, n, yes);
 	for (size_t i = 0; i < n; i++)
 		held |= yes[i] != 0;
+	for (size_t i = 0; i < n && !held && filter->moving.overflow.entries > 0; i++)
+		held = moving_overflowed(filter, hashes[i]);
 	if (!held)
 		return filter->moving.ops->insert_batch(filter->body, hashes, values, n, done);
 	nidus_status status = NIDUS_OK;
@@ -320,14 +325,32 @@ static size_t before_turn(const nidus_filter *filter)
 	return turns ? filter->moving.inserts : MOVING_TURN_MOST;
 }
 
-/* Asks for what the next keys of a batch will look at, while a turn has other work. */
+/* Asks for what the first of the next keys will look at, while a turn has other work. */
 static void fetch_some(const nidus_filter *filter, const uint64_t *hashes, size_t n)
 {
-	for (size_t i = 0; i < n && i < MOVING_TURN_MOST; i++) {
+	for (size_t i = 0; i < n && i < FETCHED; i++)
 		filter->family->prefetch(filter->body, hashes[i]);
-		if (moving(filter))
-			filter->family->prefetch(filter->moving.old->body, hashes[i]);
+}
+
+/* Inserts up to SOME keys, as long as the filter is in parts. */
+static nidus_status insert_in_turns(nidus_filter *filter, const uint64_t *hashes,
+                                    const uint64_t *values, size_t n, size_t *done)
+{
+	uint8_t yes[SOME] = { 0 };
+	nidus_status status = NIDUS_OK;
+	if (moving(filter))
+		look_in_old(filter, hashes, n, yes);
+	for (*done = 0; *done < n && status == NIDUS_OK && moving_parts(filter);) {
+		size_t some = n - *done, in = 0;
+		if (some > before_turn(filter))
+			some = before_turn(filter);
+		status = insert_some(filter, hashes + *done, values_from(values, *done), some,
+		                     yes + *done, &in);
+		*done += in;
+		fetch_some(filter, hashes + *done, n - *done);
+		moving_count_inserts(filter, in);
 	}
+	return status;
 }
 
 static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint64_t *values,
@@ -335,18 +358,14 @@ static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint6
 {
 	nidus_filter *filter = filter_of(body);
 	nidus_status status = NIDUS_OK;
-	for (*done = 0; *done < n && status == NIDUS_OK && moving_parts(filter);) {
-		size_t some = n - *done, in = 0;
-		if (some > before_turn(filter))
-			some = before_turn(filter);
-		status = insert_some(filter, hashes + *done, values_from(values, *done), some, &in);
-		*done += in;
-		fetch_some(filter, hashes + *done, n - *done);
-		moving_count_inserts(filter, in);
+	size_t in = 0;
+	for (*done = 0; *done < n && status == NIDUS_OK && moving_parts(filter); *done += in) {
+		size_t some = n - *done < SOME ? n - *done : SOME;
+		status = insert_in_turns(filter, hashes + *done, values_from(values, *done), some,
+		                         &in);
 	}
 	if (status != NIDUS_OK || *done == n)
 		return status;
-	size_t in = 0;
 	status = filter->ops->insert_batch(body, hashes + *done, values_from(values, *done),
 	                                   n - *done, &in);
 	*done += in;
