@@ -5,13 +5,12 @@
 /** @file inspect.h  What nidus info tells, for other commands. */
 
 #include "args.h"
-
 #include "nidus.h"
 
-/** Prints what a filter is and how full it is as one JSON object. */
 /* The table entry of commands that make a set, to be put into braces. */
 #define INSPECT_JSON OPTION_JSON, "json", NULL, "print what nidus info --json tells of the new set"
 
+/** Prints what a filter is and how full it is as one JSON object. */
 void inspect_json(const nidus_filter *filter);
 
 #endif
