@@ -52,8 +52,9 @@ static nidus_status check_match(const struct blueprint *a, const struct blueprin
 	bool same_core = a->core_bits == b->core_bits && a->growth_bits == b->growth_bits;
 	bool same_sum = a->core_bits + a->growth_bits == b->core_bits + b->growth_bits;
 	if (!same_sum || (!same_core && !core_shrinks) || a->slots != b->slots)
-		return fail(NIDUS_E_MISMATCH, "the fingerprints differ: %u + %u and %u + %u bits",
-		            a->core_bits, a->growth_bits, b->core_bits, b->growth_bits);
+		return fail(NIDUS_E_MISMATCH,
+		            "the fingerprints differ: make both filters with the same rate, slots "
+		            "and max_capacity");
 	if (a->value_bits != b->value_bits)
 		return fail(NIDUS_E_MISMATCH, "the values differ: %u and %u bits", a->value_bits,
 		            b->value_bits);

@@ -25,3 +25,5 @@ seq 1 10 | "$NIDUS" build -f breadcrumb -n 500 -p 0.0001 --seed 8 -o other.nidus
 "$NIDUS" merge -o x.nidus s0.nidus s1.nidus other.nidus 2>err
 echo "code $?"
 grep -c 'filter 3 of 3: the seeds differ' err
+seq 1 10 | "$NIDUS" build -f breadcrumb -n 500 -p 0.01 --seed 7 -o other.nidus
+"$NIDUS" merge -o x.nidus s0.nidus other.nidus 2>&1 | grep -c 'the fingerprints differ: make both filters with the same rate'
