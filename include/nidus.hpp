@@ -22,6 +22,10 @@
  * in nidus.h: it contains nothing, and changes answer NIDUS_E_ARG.
  */
 
+#if __cplusplus < 201703L
+#error "nidus.hpp needs C++17: compile with -std=c++17 or later, or use nidus.h"
+#endif
+
 #include "nidus.h"
 
 #include <cstddef>
