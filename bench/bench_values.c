@@ -159,7 +159,7 @@ static void measure(nidus_family family, double took[OPS][2], double bits[2], do
 
 static void compare(nidus_family family, unsigned rounds)
 {
-	double times[2][OPS][ROUNDS_MOST], took[OPS][2], bits[2], load = 1;
+	double times[2][OPS][ROUNDS_MOST], took[OPS][2], bits[2] = { 0 }, load = 1;
 	for (unsigned round = 0; round < rounds; round++) {
 		measure(family, took, bits, &load);
 		for (unsigned op = 0; op < OPS; op++) {

@@ -345,7 +345,7 @@ static struct gauge_latency quantiles(uint32_t *times, size_t n)
 	if (n == 0)
 		return (struct gauge_latency){ NAN, NAN };
 	qsort(times, n, sizeof *times, ascending);
-	double middle = times[n / 2], late = times[n - 1 - n / 1000];
+	uint32_t middle = times[n / 2], late = times[n - 1 - n / 1000];
 	return (struct gauge_latency){ fmax(middle - off, 0), fmax(late - off, 0) };
 }
 
