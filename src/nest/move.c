@@ -35,38 +35,49 @@ static bool put_crowded(const struct target *to, const struct nest *from,
 	return status == NIDUS_OK;
 }
 
-/* settle of coded buckets. */
-static bool settle_coded(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
-                         unsigned choice)
+/* settle_in of coded buckets. */
+static bool settle_coded(const struct nest *nest, enum nest_kind kind, unsigned char *bits,
+                         uint64_t group, uint64_t value, unsigned choice)
 {
-	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
-	uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
+	uint64_t first = nest_first_slot(nest, kind, group);
 	if (nest_get(nest, kind, bits, first) != 0) /* sorted: no slot is empty */
 		return false;
-	nest_set(nest, kind, bits, first, nest_encode(nest, kind, key->value, choice, 0));
+	nest_set(nest, kind, bits, first, nest_encode(nest, kind, value, choice, 0));
 	return true;
 }
 
-/* Writes a key into an empty slot of one of its groups; false if there is none. */
-ALWAYS_INLINE bool settle(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
-                          unsigned choice)
+/*
+ * Writes a key's value into an empty slot of a group, its candidate number `choice`; false if
+ * there is none. Words are written as they were loaded: a load of what two stores wrote has to
+ * wait for both.
+ */
+ALWAYS_INLINE bool settle_in(const struct nest *nest, enum nest_kind kind, unsigned char *bits,
+                             uint64_t group, uint64_t value, unsigned choice)
 {
 	if (nest_coded(kind))
-		return settle_coded(nest, kind, key, choice);
-	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
-	uint64_t bit = key->group[choice] * nest->group_bits;
+		return settle_coded(nest, kind, bits, group, value, choice);
+	uint64_t bit = group * nest->group_bits;
 	for (unsigned word = 0; word < nest->words; word++, bit += nest->word_bits) {
-		uint64_t fields = load64(bits + (bit >> 3)) >> (bit & 7);
-		uint64_t empty = fields_zero_in(fields, nest->lows, nest->highs);
+		unsigned char *bytes = bits + (bit >> 3);
+		uint64_t loaded = load64(bytes);
+		uint64_t empty = fields_zero_in(loaded >> (bit & 7), nest->lows, nest->highs);
 		if (empty == 0)
 			continue;
 		unsigned at = (unsigned)__builtin_ctzll(empty) - nest->high;
-		uint64_t extra = nest->pattern[choice][word] >> at & nest->slot_mask;
-		uint64_t slot = bit + at, value = key->value | extra;
-		store64(bits + (slot >> 3), load64(bits + (slot >> 3)) | value << (slot & 7));
+		if (!nest_symmetric(kind))
+			value |= nest->pattern[choice][word] >> at & nest->slot_mask;
+		store64(bytes, loaded | value << at << (bit & 7));
 		return true;
 	}
 	return false;
+}
+
+/* Writes a key into an empty slot of one of its groups, `choice` first; false if there is none. */
+static bool settle(const struct nest *nest, const struct nest_key *key, unsigned choice)
+{
+	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
+	return settle_in(nest, nest->kind, bits, key->group[choice], key->value, choice) ||
+	       settle_in(nest, nest->kind, bits, key->group[!choice], key->value, !choice);
 }
 
 /* Moves the last entry of a chunk's stash; false if it has to stay. */
@@ -76,7 +87,7 @@ static bool move_stashed(const struct target *to, struct nest *from, uint64_t ch
 	uint32_t last = home->stash.count - 1;
 	struct stash_entry identity = stash_entries(&home->stash)[last];
 	struct nest_key key = nest_key_of_identity(to->nest, to->nest->kind, chunk, identity);
-	if (settle(to->nest, to->nest->kind, &key, 0) || settle(to->nest, to->nest->kind, &key, 1))
+	if (settle(to->nest, &key, 0))
 		to->nest->chunk[chunk].used++;
 	else if (!put_crowded(to, from, identity, &key))
 		return false;
@@ -98,39 +109,80 @@ static struct stash_entry identity_at(const struct nest *from, uint64_t chunk, u
 }
 
 /*
- * The key of a slot's entry in a nest that has grown some times more, and which of its groups
- * comes from the one it is in.
+ * Where the entry of a slot goes in a nest that has grown some times more, and has borrowed no
+ * address bits: the group that comes from its own, which of its groups that is, and its value.
  */
-ALWAYS_INLINE struct nest_key key_there(const struct nest *to, const struct nest *from,
-                                        enum nest_kind kind, uint64_t chunk, uint64_t slot,
-                                        uint64_t value, unsigned *choice)
+struct heir {
+	uint64_t group, value;
+	unsigned choice;
+};
+
+ALWAYS_INLINE struct heir heir_of(const struct nest *to, const struct nest *from,
+                                  enum nest_kind kind, uint64_t slot, uint64_t value)
 {
 	uint64_t core = value & from->core_values, extra = value >> from->core_bits;
 	uint64_t kept = value >> from->growth_at & from->kept_mask;
 	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1 & (from->slots - 1))
 	                                      : slot >> log2_floor(from->slots);
 	uint64_t hop = nest_final_hop(to, kind, core), final = group << from->kept_bits;
-	struct nest_key key = { .chunk = chunk };
-	*choice = 0;
+	struct heir heir = { .value = core + (kept & to->kept_mask) * to->growth_one };
+	heir.value |= value >> from->payload_at << to->payload_at;
 	if (nest_symmetric(kind)) {
 		/* The slot keeps the growth bits of the lower final group, which may be the other. */
 		uint64_t upper = 0 - (uint64_t)(final > (final ^ hop));
 		final |= kept ^ (hop & from->kept_mask & upper);
-	} else {
-		*choice = extra & 1;
-		uint64_t back = nest_other_group_as(from, kind, group, core, extra);
-		final = (*choice ? back : group) << from->kept_bits | kept;
+		heir.group = final >> to->kept_bits;
+		return heir;
 	}
-	nest_key_at(to, kind, final, core, hop, &key);
-	key.value |= value >> from->payload_at << to->payload_at;
+	/* Here it keeps those of the first. Back from the second is forward by the rest of the round. */
+	uint64_t second = 0 - (extra & 1);
+	uint64_t back = from->groups - nest_final_hop(from, kind, core);
+	uint64_t first = nest_forward(from, group, back & second) << from->kept_bits | kept;
+	heir.group = nest_forward(to, first >> to->kept_bits, hop & second);
+	heir.choice = extra & 1;
+	return heir;
+}
+
+/* The entry's other group there. */
+ALWAYS_INLINE uint64_t other_of(const struct nest *to, enum nest_kind kind, struct heir heir)
+{
+	return nest_other_group_as(to, kind, heir.group, heir.value & to->core_values, heir.choice);
+}
+
+/* Writes it into an empty slot; false if both groups have none. */
+ALWAYS_INLINE bool settle_heir(const struct nest *to, enum nest_kind kind, unsigned char *bits,
+                               struct heir heir)
+{
+	return LIKELY(settle_in(to, kind, bits, heir.group, heir.value, heir.choice)) ||
+	       settle_in(to, kind, bits, other_of(to, kind, heir), heir.value, !heir.choice);
+}
+
+/* Its key there: `choice` is which of its groups is to be tried first. */
+static struct nest_key key_there(const struct nest *to, const struct nest *from, uint64_t chunk,
+                                 uint64_t slot, uint64_t value, unsigned *choice)
+{
+	if (to->borrowed > 0) /* some address bits are no growth bits */
+		return nest_key_of_identity(to, to->kind, chunk,
+		                            identity_at(from, chunk, slot, value));
+	struct heir heir = heir_of(to, from, from->kind, slot, value);
+	struct nest_key key = { .chunk = chunk, .value = heir.value };
+	*choice = heir.choice;
+	key.group[heir.choice] = heir.group;
+	key.group[!heir.choice] = other_of(to, from->kind, heir);
 	return key;
 }
 
-/* The same where some address bits are no growth bits. */
-static struct nest_key key_by_identity(const struct nest *to, const struct nest *from,
-                                       uint64_t chunk, uint64_t slot, uint64_t value)
+/* Moves an entry in any other way; false if it has to stay. */
+NEVER_INLINE bool move_otherwise(const struct target *to, const struct nest *from, uint64_t chunk,
+                                 uint64_t slot, uint64_t value, uint64_t *crowded)
 {
-	return nest_key_of_identity(to, to->kind, chunk, identity_at(from, chunk, slot, value));
+	unsigned choice = 0;
+	struct nest_key key = key_there(to->nest, from, chunk, slot, value, &choice);
+	if (settle(to->nest, &key, choice))
+		return true;
+	bool put = put_crowded(to, from, identity_at(from, chunk, slot, value), &key);
+	*crowded += put;
+	return put;
 }
 
 static void clear_bits(unsigned char *bytes, uint64_t from, uint64_t to)
@@ -168,22 +220,17 @@ ALWAYS_INLINE bool move_slots(const struct target *to, struct nest *from, enum n
 	/* Copies, so that the compiler knows: no slot that is written changes them. */
 	const struct nest there = *to->nest, here = *from;
 	const unsigned char *bits = nest_chunk_bits(&here, chunk);
+	unsigned char *bits_there = nest_chunk_bits(&there, chunk);
 	uint64_t at = *slot, moved = 0, crowded = 0;
 	for (; at < end; at++) {
 		uint64_t value = nest_get(&here, kind, bits, at);
 		if (value == 0)
 			continue;
-		unsigned choice = 0;
-		struct nest_key key =
-			LIKELY(there.borrowed == 0)
-				? key_there(&there, &here, kind, chunk, at, value, &choice)
-				: key_by_identity(to->nest, from, chunk, at, value);
-		if (UNLIKELY(!settle(&there, kind, &key, choice)) &&
-		    !settle(&there, kind, &key, !choice)) {
-			if (!put_crowded(to, from, identity_at(from, chunk, at, value), &key))
-				break;
-			crowded++;
-		}
+		struct heir heir = heir_of(&there, &here, kind, at, value);
+		if ((UNLIKELY(there.borrowed > 0) ||
+		     !settle_heir(&there, kind, bits_there, heir)) &&
+		    !move_otherwise(to, from, chunk, at, value, &crowded))
+			break;
 		moved++;
 	}
 	clear_slots(from, chunk, *slot, at);
