@@ -47,22 +47,26 @@ static inline void replace_if_above(uint64_t *n, uint64_t than, uint64_t other_n
 }
 
 /*
- * The same where n, which *two equals, loses what it is above. One instruction less, and no
- * register for what n may become.
+ * Adds *two to *n. If that is above 0, as signed numbers are, takes other_one for *one; otherwise
+ * takes `plain` for *n and *two. Without a branch.
  */
-static inline void less_if_above(uint64_t *n, uint64_t than, uint64_t *one, uint64_t other_one,
-                                 uint64_t *two, uint64_t other_two)
+static inline void add_or_take(uint64_t *n, uint64_t *two, uint64_t plain, uint64_t *one,
+                               uint64_t other_one)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
-	__asm__("subq %[than], %[n]\n\t"
-	        "cmovbeq %[two], %[n]\n\t"
-	        "cmovaq %[other_one], %[one]\n\t"
-	        "cmovaq %[other_two], %[two]"
+	__asm__("addq %[two], %[n]\n\t"
+	        "cmovleq %[plain], %[n]\n\t"
+	        "cmovleq %[plain], %[two]\n\t"
+	        "cmovgq %[other_one], %[one]"
 	        : [n] "+&r"(*n), [one] "+&r"(*one), [two] "+&r"(*two)
-	        : [than] "r"(than), [other_one] "rm"(other_one), [other_two] "r"(other_two)
+	        : [plain] "r"(plain), [other_one] "rm"(other_one)
 	        : "cc");
 #else
-	replace_if_above(n, than, *n - than, one, other_one, two, other_two);
+	uint64_t sum = *n + *two, mask = -(uint64_t)((int64_t)sum > 0);
+	OPAQUE64(mask);
+	*n = plain ^ ((plain ^ sum) & mask);
+	*two = plain ^ ((plain ^ *two) & mask);
+	*one ^= (*one ^ other_one) & mask;
 #endif
 }
 

@@ -87,13 +87,14 @@
 		return yard_put_slow(yard, shape,                                                  \
 		                     (struct yard_key){ bucket, m, remainder, value });            \
 	}                                                                                          \
-	NEVER_INLINE nidus_status take_slow_##name(struct yard *yard, uint64_t hash)               \
+	NEVER_INLINE nidus_status take_slow_##name(struct yard *yard, const unsigned char *front,  \
+	                                           uint64_t m, uint64_t remainder)                 \
 	{                                                                                          \
-		return yard_take_slow(yard, shape, hash);                                          \
+		return yard_take_slow(yard, shape, front, m, remainder);                           \
 	}                                                                                          \
 	NEVER_INLINE nidus_status bring_back_##name(const struct yard *yard, unsigned char *front) \
 	{                                                                                          \
-		uint64_t bucket = (uint64_t)(front - yard->front) / mini_line(shape.front);        \
+		uint64_t bucket = yard_bucket_of(yard, shape, front);                              \
 		struct yard_trio trio = yard_bare_trio(yard, shape, bucket);                       \
 		trio.front = front;                                                                \
 		yard_bring_back(shape, &trio);                                                     \

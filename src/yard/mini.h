@@ -280,9 +280,11 @@ ALWAYS_INLINE struct mini_view mini_view_in(struct mini_shape shape, uint64_t wo
 {
 	uint64_t index = m, turn = m;
 	if (mini_size_bits(shape) > 64) {
+		/* Memory has turned over all that is before the last window: ones are zeros. */
 		unsigned skip = mini_size_skip(shape);
-		uint64_t before = POPCOUNT64(word << (64 - skip));
-		less_if_above(&index, before, &word, last, &turn, turn - skip);
+		index = POPCOUNT64((word ^ mini_no_sizes(shape)) << (64 - skip));
+		turn -= skip;
+		add_or_take(&index, &turn, m, &word, last);
 	}
 	struct mini_view view = {
 		.own = SELECT_BIT64(word, index),
@@ -297,6 +299,15 @@ ALWAYS_INLINE struct mini_view mini_view_of(struct mini_shape shape, const unsig
 {
 	uint64_t last = mini_size_bits(shape) > 64 ? mini_last_window(shape, line) : 0;
 	return mini_view_in(shape, mini_first_window(shape, line), last, m);
+}
+
+/*
+ * Whether a view shows less than the whole mini-bucket. The zeros of one that it shows, those from
+ * `behind` to below its own one, never take the highest bit; without that one they do.
+ */
+ALWAYS_INLINE bool mini_unseen(struct mini_view view)
+{
+	return (int64_t)(view.own - view.behind) < 0;
 }
 
 /* The place of the sizes' last bit. */
@@ -513,6 +524,18 @@ ALWAYS_INLINE MATCH_SPREAD mini_spread(uint64_t remainder)
 	return spread;
 }
 
+/* The remainder again: where it was spread, no register has to keep it. */
+ALWAYS_INLINE uint64_t mini_unspread(struct mini_shape shape, uint64_t remainder,
+                                     MATCH_SPREAD spread)
+{
+#ifdef MATCH_LINES
+	if (shape.width == 8)
+		return (uint8_t)_mm256_extract_epi8(spread, 0);
+#endif
+	(void)shape, (void)spread;
+	return remainder;
+}
+
 /*
  * Where in a view of a mini-bucket its zeros are whose remainder this is, without a branch.
  * Worth nothing if the view does not show it whole. `spread` is mini_spread of the remainder.
@@ -675,7 +698,10 @@ ALWAYS_INLINE void mini_store_windows(struct mini_shape shape, unsigned char *li
 		mini_store_sizes(shape, line, (struct mini_sizes){ windows.first, 0 });
 	} else {
 		unsigned skip = mini_size_skip(shape);
-		store64(line, windows.first ^ mini_no_sizes(shape));
+		/* mini_no_sizes again: made anew, it takes no register from where it was read. */
+		uint64_t ones = ~UINT64_C(0);
+		OPAQUE64(ones);
+		store64(line, windows.first ^ ones >> (64 - shape.buckets));
 		store64(line + skip / 8, windows.last ^ mini_no_sizes(shape) >> skip);
 	}
 }

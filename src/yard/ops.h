@@ -141,10 +141,11 @@ ALWAYS_INLINE bool yard_nearly_full(const struct yard *yard, struct yard_shape s
 /* -------------------------------------------------------------------- removes -- */
 
 /* Takes a key out that its front line does not show: mostly from the backyard. Errors: NOT_FOUND. */
-ALWAYS_INLINE nidus_status yard_take_slow(struct yard *yard, struct yard_shape shape, uint64_t hash)
+ALWAYS_INLINE nidus_status yard_take_slow(struct yard *yard, struct yard_shape shape,
+                                          const unsigned char *front, uint64_t m,
+                                          uint64_t remainder)
 {
-	struct yard_key key = yard_locate_hot(yard, shape, hash);
-	const unsigned char *front = yard_front_line(yard, shape, key.bucket);
+	struct yard_key key = { yard_bucket_of(yard, shape, front), (unsigned)m, remainder, 0 };
 	struct mini_view view = mini_view_of(shape.front, front, key.m);
 	if (UNLIKELY(view.own == 0) || UNLIKELY(yard->values != NULL))
 		return yard_take_any(yard, key);
@@ -161,19 +162,22 @@ ALWAYS_INLINE nidus_status yard_take_slow(struct yard *yard, struct yard_shape s
 }
 
 /* How a remove goes on if the front line shows no entry, and after one from a full line. */
-typedef nidus_status (*yard_take_fn)(struct yard *yard, uint64_t hash);
+typedef nidus_status (*yard_take_fn)(struct yard *yard, const unsigned char *front, uint64_t m,
+                                     uint64_t remainder);
 typedef nidus_status (*yard_bring_back_fn)(const struct yard *yard, unsigned char *front);
 
 /*
- * Takes a key out. The front line alone needs no stack: what is called is called last. In a full
- * filter half of the removes come to the backyard: unless its lines were asked for long ago,
- * they are fetched `now`, together with the front line.
+ * Takes a key out. The front line alone needs no stack and, with AVX2 and 8-bit remainders, no
+ * registers that would have to be saved: what is called is called last. In a full filter half of
+ * the removes come to the backyard: unless its lines were asked for long ago, they are fetched
+ * `now`, together with the front line.
  */
 ALWAYS_INLINE nidus_status yard_take(struct yard *yard, struct yard_shape shape, uint64_t hash,
                                      bool now, yard_take_fn take_slow,
                                      yard_bring_back_fn bring_back)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	OPAQUE64(key.remainder); /* taken from its product before m is, whose register stays */
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	YARD_TOUCH(line);
 	if (now)
@@ -181,10 +185,9 @@ ALWAYS_INLINE nidus_status yard_take(struct yard *yard, struct yard_shape shape,
 	MATCH_SPREAD spread = mini_spread(key.remainder);
 	struct mini_view view = mini_view_of(shape.front, line, key.m);
 	uint64_t places = mini_places(shape.front, line, view, key.remainder, spread);
-	/* Nor if the mini-bucket is empty, or not seen. */
-	if (UNLIKELY(view.own <= view.behind) || UNLIKELY(places == 0) ||
-	    UNLIKELY(yard->values != NULL))
-		return take_slow(yard, hash);
+	if (UNLIKELY(places == 0) || UNLIKELY(mini_unseen(view)) || UNLIKELY(yard->values != NULL))
+		return take_slow(yard, line, key.m,
+		                 mini_unspread(shape.front, key.remainder, spread));
 	bool full = mini_full(shape.front, line);
 	mini_remove(shape.front, line, key.m, PLACE64(places) - view.turn);
 	yard->count--;

@@ -36,6 +36,13 @@ ALWAYS_INLINE unsigned char *yard_front_line(const struct yard *yard, struct yar
 	return yard->front + bucket * mini_line(shape.front);
 }
 
+/* The front bucket of a line. */
+ALWAYS_INLINE uint64_t yard_bucket_of(const struct yard *yard, struct yard_shape shape,
+                                      const unsigned char *front)
+{
+	return (uint64_t)(front - yard->front) / mini_line(shape.front);
+}
+
 /* The lines of a front bucket in a yard without values. */
 ALWAYS_INLINE struct yard_trio yard_bare_trio(const struct yard *yard, struct yard_shape shape,
                                               uint64_t bucket)
