@@ -141,10 +141,30 @@ NEVER_INLINE nidus_status yard_put_packed(struct yard *yard, uint64_t bucket,
 	return status;
 }
 
+/* Puts entries that are above all of a full front line into the backyard, uncounted. Errors: FULL. */
+NEVER_INLINE nidus_status yard_spill_packed(struct yard *yard, uint64_t bucket,
+                                            const uint32_t *packed, unsigned n)
+{
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
+		struct yard_key key = { bucket, MINI_PACK_BUCKET(packed[i]),
+			                MINI_PACK_REMAINDER(packed[i]), 0 };
+		status = yard_put_highest(yard, key);
+	}
+	return status;
+}
+
 /* Whether some mini-bucket is so full that copies must be counted. */
 static inline bool yard_any_crowded(const uint32_t *packed, unsigned n)
 {
+	const unsigned step = YARD_COPIES / 2;
 	bool any = false;
+	/* Equal neighbours that are too many have two of every eighth one among them. */
+	for (unsigned i = step; i < n; i += step)
+		any |= MINI_PACK_BUCKET(packed[i]) == MINI_PACK_BUCKET(packed[i - step]);
+	if (LIKELY(!any))
+		return false;
+	any = false;
 	for (unsigned i = YARD_COPIES; i < n; i++)
 		any |= MINI_PACK_BUCKET(packed[i]) == MINI_PACK_BUCKET(packed[i - YARD_COPIES]);
 	return any;
@@ -158,7 +178,10 @@ NEVER_INLINE unsigned yard_merge_front(const struct yard *yard, uint64_t bucket,
 	uint32_t old[MINI_SLOTS_MOST + 1];
 	unsigned here = mini_unpack(shape, yard->front + bucket * mini_line(shape), old);
 	old[here] = fresh[n] = MINI_PACK_END;
-	mini_merge(old, fresh, all, here + n);
+	if (here == 0)
+		memcpy(all, fresh, n * sizeof *all);
+	else
+		mini_merge(old, fresh, all, here + n);
 	return here + n;
 }
 
@@ -178,6 +201,9 @@ static nidus_status yard_put_sorted(struct yard *yard, uint64_t bucket, uint32_t
 	unsigned stay = total < shape.slots ? total : shape.slots;
 	mini_fill(shape, line, all, stay);
 	yard->count += stay - here;
+	/* Nothing of a line that had room is in the backyard: all copies were seen above. */
+	if (LIKELY(here < shape.slots))
+		return yard_spill_packed(yard, bucket, all + stay, total - stay);
 	return yard_put_packed(yard, bucket, all + stay, total - stay);
 }
 

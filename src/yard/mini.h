@@ -598,6 +598,16 @@ ALWAYS_INLINE void mini_clear(struct mini_shape shape, unsigned char *line)
 	memset(line, 0, mini_line(shape));
 }
 
+/* Writes a remainder over another. */
+ALWAYS_INLINE void mini_set_remainder(struct mini_shape shape, unsigned char *line, unsigned slot,
+                                      uint64_t remainder)
+{
+	if (shape.width == 8)
+		line[mini_byte_at(shape, slot)] = (unsigned char)remainder;
+	else
+		line_set(shape, line, mini_remainder_at(shape, slot), shape.width, remainder);
+}
+
 /* An entry as a number: mini-bucket and remainder. Ascending mini-buckets come in order. */
 #define MINI_PACK_BITS 24
 #define MINI_PACK(m, remainder) ((uint32_t)(m) << MINI_PACK_BITS | (uint32_t)(remainder))
@@ -613,15 +623,14 @@ ALWAYS_INLINE void mini_fill(struct mini_shape shape, unsigned char *line, const
 {
 	memset(line, 0, mini_line(shape));
 	struct mini_sizes zeros = { 0, 0 };
-	for (unsigned slot = 0; slot < count; slot++) {
-		unsigned zero = MINI_PACK_BUCKET(packed[slot]) + slot;
-		zeros.low |= (uint64_t)(zero < 64) << (zero & 63);
-		zeros.high |= (uint64_t)(zero >= 64) << (zero & 63);
-		if (shape.width == 8)
-			line[mini_size_bytes(shape) + slot] = (unsigned char)packed[slot];
-		else
-			line_set(shape, line, mini_remainder_at(shape, slot), shape.width,
-			         MINI_PACK_REMAINDER(packed[slot]));
+	unsigned slot = 0, zero;
+	for (; slot < count && (zero = MINI_PACK_BUCKET(packed[slot]) + slot) < 64; slot++) {
+		zeros.low |= UINT64_C(1) << zero;
+		mini_set_remainder(shape, line, slot, MINI_PACK_REMAINDER(packed[slot]));
+	}
+	for (; slot < count; slot++) {
+		zeros.high |= UINT64_C(1) << ((MINI_PACK_BUCKET(packed[slot]) + slot) & 63);
+		mini_set_remainder(shape, line, slot, MINI_PACK_REMAINDER(packed[slot]));
 	}
 	unsigned used = shape.buckets + count;
 	struct mini_sizes sizes = { bits_low(used) & ~zeros.low,
@@ -651,12 +660,13 @@ ALWAYS_INLINE unsigned mini_unpack(struct mini_shape shape, const unsigned char 
 ALWAYS_INLINE void mini_merge(const uint32_t *a, const uint32_t *b, uint32_t *merged,
                               unsigned count)
 {
-	for (unsigned i = 0; i < count; i++) {
-		uint64_t second = MINI_PACK_BUCKET(*b) < MINI_PACK_BUCKET(*a);
+	const uint32_t remainders = (uint32_t)bits_low(MINI_PACK_BITS);
+	for (size_t i = 0, j = 0; i < count; i++) { /* j of them from b */
+		uint32_t first = a[i - j], other = b[j];
+		uint64_t second = (other | remainders) < first; /* its mini-bucket is lower */
 		OPAQUE64(second);
-		merged[i] = *a ^ ((*a ^ *b) & (uint32_t)-second);
-		a += 1 - second;
-		b += second;
+		merged[i] = first ^ ((first ^ other) & (uint32_t)-second);
+		j += second;
 	}
 }
 
@@ -736,16 +746,6 @@ ALWAYS_INLINE struct mini_windows mini_narrower(struct mini_shape shape,
 	if (mini_size_bits(shape) > 64)
 		last = (windows.last + LOWEST64(windows.last, mini_in_last(shape, at))) >> 1;
 	return (struct mini_windows){ first, last };
-}
-
-/* Writes a remainder over another. */
-ALWAYS_INLINE void mini_set_remainder(struct mini_shape shape, unsigned char *line, unsigned slot,
-                                      uint64_t remainder)
-{
-	if (shape.width == 8)
-		line[mini_byte_at(shape, slot)] = (unsigned char)remainder;
-	else
-		line_set(shape, line, mini_remainder_at(shape, slot), shape.width, remainder);
 }
 
 /* Makes room for a remainder and puts it in; one in the last slot is pushed out. */

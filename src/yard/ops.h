@@ -132,12 +132,6 @@ ALWAYS_INLINE nidus_status yard_put(struct yard *yard, struct yard_shape shape, 
 	                                    : push_value(yard, key.bucket, end, key.value);
 }
 
-/* Whether so many entries are there that one front line in ten is full, or more. */
-ALWAYS_INLINE bool yard_nearly_full(const struct yard *yard, struct yard_shape shape)
-{
-	return yard->count > yard->fronts * (shape.front.slots * 13 / 16);
-}
-
 /* -------------------------------------------------------------------- removes -- */
 
 /* Takes a key out that its front line does not show: mostly from the backyard. Errors: NOT_FOUND. */

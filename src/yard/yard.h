@@ -205,6 +205,15 @@ static inline struct yard_values yard_back_values(const struct yard *yard, uint6
 	return values;
 }
 
+/*
+ * Whether so many entries are there that one front line in ten is full, or more. Of a yard that
+ * threads share, entries that came since it was made or read do not count.
+ */
+ALWAYS_INLINE bool yard_nearly_full(const struct yard *yard, struct yard_shape shape)
+{
+	return yard->count > yard->fronts * (shape.front.slots * 13 / 16);
+}
+
 /* The shape of 64-byte lines for remainders of a width; NULL if there is none. */
 const struct yard_ops *yard_find(unsigned width);
 
@@ -242,7 +251,7 @@ const struct body_ops *yard_body_ops(const struct yard *yard);
 void yard_shared_find_batch(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
                             uint32_t *found);
 
-/* Asks for the front line of a hash; where it is needed, the backyard has to be waited for. */
+/* Asks for the front line of a hash, and for its backyard lines if a lookup may well need them. */
 void yard_prefetch(const struct yard *yard, uint64_t hash);
 void yard_clear(struct yard *yard);
 
