@@ -159,7 +159,7 @@ static nidus_status find_candidates(const nidus_options *options,
                                     struct candidate candidates[CANDIDATES_MOST], size_t *n)
 {
 	nidus_status status = NIDUS_OK;
-	char first[160] = "";
+	char first[REASON_SIZE] = "";
 	*n = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		struct candidate *candidate = &candidates[*n];
