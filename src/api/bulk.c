@@ -5,7 +5,7 @@
  * The keys are hashed and the hashes put in ascending order (base/hash_sort.h): equal
  * ones meet, and ascending hashes are ascending chunks and buckets, so that the
  * fill walks through memory instead of jumping. What a family then makes of them
- * is its own affair (struct family's build). Values go along with their hashes
+ * is up to the family (struct family's build). Values go along with their hashes
  * (base/pair_sort.h); `values` is NULL below where there are none.
  */
 #include "api/copies.h"
@@ -47,7 +47,7 @@ static void hash_strings(const void *context, size_t from, size_t n, uint64_t *h
 
 /* ------------------------------------------------------------------------ filling -- */
 
-#define KEYS_PER_THREAD ((size_t)1 << 14) /* fewer are done before a thread has started */
+#define KEYS_PER_THREAD ((size_t)1 << 14) /* fewer take less time than to start a thread */
 
 /* Inserts of values that are in range. */
 static nidus_status insert_all(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
@@ -70,8 +70,8 @@ static nidus_status fill_at_once(nidus_filter *filter, const uint64_t *hashes,
 }
 
 /*
- * A filter that grows is made as large as it has to be before anything is in it.
- * Only where that is not enough (copies take more) it grows as inserts need it.
+ * A filter that grows is made as large as it must be while it is empty. Only if that is
+ * not enough (copies need more room) does it grow by inserts.
  */
 static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
                          size_t n, unsigned threads)
@@ -175,7 +175,7 @@ static nidus_status make_and_fit(nidus_options *options, bool count_keys, const 
 	if (count_keys)
 		options_size_for(options, n);
 	nidus_status status = make(options, hashes, values, n, threads, filter);
-	/* Without a stash the capacity is no promise: where it is ours to choose, it gives way. */
+	/* Without a stash the capacity is no promise: if it is ours to choose, we raise it. */
 	while (status == NIDUS_FULL && count_keys && options->capacity / 8 < n) {
 		options_size_for(options, options->capacity + options->capacity / 4 + 1);
 		status = make(options, hashes, values, n, threads, filter);

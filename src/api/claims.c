@@ -2,12 +2,12 @@
  *
  * claims: a plan's capacity and rate against its table.
  *
- * The rate that a table gives rises with its load. At its capacity it is about the
- * target or less; a merger may promise a hair too much. On the other hand there is no
- * filter whose target is far below the rate of the full table: the least is one that was
- * made for a single key, in the smallest table there is (a breadcrumb filter of three
- * lines: a hundred-and-twentieth), and grew a few sizes for copies. So a plan is honest
- * within a factor, and what grows from it is at most that factor larger than it should be.
+ * The rate of a table rises with its load. At its capacity it is about the target or
+ * less; a merge may promise a hair too much. On the other hand no filter has a target far
+ * below the rate of its full table. The extreme is one made for a single key in the smallest
+ * table there is (a breadcrumb filter of three lines: a 120th) that grew a few sizes for
+ * copies. So a plan is honest within a factor, and a filter that grows from it is larger
+ * than it should be by at most that factor.
  */
 #include "api/claims.h"
 

@@ -2,20 +2,20 @@
  *
  * copies: estimates of room, from builds with every key 1 to 16 times.
  *
- * The estimates only decide what is tried first. They are meant for the size that
- * just holds the keys; where they are wrong another try follows.
+ * The estimates only decide what is tried first. They are for the smallest size that
+ * holds the keys; if they are wrong, another try follows.
  */
 #include "api/copies.h"
 
 #include "api/options.h"
 #include "base/reason.h"
 
-#define COUNTED 64       /* copies of a key that are told apart */
-#define LARGER 6         /* an offer that is too small is made larger by this share, */
+#define COUNTED 64       /* keys with more copies are counted together */
+#define LARGER 6         /* an offer that is too small is made larger by a sixth, */
 #define CAPACITY_MOST 32 /* up to so many times the keys */
 #define STASHED_MOST 16  /* copies that may rely on a stash: it is short and shared */
 
-/* How many keys come how often. */
+/* How many keys have how many copies. */
 struct tally {
 	uint64_t keys[COUNTED + 1]; /* the last: as often or more */
 	uint64_t most;

@@ -23,6 +23,23 @@ nidus_status filter_check_writable(const nidus_filter *filter)
 	return NIDUS_OK;
 }
 
+nidus_status filter_check_removable(const nidus_filter *filter)
+{
+	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK && !(filter->family->features & NIDUS_DELETE))
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove",
+		            filter->family->name);
+	if (status == NIDUS_OK && filter->keeps_all)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "the filter was made with NIDUS_NO_DELETE: nothing can be removed");
+	return status;
+}
+
+nidus_status filter_no_key(void)
+{
+	return fail(NIDUS_E_ARG, "key is NULL but its length is not 0");
+}
+
 /* A build for one thread has no locks: whatever a filter was made for, it is not shared. */
 #ifdef NIDUS_ONE_THREAD
 #define FILTER_ALONE true

@@ -19,8 +19,8 @@ struct moving {
 	bool returning;             /* entries of the overflow list are tried again, */
 	nidus_entry returned;       /* and those up to this one have been */
 	struct overflow overflow;   /* what the body had no place for */
-	uint32_t uncounted;         /* of a filter that was opened: what its file says of */
-	int64_t left;               /* struct turns (api/shared.h) */
+	uint32_t uncounted;         /* what a file says of struct turns (api/shared.h): kept */
+	int64_t left;               /* here for a filter that has none */
 };
 
 struct gate;
@@ -28,7 +28,7 @@ struct turns;
 
 /*
  * Where the calls on one key go: straight to the body's own operations, or to functions that
- * see to locks, growth and what is refused first (api/keys.c).
+ * take care of locks, growth and refusals first (api/keys.c).
  */
 struct calls {
 	bool (*contains)(const void *body, uint64_t hash);
@@ -82,8 +82,8 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
                          nidus_filter **filter);
 
 /*
- * Opened filters are looked up in unread. What hands their contents on asks first
- * whether the table is what its checksum says; other filters are right always.
+ * Lookups in opened filters do not check the table. Calls that hand its contents on ask
+ * here first whether its checksum matches; other filters need no check.
  * Errors: E_CORRUPT.
  */
 nidus_status filter_check_mapped(const nidus_filter *filter);
@@ -99,13 +99,25 @@ nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from);
 nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy);
 
 /*
- * Lets two filters of one family change their bodies and plans. Their operations do not
+ * Exchanges the bodies and plans of two filters of one family. Their operations do not
  * fit then: see moving_choose_ops.
  */
 void filter_swap(nidus_filter *a, nidus_filter *b);
 
 /* What every call that changes a filter asks first. Errors: E_ARG, E_READONLY. */
 nidus_status filter_check_writable(const nidus_filter *filter);
+
+/* The same for calls that remove. Errors: E_ARG, E_READONLY, E_UNSUPPORTED. */
+nidus_status filter_check_removable(const nidus_filter *filter);
+
+/* Whether a key can be read. */
+static inline bool filter_key_given(const void *key, size_t len)
+{
+	return key != NULL || len == 0;
+}
+
+/* fail, for one that cannot. */
+nidus_status filter_no_key(void);
 
 /* fail, for the argument that no call can do without. */
 nidus_status filter_null(const char *argument);

@@ -9,21 +9,12 @@
 #include "api/shared.h"
 #include "simd/hashes.h"
 
-static bool key_given(const void *key, size_t len)
-{
-	return key != NULL || len == 0;
-}
-
-static nidus_status no_key(void)
-{
-	return fail(NIDUS_E_ARG, "key is NULL but its length is not 0");
-}
-
 /* ------------------------------------------------------------------- hashing -- */
 
 uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len)
 {
-	return filter != NULL && key_given(key, len) ? hash_bytes(&filter->key, key, len) : 0;
+	return filter != NULL && filter_key_given(key, len) ? hash_bytes(&filter->key, key, len)
+	                                                    : 0;
 }
 
 uint64_t nidus_hash_u64(const nidus_filter *filter, uint64_t key)
@@ -77,8 +68,8 @@ nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash)
 
 nidus_status nidus_insert(nidus_filter *filter, const void *key, size_t len)
 {
-	if (UNLIKELY(!key_given(key, len)))
-		return no_key();
+	if (UNLIKELY(!filter_key_given(key, len)))
+		return filter_no_key();
 	return insert(filter, nidus_hash(filter, key, len));
 }
 
@@ -101,8 +92,8 @@ nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
 
 nidus_status nidus_insert_new(nidus_filter *filter, const void *key, size_t len)
 {
-	if (UNLIKELY(!key_given(key, len)))
-		return no_key();
+	if (UNLIKELY(!filter_key_given(key, len)))
+		return filter_no_key();
 	return nidus_insert_new_hash(filter, nidus_hash(filter, key, len));
 }
 
@@ -123,7 +114,8 @@ bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash)
 
 bool nidus_contains(const nidus_filter *filter, const void *key, size_t len)
 {
-	return key_given(key, len) && nidus_contains_hash(filter, nidus_hash(filter, key, len));
+	return filter_key_given(key, len) &&
+	       nidus_contains_hash(filter, nidus_hash(filter, key, len));
 }
 
 bool nidus_contains_u64(const nidus_filter *filter, uint64_t key)
@@ -149,7 +141,9 @@ uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
 
 uint64_t nidus_count_key(const nidus_filter *filter, const void *key, size_t len)
 {
-	return key_given(key, len) ? nidus_count_key_hash(filter, nidus_hash(filter, key, len)) : 0;
+	return filter_key_given(key, len)
+	               ? nidus_count_key_hash(filter, nidus_hash(filter, key, len))
+	               : 0;
 }
 
 uint64_t nidus_count_key_u64(const nidus_filter *filter, uint64_t key)
@@ -158,18 +152,6 @@ uint64_t nidus_count_key_u64(const nidus_filter *filter, uint64_t key)
 }
 
 /* -------------------------------------------------------------------- remove -- */
-
-static nidus_status check_removable(const nidus_filter *filter)
-{
-	nidus_status status = filter_check_writable(filter);
-	if (status == NIDUS_OK && !(filter->family->features & NIDUS_DELETE))
-		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove",
-		            filter->family->name);
-	if (status == NIDUS_OK && filter->keeps_all)
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "the filter was made with NIDUS_NO_DELETE: nothing can be removed");
-	return status;
-}
 
 static inline nidus_status remove_one(nidus_filter *filter, uint64_t hash)
 {
@@ -186,8 +168,8 @@ nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash)
 
 nidus_status nidus_remove(nidus_filter *filter, const void *key, size_t len)
 {
-	if (UNLIKELY(!key_given(key, len)))
-		return no_key();
+	if (UNLIKELY(!filter_key_given(key, len)))
+		return filter_no_key();
 	return remove_one(filter, nidus_hash(filter, key, len));
 }
 
@@ -239,7 +221,7 @@ static nidus_status insert_checked(void *body, uint64_t hash)
 static nidus_status remove_checked(void *body, uint64_t hash)
 {
 	nidus_filter *filter = filter_of(body);
-	nidus_status status = check_removable(filter);
+	nidus_status status = filter_check_removable(filter);
 	return status == NIDUS_OK ? shared_remove(filter, hash) : status;
 }
 
@@ -303,7 +285,7 @@ nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, si
 	if (done == NULL)
 		done = &ignored;
 	*done = 0;
-	nidus_status status = check_removable(filter);
+	nidus_status status = filter_check_removable(filter);
 	if (status == NIDUS_OK && hashes == NULL && n > 0)
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)

@@ -10,8 +10,8 @@
  *
  *     parts' entries --> target --> level --> empty filter --> transfer part after part
  *
- * Entries that are kept once are not counted before: there the size begins with that
- * of the largest part and doubles as it must.
+ * If entries are kept once, their number is not known before: the size begins with that
+ * of the largest part and doubles as needed.
  */
 #include "api/growth.h"
 #include "api/moving.h"
@@ -93,7 +93,7 @@ static nidus_status check_parts(const struct merger *merger)
 	return NIDUS_OK;
 }
 
-/* Adds to a sum that no filter's number comes near. Errors: E_RANGE. */
+/* Adds to a sum of sizes. Errors: E_RANGE. */
 static nidus_status add_to(uint64_t *sum, uint64_t more)
 {
 	if (add_overflows(*sum, more, sum))
@@ -107,16 +107,16 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 	const struct blueprint *plan = &part->plan;
 	struct blueprint *base = &merger->base;
 	uint64_t count = moving_count(part);
-	bool bits = merger->family->joint != NULL; /* whose rate says nothing of single keys */
+	bool bits = merger->family->joint != NULL; /* Bloom families: never full */
 	if (!bits && count > plan->capacity)
-		count = plan->capacity; /* as far beyond its capacity the whole will be */
+		count = plan->capacity; /* the result may be overfull to the same degree */
 	if (merger->largest < count)
 		merger->largest = count;
 	if (plan->fpr < base->fpr) {
 		base->fpr = plan->fpr;
 		base->capacity = plan->capacity;
 	}
-	if (plan->growth_bits < base->growth_bits) { /* the other gave core bits away */
+	if (plan->growth_bits < base->growth_bits) { /* the other turned core bits into them */
 		base->growth_bits = plan->growth_bits;
 		base->core_bits = plan->core_bits;
 	}
@@ -221,7 +221,7 @@ static nidus_status plan_for(const struct merger *merger, uint64_t keys, unsigne
 		            "the filters with a lower rate or a larger max_capacity",
 		            (unsigned long long)keys, plan->fpr);
 	plan->max_capacity = growth_limit(plan, family);
-	if (plan->fpr > merger->targets) /* a hair more: windows overlap, but for a chunk's last */
+	if (plan->fpr > merger->targets) /* by a hair: the last windows of a chunk overlap less */
 		plan->fpr = merger->targets;
 	return family->check(plan);
 }
@@ -345,7 +345,7 @@ static nidus_status go_on_with(struct gathering *gathering, const struct bluepri
 	return NIDUS_OK;
 }
 
-/* For how many entries to make room next: twice as many, if all could be that many. */
+/* How many entries to make room for next: twice as many, but no more than can come. */
 static uint64_t next_room(const struct gathering *gathering)
 {
 	const struct merger *merger = gathering->merger;

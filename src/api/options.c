@@ -34,7 +34,7 @@ static nidus_status check_rate(nidus_options *options)
 {
 	if (options->fpr == 0)
 		options->fpr = OPTIONS_FPR_DEFAULT;
-	/* Written so that NaN fails too. */
+	/* Written so that NaN fails, too. */
 	if (!(options->fpr > 0 && options->fpr < 1))
 		return fail(NIDUS_E_ARG, "fpr must be a rate between 0 and 1, not %g",
 		            options->fpr);

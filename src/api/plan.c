@@ -113,7 +113,7 @@ static void consider(struct choice *choice, const struct family *family, const n
 		choice->bytes = row->bytes;
 		return;
 	}
-	if (!(family->features & NIDUS_DELETE)) /* never chosen unasked */
+	if (!(family->features & NIDUS_DELETE)) /* NIDUS_AUTO never chooses it */
 		return;
 	choice->others++;
 	if (choice->chosen != NULL && family->pace < choice->chosen->pace)

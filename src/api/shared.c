@@ -10,7 +10,7 @@
 #define LOOKUPS_AT_ONCE 4096 /* keys of a batch per pass through the gate */
 #define CHANGES_AT_ONCE 256
 
-/* Inserts that a part of struct turns counts before somebody looks after growth. */
+/* Inserts that a part of struct turns counts before a thread looks after growth. */
 #define TURN_MOST 1024
 /* All parts together leave at most this share of the capacity uncounted. */
 #define TURN_SHARE 64

@@ -22,7 +22,7 @@
 #include "base/tally.h"
 
 /*
- * How many keys were inserted since somebody last looked after growth. The filter counts
+ * How many keys were inserted since a thread last looked after growth. The filter counts
  * them, and not each thread: threads may be many, short-lived, or busy with several
  * filters. It does so in parts, so that threads do not wait for each other's cache line.
  */
@@ -31,7 +31,7 @@ struct turns {
 		_Alignas(64) uint32_t inserts;
 	} part[TALLY_PARTS];
 	uint32_t carry; /* inserts that no part counts: those of a file */
-	int64_t left;   /* inserts until somebody must look how full the filter is */
+	int64_t left;   /* inserts until a thread must look how full the filter is */
 };
 
 /* Gives a filter its gate. Errors: E_NOMEM. */
@@ -57,20 +57,20 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes,
 nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                  size_t *done);
 
-/* At most so many inserts of a filter of this capacity have not come to growth_take_turn. */
+/* The most inserts into a filter of this capacity that growth_take_turn has not seen. */
 uint64_t shared_uncounted(uint64_t capacity);
 
-/* What those count of a filter whose threads are stopped, for files; and back. */
+/* These counts, of a filter whose threads are stopped: for files, and back. */
 void shared_tell_turns(const nidus_filter *filter, uint32_t *uncounted, int64_t *left);
 void shared_set_turns(nidus_filter *filter, uint32_t uncounted, int64_t left);
 
-/* No change goes on between the two; nothing at all if `all`. Free without a gate. */
+/* Between the two no call changes the filter; if `all`, none is inside. Free without a gate. */
 static inline void shared_stop(const nidus_filter *filter, bool all)
 {
 	if (filter->gate == NULL)
 		return;
 	gate_close(filter->gate, all);
-	if (all) /* the next turn counts anew */
+	if (all) /* the next turn counts the entries again */
 		__atomic_store_n(&filter->turns->left, 0, __ATOMIC_RELAXED);
 }
 

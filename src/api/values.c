@@ -7,16 +7,6 @@
 
 #define SOME 64 /* counts of a batch that are fetched at a time */
 
-static bool key_given(const void *key, size_t len)
-{
-	return key != NULL || len == 0;
-}
-
-static nidus_status no_key(void)
-{
-	return fail(NIDUS_E_ARG, "key is NULL but its length is not 0");
-}
-
 static nidus_status too_large(const nidus_filter *filter, uint64_t value)
 {
 	return fail(NIDUS_E_RANGE, "the value %llu does not fit into %u bits",
@@ -59,9 +49,9 @@ nidus_status nidus_insert_value_hash(nidus_filter *filter, uint64_t hash, uint64
 
 nidus_status nidus_insert_value(nidus_filter *filter, const void *key, size_t len, uint64_t value)
 {
-	return key_given(key, len)
+	return filter_key_given(key, len)
 	               ? nidus_insert_value_hash(filter, nidus_hash(filter, key, len), value)
-	               : no_key();
+	               : filter_no_key();
 }
 
 nidus_status nidus_insert_value_u64(nidus_filter *filter, uint64_t key, uint64_t value)
@@ -120,7 +110,7 @@ size_t nidus_find_hash(const nidus_filter *filter, uint64_t hash, uint64_t *valu
 size_t nidus_find(const nidus_filter *filter, const void *key, size_t len, uint64_t *values,
                   size_t cap)
 {
-	return key_given(key, len)
+	return filter_key_given(key, len)
 	               ? nidus_find_hash(filter, nidus_hash(filter, key, len), values, cap)
 	               : 0;
 }
@@ -159,9 +149,8 @@ static nidus_status change(nidus_filter *filter, uint64_t hash, struct value_cha
 nidus_status nidus_remove_value_hash(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	nidus_status status = check_changeable(filter);
-	if (status == NIDUS_OK && filter->keeps_all)
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "the filter was made with NIDUS_NO_DELETE: nothing can be removed");
+	if (status == NIDUS_OK)
+		status = filter_check_removable(filter);
 	if (status != NIDUS_OK)
 		return status;
 	if (!fits(filter, value))
@@ -171,9 +160,9 @@ nidus_status nidus_remove_value_hash(nidus_filter *filter, uint64_t hash, uint64
 
 nidus_status nidus_remove_value(nidus_filter *filter, const void *key, size_t len, uint64_t value)
 {
-	return key_given(key, len)
+	return filter_key_given(key, len)
 	               ? nidus_remove_value_hash(filter, nidus_hash(filter, key, len), value)
-	               : no_key();
+	               : filter_no_key();
 }
 
 nidus_status nidus_remove_value_u64(nidus_filter *filter, uint64_t key, uint64_t value)
@@ -195,9 +184,9 @@ nidus_status nidus_replace_value_hash(nidus_filter *filter, uint64_t hash, uint6
 nidus_status nidus_replace_value(nidus_filter *filter, const void *key, size_t len, uint64_t old,
                                  uint64_t fresh)
 {
-	return key_given(key, len)
+	return filter_key_given(key, len)
 	               ? nidus_replace_value_hash(filter, nidus_hash(filter, key, len), old, fresh)
-	               : no_key();
+	               : filter_no_key();
 }
 
 nidus_status nidus_replace_value_u64(nidus_filter *filter, uint64_t key, uint64_t old,
@@ -228,9 +217,9 @@ nidus_status nidus_add_count_hash(nidus_filter *filter, uint64_t hash, uint64_t 
 
 nidus_status nidus_add_count(nidus_filter *filter, const void *key, size_t len, uint64_t delta)
 {
-	return key_given(key, len)
+	return filter_key_given(key, len)
 	               ? nidus_add_count_hash(filter, nidus_hash(filter, key, len), delta)
-	               : no_key();
+	               : filter_no_key();
 }
 
 nidus_status nidus_add_count_u64(nidus_filter *filter, uint64_t key, uint64_t delta)
@@ -250,19 +239,16 @@ nidus_status nidus_add_count_batch(nidus_filter *filter, const uint64_t *hashes,
 	if (status == NIDUS_OK && hashes == NULL && n > 0)
 		return filter_null("hashes");
 	while (status == NIDUS_OK && *done < n) {
-		if (*done % SOME ==
-		    0) { /* brings the lines of the next ones, as it asks for many */
-			size_t left = n - *done;
-			nidus_contains_batch(filter, hashes + *done, left < SOME ? left : SOME,
-			                     yes);
-		}
+		if (*done % SOME == 0) /* a lookup of the next ones brings them into the cache */
+			nidus_contains_batch(filter, hashes + *done,
+			                     n - *done < SOME ? n - *done : SOME, yes);
 		status = add(filter, hashes[*done], deltas != NULL ? deltas[*done] : 1);
 		*done += status == NIDUS_OK;
 	}
 	return status;
 }
 
-#define FEW 32 /* values: more than a key has in most filters */
+#define FEW 32 /* values that are added up: no filter holds more of one key, unless merged */
 
 uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t hash)
 {
@@ -270,13 +256,15 @@ uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t hash)
 	size_t found = nidus_find_hash(filter, hash, values, FEW);
 	for (size_t i = 0; i < found && i < FEW; i++)
 		sum = value_sum(sum, values[i], filter->value_bits);
-	/* Only copies of hot keys, merged from many filters: what is not seen is taken for all. */
+	/* Hot keys of many merged filters only. A count may be too high, but never too low. */
 	return found > FEW ? bits_low(filter->value_bits) : sum;
 }
 
 uint64_t nidus_get_count(const nidus_filter *filter, const void *key, size_t len)
 {
-	return key_given(key, len) ? nidus_get_count_hash(filter, nidus_hash(filter, key, len)) : 0;
+	return filter_key_given(key, len)
+	               ? nidus_get_count_hash(filter, nidus_hash(filter, key, len))
+	               : 0;
 }
 
 uint64_t nidus_get_count_u64(const nidus_filter *filter, uint64_t key)

@@ -16,7 +16,7 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Where the compiler's own judgement of size costs speed, and the other way round. */
+/* Where the compiler's own choice costs speed (the first) or size (the second). */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define NEVER_INLINE static __attribute__((noinline))
 

@@ -3,8 +3,8 @@
  * blueprint: the numbers from which a filter is laid out.
  *
  * A planner chooses them once, a file carries them, and every size, address
- * and width follows from them alone. Callers that read them from outside have them
- * checked by the family before anything is allocated.
+ * and width follows from them alone. What comes from a file is checked by the family
+ * before anything is allocated.
  */
 #ifndef NIDUS_BASE_BLUEPRINT_H
 #define NIDUS_BASE_BLUEPRINT_H

@@ -28,7 +28,7 @@ static bool have_thread_end;
 
 static void give_place(void *place)
 {
-	my_place = NULL; /* other destructors of this thread may still come by: counted */
+	my_place = NULL; /* other destructors of this thread may still enter: they are counted */
 	atomic_store_explicit(&((struct place *)place)->taken, false, memory_order_release);
 }
 

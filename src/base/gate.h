@@ -57,7 +57,7 @@ void gate_unmake(struct gate *gate);
 struct gate_pass gate_enter(struct gate *gate, enum gate_side side);
 void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass);
 
-/* Numbers drawn so far: for tests, to see that somebody waits. */
+/* Numbers drawn so far: for tests, to see that a thread waits. */
 uint64_t gate_drawn(struct gate *gate);
 
 /*

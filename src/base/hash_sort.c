@@ -3,8 +3,8 @@
  * hash_sort: partition, then sort every part while it is in the cache.
  *
  * Parts have so few hashes that one and the room to sort it stay in a core's
- * second-level cache. A part that is much larger than the others (the hashes are
- * none, or most are equal) is sorted in place, slower.
+ * second-level cache. A part that is much larger than the others (the numbers are no
+ * hashes, or most are equal) is sorted in place, slower.
  */
 #include "base/hash_sort.h"
 

@@ -25,8 +25,8 @@ nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned t
 /*
  * The same for hashes in an array of the caller's, in place: what is behind the
  * first *left of them is undefined then. Takes for each thread at most
- * HASH_SORT_WORK bytes and a 128th of the array on the side. One thread begins, and
- * all go on.
+ * HASH_SORT_WORK bytes and a 128th of the array on the side. The first pass is made by
+ * one thread, the others by all.
  * Errors: E_NOMEM; the array holds the same hashes in some order then.
  */
 nidus_status hash_sort_in_place(uint64_t *hashes, size_t n, bool unique, unsigned threads,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * locks: what lies beside a table that threads share: locks, and a count.
+ * locks: what a table has beside it if threads share it: locks, and a count.
  *
  * The table's own bytes are the same with and without. A body has no locks
  * unless its plan says NIDUS_CONCURRENT.

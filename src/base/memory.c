@@ -2,7 +2,7 @@
  *
  * memory: three sources, one block.
  *
- * The caller's allocator has the first word. Without one, small blocks come
+ * The caller's allocator comes first. Without one, small blocks come
  * from malloc, and from a huge page's size on straight from the kernel: those
  * are zero already, start at a huge page and cost memory only where touched.
  */
@@ -12,6 +12,8 @@
 #include "base/effort.h"
 #include "base/os.h"
 #include "base/reason.h"
+
+#include <errno.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -62,6 +64,7 @@ nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct
 
 void memory_give(const nidus_allocator *allocator, struct block *block)
 {
+	int kept = errno;
 	if (block->whole != NULL) {
 		if (allocator->alloc != NULL)
 			allocator->free(allocator->context, block->whole, block->whole_size);
@@ -71,6 +74,7 @@ void memory_give(const nidus_allocator *allocator, struct block *block)
 			os.release(block->whole);
 	}
 	*block = (struct block){ 0 };
+	errno = kept;
 }
 
 static void *alloc_in_turn(void *context, size_t size)

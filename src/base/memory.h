@@ -35,7 +35,7 @@ static inline struct block memory_lent(unsigned char *bytes, uint64_t size)
 	return (struct block){ .bytes = bytes, .size = (size_t)size };
 }
 
-/* Gives a block back and empties it. An empty one is fine. */
+/* Gives a block back and empties it; an empty one is fine. errno stays. */
 void memory_give(const nidus_allocator *allocator, struct block *block);
 
 struct memory_turns {

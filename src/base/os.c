@@ -22,7 +22,7 @@ static void *map_zeroed(size_t size)
 	if (memory == MAP_FAILED)
 		return NULL;
 #ifdef MADV_HUGEPAGE
-	/* Fewer TLB misses where the system has huge pages; no matter where not. */
+	/* Fewer TLB misses if the system has huge pages; if not, nothing is lost. */
 	(void)madvise(memory, size, MADV_HUGEPAGE);
 #endif
 	return memory;

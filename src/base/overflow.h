@@ -6,10 +6,10 @@
  * find no place beside them. Such entries are kept here as (home, fingerprint) and a
  * number of copies: all that a filter knows of a key, so that the rate stays what it is.
  *
- * A search tree in the order of home, fingerprint and value, whose shape follows from a hash of each
- * entry (a treap): a subtree's root has the highest hash in it. So the tree depends on
- * what is in it and not on the order in which it came, and a call takes as many steps as
- * the logarithm of the entries; none moves or clears the others.
+ * A search tree in the order of home, fingerprint and value whose shape follows from a hash
+ * of each entry (a treap): the root of a subtree has the highest hash in it. So the tree
+ * depends on what is in it and not on the order in which it came, and a call takes a number
+ * of steps that is logarithmic in the entries; no call moves or clears the others.
  */
 #ifndef NIDUS_BASE_OVERFLOW_H
 #define NIDUS_BASE_OVERFLOW_H

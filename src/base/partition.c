@@ -16,7 +16,7 @@
  *                      ^first        ^ this line is still in the buffer
  *
  * One thread need not count: hashes are spread so evenly that parts with a few places
- * to spare have room for all. That they have is only looked at when a line is written.
+ * to spare have room for all. Whether they do is only checked when a line is written.
  */
 #include "base/partition.h"
 

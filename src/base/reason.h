@@ -23,9 +23,9 @@ const char *reason_text(void);
 void reason_copy(char *to, size_t size);
 
 /*
- * For calls that try something and have another way if it fails: from the first on, words
- * are kept aside; the second makes the last of them the reason if the call failed in the
- * end, and gives its status back.
+ * For calls that try something and have another way if it fails. After the first, words are
+ * kept aside; the second makes the last of them the reason if the call failed in the end,
+ * and returns its status.
  */
 void reason_set_aside(void);
 nidus_status reason_decide(nidus_status status);

@@ -6,7 +6,7 @@
  * counts the values of one byte, then walks every number along its cycle to the
  * run where it belongs, then sorts the runs by the next byte.
  *
- * sort_hashes goes there and back between two arrays: a pass by the lower half of
+ * sort_hashes goes back and forth between two arrays: a pass by the lower half of
  * the digit, one by its upper half, and an insertion sort for the rest. A digit
  * has two bits more than it takes to count the hashes, so few share one, and the
  * insertion sort has next to nothing to do.

@@ -24,8 +24,8 @@ void sort_part_u64(uint64_t *numbers, size_t n, unsigned shift, size_t end[SORT_
 /*
  * sort_u64 for hashes that agree in their highest `common` bits (63 at most) and
  * are spread evenly below them: three times as quick then, and right for any
- * others too. `room` is for n numbers. False if no two are equal; true if some are or
- * no one looked.
+ * others too. `room` is for n numbers. False if no two are equal; true if some are, or if
+ * that was not checked.
  */
 bool sort_hashes(uint64_t *hashes, size_t n, unsigned common, uint64_t *room);
 

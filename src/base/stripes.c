@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-#define SPINS 64 /* looks before the processor is offered to somebody else */
+#define SPINS 64 /* tries before the processor is offered to another thread */
 
 /* As many for a chunk as it has regions, but not too many for all of them. */
 static unsigned stripes_log(uint64_t chunks, uint64_t chunk_bytes)

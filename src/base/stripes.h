@@ -63,10 +63,10 @@ nidus_status stripes_make(struct stripes *stripes, uint64_t chunks, uint64_t chu
                           const nidus_allocator *allocator);
 void stripes_unmake(struct stripes *stripes, const nidus_allocator *allocator);
 
-/* What came to a chunk's stripes, all in all; exact while no thread is at work. */
+/* The sum of the numbers of a chunk's stripes; exact while no thread is at work. */
 uint64_t stripes_count(const struct stripes *stripes, uint64_t chunk);
 
-/* Sets those numbers to nothing. */
+/* Sets these numbers to 0. */
 void stripes_forget(struct stripes *stripes);
 
 /* The stripe of a byte of the only chunk, or counted from the chunk's first stripe. */
@@ -131,10 +131,10 @@ ALWAYS_INLINE bool stripes_same(const struct stripes *stripes, const struct stri
 /* Waits a little: `tries` is how often it failed. */
 void stripes_pause(unsigned tries);
 
-/* version_lock for a word that somebody else has. */
+/* version_lock for a word that another thread has locked. */
 uint32_t version_wait(uint32_t *version);
 
-/* One word as a lock of its own: odd while somebody has it. Gives what it was before. */
+/* One word as a lock of its own: odd while it is locked. Returns what it was before. */
 ALWAYS_INLINE uint32_t version_lock(uint32_t *version)
 {
 	uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED) & ~UINT32_C(1);
@@ -156,7 +156,7 @@ ALWAYS_INLINE void version_unlock(uint32_t *version)
  */
 ALWAYS_INLINE uint32_t version_seen(const uint32_t *version)
 {
-	/* If it is odd, it is none that version_lock_from will find. */
+	/* While it is locked, version_lock_from will not find the even number. */
 	return __atomic_load_n(version, __ATOMIC_ACQUIRE) & ~UINT32_C(1);
 }
 

@@ -13,8 +13,8 @@ unsigned threads_wanted(unsigned threads);
 /*
  * Calls work(context, share) once for every share below `shares` (at most
  * THREADS_MOST), each in a thread of its own and one in the caller's, and
- * returns when all are done. Threads that the system does not give are no failure: their
- * shares are done by the caller, one after the other.
+ * returns when all are done. If the system gives fewer threads, the caller does the other
+ * shares, one after the other.
  */
 void threads_run(unsigned shares, void (*work)(void *context, unsigned share), void *context);
 

@@ -28,7 +28,7 @@ static inline void word_or(unsigned char *table, uint64_t index, uint64_t mask)
 #define WAITING 16 /* and keys that have those, whose other bits are under way */
 #define WRITING 16 /* keys whose bits are all fetched ahead of an insert */
 
-/* The table as a value: what is stored into it cannot change where it lies. */
+/* The table as a value: the compiler then knows that no store changes its address. */
 struct table {
 	unsigned char *bytes;
 	uint64_t words;

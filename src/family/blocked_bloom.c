@@ -75,7 +75,7 @@ static struct bloom_rate rate_of(uint64_t blocks, unsigned probes, uint64_t keys
 		return (struct bloom_rate){ 1, 1 };
 	struct crowd crowd = { (double)BLOCKED_BITS / probes, 1, 1 };
 	double weight = 1, weights = 0, rates = 0, squares = 0;
-	/* Binomial weights by their ratios; the common factor is divided out at last. */
+	/* Binomial weights by their ratios; the common factor is divided out at the end. */
 	for (double j = 0; j <= n; j++) {
 		double square, rate = crowd_rate(crowd, probes, &square);
 		if (others > 0 || j == n) {

@@ -3,7 +3,7 @@
  * blooms: what the two Bloom families have in common.
  *
  * Both keep a table of bits (bloom/bloom.h). They differ in where a key's bits
- * lie, hence in the rate that a size comes to, hence in their sizing.
+ * lie, hence in the rate of a table of a given size, hence in their sizing.
  *
  * In a blueprint of theirs core_bits is the number of bits that a key sets and
  * groups the size of the table, which is odd; chunks is 1, and everything that has to do with

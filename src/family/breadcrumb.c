@@ -7,7 +7,7 @@
  *
  * A front yard of 64-byte mini-filters, one per key; a backyard an eighth of
  * that size for what does not fit, with crumbs that lead back. yard/mini.h
- * draws a line, yard/yard.h the two yards and how they hang together.
+ * draws a line, yard/yard.h the two yards and how entries move between them.
  *
  *     front yard   [line 0][line 1][line 2] ... [line F-1]     51 slots each
  *                      |  full: the highest mini-bucket spills
@@ -237,7 +237,7 @@ static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t cap
 					"no bits are left for more than %llu keys; make the filter with "
 					"a larger max_capacity",
 					(unsigned long long)plan->max_capacity);
-			/* The rate gives way: a core bit becomes an address bit. */
+			/* The rate doubles: a core bit becomes an address bit. */
 			larger->core_bits--;
 			larger->growth_bits++;
 			larger->fpr *= 2;

@@ -24,7 +24,7 @@ struct fill {
 	double headroom; /* share of places left in the fullest chunk */
 };
 
-/* What a plan comes to. */
+/* What follows from a plan. */
 struct forecast {
 	uint64_t bytes; /* of an empty filter */
 	uint64_t total_slots;
@@ -61,7 +61,7 @@ struct family {
 	/* Whether a plan from anywhere can be laid out. Errors: E_RANGE. */
 	nidus_status (*check)(const struct blueprint *plan);
 
-	/* What a checked plan comes to with `keys` keys in it. */
+	/* What follows from a checked plan, with `keys` keys in the filter. */
 	struct forecast (*forecast)(const struct blueprint *plan, uint64_t keys);
 
 	/*
@@ -103,7 +103,7 @@ struct family {
 	/*
 	 * NIDUS_GROW and NIDUS_MERGE; NULL where the family cannot grow. larger() is the
 	 * plan, of the same base geometry, that has room for `capacity` keys: E_RANGE
-	 * beyond what growth bits allow, unless `relax`: then the rate gives way, and
+	 * beyond what growth bits allow, unless `relax`: then the rate rises, and
 	 * the plan's fpr says how far. transfer() puts all entries of `from` into a body of
 	 * such a plan. Errors: FULL, COPIES.
 	 */

@@ -161,9 +161,9 @@ nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 }
 
 /*
- * The longest stash that a chunk may have at the plan's level. Threads that share a filter
- * have memory for all of it as soon as there is one entry, so that it may not be long for
- * its own sake; chunks need far less.
+ * The longest stash that a chunk may have at the plan's level. A filter that threads share
+ * takes memory for all of it with the first entry, so it must not be longer than it can
+ * ever help; chunks need far less.
  */
 #define STASH_SURELY 1024
 #define STASH_SLOTS 4 /* one more for so many slots of a chunk */

@@ -102,7 +102,7 @@ double nesting_rate(const struct blueprint *plan, double compared, double load);
 /* XOR kinds: the keys that keep the plan's rate, `fits` at most. */
 uint64_t nesting_keys_at_rate(const struct blueprint *plan, uint64_t slots, uint64_t fits);
 
-/* What a plan comes to, if an absent key's fingerprint may match in `compared` slots. */
+/* The forecast of a plan if an absent key's fingerprint may match in `compared` slots. */
 struct forecast nesting_forecast_for(const struct blueprint *plan, uint64_t keys, double compared);
 
 /* The same for all slots of two buckets. */

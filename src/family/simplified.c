@@ -28,9 +28,9 @@
  * rate (Theorem 5.1).
  *
  * The width: f > (log2 n + 20) / b, so that 2^(-fb), about the odds by which an
- * insert fails in the analysis, is below 2^-20 / n. Where the rate asked for
- * would do with fewer bits, that many are taken all the same, and the rate that
- * they give is the target: lower than asked.
+ * insert fails in the analysis, is below 2^-20 / n. If the rate asked for needs
+ * fewer bits, that many are taken nevertheless, and the rate that they give is
+ * the target: lower than asked.
  *
  * The rate: 2b * load / ((2^g - 1) * 2^(f-g)). The query of the paper's section 6,
  * all slots of a cell in one go, is what nest/shape.h does for every family.

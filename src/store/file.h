@@ -12,7 +12,7 @@ typedef nidus_status (*file_writer)(const void *subject, nidus_sink sink, void *
 
 /*
  * Makes `path` hold what the writer writes: wholly, or not at all. Devices and
- * pipes are written to directly, since replacing them would be no kindness.
+ * pipes are written to directly: they must not be replaced by a file.
  * Errors: E_IO with errno, E_NOMEM, and the writer's own.
  */
 nidus_status file_save(const char *path, file_writer writer, const void *subject);

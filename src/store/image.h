@@ -3,14 +3,14 @@
  * image: a filter as a sequence of bytes (docs/format.md has the drawing).
  *
  * A header of fixed size, then sections. This file knows bytes, offsets and
- * checksums; what the sections mean is the families' matter.
+ * checksums; only the families know what the sections mean.
  */
 #ifndef NIDUS_STORE_IMAGE_H
 #define NIDUS_STORE_IMAGE_H
 
 #include "base/blueprint.h"
 
-#define IMAGE_VERSION 1  /* open until release 0.2.0: see docs/format.md */
+#define IMAGE_VERSION 1  /* the first release's: see docs/format.md */
 #define IMAGE_HEADER 256 /* bytes */
 
 enum image_section { IMAGE_TABLE, IMAGE_STASH, IMAGE_SECTIONS };

@@ -3,8 +3,8 @@
  * parts: what follows the image of a filter that has more than its body, as bytes
  * (docs/format.md has the drawing).
  *
- * A record of fixed size, then the overflow list, then, amid a move, the image of the old
- * body. This file knows bytes and checksums; what they mean is the api layer's matter.
+ * A record of fixed size, then the overflow list, then, during a move, the image of the old
+ * body. This file knows bytes and checksums; only the api layer knows what they mean.
  */
 #ifndef NIDUS_STORE_PARTS_H
 #define NIDUS_STORE_PARTS_H
@@ -12,9 +12,8 @@
 #include "nidus.h"
 
 #define PARTS_RECORD 128 /* bytes */
-#define PARTS_ENTRY \
-	24             /* bytes of an entry of the overflow list: home, fingerprint, and
-                          * copies in the lower half of the rest, the value in the upper */
+/* An entry of the overflow list: home, fingerprint, copies (32 bits) and value (32 bits). */
+#define PARTS_ENTRY 24
 #define PARTS_ALIGN 64 /* the record and the old body's image start at a multiple */
 
 struct parts {
@@ -24,7 +23,7 @@ struct parts {
 	bool returning; /* entries of the overflow list are tried again, behind this one: */
 	nidus_entry returned;
 	uint32_t uncounted;  /* inserts of threads since the last turn */
-	int64_t left;        /* inserts of threads until somebody counts */
+	int64_t left;        /* inserts of threads until the entries are counted */
 	uint64_t overflowed; /* entries of the overflow list, copies not counted */
 	uint64_t checksum;   /* of the list */
 };

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * files: filters to bytes and back.
+ * load: bytes to filters, read into memory or mapped.
+ *
+ * Nothing is believed before it has been checked: the header before its sizes are used, the
+ * sections before the filter is handed out. Over a mapped table only what needs no look at it
+ * is checked, unless the caller asks for more.
  */
 #include "api/claims.h"
 #include "api/moving.h"
@@ -11,225 +15,7 @@
 #include "store/image.h"
 #include "store/parts.h"
 
-#include <errno.h>
-
-/* ------------------------------------------------------------------- writing -- */
-
-static nidus_status describe(const nidus_filter *filter, struct image *image)
-{
-	struct fill fill = filter->family->fill(filter->body);
-	*image = (struct image){ .plan = filter->plan,
-		                 .count = fill.count,
-		                 .stashed = fill.stashed };
-	(void)filter->family->table(filter->body, &image->section[IMAGE_TABLE].size);
-	image->section[IMAGE_STASH].size = fill.stashed * STASH_ENTRY;
-	return image_lay_out(image);
-}
-
-/* Writes a filter's body, and whether there is more. */
-static nidus_status write_body(const nidus_filter *filter, bool more, nidus_sink sink,
-                               void *context)
-{
-	struct image image;
-	struct block stash;
-	uint64_t size;
-	nidus_status status = describe(filter, &image);
-	image.more = more;
-	if (status == NIDUS_OK)
-		status = memory_take(&filter->allocator, image.section[IMAGE_STASH].size, &stash);
-	if (status != NIDUS_OK)
-		return status;
-	if (image.stashed > 0)
-		filter->family->export_stash(filter->body, stash.bytes);
-	const void *bytes[IMAGE_SECTIONS] = {
-		[IMAGE_TABLE] = filter->family->table(filter->body, &size),
-		[IMAGE_STASH] = stash.bytes,
-	};
-	status = image_write(&image, bytes, sink, context);
-	int kept = errno;
-	memory_give(&filter->allocator, &stash);
-	errno = kept;
-	return status;
-}
-
-/* What has to be said of a filter beside its body; false if nothing. */
-static bool describe_parts(const nidus_filter *filter, struct parts *parts)
-{
-	const struct moving *state = &filter->moving;
-	*parts = (struct parts){
-		.old = moving(filter),
-		.overflowed = state->overflow.nodes,
-		.returning = state->returning,
-	};
-	if (filter->grows)
-		shared_tell_turns(filter, &parts->uncounted, &parts->left);
-	if (parts->old) {
-		parts->position = state->position;
-		parts->places = state->places;
-	}
-	if (parts->old || parts->returning)
-		parts->inserts = state->inserts;
-	if (parts->returning)
-		parts->returned = state->returned;
-	return parts->old || parts->returning || parts->overflowed > 0 || parts->uncounted > 0 ||
-	       parts->left != 0;
-}
-
-static void export_overflow(const struct overflow *overflow, unsigned char *bytes)
-{
-	const struct overflow_node *node = overflow_next(overflow, NULL);
-	for (; node != NULL; node = overflow_next(overflow, &node->entry), bytes += PARTS_ENTRY) {
-		store64(bytes, node->entry.home);
-		store64(bytes + 8, node->entry.fingerprint);
-		store64(bytes + 16, node->copies | node->entry.value << 32);
-	}
-}
-
-/* Writes the record and the overflow list, and zeros up to the next part if there is one. */
-static nidus_status write_record(const nidus_filter *filter, struct parts *parts, nidus_sink sink,
-                                 void *context)
-{
-	unsigned char record[PARTS_RECORD];
-	static const unsigned char zeros[PARTS_ALIGN];
-	struct block list;
-	uint64_t size = parts->overflowed * PARTS_ENTRY;
-	nidus_status status = memory_take(&filter->allocator, size, &list);
-	if (status != NIDUS_OK)
-		return status;
-	export_overflow(&filter->moving.overflow, list.bytes);
-	parts->checksum = hash_checksum(list.bytes, size);
-	parts_encode(parts, record);
-	status = image_put(sink, context, record, PARTS_RECORD);
-	if (status == NIDUS_OK)
-		status = image_put(sink, context, list.bytes, size);
-	if (status == NIDUS_OK && parts->old)
-		status = image_put(sink, context, zeros, parts_padding(size));
-	int kept = errno;
-	memory_give(&filter->allocator, &list);
-	errno = kept;
-	return status;
-}
-
-/* Bytes of all parts, and where the record begins if there is one. */
-static nidus_status lay_out_parts(const nidus_filter *filter, uint64_t *record, uint64_t *size)
-{
-	struct image image;
-	struct parts parts;
-	nidus_status status = describe(filter, &image);
-	*size = image.size;
-	if (status != NIDUS_OK || !describe_parts(filter, &parts))
-		return status;
-	*record = *size + parts_padding(*size);
-	*size = *record + PARTS_RECORD + parts.overflowed * PARTS_ENTRY;
-	if (!parts.old)
-		return NIDUS_OK;
-	status = describe(filter->moving.old, &image);
-	*size += parts_padding(*size) + image.size;
-	return status;
-}
-
-/* nidus_write for a filter whose threads are stopped. */
-static nidus_status write_stopped(const nidus_filter *filter, nidus_sink sink, void *context)
-{
-	static const unsigned char zeros[PARTS_ALIGN];
-	struct parts parts;
-	uint64_t record = 0, size;
-	bool more = describe_parts(filter, &parts);
-	nidus_status status = filter_check_mapped(filter);
-	if (status == NIDUS_OK)
-		status = write_body(filter, more, sink, context);
-	if (status != NIDUS_OK || !more)
-		return status;
-	struct image image;
-	(void)describe(filter, &image);
-	(void)lay_out_parts(filter, &record, &size);
-	status = image_put(sink, context, zeros, record - image.size);
-	if (status == NIDUS_OK)
-		status = write_record(filter, &parts, sink, context);
-	if (status == NIDUS_OK && parts.old)
-		status = write_body(filter->moving.old, false, sink, context);
-	return status;
-}
-
-nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *context)
-{
-	if (filter == NULL || sink == NULL)
-		return filter_null(filter == NULL ? "filter" : "sink");
-	shared_stop(filter, false);
-	nidus_status status = write_stopped(filter, sink, context);
-	int kept = errno;
-	shared_go_on(filter);
-	errno = kept;
-	return status;
-}
-
-static nidus_status write_filter(const void *subject, nidus_sink sink, void *context)
-{
-	return nidus_write(subject, sink, context);
-}
-
-nidus_status nidus_save(const nidus_filter *filter, const char *path)
-{
-	if (filter == NULL || path == NULL)
-		return filter_null(filter == NULL ? "filter" : "path");
-	return file_save(path, write_filter, filter);
-}
-
-static size_t saved_size(const nidus_filter *filter)
-{
-	uint64_t record, size;
-	return lay_out_parts(filter, &record, &size) == NIDUS_OK ? (size_t)size : 0;
-}
-
-size_t nidus_saved_size(const nidus_filter *filter)
-{
-	if (filter == NULL)
-		return 0;
-	shared_stop(filter, false);
-	size_t size = saved_size(filter);
-	shared_go_on(filter);
-	return size;
-}
-
-struct buffer {
-	unsigned char *next;
-};
-
-static int buffer_sink(void *context, const void *data, size_t size)
-{
-	struct buffer *buffer = context;
-	if (size > 0)
-		memcpy(buffer->next, data, size);
-	buffer->next += size;
-	return 0;
-}
-
-static nidus_status save_stopped(const nidus_filter *filter, void *buffer, size_t cap,
-                                 size_t *written)
-{
-	size_t size = saved_size(filter);
-	if (cap < size)
-		return fail(NIDUS_E_BUFFER, "the filter takes %zu bytes, the buffer has %zu", size,
-		            cap);
-	struct buffer to = { buffer };
-	nidus_status status = write_stopped(filter, buffer_sink, &to);
-	if (status == NIDUS_OK && written != NULL)
-		*written = size;
-	return status;
-}
-
-nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t cap,
-                               size_t *written)
-{
-	if (filter == NULL || buffer == NULL)
-		return filter_null(filter == NULL ? "filter" : "buffer");
-	shared_stop(filter, false);
-	nidus_status status = save_stopped(filter, buffer, cap, written);
-	shared_go_on(filter);
-	return status;
-}
-
-/* ------------------------------------------------------------------- reading -- */
+/* ------------------------------------------------------------------- one image -- */
 
 /* Whether a header's plan is one that this library could have made. */
 static nidus_status check_plan(const struct image *image, const struct family **family)
@@ -251,7 +37,7 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	return NIDUS_OK;
 }
 
-/* Fills an empty filter's body from the sections, and believes nothing. */
+/* Fills an empty filter's body from the sections, and checks it. */
 static nidus_status read_body(nidus_filter *filter, const struct image *image, nidus_source source,
                               void *context)
 {
@@ -268,14 +54,13 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 	if (status == NIDUS_OK)
 		status = filter->family->import(filter->body, stash.bytes, image->stashed,
 		                                image->count);
-	int kept = errno;
 	memory_give(&filter->allocator, &stash);
-	errno = kept;
 	return status;
 }
 
 /* ------------------------------------------------------------------- mapping -- */
 
+/* Bytes in memory, as a source. */
 struct span {
 	const unsigned char *next;
 	size_t left;
@@ -293,13 +78,14 @@ static ptrdiff_t span_source(void *context, void *data, size_t size)
 	return (ptrdiff_t)size;
 }
 
+/* Goes on to a later place. */
 static void span_go_to(struct span *span, const unsigned char *place)
 {
 	span->left -= (size_t)(place - span->next);
 	span->next = place;
 }
 
-/* Reads and checks all that a plain open leaves alone. */
+/* Checks what a plain open does not read. */
 static nidus_status check_whole(const nidus_filter *filter, const struct image *image,
                                 const unsigned char *file)
 {
@@ -362,7 +148,7 @@ static nidus_status check_end(const struct origin *from)
 	return NIDUS_OK;
 }
 
-/* Reads a header and settles that what it tells can be. */
+/* Reads a header and checks that such a filter can exist. */
 static nidus_status read_plan(struct origin *from, struct image *image,
                               const struct family **family)
 {
@@ -387,10 +173,8 @@ static nidus_status read_copy(const struct origin *from, const struct family *fa
 		return status;
 	status = read_body(*filter, image, from->source, from->context);
 	if (status != NIDUS_OK) {
-		int kept = errno;
 		nidus_free(*filter);
 		*filter = NULL;
-		errno = kept;
 	}
 	return status;
 }
@@ -506,7 +290,7 @@ static nidus_status read_overflow(struct origin *from, nidus_filter *filter,
 	struct block list;
 	uint64_t size;
 	if (multiply_overflows(parts->overflowed, PARTS_ENTRY, &size) || size > from->available)
-		return fail(NIDUS_E_TRUNCATED, "the file ends amid the overflow list");
+		return fail(NIDUS_E_TRUNCATED, "the file ends within the overflow list");
 	nidus_status status = memory_take(&filter->allocator, size, &list);
 	if (status != NIDUS_OK)
 		return status;
@@ -516,9 +300,7 @@ static nidus_status read_overflow(struct origin *from, nidus_filter *filter,
 		status = fail(NIDUS_E_CORRUPT, "the checksum of the overflow list does not match");
 	if (status == NIDUS_OK)
 		status = import_overflow(filter, list.bytes, parts->overflowed);
-	int kept = errno;
 	memory_give(&filter->allocator, &list);
-	errno = kept;
 	return status;
 }
 
@@ -568,10 +350,8 @@ static nidus_status read_filter(struct origin *from, nidus_filter **filter)
 	if (status == NIDUS_OK && image.more)
 		status = read_parts(from, image.size, *filter);
 	if (status != NIDUS_OK) {
-		int kept = errno;
 		nidus_free(*filter);
 		*filter = NULL;
-		errno = kept;
 	}
 	return status;
 }
@@ -691,45 +471,4 @@ nidus_status nidus_open_buffer(const void *buffer, size_t len, unsigned flags,
 		return status;
 	struct file_map map = file_borrow(buffer, len);
 	return open_map(&map, flags, filter);
-}
-
-static nidus_status check_table(const nidus_filter *opened, const unsigned char *table,
-                                uint64_t size)
-{
-	if (hash_checksum(table, size) != opened->checksum)
-		return fail(NIDUS_E_CORRUPT, "the table of the opened file is damaged");
-	return NIDUS_OK;
-}
-
-nidus_status filter_check_mapped(const nidus_filter *filter)
-{
-	uint64_t size;
-	if (!filter->readonly || filter->checked)
-		return NIDUS_OK;
-	const unsigned char *table = filter->family->table(filter->body, &size);
-	nidus_status status = check_table(filter, table, size);
-	if (status == NIDUS_OK)
-		status = filter->family->verify(filter->body);
-	if (status == NIDUS_OK && moving(filter))
-		status = filter_check_mapped(filter->moving.old);
-	return status == NIDUS_OK ? moving_verify(filter) : status;
-}
-
-nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
-{
-	uint64_t size;
-	struct block stash;
-	struct fill fill = from->family->fill(from->body);
-	const unsigned char *table = from->family->table(from->body, &size);
-	unsigned char *copy = to->family->table(to->body, &size);
-	memcpy(copy, table, (size_t)size);
-	nidus_status status = check_table(from, copy, size);
-	if (status == NIDUS_OK)
-		status = memory_take(&to->allocator, fill.stashed * STASH_ENTRY, &stash);
-	if (status != NIDUS_OK)
-		return status;
-	from->family->export_stash(from->body, stash.bytes);
-	status = to->family->import(to->body, stash.bytes, fill.stashed, fill.count);
-	memory_give(&to->allocator, &stash);
-	return status;
 }
