@@ -89,7 +89,7 @@ static void print_table(const struct plan *plan)
 	report_talk(
 		"* is taken by default; overhead is against log2(1/fpr); lines are cache lines "
 		"per lookup; speed: slow, medium, fast, fastest; features: D delete, E enumerate, M merge, "
-		"G grow, C concurrent, F fast, K copies");
+		"G grow, C concurrent, K copies");
 }
 
 static void print_row_json(const nidus_plan_row *row)
@@ -204,7 +204,7 @@ const struct command plan_command = {
 		 "per key, size, overhead (bits per key over log2(1/FPR), the least possible),\n"
 		 "the expected rate, cache lines per lookup of an absent key, the class of\n"
 		 "measured speed (slow, medium, fast, fastest), and features: D delete, E\n"
-		 "enumerate, M merge, G grow, C concurrent, F fast, K copies. '*' marks the\n"
+		 "enumerate, M merge, G grow, C concurrent, K copies. '*' marks the\n"
 		 "family that nidus build takes: the smallest, or one that is less than 3 %\n"
 		 "larger and of a faster class. Below the table stands why, and with --grow how\n"
 		 "much memory the growth takes. A family that cannot do what is asked says why\n"

@@ -10,15 +10,17 @@
 const struct feature feature_list[FEATURES] = {
 	{ NIDUS_DELETE, 'D', "delete" },         { NIDUS_ENUMERATE, 'E', "enumerate" },
 	{ NIDUS_MERGE, 'M', "merge" },           { NIDUS_GROW, 'G', "grow" },
-	{ NIDUS_CONCURRENT, 'C', "concurrent" }, { NIDUS_FAST, 'F', "fast" },
+	{ NIDUS_CONCURRENT, 'C', "concurrent" }, { NIDUS_FAST, 0, "fast" },
 	{ NIDUS_MULTISET, 'K', "multiset" },
 };
 
 void feature_letters(uint32_t features, char letters[FEATURES + 1])
 {
-	for (size_t i = 0; i < FEATURES; i++)
-		letters[i] = features & feature_list[i].bit ? feature_list[i].letter : '-';
-	letters[FEATURES] = '\0';
+	for (size_t i = 0; i < FEATURES; i++) {
+		if (feature_list[i].letter)
+			*letters++ = features & feature_list[i].bit ? feature_list[i].letter : '-';
+	}
+	*letters = '\0';
 }
 
 void feature_names(uint32_t features, char *text, size_t size)

@@ -9,7 +9,7 @@
 
 struct feature {
 	uint32_t bit;
-	char letter;      /* in the table of nidus plan */
+	char letter;      /* in the table of nidus plan; 0: a wish, which no family lacks */
 	const char *name; /* in nidus info, in JSON, and as --name of nidus plan */
 };
 
@@ -19,7 +19,7 @@ struct feature {
 #define FEATURES ((size_t)7)
 extern const struct feature feature_list[FEATURES];
 
-/** "DEMG---": one letter per feature, '-' for those that are missing. */
+/** "DEMG--": one letter per feature, '-' for those that are missing. */
 void feature_letters(uint32_t features, char letters[FEATURES + 1]);
 
 /** "delete, enumerate, merge". */
