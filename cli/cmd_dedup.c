@@ -79,6 +79,9 @@ static int keeps_values(const struct dedup *dedup)
 static int open_set(struct dedup *dedup, const struct args *args)
 {
 	dedup->output.in_place = true;
+	/* A set with a higher rate would lose keys that nobody expects to lose. */
+	if (dedup->options.fpr == 0)
+		dedup->options.fpr = defaults.fpr;
 	if (dedup->output.path) {
 		int code = kept_open(&dedup_command, &dedup->output, "--set", args, &dedup->options,
 		                     &dedup->filter);

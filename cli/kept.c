@@ -53,15 +53,19 @@ static int make_and_lock(const struct command *command, struct output *output, s
 static void compare(const char *path, const nidus_options *asked, const nidus_filter *filter)
 {
 	nidus_info info = NIDUS_INFO_INIT;
+	double rate;
 
 	nidus_get_info(filter, &info);
-	if (asked->capacity > room_in(filter) ||
-	    (asked->fpr > 0 && asked->fpr < info.fpr_target * (1 - 1e-9)))
+	rate = info.fpr_now > info.fpr_target ? info.fpr_now : info.fpr_target;
+	if (asked->capacity > room_in(filter))
 		report_warning("%s: the set was made for %" PRIu64
-		               " keys at a rate of %.3g; -n and -p do not change that",
-		               path, room_in(filter), info.fpr_target);
+		               " keys, which -n does not change; nidus grow does",
+		               path, room_in(filter));
+	if (asked->fpr > 0 && asked->fpr < rate * (1 - 1e-9))
+		report_warning("%s: the rate of the set is %.3g and stays so; %.3g needs a new one",
+		               path, rate, asked->fpr);
 	if (asked->value_bits > info.value_bits && info.value_bits > 0)
-		report_warning("%s: the set was made with --values %u, which stays so", path,
+		report_warning("%s: the set was made with --values %u and stays so", path,
 		               info.value_bits);
 }
 

@@ -35,5 +35,8 @@ seq 1000 4999 | "$NIDUS" query -c both.nidus
 echo '-- a set that is there stays what it was made for'
 seq 5 | "$NIDUS" dedup -c -n 100 -p 0.001 --set small.nidus
 seq 5 | "$NIDUS" dedup -c -n 50 -p 0.01 --set small.nidus 2>&1
-seq 5 | "$NIDUS" dedup -c -n 200 --set small.nidus 2>&1
+seq 5 | "$NIDUS" dedup -c -n 200 -p 0.001 --set small.nidus 2>&1
 seq 5 | "$NIDUS" dedup -c -p 1e-4 --set small.nidus 2>&1
+seq 5 | "$NIDUS" dedup -c --set small.nidus 2>&1
+"$NIDUS" build -n 10 -f bloom -o bloom.nidus monday 2>err
+seq 5 | "$NIDUS" dedup -c -p 0.01 --set bloom.nidus 2>&1

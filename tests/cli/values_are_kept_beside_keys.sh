@@ -40,5 +40,5 @@ cp changed.nidus before.nidus
 printf 'd\t1\ne\n' | "$NIDUS" add changed.nidus 2>err; echo "$? $(cat err)"
 printf 'd\t16\n' | "$NIDUS" add changed.nidus 2>err; echo "$? $(cat err)"
 printf 'a\n' | "$NIDUS" remove changed.nidus 2>err; echo "$? $(cat err)"
-printf 'f\n' | "$NIDUS" dedup --set changed.nidus 2>err; echo "$? $(cat err)"
+printf 'f\n' | "$NIDUS" dedup -q --set changed.nidus 2>err; echo "$? $(cat err)"
 cmp changed.nidus before.nidus && echo unchanged
