@@ -4,7 +4,7 @@
 
 /**
  * @file nidus.h
- * nidus: fingerprint filters, that is small, fast, approximate sets.
+ * nidus: fingerprint filters, which are small, fast, approximate sets.
  *
  * A filter answers "have I seen this key?". It never says no for a key that is
  * in it, and says yes for a key that is not in it with a probability that you
@@ -19,7 +19,7 @@
  *         puts(nidus_reason());
  *     nidus_insert(filter, "heron", 5);
  *     nidus_contains(filter, "heron", 5);   // true, always
- *     nidus_contains(filter, "crane", 5);   // false, 999 times of 1000
+ *     nidus_contains(filter, "crane", 5);   // false, 999 times out of 1000
  *     nidus_free(filter);
  *
  * ## The promises, for every family
@@ -36,27 +36,27 @@
  * 6. Enumeration is lossless: a walk yields exactly nidus_info.count entries.
  * 7. Same seed and same calls give the same bytes, on every machine.
  * 8. Bad input gets a typed error, never a crash.
- * 9. Copies are bounded: one key inserted again and again is answered with
- *    NIDUS_COPIES after a few dozen times at most; it never grows the filter. In
- *    a filter that can grow, hot keys take no other key's place: below
- *    max_capacity entries no insert is answered with FULL, and COPIES only if a key
- *    has 2 * slots + 4 copies (breadcrumb: 16). What finds no place in the table
- *    is kept in an exact overflow list (24 bytes in a file, 40 in memory, for all
- *    copies of a key there).
+ * 9. Copies are bounded: a key inserted again and again gets NIDUS_COPIES after a few
+ *    dozen times at most, and never makes the filter grow. In a filter that can grow,
+ *    hot keys take no other key's place: below max_capacity entries no insert gets
+ *    NIDUS_FULL, and NIDUS_COPIES only if its key has 2 * slots + 4 copies (breadcrumb:
+ *    16). What finds no place in the table is kept in an exact overflow list: 24 bytes
+ *    in a file and 48 in memory for all copies of a key there that have the same
+ *    value.
  * 10. Values are found: the value that a key was put in with is among those that
  *    nidus_find gives, until it is removed or replaced.
  *
- * The two Bloom families keep bits and no entries: 5, 6 and 10 are not theirs. They are
- * never full (inserts beyond the capacity go on, and fpr_now rises), copies of a key
+ * The two Bloom families keep bits and no entries: 5, 6 and 10 do not apply. They are
+ * never full (inserts beyond the capacity succeed, and fpr_now rises), copies of a key
  * take no room, and count is the number of inserts.
  *
  * ## Caveats
  *
  * - Removing a key that was never inserted may remove the copy of another key
- *   that looks the same (a "twin"). Remove only what you inserted and what was
- *   answered with NIDUS_OK: after NIDUS_PRESENT you own no copy.
- * - With values, nidus_remove takes some entry of the key or a twin, whichever value it
- *   has. Use nidus_remove_value where keys have different values.
+ *   that looks the same (a "twin"). Remove only what you inserted, and only if the
+ *   insert returned NIDUS_OK: after NIDUS_PRESENT you own no copy.
+ * - With values, nidus_remove takes any entry of the key or a twin, whatever its value.
+ *   Use nidus_remove_value if keys have different values.
  * - A filter file carries its seed. Anyone who knows the seed can prepare keys
  *   that collide.
  *
@@ -69,10 +69,10 @@
  * A filter made with NIDUS_CONCURRENT in options.features takes any mix of
  * insert, insert_new, remove, contains, count_key, the calls on values and counts, and
  * their batches from any number of threads: each takes effect at one moment between its
- * start and its end. Other calls may come at any time too: walks, saves, merges, clones, verify, info,
- * nidus_build_like and nidus_insert_entry make changes wait; nidus_grow, nidus_shrink and
- * nidus_clear make lookups wait too. Only nidus_free needs the filter for itself.
- * docs/concurrency.md tells how, and what it costs.
+ * start and its end. Other calls may come at any time, too. Changes wait for walks, saves,
+ * merges, clones, verify, info, nidus_build_like and nidus_insert_entry; all calls wait for
+ * nidus_grow, nidus_shrink and nidus_clear. Only nidus_free needs the filter for itself.
+ * docs/concurrency.md explains how, and what it costs.
  *
  * ## Processes
  *
@@ -92,8 +92,8 @@
  *
  * ## Stacks
  *
- * Threads may have small stacks: no call takes more than 24 KiB of it, the C library's
- * own needs not counted.
+ * Threads may have small stacks: no call needs more than 24 KiB, not counting what the
+ * C library itself needs.
  */
 
 #include <stdbool.h>
@@ -136,8 +136,8 @@ typedef enum nidus_status {
 	NIDUS_E_MISMATCH,    /**< two filters that do not fit together */
 	NIDUS_E_NOMEM = 20,  /**< out of memory */
 	NIDUS_E_BUFFER,      /**< the caller's buffer is too small */
-	NIDUS_E_IO = 30,     /**< the system refused; errno tells */
-	NIDUS_E_FORMAT,      /**< not a nidus file, or fields that contradict */
+	NIDUS_E_IO = 30,     /**< the system refused; errno tells why */
+	NIDUS_E_FORMAT,      /**< not a nidus file, or its fields contradict each other */
 	NIDUS_E_VERSION,     /**< a nidus file of another format version */
 	NIDUS_E_TRUNCATED,   /**< the file ends too early */
 	NIDUS_E_CORRUPT      /**< a checksum or an invariant does not hold */
@@ -156,11 +156,11 @@ NIDUS_API const char *nidus_status_name(nidus_status status);
 NIDUS_API const char *nidus_status_text(nidus_status status);
 
 /**
- * This thread's last failure in words, with the particulars that a status
- * cannot carry ("capacity must be at least 1"). Never NULL; "" before the
- * first failure. Ask right after the call that failed: the text stays until
- * this thread's next call that fails, or that tries several families
- * (NIDUS_AUTO). NOT_FOUND and PRESENT say all there is to say and leave it alone.
+ * This thread's last failure in words, with the details that a status cannot
+ * carry ("capacity must be at least 1"). Never NULL; "" before the first
+ * failure. Ask right after the call that failed: the text stays until this
+ * thread's next call that fails, or that tries several families (NIDUS_AUTO).
+ * NOT_FOUND and PRESENT need no more words and leave it alone.
  * Threads: free (each thread has its own).
  */
 NIDUS_API const char *nidus_reason(void);
@@ -219,11 +219,11 @@ NIDUS_API uint32_t nidus_family_features(nidus_family family);
 
 /**
  * Where a filter's memory comes from. Leave it zero for the system's own (huge
- * pages where they help). `alloc` gives at least `size` bytes with malloc's
- * alignment, or NULL; `free` gets the same size back. They are called from
- * whatever thread calls nidus, and `context` is handed through. `alloc_zeroed` may be
- * NULL; otherwise memory is taken from it alone, and must be all zero: it spares an
- * insert that begins a growth the clearing of the whole new table.
+ * pages where they help). `alloc` returns at least `size` bytes with malloc's
+ * alignment, or NULL; `free` gets the same size back. They are called from the
+ * thread that calls nidus, with `context`. `alloc_zeroed` may be NULL. If it is not, all
+ * memory is taken from it and must be zero: then an insert that begins a growth need not
+ * clear the whole new table.
  */
 typedef struct nidus_allocator {
 	void *(*alloc)(void *context, size_t size);
@@ -236,15 +236,15 @@ typedef struct nidus_allocator {
  * NIDUS_NO_DELETE in options.features promises the library that no key will be removed:
  * nidus_remove and its like answer E_UNSUPPORTED, info.features has no NIDUS_DELETE, and
  * a breadcrumb filter is filled more densely than one in which keys come and go
- * (other families stay as they are). All else works: growth, nidus_shrink and
- * nidus_clear too. What is merged from filters of which any has the bit has it. Together
+ * (other families stay as they are). Everything else works, growth, nidus_shrink and
+ * nidus_clear included. A merge has the bit if any of its filters has it. Together
  * with NIDUS_DELETE it is E_ARG.
  *
  * NIDUS_COMPACT in options.features makes a bucketed filter whose buckets of four are kept
  * sorted and coded, as those of semisort are: one bit per key less, at the price of some speed.
  * For k = log2(1/fpr) it takes at most 1.045 (k + 2) bits per key from 10^6 keys on, where k is
  * a whole number of 5 to 24: no other filter here that takes any number of keys is as small.
- * All else works as without it: values, growth, merges, NIDUS_CONCURRENT. NIDUS_AUTO takes
+ * Values, growth, merges and NIDUS_CONCURRENT work as without it. NIDUS_AUTO takes
  * bucketed then, every other family answers E_UNSUPPORTED, and slots other than 4 are E_RANGE.
  * info.features has the bit.
  */
@@ -272,7 +272,7 @@ typedef struct nidus_options {
 	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there */
 	unsigned slots;        /**< per bucket or window; 0: the family's best */
 	uint32_t features;     /**< what the filter must be able to do */
-	unsigned max_steps;    /**< entries that one insert may look at in order to move them; 0: the
+	unsigned max_steps;    /**< entries that one insert may look at to find room; 0: the
 	                            family's best */
 	unsigned reserve;      /**< CPCF's reserved slots p; 0: the family's best;
 	                            NIDUS_RESERVE_NONE: p = 0 */
@@ -305,9 +305,9 @@ typedef struct nidus_info {
 	uint64_t capacity;         /**< keys promised: at least what was asked */
 	uint64_t max_capacity;     /**< keys it may grow to by itself */
 	uint64_t bytes;            /**< table, stash and locks, without page rounding; both
-	                                tables while it grows. What else there is (records
-	                                of chunks, tables that save work) takes less than
-	                                1 % of it, or a few hundred bytes */
+	                                tables while it grows. Everything else (records of
+	                                chunks, tables that save work) takes less than 1 %
+	                                of it, or a few hundred bytes */
 	uint64_t seed;             /**< what hashing is keyed with */
 	double load;               /**< used slots / slots */
 	double headroom;           /**< share of places left in the fullest chunk */
@@ -377,7 +377,7 @@ NIDUS_API nidus_status nidus_clone(const nidus_filter *filter, nidus_filter **co
 NIDUS_API nidus_status nidus_clear(nidus_filter *filter);
 
 /**
- * Tells what a filter is and how full it is. `info->struct_size` must be set
+ * Describes a filter and how full it is. `info->struct_size` must be set
  * (NIDUS_INFO_INIT); only that many bytes are written.
  * Errors: E_ARG; *info is left alone then. Threads: reads.
  */
@@ -385,9 +385,9 @@ NIDUS_API nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *in
 
 /**
  * The number of entries, nidus_info.count, from counters and not from the table: cheap,
- * and never in the way of threads that change the filter. 0 for NULL. Threads: reads, and
- * any time with NIDUS_CONCURRENT: it counts what was in before and may count what comes
- * meanwhile.
+ * and changes never wait for it. 0 for NULL.
+ * Threads: reads, and any time with NIDUS_CONCURRENT: entries that come while it counts
+ * may be counted or not.
  */
 NIDUS_API uint64_t nidus_size(const nidus_filter *filter);
 
@@ -437,10 +437,10 @@ NIDUS_API bool nidus_contains_u64(const nidus_filter *filter, uint64_t key);
 NIDUS_API bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash);
 
 /**
- * Asks the memory for what a call with this hash will look at, and returns at once. A program
- * that handles keys one by one gets most of the speed of batches if it knows some of them
- * ahead: hash a key, prefetch it, and use the hash 8 to 32 keys later. Changes nothing and
- * never fails; a filter that fits into the cache needs none of this.
+ * Prefetches the cache lines that a call with this hash will need, and returns at once. A
+ * program that handles keys one by one gets most of the speed of batches if it knows some of
+ * them ahead: hash a key, prefetch it, and use the hash 8 to 32 keys later. Changes nothing
+ * and never fails; a filter that fits into the cache does not need it.
  * Threads: reads.
  */
 NIDUS_API void nidus_prefetch_hash(const nidus_filter *filter, uint64_t hash);
@@ -470,8 +470,8 @@ NIDUS_API uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t has
  * The 64-bit hash of a key under this filter's seed, for the _hash and _batch
  * calls of this filter or of another one with the same seed. 0 for arguments
  * that nidus_contains finds senseless. Two different keys, strings or integers,
- * have the same hash with odds of about 2^-63, and of n keys some two have it with
- * odds of about n^2 / 2^64; to a filter they are one key then. Threads: reads.
+ * have the same hash with odds of about 2^-63, and among n keys there is such a pair
+ * with odds of about n^2 / 2^64; to a filter they are one key. Threads: reads.
  */
 NIDUS_API uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len);
 NIDUS_API uint64_t nidus_hash_u64(const nidus_filter *filter, uint64_t key);
@@ -517,17 +517,17 @@ NIDUS_API nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *
  * a slot may become too wide for some of them (E_RANGE says so).
  *
  * A filter knows fingerprints, not keys: it gives the values of all entries that look like
- * the key. The key's own are always among them; a stranger gets some value with
- * at most the fpr. A key may have several values, each an entry of its own, as many as it may
- * have copies (promise 9). Calls without a value work as ever: inserts write the value 0,
- * lookups and removes do not look at it.
+ * the key. The key's own are always among them; a key that was never put in gets a value
+ * with at most the fpr. A key may have as many values as it may have copies (promise 9),
+ * each an entry of its own. Calls without a value work as usual: inserts write the value 0,
+ * lookups and removes ignore it.
  *
  * A value that needs more than v bits is E_RANGE. On a filter without values the calls that
  * change something answer E_UNSUPPORTED; nidus_find finds zeros.
  */
 
 /**
- * Puts one entry in: a key with a value. Equal pairs are kept as often as they come.
+ * Puts one entry in: a key with a value. Equal pairs are all kept.
  * Errors: E_RANGE (the value), E_UNSUPPORTED, and those of nidus_insert. After any of
  * them the filter is as it was. Threads: writes.
  */
@@ -590,10 +590,10 @@ NIDUS_API nidus_status nidus_replace_value_hash(nidus_filter *filter, uint64_t h
 
 /**
  * Counts: adds `delta` to the value of an entry of the key, or puts the key in with the value
- * `delta`. A count never becomes more than the highest value and stays there: that
- * value means "so many or more". Below it a count is never too low; twins share one, so that it
- * is too high for about as many keys as the fpr says. Threads that count at the same time lose
- * nothing (NIDUS_CONCURRENT).
+ * `delta`. A count that reaches the highest value stays there: that value means "this many or
+ * more". Below it a count is never too low. Twins share a count, so it is too high for about
+ * as many keys as the fpr says. Threads that count at the same time lose nothing
+ * (NIDUS_CONCURRENT).
  * Errors: E_UNSUPPORTED, and those of nidus_insert for a key that is new. After any of them
  * the filter is as it was. Threads: writes.
  */
@@ -613,9 +613,9 @@ NIDUS_API nidus_status nidus_add_count_batch(nidus_filter *filter, const uint64_
                                              const uint64_t *deltas, size_t n, size_t *done);
 
 /**
- * The count of a key: the sum of the values of all entries that look like it (after a merge
- * there may be several), at most the highest value; 0 for a key that was never counted, but
- * for the fpr, and for arguments that nidus_contains finds senseless. Threads: reads.
+ * The count of a key: the sum of the values of all entries that look like it, at most the
+ * highest value (and always that for more than 32 entries, which only merges make). 0 for a
+ * key that was never counted, but for the fpr, and for senseless arguments. Threads: reads.
  */
 NIDUS_API uint64_t nidus_get_count(const nidus_filter *filter, const void *key, size_t len);
 NIDUS_API uint64_t nidus_get_count_u64(const nidus_filter *filter, uint64_t key);
@@ -625,23 +625,23 @@ NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t has
 
 /**
  * Makes a filter and fills it with n keys, all or nothing. Equal keys are
- * stored once (by their 64-bit hashes, exactly) unless options->features has
+ * stored once (they are compared by their 64-bit hashes) unless options->features has
  * NIDUS_MULTISET. A capacity of 0 means: as many as there are keys to store. With
  * NIDUS_MULTISET it also means room for the copies that there are: NIDUS_AUTO takes the
  * family that holds them in the least space, with a lower rate than asked for where that
  * is needed (nidus_plan_row.copies tells how many of one key each family holds).
- * @param threads  how many may work, the caller's among them; 0 and 1: only that,
- *                 more than 64: 64. Fewer are used if the system gives no more
+ * @param threads  how many may work, the caller's included; 0 and 1: only that one,
+ *                 more than 64: 64. If the system gives fewer, fewer are used
  * The filter depends on the options, the seed and the set of keys alone: not on
- * their order, nor on the number of threads. Keys are hashed, ordered and, in
- * families with chunks, put in by all threads; otherwise by one.
- * Takes, beside the filter, 8 bytes per key while it works (up to a tenth more if only
- * one thread does), and for each thread at most 1 MiB and 8 bytes per thousand keys.
+ * their order, nor on the number of threads. All threads hash and sort the keys and, in
+ * families with chunks, put them in; otherwise one thread puts them in.
+ * While it works it takes 8 bytes per key beside the filter (up to a tenth more with only
+ * one thread), and for each thread at most 1 MiB and 8 bytes per thousand keys.
  * The allocator is called by one thread at a time.
  * Errors: those of nidus_create and nidus_insert; COPIES also if a key comes more often
- * than any filter holds, which is found out before anything is built, or if so many keys
- * have so many copies that a table of 32 times the size would be too small. *filter is
- * NULL then and nothing is kept. Threads: free.
+ * than any filter holds (found out before anything is built), or if so many keys have so
+ * many copies that a table of 32 times the size would be too small. *filter is NULL then
+ * and nothing is kept. Threads: free.
  */
 NIDUS_API nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys, size_t n,
                                        unsigned threads, nidus_filter **filter);
@@ -650,11 +650,11 @@ NIDUS_API nidus_status nidus_build_bytes(const nidus_options *options, const voi
                                          nidus_filter **filter);
 
 /**
- * The same from hashes that nidus_hash* of a filter with the seed options->seed
- * made: the filter is the one that their keys give. Works in place: the array has
- * the hashes in another order afterwards, and where some are equal rubbish at its
- * end. Takes no other 8 bytes per key, but for each thread 1 MiB and 16 bytes per
- * 256 keys.
+ * The same from hashes that nidus_hash* made with a filter whose seed is
+ * options->seed: the filter is the one that their keys give. Works in place: afterwards
+ * the array has the hashes in another order, with rubbish at its end if some were equal.
+ * So it needs no other 8 bytes per key, only 1 MiB and 16 bytes per 256 keys for each
+ * thread.
  * Errors: those above, and E_ARG for a seed of 0. Threads: free.
  */
 NIDUS_API nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes,
@@ -675,8 +675,8 @@ NIDUS_API nidus_status nidus_build_like(const nidus_filter *other, uint64_t *has
 /**
  * nidus_build_hashes with a value for each hash; options->value_bits says how wide they are.
  * Pairs that are equal in both are stored once, unless options->features has NIDUS_MULTISET.
- * A capacity of 0 means room for all pairs, also where hashes have several values. Works in
- * both arrays as nidus_build_hashes does in its one, and takes 8 bytes more per key while it
+ * A capacity of 0 means room for all pairs, even if hashes have several values. Works in
+ * place in both arrays, as nidus_build_hashes does, and takes 8 bytes more per key while it
  * sorts, 16 if values have more than 11 bits.
  * Errors: those of nidus_build_hashes, E_RANGE (a value that is too large: the reason says
  * which), E_UNSUPPORTED (value_bits is 0). Threads: free.
@@ -736,8 +736,8 @@ typedef enum nidus_merge_how {
 } nidus_merge_how;
 
 /**
- * Makes a filter that holds the entries of n filters, 1 and more; one may be among
- * them several times. All need the same family, seed, fingerprint width and base
+ * Makes a filter that holds the entries of n filters, 1 or more; the same filter may
+ * occur several times. All need the same family, seed, fingerprint width and base
  * geometry (made with the same options, or by nidus_build_like); how far each has grown
  * does not matter. The result has the allocator and the features of the first.
  *
@@ -745,11 +745,11 @@ typedef enum nidus_merge_how {
  * the result is the smallest size that has room for them, never smaller than the
  * filters were made. Its target is the lowest of theirs, unless so many entries
  * have a higher rate; then it is that rate, at most the sum of their targets.
- * Growth bits are used up before the rate rises. A result with growth bits left goes
- * on growing by itself, up to the sum of all max_capacity where bits and rate allow.
+ * Growth bits are used up before the rate rises. A result with growth bits left can
+ * grow by itself, up to the sum of all max_capacity if bits and rate allow.
  * So it does not matter whether filters are merged one after another or at once; at
  * once is quicker. It takes time for each slot of the filters and memory for the
- * result alone (with NIDUS_MERGE_UNIQUE half as much again, at times).
+ * result alone (with NIDUS_MERGE_UNIQUE sometimes half as much again).
  *
  * Bloom families: the bits of all, in a table of the same size; `how` makes no
  * difference. Capacity and target stay while the counts add up to no more than the
@@ -773,16 +773,16 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
  * Makes room for `capacity` keys, keeping the fpr target. A filter made with
  * options.max_capacity does so by itself, up to there, and little by little: it
  * has two tables then (info.tables), and each insert moves a few entries, until half of
- * the new room is used. No insert waits for all of them: one moves at most 512 entries
- * (4096 where threads share the filter). The insert that begins the growth clears the new
- * table, unless its memory is zero already, as that of the system is from 2 MiB on: so it
- * clears at most 2 MiB (4 with the locks of a shared filter), or the whole table with an
- * allocator that has no alloc_zeroed. This call does wait: it takes as long as there are
- * entries, and also ends a move that is under way.
+ * the new room is used. No insert moves all of them: one moves at most 512 entries (4096
+ * if threads share the filter). The insert that begins the growth clears the new table,
+ * unless its memory is zero already, as the system's is from 2 MiB on: so it clears at
+ * most 2 MiB (4 with the locks of a shared filter), or the whole table with an allocator
+ * that has no alloc_zeroed. This call moves everything: it takes time for each entry, and
+ * also ends a move that is under way.
  * info.capacity is afterwards all that fits into the new table, often more than
  * was asked for.
  * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED,
- * E_READONLY, E_NOMEM; the filter is as it was then, but for the place of its entries.
+ * E_READONLY, E_NOMEM; the filter holds what it held then (entries may have moved).
  * Threads: writes.
  */
 NIDUS_API nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity);
@@ -802,7 +802,7 @@ NIDUS_API nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacit
  * that has no smaller size for them stays as it is, and that is OK.
  * Errors: E_ARG, E_RANGE (fewer than the entries that are in it), E_UNSUPPORTED,
  * E_READONLY, E_NOMEM; the filter is as it was then. It never takes more memory
- * afterwards than before. Takes as long as there are entries. Threads: writes.
+ * afterwards than before. Takes time for each entry. Threads: writes.
  */
 NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
 
@@ -839,15 +839,15 @@ NIDUS_API nidus_status nidus_load(const char *path, nidus_filter **filter);
  * the same short time for every size. With NIDUS_OPEN_VERIFY it is read and
  * checked like nidus_load does, checksums and every entry.
  *
- * A file that was not verified may answer wrongly if it is damaged, but whatever
- * its bits are, every call that takes the filter stays inside it. Calls that hand
+ * A file that was not verified may give wrong answers if it is damaged, but no call
+ * reads outside of it, whatever its bits are. Calls that hand
  * its contents on (nidus_clone, nidus_merge, nidus_save and its like) check them
  * first and answer E_CORRUPT. nidus_info.count is what the header says, and
  * headroom that of an average chunk. Changes answer E_READONLY.
  *
  * nidus_save to the same path, or any other rename over it, does no harm: the
- * filter keeps the old file's pages until nidus_free. A file that somebody writes
- * to in place changes under the filter. One that is cut shorter in place, or whose
+ * filter keeps the old file's pages until nidus_free. A file that is written to
+ * in place changes under the filter. One that is cut shorter in place, or whose
  * disk fails, ends the process with SIGBUS at the next touch of a missing page;
  * nidus itself never does that to a file. Load files that others may cut.
  * Errors: those of nidus_load, and E_UNSUPPORTED for what cannot be mapped, such as
