@@ -144,8 +144,8 @@ static int verdict(const struct plan *plan)
 		if (code == EXIT_OK)
 			return code;
 	}
-	report_error("no %s can do this; the rows say why",
-	             asked == NIDUS_AUTO ? "family" : nidus_family_name(asked));
+	report_error("%s do this; the rows say why",
+	             asked == NIDUS_AUTO ? "no family can" : "the family cannot");
 	return code;
 }
 

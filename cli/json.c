@@ -15,18 +15,43 @@
 static int depth;
 static bool first = true;
 
+/* Bytes of the character in UTF-8 that begins here; 0 if none does. The text ends with a NUL. */
+static size_t character(const unsigned char *at)
+{
+	unsigned char lead = at[0];
+	size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+	/* Neither longer than need be, nor half a pair, nor above U+10FFFF. */
+	unsigned char least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+	unsigned char most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+
+	if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4)
+		return 0;
+	if (length > 1 && (at[1] < least || at[1] > most))
+		return 0;
+	for (size_t i = 2; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return length;
+}
+
+/* File names may have bytes that are no UTF-8: those become U+DC80 to U+DCFF, as in Python. */
 static void quote(const char *text)
 {
 	out_byte('"');
-	for (; *text; text++) {
+	while (*text) {
 		unsigned char byte = (unsigned char)*text;
+		size_t length = character((const unsigned char *)text);
 
 		if (byte == '"' || byte == '\\')
 			out_byte('\\');
-		if (byte < 0x20)
+		if (length == 0)
+			out_format("\\udc%02x", byte);
+		else if (byte < 0x20)
 			out_format("\\u%04x", byte);
 		else
-			out_byte((char)byte);
+			out_write(text, length);
+		text += length > 0 ? length : 1;
 	}
 	out_byte('"');
 }

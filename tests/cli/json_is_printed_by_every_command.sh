@@ -19,3 +19,13 @@ seq 50 60 | "$NIDUS" count --json n.nidus
 for command in build query add remove dedup count merge grow shrink info verify dump plan bench; do
 	"$NIDUS" help $command | grep -q '^ *--json ' || echo "$command has no --json"
 done
+# Names of any bytes: each line is UTF-8 and gives the name back.
+mkdir names
+for name in $'quo"te\\\n.nidus' $'\xc3\xa4\xe2\x82\xac\xf0\x9d\x84\x9e.nidus' $'\xff\xc0\xaf\xed\xa0\x80\xe2\x82.nidus' $'\xf4\x90\x80\x80\xc3.nidus'; do
+	cp b.nidus "names/$name"
+done
+"$NIDUS" verify --json names/* | python3 -c '
+import json, os, sys
+names = [json.loads(line.decode("utf-8"))["set"] for line in sys.stdin.buffer]
+found = sorted(os.listdir(b"names"))
+print(len(found), sorted(name.encode("utf-8", "surrogateescape")[6:] for name in names) == found)'
