@@ -294,7 +294,7 @@ static bool parse_value(const char *text, size_t length, unsigned bits, uint64_t
 	for (size_t i = 0; i < length; i++) {
 		unsigned digit = (unsigned)(unsigned char)text[i] - '0';
 
-		if (digit > 9 || *value > (most - digit) / 10)
+		if (digit > 9 || digit > most || *value > (most - digit) / 10)
 			return false;
 		*value = *value * 10 + digit;
 	}

@@ -18,6 +18,7 @@ printf 'x\t1\nheron\n' | "$NIDUS" build --values 8 -o bad.nidus; echo $?
 printf 'x\t1\nheron\t256\n' | "$NIDUS" build --values 8 -o bad.nidus; echo $?
 printf 'x\t1\nheron\t-1\n' | "$NIDUS" build --values 8 -o bad.nidus; echo $?
 printf 'heron\t\n' | "$NIDUS" build --values 8 -o bad.nidus; echo $?
+printf 'heron\t8\n' | "$NIDUS" build --values 3 -o bad.nidus 2>&1; echo $?
 ls bad.nidus 2>/dev/null
 "$NIDUS" build --values 33 -o bad.nidus < /dev/null; echo $?
 "$NIDUS" build --values 8 -f bloom -o bad.nidus < /dev/null; echo $?
