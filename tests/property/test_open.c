@@ -230,7 +230,7 @@ static void opened_filters_merge(void **state)
 
 /* -------------------------------------------------------------- what happens to files -- */
 
-static void a_replaced_file_stays_what_it_was_to_whoever_has_it_open(void **state)
+static void a_replaced_file_stays_what_it_was_to_those_who_opened_it(void **state)
 {
 	(void)state;
 	nidus_options options = filter_options(20000, 0.01, 3);
@@ -735,7 +735,7 @@ int main(void)
 		in_folder(changes_answer_readonly),
 		in_folder(an_opened_filter_has_no_locks),
 		in_folder(opened_filters_merge),
-		in_folder(a_replaced_file_stays_what_it_was_to_whoever_has_it_open),
+		in_folder(a_replaced_file_stays_what_it_was_to_those_who_opened_it),
 		in_folder(a_file_that_is_cut_in_place_ends_who_opened_it),
 		in_folder(what_is_no_filter_is_refused),
 		in_folder(damage_is_found_where_it_is_looked_for),

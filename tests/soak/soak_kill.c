@@ -5,7 +5,7 @@
  *     soak_kill [KILLS [NIDUS]]     1000, and the command beside this program
  *
  * In turn `nidus build`, `nidus add` and a loop of nidus_save are killed (SIGKILL)
- * at a random moment; whoever was done before is not counted. Afterwards the file must be the whole old one or the whole
+ * at a random moment; one that was done before is not counted. Afterwards the file must be the whole old one or the whole
  * new one, byte for byte, and nothing may lie in the folder but it and the
  * temporary files whose names SECURITY.md tells. Exit 1 if anything failed.
  */

@@ -10,7 +10,7 @@
 
 /*
  * Keeps the books of all memory, and refuses request number `fail_at` (counted
- * from 1; 0: none). Memory is filled with rubbish: nobody may think it is zero.
+ * from 1; 0: none). Memory is filled with rubbish, so that code that takes it for zero fails.
  */
 struct ledger {
 	uint64_t requests;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The gate: many inside, or one alone; more threads than places; one thread in
- * two gates; nobody kept out for ever.
+ * two gates; no thread kept out for ever.
  */
 #include "base/gate.h"
 #include "support/check.h"
@@ -14,7 +14,7 @@ struct hall {
 	struct gate gate;
 	atomic_int visitors, workers;
 	atomic_int faults;
-	uint64_t plain; /* changed by whoever is alone, read by all: TSan watches it */
+	uint64_t plain; /* changed by a thread alone, read by all: TSan watches it */
 	atomic_bool stop;
 };
 
@@ -31,7 +31,7 @@ static void pass_once(struct hall *hall, enum gate_side side)
 	(*inside)++;
 	uint64_t seen = hall->plain;
 	(*inside)--;
-	hall->faults += seen % 2 == 1; /* only ever odd while somebody is alone */
+	hall->faults += seen % 2 == 1; /* only odd while a thread is alone */
 	gate_leave(&hall->gate, side, pass);
 }
 
@@ -82,7 +82,7 @@ static void run(unsigned passing)
 	free(hall);
 }
 
-static void test_many_or_one(void **state)
+static void many_are_inside_or_one_alone(void **state)
 {
 	(void)state;
 	run(4);
@@ -109,7 +109,7 @@ static void *stay_until_all_came(void *context)
 	return NULL;
 }
 
-static void test_more_threads_than_places(void **state)
+static void more_threads_than_places_are_counted(void **state)
 {
 	(void)state;
 	struct hall *hall = aligned_alloc(64, (sizeof *hall + 63) / 64 * 64);
@@ -122,7 +122,7 @@ static void test_more_threads_than_places(void **state)
 	       pthread_create(&threads[started], NULL, stay_until_all_came, hall) == 0)
 		started++;
 	pthread_mutex_lock(&mutex);
-	expected = started; /* fewer where the system does not give so many */
+	expected = started; /* fewer if the system does not give so many */
 	pthread_cond_broadcast(&all_came);
 	while (came < expected) /* those at a closed gate would never come */
 		pthread_cond_wait(&all_came, &mutex);
@@ -154,8 +154,8 @@ static void *pass_when_possible(void *context)
 	return NULL;
 }
 
-/* Closed, opened and closed again at once: whoever waited meanwhile came through. */
-static void test_closing_again_lets_others_through(void **state)
+/* Closed, opened and closed again at once: threads that waited meanwhile came through. */
+static void closing_again_lets_others_through(void **state)
 {
 	(void)state;
 	struct hall *hall = aligned_alloc(64, (sizeof *hall + 63) / 64 * 64);
@@ -180,7 +180,7 @@ static void test_closing_again_lets_others_through(void **state)
 	free(hall);
 }
 
-static void test_one_thread_in_two_gates(void **state)
+static void a_thread_can_be_in_two_gates(void **state)
 {
 	(void)state;
 	struct hall *first = aligned_alloc(64, (sizeof *first + 63) / 64 * 64);
@@ -208,10 +208,10 @@ static void test_one_thread_in_two_gates(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_many_or_one),
-		cmocka_unit_test(test_more_threads_than_places),
-		cmocka_unit_test(test_closing_again_lets_others_through),
-		cmocka_unit_test(test_one_thread_in_two_gates),
+		cmocka_unit_test(many_are_inside_or_one_alone),
+		cmocka_unit_test(more_threads_than_places_are_counted),
+		cmocka_unit_test(closing_again_lets_others_through),
+		cmocka_unit_test(a_thread_can_be_in_two_gates),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

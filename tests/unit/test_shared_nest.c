@@ -81,7 +81,7 @@ static void expect_unchanged(const struct nest *nest, const nidus_entry *before,
 }
 
 /* Fills beyond the last slot: stash, FULL without a change, and home again. */
-static void test_alone(void **state)
+static void one_thread_fills_and_empties_it(void **state)
 {
 	(void)state;
 	for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
@@ -121,7 +121,7 @@ static void test_alone(void **state)
 }
 
 /* One thread leaves the same bytes with and without locks, and with insert_new. */
-static void test_same_bytes(void **state)
+static void locks_do_not_change_the_bytes(void **state)
 {
 	(void)state;
 	for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
@@ -151,7 +151,7 @@ static void test_same_bytes(void **state)
 }
 
 /* One key again and again ends in COPIES; insert_new takes it only once. */
-static void test_copies(void **state)
+static void a_key_again_and_again_ends_in_copies(void **state)
 {
 	(void)state;
 	for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
@@ -175,8 +175,7 @@ static void test_copies(void **state)
 	}
 }
 
-/* The same calls in batches: the same contents. */
-static void test_batches(void **state)
+static void batches_put_in_find_and_take_out(void **state)
 {
 	(void)state;
 	for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
@@ -239,7 +238,7 @@ static void expect_lookups(enum nest_kind kind, unsigned slots, unsigned core_bi
 	nest_free(&nest);
 }
 
-static void test_widths(void **state)
+static void lookups_say_what_count_does(void **state)
 {
 	(void)state;
 	unsigned most = check_small() ? 12 : 14;
@@ -344,7 +343,7 @@ static void expect_exactly(const struct nest *nest, const struct worker *workers
 }
 
 /* All threads in the same chunks, which they overfill, so that every path is walked. */
-static void test_together(void **state)
+static void threads_together_lose_no_key(void **state)
 {
 	(void)state;
 	for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
@@ -393,9 +392,12 @@ static void test_together(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alone),  cmocka_unit_test(test_same_bytes),
-		cmocka_unit_test(test_copies), cmocka_unit_test(test_batches),
-		cmocka_unit_test(test_widths), cmocka_unit_test(test_together),
+		cmocka_unit_test(one_thread_fills_and_empties_it),
+		cmocka_unit_test(locks_do_not_change_the_bytes),
+		cmocka_unit_test(a_key_again_and_again_ends_in_copies),
+		cmocka_unit_test(batches_put_in_find_and_take_out),
+		cmocka_unit_test(lookups_say_what_count_does),
+		cmocka_unit_test(threads_together_lose_no_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void the_backyard_is_connected_for_every_number_of_lines(void **state)
 	}
 }
 
-/* Odd sizes lack some front buckets of the last even line; what is there hangs together. */
+/* Odd sizes lack some front buckets of the last even line; the others are consistent. */
 static void the_backyard_is_connected_for_every_number_of_front_buckets(void **state)
 {
 	(void)state;
