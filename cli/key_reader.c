@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -340,6 +341,14 @@ static size_t parse(struct keys *keys, size_t n)
 		}
 	}
 	return n;
+}
+
+bool keys_pause(const struct keys *keys)
+{
+	struct pollfd more = { .fd = keys->input.file, .events = POLLIN };
+
+	return keys->input.file != INPUT_NONE && keys->scanned == keys->end &&
+	       poll(&more, 1, 0) == 0;
 }
 
 void keys_hash(const struct keys *keys, const nidus_filter *filter, size_t n, uint64_t *hash)

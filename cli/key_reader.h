@@ -89,6 +89,9 @@ int keys_open(struct keys *keys, char **path, size_t paths, struct key_form form
  */
 size_t keys_read(struct keys *keys);
 
+/** Whether all keys that have come were read and more have not come yet: from a pipe, say. */
+bool keys_pause(const struct keys *keys);
+
 /** The hashes of the batch, n keys, under the filter's seed. */
 void keys_hash(const struct keys *keys, const nidus_filter *filter, size_t n, uint64_t *hash);
 

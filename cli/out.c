@@ -73,13 +73,13 @@ void out_format(const char *format, ...)
 		out_write(text, (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1);
 }
 
-void out_show(void)
+void out_show(bool now)
 {
 	static int terminal = -1;
 
 	if (terminal < 0)
 		terminal = isatty(STDOUT_FILENO);
-	if (terminal)
+	if (terminal || now)
 		flush();
 }
 

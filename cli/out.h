@@ -14,8 +14,11 @@ void out_byte(char byte);
 void out_text(const char *text);
 void out_format(const char *format, ...) REPORT_PRINTF(1, 2);
 
-/** Shows what is there if a person watches; call it where waiting may begin. */
-void out_show(void);
+/**
+ * Shows what is there if a person watches, or `now` because waiting begins: a program that reads
+ * it may wait for that very line.
+ */
+void out_show(bool now);
 
 /** True once a write failed: there is no sense in producing more. */
 bool out_failed(void);
