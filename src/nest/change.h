@@ -283,6 +283,13 @@ ALWAYS_INLINE bool nest_near(const struct nest *nest, struct nest_shape shape,
 	       UNLIKELY(spot->bit[1] - spot->bit[0] + nest->span < nest->near);
 }
 
+/* The same by the numbers of its windows, where these are at hand. */
+ALWAYS_INLINE bool nest_near_of(struct nest_shape shape, const struct nest_key *key)
+{
+	return shape.kind == NEST_WINDOWS &&
+	       UNLIKELY(key->group[1] - key->group[0] + shape.slots <= 2 * shape.slots);
+}
+
 /* Writes a key into an empty slot; false if that is not empty any more (shared). */
 ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
                              const struct nest_site *site)
@@ -326,14 +333,13 @@ ALWAYS_INLINE bool nest_fill_earlier(struct nest *nest, struct nest_shape shape,
                                      const struct nest_spot *spot)
 {
 	struct nest_both both = nest_both(nest, shape, spot);
-	const unsigned none[2] = { 0, 0 };
 	bool any, bytes = nest_from_bytes(shape);
 	two_words words = bytes ? two_load(both.group[0], both.group[1])
 	                        : two_load_from(both.group[0], both.group[1], both.bit);
-	two_words gaps = two_zeros(words, two_at(&nest->ones, &nest->ones),
-	                           two_at(&nest->highs, &nest->highs));
+	two_words gaps = two_zeros(words, two_pair(nest->both_ones), two_pair(nest->both_highs));
 	two_words slot = two_spread(two_earlier(gaps, &any), nest->behind, nest->high);
-	slot = two_and(slot, nest_wanted(nest, shape, spot, none));
+	uint64_t wanted = spot->value * nest->ones;
+	slot = two_and(slot, two_xor(two_of(wanted, wanted), two_pair(nest->both_patterns)));
 	if (bytes)
 		two_set(both.group[0], both.group[1], slot);
 	else
@@ -344,11 +350,12 @@ ALWAYS_INLINE bool nest_fill_earlier(struct nest *nest, struct nest_shape shape,
 /* What an attempt to put a key into one of its slots came to. */
 enum nest_settled { NEST_SETTLED, NEST_CROWDED, NEST_DISTURBED };
 
+/* `near` is nest_near of the spot. */
 ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape shape,
-                                            uint64_t chunk, const struct nest_spot *spot)
+                                            uint64_t chunk, const struct nest_spot *spot, bool near)
 {
 	struct nest_site site;
-	if (nest_too_wide(shape) || nest_near(nest, shape, spot))
+	if (nest_too_wide(shape) || near)
 		return NEST_DISTURBED;
 	if (nest_side_by_side(shape))
 		return LIKELY(nest_symmetric(shape.kind) ? nest_fill_first(nest, shape, spot)
@@ -429,9 +436,9 @@ typedef nidus_status nest_insert_rest(struct nest *nest, uint64_t hash, uint64_t
 
 ALWAYS_INLINE nidus_status nest_put(struct nest *nest, struct nest_shape shape, uint64_t hash,
                                     uint64_t payload, uint64_t chunk, const struct nest_spot *spot,
-                                    nest_insert_rest *rest)
+                                    bool near, nest_insert_rest *rest)
 {
-	enum nest_settled settled = nest_settle(nest, shape, chunk, spot);
+	enum nest_settled settled = nest_settle(nest, shape, chunk, spot, near);
 	if (UNLIKELY(settled != NEST_SETTLED))
 		return rest(nest, hash, payload, settled);
 	if (!shape.shared)
@@ -444,7 +451,7 @@ ALWAYS_INLINE nidus_status nest_insert(struct nest *nest, struct nest_shape shap
 {
 	struct nest_spot spot;
 	struct nest_key key = nest_find(nest, shape, hash, &spot);
-	return nest_put(nest, shape, hash, 0, key.chunk, &spot, rest);
+	return nest_put(nest, shape, hash, 0, key.chunk, &spot, nest_near_of(shape, &key), rest);
 }
 
 ALWAYS_INLINE nidus_status nest_insert_value(struct nest *nest, struct nest_shape shape,
@@ -453,7 +460,8 @@ ALWAYS_INLINE nidus_status nest_insert_value(struct nest *nest, struct nest_shap
 {
 	struct nest_spot spot;
 	struct nest_key key = nest_find_to_put(nest, shape, hash, payload, &spot);
-	return nest_put(nest, shape, hash, payload, key.chunk, &spot, rest);
+	return nest_put(nest, shape, hash, payload, key.chunk, &spot, nest_near_of(shape, &key),
+	                rest);
 }
 
 /* --------------------------------------------------------------------- remove -- */
@@ -636,10 +644,12 @@ ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shap
 		struct nest_visit *visit = &ring[i % NEST_AHEAD];
 		uint64_t payload = values != NULL ? values[i] : 0;
 		visit->spot.value |= payload << nest->payload_at;
-		nidus_status status = rest != NULL ? nest_put(nest, shape, hashes[i], payload,
-		                                              visit->chunk, &visit->spot, rest)
-		                                   : nest_take(nest, shape, hashes[i], visit->chunk,
-		                                               visit->pair, &visit->spot);
+		bool near = rest != NULL && nest_near(nest, shape, &visit->spot);
+		nidus_status status = rest != NULL
+		                              ? nest_put(nest, shape, hashes[i], payload,
+		                                         visit->chunk, &visit->spot, near, rest)
+		                              : nest_take(nest, shape, hashes[i], visit->chunk,
+		                                          visit->pair, &visit->spot);
 		if (UNLIKELY(status != NIDUS_OK)) {
 			*done = i;
 			return status;
@@ -676,7 +686,9 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
 			PREFETCH(nest->bits + (spots[i].bit[1] >> 3));
 		}
 		for (size_t i = 0; i < some; i++) {
-			if (LIKELY(nest_settle(nest, shape, chunk, &spots[i]) == NEST_SETTLED))
+			bool near = nest_near(nest, shape, &spots[i]);
+			if (LIKELY(nest_settle(nest, shape, chunk, &spots[i], near) ==
+			           NEST_SETTLED))
 				continue;
 			crowded++;
 			nidus_status status =

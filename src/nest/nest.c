@@ -200,6 +200,11 @@ static void fill_patterns(struct nest *nest)
 	nest->ones_of_both = nest->ones | nest->ones << 32;
 	nest->highs_of_both = nest->highs | nest->highs << 32;
 	nest->pattern_of_both = nest->pattern[0][0] | nest->pattern[1][0] << 32;
+	for (unsigned choice = 0; choice < 2; choice++) {
+		nest->both_ones[choice] = nest->ones;
+		nest->both_highs[choice] = nest->highs;
+		nest->both_patterns[choice] = nest->pattern[choice][0];
+	}
 	nest->behind = nest->width - nest->high;
 	for (unsigned bit = 0; bit < 8; bit++) {
 		nest->ones_at[bit] = nest->ones << bit;

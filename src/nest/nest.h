@@ -185,6 +185,8 @@ struct nest {
 	uint64_t ones_of_both, highs_of_both, pattern_of_both; /* of NEST_PAIRED */
 	/* ones, highs, patterns and open of a group's word, by the bit of a byte it begins at. */
 	uint64_t ones_at[8], highs_at[8], pattern_at[2][8], open_at[8];
+	/* ones, highs and patterns for the words of both groups, each as two_pair loads them. */
+	uint64_t both_ones[2], both_highs[2], both_patterns[2];
 	unsigned behind; /* bits from the highest compared one of a slot to the next slot */
 	/* Choice and offset bits of all slots of a group, word by word. */
 	uint64_t pattern[2][NEST_SLOTS_MAX];

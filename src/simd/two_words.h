@@ -29,6 +29,12 @@ ALWAYS_INLINE two_words two_at(const uint64_t *first, const uint64_t *second)
 	return two_load(first, second);
 }
 
+/* The same of two neighbours. */
+ALWAYS_INLINE two_words two_pair(const uint64_t pair[2])
+{
+	return _mm_loadu_si128((const void *)pair);
+}
+
 ALWAYS_INLINE two_words two_of(uint64_t first, uint64_t second)
 {
 	return _mm_unpacklo_epi64(_mm_cvtsi64_si128((long long)first),
@@ -118,10 +124,12 @@ ALWAYS_INLINE void two_set(void *first, void *second, two_words bits)
 /* The same of words that begin at a bit of those, 0 to 7. */
 ALWAYS_INLINE void two_set_from(void *first, void *second, const unsigned bit[2], two_words bits)
 {
-	two_words b = _mm_unpackhi_epi64(bits, bits);
-	two_set(first, second,
-	        _mm_unpacklo_epi64(_mm_sll_epi64(bits, _mm_cvtsi32_si128((int)bit[0])),
-	                           _mm_sll_epi64(b, _mm_cvtsi32_si128((int)bit[1]))));
+	two_words a = _mm_sll_epi64(bits, _mm_cvtsi32_si128((int)bit[0]));
+	two_words b = _mm_sll_epi64(_mm_unpackhi_epi64(bits, bits), _mm_cvtsi32_si128((int)bit[1]));
+	_mm_storel_epi64((__m128i *)first,
+	                 _mm_or_si128(_mm_loadl_epi64((const __m128i *)first), a));
+	_mm_storel_epi64((__m128i *)second,
+	                 _mm_or_si128(_mm_loadl_epi64((const __m128i *)second), b));
 }
 
 #else
@@ -143,6 +151,11 @@ ALWAYS_INLINE two_words two_load(const void *first, const void *second)
 ALWAYS_INLINE two_words two_at(const uint64_t *first, const uint64_t *second)
 {
 	return two_of(*first, *second);
+}
+
+ALWAYS_INLINE two_words two_pair(const uint64_t pair[2])
+{
+	return two_of(pair[0], pair[1]);
 }
 
 ALWAYS_INLINE two_words two_xor(two_words a, two_words b)
