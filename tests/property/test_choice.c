@@ -5,6 +5,7 @@
 #include "family/family.h"
 #include "nidus.h"
 #include "support/check.h"
+#include "support/filters.h"
 
 static nidus_filter *make(nidus_family family, uint64_t capacity, double fpr, uint64_t most)
 {
@@ -18,13 +19,6 @@ static nidus_filter *make(nidus_family family, uint64_t capacity, double fpr, ui
 	check_note("%s", nidus_family_name(family));
 	expect_ok(nidus_create(&options, &filter));
 	return filter;
-}
-
-static nidus_info info_of(const nidus_filter *filter)
-{
-	nidus_info info = NIDUS_INFO_INIT;
-	expect_ok(nidus_get_info(filter, &info));
-	return info;
 }
 
 static void insert_range(nidus_filter *filter, uint64_t from, uint64_t to)

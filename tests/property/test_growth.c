@@ -83,23 +83,6 @@ static nidus_options growing(const nidus_options *options, unsigned most, unsign
 	return grows;
 }
 
-static void insert_keys(nidus_filter *filter, uint64_t from, uint64_t to)
-{
-	for (uint64_t key = from; key < to; key++) {
-		nidus_status status = nidus_insert_u64(filter, key);
-		if (status != NIDUS_OK)
-			expect_equal(key, UINT64_MAX - status); /* prints the key */
-	}
-}
-
-static void expect_keys(const nidus_filter *filter, uint64_t from, uint64_t to)
-{
-	for (uint64_t key = from; key < to; key++) {
-		if (!nidus_contains_u64(filter, key))
-			expect_equal(key, UINT64_MAX);
-	}
-}
-
 static void expect_rate(const nidus_filter *filter, double rate)
 {
 	uint64_t trials = check_small() ? 1 << 14 : 1 << 16, found = 0;

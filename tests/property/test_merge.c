@@ -51,12 +51,6 @@ static nidus_options options_of(const struct family *family, uint64_t capacity, 
 	return options;
 }
 
-static void insert_keys(nidus_filter *filter, uint64_t from, uint64_t to)
-{
-	for (uint64_t key = from; key < to; key++)
-		expect_ok(nidus_insert_u64(filter, key));
-}
-
 /* A filter with the keys from `from` on, `n` of them. */
 static nidus_filter *filled(const nidus_options *options, uint64_t from, uint64_t n)
 {
@@ -76,14 +70,6 @@ static void free_all(nidus_filter **filters, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		nidus_free(filters[i]);
-}
-
-static void expect_keys(const nidus_filter *filter, uint64_t from, uint64_t to)
-{
-	for (uint64_t key = from; key < to; key++) {
-		if (!nidus_contains_u64(filter, key))
-			expect_equal(key, UINT64_MAX);
-	}
 }
 
 static void expect_rate(const nidus_filter *filter)

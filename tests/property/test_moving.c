@@ -38,20 +38,6 @@ static void each_growing_family(move_visitor visit)
 	expect(visited >= 12);
 }
 
-static void insert_keys(nidus_filter *filter, uint64_t from, uint64_t to)
-{
-	for (uint64_t key = from; key < to; key++)
-		expect_ok(nidus_insert_u64(filter, key));
-}
-
-static void expect_keys(const nidus_filter *filter, uint64_t from, uint64_t to)
-{
-	for (uint64_t key = from; key < to; key++) {
-		if (!nidus_contains_u64(filter, key))
-			expect_equal(key, UINT64_MAX); /* prints the key that was lost */
-	}
-}
-
 /* A filter that has begun to move `turns` turns ago, and how many keys are in it. */
 static nidus_filter *amid(const nidus_options *options, unsigned turns, uint64_t *keys)
 {

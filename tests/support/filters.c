@@ -108,6 +108,26 @@ nidus_info info_of(const nidus_filter *filter)
 	return info;
 }
 
+void insert_keys(nidus_filter *filter, uint64_t from, uint64_t to)
+{
+	for (uint64_t key = from; key < to; key++)
+		expect_ok(nidus_insert_u64(filter, key));
+}
+
+void remove_keys(nidus_filter *filter, uint64_t from, uint64_t to)
+{
+	for (uint64_t key = from; key < to; key++)
+		expect_ok(nidus_remove_u64(filter, key));
+}
+
+void expect_keys(const nidus_filter *filter, uint64_t from, uint64_t to)
+{
+	for (uint64_t key = from; key < to; key++) {
+		if (!nidus_contains_u64(filter, key))
+			expect_equal(key, UINT64_MAX); /* prints the key that was lost */
+	}
+}
+
 /* --------------------------------------------------------------- saved bytes -- */
 
 struct bytes bytes_save(const nidus_filter *filter)

@@ -39,6 +39,11 @@ nidus_filter *filter_create(const nidus_options *options);
 
 nidus_info info_of(const nidus_filter *filter);
 
+/* The integers from `from` to `to` - 1 as keys: each call must succeed, each key be found. */
+void insert_keys(nidus_filter *filter, uint64_t from, uint64_t to);
+void remove_keys(nidus_filter *filter, uint64_t from, uint64_t to);
+void expect_keys(const nidus_filter *filter, uint64_t from, uint64_t to);
+
 /* --------------------------------------------------------------- saved bytes -- */
 
 struct bytes {

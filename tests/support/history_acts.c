@@ -253,6 +253,22 @@ static void put_through_file(struct history *h, nidus_filter **filter)
 	DEMAND_OK(nidus_open(path, 0, filter));
 }
 
+/* Whether a key has more copies in both filters together than one takes that can grow. */
+static bool crowded_together(const struct history *h, const struct other *other)
+{
+	const struct ledger *ledger = &h->ledger;
+	unsigned most = h->filter->family->copies(&h->filter->plan);
+	for (size_t i = 0; i < other->n; i++) {
+		unsigned copies = ledger_held(ledger, other->keys[i]);
+		for (size_t j = 0; j < other->n; j++)
+			copies += ledger->identity[other->keys[j]] ==
+			          ledger->identity[other->keys[i]];
+		if (copies > most)
+			return true;
+	}
+	return false;
+}
+
 static void merge_once(struct history *h)
 {
 	struct other other;
@@ -260,12 +276,15 @@ static void merge_once(struct history *h)
 	make_other(h, &other);
 	put_through_file(h, &other.filter);
 	nidus_info a = info_of(h->filter), b = info_of(other.filter);
+	bool grow = h->filter->plan.growth_bits > 0 && other.filter->plan.growth_bits > 0;
+	bool overfull = a.count > a.capacity || b.count > b.capacity;
 	bool turned = chance_percent(&h->chance, 50);
 	nidus_status status = turned ? nidus_merge(other.filter, h->filter, &merged)
 	                             : nidus_merge(h->filter, other.filter, &merged);
 	nidus_free(other.filter);
 	if (status != NIDUS_OK) {
-		DEMAND(status == NIDUS_FULL || status == NIDUS_COPIES || status == NIDUS_E_RANGE);
+		DEMAND(status == NIDUS_COPIES || status == NIDUS_E_RANGE);
+		DEMAND(status == NIDUS_E_RANGE || !grow || overfull || crowded_together(h, &other));
 		return;
 	}
 	nidus_info info = info_of(merged);

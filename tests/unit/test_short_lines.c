@@ -5,6 +5,7 @@
 #include "nidus.h"
 #include "support/chance.h"
 #include "support/check.h"
+#include "support/filters.h"
 
 #define SHORT_SLOTS 25
 
@@ -19,13 +20,6 @@ static nidus_filter *make(uint64_t capacity, double fpr)
 	options.features = NIDUS_FAST;
 	expect_ok(nidus_create(&options, &filter));
 	return filter;
-}
-
-static nidus_info info_of(const nidus_filter *filter)
-{
-	nidus_info info = NIDUS_INFO_INIT;
-	expect_ok(nidus_get_info(filter, &info));
-	return info;
 }
 
 /* Fills to capacity and churns: keys [old, old + capacity) are in at the end. */

@@ -154,7 +154,7 @@ static void remove_any(struct churn *churn)
 	model_drop(&churn->model, key);
 }
 
-static void expect_keys(const struct churn *churn)
+static void expect_model(const struct churn *churn)
 {
 	for (uint64_t key = 0; key < churn->model.keys; key++)
 		expect(spelled_count(churn->filter, key) >= churn->model.copies[key]);
@@ -180,11 +180,11 @@ static void churn_filter(unsigned width, uint64_t capacity, unsigned steps, cons
 			remove_any(&churn);
 		expect_ok(nidus_verify(churn.filter, NULL));
 		if (step % 64 == 0)
-			expect_keys(&churn);
+			expect_model(&churn);
 	}
 	for (uint64_t i = 0; i < 4 * places && churn.fulls == 0; i++)
 		insert_any(&churn);
-	expect_keys(&churn);
+	expect_model(&churn);
 	expect(churn.fulls > 0);
 	model_free(&churn.model);
 	nidus_free(churn.filter);
