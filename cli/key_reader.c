@@ -222,6 +222,8 @@ static const struct {
 	  "7zXZ",
 	  5, "compressed by xz", "decompress it first" },
 	{ "BZh91AY&SY", 10, "compressed by bzip2", "decompress it first" },
+	{ "\xef\xbb\xbf", 3, "text with a byte order mark", "tail -c +4 leaves the mark out" },
+	{ "\xff\xfe", 2, "text in UTF-16", "iconv -f UTF-16 -t UTF-8 makes plain lines of it" },
 	{ "\x89nidus\r\n", 8, "a nidus set", "nidus query -k asks several sets" },
 };
 

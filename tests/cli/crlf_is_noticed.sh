@@ -13,3 +13,9 @@ echo '-- once, and only if the first lines have it'
 printf 'a\nb\r\n' | "$NIDUS" query s.nidus
 printf 'a\r\0b\r\0' | "$NIDUS" query -0 s.nidus
 printf 'last\r' | "$NIDUS" dedup --seed 1 --crlf
+echo '-- marks of Windows at the beginning'
+printf '\xef\xbb\xbfa\nb\n' >marked
+"$NIDUS" build -q --seed 1 -o marked.nidus marked
+"$NIDUS" query -c marked.nidus marked 2>&1
+tail -c +4 marked | "$NIDUS" query -v marked.nidus 2>&1
+printf '\xff\xfea\0\n\0' | "$NIDUS" query -c marked.nidus 2>&1; echo "code $?"
