@@ -157,11 +157,11 @@ static int run(int argc, char **argv)
 
 	if (code != ARGS_GO)
 		return code;
+	if (plan.options.capacity == 0)
+		return report_usage(plan_command.name, "-n is needed: for how many keys?");
 	if (args.n > 0)
 		return report_usage(plan_command.name, "'%s' is one operand too many",
 		                    args.operand[0]);
-	if (plan.options.capacity == 0)
-		return report_usage(plan_command.name, "-n is needed: for how many keys?");
 	code = shape_check(&plan_command, &plan.options);
 	if (code != ARGS_GO)
 		return code;

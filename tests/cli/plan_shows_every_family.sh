@@ -21,3 +21,4 @@ echo bad
 "$NIDUS" plan -n 1M -p 1e-12 >out 2>err; echo "code $?"
 "$NIDUS" plan -n 0 >out 2>err; echo "code $?"
 "$NIDUS" plan -n 1e13 -p 1e-7 2>err | grep -c 'so many keys at so low a rate need more than a 64-bit hash'
+"$NIDUS" plan 1M 2>&1 | head -n 1
