@@ -170,15 +170,21 @@ static void add_level(struct blueprint *plan, const struct family *family)
 	}
 }
 
-/* How far the plan can grow by itself: to max_capacity, if its bits and rate allow. */
+/* How far the plan can grow by itself: to max_capacity, if its bits, rate and size allow. */
 static uint64_t growth_limit(const struct blueprint *plan, const struct family *family)
 {
 	struct blueprint last = *plan, largest;
 	if (family->larger(plan, plan->max_capacity, false, &largest) == NIDUS_OK)
 		return plan->max_capacity;
-	last.level = plan->growth_bits + plan->borrowed;
-	return family->larger(&last, plan->capacity, false, &largest) == NIDUS_OK ? largest.capacity
-	                                                                          : plan->capacity;
+	for (last.level = plan->growth_bits + plan->borrowed; last.level > plan->level;
+	     last.level--) {
+		if (family->larger(&last, plan->capacity, false, &largest) != NIDUS_OK)
+			continue;
+		uint64_t limit = largest.capacity;
+		if (family->larger(plan, limit, false, &largest) == NIDUS_OK)
+			return limit;
+	}
+	return plan->capacity;
 }
 
 /* Raises the target to the rate of so many keys, if that is higher, with all its bits used. */
