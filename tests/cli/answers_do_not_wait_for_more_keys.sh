@@ -7,7 +7,7 @@ for command in dedup 'query s.nidus'; do
 		read -r -t 600 answer <&"${COPROC[0]}" || echo "no answer"
 		echo "$command: $answer"
 	done
-	ended=$COPROC_PID
-	exec {COPROC[1]}>&-
+	ended=$COPROC_PID keys=${COPROC[1]}
+	exec {keys}>&-
 	wait "$ended"
 done
