@@ -59,7 +59,7 @@ static void compare(const char *path, const nidus_options *asked, const nidus_fi
 	rate = info.fpr_now > info.fpr_target ? info.fpr_now : info.fpr_target;
 	if (asked->capacity > room_in(filter))
 		report_warning("%s: the set was made for %" PRIu64
-		               " keys, which -n does not change; nidus grow does",
+		               " keys, which -n does not change; nidus grow --relax does",
 		               path, room_in(filter));
 	if (asked->fpr > 0 && asked->fpr < rate * (1 - 1e-9))
 		report_warning("%s: the rate of the set is %.3g and stays so; %.3g needs a new one",
