@@ -280,8 +280,8 @@ static nidus_status check_values(const uint64_t *values, size_t n, unsigned bits
 		            "there is no room for values: options.value_bits is 0");
 	size_t right = values_fitting(values, n, bits);
 	if (right < n)
-		return fail(NIDUS_E_RANGE, "value %zu, %llu, has more than %u bits", right,
-		            (unsigned long long)values[right], bits);
+		return fail(NIDUS_E_RANGE, "values[%zu] is %llu, which has more than %u bits",
+		            right, (unsigned long long)values[right], bits);
 	return NIDUS_OK;
 }
 

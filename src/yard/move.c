@@ -84,6 +84,6 @@ void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t 
 		from->count -= moved;
 		effort_of_thread()->moved += moved;
 	}
-	if (*position == from->fronts)
+	if (*position >= from->fronts)
 		*position = UINT64_MAX;
 }
