@@ -13,6 +13,7 @@
  * If entries are kept once, their number is not known before: the size begins with that
  * of the largest part and doubles as needed.
  */
+#include "api/claims.h"
 #include "api/growth.h"
 #include "api/moving.h"
 #include "api/shared.h"
@@ -229,7 +230,11 @@ static nidus_status plan_for(const struct merger *merger, uint64_t keys, unsigne
 	plan->max_capacity = growth_limit(plan, family);
 	if (plan->fpr > merger->targets) /* by a hair: the last windows of a chunk overlap less */
 		plan->fpr = merger->targets;
-	return family->check(plan);
+	if (claims_check(family, plan) != NIDUS_OK) /* no file could hold it */
+		return fail(NIDUS_E_RANGE,
+		            "the merged filter would be far larger than its %llu keys explain",
+		            (unsigned long long)keys);
+	return NIDUS_OK;
 }
 
 /* ------------------------------------------------------------------- the filter -- */
