@@ -230,7 +230,7 @@ static void what_does_not_match_is_named(void **state)
 			{ make(blooms[i], 1000, 0.01, 4), "seeds" },
 			{ make(blooms[i], 1200, 0.01, 3), "sizes" },
 			{ make(blooms[i], 1000, 0.0085, 3), "sizes" },
-			{ make(blooms[i], 1000, 1e-6, 3), "bits" },
+			{ make(blooms[i], 1000, 1e-6, 3), "same rate" },
 		};
 		for (size_t j = 0; j < sizeof others / sizeof *others; j++) {
 			expect_status(nidus_merge(filter, others[j].filter, &merged),
