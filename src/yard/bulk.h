@@ -129,29 +129,32 @@ static inline unsigned yard_gather(const struct yard *yard, uint64_t bucket, uin
 	return count + spilled;
 }
 
-NEVER_INLINE nidus_status yard_put_packed(struct yard *yard, uint64_t bucket,
-                                          const uint32_t *packed, unsigned n)
+/* How an entry goes into its front bucket. */
+typedef nidus_status (*yard_putter)(struct yard *yard, struct yard_key key);
+
+ALWAYS_INLINE nidus_status yard_put_each(struct yard *yard, uint64_t bucket, const uint32_t *packed,
+                                         unsigned n, yard_putter put)
 {
 	nidus_status status = NIDUS_OK;
 	for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
 		struct yard_key key = { bucket, MINI_PACK_BUCKET(packed[i]),
 			                MINI_PACK_REMAINDER(packed[i]), 0 };
-		status = yard->ops->put(yard, key);
+		status = put(yard, key);
 	}
 	return status;
+}
+
+NEVER_INLINE nidus_status yard_put_packed(struct yard *yard, uint64_t bucket,
+                                          const uint32_t *packed, unsigned n)
+{
+	return yard_put_each(yard, bucket, packed, n, yard->ops->put);
 }
 
 /* Puts entries that are above all of a full front line into the backyard, uncounted. Errors: FULL. */
 NEVER_INLINE nidus_status yard_spill_packed(struct yard *yard, uint64_t bucket,
                                             const uint32_t *packed, unsigned n)
 {
-	nidus_status status = NIDUS_OK;
-	for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
-		struct yard_key key = { bucket, MINI_PACK_BUCKET(packed[i]),
-			                MINI_PACK_REMAINDER(packed[i]), 0 };
-		status = yard_put_highest(yard, key);
-	}
-	return status;
+	return yard_put_each(yard, bucket, packed, n, yard_put_highest);
 }
 
 /* Whether some mini-bucket is so full that copies must be counted. */
