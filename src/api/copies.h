@@ -12,7 +12,7 @@
 
 #include "family/family.h"
 
-#define OFFERS_MOST 16
+#define OFFERS_MOST (2 * FAMILIES) /* with the slots asked for, and with eight */
 
 struct offer {
 	const struct family *family; /* NULL: withdrawn */

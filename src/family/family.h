@@ -152,7 +152,8 @@ static inline bool family_must_reserve(const nidus_options *options)
 }
 
 /* The families of this library, in the order of nidus_family; NULL ends them. */
-extern const struct family *const families[];
+#define FAMILIES 9
+extern const struct family *const families[FAMILIES + 1];
 
 /* NULL if this library does not have it. */
 const struct family *family_find(nidus_family id);

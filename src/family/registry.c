@@ -6,7 +6,7 @@
 
 #include "family/family.h"
 
-const struct family *const families[] = {
+const struct family *const families[FAMILIES + 1] = {
 	&family_cuckoo,        &family_semisort,
 	&family_simplified,    &family_chunked,
 	&family_bucketed,      &family_windowed,
