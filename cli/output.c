@@ -316,7 +316,6 @@ static int replace(const nidus_filter *filter, const char *path)
 {
 	nidus_status status;
 
-	errno = 0;
 	signals_hold();
 	status = nidus_save(filter, path);
 	signals_release();

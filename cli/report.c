@@ -5,7 +5,6 @@
 
 #include "report.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,13 +142,22 @@ static const char *advice(nidus_status status)
 	}
 }
 
+/* The reason has the system's words in it, often the name, and where a save stopped. */
+static int report_io(const char *name, const char *reason)
+{
+	if (strstr(reason, name))
+		report_error("%s", reason);
+	else
+		report_error("%s: %s", name, reason);
+	return EXIT_FILE;
+}
+
 int report_status(const char *name, nidus_status status)
 {
-	int error = errno;
 	const char *reason = nidus_reason();
 
-	if (status == NIDUS_E_IO && error != 0)
-		return report_system(name, error);
+	if (status == NIDUS_E_IO && *reason != '\0')
+		return report_io(name, reason);
 	if (*reason == '\0' || strcmp(reason, nidus_status_text(status)) == 0)
 		report_error("%s: %s%s", name, nidus_status_text(status), advice(status));
 	else

@@ -53,7 +53,7 @@ int report_system(const char *name, int error);
 /**
  * Says what a library call answered about `name` (a file or a command) and
  * what can be done about it; returns the exit code that belongs to it.
- * Call it right after the failure, while errno and nidus_reason are fresh.
+ * Call it right after the failure, while nidus_reason is fresh.
  */
 int report_status(const char *name, nidus_status status);
 

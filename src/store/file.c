@@ -16,9 +16,27 @@
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * A path for a reason, which has room for the end of a long one: what follows it, such as the
+ * system's words, must not be cut off. To be printed by "%s%s".
+ */
+#define SHOWN_MOST 100
+#define SHOWN(path) end_of(path) == (path) ? "" : "...", end_of(path)
+
+static const char *end_of(const char *path)
+{
+	size_t length = strlen(path);
+	if (length <= SHOWN_MOST)
+		return path;
+	path += length - SHOWN_MOST;
+	while (((unsigned char)*path & 0xc0) == 0x80) /* the rest of a character in UTF-8 */
+		path++;
+	return path;
+}
+
 static nidus_status failed(const char *what, const char *path)
 {
-	return fail(NIDUS_E_IO, "cannot %s %s: %s", what, path, strerror(errno));
+	return fail(NIDUS_E_IO, "cannot %s %s%s: %s", what, SHOWN(path), strerror(errno));
 }
 
 /* A nidus_sink whose context is a file descriptor. */
@@ -98,9 +116,9 @@ static nidus_status sync_folder(const char *path, char *folder)
 	if (synced != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
 		return fail(
 			NIDUS_E_IO,
-			"%s is written, but its folder cannot be synced (%s): it may not survive "
+			"%s%s is written, but its folder cannot be synced (%s): it may not survive "
 			"a power cut",
-			path, strerror(errno));
+			SHOWN(path), strerror(errno));
 	return NIDUS_OK;
 }
 
@@ -228,9 +246,9 @@ void file_close(struct file_reader *reader)
 static nidus_status map_failed(const char *path)
 {
 	if (errno == ENODEV || errno == EACCES)
-		return fail(NIDUS_E_UNSUPPORTED, "%s cannot be mapped: load it", path);
+		return fail(NIDUS_E_UNSUPPORTED, "%s%s cannot be mapped: load it", SHOWN(path));
 	if (errno == ENOMEM)
-		return fail(NIDUS_E_NOMEM, "no address space for %s", path);
+		return fail(NIDUS_E_NOMEM, "no address space for %s%s", SHOWN(path));
 	return failed("map", path);
 }
 
@@ -244,7 +262,7 @@ nidus_status file_map(const char *path, struct file_map *map)
 	if (reader.size == 0)
 		status = fail(NIDUS_E_TRUNCATED, "the file is too short to be a nidus file");
 	else if (reader.size > PTRDIFF_MAX) /* also what has no size */
-		status = fail(NIDUS_E_UNSUPPORTED, "%s cannot be mapped: load it", path);
+		status = fail(NIDUS_E_UNSUPPORTED, "%s%s cannot be mapped: load it", SHOWN(path));
 	else
 		map->bytes = os.map_file(reader.file, (size_t)reader.size);
 	if (status == NIDUS_OK && map->bytes == NULL)

@@ -76,10 +76,11 @@ static unsigned expect_saves_survive(const struct bytes *old, int error)
 		failures++;
 		expect_status(status, NIDUS_E_IO);
 		expect_equal(errno_after, error);
-		expect(nidus_reason()[0] != '\0');
+		expect(strstr(nidus_reason(), strerror(error)) != NULL);
+		/* Too late to go back then; whole all the same, and the reason says so. */
+		expect_equal(strstr(nidus_reason(), "is written") != NULL, renamed);
 		if (renamed)
-			expect(file_is("filter",
-			               &new)); /* too late to go back; whole all the same */
+			expect(file_is("filter", &new));
 		else if (old != NULL)
 			expect(file_is("filter", old));
 		else
@@ -135,6 +136,24 @@ static void each_failing_call_of_a_load_is_told(void **state)
 	}
 	expect(failures >= 3);
 	nidus_free(filter);
+}
+
+static void long_paths_leave_room_for_the_reason(void **state)
+{
+	(void)state;
+	char name[201];
+	nidus_filter *filter;
+	memset(name, 'x', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	expect_status(nidus_load(folder_path(name), &filter), NIDUS_E_IO);
+	expect(strstr(nidus_reason(), ": No such file or directory") != NULL);
+	expect(strstr(nidus_reason(), "cannot open ...xxx") != NULL);
+	/* The last hundred bytes of this one begin within a character, which is left out. */
+	for (size_t i = 0; i < 198; i += 2)
+		memcpy(name + i, "\xc3\xa4", 2);
+	name[199] = '\0';
+	expect_status(nidus_load(folder_path(name), &filter), NIDUS_E_IO);
+	expect(strstr(nidus_reason(), "cannot open ...\xc3\xa4") != NULL);
 }
 
 static void interrupted_calls_are_made_again(void **state)
@@ -333,6 +352,7 @@ int main(void)
 		in_folder(each_failing_call_leaves_the_old_file),
 		in_folder(each_failing_call_leaves_no_new_file),
 		in_folder(each_failing_call_of_a_load_is_told),
+		in_folder(long_paths_leave_room_for_the_reason),
 		in_folder(interrupted_calls_are_made_again),
 		in_folder(short_reads_and_writes_are_continued),
 		in_folder(a_link_is_followed_and_kept),
