@@ -143,7 +143,6 @@ static int see_batch(struct dedup *dedup, size_t n)
 		out_write(keys->key[i], keys->length[i]);
 		out_byte(dedup->form.delimiter);
 	}
-	out_show(keys_pause(keys));
 	return EXIT_OK;
 }
 

@@ -117,7 +117,6 @@ static void print_keys(const struct query *query, size_t n)
 				print_line(query, &query->asked[set], i, NULL);
 		}
 	}
-	out_show(keys_pause(&query->keys));
 }
 
 static void ask(const struct keys *keys, struct asked *asked, size_t n)

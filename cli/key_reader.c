@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "number.h"
+#include "out.h"
 #include "report.h"
 
 /* Large enough that system calls do not matter, small enough to stay in the cache. */
@@ -90,6 +91,13 @@ void keys_close(struct keys *keys)
 	keys->buffer = NULL;
 }
 
+/* Shows what was printed before waiting; false if it cannot be: then no more keys are wanted. */
+static bool show(bool waits)
+{
+	out_show(waits);
+	return !out_failed();
+}
+
 /* Goes on to the next file; false if there is none, or if it cannot be opened. */
 static bool next_file(struct keys *keys)
 {
@@ -97,6 +105,8 @@ static bool next_file(struct keys *keys)
 
 	input_close(&keys->input);
 	if (keys->next_path == keys->paths)
+		return false;
+	if (!show(true)) /* a named pipe opens when its writer does */
 		return false;
 	path = keys->path[keys->next_path++];
 	keys->earlier = keys->count;
@@ -130,11 +140,21 @@ static bool make_room(struct keys *keys)
 	return true;
 }
 
+/* Whether reading on may wait: a decompressor may need more than what has come. */
+static bool may_wait(const struct keys *keys)
+{
+	struct pollfd more = { .fd = keys->input.file, .events = POLLIN };
+
+	return keys->input.unpacker || poll(&more, 1, 0) == 0;
+}
+
 static bool refill(struct keys *keys)
 {
 	ptrdiff_t got;
 
 	if (!make_room(keys))
+		return false;
+	if (!show(may_wait(keys)))
 		return false;
 	got = input_read(&keys->input, keys->buffer + keys->end, keys->size - keys->end);
 	if (got < 0) {
@@ -343,14 +363,6 @@ static size_t parse(struct keys *keys, size_t n)
 		}
 	}
 	return n;
-}
-
-bool keys_pause(const struct keys *keys)
-{
-	struct pollfd more = { .fd = keys->input.file, .events = POLLIN };
-
-	return keys->input.file != INPUT_NONE && keys->scanned == keys->end &&
-	       poll(&more, 1, 0) == 0;
 }
 
 void keys_hash(const struct keys *keys, const nidus_filter *filter, size_t n, uint64_t *hash)

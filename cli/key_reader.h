@@ -86,11 +86,10 @@ int keys_open(struct keys *keys, char **path, size_t paths, struct key_form form
 /**
  * Reads the next batch: how many keys, 0 at the end and after a failure. A line that should be an
  * integer and is none, or whose value is none, is a failure: the batch ends before it.
+ * Where it has to wait for more, from a pipe, say, what was printed is shown first; if that
+ * fails, there are no more keys.
  */
 size_t keys_read(struct keys *keys);
-
-/** Whether all keys that have come were read and more have not come yet: from a pipe, say. */
-bool keys_pause(const struct keys *keys);
 
 /** The hashes of the batch, n keys, under the filter's seed. */
 void keys_hash(const struct keys *keys, const nidus_filter *filter, size_t n, uint64_t *hash);
