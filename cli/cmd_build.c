@@ -296,7 +296,7 @@ static int build_set(struct build *build, const struct args *args)
 		return code;
 	code = output_save(build->filter, &build->output);
 	if (code == EXIT_OK && build->json)
-		inspect_json(build->filter);
+		inspect_json(build->output.path, build->filter);
 	if (code == EXIT_OK)
 		tell(build);
 	return code;

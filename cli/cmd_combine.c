@@ -87,7 +87,7 @@ static int save(struct combine *combine, const nidus_filter *filter)
 	int code = output_save(filter, &combine->output);
 
 	if (code == EXIT_OK && combine->json)
-		inspect_json(filter);
+		inspect_json(combine->output.path, filter);
 	return code;
 }
 

@@ -24,18 +24,27 @@ static int take_option(void *context, int id, const char *value)
 	return ARGS_GO;
 }
 
-/* The common beginning of info and dump: options, one operand, and its set. */
-static int open_operand(const struct command *command, int argc, char **argv, bool *json,
-                        struct args *args, nidus_filter **filter)
-{
-	int code = args_parse(command, argc, argv, take_option, json, args);
+/* What is done with one of several SETs. EXIT_OK, or an exit code after a message. */
+typedef int (*set_visitor)(const char *path, bool json, bool several);
 
-	if (code == ARGS_GO)
-		code = set_operand(command, args, false);
+/* All SETs get their turn; the first bad one decides the exit code. */
+static int visit_operands(const struct command *command, int argc, char **argv, set_visitor visit)
+{
+	struct args args;
+	bool json = false;
+	int worst = EXIT_OK;
+	int code = args_parse(command, argc, argv, take_option, &json, &args);
+
 	if (code != ARGS_GO)
 		return code;
-	code = set_open(args->operand[0], filter);
-	return code == EXIT_OK ? ARGS_GO : code;
+	if (args.n == 0)
+		return report_usage(command->name, "which SET?");
+	for (size_t i = 0; i < args.n; i++) {
+		code = visit(args.operand[i], json, args.n > 1);
+		if (worst == EXIT_OK)
+			worst = code;
+	}
+	return worst;
 }
 
 /* ------------------------------------------------------------------ info -- */
@@ -104,9 +113,28 @@ static void print_info(const nidus_info *info)
 	out_format("%-17s 0x%016" PRIx64 "\n", "seed", info->seed);
 }
 
-static void print_info_json(const nidus_info *info)
+#define LINE_LABELS "%-13s  %12s  %12s  %9s  %8s  %9s  %8s  %s\n"
+#define LINE_VALUES "%-13s  %12" PRIu64 "  %12" PRIu64 "  %9s  %8.3f  %9.3g  %6.2f %%  %s\n"
+
+/* One of several sets on a line, below what the columns are. */
+static void print_line(const char *name, const nidus_info *info)
+{
+	static bool headed;
+	char size[NUMBER_TEXT];
+
+	if (!headed)
+		out_format(LINE_LABELS, "family", "count", "capacity", "size", "bits/key",
+		           "fpr now", "load", "set");
+	headed = true;
+	number_text_bytes(info->bytes, size);
+	out_format(LINE_VALUES, nidus_family_name(info->family), info->count, info->capacity, size,
+	           info->bits_per_key, info->fpr_now, info->load * 100, name);
+}
+
+static void print_info_json(const char *name, const nidus_info *info)
 {
 	json_open(NULL, '{');
+	json_text("set", name);
 	json_text("family", nidus_family_name(info->family));
 	json_features("features", info->features);
 	json_count("count", info->count);
@@ -132,37 +160,43 @@ static void print_info_json(const nidus_info *info)
 	json_close('}');
 }
 
-void inspect_json(const nidus_filter *filter)
+void inspect_json(const char *name, const nidus_filter *filter)
 {
 	nidus_info info = NIDUS_INFO_INIT;
 
 	nidus_get_info(filter, &info);
-	print_info_json(&info);
+	print_info_json(name, &info);
 }
 
-static int run_info(int argc, char **argv)
+static int show_info(const char *path, bool json, bool several)
 {
+	const char *name = set_input_name(path);
 	nidus_info info = NIDUS_INFO_INIT;
 	nidus_filter *filter;
-	struct args args;
-	bool json = false;
-	int code = open_operand(&info_command, argc, argv, &json, &args, &filter);
+	int code = set_open(path, &filter);
 
-	if (code != ARGS_GO)
+	if (code != EXIT_OK)
 		return code;
 	nidus_get_info(filter, &info);
 	if (json)
-		print_info_json(&info);
+		inspect_json(name, filter);
+	else if (several)
+		print_line(name, &info);
 	else
 		print_info(&info);
 	nidus_free(filter);
 	return EXIT_OK;
 }
 
+static int run_info(int argc, char **argv)
+{
+	return visit_operands(&info_command, argc, argv, show_info);
+}
+
 /* ---------------------------------------------------------------- verify -- */
 
 /* Loading checks the file; nidus_verify then checks what was made of it. */
-static int verify_one(const char *path)
+static int verify(const char *path)
 {
 	nidus_filter *filter;
 	const char *why = "";
@@ -178,46 +212,27 @@ static int verify_one(const char *path)
 	return code;
 }
 
-static void print_verdict(const char *name, bool ok)
+static int show_verdict(const char *path, bool json, bool several)
 {
-	json_open(NULL, '{');
-	json_text("set", name);
-	json_bool("ok", ok);
-	json_close('}');
-}
+	const char *name = set_input_name(path);
+	int code = verify(path);
 
-/* All files get their turn; the first bad one decides the exit code. */
-static int verify_all(const struct args *args, bool json)
-{
-	int worst = EXIT_OK;
-
-	for (size_t i = 0; i < args->n; i++) {
-		const char *name = set_input_name(args->operand[i]);
-		int code = verify_one(args->operand[i]);
-
-		if (json)
-			print_verdict(name, code == EXIT_OK);
-		else if (code == EXIT_OK && args->n == 1)
-			out_text("ok\n");
-		else if (code == EXIT_OK)
-			out_format("%s: ok\n", name);
-		if (worst == EXIT_OK)
-			worst = code;
+	if (json) {
+		json_open(NULL, '{');
+		json_text("set", name);
+		json_bool("ok", code == EXIT_OK);
+		json_close('}');
+	} else if (code == EXIT_OK && several) {
+		out_format("%s: ok\n", name);
+	} else if (code == EXIT_OK) {
+		out_text("ok\n");
 	}
-	return worst;
+	return code;
 }
 
 static int run_verify(int argc, char **argv)
 {
-	struct args args;
-	bool json = false;
-	int code = args_parse(&verify_command, argc, argv, take_option, &json, &args);
-
-	if (code != ARGS_GO)
-		return code;
-	if (args.n == 0)
-		return report_usage(verify_command.name, "which SET?");
-	return verify_all(&args, json);
+	return visit_operands(&verify_command, argc, argv, show_verdict);
 }
 
 /* ------------------------------------------------------------------ dump -- */
@@ -261,9 +276,14 @@ static int run_dump(int argc, char **argv)
 	nidus_filter *filter;
 	struct args args;
 	bool json = false;
-	int code = open_operand(&dump_command, argc, argv, &json, &args, &filter);
+	int code = args_parse(&dump_command, argc, argv, take_option, &json, &args);
 
+	if (code == ARGS_GO)
+		code = set_operand(&dump_command, &args, false);
 	if (code != ARGS_GO)
+		return code;
+	code = set_open(args.operand[0], &filter);
+	if (code != EXIT_OK)
 		return code;
 	code = dump(filter, set_input_name(args.operand[0]), json);
 	nidus_free(filter);
@@ -273,7 +293,7 @@ static int run_dump(int argc, char **argv)
 /* -------------------------------------------------------------- commands -- */
 
 static const struct option_spec info_options[] = {
-	{ OPTION_JSON, "json", NULL, "print one JSON object" },
+	{ OPTION_JSON, "json", NULL, "print one JSON object per SET" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -290,12 +310,13 @@ static const struct option_spec dump_options[] = {
 
 const struct command info_command = {
 	.name = "info",
-	.synopsis = "[--json] SET",
+	.synopsis = "[--json] SET...",
 	.summary = "tell what a set is and how full it is",
 	.about = "Prints the family, size, load and false-positive rate of SET and how it is\n"
-		 "laid out.\n",
+		 "laid out. Several SETs get a line each.\n",
 	.options = info_options,
 	.examples = "  nidus info words.nidus\n"
+		    "  nidus info *.nidus\n"
 		    "  nidus info --json words.nidus | jq .bits_per_key\n",
 	.run = run_info,
 };

@@ -10,7 +10,7 @@
 /* The table entry of commands that make a set, to be put into braces. */
 #define INSPECT_JSON OPTION_JSON, "json", NULL, "print what nidus info --json tells of the new set"
 
-/** Prints what a filter is and how full it is as one JSON object. */
-void inspect_json(const nidus_filter *filter);
+/** Prints what a set of that name is and how full it is as one JSON object. */
+void inspect_json(const char *name, const nidus_filter *filter);
 
 #endif

@@ -19,7 +19,6 @@ try build --fpr
 try query
 try query -cx s.nidus
 try info
-try info a b
 try verify
 try dump
 try add
