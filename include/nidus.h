@@ -265,7 +265,7 @@ typedef struct nidus_allocator {
 typedef struct nidus_options {
 	size_t struct_size;    /**< set by NIDUS_OPTIONS_INIT */
 	nidus_family family;   /**< 0: NIDUS_AUTO */
-	uint64_t capacity;     /**< keys promised to fit: 1 and more */
+	uint64_t capacity;     /**< keys promised to fit: 1 to 2^44 */
 	double fpr;            /**< target rate, down to 2^-24; 0: 2^-8; above NIDUS_FPR_MOST:
 	                            that (info.fpr_target tells) */
 	uint64_t seed;         /**< 0: a fresh random one; otherwise used as given */
@@ -967,8 +967,9 @@ typedef struct nidus_plan_row {
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
  * @param n     receives how many rows there are; 0 after E_ARG and E_RANGE
  * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
- * a rate), E_RANGE (an fpr below 2^-24, value_bits above 32), E_BUFFER (`cap` is less
- * than *n but not 0; the first `cap` rows are filled). Threads: free.
+ * a rate), E_RANGE (an fpr below 2^-24, a capacity above 2^44, value_bits above 32),
+ * E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
+ * Threads: free.
  */
 NIDUS_API nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size_t cap,
                                   size_t *n);

@@ -9,11 +9,13 @@
 
 #include <stdio.h>
 
+#define STRUCT_MOST 4096 /* bytes; more is no later version of nidus_options but rubbish */
+
 nidus_status options_read(const nidus_options *from, nidus_options *to)
 {
 	if (from == NULL)
 		return fail(NIDUS_E_ARG, "options is NULL");
-	if (from->struct_size < offsetof(nidus_options, fpr))
+	if (from->struct_size < offsetof(nidus_options, fpr) || from->struct_size > STRUCT_MOST)
 		return fail(NIDUS_E_ARG,
 		            "options.struct_size is not set: start from NIDUS_OPTIONS_INIT");
 	size_t size = from->struct_size < sizeof *to ? from->struct_size : sizeof *to;
@@ -56,13 +58,26 @@ nidus_status options_check_allocator(const nidus_allocator *allocator)
 	return NIDUS_OK;
 }
 
+static nidus_status check_capacity(const nidus_options *options)
+{
+	uint64_t most = options->capacity > options->max_capacity ? options->capacity
+	                                                          : options->max_capacity;
+	if (most > FAMILY_CAPACITY_MOST)
+		return fail(NIDUS_E_RANGE,
+		            "a capacity of %llu keys is too large: 2^%d is the most",
+		            (unsigned long long)most, FAMILY_CAPACITY_MOST_LOG);
+	return NIDUS_OK;
+}
+
 nidus_status options_check(nidus_options *options)
 {
 	if (options->capacity == 0)
 		return fail(NIDUS_E_ARG, "capacity must be at least 1");
 	if (options->max_capacity != 0 && options->max_capacity < options->capacity)
 		return fail(NIDUS_E_ARG, "max_capacity is less than capacity");
-	nidus_status status = options_check_allocator(&options->allocator);
+	nidus_status status = check_capacity(options);
+	if (status == NIDUS_OK)
+		status = options_check_allocator(&options->allocator);
 	if (status != NIDUS_OK)
 		return status;
 	if (options->features & ~(uint32_t)OPTIONS_FEATURES)
@@ -125,7 +140,9 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 		.seed = options->seed,
 		.fpr = options->fpr,
 	};
-	nidus_status status = family->plan(options, plan);
+	nidus_status status = check_capacity(options); /* a build may have raised it */
+	if (status == NIDUS_OK)
+		status = family->plan(options, plan);
 	return status == NIDUS_OK ? family->check(plan) : status;
 }
 
@@ -152,18 +169,16 @@ struct candidate {
 	uint64_t bytes;
 };
 
-#define CANDIDATES_MOST 16
-
 /* Those that NIDUS_AUTO chooses from; the complaint of the first family if there is none. */
 static nidus_status find_candidates(const nidus_options *options,
-                                    struct candidate candidates[CANDIDATES_MOST], size_t *n)
+                                    struct candidate candidates[FAMILIES], size_t *n)
 {
 	nidus_status status = NIDUS_OK;
 	char first[REASON_SIZE] = "";
 	*n = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		struct candidate *candidate = &candidates[*n];
-		if (!((*family)->features & NIDUS_DELETE) || *n == CANDIDATES_MOST ||
+		if (!((*family)->features & NIDUS_DELETE) ||
 		    (options->features & NIDUS_COMPACT && !(*family)->compact))
 			continue;
 		nidus_status tried = options_plan_family(options, *family, &candidate->plan);
@@ -197,7 +212,7 @@ static uint64_t bytes_grown(const nidus_options *options, const struct candidate
 static size_t leave_out_bloated(const nidus_options *options, struct candidate *candidates,
                                 size_t n)
 {
-	uint64_t grown[CANDIDATES_MOST], least = UINT64_MAX;
+	uint64_t grown[FAMILIES], least = UINT64_MAX;
 	size_t stay = 0;
 	for (size_t i = 0; i < n; i++) {
 		grown[i] = bytes_grown(options, &candidates[i]);
@@ -213,7 +228,7 @@ static size_t leave_out_bloated(const nidus_options *options, struct candidate *
 static nidus_status plan_best(const nidus_options *options, const struct family **chosen,
                               struct blueprint *plan)
 {
-	struct candidate candidates[CANDIDATES_MOST], *best = candidates;
+	struct candidate candidates[FAMILIES], *best = candidates;
 	size_t n;
 	uint64_t least = UINT64_MAX;
 	*chosen = NULL;

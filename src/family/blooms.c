@@ -6,7 +6,6 @@
 
 #include "base/reason.h"
 
-#define CAPACITY_MOST (UINT64_C(1) << 44)
 #define GROUPS_MOST (UINT64_C(1) << 48)
 #define RATE_MOST 0.5 /* a merge that would answer yes more often than not is refused */
 
@@ -64,10 +63,6 @@ nidus_status blooms_check_options(const nidus_options *options, const char *fami
 	if (options->max_capacity > options->capacity)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow: leave max_capacity 0",
 		            family);
-	if (options->capacity > CAPACITY_MOST)
-		return fail(NIDUS_E_RANGE,
-		            "a capacity of %llu keys is more than this library can do",
-		            (unsigned long long)options->capacity);
 	return NIDUS_OK;
 }
 

@@ -40,7 +40,6 @@
 
 #include <math.h>
 
-#define CAPACITY_MOST (UINT64_C(1) << 44)
 #define FRONTS_MOST (UINT64_C(1) << 40) /* as yard_check has it */
 
 /* Lines of 32 bytes hold 8-bit remainders only and waste more, but work is quicker. */
@@ -194,12 +193,6 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		            "the breadcrumb family does not search: leave max_steps 0");
 	if (family_must_reserve(options))
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
-	if (options->capacity > CAPACITY_MOST || options->max_capacity > CAPACITY_MOST)
-		return fail(NIDUS_E_RANGE,
-		            "a capacity of %llu keys is more than this library can do",
-		            (unsigned long long)(options->capacity > CAPACITY_MOST
-		                                         ? options->capacity
-		                                         : options->max_capacity));
 	for (size_t i = 0; i < DENSITIES; i++) {
 		/* With NIDUS_FAST the last one, short lines, comes first. */
 		size_t shape = options->features & NIDUS_FAST ? (i + DENSITIES - 1) % DENSITIES : i;

@@ -151,6 +151,10 @@ static inline bool family_must_reserve(const nidus_options *options)
 	return options->reserve != 0 && options->reserve != NIDUS_RESERVE_NONE;
 }
 
+/* Keys that a filter can be made for. */
+#define FAMILY_CAPACITY_MOST_LOG 44
+#define FAMILY_CAPACITY_MOST (UINT64_C(1) << FAMILY_CAPACITY_MOST_LOG)
+
 /* The families of this library, in the order of nidus_family; NULL ends them. */
 #define FAMILIES 9
 extern const struct family *const families[FAMILIES + 1];

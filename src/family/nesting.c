@@ -142,19 +142,12 @@ nidus_entry nesting_identity(const void *body, uint64_t hash)
 	return nest_entry(nest, key.chunk, nest_identity(nest, nest->kind, &key));
 }
 
-#define CAPACITY_MOST (UINT64_C(1) << 44)
 #define GROWTH_MOST 44
 #define CHUNK_SLOTS_MOST (UINT64_C(1) << 46) /* as nest_check has it */
 #define TABLE_SLOTS_MOST 0x1p56              /* of any width, in 63 bits of bytes */
 
 nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 {
-	uint64_t most = options->capacity > options->max_capacity ? options->capacity
-	                                                          : options->max_capacity;
-	if (most > CAPACITY_MOST)
-		return fail(NIDUS_E_RANGE,
-		            "a capacity of %llu keys is more than this library can do",
-		            (unsigned long long)most);
 	if (family_must_reserve(options) && !reserves)
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
 	return NIDUS_OK;
@@ -202,7 +195,7 @@ static uint64_t most_keys(const struct blueprint *plan, const struct nesting_siz
                           uint64_t keys)
 {
 	uint64_t step = keys > 1 ? keys : 1;
-	while (step < CAPACITY_MOST && sizing->fits(plan, plan->level, keys + step))
+	while (step < FAMILY_CAPACITY_MOST && sizing->fits(plan, plan->level, keys + step))
 		step *= 2;
 	for (; step > 0; step /= 2) {
 		if (sizing->fits(plan, plan->level, keys + step))
