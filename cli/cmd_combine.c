@@ -139,6 +139,9 @@ static int run_merge(int argc, char **argv)
 		return code;
 	if (args.n < 2)
 		return report_usage(merge_command.name, "give two SETs or more");
+	code = set_operands(&merge_command, &args, false);
+	if (code != ARGS_GO)
+		return code;
 	code = output_check_inputs(&merge_command, &combine.output, args.operand, args.n);
 	if (code == EXIT_OK)
 		code = prepare(&merge_command, &combine);

@@ -39,6 +39,9 @@ static int visit_operands(const struct command *command, int argc, char **argv, 
 		return code;
 	if (args.n == 0)
 		return report_usage(command->name, "which SET?");
+	code = set_operands(command, &args, false);
+	if (code != ARGS_GO)
+		return code;
 	for (size_t i = 0; i < args.n; i++) {
 		code = visit(args.operand[i], json, args.n > 1);
 		if (worst == EXIT_OK)

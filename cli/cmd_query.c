@@ -216,8 +216,6 @@ static void close_sets(struct query *query)
 /* Which operands are sets and which are files of keys. ARGS_GO or an exit code. */
 static int sort_operands(struct query *query, const struct args *args)
 {
-	bool stdin_taken = query->keys_from && strcmp(query->keys_from, "-") == 0;
-
 	if ((query->values || query->counts) &&
 	    (query->absent || query->count || query->json || (query->values && query->counts)))
 		return report_usage(query_command.name,
@@ -227,15 +225,7 @@ static int sort_operands(struct query *query, const struct args *args)
 	query->sets = query->keys_from ? args->n : 1;
 	if (!query->keys_from || args->n == 0)
 		return set_operand(&query_command, args, true);
-	for (size_t i = 0; i < args->n; i++) {
-		if (strcmp(args->operand[i], "-") != 0)
-			continue;
-		if (stdin_taken)
-			return report_usage(query_command.name,
-			                    "only one of keys and SETs can come from stdin");
-		stdin_taken = true;
-	}
-	return ARGS_GO;
+	return set_operands(&query_command, args, strcmp(query->keys_from, "-") == 0);
 }
 
 static int run(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -261,43 +262,50 @@ static void hint_kind(const struct keys *keys)
 	}
 }
 
-/* Says which line is no integer. A long one, or one of binary rubbish, is not repeated. */
-static int report_key(const struct keys *keys, size_t i)
+/* Says what part of a line is not; a long text, or one of binary rubbish, is not repeated. */
+static int report_line(const struct keys *keys, size_t i, const char *part, const char *text,
+                       size_t length, const char *is_not)
 {
-	const char *text = keys->key[i];
-	size_t length = keys->length[i];
-	uint64_t line = keys->count - keys->earlier + i + 1;
 	const char *unit = keys->form.delimiter == '\n' ? "line" : "key";
+	uint64_t line = keys->count - keys->earlier + i + 1;
 	size_t printable = 0;
 
 	while (printable < length && text[printable] >= ' ' && text[printable] <= '~')
 		printable++;
 	if (length > 0 && length <= 40 && printable == length)
-		report_error("%s: %s %" PRIu64 ": '%.*s' is not an integer from -2^63 to 2^64 - 1",
-		             keys->input.name, unit, line, (int)length, text);
+		report_error("%s: %s %" PRIu64 ": the %s '%.*s' is not %s", keys->input.name, unit,
+		             line, part, (int)length, text, is_not);
 	else
-		report_error("%s: %s %" PRIu64 " is %snot an integer from -2^63 to 2^64 - 1",
-		             keys->input.name, unit, line, length == 0 ? "empty, " : "");
+		report_error("%s: %s %" PRIu64 ": %s %s is not %s", keys->input.name, unit, line,
+		             length == 0 ? "an empty" : "the", part, is_not);
 	return EXIT_FILE;
 }
 
-/* Says what is wrong with the value of a line; EXIT_FILE. */
-static int report_value(const struct keys *keys, size_t i, const char *tab, size_t length)
+static int report_key(const struct keys *keys, size_t i)
 {
-	uint64_t line = keys->count - keys->earlier + i + 1;
+	return report_line(keys, i, "key", keys->key[i], keys->length[i],
+	                   "an integer from -2^63 to 2^64 - 1");
+}
 
-	if (!tab)
-		report_error("%s: line %" PRIu64
-		             " has no value: a tab and a number must follow the key",
-		             keys->input.name, line);
-	else if (length <= 40 && keys->form.value_bits < KEYS_ANY_VALUE)
-		report_error("%s: line %" PRIu64
-		             ": the value '%.*s' is not a number from 0 to %" PRIu64,
-		             keys->input.name, line, (int)length, tab + 1,
-		             (UINT64_C(1) << keys->form.value_bits) - 1);
-	else
-		report_error("%s: line %" PRIu64 ": what follows the tab is not a number",
-		             keys->input.name, line);
+static uint64_t highest_value(unsigned bits)
+{
+	return bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+}
+
+static int report_value(const struct keys *keys, size_t i, const char *text, size_t length)
+{
+	char range[64];
+
+	snprintf(range, sizeof(range), "a number from 0 to %" PRIu64,
+	         highest_value(keys->form.value_bits));
+	return report_line(keys, i, "value", text, length, range);
+}
+
+/* There is no tab. */
+static int report_no_value(const struct keys *keys, size_t i)
+{
+	report_error("%s: line %" PRIu64 " has no value: a tab and a number must follow the key",
+	             keys->input.name, keys->count - keys->earlier + i + 1);
 	return EXIT_FILE;
 }
 
@@ -311,7 +319,7 @@ static const char *last_tab(const char *text, size_t length)
 
 static bool parse_value(const char *text, size_t length, unsigned bits, uint64_t *value)
 {
-	uint64_t most = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+	uint64_t most = highest_value(bits);
 
 	*value = 0;
 	for (size_t i = 0; i < length; i++) {
@@ -334,7 +342,8 @@ static size_t split(struct keys *keys, size_t n)
 		tab = last_tab(text, length);
 		behind = tab ? length - (size_t)(tab + 1 - text) : 0;
 		if (!tab || !parse_value(tab + 1, behind, keys->form.value_bits, &keys->value[i])) {
-			keys->failure = report_value(keys, i, tab, behind);
+			keys->failure = tab ? report_value(keys, i, tab + 1, behind)
+			                    : report_no_value(keys, i);
 			return i;
 		}
 		keys->length[i] = (size_t)(tab - text);

@@ -42,6 +42,18 @@ int set_operand(const struct command *command, const struct args *args, bool key
 	return ARGS_GO;
 }
 
+int set_operands(const struct command *command, const struct args *args, bool keys)
+{
+	size_t streams = keys ? 1 : 0;
+
+	for (size_t i = 0; i < args->n; i++)
+		streams += is_stream(args->operand[i]);
+	if (streams <= 1)
+		return ARGS_GO;
+	return report_usage(command->name, keys ? "only one of keys and SETs can come from stdin"
+	                                        : "only one SET can come from stdin");
+}
+
 static ptrdiff_t read_some(void *context, void *data, size_t size)
 {
 	const int *file = context;

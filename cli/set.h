@@ -21,6 +21,12 @@
 int set_operand(const struct command *command, const struct args *args, bool keys);
 
 /**
+ * Checks that no two of several SETs are stdin, nor one beside keys if those are (`keys`).
+ * ARGS_GO, or an exit code.
+ */
+int set_operands(const struct command *command, const struct args *args, bool keys);
+
+/**
  * For looking only: mapped if the library can, loaded otherwise. A mapped table is
  * not read: if it is damaged, answers may be wrong, but nothing worse happens.
  */

@@ -63,8 +63,7 @@ static nidus_status check_capacity(const nidus_options *options)
 	uint64_t most = options->capacity > options->max_capacity ? options->capacity
 	                                                          : options->max_capacity;
 	if (most > FAMILY_CAPACITY_MOST)
-		return fail(NIDUS_E_RANGE,
-		            "a capacity of %llu keys is too large: 2^%d is the most",
+		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is too large: 2^%d is the most",
 		            (unsigned long long)most, FAMILY_CAPACITY_MOST_LOG);
 	return NIDUS_OK;
 }

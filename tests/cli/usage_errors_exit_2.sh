@@ -29,4 +29,8 @@ try grow a.nidus
 try plan
 try plan -n 5 file
 try query - -
+try query -k - - a.nidus
+try merge -o m.nidus - a.nidus -
+try info - -
+try verify - -
 ls

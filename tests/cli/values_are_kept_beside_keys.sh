@@ -40,6 +40,9 @@ printf 'a\nb\nc\n' | "$NIDUS" query --values changed.nidus
 cp changed.nidus before.nidus
 printf 'd\t1\ne\n' | "$NIDUS" add changed.nidus 2>err; echo "$? $(cat err)"
 printf 'd\t16\n' | "$NIDUS" add changed.nidus 2>err; echo "$? $(cat err)"
+printf 'd\t%s\n' '' $'\e[31m' 184467440737095516150 | while IFS= read -r line; do
+	"$NIDUS" add changed.nidus <<<"$line" 2>&1 || "$NIDUS" count --sums -q new.nidus <<<"$line" 2>&1
+done
 printf 'a\n' | "$NIDUS" remove changed.nidus 2>err; echo "$? $(cat err)"
 printf 'f\n' | "$NIDUS" dedup -q --set changed.nidus 2>err; echo "$? $(cat err)"
 cmp changed.nidus before.nidus && echo unchanged
