@@ -122,7 +122,8 @@ static bool parse_seed(const char *text, uint64_t *seed)
 	char *end;
 	errno = 0;
 	*seed = strtoull(text, &end, 10);
-	return errno == 0 && *end == '\0' && end != text && text[0] != '-';
+	/* strtoull takes blanks and a sign, too, and makes a large number of " -1". */
+	return errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9';
 }
 
 static bool check_seed(char **text, void **extra, GucSource source)

@@ -96,7 +96,8 @@ def filters_with_other_rates_or_seeds_are_refused():
     refused("fingerprints differ", _sql, "SELECT nidus_agg(1, 0.01) | nidus_agg(1, 0.0001)")
     _sql("CREATE TABLE seeded AS SELECT nidus_agg(1) AS filter")
     refused("seeds differ", _sql, "SET nidus.seed = 99; SELECT nidus_empty() | filter FROM seeded")
-    refused("whole number", _sql, "LOAD 'nidus'; SET nidus.seed = 'heron'")
+    for seed in ("heron", "", "-1", " -1", "7 ", "18446744073709551616"):
+        refused("whole number", _sql, f"LOAD 'nidus'; SET nidus.seed = '{seed}'")
     _sql("CREATE DATABASE other")
     _sql("CREATE EXTENSION nidus", "other")
     ours = _sql("SELECT nidus_info(nidus_agg(1)) ->> 'seed'")
