@@ -11,6 +11,7 @@
 #include "dump.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ENCODING 1
@@ -29,6 +30,20 @@ static uint64_t bytes_here(const struct value *value)
 	return value->filter != NULL ? dump_image_size(value) : value->incoming.bytes;
 }
 
+/*
+ * The image, whole: the server has no way to hear of a failure, and would keep a snapshot or an
+ * AOF that it cannot load. So it ends here, as it does itself without memory: mostly the child
+ * that writes, and what was on disk before stays.
+ */
+static void give_image(const struct value *value, dump_sink *sink, void *context, RedisModuleIO *io)
+{
+	if (dump_image(value, 0, bytes_here(value), sink, context))
+		return;
+	server.LogIOError(io, "warning", "nidus: a filter could not be written: %s",
+	                  nidus_reason());
+	abort();
+}
+
 static void save_piece(void *io, const void *bytes, size_t size)
 {
 	server.SaveStringBuffer(io, bytes, size);
@@ -39,9 +54,8 @@ static void save(RedisModuleIO *io, void *value)
 	unsigned char header[DUMP_HEADER];
 	dump_header(value, header);
 	server.SaveStringBuffer(io, (const char *)header, sizeof header);
-	uint64_t here = bytes_here(value);
-	server.SaveUnsigned(io, here);
-	(void)dump_image(value, 0, here, save_piece, io);
+	server.SaveUnsigned(io, bytes_here(value));
+	give_image(value, save_piece, io, io);
 }
 
 /* The pieces of an image in a snapshot, as a nidus_source. */
@@ -168,7 +182,7 @@ static void rewrite(RedisModuleIO *io, RedisModuleString *key, void *context)
 		emission.command = "BF.LOADCHUNK";
 	dump_header(value, header);
 	server.EmitAOF(io, emission.command, "slb", key, emission.position, header, sizeof header);
-	(void)dump_image(value, 0, bytes_here(value), emit_piece, &emission);
+	give_image(value, emit_piece, &emission, io);
 }
 
 /* ------------------------------------------------------------------------ the rest -- */
