@@ -635,8 +635,8 @@ NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t has
  * The filter depends on the options, the seed and the set of keys alone: not on
  * their order, nor on the number of threads. All threads hash and sort the keys and, in
  * families with chunks, put them in; otherwise one thread puts them in.
- * While it works it takes 8 bytes per key beside the filter (up to a tenth more with only
- * one thread), and for each thread at most 1 MiB and 8 bytes per thousand keys.
+ * While it works it takes 8 bytes per key beside the filter (up to an eighth more), and for
+ * each thread at most 1 MiB and 8 bytes per thousand keys.
  * The allocator is called by one thread at a time.
  * Errors: those of nidus_create and nidus_insert; COPIES also if a key comes more often
  * than any filter holds (found out before anything is built), or if so many keys have so

@@ -22,11 +22,18 @@ struct ascent {
 	uint64_t *hashes;
 	unsigned bits;
 	bool unique;
-	size_t *end;    /* of the parts, */
-	size_t *kept;   /* and how many of each are left */
+	size_t *end;    /* of the parts, or of the threads' shares of them, */
+	size_t *kept;   /* and how many of each part are left */
 	uint64_t *room; /* [threads][room_size] */
 	size_t room_size;
 	atomic_size_t next; /* the first part not taken yet */
+	/* Of hashes that partition_scatter parted: */
+	unsigned threads;
+	size_t spacing;
+	pthread_mutex_t turn; /* to read or write what follows */
+	pthread_cond_t turned;
+	size_t moved; /* parts that are where they belong, */
+	size_t left;  /* and so many hashes */
 };
 
 /* Sorts n hashes that agree in their highest bits; gives how many are left. */
@@ -69,18 +76,44 @@ static size_t close_gaps(const struct ascent *ascent)
 	return left;
 }
 
-/* Sorts the parts that partition_scatter left; each moves up while it is in the cache. */
-static size_t sort_scattered(const struct ascent *ascent, size_t spacing)
+/* Moves the shares of a part together that partition_scatter left; gives how many hashes it has. */
+static size_t join_shares(const struct ascent *ascent, size_t part, uint64_t *hashes)
 {
-	size_t left = 0;
-	for (size_t part = 0; part >> ascent->bits == 0; part++) {
-		size_t start = part * spacing;
-		uint64_t *hashes = ascent->hashes + start;
-		size_t kept = sort_some(ascent, hashes, ascent->end[part] - start, ascent->room);
-		memmove(ascent->hashes + left, hashes, kept * sizeof *hashes);
-		left += kept;
+	size_t n = 0;
+	for (unsigned share = 0; share < ascent->threads; share++) {
+		size_t from = (part * ascent->threads + share) * ascent->spacing;
+		size_t some = ascent->end[((size_t)share << ascent->bits) + part] - from;
+		if (share > 0)
+			memmove(hashes + n, ascent->hashes + from, some * sizeof *hashes);
+		n += some;
 	}
-	return left;
+	return n;
+}
+
+/* Moves a part up, while it is in the cache, behind those before it; they come in order. */
+static void move_up(struct ascent *ascent, size_t part, const uint64_t *hashes, size_t n)
+{
+	pthread_mutex_lock(&ascent->turn);
+	while (ascent->moved != part)
+		pthread_cond_wait(&ascent->turned, &ascent->turn);
+	memmove(ascent->hashes + ascent->left, hashes, n * sizeof *hashes);
+	ascent->left += n;
+	ascent->moved++;
+	pthread_cond_broadcast(&ascent->turned);
+	pthread_mutex_unlock(&ascent->turn);
+}
+
+/* Sorts parts that partition_scatter left. */
+static void sort_scattered(void *context, unsigned share)
+{
+	struct ascent *ascent = context;
+	uint64_t *room = ascent->room + share * ascent->room_size;
+	size_t part;
+	while ((part = atomic_fetch_add(&ascent->next, 1)) >> ascent->bits == 0) {
+		uint64_t *hashes = ascent->hashes + part * ascent->threads * ascent->spacing;
+		size_t n = join_shares(ascent, part, hashes);
+		move_up(ascent, part, hashes, sort_some(ascent, hashes, n, room));
+	}
 }
 
 static unsigned bits_for(size_t n)
@@ -100,12 +133,13 @@ static nidus_status take_work(struct ascent *ascent, size_t n, unsigned threads,
 	ascent->room_size = 2 * (n >> ascent->bits);
 	size_t room = threads * ascent->room_size * sizeof *ascent->room;
 	size_t most = spread > room ? spread : room;
-	nidus_status status = memory_take(allocator, most + 2 * parts * sizeof *ascent->end, work);
+	nidus_status status =
+		memory_take(allocator, most + (threads + 1) * parts * sizeof *ascent->end, work);
 	if (status != NIDUS_OK)
 		return status;
 	ascent->room = (uint64_t *)(void *)work->bytes;
 	ascent->end = (size_t *)(void *)(work->bytes + most);
-	ascent->kept = ascent->end + parts;
+	ascent->kept = ascent->end + threads * parts;
 	return NIDUS_OK;
 }
 
@@ -131,20 +165,21 @@ nidus_status hash_sort_in_place(uint64_t *hashes, size_t n, bool unique, unsigne
 	return NIDUS_OK;
 }
 
-static nidus_status hash_sort_many(const struct hash_source *source, unsigned threads,
+static nidus_status hash_sort_many(const struct hash_source *source,
                                    const nidus_allocator *allocator, struct ascent *ascent,
                                    size_t *left)
 {
+	const unsigned threads = ascent->threads;
 	struct block work;
 	nidus_status status =
 		take_work(ascent, source->n, threads, partition_work_size(ascent->bits, threads),
 	                  allocator, &work);
 	if (status != NIDUS_OK)
 		return status;
-	size_t spacing = partition_spacing(source->n, ascent->bits);
-	if (threads == 1 && partition_scatter(source, ascent->bits, spacing, work.bytes,
-	                                      ascent->hashes, ascent->end)) {
-		*left = sort_scattered(ascent, spacing);
+	if (ascent->spacing > 0 && partition_scatter(source, ascent->bits, threads, ascent->spacing,
+	                                             work.bytes, ascent->hashes, ascent->end)) {
+		threads_run(threads, sort_scattered, ascent);
+		*left = ascent->left;
 	} else {
 		partition_spread(source, ascent->bits, threads, work.bytes, ascent->hashes,
 		                 ascent->end);
@@ -155,16 +190,32 @@ static nidus_status hash_sort_many(const struct hash_source *source, unsigned th
 	return NIDUS_OK;
 }
 
+/*
+ * Places for n hashes: with some to spare, which saves counting them, unless that takes
+ * more than an eighth of the memory.
+ */
+static size_t plan_places(struct ascent *ascent, size_t n)
+{
+	size_t spacing = partition_spacing(n, ascent->bits, ascent->threads);
+	uint64_t places;
+	if (multiply_overflows(spacing, (uint64_t)ascent->threads << ascent->bits, &places) ||
+	    places - n > n / 8)
+		return n;
+	ascent->spacing = spacing;
+	return (size_t)places;
+}
+
 nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned threads,
                        const nidus_allocator *allocator, struct block *block, size_t *left)
 {
-	struct ascent ascent = { .unique = unique };
+	struct ascent ascent = { .unique = unique,
+		                 .threads = threads_wanted(threads),
+		                 .turn = PTHREAD_MUTEX_INITIALIZER,
+		                 .turned = PTHREAD_COND_INITIALIZER };
 	size_t places = source->n;
-	threads = threads_wanted(threads);
 	if (source->n > ONE_PART) {
 		ascent.bits = bits_for(source->n);
-		if (threads == 1)
-			places = partition_spacing(source->n, ascent.bits) << ascent.bits;
+		places = plan_places(&ascent, source->n);
 	}
 	uint64_t size;
 	if (multiply_overflows(places, sizeof(uint64_t), &size))
@@ -177,7 +228,7 @@ nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned t
 		source->read(source->context, 0, source->n, ascent.hashes);
 		return hash_sort_in_place(ascent.hashes, source->n, unique, 1, allocator, left);
 	}
-	status = hash_sort_many(source, threads, allocator, &ascent, left);
+	status = hash_sort_many(source, allocator, &ascent, left);
 	if (status != NIDUS_OK)
 		memory_give(allocator, block);
 	return status;

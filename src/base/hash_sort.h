@@ -14,7 +14,7 @@
  * Takes a block and puts all hashes of a source into it, ascending; only one of
  * equal ones if `unique`. *left is how many there are then. They depend on the
  * set of hashes alone, not on their order in the source nor on `threads`. Takes
- * 8 bytes per hash for the block (up to a tenth more with one thread) and, while it
+ * 8 bytes per hash for the block (up to an eighth more) and, while it
  * works, for each thread at most HASH_SORT_WORK bytes and a thousandth of the block on
  * the side.
  * Errors: E_NOMEM; the block is empty then.

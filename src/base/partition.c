@@ -15,10 +15,12 @@
  *     to:    ... | . . a b c d e f | g h i . . . . . | ...
  *                      ^first        ^ this line is still in the buffer
  *
- * One thread need not count: hashes are spread so evenly that parts with a few places
+ * partition_scatter does not count: hashes are spread so evenly that shares with a few places
  * to spare have room for all. Whether they do is only checked when a line is written.
  */
 #include "base/partition.h"
+
+#include <stdatomic.h>
 
 #include "base/bits.h"
 #include "base/thread.h"
@@ -149,52 +151,88 @@ static void move_stretch(void *context, unsigned share)
 	lines_written();
 }
 
-size_t partition_spacing(size_t n, unsigned bits)
+size_t partition_spacing(size_t n, unsigned bits, unsigned threads)
 {
-	/* More than six standard deviations, which are the root of the mean. */
-	size_t mean = n >> bits, spare = (size_t)6 << (log2_floor(mean | 1) + 2) / 2;
+	/* Six standard deviations, which are the root of the mean, and at times half more. */
+	size_t mean = (n / threads + 1) >> bits;
+	unsigned log = log2_floor(mean | 1);
+	size_t spare = log % 2 == 0 ? (size_t)9 << log / 2 : (size_t)6 << (log + 1) / 2;
 	return (mean + spare) / LINE * LINE + LINE;
 }
 
-/* Moves the hashes of a stretch that was read; false if a part is full. */
-static bool scatter_some(const uint64_t *hashes, size_t n, unsigned bits, size_t spacing,
-                         uint64_t (*lines)[LINE], uint64_t *to, size_t *next)
+struct scatter {
+	struct partition partition; /* its `next` is [threads][parts], too */
+	size_t spacing;
+	atomic_bool crowded; /* a share of a part has no room for all */
+};
+
+/* Moves the hashes of a stretch that was read; false if a share is full. */
+static bool scatter_some(const struct scatter *scatter, const uint64_t *hashes, size_t n,
+                         unsigned share, uint64_t (*lines)[LINE], size_t *next)
 {
+	const unsigned bits = scatter->partition.bits, threads = scatter->partition.threads;
+	uint64_t *to = scatter->partition.to;
 	for (size_t i = 0; i < n; i++) {
 		size_t part = part_of(hashes[i], bits);
 		size_t at = next[part]++;
 		lines[part][at % LINE] = hashes[i];
 		if (at % LINE != LINE - 1)
 			continue;
-		if (UNLIKELY(at >= (part + 1) * spacing))
+		if (UNLIKELY(at >= (part * threads + share + 1) * scatter->spacing))
 			return false;
 		write_line(lines[part], to + (at + 1 - LINE));
 	}
 	return true;
 }
 
-bool partition_scatter(const struct hash_source *source, unsigned bits, size_t spacing,
-                       unsigned char *work, uint64_t *to, size_t *end)
+/* Writes what is left in the buffers of a share; false if there is no room for it. */
+static bool scatter_rest(const struct scatter *scatter, unsigned share, uint64_t (*lines)[LINE],
+                         const size_t *next)
 {
-	uint64_t(*lines)[LINE] = (uint64_t(*)[LINE])(void *)work;
-	uint64_t hashes[BLOCK];
-	size_t parts = (size_t)1 << bits;
-	for (size_t part = 0; part < parts; part++)
-		end[part] = part * spacing;
-	for (size_t from = 0; from < source->n; from += BLOCK) {
-		size_t some = source->n - from < BLOCK ? source->n - from : BLOCK;
-		source->read(source->context, from, some, hashes);
-		if (!scatter_some(hashes, some, bits, spacing, lines, to, end))
+	for (size_t part = 0; part < parts_of(&scatter->partition); part++) {
+		size_t first = (part * scatter->partition.threads + share) * scatter->spacing;
+		if (next[part] > first + scatter->spacing)
 			return false;
-	}
-	for (size_t part = 0; part < parts; part++) {
-		if (end[part] > (part + 1) * spacing)
-			return false;
-		if (end[part] % LINE != 0)
-			write_rest(part * spacing, end[part], lines[part], to);
+		if (next[part] % LINE != 0)
+			write_rest(first, next[part], lines[part], scatter->partition.to);
 	}
 	lines_written();
 	return true;
+}
+
+static void scatter_stretch(void *context, unsigned share)
+{
+	struct scatter *scatter = context;
+	const struct partition *partition = &scatter->partition;
+	size_t parts = parts_of(partition), end = stretch_start(partition, share + 1);
+	size_t *next = partition->next + share * parts;
+	uint64_t(*lines)[LINE] = partition->lines + share * parts;
+	uint64_t hashes[BLOCK];
+	bool room = true;
+	for (size_t part = 0; part < parts; part++)
+		next[part] = (part * partition->threads + share) * scatter->spacing;
+	for (size_t from = stretch_start(partition, share); from < end && room; from += BLOCK) {
+		size_t some = end - from < BLOCK ? end - from : BLOCK;
+		partition->source->read(partition->source->context, from, some, hashes);
+		room = scatter_some(scatter, hashes, some, share, lines, next);
+	}
+	if (!room || !scatter_rest(scatter, share, lines, next))
+		atomic_store(&scatter->crowded, true);
+}
+
+bool partition_scatter(const struct hash_source *source, unsigned bits, unsigned threads,
+                       size_t spacing, unsigned char *work, uint64_t *to, size_t *end)
+{
+	struct scatter scatter = { .spacing = spacing };
+	scatter.partition = (struct partition){ .source = source,
+		                                .bits = bits,
+		                                .threads = threads,
+		                                .lines = (uint64_t(*)[LINE])(void *)work,
+		                                .next = end,
+		                                .to = to };
+	atomic_init(&scatter.crowded, false);
+	threads_run(threads, scatter_stretch, &scatter);
+	return !atomic_load(&scatter.crowded);
 }
 
 size_t partition_work_size(unsigned bits, unsigned threads)

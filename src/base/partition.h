@@ -40,15 +40,19 @@ size_t partition_work_size(unsigned bits, unsigned threads);
 void partition_spread(const struct hash_source *source, unsigned bits, unsigned threads,
                       unsigned char *work, uint64_t *to, size_t *end);
 
-/* Places for each of 2^bits parts that hold n evenly spread hashes but for one case in 10^5. */
-size_t partition_spacing(size_t n, unsigned bits);
+/*
+ * Places for each thread's share of each of 2^bits parts that hold n evenly spread hashes but for
+ * one case in thousands; a multiple of eight.
+ */
+size_t partition_spacing(size_t n, unsigned bits, unsigned threads);
 
 /*
- * partition_spread by one thread without counting first, which reads the source only
- * once: part p begins at p * spacing, a multiple of eight. False if the hashes are
- * spread so unevenly that a part has no room for all; `to` holds nothing then.
+ * partition_spread without counting first, which reads the source only once. Every part has
+ * a share for each thread: that of thread t in part p begins at (p * threads + t) * spacing and ends
+ * before end[t * 2^bits + p]. False if the hashes are spread so unevenly that a share has no room
+ * for all; `to` and `end` hold nothing then.
  */
-bool partition_scatter(const struct hash_source *source, unsigned bits, size_t spacing,
-                       unsigned char *work, uint64_t *to, size_t *end);
+bool partition_scatter(const struct hash_source *source, unsigned bits, unsigned threads,
+                       size_t spacing, unsigned char *work, uint64_t *to, size_t *end);
 
 #endif
