@@ -16,35 +16,6 @@
 
 /* ------------------------------------------------------- from ascending hashes -- */
 
-ALWAYS_INLINE bool yard_fill_fronts(struct yard *yard, struct yard_shape shape,
-                                    const uint64_t *hashes, const uint64_t *values, size_t n)
-{
-	const unsigned buckets = shape.front.buckets, width = shape.front.width;
-	uint32_t packed[MINI_SLOTS_MOST];
-	for (size_t at = 0; at < n;) {
-		const uint64_t bucket = yard_locate_in(yard, hashes[at], buckets, width).bucket;
-		const size_t start = at;
-		unsigned count = 0;
-		for (; at < n; at++) {
-			struct yard_key key = yard_locate_in(yard, hashes[at], buckets, width);
-			if (key.bucket != bucket)
-				break;
-			if (count == shape.front.slots)
-				continue; /* spills, later */
-			packed[count] = MINI_PACK(key.m, key.remainder);
-			/* They ascend: equal ones are neighbours. */
-			if (UNLIKELY(count >= YARD_COPIES &&
-			             packed[count] == packed[count - YARD_COPIES]))
-				return false;
-			count++;
-		}
-		mini_fill(shape.front, yard_front_line(yard, shape, bucket), packed, count);
-		if (values != NULL)
-			yard_fill_values(yard_front_values(yard, bucket), values + start, count);
-	}
-	return true;
-}
-
 /* Whether the hashes before this one, which ascend, are as many copies as there may be. */
 static inline bool yard_copied(const struct yard *yard, const uint64_t *hashes, size_t at,
                                struct yard_key key)
@@ -55,14 +26,117 @@ static inline bool yard_copied(const struct yard *yard, const uint64_t *hashes, 
 	return other.bucket == key.bucket && other.m == key.m && other.remainder == key.remainder;
 }
 
+NEVER_INLINE bool yard_any_copied(const struct yard *yard, const uint64_t *hashes, size_t n)
+{
+	bool any = false;
+	for (size_t at = YARD_COPIES; at < n; at++)
+		any |= yard_copied(yard, hashes, at, yard_locate(yard, hashes[at]));
+	return any;
+}
+
+/* Whether n ascending hashes of a front bucket have more copies of a key than there may be. */
+ALWAYS_INLINE bool yard_crowds(const struct yard *yard, struct yard_shape shape,
+                               const uint64_t *hashes, size_t n)
+{
+	const unsigned step = YARD_COPIES / 2;
+	bool any = false;
+	/* Copies that are too many have two of every eighth hash among them. */
+	for (size_t at = step; at < n; at += step) {
+		unsigned buckets = shape.front.buckets, width = shape.front.width;
+		any |= yard_locate_in(yard, hashes[at], buckets, width).m ==
+		       yard_locate_in(yard, hashes[at - step], buckets, width).m;
+	}
+	return UNLIKELY(any) && yard_any_copied(yard, hashes, n);
+}
+
+/*
+ * Writes the line of a front bucket, as if ascending hashes had been put into an empty one until
+ * another bucket's comes or it is full; gives how many there are.
+ */
+ALWAYS_INLINE unsigned yard_fill_front(const struct yard *yard, struct yard_shape shape,
+                                       uint64_t bucket, const uint64_t *hashes, size_t n)
+{
+	unsigned char *line = yard_front_line(yard, shape, bucket);
+	unsigned most = n < shape.front.slots ? (unsigned)n : shape.front.slots, count = 0;
+	uint64_t zeros[2] = { 0, 0 };
+	mini_clear(shape.front, line);
+	for (unsigned word = 0; word < 2; word++) {
+		uint64_t here = 0;
+		for (; count < most; count++) {
+			struct yard_key key = yard_locate_in(
+				yard, hashes[count], shape.front.buckets, shape.front.width);
+			unsigned zero = key.m + count;
+			if (key.bucket != bucket || (word == 0 && zero >= 64))
+				break;
+			here |= UINT64_C(1) << (zero & 63);
+			mini_set_remainder(shape.front, line, count, key.remainder);
+		}
+		zeros[word] = here;
+	}
+	mini_store_zeros(shape.front, line, (struct mini_sizes){ zeros[0], zeros[1] }, count);
+	return count;
+}
+
+/* Hashes of a front bucket at the beginning of some. */
+ALWAYS_INLINE size_t yard_hashes_of(const struct yard *yard, struct yard_shape shape,
+                                    uint64_t bucket, const uint64_t *hashes, size_t n)
+{
+	size_t count = 0;
+	while (count < n &&
+	       yard_locate_in(yard, hashes[count], shape.front.buckets, shape.front.width).bucket ==
+	               bucket)
+		count++;
+	return count;
+}
+
+ALWAYS_INLINE bool yard_fill_fronts(struct yard *yard, struct yard_shape shape,
+                                    const uint64_t *hashes, const uint64_t *values, size_t n)
+{
+	/* Its numbers stay in registers while lines are written, and builds know the level. */
+	struct yard copy = *yard;
+	copy.level = 0;
+	for (size_t at = 0; at < n;) {
+		uint64_t bucket =
+			yard_locate_in(&copy, hashes[at], shape.front.buckets, shape.front.width)
+				.bucket;
+		unsigned count = yard_fill_front(&copy, shape, bucket, hashes + at, n - at);
+		if (UNLIKELY(yard_crowds(&copy, shape, hashes + at, count)))
+			return false;
+		if (values != NULL)
+			yard_fill_values(yard_front_values(yard, bucket), values + at, count);
+		at += count;
+		if (count == shape.front.slots) /* the others spill, later */
+			at += yard_hashes_of(&copy, shape, bucket, hashes + at, n - at);
+	}
+	return true;
+}
+
 /* Puts the highest entry of a front bucket whose line is full into the backyard. */
-static inline nidus_status yard_put_highest(struct yard *yard, struct yard_key key)
+NEVER_INLINE nidus_status yard_put_highest_any(struct yard *yard, struct yard_key key)
 {
 	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
 	while (UNLIKELY(yard_put_back(yard->ops->shape, &trio, key) != NIDUS_OK)) {
 		if (!yard_make_room(yard, key.bucket))
 			return yard_no_place();
 	}
+	yard->count++;
+	return NIDUS_OK;
+}
+
+/* The same, quicker where most filters need no more. */
+static nidus_status yard_put_highest(struct yard *yard, struct yard_key key)
+{
+	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
+	if (UNLIKELY(yard->ops->shape.front.slots != frequent.front.slots) ||
+	    UNLIKELY(yard->values != NULL))
+		return yard_put_highest_any(yard, key);
+	unsigned char *line = yard_back_line_in(yard, frequent, key.bucket, 0);
+	unsigned char *odd = yard_back_line_in(yard, frequent, key.bucket, 1);
+	if (yard_back_count(frequent, odd) < yard_back_count(frequent, line))
+		line = odd;
+	if (UNLIKELY(mini_full(frequent.back, line)))
+		return yard_put_highest_any(yard, key);
+	mini_insert(frequent.back, line, key.m, key.remainder, yard_crumb(key.bucket));
 	yard->count++;
 	return NIDUS_OK;
 }

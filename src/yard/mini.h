@@ -625,6 +625,16 @@ ALWAYS_INLINE void mini_set_remainder(struct mini_shape shape, unsigned char *li
 #define MINI_PACK_BUCKET(packed) ((packed) >> MINI_PACK_BITS)
 #define MINI_PACK_REMAINDER(packed) ((packed) & (uint32_t)bits_low(MINI_PACK_BITS))
 
+/* Writes the sizes of `count` entries, given their zeros. */
+ALWAYS_INLINE void mini_store_zeros(struct mini_shape shape, unsigned char *line,
+                                    struct mini_sizes zeros, unsigned count)
+{
+	unsigned used = shape.buckets + count;
+	struct mini_sizes sizes = { bits_low(used) & ~zeros.low,
+		                    (used > 64 ? bits_low(used - 64) : 0) & ~zeros.high };
+	mini_store_sizes(shape, line, sizes);
+}
+
 /*
  * Writes a whole line: `count` packed entries, at most `slots`, in mini-bucket
  * order. As if they had been put into an empty line one by one; no crumbs.
@@ -643,10 +653,7 @@ ALWAYS_INLINE void mini_fill(struct mini_shape shape, unsigned char *line, const
 		zeros.high |= UINT64_C(1) << ((MINI_PACK_BUCKET(packed[slot]) + slot) & 63);
 		mini_set_remainder(shape, line, slot, MINI_PACK_REMAINDER(packed[slot]));
 	}
-	unsigned used = shape.buckets + count;
-	struct mini_sizes sizes = { bits_low(used) & ~zeros.low,
-		                    (used > 64 ? bits_low(used - 64) : 0) & ~zeros.high };
-	mini_store_sizes(shape, line, sizes);
+	mini_store_zeros(shape, line, zeros, count);
 }
 
 /* All entries of a line, packed, in mini-bucket order; gives how many. */

@@ -253,17 +253,21 @@ NEVER_INLINE nidus_status yard_no_place(void)
 	return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
 }
 
+/* Entries in a backyard line. */
+ALWAYS_INLINE unsigned yard_back_count(struct yard_shape shape, const unsigned char *line)
+{
+	YARD_TOUCH(line);
+	return mini_count(shape.back, mini_sizes_of(shape.back, line));
+}
+
 /* Puts an entry into the emptier of its backyard lines. Errors: FULL. */
 ALWAYS_INLINE nidus_status yard_put_back(struct yard_shape shape, const struct yard_trio *trio,
                                          struct yard_key key)
 {
-	unsigned count[2];
-	for (unsigned half = 0; half < 2; half++) {
-		YARD_TOUCH(trio->back[half]);
-		count[half] = mini_count(shape.back, mini_sizes_of(shape.back, trio->back[half]));
-	}
-	unsigned half = count[1] < count[0];
-	if (UNLIKELY(count[half] >= shape.back.slots))
+	unsigned even = yard_back_count(shape, trio->back[0]);
+	unsigned odd = yard_back_count(shape, trio->back[1]);
+	unsigned half = odd < even;
+	if (UNLIKELY((half ? odd : even) >= shape.back.slots))
 		return NIDUS_FULL;
 	struct yard_back back = { trio->back[half], trio->back_values[half] };
 	yard_put_in_back(shape.back, back, key.m, key.remainder, trio->crumb, key.value);
