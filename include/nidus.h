@@ -129,8 +129,8 @@ typedef enum nidus_status {
 	NIDUS_NOT_FOUND,     /**< remove: no such key; nothing changed */
 	NIDUS_PRESENT,       /**< insert_new: it was there; nothing changed */
 	NIDUS_COPIES,        /**< no room for another copy of this key; nothing changed */
-	NIDUS_E_ARG = 10,    /**< a NULL or senseless argument */
-	NIDUS_E_RANGE,       /**< a number that the family cannot do */
+	NIDUS_E_ARG = 10,    /**< a NULL or invalid argument */
+	NIDUS_E_RANGE,       /**< a number that is out of range for the family */
 	NIDUS_E_UNSUPPORTED, /**< a feature that the family does not have */
 	NIDUS_E_READONLY,    /**< a change to a filter that was opened, not loaded */
 	NIDUS_E_MISMATCH,    /**< two filters that do not fit together */
@@ -144,7 +144,7 @@ typedef enum nidus_status {
 } nidus_status;
 
 /**
- * The status' name in the source ("NIDUS_FULL"), or "NIDUS_UNKNOWN".
+ * The name of a status in the source ("NIDUS_FULL"), or "NIDUS_UNKNOWN".
  * Static text. Threads: free.
  */
 NIDUS_API const char *nidus_status_name(nidus_status status);
@@ -209,7 +209,7 @@ NIDUS_API const char *nidus_family_name(nidus_family family);
 NIDUS_API nidus_status nidus_family_by_name(const char *name, nidus_family *family);
 
 /**
- * The features of a family, a sum of NIDUS_DELETE and its like; 0 for a family
+ * The features of a family, an OR of NIDUS_DELETE and the like; 0 for a family
  * that this version of the library does not have (and for NIDUS_AUTO).
  * Threads: free.
  */
@@ -234,7 +234,7 @@ typedef struct nidus_allocator {
 
 /*
  * NIDUS_NO_DELETE in options.features promises the library that no key will be removed:
- * nidus_remove and its like answer E_UNSUPPORTED, info.features has no NIDUS_DELETE, and
+ * nidus_remove and the like answer E_UNSUPPORTED, info.features has no NIDUS_DELETE, and
  * a breadcrumb filter is filled more densely than one in which keys come and go
  * (other families stay as they are). Everything else works, growth, nidus_shrink and
  * nidus_clear included. A merge has the bit if any of its filters has it. Together
@@ -278,9 +278,9 @@ typedef struct nidus_options {
 	                            NIDUS_RESERVE_NONE: p = 0 */
 	unsigned value_bits;   /**< of the value beside each key, 0 to 32: see "values" below */
 	unsigned stash;        /**< entries per chunk's overflow list at most; 0: the
-	                            family's best; more than 1024 and a quarter of the
-	                            chunk's slots: that; NIDUS_STASH_OFF: none, and then
-	                            the capacity is an expectation, no promise */
+	                            family's best; no more than 1024 plus a quarter of
+	                            the chunk's slots are used; NIDUS_STASH_OFF: none,
+	                            and then the capacity is an expectation, no promise */
 	nidus_allocator allocator; /**< copied at create */
 } nidus_options;
 
@@ -352,14 +352,14 @@ typedef struct nidus_filter nidus_filter;
  * @param options  what it must be able to do; not kept
  * @param filter   receives it; free with nidus_free
  * Errors: E_ARG (NULL, capacity 0, fpr not a rate, an allocator with only one
- * of its two functions), E_RANGE (a rate or number that the family does not
- * do), E_UNSUPPORTED (a feature that the family does not have), E_NOMEM, E_IO
+ * of its two functions), E_RANGE (a rate or number that is out of range for the
+ * family), E_UNSUPPORTED (a feature that the family does not have), E_NOMEM, E_IO
  * (no randomness for a seed). After a failure *filter is NULL and
  * nothing is kept. Threads: free.
  */
 NIDUS_API nidus_status nidus_create(const nidus_options *options, nidus_filter **filter);
 
-/** Gives a filter back. NULL is fine. Threads: writes. */
+/** Frees a filter. NULL is fine. Threads: writes. */
 NIDUS_API void nidus_free(nidus_filter *filter);
 
 /**
@@ -378,7 +378,8 @@ NIDUS_API nidus_status nidus_clear(nidus_filter *filter);
 
 /**
  * Describes a filter and how full it is. `info->struct_size` must be set
- * (NIDUS_INFO_INIT); only that many bytes are written.
+ * (NIDUS_INFO_INIT); only that many bytes are written. Cheap, except for the Bloom families,
+ * whose table is read to tell load and fpr_now (unless the filter was opened).
  * Errors: E_ARG; *info is left alone then. Threads: reads.
  */
 NIDUS_API nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info);
@@ -457,7 +458,7 @@ NIDUS_API nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash);
 
 /**
  * How many copies of the key are in the filter; twins count too. Bloom
- * families answer 0 or 1. 0 for arguments that nidus_contains finds senseless.
+ * families answer 0 or 1. 0 for a NULL filter or a NULL key with len > 0.
  * Threads: reads.
  */
 NIDUS_API uint64_t nidus_count_key(const nidus_filter *filter, const void *key, size_t len);
@@ -468,8 +469,8 @@ NIDUS_API uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t has
 
 /**
  * The 64-bit hash of a key under this filter's seed, for the _hash and _batch
- * calls of this filter or of another one with the same seed. 0 for arguments
- * that nidus_contains finds senseless. Two different keys, strings or integers,
+ * calls of this filter or of another one with the same seed. 0 for a NULL filter
+ * or a NULL key with len > 0. Two different keys, strings or integers,
  * have the same hash with odds of about 2^-63, and among n keys there is such a pair
  * with odds of about n^2 / 2^64; to a filter they are one key. Threads: reads.
  */
@@ -546,8 +547,8 @@ NIDUS_API nidus_status nidus_insert_value_batch(nidus_filter *filter, const uint
 
 /**
  * How many entries look like the key; their values go to values[0..cap), as many as there is
- * room for, in an order of the library's choosing. `values` may be NULL if cap is 0. 0 for
- * arguments that nidus_contains finds senseless. Threads: reads.
+ * room for, in an order of the library's choosing. `values` may be NULL if cap is 0. 0 for a
+ * NULL filter or a NULL key with len > 0. Threads: reads.
  */
 NIDUS_API size_t nidus_find(const nidus_filter *filter, const void *key, size_t len,
                             uint64_t *values, size_t cap);
@@ -615,7 +616,8 @@ NIDUS_API nidus_status nidus_add_count_batch(nidus_filter *filter, const uint64_
 /**
  * The count of a key: the sum of the values of all entries that look like it, at most the
  * highest value (and always that for more than 32 entries, which only merges make). 0 for a
- * key that was never counted, but for the fpr, and for senseless arguments. Threads: reads.
+ * key that was never counted, unless it is a false positive, and for a NULL filter or a NULL
+ * key with len > 0. Threads: reads.
  */
 NIDUS_API uint64_t nidus_get_count(const nidus_filter *filter, const void *key, size_t len);
 NIDUS_API uint64_t nidus_get_count_u64(const nidus_filter *filter, uint64_t key);
@@ -705,9 +707,9 @@ typedef struct nidus_cursor {
 
 /**
  * Yields the next entry of a walk; false at the end. A walk yields exactly
- * nidus_info.count entries, in an order of the library's choosing. Any change
- * to the filter ends the walk's meaning (not its safety). False for NULL, and
- * for families without NIDUS_ENUMERATE. Threads: reads; a cursor belongs to
+ * nidus_info.count entries, in an order of the library's choosing. A walk that goes
+ * on after the filter was changed is safe, but may miss or repeat entries. False for
+ * NULL, and for families without NIDUS_ENUMERATE. Threads: reads; a cursor belongs to
  * one thread.
  */
 NIDUS_API bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry);
@@ -795,7 +797,7 @@ NIDUS_API nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity);
 NIDUS_API nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacity);
 
 /**
- * The other way: gives memory back after many removes. The filter becomes the
+ * The reverse of nidus_grow: gives memory back after many removes. The filter becomes the
  * smallest of its sizes that has room for `capacity` keys (0: for those that are in
  * it), never smaller than it was made, and can grow again up to max_capacity. What
  * a relaxed growth took from the rate comes back where the family can. A filter
@@ -837,19 +839,19 @@ NIDUS_API nidus_status nidus_load(const char *path, nidus_filter **filter);
  * pages, and the file may be larger than the memory. The header, the sizes that
  * follow from it and the stash are checked; the table is not read, so this takes
  * the same short time for every size. With NIDUS_OPEN_VERIFY it is read and
- * checked like nidus_load does, checksums and every entry.
+ * checked as by nidus_load, checksums and every entry.
  *
  * A file that was not verified may give wrong answers if it is damaged, but no call
  * reads outside of it, whatever its bits are. Calls that hand
- * its contents on (nidus_clone, nidus_merge, nidus_save and its like) check them
+ * its contents on (nidus_clone, nidus_merge, nidus_save and the like) check them
  * first and answer E_CORRUPT. nidus_info.count is what the header says, and
  * headroom that of an average chunk. Changes answer E_READONLY.
  *
  * nidus_save to the same path, or any other rename over it, does no harm: the
  * filter keeps the old file's pages until nidus_free. A file that is written to
- * in place changes under the filter. One that is cut shorter in place, or whose
+ * in place changes under the filter. One that is truncated in place, or whose
  * disk fails, ends the process with SIGBUS at the next touch of a missing page;
- * nidus itself never does that to a file. Load files that others may cut.
+ * nidus itself never does that to a file. Load files that others may truncate.
  * Errors: those of nidus_load, and E_UNSUPPORTED for what cannot be mapped, such as
  * a pipe: load that. Threads: free.
  */
@@ -887,7 +889,7 @@ NIDUS_API nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffe
  * Reads a filter from memory. Bytes after its end are an error (E_FORMAT).
  * @param allocator  where its memory comes from, now and later; copied; NULL: the
  *                   system's own
- * Errors: those of nidus_load but E_IO; *filter is NULL then. Threads: free.
+ * Errors: those of nidus_load except E_IO; *filter is NULL then. Threads: free.
  */
 NIDUS_API nidus_status nidus_load_buffer(const void *buffer, size_t len,
                                          const nidus_allocator *allocator,
@@ -961,7 +963,7 @@ typedef struct nidus_plan_row {
 } nidus_plan_row;
 
 /**
- * Tells for every family of this library what a filter with these options
+ * Says for every family of this library what a filter with these options
  * would take, without making one. options->family only decides which row is
  * `chosen`.
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
