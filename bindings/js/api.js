@@ -14,6 +14,7 @@ const PACKED_INTEGER = 0x80000000; // see nidus_js.c
 const NUMBERS = 64; // scratch for the numbers of a structure
 const FAMILIES = 16; // more than there are
 const VALUE_MOST = 0xffffffff;
+const SIZE_MOST = 0xffffffff; // of the module's memory
 const NO_SYSTEM = 52; // ENOSYS
 
 const OK = 0, NOT_FOUND = 2, PRESENT = 3, NO_MEMORY = 20;
@@ -57,7 +58,7 @@ export function api(instance) {
   }
 
   function take(size) {
-    const at = wasm.js_alloc(size) >>> 0;
+    const at = size <= SIZE_MOST ? wasm.js_alloc(size) >>> 0 : 0; // a larger one would wrap around
     if (at === 0) throw new NidusError(statusName(NO_MEMORY), `no memory for ${size} bytes`);
     return at;
   }
