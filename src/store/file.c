@@ -122,6 +122,20 @@ static nidus_status sync_folder(const char *path, char *folder)
 	return NIDUS_OK;
 }
 
+#define NAME_MOST 100 /* bytes of a file's name that its temporary file has, too */
+
+/* Where `path` ends for the name of a temporary file: a long name would leave no room for more. */
+static size_t stem_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t name = slash == NULL ? 0 : (size_t)(slash - path) + 1, length = strlen(path);
+	if (length - name <= NAME_MOST)
+		return length;
+	for (length = name + NAME_MOST; ((unsigned char)path[length] & 0xc0) == 0x80;)
+		length--; /* back to the start of a character in UTF-8 */
+	return length;
+}
+
 static nidus_status replace(const char *path, const struct stat *old, file_writer writer,
                             const void *subject)
 {
@@ -134,7 +148,8 @@ static nidus_status replace(const char *path, const struct stat *old, file_write
 	char *temporary = os.allocate(room);
 	if (temporary == NULL)
 		return fail(NIDUS_E_NOMEM, "no memory for a path");
-	snprintf(temporary, room, "%s.tmp-%016llx", path, (unsigned long long)unique);
+	snprintf(temporary, room, "%.*s.tmp-%016llx", (int)stem_of(path), path,
+	         (unsigned long long)unique);
 	status = write_beside(temporary, old, writer, subject);
 	int kept = errno;
 	if (status == NIDUS_OK && os.rename(temporary, path) != 0) {

@@ -156,6 +156,25 @@ static void long_paths_leave_room_for_the_reason(void **state)
 	expect(strstr(nidus_reason(), "cannot open ...\xc3\xa4") != NULL);
 }
 
+static void names_may_be_as_long_as_the_system_allows(void **state)
+{
+	(void)state;
+	char name[256];
+	nidus_filter *filter = sample(9), *loaded;
+	name[0] = 'x';
+	for (size_t i = 1; i < 253; i += 2) /* cut within a character */
+		memcpy(name + i, "\xc3\xa4", 2);
+	for (size_t length = 254; length <= 255; length++) {
+		memcpy(name + 253, length == 254 ? "x" : "xx", length - 252);
+		expect_ok(nidus_save(filter, folder_path(name)));
+		expect_ok(nidus_load(folder_path(name), &loaded));
+		expect(filters_equal(filter, loaded));
+		nidus_free(loaded);
+	}
+	expect_equal(folder_entries(), 2);
+	nidus_free(filter);
+}
+
 static void interrupted_calls_are_made_again(void **state)
 {
 	(void)state;
@@ -353,6 +372,7 @@ int main(void)
 		in_folder(each_failing_call_leaves_no_new_file),
 		in_folder(each_failing_call_of_a_load_is_told),
 		in_folder(long_paths_leave_room_for_the_reason),
+		in_folder(names_may_be_as_long_as_the_system_allows),
 		in_folder(interrupted_calls_are_made_again),
 		in_folder(short_reads_and_writes_are_continued),
 		in_folder(a_link_is_followed_and_kept),
