@@ -124,10 +124,25 @@ static int see(struct dedup *dedup, uint64_t hash, uint8_t *again)
 	return EXIT_OK;
 }
 
+static bool prints_keys(const struct dedup *dedup)
+{
+	return !dedup->count && !dedup->json;
+}
+
+static int open_keys(struct dedup *dedup, const struct args *args)
+{
+	int code = EXIT_OK;
+
+	if (prints_keys(dedup))
+		code = output_check_printed(&dedup_command, args->operand, args->n);
+	return code == EXIT_OK ? keys_open(&dedup->keys, args->operand, args->n, dedup->form)
+	                       : code;
+}
+
 static int see_batch(struct dedup *dedup, size_t n)
 {
 	const struct keys *keys = &dedup->keys;
-	bool print = !dedup->count && !dedup->json;
+	bool print = prints_keys(dedup);
 	uint64_t hash[KEYS_BATCH];
 	uint8_t again[KEYS_BATCH];
 
@@ -196,7 +211,7 @@ static int run(int argc, char **argv)
 		return code;
 	code = open_set(&dedup, &args);
 	if (code == EXIT_OK)
-		code = keys_open(&dedup.keys, args.operand, args.n, dedup.form);
+		code = open_keys(&dedup, &args);
 	if (code == EXIT_OK)
 		code = see_all(&dedup);
 	if (code == EXIT_OK)

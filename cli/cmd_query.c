@@ -11,6 +11,7 @@
 #include "json.h"
 #include "key_reader.h"
 #include "out.h"
+#include "output.h"
 #include "progress.h"
 #include "report.h"
 #include "set.h"
@@ -127,10 +128,26 @@ static void ask(const struct keys *keys, struct asked *asked, size_t n)
 		asked->found[asked->yes[i]]++;
 }
 
+static bool prints_keys(const struct query *query)
+{
+	return !query->count && !query->json;
+}
+
+static int open_keys(struct query *query, const struct args *args)
+{
+	char **path = query->keys_from ? &query->keys_from : args->operand + 1;
+	size_t paths = query->keys_from ? 1 : args->n - 1;
+	int code = EXIT_OK;
+
+	if (prints_keys(query))
+		code = output_check_printed(&query_command, path, paths);
+	return code == EXIT_OK ? keys_open(&query->keys, path, paths, query->form) : code;
+}
+
 static int look_up(struct query *query)
 {
 	struct keys *keys = &query->keys;
-	bool print = !query->count && !query->json;
+	bool print = prints_keys(query);
 	size_t n;
 
 	progress_start("looking up", keys->total);
@@ -239,10 +256,8 @@ static int run(int argc, char **argv)
 	if (code != ARGS_GO)
 		return code;
 	code = open_sets(&query, args.operand);
-	if (code == EXIT_OK && query.keys_from)
-		code = keys_open(&query.keys, &query.keys_from, 1, query.form);
-	else if (code == EXIT_OK)
-		code = keys_open(&query.keys, args.operand + 1, args.n - 1, query.form);
+	if (code == EXIT_OK)
+		code = open_keys(&query, &args);
 	if (code == EXIT_OK)
 		code = look_up(&query);
 	if (code == EXIT_OK)

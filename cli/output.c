@@ -271,6 +271,13 @@ int output_check_inputs(const struct command *command, const struct output *outp
 	return code;
 }
 
+int output_check_printed(const struct command *command, char *const *path, size_t paths)
+{
+	const struct output printed = { .path = "-" };
+
+	return output_check_inputs(command, &printed, path, paths);
+}
+
 /* ---------------------------------------------------------------- writing -- */
 
 static int write_all(void *context, const void *data, size_t size)

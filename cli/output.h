@@ -66,6 +66,12 @@ int output_check_input(const struct command *command, const struct output *outpu
 int output_check_inputs(const struct command *command, const struct output *output,
                         char *const *path, size_t paths);
 
+/**
+ * The same for a command that prints keys on stdout: it would read again what it has just
+ * printed, without end.
+ */
+int output_check_printed(const struct command *command, char *const *path, size_t paths);
+
 /** Writes a filter. EXIT_OK, or an exit code after a message. */
 int output_save(const nidus_filter *filter, struct output *output);
 

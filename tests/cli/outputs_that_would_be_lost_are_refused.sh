@@ -52,3 +52,16 @@ echo '== streams and devices'
 "$NIDUS" build --seed 3 keys >file && cmp file t.nidus
 try build -o /dev/null /dev/null
 "$NIDUS" add - keys <s.nidus | cmp - t.nidus
+echo '== keys that would be read again as they are printed'
+seq 1 100000 >many
+cp many before
+print() {
+	"$NIDUS" "$@" >>many 2>err
+	echo "$1 -> $? $(head -n 1 err)"
+}
+print query -v s.nidus many
+print query -k many s.nidus
+print dedup many
+print dedup <many
+cmp many before
+print dedup -c many
