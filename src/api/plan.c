@@ -146,6 +146,9 @@ static void explain(const nidus_options *options, const struct choice *choice, c
 		         "%.1f %% larger",
 		         choice->next->name, choice->others + 1,
 		         100 * ((double)choice->bytes / (double)choice->next_bytes - 1));
+	else if (choice->next_bytes == choice->bytes)
+		snprintf(why, size, "the smallest of %u families that will do; %s takes as much",
+		         choice->others + 1, choice->next->name);
 	else
 		snprintf(why, size,
 		         "the smallest of %u families that will do; %s takes %.1f %% more",

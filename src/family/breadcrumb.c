@@ -209,10 +209,15 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		}
 		return NIDUS_OK;
 	}
-	return fail(
-		NIDUS_E_RANGE,
-		"the breadcrumb family has 24 bits at most; this rate and growth by 2^%u need more",
-		doublings(options->capacity, options->max_capacity));
+	const char *growth = options->max_capacity > options->capacity ? " and growth" : "";
+	if (options->slots != 0)
+		return fail(NIDUS_E_RANGE,
+		            "breadcrumb lines of %u slots hold %u bits per key, too few for this "
+		            "rate%s",
+		            options->slots, density_of(options->slots)->width, growth);
+	return fail(NIDUS_E_RANGE,
+	            "breadcrumb lines hold at most 24 bits per key, too few for this rate%s",
+	            growth);
 }
 
 static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t capacity, bool relax,

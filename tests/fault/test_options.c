@@ -219,6 +219,22 @@ static void no_randomness_is_an_io_error(void **state)
 	expect_equal(ledger.requests, 0);
 }
 
+static void breadcrumb_lines_that_are_too_narrow_are_told(void **state)
+{
+	(void)state;
+	nidus_options options = good();
+	options.family = NIDUS_BREADCRUMB;
+	options.fpr = 0x1p-16;
+	options.slots = 51;
+	expect_refused(&options, NIDUS_E_RANGE);
+	expect(strstr(nidus_reason(), "51 slots hold 8 bits") != NULL);
+	options.slots = 0;
+	options.max_capacity = options.capacity << 20;
+	expect_refused(&options, NIDUS_E_RANGE);
+	expect(strstr(nidus_reason(),
+	              "at most 24 bits per key, too few for this rate and growth") != NULL);
+}
+
 static void slots_that_would_be_too_wide_are_told(void **state)
 {
 	(void)state;
@@ -533,6 +549,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_as_documented),
 		cmocka_unit_test(fresh_seeds_differ_and_given_ones_are_kept),
 		cmocka_unit_test(no_randomness_is_an_io_error),
+		cmocka_unit_test(breadcrumb_lines_that_are_too_narrow_are_told),
 		cmocka_unit_test(slots_that_would_be_too_wide_are_told),
 		cmocka_unit_test(numbers_that_no_family_does_are_out_of_range),
 		cmocka_unit_test(families_that_are_none_are_refused),
