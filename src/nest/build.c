@@ -79,6 +79,7 @@ static void fill_run(void *context, unsigned number)
 	nidus_status status = NIDUS_OK;
 	nest.allocator = building->allocator;
 	nest.remote = nest.stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
+	nest.far = nest.stride > NEST_FAR_FROM;
 	nest.effort = (struct nest_effort){ 0 };
 	size_t start = chunk_start(building, first);
 	for (uint64_t chunk = first; chunk < last && status == NIDUS_OK; chunk++) {

@@ -382,26 +382,41 @@ ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape
 	return LIKELY(filled) ? NEST_SETTLED : NEST_DISTURBED;
 }
 
-/* search_room for a shape that is known. */
+/* Whether a search for room begins with search_step. */
+ALWAYS_INLINE bool nest_steps(const struct nest *nest, struct nest_shape shape, uint64_t chunk)
+{
+	return shape.slots > 2 || nest->chunk[chunk].used < nest->step_most;
+}
+
+/* search_room for a shape that is known, after search_step. */
 ALWAYS_INLINE bool nest_make_room(struct nest *nest, struct nest_shape shape,
                                   const struct nest_key *key, uint64_t *slot)
 {
 	struct search search;
 	search_begin(&search, nest, shape, key);
-	bool found = search_walk(&search, shape) || search_long(&search, key);
+	unsigned tried = nest_steps(nest, shape, key->chunk) ? 2 * shape.slots : 0;
+	bool found = search_walk(&search, shape, tried) || search_long(&search, key);
 	if (found)
 		*slot = search_move(&search, shape);
 	return search_end(&search, found);
 }
 
-/* nest_find for a key that is to be put in, with a payload. */
+/* The key of a hash that is to be put in, with a payload. */
+ALWAYS_INLINE struct nest_key nest_key_to_put(const struct nest *nest, struct nest_shape shape,
+                                              uint64_t hash, uint64_t payload)
+{
+	struct nest_key key = nest_locate_as(nest, shape.kind, nest_special(nest, shape), hash);
+	key.value |= payload << nest->payload_at;
+	return key;
+}
+
+/* The same, and its spot. */
 ALWAYS_INLINE struct nest_key nest_find_to_put(const struct nest *nest, struct nest_shape shape,
                                                uint64_t hash, uint64_t payload,
                                                struct nest_spot *spot)
 {
-	struct nest_key key = nest_find(nest, shape, hash, spot);
-	key.value |= payload << nest->payload_at;
-	spot->value = key.value;
+	struct nest_key key = nest_key_to_put(nest, shape, hash, payload);
+	nest_spot_of(nest, &key, key.chunk * nest->stride_bits, spot);
 	return key;
 }
 
@@ -409,15 +424,21 @@ ALWAYS_INLINE struct nest_key nest_find_to_put(const struct nest *nest, struct n
 ALWAYS_INLINE nidus_status nest_insert_full(struct nest *nest, struct nest_shape shape,
                                             uint64_t hash, uint64_t payload, nest_room *room)
 {
+	struct nest_key key = nest_key_to_put(nest, shape, hash, payload);
 	struct nest_spot spot;
-	struct nest_key key = nest_find_to_put(nest, shape, hash, payload, &spot);
 	struct nest_site site;
-	bool more = nest_symmetric(shape.kind) ? nest->reserve > 0 : nest_near(nest, shape, &spot);
-	if (more && nest_choose_in_order(nest, shape, &spot, false, &site)) {
-		(void)nest_fill(nest, shape, &site);
-		nest->chunk[key.chunk].used++;
-		return NIDUS_OK;
+	if (nest_symmetric(shape.kind) ? nest->reserve > 0 : nest_near_of(shape, &key)) {
+		nest_spot_of(nest, &key, key.chunk * nest->stride_bits, &spot);
+		if (nest_choose_in_order(nest, shape, &spot, false, &site)) {
+			(void)nest_fill(nest, shape, &site);
+			nest->chunk[key.chunk].used++;
+			return NIDUS_OK;
+		}
 	}
+	/* Where all slots hold this very key, none can move. */
+	if (nest_steps(nest, shape, key.chunk) && LIKELY(search_step(nest, shape, &key)))
+		return NIDUS_OK;
+	nest_spot_of(nest, &key, key.chunk * nest->stride_bits, &spot);
 	return nest_insert_crowded(nest, nest->kind, &key,
 	                           nest_match(nest, shape, nest->bits, &spot), room);
 }

@@ -173,7 +173,7 @@ enum {
 	                        const struct nest_key *key)                                       \
 	{                                                                                         \
 		search_begin(search, nest, shape, key);                                           \
-		return search_walk(search, shape);                                                \
+		return search_walk(search, shape, 0);                                             \
 	}                                                                                         \
 	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,            \
 	                                             uint64_t payload, enum nest_settled settled) \

@@ -322,6 +322,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.allocator = *allocator,
 	};
 	nest->short_steps = search_short_steps(nest);
+	nest->step_most = search_step_most(nest);
 	lay_out_words(nest, plan->features & NIDUS_CONCURRENT);
 	fill_patterns(nest);
 	if (nest_coded(kind))
@@ -332,6 +333,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	nest->bits = nest->bits_memory.bytes;
 	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
 	nest->remote = nest->bits_memory.size > NEST_REMOTE_FROM;
+	nest->far = nest->bits_memory.size > NEST_FAR_FROM;
 	if (nest->hop_memory.size > 0)
 		write_hops(nest);
 	if (!(plan->features & NIDUS_CONCURRENT))

@@ -112,6 +112,9 @@ static inline bool nest_coded(enum nest_kind kind)
 /* From here on a table or a chunk does not stay in a core's own cache. */
 #define NEST_REMOTE_FROM (UINT64_C(1) << 20)
 
+/* And from here on it may not stay in one that all cores share. */
+#define NEST_FAR_FROM (UINT64_C(1) << 24)
+
 struct nest_chunk {
 	uint64_t used; /* taken slots and stashed entries; shared: see nest_shared_used */
 	struct stash stash;
@@ -220,9 +223,11 @@ struct nest {
 	unsigned fingerprint_bits;         /* core and growth bits */
 	uint64_t fingerprints;             /* the highest number of so many bits */
 	unsigned max_steps, short_steps, stash_limit, reserve;
+	uint64_t step_most; /* see search_step_most */
 	enum nest_kind kind;
 	enum nest_words in_words;
-	bool remote; /* too large for the caches: prefetch */
+	bool remote; /* too large for a core's caches: prefetch */
+	bool far;    /* and for that of all cores */
 	/* The slots are a file's: any bits, and what chunks hold was not counted. */
 	bool mapped;
 	uint64_t mapped_count; /* then: entries as the file says, stashed ones included */

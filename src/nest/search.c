@@ -45,6 +45,11 @@ unsigned search_short_steps(const struct nest *nest)
 	return steps < nest->max_steps ? (unsigned)steps : nest->max_steps;
 }
 
+uint64_t search_step_most(const struct nest *nest)
+{
+	return nest->slots > 2 ? UINT64_MAX : nest_chunk_slots(nest) / 16 * 13;
+}
+
 /*
  * Whether a slot was seen before; from now on it was. A chunk of few slots has a bit for
  * each, in a larger one a place of the record may be another slot's by now.
@@ -278,7 +283,7 @@ static bool search_depth(struct search *search, struct nest_shape shape, const s
 	const struct search_level *level = &search->tree.level[depth->number];
 	uint64_t met;
 	while (next_node(search, shape, depth->number, &met)) {
-		struct search_aim aim = { level->own, level->other };
+		struct search_aim aim = { .own = level->own, .other = level->other };
 		if (search_try(search, shape, aim))
 			return true;
 		search->checks += search_looks(shape);
@@ -329,7 +334,7 @@ bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *
 	struct search search;
 	shape.shared = false;
 	search_begin(&search, nest, shape, key);
-	bool found = search_walk(&search, shape) || search_long(&search, key);
+	bool found = search_walk(&search, shape, 0) || search_long(&search, key);
 	if (found)
 		*slot = search_move(&search, shape);
 	return search_end(&search, found);

@@ -99,6 +99,12 @@ bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *
  */
 unsigned search_short_steps(const struct nest *nest);
 
+/*
+ * With so many taken slots in a chunk, a search no longer begins with search_step: of groups of two
+ * slots, few entries can move at once near the end.
+ */
+uint64_t search_step_most(const struct nest *nest);
+
 /* A long search, after a short one that found nothing. */
 bool search_long(struct search *search, const struct nest_key *key);
 
@@ -168,7 +174,7 @@ ALWAYS_INLINE void search_begin(struct search *search, struct nest *nest, struct
 }
 
 /* Keeps what a search cost; gives what it came to. */
-static inline bool search_end(const struct search *search, bool found)
+ALWAYS_INLINE bool search_end(const struct search *search, bool found)
 {
 	search->nest->effort.relocations++;
 	search->nest->effort.checks += search->checks;
@@ -180,6 +186,7 @@ static inline bool search_end(const struct search *search, bool found)
 /* The group in which a node's entry lies, and the one in which it could lie instead. */
 struct search_aim {
 	uint64_t own, other;
+	uint64_t value; /* what the slot holds; anything in the bits above */
 };
 
 /* `at` is the place of the slot in the group where it was met. */
@@ -193,8 +200,9 @@ ALWAYS_INLINE struct search_aim search_aim(const struct search *search, struct n
 		own = slot - (extra >> 1 & (shape.slots - 1));
 	if (shape.kind == NEST_WINDOWS && shape.shared && UNLIKELY(own >= nest->groups))
 		own = slot - at; /* torn */
-	return (struct search_aim){ own, nest_other_group_as(nest, shape.kind, own,
-		                                             value & nest->core_values, extra) };
+	uint64_t other =
+		nest_other_group_as(nest, shape.kind, own, value & nest->core_values, extra);
+	return (struct search_aim){ own, other, value };
 }
 
 /* Not 0 under highs if a slot of a group's word is empty. */
@@ -278,14 +286,19 @@ ALWAYS_INLINE struct search_aim search_aim_of(const struct search *search, struc
 	return search_aim(search, shape, search_slot(shape, node), search_at(shape, node));
 }
 
-/* Asks the memory for where the entry of node i, if there is one, could go. */
+/* Asks the memory for where an entry could go. */
+ALWAYS_INLINE void search_ask_for(const struct search *search, struct search_aim aim)
+{
+	PREFETCH(search->bits + (aim.other * search->nest->group_bits >> 3));
+}
+
+/* The same for node i, if there is one. */
 ALWAYS_INLINE void search_ask(const struct search *search, struct nest_shape shape, unsigned i,
                               const uint32_t *end)
 {
 	if (search->node + i >= end)
 		return;
-	struct search_aim aim = search_aim_of(search, shape, search->node[i]);
-	PREFETCH(search->bits + (aim.other * search->nest->group_bits >> 3));
+	search_ask_for(search, search_aim_of(search, shape, search->node[i]));
 }
 
 /*
@@ -308,31 +321,42 @@ ALWAYS_INLINE bool search_keep_chain(struct search *search, struct nest_shape sh
 	return false;
 }
 
+/* The children of node i, for which this is the aim, become nodes. */
+ALWAYS_INLINE uint32_t *search_expand(struct search *search, struct nest_shape shape, unsigned i,
+                                      struct search_aim aim, uint32_t *end)
+{
+	uint32_t node = search->node[i], *children = end;
+	if (shape.kind != NEST_WINDOWS)
+		return search_push(shape, end, aim.other);
+	uint64_t apart = aim.own - search_slot(shape, node) + search_at(shape, node);
+	end = search_push_own(shape, end, aim.own, apart);
+	end = search_push(shape, end, aim.other);
+	search->children[i] = (uint8_t)(end - children);
+	return end;
+}
+
 /*
- * A short search. False: it found no chain. No slot is remembered: in so few nodes hardly
- * any comes twice.
+ * A short search; of the roots, so many were tried already. False: it found no chain. No slot
+ * is remembered: in so few nodes hardly any comes twice.
  */
-ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape)
+ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape, unsigned tried)
 {
 	const struct nest *nest = search->nest;
 	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + nest->short_steps;
 	unsigned i = 0;
-	for (; nest->remote && i < 2 * shape.slots; i++)
-		search_ask(search, shape, i, end);
-	for (i = 0; end < stop; i++) {
-		uint32_t node = search->node[i], *children = end;
-		struct search_aim aim = search_aim_of(search, shape, node);
+	for (; i < tried && end < stop; i++)
+		end = search_expand(search, shape, i, search_aim_of(search, shape, search->node[i]),
+		                    end);
+	for (unsigned ask = i; nest->remote && ask < i + 2 * shape.slots; ask++)
+		search_ask(search, shape, ask, end);
+	for (; end < stop; i++) {
+		struct search_aim aim = search_aim_of(search, shape, search->node[i]);
 		if (UNLIKELY(search_try(search, shape, aim))) {
 			search->checks += i * search_looks(shape);
 			return search_keep_chain(search, shape, shape.kind == NEST_WINDOWS, i,
 			                         (unsigned)(end - search->node));
 		}
-		uint64_t apart = aim.own - search_slot(shape, node) + search_at(shape, node);
-		if (shape.kind == NEST_WINDOWS)
-			end = search_push_own(shape, end, aim.own, apart);
-		end = search_push(shape, end, aim.other);
-		if (shape.kind == NEST_WINDOWS)
-			search->children[i] = (uint8_t)(end - children);
+		end = search_expand(search, shape, i, aim, end);
 		if (UNLIKELY(nest->remote))
 			search_ask(search, shape, i + 2 * shape.slots, end);
 	}
@@ -342,22 +366,33 @@ ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape)
 
 /* ---------------------------------------------------------------------- moves -- */
 
-/* What the entry of slot `from` holds in slot `to`, which is another of its own. */
-ALWAYS_INLINE uint64_t search_moved(const struct nest *nest, struct nest_shape shape, uint64_t from,
-                                    uint64_t to, uint64_t value)
+/* What the entry for which this is the aim holds in slot `to`, which is another of its own. */
+ALWAYS_INLINE uint64_t search_moved_to(const struct nest *nest, struct nest_shape shape,
+                                       struct search_aim aim, uint64_t to)
 {
 	const unsigned core_bits = nest->core_bits;
 	if (nest_choosing(shape.kind))
-		return value ^ UINT64_C(1) << core_bits; /* now in its other group */
+		return aim.value ^ UINT64_C(1) << core_bits; /* now in its other group */
 	if (shape.kind != NEST_WINDOWS)
-		return value;
-	uint64_t extra = value >> core_bits & (2 * shape.slots - 1);
-	uint64_t own = from - (extra >> 1), choice = extra & 1;
-	uint64_t group[2] = { own, nest_other_group(nest, shape.kind, own, value) };
+		return aim.value;
+	uint64_t extra = aim.value >> core_bits & (2 * shape.slots - 1), choice = extra & 1;
+	uint64_t group[2] = { aim.own, aim.other };
 	/* A slot of both windows counts as one of the first. */
 	uint64_t second = to - group[choice] >= shape.slots;
 	uint64_t at = to - group[second ^ choice];
-	return value ^ (extra ^ (second | at << 1)) << core_bits;
+	return aim.value ^ (extra ^ (second | at << 1)) << core_bits;
+}
+
+/* The same for the entry of slot `from`. */
+ALWAYS_INLINE uint64_t search_moved(const struct nest *nest, struct nest_shape shape, uint64_t from,
+                                    uint64_t to, uint64_t value)
+{
+	struct search_aim aim = { .value = value };
+	if (shape.kind == NEST_WINDOWS) {
+		aim.own = from - (value >> nest->core_bits >> 1 & (shape.slots - 1));
+		aim.other = nest_other_group(nest, shape.kind, aim.own, value);
+	}
+	return search_moved_to(nest, shape, aim, to);
 }
 
 /* Moves the chain; gives the slot of its root. */
@@ -374,6 +409,89 @@ ALWAYS_INLINE uint64_t search_move(struct search *search, struct nest_shape shap
 		to = from;
 	}
 	return to;
+}
+
+/* Writes a slot that holds `before`, which may have more bits above. */
+ALWAYS_INLINE void search_replace(struct nest *nest, struct nest_shape shape, unsigned char *bits,
+                                  uint64_t slot, uint64_t before, uint64_t value)
+{
+	if (nest_coded(shape.kind)) {
+		nest_set(nest, shape.kind, bits, slot, value & nest->slot_mask);
+		return;
+	}
+	uint64_t bit = slot * nest->width, differ = (before ^ value) & nest->slot_mask;
+	unsigned char *at = bits + (bit >> 3);
+	store64(at, load64(at) ^ differ << (bit & 7));
+}
+
+/* The slot of root i of a key's search: they are in the order in which search_begin lists them. */
+ALWAYS_INLINE uint64_t search_root(struct nest_shape shape, const struct nest_key *key, unsigned i,
+                                   unsigned *at)
+{
+	*at = shape.slots - 1 - i % shape.slots;
+	return search_first(shape, key->group[i / shape.slots]) + *at;
+}
+
+/* Moves the entry of root i, which can move at once, and puts the key into its slot. */
+ALWAYS_INLINE void search_take_root(struct search *search, struct nest_shape shape,
+                                    const struct nest_key *key, unsigned i, struct search_aim aim)
+{
+	struct nest *nest = search->nest;
+	unsigned at;
+	uint64_t slot = search_root(shape, key, i, &at);
+	search_replace(nest, shape, search->bits, search->empty, 0,
+	               search_moved_to(nest, shape, aim, search->empty));
+	search_replace(nest, shape, search->bits, slot, aim.value,
+	               nest_encode(nest, shape.kind, key->value, i / shape.slots, at));
+	nest->chunk[key->chunk].used++;
+	nest->effort.moves++;
+	search->checks += i * search_looks(shape);
+}
+
+/*
+ * Roots whose aims are worked out before the first of them is tried. Of groups of two slots, the
+ * first root mostly does.
+ */
+ALWAYS_INLINE unsigned search_ahead(struct nest_shape shape)
+{
+	return shape.slots > 2 ? 2 * shape.slots : 1;
+}
+
+/*
+ * The first step of a search: puts the key into the first root whose entry can move at once; false
+ * if none can. Until a nest is nearly full, most searches need no more, and this does without
+ * all that a longer one keeps.
+ */
+ALWAYS_INLINE bool search_step(struct nest *nest, struct nest_shape shape,
+                               const struct nest_key *key)
+{
+	const unsigned ahead = search_ahead(shape);
+	struct search search;
+	struct search_aim aim[2 * NEST_SLOTS_MAX];
+	search.nest = nest;
+	search.bits = nest_chunk_bits(nest, key->chunk);
+	search.checks = 0;
+	for (unsigned i = 0, at; ahead == 1 && UNLIKELY(nest->far) && i < 2 * shape.slots; i++) {
+		uint64_t slot = search_root(shape, key, i, &at);
+		search_ask_for(&search, search_aim(&search, shape, slot, at));
+	}
+	for (unsigned from = 0; from < 2 * shape.slots; from += ahead) {
+		/* Or all that the loop needs of it would be put on the stack first. */
+		OPAQUE64(search.nest);
+		for (unsigned i = 0, at; i < ahead; i++) {
+			uint64_t slot = search_root(shape, key, from + i, &at);
+			aim[i] = search_aim(&search, shape, slot, at);
+			if (ahead > 1 && nest->remote)
+				search_ask_for(&search, aim[i]);
+		}
+		for (unsigned i = 0; i < ahead; i++) {
+			if (!search_try(&search, shape, aim[i]))
+				continue;
+			search_take_root(&search, shape, key, from + i, aim[i]);
+			return search_end(&search, true);
+		}
+	}
+	return false;
 }
 
 #endif
