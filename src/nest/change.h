@@ -590,6 +590,30 @@ ALWAYS_INLINE bool nest_take_either(struct nest *nest, struct nest_shape shape,
 	return any;
 }
 
+/*
+ * The same for coded buckets in a word. In which of them the key is is unpredictable: no branch
+ * but for none.
+ */
+ALWAYS_INLINE bool nest_take_coded(struct nest *nest, struct nest_shape shape,
+                                   const struct nest_spot *spot)
+{
+	const struct coded_masks *masks = &nest->coding;
+	uint64_t bits = nest_load(nest, shape, nest->bits, spot->bit[0]);
+	uint64_t second = nest_load(nest, shape, nest->bits, spot->bit[1]);
+	uint64_t hits = masks->highs ^ nest_coded_misses(nest, shape, nest->bits, spot, 0);
+	uint64_t mask = 0 - (uint64_t)(hits == 0);
+	OPAQUE64(mask);
+	hits |= mask & (masks->highs ^ nest_coded_misses(nest, shape, nest->bits, spot, 1));
+	if (UNLIKELY(hits == 0))
+		return false;
+	uint64_t bit = spot->bit[0] ^ ((spot->bit[0] ^ spot->bit[1]) & mask);
+	bits ^= (bits ^ second) & mask;
+	uint64_t emptied = coded_emptied_in(masks, bits, hits & (0 - hits));
+	unsigned char *bucket = nest->bits + (bit >> 3);
+	store64(bucket, load64(bucket) ^ (bits ^ emptied) << (bit & 7));
+	return true;
+}
+
 /* `pair` is the version of the key's pair, if threads share the nest. */
 ALWAYS_INLINE nidus_status nest_take(struct nest *nest, struct nest_shape shape, uint64_t hash,
                                      uint64_t chunk, uint32_t *pair, const struct nest_spot *spot)
@@ -604,6 +628,9 @@ ALWAYS_INLINE nidus_status nest_take(struct nest *nest, struct nest_shape shape,
 		return nest_remove_slow(nest, hash);
 	if (nest_side_by_side(shape)) {
 		if (UNLIKELY(!nest_take_either(nest, shape, spot)))
+			return NIDUS_NOT_FOUND;
+	} else if (nest_coded_in_word(shape)) {
+		if (UNLIKELY(!nest_take_coded(nest, shape, spot)))
 			return NIDUS_NOT_FOUND;
 	} else {
 		if (UNLIKELY(!nest_find_copy(nest, shape, spot, &site, &choice)))

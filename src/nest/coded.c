@@ -46,6 +46,8 @@ struct coded_masks coded_masks_of(unsigned width, unsigned compared)
 	const unsigned rest = width - 4, high = compared - 5;
 	struct coded_masks masks = {
 		.rest_bits = rest,
+		.high = high,
+		.steps = ((4u << 16) + rest - 1) / rest,
 		.all = bits_low((unsigned)CODED_BITS(width)),
 		.rest = bits_low(rest),
 		.pair = bits_low(2 * rest),

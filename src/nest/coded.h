@@ -102,6 +102,8 @@ static inline uint64_t coded_fields(const unsigned char *array, unsigned width, 
  */
 struct coded_masks {
 	unsigned rest_bits;
+	unsigned high;    /* which bit of a rest is its highest that is compared */
+	unsigned steps;   /* 4 / rest_bits, in units of 2^-16, rounded up */
 	uint64_t all;     /* bits of a bucket */
 	uint64_t rest;    /* and of a rest */
 	uint64_t pair;    /* the first two rests, side by side */
@@ -186,10 +188,10 @@ ALWAYS_INLINE uint64_t coded_bits_of(struct coded_parts parts)
 	return parts.rests << 12 | coded_code(parts.nibbles);
 }
 
-/* Takes a field out of a word; those below it move up, and the first is 0. */
-ALWAYS_INLINE uint64_t coded_take_out(uint64_t word, unsigned width, unsigned at)
+/* Takes a field, of which `own` is the lowest bit, out; those below it move up, the first is 0. */
+ALWAYS_INLINE uint64_t coded_take_out(uint64_t word, unsigned width, uint64_t own)
 {
-	uint64_t own = UINT64_C(1) << at * width, below = word & (own - 1);
+	uint64_t below = word & (own - 1);
 	return below << width | (word & (0 - (own << width)));
 }
 
@@ -204,8 +206,20 @@ ALWAYS_INLINE uint64_t coded_put_in(uint64_t word, unsigned width, unsigned at, 
 ALWAYS_INLINE struct coded_parts coded_emptied(const struct coded_masks *masks,
                                                struct coded_parts parts, unsigned slot)
 {
-	return (struct coded_parts){ coded_take_out(parts.nibbles, 4, slot),
-		                     coded_take_out(parts.rests, masks->rest_bits, slot) };
+	const unsigned rest_bits = masks->rest_bits;
+	return (struct coded_parts){ coded_take_out(parts.nibbles, 4, UINT64_C(1) << 4 * slot),
+		                     coded_take_out(parts.rests, rest_bits,
+		                                    UINT64_C(1) << slot * rest_bits) };
+}
+
+/* The same for a bucket's bits, of the slot that has this high; what is above them stays. */
+ALWAYS_INLINE uint64_t coded_emptied_in(const struct coded_masks *masks, uint64_t bits,
+                                        uint64_t high)
+{
+	uint64_t own = high >> masks->high;
+	unsigned nibble = (unsigned)__builtin_ctzll(own) * masks->steps >> 16;
+	uint64_t nibbles = coded_take_out(coded_nibbles[bits & 4095], 4, UINT64_C(1) << nibble);
+	return coded_take_out(bits >> 12, masks->rest_bits, own) << 12 | coded_code(nibbles);
 }
 
 /* The bucket, of which a slot is empty, with a value in it. */
