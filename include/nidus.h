@@ -633,7 +633,8 @@ NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t has
  * family that holds them in the least space, with a lower rate than asked for where that
  * is needed (nidus_plan_row.copies tells how many of one key each family holds).
  * @param threads  how many may work, the caller's included; 0 and 1: only that one,
- *                 more than 64: 64. If the system gives fewer, fewer are used
+ *                 more than 64: 64. If the system gives fewer, fewer are used. They
+ *                 leave signals to the threads of the program
  * The filter depends on the options, the seed and the set of keys alone: not on
  * their order, nor on the number of threads. All threads hash and sort the keys and, in
  * families with chunks, put them in; otherwise one thread puts them in.

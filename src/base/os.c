@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -80,9 +81,27 @@ static int open_folder(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/*
+ * Signals that are sent to the program are for its own threads: its handlers may expect to run
+ * there. Ours take those that they cause themselves, and the ticks of a profiler.
+ */
+static void hold_signals(sigset_t *before)
+{
+	static const int taken[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF };
+	sigset_t held;
+	sigfillset(&held);
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		sigdelset(&held, taken[i]);
+	(void)pthread_sigmask(SIG_BLOCK, &held, before);
+}
+
 static int start_thread(pthread_t *thread, void *(*run)(void *), void *context)
 {
-	return pthread_create(thread, NULL, run, context);
+	sigset_t before;
+	hold_signals(&before); /* a new thread holds what the one does that makes it */
+	int failed = pthread_create(thread, NULL, run, context);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return failed;
 }
 
 struct os_calls os = {

@@ -4,10 +4,14 @@
  * all or nothing, and within the memory that the header states.
  */
 #include "base/hash_sort.h"
+#include "base/thread.h"
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/faults.h"
 #include "support/filters.h"
+
+#include <pthread.h>
+#include <signal.h>
 
 #define SEED 4711
 
@@ -268,6 +272,29 @@ static void threads_that_cannot_be_had_are_done_without(void **state)
 	free(keys);
 }
 
+#define SHARES 3
+
+static void tell_held(void *context, unsigned share)
+{
+	sigset_t *held = context;
+	pthread_sigmask(SIG_BLOCK, NULL, &held[share]);
+}
+
+static void signals_are_left_to_the_threads_of_the_program(void **state)
+{
+	(void)state;
+	sigset_t held[SHARES], after;
+	threads_run(SHARES, tell_held, held);
+	pthread_sigmask(SIG_BLOCK, NULL, &after);
+	for (unsigned share = 0; share < SHARES; share++) {
+		expect_equal(sigismember(&held[share], SIGINT), share > 0);
+		expect_equal(sigismember(&held[share], SIGUSR1), share > 0);
+		expect_equal(sigismember(&held[share], SIGSEGV), 0);
+		expect_equal(sigismember(&held[share], SIGBUS), 0);
+	}
+	expect_equal(sigismember(&after, SIGUSR1), 0);
+}
+
 static void fail_build(const struct shape *shape, void *context)
 {
 	(void)context;
@@ -394,6 +421,7 @@ int main(void)
 		cmocka_unit_test(one_key_a_hundred_thousand_times_is_one_key),
 		cmocka_unit_test(too_many_keys_give_the_same_error_for_any_number_of_threads),
 		cmocka_unit_test(threads_that_cannot_be_had_are_done_without),
+		cmocka_unit_test(signals_are_left_to_the_threads_of_the_program),
 		cmocka_unit_test(a_build_without_memory_keeps_nothing),
 		cmocka_unit_test(a_build_takes_the_memory_that_the_header_states),
 		cmocka_unit_test(filters_that_grow_are_built_beyond_their_capacity),
