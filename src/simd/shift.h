@@ -225,6 +225,42 @@ ALWAYS_INLINE void shift_up(unsigned char *line, unsigned size, unsigned from, u
 #endif
 }
 
+#ifdef __AVX2__
+/* Stores `moved` over the bytes behind `here` and up to `to`, and `fresh` over the one there. */
+ALWAYS_INLINE void shift_blend_in(unsigned char *line, unsigned first, __m256i there, __m256i moved,
+                                  __m256i fresh, __m256i here, unsigned to)
+{
+	__m256i numbers = shift_numbers(first);
+	__m256i behind = _mm256_cmpgt_epi8(numbers, here), same = _mm256_cmpeq_epi8(numbers, here);
+	if (to < first + 32)
+		behind = _mm256_andnot_si256(shift_from(first, to), behind);
+	there = _mm256_blendv_epi8(there, moved, behind);
+	shift_store(line + first, _mm256_blendv_epi8(there, fresh, same));
+}
+#endif
+
+/*
+ * Byte i becomes what byte i - 1 was, from < i < to, and byte `from` a fresh one. No address
+ * depends on `from`, which mostly waits for memory: a store to line[from] would delay all
+ * loads after it.
+ */
+ALWAYS_INLINE void shift_in(unsigned char *line, unsigned size, unsigned from, unsigned to,
+                            uint8_t byte)
+{
+#ifdef __AVX2__
+	__m256i fresh = _mm256_set1_epi8((char)byte), here = _mm256_set1_epi8((char)from);
+	__m256i low = shift_load(line), low_up = shift_half_up(low, 1);
+	if (size == 64) {
+		__m256i high = shift_load(line + 32), high_up = shift_load(line + 31);
+		shift_blend_in(line, 32, high, high_up, fresh, here, to);
+	}
+	shift_blend_in(line, 0, low, low_up, fresh, here, to);
+#else
+	shift_up(line, size, from, to, 1);
+	line[from] = byte;
+#endif
+}
+
 /* Byte i becomes what byte i + by was, from <= i < to; zero instead of those from `to` on. */
 ALWAYS_INLINE void shift_down(unsigned char *line, unsigned size, unsigned from, unsigned to,
                               unsigned by)

@@ -273,11 +273,11 @@ NEVER_INLINE struct mini_run mini_find_slowly(struct mini_shape shape, const uns
 }
 
 /*
- * A mini-bucket as a window of 64 bits of the sizes shows it: its own one, the bit
+ * A mini-bucket as a window of 64 bits of the sizes shows it: these bits, its own one, the bit
  * behind the one before it, and how far slot numbers are below places there.
  */
 struct mini_view {
-	uint64_t own, behind;
+	uint64_t word, own, behind;
 	unsigned turn;
 };
 
@@ -298,6 +298,7 @@ ALWAYS_INLINE struct mini_view mini_view_in(struct mini_shape shape, uint64_t wo
 		add_or_take(&index, &turn, m, &word, last);
 	}
 	struct mini_view view = {
+		.word = word,
 		.own = SELECT_BIT64(word, index),
 		.behind = SELECT_BEHIND64(word, index),
 		.turn = (unsigned)turn,
@@ -319,6 +320,15 @@ ALWAYS_INLINE struct mini_view mini_view_of(struct mini_shape shape, const unsig
 ALWAYS_INLINE bool mini_unseen(struct mini_view view)
 {
 	return (int64_t)(view.own - view.behind) < 0;
+}
+
+/*
+ * Whether a mini-bucket has `many` entries or more, or a view does not show it whole: there is no
+ * one among as many bits before its own. If fewer bits are before that, it is its own that is found.
+ */
+ALWAYS_INLINE bool mini_crowded(struct mini_view view, unsigned many)
+{
+	return (view.word & (view.own - (view.own >> many))) == 0;
 }
 
 /* The place of the sizes' last bit. */
@@ -731,23 +741,44 @@ ALWAYS_INLINE void mini_store_windows(struct mini_shape shape, unsigned char *li
 	}
 }
 
+/* Stores what mini_wider_apart gives: what both windows show counts where it is the first. */
+ALWAYS_INLINE void mini_store_wider(struct mini_shape shape, unsigned char *line,
+                                    struct mini_windows windows)
+{
+	if (mini_size_bits(shape) <= 64) {
+		mini_store_sizes(shape, line, (struct mini_sizes){ windows.first, 0 });
+	} else {
+		unsigned skip = mini_size_skip(shape);
+		store64(line + skip / 8, windows.last ^ mini_no_sizes(shape) >> skip);
+		store64(line, windows.first ^ mini_no_sizes(shape));
+	}
+}
+
 /* Where bit `at` of the sizes is in the last window; 0 if it is before that. */
 ALWAYS_INLINE unsigned mini_in_last(struct mini_shape shape, unsigned at)
 {
 	return less_or_zero(at, mini_size_skip(shape));
 }
 
-/* Sizes with a zero more before bit `at`. */
-ALWAYS_INLINE struct mini_windows mini_wider(struct mini_shape shape, struct mini_windows windows,
-                                             unsigned at)
+/* Sizes with a zero more before bit `at`; the last window may lack its lowest bit, which the first has. */
+ALWAYS_INLINE struct mini_windows mini_wider_apart(struct mini_shape shape,
+                                                   struct mini_windows windows, unsigned at)
 {
 	/* What is doubled moves up by one bit, and stays if it is taken from that. */
 	uint64_t first = 2 * windows.first - LOWEST64(windows.first, at), last = 0;
-	if (mini_size_bits(shape) > 64) {
+	if (mini_size_bits(shape) > 64)
 		last = 2 * windows.last - LOWEST64(windows.last, mini_in_last(shape, at));
-		last |= first >> mini_size_skip(shape) & 1;
-	}
 	return (struct mini_windows){ first, last };
+}
+
+/* The same, whole. */
+ALWAYS_INLINE struct mini_windows mini_wider(struct mini_shape shape, struct mini_windows windows,
+                                             unsigned at)
+{
+	windows = mini_wider_apart(shape, windows, at);
+	if (mini_size_bits(shape) > 64)
+		windows.last |= windows.first >> mini_size_skip(shape) & 1;
+	return windows;
 }
 
 /*
@@ -768,7 +799,10 @@ ALWAYS_INLINE void mini_push_remainder(struct mini_shape shape, unsigned char *l
                                        uint64_t remainder)
 {
 	unsigned by = shape.width;
-	if (by % 8 == 0) {
+	if (by == 8) {
+		shift_in(line, mini_line(shape), mini_byte_at(shape, slot),
+		         mini_byte_at(shape, shape.slots), (uint8_t)remainder);
+	} else if (by % 8 == 0) {
 		unsigned from = mini_byte_at(shape, slot);
 		shift_up(line, mini_line(shape), from, mini_byte_at(shape, shape.slots), by / 8);
 		for (unsigned i = 0; i < by / 8; i++)
@@ -836,11 +870,11 @@ ALWAYS_INLINE void mini_pull_crumb(struct mini_shape shape, unsigned char *line,
 ALWAYS_INLINE void mini_insert_inline(struct mini_shape shape, unsigned char *line, unsigned m,
                                       unsigned slot, uint64_t remainder, unsigned crumb)
 {
-	struct mini_windows sizes = mini_wider(shape, mini_windows_of(shape, line), slot + m);
+	struct mini_windows sizes = mini_wider_apart(shape, mini_windows_of(shape, line), slot + m);
 	mini_push_remainder(shape, line, slot, remainder);
 	if (shape.crumbs)
 		mini_push_crumb(shape, line, slot, crumb);
-	mini_store_windows(shape, line, sizes, mini_no_sizes(shape));
+	mini_store_wider(shape, line, sizes);
 }
 
 NEVER_INLINE void mini_insert_called(struct mini_shape shape, unsigned char *line, unsigned m,

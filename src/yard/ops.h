@@ -122,8 +122,7 @@ ALWAYS_INLINE nidus_status yard_put(struct yard *yard, struct yard_shape shape, 
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	YARD_TOUCH(line);
 	struct mini_view view = mini_view_of(shape.front, line, key.m);
-	bool crowded = POPCOUNT64(view.own - view.behind) >= YARD_COPIES;
-	if (UNLIKELY(mini_full(shape.front, line)) || UNLIKELY(view.own == 0) || UNLIKELY(crowded))
+	if (UNLIKELY(mini_full(shape.front, line)) || UNLIKELY(mini_crowded(view, YARD_COPIES)))
 		return put_slow(yard, key.bucket, key.m, key.remainder, key.value);
 	unsigned end = PLACE64(view.own) - view.turn;
 	mini_insert_at(shape.front, line, key.m, end, key.remainder, 0);
