@@ -153,16 +153,19 @@ uint64_t yard_bytes(const struct yard *yard)
 
 /*
  * Lines spill their highest mini-buckets: in a full filter one lookup in sixteen needs the
- * backyard, and nine in ten of those are of the upper fifth.
+ * backyard, and nine in ten of those are of the upper fifth. What is left of a hash below its
+ * front bucket tells the mini-bucket.
  */
 void yard_prefetch(const struct yard *yard, uint64_t hash)
 {
-	const struct yard_shape *shape = &yard->ops->shape;
-	struct yard_key key = yard_locate(yard, hash);
-	PREFETCH(yard->front + (key.bucket * MINI_LINE >> shape->front.half));
-	if (key.m >= yard->buckets * 4 / 5 && yard_nearly_full(yard, *shape)) {
-		PREFETCH(yard_back_line(yard, key.bucket, 0));
-		PREFETCH(yard_back_line(yard, key.bucket, 1));
+	const uint64_t upper_fifth = UINT64_MAX / 5 * 4;
+	uint64_t rest, bucket = multiply_wide(hash, yard->base_fronts, &rest);
+	if (UNLIKELY(yard->level > 0))
+		bucket = yard_locate(yard, hash).bucket;
+	PREFETCH(yard->front + (bucket * MINI_LINE >> yard->ops->shape.front.half));
+	if (rest >= upper_fifth && yard_nearly_full(yard, yard->ops->shape)) {
+		PREFETCH(yard_back_line(yard, bucket, 0));
+		PREFETCH(yard_back_line(yard, bucket, 1));
 	}
 }
 
