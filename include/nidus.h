@@ -775,13 +775,15 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
 /**
  * Makes room for `capacity` keys, keeping the fpr target. A filter made with
  * options.max_capacity does so by itself, up to there, and little by little: it
- * has two tables then (info.tables), and each insert moves a few entries, until half of
- * the new room is used. No insert moves all of them: one moves at most 512 entries (4096
- * if threads share the filter). The insert that begins the growth clears the new table,
- * unless its memory is zero already, as the system's is from 2 MiB on: so it clears at
- * most 2 MiB (4 with the locks of a shared filter), or the whole table with an allocator
- * that has no alloc_zeroed. This call moves everything: it takes time for each entry, and
- * also ends a move that is under way.
+ * has two tables then (info.tables), and each insert moves a few entries, until a third of
+ * the new room is used. Growth begins at the capacity in the size that the filter was made
+ * with, and at 15/16 of the capacity in later sizes, since the last places are the slowest
+ * to find; up to a 64th earlier if threads share the filter. No insert moves all entries:
+ * one moves at most 512 (4096 if threads share the filter). The insert that begins the
+ * growth clears the new table, unless its memory is zero already, as the system's is from
+ * 2 MiB on: so it clears at most 2 MiB (4 with the locks of a shared filter), or the whole
+ * table with an allocator that has no alloc_zeroed. This call moves everything: it takes
+ * time for each entry, and also ends a move that is under way.
  * info.capacity is afterwards all that fits into the new table, often more than
  * was asked for.
  * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED,

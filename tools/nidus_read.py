@@ -66,7 +66,7 @@ RECORD_FIELDS = {
     "returned_fingerprint": (48, "Q"), "left": (56, "q"), "overflowed": (64, "Q"),
     "list_checksum": (72, "Q"), "checksum": (120, "Q"),
 }
-TURN, UNCOUNTED_MOST, COPIES_MOST = 64, 65536, 65000
+TURN, UNCOUNTED_MOST, COPIES_MOST = 32, 65536, 65000
 
 
 class BadFile(Exception):

@@ -2,15 +2,17 @@
  *
  * growth: when a filter becomes larger, and by how much.
  *
- * By itself it grows by one level when its capacity is reached; its entries follow little
- * by little, and what finds no place among hot keys goes to an overflow list
- * (api/moving.h). When told to, it fills a larger body at once and takes it; whatever
+ * By itself it grows by one level when its capacity is reached, or a little before it; its
+ * entries follow little by little, and what finds no place among hot keys goes to an overflow
+ * list (api/moving.h). When told to, it fills a larger body at once and takes it; whatever
  * fails before that leaves it as it was.
  */
 #include "api/growth.h"
 
 #include "api/moving.h"
 #include "api/shared.h"
+
+#define LEFT_EARLY 16 /* this share of a size is not used if there was and will be another */
 
 /* Puts an entry's copies into a filter, those that find no place into its overflow list. */
 static nidus_status transfer_copies(nidus_filter *to, const nidus_entry *entry, uint64_t copies)
@@ -237,6 +239,17 @@ static nidus_status grow_a_step(nidus_filter *filter)
 	               : NIDUS_OK;
 }
 
+/* The same where an insert is waiting. Errors: E_NOMEM at capacity; below it inserts go on. */
+static nidus_status grow_for_one(nidus_filter *filter)
+{
+	nidus_status status = grow_a_step(filter);
+	uint64_t count = moving_count(filter), capacity = filter->plan.capacity;
+	if (status == NIDUS_OK || count >= capacity)
+		return status;
+	filter->room = capacity - count;
+	return NIDUS_OK;
+}
+
 /* The same size may promise more; only after an insert, as one that fails changes nothing. */
 static void promise_a_step(nidus_filter *filter)
 {
@@ -251,14 +264,26 @@ static bool can_grow(const nidus_filter *filter)
 	return filter->plan.capacity < filter->plan.max_capacity;
 }
 
+/*
+ * The entries at which a filter goes on to the next size. Sizes between the first and the last
+ * are left a little before they are full: there the searches for room are longest, and
+ * nobody asked for the keys that would still fit.
+ */
+static uint64_t leaves_at(const nidus_filter *filter)
+{
+	uint64_t capacity = filter->plan.capacity;
+	return filter->plan.level > 0 ? capacity - capacity / LEFT_EARLY : capacity;
+}
+
 uint64_t growth_room(nidus_filter *filter)
 {
 	if (filter->room == 0 && !can_grow(filter))
 		filter->room = UINT64_MAX;
 	if (filter->room == 0) {
 		uint64_t count = moving_count(filter);
-		if (count < filter->plan.capacity)
-			filter->room = filter->plan.capacity - count;
+		uint64_t leaves = leaves_at(filter);
+		if (count < leaves)
+			filter->room = leaves - count;
 	}
 	return filter->room;
 }
@@ -300,7 +325,7 @@ nidus_status growth_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 	bool due = UNLIKELY(filter->room == 0) && growth_room(filter) == 0 &&
 	           filter->ops->count(filter->body, hash) < COPIES_HELD;
 	if (due)
-		status = grow_a_step(filter);
+		status = grow_for_one(filter);
 	if (LIKELY(status == NIDUS_OK))
 		status = body_insert(filter->ops, filter->body, hash, value);
 	if (UNLIKELY(status != NIDUS_OK)) {
@@ -345,7 +370,7 @@ static int64_t inserts_left(const nidus_filter *filter)
 {
 	if (!can_grow(filter))
 		return INT64_MAX;
-	return (int64_t)(filter->plan.capacity - shared_uncounted(filter->plan.capacity) -
+	return (int64_t)(leaves_at(filter) - shared_uncounted(filter->plan.capacity) -
 	                 moving_count(filter));
 }
 

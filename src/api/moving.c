@@ -467,12 +467,15 @@ static const struct body_ops moving_ops = {
 
 /* ------------------------------------------------------------- begin and end -- */
 
-/* Places per turn, so that the old body is empty half way to the new capacity. */
+/*
+ * Places per turn. An insert looks for copies in the old body too: the sooner that is empty,
+ * the better, but one turn must not take long.
+ */
 static uint64_t places_per_turn(const nidus_filter *filter, const nidus_filter *old)
 {
 	uint64_t count = filter->family->count(old->body), slots = moving_slots(old);
 	uint64_t room = filter->plan.capacity > count ? filter->plan.capacity - count : 0;
-	uint64_t turns = room / (UINT64_C(2) * turn_of(filter));
+	uint64_t turns = room / ((uint64_t)MOVING_PART * turn_of(filter));
 	return turns > 0 ? divide_up(slots, turns) : slots;
 }
 

@@ -11,8 +11,8 @@
  *     lookup -----------------------------+--> (no) --> [ old body ] --> (no) +
  *     remove --> [ overflow list ] --> (no) --> [ old body ] --> (no) --> [ larger body ]
  *
- *  - Every 16th insert (64th in larger filters) moves the entries of some places of the old body.
- *    It is empty after half of the inserts that the growth makes room for.
+ *  - Every 16th insert (32nd in larger filters) moves the entries of some places of the old body.
+ *    It is empty after a third of the inserts that the growth makes room for.
  *  - An entry is in its new place before it leaves the old one.
  *  - The old body is only asked for keys whose places there have not all been emptied.
  *  - Both bodies compare equally many bits of a hash with each entry, as those that
@@ -36,8 +36,11 @@
  * time. Small ones have little room in which a move must end.
  */
 #define MOVING_TURN 16
-#define MOVING_TURN_MOST 64
+#define MOVING_TURN_MOST 32
 #define MOVING_LARGE 4096 /* keys of capacity */
+
+/* The old body is empty after this part of the inserts that the growth makes room for. */
+#define MOVING_PART 3
 
 /* Whether the filter has two bodies. */
 static inline bool moving(const nidus_filter *filter)

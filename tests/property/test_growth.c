@@ -330,6 +330,60 @@ static void growing_beyond_the_reserve_is_refused_and_changes_nothing(void **sta
 	each_with(NIDUS_GROW, grow_too_far);
 }
 
+/* Inserts from a key on until a move begins; gives the first key that was not inserted. */
+static uint64_t insert_until_a_move(nidus_filter *filter, uint64_t key)
+{
+	while (info_of(filter).tables == 1)
+		expect_ok(nidus_insert_u64(filter, key++));
+	return key;
+}
+
+/* Fills the first size and one that is not the last; there is no memory when that is to be left. */
+static void leave_two_sizes(const nidus_options *options, bool refuse)
+{
+	struct ledger ledger = { 0 };
+	unsigned times;
+	nidus_options grows = growing(options, 3, &times);
+	if (times < 3)
+		return;
+	grows.allocator = ledger_allocator(&ledger);
+	nidus_filter *filter = filter_create(&grows);
+	uint64_t first = info_of(filter).capacity;
+	expect(insert_until_a_move(filter, 0) > first);
+	first = info_of(filter).count;
+	expect_ok(nidus_grow(filter, 1));
+	uint64_t second = info_of(filter).capacity, early = second - second / 16;
+	uint64_t due = refuse ? second : early;
+	insert_keys(filter, first, early);
+	ledger.fail_at = refuse ? ledger.requests + 1 : 0;
+	uint64_t left = insert_until_a_move(filter, early);
+	expect(left > due && left <= due + second / 100); /* the size may promise a little more */
+	expect_ok(nidus_verify(filter, NULL));
+	nidus_free(filter);
+}
+
+static void leave_early(const nidus_options *options)
+{
+	leave_two_sizes(options, false);
+}
+
+static void only_sizes_between_the_first_and_the_last_are_left_early(void **state)
+{
+	(void)state;
+	each_with(NIDUS_GROW, leave_early);
+}
+
+static void leave_late(const nidus_options *options)
+{
+	leave_two_sizes(options, true);
+}
+
+static void a_size_is_used_to_its_end_where_there_is_no_memory_to_leave_it_early(void **state)
+{
+	(void)state;
+	each_with(NIDUS_GROW, leave_late);
+}
+
 /* ----------------------------------------------------------------- memory that fails -- */
 
 /* Calls `act` with request 1, 2, 3 ... failing, until none does. */
@@ -631,6 +685,9 @@ int main(void)
 		cmocka_unit_test(copies_never_grow_a_filter),
 		cmocka_unit_test(grow_makes_room_and_keeps_every_key),
 		cmocka_unit_test(growing_beyond_the_reserve_is_refused_and_changes_nothing),
+		cmocka_unit_test(only_sizes_between_the_first_and_the_last_are_left_early),
+		cmocka_unit_test(
+			a_size_is_used_to_its_end_where_there_is_no_memory_to_leave_it_early),
 		cmocka_unit_test(growth_and_merge_without_memory_change_nothing),
 		cmocka_unit_test(merging_two_full_filters_loses_nothing),
 		cmocka_unit_test(filters_at_different_levels_merge),

@@ -89,7 +89,7 @@ static void watch_a_move(const nidus_options *options)
 		expect_ok(nidus_insert_u64(filter, keys));
 	}
 	expect(keys - begun > 2 * MOVING_TURN); /* little by little */
-	expect(keys - begun <= room / 2 + 2 * MOVING_TURN);
+	expect(keys - begun <= room / MOVING_PART + 2 * MOVING_TURN);
 	expect_keys(filter, 0, keys);
 	expect_ok(nidus_verify(filter, NULL));
 	nidus_free(filter);
