@@ -19,7 +19,7 @@ try build keys
 [[ -c /dev/full ]] && echo 'a device stays a device'
 
 # A disk that is full, as far as a limit of the size of files is one: the old set stays.
-seq 1 40000 >more
+seq 1 40000 >'more'
 "$NIDUS" build -o other.nidus --like s.nidus keys || exit 9
 "$NIDUS" build -n 1000 --grow 1M -o g.nidus keys || exit 9
 "$NIDUS" dedup -q --set d.nidus keys >/dev/null || exit 9
