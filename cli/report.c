@@ -142,10 +142,27 @@ static const char *advice(nidus_status status)
 	}
 }
 
-/* The reason has the system's words in it, often the name, and where a save stopped. */
+/* "cannot open NAME: ...", "cannot create NAME.tmp-...", "NAME is written, but ...". */
+static bool has_name(const char *reason, const char *name)
+{
+	const char *verb = reason + strcspn(reason, " ") + 1;
+
+	for (const char *at = reason; *at && (at = strstr(at, name)) != NULL; at++) {
+		const char *behind = at + strlen(name);
+
+		if (at == reason && strncmp(behind, " is ", 4) == 0)
+			return true;
+		if (at > verb && at[-1] == ' ' &&
+		    (strncmp(behind, ": ", 2) == 0 || strncmp(behind, ".tmp-", 5) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* The reason has the system's words in it, and says how far a save came. */
 static int report_io(const char *name, const char *reason)
 {
-	if (strstr(reason, name))
+	if (has_name(reason, name))
 		report_error("%s", reason);
 	else
 		report_error("%s: %s", name, reason);

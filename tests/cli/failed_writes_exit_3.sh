@@ -33,6 +33,8 @@ full() {
 }
 full build -o new.nidus more
 full build -o s.nidus more
+full build -o a more
+full build -o write more
 full add g.nidus more
 full remove -o new.nidus g.nidus keys
 full grow -n 10k g.nidus
