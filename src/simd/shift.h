@@ -207,57 +207,63 @@ ALWAYS_INLINE void shift_bytes_up(unsigned char *bytes, unsigned size, unsigned 
 #endif
 }
 
-/* Byte i becomes what byte i - by was, from <= i < to; by <= from. */
-ALWAYS_INLINE void shift_up(unsigned char *line, unsigned size, unsigned from, unsigned to,
-                            unsigned by)
-{
 #ifdef __AVX2__
-	const unsigned char *mask = shift_mask(from);
-	__m256i low = shift_load(line), low_up = shift_half_up(low, by);
-	if (size == 64) {
-		__m256i high = shift_load(line + 32), high_up = shift_load(line + 32 - by);
-		shift_blend(line, 32, high, high_up, mask, to, to);
-	}
-	shift_blend(line, 0, low, low_up, mask, to, to);
-#else
-	(void)size;
-	memmove(line + from, line + from - by, to - from);
-#endif
+/*
+ * A number of `by` bytes over and over, in those from number `first` on: it begins wherever
+ * the distance to byte `to` is a multiple of `by`.
+ */
+ALWAYS_INLINE __m256i shift_repeat(unsigned number, unsigned by, unsigned first, unsigned to)
+{
+	static const unsigned char thirds[34] = {
+		0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1,
+		2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0
+	};
+	if (by == 1)
+		return _mm256_set1_epi8((char)number);
+	if (by == 2)
+		return _mm256_set1_epi16((short)(to % 2 != 0 ? number >> 8 | number << 8 : number));
+	return _mm256_shuffle_epi8(_mm256_set1_epi32((int)number),
+	                           shift_load(thirds + (first + 2 * to) % 3));
 }
 
-#ifdef __AVX2__
-/* Stores `moved` over the bytes behind `here` and up to `to`, and `fresh` over the one there. */
+/*
+ * Stores a number over `by` bytes from a place on, which is `from` in each byte, `moved` over
+ * those behind them up to `to`, and keeps what was there elsewhere.
+ */
 ALWAYS_INLINE void shift_blend_in(unsigned char *line, unsigned first, __m256i there, __m256i moved,
-                                  __m256i fresh, __m256i here, unsigned to)
+                                  unsigned number, __m256i from, unsigned to, unsigned by)
 {
-	__m256i numbers = shift_numbers(first);
-	__m256i behind = _mm256_cmpgt_epi8(numbers, here), same = _mm256_cmpeq_epi8(numbers, here);
+	__m256i fresh = shift_repeat(number, by, first, to);
+	__m256i chosen = _mm256_cmpgt_epi8(shift_numbers(first + 1), from);
+	__m256i behind = _mm256_cmpgt_epi8(shift_numbers(first + 1 - by), from);
 	if (to < first + 32)
-		behind = _mm256_andnot_si256(shift_from(first, to), behind);
-	there = _mm256_blendv_epi8(there, moved, behind);
-	shift_store(line + first, _mm256_blendv_epi8(there, fresh, same));
+		chosen = _mm256_andnot_si256(shift_from(first, to), chosen);
+	fresh = _mm256_blendv_epi8(fresh, moved, behind);
+	shift_store(line + first, _mm256_blendv_epi8(there, fresh, chosen));
 }
 #endif
 
 /*
- * Byte i becomes what byte i - 1 was, from < i < to, and byte `from` a fresh one. No address
- * depends on `from`, which mostly waits for memory: a store to line[from] would delay all
- * loads after it.
+ * Byte i becomes what byte i - by was, from + by <= i < to, and those from `from` on become a
+ * number of `by` bytes, 1 to 3; to - from is a multiple of it. No address depends on `from`,
+ * which mostly waits for memory: a store to line[from] would delay all loads after it.
  */
 ALWAYS_INLINE void shift_in(unsigned char *line, unsigned size, unsigned from, unsigned to,
-                            uint8_t byte)
+                            unsigned by, unsigned number)
 {
 #ifdef __AVX2__
-	__m256i fresh = _mm256_set1_epi8((char)byte), here = _mm256_set1_epi8((char)from);
-	__m256i low = shift_load(line), low_up = shift_half_up(low, 1);
+	__m256i low = shift_load(line), low_up = shift_half_up(low, by);
+	__m256i at = _mm256_set1_epi8((char)from);
 	if (size == 64) {
-		__m256i high = shift_load(line + 32), high_up = shift_load(line + 31);
-		shift_blend_in(line, 32, high, high_up, fresh, here, to);
+		__m256i high = shift_load(line + 32), high_up = shift_load(line + 32 - by);
+		shift_blend_in(line, 32, high, high_up, number, at, to, by);
 	}
-	shift_blend_in(line, 0, low, low_up, fresh, here, to);
+	shift_blend_in(line, 0, low, low_up, number, at, to, by);
 #else
-	shift_up(line, size, from, to, 1);
-	line[from] = byte;
+	(void)size;
+	memmove(line + from + by, line + from, to - by - from);
+	for (unsigned i = 0; i < by; i++)
+		line[from + i] = (unsigned char)(number >> 8 * i);
 #endif
 }
 

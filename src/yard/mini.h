@@ -799,14 +799,9 @@ ALWAYS_INLINE void mini_push_remainder(struct mini_shape shape, unsigned char *l
                                        uint64_t remainder)
 {
 	unsigned by = shape.width;
-	if (by == 8) {
+	if (by % 8 == 0) {
 		shift_in(line, mini_line(shape), mini_byte_at(shape, slot),
-		         mini_byte_at(shape, shape.slots), (uint8_t)remainder);
-	} else if (by % 8 == 0) {
-		unsigned from = mini_byte_at(shape, slot);
-		shift_up(line, mini_line(shape), from, mini_byte_at(shape, shape.slots), by / 8);
-		for (unsigned i = 0; i < by / 8; i++)
-			line[from + i] = (unsigned char)(remainder >> 8 * i);
+		         mini_byte_at(shape, shape.slots), by / 8, (unsigned)remainder);
 #ifdef __AVX2__
 	} else if (by == 12) {
 		unsigned from = mini_remainder_at(shape, slot);
