@@ -223,7 +223,7 @@ static const struct option_spec options[] = {
 	{ 't', "threads", "T",
 	  "threads of the second bulk build and of the second\nceilings "
 	  "(default: all processors)" },
-	{ OPTION_BARS, "bars", NULL, "tell which of the project's bars are reached" },
+	{ OPTION_BARS, "bars", NULL, "say which of the project's bars are reached" },
 	{ OPTION_JSON, "json", NULL, "print one JSON object with every sample" },
 	{ 0, NULL, NULL, NULL },
 };

@@ -350,7 +350,7 @@ static const struct option_spec options[] = {
 	{ SHAPE_GROW },
 	{ OPTION_VALUES, "values", "BITS",
 	  "keep a value beside each key: lines are a key, a tab and a\n"
-	  "number of BITS bits, 1 to 32; nidus query --values tells it" },
+	  "number of BITS bits, 1 to 32; nidus query --values prints it" },
 	{ SHAPE_CONCURRENT },
 	{ OPTION_SEED, "seed", "S",
 	  "key the hashing with S (default: random); the same seed,\n"

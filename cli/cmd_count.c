@@ -172,7 +172,7 @@ const struct command count_command = {
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and adds one\n"
 		 "to the count of each in SET, which is made if it is not there. It is\n"
 		 "sort | uniq -c in a few bytes per different key. 'nidus query --counts SET'\n"
-		 "tells the counts of keys. A count is never too low; it is too high for about\n"
+		 "prints the counts of keys. A count is never too low; it is too high for about\n"
 		 "as many keys as FPR says, which share it with others.\n",
 	.options = options,
 	.examples =

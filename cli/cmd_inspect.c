@@ -314,7 +314,7 @@ static const struct option_spec dump_options[] = {
 const struct command info_command = {
 	.name = "info",
 	.synopsis = "[--json] SET...",
-	.summary = "tell what a set is and how full it is",
+	.summary = "show what a set is and how full it is",
 	.about = "Prints the family, size, load and false-positive rate of SET and how it is\n"
 		 "laid out. Several SETs get a line each.\n",
 	.options = info_options,

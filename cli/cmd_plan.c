@@ -199,16 +199,16 @@ static const struct option_spec options[] = {
 const struct command plan_command = {
 	.name = "plan",
 	.synopsis = "-n N [-p FPR] [-f FAMILY] [--delete] [--merge] [OPTION...]",
-	.summary = "tell what each family would need",
+	.summary = "show what each family would need",
 	.about = "Prints for every family what a set of N keys at the rate FPR would take: bits\n"
 		 "per key, size, overhead (bits per key over log2(1/FPR), the least possible),\n"
 		 "the expected rate, cache lines per lookup of an absent key, the class of\n"
 		 "measured speed (slow, medium, fast, fastest), and features: D delete, E\n"
 		 "enumerate, M merge, G grow, C concurrent, K copies. '*' marks the\n"
 		 "family that nidus build takes: the smallest, or one that is less than 3 %\n"
-		 "larger and of a faster class. Below the table stands why, and with --grow how\n"
-		 "much memory the growth takes. A family that cannot do what is asked says why\n"
-		 "not.\n",
+		 "larger and of a faster class. The line below the table says why, and with\n"
+		 "--grow how much memory the growth takes. A family that cannot do what is asked\n"
+		 "says why not.\n",
 	.options = options,
 	.examples = "  nidus plan -n 1G -p 0.1% --delete --merge --grow 4G\n",
 	.run = run,

@@ -8,7 +8,8 @@
 #include "nidus.h"
 
 /* The table entry of commands that make a set, to be put into braces. */
-#define INSPECT_JSON OPTION_JSON, "json", NULL, "print what nidus info --json tells of the new set"
+#define INSPECT_JSON \
+	OPTION_JSON, "json", NULL, "print what nidus info --json prints for the new set"
 
 /** Prints what a set of that name is and how full it is as one JSON object. */
 void inspect_json(const char *name, const nidus_filter *filter);

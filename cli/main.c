@@ -27,15 +27,15 @@ static void print_help(void)
 {
 	out_text("Usage: nidus COMMAND [OPTION...] [OPERAND...]\n"
 	         "\n"
-	         "Small approximate sets: no key that is in a set is ever missed, and of the\n"
-	         "others only as many pass for members as the rate that you choose.\n"
+	         "Small approximate sets: no key that is in a set is ever missed, and other\n"
+	         "keys pass for members only at the rate that you choose.\n"
 	         "\n"
 	         "Commands:\n");
 	for (size_t i = 0; i < COMMANDS; i++)
 		out_format("  %-8s %s\n", commands[i]->name, commands[i]->summary);
 	out_text("\n"
-	         "  nidus COMMAND --help, or nidus help COMMAND, tells about one of them;\n"
-	         "  nidus --version, or -V, tells the version.\n"
+	         "  nidus COMMAND --help, or nidus help COMMAND, describes one of them;\n"
+	         "  nidus --version, or -V, prints the version.\n"
 	         "\n"
 	         "Exit status: 0 found or done, 1 nothing found, 2 usage, 3 file or format,\n"
 	         "4 full, 5 memory, 6 not supported by the family, 7 busy (--no-wait).\n"
