@@ -232,7 +232,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 	unsigned kept = plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
 	struct forecast forecast = filter->family->forecast(plan, fill.count);
 	if (filter->family->rate_now != NULL && !filter->readonly) /* it reads the whole table */
-		forecast.fpr = filter->family->rate_now(filter->body);
+		forecast.fpr = filter->family->rate_now(filter->body, fill.load);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
 	nidus_info full = {
 		.struct_size = info->struct_size,

@@ -14,9 +14,17 @@
 
 #include <errno.h>
 
+/* Entries, and those in stashes. A Bloom filter has none there, and would count its bits. */
+static struct fill entries_of(const nidus_filter *filter)
+{
+	if (filter->family->features & NIDUS_ENUMERATE)
+		return filter->family->fill(filter->body);
+	return (struct fill){ .count = filter->family->count(filter->body) };
+}
+
 static nidus_status describe(const nidus_filter *filter, struct image *image)
 {
-	struct fill fill = filter->family->fill(filter->body);
+	struct fill fill = entries_of(filter);
 	*image = (struct image){ .plan = filter->plan,
 		                 .count = fill.count,
 		                 .stashed = fill.stashed };

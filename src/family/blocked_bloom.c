@@ -156,8 +156,9 @@ static nidus_status blocked_bloom_make(void *body, const struct blueprint *plan,
 }
 
 /* Of this very table: an absent key falls into any block, and anywhere in its sectors. */
-static double blocked_bloom_rate_now(const void *body)
+static double blocked_bloom_rate_now(const void *body, double load)
 {
+	(void)load; /* crowded blocks weigh more */
 	const struct bloom *bloom = body;
 	double sector = (double)BLOCKED_BITS / bloom->probes, sum = 0;
 	for (uint64_t block = 0; block < bloom->groups; block++) {

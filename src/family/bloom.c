@@ -122,10 +122,10 @@ static nidus_status bloom_make(void *body, const struct blueprint *plan,
 }
 
 /* Of this very table: an absent key's bits lie anywhere. */
-static double bloom_rate_now(const void *body)
+static double bloom_rate_now(const void *body, double load)
 {
 	const struct bloom *bloom = body;
-	return power(blooms_fill(bloom).load, bloom->probes);
+	return power(load, bloom->probes);
 }
 
 static nidus_status bloom_verify(const void *body)

@@ -92,8 +92,8 @@ struct family {
 	void (*prefetch)(const void *body, uint64_t hash);
 	uint64_t (*count)(const void *body); /* entries; quick, unlike fill */
 	struct fill (*fill)(const void *body);
-	/* The rate of this very table; NULL where forecast() tells it by the count. */
-	double (*rate_now)(const void *body);
+	/* The rate of this very table, by its load or all of it; NULL where forecast() tells it. */
+	double (*rate_now)(const void *body, double load);
 	nidus_status (*verify)(const void *body);
 	bool (*next)(const void *body, nidus_cursor *cursor, nidus_entry *entry);
 	/* A hash whose key has the entry's identity: what is done with that is done with the
