@@ -589,6 +589,10 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from);
 nidus_status nest_copy(struct nest *to, const struct nest *from);
 
 uint64_t nest_count(const struct nest *nest);
+
+/* Taken slots and stashed entries of a chunk. */
+uint64_t nest_used_in(const struct nest *nest, uint64_t chunk);
+
 uint64_t nest_bytes(const struct nest *nest);
 
 /* Share of places left in the fullest chunk; of a mapped nest, in the average one. */
@@ -619,6 +623,10 @@ nidus_status nest_insert_key(struct nest *nest, const struct nest_key *key);
 nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash);
 
 /* -------------------------------------------------- parts of the operations -- */
+
+/* How many slots of the key's two groups are empty, and how many hold the key. */
+void nest_tally(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                unsigned *empty, unsigned *copies);
 
 /* contains, where the stash has to be asked or others were at work. */
 bool nest_look_again(const struct nest *nest, uint64_t hash);
