@@ -22,12 +22,16 @@ const struct body_ops *nest_ops_buckets(const struct nest *nest);
 const struct body_ops *nest_ops_windows(const struct nest *nest);
 const struct body_ops *nest_ops_any(const struct nest *nest);
 
-/* The calls on one key. */
-#define NEST_CALLS(name, shape, rest)                                \
+/* Lookups of one key. */
+#define NEST_LOOKUP(name, shape)                                     \
 	static bool contains_##name(const void *nest, uint64_t hash) \
 	{                                                            \
 		return nest_contains(nest, shape, hash);             \
-	}                                                            \
+	}
+
+/* The calls on one key. */
+#define NEST_CALLS(name, shape, rest)                                \
+	NEST_LOOKUP(name, shape)                                     \
 	static nidus_status insert_##name(void *nest, uint64_t hash) \
 	{                                                            \
 		return nest_insert(nest, shape, hash, rest);         \
@@ -70,9 +74,9 @@ const struct body_ops *nest_ops_any(const struct nest *nest);
 		return nest_change_batch(nest, shape, hashes, NULL, n, done, NULL);             \
 	}
 
-/* Calls on one key, lookups of many, and what there is only one of in an instance. */
-#define NEST_CALL_LIST(name, batch_name, instance)                                        \
-	.contains = contains_##name, .count = nest_count_copies, .insert = insert_##name, \
+/* Lookups and changes of one key, lookups of many, and what there is only one of in an instance. */
+#define NEST_CALL_LIST(look, name, batch_name, instance)                                  \
+	.contains = contains_##look, .count = nest_count_copies, .insert = insert_##name, \
 	.remove = remove_##name, .contains_batch = contains_batch_##batch_name,           \
 	.insert_batch = insert_batch_##instance, .remove_batch = remove_batch_##instance, \
 	.find = nest_find_values, .change = nest_change_value,                            \
@@ -84,6 +88,7 @@ enum {
 	NEST_WAY_CHUNKS,
 	NEST_WAY_HASHED,
 	NEST_WAY_GROWN,
+	NEST_WAY_ALONE,
 	NEST_WAY_DIRECT,
 	NEST_WAY_RARE,
 	NEST_WAYS
@@ -116,29 +121,38 @@ enum {
 		                                         NEST_CHUNKS | NEST_HASHED };              \
 	static const struct nest_shape name##_grown = { kind, slots, words, false,                 \
 		                                        NEST_CHUNKS | NEST_GROWN };                \
+	static const struct nest_shape name##_alone = { kind, slots, words, false, NEST_GROWN };   \
 	static const struct nest_shape name##_rare = { kind, slots, words, false,                  \
 		                                       NEST_CHUNKS | NEST_GROWN | NEST_RARE };     \
 	NEST_CALLS(name##_short, name##_short, insert_rest_##name)                                 \
 	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##name)                               \
 	NEST_CALLS(name##_hashed, name##_hashed, insert_rest_##name)                               \
 	NEST_CALLS(name##_grown, name##_grown, insert_rest_##name)                                 \
+	NEST_LOOKUP(name##_alone, name##_alone)                                                    \
 	NEST_CALLS(name##_rare, name##_rare, insert_rest_##name)                                   \
 	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                            \
 	NEST_LOOKUP_BATCH(name##_hashed, name##_hashed)                                            \
 	NEST_LOOKUP_BATCH(name##_grown, name##_grown)                                              \
 	NEST_LOOKUP_BATCH(name##_rare, name##_rare)                                                \
 	static const struct body_ops name[NEST_WAYS] = {                                           \
-		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_chunks, name),            \
+		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_short, name##_chunks,     \
+		                                    name),                                         \
 		                     .insert_near = insert_near_##name },                          \
-		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, name),          \
+		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, name##_chunks,  \
+		                                     name),                                        \
 		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed, name),          \
+		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed, name##_hashed,  \
+		                                     name),                                        \
 		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_GROWN] = { NEST_CALL_LIST(name##_grown, name##_grown, name),             \
+		[NEST_WAY_GROWN] = { NEST_CALL_LIST(name##_grown, name##_grown, name##_grown,      \
+		                                    name),                                         \
 		                     .insert_near = insert_near_##name },                          \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, name),                          \
+		[NEST_WAY_ALONE] = { NEST_CALL_LIST(name##_alone, name##_grown, name##_grown,      \
+		                                    name),                                         \
+		                     .insert_near = insert_near_##name },                          \
+		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),                   \
 		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_RARE] = { NEST_CALL_LIST(name##_rare, name##_rare, name),                \
+		[NEST_WAY_RARE] = { NEST_CALL_LIST(name##_rare, name##_rare, name##_rare, name),   \
 		                    .insert_near = insert_near_##name },                           \
 	};
 
@@ -146,26 +160,31 @@ enum {
  * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
  * the instance for NEST_ONE.
  */
-#define NEST_BYTES_INSTANCE(name, kind, slots, one, other)                                   \
-	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 }; \
-	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,     \
-		                                         NEST_CHUNKS };                      \
-	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                            \
-	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                          \
-	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                      \
-	static const struct body_ops name[NEST_WAYS] = {                                     \
-		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_chunks, one),       \
-		                     .insert_near = insert_near_##one },                     \
-		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, one),     \
-		                      .insert_near = insert_near_##one },                    \
-		[NEST_WAY_HASHED] = { NEST_CALL_LIST(one##_hashed, one##_hashed, one),       \
-		                      .insert_near = insert_near_##one },                    \
-		[NEST_WAY_GROWN] = { NEST_CALL_LIST(one##_grown, one##_grown, one),          \
-		                     .insert_near = insert_near_##one },                     \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, one),                     \
-		                      .insert_near = insert_near_##one },                    \
-		[NEST_WAY_RARE] = { NEST_CALL_LIST(one##_rare, one##_rare, one),             \
-		                    .insert_near = insert_near_##one },                      \
+#define NEST_BYTES_INSTANCE(name, kind, slots, one, other)                                        \
+	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 };      \
+	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,          \
+		                                         NEST_CHUNKS };                           \
+	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                                 \
+	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                               \
+	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                           \
+	static const struct body_ops name[NEST_WAYS] = {                                          \
+		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_short, name##_chunks,    \
+		                                    one),                                         \
+		                     .insert_near = insert_near_##one },                          \
+		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, name##_chunks, \
+		                                     one),                                        \
+		                      .insert_near = insert_near_##one },                         \
+		[NEST_WAY_HASHED] = { NEST_CALL_LIST(one##_hashed, one##_hashed, one##_hashed,    \
+		                                     one),                                        \
+		                      .insert_near = insert_near_##one },                         \
+		[NEST_WAY_GROWN] = { NEST_CALL_LIST(one##_grown, one##_grown, one##_grown, one),  \
+		                     .insert_near = insert_near_##one },                          \
+		[NEST_WAY_ALONE] = { NEST_CALL_LIST(one##_alone, one##_grown, one##_grown, one),  \
+		                     .insert_near = insert_near_##one },                          \
+		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, one),                   \
+		                      .insert_near = insert_near_##one },                         \
+		[NEST_WAY_RARE] = { NEST_CALL_LIST(one##_rare, one##_rare, one##_rare, one),      \
+		                    .insert_near = insert_near_##one },                           \
 	};
 
 #define NEST_SHARED_INSTANCE(name, shape)                                                         \
@@ -193,7 +212,7 @@ enum {
 	NEST_VALUE_CALLS(name, shape, insert_rest_##name)                                         \
 	NEST_LOOKUP_BATCH(name, shape)                                                            \
 	NEST_CHANGE_BATCHES(name, shape, insert_rest_##name)                                      \
-	static const struct body_ops name = { NEST_CALL_LIST(name, name, name),                   \
+	static const struct body_ops name = { NEST_CALL_LIST(name, name, name, name),             \
 		                              .insert_new = insert_new_##name,                    \
 		                              .add = add_##name };
 
@@ -213,7 +232,10 @@ enum {
 	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_grown)                      \
 	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
-/* With code of their own for the way `special`, and those that have less, alone. */
+/*
+ * With code of their own for the way `special` and those that have less, and for lookups of one key
+ * if there are growth bits too.
+ */
 #define NEST_FEW_INSTANCES(name, kind, slots, words, special)                                      \
 	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
 	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
@@ -222,11 +244,17 @@ enum {
 	static const struct nest_shape name##_own_shape = { kind, slots, words, false, special };  \
 	NEST_CALLS(name##_own, name##_own_shape, insert_rest_##name##_plain)                       \
 	NEST_LOOKUP_BATCH(name##_own, name##_own_shape)                                            \
+	static const struct nest_shape name##_grown_shape = { kind, slots, words, false,           \
+		                                              (special) | NEST_GROWN };            \
+	NEST_LOOKUP(name##_grown, name##_grown_shape)                                              \
 	static const struct body_ops name##_own = { NEST_CALL_LIST(name##_own, name##_own,         \
-		                                                   name##_plain),                  \
+		                                                   name##_own, name##_plain),      \
 		                                    .insert_near = insert_near_##name##_plain };   \
+	static const struct body_ops name##_grown = { NEST_CALL_LIST(name##_grown, name##_plain,   \
+		                                                     name##_plain, name##_plain),  \
+		                                      .insert_near = insert_near_##name##_plain }; \
 	static const struct body_ops name##_plain = { NEST_CALL_LIST(name##_plain, name##_plain,   \
-		                                                     name##_plain),                \
+		                                                     name##_plain, name##_plain),  \
 		                                      .insert_near = insert_near_##name##_plain }; \
 	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
@@ -245,6 +273,8 @@ enum {
 /* A nest that is one chunk may take the code for many. */
 static inline unsigned nest_way(const struct nest *nest)
 {
+	if (nest->special == NEST_GROWN)
+		return NEST_WAY_ALONE;
 	if (nest->special & NEST_GROWN)
 		return nest->special & NEST_RARE ? NEST_WAY_RARE : NEST_WAY_GROWN;
 	switch (nest->special) {
@@ -263,13 +293,16 @@ static inline unsigned nest_way(const struct nest *nest)
 /* The table of a shape: the shared one for nests that threads share. */
 #ifdef NIDUS_ONE_THREAD
 #define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
-#define NEST_OPS_OF_FEW(nest, name) \
-	(((nest)->special & ~name##_own_shape.special) == 0 ? &name##_own : &name##_plain)
+#define NEST_OPS_OF_FEW(nest, name)                                             \
+	(((nest)->special & ~name##_own_shape.special) == 0     ? &name##_own   \
+	 : ((nest)->special & ~name##_grown_shape.special) == 0 ? &name##_grown \
+	                                                        : &name##_plain)
 #else
-#define NEST_OPS_OF_FEW(nest, name)                                            \
-	((nest)->shared != NULL                               ? &name##_shared \
-	 : ((nest)->special & ~name##_own_shape.special) == 0 ? &name##_own    \
-	                                                      : &name##_plain)
+#define NEST_OPS_OF_FEW(nest, name)                                              \
+	((nest)->shared != NULL                                 ? &name##_shared \
+	 : ((nest)->special & ~name##_own_shape.special) == 0   ? &name##_own    \
+	 : ((nest)->special & ~name##_grown_shape.special) == 0 ? &name##_grown  \
+	                                                        : &name##_plain)
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
 #endif

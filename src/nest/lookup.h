@@ -76,7 +76,11 @@ ALWAYS_INLINE bool nest_find_and_look(const struct nest *nest, struct nest_shape
 	if (special & NEST_CHUNKS)
 		bits += take_choice(&hash, nest->chunks) * nest->stride;
 	nest_locate_in(nest, shape.kind, special, hash, &key);
-	nest_spot_of(nest, &key, 0, &spot);
+	spot.value = key.value;
+	spot.bit[0] = key.group[0] * nest->group_bits;
+	if (shape.special & NEST_GROWN)
+		LOAD_AGAIN(nest->group_bits); /* or it would need a register, and that the stack */
+	spot.bit[1] = key.group[1] * nest->group_bits;
 	return nest_match(nest, shape, bits, &spot);
 }
 

@@ -21,6 +21,12 @@
 #define OPAQUE64(word) __asm__("" : "+r"(word))
 
 /*
+ * Hides that a word in memory is what it was when it was loaded: it is loaded again where it is
+ * needed next, and takes no register in between. Nothing is written.
+ */
+#define LOAD_AGAIN(word) __asm__("" : "+m"(*(uint64_t *)(uintptr_t) & (word)))
+
+/*
  * If n > than, takes others[0..2] for *one, *two and n: without a branch, where no one
  * could guess which way it goes. (Compilers turn a choice between what they have
  * loaded into a branch however it is written.)
