@@ -177,11 +177,18 @@ void value_take(struct value *value, nidus_filter *filter)
 		value->limit = info.max_capacity;
 }
 
+/* The server asks before it frees: a Bloom filter must not count its bits for that. */
+static uint64_t filter_bytes(const struct value *value)
+{
+	bool bloom = !(nidus_family_features(value->recipe.family) & NIDUS_ENUMERATE);
+	return bloom ? nidus_saved_size(value->filter) : value_info(value).bytes;
+}
+
 size_t value_bytes(const struct value *value)
 {
 	uint64_t bytes = sizeof *value + value->incoming.bytes;
 	if (value->filter != NULL)
-		bytes += value_info(value).bytes;
+		bytes += filter_bytes(value);
 	return (size_t)bytes;
 }
 
