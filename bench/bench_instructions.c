@@ -8,8 +8,8 @@
  * instructions of one operation with its hash, its call and the loop around it. Lookups and
  * removes are counted in a full filter, inserts at half load; one key at a time, and in
  * batches of 1024 keys. With -g 16 the filters were made for a sixteenth of the keys, have grown
- * to their number by themselves, and inserts are those amid growth. Needs valgrind. The counts are of the instruction set that NIDUS_ISA
- * says, or the best that valgrind knows.
+ * to their number by themselves, and inserts are those amid growth. Needs valgrind. The counts
+ * are of the instruction set that NIDUS_ISA says, or the best that valgrind knows.
  */
 #include <errno.h>
 #include <stdbool.h>
