@@ -161,7 +161,7 @@ class Amalgamation:
         src = root / "src"
         self.sources = {str(path.relative_to(src)): Source(src, path) for path in sorted(src.glob("*/*.[ch]"))}
         self.objects = {name: f"nidus_its_{name}" for source in self.sources.values() if source.name.endswith(".h")
-                        for name in re.findall(r"^extern [^;(]*?\b(\w+)(?:\[\w*\])?;", source.text, re.M)}
+                        for name in re.findall(r"^extern [^;(]*?\b(\w+)(?:\[[^]]*\])?;", source.text, re.M)}
         self.seen = set()
         self.out = []
 
