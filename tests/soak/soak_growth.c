@@ -7,7 +7,8 @@
  * A filter made for 1,000 keys and 1,000 * 2^DOUBLINGS is filled to what it promises
  * at the end. All keys must be found, the measured rate must be at most the target
  * (but for odds of 1e-9), and the load at the promised capacity must be within 5 %
- * of that of a filter made at that size. Exit 1 if anything failed.
+ * of that of a filter made at that size; of breadcrumb within 12 %, since lines with bits to
+ * grow are filled less densely. Exit 1 if anything failed.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -95,8 +96,8 @@ static void one_family(nidus_family id, unsigned doublings)
 	       name, (unsigned long long)keys, (double)found / (double)TRIALS, options.fpr, load,
 	       other, (unsigned long long)grown.stashed);
 	fflush(stdout);
-	if (load < other * 0.95)
-		complain(name, "the load is more than 5 % below that of a filter made directly");
+	if (load < other * (id == NIDUS_BREADCRUMB ? 0.88 : 0.95))
+		complain(name, "the load is far below that of a filter made directly");
 	nidus_free(filter);
 }
 
