@@ -90,6 +90,16 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 	return NIDUS_OK;
 }
 
+/* Checks all of a chunk and counts its entries. */
+static nidus_status verify_chunk(const struct nest *nest, uint64_t chunk, uint64_t *entries)
+{
+	nidus_status status = verify_slots(nest, chunk, entries);
+	if (status == NIDUS_OK)
+		status = verify_stash(nest, chunk);
+	*entries += nest->chunk[chunk].stash.count;
+	return status;
+}
+
 static nidus_status check_count(uint64_t counted, uint64_t said)
 {
 	if (counted != said)
@@ -102,15 +112,13 @@ nidus_status nest_verify(const struct nest *nest)
 {
 	uint64_t stashed = 0, count = 0;
 	for (uint64_t i = 0; i < nest->chunks; i++) {
-		uint64_t taken;
-		nidus_status status = verify_slots(nest, i, &taken);
-		if (status == NIDUS_OK)
-			status = verify_stash(nest, i);
+		uint64_t entries;
+		nidus_status status = verify_chunk(nest, i, &entries);
 		if (status != NIDUS_OK)
 			return status;
 		stashed += nest->chunk[i].stash.count;
-		count += taken + nest->chunk[i].stash.count;
-		if (!nest->mapped && nest_used_in(nest, i) != taken + nest->chunk[i].stash.count)
+		count += entries;
+		if (!nest->mapped && nest_used_in(nest, i) != entries)
 			return fail(NIDUS_E_CORRUPT,
 			            "chunk %llu holds another number of entries than it says",
 			            (unsigned long long)i);
@@ -172,13 +180,9 @@ static nidus_status import_stash(struct nest *nest, const unsigned char *stash, 
 static nidus_status import_table(struct nest *nest)
 {
 	for (uint64_t i = 0; i < nest->chunks; i++) {
-		uint64_t taken;
-		nidus_status status = verify_slots(nest, i, &taken);
-		if (status == NIDUS_OK)
-			status = verify_stash(nest, i);
+		nidus_status status = verify_chunk(nest, i, &nest->chunk[i].used);
 		if (status != NIDUS_OK)
 			return status;
-		nest->chunk[i].used = taken + nest->chunk[i].stash.count;
 	}
 	return NIDUS_OK;
 }

@@ -24,7 +24,7 @@
  * Hides that a word in memory is what it was when it was loaded: it is loaded again where it is
  * needed next, and takes no register in between. Nothing is written.
  */
-#define LOAD_AGAIN(word) __asm__("" : "+m"(*(uint64_t *)(uintptr_t) & (word)))
+#define LOAD_AGAIN(word) __asm__("" : "+m"(*(uint64_t *)(uintptr_t)(&(word))))
 
 /*
  * If n > than, takes others[0..2] for *one, *two and n: without a branch, where no one
