@@ -23,13 +23,21 @@
 #define SHOWN_MOST 100
 #define SHOWN(path) end_of(path) == (path) ? "" : "...", end_of(path)
 
+/* Bytes that continue a character of UTF-8 at most. A name may consist of them alone. */
+#define CONTINUED_MOST 3
+
+static bool continues(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
 static const char *end_of(const char *path)
 {
 	size_t length = strlen(path);
 	if (length <= SHOWN_MOST)
 		return path;
 	path += length - SHOWN_MOST;
-	while (((unsigned char)*path & 0xc0) == 0x80) /* the rest of a character in UTF-8 */
+	for (int i = 0; i < CONTINUED_MOST && continues(*path); i++)
 		path++;
 	return path;
 }
@@ -131,8 +139,9 @@ static size_t stem_of(const char *path)
 	size_t name = slash == NULL ? 0 : (size_t)(slash - path) + 1, length = strlen(path);
 	if (length - name <= NAME_MOST)
 		return length;
-	for (length = name + NAME_MOST; ((unsigned char)path[length] & 0xc0) == 0x80;)
-		length--; /* back to the start of a character in UTF-8 */
+	length = name + NAME_MOST;
+	for (int i = 0; i < CONTINUED_MOST && continues(path[length]); i++)
+		length--; /* back to the start of a character */
 	return length;
 }
 

@@ -175,6 +175,32 @@ static void names_may_be_as_long_as_the_system_allows(void **state)
 	nidus_free(filter);
 }
 
+/*
+ * A long name of bytes that continue a character and begin none. What stands in front of the path
+ * is of the same kind: who looks for a beginning there finds 'x', and no length that makes sense.
+ */
+static void names_that_are_no_utf8_are_cut_within_the_name(void **state)
+{
+	(void)state;
+	char text[1 + 49 + 250 + 1];
+	char *name = text + 50, before[4096];
+	nidus_filter *filter = sample(9), *loaded;
+	memset(text, 0x80, sizeof text - 1);
+	text[0] = 'x';
+	text[sizeof text - 1] = '\0';
+	expect(getcwd(before, sizeof before) != NULL);
+	expect_equal(chdir(folder_path(".")), 0); /* no slash in the path that ends the search */
+	expect_status(nidus_load(name, &loaded), NIDUS_E_IO);
+	expect(strstr(nidus_reason(), "cannot open ...\x80\x80") != NULL);
+	expect_ok(nidus_save(filter, name));
+	expect_ok(nidus_load(name, &loaded));
+	expect(filters_equal(filter, loaded));
+	expect_equal(folder_entries(), 1);
+	expect_equal(chdir(before), 0);
+	nidus_free(loaded);
+	nidus_free(filter);
+}
+
 static void interrupted_calls_are_made_again(void **state)
 {
 	(void)state;
@@ -373,6 +399,7 @@ int main(void)
 		in_folder(each_failing_call_of_a_load_is_told),
 		in_folder(long_paths_leave_room_for_the_reason),
 		in_folder(names_may_be_as_long_as_the_system_allows),
+		in_folder(names_that_are_no_utf8_are_cut_within_the_name),
 		in_folder(interrupted_calls_are_made_again),
 		in_folder(short_reads_and_writes_are_continued),
 		in_folder(a_link_is_followed_and_kept),
