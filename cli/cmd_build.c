@@ -339,6 +339,7 @@ static const struct option_spec options[] = {
 	{ KEYS_NULL },
 	{ KEYS_U64 },
 	{ KEYS_CRLF },
+	{ KEYS_PLAIN },
 	{ OPTION_MULTISET, "multiset", NULL, "store every copy of equal keys" },
 	{ SHAPE_SLOTS },
 	{ SHAPE_FAST },
@@ -373,7 +374,8 @@ const struct command build_command = {
 	.summary = "make a set from a list of keys",
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and writes a\n"
 		 "set of them to OUT. Equal keys are stored once. Without -n the set is made\n"
-		 "exactly as large as the keys need. Takes 8 bytes of memory per key beside the\n"
+		 "exactly as large as the keys need, and is complete: to add keys later, give -n\n"
+		 "(how many there will be) or --grow. Takes 8 bytes of memory per key beside the\n"
 		 "set while it works.\n",
 	.options = options,
 	.examples =

@@ -65,7 +65,11 @@ static int refused(const struct change *change, nidus_status status)
 {
 	const char *name = set_input_name(change->set);
 
-	if (status == NIDUS_FULL)
+	if (status == NIDUS_FULL && change->changed == 0)
+		report_error("%s: the set is complete and takes no more keys; make room with nidus "
+		             "grow --relax -n N, or build it with -n or --grow",
+		             name);
+	else if (status == NIDUS_FULL)
 		report_error("%s: the set has room for %" PRIu64 " more keys and not for all of "
 		             "these; nothing was written; make room with nidus grow --relax -n N, "
 		             "or build a larger one",
@@ -267,6 +271,7 @@ static const struct option_spec add_options[] = {
 	{ KEYS_NULL },
 	{ KEYS_U64 },
 	{ KEYS_CRLF },
+	{ KEYS_PLAIN },
 	{ OPTION_MULTISET, "multiset", NULL, "store every key, also if it is already present" },
 	{ OPTION_OVERFILL, "overfill", NULL,
 	  "go on beyond the capacity as long as places are found: the\n"
@@ -282,6 +287,7 @@ static const struct option_spec remove_options[] = {
 	{ KEYS_NULL },
 	{ KEYS_U64 },
 	{ KEYS_CRLF },
+	{ KEYS_PLAIN },
 	{ OPTION_STRICT, "strict", NULL, "change nothing if any of the keys is not in the set" },
 	{ OPTION_JSON, "json", NULL, "print {\"removed\": N, \"missing\": N}" },
 	{ OUTPUT_FORCE },
@@ -293,17 +299,19 @@ const struct command add_command = {
 	.name = "add",
 	.synopsis = "[-o OUT] [-0] [--multiset] [OPTION...] SET [FILE...]",
 	.summary = "put more keys into a set",
-	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and puts\n"
-		 "them into SET. The file is replaced when all of them are in; if they are more\n"
-		 "than SET was made for, it stays as it was and the exit code is 4. nidus build\n"
-		 "--grow makes sets that grow; nidus grow makes room in others.\n"
-		 "\n"
-		 "A key for which the set already answers yes is not stored again. That answer\n"
-		 "may be a false positive: the key then lives on another key's entry, and\n"
-		 "removing either of them takes it from both. If you will remove keys later, add\n"
-		 "with --multiset, each key once.\n"
-		 "\n"
-		 "For a set that keeps values, lines are a key, a tab and its value.\n",
+	.about =
+		"Reads keys, one per line, from the FILEs (or stdin, also for '-') and puts\n"
+		"them into SET. The file is replaced when all of them are in; if they are more\n"
+		"than SET was made for, it stays as it was and the exit code is 4. nidus info tells\n"
+		"how many fit: none into a set that was built without -n and --grow, which is\n"
+		"complete. nidus grow --relax makes room in it.\n"
+		"\n"
+		"A key for which the set already answers yes is not stored again. That answer\n"
+		"may be a false positive: the key then lives on another key's entry, and\n"
+		"removing either of them takes it from both. If you will remove keys later, add\n"
+		"with --multiset, each key once.\n"
+		"\n"
+		"For a set that keeps values, lines are a key, a tab and its value.\n",
 	.options = add_options,
 	.examples = "  nidus add seen.nidus today.txt\n"
 		    "  nidus add -o larger.nidus base.nidus more.txt\n",

@@ -161,6 +161,7 @@ static const struct option_spec options[] = {
 	{ KEYS_NULL },
 	{ KEYS_U64 },
 	{ KEYS_CRLF },
+	{ KEYS_PLAIN },
 	{ OUTPUT_NO_WAIT },
 	{ 0, NULL, NULL, NULL },
 };

@@ -34,8 +34,9 @@ struct dedup {
 	struct key_form form;
 	struct keys keys;
 	nidus_filter *filter;
-	bool kept; /* the filter comes from a set that was there */
-	uint64_t room;
+	bool kept;        /* the filter comes from a set that was there */
+	uint64_t room;    /* new keys that fit */
+	bool relaxed;     /* more came, and the rate rose */
 	uint64_t came[2]; /* keys that came for the first time, and keys that came again */
 };
 
@@ -99,24 +100,48 @@ static int open_set(struct dedup *dedup, const struct args *args)
 
 static int full(const struct dedup *dedup)
 {
-	if (dedup->kept)
-		report_error("%s: the set had room for %" PRIu64
-		             " more keys, and more have come; it "
-		             "was not changed; nidus grow --relax -n N makes room",
-		             dedup->output.path, dedup->came[0]);
-	else
-		report_error("more than %" PRIu64 " different keys have come; give a larger -n",
-		             dedup->came[0]);
+	report_error("%s%sno room for more than %" PRIu64 " new keys (%s); give a larger -n%s",
+	             dedup->kept ? dedup->output.path : "", dedup->kept ? ": " : "", dedup->came[0],
+	             nidus_reason(), dedup->kept ? " for a new set" : "");
 	return EXIT_FULL;
+}
+
+/*
+ * More keys have come than the filter was made for. Those before are printed already: it goes on
+ * at a higher rate, and the end tells.
+ */
+static int make_room(struct dedup *dedup)
+{
+	uint64_t room = room_in(dedup->filter);
+
+	if (nidus_grow_relaxed(dedup->filter, room < UINT64_MAX / 2 ? 2 * room : room) != NIDUS_OK)
+		return full(dedup);
+	dedup->room = dedup->came[0] + room_left(dedup->filter);
+	dedup->relaxed = true;
+	return EXIT_OK;
+}
+
+/* A key that may be new. What it finds room for is promised to be found. */
+static int put(struct dedup *dedup, uint64_t hash, nidus_status *status)
+{
+	int code = EXIT_OK;
+
+	*status = nidus_insert_new_hash(dedup->filter, hash);
+	if (*status == NIDUS_FULL || (*status == NIDUS_OK && dedup->came[0] == dedup->room))
+		code = make_room(dedup);
+	if (code == EXIT_OK && *status == NIDUS_FULL)
+		*status = nidus_insert_new_hash(dedup->filter, hash);
+	return code;
 }
 
 /* Whether a key comes for the first time: *again becomes 0 or 1. */
 static int see(struct dedup *dedup, uint64_t hash, uint8_t *again)
 {
-	nidus_status status = *again ? NIDUS_PRESENT : nidus_insert_new_hash(dedup->filter, hash);
+	nidus_status status = NIDUS_PRESENT;
+	int code = *again ? EXIT_OK : put(dedup, hash, &status);
 
-	if (status == NIDUS_FULL || (status == NIDUS_OK && dedup->came[0] == dedup->room))
-		return full(dedup);
+	if (code != EXIT_OK)
+		return code;
 	if (status != NIDUS_OK && status != NIDUS_PRESENT)
 		return report_status(dedup_command.name, status);
 	*again = status == NIDUS_PRESENT;
@@ -179,6 +204,18 @@ static int see_all(struct dedup *dedup)
 
 /* ---------------------------------------------------------------- the end -- */
 
+static void tell_rate(const struct dedup *dedup)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	nidus_get_info(dedup->filter, &info);
+	report_warning(
+		"more different keys came than %s for; new keys were dropped by mistake at a "
+		"rate of up to %.3g; give %s a larger -n",
+		dedup->kept ? "the set was made" : "-n allows", info.fpr_target,
+		dedup->kept ? "a new set" : "dedup");
+}
+
 /* Keys that were not printed must not be remembered as if they had been. */
 static int finish(struct dedup *dedup)
 {
@@ -196,6 +233,8 @@ static int finish(struct dedup *dedup)
 		code = out_finish();
 	if (code == EXIT_OK && dedup->output.path)
 		code = output_save(dedup->filter, &dedup->output);
+	if (code == EXIT_OK && dedup->relaxed)
+		tell_rate(dedup);
 	report_talk("%" PRIu64 " keys: %" PRIu64 " for the first time, %" PRIu64 " again",
 	            dedup->keys.count, dedup->came[0], dedup->came[1]);
 	return code;
@@ -224,7 +263,8 @@ static int run(int argc, char **argv)
 
 static const struct option_spec options[] = {
 	{ 'n', "capacity", "N",
-	  "different keys at most (default 1G); memory is taken as they come" },
+	  "different keys to expect (default 1G); memory is taken as they\n"
+	  "come, and if more do, mistakes get likelier" },
 	{ 'p', "fpr", "FPR", "how often a new key is taken for one that came (default 1e-6)" },
 	{ OPTION_SET, "set", "SET",
 	  "begin with the keys of the set SET, and add the new ones to it" },
@@ -235,6 +275,7 @@ static const struct option_spec options[] = {
 	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline, in and out" },
 	{ KEYS_U64 },
 	{ KEYS_CRLF },
+	{ KEYS_PLAIN },
 	{ OUTPUT_NO_WAIT },
 	{ 0, NULL, NULL, NULL },
 };
@@ -249,8 +290,9 @@ const struct command dedup_command = {
 		 "then about one key in a stream of a million different ones.\n"
 		 "\n"
 		 "With --set the keys of SET have come already, and the new ones are added to it\n"
-		 "at the end. SET is made, with -n and -p, if it is not there. Exits with 4 if\n"
-		 "more keys come than fit.\n",
+		 "at the end. SET is made, with -n and -p, if it is not there. If more keys come\n"
+		 "than -n allows for, the rate of mistakes doubles with each doubling of the\n"
+		 "keys, and a warning says so.\n",
 	.options = options,
 	.examples = "  nidus dedup access.log | wc -l\n"
 		    "  nidus dedup --set seen.nidus today.txt > new-today.txt\n"

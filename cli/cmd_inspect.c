@@ -12,6 +12,7 @@
 #include "number.h"
 #include "out.h"
 #include "report.h"
+#include "room.h"
 #include "set.h"
 
 static int take_option(void *context, int id, const char *value)
@@ -86,6 +87,20 @@ static void row_bytes(const char *name, uint64_t bytes)
 		out_format("%-17s %s (%" PRIu64 " bytes)\n", name, size, bytes);
 }
 
+/* How many more keys are promised to fit, which headroom does not tell. */
+static void row_room(const nidus_info *info)
+{
+	uint64_t room = room_of(info);
+
+	if (info->count < room)
+		out_format("%-17s %" PRIu64 " more keys\n", "room for", room - info->count);
+	else if (!(info->features & NIDUS_ENUMERATE))
+		row_text("room for", "no more keys at this rate; more raise it");
+	else
+		row_text("room for",
+		         "no more keys: the set is complete; nidus grow --relax makes room");
+}
+
 static void print_info(const nidus_info *info)
 {
 	char features[128];
@@ -96,6 +111,7 @@ static void print_info(const nidus_info *info)
 	row_count("count", info->count);
 	row_count("capacity", info->capacity);
 	row_count("max capacity", info->max_capacity);
+	row_room(info);
 	row_bytes("size", info->bytes);
 	out_format("%-17s %.3f\n", "bits per key", info->bits_per_key);
 	row_rate("fpr target", info->fpr_target);
@@ -143,6 +159,7 @@ static void print_info_json(const char *name, const nidus_info *info)
 	json_count("count", info->count);
 	json_count("capacity", info->capacity);
 	json_count("max_capacity", info->max_capacity);
+	json_count("room", info->count < room_of(info) ? room_of(info) - info->count : 0);
 	json_count("bytes", info->bytes);
 	json_real("bits_per_key", info->bits_per_key);
 	json_real("fpr_target", info->fpr_target);

@@ -282,6 +282,7 @@ static const struct option_spec options[] = {
 	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline, in and out" },
 	{ KEYS_U64 },
 	{ KEYS_CRLF },
+	{ KEYS_PLAIN },
 	{ 0, NULL, NULL, NULL },
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of keys: plain ones, and those of gzip and zstd where their libraries were built in. */
+/*
+ * Files of keys: plain ones, and those of gzip and zstd where their libraries were built in. Which
+ * it is, the first bytes tell.
+ */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -21,6 +24,61 @@
 
 #include "report.h"
 
+/* ---------------------------------------------------------------- what it is -- */
+
+enum kind { PLAIN, GZIP, ZSTD, BZIP2, XZ };
+
+static const struct {
+	const char *ending; /* of names */
+	const char *tool;   /* that decompresses it, as TOOL -dc */
+} kinds[] = {
+	[GZIP] = { ".gz", "gzip" },
+	[ZSTD] = { ".zst", "zstd" },
+	[BZIP2] = { ".bz2", "bzip2" },
+	[XZ] = { ".xz", "xz" },
+};
+
+/* How files of a kind begin. ANY stands for a byte that may differ. */
+#define ANY 0x100
+#define MAGIC_MOST 10
+
+static const struct magic {
+	enum kind kind;
+	size_t length;
+	unsigned short byte[MAGIC_MOST];
+} magics[] = {
+	{ GZIP, 3, { 0x1f, 0x8b, 8 } },
+	{ ZSTD, 4, { 0x28, 0xb5, 0x2f, 0xfd } },
+	{ ZSTD, 4, { 'P', 0x2a, 0x4d, 0x18 } }, /* a frame to skip, as pzstd writes it first */
+	{ BZIP2, 10, { 'B', 'Z', 'h', ANY, '1', 'A', 'Y', '&', 'S', 'Y' } },
+	{ BZIP2, 10, { 'B', 'Z', 'h', ANY, 0x17, 'r', 'E', '8', 'P', 0x90 } }, /* of nothing */
+	{ XZ, 6, { 0xfd, '7', 'z', 'X', 'Z', 0 } },
+};
+
+/* Whether the bytes are those of the magic, as far as they go. */
+static bool fits(const struct magic *magic, const unsigned char *data, size_t n)
+{
+	for (size_t i = 0; i < n && i < magic->length; i++) {
+		if (magic->byte[i] != ANY && magic->byte[i] != data[i])
+			return false;
+	}
+	return true;
+}
+
+/* What the first n bytes of a file say; *more if the next ones may change that. */
+static enum kind kind_of(const unsigned char *data, size_t n, bool *more)
+{
+	*more = false;
+	for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
+		if (!fits(&magics[i], data, n))
+			continue;
+		if (n >= magics[i].length)
+			return magics[i].kind;
+		*more = true;
+	}
+	return PLAIN;
+}
+
 static bool ends_in(const char *path, const char *ending)
 {
 	size_t length = strlen(path), tail = strlen(ending);
@@ -28,25 +86,47 @@ static bool ends_in(const char *path, const char *ending)
 	return length > tail && strcmp(path + length - tail, ending) == 0;
 }
 
+static enum kind kind_by_name(const char *path)
+{
+	for (int kind = GZIP; kind <= XZ; kind++) {
+		if (ends_in(path, kinds[kind].ending))
+			return (enum kind)kind;
+	}
+	return PLAIN;
+}
+
 bool input_is_packed(const char *path)
 {
-	return ends_in(path, ".gz") || ends_in(path, ".zst");
+	return kind_by_name(path) != PLAIN;
+}
+
+/* -------------------------------------------------------------------- the file -- */
+
+/* Names a way to have such keys all the same. */
+static ptrdiff_t not_read(const struct input *input, enum kind kind, const char *why)
+{
+	const char *tool = kinds[kind].tool;
+
+	if (input->file == STDIN_FILENO)
+		report_error("%s: compressed by %s, which %s; try: ... | %s -dc | nidus ...", input->name,
+		             tool, why, tool);
+	else
+		report_error("%s: compressed by %s, which %s; try: %s -dc %s | nidus ...",
+		             input->name, tool, why, tool, input->name);
+	return INPUT_UNSUPPORTED;
 }
 
 #if defined(NIDUS_HAVE_ZLIB) || defined(NIDUS_HAVE_ZSTD)
 static ptrdiff_t damaged(const struct input *input, const char *why)
 {
 	report_error("%s: cannot be decompressed: %s", input->name, why);
-	return -1;
+	return INPUT_FAILED;
 }
-#endif
 
-#if !defined(NIDUS_HAVE_ZLIB) || !defined(NIDUS_HAVE_ZSTD)
-static int not_built_in(const struct input *input, const char *library, const char *tool)
+static ptrdiff_t no_memory(void)
 {
-	report_error("%s: this nidus was built without %s; try: %s -dc %s | nidus ...", input->name,
-	             library, tool, input->name);
-	return EXIT_UNSUPPORTED;
+	(void)report_memory("decompressing keys");
+	return INPUT_NO_MEMORY;
 }
 #endif
 
@@ -59,44 +139,133 @@ static ptrdiff_t read_file(struct input *input, void *data, size_t size)
 	do {
 		got = read(input->file, data, size);
 	} while (got < 0 && errno == EINTR);
-	if (got < 0)
+	if (got < 0) {
 		report_system(input->name, errno);
+		return INPUT_FAILED;
+	}
 	return got;
 }
+
+/* ------------------------------------------------------------ packed bytes -- */
+
+#if defined(NIDUS_HAVE_ZLIB) || defined(NIDUS_HAVE_ZSTD)
+#define PACKED_MOST ((size_t)1 << 16)
+
+/* What has been read and not yet decompressed; at first what told the kind of the file. */
+struct packed {
+	unsigned char *data;
+	size_t at, end, size;
+	bool inside; /* of a member or frame: more must come */
+};
+
+static bool packed_begin(struct packed *packed, const void *data, size_t n)
+{
+	packed->size = n > PACKED_MOST ? n : PACKED_MOST;
+	packed->data = malloc(packed->size);
+	if (!packed->data)
+		return false;
+	memcpy(packed->data, data, n);
+	packed->end = n;
+	return true;
+}
+
+/* Sees to it that there are bytes: 1, 0 at the end of the file, below 0 after a message. */
+static ptrdiff_t packed_refill(struct packed *packed, struct input *input)
+{
+	ptrdiff_t got;
+
+	if (packed->at < packed->end)
+		return 1;
+	got = read_file(input, packed->data, packed->size);
+	if (got == 0 && packed->inside)
+		return damaged(input, "it ends too early");
+	packed->at = 0;
+	packed->end = got > 0 ? (size_t)got : 0;
+	return got > 0 ? 1 : got;
+}
+#endif
 
 /* ------------------------------------------------------------------ gzip -- */
 
 #ifdef NIDUS_HAVE_ZLIB
+struct gzip_unpacker {
+	struct packed packed;
+	z_stream stream;
+	bool over; /* what follows the last member is none */
+};
+
+/* Decompresses what is there; one member after the other. */
+static ptrdiff_t gzip_step(struct input *input, struct gzip_unpacker *gzip)
+{
+	struct packed *packed = &gzip->packed;
+	z_stream *stream = &gzip->stream;
+	int answer;
+
+	if (!packed->inside && stream->total_in > 0 && packed->data[packed->at] != 0x1f) {
+		report_warning("%s: what follows the compressed keys is ignored", input->name);
+		gzip->over = true;
+		return 0;
+	}
+	if (!packed->inside && inflateReset(stream) != Z_OK)
+		return damaged(input, "zlib refuses it");
+	stream->next_in = packed->data + packed->at;
+	stream->avail_in = (unsigned)(packed->end - packed->at);
+	answer = inflate(stream, Z_NO_FLUSH);
+	packed->at = packed->end - stream->avail_in;
+	packed->inside = answer != Z_STREAM_END;
+	if (answer == Z_MEM_ERROR)
+		return no_memory();
+	if (answer != Z_OK && answer != Z_STREAM_END && answer != Z_BUF_ERROR)
+		return damaged(input, stream->msg ? stream->msg : "it is not what gzip writes");
+	return 1;
+}
+
 static ptrdiff_t gzip_read(struct input *input, void *data, size_t size)
 {
-	int got = gzread(input->unpacker, data, size < INT_MAX ? (unsigned)size : INT_MAX);
-	int error = Z_OK;
-	const char *why = got > 0 ? "" : gzerror(input->unpacker, &error);
+	struct gzip_unpacker *gzip = input->unpacker;
+	unsigned room = size < INT_MAX ? (unsigned)size : INT_MAX;
 
-	if (error == Z_ERRNO)
-		return report_system(input->name, errno), -1;
-	if (error == Z_BUF_ERROR)
-		return damaged(input, "it ends too early");
-	return error == Z_OK ? got : damaged(input, why);
+	gzip->stream.next_out = data;
+	gzip->stream.avail_out = room;
+	while (gzip->stream.avail_out == room && !gzip->over) {
+		ptrdiff_t got = packed_refill(&gzip->packed, input);
+
+		if (got > 0)
+			got = gzip_step(input, gzip);
+		if (got <= 0)
+			return got;
+	}
+	return (ptrdiff_t)(room - gzip->stream.avail_out);
 }
 
 static void gzip_close(struct input *input)
 {
-	gzclose_r(input->unpacker); /* and the file */
-	input->file = INPUT_NONE;
+	struct gzip_unpacker *gzip = input->unpacker;
+
+	inflateEnd(&gzip->stream);
+	free(gzip->packed.data);
+	free(gzip);
 }
 
-static int gzip_open(struct input *input)
+static ptrdiff_t gzip_open(struct input *input, const void *data, size_t n)
 {
-	input->unpacker = gzdopen(input->file, "rb");
+	struct gzip_unpacker *gzip = calloc(1, sizeof(*gzip));
+
+	if (!gzip || inflateInit2(&gzip->stream, 15 + 16) != Z_OK) { /* gzip's own header */
+		free(gzip);
+		return no_memory();
+	}
+	input->unpacker = gzip;
 	input->unpack = gzip_read;
 	input->unpacked = gzip_close;
-	return input->unpacker ? EXIT_OK : report_memory("decompressing keys");
+	return packed_begin(&gzip->packed, data, n) ? 0 : no_memory();
 }
 #else
-static int gzip_open(struct input *input)
+static ptrdiff_t gzip_open(struct input *input, const void *data, size_t n)
 {
-	return not_built_in(input, "zlib", "gzip");
+	(void)data;
+	(void)n;
+	return not_read(input, GZIP, "this nidus was built without zlib to read");
 }
 #endif
 
@@ -104,40 +273,28 @@ static int gzip_open(struct input *input)
 
 #ifdef NIDUS_HAVE_ZSTD
 struct zstd_unpacker {
+	struct packed packed;
 	ZSTD_DStream *stream;
-	ZSTD_inBuffer in;
-	bool inside; /* of a frame */
-	char buffer[1 << 16];
 };
-
-/* More packed bytes: how many, 0 at the end of the file, below 0 after a message. */
-static ptrdiff_t zstd_refill(struct input *input, struct zstd_unpacker *zstd)
-{
-	ptrdiff_t got = read_file(input, zstd->buffer, sizeof(zstd->buffer));
-
-	if (got == 0 && zstd->inside)
-		return damaged(input, "it ends too early");
-	zstd->in = (ZSTD_inBuffer){ zstd->buffer, got > 0 ? (size_t)got : 0, 0 };
-	return got;
-}
 
 static ptrdiff_t zstd_read(struct input *input, void *data, size_t size)
 {
 	struct zstd_unpacker *zstd = input->unpacker;
+	struct packed *packed = &zstd->packed;
 	ZSTD_outBuffer out = { data, size, 0 };
 
 	while (out.pos == 0) {
-		ptrdiff_t got = 1;
+		ptrdiff_t got = packed_refill(packed, input);
+		ZSTD_inBuffer in = { packed->data, packed->end, packed->at };
 		size_t left;
 
-		if (zstd->in.pos == zstd->in.size)
-			got = zstd_refill(input, zstd);
 		if (got <= 0)
 			return got;
-		left = ZSTD_decompressStream(zstd->stream, &out, &zstd->in);
+		left = ZSTD_decompressStream(zstd->stream, &out, &in);
+		packed->at = in.pos;
 		if (ZSTD_isError(left))
 			return damaged(input, ZSTD_getErrorName(left));
-		zstd->inside = left != 0;
+		packed->inside = left != 0;
 	}
 	return (ptrdiff_t)out.pos;
 }
@@ -147,10 +304,11 @@ static void zstd_close(struct input *input)
 	struct zstd_unpacker *zstd = input->unpacker;
 
 	ZSTD_freeDStream(zstd->stream);
+	free(zstd->packed.data);
 	free(zstd);
 }
 
-static int zstd_open(struct input *input)
+static ptrdiff_t zstd_open(struct input *input, const void *data, size_t n)
 {
 	struct zstd_unpacker *zstd = calloc(1, sizeof(*zstd));
 
@@ -158,47 +316,91 @@ static int zstd_open(struct input *input)
 		zstd->stream = ZSTD_createDStream();
 	if (!zstd || !zstd->stream) {
 		free(zstd);
-		return report_memory("decompressing keys");
+		return no_memory();
 	}
 	input->unpacker = zstd;
 	input->unpack = zstd_read;
 	input->unpacked = zstd_close;
-	return EXIT_OK;
+	return packed_begin(&zstd->packed, data, n) ? 0 : no_memory();
 }
 #else
-static int zstd_open(struct input *input)
+static ptrdiff_t zstd_open(struct input *input, const void *data, size_t n)
 {
-	return not_built_in(input, "libzstd", "zstd");
+	(void)data;
+	(void)n;
+	return not_read(input, ZSTD, "this nidus was built without libzstd to read");
 }
 #endif
 
-/* ------------------------------------------------------------------ both -- */
+/* ------------------------------------------------------------------- all -- */
 
-static int open_unpacker(struct input *input)
-{
-	if (ends_in(input->name, ".gz"))
-		return gzip_open(input);
-	return ends_in(input->name, ".zst") ? zstd_open(input) : EXIT_OK;
-}
-
-int input_open(struct input *input, const char *path)
+int input_open(struct input *input, const char *path, bool plain)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
-	int code;
 
-	*input = (struct input){ .name = is_stdin ? "standard input" : path };
+	*input = (struct input){ .name = is_stdin ? "standard input" : path, .begun = plain };
 	input->file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (input->file < 0)
-		return report_system(input->name, errno);
-	code = is_stdin ? EXIT_OK : open_unpacker(input);
-	if (code != EXIT_OK)
-		input_close(input);
-	return code;
+	return input->file < 0 ? report_system(input->name, errno) : EXIT_OK;
+}
+
+/* A name that promises what the file does not keep: damaged, most likely. */
+static ptrdiff_t misnamed(const struct input *input, enum kind kind)
+{
+	report_error("%s: named as %s names its files, but not one of them; --plain takes its "
+	             "bytes as keys",
+	             input->name, kinds[kind].tool);
+	return INPUT_FAILED;
+}
+
+static ptrdiff_t open_unpacker(struct input *input, enum kind kind, const void *data, size_t n)
+{
+	switch (kind) {
+	case GZIP:
+		return gzip_open(input, data, n);
+	case ZSTD:
+		return zstd_open(input, data, n);
+	default:
+		return not_read(input, kind, "nidus does not read");
+	}
+}
+
+/*
+ * The first bytes of a file, and what they say it is. As few reads as can tell: someone may be
+ * typing.
+ */
+static ptrdiff_t begin(struct input *input, void *data, size_t size)
+{
+	enum kind named = kind_by_name(input->name), kind;
+	size_t n = 0;
+	ptrdiff_t got;
+	bool more;
+
+	do {
+		got = read_file(input, (char *)data + n, size - n);
+		if (got < 0)
+			return got;
+		n += (size_t)got;
+		kind = kind_of(data, n, &more);
+	} while (more && got > 0 && n < size);
+	input->begun = true;
+	if (kind == PLAIN)
+		return named != PLAIN && n > 0 ? misnamed(input, named) : (ptrdiff_t)n;
+	got = open_unpacker(input, kind, data, n);
+	return got < 0 ? got : input->unpack(input, data, size);
 }
 
 ptrdiff_t input_read(struct input *input, void *data, size_t size)
 {
+	if (!input->begun)
+		return begin(input, data, size);
 	return input->unpacker ? input->unpack(input, data, size) : read_file(input, data, size);
+}
+
+int input_code(ptrdiff_t failure)
+{
+	if (failure == INPUT_UNSUPPORTED)
+		return EXIT_UNSUPPORTED;
+	return failure == INPUT_NO_MEMORY ? EXIT_MEMORY : EXIT_FILE;
 }
 
 void input_close(struct input *input)

@@ -34,6 +34,8 @@ bool keys_take(struct key_form *form, int id)
 		form->u64 = true;
 	else if (id == OPTION_CRLF)
 		form->crlf = true;
+	else if (id == OPTION_PLAIN)
+		form->plain = true;
 	else
 		return false;
 	return true;
@@ -54,7 +56,8 @@ static int measure(struct keys *keys, const char *path, bool *known)
 		return report_system(shown(path), errno);
 	if (S_ISDIR(status.st_mode))
 		return report_system(shown(path), EISDIR);
-	if (S_ISREG(status.st_mode) && status.st_size > 0 && !input_is_packed(path))
+	if (S_ISREG(status.st_mode) && status.st_size > 0 &&
+	    (keys->form.plain || !input_is_packed(path)))
 		keys->total += (uint64_t)status.st_size;
 	else
 		*known = false;
@@ -112,7 +115,7 @@ static bool next_file(struct keys *keys)
 	path = keys->path[keys->next_path++];
 	keys->earlier = keys->count;
 	keys->at_end = false;
-	keys->failure = input_open(&keys->input, path);
+	keys->failure = input_open(&keys->input, path, keys->form.plain);
 	if (keys->failure == EXIT_OK && is_stdin(path) && isatty(STDIN_FILENO))
 		report_talk("reading keys from the terminal; Ctrl-D ends them");
 	return keys->failure == EXIT_OK;
@@ -159,7 +162,7 @@ static bool refill(struct keys *keys)
 		return false;
 	got = input_read(&keys->input, keys->buffer + keys->end, keys->size - keys->end);
 	if (got < 0) {
-		keys->failure = EXIT_FILE;
+		keys->failure = input_code(got);
 		return false;
 	}
 	keys->at_end = got == 0;
@@ -236,13 +239,6 @@ static const struct {
 	const char *what;
 	const char *advice;
 } not_keys[] = {
-	{ "\x1f\x8b", 2, "compressed by gzip", "decompress it, or give a file named *.gz" },
-	{ "\x28\xb5\x2f\xfd", 4, "compressed by zstd",
-	  "decompress it, or give a file named *.zst" },
-	{ "\xfd"
-	  "7zXZ",
-	  5, "compressed by xz", "decompress it first" },
-	{ "BZh91AY&SY", 10, "compressed by bzip2", "decompress it first" },
 	{ "\xef\xbb\xbf", 3, "text with a byte order mark", "tail -c +4 leaves the mark out" },
 	{ "\xff\xfe", 2, "text in UTF-16", "iconv -f UTF-16 -t UTF-8 makes plain lines of it" },
 	{ "\x89nidus\r\n", 8, "a nidus set", "nidus query -k asks several sets" },

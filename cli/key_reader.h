@@ -7,7 +7,7 @@
  *
  * A key ends with a delimiter (newline, or NUL with -0) that is no part of it;
  * the last key of a file may lack it. Any other byte may be in a key, and a key
- * may be empty or as long as memory lasts. Files of gzip and zstd are decompressed.
+ * may be empty or as long as memory lasts. What gzip or zstd compressed is decompressed.
  */
 
 #include <stdbool.h>
@@ -31,18 +31,22 @@
 
 #define KEYS_CRLF OPTION_CRLF, "crlf", NULL, "lines may end in CR LF: the CR is no part of a key"
 
+#define KEYS_PLAIN \
+	OPTION_PLAIN, "plain", NULL, "take the keys as they are, even if they look compressed"
+
 /** What keys look like. */
 struct key_form {
 	char delimiter;
-	bool u64;  /* decimal numbers, which are 64-bit keys */
-	bool crlf; /* a carriage return before the newline belongs to the line's end */
+	bool u64;   /* decimal numbers, which are 64-bit keys */
+	bool plain; /* never decompressed */
+	bool crlf;  /* a carriage return before the newline belongs to the line's end */
 	unsigned
 		value_bits; /* a tab and a number of so many bits follow the key; 0: nothing does */
 };
 
-#define KEY_FORM_LINES                \
-	{                             \
-		'\n', false, false, 0 \
+#define KEY_FORM_LINES                       \
+	{                                    \
+		'\n', false, false, false, 0 \
 	}
 
 /** Takes one of the options above; false if it is none of them. */

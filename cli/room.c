@@ -15,13 +15,18 @@ static nidus_info info_of(const nidus_filter *filter)
 	return info;
 }
 
+uint64_t room_of(const nidus_info *info)
+{
+	return info->max_capacity > info->capacity ? info->max_capacity : info->capacity;
+}
+
 uint64_t room_in(const nidus_filter *filter)
 {
 	nidus_info info = info_of(filter);
 
 	if (!(info.features & NIDUS_ENUMERATE)) /* bits and no entries: never full */
 		return UINT64_MAX;
-	return info.max_capacity > info.capacity ? info.max_capacity : info.capacity;
+	return room_of(&info);
 }
 
 uint64_t room_left(const nidus_filter *filter)

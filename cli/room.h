@@ -11,6 +11,9 @@
 
 #include "nidus.h"
 
+/** Entries that a filter of this description is made for, growth included. */
+uint64_t room_of(const nidus_info *info);
+
 /** Entries that the filter may hold, growth included; without end for Bloom families. */
 uint64_t room_in(const nidus_filter *filter);
 

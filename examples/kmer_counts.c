@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts the k-mers of a FASTA file in fixed memory.
+ * Counts the k-mers of a FASTA file in little memory.
  *
  *     kmer_counts reads.fasta                    how many k-mers come once, twice, ...
  *     kmer_counts reads.fasta < kmers.txt        the same, then the count of each k-mer there
  *
  * A k-mer and its reverse complement are one key: the smaller of the two, at two bits per base.
- * The filter keeps a count of 8 bits beside each fingerprint: room for a million different
- * k-mers takes less than 4 MB, however long the file is. No count is too low; at the rate of one in a
- * thousand a k-mer shares its count with another. 255 stands for 255 and more.
+ * The filter keeps a count of 8 bits beside each fingerprint. It begins with room for a million
+ * different k-mers and grows as they come, to 10^9 at most; how often each comes takes no more
+ * room. No count is too low; at the rate of one in a thousand a k-mer shares its count with
+ * another. 255 stands for 255 and more.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -19,7 +20,8 @@
 
 #define K 21
 #define MASK ((UINT64_C(1) << (2 * K)) - 1)
-#define KMERS 1000000
+#define KMERS_AT_FIRST 1000000
+#define KMERS_MOST 1000000000
 #define COUNT_BITS 8
 #define BATCH 1024
 
@@ -122,7 +124,8 @@ static void print_counts(FILE *list, const nidus_filter *counts)
 int main(int argc, char **argv)
 {
 	nidus_options options = NIDUS_OPTIONS_INIT;
-	options.capacity = KMERS;
+	options.capacity = KMERS_AT_FIRST;
+	options.max_capacity = KMERS_MOST;
 	options.fpr = 0.001;
 	options.value_bits = COUNT_BITS;
 

@@ -21,13 +21,30 @@ for name in keys.gz keys.zst; do
 		grep -c "^nidus: $file: cannot be decompressed: " err
 	done
 done
-echo '-- by name only: keys are any bytes'
-(($("$NIDUS" query -c s.nidus <keys.gz) < 5000)) && echo as they are
+echo '-- standard input and any name'
+"$NIDUS" query -c s.nidus <keys.gz
+cat keys.zst | "$NIDUS" query -c s.nidus -
+cp keys.gz renamed
+(head -c 1 keys.gz; sleep 0.1; tail -c +2 keys.gz) | "$NIDUS" query -c s.nidus - renamed
 : >empty.gz
 : >empty.zst
 "$NIDUS" query -c s.nidus empty.gz empty.zst; echo "code $?"
-echo '-- but told'
-"$NIDUS" query -c s.nidus - <keys.zst 2>&1 >out | sed 's/;.*//'
+(cat keys.gz; echo more) | "$NIDUS" query -c s.nidus 2>&1
+for head in 1 2 5 17 18; do
+	head -c $head keys.gz | "$NIDUS" query -q -c s.nidus 2>err; echo "$head: code $?"
+done
+echo '-- as they are'
+(($("$NIDUS" query -c --plain s.nidus <keys.gz) < 5000)) && echo plain
+printf '\x1f\x8b\x08\n' | "$NIDUS" build --plain -o odd.nidus
+printf '\x1f\x8b\x08\n' | "$NIDUS" query -c --plain odd.nidus
+printf '\x1f\x8b\n' | "$NIDUS" dedup -c
+echo '-- refused'
+cp keys plain.gz
+"$NIDUS" query -c s.nidus plain.gz 2>&1; echo "code $?"
+"$NIDUS" query -c --plain s.nidus plain.gz
+printf 'BZh61AY&SYrest' | "$NIDUS" query -c s.nidus 2>&1; echo "code $?"
+printf '\xfd7zXZ\0rest' >keys.xz
+"$NIDUS" query -c s.nidus keys.xz 2>&1; echo "code $?"
+echo '-- told'
 "$NIDUS" query -c s.nidus s.nidus 2>&1 >out
-printf 'BZhang\n' | "$NIDUS" query s.nidus 2>&1
-"$NIDUS" query -q s.nidus - <keys.gz 2>&1 >out
+printf 'BZhang\n' | "$NIDUS" query s.nidus 2>&1; true

@@ -9,6 +9,8 @@ printf '7\n+7\n007\n' | "$NIDUS" dedup --seed 1 --u64
 "$NIDUS" dedup --seed 1 </dev/null; echo "nothing $?"
 echo '-- it grows from a small beginning'
 seq 1 20000 | "$NIDUS" dedup --seed 1 -n 20000 -c
-seq 1 20001 | "$NIDUS" dedup --seed 1 -n 20000 2>err | wc -l
-cat err
+echo '-- and goes on where more come'
+seq 1 20001 | "$NIDUS" dedup -q --seed 1 -n 20000 | cmp - <(seq 1 20001) && echo all
+seq 1 100000 | "$NIDUS" dedup --seed 1 -n 1000 -p 2^-24 2>err | cmp - <(seq 1 100000) && echo all
+sed 's/up to .*;/up to R;/' err
 "$NIDUS" dedup --seed 1 missing; echo "code $?"

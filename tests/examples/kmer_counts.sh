@@ -35,3 +35,8 @@ join -t "$(printf '\t')" exact counted | awk -F '\t' '
 awk -F '\t' '{ kmers += $2; all += $1 * $2 } END { print (kmers > 2000), (all > 40000) }' histogram
 # shellcheck disable=SC2069 # the complaint alone
 echo GATTACA | "$PROGRAM" reads.fasta 2>&1 >/dev/null
+# Unlike a table of fixed size, it takes as many k-mers as come.
+awk 'BEGIN { srand(8); print ">long"
+	for (i = 0; i < 1300000; i++) printf i % 60 == 59 ? "%s\n" : "%s", substr("ACGT", 1 + int(4 * rand()), 1)
+}' >long.fasta
+"$PROGRAM" long.fasta | awk -F '\t' '{ kmers += $2 } END { print (kmers > 1295000), "more than a million" }'
