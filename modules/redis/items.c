@@ -3,7 +3,8 @@
  * Commands on items: add, look up, count and delete.
  *
  * What is replicated is what changed: an item that was refused or already there is
- * left out, so that a replica with more memory does not take what its master did not.
+ * left out, so that a replica with more memory does not take what its master did not. And
+ * it is replicated with NOCREATE: filters are made by RESERVE only, never by an accident.
  */
 #include "commands.h"
 
@@ -157,16 +158,14 @@ static bool begin(struct adding *adding, struct recipe *recipe, bool nocreate)
 	return true;
 }
 
-/* Tells everybody about the `n` items that went in, of `all` that were asked for. */
-static void end(const struct adding *adding, RedisModuleString **in, size_t n, size_t all)
+/* Tells everybody about the `n` items that went in. */
+static void end(const struct adding *adding, RedisModuleString **in, size_t n)
 {
 	if (adding->created)
 		recipe_replicate(&adding->value->recipe, adding->ctx, adding->key);
 	if (n == 0 && !adding->created)
 		return;
-	if (n == all && !adding->created)
-		server.ReplicateVerbatim(adding->ctx);
-	else if (n > 0)
+	if (n > 0)
 		server.Replicate(adding->ctx, adding->way->insert, "sccv", adding->key, "NOCREATE",
 		                 "ITEMS", in, n);
 	keys_notify(adding->ctx, adding->way->event, adding->key);
@@ -186,7 +185,7 @@ static int add_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, cons
 		server.ReplyWithBool(ctx, status == NIDUS_OK);
 	else
 		server.ReplyWithError(ctx, refusal(adding.value, status));
-	end(&adding, argv + 2, status == NIDUS_OK, 1);
+	end(&adding, argv + 2, status == NIDUS_OK);
 	return SERVER_OK;
 }
 
@@ -232,7 +231,7 @@ static int add_list(struct adding *adding, RedisModuleString **items, size_t n,
 	if (in == NULL)
 		return server.ReplyWithError(adding->ctx, "OOM no memory for so many items");
 	if (begin(adding, recipe, nocreate))
-		end(adding, in, add_items(adding, items, n, in), n);
+		end(adding, in, add_items(adding, items, n, in));
 	server.Free(in);
 	return SERVER_OK;
 }

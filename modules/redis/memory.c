@@ -83,12 +83,9 @@ uint64_t memory_used(void)
 	return atomic_load_explicit(&used, memory_order_relaxed);
 }
 
-bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes)
+/* Whether maxmemory allows it: all that is left, or all that eviction can make room for. */
+static bool allowed(RedisModuleCtx *ctx, uint64_t bytes, bool evicts)
 {
-	if (bytes > machine_memory())
-		return false;
-	if (bytes < LARGE)
-		return true; /* deny-oom has decided already */
 	RedisModuleServerInfoData *info = server.GetServerInfo(ctx, "memory");
 	if (info == NULL)
 		return true;
@@ -96,5 +93,19 @@ bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes)
 	uint64_t most = server.ServerInfoGetFieldUnsigned(info, "maxmemory", &wrong_most);
 	uint64_t now = server.ServerInfoGetFieldUnsigned(info, "used_memory", &wrong_now);
 	server.FreeServerInfo(ctx, info);
-	return wrong_most || wrong_now || most == 0 || (now <= most && bytes <= most - now);
+	if (wrong_most || wrong_now || most == 0)
+		return true;
+	return evicts ? bytes <= most : now <= most && bytes <= most - now;
+}
+
+bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes)
+{
+	if (bytes > machine_memory())
+		return false;
+	if (bytes < LARGE)
+		return true; /* deny-oom has decided already */
+	int flags = server.GetContextFlags(ctx);
+	if (!(flags & SERVER_HAS_MAXMEMORY) || (flags & (SERVER_IS_REPLICATED | SERVER_IS_LOADING)))
+		return true;
+	return allowed(ctx, bytes, flags & SERVER_EVICTS);
 }

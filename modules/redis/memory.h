@@ -14,7 +14,11 @@ const nidus_allocator *memory_allocator(void);
 /* Bytes that filters have now. Threads: free; the server frees in the background. */
 uint64_t memory_used(void);
 
-/* Whether so many bytes fit into this machine and below maxmemory, by what is used now. */
+/*
+ * Whether so many bytes fit into this machine and below maxmemory. A server that evicts makes
+ * room for the next command, as after any write. What a master accepted, or an AOF holds, is
+ * not for this server to refuse: its own maxmemory does not count then.
+ */
 bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes);
 
 /* A block that may be refused: NULL. Give it back with server.Free. */

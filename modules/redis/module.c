@@ -64,7 +64,7 @@ static struct server_arg items_args[] = { KEY("key"), MANY("item", SERVER_ARG_ST
 static struct server_arg merge_args[] = { KEY("dest"),
 	                                  { .name = "src",
 	                                    .type = SERVER_ARG_KEY,
-	                                    .key_spec_index = 0,
+	                                    .key_spec_index = 1,
 	                                    .flags = SERVER_ARG_MULTIPLE },
 	                                  END };
 static struct server_arg dump_args[] = { KEY("key"), VALUE("iterator", SERVER_ARG_INTEGER), END };
@@ -98,6 +98,36 @@ static struct server_arg bf_insert_args[] = { KEY("key"),
 	                                      ITEMS,
 	                                      END };
 
+/* ------------------------------------------------------------- keys, for permissions -- */
+
+#define KEY_AT(place, last, what)                                                             \
+	{                                                                                     \
+		.flags = what, .begin_search_type = SERVER_KEYS_BEGIN_AT_INDEX,               \
+		.bs.index.pos = place, .find_keys_type = SERVER_KEYS_ARE_RANGE, .fk.range = { \
+			last,                                                                 \
+			1,                                                                    \
+			0                                                                     \
+		}                                                                             \
+	}
+#define NO_MORE_KEYS       \
+	{                  \
+		.flags = 0 \
+	}
+
+static struct server_key_spec asked[] = { KEY_AT(1, 0, SERVER_KEY_RO), NO_MORE_KEYS };
+static struct server_key_spec copied[] = { KEY_AT(1, 0, SERVER_KEY_RO | SERVER_KEY_ACCESS),
+	                                   NO_MORE_KEYS };
+static struct server_key_spec added_to[] = { KEY_AT(1, 0, SERVER_KEY_RW | SERVER_KEY_INSERT),
+	                                     NO_MORE_KEYS };
+static struct server_key_spec deleted_from[] = { KEY_AT(1, 0, SERVER_KEY_RW | SERVER_KEY_DELETE),
+	                                         NO_MORE_KEYS };
+static struct server_key_spec updated[] = { KEY_AT(1, 0, SERVER_KEY_RW | SERVER_KEY_UPDATE),
+	                                    NO_MORE_KEYS };
+static struct server_key_spec merged[] = {
+	KEY_AT(1, 0, SERVER_KEY_RW | SERVER_KEY_ACCESS | SERVER_KEY_INSERT),
+	KEY_AT(2, -1, SERVER_KEY_RO | SERVER_KEY_ACCESS), NO_MORE_KEYS
+};
+
 /* -------------------------------------------------------------------------- commands -- */
 
 #define ADDS "write deny-oom"
@@ -109,60 +139,63 @@ static const struct command {
 	server_command *run;
 	const char *flags;
 	int arity;
+	struct server_key_spec *keys;
 	struct server_arg *args;
 	const char *complexity, *summary;
 } commands[] = {
-	{ "CF.RESERVE", cf_reserve, ADDS, -3, cf_reserve_args, "O(1)",
+	{ "cf.reserve", cf_reserve, ADDS, -3, added_to, cf_reserve_args, "O(1)",
 	  "Makes a filter for so many items, with the error rate of your choice." },
-	{ "CF.ADD", cf_add, ADDS " fast", 3, item_args, "O(1)",
+	{ "cf.add", cf_add, ADDS " fast", 3, added_to, item_args, "O(1)",
 	  "Adds an item once more; makes the filter if there is none." },
-	{ "CF.ADDNX", cf_addnx, ADDS " fast", 3, item_args, "O(1)",
+	{ "cf.addnx", cf_addnx, ADDS " fast", 3, added_to, item_args, "O(1)",
 	  "Adds an item unless it seems to be there." },
-	{ "CF.INSERT", cf_insert, ADDS, -4, cf_insert_args, "O(n) for n items",
+	{ "cf.insert", cf_insert, ADDS, -4, added_to, cf_insert_args, "O(n) for n items",
 	  "Adds items; makes the filter if there is none." },
-	{ "CF.INSERTNX", cf_insertnx, ADDS, -4, cf_insert_args, "O(n) for n items",
+	{ "cf.insertnx", cf_insertnx, ADDS, -4, added_to, cf_insert_args, "O(n) for n items",
 	  "Adds those items that do not seem to be there." },
-	{ "CF.EXISTS", cf_exists, READS, 3, item_args, "O(1)",
+	{ "cf.exists", cf_exists, READS, 3, asked, item_args, "O(1)",
 	  "Tells whether an item is in the filter." },
-	{ "CF.MEXISTS", cf_mexists, READS, -3, items_args, "O(n) for n items",
+	{ "cf.mexists", cf_mexists, READS, -3, asked, items_args, "O(n) for n items",
 	  "Tells of each item whether it is in the filter." },
-	{ "CF.COUNT", cf_count, READS, 3, item_args, "O(1)",
+	{ "cf.count", cf_count, READS, 3, asked, item_args, "O(1)",
 	  "Tells how many copies of an item are in the filter." },
-	{ "CF.DEL", cf_del, "write fast", 3, item_args, "O(1)", "Takes one copy of an item out." },
-	{ "CF.MDEL", cf_mdel, "write", -3, items_args, "O(n) for n items",
+	{ "cf.del", cf_del, "write fast", 3, deleted_from, item_args, "O(1)",
+	  "Takes one copy of an item out." },
+	{ "cf.mdel", cf_mdel, "write", -3, deleted_from, items_args, "O(n) for n items",
 	  "Takes one copy of each item out." },
-	{ "CF.COMPACT", cf_compact, "write", 2, key_args, "O(n) for n items in the filter",
+	{ "cf.compact", cf_compact, "write", 2, updated, key_args, "O(n) for n items in the filter",
 	  "Makes the filter as small as its items allow." },
-	{ "CF.MERGE", cf_merge, ADDS, -3, merge_args, "O(n) for n items in the filters",
+	{ "cf.merge", cf_merge, ADDS, -3, merged, merge_args, "O(n) for n items in the filters",
 	  "Puts the items of all filters into the first." },
-	{ "CF.INFO", cf_info, READS, 2, key_args, "O(1)", "Describes a filter." },
-	{ "CF.SCANDUMP", cf_scandump, READS_ALL, 3, dump_args, "O(n) for n bytes of the filter",
-	  "Gives the next chunk of a filter." },
-	{ "CF.LOADCHUNK", cf_loadchunk, ADDS, 4, load_args, "O(n) for n bytes of the filter",
-	  "Takes a chunk of a filter." },
-	{ "BF.RESERVE", bf_reserve, ADDS, -4, bf_reserve_args, "O(1)",
+	{ "cf.info", cf_info, READS, 2, asked, key_args, "O(1)", "Describes a filter." },
+	{ "cf.scandump", cf_scandump, READS_ALL, 3, copied, dump_args,
+	  "O(n) for n bytes of the filter", "Gives the next chunk of a filter." },
+	{ "cf.loadchunk", cf_loadchunk, ADDS, 4, added_to, load_args,
+	  "O(n) for n bytes of the filter", "Takes a chunk of a filter." },
+	{ "bf.reserve", bf_reserve, ADDS, -4, added_to, bf_reserve_args, "O(1)",
 	  "Makes a filter for so many items, with the error rate of your choice." },
-	{ "BF.ADD", bf_add, ADDS " fast", 3, item_args, "O(1)",
+	{ "bf.add", bf_add, ADDS " fast", 3, added_to, item_args, "O(1)",
 	  "Adds an item; makes the filter if there is none." },
-	{ "BF.MADD", bf_madd, ADDS, -3, items_args, "O(n) for n items",
+	{ "bf.madd", bf_madd, ADDS, -3, added_to, items_args, "O(n) for n items",
 	  "Adds items; makes the filter if there is none." },
-	{ "BF.INSERT", bf_insert, ADDS, -4, bf_insert_args, "O(n) for n items",
+	{ "bf.insert", bf_insert, ADDS, -4, added_to, bf_insert_args, "O(n) for n items",
 	  "Adds items; makes the filter if there is none." },
-	{ "BF.EXISTS", bf_exists, READS, 3, item_args, "O(1)",
+	{ "bf.exists", bf_exists, READS, 3, asked, item_args, "O(1)",
 	  "Tells whether an item is in the filter." },
-	{ "BF.MEXISTS", bf_mexists, READS, -3, items_args, "O(n) for n items",
+	{ "bf.mexists", bf_mexists, READS, -3, asked, items_args, "O(n) for n items",
 	  "Tells of each item whether it is in the filter." },
-	{ "BF.CARD", bf_card, READS, 2, key_args, "O(1)", "Tells how many items were added." },
-	{ "BF.INFO", bf_info, READS, -2, field_args, "O(1)", "Describes a filter." },
-	{ "BF.SCANDUMP", bf_scandump, READS_ALL, 3, dump_args, "O(n) for n bytes of the filter",
-	  "Gives the next chunk of a filter." },
-	{ "BF.LOADCHUNK", bf_loadchunk, ADDS, 4, load_args, "O(n) for n bytes of the filter",
-	  "Takes a chunk of a filter." },
-	{ "NIDUS.INFO", filter_info, READS, 2, key_args, "O(1)",
+	{ "bf.card", bf_card, READS, 2, asked, key_args, "O(1)",
+	  "Tells how many items were added." },
+	{ "bf.info", bf_info, READS, -2, asked, field_args, "O(1)", "Describes a filter." },
+	{ "bf.scandump", bf_scandump, READS_ALL, 3, copied, dump_args,
+	  "O(n) for n bytes of the filter", "Gives the next chunk of a filter." },
+	{ "bf.loadchunk", bf_loadchunk, ADDS, 4, added_to, load_args,
+	  "O(n) for n bytes of the filter", "Takes a chunk of a filter." },
+	{ "nidus.info", filter_info, READS, 2, asked, key_args, "O(1)",
 	  "Tells family, rates and sizes of a CF or BF filter." },
 };
 
-/* Where the server has them: COMMAND DOCS and a check of the number of arguments. */
+/* Where the server has them: COMMAND DOCS, flags of keys, a check of the number of arguments. */
 static void describe(RedisModuleCtx *ctx, const struct command *command)
 {
 	static const struct server_command_info_version version = { 1,
@@ -178,6 +211,7 @@ static void describe(RedisModuleCtx *ctx, const struct command *command)
 		.complexity = command->complexity,
 		.since = "0.2.0",
 		.arity = command->arity,
+		.key_specs = command->keys,
 		.args = command->args,
 	};
 	if (registered == NULL || server.SetCommandInfo(registered, &info) != SERVER_OK)
@@ -192,8 +226,8 @@ static void categorize(RedisModuleCtx *ctx, const struct command *command)
 		return;
 	RedisModuleCommand *registered = server.GetCommand(ctx, command->name);
 	snprintf(categories, sizeof categories, "%s%s %s",
-	         command->name[0] == 'C'   ? "cuckoo "
-	         : command->name[0] == 'B' ? "bloom "
+	         command->name[0] == 'c'   ? "cuckoo "
+	         : command->name[0] == 'b' ? "bloom "
 	                                   : "",
 	         strncmp(command->flags, "write", 5) == 0 ? "write" : "read",
 	         strstr(command->flags, "fast") != NULL ? "fast" : "slow");
@@ -210,7 +244,7 @@ static bool register_commands(RedisModuleCtx *ctx)
 	}
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
 		const struct command *command = &commands[i];
-		int last = command->args == merge_args ? -1 : 1;
+		int last = command->keys == merged ? -1 : 1;
 		if (server.CreateCommand(ctx, command->name, command->run, command->flags, 1, last,
 		                         1) != SERVER_OK) {
 			server.Log(ctx, "warning", "nidus: another module has %s already",

@@ -21,7 +21,13 @@ enum { SERVER_KEY_EMPTY = 0, SERVER_KEY_MODULE = 6 };
 enum { SERVER_HANDLE_IO_ERRORS = 1 << 0 };
 enum { SERVER_NOTIFY_MODULE = 1 << 13 };
 /* GetContextFlags */
-enum { SERVER_IS_REPLICATED = 1 << 12, SERVER_IS_LOADING = 1 << 13, SERVER_IS_RESP3 = 1 << 22 };
+enum {
+	SERVER_HAS_MAXMEMORY = 1 << 8,
+	SERVER_EVICTS = 1 << 9,
+	SERVER_IS_REPLICATED = 1 << 12,
+	SERVER_IS_LOADING = 1 << 13,
+	SERVER_IS_RESP3 = 1 << 22
+};
 
 typedef struct RedisModuleCtx RedisModuleCtx;
 typedef struct RedisModuleString RedisModuleString;
@@ -76,7 +82,23 @@ struct server_arg {
 	const char *display_text;
 };
 
-/* Which arguments are keys: argv[first], then every `step`th up to argv[last]. */
+/* What a command does with a key: one of the first three, and any of the others. */
+enum {
+	SERVER_KEY_RO = 1 << 0,
+	SERVER_KEY_RW = 1 << 1,
+	SERVER_KEY_OW = 1 << 2,
+	SERVER_KEY_ACCESS = 1 << 4,
+	SERVER_KEY_UPDATE = 1 << 5,
+	SERVER_KEY_INSERT = 1 << 6,
+	SERVER_KEY_DELETE = 1 << 7
+};
+enum { SERVER_KEYS_BEGIN_AT_INDEX = 2 };
+enum { SERVER_KEYS_ARE_RANGE = 2 };
+
+/*
+ * Which arguments are keys: from argv[bs.index.pos] on every `keystep`th, up to `lastkey`
+ * after it (negative: from the end). A list of these ends with one that is all zero.
+ */
 struct server_key_spec {
 	const char *notes;
 	uint64_t flags;

@@ -99,8 +99,8 @@ class Cuckoo(servers.Test):
         for name in ("RESERVE", "ADD", "ADDNX", "INSERT", "INSERTNX", "EXISTS", "MEXISTS", "COUNT",
                      "DEL", "MDEL", "COMPACT", "MERGE", "INFO", "SCANDUMP", "LOADCHUNK"):
             command = "CF." + name
-            self.refused(f"wrong number of arguments for '{command}' command", command)
-        self.refused("wrong number of arguments for 'CF.INSERT' command",
+            self.refused(f"wrong number of arguments for '{command.lower()}' command", command)
+        self.refused("wrong number of arguments for 'cf.insert' command",
                      "CF.INSERT", "f", "NOCREATE", "ITEMS")
 
     def test_other_types_are_refused(self):
