@@ -69,7 +69,7 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	struct blueprint body = *plan;
 	if (made->readonly || FILTER_ALONE) /* there is nothing to lock */
 		body.features &= ~(uint32_t)NIDUS_CONCURRENT;
-	status = family->create(made->body, &body, allocator, table);
+	status = family->create(made->body, &body, NULL, allocator, table);
 	if (status != NIDUS_OK) {
 		memory_give(allocator, &memory);
 		return status;

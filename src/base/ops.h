@@ -49,6 +49,16 @@ struct body_ops {
 	                             size_t n, size_t *done);
 	nidus_status (*remove_batch)(void *body, const uint64_t *hashes, size_t n, size_t *done);
 	/*
+	 * Batches of keys of different bodies of one growing filter, all with these operations:
+	 * bodies[i] is the one of hashes[i]. NULL where bodies are whole filters only.
+	 */
+	void (*contains_each)(const void *const *bodies, const uint64_t *hashes, size_t n,
+	                      uint8_t *yes);
+	nidus_status (*insert_each)(void *const *bodies, const uint64_t *hashes,
+	                            const uint64_t *values, size_t n, size_t *done);
+	nidus_status (*remove_each)(void *const *bodies, const uint64_t *hashes, size_t n,
+	                            size_t *done);
+	/*
 	 * Bulk builds of nests: insert for every step-th of n hashes (n > 0) of one chunk,
 	 * which lies in the cache; up to the first failure.
 	 */

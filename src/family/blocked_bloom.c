@@ -30,6 +30,7 @@
 #include "family/blooms.h"
 #include "family/registry.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define SPREADS 5
@@ -149,8 +150,11 @@ static nidus_status blocked_bloom_joint(const struct blueprint *plan, uint64_t k
 /* ----------------------------------------------------------------- adapters -- */
 
 static nidus_status blocked_bloom_make(void *body, const struct blueprint *plan,
+                                       const struct segment *segment,
                                        const nidus_allocator *allocator, unsigned char *table)
 {
+	assert(segment == NULL); /* Bloom filters do not grow */
+	(void)segment;
 	return bloom_create(body, plan, BLOCKED_BYTES, blocked_find(plan->core_bits),
 	                    blocked_find_shared(plan->core_bits), allocator, table);
 }

@@ -28,6 +28,7 @@
 #include "family/blooms.h"
 #include "family/registry.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define WORD_BYTES 8
@@ -115,8 +116,11 @@ static nidus_status bloom_joint(const struct blueprint *plan, uint64_t keys,
 /* ----------------------------------------------------------------- adapters -- */
 
 static nidus_status bloom_make(void *body, const struct blueprint *plan,
-                               const nidus_allocator *allocator, unsigned char *table)
+                               const struct segment *segment, const nidus_allocator *allocator,
+                               unsigned char *table)
 {
+	assert(segment == NULL); /* Bloom filters do not grow */
+	(void)segment;
 	return bloom_create(body, plan, WORD_BYTES, bloom_spread_find(plan->core_bits),
 	                    &bloom_spread_shared_ops, allocator, table);
 }

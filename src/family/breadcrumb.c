@@ -38,6 +38,7 @@
 #include "yard/build.h"
 #include "yard/move.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define FRONTS_MOST (UINT64_C(1) << 40) /* as yard_check has it */
@@ -289,8 +290,11 @@ static unsigned breadcrumb_copies(const struct blueprint *plan)
 }
 
 static nidus_status breadcrumb_create(void *body, const struct blueprint *plan,
+                                      const struct segment *segment,
                                       const nidus_allocator *allocator, unsigned char *table)
 {
+	assert(segment == NULL);
+	(void)segment;
 	return yard_create(body, plan, allocator, table);
 }
 

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/ops.h"
 #include "base/overflow.h"
+#include "base/segment.h"
 
 /* How full a body is. */
 struct fill {
@@ -68,10 +69,12 @@ struct family {
 	 * Lays out a body of a checked plan: an empty one, or, where `table` is not
 	 * NULL, one over those bytes (a mapped file). They are never written to, and
 	 * whatever their bits are, the calls that read a body stay inside them.
+	 * `segment`: which part of a growing filter the body is; NULL: it is a whole filter.
 	 * Errors: E_NOMEM.
 	 */
 	nidus_status (*create)(void *body, const struct blueprint *plan,
-	                       const nidus_allocator *allocator, unsigned char *table);
+	                       const struct segment *segment, const nidus_allocator *allocator,
+	                       unsigned char *table);
 	void (*free)(void *body);
 	void (*clear)(void *body);
 	/* Into an empty body of the same plan. Errors: E_NOMEM. */
@@ -130,6 +133,17 @@ struct family {
 	             uint8_t *left);
 	/* The identity of a hash's key: entry_hash gives a hash of it. */
 	nidus_entry (*identity)(const void *body, uint64_t hash);
+
+	/*
+	 * For bodies that are parts of a growing filter; NULL where none can be. check_segment()
+	 * is check() of such a body's plan: level 0, and core_bits is all that its entries
+	 * compare. body_hash() is a hash whose key has an entry's identity and is of this part,
+	 * whose tag the entry has. borrow() gives pseudo-random bits that follow from what a
+	 * body keeps of a key without its part: keys of one identity have the same.
+	 */
+	nidus_status (*check_segment)(const struct blueprint *plan, const struct segment *segment);
+	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
+	uint64_t (*borrow)(const void *body, uint64_t hash);
 
 	/* For files: the table's bytes, and the stash as (home, fingerprint) pairs. */
 	unsigned char *(*table)(const void *body, uint64_t *size);

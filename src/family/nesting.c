@@ -8,6 +8,8 @@
 #include "nest/build.h"
 #include "nest/move.h"
 
+#include <assert.h>
+
 enum nest_kind nesting_kind(const struct blueprint *plan)
 {
 	switch (plan->family) {
@@ -24,9 +26,11 @@ enum nest_kind nesting_kind(const struct blueprint *plan)
 	}
 }
 
-nidus_status nesting_create(void *body, const struct blueprint *plan,
+nidus_status nesting_create(void *body, const struct blueprint *plan, const struct segment *segment,
                             const nidus_allocator *allocator, unsigned char *table)
 {
+	assert(segment == NULL);
+	(void)segment;
 	return nest_create(body, plan, nesting_kind(plan), allocator, table);
 }
 

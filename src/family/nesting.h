@@ -12,7 +12,7 @@
 enum nest_kind nesting_kind(const struct blueprint *plan);
 
 unsigned nesting_copies(const struct blueprint *plan);
-nidus_status nesting_create(void *body, const struct blueprint *plan,
+nidus_status nesting_create(void *body, const struct blueprint *plan, const struct segment *segment,
                             const nidus_allocator *allocator, unsigned char *table);
 void nesting_free(void *body);
 void nesting_clear(void *body);
