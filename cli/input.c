@@ -108,11 +108,11 @@ static ptrdiff_t not_read(const struct input *input, enum kind kind, const char 
 	const char *tool = kinds[kind].tool;
 
 	if (input->file == STDIN_FILENO)
-		report_error("%s: compressed by %s, which %s; try: ... | %s -dc | nidus ...", input->name,
+		report_error("%s: compressed by %s, %s; try: ... | %s -dc | nidus ...", input->name,
 		             tool, why, tool);
 	else
-		report_error("%s: compressed by %s, which %s; try: %s -dc %s | nidus ...",
-		             input->name, tool, why, tool, input->name);
+		report_error("%s: compressed by %s, %s; try: %s -dc %s | nidus ...", input->name,
+		             tool, why, tool, input->name);
 	return INPUT_UNSUPPORTED;
 }
 
@@ -265,7 +265,7 @@ static ptrdiff_t gzip_open(struct input *input, const void *data, size_t n)
 {
 	(void)data;
 	(void)n;
-	return not_read(input, GZIP, "this nidus was built without zlib to read");
+	return not_read(input, GZIP, "and this nidus was built without zlib");
 }
 #endif
 
@@ -328,7 +328,7 @@ static ptrdiff_t zstd_open(struct input *input, const void *data, size_t n)
 {
 	(void)data;
 	(void)n;
-	return not_read(input, ZSTD, "this nidus was built without libzstd to read");
+	return not_read(input, ZSTD, "and this nidus was built without libzstd");
 }
 #endif
 
@@ -360,7 +360,7 @@ static ptrdiff_t open_unpacker(struct input *input, enum kind kind, const void *
 	case ZSTD:
 		return zstd_open(input, data, n);
 	default:
-		return not_read(input, kind, "nidus does not read");
+		return not_read(input, kind, "which nidus does not read");
 	}
 }
 

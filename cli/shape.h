@@ -28,8 +28,9 @@
 #define SHAPE_ENUMERATE OPTION_FEATURE + 1, "enumerate", NULL, "entries will be listed"
 #define SHAPE_MERGE OPTION_FEATURE + 2, "merge", NULL, "sets will be merged"
 #define SHAPE_CONCURRENT OPTION_FEATURE + 4, "concurrent", NULL, "several threads will change it"
-#define SHAPE_FAST \
-	OPTION_FEATURE + 5, "fast", NULL, "take the quickest family instead of the smallest"
+#define SHAPE_FAST                        \
+	OPTION_FEATURE + 5, "fast", NULL, \
+		"instead of the smallest family take the one that is quickest\nin batches and beyond the cache; it need not be so key by key"
 
 /**
  * Takes one of the options above, or --seed. ARGS_GO, an exit code after a
