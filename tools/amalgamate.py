@@ -282,7 +282,7 @@ class Amalgamation:
                                         if source.name.endswith(".h") and source.guarded and self.tiered(source)))
         units = [source for source in self.sources.values() if source.name.endswith(".c")]
         plain = [source for source in units if not source.name.endswith("_avx2.c")]
-        self.line(HEAD)
+        self.line(HEAD.replace("{licences}", licences(self.root)))
         for source in plain:
             self.c_file(source, clashes[source.name], False, self.seen)
         self.line(TIER_BEGIN)
@@ -294,12 +294,20 @@ class Amalgamation:
         return "".join(self.out)
 
 
+def licences(root):
+    """Ours and that of xxHash, as the lines of a comment."""
+    texts = [(root / name).read_text(encoding="utf-8") for name in ("LICENSE", "NOTICE")]
+    lines = "\n".join(texts).splitlines()
+    return "".join(f" * {line}".rstrip() + "\n" for line in lines)
+
+
 HEAD = """/* SPDX-License-Identifier: MIT AND BSD-2-Clause */
 /*
  * nidus in one file, made by tools/amalgamate.py; xxHash, by Yann Collet, is inside under its own licence.
  * Compile it with nidus.h beside it: cc -O2 -c nidus.c
  * Link with -lpthread -lm.
- */
+ *
+{licences} */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

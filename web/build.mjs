@@ -20,9 +20,9 @@ const bundle = await build({
   entryPoints: [join(here, 'main.js')],
   bundle: true, write: false, minify: true, format: 'iife', target: 'es2022', charset: 'utf8', legalComments: 'inline', logLevel: 'warning',
 });
-const licence = (await text('node_modules/uplot/LICENSE')).trim();
+const [ours, xxhash, uplot] = await Promise.all(['../LICENSE', '../NOTICE', 'node_modules/uplot/LICENSE'].map(text));
 // A script must not contain its own end.
-const script = `/* uPlot:\n${licence}\n*/\n${bundle.outputFiles[0].text}`.replaceAll('</script', '<\\/script');
+const script = `/*\n${ours}\n${xxhash}\nuPlot:\n${uplot}*/\n${bundle.outputFiles[0].text}`.replaceAll('</script', '<\\/script');
 const style = `${await text('node_modules/uplot/dist/uPlot.min.css')}\n${await text('page.css')}`;
 const module = gzipSync(await readFile(join(folder, 'page.wasm')), { level: 9 }).toString('base64');
 

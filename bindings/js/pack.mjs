@@ -20,8 +20,8 @@ async function version() {
 
 await rm(folder, { recursive: true, force: true });
 await mkdir(folder, { recursive: true });
-for (const name of manifest.files)
+for (const name of manifest.files.filter((file) => file !== 'NOTICE'))
   await cp(join(name === 'nidus.wasm' ? build : here, name), join(folder, name));
 await cp(join(here, 'README.md'), join(folder, 'README.md'));
-await cp(join(here, '../../LICENSE'), join(folder, 'LICENSE'));
+for (const name of ['LICENSE', 'NOTICE']) await cp(join(here, '../..', name), join(folder, name));
 await writeFile(join(folder, 'package.json'), JSON.stringify({ ...manifest, version: await version() }, null, 2) + '\n');

@@ -28,7 +28,7 @@ const throwsCode = (code, call) => assert.throws(call, (error) => {
 test('the package is below 300 kB and has no file that is not needed', () => {
   assert.ok(tarball.size < 300_000, `${tarball.size} bytes`);
   const names = tarball.files.map((file) => file.path).sort();
-  assert.deepEqual(names, ['LICENSE', 'README.md', 'api.d.ts', 'api.js', 'index.d.ts', 'index.js', 'nidus.wasm', 'node.js', 'package.json']);
+  assert.deepEqual(names, ['LICENSE', 'NOTICE', 'README.md', 'api.d.ts', 'api.js', 'index.d.ts', 'index.js', 'nidus.wasm', 'node.js', 'package.json']);
 });
 
 test('the version is the one of the header', () => {
