@@ -237,7 +237,8 @@ typedef struct nidus_allocator {
  * nidus_remove and the like answer E_UNSUPPORTED, info.features has no NIDUS_DELETE, and
  * a breadcrumb filter is filled more densely than one in which keys come and go
  * (other families stay as they are). Everything else works, growth, nidus_shrink and
- * nidus_clear included. A merge has the bit if any of its filters has it. Together
+ * nidus_clear included. A merge has the bit if any of its filters has it, or if it keeps
+ * equal entries once. Together
  * with NIDUS_DELETE it is E_ARG.
  *
  * NIDUS_COMPACT in options.features makes a bucketed filter whose buckets of four are kept
@@ -727,12 +728,12 @@ NIDUS_API nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entr
 typedef enum nidus_merge_how {
 	NIDUS_MERGE_COPIES = 0, /**< all are kept: a key has the copies that the filters have
 	                             together, and a filter merged with itself has all twice */
-	NIDUS_MERGE_UNIQUE = 1, /**< an identity is kept once; with values once for each value.
-	                             Keys that look the same (twins) then share one copy:
-	                             removing one of them removes the other too. For filters that
-	                             nothing is removed from any more */
-	/* The next three keep an identity once, too, and make one value of all that it has. That
-	   value need not be one that a key was put in with. Without values all are UNIQUE. */
+	/* All others keep an identity once. Keys that look the same (twins) then share one copy,
+	   and removing one of them would remove the other, so the result refuses removes as if
+	   it had been made with NIDUS_NO_DELETE. */
+	NIDUS_MERGE_UNIQUE = 1, /**< the union; with values, once for each value */
+	/* The next three make one value of all that an identity has. That value need not be one
+	   that a key was put in with. Without values all are UNIQUE. */
 	NIDUS_MERGE_SUM = 2, /**< the sum, at most the highest value: for counts */
 	NIDUS_MERGE_MAX = 3, /**< the highest */
 	NIDUS_MERGE_OR = 4   /**< all bits that are set in any: for sets of up to 32 members */
@@ -742,7 +743,8 @@ typedef enum nidus_merge_how {
  * Makes a filter that holds the entries of n filters, 1 or more; the same filter may
  * occur several times. All need the same family, seed, fingerprint width and base
  * geometry (made with the same options, or by nidus_build_like); how far each has grown
- * does not matter. The result has the allocator and the features of the first.
+ * does not matter. The result has the allocator and the features of the first, and
+ * NIDUS_NO_DELETE unless all copies are kept.
  *
  * Size and target follow the entries that are in the filters, not the capacities:
  * the result is the smallest size that has room for them, never smaller than the

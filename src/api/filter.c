@@ -30,8 +30,10 @@ nidus_status filter_check_removable(const nidus_filter *filter)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove",
 		            filter->family->name);
 	if (status == NIDUS_OK && filter->keeps_all)
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "the filter was made with NIDUS_NO_DELETE: nothing can be removed");
+		return fail(
+			NIDUS_E_UNSUPPORTED,
+			"nothing can be removed: the filter was made with NIDUS_NO_DELETE, or by a "
+			"merge that kept equal entries once (NIDUS_MERGE_COPIES keeps all)");
 	return status;
 }
 

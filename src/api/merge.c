@@ -146,6 +146,8 @@ static nidus_status survey(struct merger *merger)
 	merger->family = merger->filters[0]->family;
 	merger->base = merger->filters[0]->plan;
 	merger->base.max_capacity = 0;
+	if (merger->how != NIDUS_MERGE_COPIES && merger->family->joint == NULL)
+		merger->base.features |= NIDUS_NO_DELETE; /* twins share an entry */
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++) {
 		made = fmax(made, made_with(&merger->filters[i]->plan));
 		status = add_part(merger, merger->filters[i]);

@@ -5,7 +5,7 @@ seq 1 100000 >keys
 [ "$(wc -c <kept.nidus)" -lt "$(wc -c <any.nidus)" ] && echo smaller
 cp kept.nidus before
 echo 5 | "$NIDUS" remove kept.nidus 2>err
-echo "remove $? $(grep -c "made with NIDUS_NO_DELETE: nothing can be removed" err)"
+echo "remove $? $(grep -c "nothing can be removed: the filter was made with NIDUS_NO_DELETE" err)"
 cmp kept.nidus before
 "$NIDUS" query -c kept.nidus <keys
 "$NIDUS" info kept.nidus | grep -c delete

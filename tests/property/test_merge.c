@@ -472,6 +472,52 @@ static void merge_with_itself(const struct family *family)
 	nidus_free(once);
 }
 
+/* The filter that was saved and loaded. */
+static nidus_filter *through_buffer(const nidus_filter *filter)
+{
+	struct bytes saved = bytes_save(filter);
+	nidus_filter *loaded;
+	expect_ok(nidus_load_buffer(saved.data, saved.size, NULL, &loaded));
+	bytes_free(&saved);
+	return loaded;
+}
+
+/* Twins share an entry in a union: a remove could take the other one's. */
+static void unite_and_remove(const struct family *family)
+{
+	nidus_options options = options_of(family, EACH, 0x1p-16, 0);
+	nidus_filter *parts[2] = { filled(&options, 0, EACH / 2),
+		                   filled(&options, EACH / 2, EACH / 2) };
+	nidus_filter *copies = merged_of(parts, 2, NIDUS_MERGE_COPIES);
+	nidus_filter *more[2] = { parts[0], NULL }, *again, *loaded;
+	expect_status(nidus_remove_u64(copies, 0), NIDUS_OK);
+	for (nidus_merge_how how = NIDUS_MERGE_UNIQUE; how <= NIDUS_MERGE_OR; how++) {
+		nidus_filter *once = merged_of(parts, 2, how);
+		expect_status(nidus_remove_u64(once, 0), NIDUS_E_UNSUPPORTED);
+		expect(strstr(nidus_reason(), "NIDUS_MERGE_COPIES") != NULL);
+		expect(!(info_of(once).features & NIDUS_DELETE));
+		loaded = through_buffer(once);
+		expect_status(nidus_remove_u64(loaded, 0), NIDUS_E_UNSUPPORTED);
+		expect_status(nidus_insert_u64(loaded, EACH), NIDUS_OK);
+		more[1] = loaded;
+		again = merged_of(more, 2, NIDUS_MERGE_COPIES);
+		expect_keys(again, 0, EACH + 1);
+		expect_status(nidus_remove_u64(again, 0), NIDUS_E_UNSUPPORTED);
+		nidus_free(once);
+		nidus_free(loaded);
+		nidus_free(again);
+	}
+	nidus_free(parts[0]);
+	nidus_free(parts[1]);
+	nidus_free(copies);
+}
+
+static void a_union_refuses_removes_and_a_merge_of_copies_does_not(void **state)
+{
+	(void)state;
+	each_with(NIDUS_MERGE | NIDUS_DELETE, unite_and_remove);
+}
+
 static void a_filter_merged_with_itself_has_all_twice_or_once(void **state)
 {
 	(void)state;
@@ -719,6 +765,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(filters_in_any_state_merge, folder_setup,
 		                                folder_teardown),
 		cmocka_unit_test(one_filter_alone_is_copied),
+		cmocka_unit_test(a_union_refuses_removes_and_a_merge_of_copies_does_not),
 		cmocka_unit_test(a_filter_merged_with_itself_has_all_twice_or_once),
 		cmocka_unit_test(what_all_hold_is_kept_once_and_counted_once),
 		cmocka_unit_test(hot_keys_that_one_filter_holds_merge_with_another),
