@@ -194,16 +194,30 @@ static int read_spool(struct build *build)
 	return keys->failure;
 }
 
+/* How far the library is, in keys: nidus_progress. Ctrl-C ends the command as ever. */
+static bool show_progress(void *context, double share)
+{
+	const struct spool *spool = context;
+	uint64_t keys = (uint64_t)(share * (double)spool->n);
+
+	progress_update(keys, keys);
+	return false;
+}
+
 /* The filter of all hashes takes the place of the one that made them. */
 static nidus_status build_spool(struct build *build)
 {
 	struct spool *spool = &build->spool;
 	nidus_filter *hasher = build->filter;
+	nidus_progress progress = { show_progress, spool };
 	nidus_status status;
 
+	build->options.progress = progress;
+	progress_start("building", spool->n);
 	if (build->like)
 		status = nidus_build_like(hasher, spool->hash, build->values.hash, spool->n,
-		                          build->multiset, build->threads, &build->filter);
+		                          build->multiset, build->threads, &progress,
+		                          &build->filter);
 	else if (build->form.value_bits > 0)
 		status = nidus_build_values(&build->options, spool->hash, build->values.hash,
 		                            spool->n, build->threads, &build->filter);
@@ -222,7 +236,6 @@ static int fill_from_spool(struct build *build)
 
 	if (code != EXIT_OK)
 		return code;
-	progress_start("building", 0);
 	status = build_spool(build);
 	return status == NIDUS_OK ? EXIT_OK : refused(build, status, build->keys.count, true);
 }

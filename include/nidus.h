@@ -129,6 +129,7 @@ typedef enum nidus_status {
 	NIDUS_NOT_FOUND,     /**< remove: no such key; nothing changed */
 	NIDUS_PRESENT,       /**< insert_new: it was there; nothing changed */
 	NIDUS_COPIES,        /**< no room for another copy of this key; nothing changed */
+	NIDUS_STOPPED,       /**< a build: nidus_progress said stop; nothing is kept */
 	NIDUS_E_ARG = 10,    /**< a NULL or invalid argument */
 	NIDUS_E_RANGE,       /**< a number that is out of range for the family */
 	NIDUS_E_UNSUPPORTED, /**< a feature that the family does not have */
@@ -232,6 +233,24 @@ typedef struct nidus_allocator {
 	void *context;
 } nidus_allocator;
 
+/**
+ * Watches a bulk build, and can stop it. `stop` is called again and again, with `context` and
+ * the share of the work that is done: 0 to 1, never less than before; it need not reach 1.
+ * It returns false to go on. After true the build ends within milliseconds with
+ * NIDUS_STOPPED, and nothing is kept. NULL: nobody watches.
+ *
+ * Only the thread that called nidus calls it, about once per millisecond, and also while that
+ * thread waits for others. Builds of a few thousand keys may never call it. What takes
+ * time (drawing a line, asking an interpreter for signals) should look at the clock first.
+ * It may use other filters, but must return: no longjmp, no exception. A database that wants
+ * to end a query returns true, and ends it when the build has answered. Batches need no such
+ * thing: call them with some ten thousand keys at a time and look around in between.
+ */
+typedef struct nidus_progress {
+	bool (*stop)(void *context, double share);
+	void *context;
+} nidus_progress;
+
 /*
  * NIDUS_NO_DELETE in options.features promises the library that no key will be removed:
  * nidus_remove and the like answer E_UNSUPPORTED, info.features has no NIDUS_DELETE, and
@@ -283,6 +302,7 @@ typedef struct nidus_options {
 	                            the chunk's slots are used; NIDUS_STASH_OFF: none,
 	                            and then the capacity is an expectation, no promise */
 	nidus_allocator allocator; /**< copied at create */
+	nidus_progress progress;   /**< for nidus_build_*; nidus_create does not look at it */
 } nidus_options;
 
 #ifdef __cplusplus
@@ -503,6 +523,16 @@ NIDUS_API nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *
                                           size_t *done);
 
 /**
+ * nidus_insert_new_hash for n hashes in their order, faster: fresh[i] becomes 1 if the key was
+ * put in and 0 if the filter said yes for it already (NIDUS_PRESENT: the caller owns no copy).
+ * Ends at the first that fails otherwise: exactly hashes[0..*done) were handled then. `fresh`
+ * and `done` may be NULL.
+ * Errors: those of nidus_insert. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_insert_new_batch(nidus_filter *filter, const uint64_t *hashes,
+                                              size_t n, uint8_t *fresh, size_t *done);
+
+/**
  * nidus_remove_hash for n hashes in their order, up to the first that fails:
  * exactly hashes[0..*done) are out afterwards. `done` may be NULL.
  * Errors: those of nidus_remove. Threads: writes.
@@ -644,8 +674,8 @@ NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t has
  * The allocator is called by one thread at a time.
  * Errors: those of nidus_create and nidus_insert; COPIES also if a key comes more often
  * than any filter holds (found out before anything is built), or if so many keys have so
- * many copies that a table of 32 times the size would be too small. *filter is NULL then
- * and nothing is kept. Threads: free.
+ * many copies that a table of 32 times the size would be too small; STOPPED
+ * (options->progress said so). *filter is NULL then and nothing is kept. Threads: free.
  */
 NIDUS_API nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys, size_t n,
                                        unsigned threads, nidus_filter **filter);
@@ -658,7 +688,7 @@ NIDUS_API nidus_status nidus_build_bytes(const nidus_options *options, const voi
  * options->seed: the filter is the one that their keys give. Works in place: afterwards
  * the array has the hashes in another order, with rubbish at its end if some were equal.
  * So it needs no other 8 bytes per key, only 1 MiB and 16 bytes per 256 keys for each
- * thread.
+ * thread. After STOPPED the array holds anything.
  * Errors: those above, and E_ARG for a seed of 0. Threads: free.
  */
 NIDUS_API nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes,
@@ -668,13 +698,13 @@ NIDUS_API nidus_status nidus_build_hashes(const nidus_options *options, uint64_t
  * The same with family, size and seed of another filter, so that both can be
  * merged; what is in `other` does not matter. `copies` keeps equal hashes, as
  * NIDUS_MULTISET does. If `other` keeps values there may be a value for each hash, as for
- * nidus_build_values; all are 0 if `values` is NULL.
- * Errors: E_ARG, E_RANGE and E_UNSUPPORTED as nidus_build_values has them, and those of
- * nidus_insert; *filter is NULL then. Threads: reads `other`.
+ * nidus_build_values; all are 0 if `values` is NULL. `progress` may be NULL.
+ * Errors: E_ARG, E_RANGE and E_UNSUPPORTED as nidus_build_values has them, those of
+ * nidus_insert, and STOPPED; *filter is NULL then. Threads: reads `other`.
  */
 NIDUS_API nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes,
                                         uint64_t *values, size_t n, bool copies, unsigned threads,
-                                        nidus_filter **filter);
+                                        const nidus_progress *progress, nidus_filter **filter);
 
 /**
  * nidus_build_hashes with a value for each hash; options->value_bits says how wide they are.

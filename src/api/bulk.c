@@ -15,6 +15,7 @@
 #include "base/hash_sort.h"
 #include "base/pair_sort.h"
 #include "base/thread.h"
+#include "base/watch.h"
 #include "simd/hashes.h"
 
 /* -------------------------------------------------------- where hashes come from -- */
@@ -31,6 +32,8 @@ static void hash_numbers(const void *context, size_t from, size_t n, uint64_t *h
 		hashes_of_u64(&numbers->key, numbers->numbers + from, n, hashes);
 }
 
+#define LONG_KEY ((size_t)1 << 20) /* bytes; hashing it takes as long as thousands of others */
+
 struct strings {
 	struct hash_key key;
 	const void *const *keys;
@@ -40,9 +43,12 @@ struct strings {
 static void hash_strings(const void *context, size_t from, size_t n, uint64_t *hashes)
 {
 	const struct strings *strings = context;
-	for (size_t i = 0; i < n; i++)
-		hashes[i] =
-			hash_bytes(&strings->key, strings->keys[from + i], strings->lens[from + i]);
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strings->lens[from + i];
+		if (UNLIKELY(len > LONG_KEY) && watch_ask())
+			break;
+		hashes[i] = hash_bytes(&strings->key, strings->keys[from + i], len);
+	}
 }
 
 /* ------------------------------------------------------------------------ filling -- */
@@ -50,11 +56,24 @@ static void hash_strings(const void *context, size_t from, size_t n, uint64_t *h
 #define KEYS_PER_THREAD ((size_t)1 << 14) /* fewer take less time than to start a thread */
 
 /* Inserts of values that are in range. */
-static nidus_status insert_all(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
-                               size_t n)
+static nidus_status insert_some(nidus_filter *filter, const uint64_t *hashes,
+                                const uint64_t *values, size_t n)
 {
 	return values != NULL ? nidus_insert_value_batch(filter, hashes, values, n, NULL)
 	                      : nidus_insert_batch(filter, hashes, n, NULL);
+}
+
+static nidus_status insert_all(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
+                               size_t n)
+{
+	nidus_status status = NIDUS_OK;
+	for (size_t from = 0; from < n && status == NIDUS_OK; from += WATCH_PIECE) {
+		size_t some = n - from < WATCH_PIECE ? n - from : WATCH_PIECE;
+		status = insert_some(filter, hashes + from, values_from(values, from), some);
+		if (watch_step(some))
+			break;
+	}
+	return status;
 }
 
 /* Puts ascending hashes into an empty filter that need not become larger. */
@@ -83,10 +102,11 @@ static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, const uin
 		                    n < filter->plan.max_capacity ? n : filter->plan.max_capacity);
 	if (status == NIDUS_OK)
 		status = fill_at_once(filter, hashes, values, n, threads);
-	if (!overflow_helps(status) || !grows)
-		return status;
-	nidus_clear(filter);
-	return insert_all(filter, hashes, values, n);
+	if (!watch_stopped() && overflow_helps(status) && grows) {
+		nidus_clear(filter);
+		status = insert_all(filter, hashes, values, n);
+	}
+	return watch_stopped() ? watch_status() : status;
 }
 
 /* Fills a filter that was just made, or gives it back. */
@@ -183,19 +203,25 @@ static nidus_status make_and_fit(nidus_options *options, bool count_keys, const 
 	return status;
 }
 
+/* Steps of a build: a key is read, sorted and put in; with a value it is read twice. */
+#define STEPS 3
+#define STEPS_VALUES 4
+
 static nidus_status build(nidus_options *options, bool count_keys, const struct hash_source *source,
                           unsigned threads, nidus_filter **filter)
 {
 	struct block memory;
+	struct watch watch;
 	size_t n;
+	watch_begin(&watch, &options->progress, STEPS * (double)source->n);
 	nidus_status status =
 		hash_sort(source, unique(options), threads, &options->allocator, &memory, &n);
 	if (status != NIDUS_OK)
-		return status;
+		return watch_end(&watch, status);
 	const uint64_t *hashes = (const uint64_t *)(void *)memory.bytes;
 	status = make_and_fit(options, count_keys, hashes, NULL, n, threads, filter);
 	memory_give(&options->allocator, &memory);
-	return status;
+	return watch_end(&watch, status);
 }
 
 nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys, size_t n,
@@ -265,11 +291,13 @@ nidus_status nidus_build_hashes(const nidus_options *options, uint64_t *hashes, 
 	if (checked.seed == 0)
 		return no_seed();
 	size_t left;
+	struct watch watch;
+	watch_begin(&watch, &checked.progress, STEPS * (double)n);
 	status =
 		hash_sort_in_place(hashes, n, unique(&checked), threads, &checked.allocator, &left);
-	if (status != NIDUS_OK)
-		return status;
-	return make_and_fit(&checked, count_keys, hashes, NULL, left, threads, filter);
+	if (status == NIDUS_OK)
+		status = make_and_fit(&checked, count_keys, hashes, NULL, left, threads, filter);
+	return watch_end(&watch, status);
 }
 
 /* Whether every value has at most so many bits. Errors: E_RANGE, E_UNSUPPORTED. */
@@ -303,11 +331,13 @@ nidus_status nidus_build_values(const nidus_options *options, uint64_t *hashes, 
 	if (status != NIDUS_OK)
 		return status;
 	size_t left;
+	struct watch watch;
+	watch_begin(&watch, &checked.progress, STEPS_VALUES * (double)n);
 	status = pair_sort(hashes, values, n, checked.value_bits, unique(&checked), threads,
 	                   &checked.allocator, &left);
-	if (status != NIDUS_OK)
-		return status;
-	return make_and_fit(&checked, count_keys, hashes, values, left, threads, filter);
+	if (status == NIDUS_OK)
+		status = make_and_fit(&checked, count_keys, hashes, values, left, threads, filter);
+	return watch_end(&watch, status);
 }
 
 /* An empty filter with family, size and seed of another. Errors: E_NOMEM. */
@@ -320,7 +350,8 @@ static nidus_status make_like(const nidus_filter *other, nidus_filter **filter)
 }
 
 nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint64_t *values,
-                              size_t n, bool copies, unsigned threads, nidus_filter **filter)
+                              size_t n, bool copies, unsigned threads,
+                              const nidus_progress *progress, nidus_filter **filter)
 {
 	if (filter == NULL)
 		return filter_null("filter");
@@ -333,11 +364,16 @@ nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint6
 		status = check_values(values, n, other->value_bits);
 	if (status != NIDUS_OK)
 		return status;
+	struct watch watch;
+	watch_begin(&watch, progress != NULL ? progress : &(nidus_progress){ 0 },
+	            (values != NULL ? STEPS_VALUES : STEPS) * (double)n);
 	status = values != NULL ? pair_sort(hashes, values, n, other->value_bits, !copies, threads,
 	                                    &other->allocator, &left)
 	                        : hash_sort_in_place(hashes, n, !copies, threads, &other->allocator,
 	                                             &left);
 	if (status == NIDUS_OK)
 		status = make_like(other, filter);
-	return status == NIDUS_OK ? fill_or_free(filter, hashes, values, left, threads) : status;
+	if (status == NIDUS_OK)
+		status = fill_or_free(filter, hashes, values, left, threads);
+	return watch_end(&watch, status);
 }

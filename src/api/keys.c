@@ -278,6 +278,47 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 	                          : status;
 }
 
+#define NEW_BLOCK 128 /* their cache lines stay until they are inserted */
+
+/*
+ * A lookup of a whole block brings its cache lines and finds what is there already. The others are
+ * looked up once more when their turn comes: they may have come twice.
+ */
+static nidus_status insert_new_block(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                     uint8_t *fresh, size_t *done)
+{
+	uint8_t known[NEW_BLOCK];
+	nidus_contains_batch(filter, hashes, n, known);
+	for (size_t i = 0; i < n; i++) {
+		nidus_status status =
+			known[i] ? NIDUS_PRESENT : nidus_insert_new_hash(filter, hashes[i]);
+		if (status != NIDUS_OK && status != NIDUS_PRESENT)
+			return status;
+		if (fresh != NULL)
+			fresh[i] = status == NIDUS_OK;
+		++*done;
+	}
+	return NIDUS_OK;
+}
+
+nidus_status nidus_insert_new_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
+                                    uint8_t *fresh, size_t *done)
+{
+	size_t ignored;
+	if (done == NULL)
+		done = &ignored;
+	*done = 0;
+	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK && hashes == NULL && n > 0)
+		return filter_null("hashes");
+	while (status == NIDUS_OK && *done < n) {
+		size_t some = n - *done < NEW_BLOCK ? n - *done : NEW_BLOCK;
+		status = insert_new_block(filter, hashes + *done, some,
+		                          fresh != NULL ? fresh + *done : NULL, done);
+	}
+	return status;
+}
+
 nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                 size_t *done)
 {

@@ -14,6 +14,7 @@
 #include "base/reason.h"
 #include "base/sort.h"
 #include "base/thread.h"
+#include "base/watch.h"
 
 #define PART_HASHES ((size_t)1 << 14) /* about so many are a part, */
 #define ONE_PART ((size_t)1 << 16)    /* but up to here they are not worth parting */
@@ -58,8 +59,11 @@ static void sort_parts(void *context, unsigned share)
 	struct ascent *ascent = context;
 	uint64_t *room = ascent->room + share * ascent->room_size;
 	size_t part;
-	while ((part = atomic_fetch_add(&ascent->next, 1)) >> ascent->bits == 0)
+	while (!watch_stopped() &&
+	       (part = atomic_fetch_add(&ascent->next, 1)) >> ascent->bits == 0) {
 		sort_part(ascent, part, room);
+		watch_step(part == 0 ? ascent->end[0] : ascent->end[part] - ascent->end[part - 1]);
+	}
 }
 
 /* Moves the parts together where hashes were dropped. */
@@ -109,10 +113,13 @@ static void sort_scattered(void *context, unsigned share)
 	struct ascent *ascent = context;
 	uint64_t *room = ascent->room + share * ascent->room_size;
 	size_t part;
-	while ((part = atomic_fetch_add(&ascent->next, 1)) >> ascent->bits == 0) {
+	/* Whoever takes a part moves it up, also after a stop: others may wait for it. */
+	while (!watch_stopped() &&
+	       (part = atomic_fetch_add(&ascent->next, 1)) >> ascent->bits == 0) {
 		uint64_t *hashes = ascent->hashes + part * ascent->threads * ascent->spacing;
 		size_t n = join_shares(ascent, part, hashes);
 		move_up(ascent, part, hashes, sort_some(ascent, hashes, n, room));
+		watch_step(n);
 	}
 }
 
@@ -149,7 +156,7 @@ nidus_status hash_sort_in_place(uint64_t *hashes, size_t n, bool unique, unsigne
 	if (n <= ONE_PART) {
 		sort_u64(hashes, n);
 		*left = unique ? sort_unique_u64(hashes, n) : n;
-		return NIDUS_OK;
+		return watch_status();
 	}
 	struct ascent ascent = { .hashes = hashes, .unique = unique };
 	struct block work;
@@ -159,10 +166,12 @@ nidus_status hash_sort_in_place(uint64_t *hashes, size_t n, bool unique, unsigne
 	if (status != NIDUS_OK)
 		return status;
 	sort_part_u64(hashes, n, SORT_TOP_SHIFT, ascent.end);
+	watch_step(n);
 	threads_run(threads, sort_parts, &ascent);
-	*left = close_gaps(&ascent);
+	status = watch_status();
+	*left = status == NIDUS_OK ? close_gaps(&ascent) : 0;
 	memory_give(allocator, &work);
-	return NIDUS_OK;
+	return status;
 }
 
 static nidus_status hash_sort_many(const struct hash_source *source,
@@ -180,14 +189,14 @@ static nidus_status hash_sort_many(const struct hash_source *source,
 	                                             work.bytes, ascent->hashes, ascent->end)) {
 		threads_run(threads, sort_scattered, ascent);
 		*left = ascent->left;
-	} else {
+	} else if (!watch_stopped()) {
 		partition_spread(source, ascent->bits, threads, work.bytes, ascent->hashes,
 		                 ascent->end);
 		threads_run(threads, sort_parts, ascent);
-		*left = close_gaps(ascent);
+		*left = watch_stopped() ? 0 : close_gaps(ascent);
 	}
 	memory_give(allocator, &work);
-	return NIDUS_OK;
+	return watch_status();
 }
 
 /*
@@ -226,9 +235,10 @@ nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned t
 	ascent.hashes = (uint64_t *)(void *)block->bytes;
 	if (source->n <= ONE_PART) {
 		source->read(source->context, 0, source->n, ascent.hashes);
-		return hash_sort_in_place(ascent.hashes, source->n, unique, 1, allocator, left);
+		status = hash_sort_in_place(ascent.hashes, source->n, unique, 1, allocator, left);
+	} else {
+		status = hash_sort_many(source, allocator, &ascent, left);
 	}
-	status = hash_sort_many(source, allocator, &ascent, left);
 	if (status != NIDUS_OK)
 		memory_give(allocator, block);
 	return status;

@@ -17,7 +17,7 @@
  * 8 bytes per hash for the block (up to an eighth more) and, while it
  * works, for each thread at most HASH_SORT_WORK bytes and a thousandth of the block on
  * the side.
- * Errors: E_NOMEM; the block is empty then.
+ * Errors: E_NOMEM, STOPPED (base/watch.h); the block is empty then.
  */
 nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned threads,
                        const nidus_allocator *allocator, struct block *block, size_t *left);
@@ -27,7 +27,8 @@ nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned t
  * first *left of them is undefined then. Takes for each thread at most
  * HASH_SORT_WORK bytes and a 128th of the array on the side. The first pass is made by
  * one thread, the others by all.
- * Errors: E_NOMEM; the array holds the same hashes in some order then.
+ * Errors: E_NOMEM; the array holds the same hashes in some order then. STOPPED; it holds
+ * anything then.
  */
 nidus_status hash_sort_in_place(uint64_t *hashes, size_t n, bool unique, unsigned threads,
                                 const nidus_allocator *allocator, size_t *left);

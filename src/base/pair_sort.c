@@ -24,6 +24,7 @@
 #include "base/partition.h"
 #include "base/sort.h"
 #include "base/thread.h"
+#include "base/watch.h"
 
 #define PART_WORDS ((size_t)1 << 14) /* or so: these and the room to sort them fit, too */
 #define PART_PAIRS 4096 /* or so, of 16 bytes: a byte more leaves few of them together */
@@ -122,6 +123,8 @@ static void sort_parts(void *context, unsigned number)
 	size_t last = parts * (number + 1) / sorting->threads;
 	for (size_t part = parts * number / sorting->threads; part < last; part++) {
 		size_t from = part_start(sorting, part), to = sorting->end[part];
+		if (watch_step(to - from))
+			return;
 		sort_pairs(sorting->pairs + from, to - from, 56 - (int)sorting->bits);
 		for (size_t i = from; i < to; i++) {
 			sorting->hashes[i] = sorting->pairs[i].hash;
@@ -139,8 +142,11 @@ static void spread(struct sorting *sorting)
 {
 	size_t parts = (size_t)1 << sorting->bits, sum = 0;
 	memset(sorting->end, 0, sizeof sorting->end);
-	for (size_t i = 0; i < sorting->n; i++)
+	for (size_t i = 0; i < sorting->n; i++) {
 		sorting->end[part_of(sorting, sorting->hashes[i])]++;
+		if (UNLIKELY(i % WATCH_PIECE == 0) && watch_step(WATCH_PIECE))
+			return;
+	}
 	for (size_t part = 0; part < parts; part++) {
 		size_t count = sorting->end[part];
 		sorting->end[part] = sum;
@@ -151,6 +157,8 @@ static void spread(struct sorting *sorting)
 		uint64_t hash = sorting->hashes[i];
 		sorting->pairs[sorting->end[part_of(sorting, hash)]++] =
 			(struct pair){ hash, sorting->values[i] };
+		if (UNLIKELY(i % WATCH_PIECE == 0) && watch_step(WATCH_PIECE))
+			return;
 	}
 }
 
@@ -196,8 +204,10 @@ static nidus_status sort_as_pairs(uint64_t *hashes, uint64_t *values, size_t n, 
 			.threads = threads,
 		};
 		spread(sorting);
-		threads_run(threads, sort_parts, sorting);
+		if (!watch_stopped())
+			threads_run(threads, sort_parts, sorting);
 		memory_give(allocator, &memory);
+		status = watch_status();
 	}
 	memory_give(allocator, &work);
 	return status;
@@ -236,7 +246,7 @@ static void sort_packed(void *context, unsigned number)
 	struct packing *packing = context;
 	uint64_t *room = packing->room + number * packing->room_size, part;
 	unsigned bits = packing->bits;
-	while ((part = atomic_fetch_add(&packing->next, 1)) >> bits == 0) {
+	while (!watch_stopped() && (part = atomic_fetch_add(&packing->next, 1)) >> bits == 0) {
 		size_t from = part == 0 ? 0 : packing->end[part - 1], to = packing->end[part];
 		if (sort_words(packing, packing->words + from, to - from, room))
 			packing->equal = true;
@@ -245,6 +255,7 @@ static void sort_packed(void *context, unsigned number)
 			packing->hashes[i] = word >> bits | part << (64 - bits);
 			packing->values[i] = word & bits_low(bits);
 		}
+		watch_step(to - from);
 	}
 }
 
@@ -273,6 +284,7 @@ static nidus_status sort_in_words(struct packing *packing, size_t n, unsigned th
 		                 packing->end);
 		threads_run(threads, sort_packed, packing);
 		memory_give(allocator, &memory);
+		status = watch_status();
 	}
 	memory_give(allocator, &work);
 	return status;

@@ -24,6 +24,7 @@
 
 #include "base/bits.h"
 #include "base/thread.h"
+#include "base/watch.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -67,7 +68,8 @@ static void count_stretch(void *context, unsigned share)
 	size_t end = stretch_start(partition, share + 1);
 	unsigned bits = partition->bits;
 	uint64_t hashes[BLOCK];
-	for (size_t from = stretch_start(partition, share); from < end; from += BLOCK) {
+	for (size_t from = stretch_start(partition, share); from < end && !watch_step(BLOCK);
+	     from += BLOCK) {
 		size_t some = end - from < BLOCK ? end - from : BLOCK;
 		partition->source->read(partition->source->context, from, some, hashes);
 		for (size_t i = 0; i < some; i++)
@@ -128,7 +130,9 @@ static void move_stretch(void *context, unsigned share)
 	unsigned bits = partition->bits;
 	uint64_t hashes[BLOCK], *to = partition->to;
 	const uint64_t *values = partition->source->values;
-	for (size_t from = stretch_start(partition, share); from < end; from += BLOCK) {
+	/* What was not counted because of a stop is not moved: then all are stopped by now. */
+	for (size_t from = stretch_start(partition, share); from < end && !watch_step(BLOCK);
+	     from += BLOCK) {
 		size_t some = end - from < BLOCK ? end - from : BLOCK;
 		partition->source->read(partition->source->context, from, some, hashes);
 		for (size_t i = 0; i < some; i++) {
@@ -211,7 +215,8 @@ static void scatter_stretch(void *context, unsigned share)
 	bool room = true;
 	for (size_t part = 0; part < parts; part++)
 		next[part] = (part * partition->threads + share) * scatter->spacing;
-	for (size_t from = stretch_start(partition, share); from < end && room; from += BLOCK) {
+	for (size_t from = stretch_start(partition, share);
+	     from < end && room && !watch_step(BLOCK); from += BLOCK) {
 		size_t some = end - from < BLOCK ? end - from : BLOCK;
 		partition->source->read(partition->source->context, from, some, hashes);
 		room = scatter_some(scatter, hashes, some, share, lines, next);

@@ -14,8 +14,10 @@
 #include "base/sort.h"
 
 #include "base/bits.h"
+#include "base/watch.h"
 
-#define SMALL 48 /* below this an insertion sort is quicker */
+#define MANY ((size_t)1 << 14) /* after so many the caller is asked whether to stop */
+#define SMALL 48               /* below this an insertion sort is quicker */
 
 static void sort_small(uint64_t *numbers, size_t n)
 {
@@ -32,8 +34,13 @@ void sort_part_u64(uint64_t *numbers, size_t n, unsigned shift, size_t end[SORT_
 {
 	size_t next[SORT_RADIX], sum = 0;
 	memset(end, 0, SORT_RADIX * sizeof *end);
-	for (size_t i = 0; i < n; i++)
-		end[numbers[i] >> shift & (SORT_RADIX - 1)]++;
+	for (size_t from = 0; from < n; from += MANY) {
+		size_t to = n - from < MANY ? n : from + MANY;
+		for (size_t i = from; i < to; i++)
+			end[numbers[i] >> shift & (SORT_RADIX - 1)]++;
+		if (to < n)
+			watch_ask();
+	}
 	for (unsigned digit = 0; digit < SORT_RADIX; digit++) {
 		next[digit] = sum;
 		sum += end[digit];
@@ -50,6 +57,8 @@ void sort_part_u64(uint64_t *numbers, size_t n, unsigned shift, size_t end[SORT_
 				goal = number >> shift & (SORT_RADIX - 1);
 			}
 			numbers[next[digit]++] = number;
+			if (UNLIKELY(next[digit] % MANY == 0) && watch_ask())
+				return;
 		}
 	}
 }
@@ -62,7 +71,7 @@ static void sort_by_byte(uint64_t *numbers, size_t n, unsigned shift)
 	}
 	size_t end[SORT_RADIX];
 	sort_part_u64(numbers, n, shift, end);
-	if (shift == 0)
+	if (shift == 0 || (n > MANY && watch_stopped()))
 		return;
 	for (unsigned digit = 0; digit < SORT_RADIX; digit++) {
 		size_t start = digit == 0 ? 0 : end[digit - 1];

@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place. Takes no memory but a bounded stack. */
+/*
+ * In place. Takes no memory but a bounded stack. All but sort_hashes and sort_unique_u64 leave the
+ * numbers in some order if the caller says stop (base/watch.h).
+ */
 void sort_u64(uint64_t *numbers, size_t n);
 
 #define SORT_RADIX 256

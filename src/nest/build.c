@@ -19,6 +19,7 @@
 
 #include "base/reason.h"
 #include "base/thread.h"
+#include "base/watch.h"
 
 #define ROUNDS 8
 
@@ -56,9 +57,8 @@ static nidus_status fill_chunk(struct nest *nest, const struct body_ops *ops,
                                const uint64_t *hashes, const uint64_t *values, size_t n)
 {
 	nidus_status status = NIDUS_OK;
-	size_t done;
 	if (nest->remote)
-		return ops->insert_batch(nest, hashes, values, n, &done);
+		return watch_insert_batch(ops, nest, hashes, values, n);
 	for (size_t round = 0; round < ROUNDS && round < n && status == NIDUS_OK; round++)
 		status = ops->insert_near(nest, hashes + round, values_from(values, round),
 		                          n - round, ROUNDS);
@@ -87,6 +87,8 @@ static void fill_run(void *context, unsigned number)
 		if (end > start) /* without any keys there is no array either */
 			status = fill_chunk(&nest, ops, building->hashes + start,
 			                    values_from(building->values, start), end - start);
+		if (watch_step(nest.remote ? 0 : end - start))
+			break;
 		start = end;
 	}
 	share->stashed = nest.stashed;

@@ -18,6 +18,7 @@
 
 #include "base/reason.h"
 #include "base/thread.h"
+#include "base/watch.h"
 
 #define PART_BUCKETS 4096 /* lines of a part stay in a core's cache */
 #define PARTS_MOST 1024
@@ -73,7 +74,7 @@ static void build_parts(void *context, unsigned share)
 {
 	struct building *building = context;
 	struct job job;
-	while ((job = find_job(building)).what != NOTHING) {
+	while (!watch_stopped() && (job = find_job(building)).what != NOTHING) {
 		nidus_status (*build)(struct yard *, const uint64_t *, const uint64_t *, size_t,
 		                      unsigned, unsigned) =
 			job.what == FRONTS ? yard_build_fronts : yard_build_back;
@@ -82,16 +83,15 @@ static void build_parts(void *context, unsigned share)
 		outcome_keep(job.what == FRONTS ? &building->fronts : &building->back, share,
 		             status);
 		report(building, job);
+		watch_step(job.what == FRONTS ? building->n / building->parts : 0);
 	}
 }
 
 nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values, size_t n,
                         unsigned threads)
 {
-	if (yard->level > 0) {
-		size_t done;
-		return yard->ops->body.insert_batch(yard, hashes, values, n, &done);
-	}
+	if (yard->level > 0)
+		return watch_insert_batch(&yard->ops->body, yard, hashes, values, n);
 	uint64_t parts = yard->fronts / PART_BUCKETS + 1;
 	struct building building = { .yard = yard,
 		                     .hashes = hashes,

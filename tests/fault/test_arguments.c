@@ -71,6 +71,7 @@ static void no_filter_is_an_argument_error(void **state)
 	expect_bad(nidus_remove_u64(NULL, 1));
 	expect_bad(nidus_remove_hash(NULL, 1));
 	expect_bad(nidus_insert_batch(NULL, &hash, 1, NULL));
+	expect_bad(nidus_insert_new_batch(NULL, &hash, 1, NULL, NULL));
 	expect_bad(nidus_remove_batch(NULL, &hash, 1, NULL));
 	expect_bad(nidus_insert_entry(NULL, &entry));
 	expect_bad(nidus_grow(NULL, 10));
@@ -141,6 +142,7 @@ static void no_input_is_an_argument_error(void **state)
 	expect_equal(n, 0);
 	expect_bad(nidus_plan(&options, NULL, 3, &n));
 	expect_bad(nidus_insert_batch(filter, NULL, 1, NULL));
+	expect_bad(nidus_insert_new_batch(filter, NULL, 1, NULL, NULL));
 	expect_bad(nidus_remove_batch(filter, NULL, 1, NULL));
 	expect_bad(nidus_insert_entry(filter, NULL));
 	expect_bad(nidus_family_by_name(NULL, &family));
@@ -172,6 +174,9 @@ static void batches_of_nothing_do_nothing(void **state)
 	uint64_t hash = 5;
 	uint8_t yes = 9;
 	expect_ok(nidus_insert_batch(filter, NULL, 0, &done));
+	expect_equal(done, 0);
+	done = 7;
+	expect_ok(nidus_insert_new_batch(filter, NULL, 0, NULL, &done));
 	expect_equal(done, 0);
 	done = 7;
 	expect_ok(nidus_remove_batch(filter, NULL, 0, &done));
@@ -322,7 +327,7 @@ static void every_status_has_a_name_and_words(void **state)
 		NIDUS_COPIES,     NIDUS_E_ARG,      NIDUS_E_RANGE,   NIDUS_E_UNSUPPORTED,
 		NIDUS_E_READONLY, NIDUS_E_MISMATCH, NIDUS_E_NOMEM,   NIDUS_E_BUFFER,
 		NIDUS_E_IO,       NIDUS_E_FORMAT,   NIDUS_E_VERSION, NIDUS_E_TRUNCATED,
-		NIDUS_E_CORRUPT,
+		NIDUS_E_CORRUPT,  NIDUS_STOPPED,
 	};
 	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
 		const char *name = nidus_status_name(statuses[i]);

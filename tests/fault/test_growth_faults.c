@@ -190,7 +190,7 @@ static nidus_status try_build_like(nidus_filter *filter)
 	for (unsigned i = 0; i < FOREIGN_KEYS; i++)
 		hashes[i] = nidus_hash_u64(filter, FOREIGN + i);
 	nidus_status status =
-		nidus_build_like(filter, hashes, NULL, FOREIGN_KEYS, false, 2, &built);
+		nidus_build_like(filter, hashes, NULL, FOREIGN_KEYS, false, 2, NULL, &built);
 	return made(status, built, FOREIGN_KEYS);
 }
 

@@ -75,7 +75,7 @@ static nidus_filter *before(const struct run *run)
 static nidus_filter *empty_like(const struct run *run)
 {
 	nidus_filter *empty;
-	expect_ok(nidus_build_like(run->filter, NULL, NULL, 0, false, 1, &empty));
+	expect_ok(nidus_build_like(run->filter, NULL, NULL, 0, false, 1, NULL, &empty));
 	return empty;
 }
 

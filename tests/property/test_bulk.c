@@ -118,7 +118,7 @@ static void compare_sources(const struct shape *shape, void *context)
 	expect_ok(nidus_build_hashes(&options, hashes, n, 3, &same));
 	expect(filters_equal(numbers, same));
 	nidus_free(same);
-	expect_ok(nidus_build_like(numbers, hashes, NULL, n, false, 2, &same));
+	expect_ok(nidus_build_like(numbers, hashes, NULL, n, false, 2, NULL, &same));
 	expect(filters_equal(numbers, same));
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = &keys[i], lens[i] = i % 9;
@@ -151,8 +151,133 @@ static void hashes_need_their_seed(void **state)
 	nidus_filter *filter = (nidus_filter *)(void *)&hash;
 	expect_status(nidus_build_hashes(&options, &hash, 1, 1, &filter), NIDUS_E_ARG);
 	expect(filter == NULL);
-	expect_status(nidus_build_like(NULL, &hash, NULL, 1, false, 1, &filter), NIDUS_E_ARG);
+	expect_status(nidus_build_like(NULL, &hash, NULL, 1, false, 1, NULL, &filter), NIDUS_E_ARG);
 	expect_status(nidus_build_hashes(&options, NULL, 1, 1, &filter), NIDUS_E_ARG);
+}
+
+/* ------------------------------------------------------------------------ progress -- */
+
+struct watcher {
+	pthread_t thread;        /* the one that calls nidus */
+	unsigned calls, stop_at; /* stop_at: 0 for never */
+	double share;
+	bool right;
+};
+
+static bool watch(void *context, double share)
+{
+	struct watcher *watcher = context;
+	watcher->right &= pthread_equal(watcher->thread, pthread_self()) != 0;
+	watcher->right &= share >= watcher->share && share <= 1;
+	watcher->share = share;
+	return ++watcher->calls == watcher->stop_at;
+}
+
+static struct watcher new_watcher(unsigned stop_at)
+{
+	return (struct watcher){ .thread = pthread_self(), .stop_at = stop_at, .right = true };
+}
+
+enum { FROM_NUMBERS, FROM_BYTES, FROM_HASHES, FROM_VALUES, LIKE_ANOTHER, WAYS };
+
+#define WATCHED_KEYS ((size_t)200003)
+
+/* Builds in one of the ways, watched; gives the status and, where it is OK, checks the filter. */
+static nidus_status build_watched(nidus_options options, unsigned way, const uint64_t *keys,
+                                  unsigned threads, struct watcher *watcher)
+{
+	size_t n = WATCHED_KEYS;
+	nidus_filter *filter = NULL, *like;
+	uint64_t *hashes = check_alloc(n * sizeof *hashes),
+		 *values = check_alloc(n * sizeof *values);
+	const void **bytes = check_alloc(n * sizeof *bytes);
+	size_t *lens = check_alloc(n * sizeof *lens);
+	nidus_status status = NIDUS_E_ARG;
+	options.value_bits = way == FROM_VALUES ? 12 : 0;
+	nidus_options empty = options;
+	empty.capacity = n;
+	expect_ok(nidus_create(&empty, &like));
+	nidus_hash_u64_batch(like, keys, n, hashes);
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = &keys[i], lens[i] = sizeof keys[i], values[i] = i % 4096;
+	options.progress = (nidus_progress){ watch, watcher };
+	if (way == FROM_NUMBERS)
+		status = nidus_build_u64(&options, keys, n, threads, &filter);
+	else if (way == FROM_BYTES)
+		status = nidus_build_bytes(&options, bytes, lens, n, threads, &filter);
+	else if (way == FROM_HASHES)
+		status = nidus_build_hashes(&options, hashes, n, threads, &filter);
+	else if (way == FROM_VALUES)
+		status = nidus_build_values(&options, hashes, values, n, threads, &filter);
+	else
+		status = nidus_build_like(like, hashes, NULL, n, false, threads, &options.progress,
+		                          &filter);
+	expect((filter != NULL) == (status == NIDUS_OK));
+	for (size_t i = 0; i < n && filter != NULL; i += 97)
+		expect(way == FROM_BYTES ? nidus_contains(filter, bytes[i], lens[i])
+		                         : nidus_contains_u64(filter, keys[i]));
+	nidus_free(filter);
+	nidus_free(like);
+	free(hashes);
+	free(values);
+	free(bytes);
+	free(lens);
+	return status;
+}
+
+/* Stops at the first call, at the last, and at some in between: in every part of the work. */
+static void stop_builds(const struct shape *shape, void *context)
+{
+	const uint64_t *keys = context;
+	nidus_options options = shape_options(shape, 0, SEED);
+	unsigned ways = nidus_family_features(options.family) & NIDUS_DELETE ? WAYS : FROM_VALUES;
+	for (unsigned way = 0; way < ways; way++) {
+		unsigned threads = 1 + way % 3;
+		struct watcher watcher = new_watcher(0);
+		check_note("family %d, way %u", (int)options.family, way);
+		expect_ok(build_watched(options, way, keys, threads, &watcher));
+		expect(watcher.calls > 0 && watcher.right);
+		unsigned calls = watcher.calls;
+		for (unsigned at = 1; at <= calls; at += 1 + calls / (check_small() ? 2 : 5)) {
+			watcher = new_watcher(at);
+			nidus_status status = build_watched(options, way, keys, threads, &watcher);
+			/* With several threads there may be fewer calls than before. */
+			expect(status == NIDUS_STOPPED || (status == NIDUS_OK && threads > 1));
+			expect(status == NIDUS_OK || watcher.calls == at);
+			expect(watcher.right);
+		}
+	}
+}
+
+static void builds_can_be_stopped_at_any_call_of_progress(void **state)
+{
+	(void)state;
+	uint64_t *keys = some_keys(WATCHED_KEYS);
+	each_layout(8, 8, stop_builds, keys);
+	free(keys);
+}
+
+static bool build_inside(void *context, double share)
+{
+	nidus_options options = filter_options(0, 0.01, SEED);
+	nidus_filter *filter;
+	(void)share;
+	expect_ok(nidus_build_u64(&options, context, 30000, 2, &filter));
+	nidus_free(filter);
+	return false;
+}
+
+static void a_watched_build_may_build_another_filter_meanwhile(void **state)
+{
+	(void)state;
+	uint64_t *keys = some_keys(100000);
+	nidus_options options = filter_options(0, 0.01, SEED);
+	nidus_filter *filter;
+	options.progress = (nidus_progress){ build_inside, keys };
+	expect_ok(nidus_build_u64(&options, keys, 100000, 2, &filter));
+	expect_ok(nidus_verify(filter, NULL));
+	nidus_free(filter);
+	free(keys);
 }
 
 /* --------------------------------------------------------------------------- copies -- */
@@ -417,6 +542,8 @@ int main(void)
 		cmocka_unit_test(the_order_of_keys_does_not_matter),
 		cmocka_unit_test(hashes_and_bytes_build_as_numbers_do),
 		cmocka_unit_test(hashes_need_their_seed),
+		cmocka_unit_test(builds_can_be_stopped_at_any_call_of_progress),
+		cmocka_unit_test(a_watched_build_may_build_another_filter_meanwhile),
 		cmocka_unit_test(equal_keys_are_stored_once_or_all),
 		cmocka_unit_test(one_key_a_hundred_thousand_times_is_one_key),
 		cmocka_unit_test(too_many_keys_give_the_same_error_for_any_number_of_threads),

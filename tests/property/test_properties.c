@@ -156,6 +156,33 @@ static void try_insert_batch(struct run *run)
 	}
 }
 
+static void try_insert_new_batch(struct run *run)
+{
+	uint64_t keys[BATCH], hashes[BATCH];
+	uint8_t fresh[BATCH + 1];
+	size_t n = chance_below(&run->chance, BATCH + 1), done = 99;
+	for (size_t i = 0; i < n; i++) {
+		/* Some come twice in one batch. */
+		keys[i] = i > 0 && chance_below(&run->chance, 4) == 0 ? keys[i / 2] : any_key(run);
+		hashes[i] = spelled_hash(run->filter, keys[i]);
+	}
+	memset(fresh, 7, sizeof fresh);
+	nidus_status status = nidus_insert_new_batch(run->filter, hashes, n, fresh, &done);
+	expect_equal(status == NIDUS_OK, done == n);
+	for (size_t i = 0; i < done; i++) {
+		nidus_status single = nidus_insert_new_hash(run->shadow, hashes[i]);
+		expect_equal(fresh[i], single == NIDUS_OK);
+		expect(single == NIDUS_OK || single == NIDUS_PRESENT);
+		if (single == NIDUS_OK)
+			model_add(&run->model, keys[i]);
+	}
+	expect_equal(fresh[done], 7);
+	if (done < n) {
+		expect(refused(status));
+		expect_status(nidus_insert_new_hash(run->shadow, hashes[done]), status);
+	}
+}
+
 static void try_remove_batch(struct run *run)
 {
 	uint64_t keys[BATCH], hashes[BATCH];
@@ -341,6 +368,7 @@ static const struct {
 	{ try_lookup, 150, 150, 0 },
 	{ try_contains_batch, 10, 10, 0 },
 	{ try_insert_batch, 20, 5, 0 },
+	{ try_insert_new_batch, 10, 4, 0 },
 	{ try_remove_batch, 2, 20, NIDUS_DELETE },
 	{ try_clone, 4, 4, 0 },
 	{ try_buffer, 8, 8, 0 },

@@ -187,8 +187,8 @@ static void *build_like(void *context)
 	while (!me->done) {
 		uint64_t hashes[] = { 1, 2, 3 };
 		nidus_filter *built;
-		me->failures +=
-			nidus_build_like(me->like, hashes, NULL, 3, false, 1, &built) != NIDUS_OK;
+		me->failures += nidus_build_like(me->like, hashes, NULL, 3, false, 1, NULL,
+		                                 &built) != NIDUS_OK;
 		nidus_free(built);
 	}
 	return NULL;

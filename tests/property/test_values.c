@@ -488,11 +488,12 @@ static void build_one(const struct shape *shape, void *context)
 	nidus_free(again);
 	memcpy(hashes, keys, sizeof hashes);
 	memcpy(values, beside, sizeof values);
-	expect_ok(nidus_build_like(filter, hashes, values, PAIRS, false, 2, &again));
+	expect_ok(nidus_build_like(filter, hashes, values, PAIRS, false, 2, NULL, &again));
 	expect(filters_equal(filter, again));
 	nidus_free(again);
 	values[0] = UINT64_C(1) << options.value_bits;
-	expect_status(nidus_build_like(filter, hashes, values, 1, false, 1, &again), NIDUS_E_RANGE);
+	expect_status(nidus_build_like(filter, hashes, values, 1, false, 1, NULL, &again),
+	              NIDUS_E_RANGE);
 	expect(again == NULL);
 	nidus_free(filter);
 	++*visited;

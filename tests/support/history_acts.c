@@ -496,7 +496,7 @@ static void do_build(struct history *h)
 	bool valued = h->ledger.values != NULL;
 	if (chance_percent(&h->chance, 50))
 		status = nidus_build_like(fresh, hashes, valued ? values : NULL, n, true, threads,
-		                          &built);
+		                          NULL, &built);
 	else if (valued)
 		status = nidus_build_values(&options, hashes, values, n, threads, &built);
 	else

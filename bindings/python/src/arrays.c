@@ -417,7 +417,7 @@ static nidus_status build_hashed(struct building *building, uint64_t *hashes, ui
 	if (building->like)
 		return nidus_build_like(building->hasher->filter, hashes, values, n,
 		                        building->options.features & NIDUS_MULTISET,
-		                        building->threads, &building->built);
+		                        building->threads, NULL, &building->built);
 	return values ? nidus_build_values(&building->options, hashes, values, n, building->threads,
 	                                   &building->built)
 	              : nidus_build_hashes(&building->options, hashes, n, building->threads,
