@@ -1,18 +1,20 @@
 -- SPDX-License-Identifier: MIT
 \echo Use "CREATE EXTENSION nidus" to load this file. \quit
 
+-- Costs are in units of cpu_operator_cost: what copies a whole filter is dear.
+
 -- ------------------------------------------------------------------ the type
 
 CREATE TYPE nidus;
 
 CREATE FUNCTION nidus_in(cstring) RETURNS nidus
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 CREATE FUNCTION nidus_out(nidus) RETURNS cstring
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 CREATE FUNCTION nidus_recv(internal) RETURNS nidus
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 CREATE FUNCTION nidus_send(nidus) RETURNS bytea
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
 -- Fingerprints do not compress, so the server need not try.
 CREATE TYPE nidus (
@@ -21,152 +23,148 @@ CREATE TYPE nidus (
 );
 COMMENT ON TYPE nidus IS 'an approximate set: no false negatives, false positives at a chosen rate';
 
-CREATE FUNCTION nidus(bytea) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (bytea AS nidus) WITH FUNCTION nidus(bytea);
-CREATE CAST (nidus AS bytea) WITHOUT FUNCTION;
+-- A file is a value without the type of its keys, which it does not know.
+CREATE FUNCTION nidus(file bytea, keys regtype) RETURNS nidus
+	AS 'MODULE_PATHNAME', 'nidus_from_file' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION nidus_file(nidus) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'nidus_to_file' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE CAST (nidus AS bytea) WITH FUNCTION nidus_file(nidus);
+
+-- ------------------------------------------------------------------ equality
+
+CREATE FUNCTION nidus_eq(nidus, nidus) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION nidus_ne(nidus, nidus) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION nidus_hash(nidus) RETURNS integer
+	AS 'MODULE_PATHNAME', 'nidus_hash_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION nidus_hash_extended(nidus, bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'nidus_hash_value_extended'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE OPERATOR = (LEFTARG = nidus, RIGHTARG = nidus, FUNCTION = nidus_eq, COMMUTATOR = =,
+	NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES);
+CREATE OPERATOR <> (LEFTARG = nidus, RIGHTARG = nidus, FUNCTION = nidus_ne, COMMUTATOR = <>,
+	NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
+CREATE OPERATOR CLASS nidus_ops DEFAULT FOR TYPE nidus USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 nidus_hash(nidus),
+	FUNCTION 2 nidus_hash_extended(nidus, bigint);
 
 -- ------------------------------------------------------------- whole filters
 
-CREATE FUNCTION nidus_empty(fpr double precision DEFAULT 0.01) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_make' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION nidus_empty(fpr double precision DEFAULT 0.01, keys regtype DEFAULT NULL,
+		capacity bigint DEFAULT NULL) RETURNS nidus
+	AS 'MODULE_PATHNAME', 'nidus_empty_filter' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION nidus_count(nidus) RETURNS bigint
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 CREATE FUNCTION nidus_info(nidus) RETURNS json
-	AS 'MODULE_PATHNAME', 'nidus_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'nidus_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 CREATE FUNCTION nidus_union(nidus, nidus) RETURNS nidus
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
 CREATE OPERATOR | (LEFTARG = nidus, RIGHTARG = nidus, FUNCTION = nidus_union, COMMUTATOR = |);
 
 -- -------------------------------------------------------------- single keys
 
-CREATE FUNCTION nidus_contains(nidus, bigint) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'nidus_contains_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION nidus_in_filter(bigint, nidus) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'nidus_in_filter_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR @> (LEFTARG = nidus, RIGHTARG = bigint, FUNCTION = nidus_contains, COMMUTATOR = <@,
-	RESTRICT = contsel, JOIN = contjoinsel);
-CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = nidus, FUNCTION = nidus_in_filter, COMMUTATOR = @>,
-	RESTRICT = contsel, JOIN = contjoinsel);
-CREATE FUNCTION nidus_add(nidus, bigint) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_add_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION nidus_remove(nidus, bigint) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_remove_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- What the planner asks about lookups.
+CREATE FUNCTION nidus_sel(internal, oid, internal, integer) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION nidus_joinsel(internal, oid, internal, smallint, internal) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION nidus_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+-- anyelement: the types of key are checked by the function, which knows the filter's. Texts,
+-- and what has no type, are read as the filter's type. Dates and times depend on settings then.
+
+CREATE FUNCTION nidus_contains(nidus, anyelement) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'nidus_contains_key'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 4 SUPPORT nidus_support;
 CREATE FUNCTION nidus_contains(nidus, text) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'nidus_contains_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'nidus_contains_key'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 4 SUPPORT nidus_support;
+CREATE FUNCTION nidus_in_filter(anyelement, nidus) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'nidus_key_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 4 SUPPORT nidus_support;
 CREATE FUNCTION nidus_in_filter(text, nidus) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'nidus_in_filter_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR @> (LEFTARG = nidus, RIGHTARG = text, FUNCTION = nidus_contains, COMMUTATOR = <@,
-	RESTRICT = contsel, JOIN = contjoinsel);
-CREATE OPERATOR <@ (LEFTARG = text, RIGHTARG = nidus, FUNCTION = nidus_in_filter, COMMUTATOR = @>,
-	RESTRICT = contsel, JOIN = contjoinsel);
+	AS 'MODULE_PATHNAME', 'nidus_key_in'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 4 SUPPORT nidus_support;
+CREATE OPERATOR @> (LEFTARG = nidus, RIGHTARG = anyelement, FUNCTION = nidus_contains,
+	COMMUTATOR = <@, RESTRICT = nidus_sel, JOIN = nidus_joinsel);
+CREATE OPERATOR @> (LEFTARG = nidus, RIGHTARG = text, FUNCTION = nidus_contains,
+	COMMUTATOR = <@, RESTRICT = nidus_sel, JOIN = nidus_joinsel);
+CREATE OPERATOR <@ (LEFTARG = anyelement, RIGHTARG = nidus, FUNCTION = nidus_in_filter,
+	COMMUTATOR = @>, RESTRICT = nidus_sel, JOIN = nidus_joinsel);
+CREATE OPERATOR <@ (LEFTARG = text, RIGHTARG = nidus, FUNCTION = nidus_in_filter,
+	COMMUTATOR = @>, RESTRICT = nidus_sel, JOIN = nidus_joinsel);
+
+CREATE FUNCTION nidus_add(nidus, anyelement) RETURNS nidus
+	AS 'MODULE_PATHNAME', 'nidus_add_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000;
 CREATE FUNCTION nidus_add(nidus, text) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_add_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'nidus_add_key' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5000;
+CREATE FUNCTION nidus_remove(nidus, anyelement) RETURNS nidus
+	AS 'MODULE_PATHNAME', 'nidus_remove_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000;
 CREATE FUNCTION nidus_remove(nidus, text) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_remove_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
-CREATE FUNCTION nidus_contains(nidus, bytea) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'nidus_contains_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION nidus_in_filter(bytea, nidus) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'nidus_in_filter_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR @> (LEFTARG = nidus, RIGHTARG = bytea, FUNCTION = nidus_contains, COMMUTATOR = <@,
-	RESTRICT = contsel, JOIN = contjoinsel);
-CREATE OPERATOR <@ (LEFTARG = bytea, RIGHTARG = nidus, FUNCTION = nidus_in_filter, COMMUTATOR = @>,
-	RESTRICT = contsel, JOIN = contjoinsel);
-CREATE FUNCTION nidus_add(nidus, bytea) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_add_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION nidus_remove(nidus, bytea) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_remove_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
-CREATE FUNCTION nidus_contains(nidus, uuid) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'nidus_contains_uuid' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION nidus_in_filter(uuid, nidus) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'nidus_in_filter_uuid' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR @> (LEFTARG = nidus, RIGHTARG = uuid, FUNCTION = nidus_contains, COMMUTATOR = <@,
-	RESTRICT = contsel, JOIN = contjoinsel);
-CREATE OPERATOR <@ (LEFTARG = uuid, RIGHTARG = nidus, FUNCTION = nidus_in_filter, COMMUTATOR = @>,
-	RESTRICT = contsel, JOIN = contjoinsel);
-CREATE FUNCTION nidus_add(nidus, uuid) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_add_uuid' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION nidus_remove(nidus, uuid) RETURNS nidus
-	AS 'MODULE_PATHNAME', 'nidus_remove_uuid' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'nidus_remove_key' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5000;
 
 -- --------------------------------------------------------------- aggregates
 
 CREATE FUNCTION nidus_agg_combine(internal, internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 CREATE FUNCTION nidus_agg_serialize(internal) RETURNS bytea
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000;
 CREATE FUNCTION nidus_agg_deserialize(bytea, internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000;
 CREATE FUNCTION nidus_agg_final(internal) RETURNS nidus
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5000;
+
 CREATE FUNCTION nidus_union_step(internal, nidus) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 CREATE AGGREGATE nidus_union_agg(nidus) (
 	SFUNC = nidus_union_step, STYPE = internal, FINALFUNC = nidus_agg_final,
 	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
 	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
 );
 
-CREATE FUNCTION nidus_agg_step(internal, bigint) RETURNS internal
-	AS 'MODULE_PATHNAME', 'nidus_agg_bigint' LANGUAGE C STABLE PARALLEL SAFE;
-CREATE FUNCTION nidus_agg_step(internal, bigint, double precision) RETURNS internal
-	AS 'MODULE_PATHNAME', 'nidus_agg_bigint' LANGUAGE C STABLE PARALLEL SAFE;
-CREATE AGGREGATE nidus_agg(bigint) (
-	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
-	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
-	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
-);
-CREATE AGGREGATE nidus_agg(bigint, double precision) (
-	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
-	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
-	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
-);
-
+CREATE FUNCTION nidus_agg_step(internal, anyelement) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION nidus_agg_step(internal, anyelement, double precision) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION nidus_agg_step(internal, anyelement, double precision, bigint) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION nidus_agg_step(internal, text) RETURNS internal
-	AS 'MODULE_PATHNAME', 'nidus_agg_bytes' LANGUAGE C STABLE PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION nidus_agg_step(internal, text, double precision) RETURNS internal
-	AS 'MODULE_PATHNAME', 'nidus_agg_bytes' LANGUAGE C STABLE PARALLEL SAFE;
-CREATE AGGREGATE nidus_agg(text) (
-	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
-	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
-	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
-);
-CREATE AGGREGATE nidus_agg(text, double precision) (
-	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
-	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
-	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
-);
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION nidus_agg_step(internal, text, double precision, bigint) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 10;
 
-CREATE FUNCTION nidus_agg_step(internal, bytea) RETURNS internal
-	AS 'MODULE_PATHNAME', 'nidus_agg_bytes' LANGUAGE C STABLE PARALLEL SAFE;
-CREATE FUNCTION nidus_agg_step(internal, bytea, double precision) RETURNS internal
-	AS 'MODULE_PATHNAME', 'nidus_agg_bytes' LANGUAGE C STABLE PARALLEL SAFE;
-CREATE AGGREGATE nidus_agg(bytea) (
+CREATE AGGREGATE nidus_agg(key anyelement) (
 	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
 	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
 	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
 );
-CREATE AGGREGATE nidus_agg(bytea, double precision) (
+CREATE AGGREGATE nidus_agg(key anyelement, fpr double precision) (
 	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
 	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
 	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
 );
-
-CREATE FUNCTION nidus_agg_step(internal, uuid) RETURNS internal
-	AS 'MODULE_PATHNAME', 'nidus_agg_uuid' LANGUAGE C STABLE PARALLEL SAFE;
-CREATE FUNCTION nidus_agg_step(internal, uuid, double precision) RETURNS internal
-	AS 'MODULE_PATHNAME', 'nidus_agg_uuid' LANGUAGE C STABLE PARALLEL SAFE;
-CREATE AGGREGATE nidus_agg(uuid) (
+CREATE AGGREGATE nidus_agg(key anyelement, fpr double precision, capacity bigint) (
 	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
 	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
 	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
 );
-CREATE AGGREGATE nidus_agg(uuid, double precision) (
+CREATE AGGREGATE nidus_agg(key text) (
 	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
 	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
 	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
 );
-
+CREATE AGGREGATE nidus_agg(key text, fpr double precision) (
+	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
+	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
+	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
+);
+CREATE AGGREGATE nidus_agg(key text, fpr double precision, capacity bigint) (
+	SFUNC = nidus_agg_step, STYPE = internal, FINALFUNC = nidus_agg_final,
+	COMBINEFUNC = nidus_agg_combine, SERIALFUNC = nidus_agg_serialize,
+	DESERIALFUNC = nidus_agg_deserialize, PARALLEL = SAFE
+);

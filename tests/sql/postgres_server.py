@@ -56,7 +56,7 @@ class Server:
             if not file.endswith(".so"):
                 shutil.copy(file, root + where["sharedir"] + "/extension")
 
-    def _run(self, *command, **options):
+    def run(self, *command, **options):
         return subprocess.run(command, preexec_fn=self._become, capture_output=True, text=True,
                               cwd=self.folder, **options)
 
@@ -72,7 +72,7 @@ class Server:
             os.mkdir(folder, 0o700)
             if self.user:
                 os.chown(folder, self.user.pw_uid, self.user.pw_gid)
-        made = self._run(self.bin + "/initdb", "-D", self.data, "-U", "nidus", "-A", "trust",
+        made = self.run(self.bin + "/initdb", "-D", self.data, "-U", "nidus", "-A", "trust",
                          "-E", "UTF8", "--locale=C", "--no-sync")
         if made.returncode != 0:
             raise RuntimeError(made.stdout + made.stderr)
@@ -82,7 +82,7 @@ class Server:
              "-c", "fsync=off", "-c", "max_parallel_workers=4", "-c", "jit=off"],
             stdout=log, stderr=log, preexec_fn=self._become, cwd=self.folder)
         for _ in range(600):
-            if self._run(self.bin + "/pg_isready", "-h", self.socket).returncode == 0:
+            if self.run(self.bin + "/pg_isready", "-h", self.socket).returncode == 0:
                 return
             if self.process.poll() is not None:
                 break
@@ -95,7 +95,7 @@ class Server:
 
     def sql(self, text, database="postgres"):
         """Runs statements in one session; the answer of the last one as text."""
-        done = self._run("psql", "-h", self.socket, "-U", "nidus", "-d", database, "-X", "-A", "-t",
+        done = self.run("psql", "-h", self.socket, "-U", "nidus", "-d", database, "-X", "-A", "-t",
                          "-q", "-v", "ON_ERROR_STOP=1", "-f", "-", input=text)
         if done.returncode != 0:
             raise RuntimeError(done.stderr)
