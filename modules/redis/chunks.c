@@ -18,14 +18,12 @@ bool chunks_add(struct chunks *chunks, const void *bytes, size_t size)
 	else
 		chunks->first = chunk;
 	chunks->last = chunk;
-	chunks->bytes += size;
 	return true;
 }
 
 static void drop_first(struct chunks *chunks)
 {
 	struct chunk *chunk = chunks->first;
-	chunks->bytes -= chunk->size;
 	chunks->first = chunk->next;
 	if (chunks->first == NULL)
 		chunks->last = NULL;

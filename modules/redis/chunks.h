@@ -19,9 +19,7 @@ struct chunk {
 
 struct chunks {
 	struct chunk *first, *last;
-	uint64_t bytes;    /* so many are here */
-	uint64_t expected; /* so many there will be */
-	size_t used;       /* of the first chunk, by chunks_source */
+	size_t used; /* of the first chunk, by chunks_source */
 };
 
 /* Adds a copy of the bytes at the end. False: no memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Commands on whole filters: make, describe, shrink and merge.
+ * Commands on whole filters: make, describe and shrink.
  */
 #include "commands.h"
 
@@ -12,6 +12,28 @@
 
 /* ------------------------------------------------------------------------- RESERVE -- */
 
+/*
+ * A master sends RESERVE for a key that exists when an item was added to a legacy filter: it
+ * made one beside it, and tells with which seed.
+ */
+static bool is_replicated_beside(RedisModuleCtx *ctx, const struct value *value)
+{
+	return value_is_untouched(value) &&
+	       (server.GetContextFlags(ctx) & (SERVER_IS_REPLICATED | SERVER_IS_LOADING));
+}
+
+static int reserve_beside(RedisModuleCtx *ctx, RedisModuleString *key, struct value *value,
+                          const struct recipe *recipe)
+{
+	value->recipe = *recipe;
+	nidus_status status = value_extend(ctx, value);
+	if (status != NIDUS_OK)
+		return server.ReplyWithError(ctx, value_failure(status));
+	keys_settle(ctx, key, value);
+	recipe_replicate(&value->recipe, ctx, key);
+	return server.ReplyWithSimpleString(ctx, "OK");
+}
+
 static int reserve(RedisModuleCtx *ctx, RedisModuleString *key, struct recipe *recipe)
 {
 	struct value *value;
@@ -19,8 +41,10 @@ static int reserve(RedisModuleCtx *ctx, RedisModuleString *key, struct recipe *r
 	enum found found = keys_write_incoming(ctx, key, recipe->kind, &value);
 	if (found == REFUSED)
 		return SERVER_OK;
-	if (found == FOUND)
+	if (found == FOUND && !is_replicated_beside(ctx, value))
 		return server.ReplyWithError(ctx, error);
+	if (found == FOUND)
+		return reserve_beside(ctx, key, value, recipe);
 	value = value_create(ctx, recipe, &error);
 	if (value == NULL)
 		return server.ReplyWithError(ctx, error);
@@ -85,6 +109,20 @@ static bool find_to_tell(RedisModuleCtx *ctx, RedisModuleString *key, enum kind 
 	return found == FOUND;
 }
 
+static uint64_t filters_in(const struct value *value)
+{
+	return (value->legacy != NULL ? value->legacy->layers : 0) + (value->filter != NULL);
+}
+
+static uint64_t buckets_of(const struct value *value)
+{
+	nidus_info info = value_info(value);
+	uint64_t buckets = info.slots > 0 ? info.total_slots / info.slots : info.total_slots;
+	for (uint32_t i = 0; value->legacy != NULL && i < value->legacy->layers; i++)
+		buckets += value->legacy->layer[i].range;
+	return buckets;
+}
+
 int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct value *value;
@@ -92,13 +130,14 @@ int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return server.WrongArity(ctx);
 	if (!find_to_tell(ctx, argv[1], KIND_CF, &value))
 		return SERVER_OK;
-	nidus_info info = value_info(value);
+	const struct legacy *legacy = value->legacy;
 	server.ReplyWithMap(ctx, 8);
 	reply_field(ctx, "Size", value_bytes(value));
-	reply_field(ctx, "Number of buckets", info.total_slots / (info.slots > 0 ? info.slots : 1));
-	reply_field(ctx, "Number of filters", 1);
-	reply_field(ctx, "Number of items inserted", value->items);
-	reply_field(ctx, "Number of items deleted", value->deleted);
+	reply_field(ctx, "Number of buckets", buckets_of(value));
+	reply_field(ctx, "Number of filters", filters_in(value));
+	reply_field(ctx, "Number of items inserted", value_items(value));
+	reply_field(ctx, "Number of items deleted",
+	            value->deleted + (legacy != NULL ? legacy->deleted : 0));
 	reply_field(ctx, "Bucket size", value->recipe.bucket_size);
 	reply_field(ctx, "Expansion rate", value->recipe.expansion);
 	reply_field(ctx, "Max iterations", value->recipe.max_iterations);
@@ -109,7 +148,10 @@ int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 static uint64_t capacity_now(const struct value *value)
 {
 	uint64_t asked = value->recipe.capacity;
-	return value->items <= asked ? asked : value_info(value).capacity;
+	uint64_t legacy = value->legacy != NULL ? legacy_capacity(value->legacy) : 0;
+	if (value->filter == NULL)
+		return legacy;
+	return legacy + (value->items <= asked ? asked : value_info(value).capacity);
 }
 
 enum bf_field { BF_CAPACITY, BF_SIZE, BF_FILTERS, BF_ITEMS, BF_EXPANSION, BF_FIELDS };
@@ -130,9 +172,9 @@ static int reply_bf_field(RedisModuleCtx *ctx, const struct value *value, enum b
 	case BF_SIZE:
 		return server.ReplyWithLongLong(ctx, (long long)value_bytes(value));
 	case BF_FILTERS:
-		return server.ReplyWithLongLong(ctx, 1);
+		return server.ReplyWithLongLong(ctx, (long long)filters_in(value));
 	case BF_ITEMS:
-		return server.ReplyWithLongLong(ctx, (long long)value->items);
+		return server.ReplyWithLongLong(ctx, (long long)value_items(value));
 	default:
 		break;
 	}
@@ -189,13 +231,20 @@ int bf_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	enum found found = keys_read(ctx, argv[1], KIND_BF, &value);
 	if (found == REFUSED)
 		return SERVER_OK;
-	return server.ReplyWithLongLong(ctx, found == FOUND ? (long long)value->items : 0);
+	return server.ReplyWithLongLong(ctx, found == FOUND ? (long long)value_items(value) : 0);
 }
 
 static void reply_rate(RedisModuleCtx *ctx, const char *name, double rate)
 {
 	server.ReplyWithSimpleString(ctx, name);
 	server.ReplyWithDouble(ctx, rate);
+}
+
+static const char *family_of(const struct value *value)
+{
+	if (value->legacy == NULL)
+		return nidus_family_name(value->recipe.family);
+	return value->filter == NULL ? "redisbloom" : "redisbloom, and one of ours beside it";
 }
 
 /* NIDUS.INFO of either kind: what the old commands have no field for. */
@@ -212,8 +261,8 @@ int filter_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	nidus_info info = value_info(value);
 	server.ReplyWithMap(ctx, 9);
 	server.ReplyWithSimpleString(ctx, "Family");
-	server.ReplyWithSimpleString(ctx, nidus_family_name(info.family));
-	reply_field(ctx, "Items", value->items);
+	server.ReplyWithSimpleString(ctx, family_of(value));
+	reply_field(ctx, "Items", value_items(value));
 	reply_field(ctx, "Capacity", info.capacity);
 	reply_field(ctx, "Most items", value->limit);
 	reply_field(ctx, "Bytes", value_bytes(value));
@@ -224,7 +273,7 @@ int filter_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return SERVER_OK;
 }
 
-/* ------------------------------------------------------------------ COMPACT and MERGE -- */
+/* ------------------------------------------------------------------------- COMPACT -- */
 
 int cf_compact(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -236,7 +285,7 @@ int cf_compact(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return SERVER_OK;
 	if (found == MISSING)
 		return server.ReplyWithError(ctx, "Cuckoo filter was not found");
-	nidus_status status = nidus_shrink(value->filter, 0);
+	nidus_status status = value_shrink(value);
 	if (status == NIDUS_E_NOMEM)
 		return server.ReplyWithError(ctx, "OOM no memory for a smaller filter");
 	if (status == NIDUS_OK) { /* otherwise it has no smaller size, and that is fine */
@@ -244,85 +293,4 @@ int cf_compact(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		keys_notify(ctx, "cf.compact", argv[1]);
 	}
 	return server.ReplyWithSimpleString(ctx, "OK");
-}
-
-/* Filters to be merged; `to` is the value that receives them, NULL if it is new. */
-struct merging {
-	RedisModuleCtx *ctx;
-	RedisModuleString *key;
-	struct value *to;
-	const struct value *first;
-	const nidus_filter **filters; /* the destination's, then those of other keys */
-	size_t n;
-	uint64_t bytes;
-};
-
-static void add_to_merge(struct merging *merging, const struct value *value)
-{
-	if (merging->n == 0)
-		merging->first = value;
-	merging->filters[merging->n++] = value->filter;
-	merging->bytes += value_bytes(value);
-}
-
-/* Finds all that is to be merged. False: an error has been answered. */
-static bool find_to_merge(struct merging *merging, RedisModuleString **from, int n)
-{
-	if (keys_write(merging->ctx, merging->key, KIND_CF, &merging->to) == REFUSED)
-		return false;
-	if (merging->to != NULL)
-		add_to_merge(merging, merging->to);
-	for (int i = 0; i < n; i++) {
-		struct value *value;
-		if (!find_to_tell(merging->ctx, from[i], KIND_CF, &value))
-			return false;
-		if (value != merging->to)
-			add_to_merge(merging, value);
-	}
-	return true;
-}
-
-/* Makes the merged filter that of the destination. NULL, or the error to answer with. */
-static const char *merge(const struct merging *merging)
-{
-	nidus_filter *merged;
-	if (!memory_has_room(merging->ctx, merging->bytes))
-		return "OOM no memory for the merged filter";
-	nidus_status status =
-		nidus_merge_many(merging->filters, merging->n, NIDUS_MERGE_COPIES, &merged);
-	if (status != NIDUS_OK)
-		return value_failure(status);
-	struct value *to = merging->to;
-	if (to == NULL)
-		to = value_create_empty(&merging->first->recipe);
-	if (to == NULL) {
-		nidus_free(merged);
-		return "OOM no memory for the merged filter";
-	}
-	value_take(to, merged);
-	if (merging->to == NULL)
-		keys_set(merging->ctx, merging->key, to);
-	return NULL;
-}
-
-int cf_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
-{
-	if (argc < 3)
-		return server.WrongArity(ctx);
-	struct merging merging = { .ctx = ctx, .key = argv[1] };
-	merging.filters = memory_try((size_t)argc * sizeof *merging.filters);
-	if (merging.filters == NULL)
-		return server.ReplyWithError(ctx, "OOM no memory for so many keys");
-	if (find_to_merge(&merging, argv + 2, argc - 2)) {
-		const char *error = merge(&merging);
-		if (error != NULL) {
-			server.ReplyWithError(ctx, error);
-		} else {
-			server.ReplicateVerbatim(ctx);
-			keys_notify(ctx, "cf.merge", argv[1]);
-			server.ReplyWithSimpleString(ctx, "OK");
-		}
-	}
-	server.Free(merging.filters);
-	return SERVER_OK;
 }

@@ -34,6 +34,13 @@ static void hash_items(const struct value *value, RedisModuleString **items, siz
 
 /* ------------------------------------------------------------------- looking things up -- */
 
+static bool has_item(const struct value *value, RedisModuleString *item)
+{
+	size_t len;
+	const char *bytes = server.StringPtrLen(item, &len);
+	return value_has(value, bytes, len);
+}
+
 static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, enum kind kind)
 {
 	struct value *value;
@@ -42,10 +49,7 @@ static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, enum 
 	enum found found = keys_read(ctx, argv[1], kind, &value);
 	if (found == REFUSED)
 		return SERVER_OK;
-	size_t len;
-	const char *item = server.StringPtrLen(argv[2], &len);
-	return server.ReplyWithBool(ctx,
-	                            found == FOUND && nidus_contains(value->filter, item, len));
+	return server.ReplyWithBool(ctx, found == FOUND && has_item(value, argv[2]));
 }
 
 static void reply_batch(RedisModuleCtx *ctx, const struct value *value, RedisModuleString **items,
@@ -53,9 +57,12 @@ static void reply_batch(RedisModuleCtx *ctx, const struct value *value, RedisMod
 {
 	uint64_t hashes[BATCH];
 	uint8_t yes[BATCH] = { 0 };
-	if (value != NULL) {
+	if (value != NULL && value->legacy == NULL) {
 		hash_items(value, items, n, hashes);
 		nidus_contains_batch(value->filter, hashes, n, yes);
+	} else if (value != NULL) {
+		for (size_t i = 0; i < n; i++)
+			yes[i] = has_item(value, items[i]);
 	}
 	for (size_t i = 0; i < n; i++)
 		server.ReplyWithBool(ctx, yes[i]);
@@ -95,6 +102,18 @@ int bf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	return mexists(ctx, argv, argc, KIND_BF);
 }
 
+static uint64_t count_item(const struct value *value, RedisModuleString *item)
+{
+	size_t len;
+	const char *bytes = server.StringPtrLen(item, &len);
+	uint64_t count = 0;
+	if (value->legacy != NULL)
+		count += legacy_count(value->legacy, bytes, len);
+	if (value->filter != NULL)
+		count += nidus_count_key(value->filter, bytes, len);
+	return count;
+}
+
 int cf_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct value *value;
@@ -103,9 +122,7 @@ int cf_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	enum found found = keys_read(ctx, argv[1], KIND_CF, &value);
 	if (found == REFUSED)
 		return SERVER_OK;
-	uint64_t count = 0;
-	if (found == FOUND)
-		count = nidus_count_key_hash(value->filter, hash_item(value, argv[2]));
+	uint64_t count = found == FOUND ? count_item(value, argv[2]) : 0;
 	return server.ReplyWithLongLong(ctx, (long long)count);
 }
 
@@ -171,6 +188,34 @@ static void end(const struct adding *adding, RedisModuleString **in, size_t n)
 	keys_notify(adding->ctx, adding->way->event, adding->key);
 }
 
+/*
+ * Adds an item beside a legacy filter. The first makes the filter for it, of which replicas
+ * hear as of any filter that is made.
+ */
+static nidus_status add_beside(struct adding *adding, RedisModuleString *item)
+{
+	struct value *value = adding->value;
+	size_t len;
+	const char *bytes = server.StringPtrLen(item, &len);
+	if (adding->way->fresh && legacy_contains(value->legacy, bytes, len))
+		return NIDUS_PRESENT;
+	if (value->filter == NULL) {
+		nidus_status status = value_extend(adding->ctx, value);
+		if (status != NIDUS_OK)
+			return status;
+		adding->created = true;
+		keys_settle(adding->ctx, adding->key, value);
+	}
+	return value_add(value, hash_item(value, item), adding->way->fresh);
+}
+
+static nidus_status add_item(struct adding *adding, RedisModuleString *item)
+{
+	if (adding->value->legacy != NULL)
+		return add_beside(adding, item);
+	return value_add(adding->value, hash_item(adding->value, item), adding->way->fresh);
+}
+
 static int add_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct way *way)
 {
 	if (argc != 3)
@@ -180,7 +225,7 @@ static int add_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, cons
 	(void)recipe_finish(&recipe);
 	if (!begin(&adding, &recipe, false))
 		return SERVER_OK;
-	nidus_status status = value_add(adding.value, hash_item(adding.value, argv[2]), way->fresh);
+	nidus_status status = add_item(&adding, argv[2]);
 	if (status == NIDUS_OK || status == NIDUS_PRESENT)
 		server.ReplyWithBool(ctx, status == NIDUS_OK);
 	else
@@ -206,17 +251,19 @@ static void reply_added(const struct adding *adding, nidus_status status)
 }
 
 /* Adds items and answers for each; those that went in are listed in `in`. */
-static size_t add_items(const struct adding *adding, RedisModuleString **items, size_t n,
+static size_t add_items(struct adding *adding, RedisModuleString **items, size_t n,
                         RedisModuleString **in)
 {
+	bool legacy = adding->value->legacy != NULL;
 	uint64_t hashes[BATCH];
 	size_t added = 0;
 	server.ReplyWithArray(adding->ctx, (long)n);
 	for (size_t i = 0; i < n; i++) {
-		if (i % BATCH == 0)
+		if (i % BATCH == 0 && !legacy)
 			hash_items(adding->value, items + i, n - i < BATCH ? n - i : BATCH, hashes);
 		nidus_status status =
-			value_add(adding->value, hashes[i % BATCH], adding->way->fresh);
+			legacy ? add_beside(adding, items[i])
+			       : value_add(adding->value, hashes[i % BATCH], adding->way->fresh);
 		if (status == NIDUS_OK)
 			in[added++] = items[i];
 		reply_added(adding, status);
@@ -304,16 +351,26 @@ int bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ------------------------------------------------------------------------ deleting -- */
 
-static bool delete_item(struct value *value, RedisModuleString *item)
+static nidus_status delete_item(struct value *value, RedisModuleString *item)
 {
-	return value_remove(value, hash_item(value, item)) == NIDUS_OK;
+	size_t len;
+	const char *bytes = server.StringPtrLen(item, &len);
+	return value_remove(value, bytes, len);
 }
 
+/* Finds a filter to delete from. False: an error has been answered. */
 static bool find_to_delete(RedisModuleCtx *ctx, RedisModuleString *key, struct value **value)
 {
 	enum found found = keys_write(ctx, key, KIND_CF, value);
 	if (found == MISSING)
 		server.ReplyWithError(ctx, "Not found");
+	if (found == FOUND && (*value)->legacy != NULL && (*value)->filter != NULL) {
+		server.ReplyWithError(ctx,
+		                      "ERR items were added to this filter of RedisBloom since "
+		                      "it was moved here: nothing can be deleted from it any "
+		                      "more. Make a new filter and add all items to that");
+		return false;
+	}
 	return found == FOUND;
 }
 
@@ -324,7 +381,7 @@ int cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return server.WrongArity(ctx);
 	if (!find_to_delete(ctx, argv[1], &value))
 		return SERVER_OK;
-	bool deleted = delete_item(value, argv[2]);
+	bool deleted = delete_item(value, argv[2]) == NIDUS_OK;
 	if (deleted) {
 		server.ReplicateVerbatim(ctx);
 		keys_notify(ctx, "cf.del", argv[1]);
@@ -342,7 +399,7 @@ int cf_mdel(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return SERVER_OK;
 	server.ReplyWithArray(ctx, argc - 2);
 	for (int i = 2; i < argc; i++) {
-		bool deleted = delete_item(value, argv[i]);
+		bool deleted = delete_item(value, argv[i]) == NIDUS_OK;
 		any = any || deleted;
 		server.ReplyWithBool(ctx, deleted);
 	}

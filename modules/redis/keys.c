@@ -13,8 +13,9 @@ static enum found refuse(RedisModuleCtx *ctx, const char *error)
 static enum found find(RedisModuleCtx *ctx, RedisModuleKey *key, enum kind kind,
                        struct value **value)
 {
+	RedisModuleType *type = server.ModuleTypeGetType(key);
 	*value = NULL;
-	if (server.ModuleTypeGetType(key) == type_of(kind)) {
+	if (type != NULL && (type == type_of(kind) || type == type_of_legacy(kind))) {
 		*value = server.ModuleTypeGetValue(key);
 		return FOUND;
 	}
@@ -37,7 +38,7 @@ static enum found open_whole(RedisModuleCtx *ctx, RedisModuleString *name, enum 
                              struct value **value)
 {
 	enum found found = open_any(ctx, name, kind, mode, value);
-	if (found == FOUND && (*value)->filter == NULL)
+	if (found == FOUND && (*value)->incoming != NULL)
 		return refuse(ctx, "ERR this filter is incomplete: more chunks are to be loaded");
 	return found;
 }
@@ -51,7 +52,8 @@ enum found keys_read(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kin
 enum found keys_read_any(RedisModuleCtx *ctx, RedisModuleString *name, struct value **value)
 {
 	RedisModuleKey *key = server.OpenKey(ctx, name, SERVER_READ);
-	bool bf = key != NULL && server.ModuleTypeGetType(key) == type_of(KIND_BF);
+	RedisModuleType *type = server.ModuleTypeGetType(key);
+	bool bf = type != NULL && (type == type_of(KIND_BF) || type == type_of_legacy(KIND_BF));
 	server.CloseKey(key);
 	return keys_read(ctx, name, bf ? KIND_BF : KIND_CF, value);
 }
@@ -71,7 +73,23 @@ enum found keys_write_incoming(RedisModuleCtx *ctx, RedisModuleString *name, enu
 void keys_set(RedisModuleCtx *ctx, RedisModuleString *name, struct value *value)
 {
 	RedisModuleKey *key = server.OpenKey(ctx, name, SERVER_READ | SERVER_WRITE);
-	server.ModuleTypeSetValue(key, type_of(value->recipe.kind), value);
+	server.ModuleTypeSetValue(key, type_for(value), value);
+	server.CloseKey(key);
+}
+
+/* Another type is another value to the server: the old one goes, without what it points to. */
+void keys_settle(RedisModuleCtx *ctx, RedisModuleString *name, struct value *value)
+{
+	RedisModuleKey *key = server.OpenKey(ctx, name, SERVER_READ | SERVER_WRITE);
+	RedisModuleType *type = server.ModuleTypeGetType(key);
+	if (type != type_for(value)) {
+		long long expire = server.GetExpire(key);
+		void *old;
+		server.ModuleTypeReplaceValue(key, type, NULL, &old);
+		server.ModuleTypeSetValue(key, type_for(value), value);
+		if (expire >= 0)
+			server.SetExpire(key, expire);
+	}
 	server.CloseKey(key);
 }
 

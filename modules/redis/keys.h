@@ -28,6 +28,9 @@ enum found keys_write_incoming(RedisModuleCtx *ctx, RedisModuleString *name, enu
 /* Makes a value that of a key. */
 void keys_set(RedisModuleCtx *ctx, RedisModuleString *name, struct value *value);
 
+/* Gives a key the type that its value should have by now (type_for); the expiry stays. */
+void keys_settle(RedisModuleCtx *ctx, RedisModuleString *name, struct value *value);
+
 void keys_delete(RedisModuleCtx *ctx, RedisModuleString *name);
 
 /* Tells those who listen that a command changed a key. */

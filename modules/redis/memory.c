@@ -9,6 +9,7 @@
 #define LARGE ((size_t)1 << 20) /* from here on it pays to leave zeroing to the system */
 
 static _Atomic uint64_t used;
+static _Thread_local uint64_t balance;
 
 static uint64_t machine_memory(void)
 {
@@ -43,30 +44,38 @@ static void *try_zeroed(size_t size)
 	return memory != NULL ? memset(memory, 0, size) : NULL;
 }
 
-static void *count_in(void *memory, size_t size)
+/* Adds what a block really takes to the counts; MallocSize is what INFO memory counts, too. */
+static void *count_in(void *memory)
 {
-	if (memory != NULL)
-		atomic_fetch_add_explicit(&used, size, memory_order_relaxed);
+	if (memory == NULL)
+		return NULL;
+	size_t size = server.MallocSize(memory);
+	atomic_fetch_add_explicit(&used, size, memory_order_relaxed);
+	balance += size;
 	return memory;
 }
 
 static void *take(void *context, size_t size)
 {
 	(void)context;
-	return count_in(memory_try(size), size);
+	return count_in(memory_try(size));
 }
 
 static void *take_zeroed(void *context, size_t size)
 {
 	(void)context;
-	return count_in(size <= machine_memory() ? try_zeroed(size) : NULL, size);
+	return count_in(size <= machine_memory() ? try_zeroed(size) : NULL);
 }
 
 static void give(void *context, void *memory, size_t size)
 {
 	(void)context;
-	if (memory != NULL)
-		atomic_fetch_sub_explicit(&used, size, memory_order_relaxed);
+	(void)size;
+	if (memory == NULL)
+		return;
+	size_t taken = server.MallocSize(memory);
+	atomic_fetch_sub_explicit(&used, taken, memory_order_relaxed);
+	balance -= taken;
 	server.Free(memory);
 }
 
@@ -76,6 +85,11 @@ const nidus_allocator *memory_allocator(void)
 		                                   .free = give,
 		                                   .alloc_zeroed = take_zeroed };
 	return &allocator;
+}
+
+uint64_t memory_balance(void)
+{
+	return balance;
 }
 
 uint64_t memory_used(void)

@@ -15,6 +15,12 @@ const nidus_allocator *memory_allocator(void);
 uint64_t memory_used(void);
 
 /*
+ * What this thread has taken for filters less what it gave back, modulo 2^64: the difference
+ * between two moments is what was taken in between, as the server's allocator sees it.
+ */
+uint64_t memory_balance(void);
+
+/*
  * Whether so many bytes fit into this machine and below maxmemory. A server that evicts makes
  * room for the next command, as after any write. What a master accepted, or an AOF holds, is
  * not for this server to refuse: its own maxmemory does not count then.

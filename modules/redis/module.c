@@ -187,6 +187,8 @@ static const struct command {
 	{ "bf.card", bf_card, READS, 2, asked, key_args, "O(1)",
 	  "Tells how many items were added." },
 	{ "bf.info", bf_info, READS, -2, asked, field_args, "O(1)", "Describes a filter." },
+	{ "bf.merge", bf_merge, ADDS, -3, merged, merge_args, "O(n) for n items in the filters",
+	  "Puts the items of all filters into the first." },
 	{ "bf.scandump", bf_scandump, READS_ALL, 3, copied, dump_args,
 	  "O(n) for n bytes of the filter", "Gives the next chunk of a filter." },
 	{ "bf.loadchunk", bf_loadchunk, ADDS, 4, added_to, load_args,

@@ -10,8 +10,6 @@
 
 #define GROWS_AT_LEAST_TO (UINT64_C(1) << 26)
 #define GROWS_BY 100
-#define ERROR_LEAST 0x1p-24
-#define EXPANSION_MOST 32768
 
 struct recipe recipe_default(enum kind kind)
 {

@@ -17,6 +17,9 @@ enum kind { KIND_CF, KIND_BF };
 #define RECIPE_CAPACITY_MOST (UINT64_C(1) << 30)     /* what the commands accept */
 #define RECIPE_MAX_CAPACITY_MOST (UINT64_C(1) << 40) /* of MAXCAPACITY */
 
+#define EXPANSION_MOST 32768
+#define ERROR_LEAST 0x1p-24
+
 struct recipe {
 	enum kind kind;
 	nidus_family family; /* NIDUS_AUTO until the filter is made */

@@ -167,6 +167,7 @@ struct server_command_info {
 	X(void *, TryAlloc, (size_t))                                                           \
 	X(void *, Calloc, (size_t, size_t))                                                     \
 	X(void, Free, (void *))                                                                 \
+	X(size_t, MallocSize, (void *))                                                         \
 	X(RedisModuleString *, CreateString, (RedisModuleCtx *, const char *, size_t))          \
 	X(void, FreeString, (RedisModuleCtx *, RedisModuleString *))                            \
 	X(const char *, StringPtrLen, (const RedisModuleString *, size_t *))                    \
@@ -178,6 +179,9 @@ struct server_command_info {
 	X(int, DeleteKey, (RedisModuleKey *))                                                   \
 	X(RedisModuleType *, ModuleTypeGetType, (RedisModuleKey *))                             \
 	X(void *, ModuleTypeGetValue, (RedisModuleKey *))                                       \
+	X(int, ModuleTypeReplaceValue, (RedisModuleKey *, RedisModuleType *, void *, void **))  \
+	X(long long, GetExpire, (RedisModuleKey *))                                             \
+	X(int, SetExpire, (RedisModuleKey *, long long))                                        \
 	X(int, ModuleTypeSetValue, (RedisModuleKey *, RedisModuleType *, void *))               \
 	X(int, NotifyKeyspaceEvent, (RedisModuleCtx *, int, const char *, RedisModuleString *)) \
 	X(int, Replicate, (RedisModuleCtx *, const char *, const char *, ...))                  \
@@ -194,6 +198,8 @@ struct server_command_info {
 	X(int, ReplyWithMap, (RedisModuleCtx *, long))                                          \
 	X(void, SaveUnsigned, (RedisModuleIO *, uint64_t))                                      \
 	X(uint64_t, LoadUnsigned, (RedisModuleIO *))                                            \
+	X(void, SaveDouble, (RedisModuleIO *, double))                                          \
+	X(double, LoadDouble, (RedisModuleIO *))                                                \
 	X(void, SaveStringBuffer, (RedisModuleIO *, const char *, size_t))                      \
 	X(char *, LoadStringBuffer, (RedisModuleIO *, size_t *))                                \
 	X(int, IsIOError, (RedisModuleIO *))                                                    \

@@ -88,19 +88,19 @@ static nidus_status create_yielding(nidus_options *options, struct recipe *recip
 	return status;
 }
 
-static const char *create_filter(RedisModuleCtx *ctx, struct recipe *recipe, nidus_filter **filter)
+static nidus_status create_filter(RedisModuleCtx *ctx, struct recipe *recipe, nidus_filter **filter)
 {
 	nidus_options options = options_of(recipe);
 	if (!memory_has_room(ctx, bytes_of(&options)))
-		return "OOM a filter of this capacity does not fit into the memory that is left";
-	nidus_status status = create_yielding(&options, recipe, filter);
-	return status == NIDUS_OK ? NULL : value_failure(status);
+		return NIDUS_E_NOMEM;
+	return create_yielding(&options, recipe, filter);
 }
 
 nidus_info value_info(const struct value *value)
 {
 	nidus_info info = NIDUS_INFO_INIT;
-	(void)nidus_get_info(value->filter, &info);
+	if (value->filter != NULL)
+		(void)nidus_get_info(value->filter, &info);
 	return info;
 }
 
@@ -122,74 +122,187 @@ struct value *value_create_empty(const struct recipe *recipe)
 	return value;
 }
 
-struct value *value_create(RedisModuleCtx *ctx, struct recipe *recipe, const char **error)
+/* Makes the filter of a value that has none yet. */
+static nidus_status fill_in(RedisModuleCtx *ctx, struct value *value)
 {
 	nidus_filter *filter;
-	if (recipe->seed == 0)
-		recipe->seed = seed_get();
+	uint64_t before = memory_balance();
+	if (value->recipe.seed == 0)
+		value->recipe.seed = seed_get();
 	else
-		seed_adopt(ctx, recipe->seed);
-	*error = create_filter(ctx, recipe, &filter);
-	if (*error != NULL)
-		return NULL;
-	struct value *value = value_create_empty(recipe);
-	if (value == NULL) {
-		nidus_free(filter);
-		*error = "OOM no memory for another filter";
-		return NULL;
-	}
+		seed_adopt(ctx, value->recipe.seed);
+	nidus_status status = create_filter(ctx, &value->recipe, &filter);
+	if (status != NIDUS_OK)
+		return status;
 	value->filter = filter;
-	recipe->family = value->recipe.family = value_info(value).family;
+	value->memory += memory_balance() - before;
+	value->recipe.family = value_info(value).family;
 	value->limit = limit_of(value);
-	return value;
+	return NIDUS_OK;
+}
+
+struct value *value_create(RedisModuleCtx *ctx, struct recipe *recipe, const char **error)
+{
+	struct value *value = value_create_empty(recipe);
+	*error = "OOM no memory for another filter";
+	if (value == NULL)
+		return NULL;
+	nidus_status status = fill_in(ctx, value);
+	if (status == NIDUS_OK) {
+		*recipe = value->recipe;
+		return value;
+	}
+	*error = status == NIDUS_E_NOMEM
+	                 ? "OOM a filter of this capacity does not fit into the memory that is left"
+	                 : value_failure(status);
+	value_free(value);
+	return NULL;
+}
+
+static void free_incoming(struct incoming *incoming)
+{
+	if (incoming == NULL)
+		return;
+	chunks_free(&incoming->chunks);
+	server.Free(incoming);
 }
 
 void value_free(struct value *value)
 {
+	if (value == NULL)
+		return;
 	nidus_free(value->filter);
-	chunks_free(&value->incoming);
+	legacy_free(value->legacy);
+	free_incoming(value->incoming);
 	server.Free(value);
 	atomic_fetch_sub_explicit(&values, 1, memory_order_relaxed);
 }
 
-struct value *value_copy(const struct value *value)
+/* Copies the parts of a value to another one that has none. */
+static bool copy_parts(struct value *to, const struct value *from)
 {
-	nidus_filter *filter;
-	if (value->filter == NULL || nidus_clone(value->filter, &filter) != NIDUS_OK)
-		return NULL;
-	struct value *copy = value_create_empty(&value->recipe);
-	if (copy == NULL) {
-		nidus_free(filter);
-		return NULL;
-	}
-	*copy = *value;
-	copy->filter = filter;
-	return copy;
+	uint64_t before = memory_balance();
+	if (from->filter != NULL && nidus_clone(from->filter, &to->filter) != NIDUS_OK)
+		return false;
+	to->memory = memory_balance() - before;
+	if (from->legacy != NULL)
+		to->legacy = legacy_copy(from->legacy);
+	return from->legacy == NULL || to->legacy != NULL;
 }
 
-void value_take(struct value *value, nidus_filter *filter)
+struct value *value_copy(const struct value *value)
+{
+	struct value *copy = NULL;
+	if (value->incoming == NULL)
+		copy = value_create_empty(&value->recipe);
+	if (copy == NULL)
+		return NULL;
+	copy->items = value->items;
+	copy->deleted = value->deleted;
+	copy->limit = value->limit;
+	if (copy_parts(copy, value))
+		return copy;
+	value_free(copy);
+	return NULL;
+}
+
+void value_take(struct value *value, nidus_filter *filter, uint64_t memory)
 {
 	nidus_free(value->filter);
 	value->filter = filter;
+	value->memory = memory;
+	value->changes++;
 	nidus_info info = value_info(value);
 	value->items = info.count;
 	if (value->limit < info.max_capacity)
 		value->limit = info.max_capacity;
 }
 
-/* The server asks before it frees: a Bloom filter must not count its bits for that. */
-static uint64_t filter_bytes(const struct value *value)
+/* --------------------------------------------------------------------- legacy filters -- */
+
+/*
+ * BF: the rate that RedisBloom's next layer would have, half that of the last, so that all
+ * together keep the rate that was asked for. CF: room for as many items again.
+ */
+static struct recipe recipe_beside(const struct legacy *legacy)
 {
-	bool bloom = !(nidus_family_features(value->recipe.family) & NIDUS_ENUMERATE);
-	return bloom ? nidus_saved_size(value->filter) : value_info(value).bytes;
+	struct recipe recipe = recipe_default(legacy->kind);
+	uint64_t capacity = legacy_capacity(legacy);
+	recipe.fixed = legacy_is_fixed(legacy);
+	if (recipe.fixed) {
+		capacity = capacity > legacy->items ? capacity - legacy->items : 1;
+	} else if (legacy->kind == KIND_BF) {
+		recipe.error = legacy->layer[legacy->layers - 1].error / 2;
+		recipe.expansion = legacy->growth <= EXPANSION_MOST ? legacy->growth : 1;
+	}
+	if (legacy->kind == KIND_CF) {
+		recipe.bucket_size = legacy->bucket_size <= 255 ? legacy->bucket_size : 255;
+		recipe.max_iterations = legacy->max_iterations;
+		recipe.expansion = legacy->expansion <= EXPANSION_MOST ? legacy->expansion : 1;
+	}
+	if (recipe.error < ERROR_LEAST)
+		recipe.error = ERROR_LEAST;
+	if (capacity < 2 * (uint64_t)recipe.bucket_size)
+		capacity = 2 * (uint64_t)recipe.bucket_size;
+	recipe.capacity = capacity < RECIPE_CAPACITY_MOST ? capacity : RECIPE_CAPACITY_MOST;
+	(void)recipe_finish(&recipe);
+	return recipe;
 }
+
+struct value *value_create_legacy(struct legacy *legacy)
+{
+	struct recipe recipe = recipe_beside(legacy);
+	struct value *value = value_create_empty(&recipe);
+	if (value == NULL)
+		legacy_free(legacy);
+	else
+		value->legacy = legacy;
+	return value;
+}
+
+nidus_status value_extend(RedisModuleCtx *ctx, struct value *value)
+{
+	if (legacy_is_fixed(value->legacy) &&
+	    value->legacy->items >= legacy_capacity(value->legacy))
+		return NIDUS_FULL;
+	return fill_in(ctx, value);
+}
+
+bool value_is_untouched(const struct value *value)
+{
+	return value->legacy != NULL && value->filter == NULL && value->incoming == NULL;
+}
+
+/* ------------------------------------------------------------------------------ sizes -- */
+
+/* The server's object and its record of a module's value, which MEMORY USAGE does not add. */
+#define SERVER_PART 32
 
 size_t value_bytes(const struct value *value)
 {
-	uint64_t bytes = sizeof *value + value->incoming.bytes;
-	if (value->filter != NULL)
-		bytes += filter_bytes(value);
+	uint64_t bytes = SERVER_PART + server.MallocSize((void *)value) + value->memory;
+	if (value->legacy != NULL)
+		bytes += legacy_memory(value->legacy);
+	if (value->incoming != NULL)
+		bytes += sizeof *value->incoming;
+	if (value->incoming != NULL && !value->incoming->foreign)
+		bytes += value->incoming->bytes;
 	return (size_t)bytes;
+}
+
+uint64_t value_items(const struct value *value)
+{
+	return value->items + (value->legacy != NULL ? value->legacy->items : 0);
+}
+
+/* An add is one change, and so is a remove: one item less, one removed more. */
+uint32_t value_version(const struct value *value)
+{
+	uint64_t version = value->items + 2 * value->deleted + (value->filter != NULL);
+	if (value->legacy != NULL)
+		version += value->legacy->items + 2 * value->legacy->deleted;
+	version += value->changes * UINT64_C(0x9e3779b1);
+	return (uint32_t)(version & ((1u << 29) - 1));
 }
 
 uint64_t value_count(void)
@@ -199,23 +312,52 @@ uint64_t value_count(void)
 
 /* --------------------------------------------------------------------------- items -- */
 
+bool value_has(const struct value *value, const void *item, size_t len)
+{
+	return (value->legacy != NULL && legacy_contains(value->legacy, item, len)) ||
+	       (value->filter != NULL && nidus_contains(value->filter, item, len));
+}
+
 nidus_status value_add(struct value *value, uint64_t hash, bool fresh)
 {
 	if (value->items >= value->limit)
 		return fresh && nidus_contains_hash(value->filter, hash) ? NIDUS_PRESENT
 		                                                         : NIDUS_FULL;
+	uint64_t before = memory_balance();
 	nidus_status status = fresh ? nidus_insert_new_hash(value->filter, hash)
 	                            : nidus_insert_hash(value->filter, hash);
+	value->memory += memory_balance() - before;
 	value->items += status == NIDUS_OK;
+	value->changes += status != NIDUS_OK && status != NIDUS_PRESENT;
 	return status;
 }
 
-nidus_status value_remove(struct value *value, uint64_t hash)
+static nidus_status remove_legacy(struct value *value, const void *item, size_t len)
 {
-	nidus_status status = nidus_remove_hash(value->filter, hash);
+	if (value->filter != NULL)
+		return NIDUS_E_UNSUPPORTED;
+	return legacy_remove(value->legacy, item, len) ? NIDUS_OK : NIDUS_NOT_FOUND;
+}
+
+nidus_status value_remove(struct value *value, const void *item, size_t len)
+{
+	if (value->legacy != NULL)
+		return remove_legacy(value, item, len);
+	uint64_t before = memory_balance();
+	nidus_status status = nidus_remove(value->filter, item, len);
+	value->memory += memory_balance() - before;
 	if (status == NIDUS_OK) {
 		value->items--;
 		value->deleted++;
 	}
+	return status;
+}
+
+nidus_status value_shrink(struct value *value)
+{
+	uint64_t before = memory_balance();
+	nidus_status status = value->filter != NULL ? nidus_shrink(value->filter, 0) : NIDUS_OK;
+	value->memory += memory_balance() - before;
+	value->changes++;
 	return status;
 }

@@ -1,20 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
  * value: what stands under a key, that is a filter and what clients asked for.
+ *
+ * A filter that RedisBloom wrote stays as it is (legacy.h). New items go to a filter of ours
+ * beside it, which the first of them makes.
  */
 #ifndef NIDUS_REDIS_VALUE_H
 #define NIDUS_REDIS_VALUE_H
 
 #include "chunks.h"
+#include "legacy.h"
 #include "recipe.h"
 
+/* A load by LOADCHUNK that is under way. */
+struct incoming {
+	bool foreign;           /* RedisBloom's chunks: they go straight into the tables */
+	uint64_t legacy, image; /* bytes of the two parts there will be */
+	uint64_t bytes;         /* so many are here; foreign: of the tables */
+	struct chunks chunks;   /* of ours only */
+};
+
 struct value {
-	nidus_filter *filter; /* NULL while LOADCHUNK brings it */
-	struct recipe recipe;
-	uint64_t items;   /* entries in the filter */
-	uint64_t deleted; /* removes so far */
-	uint64_t limit;   /* items at most; so far the rate is promised */
-	struct chunks incoming;
+	nidus_filter *filter; /* NULL while it is loaded, and of an untouched legacy filter */
+	struct legacy *legacy;
+	struct incoming *incoming; /* NULL: all is here */
+	struct recipe recipe;      /* of the filter, or of the one to be made beside a legacy one */
+	uint64_t items;            /* entries in the filter */
+	uint64_t deleted;          /* removes so far */
+	uint64_t limit;            /* items at most; so far the rate is promised */
+	uint64_t memory;           /* bytes that the filter has taken */
+	uint32_t changes;          /* of other kinds than adds and removes: see value_version */
 };
 
 /*
@@ -26,13 +41,23 @@ struct value *value_create(RedisModuleCtx *ctx, struct recipe *recipe, const cha
 /* A value without a filter: one will be loaded. NULL: no memory. */
 struct value *value_create_empty(const struct recipe *recipe);
 
+/* A value of a legacy filter, which it takes over (and frees if it fails). NULL: no memory. */
+struct value *value_create_legacy(struct legacy *legacy);
+
+/*
+ * Makes the filter beside an untouched legacy one. OK, FULL (it is not to grow and full),
+ * E_NOMEM, or another error of nidus_create.
+ */
+nidus_status value_extend(RedisModuleCtx *ctx, struct value *value);
+
+/* NULL is fine. */
 void value_free(struct value *value);
 
 /* A copy; NULL: no memory, or there is no filter yet. */
 struct value *value_copy(const struct value *value);
 
-/* Takes another filter instead of the one it has. */
-void value_take(struct value *value, nidus_filter *filter);
+/* Gives a value the filter that `create` made; the memory it took is counted. */
+void value_take(struct value *value, nidus_filter *filter, uint64_t memory);
 
 /*
  * The answer to a client when the library has just failed, in its own words. Static
@@ -40,19 +65,36 @@ void value_take(struct value *value, nidus_filter *filter);
  */
 const char *value_failure(nidus_status status);
 
-/* Bytes in memory. */
+/* Bytes in memory, with what the server itself keeps for a value. */
 size_t value_bytes(const struct value *value);
 
+/* All zero if there is no filter. */
 nidus_info value_info(const struct value *value);
 
+/* Whether it is a legacy filter that nothing was added to. */
+bool value_is_untouched(const struct value *value);
+
+/* Items in the legacy filter and ours. */
+uint64_t value_items(const struct value *value);
+
+/* A number below 2^29 that differs after every change, until it starts again. */
+uint32_t value_version(const struct value *value);
+
+/* ---------------------------------------------------------------------------- items -- */
+
+bool value_has(const struct value *value, const void *item, size_t len);
+
 /*
- * Puts an item in; `fresh` (of ADDNX, INSERTNX and BF.*): unless it seems to be there.
- * Answers: OK, PRESENT, FULL, COPIES, E_NOMEM.
+ * Puts an item in; `fresh` (of ADDNX, INSERTNX and BF.*): unless it seems to be there. The
+ * legacy filter is not asked. Answers: OK, PRESENT, FULL, COPIES, E_NOMEM.
  */
 nidus_status value_add(struct value *value, uint64_t hash, bool fresh);
 
-/* Takes an item out. OK, NOT_FOUND. */
-nidus_status value_remove(struct value *value, uint64_t hash);
+/* Takes an item out. OK, NOT_FOUND; E_UNSUPPORTED of a legacy filter with one of ours beside. */
+nidus_status value_remove(struct value *value, const void *item, size_t len);
+
+/* Makes the filter as small as its items allow. */
+nidus_status value_shrink(struct value *value);
 
 /* How many values there are. */
 uint64_t value_count(void);

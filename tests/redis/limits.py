@@ -59,10 +59,10 @@ class Replicas(servers.Test):
         server.stop()
 
 
-def aof_commands(server):
-    """The commands of a server's AOF, each a list of words in bytes, the name in capitals."""
+def aof_commands(server, part="incr"):
+    """The commands of a server's AOF ("base": since it was rewritten), each a list of words in bytes, the name in capitals."""
     data = b""
-    for path in sorted(glob.glob(os.path.join(server.folder, "appendonlydir", "*.incr.aof"))):
+    for path in sorted(glob.glob(os.path.join(server.folder, "appendonlydir", f"*.{part}.aof"))):
         with open(path, "rb") as file:
             data += file.read()
     commands, at = [], 0

@@ -179,7 +179,7 @@ class Chunks(servers.Test):
         for key in KEYS:
             kind = key[:2].upper().replace("GR", "CF")
             chunks = self.chunks(key, kind)
-            self.assertEqual(chunks[0][0], 1)
+            self.assertEqual([position % 2**24 for position, _ in chunks], [1, 2])
             self.load("other", chunks, kind)
             self.assertEqual(self.digest("other"), self.digest(key))
             self.r.delete("other")
@@ -192,6 +192,29 @@ class Chunks(servers.Test):
         self.load("g", chunks)
         self.assertEqual(self.digest("g"), self.digest("f"))
 
+    def test_a_filter_that_changes_amid_a_dump_is_told_and_nothing_is_lost(self):
+        self.do("CF.RESERVE", "f", 2**23)
+        self.do("CF.INSERT", "f", "ITEMS", *range(1000))
+        changed = ("the filter has changed since the dump began: COPY the key, dump the copy from "
+                   "iterator 0, and delete it")
+        for words in (("CF.ADD", "f", "x"), ("CF.DEL", "f", "x"), ("CF.MERGE", "f", "g"),
+                      ("CF.INSERT", "f", "ITEMS", "y", "z")):
+            self.do("CF.RESERVE", "g", 2**23) if not self.r.exists("g") else None
+            position, _ = self.do("CF.SCANDUMP", "f", 0)
+            position, _ = self.do("CF.SCANDUMP", "f", position)
+            self.do(*words)
+            self.refused(changed, "CF.SCANDUMP", "f", position)
+        self.do("CF.EXISTS", "f", 1)
+        self.do("CF.ADDNX", "f", 1)
+        self.r.copy("f", "copy")
+        chunks = self.chunks("copy")
+        self.do("CF.ADD", "f", "meanwhile")
+        self.load("loaded", chunks)
+        self.assertEqual(self.digest("loaded"), self.digest("copy"))
+        position, _ = self.do("CF.SCANDUMP", "copy", 0)
+        self.do("DEBUG", "RELOAD")  # what did not change goes on
+        self.do("CF.SCANDUMP", "copy", position)
+
     def test_an_unfinished_load_survives_a_snapshot_and_goes_on(self):
         self.do("CF.INSERT", "f", "ITEMS", *range(2000))
         chunks = self.chunks("f")
@@ -199,7 +222,7 @@ class Chunks(servers.Test):
         third = len(image) // 3
         parts = [(1, chunks[0][1])]
         for start, end in ((0, third), (third, 2 * third), (2 * third, len(image))):
-            parts.append((1 + end, image[start:end]))
+            parts.append((2, image[start:end]))
         for i, part in enumerate(parts):
             self.load("g", [part])
             self.do("DEBUG", "RELOAD")
@@ -208,7 +231,7 @@ class Chunks(servers.Test):
                 self.refused(unfinished, "CF.EXISTS", "g", 1)
                 self.refused(unfinished, "CF.ADD", "g", 1)
                 self.refused(unfinished, "CF.SCANDUMP", "g", 0)
-                self.refused("Invalid position", "CF.LOADCHUNK", "g", 2, "xyz")
+                self.refused("Invalid position", "CF.LOADCHUNK", "g", 3, "xyz")
         self.assertEqual(self.do("CF.MEXISTS", "g", *range(2000)), [1] * 2000)
         self.assertEqual(self.digest("g"), self.digest("f"))
 
@@ -218,7 +241,7 @@ class Chunks(servers.Test):
         self.do("CF.INSERT", "f", "ITEMS", *range(2000))
         (_, header), (end, image) = self.chunks("f")
         client.execute_command("CF.LOADCHUNK", "g", 1, header)
-        client.execute_command("CF.LOADCHUNK", "g", 101, image[:100])
+        client.execute_command("CF.LOADCHUNK", "g", 2, image[:100])
         client.bgrewriteaof()
         servers.wait_for(lambda: not client.info("persistence")["aof_rewrite_in_progress"] and
                          not client.info("persistence")["aof_rewrite_scheduled"], "the rewrite")

@@ -88,10 +88,10 @@ class Replication(servers.Test):
 
     def test_a_filter_in_chunks_arrives(self):
         self.do("CF.INSERT", "f", "ITEMS", *range(500))
-        _, header = self.do("CF.SCANDUMP", "f", 0)
-        end, image = self.do("CF.SCANDUMP", "f", 1)
+        begin, header = self.do("CF.SCANDUMP", "f", 0)
+        end, image = self.do("CF.SCANDUMP", "f", begin)
         self.do("CF.LOADCHUNK", "g", 1, header)
-        self.do("CF.LOADCHUNK", "g", 51, image[:50])
+        self.do("CF.LOADCHUNK", "g", 2, image[:50])
         self.expect_same()
         self.do("CF.LOADCHUNK", "g", end, image[50:])
         self.do("CF.LOADCHUNK", "h", 1, header)
