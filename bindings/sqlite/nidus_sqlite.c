@@ -11,12 +11,19 @@
  *
  *     nidus_build(key [, fpr [, seed]])   aggregate: a filter of all keys, as a blob
  *     nidus_merge(blob)                   aggregate: one filter of several
+ *     nidus_merge(blob, blob)             the same of two
+ *     nidus_empty([fpr [, seed]])         a filter without keys
  *     nidus_contains(blob, key)           1, or 0; NULL if either is NULL
+ *     nidus_add(blob, key)                a blob with the key
+ *     nidus_remove(blob, key)             a blob without the key
  *     nidus_count(blob)                   entries
  *     nidus_info(blob)                    what the filter is, as JSON
  *
- * Keys are INTEGER (64 bits), TEXT (its bytes as UTF-8) and BLOB. NULLs are passed
- * over. A REAL is an error: which 0.1 would be meant?
+ * The aggregates are in sqlite_aggregates.c, and are window functions, too.
+ *
+ * Keys are INTEGER (64 bits), TEXT (its bytes as UTF-8) and BLOB. A REAL that is a whole
+ * number is that integer: JavaScript binds its numbers so. Any other REAL is an error: which
+ * 0.1 would be meant? NULLs are passed over.
  *
  * A blob is a saved filter (docs/format.md): the nidus command and every binding
  * read it. All filters begin with the same few slots and grow, so any two with the
@@ -26,14 +33,11 @@
  * Blobs that nidus_contains gets are opened in place. Where SQLite says that the
  * argument stays the same for the whole statement, the filter is kept with it.
  */
-#include <sqlite3ext.h>
+#include "nidus_sqlite.h"
 SQLITE_EXTENSION_INIT1
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <math.h>
 #include <string.h>
-
-#include "nidus.h"
 
 #define KEYS_AT_FIRST 256
 #define KEYS_AT_MOST (UINT64_C(1) << 30)
@@ -44,8 +48,7 @@ int sqlite3_nidussqlite_init(sqlite3 *db, char **error, const sqlite3_api_routin
 
 /* ------------------------------------------------------------------- errors -- */
 
-/* Reports a failure in the library's own words; true if there was none. */
-static bool went_well(sqlite3_context *context, nidus_status status)
+bool went_well(sqlite3_context *context, nidus_status status)
 {
 	if (status == NIDUS_OK)
 		return true;
@@ -56,7 +59,7 @@ static bool went_well(sqlite3_context *context, nidus_status status)
 	return false;
 }
 
-static bool refuse(sqlite3_context *context, const char *why)
+bool refuse(sqlite3_context *context, const char *why)
 {
 	sqlite3_result_error(context, why, -1);
 	return false;
@@ -64,14 +67,26 @@ static bool refuse(sqlite3_context *context, const char *why)
 
 /* --------------------------------------------------------------------- keys -- */
 
-/* The hash of an SQL value that is not NULL. */
-static bool hash_key(sqlite3_context *context, const nidus_filter *filter, sqlite3_value *key,
-                     uint64_t *hash)
+/* A REAL that is a whole number of 64 bits. */
+static bool is_whole(double number)
+{
+	return number >= -0x1p63 && number < 0x1p63 && number == floor(number);
+}
+
+bool hash_key(sqlite3_context *context, const nidus_filter *filter, sqlite3_value *key,
+              uint64_t *hash)
 {
 	const void *bytes;
 	switch (sqlite3_value_type(key)) {
 	case SQLITE_INTEGER:
 		*hash = nidus_hash_u64(filter, (uint64_t)sqlite3_value_int64(key));
+		return true;
+	case SQLITE_FLOAT:
+		if (!is_whole(sqlite3_value_double(key)))
+			return refuse(context,
+			              "nidus: a REAL is a key if it is a whole number of 64 "
+			              "bits; cast it to INTEGER or TEXT");
+		*hash = nidus_hash_u64(filter, (uint64_t)(int64_t)sqlite3_value_double(key));
 		return true;
 	case SQLITE_TEXT:
 		bytes = sqlite3_value_text(key);
@@ -80,8 +95,7 @@ static bool hash_key(sqlite3_context *context, const nidus_filter *filter, sqlit
 		bytes = sqlite3_value_blob(key);
 		break;
 	default:
-		return refuse(context, "nidus: a key is an INTEGER, a TEXT or a BLOB; "
-		                       "cast a REAL to one of them");
+		return refuse(context, "nidus: a key is an INTEGER, a TEXT or a BLOB");
 	}
 	size_t size = (size_t)sqlite3_value_bytes(key);
 	if (bytes == NULL && size > 0) {
@@ -92,13 +106,7 @@ static bool hash_key(sqlite3_context *context, const nidus_filter *filter, sqlit
 	return true;
 }
 
-/* ------------------------------------------------------------------- building -- */
-
-/* What an aggregate holds; all zero at first. */
-struct building {
-	nidus_filter *filter;
-	bool failed; /* an error was reported: the rest is passed over */
-};
+/* ------------------------------------------------------------------ new filters -- */
 
 static bool read_rate(sqlite3_context *context, sqlite3_value *value, double *fpr)
 {
@@ -107,7 +115,7 @@ static bool read_rate(sqlite3_context *context, sqlite3_value *value, double *fp
 	*fpr = sqlite3_value_double(value);
 	if (*fpr > 0 && *fpr < 1)
 		return true;
-	return refuse(context, "nidus_build: the false-positive rate must be between 0 and 1, "
+	return refuse(context, "nidus: the false-positive rate must be between 0 and 1, "
 	                       "for example 0.01");
 }
 
@@ -116,51 +124,26 @@ static bool read_seed(sqlite3_context *context, sqlite3_value *value, uint64_t *
 	if (sqlite3_value_type(value) == SQLITE_NULL)
 		return true;
 	if (sqlite3_value_type(value) != SQLITE_INTEGER || sqlite3_value_int64(value) == 0)
-		return refuse(context, "nidus_build: the seed must be an INTEGER other than 0");
+		return refuse(context, "nidus: the seed must be an INTEGER other than 0");
 	*seed = (uint64_t)sqlite3_value_int64(value);
 	return true;
 }
 
-static bool begin(sqlite3_context *context, int n, sqlite3_value **values, nidus_filter **filter)
+bool read_options(sqlite3_context *context, int n, sqlite3_value **values, nidus_options *options)
 {
-	nidus_options options = NIDUS_OPTIONS_INIT;
-	options.family = NIDUS_BUCKETED;
-	options.capacity = KEYS_AT_FIRST;
-	options.max_capacity = KEYS_AT_MOST;
-	options.fpr = DEFAULT_FPR;
-	options.seed = DEFAULT_SEED;
-	if (n > 1 && !read_rate(context, values[1], &options.fpr))
-		return false;
-	if (n > 2 && !read_seed(context, values[2], &options.seed))
-		return false;
-	return went_well(context, nidus_create(&options, filter));
+	*options = (nidus_options)NIDUS_OPTIONS_INIT;
+	options->family = NIDUS_BUCKETED;
+	options->capacity = KEYS_AT_FIRST;
+	options->max_capacity = KEYS_AT_MOST;
+	options->fpr = DEFAULT_FPR;
+	options->seed = DEFAULT_SEED;
+	return (n < 1 || read_rate(context, values[0], &options->fpr)) &&
+	       (n < 2 || read_seed(context, values[1], &options->seed));
 }
 
-static bool insert_once(sqlite3_context *context, nidus_filter *filter, sqlite3_value *key)
-{
-	uint64_t hash;
-	if (!hash_key(context, filter, key, &hash))
-		return false;
-	nidus_status status = nidus_insert_new_hash(filter, hash);
-	return status == NIDUS_PRESENT || went_well(context, status);
-}
+/* ---------------------------------------------------------------------- blobs -- */
 
-static void build_step(sqlite3_context *context, int n, sqlite3_value **values)
-{
-	struct building *building = sqlite3_aggregate_context(context, sizeof *building);
-	if (building == NULL) {
-		sqlite3_result_error_nomem(context);
-		return;
-	}
-	if (building->failed || sqlite3_value_type(values[0]) == SQLITE_NULL)
-		return;
-	building->failed =
-		(building->filter == NULL && !begin(context, n, values, &building->filter)) ||
-		!insert_once(context, building->filter, values[0]);
-}
-
-/* The filter as the result, a blob. */
-static void give_blob(sqlite3_context *context, const nidus_filter *filter)
+void give_blob(sqlite3_context *context, const nidus_filter *filter)
 {
 	size_t size = nidus_saved_size(filter);
 	void *bytes = sqlite3_malloc64(size);
@@ -173,101 +156,72 @@ static void give_blob(sqlite3_context *context, const nidus_filter *filter)
 		sqlite3_free(bytes);
 }
 
-/* NULL if there was no key. */
-static void build_final(sqlite3_context *context)
+nidus_status load_blob(sqlite3_value *blob, nidus_filter **filter)
 {
-	struct building *building = sqlite3_aggregate_context(context, 0);
-	if (building == NULL || building->filter == NULL)
-		return;
-	if (!building->failed)
-		give_blob(context, building->filter);
-	nidus_free(building->filter);
+	const void *bytes = sqlite3_value_blob(blob);
+	return nidus_load_buffer(bytes != NULL ? bytes : "", (size_t)sqlite3_value_bytes(blob),
+	                         NULL, filter);
 }
 
-/* -------------------------------------------------------------------- merging -- */
-
-#define WAITING_MOST 64
-
-/*
- * One filter, and others that are yet to be merged with it. They wait until they are
- * worth a merge, so that a union of n filters takes O(log n) looks at each entry.
- */
-struct merging {
+static void empty(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	nidus_options options;
 	nidus_filter *filter;
-	nidus_filter *waiting[WAITING_MOST];
-	unsigned count;
-	uint64_t entries; /* of those that wait */
-	bool failed;
-};
-
-static void free_waiting(struct merging *merging)
-{
-	for (unsigned i = 0; i < merging->count; i++)
-		nidus_free(merging->waiting[i]);
-	merging->count = 0;
-	merging->entries = 0;
+	if (!read_options(context, n, values, &options) ||
+	    !went_well(context, nidus_create(&options, &filter)))
+		return;
+	give_blob(context, filter);
+	nidus_free(filter);
 }
 
-/* Merges what waits; a key that is in several is in the result once. */
-static nidus_status settle(struct merging *merging)
+static bool any_null(int n, sqlite3_value **values)
 {
-	const nidus_filter *parts[WAITING_MOST + 1] = { merging->filter };
-	nidus_filter *merged;
-	if (merging->count == 0)
-		return NIDUS_OK;
-	for (unsigned i = 0; i < merging->count; i++)
-		parts[i + 1] = merging->waiting[i];
-	nidus_status status =
-		nidus_merge_many(parts, merging->count + 1, NIDUS_MERGE_UNIQUE, &merged);
-	if (status != NIDUS_OK)
-		return status;
-	nidus_free(merging->filter);
-	free_waiting(merging);
-	merging->filter = merged;
-	return NIDUS_OK;
+	for (int i = 0; i < n; i++)
+		if (sqlite3_value_type(values[i]) == SQLITE_NULL)
+			return true;
+	return false;
 }
 
-static nidus_status take_in(struct merging *merging, nidus_filter *filter)
+/* A filter as it is after a change with one key: a blob of its own. */
+static void changed(sqlite3_context *context, int n, sqlite3_value **values,
+                    nidus_status (*change)(nidus_filter *, uint64_t), nidus_status harmless)
 {
-	if (merging->filter == NULL) {
-		merging->filter = filter;
-		return NIDUS_OK;
-	}
-	merging->waiting[merging->count++] = filter;
-	merging->entries += nidus_size(filter);
-	bool worth =
-		merging->count == WAITING_MOST || merging->entries > nidus_size(merging->filter);
-	return worth ? settle(merging) : NIDUS_OK;
-}
-
-static void merge_step(sqlite3_context *context, int n, sqlite3_value **values)
-{
-	(void)n;
-	struct merging *merging = sqlite3_aggregate_context(context, sizeof *merging);
 	nidus_filter *filter;
-	if (merging == NULL) {
-		sqlite3_result_error_nomem(context);
+	uint64_t hash;
+	if (any_null(n, values) || !went_well(context, load_blob(values[0], &filter)))
 		return;
+	if (hash_key(context, filter, values[1], &hash)) {
+		nidus_status status = change(filter, hash);
+		if (status == harmless || went_well(context, status))
+			give_blob(context, filter);
 	}
-	if (merging->failed || sqlite3_value_type(values[0]) == SQLITE_NULL)
-		return;
-	const void *bytes = sqlite3_value_blob(values[0]);
-	nidus_status status = nidus_load_buffer(
-		bytes != NULL ? bytes : "", (size_t)sqlite3_value_bytes(values[0]), NULL, &filter);
-	if (status == NIDUS_OK)
-		status = take_in(merging, filter);
-	merging->failed = !went_well(context, status);
+	nidus_free(filter);
 }
 
-static void merge_final(sqlite3_context *context)
+static void add(sqlite3_context *context, int n, sqlite3_value **values)
 {
-	struct merging *merging = sqlite3_aggregate_context(context, 0);
-	if (merging == NULL || merging->filter == NULL)
+	changed(context, n, values, nidus_insert_new_hash, NIDUS_PRESENT);
+}
+
+static void take_away(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	changed(context, n, values, nidus_remove_hash, NIDUS_NOT_FOUND);
+}
+
+static void merge_two(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	nidus_filter *both[2] = { NULL, NULL }, *merged;
+	if (any_null(n, values))
 		return;
-	if (!merging->failed && went_well(context, settle(merging)))
-		give_blob(context, merging->filter);
-	nidus_free(merging->filter);
-	free_waiting(merging);
+	if (went_well(context, load_blob(values[0], &both[0])) &&
+	    went_well(context, load_blob(values[1], &both[1])) &&
+	    went_well(context, nidus_merge_many((const nidus_filter *const *)both, 2,
+	                                        NIDUS_MERGE_UNIQUE, &merged))) {
+		give_blob(context, merged);
+		nidus_free(merged);
+	}
+	nidus_free(both[0]);
+	nidus_free(both[1]);
 }
 
 /* -------------------------------------------------------------------- asking -- */
@@ -340,13 +294,9 @@ static bool open_argument(sqlite3_context *context, sqlite3_value *blob, nidus_f
 
 static void contains(sqlite3_context *context, int n, sqlite3_value **values)
 {
-	(void)n;
 	nidus_filter *filter, *mine;
 	uint64_t hash;
-	if (sqlite3_value_type(values[0]) == SQLITE_NULL ||
-	    sqlite3_value_type(values[1]) == SQLITE_NULL)
-		return;
-	if (!open_argument(context, values[0], &filter, &mine))
+	if (any_null(n, values) || !open_argument(context, values[0], &filter, &mine))
 		return;
 	if (hash_key(context, filter, values[1], &hash))
 		sqlite3_result_int(context, nidus_contains_hash(filter, hash));
@@ -357,10 +307,8 @@ static void contains(sqlite3_context *context, int n, sqlite3_value **values)
 
 static void count(sqlite3_context *context, int n, sqlite3_value **values)
 {
-	(void)n;
 	nidus_filter *filter;
-	if (sqlite3_value_type(values[0]) == SQLITE_NULL ||
-	    !went_well(context, open_blob(values[0], &filter)))
+	if (any_null(n, values) || !went_well(context, open_blob(values[0], &filter)))
 		return;
 	sqlite3_result_int64(context, (sqlite3_int64)nidus_size(filter));
 	nidus_free(filter);
@@ -368,11 +316,9 @@ static void count(sqlite3_context *context, int n, sqlite3_value **values)
 
 static void describe(sqlite3_context *context, int n, sqlite3_value **values)
 {
-	(void)n;
 	nidus_filter *filter;
 	nidus_info info = NIDUS_INFO_INIT;
-	if (sqlite3_value_type(values[0]) == SQLITE_NULL ||
-	    !went_well(context, open_blob(values[0], &filter)))
+	if (any_null(n, values) || !went_well(context, open_blob(values[0], &filter)))
 		return;
 	(void)nidus_get_info(filter, &info); /* both arguments are right */
 	nidus_free(filter);
@@ -392,29 +338,32 @@ static void describe(sqlite3_context *context, int n, sqlite3_value **values)
 
 /* ------------------------------------------------------------------ the extension -- */
 
+static const struct {
+	const char *name;
+	int arguments;
+	void (*function)(sqlite3_context *, int, sqlite3_value **);
+} functions[] = {
+	{ "nidus_empty", 0, empty },     { "nidus_empty", 1, empty },
+	{ "nidus_empty", 2, empty },     { "nidus_contains", 2, contains },
+	{ "nidus_add", 2, add },         { "nidus_remove", 2, take_away },
+	{ "nidus_merge", 2, merge_two }, { "nidus_count", 1, count },
+	{ "nidus_info", 1, describe },
+};
+
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
 int sqlite3_nidussqlite_init(sqlite3 *db, char **error, const sqlite3_api_routines *api)
 {
 	SQLITE_EXTENSION_INIT2(api);
-	(void)error;
 	const int pure = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-	int answer = SQLITE_OK;
-	for (int n = 1; n <= 3 && answer == SQLITE_OK; n++)
-		answer = sqlite3_create_function(db, "nidus_build", n, pure, NULL, NULL, build_step,
-		                                 build_final);
-	if (answer == SQLITE_OK)
-		answer = sqlite3_create_function(db, "nidus_merge", 1, pure, NULL, NULL, merge_step,
-		                                 merge_final);
-	if (answer == SQLITE_OK)
-		answer = sqlite3_create_function(db, "nidus_contains", 2, pure, NULL, contains,
-		                                 NULL, NULL);
-	if (answer == SQLITE_OK)
-		answer = sqlite3_create_function(db, "nidus_count", 1, pure, NULL, count, NULL,
-		                                 NULL);
-	if (answer == SQLITE_OK)
-		answer = sqlite3_create_function(db, "nidus_info", 1, pure, NULL, describe, NULL,
-		                                 NULL);
+	if (sqlite3_libversion_number() < 3025000) {
+		*error = sqlite3_mprintf("nidus needs SQLite 3.25 or later, for window functions");
+		return SQLITE_ERROR;
+	}
+	int answer = register_aggregates(db, pure);
+	for (size_t i = 0; i < sizeof functions / sizeof *functions && answer == SQLITE_OK; i++)
+		answer = sqlite3_create_function(db, functions[i].name, functions[i].arguments,
+		                                 pure, NULL, functions[i].function, NULL, NULL);
 	return answer;
 }

@@ -6,6 +6,7 @@ usage: sqlite.py EXTENSION NIDUS_COMMAND
 """
 import json
 import os
+import random
 import re
 import shutil
 import sqlite3
@@ -17,6 +18,7 @@ import claims
 from claims import expect, refused
 
 EXTENSION, COMMAND = sys.argv[1:3]
+_seed = int(os.environ.get("NIDUS_TEST_SEED", "1"))
 
 
 def connect():
@@ -77,6 +79,120 @@ def an_empty_text_is_a_key():
     expect(one(db, "SELECT nidus_contains(?, 'x')", filter) == 0)
 
 
+def reals_that_are_whole_numbers_are_integers():
+    db = connect()
+    filter = one(db, "SELECT nidus_build(v, 1e-6) FROM (SELECT 7 AS v UNION ALL SELECT -3.0"
+                     " UNION ALL SELECT 9007199254740993)")
+    for key, wanted in ((7.0, 1), (-3, 1), (-3.0, 1), (8.0, 0), (9007199254740992.0, 0), (-0.0, 0)):
+        expect(one(db, "SELECT nidus_contains(?, ?)", filter, key) == wanted, key)
+    expect(one(db, "SELECT nidus_contains(nidus_build(0), ?)", -0.0) == 1)
+    expect(one(db, "SELECT nidus_contains(nidus_build(-9223372036854775808), -9223372036854775808.0)"))
+
+
+def adding_and_removing_give_new_blobs():
+    db = connect()
+    empty = one(db, "SELECT nidus_empty(0.0001)")
+    expect(one(db, "SELECT nidus_count(?)", empty) == 0)
+    added = one(db, "SELECT nidus_add(nidus_add(nidus_add(?, 5), 5), 'heron')", empty)
+    expect(one(db, "SELECT nidus_count(?)", added) == 2)
+    expect(one(db, "SELECT nidus_contains(?1, 5) AND nidus_contains(?1, 'heron')", added) == 1)
+    removed = one(db, "SELECT nidus_remove(nidus_remove(?, 5), 'nobody')", added)
+    expect(one(db, "SELECT nidus_contains(?, 5)", removed) == 0)
+    expect(one(db, "SELECT nidus_contains(?, 'heron')", removed) == 1)
+    expect(one(db, "SELECT nidus_add(?, NULL)", added) is None)
+    expect(one(db, "SELECT nidus_remove(NULL, 5)") is None)
+    for name in ("add", "remove"):
+        refused("", one, db, f"SELECT nidus_{name}(x'00', 1)")
+        refused("whole number", one, db, f"SELECT nidus_{name}(?, 0.5)", added)
+
+
+def two_filters_merge_without_an_aggregate():
+    db = connect()
+    a = one(db, "SELECT nidus_build(v) FROM (SELECT 1 AS v UNION ALL SELECT 2)")
+    b = one(db, "SELECT nidus_build(v) FROM (SELECT 2 AS v UNION ALL SELECT 3)")
+    both = one(db, "SELECT nidus_merge(?, ?)", a, b)
+    expect(one(db, "SELECT nidus_count(?)", both) == 3)
+    expect([one(db, "SELECT nidus_contains(?, ?)", both, i) for i in (1, 2, 3)] == [1, 1, 1])
+    expect(one(db, "SELECT nidus_merge(?, NULL)", a) is None)
+    refused("fingerprints differ", one, db, "SELECT nidus_merge(?, nidus_build(1, 0.001))", a)
+    refused("", one, db, "SELECT nidus_merge(?, x'00')", a)
+
+
+FRAMES = ("ROWS 9 PRECEDING", "ROWS BETWEEN 5 PRECEDING AND 5 FOLLOWING",
+          "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+          "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+          "ROWS BETWEEN 3 FOLLOWING AND 9 FOLLOWING", "RANGE BETWEEN 4 PRECEDING AND 2 FOLLOWING",
+          "GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW")
+
+
+def a_window_holds_the_keys_of_its_frame_and_no_others():
+    db = connect()
+    chance = random.Random(_seed)
+    db.execute("CREATE TABLE t(i, k)")
+    # Few different keys, so that most are in a frame several times, and NULLs.
+    db.executemany("INSERT INTO t VALUES (?, ?)",
+                   ((i, chance.choice([None, *range(40)])) for i in range(400)))
+    for frame in FRAMES:
+        rows = db.execute("SELECT nidus_build(k, 1e-7) OVER w, group_concat(k) OVER w FROM t"
+                          f" WINDOW w AS (ORDER BY i {frame})").fetchall()
+        expect(len(rows) == 400)
+        for filter, keys in rows:
+            keys = set(map(int, keys.split(","))) if keys else set()
+            expect((filter is None) == (not keys), frame)
+            for key in range(40) if filter else ():
+                expect(one(db, "SELECT nidus_contains(?, ?)", filter, key) == (key in keys), frame)
+    # Each partition begins anew.
+    rows = db.execute("SELECT nidus_count(nidus_build(i, 1e-7) OVER (PARTITION BY i % 4 ORDER BY i"
+                      " ROWS 9 PRECEDING)) FROM t").fetchall()
+    expect(sorted(rows) == sorted([(min(n, 10),) for n in range(1, 101)] * 4), rows)
+
+
+def a_window_of_filters_holds_those_of_its_frame():
+    db = connect()
+    numbers(db, "keys", 0, 3000)
+    db.execute("CREATE TABLE days AS SELECT k / 100 AS day, nidus_build(k, 1e-7) AS filter"
+               " FROM keys GROUP BY 1")
+    db.execute("UPDATE days SET filter = NULL WHERE day = 7")
+    for frame in FRAMES:
+        rows = db.execute("SELECT nidus_merge(filter) OVER w, group_concat(iif(filter IS NULL, NULL,"
+                          f" day)) OVER w FROM days WINDOW w AS (ORDER BY day {frame})").fetchall()
+        expect(len(rows) == 30)
+        for filter, days in rows:
+            days = set(map(int, days.split(","))) if days else set()
+            expect((filter is None) == (not days), frame)
+            for day in range(30) if filter else ():
+                found = one(db, "SELECT count(*) FROM keys WHERE k / 100 = ?2"
+                                " AND nidus_contains(?1, k)", filter, day)
+                expect(found == (100 if day in days else 0), (frame, day, found))
+
+
+def a_frame_that_is_too_large_to_move_says_so():
+    db = connect()
+    db.execute("CREATE TABLE one AS SELECT nidus_empty() AS filter")
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "
+    refused("2^20 rows", one, db, many % 1050000 + "SELECT count(x) FROM (SELECT nidus_build(i % 9)"
+            " OVER (ORDER BY i ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS x FROM n)")
+    refused("1024 filters", one, db, many % 1100 + "SELECT count(x) FROM (SELECT nidus_merge(filter)"
+            " OVER (ORDER BY i ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS x FROM n, one)")
+    # Without a window any number will do.
+    expect(one(db, many % 1050000 + "SELECT nidus_count(nidus_build(i, 1e-7)) FROM n") > 1049900)
+    expect(one(db, many % 3000 + "SELECT nidus_count(nidus_merge(nidus_add(filter, i))) FROM n, one")
+           > 2900)
+
+
+def results_have_no_growth_under_way():
+    db = connect()
+    for keys in (300, 1000, 10000, 11000, 50000):
+        many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) " % keys
+        filter = one(db, many + "SELECT nidus_build(i) FROM n")
+        with tempfile.NamedTemporaryFile(suffix=".nidus") as file:
+            file.write(filter)
+            file.flush()
+            info = json.loads(subprocess.run([COMMAND, "info", "--json", file.name], text=True,
+                                             capture_output=True, check=True).stdout)
+        expect(info.get("tables", 1) == 1, info)
+
+
 def a_thousand_filters_merge_into_one():
     db = connect()
     numbers(db, "keys", 0, 100000)
@@ -110,7 +226,10 @@ def filters_that_do_not_fit_are_refused_with_the_reason():
 
 def senseless_arguments_are_refused():
     db = connect()
-    refused("INTEGER, a TEXT or a BLOB", one, db, "SELECT nidus_build(0.5)")
+    for real in ("0.5", "1e300", "-1e300", "9e999", "9223372036854775808.0"):
+        refused("whole number of 64 bits", one, db, f"SELECT nidus_build({real})")
+    refused("between 0 and 1", one, db, "SELECT nidus_empty(0)")
+    refused("seed", one, db, "SELECT nidus_empty(0.01, 'x')")
     refused("between 0 and 1", one, db, "SELECT nidus_build(1, 2)")
     refused("between 0 and 1", one, db, "SELECT nidus_build(1, 'x')")
     refused("2^-24", one, db, "SELECT nidus_build(1, 1e-12)")
