@@ -13,6 +13,9 @@
  *     insert    the last 5 % of the inserts
  *     remove    the first 1 % of the keys, from the full filter
  *
+ * Who has to leave the front line asks both lines of the backyard at once, present or not: one
+ * after the other would be fewer lines, and slower.
+ *
  * Exit 1 if a mean is above its bar.
  */
 #include <stdio.h>
@@ -28,7 +31,7 @@
 static const struct bar {
 	const char *name;
 	double most; /* lines; 0: no bar */
-} bars[] = { { "absent", 1.12 }, { "present", 1.10 }, { "insert", 1.95 }, { "remove", 0 } };
+} bars[] = { { "absent", 1.13 }, { "present", 1.12 }, { "insert", 1.95 }, { "remove", 0 } };
 
 enum { ABSENT, PRESENT, INSERT, REMOVE, KINDS };
 

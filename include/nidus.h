@@ -177,7 +177,7 @@ typedef enum nidus_family {
 	NIDUS_SIMPLIFIED,   /**< cuckoo in small subtables with a stash each */
 	NIDUS_CHUNKED,      /**< CPCF: chunks of any number, few kick-outs */
 	NIDUS_BUCKETED,     /**< any number of buckets */
-	NIDUS_WINDOWED,     /**< overlapping windows: the smallest */
+	NIDUS_WINDOWED,     /**< overlapping windows: the smallest but for NIDUS_COMPACT */
 	NIDUS_BREADCRUMB,   /**< about one cache line per operation */
 	NIDUS_BLOOM,        /**< no delete; to compare with */
 	NIDUS_BLOCKED_BLOOM /**< no delete; one cache line per operation */

@@ -3,7 +3,8 @@
  * cuckoo: the classic cuckoo filter.
  *
  * Paper: B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo Filter:
- * Practically Better Than Bloom" (CoNEXT 2014).
+ * Practically Better Than Bloom" (CoNEXT 2014). Figures that we compare with are those
+ * of the shorter article, "Cuckoo Filter: Better Than Bloom" (2013).
  *
  * A key has a fingerprint of f bits and two buckets of b slots, b = 4 unless
  * asked otherwise; the fingerprint lies in any of the 2b slots.

@@ -3,7 +3,8 @@
  * semisort: the cuckoo filter with sorted, coded buckets.
  *
  * Paper: B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo Filter:
- * Practically Better Than Bloom" (CoNEXT 2014), "Semi-Sorting".
+ * Practically Better Than Bloom" (CoNEXT 2014), "Semi-Sorting". Figures that we compare with are those
+ * of the shorter article, "Cuckoo Filter: Better Than Bloom" (2013).
  *
  * Everything is as in cuckoo.c with four slots per bucket, but a bucket of f-bit
  * fingerprints takes 4f - 4 bits instead of 4f: their order in the bucket is
