@@ -13,7 +13,11 @@ server_command cf_add, cf_addnx, cf_insert, cf_insertnx, cf_exists, cf_mexists, 
 server_command bf_add, bf_madd, bf_insert, bf_exists, bf_mexists;
 
 /* On whole filters: filters.c */
-server_command cf_reserve, cf_compact, cf_info, bf_reserve, bf_card, bf_info, filter_info;
+server_command cf_reserve, cf_compact, cf_info, cf_debug, bf_reserve, bf_card, bf_info, bf_debug,
+	filter_info;
+
+/* Files of the library: file_commands.c */
+server_command filter_export, filter_import;
 
 /* On several filters: merge_commands.c */
 server_command cf_merge, bf_merge;

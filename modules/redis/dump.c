@@ -286,7 +286,7 @@ static bool read_legacy(struct value *value, struct counted *from)
 	uint64_t size = value->incoming->legacy;
 	if (size == 0)
 		return true;
-	value->legacy = read_legacy_header(from, size, value->recipe.kind);
+	value_set_legacy(value, read_legacy_header(from, size, value->recipe.kind));
 	return value->legacy != NULL && legacy_make_tables(value->legacy) &&
 	       read_tables(from, value->legacy, legacy_table_bytes(value->legacy));
 }
@@ -304,14 +304,14 @@ static bool fits(const struct value *value)
 static bool read_image(struct value *value, struct counted *from, const char **why)
 {
 	uint64_t before = memory_balance();
+	nidus_filter *filter;
 	if (value->incoming->image == 0)
 		return true;
-	if (nidus_read(counted_source, from, memory_allocator(), &value->filter) != NIDUS_OK) {
+	if (nidus_read(counted_source, from, memory_allocator(), &filter) != NIDUS_OK) {
 		*why = nidus_reason();
 		return false;
 	}
-	value->memory = memory_balance() - before;
-	value->recipe.seed = value_info(value).seed;
+	value_set_filter(value, filter, memory_balance() - before);
 	return fits(value);
 }
 
@@ -344,7 +344,7 @@ struct value *dump_read_foreign(const void *header, size_t size, enum kind kind)
 	struct value *value = value_create_legacy(legacy);
 	struct value *waiting = value != NULL ? create_incoming(value, &incoming) : NULL;
 	if (waiting != NULL) {
-		waiting->legacy = legacy;
+		waiting->legacy = legacy; /* one of the two has it, and it is counted once */
 		value->legacy = NULL;
 	}
 	value_free(value);

@@ -7,6 +7,8 @@
 #include "keys.h"
 #include "memory.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -114,6 +116,11 @@ static uint64_t filters_in(const struct value *value)
 	return (value->legacy != NULL ? value->legacy->layers : 0) + (value->filter != NULL);
 }
 
+static uint64_t deleted_from(const struct value *value)
+{
+	return value->deleted + (value->legacy != NULL ? value->legacy->deleted : 0);
+}
+
 static uint64_t buckets_of(const struct value *value)
 {
 	nidus_info info = value_info(value);
@@ -130,14 +137,12 @@ int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return server.WrongArity(ctx);
 	if (!find_to_tell(ctx, argv[1], KIND_CF, &value))
 		return SERVER_OK;
-	const struct legacy *legacy = value->legacy;
 	server.ReplyWithMap(ctx, 8);
 	reply_field(ctx, "Size", value_bytes(value));
 	reply_field(ctx, "Number of buckets", buckets_of(value));
 	reply_field(ctx, "Number of filters", filters_in(value));
 	reply_field(ctx, "Number of items inserted", value_items(value));
-	reply_field(ctx, "Number of items deleted",
-	            value->deleted + (legacy != NULL ? legacy->deleted : 0));
+	reply_field(ctx, "Number of items deleted", deleted_from(value));
 	reply_field(ctx, "Bucket size", value->recipe.bucket_size);
 	reply_field(ctx, "Expansion rate", value->recipe.expansion);
 	reply_field(ctx, "Max iterations", value->recipe.max_iterations);
@@ -154,15 +159,24 @@ static uint64_t capacity_now(const struct value *value)
 	return legacy + (value->items <= asked ? asked : value_info(value).capacity);
 }
 
-enum bf_field { BF_CAPACITY, BF_SIZE, BF_FILTERS, BF_ITEMS, BF_EXPANSION, BF_FIELDS };
+/* The first five are told together; the others only if they are asked for. */
+enum bf_field { BF_CAPACITY, BF_SIZE, BF_FILTERS, BF_ITEMS, BF_EXPANSION, BF_ERROR, BF_FIELDS };
+#define BF_TOGETHER BF_ERROR
 
 static const struct {
 	const char *option, *name;
 } bf_fields[BF_FIELDS] = {
 	{ "CAPACITY", "Capacity" },         { "SIZE", "Size" },
 	{ "FILTERS", "Number of filters" }, { "ITEMS", "Number of items inserted" },
-	{ "EXPANSION", "Expansion rate" },
+	{ "EXPANSION", "Expansion rate" },  { "ERROR", "Error rate" },
 };
+
+/* The rate that was asked for. RedisBloom gives its first layer half of it. */
+static double error_of(const struct value *value)
+{
+	const struct legacy *legacy = value->legacy;
+	return legacy != NULL ? 2 * legacy->layer[0].error : value->recipe.error;
+}
 
 static int reply_bf_field(RedisModuleCtx *ctx, const struct value *value, enum bf_field field)
 {
@@ -175,6 +189,8 @@ static int reply_bf_field(RedisModuleCtx *ctx, const struct value *value, enum b
 		return server.ReplyWithLongLong(ctx, (long long)filters_in(value));
 	case BF_ITEMS:
 		return server.ReplyWithLongLong(ctx, (long long)value_items(value));
+	case BF_ERROR:
+		return server.ReplyWithDouble(ctx, error_of(value));
 	default:
 		break;
 	}
@@ -216,7 +232,7 @@ int bf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (!find_to_tell(ctx, argv[1], KIND_BF, &value))
 		return SERVER_OK;
 	if (argc == 2)
-		return reply_bf_fields(ctx, value, 0, BF_FIELDS);
+		return reply_bf_fields(ctx, value, 0, BF_TOGETHER);
 	if (server.GetContextFlags(ctx) & SERVER_IS_RESP3)
 		return reply_bf_fields(ctx, value, field, field + 1);
 	server.ReplyWithArray(ctx, 1);
@@ -271,6 +287,74 @@ int filter_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	reply_rate(ctx, "Error rate now", info.fpr_now);
 	reply_rate(ctx, "Bits per item", info.bits_per_key);
 	return SERVER_OK;
+}
+
+/* ---------------------------------------------------------------------------- DEBUG -- */
+
+/*
+ * Lines of numbers, as RedisBloom has them: tests of clients compare them before a dump and
+ * after it was loaded.
+ */
+static int reply_line(RedisModuleCtx *ctx, const char *format, ...)
+{
+	char line[256];
+	va_list numbers;
+	va_start(numbers, format);
+	int len = vsnprintf(line, sizeof line, format, numbers);
+	va_end(numbers);
+	return server.ReplyWithStringBuffer(ctx, line, (size_t)len);
+}
+
+static void reply_layer(RedisModuleCtx *ctx, const struct legacy_layer *layer)
+{
+	reply_line(ctx,
+	           "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu ratio:%g",
+	           (unsigned long long)layer->bytes, (unsigned long long)layer->range,
+	           layer->hashes, (unsigned long long)layer->capacity,
+	           (unsigned long long)layer->items, layer->error);
+}
+
+static void reply_our_layer(RedisModuleCtx *ctx, const struct value *value)
+{
+	nidus_info info = value_info(value);
+	reply_line(ctx,
+	           "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu ratio:%g",
+	           (unsigned long long)info.bytes, (unsigned long long)info.bytes * 8,
+	           info.fingerprint_bits, (unsigned long long)info.capacity,
+	           (unsigned long long)value->items, value->recipe.error);
+}
+
+int bf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct value *value;
+	if (argc != 2)
+		return server.WrongArity(ctx);
+	if (!find_to_tell(ctx, argv[1], KIND_BF, &value))
+		return SERVER_OK;
+	server.ReplyWithArray(ctx, (long)(1 + filters_in(value)));
+	reply_line(ctx, "size:%llu", (unsigned long long)value_items(value));
+	for (uint32_t i = 0; value->legacy != NULL && i < value->legacy->layers; i++)
+		reply_layer(ctx, &value->legacy->layer[i]);
+	if (value->filter != NULL)
+		reply_our_layer(ctx, value);
+	return SERVER_OK;
+}
+
+int cf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct value *value;
+	if (argc != 2)
+		return server.WrongArity(ctx);
+	if (!find_to_tell(ctx, argv[1], KIND_CF, &value))
+		return SERVER_OK;
+	return reply_line(ctx,
+	                  "bktsize:%u buckets:%llu items:%llu deletes:%llu filters:%llu "
+	                  "max_iterations:%u expansion:%u",
+	                  value->recipe.bucket_size, (unsigned long long)buckets_of(value),
+	                  (unsigned long long)value_items(value),
+	                  (unsigned long long)deleted_from(value),
+	                  (unsigned long long)filters_in(value), value->recipe.max_iterations,
+	                  value->recipe.expansion);
 }
 
 /* ------------------------------------------------------------------------- COMPACT -- */

@@ -149,8 +149,11 @@ static const char *refusal(const struct value *value, nidus_status status)
 {
 	if (status == NIDUS_COPIES)
 		return "ERR Maximum copies of this item reached";
+	if (status == NIDUS_E_NOMEM)
+		return "OOM this filter cannot grow: there is no memory, or the setting "
+		       "nidus.max-filter-bytes forbids it";
 	if (status != NIDUS_FULL)
-		return "OOM no memory for this filter to grow";
+		return value_failure(status);
 	if (!value->recipe.fixed)
 		return "Maximum expansions reached";
 	return value->recipe.kind == KIND_BF ? "ERR non scaling filter is full" : "Filter is full";
@@ -161,6 +164,8 @@ static bool begin(struct adding *adding, struct recipe *recipe, bool nocreate)
 {
 	const char *error = "ERR not found";
 	enum found found = keys_write(adding->ctx, adding->key, adding->way->kind, &adding->value);
+	if (found == FOUND)
+		memory_allow(value_allowance(adding->ctx, adding->value));
 	if (found != MISSING)
 		return found == FOUND;
 	if (!nocreate) {
@@ -172,12 +177,14 @@ static bool begin(struct adding *adding, struct recipe *recipe, bool nocreate)
 		return false;
 	}
 	keys_set(adding->ctx, adding->key, adding->value);
+	memory_allow(value_allowance(adding->ctx, adding->value));
 	return true;
 }
 
 /* Tells everybody about the `n` items that went in. */
 static void end(const struct adding *adding, RedisModuleString **in, size_t n)
 {
+	memory_allow(UINT64_MAX);
 	if (adding->created)
 		recipe_replicate(&adding->value->recipe, adding->ctx, adding->key);
 	if (n == 0 && !adding->created)

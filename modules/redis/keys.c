@@ -70,6 +70,14 @@ enum found keys_write_incoming(RedisModuleCtx *ctx, RedisModuleString *name, enu
 	return open_any(ctx, name, kind, SERVER_READ | SERVER_WRITE, value);
 }
 
+bool keys_exist(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+	RedisModuleKey *key = server.OpenKey(ctx, name, SERVER_READ);
+	bool there = server.KeyType(key) != SERVER_KEY_EMPTY;
+	server.CloseKey(key);
+	return there;
+}
+
 void keys_set(RedisModuleCtx *ctx, RedisModuleString *name, struct value *value)
 {
 	RedisModuleKey *key = server.OpenKey(ctx, name, SERVER_READ | SERVER_WRITE);

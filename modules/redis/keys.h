@@ -25,7 +25,10 @@ enum found keys_write(RedisModuleCtx *ctx, RedisModuleString *name, enum kind ki
 enum found keys_write_incoming(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,
                                struct value **value);
 
-/* Makes a value that of a key. */
+/* Whether there is a key of any type. */
+bool keys_exist(RedisModuleCtx *ctx, RedisModuleString *name);
+
+/* Makes a value that of a key; what it had is freed. */
 void keys_set(RedisModuleCtx *ctx, RedisModuleString *name, struct value *value);
 
 /* Gives a key the type that its value should have by now (type_for); the expiry stays. */

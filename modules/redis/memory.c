@@ -10,6 +10,10 @@
 
 static _Atomic uint64_t used;
 static _Thread_local uint64_t balance;
+static _Thread_local struct {
+	bool set;
+	uint64_t bytes, from; /* so many more than the balance was */
+} ceiling;
 
 static uint64_t machine_memory(void)
 {
@@ -55,16 +59,31 @@ static void *count_in(void *memory)
 	return memory;
 }
 
+static bool is_allowed(size_t size)
+{
+	if (size > machine_memory())
+		return false;
+	int64_t taken = (int64_t)(balance - ceiling.from);
+	return !ceiling.set || taken + (int64_t)size <= (int64_t)ceiling.bytes;
+}
+
+void memory_allow(uint64_t bytes)
+{
+	ceiling.set = bytes <= INT64_MAX;
+	ceiling.bytes = bytes;
+	ceiling.from = balance;
+}
+
 static void *take(void *context, size_t size)
 {
 	(void)context;
-	return count_in(memory_try(size));
+	return is_allowed(size) ? count_in(memory_try(size)) : NULL;
 }
 
 static void *take_zeroed(void *context, size_t size)
 {
 	(void)context;
-	return count_in(size <= machine_memory() ? try_zeroed(size) : NULL);
+	return is_allowed(size) ? count_in(try_zeroed(size)) : NULL;
 }
 
 static void give(void *context, void *memory, size_t size)

@@ -27,6 +27,12 @@ uint64_t memory_balance(void);
  */
 bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes);
 
+/*
+ * Lets this thread take at most so many bytes for filters, beyond what it gives back, until
+ * it is told otherwise; UINT64_MAX: any number.
+ */
+void memory_allow(uint64_t bytes);
+
 /* A block that may be refused: NULL. Give it back with server.Free. */
 void *memory_try(size_t size);
 

@@ -2,11 +2,12 @@
  *
  * module: what happens when the server loads nidus_redis.so, and the table of commands.
  *
- *     redis-server --loadmodule build/nidus_redis.so [SEED n]
+ *     redis-server --loadmodule build/nidus_redis.so [NAME value]...
  *     redis-cli CF.ADD seen heron
  */
 #include "commands.h"
 #include "memory.h"
+#include "settings.h"
 #include "type.h"
 
 #include <stdio.h>
@@ -70,13 +71,17 @@ static struct server_arg merge_args[] = { KEY("dest"),
 static struct server_arg dump_args[] = { KEY("key"), VALUE("iterator", SERVER_ARG_INTEGER), END };
 static struct server_arg load_args[] = { KEY("key"), VALUE("iterator", SERVER_ARG_INTEGER),
 	                                 VALUE("data", SERVER_ARG_STRING), END };
+static struct server_arg import_args[] = {
+	KEY("key"),       VALUE("file", SERVER_ARG_STRING), FLAG("cf", "CF"),
+	FLAG("bf", "BF"), FLAG("replace", "REPLACE"),       END,
+};
 static struct server_arg field_args[] = {
 	KEY("key"),
 	{ .name = "field",
 	  .type = SERVER_ARG_STRING,
 	  .key_spec_index = -1,
 	  .flags = SERVER_ARG_OPTIONAL,
-	  .summary = "CAPACITY, SIZE, FILTERS, ITEMS or EXPANSION" },
+	  .summary = "CAPACITY, SIZE, FILTERS, ITEMS, EXPANSION or ERROR" },
 	END,
 };
 static struct server_arg cf_reserve_args[] = { KEY("key"), VALUE("capacity", SERVER_ARG_INTEGER),
@@ -130,6 +135,9 @@ static struct server_key_spec merged[] = {
 
 /* -------------------------------------------------------------------------- commands -- */
 
+/*
+ * In groups: if another module has the first command of a group, the group is left to it.
+ */
 #define ADDS "write deny-oom"
 #define READS "readonly fast"
 #define READS_ALL "readonly"
@@ -168,6 +176,8 @@ static const struct command {
 	{ "cf.merge", cf_merge, ADDS, -3, merged, merge_args, "O(n) for n items in the filters",
 	  "Puts the items of all filters into the first." },
 	{ "cf.info", cf_info, READS, 2, asked, key_args, "O(1)", "Describes a filter." },
+	{ "cf.debug", cf_debug, READS, 2, asked, key_args, "O(1)",
+	  "Describes a filter in a line." },
 	{ "cf.scandump", cf_scandump, READS_ALL, 3, copied, dump_args,
 	  "O(n) for n bytes of the filter", "Gives the next chunk of a filter." },
 	{ "cf.loadchunk", cf_loadchunk, ADDS, 4, added_to, load_args,
@@ -187,14 +197,21 @@ static const struct command {
 	{ "bf.card", bf_card, READS, 2, asked, key_args, "O(1)",
 	  "Tells how many items were added." },
 	{ "bf.info", bf_info, READS, -2, asked, field_args, "O(1)", "Describes a filter." },
+	{ "bf.debug", bf_debug, READS_ALL, 2, asked, key_args,
+	  "O(1), of a Bloom family O(n) for n bytes", "Describes a filter in lines." },
 	{ "bf.merge", bf_merge, ADDS, -3, merged, merge_args, "O(n) for n items in the filters",
 	  "Puts the items of all filters into the first." },
 	{ "bf.scandump", bf_scandump, READS_ALL, 3, copied, dump_args,
 	  "O(n) for n bytes of the filter", "Gives the next chunk of a filter." },
 	{ "bf.loadchunk", bf_loadchunk, ADDS, 4, added_to, load_args,
 	  "O(n) for n bytes of the filter", "Takes a chunk of a filter." },
-	{ "nidus.info", filter_info, READS, 2, asked, key_args, "O(1)",
+	{ "nidus.info", filter_info, READS_ALL, 2, asked, key_args,
+	  "O(1), of a Bloom family O(n) for n bytes",
 	  "Tells family, rates and sizes of a CF or BF filter." },
+	{ "nidus.export", filter_export, READS_ALL, 2, copied, key_args,
+	  "O(n) for n bytes of the filter", "Gives a filter as a file of nidus." },
+	{ "nidus.import", filter_import, ADDS, -3, added_to, import_args,
+	  "O(n) for n bytes of the filter", "Makes a filter from a file of nidus." },
 };
 
 /* Where the server has them: COMMAND DOCS, flags of keys, a check of the number of arguments. */
@@ -238,55 +255,114 @@ static void categorize(RedisModuleCtx *ctx, const struct command *command)
 		server.Log(ctx, "warning", "nidus: no ACL categories for %s", command->name);
 }
 
-static bool register_commands(RedisModuleCtx *ctx)
+/* False: another module has it. */
+static bool register_command(RedisModuleCtx *ctx, const struct command *command)
 {
-	if (server.AddACLCategory != NULL) { /* it is fine if another module has them */
-		(void)server.AddACLCategory(ctx, "cuckoo");
-		(void)server.AddACLCategory(ctx, "bloom");
-	}
+	int last = command->keys == merged ? -1 : 1;
+	if (server.CreateCommand(ctx, command->name, command->run, command->flags, 1, last, 1) !=
+	    SERVER_OK)
+		return false;
+	describe(ctx, command);
+	categorize(ctx, command);
+	return true;
+}
+
+/* Registers the commands that begin with a prefix, if the first of them is free. */
+static bool register_group(RedisModuleCtx *ctx, const char *prefix)
+{
+	bool first = true;
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
 		const struct command *command = &commands[i];
-		int last = command->keys == merged ? -1 : 1;
-		if (server.CreateCommand(ctx, command->name, command->run, command->flags, 1, last,
-		                         1) != SERVER_OK) {
-			server.Log(ctx, "warning", "nidus: another module has %s already",
-			           command->name);
+		if (strncmp(command->name, prefix, strlen(prefix)) != 0)
+			continue;
+		bool registered = register_command(ctx, command);
+		if (!registered && first)
 			return false;
-		}
-		describe(ctx, command);
-		categorize(ctx, command);
+		if (!registered)
+			server.Log(ctx, "warning",
+			           "nidus: another module has %s: it is left to that",
+			           command->name);
+		first = false;
 	}
 	return true;
 }
 
+/* Registers a group that is wanted, or that may be had. False: it is wanted and taken. */
+static bool try_group(RedisModuleCtx *ctx, const char *prefix, unsigned group, unsigned wanted,
+                      unsigned *served)
+{
+	if (wanted != 0 && !(wanted & group))
+		return true;
+	if (register_group(ctx, prefix)) {
+		*served |= group;
+		return true;
+	}
+	server.Log(ctx, wanted != 0 ? "warning" : "notice",
+	           "nidus: another module has the commands %s*; they are left to that", prefix);
+	return wanted == 0;
+}
+
+static bool register_commands(RedisModuleCtx *ctx, unsigned wanted)
+{
+	unsigned served = 0;
+	if (server.AddACLCategory != NULL) { /* it is fine if another module has them */
+		(void)server.AddACLCategory(ctx, "cuckoo");
+		(void)server.AddACLCategory(ctx, "bloom");
+	}
+	if (!try_group(ctx, "cf.", SERVE_CF, wanted, &served) ||
+	    !try_group(ctx, "bf.", SERVE_BF, wanted, &served))
+		return false;
+	return served != 0 && register_group(ctx, "nidus.");
+}
+
 /* --------------------------------------------------------------------------- the rest -- */
+
+static void add_number(RedisModuleInfoCtx *ctx, const char *name, uint64_t number)
+{
+	server.InfoAddFieldULongLong(ctx, name, number);
+}
+
+/* Filters of each family that there are. */
+static void add_families(RedisModuleInfoCtx *ctx, const struct statistics *statistics)
+{
+	for (int family = 1; family < 16 && nidus_family_name((nidus_family)family) != NULL;
+	     family++) {
+		char name[60];
+		uint64_t n = statistics->filters[family];
+		snprintf(name, sizeof name, "filters_%s", nidus_family_name((nidus_family)family));
+		for (char *c = name; *c != '\0'; c++)
+			if (*c == '-')
+				*c = '_';
+		if (n > 0)
+			add_number(ctx, name, n);
+	}
+	add_number(ctx, "filters_redisbloom", statistics->legacy);
+}
 
 static void info(RedisModuleInfoCtx *ctx, int for_crash_report)
 {
+	const struct statistics *statistics = value_statistics();
 	(void)for_crash_report;
 	if (server.InfoAddSection(ctx, "filters") != SERVER_OK)
 		return;
 	server.InfoAddFieldCString(ctx, "library_version", nidus_version());
 	server.InfoAddFieldCString(ctx, "instruction_set", nidus_isa());
-	server.InfoAddFieldULongLong(ctx, "filters", value_count());
-	server.InfoAddFieldULongLong(ctx, "bytes", memory_used());
+	add_number(ctx, "filters", statistics->values);
+	add_number(ctx, "bytes", memory_used());
+	add_families(ctx, statistics);
+	add_number(ctx, "growth_steps", statistics->growth_steps);
+	add_number(ctx, "refused_full", statistics->refused_full);
+	add_number(ctx, "refused_copies", statistics->refused_copies);
+	add_number(ctx, "refused_memory", statistics->refused_memory);
 }
 
-/* The module's arguments: SEED n, or none. */
-static bool read_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+static bool read_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                           unsigned *wanted)
 {
-	struct recipe recipe = recipe_default(KIND_CF);
-	struct arguments arguments = { argv, argc, 0 };
-	if (argc == 0)
-		return true;
-	const char *wrong = recipe_parse(&recipe, &arguments, NULL);
-	if (wrong != NULL || argc != 2 || recipe.seed == 0) {
-		server.Log(ctx, "warning", "nidus: the arguments can be SEED n, or none (%s)",
-		           wrong != NULL ? wrong : "there are others");
-		return false;
-	}
-	seed_set(recipe.seed);
-	return true;
+	const char *wrong = settings_read_arguments(argv, argc, wanted);
+	if (wrong != NULL)
+		server.Log(ctx, "warning", "nidus: wrong arguments of the module: %s", wrong);
+	return wrong == NULL;
 }
 
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
@@ -295,13 +371,15 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ct
                                                               RedisModuleString **argv, int argc)
 {
 	const char *missing;
+	unsigned wanted = 0;
 	if (!server_connect(ctx, &missing))
 		return SERVER_ERR; /* without its functions there is no way to complain */
 	if (server.IsModuleNameBusy(MODULE_NAME))
 		return SERVER_ERR;
 	server.SetModuleAttribs(ctx, MODULE_NAME, MODULE_VERSION, 1);
 	server.SetModuleOptions(ctx, SERVER_HANDLE_IO_ERRORS);
-	if (!read_arguments(ctx, argv, argc) || !type_register(ctx) || !register_commands(ctx) ||
+	if (!read_arguments(ctx, argv, argc, &wanted) || !type_register(ctx) ||
+	    !register_commands(ctx, wanted) || !settings_register(ctx) ||
 	    server.RegisterInfoFunc(ctx, info) != SERVER_OK)
 		return SERVER_ERR;
 	return SERVER_OK;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recipe.h"
 
+#include "settings.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,18 +10,21 @@
 #include <string.h>
 #include <strings.h>
 
-#define GROWS_AT_LEAST_TO (UINT64_C(1) << 26)
 #define GROWS_BY 100
 
 struct recipe recipe_default(enum kind kind)
 {
-	struct recipe recipe = { .kind = kind, .capacity = 1024, .error = 0.01, .expansion = 1 };
-	recipe.bucket_size = 2;
-	recipe.max_iterations = 20;
-	if (kind == KIND_BF) {
-		recipe.capacity = 100;
-		recipe.expansion = 2;
-	}
+	bool cf = kind == KIND_CF;
+	struct recipe recipe = { .kind = kind, .family = settings.family };
+	recipe.capacity = (uint64_t)(cf ? settings.cf_initial_size : settings.bf_initial_size);
+	recipe.error = cf ? settings.cf_error_rate : settings.bf_error_rate;
+	recipe.expansion =
+		(uint32_t)(cf ? settings.cf_expansion_factor : settings.bf_expansion_factor);
+	recipe.fixed = recipe.expansion == 0;
+	recipe.bucket_size = (uint32_t)settings.cf_bucket_size;
+	recipe.max_iterations = (uint32_t)settings.cf_max_iterations;
+	if (cf && recipe.capacity < 2 * (uint64_t)recipe.bucket_size)
+		recipe.capacity = 2 * (uint64_t)recipe.bucket_size;
 	return recipe;
 }
 
@@ -104,20 +109,25 @@ static const char *parse_max_capacity(struct recipe *recipe, RedisModuleString *
 	return NULL;
 }
 
-static const char *parse_family(struct recipe *recipe, RedisModuleString *text)
+bool recipe_read_family(RedisModuleString *text, nidus_family *family)
 {
 	char name[32] = "";
 	size_t len;
 	const char *bytes = server.StringPtrLen(text, &len);
 	if (len < sizeof name)
 		memcpy(name, bytes, len);
-	if (strlen(name) != len || nidus_family_by_name(name, &recipe->family) != NIDUS_OK)
+	return strlen(name) == len && nidus_family_by_name(name, family) == NIDUS_OK;
+}
+
+static const char *parse_family(struct recipe *recipe, RedisModuleString *text)
+{
+	if (!recipe_read_family(text, &recipe->family))
 		return "FAMILY: there is auto, cuckoo, semisort, simplified, chunked, bucketed, "
 		       "windowed, breadcrumb, bloom and blocked-bloom";
 	return NULL;
 }
 
-static const char *parse_seed(struct recipe *recipe, RedisModuleString *text)
+const char *recipe_read_seed(RedisModuleString *text, uint64_t *seed)
 {
 	char digits[24] = "", *end;
 	size_t len;
@@ -126,10 +136,15 @@ static const char *parse_seed(struct recipe *recipe, RedisModuleString *text)
 		return "Couldn't parse SEED";
 	memcpy(digits, bytes, len);
 	errno = 0;
-	recipe->seed = strtoull(digits, &end, 10);
+	*seed = strtoull(digits, &end, 10);
 	if (errno != 0 || end != digits + len)
 		return "Couldn't parse SEED";
-	return recipe->seed != 0 ? NULL : "SEED: value must be in the range [1, 2^64 - 1]";
+	return *seed != 0 ? NULL : "SEED: value must be in the range [1, 2^64 - 1]";
+}
+
+static const char *parse_seed(struct recipe *recipe, RedisModuleString *text)
+{
+	return recipe_read_seed(text, &recipe->seed);
 }
 
 /* --------------------------------------------------------------------- all options -- */
@@ -251,17 +266,17 @@ const char *recipe_finish(struct recipe *recipe)
 	if (!recipe->fixed) {
 		recipe->yielding = true;
 		recipe->max_capacity *= GROWS_BY;
-		if (recipe->max_capacity < GROWS_AT_LEAST_TO)
-			recipe->max_capacity = GROWS_AT_LEAST_TO;
+		if (recipe->max_capacity < (uint64_t)settings.max_capacity)
+			recipe->max_capacity = (uint64_t)settings.max_capacity;
 	}
 	return NULL;
 }
 
 bool recipe_makes_sense(const struct recipe *recipe)
 {
-	return recipe->capacity >= 1 && recipe->capacity <= RECIPE_CAPACITY_MOST &&
+	return recipe->capacity >= 1 && recipe->capacity <= RECIPE_LOADED_MOST &&
 	       recipe->max_capacity >= recipe->capacity &&
-	       recipe->max_capacity <= RECIPE_MAX_CAPACITY_MOST && recipe->error >= ERROR_LEAST &&
+	       recipe->max_capacity <= RECIPE_LOADED_MOST && recipe->error > 0 &&
 	       recipe->error < 1 && recipe->expansion <= EXPANSION_MOST &&
 	       recipe->bucket_size <= 255 && recipe->max_iterations <= 65535;
 }

@@ -16,6 +16,7 @@ enum kind { KIND_CF, KIND_BF };
 
 #define RECIPE_CAPACITY_MOST (UINT64_C(1) << 30)     /* what the commands accept */
 #define RECIPE_MAX_CAPACITY_MOST (UINT64_C(1) << 40) /* of MAXCAPACITY */
+#define RECIPE_LOADED_MOST (UINT64_C(1) << 44)       /* of filters made elsewhere */
 
 #define EXPANSION_MOST 32768
 #define ERROR_LEAST 0x1p-24
@@ -34,6 +35,7 @@ struct recipe {
 	uint32_t max_iterations; /* the same */
 };
 
+/* What the settings say (settings.h). */
 struct recipe recipe_default(enum kind kind);
 
 /* The arguments of a command, and how many have been read. */
@@ -53,6 +55,10 @@ const char *recipe_parse(struct recipe *recipe, struct arguments *arguments, boo
 /* Reads the capacity, or the rate of BF.RESERVE. NULL, or the error. */
 const char *recipe_parse_capacity(struct recipe *recipe, RedisModuleString *text);
 const char *recipe_parse_error(struct recipe *recipe, RedisModuleString *text);
+
+/* Reads the name of a family, or a seed. */
+bool recipe_read_family(RedisModuleString *text, nidus_family *family);
+const char *recipe_read_seed(RedisModuleString *text, uint64_t *seed);
 
 /* Checks what depends on several options and fills in max_capacity. NULL, or the error. */
 const char *recipe_finish(struct recipe *recipe);

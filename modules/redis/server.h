@@ -142,6 +142,16 @@ struct server_command_info {
 	struct server_arg *args;
 };
 
+/* Settings of CONFIG: how the server asks for them and sets them. */
+enum { SERVER_CONFIG_MEMORY = 1 << 7 };
+typedef RedisModuleString *server_get_string(const char *name, void *context);
+typedef int server_set_string(const char *name, RedisModuleString *text, void *context,
+                              RedisModuleString **error);
+typedef long long server_get_number(const char *name, void *context);
+typedef int server_set_number(const char *name, long long value, void *context,
+                              RedisModuleString **error);
+typedef int server_apply(RedisModuleCtx *ctx, void *context, RedisModuleString **error);
+
 /* X(type, name, arguments): what every server from Redis 6.2 on has. */
 #define SERVER_FUNCTIONS(X)                                                                     \
 	X(void, SetModuleAttribs, (RedisModuleCtx *, const char *, int, int))                   \
@@ -212,6 +222,13 @@ struct server_command_info {
 	X(void *, TryCalloc, (size_t, size_t))                                             \
 	X(RedisModuleCommand *, GetCommand, (RedisModuleCtx *, const char *))              \
 	X(int, SetCommandInfo, (RedisModuleCommand *, const struct server_command_info *)) \
+	X(int, RegisterStringConfig,                                                       \
+	  (RedisModuleCtx *, const char *, const char *, unsigned, server_get_string *,    \
+	   server_set_string *, server_apply *, void *))                                   \
+	X(int, RegisterNumericConfig,                                                      \
+	  (RedisModuleCtx *, const char *, long long, unsigned, long long, long long,      \
+	   server_get_number *, server_set_number *, server_apply *, void *))              \
+	X(int, LoadConfigs, (RedisModuleCtx *))                                            \
 	X(int, AddACLCategory, (RedisModuleCtx *, const char *))                           \
 	X(int, SetCommandACLCategories, (RedisModuleCommand *, const char *))
 

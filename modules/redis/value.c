@@ -2,13 +2,15 @@
 #include "value.h"
 
 #include "memory.h"
+#include "settings.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-static _Atomic uint64_t values;
+static struct statistics statistics;
 static uint64_t server_seed; /* 0: not drawn yet */
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---------------------------------------------------------------- the server's seed -- */
 
@@ -28,6 +30,38 @@ void seed_adopt(RedisModuleCtx *ctx, uint64_t seed)
 {
 	if (server.GetContextFlags(ctx) & (SERVER_IS_LOADING | SERVER_IS_REPLICATED))
 		server_seed = seed;
+}
+
+/* ------------------------------------------------------------------------- statistics -- */
+
+/* Adds 1, or takes it away: values may be freed in the background. */
+static void count(_Atomic uint64_t *counter, int step)
+{
+	atomic_fetch_add_explicit(counter, (uint64_t)(int64_t)step, memory_order_relaxed);
+}
+
+static void count_filter(const nidus_filter *filter, nidus_family family, int step)
+{
+	if (filter != NULL && (size_t)family < COUNT(statistics.filters))
+		count(&statistics.filters[family], step);
+}
+
+const struct statistics *value_statistics(void)
+{
+	return &statistics;
+}
+
+static void count_add(nidus_status status, uint64_t taken)
+{
+	statistics.growth_steps += (int64_t)taken > 0;
+	if (status == NIDUS_OK || status == NIDUS_PRESENT)
+		return;
+	if (status == NIDUS_COPIES)
+		statistics.refused_copies++;
+	else if (status == NIDUS_FULL)
+		statistics.refused_full++;
+	else
+		statistics.refused_memory++;
 }
 
 /* ------------------------------------------------------------------- life of a value -- */
@@ -91,7 +125,8 @@ static nidus_status create_yielding(nidus_options *options, struct recipe *recip
 static nidus_status create_filter(RedisModuleCtx *ctx, struct recipe *recipe, nidus_filter **filter)
 {
 	nidus_options options = options_of(recipe);
-	if (!memory_has_room(ctx, bytes_of(&options)))
+	uint64_t bytes = bytes_of(&options);
+	if (!memory_has_room(ctx, bytes) || bytes > value_allowance(ctx, NULL))
 		return NIDUS_E_NOMEM;
 	return create_yielding(&options, recipe, filter);
 }
@@ -118,7 +153,7 @@ struct value *value_create_empty(const struct recipe *recipe)
 	if (value == NULL)
 		return NULL;
 	*value = (struct value){ .recipe = *recipe };
-	atomic_fetch_add_explicit(&values, 1, memory_order_relaxed);
+	count(&statistics.values, 1);
 	return value;
 }
 
@@ -138,6 +173,7 @@ static nidus_status fill_in(RedisModuleCtx *ctx, struct value *value)
 	value->memory += memory_balance() - before;
 	value->recipe.family = value_info(value).family;
 	value->limit = limit_of(value);
+	count_filter(filter, value->recipe.family, 1);
 	return NIDUS_OK;
 }
 
@@ -171,11 +207,14 @@ void value_free(struct value *value)
 {
 	if (value == NULL)
 		return;
+	count_filter(value->filter, value->recipe.family, -1);
+	if (value->legacy != NULL)
+		count(&statistics.legacy, -1);
 	nidus_free(value->filter);
 	legacy_free(value->legacy);
 	free_incoming(value->incoming);
 	server.Free(value);
-	atomic_fetch_sub_explicit(&values, 1, memory_order_relaxed);
+	count(&statistics.values, -1);
 }
 
 /* Copies the parts of a value to another one that has none. */
@@ -185,9 +224,11 @@ static bool copy_parts(struct value *to, const struct value *from)
 	if (from->filter != NULL && nidus_clone(from->filter, &to->filter) != NIDUS_OK)
 		return false;
 	to->memory = memory_balance() - before;
-	if (from->legacy != NULL)
-		to->legacy = legacy_copy(from->legacy);
-	return from->legacy == NULL || to->legacy != NULL;
+	count_filter(to->filter, to->recipe.family, 1);
+	if (from->legacy == NULL)
+		return true;
+	value_set_legacy(to, legacy_copy(from->legacy));
+	return to->legacy != NULL;
 }
 
 struct value *value_copy(const struct value *value)
@@ -208,6 +249,7 @@ struct value *value_copy(const struct value *value)
 
 void value_take(struct value *value, nidus_filter *filter, uint64_t memory)
 {
+	count_filter(value->filter, value->recipe.family, -1);
 	nidus_free(value->filter);
 	value->filter = filter;
 	value->memory = memory;
@@ -216,6 +258,22 @@ void value_take(struct value *value, nidus_filter *filter, uint64_t memory)
 	value->items = info.count;
 	if (value->limit < info.max_capacity)
 		value->limit = info.max_capacity;
+	count_filter(filter, value->recipe.family, 1);
+}
+
+void value_set_filter(struct value *value, nidus_filter *filter, uint64_t memory)
+{
+	value->filter = filter;
+	value->memory = memory;
+	value->recipe.seed = value_info(value).seed;
+	count_filter(filter, value->recipe.family, 1);
+}
+
+void value_set_legacy(struct value *value, struct legacy *legacy)
+{
+	value->legacy = legacy;
+	if (legacy != NULL)
+		count(&statistics.legacy, 1);
 }
 
 /* --------------------------------------------------------------------- legacy filters -- */
@@ -256,7 +314,7 @@ struct value *value_create_legacy(struct legacy *legacy)
 	if (value == NULL)
 		legacy_free(legacy);
 	else
-		value->legacy = legacy;
+		value_set_legacy(value, legacy);
 	return value;
 }
 
@@ -295,6 +353,15 @@ uint64_t value_items(const struct value *value)
 	return value->items + (value->legacy != NULL ? value->legacy->items : 0);
 }
 
+uint64_t value_allowance(RedisModuleCtx *ctx, const struct value *value)
+{
+	uint64_t most = (uint64_t)settings.max_filter_bytes,
+		 now = value != NULL ? value->memory : 0;
+	if (most == 0 || (server.GetContextFlags(ctx) & (SERVER_IS_REPLICATED | SERVER_IS_LOADING)))
+		return UINT64_MAX;
+	return most > now ? most - now : 0;
+}
+
 /* An add is one change, and so is a remove: one item less, one removed more. */
 uint32_t value_version(const struct value *value)
 {
@@ -305,11 +372,6 @@ uint32_t value_version(const struct value *value)
 	return (uint32_t)(version & ((1u << 29) - 1));
 }
 
-uint64_t value_count(void)
-{
-	return atomic_load_explicit(&values, memory_order_relaxed);
-}
-
 /* --------------------------------------------------------------------------- items -- */
 
 bool value_has(const struct value *value, const void *item, size_t len)
@@ -318,17 +380,27 @@ bool value_has(const struct value *value, const void *item, size_t len)
 	       (value->filter != NULL && nidus_contains(value->filter, item, len));
 }
 
+static nidus_status add_to_full(const struct value *value, uint64_t hash, bool fresh)
+{
+	nidus_status status =
+		fresh && nidus_contains_hash(value->filter, hash) ? NIDUS_PRESENT : NIDUS_FULL;
+	count_add(status, 0);
+	return status;
+}
+
 nidus_status value_add(struct value *value, uint64_t hash, bool fresh)
 {
 	if (value->items >= value->limit)
-		return fresh && nidus_contains_hash(value->filter, hash) ? NIDUS_PRESENT
-		                                                         : NIDUS_FULL;
+		return add_to_full(value, hash, fresh);
 	uint64_t before = memory_balance();
 	nidus_status status = fresh ? nidus_insert_new_hash(value->filter, hash)
 	                            : nidus_insert_hash(value->filter, hash);
-	value->memory += memory_balance() - before;
+	uint64_t taken = memory_balance() - before;
+	value->memory += taken;
 	value->items += status == NIDUS_OK;
 	value->changes += status != NIDUS_OK && status != NIDUS_PRESENT;
+	if (taken != 0 || status != NIDUS_OK)
+		count_add(status, taken);
 	return status;
 }
 

@@ -12,6 +12,8 @@
 #include "legacy.h"
 #include "recipe.h"
 
+#include <stdatomic.h>
+
 /* A load by LOADCHUNK that is under way. */
 struct incoming {
 	bool foreign;           /* RedisBloom's chunks: they go straight into the tables */
@@ -56,8 +58,15 @@ void value_free(struct value *value);
 /* A copy; NULL: no memory, or there is no filter yet. */
 struct value *value_copy(const struct value *value);
 
-/* Gives a value the filter that `create` made; the memory it took is counted. */
+/*
+ * Gives a value another filter, which took so much memory, instead of the one it has. Items
+ * and limit become those of the filter.
+ */
 void value_take(struct value *value, nidus_filter *filter, uint64_t memory);
+
+/* Gives a value that was read from a dump its parts. */
+void value_set_filter(struct value *value, nidus_filter *filter, uint64_t memory);
+void value_set_legacy(struct value *value, struct legacy *legacy);
 
 /*
  * The answer to a client when the library has just failed, in its own words. Static
@@ -96,8 +105,24 @@ nidus_status value_remove(struct value *value, const void *item, size_t len);
 /* Makes the filter as small as its items allow. */
 nidus_status value_shrink(struct value *value);
 
-/* How many values there are. */
-uint64_t value_count(void);
+/*
+ * Bytes that a client's command may let this value take beyond those it has, by the setting
+ * max-filter-bytes; UINT64_MAX: any number.
+ */
+uint64_t value_allowance(RedisModuleCtx *ctx, const struct value *value);
+
+/* ------------------------------------------------------------------------- statistics -- */
+
+struct statistics {
+	_Atomic uint64_t values;
+	_Atomic uint64_t filters[16]; /* by family */
+	_Atomic uint64_t legacy;
+	uint64_t growth_steps; /* adds that took more memory */
+	uint64_t refused_full, refused_copies, refused_memory;
+};
+
+/* All but the counts of filters are of this thread alone, which runs the commands. */
+const struct statistics *value_statistics(void);
 
 /* ---------------------------------------------------------------- the server's seed -- */
 

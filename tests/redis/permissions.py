@@ -5,7 +5,8 @@ import redis
 import servers
 
 READS = {"cf.exists", "cf.mexists", "cf.count", "cf.info", "cf.scandump", "bf.exists",
-         "bf.mexists", "bf.card", "bf.info", "bf.scandump", "nidus.info"}
+         "bf.mexists", "bf.card", "bf.info", "bf.scandump", "nidus.info", "nidus.export", "cf.debug",
+         "bf.debug"}
 
 
 class Permissions(servers.Test):
