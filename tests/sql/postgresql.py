@@ -324,6 +324,62 @@ def many_filters_in_turn_are_each_fetched_once():
     expect(_sql(ask) == "7000")
 
 
+def _rows_planned(condition, before=""):
+    plan = json.loads(_sql(before + f"EXPLAIN (FORMAT json) SELECT FROM sold WHERE {condition}"))
+    return plan[0]["Plan"]["Plan Rows"]
+
+
+def the_planner_asks_the_filter_how_many_rows_pass():
+    # A tenth of the rows have the keys 0 to 9, the others have 10,000 different ones; some have none.
+    _sql("CREATE TABLE sold AS SELECT CASE WHEN g % 10 = 0 THEN g / 10 % 10 ELSE 10 + g % 10000 END"
+         " AS k, 'item ' || g % 10000 AS item FROM generate_series(1, 100000) g;"
+         "INSERT INTO sold SELECT NULL, NULL FROM generate_series(1, 100000); ANALYZE sold;"
+         "ALTER TABLE sold SET (parallel_workers = 0)")
+    of = {name: "'" + _sql(f"SELECT nidus_agg({key}, 0.0001) FROM {rows}") + "'::nidus"
+          for name, key, rows in (
+              ("common", "g", "generate_series(0, 9) g"), ("all", "k", "sold"),
+              ("strangers", "-g", "generate_series(1, 5000) g"),
+              ("few", "g", "generate_series(10, 59) g"), ("half", "g", "generate_series(10, 5009) g"),
+              ("items", "item", "sold"), ("dates", "date '2026-01-01' + g", "generate_series(1, 9) g"))}
+    for lookup in ("%s @> k", "k <@ %s", "nidus_contains(%s, k)", "nidus_in_filter(k, %s)"):
+        for name, least, most in (("common", 9000, 11500), ("all", 90000, 101000), ("few", 200, 1500),
+                                  ("half", 30000, 60000), ("strangers", 1, 1500)):
+            rows = _rows_planned(lookup % of[name])
+            expect(least <= rows <= most, (lookup % name, rows))
+    expect(90000 <= _rows_planned(of["items"] + " @> item") <= 101000)
+    # A parameter of a custom plan is seen, too; a subquery is not.
+    custom = json.loads(_sql("PREPARE pass(nidus) AS SELECT FROM sold WHERE $1 @> k;"
+                             f"EXPLAIN (FORMAT json) EXECUTE pass({of['common']})"))
+    expect(9000 <= custom[0]["Plan"]["Plan Rows"] <= 11500, custom)
+    expect(_rows_planned("(SELECT nidus_agg(1)) @> k") == 20000)
+    # Neither NULL nor a mismatch is an error while planning, nor is a table without statistics.
+    expect(_rows_planned("NULL::nidus @> k") <= 1)
+    _rows_planned(of["dates"] + " @> k")
+    refused("type date", _sql, f"SELECT FROM sold WHERE {of['dates']} @> k")
+    _sql("CREATE TABLE fresh (k bigint); ALTER TABLE fresh SET (autovacuum_enabled = off)")
+    _sql(f"EXPLAIN SELECT FROM fresh WHERE {of['few']} @> k")
+
+
+def statistics_are_not_told_to_who_may_not_read_the_column():
+    _sql("CREATE ROLE nobody_else LOGIN; CREATE VIEW shown WITH (security_barrier) AS"
+         " SELECT k FROM sold WHERE k > 100; GRANT SELECT ON shown TO nobody_else")
+    filter = _sql("SELECT nidus_agg(k) FROM sold")
+    plan = json.loads(_sql(f"SET ROLE nobody_else; EXPLAIN (FORMAT json) SELECT FROM shown WHERE"
+                           f" '{filter}'::nidus @> k"))
+    # A tenth, which is assumed of everything, of what the view shows.
+    expect(plan[0]["Plan"]["Plan Rows"] < 15000, plan)
+
+
+def a_lookup_costs_more_where_rows_bring_their_own_filters():
+    def cost(sql):
+        return json.loads(_sql("EXPLAIN (FORMAT json) " + sql))[0]["Plan"]["Total Cost"]
+    _sql("CREATE TABLE own AS SELECT 1 AS k, nidus_agg(1) AS filter FROM generate_series(1, 1000) g"
+         " GROUP BY g; ANALYZE own")
+    plain, constant, varying = (cost("SELECT FROM own WHERE " + condition) for condition in
+                                ("k = 1", "nidus_empty() @> k", "filter @> k"))
+    expect(plain < constant and varying - plain > 5 * (constant - plain), (plain, constant, varying))
+
+
 def nothing_was_logged_as_a_crash():
     expect("was terminated by signal" not in _server.log(), _server.log())
     expect("PANIC" not in _server.log())
