@@ -3,7 +3,7 @@
 // choose: "Choose": what every family would take for a set, told by the library's planner.
 import uPlot from 'uplot';
 import { families, plan } from './library.js';
-import { bits, count, parseCount, parseRate, rate, size } from './words.js';
+import { bits, count, isRate, parseCount, parseRate, rate, size } from './words.js';
 
 const STEPS = Array.from({ length: 41 }, (_, i) => 4 + i / 2); // log2(1 / fpr) of the plot
 
@@ -18,9 +18,13 @@ export function choose(root) {
   const $ = (name) => root.querySelector(`#choose-${name}`);
   let plot, timer;
 
+  const optional = (name) => ($(name).value.trim() === '' ? undefined : parseCount($(name).value));
+
   const wishes = () => ({
     capacity: parseCount($('n').value),
     fpr: parseRate($('fpr').value),
+    maxCapacity: optional('grow'),
+    valueBits: optional('values'),
     features: [...root.querySelectorAll('input[name=feature]:checked')].map(({ value }) => value),
   });
 
@@ -32,10 +36,15 @@ export function choose(root) {
 
   /** The options, or null if the form has no sense yet. */
   function options() {
-    const { capacity, fpr, features } = wishes();
-    const badCount = complain('n', Number.isSafeInteger(capacity) && capacity >= 1 ? '' : 'A whole number like 1000000, 10M or 2^20');
-    const badRate = complain('fpr', fpr >= 2 ** -24 && fpr < 1 ? '' : 'A rate from 2^-24 up, like 0.001, 0.1% or 1/1000');
-    return badCount || badRate ? null : { capacity, fpr, features };
+    const wished = wishes();
+    const { capacity, fpr, maxCapacity = capacity, valueBits = 0 } = wished;
+    const bad = [
+      complain('n', Number.isSafeInteger(capacity) && capacity >= 1 ? '' : 'A whole number like 1000000, 10M or 2^20'),
+      complain('fpr', isRate(fpr) ? '' : 'A rate from 2^-24 to 2^-4, like 0.001, 0.1% or 1/1000'),
+      complain('grow', Number.isSafeInteger(maxCapacity) && !(maxCapacity < capacity) ? '' : 'Nothing, or a whole number that is not below the keys'),
+      complain('values', Number.isInteger(valueBits) && valueBits >= 0 && valueBits <= 32 ? '' : 'Nothing, or a whole number up to 32'),
+    ];
+    return bad.includes(true) ? null : wished;
   }
 
   // -------------------------------------------------------------------- table
@@ -47,7 +56,7 @@ export function choose(root) {
     if (row.status !== 'OK') {
       line.className = 'refused';
       const why = cell(line, row.why);
-      why.colSpan = 6;
+      why.colSpan = 7;
       return line;
     }
     if (row.chosen) {
@@ -59,6 +68,7 @@ export function choose(root) {
     }
     cell(line, row.bitsPerKey.toFixed(2)).dataset.name = 'bits per key';
     cell(line, size(row.bytes)).dataset.name = 'in all';
+    cell(line, row.bytesGrowing > row.bytes ? `up to ${size(row.bytesGrowing)}` : '–').dataset.name = 'while it grows';
     cell(line, rate(row.fpr)).dataset.name = 'rate';
     cell(line, `${Math.round(row.load * 100)} %`).dataset.name = 'load';
     cell(line, row.linesPerLookup.toFixed(2)).dataset.name = 'lines per lookup';
@@ -81,10 +91,10 @@ export function choose(root) {
   // --------------------------------------------------------------------- plot
 
   /** Bits per key of every family along the rates; null where it cannot be. */
-  function curves({ capacity, features }) {
+  function curves(wanted) {
     const lists = new Map(families.map(({ name }) => [name, []]));
     for (const power of STEPS)
-      for (const row of plan({ capacity, fpr: 2 ** -power, features }))
+      for (const row of plan({ ...wanted, fpr: 2 ** -power }))
         lists.get(row.family).push(row.status === 'OK' ? row.bitsPerKey : null);
     return [STEPS, STEPS, ...lists.values()];
   }

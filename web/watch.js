@@ -7,7 +7,7 @@ import { bits, percent, rate } from './words.js';
 import { Stage } from './stage.js';
 
 const SIZES = { small: 40, medium: 96, large: 200 };
-const STRANGERS = BigUint64Array.from({ length: 20000 }, (_, i) => BigInt(i)); // integer keys: never put in here
+const ABSENT = BigUint64Array.from({ length: 20000 }, (_, i) => BigInt(i)); // integer keys: never put in here
 const SLOWEST = 2200; // milliseconds of a frame
 const START = 0.93; // so full is a filter at first: the next keys have to push
 const HURRY = 8; // from this speed on only the last frame of a call is shown
@@ -27,13 +27,13 @@ export function watch(root) {
 
   function tellFigures() {
     const info = filter.info();
-    const passed = filter.hasMany(STRANGERS).reduce((sum, yes) => sum + yes, 0);
+    const passed = filter.hasMany(ABSENT).reduce((sum, yes) => sum + yes, 0);
     $('count').textContent = String(info.count);
     $('load').textContent = percent(info.load);
     $('meter').value = info.load;
     $('rate').textContent = `${rate(info.fprNow)}`;
     $('target').textContent = `promised: ${rate(info.fprTarget)}`;
-    $('measured').textContent = `${percent(passed / STRANGERS.length)} of ${STRANGERS.length.toLocaleString('en')} strangers pass`;
+    $('measured').textContent = `${percent(passed / ABSENT.length)} of ${ABSENT.length.toLocaleString('en')} absent keys pass`;
     $('bits').textContent = info.count > 0 ? bits(info.bitsPerKey) : '–';
     $('full').textContent = `${bits(info.bytes * 8 / info.capacity)} when full`;
     $('made').textContent = `made for ${info.capacity}${layout.kind === 'nest' ? `; ${info.stashed} in the stash` : ''}`;

@@ -12,11 +12,12 @@ export function rate(share) {
   return share >= 0.001 ? percent(share) : `1 in ${Math.round(1 / share).toLocaleString('en')}`;
 }
 
+/** Bytes, in the words of the command. */
 export function size(bytes) {
-  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   let unit = 0;
-  for (; bytes >= 1000 && unit < units.length - 1; unit++) bytes /= 1000;
-  return `${bytes.toLocaleString('en', { maximumFractionDigits: bytes < 10 && unit > 0 ? 2 : bytes < 100 && unit > 0 ? 1 : 0 })} ${units[unit]}`;
+  for (; bytes >= 1023.5 && unit < units.length - 1; unit++) bytes /= 1024;
+  return `${unit > 0 ? bytes.toFixed(bytes < 9.995 ? 2 : bytes < 99.95 ? 1 : 0) : bytes} ${units[unit]}`;
 }
 
 export const count = (number) => number.toLocaleString('en');
@@ -30,6 +31,9 @@ export function parseCount(text) {
   const unit = units[plain.slice(-1).toLowerCase()];
   return plain === '' ? NaN : unit ? Number(plain.slice(0, -1)) * unit : Number(plain);
 }
+
+/** The rates that filters are made for. */
+export const isRate = (share) => share >= 2 ** -24 && share <= 2 ** -4;
 
 /** A rate that people write: 0.001, 0.1%, 1/1000, 2^-10. */
 export function parseRate(text) {

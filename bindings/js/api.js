@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// api: filters over an instance of nidus.wasm. index.js and node.js make the instance.
+// api: filters over an instance of nidus.wasm. index.js and node.cjs make the instance. pack.mjs makes
+// api.cjs of this file, for node.
 //
 // A filter lives in the module's memory, which the garbage collector does not see; a Filter is
 // a handle to it. free() gives the memory back at once, a finalizer does it some time later.
@@ -17,7 +18,9 @@ const VALUE_MOST = 0xffffffff;
 const SIZE_MOST = 0xffffffff; // of the module's memory
 const NO_SYSTEM = 52; // ENOSYS
 
-const OK = 0, NOT_FOUND = 2, PRESENT = 3, NO_MEMORY = 20;
+const OK = 0, NOT_FOUND = 2, PRESENT = 3, UNSUPPORTED = 12, NO_MEMORY = 20;
+const KEY_LEAST = -(2n ** 63n), KEY_MOST = 2n ** 64n - 1n;
+const MERGE = { copies: 0, union: 1, sum: 2, max: 3, or: 4 }; // nidus_merge_how
 
 const FEATURES = ['delete', 'enumerate', 'merge', 'grow', 'concurrent', 'fast', 'multiset', 'no-delete', 'compact'];
 
@@ -94,6 +97,20 @@ export function api(instance) {
     if (status !== OK) throw error(status);
   }
 
+  /** Whether nothing may be removed from a filter whose family could do it. */
+  function keepsAll(filter) {
+    const { family, features } = infoOf(filter);
+    return featuresOf(wasm.js_family_features(family) & ~features).includes('delete');
+  }
+
+  /** check() of a remove. The library's own words name options of C. */
+  function checkRemove(filter, status) {
+    if (status === UNSUPPORTED && keepsAll(filter))
+      throw new NidusError(statusName(status), "nothing can be removed: the filter was made with 'no-delete' or is a union, " +
+        'in which keys that look the same share an entry; Filter.merge(filters, { copies: true }) keeps all entries');
+    check(status);
+  }
+
   function made(pointer) {
     if (pointer === 0) throw error(wasm.js_last_status());
     return pointer >>> 0;
@@ -118,6 +135,11 @@ export function api(instance) {
     return Object.fromEntries(names.map((name, i) => [name, numbers[i]]));
   }
 
+  function infoOf(filter) {
+    check(wasm.js_info(filter, numberArea));
+    return readNumbers(infoNames);
+  }
+
   function oneOf(kind, name, names) {
     const index = names.indexOf(name);
     if (index < 0) throw new TypeError(`there is no ${kind} ${JSON.stringify(String(name))}; there are ${names.join(', ')}`);
@@ -134,7 +156,9 @@ export function api(instance) {
     family: (name) => oneOf('family', name, familyNames),
     features: (names) => names.reduce((bits, name) => bits | 1 << oneOf('feature', name, FEATURES), 0),
     fpr(rate) {
-      if (typeof rate !== 'number' || !(rate >= 0)) throw new RangeError(`fpr must be a rate like 0.001, not ${String(rate)}`);
+      const most = wasm.js_fpr_most();
+      if (typeof rate !== 'number' || !(rate > 0 && rate <= most))
+        throw new RangeError(`fpr must be a rate above 0 and at most ${most}, like 0.001, not ${String(rate)}`);
       return rate;
     },
     capacity: (value) => wholeNumber('capacity', value, Number.MAX_SAFE_INTEGER),
@@ -147,7 +171,10 @@ export function api(instance) {
   }
 
   function seedOf(seed) {
-    return seed === undefined || seed === 0 || seed === 0n ? randomSeed() : integerKey(seed, 'a seed');
+    if (seed === undefined || seed === 0 || seed === 0n) return randomSeed();
+    if (typeof seed === 'number' ? Number.isSafeInteger(seed) && seed > 0 : typeof seed === 'bigint' && seed === BigInt.asUintN(64, seed))
+      return BigInt(seed);
+    throw new RangeError(`a seed is a whole number from 0 to 2^53 - 1, or a BigInt up to 2^64 - 1, not ${String(seed)}`);
   }
 
   /** Puts options where the module reads them. */
@@ -163,11 +190,12 @@ export function api(instance) {
 
   // ------------------------------------------------------------------ keys
 
-  function integerKey(key, what = 'an integer key') {
-    if (typeof key === 'number' ? Number.isSafeInteger(key) && key >= 0 : key === BigInt.asUintN(64, key))
-      return BigInt(key);
-    const most = typeof key === 'number' ? '2^53 - 1 (or a BigInt)' : '2^64 - 1';
-    throw new RangeError(`${what} is a whole number from 0 to ${most}, not ${key}`);
+  /** A negative integer is the key that it is modulo 2^64, as arrays of signed integers have it. */
+  function integerKey(key) {
+    if (typeof key === 'number' ? Number.isSafeInteger(key) : key >= KEY_LEAST && key <= KEY_MOST) return BigInt(key);
+    if (typeof key === 'number')
+      throw new RangeError(`a number is a key if it is whole and within ±(2^53 - 1), not ${key}; beyond that use a BigInt`);
+    throw new RangeError(`an integer key is from -(2^63) to 2^64 - 1, not ${key}`);
   }
 
   const isInteger = (key) => typeof key === 'number' || typeof key === 'bigint';
@@ -179,7 +207,18 @@ export function api(instance) {
     throw new TypeError(what);
   }
 
-  const sizeMost = (key) => (typeof key === 'string' ? key.length * 3 : bytesOf(key).length);
+  const LONE_SURROGATE = /\p{Surrogate}/u;
+  // isWellFormed is quicker, but node 18 does not have it.
+  const isWellFormed = 'isWellFormed' in String.prototype ? (key) => key.isWellFormed() : (key) => !LONE_SURROGATE.test(key);
+
+  /** The UTF-8 of a string key needs so many bytes at most. All halves of surrogate pairs would become one key. */
+  function stringSizeMost(key) {
+    if (!isWellFormed(key))
+      throw new TypeError(`a string key must be well-formed: at ${key.search(LONE_SURROGATE)} it has half of a surrogate pair, which has no UTF-8`);
+    return key.length * 3;
+  }
+
+  const sizeMost = (key) => (typeof key === 'string' ? stringSizeMost(key) : bytesOf(key).length);
 
   /** Writes the bytes of a string or byte key to an array that has room for sizeMost(key). */
   function copyKey(key, to) {
@@ -201,9 +240,12 @@ export function api(instance) {
     return withKey(key, (at, size) => wasm.js_hash_bytes(filter, at, size));
   }
 
+  const INTEGERS = [[BigUint64Array, 8], [BigInt64Array, 8], [Uint32Array, 4], [Int32Array, -4]];
+  const widthOf = (keys) => INTEGERS.find(([type]) => keys instanceof type)?.[1];
+
   /** Integers in a typed array, block by block: visit(at, width, n). */
   function visitIntegers(keys, visit) {
-    const width = keys.BYTES_PER_ELEMENT;
+    const width = widthOf(keys);
     for (let i = 0; i < keys.length; i += KEYS_MOST) {
       const some = keys.subarray(i, i + KEYS_MOST);
       new keys.constructor(wasm.memory.buffer, keyArea, some.length).set(some);
@@ -245,9 +287,9 @@ export function api(instance) {
   }
 
   function visitKeys(keys, visit) {
-    if (keys instanceof BigUint64Array || keys instanceof Uint32Array) return visitIntegers(keys, visit);
+    if (widthOf(keys) !== undefined) return visitIntegers(keys, visit);
     if (typeof keys === 'string' || keys instanceof Uint8Array || typeof keys?.[Symbol.iterator] !== 'function')
-      throw new TypeError('many keys are a BigUint64Array, a Uint32Array, or an array (or other iterable) of keys');
+      throw new TypeError('many keys are a typed array of 32-bit or 64-bit integers, or an array (or other iterable) of keys');
     return visitPacked(keys, visit);
   }
 
@@ -285,7 +327,10 @@ export function api(instance) {
     #pointer = 0;
 
     static {
-      pointerOf = (filter) => filter.#own();
+      pointerOf = (filter) => {
+        if (typeof filter !== 'object' || filter === null || !(#pointer in filter)) throw new TypeError('that is not a Filter of this module');
+        return filter.#own();
+      };
     }
 
     constructor(options = {}) {
@@ -315,12 +360,17 @@ export function api(instance) {
       });
     }
 
-    static merge(filters, { unique = false } = {}) {
-      const pointers = Array.from(filters, (filter) => filter.#own());
+    static merge(filters, options = {}) {
+      const how = mergeHow(options);
+      const pointers = Array.from(filters, (filter) => pointerOf(filter));
       return borrow(pointers.length * 4 || 1, (at) => {
         new Uint32Array(wasm.memory.buffer, at, pointers.length).set(pointers);
-        return new Filter(new Pointer(made(wasm.js_merge(at, pointers.length, unique ? 1 : 0))));
+        return new Filter(new Pointer(made(wasm.js_merge(at, pointers.length, how))));
       });
+    }
+
+    union(other) {
+      return Filter.merge([this, other]);
     }
 
     #own() {
@@ -361,8 +411,12 @@ export function api(instance) {
     remove(key) {
       const filter = this.#own();
       const status = wasm.js_remove_hash(filter, hashOf(filter, key));
-      if (status !== NOT_FOUND) check(status);
+      if (status !== NOT_FOUND) checkRemove(filter, status);
       return status === OK;
+    }
+
+    delete(key) {
+      return this.remove(key);
     }
 
     count(key) {
@@ -385,7 +439,7 @@ export function api(instance) {
     removeValue(key, value) {
       const filter = this.#own();
       const status = wasm.js_remove_value_hash(filter, hashOf(filter, key), wholeNumber('a value', value, VALUE_MOST));
-      if (status !== NOT_FOUND) check(status);
+      if (status !== NOT_FOUND) checkRemove(filter, status);
       return status === OK;
     }
 
@@ -420,7 +474,7 @@ export function api(instance) {
         visitKeys(keys, (at, width, n) => {
           const status = change(this.#own(), at, endArea, width, n);
           done += wasm.js_last_done();
-          check(status);
+          checkRemove(this.#own(), status);
         });
       } catch (error) {
         error.done = done;
@@ -443,8 +497,7 @@ export function api(instance) {
 
     info() {
       const filter = this.#own();
-      check(wasm.js_info(filter, numberArea));
-      const info = readNumbers(infoNames);
+      const info = infoOf(filter);
       return {
         ...info,
         family: familyNames[info.family],
@@ -483,6 +536,15 @@ export function api(instance) {
     }
   }
 
+  /** What a merge does with equal entries, of its options. */
+  function mergeHow(options) {
+    for (const name of Object.keys(options)) oneOf('option', name, ['copies', 'values']);
+    const { copies = false, values } = options;
+    if (values === undefined) return copies ? MERGE.copies : MERGE.union;
+    if (copies) throw new TypeError('copies keeps all values: choose copies or values');
+    return MERGE[['sum', 'max', 'or'][oneOf('way to join values', values, ['sum', 'max', 'or'])]];
+  }
+
   /** Only this file can make one: a Filter of a filter that is there already. */
   class Pointer {
     constructor(pointer) {
@@ -513,9 +575,20 @@ export function api(instance) {
   return { Filter, NidusError, plan, families, version: text(wasm.js_version()), pointerOf };
 }
 
+/** What the package exports, over an instance. */
+function offered(instance) {
+  const { pointerOf, ...rest } = api(instance);
+  return rest;
+}
+
 /** The API over the bytes of nidus.wasm, or over a module compiled from them. */
 export async function instantiate(source) {
   const module = source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
-  const { pointerOf, ...rest } = api(await WebAssembly.instantiate(module, importsOf(module)));
-  return rest;
+  return offered(await WebAssembly.instantiate(module, importsOf(module)));
+}
+
+/** The same at once. */
+export function instantiateSync(source) {
+  const module = source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source);
+  return offered(new WebAssembly.Instance(module, importsOf(module)));
 }

@@ -2,14 +2,23 @@
 //
 // index: what the package offers. include/nidus.h has the exact promises of every call.
 
+declare global {
+  // Declared by newer libraries of types, too; a program need not have them.
+  interface SymbolConstructor {
+    readonly dispose: unique symbol;
+  }
+}
+
 /**
- * A string (its UTF-8 bytes), bytes, or an integer from 0 to 2^64 - 1. The three do not mix: the key
- * 7 is not the key '7', but a string and its UTF-8 bytes are one key.
+ * A string (its UTF-8 bytes), bytes, or an integer from -(2^63) to 2^64 - 1. The three do not mix: the
+ * key 7 is not the key '7', but a string and its UTF-8 bytes are one key. A negative integer is the key
+ * that it is modulo 2^64, as in signed arrays and in other languages: -1 is 2n ** 64n - 1n. A string
+ * with half of a surrogate pair is a TypeError.
  */
 export type Key = string | number | bigint | ArrayBufferView | ArrayBuffer;
 
 /** Many keys: integers in a typed array, which is quickest, or keys of any kind. */
-export type Keys = BigUint64Array | Uint32Array | Iterable<Key>;
+export type Keys = BigUint64Array | BigInt64Array | Uint32Array | Int32Array | Iterable<Key>;
 
 export type Family =
   | 'cuckoo' | 'semisort' | 'simplified' | 'chunked' | 'bucketed' | 'windowed' | 'breadcrumb'
@@ -22,7 +31,7 @@ export type Feature =
 export interface Options {
   /** Keys that must fit. */
   capacity: number;
-  /** The false-positive rate at that capacity, from 2^-24 on; 2^-8 if not given. */
+  /** The false-positive rate at that capacity, from 2^-24 to 2^-4; 2^-8 if not given. */
   fpr?: number;
   /** 'auto', the default, is the smallest that has the features, or one hardly larger and faster. */
   family?: Family | 'auto';
@@ -99,6 +108,14 @@ export interface PlanRow {
   why: string;
 }
 
+/** What a merge does with equal entries: keeps them once, unless it is told otherwise. */
+export interface MergeOptions {
+  /** Keep all of them, so that what was added to the filters can be removed from the result. */
+  copies?: boolean;
+  /** Keep one, with one value made of all: their sum (for counts), the highest, or all their bits. */
+  values?: 'sum' | 'max' | 'or';
+}
+
 /** The library could not do what it was asked to; the message says why. Nothing was changed. */
 export class NidusError extends Error {
   constructor(code: string, reason: string);
@@ -121,8 +138,14 @@ export class Filter {
   static build(keys: Keys, options?: Partial<Options>): Filter;
   /** A filter from the bytes of a file: what save() or the nidus command wrote. */
   static load(bytes: ArrayBufferView | ArrayBuffer): Filter;
-  /** A filter with the entries of all; made with the same options and the same seed. */
-  static merge(filters: Iterable<Filter>, how?: { unique?: boolean }): Filter;
+  /**
+   * The union: a filter with all their keys. They need the same options and the same seed. Equal entries
+   * are kept once, so keys that look the same share one, and the result refuses removes.
+   */
+  static merge(filters: Iterable<Filter>, how?: MergeOptions): Filter;
+
+  /** The union of two, as merge() makes it. */
+  union(other: Filter): Filter;
 
   /** Puts one copy of a key in. */
   add(key: Key): this;
@@ -130,8 +153,13 @@ export class Filter {
   addNew(key: Key): boolean;
   /** True for every key that is in it, and for others with the filter's fpr. */
   has(key: Key): boolean;
-  /** Takes one copy out; false if there is none. Remove only what you added. */
+  /**
+   * Takes one copy out; false if there is none. Remove only what you added: any other key may take the
+   * entry of one that looks the same.
+   */
   remove(key: Key): boolean;
+  /** remove(), under the name that it has in a Set. */
+  delete(key: Key): boolean;
   /** Copies of a key, those of keys that look the same included. */
   count(key: Key): number;
 
@@ -169,6 +197,8 @@ export class Filter {
 
   /** Gives the memory back. Any later call but this one throws. */
   free(): void;
+  /** free(), for `using`. */
+  [Symbol.dispose](): void;
 }
 
 /** Tells for every family what a filter with these options would take, without making one. */

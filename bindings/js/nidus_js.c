@@ -11,7 +11,7 @@
  * lists below; nidus.js asks for the names and knows no layout. Numbers of 64 bits that must
  * be exact, keys and seeds, are parameters of their own (BigInt in JavaScript).
  *
- * Many keys at once come in one of two forms: an array of integers of 4 or 8 bytes, or
+ * Many keys at once come in one of two forms: an array of integers, or
  * packed, where key i is the bytes from end[i - 1] to end[i]. Eight bytes whose end has
  * PACKED_INTEGER set are an integer key.
  */
@@ -97,6 +97,12 @@ const char *EXPORT(js_info_names)(void)
 const char *EXPORT(js_plan_names)(void)
 {
 	return PLAN(NAME_OF);
+}
+
+/* The highest rate that a filter is made for. */
+double EXPORT(js_fpr_most)(void)
+{
+	return NIDUS_FPR_MOST;
 }
 
 /* nidus.js has checked that each number fits its field. */
@@ -354,11 +360,11 @@ double EXPORT(js_get_count_hash)(const nidus_filter *filter, uint64_t hash)
 
 /* -------------------------------------------------------------------- many keys -- */
 
-/* Keys in one of the forms above: `width` is 4 or 8, or 0 for packed ones. */
+/* Keys in one of the forms above: `width` is 8, 4, or -4 where 4 bytes have a sign, or 0 for packed ones. */
 struct keys {
 	const unsigned char *bytes;
 	const uint32_t *ends;
-	unsigned width;
+	int width;
 };
 
 static uint64_t hash_packed(const nidus_filter *filter, const struct keys *keys, size_t i)
@@ -381,11 +387,11 @@ static void hash_block(const nidus_filter *filter, const struct keys *keys, size
 		nidus_hash_u64_batch(filter, wide + first, n, hashes);
 		return;
 	}
-	if (keys->width == 4) {
-		const uint32_t *narrow = (const uint32_t *)(const void *)keys->bytes;
+	if (keys->width != 0) {
+		const uint32_t *narrow = (const uint32_t *)(const void *)keys->bytes + first;
 		uint64_t wide[BLOCK];
 		for (size_t i = 0; i < n; i++)
-			wide[i] = narrow[first + i];
+			wide[i] = keys->width > 0 ? narrow[i] : (uint64_t)(int32_t)narrow[i];
 		nidus_hash_u64_batch(filter, wide, n, hashes);
 		return;
 	}
@@ -399,7 +405,7 @@ static size_t least(size_t a, size_t b)
 }
 
 void EXPORT(js_hash_many)(const nidus_filter *filter, const void *bytes, const uint32_t *ends,
-                          unsigned width, size_t n, uint64_t *hashes)
+                          int width, size_t n, uint64_t *hashes)
 {
 	struct keys keys = { bytes, ends, width };
 	for (size_t i = 0; i < n; i += BLOCK)
@@ -407,7 +413,7 @@ void EXPORT(js_hash_many)(const nidus_filter *filter, const void *bytes, const u
 }
 
 void EXPORT(js_has_many)(const nidus_filter *filter, const void *bytes, const uint32_t *ends,
-                         unsigned width, size_t n, uint8_t *yes)
+                         int width, size_t n, uint8_t *yes)
 {
 	struct keys keys = { bytes, ends, width };
 	uint64_t hashes[BLOCK];
@@ -445,14 +451,14 @@ static nidus_status change_many(nidus_filter *filter, const struct keys *keys, s
 }
 
 nidus_status EXPORT(js_add_many)(nidus_filter *filter, const void *bytes, const uint32_t *ends,
-                                 unsigned width, size_t n)
+                                 int width, size_t n)
 {
 	struct keys keys = { bytes, ends, width };
 	return change_many(filter, &keys, n, nidus_insert_batch);
 }
 
 nidus_status EXPORT(js_remove_many)(nidus_filter *filter, const void *bytes, const uint32_t *ends,
-                                    unsigned width, size_t n)
+                                    int width, size_t n)
 {
 	struct keys keys = { bytes, ends, width };
 	return change_many(filter, &keys, n, nidus_remove_batch);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// node: nidus for node; nidus.wasm lies beside this file.
-import { readFile } from 'node:fs/promises';
-import { instantiate, NidusError } from './api.js';
+// node: nidus for node, as a module. The library lives in node.cjs, so that import and require give the same.
+import nidus from './node.cjs';
 
-export const { Filter, plan, families, version } = await instantiate(
-  await readFile(new URL('./nidus.wasm', import.meta.url)));
-export { NidusError };
+export const { Filter, NidusError, plan, families, version } = nidus;

@@ -28,7 +28,8 @@ const throwsCode = (code, call) => assert.throws(call, (error) => {
 test('the package is below 300 kB and has no file that is not needed', () => {
   assert.ok(tarball.size < 300_000, `${tarball.size} bytes`);
   const names = tarball.files.map((file) => file.path).sort();
-  assert.deepEqual(names, ['LICENSE', 'NOTICE', 'README.md', 'api.d.ts', 'api.js', 'index.d.ts', 'index.js', 'nidus.wasm', 'node.js', 'package.json']);
+  assert.deepEqual(names, ['LICENSE', 'NOTICE', 'README.md', 'api-node.js', 'api.cjs', 'api.d.cts', 'api.d.ts', 'api.js', 'index.d.cts', 'index.d.ts', 'index.js',
+    'nidus.wasm', 'node.cjs', 'node.js', 'package.json']);
 });
 
 test('the version is the one of the header', () => {
@@ -107,6 +108,70 @@ for (const family of FAMILIES) {
     throwsCode('MISMATCH', () => Filter.merge([filters[0], new Filter({ ...options, seed: 6n })]));
   });
 }
+
+for (const family of FAMILIES.filter((name) => families.find((row) => row.name === name).features.includes('delete'))) {
+  test(`${family}: a union has an entry once and refuses removes; copies are kept on demand`, () => {
+    const options = { capacity: 100, fpr: 2 ** -20, family, seed: 5 };
+    const a = new Filter(options).add('heron').add('crane'), b = new Filter(options).add('heron').add('stork');
+    for (const union of [a.union(b), Filter.merge([a, b]), Filter.load(a.union(b).save()), a.union(b).union(a)]) {
+      assert.equal(union.size, 3);
+      assert.equal(union.count('heron'), 1);
+      for (const remove of [() => union.remove('heron'), () => union.delete('heron'), () => union.removeMany(['heron'])])
+        assert.throws(remove, (error) => error.code === 'UNSUPPORTED' && /union.*copies: true/.test(error.message));
+      assert.equal(union.add('egret').size, 4);
+    }
+    const all = Filter.merge([a, b], { copies: true });
+    assert.equal(all.size, 4);
+    assert.equal(all.count('heron'), 2);
+    assert.ok(all.delete('heron') && all.has('heron') && all.remove('heron') && !all.has('heron'));
+    assert.equal(all.delete('heron'), false);
+  });
+}
+
+test('a merge makes one value of several', () => {
+  const options = { capacity: 100, fpr: 2 ** -20, valueBits: 8, seed: 5 };
+  const a = new Filter(options).addValue('heron', 5), b = new Filter(options).addValue('heron', 6);
+  assert.deepEqual(Filter.merge([a, b]).values('heron').sort(), [5, 6]);
+  assert.deepEqual(Filter.merge([a, b], { values: 'sum' }).values('heron'), [11]);
+  assert.deepEqual(Filter.merge([a, b], { values: 'max' }).values('heron'), [6]);
+  assert.deepEqual(Filter.merge([a, b], { values: 'or' }).values('heron'), [7]);
+  assert.throws(() => Filter.merge([a, b], { values: 'mean' }), /there is no way to join values "mean"/);
+  assert.throws(() => Filter.merge([a, b], { values: 'sum', copies: true }), /choose copies or values/);
+  assert.throws(() => Filter.merge([a, b], { unique: true }), /there is no option "unique"/);
+});
+
+test('a negative integer is the key that other bindings make of it', () => {
+  const filter = new Filter({ capacity: 100, fpr: 2 ** -24 });
+  filter.add(-1n).add(-(2n ** 63n)).add(-7);
+  assert.ok(filter.has(2n ** 64n - 1n) && filter.has(-1) && filter.has(2n ** 63n) && filter.has(-7n));
+  assert.ok(filter.hasMany(BigInt64Array.of(-1n, -7n, -(2n ** 63n))).every((yes) => yes === 1));
+  assert.deepEqual([...filter.hasMany(Int32Array.of(-1, -7, 7))], [1, 1, 0]);
+  assert.deepEqual([...filter.hasMany([-1n, -1, -7, Number.MIN_SAFE_INTEGER])], [1, 1, 1, 0]);
+  assert.deepEqual([...filter.hasMany(Uint32Array.of(2 ** 32 - 1))], [0]);
+  const file = join(folder, 'negative.nidus');
+  writeFileSync(file, filter.save());
+  assert.deepEqual(query(file, ['18446744073709551615', '9223372036854775808'], '--u64').length, 2);
+  for (const key of [-(2n ** 63n) - 1n, 2n ** 64n]) assert.throws(() => filter.add(key), /from -\(2\^63\) to 2\^64 - 1/);
+});
+
+test('half of a surrogate pair is no key', () => {
+  const filter = new Filter({ capacity: 100 });
+  for (const key of ['\ud800', 'a\udc00', '\udc00\ud800', `${'x'.repeat(70_000)}\ud83d`]) {
+    for (const call of [() => filter.add(key), () => filter.has(key), () => filter.hasMany(['a', key]), () => filter.addMany([key]), () => Filter.build([key])])
+      assert.throws(call, (error) => error instanceof TypeError && /half of a surrogate pair/.test(error.message));
+  }
+  assert.equal(filter.size, 0);
+  assert.ok(filter.add('🪶').has('\ud83e\udeb6'));
+});
+
+test('a rate that no filter has is an error', () => {
+  for (const fpr of [0, -0, 0.9, 0.0626, 1, 2, -1, Infinity, NaN, '0.01', null]) {
+    for (const call of [() => new Filter({ capacity: 10, fpr }), () => plan({ capacity: 10, fpr }), () => Filter.build(['a'], { fpr })])
+      assert.throws(call, (error) => error instanceof RangeError && /above 0 and at most 0\.0625/.test(error.message), String(fpr));
+  }
+  assert.equal(new Filter({ capacity: 10, fpr: 0.0625 }).info().fprTarget, 0.0625);
+  assert.equal(new Filter({ capacity: 10, fpr: undefined }).info().fprTarget, 2 ** -8);
+});
 
 test('strings, bytes and integers are what they look like', () => {
   const filter = new Filter({ capacity: 100, fpr: 2 ** -24, seed: 1 });
@@ -222,7 +287,7 @@ test('errors say what is wrong, and nothing has changed', () => {
 
 test('senseless arguments are told apart from errors of the library', () => {
   const filter = new Filter({ capacity: 10 });
-  for (const key of [-1, 1.5, 2 ** 53, -1n, 2n ** 64n]) assert.throws(() => filter.add(key), RangeError, String(key));
+  for (const key of [1.5, 2 ** 53, -(2 ** 53), 2n ** 64n]) assert.throws(() => filter.add(key), RangeError, String(key));
   for (const key of [undefined, null, true, {}, []]) assert.throws(() => filter.has(key), TypeError, String(key));
   for (const keys of ['word', 7, undefined, new Uint8Array(8)]) assert.throws(() => filter.hasMany(keys), TypeError);
   assert.throws(() => new Filter({ capcity: 10 }), /there is no option "capcity"; there are .*capacity/);
@@ -230,7 +295,11 @@ test('senseless arguments are told apart from errors of the library', () => {
   assert.throws(() => new Filter({ capacity: 1.5 }), RangeError);
   assert.throws(() => new Filter({ capacity: 10, features: ['erase'] }), /no feature "erase"/);
   assert.throws(() => new Filter({ capacity: 10, fpr: NaN }), RangeError);
-  assert.throws(() => Filter.merge([{}]), TypeError);
+  for (const seed of [-1, 1.5, -1n, 2n ** 64n, '7', null]) assert.throws(() => new Filter({ capacity: 10, seed }), RangeError, String(seed));
+  for (const other of [{}, null, 7, new Set()]) {
+    assert.throws(() => Filter.merge([filter, other]), /not a Filter of this module/);
+    assert.throws(() => filter.union(other), /not a Filter of this module/);
+  }
   for (const bytes of ['nidus', undefined, 7]) assert.throws(() => Filter.load(bytes), /a saved filter is bytes/);
   assert.equal(filter.size, 0);
 });
@@ -264,7 +333,66 @@ test('forgotten filters are freed by the garbage collector', () => {
       gc();
       await new Promise(setImmediate);
     }`;
-  execFileSync('node', ['--expose-gc', '--input-type=module', '-e', script]);
+  execFileSync(process.execPath, ['--expose-gc', '--input-type=module', '-e', script]);
+});
+
+// ------------------------------------------------------------ ways in
+
+/** Runs a script beside the installed package; gives what it prints. */
+function run(script, type) {
+  const file = join(folder, `way-in.${type}`);
+  writeFileSync(file, script);
+  return execFileSync(process.execPath, [file], { encoding: 'utf8', cwd: folder });
+}
+
+test('require and import give the same library, at once', () => {
+  assert.equal(run(`
+    const nidus = require('nidus');
+    console.log(new nidus.Filter({ capacity: 10 }).add('heron').has('heron'), Object.keys(nidus).join());`, 'cjs'),
+  'true Filter,NidusError,plan,families,version\n');
+  assert.equal(run(`
+    import { createRequire } from 'node:module';
+    import * as nidus from 'nidus';
+    const { Filter, NidusError } = createRequire(import.meta.url)('nidus');
+    console.log(Filter === nidus.Filter, NidusError === nidus.NidusError, Object.keys(nidus).sort().join());`, 'mjs'),
+  'true true Filter,NidusError,families,plan,version\n');
+});
+
+test('the api makes libraries of the bytes, now or later', () => {
+  assert.equal(run(`
+    const { instantiate, instantiateSync, NidusError } = require('nidus/api');
+    const bytes = require('node:fs').readFileSync(require.resolve('nidus/nidus.wasm'));
+    const now = instantiateSync(bytes), compiled = instantiateSync(new WebAssembly.Module(bytes));
+    instantiate(bytes).then((later) => {
+      for (const { Filter } of [now, compiled, later]) if (!new Filter({ capacity: 10 }).add(7).has(7)) throw new Error('lost');
+      try { new later.Filter({ capacity: 0 }); } catch (error) { console.log(error instanceof NidusError, error instanceof later.NidusError); }
+      try { now.Filter.merge([new later.Filter({ capacity: 1 })]); } catch (error) { console.log(error.message); }
+    });`, 'cjs'), 'true true\nthat is not a Filter of this module\n');
+  assert.equal(run(`
+    import { instantiateSync } from 'nidus/api';
+    import { readFileSync } from 'node:fs';
+    const { Filter } = instantiateSync(readFileSync(new URL('./node_modules/nidus/nidus.wasm', import.meta.url)));
+    console.log(new Filter({ capacity: 10 }).size);`, 'mjs'), '0\n');
+});
+
+test('a seed is random where node has no global crypto', () => {
+  assert.equal(run(`
+    delete globalThis.crypto;
+    Object.defineProperty(globalThis, 'crypto', { value: undefined, configurable: true });
+    const { Filter } = require('nidus');
+    console.log(new Filter({ capacity: 10 }).info().seed !== new Filter({ capacity: 10 }).info().seed);`, 'cjs'), 'true\n');
+});
+
+test('a filter that is disposed of is freed', () => {
+  const filter = new Filter({ capacity: 10 });
+  filter[Symbol.dispose ?? Symbol.for('Symbol.dispose')]();
+  assert.throws(() => filter.size, /was freed/);
+});
+
+test('the notices of what is inside are in the package', () => {
+  const notice = readFileSync(join(installed, 'NOTICE'), 'utf8');
+  assert.match(notice, /Yann Collet[^]*Redistributions in binary form must reproduce/);
+  assert.equal(notice, readFileSync(join(top, 'NOTICE'), 'utf8'));
 });
 
 test('plan tells what the command tells', () => {
@@ -289,31 +417,38 @@ test('the manual has snippets, and each runs as it stands', () => {
   mkdirSync(place, { recursive: true });
   nidus(['build', '-o', join(place, 'passwords.nidus')], ['123456', 'hunter2']);
   snippets.forEach((code, i) => {
-    const file = join(place, `snippet-${i}.mjs`);
-    writeFileSync(file, `import assert from 'node:assert/strict';\n${checked(code)}`);
-    execFileSync('node', [file], { cwd: place, stdio: ['ignore', 'pipe', 'inherit'] });
+    const file = join(place, `snippet-${i}.${isScript(code) ? 'cjs' : 'mjs'}`);
+    const assert = isScript(code) ? "const assert = require('node:assert/strict')" : "import assert from 'node:assert/strict'";
+    writeFileSync(file, `${assert};\n${checked(code)}`);
+    execFileSync(process.execPath, [file], { cwd: place, stdio: ['ignore', 'pipe', 'inherit'] });
   });
 });
+
+const isScript = (code) => /\brequire\(/.test(code);
 
 /** `expression; // → value` becomes an assertion. */
 function checked(code) {
   return code.replace(/^(.*?);\s*\/\/ → (.*)$/gm, 'assert.deepEqual($1, $2);');
 }
 
-test('the types fit the snippets and the package', () => {
+/** Compiles files that lie beside the package. */
+function compile(place, files, lib, ...more) {
   const compiler = join(top, 'web/node_modules/typescript/bin/tsc');
   assert.ok(existsSync(compiler), 'npm ci in web/ brings it');
+  execFileSync(process.execPath, [compiler, '--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--moduleResolution', 'nodenext', '--lib', lib, ...more, ...files],
+    { cwd: place, stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+test('the types fit the snippets and the package', () => {
   const place = join(folder, 'types');
   mkdirSync(place, { recursive: true });
-  const files = snippets.map((code, i) => {
-    const file = join(place, `snippet-${i}.mts`);
-    writeFileSync(file, code);
-    return file;
+  const files = snippets.filter((code) => !isScript(code)).map((code, i) => {
+    writeFileSync(join(place, `snippet-${i}.mts`), code);
+    return `snippet-${i}.mts`;
   });
-  for (const name of ['types.mts', 'node.d.ts']) {
-    cpSync(join(top, 'tests/web', name), join(place, name));
-    files.push(join(place, name));
-  }
-  execFileSync('node', [compiler, '--noEmit', '--strict', '--strictNullChecks', 'false', '--useUnknownInCatchVariables', 'false', '--target', 'es2022', '--module', 'nodenext', '--moduleResolution', 'nodenext',
-    '--lib', 'es2022,esnext.disposable,dom', ...files], { stdio: ['ignore', 'inherit', 'inherit'] });
+  for (const name of ['types.mts', 'types.cts', 'using.mts', 'node.d.ts']) cpSync(join(top, 'tests/web', name), join(place, name));
+  // A snippet looks for a row without asking whether there is one.
+  compile(place, ['node.d.ts', ...files], 'es2022,esnext.disposable,dom', '--strictNullChecks', 'false', '--useUnknownInCatchVariables', 'false');
+  compile(place, ['types.mts', 'types.cts', 'using.mts'], 'es2022,esnext.disposable,dom');
+  compile(place, ['types.mts', 'types.cts'], 'es2022'); // neither the DOM nor anything newer
 });

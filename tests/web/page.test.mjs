@@ -174,11 +174,30 @@ test('choose tells what the command plans', () => visit('choose', async (page) =
   await page.waitForFunction(() => document.querySelectorAll('#choose-rows .refused').length === 2);
 }));
 
+test('choose tells what growth and values take, in the words of the command', () => visit('choose', async (page) => {
+  await page.fill('#choose-grow', '100M');
+  await page.fill('#choose-values', '8');
+  await page.waitForFunction(() => document.querySelectorAll('#choose-rows .refused').length === 2);
+  const rows = JSON.parse(nidus(['plan', '-n', '1000000', '-p', '0.001', '--grow', '100M', '--values', '8', '--json']));
+  const told = Object.fromEntries(await page.locator('#choose-rows tr').evaluateAll((lines) =>
+    lines.map((line) => [line.cells[0].firstChild.textContent, [...line.cells].slice(1, 4).map((cell) => cell.textContent)])));
+  let compared = 0;
+  for (const row of rows.filter(({ status }) => status === 'NIDUS_OK')) {
+    const [bitsPerKey, bytes, growing] = told[row.family];
+    assert.equal(bitsPerKey, row.bits_per_key.toFixed(2), row.family);
+    assert.equal(bytes, `${(row.bytes / 2 ** 20).toFixed(row.bytes < 9.995 * 2 ** 20 ? 2 : 1)} MiB`, row.family);
+    assert.match(growing, /^up to \d+ MiB$/);
+    compared++;
+  }
+  assert.ok(compared >= 5);
+}));
+
 test('choose says what is wrong with a number', () => visit('choose', async (page) => {
-  for (const [field, value] of [['n', 'many'], ['n', '0'], ['n', ''], ['fpr', '2'], ['fpr', '1e-12']]) {
+  const right = { n: '1000', fpr: '0.01', grow: '', values: '' };
+  for (const [field, value] of [['n', 'many'], ['n', '0'], ['n', ''], ['fpr', '2'], ['fpr', '1e-12'], ['fpr', '0.5'], ['grow', '5'], ['grow', 'x'], ['values', '33'], ['values', '-1']]) {
     await page.fill(`#choose-${field}`, value);
     await page.waitForFunction((name) => document.getElementById(`choose-${name}-wrong`).textContent !== '', field);
-    await page.fill(`#choose-${field}`, field === 'n' ? '1000' : '0.01');
+    await page.fill(`#choose-${field}`, right[field]);
     await page.waitForFunction((name) => document.getElementById(`choose-${name}-wrong`).textContent === '', field);
   }
 }));
@@ -209,6 +228,72 @@ test('a list of keys becomes a file that the command reads', () => visit('use', 
   await download.saveAs(path);
   assert.equal(query(path, keys).length, keys.length);
 }));
+
+test('a filter with values takes more keys, grows, and tells what belongs to a key', () => visit('use', async (page) => {
+  const list = join(folder, 'shards.txt'), path = join(folder, 'shards.nidus');
+  writeFileSync(list, words(1000).map((key, i) => `${key}\t${i % 16}`).join('\n'));
+  await page.fill('#use-values', '4');
+  await page.fill('#use-grow', '100000');
+  await page.fill('#use-fpr', '2^-20');
+  await page.setInputFiles('#use-file', list);
+  await page.waitForSelector('#use-filter:not([hidden])');
+  assert.match(await page.textContent('#use-facts'), /grows up to100,000 keys.*values4 bits/);
+  await page.fill('#use-questions', 'word 7\nword 999\nnobody');
+  await page.click('#use-ask .primary');
+  assert.deepEqual(await page.locator('#use-answers li').allTextContents(), ['yes word 7 → 7', 'yes word 999 → 7', 'no nobody']);
+  await page.fill('#use-questions', 'nobody\t3\nsomebody');
+  await page.click('#use-add');
+  assert.match(await page.textContent('#use-sum'), /^1 of 2 keys were added\. “somebody” was not: .*no key, tab and number/);
+  const before = await page.textContent('#use-facts');
+  await page.click('#use-double');
+  assert.match(await page.textContent('#use-sum'), /has room for \d,\d+ keys now/);
+  assert.notEqual(await page.textContent('#use-facts'), before);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('#use-download')]);
+  await download.saveAs(path);
+  assert.equal(query(path, [...words(1000), 'nobody']).length, 1001);
+  await page.fill('#use-values', '2');
+  await page.setInputFiles('#use-file', list);
+  await page.waitForSelector('#use-says.refused');
+  assert.match(await says(page, 'use'), /^shards\.txt: .*4/);
+}));
+
+test('a filter takes keys that are new', () => visit('use', async (page) => {
+  await page.evaluate(() => { document.querySelector('#use details').open = true; });
+  await page.fill('#use-grow', '1000');
+  await page.fill('#use-keys', 'heron\ncrane');
+  await page.click('#use-paste button');
+  await page.fill('#use-questions', 'heron\nstork');
+  await page.click('#use-add');
+  assert.equal(await page.textContent('#use-sum'), '1 of 2 keys were added; 1 seemed to be in it.');
+  await page.click('#use-ask .primary');
+  assert.match(await page.textContent('#use-sum'), /^2 of 2 are probably/);
+}));
+
+test('the page says what a filter is for, and offers one thing to do first', async () => {
+  for (const [part, action] of [['watch', 'Add'], ['choose', undefined], ['use', 'Choose a file']])
+    await visit(part, async (page) => {
+      assert.ok(await page.isVisible('.purpose'));
+      assert.match(await page.textContent('.purpose'), /^A filter answers .*always right/s);
+      const primary = await page.locator('.primary:visible').allTextContents();
+      assert.deepEqual(primary, action ? [action] : []);
+    });
+  await visit('use', async (page) => {
+    await page.setInputFiles('#use-file', { name: 'birds.txt', mimeType: 'text/plain', buffer: Buffer.from('heron') });
+    await page.waitForSelector('#use-filter:not([hidden])');
+    assert.deepEqual(await page.locator('.primary:visible').allTextContents(), ['Ask']);
+  });
+});
+
+test('on a phone the form for keys stands above the table', () => visit('watch', async (page) => {
+  const top = (selector) => page.locator(selector).evaluate((element) => element.getBoundingClientRect().top);
+  assert.ok(await top('#watch-form') < await top('#watch-stage'));
+  assert.ok(await top('#watch-key') < 844, 'the form is on the first screen');
+}, { width: 390, height: 844 }));
+
+test('the notices of what is inside are in the page', () => {
+  const text = readFileSync(file, 'utf8');
+  for (const name of ['LICENSE', 'NOTICE']) assert.ok(text.includes(readFileSync(join(top, name), 'utf8')), name);
+});
 
 test('files that are damaged, empty or nonsense are told, and the page goes on', () => visit('use', async (page) => {
   const good = join(folder, 'good.nidus'), bad = join(folder, 'bad.nidus'), empty = join(folder, 'empty.txt');

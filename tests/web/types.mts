@@ -2,7 +2,7 @@
 //
 // types: what the compiler must accept, and what it must not.
 import { families, Filter, NidusError, plan, version } from 'nidus';
-import { instantiate } from 'nidus/api';
+import { instantiate, instantiateSync } from 'nidus/api';
 
 const filter: Filter = new Filter({ capacity: 10, fpr: 0.01, family: 'auto', features: ['delete'], seed: 1n });
 const yes: Uint8Array = filter.hasMany(BigUint64Array.of(1n));
@@ -10,7 +10,11 @@ const more: Uint8Array = filter.add('a').hasMany(['a', 1, 2n, new Uint8Array(1)]
 const gone: boolean = filter.remove(1) || filter.addNew('x') || filter.has('y');
 const count: number = filter.size + filter.count('a') + filter.addMany(new Set(['b'])) + filter.info().bitsPerKey;
 const seed: bigint = filter.info().seed;
-const copy: Filter = Filter.merge([filter, filter.clone()], { unique: true });
+const copy: Filter = Filter.merge([filter, filter.clone()], { copies: true }).union(Filter.merge([filter], { values: 'sum' }));
+const signed: Uint8Array = filter.hasMany(Int32Array.of(-1));
+const deleted: boolean = filter.delete('a');
+const again: Filter = new (instantiateSync(new ArrayBuffer(8))).Filter({ capacity: 1 });
+filter[Symbol.dispose]();
 const code: string = new NidusError('FULL', 'why').code;
 const names: readonly string[] = families.map((family) => family.name);
 const bytes: Uint8Array = Filter.build(names, { fpr: 0.1 }).save();
@@ -26,4 +30,9 @@ filter.has({});
 // @ts-expect-error one key is not many
 filter.hasMany(7);
 
-export default [yes, more, gone, count, seed, copy, code, version, rows, other];
+// @ts-expect-error equal entries are kept once anyway
+Filter.merge([filter], { unique: true });
+// @ts-expect-error a union is one of filters
+filter.union(['a']);
+
+export default [signed, deleted, again, yes, more, gone, count, seed, copy, code, version, rows, other];
