@@ -89,7 +89,8 @@ class SourceDistribution(sdist):
         for folder in ("include", "src"):
             shutil.copytree(in_library(folder), os.path.join(target, folder))
         shutil.copy(os.path.join(find_xxhash(), "xxhash.h"), os.path.join(target, "include"))
-        shutil.copy(in_library("LICENSE"), base_dir)
+        for name in ("LICENSE", "NOTICE"):
+            shutil.copy(in_library(name), base_dir)
 
 
 def extension():
@@ -124,7 +125,8 @@ setup(
     description="Fingerprint filters: small, fast, approximate sets over arrays, strings and files",
     long_description=open("README.md").read(),
     long_description_content_type="text/markdown",
-    license="MIT",
+    license="MIT AND BSD-2-Clause",
+    license_files=["LICENSE", "NOTICE"],
     python_requires=">=3.9",
     packages=["nidus"],
     package_data={"nidus": ["py.typed", "*.pyi"]},

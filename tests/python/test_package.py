@@ -34,7 +34,8 @@ def copy_of_tree(folder):
     """What a build needs of the repository, in a folder that it may litter."""
     for part in ("src", "include", os.path.join("bindings", "python")):
         shutil.copytree(os.path.join(ROOT, part), folder / part)
-    shutil.copy(os.path.join(ROOT, "LICENSE"), folder)
+    for name in ("LICENSE", "NOTICE"):
+        shutil.copy(os.path.join(ROOT, name), folder)
     return folder / "bindings" / "python"
 
 
@@ -61,7 +62,7 @@ def test_the_source_distribution_has_all_that_its_sources_include(source_distrib
     # xxhash.h is the one that was taken along, and nothing comes from the repository itself.
     assert os.path.join(source_distribution, "library", "include", "xxhash.h") in listed.stdout
     assert os.path.join(ROOT, "src") not in listed.stdout and os.path.join(ROOT, "include") not in listed.stdout
-    for name in ("LICENSE", "README.md", "PKG-INFO", "pyproject.toml"):
+    for name in ("LICENSE", "NOTICE", "README.md", "PKG-INFO", "pyproject.toml"):
         assert os.path.isfile(os.path.join(source_distribution, name)), name
 
 
@@ -76,6 +77,9 @@ def test_a_wheel_of_the_source_distribution_works(source_distribution, tmp_path)
         names = set(archive.namelist())
         archive.extractall(tmp_path / "site")
     assert {"nidus/__init__.py", "nidus/__init__.pyi", "nidus/py.typed", "nidus/_base.py"} <= names
+    with open(os.path.join(ROOT, "NOTICE")) as notice:  # xxHash's code is inside
+        (carried,) = (tmp_path / "site" / f"nidus-{nidus.__version__}.dist-info").glob("**/NOTICE")
+        assert carried.read_text() == notice.read()
     code = "import nidus; f = nidus.build(range(1000)); assert all(i in f for i in range(1000)); print(nidus.__version__)"
     printed = subprocess.check_output([sys.executable, "-c", code], text=True, env={**os.environ, "PYTHONPATH": str(tmp_path / "site")})
     assert printed.strip() == nidus.__version__ and f"nidus-{nidus.__version__}-" in wheel
