@@ -394,7 +394,7 @@ static void measure_stash(struct settings *settings, uint64_t keys, uint64_t slo
 static void run_stash(struct settings *settings)
 {
 	if (!settings->json)
-		printf("\nrate when slots and stash are full: measured with %d strangers, the interval "
+		printf("\nrate when slots and stash are full: measured with %d absent keys, the interval "
 		       "misses with odds of 10^-6\n"
 		       " b   f stash entries  stashed    load  fpr                     Theorem 5.1  "
 		       "bare stash\n",

@@ -31,8 +31,8 @@ static int take_rate(const struct command *command, const char *value, double *r
 {
 	if (number_parse_rate(value, rate)) {
 		if (*rate > NIDUS_FPR_MOST)
-			report_warning("-p %s: no set is made for more than %g; that is taken",
-			               value, NIDUS_FPR_MOST);
+			report_warning("-p %s: rates above %g are unsupported; using %g", value,
+			               NIDUS_FPR_MOST, NIDUS_FPR_MOST);
 		return ARGS_GO;
 	}
 	return report_usage(command->name,

@@ -33,7 +33,7 @@ row() {
 pages 1 $keys >"$folder/seen"
 pages $((keys + 1)) $((2 * keys)) >"$folder/unseen"
 
-echo "A set of $(commas $keys) web addresses, approximate: at most 1 of 1,000 strangers may pass."
+echo "A set of $(commas $keys) web addresses, approximate: at most 1 of 1,000 absent keys may pass."
 echo
 echo "  \$ nidus build -n $keys -p $fpr -o seen.nidus seen"
 "$nidus" build -n $keys -p $fpr -o "$set" "$folder/seen"
@@ -57,8 +57,8 @@ printf '  %-26s %s\n' \
 	"family" "$(field family)" \
 	"keys put in" "$(commas "$keys")" \
 	"  found again" "$(commas "$present") (must be all)" \
-	"strangers asked for" "$(commas "$keys")" \
-	"  let pass" "$(commas "$absent")" \
+	"absent keys asked for" "$(commas "$keys")" \
+	"  found by mistake" "$(commas "$absent")" \
 	"fpr, target" "$fpr" \
 	"fpr, measured" "$measured" \
 	"file" "$(commas "$(wc -c <"$set")") bytes" \

@@ -439,7 +439,7 @@ static void an_open_without_memory_keeps_nothing(void **state)
 /* --------------------------------------------------------------------- hostile tables -- */
 
 /*
- * Files in memory whose last byte is followed by a page that cannot be touched:
+ * Files in memory whose last byte is followed by a guard page:
  * one byte too far ends the test. They can be written to, to play a file that
  * somebody else changes.
  */
