@@ -63,6 +63,12 @@ def check(page, nidus, write):
         (bin_folder / "nidus").symlink_to(nidus)
         work = Path(folder, "work")
         work.mkdir()
+        extension = nidus.with_name("nidus_sqlite.so")
+        if extension.exists():
+            (work / extension.name).symlink_to(extension)
+        elif ".load ./nidus_sqlite" in text:
+            print(f"{page.name} needs the extension for SQLite, which was not built")
+            sys.exit(77)
         environment = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", LC_ALL="C")
         for block in BLOCK.finditer(text):
             excuse, kind, body = block.groups()

@@ -408,7 +408,7 @@ test('plan tells what the command tells', () => {
 
 // ------------------------------------------------------------- docs and types
 
-const manual = readFileSync(join(top, 'docs/javascript.md'), 'utf8');
+const manual = ['docs/javascript.md', 'docs/recipes.md'].map((page) => readFileSync(join(top, page), 'utf8')).join('');
 const snippets = [...manual.matchAll(/```js\n([^]*?)```/g)].map(([, code]) => code);
 
 test('the manual has snippets, and each runs as it stands', () => {
