@@ -76,7 +76,7 @@ def test_a_wheel_of_the_source_distribution_works(source_distribution, tmp_path)
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         archive.extractall(tmp_path / "site")
-    assert {"nidus/__init__.py", "nidus/__init__.pyi", "nidus/py.typed", "nidus/_base.py"} <= names
+    assert {"nidus/__init__.py", "nidus/__init__.pyi", "nidus/py.typed", "nidus/_base.py", "nidus/cluster.py"} <= names
     with open(os.path.join(ROOT, "NOTICE")) as notice:  # xxHash's code is inside
         (carried,) = (tmp_path / "site" / f"nidus-{nidus.__version__}.dist-info").glob("**/NOTICE")
         assert carried.read_text() == notice.read()
