@@ -414,6 +414,16 @@ NIDUS_API nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *in
 NIDUS_API uint64_t nidus_size(const nidus_filter *filter);
 
 /**
+ * Whether two filters hold the same entries, copies and values included: those of the same keys
+ * put in with the same seed, base geometry and rate, in any order, however far each has grown.
+ * Both then answer the same to every key. Empty filters are all the same; Bloom filters are if
+ * their bits are. Features do not matter. Filters of different seeds or sizes are never the same
+ * unless both are empty, even if their keys are: entries of one say nothing about the other. Takes
+ * time for each entry of both. False for NULL. Threads: reads both.
+ */
+NIDUS_API bool nidus_same(const nidus_filter *a, const nidus_filter *b);
+
+/**
  * Checks every invariant of the filter in memory, entry by entry.
  * @param why  receives a text that says what is wrong ("" if nothing is); it
  *             stays until this thread's next failing call; may be NULL

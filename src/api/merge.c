@@ -13,6 +13,7 @@
  * If entries are kept once, their number is not known before: the size begins with that
  * of the largest part and doubles as needed.
  */
+#include "api/merge.h"
 #include "api/claims.h"
 #include "api/growth.h"
 #include "api/moving.h"
@@ -39,9 +40,8 @@ struct merger {
 
 /* ------------------------------------------------------------------ the parts -- */
 
-/* Whether two filters could hold each other's entries. Errors: E_MISMATCH. */
-static nidus_status check_match(const struct blueprint *a, const struct blueprint *b,
-                                bool core_shrinks)
+nidus_status merge_check_match(const struct blueprint *a, const struct blueprint *b,
+                               bool core_shrinks)
 {
 	if (a->family != b->family)
 		return fail(NIDUS_E_MISMATCH, "the families differ: %s and %s",
@@ -85,7 +85,7 @@ static nidus_status check_parts(const struct merger *merger)
 	for (size_t i = 0; i < merger->n; i++) {
 		const nidus_filter *part = merger->filters[i];
 		nidus_status status =
-			check_match(&first->plan, &part->plan, first->family->core_shrinks);
+			merge_check_match(&first->plan, &part->plan, first->family->core_shrinks);
 		if (status == NIDUS_OK)
 			status = filter_check_mapped(part);
 		if (status != NIDUS_OK)

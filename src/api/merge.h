@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * merge: what else than merges needs to know of filters that fit together.
+ */
+#ifndef NIDUS_API_MERGE_H
+#define NIDUS_API_MERGE_H
+
+#include "base/blueprint.h"
+#include "nidus.h"
+
+/*
+ * Whether two filters could hold each other's entries; with `core_shrinks` also if one of them has
+ * turned core bits into growth bits. Errors: E_MISMATCH.
+ */
+nidus_status merge_check_match(const struct blueprint *a, const struct blueprint *b,
+                               bool core_shrinks);
+
+#endif
