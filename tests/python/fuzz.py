@@ -143,6 +143,8 @@ def odd_columns(rng, filters):
             lambda: numpy.zeros(rng.randrange(5), dtype=rng.choice(["S0", "S1", "S9", "U1", "U0", ">U3", "V3", "O", "M8[s]", "f2", "?"])),
             lambda: numpy.frombuffer(rng.randbytes(40), dtype=rng.choice(["U1", ">U2", "S5", ">i8", "<u4", ">u2", "i1", "f8"])),
             lambda: numpy.array(["a", "ä", "鷺"]),
+            lambda: numpy.ma.masked_array([1, 2, 3], mask=rng.choice([0, 1, [0, 1, 1]])).astype(rng.choice(["i8", "u1", "M8[s]", "U3", "f8"])),
+            lambda: numpy.ma.masked_array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]]),
             lambda: numpy.array(rng.choices(odd_keys(rng, filters), k=3) + [None], dtype=object)[:-1],
             lambda: numpy.zeros((3, 3), dtype="i8"),
             lambda: numpy.array(5),
@@ -211,7 +213,8 @@ class Fuzz:
                 del self.known[key]
 
     def merge_in(self):
-        self.filters[0] |= nidus.build(self.column(), like=self.filters[0])
+        other = nidus.build(self.column(), like=self.filters[0])
+        self.filters[0] = nidus.merge([self.filters[0], other], copies=True)
 
     def act(self):
         f, rng = self.filters[0], self.rng
@@ -227,7 +230,9 @@ class Fuzz:
             lambda: nidus.Filter(self.sometimes(1, 100, 10**5, 0, -1, None, 2**62, "x", 1.5), **odd_options(rng)),
             lambda: nidus.plan(self.sometimes(1, 100, 10**9, 0, -1, None), **odd_options(rng)),
             lambda: nidus.merge(self.sometimes([f, f], [f, 1], [], None, 5, iter([f]), [f, f.copy()])),
-            self.merge_in, lambda: f | self.key(), lambda: self.key() | f, lambda: f.__ior__(self.key()),
+            self.merge_in, lambda: (f | f.copy()).update(self.column(), f), lambda: f.union(f, self.sometimes(f, self.key())),
+            lambda: f.update(self.column()), lambda: f == self.sometimes(f, f.copy(), f | f, nidus.Filter(5), self.key()),
+            lambda: f | self.key(), lambda: self.key() | f, lambda: f.__ior__(self.key()),
             lambda: f.save(self.sometimes(self.path, self.path + "/x", "", None, 5, b"\0", "/")),
             lambda: nidus.load(self.sometimes(self.path, "", None, 5, "a\0b", "/dev/null")),
             lambda: nidus.open(self.sometimes(self.path, "", None, "/"), verify=self.sometimes(0, 1, "x")),

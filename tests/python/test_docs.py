@@ -61,6 +61,8 @@ def test_the_page_names_every_function_and_exception():
             assert re.search(rf"\b{name}\b", page), name
 
 
-@pytest.mark.parametrize("arguments", [("deduplicate.py", "20000", "7"), ("join.py", "20000", "500")])
+@pytest.mark.parametrize("arguments", [("deduplicate.py", "20000", "7"), ("join.py", "20000", "500"), ("deduplicate_frame.py", "20000", "7")])
 def test_the_examples_run(arguments):
+    if "frame" in arguments[0]:
+        pytest.importorskip("pandas")
     subprocess.run([sys.executable, os.path.join(EXAMPLES, arguments[0]), *arguments[1:]], check=True)

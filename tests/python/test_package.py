@@ -121,6 +121,7 @@ def test_the_stubs_have_the_parameters_that_there_are():
         if isinstance(inspect.getattr_static(nidus.Filter, node.name, None), property) or not callable(real):
             continue
         arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+        arguments += [node.args.vararg] if node.args.vararg else []
         names = [argument.arg for argument in arguments if argument.arg not in ("self", "cls")]
         signature = [name for name in inspect.signature(real).parameters if name not in ("self", "type")]
         assert names == signature, node.name

@@ -38,9 +38,9 @@ open = Filter.open
 from_bytes = Filter.from_bytes
 
 
-def _restore(data):
-    """What unpickling a Filter calls."""
-    return Filter.from_bytes(data)
+def _restore(data, kind=Filter):
+    """What unpickling a Filter, or an object of a subclass, calls."""
+    return kind.from_bytes(data)
 
 
 __all__ = [

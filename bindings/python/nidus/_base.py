@@ -11,7 +11,7 @@ class Feature(enum.IntFlag):
 
     DELETE = 1 << 0  #: discard and remove
     ENUMERATE = 1 << 1  #: iteration over the entries
-    MERGE = 1 << 2  #: ``|``
+    MERGE = 1 << 2  #: ``|`` and merge
     GROW = 1 << 3  #: grow, shrink, max_capacity
     CONCURRENT = 1 << 4  #: threads may change the filter at the same time
     FAST = 1 << 5  #: the quickest family, not the smallest
@@ -94,7 +94,8 @@ class CorruptError(Error, ValueError):
     """A checksum or an invariant does not hold: the bytes are damaged."""
 
 
-# NIDUS_PRESENT is no failure (add_new answers False), and NIDUS_E_BUFFER cannot happen here.
+# NIDUS_PRESENT is no failure (add_new answers False). NIDUS_STOPPED becomes the exception of the signal's handler,
+# KeyboardInterrupt for example, and NIDUS_E_BUFFER cannot happen here.
 _BY_STATUS = {
     1: FullError,
     2: NotFoundError,
@@ -116,6 +117,11 @@ _BY_STATUS = {
 def _in_words(kind, reason, path):
     if kind is CopiesError:
         return f"{reason}; add_new() stores a key once"
+    if kind is UnsupportedError and "NIDUS_NO_DELETE" in reason:
+        return (
+            "nothing can be removed: the filter was made with Feature.NO_DELETE, or it is a union, in which keys that "
+            "look the same share an entry; merge(filters, copies=True) keeps all copies, and they can be removed"
+        )
     name = os.fsdecode(path) if path is not None else ""
     return reason if name in reason else f"{name}: {reason}"
 

@@ -4,6 +4,7 @@
 #include "binding.h"
 #include "keys.h"
 #include "options.h"
+#include "pulse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,26 @@ static PyObject *array_of(PyObject *bytes, const char *format)
 	return array;
 }
 
+/*
+ * The answer for all items of a masked array, in which those of masked ones are masked; otherwise the
+ * answer itself, which is taken over.
+ */
+static PyObject *answer_for(const struct column *column, PyObject *answer)
+{
+	PyObject *module = NULL, *name, *whole = NULL;
+
+	if (!answer || !column->mask)
+		return answer;
+	name = interned("restore");
+	module = name ? PyImport_ImportModule("nidus._columns") : NULL;
+	if (module)
+		whole = PyObject_CallMethodObjArgs(module, name, answer, column->mask, NULL);
+	Py_XDECREF(module);
+	Py_XDECREF(name);
+	Py_DECREF(answer);
+	return whole;
+}
+
 /* -------------------------------------------------- one array, one filter -- */
 
 /*
@@ -77,13 +98,13 @@ struct pass {
 	nidus_status (*step)(struct pass *pass, const uint64_t *hashes, size_t n);
 };
 
-static nidus_status run(struct pass *pass)
+static nidus_status run(struct pass *pass, struct pulse *pulse)
 {
 	size_t n = pass->column.n;
 	nidus_status status = NIDUS_OK;
 	uint64_t room[KEYS_BLOCK];
 
-	while (status == NIDUS_OK && pass->done < n) {
+	while (status == NIDUS_OK && pass->done < n && !pulse_beat(pulse)) {
 		size_t block = n - pass->done < KEYS_BLOCK ? n - pass->done : KEYS_BLOCK;
 		const uint64_t *hashes =
 			column_hash(&pass->column, pass->filter, pass->done, block, room);
@@ -93,18 +114,21 @@ static nidus_status run(struct pass *pass)
 	return status;
 }
 
-/* Runs the pass on the filter; -1 if it is closed. */
+/* Runs the pass on the filter; -1 if it is closed, or if a signal ended the pass. */
 static int run_on(struct filter_object *self, struct pass *pass, enum guard_use use,
                   nidus_status *status)
 {
+	struct pulse pulse;
+	int answer;
+
 	if (filter_enter(self, use) < 0)
 		return -1;
 	pass->filter = self->filter;
-	PyThreadState *running = PyEval_SaveThread();
-	*status = run(pass);
-	PyEval_RestoreThread(running);
+	pulse_release(&pulse);
+	*status = run(pass, &pulse);
+	answer = pulse_acquire(&pulse);
 	filter_leave(self, use);
-	return 0;
+	return answer;
 }
 
 /* A call that answers with a bool per key. */
@@ -120,18 +144,29 @@ static PyObject *answer_many(struct filter_object *self, PyObject *keys, struct 
 	if (bytes) {
 		pass->yes = (uint8_t *)PyByteArray_AsString(bytes);
 		if (run_on(self, pass, use, &status) == 0)
-			answer = status == NIDUS_OK ? array_of(bytes, "?")
-			                            : raise_after(status, pass->done);
+			answer = status == NIDUS_OK
+			                 ? answer_for(&pass->column, array_of(bytes, "?"))
+			                 : raise_after(status, pass->done);
 	}
 	Py_XDECREF(bytes);
 	column_close(&pass->column);
 	return answer;
 }
 
-static PyObject *refuse_lengths(size_t keys, size_t numbers)
+/* Whether there is a number for each key. */
+static int check_lengths(const struct column *keys, const struct column *numbers)
 {
-	PyErr_Format(PyExc_ValueError, "%zu keys, but %zu numbers to go with them", keys, numbers);
-	return NULL;
+	if (keys->mask)
+		PyErr_SetString(
+			PyExc_TypeError,
+			"masked keys have no numbers beside them: leave the masked ones out, "
+			"with compressed(), and their numbers");
+	else if (keys->n != numbers->n)
+		PyErr_Format(PyExc_ValueError, "%zu keys, but %zu numbers to go with them", keys->n,
+		             numbers->n);
+	else
+		return 0;
+	return -1;
 }
 
 /* A call that answers with None. */
@@ -142,9 +177,9 @@ static PyObject *change_many(struct filter_object *self, PyObject *keys, struct 
 
 	if (column_open(&pass->column, keys, self) < 0)
 		return NULL;
-	if (pass->valued && pass->values.n != pass->column.n) {
+	if (pass->valued && check_lengths(&pass->column, &pass->values) < 0) {
 		column_close(&pass->column);
-		return refuse_lengths(pass->column.n, pass->values.n);
+		return NULL;
 	}
 	ran = run_on(self, pass, filter_writing(self), &status);
 	column_close(&pass->column);
@@ -217,14 +252,12 @@ static nidus_status take_out(struct pass *pass, const uint64_t *hashes, size_t n
 
 static nidus_status insert_new(struct pass *pass, const uint64_t *hashes, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		nidus_status status = nidus_insert_new_hash(pass->filter, hashes[i]);
+	size_t done;
+	nidus_status status =
+		nidus_insert_new_batch(pass->filter, hashes, n, pass->yes + pass->done, &done);
 
-		if (status != NIDUS_OK && status != NIDUS_PRESENT)
-			return status;
-		pass->yes[pass->done++] = status == NIDUS_OK;
-	}
-	return NIDUS_OK;
+	pass->done += done;
+	return status;
 }
 
 PyObject *filter_contains_many(PyObject *self, PyObject *keys)
@@ -295,10 +328,10 @@ static PyObject *room_for(size_t n, size_t width, void **items)
 }
 
 /* The two arrays of find_many from their bytes. */
-static PyObject *pair_of(PyObject *first, PyObject *found)
+static PyObject *pair_of(const struct column *column, PyObject *first, PyObject *found)
 {
-	PyObject *values = array_of(first, "Q");
-	PyObject *counts = values ? array_of(found, "I") : NULL;
+	PyObject *values = answer_for(column, array_of(first, "Q"));
+	PyObject *counts = values ? answer_for(column, array_of(found, "I")) : NULL;
 	PyObject *pair = counts ? PyTuple_Pack(2, values, counts) : NULL;
 
 	Py_XDECREF(values);
@@ -321,7 +354,7 @@ PyObject *filter_find_many(PyObject *object, PyObject *keys)
 	pass.first = room[0];
 	pass.found = room[1];
 	if (found && run_on(self, &pass, GUARD_SHARED, &status) == 0)
-		answer = pair_of(first, found);
+		answer = pair_of(&pass.column, first, found);
 	Py_XDECREF(first);
 	Py_XDECREF(found);
 	column_close(&pass.column);
@@ -341,7 +374,7 @@ PyObject *filter_counts(PyObject *object, PyObject *keys)
 	bytes = room_for(pass.column.n, sizeof(*pass.first), &room);
 	pass.first = room;
 	if (bytes && run_on(self, &pass, GUARD_SHARED, &status) == 0)
-		answer = array_of(bytes, "Q");
+		answer = answer_for(&pass.column, array_of(bytes, "Q"));
 	Py_XDECREF(bytes);
 	column_close(&pass.column);
 	return answer;
@@ -364,7 +397,7 @@ static unsigned processors(void)
 }
 
 /* All hashes of a column, in memory of the caller's; NULL if there is none. No GIL. */
-static uint64_t *hash_all(struct column *column, const nidus_filter *hasher)
+static uint64_t *hash_all(struct column *column, const nidus_filter *hasher, struct pulse *pulse)
 {
 	uint64_t *hashes = column->hashes;
 
@@ -372,7 +405,7 @@ static uint64_t *hash_all(struct column *column, const nidus_filter *hasher)
 	if (hashes || column->n > SIZE_MAX / sizeof(*hashes))
 		return hashes;
 	hashes = malloc(column->n > 0 ? column->n * sizeof(*hashes) : 1);
-	for (size_t i = 0; hashes && i < column->n; i += KEYS_BLOCK) {
+	for (size_t i = 0; hashes && i < column->n && !pulse_beat(pulse); i += KEYS_BLOCK) {
 		size_t block = column->n - i < KEYS_BLOCK ? column->n - i : KEYS_BLOCK;
 
 		column_hash(column, hasher, i, block, hashes + i);
@@ -393,13 +426,13 @@ struct building {
 };
 
 /* The numbers of a column in memory of their own; NULL if there is none. No GIL. */
-static uint64_t *copy_numbers(const struct column *column)
+static uint64_t *copy_numbers(const struct column *column, struct pulse *pulse)
 {
 	uint64_t *numbers = column->n <= SIZE_MAX / sizeof(*numbers)
 	                            ? malloc(column->n > 0 ? column->n * sizeof(*numbers) : 1)
 	                            : NULL;
 
-	for (size_t i = 0; numbers && i < column->n; i += KEYS_BLOCK) {
+	for (size_t i = 0; numbers && i < column->n && !pulse_beat(pulse); i += KEYS_BLOCK) {
 		size_t block = column->n - i < KEYS_BLOCK ? column->n - i : KEYS_BLOCK;
 		const uint64_t *from = column_numbers(column, i, block, numbers + i);
 
@@ -417,7 +450,8 @@ static nidus_status build_hashed(struct building *building, uint64_t *hashes, ui
 	if (building->like)
 		return nidus_build_like(building->hasher->filter, hashes, values, n,
 		                        building->options.features & NIDUS_MULTISET,
-		                        building->threads, NULL, &building->built);
+		                        building->threads, &building->options.progress,
+		                        &building->built);
 	return values ? nidus_build_values(&building->options, hashes, values, n, building->threads,
 	                                   &building->built)
 	              : nidus_build_hashes(&building->options, hashes, n, building->threads,
@@ -425,7 +459,7 @@ static nidus_status build_hashed(struct building *building, uint64_t *hashes, ui
 }
 
 /* Needs no GIL. */
-static nidus_status build_column(struct building *building)
+static nidus_status build_column(struct building *building, struct pulse *pulse)
 {
 	struct column *column = &building->column;
 	const uint64_t *plain = column_plain(column);
@@ -435,10 +469,12 @@ static nidus_status build_column(struct building *building)
 	if (plain && !building->like && !building->valued)
 		return nidus_build_u64(&building->options, plain, column->n, building->threads,
 		                       &building->built);
-	hashes = hash_all(column, building->hasher->filter);
+	hashes = hash_all(column, building->hasher->filter, pulse);
 	if (building->valued)
-		values = copy_numbers(&building->values);
-	if (hashes && (values || !building->valued))
+		values = copy_numbers(&building->values, pulse);
+	if (pulse->raised)
+		status = NIDUS_STOPPED;
+	else if (hashes && (values || !building->valued))
 		status = build_hashed(building, hashes, values);
 	free(hashes);
 	free(values);
@@ -447,26 +483,34 @@ static nidus_status build_column(struct building *building)
 
 static PyObject *build_from(struct building *building, PyObject *keys)
 {
+	struct pulse pulse;
 	nidus_status status;
+	int stopped;
 
 	if (column_open(&building->column, keys, building->hasher) < 0)
 		return NULL;
-	if (building->valued && building->values.n != building->column.n) {
+	if (building->valued && check_lengths(&building->column, &building->values) < 0) {
 		column_close(&building->column);
-		return refuse_lengths(building->column.n, building->values.n);
+		return NULL;
 	}
 	if (filter_enter(building->hasher, GUARD_SHARED) < 0) {
 		column_close(&building->column);
 		return NULL;
 	}
-	PyThreadState *running = PyEval_SaveThread();
-	status = build_column(building);
-	PyEval_RestoreThread(running);
+	building->options.progress = (nidus_progress){ pulse_stop, &pulse };
+	pulse_release(&pulse);
+	status = build_column(building, &pulse);
+	stopped = pulse_acquire(&pulse);
 	filter_leave(building->hasher, GUARD_SHARED);
 	column_close(&building->column);
+	if (stopped < 0) {
+		nidus_free(building->built);
+		return NULL;
+	}
 	if (status == NIDUS_E_NOMEM)
 		return raise_reason(status, nidus_status_text(status));
-	return status == NIDUS_OK ? filter_wrap(building->built) : raise_status(status);
+	return status == NIDUS_OK ? filter_wrap(filter_type, building->built)
+	                          : raise_status(status);
 }
 
 /* A tiny filter that hashes under the seed of the options, or under one that it draws for them. */
@@ -484,7 +528,7 @@ static PyObject *make_hasher(nidus_options *options)
 		return raise_status(status);
 	nidus_get_info(hasher, &info);
 	options->seed = info.seed;
-	return filter_wrap(hasher);
+	return filter_wrap(filter_type, hasher);
 }
 
 /* --like takes everything from the other filter, and a bool for the copies. */

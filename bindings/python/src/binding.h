@@ -42,6 +42,9 @@ struct filter_object {
 	struct guard guard;
 	bool concurrent;  /* NIDUS_CONCURRENT: the library lets threads change it together */
 	uint64_t changes; /* so far: a walk notices that it has lost its meaning */
+	unsigned whole;   /* calls without the GIL that stop those on a concurrent filter's keys */
+	bool broken;      /* a fork cut a change short */
+	PyObject *weak;   /* references */
 	Py_buffer view;   /* the bytes it looks at (from_bytes with copy=False); obj NULL: none */
 };
 
@@ -52,12 +55,13 @@ extern PyTypeObject *filter_type;
 /** Makes the type and adds it to the module. */
 int filter_add_type(PyObject *module);
 
-/** Wraps a filter, which it owns from now on; frees it if that fails. */
-PyObject *filter_wrap(nidus_filter *filter);
+/** Wraps a filter, which it owns from now on, as a `type`; frees it if that fails. */
+PyObject *filter_wrap(PyTypeObject *type, nidus_filter *filter);
 
 /**
- * Waits until the filter can be used so by a call that keeps the GIL; -1 if it is closed. Other
- * threads run meanwhile. Until the GIL is released no other thread can start to use it.
+ * Waits until the filter can be used so by a call that keeps the GIL; -1 if it is closed, or if it
+ * cannot be used any more. Other threads run meanwhile, and signals are handled. Until the GIL is released
+ * no other thread can start to use it.
  */
 int filter_ready(struct filter_object *self, enum guard_use use);
 
@@ -65,11 +69,33 @@ int filter_ready(struct filter_object *self, enum guard_use use);
 int filter_enter(struct filter_object *self, enum guard_use use);
 void filter_leave(struct filter_object *self, enum guard_use use);
 
+/** The same for a call on the whole filter, for which changes of single keys may have to wait. */
+int filter_enter_whole(struct filter_object *self, enum guard_use use);
+void filter_leave_whole(struct filter_object *self, enum guard_use use);
+
+/**
+ * Around a call on one key, after filter_ready. The library lets it wait for a call on the whole
+ * filter if threads share it: then the GIL is released, otherwise it is kept.
+ */
+PyThreadState *filter_let_wait(struct filter_object *self);
+void filter_go_on(struct filter_object *self, PyThreadState *running);
+
+/** nidus_get_info without the GIL; -1 if the filter is closed. */
+int filter_get_info(struct filter_object *self, nidus_info *info);
+
 /** What a call that changes the filter needs it for. */
 static inline enum guard_use filter_writing(const struct filter_object *self)
 {
 	return self->concurrent ? GUARD_SHARED : GUARD_ALONE;
 }
+
+/* -------------------------------------------------------------- merge.c -- */
+
+PyObject *filter_or(PyObject *left, PyObject *right);
+PyObject *filter_ior(PyObject *left, PyObject *right);
+PyObject *filter_compare(PyObject *left, PyObject *right, int how);
+PyObject *filter_union(PyObject *self, PyObject *others);
+PyObject *filter_update(PyObject *self, PyObject *others);
 
 /** nidus.merge. */
 PyObject *merge(PyObject *module, PyObject *args, PyObject *named);

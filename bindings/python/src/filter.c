@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <structmember.h>
 
 #include "options.h"
 #include "walk.h"
@@ -18,14 +19,51 @@ static struct filter_object *of(PyObject *object)
 
 /* ------------------------------------------------------------- who may -- */
 
+/*
+ * In the child of a fork. Threads that read have left the filter whole. Those that changed it, or that
+ * were inside the locks of a concurrent one, have left it in any state.
+ */
+static void mend_after_fork(struct filter_object *self)
+{
+	int inside = guard_after_fork(&self->guard);
+
+	self->whole = 0;
+	if (inside == GUARD_ALONE || (inside == GUARD_SHARED && self->concurrent))
+		self->broken = true;
+}
+
+static int wait_for(struct filter_object *self, enum guard_use use)
+{
+	if (self->guard.forks != guard_forks) {
+		mend_after_fork(self);
+		return 0;
+	}
+	if (!guard_is_mine(&self->guard))
+		return guard_wait(&self->guard, use);
+	PyErr_SetString(PyExc_RuntimeError,
+	                "a signal's handler cannot use the filter whose call it interrupted so");
+	return -1;
+}
+
+static int refuse_use(const struct filter_object *self)
+{
+	if (self->broken)
+		PyErr_SetString(
+			PyExc_RuntimeError,
+			"the process was forked while another thread was changing this filter: "
+			"make or load it anew in the child");
+	else
+		PyErr_SetString(PyExc_ValueError, "the filter is closed");
+	return -1;
+}
+
 int filter_ready(struct filter_object *self, enum guard_use use)
 {
-	while (!guard_is_free(&self->guard, use))
-		guard_wait(&self->guard, use);
-	if (self->filter)
-		return 0;
-	PyErr_SetString(PyExc_ValueError, "the filter is closed");
-	return -1;
+	while (self->guard.forks != guard_forks || !guard_is_free(&self->guard, use)) {
+		if (wait_for(self, use) < 0)
+			return -1;
+	}
+	return self->filter && !self->broken ? 0 : refuse_use(self);
 }
 
 int filter_enter(struct filter_object *self, enum guard_use use)
@@ -33,12 +71,44 @@ int filter_enter(struct filter_object *self, enum guard_use use)
 	if (filter_ready(self, use) < 0)
 		return -1;
 	guard_take(&self->guard, use);
+	guard_hold(&self->guard);
 	return 0;
 }
 
 void filter_leave(struct filter_object *self, enum guard_use use)
 {
+	guard_let_go();
 	guard_leave(&self->guard, use);
+}
+
+int filter_enter_whole(struct filter_object *self, enum guard_use use)
+{
+	if (filter_enter(self, use) < 0)
+		return -1;
+	self->whole++;
+	return 0;
+}
+
+void filter_leave_whole(struct filter_object *self, enum guard_use use)
+{
+	self->whole--;
+	filter_leave(self, use);
+}
+
+PyThreadState *filter_let_wait(struct filter_object *self)
+{
+	if (self->whole == 0 || !self->concurrent)
+		return NULL;
+	guard_take(&self->guard, GUARD_SHARED);
+	return PyEval_SaveThread();
+}
+
+void filter_go_on(struct filter_object *self, PyThreadState *running)
+{
+	if (!running)
+		return;
+	PyEval_RestoreThread(running);
+	guard_leave(&self->guard, GUARD_SHARED);
 }
 
 /* ------------------------------------------------------------- life -- */
@@ -50,10 +120,10 @@ static bool is_concurrent(const nidus_filter *filter)
 	return nidus_get_info(filter, &info) == NIDUS_OK && info.concurrent;
 }
 
-PyObject *filter_wrap(nidus_filter *filter)
+PyObject *filter_wrap(PyTypeObject *type, nidus_filter *filter)
 {
-	allocfunc alloc = (allocfunc)PyType_GetSlot(filter_type, Py_tp_alloc);
-	PyObject *object = alloc(filter_type, 0);
+	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	PyObject *object = alloc(type, 0);
 	struct filter_object *self = of(object);
 
 	if (!object) {
@@ -61,10 +131,7 @@ PyObject *filter_wrap(nidus_filter *filter)
 		return NULL;
 	}
 	if (!guard_make(&self->guard)) {
-		freefunc give_back = (freefunc)PyType_GetSlot(filter_type, Py_tp_free);
-
-		give_back(object);
-		Py_DECREF(filter_type);
+		Py_DECREF(object); /* without a guard, which is all zero */
 		nidus_free(filter);
 		return PyErr_NoMemory();
 	}
@@ -73,15 +140,25 @@ PyObject *filter_wrap(nidus_filter *filter)
 	return object;
 }
 
+/* A filter that a fork broke may be in any state: its memory is left alone. */
+static void free_filter(struct filter_object *self)
+{
+	if (!self->broken)
+		nidus_free(self->filter);
+	self->filter = NULL;
+	if (self->view.obj)
+		PyBuffer_Release(&self->view);
+}
+
 static void filter_dealloc(PyObject *object)
 {
 	struct filter_object *self = of(object);
 	PyTypeObject *type = Py_TYPE(object);
 	freefunc give_back = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-	nidus_free(self->filter);
-	if (self->view.obj)
-		PyBuffer_Release(&self->view);
+	if (self->weak)
+		PyObject_ClearWeakRefs(object);
+	free_filter(self);
 	guard_destroy(&self->guard);
 	give_back(object);
 	Py_DECREF(type);
@@ -94,7 +171,6 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *named)
 	nidus_filter *filter;
 	nidus_status status;
 
-	(void)type;
 	if (!PyArg_ParseTupleAndKeywords(args, named, "O&|O&$" OPTIONS_FORMAT ":Filter", names,
 	                                 convert_count, &options.capacity, convert_rate,
 	                                 &options.fpr, OPTIONS_TARGETS(&options)))
@@ -102,7 +178,7 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *named)
 	PyThreadState *running = PyEval_SaveThread();
 	status = nidus_create(&options, &filter);
 	PyEval_RestoreThread(running);
-	return status == NIDUS_OK ? filter_wrap(filter) : raise_status(status);
+	return status == NIDUS_OK ? filter_wrap(type, filter) : raise_status(status);
 }
 
 static PyObject *filter_close(PyObject *object, PyObject *unused)
@@ -110,12 +186,12 @@ static PyObject *filter_close(PyObject *object, PyObject *unused)
 	struct filter_object *self = of(object);
 
 	(void)unused;
-	while (!guard_is_free(&self->guard, GUARD_ALONE))
-		guard_wait(&self->guard, GUARD_ALONE);
-	nidus_free(self->filter);
-	self->filter = NULL;
-	if (self->view.obj)
-		PyBuffer_Release(&self->view);
+	if (self->filter && filter_ready(self, GUARD_ALONE) < 0) {
+		if (!self->broken && self->filter)
+			return NULL;
+		PyErr_Clear(); /* a filter that cannot be used can be closed all the same */
+	}
+	free_filter(self);
 	return Py_NewRef(Py_None);
 }
 
@@ -138,13 +214,13 @@ static PyObject *filter_copy(PyObject *object, PyObject *unused)
 	nidus_status status;
 
 	(void)unused;
-	if (filter_enter(self, GUARD_SHARED) < 0)
+	if (filter_enter_whole(self, GUARD_SHARED) < 0)
 		return NULL;
 	PyThreadState *running = PyEval_SaveThread();
 	status = nidus_clone(self->filter, &copy);
 	PyEval_RestoreThread(running);
-	filter_leave(self, GUARD_SHARED);
-	return status == NIDUS_OK ? filter_wrap(copy) : raise_status(status);
+	filter_leave_whole(self, GUARD_SHARED);
+	return status == NIDUS_OK ? filter_wrap(Py_TYPE(object), copy) : raise_status(status);
 }
 
 /* ------------------------------------------------------- the whole filter -- */
@@ -160,14 +236,14 @@ static Py_ssize_t filter_length(PyObject *object)
 	return size < PY_SSIZE_T_MAX ? (Py_ssize_t)size : PY_SSIZE_T_MAX;
 }
 
-static int get_info(struct filter_object *self, nidus_info *info)
+int filter_get_info(struct filter_object *self, nidus_info *info)
 {
-	if (filter_enter(self, GUARD_SHARED) < 0)
+	if (filter_enter_whole(self, GUARD_SHARED) < 0)
 		return -1;
 	PyThreadState *running = PyEval_SaveThread();
 	nidus_get_info(self->filter, info);
 	PyEval_RestoreThread(running);
-	filter_leave(self, GUARD_SHARED);
+	filter_leave_whole(self, GUARD_SHARED);
 	return 0;
 }
 
@@ -176,7 +252,7 @@ static PyObject *filter_info(PyObject *object, void *unused)
 	nidus_info info = NIDUS_INFO_INIT;
 
 	(void)unused;
-	return get_info(of(object), &info) < 0 ? NULL : info_record(&info);
+	return filter_get_info(of(object), &info) < 0 ? NULL : info_record(&info);
 }
 
 static PyObject *filter_closed(PyObject *object, void *unused)
@@ -192,7 +268,7 @@ static PyObject *filter_repr(PyObject *object)
 
 	if (!of(object)->filter)
 		return PyUnicode_FromString("<nidus.Filter, closed>");
-	if (get_info(of(object), &info) < 0)
+	if (filter_get_info(of(object), &info) < 0)
 		return NULL;
 	snprintf(text, sizeof(text), "<nidus.Filter %s: %llu of %llu keys, fpr %.3g%s>",
 	         nidus_family_name(info.family), (unsigned long long)info.count,
@@ -209,12 +285,12 @@ static PyObject *change_whole(struct filter_object *self,
 	enum guard_use use = filter_writing(self);
 	nidus_status status;
 
-	if (filter_enter(self, use) < 0)
+	if (filter_enter_whole(self, use) < 0)
 		return NULL;
 	PyThreadState *running = PyEval_SaveThread();
 	status = change(self->filter, number);
 	PyEval_RestoreThread(running);
-	filter_leave(self, use);
+	filter_leave_whole(self, use);
 	self->changes++;
 	return status == NIDUS_OK ? Py_NewRef(Py_None) : raise_status(status);
 }
@@ -260,190 +336,13 @@ static PyObject *filter_verify(PyObject *object, PyObject *unused)
 	nidus_status status;
 
 	(void)unused;
-	if (filter_enter(self, GUARD_SHARED) < 0)
+	if (filter_enter_whole(self, GUARD_SHARED) < 0)
 		return NULL;
 	PyThreadState *running = PyEval_SaveThread();
 	status = nidus_verify(self->filter, NULL);
 	PyEval_RestoreThread(running);
-	filter_leave(self, GUARD_SHARED);
+	filter_leave_whole(self, GUARD_SHARED);
 	return status == NIDUS_OK ? Py_NewRef(Py_None) : raise_status(status);
-}
-
-/* -------------------------------------------------------------- merging -- */
-
-/* Filters that are in use together; the first alone if `changing`. */
-struct crowd {
-	struct filter_object **member;
-	const nidus_filter **filter;
-	size_t n;
-	bool changing;
-};
-
-static enum guard_use use_of(const struct crowd *crowd, size_t i)
-{
-	return crowd->changing && i == 0 ? GUARD_ALONE : GUARD_SHARED;
-}
-
-/* A filter that is merged with itself is taken once. */
-static bool is_first_again(const struct crowd *crowd, size_t i)
-{
-	return crowd->changing && i > 0 && crowd->member[i] == crowd->member[0];
-}
-
-/*
- * Takes all of them at one moment: none is held while another is waited for, so two threads cannot
- * wait for each other.
- */
-static int enter_crowd(struct crowd *crowd)
-{
-	size_t i = 0;
-
-	while (i < crowd->n) {
-		struct guard *guard = &crowd->member[i]->guard;
-
-		if (is_first_again(crowd, i) || guard_is_free(guard, use_of(crowd, i))) {
-			i++;
-		} else {
-			guard_wait(guard, use_of(crowd, i));
-			i = 0;
-		}
-	}
-	for (i = 0; i < crowd->n; i++) {
-		if (filter_ready(crowd->member[i], use_of(crowd, i)) < 0)
-			return -1;
-		crowd->filter[i] = crowd->member[i]->filter;
-	}
-	for (i = 0; i < crowd->n; i++) {
-		if (!is_first_again(crowd, i))
-			guard_take(&crowd->member[i]->guard, use_of(crowd, i));
-	}
-	return 0;
-}
-
-static void leave_crowd(struct crowd *crowd)
-{
-	for (size_t i = 0; i < crowd->n; i++) {
-		if (!is_first_again(crowd, i))
-			guard_leave(&crowd->member[i]->guard, use_of(crowd, i));
-	}
-}
-
-/* The merged filter; NULL with an exception. */
-static nidus_filter *merge_crowd(struct crowd *crowd, nidus_merge_how how)
-{
-	nidus_filter *merged = NULL;
-	nidus_status status;
-
-	if (enter_crowd(crowd) < 0)
-		return NULL;
-	PyThreadState *running = PyEval_SaveThread();
-	status = nidus_merge_many(crowd->filter, crowd->n, how, &merged);
-	PyEval_RestoreThread(running);
-	if (status == NIDUS_OK && crowd->changing) {
-		struct filter_object *first = crowd->member[0];
-
-		nidus_free(first->filter);
-		first->filter = merged;
-		first->changes++;
-	}
-	leave_crowd(crowd);
-	if (status != NIDUS_OK)
-		raise_status(status);
-	return merged;
-}
-
-static PyObject *filter_or(PyObject *left, PyObject *right)
-{
-	struct filter_object *member[] = { of(left), of(right) };
-	const nidus_filter *filter[2];
-	struct crowd crowd = { member, filter, 2, false };
-	nidus_filter *merged;
-
-	if (!PyObject_TypeCheck(left, filter_type) || !PyObject_TypeCheck(right, filter_type))
-		return Py_NewRef(Py_NotImplemented);
-	merged = merge_crowd(&crowd, NIDUS_MERGE_COPIES);
-	return merged ? filter_wrap(merged) : NULL;
-}
-
-static PyObject *filter_ior(PyObject *left, PyObject *right)
-{
-	struct filter_object *member[] = { of(left), of(right) };
-	const nidus_filter *filter[2];
-	struct crowd crowd = { member, filter, 2, true };
-	nidus_info info = NIDUS_INFO_INIT;
-
-	if (!PyObject_TypeCheck(right, filter_type))
-		return Py_NewRef(Py_NotImplemented);
-	if (get_info(of(left), &info) < 0)
-		return NULL;
-	if (info.readonly)
-		return raise_reason(NIDUS_E_READONLY,
-		                    "the filter was opened, not loaded; its copy() can be changed");
-	return merge_crowd(&crowd, NIDUS_MERGE_COPIES) ? Py_NewRef(left) : NULL;
-}
-
-/* How equal entries are merged, by name. */
-static int convert_how(PyObject *object, void *how)
-{
-	static const char *const names[] = { "copies", "unique", "sum", "max", "or" };
-
-	for (int i = 0; PyUnicode_Check(object) && i <= NIDUS_MERGE_OR; i++) {
-		if (PyUnicode_CompareWithASCIIString(object, names[i]) == 0) {
-			*(nidus_merge_how *)how = (nidus_merge_how)i;
-			return 1;
-		}
-	}
-	raise_reason(NIDUS_E_ARG, "how is \"copies\", \"unique\", \"sum\", \"max\" or \"or\"");
-	return 0;
-}
-
-static nidus_filter *merge_tuple(PyObject *filters, nidus_merge_how how)
-{
-	size_t n = (size_t)PyTuple_Size(filters);
-	struct crowd crowd = { PyMem_Calloc(n + 1, sizeof(*crowd.member)),
-		               PyMem_Calloc(n + 1, sizeof(*crowd.filter)), n, false };
-	nidus_filter *merged = NULL;
-
-	for (size_t i = 0; crowd.member && i < n; i++)
-		crowd.member[i] = of(PyTuple_GetItem(filters, (Py_ssize_t)i));
-	if (crowd.member && crowd.filter)
-		merged = merge_crowd(&crowd, how);
-	else
-		PyErr_NoMemory();
-	PyMem_Free(crowd.member);
-	PyMem_Free(crowd.filter);
-	return merged;
-}
-
-static bool all_filters(PyObject *filters)
-{
-	for (Py_ssize_t i = 0; i < PyTuple_Size(filters); i++) {
-		if (PyObject_TypeCheck(PyTuple_GetItem(filters, i), filter_type))
-			continue;
-		PyErr_SetString(PyExc_TypeError, "merge takes an iterable of filters");
-		return false;
-	}
-	return true;
-}
-
-PyObject *merge(PyObject *module, PyObject *args, PyObject *named)
-{
-	static char *names[] = { "filters", "how", NULL };
-	nidus_merge_how how = NIDUS_MERGE_COPIES;
-	nidus_filter *merged = NULL;
-	PyObject *filters;
-
-	(void)module;
-	if (!PyArg_ParseTupleAndKeywords(args, named, "O|O&:merge", names, &filters, convert_how,
-	                                 &how))
-		return NULL;
-	filters = PySequence_Tuple(filters);
-	if (!filters)
-		return NULL;
-	if (all_filters(filters))
-		merged = merge_tuple(filters, how);
-	Py_DECREF(filters);
-	return merged ? filter_wrap(merged) : NULL;
 }
 
 /* ---------------------------------------------------------------- files -- */
@@ -459,7 +358,7 @@ static PyObject *filter_save(PyObject *object, PyObject *path)
 	if (!PyUnicode_FSConverter(path, &name))
 		return NULL;
 	text = PyBytes_AsString(name);
-	if (filter_enter(self, GUARD_SHARED) < 0) {
+	if (filter_enter_whole(self, GUARD_SHARED) < 0) {
 		Py_DECREF(name);
 		return NULL;
 	}
@@ -467,7 +366,7 @@ static PyObject *filter_save(PyObject *object, PyObject *path)
 	status = nidus_save(self->filter, text);
 	error = errno;
 	PyEval_RestoreThread(running);
-	filter_leave(self, GUARD_SHARED);
+	filter_leave_whole(self, GUARD_SHARED);
 	Py_DECREF(name);
 	return status == NIDUS_OK ? Py_NewRef(Py_None) : raise_file(status, error, path);
 }
@@ -475,7 +374,7 @@ static PyObject *filter_save(PyObject *object, PyObject *path)
 /* How to read a file. */
 enum { LOAD, OPEN, OPEN_VERIFIED };
 
-static PyObject *read_path(PyObject *path, int how)
+static PyObject *read_path(PyObject *type, PyObject *path, int how)
 {
 	nidus_filter *filter;
 	nidus_status status;
@@ -494,13 +393,13 @@ static PyObject *read_path(PyObject *path, int how)
 	error = errno;
 	PyEval_RestoreThread(running);
 	Py_DECREF(name);
-	return status == NIDUS_OK ? filter_wrap(filter) : raise_file(status, error, path);
+	return status == NIDUS_OK ? filter_wrap((PyTypeObject *)type, filter)
+	                          : raise_file(status, error, path);
 }
 
 static PyObject *filter_load(PyObject *type, PyObject *path)
 {
-	(void)type;
-	return read_path(path, LOAD);
+	return read_path(type, path, LOAD);
 }
 
 static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *named)
@@ -509,10 +408,9 @@ static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *named)
 	PyObject *path;
 	int verify = 0;
 
-	(void)type;
 	if (!PyArg_ParseTupleAndKeywords(args, named, "O|$p:open", names, &path, &verify))
 		return NULL;
-	return read_path(path, verify ? OPEN_VERIFIED : OPEN);
+	return read_path(type, path, verify ? OPEN_VERIFIED : OPEN);
 }
 
 /* A filter that threads change meanwhile may have outgrown the size: again then. */
@@ -553,14 +451,14 @@ static PyObject *filter_to_bytes(PyObject *object, PyObject *unused)
 	PyObject *bytes;
 
 	(void)unused;
-	if (filter_enter(self, GUARD_SHARED) < 0)
+	if (filter_enter_whole(self, GUARD_SHARED) < 0)
 		return NULL;
 	bytes = save_bytes(self->filter);
-	filter_leave(self, GUARD_SHARED);
+	filter_leave_whole(self, GUARD_SHARED);
 	return bytes;
 }
 
-static PyObject *filter_of_bytes(PyObject *data, bool copy)
+static PyObject *filter_of_bytes(PyTypeObject *type, PyObject *data, bool copy)
 {
 	nidus_filter *filter;
 	nidus_status status;
@@ -575,7 +473,7 @@ static PyObject *filter_of_bytes(PyObject *data, bool copy)
 	else
 		status = nidus_open_buffer(view.buf, (size_t)view.len, 0, &filter);
 	PyEval_RestoreThread(running);
-	object = status == NIDUS_OK ? filter_wrap(filter) : raise_status(status);
+	object = status == NIDUS_OK ? filter_wrap(type, filter) : raise_status(status);
 	if (object && !copy)
 		of(object)->view = view;
 	else
@@ -589,21 +487,36 @@ static PyObject *filter_from_bytes(PyObject *type, PyObject *args, PyObject *nam
 	PyObject *data;
 	int copy = 1;
 
-	(void)type;
 	if (!PyArg_ParseTupleAndKeywords(args, named, "O|$p:from_bytes", names, &data, &copy))
 		return NULL;
-	return filter_of_bytes(data, copy);
+	return filter_of_bytes((PyTypeObject *)type, data, copy);
 }
 
-/* Pickle: (nidus.from_bytes, (the bytes,)). */
+/* What a subclass keeps besides: its __dict__, or None. */
+static PyObject *state_of(PyObject *object)
+{
+	PyObject *name = interned("__dict__");
+	PyObject *state = name ? PyObject_GetAttr(object, name) : NULL;
+
+	Py_XDECREF(name);
+	if (state || !PyErr_ExceptionMatches(PyExc_AttributeError))
+		return state;
+	PyErr_Clear();
+	return Py_NewRef(Py_None);
+}
+
+/* Pickle: (nidus._restore, (the bytes, the class), what a subclass keeps). */
 static PyObject *filter_reduce(PyObject *object, PyObject *unused)
 {
 	PyObject *module = PyImport_ImportModule("nidus");
 	PyObject *name = interned("_restore");
 	PyObject *restore = module && name ? PyObject_GetAttr(module, name) : NULL;
 	PyObject *bytes = restore ? filter_to_bytes(object, unused) : NULL;
-	PyObject *answer = bytes ? Py_BuildValue("(O(O))", restore, bytes) : NULL;
+	PyObject *state = bytes ? state_of(object) : NULL;
+	PyObject *answer =
+		state ? Py_BuildValue("(O(OO)O)", restore, bytes, Py_TYPE(object), state) : NULL;
 
+	Py_XDECREF(state);
 	Py_XDECREF(bytes);
 	Py_XDECREF(restore);
 	Py_XDECREF(name);
@@ -676,6 +589,14 @@ static PyMethodDef methods[] = {
 	  "Take one copy of each key out, in their order.\n\n"
 	  "If one is not there (NotFoundError), those before it are out, and the exception's done\n"
 	  "tells how many." },
+	{ "update", filter_update, METH_VARARGS,
+	  "update($self, /, *others)\n--\n\n"
+	  "Put in what is in the others: the keys of an array or iterable as add_many does, a copy each\n"
+	  "time; the entries of another filter as |= does, each once." },
+	{ "union", filter_union, METH_VARARGS,
+	  "union($self, /, *others)\n--\n\n"
+	  "A filter of the entries of this one and of all other filters, each once: self | other | ...\n\n"
+	  "Nothing can be removed from it: merge(filters, copies=True) makes one that can." },
 	{ "clear", filter_clear, METH_NOARGS,
 	  "clear($self, /)\n--\n\nTake everything out; size and seed stay." },
 	{ "copy", filter_copy, METH_NOARGS,
@@ -724,13 +645,18 @@ static PyGetSetDef attributes[] = {
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
+static PyMemberDef members[] = {
+	{ "__weaklistoffset__", T_PYSSIZET, offsetof(struct filter_object, weak), READONLY, NULL },
+	{ NULL, 0, 0, 0, NULL },
+};
+
 static const char about[] =
 	"Filter(capacity, fpr=0.00390625, *, family='auto', seed=None, max_capacity=0, slots=0,\n"
 	"       features=0, max_steps=0, reserve=None, stash=None, value_bits=0)\n--\n\n"
 	"A small approximate set. It never says no for a key that is in it, and says yes for other\n"
 	"keys with the probability fpr. It keeps a few bits per key and never the key itself.\n\n"
 	"capacity      keys that must fit\n"
-	"fpr           false-positive rate, down to 2**-24\n"
+	"fpr           false-positive rate, from 2**-24 to 2**-4\n"
 	"family        'auto' takes the smallest; plan() lists all\n"
 	"seed          keys the hashing; None draws one. Filters that are to be merged need the same\n"
 	"max_capacity  the filter grows by itself up to there\n"
@@ -748,6 +674,9 @@ static PyType_Slot slots[] = {
 	{ Py_tp_repr, (void *)filter_repr },
 	{ Py_tp_iter, (void *)walk_start },
 	{ Py_tp_methods, methods },
+	{ Py_tp_members, members },
+	{ Py_tp_richcompare, (void *)filter_compare },
+	{ Py_tp_hash, (void *)PyObject_HashNotImplemented }, /* it changes, as a set does */
 	{ Py_tp_getset, attributes },
 	{ Py_sq_contains, (void *)filter_contains },
 	{ Py_sq_length, (void *)filter_length },
@@ -756,8 +685,8 @@ static PyType_Slot slots[] = {
 	{ 0, NULL },
 };
 
-static PyType_Spec spec = { "nidus.Filter", sizeof(struct filter_object), 0, Py_TPFLAGS_DEFAULT,
-	                    slots };
+static PyType_Spec spec = { "nidus.Filter", sizeof(struct filter_object), 0,
+	                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots };
 
 int filter_add_type(PyObject *module)
 {

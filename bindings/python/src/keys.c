@@ -2,7 +2,9 @@
 /* From Python objects to keys and hashes. */
 
 #include "keys.h"
+#include "arrow.h"
 #include "options.h"
+#include "pulse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,10 +72,30 @@ int key_of(PyObject *object, struct key *key)
 	}
 	if (PyBytes_Check(object))
 		return PyBytes_AsStringAndSize(object, (char **)&key->bytes, &key->length);
+	if (PyByteArray_Check(object)) {
+		key->bytes = PyByteArray_AsString(object);
+		key->length = PyByteArray_Size(object);
+		return 0;
+	}
 	return PyIndex_Check(object) ? index_of(object, &key->number) : refuse_key(object);
 }
 
+int key_hash_for(struct filter_object *self, PyObject *object, enum guard_use use, uint64_t *hash)
+{
+	struct key key;
+
+	if (key_of(object, &key) < 0 || filter_ready(self, use) < 0)
+		return -1;
+	/* Other threads may have run meanwhile, and they may change a bytearray. */
+	if (PyByteArray_Check(object) && key_of(object, &key) < 0)
+		return -1;
+	*hash = key_hash(self->filter, &key);
+	return 0;
+}
+
 /* --------------------------------------------------- any iterable of keys -- */
+
+#define YIELD_KEYS 128 /* after so many the clock is looked at */
 
 struct gathering {
 	uint64_t *hashes;
@@ -106,29 +128,30 @@ static int make_room(struct gathering *gathering)
  */
 static int gather_one(struct gathering *gathering, PyObject *object, struct filter_object *hasher)
 {
-	struct key key;
+	uint64_t *hash;
 
 	if (make_room(gathering) < 0)
 		return -1;
-	if (!hasher)
-		return number_from(object, &gathering->hashes[gathering->n++]);
-	if (key_of(object, &key) < 0 || filter_ready(hasher, GUARD_SHARED) < 0)
-		return -1;
-	gathering->hashes[gathering->n++] = key_hash(hasher->filter, &key);
-	return 0;
+	hash = &gathering->hashes[gathering->n++];
+	return hasher ? key_hash_for(hasher, object, GUARD_SHARED, hash)
+	              : number_from(object, hash);
 }
 
 static int gather(struct gathering *gathering, PyObject *keys, struct filter_object *hasher)
 {
 	PyObject *iterator = PyObject_GetIter(keys);
+	struct pulse pulse;
 	PyObject *item;
 	int answer = 0;
 
 	if (!iterator)
 		return -1;
+	pulse_keep(&pulse);
 	while (answer == 0 && (item = PyIter_Next(iterator))) {
 		answer = gather_one(gathering, item, hasher);
 		Py_DECREF(item);
+		if (answer == 0 && gathering->n % YIELD_KEYS == 0)
+			answer = pulse_yield(&pulse);
 	}
 	Py_DECREF(iterator);
 	return answer == 0 && PyErr_Occurred() ? -1 : answer;
@@ -196,22 +219,44 @@ static const char *item_at(const struct column *column, size_t i)
 	return column->data + (Py_ssize_t)i * column->stride;
 }
 
+static bool is_text(const struct column *column, const char *item)
+{
+	size_t length = text_length(column, item);
+
+	for (size_t i = 0; i < length; i++) {
+		if (code_point(column, item, i) != load_32(item + 4 * i, column->swapped))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Looks at all items without the GIL, up to the first that is not right: its number, or n. -1 if a
+ * signal's handler raised an exception.
+ */
+static Py_ssize_t find_wrong(const struct column *column,
+                             bool (*is_right)(const struct column *column, const char *item))
+{
+	struct pulse pulse;
+	size_t i = 0;
+
+	pulse_release(&pulse);
+	while (i < column->n && is_right(column, item_at(column, i))) {
+		if (++i % KEYS_BLOCK == 0 && pulse_beat(&pulse))
+			break;
+	}
+	return pulse_acquire(&pulse) < 0 ? -1 : (Py_ssize_t)i;
+}
+
 /* Surrogates and rubbish are refused, as Python refuses to encode them. */
 static int check_texts(const struct column *column)
 {
-	for (size_t i = 0; i < column->n; i++) {
-		const char *item = item_at(column, i);
-		size_t length = text_length(column, item);
+	Py_ssize_t wrong = find_wrong(column, is_text);
 
-		for (size_t j = 0; j < length; j++) {
-			if (code_point(column, item, j) != load_32(item + 4 * j, column->swapped)) {
-				PyErr_Format(PyExc_ValueError,
-				             "key %zu of the array is not valid Unicode text", i);
-				return -1;
-			}
-		}
-	}
-	return 0;
+	if (wrong >= 0 && (size_t)wrong < column->n)
+		PyErr_Format(PyExc_ValueError, "key %zd of the array is not valid Unicode text",
+		             wrong);
+	return (size_t)wrong == column->n ? 0 : -1;
 }
 
 static int open_text(struct column *column)
@@ -238,15 +283,16 @@ static char letter_of(const char *format, bool *swapped)
 	}
 	while (*format >= '0' && *format <= '9')
 		format++;
-	return *format && format[1] == '\0' ? *format : '?';
+	return *format && format[1] == '\0' ? *format : '\0';
 }
 
 static int refuse_array(const char *format)
 {
-	PyErr_Format(PyExc_TypeError,
-	             "keys in an array are integers of 16, 32 or 64 bits, bytes (dtype S) or text "
-	             "(dtype U), not of format '%s'",
-	             format);
+	PyErr_Format(
+		PyExc_TypeError,
+		"keys in an array are integers, bool, dates, bytes (dtype S) or text (dtype U), "
+		"not of format '%s'",
+		format);
 	return -1;
 }
 
@@ -268,9 +314,9 @@ static int classify(struct column *column)
 		return open_text(column);
 	}
 	column->kind = COLUMN_INTEGERS;
-	column->is_signed = strchr("hilqn", letter) != NULL;
-	if ((width == 2 || width == 4 || width == 8) &&
-	    (column->is_signed || strchr("HILQN", letter)))
+	column->is_signed = letter && strchr("bhilqn", letter);
+	if ((width == 1 || width == 2 || width == 4 || width == 8) && letter &&
+	    strchr("bhilqnBHILQN?", letter))
 		return 0;
 	return refuse_array(format);
 }
@@ -322,16 +368,55 @@ static int refuse_single(PyObject *keys)
 	return single ? -1 : 0;
 }
 
+/*
+ * What nidus._columns makes of an object: (one that this file understands, the mask of a masked array or
+ * None). NULL with an exception, a TypeError for a table for example.
+ */
+static PyObject *prepare(PyObject *keys)
+{
+	static PyObject *function;
+
+	if (!function) {
+		PyObject *module = PyImport_ImportModule("nidus._columns");
+
+		function = module ? PyObject_GetAttrString(module, "prepare") : NULL;
+		Py_XDECREF(module);
+	}
+	return function ? PyObject_CallFunctionObjArgs(function, keys, NULL) : NULL;
+}
+
+static int open_prepared(struct column *column, PyObject *keys, struct filter_object *hasher)
+{
+	int answer = 1, arrow = 0;
+
+	if (PyObject_CheckBuffer(keys))
+		answer = open_array(column, keys);
+	if (answer == 1)
+		arrow = arrow_is(keys);
+	if (arrow != 0)
+		return arrow < 0 ? -1 : arrow_open(column, keys);
+	return answer == 1 ? open_iterable(column, keys, hasher) : answer;
+}
+
 int column_open(struct column *column, PyObject *keys, struct filter_object *hasher)
 {
-	int answer = 1;
+	PyObject *pair, *mask;
+	int answer;
 
 	memset(column, 0, sizeof(*column));
 	if (refuse_single(keys) < 0)
 		return -1;
-	if (PyObject_CheckBuffer(keys))
-		answer = open_array(column, keys);
-	return answer == 1 ? open_iterable(column, keys, hasher) : answer;
+	if (PyList_CheckExact(keys) || PyTuple_CheckExact(keys))
+		return open_iterable(column, keys, hasher);
+	pair = prepare(keys);
+	if (!pair)
+		return -1;
+	mask = PyTuple_GetItem(pair, 1);
+	answer = open_prepared(column, PyTuple_GetItem(pair, 0), hasher);
+	if (answer == 0 && mask != Py_None)
+		column->mask = Py_NewRef(mask);
+	Py_DECREF(pair);
+	return answer;
 }
 
 void column_close(struct column *column)
@@ -340,6 +425,9 @@ void column_close(struct column *column)
 		PyBuffer_Release(&column->view);
 	free(column->text);
 	free(column->hashes);
+	free(column->parts);
+	arrow_close(column);
+	Py_XDECREF(column->mask);
 }
 
 const uint64_t *column_plain(const struct column *column)
@@ -359,6 +447,8 @@ static uint64_t load_integer(const struct column *column, const char *item)
 	uint64_t number;
 
 	switch (column->width) {
+	case 1:
+		return column->is_signed ? (uint64_t)(int8_t)*item : (uint8_t)*item;
 	case 2:
 		memcpy(&half, item, sizeof(half));
 		half = column->swapped ? __builtin_bswap16(half) : half;
@@ -372,6 +462,59 @@ static uint64_t load_integer(const struct column *column, const char *item)
 	}
 }
 
+static uint64_t load_bit(const struct column *column, size_t i)
+{
+	size_t bit = column->first_bit + i;
+
+	return (unsigned char)column->data[bit / 8] >> (bit % 8) & 1;
+}
+
+/* The part that key number `start` of a column is in. */
+static const struct column *part_at(const struct column *column, size_t start)
+{
+	size_t low = 0, high = column->n_parts;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (column->parts[middle].start <= start)
+			low = middle;
+		else
+			high = middle;
+	}
+	while (column->parts[low].n <= start - column->parts[low].start) /* parts may be empty */
+		low++;
+	return &column->parts[low];
+}
+
+typedef const uint64_t *(*part_reader)(const struct column *part, const nidus_filter *filter,
+                                       size_t start, size_t n, uint64_t *room);
+
+/* Reads n keys piece by piece, each from the part that it is in. */
+static void read_parts(const struct column *column, const nidus_filter *filter, size_t start,
+                       size_t n, uint64_t *room, part_reader read)
+{
+	while (n > 0) {
+		const struct column *part = part_at(column, start);
+		size_t from = start - part->start;
+		size_t some = part->n - from < n ? part->n - from : n;
+		const uint64_t *numbers = read(part, filter, from, some, room);
+
+		if (numbers != room)
+			memcpy(room, numbers, some * sizeof(*room));
+		room += some;
+		start += some;
+		n -= some;
+	}
+}
+
+static const uint64_t *read_numbers(const struct column *part, const nidus_filter *filter,
+                                    size_t start, size_t n, uint64_t *room)
+{
+	(void)filter;
+	return column_numbers(part, start, n, room);
+}
+
 const uint64_t *column_numbers(const struct column *column, size_t start, size_t n, uint64_t *room)
 {
 	const uint64_t *plain =
@@ -379,24 +522,50 @@ const uint64_t *column_numbers(const struct column *column, size_t start, size_t
 
 	if (plain)
 		return plain + start;
+	if (column->kind == COLUMN_PARTS) {
+		read_parts(column, NULL, start, n, room, read_numbers);
+		return room;
+	}
 	for (size_t i = 0; i < n; i++)
-		room[i] = load_integer(column, item_at(column, start + i));
+		room[i] = column->kind == COLUMN_BITS
+		                  ? load_bit(column, start + i)
+		                  : load_integer(column, item_at(column, start + i));
 	return room;
+}
+
+/* Without the GIL; also true if a signal's handler raised an exception. */
+static bool any_negative(const struct column *column)
+{
+	uint64_t room[KEYS_BLOCK], all = 0;
+	struct pulse pulse;
+
+	pulse_release(&pulse);
+	for (size_t i = 0; i < column->n && !(all >> 63) && !pulse_beat(&pulse); i += KEYS_BLOCK) {
+		size_t some = column->n - i < KEYS_BLOCK ? column->n - i : KEYS_BLOCK;
+		const uint64_t *numbers = column_numbers(column, i, some, room);
+
+		for (size_t j = 0; j < some; j++)
+			all |= numbers[j];
+	}
+	return pulse_acquire(&pulse) < 0 || all >> 63;
 }
 
 static int check_numbers(const struct column *column)
 {
 	if (column->kind == COLUMN_HASHES) /* checked one by one */
 		return 0;
-	if (column->kind != COLUMN_INTEGERS) {
+	if (column->mask) {
+		PyErr_SetString(PyExc_TypeError, "values and counts cannot be masked");
+		return -1;
+	}
+	if (column->kind != COLUMN_INTEGERS && column->kind != COLUMN_BITS && !column->numbers) {
 		PyErr_SetString(PyExc_TypeError, "values and counts are integers");
 		return -1;
 	}
-	for (size_t i = 0; column->is_signed && i < column->n; i++) {
-		if (load_integer(column, item_at(column, i)) >> 63) {
+	if (column->is_signed && any_negative(column)) {
+		if (!PyErr_Occurred())
 			raise_reason(NIDUS_E_RANGE, "values and counts are not negative");
-			return -1;
-		}
+		return -1;
 	}
 	return 0;
 }
@@ -446,6 +615,58 @@ static void hash_texts(const struct column *column, const nidus_filter *filter, 
 	}
 }
 
+static void hash_fixed(const struct column *column, const nidus_filter *filter, size_t start,
+                       size_t n, uint64_t *room)
+{
+	for (size_t i = 0; i < n; i++)
+		room[i] = nidus_hash(filter, item_at(column, start + i), column->width);
+}
+
+int64_t column_offset(const struct column *column, size_t i)
+{
+	int32_t small;
+	int64_t large;
+
+	if (column->width == 4) {
+		memcpy(&small, (const char *)column->offsets + 4 * i, sizeof(small));
+		return small;
+	}
+	memcpy(&large, (const char *)column->offsets + 8 * i, sizeof(large));
+	return large;
+}
+
+static void hash_strings(const struct column *column, const nidus_filter *filter, size_t start,
+                         size_t n, uint64_t *room)
+{
+	size_t from = (size_t)column_offset(column, start);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t to = (size_t)column_offset(column, start + i + 1);
+
+		/* Where all strings are empty there need not be any bytes. */
+		room[i] = nidus_hash(filter, to > from ? column->data + from : NULL, to - from);
+		from = to;
+	}
+}
+
+/* A view: a length, then the bytes, or four of them, the number of a buffer and a place there. */
+static void hash_views(const struct column *column, const nidus_filter *filter, size_t start,
+                       size_t n, uint64_t *room)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *item = column->data + 16 * (start + i);
+		int32_t view[4];
+
+		memcpy(view, item, sizeof(view));
+		if (view[0] <= COLUMN_VIEW_INLINE)
+			room[i] = nidus_hash(filter, item + 4, (size_t)view[0]);
+		else
+			room[i] =
+				nidus_hash(filter, (const char *)column->buffers[view[2]] + view[3],
+			                   (size_t)view[0]);
+	}
+}
+
 const uint64_t *column_hash(const struct column *column, const nidus_filter *filter, size_t start,
                             size_t n, uint64_t *room)
 {
@@ -458,6 +679,21 @@ const uint64_t *column_hash(const struct column *column, const nidus_filter *fil
 		return room;
 	case COLUMN_TEXT:
 		hash_texts(column, filter, start, n, room);
+		return room;
+	case COLUMN_BITS:
+		hash_integers(column, filter, start, n, room);
+		return room;
+	case COLUMN_FIXED:
+		hash_fixed(column, filter, start, n, room);
+		return room;
+	case COLUMN_STRINGS:
+		hash_strings(column, filter, start, n, room);
+		return room;
+	case COLUMN_VIEWS:
+		hash_views(column, filter, start, n, room);
+		return room;
+	case COLUMN_PARTS:
+		read_parts(column, filter, start, n, room, column_hash);
 		return room;
 	default:
 		return column->hashes + start;

@@ -20,10 +20,11 @@ static PyMethodDef functions[] = {
 	  "          can be merged; only values, threads and features=Feature.MULTISET go with it\n"
 	  "others    as for Filter" },
 	{ "merge", NAMED(merge), METH_VARARGS | METH_KEYWORDS,
-	  "merge(filters, how='copies')\n--\n\n"
-	  "One filter that holds the entries of all; they need the same options and seed.\n\n"
-	  "'copies' keeps all of them, for those who will remove keys; 'unique' keeps equal entries\n"
-	  "once. 'sum', 'max' and 'or' make one value of all that an entry has: for counts, or bits." },
+	  "merge(filters, how='unique', *, copies=False)\n--\n\n"
+	  "One filter of the entries of all, each once; they need the same options and seed.\n\n"
+	  "Keys that look the same share an entry then, so nothing can be removed from it. copies=True,\n"
+	  "or how='copies', keeps every copy, for those who will remove keys. 'sum', 'max' and 'or'\n"
+	  "make one value of all that an entry has: for counts, or bits." },
 	{ "plan", NAMED(plan), METH_VARARGS | METH_KEYWORDS,
 	  "plan(capacity, fpr=0.00390625, *, family='auto', seed=None, max_capacity=0, slots=0,\n"
 	  "     features=0, max_steps=0, reserve=None, stash=None, value_bits=0)\n--\n\n"
@@ -43,8 +44,8 @@ static PyModuleDef definition = { PyModuleDef_HEAD_INIT,
 
 static int fill(PyObject *module)
 {
-	if (errors_prepare() < 0 || records_add_types(module) < 0 || walk_add_type() < 0 ||
-	    filter_add_type(module) < 0)
+	if (guard_prepare() < 0 || errors_prepare() < 0 || records_add_types(module) < 0 ||
+	    walk_add_type() < 0 || filter_add_type(module) < 0)
 		return -1;
 	return PyModule_AddStringConstant(module, "__version__", nidus_version());
 }

@@ -76,6 +76,10 @@ int convert_rate(PyObject *object, void *rate)
 		raise_reason(NIDUS_E_ARG, "fpr must be greater than 0");
 		return 0;
 	}
+	if (value > NIDUS_FPR_MOST) { /* the library would take that instead, and say nothing */
+		raise_reason(NIDUS_E_RANGE, "fpr is from 2**-24 to 2**-4, which is 0.0625");
+		return 0;
+	}
 	*(double *)rate = value;
 	return 1;
 }

@@ -13,45 +13,47 @@ static struct filter_object *of(PyObject *object)
 	return (struct filter_object *)object;
 }
 
-/* The hash of a key, when the filter can be used so. */
-static int hash_of(struct filter_object *self, PyObject *object, enum guard_use use, uint64_t *hash)
-{
-	struct key key;
-
-	if (key_of(object, &key) < 0 || filter_ready(self, use) < 0)
-		return -1;
-	*hash = key_hash(self->filter, &key);
-	return 0;
-}
-
 int filter_contains(PyObject *object, PyObject *key)
 {
 	struct filter_object *self = of(object);
+	PyThreadState *running;
 	uint64_t hash;
+	bool answer;
 
-	if (hash_of(self, key, GUARD_SHARED, &hash) < 0)
+	if (key_hash_for(self, key, GUARD_SHARED, &hash) < 0)
 		return -1;
-	return nidus_contains_hash(self->filter, hash);
+	running = filter_let_wait(self);
+	answer = nidus_contains_hash(self->filter, hash);
+	filter_go_on(self, running);
+	return answer;
 }
 
 PyObject *filter_count(PyObject *object, PyObject *key)
 {
 	struct filter_object *self = of(object);
-	uint64_t hash;
+	PyThreadState *running;
+	uint64_t hash, count;
 
-	if (hash_of(self, key, GUARD_SHARED, &hash) < 0)
+	if (key_hash_for(self, key, GUARD_SHARED, &hash) < 0)
 		return NULL;
-	return PyLong_FromUnsignedLongLong(nidus_count_key_hash(self->filter, hash));
+	running = filter_let_wait(self);
+	count = nidus_count_key_hash(self->filter, hash);
+	filter_go_on(self, running);
+	return PyLong_FromUnsignedLongLong(count);
 }
 
 PyObject *filter_get_count(PyObject *object, PyObject *key)
 {
 	struct filter_object *self = of(object);
-	uint64_t hash;
+	PyThreadState *running;
+	uint64_t hash, count;
 
-	if (hash_of(self, key, GUARD_SHARED, &hash) < 0)
+	if (key_hash_for(self, key, GUARD_SHARED, &hash) < 0)
 		return NULL;
-	return PyLong_FromUnsignedLongLong(nidus_get_count_hash(self->filter, hash));
+	running = filter_let_wait(self);
+	count = nidus_get_count_hash(self->filter, hash);
+	filter_go_on(self, running);
+	return PyLong_FromUnsignedLongLong(count);
 }
 
 static PyObject *list_of(const uint64_t *values, size_t n)
@@ -73,20 +75,29 @@ PyObject *filter_find(PyObject *object, PyObject *key)
 {
 	struct filter_object *self = of(object);
 	uint64_t values[VALUES_MOST], *more;
+	PyThreadState *running;
 	PyObject *list;
 	uint64_t hash;
 	size_t n, room;
 
-	if (hash_of(self, key, GUARD_SHARED, &hash) < 0)
+	if (key_hash_for(self, key, GUARD_SHARED, &hash) < 0)
 		return NULL;
+	running = filter_let_wait(self);
 	n = nidus_find_hash(self->filter, hash, values, VALUES_MOST);
+	filter_go_on(self, running);
 	if (n <= VALUES_MOST)
 		return list_of(values, n);
 	room = n;
 	more = PyMem_Calloc(room, sizeof(*more));
 	if (!more)
 		return PyErr_NoMemory();
+	if (filter_ready(self, GUARD_SHARED) < 0) { /* others may have run meanwhile */
+		PyMem_Free(more);
+		return NULL;
+	}
+	running = filter_let_wait(self);
 	n = nidus_find_hash(self->filter, hash, more, room);
+	filter_go_on(self, running);
 	list = list_of(more, n < room ? n : room);
 	PyMem_Free(more);
 	return list;
@@ -154,40 +165,51 @@ PyObject *filter_add(PyObject *object, PyObject *const *args, Py_ssize_t n, PyOb
 {
 	struct filter_object *self = of(object);
 	struct change change;
+	PyThreadState *running;
+	nidus_status status;
 	uint64_t hash;
 
 	if (take_change(&change, args, n, names, "value") < 0 ||
-	    hash_of(self, change.key, filter_writing(self), &hash) < 0)
+	    key_hash_for(self, change.key, filter_writing(self), &hash) < 0)
 		return NULL;
-	return changed(self, change.numbered
-	                             ? nidus_insert_value_hash(self->filter, hash, change.number)
-	                             : nidus_insert_hash(self->filter, hash));
+	running = filter_let_wait(self);
+	status = change.numbered ? nidus_insert_value_hash(self->filter, hash, change.number)
+	                         : nidus_insert_hash(self->filter, hash);
+	filter_go_on(self, running);
+	return changed(self, status);
 }
 
 PyObject *filter_add_new(PyObject *object, PyObject *key)
 {
 	struct filter_object *self = of(object);
+	PyThreadState *running;
+	nidus_status status;
 	uint64_t hash;
 
-	if (hash_of(self, key, filter_writing(self), &hash) < 0)
+	if (key_hash_for(self, key, filter_writing(self), &hash) < 0)
 		return NULL;
-	return tell_change(self, nidus_insert_new_hash(self->filter, hash), NIDUS_PRESENT);
+	running = filter_let_wait(self);
+	status = nidus_insert_new_hash(self->filter, hash);
+	filter_go_on(self, running);
+	return tell_change(self, status, NIDUS_PRESENT);
 }
 
 PyObject *filter_discard(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
 	struct filter_object *self = of(object);
 	struct change change;
+	PyThreadState *running;
+	nidus_status status;
 	uint64_t hash;
 
 	if (take_change(&change, args, n, names, "value") < 0 ||
-	    hash_of(self, change.key, filter_writing(self), &hash) < 0)
+	    key_hash_for(self, change.key, filter_writing(self), &hash) < 0)
 		return NULL;
-	return tell_change(self,
-	                   change.numbered
-	                           ? nidus_remove_value_hash(self->filter, hash, change.number)
-	                           : nidus_remove_hash(self->filter, hash),
-	                   NIDUS_NOT_FOUND);
+	running = filter_let_wait(self);
+	status = change.numbered ? nidus_remove_value_hash(self->filter, hash, change.number)
+	                         : nidus_remove_hash(self->filter, hash);
+	filter_go_on(self, running);
+	return tell_change(self, status, NIDUS_NOT_FOUND);
 }
 
 PyObject *filter_remove(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *names)
@@ -206,24 +228,33 @@ PyObject *filter_add_count(PyObject *object, PyObject *const *args, Py_ssize_t n
 {
 	struct filter_object *self = of(object);
 	struct change change;
+	PyThreadState *running;
+	nidus_status status;
 	uint64_t hash;
 
 	if (take_change(&change, args, n, names, "delta") < 0 ||
-	    hash_of(self, change.key, filter_writing(self), &hash) < 0)
+	    key_hash_for(self, change.key, filter_writing(self), &hash) < 0)
 		return NULL;
-	return changed(self, nidus_add_count_hash(self->filter, hash,
-	                                          change.numbered ? change.number : 1));
+	running = filter_let_wait(self);
+	status = nidus_add_count_hash(self->filter, hash, change.numbered ? change.number : 1);
+	filter_go_on(self, running);
+	return changed(self, status);
 }
 
 PyObject *filter_replace(PyObject *object, PyObject *args)
 {
 	struct filter_object *self = of(object);
 	uint64_t old, fresh, hash;
+	PyThreadState *running;
+	nidus_status status;
 	PyObject *key;
 
 	if (!PyArg_ParseTuple(args, "OO&O&:replace", &key, convert_count, &old, convert_count,
 	                      &fresh) ||
-	    hash_of(self, key, filter_writing(self), &hash) < 0)
+	    key_hash_for(self, key, filter_writing(self), &hash) < 0)
 		return NULL;
-	return changed(self, nidus_replace_value_hash(self->filter, hash, old, fresh));
+	running = filter_let_wait(self);
+	status = nidus_replace_value_hash(self->filter, hash, old, fresh);
+	filter_go_on(self, running);
+	return changed(self, status);
 }
