@@ -14,6 +14,9 @@
 
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#endif
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"

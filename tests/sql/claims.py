@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tests named as claims: run() calls every function of a script that takes no argument."""
+import glob
 import inspect
+import os
 import sys
 import traceback
 
@@ -20,6 +22,17 @@ def refused(words, call, *arguments):
         expect(words in str(error), f"{error!r} does not say {words!r}")
         return
     raise AssertionError(f"{arguments!r} was not refused but answered {str(answer)[:80]!r}")
+
+
+def examples(kind):
+    """Of each script examples/KIND_NAME.sql: its text, and what it must print."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+    paths = sorted(glob.glob(f"{root}/examples/{kind}_*.sql"))
+    expect(paths, f"no examples/{kind}_*.sql")
+    for path in paths:
+        name = os.path.basename(path)[:-len(".sql")]
+        with open(path) as script, open(f"{root}/tests/examples/{name}.out") as wanted:
+            yield name, script.read(), wanted.read().strip()
 
 
 def run(names):

@@ -264,6 +264,12 @@ def the_session_of_the_manual_runs():
     expect(int(lines[-1]) > 70000, lines)
 
 
+def the_examples_print_what_they_must():
+    for name, script, wanted in claims.examples("postgresql"):
+        printed = _sql(script)
+        expect(printed == wanted, (name, printed))
+
+
 def the_sizes_of_the_manual_are_true():
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)),
                            "../../docs/postgresql.md")) as page:

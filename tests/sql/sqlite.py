@@ -295,23 +295,36 @@ def the_command_reads_what_sql_wrote_and_the_other_way_round():
         expect(one(db, "SELECT count(*) FROM words WHERE nidus_contains(?, w)", blob) == 1000)
 
 
-def the_session_of_the_manual_runs():
+def _shell(script, folder):
     shell = shutil.which("sqlite3")
     if shell is None:
         print("        (skipped: no sqlite3 shell here; Debian: sqlite3)")
-        return
+        return None
+    script = script.replace("build/nidus_sqlite", os.path.splitext(os.path.abspath(EXTENSION))[0])
+    done = subprocess.run([shell, "-bail"], input=script, text=True, capture_output=True, cwd=folder)
+    expect(done.returncode == 0 and done.stderr == "", done)
+    return done.stdout
+
+
+def the_session_of_the_manual_runs():
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)),
                            "../../docs/sqlite.md")) as page:
         session = re.search(r"```sql\n(.*?)```", page.read(), re.S)[1]
-    session = session.replace("build/nidus_sqlite", os.path.splitext(os.path.abspath(EXTENSION))[0])
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([shell, "-bail"], input=session, text=True, capture_output=True,
-                              cwd=folder)
-        expect(done.returncode == 0 and done.stderr == "", done)
-        lines = done.stdout.split()
+        printed = _shell(session, folder)
+        if printed is None:
+            return
+        lines = printed.split()
         expect(len(lines) == 3 and int(lines[1]) > 25000, lines)
         verified = subprocess.run([COMMAND, "verify", os.path.join(folder, "seen.nidus")])
         expect(verified.returncode == 0)
+
+
+def the_examples_print_what_they_must():
+    with tempfile.TemporaryDirectory() as folder:
+        for name, script, wanted in claims.examples("sqlite"):
+            printed = _shell(script, folder)
+            expect(printed is None or printed.strip() == wanted, (name, printed))
 
 
 claims.run(globals())
