@@ -205,7 +205,7 @@ int output_prepare(const struct command *command, struct output *output)
 	if (is_stream(output->path)) {
 		if (isatty(STDOUT_FILENO))
 			return report_usage(command->name,
-			                    "a set is no text for a terminal; give -o FILE");
+			                    "a set is binary, not for a terminal; give -o FILE");
 		return EXIT_OK;
 	}
 	if (stat(output->path, &status) != 0)

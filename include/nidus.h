@@ -17,7 +17,7 @@
  *     nidus_filter *filter;
  *     if (nidus_create(&options, &filter) != NIDUS_OK)
  *         puts(nidus_reason());
- *     nidus_insert(filter, "heron", 5);
+ *     nidus_insert_new(filter, "heron", 5); // once, however often it comes
  *     nidus_contains(filter, "heron", 5);   // true, always
  *     nidus_contains(filter, "crane", 5);   // false, 999 times out of 1000
  *     nidus_free(filter);
