@@ -3,8 +3,9 @@
  * Commands on items: add, look up, count and delete.
  *
  * What is replicated is what changed: an item that was refused or already there is
- * left out, so that a replica with more memory does not take what its master did not. And
- * it is replicated with NOCREATE: filters are made by RESERVE only, never by an accident.
+ * left out, so that a replica with more memory does not take what its master did not. A filter
+ * that an add makes goes out as a RESERVE: an add that comes from a server with this module
+ * makes none, so that a replica that has lost a filter does not put another one in its place.
  */
 #include "commands.h"
 
@@ -168,7 +169,7 @@ static bool begin(struct adding *adding, struct recipe *recipe, bool nocreate)
 		memory_allow(value_allowance(adding->ctx, adding->value));
 	if (found != MISSING)
 		return found == FOUND;
-	if (!nocreate) {
+	if (!nocreate && !seed_is_followed(adding->ctx)) {
 		adding->value = value_create(adding->ctx, recipe, &error);
 		adding->created = true;
 	}
@@ -181,15 +182,17 @@ static bool begin(struct adding *adding, struct recipe *recipe, bool nocreate)
 	return true;
 }
 
-/* Tells everybody about the `n` items that went in. */
-static void end(const struct adding *adding, RedisModuleString **in, size_t n)
+/* Tells everybody about the `n` items that went in, of `all` that were asked for. */
+static void end(const struct adding *adding, RedisModuleString **in, size_t n, size_t all)
 {
 	memory_allow(UINT64_MAX);
 	if (adding->created)
 		recipe_replicate(&adding->value->recipe, adding->ctx, adding->key);
 	if (n == 0 && !adding->created)
 		return;
-	if (n > 0)
+	if (n == all && !adding->created)
+		server.ReplicateVerbatim(adding->ctx);
+	else if (n > 0)
 		server.Replicate(adding->ctx, adding->way->insert, "sccv", adding->key, "NOCREATE",
 		                 "ITEMS", in, n);
 	keys_notify(adding->ctx, adding->way->event, adding->key);
@@ -237,7 +240,7 @@ static int add_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, cons
 		server.ReplyWithBool(ctx, status == NIDUS_OK);
 	else
 		server.ReplyWithError(ctx, refusal(adding.value, status));
-	end(&adding, argv + 2, status == NIDUS_OK);
+	end(&adding, argv + 2, status == NIDUS_OK, 1);
 	return SERVER_OK;
 }
 
@@ -285,7 +288,7 @@ static int add_list(struct adding *adding, RedisModuleString **items, size_t n,
 	if (in == NULL)
 		return server.ReplyWithError(adding->ctx, "OOM no memory for so many items");
 	if (begin(adding, recipe, nocreate))
-		end(adding, in, add_items(adding, items, n, in));
+		end(adding, in, add_items(adding, items, n, in), n);
 	server.Free(in);
 	return SERVER_OK;
 }

@@ -365,6 +365,21 @@ static bool read_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int ar
 	return wrong == NULL;
 }
 
+static void on_loading(RedisModuleCtx *ctx, struct server_event event, uint64_t which, void *data)
+{
+	(void)ctx;
+	(void)event;
+	(void)data;
+	if (which < SERVER_LOADING_ENDED)
+		seed_forget_origin();
+}
+
+static bool listen_to_loading(RedisModuleCtx *ctx)
+{
+	const struct server_event loading = { SERVER_EVENT_LOADING, SERVER_EVENT_VERSION };
+	return server.SubscribeToServerEvent(ctx, loading, on_loading) == SERVER_OK;
+}
+
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ctx,
@@ -379,7 +394,7 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ct
 	server.SetModuleAttribs(ctx, MODULE_NAME, MODULE_VERSION, 1);
 	server.SetModuleOptions(ctx, SERVER_HANDLE_IO_ERRORS);
 	if (!read_arguments(ctx, argv, argc, &wanted) || !type_register(ctx) ||
-	    !register_commands(ctx, wanted) || !settings_register(ctx) ||
+	    !register_commands(ctx, wanted) || !settings_register(ctx) || !listen_to_loading(ctx) ||
 	    server.RegisterInfoFunc(ctx, info) != SERVER_OK)
 		return SERVER_ERR;
 	return SERVER_OK;

@@ -39,6 +39,15 @@ typedef struct RedisModuleCommand RedisModuleCommand;
 typedef struct RedisModuleInfoCtx RedisModuleInfoCtx;
 typedef struct RedisModuleServerInfoData RedisModuleServerInfoData;
 
+/* What the server tells about itself. */
+struct server_event {
+	uint64_t id, version;
+};
+enum { SERVER_EVENT_LOADING = 3, SERVER_EVENT_VERSION = 1 };
+enum { SERVER_LOADING_ENDED = 3, SERVER_LOADING_FAILED = 4 }; /* less: it starts */
+typedef void server_event_callback(RedisModuleCtx *ctx, struct server_event event, uint64_t which,
+                                   void *data);
+
 typedef int server_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 typedef void server_info(RedisModuleInfoCtx *ctx, int for_crash_report);
 
@@ -165,6 +174,8 @@ typedef int server_apply(RedisModuleCtx *ctx, void *context, RedisModuleString *
 	X(int, InfoAddSection, (RedisModuleInfoCtx *, const char *))                            \
 	X(int, InfoAddFieldCString, (RedisModuleInfoCtx *, const char *, const char *))         \
 	X(int, InfoAddFieldULongLong, (RedisModuleInfoCtx *, const char *, unsigned long long)) \
+	X(int, SubscribeToServerEvent,                                                          \
+	  (RedisModuleCtx *, struct server_event, server_event_callback *))                     \
 	X(int, GetContextFlags, (RedisModuleCtx *))                                             \
 	X(RedisModuleCtx *, GetContextFromIO, (RedisModuleIO *))                                \
 	X(void, Log, (RedisModuleCtx *, const char *, const char *, ...))                       \

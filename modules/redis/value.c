@@ -9,6 +9,14 @@
 
 static struct statistics statistics;
 static uint64_t server_seed; /* 0: not drawn yet */
+static bool seed_adopted;
+
+/*
+ * Of filters that the adds of a RedisBloom AOF make. A seed that is drawn would be another one
+ * after each restart, and adds that were left out because an item seemed to be there would be
+ * missing then.
+ */
+#define AOF_SEED UINT64_C(0x6e69647573414f46)
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -28,8 +36,27 @@ void seed_set(uint64_t seed)
 
 void seed_adopt(RedisModuleCtx *ctx, uint64_t seed)
 {
-	if (server.GetContextFlags(ctx) & (SERVER_IS_LOADING | SERVER_IS_REPLICATED))
+	if (server.GetContextFlags(ctx) & (SERVER_IS_LOADING | SERVER_IS_REPLICATED)) {
 		server_seed = seed;
+		seed_adopted = true;
+	}
+}
+
+bool seed_is_followed(RedisModuleCtx *ctx)
+{
+	return seed_adopted &&
+	       (server.GetContextFlags(ctx) & (SERVER_IS_LOADING | SERVER_IS_REPLICATED));
+}
+
+void seed_forget_origin(void)
+{
+	seed_adopted = false;
+}
+
+/* For a filter that is made without a seed. */
+static uint64_t seed_to_use(RedisModuleCtx *ctx)
+{
+	return server.GetContextFlags(ctx) & SERVER_IS_LOADING ? AOF_SEED : seed_get();
 }
 
 /* ------------------------------------------------------------------------- statistics -- */
@@ -163,7 +190,7 @@ static nidus_status fill_in(RedisModuleCtx *ctx, struct value *value)
 	nidus_filter *filter;
 	uint64_t before = memory_balance();
 	if (value->recipe.seed == 0)
-		value->recipe.seed = seed_get();
+		value->recipe.seed = seed_to_use(ctx);
 	else
 		seed_adopt(ctx, value->recipe.seed);
 	nidus_status status = create_filter(ctx, &value->recipe, &filter);

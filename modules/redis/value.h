@@ -131,6 +131,15 @@ uint64_t seed_get(void);
 
 /* Takes the seed of the server that this one copies or was. */
 void seed_adopt(RedisModuleCtx *ctx, uint64_t seed);
+
+/*
+ * Whether a command comes by replication or from an AOF, of a server whose seed was taken: one
+ * with this module, which sends RESERVE for every filter. RedisBloom does not.
+ */
+bool seed_is_followed(RedisModuleCtx *ctx);
+
+/* A snapshot or an AOF is about to be loaded: of whatever server it may be. */
+void seed_forget_origin(void);
 void seed_set(uint64_t seed);
 
 #endif

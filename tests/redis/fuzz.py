@@ -6,6 +6,7 @@
 Best with a module that was built with sanitizers. A failure prints the last commands.
 """
 import collections
+import struct
 import sys
 import time
 
@@ -56,14 +57,28 @@ class Fuzz(servers.Test):
         return sum((self.option() for _ in range(self.random.choice((0, 0, 1, 2, 4)))), [])
 
     def chunk(self, kind):
-        """Something for LOADCHUNK: a real chunk, damaged at times."""
+        """Something for LOADCHUNK: a real chunk of ours or RedisBloom's, damaged at times."""
+        if self.random.random() < 0.3:
+            return self.foreign_chunk(kind)
         source = self.random.choice(KEYS)
-        position = self.random.choice((0, 0, 1, 1, 2, 129, self.number()))
+        position = self.random.choice((0, 0, 1, 2, self.number()))
         try:
             position, data = self.do(f"{kind}.SCANDUMP", source, position)
+            if position and self.random.random() < 0.6:
+                position, data = self.do(f"{kind}.SCANDUMP", source, position)
         except redis.exceptions.RedisError:
             return self.number(), self.random.randbytes(128)
         return position, self.damage(data or b"")
+
+    def foreign_chunk(self, kind):
+        """The header of a filter of RedisBloom with a table of 16 bytes, or the table."""
+        if self.random.random() < 0.4:
+            return 17, self.random.randbytes(16)
+        if kind == "CF":
+            return 1, self.damage(struct.pack("<QQQQHHH", 5, 8, 0, 1, 2, 20, 1))
+        options = self.random.choice((5, 13))
+        return 1, self.damage(struct.pack("<QIII", 3, 1, options, 2) +
+                              struct.pack("<QQQddIQB", 16, 128, 3, 0.01, 10.0, 7, 100, 0))
 
     def damage(self, data):
         data = bytearray(data)
@@ -89,9 +104,9 @@ class Fuzz(servers.Test):
         if dice < 0.72:
             return [f"{kind}.LOADCHUNK", self.random.choice(KEYS), *self.chunk(kind)]
         if dice < 0.76:
-            return ["CF.MERGE", *self.random.choices(KEYS, k=self.random.randrange(1, 5))]
+            return [f"{kind}.MERGE", *self.random.choices(KEYS, k=self.random.randrange(1, 5))]
         if dice < 0.80:
-            name = self.random.choice(("INFO", "COMPACT", "CARD", "SCANDUMP"))
+            name = self.random.choice(("INFO", "COMPACT", "CARD", "SCANDUMP", "DEBUG"))
             return [f"{kind}.{name}", key, *self.opts()[:1]]
         return self.server_command(key)
 
@@ -99,12 +114,21 @@ class Fuzz(servers.Test):
         other = self.random.choice(KEYS)
         return self.random.choice((
             ["COPY", key, other, "REPLACE"], ["RENAME", key, other], ["DEL", key], ["UNLINK", key],
-            ["MEMORY", "USAGE", key], ["DEBUG", "DIGEST"], ["NIDUS.INFO", key],
+            ["MEMORY", "USAGE", key], ["DEBUG", "DIGEST"], ["NIDUS.INFO", key], ["EXPIRE", key, 100],
+            ["NIDUS.IMPORT", other, self.damage(self.exported(key)), *self.random.choice((
+                (), ("CF",), ("BF", "REPLACE"), ("REPLACE",), ("x",)))],
+            ["CONFIG", "SET", "nidus.max-filter-bytes", self.random.choice((0, 0, 5000, 10**6))],
             ["DEBUG", "RELOAD"] if self.random.random() < 0.1 else ["TYPE", key],
             ["BGREWRITEAOF"] if self.random.random() < 0.1 else ["DBSIZE"],
             ["SET", key, "x"] if self.random.random() < 0.1 else ["EXISTS", key],
             ["RESTORE", other, 0, self.damage(self.dumped(key)), "REPLACE"],
         ))
+
+    def exported(self, key):
+        try:
+            return self.do("NIDUS.EXPORT", key)
+        except redis.exceptions.ResponseError:
+            return b""
 
     def dumped(self, key):
         try:

@@ -258,6 +258,29 @@ class Moving(servers.Test):
         replica.stop()
         master.stop()
 
+    def test_adds_of_an_aof_of_redisbloom_make_filters_and_the_same_each_time(self):
+        server = servers.Server("--appendonly", "yes")
+        server.stop()
+        commands = [("BF.ADD", "b", item) for item in ITEMS] + [("CF.ADD", "c", i) for i in ITEMS]
+        folder = os.path.join(server.folder, "appendonlydir")
+        (path,) = [name for name in os.listdir(folder) if name.endswith(".incr.aof")]
+        with open(os.path.join(folder, path), "ab") as file:
+            for words in (("SELECT", "0"), *commands):
+                file.write(b"*%d\r\n" % len(words))
+                for word in words:
+                    file.write(b"$%d\r\n%s\r\n" % (len(word), word.encode()))
+        server.start()
+        with server.client() as client:
+            self.assertEqual(client.execute_command("BF.MEXISTS", "b", *ITEMS), [1] * 3000)
+            self.assertEqual(client.execute_command("CF.MEXISTS", "c", *ITEMS), [1] * 3000)
+            client.execute_command("BF.MADD", "b", *STRANGERS)
+            client.execute_command("CF.ADD", "new", "x")
+            before = [self.digest(key, client) for key in ("b", "c", "new")]
+            server.restart()
+            self.assertEqual([self.digest(key, client) for key in ("b", "c", "new")], before)
+            self.assertEqual(client.execute_command("BF.MEXISTS", "b", *STRANGERS), [1] * 5000)
+        server.stop()
+
     def test_an_unfinished_load_survives_and_goes_on(self):
         for kind, command in (("b", "BF"), ("c", "CF")):
             header, tables = self.tables(kind)

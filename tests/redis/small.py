@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""A filter per user: ten thousand small filters."""
+import servers
+
+N = 1000 if servers.SMALL else 10000
+SORTS = {
+    "BF.ADD": (("BF.ADD", "x"), ("BF.MADD", *range(99))),
+    "CF.ADD": (("CF.ADD", "x"), ("CF.INSERT", "ITEMS", *range(979))),
+    "CF.RESERVE 64": (("CF.INSERT", "CAPACITY", 64, "ITEMS", "x"), ("CF.INSERT", "ITEMS", *range(59))),
+}
+
+
+class Small(servers.Test):
+    def each(self, words, n=N):
+        """Sends a command to each of the keys, in pipelines."""
+        replies = []
+        for start in range(0, n, 500):
+            pipe = self.r.pipeline(transaction=False)
+            for i in range(start, min(start + 500, n)):
+                pipe.execute_command(words[0], f"user:{i:06d}", *words[1:])
+            replies += pipe.execute()
+        return replies
+
+    def used(self):
+        servers.wait_for(lambda: self.r.info("memory")["lazyfree_pending_objects"] == 0, "memory")
+        return self.r.info("memory")["used_memory"]
+
+    def expect_usage(self, empty, what):
+        taken = (self.used() - empty) / N
+        told = sum(self.each(("MEMORY USAGE",))) / N
+        print(f"{what}: {taken:.0f} bytes each, {told:.0f} by MEMORY USAGE, "
+              f"{len(self.r.dump('user:000007'))} in a DUMP", flush=True)
+        self.assertLess(abs(told / taken - 1), 0.05)
+
+    def test_memory_usage_tells_the_truth(self):
+        for name, (one, more) in SORTS.items():
+            self.r.flushall()
+            empty = self.used()
+            self.each(one)
+            self.expect_usage(empty, f"{name} with one item")
+            self.each(more)
+            self.expect_usage(empty, f"{name} when full")
+            self.assertEqual(self.each((one[0][:3] + "EXISTS", "x")), [1] * N)
+
+    def test_all_of_them_survive_a_reload_byte_by_byte_and_go_on(self):
+        for one, more in SORTS.values():
+            self.r.flushall()
+            self.each(one)
+            before = self.r.execute_command("DEBUG", "DIGEST")
+            self.do("DEBUG", "RELOAD")
+            self.assertEqual(self.r.execute_command("DEBUG", "DIGEST"), before)
+            self.each(more)
+            self.assertEqual(self.each((one[0][:3] + "EXISTS", "50")), [1] * N)
+
+
+if __name__ == "__main__":
+    servers.main()
