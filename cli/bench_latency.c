@@ -359,6 +359,8 @@ static int measure_row(struct latency *latency, size_t number)
 	nidus_family family = latency->rows.row[number]->spec.family;
 	int code = EXIT_OK;
 
+	if (nidus_family_features(family) & NIDUS_STATIC)
+		return EXIT_OK; /* nothing is put in one by one */
 	if (groups & GROUP_LOOKUP)
 		code = measure_place(latency, number, CACHE);
 	if (code == EXIT_OK && (groups & (GROUP_LOOKUP | GROUP_INSERT)))

@@ -215,6 +215,23 @@ static nidus_status fill(struct pass *pass)
 	return NIDUS_OK;
 }
 
+/* A static filter is built from the keys that others are filled with. */
+static nidus_status fill_at_once(struct pass *pass)
+{
+	size_t n = (size_t)pass->row->keys;
+	uint64_t *keys = malloc(n * sizeof(*keys));
+	nidus_status status;
+
+	if (!keys)
+		return NIDUS_E_NOMEM;
+	progress_start(pass->row->spec.name, n);
+	keys_fill(KEYS_INSERTED, keys, n);
+	nidus_free(pass->filter);
+	status = nidus_build_u64(&pass->row->options, keys, n, 1, &pass->filter);
+	free(keys);
+	return status;
+}
+
 static nidus_status build(struct pass *pass, unsigned threads, enum bench_op op,
                           nidus_filter **built)
 {
@@ -475,7 +492,7 @@ static int measure(struct pass *pass)
 	row->info = (nidus_info)NIDUS_INFO_INIT;
 	status = nidus_get_info(pass->filter, &row->info);
 	if (status == NIDUS_OK)
-		status = fill(pass);
+		status = row->info.features & NIDUS_STATIC ? fill_at_once(pass) : fill(pass);
 	if (status == NIDUS_OK)
 		status = nidus_get_info(pass->filter, &row->info);
 	if (status == NIDUS_OK && (groups & GROUP_LOOKUP))

@@ -183,6 +183,17 @@ static const struct row_spec specs[] = {
 	  ONE_LINE,
 	  .bars = { .lookup = 0.75, .single = 0.27, .insert = 0.60, .single_insert = 0.33 } },
 	{ .name = "bloom-12", .family = NIDUS_BLOOM, .measure = BY_SPACE, .amount = 12, ONE_LINE },
+	{ .name = "ribbon-k8",
+	  .family = NIDUS_RIBBON,
+	  .measure = BY_RATE,
+	  .amount = 8,
+	  TWO_LINES,
+	  .bars = { .lookup = 0.5, .single = 0.2, .build_gain = 1.7 } },
+	{ .name = "ribbon-k32",
+	  .family = NIDUS_RIBBON,
+	  .measure = BY_RATE,
+	  .amount = 32,
+	  TWO_LINES },
 };
 
 #define SPECS (sizeof(specs) / sizeof(specs[0]))

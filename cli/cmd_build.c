@@ -34,10 +34,12 @@ struct build {
 	unsigned threads;
 	bool multiset;
 	bool json;
+	const char *exclude; /* a file of keys that must not match, or NULL */
 	struct key_form form;
 	struct keys keys;
 	struct spool spool;
 	struct spool values; /* with --values, one for each hash */
+	struct spool out;    /* with --exclude, the hashes of its keys */
 	nidus_filter *filter;
 };
 
@@ -67,6 +69,9 @@ static int take_option(void *context, int id, const char *value)
 		return take_threads(build, value);
 	case OPTION_LIKE:
 		build->like = value;
+		break;
+	case OPTION_EXCLUDE:
+		build->exclude = value;
 		break;
 	case OPTION_JSON:
 		build->json = true;
@@ -167,6 +172,85 @@ static int refused(const struct build *build, nidus_status status, uint64_t keys
 	return EXIT_FULL;
 }
 
+/* The hashes of the keys that must not match. */
+static int read_excluded(struct build *build)
+{
+	struct key_form form = build->form;
+	struct keys *keys = &build->keys;
+	char *path = (char *)(uintptr_t)build->exclude;
+	size_t n;
+	int code;
+
+	if (!build->exclude)
+		return EXIT_OK;
+	form.value_bits = 0;
+	code = keys_open(keys, &path, 1, form);
+	if (code != EXIT_OK)
+		return code;
+	progress_start("reading keys to exclude", keys->total);
+	while ((n = keys_read(keys)) > 0) {
+		uint64_t *room = spool_room(&build->out, n);
+
+		if (!room)
+			return report_memory("keeping the hashes of the keys (8 bytes each)");
+		keys_hash(keys, build->filter, n, room);
+		build->out.n += n;
+		progress_update(keys->count, keys->bytes);
+	}
+	code = keys->failure;
+	keys_close(keys);
+	return code;
+}
+
+/* Of two arrays that ascend up to the first number that is in both: that number. */
+static uint64_t common_hash(const struct spool *a, const struct spool *b)
+{
+	size_t i = 0, j = 0;
+
+	while (i + 1 < a->n && j + 1 < b->n && a->hash[i] != b->hash[j]) {
+		if (a->hash[i] < b->hash[j])
+			i++;
+		else
+			j++;
+	}
+	return b->hash[j];
+}
+
+static int both(const char *path)
+{
+	report_error("a key of %s is in the list of keys, too; nothing was written", path);
+	return EXIT_FILE;
+}
+
+/* Looks for the key of --exclude that has this hash, and says that it is in both lists. */
+static int tell_both(struct build *build, uint64_t hash)
+{
+	struct keys *keys = &build->keys;
+	char *path = (char *)(uintptr_t)build->exclude;
+	uint64_t hashes[KEYS_BATCH];
+	size_t n;
+
+	keys_close(keys);
+	if (strcmp(path, "-") == 0)
+		return both("standard input");
+	if (keys_open(keys, &path, 1, build->form) != EXIT_OK)
+		return both(path);
+	while ((n = keys_read(keys)) > 0) {
+		keys_hash(keys, build->filter, n, hashes);
+		for (size_t i = 0; i < n; i++) {
+			if (hashes[i] != hash)
+				continue;
+			report_error("key %" PRIu64 " of %s, '%.*s', is in the list of keys, too; "
+			             "nothing was written",
+			             keys->count - n + i + 1, path,
+			             keys->length[i] < 200 ? (int)keys->length[i] : 200,
+			             (const char *)keys->key[i]);
+			return EXIT_FILE;
+		}
+	}
+	return both(path);
+}
+
 static int read_spool(struct build *build)
 {
 	struct keys *keys = &build->keys;
@@ -214,7 +298,11 @@ static nidus_status build_spool(struct build *build)
 
 	build->options.progress = progress;
 	progress_start("building", spool->n);
-	if (build->like)
+	if (build->exclude)
+		status =
+			nidus_build_exclude(&build->options, spool->hash, spool->n, build->out.hash,
+		                            build->out.n, build->threads, &build->filter);
+	else if (build->like)
 		status = nidus_build_like(hasher, spool->hash, build->values.hash, spool->n,
 		                          build->multiset, build->threads, &progress,
 		                          &build->filter);
@@ -225,7 +313,10 @@ static nidus_status build_spool(struct build *build)
 		status = nidus_build_hashes(&build->options, spool->hash, spool->n, build->threads,
 		                            &build->filter);
 
-	nidus_free(hasher);
+	if (status == NIDUS_OK)
+		nidus_free(hasher);
+	else
+		build->filter = hasher;
 	return status;
 }
 
@@ -237,6 +328,8 @@ static int fill_from_spool(struct build *build)
 	if (code != EXIT_OK)
 		return code;
 	status = build_spool(build);
+	if (status == NIDUS_E_ARG && build->exclude)
+		return tell_both(build, common_hash(&build->spool, &build->out));
 	return status == NIDUS_OK ? EXIT_OK : refused(build, status, build->keys.count, true);
 }
 
@@ -277,6 +370,16 @@ static void tell(const struct build *build)
 	            info.bits_per_key, info.fpr_now);
 }
 
+/* Whether standard input would have to be both lists of keys. */
+static bool same_stdin(const struct build *build, const struct args *args)
+{
+	bool keys = args->n == 0;
+
+	for (size_t i = 0; i < args->n; i++)
+		keys = keys || strcmp(args->operand[i], "-") == 0;
+	return keys && build->exclude && strcmp(build->exclude, "-") == 0;
+}
+
 static int prepare_output(struct build *build, const struct args *args)
 {
 	int code = build->json ? output_check_json(&build_command, &build->output) : EXIT_OK;
@@ -285,18 +388,26 @@ static int prepare_output(struct build *build, const struct args *args)
 		code = output_check_inputs(&build_command, &build->output, args->operand, args->n);
 	if (code == EXIT_OK && build->like)
 		code = output_check_input(&build_command, &build->output, build->like);
+	if (code == EXIT_OK && build->exclude)
+		code = output_check_input(&build_command, &build->output, build->exclude);
 	return code == EXIT_OK ? output_prepare(&build_command, &build->output) : code;
 }
 
 static int build_set(struct build *build, const struct args *args)
 {
-	int code = build->like ? copy_shape(build) : EXIT_OK;
+	int code = same_stdin(build, args)
+	                   ? report_usage(build_command.name,
+	                                  "--exclude - and the keys cannot both be standard input")
+	           : build->like ? copy_shape(build)
+	                         : EXIT_OK;
 	bool direct = build->multiset && build->options.capacity > 0 && !build->like;
 
 	if (code == EXIT_OK)
 		code = prepare_output(build, args);
 	if (code == EXIT_OK && !build->like)
 		code = create_first(build, direct);
+	if (code == EXIT_OK)
+		code = read_excluded(build);
 	if (code == EXIT_OK)
 		code = keys_open(&build->keys, args->operand, args->n, build->form);
 	if (code != EXIT_OK)
@@ -315,6 +426,24 @@ static int build_set(struct build *build, const struct args *args)
 	return code;
 }
 
+static int check_exclude(struct build *build)
+{
+	if (!build->exclude)
+		return ARGS_GO;
+	if (build->like || build->multiset || build->options.value_bits > 0)
+		return report_usage(build_command.name, "--exclude does not go with --%s",
+		                    build->like       ? "like"
+		                    : build->multiset ? "multiset"
+		                                      : "values");
+	if (build->options.family == NIDUS_AUTO)
+		build->options.features |= NIDUS_STATIC;
+	if (!shape_is_static(&build->options))
+		return report_usage(
+			build_command.name,
+			"--exclude takes a static set: leave -f out, or give -f ribbon");
+	return ARGS_GO;
+}
+
 static unsigned processors(void)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -331,6 +460,8 @@ static int run(int argc, char **argv)
 	int code = args_parse(&build_command, argc, argv, take_option, &build, &args);
 
 	if (code == ARGS_GO)
+		code = check_exclude(&build);
+	if (code == ARGS_GO)
 		code = shape_check(&build_command, &build.options);
 	if (code != ARGS_GO)
 		return code;
@@ -340,6 +471,7 @@ static int run(int argc, char **argv)
 	keys_close(&build.keys);
 	spool_free(&build.spool);
 	spool_free(&build.values);
+	spool_free(&build.out);
 	nidus_free(build.filter);
 	return code;
 }
@@ -359,6 +491,10 @@ static const struct option_spec options[] = {
 	{ SHAPE_DELETE },
 	{ SHAPE_NO_DELETE },
 	{ SHAPE_COMPACT },
+	{ SHAPE_STATIC },
+	{ OPTION_EXCLUDE, "exclude", "FILE",
+	  "a static set that is right about the keys of FILE, too: none\n"
+	  "of them matches; -p bounds the rate of all others" },
 	{ SHAPE_ENUMERATE },
 	{ SHAPE_MERGE },
 	{ SHAPE_GROW },
@@ -395,6 +531,8 @@ const struct command build_command = {
 		"  nidus build -p 0.001 -o words.nidus /usr/share/dict/words\n"
 		"  seq 1 1000000 | nidus build -n 1M -p 2^-10 -f cuckoo > numbers.nidus\n"
 		"  find . -print0 | nidus build -0 -o paths.nidus\n"
+		"  nidus build --static -p 2^-20 -o leaked.nidus leaked.txt\n"
+		"  nidus build --exclude valid.txt -o revoked.nidus revoked.txt\n"
 		"  printf 'heron\\t3\\ncrane\\t1\\n' | nidus build --values 8 -o shards.nidus\n",
 	.run = run,
 };

@@ -92,7 +92,9 @@ static void row_room(const nidus_info *info)
 {
 	uint64_t room = room_of(info);
 
-	if (info->count < room)
+	if (info->features & NIDUS_STATIC)
+		row_text("room for", "no more keys: a static set never changes");
+	else if (info->count < room)
 		out_format("%-17s %" PRIu64 " more keys\n", "room for", room - info->count);
 	else if (!(info->features & NIDUS_ENUMERATE))
 		row_text("room for", "no more keys at this rate; more raise it");
@@ -116,6 +118,8 @@ static void print_info(const nidus_info *info)
 	out_format("%-17s %.3f\n", "bits per key", info->bits_per_key);
 	row_rate("fpr target", info->fpr_target);
 	row_rate("fpr now", info->fpr_now);
+	if (info->judged > 0)
+		row_text("exact", "on the keys and the excluded ones; fpr is that of others");
 	row_percent("load", info->load);
 	row_percent("headroom", info->headroom);
 	row_count("slots per bucket", info->slots);
@@ -175,6 +179,7 @@ static void print_info_json(const char *name, const nidus_info *info)
 	json_count("chunks", info->chunks);
 	json_count("stashed", info->stashed);
 	json_count("tables", info->tables);
+	json_count("judged", info->judged);
 	json_bool("readonly", info->readonly);
 	json_bits("seed", info->seed);
 	json_close('}');

@@ -186,6 +186,7 @@ static const struct option_spec options[] = {
 	{ SHAPE_DELETE },
 	{ SHAPE_NO_DELETE },
 	{ SHAPE_COMPACT },
+	{ SHAPE_STATIC },
 	{ SHAPE_ENUMERATE },
 	{ SHAPE_MERGE },
 	{ SHAPE_GROW },

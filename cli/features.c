@@ -35,5 +35,8 @@ void feature_names(uint32_t features, char *text, size_t size)
 		                         feature_list[i].name);
 	}
 	if (features & NIDUS_COMPACT && used < size)
-		snprintf(text + used, size - used, "%s%s", used ? ", " : "", COMPACT_NAME);
+		used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+		                         COMPACT_NAME);
+	if (features & NIDUS_STATIC && used < size)
+		snprintf(text + used, size - used, "%s%s", used ? ", " : "", STATIC_NAME);
 }

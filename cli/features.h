@@ -15,6 +15,7 @@ struct feature {
 
 /* Of a filter alone, no family's: it was made so. */
 #define COMPACT_NAME "compact"
+#define STATIC_NAME "static"
 
 #define FEATURES ((size_t)7)
 extern const struct feature feature_list[FEATURES];

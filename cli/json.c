@@ -132,5 +132,7 @@ void json_features(const char *name, uint32_t features)
 	}
 	if (features & NIDUS_COMPACT)
 		json_text(NULL, COMPACT_NAME);
+	if (features & NIDUS_STATIC)
+		json_text(NULL, STATIC_NAME);
 	json_close(']');
 }

@@ -29,12 +29,8 @@ int shape_count(const struct command *command, const char *option, const char *v
 
 static int take_rate(const struct command *command, const char *value, double *rate)
 {
-	if (number_parse_rate(value, rate)) {
-		if (*rate > NIDUS_FPR_MOST)
-			report_warning("-p %s: rates above %g are unsupported; using %g", value,
-			               NIDUS_FPR_MOST, NIDUS_FPR_MOST);
+	if (number_parse_rate(value, rate))
 		return ARGS_GO;
-	}
 	return report_usage(command->name,
 	                    "-p: '%s' is not a rate between 0 and 1 (0.001, 0.1%%, 2^-10, 1/1000)",
 	                    value);
@@ -140,6 +136,9 @@ int shape_take(const struct command *command, nidus_options *options, int id, co
 	case OPTION_COMPACT:
 		options->features |= NIDUS_COMPACT;
 		return ARGS_GO;
+	case OPTION_STATIC:
+		options->features |= NIDUS_STATIC;
+		return ARGS_GO;
 	case OPTION_NO_DELETE:
 		options->features |= NIDUS_NO_DELETE;
 		return ARGS_GO;
@@ -151,8 +150,18 @@ int shape_take(const struct command *command, nidus_options *options, int id, co
 	}
 }
 
+bool shape_is_static(const nidus_options *options)
+{
+	return (options->features | nidus_family_features(options->family)) & NIDUS_STATIC;
+}
+
 int shape_check(const struct command *command, const nidus_options *options)
 {
+	double most = shape_is_static(options) ? 0.5 : NIDUS_FPR_MOST;
+
+	if (options->fpr > most)
+		report_warning("-p %g: rates above %g are unsupported; using %g", options->fpr,
+		               most, most);
 	if (options->max_capacity != 0 && options->max_capacity < options->capacity)
 		return report_usage(command->name,
 		                    "--grow %" PRIu64 " is less than -n %" PRIu64

@@ -4,6 +4,8 @@
 
 /** @file shape.h  The options that say what a new filter is like: nidus build, nidus plan. */
 
+#include <stdbool.h>
+
 #include "args.h"
 #include "nidus.h"
 
@@ -18,6 +20,8 @@
 	OPTION_NO_DELETE, "no-delete", NULL, "no key will be removed; breadcrumb is smaller then"
 #define SHAPE_COMPACT \
 	OPTION_COMPACT, "compact", NULL, "bucketed with coded buckets: smaller, and slower"
+#define SHAPE_STATIC \
+	OPTION_STATIC, "static", NULL, "the set will never change: ribbon, the smallest of all"
 #define SHAPE_GROW \
 	OPTION_GROW, "grow", "N", "let the set grow by itself, as keys are added, up to N keys"
 
@@ -39,6 +43,9 @@
 int shape_take(const struct command *command, nidus_options *options, int id, const char *value);
 
 #define SHAPE_OTHER (-2)
+
+/** Whether the set will be built once and never change. */
+bool shape_is_static(const nidus_options *options);
 
 /** Whether the options, each right by itself, fit together: ARGS_GO or an exit code. */
 int shape_check(const struct command *command, const nidus_options *options);

@@ -50,6 +50,9 @@
  * never full (inserts beyond the capacity succeed, and fpr_now rises), copies of a key
  * take no room, and count is the number of inserts.
  *
+ * A ribbon filter is built from all its keys at once (NIDUS_STATIC): 5, 6 and 9 do not
+ * apply, and 2 means that it is never full.
+ *
  * ## Caveats
  *
  * - Removing a key that was never inserted may remove the copy of another key
@@ -180,7 +183,8 @@ typedef enum nidus_family {
 	NIDUS_WINDOWED,     /**< overlapping windows: the smallest but for NIDUS_COMPACT */
 	NIDUS_BREADCRUMB,   /**< about one cache line per operation */
 	NIDUS_BLOOM,        /**< no delete; to compare with */
-	NIDUS_BLOCKED_BLOOM /**< no delete; one cache line per operation */
+	NIDUS_BLOCKED_BLOOM, /**< no delete; one cache line per operation */
+	NIDUS_RIBBON        /**< static: built in bulk and only read; the smallest of all */
 } nidus_family;
 
 /** What a family can do, and what NIDUS_AUTO must honour. */
@@ -193,7 +197,8 @@ enum {
 	NIDUS_FAST = 1u << 5,       /**< in options: the quickest, not the smallest */
 	NIDUS_MULTISET = 1u << 6,   /**< in options: bulk builds keep copies */
 	NIDUS_NO_DELETE = 1u << 7,  /**< in options: nothing will be removed, see there */
-	NIDUS_COMPACT = 1u << 8     /**< in options: sorted, coded buckets, see there */
+	NIDUS_COMPACT = 1u << 8,    /**< in options: sorted, coded buckets, see there */
+	NIDUS_STATIC = 1u << 9      /**< in options: built once and never changed, see there */
 };
 
 /**
@@ -267,6 +272,15 @@ typedef struct nidus_progress {
  * Values, growth, merges and NIDUS_CONCURRENT work as without it. NIDUS_AUTO takes
  * bucketed then, every other family answers E_UNSUPPORTED, and slots other than 4 are E_RANGE.
  * info.features has the bit.
+ *
+ * NIDUS_STATIC in options.features is for sets that are built once, shipped, and never changed.
+ * NIDUS_AUTO takes ribbon then, the only family that can make use of it; the others answer
+ * E_UNSUPPORTED. A ribbon filter is made by nidus_build_u64 and the like, and is only read
+ * afterwards: inserts, removes, growth, merges and walks are E_UNSUPPORTED. For k = log2(1/fpr), a
+ * whole number of 8 to 32, it takes at most 1.012 k bits per key from 10^6 keys on; rates
+ * between two powers of two take 0.09 bits more. Its rates go from 2^-1 to 2^-32, and values, of 1 to 32
+ * bits, cost their bits and 2 %: a static map, with one value per key. nidus_create makes an
+ * empty one, which finds nothing: it serves to hash keys with, and for nidus_build_like.
  */
 
 /** options.stash: keep no overflow list at all. */
@@ -275,7 +289,7 @@ typedef struct nidus_progress {
 /** options.reserve: hold no slot back. */
 #define NIDUS_RESERVE_NONE 0xffffffffu
 
-/** options.fpr: the loosest target that a filter is made for, 2^-4. */
+/** options.fpr: the loosest target that a filter is made for, 2^-4; a ribbon filter: 2^-1. */
 #define NIDUS_FPR_MOST 0.0625
 
 /**
@@ -286,8 +300,8 @@ typedef struct nidus_options {
 	size_t struct_size;    /**< set by NIDUS_OPTIONS_INIT */
 	nidus_family family;   /**< 0: NIDUS_AUTO */
 	uint64_t capacity;     /**< keys promised to fit: 1 to 2^44 */
-	double fpr;            /**< target rate, down to 2^-24; 0: 2^-8; above NIDUS_FPR_MOST:
-	                            that (info.fpr_target tells) */
+	double fpr;            /**< target rate, down to 2^-24 (ribbon: 2^-32); 0: 2^-8; above
+	                            NIDUS_FPR_MOST (ribbon: 2^-1): that (info.fpr_target tells) */
 	uint64_t seed;         /**< 0: a fresh random one; otherwise used as given */
 	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there */
 	unsigned slots;        /**< per bucket or window; 0: the family's best */
@@ -337,7 +351,7 @@ typedef struct nidus_info {
 	double fpr_now;            /**< the rate expected with what is in it now */
 	unsigned slots;            /**< per bucket or window; Bloom: 0 */
 	unsigned fingerprint_bits; /**< stored per key, without choice and offset bits;
-	                                Bloom: bits that a key sets */
+	                                Bloom: bits that a key sets; ribbon: whole bits */
 	unsigned slot_bits;        /**< width of a slot */
 	unsigned growth_bits;      /**< of the fingerprint, reserved for growth */
 	uint64_t total_slots;      /**< slots in the table */
@@ -349,6 +363,8 @@ typedef struct nidus_info {
 	unsigned tables;           /**< 2 while entries move to a larger one (nidus_grow ends
 	                                that), otherwise 1 */
 	unsigned value_bits;       /**< of the value beside each key; 0: it keeps none */
+	uint64_t judged;           /**< of nidus_build_exclude: keys of both lists that its second
+	                                table tells apart; otherwise 0 */
 } nidus_info;
 
 #ifdef __cplusplus
@@ -722,12 +738,32 @@ NIDUS_API nidus_status nidus_build_like(const nidus_filter *other, uint64_t *has
  * A capacity of 0 means room for all pairs, even if hashes have several values. Works in
  * place in both arrays, as nidus_build_hashes does, and takes 8 bytes more per key while it
  * sorts, 16 if values have more than 11 bits.
+ * A ribbon filter keeps one value per key.
  * Errors: those of nidus_build_hashes, E_RANGE (a value that is too large: the reason says
- * which), E_UNSUPPORTED (value_bits is 0). Threads: free.
+ * which), E_UNSUPPORTED (value_bits is 0), E_ARG (ribbon: two values for one hash; the reason
+ * says which). Threads: free.
  */
 NIDUS_API nidus_status nidus_build_values(const nidus_options *options, uint64_t *hashes,
                                           uint64_t *values, size_t n, unsigned threads,
                                           nidus_filter **filter);
+
+/**
+ * A static filter that is right about two lists of keys: it finds all of the first and none of
+ * the second, as lists of revoked certificates need it. `excluded` has the hashes of keys that
+ * must not match, made with the same seed. A key of neither list is found with info.fpr_target,
+ * which is at most options->fpr; a fpr of 0 leaves it to the library, which takes what makes
+ * the filter smallest: about n (log2(m/n) + 2) bits. Later on nobody can tell
+ * which list is which without asking: to change one, build anew. Takes 16 bytes for
+ * each key of the first list, and for each of the second that the first of two tables lets
+ * pass, while it works. Works in place in both arrays: afterwards they hold other hashes, or
+ * the same in another order.
+ * Errors: those of nidus_build_hashes, E_ARG (a hash is in both lists; the reason says which: a
+ * key that is in both or, with odds of n * m / 2^64, two keys that another seed tells apart),
+ * E_UNSUPPORTED (a family that is not static; values). Threads: free.
+ */
+NIDUS_API nidus_status nidus_build_exclude(const nidus_options *options, uint64_t *hashes,
+                                           size_t n, uint64_t *excluded, size_t m,
+                                           unsigned threads, nidus_filter **filter);
 
 /* ------------------------------------------- walking, merging and growing -- */
 

@@ -38,9 +38,10 @@ HOP_BITS = 12  # of a fingerprint: what its second place depends on
 MAGIC = b"\x89nidus\r\n"
 VERSION = 1
 COMPACT = 256  # of the features: family 5 with coded buckets
+STATIC = 512  # family 10, which never changes
 HEADER = 256
 FAMILIES = ("auto", "cuckoo", "semisort", "simplified", "chunked", "bucketed", "windowed",
-            "breadcrumb", "bloom", "blocked-bloom")
+            "breadcrumb", "bloom", "blocked-bloom", "ribbon")
 
 # Where the fields of the header stand, and as what.
 FIELDS = {
@@ -53,7 +54,7 @@ FIELDS = {
     "table_kind": (128, "I"), "table_offset": (136, "Q"), "table_size": (144, "Q"),
     "table_checksum": (152, "Q"),
     "stash_kind": (160, "I"), "stash_offset": (168, "Q"), "stash_size": (176, "Q"),
-    "stash_checksum": (184, "Q"), "value_bits": (192, "I"),
+    "stash_checksum": (184, "Q"), "value_bits": (192, "I"), "judged": (200, "Q"),
     "checksum": (248, "Q"),
 }
 
@@ -153,17 +154,19 @@ class Header:
         require(0 < self.fpr < 1, "the rate makes no sense")
         require(max(self.core_bits, self.growth_bits, self.borrowed) <= 56 and self.level <= 44,
                 "widths are absurd")
-        require(self.value_bits <= (32 if self.family < 8 else 0), "values are too wide")
+        require(self.value_bits <= (0 if self.family in (8, 9) else 32), "values are too wide")
+        require(self.judged == 0 or self.family == 10, "only family 10 has a verdict")
+        require(not self.features & STATIC or self.family == 10, "only family 10 is static")
         require(self.level <= self.growth_bits + self.borrowed,
                 "the level is higher than there are address bits")
-        require(self.stashed <= self.count, "more entries in the stash than there are")
+        require(self.stashed <= self.count + self.judged, "more entries in the stash than there are")
         require(not self.features & COMPACT or self.family == 5, "only family 5 can be compact")
 
     def check_sections(self, data, table_size):
         require((self.table_kind, self.stash_kind) == (0, 1), "the sections are of other kinds")
         require(self.table_size == table_size and self.stash_size == 16 * self.stashed,
                 "the sections' sizes do not follow from the other fields")
-        at = up(HEADER, 4096 if table_size >= 4096 else 64)
+        at = up(HEADER, 4096 if table_size >= 4096 and not self.features & STATIC else 64)
         require(self.table_offset == at, "the table is not where it should be")
         require(self.stash_offset == up(at + table_size, 64), "the stash is not where it should be")
         self.end = self.stash_offset + self.stash_size
@@ -725,6 +728,159 @@ class Bloom(Filter):
             require(len(sectors) in (0, size), "a block has a sector without a bit")
 
 
+# ----------------------------------------------------------------------------- family 10
+
+
+def parity(x):
+    return bin(x).count("1") & 1
+
+
+class Layer:
+    """A band of a matrix: where its blocks and marks begin is set later."""
+
+    def __init__(self, keys, share):
+        windows = keys - keys // 40 if keys > 2048 else keys + keys // 32
+        self.windows = up(max(windows, 1), 64)
+        self.blocks = self.windows // 64 + -(-self.windows // 65536)
+        self.split = 0
+        low, high = 0, self.blocks if share else 0
+        while low < high:
+            self.split = (low + high) // 2
+            if self.longer() * 65536 < share * self.windows:
+                low = self.split + 1
+            else:
+                high = self.split
+        self.split = low
+        self.mark_size = -(-self.windows // 512)
+
+    def longer(self):
+        """Windows that lie before the split."""
+        shards, rest = divmod(self.split, 1025)
+        return min(shards * 65536 + max(rest - 1, 0) * 64, self.windows)
+
+    def words_before(self, block, columns):
+        return block * columns + min(block, self.split)
+
+
+class Matrix:
+    """Layers, each for the keys that the one before has bumped."""
+
+    def __init__(self, keys, columns, share):
+        self.columns, self.layers = columns, []
+        while keys:
+            self.layers.append(Layer(keys, share))
+            keys = keys // 36 if keys > 2048 else 0
+
+    def place_blocks(self, at):
+        for layer in self.layers:
+            layer.at = at
+            layer.end = at + 8 * layer.words_before(layer.blocks, self.columns)
+            at = up(layer.end, 64)
+        return at
+
+    def place_marks(self, at):
+        for layer in self.layers:
+            layer.marks, at = at, at + layer.mark_size
+        return at
+
+    def row_sums(self, table, hash_):
+        """What the table tells a key, a bit per column, its fingerprint, and whether there is a column more; None:
+        all layers have bumped it."""
+        for layer in self.layers:
+            window = cut(hash_, layer.windows)[0]
+            bucket = window // 128
+            mark = table[layer.marks + bucket // 4] >> bucket % 4 * 2 & 3
+            if window % 128 >= (0, 16, 48, 128)[mark]:
+                return self.sums_at(table, layer, window, hash_)
+            hash_ = hash_ * 0xBEA225F9EB34556D & MASK
+            hash_ = (hash_ ^ hash_ >> 32) * 0x94D049BB133111EB & MASK
+            hash_ ^= hash_ >> 32
+        return None
+
+    def sums_at(self, table, layer, window, hash_):
+        x = hash_ * GOLDEN & MASK
+        x ^= x >> 32
+        block = window // 64 + window // 65536
+        mask = (x | 1) << window % 64
+        starts = [layer.at + 8 * layer.words_before(b, self.columns) for b in (block, block + 1)]
+        sums = 0
+        longer = block + 1 < layer.split
+        for column in range(self.columns + longer):
+            words = [int.from_bytes(table[start + 8 * column:start + 8 * column + 8], "little") for start in starts]
+            sums |= parity((words[0] | words[1] << 64) & mask) << column
+        return sums, (x * MULTIPLIER & MASK) >> 31, longer
+
+
+class Ribbon(Filter):
+    """Built once: what a key is told is a sum of rows."""
+
+    def lay_out(self):
+        h = self.header
+        require(h.slots == h.growth_bits == h.level == h.groups == h.max_steps == h.stash_limit ==
+                h.borrowed == 0 and h.max_capacity == h.capacity and h.features & STATIC,
+                "fields that this family does not have are not 0")
+        require(1 <= h.core_bits <= 32 and h.reserve < (65536 if h.core_bits < 32 else 1),
+                f"fingerprints of {h.core_bits} bits")
+        require(h.capacity <= 2**44 and h.judged <= 2**45, "too many keys")
+        require(not h.more, "a filter that never changes has one part")
+        require(not (h.judged and h.value_bits), "values and a verdict")
+        self.keys = Matrix(h.capacity, h.core_bits + h.value_bits, h.reserve)
+        self.verdict = Matrix(h.judged, 1, 0)
+        require(h.chunks == -(-self.keys.layers[0].windows // 65536), f"{h.chunks} shards")
+        rate = max(1 - layer.longer() / layer.windows / 2 for layer in self.keys.layers) / 2**h.core_bits
+        require(rate / (2 if h.judged else 1) <= h.fpr * 1.000001, "the rate promises too much")
+
+    def table_size(self):
+        blocks = self.verdict.place_blocks(self.keys.place_blocks(0))
+        self.marks_end = self.verdict.place_marks(self.keys.place_marks(blocks))
+        return up(max(self.marks_end, blocks + 64), 8)
+
+    def values_hash(self, hash_):
+        h = self.header
+        if h.count == 0:
+            return []
+        told = self.keys.row_sums(self.table, hash_)
+        if told is None:
+            value = self.list.get(hash_)
+            return [] if value is None or h.judged and value == 0 else [0 if h.judged else value]
+        sums, print_, longer = told
+        bits_ = h.core_bits
+        found = (sums ^ print_) & (1 << bits_) - 1 == 0
+        if longer:
+            found = found and sums >> self.keys.columns & 1 == print_ >> bits_ & 1
+        if found and h.judged:
+            told = self.verdict.row_sums(self.table, hash_)
+            found = told[0] == 1 if told else self.list.get(hash_) == 1
+        return [sums >> bits_ & (1 << h.value_bits) - 1] if found else []
+
+    def entries(self):
+        raise BadFile("the entries of a ribbon filter cannot be listed")
+
+    def check(self):
+        h = self.header
+        self.list = dict(self.stash_in_order)
+        require(h.count <= h.capacity, "more keys than the capacity")
+        for matrix in self.keys, self.verdict:
+            for layer in matrix.layers:
+                self.check_layer(layer)
+        require(not any(self.table[self.marks_end:]), "the end of the table is not zero")
+        require(h.count > 0 or not any(self.table) and not self.list,
+                "a filter without keys is not zero")
+        hashes = [hash_ for hash_, _ in self.stash_in_order]
+        require(all(a < b for a, b in zip(hashes, hashes[1:])), "the list is not in order")
+        for hash_, value in self.stash_in_order:
+            require(value < 1 << (1 if h.judged else h.value_bits), "a listed value is too large")
+            bumped = self.keys.row_sums(self.table, hash_) is None
+            judged = h.judged and self.verdict.row_sums(self.table, hash_) is None
+            require(bumped and (value == 1 or not h.judged) or judged, "a key is listed that no layer has bumped")
+
+    def check_layer(self, layer):
+        require(not any(self.table[layer.end:up(layer.end, 64)]), "what is between layers is not zero")
+        buckets = -(-layer.windows // 128)
+        last = self.table[layer.marks + layer.mark_size - 1]
+        require(buckets % 4 == 0 or last >> buckets % 4 * 2 == 0, "marks of no bucket are not zero")
+
+
 # ---------------------------------------------------------------- filters in several parts
 
 
@@ -825,7 +981,7 @@ class Parts:
 
 def parse_image(data):
     header = Header(data)
-    kind = Nest if header.family < 7 else Yards if header.family == 7 else Bloom
+    kind = Nest if header.family < 7 else Yards if header.family == 7 else Ribbon if header.family == 10 else Bloom
     return kind(header, data)
 
 

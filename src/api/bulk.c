@@ -179,6 +179,8 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 static bool any_copies(const nidus_options *options, const uint64_t *hashes, const uint64_t *values,
                        size_t n)
 {
+	if (options_static(options)) /* keeps none: the family says so */
+		return false;
 	bool equal = n > 0 && !unique(options);
 	for (size_t i = 1; i < n && values != NULL && !equal; i++)
 		equal = hashes[i] == hashes[i - 1];

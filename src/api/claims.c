@@ -23,7 +23,8 @@ static nidus_status check_fields(const struct family *family, const struct bluep
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
 	    !(plan->fpr > 0 && plan->fpr < 1) || plan->level > plan->growth_bits + plan->borrowed ||
 	    (plan->growth_bits != 0 && !(family->features & NIDUS_GROW)) ||
-	    (plan->value_bits != 0 && !(family->features & NIDUS_ENUMERATE)) ||
+	    (plan->value_bits != 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))) ||
+	    (plan->judged != 0 && family->judge == NULL) ||
 	    plan->features & ~(family->features | OPTIONS_NO_ABILITIES) ||
 	    (plan->features & NIDUS_COMPACT && !family->compact) ||
 	    (plan->features & NIDUS_DELETE && plan->features & NIDUS_NO_DELETE))

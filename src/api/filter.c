@@ -261,6 +261,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.concurrent = plan->features & NIDUS_CONCURRENT && !filter->readonly,
 		.tables = moving(filter) ? 2 : 1,
 		.value_bits = plan->value_bits,
+		.judged = plan->judged,
 	};
 	shared_go_on(filter);
 	memcpy(info, &full, size);

@@ -32,7 +32,8 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	struct forecast forecast = (*family)->forecast(plan, 0);
 	if (image->section[IMAGE_TABLE].size != forecast.bytes ||
 	    image->section[IMAGE_STASH].size / STASH_ENTRY != image->stashed ||
-	    image->section[IMAGE_STASH].size % STASH_ENTRY != 0 || image->stashed > image->count)
+	    image->section[IMAGE_STASH].size % STASH_ENTRY != 0 ||
+	    (image->stashed > image->count && image->stashed - image->count > plan->judged))
 		return fail(NIDUS_E_FORMAT, "the sections' sizes do not follow from the header");
 	return NIDUS_OK;
 }

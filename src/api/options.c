@@ -32,20 +32,54 @@ nidus_status options_read(const nidus_options *from, nidus_options *to)
 	return NIDUS_OK;
 }
 
+/* The family that is asked for or, with NIDUS_STATIC, that is taken; NULL if any may be. */
+static const struct family *family_wanted(const nidus_options *options)
+{
+	if (options->family != NIDUS_AUTO)
+		return family_find(options->family);
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if (options->features & (*family)->features & NIDUS_STATIC)
+			return *family;
+	}
+	return NULL;
+}
+
+bool options_static(const nidus_options *options)
+{
+	const struct family *family = family_wanted(options);
+	return family != NULL && family->features & NIDUS_STATIC;
+}
+
+static double fpr_least(const struct family *family)
+{
+	return family != NULL && family->fpr_least > 0 ? family->fpr_least : OPTIONS_FPR_LEAST;
+}
+
+static double fpr_most(const struct family *family)
+{
+	return family != NULL && family->fpr_most > 0 ? family->fpr_most : NIDUS_FPR_MOST;
+}
+
+static nidus_status too_low(double fpr, double least)
+{
+	return fail(NIDUS_E_RANGE, "an fpr of %g is too low: 2^-%d (%.3g) is the least", fpr,
+	            least < OPTIONS_FPR_LEAST ? 32 : 24, least);
+}
+
 static nidus_status check_rate(nidus_options *options)
 {
+	const struct family *family = family_wanted(options);
 	if (options->fpr == 0)
 		options->fpr = OPTIONS_FPR_DEFAULT;
 	/* Written so that NaN fails, too. */
 	if (!(options->fpr > 0 && options->fpr < 1))
 		return fail(NIDUS_E_ARG, "fpr must be a rate between 0 and 1, not %g",
 		            options->fpr);
-	if (options->fpr < OPTIONS_FPR_LEAST)
-		return fail(NIDUS_E_RANGE, "an fpr of %g is too low: 2^-24 (%.3g) is the least",
-		            options->fpr, OPTIONS_FPR_LEAST);
+	if (options->fpr < fpr_least(family))
+		return too_low(options->fpr, fpr_least(family));
 	/* A looser target is met by the loosest filter there is. */
-	if (options->fpr > NIDUS_FPR_MOST)
-		options->fpr = NIDUS_FPR_MOST;
+	if (options->fpr > fpr_most(family))
+		options->fpr = fpr_most(family);
 	return NIDUS_OK;
 }
 
@@ -127,17 +161,24 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 	if (options->features & NIDUS_COMPACT && !family->compact)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot be compact; bucketed can",
 		            family->name);
+	if (missing & NIDUS_STATIC)
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family is not static; ribbon is",
+		            family->name);
 	if (missing != 0)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot %s", family->name,
 		            feature_name(missing & -missing));
-	if (options->value_bits > 0 && !(family->features & NIDUS_ENUMERATE))
+	if (options->value_bits > 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC)))
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family keeps no values", family->name);
+	/* Another family's limits may have let it pass. */
+	if (options->fpr < fpr_least(family))
+		return too_low(options->fpr, fpr_least(family));
+	double fpr = options->fpr < fpr_most(family) ? options->fpr : fpr_most(family);
 	*plan = (struct blueprint){
 		.family = family->id,
 		.value_bits = options->value_bits,
 		.features = options->features,
 		.seed = options->seed,
-		.fpr = options->fpr,
+		.fpr = fpr,
 	};
 	nidus_status status = check_capacity(options); /* a build may have raised it */
 	if (status == NIDUS_OK)
@@ -161,6 +202,14 @@ bool options_prefer(const nidus_options *options, uint64_t least, const struct f
 	return a_speed != b_speed ? a_speed > b_speed : a_bytes < b_bytes;
 }
 
+bool options_may_choose(const nidus_options *options, const struct family *family)
+{
+	if (options->features & NIDUS_STATIC)
+		return family->features & NIDUS_STATIC;
+	return family->features & NIDUS_DELETE &&
+	       (family->compact || !(options->features & NIDUS_COMPACT));
+}
+
 /* A family that will do. */
 struct candidate {
 	const struct family *family;
@@ -177,8 +226,7 @@ static nidus_status find_candidates(const nidus_options *options,
 	*n = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		struct candidate *candidate = &candidates[*n];
-		if (!((*family)->features & NIDUS_DELETE) ||
-		    (options->features & NIDUS_COMPACT && !(*family)->compact))
+		if (!options_may_choose(options, *family))
 			continue;
 		nidus_status tried = options_plan_family(options, *family, &candidate->plan);
 		if (tried != NIDUS_OK && status == NIDUS_OK) {

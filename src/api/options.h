@@ -13,7 +13,7 @@
 /* All bits that mean something in options.features. */
 #define OPTIONS_FEATURES                                                                \
 	(NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_CONCURRENT | \
-	 NIDUS_FAST | NIDUS_MULTISET | NIDUS_NO_DELETE | NIDUS_COMPACT)
+	 NIDUS_FAST | NIDUS_MULTISET | NIDUS_NO_DELETE | NIDUS_COMPACT | NIDUS_STATIC)
 
 /*
  * Those that are no ability of a family: FAST is a wish about the choice, NO_DELETE a promise,
@@ -33,6 +33,9 @@ nidus_status options_check_allocator(const nidus_allocator *allocator);
  */
 nidus_status options_check(nidus_options *options);
 
+/* Whether only a family that never changes will do. */
+bool options_static(const nidus_options *options);
+
 /* Draws a seed where none was given. Errors: E_IO. */
 nidus_status options_seed(nidus_options *options);
 
@@ -49,6 +52,9 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
  */
 bool options_prefer(const nidus_options *options, uint64_t least, const struct family *a,
                     uint64_t a_bytes, const struct family *b, uint64_t b_bytes);
+
+/* Whether NIDUS_AUTO considers a family at all: no Bloom filter, and a static one only if asked. */
+bool options_may_choose(const nidus_options *options, const struct family *family);
 
 /* The family that is asked for, or the best that will do, and its plan. */
 nidus_status options_plan(const nidus_options *options, const struct family **family,

@@ -14,6 +14,7 @@ static const char *const names[] = {
 	[NIDUS_CHUNKED] = "chunked",   [NIDUS_BUCKETED] = "bucketed",
 	[NIDUS_WINDOWED] = "windowed", [NIDUS_BREADCRUMB] = "breadcrumb",
 	[NIDUS_BLOOM] = "bloom",       [NIDUS_BLOCKED_BLOOM] = "blocked-bloom",
+	[NIDUS_RIBBON] = "ribbon",
 };
 
 #define NAMES (sizeof names / sizeof *names)
@@ -105,7 +106,8 @@ struct choice {
 	const struct family *quicker; /* than the chosen one; NULL if none is */
 };
 
-static void consider(struct choice *choice, const struct family *family, const nidus_plan_row *row)
+static void consider(struct choice *choice, const nidus_options *options,
+                     const struct family *family, const nidus_plan_row *row)
 {
 	if (row->status != NIDUS_OK)
 		return;
@@ -113,7 +115,7 @@ static void consider(struct choice *choice, const struct family *family, const n
 		choice->bytes = row->bytes;
 		return;
 	}
-	if (!(family->features & NIDUS_DELETE)) /* NIDUS_AUTO never chooses it */
+	if (!options_may_choose(options, family))
 		return;
 	choice->others++;
 	if (choice->chosen != NULL && family->pace < choice->chosen->pace)
@@ -174,7 +176,7 @@ nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size
 		choice.chosen = NULL;
 	for (const struct family *const *family = families; *family != NULL; family++, ++*n) {
 		nidus_plan_row row = plan_row(&checked, *family);
-		consider(&choice, *family, &row);
+		consider(&choice, &checked, *family, &row);
 		row.chosen = *family == choice.chosen;
 		if (*n < cap)
 			rows[*n] = row;

@@ -17,7 +17,7 @@
 /* Entries, and those in stashes. A Bloom filter has none there, and would count its bits. */
 static struct fill entries_of(const nidus_filter *filter)
 {
-	if (filter->family->features & NIDUS_ENUMERATE)
+	if (filter->family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))
 		return filter->family->fill(filter->body);
 	return (struct fill){ .count = filter->family->count(filter->body) };
 }

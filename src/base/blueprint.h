@@ -32,6 +32,7 @@ struct blueprint {
 	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
 	uint32_t value_bits;   /* of the value beside each key; 0: there are none */
 	uint32_t unused;       /* zero, so that plans can be compared as bytes */
+	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
 };
 
 #endif

@@ -46,6 +46,8 @@ struct family {
 	bool core_shrinks;
 	bool compact;  /* whether NIDUS_COMPACT is possible */
 	bool searches; /* entries make room for others: two groups of slots each */
+	/* The rates it can be planned for; 0: what all families can do (api/options.h). */
+	double fpr_least, fpr_most;
 	size_t body_size;
 
 	/* Copies of one key, and of its twins, that a filter of a plan holds at most; NULL:
@@ -89,6 +91,14 @@ struct family {
 	 */
 	nidus_status (*build)(void *body, const uint64_t *hashes, const uint64_t *values, size_t n,
 	                      unsigned threads);
+
+	/*
+	 * NIDUS_STATIC: fills an empty body whose plan has `judged` keys from `first`, which
+	 * was built for the hashes `in` and finds those of `out`, too; here it does not. Both
+	 * ascend, and no hash is in both. Errors: E_NOMEM; then clear or free the body.
+	 */
+	nidus_status (*judge)(void *body, const void *first, const uint64_t *in, size_t n,
+	                      const uint64_t *out, size_t m, unsigned threads);
 
 	const struct body_ops *(*ops)(const void *body);
 	/* Asks for the cache lines that a lookup of the hash begins with, and does not wait. */
@@ -170,7 +180,7 @@ static inline bool family_must_reserve(const nidus_options *options)
 #define FAMILY_CAPACITY_MOST (UINT64_C(1) << FAMILY_CAPACITY_MOST_LOG)
 
 /* The families of this library, in the order of nidus_family; NULL ends them. */
-#define FAMILIES 9
+#define FAMILIES 10
 extern const struct family *const families[FAMILIES + 1];
 
 /* NULL if this library does not have it. */

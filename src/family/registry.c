@@ -7,11 +7,17 @@
 #include "family/family.h"
 
 const struct family *const families[FAMILIES + 1] = {
-	&family_cuckoo,        &family_semisort,
-	&family_simplified,    &family_chunked,
-	&family_bucketed,      &family_windowed,
-	&family_breadcrumb,    &family_bloom,
-	&family_blocked_bloom, NULL,
+	&family_cuckoo,
+	&family_semisort,
+	&family_simplified,
+	&family_chunked,
+	&family_bucketed,
+	&family_windowed,
+	&family_breadcrumb,
+	&family_bloom,
+	&family_blocked_bloom,
+	&family_ribbon,
+	NULL,
 };
 
 const struct family *family_find(nidus_family id)

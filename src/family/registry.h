@@ -16,5 +16,6 @@ extern const struct family family_windowed;
 extern const struct family family_breadcrumb;
 extern const struct family family_bloom;
 extern const struct family family_blocked_bloom;
+extern const struct family family_ribbon;
 
 #endif

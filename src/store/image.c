@@ -15,6 +15,7 @@
  *      60  core bits, u32           128  per section: kind u32, zero u32,
  *      64  growth bits, u32              offset u64, size u64, checksum u64
  *      68  level, u32               192  bits of a value, u32
+ *                                  200  keys in the verdict, u64
  *                                  248  checksum of bytes 0 to 247, u64
  */
 #include "store/image.h"
@@ -31,6 +32,7 @@ static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n
 #define SECTION_TABLE 128 /* where the section table starts */
 #define SECTION_ROW 32    /* bytes per section in it */
 #define VALUE_BITS_AT 192 /* behind the section table */
+#define JUDGED_AT 200
 #define CHECKSUM_AT 248
 
 #define LINE 64                 /* sections start at a cache line, */
@@ -42,13 +44,21 @@ _Static_assert(CHECKSUM_AT + 8 == IMAGE_HEADER, "the checksum ends the header");
 
 static const unsigned char zeros[PAGE];
 
+/* A static filter is shipped, and small: it starts at a line. */
+static uint64_t alignment_of(const struct image *image, int section)
+{
+	return section == IMAGE_TABLE && image->section[section].size >= PAGE &&
+	                       !(image->plan.features & NIDUS_STATIC)
+	               ? PAGE
+	               : LINE;
+}
+
 nidus_status image_lay_out(struct image *image)
 {
 	uint64_t end = IMAGE_HEADER;
 	for (int i = 0; i < IMAGE_SECTIONS; i++) {
 		uint64_t size = image->section[i].size;
-		uint64_t alignment = i == IMAGE_TABLE && size >= PAGE ? PAGE : LINE;
-		uint64_t start;
+		uint64_t alignment = alignment_of(image, i), start;
 		if (add_overflows(end, alignment - 1, &start))
 			return fail(NIDUS_E_FORMAT, "the sections' sizes are absurd");
 		start -= start % alignment;
@@ -99,6 +109,7 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store32(to + 96, plan->stash_limit);
 	store32(to + 100, plan->borrowed);
 	store32(to + VALUE_BITS_AT, plan->value_bits);
+	store64(to + JUDGED_AT, plan->judged);
 }
 
 static void decode_plan(struct blueprint *plan, const unsigned char *from)
@@ -120,6 +131,7 @@ static void decode_plan(struct blueprint *plan, const unsigned char *from)
 	plan->stash_limit = load32(from + 96);
 	plan->borrowed = load32(from + 100);
 	plan->value_bits = load32(from + VALUE_BITS_AT);
+	plan->judged = load64(from + JUDGED_AT);
 }
 
 static void encode(const struct image *image, unsigned char header[IMAGE_HEADER])

@@ -283,7 +283,8 @@ static void entries_that_cannot_be_here_are_out_of_range(void **state)
 		nidus_entry entry, bad;
 		nidus_cursor cursor = { 0 };
 		check_note("%s", (*family)->name);
-		expect_ok(nidus_insert_u64(filter, 1));
+		if (!((*family)->features & NIDUS_STATIC))
+			expect_ok(nidus_insert_u64(filter, 1));
 		if (!(nidus_family_features((*family)->id) & NIDUS_ENUMERATE)) {
 			expect(!nidus_next(filter, &cursor, &entry));
 			entry = (nidus_entry){ 0 };
@@ -358,7 +359,7 @@ static void family_names_go_round(void **state)
 		expect_equal(nidus_family_features((*family)->id), (*family)->features);
 	}
 	expect(nidus_family_name((nidus_family)-1) == NULL);
-	expect(nidus_family_name((nidus_family)10) == NULL);
+	expect(nidus_family_name((nidus_family)11) == NULL);
 	nidus_family kept = NIDUS_WINDOWED;
 	expect_bad(nidus_family_by_name("", &kept));
 	expect_bad(nidus_family_by_name("Cuckoo", &kept));

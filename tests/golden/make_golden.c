@@ -16,6 +16,8 @@
 
 #define SEED UINT64_C(0x6e69647573763031)
 
+#define KEYS_MOST 400 /* in a filter of these */
+
 static const char *folder;
 
 /* Takes the filter. */
@@ -51,6 +53,14 @@ static nidus_options options_of(int family, uint64_t capacity, int k)
 static nidus_filter *filled(const nidus_options *options, uint64_t from, uint64_t to)
 {
 	nidus_filter *filter = filter_create(options);
+	if (nidus_family_features(options->family) & NIDUS_STATIC) {
+		uint64_t hashes[KEYS_MOST];
+		for (uint64_t i = from; i < to; i++)
+			hashes[i - from] = golden_hash(filter, i);
+		nidus_free(filter);
+		expect_ok(nidus_build_hashes(options, hashes, to - from, 1, &filter));
+		return filter;
+	}
 	for (uint64_t i = from; i < to; i++)
 		expect_ok(nidus_insert_hash(filter, golden_hash(filter, i)));
 	return filter;
@@ -248,10 +258,57 @@ static void keep_keys(void)
 	expect_equal(fclose(file), 0);
 }
 
+/* Fractions of a bit, two layers, values of several widths, and keys that are listed. */
+static void keep_static(int family)
+{
+	static const unsigned widths[] = { 1, 8, 13, 32 };
+	nidus_options options = options_of(family, 2600, 5);
+	options.fpr = 0.04;
+	keep(filled(&options, 0, 300), "fraction");
+	for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+		char what[40];
+		uint64_t hashes[60], values[60];
+		options = options_of(family, 60, 8);
+		options.value_bits = widths[i];
+		nidus_filter *filter = filter_create(&options);
+		for (uint64_t key = 0; key < 60; key++) {
+			hashes[key] = golden_hash(filter, key);
+			values[key] =
+				key * UINT64_C(0x9e3779b9) >> 7 & ((UINT64_C(1) << widths[i]) - 1);
+		}
+		nidus_free(filter);
+		expect_ok(nidus_build_values(&options, hashes, values, 60, 1, &filter));
+		snprintf(what, sizeof what, "values-%u", widths[i]);
+		keep(filter, what);
+	}
+	/* Neighbours, which are no hashes that keys have: they crowd one bucket. */
+	uint64_t hashes[KEYS_MOST];
+	nidus_filter *filter;
+	options = options_of(family, KEYS_MOST, 7);
+	for (uint64_t i = 0; i < KEYS_MOST; i++)
+		hashes[i] = i < 100 ? (i + 401) * UINT64_C(0x9e3779b97f4a7c15) : i << 20;
+	expect_ok(nidus_build_hashes(&options, hashes, KEYS_MOST, 1, &filter));
+	keep(filter, "crowded");
+	/* Exact on two lists: every second key, and not the others. */
+	uint64_t out[KEYS_MOST];
+	filter = filter_create(&options);
+	for (uint64_t i = 0; i < KEYS_MOST; i++)
+		*(i % 2 ? &out[i / 2] : &hashes[i / 2]) = golden_hash(filter, i);
+	nidus_free(filter);
+	options = options_of(family, 0, 3);
+	expect_ok(nidus_build_exclude(&options, hashes, KEYS_MOST / 2, out, KEYS_MOST / 2, 1,
+	                              &filter));
+	keep(filter, "exact");
+}
+
 static void keep_family(int family)
 {
 	uint32_t features = nidus_family_features((nidus_family)family);
 	keep_fixed(family);
+	if (features & NIDUS_STATIC) {
+		keep_static(family);
+		return;
+	}
 	keep_shapes(family);
 	keep_merged(family, 0);
 	if (features & NIDUS_MULTISET)

@@ -120,6 +120,11 @@ static void change_one(const char *name, const struct bytes *file, const struct 
 	expect_ok(nidus_load_buffer(file->data, file->size, NULL, &filter));
 	uint64_t hash = golden_hash(filter, 1000);
 	nidus_info info = info_of(filter);
+	if (info.features & NIDUS_STATIC) {
+		expect_status(nidus_insert_hash(filter, hash), NIDUS_E_UNSUPPORTED);
+		nidus_free(filter);
+		return;
+	}
 	bool crowded = info.count > info.capacity; /* made full to the brim */
 	nidus_status status = nidus_insert_hash(filter, hash);
 	if (status == NIDUS_FULL && crowded) {

@@ -25,6 +25,8 @@ What can be shown, after the keys 1 to N were put in:
     count N K...      the copies of each key
     coded N G         in semisort: a bucket, its code and its bits after each key that came to it
     code N G          how its code and its bits are made of its slots
+    told N K          in ribbon: from key K to what the table of keys 1 to N tells it
+    bumped N          in ribbon: how many of the keys each layer bumps
     front N F [K]     in breadcrumb: the last entries of a front line, and its backyard entries,
                       after key K was removed if one is named
 """
@@ -56,6 +58,9 @@ class Example:
                        check=True, stdout=subprocess.DEVNULL)
 
     def fill(self, n):
+        if "ribbon" in self.options:  # is built from all keys at once
+            self.run("build", range(1, n + 1), *self.options, "--seed", "1", "-n", str(max(n, 1)), "-f", "ribbon", "--force", "-o")
+            return nidus_read.read(self.path)
         subprocess.run([self.nidus, "build", *self.options, "--seed", "1", "-o", str(self.path),
                         "/dev/null"], check=True)
         self.run("add", range(1, n + 1), "--overfill")
@@ -129,6 +134,9 @@ def shape(example):
         return
     if isinstance(nest, nidus_read.Bloom):
         yield from bloom_shape(nest)
+        return
+    if isinstance(nest, nidus_read.Ribbon):
+        yield from ribbon_shape(nest)
         return
     chunks = f"{h.chunks} chunk{'s' if h.chunks > 1 else ''} of " if h.family in (3, 4) else ""
     if nest.direct:
@@ -351,10 +359,75 @@ def front(example, n, bucket, gone=None):
                 yield f"{half} {number // 2}: ({mini}, {remainder:x}) with crumb {crumb}"
 
 
+# ------------------------------------------------------------------------------- ribbon
+
+
+def ribbon_shape(ribbon):
+    for number, layer in enumerate(ribbon.keys.layers):
+        shards = -(-layer.windows // 65536)
+        yield f"layer {number}: {layer.windows} windows in {shards} shard{'s' if shards > 1 else ''}, " \
+              f"{64 * layer.blocks} rows of {ribbon.keys.columns} bits, {-(-layer.windows // 128)} marks"
+    size = ribbon.table_size()
+    yield f"{size} bytes: {8 * size / ribbon.header.capacity:.3f} bits per key"
+
+
+def bumped(example, n):
+    """How many of the keys each layer bumps."""
+    ribbon = example.fill(int(n))
+    for line in ribbon_shape(ribbon):
+        yield line
+    hashes = [ribbon.hash_bytes(str(key).encode()) for key in range(1, int(n) + 1)]
+    for number, layer in enumerate(ribbon.keys.layers):
+        came = len(hashes)
+        hashes = [next_hash(hash_) for hash_ in hashes if mark_of(ribbon, layer, hash_)[3]]
+        yield f"layer {number} gets {came} keys and bumps {len(hashes)}"
+    yield f"{ribbon.stashed} keys are listed"
+
+
+def next_hash(hash_):
+    hash_ = hash_ * 0xBEA225F9EB34556D & nidus_read.MASK
+    hash_ = (hash_ ^ hash_ >> 32) * 0x94D049BB133111EB & nidus_read.MASK
+    return hash_ ^ hash_ >> 32
+
+
+def mark_of(ribbon, layer, hash_):
+    """The window of a hash, its bucket, the bucket's mark, and whether the key is bumped."""
+    window = nidus_read.cut(hash_, layer.windows)[0]
+    bucket = window // 128
+    mark = ribbon.table[layer.marks + bucket // 4] >> bucket % 4 * 2 & 3
+    return window, bucket, mark, window % 128 < (0, 16, 48, 128)[mark]
+
+
+def told(example, n, number):
+    ribbon = example.fill(int(n))
+    hash_ = ribbon.hash_bytes(number.encode())
+    yield f"{'key ' + number:<15}hash {hash_:016x}  {fraction(hash_)}"
+    for level, layer in enumerate(ribbon.keys.layers):
+        window, bucket, mark, gone = mark_of(ribbon, layer, hash_)
+        yield f"layer {level:<9}window {fraction(hash_)} x {layer.windows} = {window}: place {window % 128} of " \
+              f"bucket {bucket}, whose mark {mark} bumps {(0, 16, 48, 128)[mark]} places"
+        if not gone:
+            break
+        hash_ = next_hash(hash_)
+        yield f"{'bumped':<15}hash {hash_:016x}  {fraction(hash_)}"
+    x = hash_ * nidus_read.GOLDEN & nidus_read.MASK
+    x ^= x >> 32
+    sums, print_, _ = ribbon.keys.sums_at(ribbon.table, layer, window, hash_)
+    bits = ribbon.header.core_bits
+    picked = bin(x | 1).count("1")
+    block = window // 64 + window // 65536
+    yield f"{'mask':<15}{x | 1:016x}: {picked} of the rows {window % 64} to 63 of block {block} and " \
+          f"0 to {(window + 63) % 64} of block {block + 1}"
+    sums &= (1 << bits) - 1
+    print_ &= (1 << bits) - 1
+    yield f"{'their XOR':<15}{sums:0{bits}b}"
+    yield f"{'fingerprint':<15}{print_:0{bits}b}: {'yes' if sums == print_ else 'no'}"
+
+
 # --------------------------------------------------------------------------------- pages
 
 SHOWS = {function.__name__: function for function in
-         (shape, key, slots, insert, ways, remove, count, coded, code, front)}
+         (shape, key, slots, insert, ways, remove, count, coded, code, front, told, bumped)}
 COMMENT = re.compile(r"<!-- (filter|shows): (.*?) -->")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

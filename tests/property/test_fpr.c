@@ -216,7 +216,9 @@ static void a_rate_between_powers_of_two_is_kept(void **state)
 			nidus_options options = filter_options(10007, rates[i], 3);
 			options.family = (*family)->id;
 			nidus_filter *filter = filter_create(&options);
-			fill(filter, info_of(filter).capacity, 0);
+			uint64_t capacity = info_of(filter).capacity;
+			nidus_free(filter);
+			filter = filter_of_keys(&options, 0, capacity);
 			uint64_t trials = trials_for(12),
 				 found = strangers_found(filter, trials, 0);
 			check_note("%s, fpr %g: %llu found", (*family)->name, rates[i],

@@ -42,10 +42,11 @@ static void nothing_is_removed_from_any_family(void **state)
 		for (unsigned shared = 0; shared < 2; shared++) {
 			nidus_options options = filter_options(300, 0.01, 5);
 			options.family = (*family)->id;
-			options.features = NIDUS_NO_DELETE | (shared ? NIDUS_CONCURRENT : 0);
+			options.features = NIDUS_NO_DELETE;
+			if (shared)
+				options.features |= (*family)->features & NIDUS_CONCURRENT;
 			check_note("%s, %s", (*family)->name, shared ? "shared" : "plain");
-			nidus_filter *filter = filter_create(&options);
-			put_keys(filter, 0, 300);
+			nidus_filter *filter = filter_of_keys(&options, 0, 300);
 			expect_no_remove(filter, 300);
 			nidus_free(filter);
 		}

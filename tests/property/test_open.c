@@ -667,7 +667,8 @@ static bool write_sparse(const struct family *family, const struct blueprint *pl
 	nidus_filter *small = filter_create(&options);
 	struct bytes bytes = bytes_save(small);
 	unsigned char *header = bytes.data;
-	uint64_t size = family->forecast(plan, 0).bytes, end = 4096 + divide_up(size, 64) * 64;
+	uint64_t start = family->features & NIDUS_STATIC ? IMAGE_HEADER : 4096;
+	uint64_t size = family->forecast(plan, 0).bytes, end = start + divide_up(size, 64) * 64;
 	/* As drawn in store/image.c. */
 	store64(header + 32, plan->capacity);
 	store64(header + 40, plan->max_capacity);
@@ -680,7 +681,7 @@ static bool write_sparse(const struct family *family, const struct blueprint *pl
 	store32(header + 92, plan->max_steps);
 	store32(header + 96, plan->stash_limit);
 	store64(header + 104, 0);
-	store64(header + 136, 4096);
+	store64(header + 136, start);
 	store64(header + 144, size);
 	store64(header + 168, end);
 	bytes_seal(&bytes);

@@ -59,8 +59,8 @@ static void check_row(const nidus_options *options, const nidus_plan_row *row)
 	           (unsigned long long)options->max_capacity);
 	nidus_filter *filter = filter_create(&made);
 	expect_equal(info_of(filter).bytes, row->bytes);
-	for (uint64_t key = 0; key < options->capacity; key++)
-		expect_ok(nidus_insert_u64(filter, key));
+	nidus_free(filter);
+	filter = filter_of_keys(&made, 0, options->capacity);
 	nidus_info info = info_of(filter);
 	double keys = (double)options->capacity;
 	expect_equal(info.capacity, row->capacity);

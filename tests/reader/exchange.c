@@ -17,6 +17,23 @@
 #define KEYS 1500
 #define STRANGERS 4000
 
+static uint64_t hash_of_key(const nidus_filter *filter, uint64_t key)
+{
+	char text[32];
+	int len = snprintf(text, sizeof text, "key %llu", (unsigned long long)key);
+	return key % 2 ? nidus_hash(filter, text, (size_t)len) : nidus_hash_u64(filter, key * key);
+}
+
+/* Builds a static filter of the keys that fill() puts into others, in place of an empty one. */
+static nidus_status build(const nidus_options *options, nidus_filter **filter)
+{
+	uint64_t hashes[KEYS];
+	for (uint64_t key = 0; key < KEYS; key++)
+		hashes[key] = hash_of_key(*filter, key);
+	nidus_free(*filter);
+	return nidus_build_hashes(options, hashes, KEYS, 2, filter);
+}
+
 /* Keys of all three spellings, and some copies. */
 static nidus_status fill(nidus_filter *filter)
 {
@@ -87,7 +104,11 @@ static int trade(const char *folder, bool write, const nidus_options *options)
 	nidus_status status = nidus_create(options, &filter);
 	if (status == NIDUS_E_RANGE || status == NIDUS_E_UNSUPPORTED)
 		return 0;
-	if (status != NIDUS_OK || fill(filter) != NIDUS_OK)
+	if (status == NIDUS_OK)
+		status = nidus_family_features(options->family) & NIDUS_STATIC
+		                 ? build(options, &filter)
+		                 : fill(filter);
+	if (status != NIDUS_OK)
 		return fail(path, "it cannot be made");
 	int bad = 0;
 	if (!write)
@@ -127,7 +148,7 @@ int main(int argc, char **argv)
 		fputs("usage: exchange write|read FOLDER\n", stderr);
 		return 2;
 	}
-	for (int family = NIDUS_CUCKOO; family <= NIDUS_BLOCKED_BLOOM; family++) {
+	for (int family = NIDUS_CUCKOO; family <= NIDUS_RIBBON; family++) {
 		if (nidus_family_features((nidus_family)family) == 0)
 			continue;
 		int some = trade_family(argv[2], write, (nidus_family)family);

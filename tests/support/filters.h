@@ -19,7 +19,7 @@ struct shape {
 typedef void (*shape_visitor)(const struct shape *shape, void *context);
 
 /*
- * Visits every registered family, for slots 0, 2, 4 and 8 where the family does
+ * Visits every registered family that takes keys one by one, for slots 0, 2, 4 and 8 where the family does
  * not answer E_RANGE, compact ones too, and every k from `from` to `to`.
  */
 void each_shape(unsigned from, unsigned to, shape_visitor visit, void *context);
@@ -36,6 +36,12 @@ nidus_filter *shape_create(const struct shape *shape, uint64_t capacity, uint64_
 /* An options struct for the default family, and a filter of it. */
 nidus_options filter_options(uint64_t capacity, double fpr, uint64_t seed);
 nidus_filter *filter_create(const nidus_options *options);
+
+/*
+ * A filter of the integers from `from` to `to` - 1: by inserts or, if the family is static, built
+ * from them.
+ */
+nidus_filter *filter_of_keys(const nidus_options *options, uint64_t from, uint64_t to);
 
 nidus_info info_of(const nidus_filter *filter);
 

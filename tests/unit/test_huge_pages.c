@@ -62,8 +62,7 @@ static void look_at_family(const struct family *family)
 	nidus_options options = filter_options(CAPACITY, 0x1p-8, 9);
 	nidus_filter *filter, *other;
 	options.family = family->id;
-	filter = filter_create(&options);
-	expect_ok(nidus_insert_u64(filter, 17));
+	filter = filter_of_keys(&options, 17, 18);
 	expect_advised(filter, "created");
 	expect_ok(nidus_clone(filter, &other));
 	expect_advised(other, "cloned");
