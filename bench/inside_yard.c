@@ -48,7 +48,7 @@ struct inside_yard *inside_yard_create(const nidus_options *options)
 	struct inside_yard *inside = malloc(sizeof *inside);
 	if (inside == NULL)
 		return NULL;
-	if (yard_create(&inside->yard, &plan, &options->allocator, NULL) != NIDUS_OK) {
+	if (yard_create(&inside->yard, &plan, NULL, &options->allocator, NULL) != NIDUS_OK) {
 		free(inside);
 		return NULL;
 	}

@@ -38,7 +38,6 @@
 #include "yard/build.h"
 #include "yard/move.h"
 
-#include <assert.h>
 #include <math.h>
 
 #define FRONTS_MOST (UINT64_C(1) << 40) /* as yard_check has it */
@@ -255,7 +254,7 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 	uint64_t fronts = plan->groups << plan->level;
 	uint64_t back = yard_lines(fronts) - fronts;
 	struct forecast forecast = {
-		.bytes = yard_table_bytes(plan),
+		.bytes = yard_table_bytes(plan, 0),
 		.total_slots = fronts * shape->front.slots + back * shape->back.slots,
 		.slot_bits = plan->core_bits + plan->growth_bits + plan->value_bits,
 		.fpr = expected_rate(plan, (double)keys),
@@ -278,6 +277,22 @@ static nidus_status breadcrumb_check(const struct blueprint *plan)
 	return yard_check(plan);
 }
 
+static nidus_status breadcrumb_check_segment(const struct blueprint *plan,
+                                             const struct segment *segment)
+{
+	return yard_check_segment(plan, segment);
+}
+
+static uint64_t breadcrumb_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
+{
+	return yard_body_hash(body, entry, part);
+}
+
+static uint64_t breadcrumb_borrow(const void *body, uint64_t hash)
+{
+	return yard_borrow(body, hash);
+}
+
 static uint64_t breadcrumb_count(const void *body)
 {
 	return yard_count(body);
@@ -293,9 +308,7 @@ static nidus_status breadcrumb_create(void *body, const struct blueprint *plan,
                                       const struct segment *segment,
                                       const nidus_allocator *allocator, unsigned char *table)
 {
-	assert(segment == NULL);
-	(void)segment;
-	return yard_create(body, plan, allocator, table);
+	return yard_create(body, plan, segment, allocator, table);
 }
 
 static void breadcrumb_free(void *body)
@@ -388,7 +401,7 @@ static void breadcrumb_left(const void *from, uint64_t position, const uint64_t 
 
 static nidus_entry breadcrumb_identity(const void *body, uint64_t hash)
 {
-	return yard_identity(body, yard_locate(body, hash));
+	return yard_identity(body, yard_locate_tagged(body, hash));
 }
 
 static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
@@ -444,6 +457,9 @@ const struct family family_breadcrumb = {
 	.move = breadcrumb_move,
 	.left = breadcrumb_left,
 	.identity = breadcrumb_identity,
+	.check_segment = breadcrumb_check_segment,
+	.body_hash = breadcrumb_body_hash,
+	.borrow = breadcrumb_borrow,
 	.core_shrinks = true,
 	.pace = 1,
 	.speed = NIDUS_SPEED_FAST,

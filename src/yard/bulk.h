@@ -157,7 +157,7 @@ static nidus_status yard_fill_back(struct yard *yard, const uint64_t *hashes,
 				break;
 			if (UNLIKELY(yard_copied(yard, hashes, at, key)))
 				return yard_too_many();
-			key.value = values != NULL ? values[at] : 0;
+			key.beside = values != NULL ? values[at] : 0;
 			nidus_status status = yard_put_highest(yard, key);
 			if (status != NIDUS_OK)
 				return status;

@@ -82,10 +82,10 @@
 		return yard_in_any(yard, shape, hash);                                             \
 	}                                                                                          \
 	NEVER_INLINE nidus_status put_slow_##name(struct yard *yard, uint64_t bucket, unsigned m,  \
-	                                          uint64_t remainder, uint64_t value)              \
+	                                          uint64_t remainder, uint64_t beside)             \
 	{                                                                                          \
 		return yard_put_slow(yard, shape,                                                  \
-		                     (struct yard_key){ bucket, m, remainder, value });            \
+		                     (struct yard_key){ bucket, m, remainder, beside });           \
 	}                                                                                          \
 	NEVER_INLINE nidus_status take_slow_##name(struct yard *yard, const unsigned char *front,  \
 	                                           uint64_t m, uint64_t remainder)                 \
@@ -101,9 +101,9 @@
 		return NIDUS_OK;                                                                   \
 	}                                                                                          \
 	NEVER_INLINE nidus_status push_value_##name(const struct yard *yard, uint64_t bucket,      \
-	                                            unsigned slot, uint64_t value)                 \
+	                                            unsigned slot, uint64_t beside)                \
 	{                                                                                          \
-		return yard_push_front(yard, shape, bucket, slot, value);                          \
+		return yard_push_front(yard, shape, bucket, slot, beside);                         \
 	}                                                                                          \
 	NEVER_INLINE size_t find_##name(const void *body, uint64_t hash, uint64_t *values,         \
 	                                size_t cap)                                                \
@@ -139,17 +139,23 @@
 #define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier)
 #endif
 
+/* Batches for yard_look_all and yard_change_all. */
+#define YARD_OF_ONE(body, keys, number) \
+	((struct yard_batch){ .yard = (body), .hashes = (keys), .n = (number) })
+#define YARD_OF_EACH(those, keys, number) \
+	((struct yard_batch){ .bodies = (those), .each = true, .hashes = (keys), .n = (number) })
+
 /* The calls of one thread. */
 #define YARD_CALLS(name, shape, rare)                                                            \
 	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,       \
-	                                   uint64_t remainder, uint64_t value)                   \
+	                                   uint64_t remainder, uint64_t beside)                  \
 	{                                                                                        \
-		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, value },   \
+		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, beside },  \
 		                put_slow_##rare, push_value_##rare);                             \
 	}                                                                                        \
 	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)               \
 	{                                                                                        \
-		return put_##name(yard, key.bucket, key.m, key.remainder, key.value);            \
+		return put_##name(yard, key.bucket, key.m, key.remainder, key.beside);           \
 	}                                                                                        \
 	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                \
 	                               const uint64_t *values, size_t n)                         \
@@ -169,10 +175,20 @@
 		(void)value;                                                                     \
 		return yard_take(yard, shape, hash, false, take_slow_##rare, bring_back_##rare); \
 	}                                                                                        \
-	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
+	NEVER_INLINE nidus_status insert_special_##name(struct yard *yard, uint64_t hash,        \
 	                                                uint64_t value)                          \
 	{                                                                                        \
 		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
+		uint64_t beside = yard_beside(yard, hash, value);                                \
+		return put_##name(yard, key.bucket, key.m, key.remainder, beside);               \
+	}                                                                                        \
+	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
+	                                                uint64_t value)                          \
+	{                                                                                        \
+		if (UNLIKELY(yard->special))                                                     \
+			return insert_special_##name(yard, hash, value);                         \
+		struct yard_key key =                                                            \
+			yard_locate_base(yard, hash, shape.front.buckets, shape.front.width);    \
 		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
 	}                                                                                        \
 	static nidus_status insert_##name(void *body, uint64_t hash)                             \
@@ -183,23 +199,52 @@
 			                   yard_locate_hot(yard, shape, hash).bucket);           \
 		return insert_inline_##name(yard, hash, 0);                                      \
 	}                                                                                        \
-	static void contains_batch_##name(const void *yard, const uint64_t *hashes, size_t n,    \
-	                                  uint8_t *yes)                                          \
+	YARD_BATCHES(batch_##name, shape, in_any_##rare, insert_inline_##name, take_##name)      \
+	YARD_EACHES(each_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,      \
+	            take_##name, YARD_ALONE, YARD_ALONE)
+
+/* Batches of keys of one yard, for one thread. */
+#define YARD_BATCHES(name, shape, in_any, insert, take)                                         \
+	static void contains_##name(const void *yard, const uint64_t *hashes, size_t n,         \
+	                            uint8_t *yes)                                               \
+	{                                                                                       \
+		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_in_front, in_any,  \
+		              YARD_ALONE);                                                      \
+	}                                                                                       \
+	static nidus_status insert_##name(void *yard, const uint64_t *hashes,                   \
+	                                  const uint64_t *values, size_t n, size_t *done)       \
+	{                                                                                       \
+		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values, \
+		                       done, YARD_INSERTS, insert, YARD_ALONE);                 \
+	}                                                                                       \
+	static nidus_status remove_##name(void *yard, const uint64_t *hashes, size_t n,         \
+	                                  size_t *done)                                         \
+	{                                                                                       \
+		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,   \
+		                       done, YARD_REMOVES, take, YARD_ALONE);                   \
+	}
+
+/* Batches of keys of different yards; what is called for a key counts it, too. */
+#define YARD_EACHES(name, shape, in_front, in_any, insert, take, read, change)                   \
+	static void contains_##name(const void *const *bodies, const uint64_t *hashes, size_t n, \
+	                            uint8_t *yes)                                                \
 	{                                                                                        \
-		yard_look_all(yard, shape, hashes, n, yes, yard_in_front, in_any_##rare,         \
-		              YARD_ALONE);                                                       \
+		yard_look_all(YARD_OF_EACH(bodies, hashes, n), shape, yes, in_front, in_any,     \
+		              read);                                                             \
 	}                                                                                        \
-	static nidus_status insert_batch_##name(void *yard, const uint64_t *hashes,              \
-	                                        const uint64_t *values, size_t n, size_t *done)  \
+	static nidus_status insert_##name(void *const *bodies, const uint64_t *hashes,           \
+	                                  const uint64_t *values, size_t n, size_t *done)        \
 	{                                                                                        \
-		return yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS,       \
-		                       insert_inline_##name, YARD_ALONE);                        \
+		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),     \
+		                       shape, NULL, bodies, values, done, YARD_INSERTS, insert,  \
+		                       change);                                                  \
 	}                                                                                        \
-	static nidus_status remove_batch_##name(void *yard, const uint64_t *hashes, size_t n,    \
-	                                        size_t *done)                                    \
+	static nidus_status remove_##name(void *const *bodies, const uint64_t *hashes, size_t n, \
+	                                  size_t *done)                                          \
 	{                                                                                        \
-		return yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,         \
-		                       take_##name, YARD_ALONE);                                 \
+		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),     \
+		                       shape, NULL, bodies, NULL, done, YARD_REMOVES, take,      \
+		                       change);                                                  \
 	}
 
 #define YARD_BODY_OPS(name, rare)                                                             \
@@ -209,6 +254,8 @@
 		.remove = remove_##name, .change = yard_change_value,                         \
 		.contains_batch = contains_batch_##name, .find_batch = find_batch_##rare,     \
 		.insert_batch = insert_batch_##name, .remove_batch = remove_batch_##name,     \
+		.contains_each = contains_each_##name, .insert_each = insert_each_##name,     \
+		.remove_each = remove_each_##name,                                            \
 	}
 
 #ifdef NIDUS_ONE_THREAD
@@ -227,55 +274,67 @@
 		return yard_shared_in_any(yard, shape, hash);                          \
 	}
 
-#define YARD_SHARED_CALLS(name, shape, rare)                                                \
-	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,         \
-	                                          uint64_t value)                           \
-	{                                                                                   \
-		return yard_shared_put(yard, shape, hash, value);                           \
-	}                                                                                   \
-	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,        \
-	                                           uint64_t value)                          \
-	{                                                                                   \
-		(void)value;                                                                \
-		return yard_shared_take(yard, shape, hash);                                 \
-	}                                                                                   \
-	static bool shared_contains_##name(const void *yard, uint64_t hash)                 \
-	{                                                                                   \
-		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);       \
-	}                                                                                   \
-	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                 \
-	{                                                                                   \
-		return yard_tally(yard, shared_put_##name(yard, hash, 0), 1);               \
-	}                                                                                   \
-	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                 \
-	{                                                                                   \
-		return yard_tally(yard, shared_take_##name(yard, hash, 0), UINT64_MAX);     \
-	}                                                                                   \
-	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,  \
-	                                         size_t n, uint8_t *yes)                    \
-	{                                                                                   \
-		yard_look_all(yard, shape, hashes, n, yes, yard_shared_in_front,            \
-		              shared_in_any_##rare, YARD_READ);                             \
-	}                                                                                   \
-	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,  \
-	                                               const uint64_t *values, size_t n,    \
-	                                               size_t *done)                        \
-	{                                                                                   \
-		nidus_status status =                                                       \
-			yard_change_all(yard, shape, hashes, values, n, done, YARD_INSERTS, \
-		                        shared_put_##name, YARD_CHANGE);                    \
-		yard_tally(yard, NIDUS_OK, *done);                                          \
-		return status;                                                              \
-	}                                                                                   \
-	static nidus_status shared_remove_batch_##name(void *yard, const uint64_t *hashes,  \
-	                                               size_t n, size_t *done)              \
-	{                                                                                   \
-		nidus_status status =                                                       \
-			yard_change_all(yard, shape, hashes, NULL, n, done, YARD_REMOVES,   \
-		                        shared_take_##name, YARD_CHANGE);                   \
-		yard_tally(yard, NIDUS_OK, -(uint64_t)*done);                               \
-		return status;                                                              \
-	}
+#define YARD_SHARED_CALLS(name, shape, rare)                                                     \
+	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,              \
+	                                          uint64_t value)                                \
+	{                                                                                        \
+		return yard_shared_put(yard, shape, hash, value);                                \
+	}                                                                                        \
+	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,             \
+	                                           uint64_t value)                               \
+	{                                                                                        \
+		(void)value;                                                                     \
+		return yard_shared_take(yard, shape, hash);                                      \
+	}                                                                                        \
+	static bool shared_contains_##name(const void *yard, uint64_t hash)                      \
+	{                                                                                        \
+		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);            \
+	}                                                                                        \
+	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                      \
+	{                                                                                        \
+		return yard_tally(yard, shared_put_##name(yard, hash, 0), 1);                    \
+	}                                                                                        \
+	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                      \
+	{                                                                                        \
+		return yard_tally(yard, shared_take_##name(yard, hash, 0), UINT64_MAX);          \
+	}                                                                                        \
+	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,       \
+	                                         size_t n, uint8_t *yes)                         \
+	{                                                                                        \
+		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_shared_in_front,    \
+		              shared_in_any_##rare, YARD_READ);                                  \
+	}                                                                                        \
+	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,       \
+	                                               const uint64_t *values, size_t n,         \
+	                                               size_t *done)                             \
+	{                                                                                        \
+		nidus_status status =                                                            \
+			yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values, \
+		                        done, YARD_INSERTS, shared_put_##name, YARD_CHANGE);     \
+		yard_tally(yard, NIDUS_OK, *done);                                               \
+		return status;                                                                   \
+	}                                                                                        \
+	static nidus_status shared_remove_batch_##name(void *yard, const uint64_t *hashes,       \
+	                                               size_t n, size_t *done)                   \
+	{                                                                                        \
+		nidus_status status =                                                            \
+			yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,   \
+		                        done, YARD_REMOVES, shared_take_##name, YARD_CHANGE);    \
+		yard_tally(yard, NIDUS_OK, -(uint64_t)*done);                                    \
+		return status;                                                                   \
+	}                                                                                        \
+	static nidus_status shared_insert_one_##name(struct yard *yard, uint64_t hash,           \
+	                                             uint64_t value)                             \
+	{                                                                                        \
+		return yard_tally(yard, shared_put_##name(yard, hash, value), 1);                \
+	}                                                                                        \
+	static nidus_status shared_remove_one_##name(struct yard *yard, uint64_t hash,           \
+	                                             uint64_t value)                             \
+	{                                                                                        \
+		return yard_tally(yard, shared_take_##name(yard, hash, value), UINT64_MAX);      \
+	}                                                                                        \
+	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front, shared_in_any_##rare,       \
+	            shared_insert_one_##name, shared_remove_one_##name, YARD_READ, YARD_CHANGE)
 
 #define YARD_SHARED_OPS(name)                                                                     \
 	{                                                                                         \
@@ -286,6 +345,9 @@
 		.add = yard_shared_add, .contains_batch = shared_contains_batch_##name,           \
 		.find_batch = yard_shared_find_batch, .insert_batch = shared_insert_batch_##name, \
 		.remove_batch = shared_remove_batch_##name,                                       \
+		.contains_each = contains_shared_each_##name,                                     \
+		.insert_each = insert_shared_each_##name,                                         \
+		.remove_each = remove_shared_each_##name,                                         \
 	}
 #endif
 

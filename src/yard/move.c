@@ -17,7 +17,7 @@ static struct yard_key key_at_level(const struct yard *to, const struct yard *fr
 		          (fingerprint & bits_low(to->level)),
 		.m = key.m,
 		.remainder = fingerprint >> to->level,
-		.value = key.value,
+		.beside = key.beside,
 	};
 }
 
@@ -28,7 +28,7 @@ static void take_back(struct yard *to, const struct yard *from, uint64_t bucket,
 	uint64_t at = 0;
 	for (; put > 0 && yard_next_in(from, bucket, &at, &key); put--)
 		(void)to->ops->change(to, key_at_level(to, from, key),
-		                      (struct value_change){ VALUE_REMOVE, key.value, 0 });
+		                      (struct value_change){ VALUE_REMOVE, key.beside, 0 });
 }
 
 /* How many entries a bucket has from a place on. */

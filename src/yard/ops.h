@@ -73,15 +73,15 @@ ALWAYS_INLINE bool yard_contains(const struct yard *yard, struct yard_shape shap
 
 /* -------------------------------------------------------------------- inserts -- */
 
-/* Puts the value of an entry in that came into a slot of a front line. */
+/* Puts what lies beside an entry in that came into a slot of a front line. */
 ALWAYS_INLINE nidus_status yard_push_front(const struct yard *yard, struct yard_shape shape,
-                                           uint64_t bucket, unsigned slot, uint64_t value)
+                                           uint64_t bucket, unsigned slot, uint64_t beside)
 {
 	unsigned slots = shape.front.slots;
-	if (LIKELY(yard->value_bits == 8))
-		yard_push_byte(yard->values + bucket * slots, slots, slot, value);
+	if (LIKELY(yard->beside_bits == 8))
+		yard_push_byte(yard->values + bucket * slots, slots, slot, beside);
 	else
-		yard_push_value_in(yard_front_values(yard, bucket), slot, value);
+		yard_push_value_in(yard_front_values(yard, bucket), slot, beside);
 	return NIDUS_OK;
 }
 
@@ -108,9 +108,9 @@ ALWAYS_INLINE nidus_status yard_put_slow(struct yard *yard, struct yard_shape sh
  * are arguments of their own, as calls with a yard_key need a stack.
  */
 typedef nidus_status (*yard_put_fn)(struct yard *yard, uint64_t bucket, unsigned m,
-                                    uint64_t remainder, uint64_t value);
+                                    uint64_t remainder, uint64_t beside);
 typedef nidus_status (*yard_push_fn)(const struct yard *yard, uint64_t bucket, unsigned slot,
-                                     uint64_t value);
+                                     uint64_t beside);
 
 /*
  * Puts a key into its front line if a look at that tells how. Without values that needs no stack:
@@ -123,12 +123,12 @@ ALWAYS_INLINE nidus_status yard_put(struct yard *yard, struct yard_shape shape, 
 	YARD_TOUCH(line);
 	struct mini_view view = mini_view_of(shape.front, line, key.m);
 	if (UNLIKELY(mini_full(shape.front, line)) || UNLIKELY(mini_crowded(view, YARD_COPIES)))
-		return put_slow(yard, key.bucket, key.m, key.remainder, key.value);
+		return put_slow(yard, key.bucket, key.m, key.remainder, key.beside);
 	unsigned end = PLACE64(view.own) - view.turn;
 	mini_insert_at(shape.front, line, key.m, end, key.remainder, 0);
 	yard->count++;
 	return LIKELY(yard->values == NULL) ? NIDUS_OK
-	                                    : push_value(yard, key.bucket, end, key.value);
+	                                    : push_value(yard, key.bucket, end, key.beside);
 }
 
 /* -------------------------------------------------------------------- removes -- */
@@ -140,7 +140,7 @@ ALWAYS_INLINE nidus_status yard_take_slow(struct yard *yard, struct yard_shape s
 {
 	struct yard_key key = { yard_bucket_of(yard, shape, front), (unsigned)m, remainder, 0 };
 	struct mini_view view = mini_view_of(shape.front, front, key.m);
-	if (UNLIKELY(view.own == 0) || UNLIKELY(yard->values != NULL))
+	if (UNLIKELY(view.own == 0))
 		return yard_take_any(yard, key);
 	for (unsigned half = 0; half < 2 && mini_unsure(shape.front, view, false); half++) {
 		unsigned char *line = yard_back_line_in(yard, shape, key.bucket, half);
@@ -169,6 +169,8 @@ ALWAYS_INLINE nidus_status yard_take(struct yard *yard, struct yard_shape shape,
                                      bool now, yard_take_fn take_slow,
                                      yard_bring_back_fn bring_back)
 {
+	if (UNLIKELY(yard->values != NULL))
+		return yard_take_beside(yard, hash);
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	OPAQUE64(key.remainder); /* taken from its product before m is, whose register stays */
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
@@ -178,7 +180,7 @@ ALWAYS_INLINE nidus_status yard_take(struct yard *yard, struct yard_shape shape,
 	MATCH_SPREAD spread = mini_spread(key.remainder);
 	struct mini_view view = mini_view_of(shape.front, line, key.m);
 	uint64_t places = mini_places(shape.front, line, view, key.remainder, spread);
-	if (UNLIKELY(places == 0) || UNLIKELY(mini_unseen(view)) || UNLIKELY(yard->values != NULL))
+	if (UNLIKELY(places == 0) || UNLIKELY(mini_unseen(view)))
 		return take_slow(yard, line, key.m,
 		                 mini_unspread(shape.front, key.remainder, spread));
 	bool full = mini_full(shape.front, line);
@@ -206,53 +208,68 @@ ALWAYS_INLINE void yard_fetch(const struct yard *yard, struct yard_shape shape, 
 ALWAYS_INLINE void yard_fetch_values(const struct yard *yard, struct yard_shape shape,
                                      uint64_t hash)
 {
-	unsigned size = yard_values_size(shape.front.slots, yard->value_bits);
+	unsigned size = yard_values_size(shape.front.slots, yard->beside_bits);
 	const unsigned char *at = yard->values + yard_locate_hot(yard, shape, hash).bucket * size;
 	PREFETCH_WRITE(at);
 	PREFETCH_WRITE(at + size - 1);
 }
 
-/* The hashes of a batch, in blocks; front lines are fetched some hashes ahead. */
+/*
+ * The hashes of a batch, in blocks; front lines are fetched some hashes ahead. They are all one
+ * yard's, or each has its own (`each`, which is a constant: one text, two loops).
+ */
 struct yard_batch {
+	const struct yard *yard;
+	const void *const *bodies;
+	bool each;
 	const uint64_t *hashes;
 	size_t n, fetched;
 };
 
+/* The yard of hash number i. */
+ALWAYS_INLINE const struct yard *yard_of(const struct yard_batch *batch, size_t i)
+{
+	return batch->each ? batch->bodies[i] : batch->yard;
+}
+
+/* Fetches for hash number i. */
+ALWAYS_INLINE void yard_fetch_one(const struct yard_batch *batch, struct yard_shape shape, size_t i,
+                                  enum yard_use use)
+{
+	yard_fetch(yard_of(batch, i), shape, batch->hashes[i], use);
+}
+
 /*
- * The hashes to fetch while a block of `some` is worked on. Where so many are not
+ * The first of the hashes to fetch while a block of `some` is worked on. Where so many are not
  * left, those that are left are fetched here, and the block itself once more.
  */
-ALWAYS_INLINE const uint64_t *yard_fetch_next(const struct yard *yard, struct yard_shape shape,
-                                              struct yard_batch *batch, const uint64_t *now,
-                                              size_t some, enum yard_use use)
+ALWAYS_INLINE size_t yard_fetch_next(struct yard_batch *batch, struct yard_shape shape, size_t now,
+                                     size_t some, enum yard_use use)
 {
-	const uint64_t *next = batch->hashes + batch->fetched;
-	size_t left = batch->n - batch->fetched;
-	if (left >= some) {
+	size_t next = batch->fetched;
+	if (batch->n - next >= some) {
 		batch->fetched += some;
 		return next;
 	}
-	for (size_t i = 0; i < left; i++)
-		yard_fetch(yard, shape, next[i], use);
+	for (; next < batch->n; next++)
+		yard_fetch_one(batch, shape, next, use);
 	batch->fetched = batch->n;
 	return now;
 }
 
-/* A batch whose first hashes, `ahead` of them, are fetched. */
-ALWAYS_INLINE struct yard_batch yard_begin(const struct yard *yard, struct yard_shape shape,
-                                           const uint64_t *hashes, size_t n, size_t ahead,
-                                           enum yard_use use)
+/* Fetches the first hashes of a batch, `ahead` of them. */
+ALWAYS_INLINE void yard_begin(struct yard_batch *batch, struct yard_shape shape, size_t ahead,
+                              enum yard_use use)
 {
-	struct yard_batch batch = { hashes, n, n < ahead ? n : ahead };
-	for (size_t i = 0; i < batch.fetched; i++)
-		yard_fetch(yard, shape, hashes[i], use);
-	return batch;
+	batch->fetched = batch->n < ahead ? batch->n : ahead;
+	for (size_t i = 0; i < batch->fetched; i++)
+		yard_fetch_one(batch, shape, i, use);
 }
 
 /* Fetches the values beside both backyard lines of a front bucket. */
 NEVER_INLINE void yard_approach_back_values(const struct yard *yard, uint64_t bucket)
 {
-	unsigned size = yard_values_size(yard->ops->shape.back.slots, yard->value_bits);
+	unsigned size = yard_values_size(yard->ops->shape.back.slots, yard->beside_bits);
 	for (unsigned half = 0; half < 2; half++) {
 		uint64_t line = yard_line_in(yard, bucket, half) * 2 + half;
 		const unsigned char *at = yard_back_values(yard, line).bytes;
@@ -271,36 +288,44 @@ typedef bool (*yard_in_front_fn)(const struct yard *yard, struct yard_shape shap
  * line says too little about are put aside; at the end of each block of YARD_BLOCK keys
  * their backyard lines are fetched, and at the end of the next block they are read.
  */
-ALWAYS_INLINE void yard_look_all(const struct yard *yard, struct yard_shape shape,
-                                 const uint64_t *hashes, size_t n, uint8_t *yes,
+ALWAYS_INLINE void yard_look_all(struct yard_batch batch, struct yard_shape shape, uint8_t *yes,
                                  yard_in_front_fn in_front, yard_in_any_fn in_any,
                                  enum yard_use use)
 {
+	const size_t n = batch.n;
+	const uint64_t *hashes = batch.hashes;
 	/* Its numbers stay in registers while answers are written. */
-	const struct yard copy = *yard;
+	const struct yard *one = batch.yard;
+	struct yard copy;
+	if (!batch.each) {
+		copy = *one;
+		batch.yard = &copy;
+	}
 	uint32_t aside[2][YARD_BLOCK];
 	size_t waiting = 0;
-	struct yard_batch batch = yard_begin(&copy, shape, hashes, n, YARD_AHEAD, use);
+	yard_begin(&batch, shape, YARD_AHEAD, use);
 	for (size_t from = 0, turn = 0; from < n || waiting > 0; from += YARD_BLOCK, turn ^= 1) {
 		size_t some = from >= n ? 0 : n - from < YARD_BLOCK ? n - from : YARD_BLOCK;
 		size_t late = 0;
-		const uint64_t *now = hashes + from;
-		const uint64_t *next = yard_fetch_next(&copy, shape, &batch, now, some, use);
+		size_t next = yard_fetch_next(&batch, shape, from, some, use);
 		for (size_t i = 0; i < some; i++) {
-			yard_fetch(&copy, shape, next[i], use);
-			struct yard_key key = yard_locate_hot(&copy, shape, now[i]);
+			yard_fetch_one(&batch, shape, next + i, use);
+			const struct yard *yard = yard_of(&batch, from + i);
+			struct yard_key key = yard_locate_hot(yard, shape, hashes[from + i]);
 			bool elsewhere;
-			yes[from + i] = in_front(&copy, shape, key, &elsewhere);
+			yes[from + i] = in_front(yard, shape, key, &elsewhere);
 			aside[turn][late] = (uint32_t)i;
 			late += elsewhere;
 		}
 		for (size_t i = 0; i < late; i++) {
-			uint64_t hash = now[aside[turn][i]];
-			yard_approach_back(yard, shape, yard_locate_hot(yard, shape, hash).bucket);
+			size_t at = from + aside[turn][i];
+			const struct yard *yard = batch.each ? batch.bodies[at] : one;
+			yard_approach_back(yard, shape,
+			                   yard_locate_hot(yard, shape, hashes[at]).bucket);
 		}
 		for (size_t i = 0; i < waiting; i++) {
 			size_t at = from - YARD_BLOCK + aside[!turn][i];
-			yes[at] = in_any(yard, hashes[at]);
+			yes[at] = in_any(batch.each ? batch.bodies[at] : one, hashes[at]);
 		}
 		waiting = late;
 	}
@@ -322,34 +347,40 @@ typedef nidus_status (*yard_change_fn)(struct yard *yard, uint64_t hash, uint64_
  * noted which are full, and between the groups those ones' backyard lines are fetched.
  * The more of them are read, the smaller the groups that memory can serve at once.
  */
-ALWAYS_INLINE nidus_status yard_change_all(struct yard *yard, struct yard_shape shape,
-                                           const uint64_t *hashes, const uint64_t *values, size_t n,
-                                           size_t *done, size_t group, yard_change_fn change,
-                                           enum yard_use use)
+ALWAYS_INLINE nidus_status yard_change_all(struct yard_batch batch, struct yard_shape shape,
+                                           struct yard *one, void *const *bodies,
+                                           const uint64_t *values, size_t *done, size_t group,
+                                           yard_change_fn change, enum yard_use use)
 {
-	struct yard_batch batch = yard_begin(yard, shape, hashes, n, 2 * group, use);
-	uint64_t full[YARD_INSERTS]; /* front buckets */
+	uint64_t full[YARD_INSERTS];            /* front buckets */
+	const struct yard *whose[YARD_INSERTS]; /* if each has its own yard */
+	const size_t n = batch.n;
 	*done = 0;
+	yard_begin(&batch, shape, 2 * group, use);
 	for (size_t from = 0; from < n; from += group) {
 		size_t some = n - from < group ? n - from : group, count = 0;
-		const uint64_t *now = hashes + from, *next, *soon = now;
-		next = yard_fetch_next(yard, shape, &batch, now, some, use);
-		if (n - from >= 2 * group)
-			soon += group;
+		size_t next = yard_fetch_next(&batch, shape, from, some, use);
+		size_t soon = n - from >= 2 * group ? from + group : from;
 		for (size_t i = 0; i < some; i++) {
-			yard_fetch(yard, shape, next[i], use);
+			const struct yard *yard = yard_of(&batch, next + i);
+			yard_fetch(yard, shape, batch.hashes[next + i], use);
 			if (yard->values != NULL)
-				yard_fetch_values(yard, shape, next[i]);
-			full[count] = yard_locate_hot(yard, shape, soon[i]).bucket;
+				yard_fetch_values(yard, shape, batch.hashes[next + i]);
+			yard = yard_of(&batch, soon + i);
+			full[count] = yard_locate_hot(yard, shape, batch.hashes[soon + i]).bucket;
+			if (batch.each)
+				whose[count] = yard;
 			count += yard_seems_full(shape, yard_front_line(yard, shape, full[count]),
 			                         use);
 			nidus_status status =
-				change(yard, now[i], values != NULL ? values[from + i] : 0);
+				change(batch.each ? bodies[from + i] : one, batch.hashes[from + i],
+			               values != NULL ? values[from + i] : 0);
 			if (UNLIKELY(status != NIDUS_OK))
 				return status;
 			++*done;
 		}
 		for (size_t i = 0; i < count; i++) {
+			const struct yard *yard = batch.each ? whose[i] : one;
 			yard_approach_back(yard, shape, full[i]);
 			if (yard->values != NULL)
 				yard_approach_back_values(yard, full[i]);
@@ -369,20 +400,21 @@ ALWAYS_INLINE uint64_t yard_if_any(uint64_t any, uint64_t to)
 }
 
 /*
- * Where the values of a front line begin, and those of a backyard line, as a number of bits from
- * the first line on.
+ * Where the first user's value of a front line begins, and that of a backyard line, as a number of
+ * bits from the first line on.
  */
 ALWAYS_INLINE uint64_t yard_front_bit(const struct yard *yard, struct yard_shape shape,
                                       uint64_t bucket)
 {
-	uint64_t size = yard_values_size(shape.front.slots, yard->value_bits);
-	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8;
+	uint64_t size = yard_values_size(shape.front.slots, yard->beside_bits);
+	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 +
+	       yard->segment.tag_bits;
 }
 
 ALWAYS_INLINE uint64_t yard_back_bit(const struct yard *yard, struct yard_shape shape,
                                      uint64_t bucket, unsigned half)
 {
-	uint64_t size = yard_values_size(shape.back.slots, yard->value_bits);
+	uint64_t size = yard_values_size(shape.back.slots, yard->beside_bits);
 	uint64_t line = yard_line_in(yard, bucket, half) * 2 + half;
 	return yard_front_bit(yard, shape, yard->fronts) + line * size * 8;
 }
@@ -411,7 +443,7 @@ ALWAYS_INLINE uint64_t yard_find_front(const struct yard *yard, struct yard_shap
 	*elsewhere = mini_unsure(shape.front, view, false);
 	*found = (uint32_t)POPCOUNT64(places);
 	return yard_if_any(places,
-	                   yard_front_bit(yard, shape, key.bucket) + slot * yard->value_bits);
+	                   yard_front_bit(yard, shape, key.bucket) + slot * yard->beside_bits);
 }
 
 /* The same in all lines of a key. */
@@ -423,14 +455,14 @@ ALWAYS_INLINE uint64_t yard_find_any(const struct yard *yard, struct yard_shape 
 	struct mini_run run = mini_find(shape.front, line, key.m);
 	uint64_t hits = mini_match(shape.front, line, run.slots, key.remainder);
 	uint64_t slot = PLACE64(hits), first = yard_front_bit(yard, shape, key.bucket);
-	first = yard_if_any(hits, first + slot * yard->value_bits);
+	first = yard_if_any(hits, first + slot * yard->beside_bits);
 	*found = (uint32_t)POPCOUNT64(hits);
 	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++) {
 		hits = yard_back_hits(shape, yard_back_line_in(yard, shape, key.bucket, half), key);
 		slot = PLACE64(hits);
 		uint64_t bit = yard_back_bit(yard, shape, key.bucket, half);
 		first |= yard_if_any(hits & (0 - (uint64_t)(first == 0)),
-		                     bit + slot * yard->value_bits);
+		                     bit + slot * yard->beside_bits);
 		*found += (uint32_t)POPCOUNT64(hits);
 	}
 	return first;
@@ -467,15 +499,16 @@ ALWAYS_INLINE void yard_find_all(const struct yard *body, struct yard_shape shap
 	const struct yard copy = *body, *yard = &copy;
 	uint32_t aside[2][YARD_BLOCK];
 	size_t waiting = 0, before = 0, known = 0;
-	struct yard_batch batch = yard_begin(yard, shape, hashes, n, YARD_AHEAD, YARD_ALONE);
+	struct yard_batch batch = { .yard = yard, .hashes = hashes, .n = n };
+	yard_begin(&batch, shape, YARD_AHEAD, YARD_ALONE);
 	for (size_t from = 0, turn = 0; from < n || before + known > 0;
 	     from += YARD_BLOCK, turn ^= 1) {
 		size_t some = from >= n ? 0 : n - from < YARD_BLOCK ? n - from : YARD_BLOCK;
 		size_t late = 0;
 		const uint64_t *now = hashes + from;
-		const uint64_t *next = yard_fetch_next(yard, shape, &batch, now, some, YARD_ALONE);
+		size_t next = yard_fetch_next(&batch, shape, from, some, YARD_ALONE);
 		for (size_t i = 0; i < some; i++) {
-			yard_fetch(yard, shape, next[i], YARD_ALONE);
+			yard_fetch_one(&batch, shape, next + i, YARD_ALONE);
 			bool elsewhere;
 			struct yard_key key = yard_locate_hot(yard, shape, now[i]);
 			uint64_t bit =

@@ -321,7 +321,7 @@ NEVER_INLINE bool yard_shared_make_room(const struct yard *yard, uint64_t bucket
 /* ------------------------------------------------------------------- inserts -- */
 
 /* Counts entries that came, or went, if all is well. */
-static inline nidus_status yard_tally(struct yard *yard, nidus_status status, uint64_t more)
+static inline nidus_status yard_tally(const struct yard *yard, nidus_status status, uint64_t more)
 {
 	if (LIKELY(status == NIDUS_OK))
 		tally_add(&yard->locks->added, more);
@@ -359,7 +359,7 @@ static nidus_status yard_shared_insert_new(void *body, uint64_t hash)
 {
 	struct yard *yard = body;
 	const struct yard_shape shape = yard->ops->shape;
-	struct yard_key key = yard_locate(yard, hash);
+	struct yard_key key = yard_locate_tagged(yard, hash);
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	uint32_t *version = yard_version(yard, line);
 	nidus_status status;
@@ -399,10 +399,10 @@ ALWAYS_INLINE nidus_status yard_shared_put(struct yard *yard, struct yard_shape 
 {
 	bool added;
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
-	key.value = value;
-	return LIKELY(yard->values == NULL) && LIKELY(yard_shared_put_simply(yard, shape, key))
-	               ? NIDUS_OK
-	               : yard_shared_put_all(yard, key, YARD_ANY, &added);
+	if (LIKELY(yard->values == NULL) && LIKELY(yard_shared_put_simply(yard, shape, key)))
+		return NIDUS_OK;
+	key.beside = yard_beside(yard, hash, value);
+	return yard_shared_put_all(yard, key, YARD_ANY, &added);
 }
 
 /* An insert of any kind into a yard that keeps values. */
@@ -411,7 +411,7 @@ static nidus_status yard_shared_insert_as(struct yard *yard, uint64_t hash, uint
 {
 	bool added;
 	struct yard_key key = yard_locate(yard, hash);
-	key.value = value;
+	key.beside = yard_beside(yard, hash, value);
 	nidus_status status = yard_shared_put_all(yard, key, demand, &added);
 	return yard_tally(yard, status, !added);
 }
@@ -442,7 +442,7 @@ NEVER_INLINE nidus_status yard_shared_change_all(const struct yard *yard, struct
 static nidus_status yard_shared_change(void *body, uint64_t hash, struct value_change change)
 {
 	struct yard *yard = body;
-	nidus_status status = yard_shared_change_all(yard, yard_locate(yard, hash), &change);
+	nidus_status status = yard_shared_change_all(yard, yard_locate_tagged(yard, hash), &change);
 	return yard_tally(yard, status, change.what == VALUE_REMOVE ? UINT64_MAX : 0);
 }
 
@@ -464,8 +464,10 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	uint32_t *version = yard_version(yard, line);
-	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front(shape, line, version)))
+	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front(shape, line, version))) {
+		key.beside = yard_beside(yard, hash, 0);
 		return yard_shared_change_all(yard, key, NULL);
+	}
 	nidus_status status = yard_take_front(shape.front, line, key);
 	version_unlock(version);
 	return status;

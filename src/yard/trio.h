@@ -98,7 +98,7 @@ ALWAYS_INLINE size_t yard_tell(struct yard_values beside, uint64_t slots, uint64
 {
 	for (; slots != 0; slots &= slots - 1, found++) {
 		if (found < cap)
-			values[found] = yard_value(beside, (unsigned)__builtin_ctzll(slots));
+			values[found] = yard_users_value(beside, (unsigned)__builtin_ctzll(slots));
 	}
 	return found;
 }
@@ -209,11 +209,11 @@ static inline struct yard_back yard_back_of(const struct yard *yard, unsigned ch
 
 /* Puts an entry into a backyard line, which has room. */
 ALWAYS_INLINE void yard_put_in_back(struct mini_shape shape, struct yard_back back, unsigned m,
-                                    uint64_t remainder, unsigned crumb, uint64_t value)
+                                    uint64_t remainder, unsigned crumb, uint64_t beside)
 {
 	unsigned slot = mini_find(shape, back.line, m).end;
 	mini_insert_at(shape, back.line, m, slot, remainder, crumb);
-	yard_push_value(back.values, slot, value);
+	yard_push_value(back.values, slot, beside);
 }
 
 /* Moves the entry of a slot from one backyard line to another, which has room. */
@@ -270,7 +270,7 @@ ALWAYS_INLINE nidus_status yard_put_back(struct yard_shape shape, const struct y
 	if (UNLIKELY((half ? odd : even) >= shape.back.slots))
 		return NIDUS_FULL;
 	struct yard_back back = { trio->back[half], trio->back_values[half] };
-	yard_put_in_back(shape.back, back, key.m, key.remainder, trio->crumb, key.value);
+	yard_put_in_back(shape.back, back, key.m, key.remainder, trio->crumb, key.beside);
 	return NIDUS_OK;
 }
 
@@ -292,12 +292,12 @@ ALWAYS_INLINE nidus_status yard_push_out(struct yard_shape shape, const struct y
 	struct yard_key out = {
 		.m = mini_last_bucket(shape.front, mini_sizes_of(shape.front, line)),
 		.remainder = mini_remainder(shape.front, line, last),
-		.value = yard_value(trio->front_values, last),
+		.beside = yard_value(trio->front_values, last),
 	};
 	if (UNLIKELY(yard_put_back(shape, trio, out) != NIDUS_OK))
 		return NIDUS_FULL;
 	mini_replace_last(shape.front, line, out.m, key.m, run.end, key.remainder);
-	yard_push_value(trio->front_values, run.end, key.value);
+	yard_push_value(trio->front_values, run.end, key.beside);
 	return NIDUS_OK;
 }
 
@@ -310,7 +310,7 @@ ALWAYS_INLINE nidus_status yard_put_where(struct yard_shape shape, const struct 
 	if (mini_full(shape.front, trio->front))
 		return yard_push_out(shape, trio, key, run);
 	mini_insert_at(shape.front, trio->front, key.m, run.end, key.remainder, 0);
-	yard_push_value(trio->front_values, run.end, key.value);
+	yard_push_value(trio->front_values, run.end, key.beside);
 	return NIDUS_OK;
 }
 
@@ -351,22 +351,24 @@ ALWAYS_INLINE void yard_take_front_slot(struct yard_shape shape, const struct ya
 		yard_bring_back(shape, trio);
 }
 
-/* Of the slots that hold a key, those whose entry a change may be made to. */
-static inline uint64_t yard_changeable(struct yard_values values, uint64_t hits,
+/* Of the slots that hold a key, those whose entry a change may be made to: its tag counts. */
+static inline uint64_t yard_changeable(struct yard_values values, uint64_t hits, uint64_t beside,
                                        const struct value_change *change)
 {
-	return change == NULL || change->what == VALUE_ADD
-	               ? hits
-	               : yard_with_value(values, hits, change->old);
+	uint64_t tags = bits_low(values.tag_bits), tag = beside & tags;
+	if (change != NULL && change->what != VALUE_ADD)
+		return yard_with_value(values, hits, bits_low(values.bits),
+		                       change->old << values.tag_bits | tag);
+	return tags == 0 ? hits : yard_with_value(values, hits, tags, tag);
 }
 
 static inline void yard_change_slot(struct yard_values values, unsigned slot,
                                     const struct value_change *change)
 {
-	uint64_t fresh = change->fresh;
+	uint64_t old = yard_value(values, slot), fresh = change->fresh;
 	if (change->what == VALUE_ADD)
-		fresh = value_sum(yard_value(values, slot), fresh, values.bits);
-	yard_set_value(values, slot, fresh);
+		fresh = value_sum(old >> values.tag_bits, fresh, values.bits - values.tag_bits);
+	yard_set_value(values, slot, fresh << values.tag_bits | (old & bits_low(values.tag_bits)));
 }
 
 static inline bool yard_removes(const struct value_change *change)
@@ -384,7 +386,7 @@ ALWAYS_INLINE nidus_status yard_change_in(struct yard_shape shape, const struct 
 	YARD_TOUCH(trio->front);
 	struct mini_run run = mini_find(shape.front, trio->front, key.m);
 	uint64_t hits = mini_match(shape.front, trio->front, run.slots, key.remainder);
-	hits = yard_changeable(trio->front_values, hits, change);
+	hits = yard_changeable(trio->front_values, hits, key.beside, change);
 	if (hits != 0) {
 		unsigned slot = (unsigned)__builtin_ctzll(hits);
 		if (yard_removes(change))
@@ -396,7 +398,7 @@ ALWAYS_INLINE nidus_status yard_change_in(struct yard_shape shape, const struct 
 	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++) {
 		struct yard_values values = trio->back_values[half];
 		hits = yard_changeable(values, yard_back_hits(shape, trio->back[half], key),
-		                       change);
+		                       key.beside, change);
 		if (hits == 0)
 			continue;
 		unsigned slot = (unsigned)__builtin_ctzll(hits);
@@ -435,6 +437,12 @@ NEVER_INLINE nidus_status yard_take_any(struct yard *yard, struct yard_key key)
 	return yard_change_any(yard, key, NULL);
 }
 
+/* A remove from a yard that keeps values or tags. */
+NEVER_INLINE nidus_status yard_take_beside(struct yard *yard, uint64_t hash)
+{
+	return yard_change_any(yard, yard_locate_tagged(yard, hash), NULL);
+}
+
 static nidus_status yard_change_key(struct yard *yard, struct yard_key key,
                                     struct value_change change)
 {
@@ -443,7 +451,7 @@ static nidus_status yard_change_key(struct yard *yard, struct yard_key key,
 
 static nidus_status yard_change_value(void *body, uint64_t hash, struct value_change change)
 {
-	return yard_change_any(body, yard_locate(body, hash), &change);
+	return yard_change_any(body, yard_locate_tagged(body, hash), &change);
 }
 
 /* ---------------------------------------------------------------- inserts, the long way -- */
@@ -456,7 +464,8 @@ NEVER_INLINE nidus_status yard_put_trio(const struct yard *yard, const struct ya
                                         struct yard_key key, enum yard_demand demand, bool *added)
 {
 	const struct yard_shape shape = yard->ops->shape;
-	struct value_change add = { .what = VALUE_ADD, .fresh = key.value };
+	struct value_change add = { .what = VALUE_ADD,
+		                    .fresh = key.beside >> yard->segment.tag_bits };
 	*added = demand == YARD_ADD_OR_NEW && yard_change_trio(yard, trio, key, &add) == NIDUS_OK;
 	if (*added)
 		return NIDUS_OK;
@@ -489,7 +498,7 @@ static nidus_status yard_insert_value(void *body, uint64_t hash, uint64_t value)
 {
 	struct yard *yard = body;
 	struct yard_key key = yard_locate(yard, hash);
-	key.value = value;
+	key.beside = yard_beside(yard, hash, value);
 	return yard->ops->put(yard, key);
 }
 

@@ -4,67 +4,73 @@
  */
 #include "yard/values.h"
 
-/* Values of whole bytes move as bytes; others in a copy, which has room for loads of words. */
-#define PIECE 56
+/*
+ * Values of whole bytes move as bytes. Others move in words, which begin with the first byte that
+ * changes; the last word is as short as the line's values leave it, whose neighbours may be
+ * another thread's.
+ */
 
-static uint64_t get(const unsigned char *copy, unsigned bit, unsigned count)
+/* Up to 8 bytes as a word. */
+static uint64_t load_some(const unsigned char *bytes, unsigned count)
 {
-	return load64(copy + bit / 8) >> (bit & 7) & bits_low(count);
+	uint64_t word = 0;
+	if (count >= 8)
+		return load64(bytes);
+	for (unsigned i = 0; i < count; i++)
+		word |= (uint64_t)bytes[i] << 8 * i;
+	return word;
 }
 
-static void put(unsigned char *copy, unsigned bit, unsigned count, uint64_t bits)
+static void store_some(unsigned char *bytes, unsigned count, uint64_t word)
 {
-	uint64_t word = load64(copy + bit / 8) & ~(bits_low(count) << (bit & 7));
-	store64(copy + bit / 8, word | bits << (bit & 7));
-}
-
-static void move_up(unsigned char *copy, unsigned from, unsigned count, unsigned by)
-{
-	while (count > 0) {
-		unsigned some = count < PIECE ? count : PIECE;
-		count -= some;
-		put(copy, from + count + by, some, get(copy, from + count, some));
-	}
-}
-
-static void move_down(unsigned char *copy, unsigned from, unsigned count, unsigned by)
-{
-	while (count > 0) {
-		unsigned some = count < PIECE ? count : PIECE;
-		put(copy, from - by, some, get(copy, from, some));
-		from += some;
-		count -= some;
-	}
-}
-
-/* Moves `count` values by one slot. */
-static void shift(struct yard_values values, unsigned from, unsigned to, unsigned count)
-{
-	unsigned char copy[YARD_VALUES_MOST + 8] = { 0 };
-	unsigned size = yard_values_size(values.slots, values.bits), bits = values.bits;
-	if (bits % 8 == 0) {
-		memmove(values.bytes + to * bits / 8, values.bytes + from * bits / 8,
-		        (size_t)count * bits / 8);
+	if (count >= 8) {
+		store64(bytes, word);
 		return;
 	}
-	memcpy(copy, values.bytes, size);
-	if (to > from)
-		move_up(copy, from * bits, count * bits, bits);
-	else
-		move_down(copy, from * bits, count * bits, bits);
-	memcpy(values.bytes, copy, size);
+	for (unsigned i = 0; i < count; i++)
+		bytes[i] = (unsigned char)(word >> 8 * i);
 }
 
 void yard_push_value_in(struct yard_values values, unsigned slot, uint64_t value)
 {
-	shift(values, slot, slot + 1, values.slots - 1 - slot);
-	yard_set_value(values, slot, value);
+	const unsigned size = yard_values_size(values.slots, values.bits), bits = values.bits;
+	unsigned bit = slot * bits, end = values.slots * bits;
+	if (bits % 8 == 0) {
+		unsigned char *at = values.bytes + bit / 8;
+		memmove(at + bits / 8, at, (end - bit - bits) / 8);
+		yard_set_value(values, slot, value);
+		return;
+	}
+	uint64_t keep = bits_low(bit & 7), in = value << (bit & 7);
+	for (unsigned at = bit / 8; at < size; at += 8) {
+		uint64_t word = load_some(values.bytes + at, size - at);
+		store_some(values.bytes + at, size - at,
+		           (word & keep) | (word & ~keep) << bits | in);
+		in = word >> (64 - bits);
+		keep = 0;
+	}
+	if (end % 8 != 0) /* what was the last one's */
+		values.bytes[size - 1] &= (unsigned char)bits_low(end % 8);
 }
 
 void yard_pull_value_from(struct yard_values values, unsigned slot)
 {
-	shift(values, slot + 1, slot, values.slots - 1 - slot);
-	yard_set_value(values, values.slots - 1, 0);
+	const unsigned size = yard_values_size(values.slots, values.bits), bits = values.bits;
+	unsigned bit = slot * bits, end = values.slots * bits;
+	if (bits % 8 == 0) {
+		unsigned char *at = values.bytes + bit / 8;
+		memmove(at, at + bits / 8, (end - bit - bits) / 8);
+		yard_set_value(values, values.slots - 1, 0);
+		return;
+	}
+	uint64_t keep = bits_low(bit & 7), word = load_some(values.bytes + bit / 8, size - bit / 8);
+	for (unsigned at = bit / 8; at < size; at += 8) {
+		uint64_t next = at + 8 < size ? load_some(values.bytes + at + 8, size - at - 8) : 0;
+		uint64_t moved = word >> bits | next << (64 - bits);
+		store_some(values.bytes + at, size - at, (word & keep) | (moved & ~keep));
+		word = next;
+		keep = 0;
+	}
 }
 
 void yard_fill_values(struct yard_values line, const uint64_t *values, unsigned count)
@@ -77,12 +83,12 @@ void yard_fill_values(struct yard_values line, const uint64_t *values, unsigned 
 	}
 }
 
-uint64_t yard_with_value(struct yard_values values, uint64_t slots, uint64_t value)
+uint64_t yard_with_value(struct yard_values values, uint64_t slots, uint64_t mask, uint64_t value)
 {
 	uint64_t with = 0;
 	for (; slots != 0; slots &= slots - 1) {
 		unsigned slot = (unsigned)__builtin_ctzll(slots);
-		with |= (uint64_t)(yard_value(values, slot) == value) << slot;
+		with |= (uint64_t)(((yard_value(values, slot) ^ value) & mask) == 0) << slot;
 	}
 	return with;
 }

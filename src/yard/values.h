@@ -8,6 +8,9 @@
  * They lie in an array of their own behind all lines, in the order of the lines, and within a
  * line in the order of its slots: the value of slot i is bits i * b to i * b + b - 1. What
  * moves an entry moves its value. Lookups that do not ask for values never come here.
+ *
+ * Bodies of growing filters keep an entry's tag here (base/segment.h), below its value. Values in
+ * this file are both, but where it says a user's value.
  */
 #ifndef NIDUS_YARD_VALUES_H
 #define NIDUS_YARD_VALUES_H
@@ -18,10 +21,12 @@
 /* The values of one line. */
 struct yard_values {
 	unsigned char *bytes; /* NULL: the yard keeps none, and all are 0 */
-	unsigned slots, bits;
+	unsigned slots;
+	uint16_t bits, tag_bits; /* tags are the lowest bits, below a user's value */
 };
 
-#define YARD_VALUES_MOST 256 /* bytes: 64 slots of 32 bits */
+#define YARD_BESIDE_MOST 56  /* bits of tag and value, so that a word holds them from any bit on */
+#define YARD_VALUES_MOST 448 /* bytes: 64 slots of those */
 
 /* Bytes of the values of a line. */
 static inline unsigned yard_values_size(unsigned slots, unsigned bits)
@@ -81,8 +86,14 @@ static inline void yard_pull_value(struct yard_values values, unsigned slot)
 		yard_pull_value_from(values, slot);
 }
 
-/* Of some slots, as bits, those with this value. */
-uint64_t yard_with_value(struct yard_values values, uint64_t slots, uint64_t value);
+/* A user's value. */
+static inline uint64_t yard_users_value(struct yard_values values, unsigned slot)
+{
+	return yard_value(values, slot) >> values.tag_bits;
+}
+
+/* Of some slots, as bits, those with this value under a mask. */
+uint64_t yard_with_value(struct yard_values values, uint64_t slots, uint64_t mask, uint64_t value);
 
 /* Whether the values from a slot on are 0, and the bits behind the last too. */
 bool yard_values_end(struct yard_values values, unsigned slot);

@@ -64,12 +64,12 @@ static uint64_t values_bytes(const struct yard_shape *shape, uint64_t fronts, un
 	       2 * half_lines(fronts) * yard_values_size(shape->back.slots, bits);
 }
 
-uint64_t yard_table_bytes(const struct blueprint *plan)
+uint64_t yard_table_bytes(const struct blueprint *plan, unsigned tag_bits)
 {
 	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
 	uint64_t fronts = plan->groups << plan->level;
 	return yard_lines(fronts) * mini_line(shape->front) +
-	       values_bytes(shape, fronts, plan->value_bits);
+	       values_bytes(shape, fronts, tag_bits + plan->value_bits);
 }
 
 nidus_status yard_check(const struct blueprint *plan)
@@ -97,16 +97,44 @@ nidus_status yard_check(const struct blueprint *plan)
 	return NIDUS_OK;
 }
 
-nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
-                         const nidus_allocator *allocator, unsigned char *table)
+nidus_status yard_check_segment(const struct blueprint *plan, const struct segment *segment)
 {
-	unsigned width = plan->core_bits + plan->growth_bits;
+	struct blueprint whole = *plan;
+	whole.growth_bits = 0;
+	nidus_status status = yard_check(&whole);
+	if (status != NIDUS_OK)
+		return status;
+	if (segment->tag_bits > YARD_TAG_BITS_MOST || segment->tag_bits < segment->third)
+		return fail(NIDUS_E_RANGE, "entries cannot keep %u bits of their part",
+		            segment->tag_bits);
+	/* What is cut from a hash leads back to one: the product of all choices fits. */
+	const struct mini_shape *front = &yard_find_slots(plan->slots)->shape.front;
+	uint64_t choices;
+	if (segment->parts < 1 || multiply_overflows(segment->parts, plan->groups, &choices) ||
+	    multiply_overflows(choices, front->buckets, &choices) ||
+	    choices > UINT64_C(1) << (64 - front->width))
+		return fail(NIDUS_E_RANGE,
+		            "so many keys at so low a rate need more than a 64-bit hash");
+	return NIDUS_OK;
+}
+
+nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table)
+{
+	const struct segment whole = { 0 };
+	if (segment == NULL)
+		segment = &whole;
 	*yard = (struct yard){
+		.parts = segment->parts > 0 ? segment->parts : 1,
+		.segment = *segment,
 		.base_fronts = plan->groups,
 		.fronts = plan->groups << plan->level,
 		.level = plan->level,
-		.width = width,
+		.width = plan->core_bits + (segment->parts > 0 ? 0 : plan->growth_bits),
 		.value_bits = plan->value_bits,
+		.beside_bits = segment->tag_bits + plan->value_bits,
+		.special = plan->level > 0 || segment->tag_bits > 0,
 		.mapped = table != NULL,
 		.ops = yard_find_slots(plan->slots),
 		.allocator = *allocator,
@@ -114,7 +142,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 	yard_lay_back(yard);
 	yard->buckets = yard->ops->shape.front.buckets;
 	unsigned line = mini_line(yard->ops->shape.front);
-	uint64_t bytes = yard_table_bytes(plan);
+	uint64_t bytes = yard_table_bytes(plan, segment->tag_bits);
 	nidus_status status = NIDUS_OK;
 	if (table == NULL)
 		status = memory_take(allocator, bytes, &yard->memory);
@@ -124,7 +152,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		return status;
 	yard->front = yard->memory.bytes;
 	yard->back = yard->front + yard->fronts * line;
-	if (plan->value_bits > 0)
+	if (yard->beside_bits > 0)
 		yard->values = yard->front + yard_lines(yard->fronts) * line;
 	if (table == NULL && plan->features & NIDUS_CONCURRENT)
 		status = locks_make(&yard->locks, yard->memory.size, allocator);
@@ -159,7 +187,7 @@ uint64_t yard_bytes(const struct yard *yard)
 void yard_prefetch(const struct yard *yard, uint64_t hash)
 {
 	const uint64_t upper_fifth = UINT64_MAX / 5 * 4;
-	uint64_t rest, bucket = multiply_wide(hash, yard->base_fronts, &rest);
+	uint64_t rest, bucket = multiply_wide(hash * yard->parts, yard->base_fronts, &rest);
 	if (UNLIKELY(yard->level > 0))
 		bucket = yard_locate(yard, hash).bucket;
 	PREFETCH(yard->front + (bucket * MINI_LINE >> yard->ops->shape.front.half));
@@ -253,7 +281,7 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 	if (*at < mini_count(front, sizes)) {
 		key->m = mini_bucket_of(front, sizes, (unsigned)*at);
 		key->remainder = whole & mini_remainder(front, line, (unsigned)*at);
-		key->value = yard_value(yard_front_values(yard, bucket), (unsigned)*at);
+		key->beside = yard_value(yard_front_values(yard, bucket), (unsigned)*at);
 		++*at;
 		return true;
 	}
@@ -270,7 +298,7 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 		else if (mini_crumb(back, line, slot) == yard_crumb(bucket)) {
 			key->m = mini_bucket_of(back, sizes, slot);
 			key->remainder = whole & mini_remainder(back, line, slot);
-			key->value = yard_value(
+			key->beside = yard_value(
 				yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half),
 				slot);
 			return true;
@@ -281,12 +309,13 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 
 nidus_entry yard_identity(const struct yard *yard, struct yard_key key)
 {
+	const unsigned tag_bits = yard->segment.tag_bits;
 	uint64_t low = key.bucket & bits_low(yard->level);
+	uint64_t above = (key.beside & bits_low(tag_bits)) << YARD_BUCKET_BITS | (key.m + 1);
 	return (nidus_entry){
 		.home = key.bucket >> yard->level,
-		.fingerprint =
-			(uint64_t)(key.m + 1) << yard->width | key.remainder << yard->level | low,
-		.value = key.value,
+		.fingerprint = above << yard->width | key.remainder << yard->level | low,
+		.value = key.beside >> tag_bits,
 	};
 }
 
@@ -303,18 +332,40 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 	return false;
 }
 
+/* What is left of a hash of an entry behind its part: the choices of yard_locate, backwards. */
+static uint64_t entry_rest(const struct yard *yard, const nidus_entry *entry)
+{
+	uint64_t m = (entry->fingerprint >> yard->width & bits_low(YARD_BUCKET_BITS)) - 1;
+	uint64_t rest = entry->fingerprint << (64 - yard->width);
+	rest = divide_wide_up(m, rest, yard->buckets);
+	return divide_wide_up(entry->home, rest, yard->base_fronts);
+}
+
 nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash)
 {
+	assert(yard->segment.parts == 0); /* the part of others is not known here */
 	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
 	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->base_fronts ||
 	    above < 1 || above > yard->buckets)
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
-	/* The choices of yard_locate, from the last to the first. */
-	uint64_t rest = entry->fingerprint << (64 - yard->width);
-	rest = divide_wide_up(above - 1, rest, yard->buckets);
-	*hash = divide_wide_up(entry->home, rest, yard->base_fronts);
+	*hash = entry_rest(yard, entry);
 	return NIDUS_OK;
+}
+
+uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint64_t part)
+{
+	assert(entry->home < yard->base_fronts && part < yard->parts);
+	return divide_wide_up(part, entry_rest(yard, entry), yard->parts);
+}
+
+uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
+{
+	struct yard_key key = yard_locate(yard, hash);
+	uint64_t all = (key.bucket << YARD_BUCKET_BITS | key.m) << yard->width | key.remainder;
+	return hash_fold(hash_fold(all + UINT64_C(0x9e3779b97f4a7c15),
+	                           UINT64_C(0xd6e8feb86659fd93)),
+	                 UINT64_C(0x9fb21c651e98df25));
 }
 
 /* ------------------------------------------------------------------- finding -- */
@@ -379,7 +430,7 @@ struct stretch {
 static struct stretch stretch(const struct yard *yard, const uint64_t *hashes, size_t n,
                               unsigned index, unsigned parts)
 {
-	assert(yard->level == 0 && index < parts);
+	assert(yard->level == 0 && yard->segment.parts == 0 && index < parts);
 	struct stretch stretch = { .bucket = share(yard->fronts, index, parts),
 		                   .end = share(yard->fronts, index + 1, parts) };
 	stretch.from = hashes_before(yard, hashes, n, stretch.bucket);
@@ -427,9 +478,26 @@ static nidus_status transfer_entries(struct yard *to, const struct yard *from)
 	return NIDUS_OK;
 }
 
+/* The same from a body of a growing filter into another of the same parts. */
+static nidus_status transfer_keys(struct yard *to, const struct yard *from)
+{
+	nidus_status status = NIDUS_OK;
+	for (uint64_t bucket = 0; bucket < from->fronts; bucket++) {
+		struct yard_key key;
+		uint64_t at = 0;
+		while (status == NIDUS_OK && yard_next_in(from, bucket, &at, &key))
+			status = key.m < to->buckets ? to->ops->put(to, key)
+			                             : bad_line("front yard", bucket);
+	}
+	return status;
+}
+
 nidus_status yard_transfer(struct yard *to, const struct yard *from)
 {
 	assert(to->level >= from->level && to->base_fronts == from->base_fronts);
-	return from->mapped || from->value_bits > 0 ? transfer_entries(to, from)
-	                                            : to->ops->transfer(to, from);
+	assert(to->parts == from->parts && to->beside_bits == from->beside_bits);
+	if (from->segment.parts > 0)
+		return transfer_keys(to, from);
+	return from->mapped || from->beside_bits > 0 ? transfer_entries(to, from)
+	                                             : to->ops->transfer(to, from);
 }

@@ -38,8 +38,16 @@
  * Identity of an entry: home = base bucket; its fingerprint = mini-bucket + 1
  * above all `width` bits, so that it is never 0.
  *
- * Values, if the yard keeps any, lie behind both yards: yard/values.h. The table of a yard
- * is the lines of the front yard, those of the backyard, and then the values.
+ * A yard can be a body of a growing filter (base/segment.h). Its lines have their final width
+ * from the start and its level is 0. A hash is cut into part, front bucket, mini-bucket and
+ * remainder; the bits that an entry keeps of its part, its tag, lie beside it as a value does,
+ * below the value. Lookups do not compare tags, which keeps the rate; removes and changes of
+ * values do: a twin of another part is another key, and goes elsewhere when the body is split.
+ *
+ *     home = front bucket; fingerprint = tag, mini-bucket + 1 (6 bits), remainder
+ *
+ * Values and tags, if the yard keeps any, lie behind both yards: yard/values.h. The table of a
+ * yard is the lines of the front yard, those of the backyard, and then the values.
  *
  * Invariants (yard_verify checks them):
  *  - every line is a valid mini-filter;
@@ -57,11 +65,15 @@
 #include "base/locks.h"
 #include "base/memory.h"
 #include "base/ops.h"
+#include "base/segment.h"
 #include "yard/mini.h"
 #include "yard/values.h"
 
 #define YARD_FAN 16    /* front buckets per backyard line and half */
 #define YARD_COPIES 16 /* of one key at most */
+
+#define YARD_BUCKET_BITS 6    /* of a mini-bucket's number + 1 */
+#define YARD_TAG_BITS_MOST 24 /* that an entry keeps of its part */
 
 /* What copy_lines gives if a bucket's entries cannot go by whole lines. */
 #define YARD_NOT_BY_LINES UINT_MAX
@@ -78,7 +90,7 @@ struct yard_key {
 	uint64_t bucket; /* in the front yard */
 	unsigned m;      /* mini-bucket */
 	uint64_t remainder;
-	uint64_t value; /* beside it; 0 for keys that are looked for */
+	uint64_t beside; /* it: its value, above its tag; of keys that are changed the tag */
 };
 
 /* All lines in which a front bucket's entries can be, and its crumb in two of them. */
@@ -106,15 +118,20 @@ struct yard_ops {
 
 struct yard {
 	unsigned char *front, *back;
-	uint64_t base_fronts; /* front buckets at level 0 */
-	uint64_t fronts;      /* now */
+	uint64_t parts;        /* of the growing filter whose body this is; 1: a whole filter */
+	uint64_t base_fronts;  /* front buckets at level 0 */
+	uint64_t count;        /* entries in both yards, but for locks->added */
+	unsigned char *values; /* and tags; NULL if there are none */
+	uint64_t fronts;       /* now */
+	unsigned level;
+	unsigned beside_bits; /* of tag and value beside each entry */
+	bool special;         /* its level is not 0, or entries have tags */
 	uint64_t half;        /* lines in each half of the backyard */
-	uint64_t count;       /* entries in both yards, but for locks->added */
-	unsigned level, width, buckets;
+	unsigned width, buckets;
 	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
 	unsigned value_bits;
-	unsigned char *values; /* NULL if there are none */
-	bool mapped;           /* the lines are a file's: any bits, not counted */
+	struct segment segment; /* all zero in a whole filter */
+	bool mapped;            /* the lines are a file's: any bits, not counted */
 	const struct yard_ops *ops;
 	struct block memory;
 	struct locks *locks; /* NULL unless threads share the yard */
@@ -127,15 +144,23 @@ static inline uint64_t yard_count(const struct yard *yard)
 	return yard->count + locks_added(yard->locks);
 }
 
+/* Where a hash belongs at level 0. */
+ALWAYS_INLINE struct yard_key yard_locate_base(const struct yard *yard, uint64_t hash,
+                                               unsigned buckets, unsigned width)
+{
+	struct yard_key key;
+	key.bucket = multiply_wide(hash * yard->parts, yard->base_fronts, &hash);
+	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
+	key.remainder = hash >> (64 - width);
+	key.beside = 0;
+	return key;
+}
+
 /* Where a hash belongs, for callers that know the number of mini-buckets and the width. */
 ALWAYS_INLINE struct yard_key yard_locate_in(const struct yard *yard, uint64_t hash,
                                              unsigned buckets, unsigned width)
 {
-	struct yard_key key;
-	key.bucket = multiply_wide(hash, yard->base_fronts, &hash);
-	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
-	key.remainder = hash >> (64 - width);
-	key.value = 0;
+	struct yard_key key = yard_locate_base(yard, hash, buckets, width);
 	if (UNLIKELY(yard->level > 0)) {
 		key.bucket = key.bucket << yard->level | (key.remainder & bits_low(yard->level));
 		key.remainder >>= yard->level;
@@ -146,6 +171,23 @@ ALWAYS_INLINE struct yard_key yard_locate_in(const struct yard *yard, uint64_t h
 static inline struct yard_key yard_locate(const struct yard *yard, uint64_t hash)
 {
 	return yard_locate_in(yard, hash, yard->buckets, yard->width);
+}
+
+/* What lies beside an entry of a hash with a value. */
+ALWAYS_INLINE uint64_t yard_beside(const struct yard *yard, uint64_t hash, uint64_t value)
+{
+	if (LIKELY(yard->segment.tag_bits == 0))
+		return value;
+	uint64_t part = multiply_high(hash, yard->parts);
+	return value << yard->segment.tag_bits | segment_tag(&yard->segment, part);
+}
+
+/* Where a hash belongs, and its tag. */
+static inline struct yard_key yard_locate_tagged(const struct yard *yard, uint64_t hash)
+{
+	struct yard_key key = yard_locate(yard, hash);
+	key.beside = yard_beside(yard, hash, 0);
+	return key;
 }
 
 /* What names a front bucket among those that share a backyard line with it. */
@@ -187,7 +229,8 @@ static inline uint64_t yard_front_of(const struct yard *yard, uint64_t line, uns
 /* The values of a front line. */
 static inline struct yard_values yard_front_values(const struct yard *yard, uint64_t bucket)
 {
-	struct yard_values values = { NULL, yard->ops->shape.front.slots, yard->value_bits };
+	struct yard_values values = { NULL, yard->ops->shape.front.slots, yard->beside_bits,
+		                      yard->segment.tag_bits };
 	if (yard->values != NULL)
 		values.bytes = yard->values + bucket * yard_values_size(values.slots, values.bits);
 	return values;
@@ -196,9 +239,10 @@ static inline struct yard_values yard_front_values(const struct yard *yard, uint
 /* The values of a line of the backyard, by its number. */
 static inline struct yard_values yard_back_values(const struct yard *yard, uint64_t line)
 {
-	struct yard_values values = { NULL, yard->ops->shape.back.slots, yard->value_bits };
+	struct yard_values values = { NULL, yard->ops->shape.back.slots, yard->beside_bits,
+		                      yard->segment.tag_bits };
 	uint64_t behind =
-		yard->fronts * yard_values_size(yard->ops->shape.front.slots, yard->value_bits);
+		yard->fronts * yard_values_size(yard->ops->shape.front.slots, yard->beside_bits);
 	if (yard->values != NULL)
 		values.bytes =
 			yard->values + behind + line * yard_values_size(values.slots, values.bits);
@@ -220,8 +264,8 @@ const struct yard_ops *yard_find(unsigned width);
 /* The shape whose front lines have so many slots; NULL if there is none. */
 const struct yard_ops *yard_find_slots(unsigned slots);
 
-/* Bytes of the table of a checked plan: lines and values. */
-uint64_t yard_table_bytes(const struct blueprint *plan);
+/* Bytes of the table of a checked plan: lines, values and tags. */
+uint64_t yard_table_bytes(const struct blueprint *plan, unsigned tag_bits);
 
 /* Lines of both yards for so many front buckets. */
 uint64_t yard_lines(uint64_t fronts);
@@ -232,12 +276,17 @@ void yard_lay_back(struct yard *yard);
 /* Whether a yard can be laid out from a plan. Errors: E_RANGE. */
 nidus_status yard_check(const struct blueprint *plan);
 
+/* Whether a body of a growing filter can. Growth bits do not count. Errors: E_RANGE. */
+nidus_status yard_check_segment(const struct blueprint *plan, const struct segment *segment);
+
 /*
  * Lays out a yard of a checked plan: an empty one, or, where `table` is not NULL,
- * one over those lines, which are never written to. Errors: E_NOMEM.
+ * one over those lines, which are never written to. With a segment it is a body of
+ * a growing filter. Errors: E_NOMEM.
  */
 nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
-                         const nidus_allocator *allocator, unsigned char *table);
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table);
 
 /* Slots of both yards. */
 uint64_t yard_slots(const struct yard *yard);
@@ -269,8 +318,14 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 /* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
 nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash);
 
+/* Of a body of a growing filter: the same, for a key of a part whose tag the entry has. */
+uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint64_t part);
+
+/* Bits that follow from all that the yard knows of a key but for its part. */
+uint64_t yard_borrow(const struct yard *yard, uint64_t hash);
+
 /*
- * Fills an empty yard of level 0 from all its hashes at once. They ascend, so that
+ * Fills an empty yard of level 0, a whole filter, from all its hashes at once. They ascend, so that
  * front buckets do, and within these mini-buckets. The bytes are those that
  * inserting the hashes one by one in this order leaves.
  *

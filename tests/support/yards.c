@@ -43,7 +43,7 @@ void yard_make_for_values(struct yard *yard, unsigned width, uint64_t fronts, un
 		.value_bits = value_bits,
 	};
 	expect_ok(yard_check(&plan));
-	expect_ok(yard_create(yard, &plan, &system, NULL));
+	expect_ok(yard_create(yard, &plan, NULL, &system, NULL));
 }
 
 void each_tier(void (*test)(const char *tier))

@@ -37,7 +37,7 @@ static bool make_sparse(struct yard *yard, unsigned width, uint64_t fronts)
 	if (memory == MAP_FAILED)
 		return false;
 	expect_ok(yard_check(&plan));
-	expect_ok(yard_create(yard, &plan, &system, memory));
+	expect_ok(yard_create(yard, &plan, NULL, &system, memory));
 	expect(yard_slots(yard) > UINT32_MAX && crowd_of(yard) <= KEYS_MOST);
 	expect_equal(yard->memory.size, size);
 	return true;

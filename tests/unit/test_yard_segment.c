@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Yards that are bodies of a growing filter: entries with tags against a model, identities and the
+ * hashes that lead back to them, and batches of keys of several bodies.
+ */
+#include "support/chance.h"
+#include "support/check.h"
+#include "support/yards.h"
+
+#define FRONTS 3
+#define IDENTITIES 150
+#define PARTS 4  /* that keys of a body are of, out of all that it could hold */
+#define VALUES 3 /* different ones */
+
+struct body {
+	struct yard yard;
+	unsigned value_bits;
+	uint64_t part[PARTS];
+	nidus_entry identity[IDENTITIES]; /* tag 0 */
+	unsigned model[IDENTITIES][PARTS][VALUES];
+};
+
+static struct blueprint plan_of(unsigned width, uint64_t fronts, unsigned value_bits, bool shared)
+{
+	const struct mini_shape *front = &yard_find(width)->shape.front;
+	return (struct blueprint){
+		.features = shared ? NIDUS_CONCURRENT : 0,
+		.capacity = 1,
+		.max_capacity = 1,
+		.fpr = 0.01,
+		.slots = front->slots,
+		.core_bits = front->width,
+		.growth_bits = 7, /* of the filter; not of the lines */
+		.chunks = 1,
+		.groups = fronts,
+		.value_bits = value_bits,
+	};
+}
+
+static void make_body(struct yard *yard, unsigned width, uint64_t fronts, unsigned value_bits,
+                      struct segment segment, bool shared)
+{
+	const nidus_allocator system = { 0 };
+	struct blueprint plan = plan_of(width, fronts, value_bits, shared);
+	expect_ok(yard_check_segment(&plan, &segment));
+	expect_ok(yard_create(yard, &plan, &segment, &system, NULL));
+}
+
+/* Parts of one body: neighbours, or, if it is a third one, neighbours from two halves. */
+static void choose_parts(struct body *body, struct chance *chance)
+{
+	const struct segment *segment = &body->yard.segment;
+	unsigned own = segment->tag_bits - segment->third;
+	uint64_t span = segment->tag_bits + segment->third;
+	uint64_t base = chance_below(chance, segment->parts >> span) << span;
+	for (unsigned i = 0; i < PARTS; i++) {
+		uint64_t half = segment->third ? (uint64_t)(i % 2) << segment->tag_bits : 0;
+		body->part[i] = base | half | (chance_next(chance) & bits_low(own));
+	}
+}
+
+static void choose_identities(struct body *body, struct chance *chance)
+{
+	const struct yard *yard = &body->yard;
+	for (unsigned i = 0; i < IDENTITIES; i++) {
+		/* In a few mini-buckets, so that runs are long, and all different. */
+		struct yard_key key = {
+			.bucket = chance_below(chance, FRONTS),
+			.m = (unsigned)chance_below(chance, 6) * (yard->buckets - 1) / 5,
+			.remainder = i,
+		};
+		body->identity[i] = yard_identity(yard, key);
+	}
+}
+
+static uint64_t tag_of(const struct body *body, unsigned part)
+{
+	return segment_tag(&body->yard.segment, body->part[part]);
+}
+
+static uint64_t hash_of(const struct body *body, unsigned identity, unsigned part)
+{
+	return yard_body_hash(&body->yard, &body->identity[identity], body->part[part]);
+}
+
+/* Parts of one tag are one to the body: the first of those. */
+static unsigned same_tag(const struct body *body, unsigned part)
+{
+	unsigned first = 0;
+	while (tag_of(body, first) != tag_of(body, part))
+		first++;
+	return first;
+}
+
+static uint64_t value_number(const struct body *body, unsigned number)
+{
+	uint64_t most = bits_low(body->value_bits);
+	return number == VALUES - 1 ? most : most / 2 * number;
+}
+
+/* The entries of the body as a walk tells them. */
+static void walk(const struct body *body, unsigned seen[IDENTITIES][PARTS][VALUES])
+{
+	const struct yard *yard = &body->yard;
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	uint64_t count = 0;
+	memset(seen, 0, sizeof body->model);
+	for (; yard_next(yard, &cursor, &entry); count++) {
+		uint64_t i = entry.fingerprint & bits_low(yard->width);
+		uint64_t tag = entry.fingerprint >> (yard->width + YARD_BUCKET_BITS);
+		unsigned part = 0, value = 0;
+		expect(i < IDENTITIES && entry.home == body->identity[i].home);
+		expect_equal(entry.fingerprint & bits_low(yard->width + YARD_BUCKET_BITS),
+		             body->identity[i].fingerprint);
+		while (part < PARTS && tag_of(body, part) != tag)
+			part++;
+		while (value < VALUES && value_number(body, value) != entry.value)
+			value++;
+		expect(part < PARTS && value < VALUES);
+		seen[i][part][value]++;
+		nidus_entry same = yard_identity(
+			yard, yard_locate_tagged(yard, hash_of(body, (unsigned)i, part)));
+		expect_equal(same.home, entry.home);
+		expect_equal(same.fingerprint, entry.fingerprint);
+	}
+	expect_equal(count, yard_count(yard));
+}
+
+static unsigned copies_of(const struct body *body, unsigned identity)
+{
+	unsigned copies = 0;
+	for (unsigned part = 0; part < PARTS; part++) {
+		for (unsigned value = 0; value < VALUES; value++)
+			copies += body->model[identity][part][value];
+	}
+	return copies;
+}
+
+static void expect_model(const struct body *body)
+{
+	static unsigned seen[IDENTITIES][PARTS][VALUES];
+	uint64_t count;
+	walk(body, seen);
+	expect(memcmp(seen, body->model, sizeof seen) == 0);
+	expect_ok(yard_verify(&body->yard, &count));
+	expect_prefixes(&body->yard);
+}
+
+/* Lookups answer for all parts: by what lies in the lines. */
+static void expect_answers(const struct body *body)
+{
+	const struct yard *yard = &body->yard;
+	const struct body_ops *ops = yard_body_ops(yard);
+	uint64_t hashes[IDENTITIES], first[IDENTITIES], values[YARD_COPIES];
+	uint32_t found[IDENTITIES];
+	uint8_t yes[IDENTITIES];
+	for (unsigned i = 0; i < IDENTITIES; i++)
+		hashes[i] = hash_of(body, i, i % PARTS);
+	ops->contains_batch(yard, hashes, IDENTITIES, yes);
+	if (yard->values != NULL)
+		ops->find_batch(yard, hashes, IDENTITIES, first, found);
+	for (unsigned i = 0; i < IDENTITIES; i++) {
+		unsigned copies = copies_of(body, i), numbers[VALUES] = { 0 };
+		expect_equal(ops->contains(yard, hashes[i]), copies > 0);
+		expect_equal(yes[i], copies > 0);
+		expect_equal(ops->count(yard, hashes[i]), copies);
+		expect_equal(ops->find(yard, hashes[i], values, YARD_COPIES), copies);
+		for (unsigned copy = 0; copy < copies; copy++) {
+			for (unsigned value = 0; value < VALUES; value++)
+				numbers[value] += values[copy] == value_number(body, value);
+		}
+		for (unsigned value = 0; value < VALUES && body->value_bits > 0; value++) {
+			for (unsigned part = 0; part < PARTS; part++)
+				numbers[value] -= body->model[i][part][value];
+			expect_equal(numbers[value], 0);
+		}
+		if (yard->values != NULL) {
+			expect_equal(found[i], copies);
+			expect_equal(first[i], copies > 0 ? values[0] : 0);
+		}
+	}
+}
+
+static void insert_one(struct body *body, unsigned i, unsigned part, unsigned value)
+{
+	const struct body_ops *ops = yard_body_ops(&body->yard);
+	nidus_status status =
+		body_insert(ops, &body->yard, hash_of(body, i, part), value_number(body, value));
+	expect(status == NIDUS_OK || status == NIDUS_FULL || status == NIDUS_COPIES);
+	body->model[i][same_tag(body, part)][body->value_bits > 0 ? value : 0] +=
+		status == NIDUS_OK;
+}
+
+/* Whatever its value is, but never a twin's of another part. */
+static void remove_one(struct body *body, unsigned i, unsigned part)
+{
+	static unsigned seen[IDENTITIES][PARTS][VALUES];
+	unsigned *model = body->model[i][same_tag(body, part)], gone = 0;
+	bool there = model[0] + model[1] + model[2] > 0;
+	expect_equal(yard_body_ops(&body->yard)->remove(&body->yard, hash_of(body, i, part)),
+	             there ? NIDUS_OK : NIDUS_NOT_FOUND);
+	walk(body, seen);
+	for (unsigned value = 0; value < VALUES; value++) {
+		bool fewer = seen[i][same_tag(body, part)][value] + 1 == model[value];
+		model[value] -= fewer;
+		gone += fewer;
+	}
+	expect_equal(gone, there);
+}
+
+static void change_one(struct body *body, unsigned i, unsigned part, unsigned old, unsigned fresh,
+                       bool replace)
+{
+	unsigned *model = body->model[i][same_tag(body, part)];
+	struct value_change change = { .what = replace ? VALUE_REPLACE : VALUE_REMOVE,
+		                       .old = value_number(body, old),
+		                       .fresh = value_number(body, fresh) };
+	bool there = model[old] > 0;
+	expect_equal(
+		yard_body_ops(&body->yard)->change(&body->yard, hash_of(body, i, part), change),
+		there ? NIDUS_OK : NIDUS_NOT_FOUND);
+	model[old] -= there;
+	model[fresh] += there && replace;
+}
+
+/* The highest value, as a saturating sum gives it, whatever was there. */
+static void add_one(struct body *body, unsigned i, unsigned part)
+{
+	const struct body_ops *ops = yard_body_ops(&body->yard);
+	static unsigned seen[IDENTITIES][PARTS][VALUES];
+	uint64_t hash = hash_of(body, i, part), most = bits_low(body->value_bits);
+	unsigned *model = body->model[i][same_tag(body, part)];
+	bool there = model[0] + model[1] + model[2] > 0;
+	struct value_change change = { .what = VALUE_ADD, .fresh = most };
+	nidus_status status = ops->add != NULL ? ops->add(&body->yard, hash, most)
+	                                       : ops->change(&body->yard, hash, change);
+	if (ops->add == NULL && status == NIDUS_NOT_FOUND)
+		status = ops->insert_value(&body->yard, hash, most);
+	if (there)
+		expect_ok(status);
+	walk(body, seen);
+	memcpy(model, seen[i][same_tag(body, part)], sizeof *seen[i]);
+	if (status == NIDUS_OK)
+		expect(model[VALUES - 1] > 0);
+}
+
+static void churn(struct body *body, struct chance *chance, unsigned steps)
+{
+	for (unsigned step = 0; step < steps; step++) {
+		unsigned i = (unsigned)chance_below(chance, IDENTITIES);
+		unsigned part = (unsigned)chance_below(chance, PARTS);
+		unsigned value = (unsigned)chance_below(chance, VALUES);
+		bool tide = step / 256 % 3 == 2;
+		if (chance_percent(chance, tide ? 30 : 70))
+			insert_one(body, i, part, value);
+		else if (body->value_bits == 0 || chance_percent(chance, 40))
+			remove_one(body, i, part);
+		else if (chance_percent(chance, 80))
+			change_one(body, i, part, value, (unsigned)chance_below(chance, VALUES),
+			           chance_percent(chance, 50));
+		else
+			add_one(body, i, part);
+		if (step % 32 == 0)
+			expect_model(body);
+		if (step % 128 == 0)
+			expect_answers(body);
+	}
+	expect_model(body);
+	expect_answers(body);
+}
+
+static void model_of(unsigned width, unsigned tag_bits, unsigned value_bits, bool third,
+                     bool shared)
+{
+	struct chance chance = { chance_seed() + width * 64 + tag_bits };
+	static struct body body;
+	struct segment segment = { .parts = (UINT64_C(3) << tag_bits << third) * 5,
+		                   .tag_bits = tag_bits,
+		                   .third = third };
+	memset(&body, 0, sizeof body);
+	check_note("width %u, %u tag bits, %u value bits, third %d, shared %d", width, tag_bits,
+	           value_bits, third, shared);
+	body.value_bits = value_bits;
+	make_body(&body.yard, width, FRONTS, value_bits, segment, shared);
+	choose_parts(&body, &chance);
+	choose_identities(&body, &chance);
+	churn(&body, &chance, check_small() ? 300 : 700);
+	yard_free(&body.yard);
+}
+
+static void model_in_tier(const char *tier)
+{
+	static const unsigned bits[] = { 0, 4, 8, 32 };
+	check_note("%s", tier);
+	for (unsigned tag_bits = 0; tag_bits <= 20; tag_bits += tag_bits < 4 ? 1 : 3) {
+		for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+			for (unsigned third = 0; third <= (tag_bits > 0); third++)
+				model_of(yard_widths[w], tag_bits, bits[(tag_bits + w) % 4], third,
+				         (tag_bits + w / 2 + third) % 2);
+		}
+	}
+}
+
+static void a_body_keeps_what_it_was_given_and_takes_no_twins(void **state)
+{
+	(void)state;
+	each_tier(model_in_tier);
+}
+
+/* ------------------------------------------------------------------------ hashes -- */
+
+static void hashes_lead_to_their_identities_and_back(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() + 3 };
+	for (unsigned round = 0; round < 2000; round++) {
+		struct yard yard;
+		unsigned w = round % YARD_WIDTHS, tag_bits = (unsigned)chance_below(&chance, 21);
+		uint64_t fronts = 1 + chance_below(&chance, 300);
+		unsigned spare = 64 - 6 - yard_find(yard_widths[w])->shape.front.width - 9;
+		struct segment segment = { .tag_bits = tag_bits };
+		segment.parts =
+			1 + (chance_next(&chance) >> (64 - chance_below(&chance, spare) - 1));
+		make_body(&yard, yard_widths[w], fronts, 0, segment, false);
+		uint64_t hash = chance_next(&chance), part = multiply_high(hash, segment.parts);
+		nidus_entry entry = yard_identity(&yard, yard_locate_tagged(&yard, hash));
+		uint64_t back = yard_body_hash(&yard, &entry, part);
+		nidus_entry again = yard_identity(&yard, yard_locate_tagged(&yard, back));
+		expect_equal(multiply_high(back, segment.parts), part);
+		expect_equal(again.home, entry.home);
+		expect_equal(again.fingerprint, entry.fingerprint);
+		expect_equal(entry.fingerprint >> (yard.width + 6), segment_tag(&segment, part));
+		expect_equal(yard_borrow(&yard, back), yard_borrow(&yard, hash));
+		/* The same in another part. */
+		uint64_t other = chance_below(&chance, segment.parts);
+		uint64_t twin = yard_body_hash(&yard, &entry, other);
+		expect_equal(multiply_high(twin, segment.parts), other);
+		expect_equal(yard_borrow(&yard, twin), yard_borrow(&yard, hash));
+		yard_free(&yard);
+	}
+}
+
+/* A segment splits by borrowed bits only if they are even. */
+static void borrowed_bits_are_even(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() + 4 };
+	struct yard yard;
+	unsigned ones[64] = { 0 }, n = 20000;
+	make_body(&yard, 8, 100, 0, (struct segment){ .parts = 64 }, false);
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t bits = yard_borrow(&yard, chance_next(&chance));
+		for (unsigned bit = 0; bit < 64; bit++)
+			ones[bit] += bits >> bit & 1;
+	}
+	for (unsigned bit = 0; bit < 64; bit++) /* six deviations */
+		expect(ones[bit] > n / 2 - 424 && ones[bit] < n / 2 + 424);
+	yard_free(&yard);
+}
+
+static void plans_of_bodies_are_checked(void **state)
+{
+	(void)state;
+	struct blueprint plan = plan_of(8, 1000, 32, false);
+	expect_ok(yard_check_segment(&plan, &(struct segment){ .parts = 1 }));
+	expect_ok(yard_check_segment(&plan, &(struct segment){ .parts = UINT64_C(1) << 40,
+	                                                       .tag_bits = 24 }));
+	expect_equal(yard_check_segment(&plan, &(struct segment){ .parts = 0 }), NIDUS_E_RANGE);
+	expect_equal(yard_check_segment(&plan, &(struct segment){ .parts = UINT64_C(1) << 41 }),
+	             NIDUS_E_RANGE);
+	expect_equal(yard_check_segment(&plan, &(struct segment){ .parts = UINT64_MAX }),
+	             NIDUS_E_RANGE);
+	expect_equal(yard_check_segment(&plan, &(struct segment){ .parts = 64, .tag_bits = 25 }),
+	             NIDUS_E_RANGE);
+	expect_equal(yard_check_segment(&plan, &(struct segment){ .parts = 64, .third = true }),
+	             NIDUS_E_RANGE);
+	plan.core_bits = 7;
+	expect_equal(yard_check_segment(&plan, &(struct segment){ .parts = 64 }), NIDUS_E_RANGE);
+	plan.core_bits = 8;
+	plan.level = 1;
+	expect_equal(yard_check_segment(&plan, &(struct segment){ .parts = 64 }), NIDUS_E_RANGE);
+}
+
+/* ---------------------------------------------------------------- keys of several -- */
+
+#define BODIES 5
+#define KEYS 1500
+
+struct several {
+	struct yard one[BODIES], other[BODIES]; /* singles, and each-calls */
+	uint64_t hashes[KEYS], values[KEYS];
+	void *to[KEYS];           /* of `other` */
+	struct yard *alone[KEYS]; /* of `one` */
+};
+
+static void expect_same_bodies(const struct several *several)
+{
+	for (unsigned b = 0; b < BODIES; b++) {
+		const struct yard *one = &several->one[b], *other = &several->other[b];
+		expect_equal(yard_count(one), yard_count(other));
+		expect(memcmp(one->memory.bytes, other->memory.bytes, one->memory.size) == 0);
+	}
+}
+
+static void expect_same_lookups(const struct several *several, size_t n)
+{
+	static uint8_t yes[KEYS + 1];
+	memset(yes, 0xa5, sizeof yes);
+	yard_body_ops(several->to[0])
+		->contains_each((const void *const *)several->to, several->hashes, n, yes);
+	for (size_t i = 0; i < n; i++)
+		expect_equal(yes[i], yard_body_ops(several->alone[i])
+		                             ->contains(several->alone[i], several->hashes[i]));
+	expect_equal(yes[n], 0xa5);
+}
+
+/* One by one up to the first failure. */
+static size_t insert_alone(struct several *several, size_t n, nidus_status *status)
+{
+	*status = NIDUS_OK;
+	for (size_t i = 0; i < n; i++) {
+		struct yard *yard = several->alone[i];
+		*status = body_insert(yard_body_ops(yard), yard, several->hashes[i],
+		                      several->values[i]);
+		if (*status != NIDUS_OK)
+			return i;
+	}
+	return n;
+}
+
+static size_t remove_alone(struct several *several, size_t n, nidus_status *status)
+{
+	*status = NIDUS_OK;
+	for (size_t i = 0; i < n; i++) {
+		struct yard *yard = several->alone[i];
+		*status = yard_body_ops(yard)->remove(yard, several->hashes[i]);
+		if (*status != NIDUS_OK)
+			return i;
+	}
+	return n;
+}
+
+static void compare_several(struct several *several, struct chance *chance, unsigned value_bits)
+{
+	const struct body_ops *ops = yard_body_ops(&several->other[0]);
+	unsigned full = 0;
+	for (unsigned round = 0; round < 60; round++) {
+		size_t n = round < 5 ? round : chance_below(chance, KEYS), done, same;
+		nidus_status status, alone;
+		for (size_t i = 0; i < n + (n == 0); i++) {
+			uint64_t b = chance_below(chance, BODIES);
+			several->to[i] = &several->other[b];
+			several->alone[i] = &several->one[b];
+			several->hashes[i] = chance_next(chance);
+			several->values[i] = chance_next(chance) & bits_low(value_bits);
+		}
+		status = ops->insert_each(several->to, several->hashes,
+		                          value_bits > 0 ? several->values : NULL, n, &done);
+		same = insert_alone(several, n, &alone);
+		expect_equal(status, alone);
+		expect_equal(done, same);
+		full += status == NIDUS_FULL;
+		expect_same_bodies(several);
+		expect_same_lookups(several, n);
+		if (round % 3 == 0)
+			continue;
+		done = 77;
+		status = ops->remove_each(several->to, several->hashes, n, &done);
+		same = remove_alone(several, n, &alone);
+		expect_equal(status, alone);
+		expect_equal(done, same);
+		expect_same_bodies(several);
+	}
+	expect(full > 0);
+}
+
+static void several_in_tier(const char *tier)
+{
+	struct chance chance = { chance_seed() + 5 };
+	static struct several several;
+	for (unsigned i = 0; i < YARD_WIDTHS * 6; i++) {
+		unsigned width = yard_widths[i % YARD_WIDTHS], kind = i / YARD_WIDTHS;
+		unsigned value_bits = kind % 3 == 2 ? 8 : 0;
+		struct segment segment = { .parts = 320, .tag_bits = kind % 3 == 0 ? 0 : 5 };
+		check_note("width %u, kind %u, %s", width, kind, tier);
+		for (unsigned b = 0; b < BODIES; b++) {
+			make_body(&several.one[b], width, 7, value_bits, segment, false);
+			make_body(&several.other[b], width, 7, value_bits, segment, kind >= 3);
+		}
+		compare_several(&several, &chance, value_bits);
+		for (unsigned b = 0; b < BODIES; b++) {
+			yard_free(&several.one[b]);
+			yard_free(&several.other[b]);
+		}
+	}
+}
+
+static void keys_of_several_bodies_fare_as_they_do_one_by_one(void **state)
+{
+	(void)state;
+	each_tier(several_in_tier);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(nidus_entry));
+}
+
+static nidus_entry *sorted_entries(const struct yard *yard)
+{
+	nidus_entry *all = check_alloc((yard_count(yard) + 1) * sizeof *all);
+	nidus_cursor cursor = { 0 };
+	size_t n = 0;
+	while (yard_next(yard, &cursor, &all[n]))
+		n++;
+	expect_equal(n, yard_count(yard));
+	qsort(all, n, sizeof *all, by_bytes);
+	return all;
+}
+
+static void expect_same_entries(const struct yard *a, const struct yard *b)
+{
+	nidus_entry *one = sorted_entries(a), *other = sorted_entries(b);
+	expect_equal(yard_count(a), yard_count(b));
+	expect(memcmp(one, other, yard_count(a) * sizeof *one) == 0);
+	free(one);
+	free(other);
+}
+
+/* One into another, as merges do it. */
+static void a_body_goes_into_another_with_its_tags(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() + 6 };
+	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+		struct yard a, b;
+		struct segment segment = { .parts = 5 << 7, .tag_bits = w == 0 ? 0 : 7 };
+		make_body(&a, yard_widths[w], 9, w % 2 * 8, segment, false);
+		make_body(&b, yard_widths[w], 9, w % 2 * 8, segment, false);
+		for (unsigned i = 0; i < 140; i++) {
+			uint64_t hash = chance_next(&chance);
+			expect_ok(body_insert(&a.ops->body, &a, hash, w % 2 * (i % 256)));
+		}
+		expect_ok(yard_transfer(&b, &a));
+		expect_same_entries(&a, &b);
+		yard_free(&a);
+		yard_free(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_body_keeps_what_it_was_given_and_takes_no_twins),
+		cmocka_unit_test(hashes_lead_to_their_identities_and_back),
+		cmocka_unit_test(borrowed_bits_are_even),
+		cmocka_unit_test(plans_of_bodies_are_checked),
+		cmocka_unit_test(keys_of_several_bodies_fare_as_they_do_one_by_one),
+		cmocka_unit_test(a_body_goes_into_another_with_its_tags),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
