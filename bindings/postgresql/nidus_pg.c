@@ -129,94 +129,23 @@ Datum nidus_describe(PG_FUNCTION_ARGS)
 /* --------------------------------------------------------------------- equality -- */
 
 /*
- * Filters are equal if they hold the same entries and give the same answers: a | b is
- * b | a, in whatever order the entries lie and however far each has grown. What has no
- * entries (Bloom filters of files) is compared byte by byte.
+ * Filters are equal if they hold the same entries of keys of one type (nidus_same): a | b is
+ * b | a, in whatever order the entries lie and however far each has grown.
  */
-struct content {
-	struct typed_filter typed;
-	nidus_info info;
-	uint64 digest; /* of all entries, in any order */
-};
-
-static struct content content_of(const struct varlena *plain)
-{
-	struct content content = { .typed = open_plain(plain), .info = NIDUS_INFO_INIT };
-	nidus_cursor cursor = { { 0 } };
-	nidus_entry entry;
-	(void)nidus_get_info(content.typed.filter, &content.info);
-	if (content.info.features & NIDUS_ENUMERATE) {
-		while (nidus_next(content.typed.filter, &cursor, &entry))
-			content.digest +=
-				hash_bytes_extended((unsigned char *)&entry, sizeof entry, 0);
-	} else {
-		struct value_parts parts = parts_of(plain);
-		content.digest = hash_bytes_extended(parts.bytes, (int)parts.size, 0);
-	}
-	return content;
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(nidus_entry));
-}
-
-static nidus_entry *sorted_entries(const struct content *content)
-{
-	nidus_cursor cursor = { { 0 } };
-	uint64_t count = content->info.count, n = 0;
-	nidus_entry *entries =
-		MemoryContextAllocExtended(CurrentMemoryContext, (count + 1) * sizeof *entries,
-	                                   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	/* A damaged value might have more entries than its header says. */
-	while (n < count && nidus_next(content->typed.filter, &cursor, &entries[n]))
-		n++;
-	qsort(entries, n, sizeof *entries, compare_entries);
-	return entries;
-}
-
-/* Whether entries mean the same in both: only filters of one geometry unite. */
-static bool same_geometry(const struct content *a, const struct content *b)
-{
-	const nidus_filter *both[2] = { a->typed.filter, b->typed.filter };
-	nidus_filter *merged;
-	nidus_status status = nidus_merge_many(both, 2, NIDUS_MERGE_UNIQUE, &merged);
-	if (status == NIDUS_E_NOMEM)
-		check(status);
-	nidus_free(merged);
-	return status == NIDUS_OK;
-}
-
-static bool same_entries(const struct content *a, const struct content *b)
-{
-	nidus_entry *of_a, *of_b;
-	bool same;
-	if (a->typed.kind != b->typed.kind || a->info.family != b->info.family ||
-	    a->info.seed != b->info.seed || a->info.count != b->info.count ||
-	    a->info.fpr_target != b->info.fpr_target ||
-	    a->info.fingerprint_bits != b->info.fingerprint_bits || a->digest != b->digest ||
-	    !(a->info.features & NIDUS_ENUMERATE))
-		return false;
-	of_a = sorted_entries(a);
-	of_b = sorted_entries(b);
-	same = memcmp(of_a, of_b, a->info.count * sizeof *of_a) == 0 && same_geometry(a, b);
-	pfree(of_a);
-	pfree(of_b);
-	return same;
-}
-
 static bool same_content(const struct varlena *a, const struct varlena *b)
 {
-	struct content of_a, of_b;
+	struct typed_filter of_a, of_b;
 	bool same;
 	if (VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
 	    memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0)
 		return true;
-	of_a = content_of(a);
-	of_b = content_of(b);
-	same = same_entries(&of_a, &of_b);
-	nidus_free(of_a.typed.filter);
-	nidus_free(of_b.typed.filter);
+	if (parts_of(a).kind != parts_of(b).kind)
+		return false;
+	of_a = open_plain(a);
+	of_b = open_plain(b);
+	same = nidus_same(of_a.filter, of_b.filter);
+	nidus_free(of_a.filter);
+	nidus_free(of_b.filter);
 	return same;
 }
 
@@ -232,18 +161,31 @@ Datum nidus_ne(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(!same_content(PG_GETARG_BYTEA_PP(0), PG_GETARG_BYTEA_PP(1)));
 }
 
+/*
+ * A number that is the same for the same entries in any order; 0 for what has none to show. The
+ * server wants the extended hash with seed 0 to end like the plain one.
+ */
+static uint64 digest_of(const struct varlena *value)
+{
+	struct typed_filter typed = open_plain(value);
+	nidus_cursor cursor = { { 0 } };
+	nidus_entry entry;
+	uint64 digest = 0;
+	while (nidus_next(typed.filter, &cursor, &entry))
+		digest += hash_bytes_extended((unsigned char *)&entry, sizeof entry, 0);
+	nidus_free(typed.filter);
+	return digest;
+}
+
 PG_FUNCTION_INFO_V1(nidus_hash_value);
 Datum nidus_hash_value(PG_FUNCTION_ARGS)
 {
-	struct content content = content_of(PG_GETARG_BYTEA_PP(0));
-	nidus_free(content.typed.filter);
-	PG_RETURN_UINT32((uint32)(content.digest >> 32));
+	PG_RETURN_UINT32((uint32)digest_of(PG_GETARG_BYTEA_PP(0)));
 }
 
 PG_FUNCTION_INFO_V1(nidus_hash_value_extended);
 Datum nidus_hash_value_extended(PG_FUNCTION_ARGS)
 {
-	struct content content = content_of(PG_GETARG_BYTEA_PP(0));
-	nidus_free(content.typed.filter);
-	PG_RETURN_UINT64(hash_combine64(content.digest, (uint64)PG_GETARG_INT64(1)));
+	uint64 digest = digest_of(PG_GETARG_BYTEA_PP(0)), seed = (uint64)PG_GETARG_INT64(1);
+	PG_RETURN_UINT64(seed != 0 ? hash_combine64(digest, seed) : digest);
 }

@@ -159,6 +159,7 @@ static struct kept_filter *keep(struct kept *kept, const struct identity *identi
                                 struct value_parts parts)
 {
 	struct kept_filter *filter;
+	char *begin;
 	make_room(kept, parts.size);
 	filter = MemoryContextAllocZero(kept->context, sizeof *filter);
 	filter->copy =
@@ -168,7 +169,7 @@ static struct kept_filter *keep(struct kept *kept, const struct identity *identi
 	if (identity->header != NULL)
 		memcpy(filter->header, identity->header, HEADER);
 	filter->typed.kind = parts.kind;
-	char *begin = (char *)TYPEALIGN(LINE, filter->copy);
+	begin = (char *)TYPEALIGN(LINE, filter->copy);
 	memcpy(begin, parts.bytes, parts.size);
 	check(nidus_open_buffer(begin, parts.size, 0, &filter->typed.filter));
 	filter->used = ++kept->clock;
@@ -185,6 +186,7 @@ struct typed_filter open_value(struct kept *kept, Datum datum)
 	bool external = VARATT_IS_EXTERNAL_ONDISK(value);
 	struct identity identity;
 	struct kept_filter *filter;
+	struct value_parts parts;
 	if (external) {
 		identity = identity_of_toast(value);
 		filter = find(kept, &identity);
@@ -192,7 +194,7 @@ struct typed_filter open_value(struct kept *kept, Datum datum)
 			return filter->typed;
 	}
 	plain = pg_detoast_datum_packed(value);
-	struct value_parts parts = parts_of(plain); /* so there is a header */
+	parts = parts_of(plain); /* so there is a header */
 	filter = NULL;
 	if (!external) {
 		identity = identity_of_plain(plain);

@@ -164,6 +164,16 @@ def hostile_values_give_an_error():
     expect(_sql("SELECT 1") == "1")
 
 
+def input_errors_are_soft_where_the_server_has_them():
+    if int(_sql("SHOW server_version_num")) < 160000:
+        print("        (skipped: pg_input_is_valid came with PostgreSQL 16)")
+        return
+    for text in ("", "heron", "heron:\\x00", "bigint:\\x0", "bigint:\\xzz", "bigint:\\x" + "89" * 300):
+        expect(_sql(f"SELECT pg_input_is_valid('{text}', 'nidus')") == "f", text)
+    expect(_sql("SELECT pg_input_is_valid(nidus_agg(1)::text, 'nidus')") == "t")
+    expect("too short" in _sql("SELECT message FROM pg_input_error_info('bigint:\\x00', 'nidus')"))
+
+
 def damage_on_the_disk_is_harmless_to_lookups():
     value = bytearray(bytes.fromhex(_sql("SELECT filter::bytea FROM parts WHERE part = 3")[2:]))
     _sql("CREATE TABLE raw (b bytea); ALTER TABLE raw ALTER b SET STORAGE external")

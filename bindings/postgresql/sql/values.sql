@@ -36,6 +36,10 @@ SELECT nidus_union_agg(filter) = (SELECT nidus_agg(g) FROM generate_series(1, 30
 SELECT nidus_remove(nidus_add(filter, 99999), 99999) = filter FROM parts;
 SELECT nidus_agg(1, 0.01) = nidus_agg(1, 0.001), nidus_agg(1, 0.01, 10) = nidus_agg(1, 0.01, 9999),
        nidus_agg(1) = nidus_agg(date '2000-01-02');
+SELECT nidus_hash(a.filter | b.filter) = nidus_hash(b.filter | a.filter),
+       nidus_hash_extended(a.filter, 0) & 4294967295 = nidus_hash(a.filter)::bigint & 4294967295,
+       nidus_hash_extended(a.filter, 1) <> nidus_hash_extended(a.filter, 2)
+  FROM parts a, parts b WHERE a.part = 1 AND b.part = 2;
 SELECT count(*) FROM (SELECT DISTINCT filter FROM (SELECT * FROM parts UNION ALL SELECT * FROM parts) t) u;
 SELECT count(*) FROM parts a JOIN parts b USING (filter);
 CREATE INDEX ON parts USING hash (filter);
