@@ -38,8 +38,8 @@ static const struct {
 	[XZ] = { ".xz", "xz" },
 };
 
-/* How files of a kind begin. ANY stands for a byte that may differ. */
-#define ANY 0x100
+/* How files of a kind begin. DIGIT stands for 1 to 9. */
+#define DIGIT 0x100
 #define MAGIC_MOST 10
 
 static const struct magic {
@@ -50,16 +50,21 @@ static const struct magic {
 	{ GZIP, 3, { 0x1f, 0x8b, 8 } },
 	{ ZSTD, 4, { 0x28, 0xb5, 0x2f, 0xfd } },
 	{ ZSTD, 4, { 'P', 0x2a, 0x4d, 0x18 } }, /* a frame to skip, as pzstd writes it first */
-	{ BZIP2, 10, { 'B', 'Z', 'h', ANY, '1', 'A', 'Y', '&', 'S', 'Y' } },
-	{ BZIP2, 10, { 'B', 'Z', 'h', ANY, 0x17, 'r', 'E', '8', 'P', 0x90 } }, /* of nothing */
+	{ BZIP2, 10, { 'B', 'Z', 'h', DIGIT, '1', 'A', 'Y', '&', 'S', 'Y' } },
+	{ BZIP2, 10, { 'B', 'Z', 'h', DIGIT, 0x17, 'r', 'E', '8', 'P', 0x90 } }, /* of nothing */
 	{ XZ, 6, { 0xfd, '7', 'z', 'X', 'Z', 0 } },
 };
+
+static bool fits_one(unsigned expected, unsigned byte)
+{
+	return expected == DIGIT ? byte >= '1' && byte <= '9' : byte == expected;
+}
 
 /* Whether the bytes are those of the magic, as far as they go. */
 static bool fits(const struct magic *magic, const unsigned char *data, size_t n)
 {
 	for (size_t i = 0; i < n && i < magic->length; i++) {
-		if (magic->byte[i] != ANY && magic->byte[i] != data[i])
+		if (!fits_one(magic->byte[i], data[i]))
 			return false;
 	}
 	return true;

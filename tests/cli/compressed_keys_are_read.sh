@@ -45,6 +45,17 @@ cp keys plain.gz
 printf 'BZh61AY&SYrest' | "$NIDUS" query -c s.nidus 2>&1; echo "code $?"
 printf '\xfd7zXZ\0rest' >keys.xz
 "$NIDUS" query -c s.nidus keys.xz 2>&1; echo "code $?"
+echo '-- a key that begins like a magic number is answered before the next comes'
+echo BZh >odd
+"$NIDUS" build --seed 1 -o odd.nidus odd
+mkfifo keys-to-come
+"$NIDUS" query odd.nidus keys-to-come >answer &
+exec 3>keys-to-come
+echo BZh >&3
+for ((i = 0; i < 200; i++)); do [[ -s answer ]] && break; sleep 0.05; done
+cat answer
+exec 3>&-
+wait
 echo '-- told'
 "$NIDUS" query -c s.nidus s.nidus 2>&1 >out
 printf 'BZhang\n' | "$NIDUS" query s.nidus 2>&1; true
