@@ -2,15 +2,18 @@
 """What the commands cost the server, by its own processor time.
 
     /usr/bin/python3 modules/redis/bench.py build/nidus_redis.so build/nidus_redis_noop.so
-        [--items N] [--rounds N] [--family NAME] [--growth N]
+        [--items N] [--rounds N] [--family NAME] [--growth N] [--large N]
 
 redis-benchmark sends pipelines of 64. Each round measures every command once, one after the other;
 the figures are medians over the rounds. NOOP.READ and NOOP.WRITE (modules/redis/noop/) only open
 the key, answer, and replicate if they are writes: what the server itself takes for any command.
 --growth adds that many items to a filter that was made for 1000 and lists the longest commands.
+--large does the same in lists of 100, and measures adds and lookups there, a snapshot, loading it, and a
+replica's first copy.
 """
 import argparse
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -23,6 +26,7 @@ parser.add_argument("--rounds", type=int, default=7)
 parser.add_argument("--commands", type=int, default=100000)
 parser.add_argument("--family", default="auto")
 parser.add_argument("--growth", type=int, default=0)
+parser.add_argument("--large", type=int, default=0)
 arguments = parser.parse_args()
 
 os.environ["NIDUS_REDIS_MODULE"] = arguments.module
@@ -113,7 +117,70 @@ def growth(server, client):
           f"{[round(us / 1000, 1) for us in sorted(slow)[-5:]]}")
 
 
+def send_items(connection, command, start, end):
+    """Lists of 100 items in pipelines of 50, without a client library: Python would be the slowest."""
+    answers = connection.makefile("rb")
+    for at in range(start, end, 5000):
+        words = []
+        for first in range(at, min(at + 5000, end), 100):
+            count = min(first + 100, end) - first
+            words.append(b"*%d\r\n%s" % (count + command[0], command[1]))
+            words.extend(b"$9\r\n%09d\r\n" % item for item in range(first, first + count))
+        connection.sendall(b"".join(words))
+        for first in range(at, min(at + 5000, end), 100):
+            for _ in range(int(answers.readline()[1:])):
+                answers.readline()
+
+
+def per_item(server, client, command, start, end):
+    """Nanoseconds of the server's processor time for each item."""
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        before = cpu(client)
+        send_items(connection, command, start, end)
+        return (cpu(client) - before) * 1e9 / (end - start)
+
+
+def large(n):
+    server = servers.Server()
+    insert = (4, b"$9\r\nCF.INSERT\r\n$1\r\ng\r\n$8\r\nNOCREATE\r\n$5\r\nITEMS\r\n")
+    exists = (2, b"$10\r\nCF.MEXISTS\r\n$1\r\ng\r\n")
+    with server.client(socket_timeout=None) as client:
+        client.config_set("slowlog-log-slower-than", 1000)
+        client.config_set("slowlog-max-len", 1000)
+        client.execute_command("CF.RESERVE", "g", 1000, "MAXCAPACITY", n + n // 50)
+        last = n // 10
+        print(f"adds up to {n - last}: {per_item(server, client, insert, 0, n - last):.0f} ns each")
+        print(f"adds up to {n}: {per_item(server, client, insert, n - last, n):.0f} ns each")
+        print(f"lookups there: {per_item(server, client, exists, 0, last):.0f} ns each", flush=True)
+        slow = sorted(entry["duration"] / 1000 for entry in client.slowlog_get(1000)
+                      if entry["command"].upper().startswith(b"CF.INSERT"))
+        told = client.execute_command("NIDUS.INFO", "g")
+        print(f"{told[3]} items in {told[9]} bytes; {len(slow)} lists of 100 took more than 1 ms; "
+              f"the longest, in ms: {[round(ms, 1) for ms in slow[-5:]]}", flush=True)
+        start = client.info("cpu")
+        client.bgsave()
+        servers.wait_for(lambda: not client.info("persistence")["rdb_bgsave_in_progress"], "a snapshot", 3600)
+        end = client.info("cpu")
+        path = os.path.join(server.folder, "dump.rdb")
+        print("snapshot: %.2f s of processor time, %d bytes" % (
+            sum(end[name] - start[name] for name in ("used_cpu_user_children", "used_cpu_sys_children")),
+            os.path.getsize(path)), flush=True)
+        before = cpu(client)
+        client.execute_command("DEBUG", "RELOAD", "NOSAVE")
+        print(f"loading it: {cpu(client) - before:.2f} s of processor time", flush=True)
+        replica = servers.Server("--replicaof", "127.0.0.1", str(server.port), "--repl-diskless-sync-delay", "0")
+        with replica.client(socket_timeout=None) as there:
+            before = cpu(there)
+            servers.wait_for(lambda: there.info("replication")["master_link_status"] == "up", "a copy", 3600)
+            print(f"a replica's first copy: {cpu(there) - before:.2f} s of its processor time", flush=True)
+        replica.stop()
+    server.stop()
+
+
 def main():
+    if arguments.large > 0:
+        large(arguments.large)
+        return
     server = servers.Server("--loadmodule", os.path.abspath(arguments.noop), "--appendonly", "yes",
                             "--appendfsync", "no", "--auto-aof-rewrite-percentage", "0")
     with server.client() as client:
