@@ -993,6 +993,17 @@ typedef ptrdiff_t (*nidus_source)(void *context, void *data, size_t size);
 NIDUS_API nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *context);
 
 /**
+ * nidus_write without the first `from` bytes; nothing is written if there are no more. For
+ * programs that hand a filter on in chunks: checksums are computed only for the chunk that has
+ * the header, so that all chunks together take little longer than one nidus_write. A sink that
+ * has enough answers with an errno value, ECANCELED for example, and the call with E_IO. The
+ * chunks are one filter only if it does not change in between.
+ * Errors: those of nidus_write. Threads: reads.
+ */
+NIDUS_API nidus_status nidus_write_from(const nidus_filter *filter, uint64_t from, nidus_sink sink,
+                                        void *context);
+
+/**
  * Reads a filter from a stream, exactly to its end and not beyond.
  * @param allocator  as for nidus_load_buffer
  * Errors: those of nidus_load (E_IO: errno is what the source answered);

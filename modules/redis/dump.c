@@ -443,6 +443,10 @@ bool dump_body(const struct value *value, uint64_t from, uint64_t most, dump_sin
 	                 incoming != NULL ? incoming->bytes : legacy_table_bytes(value->legacy),
 	                 &window))
 		return false;
-	return value->filter == NULL || window.left == 0 ||
-	       nidus_write(value->filter, window_sink, &window) == NIDUS_OK || window.left == 0;
+	if (value->filter == NULL || window.left == 0)
+		return true;
+	uint64_t skip = window.skip; /* the library does that without reading it */
+	window.skip = 0;
+	return nidus_write_from(value->filter, skip, window_sink, &window) == NIDUS_OK ||
+	       window.left == 0;
 }

@@ -166,6 +166,15 @@ nidus_status nidus_write(const nidus_filter *filter, nidus_sink sink, void *cont
 	return status;
 }
 
+nidus_status nidus_write_from(const nidus_filter *filter, uint64_t from, nidus_sink sink,
+                              void *context)
+{
+	struct image_skip skip = { from, sink, context };
+	if (filter == NULL || sink == NULL)
+		return filter_null(filter == NULL ? "filter" : "sink");
+	return nidus_write(filter, image_skip, &skip);
+}
+
 static nidus_status write_filter(const void *subject, nidus_sink sink, void *context)
 {
 	return nidus_write(subject, sink, context);

@@ -171,6 +171,22 @@ nidus_status image_put(nidus_sink sink, void *context, const void *bytes, uint64
 	return NIDUS_OK;
 }
 
+int image_skip(void *context, const void *bytes, size_t size)
+{
+	struct image_skip *skip = context;
+	size_t over = skip->left < size ? (size_t)skip->left : size;
+	skip->left -= over;
+	return over < size
+	               ? skip->sink(skip->context, (const unsigned char *)bytes + over, size - over)
+	               : 0;
+}
+
+/* Whether anybody gets a part of the header that is about to be written. */
+static bool header_is_read(nidus_sink sink, const void *context)
+{
+	return sink != image_skip || ((const struct image_skip *)context)->left < IMAGE_HEADER;
+}
+
 nidus_status image_write(struct image *image, const void *const bytes[IMAGE_SECTIONS],
                          nidus_sink sink, void *context)
 {
@@ -178,7 +194,7 @@ nidus_status image_write(struct image *image, const void *const bytes[IMAGE_SECT
 	nidus_status status = image_lay_out(image);
 	if (status != NIDUS_OK)
 		return status;
-	for (int i = 0; i < IMAGE_SECTIONS; i++)
+	for (int i = 0; i < IMAGE_SECTIONS && header_is_read(sink, context); i++)
 		image->section[i].checksum = hash_checksum(bytes[i], image->section[i].size);
 	encode(image, header);
 	status = image_put(sink, context, header, IMAGE_HEADER);

@@ -31,6 +31,17 @@ struct image {
 /* Hands bytes to a sink, in pieces. Errors: E_IO with the sink's errno. */
 nidus_status image_put(nidus_sink sink, void *context, const void *bytes, uint64_t size);
 
+/*
+ * A sink that passes over the first `left` bytes and hands on the rest. image_write sees that nobody
+ * gets a header that is passed over, and computes no checksums for it.
+ */
+struct image_skip {
+	uint64_t left;
+	nidus_sink sink;
+	void *context;
+};
+int image_skip(void *skip, const void *bytes, size_t size);
+
 /* Gets exactly so many bytes from a source. Errors: E_IO, E_TRUNCATED, E_ARG. */
 nidus_status image_get(nidus_source source, void *context, void *bytes, uint64_t size);
 

@@ -78,6 +78,7 @@ static void no_filter_is_an_argument_error(void **state)
 	expect_bad(nidus_save(NULL, "/nowhere/x"));
 	expect_bad(nidus_save_buffer(NULL, buffer, sizeof buffer, NULL));
 	expect_bad(nidus_write(NULL, sink, NULL));
+	expect_bad(nidus_write_from(NULL, 0, sink, NULL));
 	expect(!nidus_contains(NULL, "a", 1) && !nidus_contains_u64(NULL, 1));
 	expect(!nidus_contains_hash(NULL, 1));
 	expect_equal(nidus_count_key(NULL, "a", 1), 0);
@@ -136,6 +137,7 @@ static void no_input_is_an_argument_error(void **state)
 	expect_bad(nidus_load_buffer(NULL, 8, NULL, &out));
 	expect_bad(nidus_read(NULL, NULL, NULL, &out));
 	expect_bad(nidus_write(filter, NULL, NULL));
+	expect_bad(nidus_write_from(filter, 0, NULL, NULL));
 	expect_bad(nidus_save(filter, NULL));
 	n = 7;
 	expect_bad(nidus_plan(NULL, NULL, 0, &n));

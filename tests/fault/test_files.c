@@ -555,6 +555,70 @@ static void streams_may_come_byte_by_byte(void **state)
 	each_layout(8, 8, drip, NULL);
 }
 
+/* What is expected next of a stream. */
+struct expected {
+	const unsigned char *at;
+	size_t left;
+};
+
+static int compare_sink(void *context, const void *data, size_t size)
+{
+	struct expected *expected = context;
+	if (size > expected->left || memcmp(data, expected->at, size) != 0)
+		return 1;
+	expected->at += size;
+	expected->left -= size;
+	return 0;
+}
+
+static void expect_ends(const nidus_filter *filter, const struct bytes *bytes)
+{
+	for (size_t from = 0; from <= bytes->size; from += from < 600 ? 1 : 1 + bytes->size / 100) {
+		struct expected expected = { bytes->data + from, bytes->size - from };
+		expect_ok(nidus_write_from(filter, from, compare_sink, &expected));
+		expect_equal(expected.left, 0);
+	}
+	struct expected nothing = { bytes->data, 0 };
+	expect_ok(nidus_write_from(filter, bytes->size + 1, compare_sink, &nothing));
+	expect_ok(nidus_write_from(filter, UINT64_MAX, compare_sink, &nothing));
+}
+
+static void begin_late(const struct shape *shape, void *context)
+{
+	(void)context;
+	struct bytes bytes = sample(shape);
+	nidus_filter *filter;
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &filter));
+	expect_ends(filter, &bytes);
+	nidus_free(filter);
+	bytes_free(&bytes);
+}
+
+static void streams_may_begin_anywhere(void **state)
+{
+	(void)state;
+	each_layout(8, 8, begin_late, NULL);
+}
+
+static void streams_of_growing_filters_may_begin_anywhere(void **state)
+{
+	(void)state;
+	nidus_options options = filter_options(500, 0.01, 1);
+	options.max_capacity = 50000;
+	nidus_filter *filter = filter_create(&options);
+	for (uint64_t key = 0; key < 1100; key++) {
+		expect_ok(nidus_insert_u64(filter, key));
+		if (key % 100 != 60)
+			continue;
+		size_t size = nidus_saved_size(filter);
+		struct bytes bytes = { check_alloc(size), size };
+		expect_ok(nidus_save_buffer(filter, bytes.data, size, NULL));
+		expect_ends(filter, &bytes);
+		bytes_free(&bytes);
+	}
+	nidus_free(filter);
+}
+
 /* A stream cannot be asked for its length: a header that promises much is not believed. */
 static void a_stream_that_promises_too_much_is_refused(void **state)
 {
@@ -616,6 +680,8 @@ int main(void)
 		cmocka_unit_test(foreign_files_are_no_filters),
 		cmocka_unit_test(another_version_says_so),
 		cmocka_unit_test(streams_may_come_byte_by_byte),
+		cmocka_unit_test(streams_may_begin_anywhere),
+		cmocka_unit_test(streams_of_growing_filters_may_begin_anywhere),
 		cmocka_unit_test(a_stream_that_promises_too_much_is_refused),
 		cmocka_unit_test(save_buffer_needs_exactly_the_saved_size),
 	};
