@@ -5,6 +5,7 @@ The library's sources are those of the repository that this folder is in. A sour
 them along, as library/, with xxhash.h beside them.
 
 NIDUS_LIBRARY   a libnidus.a or libnidus.so of the same version to link with instead
+NIDUS_URL       where the repository is published: the URLs of the package
 XXHASH_INCLUDE  where xxhash.h is, if not where the compiler looks
 """
 
@@ -26,7 +27,22 @@ os.chdir(HERE)
 LIBRARY = "library" if os.path.isdir("library") else os.path.join("..", "..")
 STABLE = sys.version_info >= (3, 11)  # Py_buffer is in the stable ABI from there on
 AVX2 = platform.machine() in ("x86_64", "AMD64")
-FLAGS = ["-std=gnu11", "-O2", "-fvisibility=hidden", "-ffp-contract=off", "-fno-semantic-interposition"]
+# Python's own flags ask for debug information, which takes as long to compile as everything else.
+FLAGS = ["-std=gnu11", "-O2", "-g0", "-fvisibility=hidden", "-ffp-contract=off", "-fno-semantic-interposition"]
+CLASSIFIERS = [
+    "Development Status :: 4 - Beta",
+    "Intended Audience :: Developers",
+    "Intended Audience :: Science/Research",
+    "Operating System :: POSIX :: Linux",
+    "Programming Language :: C",
+    "Programming Language :: Python :: 3",
+    "Programming Language :: Python :: 3 :: Only",
+    "Programming Language :: Python :: Implementation :: CPython",
+    "Topic :: Database",
+    "Topic :: Scientific/Engineering",
+    "Topic :: Software Development :: Libraries",
+    "Typing :: Typed",
+]
 
 
 def in_library(*parts):
@@ -119,12 +135,28 @@ def extension():
     return Extension("nidus._nidus", **settings)
 
 
+def urls():
+    """The pages of the package, if the repository has an address."""
+    home = os.environ.get("NIDUS_URL", "").rstrip("/")
+    pages = {
+        "Homepage": "",
+        "Source": "",
+        "Documentation": "/blob/main/docs/python.md",
+        "Changelog": "/blob/main/CHANGELOG.md",
+        "Issues": "/issues",
+    }
+    return {name: home + page for name, page in pages.items()} if home else {}
+
+
 setup(
     name="nidus",
     version=version(),
     description="Fingerprint filters: small, fast, approximate sets over arrays, strings and files",
     long_description=open("README.md").read(),
     long_description_content_type="text/markdown",
+    keywords=["bloom filter", "cuckoo filter", "approximate set", "deduplication", "membership", "numpy", "arrow"],
+    classifiers=CLASSIFIERS,
+    project_urls=urls(),
     license="MIT AND BSD-2-Clause",
     license_files=["LICENSE", "NOTICE"],
     python_requires=">=3.9",

@@ -76,6 +76,9 @@ def test_a_wheel_of_the_source_distribution_works(source_distribution, tmp_path)
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         archive.extractall(tmp_path / "site")
+    # Python's own flags ask for debug information, which takes as long to compile as everything else.
+    (module,) = (tmp_path / "site" / "nidus").glob("_nidus*.so")
+    assert b".debug_info" not in module.read_bytes()
     assert {"nidus/__init__.py", "nidus/__init__.pyi", "nidus/py.typed", "nidus/_base.py", "nidus/cluster.py"} <= names
     with open(os.path.join(ROOT, "NOTICE")) as notice:  # xxHash's code is inside
         (carried,) = (tmp_path / "site" / f"nidus-{nidus.__version__}.dist-info").glob("**/NOTICE")
@@ -83,6 +86,22 @@ def test_a_wheel_of_the_source_distribution_works(source_distribution, tmp_path)
     code = "import nidus; f = nidus.build(range(1000)); assert all(i in f for i in range(1000)); print(nidus.__version__)"
     printed = subprocess.check_output([sys.executable, "-c", code], text=True, env={**os.environ, "PYTHONPATH": str(tmp_path / "site")})
     assert printed.strip() == nidus.__version__ and f"nidus-{nidus.__version__}-" in wheel
+
+
+def metadata_of(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return archive.read(name).decode()
+
+
+def test_the_wheel_says_what_it_is(source_distribution, tmp_path):
+    library = os.environ.get("NIDUS_STATIC_LIBRARY")
+    if not library:
+        pytest.skip("NIDUS_STATIC_LIBRARY does not name libnidus.a")
+    metadata = metadata_of(build("wheel", source_distribution, tmp_path, NIDUS_LIBRARY=library, NIDUS_URL="https://example.org/nidus/"))
+    assert "Project-URL: Homepage, https://example.org/nidus\n" in metadata
+    assert "Project-URL: Changelog, https://example.org/nidus/blob/main/CHANGELOG.md\n" in metadata
+    assert "Classifier: Programming Language :: Python :: 3\n" in metadata and "Classifier: Typing :: Typed\n" in metadata
 
 
 def stubs():
