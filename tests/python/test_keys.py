@@ -274,7 +274,7 @@ def test_plan_tells_what_filter_takes():
     assert {row.speed for row in rows} == {"slow", "medium", "fast", "fastest"}
     assert chosen.bytes == pytest.approx(filter.info.bytes, rel=0.01)
     refused = [row for row in nidus.plan(1000, features=nidus.Feature.DELETE) if row.why_not]
-    assert {row.family for row in refused} == {"bloom", "blocked-bloom"}
+    assert {row.family for row in refused} == {"bloom", "blocked-bloom", "ribbon"}
 
 
 def test_everything_has_a_docstring():
@@ -299,6 +299,25 @@ def test_a_rate_that_no_filter_is_made_for_is_refused(fpr):
         with pytest.raises(nidus.RangeError, match=r"from 2\*\*-24 to 2\*\*-4"):
             call(10, fpr=fpr)
     assert nidus.Filter(10, fpr=0.0625).info.fpr_target == 0.0625
+    if fpr > 0.5:
+        with pytest.raises(nidus.RangeError, match=r"ribbon filter from 2\*\*-32 to 2\*\*-1"):
+            nidus.build(range(10), fpr, features=nidus.Feature.STATIC)
+
+
+def test_a_static_filter_is_built_and_only_read(tmp_path):
+    keys = [f"bird {i}" for i in range(1000)]
+    filter = nidus.build(keys, fpr=2**-10, seed=1, features=nidus.Feature.STATIC)
+    assert filter.info.family == "ribbon" and filter.contains_many(keys).all() and len(filter) == 1000
+    assert filter == nidus.build(keys[::-1], fpr=2**-10, seed=1, family="ribbon")
+    assert filter != nidus.build(keys[1:], fpr=2**-10, seed=1, family="ribbon")
+    filter.save(tmp_path / "birds.nidus")
+    assert nidus.load(tmp_path / "birds.nidus") == filter
+    for change in (lambda: filter.add("fish"), lambda: filter.discard(keys[0]), lambda: filter | filter, lambda: filter.update(["fish"])):
+        with pytest.raises(nidus.UnsupportedError, match="ribbon"):
+            change()
+    assert nidus.build(keys, fpr=0.4, family="ribbon").info.fpr_target == 0.4
+    shards = nidus.build(keys, values=range(1000), value_bits=10, family="ribbon")
+    assert shards.find(keys[7]) == [7]
 
 
 def test_a_filter_cannot_be_made_twice():

@@ -24,6 +24,7 @@ class Feature(enum.IntFlag):
     MULTISET = 64
     NO_DELETE = 128
     COMPACT = 256
+    STATIC = 512
 
 @final
 class Info(Tuple[Any, ...]):

@@ -18,6 +18,7 @@ class Feature(enum.IntFlag):
     MULTISET = 1 << 6  #: build keeps copies of equal keys
     NO_DELETE = 1 << 7  #: nothing will be removed; breadcrumb is smaller then
     COMPACT = 1 << 8  #: bucketed with sorted, coded buckets: a bit per key smaller, and slower
+    STATIC = 1 << 9  #: made by build and never changed: ribbon, the smallest
 
 
 class Error(Exception):

@@ -580,7 +580,8 @@ PyObject *build(PyObject *module, PyObject *args, PyObject *named)
 	if (!PyArg_ParseTupleAndKeywords(args, named, "O|O&$OO&O&O" OPTIONS_FORMAT ":build", names,
 	                                 &keys, convert_rate, &options->fpr, &values, convert_count,
 	                                 &options->capacity, convert_unsigned, &building.threads,
-	                                 &like, OPTIONS_TARGETS(options)))
+	                                 &like, OPTIONS_TARGETS(options)) ||
+	    check_rate(options) < 0)
 		return NULL;
 	if (building.threads == 0)
 		building.threads = processors();

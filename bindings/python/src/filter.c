@@ -173,7 +173,8 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *named)
 
 	if (!PyArg_ParseTupleAndKeywords(args, named, "O&|O&$" OPTIONS_FORMAT ":Filter", names,
 	                                 convert_count, &options.capacity, convert_rate,
-	                                 &options.fpr, OPTIONS_TARGETS(&options)))
+	                                 &options.fpr, OPTIONS_TARGETS(&options)) ||
+	    check_rate(&options) < 0)
 		return NULL;
 	PyThreadState *running = PyEval_SaveThread();
 	status = nidus_create(&options, &filter);
@@ -656,7 +657,7 @@ static const char about[] =
 	"A small approximate set. It never says no for a key that is in it, and says yes for other\n"
 	"keys with the probability fpr. It keeps a few bits per key and never the key itself.\n\n"
 	"capacity      keys that must fit\n"
-	"fpr           false-positive rate, from 2**-24 to 2**-4\n"
+	"fpr           false-positive rate, from 2**-24 to 2**-4 (ribbon: 2**-32 to 2**-1)\n"
 	"family        'auto' takes the smallest; plan() lists all\n"
 	"seed          keys the hashing; None draws one. Filters that are to be merged need the same\n"
 	"max_capacity  the filter grows by itself up to there\n"

@@ -5,6 +5,8 @@
 
 #include <limits.h>
 
+#define RIBBON_FPR_MOST 0.5
+
 int convert_count(PyObject *object, void *count)
 {
 	PyObject *integer = PyNumber_Index(object);
@@ -76,10 +78,6 @@ int convert_rate(PyObject *object, void *rate)
 		raise_reason(NIDUS_E_ARG, "fpr must be greater than 0");
 		return 0;
 	}
-	if (value > NIDUS_FPR_MOST) { /* the library would take that instead, and say nothing */
-		raise_reason(NIDUS_E_RANGE, "fpr is from 2**-24 to 2**-4, which is 0.0625");
-		return 0;
-	}
 	*(double *)rate = value;
 	return 1;
 }
@@ -100,4 +98,18 @@ int convert_family(PyObject *object, void *family)
 	if (status != NIDUS_OK)
 		raise_status(status);
 	return status == NIDUS_OK;
+}
+
+int check_rate(const nidus_options *options)
+{
+	bool ribbon = options->family == NIDUS_RIBBON || options->features & NIDUS_STATIC;
+
+	if (!(options->fpr >
+	      (ribbon ? RIBBON_FPR_MOST : NIDUS_FPR_MOST))) /* NaN is refused later */
+		return 0;
+	raise_reason(
+		NIDUS_E_RANGE,
+		"fpr is from 2**-24 to 2**-4, which is 0.0625; of a ribbon filter from 2**-32 to "
+		"2**-1");
+	return -1;
 }

@@ -20,6 +20,9 @@ int convert_rate(PyObject *object, void *rate);       /* double; 0 would mean th
 int convert_seed(PyObject *object, void *seed);       /* None: a fresh one */
 int convert_optional(PyObject *object, void *number); /* None: 0; 0: UINT_MAX, none at all */
 
+/** The library takes the highest rate for one above it and says nothing; here that is a RangeError. */
+int check_rate(const nidus_options *options);
+
 #define OPTIONS_NAMES                                                                           \
 	"family", "seed", "max_capacity", "slots", "features", "max_steps", "reserve", "stash", \
 		"value_bits"

@@ -205,7 +205,8 @@ PyObject *plan(PyObject *module, PyObject *args, PyObject *named)
 	(void)module;
 	if (!PyArg_ParseTupleAndKeywords(args, named, "O&|O&$" OPTIONS_FORMAT ":plan", names,
 	                                 convert_count, &options.capacity, convert_rate,
-	                                 &options.fpr, OPTIONS_TARGETS(&options)))
+	                                 &options.fpr, OPTIONS_TARGETS(&options)) ||
+	    check_rate(&options) < 0)
 		return NULL;
 	status = nidus_plan(&options, NULL, 0, &n);
 	if (status != NIDUS_OK)
