@@ -121,10 +121,11 @@ static nidus_options options_of(const double *numbers, uint64_t seed)
 /* What the last call of those that return a filter came to. */
 static nidus_status last_status;
 
-static nidus_filter *made(nidus_status status, nidus_filter *filter)
+/* *filter, by address: as a parameter it may be evaluated before the call that sets it. */
+static nidus_filter *made(nidus_status status, nidus_filter *const *filter)
 {
 	last_status = status;
-	return filter;
+	return *filter;
 }
 
 nidus_status EXPORT(js_last_status)(void)
@@ -180,7 +181,7 @@ nidus_filter *EXPORT(js_create)(const double *numbers, uint64_t seed)
 {
 	nidus_options options = options_of(numbers, seed);
 	nidus_filter *filter = NULL;
-	return made(nidus_create(&options, &filter), filter);
+	return made(nidus_create(&options, &filter), &filter);
 }
 
 void EXPORT(js_free)(nidus_filter *filter)
@@ -191,19 +192,19 @@ void EXPORT(js_free)(nidus_filter *filter)
 nidus_filter *EXPORT(js_clone)(const nidus_filter *filter)
 {
 	nidus_filter *copy = NULL;
-	return made(nidus_clone(filter, &copy), copy);
+	return made(nidus_clone(filter, &copy), &copy);
 }
 
 nidus_filter *EXPORT(js_merge)(const nidus_filter *const *filters, size_t n, nidus_merge_how how)
 {
 	nidus_filter *merged = NULL;
-	return made(nidus_merge_many(filters, n, how, &merged), merged);
+	return made(nidus_merge_many(filters, n, how, &merged), &merged);
 }
 
 nidus_filter *EXPORT(js_load)(const void *bytes, size_t size)
 {
 	nidus_filter *filter = NULL;
-	return made(nidus_load_buffer(bytes, size, NULL, &filter), filter);
+	return made(nidus_load_buffer(bytes, size, NULL, &filter), &filter);
 }
 
 size_t EXPORT(js_saved_size)(const nidus_filter *filter)
@@ -469,5 +470,5 @@ nidus_filter *EXPORT(js_build)(const double *numbers, uint64_t seed, uint64_t *h
 {
 	nidus_options options = options_of(numbers, seed);
 	nidus_filter *filter = NULL;
-	return made(nidus_build_hashes(&options, hashes, n, 1, &filter), filter);
+	return made(nidus_build_hashes(&options, hashes, n, 1, &filter), &filter);
 }
