@@ -164,7 +164,7 @@ static int refused(const struct build *build, nidus_status status, uint64_t keys
 			"%s; nothing was written; without --multiset equal keys are stored once",
 			nidus_reason());
 	else if (status == NIDUS_COPIES)
-		report_error("no room for another copy of one key %s keys; nothing was written; "
+		report_error("no more copies of one key can be counted %s keys; nothing was written; "
 		             "without --multiset equal keys are stored once",
 		             where);
 	else
@@ -414,7 +414,7 @@ static int build_set(struct build *build, const struct args *args)
 		return code;
 	code = direct ? fill_directly(build) : fill_from_spool(build);
 	progress_clear();
-	if (code == EXIT_OK && nidus_size(build->filter) > room_in(build->filter))
+	if (code == EXIT_OK && room_used(build->filter) > room_in(build->filter))
 		code = too_many(build, nidus_size(build->filter));
 	if (code != EXIT_OK)
 		return code;

@@ -75,7 +75,7 @@ static int refused(const struct change *change, nidus_status status)
 		             "or build a larger one",
 		             name, change->changed);
 	else if (status == NIDUS_COPIES)
-		report_error("%s: no room for another copy of one key after %" PRIu64
+		report_error("%s: no more copies of one key can be counted after %" PRIu64
 		             " keys; nothing was written",
 		             name, change->changed);
 	else

@@ -29,9 +29,16 @@ uint64_t room_in(const nidus_filter *filter)
 	return room_of(&info);
 }
 
+uint64_t room_used(const nidus_filter *filter)
+{
+	nidus_info info = info_of(filter);
+
+	return info.count - info.stashed;
+}
+
 uint64_t room_left(const nidus_filter *filter)
 {
-	uint64_t room = room_in(filter), size = nidus_size(filter);
+	uint64_t room = room_in(filter), size = room_used(filter);
 
 	return size < room ? room - size : 0;
 }
@@ -40,7 +47,7 @@ void room_warn(const char *name, const nidus_filter *filter)
 {
 	nidus_info info = info_of(filter);
 
-	if (info.count <= info.capacity || info.fpr_now < 1.005 * info.fpr_target)
+	if (info.count - info.stashed <= info.capacity || info.fpr_now < 1.005 * info.fpr_target)
 		return;
 	report_warning("%s%s%" PRIu64 " keys are more than the capacity of %" PRIu64
 	               ": the fpr is now %.3g instead of %.3g",

@@ -17,6 +17,9 @@ uint64_t room_of(const nidus_info *info);
 /** Entries that the filter may hold, growth included; without end for Bloom families. */
 uint64_t room_in(const nidus_filter *filter);
 
+/** Keys that take room: not those that are only listed beside the table, copies mostly. */
+uint64_t room_used(const nidus_filter *filter);
+
 /** How many more those are than it holds. */
 uint64_t room_left(const nidus_filter *filter);
 

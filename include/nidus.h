@@ -36,13 +36,13 @@
  * 6. Enumeration is lossless: a walk yields exactly nidus_info.count entries.
  * 7. Same seed and same calls give the same bytes, on every machine.
  * 8. Bad input gets a typed error, never a crash.
- * 9. Copies are bounded: a key inserted again and again gets NIDUS_COPIES after a few
- *    dozen times at most, and never makes the filter grow. In a filter that can grow,
- *    hot keys take no other key's place: below max_capacity entries no insert gets
- *    NIDUS_FULL, and NIDUS_COPIES only if its key has 2 * slots + 4 copies (breadcrumb:
- *    16). What finds no place in the table is kept in an exact overflow list: 24 bytes
- *    in a file and 48 in memory for all copies of a key there that have the same
- *    value.
+ * 9. Copies are counted: a key may be put in any number of times, 2^32 - 1 at least, and
+ *    never makes the filter grow (breadcrumb: 16 times, then NIDUS_COPIES). What finds
+ *    no place in the table is kept in an exact list: one entry for all copies of a key
+ *    there that have the same value, 24 bytes in a file and 56 in memory. Hot keys take
+ *    no other key's place: no insert gets NIDUS_FULL while taken slots and different
+ *    entries of the list are fewer than the capacity, or max_capacity if there is one.
+ *    NIDUS_STASH_OFF gives this up: there a key has as many copies as slots.
  * 10. Values are found: the value that a key was put in with is among those that
  *    nidus_find gives, until it is removed or replaced.
  *
@@ -131,7 +131,7 @@ typedef enum nidus_status {
 	NIDUS_FULL,          /**< no place was found; nothing changed */
 	NIDUS_NOT_FOUND,     /**< remove: no such key; nothing changed */
 	NIDUS_PRESENT,       /**< insert_new: it was there; nothing changed */
-	NIDUS_COPIES,        /**< no room for another copy of this key; nothing changed */
+	NIDUS_COPIES,        /**< no more copies of this key can be counted; nothing changed */
 	NIDUS_STOPPED,       /**< a build: nidus_progress said stop; nothing is kept */
 	NIDUS_E_ARG = 10,    /**< a NULL or invalid argument */
 	NIDUS_E_RANGE,       /**< a number that is out of range for the family */
@@ -311,10 +311,11 @@ typedef struct nidus_options {
 	unsigned reserve;      /**< CPCF's reserved slots p; 0: the family's best;
 	                            NIDUS_RESERVE_NONE: p = 0 */
 	unsigned value_bits;   /**< of the value beside each key, 0 to 32: see "values" below */
-	unsigned stash;        /**< entries per chunk's overflow list at most; 0: the
-	                            family's best; no more than 1024 plus a quarter of
-	                            the chunk's slots are used; NIDUS_STASH_OFF: none,
-	                            and then the capacity is an expectation, no promise */
+	unsigned stash;        /**< different entries that a chunk's overflow list takes
+	                            beyond the capacity, too; 0: the family's best; no more
+	                            than 1024 plus a quarter of the chunk's slots are used;
+	                            NIDUS_STASH_OFF: there is no list, and then the
+	                            capacity is an expectation, no promise */
 	nidus_allocator allocator; /**< copied at create */
 	nidus_progress progress;   /**< for nidus_build_*; nidus_create does not look at it */
 } nidus_options;
@@ -356,7 +357,7 @@ typedef struct nidus_info {
 	unsigned growth_bits;      /**< of the fingerprint, reserved for growth */
 	uint64_t total_slots;      /**< slots in the table */
 	uint64_t chunks;           /**< independent sub-tables */
-	uint64_t stashed;          /**< entries in the overflow lists */
+	uint64_t stashed;          /**< entries in the overflow lists, copies counted */
 	uint32_t features;         /**< what this filter can do */
 	bool readonly;             /**< opened by nidus_open or nidus_open_buffer */
 	bool concurrent;           /**< made with NIDUS_CONCURRENT: its locks are on */
@@ -458,8 +459,7 @@ NIDUS_API nidus_status nidus_verify(const nidus_filter *filter, const char **why
 
 /**
  * Puts one copy of a key in.
- * Errors: FULL (no place), COPIES (no room for another copy of this key; other
- * keys may still fit), E_ARG (key NULL with len > 0, filter NULL), E_READONLY,
+ * Errors: FULL (no place), COPIES (promise 9; other keys may still fit), E_ARG (key NULL with len > 0, filter NULL), E_READONLY,
  * E_NOMEM. After any of them the filter is as it was. Threads: writes.
  */
 NIDUS_API nidus_status nidus_insert(nidus_filter *filter, const void *key, size_t len);
@@ -636,7 +636,7 @@ NIDUS_API nidus_status nidus_remove_value_hash(nidus_filter *filter, uint64_t ha
 /**
  * Gives one entry of the key that has the value `old` the value `fresh`, in one step.
  * Errors: NOT_FOUND (no entry of the key has it), E_RANGE (a value), E_UNSUPPORTED, E_ARG,
- * E_READONLY, E_NOMEM and COPIES (both only of hot keys in a filter that can grow). After any
+ * E_READONLY, E_NOMEM and COPIES (both only of entries in an overflow list). After any
  * of them the filter is as it was. Threads: writes.
  */
 NIDUS_API nidus_status nidus_replace_value(nidus_filter *filter, const void *key, size_t len,
@@ -672,7 +672,7 @@ NIDUS_API nidus_status nidus_add_count_batch(nidus_filter *filter, const uint64_
 
 /**
  * The count of a key: the sum of the values of all entries that look like it, at most the
- * highest value (and always that for more than 32 entries, which only merges make). 0 for a
+ * highest value (and always that for more than 32 entries, which counting does not make). 0 for a
  * key that was never counted, unless it is a false positive, and for a NULL filter or a NULL
  * key with len > 0. Threads: reads.
  */
@@ -687,8 +687,8 @@ NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t has
  * stored once (they are compared by their 64-bit hashes) unless options->features has
  * NIDUS_MULTISET. A capacity of 0 means: as many as there are keys to store. With
  * NIDUS_MULTISET it also means room for the copies that there are: NIDUS_AUTO takes the
- * family that holds them in the least space, with a lower rate than asked for where that
- * is needed (nidus_plan_row.copies tells how many of one key each family holds).
+ * family that holds them in the least space, table and lists together; copies that are only
+ * counted need no room.
  * @param threads  how many may work, the caller's included; 0 and 1: only that one,
  *                 more than 64: 64. If the system gives fewer, fewer are used. They
  *                 leave signals to the threads of the program
@@ -698,10 +698,9 @@ NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t has
  * While it works it takes 8 bytes per key beside the filter (up to an eighth more), and for
  * each thread at most 1 MiB and 8 bytes per thousand keys.
  * The allocator is called by one thread at a time.
- * Errors: those of nidus_create and nidus_insert; COPIES also if a key comes more often
- * than any filter holds (found out before anything is built), or if so many keys have so
- * many copies that a table of 32 times the size would be too small; STOPPED
- * (options->progress said so). *filter is NULL then and nothing is kept. Threads: free.
+ * Errors: those of nidus_create and nidus_insert; COPIES if a key comes more often than the
+ * family can count; STOPPED (options->progress said so). *filter is NULL then and nothing is
+ * kept. Threads: free.
  */
 NIDUS_API nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys, size_t n,
                                        unsigned threads, nidus_filter **filter);
@@ -838,9 +837,8 @@ typedef enum nidus_merge_how {
  * with so many keys.
  *
  * Errors: E_ARG, E_MISMATCH (the reason says what differs, and in which filter),
- * E_UNSUPPORTED, E_RANGE (the target would be above 0.5), COPIES and FULL (more copies
- * of keys than any size has room for: NIDUS_MERGE_UNIQUE keeps one, or one per value),
- * E_NOMEM, E_CORRUPT (of a filter that was opened); *merged is NULL then. Threads: reads
+ * E_UNSUPPORTED, E_RANGE (the target would be above 0.5), COPIES (promise 9:
+ * NIDUS_MERGE_UNIQUE keeps one, or one per value), FULL (only with NIDUS_STASH_OFF), E_NOMEM, E_CORRUPT (of a filter that was opened); *merged is NULL then. Threads: reads
  * all filters.
  */
 NIDUS_API nidus_status nidus_merge_many(const nidus_filter *const *filters, size_t n,
@@ -1044,7 +1042,8 @@ typedef struct nidus_plan_row {
 	double lines_per_lookup;   /**< cache lines, expected, absent key */
 	unsigned slots;            /**< per bucket or window */
 	unsigned fingerprint_bits; /**< per key */
-	unsigned copies;           /**< of one key (and its twins) at most; Bloom: 0 */
+	unsigned copies;           /**< of one key (and its twins) at least: 2^32 - 1 where they
+	                                are counted in a list; Bloom: 0 */
 	unsigned pace;             /**< place in the order of measured speed: NIDUS_FAST takes
 	                                the family with the lowest that will do */
 	nidus_speed speed;         /**< its class of speed */

@@ -67,7 +67,7 @@ RECORD_FIELDS = {
     "returned_fingerprint": (48, "Q"), "left": (56, "q"), "overflowed": (64, "Q"),
     "list_checksum": (72, "Q"), "checksum": (120, "Q"),
 }
-TURN, UNCOUNTED_MOST, COPIES_MOST = 32, 65536, 65000
+TURN, UNCOUNTED_MOST = 32, 65536
 
 
 class BadFile(Exception):
@@ -164,7 +164,8 @@ class Header:
 
     def check_sections(self, data, table_size):
         require((self.table_kind, self.stash_kind) == (0, 1), "the sections are of other kinds")
-        require(self.table_size == table_size and self.stash_size == 16 * self.stashed,
+        stash_size = (16 if self.family == 10 else 24) * self.stashed
+        require(self.table_size == table_size and self.stash_size == stash_size,
                 "the sections' sizes do not follow from the other fields")
         at = up(HEADER, 4096 if table_size >= 4096 and not self.features & STATIC else 64)
         require(self.table_offset == at, "the table is not where it should be")
@@ -193,18 +194,20 @@ class Filter:
     entries as (home, fingerprint, value), and values_hash(), the values of a key's copies.
     """
 
+    STASHED = "<QQII"  # home, fingerprint, copies, value
+
     def __init__(self, header, data):
         self.header = header
         self.lay_out()
         header.check_sections(data, self.table_size())
         self.table = header.table(data)
-        self.stash = Counter(struct.iter_unpack("<QQ", header.stash(data)))
-        self.stash_in_order = list(struct.iter_unpack("<QQ", header.stash(data)))
+        self.stash = list(struct.iter_unpack(self.STASHED, header.stash(data)))
         self.before = mix(header.seed + GOLDEN & MASK)
         self.first = multiplier_from(mix(self.before + GOLDEN & MASK))
         self.second = multiplier_from(mix(self.first + GOLDEN & MASK))
         self.partner = mix(self.second + GOLDEN & MASK)
-        self.count, self.stashed = header.count, header.stashed
+        self.count = header.count
+        self.stashed = sum(entry[2] if len(entry) > 2 else 1 for entry in self.stash)
         self.check()
 
     def hash_bytes(self, key):
@@ -377,22 +380,21 @@ class Nest(Filter):
         """The values of all entries that look like a key."""
         number, home, core, growth = self.locate(hash_)
         chunk = self.chunk(number)
-        found, full = [], True
+        found, full = [], True  # whether the home is
         for choice, group in enumerate(self.places(home, core, growth)):
             for at, slot in enumerate(self.values(chunk, group)):
                 low, value = self.split(slot)
                 if low == self.spelled(core, choice, at, growth):
                     found.append(value)
-                full = full and slot != 0
+                full = full and (slot != 0 or choice == 1)
         wanted = self.identity_of(hash_)
         return found + [entry[2] for entry in self.stashed_entries() if full and
                         entry[:2] == wanted]
 
     def stashed_entries(self):
-        """The stash as (home, fingerprint, value)."""
-        size = self.header.core_bits + self.header.growth_bits
-        for home, number in self.stash_in_order:
-            yield home, number & (1 << size) - 1, number >> size
+        """The stash as (home, fingerprint, value), each as often as it has copies."""
+        for home, fingerprint, copies, value in self.stash:
+            yield from [(home, fingerprint, value)] * copies
 
     def identity_of(self, hash_):
         """Home and fingerprint of a key."""
@@ -467,9 +469,8 @@ class Nest(Filter):
             for group, choice, value in self.taken(chunk):
                 self.check_slot(group, choice, value)
                 taken += 1
-        require(taken + len(self.stash_in_order) == self.header.count,
-                f"{taken} entries and {len(self.stash_in_order)} in the stash, "
-                f"not {self.header.count}")
+        require(taken + self.stashed == self.header.count,
+                f"{taken} entries and {self.stashed} in the stash, not {self.header.count}")
         self.check_stash()
 
     def check_order(self, chunk):
@@ -488,25 +489,21 @@ class Nest(Filter):
 
     def check_stash(self):
         h = self.header
-        require(self.stash_in_order == sorted(self.stash_in_order), "the stash is not in order")
-        in_chunk = Counter()
-        require(all(value >> h.value_bits == 0 for _, _, value in self.stashed_entries()),
-                "a value in the stash is too wide")
-        identities = Counter(entry[:2] for entry in self.stashed_entries())
-        for (home, fingerprint), copies in identities.items():
+        require(h.stash_limit > 0 or not self.stash, "there is no stash, and something in it")
+        last = -1, 0, 0
+        for home, fingerprint, copies, value in self.stash:
+            require(last < (home, fingerprint, value), "the stash is not in order")
+            last = home, fingerprint, value
             number, home = divmod(home, h.groups)
             core, growth = fingerprint & (1 << h.core_bits) - 1, fingerprint >> h.core_bits
-            require(number < h.chunks and core != 0 and growth >> h.growth_bits == 0,
+            require(number < h.chunks and core != 0 and growth >> h.growth_bits == 0 and
+                    copies > 0 and value >> h.value_bits == 0,
                     "an entry of the stash makes no sense")
-            require(copies <= 4, "too many copies in the stash")
             require(not self.direct or core % h.groups != 0, "a stashed fingerprint leads nowhere")
             require(not self.symmetric or home < home ^ self.distance(core, h.groups),
                     "an entry of the stash has the higher of its groups as home")
-            require(all(all(self.values(self.chunk(number), group))
-                        for group in self.places(home, core, growth)),
-                    "an entry is in the stash although a place is free")
-            in_chunk[number] += copies
-        require(all(n <= h.stash_limit for n in in_chunk.values()), "a stash is too large")
+            require(all(self.values(self.chunk(number), self.places(home, core, growth)[0])),
+                    "an entry is in the stash although its home has a place")
 
 
 # ------------------------------------------------------------------------- breadcrumb
@@ -814,6 +811,8 @@ class Matrix:
 class Ribbon(Filter):
     """Built once: what a key is told is a sum of rows."""
 
+    STASHED = "<QQ"  # hash and value
+
     def lay_out(self):
         h = self.header
         require(h.slots == h.growth_bits == h.level == h.groups == h.max_steps == h.stash_limit ==
@@ -858,7 +857,7 @@ class Ribbon(Filter):
 
     def check(self):
         h = self.header
-        self.list = dict(self.stash_in_order)
+        self.list = dict(self.stash)
         require(h.count <= h.capacity, "more keys than the capacity")
         for matrix in self.keys, self.verdict:
             for layer in matrix.layers:
@@ -866,9 +865,9 @@ class Ribbon(Filter):
         require(not any(self.table[self.marks_end:]), "the end of the table is not zero")
         require(h.count > 0 or not any(self.table) and not self.list,
                 "a filter without keys is not zero")
-        hashes = [hash_ for hash_, _ in self.stash_in_order]
+        hashes = [hash_ for hash_, _ in self.stash]
         require(all(a < b for a, b in zip(hashes, hashes[1:])), "the list is not in order")
-        for hash_, value in self.stash_in_order:
+        for hash_, value in self.stash:
             require(value < 1 << (1 if h.judged else h.value_bits), "a listed value is too large")
             bumped = self.keys.row_sums(self.table, hash_) is None
             judged = h.judged and self.verdict.row_sums(self.table, hash_) is None
@@ -932,7 +931,7 @@ class Parts:
         require(xxh3_64(data) == self.list_checksum, "the overflow's checksum does not match")
         self.overflow, last = Counter(), (0, 0, 0)
         for home, fingerprint, copies, value in struct.iter_unpack("<QQII", data):
-            require(last < (home, fingerprint, value) and 1 <= copies <= COPIES_MOST and
+            require(last < (home, fingerprint, value) and copies > 0 and
                     value >> self.header.value_bits == 0 and
                     self.body.possible(home, fingerprint),
                     "an entry of the overflow list is out of range or order")

@@ -114,18 +114,19 @@ static void draw_chunk(const struct nest *nest, uint64_t chunk)
 		if (value == 0)
 			continue;
 		struct nest_key key = nest_key_in(nest, nest->kind, chunk, slot, value);
-		struct stash_entry identity = nest_identity(nest, nest->kind, &key);
+		nidus_entry identity = nest_identity(nest, nest->kind, &key);
 		uint64_t first = nest_first_slot(nest, nest->kind, key.group[0]);
 		bool second = slot - first >= nest->slots; /* before it, too: it wraps */
 		draw(chunk, slot, identity.home, identity.fingerprint, key.group[0], key.group[1],
 		     second);
 	}
-	const struct stash *stash = &nest->chunk[chunk].stash;
-	for (uint32_t i = 0; i < stash->count; i++) {
-		struct stash_entry entry = stash_entries(stash)[i];
-		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, entry);
-		draw(chunk, LOOK_STASH, entry.home, entry.fingerprint, key.group[0], key.group[1],
-		     0);
+	/* All copies of an entry are one here. */
+	const struct overflow *stash = &nest->chunk[chunk].stash;
+	const struct overflow_node *node = overflow_next(stash, NULL);
+	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
+		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
+		draw(chunk, LOOK_STASH, node->entry.home, node->entry.fingerprint, key.group[0],
+		     key.group[1], 0);
 	}
 }
 
@@ -187,7 +188,7 @@ void EXPORT(look_locate)(const nidus_filter *filter, uint64_t hash, uint32_t *nu
 	if (kind_of(filter) == LOOK_NEST) {
 		const struct nest *nest = nest_of(filter);
 		struct nest_key key = nest_locate(nest, nest->kind, hash);
-		struct stash_entry identity = nest_identity(nest, nest->kind, &key);
+		nidus_entry identity = nest_identity(nest, nest->kind, &key);
 		numbers[0] = (uint32_t)identity.home;
 		numbers[1] = (uint32_t)identity.fingerprint;
 		numbers[2] = (uint32_t)key.chunk;

@@ -13,7 +13,6 @@
 #define COUNTED 64       /* keys with more copies are counted together */
 #define LARGER 6         /* an offer that is too small is made larger by a sixth, */
 #define CAPACITY_MOST 32 /* up to so many times the keys */
-#define STASHED_MOST 16  /* copies that may rely on a stash: it is short and shared */
 
 /* How many keys have how many copies. */
 struct tally {
@@ -39,27 +38,34 @@ static struct tally tally_copies(const uint64_t *hashes, size_t n)
 }
 
 /*
- * Two groups of b slots: places that a key with m copies takes beyond them, by m / b in
- * quarters. Above 3/2 keys with copies must be few.
+ * Two groups of b slots: places that a key with m copies takes for each of them, by m / b in
+ * quarters, and how many such keys are listed beside their slots then. With less room more are, which
+ * takes more space and a search for each. Above 2 all are: more room would help little.
  */
-static double crowding(unsigned copies, unsigned slots)
-{
-	static const double factors[] = { 1, 1, 1.1, 1.4, 1.8, 3, 4 };
-	unsigned quarters = (4 * copies + slots - 1) / slots;
-	return quarters < sizeof factors / sizeof *factors ? factors[quarters] : 8;
-}
+static const struct {
+	double places, listed;
+} crowding[] = { { 1, 0 },      { 1, 0 },     { 1.15, 0 }, { 1.5, 0 },  { 1.8, 0 },
+	         { 2.2, 0.25 }, { 2.2, 0.5 }, { 2, 0.6 },  { 1.8, 0.7 } };
 
-/* The capacity that a nest needs; 0 if the stashes would not do. */
-static double nest_capacity(const struct tally *tally, unsigned slots)
+#define NODE_BYTES 64 /* of a listed key */
+
+/* The capacity that a nest needs, and the bytes of its lists. */
+static double nest_capacity(const struct tally *tally, unsigned slots, double *list)
 {
 	double capacity = 0;
-	uint64_t stashed = 0;
+	*list = 0;
 	for (unsigned copies = 1; copies <= COUNTED; copies++) {
-		capacity += (double)tally->keys[copies] * copies * crowding(copies, slots);
-		if (copies > 2 * slots)
-			stashed += tally->keys[copies] * (copies - 2 * slots);
+		double keys = (double)tally->keys[copies];
+		unsigned quarters = (4 * copies + slots - 1) / slots;
+		if (copies > 2 * slots) {
+			capacity += keys * (2 * slots + 1);
+			*list += keys * NODE_BYTES;
+		} else {
+			capacity += keys * copies * crowding[quarters].places;
+			*list += keys * crowding[quarters].listed * NODE_BYTES;
+		}
 	}
-	return stashed <= STASHED_MOST ? capacity : 0;
+	return capacity;
 }
 
 /* Lines of so many slots overflow the more unevenly the larger the clumps are. */
@@ -77,7 +83,7 @@ static bool plan_offer(const nidus_options *options, struct offer *offer, struct
 	wanted.slots = offer->slots;
 	if (options_plan_family(&wanted, offer->family, plan) != NIDUS_OK)
 		return false;
-	offer->bytes = offer->family->forecast(plan, wanted.capacity).bytes;
+	offer->bytes = offer->family->forecast(plan, wanted.capacity).bytes + offer->list;
 	return true;
 }
 
@@ -94,11 +100,12 @@ static struct offer make_offer(const nidus_options *options, const struct family
 		return (struct offer){ 0 };
 	unsigned most = family->copies(&plan);
 	*copies_most = most > *copies_most ? most : *copies_most;
-	double capacity = family->searches ? nest_capacity(tally, plan.slots)
-	                                   : yard_capacity(tally, n, plan.slots);
-	if (tally->most > most || capacity < 1)
+	double list = 0, capacity = family->searches ? nest_capacity(tally, plan.slots, &list)
+	                                             : yard_capacity(tally, n, plan.slots);
+	if (tally->most > most)
 		return (struct offer){ 0 };
 	offer.capacity = (uint64_t)capacity;
+	offer.list = (uint64_t)list;
 	return plan_offer(options, &offer, &plan) ? offer : (struct offer){ 0 };
 }
 

@@ -3,8 +3,8 @@
  * copies: which family holds keys that come several times, and how large it must be.
  *
  * Copies of a key all have the same few places, so they crowd: families differ in how
- * many copies of one key they hold, and in how much larger a table must be for many
- * keys with copies. Each family that will do makes an offer; the best one is tried, and
+ * much larger a table must be for many keys with copies. What finds no place all the same is
+ * listed, exactly, but not in so little space. Each family that will do makes an offer; the best one is tried, and
  * where it proves too small it is made larger and offered again.
  */
 #ifndef NIDUS_API_COPIES_H
@@ -18,8 +18,9 @@ struct offer {
 	const struct family *family; /* NULL: withdrawn */
 	unsigned slots;              /* as in nidus_options */
 	uint64_t capacity;
-	double fpr; /* lower than asked for where twins have too many copies together */
-	uint64_t bytes;
+	double fpr;     /* lower than asked for where twins have too many copies together */
+	uint64_t list;  /* bytes of lists beside the table, about */
+	uint64_t bytes; /* of both */
 };
 
 struct offers {

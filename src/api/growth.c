@@ -106,6 +106,8 @@ static nidus_status rebuild_as(nidus_filter *filter, const struct blueprint *pla
 void growth_promise(nidus_filter *filter, const struct blueprint *plan)
 {
 	filter->plan = *plan;
+	if (filter->family->promise != NULL)
+		filter->family->promise(filter->body, plan->capacity);
 	filter->grows = plan->growth_bits > 0;
 	filter->room = 0;
 	filter_choose_calls(filter);
@@ -184,7 +186,7 @@ static bool smaller(const nidus_filter *filter, uint64_t capacity, struct bluepr
 
 static nidus_status shrink_alone(nidus_filter *filter, uint64_t capacity)
 {
-	uint64_t count = moving_count(filter);
+	uint64_t count = moving_held(filter);
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
 		            (unsigned long long)count);
@@ -243,7 +245,7 @@ static nidus_status grow_a_step(nidus_filter *filter)
 static nidus_status grow_for_one(nidus_filter *filter)
 {
 	nidus_status status = grow_a_step(filter);
-	uint64_t count = moving_count(filter), capacity = filter->plan.capacity;
+	uint64_t count = moving_held(filter), capacity = filter->plan.capacity;
 	if (status == NIDUS_OK || count >= capacity)
 		return status;
 	filter->room = capacity - count;
@@ -280,7 +282,7 @@ uint64_t growth_room(nidus_filter *filter)
 	if (filter->room == 0 && !can_grow(filter))
 		filter->room = UINT64_MAX;
 	if (filter->room == 0) {
-		uint64_t count = moving_count(filter);
+		uint64_t count = moving_held(filter);
 		uint64_t leaves = leaves_at(filter);
 		if (count < leaves)
 			filter->room = leaves - count;
@@ -298,7 +300,7 @@ static nidus_status put_aside(nidus_filter *filter, uint64_t hash, uint64_t valu
                               nidus_status status)
 {
 	if (!overflow_helps(status) || !filter->grows ||
-	    moving_count(filter) >= filter->plan.max_capacity)
+	    moving_held(filter) >= filter->plan.max_capacity)
 		return status;
 	return moving_crowded(filter, hash) ? too_many_copies()
 	                                    : moving_overflow(filter, hash, value);
@@ -371,7 +373,7 @@ static int64_t inserts_left(const nidus_filter *filter)
 	if (!can_grow(filter))
 		return INT64_MAX;
 	return (int64_t)(leaves_at(filter) - shared_uncounted(filter->plan.capacity) -
-	                 moving_count(filter));
+	                 moving_held(filter));
 }
 
 int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last)

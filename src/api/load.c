@@ -10,7 +10,6 @@
 #include "api/moving.h"
 #include "api/options.h"
 #include "api/shared.h"
-#include "nest/stash.h"
 #include "store/file.h"
 #include "store/image.h"
 #include "store/parts.h"
@@ -30,9 +29,11 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	if (status != NIDUS_OK)
 		return status;
 	struct forecast forecast = (*family)->forecast(plan, 0);
+	uint64_t entry = (*family)->stash_entry > 0 ? (*family)->stash_entry : 1;
 	if (image->section[IMAGE_TABLE].size != forecast.bytes ||
-	    image->section[IMAGE_STASH].size / STASH_ENTRY != image->stashed ||
-	    image->section[IMAGE_STASH].size % STASH_ENTRY != 0 ||
+	    image->section[IMAGE_STASH].size / entry != image->stashed ||
+	    image->section[IMAGE_STASH].size % entry != 0 ||
+	    (image->stashed > 0 && (*family)->stash_entry == 0) ||
 	    (image->stashed > image->count && image->stashed - image->count > plan->judged))
 		return fail(NIDUS_E_FORMAT, "the sections' sizes do not follow from the header");
 	return NIDUS_OK;
@@ -256,23 +257,14 @@ static nidus_status check_parts(const nidus_filter *filter, const struct parts *
 	return right ? NIDUS_OK : fail(NIDUS_E_FORMAT, "the growth record makes no sense");
 }
 
-/* Whether one entry of the overflow list may follow another. */
-static bool in_order(const nidus_entry *last, const nidus_entry *entry)
-{
-	if (entry->home != last->home)
-		return entry->home > last->home;
-	return entry->fingerprint != last->fingerprint ? entry->fingerprint > last->fingerprint
-	                                               : entry->value > last->value;
-}
-
 /* Fills the overflow list from bytes that may be anything. */
 static nidus_status import_overflow(nidus_filter *filter, const unsigned char *bytes, uint64_t n)
 {
 	nidus_entry last = { 0 };
-	for (uint64_t i = 0; i < n; i++, bytes += PARTS_ENTRY) {
-		nidus_entry entry = { load64(bytes), load64(bytes + 8), load32(bytes + 20) };
-		uint64_t copies = load32(bytes + 16), hash;
-		if (!in_order(&last, &entry) || copies < 1 || copies > OVERFLOW_COPIES_MOST ||
+	for (uint64_t i = 0; i < n; i++, bytes += OVERFLOW_ENTRY) {
+		uint64_t copies, hash;
+		nidus_entry entry = overflow_decode(bytes, &copies);
+		if (!overflow_in_order(&last, &entry) || copies < 1 ||
 		    filter->family->entry_hash(filter->body, &entry, &hash) != NIDUS_OK)
 			return fail(NIDUS_E_CORRUPT,
 			            "entry %llu of the overflow list is out of range or order",
@@ -290,7 +282,7 @@ static nidus_status read_overflow(struct origin *from, nidus_filter *filter,
 {
 	struct block list;
 	uint64_t size;
-	if (multiply_overflows(parts->overflowed, PARTS_ENTRY, &size) || size > from->available)
+	if (multiply_overflows(parts->overflowed, OVERFLOW_ENTRY, &size) || size > from->available)
 		return fail(NIDUS_E_TRUNCATED, "the file ends within the overflow list");
 	nidus_status status = memory_take(&filter->allocator, size, &list);
 	if (status != NIDUS_OK)
@@ -337,7 +329,7 @@ static nidus_status read_parts(struct origin *from, uint64_t size, nidus_filter 
 	filter->moving.returning = parts.returning;
 	filter->moving.returned = parts.returned;
 	shared_set_turns(filter, parts.uncounted, parts.left);
-	return parts.old ? read_old(from, filter, parts_padding(parts.overflowed * PARTS_ENTRY))
+	return parts.old ? read_old(from, filter, parts_padding(parts.overflowed * OVERFLOW_ENTRY))
 	                 : check_end(from);
 }
 

@@ -3,7 +3,6 @@
  * mapped: the contents of an opened filter are checked before they are handed on.
  */
 #include "api/moving.h"
-#include "nest/stash.h"
 
 static nidus_status check_table(const nidus_filter *opened, const unsigned char *table,
                                 uint64_t size)
@@ -37,11 +36,11 @@ nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
 	memcpy(copy, table, (size_t)size);
 	nidus_status status = check_table(from, copy, size);
 	if (status == NIDUS_OK)
-		status = memory_take(&to->allocator, fill.stashed * STASH_ENTRY, &stash);
+		status = memory_take(&to->allocator, to->family->stash_entry * fill.listed, &stash);
 	if (status != NIDUS_OK)
 		return status;
 	from->family->export_stash(from->body, stash.bytes);
-	status = to->family->import(to->body, stash.bytes, fill.stashed, fill.count);
+	status = to->family->import(to->body, stash.bytes, fill.listed, fill.count);
 	memory_give(&to->allocator, &stash);
 	return status;
 }

@@ -107,7 +107,7 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 {
 	const struct blueprint *plan = &part->plan;
 	struct blueprint *base = &merger->base;
-	uint64_t count = moving_count(part);
+	uint64_t count = moving_held(part);
 	bool bits = merger->family->joint != NULL; /* Bloom families: never full */
 	if (!bits && count > plan->capacity)
 		count = plan->capacity; /* the result may be overfull to the same degree */

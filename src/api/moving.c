@@ -128,14 +128,10 @@ nidus_status moving_finish(nidus_filter *filter)
 
 nidus_status moving_overflow_entry(nidus_filter *filter, const nidus_entry *entry, uint64_t copies)
 {
-	struct overflow *overflow = &filter->moving.overflow;
-	if (copies > OVERFLOW_COPIES_MOST - overflow_count(overflow, entry))
-		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	nidus_status status = overflow_reserve(overflow, &filter->allocator, 1);
-	if (status == NIDUS_OK) {
-		overflow_insert(overflow, entry, copies);
+	nidus_status status =
+		overflow_add(&filter->moving.overflow, &filter->allocator, entry, copies);
+	if (status == NIDUS_OK)
 		moving_choose_ops(filter);
-	}
 	return status;
 }
 
@@ -208,13 +204,7 @@ static size_t find_overflowed(const nidus_filter *filter, uint64_t hash, uint64_
 	if (overflow->entries == 0)
 		return found;
 	nidus_entry entry = filter->family->identity(filter->body, hash);
-	const struct overflow_node *node = overflow_find(overflow, &entry, true);
-	for (; node != NULL; node = overflow_sibling(overflow, node)) {
-		for (uint64_t copy = 0; copy < node->copies && found + copy < cap; copy++)
-			values[found + copy] = node->entry.value;
-		found += node->copies;
-	}
-	return found;
+	return overflow_values(overflow, &entry, values, cap, found);
 }
 
 static size_t find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
@@ -232,7 +222,8 @@ static void find_batch(const void *body, const uint64_t *hashes, size_t n, uint6
 {
 	for (size_t i = 0; i < n; i++) {
 		first[i] = 0;
-		found[i] = (uint32_t)find(body, hashes[i], &first[i], 1);
+		size_t all = find(body, hashes[i], &first[i], 1);
+		found[i] = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
 	}
 }
 
@@ -406,21 +397,16 @@ static nidus_status change_overflowed(nidus_filter *filter, uint64_t hash,
 		node_of(filter, hash, change.what == VALUE_ADD ? NULL : &change.old);
 	if (node == NULL)
 		return NIDUS_NOT_FOUND;
-	nidus_entry entry = node->entry, fresh = entry;
+	nidus_entry entry = node->entry;
 	if (change.what == VALUE_REMOVE) {
 		(void)overflow_remove(overflow, &entry);
 		tidy(filter);
 		return NIDUS_OK;
 	}
-	fresh.value = change.what == VALUE_REPLACE
-	                      ? change.fresh
-	                      : value_sum(entry.value, change.fresh, filter->plan.value_bits);
-	if (fresh.value == entry.value)
-		return NIDUS_OK;
-	nidus_status status = moving_overflow_entry(filter, &fresh, 1);
-	if (status == NIDUS_OK)
-		(void)overflow_remove(overflow, &entry);
-	return status;
+	uint64_t fresh = change.what == VALUE_REPLACE
+	                         ? change.fresh
+	                         : value_sum(entry.value, change.fresh, filter->plan.value_bits);
+	return overflow_change(overflow, &filter->allocator, &entry, fresh);
 }
 
 static nidus_status change(void *body, uint64_t hash, struct value_change what)
@@ -560,6 +546,21 @@ uint64_t moving_count(const nidus_filter *filter)
 	return moving(filter) ? entries + filter->family->count(filter->moving.old->body) : entries;
 }
 
+/* Copies of one body's entries that are only counted. */
+static uint64_t surplus_of(const nidus_filter *filter)
+{
+	return filter->family->surplus != NULL ? filter->family->surplus(filter->body) : 0;
+}
+
+uint64_t moving_held(const nidus_filter *filter)
+{
+	const struct overflow *overflow = &filter->moving.overflow;
+	uint64_t surplus = surplus_of(filter) + overflow->entries - overflow->nodes;
+	if (moving(filter))
+		surplus += surplus_of(filter->moving.old);
+	return moving_count(filter) - surplus;
+}
+
 uint64_t moving_slots(const nidus_filter *filter)
 {
 	uint64_t slots = filter->family->forecast(&filter->plan, 0).total_slots;
@@ -574,6 +575,7 @@ struct fill moving_fill(const nidus_filter *filter)
 		struct fill old = filter->family->fill(filter->moving.old->body);
 		fill.count += old.count;
 		fill.stashed += old.stashed;
+		fill.listed += old.listed;
 		fill.bytes += old.bytes;
 		fill.load = (double)(fill.count - fill.stashed) / (double)moving_slots(filter);
 	}
@@ -585,34 +587,19 @@ struct fill moving_fill(const nidus_filter *filter)
 
 /*
  * A cursor's first position has one of these bits in the larger of two bodies, and in the
- * overflow list. There it is the home of the last entry and how many copies of it were
- * told, and the second position is its fingerprint, with its value in the highest bits: no
- * table has so wide entries that these would meet.
+ * overflow list. There the second position is how many entries were told.
  */
 #define LARGER (UINT64_C(1) << 63)
 #define OVERFLOWED (UINT64_C(1) << 62)
-#define HOME_BITS 46 /* of every table, see nest.c and yard.c */
-
-_Static_assert(OVERFLOW_COPIES_MOST < OVERFLOWED >> HOME_BITS, "a cursor can count copies");
 
 static bool next_overflowed(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
 {
-	const struct overflow *overflow = &filter->moving.overflow;
-	const unsigned below = 64 - filter->plan.value_bits;
-	nidus_entry last = { .home = cursor->position[0] & bits_low(HOME_BITS),
-		             .fingerprint = cursor->position[1] & bits_low(below),
-		             .value = below < 64 ? cursor->position[1] >> below : 0 };
-	uint64_t told = (cursor->position[0] & ~OVERFLOWED) >> HOME_BITS;
-	if (told >= overflow_count(overflow, &last)) {
-		const struct overflow_node *node = overflow_next(overflow, &last);
-		if (node == NULL)
-			return false;
-		last = node->entry;
-		told = 0;
-	}
-	*entry = last;
-	*cursor = (nidus_cursor){ { OVERFLOWED | (told + 1) << HOME_BITS | last.home,
-		                    last.fingerprint | (below < 64 ? last.value << below : 0) } };
+	const struct overflow_node *node =
+		overflow_at(&filter->moving.overflow, cursor->position[1]);
+	if (node == NULL)
+		return false;
+	*entry = node->entry;
+	cursor->position[1]++;
 	return true;
 }
 

@@ -99,6 +99,9 @@ bool moving_overflowed(const nidus_filter *filter, uint64_t hash);
 
 /* Entries, and how full all parts are. */
 uint64_t moving_count(const nidus_filter *filter);
+
+/* The same without copies that are only counted: they take no room, and need no growth. */
+uint64_t moving_held(const nidus_filter *filter);
 struct fill moving_fill(const nidus_filter *filter);
 
 /* Slots of both bodies. */

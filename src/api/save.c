@@ -7,7 +7,6 @@
  */
 #include "api/moving.h"
 #include "api/shared.h"
-#include "nest/stash.h"
 #include "store/file.h"
 #include "store/image.h"
 #include "store/parts.h"
@@ -25,11 +24,10 @@ static struct fill entries_of(const nidus_filter *filter)
 static nidus_status describe(const nidus_filter *filter, struct image *image)
 {
 	struct fill fill = entries_of(filter);
-	*image = (struct image){ .plan = filter->plan,
-		                 .count = fill.count,
-		                 .stashed = fill.stashed };
+	*image =
+		(struct image){ .plan = filter->plan, .count = fill.count, .stashed = fill.listed };
 	(void)filter->family->table(filter->body, &image->section[IMAGE_TABLE].size);
-	image->section[IMAGE_STASH].size = fill.stashed * STASH_ENTRY;
+	image->section[IMAGE_STASH].size = filter->family->stash_entry * fill.listed;
 	return image_lay_out(image);
 }
 
@@ -80,16 +78,6 @@ static bool describe_parts(const nidus_filter *filter, struct parts *parts)
 	       parts->left != 0;
 }
 
-static void export_overflow(const struct overflow *overflow, unsigned char *bytes)
-{
-	const struct overflow_node *node = overflow_next(overflow, NULL);
-	for (; node != NULL; node = overflow_next(overflow, &node->entry), bytes += PARTS_ENTRY) {
-		store64(bytes, node->entry.home);
-		store64(bytes + 8, node->entry.fingerprint);
-		store64(bytes + 16, node->copies | node->entry.value << 32);
-	}
-}
-
 /* Writes the record and the overflow list, and zeros up to the next part if there is one. */
 static nidus_status write_record(const nidus_filter *filter, struct parts *parts, nidus_sink sink,
                                  void *context)
@@ -97,11 +85,11 @@ static nidus_status write_record(const nidus_filter *filter, struct parts *parts
 	unsigned char record[PARTS_RECORD];
 	static const unsigned char zeros[PARTS_ALIGN];
 	struct block list;
-	uint64_t size = parts->overflowed * PARTS_ENTRY;
+	uint64_t size = parts->overflowed * OVERFLOW_ENTRY;
 	nidus_status status = memory_take(&filter->allocator, size, &list);
 	if (status != NIDUS_OK)
 		return status;
-	export_overflow(&filter->moving.overflow, list.bytes);
+	(void)overflow_export(&filter->moving.overflow, 0, list.bytes);
 	parts->checksum = hash_checksum(list.bytes, size);
 	parts_encode(parts, record);
 	status = image_put(sink, context, record, PARTS_RECORD);
@@ -123,7 +111,7 @@ static nidus_status lay_out_parts(const nidus_filter *filter, uint64_t *record, 
 	if (status != NIDUS_OK || !describe_parts(filter, &parts))
 		return status;
 	*record = *size + parts_padding(*size);
-	*size = *record + PARTS_RECORD + parts.overflowed * PARTS_ENTRY;
+	*size = *record + PARTS_RECORD + parts.overflowed * OVERFLOW_ENTRY;
 	if (!parts.old)
 		return NIDUS_OK;
 	status = describe(filter->moving.old, &image);

@@ -13,7 +13,7 @@ static const struct {
 	{ NIDUS_FULL, "NIDUS_FULL", "the filter is full" },
 	{ NIDUS_NOT_FOUND, "NIDUS_NOT_FOUND", "the key is not in the filter" },
 	{ NIDUS_PRESENT, "NIDUS_PRESENT", "the key is in the filter already" },
-	{ NIDUS_COPIES, "NIDUS_COPIES", "no room for another copy of this key" },
+	{ NIDUS_COPIES, "NIDUS_COPIES", "no more copies of this key can be counted" },
 	{ NIDUS_STOPPED, "NIDUS_STOPPED", "the caller stopped the work" },
 	{ NIDUS_E_ARG, "NIDUS_E_ARG", "an argument makes no sense" },
 	{ NIDUS_E_RANGE, "NIDUS_E_RANGE", "a number is out of range" },

@@ -20,6 +20,7 @@
 struct fill {
 	uint64_t count; /* entries, stashed ones included */
 	uint64_t stashed;
+	uint64_t listed; /* of those, different ones */
 	uint64_t bytes;  /* table, stash and locks */
 	double load;     /* taken slots / slots */
 	double headroom; /* share of places left in the fullest chunk */
@@ -49,6 +50,7 @@ struct family {
 	/* The rates it can be planned for; 0: what all families can do (api/options.h). */
 	double fpr_least, fpr_most;
 	size_t body_size;
+	unsigned stash_entry; /* bytes of an entry of the stash in files; 0: there is no stash */
 
 	/* Copies of one key, and of its twins, that a filter of a plan holds at most; NULL:
 	 * it keeps no copies. */
@@ -104,6 +106,12 @@ struct family {
 	/* Asks for the cache lines that a lookup of the hash begins with, and does not wait. */
 	void (*prefetch)(const void *body, uint64_t hash);
 	uint64_t (*count)(const void *body); /* entries; quick, unlike fill */
+	/*
+	 * Of those, copies that take no room as they are only counted in a list. NULL: there are
+	 * none. promise() tells a body that its plan's capacity is another; NULL: it does not care.
+	 */
+	uint64_t (*surplus)(const void *body);
+	void (*promise)(void *body, uint64_t capacity);
 	struct fill (*fill)(const void *body);
 	/* The rate of this very table, by its load or all of it; NULL where forecast() tells it. */
 	double (*rate_now)(const void *body, double load);
@@ -155,11 +163,11 @@ struct family {
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
 
-	/* For files: the table's bytes, and the stash as (home, fingerprint) pairs. */
+	/* For files: the table's bytes, and the stash, stash_entry bytes for each that fill() says is listed. */
 	unsigned char *(*table)(const void *body, uint64_t *size);
 	void (*export_stash)(const void *body, unsigned char *bytes);
 	/*
-	 * After the table's bytes were filled from outside: takes the stash and checks
+	 * After the table's bytes were filled from outside: takes the stash, `stashed` different entries, and checks
 	 * everything, also that there are `count` entries in all, where they can be
 	 * counted. Over a mapped table only what needs no look at it is checked, in
 	 * constant time but for the stash.

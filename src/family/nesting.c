@@ -4,6 +4,7 @@
  */
 #include "family/nesting.h"
 
+#include "base/atomic.h"
 #include "base/reason.h"
 #include "nest/build.h"
 #include "nest/move.h"
@@ -36,7 +37,7 @@ nidus_status nesting_create(void *body, const struct blueprint *plan, const stru
 
 unsigned nesting_copies(const struct blueprint *plan)
 {
-	return 2 * plan->slots + (plan->stash_limit > 0 ? STASH_COPIES : 0);
+	return plan->stash_limit > 0 ? OVERFLOW_COPIES_MOST : 2 * plan->slots;
 }
 
 void nesting_free(void *body)
@@ -75,13 +76,24 @@ uint64_t nesting_count(const void *body)
 	return nest_count(body);
 }
 
+uint64_t nesting_surplus(const void *body)
+{
+	return counter_read(&((const struct nest *)body)->surplus);
+}
+
+void nesting_promise(void *body, uint64_t capacity)
+{
+	((struct nest *)body)->capacity = capacity;
+}
+
 struct fill nesting_fill(const void *body)
 {
 	const struct nest *nest = body;
 	uint64_t slots = nest->chunks * nest_chunk_slots(nest);
 	struct fill fill = {
 		.count = nest_count(nest),
-		.stashed = nest->stashed,
+		.stashed = nest->stashed + nest->surplus,
+		.listed = nest->stashed,
 		.bytes = nest_bytes(nest),
 		.headroom = nest_headroom(nest),
 	};
@@ -158,9 +170,8 @@ nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 }
 
 /*
- * The longest stash that a chunk may have at the plan's level. A filter that threads share
- * takes memory for all of it with the first entry, so it must not be longer than it can
- * ever help; chunks need far less.
+ * The highest stash limit that a chunk may have at the plan's level: more cannot help, and
+ * lookups would ask long stashes.
  */
 #define STASH_SURELY 1024
 #define STASH_SLOTS 4 /* one more for so many slots of a chunk */

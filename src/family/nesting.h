@@ -21,6 +21,8 @@ nidus_status nesting_build(void *body, const uint64_t *hashes, const uint64_t *v
                            unsigned threads);
 const struct body_ops *nesting_ops(const void *body);
 uint64_t nesting_count(const void *body);
+uint64_t nesting_surplus(const void *body);
+void nesting_promise(void *body, uint64_t capacity);
 struct fill nesting_fill(const void *body);
 nidus_status nesting_verify(const void *body);
 void nesting_prefetch(const void *body, uint64_t hash);
@@ -32,16 +34,16 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
                             uint64_t count);
 
 /* The members of a struct family that are the same for all of them. */
-#define NESTING_MEMBERS                                                                          \
-	.body_size = sizeof(struct nest), .searches = true, .copies = nesting_copies,            \
-	.create = nesting_create, .free = nesting_free, .clear = nesting_clear,                  \
-	.copy = nesting_copy, .build = nesting_build, .ops = nesting_ops,                        \
-	.prefetch = nesting_prefetch, .count = nesting_count, .fill = nesting_fill,              \
-	.verify = nesting_verify, .next = nesting_next, .entry_hash = nesting_entry_hash,        \
-	.transfer = nesting_transfer, .move = nesting_move, .left = nesting_left,                \
-	.identity = nesting_identity, .table = nesting_table,                                    \
-	.export_stash = nesting_export_stash, .import = nesting_import,                          \
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET | \
+#define NESTING_MEMBERS                                                                           \
+	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,        \
+	.copies = nesting_copies, .create = nesting_create, .free = nesting_free,                 \
+	.clear = nesting_clear, .copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, \
+	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,         \
+	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,               \
+	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
+	.move = nesting_move, .left = nesting_left, .identity = nesting_identity,                 \
+	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,   \
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
 	            NIDUS_CONCURRENT
 
 /*

@@ -214,6 +214,7 @@ static struct fill ribbon_family_fill(const void *body)
 	return (struct fill){
 		.count = ribbon->count,
 		.stashed = ribbon->listed,
+		.listed = ribbon->listed,
 		.bytes = ribbon->memory.size + ribbon->listed * RIBBON_LIST_ENTRY,
 		.load = (double)ribbon->count / (double)ribbon_rows(&ribbon->keys),
 	};
@@ -251,6 +252,7 @@ const struct family family_ribbon = {
 	.fpr_most = RATE_MOST,
 	.fpr_least = RATE_LEAST,
 	.body_size = sizeof(struct ribbon),
+	.stash_entry = RIBBON_LIST_ENTRY,
 	.plan = ribbon_family_plan,
 	.check = ribbon_family_check,
 	.forecast = ribbon_family_forecast,

@@ -17,6 +17,7 @@
  */
 #include "nest/build.h"
 
+#include "base/atomic.h"
 #include "base/reason.h"
 #include "base/thread.h"
 #include "base/watch.h"
@@ -25,7 +26,7 @@
 
 /* What became of a thread's chunks. */
 struct share {
-	uint64_t stashed;
+	uint64_t stashed, surplus;
 	struct nest_effort effort;
 };
 
@@ -34,6 +35,7 @@ struct building {
 	const uint64_t *hashes, *values; /* values: NULL if there are none */
 	size_t n;
 	unsigned threads;
+	uint64_t built;            /* used, of all chunks that are finished */
 	nidus_allocator allocator; /* for the stashes, one thread at a time */
 	struct share shares[THREADS_MOST];
 	struct outcome outcome;
@@ -78,6 +80,7 @@ static void fill_run(void *context, unsigned number)
 	const struct body_ops *ops = nest_ops(&nest);
 	nidus_status status = NIDUS_OK;
 	nest.allocator = building->allocator;
+	nest.built = &building->built;
 	nest.remote = nest.stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
 	nest.far = nest.stride > NEST_FAR_FROM;
 	nest.effort = (struct nest_effort){ 0 };
@@ -87,11 +90,13 @@ static void fill_run(void *context, unsigned number)
 		if (end > start) /* without any keys there is no array either */
 			status = fill_chunk(&nest, ops, building->hashes + start,
 			                    values_from(building->values, start), end - start);
+		counter_add(&building->built, nest.chunk[chunk].used);
 		if (watch_step(nest.remote ? 0 : end - start))
 			break;
 		start = end;
 	}
 	share->stashed = nest.stashed;
+	share->surplus = nest.surplus;
 	share->effort = nest.effort;
 	outcome_keep(&building->outcome, number, status);
 }
@@ -101,10 +106,25 @@ static void sum_up(struct nest *nest, const struct building *building)
 	for (unsigned i = 0; i < building->threads; i++) {
 		const struct share *share = &building->shares[i];
 		nest->stashed += share->stashed;
+		nest->surplus += share->surplus;
 		nest->effort.relocations += share->effort.relocations;
 		nest->effort.moves += share->effort.moves;
 		nest->effort.checks += share->effort.checks;
 	}
+}
+
+/*
+ * Whether the nest holds no more than it may. A thread cannot tell while others are at work:
+ * it refuses an entry only if the nest is full by what it knows, and then it is full here, too.
+ */
+static nidus_status check_stashes(const struct nest *nest, uint64_t used)
+{
+	bool full = false;
+	for (uint64_t i = 0; i < nest->chunks && used > nest->capacity && !full; i++)
+		full = nest->chunk[i].stash.nodes > nest->stash_limit &&
+		       nest->chunk[i].used > nest->capacity / nest->chunks;
+	return full ? fail(NIDUS_FULL, "no place for a key was found; the filter is full")
+	            : NIDUS_OK;
 }
 
 nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_t *values, size_t n,
@@ -123,5 +143,6 @@ nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_
 	threads_run(building.threads, fill_run, &building);
 	sum_up(nest, &building);
 	/* The failure in the lowest chunk counts, whichever thread met it. */
-	return outcome_tell(&building.outcome);
+	nidus_status status = outcome_tell(&building.outcome);
+	return status == NIDUS_OK ? check_stashes(nest, building.built) : status;
 }

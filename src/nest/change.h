@@ -435,6 +435,8 @@ ALWAYS_INLINE nidus_status nest_insert_full(struct nest *nest, struct nest_shape
 			return NIDUS_OK;
 		}
 	}
+	if (UNLIKELY(nest->stashed > 0) && nest_is_stashed(nest, nest->kind, &key))
+		return nest_stash_key(nest, nest->kind, &key, 1);
 	/* Where all slots hold this very key, none can move. */
 	if (nest_steps(nest, shape, key.chunk) && LIKELY(search_step(nest, shape, &key)))
 		return NIDUS_OK;
@@ -540,7 +542,7 @@ ALWAYS_INLINE bool nest_take_locked(struct nest *nest, struct nest_shape shape, 
 {
 	unsigned place = nest_copy_in(nest, shape, spot, choice);
 	if (place == nest_none(shape) ||
-	    __atomic_load_n(&nest->chunk[chunk].stash.count, __ATOMIC_ACQUIRE) != 0)
+	    __atomic_load_n(&nest->chunk[chunk].stash.nodes, __ATOMIC_ACQUIRE) != 0)
 		return false;
 	struct nest_site site = nest_site_at(nest, shape, spot->bit[choice], place);
 	if (!nest_coded(shape.kind))

@@ -17,7 +17,7 @@ static bool core_possible(const struct nest *nest, uint64_t core)
 static bool reachable(const struct nest *nest, uint64_t slot, uint64_t value)
 {
 	struct nest_key key = nest_key_in(nest, nest->kind, 0, slot, value);
-	struct stash_entry identity = nest_identity(nest, nest->kind, &key);
+	nidus_entry identity = nest_identity(nest, nest->kind, &key);
 	struct nest_key again = nest_key_of_identity(nest, nest->kind, 0, identity);
 	uint64_t expected = 0;
 	return nest_encode_at(nest, nest->kind, &again, slot, &expected) && expected == value;
@@ -34,23 +34,28 @@ static bool slot_possible(const struct nest *nest, uint64_t slot, uint64_t value
 	return nest->borrowed == 0 || reachable(nest, slot, value);
 }
 
+/* Whether a stashed entry is one of its chunk, and all slots of its home are taken. */
+static bool stashed_rightly(const struct nest *nest, uint64_t chunk, const nidus_entry *entry)
+{
+	struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, *entry);
+	nidus_entry again = nest_identity(nest, nest->kind, &key);
+	return again.home == entry->home && again.fingerprint == entry->fingerprint &&
+	       again.value == entry->value && !nest_home_open(nest, nest->kind, &key);
+}
+
 static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
 {
-	const struct stash *stash = &nest->chunk[chunk].stash;
-	if (stash->count > nest->stash_limit || !stash_sorted(stash))
-		return fail(NIDUS_E_CORRUPT, "the stash of chunk %llu is too long or not in order",
+	const struct overflow *stash = &nest->chunk[chunk].stash;
+	uint64_t number = 0;
+	if (!overflow_valid(stash) || (stash->nodes > 0 && nest->stash_limit == 0))
+		return fail(NIDUS_E_CORRUPT, "the stash of chunk %llu contradicts itself",
 		            (unsigned long long)chunk);
-	for (uint32_t i = 0; i < stash->count; i++) {
-		struct stash_entry entry = stash_entries(stash)[i];
-		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, entry);
-		struct stash_entry again = nest_identity(nest, nest->kind, &key);
-		unsigned empty, copies;
-		nest_tally(nest, nest->kind, &key, &empty, &copies);
-		if (again.home != entry.home || again.fingerprint != entry.fingerprint ||
-		    stash_count(stash, entry, nest->fingerprints) > STASH_COPIES || empty > 0)
+	const struct overflow_node *node = overflow_next(stash, NULL);
+	for (; node != NULL; node = overflow_next(stash, &node->entry), number++) {
+		if (!stashed_rightly(nest, chunk, &node->entry))
 			return fail(NIDUS_E_CORRUPT,
-			            "entry %u in the stash of chunk %llu does not belong there", i,
-			            (unsigned long long)chunk);
+			            "entry %llu in the stash of chunk %llu does not belong there",
+			            (unsigned long long)number, (unsigned long long)chunk);
 	}
 	return NIDUS_OK;
 }
@@ -90,13 +95,13 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 	return NIDUS_OK;
 }
 
-/* Checks all of a chunk and counts its entries. */
-static nidus_status verify_chunk(const struct nest *nest, uint64_t chunk, uint64_t *entries)
+/* Checks all of a chunk and counts its taken slots and different stashed entries. */
+static nidus_status verify_chunk(const struct nest *nest, uint64_t chunk, uint64_t *used)
 {
-	nidus_status status = verify_slots(nest, chunk, entries);
+	nidus_status status = verify_slots(nest, chunk, used);
 	if (status == NIDUS_OK)
 		status = verify_stash(nest, chunk);
-	*entries += nest->chunk[chunk].stash.count;
+	*used += nest->chunk[chunk].stash.nodes;
 	return status;
 }
 
@@ -110,34 +115,30 @@ static nidus_status check_count(uint64_t counted, uint64_t said)
 
 nidus_status nest_verify(const struct nest *nest)
 {
-	uint64_t stashed = 0, count = 0;
+	uint64_t stashed = 0, entries = 0, count = 0;
 	for (uint64_t i = 0; i < nest->chunks; i++) {
-		uint64_t entries;
-		nidus_status status = verify_chunk(nest, i, &entries);
+		uint64_t used;
+		nidus_status status = verify_chunk(nest, i, &used);
 		if (status != NIDUS_OK)
 			return status;
-		stashed += nest->chunk[i].stash.count;
-		count += entries;
-		if (!nest->mapped && nest_used_in(nest, i) != entries)
+		stashed += nest->chunk[i].stash.nodes;
+		entries += nest->chunk[i].stash.entries;
+		count += used;
+		if (!nest->mapped && nest_used_in(nest, i) != used)
 			return fail(NIDUS_E_CORRUPT,
 			            "chunk %llu holds another number of entries than it says",
 			            (unsigned long long)i);
 	}
-	if (stashed != nest->stashed)
+	if (stashed != nest->stashed || entries != nest->stashed + nest->surplus)
 		return fail(NIDUS_E_CORRUPT,
 		            "the stashes hold another number of entries than they say");
-	return nest->mapped ? check_count(count, nest->mapped_count) : NIDUS_OK;
+	return nest->mapped ? check_count(count + nest->surplus, nest->mapped_count) : NIDUS_OK;
 }
 
 void nest_export_stash(const struct nest *nest, unsigned char *bytes)
 {
-	for (uint64_t i = 0; i < nest->chunks; i++) {
-		const struct stash *stash = &nest->chunk[i].stash;
-		for (uint32_t j = 0; j < stash->count; j++, bytes += STASH_ENTRY) {
-			store64(bytes, i * nest->base_groups + stash_entries(stash)[j].home);
-			store64(bytes + 8, stash_entries(stash)[j].fingerprint);
-		}
-	}
+	for (uint64_t i = 0; i < nest->chunks; i++)
+		bytes = overflow_export(&nest->chunk[i].stash, i * nest->base_groups, bytes);
 }
 
 /* Whether (home over all chunks, fingerprint) can be an identity here at all. */
@@ -148,32 +149,43 @@ static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t f
 	       fingerprint <= nest->fingerprints;
 }
 
+/*
+ * Takes an entry of the stash from outside; false if it cannot be one, or has more copies than
+ * there are entries. Errors: E_NOMEM.
+ */
+static bool import_entry(struct nest *nest, const nidus_entry *entry, uint64_t copies,
+                         nidus_status *status)
+{
+	uint64_t others = nest->mapped_count - nest->stashed - nest->surplus;
+	if (copies < 1 || copies > others || nest->stash_limit == 0 ||
+	    entry->value > bits_low(nest->payload_bits) ||
+	    !identity_possible(nest, entry->home, entry->fingerprint))
+		return false;
+	struct overflow *stash = &nest->chunk[entry->home / nest->base_groups].stash;
+	const nidus_entry own = { entry->home % nest->base_groups, entry->fingerprint,
+		                  entry->value };
+	*status = overflow_add(stash, &nest->allocator, &own, copies);
+	nest->stashed += *status == NIDUS_OK;
+	nest->surplus += *status == NIDUS_OK ? copies - 1 : 0;
+	return true;
+}
+
 /* Takes the stash from outside; of the table it looks at nothing. */
 static nidus_status import_stash(struct nest *nest, const unsigned char *stash, uint64_t stashed)
 {
-	uint64_t last_home = 0, last_fingerprint = 0;
-	for (uint64_t i = 0; i < stashed; i++, stash += STASH_ENTRY) {
-		uint64_t home = load64(stash), fingerprint = load64(stash + 8);
-		bool behind =
-			home > last_home || (home == last_home && fingerprint >= last_fingerprint);
-		if (!behind ||
-		    fingerprint >> nest->fingerprint_bits > bits_low(nest->payload_bits) ||
-		    !identity_possible(nest, home, fingerprint & nest->fingerprints))
+	nidus_entry last = { 0 };
+	nidus_status status = NIDUS_OK;
+	for (uint64_t i = 0; i < stashed && status == NIDUS_OK; i++, stash += OVERFLOW_ENTRY) {
+		uint64_t copies;
+		nidus_entry entry = overflow_decode(stash, &copies);
+		if ((i > 0 && !overflow_in_order(&last, &entry)) ||
+		    !import_entry(nest, &entry, copies, &status))
 			return fail(NIDUS_E_CORRUPT,
 			            "entry %llu of the stash is out of range or order",
 			            (unsigned long long)i);
-		last_home = home;
-		last_fingerprint = fingerprint;
-		struct nest_chunk *chunk = &nest->chunk[home / nest->base_groups];
-		struct stash_entry entry = { home % nest->base_groups, fingerprint };
-		if (chunk->stash.count >= nest->stash_limit)
-			return fail(NIDUS_E_CORRUPT, "a stash is longer than the filter allows");
-		nidus_status status = stash_insert(&chunk->stash, entry, &nest->allocator);
-		if (status != NIDUS_OK)
-			return status;
-		nest->stashed++;
+		last = entry;
 	}
-	return NIDUS_OK;
+	return status;
 }
 
 /* Checks all of the table and counts what is in it. */
@@ -190,62 +202,85 @@ static nidus_status import_table(struct nest *nest)
 nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t stashed,
                          uint64_t count)
 {
-	if (count < stashed || count - stashed > nest->chunks * nest_chunk_slots(nest))
-		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
-		            (unsigned long long)count);
 	nest->mapped_count = count;
 	nidus_status status = import_stash(nest, stash, stashed);
-	if (status != NIDUS_OK || nest->mapped)
+	if (status != NIDUS_OK)
 		return status;
+	uint64_t in_slots = count - nest->stashed - nest->surplus;
+	if (in_slots > nest->chunks * nest_chunk_slots(nest))
+		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
+		            (unsigned long long)in_slots);
+	if (nest->mapped)
+		return NIDUS_OK;
 	status = import_table(nest);
 	return status == NIDUS_OK ? check_count(nest_count(nest), count) : status;
 }
 
-nidus_status nest_transfer(struct nest *to, const struct nest *from)
+/* ---------------------------------------------------------------------- walks -- */
+
+nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, nidus_entry identity)
 {
-	nidus_cursor cursor = { 0 };
-	nidus_entry entry;
-	while (nest_next(from, &cursor, &entry)) {
-		nidus_status status = nest_insert_entry(to, &entry);
-		if (status != NIDUS_OK)
-			return status;
-	}
-	return NIDUS_OK;
+	identity.home += chunk * nest->base_groups;
+	return identity;
 }
 
-nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, struct stash_entry identity)
+/* The identity of the first taken slot of a chunk from *slot on, which then is the next. */
+static bool next_in_slots(const struct nest *nest, uint64_t chunk, uint64_t *slot,
+                          nidus_entry *identity)
 {
-	return (nidus_entry){
-		.home = chunk * nest->base_groups + identity.home,
-		.fingerprint = identity.fingerprint & nest->fingerprints,
-		.value = identity.fingerprint >> nest->fingerprint_bits,
-	};
+	const unsigned char *bits = nest_chunk_bits(nest, chunk);
+	uint64_t slots = nest_chunk_slots(nest), value = 0;
+	while (*slot < slots && (value = nest_get(nest, nest->kind, bits, *slot)) == 0)
+		++*slot;
+	if (*slot >= slots)
+		return false;
+	struct nest_key key = nest_key_in(nest, nest->kind, chunk, *slot, value);
+	*identity = nest_identity(nest, nest->kind, &key);
+	++*slot;
+	return true;
 }
 
+/* Chunk by chunk: its slots, then its stash, where copies of an entry are told one by one. */
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry)
 {
 	uint64_t slots = nest_chunk_slots(nest);
 	uint64_t *chunk = &cursor->position[0], *at = &cursor->position[1];
 	for (; *chunk < nest->chunks; ++*chunk, *at = 0) {
-		const unsigned char *bits = nest_chunk_bits(nest, *chunk);
-		const struct stash *stash = &nest->chunk[*chunk].stash;
-		struct stash_entry found;
-		uint64_t value = 0;
-		while (*at < slots && (value = nest_get(nest, nest->kind, bits, *at)) == 0)
+		const struct overflow_node *node;
+		nidus_entry identity;
+		if (!next_in_slots(nest, *chunk, at, &identity)) {
+			node = overflow_at(&nest->chunk[*chunk].stash, *at - slots);
+			if (node == NULL)
+				continue;
+			identity = node->entry;
 			++*at;
-		if (*at < slots) {
-			struct nest_key key = nest_key_in(nest, nest->kind, *chunk, *at, value);
-			found = nest_identity(nest, nest->kind, &key);
-		} else if (*at - slots < stash->count) {
-			found = stash_entries(stash)[*at - slots];
-		} else {
-			continue;
 		}
-		++*at;
-		*entry = nest_entry(nest, *chunk, found);
+		*entry = nest_entry(nest, *chunk, identity);
 		return true;
 	}
 	return false;
+}
+
+nidus_status nest_transfer(struct nest *to, const struct nest *from)
+{
+	nidus_status status = NIDUS_OK;
+	for (uint64_t i = 0; i < from->chunks && status == NIDUS_OK; i++) {
+		const struct overflow *stash = &from->chunk[i].stash;
+		const struct overflow_node *node = overflow_next(stash, NULL);
+		nidus_entry identity;
+		uint64_t slot = 0;
+		while (status == NIDUS_OK && next_in_slots(from, i, &slot, &identity)) {
+			nidus_entry entry = nest_entry(from, i, identity);
+			status = nest_insert_entry(to, &entry); /* a mapped table may be anything */
+		}
+		for (; node != NULL && status == NIDUS_OK;
+		     node = overflow_next(stash, &node->entry)) {
+			struct nest_key key = nest_key_of_identity(to, to->kind, i, node->entry);
+			uint64_t left = node->copies;
+			status = nest_insert_copies(to, &key, &left);
+		}
+	}
+	return status;
 }
 
 /* The key of an entry from outside. Errors: E_RANGE. */
@@ -257,9 +292,8 @@ static nidus_status key_of_entry(const struct nest *nest, const nidus_entry *ent
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	uint64_t chunk = entry->home / nest->base_groups;
-	struct stash_entry identity = { entry->home % nest->base_groups,
-		                        entry->fingerprint | entry->value
-		                                                     << nest->fingerprint_bits };
+	const nidus_entry identity = { entry->home % nest->base_groups, entry->fingerprint,
+		                       entry->value };
 	*key = nest_key_of_identity(nest, nest->kind, chunk, identity);
 	if (nest_identity(nest, nest->kind, key).home != identity.home)
 		return fail(NIDUS_E_RANGE, "an entry's home is the lower of its two buckets");
@@ -301,7 +335,26 @@ nidus_status nest_insert_key(struct nest *nest, const struct nest_key *key)
 			return NIDUS_OK;
 		}
 	}
+	if (nest_is_stashed(nest, nest->kind, key))
+		return nest_stash_key(nest, nest->kind, key, 1);
 	return nest_insert_crowded(nest, nest->kind, key, true, NULL);
+}
+
+nidus_status nest_insert_copies(struct nest *nest, const struct nest_key *key, uint64_t *left)
+{
+	nidus_status status = NIDUS_OK;
+	while (*left > 0 && status == NIDUS_OK) {
+		uint64_t entries = nest->chunk[key->chunk].stash.entries;
+		status = nest_insert_key(nest, key);
+		*left -= status == NIDUS_OK;
+		/* What is stashed once takes the others there, too. */
+		if (*left == 0 || nest->chunk[key->chunk].stash.entries == entries)
+			continue;
+		status = nest_stash_key(nest, nest->kind, key, *left);
+		if (status == NIDUS_OK)
+			*left = 0;
+	}
+	return status;
 }
 
 nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)

@@ -263,7 +263,7 @@ ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape sh
 ALWAYS_INLINE bool nest_stash_matters(const struct nest *nest, struct nest_shape shape,
                                       uint64_t hash)
 {
-	return shape.shared || nest->chunk[multiply_high(hash, nest->chunks)].stash.count != 0;
+	return shape.shared || nest->chunk[multiply_high(hash, nest->chunks)].stash.nodes != 0;
 }
 
 ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape shape,

@@ -3,7 +3,7 @@
  * nest_move: chunk by chunk, the stash first, then slot by slot.
  *
  * The stash goes first because of what a nest promises of a stashed entry: all
- * slots of its groups are taken. Later removes only ever shorten a stash, so once
+ * slots of its home are taken. Later removes only ever shorten a stash, so once
  * a chunk's is empty its slots can be emptied in any order.
  *
  * An entry of group g goes to the group of the larger nest that comes from g, if there is
@@ -21,18 +21,19 @@ struct target {
 	struct overflow *overflow;
 };
 
-/* Where all slots of an entry are taken; false if it has to stay: there is no memory. */
-static bool put_crowded(const struct target *to, const struct nest *from,
-                        struct stash_entry identity, const struct nest_key *key)
+/*
+ * Puts copies of an entry into the nest, and what that has no place for into the overflow list.
+ * Gives how many have to stay: there is no memory.
+ */
+static uint64_t put_copies(const struct target *to, const struct nest *from, nidus_entry identity,
+                           const struct nest_key *key, uint64_t copies)
 {
-	nidus_status status = nest_insert_crowded(to->nest, to->nest->kind, key, true, NULL);
-	if (overflow_helps(status)) {
-		nidus_entry entry = nest_entry(from, key->chunk, identity);
-		status = overflow_reserve(to->overflow, &to->nest->allocator, 1);
-		if (status == NIDUS_OK)
-			overflow_insert(to->overflow, &entry, 1);
-	}
-	return status == NIDUS_OK;
+	nidus_status status = nest_insert_copies(to->nest, key, &copies);
+	if (!overflow_helps(status))
+		return copies;
+	nidus_entry entry = nest_entry(from, key->chunk, identity);
+	status = overflow_add(to->overflow, &to->nest->allocator, &entry, copies);
+	return status == NIDUS_OK ? 0 : copies;
 }
 
 /* settle_in of coded buckets. */
@@ -80,29 +81,24 @@ static bool settle(const struct nest *nest, const struct nest_key *key, unsigned
 	       settle_in(nest, nest->kind, bits, key->group[!choice], key->value, !choice);
 }
 
-/* Moves the last entry of a chunk's stash; false if it has to stay. */
+/* Moves all copies of an entry of a chunk's stash; false if some have to stay. */
 static bool move_stashed(const struct target *to, struct nest *from, uint64_t chunk)
 {
-	struct nest_chunk *home = &from->chunk[chunk];
-	uint32_t last = home->stash.count - 1;
-	struct stash_entry identity = stash_entries(&home->stash)[last];
+	const struct overflow_node *node = overflow_next(&from->chunk[chunk].stash, NULL);
+	const nidus_entry identity = node->entry;
 	struct nest_key key = nest_key_of_identity(to->nest, to->nest->kind, chunk, identity);
-	if (settle(to->nest, &key, 0))
-		to->nest->chunk[chunk].used++;
-	else if (!put_crowded(to, from, identity, &key))
-		return false;
-	stash_remove_at(&home->stash, last);
-	home->used--;
-	from->stashed--;
+	uint64_t copies = node->copies, left = put_copies(to, from, identity, &key, copies);
+	if (left < copies)
+		nest_stash_take(from, chunk, &identity, copies - left);
 	effort_of_thread()->moved++;
-	return true;
+	return left == 0;
 }
 
 /* ---------------------------------------------------------------------- slots -- */
 
 /* The identity of what a slot holds. */
-static struct stash_entry identity_at(const struct nest *from, uint64_t chunk, uint64_t slot,
-                                      uint64_t value)
+static nidus_entry identity_at(const struct nest *from, uint64_t chunk, uint64_t slot,
+                               uint64_t value)
 {
 	struct nest_key key = nest_key_in(from, from->kind, chunk, slot, value);
 	return nest_identity(from, from->kind, &key);
@@ -180,7 +176,7 @@ NEVER_INLINE bool move_otherwise(const struct target *to, const struct nest *fro
 	struct nest_key key = key_there(to->nest, from, chunk, slot, value, &choice);
 	if (settle(to->nest, &key, choice))
 		return true;
-	bool put = put_crowded(to, from, identity_at(from, chunk, slot, value), &key);
+	bool put = put_copies(to, from, identity_at(from, chunk, slot, value), &key, 1) == 0;
 	*crowded += put;
 	return put;
 }
@@ -268,7 +264,7 @@ void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t 
 	uint64_t chunk = *position / slots, slot = *position % slots;
 	for (bool went = true; places > 0 && chunk < from->chunks && went;) {
 		uint64_t before = slot, some = places < slots - slot ? places : slots - slot;
-		if (from->chunk[chunk].stash.count > 0)
+		if (from->chunk[chunk].stash.nodes > 0)
 			went = move_stashed(&target, from, chunk);
 		else
 			went = move_some(&target, from, chunk, &slot, slot + some);

@@ -316,6 +316,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.level = plan->level,
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
+		.capacity = plan->capacity,
 		.reserve = plan->reserve,
 		.kind = kind,
 		.mapped = table != NULL,
@@ -347,11 +348,10 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 static void free_stashes(struct nest *nest)
 {
 	for (uint64_t i = 0; i < nest->chunks; i++) {
-		struct stash *stash = &nest->chunk[i].stash;
-		memory_give(&nest->allocator, &stash->memory);
-		nest->chunk[i] = (struct nest_chunk){ .stash.first = stash->first };
+		overflow_free(&nest->chunk[i].stash, &nest->allocator);
+		nest->chunk[i].used = 0;
 	}
-	nest->stashed = 0;
+	nest->stashed = nest->surplus = 0;
 }
 
 void nest_free(struct nest *nest)
@@ -381,38 +381,39 @@ nidus_status nest_copy(struct nest *to, const struct nest *from)
 {
 	memcpy(to->bits, from->bits, from->bits_memory.size);
 	for (uint64_t i = 0; i < from->chunks; i++) {
-		const struct stash *stash = &from->chunk[i].stash;
-		for (uint32_t j = 0; j < stash->count; j++) {
-			nidus_status status = stash_insert(&to->chunk[i].stash,
-			                                   stash_entries(stash)[j], &to->allocator);
-			if (status != NIDUS_OK)
-				return status;
-		}
+		nidus_status status =
+			overflow_copy(&to->chunk[i].stash, &from->chunk[i].stash, &to->allocator);
+		if (status != NIDUS_OK)
+			return status;
 		to->chunk[i].used = nest_used_in(from, i);
 	}
 	to->stashed = from->stashed;
+	to->surplus = from->surplus;
 	return NIDUS_OK;
 }
 
 /* ----------------------------------------------------------------- figures -- */
 
-uint64_t nest_count(const struct nest *nest)
+/* Taken slots and different stashed entries of all chunks. */
+static uint64_t used(const struct nest *nest)
 {
 	uint64_t count = 0;
-	if (nest->mapped)
-		return nest->mapped_count;
 	for (uint64_t i = 0; i < nest->chunks; i++)
 		count += nest_used_in(nest, i);
 	return count;
 }
 
+uint64_t nest_count(const struct nest *nest)
+{
+	return nest->mapped ? nest->mapped_count : used(nest) + counter_read(&nest->surplus);
+}
+
 uint64_t nest_bytes(const struct nest *nest)
 {
 	uint64_t bytes = nest->bits_memory.size + nest_shared_bytes(nest);
-	if (nest->mapped)
-		return bytes + nest->stashed * STASH_ENTRY;
-	for (uint64_t i = 0; i < nest->chunks; i++)
-		bytes += nest->chunk[i].stash.memory.size;
+	/* The chunks of a mapped nest may be many, and their records never touched. */
+	for (uint64_t i = 0; i < nest->chunks && !(nest->mapped && nest->stashed == 0); i++)
+		bytes += nest->chunk[i].stash.bytes;
 	return bytes;
 }
 
@@ -420,7 +421,7 @@ double nest_headroom(const struct nest *nest)
 {
 	uint64_t most = 0, slots = nest_chunk_slots(nest);
 	if (nest->mapped)
-		most = divide_up(nest->mapped_count, nest->chunks);
+		most = divide_up(nest->mapped_count - nest->surplus, nest->chunks);
 	for (uint64_t i = 0; i < nest->chunks && !nest->mapped; i++) {
 		uint64_t used = nest_used_in(nest, i);
 		most = used > most ? used : most;
@@ -464,31 +465,26 @@ struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64
 	return key;
 }
 
-struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
-                                 const struct nest_key *key)
+nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
 {
 	uint64_t core = key->value & nest->core_values;
 	uint64_t kept = key->value >> nest->growth_at & nest->kept_mask;
-	uint64_t group = key->group[0];
-	if (nest_symmetric(kind) && key->group[1] < group)
-		group = key->group[1];
+	uint64_t group = nest_home_group(kind, key);
 	/* Borrowed bits are the core's own and no part of the identity. */
 	uint64_t home = group >> nest->level;
 	uint64_t growth =
 		(group >> nest->borrowed << nest->kept_bits | kept) & (nest->growth_values - 1);
-	uint64_t payload = key->value >> nest->payload_at;
-	return (struct stash_entry){ home, core | growth << nest->core_bits |
-		                                   payload << nest->fingerprint_bits };
+	return (nidus_entry){ home, core | growth << nest->core_bits,
+		              key->value >> nest->payload_at };
 }
 
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                                     struct stash_entry entry)
+                                     nidus_entry entry)
 {
-	uint64_t fingerprint = entry.fingerprint & nest->fingerprints;
 	struct nest_key key =
-		nest_key_of(nest, kind, chunk, entry.home, fingerprint & nest->core_values,
-	                    fingerprint >> nest->core_bits);
-	key.value |= entry.fingerprint >> nest->fingerprint_bits << nest->payload_at;
+		nest_key_of(nest, kind, chunk, entry.home, entry.fingerprint & nest->core_values,
+	                    entry.fingerprint >> nest->core_bits);
+	key.value |= entry.value << nest->payload_at;
 	return key;
 }
 
@@ -531,16 +527,25 @@ void nest_tally(const struct nest *nest, enum nest_kind kind, const struct nest_
 	}
 }
 
-/* What the stash adds to a key's copies: it is asked only if no slot is empty. */
+bool nest_home_open(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+{
+	const unsigned char *bits = nest_chunk_bits(nest, key->chunk);
+	uint64_t first = nest_first_slot(nest, kind, nest_home_group(kind, key));
+	for (unsigned at = 0; at < nest->slots; at++) {
+		if (nest_get(nest, kind, bits, first + at) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What the stash adds to a key's copies. */
 static uint64_t stashed_copies(const struct nest *nest, const struct nest_key *key)
 {
-	unsigned empty, copies;
-	if (nest->chunk[key->chunk].stash.count == 0)
+	const struct overflow *stash = &nest->chunk[key->chunk].stash;
+	if (stash->nodes == 0 || nest_home_open(nest, nest->kind, key))
 		return 0;
-	nest_tally(nest, nest->kind, key, &empty, &copies);
-	return empty > 0 ? 0
-	                 : stash_count(&nest->chunk[key->chunk].stash,
-	                               nest_identity(nest, nest->kind, key), nest->fingerprints);
+	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	return overflow_count_all(stash, &identity);
 }
 
 bool nest_look_again(const struct nest *nest, uint64_t hash)
@@ -562,22 +567,131 @@ uint64_t nest_count_copies(const void *body, uint64_t hash)
 	       (nest->stashed > 0 ? stashed_copies(nest, &key) : 0);
 }
 
-static nidus_status put_in_stash(struct nest *nest, enum nest_kind kind, const struct nest_key *key)
+/* ------------------------------------------------------------------- the stash -- */
+
+bool nest_is_stashed(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
 {
-	struct nest_chunk *chunk = &nest->chunk[key->chunk];
-	struct stash_entry identity = nest_identity(nest, kind, key);
-	if (nest->stash_limit > 0 &&
-	    stash_count(&chunk->stash, identity, nest->fingerprints) >= STASH_COPIES)
-		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	if (chunk->stash.count >= nest->stash_limit)
+	const struct overflow *stash = &nest->chunk[key->chunk].stash;
+	if (stash->nodes == 0)
+		return false;
+	nidus_entry identity = nest_identity(nest, kind, key);
+	return overflow_find(stash, &identity, true) != NULL;
+}
+
+bool nest_stash_full(const struct nest *nest, uint64_t chunk)
+{
+	if (nest->chunk[chunk].stash.nodes < nest->stash_limit)
+		return false;
+	uint64_t here = nest_used_in(nest, chunk);
+	if (nest->stash_limit == 0 || here >= nest->capacity)
+		return true;
+	if (here < nest->capacity / nest->chunks)
+		return false;
+	uint64_t all = nest->built != NULL ? here + counter_read(nest->built) : used(nest);
+	return all >= nest->capacity;
+}
+
+void nest_stash_changed(struct nest *nest, uint64_t chunk, uint64_t nodes, uint64_t entries)
+{
+	const struct overflow *stash = &nest->chunk[chunk].stash;
+	uint64_t more = stash->nodes - nodes, copies = stash->entries - entries; /* or less */
+	counter_add(&nest->surplus, copies - more);
+	if (more == 0)
+		return;
+	counter_add(&nest->chunk[chunk].used, more);
+	(void)__atomic_fetch_add(&nest->stashed, more, __ATOMIC_ACQ_REL);
+}
+
+nidus_status nest_stash_key(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                            uint64_t copies)
+{
+	struct overflow *stash = &nest->chunk[key->chunk].stash;
+	nidus_entry identity = nest_identity(nest, kind, key);
+	uint64_t nodes = stash->nodes, entries = stash->entries;
+	if (nest_stash_full(nest, key->chunk) && overflow_find(stash, &identity, true) == NULL)
 		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
-	nidus_status status = stash_insert(&chunk->stash, identity, &nest->allocator);
-	if (status == NIDUS_OK) {
-		chunk->used++;
-		nest->stashed++;
-	}
+	nidus_status status = overflow_add(stash, &nest->allocator, &identity, copies);
+	if (status == NIDUS_OK)
+		nest_stash_changed(nest, key->chunk, nodes, entries);
 	return status;
 }
+
+/* After copies left a stash: an empty one keeps no memory, unless others may look at it. */
+static void stash_shrank(struct nest *nest, uint64_t chunk, uint64_t nodes, uint64_t entries)
+{
+	struct overflow *stash = &nest->chunk[chunk].stash;
+	nest_stash_changed(nest, chunk, nodes, entries);
+	if (stash->nodes == 0 && nest->shared == NULL)
+		overflow_free(stash, &nest->allocator);
+}
+
+void nest_stash_take(struct nest *nest, uint64_t chunk, const nidus_entry *entry, uint64_t copies)
+{
+	struct overflow *stash = &nest->chunk[chunk].stash;
+	uint64_t nodes = stash->nodes, entries = stash->entries;
+	overflow_take(stash, entry, copies);
+	stash_shrank(nest, chunk, nodes, entries);
+}
+
+/* The lowest entry that may have its home in a group. */
+static nidus_entry lowest_of(const struct nest *nest, uint64_t group)
+{
+	uint64_t growth = (group >> nest->borrowed << nest->kept_bits) & (nest->growth_values - 1);
+	return (nidus_entry){ .home = group >> nest->level,
+		              .fingerprint = growth << nest->core_bits };
+}
+
+const struct overflow_node *nest_stashed_for(const struct nest *nest, uint64_t chunk, uint64_t slot,
+                                             uint64_t *value)
+{
+	const struct overflow *stash = &nest->chunk[chunk].stash;
+	uint64_t low = slot / nest->slots, high = low;
+	if (nest->kind == NEST_WINDOWS) {
+		low = slot < nest->slots ? 0 : slot - nest->slots + 1;
+		high = slot < nest->groups ? slot : nest->groups - 1;
+	}
+	/* Entries are in the order of their homes' groups, but for borrowed bits. */
+	const nidus_entry first = lowest_of(nest, low);
+	const struct overflow_node *node = overflow_from(stash, &first);
+	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
+		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
+		uint64_t home = nest_home_group(nest->kind, &key);
+		if (home >> nest->borrowed > high >> nest->borrowed)
+			break;
+		if (home >= low && home <= high &&
+		    nest_encode_at(nest, nest->kind, &key, slot, value))
+			return node;
+	}
+	return NULL;
+}
+
+void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
+{
+	uint64_t value;
+	if (nest->chunk[chunk].stash.nodes == 0)
+		return;
+	if (nest_coded(nest->kind)) /* sorted: the empty slot is the bucket's first now */
+		slot -= slot % nest->slots;
+	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, &value);
+	if (node == NULL)
+		return;
+	nest_set(nest, nest->kind, nest_chunk_bits(nest, chunk), slot, value);
+	nest->chunk[chunk].used++;
+	nest_stash_take(nest, chunk, &node->entry, 1);
+}
+
+/* Takes a stashed copy, which frees no slot; false if there is none. */
+static bool take_from_stash(struct nest *nest, const struct nest_key *key)
+{
+	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	const struct overflow_node *node =
+		overflow_find(&nest->chunk[key->chunk].stash, &identity, true);
+	if (node != NULL)
+		nest_stash_take(nest, key->chunk, &node->entry, 1);
+	return node != NULL;
+}
+
+/* ------------------------------------------------------------- insert and remove -- */
 
 /* Whether all slots of the key hold copies of it, which have no other place to go to. */
 static bool full_of_copies(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
@@ -585,6 +699,12 @@ static bool full_of_copies(const struct nest *nest, enum nest_kind kind, const s
 	unsigned empty, copies;
 	nest_tally(nest, kind, key, &empty, &copies);
 	return copies == nest_places(nest, kind, key);
+}
+
+nidus_status nest_no_stash(void)
+{
+	return fail(NIDUS_COPIES, "no room for another copy of this key: the filter was made with "
+	                          "NIDUS_STASH_OFF");
 }
 
 nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
@@ -599,39 +719,9 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 		nest->chunk[key->chunk].used++;
 		return NIDUS_OK;
 	}
-	nidus_status status = put_in_stash(nest, kind, key);
-	if (status == NIDUS_FULL && only_copies)
-		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	return status;
-}
-
-/* Takes a stashed copy, which frees no slot; false if there is none. */
-static bool take_from_stash(struct nest *nest, const struct nest_key *key)
-{
-	struct nest_chunk *chunk = &nest->chunk[key->chunk];
-	if (!stash_remove(&chunk->stash, nest_identity(nest, nest->kind, key), nest->fingerprints))
-		return false;
-	chunk->used--;
-	nest->stashed--;
-	return true;
-}
-
-void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
-{
-	struct stash *stash = &nest->chunk[chunk].stash;
-	if (nest_coded(nest->kind)) /* sorted: the empty slot is the bucket's first now */
-		slot -= slot % nest->slots;
-	for (uint32_t i = 0; i < stash->count; i++) {
-		struct nest_key key =
-			nest_key_of_identity(nest, nest->kind, chunk, stash_entries(stash)[i]);
-		uint64_t value;
-		if (nest_encode_at(nest, nest->kind, &key, slot, &value)) {
-			nest_set(nest, nest->kind, nest_chunk_bits(nest, chunk), slot, value);
-			stash_remove_at(stash, i);
-			nest->stashed--;
-			return;
-		}
-	}
+	if (nest->stash_limit == 0 && only_copies)
+		return nest_no_stash();
+	return nest_stash_key(nest, kind, key, 1);
 }
 
 nidus_status nest_remove_slow(struct nest *nest, uint64_t hash)

@@ -54,16 +54,23 @@
  * Identity of an entry = (home, fingerprint): home is the base group, counted
  * over all chunks (for XOR kinds of the lower candidate), the fingerprint is the
  * core bits and above them all growth bits. Every slot tells its identity, at
- * every level; lookup, delete, walk, merge and growth need no more. Where an identity
- * is a number (stash_entry), the payload lies above its fingerprint.
+ * every level; lookup, delete, walk, merge and growth need no more.
+ *
+ * What finds no slot goes to its chunk's stash, an exact list (overflow.h) that has one entry
+ * for all copies of an identity with the same payload, and counts them. So one key may be put
+ * in any number of times. How long a stash may become: an entry that is in it already is
+ * always counted. A new one is refused (FULL) only if the stash has stash_limit different
+ * entries or more, its chunk holds its share of the capacity, and the nest all of it; taken
+ * slots and different stashed entries count, further copies do not. So what hot keys leave no
+ * room for is refused no sooner than any other key is. Without a limit there is no stash.
  *
  * Invariants (nest_verify checks them):
  *  - a slot is all zero or has core bits that are not all zero;
  *  - a window entry's window lies inside the chunk;
- *  - the stash is sorted, holds at most STASH_COPIES of an identity, and all
- *    slots of both groups of a stashed entry are taken;
+ *  - all slots of the group that is a stashed entry's home are taken (nest_home_group):
+ *    a lookup that meets an empty one there need not ask the stash;
  *  - chunk[i].used (and what shared stripes add to it) is the number of taken slots plus
- *    stashed entries.
+ *    different stashed entries.
  *
  * Not here: the hot loops (shape.h, lookup.h, change.h), making room
  * (search.h), threads (shared.h), sizing (the families).
@@ -75,9 +82,9 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/ops.h"
+#include "base/overflow.h"
 #include "base/slots.h"
 #include "nest/coded.h"
-#include "nest/stash.h"
 #include "simd/select.h"
 
 enum nest_kind {
@@ -116,8 +123,8 @@ static inline bool nest_coded(enum nest_kind kind)
 #define NEST_FAR_FROM (UINT64_C(1) << 24)
 
 struct nest_chunk {
-	uint64_t used; /* taken slots and stashed entries; shared: see nest_shared_used */
-	struct stash stash;
+	uint64_t used; /* taken slots, different stashed entries; shared: see nest_shared_used */
+	struct overflow stash;
 };
 
 /* What making room has cost so far, for benchmarks. */
@@ -171,7 +178,7 @@ struct nest {
 	/* What lookups read comes first. */
 	unsigned char *bits; /* the slots; chunk c starts at c * stride */
 	uint64_t special;    /* NEST_CHUNKS and so on */
-	uint64_t stashed;    /* in all chunks */
+	uint64_t stashed;    /* different entries in all stashes */
 	uint64_t chunks, stride_bits;
 	uint64_t final_groups; /* of a chunk; no borrowed bits */
 	uint64_t base_groups;  /* per chunk, at level 0 */
@@ -223,6 +230,10 @@ struct nest {
 	unsigned fingerprint_bits;         /* core and growth bits */
 	uint64_t fingerprints;             /* the highest number of so many bits */
 	unsigned max_steps, short_steps, stash_limit, reserve;
+	uint64_t surplus;  /* copies in all stashes beyond the first of each entry */
+	uint64_t capacity; /* the plan's: see nest_stash_full */
+	/* In bulk builds: what finished chunks hold, of all threads; otherwise NULL. */
+	const uint64_t *built;
 	uint64_t step_most; /* see search_step_most */
 	enum nest_kind kind;
 	enum nest_words in_words;
@@ -537,16 +548,22 @@ static inline bool nest_same(const struct nest *nest, uint64_t a, uint64_t b)
 struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                             uint64_t slot, uint64_t value);
 
-/* Its identity, home counted within the chunk, and its payload. */
-struct stash_entry nest_identity(const struct nest *nest, enum nest_kind kind,
-                                 const struct nest_key *key);
+/* Its identity and its payload, home counted within the chunk. */
+nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
 
 /* The same as an entry of a filter, home counted over all chunks. */
-nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, struct stash_entry identity);
+nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, nidus_entry identity);
 
 /* The key of an identity in a chunk. */
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                                     struct stash_entry entry);
+                                     nidus_entry entry);
+
+/* The group by which a key is known: its first, or the lower one where that cannot be told. */
+static inline uint64_t nest_home_group(enum nest_kind kind, const struct nest_key *key)
+{
+	bool lower = nest_symmetric(kind) && key->group[1] < key->group[0];
+	return key->group[lower];
+}
 
 /* How many slots the key has: fewer than two groups' where windows overlap. */
 unsigned nest_places(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
@@ -590,7 +607,7 @@ nidus_status nest_copy(struct nest *to, const struct nest *from);
 
 uint64_t nest_count(const struct nest *nest);
 
-/* Taken slots and stashed entries of a chunk. */
+/* Taken slots and different stashed entries of a chunk. */
 uint64_t nest_used_in(const struct nest *nest, uint64_t chunk);
 
 uint64_t nest_bytes(const struct nest *nest);
@@ -601,11 +618,11 @@ double nest_headroom(const struct nest *nest);
 /* Checks all invariants. Errors: E_CORRUPT with a reason. */
 nidus_status nest_verify(const struct nest *nest);
 
-/* The stashes as one array, home counted over all chunks, for files. */
+/* The stashes as one array of overflow entries, home counted over all chunks, for files. */
 void nest_export_stash(const struct nest *nest, unsigned char *bytes);
 
 /*
- * Takes table bits (already in nest->bits), a stash and a count as they came
+ * Takes table bits (already in nest->bits), `stashed` different entries and a count as they came
  * from outside: counts, distributes, and verifies. Of a mapped nest only the
  * stash is looked at, and the count is believed if it is possible at all.
  * Errors: E_CORRUPT, E_NOMEM; the nest is to be freed then.
@@ -618,6 +635,9 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);
 
 /* Puts a key in, with the value that is in key->value. Errors: FULL, COPIES, E_NOMEM. */
 nidus_status nest_insert_key(struct nest *nest, const struct nest_key *key);
+
+/* The same for *left copies; after a failure *left is how many are not in. */
+nidus_status nest_insert_copies(struct nest *nest, const struct nest_key *key, uint64_t *left);
 
 /* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
 nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash);
@@ -650,9 +670,38 @@ nidus_status nest_change_value(void *nest, uint64_t hash, struct value_change ch
 /* How an instance makes room for a key: search_room, or the same for its shape. */
 typedef bool nest_room(struct nest *nest, const struct nest_key *key, uint64_t *slot);
 
+/* Whether the group that is a key's home has an empty slot: no stash has the key then. */
+bool nest_home_open(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
+
 /*
- * insert, after both groups were found full; `copies` if one of their slots
- * holds this very identity; `room` is NULL for any nest. Errors: FULL, COPIES,
+ * Whether the stash has the key, whatever its payload is: then it takes further copies, and no
+ * search is made for them.
+ */
+bool nest_is_stashed(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
+
+/* Whether a stash takes no entry that it does not have; the caller has its lock, if there is one. */
+bool nest_stash_full(const struct nest *nest, uint64_t chunk);
+
+/* After a change of a stash that had so many nodes and entries before: counts them. */
+void nest_stash_changed(struct nest *nest, uint64_t chunk, uint64_t nodes, uint64_t entries);
+
+/* Puts copies of a key into the stash. Errors: FULL, COPIES, E_NOMEM. */
+nidus_status nest_stash_key(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
+                            uint64_t copies);
+
+/* The first stashed entry whose home has the slot, and what it would be there; NULL: none. */
+const struct overflow_node *nest_stashed_for(const struct nest *nest, uint64_t chunk, uint64_t slot,
+                                             uint64_t *value);
+
+/* The answer where all slots of a key hold it and there is no stash: COPIES. */
+nidus_status nest_no_stash(void);
+
+/* Takes copies of an entry out of a stash, which has as many; `entry` may be a node's. */
+void nest_stash_take(struct nest *nest, uint64_t chunk, const nidus_entry *entry, uint64_t copies);
+
+/*
+ * insert, after both groups were found full and the stash does not have the key; `copies` if one
+ * of their slots holds this very identity; `room` is NULL for any nest. Errors: FULL, COPIES,
  * E_NOMEM.
  */
 nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
@@ -661,7 +710,7 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 /* remove, where the stash matters or, in a shared nest, one lock is not enough. */
 nidus_status nest_remove_slow(struct nest *nest, uint64_t hash);
 
-/* After a slot was emptied: a stashed entry that may lie there comes home. */
+/* After a slot was emptied: a stashed entry that has its home there comes home, one copy of it. */
 void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot);
 
 /* Asks for the lines of both groups of a hash. */

@@ -29,9 +29,6 @@ nidus_status nest_share(struct nest *nest)
 	shared->memory = memory;
 	shared->stash_version = (uint32_t *)(void *)(shared + 1);
 	shared->pair_version = shared->stash_version + nest->chunks;
-	/* Readers may be inside a stash at any time: it never moves. */
-	for (uint64_t i = 0; i < nest->chunks; i++)
-		nest->chunk[i].stash.first = nest->stash_limit;
 	nest->shared = shared;
 	return NIDUS_OK;
 }
@@ -70,179 +67,80 @@ static inline bool anything_stashed(const struct nest *nest)
 	return __atomic_load_n(&nest->stashed, __ATOMIC_ACQUIRE) != 0;
 }
 
-static struct stash_entry entry_load(const struct stash_entry *entry)
-{
-	return (struct stash_entry){
-		.home = __atomic_load_n(&entry->home, __ATOMIC_ACQUIRE),
-		.fingerprint = __atomic_load_n(&entry->fingerprint, __ATOMIC_ACQUIRE),
-	};
-}
-
-static void entry_store(struct stash_entry *entry, struct stash_entry value)
-{
-	__atomic_store_n(&entry->home, value.home, __ATOMIC_RELEASE);
-	__atomic_store_n(&entry->fingerprint, value.fingerprint, __ATOMIC_RELEASE);
-}
-
-/* `compared` are bits of the fingerprint: with the payload or without. */
-static bool entries_equal(struct stash_entry a, struct stash_entry b, uint64_t compared)
-{
-	return a.home == b.home && ((a.fingerprint ^ b.fingerprint) & compared) == 0;
-}
-
-/* A stash as it is now: for a thread that has its lock, or checks its version afterwards. */
-static const struct stash_entry *entries_now(const struct stash *stash, uint32_t *count)
-{
-	*count = __atomic_load_n(&stash->count, __ATOMIC_ACQUIRE);
-	return (const struct stash_entry *)(const void *)__atomic_load_n(&stash->memory.bytes,
-	                                                                 __ATOMIC_ACQUIRE);
-}
-
-/* Copies of an entry, whatever their payloads are; writes those of the first `cap`. */
-static size_t find_now(const struct nest *nest, const struct stash *stash,
-                       struct stash_entry wanted, uint64_t *values, size_t cap)
-{
-	uint32_t count;
-	size_t found = 0;
-	const struct stash_entry *entries = entries_now(stash, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		struct stash_entry entry = entry_load(&entries[i]);
-		if (!entries_equal(entry, wanted, nest->fingerprints))
-			continue;
-		if (found < cap)
-			values[found] = entry.fingerprint >> nest->fingerprint_bits;
-		found++;
-	}
-	return found;
-}
-
+/* Copies of a key in the stash, whatever their payloads are; writes those of the first `cap`. */
 static size_t shared_stash_find(const struct nest *nest, enum nest_kind kind,
                                 const struct nest_key *key, uint64_t *values, size_t cap)
 {
-	const struct stash *stash = &nest->chunk[key->chunk].stash;
+	const struct overflow *stash = &nest->chunk[key->chunk].stash;
 	const uint32_t *version = &nest->shared->stash_version[key->chunk];
-	struct stash_entry wanted = nest_identity(nest, kind, key);
+	nidus_entry wanted = nest_identity(nest, kind, key);
 	for (unsigned tries = 0;; tries++) {
 		uint32_t before = __atomic_load_n(version, __ATOMIC_ACQUIRE);
-		if (before % 2 == 0) {
-			size_t found = find_now(nest, stash, wanted, values, cap);
-			if (__atomic_load_n(version, __ATOMIC_ACQUIRE) == before)
-				return found;
-		}
+		size_t found;
+		if (before % 2 == 0 &&
+		    overflow_seen(stash, &wanted, version, before, values, cap, &found))
+			return found;
 		stripes_pause(tries);
 	}
 }
 
-/* The next three need the stash's lock. */
-
-static void remove_at(struct nest *nest, struct stash *stash, uint32_t index)
+/* Whether the stash has the key, as nest_is_stashed tells it. */
+static bool shared_is_stashed(const struct nest *nest, const struct nest_key *key)
 {
-	uint32_t last = stash->count - 1;
-	struct stash_entry *entries = stash_entries(stash);
-	for (uint32_t i = index; i < last; i++)
-		entry_store(&entries[i], entries[i + 1]);
-	__atomic_store_n(&stash->count, last, __ATOMIC_RELEASE);
-	(void)__atomic_fetch_sub(&nest->stashed, 1, __ATOMIC_ACQ_REL);
-}
-
-static nidus_status make_stash(struct stash *stash, const nidus_allocator *allocator)
-{
-	struct block memory;
-	nidus_status status =
-		memory_take(allocator, stash->first * sizeof(struct stash_entry), &memory);
-	if (status != NIDUS_OK)
-		return status;
-	stash->memory.size = memory.size;
-	stash->memory.whole = memory.whole;
-	stash->memory.whole_size = memory.whole_size;
-	__atomic_store_n(&stash->memory.bytes, memory.bytes, __ATOMIC_RELEASE);
-	return NIDUS_OK;
-}
-
-static nidus_status insert_entry(struct nest *nest, struct stash *stash, struct stash_entry entry)
-{
-	if (stash->count >= nest->stash_limit)
-		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
-	if (stash->memory.bytes == NULL) {
-		nidus_status status = make_stash(stash, &nest->allocator);
-		if (status != NIDUS_OK)
-			return status;
-	}
-	struct stash_entry *entries = stash_entries(stash);
-	uint32_t at = stash->count;
-	for (; at > 0 && stash_before(entry, entries[at - 1]); at--)
-		entry_store(&entries[at], entries[at - 1]);
-	entry_store(&entries[at], entry);
-	__atomic_store_n(&stash->count, stash->count + 1, __ATOMIC_RELEASE);
-	(void)__atomic_fetch_add(&nest->stashed, 1, __ATOMIC_ACQ_REL);
-	return NIDUS_OK;
+	return anything_stashed(nest) && shared_stash_find(nest, nest->kind, key, NULL, 0) > 0;
 }
 
 /* The key's stripes are locked, and its groups full. Errors: FULL, COPIES, E_NOMEM. */
 static nidus_status shared_stash_insert(struct nest *nest, enum nest_kind kind,
                                         const struct nest_key *key)
 {
-	struct stash *stash = &nest->chunk[key->chunk].stash;
-	struct stash_entry identity = nest_identity(nest, kind, key);
-	nidus_status status;
 	version_lock(&nest->shared->stash_version[key->chunk]);
-	if (nest->stash_limit > 0 && find_now(nest, stash, identity, NULL, 0) >= STASH_COPIES)
-		status = fail(NIDUS_COPIES, "no room for another copy of this key");
-	else
-		status = insert_entry(nest, stash, identity);
+	nidus_status status = nest_stash_key(nest, kind, key, 1);
 	version_unlock(&nest->shared->stash_version[key->chunk]);
-	if (status == NIDUS_OK)
-		counter_add(&nest->chunk[key->chunk].used, 1);
 	return status;
 }
 
 /*
  * Changes an entry of a key whose stripes are locked: one with the payload of key->value if
- * `exact`, otherwise any. False if there is none.
+ * `exact`, otherwise any. Errors: NOT_FOUND, COPIES, E_NOMEM.
  */
-static bool shared_stash_change(struct nest *nest, enum nest_kind kind, const struct nest_key *key,
-                                bool exact, struct value_change change)
+static nidus_status shared_stash_change(struct nest *nest, enum nest_kind kind,
+                                        const struct nest_key *key, bool exact,
+                                        struct value_change change)
 {
-	struct stash *stash = &nest->chunk[key->chunk].stash;
-	struct stash_entry identity = nest_identity(nest, kind, key);
-	uint64_t compared = exact ? UINT64_MAX : nest->fingerprints;
-	bool found = false;
+	const struct overflow *stash = &nest->chunk[key->chunk].stash;
+	nidus_entry identity = nest_identity(nest, kind, key);
+	nidus_status status = NIDUS_NOT_FOUND;
 	version_lock(&nest->shared->stash_version[key->chunk]);
-	for (uint32_t i = 0; i < stash->count && !found; i++) {
-		struct stash_entry entry = stash_entries(stash)[i];
-		found = entries_equal(entry, identity, compared);
-		if (!found)
-			continue;
+	const struct overflow_node *node = overflow_find(stash, &identity, !exact);
+	if (node != NULL) {
 		version_lock(nest_pair_version(nest, key));
-		remove_at(nest, stash, i);
-		if (change.what != VALUE_REMOVE) /* the place that it left is free */
-			(void)insert_entry(nest, stash, nest_changed_entry(nest, entry, change));
+		status = NIDUS_OK;
+		if (change.what == VALUE_REMOVE)
+			nest_stash_take(nest, key->chunk, &node->entry, 1);
+		else
+			status = nest_stash_change(nest, key->chunk, node, change);
 		version_unlock(nest_pair_version(nest, key));
 	}
 	version_unlock(&nest->shared->stash_version[key->chunk]);
-	if (found && change.what == VALUE_REMOVE)
-		counter_add(&nest->chunk[key->chunk].used, UINT64_MAX); /* one less */
-	return found;
+	return status;
 }
 
 /*
- * Takes an entry out that may lie in a slot, and sets what it would be there. Gives its
- * pair's version, locked until the entry is in its slot; NULL if there is none.
+ * Takes a copy of an entry out that has its home at a slot, and sets what it would be there.
+ * Gives its pair's version, locked until the entry is in its slot; NULL if there is none.
  */
-static uint32_t *shared_stash_take_for(struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                                       uint64_t slot, uint64_t *value)
+static uint32_t *shared_stash_take_for(struct nest *nest, uint64_t chunk, uint64_t slot,
+                                       uint64_t *value)
 {
-	struct stash *stash = &nest->chunk[chunk].stash;
 	uint32_t *pair = NULL;
 	version_lock(&nest->shared->stash_version[chunk]);
-	for (uint32_t i = 0; i < stash->count && pair == NULL; i++) {
-		struct stash_entry entry = stash_entries(stash)[i];
-		struct nest_key key = nest_key_of_identity(nest, kind, chunk, entry);
-		if (!nest_encode_at(nest, kind, &key, slot, value))
-			continue;
+	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, value);
+	if (node != NULL) {
+		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
 		pair = nest_pair_version(nest, &key);
 		version_lock(pair);
-		remove_at(nest, stash, i);
+		nest_stash_take(nest, chunk, &node->entry, 1);
 	}
 	version_unlock(&nest->shared->stash_version[chunk]);
 	return pair;
@@ -454,13 +352,12 @@ static void bring_home(struct nest *nest, uint64_t chunk, unsigned char *bits, u
 	uint64_t value;
 	if (!anything_stashed(nest))
 		return;
-	uint32_t *pair = shared_stash_take_for(nest, nest->kind, chunk, slot, &value);
+	uint32_t *pair = shared_stash_take_for(nest, chunk, slot, &value);
 	if (pair == NULL)
 		return;
 	set(nest, kind, bits, slot, value);
 	version_unlock(pair);
 	count_at(nest, kind, chunk, slot, 1);
-	counter_add(&nest->chunk[chunk].used, UINT64_MAX); /* it was counted in the stash */
 }
 
 /* The locks of two slots. */
@@ -690,16 +587,17 @@ static void change_slot(struct nest *nest, const struct place *place, uint64_t s
 }
 
 /* Changes an entry of the key: see shared_stash_change. */
-static bool change_entry(struct nest *nest, const struct place *place, bool exact,
-                         struct value_change change)
+static nidus_status change_entry(struct nest *nest, const struct place *place, bool exact,
+                                 struct value_change change)
 {
 	uint64_t slot;
 	if (nest_find_entry(nest, &place->key, &place->spot, exact, &slot)) {
 		change_slot(nest, place, slot, change);
-		return true;
+		return NIDUS_OK;
 	}
-	return anything_stashed(nest) &&
-	       shared_stash_change(nest, nest->kind, &place->key, exact, change);
+	return anything_stashed(nest)
+	               ? shared_stash_change(nest, nest->kind, &place->key, exact, change)
+	               : NIDUS_NOT_FOUND;
 }
 
 /*
@@ -711,21 +609,21 @@ static nidus_status attempt(struct nest *nest, const struct place *place, enum d
 {
 	struct value_change add = { .what = VALUE_ADD,
 		                    .fresh = place->key.value >> nest->payload_at };
+	nidus_status status = NIDUS_NOT_FOUND;
 	if (demand == ONLY_NEW && copies_now(nest, place, NULL, 0) > 0)
 		return NIDUS_PRESENT;
-	if (demand == ADD_OR_NEW && change_entry(nest, place, false, add))
-		return NIDUS_OK;
+	if (demand == ADD_OR_NEW)
+		status = change_entry(nest, place, false, add);
+	if (status != NIDUS_NOT_FOUND)
+		return status;
 	if (LIKELY(put_somewhere(nest, place)))
 		return NIDUS_OK;
 	bool only_copies = nest_copies(nest, nest_shape_of(nest), &place->spot) ==
 	                   nest_places(nest, nest->kind, &place->key);
+	if (only_copies && nest->stash_limit == 0)
+		return nest_no_stash();
 	*stash |= only_copies;
-	if (!*stash)
-		return NIDUS_FULL;
-	nidus_status status = shared_stash_insert(nest, nest->kind, &place->key);
-	if (status == NIDUS_FULL && only_copies)
-		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	return status;
+	return *stash ? shared_stash_insert(nest, nest->kind, &place->key) : NIDUS_FULL;
 }
 
 static nidus_status put(struct nest *nest, uint64_t hash, uint64_t payload, enum demand demand,
@@ -733,10 +631,11 @@ static nidus_status put(struct nest *nest, uint64_t hash, uint64_t payload, enum
 {
 	struct place place;
 	uint64_t freed = NO_SLOT;
-	bool stash = false;
 	nidus_status status = NIDUS_FULL;
 	locate(nest, hash, payload, &place);
-	for (;; crowded = false) {
+	/* What is stashed already is stashed again, without a search. */
+	bool stash = UNLIKELY(shared_is_stashed(nest, &place.key));
+	for (crowded = crowded && !stash;; crowded = false) {
 		if (!crowded) {
 			struct stripe_set locked =
 				stripes_lock(&nest->shared->stripes, &place.watch);
@@ -780,11 +679,13 @@ nidus_status nest_shared_remove(struct nest *nest, uint64_t hash)
 	struct place place;
 	locate(nest, hash, 0, &place);
 	struct stripe_set locked = stripes_lock(&nest->shared->stripes, &place.watch);
-	bool taken = (anything_stashed(nest) &&
-	              shared_stash_change(nest, nest->kind, &place.key, false, out)) ||
-	             change_entry(nest, &place, false, out);
+	nidus_status status = NIDUS_NOT_FOUND;
+	if (anything_stashed(nest))
+		status = shared_stash_change(nest, nest->kind, &place.key, false, out);
+	if (status == NIDUS_NOT_FOUND)
+		status = change_entry(nest, &place, false, out);
 	stripes_unlock(&nest->shared->stripes, &locked);
-	return taken ? NIDUS_OK : NIDUS_NOT_FOUND;
+	return status;
 }
 
 nidus_status nest_shared_change(struct nest *nest, uint64_t hash, struct value_change change)
@@ -793,7 +694,7 @@ nidus_status nest_shared_change(struct nest *nest, uint64_t hash, struct value_c
 	struct place place;
 	locate(nest, hash, exact ? change.old : 0, &place);
 	struct stripe_set locked = stripes_lock(&nest->shared->stripes, &place.watch);
-	bool changed = change_entry(nest, &place, exact, change);
+	nidus_status status = change_entry(nest, &place, exact, change);
 	stripes_unlock(&nest->shared->stripes, &locked);
-	return changed ? NIDUS_OK : NIDUS_NOT_FOUND;
+	return status;
 }

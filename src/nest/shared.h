@@ -6,7 +6,7 @@
  * it. Writers lock the stripes of the bytes that they change (stripes.h). Readers
  * watch pairs: the two groups of a key are its pair, and all entries of a pair have
  * one version, which changes when one of them leaves its place. A chunk's stash has
- * a version of its own. Locks are taken in this order: stripes, stash, one pair.
+ * a version of its own, and keeps its memory as long as threads may look at it. Locks are taken in this order: stripes, stash, one pair.
  *
  *   lookup   the pair's version before and after the slots; writes nothing
  *   insert   locks a slot that it saw empty, and puts the key there
@@ -27,12 +27,12 @@
  * The bucket of a coded nest is written anew with every change, and so all its
  * entries leave their places: lookups there watch the stripes of both groups instead.
  *
- * Entries are counted in the stripes (stripes.h), stashed ones in the chunk's record.
+ * Entries are counted in the stripes (stripes.h), different stashed ones in the chunk's record.
  *
  * A chain leaves slots empty for a moment. A lookup here therefore asks a stash
  * that is not empty whenever the groups do not hold the key, whether or not they
  * have an empty slot; and a call that leaves a slot empty for good brings a stashed
- * entry home to it, so that the nest's invariants hold whenever no call is inside.
+ * entry home to it if there is one, so that the nest's invariants hold whenever no call is inside.
  * No entry ever goes from a slot to the stash, so a stash that was empty when a
  * lookup began need not be asked.
  */

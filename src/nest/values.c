@@ -39,18 +39,11 @@ uint64_t nest_changed(const struct nest *nest, uint64_t payload, struct value_ch
 size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, uint64_t *values,
                          size_t cap, size_t found)
 {
-	const struct stash *stash = &nest->chunk[key->chunk].stash;
-	if (stash->count == 0)
+	const struct overflow *stash = &nest->chunk[key->chunk].stash;
+	if (stash->nodes == 0)
 		return found;
-	struct stash_entry identity = nest_identity(nest, nest->kind, key);
-	uint32_t at = stash_find(stash, identity, nest->fingerprints, 0);
-	for (; at < stash->count; at = stash_find(stash, identity, nest->fingerprints, at + 1)) {
-		if (found < cap)
-			values[found] =
-				stash_entries(stash)[at].fingerprint >> nest->fingerprint_bits;
-		found++;
-	}
-	return found;
+	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	return overflow_values(stash, &identity, values, cap, found);
 }
 
 size_t nest_find_values(const void *body, uint64_t hash, uint64_t *values, size_t cap)
@@ -67,7 +60,8 @@ size_t nest_find_values(const void *body, uint64_t hash, uint64_t *values, size_
 void nest_find_again(const struct nest *nest, uint64_t hash, uint64_t *first, uint32_t *found)
 {
 	*first = 0;
-	*found = (uint32_t)nest_find_values(nest, hash, first, 1);
+	size_t all = nest_find_values(nest, hash, first, 1);
+	*found = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
 }
 
 /* Changes the entry in a slot. */
@@ -86,36 +80,32 @@ static void change_slot(struct nest *nest, uint64_t chunk, uint64_t slot,
 	nest_set(nest, nest->kind, bits, slot, nest_with_payload(nest, value, payload));
 }
 
-/* Changes an entry of the stash; false if it has none that will do. */
-static bool change_stashed(struct nest *nest, const struct nest_key *key,
-                           struct value_change change)
+/* Changes an entry of the stash. Errors: NOT_FOUND, COPIES, E_NOMEM. */
+static nidus_status change_stashed(struct nest *nest, const struct nest_key *key,
+                                   struct value_change change)
 {
-	struct nest_chunk *chunk = &nest->chunk[key->chunk];
-	struct stash *stash = &chunk->stash;
-	bool exact = change.what != VALUE_ADD;
-	uint32_t at = stash_find(stash, nest_identity(nest, nest->kind, key),
-	                         exact ? UINT64_MAX : nest->fingerprints, 0);
-	if (at == stash->count)
-		return false;
-	struct stash_entry entry = stash_entries(stash)[at];
-	stash_remove_at(stash, at);
+	struct overflow *stash = &nest->chunk[key->chunk].stash;
+	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	const struct overflow_node *node =
+		overflow_find(stash, &identity, change.what == VALUE_ADD);
+	if (node == NULL)
+		return NIDUS_NOT_FOUND;
 	if (change.what == VALUE_REMOVE) {
-		chunk->used--;
-		nest->stashed--;
-		return true;
+		nest_stash_take(nest, key->chunk, &node->entry, 1);
+		return NIDUS_OK;
 	}
-	entry = nest_changed_entry(nest, entry, change);
-	(void)stash_insert(stash, entry, &nest->allocator); /* where one just was */
-	return true;
+	return nest_stash_change(nest, key->chunk, node, change);
 }
 
-struct stash_entry nest_changed_entry(const struct nest *nest, struct stash_entry entry,
-                                      struct value_change change)
+nidus_status nest_stash_change(struct nest *nest, uint64_t chunk, const struct overflow_node *node,
+                               struct value_change change)
 {
-	uint64_t payload = nest_changed(nest, entry.fingerprint >> nest->fingerprint_bits, change);
-	entry.fingerprint &= nest->fingerprints;
-	entry.fingerprint |= payload << nest->fingerprint_bits;
-	return entry;
+	struct overflow *stash = &nest->chunk[chunk].stash;
+	uint64_t nodes = stash->nodes, entries = stash->entries;
+	uint64_t fresh = nest_changed(nest, node->entry.value, change);
+	nidus_status status = overflow_change(stash, &nest->allocator, &node->entry, fresh);
+	nest_stash_changed(nest, chunk, nodes, entries);
+	return status;
 }
 
 nidus_status nest_change_value(void *body, uint64_t hash, struct value_change change)
@@ -132,5 +122,5 @@ nidus_status nest_change_value(void *body, uint64_t hash, struct value_change ch
 		change_slot(nest, key.chunk, slot, change);
 		return NIDUS_OK;
 	}
-	return change_stashed(nest, &key, change) ? NIDUS_OK : NIDUS_NOT_FOUND;
+	return change_stashed(nest, &key, change);
 }

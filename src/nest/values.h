@@ -15,9 +15,11 @@
 bool nest_find_entry(const struct nest *nest, const struct nest_key *key,
                      const struct nest_spot *spot, bool exact, uint64_t *slot);
 
-/* What a change other than VALUE_REMOVE makes of a payload, and of an entry of the stash. */
+/* What a change other than VALUE_REMOVE makes of a payload. */
 uint64_t nest_changed(const struct nest *nest, uint64_t payload, struct value_change change);
-struct stash_entry nest_changed_entry(const struct nest *nest, struct stash_entry entry,
-                                      struct value_change change);
+
+/* The same with one copy of a stashed entry. Errors: COPIES, E_NOMEM; nothing changed then. */
+nidus_status nest_stash_change(struct nest *nest, uint64_t chunk, const struct overflow_node *node,
+                               struct value_change change);
 
 #endif

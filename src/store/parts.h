@@ -12,8 +12,6 @@
 #include "nidus.h"
 
 #define PARTS_RECORD 128 /* bytes */
-/* An entry of the overflow list: home, fingerprint, copies (32 bits) and value (32 bits). */
-#define PARTS_ENTRY 24
 #define PARTS_ALIGN 64 /* the record and the old body's image start at a multiple */
 
 struct parts {

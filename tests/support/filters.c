@@ -193,3 +193,15 @@ void bytes_seal(struct bytes *bytes)
 	}
 	store64(bytes->data + IMAGE_HEADER - 8, hash_checksum(bytes->data, IMAGE_HEADER - 8));
 }
+
+bool counts_copies(const nidus_options *options)
+{
+	nidus_plan_row rows[2 * FAMILIES];
+	size_t n;
+	expect_ok(nidus_plan(options, rows, 2 * FAMILIES, &n));
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].chosen)
+			return rows[i].copies == UINT32_MAX;
+	}
+	return false;
+}

@@ -45,6 +45,9 @@ nidus_filter *filter_of_keys(const nidus_options *options, uint64_t from, uint64
 
 nidus_info info_of(const nidus_filter *filter);
 
+/* Whether a filter of these options takes any number of copies of a key. */
+bool counts_copies(const nidus_options *options);
+
 /* The integers from `from` to `to` - 1 as keys: each call must succeed, each key be found. */
 void insert_keys(nidus_filter *filter, uint64_t from, uint64_t to);
 void remove_keys(nidus_filter *filter, uint64_t from, uint64_t to);

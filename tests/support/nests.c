@@ -94,7 +94,7 @@ bool entries_equal(const nidus_filter *a, const nidus_filter *b)
 nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash)
 {
 	struct nest_key key = nest_locate(nest, nest->kind, hash);
-	struct stash_entry identity = nest_identity(nest, nest->kind, &key);
+	nidus_entry identity = nest_identity(nest, nest->kind, &key);
 	return (nidus_entry){ key.chunk * nest->base_groups + identity.home, identity.fingerprint,
 		              0 };
 }

@@ -14,7 +14,7 @@
 
 #define LEVELS 4
 
-static void expect_same_identity(struct stash_entry a, struct stash_entry b)
+static void expect_same_identity(nidus_entry a, nidus_entry b)
 {
 	expect_equal(a.home, b.home);
 	expect_equal(a.fingerprint, b.fingerprint);
@@ -41,12 +41,12 @@ static void expect_same_places(const struct nest *nest, const struct nest_key *a
 }
 
 /* Every slot that may hold the key tells its identity; gives it. */
-static struct stash_entry expect_round_trip(const struct nest *nest, uint64_t hash)
+static nidus_entry expect_round_trip(const struct nest *nest, uint64_t hash)
 {
 	enum nest_kind kind = nest->kind;
 	struct nest_key key = nest_locate(nest, kind, hash);
 	expect_key_in_range(nest, &key);
-	struct stash_entry identity = nest_identity(nest, kind, &key);
+	nidus_entry identity = nest_identity(nest, kind, &key);
 	expect(identity.home < nest->base_groups);
 	expect(identity.fingerprint >> (nest->core_bits + nest->growth_bits) == 0);
 	for (unsigned choice = 0; choice < 2; choice++) {
@@ -87,7 +87,7 @@ static void expect_identities(struct blueprint plan, enum nest_kind kind, struct
 			nest_kind_name(kind), plan.slots, plan.core_bits, plan.growth_bits,
 			(unsigned long long)plan.chunks, (unsigned long long)plan.groups,
 			(unsigned long long)hash);
-		struct stash_entry identity = expect_round_trip(&nests[0], hash);
+		nidus_entry identity = expect_round_trip(&nests[0], hash);
 		for (unsigned level = 1; level < made; level++)
 			expect_same_identity(expect_round_trip(&nests[level], hash), identity);
 	}

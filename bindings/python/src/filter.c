@@ -533,8 +533,8 @@ static PyMethodDef methods[] = {
 	{ "add", NAMED(filter_add), METH_FASTCALL | METH_KEYWORDS,
 	  "add($self, key, /, value=None)\n--\n\n"
 	  "Put one copy of a key in, with a value if the filter keeps them (value_bits).\n\n"
-	  "Each add is undone by one discard. A key that comes again and again is refused after a\n"
-	  "few dozen copies (CopiesError): add_new stores a key once." },
+	  "Each add is undone by one discard; a key may be added any number of times. add_new stores\n"
+	  "a key once." },
 	{ "add_new", filter_add_new, METH_O,
 	  "add_new($self, key, /)\n--\n\n"
 	  "Put a key in unless the filter already says yes for it; whether it was put in.\n\n"

@@ -5,7 +5,7 @@
 #include "keys.h"
 #include "options.h"
 
-/* Values that find has room for without asking twice; a key has a few dozen copies at most. */
+/* Values that find has room for without asking twice; most keys have few copies. */
 #define VALUES_MOST 64
 
 static struct filter_object *of(PyObject *object)
