@@ -204,7 +204,8 @@ export function watch(root) {
     bloom: 'No fingerprints: a key sets some bits anywhere. Nothing can be removed.',
     'blocked-bloom': 'A Bloom filter whose bits of a key lie in one cache line.',
   };
-  $('family').append(...families.map(({ name }) => {
+  const filled = families.filter(({ features }) => !features.includes('static')); // key by key
+  $('family').append(...filled.map(({ name }) => {
     const option = new Option(name, name);
     option.dataset.essence = essences[name] ?? '';
     return option;

@@ -22,7 +22,7 @@ const OK = 0, NOT_FOUND = 2, PRESENT = 3, UNSUPPORTED = 12, NO_MEMORY = 20;
 const KEY_LEAST = -(2n ** 63n), KEY_MOST = 2n ** 64n - 1n;
 const MERGE = { copies: 0, union: 1, sum: 2, max: 3, or: 4 }; // nidus_merge_how
 
-const FEATURES = ['delete', 'enumerate', 'merge', 'grow', 'concurrent', 'fast', 'multiset', 'no-delete', 'compact'];
+const FEATURES = ['delete', 'enumerate', 'merge', 'grow', 'concurrent', 'fast', 'multiset', 'no-delete', 'compact', 'static'];
 
 /** What a call of the library answered when it could not do what it was asked to. */
 export class NidusError extends Error {

@@ -22,16 +22,16 @@ export type Keys = BigUint64Array | BigInt64Array | Uint32Array | Int32Array | I
 
 export type Family =
   | 'cuckoo' | 'semisort' | 'simplified' | 'chunked' | 'bucketed' | 'windowed' | 'breadcrumb'
-  | 'bloom' | 'blocked-bloom';
+  | 'bloom' | 'blocked-bloom' | 'ribbon';
 
 export type Feature =
-  | 'delete' | 'enumerate' | 'merge' | 'grow' | 'concurrent' | 'fast' | 'multiset' | 'no-delete' | 'compact';
+  | 'delete' | 'enumerate' | 'merge' | 'grow' | 'concurrent' | 'fast' | 'multiset' | 'no-delete' | 'compact' | 'static';
 
 /** How a filter is to be. Only the capacity must be given. */
 export interface Options {
   /** Keys that must fit. */
   capacity: number;
-  /** The false-positive rate at that capacity, from 2^-24 to 2^-4; 2^-8 if not given. */
+  /** The false-positive rate at that capacity, from 2^-24 to 2^-4, of a static one from 2^-32 to 2^-1; 2^-8 if not given. */
   fpr?: number;
   /** 'auto', the default, is the smallest that has the features, or one hardly larger and faster. */
   family?: Family | 'auto';

@@ -4,7 +4,8 @@
  * or the filter in it grows, relaxes, shrinks, merges and saves like any other, and never
  * asks for memory out of all proportion to the file.
  *
- *     byte   the filter that the file starts from: family, and how it came about
+ *     byte   the filter that the file starts from: family, and how it came about; from 240 on a
+ *            static one
  *     edits to the end, at most EDITS of them:
  *     byte   bits 0-1: 0 a field of the header becomes a number of 8 bytes
  *                      1 a field of the header becomes a little more or less
@@ -89,10 +90,48 @@ static nidus_filter *make(nidus_family family, enum origin origin)
 	return filter;
 }
 
+#define FIRST_STATIC 240
+#define STATICS 3
+
+/* A plain one; one with values, a fraction of a bit and a list; one that excludes keys. */
+static nidus_filter *make_static(unsigned kind)
+{
+	nidus_options options = filter_options(0, kind == 1 ? 0.013 : 0.01, 7);
+	uint64_t hashes[KEYS], values[KEYS], out[KEYS];
+	nidus_filter *filter;
+	options.family = NIDUS_RIBBON;
+	for (uint64_t i = 0; i < KEYS; i++) {
+		hashes[i] = kind == 1 ? i : (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+		out[i] = ~hashes[i];
+		values[i] = i % 8;
+	}
+	options.value_bits = kind == 1 ? 3 : 0;
+	if (kind == 1)
+		expect_ok(nidus_build_values(&options, hashes, values, KEYS, 1, &filter));
+	else if (kind == 2)
+		expect_ok(nidus_build_exclude(&options, hashes, KEYS, out, KEYS, 1, &filter));
+	else
+		expect_ok(nidus_build_hashes(&options, hashes, KEYS, 1, &filter));
+	return filter;
+}
+
+static const struct bytes *original_static(unsigned kind)
+{
+	static struct bytes files[STATICS];
+	if (files[kind].data == NULL) {
+		nidus_filter *filter = make_static(kind);
+		files[kind] = bytes_save(filter);
+		nidus_free(filter);
+	}
+	return &files[kind];
+}
+
 /* Files of every family and origin, made once. */
 static const struct bytes *original(unsigned number)
 {
 	static struct bytes files[NIDUS_BLOCKED_BLOOM + 1][ORIGINS];
+	if (number >= FIRST_STATIC)
+		return original_static(number % STATICS);
 	nidus_family family = (nidus_family)(1 + number % NIDUS_BLOCKED_BLOOM);
 	enum origin origin = (enum origin)(number / NIDUS_BLOCKED_BLOOM % ORIGINS);
 	struct bytes *bytes = &files[family][origin];
@@ -113,9 +152,9 @@ static const struct bytes *original(unsigned number)
 static const struct field {
 	unsigned at, size;
 } fields[] = {
-	{ 16, 4 }, { 20, 4 }, { 24, 8 }, { 32, 8 },  { 40, 8 },  { 48, 8 },
-	{ 56, 4 }, { 60, 4 }, { 64, 4 }, { 68, 4 },  { 72, 8 },  { 80, 8 },
-	{ 88, 4 }, { 92, 4 }, { 96, 4 }, { 100, 4 }, { 104, 8 }, { 112, 8 },
+	{ 16, 4 }, { 20, 4 },  { 24, 8 },  { 32, 8 },  { 40, 8 },  { 48, 8 },  { 56, 4 },
+	{ 60, 4 }, { 64, 4 },  { 68, 4 },  { 72, 8 },  { 80, 8 },  { 88, 4 },  { 92, 4 },
+	{ 96, 4 }, { 100, 4 }, { 104, 8 }, { 112, 8 }, { 192, 4 }, { 200, 8 },
 };
 
 #define FIELDS (sizeof fields / sizeof *fields)
@@ -277,6 +316,10 @@ static void use(nidus_filter *filter)
 	save_and_load(filter);
 	merge_with_itself(filter);
 	put_keys_in(filter, 1000);
+	for (uint64_t key = 0; key < KEYS; key++) {
+		uint64_t value;
+		(void)nidus_find_hash(filter, key * UINT64_C(0x9e3779b97f4a7c15), &value, 1);
+	}
 	info = info_of(filter);
 	resize(filter, nidus_grow(filter, 2 * info.capacity), info.count);
 	resize(filter, nidus_grow_relaxed(filter, 4 * info.capacity), info.count);

@@ -222,6 +222,28 @@ def test_build_stores_equal_keys_once_and_needs_no_order(rng):
     assert len(multiset) == 4 and multiset.count(1) == 3
 
 
+def test_a_static_filter_is_built_once_and_only_read(tmp_path):
+    keys = numpy.arange(20000)
+    frozen = nidus.build(keys, fpr=2**-12, seed=3, features=nidus.Feature.STATIC)
+    assert frozen.info.family == "ribbon" and frozen.info.features == nidus.Feature.STATIC
+    assert frozen.info.bits_per_key < 12.25
+    assert frozen.contains_many(keys).all()
+    assert frozen == nidus.build(keys, fpr=2**-12, seed=3, family="ribbon", threads=3)
+    frozen.save(tmp_path / "frozen.nidus")
+    assert nidus.open(tmp_path / "frozen.nidus").contains_many(keys).all()
+    for change in (lambda: frozen.add(1), lambda: frozen.add_many(keys), lambda: frozen.remove(1),
+                   lambda: frozen | frozen, lambda: frozen.grow(10**6), lambda: list(frozen)):
+        with pytest.raises(nidus.UnsupportedError):
+            change()
+
+
+def test_a_static_filter_keeps_one_value_per_key():
+    birds = nidus.build(["heron", "crane"], values=[3, 4], value_bits=3, fpr=2**-32, family="ribbon")
+    assert birds.find("heron") == [3] and birds.find("crane") == [4] and birds.find("stork") == []
+    with pytest.raises(nidus.ArgumentError, match="one value per key"):
+        nidus.build(["heron", "heron"], values=[3, 4], value_bits=3, family="ribbon")
+
+
 def test_a_compact_filter_is_smaller_and_says_so():
     keys = range(20_000)
     compact = nidus.build(keys, seed=3, features=nidus.Feature.COMPACT)

@@ -37,7 +37,24 @@ test('the version is the one of the header', () => {
 });
 
 test('all families are there', () => {
-  assert.deepEqual(families.map((family) => family.name), FAMILIES);
+  assert.deepEqual(families.map((family) => family.name), [...FAMILIES, 'ribbon']);
+});
+
+test('a static filter is built once and read', () => {
+  const keys = words(5000), strangers = words(20000, 'stranger');
+  const file = join(folder, 'ribbon.nidus');
+  nidus(['build', '--static', '-p', '0.002', '--seed', '77', '-o', file], keys);
+  const filter = Filter.build(keys, { features: ['static'], fpr: 0.002, seed: 77 });
+  assert.deepEqual(Buffer.from(filter.save()), readFileSync(file));
+  const loaded = Filter.load(readFileSync(file));
+  assert.equal(loaded.info().family, 'ribbon');
+  assert.deepEqual(loaded.info().features, ['static']);
+  assert.ok(loaded.hasMany(keys).every((yes) => yes === 1));
+  const yes = loaded.hasMany(strangers);
+  assert.deepEqual(strangers.filter((_, i) => yes[i]), query(file, strangers));
+  assert.throws(() => loaded.add('heron'), /never changes/);
+  filter.free();
+  loaded.free();
 });
 
 for (const family of FAMILIES) {

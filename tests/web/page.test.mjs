@@ -169,15 +169,15 @@ test('choose tells what the command plans', () => visit('choose', async (page) =
     lines.map((line) => [line.cells[0].firstChild.textContent, line.cells[1].textContent])));
   for (const row of rows) assert.equal(told[row.family], row.bits_per_key.toFixed(2), row.family);
   assert.equal(await page.locator('#choose-rows .badge').count(), 1);
-  assert.equal(await page.locator('#choose-plot .u-series').count(), FAMILIES.length + 2);
+  assert.equal(await page.locator('#choose-plot .u-series').count(), FAMILIES.length + 3);
   await page.check('input[value=delete]');
-  await page.waitForFunction(() => document.querySelectorAll('#choose-rows .refused').length === 2);
+  await page.waitForFunction(() => document.querySelectorAll('#choose-rows .refused').length === 3);
 }));
 
 test('choose tells what growth and values take, in the words of the command', () => visit('choose', async (page) => {
   await page.fill('#choose-grow', '100M');
   await page.fill('#choose-values', '8');
-  await page.waitForFunction(() => document.querySelectorAll('#choose-rows .refused').length === 2);
+  await page.waitForFunction(() => document.querySelectorAll('#choose-rows .refused').length === 3);
   const rows = JSON.parse(nidus(['plan', '-n', '1000000', '-p', '0.001', '--grow', '100M', '--values', '8', '--json']));
   const told = Object.fromEntries(await page.locator('#choose-rows tr').evaluateAll((lines) =>
     lines.map((line) => [line.cells[0].firstChild.textContent, [...line.cells].slice(1, 4).map((cell) => cell.textContent)])));
@@ -202,7 +202,7 @@ test('choose says what is wrong with a number', () => visit('choose', async (pag
   }
 }));
 
-for (const family of FAMILIES) {
+for (const family of [...FAMILIES, 'ribbon']) {
   test(`${family}: a file of the command answers the same in the page`, () => visit('use', async (page) => {
     const keys = words(500), strangers = words(1500, 'stranger');
     const path = join(folder, `page-${family}.nidus`);

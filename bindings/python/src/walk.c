@@ -20,7 +20,10 @@ static int check_enumerable(struct filter_object *filter)
 	nidus_get_info(filter->filter, &info);
 	if (info.features & NIDUS_ENUMERATE)
 		return 0;
-	raise_reason(NIDUS_E_UNSUPPORTED, "a Bloom filter keeps no entries to iterate over");
+	raise_reason(NIDUS_E_UNSUPPORTED,
+	             info.features & NIDUS_STATIC
+	                     ? "a static filter keeps no entries to iterate over"
+	                     : "a Bloom filter keeps no entries to iterate over");
 	return -1;
 }
 
