@@ -171,11 +171,13 @@ static const struct {
 	{ "EXPANSION", "Expansion rate" },  { "ERROR", "Error rate" },
 };
 
-/* The rate that was asked for. RedisBloom gives its first layer half of it. */
+/* The rate that was asked for. RedisBloom gives the first layer of a filter that grows half of it. */
 static double error_of(const struct value *value)
 {
 	const struct legacy *legacy = value->legacy;
-	return legacy != NULL ? 2 * legacy->layer[0].error : value->recipe.error;
+	if (legacy == NULL)
+		return value->recipe.error;
+	return legacy_is_fixed(legacy) ? legacy->layer[0].error : 2 * legacy->layer[0].error;
 }
 
 static int reply_bf_field(RedisModuleCtx *ctx, const struct value *value, enum bf_field field)

@@ -314,21 +314,24 @@ static struct recipe recipe_beside(const struct legacy *legacy)
 	struct recipe recipe = recipe_default(legacy->kind);
 	uint64_t capacity = legacy_capacity(legacy);
 	recipe.fixed = legacy_is_fixed(legacy);
-	if (recipe.fixed) {
+	if (recipe.fixed)
 		capacity = capacity > legacy->items ? capacity - legacy->items : 1;
-	} else if (legacy->kind == KIND_BF) {
+	if (legacy->kind == KIND_BF) {
 		recipe.error = legacy->layer[legacy->layers - 1].error / 2;
 		recipe.expansion = legacy->growth <= EXPANSION_MOST ? legacy->growth : 1;
-	}
-	if (legacy->kind == KIND_CF) {
+	} else {
 		recipe.bucket_size = legacy->bucket_size <= 255 ? legacy->bucket_size : 255;
-		recipe.max_iterations = legacy->max_iterations;
+		recipe.max_iterations = legacy->max_iterations > 0 ? legacy->max_iterations : 1;
 		recipe.expansion = legacy->expansion <= EXPANSION_MOST ? legacy->expansion : 1;
+		if (capacity < 2 * (uint64_t)recipe.bucket_size)
+			capacity = 2 * (uint64_t)recipe.bucket_size;
 	}
+	if (recipe.expansion == 0 && !recipe.fixed)
+		recipe.expansion = 1; /* replicas are told by RESERVE, where 0 means fixed */
 	if (recipe.error < ERROR_LEAST)
 		recipe.error = ERROR_LEAST;
-	if (capacity < 2 * (uint64_t)recipe.bucket_size)
-		capacity = 2 * (uint64_t)recipe.bucket_size;
+	if (capacity == 0)
+		capacity = 1;
 	recipe.capacity = capacity < RECIPE_CAPACITY_MOST ? capacity : RECIPE_CAPACITY_MOST;
 	(void)recipe_finish(&recipe);
 	return recipe;

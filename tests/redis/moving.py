@@ -147,6 +147,7 @@ class Moving(servers.Test):
         told = dict(zip(*[iter(self.do("BF.INFO", "b"))] * 2))
         self.assertEqual((told[b"Capacity"], told[b"Number of filters"]), (3500, 3))
         self.assertEqual((told[b"Number of items inserted"], told[b"Expansion rate"]), (2976, 2))
+        self.assertEqual(float(self.do("BF.INFO", "b", "ERROR")[0]), 0.01)
         told = dict(zip(*[iter(self.do("CF.INFO", "c"))] * 2))
         self.assertEqual((told[b"Number of buckets"], told[b"Number of filters"]), (7 * 256, 7))
         self.assertEqual(told[b"Number of items inserted"], 2950)
@@ -257,6 +258,26 @@ class Moving(servers.Test):
         there.close()
         replica.stop()
         master.stop()
+
+    def test_odd_numbers_of_a_header_reach_replicas_as_they_are(self):
+        replica = servers.Server("--replicaof", "127.0.0.1", str(self.server.port),
+                                 "--repl-diskless-sync-delay", "0")
+        there = replica.client()
+        servers.wait_for(lambda: there.info("replication")["master_link_status"] == "up", "link")
+        bloom = struct.pack("<QIII", 3, 1, 5, 0) + struct.pack("<QQQddIQB", 16, 128, 3, 1e-9, 10.0, 7, 0, 0)
+        cuckoo = struct.pack("<QQQQHHH", 5, 8, 0, 1, 300, 0, 40000)
+        self.do("BF.LOADCHUNK", "b", 1, bloom)
+        self.do("BF.LOADCHUNK", "b", 17, bytes(16))
+        self.do("CF.LOADCHUNK", "c", 1, cuckoo)
+        self.do("CF.LOADCHUNK", "c", 2401, bytes(2400))
+        self.do("BF.ADD", "b", "x")
+        self.do("CF.ADD", "c", "x")
+        self.r.wait(1, 0)
+        for key in "bc":
+            self.assertEqual(self.digest(key, there), self.digest(key), key)
+            self.assertEqual(there.type(key), b"nidus--" + key.encode() + b"f")
+        there.close()
+        replica.stop()
 
     def test_adds_of_an_aof_of_redisbloom_make_filters_and_the_same_each_time(self):
         server = servers.Server("--appendonly", "yes")
