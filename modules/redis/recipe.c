@@ -249,6 +249,9 @@ static const char *check_family(const struct recipe *recipe)
 	if (recipe->family == NIDUS_AUTO)
 		return NULL;
 	uint32_t features = nidus_family_features(recipe->family);
+	if (features & NIDUS_STATIC)
+		return "FAMILY: filters of this one are built at once and never changed; build it "
+		       "elsewhere and use NIDUS.IMPORT";
 	if (recipe->kind == KIND_CF && !(features & NIDUS_DELETE))
 		return "FAMILY: this one cannot delete; it is for BF.* only";
 	if (!recipe->fixed && !(features & NIDUS_GROW))

@@ -46,7 +46,7 @@ class Files(servers.Test):
 
     def test_the_server_imports_what_the_command_builds(self):
         self.needs_program()
-        for family, kind in (("windowed", "CF"), ("blocked-bloom", "BF")):
+        for family, kind in (("windowed", "CF"), ("blocked-bloom", "BF"), ("ribbon", "BF")):
             path = self.path(family)
             self.nidus("build", "-o", path, "--family", family, items=ITEMS)
             with open(path, "rb") as file:
@@ -56,6 +56,18 @@ class Files(servers.Test):
             self.assertEqual(self.do("NIDUS.EXPORT", family), data)
             self.do("DEBUG", "RELOAD")
             self.assertEqual(self.do("NIDUS.EXPORT", family), data)
+
+    def test_a_static_filter_is_served_but_not_made_or_changed_here(self):
+        self.needs_program()
+        self.nidus("build", "-o", self.path("f"), "--family", "ribbon", items=ITEMS)
+        with open(self.path("f"), "rb") as file:
+            self.do("NIDUS.IMPORT", "f", file.read())
+        with self.assertRaises(redis.exceptions.ResponseError):
+            self.do("BF.ADD", "f", "surely new")
+        self.assertEqual(self.do("BF.MADD", "f", ITEMS[0]), [0])
+        self.refused("FAMILY: filters of this one are built at once and never changed; build it "
+                     "elsewhere and use NIDUS.IMPORT",
+                     "BF.RESERVE", "g", 0.01, 100, "NONSCALING", "FAMILY", "ribbon")
 
     def test_a_filter_goes_out_and_comes_back_the_same(self):
         self.do("CF.RESERVE", "c", 1000, "ERROR", 0.001)
