@@ -508,8 +508,8 @@ public:
 	/* ---- batches of keys: vectors, arrays and spans of integers or of text. Where there are
 	 *      two batches, as many elements as the shorter one has; what answers with a number
 	 *      tells how many. `done` receives how many keys were dealt with before the first that
-	 *      failed: all of them if the status is OK. Keys and values, or keys and deltas, must be
-	 *      equally many: otherwise E_ARG, without a nidus_reason() */
+	 *      failed: all of them if the status is OK. Keys and values, deltas or answers of a
+	 *      change must be equally many: otherwise E_ARG, without a nidus_reason() */
 
 	template <class Keys, detail::keys<Keys> = 0>
 	std::size_t hash(const Keys &keys, room<std::uint64_t> hashes) const noexcept
@@ -539,6 +539,22 @@ public:
 		              [&](const std::uint64_t *hashes, std::size_t, std::size_t some,
 		                  std::size_t *changed) {
 			              return nidus_insert_batch(raw_, hashes, some, changed);
+		              });
+	}
+
+	/** fresh[i] becomes 1 if the key was put in, 0 if the filter said yes for it already. */
+	template <class Keys, detail::keys<Keys> = 0>
+	nidus_status insert_new(const Keys &keys, room<std::uint8_t> fresh,
+	                        std::size_t &done) noexcept
+	{
+		done = 0;
+		if (std::size(keys) != fresh.size)
+			return NIDUS_E_ARG;
+		return change(keys, done,
+		              [&](const std::uint64_t *hashes, std::size_t i, std::size_t some,
+		                  std::size_t *changed) {
+			              return nidus_insert_new_batch(raw_, hashes, some,
+			                                            fresh.data + i, changed);
 		              });
 	}
 
@@ -626,6 +642,15 @@ public:
 		return nidus_insert_batch(raw_, hashes.data, hashes.size, &done);
 	}
 
+	nidus_status insert_new_hashes(numbers hashes, room<std::uint8_t> fresh,
+	                               std::size_t &done) noexcept
+	{
+		done = 0;
+		if (hashes.size != fresh.size)
+			return NIDUS_E_ARG;
+		return nidus_insert_new_batch(raw_, hashes.data, hashes.size, fresh.data, &done);
+	}
+
 	nidus_status remove_hashes(numbers hashes, std::size_t &done) noexcept
 	{
 		done = 0;
@@ -711,6 +736,12 @@ public:
 		nidus_info info = NIDUS_INFO_INIT;
 		(void)nidus_get_info(raw_, &info);
 		return info;
+	}
+
+	/** Whether both hold the same entries: see nidus_same. */
+	[[nodiscard]] bool same(const filter &other) const noexcept
+	{
+		return nidus_same(raw_, other.raw_);
 	}
 
 	/** Checks every entry; nidus_reason() says what is wrong. */

@@ -190,6 +190,26 @@ static void batches_of_text_are_text()
 	EXPECT(built.contains({ "bird 9!", 6 }));
 }
 
+static void batches_tell_new_keys()
+{
+	nidus::filter filter = make(1000), other = make(1000);
+	std::vector<int> keys(300, 7);
+	std::vector<std::uint8_t> fresh(300, 9);
+	std::vector<std::uint64_t> hashes = { other.hash("heron"), other.hash(7) };
+	std::size_t done;
+	keys[299] = 8;
+	EXPECT(filter.insert_new(keys, fresh, done) == NIDUS_OK && done == 300);
+	EXPECT(fresh[0] == 1 && fresh[1] == 0 && fresh[298] == 0 && fresh[299] == 1);
+	EXPECT(filter.size() == 2 && !filter.same(other) && filter.same(filter));
+	EXPECT(other.insert(8) == NIDUS_OK && other.insert(7) == NIDUS_OK && filter.same(other));
+	fresh.resize(2);
+	EXPECT(filter.insert_new(keys, fresh, done) == NIDUS_E_ARG && done == 0);
+	EXPECT(other.insert_new_hashes(hashes, fresh, done) == NIDUS_OK && done == 2);
+	EXPECT(fresh[0] == 1 && fresh[1] == 0 && other.contains("heron"));
+	hashes.pop_back();
+	EXPECT(other.insert_new_hashes(hashes, fresh, done) == NIDUS_E_ARG);
+}
+
 static void batches_stop_where_they_fail()
 {
 	nidus::filter filter = make(1000), none, frozen;
@@ -339,6 +359,7 @@ int main()
 	batches_of_keys_are_keys();
 	every_integer_type_is_the_same_key();
 	batches_of_text_are_text();
+	batches_tell_new_keys();
 	batches_stop_where_they_fail();
 	batches_carry_values();
 	single_hashes_have_calls_of_their_own();

@@ -591,6 +591,13 @@ impl Filter {
         Filter::made(|merged| unsafe { sys::nidus_merge_many(raw.as_ptr(), raw.len(), how, merged) })
     }
 
+    /// Whether both hold the same entries, copies and values included. Filters of different seeds or sizes are never the
+    /// same unless both are empty.
+    pub fn same(&self, other: &Filter) -> bool {
+        // SAFETY: filters that may be read.
+        unsafe { sys::nidus_same(self.as_ptr(), other.as_ptr()) }
+    }
+
     /// The union of two: [`Filter::merge`] with [`Merge::Union`].
     pub fn union(&self, other: &Filter) -> Result<Filter> {
         Filter::merge(&[self, other], Merge::Union)

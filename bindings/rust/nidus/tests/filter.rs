@@ -194,6 +194,8 @@ fn walks_see_every_entry_and_can_fill_another_filter() {
         other.insert_entry(entry).unwrap();
     }
     assert_eq!((filter.iter().count(), other.len()), (500, 500));
+    assert!(filter.same(&other) && other.remove(&1u64).unwrap() && !filter.same(&other));
+    other.insert(&1u64).unwrap();
     assert!((0..500u64).all(|key| other.contains(&key)));
 }
 
