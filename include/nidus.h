@@ -244,7 +244,7 @@ typedef struct nidus_allocator {
  * It returns false to go on. After true the build ends within milliseconds with
  * NIDUS_STOPPED, and nothing is kept. NULL: nobody watches.
  *
- * Only the thread that called nidus calls it, about once per millisecond, and also while that
+ * Only the thread that called nidus calls it, every 512 keys or so, and also while that
  * thread waits for others. Builds of a few thousand keys may never call it. What takes
  * time (drawing a line, asking an interpreter for signals) should look at the clock first.
  * It may use other filters, but must return: no longjmp, no exception. A database that wants

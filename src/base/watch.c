@@ -6,6 +6,12 @@
 
 #include "base/reason.h"
 
+/*
+ * Steps between questions. Few, since some are slow: the first that spread keys over a fresh table
+ * make the system clear all of it, page by page.
+ */
+#define ASK_STEPS 512
+
 static _Thread_local struct watch *current;
 
 void watch_begin(struct watch *watch, const nidus_progress *progress, double total)
@@ -61,7 +67,7 @@ static bool step(struct watch *watch, uint64_t steps, uint64_t pause)
 
 bool watch_step(uint64_t steps)
 {
-	return current != NULL && step(current, steps, WATCH_PIECE);
+	return current != NULL && step(current, steps, ASK_STEPS);
 }
 
 bool watch_ask(void)
