@@ -41,7 +41,8 @@ static int wait_for(struct filter_object *self, enum guard_use use)
 	if (!guard_is_mine(&self->guard))
 		return guard_wait(&self->guard, use);
 	PyErr_SetString(PyExc_RuntimeError,
-	                "a signal's handler cannot use the filter whose call it interrupted so");
+	                "a signal handler cannot use the filter of the call that it interrupted: it would "
+	                "wait for ever");
 	return -1;
 }
 
