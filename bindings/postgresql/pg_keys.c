@@ -20,6 +20,7 @@
 #include "utils/inet.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
@@ -55,6 +56,8 @@ enum key_kind kind_by_name(const char *name, size_t len)
 
 enum key_kind find_kind(Oid type)
 {
+	if (!SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(type)))
+		return KINDS; /* any number can be cast to regtype */
 	switch (getBaseType(type)) {
 	case INT2OID:
 	case INT4OID:
@@ -88,7 +91,8 @@ enum key_kind kind_of_type(Oid type)
 	enum key_kind kind = find_kind(type);
 	if (kind == KINDS)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-		        errmsg("nidus: values of type %s cannot be keys", format_type_be(type)),
+		        errmsg("nidus: values of type %s cannot be keys",
+		               format_type_extended(type, -1, FORMAT_TYPE_ALLOW_INVALID)),
 		        errhint("Keys are integers, numeric, text, bytea, uuid, date, timestamp, "
 		                "timestamptz or inet. Cast others to text."));
 	return kind;

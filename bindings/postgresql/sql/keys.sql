@@ -53,6 +53,7 @@ SELECT nidus_agg(0.5::float8);
 SELECT nidus_agg(42) @> true;
 SELECT nidus_agg(NULL::json);
 SELECT nidus_empty(0.01, 'point');
+SELECT nidus_empty(0.01, 0::oid::regtype);
 SELECT nidus_agg(ARRAY[1, 2]);
 
 -- An empty filter has any type until its first key, unless it is told.
