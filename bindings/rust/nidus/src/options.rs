@@ -37,6 +37,8 @@ impl Family {
     pub const BLOOM: Family = Family(sys::NIDUS_BLOOM);
     /// One cache line per operation; cannot remove.
     pub const BLOCKED_BLOOM: Family = Family(sys::NIDUS_BLOCKED_BLOOM);
+    /// Built from all keys at once, never changed, and smaller than all others: [`Builder::build_from`] makes it.
+    pub const RIBBON: Family = Family(sys::NIDUS_RIBBON);
 
     /// The family's name, "windowed".
     pub fn name(self) -> &'static str {

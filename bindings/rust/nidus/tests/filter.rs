@@ -138,6 +138,15 @@ fn a_build_can_be_watched_and_stopped() {
 }
 
 #[test]
+fn a_ribbon_filter_is_built_and_never_changed() {
+    let words: Vec<String> = (0..5000).map(|i| format!("word {i}")).collect();
+    let mut ribbon = Filter::builder().family(Family::RIBBON).fpr(1e-4).build_from(&words).unwrap();
+    assert!(ribbon.contains_many(&words).iter().all(|yes| *yes));
+    assert_eq!(ribbon.info().family, Family::RIBBON);
+    assert_eq!(kind(ribbon.insert("x")), ErrorKind::Unsupported);
+}
+
+#[test]
 fn senseless_options_are_errors() {
     let builder = Filter::builder().capacity(10);
     for rate in [0.0, -1.0, 0.9, 0.0626, 1.0, f64::NAN, f64::INFINITY] {

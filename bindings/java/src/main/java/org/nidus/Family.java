@@ -22,7 +22,9 @@ public enum Family {
     /** The classic, which cannot remove. */
     BLOOM,
     /** One cache line per operation; cannot remove. */
-    BLOCKED_BLOOM;
+    BLOCKED_BLOOM,
+    /** Built from all keys at once, never changed, and smaller than all others: {@link Filter.Builder#of} makes it. */
+    RIBBON;
 
     @Override
     public String toString() {
