@@ -121,8 +121,7 @@ bool recipe_read_family(RedisModuleString *text, nidus_family *family)
 
 static const char *parse_family(struct recipe *recipe, RedisModuleString *text)
 {
-	if (!recipe_read_family(text, &recipe->family) ||
-	    nidus_family_features(recipe->family) & NIDUS_STATIC) /* takes no keys one by one */
+	if (!recipe_read_family(text, &recipe->family))
 		return "FAMILY: there is auto, cuckoo, semisort, simplified, chunked, bucketed, "
 		       "windowed, breadcrumb, bloom and blocked-bloom";
 	return NULL;
