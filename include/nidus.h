@@ -751,8 +751,7 @@ NIDUS_API nidus_status nidus_build_values(const nidus_options *options, uint64_t
  * the second, as lists of revoked certificates need it. `excluded` has the hashes of keys that
  * must not match, made with the same seed. A key of neither list is found with info.fpr_target,
  * which is at most options->fpr; a fpr of 0 leaves it to the library, which takes what makes
- * the filter smallest: about n (log2(m/n) + 2) bits. Later on nobody can tell
- * which list is which without asking: to change one, build anew. Takes 16 bytes for
+ * the filter smallest: about n (log2(m/n) + 2) bits. To change a list, build anew. Takes 16 bytes for
  * each key of the first list, and for each of the second that the first of two tables lets
  * pass, while it works. Works in place in both arrays: afterwards they hold other hashes, or
  * the same in another order.
