@@ -672,7 +672,7 @@ NIDUS_API nidus_status nidus_add_count_batch(nidus_filter *filter, const uint64_
 
 /**
  * The count of a key: the sum of the values of all entries that look like it, at most the
- * highest value (and always that for more than 32 entries, which counting does not make). 0 for a
+ * highest value (and always that for more than 256 entries, which counting does not make). 0 for a
  * key that was never counted, unless it is a false positive, and for a NULL filter or a NULL
  * key with len > 0. Threads: reads.
  */

@@ -248,7 +248,7 @@ nidus_status nidus_add_count_batch(nidus_filter *filter, const uint64_t *hashes,
 	return status;
 }
 
-#define FEW 32 /* values that are added up: no filter holds more of one key, unless merged */
+#define FEW 256 /* values that are added up; counts that were only added to have one each */
 
 uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t hash)
 {
@@ -256,7 +256,7 @@ uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t hash)
 	size_t found = nidus_find_hash(filter, hash, values, FEW);
 	for (size_t i = 0; i < found && i < FEW; i++)
 		sum = value_sum(sum, values[i], filter->value_bits);
-	/* Hot keys of many merged filters only. A count may be too high, but never too low. */
+	/* Of more entries than that it is not known: a count may be too high, but never too low. */
 	return found > FEW ? bits_low(filter->value_bits) : sum;
 }
 

@@ -99,12 +99,21 @@ static unsigned any_rate(struct chance *chance)
 	return 4 + (a < b ? a : b);
 }
 
+/* A family whose filters can be changed. */
+static const struct family *any_family(struct chance *chance)
+{
+	const struct family *changeable[FAMILIES];
+	unsigned n = 0;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if (!((*family)->features & NIDUS_STATIC))
+			changeable[n++] = *family;
+	}
+	return changeable[chance_below(chance, n)];
+}
+
 static nidus_options any_options(struct chance *chance)
 {
-	unsigned n = 0;
-	while (families[n] != NULL)
-		n++;
-	const struct family *family = families[chance_below(chance, n)];
+	const struct family *family = any_family(chance);
 	nidus_options options =
 		filter_options(any_capacity(chance), 0, 1 + chance_next(chance) / 2);
 	options.family = family->id;

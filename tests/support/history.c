@@ -20,7 +20,6 @@
 #define COPIES_LIKELY 4         /* from here on an identity may be at its bound */
 #define LOOKS_FREE 20000        /* slots that searches may look at, */
 #define LOOKS_PAID 2            /* and so many more for each operation */
-#define HISTORY_COPIES_MOST 200 /* of an identity: "a few dozen" per key, and twins */
 
 struct history *history_now;
 uint64_t history_run_seed;

@@ -102,7 +102,7 @@ size_t history_choose(struct actor *actor, bool out, uint64_t keys[HISTORY_BATCH
 
 /* ---------------------------------------------------------------------- values -- */
 
-#define HISTORY_COPIES_MOST 200 /* of an identity: "a few dozen" per key, and twins */
+#define HISTORY_COPIES_MOST 4096 /* of an identity: more than histories come to */
 
 uint64_t history_any_value(struct actor *actor);
 

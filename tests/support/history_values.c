@@ -35,13 +35,16 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+#define ADDED_UP 256 /* entries at most, as nidus_get_count has it */
+
 static uint64_t count_of(const struct history *h, uint64_t key)
 {
 	const uint32_t *values = h->ledger.values[h->ledger.identity[key]];
+	unsigned held = ledger_held(&h->ledger, key);
 	uint64_t sum = 0;
-	for (unsigned i = 0; i < ledger_held(&h->ledger, key); i++)
+	for (unsigned i = 0; i < held; i++)
 		sum += values[i];
-	return least(sum, highest(h));
+	return held > ADDED_UP ? highest(h) : least(sum, highest(h));
 }
 
 /* ------------------------------------------------------------------------ looking -- */
