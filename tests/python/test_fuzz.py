@@ -22,12 +22,13 @@ def test_odd_calls_do_no_harm(rng):
 def test_odd_calls_leak_nothing(rng):
     seed = rng.randrange(2**32)
     blocks = []
-    for _ in range(4):
+    for _ in range(8):
         fuzz.run(500, seed)
         gc.collect()
         blocks.append(sys.getallocatedblocks())
-    # The first run fills caches. A leak of one block per hundred calls would be seen.
-    assert blocks[3] - blocks[1] < 10, blocks
+    # What leaks leaks in every run, as all do the same: one block per hundred calls would be seen. Caches of
+    # Python and NumPy fill up for some runs.
+    assert min(b - a for a, b in zip(blocks, blocks[1:])) < 5, blocks
 
 
 class Item:
