@@ -338,7 +338,7 @@ static void one_key_a_hundred_thousand_times_is_one_key(void **state)
 static void overfill(const struct shape *shape, void *context)
 {
 	uint64_t *refusals = context;
-	size_t n = check_small() ? 200000 : 400000;
+	size_t n = check_small() ? 60000 : 400000;
 	uint64_t *keys = some_keys(n);
 	nidus_options options = shape_options(shape, n / 2, SEED);
 	nidus_filter *filter;
