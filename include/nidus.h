@@ -542,7 +542,9 @@ NIDUS_API void nidus_contains_batch(const nidus_filter *filter, const uint64_t *
 
 /**
  * nidus_insert_hash for n hashes in their order, up to the first that fails:
- * exactly hashes[0..*done) are in afterwards. `done` may be NULL.
+ * exactly hashes[0..*done) are in afterwards. `done` may be NULL. A filter that can grow may
+ * grow at another moment than with single inserts: it holds the same entries then, but not
+ * always the same bytes.
  * Errors: those of nidus_insert. Threads: writes.
  */
 NIDUS_API nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
