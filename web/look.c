@@ -120,13 +120,13 @@ static void draw_chunk(const struct nest *nest, uint64_t chunk)
 		draw(chunk, slot, identity.home, identity.fingerprint, key.group[0], key.group[1],
 		     second);
 	}
-	/* All copies of an entry are one here. */
 	const struct overflow *stash = &nest->chunk[chunk].stash;
 	const struct overflow_node *node = overflow_next(stash, NULL);
 	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
 		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
-		draw(chunk, LOOK_STASH, node->entry.home, node->entry.fingerprint, key.group[0],
-		     key.group[1], 0);
+		for (uint64_t copy = 0; copy < node->copies && entries < LOOK_MOST; copy++)
+			draw(chunk, LOOK_STASH, node->entry.home, node->entry.fingerprint,
+			     key.group[0], key.group[1], 0);
 	}
 }
 
