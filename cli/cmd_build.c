@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "inspect.h"
+#include "json.h"
 #include "key_reader.h"
+#include "limited.h"
 #include "number.h"
 #include "output.h"
 #include "progress.h"
@@ -38,8 +40,9 @@ struct build {
 	struct key_form form;
 	struct keys keys;
 	struct spool spool;
-	struct spool values; /* with --values, one for each hash */
-	struct spool out;    /* with --exclude, the hashes of its keys */
+	struct spool values;    /* with --values, one for each hash */
+	struct spool out;       /* with --exclude, the hashes of its keys */
+	struct limited limited; /* with --memory */
 	nidus_filter *filter;
 };
 
@@ -64,6 +67,9 @@ static int take_option(void *context, int id, const char *value)
 	}
 	if (output_take(&build->output, id, value) || keys_take(&build->form, id))
 		return ARGS_GO;
+	code = limited_take(&build_command, &build->limited, id, value);
+	if (code != LIMITED_OTHER)
+		return code;
 	switch (id) {
 	case 't':
 		return take_threads(build, value);
@@ -164,9 +170,10 @@ static int refused(const struct build *build, nidus_status status, uint64_t keys
 			"%s; nothing was written; without --multiset equal keys are stored once",
 			nidus_reason());
 	else if (status == NIDUS_COPIES)
-		report_error("no more copies of one key can be counted %s keys; nothing was written; "
-		             "without --multiset equal keys are stored once",
-		             where);
+		report_error(
+			"no more copies of one key can be counted %s keys; nothing was written; "
+			"without --multiset equal keys are stored once",
+			where);
 	else
 		return report_status(build_command.name, status);
 	return EXIT_FULL;
@@ -361,6 +368,11 @@ static void tell(const struct build *build)
 	nidus_info info = NIDUS_INFO_INIT;
 	char size[NUMBER_TEXT];
 
+	if (!build->filter) {
+		report_talk("%" PRIu64 " keys read", build->keys.count);
+		return;
+	}
+
 	nidus_get_info(build->filter, &info);
 	room_warn(NULL, build->filter);
 	number_text_bytes(info.bytes, size);
@@ -393,6 +405,74 @@ static int prepare_output(struct build *build, const struct args *args)
 	return code == EXIT_OK ? output_prepare(&build_command, &build->output) : code;
 }
 
+/* ------------------------------------------------------------------ --memory -- */
+
+/* The set that was written, to tell what it is; none if it went to a stream. */
+static int open_written(struct build *build)
+{
+	nidus_free(build->filter);
+	build->filter = NULL;
+	if (nidus_open(build->output.path, 0, &build->filter) == NIDUS_OK || !build->json)
+		return EXIT_OK;
+	return set_open(build->output.path, &build->filter); /* which says why not */
+}
+
+static void print_json(const struct build *build)
+{
+	const nidus_builder_info *info = &build->limited.info;
+
+	inspect_json_begin(build->output.path, build->filter);
+	json_count("memory_limit", build->limited.memory);
+	json_count("temporary_written", info->written);
+	json_count("temporary_read", info->read);
+	json_close('}');
+}
+
+static int build_limited(struct build *build, const struct args *args)
+{
+	struct limited *limited = &build->limited;
+	nidus_status refusal = NIDUS_OK;
+	int code = create_first(build, false);
+
+	if (code == EXIT_OK)
+		code = limited_begin(&build_command, limited, &build->options, build->threads,
+		                     build->output.path);
+	if (code == EXIT_OK)
+		code = keys_open(&build->keys, args->operand, args->n, build->form);
+	if (code == EXIT_OK)
+		code = limited_read(limited, &build->keys, build->filter);
+	if (code == EXIT_OK)
+		code = limited_write(limited, &build->output, &refusal);
+	progress_clear();
+	if (refusal != NIDUS_OK)
+		return refused(build, refusal, build->keys.count, true);
+	if (code == EXIT_OK)
+		code = open_written(build);
+	if (code == EXIT_OK && build->json)
+		print_json(build);
+	if (code == EXIT_OK)
+		tell(build);
+	return code;
+}
+
+static int check_limited(const struct build *build)
+{
+	if (build->limited.memory == 0)
+		return build->limited.folder
+		               ? report_usage(build_command.name, "-T is for --memory: give both")
+		               : ARGS_GO;
+	if (build->like || build->exclude || build->options.max_capacity > 0)
+		return report_usage(build_command.name, "--memory does not go with --%s",
+		                    build->like      ? "like"
+		                    : build->exclude ? "exclude"
+		                                     : "grow");
+	if (build->multiset && build->options.capacity == 0)
+		return report_usage(build_command.name, "--memory with --multiset needs -n");
+	return ARGS_GO;
+}
+
+/* ---------------------------------------------------------------- everything -- */
+
 static int build_set(struct build *build, const struct args *args)
 {
 	int code = same_stdin(build, args)
@@ -404,6 +484,8 @@ static int build_set(struct build *build, const struct args *args)
 
 	if (code == EXIT_OK)
 		code = prepare_output(build, args);
+	if (code == EXIT_OK && build->limited.memory > 0)
+		return build_limited(build, args);
 	if (code == EXIT_OK && !build->like)
 		code = create_first(build, direct);
 	if (code == EXIT_OK)
@@ -460,6 +542,8 @@ static int run(int argc, char **argv)
 	int code = args_parse(&build_command, argc, argv, take_option, &build, &args);
 
 	if (code == ARGS_GO)
+		code = check_limited(&build);
+	if (code == ARGS_GO)
 		code = check_exclude(&build);
 	if (code == ARGS_GO)
 		code = shape_check(&build_command, &build.options);
@@ -472,6 +556,7 @@ static int run(int argc, char **argv)
 	spool_free(&build.spool);
 	spool_free(&build.values);
 	spool_free(&build.out);
+	limited_end(&build.limited);
 	nidus_free(build.filter);
 	return code;
 }
@@ -511,6 +596,8 @@ static const struct option_spec options[] = {
 	{ 't', "threads", "N",
 	  "build with N threads (default: one per processor); the set\n"
 	  "is the same for any N" },
+	{ LIMITED_MEMORY },
+	{ LIMITED_FOLDER },
 	{ INSPECT_JSON },
 	{ OUTPUT_FORCE },
 	{ OUTPUT_NO_WAIT },
@@ -525,7 +612,7 @@ const struct command build_command = {
 		 "set of them to OUT. Equal keys are stored once. Without -n the set is made\n"
 		 "exactly as large as the keys need, and is complete: to add keys later, give -n\n"
 		 "(how many there will be) or --grow. Takes 8 bytes of memory per key beside the\n"
-		 "set while it works.\n",
+		 "set while it works, or less with --memory; the set is the same then.\n",
 	.options = options,
 	.examples =
 		"  nidus build -p 0.001 -o words.nidus /usr/share/dict/words\n"
@@ -533,6 +620,7 @@ const struct command build_command = {
 		"  find . -print0 | nidus build -0 -o paths.nidus\n"
 		"  nidus build --static -p 2^-20 -o leaked.nidus leaked.txt\n"
 		"  nidus build --exclude valid.txt -o revoked.nidus revoked.txt\n"
+		"  zcat *.gz | nidus build --memory 2G -p 0.001 -o seen.nidus\n"
 		"  printf 'heron\\t3\\ncrane\\t1\\n' | nidus build --values 8 -o shards.nidus\n",
 	.run = run,
 };

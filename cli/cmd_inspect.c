@@ -182,15 +182,20 @@ static void print_info_json(const char *name, const nidus_info *info)
 	json_count("judged", info->judged);
 	json_bool("readonly", info->readonly);
 	json_bits("seed", info->seed);
-	json_close('}');
 }
 
-void inspect_json(const char *name, const nidus_filter *filter)
+void inspect_json_begin(const char *name, const nidus_filter *filter)
 {
 	nidus_info info = NIDUS_INFO_INIT;
 
 	nidus_get_info(filter, &info);
 	print_info_json(name, &info);
+}
+
+void inspect_json(const char *name, const nidus_filter *filter)
+{
+	inspect_json_begin(name, filter);
+	json_close('}');
 }
 
 static int show_info(const char *path, bool json, bool several)

@@ -15,6 +15,7 @@
 #include "progress.h"
 #include "report.h"
 #include "set.h"
+#include "sorted.h"
 
 /* One set that is asked. */
 struct asked {
@@ -32,6 +33,7 @@ struct query {
 	bool verify;
 	bool values;     /* --values: lines end with a tab and a value, one for each */
 	bool counts;     /* --counts: the same with the key's count */
+	bool sorts;      /* --sort-batches, or a set is larger than memory */
 	char *keys_from; /* -k: the operands are all sets, and lines begin with their names */
 	struct key_form form;
 	struct keys keys;
@@ -64,6 +66,9 @@ static int take_option(void *context, int id, const char *value)
 	case OPTION_COUNTS:
 		query->counts = true;
 		break;
+	case OPTION_SORT_BATCHES:
+		query->sorts = true;
+		break;
 	case 'k':
 		query->keys_from = (char *)value;
 		break;
@@ -79,11 +84,11 @@ static void print_name(const struct query *query, const struct asked *asked)
 	out_byte(':');
 }
 
-static void print_line(const struct query *query, const struct asked *asked, size_t i,
-                       const uint64_t *value)
+static void print_line(const struct query *query, const struct asked *asked, const void *key,
+                       size_t length, const uint64_t *value)
 {
 	print_name(query, asked);
-	out_write(query->keys.key[i], query->keys.length[i]);
+	out_write(key, length);
 	if (value)
 		out_format("\t%" PRIu64, *value);
 	out_byte(query->form.delimiter);
@@ -100,7 +105,7 @@ static void print_values(const struct query *query, const struct asked *asked, s
 	else
 		found = nidus_find_hash(asked->filter, asked->hash[i], values, SET_VALUES_MOST);
 	for (size_t j = 0; j < found && j < SET_VALUES_MOST; j++)
-		print_line(query, asked, i, &values[j]);
+		print_line(query, asked, query->keys.key[i], query->keys.length[i], &values[j]);
 }
 
 /* Key by key, so that what belongs together stands together. */
@@ -115,7 +120,8 @@ static void print_keys(const struct query *query, size_t n)
 			if (query->values || query->counts)
 				print_values(query, &query->asked[set], i);
 			else
-				print_line(query, &query->asked[set], i, NULL);
+				print_line(query, &query->asked[set], query->keys.key[i],
+				           query->keys.length[i], NULL);
 		}
 	}
 }
@@ -161,6 +167,79 @@ static int look_up(struct query *query)
 	progress_clear();
 	return keys->failure;
 }
+
+/* ------------------------------------------------------------ --sort-batches -- */
+
+#define PAUSE 200 /* milliseconds without keys after which those that came are answered */
+
+static void print_sorted(const struct query *query, const struct sorted *sorted)
+{
+	uint8_t wanted = query->absent ? 0 : 1;
+	size_t length;
+
+	for (size_t i = 0; i < sorted->n; i++) {
+		for (size_t set = 0; set < query->sets; set++) {
+			const char *key;
+
+			if (sorted->yes[set * sorted->most + i] != wanted)
+				continue;
+			key = sorted_key(sorted, i, &length);
+			print_line(query, &query->asked[set], key, length, NULL);
+		}
+	}
+}
+
+/* Answers all keys that wait. */
+static void answer_sorted(struct query *query, struct sorted *sorted)
+{
+	for (size_t set = 0; set < query->sets; set++) {
+		struct asked *asked = &query->asked[set];
+		uint64_t found = sorted_ask(sorted, set, asked->filter);
+
+		asked->found[1] += found;
+		asked->found[0] += sorted->n - found;
+	}
+	if (sorted->text)
+		print_sorted(query, sorted);
+	sorted_forget(sorted);
+}
+
+static int keep_keys(struct query *query, struct sorted *sorted, nidus_filter *const *filter)
+{
+	struct keys *keys = &query->keys;
+	int code = EXIT_OK;
+	size_t n;
+
+	progress_start("looking up", keys->total);
+	while (code == EXIT_OK && !out_failed() && (n = keys_read(keys)) > 0) {
+		code = sorted_keep(sorted, keys, n, filter);
+		if (code == EXIT_OK && (!sorted_has_room(sorted) || keys_pause(keys, PAUSE)))
+			answer_sorted(query, sorted);
+		progress_update(keys->count, keys->bytes);
+	}
+	if (code == EXIT_OK)
+		answer_sorted(query, sorted);
+	progress_clear();
+	return code == EXIT_OK ? keys->failure : code;
+}
+
+static int look_up_sorted(struct query *query)
+{
+	struct sorted sorted = { 0 };
+	nidus_filter **filter = calloc(query->sets, sizeof(*filter));
+	int code = filter ? sorted_begin(&sorted, query->sets, prints_keys(query))
+	                  : report_memory("the list of sets");
+
+	for (size_t set = 0; code == EXIT_OK && set < query->sets; set++)
+		filter[set] = query->asked[set].filter;
+	if (code == EXIT_OK)
+		code = keep_keys(query, &sorted, filter);
+	sorted_end(&sorted);
+	free(filter);
+	return code;
+}
+
+/* ------------------------------------------------------------------- answers -- */
 
 static void answer_one(const struct query *query, const struct asked *asked)
 {
@@ -219,6 +298,8 @@ static int open_sets(struct query *query, char **path)
 		                     : set_open(path[set], &asked->filter);
 		if (code == EXIT_OK)
 			code = check_values(query, asked);
+		if (code == EXIT_OK && !query->values && !query->counts)
+			query->sorts = query->sorts || sorted_is_worth_it(path[set]);
 	}
 	return code;
 }
@@ -238,6 +319,9 @@ static int sort_operands(struct query *query, const struct args *args)
 		return report_usage(query_command.name,
 		                    "--values and --counts print lines: give one of them, and "
 		                    "neither -v, -c nor --json");
+	if ((query->values || query->counts) && query->sorts)
+		return report_usage(query_command.name,
+		                    "--sort-batches does not go with --values and --counts");
 
 	query->sets = query->keys_from ? args->n : 1;
 	if (!query->keys_from || args->n == 0)
@@ -259,7 +343,7 @@ static int run(int argc, char **argv)
 	if (code == EXIT_OK)
 		code = open_keys(&query, &args);
 	if (code == EXIT_OK)
-		code = look_up(&query);
+		code = query.sorts ? look_up_sorted(&query) : look_up(&query);
 	if (code == EXIT_OK)
 		code = answer(&query);
 	keys_close(&query.keys);
@@ -279,6 +363,9 @@ static const struct option_spec options[] = {
 	{ 'k', "keys", "FILE",
 	  "read the keys from FILE ('-': stdin), and ask every SET that\n"
 	  "follows: lines begin with the SET that may have the key" },
+	{ OPTION_SORT_BATCHES, "sort-batches", NULL,
+	  "look many keys up at a time, in the order of the table; for sets\n"
+	  "that are larger than memory, where it is done by itself" },
 	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline, in and out" },
 	{ KEYS_U64 },
 	{ KEYS_CRLF },

@@ -14,4 +14,7 @@
 /** Prints what a set of that name is and how full it is as one JSON object. */
 void inspect_json(const char *name, const nidus_filter *filter);
 
+/** The same without the end of the object: more members may follow, and json_close('}'). */
+void inspect_json_begin(const char *name, const nidus_filter *filter);
+
 #endif

@@ -152,6 +152,15 @@ static bool may_wait(const struct keys *keys)
 	return keys->input.unpacker || poll(&more, 1, 0) == 0;
 }
 
+bool keys_pause(const struct keys *keys, int milliseconds)
+{
+	struct pollfd more = { .fd = keys->input.file, .events = POLLIN };
+
+	if (keys->input.file == INPUT_NONE || keys->at_end || keys->scanned < keys->end)
+		return false;
+	return poll(&more, 1, milliseconds) == 0;
+}
+
 static bool refill(struct keys *keys)
 {
 	ptrdiff_t got;

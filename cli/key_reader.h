@@ -95,6 +95,9 @@ int keys_open(struct keys *keys, char **path, size_t paths, struct key_form form
  */
 size_t keys_read(struct keys *keys);
 
+/** Whether no more keys come within so many milliseconds, from a pipe, say; they may still come. */
+bool keys_pause(const struct keys *keys, int milliseconds);
+
 /** The hashes of the batch, n keys, under the filter's seed. */
 void keys_hash(const struct keys *keys, const nidus_filter *filter, size_t n, uint64_t *hash);
 

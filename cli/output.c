@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "report.h"
 #include "signals.h"
 
@@ -299,47 +300,87 @@ static int write_all(void *context, const void *data, size_t size)
 	return 0;
 }
 
-static int write_stream(const nidus_filter *filter, int file, const char *name)
-{
-	nidus_status status = nidus_write(filter, write_all, &file);
+/* What is to be written: a filter, or what is yet to be built. */
+struct content {
+	const nidus_filter *filter;
+	nidus_builder *builder;
+	nidus_status *refused;
+};
 
-	return status == NIDUS_OK ? EXIT_OK : report_status(name, status);
+/* How writing ended. What a builder answers to its keys is for its owner to tell. */
+static int ended(const struct content *content, const char *name, nidus_status status)
+{
+	if (status == NIDUS_OK)
+		return EXIT_OK;
+	progress_clear();
+	if (content->filter || status == NIDUS_E_IO)
+		return report_status(name, status);
+	*content->refused = status;
+	return report_code(status);
 }
 
-static int write_special(const nidus_filter *filter, const char *path)
+static int write_stream(const struct content *content, int file, const char *name)
+{
+	return ended(content, name,
+	             content->filter ? nidus_write(content->filter, write_all, &file)
+	                             : nidus_builder_write(content->builder, write_all, &file));
+}
+
+static int write_special(const struct content *content, const char *path)
 {
 	int file = open(path, O_WRONLY | O_CLOEXEC);
 	int code;
 
 	if (file < 0)
 		return report_system(path, errno);
-	code = write_stream(filter, file, path);
+	code = write_stream(content, file, path);
 	if (close(file) != 0 && code == EXIT_OK)
 		code = report_system(path, errno);
 	return code;
 }
 
-static int replace(const nidus_filter *filter, const char *path)
+static int replace(const struct content *content, const char *path)
 {
 	nidus_status status;
 
+	if (!content->filter)
+		return ended(content, path, nidus_builder_save(content->builder, path));
 	signals_hold();
-	status = nidus_save(filter, path);
+	status = nidus_save(content->filter, path);
 	signals_release();
-	return status == NIDUS_OK ? EXIT_OK : report_status(path, status);
+	return ended(content, path, status);
 }
 
-int output_save(const nidus_filter *filter, struct output *output)
+static int save(const struct content *content, struct output *output)
 {
 	struct stat found;
 	int code;
 
 	if (is_stream(output->path))
-		return write_stream(filter, STDOUT_FILENO, "standard output");
+		return write_stream(content, STDOUT_FILENO, "standard output");
 	/* Renaming over /dev/null or a pipe would replace it: those are written to. */
 	if (stat(output->path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode))
-		return write_special(filter, output->path);
+		return write_special(content, output->path);
 	/* A file that was not there before may be by now, and be about to change. */
 	code = output->lock > 0 ? EXIT_OK : lock_file(output);
-	return code == EXIT_OK ? replace(filter, output->path) : code;
+	return code == EXIT_OK ? replace(content, output->path) : code;
+}
+
+int output_save(const nidus_filter *filter, struct output *output)
+{
+	struct content content = { .filter = filter };
+
+	return save(&content, output);
+}
+
+int output_build(nidus_builder *builder, struct output *output, nidus_status *refused)
+{
+	struct content content = { .builder = builder, .refused = refused };
+	int code;
+
+	*refused = NIDUS_OK;
+	signals_note();
+	code = save(&content, output);
+	signals_act();
+	return code;
 }

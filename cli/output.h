@@ -75,6 +75,12 @@ int output_check_printed(const struct command *command, char *const *path, size_
 /** Writes a filter. EXIT_OK, or an exit code after a message. */
 int output_save(const nidus_filter *filter, struct output *output);
 
+/**
+ * The same for a set that is yet to be built; signals that ask to end are noted meanwhile. *refused is
+ * what the builder answered if it was the reason for the exit code, and nothing was said of it yet.
+ */
+int output_build(nidus_builder *builder, struct output *output, nidus_status *refused);
+
 /** Ends the lock; a file that was made to be locked, and not saved, goes. */
 void output_release(struct output *output);
 

@@ -17,6 +17,10 @@
 #define FIRST_DRAW 0.4
 #define NEXT_DRAW 0.1
 
+/* An estimate of the time that is left needs some share done, and is not worth telling below. */
+#define LEAST_SHARE 0.02
+#define LEAST_LEFT 5
+
 static struct {
 	bool disabled;
 	bool known;
@@ -62,6 +66,22 @@ void progress_start(const char *work, uint64_t total)
 	line.next = line.began + FIRST_DRAW;
 }
 
+/* How much is done and, when that says something, how long the rest will take at this pace. */
+static void draw_share(double share, double seconds)
+{
+	double left = share > 0 ? seconds / share - seconds : 0;
+
+	fprintf(stderr, ", %.0f %%", 100 * share);
+	if (share < LEAST_SHARE || left < LEAST_LEFT)
+		return;
+	if (left < 2 * 60)
+		fprintf(stderr, ", %.0f s left", left);
+	else if (left < 2 * 60 * 60)
+		fprintf(stderr, ", %.0f min left", left / 60);
+	else
+		fprintf(stderr, ", %.1f h left", left / (60 * 60));
+}
+
 static void draw(uint64_t keys, uint64_t part, double seconds)
 {
 	char count[NUMBER_TEXT], rate[NUMBER_TEXT];
@@ -70,7 +90,7 @@ static void draw(uint64_t keys, uint64_t part, double seconds)
 	number_text_count((uint64_t)((double)keys / seconds), rate);
 	fprintf(stderr, "\r%s: %s keys, %s keys/s", line.work, count, rate);
 	if (line.total > 0 && part <= line.total)
-		fprintf(stderr, ", %.0f %%", 100.0 * (double)part / (double)line.total);
+		draw_share((double)part / (double)line.total, seconds);
 	fputs("\033[K", stderr);
 	fflush(stderr);
 	line.drawn = true;

@@ -1011,6 +1011,139 @@ NIDUS_API nidus_status nidus_write_from(const nidus_filter *filter, uint64_t fro
 NIDUS_API nidus_status nidus_read(nidus_source source, void *context,
                                   const nidus_allocator *allocator, nidus_filter **filter);
 
+/* ------------------------------------------- more keys than memory: builders -- */
+
+/**
+ * Builds a filter of more keys than there is memory for their hashes. A builder takes keys in any
+ * number of calls; beyond its memory limit their hashes go to a temporary file. At the end the
+ * table is built part by part and goes to its file in order:
+ *
+ *     nidus_builder *builder;
+ *     if (nidus_builder_create(&options, 2u << 30, "/var/tmp", 4, &builder) != NIDUS_OK)
+ *         puts(nidus_reason());
+ *     while (more_keys())
+ *         nidus_builder_add(builder, key, len);
+ *     nidus_builder_save(builder, "seen.nidus");
+ *     nidus_builder_free(builder);
+ *
+ * The filter is, byte for byte, the one that nidus_build_hashes makes with the same options and
+ * seed: equal keys are stored once unless options.features has NIDUS_MULTISET, and a capacity of
+ * 0 means as many as there are. Then they are counted first, which reads the temporary file once more;
+ * where a key may come several times, with NIDUS_MULTISET or several values, a capacity must be given.
+ *
+ * For filters of fixed size, of families whose tables consist of parts: simplified, chunked,
+ * bucketed, windowed, breadcrumb (which keeps a ninth of the table in memory), blocked-bloom and
+ * ribbon. The others answer E_UNSUPPORTED.
+ */
+typedef struct nidus_builder nidus_builder;
+
+/** What nidus_builder_get_info tells. Start from NIDUS_BUILDER_INFO_INIT. */
+typedef struct nidus_builder_info {
+	size_t struct_size; /**< set by NIDUS_BUILDER_INFO_INIT */
+	uint64_t keys;      /**< added so far, equal ones counted */
+	uint64_t seed;      /**< what hashing is keyed with */
+	uint64_t written;   /**< bytes written to temporary files so far */
+	uint64_t read;      /**< bytes read from them */
+} nidus_builder_info;
+
+#ifdef __cplusplus
+inline nidus_builder_info nidus_builder_info_init()
+{
+	nidus_builder_info info = nidus_builder_info();
+	info.struct_size = sizeof(nidus_builder_info);
+	return info;
+}
+#define NIDUS_BUILDER_INFO_INIT nidus_builder_info_init()
+#else
+#define NIDUS_BUILDER_INFO_INIT { .struct_size = sizeof(nidus_builder_info) }
+#endif
+
+/**
+ * Makes a builder without keys.
+ * @param options  of the filter; not kept. options.progress is asked while it is built at the end
+ * @param memory   bytes that the builder may take, 16 MiB at least; 8 MiB for each thread, or fewer
+ *                 threads work. The more there are, the fewer parts there are to sort and to read
+ * @param folder   for temporary files: 8 bytes for each key, and 4 for its value. NULL: the folder
+ *                 that the environment variable TMPDIR names, or /var/tmp. The files have no names:
+ *                 they are gone when the process is, whatever ends it
+ * @param threads  that may work while keys are sorted and the filter is built, as for
+ *                 nidus_build_u64
+ * Errors: those of nidus_create, E_RANGE (a lower limit), E_UNSUPPORTED (the family, or growth),
+ * E_NOMEM (a part of this filter needs more than the limit); *builder is NULL then.
+ * Threads: free.
+ */
+NIDUS_API nidus_status nidus_builder_create(const nidus_options *options, uint64_t memory,
+                                            const char *folder, unsigned threads,
+                                            nidus_builder **builder);
+
+/** Frees a builder, and its temporary files. NULL is fine. Threads: writes. */
+NIDUS_API void nidus_builder_free(nidus_builder *builder);
+
+/**
+ * Adds a key: bytes, an integer, or a hash that nidus_hash* made with a filter whose seed is
+ * options.seed. Most calls only keep the hash in memory. One of them may take seconds, when memory
+ * is full and goes to a file.
+ * Errors: E_ARG (and hashes where options.seed is 0), E_NOMEM, E_IO (errno tells why: ENOSPC,
+ * the disk is full). The key was not added then, but all before it are still there: make room and
+ * go on, or free the builder. Threads: any number may add at the same time.
+ */
+NIDUS_API nidus_status nidus_builder_add(nidus_builder *builder, const void *key, size_t len);
+NIDUS_API nidus_status nidus_builder_add_u64(nidus_builder *builder, uint64_t key);
+NIDUS_API nidus_status nidus_builder_add_hash(nidus_builder *builder, uint64_t hash);
+
+/**
+ * The same with a value beside the key; options.value_bits says how wide values are.
+ * Errors: those above, E_RANGE (the value), E_UNSUPPORTED (value_bits is 0). Threads: as above.
+ */
+NIDUS_API nidus_status nidus_builder_add_value(nidus_builder *builder, const void *key, size_t len,
+                                               uint64_t value);
+NIDUS_API nidus_status nidus_builder_add_value_u64(nidus_builder *builder, uint64_t key,
+                                                   uint64_t value);
+NIDUS_API nidus_status nidus_builder_add_value_hash(nidus_builder *builder, uint64_t hash,
+                                                    uint64_t value);
+
+/**
+ * The same for n at once, faster: integer keys, hashes, or hashes with values. `done` receives how
+ * many were added, also after a failure; it may be NULL. Errors and threads: as above.
+ */
+NIDUS_API nidus_status nidus_builder_add_u64_batch(nidus_builder *builder, const uint64_t *keys,
+                                                   size_t n, size_t *done);
+NIDUS_API nidus_status nidus_builder_add_batch(nidus_builder *builder, const uint64_t *hashes,
+                                               size_t n, size_t *done);
+NIDUS_API nidus_status nidus_builder_add_value_batch(nidus_builder *builder,
+                                                     const uint64_t *hashes,
+                                                     const uint64_t *values, size_t n,
+                                                     size_t *done);
+
+/**
+ * Builds the filter of all keys that were added and writes it to a file, as nidus_save would. Takes
+ * no more memory than the limit, and hardly any of the system's cache. The builder
+ * keeps its keys: it may build again, to another file say, and take more keys.
+ * Errors: E_ARG; FULL (more keys than options.capacity; a Bloom filter is never full); E_IO, E_NOMEM;
+ * COPIES; STOPPED (options.progress said so: then the builder can only be freed); E_RANGE and
+ * E_UNSUPPORTED, where that depends on the number of keys. An existing file is intact then, and no
+ * temporary file is left. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_builder_save(nidus_builder *builder, const char *path);
+
+/**
+ * The same to a sink, as nidus_write has it. The file is first made in the folder for temporary
+ * files. Errors: those above. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_builder_write(nidus_builder *builder, nidus_sink sink, void *context);
+
+/**
+ * The same as a filter in memory, whose table takes its memory beside the limit.
+ * Errors: those above; *filter is NULL then. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_builder_finish(nidus_builder *builder, nidus_filter **filter);
+
+/**
+ * What a builder has done so far. Errors: E_ARG. Threads: reads; not while others add.
+ */
+NIDUS_API nidus_status nidus_builder_get_info(const nidus_builder *builder,
+                                              nidus_builder_info *info);
+
 /* --------------------------------------------------------------- planning -- */
 
 /**

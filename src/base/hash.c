@@ -73,3 +73,20 @@ uint64_t hash_checksum(const void *bytes, size_t len)
 {
 	return XXH3_64bits(len == 0 ? "" : bytes, len);
 }
+
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hash_stream), "a stream has room for its state");
+
+void hash_stream_begin(struct hash_stream *stream)
+{
+	(void)XXH3_64bits_reset((XXH3_state_t *)(void *)stream->state);
+}
+
+void hash_stream_add(struct hash_stream *stream, const void *bytes, size_t len)
+{
+	(void)XXH3_64bits_update((XXH3_state_t *)(void *)stream->state, len == 0 ? "" : bytes, len);
+}
+
+uint64_t hash_stream_end(const struct hash_stream *stream)
+{
+	return XXH3_64bits_digest((const XXH3_state_t *)(const void *)stream->state);
+}

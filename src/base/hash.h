@@ -45,4 +45,12 @@ uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t len);
 /* The checksum of files: unkeyed, of any length. */
 uint64_t hash_checksum(const void *bytes, size_t len);
 
+/* The same piece by piece: begin, add the pieces in order, end. */
+struct hash_stream {
+	_Alignas(64) unsigned char state[640];
+};
+void hash_stream_begin(struct hash_stream *stream);
+void hash_stream_add(struct hash_stream *stream, const void *bytes, size_t len);
+uint64_t hash_stream_end(const struct hash_stream *stream);
+
 #endif

@@ -2,7 +2,7 @@
  *
  * os: the table filled with the real calls of a POSIX system.
  */
-#define _GNU_SOURCE /* getrandom, MAP_ANONYMOUS, MADV_HUGEPAGE */
+#define _GNU_SOURCE /* getrandom, MAP_ANONYMOUS, MADV_HUGEPAGE, O_TMPFILE, sync_file_range */
 
 #include "base/os.h"
 
@@ -68,7 +68,97 @@ static int open_read(const char *path)
 
 static int open_new(const char *path, mode_t mode)
 {
-	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+}
+
+/* A file without a name gets one through /proc: so it is opened only where that is there. */
+#define PROC_NAME 64
+
+#ifdef O_TMPFILE
+
+static void proc_name(int file, char name[PROC_NAME])
+{
+	snprintf(name, PROC_NAME, "/proc/self/fd/%d", file);
+}
+
+static int open_unnamed(const char *folder, mode_t mode)
+{
+	char name[PROC_NAME];
+	int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+	/* Kernels that do not know the flag try to open the folder itself. */
+	if (file < 0 && (errno == EISDIR || errno == EOPNOTSUPP || errno == EINVAL))
+		errno = ENOTSUP;
+	if (file < 0)
+		return -1;
+	proc_name(file, name);
+	if (access(name, F_OK) == 0)
+		return file;
+	(void)close(file);
+	errno = ENOTSUP;
+	return -1;
+}
+
+static int give_name(int file, const char *path)
+{
+	char name[PROC_NAME];
+	proc_name(file, name);
+	return linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
+#else
+
+static int open_unnamed(const char *folder, mode_t mode)
+{
+	(void)folder, (void)mode;
+	errno = ENOTSUP;
+	return -1;
+}
+
+static int give_name(int file, const char *path)
+{
+	(void)file, (void)path;
+	errno = ENOTSUP;
+	return -1;
+}
+
+#endif
+
+/* Whether a hint failed for another reason than that it means nothing for this file. */
+static int hinted(int failed)
+{
+	return failed != 0 && errno != EINVAL && errno != ESPIPE && errno != ENOSYS ? -1 : 0;
+}
+
+/* Headers of other systems name the flags, too, without the call. */
+#if defined __linux__ && defined SYNC_FILE_RANGE_WRITE
+#define HAS_SYNC_FILE_RANGE
+#endif
+
+static int write_back(int file, off_t from, off_t size)
+{
+#ifdef HAS_SYNC_FILE_RANGE
+	return hinted(sync_file_range(file, from, size, SYNC_FILE_RANGE_WRITE));
+#else
+	(void)file, (void)from, (void)size;
+	(void)hinted;
+	return 0;
+#endif
+}
+
+static int drop_from_cache(int file, off_t from, off_t size)
+{
+#ifdef HAS_SYNC_FILE_RANGE
+	const unsigned how =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+	if (hinted(sync_file_range(file, from, size, how)) != 0)
+		return -1;
+#endif
+#ifdef POSIX_FADV_DONTNEED
+	(void)posix_fadvise(file, from, size, POSIX_FADV_DONTNEED);
+#else
+	(void)file, (void)from, (void)size;
+#endif
+	return 0;
 }
 
 static int open_write(const char *path)
@@ -113,10 +203,17 @@ struct os_calls os = {
 	.random = random_bytes,
 	.open_read = open_read,
 	.open_new = open_new,
+	.open_unnamed = open_unnamed,
+	.give_name = give_name,
 	.open_write = open_write,
 	.open_folder = open_folder,
 	.read = read,
 	.write = write,
+	.read_at = pread,
+	.write_at = pwrite,
+	.write_back = write_back,
+	.forget = drop_from_cache,
+	.truncate = ftruncate,
 	.change_mode = fchmod,
 	.sync = fsync,
 	.close = close,

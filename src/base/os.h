@@ -23,11 +23,26 @@ struct os_calls {
 	void (*unmap)(void *memory, size_t size);
 	int (*random)(void *bytes, size_t size);        /* 0, or -1 and errno */
 	int (*open_read)(const char *path);             /* file descriptor, or -1 */
-	int (*open_new)(const char *path, mode_t mode); /* must not exist yet */
-	int (*open_write)(const char *path);            /* must exist: devices, pipes */
+	int (*open_new)(const char *path, mode_t mode); /* must not exist yet; to read, too */
+	/*
+	 * A file without a name in a folder, to write and read, which goes with the process; and a
+	 * name for it. ENOTSUP where the file system or the system has no such thing.
+	 */
+	int (*open_unnamed)(const char *folder, mode_t mode);
+	int (*give_name)(int file, const char *path);
+	int (*open_write)(const char *path); /* must exist: devices, pipes */
 	int (*open_folder)(const char *path);
 	ssize_t (*read)(int file, void *bytes, size_t size);
 	ssize_t (*write)(int file, const void *bytes, size_t size);
+	ssize_t (*read_at)(int file, void *bytes, size_t size, off_t at);
+	ssize_t (*write_at)(int file, const void *bytes, size_t size, off_t at);
+	/*
+	 * For files that are larger than the memory they may take: begins to write what is in the
+	 * system's cache to the disk; the other waits for that and drops it from the cache.
+	 */
+	int (*write_back)(int file, off_t from, off_t size);
+	int (*forget)(int file, off_t from, off_t size);
+	int (*truncate)(int file, off_t size);
 	int (*change_mode)(int file, mode_t mode);
 	int (*sync)(int file);
 	int (*close)(int file);

@@ -208,6 +208,7 @@ const struct family family_blocked_bloom = {
 	.free = blooms_free,
 	.clear = blooms_clear,
 	.copy = blooms_copy,
+	.ranges = &blocked_ranges,
 	.ops = blooms_ops,
 	.prefetch = blocked_bloom_prefetch,
 	.count = blooms_count,

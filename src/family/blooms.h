@@ -67,4 +67,7 @@ void blooms_export_stash(const void *body, unsigned char *bytes);
 /* Sets the count, which only the file knows; the caller then verifies. Errors: E_CORRUPT. */
 nidus_status blooms_take_count(void *body, uint64_t stashed, uint64_t count);
 
+/* Builds of blocked Bloom filters by ranges of blocks. */
+extern const struct ranges_ops blocked_ranges;
+
 #endif

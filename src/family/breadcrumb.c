@@ -33,6 +33,7 @@
  * filter that is to grow is made with a wider remainder for that.
  */
 #include "base/reason.h"
+#include "family/breadcrumb_ranges.h"
 #include "family/family.h"
 #include "family/registry.h"
 #include "yard/build.h"
@@ -442,6 +443,7 @@ const struct family family_breadcrumb = {
 	.forecast = breadcrumb_forecast,
 	.create = breadcrumb_create,
 	.build = breadcrumb_build,
+	.ranges = &breadcrumb_ranges,
 	.free = breadcrumb_free,
 	.clear = breadcrumb_clear,
 	.copy = breadcrumb_copy,

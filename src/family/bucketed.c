@@ -66,6 +66,7 @@ static nidus_status bucketed_plan(const nidus_options *options, struct blueprint
 
 const struct family family_bucketed = {
 	NESTING_MEMBERS,
+	.ranges = &nesting_ranges,
 	.id = NIDUS_BUCKETED,
 	.name = "bucketed",
 	.pace = 4,

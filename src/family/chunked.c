@@ -183,6 +183,7 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 
 const struct family family_chunked = {
 	NESTING_MEMBERS,
+	.ranges = &nesting_ranges,
 	.id = NIDUS_CHUNKED,
 	.name = "chunked",
 	.pace = 5,

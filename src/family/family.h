@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/ops.h"
 #include "base/overflow.h"
+#include "base/ranges.h"
 #include "base/segment.h"
 
 /* How full a body is. */
@@ -93,6 +94,12 @@ struct family {
 	 */
 	nidus_status (*build)(void *body, const uint64_t *hashes, const uint64_t *values, size_t n,
 	                      unsigned threads);
+
+	/*
+	 * The same with memory for a part of the table; the bytes are the same. NULL where a key may
+	 * lie anywhere in the table.
+	 */
+	const struct ranges_ops *ranges;
 
 	/*
 	 * NIDUS_STATIC: fills an empty body whose plan has `judged` keys from `first`, which

@@ -33,6 +33,9 @@ void nesting_export_stash(const void *body, unsigned char *bytes);
 nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t stashed,
                             uint64_t count);
 
+/* Builds by ranges of chunks, for families that have those. */
+extern const struct ranges_ops nesting_ranges;
+
 /* The members of a struct family that are the same for all of them. */
 #define NESTING_MEMBERS                                                                           \
 	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,        \

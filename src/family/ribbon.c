@@ -261,6 +261,7 @@ const struct family family_ribbon = {
 	.clear = ribbon_family_clear,
 	.copy = ribbon_family_copy,
 	.build = ribbon_family_build,
+	.ranges = &ribbon_ranges,
 	.judge = ribbon_family_judge,
 	.ops = ribbon_family_ops,
 	.prefetch = ribbon_family_prefetch,

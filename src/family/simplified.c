@@ -158,6 +158,7 @@ static struct forecast simplified_forecast(const struct blueprint *plan, uint64_
 
 const struct family family_simplified = {
 	NESTING_MEMBERS,
+	.ranges = &nesting_ranges,
 	.id = NIDUS_SIMPLIFIED,
 	.name = "simplified",
 	.pace = 2,

@@ -66,6 +66,7 @@ static nidus_status windowed_plan(const nidus_options *options, struct blueprint
 
 const struct family family_windowed = {
 	NESTING_MEMBERS,
+	.ranges = &nesting_ranges,
 	.id = NIDUS_WINDOWED,
 	.name = "windowed",
 	.pace = 3,

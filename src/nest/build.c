@@ -24,20 +24,21 @@
 
 #define ROUNDS 8
 
-/* What became of a thread's chunks. */
-struct share {
+/* What became of some chunks. */
+struct sum {
 	uint64_t stashed, surplus;
 	struct nest_effort effort;
 };
 
 struct building {
 	const struct nest *nest;
+	uint64_t first, last;            /* the chunks to build, up to `last` */
 	const uint64_t *hashes, *values; /* values: NULL if there are none */
 	size_t n;
 	unsigned threads;
-	uint64_t built;            /* used, of all chunks that are finished */
+	uint64_t *built;           /* used, of all chunks that are finished */
 	nidus_allocator allocator; /* for the stashes, one thread at a time */
-	struct share shares[THREADS_MOST];
+	struct sum sum;
 	struct outcome outcome;
 };
 
@@ -67,82 +68,90 @@ static nidus_status fill_chunk(struct nest *nest, const struct body_ops *ops,
 	return status;
 }
 
+/* Adds what became of a thread's chunks. */
+static void sum_up(struct sum *sum, const struct nest *share)
+{
+	counter_add(&sum->stashed, share->stashed);
+	counter_add(&sum->surplus, share->surplus);
+	counter_add(&sum->effort.relocations, share->effort.relocations);
+	counter_add(&sum->effort.moves, share->effort.moves);
+	counter_add(&sum->effort.checks, share->effort.checks);
+}
+
 /* A thread's run of chunks, up to the first that fails. */
 static void fill_run(void *context, unsigned number)
 {
 	struct building *building = context;
-	struct share *share = &building->shares[number];
-	uint64_t chunks = building->nest->chunks;
-	uint64_t first = chunks * number / building->threads;
-	uint64_t last = chunks * (number + 1) / building->threads;
+	uint64_t chunks = building->last - building->first;
+	uint64_t first = building->first + chunks * number / building->threads;
+	uint64_t last = building->first + chunks * (number + 1) / building->threads;
 	struct nest nest = *building->nest;
 	nest.shared = NULL; /* no other thread can see it yet: no locks */
 	const struct body_ops *ops = nest_ops(&nest);
 	nidus_status status = NIDUS_OK;
 	nest.allocator = building->allocator;
-	nest.built = &building->built;
+	nest.built = building->built;
 	nest.remote = nest.stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
 	nest.far = nest.stride > NEST_FAR_FROM;
 	nest.effort = (struct nest_effort){ 0 };
+	nest.stashed = nest.surplus = 0; /* of these chunks */
 	size_t start = chunk_start(building, first);
 	for (uint64_t chunk = first; chunk < last && status == NIDUS_OK; chunk++) {
 		size_t end = chunk_start(building, chunk + 1);
 		if (end > start) /* without any keys there is no array either */
 			status = fill_chunk(&nest, ops, building->hashes + start,
 			                    values_from(building->values, start), end - start);
-		counter_add(&building->built, nest.chunk[chunk].used);
+		counter_add(building->built, nest.chunk[chunk].used);
 		if (watch_step(nest.remote ? 0 : end - start))
 			break;
 		start = end;
 	}
-	share->stashed = nest.stashed;
-	share->surplus = nest.surplus;
-	share->effort = nest.effort;
+	sum_up(&building->sum, &nest);
 	outcome_keep(&building->outcome, number, status);
 }
 
-static void sum_up(struct nest *nest, const struct building *building)
-{
-	for (unsigned i = 0; i < building->threads; i++) {
-		const struct share *share = &building->shares[i];
-		nest->stashed += share->stashed;
-		nest->surplus += share->surplus;
-		nest->effort.relocations += share->effort.relocations;
-		nest->effort.moves += share->effort.moves;
-		nest->effort.checks += share->effort.checks;
-	}
-}
-
-/*
- * Whether the nest holds no more than it may. A thread cannot tell while others are at work:
- * it refuses an entry only if the nest is full by what it knows, and then it is full here, too.
- */
-static nidus_status check_stashes(const struct nest *nest, uint64_t used)
+nidus_status nest_build_check(const struct nest *nest, uint64_t built)
 {
 	bool full = false;
-	for (uint64_t i = 0; i < nest->chunks && used > nest->capacity && !full; i++)
+	for (uint64_t i = 0; i < nest->chunks && built > nest->capacity && !full; i++)
 		full = nest->chunk[i].stash.nodes > nest->stash_limit &&
 		       nest->chunk[i].used > nest->capacity / nest->chunks;
 	return full ? fail(NIDUS_FULL, "no place for a key was found; the filter is full")
 	            : NIDUS_OK;
 }
 
-nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_t *values, size_t n,
-                        unsigned threads)
+nidus_status nest_build_chunks(struct nest *nest, uint64_t first, uint64_t last,
+                               const uint64_t *hashes, const uint64_t *values, size_t n,
+                               unsigned threads, uint64_t *built)
 {
 	struct building building = {
 		.nest = nest,
+		.first = first,
+		.last = last,
 		.hashes = hashes,
 		.values = values,
 		.n = n,
-		.threads = nest->chunks < threads ? (unsigned)nest->chunks : threads,
+		.threads = last - first < threads ? (unsigned)(last - first) : threads,
+		.built = built,
 		.outcome = OUTCOME_INIT,
 	};
 	struct memory_turns turns;
 	building.allocator = memory_in_turns(&nest->allocator, &turns);
 	threads_run(building.threads, fill_run, &building);
-	sum_up(nest, &building);
+	nest->stashed += building.sum.stashed;
+	nest->surplus += building.sum.surplus;
+	nest->effort.relocations += building.sum.effort.relocations;
+	nest->effort.moves += building.sum.effort.moves;
+	nest->effort.checks += building.sum.effort.checks;
 	/* The failure in the lowest chunk counts, whichever thread met it. */
-	nidus_status status = outcome_tell(&building.outcome);
-	return status == NIDUS_OK ? check_stashes(nest, building.built) : status;
+	return outcome_tell(&building.outcome);
+}
+
+nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_t *values, size_t n,
+                        unsigned threads)
+{
+	uint64_t built = 0;
+	nidus_status status =
+		nest_build_chunks(nest, 0, nest->chunks, hashes, values, n, threads, &built);
+	return status == NIDUS_OK ? nest_build_check(nest, built) : status;
 }

@@ -9,41 +9,18 @@
  */
 #include "ribbon/build.h"
 
-#include <stdatomic.h>
-
 #include "base/hash_sort.h"
 #include "base/pair_sort.h"
 #include "base/reason.h"
 #include "base/thread.h"
 #include "base/watch.h"
+#include "ribbon/shards.h"
 
-#define ROWS_MOST (RIBBON_SHARD + RIBBON_WIDTH) /* of a shard */
-#define REACH (RIBBON_BUCKET + RIBBON_WIDTH)    /* rows that the windows of a bucket have */
-#define TELLING (UINT64_C(64) * RIBBON_BUCKET)  /* windows between two looks at the caller */
-
-/* Keys with their values, or none if `values` is NULL. */
-struct keys {
-	const uint64_t *hashes, *values;
-	size_t n;
-};
-
-/* A layer, and what the threads that work on it share. */
-struct work {
-	const struct ribbon_ops *ops;
-	const struct ribbon_matrix *matrix;
-	const struct ribbon_layer *layer;
-	bool first; /* of the layers: its keys are what progress is measured by */
-	unsigned print_bits;
-	struct keys keys;
-	uint64_t *room;   /* equations, ROWS_MOST of two words for each thread */
-	uint64_t *bumped; /* of each shard: how many, then where they go */
-	uint64_t *next;   /* where bumped keys go, and their values */
-	uint64_t *next_values;
-	atomic_uint_fast64_t shard; /* the first that nobody has taken */
-};
+#define REACH (RIBBON_BUCKET + RIBBON_WIDTH)   /* rows that the windows of a bucket have */
+#define TELLING (UINT64_C(64) * RIBBON_BUCKET) /* windows between two looks at the caller */
 
 /* The first key whose window is `window` or a later one. */
-static size_t keys_before(const struct work *work, uint64_t window)
+static size_t keys_before(const struct ribbon_work *work, uint64_t window)
 {
 	size_t low = 0, high = work->keys.n;
 	while (low < high) {
@@ -59,7 +36,7 @@ static size_t keys_before(const struct work *work, uint64_t window)
 /* ------------------------------------------------------------------- elimination -- */
 
 /* What the table has to tell a key: fingerprint, value, and a bit more if some have that. */
-static inline uint64_t right_side(const struct work *work, uint64_t mask, size_t key)
+static inline uint64_t right_side(const struct ribbon_work *work, uint64_t mask, size_t key)
 {
 	unsigned bits = work->print_bits;
 	uint64_t print = ribbon_print(mask), right = print & bits_low(bits);
@@ -114,7 +91,7 @@ static unsigned mark_for(unsigned place)
  * Puts keys [from, to) of the bucket that begins with window `start` into the equations of
  * its shard, which begins with window `base`. Gives the bucket's mark.
  */
-static unsigned fill_bucket(const struct work *work, uint64_t *equations, uint64_t base,
+static unsigned fill_bucket(const struct ribbon_work *work, uint64_t *equations, uint64_t base,
                             uint64_t start, size_t from, size_t to)
 {
 	const uint64_t *hashes = work->keys.hashes;
@@ -144,8 +121,8 @@ static unsigned fill_bucket(const struct work *work, uint64_t *equations, uint64
 	return 0;
 }
 
-static uint64_t count_bumped(const struct work *work, uint64_t start, unsigned mark, size_t from,
-                             size_t to)
+static uint64_t count_bumped(const struct ribbon_work *work, uint64_t start, unsigned mark,
+                             size_t from, size_t to)
 {
 	size_t key = from;
 	uint64_t before = start + ribbon_bumped_before(mark);
@@ -155,12 +132,12 @@ static uint64_t count_bumped(const struct work *work, uint64_t start, unsigned m
 }
 
 /* Tells how far the work is, every few thousand windows. True: end early. */
-static bool tell_progress(const struct work *work, uint64_t window)
+static bool tell_progress(const struct ribbon_work *work, uint64_t window)
 {
 	return window % TELLING == 0 && watch_step(work->first ? TELLING : 0);
 }
 
-static void build_shard(const struct work *work, uint64_t shard, uint64_t *equations)
+static void build_shard(const struct ribbon_work *work, uint64_t shard, uint64_t *equations)
 {
 	const struct ribbon_layer *layer = work->layer;
 	uint64_t base = shard * RIBBON_SHARD, bumped = 0;
@@ -188,10 +165,17 @@ static void build_shard(const struct work *work, uint64_t shard, uint64_t *equat
 
 static void build_shards(void *context, unsigned share)
 {
-	struct work *work = context;
-	uint64_t shard, shards = ribbon_shards(work->layer);
-	while (!watch_stopped() && (shard = atomic_fetch_add(&work->shard, 1)) < shards)
-		build_shard(work, shard, work->room + 2 * ROWS_MOST * share);
+	struct ribbon_work *work = context;
+	uint64_t shard;
+	while (!watch_stopped() && (shard = atomic_fetch_add(&work->shard, 1)) < work->last)
+		build_shard(work, shard, work->room + 2 * RIBBON_SHARD_ROWS * share);
+}
+
+nidus_status ribbon_solve(struct ribbon_work *work, unsigned threads)
+{
+	atomic_store(&work->shard, work->from);
+	threads_run(threads, build_shards, work);
+	return watch_status();
 }
 
 /* --------------------------------------------------------------------- bumped keys -- */
@@ -199,10 +183,10 @@ static void build_shards(void *context, unsigned share)
 /* Hands the bumped keys of the shards on, with the hashes that they have in the next layer. */
 static void collect_shards(void *context, unsigned share)
 {
-	struct work *work = context;
-	uint64_t shard, shards = ribbon_shards(work->layer);
+	struct ribbon_work *work = context;
+	uint64_t shard;
 	(void)share;
-	while ((shard = atomic_fetch_add(&work->shard, 1)) < shards) {
+	while ((shard = atomic_fetch_add(&work->shard, 1)) < work->last) {
 		uint64_t to = work->bumped[shard], end = (shard + 1) * RIBBON_SHARD;
 		for (size_t key = keys_before(work, shard * RIBBON_SHARD); key < work->keys.n;
 		     key++) {
@@ -221,44 +205,38 @@ static void collect_shards(void *context, unsigned share)
 }
 
 /* Turns how many keys each shard has bumped into where they begin; gives how many there are. */
-static uint64_t add_up(uint64_t *bumped, uint64_t shards)
+static uint64_t add_up(const struct ribbon_work *work)
 {
 	uint64_t sum = 0;
-	for (uint64_t shard = 0; shard < shards; shard++) {
-		uint64_t some = bumped[shard];
-		bumped[shard] = sum;
+	for (uint64_t shard = work->from; shard < work->last; shard++) {
+		uint64_t some = work->bumped[shard];
+		work->bumped[shard] = sum;
 		sum += some;
 	}
 	return sum;
 }
 
-/* Keys in memory of their own. */
-struct bumped {
-	struct block hashes, values;
-	struct keys keys;
-};
-
-static void give_bumped(struct bumped *bumped, const nidus_allocator *allocator)
+void ribbon_give_bumped(struct ribbon_bumped *bumped, const nidus_allocator *allocator)
 {
 	memory_give(allocator, &bumped->hashes);
 	memory_give(allocator, &bumped->values);
-	*bumped = (struct bumped){ 0 };
+	*bumped = (struct ribbon_bumped){ 0 };
 }
 
-static nidus_status take_bumped(struct bumped *bumped, uint64_t n, bool values,
+static nidus_status take_bumped(struct ribbon_bumped *bumped, uint64_t n, bool values,
                                 const nidus_allocator *allocator)
 {
-	*bumped = (struct bumped){ 0 };
+	*bumped = (struct ribbon_bumped){ 0 };
 	nidus_status status = memory_take(allocator, n * sizeof(uint64_t), &bumped->hashes);
 	if (status == NIDUS_OK && values)
 		status = memory_take(allocator, n * sizeof(uint64_t), &bumped->values);
 	if (status != NIDUS_OK)
-		give_bumped(bumped, allocator);
+		ribbon_give_bumped(bumped, allocator);
 	return status;
 }
 
-static nidus_status sort_bumped(struct bumped *bumped, uint64_t n, bool values, unsigned threads,
-                                const nidus_allocator *allocator)
+static nidus_status sort_bumped(struct ribbon_bumped *bumped, uint64_t n, bool values,
+                                unsigned threads, const nidus_allocator *allocator)
 {
 	uint64_t *hashes = (uint64_t *)(void *)bumped->hashes.bytes;
 	uint64_t *beside = values ? (uint64_t *)(void *)bumped->values.bytes : NULL;
@@ -271,35 +249,34 @@ static nidus_status sort_bumped(struct bumped *bumped, uint64_t n, bool values, 
 	return status;
 }
 
-/* Gathers what a layer has bumped, in the order of the next one. */
-static nidus_status gather(struct work *work, unsigned threads, const nidus_allocator *allocator,
-                           struct bumped *bumped)
+nidus_status ribbon_gather(struct ribbon_work *work, unsigned threads,
+                           const nidus_allocator *allocator, struct ribbon_bumped *bumped)
 {
 	bool values = work->keys.values != NULL;
-	uint64_t n = add_up(work->bumped, ribbon_shards(work->layer));
+	uint64_t n = add_up(work);
 	nidus_status status = take_bumped(bumped, n, values, allocator);
 	if (status != NIDUS_OK || n == 0)
 		return status;
 	work->next = (uint64_t *)(void *)bumped->hashes.bytes;
 	work->next_values = (uint64_t *)(void *)bumped->values.bytes;
-	atomic_store(&work->shard, 0);
+	atomic_store(&work->shard, work->from);
 	threads_run(threads, collect_shards, work);
 	status = sort_bumped(bumped, n, values, threads, allocator);
 	if (status == NIDUS_OK)
 		status = watch_status(); /* half sorted, perhaps */
 	if (status != NIDUS_OK)
-		give_bumped(bumped, allocator);
+		ribbon_give_bumped(bumped, allocator);
 	return status;
 }
 
 /* -------------------------------------------------------------------------- layers -- */
 
 /* Solves one layer and gathers what it bumps. */
-static nidus_status build_layer(struct work *work, unsigned threads,
-                                const nidus_allocator *allocator, struct bumped *bumped)
+static nidus_status build_layer(struct ribbon_work *work, unsigned threads,
+                                const nidus_allocator *allocator, struct ribbon_bumped *bumped)
 {
 	uint64_t shards = ribbon_shards(work->layer);
-	uint64_t rows = shards > 1 ? ROWS_MOST : work->layer->windows + RIBBON_WIDTH;
+	uint64_t rows = shards > 1 ? RIBBON_SHARD_ROWS : work->layer->windows + RIBBON_WIDTH;
 	struct block room, counts;
 	if (threads > shards)
 		threads = (unsigned)shards;
@@ -310,20 +287,19 @@ static nidus_status build_layer(struct work *work, unsigned threads,
 	if (status == NIDUS_OK) {
 		work->room = (uint64_t *)(void *)room.bytes;
 		work->bumped = (uint64_t *)(void *)counts.bytes;
-		atomic_store(&work->shard, 0);
-		threads_run(threads, build_shards, work);
-		status = watch_status();
+		work->from = 0;
+		work->last = shards;
+		status = ribbon_solve(work, threads);
 	}
 	if (status == NIDUS_OK) {
-		status = gather(work, threads, allocator, bumped);
+		status = ribbon_gather(work, threads, allocator, bumped);
 	}
 	memory_give(allocator, &room);
 	memory_give(allocator, &counts);
 	return status;
 }
 
-/* Gives keys that all layers have bumped their own hashes again, ascending. */
-static nidus_status restore(struct bumped *left, unsigned layers, unsigned threads,
+nidus_status ribbon_restore(struct ribbon_bumped *left, unsigned layers, unsigned threads,
                             const nidus_allocator *allocator)
 {
 	uint64_t *hashes = (uint64_t *)(void *)left->hashes.bytes;
@@ -336,33 +312,34 @@ static nidus_status restore(struct bumped *left, unsigned layers, unsigned threa
 
 /* Solves all layers of a matrix. What is left over is to be given back, after a failure too. */
 static nidus_status build_matrix(const struct ribbon *ribbon, const struct ribbon_matrix *matrix,
-                                 unsigned print_bits, struct keys keys, unsigned threads,
-                                 struct bumped *left)
+                                 unsigned print_bits, struct ribbon_keys keys, unsigned threads,
+                                 struct ribbon_bumped *left)
 {
-	struct work work = {
+	struct ribbon_work work = {
 		.ops = ribbon->ops,
 		.matrix = matrix,
 		.print_bits = print_bits,
 		.keys = keys,
 	};
 	nidus_status status = NIDUS_OK;
-	*left = (struct bumped){ 0 };
+	*left = (struct ribbon_bumped){ 0 };
 	for (unsigned i = 0; i < matrix->layers && status == NIDUS_OK; i++) {
-		struct bumped bumped = { 0 };
+		struct ribbon_bumped bumped = { 0 };
 		work.layer = &matrix->layer[i];
 		work.first = i == 0;
 		status = build_layer(&work, threads, &ribbon->allocator, &bumped);
-		give_bumped(left, &ribbon->allocator);
+		ribbon_give_bumped(left, &ribbon->allocator);
 		*left = bumped;
 		work.keys = bumped.keys;
 	}
-	return status == NIDUS_OK ? restore(left, matrix->layers, threads, &ribbon->allocator)
-	                          : status;
+	return status == NIDUS_OK
+	               ? ribbon_restore(left, matrix->layers, threads, &ribbon->allocator)
+	               : status;
 }
 
 /* ---------------------------------------------------------------------------- list -- */
 
-static uint64_t value_of(const struct keys *keys, size_t key)
+static uint64_t value_of(const struct ribbon_keys *keys, size_t key)
 {
 	return keys->values != NULL ? keys->values[key] : 0;
 }
@@ -372,7 +349,7 @@ static uint64_t value_of(const struct keys *keys, size_t key)
  * entries, all of which are keys. No hash is in it twice. Errors: E_NOMEM.
  */
 static nidus_status make_list(struct ribbon *ribbon, const struct ribbon_entry *first,
-                              uint64_t entries, const struct keys *left)
+                              uint64_t entries, const struct ribbon_keys *left)
 {
 	nidus_status status = ribbon_take_list(ribbon, entries + left->n);
 	uint64_t listed = 0, i = 0;
@@ -393,10 +370,15 @@ static nidus_status make_list(struct ribbon *ribbon, const struct ribbon_entry *
 	return NIDUS_OK;
 }
 
+nidus_status ribbon_list(struct ribbon *ribbon, const struct ribbon_keys *left)
+{
+	return make_list(ribbon, NULL, 0, left);
+}
+
 /* ---------------------------------------------------------------------- whole tables -- */
 
 /* Distinct hashes. Errors: E_ARG (with two values). */
-static nidus_status count_keys(const struct keys *keys, uint64_t *distinct)
+static nidus_status count_keys(const struct ribbon_keys *keys, uint64_t *distinct)
 {
 	*distinct = keys->n > 0;
 	for (size_t i = 1; i < keys->n; i++) {
@@ -416,8 +398,8 @@ static nidus_status count_keys(const struct keys *keys, uint64_t *distinct)
 nidus_status ribbon_build(struct ribbon *ribbon, const uint64_t *hashes, const uint64_t *values,
                           size_t n, unsigned threads)
 {
-	struct keys keys = { hashes, ribbon->value_bits > 0 ? values : NULL, n };
-	struct bumped left;
+	struct ribbon_keys keys = { hashes, ribbon->value_bits > 0 ? values : NULL, n };
+	struct ribbon_bumped left;
 	uint64_t distinct;
 	nidus_status status = count_keys(&keys, &distinct);
 	if (status == NIDUS_OK && distinct > ribbon->capacity)
@@ -427,10 +409,10 @@ nidus_status ribbon_build(struct ribbon *ribbon, const uint64_t *hashes, const u
 		return status;
 	status = build_matrix(ribbon, &ribbon->keys, ribbon->print_bits, keys, threads, &left);
 	if (status == NIDUS_OK)
-		status = make_list(ribbon, NULL, 0, &left.keys);
+		status = ribbon_list(ribbon, &left.keys);
 	if (status == NIDUS_OK)
 		ribbon->count = distinct;
-	give_bumped(&left, &ribbon->allocator);
+	ribbon_give_bumped(&left, &ribbon->allocator);
 	return status;
 }
 
@@ -460,19 +442,19 @@ static void copy_layers(struct ribbon_matrix *to, const struct ribbon_matrix *fr
 nidus_status ribbon_judge(struct ribbon *ribbon, const struct ribbon *first, const uint64_t *in,
                           size_t n, const uint64_t *out, size_t m, unsigned threads)
 {
-	struct bumped both, left;
+	struct ribbon_bumped both, left;
 	nidus_status status = take_bumped(&both, n + m, true, &ribbon->allocator);
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t *hashes = (uint64_t *)(void *)both.hashes.bytes;
 	uint64_t *values = (uint64_t *)(void *)both.values.bytes;
 	unite(in, n, out, m, hashes, values);
-	struct keys keys = { hashes, values, n + m };
+	struct ribbon_keys keys = { hashes, values, n + m };
 	status = build_matrix(ribbon, &ribbon->verdict, 0, keys, threads, &left);
-	give_bumped(&both, &ribbon->allocator);
+	ribbon_give_bumped(&both, &ribbon->allocator);
 	if (status == NIDUS_OK)
 		status = make_list(ribbon, first->list, first->listed, &left.keys);
-	give_bumped(&left, &ribbon->allocator);
+	ribbon_give_bumped(&left, &ribbon->allocator);
 	if (status != NIDUS_OK)
 		return status;
 	copy_layers(&ribbon->keys, &first->keys);

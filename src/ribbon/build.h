@@ -5,6 +5,7 @@
 #ifndef NIDUS_RIBBON_BUILD_H
 #define NIDUS_RIBBON_BUILD_H
 
+#include "base/ranges.h"
 #include "ribbon/ribbon.h"
 
 /*
@@ -26,5 +27,8 @@ nidus_status ribbon_build(struct ribbon *ribbon, const uint64_t *hashes, const u
  */
 nidus_status ribbon_judge(struct ribbon *ribbon, const struct ribbon *first, const uint64_t *in,
                           size_t n, const uint64_t *out, size_t m, unsigned threads);
+
+/* Builds with memory for some shards at a time; no verdict. */
+extern const struct ranges_ops ribbon_ranges;
 
 #endif

@@ -64,6 +64,14 @@ static int file_sink(void *context, const void *data, size_t size)
 	return 0;
 }
 
+int file_behind(nidus_sink sink, void *context)
+{
+	struct stat status;
+	int file = sink == file_sink ? *(int *)context : -1;
+	return file >= 0 && os.file_status(file, &status) == 0 && S_ISREG(status.st_mode) ? file
+	                                                                                  : -1;
+}
+
 static nidus_status write_in_place(const char *path, file_writer writer, const void *subject)
 {
 	int file = os.open_write(path);
@@ -77,35 +85,58 @@ static nidus_status write_in_place(const char *path, file_writer writer, const v
 	return status;
 }
 
-/* Fills a new temporary file and makes it durable; it is gone after a failure. */
-static nidus_status write_beside(const char *temporary, const struct stat *old, file_writer writer,
-                                 const void *subject)
+/* What is to be saved, and where. */
+struct saving {
+	const char *path;       /* at the end of symbolic links */
+	const struct stat *old; /* of the file that is there; NULL: there is none */
+	file_writer writer;
+	const void *subject;
+	bool nameless; /* the temporary file gets its name when it is whole, if that is possible */
+};
+
+/* Opens a new temporary file; *named: it has its name already. */
+static int open_beside(const struct saving *saving, const char *temporary, const char *folder,
+                       bool *named)
 {
 	/* What may not be read in the end may not be read on the way either. */
-	int file = os.open_new(temporary, old != NULL ? old->st_mode & 0666 : 0666);
+	mode_t mode = saving->old != NULL ? saving->old->st_mode & 0666 : 0666;
+	int file = saving->nameless ? os.open_unnamed(folder, mode) : -1;
+	*named = file < 0;
+	return file < 0 && (!saving->nameless || errno == ENOTSUP) ? os.open_new(temporary, mode)
+	                                                           : file;
+}
+
+/* Fills a new temporary file and makes it durable; it is gone after a failure. */
+static nidus_status write_beside(const struct saving *saving, const char *temporary,
+                                 const char *folder)
+{
+	const struct stat *old = saving->old;
+	bool named;
+	int file = open_beside(saving, temporary, folder, &named);
 	if (file < 0)
 		return failed("create", temporary);
-	nidus_status status = writer(subject, file_sink, &file);
+	nidus_status status = saving->writer(saving->subject, file_sink, &file);
 	if (status == NIDUS_OK && old != NULL && os.change_mode(file, old->st_mode & 07777) != 0)
 		status = failed("set the permissions of", temporary);
 	if (status == NIDUS_OK && os.sync(file) != 0)
 		status = failed("sync", temporary);
+	if (status == NIDUS_OK && !named) {
+		named = os.give_name(file, temporary) == 0;
+		status = named ? NIDUS_OK : failed("name", temporary);
+	}
 	int kept = errno;
 	if (os.close(file) != 0 && status == NIDUS_OK) {
 		status = failed("close", temporary);
 		kept = errno;
 	}
-	if (status != NIDUS_OK)
+	if (status != NIDUS_OK && named)
 		(void)os.unlink(temporary);
 	errno = kept;
 	return status;
 }
 
-/*
- * The folder's entry must be on the disk too, or a power cut undoes the rename.
- * `folder` has room for the path: nothing may fail for want of memory any more.
- */
-static nidus_status sync_folder(const char *path, char *folder)
+/* Writes the folder of a path to `folder`, which has room for the path. */
+static void find_folder(const char *path, char *folder)
 {
 	strcpy(folder, path);
 	char *slash = strrchr(folder, '/');
@@ -113,6 +144,11 @@ static nidus_status sync_folder(const char *path, char *folder)
 		strcpy(folder, ".");
 	else
 		slash[slash == folder ? 1 : 0] = '\0';
+}
+
+/* The folder's entry must be on the disk too, or a power cut undoes the rename. */
+static nidus_status sync_folder(const char *path, const char *folder)
+{
 	int file = os.open_folder(folder);
 	/* Some file systems cannot open or sync a folder: they have no need to. */
 	if (file < 0)
@@ -145,28 +181,31 @@ static size_t stem_of(const char *path)
 	return length;
 }
 
-static nidus_status replace(const char *path, const struct stat *old, file_writer writer,
-                            const void *subject)
+static nidus_status replace(const struct saving *saving)
 {
+	const char *path = saving->path;
 	size_t room = strlen(path) + sizeof ".tmp-0123456789abcdef";
 	uint64_t unique;
 	nidus_status status = random_seed(&unique);
 	if (status != NIDUS_OK)
 		return fail(status, "no random bytes for the name of a temporary file: %s",
 		            strerror(errno));
-	char *temporary = os.allocate(room);
+	/* Both at once: nothing may fail for want of memory any more when the file is there. */
+	char *temporary = os.allocate(2 * room);
 	if (temporary == NULL)
 		return fail(NIDUS_E_NOMEM, "no memory for a path");
+	char *folder = temporary + room;
+	find_folder(path, folder);
 	snprintf(temporary, room, "%.*s.tmp-%016llx", (int)stem_of(path), path,
 	         (unsigned long long)unique);
-	status = write_beside(temporary, old, writer, subject);
+	status = write_beside(saving, temporary, folder);
 	int kept = errno;
 	if (status == NIDUS_OK && os.rename(temporary, path) != 0) {
 		status = failed("replace", path);
 		kept = errno;
 		(void)os.unlink(temporary);
 	} else if (status == NIDUS_OK) {
-		status = sync_folder(path, temporary);
+		status = sync_folder(path, folder);
 		kept = errno;
 	}
 	os.release(temporary);
@@ -196,16 +235,15 @@ static bool resolve(const char *link, const char *target, char path[LINK_LENGTH]
 /*
  * The file that `path` stands for, itself or at the end of symbolic links, which
  * may not exist yet: it is to be replaced, not the link. NULL with errno set
- * when the links lead nowhere.
+ * when the links lead nowhere. `real` and `target` have room for a path each.
  */
-static const char *follow(const char *path, char real[LINK_LENGTH])
+static const char *follow(const char *path, char *real, char *target)
 {
-	char target[LINK_LENGTH];
 	for (int links = 0; links < LINKS_MOST; links++) {
-		ssize_t length = os.read_link(path, target, sizeof target);
+		ssize_t length = os.read_link(path, target, LINK_LENGTH);
 		if (length < 0) /* no link, or nothing there, or a failure */
 			return errno == EINVAL || errno == ENOENT || errno == ENOTDIR ? path : NULL;
-		if ((size_t)length >= sizeof target) {
+		if (length >= LINK_LENGTH) {
 			errno = ENAMETOOLONG;
 			return NULL;
 		}
@@ -220,25 +258,50 @@ static const char *follow(const char *path, char real[LINK_LENGTH])
 	return NULL;
 }
 
-nidus_status file_save(const char *path, file_writer writer, const void *subject)
+/* Saves to a path, with room for two paths. */
+static nidus_status save_in(char *room, const char *path, struct saving saving)
 {
 	struct stat old;
-	char real[LINK_LENGTH];
-	const char *end = follow(path, real);
-	if (end == NULL)
+	saving.path = follow(path, room, room + LINK_LENGTH);
+	if (saving.path == NULL)
 		return failed("follow", path);
-	if (os.path_status(end, &old) != 0) {
+	if (os.path_status(saving.path, &old) != 0) {
 		if (errno != ENOENT)
 			return failed("look at", path);
-		return replace(end, NULL, writer, subject);
+		return replace(&saving);
 	}
 	if (S_ISDIR(old.st_mode)) {
 		errno = EISDIR;
 		return failed("write to", path);
 	}
 	if (!S_ISREG(old.st_mode))
-		return write_in_place(end, writer, subject);
-	return replace(end, &old, writer, subject);
+		return write_in_place(saving.path, saving.writer, saving.subject);
+	saving.old = &old;
+	return replace(&saving);
+}
+
+/* Paths lie in memory, not on the stack: some writers need much of that. */
+static nidus_status save(const char *path, struct saving saving)
+{
+	char *room = os.allocate((size_t)2 * LINK_LENGTH);
+	if (room == NULL)
+		return fail(NIDUS_E_NOMEM, "no memory for a path");
+	nidus_status status = save_in(room, path, saving);
+	int kept = errno;
+	os.release(room);
+	errno = kept;
+	return status;
+}
+
+nidus_status file_save(const char *path, file_writer writer, const void *subject)
+{
+	return save(path, (struct saving){ .writer = writer, .subject = subject });
+}
+
+nidus_status file_save_long(const char *path, file_writer writer, const void *subject)
+{
+	return save(path,
+	            (struct saving){ .writer = writer, .subject = subject, .nameless = true });
 }
 
 nidus_status file_open(const char *path, struct file_reader *reader)

@@ -17,6 +17,18 @@ typedef nidus_status (*file_writer)(const void *subject, nidus_sink sink, void *
  */
 nidus_status file_save(const char *path, file_writer writer, const void *subject);
 
+/*
+ * The same for a writer that takes long: where the system can, the file has no name until it is
+ * whole, so that nothing is left of it however the process ends.
+ */
+nidus_status file_save_long(const char *path, file_writer writer, const void *subject);
+
+/*
+ * For writers: the regular file behind a sink that file_save has handed them, which may be written
+ * and read at any place instead; -1: there is none, and bytes have to come in order.
+ */
+int file_behind(nidus_sink sink, void *context);
+
 /* A file open for reading; its size is UINT64_MAX where it has none. */
 struct file_reader {
 	int file;

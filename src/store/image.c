@@ -155,6 +155,11 @@ static void encode(const struct image *image, unsigned char header[IMAGE_HEADER]
 	store64(header + CHECKSUM_AT, hash_checksum(header, CHECKSUM_AT));
 }
 
+void image_header(const struct image *image, unsigned char header[IMAGE_HEADER])
+{
+	encode(image, header);
+}
+
 nidus_status image_put(nidus_sink sink, void *context, const void *bytes, uint64_t size)
 {
 	const unsigned char *from = bytes;

@@ -56,6 +56,9 @@ nidus_status image_lay_out(struct image *image);
 nidus_status image_write(struct image *image, const void *const bytes[IMAGE_SECTIONS],
                          nidus_sink sink, void *context);
 
+/* The header of an image that is laid out and whose checksums are set, for who writes the rest. */
+void image_header(const struct image *image, unsigned char header[IMAGE_HEADER]);
+
 /*
  * Reads and checks a header: magic, version, checksum, and that the sections
  * lie where image_lay_out would put them. The plan inside is not checked.

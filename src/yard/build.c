@@ -25,6 +25,7 @@
 
 struct building {
 	struct yard *yard;
+	struct yard lines; /* the same for front lines: its count does not change meanwhile */
 	const uint64_t *hashes, *values; /* values: NULL if there are none */
 	size_t n;
 	unsigned parts;
@@ -78,8 +79,9 @@ static void build_parts(void *context, unsigned share)
 		nidus_status (*build)(struct yard *, const uint64_t *, const uint64_t *, size_t,
 		                      unsigned, unsigned) =
 			job.what == FRONTS ? yard_build_fronts : yard_build_back;
-		nidus_status status = build(building->yard, building->hashes, building->values,
-		                            building->n, job.part, building->parts);
+		struct yard *yard = job.what == FRONTS ? &building->lines : building->yard;
+		nidus_status status = build(yard, building->hashes, building->values, building->n,
+		                            job.part, building->parts);
 		outcome_keep(job.what == FRONTS ? &building->fronts : &building->back, share,
 		             status);
 		report(building, job);
@@ -94,6 +96,7 @@ nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_
 		return watch_insert_batch(&yard->ops->body, yard, hashes, values, n);
 	uint64_t parts = yard->fronts / PART_BUCKETS + 1;
 	struct building building = { .yard = yard,
+		                     .lines = *yard,
 		                     .hashes = hashes,
 		                     .values = values,
 		                     .n = n,

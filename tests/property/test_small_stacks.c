@@ -8,8 +8,11 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "api/builder.h"
+#include "support/chance.h"
 #include "support/check.h"
 #include "support/filters.h"
+#include "support/folder.h"
 
 /*
  * The header promises 24 KiB. What the C library takes for itself, thread-local variables of
@@ -99,6 +102,23 @@ static void build(struct work *work)
 	free(keys);
 }
 
+/* With runs in a file, to a file in the end. */
+static void build_within_a_limit(struct work *work)
+{
+	nidus_builder *builder;
+	struct chance chance = { 17 };
+	if (nidus_builder_create(&work->options, UINT64_C(16) << 20, folder_path("."), 2,
+	                         &builder) != NIDUS_OK)
+		return; /* a table that is one piece */
+	builder->spill.room = builder->spill.usual_room = work->options.capacity / 3 + 1;
+	for (uint64_t i = 0; i < work->options.capacity; i++)
+		expect_ok(work->options.value_bits > 0
+		                  ? nidus_builder_add_value_hash(builder, chance_next(&chance), 3)
+		                  : nidus_builder_add_hash(builder, chance_next(&chance)));
+	expect_ok(nidus_builder_save(builder, folder_path("set")));
+	nidus_builder_free(builder);
+}
+
 /* From small to large, then saved, loaded, merged and made small again. */
 static void live(struct work *work)
 {
@@ -159,12 +179,30 @@ static void growth_files_and_merges_take_little_stack(void **state)
 	expect_small_everywhere(live);
 }
 
+static void builders_take_little_stack(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		for (unsigned bits = 0; bits <= 20; bits += 10) {
+			struct work work = { filter_options(check_small() ? 80000 : 300000, 0x1p-8,
+				                            5),
+				             build_within_a_limit };
+			work.options.family = (*family)->id;
+			work.options.value_bits = bits;
+			check_note("%s, values of %u bits", (*family)->name, bits);
+			expect_small(&work);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(inserts_to_the_brim_take_little_stack),
 		cmocka_unit_test(builds_take_little_stack),
 		cmocka_unit_test(growth_files_and_merges_take_little_stack),
+		cmocka_unit_test_setup_teardown(builders_take_little_stack, folder_setup,
+		                                folder_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,8 @@ static void *ledger_alloc(void *context, size_t size)
 	memset(memory + 16, 0xa5, size);
 	ledger->blocks++;
 	ledger->bytes += size;
+	if (ledger->bytes > ledger->most)
+		ledger->most = ledger->bytes;
 	return memory + 16;
 }
 
@@ -140,6 +142,45 @@ static int faulty_open_new(const char *path, mode_t mode)
 	return fails("open_new") ? -1 : real_calls.open_new(path, mode);
 }
 
+static int faulty_open_unnamed(const char *folder, mode_t mode)
+{
+	return fails("open_unnamed") ? -1 : real_calls.open_unnamed(folder, mode);
+}
+
+static int faulty_give_name(int file, const char *path)
+{
+	return fails("give_name") ? -1 : real_calls.give_name(file, path);
+}
+
+static ssize_t faulty_read_at(int file, void *bytes, size_t size, off_t at)
+{
+	return fails("read_at")
+	               ? -1
+	               : real_calls.read_at(file, bytes, size < plan.most ? size : plan.most, at);
+}
+
+static ssize_t faulty_write_at(int file, const void *bytes, size_t size, off_t at)
+{
+	return fails("write_at")
+	               ? -1
+	               : real_calls.write_at(file, bytes, size < plan.most ? size : plan.most, at);
+}
+
+static int faulty_write_back(int file, off_t from, off_t size)
+{
+	return fails("write_back") ? -1 : real_calls.write_back(file, from, size);
+}
+
+static int faulty_forget(int file, off_t from, off_t size)
+{
+	return fails("forget") ? -1 : real_calls.forget(file, from, size);
+}
+
+static int faulty_truncate(int file, off_t size)
+{
+	return fails("truncate") ? -1 : real_calls.truncate(file, size);
+}
+
 static int faulty_open_write(const char *path)
 {
 	return fails("open_write") ? -1 : real_calls.open_write(path);
@@ -231,6 +272,13 @@ void faults_in_files(uint64_t fail_at, int error)
 	os.random = faulty_random;
 	os.open_read = faulty_open_read;
 	os.open_new = faulty_open_new;
+	os.open_unnamed = faulty_open_unnamed;
+	os.give_name = faulty_give_name;
+	os.read_at = faulty_read_at;
+	os.write_at = faulty_write_at;
+	os.write_back = faulty_write_back;
+	os.forget = faulty_forget;
+	os.truncate = faulty_truncate;
 	os.open_write = faulty_open_write;
 	os.open_folder = faulty_open_folder;
 	os.read = faulty_read;
@@ -272,4 +320,17 @@ void faults_restore(void)
 	if (replaced)
 		os = real_calls;
 	replaced = false;
+}
+
+static int no_unnamed(const char *folder, mode_t mode)
+{
+	(void)folder, (void)mode;
+	errno = ENOTSUP;
+	return -1;
+}
+
+void faults_only_named_files(void)
+{
+	remember();
+	os.open_unnamed = no_unnamed;
 }

@@ -17,6 +17,7 @@ struct ledger {
 	uint64_t fail_at;
 	uint64_t blocks; /* out now */
 	uint64_t bytes;  /* out now */
+	uint64_t most;   /* and at any time before; not of the system's */
 };
 
 nidus_allocator ledger_allocator(struct ledger *ledger);
@@ -39,6 +40,9 @@ bool faults_after_rename(void);
 
 /* Reads and writes of at most `most` bytes at a time from now on. */
 void faults_short_transfers(size_t most);
+
+/* As on a file system where every file has a name, from now on. */
+void faults_only_named_files(void);
 
 /* Puts the real calls back. */
 void faults_restore(void);
