@@ -1,0 +1,3 @@
+module nidus.org/nidus
+
+go 1.24

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+
+package read
+
+import "math/bits"
+
+// yard is the table of breadcrumb filters: lines of the front yard, lines of the backyard (even 0, odd 0, even 1, ...), then
+// the values of each line. A line:
+//
+//	| sizes, to a whole byte | remainders, R bits per slot | crumbs, 4 bits per slot: backyard only |
+type yard struct {
+	*header
+	data []byte
+
+	lineBytes   uint64
+	minis       uint64
+	remainder   uint // R
+	front, back yardLines
+	fronts      uint64 // F
+	halves      uint64 // H: even lines, or odd lines
+}
+
+// yardLines is what lines of one of the two yards have in common.
+type yardLines struct {
+	slots      uint64
+	valueBytes uint64 // of a line
+	crumbs     bool
+}
+
+// yardShapes are the kinds of lines, by the slots of the front yard.
+var yardShapes = map[uint64]struct {
+	lineBytes, minis, back uint64
+	remainder              uint
+}{
+	51: {64, 53, 35, 8},
+	36: {64, 44, 27, 12},
+	28: {64, 36, 22, 16},
+	19: {64, 37, 16, 24},
+	25: {32, 31, 17, 8},
+}
+
+var hops = [16]uint64{0, 8, 18, 31, 45, 164, 183, 186, 235, 275, 277, 334, 377, 401, 406, 412}
+
+func (y *yard) fits() (uint64, error) {
+	shape, known := yardShapes[y.slots]
+	c, g, d := y.core, y.growth, y.level
+	err := first(
+		must(known, "breadcrumb filters have no %d slots", y.slots),
+		must(c <= 56 && g <= 56 && c+g == shape.remainder && d <= g, "core bits %d, growth bits %d, level %d", c, g, d),
+		must(y.chunks == 1 && y.reserve == 0 && y.maxSteps == 0 && y.stashLimit == 0 && y.borrowed == 0 && y.stashed == 0,
+			"a breadcrumb filter has something that it cannot have"),
+		must(y.groups >= 1 && y.groups <= 1<<(57-shape.remainder) && y.groups <= 1<<40>>d, "there are %d front buckets", y.groups))
+	if err != nil {
+		return 0, err
+	}
+	u := uint64(y.valueBits)
+	y.lineBytes, y.minis, y.remainder = shape.lineBytes, shape.minis, shape.remainder
+	y.front = yardLines{y.slots, up(y.slots*u, 8) / 8, false}
+	y.back = yardLines{shape.back, up(shape.back*u, 8) / 8, true}
+	y.fronts = y.groups << d
+	y.halves = up(y.fronts, 16) / 16
+	return y.fronts*(y.lineBytes+y.front.valueBytes) + 2*y.halves*(y.lineBytes+y.back.valueBytes), nil
+}
+
+func (y *yard) use(table, _ []byte) { y.data = table }
+
+// ------------------------------------------------------------- lines
+
+// line is one of them, with its sizes as they mean: a zero per remainder of a mini-bucket, then a one.
+type line struct {
+	*yardLines
+	data      []byte
+	values    []byte
+	sizes     [2]uint64
+	entries   uint64
+	remainder uint
+	valueBits uint
+	starts    uint64 // the bit where remainders start
+}
+
+// bitsIn reads up to 32 bits.
+func bitsIn(data []byte, at uint64, width uint) (x uint64) {
+	some := data[at/8 : min(at/8+8, uint64(len(data)))]
+	for i, b := range some {
+		x |= uint64(b) << (8 * i)
+	}
+	return x >> (at % 8) & low(width)
+}
+
+// lineAt reads a line of the front yard, or of the backyard.
+func (y *yard) lineAt(kind *yardLines, number uint64) line {
+	lines, values := number*y.lineBytes, (y.fronts+2*y.halves)*y.lineBytes+number*kind.valueBytes
+	if kind.crumbs {
+		lines += y.fronts * y.lineBytes
+		values += y.fronts * y.front.valueBytes
+	}
+	l := line{yardLines: kind, data: y.data[lines : lines+y.lineBytes], values: y.data[values : values+kind.valueBytes],
+		remainder: y.remainder, valueBits: y.valueBits}
+	sizes := uint(y.minis + kind.slots)
+	l.starts = up(uint64(sizes), 8)
+	l.sizes = [2]uint64{le64(l.data, 0) ^ low(uint(y.minis)), le64(l.data, 8)}
+	if sizes <= 64 {
+		l.sizes = [2]uint64{l.sizes[0] & (1<<sizes - 1), 0}
+	} else {
+		l.sizes[1] &= 1<<(sizes-64) - 1
+	}
+	used := uint64(128 - bits.LeadingZeros64(l.sizes[1]))
+	if l.sizes[1] == 0 {
+		used = uint64(64 - bits.LeadingZeros64(l.sizes[0]))
+	}
+	l.entries = used - min(used, y.minis)
+	return l
+}
+
+// end is where the entries of a mini-bucket end, counted over the line.
+func (l *line) end(mini uint64) uint64 {
+	sizes := l.sizes
+	for range mini {
+		if sizes[0] != 0 {
+			sizes[0] &= sizes[0] - 1
+		} else {
+			sizes[1] &= sizes[1] - 1
+		}
+	}
+	at := uint64(bits.TrailingZeros64(sizes[0]))
+	if sizes[0] == 0 {
+		at = 64 + uint64(bits.TrailingZeros64(sizes[1]))
+	}
+	return at - mini
+}
+
+// span is the entries of a mini-bucket.
+func (l *line) span(mini uint64) (start, end uint64) {
+	if mini > 0 {
+		start = l.end(mini - 1)
+	}
+	return start, l.end(mini)
+}
+
+func (l *line) full() bool { return l.entries == l.slots }
+
+// last is the mini-bucket of the last entry of a full line: there are no entries behind it.
+func (l *line) last(minis uint64) uint64 {
+	for mini := range minis {
+		if l.end(mini) == l.entries {
+			return mini
+		}
+	}
+	return minis
+}
+
+func (l *line) rest(i uint64) uint64 {
+	return bitsIn(l.data, l.starts+i*uint64(l.remainder), l.remainder)
+}
+
+func (l *line) crumb(i uint64) uint64 {
+	return bitsIn(l.data, l.starts+l.slots*uint64(l.remainder)+4*i, 4)
+}
+
+func (l *line) value(i uint64) uint64 {
+	return bitsIn(l.values, i*uint64(l.valueBits), l.valueBits)
+}
+
+// ------------------------------------------------------------- lookups
+
+func (y *yard) contains(hash uint64) bool {
+	found := false
+	y.find(hash, func(_, _ uint64) bool {
+		found = true
+		return false
+	})
+	return found
+}
+
+func (y *yard) find(hash uint64, each func(value, copies uint64) bool) {
+	base, hash := bits.Mul64(hash, y.groups)
+	mini, hash := bits.Mul64(hash, y.minis)
+	p := hash >> (64 - y.remainder)
+	f, r := base<<y.level|p&low(y.level), p>>y.level
+	front := y.lineAt(&y.front, f)
+	if !front.find(mini, r, 0, each) || !front.full() || front.last(y.minis) > mini {
+		return
+	}
+	even := y.lineAt(&y.back, 2*(f/16))
+	if even.find(mini, r, f%16, each) {
+		odd := y.lineAt(&y.back, 2*((f/16+hops[f%16])%y.halves)+1)
+		odd.find(mini, r, f%16, each)
+	}
+}
+
+// find looks for a remainder in a mini-bucket; false if it is not to go on.
+func (l *line) find(mini, r, crumb uint64, each func(value, copies uint64) bool) bool {
+	start, end := l.span(mini)
+	for i := start; i < end; i++ {
+		if l.rest(i) == r && (!l.crumbs || l.crumb(i) == crumb) && !each(l.value(i), 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// ------------------------------------------------------------- all entries
+
+func (y *yard) walk(each func(Entry) bool) bool {
+	for f := range y.fronts {
+		if !y.walkLine(y.lineAt(&y.front, f), func(uint64) uint64 { return f }, each) {
+			return false
+		}
+	}
+	for number := range 2 * y.halves {
+		from := func(crumb uint64) uint64 { return y.frontOf(number, crumb) }
+		if !y.walkLine(y.lineAt(&y.back, number), from, each) {
+			return false
+		}
+	}
+	return true
+}
+
+// frontOf is the front bucket to which a crumb leads back from a line of the backyard.
+func (y *yard) frontOf(number, crumb uint64) uint64 {
+	i := number / 2
+	if number%2 == 1 {
+		i = (i + y.halves - hops[crumb]%y.halves) % y.halves
+	}
+	return 16*i + crumb
+}
+
+func (y *yard) walkLine(l line, from func(crumb uint64) uint64, each func(Entry) bool) bool {
+	i := uint64(0)
+	for mini := range y.minis {
+		for end := l.end(mini); i < end; i++ {
+			crumb := uint64(0)
+			if l.crumbs {
+				crumb = l.crumb(i)
+			}
+			f := from(crumb)
+			p := l.rest(i)<<y.level | f&low(y.level)
+			if !each(Entry{f >> y.level, (mini+1)<<y.remainder + p, l.value(i)}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ------------------------------------------------------------- checks
+
+func (y *yard) check() error {
+	entries := uint64(0)
+	for number := range y.fronts {
+		l := y.lineAt(&y.front, number)
+		if err := y.checkLine(&l); err != nil {
+			return err
+		}
+		entries += l.entries
+	}
+	for number := range 2 * y.halves {
+		l := y.lineAt(&y.back, number)
+		if err := y.checkLine(&l); err != nil {
+			return err
+		}
+		if err := y.checkCrumbs(&l, number); err != nil {
+			return err
+		}
+		entries += l.entries
+	}
+	if entries != y.count {
+		return wrong(ErrCorrupt, "there are %d entries, not %d", entries, y.count)
+	}
+	return nil
+}
+
+// checkLine checks that sizes make sense, and zeros wherever nothing is.
+func (y *yard) checkLine(l *line) error {
+	ones := uint64(bits.OnesCount64(l.sizes[0]) + bits.OnesCount64(l.sizes[1]))
+	if ones != y.minis || l.entries > l.slots {
+		return wrong(ErrCorrupt, "a line has %d mini-buckets and %d entries", ones, l.entries)
+	}
+	r := uint64(l.remainder)
+	right := zeroBits(l.data, y.minis+l.slots, l.starts) &&
+		zeroBits(l.data, l.starts+l.entries*r, l.starts+l.slots*r) &&
+		zeroBits(l.values, l.entries*uint64(l.valueBits), 8*uint64(len(l.values)))
+	behind := l.starts + l.slots*r
+	if l.crumbs {
+		behind += 4 * l.entries
+	}
+	if !right || !zeroBits(l.data, behind, 8*uint64(len(l.data))) {
+		return wrong(ErrCorrupt, "a line has something where nothing is")
+	}
+	for i := range l.entries {
+		if l.rest(i)>>(l.remainder-y.level) != 0 {
+			return wrong(ErrCorrupt, "a remainder is too large")
+		}
+	}
+	return nil
+}
+
+// zeroBits tells whether bits from one to another are zero.
+func zeroBits(data []byte, from, to uint64) bool {
+	for ; from < to && from%8 != 0; from++ {
+		if data[from/8]>>(from%8)&1 != 0 {
+			return false
+		}
+	}
+	for ; from+8 <= to; from += 8 {
+		if data[from/8] != 0 {
+			return false
+		}
+	}
+	return from >= to || bitsIn(data, from, uint(to-from)) == 0
+}
+
+// checkCrumbs checks that the entries of a line of the backyard could not stay in front.
+func (y *yard) checkCrumbs(l *line, number uint64) error {
+	i := uint64(0)
+	for mini := range y.minis {
+		for end := l.end(mini); i < end; i++ {
+			f := y.frontOf(number, l.crumb(i))
+			if f >= y.fronts {
+				return wrong(ErrCorrupt, "a crumb leads nowhere")
+			}
+			if front := y.lineAt(&y.front, f); !front.full() || front.last(y.minis) > mini {
+				return wrong(ErrCorrupt, "an entry of the backyard has room in front")
+			}
+		}
+	}
+	return nil
+}
