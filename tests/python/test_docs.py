@@ -15,9 +15,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 EXAMPLES = os.path.join(ROOT, "bindings", "python", "examples")
 
 
-def blocks_of(page):
+def blocks_of(page, kind="python"):
     with open(os.path.join(ROOT, page)) as file:
-        return re.findall(r"^```python\n(.*?)^```$", file.read(), re.S | re.M)
+        return re.findall(rf"^```{kind}\n(.*?)^```$", file.read(), re.S | re.M)
 
 
 def run(block, names):
