@@ -37,12 +37,12 @@
  * 7. Same seed and same calls give the same bytes, on every machine.
  * 8. Bad input gets a typed error, never a crash.
  * 9. Copies are counted: a key may be put in any number of times, 2^32 - 1 at least, and
- *    never makes the filter grow (breadcrumb: 16 times, then NIDUS_COPIES). What finds
- *    no place in the table is kept in an exact list: one entry for all copies of a key
- *    there that have the same value, 24 bytes in a file and 56 in memory. Hot keys take
- *    no other key's place: no insert gets NIDUS_FULL while taken slots and different
- *    entries of the list are fewer than the capacity, or max_capacity if there is one.
- *    NIDUS_STASH_OFF gives this up: there a key has as many copies as slots.
+ *    never makes the filter grow. What finds no place in the table is kept in an exact
+ *    list: one entry for all copies of a key there that have the same value, 24 bytes in
+ *    a file and 56 in memory. Hot keys take no other key's place: no insert gets
+ *    NIDUS_FULL while taken slots and different entries of the list are fewer than the
+ *    capacity, or max_capacity if there is one. NIDUS_STASH_OFF gives this up: there a
+ *    key has as many copies as slots (breadcrumb does not look at options.stash).
  * 10. Values are found: the value that a key was put in with is among those that
  *    nidus_find gives, until it is removed or replaced.
  *

@@ -553,7 +553,7 @@ class Yards(Filter):
         require(h.core_bits >= 1 and h.core_bits + h.growth_bits == self.width,
                 "the fingerprints' width is not the lines'")
         require(h.chunks == 1 and h.groups >= 1, "the geometry makes no sense")
-        require(h.reserve == h.max_steps == h.stash_limit == h.borrowed == h.stashed == 0,
+        require(h.reserve == h.max_steps == h.stash_limit == h.borrowed == 0,
                 "fields that this family does not have are not 0")
         self.fronts = h.groups << h.level
         self.half = -(-self.fronts // 16)
@@ -599,8 +599,23 @@ class Yards(Filter):
         for line in self.front + self.back:
             require(all(remainder >> remainder_bits == 0 for _, remainder, _ in line.entries),
                     "a remainder has more bits than are left of it")
-        held = sum(len(line.entries) for line in self.front + self.back)
+        held = sum(len(line.entries) for line in self.front + self.back) + self.stashed
         require(held == self.header.count, f"{held} entries, not {self.header.count}")
+        self.check_stash()
+
+    def check_stash(self):
+        last = (-1,)
+        for bucket, fingerprint, copies, value in self.stash:
+            mini, remainder = (fingerprint >> self.width) - 1, fingerprint % (1 << self.width)
+            require(last < (bucket, fingerprint, value), "the stash is not in order")
+            last = (bucket, fingerprint, value)
+            require(copies > 0 and bucket < self.fronts and 0 <= mini < self.minis and
+                    remainder >> self.width - self.header.level == 0 and
+                    value >> self.header.value_bits == 0, "an entry of the stash makes no sense")
+            front = self.front[bucket]
+            spilled = front.full and front.entries[-1][0] <= mini
+            require(spilled or len(self.in_lines(bucket, mini, remainder)) >= 16,
+                    "an entry is in the stash although its lines have a place")
 
     def bucket_of(self, number, crumb):
         """The front bucket of an entry in a backyard line."""
@@ -614,6 +629,10 @@ class Yards(Filter):
         for number, line in enumerate(self.back):
             for (mini, remainder, crumb), value in zip(line.entries, self.back_values[number]):
                 yield *self.identity(self.bucket_of(number, crumb), mini, remainder), value
+        for bucket, fingerprint, copies, value in self.stash:
+            mini, remainder = (fingerprint >> self.width) - 1, fingerprint % (1 << self.width)
+            for _ in range(copies):
+                yield *self.identity(bucket, mini, remainder), value
 
     def identity(self, bucket, mini, remainder):
         level = self.header.level
@@ -643,6 +662,12 @@ class Yards(Filter):
         fingerprint = hash_ >> 64 - self.width
         bucket = (base << level) + (fingerprint & (1 << level) - 1)
         remainder = fingerprint >> level
+        listed = (bucket, (mini + 1 << self.width) + remainder)
+        return self.in_lines(bucket, mini, remainder) + [
+            entry[3] for entry in self.stash if entry[:2] == listed for _ in range(entry[2])]
+
+    def in_lines(self, bucket, mini, remainder):
+        """The values of all entries in lines that look like a key."""
         front = self.front[bucket]
         found = [value for entry, value in zip(front.entries, self.front_values[bucket])
                  if entry == (mini, remainder, 0)]

@@ -10,6 +10,7 @@
  */
 #include "api/copies.h"
 #include "api/filter.h"
+#include "api/moving.h"
 #include "api/options.h"
 #include "api/shared.h"
 #include "base/hash_sort.h"
@@ -154,6 +155,12 @@ static bool unique(const nidus_options *options)
 	return !(options->features & NIDUS_MULTISET);
 }
 
+/* Whether a filter is about as large as it was said to be. */
+static bool keeps_promise(const nidus_filter *filter, uint64_t bytes)
+{
+	return moving_fill(filter).bytes <= bytes + bytes / 16 + 1024;
+}
+
 /* A filter of the family and size that hold these copies best. */
 static nidus_status make_for_copies(const nidus_options *options, const uint64_t *hashes,
                                     const uint64_t *values, size_t n, unsigned threads,
@@ -161,15 +168,33 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 {
 	struct offers offers;
 	nidus_options taken;
+	nidus_filter *best = NULL, *made;
 	nidus_status status = offers_make(&offers, options, hashes, n);
 	if (status != NIDUS_OK)
 		return status;
-	while (offers_take(&offers, &taken)) {
-		status = make(&taken, hashes, values, n, threads, filter);
-		if (status != NIDUS_FULL && status != NIDUS_COPIES)
+	while (offers_take(&offers, &taken) &&
+	       (best == NULL || offers_bytes(&offers) < moving_fill(best).bytes)) {
+		status = make(&taken, hashes, values, n, threads, &made);
+		if (status != NIDUS_OK && status != NIDUS_FULL && status != NIDUS_COPIES) {
+			nidus_free(best);
 			return status;
-		offers_refuse(&offers, status);
+		}
+		bool good = status == NIDUS_OK && keeps_promise(made, offers_bytes(&offers));
+		if (status == NIDUS_OK && best != NULL &&
+		    moving_fill(made).bytes >= moving_fill(best).bytes) {
+			nidus_free(made);
+		} else if (status == NIDUS_OK) {
+			nidus_free(best);
+			best = made;
+		}
+		if (good)
+			break;
+		/* What is listed takes more than a larger table would. */
+		offers_refuse(&offers, status == NIDUS_OK ? NIDUS_FULL : status);
 	}
+	*filter = best;
+	if (best != NULL)
+		return NIDUS_OK;
 	return fail(NIDUS_COPIES,
 	            "too many keys have too many copies: no filter with these options "
 	            "holds them all");

@@ -41,6 +41,9 @@ nidus_status offers_make(struct offers *offers, const nidus_options *options,
 /* Options that take the best offer; false if there is none left. */
 bool offers_take(struct offers *offers, nidus_options *options);
 
+/* The bytes that the offer taken last promises. */
+uint64_t offers_bytes(const struct offers *offers);
+
 /* The offer that was taken answered FULL or COPIES: makes it larger, or withdraws it. */
 void offers_refuse(struct offers *offers, nidus_status status);
 

@@ -37,6 +37,7 @@
 #include "family/family.h"
 #include "family/registry.h"
 #include "yard/build.h"
+#include "yard/list.h"
 #include "yard/move.h"
 
 #include <math.h>
@@ -302,7 +303,18 @@ static uint64_t breadcrumb_count(const void *body)
 static unsigned breadcrumb_copies(const struct blueprint *plan)
 {
 	(void)plan;
-	return YARD_COPIES;
+	return OVERFLOW_COPIES_MOST;
+}
+
+static uint64_t breadcrumb_surplus(const void *body)
+{
+	return yard_list_surplus(body);
+}
+
+static void breadcrumb_promise(void *body, uint64_t capacity)
+{
+	struct yard *yard = body;
+	yard->capacity = capacity;
 }
 
 static nidus_status breadcrumb_create(void *body, const struct blueprint *plan,
@@ -328,7 +340,7 @@ static nidus_status breadcrumb_copy(void *to, const void *from)
 	const struct yard *other = from;
 	memcpy(yard->memory.bytes, other->memory.bytes, other->memory.size);
 	yard->count = yard_count(other);
-	return NIDUS_OK;
+	return yard_list_copy(yard, other);
 }
 
 static nidus_status breadcrumb_build(void *body, const uint64_t *hashes, const uint64_t *values,
@@ -350,10 +362,12 @@ static void breadcrumb_prefetch(const void *body, uint64_t hash)
 static struct fill breadcrumb_fill(const void *body)
 {
 	const struct yard *yard = body;
-	uint64_t count = yard_count(yard);
-	double load = (double)count / (double)yard_slots(yard);
+	uint64_t count = yard_count(yard), stashed = yard_list_entries(yard);
+	double load = (double)(count - stashed) / (double)yard_slots(yard);
 	return (struct fill){
 		.count = count,
+		.stashed = stashed,
+		.listed = stashed - yard_list_surplus(yard),
 		.bytes = yard_bytes(yard),
 		.load = load,
 		.headroom = 1 - load,
@@ -414,19 +428,21 @@ static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
 
 static void breadcrumb_export_stash(const void *body, unsigned char *bytes)
 {
-	(void)body, (void)bytes; /* the backyard is part of the table */
+	yard_list_export(body, bytes);
 }
 
 static nidus_status breadcrumb_import(void *body, const unsigned char *stash, uint64_t stashed,
                                       uint64_t count)
 {
 	struct yard *yard = body;
-	(void)stash;
-	if (stashed > 0)
-		return fail(NIDUS_E_CORRUPT, "a breadcrumb filter has no stash");
-	if (count > yard_slots(yard))
-		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
-		            (unsigned long long)count);
+	nidus_status status = yard_list_import(yard, stash, stashed);
+	if (status != NIDUS_OK)
+		return status;
+	if (count < yard->list.entries || count - yard->list.entries > yard_slots(yard))
+		return fail(
+			NIDUS_E_CORRUPT,
+			"%llu entries are more than there are slots, or fewer than in the stash",
+			(unsigned long long)count);
 	yard->count = count;
 	return yard->mapped ? NIDUS_OK : breadcrumb_verify(yard);
 }
@@ -450,6 +466,9 @@ const struct family family_breadcrumb = {
 	.ops = breadcrumb_ops,
 	.prefetch = breadcrumb_prefetch,
 	.count = breadcrumb_count,
+	.surplus = breadcrumb_surplus,
+	.promise = breadcrumb_promise,
+	.stash_entry = OVERFLOW_ENTRY,
 	.fill = breadcrumb_fill,
 	.verify = breadcrumb_verify,
 	.next = breadcrumb_next,

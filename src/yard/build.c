@@ -107,5 +107,10 @@ nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_
 	threads_run(threads, build_parts, &building);
 	/* The same failure as one thread's that fills all front lines first. */
 	nidus_status status = outcome_tell(&building.fronts);
-	return status == NIDUS_OK ? outcome_tell(&building.back) : status;
+	status = status == NIDUS_OK ? outcome_tell(&building.back) : status;
+	if (status != NIDUS_COPIES)
+		return status;
+	/* A key has more copies than lines hold: one by one, as they are listed. */
+	yard_clear(yard);
+	return watch_insert_batch(&yard->ops->body, yard, hashes, values, n);
 }

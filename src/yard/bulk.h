@@ -116,8 +116,11 @@ NEVER_INLINE nidus_status yard_put_highest_any(struct yard *yard, struct yard_ke
 {
 	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
 	while (UNLIKELY(yard_put_back(yard->ops->shape, &trio, key) != NIDUS_OK)) {
-		if (!yard_make_room(yard, key.bucket))
-			return yard_no_place();
+		if (!yard_make_room(yard, key.bucket)) {
+			nidus_status status = yard_list_spill(yard, key);
+			yard->count += status == NIDUS_OK;
+			return status;
+		}
 	}
 	yard->count++;
 	return NIDUS_OK;
@@ -156,7 +159,7 @@ static nidus_status yard_fill_back(struct yard *yard, const uint64_t *hashes,
 			if (key.bucket != bucket)
 				break;
 			if (UNLIKELY(yard_copied(yard, hashes, at, key)))
-				return yard_too_many();
+				return NIDUS_COPIES; /* the caller does it another way */
 			key.beside = values != NULL ? values[at] : 0;
 			nidus_status status = yard_put_highest(yard, key);
 			if (status != NIDUS_OK)

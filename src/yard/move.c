@@ -5,21 +5,8 @@
 #include "yard/move.h"
 
 #include "base/effort.h"
+#include "yard/list.h"
 #include "yard/tiers.h"
-
-/* The place of an entry of `from` in a yard of another level. */
-static struct yard_key key_at_level(const struct yard *to, const struct yard *from,
-                                    struct yard_key key)
-{
-	uint64_t fingerprint = key.remainder << from->level | (key.bucket & bits_low(from->level));
-	return (struct yard_key){
-		.bucket = key.bucket >> from->level << to->level |
-		          (fingerprint & bits_low(to->level)),
-		.m = key.m,
-		.remainder = fingerprint >> to->level,
-		.beside = key.beside,
-	};
-}
 
 /* Takes the first `put` entries of a bucket out of `to` again. */
 static void take_back(struct yard *to, const struct yard *from, uint64_t bucket, uint64_t put)
@@ -27,7 +14,7 @@ static void take_back(struct yard *to, const struct yard *from, uint64_t bucket,
 	struct yard_key key;
 	uint64_t at = 0;
 	for (; put > 0 && yard_next_in(from, bucket, &at, &key); put--)
-		(void)to->ops->change(to, key_at_level(to, from, key),
+		(void)to->ops->change(to, yard_key_at(to, from, key),
 		                      (struct value_change){ VALUE_REMOVE, key.beside, 0 });
 }
 
@@ -49,7 +36,7 @@ static bool put_bucket(struct yard *to, const struct yard *from, uint64_t bucket
 	uint64_t at = 0;
 	bool reserved = false;
 	for (*put = 0; yard_next_in(from, bucket, &at, &key); ++*put) {
-		if (to->ops->put(to, key_at_level(to, from, key)) == NIDUS_OK)
+		if (to->ops->put(to, yard_key_at(to, from, key)) == NIDUS_OK)
 			continue;
 		uint64_t left = 1 + entries_from(from, bucket, at);
 		if (!reserved && overflow_reserve(overflow, &to->allocator, left) != NIDUS_OK) {
@@ -59,6 +46,32 @@ static bool put_bucket(struct yard *to, const struct yard *from, uint64_t bucket
 		reserved = true;
 		nidus_entry entry = yard_identity(from, key);
 		overflow_insert(overflow, &entry, 1);
+	}
+	return true;
+}
+
+/* Moves the listed entries of a bucket; false: some stay, as there is no memory. */
+static bool move_list(struct yard *to, struct yard *from, uint64_t bucket,
+                      struct overflow *overflow)
+{
+	struct yard_key key;
+	while (yard_list_first(from, bucket, NULL, &key)) {
+		nidus_entry listed = yard_list_entry(from, key), entry = yard_identity(from, key);
+		uint64_t copies = overflow_count(&from->list, &listed), before = to->count;
+		nidus_status status = yard_put_copies(to, yard_key_at(to, from, key), copies);
+		uint64_t left = copies - (to->count - before);
+		if (status != NIDUS_OK &&
+		    overflow_add(overflow, &to->allocator, &entry, left) != NIDUS_OK) {
+			/* What came over leaves `from`. */
+			copies -= left;
+			left = UINT64_MAX;
+		}
+		if (copies > 0)
+			overflow_take(&from->list, &listed, copies);
+		from->count -= copies;
+		effort_of_thread()->moved++; /* one node */
+		if (left == UINT64_MAX)
+			return false;
 	}
 	return true;
 }
@@ -78,7 +91,8 @@ void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t 
 		return;
 	uint64_t buckets = divide_up(places, from->ops->shape.front.slots), moved;
 	for (; buckets > 0 && *position < from->fronts; buckets--, ++*position) {
-		if (!copy_bucket(to, from, *position, overflow, &moved))
+		if (!move_list(to, from, *position, overflow) ||
+		    !copy_bucket(to, from, *position, overflow, &moved))
 			return;
 		from->ops->empty_bucket(from, *position);
 		from->count -= moved;

@@ -56,6 +56,8 @@ ALWAYS_INLINE bool yard_in_any(const struct yard *yard, struct yard_shape shape,
 		for (unsigned half = 0; half < 2; half++)
 			hits |= yard_back_hits(
 				shape, yard_back_line_in(yard, shape, key.bucket, half), key);
+		if (UNLIKELY(yard_listed(yard)) && hits == 0)
+			return yard_list_find(yard, key, NULL, 0, 0) > 0;
 	}
 	return hits != 0;
 }
@@ -169,7 +171,7 @@ ALWAYS_INLINE nidus_status yard_take(struct yard *yard, struct yard_shape shape,
                                      bool now, yard_take_fn take_slow,
                                      yard_bring_back_fn bring_back)
 {
-	if (UNLIKELY(yard->values != NULL))
+	if (UNLIKELY(yard->careful))
 		return yard_take_beside(yard, hash);
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	OPAQUE64(key.remainder); /* taken from its product before m is, whose register stays */
@@ -473,7 +475,8 @@ ALWAYS_INLINE size_t yard_find_values(const struct yard *yard, struct yard_shape
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	struct yard_trio trio = yard_trio_of(yard, shape, key.bucket);
-	return yard_find_in(shape, &trio, key, values, cap);
+	size_t found = yard_find_in(shape, &trio, key, values, cap);
+	return LIKELY(!yard_listed(yard)) ? found : yard_list_find(yard, key, values, cap, found);
 }
 
 /* Reads the values of keys that were found, whose bits are known. */

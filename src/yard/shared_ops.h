@@ -163,6 +163,8 @@ ALWAYS_INLINE size_t yard_shared_find_in(const struct yard *yard, struct yard_sh
 			if (cap > 0)
 				yard_copy_all_values(&hold.lines, &hold.copies, false);
 			size_t found = yard_find_in(shape, &hold.copies, key, values, cap);
+			if (UNLIKELY(yard_listed(yard)))
+				found = yard_list_find(yard, key, values, cap, found);
 			if (LIKELY(stripes_same(&yard->locks->stripes, &hold.watch, &versions)))
 				return found;
 		}
@@ -328,19 +330,23 @@ static inline nidus_status yard_tally(const struct yard *yard, nidus_status stat
 	return status;
 }
 
-/* yard_put_trio under the locks of all lines. */
-NEVER_INLINE nidus_status yard_shared_put_all(const struct yard *yard, struct yard_key key,
-                                              enum yard_demand demand, bool *added)
+/*
+ * yard_put_trio under the locks of all lines. What finds no room there is listed only if `list`;
+ * otherwise FULL, with no word of it: batches count what came before, which decides.
+ */
+NEVER_INLINE nidus_status yard_shared_put_all(struct yard *yard, struct yard_key key,
+                                              enum yard_demand demand, bool list, bool *added)
 {
-	for (;;) {
+	for (bool last = false;;) {
 		struct yard_hold hold;
 		yard_lock_all(yard, key.bucket, &hold);
-		nidus_status status = yard_put_trio(yard, &hold.copies, key, demand, added);
+		nidus_status status = yard_put_trio(yard, &hold.copies, key, demand, last, added);
 		yard_unlock_all(yard, &hold);
-		if (LIKELY(status != NIDUS_FULL))
+		if (LIKELY(status != NIDUS_FULL) || last)
 			return status;
-		if (!yard_shared_make_room(yard, key.bucket))
-			return yard_no_place();
+		last = !yard_shared_make_room(yard, key.bucket);
+		if (last && !list)
+			return status;
 	}
 }
 
@@ -365,7 +371,7 @@ static nidus_status yard_shared_insert_new(void *body, uint64_t hash)
 	nidus_status status;
 	bool added;
 	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front(shape, line, version))) {
-		status = yard_shared_put_all(yard, key, YARD_ONLY_NEW, &added);
+		status = yard_shared_put_all(yard, key, YARD_ONLY_NEW, true, &added);
 	} else {
 		status = yard_put_new(shape.front, line, key);
 		version_unlock(version);
@@ -395,14 +401,14 @@ ALWAYS_INLINE bool yard_shared_put_simply(const struct yard *yard, struct yard_s
 }
 
 ALWAYS_INLINE nidus_status yard_shared_put(struct yard *yard, struct yard_shape shape,
-                                           uint64_t hash, uint64_t value)
+                                           uint64_t hash, uint64_t value, bool list)
 {
 	bool added;
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	if (LIKELY(yard->values == NULL) && LIKELY(yard_shared_put_simply(yard, shape, key)))
 		return NIDUS_OK;
 	key.beside = yard_beside(yard, hash, value);
-	return yard_shared_put_all(yard, key, YARD_ANY, &added);
+	return yard_shared_put_all(yard, key, YARD_ANY, list, &added);
 }
 
 /* An insert of any kind into a yard that keeps values. */
@@ -412,7 +418,7 @@ static nidus_status yard_shared_insert_as(struct yard *yard, uint64_t hash, uint
 	bool added;
 	struct yard_key key = yard_locate(yard, hash);
 	key.beside = yard_beside(yard, hash, value);
-	nidus_status status = yard_shared_put_all(yard, key, demand, &added);
+	nidus_status status = yard_shared_put_all(yard, key, demand, true, &added);
 	return yard_tally(yard, status, !added);
 }
 
@@ -428,14 +434,28 @@ static nidus_status yard_shared_add(void *body, uint64_t hash, uint64_t value)
 
 /* ------------------------------------------------------------------- removes -- */
 
+static void yard_shared_come_home(struct yard *yard, uint64_t bucket)
+{
+	struct yard_hold hold;
+	yard_lock_all(yard, bucket, &hold);
+	yard_come_home(yard, &hold.copies, bucket);
+	yard_unlock_all(yard, &hold);
+}
+
 /* yard_change_trio under the locks of all lines. */
-NEVER_INLINE nidus_status yard_shared_change_all(const struct yard *yard, struct yard_key key,
+NEVER_INLINE nidus_status yard_shared_change_all(struct yard *yard, struct yard_key key,
                                                  const struct value_change *change)
 {
 	struct yard_hold hold;
+	bool freed = false;
 	yard_lock_all(yard, key.bucket, &hold);
-	nidus_status status = yard_change_trio(yard, &hold.copies, key, change);
+	nidus_status status =
+		UNLIKELY(yard_listed(yard))
+			? yard_change_beside_list(yard, &hold.copies, key, change, &freed)
+			: yard_change_trio(yard, &hold.copies, key, change);
 	yard_unlock_all(yard, &hold);
+	if (freed)
+		yard_others_come_home(yard, key.bucket, yard_shared_come_home);
 	return status;
 }
 
@@ -465,6 +485,11 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	uint32_t *version = yard_version(yard, line);
 	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front(shape, line, version))) {
+		key.beside = yard_beside(yard, hash, 0);
+		return yard_shared_change_all(yard, key, NULL);
+	}
+	if (UNLIKELY(yard_listed(yard))) { /* looked at under the lock: it may be this key */
+		version_unlock(version);
 		key.beside = yard_beside(yard, hash, 0);
 		return yard_shared_change_all(yard, key, NULL);
 	}

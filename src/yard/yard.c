@@ -7,6 +7,7 @@
 #include "base/effort.h"
 #include "base/reason.h"
 #include "simd/isa.h"
+#include "yard/list.h"
 #include "yard/tiers.h"
 
 #include <assert.h>
@@ -136,6 +137,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		.beside_bits = segment->tag_bits + plan->value_bits,
 		.special = plan->level > 0 || segment->tag_bits > 0,
 		.mapped = table != NULL,
+		.capacity = plan->capacity,
 		.ops = yard_find_slots(plan->slots),
 		.allocator = *allocator,
 	};
@@ -154,6 +156,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 	yard->back = yard->front + yard->fronts * line;
 	if (yard->beside_bits > 0)
 		yard->values = yard->front + yard_lines(yard->fronts) * line;
+	yard->careful = yard->values != NULL;
 	if (table == NULL && plan->features & NIDUS_CONCURRENT)
 		status = locks_make(&yard->locks, yard->memory.size, allocator);
 	if (status != NIDUS_OK)
@@ -169,6 +172,7 @@ uint64_t yard_slots(const struct yard *yard)
 
 void yard_free(struct yard *yard)
 {
+	yard_list_free(yard);
 	locks_unmake(yard->locks, &yard->allocator);
 	yard->locks = NULL;
 	memory_give(&yard->allocator, &yard->memory);
@@ -176,7 +180,7 @@ void yard_free(struct yard *yard)
 
 uint64_t yard_bytes(const struct yard *yard)
 {
-	return yard->memory.size + locks_bytes(yard->locks);
+	return yard->memory.size + locks_bytes(yard->locks) + yard_list_bytes(yard);
 }
 
 /*
@@ -206,6 +210,7 @@ void yard_clear(struct yard *yard)
 {
 	memset(yard->memory.bytes, 0, yard->memory.size);
 	effort_of_thread()->cleared += yard->memory.size;
+	yard_list_free(yard);
 	yard->count = 0;
 	if (yard->locks != NULL)
 		tally_clear(&yard->locks->added);
@@ -264,7 +269,8 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 			return bad_line("backyard", i);
 		*count += here;
 	}
-	return NIDUS_OK;
+	*count += yard->list.entries;
+	return yard_list_verify(yard);
 }
 
 /* --------------------------------------------------------------------- walks -- */
@@ -329,7 +335,13 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 		*entry = yard_identity(yard, key);
 		return true;
 	}
-	return false;
+	/* Behind all front buckets: the list, copy by copy. */
+	const struct overflow_node *node = overflow_at(&yard->list, *at);
+	if (node == NULL)
+		return false;
+	*entry = yard_identity(yard, yard_list_key(yard, &node->entry));
+	++*at;
+	return true;
 }
 
 /* What is left of a hash of an entry behind its part: the choices of yard_locate, backwards. */
@@ -372,12 +384,12 @@ uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
 
 #define BLOCK 64 /* keys that are looked up, so that their lines are there, and then found */
 
-/* Where threads share a yard: strangers touch no values, and others come one by one. */
-void yard_shared_find_batch(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
-                            uint32_t *found)
+/* Strangers touch no values, and others come one by one. */
+void yard_find_one_by_one(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
+                          uint32_t *found)
 {
 	const struct yard *yard = body;
-	const struct body_ops *ops = &yard->ops->shared;
+	const struct body_ops *ops = yard_body_ops(yard);
 	uint8_t yes[BLOCK];
 	for (size_t from = 0; from < n; from += BLOCK) {
 		size_t some = n - from < BLOCK ? n - from : BLOCK;
@@ -389,9 +401,8 @@ void yard_shared_find_batch(const void *body, const uint64_t *hashes, size_t n, 
 		}
 		for (size_t i = from; i < from + some; i++) {
 			first[i] = 0;
-			found[i] = yes[i - from]
-			                   ? (uint32_t)ops->find(yard, hashes[i], &first[i], 1)
-			                   : 0;
+			size_t all = yes[i - from] ? ops->find(yard, hashes[i], &first[i], 1) : 0;
+			found[i] = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
 		}
 	}
 }
@@ -446,7 +457,7 @@ nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, const 
 	if (part.to > part.from &&
 	    !yard->ops->fill_fronts(yard, hashes + part.from, values_from(values, part.from),
 	                            part.to - part.from))
-		return fail(NIDUS_COPIES, "no room for so many copies of a key");
+		return NIDUS_COPIES; /* the caller does it another way */
 	return NIDUS_OK;
 }
 
@@ -469,6 +480,8 @@ static nidus_status transfer_entries(struct yard *to, const struct yard *from)
 	nidus_entry entry;
 	while (yard_next(from, &cursor, &entry)) {
 		uint64_t hash = 0;
+		if (cursor.position[0] >= from->fronts)
+			break; /* the list comes as a whole */
 		nidus_status status = yard_entry_hash(to, &entry, &hash);
 		if (status == NIDUS_OK)
 			status = to->ops->body.insert_value(to, hash, entry.value);
@@ -492,12 +505,22 @@ static nidus_status transfer_keys(struct yard *to, const struct yard *from)
 	return status;
 }
 
+static nidus_status transfer_list(struct yard *to, const struct yard *from)
+{
+	nidus_status status = NIDUS_OK;
+	const struct overflow_node *node = overflow_next(&from->list, NULL);
+	for (; node != NULL && status == NIDUS_OK; node = overflow_next(&from->list, &node->entry))
+		status = yard_put_copies(
+			to, yard_key_at(to, from, yard_list_key(from, &node->entry)), node->copies);
+	return status;
+}
+
 nidus_status yard_transfer(struct yard *to, const struct yard *from)
 {
 	assert(to->level >= from->level && to->base_fronts == from->base_fronts);
 	assert(to->parts == from->parts && to->beside_bits == from->beside_bits);
-	if (from->segment.parts > 0)
-		return transfer_keys(to, from);
-	return from->mapped || from->beside_bits > 0 ? transfer_entries(to, from)
-	                                             : to->ops->transfer(to, from);
+	nidus_status status = from->segment.parts > 0                 ? transfer_keys(to, from)
+	                      : from->mapped || from->beside_bits > 0 ? transfer_entries(to, from)
+	                                                              : to->ops->transfer(to, from);
+	return status == NIDUS_OK ? transfer_list(to, from) : status;
 }

@@ -49,6 +49,8 @@
  * Values and tags, if the yard keeps any, lie behind both yards: yard/values.h. The table of a
  * yard is the lines of the front yard, those of the backyard, and then the values.
  *
+ * What the lines have no place for is in an exact list: yard/list.h.
+ *
  * Invariants (yard_verify checks them):
  *  - every line is a valid mini-filter;
  *  - a backyard entry's front bucket exists, is full, and ends with a mini-bucket
@@ -65,12 +67,13 @@
 #include "base/locks.h"
 #include "base/memory.h"
 #include "base/ops.h"
+#include "base/overflow.h"
 #include "base/segment.h"
 #include "yard/mini.h"
 #include "yard/values.h"
 
 #define YARD_FAN 16    /* front buckets per backyard line and half */
-#define YARD_COPIES 16 /* of one key at most */
+#define YARD_COPIES 16 /* of one key in its lines; others are listed */
 
 #define YARD_BUCKET_BITS 6    /* of a mini-bucket's number + 1 */
 #define YARD_TAG_BITS_MOST 24 /* that an entry keeps of its part */
@@ -120,12 +123,13 @@ struct yard {
 	unsigned char *front, *back;
 	uint64_t parts;        /* of the growing filter whose body this is; 1: a whole filter */
 	uint64_t base_fronts;  /* front buckets at level 0 */
-	uint64_t count;        /* entries in both yards, but for locks->added */
+	uint64_t count;        /* entries, but for locks->added */
 	unsigned char *values; /* and tags; NULL if there are none */
 	uint64_t fronts;       /* now */
 	unsigned level;
 	unsigned beside_bits; /* of tag and value beside each entry */
 	bool special;         /* its level is not 0, or entries have tags */
+	bool careful;         /* there are values, or entries in the list; for one thread */
 	uint64_t half;        /* lines in each half of the backyard */
 	unsigned width, buckets;
 	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
@@ -134,11 +138,14 @@ struct yard {
 	bool mapped;            /* the lines are a file's: any bits, not counted */
 	const struct yard_ops *ops;
 	struct block memory;
-	struct locks *locks; /* NULL unless threads share the yard */
+	struct locks *locks;   /* NULL unless threads share the yard */
+	struct overflow list;  /* entries without a place in the lines: list.h */
+	uint32_t list_version; /* where threads share the yard: odd while the list changes */
+	uint64_t capacity;     /* entries below which none is refused */
 	nidus_allocator allocator;
 };
 
-/* Entries in both yards. */
+/* Entries in both yards and in the list. */
 static inline uint64_t yard_count(const struct yard *yard)
 {
 	return yard->count + locks_added(yard->locks);
@@ -188,6 +195,20 @@ static inline struct yard_key yard_locate_tagged(const struct yard *yard, uint64
 	struct yard_key key = yard_locate(yard, hash);
 	key.beside = yard_beside(yard, hash, 0);
 	return key;
+}
+
+/* The place of an entry of `from` in a yard of the same base geometry and another level. */
+static inline struct yard_key yard_key_at(const struct yard *to, const struct yard *from,
+                                          struct yard_key key)
+{
+	uint64_t fingerprint = key.remainder << from->level | (key.bucket & bits_low(from->level));
+	return (struct yard_key){
+		.bucket = key.bucket >> from->level << to->level |
+		          (fingerprint & bits_low(to->level)),
+		.m = key.m,
+		.remainder = fingerprint >> to->level,
+		.beside = key.beside,
+	};
 }
 
 /* What names a front bucket among those that share a backyard line with it. */
@@ -296,9 +317,9 @@ void yard_free(struct yard *yard);
 uint64_t yard_bytes(const struct yard *yard);
 const struct body_ops *yard_body_ops(const struct yard *yard);
 
-/* find_batch of a yard that threads share. */
-void yard_shared_find_batch(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
-                            uint32_t *found);
+/* find_batch of a yard that threads share, or whose list is not empty. */
+void yard_find_one_by_one(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
+                          uint32_t *found);
 
 /* Asks for the front line of a hash, and for its backyard lines if a lookup may well need them. */
 void yard_prefetch(const struct yard *yard, uint64_t hash);
