@@ -77,8 +77,8 @@ static nidus_status insert_all(nidus_filter *filter, const uint64_t *hashes, con
 	return status;
 }
 
-/* Puts ascending hashes into an empty filter that need not become larger. */
-static nidus_status fill_at_once(nidus_filter *filter, const uint64_t *hashes,
+/* Puts ascending hashes into an empty filter. */
+static nidus_status fill(nidus_filter *filter, const uint64_t *hashes,
                                  const uint64_t *values, size_t n, unsigned threads)
 {
 	size_t worth = 1 + n / KEYS_PER_THREAD;
@@ -87,27 +87,6 @@ static nidus_status fill_at_once(nidus_filter *filter, const uint64_t *hashes,
 		return filter->family->build(filter->body, hashes, values, n,
 		                             worth < threads ? (unsigned)worth : threads);
 	return insert_all(filter, hashes, values, n);
-}
-
-/*
- * A filter that grows is made as large as it must be while it is empty. Only if that is
- * not enough (copies need more room) does it grow by inserts.
- */
-static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
-                         size_t n, unsigned threads)
-{
-	nidus_status status = NIDUS_OK;
-	bool grows = filter->grows;
-	if (grows && n > filter->plan.capacity)
-		status = nidus_grow(filter,
-		                    n < filter->plan.max_capacity ? n : filter->plan.max_capacity);
-	if (status == NIDUS_OK)
-		status = fill_at_once(filter, hashes, values, n, threads);
-	if (!watch_stopped() && overflow_helps(status) && grows) {
-		nidus_clear(filter);
-		status = insert_all(filter, hashes, values, n);
-	}
-	return watch_stopped() ? watch_status() : status;
 }
 
 /* Fills a filter that was just made, or gives it back. */
@@ -373,7 +352,8 @@ static nidus_status make_like(const nidus_filter *other, nidus_filter **filter)
 	shared_stop(other, false); /* its threads may make it grow */
 	struct blueprint plan = other->plan;
 	shared_go_on(other);
-	return filter_make(other->family, &plan, &other->allocator, NULL, filter);
+	nidus_status status = filter_make(other->family, &plan, &other->allocator, NULL, filter);
+	return status == NIDUS_OK ? filter_begin(filter) : status;
 }
 
 nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint64_t *values,

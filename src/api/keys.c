@@ -4,8 +4,6 @@
  *
  * Three spellings of a key (bytes, integer, hash) meet here and go on as hashes.
  */
-#include "api/growth.h"
-#include "api/moving.h"
 #include "api/shared.h"
 #include "simd/hashes.h"
 
@@ -185,27 +183,12 @@ static bool contains_through_gate(const void *body, uint64_t hash)
 	return shared_contains(filter_of(body), hash);
 }
 
-/* prefetch of a filter that may have two bodies. */
-static void prefetch_parts(const void *body, uint64_t hash)
-{
-	const nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
-	if (old != NULL)
-		old->family->prefetch(old->body, hash);
-	filter->family->prefetch(body, hash);
-}
-
 static void prefetch_through_gate(const void *body, uint64_t hash)
 {
 	const nidus_filter *filter = filter_of(body);
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	prefetch_parts(body, hash);
+	filter->family->prefetch(body, hash);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
-}
-
-/* insert of a filter that grows by itself and that threads do not share. */
-static nidus_status insert_growing(void *body, uint64_t hash)
-{
-	return growth_insert(filter_of(body), hash, 0);
 }
 
 /* insert that is refused, or where threads share the filter. */
@@ -235,13 +218,9 @@ void filter_choose_calls(nidus_filter *filter)
 		return;
 	filter->calls = (struct calls){
 		.contains = alone ? ops->contains : contains_through_gate,
-		.insert = !changes        ? insert_checked
-		          : filter->grows ? insert_growing
-		                          : ops->insert,
+		.insert = changes ? ops->insert : insert_checked,
 		.remove = removes ? ops->remove : remove_checked,
-		.prefetch = !alone                 ? prefetch_through_gate
-		            : moving_parts(filter) ? prefetch_parts
-		                                   : filter->family->prefetch,
+		.prefetch = alone ? filter->family->prefetch : prefetch_through_gate,
 	};
 }
 
@@ -272,8 +251,6 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, NULL, n, done);
-	if (status == NIDUS_OK && filter->grows)
-		return growth_insert_batch(filter, hashes, NULL, n, done);
 	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, NULL, n, done)
 	                          : status;
 }

@@ -4,6 +4,7 @@
  */
 #include "api/options.h"
 
+#include "api/directory.h"
 #include "base/random.h"
 #include "base/reason.h"
 
@@ -181,9 +182,18 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 		.fpr = fpr,
 	};
 	nidus_status status = check_capacity(options); /* a build may have raised it */
+	if (status == NIDUS_OK && options->max_capacity > options->capacity)
+		return directory_plan(family, options, plan);
 	if (status == NIDUS_OK)
 		status = family->plan(options, plan);
 	return status == NIDUS_OK ? family->check(plan) : status;
+}
+
+/* What follows from the plan of a family. */
+static struct forecast forecast_of(const struct family *family, const struct blueprint *plan,
+                                   uint64_t keys)
+{
+	return family_of_plan(family, plan)->forecast(plan, keys);
 }
 
 /* A family that takes less than 3 % more than the smallest may be chosen for its speed. */
@@ -236,40 +246,10 @@ static nidus_status find_candidates(const nidus_options *options,
 		if (tried != NIDUS_OK)
 			continue;
 		candidate->family = *family;
-		candidate->bytes = (*family)->forecast(&candidate->plan, options->capacity).bytes;
+		candidate->bytes = forecast_of(*family, &candidate->plan, options->capacity).bytes;
 		++*n;
 	}
 	return *n > 0 ? NIDUS_OK : fail(status, "no family will do: %s", first);
-}
-
-/* What a family takes when it has grown to max_capacity; UINT64_MAX if it cannot get there. */
-static uint64_t bytes_grown(const nidus_options *options, const struct candidate *candidate)
-{
-	struct blueprint grown;
-	const struct family *family = candidate->family;
-	if (family->larger(&candidate->plan, options->max_capacity, false, &grown) != NIDUS_OK)
-		return UINT64_MAX;
-	return family->forecast(&grown, options->max_capacity).bytes;
-}
-
-/*
- * Leaves out families that take more than twice the smallest once they have grown: breadcrumb
- * filters made for a large growth, whose lines never become narrower. Returns how many stay.
- */
-static size_t leave_out_bloated(const nidus_options *options, struct candidate *candidates,
-                                size_t n)
-{
-	uint64_t grown[FAMILIES], least = UINT64_MAX;
-	size_t stay = 0;
-	for (size_t i = 0; i < n; i++) {
-		grown[i] = bytes_grown(options, &candidates[i]);
-		least = grown[i] < least ? grown[i] : least;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (grown[i] / 2 <= least)
-			candidates[stay++] = candidates[i];
-	}
-	return stay;
 }
 
 static nidus_status plan_best(const nidus_options *options, const struct family **chosen,
@@ -280,8 +260,6 @@ static nidus_status plan_best(const nidus_options *options, const struct family 
 	uint64_t least = UINT64_MAX;
 	*chosen = NULL;
 	nidus_status status = find_candidates(options, candidates, &n);
-	if (options->features & NIDUS_FAST && options->max_capacity > options->capacity)
-		n = leave_out_bloated(options, candidates, n);
 	for (size_t i = 0; i < n; i++)
 		least = candidates[i].bytes < least ? candidates[i].bytes : least;
 	for (size_t i = 1; i < n; i++) {

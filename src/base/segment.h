@@ -20,9 +20,11 @@
 #include "base/bits.h"
 
 struct segment {
-	uint64_t parts;    /* of the whole filter; 0: the body is a whole filter */
-	unsigned tag_bits; /* that entries keep of their part */
-	bool third;        /* holds parts of both halves of its segment */
+	uint64_t parts;      /* of the whole filter */
+	unsigned tag_bits;   /* that entries keep of their part */
+	unsigned most_bits;  /* and the most that those of any body of the filter keep */
+	bool third;          /* holds parts of both halves of its segment */
+	const void *model;   /* a body of the filter whose tables this one may use; or NULL */
 };
 
 /* The tag of an entry of a part. */

@@ -38,7 +38,6 @@
 #include "family/registry.h"
 #include "yard/build.h"
 #include "yard/list.h"
-#include "yard/move.h"
 
 #include <math.h>
 
@@ -93,7 +92,7 @@ static double expected_rate(const struct blueprint *plan, double keys)
 {
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
 	double fronts = (double)(plan->groups << plan->level);
-	double bits = (double)(UINT64_C(1) << (plan->core_bits + plan->growth_bits - plan->level));
+	double bits = (double)(UINT64_C(1) << plan->core_bits);
 	return keys / (fronts * ops->shape.front.buckets * bits);
 }
 
@@ -222,32 +221,28 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 	            growth);
 }
 
-static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                                      struct blueprint *larger)
+/* Front buckets of a segment: about as many slots as those of other families have. */
+static uint64_t segment_fronts(unsigned slots)
 {
-	*larger = *plan;
-	const struct density *density = density_of(plan->slots);
-	while (most_keys(density, larger) < capacity) {
-		if (larger->groups > FRONTS_MOST >> (larger->level + 1))
-			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
-		if (larger->level == larger->growth_bits) {
-			if (!relax || larger->core_bits == 1 || larger->fpr >= 0.5)
-				return fail(
-					NIDUS_E_RANGE,
-					"no bits are left for more than %llu keys; make the filter with "
-					"a larger max_capacity",
-					(unsigned long long)plan->max_capacity);
-			/* The rate doubles: a core bit becomes an address bit. */
-			larger->core_bits--;
-			larger->growth_bits++;
-			larger->fpr *= 2;
-		}
-		larger->level++;
-	}
-	larger->capacity = most_keys(density, larger);
-	if (larger->max_capacity < larger->capacity)
-		larger->max_capacity = larger->capacity;
-	return NIDUS_OK;
+	uint64_t fronts = divide_up(family_segment_slots, slots);
+	return fronts + fronts / 2;
+}
+
+static nidus_status breadcrumb_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_options fixed = *options;
+	fixed.capacity = keys_that_fit(densities[0].any, segment_fronts(densities[0].slots)) / 2;
+	fixed.max_capacity = 0;
+	nidus_status status = breadcrumb_plan(&fixed, plan);
+	if (status == NIDUS_OK)
+		plan->groups = segment_fronts(plan->slots);
+	return status;
+}
+
+static uint64_t breadcrumb_segment_keys(const struct blueprint *plan)
+{
+	struct filling filling = filling_of(density_of(plan->slots), plan->features);
+	return keys_that_fit(filling, plan->groups);
 }
 
 static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_t keys)
@@ -256,7 +251,7 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 	uint64_t fronts = plan->groups << plan->level;
 	uint64_t back = yard_lines(fronts) - fronts;
 	struct forecast forecast = {
-		.bytes = yard_table_bytes(plan, 0),
+		.bytes = yard_table_bytes(plan, plan->growth_bits),
 		.total_slots = fronts * shape->front.slots + back * shape->back.slots,
 		.slot_bits = plan->core_bits + plan->growth_bits + plan->value_bits,
 		.fpr = expected_rate(plan, (double)keys),
@@ -288,6 +283,16 @@ static nidus_status breadcrumb_check_segment(const struct blueprint *plan,
 static uint64_t breadcrumb_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
 {
 	return yard_body_hash(body, entry, part);
+}
+
+static nidus_status breadcrumb_spread(const void *from, const struct spread *spread)
+{
+	return yard_spread(from, spread);
+}
+
+static unsigned breadcrumb_tag_at(const void *body)
+{
+	return ((const struct yard *)body)->width + YARD_BUCKET_BITS;
 }
 
 static uint64_t breadcrumb_borrow(const void *body, uint64_t hash)
@@ -401,19 +406,6 @@ static nidus_status breadcrumb_transfer(void *to, const void *from)
 	return yard_transfer(to, from);
 }
 
-static void breadcrumb_move(void *to, void *from, uint64_t *position, uint64_t places,
-                            struct overflow *overflow)
-{
-	yard_move(to, from, position, places, overflow);
-}
-
-static void breadcrumb_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-                            uint8_t *left)
-{
-	for (size_t i = 0; i < n; i++)
-		left[i] = yard_locate(from, hashes[i]).bucket >= position;
-}
-
 static nidus_entry breadcrumb_identity(const void *body, uint64_t hash)
 {
 	return yard_identity(body, yard_locate_tagged(body, hash));
@@ -473,10 +465,11 @@ const struct family family_breadcrumb = {
 	.verify = breadcrumb_verify,
 	.next = breadcrumb_next,
 	.entry_hash = breadcrumb_entry_hash,
-	.larger = breadcrumb_larger,
+	.plan_segment = breadcrumb_plan_segment,
+	.segment_keys = breadcrumb_segment_keys,
+	.spread = breadcrumb_spread,
+	.tag_at = breadcrumb_tag_at,
 	.transfer = breadcrumb_transfer,
-	.move = breadcrumb_move,
-	.left = breadcrumb_left,
 	.identity = breadcrumb_identity,
 	.check_segment = breadcrumb_check_segment,
 	.body_hash = breadcrumb_body_hash,

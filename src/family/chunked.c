@@ -155,7 +155,8 @@ static nidus_status chunked_larger(const struct blueprint *plan, uint64_t capaci
 	return nesting_larger(plan, capacity, relax, &sizing, larger);
 }
 
-static nidus_status chunked_plan(const nidus_options *options, struct blueprint *plan)
+/* Slots per bucket, and how many of them are held back. Errors: E_UNSUPPORTED, E_RANGE. */
+static nidus_status choose_slots(const nidus_options *options, struct blueprint *plan)
 {
 	struct chunking_limits limits;
 	nidus_status status = nesting_check_options(options, true);
@@ -171,6 +172,16 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 		return fail(NIDUS_E_RANGE,
 		            "of %u slots per bucket at most %u can be held back, not %u",
 		            plan->slots, plan->slots - 1, plan->reserve);
+	return NIDUS_OK;
+}
+
+static nidus_status chunked_plan(const nidus_options *options, struct blueprint *plan)
+{
+	struct chunking_limits limits;
+	nidus_status status = choose_slots(options, plan);
+	if (status != NIDUS_OK)
+		return status;
+	(void)limits_for(plan->slots, &limits);
 	if (!chunking_choose(&limits, options->capacity, &plan->chunks, &plan->groups))
 		return fail(NIDUS_E_RANGE, "no number of chunks holds %llu keys",
 		            (unsigned long long)options->capacity);
@@ -179,6 +190,21 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
 	plan->capacity = options->capacity;
 	return nesting_complete(options, plan, &sizing, steps_for(plan));
+}
+
+static nidus_status chunked_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots(options, plan);
+	if (status != NIDUS_OK)
+		return status;
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, 1);
+	nesting_lay_out_segment(options, plan, &sizing, ONE_CHUNK_STEPS);
+	return NIDUS_OK;
+}
+
+static uint64_t chunked_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, &sizing);
 }
 
 const struct family family_chunked = {
@@ -190,6 +216,8 @@ const struct family family_chunked = {
 	.speed = NIDUS_SPEED_MEDIUM,
 	.larger = chunked_larger,
 	.plan = chunked_plan,
+	.plan_segment = chunked_plan_segment,
+	.segment_keys = chunked_segment_keys,
 	.check = nesting_check,
 	.forecast = nesting_forecast,
 };

@@ -16,6 +16,7 @@
 #include "base/overflow.h"
 #include "base/ranges.h"
 #include "base/segment.h"
+#include "base/spread.h"
 
 /* How full a body is. */
 struct fill {
@@ -48,6 +49,7 @@ struct family {
 	bool core_shrinks;
 	bool compact;  /* whether NIDUS_COMPACT is possible */
 	bool searches; /* entries make room for others: two groups of slots each */
+	bool grows;    /* bodies are directories of those of a family (api/directory.h) */
 	/* The rates it can be planned for; 0: what all families can do (api/options.h). */
 	double fpr_least, fpr_most;
 	size_t body_size;
@@ -165,10 +167,19 @@ struct family {
 	 * compare. body_hash() is a hash whose key has an entry's identity and is of this part,
 	 * whose tag the entry has. borrow() gives pseudo-random bits that follow from what a
 	 * body keeps of a key without its part: keys of one identity have the same.
+	 * plan_segment() is plan() of such a body, as large as segments of the family are, whose
+	 * entries keep the rate even if its table is full; segment_keys() says how many keys
+	 * it takes. prepare() makes what a model shares with other bodies; it may be NULL.
+	 * spread() puts the entries of a body into others of the same filter.
 	 */
+	nidus_status (*plan_segment)(const nidus_options *options, struct blueprint *plan);
+	uint64_t (*segment_keys)(const struct blueprint *plan);
 	nidus_status (*check_segment)(const struct blueprint *plan, const struct segment *segment);
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
+	nidus_status (*prepare)(void *model);
+	nidus_status (*spread)(const void *from, const struct spread *spread);
+	unsigned (*tag_at)(const void *body); /* the first bit of a fingerprint that is its tag's */
 
 	/* For files: the table's bytes, and the stash, stash_entry bytes for each that fill() says is listed. */
 	unsigned char *(*table)(const void *body, uint64_t *size);
@@ -189,6 +200,9 @@ static inline bool family_must_reserve(const nidus_options *options)
 {
 	return options->reserve != 0 && options->reserve != NIDUS_RESERVE_NONE;
 }
+
+/* Slots that one body of a growing filter has, about; a multiple of 8. Tests take fewer. */
+extern unsigned family_segment_slots;
 
 /* Keys that a filter can be made for. */
 #define FAMILY_CAPACITY_MOST_LOG 44

@@ -7,7 +7,6 @@
 #include "base/atomic.h"
 #include "base/reason.h"
 #include "nest/build.h"
-#include "nest/move.h"
 
 #include <assert.h>
 
@@ -30,9 +29,7 @@ enum nest_kind nesting_kind(const struct blueprint *plan)
 nidus_status nesting_create(void *body, const struct blueprint *plan, const struct segment *segment,
                             const nidus_allocator *allocator, unsigned char *table)
 {
-	assert(segment == NULL);
-	(void)segment;
-	return nest_create(body, plan, nesting_kind(plan), allocator, table);
+	return nest_create(body, plan, nesting_kind(plan), segment, allocator, table);
 }
 
 unsigned nesting_copies(const struct blueprint *plan)
@@ -139,23 +136,42 @@ nidus_status nesting_transfer(void *to, const void *from)
 	return nest_transfer(to, from);
 }
 
-void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,
-                  struct overflow *overflow)
-{
-	nest_move(to, from, position, places, overflow);
-}
-
-void nesting_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-                  uint8_t *left)
-{
-	nest_left(from, position, hashes, n, left);
-}
-
 nidus_entry nesting_identity(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
 	struct nest_key key = nest_locate(nest, nest->kind, hash);
 	return nest_entry(nest, key.chunk, nest_identity(nest, nest->kind, &key));
+}
+
+nidus_status nesting_check_segment(const struct blueprint *plan, const struct segment *segment)
+{
+	(void)segment;
+	return nesting_check(plan);
+}
+
+uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
+{
+	return nest_part_hash(body, entry, part);
+}
+
+uint64_t nesting_borrow(const void *body, uint64_t hash)
+{
+	return nest_borrowed_bits(body, hash);
+}
+
+nidus_status nesting_prepare(void *model)
+{
+	return nest_prepare(model);
+}
+
+nidus_status nesting_spread(const void *from, const struct spread *spread)
+{
+	return nest_spread(from, spread);
+}
+
+unsigned nesting_tag_at(const void *body)
+{
+	return ((const struct nest *)body)->core_bits;
 }
 
 #define GROWTH_MOST 44
@@ -217,6 +233,24 @@ static uint64_t most_keys(const struct blueprint *plan, const struct nesting_siz
 			keys += step;
 	}
 	return keys;
+}
+
+void nesting_lay_out_segment(const nidus_options *options, struct blueprint *plan,
+                             const struct nesting_sizing *sizing, uint32_t steps)
+{
+	plan->chunks = 1;
+	plan->groups = sizing->overlap ? family_segment_slots - plan->slots + 1
+	                               : family_segment_slots / plan->slots;
+	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps;
+	plan->stash_limit =
+		options->stash != 0 ? stash_within(plan, options->stash) : best_stash(plan, sizing);
+	if (options->stash == NIDUS_STASH_OFF)
+		plan->stash_limit = 0;
+}
+
+uint64_t nesting_segment_keys(const struct blueprint *plan, const struct nesting_sizing *sizing)
+{
+	return most_keys(plan, sizing, 1);
 }
 
 nidus_status nesting_complete(const nidus_options *options, struct blueprint *plan,

@@ -35,18 +35,28 @@ nidus_status nesting_import(void *body, const unsigned char *stash, uint64_t sta
 
 /* Builds by ranges of chunks, for families that have those. */
 extern const struct ranges_ops nesting_ranges;
+nidus_status nesting_check_segment(const struct blueprint *plan, const struct segment *segment);
+uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part);
+uint64_t nesting_borrow(const void *body, uint64_t hash);
+nidus_status nesting_prepare(void *model);
+nidus_status nesting_spread(const void *from, const struct spread *spread);
+unsigned nesting_tag_at(const void *body);
 
 /* The members of a struct family that are the same for all of them. */
-#define NESTING_MEMBERS                                                                           \
-	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,        \
-	.copies = nesting_copies, .create = nesting_create, .free = nesting_free,                 \
-	.clear = nesting_clear, .copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, \
-	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,         \
-	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,               \
-	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
-	.move = nesting_move, .left = nesting_left, .identity = nesting_identity,                 \
-	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,   \
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
+#define NESTING_MEMBERS                                                                          \
+	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,       \
+	.copies = nesting_copies,                                                                \
+	.create = nesting_create, .free = nesting_free, .clear = nesting_clear,                  \
+	.copy = nesting_copy, .build = nesting_build, .ops = nesting_ops,                        \
+	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,        \
+	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,              \
+	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,    \
+	.identity = nesting_identity, .table = nesting_table,                                    \
+	.export_stash = nesting_export_stash, .import = nesting_import,                          \
+	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                  \
+	.borrow = nesting_borrow, .prepare = nesting_prepare, .spread = nesting_spread,          \
+	.tag_at = nesting_tag_at,                                                                \
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET | \
 	            NIDUS_CONCURRENT
 
 /*
@@ -74,6 +84,16 @@ static inline bool nesting_grows(const nidus_options *options)
 }
 
 /*
+ * Makes a plan whose widths are settled that of a segment: one chunk of about family_segment_slots slots,
+ * the search limit (`steps` unless asked otherwise) and the stash.
+ */
+void nesting_lay_out_segment(const nidus_options *options, struct blueprint *plan,
+                             const struct nesting_sizing *sizing, uint32_t steps);
+
+/* A family's segment_keys() in terms of its sizing. */
+uint64_t nesting_segment_keys(const struct blueprint *plan, const struct nesting_sizing *sizing);
+
+/*
  * Completes a plan that is laid out for options->capacity: growth bits for
  * max_capacity, the search limit (`steps` unless asked otherwise) and the stash.
  * plan->capacity is set. Errors: E_RANGE.
@@ -86,10 +106,6 @@ nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, boo
                             const struct nesting_sizing *sizing, struct blueprint *larger);
 
 nidus_status nesting_transfer(void *to, const void *from);
-void nesting_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-                  uint8_t *left);
-void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,
-                  struct overflow *overflow);
 nidus_entry nesting_identity(const void *body, uint64_t hash);
 
 /*

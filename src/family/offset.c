@@ -180,3 +180,20 @@ nidus_status offset_plan(const nidus_options *options, struct blueprint *plan,
 	plan->capacity = options->capacity;
 	return nesting_complete(options, plan, sizing_of(plan), layout->steps);
 }
+
+nidus_status offset_plan_segment(const nidus_options *options, struct blueprint *plan,
+                                 const struct offset_layout *layout)
+{
+	nidus_status status = nesting_check_options(options, false);
+	if (status != NIDUS_OK)
+		return status;
+	plan->slots = layout->slots;
+	plan->core_bits = nesting_core_bits(plan->fpr, layout->compared, 1);
+	nesting_lay_out_segment(options, plan, sizing_of(plan), layout->steps);
+	return NIDUS_OK;
+}
+
+uint64_t offset_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, sizing_of(plan));
+}

@@ -38,4 +38,9 @@ struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys);
 const struct offset_layout *offset_find(const struct offset_layout *layouts, size_t n,
                                         unsigned slots);
 
+/* The same for a segment of a filter that can grow, and how many keys it takes. */
+nidus_status offset_plan_segment(const nidus_options *options, struct blueprint *plan,
+                                 const struct offset_layout *layout);
+uint64_t offset_segment_keys(const struct blueprint *plan);
+
 #endif

@@ -95,3 +95,18 @@ nidus_status one_table_check(const struct blueprint *plan)
 		            (unsigned long long)plan->chunks);
 	return nesting_check(plan);
 }
+
+nidus_status one_table_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = nesting_check_options(options, false);
+	if (status != NIDUS_OK)
+		return status;
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, 1);
+	nesting_lay_out_segment(options, plan, &sizing, BEST_STEPS);
+	return NIDUS_OK;
+}
+
+uint64_t one_table_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, &sizing);
+}

@@ -148,6 +148,29 @@ static nidus_status simplified_plan(const nidus_options *options, struct bluepri
 	return nesting_complete(options, plan, &sizing, BEST_STEPS);
 }
 
+static nidus_status simplified_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	struct chunking_limits limits;
+	nidus_status status = nesting_check_options(options, false);
+	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
+	if (status == NIDUS_OK)
+		status = limits_for(plan->slots, &limits);
+	if (status != NIDUS_OK)
+		return status;
+	plan->core_bits = analysis_bits(options->max_capacity, plan->slots);
+	nesting_lay_out_segment(options, plan, &sizing, BEST_STEPS);
+	while (log2_floor(plan->groups) > plan->core_bits || rate(plan, 1) > plan->fpr) {
+		if (++plan->core_bits > SLOTS_WIDTH_MAX)
+			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
+	}
+	return NIDUS_OK;
+}
+
+static uint64_t simplified_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, &sizing);
+}
+
 static struct forecast simplified_forecast(const struct blueprint *plan, uint64_t keys)
 {
 	struct forecast forecast = nesting_forecast(plan, keys);
@@ -165,6 +188,8 @@ const struct family family_simplified = {
 	.speed = NIDUS_SPEED_MEDIUM,
 	.larger = simplified_larger,
 	.plan = simplified_plan,
+	.plan_segment = simplified_plan_segment,
+	.segment_keys = simplified_segment_keys,
 	.check = nesting_check,
 	.forecast = simplified_forecast,
 };

@@ -680,19 +680,25 @@ ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape
 	visit->pair = nest_pair_version(nest, &key);
 }
 
-/* Both in input order up to the first failure; a remove where `rest` is NULL. */
-ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shape shape,
-                                             const uint64_t *hashes, const uint64_t *values,
-                                             size_t n, size_t *done, nest_insert_rest *rest)
+/*
+ * Both in input order up to the first failure; a remove where `rest` is NULL. All keys are of one
+ * nest, or each of its own unless `each` is NULL, which the compiler knows.
+ */
+ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, void *const *each,
+                                             struct nest_shape shape, const uint64_t *hashes,
+                                             const uint64_t *values, size_t n, size_t *done,
+                                             nest_insert_rest *rest)
 {
 	struct nest_visit ring[NEST_AHEAD];
 	const size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
 	/* One loop for both, with a test of i, is slower by an eighth. */
 	for (size_t i = 0; i < ahead; i++)
-		nest_come_to(nest, shape, hashes[i], &ring[i]);
+		nest_come_to(each != NULL ? each[i] : nest, shape, hashes[i], &ring[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct nest_visit *visit = &ring[i % NEST_AHEAD];
 		uint64_t payload = values != NULL ? values[i] : 0;
+		if (each != NULL)
+			nest = each[i];
 		visit->spot.value |= payload << nest->payload_at;
 		bool near = rest != NULL && nest_near(nest, shape, &visit->spot);
 		nidus_status status = rest != NULL
@@ -705,7 +711,8 @@ ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shap
 			return status;
 		}
 		if (LIKELY(n - i > NEST_AHEAD))
-			nest_come_to(nest, shape, hashes[i + NEST_AHEAD], visit);
+			nest_come_to(each != NULL ? each[i + NEST_AHEAD] : nest, shape,
+			             hashes[i + NEST_AHEAD], visit);
 	}
 	*done = n;
 	return NIDUS_OK;
@@ -720,15 +727,15 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
                                             const uint64_t *hashes, const uint64_t *values,
                                             size_t n, size_t step, nest_insert_rest *rest)
 {
-	uint64_t chunk = multiply_high(hashes[0], nest->chunks);
+	const uint64_t chunk = multiply_high(hashes[0], nest->chunks);
 	uint64_t chunk_bit = chunk * nest->stride_bits;
 	struct nest_spot spots[NEST_NEAR];
 	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
 		size_t some = left < NEST_NEAR ? left : NEST_NEAR, crowded = 0;
 		for (size_t i = 0; i < some; i++) {
-			struct nest_key key;
-			nest_locate_in(nest, shape.kind, nest->special,
-			               hashes[i * step] * nest->chunks, &key);
+			struct nest_key key =
+				nest_locate_as(nest, shape.kind, nest->special | NEST_CHUNKS,
+			                       hashes[i * step]);
 			if (values != NULL)
 				key.value |= values[i * step] << nest->payload_at;
 			nest_spot_of(nest, &key, chunk_bit, &spots[i]);

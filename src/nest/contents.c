@@ -6,6 +6,7 @@
 #include "nest/nest.h"
 
 #include "base/reason.h"
+#include "base/spread.h"
 #include "nest/change.h"
 
 static bool core_possible(const struct nest *nest, uint64_t core)
@@ -300,21 +301,37 @@ static nidus_status key_of_entry(const struct nest *nest, const nidus_entry *ent
 	return NIDUS_OK;
 }
 
+/* What is left of a hash behind its group, by the core. */
+static uint64_t rest_of_core(const struct nest *nest, uint64_t core)
+{
+	if (nest->kind != NEST_DIRECT)
+		return divide_wide_up(core - 1, 0, nest->core_values);
+	uint64_t rest = divide_wide_up(core / nest->base_groups, 0, nest->direct_values);
+	return divide_wide_up(core % nest->base_groups - 1, rest, nest->base_groups - 1);
+}
+
+uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part)
+{
+	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->core_values);
+	rest = divide_wide_up(entry->home, rest, nest->base_groups);
+	return divide_wide_up(part, rest, nest->parts);
+}
+
+uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash)
+{
+	uint64_t core = nest_locate(nest, nest->kind, hash).value & nest->core_values;
+	return nest_partner_hash(nest, ~core);
+}
+
 nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash)
 {
 	struct nest_key key;
 	nidus_status status = key_of_entry(nest, entry, &key);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t core = entry->fingerprint & nest->core_values, rest = 0;
 	uint64_t growth = entry->fingerprint >> nest->core_bits;
 	/* The choices of nest_locate, from the last to the first. */
-	if (nest->kind == NEST_DIRECT) {
-		rest = divide_wide_up(core / nest->base_groups, rest, nest->direct_values);
-		rest = divide_wide_up(core % nest->base_groups - 1, rest, nest->base_groups - 1);
-	} else {
-		rest = divide_wide_up(core - 1, rest, nest->core_values);
-	}
+	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->core_values);
 	rest = divide_wide_up(growth, rest, nest->growth_values);
 	rest = divide_wide_up(entry->home % nest->base_groups, rest, nest->base_groups);
 	*hash = divide_wide_up(key.chunk, rest, nest->chunks);
@@ -362,4 +379,72 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 	struct nest_key key;
 	nidus_status status = key_of_entry(nest, entry, &key);
 	return status == NIDUS_OK ? nest_insert_key(nest, &key) : status;
+}
+
+/* ----------------------------------------------------------------------- bodies -- */
+
+/* What a slot is to hold in another body: core, choice and offset stay, the tag is another one. */
+static uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_t value,
+                         uint64_t tag)
+{
+	uint64_t payload = from->payload_bits > 0 ? value >> from->payload_at : 0;
+	value &= bits_low(from->growth_at);
+	value |= tag << to->growth_at;
+	return to->payload_bits > 0 ? value | payload << to->payload_at : value;
+}
+
+/* Puts the entry of a slot into another nest: into the same slot if that is empty. */
+static nidus_status spread_slot(const struct nest *from, uint64_t chunk, uint64_t slot,
+                                uint64_t value, const struct spread *spread)
+{
+	uint64_t core = value & from->core_values, tag = value >> from->growth_at & from->tag_mask;
+	struct spread_target target = spread->choose(
+		spread->context, from->parts > 0 ? tag : chunk,
+		spread->borrows ? nest_partner_hash(from, ~core) : 0);
+	struct nest *to = target.body;
+	uint64_t moved = with_tag(from, to, value, target.tag);
+	if (!nest_coded(to->kind) && slot_get(to->bits, to->width, slot) == 0) {
+		slot_set(to->bits, to->width, slot, moved);
+		to->chunk[0].used++;
+		return NIDUS_OK;
+	}
+	struct nest_key key = nest_key_in(to, to->kind, 0, slot, moved);
+	return nest_insert_key(to, &key);
+}
+
+static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
+                                 const struct spread *spread)
+{
+	const struct overflow *stash = &from->chunk[chunk].stash;
+	const struct overflow_node *node = overflow_next(stash, NULL);
+	nidus_status status = NIDUS_OK;
+	for (; node != NULL && status == NIDUS_OK; node = overflow_next(stash, &node->entry)) {
+		struct nest_key key = nest_key_of_identity(from, from->kind, chunk, node->entry);
+		uint64_t core = key.value & from->core_values, left = node->copies;
+		uint64_t tag = key.value >> from->growth_at & from->tag_mask;
+		struct spread_target target = spread->choose(
+			spread->context, from->parts > 0 ? tag : chunk,
+			spread->borrows ? nest_partner_hash(from, ~core) : 0);
+		key.chunk = 0;
+		key.value = with_tag(from, target.body, key.value, target.tag);
+		status = nest_insert_copies(target.body, &key, &left);
+	}
+	return status;
+}
+
+nidus_status nest_spread(const struct nest *from, const struct spread *spread)
+{
+	uint64_t slots = nest_chunk_slots(from);
+	nidus_status status = NIDUS_OK;
+	for (uint64_t chunk = 0; chunk < from->chunks; chunk++) {
+		const unsigned char *bits = nest_chunk_bits(from, chunk);
+		for (uint64_t slot = 0; slot < slots && status == NIDUS_OK; slot++) {
+			uint64_t value = nest_get(from, from->kind, bits, slot);
+			if (value != 0)
+				status = spread_slot(from, chunk, slot, value, spread);
+		}
+		if (status == NIDUS_OK)
+			status = spread_stash(from, chunk, spread);
+	}
+	return status;
 }

@@ -73,13 +73,12 @@ ALWAYS_INLINE bool nest_find_and_look(const struct nest *nest, struct nest_shape
 	const unsigned char *bits = nest->bits;
 	struct nest_key key;
 	struct nest_spot spot;
+	uint64_t tag, chunk = nest_take_chunk(nest, special, &hash, &tag);
 	if (special & NEST_CHUNKS)
-		bits += take_choice(&hash, nest->chunks) * nest->stride;
+		bits += chunk * nest->stride;
 	nest_locate_in(nest, shape.kind, special, hash, &key);
-	spot.value = key.value;
+	spot.value = key.value | tag;
 	spot.bit[0] = key.group[0] * nest->group_bits;
-	if (shape.special & NEST_GROWN)
-		LOAD_AGAIN(nest->group_bits); /* or it would need a register, and that the stack */
 	spot.bit[1] = key.group[1] * nest->group_bits;
 	return nest_match(nest, shape, bits, &spot);
 }
@@ -180,6 +179,27 @@ ALWAYS_INLINE void nest_contains_batch(const struct nest *nest, struct nest_shap
 	for (size_t i = 0; i < n; i++) {
 		if (yes[i] == NEST_UNSURE || (stashed && !yes[i]))
 			yes[i] = nest_look_again(nest, hashes[i]);
+	}
+}
+
+/* The same for keys of different bodies of a growing filter. */
+ALWAYS_INLINE void nest_contains_each(const void *const *nests, struct nest_shape shape,
+                                      const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	struct nest_spot ring[NEST_AHEAD];
+	size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
+	for (size_t i = 0; i < ahead; i++)
+		nest_approach(nests[i], shape, hashes[i], &ring[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct nest *nest = nests[i];
+		struct nest_spot *spot = &ring[i % NEST_AHEAD];
+		bool stashed = nest_anything_stashed(nest, shape), hit;
+		bool sure = nest_look(nest, shape, spot, &hit);
+		if (UNLIKELY(!sure) || UNLIKELY(stashed && !hit))
+			hit = nest_look_again(nest, hashes[i]);
+		yes[i] = hit;
+		if (LIKELY(n - i > NEST_AHEAD))
+			nest_approach(nests[i + NEST_AHEAD], shape, hashes[i + NEST_AHEAD], spot);
 	}
 }
 

@@ -4,6 +4,8 @@
  */
 #include "nest/nest.h"
 
+#include <assert.h>
+
 #include "base/reason.h"
 #include "nest/change.h"
 #include "nest/instances.h"
@@ -158,9 +160,16 @@ static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
 	return fields;
 }
 
-static void lay_out_words(struct nest *nest, bool shared)
+/*
+ * The bodies of a growing filter keep tags of different widths and are looked at by the same code:
+ * that for the widest, which is `more` bits wider. No code that only one width has.
+ */
+static void lay_out_words(struct nest *nest, bool shared, unsigned more)
 {
-	nest->in_words = words_of(nest->kind, nest->slots, nest->width, shared);
+	bool part = nest->special & NEST_PART;
+	nest->in_words = words_of(nest->kind, nest->slots, nest->width + more, shared || part);
+	if (part && nest->in_words == NEST_WHOLE)
+		nest->in_words = NEST_TWO;
 	nest->fields = fields_of(nest->in_words, nest->slots, nest->width);
 	nest->words = nest->slots / nest->fields;
 	nest->word_bits = nest->fields * nest->width;
@@ -230,7 +239,7 @@ static uint64_t hop_bytes(const struct nest *nest, uint64_t table_bytes)
 	            UINT32_MAX)
 		return 0;
 	uint64_t bytes = sizeof *nest->hops * hop_count(nest);
-	return bytes * HOP_SHARE <= table_bytes ? bytes : 0;
+	return bytes <= table_bytes / HOP_SHARE ? bytes : 0;
 }
 
 static void write_hops(struct nest *nest)
@@ -262,7 +271,8 @@ static nidus_status take_memory(struct nest *nest, const struct blueprint *plan,
                                 unsigned char *table)
 {
 	const nidus_allocator *allocator = &nest->allocator;
-	uint64_t bytes = nest_table_bytes(plan, nest->kind), hops = hop_bytes(nest, bytes);
+	uint64_t bytes = nest_table_bytes(plan, nest->kind);
+	uint64_t hops = nest->hops == NULL ? hop_bytes(nest, bytes) : 0;
 	nidus_status status = NIDUS_OK;
 	if (table == NULL)
 		status = memory_take(allocator, bytes, &nest->bits_memory);
@@ -280,8 +290,29 @@ static nidus_status take_memory(struct nest *nest, const struct blueprint *plan,
 	return status;
 }
 
+/* Makes a nest that is not a filter the body of a part of one. */
+static void lay_out_part(struct nest *nest, const struct segment *segment)
+{
+	const struct nest *model = segment->model;
+	assert(nest->level == 0 && nest->chunks == 1 && segment->tag_bits == nest->growth_bits);
+	nest->parts = segment->parts;
+	nest->tag_bits = segment->tag_bits;
+	nest->tag_mask = bits_low(segment->tag_bits);
+	nest->half_mask = segment->third ? UINT64_C(1) << (segment->tag_bits - 1) : 0;
+	nest->final_groups = nest->base_groups;
+	nest->final_level = nest->kept_bits = nest->growth_bits = 0;
+	nest->kept_mask = 0;
+	nest->growth_values = 1;
+	nest->special = NEST_PART | (nest->kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED);
+	if (model != NULL && model->hops != NULL) {
+		nest->hops = model->hops;
+		nest->special = NEST_PART;
+	}
+}
+
 nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
-                         const nidus_allocator *allocator, unsigned char *table)
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table)
 {
 	*nest = (struct nest){
 		.chunks = plan->chunks,
@@ -322,9 +353,12 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.mapped = table != NULL,
 		.allocator = *allocator,
 	};
+	if (segment != NULL)
+		lay_out_part(nest, segment);
 	nest->short_steps = search_short_steps(nest);
 	nest->step_most = search_step_most(nest);
-	lay_out_words(nest, plan->features & NIDUS_CONCURRENT);
+	lay_out_words(nest, plan->features & NIDUS_CONCURRENT,
+	              segment != NULL ? segment->most_bits - segment->tag_bits : 0);
 	fill_patterns(nest);
 	if (nest_coded(kind))
 		coded_prepare();
@@ -342,6 +376,17 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	status = nest_share(nest);
 	if (status != NIDUS_OK)
 		nest_free(nest);
+	return status;
+}
+
+nidus_status nest_prepare(struct nest *model)
+{
+	uint64_t bytes = model->hops == NULL ? hop_bytes(model, UINT64_MAX / 2) : 0;
+	if (bytes == 0)
+		return NIDUS_OK;
+	nidus_status status = memory_take(&model->allocator, bytes, &model->hop_memory);
+	if (status == NIDUS_OK)
+		write_hops(model);
 	return status;
 }
 
@@ -474,6 +519,7 @@ nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const st
 	uint64_t home = group >> nest->level;
 	uint64_t growth =
 		(group >> nest->borrowed << nest->kept_bits | kept) & (nest->growth_values - 1);
+	growth |= key->value >> nest->growth_at & nest->tag_mask;
 	return (nidus_entry){ home, core | growth << nest->core_bits,
 		              key->value >> nest->payload_at };
 }
@@ -481,9 +527,10 @@ nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const st
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                      nidus_entry entry)
 {
-	struct nest_key key =
-		nest_key_of(nest, kind, chunk, entry.home, entry.fingerprint & nest->core_values,
-	                    entry.fingerprint >> nest->core_bits);
+	uint64_t growth = entry.fingerprint >> nest->core_bits, tag = growth & nest->tag_mask;
+	struct nest_key key = nest_key_of(nest, kind, chunk, entry.home,
+	                                  entry.fingerprint & nest->core_values, growth ^ tag);
+	key.value |= tag << nest->growth_at;
 	key.value |= entry.value << nest->payload_at;
 	return key;
 }
@@ -752,8 +799,8 @@ ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, uint64
 {
 	const unsigned char *bits = nest->bits;
 	struct nest_key key;
-	if (special & NEST_CHUNKS)
-		bits += take_choice(&hash, nest->chunks) * nest->stride;
+	uint64_t tag;
+	bits += nest_take_chunk(nest, special, &hash, &tag) * nest->stride;
 	nest_locate_in(nest, kind, special, hash, &key);
 	for (unsigned i = 0; i < 2; i++) {
 		const unsigned char *at = bits + (key.group[i] * nest->group_bits >> 3);

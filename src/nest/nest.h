@@ -83,6 +83,7 @@
 #include "base/memory.h"
 #include "base/ops.h"
 #include "base/overflow.h"
+#include "base/segment.h"
 #include "base/slots.h"
 #include "nest/coded.h"
 #include "simd/select.h"
@@ -145,6 +146,7 @@ enum {
 	NEST_GROWN = 8,     /* slots keep growth bits, or NEST_BORROWED, or XOR kinds have grown and
 	                    NEST_HASHED or NEST_TAKEN */
 	NEST_BORROWED = 16, /* some address bits are borrowed */
+	NEST_PART = 32,     /* a hash begins with a part of a growing filter (base/segment.h) */
 };
 
 /*
@@ -210,6 +212,9 @@ struct nest {
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
 	uint64_t extra_mask;           /* its choice and offset bits */
 	unsigned growth_at;            /* the first bit of a slot that growth bits are in */
+	uint64_t parts;                /* NEST_PART: of the filter; slots keep the bits of a part */
+	uint64_t tag_mask, half_mask;  /* under tag_mask, and in a third body one more (segment.h) */
+	unsigned tag_bits;
 	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;          /* the seed's share in H */
 	uint64_t stride;
@@ -449,15 +454,28 @@ ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, 
 	key->value = core;
 }
 
+/* Takes the chunk from a hash, or its part; of that slots keep the tag, as it lies in them. */
+ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, uint64_t special, uint64_t *hash,
+                                       uint64_t *tag)
+{
+	*tag = 0;
+	if (special & NEST_PART) {
+		uint64_t part = take_choice(hash, nest->parts);
+		*tag = ((part & nest->tag_mask) | (part >> 1 & nest->half_mask)) << nest->growth_at;
+		return 0;
+	}
+	return special & NEST_CHUNKS ? take_choice(hash, nest->chunks) : 0;
+}
+
 /* Where the key of a hash may be. */
 ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_kind kind,
                                              uint64_t special, uint64_t hash)
 {
 	struct nest_key key;
-	key.chunk = 0;
-	if (special & NEST_CHUNKS)
-		key.chunk = take_choice(&hash, nest->chunks);
+	uint64_t tag;
+	key.chunk = nest_take_chunk(nest, special, &hash, &tag);
 	nest_locate_in(nest, kind, special, hash, &key);
+	key.value |= tag;
 	return key;
 }
 
@@ -589,10 +607,12 @@ unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind);
 
 /*
  * Lays out a nest of a checked plan: an empty one, or, where `table` is not NULL,
- * one over those slots, which are never written to. Errors: E_NOMEM.
+ * one over those slots, which are never written to. With a `segment` it is a body of a growing
+ * filter: the plan's growth bits are those of a tag then. Errors: E_NOMEM.
  */
 nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
-                         const nidus_allocator *allocator, unsigned char *table);
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table);
 void nest_free(struct nest *nest);
 void nest_clear(struct nest *nest);
 
@@ -641,6 +661,19 @@ nidus_status nest_insert_copies(struct nest *nest, const struct nest_key *key, u
 
 /* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
 nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash);
+
+/* Puts all entries into bodies of a growing filter (family/family.h). Errors: E_NOMEM. */
+struct spread;
+nidus_status nest_spread(const struct nest *from, const struct spread *spread);
+
+/* Writes down the hops that bodies share with their model. Errors: E_NOMEM. */
+nidus_status nest_prepare(struct nest *model);
+
+/* The hash of an entry of a body of a growing filter, by the part that the entry is of. */
+uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part);
+
+/* Bits that follow from the core of a hash, where an address needs more than there are. */
+uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash);
 
 /* -------------------------------------------------- parts of the operations -- */
 

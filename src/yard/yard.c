@@ -6,6 +6,7 @@
 
 #include "base/effort.h"
 #include "base/reason.h"
+#include "base/spread.h"
 #include "simd/isa.h"
 #include "yard/list.h"
 #include "yard/tiers.h"
@@ -355,8 +356,9 @@ static uint64_t entry_rest(const struct yard *yard, const nidus_entry *entry)
 
 nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash)
 {
-	assert(yard->segment.parts == 0); /* the part of others is not known here */
-	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
+	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1, and the tag */
+	uint64_t tag = above >> YARD_BUCKET_BITS & bits_low(yard->segment.tag_bits);
+	above ^= tag << YARD_BUCKET_BITS;
 	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->base_fronts ||
 	    above < 1 || above > yard->buckets)
 		return fail(NIDUS_E_RANGE,
@@ -371,13 +373,38 @@ uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint6
 	return divide_wide_up(part, entry_rest(yard, entry), yard->parts);
 }
 
-uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
+static uint64_t borrowed_bits(const struct yard *yard, struct yard_key key)
 {
-	struct yard_key key = yard_locate(yard, hash);
 	uint64_t all = (key.bucket << YARD_BUCKET_BITS | key.m) << yard->width | key.remainder;
 	return hash_fold(hash_fold(all + UINT64_C(0x9e3779b97f4a7c15),
 	                           UINT64_C(0xd6e8feb86659fd93)),
 	                 UINT64_C(0x9fb21c651e98df25));
+}
+
+uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
+{
+	return borrowed_bits(yard, yard_locate(yard, hash));
+}
+
+nidus_status yard_spread(const struct yard *from, const struct spread *spread)
+{
+	const unsigned tag_bits = from->segment.tag_bits;
+	nidus_status status = NIDUS_OK;
+	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++) {
+		struct yard_key key;
+		uint64_t at = 0;
+		while (status == NIDUS_OK && yard_next_in(from, bucket, &at, &key)) {
+			struct spread_target target = spread->choose(
+				spread->context, key.beside & bits_low(tag_bits),
+				spread->borrows ? borrowed_bits(from, key) : 0);
+			struct yard *to = target.body;
+			uint64_t value = key.beside >> tag_bits;
+			key.beside = value << to->segment.tag_bits | target.tag;
+			status = key.m < to->buckets ? to->ops->put(to, key)
+			                             : bad_line("front yard", bucket);
+		}
+	}
+	return status;
 }
 
 /* ------------------------------------------------------------------- finding -- */

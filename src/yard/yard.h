@@ -342,6 +342,10 @@ nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, 
 /* Of a body of a growing filter: the same, for a key of a part whose tag the entry has. */
 uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint64_t part);
 
+/* Puts all entries into bodies of a growing filter (base/spread.h). Errors: FULL, E_NOMEM. */
+struct spread;
+nidus_status yard_spread(const struct yard *from, const struct spread *spread);
+
 /* Bits that follow from all that the yard knows of a key but for its part. */
 uint64_t yard_borrow(const struct yard *yard, uint64_t hash);
 

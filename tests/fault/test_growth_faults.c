@@ -6,7 +6,7 @@
  * its second, until none is left: each time the filter is what it was, nothing is
  * kept, and no key is lost.
  */
-#include "api/moving.h"
+#include "api/filter.h"
 #include "support/check.h"
 #include "support/faults.h"
 #include "support/filters.h"
@@ -16,6 +16,7 @@
 #define MOST (4 * BASE)
 #define FOREIGN (UINT64_C(1) << 40) /* keys of nobody else */
 #define FOREIGN_KEYS 60
+#define TURN 16
 
 static struct ledger ledger;
 
@@ -42,7 +43,7 @@ static uint64_t be_full(nidus_filter *filter)
 static uint64_t begin_to_move(nidus_filter *filter)
 {
 	uint64_t keys = 0;
-	while (!moving(filter))
+	while (!has_segments(filter))
 		expect_ok(nidus_insert_u64(filter, keys++));
 	return keys;
 }
@@ -50,9 +51,9 @@ static uint64_t begin_to_move(nidus_filter *filter)
 static uint64_t be_amid_a_move(nidus_filter *filter)
 {
 	uint64_t keys = begin_to_move(filter);
-	insert_keys(filter, keys, keys + 3 * MOVING_TURN);
-	expect(moving(filter));
-	return keys + 3 * MOVING_TURN;
+	insert_keys(filter, keys, keys + 3 * TURN);
+	expect(has_segments(filter));
+	return keys + 3 * TURN;
 }
 
 static uint64_t be_crowded_amid_a_move(nidus_filter *filter)
@@ -77,7 +78,7 @@ static uint64_t be_emptied_amid_a_move(nidus_filter *filter)
 {
 	uint64_t keys = be_amid_a_move(filter);
 	remove_keys(filter, BASE / 2, keys);
-	expect(moving(filter));
+	expect(has_segments(filter));
 	return BASE / 2;
 }
 
@@ -104,11 +105,11 @@ static nidus_status try_insert(nidus_filter *filter)
 
 static nidus_status try_insert_batch(nidus_filter *filter)
 {
-	uint64_t hashes[2 * MOVING_TURN];
+	uint64_t hashes[2 * TURN];
 	size_t done;
-	for (unsigned i = 0; i < 2 * MOVING_TURN; i++)
+	for (unsigned i = 0; i < 2 * TURN; i++)
 		hashes[i] = nidus_hash_u64(filter, FOREIGN + i);
-	nidus_status status = nidus_insert_batch(filter, hashes, 2 * MOVING_TURN, &done);
+	nidus_status status = nidus_insert_batch(filter, hashes, 2 * TURN, &done);
 	for (size_t i = 0; status != NIDUS_OK && i < done; i++)
 		expect_ok(nidus_remove_hash(filter, hashes[i]));
 	return status;

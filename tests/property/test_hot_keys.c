@@ -4,7 +4,7 @@
  * has as many copies as may be, whatever crowds the table; and no insert does the work of
  * many. Every family that grows, alone and shared by threads.
  */
-#include "api/moving.h"
+#include "api/filter.h"
 #include "base/effort.h"
 #include "support/check.h"
 #include "support/filters.h"
@@ -156,7 +156,7 @@ static void no_insert_clears_a_large_table(void **state)
 		for (size_t i = 0; i < n; i++)
 			hashes[i] = nidus_hash_u64(run.filter, i);
 		expect_ok(nidus_insert_batch(run.filter, hashes, n, NULL));
-		for (uint64_t key = n; !moving(run.filter); key++)
+		for (uint64_t key = n; !has_segments(run.filter); key++)
 			insert(&run, key);
 		expect(info_of(run.filter).bytes > CLEARED_MOST);
 		expect(run.most_cleared < CLEARED_MOST);

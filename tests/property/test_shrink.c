@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "api/moving.h"
+#include "api/filter.h"
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/faults.h"
@@ -60,7 +60,7 @@ static void shrink_and_grow_again(nidus_options options)
 	expect_exactly(filter, 5 * BASE, 8 * BASE);
 	expect_ok(nidus_shrink(filter, 0));
 	nidus_info info = info_of(filter);
-	expect(!moving(filter));
+	expect(!has_segments(filter));
 	expect(info.bytes < large && info.capacity >= 3 * BASE && info.capacity < 8 * BASE);
 	expect_exactly(filter, 5 * BASE, 8 * BASE);
 	expect_rate(filter, options.fpr);
@@ -92,11 +92,11 @@ static void shrink_amid_a_move(nidus_options options)
 	options.max_capacity = 4 * BASE;
 	nidus_filter *filter = filter_create(&options);
 	uint64_t keys = 0;
-	while (!moving(filter))
+	while (!has_segments(filter))
 		expect_ok(nidus_insert_u64(filter, keys++));
 	remove_keys(filter, 0, 100);
 	expect_ok(nidus_shrink(filter, 0));
-	expect(!moving(filter));
+	expect(!has_segments(filter));
 	expect_exactly(filter, 100, keys);
 	nidus_free(filter);
 }

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/moving.h"
+#include "api/filter.h"
 #include "base/effort.h"
 #include "base/os.h"
 #include "support/check.h"
@@ -189,7 +189,7 @@ static void begin(struct history *h, uint64_t number)
 /* A pause before its time, so that whole filters are used amid growth, too. */
 static bool interrupted(struct history *h)
 {
-	return moving(h->filter) && chance_one_in(&h->chance, 4 + (unsigned)(h->ledger.keys / 256));
+	return has_segments(h->filter) && chance_one_in(&h->chance, 4 + (unsigned)(h->ledger.keys / 256));
 }
 
 static void live(struct history *h)
@@ -208,7 +208,7 @@ static void live(struct history *h)
 			turn_tide(h, &actor);
 			h->step++;
 		} while (actor.operations < pause && !interrupted(h));
-		history_met.moving += moving(h->filter);
+		history_met.moving += has_segments(h->filter);
 		history_fold(h, &actor);
 		history_act(h);
 		h->step++;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/moving.h"
+#include "api/filter.h"
 #include "support/check.h"
 #include "support/filters.h"
 #include "support/folder.h"
@@ -62,7 +62,7 @@ static void do_walk(struct history *h)
 static void do_clone(struct history *h)
 {
 	nidus_filter *copy;
-	history_met.cloned_amid += moving(h->filter);
+	history_met.cloned_amid += has_segments(h->filter);
 	DEMAND_OK(nidus_clone(h->filter, &copy));
 	DEMAND(filters_equal(copy, h->filter));
 	replace(h, copy);
@@ -71,7 +71,7 @@ static void do_clone(struct history *h)
 static void do_save_buffer(struct history *h)
 {
 	nidus_filter *loaded, *opened;
-	history_met.saved_amid += moving(h->filter);
+	history_met.saved_amid += has_segments(h->filter);
 	struct bytes bytes = bytes_save(h->filter);
 	DEMAND_OK(nidus_open_buffer(bytes.data, bytes.size, 0, &opened));
 	history_check_contents(h, opened);

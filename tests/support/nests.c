@@ -39,7 +39,7 @@ void nest_make(struct nest *nest, const struct blueprint *plan, enum nest_kind k
 {
 	const nidus_allocator system = { 0 };
 	expect_ok(nest_check(plan, kind));
-	expect_ok(nest_create(nest, plan, kind, &system, NULL));
+	expect_ok(nest_create(nest, plan, kind, NULL, &system, NULL));
 }
 
 static int compare(const void *a, const void *b)

@@ -290,7 +290,7 @@ static void tables_may_have_more_than_2_32_slots(void **state)
 		check_note("table %zu", i);
 		expect_ok(nest_check(&plan, tables[i].kind));
 		expect(nest_total_slots(&plan, tables[i].kind) > UINT32_MAX);
-		if (nest_create(&nest, &plan, tables[i].kind, &system, NULL) != NIDUS_OK) {
+		if (nest_create(&nest, &plan, tables[i].kind, NULL, &system, NULL) != NIDUS_OK) {
 			os = real;
 			skip(); /* a machine that limits address space */
 		}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * directory: a filter that can grow, as a directory of small bodies of its family.
+ *
+ * Extendible hashing, with filters in it. A hash begins with its part: one of `chunks` base
+ * segments, and behind that the growth bits (base/segment.h). The directory leads from the
+ * highest bits of a part to a leaf, and a leaf has one to three bodies:
+ *
+ *     directory   [00 | 01 | 10 | 11]        as many entries as the deepest leaf needs
+ *                   \  /     |     \
+ *     leaves      depth 1  depth 2  depth 2
+ *                  /|\       |\       |
+ *     bodies      0 1 third  0 1      0
+ *
+ *     one body     holds all parts of the leaf
+ *     two          one for each half of them
+ *     three        a third body takes the first third of the parts of either half
+ *
+ * A leaf that is full gets another body; one that has three is split into two leaves of two, by
+ * the next bit. So the memory follows the keys in steps of a third to a half. Group and core of
+ * an entry never change: bodies are split slot by slot, entries only lose a bit of their tag.
+ * No insert does more work than one leaf has entries, and nothing can fail but memory.
+ *
+ * When a leaf is split follows from the number of its entries alone, and from its place:
+ * neighbours are split at different loads, so that not all of them are at the same time.
+ *
+ * Where growth bits are used up, leaves are split by borrowed bits, which follow from what
+ * bodies keep of a key: no identity is lost, and the rate of n entries is still n times that of
+ * one. nidus_grow_relaxed and merges do so.
+ *
+ * A filter of a few entries has no leaves: it is a list of hashes (base/few.h).
+ *
+ * Depths differ by at most DIRECTORY_SPREAD. Hashes may be chosen: a leaf that would have to be
+ * deeper stays as it is, and its bodies' exact lists grow instead.
+ *
+ * All functions of a struct family that work on a body work on a directory (directory_family).
+ */
+#ifndef NIDUS_API_DIRECTORY_H
+#define NIDUS_API_DIRECTORY_H
+
+#include "base/few.h"
+#include "base/segment.h"
+#include "family/family.h"
+
+#define DIRECTORY_SPREAD 4
+#define LEAF_BODIES 3
+
+struct leaf {
+	/* Of the halves, and the third; of a leaf with one body the first two are the same. */
+	void *body[LEAF_BODIES];
+	uint64_t first;    /* of its parts */
+	uint64_t third;    /* parts below this, in either half, are of the third body */
+	int64_t room;      /* inserts before the leaf has to be looked at */
+	uint8_t bodies;    /* 1 to 3 */
+	uint8_t depth;     /* bits of a part, behind the base segment, that lead here */
+	uint8_t part_bits; /* bits of a part behind those that choose a half */
+	bool last;         /* it cannot be split any further */
+	struct block memory;
+};
+
+struct directory {
+	struct leaf **leaf;   /* by the highest bits of a part; NULL: there are none yet */
+	uint64_t parts;       /* base segments, times the values of all growth bits */
+	uint64_t hash_mask;   /* the bits of a hash that count */
+	unsigned depth;       /* bits of a part, behind the base segment, that the index has */
+	unsigned growth_bits; /* of a part, borrowed ones not counted */
+	unsigned borrowed;
+	const struct body_ops *ops; /* of all bodies */
+	const struct family *inner; /* the family of the bodies */
+	uint64_t keys;              /* that one body takes */
+	uint64_t base;              /* base segments */
+	uint64_t most;              /* keys that all leaves together take beyond which none is forced */
+	uint64_t at_depth[64];      /* leaves by their depths */
+	struct few few;
+	void *model;              /* a body without a table: identities, and what bodies share */
+	struct blueprint plan;    /* of a body, but for the bits of its tag */
+	bool shared, mapped;
+	uint64_t due;             /* shared: leaves that have to be looked at */
+	struct block index_memory, model_memory, table_memory;
+	nidus_allocator allocator;
+};
+
+/* The family of filters that are directories of bodies of another one. */
+const struct family *directory_family(const struct family *inner);
+
+/* Slots that a directory of a checked plan can have when all its bits lead to segments. */
+uint64_t directory_slots(const struct family *inner, const struct blueprint *plan);
+
+/* The family whose functions work on the body of a plan: a family's own, or that. */
+const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan);
+
+/* Makes an empty directory as large as it is to be at first. Errors: E_NOMEM. */
+nidus_status directory_begin(struct directory *directory, uint64_t capacity);
+
+/* plan() of a filter that can grow. Errors: those of plan(). */
+nidus_status directory_plan(const struct family *inner, const nidus_options *options,
+                            struct blueprint *plan);
+
+/*
+ * Makes room for so many keys at once. `relax`: beyond the growth bits, too.
+ * Errors: E_RANGE, E_NOMEM; all entries are still there then.
+ */
+nidus_status directory_grow(struct directory *directory, uint64_t capacity, bool relax);
+
+/* Keys that it has room for as it is. */
+uint64_t directory_capacity(const struct directory *directory);
+
+/* Splits what is due, for a thread that has the filter for itself. */
+void directory_look_after(struct directory *directory);
+
+/* Puts all entries of another directory of the same base geometry in. Errors: E_NOMEM, FULL. */
+nidus_status directory_absorb(struct directory *to, const struct directory *from);
+
+#endif

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * directory_whole: directories as wholes: sizes, life, walks, copies, bulk builds and merges.
+ */
+#include "api/directory_parts.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/reason.h"
+
+#define SLACK_BITS 12 /* of a hash behind what its choices need, so that they are even */
+#define HASH_BITS 64
+
+/* ------------------------------------------------------------------------- sizes -- */
+
+/* The plan of a body without a tag. */
+static struct blueprint body_plan(const struct blueprint *plan)
+{
+	struct blueprint body = *plan;
+	body.chunks = 1;
+	body.growth_bits = body.level = body.borrowed = body.segmented = 0;
+	return body;
+}
+
+/* Bytes of a hash that count. */
+static unsigned bytes_of_hash(const struct blueprint *plan)
+{
+	unsigned bits = log2_floor(plan->chunks) + log2_floor(plan->groups) + 2 +
+	                plan->growth_bits + plan->core_bits + SLACK_BITS;
+	/* What was a filter of fixed size has entries of whole hashes. */
+	return bits < HASH_BITS && plan->growth_bits > 0 ? (unsigned)divide_up(bits, 8)
+	                                                 : HASH_BITS / 8;
+}
+
+static nidus_status too_many_bits(void)
+{
+	return fail(NIDUS_E_RANGE, "so many keys at so low a rate need more than a 64-bit hash");
+}
+
+nidus_status directory_check(const struct family *inner, const struct blueprint *plan)
+{
+	if (plan->level != 0 || plan->growth_bits > PART_BITS_MOST || plan->chunks < 1 ||
+	    plan->chunks > UINT64_C(1) << PART_BITS_MOST || plan->borrowed > PART_BITS_MOST ||
+	    plan->groups < 1 || plan->groups > UINT64_C(1) << 46 ||
+	    log2_floor(plan->chunks) + plan->growth_bits + plan->borrowed >= PART_BITS_MOST)
+		return fail(NIDUS_E_RANGE, "a directory of %llu segments with %u bits to grow",
+		            (unsigned long long)plan->chunks, plan->growth_bits);
+	if (log2_floor(plan->chunks) + log2_floor(plan->groups) + plan->growth_bits +
+	            plan->core_bits >
+	    HASH_BITS - 6)
+		return too_many_bits();
+	struct blueprint body = body_plan(plan);
+	struct segment segment = { .parts = plan->chunks << plan->growth_bits,
+		                   .most_bits = plan->growth_bits };
+	nidus_status status = inner->check_segment(&body, &segment);
+	body.growth_bits = segment.tag_bits = plan->growth_bits;
+	return status == NIDUS_OK ? inner->check_segment(&body, &segment) : status;
+}
+
+/* Parts that so many keys fill. */
+static double parts_for(uint64_t keys, uint64_t of_body)
+{
+	return (double)keys / (UNEVEN * (double)of_body);
+}
+
+nidus_status directory_plan(const struct family *inner, const nidus_options *options,
+                            struct blueprint *plan)
+{
+	if (inner->plan_segment == NULL)
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow", inner->name);
+	nidus_status status = inner->plan_segment(options, plan);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t keys = inner->segment_keys(plan);
+	double first = ceil(parts_for(options->capacity, keys));
+	double last = parts_for(options->max_capacity, keys);
+	if (options->capacity <= keys / 2)
+		first = 1;
+	plan->growth_bits = 0;
+	while (ldexp(first, (int)plan->growth_bits + 1) <= last)
+		plan->growth_bits++;
+	plan->chunks = (uint64_t)ceil(ldexp(last, -(int)plan->growth_bits));
+	plan->chunks = (double)plan->chunks < first ? (uint64_t)first : plan->chunks;
+	plan->segmented = 1;
+	plan->capacity = options->capacity;
+	plan->max_capacity = options->max_capacity;
+	return directory_check(inner, plan);
+}
+
+/* Bodies that so many keys have, were they quite even, and the bits of their tags. */
+static uint64_t bodies_for(const struct blueprint *plan, uint64_t of_body, uint64_t keys,
+                           unsigned *tag)
+{
+	double wanted = parts_for(keys, of_body) / (double)plan->chunks;
+	unsigned bits = plan->growth_bits + plan->borrowed, depth = 0;
+	*tag = plan->growth_bits;
+	if (wanted <= 1)
+		return plan->chunks;
+	while (depth + 1 < bits && ldexp(2, (int)depth) < wanted)
+		depth++;
+	*tag = plan->growth_bits > depth ? plan->growth_bits - depth - 1 : 0;
+	double leaves = ldexp((double)plan->chunks, (int)depth);
+	if (depth > 0 && ldexp(1.5, (int)depth) >= wanted) /* those before had three bodies */
+		return (uint64_t)(leaves * 1.5);
+	return (uint64_t)leaves * (bits > 0 ? 2 : 1);
+}
+
+struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
+                                   uint64_t keys)
+{
+	struct blueprint body = body_plan(plan);
+	uint64_t of_body = inner->segment_keys(&body);
+	uint64_t bodies = bodies_for(plan, of_body, keys, &body.growth_bits);
+	struct forecast forecast = inner->forecast(&body, keys / bodies);
+	bool few = keys <= plan->chunks * of_body / 2;
+	forecast.bytes = few ? keys * (bytes_of_hash(plan) + divide_up(plan->value_bits, 8))
+	                     : forecast.bytes * bodies;
+	forecast.total_slots *= bodies;
+	forecast.load = (double)keys / (double)forecast.total_slots;
+	/* The rate of n entries is n times that of one, however many bodies there are. */
+	body.growth_bits = 0;
+	forecast.fpr = inner->forecast(&body, 1).fpr * (double)keys / (double)plan->chunks;
+	forecast.fpr = ldexp(forecast.fpr, -(int)plan->growth_bits);
+	return forecast;
+}
+
+uint64_t directory_slots(const struct family *inner, const struct blueprint *plan)
+{
+	struct blueprint body = body_plan(plan);
+	double parts = ldexp((double)plan->chunks, (int)(plan->growth_bits + plan->borrowed));
+	double slots = (double)inner->forecast(&body, 0).total_slots * parts;
+	return slots < 0x1p63 ? (uint64_t)slots : UINT64_C(1) << 63;
+}
+
+/* -------------------------------------------------------------------------- life -- */
+
+/* Makes the body without a table that others share things with. */
+static nidus_status make_model(struct directory *directory)
+{
+	static unsigned char nothing[MEMORY_LINE];
+	const struct family *inner = directory->inner;
+	struct blueprint plan = directory->plan;
+	plan.growth_bits = directory->growth_bits;
+	plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
+	struct segment segment = { .parts = directory->parts,
+		                   .tag_bits = plan.growth_bits,
+		                   .most_bits = plan.growth_bits };
+	nidus_status status =
+		memory_take(&directory->allocator, inner->body_size, &directory->model_memory);
+	if (status != NIDUS_OK)
+		return status;
+	status = inner->create(directory->model_memory.bytes, &plan, &segment,
+	                       &directory->allocator, nothing);
+	if (status == NIDUS_OK)
+		directory->model = directory->model_memory.bytes;
+	else
+		memory_give(&directory->allocator, &directory->model_memory);
+	return status;
+}
+
+nidus_status directory_create(struct directory *directory, const struct family *inner,
+                              const struct blueprint *plan, const nidus_allocator *allocator)
+{
+	unsigned bytes = bytes_of_hash(plan);
+	*directory = (struct directory){
+		.inner = inner,
+		.base = plan->chunks,
+		.parts = plan->chunks << plan->growth_bits,
+		.growth_bits = plan->growth_bits,
+		.borrowed = plan->borrowed,
+		.hash_mask = ~bits_low(HASH_BITS - 8 * bytes),
+		.few = { .bytes = bytes, .value_bytes = (unsigned)divide_up(plan->value_bits, 8) },
+		.plan = body_plan(plan),
+		.most = plan->max_capacity,
+		.shared = plan->features & NIDUS_CONCURRENT,
+		.allocator = *allocator,
+	};
+	directory->keys = inner->segment_keys(&directory->plan);
+	directory->plan.capacity = directory->plan.max_capacity = UINT64_MAX; /* see is_full */
+	return make_model(directory);
+}
+
+void directory_free(struct directory *directory)
+{
+	directory_uproot(directory);
+	memory_give(&directory->allocator, &directory->few.memory);
+	if (directory->model != NULL)
+		directory->inner->free(directory->model);
+	memory_give(&directory->allocator, &directory->model_memory);
+	memory_give(&directory->allocator, &directory->table_memory);
+}
+
+nidus_status directory_begin(struct directory *directory, uint64_t capacity)
+{
+	nidus_status status = NIDUS_OK;
+	if (directory->shared)
+		status = directory_plant(directory);
+	return status == NIDUS_OK ? directory_grow(directory, capacity, false) : status;
+}
+
+void directory_clear(struct directory *directory)
+{
+	directory_uproot(directory);
+	directory->few.count = 0;
+}
+
+/* ------------------------------------------------------------------------ leaves -- */
+
+struct leaf *directory_next_leaf(const struct directory *directory, uint64_t *index)
+{
+	uint64_t entries = directory->leaf != NULL ? directory->base << directory->depth : 0;
+	if (*index >= entries)
+		return NULL;
+	struct leaf *leaf = directory->leaf[*index];
+	while (*index < entries && directory->leaf[*index] == leaf)
+		++*index;
+	return leaf;
+}
+
+uint64_t directory_count(const struct directory *directory)
+{
+	uint64_t count = directory->few.count, index = 0;
+	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
+		count += directory_leaf_count(directory, leaf);
+	return count;
+}
+
+struct fill directory_fill(const struct directory *directory)
+{
+	struct fill fill = { .count = directory->few.count,
+		             .bytes = directory->few.memory.size + directory->index_memory.size +
+		                      directory->model_memory.size,
+		             .headroom = 1 };
+	uint64_t index = 0;
+	double slots = 0, taken = 0;
+	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;) {
+		uint64_t in_leaf = 0;
+		for (unsigned i = 0; i < leaf->bodies; i++) {
+			struct fill body = directory->inner->fill(leaf->body[i]);
+			fill.count += body.count;
+			fill.stashed += body.stashed;
+			fill.listed += body.listed;
+			fill.bytes += body.bytes + directory->inner->body_size + MEMORY_LINE;
+			in_leaf += body.count;
+			if (body.load > 0) {
+				taken += (double)(body.count - body.stashed);
+				slots += (double)(body.count - body.stashed) / body.load;
+			}
+		}
+		fill.bytes += sizeof(struct leaf);
+		double left = 1 - (double)in_leaf / (double)directory_leaf_keys(directory, leaf);
+		fill.headroom = left < fill.headroom ? left : fill.headroom;
+	}
+	fill.load = slots > 0 ? taken / slots : 0;
+	fill.headroom = fill.headroom > 0 ? fill.headroom : 0;
+	return fill;
+}
+
+/* ------------------------------------------------------------------------- walks -- */
+
+/* The part, without borrowed bits, of an entry of a body. */
+static uint64_t part_of_entry(const struct directory *directory, const struct leaf *leaf,
+                              unsigned number, uint64_t tag)
+{
+	unsigned borrowed = directory->borrowed;
+	unsigned bits = leaf->part_bits > borrowed ? leaf->part_bits - borrowed : 0;
+	uint64_t part = (leaf->first | (uint64_t)(number == 1) << leaf->part_bits) >> borrowed;
+	if (number == 2)
+		part |= (tag >> (bits - 1) & 1) << bits | (tag & bits_low(bits - 1));
+	else
+		part |= tag & bits_low(bits);
+	return part;
+}
+
+/* An entry of a body as one of the filter. */
+static nidus_entry entry_outside(const struct directory *directory, const nidus_entry *entry,
+                                 uint64_t part)
+{
+	unsigned at = directory->inner->tag_at(directory->model);
+	uint64_t growth = part & bits_low(directory->growth_bits);
+	return (nidus_entry){
+		.home = (part >> directory->growth_bits) * directory->plan.groups + entry->home,
+		.fingerprint = (entry->fingerprint & bits_low(at)) | growth << at,
+		.value = entry->value,
+	};
+}
+
+static bool next_of_few(const struct directory *directory, nidus_cursor *cursor, nidus_entry *entry)
+{
+	const struct few *few = &directory->few;
+	if (cursor->position[0] >= few->count)
+		return false;
+	uint64_t hash = few_hash(few, cursor->position[0]);
+	*entry = directory->inner->identity(directory->model, hash);
+	entry->value = few_value(few, cursor->position[0]++);
+	*entry = entry_outside(directory, entry, multiply_high(hash, directory->parts));
+	return true;
+}
+
+/* A cursor inside of a body is kept in one number. */
+#define INNER_BITS 44
+
+static nidus_cursor unpack(uint64_t packed)
+{
+	return (nidus_cursor){ { packed >> INNER_BITS, packed & bits_low(INNER_BITS) } };
+}
+
+static uint64_t pack(const nidus_cursor *cursor)
+{
+	return cursor->position[0] << INNER_BITS | cursor->position[1];
+}
+
+bool directory_next(const struct directory *directory, nidus_cursor *cursor, nidus_entry *entry)
+{
+	uint64_t *place = &cursor->position[0]; /* entry of the index, and body */
+	if (directory->leaf == NULL)
+		return next_of_few(directory, cursor, entry);
+	uint64_t entries = directory->base << directory->depth;
+	for (; *place / LEAF_BODIES < entries; ++*place, cursor->position[1] = 0) {
+		const struct leaf *leaf = directory->leaf[*place / LEAF_BODIES];
+		unsigned number = *place % LEAF_BODIES;
+		bool first = *place < LEAF_BODIES ||
+		             directory->leaf[*place / LEAF_BODIES - 1] != leaf;
+		nidus_cursor inner = unpack(cursor->position[1]);
+		if (!first || number >= leaf->bodies ||
+		    !directory->inner->next(leaf->body[number], &inner, entry))
+			continue;
+		cursor->position[1] = pack(&inner);
+		uint64_t tag = entry->fingerprint >> directory->inner->tag_at(directory->model);
+		*entry = entry_outside(directory, entry,
+		                       part_of_entry(directory, leaf, number, tag));
+		return true;
+	}
+	return false;
+}
+
+nidus_status directory_entry_hash(const struct directory *directory, const nidus_entry *entry,
+                                  uint64_t *hash)
+{
+	const struct family *inner = directory->inner;
+	uint64_t groups = directory->plan.groups, ignored;
+	uint64_t growth = entry->fingerprint >> inner->tag_at(directory->model);
+	if (entry->home / groups >= directory->base || growth > bits_low(directory->growth_bits))
+		return fail(NIDUS_E_RANGE,
+		            "this entry cannot come from a filter of the same geometry");
+	nidus_entry inside = { entry->home % groups, entry->fingerprint, entry->value };
+	nidus_status status = inner->entry_hash(directory->model, &inside, &ignored);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t part = entry->home / groups << directory->growth_bits | growth;
+	*hash = directory_round(directory, inner->body_hash(directory->model, &inside, part));
+	return NIDUS_OK;
+}
+
+/* ------------------------------------------------------------------------ verify -- */
+
+/* Whether a lookup of an entry comes to its body. */
+static bool in_place(const struct directory *directory, const struct leaf *leaf, unsigned number,
+                     const nidus_entry *entry)
+{
+	uint64_t tag = entry->fingerprint >> directory->inner->tag_at(directory->model);
+	uint64_t part = part_of_entry(directory, leaf, number, tag), hash;
+	nidus_entry outside = entry_outside(directory, entry, part);
+	return directory_entry_hash(directory, &outside, &hash) == NIDUS_OK &&
+	       directory_body(directory, hash) == leaf->body[number];
+}
+
+static nidus_status verify_body(const struct directory *directory, const struct leaf *leaf,
+                                unsigned number)
+{
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry;
+	nidus_status status = directory->inner->verify(leaf->body[number]);
+	if (status != NIDUS_OK || (leaf->third == 0 && directory->borrowed == 0))
+		return status; /* any tag is right */
+	while (directory->inner->next(leaf->body[number], &cursor, &entry)) {
+		if (!in_place(directory, leaf, number, &entry))
+			return fail(NIDUS_E_CORRUPT, "an entry lies in a segment that is not its own");
+	}
+	return NIDUS_OK;
+}
+
+nidus_status directory_verify(const struct directory *directory)
+{
+	uint64_t index = 0;
+	nidus_status status = NIDUS_OK;
+	if (!few_in_order(&directory->few, directory->hash_mask,
+	                  bits_low(directory->plan.value_bits)))
+		return fail(NIDUS_E_CORRUPT, "the list of a small filter is not in order");
+	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;) {
+		for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
+			status = verify_body(directory, leaf, i);
+		if (status != NIDUS_OK)
+			return status;
+	}
+	return NIDUS_OK;
+}
+
+/* ------------------------------------------------------------------------ copies -- */
+
+/* Copies a body into an empty one. Of a mapped one nothing is believed. Errors: E_CORRUPT. */
+static nidus_status copy_body(const struct directory *directory, void *to, const void *from,
+                              bool mapped)
+{
+	const struct family *inner = directory->inner;
+	uint64_t size;
+	struct block stash;
+	if (!mapped)
+		return inner->copy(to, from);
+	struct fill fill = inner->fill(from);
+	const unsigned char *table = inner->table(from, &size);
+	memcpy(inner->table(to, &size), table, (size_t)size);
+	nidus_status status = memory_take(&directory->allocator,
+	                                  fill.listed * OVERFLOW_ENTRY, &stash);
+	if (status != NIDUS_OK)
+		return status;
+	inner->export_stash(from, stash.bytes);
+	status = inner->import(to, stash.bytes, fill.listed, fill.count);
+	memory_give(&directory->allocator, &stash);
+	return status;
+}
+
+nidus_status directory_copy(struct directory *to, const struct directory *from)
+{
+	uint64_t index = 0;
+	nidus_status status = few_reserve(&to->few, from->few.count, &to->allocator);
+	if (status != NIDUS_OK)
+		return status;
+	to->few.count = from->few.count;
+	if (from->few.count > 0)
+		memcpy(to->few.memory.bytes, from->few.memory.bytes, few_size(&from->few));
+	to->borrowed = from->borrowed;
+	if (from->leaf == NULL)
+		return NIDUS_OK;
+	if (to->inner->prepare != NULL)
+		status = to->inner->prepare(to->model);
+	if (status == NIDUS_OK)
+		status = directory_make_index(to, from->depth);
+	for (const struct leaf *leaf, *last = NULL;
+	     status == NIDUS_OK && (leaf = directory_next_leaf(from, &index)) != NULL; last = leaf) {
+		struct leaf *copy;
+		(void)last;
+		status = directory_make_leaf(to, leaf->first, leaf->depth, leaf->bodies, NULL, &copy);
+		if (status != NIDUS_OK)
+			break;
+		to->ops = to->inner->ops(copy->body[0]);
+		for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
+			status = copy_body(to, copy->body[i], leaf->body[i], from->mapped);
+		directory_enter(to, copy);
+		copy->room = leaf->room;
+	}
+	if (status != NIDUS_OK)
+		directory_uproot(to);
+	return status;
+}
+
+/* ------------------------------------------------------------------- bulk builds -- */
+
+/* Hashes of one leaf, in ascending order, parted by their bodies. */
+struct portion {
+	uint64_t *hashes, *values; /* values: NULL if there are none */
+	size_t n;
+};
+
+/* The first of the hashes whose part is not below `part`. */
+static size_t hashes_before(const struct directory *directory, const uint64_t *hashes, size_t n,
+                            uint64_t part)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (multiply_high(hashes[middle] & directory->hash_mask, directory->parts) < part)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static nidus_status fill_body(const struct directory *directory, void *body,
+                              const struct portion *portion)
+{
+	size_t done;
+	if (portion->n == 0)
+		return NIDUS_OK;
+	if (directory->inner->build != NULL)
+		return directory->inner->build(body, portion->hashes, portion->values, portion->n, 1);
+	return directory->ops->insert_batch(body, portion->hashes, portion->values, portion->n, &done);
+}
+
+/* Fills an empty leaf. `room` has place for all hashes and values of it. */
+static nidus_status fill_leaf(const struct directory *directory, const struct leaf *leaf,
+                              const uint64_t *hashes, const uint64_t *values, size_t n,
+                              const struct portion *room)
+{
+	nidus_status status = NIDUS_OK;
+	for (unsigned number = 0; number < leaf->bodies && status == NIDUS_OK; number++) {
+		struct portion portion = *room;
+		portion.values = values != NULL ? room->values : NULL;
+		portion.n = 0;
+		for (size_t i = 0; i < n; i++) {
+			uint64_t hash = hashes[i] & directory->hash_mask;
+			portion.hashes[portion.n] = hash;
+			if (values != NULL)
+				portion.values[portion.n] = values[i];
+			portion.n += directory_body(directory, hash) == leaf->body[number];
+		}
+		status = fill_body(directory, leaf->body[number], &portion);
+	}
+	return status;
+}
+
+nidus_status directory_build(struct directory *directory, const uint64_t *hashes,
+                             const uint64_t *values, size_t n)
+{
+	nidus_status status = directory_grow(directory, n, false);
+	uint64_t index = 0;
+	if (status == NIDUS_E_RANGE) /* more than there are bits for: as full as may be */
+		status = NIDUS_OK;
+	for (size_t i = 0; i < n && directory->leaf == NULL && status == NIDUS_OK; i++)
+		status = directory_ops.insert_value(directory, hashes[i],
+		                                    values != NULL ? values[i] : 0);
+	for (struct leaf *leaf; status == NIDUS_OK && directory->borrowed == 0 &&
+	                        (leaf = directory_next_leaf(directory, &index)) != NULL;) {
+		struct block memory;
+		uint64_t parts = UINT64_C(1) << (directory->growth_bits - leaf->depth);
+		size_t from = hashes_before(directory, hashes, n, leaf->first);
+		size_t to = hashes_before(directory, hashes, n, leaf->first + parts);
+		status = memory_take(&directory->allocator, 16 * (to - from), &memory);
+		if (status != NIDUS_OK)
+			break;
+		struct portion room = { (uint64_t *)(void *)memory.bytes, NULL, 0 };
+		room.values = room.hashes + (to - from);
+		if (to > from)
+			status = fill_leaf(directory, leaf, hashes + from, values_from(values, from),
+			                   to - from, &room);
+		memory_give(&directory->allocator, &memory);
+		leaf->room = 0;
+	}
+	if (status == NIDUS_OK)
+		directory_look_after(directory);
+	return status;
+}
+
+/* ------------------------------------------------------------------------ merges -- */
+
+/* Entries on their way from a body to those of another directory. */
+struct absorption {
+	const struct directory *to, *from;
+	const struct leaf *leaf; /* that they come from */
+	unsigned number;         /* which body of it */
+};
+
+static struct spread_target choose_in(const void *context, uint64_t tag, uint64_t borrowed)
+{
+	const struct absorption *absorption = context;
+	const struct directory *to = absorption->to;
+	uint64_t part = part_of_entry(absorption->from, absorption->leaf, absorption->number, tag);
+	uint64_t whole = part << to->borrowed | (borrowed & bits_low(to->borrowed));
+	const struct leaf *leaf =
+		to->leaf[whole >> (to->growth_bits + to->borrowed - to->depth)];
+	bool third = (whole & bits_low(leaf->part_bits)) < leaf->third;
+	struct segment segment = { .third = third };
+	segment.tag_bits = leaf->part_bits > to->borrowed ? leaf->part_bits - to->borrowed : 0;
+	return (struct spread_target){
+		leaf->body[third ? 2 : whole >> leaf->part_bits & 1],
+		segment_tag(&segment, part),
+	};
+}
+
+nidus_status directory_absorb(struct directory *to, const struct directory *from)
+{
+	nidus_status status = NIDUS_OK;
+	uint64_t index = 0;
+	for (uint64_t i = 0; i < from->few.count && status == NIDUS_OK; i++)
+		status = directory_ops.insert_value(to, few_hash(&from->few, i),
+		                                    few_value(&from->few, i));
+	for (struct leaf *leaf; status == NIDUS_OK && (leaf = directory_next_leaf(from, &index)) != NULL;) {
+		struct absorption absorption = { to, from, leaf, 0 };
+		struct spread spread = { choose_in, &absorption, to->borrowed > 0 };
+		for (; absorption.number < leaf->bodies && status == NIDUS_OK; absorption.number++)
+			status = to->inner->spread(leaf->body[absorption.number], &spread);
+	}
+	return status;
+}
