@@ -10,7 +10,6 @@
  */
 #include "api/copies.h"
 #include "api/filter.h"
-#include "api/moving.h"
 #include "api/options.h"
 #include "api/shared.h"
 #include "base/hash_sort.h"
@@ -137,7 +136,7 @@ static bool unique(const nidus_options *options)
 /* Whether a filter is about as large as it was said to be. */
 static bool keeps_promise(const nidus_filter *filter, uint64_t bytes)
 {
-	return moving_fill(filter).bytes <= bytes + bytes / 16 + 1024;
+	return filter->family->fill(filter->body).bytes <= bytes + bytes / 16 + 1024;
 }
 
 /* A filter of the family and size that hold these copies best. */
@@ -152,7 +151,7 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 	if (status != NIDUS_OK)
 		return status;
 	while (offers_take(&offers, &taken) &&
-	       (best == NULL || offers_bytes(&offers) < moving_fill(best).bytes)) {
+	       (best == NULL || offers_bytes(&offers) < best->family->fill(best->body).bytes)) {
 		status = make(&taken, hashes, values, n, threads, &made);
 		if (status != NIDUS_OK && status != NIDUS_FULL && status != NIDUS_COPIES) {
 			nidus_free(best);
@@ -160,7 +159,7 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 		}
 		bool good = status == NIDUS_OK && keeps_promise(made, offers_bytes(&offers));
 		if (status == NIDUS_OK && best != NULL &&
-		    moving_fill(made).bytes >= moving_fill(best).bytes) {
+		    made->family->fill(made->body).bytes >= best->family->fill(best->body).bytes) {
 			nidus_free(made);
 		} else if (status == NIDUS_OK) {
 			nidus_free(best);

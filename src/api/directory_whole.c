@@ -458,7 +458,7 @@ nidus_status directory_copy(struct directory *to, const struct directory *from)
 /* ------------------------------------------------------------------- bulk builds -- */
 
 /* Hashes of one leaf, in ascending order, parted by their bodies. */
-struct portion {
+struct leaf_hashes {
 	uint64_t *hashes, *values; /* values: NULL if there are none */
 	size_t n;
 };
@@ -479,7 +479,7 @@ static size_t hashes_before(const struct directory *directory, const uint64_t *h
 }
 
 static nidus_status fill_body(const struct directory *directory, void *body,
-                              const struct portion *portion)
+                              const struct leaf_hashes *portion)
 {
 	size_t done;
 	if (portion->n == 0)
@@ -492,11 +492,11 @@ static nidus_status fill_body(const struct directory *directory, void *body,
 /* Fills an empty leaf. `room` has place for all hashes and values of it. */
 static nidus_status fill_leaf(const struct directory *directory, const struct leaf *leaf,
                               const uint64_t *hashes, const uint64_t *values, size_t n,
-                              const struct portion *room)
+                              const struct leaf_hashes *room)
 {
 	nidus_status status = NIDUS_OK;
 	for (unsigned number = 0; number < leaf->bodies && status == NIDUS_OK; number++) {
-		struct portion portion = *room;
+		struct leaf_hashes portion = *room;
 		portion.values = values != NULL ? room->values : NULL;
 		portion.n = 0;
 		for (size_t i = 0; i < n; i++) {
@@ -530,7 +530,7 @@ nidus_status directory_build(struct directory *directory, const uint64_t *hashes
 		status = memory_take(&directory->allocator, 16 * (to - from), &memory);
 		if (status != NIDUS_OK)
 			break;
-		struct portion room = { (uint64_t *)(void *)memory.bytes, NULL, 0 };
+		struct leaf_hashes room = { (uint64_t *)(void *)memory.bytes, NULL, 0 };
 		room.values = room.hashes + (to - from);
 		if (to > from)
 			status = fill_leaf(directory, leaf, hashes + from, values_from(values, from),

@@ -57,7 +57,7 @@ static nidus_status begin(void *context, const struct blueprint *plan, uint64_t 
 		return status;
 	alone.features &= ~(uint32_t)NIDUS_CONCURRENT; /* nobody else sees it */
 	/* As if it were mapped, so that it takes no memory for all slots. */
-	status = nest_create(&state->nest, &alone, nesting_kind(plan), allocator,
+	status = nest_create(&state->nest, &alone, nesting_kind(plan), NULL, allocator,
 	                     state->window.bytes);
 	if (status != NIDUS_OK)
 		memory_give(allocator, &state->window);
