@@ -397,7 +397,7 @@ static uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_
 static nidus_status spread_slot(const struct nest *from, uint64_t chunk, uint64_t slot,
                                 uint64_t value, const struct spread *spread)
 {
-	uint64_t core = value & from->core_values, tag = value >> from->growth_at & from->tag_mask;
+	uint64_t core = value & from->core_values, tag = value >> from->growth_at & bits_low(from->tag_bits);
 	struct spread_target target = spread->choose(
 		spread->context, from->parts > 0 ? tag : chunk,
 		spread->borrows ? nest_partner_hash(from, ~core) : 0);
@@ -421,7 +421,7 @@ static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
 	for (; node != NULL && status == NIDUS_OK; node = overflow_next(stash, &node->entry)) {
 		struct nest_key key = nest_key_of_identity(from, from->kind, chunk, node->entry);
 		uint64_t core = key.value & from->core_values, left = node->copies;
-		uint64_t tag = key.value >> from->growth_at & from->tag_mask;
+		uint64_t tag = key.value >> from->growth_at & bits_low(from->tag_bits);
 		struct spread_target target = spread->choose(
 			spread->context, from->parts > 0 ? tag : chunk,
 			spread->borrows ? nest_partner_hash(from, ~core) : 0);

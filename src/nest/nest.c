@@ -297,8 +297,7 @@ static void lay_out_part(struct nest *nest, const struct segment *segment)
 	assert(nest->level == 0 && nest->chunks == 1 && segment->tag_bits == nest->growth_bits);
 	nest->parts = segment->parts;
 	nest->tag_bits = segment->tag_bits;
-	nest->tag_mask = bits_low(segment->tag_bits);
-	nest->half_mask = segment->third ? UINT64_C(1) << (segment->tag_bits - 1) : 0;
+	nest->first_part = segment->first;
 	nest->final_groups = nest->base_groups;
 	nest->final_level = nest->kept_bits = nest->growth_bits = 0;
 	nest->kept_mask = 0;
@@ -519,7 +518,7 @@ nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const st
 	uint64_t home = group >> nest->level;
 	uint64_t growth =
 		(group >> nest->borrowed << nest->kept_bits | kept) & (nest->growth_values - 1);
-	growth |= key->value >> nest->growth_at & nest->tag_mask;
+	growth |= key->value >> nest->growth_at & bits_low(nest->tag_bits);
 	return (nidus_entry){ home, core | growth << nest->core_bits,
 		              key->value >> nest->payload_at };
 }
@@ -527,7 +526,7 @@ nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const st
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                      nidus_entry entry)
 {
-	uint64_t growth = entry.fingerprint >> nest->core_bits, tag = growth & nest->tag_mask;
+	uint64_t growth = entry.fingerprint >> nest->core_bits, tag = growth & bits_low(nest->tag_bits);
 	struct nest_key key = nest_key_of(nest, kind, chunk, entry.home,
 	                                  entry.fingerprint & nest->core_values, growth ^ tag);
 	key.value |= tag << nest->growth_at;

@@ -213,7 +213,7 @@ struct nest {
 	uint64_t extra_mask;           /* its choice and offset bits */
 	unsigned growth_at;            /* the first bit of a slot that growth bits are in */
 	uint64_t parts;                /* NEST_PART: of the filter; slots keep the bits of a part */
-	uint64_t tag_mask, half_mask;  /* under tag_mask, and in a third body one more (segment.h) */
+	uint64_t first_part;           /* counted from this one (segment.h) */
 	unsigned tag_bits;
 	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;          /* the seed's share in H */
@@ -461,7 +461,7 @@ ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, uint64_t special
 	*tag = 0;
 	if (special & NEST_PART) {
 		uint64_t part = take_choice(hash, nest->parts);
-		*tag = ((part & nest->tag_mask) | (part >> 1 & nest->half_mask)) << nest->growth_at;
+		*tag = (part - nest->first_part) << nest->growth_at;
 		return 0;
 	}
 	return special & NEST_CHUNKS ? take_choice(hash, nest->chunks) : 0;

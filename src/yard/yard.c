@@ -106,7 +106,7 @@ nidus_status yard_check_segment(const struct blueprint *plan, const struct segme
 	nidus_status status = yard_check(&whole);
 	if (status != NIDUS_OK)
 		return status;
-	if (segment->tag_bits > YARD_TAG_BITS_MOST || segment->tag_bits < segment->third)
+	if (segment->tag_bits > YARD_TAG_BITS_MOST)
 		return fail(NIDUS_E_RANGE, "entries cannot keep %u bits of their part",
 		            segment->tag_bits);
 	/* What is cut from a hash leads back to one: the product of all choices fits. */
