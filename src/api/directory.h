@@ -2,31 +2,31 @@
  *
  * directory: a filter that can grow, as a directory of small bodies of its family.
  *
- * Extendible hashing, with filters in it. A hash begins with its part: one of `chunks` base
- * segments, and behind that the growth bits (base/segment.h). The directory leads from the
- * highest bits of a part to a leaf, and a leaf has one to three bodies:
+ * Extendible hashing, with filters in it. A hash begins with its part: one of `base` segments,
+ * and behind that the growth bits (base/segment.h). The index leads from the highest bits of a
+ * part to a body. Bodies that are split together are a leaf:
  *
- *     directory   [00 | 01 | 10 | 11]        as many entries as the deepest leaf needs
- *                   \  /     |     \
- *     leaves      depth 1  depth 2  depth 2
- *                  /|\       |\       |
- *     bodies      0 1 third  0 1      0
+ *     index       | a a a a | b b b b | c c c d d d e e | ...
+ *                  \_______/ \_______/ \_______________/
+ *     bodies           a         b        c     d    e       each: a range of parts
+ *                  \_________________/ \_______________/
+ *     leaves             two bodies        three bodies
  *
- *     one body     holds all parts of the leaf
- *     two          one for each half of them
- *     three        a third body takes the first third of the parts of either half
+ * A leaf has one body, then two, then three; one that has three is split into two leaves of two,
+ * by the next bit. So the memory follows the keys in steps of a third to a half. Group and core of an entry
+ * never change: bodies are split slot by slot, entries only get another tag. No insert does more
+ * work than one leaf has entries, and nothing can fail but memory.
  *
- * A leaf that is full gets another body; one that has three is split into two leaves of two, by
- * the next bit. So the memory follows the keys in steps of a third to a half. Group and core of
- * an entry never change: bodies are split slot by slot, entries only lose a bit of their tag.
- * No insert does more work than one leaf has entries, and nothing can fail but memory.
+ * A leaf of three has them by 32nds of its parts: 11, 10 and 11. So the index has one more bit
+ * than the deepest leaf with two bodies, and five more than the deepest with three.
  *
  * When a leaf is split follows from the number of its entries alone, and from its place:
  * neighbours are split at different loads, so that not all of them are at the same time.
  *
- * Where growth bits are used up, leaves are split by borrowed bits, which follow from what
- * bodies keep of a key: no identity is lost, and the rate of n entries is still n times that of
- * one. nidus_grow_relaxed and merges do so.
+ * Behind the growth bits a part goes on with borrowed bits, pseudo-random ones that follow from what
+ * bodies keep of a key (struct family): no identity is lost, and the rate of n entries
+ * is still n times that of one. The last few sizes of three bodies need them, leaves that
+ * are far too full, nidus_grow_relaxed and merges.
  *
  * A filter of a few entries has no leaves: it is a list of hashes (base/few.h).
  *
@@ -46,37 +46,36 @@
 #define LEAF_BODIES 3
 
 struct leaf {
-	/* Of the halves, and the third; of a leaf with one body the first two are the same. */
 	void *body[LEAF_BODIES];
-	uint64_t first;    /* of its parts */
-	uint64_t third;    /* parts below this, in either half, are of the third body */
-	int64_t room;      /* inserts before the leaf has to be looked at */
-	uint8_t bodies;    /* 1 to 3 */
-	uint8_t depth;     /* bits of a part, behind the base segment, that lead here */
-	uint8_t part_bits; /* bits of a part behind those that choose a half */
-	bool last;         /* it cannot be split any further */
+	uint64_t number; /* among the leaves that there would be if all had its depth */
+	int64_t room;    /* inserts before the leaf has to be looked at */
+	uint8_t bodies;  /* 1 to 3 */
+	uint8_t depth;   /* bits of a part, behind the base segment, that lead here */
+	bool last;       /* it cannot be split any further */
 	struct block memory;
 };
 
 struct directory {
-	struct leaf **leaf;   /* by the highest bits of a part; NULL: there are none yet */
+	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
 	uint64_t parts;       /* base segments, times the values of all growth bits */
 	uint64_t hash_mask;   /* the bits of a hash that count */
-	unsigned depth;       /* bits of a part, behind the base segment, that the index has */
-	unsigned growth_bits; /* of a part, borrowed ones not counted */
-	unsigned borrowed;
+	unsigned behind;      /* growth bits that the index leaves out, */
+	unsigned borrowed;    /* or borrowed bits that it has */
 	const struct body_ops *ops; /* of all bodies */
 	const struct family *inner; /* the family of the bodies */
-	uint64_t keys;              /* that one body takes */
-	uint64_t base;              /* base segments */
-	uint64_t most;              /* keys that all leaves together take beyond which none is forced */
-	uint64_t at_depth[64];      /* leaves by their depths */
+	unsigned depth;       /* bits of a part, behind the base segment, that the index has */
+	unsigned growth_bits; /* of a part */
+	uint64_t keys;        /* that one body takes */
+	uint64_t base;        /* base segments */
+	uint64_t most;        /* keys from which on leaves without bits may refuse some */
+	uint64_t at_depth[64];      /* leaves by their depths, */
+	uint64_t at_index_depth[64]; /* and by the bits that their bodies need in the index */
 	struct few few;
 	void *model;              /* a body without a table: identities, and what bodies share */
 	struct blueprint plan;    /* of a body, but for the bits of its tag */
 	bool shared, mapped;
 	uint64_t due;             /* shared: leaves that have to be looked at */
-	struct block index_memory, model_memory, table_memory;
+	struct block index_memory, model_memory;
 	nidus_allocator allocator;
 };
 
@@ -110,5 +109,9 @@ void directory_look_after(struct directory *directory);
 
 /* Puts all entries of another directory of the same base geometry in. Errors: E_NOMEM, FULL. */
 nidus_status directory_absorb(struct directory *to, const struct directory *from);
+
+/* Where an entry of a part goes, by its borrowed bits if it needs them. */
+struct spread_target directory_target(const struct directory *directory, uint64_t part,
+                                      uint64_t borrowed);
 
 #endif

@@ -29,7 +29,7 @@ static const void *piece(const void *context, uint64_t index, uint64_t *size)
 		*size = saving->head_size;
 		return saving->memory.bytes;
 	}
-	if (directory->leaf == NULL && index == 1) {
+	if (directory->index == NULL && index == 1) {
 		*size = few_size(&directory->few);
 		return directory->few.memory.bytes; /* NULL if there are none */
 	}
@@ -114,7 +114,9 @@ struct loading {
 	const struct image *image;
 	const unsigned char *records;
 	uint64_t leaves;
-	uint64_t count, stashed; /* that the records claim */
+	/* What the records claim. */
+	uint64_t count, stashed;
+	unsigned shallowest, deepest, index_depth;
 };
 
 static nidus_status no_sense(void)
@@ -141,16 +143,12 @@ static nidus_status check_head(const struct directory *directory, const struct i
 	return *leaves <= (size - LINE) / RECORD ? NIDUS_OK : no_sense();
 }
 
-/* Checks a record and adds up what it claims; the first part behind the leaf. */
-static nidus_status check_record(struct loading *loading, const unsigned char *record,
-                                 uint64_t *first, unsigned *shallowest, unsigned *deepest)
+/* Whether a record can be that of a leaf; adds up what it claims. */
+static nidus_status check_record(struct loading *loading, const unsigned char *record)
 {
-	const struct directory *directory = loading->directory;
 	uint32_t depth = load32(record), bodies = load32(record + 4);
-	unsigned bits = directory->growth_bits + directory->borrowed;
-	if (bodies < 1 || bodies > LEAF_BODIES || depth > bits || (bodies > 1 && depth == bits) ||
-	    (bodies == 3 && directory_third(directory, bits - depth - 1) == 0) ||
-	    (*first & bits_low(bits - depth)) != 0)
+	if (bodies < 1 || bodies > LEAF_BODIES || depth > LEAF_DEPTH_MOST ||
+	    load64(record + 56) != 0)
 		return no_sense();
 	for (unsigned i = 0; i < LEAF_BODIES; i++) {
 		uint64_t count = load64(record + 8 + 16 * i), listed = load64(record + 16 + 16 * i);
@@ -159,32 +157,43 @@ static nidus_status check_record(struct loading *loading, const unsigned char *r
 		    add_overflows(loading->stashed, listed, &loading->stashed))
 			return no_sense();
 	}
-	if (load64(record + 56) != 0)
-		return no_sense();
-	*first += UINT64_C(1) << (bits - depth);
-	*shallowest = depth < *shallowest ? depth : *shallowest;
-	*deepest = depth > *deepest ? depth : *deepest;
+	loading->shallowest = depth < loading->shallowest ? depth : loading->shallowest;
+	loading->deepest = depth > loading->deepest ? depth : loading->deepest;
+	unsigned in_index = directory_index_depth(depth, bodies);
+	loading->index_depth = in_index > loading->index_depth ? in_index : loading->index_depth;
 	return NIDUS_OK;
 }
 
-/* Whether the records can be those of this file. */
-static nidus_status check_records(struct loading *loading, unsigned *deepest)
+/* The leaf of a record begins at `*at`, counted as the deepest leaves are; moves on behind it. */
+static bool take_place(const struct loading *loading, const unsigned char *record, uint64_t *at,
+                       uint64_t *number)
 {
-	const struct directory *directory = loading->directory;
-	uint64_t first = 0, parts = directory->parts << directory->borrowed;
-	unsigned shallowest = 64;
+	unsigned above = loading->deepest - load32(record);
+	*number = *at >> above;
+	bool aligned = *number << above == *at;
+	*at += UINT64_C(1) << above;
+	return aligned;
+}
+
+/* Whether the records can be those of this file. */
+static nidus_status check_records(struct loading *loading)
+{
+	uint64_t at = 0, number, base = loading->directory->base;
 	nidus_status status = NIDUS_OK;
-	*deepest = 0;
-	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++) {
-		if (first >= parts)
-			return no_sense();
-		status = check_record(loading, loading->records + i * RECORD, &first, &shallowest,
-		                      deepest);
-	}
+	loading->shallowest = LEAF_DEPTH_MOST;
+	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++)
+		status = check_record(loading, loading->records + i * RECORD);
 	if (status != NIDUS_OK)
 		return status;
-	return first == parts && *deepest <= shallowest + DIRECTORY_SPREAD &&
-	                       loading->count == loading->image->count &&
+	/* There are enough leaves for the index: no more is allocated than bytes explain. */
+	if (loading->deepest > loading->shallowest + DIRECTORY_SPREAD ||
+	    base > loading->leaves >> loading->shallowest)
+		return no_sense();
+	for (uint64_t i = 0; i < loading->leaves; i++) {
+		if (!take_place(loading, loading->records + i * RECORD, &at, &number))
+			return no_sense();
+	}
+	return at == base << loading->deepest && loading->count == loading->image->count &&
 	                       loading->stashed == loading->image->stashed
 	               ? NIDUS_OK
 	               : no_sense();
@@ -209,21 +218,24 @@ static nidus_status take_table(struct bytes_from *from, unsigned char *table, ui
 }
 
 /* Makes the leaf of a record, with its tables. */
-static nidus_status load_leaf(struct loading *loading, const unsigned char *record, uint64_t first,
+static nidus_status load_leaf(struct loading *loading, const unsigned char *record, uint64_t number,
                               struct bytes_from *from, uint64_t *left, struct leaf **leaf)
 {
 	struct directory *directory = loading->directory;
 	unsigned depth = load32(record), bodies = load32(record + 4);
 	unsigned char *tables[LEAF_BODIES] = { NULL };
-	uint64_t size = directory_table_bytes(directory, depth, bodies);
-	uint64_t all = bodies * (size + padding(size));
+	uint64_t size;
 	*leaf = NULL;
-	if (all > *left)
-		return no_sense();
-	*left -= all;
-	for (unsigned i = 0; i < bodies && from->reading == NULL; i++, from->at += size + padding(size))
+	for (unsigned i = 0; i < bodies; i++) {
+		size = directory_table_bytes(directory, number, depth, bodies, i);
+		size += padding(size);
+		if (size > *left)
+			return no_sense();
+		*left -= size;
 		tables[i] = (unsigned char *)(uintptr_t)from->at; /* never written to */
-	nidus_status status = directory_make_leaf(directory, first, depth, bodies,
+		from->at += from->reading == NULL ? size : 0;
+	}
+	nidus_status status = directory_make_leaf(directory, number, depth, bodies,
 	                                          from->reading == NULL ? tables : NULL, leaf);
 	for (unsigned i = 0; i < bodies && status == NIDUS_OK && from->reading != NULL; i++) {
 		unsigned char *table = directory->inner->table((*leaf)->body[i], &size);
@@ -236,25 +248,21 @@ static nidus_status load_leaves(struct loading *loading, struct bytes_from *from
 {
 	struct directory *directory = loading->directory;
 	const unsigned char *record = loading->records;
-	uint64_t first = 0, head = LINE + loading->leaves * RECORD;
-	uint64_t left = loading->image->section[IMAGE_TABLE].size - head;
-	unsigned bits = directory->growth_bits + directory->borrowed, deepest;
-	nidus_status status = check_records(loading, &deepest);
-	/* No more is allocated than the bytes that are there explain. */
-	if (status == NIDUS_OK && directory_table_bytes(directory, deepest, 1) > left)
-		return no_sense();
+	uint64_t at = 0, number, left;
+	nidus_status status = check_records(loading);
+	left = loading->image->section[IMAGE_TABLE].size - LINE - loading->leaves * RECORD;
 	if (status == NIDUS_OK && directory->inner->prepare != NULL)
 		status = directory->inner->prepare(directory->model);
 	if (status == NIDUS_OK)
-		status = directory_make_index(directory, deepest);
+		status = directory_make_index(directory, loading->index_depth);
 	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++, record += RECORD) {
 		struct leaf *leaf;
-		status = load_leaf(loading, record, first, from, &left, &leaf);
+		(void)take_place(loading, record, &at, &number);
+		status = load_leaf(loading, record, number, from, &left, &leaf);
 		if (leaf == NULL)
 			break;
 		directory->ops = directory->inner->ops(leaf->body[0]);
 		directory_enter(directory, leaf);
-		first += UINT64_C(1) << (bits - load32(record));
 	}
 	return status == NIDUS_OK && left != 0 ? no_sense() : status;
 }
@@ -277,6 +285,8 @@ static nidus_status load_stashes(struct loading *loading, const unsigned char *s
 			stash += listed * OVERFLOW_ENTRY;
 		}
 	}
+	if (!directory->mapped)
+		directory_recount(directory);
 	return NIDUS_OK;
 }
 

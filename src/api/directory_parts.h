@@ -12,49 +12,104 @@
 /* The bodies of a leaf are never quite even: so much of what they could take together. */
 #define UNEVEN 0.975
 
-#define PART_BITS_MOST 52 /* of a part, borrowed ones counted */
+/* Bits of a part, borrowed ones too, that lead to a leaf. */
+#define LEAF_DEPTH_MOST 44
+/* And behind the base segments, in an index. */
+#define CELL_BITS 5 /* a leaf's parts are as many cells as these can number */
+#define CELLS (1u << CELL_BITS)
 
 extern const struct body_ops directory_ops, directory_shared_ops;
 
-struct leaf *directory_leaf(const struct directory *directory, uint64_t hash);
+/* What lies before each body: the block of both, the body's leaf and the range of its parts. */
+struct body_head {
+	struct block memory;
+	struct leaf *leaf;
+	uint64_t first, last; /* parts; both may be other bodies', too, where bits are borrowed */
+};
+
+static inline struct body_head *body_head(const void *body)
+{
+	return (struct body_head *)(void *)((unsigned char *)(uintptr_t)body - MEMORY_LINE);
+}
+
+/* Entries of the index. */
+static inline uint64_t directory_entries(const struct directory *directory)
+{
+	return directory->index != NULL ? directory->base << directory->depth : 0;
+}
+
+/*
+ * The highest bits of a part, so many behind the base segment. Borrowed bits, of which `borrowed`
+ * has the highest first, are needed from growth_bits on.
+ */
+static inline uint64_t part_above(const struct directory *directory, uint64_t part, uint64_t borrowed,
+                                  unsigned depth)
+{
+	unsigned growth = directory->growth_bits;
+	return depth <= growth ? part >> (growth - depth)
+	                       : part << (depth - growth) | borrowed >> (64 - (depth - growth));
+}
+
+/* The next body, or leaf, from an entry of the index on; NULL behind the last. */
+void *directory_next_body(const struct directory *directory, uint64_t *index);
+struct leaf *directory_next_leaf(const struct directory *directory, uint64_t *index);
+
+/* The body that holds a hash, of a directory that has leaves. */
 void *directory_body(const struct directory *directory, uint64_t hash);
 void directory_prefetch(const void *body, uint64_t hash);
 
-/* Makes a body: an empty one or one over a table. Errors: E_NOMEM. */
-nidus_status directory_make_body(const struct directory *directory, unsigned part_bits, bool third,
-                                 unsigned char *table, void **body);
-void directory_free_body(const struct directory *directory, void *body);
-
 /* Makes a leaf, its bodies empty or over tables. Errors: E_NOMEM. */
-nidus_status directory_make_leaf(const struct directory *directory, uint64_t first, unsigned depth,
+nidus_status directory_make_leaf(const struct directory *directory, uint64_t number, unsigned depth,
                                  unsigned bodies, unsigned char *const *tables, struct leaf **made);
 void directory_free_leaf(const struct directory *directory, struct leaf *leaf);
 
-/* Parts of either half that are the third body's where so many bits are left; 0: none can be. */
-uint64_t directory_third(const struct directory *directory, unsigned part_bits);
-
 /* Bytes of the table of a body of such a leaf. */
-uint64_t directory_table_bytes(const struct directory *directory, unsigned depth, unsigned bodies);
+uint64_t directory_table_bytes(const struct directory *directory, uint64_t number, unsigned depth,
+                               unsigned bodies, unsigned which);
 
-/* Makes an index of a depth, at least the present one, with the leaves that there are. */
+/* Bits that the bodies of a leaf need in the index. */
+unsigned directory_index_depth(unsigned depth, unsigned bodies);
+
+/* Makes an index of a depth for the leaves that there are. Errors: E_NOMEM. */
 nidus_status directory_make_index(struct directory *directory, unsigned depth);
 
 /* Makes a leaf part of the directory, whose index is deep enough. */
 void directory_enter(struct directory *directory, struct leaf *leaf);
 
+/* Entries from which on there are leaves; before that they are a list. */
+uint64_t directory_few_most(const struct directory *directory);
+
 /* Entries of a leaf, and how many it takes. */
 uint64_t directory_leaf_count(const struct directory *directory, const struct leaf *leaf);
-uint64_t directory_leaf_keys(const struct directory *directory, const struct leaf *leaf);
+uint64_t directory_leaf_keys(const struct directory *directory, unsigned bodies);
+
+/* After so many inserts into a leaf; splits it if that is due. */
+void directory_look_at(struct directory *directory, struct leaf *leaf);
+
+/* Sets when leaves are to be looked at, by the entries that they have. */
+void directory_recount(struct directory *directory);
+
+/* Whether a leaf that is overfull and cannot be split takes no other key. */
+bool directory_is_full(struct directory *directory, struct leaf *leaf);
 
 /* The lowest hash, from one on, that has no bits but those that count. */
 uint64_t directory_round(const struct directory *directory, uint64_t hash);
 
-/* Makes leaves of a list; frees all leaves. */
+/* The first leaves, empty; frees all leaves. */
 nidus_status directory_plant(struct directory *directory);
 void directory_uproot(struct directory *directory);
 
-/* The next leaf from an entry of the index on; NULL behind the last. */
-struct leaf *directory_next_leaf(const struct directory *directory, uint64_t *index);
+/* Makes leaves of a list. Errors: E_NOMEM; nothing changed then. */
+nidus_status directory_leave_list(struct directory *directory);
+
+/* The calls on a directory that is a list, by hashes without bits that do not count. */
+uint64_t directory_few_copies(const struct directory *directory, uint64_t hash);
+nidus_status directory_few_put(struct directory *directory, uint64_t hash, uint64_t value);
+nidus_status directory_few_take(struct directory *directory, uint64_t hash);
+nidus_status directory_few_change(struct directory *directory, uint64_t hash,
+                                  struct value_change change);
+size_t directory_few_values(const struct directory *directory, uint64_t hash, uint64_t *values,
+                            size_t cap);
 
 /* What a struct family has for bodies, on directories. */
 nidus_status directory_check(const struct family *inner, const struct blueprint *plan);

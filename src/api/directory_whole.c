@@ -40,10 +40,10 @@ static nidus_status too_many_bits(void)
 
 nidus_status directory_check(const struct family *inner, const struct blueprint *plan)
 {
-	if (plan->level != 0 || plan->growth_bits > PART_BITS_MOST || plan->chunks < 1 ||
-	    plan->chunks > UINT64_C(1) << PART_BITS_MOST || plan->borrowed > PART_BITS_MOST ||
+	if (plan->level != 0 || plan->borrowed != 0 || plan->growth_bits > LEAF_DEPTH_MOST ||
+	    plan->chunks < 1 || plan->chunks > UINT64_C(1) << LEAF_DEPTH_MOST ||
 	    plan->groups < 1 || plan->groups > UINT64_C(1) << 46 ||
-	    log2_floor(plan->chunks) + plan->growth_bits + plan->borrowed >= PART_BITS_MOST)
+	    log2_floor(plan->chunks) + plan->growth_bits >= LEAF_DEPTH_MOST)
 		return fail(NIDUS_E_RANGE, "a directory of %llu segments with %u bits to grow",
 		            (unsigned long long)plan->chunks, plan->growth_bits);
 	if (log2_floor(plan->chunks) + log2_floor(plan->groups) + plan->growth_bits +
@@ -93,17 +93,16 @@ static uint64_t bodies_for(const struct blueprint *plan, uint64_t of_body, uint6
                            unsigned *tag)
 {
 	double wanted = parts_for(keys, of_body) / (double)plan->chunks;
-	unsigned bits = plan->growth_bits + plan->borrowed, depth = 0;
+	unsigned depth = 0;
 	*tag = plan->growth_bits;
-	if (wanted <= 1)
+	if (wanted <= 1 || plan->growth_bits == 0)
 		return plan->chunks;
-	while (depth + 1 < bits && ldexp(2, (int)depth) < wanted)
+	/* Two bodies of a leaf, three, then two of each half. */
+	while (depth + 1 < plan->growth_bits && ldexp(3, (int)depth) < wanted)
 		depth++;
-	*tag = plan->growth_bits > depth ? plan->growth_bits - depth - 1 : 0;
-	double leaves = ldexp((double)plan->chunks, (int)depth);
-	if (depth > 0 && ldexp(1.5, (int)depth) >= wanted) /* those before had three bodies */
-		return (uint64_t)(leaves * 1.5);
-	return (uint64_t)leaves * (bits > 0 ? 2 : 1);
+	*tag = plan->growth_bits - depth - 1;
+	unsigned in_leaf = ldexp(2, (int)depth) < wanted && *tag > 0 ? 3 : 2;
+	return (plan->chunks << depth) * in_leaf;
 }
 
 struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
@@ -128,7 +127,7 @@ struct forecast directory_forecast(const struct family *inner, const struct blue
 uint64_t directory_slots(const struct family *inner, const struct blueprint *plan)
 {
 	struct blueprint body = body_plan(plan);
-	double parts = ldexp((double)plan->chunks, (int)(plan->growth_bits + plan->borrowed));
+	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
 	double slots = (double)inner->forecast(&body, 0).total_slots * parts;
 	return slots < 0x1p63 ? (uint64_t)slots : UINT64_C(1) << 63;
 }
@@ -168,7 +167,6 @@ nidus_status directory_create(struct directory *directory, const struct family *
 		.base = plan->chunks,
 		.parts = plan->chunks << plan->growth_bits,
 		.growth_bits = plan->growth_bits,
-		.borrowed = plan->borrowed,
 		.hash_mask = ~bits_low(HASH_BITS - 8 * bytes),
 		.few = { .bytes = bytes, .value_bytes = (unsigned)divide_up(plan->value_bits, 8) },
 		.plan = body_plan(plan),
@@ -188,7 +186,6 @@ void directory_free(struct directory *directory)
 	if (directory->model != NULL)
 		directory->inner->free(directory->model);
 	memory_give(&directory->allocator, &directory->model_memory);
-	memory_give(&directory->allocator, &directory->table_memory);
 }
 
 nidus_status directory_begin(struct directory *directory, uint64_t capacity)
@@ -205,18 +202,7 @@ void directory_clear(struct directory *directory)
 	directory->few.count = 0;
 }
 
-/* ------------------------------------------------------------------------ leaves -- */
-
-struct leaf *directory_next_leaf(const struct directory *directory, uint64_t *index)
-{
-	uint64_t entries = directory->leaf != NULL ? directory->base << directory->depth : 0;
-	if (*index >= entries)
-		return NULL;
-	struct leaf *leaf = directory->leaf[*index];
-	while (*index < entries && directory->leaf[*index] == leaf)
-		++*index;
-	return leaf;
-}
+/* ---------------------------------------------------------------------- contents -- */
 
 uint64_t directory_count(const struct directory *directory)
 {
@@ -249,7 +235,7 @@ struct fill directory_fill(const struct directory *directory)
 			}
 		}
 		fill.bytes += sizeof(struct leaf);
-		double left = 1 - (double)in_leaf / (double)directory_leaf_keys(directory, leaf);
+		double left = 1 - (double)in_leaf / (double)directory_leaf_keys(directory, leaf->bodies);
 		fill.headroom = left < fill.headroom ? left : fill.headroom;
 	}
 	fill.load = slots > 0 ? taken / slots : 0;
@@ -259,18 +245,12 @@ struct fill directory_fill(const struct directory *directory)
 
 /* ------------------------------------------------------------------------- walks -- */
 
-/* The part, without borrowed bits, of an entry of a body. */
-static uint64_t part_of_entry(const struct directory *directory, const struct leaf *leaf,
-                              unsigned number, uint64_t tag)
+/* The part of an entry of a body. */
+static uint64_t part_of_entry(const struct directory *directory, const void *body,
+                              const nidus_entry *entry)
 {
-	unsigned borrowed = directory->borrowed;
-	unsigned bits = leaf->part_bits > borrowed ? leaf->part_bits - borrowed : 0;
-	uint64_t part = (leaf->first | (uint64_t)(number == 1) << leaf->part_bits) >> borrowed;
-	if (number == 2)
-		part |= (tag >> (bits - 1) & 1) << bits | (tag & bits_low(bits - 1));
-	else
-		part |= tag & bits_low(bits);
-	return part;
+	return body_head(body)->first +
+	       (entry->fingerprint >> directory->inner->tag_at(directory->model));
 }
 
 /* An entry of a body as one of the filter. */
@@ -313,24 +293,21 @@ static uint64_t pack(const nidus_cursor *cursor)
 
 bool directory_next(const struct directory *directory, nidus_cursor *cursor, nidus_entry *entry)
 {
-	uint64_t *place = &cursor->position[0]; /* entry of the index, and body */
-	if (directory->leaf == NULL)
+	uint64_t *place = &cursor->position[0], entries = directory_entries(directory);
+	if (directory->index == NULL)
 		return next_of_few(directory, cursor, entry);
-	uint64_t entries = directory->base << directory->depth;
-	for (; *place / LEAF_BODIES < entries; ++*place, cursor->position[1] = 0) {
-		const struct leaf *leaf = directory->leaf[*place / LEAF_BODIES];
-		unsigned number = *place % LEAF_BODIES;
-		bool first = *place < LEAF_BODIES ||
-		             directory->leaf[*place / LEAF_BODIES - 1] != leaf;
+	while (*place < entries) {
+		uint64_t behind = *place;
+		const void *body = directory_next_body(directory, &behind);
 		nidus_cursor inner = unpack(cursor->position[1]);
-		if (!first || number >= leaf->bodies ||
-		    !directory->inner->next(leaf->body[number], &inner, entry))
-			continue;
-		cursor->position[1] = pack(&inner);
-		uint64_t tag = entry->fingerprint >> directory->inner->tag_at(directory->model);
-		*entry = entry_outside(directory, entry,
-		                       part_of_entry(directory, leaf, number, tag));
-		return true;
+		if (directory->inner->next(body, &inner, entry)) {
+			cursor->position[1] = pack(&inner);
+			*entry = entry_outside(directory, entry,
+			                       part_of_entry(directory, body, entry));
+			return true;
+		}
+		*place = behind;
+		cursor->position[1] = 0;
 	}
 	return false;
 }
@@ -356,29 +333,25 @@ nidus_status directory_entry_hash(const struct directory *directory, const nidus
 /* ------------------------------------------------------------------------ verify -- */
 
 /* Whether a lookup of an entry comes to its body. */
-static bool in_place(const struct directory *directory, const struct leaf *leaf, unsigned number,
-                     const nidus_entry *entry)
+static bool in_place(const struct directory *directory, const void *body, const nidus_entry *entry)
 {
-	uint64_t tag = entry->fingerprint >> directory->inner->tag_at(directory->model);
-	uint64_t part = part_of_entry(directory, leaf, number, tag), hash;
+	uint64_t part = part_of_entry(directory, body, entry), hash;
 	nidus_entry outside = entry_outside(directory, entry, part);
-	return directory_entry_hash(directory, &outside, &hash) == NIDUS_OK &&
-	       directory_body(directory, hash) == leaf->body[number];
+	return part <= body_head(body)->last &&
+	       directory_entry_hash(directory, &outside, &hash) == NIDUS_OK &&
+	       directory_body(directory, hash) == body;
 }
 
-static nidus_status verify_body(const struct directory *directory, const struct leaf *leaf,
-                                unsigned number)
+static nidus_status verify_body(const struct directory *directory, const void *body)
 {
 	nidus_cursor cursor = { { 0, 0 } };
 	nidus_entry entry;
-	nidus_status status = directory->inner->verify(leaf->body[number]);
-	if (status != NIDUS_OK || (leaf->third == 0 && directory->borrowed == 0))
-		return status; /* any tag is right */
-	while (directory->inner->next(leaf->body[number], &cursor, &entry)) {
-		if (!in_place(directory, leaf, number, &entry))
+	nidus_status status = directory->inner->verify(body);
+	while (status == NIDUS_OK && directory->inner->next(body, &cursor, &entry)) {
+		if (!in_place(directory, body, &entry))
 			return fail(NIDUS_E_CORRUPT, "an entry lies in a segment that is not its own");
 	}
-	return NIDUS_OK;
+	return status;
 }
 
 nidus_status directory_verify(const struct directory *directory)
@@ -388,13 +361,9 @@ nidus_status directory_verify(const struct directory *directory)
 	if (!few_in_order(&directory->few, directory->hash_mask,
 	                  bits_low(directory->plan.value_bits)))
 		return fail(NIDUS_E_CORRUPT, "the list of a small filter is not in order");
-	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;) {
-		for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
-			status = verify_body(directory, leaf, i);
-		if (status != NIDUS_OK)
-			return status;
-	}
-	return NIDUS_OK;
+	for (const void *body; status == NIDUS_OK && (body = directory_next_body(directory, &index));)
+		status = verify_body(directory, body);
+	return status;
 }
 
 /* ------------------------------------------------------------------------ copies -- */
@@ -421,6 +390,22 @@ static nidus_status copy_body(const struct directory *directory, void *to, const
 	return status;
 }
 
+static nidus_status copy_leaf(struct directory *to, const struct leaf *leaf, bool mapped)
+{
+	struct leaf *copy;
+	nidus_status status =
+		directory_make_leaf(to, leaf->number, leaf->depth, leaf->bodies, NULL, &copy);
+	if (status != NIDUS_OK)
+		return status;
+	to->ops = to->inner->ops(copy->body[0]);
+	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
+		status = copy_body(to, copy->body[i], leaf->body[i], mapped);
+	directory_enter(to, copy);
+	copy->room = leaf->room;
+	copy->last = leaf->last;
+	return status;
+}
+
 nidus_status directory_copy(struct directory *to, const struct directory *from)
 {
 	uint64_t index = 0;
@@ -430,34 +415,25 @@ nidus_status directory_copy(struct directory *to, const struct directory *from)
 	to->few.count = from->few.count;
 	if (from->few.count > 0)
 		memcpy(to->few.memory.bytes, from->few.memory.bytes, few_size(&from->few));
-	to->borrowed = from->borrowed;
-	if (from->leaf == NULL)
+	if (from->index == NULL)
 		return NIDUS_OK;
 	if (to->inner->prepare != NULL)
 		status = to->inner->prepare(to->model);
 	if (status == NIDUS_OK)
 		status = directory_make_index(to, from->depth);
-	for (const struct leaf *leaf, *last = NULL;
-	     status == NIDUS_OK && (leaf = directory_next_leaf(from, &index)) != NULL; last = leaf) {
-		struct leaf *copy;
-		(void)last;
-		status = directory_make_leaf(to, leaf->first, leaf->depth, leaf->bodies, NULL, &copy);
-		if (status != NIDUS_OK)
-			break;
-		to->ops = to->inner->ops(copy->body[0]);
-		for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
-			status = copy_body(to, copy->body[i], leaf->body[i], from->mapped);
-		directory_enter(to, copy);
-		copy->room = leaf->room;
-	}
+	for (const struct leaf *leaf;
+	     status == NIDUS_OK && (leaf = directory_next_leaf(from, &index)) != NULL;)
+		status = copy_leaf(to, leaf, from->mapped);
 	if (status != NIDUS_OK)
 		directory_uproot(to);
+	else if (from->mapped)
+		directory_recount(to);
 	return status;
 }
 
 /* ------------------------------------------------------------------- bulk builds -- */
 
-/* Hashes of one leaf, in ascending order, parted by their bodies. */
+/* Hashes of one leaf, in ascending order, on their way to its bodies. */
 struct leaf_hashes {
 	uint64_t *hashes, *values; /* values: NULL if there are none */
 	size_t n;
@@ -479,65 +455,70 @@ static size_t hashes_before(const struct directory *directory, const uint64_t *h
 }
 
 static nidus_status fill_body(const struct directory *directory, void *body,
-                              const struct leaf_hashes *portion)
+                              const struct leaf_hashes *some)
 {
 	size_t done;
-	if (portion->n == 0)
+	if (some->n == 0)
 		return NIDUS_OK;
 	if (directory->inner->build != NULL)
-		return directory->inner->build(body, portion->hashes, portion->values, portion->n, 1);
-	return directory->ops->insert_batch(body, portion->hashes, portion->values, portion->n, &done);
+		return directory->inner->build(body, some->hashes, some->values, some->n, 1);
+	return directory->ops->insert_batch(body, some->hashes, some->values, some->n, &done);
 }
 
-/* Fills an empty leaf. `room` has place for all hashes and values of it. */
-static nidus_status fill_leaf(const struct directory *directory, const struct leaf *leaf,
-                              const uint64_t *hashes, const uint64_t *values, size_t n,
-                              const struct leaf_hashes *room)
+/* Fills an empty body with those of some hashes that are its own; `room` has place for all. */
+static nidus_status fill_body_from(const struct directory *directory, void *body,
+                                   const uint64_t *hashes, const uint64_t *values, size_t n,
+                                   struct leaf_hashes room)
 {
-	nidus_status status = NIDUS_OK;
-	for (unsigned number = 0; number < leaf->bodies && status == NIDUS_OK; number++) {
-		struct leaf_hashes portion = *room;
-		portion.values = values != NULL ? room->values : NULL;
-		portion.n = 0;
-		for (size_t i = 0; i < n; i++) {
-			uint64_t hash = hashes[i] & directory->hash_mask;
-			portion.hashes[portion.n] = hash;
-			if (values != NULL)
-				portion.values[portion.n] = values[i];
-			portion.n += directory_body(directory, hash) == leaf->body[number];
-		}
-		status = fill_body(directory, leaf->body[number], &portion);
+	const struct body_head *head = body_head(body);
+	size_t from = hashes_before(directory, hashes, n, head->first);
+	size_t to = hashes_before(directory, hashes, n, head->last + 1);
+	room.n = 0;
+	for (size_t i = from; i < to; i++) {
+		uint64_t hash = hashes[i] & directory->hash_mask;
+		room.hashes[room.n] = hash;
+		if (values != NULL)
+			room.values[room.n] = values[i];
+		room.n += directory->borrowed == 0 || directory_body(directory, hash) == body;
 	}
+	if (values == NULL)
+		room.values = NULL;
+	return fill_body(directory, body, &room);
+}
+
+static nidus_status fill_leaf(const struct directory *directory, struct leaf *leaf,
+                              const uint64_t *hashes, const uint64_t *values, size_t n)
+{
+	struct block memory;
+	const struct body_head *last = body_head(leaf->body[leaf->bodies - 1]);
+	size_t from = hashes_before(directory, hashes, n, body_head(leaf->body[0])->first);
+	size_t to = hashes_before(directory, hashes, n, last->last + 1);
+	if (to == from)
+		return NIDUS_OK;
+	nidus_status status = memory_take(&directory->allocator, 16 * (to - from), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct leaf_hashes room = { .hashes = (uint64_t *)(void *)memory.bytes };
+	room.values = room.hashes + (to - from);
+	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
+		status = fill_body_from(directory, leaf->body[i], hashes + from,
+		                        values_from(values, from), to - from, room);
+	leaf->room = 0;
+	memory_give(&directory->allocator, &memory);
 	return status;
 }
 
 nidus_status directory_build(struct directory *directory, const uint64_t *hashes,
                              const uint64_t *values, size_t n)
 {
-	nidus_status status = directory_grow(directory, n, false);
 	uint64_t index = 0;
-	if (status == NIDUS_E_RANGE) /* more than there are bits for: as full as may be */
-		status = NIDUS_OK;
-	for (size_t i = 0; i < n && directory->leaf == NULL && status == NIDUS_OK; i++)
+	nidus_status status = directory_grow(directory, n, false);
+	for (size_t i = 0; i < n && directory->index == NULL && status == NIDUS_OK; i++)
 		status = directory_ops.insert_value(directory, hashes[i],
 		                                    values != NULL ? values[i] : 0);
-	for (struct leaf *leaf; status == NIDUS_OK && directory->borrowed == 0 &&
-	                        (leaf = directory_next_leaf(directory, &index)) != NULL;) {
-		struct block memory;
-		uint64_t parts = UINT64_C(1) << (directory->growth_bits - leaf->depth);
-		size_t from = hashes_before(directory, hashes, n, leaf->first);
-		size_t to = hashes_before(directory, hashes, n, leaf->first + parts);
-		status = memory_take(&directory->allocator, 16 * (to - from), &memory);
-		if (status != NIDUS_OK)
-			break;
-		struct leaf_hashes room = { (uint64_t *)(void *)memory.bytes, NULL, 0 };
-		room.values = room.hashes + (to - from);
-		if (to > from)
-			status = fill_leaf(directory, leaf, hashes + from, values_from(values, from),
-			                   to - from, &room);
-		memory_give(&directory->allocator, &memory);
-		leaf->room = 0;
-	}
+	for (struct leaf *leaf; status == NIDUS_OK &&
+	                        (leaf = directory_next_leaf(directory, &index)) != NULL;)
+		status = fill_leaf(directory, leaf, hashes, values, n);
 	if (status == NIDUS_OK)
 		directory_look_after(directory);
 	return status;
@@ -545,28 +526,24 @@ nidus_status directory_build(struct directory *directory, const uint64_t *hashes
 
 /* ------------------------------------------------------------------------ merges -- */
 
+struct spread_target directory_target(const struct directory *directory, uint64_t part,
+                                      uint64_t borrowed)
+{
+	uint64_t entry = part_above(directory, part, borrowed, directory->depth);
+	void *body = directory->index[entry];
+	return (struct spread_target){ body, part - body_head(body)->first };
+}
+
 /* Entries on their way from a body to those of another directory. */
 struct absorption {
-	const struct directory *to, *from;
-	const struct leaf *leaf; /* that they come from */
-	unsigned number;         /* which body of it */
+	const struct directory *to;
+	uint64_t first; /* part of the body */
 };
 
 static struct spread_target choose_in(const void *context, uint64_t tag, uint64_t borrowed)
 {
 	const struct absorption *absorption = context;
-	const struct directory *to = absorption->to;
-	uint64_t part = part_of_entry(absorption->from, absorption->leaf, absorption->number, tag);
-	uint64_t whole = part << to->borrowed | (borrowed & bits_low(to->borrowed));
-	const struct leaf *leaf =
-		to->leaf[whole >> (to->growth_bits + to->borrowed - to->depth)];
-	bool third = (whole & bits_low(leaf->part_bits)) < leaf->third;
-	struct segment segment = { .third = third };
-	segment.tag_bits = leaf->part_bits > to->borrowed ? leaf->part_bits - to->borrowed : 0;
-	return (struct spread_target){
-		leaf->body[third ? 2 : whole >> leaf->part_bits & 1],
-		segment_tag(&segment, part),
-	};
+	return directory_target(absorption->to, absorption->first + tag, borrowed);
 }
 
 nidus_status directory_absorb(struct directory *to, const struct directory *from)
@@ -576,11 +553,11 @@ nidus_status directory_absorb(struct directory *to, const struct directory *from
 	for (uint64_t i = 0; i < from->few.count && status == NIDUS_OK; i++)
 		status = directory_ops.insert_value(to, few_hash(&from->few, i),
 		                                    few_value(&from->few, i));
-	for (struct leaf *leaf; status == NIDUS_OK && (leaf = directory_next_leaf(from, &index)) != NULL;) {
-		struct absorption absorption = { to, from, leaf, 0 };
+	for (const void *body;
+	     status == NIDUS_OK && (body = directory_next_body(from, &index)) != NULL;) {
+		struct absorption absorption = { to, body_head(body)->first };
 		struct spread spread = { choose_in, &absorption, to->borrowed > 0 };
-		for (; absorption.number < leaf->bodies && status == NIDUS_OK; absorption.number++)
-			status = to->inner->spread(leaf->body[absorption.number], &spread);
+		status = to->inner->spread(body, &spread);
 	}
 	return status;
 }

@@ -19,12 +19,7 @@
 /* Entries on their way from the chunks of a fixed filter to a directory. */
 static struct spread_target choose(const void *context, uint64_t chunk, uint64_t borrowed)
 {
-	const struct directory *to = context;
-	uint64_t part = chunk << to->borrowed | (borrowed & bits_low(to->borrowed));
-	const struct leaf *leaf =
-		to->leaf[part >> (to->growth_bits + to->borrowed - to->depth)];
-	bool third = (part & bits_low(leaf->part_bits)) < leaf->third;
-	return (struct spread_target){ leaf->body[third ? 2 : part >> leaf->part_bits & 1], 0 };
+	return directory_target(context, chunk, borrowed);
 }
 
 nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
@@ -75,7 +70,6 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 {
 	struct blueprint *plan = &filter->plan;
 	struct directory *directory = filter_directory(filter);
-	plan->borrowed = directory->borrowed;
 	plan->capacity = plan->capacity > keys ? plan->capacity : keys;
 	plan->max_capacity =
 		plan->max_capacity > plan->capacity ? plan->max_capacity : plan->capacity;
@@ -173,7 +167,7 @@ static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "there are %llu entries: they do not fit into %llu places",
 		            (unsigned long long)count, (unsigned long long)capacity);
-	if (directory == NULL || directory->leaf == NULL)
+	if (directory == NULL || directory->index == NULL)
 		return NIDUS_OK; /* it has no smaller size */
 	nidus_status status = make_smaller(filter, capacity > count ? capacity : count, &smaller);
 	if (status != NIDUS_OK)
@@ -183,7 +177,6 @@ static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 		return NIDUS_OK;
 	}
 	directory_look_after(filter_directory(smaller));
-	smaller->plan.borrowed = filter_directory(smaller)->borrowed;
 	filter_take_body(filter, smaller);
 	return NIDUS_OK;
 }

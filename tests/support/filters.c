@@ -210,7 +210,7 @@ bool counts_copies(const nidus_options *options)
 bool has_segments(const nidus_filter *filter)
 {
 	const struct directory *directory = filter_directory(filter);
-	return directory != NULL && directory->leaf != NULL;
+	return directory != NULL && directory->index != NULL;
 }
 
 void take_small_segments(unsigned slots)
