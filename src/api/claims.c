@@ -42,12 +42,12 @@ static nidus_status check_load(const struct family *family, const struct bluepri
 	uint64_t slots = family->forecast(plan, 0).total_slots;
 	if (!(family->features & NIDUS_ENUMERATE))
 		return NIDUS_OK;
-	if (plan->segmented)
+	if (plan->segmented) /* it may borrow bits: the rate says how far */
 		slots = directory_slots(family_find(family->id), plan);
-	if (plan->max_capacity > slots)
+	else if (plan->capacity > slots)
 		return fail(NIDUS_E_FORMAT,
-		            "the header promises %llu keys; the table has %llu slots at most",
-		            (unsigned long long)plan->max_capacity, (unsigned long long)slots);
+		            "the header promises %llu keys; the table has %llu slots",
+		            (unsigned long long)plan->capacity, (unsigned long long)slots);
 	if (family->forecast(plan, slots).fpr > SPARSE_MOST * plan->fpr)
 		return fail(NIDUS_E_FORMAT,
 		            "the header promises a rate of %g, which its fingerprints cannot give",

@@ -300,6 +300,20 @@ static nidus_status read_few(struct directory *directory, const struct image *im
 	return image_read_piece(reading, directory->few.memory.bytes, few_size(&directory->few));
 }
 
+/*
+ * Whether what was promised fits: an empty filter of the same plan takes no more memory than this one.
+ * Leaves round down.
+ */
+static nidus_status check_capacity(const struct directory *directory, uint64_t capacity)
+{
+	uint64_t room = directory_capacity(directory);
+	if (capacity > room + room / 16 + 16)
+		return fail(NIDUS_E_FORMAT,
+		            "the header promises %llu keys; the segments have room for %llu",
+		            (unsigned long long)capacity, (unsigned long long)room);
+	return NIDUS_OK;
+}
+
 /* Reads the stash section and hands it out; then checks all. */
 static nidus_status read_stashes(struct loading *loading, nidus_source source, void *context)
 {
@@ -313,6 +327,8 @@ static nidus_status read_stashes(struct loading *loading, nidus_source source, v
 	if (status == NIDUS_OK)
 		status = load_stashes(loading, stash.bytes);
 	memory_give(&directory->allocator, &stash);
+	if (status == NIDUS_OK)
+		status = check_capacity(directory, loading->image->plan.capacity);
 	return status == NIDUS_OK ? directory_verify(directory) : status;
 }
 
@@ -360,10 +376,12 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
 		                                    image->count * (directory->few.bytes +
 		                                                    directory->few.value_bytes));
 		directory->few.count = image->count;
-		return NIDUS_OK;
+		return check_capacity(directory, image->plan.capacity);
 	}
 	struct bytes_from from = { NULL, table + LINE + loading.leaves * RECORD, NULL };
 	status = load_leaves(&loading, &from);
+	if (status == NIDUS_OK)
+		status = check_capacity(directory, image->plan.capacity);
 	return status == NIDUS_OK ? load_stashes(&loading,
 	                                         file + image->section[IMAGE_STASH].offset)
 	                          : status;

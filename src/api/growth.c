@@ -31,7 +31,7 @@ nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 	return from->family->spread(from->body, &spread);
 }
 
-/* An empty directory with the base geometry of a filter, planted. Errors: E_NOMEM. */
+/* An empty directory with the base geometry of a filter, with leaves. Errors: E_NOMEM. */
 static nidus_status make_directory_like(const nidus_filter *filter, nidus_filter **made)
 {
 	struct blueprint plan = filter->plan;
@@ -70,9 +70,7 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 {
 	struct blueprint *plan = &filter->plan;
 	struct directory *directory = filter_directory(filter);
-	plan->capacity = plan->capacity > keys ? plan->capacity : keys;
-	plan->max_capacity =
-		plan->max_capacity > plan->capacity ? plan->max_capacity : plan->capacity;
+	plan->max_capacity = plan->max_capacity > keys ? plan->max_capacity : keys;
 	directory->most = plan->max_capacity;
 	/* A hair more, as families round in their own order. */
 	double rate = filter->family->forecast(plan, keys).fpr * (1 + 0x1p-40);
@@ -83,27 +81,50 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 
 #define RATE_MOST 0.5
 
+/* A directory of the same entries with room for so many keys. Errors: E_NOMEM, FULL. */
+static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, bool relax,
+                               nidus_filter **made)
+{
+	nidus_status status = make_directory_like(filter, made);
+	if (status != NIDUS_OK)
+		return status;
+	status = directory_grow(filter_directory(*made), capacity, relax);
+	if (status == NIDUS_OK)
+		status = growth_absorb(*made, filter);
+	if (status == NIDUS_OK) {
+		directory_look_after(filter_directory(*made));
+	} else {
+		nidus_free(*made);
+		*made = NULL;
+	}
+	return status;
+}
+
 static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 {
-	struct blueprint *plan = &filter->plan;
+	nidus_filter *larger;
+	const struct blueprint *plan = &filter->plan;
 	if (capacity > plan->max_capacity && !relax)
 		return fail(NIDUS_E_RANGE,
 		            "no bits are left for more than %llu keys; make the filter with a "
 		            "larger max_capacity",
 		            (unsigned long long)plan->max_capacity);
-	if (capacity <= plan->capacity && filter_directory(filter) == NULL)
+	if (capacity <= plan->capacity)
 		return NIDUS_OK;
-	nidus_status status = growth_make_directory(filter);
-	if (status != NIDUS_OK)
-		return status;
-	if (filter->family->forecast(plan, capacity).fpr > RATE_MOST)
+	struct blueprint segmented = *plan;
+	segmented.segmented = 1;
+	const struct family *family = family_of_plan(family_find(filter->family->id), &segmented);
+	if (family->forecast(&segmented, capacity).fpr > RATE_MOST)
 		return fail(NIDUS_E_RANGE, "%llu keys with fingerprints this short would make the "
 		                           "rate more than %g",
 		            (unsigned long long)capacity, RATE_MOST);
-	status = directory_grow(filter_directory(filter), capacity, relax);
-	if (status == NIDUS_OK)
-		growth_promise(filter, capacity);
-	return status;
+	nidus_status status = make_sized(filter, capacity, relax, &larger);
+	if (status != NIDUS_OK)
+		return status;
+	larger->plan.capacity = capacity;
+	growth_promise(larger, capacity);
+	filter_take_body(filter, larger);
+	return NIDUS_OK;
 }
 
 static nidus_status check_growing(const nidus_filter *filter, uint64_t capacity)
@@ -142,41 +163,26 @@ nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacity)
 
 /* ----------------------------------------------------------------------- shrink -- */
 
-/* A filter of the same entries that is as small as it can be. Errors: E_NOMEM, FULL. */
-static nidus_status make_smaller(const nidus_filter *filter, uint64_t capacity,
-                                 nidus_filter **smaller)
-{
-	nidus_status status = make_directory_like(filter, smaller);
-	if (status != NIDUS_OK)
-		return status;
-	status = directory_grow(filter_directory(*smaller), capacity, true);
-	if (status == NIDUS_OK)
-		status = growth_absorb(*smaller, filter);
-	if (status != NIDUS_OK) {
-		nidus_free(*smaller);
-		*smaller = NULL;
-	}
-	return status;
-}
-
 static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 {
 	nidus_filter *smaller;
 	uint64_t count = filter->family->count(filter->body);
-	struct directory *directory = filter_directory(filter);
+	const struct directory *directory = filter_directory(filter);
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "there are %llu entries: they do not fit into %llu places",
 		            (unsigned long long)count, (unsigned long long)capacity);
 	if (directory == NULL || directory->index == NULL)
 		return NIDUS_OK; /* it has no smaller size */
-	nidus_status status = make_smaller(filter, capacity > count ? capacity : count, &smaller);
+	capacity = capacity > count ? capacity : count > 0 ? count : 1;
+	nidus_status status = make_sized(filter, capacity, true, &smaller);
 	if (status != NIDUS_OK)
 		return status;
 	if (smaller->family->fill(smaller->body).bytes >= directory_fill(directory).bytes) {
 		nidus_free(smaller);
 		return NIDUS_OK;
 	}
-	directory_look_after(filter_directory(smaller));
+	if (capacity < smaller->plan.capacity)
+		smaller->plan.capacity = capacity;
 	filter_take_body(filter, smaller);
 	return NIDUS_OK;
 }
