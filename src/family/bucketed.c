@@ -87,7 +87,6 @@ const struct family family_bucketed = {
 	.name = "bucketed",
 	.pace = 4,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = offset_larger,
 	.plan = bucketed_plan,
 	.plan_segment = bucketed_plan_segment,
 	.segment_keys = offset_segment_keys,

@@ -64,7 +64,6 @@ const struct family family_cuckoo = {
 	.name = "cuckoo",
 	.pace = 6,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = one_table_larger,
 	.plan = cuckoo_plan,
 	.plan_segment = cuckoo_plan_segment,
 	.segment_keys = one_table_segment_keys,

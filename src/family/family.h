@@ -131,33 +131,14 @@ struct family {
 	nidus_status (*entry_hash)(const void *body, const nidus_entry *entry, uint64_t *hash);
 
 	/*
-	 * NIDUS_GROW and NIDUS_MERGE; NULL where the family cannot grow. larger() is the
-	 * plan, of the same base geometry, that has room for `capacity` keys: E_RANGE
-	 * beyond what growth bits allow, unless `relax`: then the rate rises, and
-	 * the plan's fpr says how far. transfer() puts all entries of `from` into a body of
-	 * such a plan. Errors: FULL, COPIES.
+	 * NIDUS_MERGE. transfer() puts all entries of `from` into a body of the same plan.
+	 * Errors: FULL, COPIES, E_NOMEM. joint(), of families without entries, is the plan of a
+	 * filter of the same size that holds so many keys; NULL where filters become larger
+	 * instead. Errors: E_RANGE.
 	 */
-	nidus_status (*larger)(const struct blueprint *plan, uint64_t capacity, bool relax,
-	                       struct blueprint *larger);
 	nidus_status (*transfer)(void *to, const void *from);
-	/*
-	 * NIDUS_MERGE without entries: the plan of a filter of the same size that holds so
-	 * many keys. NULL where larger() makes room for them. Errors: E_RANGE.
-	 */
 	nidus_status (*joint)(const struct blueprint *plan, uint64_t keys, struct blueprint *joint);
 
-	/*
-	 * NIDUS_GROW: moves what the next `places` places of `from` hold, *position on (0
-	 * at first), into a body of a larger() plan, and what that has no place for
-	 * into an overflow list. An entry is there before it leaves `from`; both bodies stay
-	 * valid. *position is UINT64_MAX behind the last place. Stops where the overflow list
-	 * gets no memory.
-	 */
-	void (*move)(void *to, void *from, uint64_t *position, uint64_t places,
-	             struct overflow *overflow);
-	/* Which of n keys `from` can still hold then: left[i] is 0 if all that it had there moved. */
-	void (*left)(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-	             uint8_t *left);
 	/* The identity of a hash's key: entry_hash gives a hash of it. */
 	nidus_entry (*identity)(const void *body, uint64_t hash);
 

@@ -143,12 +143,6 @@ nidus_entry nesting_identity(const void *body, uint64_t hash)
 	return nest_entry(nest, key.chunk, nest_identity(nest, nest->kind, &key));
 }
 
-nidus_status nesting_check_segment(const struct blueprint *plan, const struct segment *segment)
-{
-	(void)segment;
-	return nesting_check(plan);
-}
-
 uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
 {
 	return nest_part_hash(body, entry, part);
@@ -174,10 +168,6 @@ unsigned nesting_tag_at(const void *body)
 	return ((const struct nest *)body)->core_bits;
 }
 
-#define GROWTH_MOST 44
-#define CHUNK_SLOTS_MOST (UINT64_C(1) << 46) /* as nest_check has it */
-#define TABLE_SLOTS_MOST 0x1p56              /* of any width, in 63 bits of bytes */
-
 nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 {
 	if (family_must_reserve(options) && !reserves)
@@ -185,17 +175,13 @@ nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 	return NIDUS_OK;
 }
 
-/*
- * The highest stash limit that a chunk may have at the plan's level: more cannot help, and
- * lookups would ask long stashes.
- */
+/* The highest stash limit that a chunk may have: more cannot help, and lookups would ask long stashes. */
 #define STASH_SURELY 1024
 #define STASH_SLOTS 4 /* one more for so many slots of a chunk */
 
 static uint32_t stash_most(const struct blueprint *plan)
 {
-	uint64_t slots = (plan->groups << plan->level) * plan->slots;
-	uint64_t most = STASH_SURELY + slots / STASH_SLOTS;
+	uint64_t most = STASH_SURELY + plan->groups * plan->slots / STASH_SLOTS;
 	return most < NIDUS_STASH_OFF ? (uint32_t)most : NIDUS_STASH_OFF - 1;
 }
 
@@ -205,8 +191,9 @@ static uint32_t stash_within(const struct blueprint *plan, uint32_t limit)
 	return limit < most ? limit : most;
 }
 
-nidus_status nesting_check(const struct blueprint *plan)
+nidus_status nesting_check_segment(const struct blueprint *plan, const struct segment *segment)
 {
+	(void)segment;
 	nidus_status status = nest_check(plan, nesting_kind(plan));
 	if (status == NIDUS_OK && plan->stash_limit > stash_most(plan))
 		return fail(NIDUS_E_RANGE, "a chunk of this size has no stash of %u entries",
@@ -214,25 +201,43 @@ nidus_status nesting_check(const struct blueprint *plan)
 	return status;
 }
 
-/* The best stash limit of a plan at its level. */
+nidus_status nesting_check(const struct blueprint *plan)
+{
+	if (plan->growth_bits != 0)
+		return fail(NIDUS_E_RANGE, "a filter of fixed size has no growth bits");
+	return nesting_check_segment(plan, NULL);
+}
+
+/* The best stash limit of a plan. */
 static uint32_t best_stash(const struct blueprint *plan, const struct nesting_sizing *sizing)
 {
-	uint64_t best = sizing->stash((plan->groups << plan->level) * plan->slots);
+	uint64_t best = sizing->stash(plan->groups * plan->slots);
 	return stash_within(plan, best < UINT32_MAX ? (uint32_t)best : UINT32_MAX);
 }
 
-/* The most keys that fit at the plan's level; `keys` do. */
+/* The most keys that fit; `keys` do. */
 static uint64_t most_keys(const struct blueprint *plan, const struct nesting_sizing *sizing,
                           uint64_t keys)
 {
 	uint64_t step = keys > 1 ? keys : 1;
-	while (step < FAMILY_CAPACITY_MOST && sizing->fits(plan, plan->level, keys + step))
+	while (step < FAMILY_CAPACITY_MOST && sizing->fits(plan, keys + step))
 		step *= 2;
 	for (; step > 0; step /= 2) {
-		if (sizing->fits(plan, plan->level, keys + step))
+		if (sizing->fits(plan, keys + step))
 			keys += step;
 	}
 	return keys;
+}
+
+void nesting_complete(const nidus_options *options, struct blueprint *plan,
+                      const struct nesting_sizing *sizing, uint32_t steps)
+{
+	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps;
+	plan->stash_limit =
+		options->stash != 0 ? stash_within(plan, options->stash) : best_stash(plan, sizing);
+	if (options->stash == NIDUS_STASH_OFF)
+		plan->stash_limit = 0;
+	plan->max_capacity = plan->capacity;
 }
 
 void nesting_lay_out_segment(const nidus_options *options, struct blueprint *plan,
@@ -241,74 +246,12 @@ void nesting_lay_out_segment(const nidus_options *options, struct blueprint *pla
 	plan->chunks = 1;
 	plan->groups = sizing->overlap ? family_segment_slots - plan->slots + 1
 	                               : family_segment_slots / plan->slots;
-	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps;
-	plan->stash_limit =
-		options->stash != 0 ? stash_within(plan, options->stash) : best_stash(plan, sizing);
-	if (options->stash == NIDUS_STASH_OFF)
-		plan->stash_limit = 0;
+	nesting_complete(options, plan, sizing, steps);
 }
 
 uint64_t nesting_segment_keys(const struct blueprint *plan, const struct nesting_sizing *sizing)
 {
 	return most_keys(plan, sizing, 1);
-}
-
-nidus_status nesting_complete(const nidus_options *options, struct blueprint *plan,
-                              const struct nesting_sizing *sizing, uint32_t steps)
-{
-	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps;
-	plan->stash_limit =
-		options->stash != 0 ? stash_within(plan, options->stash) : best_stash(plan, sizing);
-	if (options->stash == NIDUS_STASH_OFF)
-		plan->stash_limit = 0;
-	if (nesting_grows(options) && sizing->fits(plan, plan->level, plan->capacity))
-		plan->capacity = most_keys(plan, sizing, plan->capacity);
-	plan->max_capacity = plan->capacity;
-	if (options->max_capacity <= plan->capacity)
-		return NIDUS_OK;
-	plan->max_capacity = options->max_capacity;
-	while (!sizing->fits(plan, plan->growth_bits, plan->max_capacity)) {
-		if (++plan->growth_bits > GROWTH_MOST)
-			return fail(NIDUS_E_RANGE, "growth from %llu to %llu keys is too much",
-			            (unsigned long long)plan->capacity,
-			            (unsigned long long)plan->max_capacity);
-	}
-	return NIDUS_OK;
-}
-
-/* Whether nest_check lets a table of twice the size pass. */
-static bool may_double(const struct blueprint *plan, const struct nesting_sizing *sizing)
-{
-	uint64_t slots = (plan->groups << plan->level) * (sizing->overlap ? 1 : plan->slots);
-	return slots < CHUNK_SLOTS_MOST / 2 &&
-	       (double)slots * (double)plan->chunks <= TABLE_SLOTS_MOST / 2;
-}
-
-nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                            const struct nesting_sizing *sizing, struct blueprint *larger)
-{
-	*larger = *plan;
-	while (!sizing->fits(larger, larger->level, capacity)) {
-		if (!may_double(larger, sizing))
-			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
-		if (larger->level == larger->growth_bits + larger->borrowed) {
-			if (!relax || larger->level >= GROWTH_MOST || larger->fpr >= 0.5)
-				return fail(NIDUS_E_RANGE,
-				            "no bits are left for more than %llu keys; make the "
-				            "filter with a larger max_capacity",
-				            (unsigned long long)plan->max_capacity);
-			larger->borrowed++;
-			larger->fpr *= 2;
-		}
-		larger->level++;
-	}
-	larger->capacity = most_keys(larger, sizing, capacity);
-	if (larger->max_capacity < larger->capacity)
-		larger->max_capacity = larger->capacity;
-	if (larger->stash_limit > 0 && larger->stash_limit < best_stash(larger, sizing))
-		larger->stash_limit = best_stash(larger, sizing);
-	larger->stash_limit = stash_within(larger, larger->stash_limit);
-	return NIDUS_OK;
 }
 
 double nesting_fpr(unsigned core_bits, double compared, double load)
@@ -319,10 +262,8 @@ double nesting_fpr(unsigned core_bits, double compared, double load)
 double nesting_rate(const struct blueprint *plan, double compared, double load)
 {
 	double rate = nesting_fpr(plan->core_bits, compared, load);
-	for (unsigned bit = plan->level; bit < plan->growth_bits; bit++)
+	for (unsigned bit = 0; bit < plan->growth_bits; bit++)
 		rate /= 2;
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
 	return rate;
 }
 

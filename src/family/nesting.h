@@ -65,23 +65,17 @@ unsigned nesting_tag_at(const void *body);
  */
 nidus_status nesting_check_options(const nidus_options *options, bool reserves);
 
-/* Whether a plan from anywhere can be laid out. Errors: E_RANGE. */
+/* Whether a plan from anywhere can be laid out as a whole filter. Errors: E_RANGE. */
 nidus_status nesting_check(const struct blueprint *plan);
 
-/* How a family's tables can be filled, at any level of growth. */
+/* How a family's tables can be filled. */
 struct nesting_sizing {
-	/* Whether `keys` keys have room and keep the rate. The plan's level is ignored. */
-	bool (*fits)(const struct blueprint *plan, unsigned level, uint64_t keys);
+	/* Whether `keys` keys have room and keep the rate. */
+	bool (*fits)(const struct blueprint *plan, uint64_t keys);
 	/* The best stash limit for a chunk of so many slots. */
 	uint64_t (*stash)(uint64_t chunk_slots);
 	bool overlap; /* groups are windows: each adds one slot to its chunk */
 };
-
-/* Whether the options ask for a filter that grows. */
-static inline bool nesting_grows(const nidus_options *options)
-{
-	return options->max_capacity > options->capacity;
-}
 
 /*
  * Makes a plan whose widths are settled that of a segment: one chunk of about family_segment_slots slots,
@@ -94,16 +88,11 @@ void nesting_lay_out_segment(const nidus_options *options, struct blueprint *pla
 uint64_t nesting_segment_keys(const struct blueprint *plan, const struct nesting_sizing *sizing);
 
 /*
- * Completes a plan that is laid out for options->capacity: growth bits for
- * max_capacity, the search limit (`steps` unless asked otherwise) and the stash.
- * plan->capacity is set. Errors: E_RANGE.
+ * Completes a plan that is laid out for options->capacity: the search limit (`steps` unless asked
+ * otherwise) and the stash. plan->capacity is set.
  */
-nidus_status nesting_complete(const nidus_options *options, struct blueprint *plan,
-                              const struct nesting_sizing *sizing, uint32_t steps);
-
-/* A family's larger() in terms of its sizing. */
-nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                            const struct nesting_sizing *sizing, struct blueprint *larger);
+void nesting_complete(const nidus_options *options, struct blueprint *plan,
+                      const struct nesting_sizing *sizing, uint32_t steps);
 
 nidus_status nesting_transfer(void *to, const void *from);
 nidus_entry nesting_identity(const void *body, uint64_t hash);
@@ -117,7 +106,7 @@ unsigned nesting_core_bits(double fpr, double compared, double load);
 /* The rate that so many core bits give. */
 double nesting_fpr(unsigned core_bits, double compared, double load);
 
-/* The rate of a plan at its level: growth bits that slots still keep lower it. */
+/* The rate of a plan: that of a body is lower by the bits of its tags. */
 double nesting_rate(const struct blueprint *plan, double compared, double load);
 
 /* XOR kinds: the keys that keep the plan's rate, `fits` at most. */

@@ -112,7 +112,7 @@ static const struct offset_layout *layout_of(const struct blueprint *plan)
 	                                      : bucketed_layout(plan->slots);
 }
 
-/* ------------------------------------------------------------------- growth -- */
+/* ------------------------------------------------------------------- sizing -- */
 
 /* Whether a chunk of so many slots takes its share of the keys, at the plan's rate. */
 static bool chunk_fits(const struct blueprint *plan, uint64_t chunk_slots, uint64_t keys)
@@ -122,22 +122,17 @@ static bool chunk_fits(const struct blueprint *plan, uint64_t chunk_slots, uint6
 	if (slots_for(layout, plan->core_bits, fullest) > (double)chunk_slots)
 		return false;
 	double load = (double)keys / ((double)plan->chunks * (double)chunk_slots);
-	double rate = nesting_fpr(plan->core_bits, layout->compared, load);
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
-	return rate <= plan->fpr;
+	return nesting_fpr(plan->core_bits, layout->compared, load) <= plan->fpr;
 }
 
-static bool buckets_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool buckets_fit(const struct blueprint *plan, uint64_t keys)
 {
-	uint64_t slots = (plan->groups << level) * plan->slots;
-	return chunk_fits(plan, slots, keys);
+	return chunk_fits(plan, plan->groups * plan->slots, keys);
 }
 
-static bool windows_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool windows_fit(const struct blueprint *plan, uint64_t keys)
 {
-	uint64_t slots = (plan->groups << level) + plan->slots - 1;
-	return chunk_fits(plan, slots, keys);
+	return chunk_fits(plan, plan->groups + plan->slots - 1, keys);
 }
 
 static uint64_t stash(uint64_t chunk_slots)
@@ -153,12 +148,6 @@ static const struct nesting_sizing window_sizing = { .fits = windows_fit,
 static const struct nesting_sizing *sizing_of(const struct blueprint *plan)
 {
 	return plan->family == NIDUS_WINDOWED ? &window_sizing : &bucket_sizing;
-}
-
-nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           struct blueprint *larger)
-{
-	return nesting_larger(plan, capacity, relax, sizing_of(plan), larger);
 }
 
 struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys)
@@ -178,7 +167,8 @@ nidus_status offset_plan(const nidus_options *options, struct blueprint *plan,
 	if (status != NIDUS_OK)
 		return status;
 	plan->capacity = options->capacity;
-	return nesting_complete(options, plan, sizing_of(plan), layout->steps);
+	nesting_complete(options, plan, sizing_of(plan), layout->steps);
+	return NIDUS_OK;
 }
 
 nidus_status offset_plan_segment(const nidus_options *options, struct blueprint *plan,

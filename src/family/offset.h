@@ -29,9 +29,7 @@ nidus_status offset_plan(const nidus_options *options, struct blueprint *plan,
 const struct offset_layout *bucketed_layout(unsigned slots);
 const struct offset_layout *windowed_layout(unsigned slots);
 
-/* What both families answer to larger() and forecast(). */
-nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           struct blueprint *larger);
+/* What both families answer to forecast(). */
 struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys);
 
 /* The layout of that many slots per group. */

@@ -14,9 +14,6 @@
  */
 nidus_status one_table_plan(const nidus_options *options, struct blueprint *plan);
 
-nidus_status one_table_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                              struct blueprint *larger);
-
 /* nesting_check of a single table. */
 nidus_status one_table_check(const struct blueprint *plan);
 

@@ -48,7 +48,6 @@ const struct family family_semisort = {
 	.name = "semisort",
 	.pace = 7,
 	.speed = NIDUS_SPEED_SLOW,
-	.larger = one_table_larger,
 	.plan = semisort_plan,
 	.plan_segment = semisort_plan_segment,
 	.segment_keys = one_table_segment_keys,

@@ -87,7 +87,6 @@ const struct family family_windowed = {
 	.name = "windowed",
 	.pace = 3,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = offset_larger,
 	.plan = windowed_plan,
 	.plan_segment = windowed_plan_segment,
 	.segment_keys = offset_segment_keys,

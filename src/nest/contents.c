@@ -11,17 +11,7 @@
 
 static bool core_possible(const struct nest *nest, uint64_t core)
 {
-	return core != 0 && (nest->kind != NEST_DIRECT || (core & (nest->base_groups - 1)) != 0);
-}
-
-/* Whether a lookup of the slot's identity comes to the slot: its borrowed bits are right. */
-static bool reachable(const struct nest *nest, uint64_t slot, uint64_t value)
-{
-	struct nest_key key = nest_key_in(nest, nest->kind, 0, slot, value);
-	nidus_entry identity = nest_identity(nest, nest->kind, &key);
-	struct nest_key again = nest_key_of_identity(nest, nest->kind, 0, identity);
-	uint64_t expected = 0;
-	return nest_encode_at(nest, nest->kind, &again, slot, &expected) && expected == value;
+	return core != 0 && (nest->kind != NEST_DIRECT || (core & (nest->groups - 1)) != 0);
 }
 
 /* Whether a taken slot's bits can have come from an insert. */
@@ -30,9 +20,7 @@ static bool slot_possible(const struct nest *nest, uint64_t slot, uint64_t value
 	if (!core_possible(nest, value & nest->core_values))
 		return false;
 	uint64_t offset = (value >> (nest->core_bits + 1)) & (nest->slots - 1);
-	if (nest->kind == NEST_WINDOWS && (offset > slot || slot - offset >= nest->groups))
-		return false;
-	return nest->borrowed == 0 || reachable(nest, slot, value);
+	return nest->kind != NEST_WINDOWS || (offset <= slot && slot - offset < nest->groups);
 }
 
 /* Whether a stashed entry is one of its chunk, and all slots of its home are taken. */
@@ -139,13 +127,13 @@ nidus_status nest_verify(const struct nest *nest)
 void nest_export_stash(const struct nest *nest, unsigned char *bytes)
 {
 	for (uint64_t i = 0; i < nest->chunks; i++)
-		bytes = overflow_export(&nest->chunk[i].stash, i * nest->base_groups, bytes);
+		bytes = overflow_export(&nest->chunk[i].stash, i * nest->groups, bytes);
 }
 
 /* Whether (home over all chunks, fingerprint) can be an identity here at all. */
 static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t fingerprint)
 {
-	return home < nest->chunks * nest->base_groups &&
+	return home < nest->chunks * nest->groups &&
 	       core_possible(nest, fingerprint & nest->core_values) &&
 	       fingerprint <= nest->fingerprints;
 }
@@ -162,8 +150,8 @@ static bool import_entry(struct nest *nest, const nidus_entry *entry, uint64_t c
 	    entry->value > bits_low(nest->payload_bits) ||
 	    !identity_possible(nest, entry->home, entry->fingerprint))
 		return false;
-	struct overflow *stash = &nest->chunk[entry->home / nest->base_groups].stash;
-	const nidus_entry own = { entry->home % nest->base_groups, entry->fingerprint,
+	struct overflow *stash = &nest->chunk[entry->home / nest->groups].stash;
+	const nidus_entry own = { entry->home % nest->groups, entry->fingerprint,
 		                  entry->value };
 	*status = overflow_add(stash, &nest->allocator, &own, copies);
 	nest->stashed += *status == NIDUS_OK;
@@ -221,7 +209,7 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 
 nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, nidus_entry identity)
 {
-	identity.home += chunk * nest->base_groups;
+	identity.home += chunk * nest->groups;
 	return identity;
 }
 
@@ -292,8 +280,8 @@ static nidus_status key_of_entry(const struct nest *nest, const nidus_entry *ent
 	    !identity_possible(nest, entry->home, entry->fingerprint))
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
-	uint64_t chunk = entry->home / nest->base_groups;
-	const nidus_entry identity = { entry->home % nest->base_groups, entry->fingerprint,
+	uint64_t chunk = entry->home / nest->groups;
+	const nidus_entry identity = { entry->home % nest->groups, entry->fingerprint,
 		                       entry->value };
 	*key = nest_key_of_identity(nest, nest->kind, chunk, identity);
 	if (nest_identity(nest, nest->kind, key).home != identity.home)
@@ -306,14 +294,14 @@ static uint64_t rest_of_core(const struct nest *nest, uint64_t core)
 {
 	if (nest->kind != NEST_DIRECT)
 		return divide_wide_up(core - 1, 0, nest->core_values);
-	uint64_t rest = divide_wide_up(core / nest->base_groups, 0, nest->direct_values);
-	return divide_wide_up(core % nest->base_groups - 1, rest, nest->base_groups - 1);
+	uint64_t rest = divide_wide_up(core / nest->groups, 0, nest->direct_values);
+	return divide_wide_up(core % nest->groups - 1, rest, nest->groups - 1);
 }
 
 uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part)
 {
 	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->core_values);
-	rest = divide_wide_up(entry->home, rest, nest->base_groups);
+	rest = divide_wide_up(entry->home, rest, nest->groups);
 	return divide_wide_up(part, rest, nest->parts);
 }
 
@@ -329,11 +317,9 @@ nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, 
 	nidus_status status = key_of_entry(nest, entry, &key);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t growth = entry->fingerprint >> nest->core_bits;
 	/* The choices of nest_locate, from the last to the first. */
 	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->core_values);
-	rest = divide_wide_up(growth, rest, nest->growth_values);
-	rest = divide_wide_up(entry->home % nest->base_groups, rest, nest->base_groups);
+	rest = divide_wide_up(entry->home % nest->groups, rest, nest->groups);
 	*hash = divide_wide_up(key.chunk, rest, nest->chunks);
 	return NIDUS_OK;
 }
@@ -388,8 +374,8 @@ static uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_
                          uint64_t tag)
 {
 	uint64_t payload = from->payload_bits > 0 ? value >> from->payload_at : 0;
-	value &= bits_low(from->growth_at);
-	value |= tag << to->growth_at;
+	value &= bits_low(from->tag_at);
+	value |= tag << to->tag_at;
 	return to->payload_bits > 0 ? value | payload << to->payload_at : value;
 }
 
@@ -397,7 +383,7 @@ static uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_
 static nidus_status spread_slot(const struct nest *from, uint64_t chunk, uint64_t slot,
                                 uint64_t value, const struct spread *spread)
 {
-	uint64_t core = value & from->core_values, tag = value >> from->growth_at & bits_low(from->tag_bits);
+	uint64_t core = value & from->core_values, tag = value >> from->tag_at & bits_low(from->tag_bits);
 	struct spread_target target = spread->choose(
 		spread->context, from->parts > 0 ? tag : chunk,
 		spread->borrows ? nest_partner_hash(from, ~core) : 0);
@@ -421,7 +407,7 @@ static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
 	for (; node != NULL && status == NIDUS_OK; node = overflow_next(stash, &node->entry)) {
 		struct nest_key key = nest_key_of_identity(from, from->kind, chunk, node->entry);
 		uint64_t core = key.value & from->core_values, left = node->copies;
-		uint64_t tag = key.value >> from->growth_at & bits_low(from->tag_bits);
+		uint64_t tag = key.value >> from->tag_at & bits_low(from->tag_bits);
 		struct spread_target target = spread->choose(
 			spread->context, from->parts > 0 ? tag : chunk,
 			spread->borrows ? nest_partner_hash(from, ~core) : 0);

@@ -13,27 +13,19 @@
 /* Hops are written down if that takes at most this share of the slots. */
 #define HOP_SHARE 128
 
-#define LEVEL_MAX 44
 #define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with place and parent */
 
 /* ------------------------------------------------------------------ layout -- */
 
-/* Growth bits that slots still keep. */
-static unsigned kept_bits(const struct blueprint *plan)
-{
-	return plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
-}
-
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind)
 {
-	return plan->core_bits + nest_extra_bits(kind, plan->slots) + kept_bits(plan) +
+	return plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->growth_bits +
 	       plan->value_bits;
 }
 
 static uint64_t slots_per_chunk(const struct blueprint *plan, enum nest_kind kind)
 {
-	uint64_t groups = plan->groups << plan->level;
-	return kind == NEST_WINDOWS ? groups + plan->slots - 1 : groups * plan->slots;
+	return kind == NEST_WINDOWS ? plan->groups + plan->slots - 1 : plan->groups * plan->slots;
 }
 
 uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind)
@@ -47,7 +39,7 @@ static uint64_t chunk_stride(const struct blueprint *plan, enum nest_kind kind)
 	unsigned width = nest_slot_width(plan, kind);
 	uint64_t bits = slots_per_chunk(plan, kind) * width;
 	if (nest_coded(kind))
-		bits = (plan->groups << plan->level) * CODED_BITS(width);
+		bits = plan->groups * CODED_BITS(width);
 	uint64_t bytes = divide_up(bits, 8) + SLOTS_PADDING;
 	return plan->chunks == 1 ? bytes : divide_up(bytes, MEMORY_LINE) * MEMORY_LINE;
 }
@@ -71,24 +63,20 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 		return fail(NIDUS_E_RANGE, "values of %u bits; at most %d are possible",
 		            plan->value_bits, VALUE_BITS_MOST);
 	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
-	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->borrowed > SLOTS_WIDTH_MAX ||
-	    plan->level > LEVEL_MAX || plan->level > plan->growth_bits + plan->borrowed ||
-	    (plan->borrowed > 0 && plan->level < plan->growth_bits + plan->borrowed))
-		return fail(NIDUS_E_RANGE,
-		            "%u core and %u growth bits at level %u are no fingerprint",
-		            plan->core_bits, plan->growth_bits, plan->level);
-	/* When all growth bits have become address bits, and at level 0. */
-	unsigned narrowest =
-		plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->value_bits;
-	unsigned widest = narrowest + plan->growth_bits;
-	if (widest > SLOTS_WIDTH_MAX && plan->value_bits > 0)
+	    plan->growth_bits > SLOTS_WIDTH_MAX)
+		return fail(NIDUS_E_RANGE, "%u core and %u growth bits are no fingerprint",
+		            plan->core_bits, plan->growth_bits);
+	if (plan->level != 0 || plan->borrowed != 0)
+		return fail(NIDUS_E_RANGE, "a table has no level, and no borrowed bits");
+	unsigned width = nest_slot_width(plan, kind);
+	if (width > SLOTS_WIDTH_MAX && plan->value_bits > 0)
 		return fail(NIDUS_E_RANGE,
 		            "fingerprints of this rate and growth with values of %u bits need "
 		            "slots of %u bits; %d are possible",
-		            plan->value_bits, widest, SLOTS_WIDTH_MAX);
-	if (widest > SLOTS_WIDTH_MAX || narrowest < SLOTS_WIDTH_MIN)
-		return fail(NIDUS_E_RANGE, "slots of %u to %u bits; %d to %d are possible",
-		            narrowest, widest, SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
+		            plan->value_bits, width, SLOTS_WIDTH_MAX);
+	if (width > SLOTS_WIDTH_MAX || width < SLOTS_WIDTH_MIN)
+		return fail(NIDUS_E_RANGE, "slots of %u bits; %d to %d are possible", width,
+		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
 	if (nest_coded(kind) && plan->core_bits < CODED_CORE_MIN)
 		return fail(NIDUS_E_RANGE, "coded buckets need at least %d core bits",
 		            CODED_CORE_MIN);
@@ -113,8 +101,8 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 		            "a chunk has more buckets than fingerprints can tell apart");
 	uint64_t all, slots, bytes;
 	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
-	    plan->groups > SLOT_INDEX_MAX >> plan->level || all > SLOT_INDEX_MAX ||
-	    multiply_overflows(plan->groups << plan->level, plan->slots, &slots) ||
+	    plan->groups > SLOT_INDEX_MAX || all > SLOT_INDEX_MAX ||
+	    multiply_overflows(plan->groups, plan->slots, &slots) ||
 	    slots_per_chunk(plan, kind) > SLOT_INDEX_MAX ||
 	    slots_bytes_overflow(slots + plan->slots, nest_slot_width(plan, kind), &bytes) ||
 	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX ||
@@ -234,9 +222,7 @@ static uint64_t hop_count(const struct nest *nest)
 /* Bytes of the table of hops; 0 if there is to be none. */
 static uint64_t hop_bytes(const struct nest *nest, uint64_t table_bytes)
 {
-	if (nest->kind == NEST_DIRECT ||
-	    (nest_symmetric(nest->kind) ? nest->groups << nest->kept_bits : nest->groups) >
-	            UINT32_MAX)
+	if (nest->kind == NEST_DIRECT || nest->groups > UINT32_MAX)
 		return 0;
 	uint64_t bytes = sizeof *nest->hops * hop_count(nest);
 	return bytes <= table_bytes / HOP_SHARE ? bytes : 0;
@@ -246,24 +232,15 @@ static void write_hops(struct nest *nest)
 {
 	uint32_t *hops = (uint32_t *)(void *)nest->hop_memory.bytes;
 	for (uint64_t core = 0; core < hop_count(nest); core++)
-		hops[core] = (uint32_t)nest_final_hop(nest, nest->kind, core);
+		hops[core] = (uint32_t)nest_hop(nest, nest->kind, core);
 	nest->hops = hops;
 	nest->special &= ~(uint64_t)NEST_HASHED;
-	if (nest->kept_bits == 0 && nest->borrowed == 0)
-		nest->special &= ~(uint64_t)NEST_GROWN;
 }
 
 static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
 {
 	uint64_t special = kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED;
-	if (plan->chunks > 1)
-		special |= NEST_CHUNKS;
-	unsigned growth = nest_symmetric(kind) ? plan->growth_bits : kept_bits(plan);
-	if (growth > 0 || plan->borrowed > 0)
-		special |= NEST_GROWN;
-	if (plan->borrowed > 0)
-		special |= NEST_BORROWED;
-	return special;
+	return plan->chunks > 1 ? special | NEST_CHUNKS : special;
 }
 
 /* Memory for slots, unless `table` are the slots, for chunk records and for hops. */
@@ -294,18 +271,13 @@ static nidus_status take_memory(struct nest *nest, const struct blueprint *plan,
 static void lay_out_part(struct nest *nest, const struct segment *segment)
 {
 	const struct nest *model = segment->model;
-	assert(nest->level == 0 && nest->chunks == 1 && segment->tag_bits == nest->growth_bits);
+	assert(nest->chunks == 1 && segment->tag_bits == nest->tag_bits);
 	nest->parts = segment->parts;
-	nest->tag_bits = segment->tag_bits;
 	nest->first_part = segment->first;
-	nest->final_groups = nest->base_groups;
-	nest->final_level = nest->kept_bits = nest->growth_bits = 0;
-	nest->kept_mask = 0;
-	nest->growth_values = 1;
-	nest->special = NEST_PART | (nest->kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED);
+	nest->special |= NEST_PART;
 	if (model != NULL && model->hops != NULL) {
 		nest->hops = model->hops;
-		nest->special = NEST_PART;
+		nest->special &= ~(uint64_t)NEST_HASHED;
 	}
 }
 
@@ -317,9 +289,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.chunks = plan->chunks,
 		.stride = chunk_stride(plan, kind),
 		.stride_bits = chunk_stride(plan, kind) * 8,
-		.final_groups = plan->groups << plan->growth_bits,
-		.base_groups = plan->groups,
-		.groups = plan->groups << plan->level,
+		.groups = plan->groups,
 		.core_values = bits_low(plan->core_bits),
 		.direct_values = (bits_low(plan->core_bits) + 1) / plan->groups,
 		.partner_key = hash_key_of(plan->seed).partner,
@@ -329,21 +299,13 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 		.extra_bits = nest_extra_bits(kind, plan->slots),
 		.payload_bits = plan->value_bits,
 		.payload_at = nest_slot_width(plan, kind) - plan->value_bits,
-		.fingerprint_bits = plan->core_bits + plan->growth_bits,
 		.fingerprints = bits_low(plan->core_bits + plan->growth_bits),
-		.growth_bits = plan->growth_bits,
-		.borrowed = plan->borrowed,
-		.kept_bits = kept_bits(plan),
-		.growth_values = UINT64_C(1) << plan->growth_bits,
-		.kept_mask = bits_low(kept_bits(plan)),
-		.growth_at = plan->core_bits + nest_extra_bits(kind, plan->slots),
-		.growth_one = UINT64_C(1) << (plan->core_bits + nest_extra_bits(kind, plan->slots)),
-		.final_level = plan->level + kept_bits(plan),
+		.tag_bits = plan->growth_bits,
+		.tag_at = plan->core_bits + nest_extra_bits(kind, plan->slots),
 		.slot_mask = bits_low(nest_slot_width(plan, kind)),
 		.payload_behind = bits_low(plan->value_bits) << 1,
 		.extra_mask = bits_low(nest_extra_bits(kind, plan->slots)) << plan->core_bits,
 		.special = special_of(plan, kind),
-		.level = plan->level,
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
 		.capacity = plan->capacity,
@@ -480,16 +442,6 @@ struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64
 	return nest_locate_as(nest, kind, nest->special, hash);
 }
 
-void nest_locate_rarely(const struct nest *nest, uint64_t final, uint64_t rest,
-                        struct nest_key *key)
-{
-	uint64_t core = nest_take_core(nest, nest->special & NEST_TAKEN, rest);
-	uint64_t hop = nest_final_hop(nest, nest->kind, core);
-	if (nest->special & NEST_BORROWED)
-		final = nest_borrow(nest, nest->kind, final, core, hop);
-	nest_key_at(nest, nest->kind, final, core, hop, key);
-}
-
 struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                             uint64_t slot, uint64_t value)
 {
@@ -512,26 +464,23 @@ struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64
 nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
 {
 	uint64_t core = key->value & nest->core_values;
-	uint64_t kept = key->value >> nest->growth_at & nest->kept_mask;
-	uint64_t group = nest_home_group(kind, key);
-	/* Borrowed bits are the core's own and no part of the identity. */
-	uint64_t home = group >> nest->level;
-	uint64_t growth =
-		(group >> nest->borrowed << nest->kept_bits | kept) & (nest->growth_values - 1);
-	growth |= key->value >> nest->growth_at & bits_low(nest->tag_bits);
-	return (nidus_entry){ home, core | growth << nest->core_bits,
+	uint64_t tag = key->value >> nest->tag_at & bits_low(nest->tag_bits);
+	return (nidus_entry){ nest_home_group(kind, key), core | tag << nest->core_bits,
 		              key->value >> nest->payload_at };
 }
 
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                      nidus_entry entry)
 {
-	uint64_t growth = entry.fingerprint >> nest->core_bits, tag = growth & bits_low(nest->tag_bits);
-	struct nest_key key = nest_key_of(nest, kind, chunk, entry.home,
-	                                  entry.fingerprint & nest->core_values, growth ^ tag);
-	key.value |= tag << nest->growth_at;
-	key.value |= entry.value << nest->payload_at;
-	return key;
+	uint64_t core = entry.fingerprint & nest->core_values, hop = nest_hop(nest, kind, core);
+	uint64_t other = nest_symmetric(kind) ? entry.home ^ hop
+	                                      : nest_forward(nest, entry.home, hop);
+	uint64_t tag = entry.fingerprint >> nest->core_bits;
+	return (struct nest_key){
+		.chunk = chunk,
+		.group = { entry.home, other },
+		.value = core | tag << nest->tag_at | entry.value << nest->payload_at,
+	};
 }
 
 bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
@@ -679,14 +628,6 @@ void nest_stash_take(struct nest *nest, uint64_t chunk, const nidus_entry *entry
 	stash_shrank(nest, chunk, nodes, entries);
 }
 
-/* The lowest entry that may have its home in a group. */
-static nidus_entry lowest_of(const struct nest *nest, uint64_t group)
-{
-	uint64_t growth = (group >> nest->borrowed << nest->kept_bits) & (nest->growth_values - 1);
-	return (nidus_entry){ .home = group >> nest->level,
-		              .fingerprint = growth << nest->core_bits };
-}
-
 const struct overflow_node *nest_stashed_for(const struct nest *nest, uint64_t chunk, uint64_t slot,
                                              uint64_t *value)
 {
@@ -696,16 +637,14 @@ const struct overflow_node *nest_stashed_for(const struct nest *nest, uint64_t c
 		low = slot < nest->slots ? 0 : slot - nest->slots + 1;
 		high = slot < nest->groups ? slot : nest->groups - 1;
 	}
-	/* Entries are in the order of their homes' groups, but for borrowed bits. */
-	const nidus_entry first = lowest_of(nest, low);
+	/* Entries are in the order of their homes. */
+	const nidus_entry first = { .home = low };
 	const struct overflow_node *node = overflow_from(stash, &first);
 	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
 		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
-		uint64_t home = nest_home_group(nest->kind, &key);
-		if (home >> nest->borrowed > high >> nest->borrowed)
+		if (node->entry.home > high)
 			break;
-		if (home >= low && home <= high &&
-		    nest_encode_at(nest, nest->kind, &key, slot, value))
+		if (nest_encode_at(nest, nest->kind, &key, slot, value))
 			return node;
 	}
 	return NULL;

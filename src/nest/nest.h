@@ -7,8 +7,7 @@
  * at every slot, so they overlap). A key belongs to one chunk for ever and has
  * two groups in it; its fingerprint lies in any slot of either.
  *
- *   hash --x chunks--> chunk --x groups--> first group --x 2^g--> growth bits
- *                                                 --x (2^c - 1)--> core
+ *   hash --x chunks--> chunk --x groups--> first group --x (2^c - 1)--> core
  *
  * Each step multiplies what is left of the hash, read as a fraction, by the
  * number of choices: the whole part is the choice, the fraction goes on. No
@@ -29,32 +28,20 @@
  * bucket kept sorted and coded, one bit per slot less (see coded.h). Slots have no lasting
  * place there.
  *
- *   slot, low bits first:   | core | choice | offset | growth bits not yet used | payload |
+ *   slot, low bits first:   | core | choice | offset | tag | payload |
  *
- * An empty slot is all zero. Core bits are never all zero and never taken away;
- * only they are hashed for the second group. The payload is the value that a user keeps
- * beside a key; it goes wherever its entry goes, and is not compared. Growth bits are reserved at create
- * for later: at level d the highest d of them are the lowest bits of a group's number
- * instead. A key's final group is the one it will have when all of them are:
+ * An empty slot is all zero. Core bits are never all zero, and only they are hashed for the
+ * second group. The payload is the value that a user keeps beside a key; it goes wherever its
+ * entry goes, and is not compared.
  *
- *   final group = base group | growth bits = group now | growth bits that slots keep
+ * A nest is a whole filter, or a body of one that grows (base/segment.h). A body is one chunk; in
+ * place of that its hashes choose a part of the filter, and slots keep the tag: how far the part
+ * of an entry is behind the body's first one. It is compared as the core is, and by it the entry
+ * finds its body when this one is split. Group and core stay the same for ever.
  *
- *   offset kinds   that of the first group is cut from the hash; second = first + H(core),
- *                  at each level.
- *   XOR kinds      the first is cut from the hash, and the second is it XOR a longer H(core)
- *                  whose base part is not zero: the nest grows into one large table, not
- *                  into 2^d small ones. Slots cannot tell which of the two they are in, and
- *                  keep the growth bits of the lower one, which its base part decides.
- *
- * Two full filters without growth bits can be merged all the same: the address
- * then borrows bits from another hash of the core, which stays whole. The table
- * is larger, no identity is lost, and as neighbours now have that hash in common
- * the rate doubles with every borrowed bit.
- *
- * Identity of an entry = (home, fingerprint): home is the base group, counted
- * over all chunks (for XOR kinds of the lower candidate), the fingerprint is the
- * core bits and above them all growth bits. Every slot tells its identity, at
- * every level; lookup, delete, walk, merge and growth need no more.
+ * Identity of an entry = (home, fingerprint): home is its first group, counted over all chunks
+ * (for XOR kinds the lower of the two), the fingerprint is the core and above it the tag. Every
+ * slot tells its identity; lookup, delete, walk, merge and growth need no more.
  *
  * What finds no slot goes to its chunk's stash, an exact list (overflow.h) that has one entry
  * for all copies of an identity with the same payload, and counts them. So one key may be put
@@ -136,17 +123,14 @@ struct nest_effort {
 };
 
 /*
- * What the way from a hash to its groups has beyond the shortest, which is: one chunk,
- * hops that were written down, no growth bits. A sum of these.
+ * What the way from a hash to its groups has beyond the shortest, which is: one chunk, and
+ * hops that were written down. A sum of these.
  */
 enum {
-	NEST_CHUNKS = 1,    /* more than one chunk */
-	NEST_HASHED = 2,    /* hops are worked out */
-	NEST_TAKEN = 4,     /* hops are bits of the core: NEST_DIRECT */
-	NEST_GROWN = 8,     /* slots keep growth bits, or NEST_BORROWED, or XOR kinds have grown and
-	                    NEST_HASHED or NEST_TAKEN */
-	NEST_BORROWED = 16, /* some address bits are borrowed */
-	NEST_PART = 32,     /* a hash begins with a part of a growing filter (base/segment.h) */
+	NEST_CHUNKS = 1, /* more than one chunk */
+	NEST_HASHED = 2, /* hops are worked out */
+	NEST_TAKEN = 4,  /* hops are bits of the core: NEST_DIRECT */
+	NEST_PART = 8,   /* a hash begins with a part of a growing filter (base/segment.h) */
 };
 
 /*
@@ -182,12 +166,10 @@ struct nest {
 	uint64_t special;    /* NEST_CHUNKS and so on */
 	uint64_t stashed;    /* different entries in all stashes */
 	uint64_t chunks, stride_bits;
-	uint64_t final_groups; /* of a chunk; no borrowed bits */
-	uint64_t base_groups;  /* per chunk, at level 0 */
-	uint64_t core_values;  /* 2^core_bits - 1 */
-	const uint32_t *hops;  /* nest_final_hop by the lowest NEST_HOP_BITS of a core; or NULL */
-	uint64_t groups;       /* per chunk, now */
-	uint64_t group_bits;   /* from one group to the next */
+	uint64_t groups;      /* per chunk */
+	uint64_t core_values; /* 2^core_bits - 1 */
+	const uint32_t *hops; /* nest_hop by the lowest NEST_HOP_BITS of a core; or NULL */
+	uint64_t group_bits;  /* from one group to the next */
 	/*
 	 * Of the fields of a word: their lowest bits, their highest that is compared, and all
 	 * below that. What a slot may keep above is not compared and costs nothing.
@@ -205,16 +187,12 @@ struct nest {
 	uint64_t open[NEST_SLOTS_MAX]; /* highs of a first group's slots not held back */
 	struct coded_masks coding;     /* of coded buckets in a word */
 	uint64_t coded_choices;        /* their choice bits, as rests lie */
-	uint64_t growth_values;        /* 2^growth_bits */
-	uint64_t kept_mask;            /* bits of a final group that slots keep */
-	uint64_t growth_one;           /* the lowest of them in a slot */
 	uint64_t slot_mask;            /* all bits of a slot */
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
 	uint64_t extra_mask;           /* its choice and offset bits */
-	unsigned growth_at;            /* the first bit of a slot that growth bits are in */
-	uint64_t parts;                /* NEST_PART: of the filter; slots keep the bits of a part */
-	uint64_t first_part;           /* counted from this one (segment.h) */
-	unsigned tag_bits;
+	uint64_t parts;                /* NEST_PART: of the filter */
+	uint64_t first_part;           /* from which tags are counted (segment.h) */
+	unsigned tag_at, tag_bits;     /* of a slot: the number of a tag's first bit, and how many */
 	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;          /* the seed's share in H */
 	uint64_t stride;
@@ -229,11 +207,9 @@ struct nest {
 	unsigned last_byte;             /* that is loaded for a group, counted from the first */
 	struct nest_chunk *chunk;
 	unsigned slots; /* per group */
-	unsigned width, core_bits, extra_bits, growth_bits, kept_bits, borrowed, level;
-	unsigned final_level;              /* level and kept_bits */
+	unsigned width, core_bits, extra_bits;
 	unsigned payload_bits, payload_at; /* of a slot: how many, and the first one's number */
-	unsigned fingerprint_bits;         /* core and growth bits */
-	uint64_t fingerprints;             /* the highest number of so many bits */
+	uint64_t fingerprints;             /* the highest number of core and tag bits */
 	unsigned max_steps, short_steps, stash_limit, reserve;
 	uint64_t surplus;  /* copies in all stashes beyond the first of each entry */
 	uint64_t capacity; /* the plan's: see nest_stash_full */
@@ -283,22 +259,12 @@ static inline uint64_t nest_hop_hash(const struct nest *nest, uint64_t core)
 	return nest_partner_hash(nest, core & bits_low(NEST_HOP_BITS));
 }
 
-/* XOR kinds: what turns one candidate into the other, at level 0. Never 0. */
-static inline uint64_t nest_base_mask(const struct nest *nest, uint64_t core)
-{
-	if (nest->kind == NEST_DIRECT)
-		return core & (nest->base_groups - 1);
-	return 1 + multiply_high(nest_hop_hash(nest, core), nest->base_groups - 1);
-}
-
-/* The same between final groups: what is left of the hash gives the bits below the base part. */
+/* XOR kinds: what turns one candidate into the other. Never 0. */
 static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
 {
-	uint64_t rest = nest_hop_hash(nest, core);
-	if (nest->kind != NEST_DIRECT)
-		rest *= nest->base_groups - 1;
-	return nest_base_mask(nest, core) << nest->final_level |
-	       multiply_high(rest, UINT64_C(1) << nest->final_level);
+	if (nest->kind == NEST_DIRECT)
+		return core & (nest->groups - 1);
+	return 1 + multiply_high(nest_hop_hash(nest, core), nest->groups - 1);
 }
 
 /* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
@@ -308,22 +274,14 @@ static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
 }
 
 /*
- * What leads from the first final group to the second (offset kinds: from the first group now):
- * a mask or a distance. To read it from a table takes 15 instructions less than to work
- * it out.
+ * What leads from the first group to the second: a mask or a distance. To read it from a table
+ * takes 15 instructions less than to work it out.
  */
-ALWAYS_INLINE uint64_t nest_final_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
+ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
 {
 	if (LIKELY(nest->hops != NULL))
 		return nest->hops[core & bits_low(NEST_HOP_BITS)];
 	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
-}
-
-/* The same between the groups of now. */
-ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
-{
-	uint64_t hop = nest_final_hop(nest, kind, core);
-	return nest_symmetric(kind) ? hop >> nest->kept_bits : hop;
 }
 
 static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
@@ -358,99 +316,30 @@ static inline uint64_t nest_other_group(const struct nest *nest, enum nest_kind 
 	                           slot >> nest->core_bits);
 }
 
-/* Another hash than the partner's, or the two candidates would agree in it. */
-static inline uint64_t nest_borrowed(const struct nest *nest, uint64_t core)
-{
-	return nest_partner_hash(nest, ~core) & bits_low(nest->borrowed);
-}
-
-/*
- * Puts borrowed bits behind a final group that has none. Of the XOR kinds they are those of the
- * candidate with the lower base group, as slots of both tell the same identity.
- */
-ALWAYS_INLINE uint64_t nest_borrow(const struct nest *nest, enum nest_kind kind, uint64_t final,
-                                   uint64_t core, uint64_t hop)
-{
-	final <<= nest->borrowed;
-	if (nest_symmetric(kind) && final > (final ^ hop))
-		final ^= hop & bits_low(nest->borrowed);
-	return final ^ nest_borrowed(nest, core);
-}
-
-/* A key from one of its final groups (offset kinds: the first), its core and its final hop. */
-ALWAYS_INLINE void nest_key_at(const struct nest *nest, enum nest_kind kind, uint64_t final,
-                               uint64_t core, uint64_t hop, struct nest_key *key)
-{
-	uint64_t other = final ^ hop, lower = final;
-	if (nest_symmetric(kind)) {
-		lower = other < final ? other : final;
-		key->group[0] = final >> nest->kept_bits;
-		key->group[1] = other >> nest->kept_bits;
-	} else {
-		key->group[0] = final >> nest->kept_bits;
-		key->group[1] = nest_forward(nest, key->group[0], hop);
-	}
-	key->value = core + (lower & nest->kept_mask) * nest->growth_one;
-}
-
-/* The same from the base group, the core and the growth bits: of an identity, at any level. */
-ALWAYS_INLINE void nest_grow_key(const struct nest *nest, enum nest_kind kind, uint64_t base,
-                                 uint64_t core, uint64_t growth, struct nest_key *key)
-{
-	uint64_t final = base * nest->growth_values + growth;
-	uint64_t hop = nest_final_hop(nest, kind, core);
-	if (nest->borrowed > 0)
-		final = nest_borrow(nest, kind, final, core, hop);
-	nest_key_at(nest, kind, final, core, hop, key);
-}
-
 /* Takes a core from what is left of a hash. */
 ALWAYS_INLINE uint64_t nest_take_core(const struct nest *nest, bool taken, uint64_t rest)
 {
 	if (!taken)
 		return 1 + take_choice(&rest, nest->core_values);
-	uint64_t low = 1 + take_choice(&rest, nest->base_groups - 1);
-	return low + nest->base_groups * take_choice(&rest, nest->direct_values);
-}
-
-/* What makes a key of a nest with NEST_GROWN take a longer way. */
-#define NEST_RARE (NEST_HASHED | NEST_TAKEN | NEST_BORROWED)
-
-/* From a final group, and what is left of a hash behind it, to a key of a nest that has one of these. */
-void nest_locate_rarely(const struct nest *nest, uint64_t final, uint64_t rest,
-                        struct nest_key *key);
-
-/* The same for all nests with NEST_GROWN. */
-ALWAYS_INLINE void nest_locate_grown(const struct nest *nest, enum nest_kind kind, uint64_t special,
-                                     uint64_t final, uint64_t rest, struct nest_key *key)
-{
-	if (UNLIKELY(special & NEST_RARE)) {
-		nest_locate_rarely(nest, final, rest, key);
-		return;
-	}
-	uint64_t core = nest_take_core(nest, false, rest);
-	nest_key_at(nest, kind, final, core, nest->hops[core & bits_low(NEST_HOP_BITS)], key);
+	uint64_t low = 1 + take_choice(&rest, nest->groups - 1);
+	return low + nest->groups * take_choice(&rest, nest->direct_values);
 }
 
 /* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
 ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
                                   uint64_t rest, struct nest_key *key)
 {
-	uint64_t final = take_choice(&rest, nest->final_groups), hop;
-	if (UNLIKELY(special & NEST_GROWN)) {
-		nest_locate_grown(nest, kind, special, final, rest, key);
-		return;
-	}
+	uint64_t first = take_choice(&rest, nest->groups), hop;
 	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
 	uint64_t core = nest_take_core(nest, taken, rest);
 	if (taken)
-		hop = core & (nest->base_groups - 1);
+		hop = core & (nest->groups - 1);
 	else if (UNLIKELY(special & NEST_HASHED))
-		hop = nest_symmetric(kind) ? nest_base_mask(nest, core) : nest_distance(nest, core);
+		hop = nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
 	else
 		hop = nest->hops[core & bits_low(NEST_HOP_BITS)];
-	key->group[0] = final;
-	key->group[1] = nest_symmetric(kind) ? final ^ hop : nest_forward(nest, final, hop);
+	key->group[0] = first;
+	key->group[1] = nest_symmetric(kind) ? first ^ hop : nest_forward(nest, first, hop);
 	key->value = core;
 }
 
@@ -461,7 +350,7 @@ ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, uint64_t special
 	*tag = 0;
 	if (special & NEST_PART) {
 		uint64_t part = take_choice(hash, nest->parts);
-		*tag = (part - nest->first_part) << nest->growth_at;
+		*tag = (part - nest->first_part) << nest->tag_at;
 		return 0;
 	}
 	return special & NEST_CHUNKS ? take_choice(hash, nest->chunks) : 0;
@@ -481,16 +370,6 @@ ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_
 
 /* The same where speed does not count. */
 struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash);
-
-/* A key from its parts. */
-static inline struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
-                                          uint64_t chunk, uint64_t base, uint64_t core,
-                                          uint64_t growth)
-{
-	struct nest_key key = { .chunk = chunk };
-	nest_grow_key(nest, kind, base, core, growth, &key);
-	return key;
-}
 
 static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t chunk)
 {
@@ -617,8 +496,8 @@ void nest_free(struct nest *nest);
 void nest_clear(struct nest *nest);
 
 /*
- * Puts all entries of `from` into a nest of the same base geometry that has
- * grown at least as far. Errors: FULL, COPIES, E_NOMEM.
+ * Puts all entries of `from` into a nest of the same geometry.
+ * Errors: FULL, COPIES, E_NOMEM.
  */
 nidus_status nest_transfer(struct nest *to, const struct nest *from);
 

@@ -24,36 +24,12 @@ static void expect_honest(const struct family *family, const struct blueprint *p
 	expect_ok(claims_check(family, plan));
 }
 
-/* All sizes that follow from a plan, and back to the first from each of them. */
-static void expect_sizes_honest(const struct family *family, struct blueprint plan)
-{
-	struct blueprint next;
-	for (unsigned i = 0; i < 100; i++) {
-		struct blueprint least = plan;
-		least.level = 0;
-		for (; least.borrowed > 0; least.borrowed--)
-			least.fpr /= 2;
-		if (family->larger(&least, 1, true, &next) == NIDUS_OK) {
-			if (next.max_capacity > next.capacity &&
-			    family->larger(&next, next.max_capacity, false, &least) != NIDUS_OK)
-				next.max_capacity = next.capacity;
-			expect_honest(family, &next);
-		}
-		if (family->larger(&plan, plan.capacity + 1, true, &next) != NIDUS_OK)
-			return;
-		expect_honest(family, &next);
-		plan = next;
-	}
-}
-
 static void expect_plan_honest(const nidus_options *options, const struct family *family)
 {
 	struct blueprint plan;
 	if (options_plan_family(options, family, &plan) != NIDUS_OK)
 		return;
 	expect_honest(family, &plan);
-	if (family->larger != NULL)
-		expect_sizes_honest(family, plan);
 }
 
 static void plans_of_shape(const struct shape *shape, void *context)

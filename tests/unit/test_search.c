@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tests of nest/search and of filling nests: no move loses an entry, at any
- * width, and the entries of one level rebuild every other.
+ * width, and the entries of one nest rebuild another.
  */
 #include "nest/search.h"
 
@@ -64,14 +64,14 @@ static void expect_found(const struct nest *nest, const uint64_t *hashes, uint64
 		expect(ops->contains(nest, hashes[i]) && ops->count(nest, hashes[i]) > 0);
 }
 
-/* Takes the entries of one nest into an empty one of another level. */
-static void expect_rebuilt(const struct nest *from, struct blueprint plan, unsigned level,
-                           const uint64_t *hashes, uint64_t n)
+/* Takes the entries of one nest into an empty one that surely has room for them. */
+static void expect_rebuilt(const struct nest *from, struct blueprint plan, const uint64_t *hashes,
+                           uint64_t n)
 {
 	struct nest to;
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
-	plan.level = level;
+	plan.stash_limit = (uint32_t)n;
 	nest_make(&to, &plan, from->kind);
 	while (nest_next(from, &cursor, &entry))
 		expect_ok(nest_insert_entry(&to, &entry));
@@ -87,16 +87,14 @@ static void expect_fill(struct blueprint plan, enum nest_kind kind, struct chanc
 	nest_make(&nest, &plan, kind);
 	uint64_t room = 2 * nest_total_slots(&plan, kind) + 100;
 	uint64_t *hashes = check_alloc(room * sizeof *hashes);
-	check_note("%s, %u slots, width %u, %u core bits, level %u of %u, %llu groups, %u steps",
-	           nest_kind_name(kind), plan.slots, nest.width, plan.core_bits, plan.level,
+	check_note("%s, %u slots, width %u, %u core bits, %u tag bits, %llu groups, %u steps",
+	           nest_kind_name(kind), plan.slots, nest.width, plan.core_bits,
 	           plan.growth_bits, (unsigned long long)plan.groups, plan.max_steps);
 	uint64_t n = fill(&nest, hashes, room, 20, chance);
 	expect_ok(nest_verify(&nest));
 	expect_found(&nest, hashes, n);
 	expect_entries(&nest, hashes, n);
-	/* A larger table surely has room for all; so has this one when nothing is stashed. */
-	if (plan.level < plan.growth_bits && plan.core_bits > 4)
-		expect_rebuilt(&nest, plan, plan.level + 1, hashes, n);
+	expect_rebuilt(&nest, plan, hashes, n);
 	const struct body_ops *ops = nest_ops(&nest);
 	for (uint64_t i = 0; i < n; i++) {
 		expect_ok(ops->remove(&nest, hashes[i]));
@@ -118,13 +116,12 @@ static void no_width_loses_an_entry(void **state)
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 2; core <= 56; core += core < 32 ? 1 : 3) {
-				unsigned growth =
+				unsigned tag =
 					core <= 40 ? (unsigned)chance_below(&chance, 4) : 0;
-				unsigned level = (unsigned)chance_below(&chance, growth + 1);
 				uint64_t groups =
 					nest_symmetric(kind) ? 16 : 11 + chance_below(&chance, 20);
 				struct blueprint plan =
-					nest_plan(slots, core, growth, level, 2, groups);
+					nest_plan(slots, core, tag, 2, groups);
 				if (nest_plan_possible(&plan, kind))
 					expect_fill(plan, kind, &chance);
 			}
@@ -140,7 +137,7 @@ static void tiny_tables_lose_no_entry(void **state)
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (uint64_t groups = 2; groups < 10; groups++) {
-				struct blueprint plan = nest_plan(slots, 6, 0, 0, 1, groups);
+				struct blueprint plan = nest_plan(slots, 6, 0, 1, groups);
 				plan.stash_limit = (uint32_t)chance_below(&chance, 6);
 				if (nest_plan_possible(&plan, kind))
 					expect_fill(plan, kind, &chance);
@@ -157,7 +154,7 @@ static void any_search_limit_keeps_all_entries(void **state)
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 			struct blueprint plan =
-				nest_plan(nest_coded(kind) ? 4 : 2, 9, 0, 0, 1, 128);
+				nest_plan(nest_coded(kind) ? 4 : 2, 9, 0, 1, 128);
 			plan.max_steps = limits[i];
 			plan.stash_limit = 0;
 			expect_fill(plan, kind, &chance);
@@ -203,7 +200,7 @@ static void a_search_moves_and_keeps_everything(void **state)
 	(void)state;
 	struct chance chance = { chance_seed() };
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
-		struct blueprint plan = nest_plan(4, 10, 0, 0, 1, 64);
+		struct blueprint plan = nest_plan(4, 10, 0, 1, 64);
 		struct nest nest;
 		unsigned searches = 0;
 		nest_make(&nest, &plan, kind);
@@ -487,14 +484,14 @@ static void searches_look_and_move_as_the_model_does(void **state)
 		uint64_t long_searches = 0;
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 6; core <= 40; core++) {
-				unsigned growth = (unsigned)chance_below(&chance, 3);
+				unsigned tag = (unsigned)chance_below(&chance, 3);
 				uint64_t groups = nest_symmetric(kind) ? 64 : 201;
 				if (core == 13) /* more slots than a list holds, or a record */
 					groups = nest_symmetric(kind) ? 1024 : 3001;
 				if (core == 14)
 					groups = nest_symmetric(kind) ? 4096 : 8193;
 				struct blueprint plan =
-					nest_plan(slots, core, growth, growth / 2, 1, groups);
+					nest_plan(slots, core, tag, 1, groups);
 				plan.reserve = nest_symmetric(kind) ? core % 2 : 0;
 				plan.max_steps = core % 3 == 0 ? 300 : SEARCH_STEPS_MAX;
 				if (nest_plan_possible(&plan, kind))

@@ -22,7 +22,7 @@ static uint64_t mix(uint64_t x)
 
 struct layout {
 	enum nest_kind kind;
-	unsigned slots, core_bits, growth_bits;
+	unsigned slots, core_bits, tag_bits;
 	uint64_t chunks, groups;
 	unsigned stash;
 };
@@ -32,7 +32,7 @@ static const struct layout layouts[] = {
 	{ NEST_XOR, 4, 12, 0, 1, 128, 32 },
 	{ NEST_XOR, 8, 7, 3, 1, 64, 32 },
 	{ NEST_DIRECT, 4, 10, 0, 3, 32, 16 },
-	{ NEST_DIRECT, 8, 11, 2, 2, 32, 16 },
+	{ NEST_DIRECT, 8, 11, 2, 1, 64, 16 },
 	{ NEST_CODED_XOR, 4, 6, 0, 1, 128, 64 },
 	{ NEST_CODED_XOR, 4, 13, 2, 1, 64, 64 },
 	{ NEST_BUCKETS, 2, 9, 0, 2, 101, 24 },
@@ -53,13 +53,13 @@ static const struct layout layouts[] = {
 
 static void make_with(struct nest *nest, const struct layout *layout, uint32_t features)
 {
-	struct blueprint plan = nest_plan(layout->slots, layout->core_bits, layout->growth_bits, 0,
+	struct blueprint plan = nest_plan(layout->slots, layout->core_bits, layout->tag_bits,
 	                                  layout->chunks, layout->groups);
 	plan.features = features;
 	plan.stash_limit = layout->stash;
-	plan.max_steps = layout->growth_bits > 0 ? 256 : 2048; /* short searches and long ones */
+	plan.max_steps = layout->tag_bits > 0 ? 256 : 2048; /* short searches and long ones */
 	check_note("%s, %u slots, %u + %u bits", nest_kind_name(layout->kind), layout->slots,
-	           layout->core_bits, layout->growth_bits);
+	           layout->core_bits, layout->tag_bits);
 	nest_make(nest, &plan, layout->kind);
 	expect((nest->shared != NULL) == (features != 0));
 }
