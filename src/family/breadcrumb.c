@@ -21,16 +21,17 @@
  *
  * The rate: an absent key shares its front bucket and mini-bucket with
  * keys / (F * mini-buckets) entries on average, and a remainder of r bits
- * matches with 2^-r. Only r = 8, 12, 16 and 24 exist (less the bits that growth
- * has taken); the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have
+ * matches with 2^-r. Only r = 8, 12, 16 and 24 exist; the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have
  * 32 bytes: a tenth larger in all, and about half the work of a lookup in cache.
  *
  * The load: keys per front bucket on average, `densities` below, is where neither
  * filling in any order nor long churn finds the backyard full; with NIDUS_NO_DELETE
  * there is no churn, and lines are filled further. See docs/results/breadcrumb.md.
  *
- * Growth: the base geometry stays, address bits come from the fingerprint. A
- * filter that is to grow is made with a wider remainder for that.
+ * Growth: a directory of bodies of SEGMENT_SLOTS slots each (api/directory.h). Their lines have
+ * their final width from the start, and bits of a part that are left lie beside them. A body is
+ * filled further than a filter of its size would be: what finds no place is listed, and the few
+ * entries that are take less room than emptier lines would.
  */
 #include "base/reason.h"
 #include "family/breadcrumb_ranges.h"
@@ -77,6 +78,10 @@ static const struct density densities[] = {
 
 #define DENSITIES (sizeof densities / sizeof *densities)
 
+/* Slots of the front lines of a segment, about; keys that it takes, on top of an even share. */
+#define SEGMENT_SLOTS (2 * family_segment_slots)
+#define SEGMENT_OVER 1.025
+
 /* ------------------------------------------------------------------- sizing -- */
 
 static const struct density *density_of(unsigned slots)
@@ -91,8 +96,7 @@ static const struct density *density_of(unsigned slots)
 static double expected_rate(const struct blueprint *plan, double keys)
 {
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
-	double fronts = (double)(plan->groups << plan->level);
-	double bits = (double)(UINT64_C(1) << plan->core_bits);
+	double fronts = (double)plan->groups, bits = (double)(UINT64_C(1) << plan->core_bits);
 	return keys / (fronts * ops->shape.front.buckets * bits);
 }
 
@@ -121,15 +125,6 @@ static uint64_t keys_that_fit(struct filling filling, uint64_t fronts)
 	return keys > 1 ? (uint64_t)keys : 1;
 }
 
-/* The most keys that a plan's front buckets hold at its rate, at its level. */
-static uint64_t most_keys(const struct density *density, const struct blueprint *plan)
-{
-	uint64_t fit =
-		keys_that_fit(filling_of(density, plan->features), plan->groups << plan->level);
-	double at_rate = plan->fpr / expected_rate(plan, 1);
-	return at_rate < (double)fit ? (uint64_t)at_rate : fit;
-}
-
 /* Front buckets for so many keys. */
 static uint64_t fronts_for(struct filling filling, uint64_t keys)
 {
@@ -141,49 +136,32 @@ static uint64_t fronts_for(struct filling filling, uint64_t keys)
 	return fronts;
 }
 
-/* Doublings from `capacity` to `max_capacity`. */
-static unsigned doublings(uint64_t capacity, uint64_t max_capacity)
+/* Whether options ask for lines of a shape, or leave them to the family. */
+static bool is_wanted(const nidus_options *options, const struct density *density)
 {
-	unsigned times = 0;
-	while (times < 24 && capacity << times < max_capacity)
-		times++;
-	return times;
+	if (options->slots != 0)
+		return density->slots == options->slots;
+	return density->slots != SHORT_SLOTS || (options->features & NIDUS_FAST) != 0;
 }
 
-/* Doublings of so many front buckets until they hold max_capacity keys. */
-static unsigned doublings_of(const nidus_options *options, struct filling filling, uint64_t fronts)
-{
-	unsigned times = doublings(options->capacity, options->max_capacity);
-	while (times < 24 && keys_that_fit(filling, fronts << times) < options->max_capacity)
-		times++;
-	return times;
-}
-
-/* Plans for one width; false if the rate at the end would be too high. */
-static bool plan_width(const nidus_options *options, const struct density *density,
+/* Plans lines of a shape for so many front buckets; false if `keys` make the rate too high. */
+static bool plan_lines(const struct density *density, uint64_t fronts, double keys,
                        struct blueprint *plan)
 {
-	struct filling filling = filling_of(density, options->features);
-	bool wanted = options->slots == 0 ? density->slots != SHORT_SLOTS ||
-	                                            (options->features & NIDUS_FAST) != 0
-	                                  : density->slots == options->slots;
-	uint64_t fronts = fronts_for(filling, options->capacity);
-	unsigned growth = doublings_of(options, filling, fronts);
-	if (growth >= density->width || !wanted)
-		return false;
-	plan->growth_bits = growth;
-	plan->core_bits = density->width - growth;
+	plan->core_bits = density->width;
 	plan->chunks = 1;
 	plan->groups = fronts;
 	plan->slots = density->slots;
-	plan->level = growth; /* the rate counts when all growth is done */
-	double at_end =
-		expected_rate(plan, (double)options->capacity * (double)(UINT64_C(1) << growth));
-	plan->level = 0;
-	return at_end <= plan->fpr;
+	return expected_rate(plan, keys) <= plan->fpr;
 }
 
-static nidus_status breadcrumb_plan(const nidus_options *options, struct blueprint *plan)
+/* Shape number i in the order of preference: with NIDUS_FAST the last one, short lines, comes first. */
+static const struct density *preferred(const nidus_options *options, size_t i)
+{
+	return &densities[options->features & NIDUS_FAST ? (i + DENSITIES - 1) % DENSITIES : i];
+}
+
+static nidus_status check_options(const nidus_options *options)
 {
 	if (options->slots != 0 && density_of(options->slots) == NULL)
 		return fail(NIDUS_E_RANGE,
@@ -194,62 +172,81 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		            "the breadcrumb family does not search: leave max_steps 0");
 	if (family_must_reserve(options))
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
-	for (size_t i = 0; i < DENSITIES; i++) {
-		/* With NIDUS_FAST the last one, short lines, comes first. */
-		size_t shape = options->features & NIDUS_FAST ? (i + DENSITIES - 1) % DENSITIES : i;
-		if (!plan_width(options, &densities[shape], plan))
-			continue;
-		if (plan->groups > FRONTS_MOST >> plan->growth_bits)
-			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
-		plan->capacity = plan->max_capacity = options->capacity;
-		if (plan->growth_bits > 0) {
-			plan->capacity = most_keys(&densities[shape], plan);
-			plan->max_capacity = options->max_capacity > plan->capacity
-			                             ? options->max_capacity
-			                             : plan->capacity;
-		}
-		return NIDUS_OK;
-	}
-	const char *growth = options->max_capacity > options->capacity ? " and growth" : "";
-	if (options->slots != 0)
-		return fail(NIDUS_E_RANGE,
-		            "breadcrumb lines of %u slots hold %u bits per key, too few for this "
-		            "rate%s",
-		            options->slots, density_of(options->slots)->width, growth);
-	return fail(NIDUS_E_RANGE,
-	            "breadcrumb lines hold at most 24 bits per key, too few for this rate%s",
-	            growth);
+	return NIDUS_OK;
 }
 
-/* Front buckets of a segment: about as many slots as those of other families have. */
+static nidus_status too_few_bits(const nidus_options *options)
+{
+	if (options->slots != 0)
+		return fail(NIDUS_E_RANGE,
+		            "breadcrumb lines of %u slots hold %u bits per key, too few for this rate",
+		            options->slots, density_of(options->slots)->width);
+	return fail(NIDUS_E_RANGE,
+	            "breadcrumb lines hold at most 24 bits per key, too few for this rate");
+}
+
+static nidus_status breadcrumb_plan(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = check_options(options);
+	if (status != NIDUS_OK)
+		return status;
+	for (size_t i = 0; i < DENSITIES; i++) {
+		const struct density *density = preferred(options, i);
+		uint64_t fronts =
+			fronts_for(filling_of(density, options->features), options->capacity);
+		if (!is_wanted(options, density) ||
+		    !plan_lines(density, fronts, (double)options->capacity, plan))
+			continue;
+		if (plan->groups > FRONTS_MOST)
+			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
+		plan->capacity = plan->max_capacity = options->capacity;
+		return NIDUS_OK;
+	}
+	return too_few_bits(options);
+}
+
+/* ----------------------------------------------------------------- segments -- */
+
+/* Front buckets of a segment: those that share a line of the backyard are 16, so none is lacking. */
 static uint64_t segment_fronts(unsigned slots)
 {
-	uint64_t fronts = divide_up(family_segment_slots, slots);
-	return fronts + fronts / 2;
+	uint64_t fronts = SEGMENT_SLOTS / slots;
+	if (fronts >= YARD_FAN)
+		return fronts / YARD_FAN * YARD_FAN;
+	return fronts > 0 ? fronts : 1;
+}
+
+/* Keys of a body when all of the filter's are as full as they are to be, on average. */
+static double segment_mean(const struct density *density, uint64_t fronts)
+{
+	return density->any.keys_per_line * (double)fronts;
 }
 
 static nidus_status breadcrumb_plan_segment(const nidus_options *options, struct blueprint *plan)
 {
-	nidus_options fixed = *options;
-	fixed.capacity = keys_that_fit(densities[0].any, segment_fronts(densities[0].slots)) / 2;
-	fixed.max_capacity = 0;
-	nidus_status status = breadcrumb_plan(&fixed, plan);
-	if (status == NIDUS_OK)
-		plan->groups = segment_fronts(plan->slots);
-	return status;
+	nidus_status status = check_options(options);
+	if (status != NIDUS_OK)
+		return status;
+	for (size_t i = 0; i < DENSITIES; i++) {
+		const struct density *density = preferred(options, i);
+		uint64_t fronts = segment_fronts(density->slots);
+		if (is_wanted(options, density) &&
+		    plan_lines(density, fronts, segment_mean(density, fronts), plan))
+			return NIDUS_OK;
+	}
+	return too_few_bits(options);
 }
 
 static uint64_t breadcrumb_segment_keys(const struct blueprint *plan)
 {
-	struct filling filling = filling_of(density_of(plan->slots), plan->features);
-	return keys_that_fit(filling, plan->groups);
+	const struct density *density = density_of(plan->slots);
+	return (uint64_t)(segment_mean(density, plan->groups) * SEGMENT_OVER) + 1;
 }
 
 static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_t keys)
 {
 	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
-	uint64_t fronts = plan->groups << plan->level;
-	uint64_t back = yard_lines(fronts) - fronts;
+	uint64_t fronts = plan->groups, back = yard_lines(fronts) - fronts;
 	struct forecast forecast = {
 		.bytes = yard_table_bytes(plan, plan->growth_bits),
 		.total_slots = fronts * shape->front.slots + back * shape->back.slots,
@@ -474,7 +471,6 @@ const struct family family_breadcrumb = {
 	.check_segment = breadcrumb_check_segment,
 	.body_hash = breadcrumb_body_hash,
 	.borrow = breadcrumb_borrow,
-	.core_shrinks = true,
 	.pace = 1,
 	.speed = NIDUS_SPEED_FAST,
 	.table = breadcrumb_table,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * yard_bulk: many entries at once: builds from ascending hashes, one yard into another, and
- * front buckets that move to a larger yard.
+ * yard_bulk: many entries at once: builds from ascending hashes, one yard into another, and bodies
+ * of growing filters that are split.
  *
  * But for the front lines of a build, which are hot, the code is compiled once per tier.
  */
@@ -10,9 +10,7 @@
 
 #include "yard/trio.h"
 
-#define YARD_SPREAD_BITS 2
-#define YARD_SPREAD (1 << YARD_SPREAD_BITS) /* buckets that one is shared out to at once */
-#define YARD_MOST (3 * MINI_SLOTS_MOST)     /* entries of a front bucket, and an end */
+#define YARD_MOST (3 * MINI_SLOTS_MOST) /* entries of a front bucket, and an end */
 
 /* ------------------------------------------------------- from ascending hashes -- */
 
@@ -92,9 +90,8 @@ ALWAYS_INLINE size_t yard_hashes_of(const struct yard *yard, struct yard_shape s
 ALWAYS_INLINE bool yard_fill_fronts(struct yard *yard, struct yard_shape shape,
                                     const uint64_t *hashes, const uint64_t *values, size_t n)
 {
-	/* Its numbers stay in registers while lines are written, and builds know the level. */
-	struct yard copy = *yard;
-	copy.level = 0;
+	/* Its numbers stay in registers while lines are written. */
+	const struct yard copy = *yard;
 	for (size_t at = 0; at < n;) {
 		uint64_t bucket =
 			yard_locate_in(&copy, hashes[at], shape.front.buckets, shape.front.width)
@@ -287,139 +284,191 @@ static nidus_status yard_put_sorted(struct yard *yard, uint64_t bucket, uint32_t
 	return yard_put_packed(yard, bucket, all + stay, total - stay);
 }
 
-/* The entries of a front bucket, by which of the buckets that take its place they go to. */
-struct yard_shares {
-	unsigned number, n;           /* of these buckets; of entries */
-	unsigned counts[YARD_SPREAD]; /* of entries of each */
-	uint32_t packed[YARD_SPREAD][YARD_MOST];
-};
-
-/* Which bucket of `to` share number `share` of a bucket of `from` goes to. */
-static inline uint64_t yard_share_bucket(const struct yard *to, const struct yard *from,
-                                         uint64_t bucket, uint64_t share)
-{
-	return bucket >> from->level << to->level | share << from->level |
-	       (bucket & bits_low(from->level));
-}
-
-/* Shares the entries of a front bucket out to at most YARD_SPREAD others. */
-NEVER_INLINE void yard_share_out(const struct yard *to, const struct yard *from, uint64_t bucket,
-                                 struct yard_shares *shares)
-{
-	const unsigned deeper = to->level - from->level;
-	uint32_t all[YARD_MOST];
-	shares->number = 1u << deeper;
-	shares->n = yard_gather(from, bucket, all);
-	for (unsigned share = 0; share < YARD_SPREAD; share++)
-		shares->counts[share] = 0;
-	for (unsigned i = 0; i < shares->n; i++) {
-		uint32_t remainder = MINI_PACK_REMAINDER(all[i]);
-		uint32_t share = remainder & (shares->number - 1);
-		shares->packed[share][shares->counts[share]++] =
-			MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
-	}
-}
-
-/* yard_transfer_bucket to many buckets, a few entries to each. */
-static nidus_status yard_scatter_bucket(struct yard *to, const struct yard *from, uint64_t bucket)
-{
-	const unsigned deeper = to->level - from->level;
-	uint32_t all[YARD_MOST];
-	unsigned n = yard_gather(from, bucket, all);
-	nidus_status status = NIDUS_OK;
-	for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
-		uint64_t remainder = MINI_PACK_REMAINDER(all[i]);
-		uint32_t one = MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
-		uint64_t share = remainder & bits_low(deeper);
-		status = yard_put_packed(to, yard_share_bucket(to, from, bucket, share), &one, 1);
-	}
-	return status;
-}
-
-static nidus_status yard_transfer_bucket(struct yard *to, const struct yard *from, uint64_t bucket)
-{
-	struct yard_shares shares;
-	nidus_status status = NIDUS_OK;
-	if (to->level - from->level > YARD_SPREAD_BITS)
-		return yard_scatter_bucket(to, from, bucket);
-	yard_share_out(to, from, bucket, &shares);
-	for (unsigned share = 0; share < shares.number && status == NIDUS_OK; share++) {
-		if (shares.counts[share] > 0)
-			status = yard_put_sorted(to, yard_share_bucket(to, from, bucket, share),
-			                         shares.packed[share], shares.counts[share]);
-	}
-	return status;
-}
-
 static nidus_status yard_transfer_all(struct yard *to, const struct yard *from)
 {
+	uint32_t all[YARD_MOST];
 	nidus_status status = NIDUS_OK;
-	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++)
-		status = yard_transfer_bucket(to, from, bucket);
+	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++) {
+		unsigned n = yard_gather(from, bucket, all);
+		if (n > 0)
+			status = yard_put_sorted(to, bucket, all, n);
+	}
 	return status;
 }
 
-/* ------------------------------------------------------------------------- moving -- */
+/* ---------------------------------------------------------------------- spreading -- */
 
-/* Takes the entries with a crumb out of a backyard line. */
-NEVER_INLINE void yard_empty_half(struct yard *yard, uint64_t bucket, unsigned half)
+/* Entries of a front bucket in mini-bucket order, packed, and what lies beside each. */
+struct yard_entries {
+	unsigned count;
+	uint32_t packed[YARD_MOST];
+	uint64_t beside[YARD_MOST];
+};
+
+/* Adds an entry behind all whose mini-bucket is not above its own. */
+static inline void yard_sort_in(struct yard_entries *all, uint32_t packed, uint64_t beside)
 {
-	const struct mini_shape shape = yard->ops->shape.back;
-	struct yard_back back = yard_back_of(yard, yard_back_line(yard, bucket, half));
-	struct mini_sizes sizes = mini_sizes_of(shape, back.line);
-	uint64_t there = bits_low(mini_count(shape, sizes));
-	uint64_t ours = mini_match_crumb(shape, back.line, there, yard_crumb(bucket));
-	while (ours != 0) { /* the last first: those before it keep their slots */
-		unsigned slot = 63 - (unsigned)__builtin_clzll(ours);
-		mini_remove(shape, back.line, mini_bucket_of(shape, sizes, slot), slot);
-		yard_pull_value(back.values, slot);
-		ours ^= UINT64_C(1) << slot;
+	const uint32_t last_equal = packed | (uint32_t)bits_low(MINI_PACK_BITS);
+	unsigned at = all->count++;
+	for (; at > 0 && all->packed[at - 1] > last_equal; at--) {
+		all->packed[at] = all->packed[at - 1];
+		all->beside[at] = all->beside[at - 1];
+	}
+	all->packed[at] = packed;
+	all->beside[at] = beside;
+}
+
+/* All entries of a front bucket that its lines hold. */
+NEVER_INLINE void yard_gather_entries(const struct yard *yard, uint64_t bucket,
+                                      struct yard_entries *all)
+{
+	const struct yard_shape shape = yard->ops->shape;
+	struct yard_values values = yard_front_values(yard, bucket);
+	const unsigned char *front = yard_front_line(yard, shape, bucket);
+	all->count = mini_unpack(shape.front, front, all->packed);
+	for (unsigned slot = 0; slot < all->count; slot++)
+		all->beside[slot] = yard_value(values, slot);
+	for (unsigned half = 0; half < 2 && all->count >= shape.front.slots; half++) {
+		struct yard_back back = yard_back_of(yard, yard_back_line(yard, bucket, half));
+		struct mini_sizes sizes = mini_sizes_of(shape.back, back.line);
+		uint64_t ours = mini_match_crumb(shape.back, back.line,
+		                                 bits_low(mini_count(shape.back, sizes)),
+		                                 yard_crumb(bucket));
+		for (; ours != 0; ours &= ours - 1) {
+			unsigned slot = (unsigned)__builtin_ctzll(ours);
+			yard_sort_in(all,
+			             MINI_PACK(mini_bucket_of(shape.back, sizes, slot),
+			                       mini_remainder(shape.back, back.line, slot)),
+			             yard_value(back.values, slot));
+		}
 	}
 }
 
-/* Takes all entries of a front bucket out of its lines; yard->count is the caller's. */
-static void yard_empty_bucket(struct yard *yard, uint64_t bucket)
+/* Entry number i of a front bucket. */
+static inline struct yard_key yard_entry_at(const struct yard_entries *all, unsigned i,
+                                            uint64_t bucket)
 {
-	const struct mini_shape shape = yard->ops->shape.front;
-	unsigned char *line = yard->front + bucket * mini_line(shape);
-	struct yard_values values = yard_front_values(yard, bucket);
-	bool spilled = mini_full(shape, line);
-	mini_clear(shape, line);
-	if (values.bytes != NULL)
-		memset(values.bytes, 0, yard_values_size(values.slots, values.bits));
-	for (unsigned half = 0; half < 2 && spilled; half++)
-		yard_empty_half(yard, bucket, half);
+	return (struct yard_key){ bucket, MINI_PACK_BUCKET(all->packed[i]),
+		                  MINI_PACK_REMAINDER(all->packed[i]), all->beside[i] };
 }
 
 /*
- * Copies a front bucket's entries to the lines that take its place, each written once, where
- * all of them find room there and no copies must be counted; gives how many. Otherwise
- * nothing changes: YARD_NOT_BY_LINES.
+ * Adds entries to a front bucket. One that is empty is written at once: nothing of it is in the
+ * backyard or the list, and lines never give more copies of a key than lines may hold.
  */
-static unsigned yard_copy_lines(struct yard *to, const struct yard *from, uint64_t bucket)
+NEVER_INLINE nidus_status yard_put_entries(struct yard *to, uint64_t bucket,
+                                           const struct yard_entries *some)
 {
 	const struct mini_shape shape = to->ops->shape.front;
-	struct yard_shares shares;
-	uint32_t all[YARD_SPREAD][2 * MINI_SLOTS_MOST];
-	unsigned totals[YARD_SPREAD];
-	uint64_t bucket_of[YARD_SPREAD];
-	if (to->values != NULL || to->level - from->level > YARD_SPREAD_BITS)
-		return YARD_NOT_BY_LINES;
-	yard_share_out(to, from, bucket, &shares);
-	for (unsigned share = 0; share < shares.number; share++) {
-		if (shares.counts[share] > MINI_SLOTS_MOST)
-			return YARD_NOT_BY_LINES;
-		bucket_of[share] = yard_share_bucket(to, from, bucket, share);
-		totals[share] = yard_merge_front(to, bucket_of[share], shares.packed[share],
-		                                 shares.counts[share], all[share]);
-		if (totals[share] > shape.slots || yard_any_crowded(all[share], totals[share]))
-			return YARD_NOT_BY_LINES;
+	unsigned char *line = to->front + bucket * mini_line(shape);
+	nidus_status status = NIDUS_OK;
+	if (mini_count(shape, mini_sizes_of(shape, line)) > 0) {
+		for (unsigned i = 0; i < some->count && status == NIDUS_OK; i++)
+			status = to->ops->put(to, yard_entry_at(some, i, bucket));
+		return status;
 	}
-	for (unsigned share = 0; share < shares.number; share++)
-		mini_fill(shape, to->front + bucket_of[share] * mini_line(shape), all[share],
-		          totals[share]);
-	to->count += shares.n;
-	return shares.n;
+	unsigned stay = some->count < shape.slots ? some->count : shape.slots;
+	mini_fill(shape, line, some->packed, stay);
+	if (to->values != NULL)
+		yard_fill_values(yard_front_values(to, bucket), some->beside, stay);
+	to->count += stay;
+	for (unsigned i = stay; i < some->count && status == NIDUS_OK; i++)
+		status = yard_put_highest(to, yard_entry_at(some, i, bucket));
+	return status;
+}
+
+/* What lies beside an entry of `from` in the body that it goes to. */
+static inline uint64_t yard_retagged(const struct yard *from, struct spread_target target,
+                                     uint64_t beside)
+{
+	const struct yard *to = target.body;
+	return beside >> from->tag_bits << to->tag_bits | target.tag;
+}
+
+static inline struct spread_target yard_choose(const struct yard *from, const struct spread *spread,
+                                               struct yard_key key)
+{
+	return spread->choose(spread->context, key.beside & bits_low(from->tag_bits),
+	                      spread->borrows ? yard_borrowed(from, key) : 0);
+}
+
+/* Those of a front bucket's entries that go to the same body as the first; the others stay. */
+static inline void *yard_part(struct yard_entries *all, void **bodies, struct yard_entries *some)
+{
+	void *body = bodies[0];
+	unsigned left = 0;
+	some->count = 0;
+	for (unsigned i = 0; i < all->count; i++) {
+		struct yard_entries *to = bodies[i] == body ? some : all;
+		unsigned at = bodies[i] == body ? some->count++ : left++;
+		to->packed[at] = all->packed[i];
+		to->beside[at] = all->beside[i];
+		if (to == all)
+			bodies[at] = bodies[i];
+	}
+	all->count = left;
+	return body;
+}
+
+static nidus_status yard_spread_bucket(const struct yard *from, const struct spread *spread,
+                                       uint64_t bucket)
+{
+	struct yard_entries all, some;
+	void *bodies[YARD_MOST];
+	nidus_status status = NIDUS_OK;
+	yard_gather_entries(from, bucket, &all);
+	for (unsigned i = 0; i < all.count; i++) {
+		struct spread_target target =
+			yard_choose(from, spread, yard_entry_at(&all, i, bucket));
+		all.beside[i] = yard_retagged(from, target, all.beside[i]);
+		bodies[i] = target.body;
+	}
+	while (all.count > 0 && status == NIDUS_OK) {
+		struct yard *to = yard_part(&all, bodies, &some);
+		status = yard_put_entries(to, bucket, &some);
+	}
+	return status;
+}
+
+/* The same of lines of a file, which may be anything: entry by entry. */
+static nidus_status yard_spread_mapped(const struct yard *from, const struct spread *spread,
+                                       uint64_t bucket)
+{
+	struct yard_key key;
+	uint64_t at = 0;
+	nidus_status status = NIDUS_OK;
+	while (status == NIDUS_OK && yard_next_in(from, bucket, &at, &key)) {
+		struct spread_target target = yard_choose(from, spread, key);
+		struct yard *to = target.body;
+		key.beside = yard_retagged(from, target, key.beside);
+		if (key.m >= to->buckets)
+			return fail(NIDUS_E_CORRUPT, "a line holds what no insert leaves");
+		status = to->ops->put(to, key);
+	}
+	return status;
+}
+
+static nidus_status yard_spread_list(const struct yard *from, const struct spread *spread)
+{
+	nidus_status status = NIDUS_OK;
+	const struct overflow_node *node = overflow_next(&from->list, NULL);
+	for (; node != NULL && status == NIDUS_OK;
+	     node = overflow_next(&from->list, &node->entry)) {
+		struct yard_key key = yard_list_key(from, &node->entry);
+		struct spread_target target = yard_choose(from, spread, key);
+		key.beside = yard_retagged(from, target, key.beside);
+		status = yard_put_copies(target.body, key, node->copies);
+	}
+	return status;
+}
+
+static nidus_status yard_spread_all(const struct yard *from, const struct spread *spread)
+{
+	nidus_status status = NIDUS_OK;
+	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++)
+		status = from->mapped ? yard_spread_mapped(from, spread, bucket)
+		                      : yard_spread_bucket(from, spread, bucket);
+	return status == NIDUS_OK ? yard_spread_list(from, spread) : status;
 }
 
 #endif

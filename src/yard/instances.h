@@ -66,9 +66,7 @@
 		.fill_fronts = fill_fronts_##name,                            \
 		.fill_back = yard_fill_back,                                  \
 		.transfer = yard_transfer_all,                                \
-		.copy_lines = yard_copy_lines,                                \
-		.empty_bucket = yard_empty_bucket,                            \
-		.change = yard_change_key,                                    \
+		.spread = yard_spread_all,                                    \
 	};
 
 /*
@@ -120,7 +118,7 @@
 	                              uint64_t *first, uint32_t *found)                            \
 	{                                                                                          \
 		const struct yard *yard = body;                                                    \
-		if (UNLIKELY(yard_listed(yard)))                                                   \
+		if (UNLIKELY(yard_listed(yard)) || yard->tag_bits > 0)                             \
 			yard_find_one_by_one(yard, hashes, n, first, found);                       \
 		else                                                                               \
 			yard_find_all(yard, shape, hashes, n, first, found, find_any_##name);      \
@@ -178,8 +176,8 @@
 		(void)value;                                                                     \
 		return yard_take(yard, shape, hash, false, take_slow_##rare, bring_back_##rare); \
 	}                                                                                        \
-	NEVER_INLINE nidus_status insert_special_##name(struct yard *yard, uint64_t hash,        \
-	                                                uint64_t value)                          \
+	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,         \
+	                                               uint64_t value)                           \
 	{                                                                                        \
 		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
 		uint64_t beside = yard_beside(yard, hash, value);                                \
@@ -188,10 +186,9 @@
 	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
 	                                                uint64_t value)                          \
 	{                                                                                        \
-		if (UNLIKELY(yard->special))                                                     \
-			return insert_special_##name(yard, hash, value);                         \
-		struct yard_key key =                                                            \
-			yard_locate_base(yard, hash, shape.front.buckets, shape.front.width);    \
+		if (UNLIKELY(yard->tag_bits > 0))                                                \
+			return insert_tagged_##name(yard, hash, value);                          \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
 		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
 	}                                                                                        \
 	static nidus_status insert_##name(void *body, uint64_t hash)                             \

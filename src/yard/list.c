@@ -70,17 +70,44 @@ static size_t find_shared(const struct yard *yard, const nidus_entry *entry, uin
 	}
 }
 
+bool yard_list_has(const struct yard *yard, struct yard_key key)
+{
+	nidus_entry entry = yard_list_entry(yard, key);
+	return yard->locks != NULL ? find_shared(yard, &entry, NULL, 0) > 0
+	                           : overflow_find(&yard->list, &entry, true) != NULL;
+}
+
+/* yard_list_find where copies with other tags do not count. */
+static size_t find_tagged(const struct yard *yard, struct yard_key key, uint64_t *values,
+                          size_t cap, size_t found)
+{
+	const uint64_t tags = bits_low(yard->tag_bits);
+	nidus_entry entry = yard_list_entry(yard, key);
+	struct yard *writer = as_writer(yard);
+	hold(writer);
+	const struct overflow_node *node = overflow_find(&yard->list, &entry, true);
+	for (; node != NULL; node = overflow_sibling(&yard->list, node)) {
+		if (((node->entry.value ^ key.beside) & tags) != 0)
+			continue;
+		for (size_t i = found; i < cap && i - found < node->copies; i++)
+			values[i] = node->entry.value >> yard->tag_bits;
+		found += node->copies;
+	}
+	let_go(writer);
+	return found;
+}
+
 size_t yard_list_find(const struct yard *yard, struct yard_key key, uint64_t *values, size_t cap,
                       size_t found)
 {
+	if (yard->tag_bits > 0)
+		return find_tagged(yard, key, values, cap, found);
 	nidus_entry entry = yard_list_entry(yard, key);
 	size_t from = found < cap ? found : cap, room = cap - from;
 	uint64_t *behind = room > 0 ? values + from : NULL;
-	size_t more = yard->locks != NULL ? find_shared(yard, &entry, behind, room)
-	                                  : overflow_values(&yard->list, &entry, behind, room, 0);
-	for (size_t i = 0; i < more && i < room; i++)
-		behind[i] >>= yard->segment.tag_bits;
-	return found + more;
+	return found + (yard->locks != NULL
+	                        ? find_shared(yard, &entry, behind, room)
+	                        : overflow_values(&yard->list, &entry, behind, room, 0));
 }
 
 bool yard_list_first(struct yard *yard, uint64_t bucket, const struct yard_key *behind,
@@ -162,10 +189,10 @@ nidus_status yard_list_spill(struct yard *yard, struct yard_key key)
 static const struct overflow_node *changeable(const struct yard *yard, struct yard_key key,
                                               const struct value_change *change)
 {
-	uint64_t tags = bits_low(yard->segment.tag_bits);
+	uint64_t tags = bits_low(yard->tag_bits);
 	nidus_entry entry = yard_list_entry(yard, key);
 	if (change != NULL && change->what != VALUE_ADD) {
-		entry.value = change->old << yard->segment.tag_bits | (key.beside & tags);
+		entry.value = change->old << yard->tag_bits | (key.beside & tags);
 		return overflow_find(&yard->list, &entry, false);
 	}
 	const struct overflow_node *node = overflow_find(&yard->list, &entry, true);
@@ -188,7 +215,7 @@ bool yard_list_take(struct yard *yard, struct yard_key key, const struct value_c
 nidus_status yard_list_change(struct yard *yard, struct yard_key key,
                               const struct value_change *change)
 {
-	const unsigned tag_bits = yard->segment.tag_bits;
+	const unsigned tag_bits = yard->tag_bits;
 	nidus_status status = NIDUS_NOT_FOUND;
 	hold(yard);
 	const struct overflow_node *node = changeable(yard, key, change);
@@ -224,7 +251,7 @@ nidus_status yard_put_copies(struct yard *yard, struct yard_key key, uint64_t co
 
 void yard_list_export(const struct yard *yard, unsigned char *bytes)
 {
-	const unsigned tag_bits = yard->segment.tag_bits;
+	const unsigned tag_bits = yard->tag_bits;
 	const struct overflow_node *node = overflow_next(&yard->list, NULL);
 	for (; node != NULL; node = overflow_next(&yard->list, &node->entry)) {
 		uint64_t beside = node->entry.value, tag = beside & bits_low(tag_bits);
@@ -239,13 +266,12 @@ void yard_list_export(const struct yard *yard, unsigned char *bytes)
 static bool possible(const struct yard *yard, struct yard_key key)
 {
 	return key.bucket < yard->fronts && key.m < yard->buckets &&
-	       key.remainder >> (yard->width - yard->level) == 0 &&
 	       key.beside <= bits_low(yard->beside_bits);
 }
 
 nidus_status yard_list_import(struct yard *yard, const unsigned char *bytes, uint64_t n)
 {
-	const unsigned above = yard->width + YARD_BUCKET_BITS, tag_bits = yard->segment.tag_bits;
+	const unsigned above = yard->width + YARD_BUCKET_BITS, tag_bits = yard->tag_bits;
 	nidus_entry last = { 0 };
 	nidus_status status = overflow_reserve(&yard->list, &yard->allocator, n);
 	for (uint64_t i = 0; i < n && status == NIDUS_OK; i++, bytes += OVERFLOW_ENTRY) {

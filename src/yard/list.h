@@ -31,10 +31,10 @@ static inline bool yard_listed(const struct yard *yard)
 nidus_entry yard_list_entry(const struct yard *yard, struct yard_key key);
 struct yard_key yard_list_key(const struct yard *yard, const nidus_entry *entry);
 
-/*
- * How many listed copies a key has, whatever its tag, added to the `found` ones of which the first
- * `cap` values are there.
- */
+/* Whether there are listed copies of a key, whatever lies beside them. */
+bool yard_list_has(const struct yard *yard, struct yard_key key);
+
+/* How many a key with its tag has, added to the `found` ones of which the first `cap` values are there. */
 size_t yard_list_find(const struct yard *yard, struct yard_key key, uint64_t *values, size_t cap,
                       size_t found);
 

@@ -57,7 +57,7 @@ ALWAYS_INLINE bool yard_in_any(const struct yard *yard, struct yard_shape shape,
 			hits |= yard_back_hits(
 				shape, yard_back_line_in(yard, shape, key.bucket, half), key);
 		if (UNLIKELY(yard_listed(yard)) && hits == 0)
-			return yard_list_find(yard, key, NULL, 0, 0) > 0;
+			return yard_list_has(yard, key);
 	}
 	return hits != 0;
 }
@@ -410,7 +410,7 @@ ALWAYS_INLINE uint64_t yard_front_bit(const struct yard *yard, struct yard_shape
 {
 	uint64_t size = yard_values_size(shape.front.slots, yard->beside_bits);
 	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 +
-	       yard->segment.tag_bits;
+	       yard->tag_bits;
 }
 
 ALWAYS_INLINE uint64_t yard_back_bit(const struct yard *yard, struct yard_shape shape,
@@ -474,6 +474,7 @@ ALWAYS_INLINE size_t yard_find_values(const struct yard *yard, struct yard_shape
                                       uint64_t hash, uint64_t *values, size_t cap)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	key.beside = yard_beside(yard, hash, 0);
 	struct yard_trio trio = yard_trio_of(yard, shape, key.bucket);
 	size_t found = yard_find_in(shape, &trio, key, values, cap);
 	return LIKELY(!yard_listed(yard)) ? found : yard_list_find(yard, key, values, cap, found);

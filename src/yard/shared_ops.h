@@ -147,21 +147,33 @@ ALWAYS_INLINE void yard_remove_words(struct mini_shape shape, unsigned char *lin
 
 /* -------------------------------------------------------------------- lookups -- */
 
-/* yard_find_in of all lines at one moment. */
-ALWAYS_INLINE size_t yard_shared_find_in(const struct yard *yard, struct yard_shape shape,
-                                         struct yard_key key, uint64_t *values, size_t cap)
+/* Copies all lines of a front bucket, and their values if asked to. False: somebody is writing. */
+ALWAYS_INLINE bool yard_see_all(const struct yard *yard, struct yard_shape shape,
+                                struct yard_hold *hold, struct stripe_versions *versions,
+                                bool values)
 {
+	if (!stripes_begin(&yard->locks->stripes, &hold->watch, versions))
+		return false;
+	words_read(hold->copies.front, hold->lines.front, mini_line(shape.front));
+	for (unsigned half = 0; half < 2; half++)
+		words_read(hold->copies.back[half], hold->lines.back[half], mini_line(shape.back));
+	if (values)
+		yard_copy_all_values(&hold->lines, &hold->copies, false);
+	return true;
+}
+
+/* Entries of a key, at one moment. */
+static size_t yard_shared_find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	const struct yard *yard = body;
+	const struct yard_shape shape = yard->ops->shape;
+	struct yard_key key = yard_locate_tagged(yard, hash);
+	bool beside = cap > 0 || yard->tag_bits > 0;
 	struct yard_hold hold;
 	yard_cover(yard, key.bucket, &hold);
 	for (unsigned tries = 0;; tries++) {
 		struct stripe_versions versions;
-		if (stripes_begin(&yard->locks->stripes, &hold.watch, &versions)) {
-			words_read(hold.copies.front, hold.lines.front, mini_line(shape.front));
-			for (unsigned half = 0; half < 2; half++)
-				words_read(hold.copies.back[half], hold.lines.back[half],
-				           mini_line(shape.back));
-			if (cap > 0)
-				yard_copy_all_values(&hold.lines, &hold.copies, false);
+		if (yard_see_all(yard, shape, &hold, &versions, beside)) {
 			size_t found = yard_find_in(shape, &hold.copies, key, values, cap);
 			if (UNLIKELY(yard_listed(yard)))
 				found = yard_list_find(yard, key, values, cap, found);
@@ -172,22 +184,28 @@ ALWAYS_INLINE size_t yard_shared_find_in(const struct yard *yard, struct yard_sh
 	}
 }
 
-static size_t yard_shared_find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
-{
-	const struct yard *yard = body;
-	return yard_shared_find_in(yard, yard->ops->shape, yard_locate(yard, hash), values, cap);
-}
-
 static uint64_t yard_shared_count(const void *body, uint64_t hash)
 {
 	return yard_shared_find(body, hash, NULL, 0);
 }
 
+/* yard_in_any at one moment. */
 ALWAYS_INLINE bool yard_shared_in_any(const struct yard *yard, struct yard_shape shape,
                                       uint64_t hash)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
-	return yard_shared_find_in(yard, shape, key, NULL, 0) > 0;
+	struct yard_hold hold;
+	yard_cover(yard, key.bucket, &hold);
+	for (unsigned tries = 0;; tries++) {
+		struct stripe_versions versions;
+		if (yard_see_all(yard, shape, &hold, &versions, false)) {
+			bool hit = yard_copies_in(shape, &hold.copies, key) > 0 ||
+			           (UNLIKELY(yard_listed(yard)) && yard_list_has(yard, key));
+			if (LIKELY(stripes_same(&yard->locks->stripes, &hold.watch, &versions)))
+				return hit;
+		}
+		stripes_pause(tries);
+	}
 }
 
 /* The sizes of a line as somebody may be writing it: see mini_view_of. */

@@ -104,6 +104,14 @@ ALWAYS_INLINE size_t yard_tell(struct yard_values beside, uint64_t slots, uint64
 	return found;
 }
 
+/* Of the slots that show a key, those with its tag. */
+ALWAYS_INLINE uint64_t yard_with_tag(struct yard_values values, uint64_t hits, uint64_t beside)
+{
+	return LIKELY(values.tag_bits == 0)
+	               ? hits
+	               : yard_with_value(values, hits, bits_low(values.tag_bits), beside);
+}
+
 /* How many copies of a key there are; writes the values of the first `cap`. */
 ALWAYS_INLINE size_t yard_find_in(struct yard_shape shape, const struct yard_trio *trio,
                                   struct yard_key key, uint64_t *values, size_t cap)
@@ -111,12 +119,27 @@ ALWAYS_INLINE size_t yard_find_in(struct yard_shape shape, const struct yard_tri
 	YARD_TOUCH(trio->front);
 	struct mini_run run = mini_find(shape.front, trio->front, key.m);
 	uint64_t hits = mini_match(shape.front, trio->front, run.slots, key.remainder);
+	hits = yard_with_tag(trio->front_values, hits, key.beside);
 	size_t found = yard_tell(trio->front_values, hits, values, cap, 0);
 	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++) {
 		hits = yard_back_hits(shape, trio->back[half], key);
+		hits = yard_with_tag(trio->back_values[half], hits, key.beside);
 		found = yard_tell(trio->back_values[half], hits, values, cap, found);
 	}
 	return found;
+}
+
+/* The copies of a key, whatever their tags. */
+ALWAYS_INLINE unsigned yard_copies_in(struct yard_shape shape, const struct yard_trio *trio,
+                                      struct yard_key key)
+{
+	YARD_TOUCH(trio->front);
+	struct mini_run run = mini_find(shape.front, trio->front, key.m);
+	unsigned copies = (unsigned)POPCOUNT64(
+		mini_match(shape.front, trio->front, run.slots, key.remainder));
+	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++)
+		copies += (unsigned)POPCOUNT64(yard_back_hits(shape, trio->back[half], key));
+	return copies;
 }
 
 static uint64_t yard_count_copies(const void *body, uint64_t hash)
@@ -346,11 +369,11 @@ ALWAYS_INLINE void yard_take_front_slot(struct yard_shape shape, const struct ya
 static inline uint64_t yard_changeable(struct yard_values values, uint64_t hits, uint64_t beside,
                                        const struct value_change *change)
 {
-	uint64_t tags = bits_low(values.tag_bits), tag = beside & tags;
+	uint64_t tag = beside & bits_low(values.tag_bits);
 	if (change != NULL && change->what != VALUE_ADD)
 		return yard_with_value(values, hits, bits_low(values.bits),
 		                       change->old << values.tag_bits | tag);
-	return tags == 0 ? hits : yard_with_value(values, hits, tags, tag);
+	return yard_with_tag(values, hits, tag);
 }
 
 static inline void yard_change_slot(struct yard_values values, unsigned slot,
@@ -424,13 +447,13 @@ NEVER_INLINE void yard_come_home(struct yard *yard, const struct yard_trio *trio
 	struct yard_key key, surplus;
 	bool any = yard_list_first(yard, bucket, NULL, &key);
 	while (any) {
-		if (yard_find_in(shape, trio, key, NULL, 0) >= YARD_COPIES) {
+		if (yard_copies_in(shape, trio, key) >= YARD_COPIES) {
 			surplus = key;
 			any = yard_list_first(yard, bucket, &surplus, &key);
 			continue;
 		}
 		struct value_change out = { .what = VALUE_REMOVE,
-			                    .old = key.beside >> yard->segment.tag_bits };
+			                    .old = key.beside >> yard->tag_bits };
 		struct mini_run run = mini_find(shape.front, trio->front, key.m);
 		if (yard_put_where(shape, trio, key, run) != NIDUS_OK)
 			return;
@@ -509,12 +532,6 @@ NEVER_INLINE nidus_status yard_take_beside(struct yard *yard, uint64_t hash)
 	return yard_change_any(yard, yard_locate_tagged(yard, hash), NULL);
 }
 
-static nidus_status yard_change_key(struct yard *yard, struct yard_key key,
-                                    struct value_change change)
-{
-	return yard_change_any(yard, key, &change);
-}
-
 static nidus_status yard_change_value(void *body, uint64_t hash, struct value_change change)
 {
 	return yard_change_any(body, yard_locate_tagged(body, hash), &change);
@@ -548,9 +565,17 @@ NEVER_INLINE nidus_status yard_put_listed(struct yard *yard, const struct yard_t
 static bool yard_add_to(struct yard *yard, const struct yard_trio *trio, struct yard_key key)
 {
 	struct value_change add = { .what = VALUE_ADD,
-		                    .fresh = key.beside >> yard->segment.tag_bits };
+		                    .fresh = key.beside >> yard->tag_bits };
 	return yard_change_trio(yard, trio, key, &add) == NIDUS_OK ||
 	       (yard_listed(yard) && yard_list_change(yard, key, &add) == NIDUS_OK);
+}
+
+/* Whether there is an entry of a key, in its lines or in the list. */
+static bool yard_is_there(const struct yard *yard, const struct yard_trio *trio,
+                          struct yard_key key)
+{
+	return yard_find_in(yard->ops->shape, trio, key, NULL, 0) > 0 ||
+	       (yard_listed(yard) && yard_list_find(yard, key, NULL, 0, 0) > 0);
 }
 
 /*
@@ -568,15 +593,11 @@ NEVER_INLINE nidus_status yard_put_trio(struct yard *yard, const struct yard_tri
 		return NIDUS_OK;
 	YARD_TOUCH(trio->front);
 	struct mini_run run = mini_find(shape.front, trio->front, key.m);
-	if (demand == YARD_ONLY_NEW || yard_spilled(shape, run) || yard_crowded(run)) {
-		uint64_t copies = yard_find_in(shape, trio, key, NULL, 0);
-		if (demand == YARD_ONLY_NEW &&
-		    (copies > 0 ||
-		     (yard_listed(yard) && yard_list_find(yard, key, NULL, 0, 0) > 0)))
-			return NIDUS_PRESENT;
-		if (copies >= YARD_COPIES)
-			return yard_list_put(yard, key, 1);
-	}
+	if (demand == YARD_ONLY_NEW && yard_is_there(yard, trio, key))
+		return NIDUS_PRESENT;
+	if ((yard_spilled(shape, run) || yard_crowded(run)) &&
+	    yard_copies_in(shape, trio, key) >= YARD_COPIES)
+		return yard_list_put(yard, key, 1);
 	nidus_status status = yard_put_where(shape, trio, key, run);
 	return UNLIKELY(status != NIDUS_OK) && last ? yard_put_listed(yard, trio, key, run)
 	                                            : status;

@@ -13,7 +13,7 @@
 static void make_shared(struct yard *yard, unsigned width, uint64_t fronts, uint64_t capacity)
 {
 	const nidus_allocator system = { 0 };
-	yard_make(yard, width, fronts, 0, 0);
+	yard_make(yard, width, fronts);
 	yard->capacity = capacity;
 	expect_ok(locks_make(&yard->locks, yard->memory.size, &system));
 }
@@ -124,7 +124,7 @@ static void same_bytes_in_tier(const char *tier)
 		/* A capacity beyond the lines: what they have no place for is listed. */
 		uint64_t capacity = i < YARD_WIDTHS ? 1 : 2000;
 		check_note("%s, width %u, capacity %u", tier, width, (unsigned)capacity);
-		yard_make(&alone, width, 23, 0, 0);
+		yard_make(&alone, width, 23);
 		alone.capacity = capacity;
 		make_shared(&shared, width, 23, capacity);
 		expect(yard_body_ops(&alone) != yard_body_ops(&shared));
