@@ -104,12 +104,22 @@ nidus_status directory_put(struct directory *directory, uint64_t hash, uint64_t 
 	return status;
 }
 
+nidus_status directory_put_copies(struct directory *directory, uint64_t hash, uint64_t value,
+                                  uint64_t copies)
+{
+	if (!has_leaves(directory))
+		return directory_few_put(directory, hash, value, copies);
+	if (copies == 1)
+		return directory_put(directory, hash, value);
+	return directory->inner->insert_copies(body_of(directory, hash), hash, value, copies);
+}
+
 static nidus_status insert_value(void *body, uint64_t hash, uint64_t value)
 {
 	struct directory *directory = body;
 	hash &= directory->hash_mask;
 	return LIKELY(has_leaves(directory)) ? directory_put(directory, hash, value)
-	                                     : directory_few_put(directory, hash, value);
+	                                     : directory_few_put(directory, hash, value, 1);
 }
 
 static nidus_status insert(void *body, uint64_t hash)

@@ -34,17 +34,16 @@ static uint64_t listed_hash(const struct directory *directory, uint64_t hash)
 
 nidus_status directory_leave_list(struct directory *directory)
 {
-	struct few few = directory->few;
+	const struct few *few = &directory->few;
 	nidus_status status = directory_plant(directory);
-	for (uint64_t i = 0; i < few.count && status == NIDUS_OK; i++)
-		status = directory_put(directory, few_hash(&few, i), few_value(&few, i));
-	if (status != NIDUS_OK) {
+	for (uint64_t i = 0; i < few->count && status == NIDUS_OK; i++)
+		status = directory_put_copies(directory, few_hash(few, i), few_value(few, i),
+		                              few_copies_of(few, i));
+	if (status == NIDUS_OK)
+		few_free(&directory->few, &directory->allocator);
+	else
 		directory_uproot(directory);
-		return status;
-	}
-	memory_give(&directory->allocator, &directory->few.memory);
-	directory->few.count = 0;
-	return NIDUS_OK;
+	return status;
 }
 
 uint64_t directory_few_copies(const struct directory *directory, uint64_t hash)
@@ -54,13 +53,16 @@ uint64_t directory_few_copies(const struct directory *directory, uint64_t hash)
 	               : few_copies(&directory->few, listed_hash(directory, hash));
 }
 
-nidus_status directory_few_put(struct directory *directory, uint64_t hash, uint64_t value)
+nidus_status directory_few_put(struct directory *directory, uint64_t hash, uint64_t value,
+                               uint64_t copies)
 {
-	if (directory->few.count >= directory_few_most(directory)) {
+	if (directory->few.count >= directory_few_most(directory) &&
+	    directory_few_copies(directory, hash) == 0) {
 		nidus_status status = directory_leave_list(directory);
-		return status == NIDUS_OK ? directory_put(directory, hash, value) : status;
+		return status == NIDUS_OK ? directory_put_copies(directory, hash, value, copies)
+		                          : status;
 	}
-	return few_insert(&directory->few, listed_hash(directory, hash), value,
+	return few_insert(&directory->few, listed_hash(directory, hash), value, copies,
 	                  &directory->allocator);
 }
 
@@ -87,11 +89,15 @@ nidus_status directory_few_change(struct directory *directory, uint64_t hash,
 	value = few_value(few, index);
 	if (!any && value != change.old)
 		return NIDUS_NOT_FOUND;
-	few_remove(few, index);
-	if (change.what == VALUE_REMOVE)
-		return NIDUS_OK;
-	value = any ? value_sum(value, change.fresh, directory->plan.value_bits) : change.fresh;
-	return few_insert(few, hash, value, &directory->allocator); /* where one just was */
+	uint64_t fresh = any ? value_sum(value, change.fresh, directory->plan.value_bits)
+	                     : change.fresh;
+	if (change.what != VALUE_REMOVE) {
+		nidus_status status = few_insert(few, hash, fresh, 1, &directory->allocator);
+		if (status != NIDUS_OK)
+			return status;
+	}
+	few_remove(few, few_find(few, hash, value));
+	return NIDUS_OK;
 }
 
 size_t directory_few_values(const struct directory *directory, uint64_t hash, uint64_t *values,
@@ -101,9 +107,14 @@ size_t directory_few_values(const struct directory *directory, uint64_t hash, ui
 	hash = listed_hash(directory, hash);
 	uint64_t index = few_find(few, hash, 0);
 	size_t found = 0;
-	for (; index < few->count && few_hash(few, index) == hash; index++, found++) {
-		if (found < cap)
+	for (; index < few->count && few_hash(few, index) == hash; index++) {
+		for (uint64_t left = few_copies_of(few, index); left > 0; left--, found++) {
+			if (found >= cap) {
+				found += left;
+				break;
+			}
 			values[found] = few_value(few, index);
+		}
 	}
 	return found;
 }

@@ -80,8 +80,8 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	saving->body = (void **)(void *)(saving->memory.bytes + saving->head_size);
 	store64(saving->memory.bytes, leaves);
 	image->section[IMAGE_TABLE].size = saving->head_size + few_size(&directory->few);
-	image->count = directory->few.count;
-	image->stashed = 0;
+	image->count = few_entries(&directory->few);
+	image->stashed = directory->few.copies.nodes;
 	unsigned char *record = saving->memory.bytes + LINE;
 	for (index = 0; (leaf = directory_next_leaf(directory, &index)) != NULL; record += RECORD)
 		write_record(saving, leaf, record, image);
@@ -98,6 +98,7 @@ void directory_saved(struct directory_saving *saving)
 void directory_export_stashes(const struct directory_saving *saving, unsigned char *bytes)
 {
 	const struct family *inner = saving->directory->inner;
+	bytes = overflow_export(&saving->directory->few.copies, 0, bytes);
 	for (uint64_t i = 0; i < saving->bodies; i++) {
 		uint64_t listed = inner->fill(saving->body[i]).listed;
 		if (listed > 0)
@@ -136,8 +137,7 @@ static nidus_status check_head(const struct directory *directory, const struct i
 			return no_sense();
 	}
 	if (*leaves == 0)
-		return (size - LINE) % record == 0 && (size - LINE) / record == image->count &&
-		                       image->stashed == 0
+		return (size - LINE) % record == 0 && (size - LINE) / record <= image->count
 		               ? NIDUS_OK
 		               : no_sense();
 	return *leaves <= (size - LINE) / RECORD ? NIDUS_OK : no_sense();
@@ -290,14 +290,31 @@ static nidus_status load_stashes(struct loading *loading, const unsigned char *s
 	return NIDUS_OK;
 }
 
+/* Records of a list, by the size of the table. */
+static uint64_t records_of_few(const struct directory *directory, const struct image *image)
+{
+	return (image->section[IMAGE_TABLE].size - LINE) /
+	       (directory->few.bytes + directory->few.value_bytes);
+}
+
 static nidus_status read_few(struct directory *directory, const struct image *image,
                              struct image_reading *reading)
 {
-	nidus_status status = few_reserve(&directory->few, image->count, &directory->allocator);
+	uint64_t records = records_of_few(directory, image);
+	nidus_status status = few_reserve(&directory->few, records, &directory->allocator);
 	if (status != NIDUS_OK)
 		return status;
-	directory->few.count = image->count;
+	directory->few.count = records;
 	return image_read_piece(reading, directory->few.memory.bytes, few_size(&directory->few));
+}
+
+/* Takes the copies of a list, which may have any number of them. */
+static nidus_status load_copies(struct loading *loading, const unsigned char *stash)
+{
+	struct few *few = &loading->directory->few;
+	nidus_status status = few_import_copies(few, stash, loading->image->stashed,
+	                                        &loading->directory->allocator);
+	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense() : status;
 }
 
 /*
@@ -325,7 +342,8 @@ static nidus_status read_stashes(struct loading *loading, nidus_source source, v
 		return status;
 	status = image_read_section(loading->image, IMAGE_STASH, stash.bytes, source, context);
 	if (status == NIDUS_OK)
-		status = load_stashes(loading, stash.bytes);
+		status = loading->leaves > 0 ? load_stashes(loading, stash.bytes)
+		                             : load_copies(loading, stash.bytes);
 	memory_give(&directory->allocator, &stash);
 	if (status == NIDUS_OK)
 		status = check_capacity(directory, loading->image->plan.capacity);
@@ -373,10 +391,12 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
 		return status;
 	if (loading.leaves == 0) {
 		directory->few.memory = memory_lent((unsigned char *)(uintptr_t)table + LINE,
-		                                    image->count * (directory->few.bytes +
-		                                                    directory->few.value_bytes));
-		directory->few.count = image->count;
-		return check_capacity(directory, image->plan.capacity);
+		                                    image->section[IMAGE_TABLE].size - LINE);
+		directory->few.count = records_of_few(directory, image);
+		status = check_capacity(directory, image->plan.capacity);
+		return status == NIDUS_OK
+		               ? load_copies(&loading, file + image->section[IMAGE_STASH].offset)
+		               : status;
 	}
 	struct bytes_from from = { NULL, table + LINE + loading.leaves * RECORD, NULL };
 	status = load_leaves(&loading, &from);

@@ -104,7 +104,8 @@ nidus_status directory_leave_list(struct directory *directory);
 
 /* The calls on a directory that is a list, by hashes without bits that do not count. */
 uint64_t directory_few_copies(const struct directory *directory, uint64_t hash);
-nidus_status directory_few_put(struct directory *directory, uint64_t hash, uint64_t value);
+nidus_status directory_few_put(struct directory *directory, uint64_t hash, uint64_t value,
+                               uint64_t copies);
 nidus_status directory_few_take(struct directory *directory, uint64_t hash);
 nidus_status directory_few_change(struct directory *directory, uint64_t hash,
                                   struct value_change change);
@@ -131,5 +132,9 @@ nidus_status directory_entry_hash(const struct directory *directory, const nidus
 
 /* Puts an entry into its leaf, by a hash without bits that do not count. */
 nidus_status directory_put(struct directory *directory, uint64_t hash, uint64_t value);
+
+/* The same for copies of an entry, one or more, also of a list. Errors: E_NOMEM, COPIES. */
+nidus_status directory_put_copies(struct directory *directory, uint64_t hash, uint64_t value,
+                                  uint64_t copies);
 
 #endif

@@ -182,7 +182,7 @@ nidus_status directory_create(struct directory *directory, const struct family *
 void directory_free(struct directory *directory)
 {
 	directory_uproot(directory);
-	memory_give(&directory->allocator, &directory->few.memory);
+	few_free(&directory->few, &directory->allocator);
 	if (directory->model != NULL)
 		directory->inner->free(directory->model);
 	memory_give(&directory->allocator, &directory->model_memory);
@@ -199,14 +199,14 @@ nidus_status directory_begin(struct directory *directory, uint64_t capacity)
 void directory_clear(struct directory *directory)
 {
 	directory_uproot(directory);
-	directory->few.count = 0;
+	few_clear(&directory->few, &directory->allocator);
 }
 
 /* ---------------------------------------------------------------------- contents -- */
 
 uint64_t directory_count(const struct directory *directory)
 {
-	uint64_t count = directory->few.count, index = 0;
+	uint64_t count = few_entries(&directory->few), index = 0;
 	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
 		count += directory_leaf_count(directory, leaf);
 	return count;
@@ -214,9 +214,12 @@ uint64_t directory_count(const struct directory *directory)
 
 struct fill directory_fill(const struct directory *directory)
 {
-	struct fill fill = { .count = directory->few.count,
-		             .bytes = directory->few.memory.size + directory->index_memory.size +
-		                      directory->model_memory.size,
+	const struct few *few = &directory->few;
+	struct fill fill = { .count = few_entries(few),
+		             .stashed = few->copies.entries,
+		             .listed = few->copies.nodes,
+		             .bytes = few->memory.size + few->copies.bytes +
+		                      directory->index_memory.size + directory->model_memory.size,
 		             .headroom = 1 };
 	uint64_t index = 0;
 	double slots = 0, taken = 0;
@@ -269,12 +272,17 @@ static nidus_entry entry_outside(const struct directory *directory, const nidus_
 static bool next_of_few(const struct directory *directory, nidus_cursor *cursor, nidus_entry *entry)
 {
 	const struct few *few = &directory->few;
-	if (cursor->position[0] >= few->count)
+	uint64_t *index = &cursor->position[0], *copy = &cursor->position[1];
+	if (*index >= few->count)
 		return false;
-	uint64_t hash = few_hash(few, cursor->position[0]);
+	uint64_t hash = few_hash(few, *index);
 	*entry = directory->inner->identity(directory->model, hash);
-	entry->value = few_value(few, cursor->position[0]++);
+	entry->value = few_value(few, *index);
 	*entry = entry_outside(directory, entry, multiply_high(hash, directory->parts));
+	if (++*copy >= few_copies_of(few, *index)) {
+		++*index;
+		*copy = 0;
+	}
 	return true;
 }
 
@@ -420,12 +428,9 @@ static nidus_status copy_leaf(struct directory *to, const struct leaf *leaf, boo
 nidus_status directory_copy(struct directory *to, const struct directory *from)
 {
 	uint64_t index = 0;
-	nidus_status status = few_reserve(&to->few, from->few.count, &to->allocator);
+	nidus_status status = few_copy(&to->few, &from->few, &to->allocator);
 	if (status != NIDUS_OK)
 		return status;
-	to->few.count = from->few.count;
-	if (from->few.count > 0)
-		memcpy(to->few.memory.bytes, from->few.memory.bytes, few_size(&from->few));
 	if (from->index == NULL)
 		return NIDUS_OK;
 	if (to->inner->prepare != NULL)
@@ -562,8 +567,9 @@ nidus_status directory_absorb(struct directory *to, const struct directory *from
 	nidus_status status = NIDUS_OK;
 	uint64_t index = 0;
 	for (uint64_t i = 0; i < from->few.count && status == NIDUS_OK; i++)
-		status = directory_ops.insert_value(to, few_hash(&from->few, i),
-		                                    few_value(&from->few, i));
+		status = directory_put_copies(to, few_hash(&from->few, i),
+		                              few_value(&from->few, i),
+		                              few_copies_of(&from->few, i));
 	for (const void *body;
 	     status == NIDUS_OK && (body = directory_next_body(from, &index)) != NULL;) {
 		struct absorption absorption = { to, body_head(body)->first };

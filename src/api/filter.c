@@ -226,8 +226,7 @@ static uint32_t features_now(const nidus_filter *filter)
 	return features | (asked & NIDUS_COMPACT);
 }
 
-/* Keys promised: of a growing filter as many as it has room for by now. */
-static uint64_t capacity_now(const nidus_filter *filter)
+uint64_t filter_capacity(const nidus_filter *filter)
 {
 	const struct directory *directory = filter_directory(filter);
 	const struct blueprint *plan = &filter->plan;
@@ -266,7 +265,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.struct_size = info->struct_size,
 		.family = filter->family->id,
 		.count = fill.count,
-		.capacity = capacity_now(filter),
+		.capacity = filter_capacity(filter),
 		.max_capacity = plan->max_capacity,
 		.bytes = fill.bytes,
 		.seed = plan->seed,

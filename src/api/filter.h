@@ -96,6 +96,9 @@ static inline struct directory *filter_directory(const nidus_filter *filter)
 	return filter->family->grows ? (struct directory *)(uintptr_t)filter->body : NULL;
 }
 
+/* Keys promised: of a growing filter as many as it has room for by now. */
+uint64_t filter_capacity(const nidus_filter *filter);
+
 /* What every call that changes a filter asks first. Errors: E_ARG, E_READONLY. */
 nidus_status filter_check_writable(const nidus_filter *filter);
 

@@ -31,8 +31,9 @@ nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 	return from->family->spread(from->body, &spread);
 }
 
-/* An empty directory with the base geometry of a filter, with leaves. Errors: E_NOMEM. */
-static nidus_status make_directory_like(const nidus_filter *filter, nidus_filter **made)
+/* An empty directory with the base geometry of a filter; with leaves or a list. Errors: E_NOMEM. */
+static nidus_status make_directory_like(const nidus_filter *filter, bool leaves,
+                                        nidus_filter **made)
 {
 	struct blueprint plan = filter->plan;
 	plan.segmented = 1;
@@ -40,7 +41,8 @@ static nidus_status make_directory_like(const nidus_filter *filter, nidus_filter
 		filter_make(filter->family, &plan, &filter->allocator, NULL, made);
 	if (status != NIDUS_OK)
 		return status;
-	status = directory_plant(filter_directory(*made));
+	if (leaves)
+		status = directory_plant(filter_directory(*made));
 	if (status != NIDUS_OK) {
 		nidus_free(*made);
 		*made = NULL;
@@ -53,7 +55,7 @@ nidus_status growth_make_directory(nidus_filter *filter)
 	nidus_filter *made;
 	if (filter_directory(filter) != NULL)
 		return NIDUS_OK;
-	nidus_status status = make_directory_like(filter, &made);
+	nidus_status status = make_directory_like(filter, true, &made);
 	if (status != NIDUS_OK)
 		return status;
 	status = growth_absorb(made, filter);
@@ -81,16 +83,34 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 
 #define RATE_MOST 0.5
 
+/* Puts the entries of a directory into one that is a list. Errors: E_NOMEM, COPIES. */
+static nidus_status list_entries(nidus_filter *to, const nidus_filter *from)
+{
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry;
+	nidus_status status = NIDUS_OK;
+	uint64_t hash;
+	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
+		status = to->family->entry_hash(to->body, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = body_insert(to->ops, to->body, hash, entry.value);
+	}
+	return status;
+}
+
 /* A directory of the same entries with room for so many keys. Errors: E_NOMEM, FULL. */
 static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, bool relax,
                                nidus_filter **made)
 {
-	nidus_status status = make_directory_like(filter, made);
+	const struct directory *old = filter_directory(filter);
+	bool leaves = old == NULL || capacity > directory_few_most(old);
+	nidus_status status = make_directory_like(filter, leaves, made);
 	if (status != NIDUS_OK)
 		return status;
-	status = directory_grow(filter_directory(*made), capacity, relax);
+	if (leaves)
+		status = directory_grow(filter_directory(*made), capacity, relax);
 	if (status == NIDUS_OK)
-		status = growth_absorb(*made, filter);
+		status = leaves ? growth_absorb(*made, filter) : list_entries(*made, filter);
 	if (status == NIDUS_OK) {
 		directory_look_after(filter_directory(*made));
 	} else {
@@ -109,7 +129,7 @@ static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 		            "no bits are left for more than %llu keys; make the filter with a "
 		            "larger max_capacity",
 		            (unsigned long long)plan->max_capacity);
-	if (capacity <= plan->capacity)
+	if (capacity <= filter_capacity(filter))
 		return NIDUS_OK;
 	struct blueprint segmented = *plan;
 	segmented.segmented = 1;

@@ -436,6 +436,14 @@ static nidus_status breadcrumb_import(void *body, const unsigned char *stash, ui
 	return yard->mapped ? NIDUS_OK : breadcrumb_verify(yard);
 }
 
+static nidus_status insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies)
+{
+	struct yard *yard = body;
+	struct yard_key key = yard_locate(yard, hash);
+	key.beside = yard_beside(yard, hash, value);
+	return yard_put_copies(yard, key, copies);
+}
+
 const struct family family_breadcrumb = {
 	.id = NIDUS_BREADCRUMB,
 	.name = "breadcrumb",
@@ -465,6 +473,7 @@ const struct family family_breadcrumb = {
 	.plan_segment = breadcrumb_plan_segment,
 	.segment_keys = breadcrumb_segment_keys,
 	.spread = breadcrumb_spread,
+	.insert_copies = insert_copies,
 	.tag_at = breadcrumb_tag_at,
 	.transfer = breadcrumb_transfer,
 	.identity = breadcrumb_identity,

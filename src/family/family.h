@@ -160,6 +160,8 @@ struct family {
 	uint64_t (*borrow)(const void *body, uint64_t hash);
 	nidus_status (*prepare)(void *model);
 	nidus_status (*spread)(const void *from, const struct spread *spread);
+	/* Puts copies of a key in, one or more. Errors: FULL, COPIES, E_NOMEM. */
+	nidus_status (*insert_copies)(void *body, uint64_t hash, uint64_t value, uint64_t copies);
 	unsigned (*tag_at)(const void *body); /* the first bit of a fingerprint that is its tag's */
 
 	/* For files: the table's bytes, and the stash, stash_entry bytes for each that fill() says is listed. */

@@ -41,6 +41,7 @@ uint64_t nesting_borrow(const void *body, uint64_t hash);
 nidus_status nesting_prepare(void *model);
 nidus_status nesting_spread(const void *from, const struct spread *spread);
 unsigned nesting_tag_at(const void *body);
+nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies);
 
 /* The members of a struct family that are the same for all of them. */
 #define NESTING_MEMBERS                                                                          \
@@ -55,7 +56,7 @@ unsigned nesting_tag_at(const void *body);
 	.export_stash = nesting_export_stash, .import = nesting_import,                          \
 	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                  \
 	.borrow = nesting_borrow, .prepare = nesting_prepare, .spread = nesting_spread,          \
-	.tag_at = nesting_tag_at,                                                                \
+	.tag_at = nesting_tag_at, .insert_copies = nesting_insert_copies,                                                                \
 	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET | \
 	            NIDUS_CONCURRENT
 
