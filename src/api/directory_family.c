@@ -85,6 +85,11 @@ static nidus_status entry_hash(const void *body, const nidus_entry *entry, uint6
 	return directory_entry_hash(body, entry, hash);
 }
 
+static nidus_entry identity(const void *body, uint64_t hash)
+{
+	return directory_identity(body, hash);
+}
+
 /* ---------------------------------------------------------------------- families -- */
 
 static struct family growing[FAMILIES];
@@ -113,6 +118,7 @@ static void make_families(void)
 		family.verify = verify;
 		family.next = next;
 		family.entry_hash = entry_hash;
+		family.identity = identity;
 		family.table = NULL;
 		family.export_stash = NULL;
 		family.import = NULL;

@@ -130,6 +130,8 @@ bool directory_next(const struct directory *directory, nidus_cursor *cursor, nid
 nidus_status directory_entry_hash(const struct directory *directory, const nidus_entry *entry,
                                   uint64_t *hash);
 
+nidus_entry directory_identity(const struct directory *directory, uint64_t hash);
+
 /* Puts an entry into its leaf, by a hash without bits that do not count. */
 nidus_status directory_put(struct directory *directory, uint64_t hash, uint64_t value);
 

@@ -269,16 +269,21 @@ static nidus_entry entry_outside(const struct directory *directory, const nidus_
 	};
 }
 
+nidus_entry directory_identity(const struct directory *directory, uint64_t hash)
+{
+	hash &= directory->hash_mask;
+	nidus_entry entry = directory->inner->identity(directory->model, hash);
+	return entry_outside(directory, &entry, multiply_high(hash, directory->parts));
+}
+
 static bool next_of_few(const struct directory *directory, nidus_cursor *cursor, nidus_entry *entry)
 {
 	const struct few *few = &directory->few;
 	uint64_t *index = &cursor->position[0], *copy = &cursor->position[1];
 	if (*index >= few->count)
 		return false;
-	uint64_t hash = few_hash(few, *index);
-	*entry = directory->inner->identity(directory->model, hash);
+	*entry = directory_identity(directory, few_hash(few, *index));
 	entry->value = few_value(few, *index);
-	*entry = entry_outside(directory, entry, multiply_high(hash, directory->parts));
 	if (++*copy >= few_copies_of(few, *index)) {
 		++*index;
 		*copy = 0;

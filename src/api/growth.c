@@ -22,9 +22,26 @@ static struct spread_target choose(const void *context, uint64_t chunk, uint64_t
 	return directory_target(context, chunk, borrowed);
 }
 
+/* Puts the entries of a filter into a directory that is a list, and may stay one. */
+static nidus_status list_entries(nidus_filter *to, const nidus_filter *from)
+{
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry;
+	nidus_status status = NIDUS_OK;
+	uint64_t hash;
+	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
+		status = to->family->entry_hash(to->body, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = body_insert(to->ops, to->body, hash, entry.value);
+	}
+	return status;
+}
+
 nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 {
 	struct directory *directory = filter_directory(to);
+	if (directory->index == NULL)
+		return list_entries(to, from);
 	if (filter_directory(from) != NULL)
 		return directory_absorb(directory, filter_directory(from));
 	struct spread spread = { choose, directory, directory->borrowed > 0 };
@@ -83,21 +100,6 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 
 #define RATE_MOST 0.5
 
-/* Puts the entries of a directory into one that is a list. Errors: E_NOMEM, COPIES. */
-static nidus_status list_entries(nidus_filter *to, const nidus_filter *from)
-{
-	nidus_cursor cursor = { { 0, 0 } };
-	nidus_entry entry;
-	nidus_status status = NIDUS_OK;
-	uint64_t hash;
-	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
-		status = to->family->entry_hash(to->body, &entry, &hash);
-		if (status == NIDUS_OK)
-			status = body_insert(to->ops, to->body, hash, entry.value);
-	}
-	return status;
-}
-
 /* A directory of the same entries with room for so many keys. Errors: E_NOMEM, FULL. */
 static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, bool relax,
                                nidus_filter **made)
@@ -110,7 +112,7 @@ static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, bo
 	if (leaves)
 		status = directory_grow(filter_directory(*made), capacity, relax);
 	if (status == NIDUS_OK)
-		status = leaves ? growth_absorb(*made, filter) : list_entries(*made, filter);
+		status = growth_absorb(*made, filter);
 	if (status == NIDUS_OK) {
 		directory_look_after(filter_directory(*made));
 	} else {

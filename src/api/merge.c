@@ -190,7 +190,7 @@ static nidus_status promise(const struct merger *merger, nidus_filter *made)
 	growth_promise(made, keys > 1 ? keys : 1);
 	if (made->plan.fpr > RATE_MOST)
 		return rate_too_high(keys, made->plan.fpr);
-	if (made->plan.fpr > merger->targets && merger->targets > 0)
+	if (made->plan.fpr > merger->targets && made->plan.fpr <= merger->targets * (1 + 0x1p-30))
 		made->plan.fpr = merger->targets; /* by a hair */
 	return NIDUS_OK;
 }
