@@ -22,6 +22,7 @@ struct segment {
 	unsigned tag_bits;   /* that entries keep of their part: it holds at most 2^tag_bits */
 	unsigned most_bits;  /* and the most that those of any body of the filter keep */
 	const void *model;   /* a body of the filter whose tables this one may use; or NULL */
+	const void *layout;  /* of bodies with so many tag bits (family/family.h); or NULL */
 };
 
 /* The tag of an entry of a part. */

@@ -151,6 +151,9 @@ struct family {
 	 * plan_segment() is plan() of such a body, as large as segments of the family are, whose
 	 * entries keep the rate even if its table is full; segment_keys() says how many keys
 	 * it takes. prepare() makes what a model shares with other bodies; it may be NULL.
+	 * lay_out() makes what all bodies with as many tag bits have in common, which is read
+	 * only: for segment->layout of each; free_layout() when none of them is left, and before
+	 * the model. NULL where bodies have nothing in common.
 	 * spread() puts the entries of a body into others of the same filter.
 	 */
 	nidus_status (*plan_segment)(const nidus_options *options, struct blueprint *plan);
@@ -159,6 +162,9 @@ struct family {
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
 	nidus_status (*prepare)(void *model);
+	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,
+	                        const void *model, const nidus_allocator *allocator, void **layout);
+	void (*free_layout)(void *layout);
 	nidus_status (*spread)(const void *from, const struct spread *spread);
 	/* Puts copies of a key in, one or more. Errors: FULL, COPIES, E_NOMEM. */
 	nidus_status (*insert_copies)(void *body, uint64_t hash, uint64_t value, uint64_t copies);

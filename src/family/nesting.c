@@ -32,6 +32,21 @@ nidus_status nesting_create(void *body, const struct blueprint *plan, const stru
 	return nest_create(body, plan, nesting_kind(plan), segment, allocator, table);
 }
 
+nidus_status nesting_lay_out(const struct blueprint *plan, const struct segment *segment,
+                             const void *model, const nidus_allocator *allocator, void **layout)
+{
+	struct nest_layout *made;
+	nidus_status status =
+		nest_lay_out(plan, nesting_kind(plan), segment, model, allocator, &made);
+	*layout = made;
+	return status;
+}
+
+void nesting_free_layout(void *layout)
+{
+	nest_free_layout(layout);
+}
+
 unsigned nesting_copies(const struct blueprint *plan)
 {
 	return plan->stash_limit > 0 ? OVERFLOW_COPIES_MOST : 2 * plan->slots;
@@ -86,7 +101,7 @@ void nesting_promise(void *body, uint64_t capacity)
 struct fill nesting_fill(const void *body)
 {
 	const struct nest *nest = body;
-	uint64_t slots = nest->chunks * nest_chunk_slots(nest);
+	uint64_t slots = nest->layout->chunks * nest_chunk_slots(nest->layout);
 	struct fill fill = {
 		.count = nest_count(nest),
 		.stashed = nest->stashed + nest->surplus,
@@ -116,7 +131,7 @@ nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint
 unsigned char *nesting_table(const void *body, uint64_t *size)
 {
 	const struct nest *nest = body;
-	*size = nest->bits_memory.size;
+	*size = nest->layout->chunks * nest->layout->stride;
 	return nest->bits;
 }
 
@@ -139,8 +154,8 @@ nidus_status nesting_transfer(void *to, const void *from)
 nidus_entry nesting_identity(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
-	struct nest_key key = nest_locate(nest, nest->kind, hash);
-	return nest_entry(nest, key.chunk, nest_identity(nest, nest->kind, &key));
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
+	return nest_entry(nest, key.chunk, nest_identity(nest, nest->layout->kind, &key));
 }
 
 uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
@@ -165,7 +180,7 @@ nidus_status nesting_spread(const void *from, const struct spread *spread)
 
 unsigned nesting_tag_at(const void *body)
 {
-	return ((const struct nest *)body)->core_bits;
+	return ((const struct nest *)body)->layout->core_bits;
 }
 
 nidus_status nesting_check_options(const nidus_options *options, bool reserves)

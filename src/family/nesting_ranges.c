@@ -68,8 +68,8 @@ static nidus_status begin(void *context, const struct blueprint *plan, uint64_t 
 static void free_state(void *context)
 {
 	struct state *state = context;
-	memory_give(&state->nest.allocator, &state->window);
-	memory_give(&state->nest.allocator, &state->stash);
+	memory_give(state->nest.allocator, &state->window);
+	memory_give(state->nest.allocator, &state->stash);
 	nest_free(&state->nest);
 }
 
@@ -79,7 +79,7 @@ static size_t hashes_before(const struct portion *portion, const struct nest *ne
 	size_t low = 0, high = portion->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (multiply_high(portion->hashes[middle], nest->chunks) < chunk)
+		if (multiply_high(portion->hashes[middle], nest->layout->chunks) < chunk)
 			low = middle + 1;
 		else
 			high = middle;
@@ -96,7 +96,7 @@ static nidus_status build_window(struct state *state, const struct portion *port
                                  const struct ranges_out *out)
 {
 	struct nest *nest = &state->nest;
-	uint64_t at = state->next * nest->stride, size = (last - state->next) * nest->stride;
+	uint64_t at = state->next * nest->layout->stride, size = (last - state->next) * nest->layout->stride;
 	memset(state->window.bytes, 0, size);
 	nest->bits = (unsigned char *)((uintptr_t)state->window.bytes - (uintptr_t)at);
 	nidus_status status =
@@ -117,7 +117,7 @@ static nidus_status add(void *context, const struct portion *portion, unsigned t
 {
 	struct state *state = context;
 	const struct nest *nest = &state->nest;
-	uint64_t end = portion->last ? nest->chunks : multiply_high(portion->end, nest->chunks);
+	uint64_t end = portion->last ? nest->layout->chunks : multiply_high(portion->end, nest->layout->chunks);
 	nidus_status status = NIDUS_OK;
 	*taken = 0;
 	while (state->next < end && status == NIDUS_OK) {
@@ -136,7 +136,7 @@ static nidus_status end(void *context, const struct ranges_out *out, struct rang
 	(void)out; /* all of the table was written with its chunks */
 	nidus_status status = nest_build_check(nest, state->built);
 	if (status == NIDUS_OK)
-		status = memory_take(&nest->allocator, nest->stashed * OVERFLOW_ENTRY,
+		status = memory_take(nest->allocator, nest->stashed * OVERFLOW_ENTRY,
 		                     &state->stash);
 	if (status != NIDUS_OK)
 		return status;

@@ -48,7 +48,7 @@ static size_t chunk_start(const struct building *building, uint64_t chunk)
 	size_t low = 0, high = building->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (multiply_high(building->hashes[middle], building->nest->chunks) < chunk)
+		if (multiply_high(building->hashes[middle], building->nest->layout->chunks) < chunk)
 			low = middle + 1;
 		else
 			high = middle;
@@ -89,10 +89,10 @@ static void fill_run(void *context, unsigned number)
 	nest.shared = NULL; /* no other thread can see it yet: no locks */
 	const struct body_ops *ops = nest_ops(&nest);
 	nidus_status status = NIDUS_OK;
-	nest.allocator = building->allocator;
+	nest.allocator = &building->allocator;
 	nest.built = building->built;
-	nest.remote = nest.stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
-	nest.far = nest.stride > NEST_FAR_FROM;
+	nest.remote = nest.layout->stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
+	nest.far = nest.layout->stride > NEST_FAR_FROM;
 	nest.effort = (struct nest_effort){ 0 };
 	nest.stashed = nest.surplus = 0; /* of these chunks */
 	size_t start = chunk_start(building, first);
@@ -113,9 +113,9 @@ static void fill_run(void *context, unsigned number)
 nidus_status nest_build_check(const struct nest *nest, uint64_t built)
 {
 	bool full = false;
-	for (uint64_t i = 0; i < nest->chunks && built > nest->capacity && !full; i++)
-		full = nest->chunk[i].stash.nodes > nest->stash_limit &&
-		       nest->chunk[i].used > nest->capacity / nest->chunks;
+	for (uint64_t i = 0; i < nest->layout->chunks && built > nest->capacity && !full; i++)
+		full = nest->chunk[i].stash.nodes > nest->layout->stash_limit &&
+		       nest->chunk[i].used > nest->capacity / nest->layout->chunks;
 	return full ? fail(NIDUS_FULL, "no place for a key was found; the filter is full")
 	            : NIDUS_OK;
 }
@@ -136,7 +136,7 @@ nidus_status nest_build_chunks(struct nest *nest, uint64_t first, uint64_t last,
 		.outcome = OUTCOME_INIT,
 	};
 	struct memory_turns turns;
-	building.allocator = memory_in_turns(&nest->allocator, &turns);
+	building.allocator = memory_in_turns(nest->allocator, &turns);
 	threads_run(building.threads, fill_run, &building);
 	nest->stashed += building.sum.stashed;
 	nest->surplus += building.sum.surplus;
@@ -152,6 +152,6 @@ nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_
 {
 	uint64_t built = 0;
 	nidus_status status =
-		nest_build_chunks(nest, 0, nest->chunks, hashes, values, n, threads, &built);
+		nest_build_chunks(nest, 0, nest->layout->chunks, hashes, values, n, threads, &built);
 	return status == NIDUS_OK ? nest_build_check(nest, built) : status;
 }

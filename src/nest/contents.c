@@ -11,32 +11,32 @@
 
 static bool core_possible(const struct nest *nest, uint64_t core)
 {
-	return core != 0 && (nest->kind != NEST_DIRECT || (core & (nest->groups - 1)) != 0);
+	return core != 0 && (nest->layout->kind != NEST_DIRECT || (core & (nest->layout->groups - 1)) != 0);
 }
 
 /* Whether a taken slot's bits can have come from an insert. */
 static bool slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
 {
-	if (!core_possible(nest, value & nest->core_values))
+	if (!core_possible(nest, value & nest->layout->core_values))
 		return false;
-	uint64_t offset = (value >> (nest->core_bits + 1)) & (nest->slots - 1);
-	return nest->kind != NEST_WINDOWS || (offset <= slot && slot - offset < nest->groups);
+	uint64_t offset = (value >> (nest->layout->core_bits + 1)) & (nest->layout->slots - 1);
+	return nest->layout->kind != NEST_WINDOWS || (offset <= slot && slot - offset < nest->layout->groups);
 }
 
 /* Whether a stashed entry is one of its chunk, and all slots of its home are taken. */
 static bool stashed_rightly(const struct nest *nest, uint64_t chunk, const nidus_entry *entry)
 {
-	struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, *entry);
-	nidus_entry again = nest_identity(nest, nest->kind, &key);
+	struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, *entry);
+	nidus_entry again = nest_identity(nest, nest->layout->kind, &key);
 	return again.home == entry->home && again.fingerprint == entry->fingerprint &&
-	       again.value == entry->value && !nest_home_open(nest, nest->kind, &key);
+	       again.value == entry->value && !nest_home_open(nest, nest->layout->kind, &key);
 }
 
 static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
 {
 	const struct overflow *stash = &nest->chunk[chunk].stash;
 	uint64_t number = 0;
-	if (!overflow_valid(stash) || (stash->nodes > 0 && nest->stash_limit == 0))
+	if (!overflow_valid(stash) || (stash->nodes > 0 && nest->layout->stash_limit == 0))
 		return fail(NIDUS_E_CORRUPT, "the stash of chunk %llu contradicts itself",
 		            (unsigned long long)chunk);
 	const struct overflow_node *node = overflow_next(stash, NULL);
@@ -53,16 +53,16 @@ static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
 static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64_t *taken)
 {
 	const unsigned char *bits = nest_chunk_bits(nest, chunk);
-	uint64_t slots = nest_chunk_slots(nest);
+	uint64_t slots = nest_chunk_slots(nest->layout);
 	*taken = 0;
 	for (uint64_t slot = 0; slot < slots; slot++) {
-		if (nest_coded(nest->kind) && slot % nest->slots == 0 &&
-		    !coded_valid(bits, nest->width, slot / nest->slots))
+		if (nest_coded(nest->layout->kind) && slot % nest->layout->slots == 0 &&
+		    !coded_valid(bits, nest->layout->width, slot / nest->layout->slots))
 			return fail(NIDUS_E_CORRUPT,
 			            "bucket %llu of chunk %llu is not coded properly",
-			            (unsigned long long)(slot / nest->slots),
+			            (unsigned long long)(slot / nest->layout->slots),
 			            (unsigned long long)chunk);
-		uint64_t value = nest_get(nest, nest->kind, bits, slot);
+		uint64_t value = nest_get(nest, nest->layout->kind, bits, slot);
 		if (value == 0)
 			continue;
 		if (!slot_possible(nest, slot, value))
@@ -72,10 +72,10 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 		++*taken;
 	}
 	/* Bits behind the last slot are zero: one spelling per contents. */
-	uint64_t end = nest->groups * nest_group_bits(nest->kind, nest->slots, nest->width);
-	if (nest->kind == NEST_WINDOWS)
-		end = slots * nest->width;
-	for (uint64_t bit = end; bit < nest->stride * 8; bit++) {
+	uint64_t end = nest->layout->groups * nest_group_bits(nest->layout->kind, nest->layout->slots, nest->layout->width);
+	if (nest->layout->kind == NEST_WINDOWS)
+		end = slots * nest->layout->width;
+	for (uint64_t bit = end; bit < nest->layout->stride * 8; bit++) {
 		if (bits[bit >> 3] >> (bit & 7) & 1)
 			return fail(NIDUS_E_CORRUPT,
 			            "bits behind the last slot of chunk %llu are set",
@@ -105,7 +105,7 @@ static nidus_status check_count(uint64_t counted, uint64_t said)
 nidus_status nest_verify(const struct nest *nest)
 {
 	uint64_t stashed = 0, entries = 0, count = 0;
-	for (uint64_t i = 0; i < nest->chunks; i++) {
+	for (uint64_t i = 0; i < nest->layout->chunks; i++) {
 		uint64_t used;
 		nidus_status status = verify_chunk(nest, i, &used);
 		if (status != NIDUS_OK)
@@ -126,16 +126,16 @@ nidus_status nest_verify(const struct nest *nest)
 
 void nest_export_stash(const struct nest *nest, unsigned char *bytes)
 {
-	for (uint64_t i = 0; i < nest->chunks; i++)
-		bytes = overflow_export(&nest->chunk[i].stash, i * nest->groups, bytes);
+	for (uint64_t i = 0; i < nest->layout->chunks; i++)
+		bytes = overflow_export(&nest->chunk[i].stash, i * nest->layout->groups, bytes);
 }
 
 /* Whether (home over all chunks, fingerprint) can be an identity here at all. */
 static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t fingerprint)
 {
-	return home < nest->chunks * nest->groups &&
-	       core_possible(nest, fingerprint & nest->core_values) &&
-	       fingerprint <= nest->fingerprints;
+	return home < nest->layout->chunks * nest->layout->groups &&
+	       core_possible(nest, fingerprint & nest->layout->core_values) &&
+	       fingerprint <= nest->layout->fingerprints;
 }
 
 /*
@@ -146,14 +146,14 @@ static bool import_entry(struct nest *nest, const nidus_entry *entry, uint64_t c
                          nidus_status *status)
 {
 	uint64_t others = nest->mapped_count - nest->stashed - nest->surplus;
-	if (copies < 1 || copies > others || nest->stash_limit == 0 ||
-	    entry->value > bits_low(nest->payload_bits) ||
+	if (copies < 1 || copies > others || nest->layout->stash_limit == 0 ||
+	    entry->value > bits_low(nest->layout->payload_bits) ||
 	    !identity_possible(nest, entry->home, entry->fingerprint))
 		return false;
-	struct overflow *stash = &nest->chunk[entry->home / nest->groups].stash;
-	const nidus_entry own = { entry->home % nest->groups, entry->fingerprint,
+	struct overflow *stash = &nest->chunk[entry->home / nest->layout->groups].stash;
+	const nidus_entry own = { entry->home % nest->layout->groups, entry->fingerprint,
 		                  entry->value };
-	*status = overflow_add(stash, &nest->allocator, &own, copies);
+	*status = overflow_add(stash, nest->allocator, &own, copies);
 	nest->stashed += *status == NIDUS_OK;
 	nest->surplus += *status == NIDUS_OK ? copies - 1 : 0;
 	return true;
@@ -180,7 +180,7 @@ static nidus_status import_stash(struct nest *nest, const unsigned char *stash, 
 /* Checks all of the table and counts what is in it. */
 static nidus_status import_table(struct nest *nest)
 {
-	for (uint64_t i = 0; i < nest->chunks; i++) {
+	for (uint64_t i = 0; i < nest->layout->chunks; i++) {
 		nidus_status status = verify_chunk(nest, i, &nest->chunk[i].used);
 		if (status != NIDUS_OK)
 			return status;
@@ -196,7 +196,7 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t in_slots = count - nest->stashed - nest->surplus;
-	if (in_slots > nest->chunks * nest_chunk_slots(nest))
+	if (in_slots > nest->layout->chunks * nest_chunk_slots(nest->layout))
 		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
 		            (unsigned long long)in_slots);
 	if (nest->mapped)
@@ -209,7 +209,7 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 
 nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, nidus_entry identity)
 {
-	identity.home += chunk * nest->groups;
+	identity.home += chunk * nest->layout->groups;
 	return identity;
 }
 
@@ -218,13 +218,13 @@ static bool next_in_slots(const struct nest *nest, uint64_t chunk, uint64_t *slo
                           nidus_entry *identity)
 {
 	const unsigned char *bits = nest_chunk_bits(nest, chunk);
-	uint64_t slots = nest_chunk_slots(nest), value = 0;
-	while (*slot < slots && (value = nest_get(nest, nest->kind, bits, *slot)) == 0)
+	uint64_t slots = nest_chunk_slots(nest->layout), value = 0;
+	while (*slot < slots && (value = nest_get(nest, nest->layout->kind, bits, *slot)) == 0)
 		++*slot;
 	if (*slot >= slots)
 		return false;
-	struct nest_key key = nest_key_in(nest, nest->kind, chunk, *slot, value);
-	*identity = nest_identity(nest, nest->kind, &key);
+	struct nest_key key = nest_key_in(nest, nest->layout->kind, chunk, *slot, value);
+	*identity = nest_identity(nest, nest->layout->kind, &key);
 	++*slot;
 	return true;
 }
@@ -232,9 +232,9 @@ static bool next_in_slots(const struct nest *nest, uint64_t chunk, uint64_t *slo
 /* Chunk by chunk: its slots, then its stash, where copies of an entry are told one by one. */
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry)
 {
-	uint64_t slots = nest_chunk_slots(nest);
+	uint64_t slots = nest_chunk_slots(nest->layout);
 	uint64_t *chunk = &cursor->position[0], *at = &cursor->position[1];
-	for (; *chunk < nest->chunks; ++*chunk, *at = 0) {
+	for (; *chunk < nest->layout->chunks; ++*chunk, *at = 0) {
 		const struct overflow_node *node;
 		nidus_entry identity;
 		if (!next_in_slots(nest, *chunk, at, &identity)) {
@@ -253,7 +253,7 @@ bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry
 nidus_status nest_transfer(struct nest *to, const struct nest *from)
 {
 	nidus_status status = NIDUS_OK;
-	for (uint64_t i = 0; i < from->chunks && status == NIDUS_OK; i++) {
+	for (uint64_t i = 0; i < from->layout->chunks && status == NIDUS_OK; i++) {
 		const struct overflow *stash = &from->chunk[i].stash;
 		const struct overflow_node *node = overflow_next(stash, NULL);
 		nidus_entry identity;
@@ -264,7 +264,7 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from)
 		}
 		for (; node != NULL && status == NIDUS_OK;
 		     node = overflow_next(stash, &node->entry)) {
-			struct nest_key key = nest_key_of_identity(to, to->kind, i, node->entry);
+			struct nest_key key = nest_key_of_identity(to, to->layout->kind, i, node->entry);
 			uint64_t left = node->copies;
 			status = nest_insert_copies(to, &key, &left);
 		}
@@ -276,15 +276,15 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from)
 static nidus_status key_of_entry(const struct nest *nest, const nidus_entry *entry,
                                  struct nest_key *key)
 {
-	if (entry->value > bits_low(nest->payload_bits) ||
+	if (entry->value > bits_low(nest->layout->payload_bits) ||
 	    !identity_possible(nest, entry->home, entry->fingerprint))
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
-	uint64_t chunk = entry->home / nest->groups;
-	const nidus_entry identity = { entry->home % nest->groups, entry->fingerprint,
+	uint64_t chunk = entry->home / nest->layout->groups;
+	const nidus_entry identity = { entry->home % nest->layout->groups, entry->fingerprint,
 		                       entry->value };
-	*key = nest_key_of_identity(nest, nest->kind, chunk, identity);
-	if (nest_identity(nest, nest->kind, key).home != identity.home)
+	*key = nest_key_of_identity(nest, nest->layout->kind, chunk, identity);
+	if (nest_identity(nest, nest->layout->kind, key).home != identity.home)
 		return fail(NIDUS_E_RANGE, "an entry's home is the lower of its two buckets");
 	return NIDUS_OK;
 }
@@ -292,22 +292,22 @@ static nidus_status key_of_entry(const struct nest *nest, const nidus_entry *ent
 /* What is left of a hash behind its group, by the core. */
 static uint64_t rest_of_core(const struct nest *nest, uint64_t core)
 {
-	if (nest->kind != NEST_DIRECT)
-		return divide_wide_up(core - 1, 0, nest->core_values);
-	uint64_t rest = divide_wide_up(core / nest->groups, 0, nest->direct_values);
-	return divide_wide_up(core % nest->groups - 1, rest, nest->groups - 1);
+	if (nest->layout->kind != NEST_DIRECT)
+		return divide_wide_up(core - 1, 0, nest->layout->core_values);
+	uint64_t rest = divide_wide_up(core / nest->layout->groups, 0, nest->layout->direct_values);
+	return divide_wide_up(core % nest->layout->groups - 1, rest, nest->layout->groups - 1);
 }
 
 uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part)
 {
-	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->core_values);
-	rest = divide_wide_up(entry->home, rest, nest->groups);
-	return divide_wide_up(part, rest, nest->parts);
+	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->layout->core_values);
+	rest = divide_wide_up(entry->home, rest, nest->layout->groups);
+	return divide_wide_up(part, rest, nest->layout->parts);
 }
 
 uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash)
 {
-	uint64_t core = nest_locate(nest, nest->kind, hash).value & nest->core_values;
+	uint64_t core = nest_locate(nest, nest->layout->kind, hash).value & nest->layout->core_values;
 	return nest_partner_hash(nest, ~core);
 }
 
@@ -318,9 +318,9 @@ nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, 
 	if (status != NIDUS_OK)
 		return status;
 	/* The choices of nest_locate, from the last to the first. */
-	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->core_values);
-	rest = divide_wide_up(entry->home % nest->groups, rest, nest->groups);
-	*hash = divide_wide_up(key.chunk, rest, nest->chunks);
+	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->layout->core_values);
+	rest = divide_wide_up(entry->home % nest->layout->groups, rest, nest->layout->groups);
+	*hash = divide_wide_up(key.chunk, rest, nest->layout->chunks);
 	return NIDUS_OK;
 }
 
@@ -328,19 +328,19 @@ nidus_status nest_insert_key(struct nest *nest, const struct nest_key *key)
 {
 	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
 	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
-		for (unsigned at = 0; at < nest->slots; at++) {
-			if (nest_get(nest, nest->kind, bits, first + at) != 0)
+		uint64_t first = nest_first_slot(nest, nest->layout->kind, key->group[choice]);
+		for (unsigned at = 0; at < nest->layout->slots; at++) {
+			if (nest_get(nest, nest->layout->kind, bits, first + at) != 0)
 				continue;
-			nest_set(nest, nest->kind, bits, first + at,
-			         nest_encode(nest, nest->kind, key->value, choice, at));
+			nest_set(nest, nest->layout->kind, bits, first + at,
+			         nest_encode(nest, nest->layout->kind, key->value, choice, at));
 			nest->chunk[key->chunk].used++;
 			return NIDUS_OK;
 		}
 	}
-	if (nest_is_stashed(nest, nest->kind, key))
-		return nest_stash_key(nest, nest->kind, key, 1);
-	return nest_insert_crowded(nest, nest->kind, key, true, NULL);
+	if (nest_is_stashed(nest, nest->layout->kind, key))
+		return nest_stash_key(nest, nest->layout->kind, key, 1);
+	return nest_insert_crowded(nest, nest->layout->kind, key, true, NULL);
 }
 
 nidus_status nest_insert_copies(struct nest *nest, const struct nest_key *key, uint64_t *left)
@@ -353,7 +353,7 @@ nidus_status nest_insert_copies(struct nest *nest, const struct nest_key *key, u
 		/* What is stashed once takes the others there, too. */
 		if (*left == 0 || nest->chunk[key->chunk].stash.entries == entries)
 			continue;
-		status = nest_stash_key(nest, nest->kind, key, *left);
+		status = nest_stash_key(nest, nest->layout->kind, key, *left);
 		if (status == NIDUS_OK)
 			*left = 0;
 	}
@@ -373,28 +373,28 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 static uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_t value,
                          uint64_t tag)
 {
-	uint64_t payload = from->payload_bits > 0 ? value >> from->payload_at : 0;
-	value &= bits_low(from->tag_at);
-	value |= tag << to->tag_at;
-	return to->payload_bits > 0 ? value | payload << to->payload_at : value;
+	uint64_t payload = from->layout->payload_bits > 0 ? value >> from->layout->payload_at : 0;
+	value &= bits_low(from->layout->tag_at);
+	value |= tag << to->layout->tag_at;
+	return to->layout->payload_bits > 0 ? value | payload << to->layout->payload_at : value;
 }
 
 /* Puts the entry of a slot into another nest: into the same slot if that is empty. */
 static nidus_status spread_slot(const struct nest *from, uint64_t chunk, uint64_t slot,
                                 uint64_t value, const struct spread *spread)
 {
-	uint64_t core = value & from->core_values, tag = value >> from->tag_at & bits_low(from->tag_bits);
+	uint64_t core = value & from->layout->core_values, tag = value >> from->layout->tag_at & bits_low(from->layout->tag_bits);
 	struct spread_target target = spread->choose(
-		spread->context, from->parts > 0 ? tag : chunk,
+		spread->context, from->layout->parts > 0 ? tag : chunk,
 		spread->borrows ? nest_partner_hash(from, ~core) : 0);
 	struct nest *to = target.body;
 	uint64_t moved = with_tag(from, to, value, target.tag);
-	if (!nest_coded(to->kind) && slot_get(to->bits, to->width, slot) == 0) {
-		slot_set(to->bits, to->width, slot, moved);
+	if (!nest_coded(to->layout->kind) && slot_get(to->bits, to->layout->width, slot) == 0) {
+		slot_set(to->bits, to->layout->width, slot, moved);
 		to->chunk[0].used++;
 		return NIDUS_OK;
 	}
-	struct nest_key key = nest_key_in(to, to->kind, 0, slot, moved);
+	struct nest_key key = nest_key_in(to, to->layout->kind, 0, slot, moved);
 	return nest_insert_key(to, &key);
 }
 
@@ -405,11 +405,11 @@ static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
 	const struct overflow_node *node = overflow_next(stash, NULL);
 	nidus_status status = NIDUS_OK;
 	for (; node != NULL && status == NIDUS_OK; node = overflow_next(stash, &node->entry)) {
-		struct nest_key key = nest_key_of_identity(from, from->kind, chunk, node->entry);
-		uint64_t core = key.value & from->core_values, left = node->copies;
-		uint64_t tag = key.value >> from->tag_at & bits_low(from->tag_bits);
+		struct nest_key key = nest_key_of_identity(from, from->layout->kind, chunk, node->entry);
+		uint64_t core = key.value & from->layout->core_values, left = node->copies;
+		uint64_t tag = key.value >> from->layout->tag_at & bits_low(from->layout->tag_bits);
 		struct spread_target target = spread->choose(
-			spread->context, from->parts > 0 ? tag : chunk,
+			spread->context, from->layout->parts > 0 ? tag : chunk,
 			spread->borrows ? nest_partner_hash(from, ~core) : 0);
 		key.chunk = 0;
 		key.value = with_tag(from, target.body, key.value, target.tag);
@@ -420,12 +420,12 @@ static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
 
 nidus_status nest_spread(const struct nest *from, const struct spread *spread)
 {
-	uint64_t slots = nest_chunk_slots(from);
+	uint64_t slots = nest_chunk_slots(from->layout);
 	nidus_status status = NIDUS_OK;
-	for (uint64_t chunk = 0; chunk < from->chunks; chunk++) {
+	for (uint64_t chunk = 0; chunk < from->layout->chunks; chunk++) {
 		const unsigned char *bits = nest_chunk_bits(from, chunk);
 		for (uint64_t slot = 0; slot < slots && status == NIDUS_OK; slot++) {
-			uint64_t value = nest_get(from, from->kind, bits, slot);
+			uint64_t value = nest_get(from, from->layout->kind, bits, slot);
 			if (value != 0)
 				status = spread_slot(from, chunk, slot, value, spread);
 		}

@@ -280,7 +280,7 @@ enum {
 /* A nest that is one chunk may take the code for many. */
 static inline unsigned nest_way(const struct nest *nest)
 {
-	switch (nest->special) {
+	switch (nest->layout->special) {
 	case 0:
 		return NEST_WAY_SHORT;
 	case NEST_CHUNKS:
@@ -302,14 +302,14 @@ static inline unsigned nest_way(const struct nest *nest)
 #ifdef NIDUS_ONE_THREAD
 #define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
 #define NEST_OPS_OF_FEW(nest, name)                                           \
-	((nest)->special == NEST_PART                         ? &name##_part  \
-	 : ((nest)->special & ~name##_own_shape.special) == 0 ? &name##_own   \
+	((nest)->layout->special == NEST_PART                         ? &name##_part  \
+	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own   \
 	                                                      : &name##_plain)
 #else
 #define NEST_OPS_OF_FEW(nest, name)                                            \
 	((nest)->shared != NULL                               ? &name##_shared \
-	 : (nest)->special == NEST_PART                       ? &name##_part   \
-	 : ((nest)->special & ~name##_own_shape.special) == 0 ? &name##_own    \
+	 : (nest)->layout->special == NEST_PART                       ? &name##_part   \
+	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own    \
 	                                                      : &name##_plain)
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)

@@ -149,7 +149,7 @@ enum nest_words {
 	NEST_ONE,    /* a group is in one word: eight bytes from the one it begins in */
 	NEST_WHOLE,  /* a group is one word of four slots, and begins with a byte */
 	NEST_TWO,    /* half a group is in a word, with a few bits to spare */
-	NEST_MANY,   /* less is; nest->words says how many there are */
+	NEST_MANY,   /* less is; nest->layout->words says how many there are */
 };
 
 /* Bits of a slot that say where in its groups an entry is. */
@@ -160,13 +160,17 @@ static inline unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
 	return kind == NEST_WINDOWS ? 1 + log2_floor(slots) : 1;
 }
 
-struct nest {
+/*
+ * What follows from a plan: all numbers that stay as they are. Bodies of a growing filter whose
+ * tags are equally wide have one together, a whole filter has its own.
+ */
+struct nest_layout {
 	/* What lookups read comes first. */
-	unsigned char *bits; /* the slots; chunk c starts at c * stride */
-	uint64_t special;    /* NEST_CHUNKS and so on */
-	uint64_t stashed;    /* different entries in all stashes */
+	uint64_t special; /* NEST_CHUNKS and so on */
 	uint64_t chunks, stride_bits;
+	uint64_t parts;       /* NEST_PART: of the filter */
 	uint64_t groups;      /* per chunk */
+	uint64_t round;       /* the same: read once more from memory, it takes no register */
 	uint64_t core_values; /* 2^core_bits - 1 */
 	const uint32_t *hops; /* nest_hop by the lowest NEST_HOP_BITS of a core; or NULL */
 	uint64_t group_bits;  /* from one group to the next */
@@ -190,8 +194,6 @@ struct nest {
 	uint64_t slot_mask;            /* all bits of a slot */
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
 	uint64_t extra_mask;           /* its choice and offset bits */
-	uint64_t parts;                /* NEST_PART: of the filter */
-	uint64_t first_part;           /* from which tags are counted (segment.h) */
 	unsigned tag_at, tag_bits;     /* of a slot: the number of a tag's first bit, and how many */
 	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;          /* the seed's share in H */
@@ -205,29 +207,44 @@ struct nest {
 	uint64_t span;                  /* bits of a group's slots, side by side */
 	uint64_t near;                  /* 2 * span + 1: see nest_near */
 	unsigned last_byte;             /* that is loaded for a group, counted from the first */
-	struct nest_chunk *chunk;
-	unsigned slots; /* per group */
+	unsigned slots;                 /* per group */
 	unsigned width, core_bits, extra_bits;
 	unsigned payload_bits, payload_at; /* of a slot: how many, and the first one's number */
 	uint64_t fingerprints;             /* the highest number of core and tag bits */
 	unsigned max_steps, short_steps, stash_limit, reserve;
-	uint64_t surplus;  /* copies in all stashes beyond the first of each entry */
-	uint64_t capacity; /* the plan's: see nest_stash_full */
-	/* In bulk builds: what finished chunks hold, of all threads; otherwise NULL. */
-	const uint64_t *built;
 	uint64_t step_most; /* see search_step_most */
 	enum nest_kind kind;
 	enum nest_words in_words;
-	bool remote; /* too large for a core's caches: prefetch */
-	bool far;    /* and for that of all cores */
+	struct block memory, hop_memory; /* of this struct, and of the hops unless they are another's */
+	nidus_allocator allocator;
+};
+
+/* A table, its stashes, and what is counted. */
+struct nest {
+	unsigned char *bits; /* the slots; chunk c starts at c * stride */
+	const struct nest_layout *layout;
+	uint64_t stashed;    /* different entries in all stashes */
+	uint64_t first_part; /* NEST_PART: from which tags are counted (segment.h) */
+	struct nest_chunk *chunk;
+	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
+	bool remote;                /* too large for a core's caches: prefetch */
+	bool far;                   /* and for that of all cores */
+	bool owns_layout;
 	/* The slots are a file's: any bits, and what chunks hold was not counted. */
 	bool mapped;
 	uint64_t mapped_count; /* then: entries as the file says, stashed ones included */
-	struct block bits_memory, chunk_memory, hop_memory;
-	nidus_allocator allocator;
+	uint64_t surplus;      /* copies in all stashes beyond the first of each entry */
+	uint64_t capacity;     /* the plan's: see nest_stash_full */
+	/* In bulk builds: what finished chunks hold, of all threads; otherwise NULL. */
+	const uint64_t *built;
+	struct block bits_memory, chunk_memory;
+	const nidus_allocator *allocator; /* the layout's; in bulk builds, that of all threads */
 	struct nest_effort effort;
-	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
 };
+
+/* Bodies of growing filters are small, and there are many of them. */
+_Static_assert(sizeof(struct nest) + sizeof(struct nest_chunk) - sizeof(struct overflow) <= 200,
+               "a body costs little beyond its slots and its stash");
 
 /*
  * Where a key may be. `value` is its slot with choice and offset bits zero; that of a key
@@ -247,7 +264,7 @@ static inline uint64_t take_choice(uint64_t *fraction, uint64_t choices)
 
 static inline uint64_t nest_partner_hash(const struct nest *nest, uint64_t core)
 {
-	uint64_t x = (core ^ nest->partner_key) * UINT64_C(0x9fb21c651e98df25);
+	uint64_t x = (core ^ nest->layout->partner_key) * UINT64_C(0x9fb21c651e98df25);
 	x ^= x >> 32;
 	x *= UINT64_C(0xd6e8feb86659fd93);
 	return x ^ x >> 32;
@@ -262,15 +279,15 @@ static inline uint64_t nest_hop_hash(const struct nest *nest, uint64_t core)
 /* XOR kinds: what turns one candidate into the other. Never 0. */
 static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
 {
-	if (nest->kind == NEST_DIRECT)
-		return core & (nest->groups - 1);
-	return 1 + multiply_high(nest_hop_hash(nest, core), nest->groups - 1);
+	if (nest->layout->kind == NEST_DIRECT)
+		return core & (nest->layout->groups - 1);
+	return 1 + multiply_high(nest_hop_hash(nest, core), nest->layout->groups - 1);
 }
 
 /* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
 static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
 {
-	return 1 + multiply_high(nest_hop_hash(nest, core), nest->groups - 1);
+	return 1 + multiply_high(nest_hop_hash(nest, core), nest->layout->groups - 1);
 }
 
 /*
@@ -279,19 +296,19 @@ static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
  */
 ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
 {
-	if (LIKELY(nest->hops != NULL))
-		return nest->hops[core & bits_low(NEST_HOP_BITS)];
+	if (LIKELY(nest->layout->hops != NULL))
+		return nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
 	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
 }
 
 static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
 {
-	return less_if_not_below(group + distance, nest->groups);
+	return less_if_not_below(group + distance, nest->layout->round);
 }
 
 static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, uint64_t distance)
 {
-	return group >= distance ? group - distance : group + nest->groups - distance;
+	return group >= distance ? group - distance : group + nest->layout->groups - distance;
 }
 
 /*
@@ -304,7 +321,7 @@ ALWAYS_INLINE uint64_t nest_other_group_as(const struct nest *nest, enum nest_ki
 	if (nest_symmetric(kind))
 		return own ^ nest_hop(nest, kind, core);
 	/* Backward is forward by the rest of the round; no branch, as it is unpredictable. */
-	uint64_t there = nest_hop(nest, kind, core), back = nest->groups - there;
+	uint64_t there = nest_hop(nest, kind, core), back = nest->layout->groups - there;
 	return nest_forward(nest, own, there ^ ((there ^ back) & (0 - (extra & 1))));
 }
 
@@ -312,32 +329,32 @@ ALWAYS_INLINE uint64_t nest_other_group_as(const struct nest *nest, enum nest_ki
 static inline uint64_t nest_other_group(const struct nest *nest, enum nest_kind kind, uint64_t own,
                                         uint64_t slot)
 {
-	return nest_other_group_as(nest, kind, own, slot & nest->core_values,
-	                           slot >> nest->core_bits);
+	return nest_other_group_as(nest, kind, own, slot & nest->layout->core_values,
+	                           slot >> nest->layout->core_bits);
 }
 
 /* Takes a core from what is left of a hash. */
 ALWAYS_INLINE uint64_t nest_take_core(const struct nest *nest, bool taken, uint64_t rest)
 {
 	if (!taken)
-		return 1 + take_choice(&rest, nest->core_values);
-	uint64_t low = 1 + take_choice(&rest, nest->groups - 1);
-	return low + nest->groups * take_choice(&rest, nest->direct_values);
+		return 1 + take_choice(&rest, nest->layout->core_values);
+	uint64_t low = 1 + take_choice(&rest, nest->layout->groups - 1);
+	return low + nest->layout->groups * take_choice(&rest, nest->layout->direct_values);
 }
 
 /* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
 ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
                                   uint64_t rest, struct nest_key *key)
 {
-	uint64_t first = take_choice(&rest, nest->groups), hop;
+	uint64_t first = take_choice(&rest, nest->layout->groups), hop;
 	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
 	uint64_t core = nest_take_core(nest, taken, rest);
 	if (taken)
-		hop = core & (nest->groups - 1);
+		hop = core & (nest->layout->groups - 1);
 	else if (UNLIKELY(special & NEST_HASHED))
 		hop = nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
 	else
-		hop = nest->hops[core & bits_low(NEST_HOP_BITS)];
+		hop = nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
 	key->group[0] = first;
 	key->group[1] = nest_symmetric(kind) ? first ^ hop : nest_forward(nest, first, hop);
 	key->value = core;
@@ -349,11 +366,11 @@ ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, uint64_t special
 {
 	*tag = 0;
 	if (special & NEST_PART) {
-		uint64_t part = take_choice(hash, nest->parts);
-		*tag = (part - nest->first_part) << nest->tag_at;
+		uint64_t part = take_choice(hash, nest->layout->parts);
+		*tag = (part - nest->first_part) << nest->layout->tag_at;
 		return 0;
 	}
-	return special & NEST_CHUNKS ? take_choice(hash, nest->chunks) : 0;
+	return special & NEST_CHUNKS ? take_choice(hash, nest->layout->chunks) : 0;
 }
 
 /* Where the key of a hash may be. */
@@ -373,30 +390,30 @@ struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64
 
 static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t chunk)
 {
-	return nest->bits + chunk * nest->stride;
+	return nest->bits + chunk * nest->layout->stride;
 }
 
 static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
                                 const unsigned char *chunk_bits, uint64_t slot)
 {
-	return nest_coded(kind) ? coded_get(chunk_bits, nest->width, slot)
-	                        : slot_get(chunk_bits, nest->width, slot);
+	return nest_coded(kind) ? coded_get(chunk_bits, nest->layout->width, slot)
+	                        : slot_get(chunk_bits, nest->layout->width, slot);
 }
 
 static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
                             uint64_t slot, uint64_t value)
 {
 	if (!nest_coded(kind)) {
-		slot_set(chunk_bits, nest->width, slot, value);
+		slot_set(chunk_bits, nest->layout->width, slot, value);
 		return;
 	}
-	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
-	if (nest->in_words == NEST_ONE)
-		coded_store(&nest->coding, chunk_bits, bit,
-		            coded_changed(&nest->coding, coded_load(chunk_bits, bit),
+	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
+	if (nest->layout->in_words == NEST_ONE)
+		coded_store(&nest->layout->coding, chunk_bits, bit,
+		            coded_changed(&nest->layout->coding, coded_load(chunk_bits, bit),
 		                          slot % CODED_SLOTS, value));
 	else
-		coded_set_at(chunk_bits, nest->width, bit, slot % CODED_SLOTS, value);
+		coded_set_at(chunk_bits, nest->layout->width, bit, slot % CODED_SLOTS, value);
 }
 
 /* Bits from one group to the next. */
@@ -410,13 +427,14 @@ static inline uint64_t nest_group_bits(enum nest_kind kind, unsigned slots, unsi
 /* The first slot of a group, within its chunk. */
 static inline uint64_t nest_first_slot(const struct nest *nest, enum nest_kind kind, uint64_t group)
 {
-	return kind == NEST_WINDOWS ? group : group * nest->slots;
+	return kind == NEST_WINDOWS ? group : group * nest->layout->slots;
 }
 
-static inline uint64_t nest_chunk_slots(const struct nest *nest)
+/* Slots of a chunk. */
+static inline uint64_t nest_chunk_slots(const struct nest_layout *layout)
 {
-	return nest->kind == NEST_WINDOWS ? nest->groups + nest->slots - 1
-	                                  : nest->groups * nest->slots;
+	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
+	                                    : layout->groups * layout->slots;
 }
 
 /* What slot number `at` of candidate `choice` holds for a key of this value. */
@@ -426,19 +444,19 @@ static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind,
 	if (nest_symmetric(kind))
 		return value;
 	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
-	return value | extra << nest->core_bits;
+	return value | extra << nest->layout->core_bits;
 }
 
 /* What a slot of a key holds, with another payload. */
 static inline uint64_t nest_with_payload(const struct nest *nest, uint64_t value, uint64_t payload)
 {
-	return (value & bits_low(nest->payload_at)) | payload << nest->payload_at;
+	return (value & bits_low(nest->layout->payload_at)) | payload << nest->layout->payload_at;
 }
 
 /* Whether two slots hold the same but for their payloads. */
 static inline bool nest_same(const struct nest *nest, uint64_t a, uint64_t b)
 {
-	return ((a ^ b) & bits_low(nest->payload_at)) == 0;
+	return ((a ^ b) & bits_low(nest->layout->payload_at)) == 0;
 }
 
 /* The key that a taken slot belongs to, its first group first. */
@@ -485,9 +503,19 @@ uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind);
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind);
 
 /*
- * Lays out a nest of a checked plan: an empty one, or, where `table` is not NULL,
+ * Makes the layout of nests of a checked plan; with a `segment`, of bodies of a growing filter: the
+ * plan's growth bits are those of a tag then. `model` is NULL or a body of the filter that lives
+ * longer, and lends its hops. Errors: E_NOMEM.
+ */
+nidus_status nest_lay_out(const struct blueprint *plan, enum nest_kind kind,
+                          const struct segment *segment, const struct nest *model,
+                          const nidus_allocator *allocator, struct nest_layout **made);
+void nest_free_layout(struct nest_layout *layout);
+
+/*
+ * Makes a nest of a checked plan: an empty one, or, where `table` is not NULL,
  * one over those slots, which are never written to. With a `segment` it is a body of a growing
- * filter: the plan's growth bits are those of a tag then. Errors: E_NOMEM.
+ * filter, of the segment's layout if that has one; a layout of its own otherwise. Errors: E_NOMEM.
  */
 nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
                          const struct segment *segment, const nidus_allocator *allocator,

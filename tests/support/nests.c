@@ -95,9 +95,9 @@ bool entries_equal(const nidus_filter *a, const nidus_filter *b)
 
 nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash)
 {
-	struct nest_key key = nest_locate(nest, nest->kind, hash);
-	nidus_entry identity = nest_identity(nest, nest->kind, &key);
-	return (nidus_entry){ key.chunk * nest->groups + identity.home, identity.fingerprint,
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, &key);
+	return (nidus_entry){ key.chunk * nest->layout->groups + identity.home, identity.fingerprint,
 		              0 };
 }
 

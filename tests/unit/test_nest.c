@@ -22,18 +22,18 @@ static void expect_same_identity(nidus_entry a, nidus_entry b)
 
 static void expect_key_in_range(const struct nest *nest, const struct nest_key *key)
 {
-	expect(key->chunk < nest->chunks);
-	expect(key->group[0] < nest->groups && key->group[1] < nest->groups);
+	expect(key->chunk < nest->layout->chunks);
+	expect(key->group[0] < nest->layout->groups && key->group[1] < nest->layout->groups);
 	expect(key->group[0] != key->group[1]);
-	expect((key->value & nest->core_values) != 0);
-	expect(key->value >> nest->width == 0);
+	expect((key->value & nest->layout->core_values) != 0);
+	expect(key->value >> nest->layout->width == 0);
 }
 
 /* Whether two keys stand for the same slots; XOR does not know which group is the first. */
 static void expect_same_places(const struct nest *nest, const struct nest_key *a,
                                const struct nest_key *b)
 {
-	bool swapped = nest_symmetric(nest->kind) && a->group[0] == b->group[1];
+	bool swapped = nest_symmetric(nest->layout->kind) && a->group[0] == b->group[1];
 	expect_equal(a->chunk, b->chunk);
 	expect_equal(a->value, b->value);
 	expect_equal(a->group[0], b->group[swapped ? 1 : 0]);
@@ -43,18 +43,18 @@ static void expect_same_places(const struct nest *nest, const struct nest_key *a
 /* Every slot that may hold the key tells its identity; gives it. */
 static nidus_entry expect_round_trip(const struct nest *nest, uint64_t hash)
 {
-	enum nest_kind kind = nest->kind;
+	enum nest_kind kind = nest->layout->kind;
 	struct nest_key key = nest_locate(nest, kind, hash);
 	expect_key_in_range(nest, &key);
 	nidus_entry identity = nest_identity(nest, kind, &key);
-	expect(identity.home < nest->groups);
-	expect(identity.fingerprint >> (nest->core_bits + nest->tag_bits) == 0);
+	expect(identity.home < nest->layout->groups);
+	expect(identity.fingerprint >> (nest->layout->core_bits + nest->layout->tag_bits) == 0);
 	for (unsigned choice = 0; choice < 2; choice++) {
-		for (unsigned at = 0; at < nest->slots; at++) {
+		for (unsigned at = 0; at < nest->layout->slots; at++) {
 			uint64_t slot = nest_first_slot(nest, kind, key.group[choice]) + at, again;
 			uint64_t value = nest_encode(nest, kind, key.value, choice, at);
-			expect(slot < nest_chunk_slots(nest));
-			expect(value >> nest->width == 0);
+			expect(slot < nest_chunk_slots(nest->layout));
+			expect(value >> nest->layout->width == 0);
 			struct nest_key back = nest_key_in(nest, kind, key.chunk, slot, value);
 			expect_same_places(nest, &key, &back);
 			expect_same_identity(nest_identity(nest, kind, &back), identity);
@@ -230,8 +230,8 @@ static void expect_operations(struct nest *nest, struct chance *chance)
 	uint64_t beyond = 0;
 	for (unsigned i = 0; i < SOME; i++) {
 		hashes[i] = chance_next(chance);
-		struct nest_key key = nest_locate(nest, nest->kind, hashes[i]);
-		beyond += nest_first_slot(nest, nest->kind, key.group[0]) > UINT32_MAX;
+		struct nest_key key = nest_locate(nest, nest->layout->kind, hashes[i]);
+		beyond += nest_first_slot(nest, nest->layout->kind, key.group[0]) > UINT32_MAX;
 		expect_ok(ops->insert(nest, hashes[i]));
 	}
 	expect(beyond > SOME / 10); /* or the test tests nothing */
