@@ -244,6 +244,12 @@ static uint64_t breadcrumb_segment_keys(const struct blueprint *plan)
 	return (uint64_t)(segment_mean(density, plan->groups) * SEGMENT_OVER) + 1;
 }
 
+static void breadcrumb_fit_segment(struct blueprint *plan, uint64_t keys)
+{
+	double each = density_of(plan->slots)->in_segment * SEGMENT_OVER;
+	plan->groups = (uint64_t)ceil((double)keys / each);
+}
+
 static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_t keys)
 {
 	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
@@ -473,6 +479,7 @@ const struct family family_breadcrumb = {
 	.entry_hash = breadcrumb_entry_hash,
 	.plan_segment = breadcrumb_plan_segment,
 	.segment_keys = breadcrumb_segment_keys,
+	.fit_segment = breadcrumb_fit_segment,
 	.spread = breadcrumb_spread,
 	.insert_copies = insert_copies,
 	.tag_at = breadcrumb_tag_at,
