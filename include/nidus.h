@@ -467,8 +467,9 @@ NIDUS_API nidus_status nidus_insert_u64(nidus_filter *filter, uint64_t key);
 NIDUS_API nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash);
 
 /**
- * Puts a key in unless the filter already says yes for it; then NIDUS_PRESENT,
- * and the caller owns no copy (it may be a twin's) and must not remove it.
+ * Puts a key in unless it is there already, or a twin; then NIDUS_PRESENT, and the
+ * caller owns no copy and must not remove it. (Of a filter that grows, lookups say yes
+ * for a few more keys than those: they are put in.)
  * Errors: PRESENT, and those of nidus_insert. Threads: writes.
  */
 NIDUS_API nidus_status nidus_insert_new(nidus_filter *filter, const void *key, size_t len);
@@ -552,7 +553,7 @@ NIDUS_API nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *
 
 /**
  * nidus_insert_new_hash for n hashes in their order, faster: fresh[i] becomes 1 if the key was
- * put in and 0 if the filter said yes for it already (NIDUS_PRESENT: the caller owns no copy).
+ * put in and 0 if it or a twin was there already (NIDUS_PRESENT: the caller owns no copy).
  * Ends at the first that fails otherwise: exactly hashes[0..*done) were handled then. `fresh`
  * and `done` may be NULL.
  * Errors: those of nidus_insert. Threads: writes.

@@ -131,8 +131,10 @@ static nidus_status insert_new(void *body, uint64_t hash)
 {
 	struct directory *directory = body;
 	hash &= directory->hash_mask;
+	/* A lookup may be right for a twin that goes elsewhere at the next split: that is counted. */
 	if (!directory->shared)
-		return contains(body, hash) ? NIDUS_PRESENT : insert(body, hash);
+		return contains(body, hash) && count(body, hash) > 0 ? NIDUS_PRESENT
+		                                                     : insert(body, hash);
 	void *place = body_of(directory, hash);
 	if (refuses(directory, place, hash))
 		return no_place();

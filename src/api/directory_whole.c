@@ -66,6 +66,18 @@ static double parts_for(uint64_t keys, uint64_t of_body)
 	return (double)keys / (UNEVEN * (double)of_body);
 }
 
+/*
+ * How many base segments there are instead of a number that need not be whole. Where bodies can be
+ * of any size, a third larger does as well as a quarter smaller.
+ */
+static uint64_t base_segments(double least, double wanted, bool any_size)
+{
+	double whole = floor(wanted);
+	if (!any_size || whole < 1 || wanted > whole * 4 / 3)
+		whole = ceil(wanted);
+	return (uint64_t)(whole < least ? least : whole);
+}
+
 nidus_status directory_plan(const struct family *inner, const nidus_options *options,
                             struct blueprint *plan)
 {
@@ -82,8 +94,11 @@ nidus_status directory_plan(const struct family *inner, const nidus_options *opt
 	plan->growth_bits = 0;
 	while (ldexp(first, (int)plan->growth_bits + 1) <= last)
 		plan->growth_bits++;
-	plan->chunks = (uint64_t)ceil(ldexp(last, -(int)plan->growth_bits));
-	plan->chunks = (double)plan->chunks < first ? (uint64_t)first : plan->chunks;
+	plan->chunks = base_segments(first, ldexp(last, -(int)plan->growth_bits),
+	                             inner->fit_segment != NULL);
+	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
+	if (inner->fit_segment != NULL)
+		inner->fit_segment(plan, (uint64_t)ceil((double)keys * last / parts));
 	plan->segmented = 1;
 	plan->capacity = options->capacity;
 	plan->max_capacity = options->max_capacity;

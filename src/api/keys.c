@@ -83,6 +83,8 @@ nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
 		return status;
 	if (UNLIKELY(filter->gate != NULL))
 		return shared_insert_new(filter, hash);
+	if (filter->ops->insert_new != NULL)
+		return filter->ops->insert_new(filter->body, hash);
 	if (filter->ops->contains(filter->body, hash))
 		return NIDUS_PRESENT;
 	return insert(filter, hash);
@@ -259,16 +261,18 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 
 /*
  * A lookup of a whole block brings its cache lines and finds what is there already. The others are
- * looked up once more when their turn comes: they may have come twice.
+ * looked up once more when their turn comes: they may have come twice. In a filter that grows so are
+ * all: it says yes for keys that are not there to stay (insert_new of api/directory.c).
  */
 static nidus_status insert_new_block(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                      uint8_t *fresh, size_t *done)
 {
 	uint8_t known[NEW_BLOCK];
+	bool sure = filter_directory(filter) == NULL;
 	nidus_contains_batch(filter, hashes, n, known);
 	for (size_t i = 0; i < n; i++) {
-		nidus_status status =
-			known[i] ? NIDUS_PRESENT : nidus_insert_new_hash(filter, hashes[i]);
+		nidus_status status = known[i] && sure ? NIDUS_PRESENT
+		                                       : nidus_insert_new_hash(filter, hashes[i]);
 		if (status != NIDUS_OK && status != NIDUS_PRESENT)
 			return status;
 		if (fresh != NULL)

@@ -251,7 +251,7 @@ static nidus_status join(const struct merger *merger, nidus_filter *to, uint64_t
 {
 	struct value_change change = { VALUE_REPLACE, value, value };
 	if (merger->base.value_bits == 0)
-		return to->ops->contains(to->body, hash) ? NIDUS_OK : NIDUS_NOT_FOUND;
+		return to->ops->count(to->body, hash) > 0 ? NIDUS_OK : NIDUS_NOT_FOUND;
 	if (merger->how != NIDUS_MERGE_UNIQUE) {
 		if (to->ops->find(to->body, hash, &change.old, 1) == 0)
 			return NIDUS_NOT_FOUND;

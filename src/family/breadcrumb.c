@@ -62,6 +62,7 @@ struct filling {
 struct density {
 	unsigned width, slots; /* of remainders; of a front line */
 	struct filling any, no_delete;
+	double in_segment; /* keys per front bucket of a growing filter's bodies, on average */
 };
 
 /* Front buckets at which the odds of the fillings below reach one in a million. */
@@ -69,11 +70,11 @@ struct density {
 #define LARGE_NO_DELETE (1u << 19)
 
 static const struct density densities[] = {
-	{ 8, 51, { 51.15, 44, 51.15, LARGE }, { 51.75, 40, 51.45, LARGE_NO_DELETE } },
-	{ 12, 36, { 34.9, 36, 34.9, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE } },
-	{ 16, 28, { 26.5, 32, 26.5, LARGE }, { 27.0, 24, 27.0, LARGE_NO_DELETE } },
-	{ 24, 19, { 17.1, 24, 17.1, LARGE }, { 17.6, 20, 17.6, LARGE_NO_DELETE } },
-	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2, LARGE }, { 22.7, 20, 22.7, LARGE_NO_DELETE } },
+	{ 8, 51, { 51.15, 44, 51.15, LARGE }, { 51.75, 40, 51.45, LARGE_NO_DELETE }, 51.6 },
+	{ 12, 36, { 34.9, 36, 34.9, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE }, 35.6 },
+	{ 16, 28, { 26.5, 32, 26.5, LARGE }, { 27.0, 24, 27.0, LARGE_NO_DELETE }, 27.1 },
+	{ 24, 19, { 17.1, 24, 17.1, LARGE }, { 17.6, 20, 17.6, LARGE_NO_DELETE }, 17.8 },
+	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2, LARGE }, { 22.7, 20, 22.7, LARGE_NO_DELETE }, 23.0 },
 };
 
 #define DENSITIES (sizeof densities / sizeof *densities)
@@ -219,7 +220,7 @@ static uint64_t segment_fronts(unsigned slots)
 /* Keys of a body when all of the filter's are as full as they are to be, on average. */
 static double segment_mean(const struct density *density, uint64_t fronts)
 {
-	return density->any.keys_per_line * (double)fronts;
+	return density->in_segment * (double)fronts;
 }
 
 static nidus_status breadcrumb_plan_segment(const nidus_options *options, struct blueprint *plan)
@@ -241,6 +242,12 @@ static uint64_t breadcrumb_segment_keys(const struct blueprint *plan)
 {
 	const struct density *density = density_of(plan->slots);
 	return (uint64_t)(segment_mean(density, plan->groups) * SEGMENT_OVER) + 1;
+}
+
+static void breadcrumb_fit_segment(struct blueprint *plan, uint64_t keys)
+{
+	double each = density_of(plan->slots)->in_segment * SEGMENT_OVER;
+	plan->groups = (uint64_t)ceil((double)keys / each);
 }
 
 static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_t keys)
@@ -472,6 +479,7 @@ const struct family family_breadcrumb = {
 	.entry_hash = breadcrumb_entry_hash,
 	.plan_segment = breadcrumb_plan_segment,
 	.segment_keys = breadcrumb_segment_keys,
+	.fit_segment = breadcrumb_fit_segment,
 	.spread = breadcrumb_spread,
 	.insert_copies = insert_copies,
 	.tag_at = breadcrumb_tag_at,

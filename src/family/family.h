@@ -150,14 +150,16 @@ struct family {
 	 * body keeps of a key without its part: keys of one identity have the same.
 	 * plan_segment() is plan() of such a body, as large as segments of the family are, whose
 	 * entries keep the rate even if its table is full; segment_keys() says how many keys
-	 * it takes. prepare() makes what a model shares with other bodies; it may be NULL.
-	 * lay_out() makes what all bodies with as many tag bits have in common, which is read
-	 * only: for segment->layout of each; free_layout() when none of them is left, and before
-	 * the model. NULL where bodies have nothing in common.
+	 * it takes. fit_segment() makes its table larger or smaller, so that it takes so many and
+	 * hardly more; NULL where tables have one size. prepare() makes what a model shares with
+	 * other bodies; it may be NULL. lay_out() makes what all bodies with as many tag bits
+	 * have in common, which is read only: for segment->layout of each; free_layout() when none
+	 * of them is left, and before the model. NULL where bodies have nothing in common.
 	 * spread() puts the entries of a body into others of the same filter.
 	 */
 	nidus_status (*plan_segment)(const nidus_options *options, struct blueprint *plan);
 	uint64_t (*segment_keys)(const struct blueprint *plan);
+	void (*fit_segment)(struct blueprint *plan, uint64_t keys);
 	nidus_status (*check_segment)(const struct blueprint *plan, const struct segment *segment);
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);

@@ -323,7 +323,7 @@ struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys)
 nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies)
 {
 	struct nest *nest = body;
-	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
 	key.value = nest_with_payload(nest, key.value, value);
 	return nest_insert_copies(nest, &key, &copies);
 }

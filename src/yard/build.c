@@ -92,7 +92,8 @@ static void build_parts(void *context, unsigned share)
 nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values, size_t n,
                         unsigned threads)
 {
-	if (yard->parts > 1 || yard->tag_bits > 0) /* front buckets do not ascend, entries have tags */
+	/* In a body of a growing filter front buckets do not ascend. */
+	if (yard->parts > 1 || yard->tag_bits > 0)
 		return watch_insert_batch(&yard->ops->body, yard, hashes, values, n);
 	uint64_t parts = yard->fronts / PART_BUCKETS + 1;
 	struct building building = { .yard = yard,

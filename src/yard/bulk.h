@@ -224,7 +224,7 @@ NEVER_INLINE nidus_status yard_put_packed(struct yard *yard, uint64_t bucket,
 	return yard_put_each(yard, bucket, packed, n, yard->ops->put);
 }
 
-/* Puts entries that are above all of a full front line into the backyard, uncounted. Errors: FULL. */
+/* Puts entries that are above all of a full front line into the backyard. Errors: FULL. */
 NEVER_INLINE nidus_status yard_spill_packed(struct yard *yard, uint64_t bucket,
                                             const uint32_t *packed, unsigned n)
 {

@@ -199,32 +199,32 @@
 			                   yard_locate_hot(yard, shape, hash).bucket);           \
 		return insert_inline_##name(yard, hash, 0);                                      \
 	}                                                                                        \
-	YARD_BATCHES(batch_##name, shape, in_any_##rare, insert_inline_##name, take_##name)      \
+	YARD_BATCHES(batch_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,    \
+	             take_##name, YARD_ALONE, YARD_ALONE)                                        \
 	YARD_EACHES(each_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,      \
 	            take_##name, YARD_ALONE, YARD_ALONE)
 
-/* Batches of keys of one yard, for one thread. */
-#define YARD_BATCHES(name, shape, in_any, insert, take)                                         \
-	static void contains_##name(const void *yard, const uint64_t *hashes, size_t n,         \
-	                            uint8_t *yes)                                               \
-	{                                                                                       \
-		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_in_front, in_any,  \
-		              YARD_ALONE);                                                      \
-	}                                                                                       \
-	static nidus_status insert_##name(void *yard, const uint64_t *hashes,                   \
-	                                  const uint64_t *values, size_t n, size_t *done)       \
-	{                                                                                       \
-		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values, \
-		                       done, YARD_INSERTS, insert, YARD_ALONE);                 \
-	}                                                                                       \
-	static nidus_status remove_##name(void *yard, const uint64_t *hashes, size_t n,         \
-	                                  size_t *done)                                         \
-	{                                                                                       \
-		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,   \
-		                       done, YARD_REMOVES, take, YARD_ALONE);                   \
+/* Batches of keys of one yard. */
+#define YARD_BATCHES(name, shape, in_front, in_any, insert, take, read, change)                  \
+	static void contains_##name(const void *yard, const uint64_t *hashes, size_t n,          \
+	                            uint8_t *yes)                                                \
+	{                                                                                        \
+		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, in_front, in_any, read); \
+	}                                                                                        \
+	static nidus_status insert_##name(void *yard, const uint64_t *hashes,                    \
+	                                  const uint64_t *values, size_t n, size_t *done)        \
+	{                                                                                        \
+		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values,  \
+		                       done, YARD_INSERTS, insert, change);                      \
+	}                                                                                        \
+	static nidus_status remove_##name(void *yard, const uint64_t *hashes, size_t n,          \
+	                                  size_t *done)                                          \
+	{                                                                                        \
+		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,    \
+		                       done, YARD_REMOVES, take, change);                        \
 	}
 
-/* Batches of keys of different yards; what is called for a key counts it, too. */
+/* Batches of keys of different yards. */
 #define YARD_EACHES(name, shape, in_front, in_any, insert, take, read, change)                   \
 	static void contains_##name(const void *const *bodies, const uint64_t *hashes, size_t n, \
 	                            uint8_t *yes)                                                \
@@ -274,86 +274,34 @@
 		return yard_shared_in_any(yard, shape, hash);                          \
 	}
 
-#define YARD_SHARED_CALLS(name, shape, rare)                                                   \
-	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,            \
-	                                          uint64_t value)                              \
-	{                                                                                      \
-		return yard_shared_put(yard, shape, hash, value, true);                        \
-	}                                                                                      \
-	YARD_OFTEN nidus_status shared_put_in_lines_##name(struct yard *yard, uint64_t hash,   \
-	                                                   uint64_t value)                     \
-	{                                                                                      \
-		return yard_shared_put(yard, shape, hash, value, false);                       \
-	}                                                                                      \
-	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,           \
-	                                           uint64_t value)                             \
-	{                                                                                      \
-		(void)value;                                                                   \
-		return yard_shared_take(yard, shape, hash);                                    \
-	}                                                                                      \
-	static bool shared_contains_##name(const void *yard, uint64_t hash)                    \
-	{                                                                                      \
-		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);          \
-	}                                                                                      \
-	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                    \
-	{                                                                                      \
-		return yard_tally(yard, shared_put_##name(yard, hash, 0), 1);                  \
-	}                                                                                      \
-	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                    \
-	{                                                                                      \
-		return yard_tally(yard, shared_take_##name(yard, hash, 0), UINT64_MAX);        \
-	}                                                                                      \
-	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,     \
-	                                         size_t n, uint8_t *yes)                       \
-	{                                                                                      \
-		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_shared_in_front,  \
-		              shared_in_any_##rare, YARD_READ);                                \
-	}                                                                                      \
-	static nidus_status shared_insert_one_##name(struct yard *yard, uint64_t hash,         \
-	                                             uint64_t value)                           \
-	{                                                                                      \
-		return yard_tally(yard, shared_put_##name(yard, hash, value), 1);              \
-	}                                                                                      \
-	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,     \
-	                                               const uint64_t *values, size_t n,       \
-	                                               size_t *done)                           \
-	{                                                                                      \
-		nidus_status status = NIDUS_OK;                                                \
-		*done = 0;                                                                     \
-		while (*done < n) {                                                            \
-			const uint64_t *rest = values_from(values, *done);                     \
-			size_t some;                                                           \
-			status = yard_change_all(YARD_OF_ONE(yard, hashes + *done, n - *done), \
-			                         shape, yard, NULL, rest, &some, YARD_INSERTS, \
-			                         shared_put_in_lines_##name, YARD_CHANGE);     \
-			yard_tally(yard, NIDUS_OK, some);                                      \
-			*done += some;                                                         \
-			if (LIKELY(status != NIDUS_FULL))                                      \
-				break;                                                         \
-			status = shared_insert_one_##name(yard, hashes[*done],                 \
-			                                  rest != NULL ? rest[some] : 0);      \
-			if (status != NIDUS_OK)                                                \
-				break;                                                         \
-			++*done;                                                               \
-		}                                                                              \
-		return status;                                                                 \
-	}                                                                                      \
-	static nidus_status shared_remove_batch_##name(void *yard, const uint64_t *hashes,     \
-	                                               size_t n, size_t *done)                 \
-	{                                                                                      \
-		nidus_status status =                                                          \
-			yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL, \
-		                        done, YARD_REMOVES, shared_take_##name, YARD_CHANGE);  \
-		yard_tally(yard, NIDUS_OK, -(uint64_t)*done);                                  \
-		return status;                                                                 \
-	}                                                                                      \
-	static nidus_status shared_remove_one_##name(struct yard *yard, uint64_t hash,         \
-	                                             uint64_t value)                           \
-	{                                                                                      \
-		return yard_tally(yard, shared_take_##name(yard, hash, value), UINT64_MAX);    \
-	}                                                                                      \
-	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front, shared_in_any_##rare,     \
-	            shared_insert_one_##name, shared_remove_one_##name, YARD_READ, YARD_CHANGE)
+#define YARD_SHARED_CALLS(name, shape, rare)                                                 \
+	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,          \
+	                                          uint64_t value)                            \
+	{                                                                                    \
+		return yard_shared_put(yard, shape, hash, value);                            \
+	}                                                                                    \
+	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,         \
+	                                           uint64_t value)                           \
+	{                                                                                    \
+		(void)value;                                                                 \
+		return yard_shared_take(yard, shape, hash);                                  \
+	}                                                                                    \
+	static bool shared_contains_##name(const void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);        \
+	}                                                                                    \
+	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return shared_put_##name(yard, hash, 0);                                     \
+	}                                                                                    \
+	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return shared_take_##name(yard, hash, 0);                                    \
+	}                                                                                    \
+	YARD_BATCHES(shared_batch_##name, shape, yard_shared_in_front, shared_in_any_##rare, \
+	             shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)          \
+	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front, shared_in_any_##rare,   \
+	            shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)
 
 #define YARD_SHARED_OPS(name)                                                                   \
 	{                                                                                       \
@@ -361,9 +309,9 @@
 		.find = yard_shared_find, .insert = shared_insert_##name,                       \
 		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new, \
 		.remove = shared_remove_##name, .change = yard_shared_change,                   \
-		.add = yard_shared_add, .contains_batch = shared_contains_batch_##name,         \
-		.find_batch = yard_find_one_by_one, .insert_batch = shared_insert_batch_##name, \
-		.remove_batch = shared_remove_batch_##name,                                     \
+		.add = yard_shared_add, .contains_batch = contains_shared_batch_##name,         \
+		.find_batch = yard_find_one_by_one, .insert_batch = insert_shared_batch_##name, \
+		.remove_batch = remove_shared_batch_##name,                                     \
 		.contains_each = contains_shared_each_##name,                                   \
 		.insert_each = insert_shared_each_##name,                                       \
 		.remove_each = remove_shared_each_##name,                                       \

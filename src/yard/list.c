@@ -29,7 +29,7 @@ struct yard_key yard_list_key(const struct yard *yard, const nidus_entry *entry)
 /* Nobody else changes the list, nor looks at it but by overflow_seen, until it is let go. */
 static void hold(struct yard *yard)
 {
-	if (yard->locks != NULL)
+	if (yard_shared(yard))
 		version_lock(&yard->list_version);
 }
 
@@ -41,7 +41,7 @@ static void settle(struct yard *yard)
 
 static void let_go(struct yard *yard)
 {
-	if (yard->locks != NULL)
+	if (yard_shared(yard))
 		version_unlock(&yard->list_version);
 }
 
@@ -73,7 +73,7 @@ static size_t find_shared(const struct yard *yard, const nidus_entry *entry, uin
 bool yard_list_has(const struct yard *yard, struct yard_key key)
 {
 	nidus_entry entry = yard_list_entry(yard, key);
-	return yard->locks != NULL ? find_shared(yard, &entry, NULL, 0) > 0
+	return yard_shared(yard) ? find_shared(yard, &entry, NULL, 0) > 0
 	                           : overflow_find(&yard->list, &entry, true) != NULL;
 }
 
@@ -105,7 +105,7 @@ size_t yard_list_find(const struct yard *yard, struct yard_key key, uint64_t *va
 	nidus_entry entry = yard_list_entry(yard, key);
 	size_t from = found < cap ? found : cap, room = cap - from;
 	uint64_t *behind = room > 0 ? values + from : NULL;
-	return found + (yard->locks != NULL
+	return found + (yard_shared(yard)
 	                        ? find_shared(yard, &entry, behind, room)
 	                        : overflow_values(&yard->list, &entry, behind, room, 0));
 }

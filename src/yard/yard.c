@@ -152,7 +152,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		yard->values = yard->front + yard_lines(yard->fronts) * line;
 	yard->careful = yard->values != NULL;
 	if (table == NULL && plan->features & NIDUS_CONCURRENT)
-		status = locks_make(&yard->locks, yard->memory.size, allocator);
+		status = stripes_make(&yard->stripes, 1, yard_lines(yard->fronts) * line, allocator);
 	if (status != NIDUS_OK)
 		yard_free(yard);
 	return status;
@@ -167,14 +167,13 @@ uint64_t yard_slots(const struct yard *yard)
 void yard_free(struct yard *yard)
 {
 	yard_list_free(yard);
-	locks_unmake(yard->locks, &yard->allocator);
-	yard->locks = NULL;
+	stripes_unmake(&yard->stripes, &yard->allocator);
 	memory_give(&yard->allocator, &yard->memory);
 }
 
 uint64_t yard_bytes(const struct yard *yard)
 {
-	return yard->memory.size + locks_bytes(yard->locks) + yard_list_bytes(yard);
+	return yard->memory.size + yard->stripes.memory.size + yard_list_bytes(yard);
 }
 
 /*
@@ -195,7 +194,7 @@ void yard_prefetch(const struct yard *yard, uint64_t hash)
 
 const struct body_ops *yard_body_ops(const struct yard *yard)
 {
-	return yard->locks != NULL ? &yard->ops->shared : &yard->ops->body;
+	return yard_shared(yard) ? &yard->ops->shared : &yard->ops->body;
 }
 
 void yard_clear(struct yard *yard)
@@ -204,8 +203,7 @@ void yard_clear(struct yard *yard)
 	effort_of_thread()->cleared += yard->memory.size;
 	yard_list_free(yard);
 	yard->count = 0;
-	if (yard->locks != NULL)
-		tally_clear(&yard->locks->added);
+	stripes_forget(&yard->stripes);
 }
 
 /* -------------------------------------------------------------------- verify -- */

@@ -56,12 +56,12 @@
 
 #include "base/blueprint.h"
 #include "base/hash.h"
-#include "base/locks.h"
 #include "base/memory.h"
 #include "base/ops.h"
 #include "base/overflow.h"
 #include "base/segment.h"
 #include "base/spread.h"
+#include "base/stripes.h"
 #include "yard/mini.h"
 #include "yard/values.h"
 
@@ -115,9 +115,9 @@ struct yard {
 	uint64_t half;         /* lines in each half of the backyard */
 	uint64_t parts;        /* of the growing filter whose body this is; 1: a whole filter */
 	uint64_t first_part;   /* that the body holds */
-	uint64_t count;        /* entries, but for locks->added */
+	uint64_t count;        /* entries, but for those that the stripes count */
 	const struct yard_ops *ops;
-	struct locks *locks;    /* NULL unless threads share the yard */
+	struct stripes stripes; /* none unless threads share the yard */
 	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
 	uint8_t width, buckets; /* of remainders; mini-buckets of a line */
 	uint8_t tag_bits, value_bits;
@@ -131,10 +131,16 @@ struct yard {
 	nidus_allocator allocator;
 };
 
+/* Whether threads share the yard. */
+ALWAYS_INLINE bool yard_shared(const struct yard *yard)
+{
+	return yard->stripes.stripe != NULL;
+}
+
 /* Entries in both yards and in the list. */
 static inline uint64_t yard_count(const struct yard *yard)
 {
-	return yard->count + locks_added(yard->locks);
+	return yard->count + (yard_shared(yard) ? stripes_count(&yard->stripes, 0) : 0);
 }
 
 /* Where a hash belongs, for callers that know the number of mini-buckets and the width. */
@@ -274,7 +280,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 uint64_t yard_slots(const struct yard *yard);
 void yard_free(struct yard *yard);
 
-/* Bytes in memory, locks included. */
+/* Bytes in memory, stripes and list included. */
 uint64_t yard_bytes(const struct yard *yard);
 const struct body_ops *yard_body_ops(const struct yard *yard);
 

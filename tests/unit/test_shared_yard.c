@@ -15,7 +15,7 @@ static void make_shared(struct yard *yard, unsigned width, uint64_t fronts, uint
 	const nidus_allocator system = { 0 };
 	yard_make(yard, width, fronts);
 	yard->capacity = capacity;
-	expect_ok(locks_make(&yard->locks, yard->memory.size, &system));
+	expect_ok(stripes_make(&yard->stripes, 1, yard->memory.size, &system));
 }
 
 static nidus_status insert_new_alone(struct yard *yard, uint64_t hash)

@@ -277,7 +277,7 @@ static void churn(struct body *body, struct chance *chance, unsigned steps)
 		unsigned part = (unsigned)chance_below(chance, PARTS);
 		unsigned value = (unsigned)chance_below(chance, VALUES);
 		bool tide = step / 256 % 3 == 2;
-		if (body->yard.locks != NULL && chance_percent(chance, 10))
+		if (yard_shared(&body->yard) && chance_percent(chance, 10))
 			insert_new(body, i, part);
 		else if (chance_percent(chance, tide ? 30 : 70))
 			insert_one(body, i, part, value);
