@@ -75,7 +75,8 @@ struct directory {
 	struct blueprint plan;    /* of a body, but for the bits of its tag */
 	bool shared, mapped;
 	uint64_t due;             /* shared: leaves that have to be looked at */
-	struct block index_memory, model_memory;
+	void **layout;            /* what bodies share, by the bits of their tags; NULL: not yet */
+	struct block index_memory, model_memory, layout_memory;
 	nidus_allocator allocator;
 };
 

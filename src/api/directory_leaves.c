@@ -65,6 +65,19 @@ uint64_t directory_table_bytes(const struct directory *directory, uint64_t numbe
 	return directory->inner->forecast(&plan, 0).bytes;
 }
 
+/* Sets what a body shares with others that have as many bits in their tags. Errors: E_NOMEM. */
+static nidus_status share_layout(const struct directory *directory, const struct blueprint *plan,
+                                 struct segment *segment)
+{
+	void **layout = &directory->layout[segment->tag_bits];
+	nidus_status status = NIDUS_OK;
+	if (*layout == NULL && directory->inner->lay_out != NULL)
+		status = directory->inner->lay_out(plan, segment, directory->model,
+		                                   &directory->allocator, layout);
+	segment->layout = *layout;
+	return status;
+}
+
 /* Makes a body of a leaf: an empty one or one over a table. Errors: E_NOMEM. */
 static nidus_status make_body(const struct directory *directory, struct leaf *leaf, unsigned bodies,
                               unsigned which, unsigned char *table)
@@ -77,8 +90,10 @@ static nidus_status make_body(const struct directory *directory, struct leaf *le
 	static_assert(sizeof head <= MEMORY_LINE, "the head of a body is before it, in a line");
 	head.first = segment.first;
 	plan.growth_bits = segment.tag_bits;
-	nidus_status status = memory_take(&directory->allocator, MEMORY_LINE + inner->body_size,
-	                                  &head.memory);
+	nidus_status status = share_layout(directory, &plan, &segment);
+	if (status == NIDUS_OK)
+		status = memory_take(&directory->allocator, MEMORY_LINE + inner->body_size,
+		                     &head.memory);
 	if (status != NIDUS_OK)
 		return status;
 	void *body = head.memory.bytes + MEMORY_LINE;

@@ -193,13 +193,27 @@ nidus_status directory_create(struct directory *directory, const struct family *
 	};
 	directory->keys = inner->segment_keys(&directory->plan);
 	directory->plan.capacity = directory->plan.max_capacity = UINT64_MAX; /* see is_full */
-	return make_model(directory);
+	nidus_status status =
+		memory_take(allocator, (plan->growth_bits + 1) * sizeof *directory->layout,
+	                    &directory->layout_memory);
+	if (status != NIDUS_OK)
+		return status;
+	directory->layout = (void **)(void *)directory->layout_memory.bytes;
+	status = make_model(directory);
+	if (status != NIDUS_OK)
+		memory_give(allocator, &directory->layout_memory);
+	return status;
 }
 
 void directory_free(struct directory *directory)
 {
 	directory_uproot(directory);
 	few_free(&directory->few, &directory->allocator);
+	for (unsigned i = 0; directory->layout != NULL && i <= directory->growth_bits; i++) {
+		if (directory->layout[i] != NULL)
+			directory->inner->free_layout(directory->layout[i]);
+	}
+	memory_give(&directory->allocator, &directory->layout_memory);
 	if (directory->model != NULL)
 		directory->inner->free(directory->model);
 	memory_give(&directory->allocator, &directory->model_memory);
@@ -236,7 +250,8 @@ struct fill directory_fill(const struct directory *directory)
 		             .stashed = few->copies.entries,
 		             .listed = few->copies.nodes,
 		             .bytes = few->memory.size + few->copies.bytes +
-		                      directory->index_memory.size + directory->model_memory.size,
+		                      directory->index_memory.size + directory->model_memory.size +
+		                      directory->layout_memory.size,
 		             .headroom = 1 };
 	uint64_t index = 0;
 	double slots = 0, taken = 0;
