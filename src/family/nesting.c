@@ -131,7 +131,7 @@ nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint
 unsigned char *nesting_table(const void *body, uint64_t *size)
 {
 	const struct nest *nest = body;
-	*size = nest->layout->chunks * nest->layout->stride;
+	*size = nest_slots_bytes(nest->layout);
 	return nest->bits;
 }
 

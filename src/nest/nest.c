@@ -343,19 +343,13 @@ static struct nest_layout *own_layout(struct nest *nest)
 	return (struct nest_layout *)(void *)nest->layout->memory.bytes;
 }
 
-/* Bytes of the slots of all chunks. */
-static uint64_t table_bytes(const struct nest *nest)
-{
-	return nest->layout->chunks * nest->layout->stride;
-}
-
 /*
  * Takes memory for slots, unless `table` are the slots, and for chunk records; a body has its only
  * one behind its slots. Errors: E_NOMEM; the nest can be freed then.
  */
 static nidus_status take_memory(struct nest *nest, unsigned char *table)
 {
-	uint64_t bytes = table_bytes(nest), records = nest->layout->chunks * sizeof *nest->chunk;
+	uint64_t bytes = nest_slots_bytes(nest->layout), records = nest->layout->chunks * sizeof *nest->chunk;
 	bool behind = nest->layout->parts > 0 && table == NULL;
 	uint64_t at = divide_up(bytes, sizeof(uint64_t)) * sizeof(uint64_t);
 	nidus_status status = NIDUS_OK;
@@ -390,7 +384,7 @@ static nidus_status take_layout(struct nest *nest, const struct blueprint *plan,
 	nest->layout = own;
 	nest->owns_layout = status == NIDUS_OK;
 	if (status == NIDUS_OK)
-		status = write_hops(own, table_bytes(nest));
+		status = write_hops(own, nest_slots_bytes(nest->layout));
 	return status;
 }
 
@@ -450,7 +444,7 @@ void nest_clear(struct nest *nest)
 {
 	free_stashes(nest);
 	nest_shared_forget(nest);
-	memset(nest->bits, 0, table_bytes(nest));
+	memset(nest->bits, 0, nest_slots_bytes(nest->layout));
 }
 
 uint64_t nest_used_in(const struct nest *nest, uint64_t chunk)
@@ -460,7 +454,7 @@ uint64_t nest_used_in(const struct nest *nest, uint64_t chunk)
 
 nidus_status nest_copy(struct nest *to, const struct nest *from)
 {
-	memcpy(to->bits, from->bits, table_bytes(from));
+	memcpy(to->bits, from->bits, nest_slots_bytes(from->layout));
 	for (uint64_t i = 0; i < from->layout->chunks; i++) {
 		nidus_status status =
 			overflow_copy(&to->chunk[i].stash, &from->chunk[i].stash, to->allocator);

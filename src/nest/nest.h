@@ -437,6 +437,12 @@ static inline uint64_t nest_chunk_slots(const struct nest_layout *layout)
 	                                    : layout->groups * layout->slots;
 }
 
+/* Bytes of the slots of all chunks. */
+static inline uint64_t nest_slots_bytes(const struct nest_layout *layout)
+{
+	return layout->chunks * layout->stride;
+}
+
 /* What slot number `at` of candidate `choice` holds for a key of this value. */
 static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind, uint64_t value,
                                    unsigned choice, uint64_t at)

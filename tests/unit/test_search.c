@@ -33,11 +33,11 @@ static uint64_t fill(struct nest *nest, uint64_t *hashes, uint64_t room, unsigne
                      struct chance *chance)
 {
 	const struct body_ops *ops = nest_ops(nest);
-	unsigned char *before = check_alloc(nest->bits_memory.size);
+	unsigned char *before = check_alloc(nest_slots_bytes(nest->layout));
 	uint64_t n = 0;
 	while (failures > 0 && n < room) {
 		hashes[n] = chance_next(chance);
-		memcpy(before, nest->bits, nest->bits_memory.size);
+		memcpy(before, nest->bits, nest_slots_bytes(nest->layout));
 		uint64_t count = nest_count(nest), stashed = nest->stashed;
 		nidus_status status = ops->insert(nest, hashes[n]);
 		if (status == NIDUS_OK) {
@@ -45,7 +45,7 @@ static uint64_t fill(struct nest *nest, uint64_t *hashes, uint64_t room, unsigne
 			expect_equal(nest_count(nest), count + 1);
 		} else {
 			expect(status == NIDUS_FULL || status == NIDUS_COPIES);
-			expect(memcmp(before, nest->bits, nest->bits_memory.size) == 0);
+			expect(memcmp(before, nest->bits, nest_slots_bytes(nest->layout)) == 0);
 			expect_equal(nest_count(nest), count);
 			expect_equal(nest->stashed, stashed);
 			failures--;
@@ -463,7 +463,7 @@ static void expect_equal_searches(struct blueprint plan, enum nest_kind kind, st
 			expect(!model_insert(&model, hash));
 	}
 	for (unsigned i = BULK; i < WAYS; i++)
-		expect(memcmp(nests[i].bits, nests[SPECIAL].bits, nests[i].bits_memory.size) == 0);
+		expect(memcmp(nests[i].bits, nests[SPECIAL].bits, nest_slots_bytes(nests[i].layout)) == 0);
 	expect_equal(nests[BULK].effort.checks, nests[SPECIAL].effort.checks);
 	expect_equal(nests[BULK].effort.moves, nests[SPECIAL].effort.moves);
 	expect_equal(model.checks, nests[SPECIAL].effort.checks);

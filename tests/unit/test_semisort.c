@@ -82,7 +82,7 @@ static void expect_tides(unsigned core_bits, uint64_t buckets, struct chance *ch
 	remove_some(&nest, &held, held.n, chance);
 	expect_held(&nest, &held);
 	expect_equal(nest_count(&nest), 0);
-	for (uint64_t i = 0; i < nest.bits_memory.size; i++)
+	for (uint64_t i = 0; i < nest_slots_bytes(nest.layout); i++)
 		expect_equal(nest.bits[i], 0);
 	nest_free(&nest);
 	free(held.hashes);
