@@ -305,10 +305,23 @@ uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint6
 	return divide_wide_up(part, rest, nest->layout->parts);
 }
 
+/*
+ * The borrowed bits of a key, the highest first. They follow from its home and its core: short
+ * cores alone have too few values to be spread evenly.
+ */
+static uint64_t borrowed_bits(const struct nest *nest, enum nest_kind kind,
+                              const struct nest_key *key)
+{
+	uint64_t core = key->value & nest->layout->core_values;
+	uint64_t both = nest_home_group(kind, key) << nest->layout->core_bits | core;
+	return nest_partner_hash(nest, ~both);
+}
+
 uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash)
 {
-	uint64_t core = nest_locate(nest, nest->layout->kind, hash).value & nest->layout->core_values;
-	return nest_partner_hash(nest, ~core);
+	const enum nest_kind kind = nest->layout->kind;
+	struct nest_key key = nest_locate(nest, kind, hash);
+	return borrowed_bits(nest, kind, &key);
 }
 
 nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash)
@@ -379,38 +392,52 @@ static uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_
 	return to->layout->payload_bits > 0 ? value | payload << to->layout->payload_at : value;
 }
 
-/* Puts the entry of a slot into another nest: into the same slot if that is empty. */
-static nidus_status spread_slot(const struct nest *from, uint64_t chunk, uint64_t slot,
-                                uint64_t value, const struct spread *spread)
+/* The body that a key goes to, and its tag there. */
+ALWAYS_INLINE struct spread_target target_of(const struct nest *from, enum nest_kind kind,
+                                             const struct nest_key *key,
+                                             const struct spread *spread)
 {
-	uint64_t core = value & from->layout->core_values, tag = value >> from->layout->tag_at & bits_low(from->layout->tag_bits);
-	struct spread_target target = spread->choose(
-		spread->context, from->layout->parts > 0 ? tag : chunk,
-		spread->borrows ? nest_partner_hash(from, ~core) : 0);
+	uint64_t tag = key->chunk;
+	if (from->layout->parts > 0)
+		tag = key->value >> from->layout->tag_at & bits_low(from->layout->tag_bits);
+	return spread->choose(spread->context, tag,
+	                      spread->borrows ? borrowed_bits(from, kind, key) : 0);
+}
+
+/*
+ * Puts the entry of a slot into another nest: into the same slot, which is empty there unless
+ * entries of several nests come together. Coded buckets are sorted, the empty slot is the first.
+ */
+ALWAYS_INLINE nidus_status spread_slot(const struct nest *from, enum nest_kind kind, uint64_t chunk,
+                                       uint64_t slot, uint64_t value, const struct spread *spread)
+{
+	struct nest_key key = { .chunk = chunk, .value = value };
+	if (spread->borrows)
+		key = nest_key_in(from, kind, chunk, slot, value);
+	struct spread_target target = target_of(from, kind, &key, spread);
 	struct nest *to = target.body;
 	uint64_t moved = with_tag(from, to, value, target.tag);
-	if (!nest_coded(to->layout->kind) && slot_get(to->bits, to->layout->width, slot) == 0) {
-		slot_set(to->bits, to->layout->width, slot, moved);
+	uint64_t place = nest_coded(kind) ? slot - slot % CODED_SLOTS : slot;
+	if (LIKELY(nest_get(to, kind, to->bits, place) == 0)) {
+		nest_set(to, kind, to->bits, place, moved);
 		to->chunk[0].used++;
 		return NIDUS_OK;
 	}
-	struct nest_key key = nest_key_in(to, to->layout->kind, 0, slot, moved);
+	key = nest_key_in(to, kind, 0, slot, moved);
 	return nest_insert_key(to, &key);
 }
 
 static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
                                  const struct spread *spread)
 {
+	const enum nest_kind kind = from->layout->kind;
 	const struct overflow *stash = &from->chunk[chunk].stash;
 	const struct overflow_node *node = overflow_next(stash, NULL);
 	nidus_status status = NIDUS_OK;
 	for (; node != NULL && status == NIDUS_OK; node = overflow_next(stash, &node->entry)) {
-		struct nest_key key = nest_key_of_identity(from, from->layout->kind, chunk, node->entry);
-		uint64_t core = key.value & from->layout->core_values, left = node->copies;
-		uint64_t tag = key.value >> from->layout->tag_at & bits_low(from->layout->tag_bits);
-		struct spread_target target = spread->choose(
-			spread->context, from->layout->parts > 0 ? tag : chunk,
-			spread->borrows ? nest_partner_hash(from, ~core) : 0);
+		struct nest_key key = nest_key_of_identity(from, kind, chunk, node->entry);
+		struct spread_target target = target_of(from, kind, &key, spread);
+		uint64_t left = node->copies;
 		key.chunk = 0;
 		key.value = with_tag(from, target.body, key.value, target.tag);
 		status = nest_insert_copies(target.body, &key, &left);
@@ -418,17 +445,42 @@ static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
 	return status;
 }
 
+ALWAYS_INLINE nidus_status spread_slots(const struct nest *from, enum nest_kind kind,
+                                        uint64_t chunk, const struct spread *spread)
+{
+	const unsigned char *bits = nest_chunk_bits(from, chunk);
+	const uint64_t slots = nest_chunk_slots(from->layout);
+	nidus_status status = NIDUS_OK;
+	for (uint64_t slot = 0; slot < slots && status == NIDUS_OK; slot++) {
+		uint64_t value = nest_get(from, kind, bits, slot);
+		if (value != 0)
+			status = spread_slot(from, kind, chunk, slot, value, spread);
+	}
+	return status;
+}
+
+/* The same with the kind as a constant where a slot is read in no time. */
+static nidus_status spread_slots_of(const struct nest *from, uint64_t chunk,
+                                    const struct spread *spread)
+{
+	switch (from->layout->kind) {
+	case NEST_CODED_XOR:
+	case NEST_CODED_BUCKETS:
+		return spread_slots(from, from->layout->kind, chunk, spread);
+	case NEST_BUCKETS:
+		return spread_slots(from, NEST_BUCKETS, chunk, spread);
+	case NEST_WINDOWS:
+		return spread_slots(from, NEST_WINDOWS, chunk, spread);
+	default:
+		return spread_slots(from, NEST_XOR, chunk, spread);
+	}
+}
+
 nidus_status nest_spread(const struct nest *from, const struct spread *spread)
 {
-	uint64_t slots = nest_chunk_slots(from->layout);
 	nidus_status status = NIDUS_OK;
-	for (uint64_t chunk = 0; chunk < from->layout->chunks; chunk++) {
-		const unsigned char *bits = nest_chunk_bits(from, chunk);
-		for (uint64_t slot = 0; slot < slots && status == NIDUS_OK; slot++) {
-			uint64_t value = nest_get(from, from->layout->kind, bits, slot);
-			if (value != 0)
-				status = spread_slot(from, chunk, slot, value, spread);
-		}
+	for (uint64_t chunk = 0; chunk < from->layout->chunks && status == NIDUS_OK; chunk++) {
+		status = spread_slots_of(from, chunk, spread);
 		if (status == NIDUS_OK)
 			status = spread_stash(from, chunk, spread);
 	}

@@ -585,7 +585,7 @@ nidus_status nest_prepare(struct nest *model);
 /* The hash of an entry of a body of a growing filter, by the part that the entry is of. */
 uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part);
 
-/* Bits that follow from the core of a hash, where an address needs more than there are. */
+/* Bits that follow from home and core of a hash, where an address needs more than there are. */
 uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash);
 
 /* -------------------------------------------------- parts of the operations -- */
