@@ -66,15 +66,29 @@ void directory_prefetch(const void *body, uint64_t hash)
 		directory->inner->prefetch(body_of(directory, hash), hash);
 }
 
+/* Takes room for inserts into a leaf, or gives it back; what is left. */
+static inline int64_t take_room(const struct directory *directory, struct leaf *leaf,
+                                int64_t inserts)
+{
+	if (LIKELY(!directory->shared))
+		return leaf->room -= inserts;
+	return __atomic_sub_fetch(&leaf->room, inserts, __ATOMIC_RELAXED);
+}
+
+/* A leaf has no room left: it is looked at, by threads as soon as one has the filter for itself. */
+static void look_at(struct directory *directory, struct leaf *leaf)
+{
+	if (!directory->shared)
+		directory_look_at(directory, leaf);
+	else
+		__atomic_store_n(&directory->due, 1, __ATOMIC_RELAXED);
+}
+
 /* After an insert into a leaf. */
 static inline void count_insert(struct directory *directory, struct leaf *leaf)
 {
-	if (LIKELY(!directory->shared)) {
-		if (UNLIKELY(--leaf->room <= 0))
-			directory_look_at(directory, leaf);
-	} else if (__atomic_sub_fetch(&leaf->room, 1, __ATOMIC_RELAXED) <= 0) {
-		__atomic_store_n(&directory->due, 1, __ATOMIC_RELAXED);
-	}
+	if (UNLIKELY(take_room(directory, leaf, 1) <= 0))
+		look_at(directory, leaf);
 }
 
 /*
@@ -243,31 +257,44 @@ static nidus_status insert_singly(struct directory *directory, const uint64_t *h
 	return status;
 }
 
-/* The least room of the leaves of some bodies. */
-static int64_t least_room(void *const *bodies, size_t n)
+/*
+ * Finds the bodies of up to n keys and takes room for them: up to the first key with which a leaf is
+ * to be looked at, or before one of a leaf that has no room.
+ */
+static size_t claim_bodies(const struct directory *directory, const uint64_t *hashes, size_t n,
+                           struct block_of_keys *block)
 {
-	int64_t least = INT64_MAX;
 	for (size_t i = 0; i < n; i++) {
-		int64_t room = __atomic_load_n(&body_head(bodies[i])->leaf->room, __ATOMIC_RELAXED);
-		least = room < least ? room : least;
+		block->hashes[i] = hashes[i] & directory->hash_mask;
+		block->body[i] = body_of(directory, block->hashes[i]);
+		struct leaf *leaf = body_head(block->body[i])->leaf;
+		int64_t left = take_room(directory, leaf, 1);
+		if (LIKELY(left > 0))
+			continue;
+		if (left == 0)
+			return i + 1;
+		(void)take_room(directory, leaf, -1);
+		return i;
 	}
-	return least;
+	return n;
 }
 
-/* Up to SOME inserts; fewer if a leaf has to be split that threads share. */
+/* Up to SOME inserts; fewer if a leaf has to be looked at. */
 static nidus_status insert_some(struct directory *directory, const uint64_t *hashes,
                                 const uint64_t *values, size_t n, size_t *done)
 {
 	struct block_of_keys block;
-	if (!has_leaves(directory))
-		return insert_singly(directory, hashes, values, n, done);
-	find_bodies(directory, hashes, n, &block);
-	if (least_room(block.body, n) <= SOME)
-		return insert_singly(directory, hashes, values, n, done);
+	size_t some = has_leaves(directory) ? claim_bodies(directory, hashes, n, &block) : 0;
+	if (some == 0)
+		return insert_singly(directory, hashes, values, has_leaves(directory) ? 1 : n,
+		                     done);
 	nidus_status status =
-		directory->ops->insert_each(block.body, block.hashes, values, n, done);
-	for (size_t i = 0; i < *done; i++)
-		count_insert(directory, body_head(block.body[i])->leaf);
+		directory->ops->insert_each(block.body, block.hashes, values, some, done);
+	for (size_t i = *done; i < some; i++)
+		(void)take_room(directory, body_head(block.body[i])->leaf, -1);
+	struct leaf *last = body_head(block.body[some - 1])->leaf;
+	if (status == NIDUS_OK && take_room(directory, last, 0) <= 0)
+		look_at(directory, last);
 	return status;
 }
 

@@ -32,6 +32,21 @@ static uint64_t listed_hash(const struct directory *directory, uint64_t hash)
 	return directory_round(directory, inner->body_hash(directory->model, &entry, part));
 }
 
+bool directory_list_allowed(const struct directory *directory, uint64_t records)
+{
+	return !directory->shared && records <= FEW_MOST / 2;
+}
+
+bool directory_list_valid(const struct directory *directory)
+{
+	const struct few *few = &directory->few;
+	for (uint64_t i = 0; i < few->count; i++) {
+		if (listed_hash(directory, few_hash(few, i)) != few_hash(few, i))
+			return false;
+	}
+	return few_in_order(few, directory->hash_mask, bits_low(directory->plan.value_bits));
+}
+
 nidus_status directory_leave_list(struct directory *directory)
 {
 	const struct few *few = &directory->few;

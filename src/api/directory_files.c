@@ -137,7 +137,8 @@ static nidus_status check_head(const struct directory *directory, const struct i
 			return no_sense();
 	}
 	if (*leaves == 0)
-		return (size - LINE) % record == 0 && (size - LINE) / record <= image->count
+		return (size - LINE) % record == 0 && (size - LINE) / record <= image->count &&
+		                       directory_list_allowed(directory, (size - LINE) / record)
 		               ? NIDUS_OK
 		               : no_sense();
 	return *leaves <= (size - LINE) / RECORD ? NIDUS_OK : no_sense();

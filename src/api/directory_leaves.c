@@ -395,8 +395,8 @@ static nidus_status spread_leaf(const struct directory *directory, const struct 
 {
 	nidus_status status = NIDUS_OK;
 	struct split split = { directory, 0, low->depth, { low, high } };
-	struct spread spread = { choose, &split,
-		                 low->depth + (unsigned)CELL_BITS > directory->growth_bits };
+	bool borrows = directory_index_depth(low->depth, low->bodies) > directory->growth_bits;
+	struct spread spread = { choose, &split, borrows };
 	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++) {
 		split.first = body_head(leaf->body[i])->first;
 		status = directory->inner->spread(leaf->body[i], &spread);

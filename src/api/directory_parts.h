@@ -79,6 +79,10 @@ void directory_enter(struct directory *directory, struct leaf *leaf);
 /* Entries from which on there are leaves; before that they are a list. */
 uint64_t directory_few_most(const struct directory *directory);
 
+/* Whether a file may have a list of so many records; and whether they are as inserts leave them. */
+bool directory_list_allowed(const struct directory *directory, uint64_t records);
+bool directory_list_valid(const struct directory *directory);
+
 /* Entries of a leaf, and how many it takes. */
 uint64_t directory_leaf_count(const struct directory *directory, const struct leaf *leaf);
 uint64_t directory_leaf_keys(const struct directory *directory, unsigned bodies);

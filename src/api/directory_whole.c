@@ -414,8 +414,7 @@ nidus_status directory_verify(const struct directory *directory)
 {
 	uint64_t index = 0;
 	nidus_status status = NIDUS_OK;
-	if (!few_in_order(&directory->few, directory->hash_mask,
-	                  bits_low(directory->plan.value_bits)))
+	if (!directory_list_valid(directory))
 		return fail(NIDUS_E_CORRUPT, "the list of a small filter is not in order");
 	for (const void *body; status == NIDUS_OK && (body = directory_next_body(directory, &index));)
 		status = verify_body(directory, body);
