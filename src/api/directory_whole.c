@@ -122,6 +122,21 @@ static uint64_t bodies_for(const struct blueprint *plan, uint64_t of_body, uint6
 	return (plan->chunks << depth) * in_leaf;
 }
 
+/*
+ * The rate of n entries is n times that of one. Where lookups compare tags that is the same however
+ * many bodies there are; otherwise an entry answers for all parts that its body holds.
+ */
+static double rate_of(const struct family *inner, const struct blueprint *plan,
+                      const struct blueprint *body, uint64_t bodies, uint64_t keys)
+{
+	struct blueprint untagged = *body;
+	untagged.growth_bits = 0;
+	double one = inner->forecast(&untagged, 1).fpr;
+	bool compared = body->growth_bits == 0 || inner->forecast(body, 1).fpr < one;
+	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
+	return one * (double)keys / (compared || parts < (double)bodies ? parts : (double)bodies);
+}
+
 struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
                                    uint64_t keys)
 {
@@ -129,15 +144,13 @@ struct forecast directory_forecast(const struct family *inner, const struct blue
 	uint64_t of_body = inner->segment_keys(&body);
 	uint64_t bodies = bodies_for(plan, of_body, keys, &body.growth_bits);
 	struct forecast forecast = inner->forecast(&body, keys / bodies);
-	bool few = keys <= plan->chunks * of_body / 2;
+	bool few = keys <= directory_list_most(plan->chunks, of_body,
+	                                       plan->features & NIDUS_CONCURRENT);
 	forecast.bytes = few ? keys * (bytes_of_hash(plan) + divide_up(plan->value_bits, 8))
 	                     : forecast.bytes * bodies;
 	forecast.total_slots *= bodies;
 	forecast.load = (double)keys / (double)forecast.total_slots;
-	/* The rate of n entries is n times that of one, however many bodies there are. */
-	body.growth_bits = 0;
-	forecast.fpr = inner->forecast(&body, 1).fpr * (double)keys / (double)plan->chunks;
-	forecast.fpr = ldexp(forecast.fpr, -(int)plan->growth_bits);
+	forecast.fpr = rate_of(inner, plan, &body, few ? UINT64_MAX : bodies, keys);
 	return forecast;
 }
 
