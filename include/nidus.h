@@ -361,8 +361,6 @@ typedef struct nidus_info {
 	uint32_t features;         /**< what this filter can do */
 	bool readonly;             /**< opened by nidus_open or nidus_open_buffer */
 	bool concurrent;           /**< made with NIDUS_CONCURRENT: its locks are on */
-	unsigned tables;           /**< 2 while entries move to a larger one (nidus_grow ends
-	                                that), otherwise 1 */
 	unsigned value_bits;       /**< of the value beside each key; 0: it keeps none */
 	uint64_t judged;           /**< of nidus_build_exclude: keys of both lists that its second
 	                                table tells apart; otherwise 0 */

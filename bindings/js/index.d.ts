@@ -74,7 +74,6 @@ export interface Info {
   chunks: number;
   stashed: number;
   features: Feature[];
-  tables: number;
   valueBits: number;
   seed: bigint;
 }

@@ -59,7 +59,6 @@
 	X(chunks)           \
 	X(stashed)          \
 	X(features)         \
-	X(tables)           \
 	X(value_bits)
 
 #define PLAN(X)             \

@@ -20,16 +20,16 @@
 
 /* -------------------------------------------------------- where hashes come from -- */
 
-struct numbers {
+struct integers {
 	struct hash_key key;
 	const uint64_t *numbers;
 };
 
-static void hash_numbers(const void *context, size_t from, size_t n, uint64_t *hashes)
+static void hash_integers(const void *context, size_t from, size_t n, uint64_t *hashes)
 {
-	const struct numbers *numbers = context;
+	const struct integers *integers = context;
 	if (n > 0) /* without any there need not be an array */
-		hashes_of_u64(&numbers->key, numbers->numbers + from, n, hashes);
+		hashes_of_u64(&integers->key, integers->numbers + from, n, hashes);
 }
 
 #define LONG_KEY ((size_t)1 << 20) /* bytes; hashing it takes as long as thousands of others */
@@ -244,8 +244,8 @@ nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys,
 		status = options_seed(&checked);
 	if (status != NIDUS_OK)
 		return status;
-	struct numbers numbers = { hash_key_of(checked.seed), keys };
-	struct hash_source source = { n, &numbers, hash_numbers, NULL };
+	struct integers integers = { hash_key_of(checked.seed), keys };
+	struct hash_source source = { n, &integers, hash_integers, NULL };
 	return build(&checked, count_keys, &source, threads, filter);
 }
 

@@ -6,12 +6,17 @@
 
 #define FEW_MOST 16384 /* a longer list would be slow */
 
-uint64_t directory_few_most(const struct directory *directory)
+uint64_t directory_list_most(uint64_t base, uint64_t keys, bool shared)
 {
 	uint64_t most;
-	if (directory->shared || multiply_overflows(directory->base, directory->keys, &most))
+	if (shared || multiply_overflows(base, keys, &most))
 		return 0;
 	return most <= FEW_MOST ? most / 2 : 0;
+}
+
+uint64_t directory_few_most(const struct directory *directory)
+{
+	return directory_list_most(directory->base, directory->keys, directory->shared);
 }
 
 uint64_t directory_round(const struct directory *directory, uint64_t hash)

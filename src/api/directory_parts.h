@@ -78,6 +78,8 @@ void directory_enter(struct directory *directory, struct leaf *leaf);
 
 /* Entries from which on there are leaves; before that they are a list. */
 uint64_t directory_few_most(const struct directory *directory);
+/* The same by the number of base segments and the keys that a body takes. */
+uint64_t directory_list_most(uint64_t base, uint64_t keys, bool shared);
 
 /* Whether a file may have a list of so many records; and whether they are as inserts leave them. */
 bool directory_list_allowed(const struct directory *directory, uint64_t records);

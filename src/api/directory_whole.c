@@ -105,21 +105,54 @@ nidus_status directory_plan(const struct family *inner, const nidus_options *opt
 	return directory_check(inner, plan);
 }
 
-/* Bodies that so many keys have, were they quite even, and the bits of their tags. */
-static uint64_t bodies_for(const struct blueprint *plan, uint64_t of_body, uint64_t keys,
-                           unsigned *tag)
+/* The bodies that so many keys have, were they quite even. */
+struct bodies {
+	uint64_t all;
+	unsigned in_leaf, tag_bits;
+};
+
+static struct bodies bodies_for(const struct blueprint *plan, uint64_t of_body, uint64_t keys)
 {
 	double wanted = parts_for(keys, of_body) / (double)plan->chunks;
 	unsigned depth = 0;
-	*tag = plan->growth_bits;
 	if (wanted <= 1 || plan->growth_bits == 0)
-		return plan->chunks;
+		return (struct bodies){ plan->chunks, 1, plan->growth_bits };
 	/* Two bodies of a leaf, three, then two of each half. */
 	while (depth + 1 < plan->growth_bits && ldexp(3, (int)depth) < wanted)
 		depth++;
-	*tag = plan->growth_bits - depth - 1;
-	unsigned in_leaf = ldexp(2, (int)depth) < wanted && *tag > 0 ? 3 : 2;
-	return (plan->chunks << depth) * in_leaf;
+	unsigned tag_bits = plan->growth_bits - depth - 1;
+	unsigned in_leaf = ldexp(2, (int)depth) < wanted && tag_bits > 0 ? 3 : 2;
+	return (struct bodies){ (plan->chunks << depth) * in_leaf, in_leaf, tag_bits };
+}
+
+/* What a body takes beside what its family counts: itself, its head, and where blocks begin. */
+static uint64_t beside_body(const struct family *inner)
+{
+	return inner->body_size + 3 * MEMORY_LINE;
+}
+
+/* Bytes of bodies with such tables, and of what leads to them. */
+static uint64_t bytes_of_bodies(const struct family *inner, const struct bodies *bodies,
+                                uint64_t table)
+{
+	uint64_t leaf = sizeof(struct leaf) + MEMORY_LINE +
+	                sizeof(void *) * (bodies->in_leaf < LEAF_BODIES ? bodies->in_leaf : CELLS);
+	return bodies->all * (table + beside_body(inner)) + bodies->all / bodies->in_leaf * leaf;
+}
+
+/*
+ * The rate of n entries is n times that of one. Where lookups compare tags that is the same however
+ * many bodies there are; otherwise an entry answers for all parts that its body holds.
+ */
+static double rate_of(const struct family *inner, const struct blueprint *plan,
+                      const struct blueprint *body, uint64_t bodies, uint64_t keys)
+{
+	struct blueprint untagged = *body;
+	untagged.growth_bits = 0;
+	double one = inner->forecast(&untagged, 1).fpr;
+	bool compared = body->growth_bits == 0 || inner->forecast(body, 1).fpr < one;
+	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
+	return one * (double)keys / (compared || parts < (double)bodies ? parts : (double)bodies);
 }
 
 struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
@@ -127,17 +160,16 @@ struct forecast directory_forecast(const struct family *inner, const struct blue
 {
 	struct blueprint body = body_plan(plan);
 	uint64_t of_body = inner->segment_keys(&body);
-	uint64_t bodies = bodies_for(plan, of_body, keys, &body.growth_bits);
-	struct forecast forecast = inner->forecast(&body, keys / bodies);
-	bool few = keys <= plan->chunks * of_body / 2;
+	struct bodies bodies = bodies_for(plan, of_body, keys);
+	body.growth_bits = bodies.tag_bits;
+	struct forecast forecast = inner->forecast(&body, keys / bodies.all);
+	bool few = keys <= directory_list_most(plan->chunks, of_body,
+	                                       plan->features & NIDUS_CONCURRENT);
 	forecast.bytes = few ? keys * (bytes_of_hash(plan) + divide_up(plan->value_bits, 8))
-	                     : forecast.bytes * bodies;
-	forecast.total_slots *= bodies;
+	                     : bytes_of_bodies(inner, &bodies, forecast.bytes);
+	forecast.total_slots *= bodies.all;
 	forecast.load = (double)keys / (double)forecast.total_slots;
-	/* The rate of n entries is n times that of one, however many bodies there are. */
-	body.growth_bits = 0;
-	forecast.fpr = inner->forecast(&body, 1).fpr * (double)keys / (double)plan->chunks;
-	forecast.fpr = ldexp(forecast.fpr, -(int)plan->growth_bits);
+	forecast.fpr = rate_of(inner, plan, &body, few ? UINT64_MAX : bodies.all, keys);
 	return forecast;
 }
 
@@ -243,6 +275,33 @@ uint64_t directory_count(const struct directory *directory)
 	return count;
 }
 
+/* Adds a body to what a directory has. */
+static void add_fill(struct fill *all, const struct fill *body)
+{
+	all->count += body->count;
+	all->stashed += body->stashed;
+	all->listed += body->listed;
+	all->bytes += body->bytes;
+	all->bodies++;
+}
+
+/* Adds the bodies of a leaf. */
+static void fill_of_leaf(const struct directory *directory, const struct leaf *leaf,
+                         struct fill *all)
+{
+	struct fill here = { 0 };
+	for (unsigned i = 0; i < leaf->bodies; i++) {
+		struct fill body = directory->inner->fill(leaf->body[i]);
+		body.bytes += beside_body(directory->inner);
+		add_fill(&here, &body);
+		add_fill(all, &body);
+	}
+	all->bytes += sizeof(struct leaf) + MEMORY_LINE;
+	uint64_t places = here.count - (here.stashed - here.listed);
+	double left = 1 - (double)places / (double)directory_leaf_keys(directory, leaf->bodies);
+	all->headroom = left < all->headroom ? left : all->headroom;
+}
+
 struct fill directory_fill(const struct directory *directory)
 {
 	const struct few *few = &directory->few;
@@ -254,26 +313,13 @@ struct fill directory_fill(const struct directory *directory)
 		                      directory->layout_memory.size,
 		             .headroom = 1 };
 	uint64_t index = 0;
-	double slots = 0, taken = 0;
-	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;) {
-		uint64_t in_leaf = 0;
-		for (unsigned i = 0; i < leaf->bodies; i++) {
-			struct fill body = directory->inner->fill(leaf->body[i]);
-			fill.count += body.count;
-			fill.stashed += body.stashed;
-			fill.listed += body.listed;
-			fill.bytes += body.bytes + directory->inner->body_size + MEMORY_LINE;
-			in_leaf += body.count;
-			if (body.load > 0) {
-				taken += (double)(body.count - body.stashed);
-				slots += (double)(body.count - body.stashed) / body.load;
-			}
-		}
-		fill.bytes += sizeof(struct leaf);
-		double left = 1 - (double)in_leaf / (double)directory_leaf_keys(directory, leaf->bodies);
-		fill.headroom = left < fill.headroom ? left : fill.headroom;
-	}
-	fill.load = slots > 0 ? taken / slots : 0;
+	if (directory->index == NULL && few->count > 0)
+		fill.headroom -= (double)few->count / (double)directory_few_most(directory);
+	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
+		fill_of_leaf(directory, leaf, &fill);
+	fill.slots = fill.bodies * directory->inner->forecast(&directory->plan, 0).total_slots;
+	if (fill.slots > 0)
+		fill.load = (double)(fill.count - fill.stashed) / (double)fill.slots;
 	fill.headroom = fill.headroom > 0 ? fill.headroom : 0;
 	return fill;
 }

@@ -237,15 +237,6 @@ uint64_t filter_capacity(const nidus_filter *filter)
 	return room > plan->capacity ? room : plan->capacity;
 }
 
-static uint64_t slots_now(const nidus_filter *filter, const struct fill *fill,
-                          const struct forecast *forecast)
-{
-	return filter_directory(filter) == NULL ? forecast->total_slots
-	       : fill->load > 0                 ? (uint64_t)((double)(fill->count - fill->stashed) /
-                                              fill->load)
-	                                        : 0;
-}
-
 nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 {
 	if (filter == NULL)
@@ -256,6 +247,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		return fail(NIDUS_E_ARG, "info.struct_size is not set: start from NIDUS_INFO_INIT");
 	shared_stop(filter, false);
 	const struct blueprint *plan = &filter->plan;
+	bool directory = filter_directory(filter) != NULL;
 	struct fill fill = filter->family->fill(filter->body);
 	struct forecast forecast = filter->family->forecast(plan, fill.count);
 	if (filter->family->rate_now != NULL && !filter->readonly) /* it reads the whole table */
@@ -278,8 +270,8 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.fingerprint_bits = plan->core_bits + plan->growth_bits,
 		.slot_bits = forecast.slot_bits,
 		.growth_bits = plan->growth_bits,
-		.total_slots = slots_now(filter, &fill, &forecast),
-		.chunks = plan->chunks,
+		.total_slots = directory ? fill.slots : forecast.total_slots,
+		.chunks = directory ? fill.bodies : plan->chunks,
 		.stashed = fill.stashed,
 		.features = features_now(filter),
 		.readonly = filter->readonly,

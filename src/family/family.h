@@ -26,6 +26,8 @@ struct fill {
 	uint64_t bytes;  /* table, stash and locks */
 	double load;     /* taken slots / slots */
 	double headroom; /* share of places left in the fullest chunk */
+	uint64_t bodies; /* of a directory, */
+	uint64_t slots;  /* and of all of them */
 };
 
 /* What follows from a plan. */

@@ -49,7 +49,6 @@ class Info(Tuple[Any, ...]):
     features: Feature
     readonly: bool
     concurrent: bool
-    tables: int
     value_bits: int
 
 @final
