@@ -309,8 +309,8 @@ uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint6
  * The borrowed bits of a key, the highest first. They follow from its home and its core: short
  * cores alone have too few values to be spread evenly.
  */
-static uint64_t borrowed_bits(const struct nest *nest, enum nest_kind kind,
-                              const struct nest_key *key)
+ALWAYS_INLINE uint64_t borrowed_bits(const struct nest *nest, enum nest_kind kind,
+                                     const struct nest_key *key)
 {
 	uint64_t core = key->value & nest->layout->core_values;
 	uint64_t both = nest_home_group(kind, key) << nest->layout->core_bits | core;
@@ -383,8 +383,8 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
 /* ----------------------------------------------------------------------- bodies -- */
 
 /* What a slot is to hold in another body: core, choice and offset stay, the tag is another one. */
-static uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_t value,
-                         uint64_t tag)
+ALWAYS_INLINE uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_t value,
+                                uint64_t tag)
 {
 	uint64_t payload = from->layout->payload_bits > 0 ? value >> from->layout->payload_at : 0;
 	value &= bits_low(from->layout->tag_at);
@@ -404,9 +404,28 @@ ALWAYS_INLINE struct spread_target target_of(const struct nest *from, enum nest_
 	                      spread->borrows ? borrowed_bits(from, kind, key) : 0);
 }
 
+/* Puts a value into a slot, of a coded bucket into any; false if that is taken. */
+ALWAYS_INLINE bool fill_slot(struct nest *to, enum nest_kind kind, uint64_t slot, uint64_t value)
+{
+	if (nest_coded(kind)) {
+		uint64_t first = slot - slot % CODED_SLOTS; /* sorted: empty if any slot is */
+		if (nest_get(to, kind, to->bits, first) != 0)
+			return false;
+		nest_set(to, kind, to->bits, first, value);
+		return true;
+	}
+	uint64_t bit = slot * to->layout->width;
+	unsigned char *at = to->bits + (bit >> 3);
+	uint64_t word = load64(at);
+	if ((word >> (bit & 7) & to->layout->slot_mask) != 0)
+		return false;
+	store64(at, word | value << (bit & 7));
+	return true;
+}
+
 /*
  * Puts the entry of a slot into another nest: into the same slot, which is empty there unless
- * entries of several nests come together. Coded buckets are sorted, the empty slot is the first.
+ * entries of several nests come together.
  */
 ALWAYS_INLINE nidus_status spread_slot(const struct nest *from, enum nest_kind kind, uint64_t chunk,
                                        uint64_t slot, uint64_t value, const struct spread *spread)
@@ -417,9 +436,7 @@ ALWAYS_INLINE nidus_status spread_slot(const struct nest *from, enum nest_kind k
 	struct spread_target target = target_of(from, kind, &key, spread);
 	struct nest *to = target.body;
 	uint64_t moved = with_tag(from, to, value, target.tag);
-	uint64_t place = nest_coded(kind) ? slot - slot % CODED_SLOTS : slot;
-	if (LIKELY(nest_get(to, kind, to->bits, place) == 0)) {
-		nest_set(to, kind, to->bits, place, moved);
+	if (LIKELY(fill_slot(to, kind, slot, moved))) {
 		to->chunk[0].used++;
 		return NIDUS_OK;
 	}

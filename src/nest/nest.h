@@ -466,8 +466,24 @@ static inline bool nest_same(const struct nest *nest, uint64_t a, uint64_t b)
 }
 
 /* The key that a taken slot belongs to, its first group first. */
-struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                            uint64_t slot, uint64_t value);
+static inline struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind,
+                                          uint64_t chunk, uint64_t slot, uint64_t value)
+{
+	uint64_t core = value & nest->layout->core_values;
+	uint64_t extra = (value >> nest->layout->core_bits) & bits_low(nest->layout->extra_bits);
+	struct nest_key key = { .chunk = chunk };
+	key.value = value & ~(bits_low(nest->layout->extra_bits) << nest->layout->core_bits);
+	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1) : slot / nest->layout->slots;
+	if (nest_symmetric(kind)) {
+		key.group[0] = group;
+		key.group[1] = group ^ nest_hop(nest, kind, core);
+		return key;
+	}
+	uint64_t distance = nest_hop(nest, kind, core);
+	key.group[0] = extra & 1 ? nest_backward(nest, group, distance) : group;
+	key.group[1] = nest_forward(nest, key.group[0], distance);
+	return key;
+}
 
 /* Its identity and its payload, home counted within the chunk. */
 nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
