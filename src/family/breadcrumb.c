@@ -269,19 +269,27 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 
 /* ----------------------------------------------------------------- adapters -- */
 
-static nidus_status breadcrumb_check(const struct blueprint *plan)
+/* Fields of a plan that mean nothing here. */
+static nidus_status check_unused(const struct blueprint *plan)
 {
 	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0 ||
 	    plan->borrowed != 0)
 		return fail(NIDUS_E_RANGE,
 		            "a breadcrumb filter neither searches, holds back nor borrows");
-	return yard_check(plan);
+	return NIDUS_OK;
+}
+
+static nidus_status breadcrumb_check(const struct blueprint *plan)
+{
+	nidus_status status = check_unused(plan);
+	return status == NIDUS_OK ? yard_check(plan) : status;
 }
 
 static nidus_status breadcrumb_check_segment(const struct blueprint *plan,
                                              const struct segment *segment)
 {
-	return yard_check_segment(plan, segment);
+	nidus_status status = check_unused(plan);
+	return status == NIDUS_OK ? yard_check_segment(plan, segment) : status;
 }
 
 static uint64_t breadcrumb_body_hash(const void *body, const nidus_entry *entry, uint64_t part)

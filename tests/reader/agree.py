@@ -209,7 +209,7 @@ def small_files(folder, family):
     merged = os.path.join(folder, f"{family}-small-merged.nidus")
     run(NIDUS, "merge", "-o", merged, *parts)
     relaxed = build(folder, family, "small-relaxed", numbers(0, 20), "-n", 20, "-p", "2^-9")
-    run(NIDUS, "grow", "-q", "--relax", "-n", 200, relaxed)
+    run(NIDUS, "grow", "-q", "--relax", "-n", 400, relaxed)
     run(NIDUS, "add", "-q", "--multiset", relaxed, keys=numbers(20, 150) + numbers(3, 5) * 40)
     values = build(folder, family, "small-list", [b"%d\t%d" % (i % 20, i % 7) for i in range(60)], "-n", 30,
                    "--grow", 900, "--values", 3)
@@ -315,7 +315,8 @@ def compare_changes(path, chance):
     for (name, value, changed), status in zip(changes, said):
         good += status.startswith("NIDUS_OK")
         taken, why = taken_by_ours(changed)
-        expect(taken == status.startswith("NIDUS_OK") or taken and name in MAKERS,
+        promises = name in MAKERS or "promises" in status
+        expect(taken == status.startswith("NIDUS_OK") or taken and promises,
                f"{os.path.basename(path)}: {name} {value}: the library says {status}, "
                f"the reader {why or 'nothing against it'}")
     return good, len(changes)
@@ -339,10 +340,10 @@ def check_golden(path, asked):
         said += [" ".join(map(str, ("entry", *entry))) for entry in sorted(filter_.entries())]
     for line in asked:
         kind, key = line.split()
-        copies = (filter_.count_key(key.encode()) if kind == "text" else
-                  filter_.count_u64(int(key)) if kind == "u64" else filter_.count_hash(int(key)))
-        if copies > 0:
-            said.append(f"{line} {copies}")
+        hash_ = (filter_.hash_bytes(key.encode()) if kind == "text" else
+                 filter_.hash_u64(int(key)) if kind == "u64" else int(key))
+        if filter_.contains_hash(hash_):
+            said.append(f"{line} {filter_.count_hash(hash_)}")
     expect(said == expected, f"{os.path.basename(path)}: not what it was")
     yards = getattr(filter_, "bodies", [filter_])
     return any(line.entries for yard in yards for line in yard.back) if header.family == 7 else False

@@ -112,8 +112,9 @@ void golden_describe(const nidus_filter *filter, FILE *to)
 		uint64_t hash;
 		spell_key(filter, i, line, &hash);
 		uint64_t copies = nidus_count_key_hash(filter, hash);
-		expect_equal(nidus_contains_hash(filter, hash), copies > 0);
-		if (copies > 0)
+		bool found = nidus_contains_hash(filter, hash); /* it may be one without copies */
+		expect(found || copies == 0);
+		if (found)
 			fprintf(to, "%s %" PRIu64 "\n", line, copies);
 	}
 }
