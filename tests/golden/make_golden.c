@@ -137,13 +137,13 @@ static void keep_moving(int family)
 	options.max_capacity = 300;
 	nidus_filter *filter = filter_create(&options);
 	uint64_t keys = 0;
-	for (; info_of(filter).tables < 2; keys++)
+	for (; info_of(filter).chunks < 2; keys++)
 		expect_ok(nidus_insert_hash(filter, golden_hash(filter, keys)));
 	for (unsigned i = 0; i < 60; i++)
 		(void)nidus_insert_hash(filter,
 		                        golden_hash(filter, 5 + i % 3)); /* COPIES at last */
-	if (info_of(filter).tables < 2) /* there may have been too many */
-		for (; info_of(filter).tables < 2; keys++)
+	if (info_of(filter).chunks < 2) /* there may have been too many */
+		for (; info_of(filter).chunks < 2; keys++)
 			expect_ok(nidus_insert_hash(filter, golden_hash(filter, keys)));
 	keep(filter, "moving");
 }
@@ -192,7 +192,7 @@ static void keep_values(int family)
 	options.max_capacity = 300;
 	options.value_bits = 11;
 	nidus_filter *filter = filter_create(&options);
-	for (uint64_t key = 0; info_of(filter).tables < 2; key++)
+	for (uint64_t key = 0; info_of(filter).chunks < 2; key++)
 		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key));
 	for (unsigned i = 0; i < 60; i++)
 		(void)nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3), 1000 + i);
@@ -239,7 +239,7 @@ static void keep_compact(void)
 	options.max_capacity = 300;
 	options.value_bits = 3;
 	nidus_filter *filter = filter_create(&options);
-	for (uint64_t key = 0; info_of(filter).tables < 2; key++)
+	for (uint64_t key = 0; info_of(filter).chunks < 2; key++)
 		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key % 8));
 	for (unsigned i = 0; i < 60; i++)
 		(void)nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3), i % 7);
