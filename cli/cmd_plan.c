@@ -72,8 +72,7 @@ static void print_choice(const struct plan *plan, const nidus_plan_row *row)
 	if (most <= row->capacity)
 		return;
 	number_text_bytes(row->bytes_growing, growing);
-	out_format("growing to %" PRIu64 " keys it takes up to %s, as long as it has two tables\n",
-	           most, growing);
+	out_format("growing to %" PRIu64 " keys it takes up to %s\n", most, growing);
 }
 
 static void print_table(const struct plan *plan)

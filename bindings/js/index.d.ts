@@ -57,7 +57,7 @@ export interface Info {
   /** Keys promised to fit. */
   capacity: number;
   maxCapacity: number;
-  /** Memory of the table. */
+  /** Memory. */
   bytes: number;
   /** Used slots / slots. */
   load: number;

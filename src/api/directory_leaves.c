@@ -544,7 +544,8 @@ static nidus_status extend_for(struct directory *directory, uint64_t capacity, b
 		uint64_t number = leaf->number;
 		unsigned depth = leaf->depth;
 		double share = (double)capacity / ldexp((double)directory->base, (int)depth);
-		if (share > (double)directory_leaf_keys(directory, leaf->bodies) &&
+		/* A leaf rounds down. */
+		if (share > (double)directory_leaf_keys(directory, leaf->bodies) + 1 &&
 		    (relax || has_bits(directory, leaf)) && may_split(directory, leaf)) {
 			status = extend(directory, leaf);
 			*changed = true;

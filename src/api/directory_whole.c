@@ -256,7 +256,7 @@ nidus_status directory_begin(struct directory *directory, uint64_t capacity)
 	nidus_status status = NIDUS_OK;
 	if (directory->shared)
 		status = directory_plant(directory);
-	return status == NIDUS_OK ? directory_grow(directory, capacity, false) : status;
+	return status == NIDUS_OK ? directory_grow(directory, capacity, true) : status;
 }
 
 void directory_clear(struct directory *directory)

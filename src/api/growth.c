@@ -155,7 +155,8 @@ static nidus_status check_growing(const nidus_filter *filter, uint64_t capacity)
 	if (status != NIDUS_OK)
 		return status;
 	if (!(filter->family->features & NIDUS_GROW))
-		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow", filter->family->name);
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow or shrink",
+		            filter->family->name);
 	if (capacity > FAMILY_CAPACITY_MOST)
 		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is too large: 2^%d is the most",
 		            (unsigned long long)capacity, FAMILY_CAPACITY_MOST_LOG);
@@ -191,8 +192,8 @@ static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 	uint64_t count = filter->family->count(filter->body);
 	const struct directory *directory = filter_directory(filter);
 	if (capacity != 0 && capacity < count)
-		return fail(NIDUS_E_RANGE, "there are %llu entries: they do not fit into %llu places",
-		            (unsigned long long)count, (unsigned long long)capacity);
+		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
+		            (unsigned long long)count);
 	if (directory == NULL || directory->index == NULL)
 		return NIDUS_OK; /* it has no smaller size */
 	capacity = capacity > count ? capacity : count > 0 ? count : 1;

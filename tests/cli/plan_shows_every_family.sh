@@ -13,7 +13,7 @@ echo json
 "$NIDUS" plan -n 1M -p 0.001 --json | grep -o '"family": "cuckoo"'
 "$NIDUS" plan -n 1M -p 0.001 --json | wc -l
 "$NIDUS" plan -n 1M -p 0.001 --delete --enumerate >/dev/null && echo 'can be deleted from'
-"$NIDUS" plan -n 10k --grow 5M | tail -n 1 | grep -c '^growing to 5000000 keys it takes up to [0-9.]* MiB,'
+"$NIDUS" plan -n 10k --grow 5M | tail -n 1 | grep -c '^growing to 5000000 keys it takes up to [0-9.]* MiB$'
 "$NIDUS" plan -n 10k --json | grep -o '"pace": [0-9]*' | sort -u | wc -l
 "$NIDUS" plan -n 10k --json | grep -o '"speed": "[a-z]*"' | sort | uniq -c
 "$NIDUS" plan -n 1M | awk 'NR > 1 && $(NF - 1) == "fastest" { print $1, "is the quickest" }'

@@ -135,6 +135,8 @@ static nidus_options any_options(struct chance *chance)
 	if (family->compact && chance_one_in(chance, 2))
 		options.features |= NIDUS_COMPACT;
 	choose_whims(chance, &options);
+	/* Small segments, so that a few thousand keys are in many of them. */
+	take_small_segments(UINT32_C(1) << (5 + chance_below(chance, 8)));
 	return options;
 }
 

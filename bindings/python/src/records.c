@@ -11,9 +11,9 @@ static PyTypeObject *info_type, *row_type, *entry_type;
 static PyStructSequence_Field info_fields[] = {
 	{ "family", "the design: \"windowed\" and so on" },
 	{ "count", "entries now, copies counted; Bloom: inserts" },
-	{ "capacity", "keys that are promised to fit" },
+	{ "capacity", "keys promised to fit: of a filter that can grow, those it has room for by now" },
 	{ "max_capacity", "keys it may grow to by itself" },
-	{ "bytes", "memory of the table" },
+	{ "bytes", "memory" },
 	{ "seed", "what hashing is keyed with" },
 	{ "load", "used slots / slots" },
 	{ "headroom", "share of places left in the fullest chunk" },
