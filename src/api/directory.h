@@ -55,6 +55,12 @@ struct leaf {
 	struct block memory;
 };
 
+/* What bodies of a directory have in common, and how many have it; made for the first of them. */
+struct shared_layout {
+	void *layout;
+	uint64_t bodies;
+};
+
 struct directory {
 	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
 	uint64_t parts;       /* base segments, times the values of all growth bits */
@@ -75,7 +81,7 @@ struct directory {
 	struct blueprint plan;    /* of a body, but for the bits of its tag */
 	bool shared, mapped;
 	uint64_t due;             /* shared: leaves that have to be looked at */
-	void **layout;            /* what bodies share, by the bits of their tags; NULL: not yet */
+	struct shared_layout *layout; /* what bodies share, by the bits of their tags */
 	struct block index_memory, model_memory, layout_memory;
 	nidus_allocator allocator;
 };

@@ -66,16 +66,27 @@ uint64_t directory_table_bytes(const struct directory *directory, uint64_t numbe
 }
 
 /* Sets what a body shares with others that have as many bits in their tags. Errors: E_NOMEM. */
-static nidus_status share_layout(const struct directory *directory, const struct blueprint *plan,
-                                 struct segment *segment)
+static nidus_status take_layout(const struct directory *directory, const struct blueprint *plan,
+                                struct segment *segment)
 {
-	void **layout = &directory->layout[segment->tag_bits];
+	struct shared_layout *shared = &directory->layout[segment->tag_bits];
 	nidus_status status = NIDUS_OK;
-	if (*layout == NULL && directory->inner->lay_out != NULL)
+	if (shared->bodies == 0 && directory->inner->lay_out != NULL)
 		status = directory->inner->lay_out(plan, segment, directory->model,
-		                                   &directory->allocator, layout);
-	segment->layout = *layout;
+		                                   &directory->allocator, &shared->layout);
+	if (status == NIDUS_OK)
+		shared->bodies++;
+	segment->layout = shared->layout;
 	return status;
+}
+
+static void give_layout(const struct directory *directory, unsigned tag_bits)
+{
+	struct shared_layout *shared = &directory->layout[tag_bits];
+	if (--shared->bodies > 0 || shared->layout == NULL)
+		return;
+	directory->inner->free_layout(shared->layout);
+	shared->layout = NULL;
 }
 
 /* Makes a body of a leaf: an empty one or one over a table. Errors: E_NOMEM. */
@@ -89,27 +100,34 @@ static nidus_status make_body(const struct directory *directory, struct leaf *le
 		segment_of(directory, leaf->number, leaf->depth, bodies, which, &head.last);
 	static_assert(sizeof head <= MEMORY_LINE, "the head of a body is before it, in a line");
 	head.first = segment.first;
+	head.tag_bits = (uint8_t)segment.tag_bits;
 	plan.growth_bits = segment.tag_bits;
-	nidus_status status = share_layout(directory, &plan, &segment);
+	nidus_status status = memory_take(&directory->allocator, MEMORY_LINE + inner->body_size,
+	                                  &head.memory);
 	if (status == NIDUS_OK)
-		status = memory_take(&directory->allocator, MEMORY_LINE + inner->body_size,
-		                     &head.memory);
-	if (status != NIDUS_OK)
+		status = take_layout(directory, &plan, &segment);
+	if (status != NIDUS_OK) {
+		memory_give(&directory->allocator, &head.memory);
 		return status;
+	}
 	void *body = head.memory.bytes + MEMORY_LINE;
 	memcpy(head.memory.bytes, &head, sizeof head);
 	status = inner->create(body, &plan, &segment, &directory->allocator, table);
-	if (status == NIDUS_OK)
+	if (status == NIDUS_OK) {
 		leaf->body[leaf->bodies++] = body;
-	else
+	} else {
+		give_layout(directory, segment.tag_bits);
 		memory_give(&directory->allocator, &head.memory);
+	}
 	return status;
 }
 
 static void free_body(const struct directory *directory, void *body)
 {
 	struct block memory = body_head(body)->memory;
+	unsigned tag_bits = body_head(body)->tag_bits;
 	directory->inner->free(body);
+	give_layout(directory, tag_bits);
 	memory_give(&directory->allocator, &memory);
 }
 
@@ -376,6 +394,7 @@ struct split {
 	const struct directory *directory;
 	uint64_t first; /* part of the body */
 	unsigned depth; /* of the leaves */
+	unsigned bits;  /* behind that, which tell their bodies */
 	struct leaf *to[2];
 };
 
@@ -383,9 +402,10 @@ static struct spread_target choose(const void *context, uint64_t tag, uint64_t b
 {
 	const struct split *split = context;
 	uint64_t part = split->first + tag;
-	uint64_t cell = part_above(split->directory, part, borrowed, split->depth + CELL_BITS);
-	struct leaf *leaf = split->to[cell / CELLS != split->to[0]->number];
-	void *body = leaf->body[body_with_cell(leaf->bodies, cell % CELLS)];
+	uint64_t above = part_above(split->directory, part, borrowed, split->depth + split->bits);
+	struct leaf *leaf = split->to[above >> split->bits != split->to[0]->number];
+	uint64_t cell = (above & bits_low(split->bits)) << (CELL_BITS - split->bits);
+	void *body = leaf->body[body_with_cell(leaf->bodies, cell)];
 	return (struct spread_target){ body, part - body_head(body)->first };
 }
 
@@ -394,9 +414,9 @@ static nidus_status spread_leaf(const struct directory *directory, const struct 
                                 struct leaf *low, struct leaf *high)
 {
 	nidus_status status = NIDUS_OK;
-	struct split split = { directory, 0, low->depth, { low, high } };
-	bool borrows = directory_index_depth(low->depth, low->bodies) > directory->growth_bits;
-	struct spread spread = { choose, &split, borrows };
+	unsigned bits = directory_index_depth(low->depth, low->bodies);
+	struct split split = { directory, 0, low->depth, bits - low->depth, { low, high } };
+	struct spread spread = { choose, &split, bits > directory->growth_bits };
 	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++) {
 		split.first = body_head(leaf->body[i])->first;
 		status = directory->inner->spread(leaf->body[i], &spread);
@@ -519,6 +539,8 @@ void directory_uproot(struct directory *directory)
 		directory_free_leaf(directory, leaf);
 	}
 	memory_give(&directory->allocator, &directory->index_memory);
+	if (directory->inner->unprepare != NULL && directory->model != NULL)
+		directory->inner->unprepare(directory->model);
 	memset(directory->at_depth, 0, sizeof directory->at_depth);
 	memset(directory->at_index_depth, 0, sizeof directory->at_index_depth);
 	directory->index = NULL;

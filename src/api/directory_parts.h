@@ -24,7 +24,9 @@ extern const struct body_ops directory_ops, directory_shared_ops;
 struct body_head {
 	struct block memory;
 	struct leaf *leaf;
-	uint64_t first, last; /* parts; both may be other bodies', too, where bits are borrowed */
+	/* Its parts; the first and the last may be other bodies', too, where bits are borrowed. */
+	uint64_t first, last;
+	uint8_t tag_bits;
 };
 
 static inline struct body_head *body_head(const void *body)

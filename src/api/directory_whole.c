@@ -230,7 +230,7 @@ nidus_status directory_create(struct directory *directory, const struct family *
 	                    &directory->layout_memory);
 	if (status != NIDUS_OK)
 		return status;
-	directory->layout = (void **)(void *)directory->layout_memory.bytes;
+	directory->layout = (struct shared_layout *)(void *)directory->layout_memory.bytes;
 	status = make_model(directory);
 	if (status != NIDUS_OK)
 		memory_give(allocator, &directory->layout_memory);
@@ -241,10 +241,6 @@ void directory_free(struct directory *directory)
 {
 	directory_uproot(directory);
 	few_free(&directory->few, &directory->allocator);
-	for (unsigned i = 0; directory->layout != NULL && i <= directory->growth_bits; i++) {
-		if (directory->layout[i] != NULL)
-			directory->inner->free_layout(directory->layout[i]);
-	}
 	memory_give(&directory->allocator, &directory->layout_memory);
 	if (directory->model != NULL)
 		directory->inner->free(directory->model);

@@ -24,6 +24,8 @@
 
 #define RATE_MOST 0.5 /* a filter that would answer yes more often than not is refused */
 
+#define OVERFULL 1.5 /* times the targets of all: parts that are fuller raise the target */
+
 struct merger {
 	const nidus_filter *const *filters;
 	size_t n;
@@ -190,8 +192,9 @@ static nidus_status promise(const struct merger *merger, nidus_filter *made)
 	growth_promise(made, keys > 1 ? keys : 1);
 	if (made->plan.fpr > RATE_MOST)
 		return rate_too_high(keys, made->plan.fpr);
-	if (made->plan.fpr > merger->targets && made->plan.fpr <= merger->targets * (1 + 0x1p-30))
-		made->plan.fpr = merger->targets; /* by a hair */
+	/* By a hair, or as parts have a few keys more than their capacity. */
+	if (made->plan.fpr > merger->targets && made->plan.fpr <= merger->targets * OVERFULL)
+		made->plan.fpr = merger->targets;
 	return NIDUS_OK;
 }
 

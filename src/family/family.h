@@ -166,6 +166,7 @@ struct family {
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
 	nidus_status (*prepare)(void *model);
+	void (*unprepare)(void *model); /* when no body and no layout is left; NULL as prepare() */
 	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,
 	                        const void *model, const nidus_allocator *allocator, void **layout);
 	void (*free_layout)(void *layout);

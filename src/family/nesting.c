@@ -173,6 +173,11 @@ nidus_status nesting_prepare(void *model)
 	return nest_prepare(model);
 }
 
+void nesting_unprepare(void *model)
+{
+	nest_unprepare(model);
+}
+
 nidus_status nesting_spread(const void *from, const struct spread *spread)
 {
 	return nest_spread(from, spread);

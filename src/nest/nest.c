@@ -419,6 +419,16 @@ nidus_status nest_prepare(struct nest *model)
 	return write_hops(own_layout(model), UINT64_MAX / 2);
 }
 
+void nest_unprepare(struct nest *model)
+{
+	struct nest_layout *layout = own_layout(model);
+	if (layout->hops == NULL)
+		return;
+	memory_give(&layout->allocator, &layout->hop_memory);
+	layout->hops = NULL;
+	layout->special |= NEST_HASHED;
+}
+
 static void free_stashes(struct nest *nest)
 {
 	for (uint64_t i = 0; i < nest->layout->chunks; i++) {

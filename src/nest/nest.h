@@ -598,6 +598,9 @@ nidus_status nest_spread(const struct nest *from, const struct spread *spread);
 /* Writes down the hops that bodies share with their model. Errors: E_NOMEM. */
 nidus_status nest_prepare(struct nest *model);
 
+/* Gives them back, when no body is left. */
+void nest_unprepare(struct nest *model);
+
 /* The hash of an entry of a body of a growing filter, by the part that the entry is of. */
 uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part);
 

@@ -144,29 +144,7 @@ static void keep_grown(int family)
 	keep(filter, "grown");
 }
 
-<<<<<<< HEAD
 /* Full filters: bits that lead to bodies are borrowed. */
-=======
-/* Two tables, and copies of three keys that the larger has no place for. */
-static void keep_moving(int family)
-{
-	nidus_options options = options_of(family, 20, 5);
-	options.max_capacity = 300;
-	nidus_filter *filter = filter_create(&options);
-	uint64_t keys = 0;
-	for (; info_of(filter).chunks < 2; keys++)
-		expect_ok(nidus_insert_hash(filter, golden_hash(filter, keys)));
-	for (unsigned i = 0; i < 60; i++)
-		(void)nidus_insert_hash(filter,
-		                        golden_hash(filter, 5 + i % 3)); /* COPIES at last */
-	if (info_of(filter).chunks < 2) /* there may have been too many */
-		for (; info_of(filter).chunks < 2; keys++)
-			expect_ok(nidus_insert_hash(filter, golden_hash(filter, keys)));
-	keep(filter, "moving");
-}
-
-/* Full filters: the address bits of the whole are borrowed. */
->>>>>>> g-out
 static void keep_merged(int family, uint64_t most)
 {
 	nidus_options options = options_of(family, 40, 9);
@@ -206,7 +184,6 @@ static void keep_values(int family)
 		snprintf(what, sizeof what, "values-%u", widths[i]);
 		keep(filter, what);
 	}
-<<<<<<< HEAD
 	for (unsigned grown = 0; grown < 2; grown++) {
 		nidus_options options = options_of(family, 20, 5);
 		options.max_capacity = 3000;
@@ -220,17 +197,6 @@ static void keep_values(int family)
 		expect_equal(has_segments(filter), grown);
 		keep(filter, grown ? "values-grown" : "values-to-grow");
 	}
-=======
-	nidus_options options = options_of(family, 20, 5);
-	options.max_capacity = 300;
-	options.value_bits = 11;
-	nidus_filter *filter = filter_create(&options);
-	for (uint64_t key = 0; info_of(filter).chunks < 2; key++)
-		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key));
-	for (unsigned i = 0; i < 60; i++)
-		(void)nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3), 1000 + i);
-	keep(filter, "values-moving");
->>>>>>> g-out
 }
 
 static void keep_shared(int family)
@@ -271,11 +237,7 @@ static void keep_compact(void)
 	options.max_capacity = 3000;
 	options.value_bits = 3;
 	nidus_filter *filter = filter_create(&options);
-<<<<<<< HEAD
 	for (uint64_t key = 0; key < 250; key++)
-=======
-	for (uint64_t key = 0; info_of(filter).chunks < 2; key++)
->>>>>>> g-out
 		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key % 8));
 	for (unsigned i = 0; i < 60; i++)
 		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3), i % 7));
