@@ -378,9 +378,10 @@ class Nest(Filter):
         return ((home, h.groups), (core % h.groups - 1, h.groups - 1),
                 (core // h.groups, (1 << h.core_bits) // h.groups))
 
-    def borrowed(self, _, fingerprint):
+    def borrowed(self, home, fingerprint):
         """The 64 bits that an entry of a body lends."""
-        return self.partner_hash(~(fingerprint & (1 << self.header.core_bits) - 1))
+        core_bits = self.header.core_bits
+        return self.partner_hash(~((home << core_bits) + fingerprint % (1 << core_bits)))
 
     def split(self, slot):
         """What a slot holds below its value, and the value."""

@@ -332,9 +332,10 @@ def check_golden(path, asked):
     with open(path[:-len("nidus")] + "expected", encoding="ascii") as file:
         expected = file.read().splitlines()
     said = [f"family {nidus_read.FAMILIES[header.family]}"]
+    fixed = not header.segmented
     said += [f"{name} {getattr(header, name)}" for name in
-             ("seed", "capacity", "max_capacity", "slots")]
-    said += [f"count {filter_.count}", f"stashed {filter_.stashed}", f"chunks {header.chunks}"]
+             ("seed", *["capacity"] * fixed, "max_capacity", "slots")]
+    said += [f"count {filter_.count}", f"stashed {filter_.stashed}", *[f"chunks {header.chunks}"] * fixed]
     said += ["fpr 0x%016x" % struct.unpack("<Q", struct.pack("<d", header.fpr))]
     if nidus_read.FAMILIES[header.family] in LISTED:
         said += [" ".join(map(str, ("entry", *entry))) for entry in sorted(filter_.entries())]
