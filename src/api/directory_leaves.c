@@ -19,6 +19,8 @@ static const uint8_t first_cell[LEAF_BODIES + 1][LEAF_BODIES + 1] = {
 	{ 0 }, { 0, CELLS }, { 0, 16, CELLS }, { 0, 11, 21, CELLS }
 };
 
+#define ROUNDING 1e-9 /* of products of doubles, that no leaf is split for it */
+
 #define MOST_CELLS 11 /* of a body of a leaf that has three */
 
 /* Which body of a leaf has a cell. */
@@ -171,12 +173,17 @@ uint64_t directory_leaf_count(const struct directory *directory, const struct le
 }
 
 /* Keys that a leaf of so many bodies takes, though they are never quite even. */
-uint64_t directory_leaf_keys(const struct directory *directory, unsigned bodies)
+static double keys_of_leaf(const struct directory *directory, unsigned bodies)
 {
 	double keys = (double)directory->keys;
-	return bodies == 1   ? directory->keys
-	       : bodies == 2 ? (uint64_t)(UNEVEN * 2 * keys)
-	                     : (uint64_t)(UNEVEN * keys * CELLS / MOST_CELLS);
+	return bodies == 1   ? keys
+	       : bodies == 2 ? UNEVEN * 2 * keys
+	                     : UNEVEN * keys * CELLS / MOST_CELLS;
+}
+
+uint64_t directory_leaf_keys(const struct directory *directory, unsigned bodies)
+{
+	return (uint64_t)keys_of_leaf(directory, bodies);
 }
 
 /* ------------------------------------------------------------------------- index -- */
@@ -477,7 +484,7 @@ static nidus_status split_leaf(struct directory *directory, struct leaf *leaf)
 /* Gives a leaf more bodies, or splits it. Errors: E_NOMEM; nothing changed then. */
 static nidus_status extend(struct directory *directory, struct leaf *leaf)
 {
-	effort_of_thread()->moved += directory_leaf_count(directory, leaf);
+	effort_of_thread()->moved += load_of(directory, leaf).count;
 	return leaf->bodies < LEAF_BODIES ? add_body(directory, leaf) : split_leaf(directory, leaf);
 }
 
@@ -549,10 +556,11 @@ void directory_uproot(struct directory *directory)
 
 uint64_t directory_capacity(const struct directory *directory)
 {
-	uint64_t keys = directory->index != NULL ? 0 : directory_few_most(directory), index = 0;
+	double keys = directory->index != NULL ? 0 : (double)directory_few_most(directory);
+	uint64_t index = 0;
 	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
-		keys += directory_leaf_keys(directory, leaf->bodies);
-	return keys;
+		keys += keys_of_leaf(directory, leaf->bodies);
+	return (uint64_t)(keys * (1 + ROUNDING));
 }
 
 /* Extends all leaves that would be too full if there were so many keys, once. */
@@ -566,8 +574,7 @@ static nidus_status extend_for(struct directory *directory, uint64_t capacity, b
 		uint64_t number = leaf->number;
 		unsigned depth = leaf->depth;
 		double share = (double)capacity / ldexp((double)directory->base, (int)depth);
-		/* A leaf rounds down. */
-		if (share > (double)directory_leaf_keys(directory, leaf->bodies) + 1 &&
+		if (share > keys_of_leaf(directory, leaf->bodies) * (1 + ROUNDING) &&
 		    (relax || has_bits(directory, leaf)) && may_split(directory, leaf)) {
 			status = extend(directory, leaf);
 			*changed = true;

@@ -20,6 +20,7 @@ static struct blueprint body_plan(const struct blueprint *plan)
 	struct blueprint body = *plan;
 	body.chunks = 1;
 	body.growth_bits = body.level = body.borrowed = body.segmented = 0;
+	body.fpr = 1; /* what a body takes is a question of its places alone */
 	if (body.stash_limit == 0 && plan->family != NIDUS_BREADCRUMB)
 		body.stash_limit = 1; /* a leaf that cannot be split keeps what comes in its lists */
 	return body;

@@ -34,6 +34,7 @@ struct merger {
 	bool grows;       /* some of them are directories */
 	uint64_t keys;    /* entries of all */
 	double targets;   /* of all, added up */
+	uint64_t largest; /* max_capacity of any */
 	/* What the parts have in common: its fpr is the lowest target, its max_capacity the sum of
 	 * theirs. */
 	struct blueprint base;
@@ -114,6 +115,7 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 	if (base->features & NIDUS_NO_DELETE)
 		base->features &= ~(uint32_t)NIDUS_DELETE;
 	merger->targets += plan->fpr;
+	merger->largest = plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
 	nidus_status status = add_to(&merger->keys, part->family->count(part->body));
 	return status == NIDUS_OK ? add_to(&base->max_capacity, plan->max_capacity) : status;
 }
@@ -166,7 +168,7 @@ static nidus_status make_growing(const struct merger *merger, uint64_t keys, nid
 	if ((double)plan.max_capacity > at_rate)
 		plan.max_capacity = (uint64_t)at_rate;
 	plan.capacity = 1;
-	plan.max_capacity = plan.max_capacity > 1 ? plan.max_capacity : 1;
+	plan.max_capacity = plan.max_capacity > merger->largest ? plan.max_capacity : merger->largest;
 	nidus_status status = filter_make(inner, &plan, &first->allocator, NULL, made);
 	if (status != NIDUS_OK)
 		return status;
@@ -188,6 +190,7 @@ static nidus_status promise(const struct merger *merger, nidus_filter *made)
 	uint64_t keys = made->family->count(made->body);
 	if (filter_directory(made) == NULL)
 		return NIDUS_OK;
+	directory_recount(filter_directory(made));
 	directory_look_after(filter_directory(made));
 	growth_promise(made, keys > 1 ? keys : 1);
 	if (made->plan.fpr > RATE_MOST)
@@ -222,14 +225,33 @@ static nidus_status transfer(nidus_filter *to, const nidus_filter *from)
 	return to->family->transfer(to->body, from->body);
 }
 
+/* Puts all parts into a filter that was just made, or frees it. */
+static nidus_status transfer_all(const struct merger *merger, nidus_filter **merged)
+{
+	nidus_status status = NIDUS_OK;
+	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
+		status = transfer(*merged, merger->filters[i]);
+	if (status != NIDUS_OK) {
+		nidus_free(*merged);
+		*merged = NULL;
+	}
+	return status;
+}
+
 /* The filter with all entries. Errors: as nidus_merge_many. */
 static nidus_status merge_all(const struct merger *merger, nidus_filter **merged)
 {
-	bool fits = !merger->grows && merger->keys <= merger->base.capacity;
-	nidus_status status = fits ? make_fixed(merger, merged)
-	                           : make_growing(merger, merger->keys, merged);
-	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
-		status = transfer(*merged, merger->filters[i]);
+	nidus_status status = NIDUS_FULL;
+	if (!merger->grows && merger->keys <= merger->base.capacity) {
+		status = make_fixed(merger, merged);
+		if (status == NIDUS_OK)
+			status = transfer_all(merger, merged);
+	}
+	if (overflow_helps(status)) { /* keys that are too many, or without a list too uneven */
+		status = make_growing(merger, merger->keys, merged);
+		if (status == NIDUS_OK)
+			status = transfer_all(merger, merged);
+	}
 	return status == NIDUS_OK ? promise(merger, *merged) : status;
 }
 

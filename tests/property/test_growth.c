@@ -341,7 +341,7 @@ static void count_the_work(const nidus_options *options)
 	check_note("%s, fpr %g: %llu at most, %.2f per key", nidus_family_name(options->family),
 	           options->fpr, (unsigned long long)most, (double)all / (double)keys);
 	/* Three bodies, each as full as it can be; those of breadcrumb filters are larger. */
-	expect(most <= 3 * 2 * family_segment_slots);
+	expect(most <= 3 * 3 * family_segment_slots);
 	expect(all <= 5 * keys);
 	expect_ok(nidus_verify(filter, NULL));
 	expect_keys(filter, 0, keys);
