@@ -100,9 +100,11 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 
 #define RATE_MOST 0.5
 
-/* A directory of the same entries with room for so many keys. Errors: E_NOMEM, FULL. */
-static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, bool relax,
-                               nidus_filter **made)
+/*
+ * A directory of the same entries with room for so many keys, which is promised already or asked for
+ * at a higher rate: bits are borrowed if none are left. Errors: E_NOMEM, FULL.
+ */
+static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, nidus_filter **made)
 {
 	const struct directory *old = filter_directory(filter);
 	bool leaves = old == NULL || capacity > directory_few_most(old);
@@ -110,7 +112,7 @@ static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, bo
 	if (status != NIDUS_OK)
 		return status;
 	if (leaves)
-		status = directory_grow(filter_directory(*made), capacity, relax);
+		status = directory_grow(filter_directory(*made), capacity, true);
 	if (status == NIDUS_OK)
 		status = growth_absorb(*made, filter);
 	if (status == NIDUS_OK) {
@@ -140,7 +142,7 @@ static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 		return fail(NIDUS_E_RANGE, "%llu keys with fingerprints this short would make the "
 		                           "rate more than %g",
 		            (unsigned long long)capacity, RATE_MOST);
-	nidus_status status = make_sized(filter, capacity, relax, &larger);
+	nidus_status status = make_sized(filter, capacity, &larger);
 	if (status != NIDUS_OK)
 		return status;
 	larger->plan.capacity = capacity;
@@ -197,7 +199,7 @@ static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 	if (directory == NULL || directory->index == NULL)
 		return NIDUS_OK; /* it has no smaller size */
 	capacity = capacity > count ? capacity : count > 0 ? count : 1;
-	nidus_status status = make_sized(filter, capacity, true, &smaller);
+	nidus_status status = make_sized(filter, capacity, &smaller);
 	if (status != NIDUS_OK)
 		return status;
 	if (smaller->family->fill(smaller->body).bytes >= directory_fill(directory).bytes) {
