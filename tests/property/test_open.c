@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/directory_files.h"
 #include "api/filter.h"
 #include "api/options.h"
 #include "base/bits.h"
@@ -575,15 +576,18 @@ static void attack_file(const nidus_filter *filter, struct chance *chance, const
 	struct bytes bytes = bytes_save(filter);
 	nidus_filter *friend;
 	expect_ok(nidus_clone(filter, &friend));
-	uint64_t at = load64(bytes.data + 136), size = load64(bytes.data + 144);
+	uint64_t at = load64(bytes.data + 136), size = load64(bytes.data + 144), head = 0;
+	if (filter_directory(filter) != NULL) /* what leads to bodies is looked at, and refused */
+		head = DIRECTORY_HEAD * (1 + load64(bytes.data + at));
 	for (unsigned i = 0; i < (check_small() ? 6 : 20); i++) {
 		bool later = chance_percent(chance, 40), sealed = chance_percent(chance, 50);
+		later = later || head == DIRECTORY_HEAD; /* of a list the copies are looked at */
 		struct bytes bad = { check_alloc(bytes.size), bytes.size };
 		check_note("%s, round %u%s%s", what, i, later ? ", later" : "",
 		           sealed ? ", sealed" : "");
 		memcpy(bad.data, bytes.data, bytes.size);
 		if (!later)
-			scribble(chance, bad.data + at, size);
+			scribble(chance, bad.data + at + head, size - head);
 		if (!later && sealed)
 			bytes_seal(&bad);
 		folder_write("bad", bad.data, bad.size);
