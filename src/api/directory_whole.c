@@ -632,12 +632,14 @@ struct spread_target directory_target(const struct directory *directory, uint64_
 /* Entries on their way from a body to those of another directory. */
 struct absorption {
 	const struct directory *to;
-	uint64_t first; /* part of the body */
+	uint64_t first, last; /* parts of the body */
 };
 
 static struct spread_target choose_in(const void *context, uint64_t tag, uint64_t borrowed)
 {
 	const struct absorption *absorption = context;
+	if (tag > absorption->last - absorption->first)
+		return (struct spread_target){ NULL, 0 };
 	return directory_target(absorption->to, absorption->first + tag, borrowed);
 }
 
@@ -651,7 +653,8 @@ nidus_status directory_absorb(struct directory *to, const struct directory *from
 		                              few_copies_of(&from->few, i));
 	for (const void *body;
 	     status == NIDUS_OK && (body = directory_next_body(from, &index)) != NULL;) {
-		struct absorption absorption = { to, body_head(body)->first };
+		const struct body_head *head = body_head(body);
+		struct absorption absorption = { to, head->first, head->last };
 		struct spread spread = { choose_in, &absorption, to->borrowed > 0 };
 		status = to->inner->spread(body, &spread);
 	}

@@ -80,6 +80,7 @@ nidus_status growth_make_directory(nidus_filter *filter)
 		nidus_free(made);
 		return status;
 	}
+	directory_recount(filter_directory(made));
 	directory_look_after(filter_directory(made));
 	filter_take_body(filter, made);
 	return NIDUS_OK;
@@ -100,7 +101,10 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 
 #define RATE_MOST 0.5
 
-/* A directory of the same entries with room for so many keys. Errors: E_NOMEM, FULL. */
+/*
+ * A directory of the same entries with room for so many keys, which is promised already or asked for
+ * at a higher rate: bits are borrowed if none are left. Errors: E_NOMEM, FULL.
+ */
 static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, nidus_filter **made)
 {
 	const struct directory *old = filter_directory(filter);
@@ -113,6 +117,7 @@ static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, ni
 	if (status == NIDUS_OK)
 		status = growth_absorb(*made, filter);
 	if (status == NIDUS_OK) {
+		directory_recount(filter_directory(*made));
 		directory_look_after(filter_directory(*made));
 	} else {
 		nidus_free(*made);

@@ -16,7 +16,8 @@ struct spread_target {
 
 /*
  * Which entries of a body go where: by their tags, and by their borrowed bits if `borrows`. Of a
- * body that is a whole filter the number of the chunk stands for the tag.
+ * body that is a whole filter the number of the chunk stands for the tag. No body at all: nothing
+ * with this tag can be there, and a file says so that somebody has changed.
  */
 struct spread {
 	struct spread_target (*choose)(const void *context, uint64_t tag, uint64_t borrowed);

@@ -444,6 +444,12 @@ ALWAYS_INLINE nidus_status spread_slot(const struct nest *from, enum nest_kind k
 	return nest_insert_key(to, &key);
 }
 
+static nidus_status impossible_entry(uint64_t chunk)
+{
+	return fail(NIDUS_E_CORRUPT, "chunk %llu holds no possible entry",
+	            (unsigned long long)chunk);
+}
+
 static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
                                  const struct spread *spread)
 {
@@ -455,6 +461,8 @@ static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
 		struct nest_key key = nest_key_of_identity(from, kind, chunk, node->entry);
 		struct spread_target target = target_of(from, kind, &key, spread);
 		uint64_t left = node->copies;
+		if (target.body == NULL)
+			return impossible_entry(chunk);
 		key.chunk = 0;
 		key.value = with_tag(from, target.body, key.value, target.tag);
 		status = nest_insert_copies(target.body, &key, &left);
@@ -472,6 +480,28 @@ ALWAYS_INLINE nidus_status spread_slots(const struct nest *from, enum nest_kind 
 		uint64_t value = nest_get(from, kind, bits, slot);
 		if (value != 0)
 			status = spread_slot(from, kind, chunk, slot, value, spread);
+	}
+	return status;
+}
+
+/* The same of slots of a file, which may be anything, even after a check. */
+static nidus_status spread_mapped(const struct nest *from, uint64_t chunk,
+                                  const struct spread *spread)
+{
+	const enum nest_kind kind = from->layout->kind;
+	const unsigned char *bits = nest_chunk_bits(from, chunk);
+	const uint64_t slots = nest_chunk_slots(from->layout);
+	nidus_status status = NIDUS_OK;
+	for (uint64_t slot = 0; slot < slots && status == NIDUS_OK; slot++) {
+		uint64_t value = nest_get(from, kind, bits, slot);
+		if (value == 0)
+			continue;
+		if (!slot_possible(from, slot, value))
+			return impossible_entry(chunk);
+		struct nest_key key = nest_key_in(from, kind, chunk, slot, value);
+		if (target_of(from, kind, &key, spread).body == NULL)
+			return impossible_entry(chunk);
+		status = spread_slot(from, kind, chunk, slot, value, spread);
 	}
 	return status;
 }
@@ -497,7 +527,8 @@ nidus_status nest_spread(const struct nest *from, const struct spread *spread)
 {
 	nidus_status status = NIDUS_OK;
 	for (uint64_t chunk = 0; chunk < from->layout->chunks && status == NIDUS_OK; chunk++) {
-		status = spread_slots_of(from, chunk, spread);
+		status = from->mapped ? spread_mapped(from, chunk, spread)
+		                      : spread_slots_of(from, chunk, spread);
 		if (status == NIDUS_OK)
 			status = spread_stash(from, chunk, spread);
 	}

@@ -440,9 +440,9 @@ static nidus_status yard_spread_mapped(const struct yard *from, const struct spr
 	while (status == NIDUS_OK && yard_next_in(from, bucket, &at, &key)) {
 		struct spread_target target = yard_choose(from, spread, key);
 		struct yard *to = target.body;
-		key.beside = yard_retagged(from, target, key.beside);
-		if (key.m >= to->buckets)
+		if (to == NULL || key.m >= to->buckets)
 			return fail(NIDUS_E_CORRUPT, "a line holds what no insert leaves");
+		key.beside = yard_retagged(from, target, key.beside);
 		status = to->ops->put(to, key);
 	}
 	return status;
@@ -456,6 +456,8 @@ static nidus_status yard_spread_list(const struct yard *from, const struct sprea
 	     node = overflow_next(&from->list, &node->entry)) {
 		struct yard_key key = yard_list_key(from, &node->entry);
 		struct spread_target target = yard_choose(from, spread, key);
+		if (target.body == NULL)
+			return fail(NIDUS_E_CORRUPT, "a stash holds what no insert leaves");
 		key.beside = yard_retagged(from, target, key.beside);
 		status = yard_put_copies(target.body, key, node->copies);
 	}
