@@ -173,8 +173,9 @@ NIDUS_API const char *nidus_reason(void);
 
 /** The filter designs. The choice is one of space and speed. */
 typedef enum nidus_family {
-	NIDUS_AUTO = 0,     /**< the smallest that has the features asked for; one that is less
-	                         than 3 % larger if it is clearly faster (nidus_speed) */
+	NIDUS_AUTO = 0,     /**< the smallest that has the features asked for, when it has grown to
+	                         max_capacity; one that is less than 3 % larger if it is
+	                         clearly faster (nidus_speed) */
 	NIDUS_CUCKOO,       /**< two buckets, power-of-two sizes */
 	NIDUS_SEMISORT,     /**< cuckoo with coded buckets: one bit per key less */
 	NIDUS_SIMPLIFIED,   /**< cuckoo in small subtables with a stash each */

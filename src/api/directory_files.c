@@ -234,7 +234,8 @@ static nidus_status load_leaf(struct loading *loading, const unsigned char *reco
 			return no_sense();
 		*left -= size;
 		tables[i] = (unsigned char *)(uintptr_t)from->at; /* never written to */
-		from->at += from->reading == NULL ? size : 0;
+		if (from->reading == NULL)
+			from->at += size;
 	}
 	nidus_status status = directory_make_leaf(directory, number, depth, bodies,
 	                                          from->reading == NULL ? tables : NULL, leaf);
@@ -283,7 +284,8 @@ static nidus_status load_stashes(struct loading *loading, const unsigned char *s
 				directory->inner->import(leaf->body[i], stash, listed, count);
 			if (status != NIDUS_OK)
 				return status;
-			stash += listed * OVERFLOW_ENTRY;
+			if (listed > 0)
+				stash += listed * OVERFLOW_ENTRY;
 		}
 	}
 	if (!directory->mapped)

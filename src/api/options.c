@@ -233,6 +233,9 @@ static nidus_status find_candidates(const nidus_options *options,
 {
 	nidus_status status = NIDUS_OK;
 	char first[REASON_SIZE] = "";
+	/* Those that grow are compared as they will be: a few keys are the same list in all. */
+	uint64_t most = options->max_capacity > options->capacity ? options->max_capacity
+	                                                          : options->capacity;
 	*n = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		struct candidate *candidate = &candidates[*n];
@@ -246,7 +249,7 @@ static nidus_status find_candidates(const nidus_options *options,
 		if (tried != NIDUS_OK)
 			continue;
 		candidate->family = *family;
-		candidate->bytes = forecast_of(*family, &candidate->plan, options->capacity).bytes;
+		candidate->bytes = forecast_of(*family, &candidate->plan, most).bytes;
 		++*n;
 	}
 	return *n > 0 ? NIDUS_OK : fail(status, "no family will do: %s", first);

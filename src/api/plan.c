@@ -97,7 +97,7 @@ static void consider(struct choice *choice, const nidus_options *options,
 	if (row->status != NIDUS_OK)
 		return;
 	if (family == choice->chosen) {
-		choice->bytes = row->bytes;
+		choice->bytes = row->bytes_growing;
 		return;
 	}
 	if (!options_may_choose(options, family))
@@ -105,9 +105,9 @@ static void consider(struct choice *choice, const nidus_options *options,
 	choice->others++;
 	if (choice->chosen != NULL && family->pace < choice->chosen->pace)
 		choice->quicker = family;
-	if (choice->next == NULL || row->bytes < choice->next_bytes) {
+	if (choice->next == NULL || row->bytes_growing < choice->next_bytes) {
 		choice->next = family;
-		choice->next_bytes = row->bytes;
+		choice->next_bytes = row->bytes_growing;
 	}
 }
 

@@ -193,7 +193,8 @@ def damage_on_the_disk_is_harmless_to_lookups():
             _sql(sql)
         except RuntimeError as error:
             expect("ERROR" in str(error), error)
-    refused("checksum", _sql, "SELECT nidus_union_agg(b) FROM raw")
+    # Where the damage lies decides what is noticed first.
+    refused("nidus: ", _sql, "SELECT nidus_union_agg(b) FROM raw")
     # So does one whose first bytes are wrong, or are all that there is.
     for raw in ("", "4e", "4e0101", "4e010100", "4e02010089", "4e01ff00" + value.hex(),
                   "4e010101" + value.hex(), "00" * 300):
