@@ -420,7 +420,8 @@ static nidus_status breadcrumb_transfer(void *to, const void *from)
 
 static nidus_entry breadcrumb_identity(const void *body, uint64_t hash)
 {
-	return yard_identity(body, yard_locate_tagged(body, hash));
+	/* Without a tag: it may be of any part. */
+	return yard_identity(body, yard_locate(body, hash));
 }
 
 static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
