@@ -128,7 +128,9 @@ class Settings(servers.Test):
 
     def described(self, kind, key):
         """What DEBUG tells, without the memory: a list of a few items has room for some more until it is loaded."""
-        return [re.sub(rb"(bytes|bits):[0-9]+", b"", line) for line in self.do(f"{kind}.DEBUG", key)]
+        told = self.do(f"{kind}.DEBUG", key)
+        lines = told if isinstance(told, list) else [told]
+        return [re.sub(rb"(bytes|bits):[0-9]+", b"", line) for line in lines]
 
     def test_bf_filters_merge(self):
         for i, key in enumerate("abc"):
