@@ -298,8 +298,8 @@ def ways(example, n, *groups):
 def count(example, n, *keys):
     nest = example.fill(int(n))
     for number in keys:
-        chunk, home, core, _ = nest.locate(nest.hash_bytes(number.encode()))
-        yield f"key {number:<4} {word(nest)}s {' and '.join(map(str, nest.places(home, core, 0)))}, " \
+        chunk, home, core = nest.locate(nest.hash_bytes(number.encode()))
+        yield f"key {number:<4} {word(nest)}s {' and '.join(map(str, nest.places(home, core)))}, " \
               f"fingerprint {core}: {nest.count_key(number.encode())}"
 
 
