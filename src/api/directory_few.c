@@ -4,7 +4,7 @@
  */
 #include "api/directory_parts.h"
 
-#define FEW_MOST 16384 /* a longer list would be slow */
+#define FEW_MOST 24576 /* of two bodies of any family; a longer list would be slow */
 
 uint64_t directory_list_most(uint64_t base, uint64_t keys, bool shared)
 {

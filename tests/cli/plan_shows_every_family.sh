@@ -5,7 +5,7 @@ grep -c '^. cuckoo ' table
 "$NIDUS" plan -n 1M -p 0.001 -f cuckoo | grep -c '^\* cuckoo '
 "$NIDUS" plan -n 1M -p 0.001 -f cuckoo | tail -n 1
 "$NIDUS" plan -n 1M -p 0.001 --fast | tail -n 1 | grep -c ' is taken: the quickest'
-"$NIDUS" plan -n 1e9 -p 1e-4 --delete --merge --grow 4e9 | tail -n 2 | grep -c ' is taken: the smallest of'
+"$NIDUS" plan -n 1e9 -p 1e-4 --delete --merge --grow 4e9 | tail -n 2 | grep -c ' is taken: .*the smallest of'
 "$NIDUS" plan -n 1.5M -p 0.001 --json | grep -c '"why": "the smallest'
 "$NIDUS" plan -n 1M -p 0.001 | grep -c '^windowed is taken: clearly faster than semisort, the smallest of '
 echo json

@@ -76,7 +76,7 @@ class Settings(servers.Test):
                 self.do("CF.ADD", "f", i)
         self.assertIn("nidus.max-filter-bytes", str(caught.exception))
         self.assertLess(self.r.memory_usage("f"), 105000)
-        self.assertGreater(i, 10000)
+        self.assertGreater(i, 5000)  # a list and the segments made of it are there together
         self.assertEqual(self.do("CF.EXISTS", "f", 77), 1)
         self.assertIn(-1, self.do("CF.INSERT", "f", "ITEMS", *range(i, i + 5000)))
         self.r.config_set("nidus.max-filter-bytes", 0)
@@ -128,7 +128,9 @@ class Settings(servers.Test):
 
     def described(self, kind, key):
         """What DEBUG tells, without the memory: a list of a few items has room for some more until it is loaded."""
-        return [re.sub(rb"(bytes|bits):[0-9]+", b"", line) for line in self.do(f"{kind}.DEBUG", key)]
+        told = self.do(f"{kind}.DEBUG", key)
+        lines = told if isinstance(told, list) else [told]
+        return [re.sub(rb"(bytes|bits):[0-9]+", b"", line) for line in lines]
 
     def test_bf_filters_merge(self):
         for i, key in enumerate("abc"):
