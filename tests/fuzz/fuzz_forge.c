@@ -357,7 +357,7 @@ static void use(nidus_filter *filter)
 	put_keys_in(filter, 3000);
 	info = info_of(filter);
 	resize(filter, nidus_shrink(filter, 0), info.count);
-	expect(info_of(filter).total_slots <= info.total_slots);
+	expect(info_of(filter).bytes <= info.bytes);
 	merge_with_itself(filter);
 }
 

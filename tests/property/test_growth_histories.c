@@ -287,6 +287,7 @@ static void every_state_came_up(void **state)
 
 int main(void)
 {
+	take_small_segments(128);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_history_agrees_with_a_multiset),
 		cmocka_unit_test(every_state_came_up),
