@@ -67,6 +67,8 @@ static double parts_for(uint64_t keys, uint64_t of_body)
 	return (double)keys / (UNEVEN * (double)of_body);
 }
 
+#define BASE_FEW 3 /* base segments of a small filter whose bodies have one size, at least */
+
 /*
  * How many base segments there are instead of a number that need not be whole. Where bodies can be
  * of any size, a third larger does as well as a quarter smaller.
@@ -88,14 +90,15 @@ nidus_status directory_plan(const struct family *inner, const nidus_options *opt
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t keys = inner->segment_keys(plan);
-	double first = ceil(parts_for(options->capacity, keys));
+	double first = parts_for(options->capacity, keys);
 	double last = parts_for(options->max_capacity, keys);
+	/* A list comes first: a few base segments more let tables end where max_capacity does. */
 	if (options->capacity <= keys / 2)
-		first = 1;
+		first = inner->fit_segment != NULL ? 1 : fmin(last, BASE_FEW);
 	plan->growth_bits = 0;
-	while (ldexp(first, (int)plan->growth_bits + 1) <= last)
+	while (ldexp(first, (int)plan->growth_bits + 1) <= last * (1 + 1e-9))
 		plan->growth_bits++;
-	plan->chunks = base_segments(first, ldexp(last, -(int)plan->growth_bits),
+	plan->chunks = base_segments(ceil(first), ldexp(last, -(int)plan->growth_bits),
 	                             inner->fit_segment != NULL);
 	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
 	if (inner->fit_segment != NULL)

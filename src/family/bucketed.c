@@ -90,6 +90,7 @@ const struct family family_bucketed = {
 	.plan = bucketed_plan,
 	.plan_segment = bucketed_plan_segment,
 	.segment_keys = offset_segment_keys,
+	.fit_segment = offset_fit_segment,
 	.check = nesting_check,
 	.forecast = offset_forecast,
 	.compact = true,

@@ -187,3 +187,11 @@ uint64_t offset_segment_keys(const struct blueprint *plan)
 {
 	return nesting_segment_keys(plan, sizing_of(plan));
 }
+
+void offset_fit_segment(struct blueprint *plan, uint64_t keys)
+{
+	uint64_t had = offset_segment_keys(plan);
+	plan->groups = (uint64_t)ceil((double)plan->groups * (double)keys / (double)had) + 1;
+	while (offset_segment_keys(plan) < keys)
+		plan->groups++;
+}

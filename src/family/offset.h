@@ -40,5 +40,6 @@ const struct offset_layout *offset_find(const struct offset_layout *layouts, siz
 nidus_status offset_plan_segment(const nidus_options *options, struct blueprint *plan,
                                  const struct offset_layout *layout);
 uint64_t offset_segment_keys(const struct blueprint *plan);
+void offset_fit_segment(struct blueprint *plan, uint64_t keys);
 
 #endif

@@ -90,6 +90,7 @@ const struct family family_windowed = {
 	.plan = windowed_plan,
 	.plan_segment = windowed_plan_segment,
 	.segment_keys = offset_segment_keys,
+	.fit_segment = offset_fit_segment,
 	.check = nesting_check,
 	.forecast = offset_forecast,
 };

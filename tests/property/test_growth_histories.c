@@ -83,7 +83,9 @@ static void try_lookup(struct run *run)
 {
 	uint64_t key = any_key(run), count = spelled_count(run->filter, key);
 	expect(count >= run->model.copies[key]);
-	expect_equal(spelled_contains(run->filter, key), count > 0);
+	/* Lookups in breadcrumb filters do not compare the tags of entries. */
+	bool yes = spelled_contains(run->filter, key);
+	expect(yes == (count > 0) || (yes && run->filter->family->id == NIDUS_BREADCRUMB));
 }
 
 static void try_grow(struct run *run)
