@@ -192,7 +192,7 @@ class FilterTest {
     @Test
     void senselessOptionsAreErrors() {
         for (double rate : new double[] {0, -1, 0.9, 0.0626, 1, Double.NaN, Double.POSITIVE_INFINITY}) {
-            assertThrows(IllegalArgumentException.class, () -> Filter.builder().fpr(rate));
+            assertThrows(IllegalArgumentException.class, () -> Filter.builder().capacity(10).fpr(rate).build());
         }
         Filter.builder().capacity(10).fpr(0.0625).build().close();
         refused(NidusException.Status.RANGE, () -> Filter.builder().capacity(10).fpr(1e-12).build());
