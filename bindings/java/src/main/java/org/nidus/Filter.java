@@ -913,11 +913,24 @@ public final class Filter implements AutoCloseable {
      */
     public boolean[] containsAll(long[] keys) {
         boolean[] yes = new boolean[keys.length];
+        containsAll(keys, yes);
+        return yes;
+    }
+
+    /**
+     * {@link #contains(long)} of each key, in room of the caller's, which can be used again.
+     *
+     * @param keys the keys, which are not copied
+     * @param yes room for as many answers or more
+     */
+    public void containsAll(long[] keys, boolean[] yes) {
+        if (yes.length < keys.length) {
+            throw new IllegalArgumentException("yes must have room for " + keys.length + " answers");
+        }
         state.read(filter -> {
             Native.containsLongs(filter, keys, 0, keys.length, yes);
             return 0;
         });
-        return yes;
     }
 
     /**
