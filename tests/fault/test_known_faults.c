@@ -106,7 +106,8 @@ static void a_forged_max_capacity_is_refused(void **state)
 		options.family = (*family)->id;
 		nidus_filter *filter = filter_of_keys(&options, 0, 1500);
 		struct bytes bytes = bytes_save(filter);
-		for (uint64_t max_capacity = 8000; max_capacity < UINT64_C(1) << 62; max_capacity *= 9)
+		for (uint64_t max_capacity = 8000; max_capacity < UINT64_C(1) << 62;
+		     max_capacity *= 9)
 			expect_forged(&bytes, max_capacity);
 		expect_forged(&bytes, UINT64_MAX);
 		bytes_free(&bytes);

@@ -388,8 +388,7 @@ static nidus_status build_late(const nidus_options *options, const uint64_t *has
 	uint64_t built = 0;
 	expect_ok(nidus_create(options, &filter));
 	struct nest *nest = (struct nest *)(void *)filter->body;
-	nidus_status status =
-		nest_build_chunks(nest, 0, nest->chunks, hashes, NULL, n, 1, &built);
+	nidus_status status = nest_build_chunks(nest, 0, nest->chunks, hashes, NULL, n, 1, &built);
 	if (status == NIDUS_OK)
 		status = nest_build_check(nest, built);
 	nidus_free(filter);
@@ -411,7 +410,8 @@ static void compare_refusals(const struct shape *shape, void *context)
 			for (size_t i = 0; i < n; i++)
 				hashes[i] = i / copies * UINT64_C(0x9e3779b97f4a7c15);
 			qsort(hashes, n, sizeof *hashes, compare_hashes);
-			check_note("family %d, %zu keys, %u copies", (int)options.family, n, copies);
+			check_note("family %d, %zu keys, %u copies", (int)options.family, n,
+			           copies);
 			nidus_status late = build_late(&options, hashes, n);
 			expect_status(nidus_build_hashes(&options, hashes, n, 1, &filter), late);
 			*refusals += late == NIDUS_FULL;

@@ -607,9 +607,9 @@ CALL(jlong, buildTwo)
 	if (others != NULL) {
 		nidus_status status =
 			values ? nidus_build_values(&options, hashes, others, (size_t)n, threads,
-			                            &filter)
+		                                    &filter)
 			       : nidus_build_exclude(&options, hashes, (size_t)n, others, (size_t)m,
-			                             threads, &filter);
+		                                     threads, &filter);
 		handle = made(env, status, &filter);
 	}
 	free(hashes);
@@ -761,8 +761,8 @@ static bool watch(JNIEnv *env, struct builder *builder, jobject progress)
 	builder->env = env;
 	builder->progress = progress;
 	if (progress != NULL)
-		builder->go_on = (*env)->GetMethodID(
-			env, (*env)->GetObjectClass(env, progress), "goOn", "(D)Z");
+		builder->go_on = (*env)->GetMethodID(env, (*env)->GetObjectClass(env, progress),
+		                                     "goOn", "(D)Z");
 	return progress == NULL || builder->go_on != NULL;
 }
 
