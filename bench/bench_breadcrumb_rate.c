@@ -17,7 +17,7 @@
 #include "machine.h"
 
 #define BATCH 1024
-#define STRANGERS (UINT64_C(1) << 60)
+#define FIRST_ABSENT (UINT64_C(1) << 60)
 
 static const struct bar {
 	double asked, bits, rate; /* options.fpr; the most that is allowed */
@@ -56,7 +56,7 @@ static uint64_t strangers_found(const nidus_filter *filter, uint64_t trials)
 	uint64_t hashes[BATCH], found = 0;
 	uint8_t yes[BATCH];
 	for (uint64_t at = 0; at < trials;) {
-		size_t some = next_hashes(filter, STRANGERS + at, trials - at, hashes);
+		size_t some = next_hashes(filter, FIRST_ABSENT + at, trials - at, hashes);
 		nidus_contains_batch(filter, hashes, some, yes);
 		for (size_t i = 0; i < some; i++)
 			found += yes[i];

@@ -26,7 +26,7 @@
 #include "machine.h"
 
 #define TRIALS UINT64_C(1000000)
-#define STRANGERS (UINT64_C(1) << 60) /* the first absent key */
+#define FIRST_ABSENT (UINT64_C(1) << 60) /* the first absent key */
 
 static const struct bar {
 	const char *name;
@@ -101,7 +101,7 @@ static struct result measure(const struct settings *settings, double rate)
 	struct result result = { .width = inside_yard_width(yard) };
 	result.bits_per_key = (double)inside_yard_bits(yard) / (double)keys;
 	result.lines[INSERT] = fill(yard, keys);
-	result.lines[ABSENT] = look_up(yard, STRANGERS, 1, TRIALS);
+	result.lines[ABSENT] = look_up(yard, FIRST_ABSENT, 1, TRIALS);
 	result.lines[PRESENT] = look_up(yard, 0, keys / some, some);
 	some = (keys + 99) / 100;
 	result.lines[REMOVE] = take_out(yard, keys / some, some);

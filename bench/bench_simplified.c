@@ -115,7 +115,7 @@ static uint64_t fill_to_the_brim(nidus_filter *filter)
 }
 
 /* Of keys that were never put in, how many the filter knows. */
-static uint64_t count_strangers(const nidus_filter *filter, uint64_t from, uint64_t queries)
+static uint64_t count_absent(const nidus_filter *filter, uint64_t from, uint64_t queries)
 {
 	enum { BATCH = 4096 };
 	static uint64_t key[BATCH], hash[BATCH];
@@ -378,9 +378,9 @@ static void measure_stash(struct settings *settings, uint64_t keys, uint64_t slo
 {
 	struct stash_row row = { .stash = stash, .queries = QUERIES / 4096 * 4096 };
 	nidus_filter *filter = make_filter(keys, slots, k, settings->seed, stash);
-	uint64_t strangers = fill_to_the_brim(filter);
+	uint64_t filled = fill_to_the_brim(filter);
 	row.info = look(filter);
-	row.found = count_strangers(filter, strangers + (UINT64_C(1) << 40), row.queries);
+	row.found = count_absent(filter, filled + (UINT64_C(1) << 40), row.queries);
 	nidus_free(filter);
 	double cells = (double)row.info.total_slots / row.info.slots, values = values_of(&row.info);
 	row.theorem = 2 * (double)row.info.count / (cells * values);

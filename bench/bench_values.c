@@ -7,7 +7,7 @@
  * Each round fills both filters and asks them, a few thousand keys to the one and then to the other,
  * and the medians of all rounds are compared: what disturbs the machine disturbs both. Builds
  * take turns. Times are those of the processor. Beside each
- * ratio stands the bar that it should reach: strangers 0.9, values of present keys 0.7 (against a plain
+ * ratio stands the bar that it should reach: absent keys 0.9, values of present keys 0.7 (against a plain
  * lookup), inserts 0.85, builds 0.75, and bits per key at most 1.02 times those without values
  * plus 8 per slot.
  */
@@ -21,13 +21,13 @@
 #define ROUNDS_MOST 25
 #define BATCH 4096 /* keys between one filter's turn and the other's */
 
-enum { STRANGERS, FIND, INSERT, BUILD, OPS };
+enum { ABSENT, FIND, INSERT, BUILD, OPS };
 
-static const char *const names[OPS] = { "strangers", "find", "insert", "build" };
+static const char *const names[OPS] = { "absent", "find", "insert", "build" };
 static const double bars[OPS] = { 0.9, 0.7, 0.85, 0.75 };
 
 static size_t n;
-static uint64_t *keys, *strangers, *work, *values, *beside, *first;
+static uint64_t *keys, *absent, *work, *values, *beside, *first;
 static uint32_t *found;
 static uint8_t *yes;
 
@@ -86,9 +86,9 @@ static void insert_pairs(nidus_filter *filter, size_t from, size_t some)
 	check(nidus_insert_value_batch(filter, keys + from, values + from, some, NULL));
 }
 
-static void ask_strangers(nidus_filter *filter, size_t from, size_t some)
+static void ask_absent(nidus_filter *filter, size_t from, size_t some)
 {
-	nidus_contains_batch(filter, strangers + from, some, yes + from);
+	nidus_contains_batch(filter, absent + from, some, yes + from);
 }
 
 static void ask_present(nidus_filter *filter, size_t from, size_t some)
@@ -146,7 +146,7 @@ static void measure(nidus_family family, double took[OPS][2], double bits[2], do
 		check(nidus_create(&options, &filters[with]));
 	}
 	in_turns(filters, insert_keys, insert_pairs, took[INSERT]);
-	in_turns(filters, ask_strangers, ask_strangers, took[STRANGERS]);
+	in_turns(filters, ask_absent, ask_absent, took[ABSENT]);
 	in_turns(filters, ask_present, find_present, took[FIND]);
 	for (unsigned with = 0; with < 2; with++) {
 		nidus_info info = NIDUS_INFO_INIT;
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 	if (n < 1 || rounds < 1 || rounds > ROUNDS_MOST)
 		return 2;
 	keys = memory(n * sizeof *keys);
-	strangers = memory(n * sizeof *strangers);
+	absent = memory(n * sizeof *absent);
 	work = memory(n * sizeof *work);
 	values = memory(n * sizeof *values);
 	beside = memory(n * sizeof *beside);
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 	yes = memory(n);
 	for (size_t i = 0; i < n; i++) {
 		keys[i] = hash_of(i);
-		strangers[i] = hash_of(n + i);
+		absent[i] = hash_of(n + i);
 		values[i] = i & 255;
 	}
 	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0;

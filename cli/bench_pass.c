@@ -329,13 +329,13 @@ static int lookups(struct pass *pass)
 {
 	uint64_t asked = pass->room->lookups;
 	uint64_t found = look_up(pass, OP_LOOKUP_PRESENT, contains_batch, true);
-	uint64_t strangers = look_up(pass, OP_LOOKUP_ABSENT, contains_batch, false);
+	uint64_t absent = look_up(pass, OP_LOOKUP_ABSENT, contains_batch, false);
 
 	found += look_up(pass, OP_SINGLE_PRESENT, contains_singly, true);
-	strangers += look_up(pass, OP_SINGLE_ABSENT, contains_singly, false);
+	absent += look_up(pass, OP_SINGLE_ABSENT, contains_singly, false);
 	found += look_up(pass, OP_PREFETCHED_PRESENT, contains_prefetched, true);
-	strangers += look_up(pass, OP_PREFETCHED_ABSENT, contains_prefetched, false);
-	pass->row->fpr = (double)strangers / (3.0 * (double)asked);
+	absent += look_up(pass, OP_PREFETCHED_ABSENT, contains_prefetched, false);
+	pass->row->fpr = (double)absent / (3.0 * (double)asked);
 	if (found == 3 * asked)
 		return EXIT_OK;
 	report_error("bench: %s did not find keys that are in it; please report this",

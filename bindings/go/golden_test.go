@@ -4,6 +4,7 @@ package nidus_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -104,6 +105,7 @@ func TestGoldenFilesAnswerAsInC(t *testing.T) {
 		mapped, mappedNumbers := must(nidus.Open[string](path)), must(nidus.Open[uint64](path))
 		lookedAt{mapped, mappedNumbers, slices.Collect(mapped.Entries())}.check(t, path)
 		equal(t, bytes.Equal(must(words.MarshalBinary()), must(os.ReadFile(path))), true)
+		checkFound(t, path, words, numbers)
 		words.Close()
 		numbers.Close()
 		mapped.Close()
@@ -111,18 +113,84 @@ func TestGoldenFilesAnswerAsInC(t *testing.T) {
 	}
 }
 
-func TestABuildGivesTheBytesOfTheCommand(t *testing.T) {
+// checkFound checks that of all keys those are found that the library's own test found, and no others.
+func checkFound(t *testing.T, path string, words *nidus.Filter[string], numbers *nidus.Filter[uint64]) {
+	t.Helper()
+	found := map[string]bool{}
+	for line := range strings.Lines(string(must(os.ReadFile(strings.TrimSuffix(path, "nidus") + "expected")))) {
+		found[line[:strings.LastIndexByte(line, ' ')]] = true
+	}
+	for line := range strings.Lines(string(must(os.ReadFile(filepath.Join(filepath.Dir(path), "keys"))))) {
+		line = strings.TrimSuffix(line, "\n")
+		what, key, _ := strings.Cut(line, " ")
+		var yes bool
+		switch what {
+		case "text":
+			yes = words.Contains(key)
+		case "u64":
+			yes = numbers.Contains(must(strconv.ParseUint(key, 10, 64)))
+		default:
+			yes = words.ContainsHash(must(strconv.ParseUint(key, 10, 64)))
+		}
+		if yes != found[line] {
+			t.Fatalf("%s: %s: %v", filepath.Base(path), line, yes)
+		}
+	}
+}
+
+func TestGoldenFilesThatWereDamagedAreRefused(t *testing.T) {
+	refused := func(data []byte, what ...any) {
+		t.Helper()
+		_, err := nidus.Read[string](bytes.NewReader(data))
+		for _, kind := range []error{nidus.ErrFormat, nidus.ErrVersion, nidus.ErrTruncated, nidus.ErrCorrupt} {
+			if errors.Is(err, kind) {
+				return
+			}
+		}
+		t.Fatal(append(what, err)...)
+	}
+	for _, path := range goldenFiles(t) {
+		saved := must(os.ReadFile(path))
+		for end := 0; end < len(saved); end += len(saved)/50 + 1 {
+			refused(saved[:end], path, "to", end)
+		}
+		for at := 0; at < len(saved); at++ {
+			if at >= 192 && at%97 != 0 {
+				continue
+			}
+			damaged := bytes.Clone(saved)
+			damaged[at] ^= 1 << (at % 8)
+			refused(damaged, path, "at", at)
+		}
+	}
+}
+
+// builtByCommand is what the command builds of lines of keys.
+func builtByCommand(t *testing.T, lines []string, more ...string) []byte {
 	command := os.Getenv("NIDUS_COMMAND")
 	if command == "" {
 		t.Skip("NIDUS_COMMAND does not name the command")
 	}
-	keys := wordsUpTo(5000)
-	path := filepath.Join(t.TempDir(), "words.nidus")
-	build := exec.Command(command, "build", "--seed", "77", "-p", "0.002", "-o", path)
-	build.Stdin = strings.NewReader(strings.Join(keys, "\n") + "\n")
+	path := filepath.Join(t.TempDir(), "built.nidus")
+	build := exec.Command(command, append([]string{"build", "--seed", "77", "-p", "0.002", "-o", path}, more...)...)
+	build.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatal(err, string(said))
 	}
-	built := must(nidus.Build(t.Context(), keys, nidus.Options{Seed: 77, FPR: 0.002}))
-	equal(t, bytes.Equal(must(built.MarshalBinary()), must(os.ReadFile(path))), true)
+	return must(os.ReadFile(path))
+}
+
+func TestABuildGivesTheBytesOfTheCommand(t *testing.T) {
+	words, numbers := wordsUpTo(5000), upTo(5000)
+	lines := make([]string, len(numbers))
+	for i, number := range numbers {
+		lines[i] = fmt.Sprint(number)
+	}
+	for _, family := range append(slices.Clone(families), nidus.Auto, nidus.Ribbon) {
+		o := nidus.Options{Seed: 77, FPR: 0.002, Family: family}
+		ofWords := must(nidus.Build(t.Context(), words, o))
+		equal(t, bytes.Equal(must(ofWords.MarshalBinary()), builtByCommand(t, words, "-f", family.String())), true)
+		ofNumbers := must(nidus.Build(t.Context(), numbers, o))
+		equal(t, bytes.Equal(must(ofNumbers.MarshalBinary()), builtByCommand(t, lines, "-f", family.String(), "--u64")), true)
+	}
 }

@@ -26895,14 +26895,67 @@ static void fill_run(void *context, unsigned number)
 	outcome_keep(&building_in_nest_build->outcome, number, status);
 }
 
+static nidus_status refuse_in_nest_build(void)
+{
+	return fail(NIDUS_FULL, "no place for a key was found; the filter is full");
+}
+
 nidus_status nest_build_check(const struct nest *nest, uint64_t built)
 {
 	bool full = false;
 	for (uint64_t i = 0; i < nest->chunks && built > nest->capacity && !full; i++)
 		full = nest->chunk[i].stash.nodes > nest->stash_limit &&
 		       nest->chunk[i].used > nest->capacity / nest->chunks;
-	return full ? fail(NIDUS_FULL, "no place for a key was found; the filter is full")
-	            : NIDUS_OK;
+	return full ? refuse_in_nest_build() : NIDUS_OK;
+}
+
+/* ----------------------------------------------------- builds that cannot succeed -- */
+
+/*
+ * How many different entries these hashes of a chunk make, at least: each sets one bit of the chunk, whose
+ * slots are empty before and after, and two may set the same one.
+ */
+static uint64_t entries_at_least(const struct nest *nest, uint64_t chunk, const uint64_t *hashes,
+                                 size_t n)
+{
+	unsigned char *marks = nest->bits + chunk * nest->stride;
+	uint64_t marked = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct nest_key key = nest_locate(nest, nest->kind, hashes[i]);
+		nidus_entry entry = nest_identity(nest, nest->kind, &key);
+		uint64_t mixed = (entry.home * UINT64_C(0x9e3779b97f4a7c15) + entry.fingerprint) *
+		                 UINT64_C(0xd6e8feb86659fd93);
+		uint64_t bit = multiply_high(mixed, nest->stride * 8);
+		marked += (marks[bit / 8] >> bit % 8 & 1) == 0;
+		marks[bit / 8] |= (unsigned char)(1 << bit % 8);
+	}
+	memset(marks, 0, nest->stride);
+	return marked;
+}
+
+/*
+ * Whether nest_build_check would refuse in any case, which thousands of searches for room need not
+ * find out: some chunk has more different entries than its slots and its stash may hold, and all
+ * chunks have more than the capacity.
+ */
+static bool cannot_fit(const struct nest *nest, const uint64_t *hashes, size_t n)
+{
+	const struct building_in_nest_build all = { .nest = nest, .hashes = hashes, .n = n };
+	uint64_t entries = 0, most = nest_chunk_slots(nest) + nest->stash_limit;
+	bool crowded = false;
+	if (n <= nest->capacity || nest->stash_limit == 0)
+		return false;
+	size_t start = 0;
+	for (uint64_t chunk = 0; chunk < nest->chunks; chunk++) {
+		size_t end = chunk_start(&all, chunk + 1);
+		uint64_t here = entries_at_least(nest, chunk, hashes + start, end - start);
+		crowded |= here > most && here > nest->capacity / nest->chunks;
+		entries += here;
+		if (crowded && entries > nest->capacity)
+			return true;
+		start = end;
+	}
+	return false;
 }
 
 nidus_status nest_build_chunks(struct nest *nest, uint64_t first, uint64_t last,
@@ -26936,6 +26989,8 @@ nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_
                         unsigned threads)
 {
 	uint64_t built = 0;
+	if (cannot_fit(nest, hashes, n))
+		return refuse_in_nest_build();
 	nidus_status status =
 		nest_build_chunks(nest, 0, nest->chunks, hashes, values, n, threads, &built);
 	return status == NIDUS_OK ? nest_build_check(nest, built) : status;
@@ -32904,7 +32959,7 @@ const struct ribbon_layer *ribbon_layer_of(const struct ribbon_matrix *matrix, u
 	return NULL;
 }
 
-static nidus_status refuse(void)
+static nidus_status refuse_in_ribbon_ribbon(void)
 {
 	return fail(NIDUS_E_UNSUPPORTED, "a ribbon filter never changes: build a new one from all "
 	                                 "keys, or take another family");
@@ -32913,19 +32968,19 @@ static nidus_status refuse(void)
 nidus_status ribbon_refuse_insert(void *body, uint64_t hash)
 {
 	(void)body, (void)hash;
-	return refuse();
+	return refuse_in_ribbon_ribbon();
 }
 
 nidus_status ribbon_refuse_value(void *body, uint64_t hash, uint64_t value)
 {
 	(void)body, (void)hash, (void)value;
-	return refuse();
+	return refuse_in_ribbon_ribbon();
 }
 
 nidus_status ribbon_refuse_change(void *body, uint64_t hash, struct value_change change)
 {
 	(void)body, (void)hash, (void)change;
-	return refuse();
+	return refuse_in_ribbon_ribbon();
 }
 
 nidus_status ribbon_refuse_batch(void *body, const uint64_t *hashes, const uint64_t *values,
@@ -32933,7 +32988,7 @@ nidus_status ribbon_refuse_batch(void *body, const uint64_t *hashes, const uint6
 {
 	(void)body, (void)hashes, (void)values;
 	*done = 0;
-	return n > 0 ? refuse() : NIDUS_OK;
+	return n > 0 ? refuse_in_ribbon_ribbon() : NIDUS_OK;
 }
 
 /* -------------------------------------------------------------------------- files -- */

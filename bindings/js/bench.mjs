@@ -13,7 +13,7 @@ import { Filter, families } from '../../build-js/package/node.js';
 const [command = fileURLToPath(new URL('../../build/nidus', import.meta.url)), count = '1000000'] = process.argv.slice(2);
 const ROUNDS = 3, REPEATS = 7;
 const keys = BigUint64Array.from({ length: Number(count) }, (_, i) => BigInt.asUintN(64, BigInt(i) * 0x9e3779b97f4a7c15n));
-const strangers = keys.map((key) => key + 1n);
+const absent = keys.map((key) => key + 1n);
 
 /** The command's figures for one row of each family. */
 function inC() {
@@ -42,7 +42,7 @@ const table = new Map();
 for (let round = 0; round < ROUNDS; round++) {
   for (const { family, slots, fpr_target: fpr, best: c } of inC()) {
     const filter = Filter.build(keys, { family, slots, fpr });
-    const js = [best(filter, keys), best(filter, strangers)];
+    const js = [best(filter, keys), best(filter, absent)];
     filter.free();
     const seen = table.get(family) ?? { c, js };
     table.set(family, { c: c.map((figure, i) => Math.max(figure, seen.c[i])), js: js.map((figure, i) => Math.max(figure, seen.js[i])) });

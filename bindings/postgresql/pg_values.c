@@ -161,7 +161,7 @@ nidus_filter *new_filter(double fpr, int64 capacity, MemoryContext context)
 	if (!(fpr > 0 && fpr < 1))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		        errmsg("nidus: the false-positive rate must be between 0 and 1"),
-		        errhint("For example 0.01: one stranger of a hundred passes."));
+		        errhint("For example 0.01: one absent key of a hundred passes."));
 	/* Families are named here: what auto takes may change, and old values have to unite. */
 	options.family = capacity > 0 ? NIDUS_WINDOWED : NIDUS_BUCKETED;
 	options.capacity = capacity > 0 ? (uint64_t)capacity : KEYS_AT_FIRST;

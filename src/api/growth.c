@@ -148,7 +148,8 @@ static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 	if (status != NIDUS_OK)
 		return status;
 	larger->plan.capacity = capacity;
-	growth_promise(larger, capacity);
+	if (capacity > plan->max_capacity || filter_directory(filter) == NULL)
+		growth_promise(larger, capacity);
 	filter_take_body(filter, larger);
 	return NIDUS_OK;
 }

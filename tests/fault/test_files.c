@@ -423,7 +423,7 @@ static void forged_stashes_are_refused(void **state)
 	expect(tried > 0);
 }
 
-/* One spelling per contents, and no sorting of a stranger's long list. */
+/* One spelling per contents, and no sorting of a long list of unknown origin. */
 static void a_stash_out_of_order_is_refused(void **state)
 {
 	(void)state;

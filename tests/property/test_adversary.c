@@ -146,7 +146,7 @@ static uint64_t count_found(const nidus_filter *filter, const uint64_t *keys)
 	return found;
 }
 
-/* Under the known seed all of them are found; under another as many as of any strangers. */
+/* Under the known seed all of them are found; under another as many as of any absent keys. */
 static void expect_worth_nothing(const struct shape *shape, uint64_t known, const uint64_t *keys,
                                  const uint64_t *asked)
 {

@@ -3,8 +3,10 @@
  * Bulk builds: the same filter for any number of threads and any order of keys,
  * all or nothing, and within the memory that the header states.
  */
+#include "api/filter.h"
 #include "base/hash_sort.h"
 #include "base/thread.h"
+#include "nest/build.h"
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/faults.h"
@@ -335,12 +337,11 @@ static void one_key_a_hundred_thousand_times_is_one_key(void **state)
 
 /* ------------------------------------------------------------------------- failures -- */
 
-static void overfill(const struct shape *shape, void *context)
+/* n keys for half as many places, or for nearly as many. Searches for room take long: few keys then. */
+static void overfill(const struct shape *shape, size_t n, size_t capacity, uint64_t *refusals)
 {
-	uint64_t *refusals = context;
-	size_t n = check_small() ? 60000 : 400000;
 	uint64_t *keys = some_keys(n);
-	nidus_options options = shape_options(shape, n / 2, SEED);
+	nidus_options options = shape_options(shape, capacity, SEED);
 	nidus_filter *filter;
 	nidus_status one = nidus_build_u64(&options, keys, n, 1, &filter);
 	nidus_free(filter);
@@ -358,11 +359,73 @@ static void overfill(const struct shape *shape, void *context)
 	free(keys);
 }
 
+static void overfill_some(const struct shape *shape, void *context)
+{
+	size_t n = check_small() ? 60000 : 400000;
+	overfill(shape, n, n / 2, context);
+	for (n = 30300; n < 45000; n += check_small() ? 7000 : 1700)
+		overfill(shape, n, 30000, context);
+}
+
 static void too_many_keys_give_the_same_error_for_any_number_of_threads(void **state)
 {
 	(void)state;
 	uint64_t refusals = 0;
-	each_layout(8, 8, overfill, &refusals);
+	each_layout(8, 8, overfill_some, &refusals);
+	expect(refusals > 0);
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* What a build came to if it were to look for room for every key. */
+static nidus_status build_late(const nidus_options *options, const uint64_t *hashes, size_t n)
+{
+	nidus_filter *filter;
+	uint64_t built = 0;
+	expect_ok(nidus_create(options, &filter));
+	struct nest *nest = (struct nest *)(void *)filter->body;
+	nidus_status status = nest_build_chunks(nest, 0, nest->layout->chunks, hashes, NULL, n, 1, &built);
+	if (status == NIDUS_OK)
+		status = nest_build_check(nest, built);
+	nidus_free(filter);
+	return status;
+}
+
+/* At the limit and far beyond it, with copies and without. */
+static void compare_refusals(const struct shape *shape, void *context)
+{
+	uint64_t *refusals = context;
+	nidus_options options = shape_options(shape, 9000, SEED);
+	options.features = NIDUS_MULTISET;
+	if (options.family > NIDUS_WINDOWED) /* the others are no nests */
+		return;
+	for (size_t n = 8900; n < 21000; n += n < 10300 ? 200 : 2500) {
+		for (unsigned copies = 1; copies <= 900; copies *= 30) {
+			uint64_t *hashes = some_keys(n);
+			nidus_filter *filter;
+			for (size_t i = 0; i < n; i++)
+				hashes[i] = i / copies * UINT64_C(0x9e3779b97f4a7c15);
+			qsort(hashes, n, sizeof *hashes, compare_hashes);
+			check_note("family %d, %zu keys, %u copies", (int)options.family, n,
+			           copies);
+			nidus_status late = build_late(&options, hashes, n);
+			expect_status(nidus_build_hashes(&options, hashes, n, 1, &filter), late);
+			*refusals += late == NIDUS_FULL;
+			nidus_free(filter);
+			free(hashes);
+		}
+	}
+}
+
+static void a_build_is_refused_early_only_if_it_would_be_in_the_end(void **state)
+{
+	(void)state;
+	uint64_t refusals = 0;
+	each_layout(8, 8, compare_refusals, &refusals);
 	expect(refusals > 0);
 }
 
@@ -547,6 +610,7 @@ int main(void)
 		cmocka_unit_test(equal_keys_are_stored_once_or_all),
 		cmocka_unit_test(one_key_a_hundred_thousand_times_is_one_key),
 		cmocka_unit_test(too_many_keys_give_the_same_error_for_any_number_of_threads),
+		cmocka_unit_test(a_build_is_refused_early_only_if_it_would_be_in_the_end),
 		cmocka_unit_test(threads_that_cannot_be_had_are_done_without),
 		cmocka_unit_test(signals_are_left_to_the_threads_of_the_program),
 		cmocka_unit_test(a_build_without_memory_keeps_nothing),

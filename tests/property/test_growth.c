@@ -18,7 +18,7 @@
 
 #define ODDS 1e-10
 #define BASE UINT64_C(1000)
-#define STRANGERS (UINT64_C(1) << 60)
+#define FIRST_ABSENT (UINT64_C(1) << 60)
 
 static const unsigned rates[] = { 4, 8, 12, 16 }; /* 2^-k */
 
@@ -89,7 +89,7 @@ static void expect_rate(const nidus_filter *filter, double rate)
 {
 	uint64_t trials = check_small() ? 1 << 14 : 1 << 16, found = 0;
 	for (uint64_t i = 0; i < trials; i++)
-		found += nidus_contains_u64(filter, STRANGERS + i);
+		found += nidus_contains_u64(filter, FIRST_ABSENT + i);
 	if (rate < 1)
 		expect(found <= chance_most(trials, rate, ODDS));
 }

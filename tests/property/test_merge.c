@@ -17,7 +17,7 @@
 
 #define ODDS 1e-10
 #define SEED 2026
-#define STRANGERS (UINT64_C(1) << 60)
+#define FIRST_ABSENT (UINT64_C(1) << 60)
 
 /* ---------------------------------------------------------------------- the tour -- */
 
@@ -76,7 +76,7 @@ static void expect_rate(const nidus_filter *filter)
 {
 	uint64_t trials = check_small() ? 1 << 15 : 1 << 18, found = 0;
 	for (uint64_t i = 0; i < trials; i++)
-		found += nidus_contains_u64(filter, STRANGERS + i);
+		found += nidus_contains_u64(filter, FIRST_ABSENT + i);
 	expect(found <= chance_most(trials, info_of(filter).fpr_target, ODDS));
 }
 

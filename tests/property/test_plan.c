@@ -14,7 +14,7 @@
 
 #define ODDS 1e-9
 #define ROWS 16
-#define STRANGERS (UINT64_C(1) << 60)
+#define FIRST_ABSENT (UINT64_C(1) << 60)
 
 /* Cache lines of two groups of so many bits, if they begin anywhere. */
 static double lines_of_groups(uint64_t bits, uint64_t stride)
@@ -43,7 +43,7 @@ static void check_rate(const nidus_plan_row *row, const nidus_filter *filter)
 {
 	uint64_t trials = check_small() ? 1 << 15 : 1 << 19, found = 0;
 	for (uint64_t i = 0; i < trials; i++)
-		found += nidus_contains_u64(filter, STRANGERS + i);
+		found += nidus_contains_u64(filter, FIRST_ABSENT + i);
 	/* The figure is an expectation: what the keys really hit varies a little. */
 	expect(found <= chance_most(trials, 1.05 * row->fpr, ODDS));
 	if (row->fpr * (double)trials > 200)

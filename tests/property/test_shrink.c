@@ -12,7 +12,7 @@
 
 #define ODDS 1e-9 /* of a false alarm per measured rate; there are fewer than 100 */
 #define BASE UINT64_C(1500)
-#define STRANGERS (UINT64_C(1) << 60)
+#define FIRST_ABSENT (UINT64_C(1) << 60)
 
 typedef void (*shrink_visitor)(nidus_options options);
 
@@ -44,7 +44,7 @@ static void expect_rate(const nidus_filter *filter, double rate)
 {
 	uint64_t trials = check_small() ? 1 << 14 : 1 << 16, found = 0;
 	for (uint64_t i = 0; i < trials; i++)
-		found += nidus_contains_u64(filter, STRANGERS + i);
+		found += nidus_contains_u64(filter, FIRST_ABSENT + i);
 	expect(found <= chance_most(trials, rate, ODDS));
 }
 

@@ -15,7 +15,7 @@
 #include "support/filters.h"
 
 #define SEED 4711
-#define STRANGERS (UINT64_C(1) << 40)
+#define FIRST_ABSENT (UINT64_C(1) << 40)
 #define ODDS 1e-9
 
 static nidus_options static_options(double fpr)
@@ -65,7 +65,7 @@ static uint64_t strangers_found(const nidus_filter *filter, uint64_t trials)
 {
 	uint64_t found = 0;
 	for (uint64_t i = 0; i < trials; i++)
-		found += nidus_contains_u64(filter, STRANGERS + i);
+		found += nidus_contains_u64(filter, FIRST_ABSENT + i);
 	return found;
 }
 
@@ -269,8 +269,8 @@ static void threads_and_tiers_give_the_same_bytes(void **state)
 		expect_ok(nidus_set_isa(tier));
 		expect(filters_equal(one, plain));
 		for (uint64_t key = 0; key < 30000; key++)
-			expect_equal(nidus_contains_u64(one, STRANGERS + key),
-			             nidus_contains_u64(plain, STRANGERS + key));
+			expect_equal(nidus_contains_u64(one, FIRST_ABSENT + key),
+			             nidus_contains_u64(plain, FIRST_ABSENT + key));
 		nidus_free(plain);
 		nidus_free(one);
 	}
@@ -479,7 +479,7 @@ struct lists {
 
 static struct lists lists_of(size_t n, size_t m)
 {
-	return (struct lists){ hashes_of(0, n), hashes_of(STRANGERS, m), n, m };
+	return (struct lists){ hashes_of(0, n), hashes_of(FIRST_ABSENT, m), n, m };
 }
 
 static nidus_filter *excluding(const nidus_options *options, struct lists *lists, unsigned threads)
@@ -522,7 +522,7 @@ static void keys_of_neither_list_are_wrong(void **state)
 				expect(info.fpr_target <= rates[j] && info.fpr_now <= rates[j]);
 			uint64_t trials = 1 << 14, found = 0;
 			for (uint64_t key = 0; key < trials; key++)
-				found += nidus_contains_u64(filter, STRANGERS * 2 + key);
+				found += nidus_contains_u64(filter, FIRST_ABSENT * 2 + key);
 			expect(found <= chance_most(trials, info.fpr_now, ODDS));
 			struct bytes bytes = bytes_save(filter);
 			nidus_filter *loaded;
@@ -887,9 +887,9 @@ static void forged_lists_are_refused(void **state)
 	expect_refused(&bytes, (unsigned)list + 8, 4096, 8);
 	/* The last may be any higher hash, but it has to be one that all layers bump. */
 	unsigned last = (unsigned)(list + 16 * (n - 1));
-	uint64_t stranger = load64(bytes.data + last);
+	uint64_t last_word = load64(bytes.data + last);
 	for (unsigned i = 0; i < 50; i++)
-		expect_refused(&bytes, last, stranger + (UINT64_C(1) << 58) + i, 8);
+		expect_refused(&bytes, last, last_word + (UINT64_C(1) << 58) + i, 8);
 	bytes_free(&bytes);
 	nidus_free(filter);
 }

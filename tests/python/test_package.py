@@ -80,7 +80,7 @@ def test_a_wheel_of_the_source_distribution_works(source_distribution, tmp_path)
     (module,) = (tmp_path / "site" / "nidus").glob("_nidus*.so")
     assert b".debug_info" not in module.read_bytes()
     assert {"nidus/__init__.py", "nidus/__init__.pyi", "nidus/py.typed", "nidus/_base.py"} <= names
-    assert {f"nidus/{name}.py" for name in ("cluster", "duckdb", "polars")} <= names
+    assert {f"nidus/{name}.py" for name in ("cluster", "duckdb", "polars", "spark")} <= names
     with open(os.path.join(ROOT, "NOTICE")) as notice:  # xxHash's code is inside
         (carried,) = (tmp_path / "site" / f"nidus-{nidus.__version__}.dist-info").glob("**/NOTICE")
         assert carried.read_text() == notice.read()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The modules for tables without their packages: what they say. With them: test_duckdb.py, test_polars.py."""
+"""The modules for tables without their packages: what they say. With them: test_duckdb.py, test_polars.py,
+test_spark.py."""
 
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module, package", [("duckdb", "duckdb"), ("duckdb", "pyarrow"), ("polars", "polars")])
+@pytest.mark.parametrize("module, package", [("duckdb", "duckdb"), ("duckdb", "pyarrow"), ("polars", "polars"), ("spark", "pyspark")])
 def test_a_package_that_is_missing_is_named(module, package):
     # A stand-in for what else it imports, which may be missing here, too.
     code = f"import sys, types; sys.modules.update(dict(duckdb=types.ModuleType('duckdb')) | dict({package}=None)); import nidus.{module}"

@@ -15,7 +15,7 @@
 #include "nidus.h"
 
 #define KEYS 1500
-#define STRANGERS 4000
+#define ABSENT 4000
 
 static uint64_t hash_of_key(const nidus_filter *filter, uint64_t key)
 {
@@ -49,11 +49,11 @@ static nidus_status fill(nidus_filter *filter)
 	return status;
 }
 
-/* Folds the answers for keys and strangers into one number. */
+/* Folds the answers for present and absent keys into one number. */
 static uint64_t answers(const nidus_filter *filter)
 {
 	uint64_t sum = 0;
-	for (uint64_t key = 0; key < STRANGERS; key++) {
+	for (uint64_t key = 0; key < ABSENT; key++) {
 		char text[32];
 		int len = snprintf(text, sizeof text, "key %llu", (unsigned long long)key);
 		sum = sum * 31 + nidus_count_key(filter, text, (size_t)len);

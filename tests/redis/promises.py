@@ -6,7 +6,7 @@ import struct
 import servers
 
 SCALE = 10 if servers.SMALL else 2
-STRANGERS = 200000 // SCALE
+ABSENT = 200000 // SCALE
 
 
 class Promises(servers.Test):
@@ -27,12 +27,12 @@ class Promises(servers.Test):
             self.assertNotIn(0, self.do(f"{kind}.MEXISTS", key, *range(start, end)))
 
     def expect_rate(self, kind, key, rate):
-        """At most this many strangers; the odds of a false alarm are below 10^-8."""
+        """At most this many absent items; the odds of a false alarm are below 10^-8."""
         found = 0
-        for start in range(0, STRANGERS, 5000):
-            items = [f"stranger {i}" for i in range(start, start + 5000)]
+        for start in range(0, ABSENT, 5000):
+            items = [f"absent {i}" for i in range(start, start + 5000)]
             found += sum(self.do(f"{kind}.MEXISTS", key, *items))
-        bound = STRANGERS * rate + 6 * math.sqrt(STRANGERS * rate) + 6
+        bound = ABSENT * rate + 6 * math.sqrt(ABSENT * rate) + 6
         self.assertLessEqual(found, bound)
 
     def test_the_rate_is_kept_through_growth_by_a_factor_of_100(self):

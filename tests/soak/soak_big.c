@@ -5,7 +5,7 @@
  *     soak_big [FOLDER]     for the file; the temporary folder if left out
  *
  * Each filter is made, gets keys all over its table, must find them all, hold
- * exactly as many entries, keep its rate for strangers, lose what is removed, and
+ * exactly as many entries, keep its rate for absent keys, lose what is removed, and
  * be the same after it was saved and opened. Takes 8 GiB of memory and of disk (it
  * goes without the file where there is no room). Exit 1 if anything failed.
  */
@@ -18,7 +18,7 @@
 #include "nidus.h"
 
 #define KEYS (UINT64_C(1) << 24)
-#define STRANGERS (UINT64_C(1) << 50)
+#define FIRST_ABSENT (UINT64_C(1) << 50)
 #define BATCH 4096
 #define SLOTS_BEYOND (UINT64_C(1) << 32)
 #define BYTES_BEYOND (UINT64_C(1) << 32)
@@ -93,15 +93,15 @@ static void walk(const nidus_filter *filter, uint64_t count)
 static void look(const nidus_filter *filter, uint64_t first, uint64_t n, uint64_t count)
 {
 	nidus_info info = info_of(filter);
-	uint64_t strangers = count_found(filter, STRANGERS, KEYS);
+	uint64_t absent = count_found(filter, FIRST_ABSENT, KEYS);
 	if (info.count != count)
 		complain("the count is wrong");
 	if (count_found(filter, first, n) != n)
 		complain("a key is missing");
-	printf("  strangers found: %.3g of all; the target is %.3g when full\n",
-	       (double)strangers / (double)KEYS, info.fpr_target);
-	if ((double)strangers > info.fpr_target * (double)KEYS)
-		complain("too many strangers are found");
+	printf("  absent keys found: %.3g of all; the target is %.3g when full\n",
+	       (double)absent / (double)KEYS, info.fpr_target);
+	if ((double)absent > info.fpr_target * (double)KEYS)
+		complain("too many absent keys are found");
 }
 
 static void save_and_open(const nidus_filter *filter, const char *path, uint64_t first, uint64_t n,

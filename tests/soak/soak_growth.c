@@ -18,7 +18,7 @@
 #include "support/chance.h"
 
 #define BASE UINT64_C(1000)
-#define STRANGERS (UINT64_C(1) << 60)
+#define FIRST_ABSENT (UINT64_C(1) << 60)
 #define TRIALS (UINT64_C(1) << 24)
 
 static bool failed;
@@ -75,7 +75,7 @@ static void one_family(nidus_family id, unsigned doublings)
 		}
 	}
 	for (uint64_t i = 0; i < TRIALS; i++)
-		found += nidus_contains_u64(filter, STRANGERS + i);
+		found += nidus_contains_u64(filter, FIRST_ABSENT + i);
 	if (found > chance_most(TRIALS, options.fpr, 1e-9))
 		complain(name, "the rate is too high");
 	(void)nidus_grow(filter, 1); /* ends a move that is under way */

@@ -15,7 +15,7 @@
 #include "nidus.h"
 #include "support/chance.h"
 
-#define STRANGERS (UINT64_C(1) << 60)
+#define FIRST_ABSENT (UINT64_C(1) << 60)
 #define TRIALS (UINT64_C(1) << 24)
 
 static bool failed;
@@ -72,7 +72,7 @@ static void one_family(nidus_family id, uint64_t keys)
 	if (nidus_verify(merged, NULL) != NIDUS_OK)
 		complain(name, "it does not verify");
 	for (uint64_t i = 0; i < TRIALS; i++)
-		found += nidus_contains_u64(merged, STRANGERS + i);
+		found += nidus_contains_u64(merged, FIRST_ABSENT + i);
 	if (info.fpr_target < 1 && found > chance_most(TRIALS, info.fpr_target, 1e-9))
 		complain(name, "the rate is too high");
 	printf("%-13s %llu + %llu keys, lost %llu, fpr %.6f of %.6f, load %.4f, stashed %llu\n",

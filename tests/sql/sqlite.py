@@ -38,13 +38,13 @@ def numbers(db, table, begin, end):
     db.executemany(f"INSERT INTO {table} VALUES (?)", ((i,) for i in range(begin, end)))
 
 
-def every_key_is_found_and_few_strangers():
+def every_key_is_found_and_few_absent_ones():
     db = connect()
     numbers(db, "keys", 0, 20000)
-    numbers(db, "strangers", 20000, 120000)
+    numbers(db, "absent", 20000, 120000)
     db.execute("CREATE TABLE f AS SELECT nidus_build(k, 0.01) AS filter FROM keys")
     expect(one(db, "SELECT count(*) FROM keys, f WHERE nidus_contains(filter, k)") == 20000)
-    found = one(db, "SELECT count(*) FROM strangers, f WHERE nidus_contains(filter, k)")
+    found = one(db, "SELECT count(*) FROM absent, f WHERE nidus_contains(filter, k)")
     expect(found < 100000 * 0.012, found)
     expect(one(db, "SELECT nidus_count(filter) FROM f") <= 20000)
     expect(one(db, "SELECT nidus_count(filter) FROM f") > 19990)

@@ -159,26 +159,26 @@ static void a_slot_is_one_bit_smaller_than_in_cuckoo(void **state)
 /*
  * The paper's comparison: 12.65 bits per key at 95 % load, at most 0.1 %. With 13
  * bits of fingerprint the rate is 8 * 0.95 / 8191 = 0.0928 %; over 5 million
- * strangers that is 4,639 with a spread of 68, and more than 5,000 have odds of
+ * absent keys that is 4,639 with a spread of 68, and more than 5,000 have odds of
  * less than 10^-6.
  */
 static void the_rate_is_a_thousandth_at_12_65_bits_per_key(void **state)
 {
 	(void)state;
-	uint64_t keys = 996147, strangers = 5000000, found = 0; /* 0.95 * 2^20 */
+	uint64_t keys = 996147, absent = 5000000, found = 0; /* 0.95 * 2^20 */
 	nidus_options options = filter_options(keys, 0.001, 5);
 	options.family = NIDUS_SEMISORT;
 	nidus_filter *filter = filter_create(&options);
 	for (uint64_t key = 0; key < keys; key++)
 		expect_ok(nidus_insert_u64(filter, key));
 	nidus_info info = info_of(filter);
-	for (uint64_t i = 0; i < strangers; i++)
+	for (uint64_t i = 0; i < absent; i++)
 		found += nidus_contains_u64(filter, i + (UINT64_C(1) << 40));
 	check_note("%.4f bits per key at load %.4f, rate %.5f %%", info.bits_per_key, info.load,
-	           100 * (double)found / (double)strangers);
+	           100 * (double)found / (double)absent);
 	expect(info.bits_per_key <= 12.65);
 	expect(info.load >= 0.9499);
-	expect((double)found <= 0.001 * (double)strangers);
+	expect((double)found <= 0.001 * (double)absent);
 	nidus_free(filter);
 }
 

@@ -64,14 +64,14 @@ static void short_lines_keep_every_key_through_churn(void **state)
 static void short_lines_keep_the_rate(void **state)
 {
 	(void)state;
-	const uint64_t keys = 100000, strangers = 2000000;
+	const uint64_t keys = 100000, absent = 2000000;
 	nidus_filter *filter = make(keys, 0x1p-8);
 	fill_and_churn(filter, keys, 1);
 	uint64_t passed = 0;
-	for (uint64_t i = 0; i < strangers; i++)
+	for (uint64_t i = 0; i < absent; i++)
 		passed += nidus_contains_u64(filter, i + (UINT64_C(1) << 40));
 	/* 2,000,000 / 256 = 7812 at the target, spread 88: six of them are odds of 1e-9. */
-	check_note("%llu strangers passed", (unsigned long long)passed);
+	check_note("%llu absent keys passed", (unsigned long long)passed);
 	expect(passed < 7812 + 6 * 88);
 	nidus_free(filter);
 }

@@ -264,7 +264,7 @@ static void a_stash_keeps_its_limit(void **state)
 }
 
 /*
- * Theorem 5.1: n entries in N cells answer yes to a stranger with 2n / N times the
+ * Theorem 5.1: n entries in N cells answer yes to an absent key with 2n / N times the
  * odds of equal fingerprints, wherever they lie. Measured above it with odds of
  * less than 10^-7. With bare fingerprints in it, a stash as full as this would more
  * than double the rate.
@@ -281,13 +281,13 @@ static void a_full_stash_adds_nothing_to_the_rate(void **state)
 	double per_table = cells / (double)info.chunks;
 	double values = ldexp(1, (int)info.fingerprint_bits) * (1 - 1 / per_table);
 	double theorem = 2 * (double)info.count / (cells * values);
-	uint64_t strangers = check_small() ? 200000 : 2000000, found = 0;
-	for (uint64_t i = 0; i < strangers; i++)
+	uint64_t absent = check_small() ? 200000 : 2000000, found = 0;
+	for (uint64_t i = 0; i < absent; i++)
 		found += nidus_contains_u64(filter, i + (UINT64_C(1) << 40));
 	check_note("%llu stashed, %llu of %llu found, theorem %g", (unsigned long long)info.stashed,
-	           (unsigned long long)found, (unsigned long long)strangers, theorem);
+	           (unsigned long long)found, (unsigned long long)absent, theorem);
 	expect(info.stashed > 8 * info.chunks);
-	expect(found <= chance_most(strangers, theorem, 1e-7));
+	expect(found <= chance_most(absent, theorem, 1e-7));
 	nidus_free(filter);
 }
 

@@ -3,7 +3,7 @@
 // package: the npm package in node, beside the nidus command.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -41,7 +41,7 @@ test('all families are there', () => {
 });
 
 test('a static filter is built once and read', () => {
-  const keys = words(5000), strangers = words(20000, 'stranger');
+  const keys = words(5000), absent = words(20000, 'absent');
   const file = join(folder, 'ribbon.nidus');
   nidus(['build', '--static', '-p', '0.002', '--seed', '77', '-o', file], keys);
   const filter = Filter.build(keys, { features: ['static'], fpr: 0.002, seed: 77 });
@@ -50,15 +50,58 @@ test('a static filter is built once and read', () => {
   assert.equal(loaded.info().family, 'ribbon');
   assert.deepEqual(loaded.info().features, ['static']);
   assert.ok(loaded.hasMany(keys).every((yes) => yes === 1));
-  const yes = loaded.hasMany(strangers);
-  assert.deepEqual(strangers.filter((_, i) => yes[i]), query(file, strangers));
+  const yes = loaded.hasMany(absent);
+  assert.deepEqual(absent.filter((_, i) => yes[i]), query(file, absent));
   assert.throws(() => loaded.add('heron'), /never changes/);
   filter.free();
   loaded.free();
 });
 
+const goldenFolder = join(top, 'tests/golden');
+const golden = readdirSync(goldenFolder).filter((name) => name.endsWith('.nidus')).map((name) => join(goldenFolder, name));
+const linesOf = (path) => readFileSync(path, 'utf8').trimEnd().split('\n');
+
+test('golden files answer as in C', () => {
+  assert.ok(golden.length > 50);
+  const asked = linesOf(join(goldenFolder, 'keys')).filter((line) => !line.startsWith('hash '));
+  for (const path of golden) {
+    const expected = linesOf(path.replace(/nidus$/, 'expected'));
+    const told = Object.fromEntries(expected.map((line) => [line.split(' ', 1)[0], line.slice(line.indexOf(' ') + 1)]));
+    const found = new Map(expected.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
+    const bytes = readFileSync(path), filter = Filter.load(bytes), info = filter.info();
+    for (const [name, field] of [['family', 'family'], ['seed', 'seed'], ['capacity', 'capacity'], ['count', 'count'], ['slots', 'slots']]) {
+      assert.equal(String(info[field]), told[name], `${path}: ${name}`);
+    }
+    for (const line of asked) {
+      const key = line.startsWith('u64 ') ? BigInt(line.slice(4)) : line.slice(5);
+      assert.equal(filter.has(key), found.has(line), `${path}: ${line}`);
+      assert.equal(filter.count(key), found.get(line) ?? 0, `${path}: ${line}`);
+    }
+    assert.deepEqual(Buffer.from(filter.save()), bytes, path);
+    filter.free();
+  }
+});
+
+test('golden files that were damaged are refused as files', () => {
+  const refused = (bytes, what) => assert.throws(() => Filter.load(bytes), (error) => {
+    assert.ok(error instanceof NidusError && ['FORMAT', 'VERSION', 'TRUNCATED', 'CORRUPT'].includes(error.code), `${what}: ${error}`);
+    return true;
+  }, what);
+  for (const path of golden) {
+    const bytes = readFileSync(path);
+    for (let end = 0; end < bytes.length; end += Math.floor(bytes.length / 20) + 1) {
+      refused(bytes.subarray(0, end), `${path} to ${end}`);
+    }
+    for (let at = 0; at < bytes.length; at += at < 192 ? 1 : 197) {
+      const damaged = Uint8Array.from(bytes);
+      damaged[at] ^= 1 << at % 8;
+      refused(damaged, `${path} at ${at}`);
+    }
+  }
+});
+
 for (const family of FAMILIES) {
-  const keys = words(5000), strangers = words(20000, 'stranger');
+  const keys = words(5000), absent = words(20000, 'absent');
   const file = join(folder, `${family}.nidus`);
 
   test(`${family}: a file of the command answers the same here`, () => {
@@ -66,8 +109,8 @@ for (const family of FAMILIES) {
     const filter = Filter.load(readFileSync(file));
     assert.equal(filter.info().family, family);
     assert.ok(filter.hasMany(keys).every((yes) => yes === 1));
-    const yes = filter.hasMany(strangers);
-    assert.deepEqual(strangers.filter((_, i) => yes[i]), query(file, strangers));
+    const yes = filter.hasMany(absent);
+    assert.deepEqual(absent.filter((_, i) => yes[i]), query(file, absent));
     filter.free();
   });
 
@@ -94,8 +137,8 @@ for (const family of FAMILIES) {
     filter.addMany(keys);
     writeFileSync(file, filter.save());
     assert.equal(query(file, keys).length, keys.length);
-    const yes = filter.hasMany(strangers);
-    assert.deepEqual(strangers.filter((_, i) => yes[i]), query(file, strangers));
+    const yes = filter.hasMany(absent);
+    assert.deepEqual(absent.filter((_, i) => yes[i]), query(file, absent));
     filter.verify();
     filter.free();
   });

@@ -204,14 +204,14 @@ test('choose says what is wrong with a number', () => visit('choose', async (pag
 
 for (const family of [...FAMILIES, 'ribbon']) {
   test(`${family}: a file of the command answers the same in the page`, () => visit('use', async (page) => {
-    const keys = words(500), strangers = words(1500, 'stranger');
+    const keys = words(500), absent = words(1500, 'absent');
     const path = join(folder, `page-${family}.nidus`);
     nidus(['build', '-f', family, '-p', '0.02', '-o', path], keys);
     await page.setInputFiles('#use-file', path);
     await page.waitForFunction(() => /is a filter/.test(document.getElementById('use-says').textContent));
     assert.match(await page.textContent('#use-facts'), new RegExp(`family${family}`));
-    const found = query(path, [...keys, ...strangers]).length;
-    await page.locator('#use-questions').evaluate((field, text) => { field.value = text; }, [...keys, ...strangers].join('\n'));
+    const found = query(path, [...keys, ...absent]).length;
+    await page.locator('#use-questions').evaluate((field, text) => { field.value = text; }, [...keys, ...absent].join('\n'));
     await page.click('#use-ask .primary');
     assert.ok((await page.textContent('#use-sum')).startsWith(`${found.toLocaleString('en')} of 2,000 are probably`));
   }));

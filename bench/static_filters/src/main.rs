@@ -12,7 +12,7 @@ use xorf::{BinaryFuse16, BinaryFuse8, Filter, Xor16, Xor8};
 
 const PIECE: usize = 1 << 16;
 const BATCH: usize = 1024;
-const STRANGERS: u64 = 1 << 40;
+const FIRST_ABSENT: u64 = 1 << 40;
 
 extern "C" {
     fn bench_build(family: *const c_char, bits: f64, keys: *const u64, n: usize) -> *mut c_void;
@@ -144,7 +144,7 @@ fn main() {
             spans[i][0].push(seconds() - began);
             assert_eq!(there, PIECE, "{} lost a key", NAMES[i]);
             for (j, key) in some.iter_mut().enumerate() {
-                *key = (STRANGERS + (piece * PIECE + j) as u64).wrapping_mul(0x9e3779b97f4a7c15);
+                *key = (FIRST_ABSENT + (piece * PIECE + j) as u64).wrapping_mul(0x9e3779b97f4a7c15);
             }
             let began = seconds();
             found[i] += some.iter().filter(|&&key| filter.has(key)).count();

@@ -4,7 +4,7 @@
 // the library but that page, so that both can be tested against each other, and so that programs without cgo can ask
 // filters that others made.
 //
-// A file is checked whole before it is trusted: header, sizes, checksums and every entry. What comes from strangers is an
+// A file is checked whole before it is trusted: header, sizes, checksums and every entry. What comes from untrusted sources is an
 // error, or a filter that is sound. Nothing is copied: a filter takes no memory beyond its bytes, and a little for each
 // table of one that grows.
 package read

@@ -94,7 +94,7 @@ func (m *matrices) fits() (uint64, error) {
 	size := m.layOut()
 	return size, first(
 		must(m.chunks == up(m.first[0].windows, shard)/shard, "there are %d chunks", m.chunks),
-		must(m.strangers() <= m.fpr*(1+1e-6), "the rate is %v", m.fpr))
+		must(m.absent() <= m.fpr*(1+1e-6), "the rate is %v", m.fpr))
 }
 
 // layers calls with each layer of both matrices.
@@ -121,8 +121,8 @@ func (m *matrices) layOut() uint64 {
 	return up(max(end, behind), 8)
 }
 
-// strangers is the largest share of strangers that a layer finds.
-func (m *matrices) strangers() float64 {
+// absent is the largest share of absent keys that a layer finds.
+func (m *matrices) absent() float64 {
 	most := 0.0
 	for i := range m.first {
 		l := &m.first[i]

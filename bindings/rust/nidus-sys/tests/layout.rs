@@ -16,6 +16,7 @@ fn structs_are_as_large_as_in_c() {
         ("nidus_plan_row", size_of::<sys::nidus_plan_row>()),
         ("nidus_allocator", size_of::<sys::nidus_allocator>()),
         ("nidus_progress", size_of::<sys::nidus_progress>()),
+        ("nidus_builder_info", size_of::<sys::nidus_builder_info>()),
     ];
     assert_eq!(told.lines().count(), here.len());
     for (name, size) in here {

@@ -4,6 +4,7 @@
 
 mod batch;
 mod error;
+mod external;
 mod filter;
 mod key;
 mod options;
@@ -11,6 +12,7 @@ mod stream;
 mod view;
 
 pub use error::{BatchError, Error, ErrorKind, Result};
+pub use external::ExternalBuilder;
 pub use filter::{Entries, Entry, Filter, Info, Merge, SharedFilter};
 pub use key::Key;
 pub use options::{Builder, Family, Features, Plan};

@@ -94,6 +94,8 @@ impl Features {
     pub const NO_DELETE: Features = Features(sys::NIDUS_NO_DELETE);
     /// To ask for: sorted, coded buckets, which are smaller and slower.
     pub const COMPACT: Features = Features(sys::NIDUS_COMPACT);
+    /// To ask for: a filter that is built once and never changed, the smallest of all.
+    pub const STATIC: Features = Features(sys::NIDUS_STATIC);
 
     /// Whether all of `others` are among them.
     pub fn contains(self, others: Features) -> bool {
@@ -147,7 +149,7 @@ pub struct Builder {
     slots: u32,
     features: Features,
     value_bits: u32,
-    threads: u32,
+    pub(crate) threads: u32,
 }
 
 impl Builder {
@@ -157,7 +159,8 @@ impl Builder {
         self
     }
 
-    /// The false-positive rate at the capacity, from 2^-24 to 2^-4. The default is 2^-8.
+    /// The false-positive rate at the capacity, from 2^-24 to 2^-4; of a static filter from 2^-32 to 2^-1. The default is
+    /// 2^-8.
     pub fn fpr(mut self, rate: f64) -> Self {
         self.fpr = Some(rate);
         self
@@ -205,12 +208,17 @@ impl Builder {
         self
     }
 
+    fn is_static(&self) -> bool {
+        self.family == Some(Family::RIBBON) || self.features.contains(Features::STATIC)
+    }
+
     fn options(&self) -> Result<sys::nidus_options> {
         // SAFETY: zero is the default of every field.
         let mut options: sys::nidus_options = unsafe { mem::zeroed() };
         if let Some(rate) = self.fpr {
-            if !(rate > 0.0 && rate <= sys::NIDUS_FPR_MOST) {
-                let reason = format!("fpr must be above 0 and at most {}, not {rate}", sys::NIDUS_FPR_MOST);
+            let most = if self.is_static() { 0.5 } else { sys::NIDUS_FPR_MOST };
+            if !(rate > 0.0 && rate <= most) {
+                let reason = format!("fpr must be above 0 and at most {most}, not {rate}");
                 return Err(Error::new(ErrorKind::OutOfRange, reason));
             }
             options.fpr = rate;
@@ -224,6 +232,14 @@ impl Builder {
         options.features = self.features.0;
         options.value_bits = self.value_bits;
         Ok(options)
+    }
+
+    /// The options with a seed that is known, and an empty filter that hashes with it.
+    pub(crate) fn hashing(&self) -> Result<(sys::nidus_options, Filter)> {
+        let mut options = self.options()?;
+        let hasher = Builder { capacity: 1, seed: self.seed, ..Builder::default() }.build()?;
+        options.seed = hasher.info().seed;
+        Ok((options, hasher))
     }
 
     /// Makes an empty filter.
@@ -302,6 +318,34 @@ impl Builder {
         })
     }
 
+    /// [`Builder::build_from`] with a value for each key, of [`value_bits`](Builder::value_bits). Pairs that are equal in both
+    /// are stored once, unless [`Features::MULTISET`] is asked for. A static filter has one value per key, and another one
+    /// is [`ErrorKind::InvalidArgument`].
+    ///
+    /// # Panics
+    /// If there are not as many values as keys.
+    pub fn build_values<K: Key>(&self, keys: &[K], values: &[u64]) -> Result<Filter> {
+        assert_eq!(keys.len(), values.len(), "as many values as keys");
+        let (options, hasher) = self.hashing()?;
+        let (mut hashes, mut values) = (hasher.hashes(keys), values.to_vec()); // the library sorts them
+        let (hashes, values, n) = (hashes.as_mut_ptr(), values.as_mut_ptr(), keys.len());
+        // SAFETY: valid options, as many values as hashes, and room for the filter.
+        Filter::made(|filter| unsafe { sys::nidus_build_values(&options, hashes, values, n, self.threads, filter) })
+    }
+
+    /// Makes a static filter that is right about two lists: it finds all keys and none of the excluded ones. A key of neither
+    /// is found with a rate of at most [`fpr`](Builder::fpr), or what makes the filter smallest if that is not set. A key
+    /// that is in both lists is [`ErrorKind::InvalidArgument`].
+    pub fn build_exclude<K: Key>(&self, keys: &[K], excluded: &[K]) -> Result<Filter> {
+        let (options, hasher) = self.clone().features(self.features | Features::STATIC).hashing()?;
+        let (mut hashes, mut others) = (hasher.hashes(keys), hasher.hashes(excluded));
+        let (hashes, others, n, m) = (hashes.as_mut_ptr(), others.as_mut_ptr(), keys.len(), excluded.len());
+        Filter::made(|filter| {
+            // SAFETY: valid options, both lists, and room for the filter.
+            unsafe { sys::nidus_build_exclude(&options, hashes, n, others, m, self.threads, filter) }
+        })
+    }
+
     /// What each family would take for such a filter, without making one.
     pub fn plan(&self) -> Result<Vec<Plan>> {
         let options = self.options()?;
@@ -334,14 +378,14 @@ fn plan_of(row: &sys::nidus_plan_row) -> Plan {
 }
 
 /// Carries a closure to the library, and its panic back.
-struct Watcher<P> {
-    progress: P,
-    panic: Option<Box<dyn Any + Send>>,
+pub(crate) struct Watcher<P> {
+    pub(crate) progress: P,
+    pub(crate) panic: Option<Box<dyn Any + Send>>,
 }
 
 impl<P: FnMut(f64) -> ControlFlow<()>> Watcher<P> {
-    unsafe extern "C" fn stop(context: *mut c_void, share: f64) -> bool {
-        // SAFETY: the context of build_from_with, which waits for the build in this thread.
+    pub(crate) unsafe extern "C" fn stop(context: *mut c_void, share: f64) -> bool {
+        // SAFETY: the context of whoever waits for the build in this thread.
         let watcher = unsafe { &mut *context.cast::<Watcher<P>>() };
         if watcher.panic.is_some() {
             return true;

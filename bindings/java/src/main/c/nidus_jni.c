@@ -506,32 +506,54 @@ static void hash(JNIEnv *env, const nidus_filter *filter, const struct keys *key
 	}
 }
 
-/* The keys are copied: a change may take long. */
-CALL(void, packed)
-(JNIEnv *env, jclass class, jlong handle, jint what, jbyteArray bytes, jintArray ends, jint n,
- jobject answers, jint at)
+CALL(void, hashLongs)
+(JNIEnv *env, jclass class, jlong handle, jlongArray array, jint n, jlongArray to)
+{
+	struct keys keys = { .longs = array };
+	(void)class;
+	hash(env, filter_of(handle), &keys, n, to, 0);
+}
+
+/* Copies of packed keys, to be freed: a change may take long. False with an exception. */
+static bool unpack(JNIEnv *env, jbyteArray bytes, jintArray ends, jint n, struct keys *keys)
 {
 	jint last = 0;
-	(void)class;
-	if (n == 0)
-		return;
 	(*env)->GetIntArrayRegion(env, ends, n - 1, 1, &last);
 	void *copy = copy_of(env, bytes, 0, last);
 	jint *stops = malloc((size_t)n * sizeof *stops);
 	if (copy != NULL && stops == NULL)
 		throw_memory(env);
-	if (copy != NULL && stops != NULL) {
-		struct keys keys = { .bytes = copy, .ends = stops };
-		(*env)->GetIntArrayRegion(env, ends, 0, n, stops);
-		if (what == CONTAINS)
-			contains(env, filter_of(handle), &keys, n, answers, at, NULL);
-		else if (what == HASH)
-			hash(env, filter_of(handle), &keys, n, answers, at);
-		else
-			change(env, filter_of(handle), &keys, n, what);
+	if (copy == NULL || stops == NULL) {
+		free(copy);
+		free(stops);
+		return false;
 	}
-	free(copy);
-	free(stops);
+	(*env)->GetIntArrayRegion(env, ends, 0, n, stops);
+	*keys = (struct keys){ .bytes = copy, .ends = stops };
+	return true;
+}
+
+static void free_unpacked(struct keys *keys)
+{
+	free((void *)keys->bytes);
+	free((void *)keys->ends);
+}
+
+CALL(void, packed)
+(JNIEnv *env, jclass class, jlong handle, jint what, jbyteArray bytes, jintArray ends, jint n,
+ jobject answers, jint at)
+{
+	struct keys keys;
+	(void)class;
+	if (n == 0 || !unpack(env, bytes, ends, n, &keys))
+		return;
+	if (what == CONTAINS)
+		contains(env, filter_of(handle), &keys, n, answers, at, NULL);
+	else if (what == HASH)
+		hash(env, filter_of(handle), &keys, n, answers, at);
+	else
+		change(env, filter_of(handle), &keys, n, what);
+	free_unpacked(&keys);
 }
 
 /* ----------------------------------------------------------------- bulk builds -- */
@@ -556,4 +578,223 @@ CALL(jlong, build)
 		       : nidus_build_u64(&options, keys, (size_t)n, threads, &filter);
 	free(keys);
 	return made(env, status, &filter);
+}
+
+/* A copy of an array of longs; NULL with an exception. */
+static uint64_t *numbers_of(JNIEnv *env, jlongArray array, jsize *n)
+{
+	*n = (*env)->GetArrayLength(env, array);
+	uint64_t *numbers = malloc(*n > 0 ? (size_t)*n * sizeof *numbers : 1);
+	if (numbers == NULL)
+		throw_memory(env);
+	else
+		(*env)->GetLongArrayRegion(env, array, 0, *n, (jlong *)numbers);
+	return numbers;
+}
+
+CALL(jlong, buildTwo)
+(JNIEnv *env, jclass class, jlongArray numbers, jdouble fpr, jlongArray array, jlongArray second,
+ jboolean values)
+{
+	unsigned threads;
+	nidus_options options = options_of(env, numbers, fpr, &threads);
+	jsize n, m = 0;
+	uint64_t *hashes = numbers_of(env, array, &n);
+	uint64_t *others = hashes == NULL ? NULL : numbers_of(env, second, &m);
+	nidus_filter *filter = NULL;
+	jlong handle = 0;
+	(void)class;
+	if (others != NULL) {
+		nidus_status status =
+			values ? nidus_build_values(&options, hashes, others, (size_t)n, threads,
+		                                    &filter)
+			       : nidus_build_exclude(&options, hashes, (size_t)n, others, (size_t)m,
+		                                     threads, &filter);
+		handle = made(env, status, &filter);
+	}
+	free(hashes);
+	free(others);
+	return handle;
+}
+
+/* ------------------------------------------------- builds of more keys than memory -- */
+
+/* A builder in a long. The progress is set only while one thread builds, which is the one asked. */
+struct builder {
+	nidus_builder *builder;
+	nidus_filter *hasher; /* empty, with the builder's seed */
+	JNIEnv *env;
+	jobject progress;
+	jmethodID go_on;
+};
+
+static struct builder *builder_of(jlong handle)
+{
+	return (struct builder *)(intptr_t)handle;
+}
+
+/* Stops when Java says so or throws. */
+static bool stop(void *context, double share)
+{
+	struct builder *builder = context;
+	JNIEnv *env = builder->env;
+	if (builder->progress == NULL)
+		return false;
+	jboolean go_on = (*env)->CallBooleanMethod(env, builder->progress, builder->go_on, share);
+	return (*env)->ExceptionCheck(env) || !go_on;
+}
+
+static void free_builder(struct builder *builder)
+{
+	nidus_builder_free(builder->builder);
+	nidus_free(builder->hasher);
+	free(builder);
+}
+
+/* The seed is drawn by the filter that hashes, if there is none. */
+static nidus_status fill_builder(struct builder *builder, nidus_options *options, uint64_t memory,
+                                 const char *folder, unsigned threads)
+{
+	nidus_options small = NIDUS_OPTIONS_INIT;
+	nidus_info info = NIDUS_INFO_INIT;
+	small.capacity = 1;
+	small.seed = options->seed;
+	nidus_status status = nidus_create(&small, &builder->hasher);
+	if (status == NIDUS_OK)
+		status = nidus_get_info(builder->hasher, &info);
+	options->seed = info.seed;
+	options->progress = (nidus_progress){ stop, builder };
+	if (status == NIDUS_OK)
+		status = nidus_builder_create(options, memory, folder, threads, &builder->builder);
+	return status;
+}
+
+CALL(jlong, builderCreate)
+(JNIEnv *env, jclass class, jlongArray numbers, jdouble fpr, jlong memory, jbyteArray folder)
+{
+	unsigned threads;
+	nidus_options options = options_of(env, numbers, fpr, &threads);
+	struct builder *builder = calloc(1, sizeof *builder);
+	char *name = NULL;
+	(void)class;
+	if (builder == NULL) {
+		throw_memory(env);
+		return 0;
+	}
+	if (folder != NULL)
+		name = copy_of(env, folder, 0, (*env)->GetArrayLength(env, folder));
+	if (!(*env)->ExceptionCheck(env))
+		check(env, fill_builder(builder, &options, (uint64_t)memory, name, threads));
+	free(name);
+	if ((*env)->ExceptionCheck(env)) {
+		free_builder(builder);
+		return 0;
+	}
+	return (jlong)(intptr_t)builder;
+}
+
+CALL(void, builderFree)(JNIEnv *env, jclass class, jlong handle)
+{
+	(void)env;
+	(void)class;
+	free_builder(builder_of(handle));
+}
+
+/* Values from place `at` on, unless there are none. */
+static void add(JNIEnv *env, struct builder *builder, const struct keys *keys, jint n,
+                jlongArray values, jint at)
+{
+	uint64_t hashes[BLOCK], block[BLOCK];
+	for (jint i = 0; i < n; i += BLOCK) {
+		jint some = least(n - i, BLOCK);
+		size_t done = 0;
+		nidus_status status;
+		if (!hash_block(env, builder->hasher, keys, i, some, hashes))
+			return;
+		if (values != NULL) {
+			(*env)->GetLongArrayRegion(env, values, at + i, some, (jlong *)block);
+			status = nidus_builder_add_value_batch(builder->builder, hashes, block,
+			                                       (size_t)some, &done);
+		} else {
+			status = nidus_builder_add_batch(builder->builder, hashes, (size_t)some,
+			                                 &done);
+		}
+		if (status != NIDUS_OK) {
+			throw_status(env, status, i + (jlong)done);
+			return;
+		}
+	}
+}
+
+CALL(void, builderLongs)
+(JNIEnv *env, jclass class, jlong handle, jlongArray array, jint n, jlongArray values)
+{
+	struct keys keys = { .longs = array };
+	(void)class;
+	add(env, builder_of(handle), &keys, n, values, 0);
+}
+
+CALL(void, builderDirect)
+(JNIEnv *env, jclass class, jlong handle, jobject buffer, jint from, jint n)
+{
+	const uint64_t *longs = (*env)->GetDirectBufferAddress(env, buffer);
+	struct keys keys = { .direct = longs + from };
+	(void)class;
+	add(env, builder_of(handle), &keys, n, NULL, 0);
+}
+
+CALL(void, builderPacked)
+(JNIEnv *env, jclass class, jlong handle, jbyteArray bytes, jintArray ends, jint n,
+ jlongArray values, jint at)
+{
+	struct keys keys;
+	(void)class;
+	if (n == 0 || !unpack(env, bytes, ends, n, &keys))
+		return;
+	add(env, builder_of(handle), &keys, n, values, at);
+	free_unpacked(&keys);
+}
+
+/* Whether the build may begin. False with an exception. */
+static bool watch(JNIEnv *env, struct builder *builder, jobject progress)
+{
+	builder->env = env;
+	builder->progress = progress;
+	if (progress != NULL)
+		builder->go_on = (*env)->GetMethodID(env, (*env)->GetObjectClass(env, progress),
+		                                     "goOn", "(D)Z");
+	return progress == NULL || builder->go_on != NULL;
+}
+
+/* What Java threw while it watched comes before what the library says of it. */
+static void unwatch(JNIEnv *env, struct builder *builder, nidus_status status)
+{
+	builder->progress = NULL;
+	if (!(*env)->ExceptionCheck(env))
+		check(env, status);
+}
+
+CALL(jlong, builderFinish)(JNIEnv *env, jclass class, jlong handle, jobject progress)
+{
+	struct builder *builder = builder_of(handle);
+	nidus_filter *filter = NULL;
+	(void)class;
+	if (watch(env, builder, progress))
+		unwatch(env, builder, nidus_builder_finish(builder->builder, &filter));
+	if ((*env)->ExceptionCheck(env)) {
+		nidus_free(filter);
+		filter = NULL;
+	}
+	return (jlong)(intptr_t)filter;
+}
+
+CALL(void, builderSave)
+(JNIEnv *env, jclass class, jlong handle, jbyteArray path, jobject progress)
+{
+	struct builder *builder = builder_of(handle);
+	char *name = copy_of(env, path, 0, (*env)->GetArrayLength(env, path));
+	(void)class;
+	if (name != NULL && watch(env, builder, progress))
+		unwatch(env, builder, nidus_builder_save(builder->builder, name));
+	free(name);
 }

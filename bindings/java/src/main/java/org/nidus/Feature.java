@@ -23,7 +23,9 @@ public enum Feature {
     /** To ask for: nothing will be removed, and a breadcrumb filter is smaller. */
     NO_DELETE,
     /** To ask for: sorted, coded buckets, which are smaller and slower. */
-    COMPACT;
+    COMPACT,
+    /** To ask for: a filter that is built once and never changed, the smallest of all. */
+    STATIC;
 
     static long bits(Set<Feature> features) {
         long bits = 0;

@@ -36,7 +36,7 @@ import java.util.function.LongUnaryOperator;
  * later call throws IllegalStateException; a filter that is forgotten is freed some time later.
  */
 public final class Filter implements AutoCloseable {
-    private static final Cleaner CLEANER = Cleaner.create();
+    static final Cleaner CLEANER = Cleaner.create();
     private static final int PACKED_BYTES = 1 << 16;
     private static final int PACKED_KEYS = 1 << 13;
 
@@ -108,6 +108,11 @@ public final class Filter implements AutoCloseable {
         cleanable = CLEANER.register(this, state);
     }
 
+    /** A filter that a call made. */
+    static Filter of(long handle) {
+        return new Filter(handle, null);
+    }
+
     // ------------------------------------------------------------------ making one
 
     /** How a filter is to be. What is not set is the library's default. */
@@ -141,15 +146,19 @@ public final class Filter implements AutoCloseable {
         /**
          * The false-positive rate at the capacity; 2^-8 if it is not set.
          *
-         * @param rate from 2^-24 to 2^-4
+         * @param rate from 2^-24 to 2^-4; of a static filter from 2^-32 to 2^-1
          * @return this
          */
         public Builder fpr(double rate) {
-            if (!(rate > 0 && rate <= 0.0625)) {
-                throw new IllegalArgumentException("fpr must be above 0 and at most 0.0625, not " + rate);
-            }
-            fpr = rate;
+            fpr = checkRate(rate, 0.5);
             return this;
+        }
+
+        private static double checkRate(double rate, double most) {
+            if (!(rate > 0 && rate <= most)) {
+                throw new IllegalArgumentException("fpr must be above 0 and at most " + most + ", not " + rate);
+            }
+            return rate;
         }
 
         /**
@@ -230,7 +239,14 @@ public final class Filter implements AutoCloseable {
         }
 
         private long[] options(long withSeed) {
-            return new long[] {family.ordinal(), capacity, withSeed, maxCapacity, slots, Feature.bits(features), valueBits, threads};
+            return options(withSeed, features);
+        }
+
+        private long[] options(long withSeed, Set<Feature> wanted) {
+            if (fpr != 0 && family != Family.RIBBON && !wanted.contains(Feature.STATIC)) {
+                checkRate(fpr, 0.0625);
+            }
+            return new long[] {family.ordinal(), capacity, withSeed, maxCapacity, slots, Feature.bits(wanted), valueBits, threads};
         }
 
         /**
@@ -259,16 +275,113 @@ public final class Filter implements AutoCloseable {
          * @return the filter
          */
         public Filter of(Collection<String> keys) {
-            long known = seed != 0 ? seed : new SecureRandom().nextLong() | 1;
+            long known = knownSeed();
+            long[] hashes = hashes(known, keys);
+            return new Filter(Native.build(options(known), fpr, hashes, hashes.length, true), null);
+        }
+
+        private long knownSeed() {
+            return seed != 0 ? seed : new SecureRandom().nextLong() | 1;
+        }
+
+        private static long[] hashes(long seed, Collection<String> keys) {
             List<String> all = List.copyOf(keys);
             long[] hashes = new long[all.size()];
-            try (Filter hasher = builder().capacity(1).seed(known).build()) {
+            try (Filter hasher = builder().capacity(1).seed(seed).build()) {
                 hasher.state.read(filter -> {
                     pack(all, (bytes, ends, n, first) -> Native.packed(filter, Native.HASH, bytes, ends, n, hashes, first));
                     return 0;
                 });
             }
-            return new Filter(Native.build(options(known), fpr, hashes, hashes.length, true), null);
+            return hashes;
+        }
+
+        private static long[] hashes(long seed, long[] keys) {
+            long[] hashes = new long[keys.length];
+            try (Filter hasher = builder().capacity(1).seed(seed).build()) {
+                hasher.state.read(filter -> {
+                    Native.hashLongs(filter, keys, keys.length, hashes);
+                    return 0;
+                });
+            }
+            return hashes;
+        }
+
+        private Filter ofPairs(long known, long[] hashes, long[] values) {
+            same(hashes.length, values.length);
+            return new Filter(Native.buildTwo(options(known), fpr, hashes, values, true), null);
+        }
+
+        /**
+         * Makes a filter of all these keys with a value each, of {@link #valueBits}. Pairs that are equal in both are stored once,
+         * unless {@link Feature#MULTISET} is asked for. A static filter has one value per key.
+         *
+         * @param keys the keys
+         * @param values as many
+         * @return the filter
+         */
+        public Filter ofValues(long[] keys, long[] values) {
+            long known = knownSeed();
+            return ofPairs(known, hashes(known, keys), values);
+        }
+
+        /**
+         * As {@link #ofValues(long[], long[])}.
+         *
+         * @param keys the keys
+         * @param values as many
+         * @return the filter
+         */
+        public Filter ofValues(List<String> keys, long[] values) {
+            long known = knownSeed();
+            return ofPairs(known, hashes(known, keys), values);
+        }
+
+        private Filter ofLists(long known, long[] hashes, long[] excluded) {
+            Set<Feature> wanted = EnumSet.of(Feature.STATIC);
+            wanted.addAll(features);
+            return new Filter(Native.buildTwo(options(known, wanted), fpr, hashes, excluded, false), null);
+        }
+
+        /**
+         * Makes a static filter that is right about two lists: it finds all keys and none of the excluded ones. A key of neither is
+         * found with a rate of at most {@link #fpr}, or what makes the filter smallest if that is not set. A key that is in both
+         * is {@link NidusException.Status#ARGUMENT}.
+         *
+         * @param keys that are found
+         * @param excluded keys that are not
+         * @return the filter
+         */
+        public Filter ofExcluding(long[] keys, long[] excluded) {
+            long known = knownSeed();
+            return ofLists(known, hashes(known, keys), hashes(known, excluded));
+        }
+
+        /**
+         * As {@link #ofExcluding(long[], long[])}.
+         *
+         * @param keys that are found
+         * @param excluded keys that are not
+         * @return the filter
+         */
+        public Filter ofExcluding(Collection<String> keys, Collection<String> excluded) {
+            long known = knownSeed();
+            return ofLists(known, hashes(known, keys), hashes(known, excluded));
+        }
+
+        /**
+         * Makes a builder of more keys than there is memory for. If no capacity is set it is the number of keys; where a key may
+         * come several times, with {@link Feature#MULTISET} or values, it must be set. The table must consist of parts:
+         * {@link Family#CUCKOO}, {@link Family#SEMISORT} and {@link Family#BLOOM} are
+         * {@link NidusException.Status#UNSUPPORTED}, and so is growth. For few keys {@link Family#AUTO} may be one of those.
+         *
+         * @param memory bytes that it takes, 16 MiB at least
+         * @param folder for temporary files; null: the one that TMPDIR names, or /var/tmp
+         * @return the builder, without keys
+         */
+        public ExternalBuilder external(long memory, Path folder) {
+            notNegative("memory", memory);
+            return new ExternalBuilder(Native.builderCreate(options(seed), fpr, memory, folder == null ? null : text(folder)));
         }
     }
 
@@ -282,7 +395,7 @@ public final class Filter implements AutoCloseable {
     }
 
     /** A path as Java itself gives it to the system. */
-    private static byte[] text(Path path) {
+    static byte[] text(Path path) {
         byte[] bytes = path.toString().getBytes(Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8")));
         return Arrays.copyOf(bytes, bytes.length + 1);
     }
@@ -393,7 +506,7 @@ public final class Filter implements AutoCloseable {
     // ------------------------------------------------------------------ single keys
 
     /** The UTF-8 of a text. Halves of surrogate pairs have none, and would all become one key. */
-    private static byte[] utf8(String key) {
+    static byte[] utf8(String key) {
         for (int i = 0; i < key.length(); i++) {
             char letter = key.charAt(i);
             if (!Character.isSurrogate(letter)) {
@@ -760,12 +873,18 @@ public final class Filter implements AutoCloseable {
     // ------------------------------------------------------------------ batches
 
     /** Takes keys packed one after another; the first of them is number `first`. */
-    private interface Packed {
-        void take(byte[] bytes, int[] ends, int n, int first);
+    interface Packed<E extends Exception> {
+        void take(byte[] bytes, int[] ends, int n, int first) throws E;
+    }
+
+    static void same(int keys, int values) {
+        if (keys != values) {
+            throw new IllegalArgumentException("there are " + keys + " keys and " + values + " values");
+        }
     }
 
     /** Packs texts, some at a time. */
-    private static void pack(Collection<String> keys, Packed to) {
+    static <E extends Exception> void pack(Collection<String> keys, Packed<E> to) throws E {
         byte[] bytes = new byte[PACKED_BYTES];
         int[] ends = new int[PACKED_KEYS];
         int n = 0, first = 0, end = 0;
@@ -794,11 +913,24 @@ public final class Filter implements AutoCloseable {
      */
     public boolean[] containsAll(long[] keys) {
         boolean[] yes = new boolean[keys.length];
+        containsAll(keys, yes);
+        return yes;
+    }
+
+    /**
+     * {@link #contains(long)} of each key, in room of the caller's, which can be used again.
+     *
+     * @param keys the keys, which are not copied
+     * @param yes room for as many answers or more
+     */
+    public void containsAll(long[] keys, boolean[] yes) {
+        if (yes.length < keys.length) {
+            throw new IllegalArgumentException("yes must have room for " + keys.length + " answers");
+        }
         state.read(filter -> {
             Native.containsLongs(filter, keys, 0, keys.length, yes);
             return 0;
         });
-        return yes;
     }
 
     /**
@@ -837,7 +969,7 @@ public final class Filter implements AutoCloseable {
         });
     }
 
-    private static void checkKeys(LongBuffer keys) {
+    static void checkKeys(LongBuffer keys) {
         if (!keys.isDirect() || keys.order() != ByteOrder.nativeOrder()) {
             throw new IllegalArgumentException("keys must be a direct buffer in native order: "
                 + "ByteBuffer.allocateDirect(n * 8).order(ByteOrder.nativeOrder()).asLongBuffer()");

@@ -103,5 +103,26 @@ final class Native {
     /** `answers` is a boolean[] for CONTAINS, a long[] for HASH, and nothing otherwise. */
     static native void packed(long filter, int what, byte[] bytes, int[] ends, int n, Object answers, int at);
 
+    static native void hashLongs(long filter, long[] keys, int n, long[] to);
+
     static native long build(long[] options, double fpr, long[] keys, int n, boolean hashed);
+
+    /** Of hashes and their values, or of hashes and others that must not match. */
+    static native long buildTwo(long[] options, double fpr, long[] hashes, long[] others, boolean values);
+
+    static native long builderCreate(long[] options, double fpr, long memory, byte[] folder);
+
+    static native void builderFree(long builder);
+
+    /** `values` is null, or has one for each key. */
+    static native void builderLongs(long builder, long[] keys, int n, long[] values) throws IOException;
+
+    static native void builderDirect(long builder, Buffer keys, int from, int n) throws IOException;
+
+    /** The values are those from place `at` on. */
+    static native void builderPacked(long builder, byte[] bytes, int[] ends, int n, long[] values, int at) throws IOException;
+
+    static native long builderFinish(long builder, ExternalBuilder.Progress progress) throws IOException;
+
+    static native void builderSave(long builder, byte[] path, ExternalBuilder.Progress progress) throws IOException;
 }

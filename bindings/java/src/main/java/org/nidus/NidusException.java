@@ -13,6 +13,8 @@ public final class NidusException extends RuntimeException {
         NOT_FOUND(2),
         /** There is no room for another copy of this key. */
         COPIES(4),
+        /** Whoever watched a build stopped it. */
+        STOPPED(5),
         /** An argument makes no sense. */
         ARGUMENT(10),
         /** A number is out of range for the family. */

@@ -106,7 +106,9 @@ class FilterTest {
                     filter.addAll(words(n));
                     assertTrue(all(filter.containsAll(keys)) && all(filter.containsAll(words(n))));
                     long[] others = LongStream.range(0, n).map(i -> i * 7919 + (1L << 40)).toArray();
-                    boolean[] yes = filter.containsAll(others);
+                    boolean[] yes = filter.containsAll(others), room = new boolean[n + 1];
+                    filter.containsAll(others, room);
+                    assertArrayEquals(yes, Arrays.copyOf(room, n));
                     LongBuffer buffer = longs(others);
                     ByteBuffer answers = ByteBuffer.allocateDirect(n + 3).position(2);
                     filter.containsAll(buffer, answers);
@@ -138,6 +140,7 @@ class FilterTest {
         try (Filter filter = small()) {
             ByteBuffer yes = ByteBuffer.allocateDirect(2);
             assertThrows(IllegalArgumentException.class, () -> filter.containsAll(longs(1, 2, 3), yes));
+            assertThrows(IllegalArgumentException.class, () -> filter.containsAll(new long[3], new boolean[2]));
             assertThrows(IllegalArgumentException.class, () -> filter.containsAll(LongBuffer.wrap(new long[1]), yes));
             assertThrows(IllegalArgumentException.class, () -> filter.containsAll(longs(1), yes.asReadOnlyBuffer()));
             assertThrows(IllegalArgumentException.class, () -> filter.containsAll(longs(1), ByteBuffer.allocate(8)));
@@ -192,7 +195,7 @@ class FilterTest {
     @Test
     void senselessOptionsAreErrors() {
         for (double rate : new double[] {0, -1, 0.9, 0.0626, 1, Double.NaN, Double.POSITIVE_INFINITY}) {
-            assertThrows(IllegalArgumentException.class, () -> Filter.builder().fpr(rate));
+            assertThrows(IllegalArgumentException.class, () -> Filter.builder().capacity(10).fpr(rate).build());
         }
         Filter.builder().capacity(10).fpr(0.0625).build().close();
         refused(NidusException.Status.RANGE, () -> Filter.builder().capacity(10).fpr(1e-12).build());
