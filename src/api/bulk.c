@@ -77,15 +77,18 @@ static nidus_status insert_all(nidus_filter *filter, const uint64_t *hashes, con
 }
 
 /* Puts ascending hashes into an empty filter. */
-static nidus_status fill(nidus_filter *filter, const uint64_t *hashes,
-                                 const uint64_t *values, size_t n, unsigned threads)
+static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
+                         size_t n, unsigned threads)
 {
 	size_t worth = 1 + n / KEYS_PER_THREAD;
+	nidus_status status;
 	threads = threads_wanted(threads);
 	if (filter->family->build != NULL)
-		return filter->family->build(filter->body, hashes, values, n,
-		                             worth < threads ? (unsigned)worth : threads);
-	return insert_all(filter, hashes, values, n);
+		status = filter->family->build(filter->body, hashes, values, n,
+		                               worth < threads ? (unsigned)worth : threads);
+	else
+		status = insert_all(filter, hashes, values, n);
+	return watch_stopped() ? watch_status() : status;
 }
 
 /* Fills a filter that was just made, or gives it back. */

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/reason.h"
+#include "base/watch.h"
 
 #define SLACK_BITS 12 /* of a hash behind what its choices need, so that they are even */
 #define HASH_BITS 64
@@ -614,7 +615,7 @@ nidus_status directory_build(struct directory *directory, const uint64_t *hashes
 	for (size_t i = 0; i < n && directory->index == NULL && status == NIDUS_OK; i++)
 		status = directory_ops.insert_value(directory, hashes[i],
 		                                    values != NULL ? values[i] : 0);
-	for (struct leaf *leaf; status == NIDUS_OK &&
+	for (struct leaf *leaf; status == NIDUS_OK && !watch_stopped() &&
 	                        (leaf = directory_next_leaf(directory, &index)) != NULL;)
 		status = fill_leaf(directory, leaf, hashes, values, n);
 	if (status == NIDUS_OK)

@@ -168,7 +168,10 @@ static nidus_status make_growing(const struct merger *merger, uint64_t keys, nid
 	if ((double)plan.max_capacity > at_rate)
 		plan.max_capacity = (uint64_t)at_rate;
 	plan.capacity = 1;
-	plan.max_capacity = plan.max_capacity > merger->largest ? plan.max_capacity : merger->largest;
+	/* What a part promises at this very rate stays, by a hair. */
+	if (plan.max_capacity < merger->largest && (double)merger->largest <= at_rate * 1.001)
+		plan.max_capacity = merger->largest;
+	plan.max_capacity = plan.max_capacity > 1 ? plan.max_capacity : 1;
 	nidus_status status = filter_make(inner, &plan, &first->allocator, NULL, made);
 	if (status != NIDUS_OK)
 		return status;

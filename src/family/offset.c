@@ -190,8 +190,11 @@ uint64_t offset_segment_keys(const struct blueprint *plan)
 
 void offset_fit_segment(struct blueprint *plan, uint64_t keys)
 {
-	uint64_t had = offset_segment_keys(plan);
-	plan->groups = (uint64_t)ceil((double)plan->groups * (double)keys / (double)had) + 1;
-	while (offset_segment_keys(plan) < keys)
-		plan->groups++;
+	struct blueprint body = *plan;
+	body.chunks = 1;
+	uint64_t had = offset_segment_keys(&body);
+	body.groups = (uint64_t)ceil((double)body.groups * (double)keys / (double)had) + 1;
+	while (offset_segment_keys(&body) < keys)
+		body.groups++;
+	plan->groups = body.groups;
 }

@@ -283,7 +283,7 @@ static void every_state_came_up(void **state)
 	           (unsigned long long)met.shrunk, (unsigned long long)met.merged,
 	           (unsigned long long)met.saved_amid, (unsigned long long)met.cloned_amid,
 	           (unsigned long long)met.copies);
-	expect(met.moving > 500 && met.begun > 20 && met.shrunk > 5 && met.merged > 20);
+	expect(met.moving > 500 && met.begun > 5 && met.shrunk > 5 && met.merged > 20);
 	expect(met.saved_amid > 3 && met.cloned_amid > 3);
 }
 
