@@ -296,11 +296,14 @@ static bool may_split(const struct directory *directory, const struct leaf *leaf
 
 /*
  * The entries with which a leaf gets another body: all that it takes, or up to an eighth less by
- * its place. Splits are spread over the inserts in this way.
+ * its place. Splits are spread over the inserts in this way. The first size, which was asked for, is
+ * used to its end.
  */
 static uint64_t splits_at(const struct directory *directory, const struct leaf *leaf)
 {
 	uint64_t keys = directory_leaf_keys(directory, leaf->bodies);
+	if (leaf->bodies == 1)
+		return keys;
 	uint64_t mixed =
 		(leaf->number << 6 | leaf->depth) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
 	return keys - keys * mixed / (256 * 8);

@@ -189,7 +189,7 @@ static nidus_status chunked_plan_segment(const nidus_options *options, struct bl
 	nidus_status status = choose_slots(options, plan);
 	if (status != NIDUS_OK)
 		return status;
-	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, 1);
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, NESTING_SEGMENT_LOAD);
 	nesting_lay_out_segment(options, plan, &sizing, ONE_CHUNK_STEPS);
 	return NIDUS_OK;
 }

@@ -263,9 +263,10 @@ void nesting_complete(const nidus_options *options, struct blueprint *plan,
 void nesting_lay_out_segment(const nidus_options *options, struct blueprint *plan,
                              const struct nesting_sizing *sizing, uint32_t steps)
 {
+	/* Where tables can have any size, large ones take fewer records. */
+	unsigned slots = (sizing->any_size ? 2 : 1) * family_segment_slots;
 	plan->chunks = 1;
-	plan->groups = sizing->overlap ? family_segment_slots - plan->slots + 1
-	                               : family_segment_slots / plan->slots;
+	plan->groups = sizing->overlap ? slots - plan->slots + 1 : slots / plan->slots;
 	nesting_complete(options, plan, sizing, steps);
 }
 

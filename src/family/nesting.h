@@ -81,7 +81,8 @@ struct nesting_sizing {
 	bool (*fits)(const struct blueprint *plan, uint64_t keys);
 	/* The best stash limit for a chunk of so many slots. */
 	uint64_t (*stash)(uint64_t chunk_slots);
-	bool overlap; /* groups are windows: each adds one slot to its chunk */
+	bool overlap;  /* groups are windows: each adds one slot to its chunk */
+	bool any_size; /* chunks may have any number of groups */
 };
 
 /*
@@ -103,6 +104,9 @@ void nesting_complete(const nidus_options *options, struct blueprint *plan,
 
 nidus_status nesting_transfer(void *to, const void *from);
 nidus_entry nesting_identity(const void *body, uint64_t hash);
+
+/* All bodies of a growing filter together are never fuller: those of a leaf are uneven. */
+#define NESTING_SEGMENT_LOAD 0.975
 
 /*
  * The core bits with which `compared` slots that are taken with probability

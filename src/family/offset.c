@@ -140,10 +140,13 @@ static uint64_t stash(uint64_t chunk_slots)
 	return STASH_LEAST + chunk_slots / STASH_SHARE;
 }
 
-static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit, .stash = stash };
+static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit,
+	                                             .stash = stash,
+	                                             .any_size = true };
 static const struct nesting_sizing window_sizing = { .fits = windows_fit,
 	                                             .stash = stash,
-	                                             .overlap = true };
+	                                             .overlap = true,
+	                                             .any_size = true };
 
 static const struct nesting_sizing *sizing_of(const struct blueprint *plan)
 {
@@ -178,7 +181,7 @@ nidus_status offset_plan_segment(const nidus_options *options, struct blueprint 
 	if (status != NIDUS_OK)
 		return status;
 	plan->slots = layout->slots;
-	plan->core_bits = nesting_core_bits(plan->fpr, layout->compared, 1);
+	plan->core_bits = nesting_core_bits(plan->fpr, layout->compared, NESTING_SEGMENT_LOAD);
 	nesting_lay_out_segment(options, plan, sizing_of(plan), layout->steps);
 	return NIDUS_OK;
 }

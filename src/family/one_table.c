@@ -89,7 +89,7 @@ nidus_status one_table_plan_segment(const nidus_options *options, struct bluepri
 	nidus_status status = nesting_check_options(options, false);
 	if (status != NIDUS_OK)
 		return status;
-	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, 1);
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, NESTING_SEGMENT_LOAD);
 	nesting_lay_out_segment(options, plan, &sizing, BEST_STEPS);
 	return NIDUS_OK;
 }
