@@ -547,8 +547,8 @@ static nidus_status yard_spread_list(const struct yard *from, const struct sprea
 }
 
 /*
- * Whether the entries of a front bucket can go by whole lines. Those of the last ones are read one by
- * one, as no word may be behind what lies beside them.
+ * Whether the entries of a front bucket can go by whole lines. Those of the last ones are read one
+ * by one, as no word may be behind what lies beside them.
  */
 static inline bool yard_goes_by_lines(const struct yard *from, uint64_t bucket)
 {
