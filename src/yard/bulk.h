@@ -546,13 +546,14 @@ static nidus_status yard_spread_list(const struct yard *from, const struct sprea
 	return status;
 }
 
-/*
- * Whether the entries of a front bucket can go by whole lines. Those of the last ones are read one
- * by one, as no word may be behind what lies beside them.
- */
+/* Whether a front bucket's entries can go by whole lines: a word is behind what lies beside them. */
 static inline bool yard_goes_by_lines(const struct yard *from, uint64_t bucket)
 {
-	return !from->mapped && (from->values == NULL || bucket + 8 < from->fronts);
+	if (from->mapped || from->values == NULL)
+		return !from->mapped;
+	uint64_t size = yard_values_size(from->ops->shape.front.slots, from->beside_bits);
+	uint64_t end = (uint64_t)(from->values - from->front) + (bucket + 1) * size;
+	return end + 8 <= from->memory.size;
 }
 
 static nidus_status yard_spread_all(const struct yard *from, const struct spread *spread)
