@@ -14,9 +14,9 @@
 
 /* ------------------------------------------------------------------------ bodies -- */
 
-/* The first cell of each body of a leaf, by how many it has; and behind the last. */
+/* The first cell of each body of a leaf, by how many it has; behind the last CELLS. */
 static const uint8_t first_cell[LEAF_BODIES + 1][LEAF_BODIES + 1] = {
-	{ 0 }, { 0, CELLS }, { 0, 16, CELLS }, { 0, 11, 21, CELLS }
+	{ 0 }, { 0, CELLS, CELLS, CELLS }, { 0, 16, CELLS, CELLS }, { 0, 11, 21, CELLS }
 };
 
 #define ROUNDING 1e-9 /* of products of doubles, that no leaf is split for it */
@@ -26,10 +26,8 @@ static const uint8_t first_cell[LEAF_BODIES + 1][LEAF_BODIES + 1] = {
 /* Which body of a leaf has a cell. */
 static unsigned body_with_cell(unsigned bodies, uint64_t cell)
 {
-	unsigned which = 0;
-	while (cell >= first_cell[bodies][which + 1])
-		which++;
-	return which;
+	/* Without a branch: entries that are split go anywhere. */
+	return (cell >= first_cell[bodies][1]) + (cell >= first_cell[bodies][2]);
 }
 
 /* The part that a cell of a leaf lies in, or begins with. */

@@ -318,30 +318,45 @@ static inline void yard_sort_in(struct yard_entries *all, uint32_t packed, uint6
 	all->beside[at] = beside;
 }
 
-/* All entries of a front bucket that its lines hold. */
-NEVER_INLINE void yard_gather_entries(const struct yard *yard, uint64_t bucket,
+/* What lies beside the first entries of a front line; a word from any of them on must be there. */
+static inline void yard_read_besides(const struct yard *yard, uint64_t bucket, unsigned count,
+                                     uint64_t *beside)
+{
+	struct yard_values values = yard_front_values(yard, bucket);
+	const unsigned bits = yard->beside_bits;
+	if (values.bytes == NULL) {
+		memset(beside, 0, count * sizeof *beside);
+		return;
+	}
+	for (unsigned slot = 0, bit = 0; slot < count; slot++, bit += bits)
+		beside[slot] = load64(values.bytes + bit / 8) >> bit % 8 & bits_low(bits);
+}
+
+/* Adds those of a front bucket's entries that are in one of its backyard lines. */
+NEVER_INLINE void yard_gather_spilled(const struct yard *yard, uint64_t bucket, unsigned half,
                                       struct yard_entries *all)
 {
-	const struct yard_shape shape = yard->ops->shape;
-	struct yard_values values = yard_front_values(yard, bucket);
-	const unsigned char *front = yard_front_line(yard, shape, bucket);
-	all->count = mini_unpack(shape.front, front, all->packed);
-	for (unsigned slot = 0; slot < all->count; slot++)
-		all->beside[slot] = yard_value(values, slot);
-	for (unsigned half = 0; half < 2 && all->count >= shape.front.slots; half++) {
-		struct yard_back back = yard_back_of(yard, yard_back_line(yard, bucket, half));
-		struct mini_sizes sizes = mini_sizes_of(shape.back, back.line);
-		uint64_t ours = mini_match_crumb(shape.back, back.line,
-		                                 bits_low(mini_count(shape.back, sizes)),
-		                                 yard_crumb(bucket));
-		for (; ours != 0; ours &= ours - 1) {
-			unsigned slot = (unsigned)__builtin_ctzll(ours);
-			yard_sort_in(all,
-			             MINI_PACK(mini_bucket_of(shape.back, sizes, slot),
-			                       mini_remainder(shape.back, back.line, slot)),
-			             yard_value(back.values, slot));
-		}
+	const struct mini_shape shape = yard->ops->shape.back;
+	struct yard_back back = yard_back_of(yard, yard_back_line(yard, bucket, half));
+	struct mini_sizes sizes = mini_sizes_of(shape, back.line);
+	uint64_t there = bits_low(mini_count(shape, sizes));
+	uint64_t ours = mini_match_crumb(shape, back.line, there, yard_crumb(bucket));
+	for (; ours != 0; ours &= ours - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(ours);
+		uint32_t packed = MINI_PACK(mini_bucket_of(shape, sizes, slot),
+		                            mini_remainder(shape, back.line, slot));
+		yard_sort_in(all, packed, yard_value(back.values, slot));
 	}
+}
+
+/* All entries of a front bucket that its lines hold. */
+ALWAYS_INLINE void yard_gather_entries(const struct yard *yard, struct yard_shape shape,
+                                       uint64_t bucket, struct yard_entries *all)
+{
+	all->count = mini_unpack(shape.front, yard_front_line(yard, shape, bucket), all->packed);
+	yard_read_besides(yard, bucket, all->count, all->beside);
+	for (unsigned half = 0; half < 2 && all->count >= shape.front.slots; half++)
+		yard_gather_spilled(yard, bucket, half, all);
 }
 
 /* Entry number i of a front bucket. */
@@ -356,19 +371,19 @@ static inline struct yard_key yard_entry_at(const struct yard_entries *all, unsi
  * Adds entries to a front bucket. One that is empty is written at once: nothing of it is in the
  * backyard or the list, and lines never give more copies of a key than lines may hold.
  */
-NEVER_INLINE nidus_status yard_put_entries(struct yard *to, uint64_t bucket,
-                                           const struct yard_entries *some)
+ALWAYS_INLINE nidus_status yard_put_entries(struct yard *to, struct yard_shape shape,
+                                            uint64_t bucket, const struct yard_entries *some)
 {
-	const struct mini_shape shape = to->ops->shape.front;
-	unsigned char *line = to->front + bucket * mini_line(shape);
+	const struct mini_shape front = shape.front;
+	unsigned char *line = yard_front_line(to, shape, bucket);
 	nidus_status status = NIDUS_OK;
-	if (mini_count(shape, mini_sizes_of(shape, line)) > 0) {
+	if (mini_count(front, mini_sizes_of(front, line)) > 0) {
 		for (unsigned i = 0; i < some->count && status == NIDUS_OK; i++)
 			status = to->ops->put(to, yard_entry_at(some, i, bucket));
 		return status;
 	}
-	unsigned stay = some->count < shape.slots ? some->count : shape.slots;
-	mini_fill(shape, line, some->packed, stay);
+	unsigned stay = some->count < front.slots ? some->count : front.slots;
+	mini_fill(front, line, some->packed, stay);
 	if (to->values != NULL)
 		yard_fill_values(yard_front_values(to, bucket), some->beside, stay);
 	to->count += stay;
@@ -392,46 +407,113 @@ static inline struct spread_target yard_choose(const struct yard *from, const st
 	                      spread->borrows ? yard_borrowed(from, key) : 0);
 }
 
-/* Those of a front bucket's entries that go to the same body as the first; the others stay. */
-static inline void *yard_part(struct yard_entries *all, void **bodies, struct yard_entries *some)
+#define YARD_LANES 4     /* bodies that the entries of one go to at once */
+#define YARD_TAG_BITS 10 /* of tags that are asked for once, if they decide alone */
+
+/* Where the entries of a body go. */
+struct yard_lanes {
+	const struct yard *from;
+	const struct spread *spread;
+	unsigned number; /* of bodies */
+	struct yard *body[YARD_LANES];
+	uint8_t lane[1 << YARD_TAG_BITS]; /* by tag, counted from 1; 0: not yet known */
+	uint32_t tag[1 << YARD_TAG_BITS]; /* there */
+	struct yard_entries entries[YARD_LANES];
+};
+
+/* The lane of a body; YARD_LANES if there are too many. No branch depends on which it is. */
+static inline unsigned yard_lane_of(struct yard_lanes *lanes, struct yard *body)
 {
-	void *body = bodies[0];
-	unsigned left = 0;
-	some->count = 0;
-	for (unsigned i = 0; i < all->count; i++) {
-		struct yard_entries *to = bodies[i] == body ? some : all;
-		unsigned at = bodies[i] == body ? some->count++ : left++;
-		to->packed[at] = all->packed[i];
-		to->beside[at] = all->beside[i];
-		if (to == all)
-			bodies[at] = bodies[i];
-	}
-	all->count = left;
-	return body;
+	unsigned lane = 0;
+	for (unsigned i = 1; i < YARD_LANES; i++)
+		lane += i * (lanes->body[i] == body);
+	if (LIKELY(lanes->body[lane] == body))
+		return lane;
+	if (lanes->number == YARD_LANES)
+		return YARD_LANES;
+	lanes->body[lanes->number] = body;
+	return lanes->number++;
 }
 
-static nidus_status yard_spread_bucket(const struct yard *from, const struct spread *spread,
-                                       uint64_t bucket)
+static inline void yard_put_in_lane(struct yard_lanes *lanes, unsigned lane, uint32_t packed,
+                                    uint64_t value, uint64_t tag)
 {
-	struct yard_entries all, some;
-	void *bodies[YARD_MOST];
-	nidus_status status = NIDUS_OK;
-	yard_gather_entries(from, bucket, &all);
-	for (unsigned i = 0; i < all.count; i++) {
-		struct spread_target target =
-			yard_choose(from, spread, yard_entry_at(&all, i, bucket));
-		all.beside[i] = yard_retagged(from, target, all.beside[i]);
-		bodies[i] = target.body;
+	struct yard_entries *to = &lanes->entries[lane];
+	unsigned at = to->count++;
+	to->packed[at] = packed;
+	to->beside[at] = value << lanes->body[lane]->tag_bits | tag;
+}
+
+/* Asks where entries with a tag go; false if they go to too many bodies. */
+NEVER_INLINE bool yard_learn_tag(struct yard_lanes *lanes, uint64_t tag)
+{
+	struct spread_target target = lanes->spread->choose(lanes->spread->context, tag, 0);
+	unsigned lane = yard_lane_of(lanes, target.body);
+	if (lane == YARD_LANES)
+		return false;
+	lanes->lane[tag] = (uint8_t)(lane + 1);
+	lanes->tag[tag] = (uint32_t)target.tag;
+	return true;
+}
+
+/* Parts the entries of a front bucket by the bodies that they go to; false as above. */
+static inline bool yard_part_by_tags(struct yard_lanes *lanes, const struct yard_entries *all)
+{
+	const unsigned tag_bits = lanes->from->tag_bits;
+	for (unsigned i = 0; i < all->count; i++) {
+		uint64_t beside = all->beside[i], tag = beside & bits_low(tag_bits);
+		if (UNLIKELY(lanes->lane[tag] == 0) && !yard_learn_tag(lanes, tag))
+			return false;
+		yard_put_in_lane(lanes, lanes->lane[tag] - 1u, all->packed[i], beside >> tag_bits,
+		                 lanes->tag[tag]);
 	}
-	while (all.count > 0 && status == NIDUS_OK) {
-		struct yard *to = yard_part(&all, bodies, &some);
-		status = yard_put_entries(to, bucket, &some);
+	return true;
+}
+
+/* The same where tags are long, or bits are borrowed. */
+static bool yard_part_by_bits(struct yard_lanes *lanes, const struct yard_entries *all,
+                              uint64_t bucket)
+{
+	for (unsigned i = 0; i < all->count; i++) {
+		struct spread_target target =
+			yard_choose(lanes->from, lanes->spread, yard_entry_at(all, i, bucket));
+		unsigned lane = yard_lane_of(lanes, target.body);
+		if (lane == YARD_LANES)
+			return false;
+		yard_put_in_lane(lanes, lane, all->packed[i],
+		                 all->beside[i] >> lanes->from->tag_bits, target.tag);
+	}
+	return true;
+}
+
+static inline bool yard_part(struct yard_lanes *lanes, const struct yard_entries *all,
+                             uint64_t bucket)
+{
+	for (unsigned lane = 0; lane < YARD_LANES; lane++)
+		lanes->entries[lane].count = 0;
+	return lanes->spread->borrows || lanes->from->tag_bits > YARD_TAG_BITS
+	               ? yard_part_by_bits(lanes, all, bucket)
+	               : yard_part_by_tags(lanes, all);
+}
+
+/* The entries of a front bucket go to their bodies, whole lines at a time. */
+ALWAYS_INLINE nidus_status yard_spread_lanes(struct yard_lanes *lanes, struct yard_shape shape,
+                                             uint64_t bucket, bool *parted)
+{
+	struct yard_entries all;
+	nidus_status status = NIDUS_OK;
+	yard_gather_entries(lanes->from, shape, bucket, &all);
+	*parted = yard_part(lanes, &all, bucket);
+	for (unsigned lane = 0; *parted && lane < lanes->number && status == NIDUS_OK; lane++) {
+		if (lanes->entries[lane].count > 0)
+			status = yard_put_entries(lanes->body[lane], shape, bucket,
+			                          &lanes->entries[lane]);
 	}
 	return status;
 }
 
-/* The same of lines of a file, which may be anything: entry by entry. */
-static nidus_status yard_spread_mapped(const struct yard *from, const struct spread *spread,
+/* Entry by entry: lines of a file, which may be anything, and whatever goes to many bodies. */
+static nidus_status yard_spread_singly(const struct yard *from, const struct spread *spread,
                                        uint64_t bucket)
 {
 	struct yard_key key;
@@ -464,12 +546,31 @@ static nidus_status yard_spread_list(const struct yard *from, const struct sprea
 	return status;
 }
 
+/* Whether a front bucket's entries can go by whole lines: a word is behind what lies beside them. */
+static inline bool yard_goes_by_lines(const struct yard *from, uint64_t bucket)
+{
+	if (from->mapped || from->values == NULL)
+		return !from->mapped;
+	uint64_t size = yard_values_size(from->ops->shape.front.slots, from->beside_bits);
+	uint64_t end = (uint64_t)(from->values - from->front) + (bucket + 1) * size;
+	return end + 8 <= from->memory.size;
+}
+
 static nidus_status yard_spread_all(const struct yard *from, const struct spread *spread)
 {
+	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
+	const struct yard_shape shape = from->ops->shape;
+	struct yard_lanes lanes = { .from = from, .spread = spread };
 	nidus_status status = NIDUS_OK;
-	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++)
-		status = from->mapped ? yard_spread_mapped(from, spread, bucket)
-		                      : yard_spread_bucket(from, spread, bucket);
+	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++) {
+		bool parted = yard_goes_by_lines(from, bucket);
+		if (parted && shape.front.slots == frequent.front.slots)
+			status = yard_spread_lanes(&lanes, frequent, bucket, &parted);
+		else if (parted)
+			status = yard_spread_lanes(&lanes, shape, bucket, &parted);
+		if (!parted)
+			status = yard_spread_singly(from, spread, bucket);
+	}
 	return status == NIDUS_OK ? yard_spread_list(from, spread) : status;
 }
 

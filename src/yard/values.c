@@ -75,12 +75,24 @@ void yard_pull_value_from(struct yard_values values, unsigned slot)
 
 void yard_fill_values(struct yard_values line, const uint64_t *values, unsigned count)
 {
-	for (unsigned slot = 0; slot < count; slot++) {
-		if (line.bits == 8)
-			line.bytes[slot] = (unsigned char)values[slot];
-		else
-			yard_set_value(line, slot, values[slot]);
+	const unsigned bits = line.bits;
+	unsigned char *to = line.bytes;
+	uint64_t word = 0;
+	unsigned filled = 0;
+	for (unsigned slot = 0; slot < count && bits > 32; slot++)
+		yard_set_value(line, slot, values[slot]);
+	for (unsigned slot = 0; slot < count && bits <= 32; slot++) {
+		word |= values[slot] << filled;
+		filled += bits;
+		if (filled < 32)
+			continue;
+		store32(to, (uint32_t)word);
+		to += 4;
+		word >>= 32;
+		filled -= 32;
 	}
+	for (; filled > 0; filled -= filled < 8 ? filled : 8, word >>= 8)
+		*to++ = (unsigned char)word;
 }
 
 uint64_t yard_with_value(struct yard_values values, uint64_t slots, uint64_t mask, uint64_t value)
