@@ -105,7 +105,9 @@ static nidus_status rebuild_as(nidus_filter *filter, const struct blueprint *pla
 
 void growth_promise(nidus_filter *filter, const struct blueprint *plan)
 {
+	uint32_t stash_limit = filter->plan.stash_limit; /* the table's, which stays as it is */
 	filter->plan = *plan;
+	filter->plan.stash_limit = stash_limit;
 	if (filter->family->promise != NULL)
 		filter->family->promise(filter->body, plan->capacity);
 	filter->grows = plan->growth_bits > 0;
