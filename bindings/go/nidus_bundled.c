@@ -779,6 +779,21 @@ struct portion {
 	bool last;
 };
 
+/* The first of ascending hashes that belongs to a place, of so many, or to a later one. */
+static inline size_t hashes_before(const uint64_t *hashes, size_t n, uint64_t places,
+                                   uint64_t place)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (multiply_high(hashes[middle], places) < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Where a table goes. */
 struct ranges_out {
 	void *context;
@@ -19086,21 +19101,6 @@ static void free_state_in_family_blocked_ranges(void *context)
 	bloom_free(&state_in_family_blocked_ranges->bloom);
 }
 
-/* The first of ascending hashes, from one on, that belongs to a block or a later one. */
-static size_t hashes_before_in_family_blocked_ranges(const struct portion *portion, const struct bloom *bloom,
-                            uint64_t block)
-{
-	size_t low = 0, high = portion->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (multiply_high(portion->hashes[middle], bloom->groups) < block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /*
  * Puts hashes [from, to) into the blocks of the window, and writes those up to `complete`, to which
  * no more will come. Code that works on the table counts from block 0 on.
@@ -19141,7 +19141,7 @@ static nidus_status add_in_family_blocked_ranges(void *context, const struct por
 	for (*taken = 0; *taken < portion->n || state_in_family_blocked_ranges->next < end_in_family_blocked_ranges;) {
 		uint64_t last =
 			reach - state_in_family_blocked_ranges->next < state_in_family_blocked_ranges->most ? reach : state_in_family_blocked_ranges->next + state_in_family_blocked_ranges->most;
-		size_t to = hashes_before_in_family_blocked_ranges(portion, &state_in_family_blocked_ranges->bloom, last);
+		size_t to = hashes_before(portion->hashes, portion->n, state_in_family_blocked_ranges->bloom.groups, last);
 		status = fill_window_in_family_blocked_ranges(state_in_family_blocked_ranges, portion, *taken, to, last < end_in_family_blocked_ranges ? last : end_in_family_blocked_ranges, out);
 		*taken = to;
 		if (status != NIDUS_OK)
@@ -22222,7 +22222,8 @@ struct filling_in_family_breadcrumb_ranges {
 };
 
 /* The first hash that belongs to a front bucket or a later one. */
-static size_t hashes_before_in_family_breadcrumb_ranges(const struct yard *yard, const uint64_t *all, size_t n, uint64_t bucket)
+static size_t hashes_before_bucket(const struct yard *yard, const uint64_t *all, size_t n,
+                                   uint64_t bucket)
 {
 	size_t low = 0, high = n;
 	while (low < high) {
@@ -22243,11 +22244,11 @@ static void fill_fronts(void *context, unsigned number)
 	uint64_t all = filling_in_family_breadcrumb_ranges->end - filling_in_family_breadcrumb_ranges->bucket;
 	uint64_t bucket = filling_in_family_breadcrumb_ranges->bucket + all * number / filling_in_family_breadcrumb_ranges->parts;
 	uint64_t end_in_family_breadcrumb_ranges = filling_in_family_breadcrumb_ranges->bucket + all * (number + 1) / filling_in_family_breadcrumb_ranges->parts;
-	size_t from = hashes_before_in_family_breadcrumb_ranges(yard, filling_in_family_breadcrumb_ranges->hashes, filling_in_family_breadcrumb_ranges->n, bucket);
+	size_t from = hashes_before_bucket(yard, filling_in_family_breadcrumb_ranges->hashes, filling_in_family_breadcrumb_ranges->n, bucket);
 	nidus_status status = NIDUS_OK;
 	for (; bucket < end_in_family_breadcrumb_ranges && status == NIDUS_OK; bucket += PART_BUCKETS) {
 		uint64_t last = end_in_family_breadcrumb_ranges - bucket < PART_BUCKETS ? end_in_family_breadcrumb_ranges : bucket + PART_BUCKETS;
-		size_t to = hashes_before_in_family_breadcrumb_ranges(yard, filling_in_family_breadcrumb_ranges->hashes, filling_in_family_breadcrumb_ranges->n, last);
+		size_t to = hashes_before_bucket(yard, filling_in_family_breadcrumb_ranges->hashes, filling_in_family_breadcrumb_ranges->n, last);
 		if (to > from &&
 		    !yard->ops->fill_fronts(&filling_in_family_breadcrumb_ranges->yard, filling_in_family_breadcrumb_ranges->hashes + from,
 		                            values_from(filling_in_family_breadcrumb_ranges->values, from), to - from))
@@ -22325,7 +22326,8 @@ static nidus_status add_in_family_breadcrumb_ranges(void *context, const struct 
 	nidus_status status = NIDUS_OK;
 	for (*taken = 0; state_in_family_breadcrumb_ranges->next < end_in_family_breadcrumb_ranges && status == NIDUS_OK;) {
 		uint64_t last = end_in_family_breadcrumb_ranges - state_in_family_breadcrumb_ranges->next < state_in_family_breadcrumb_ranges->most ? end_in_family_breadcrumb_ranges : state_in_family_breadcrumb_ranges->next + state_in_family_breadcrumb_ranges->most;
-		size_t to = hashes_before_in_family_breadcrumb_ranges(yard, portion->hashes, portion->n, last), from = *taken;
+		size_t from = *taken;
+		size_t to = hashes_before_bucket(yard, portion->hashes, portion->n, last);
 		bool any = to > from; /* without any there may be no array either */
 		status = fill_window_in_family_breadcrumb_ranges(state_in_family_breadcrumb_ranges, any ? portion->hashes + from : NULL,
 		                     any ? values_from(portion->values, from) : NULL, to - from,
@@ -25534,20 +25536,6 @@ static void free_state_in_family_nesting_ranges(void *context)
 	nest_free(&state_in_family_nesting_ranges->nest);
 }
 
-/* The first of ascending hashes that belongs to a chunk or a later one. */
-static size_t hashes_before_in_family_nesting_ranges(const struct portion *portion, const struct nest *nest, uint64_t chunk)
-{
-	size_t low = 0, high = portion->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (multiply_high(portion->hashes[middle], nest->chunks) < chunk)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /*
  * Builds the chunks up to `last` from the hashes [from, to). Code that works on a nest counts from
  * the slots of chunk 0, which may be anywhere but in memory: only those of the window are touched.
@@ -25583,7 +25571,7 @@ static nidus_status add_in_family_nesting_ranges(void *context, const struct por
 	*taken = 0;
 	while (state_in_family_nesting_ranges->next < end_in_family_nesting_ranges && status == NIDUS_OK) {
 		uint64_t last = end_in_family_nesting_ranges - state_in_family_nesting_ranges->next < state_in_family_nesting_ranges->most ? end_in_family_nesting_ranges : state_in_family_nesting_ranges->next + state_in_family_nesting_ranges->most;
-		size_t to = hashes_before_in_family_nesting_ranges(portion, nest, last);
+		size_t to = hashes_before(portion->hashes, portion->n, nest->chunks, last);
 		status = build_window(state_in_family_nesting_ranges, portion, last, *taken, to, threads, out);
 		*taken = to;
 	}

@@ -16,6 +16,7 @@
 #ifndef NIDUS_BASE_RANGES_H
 #define NIDUS_BASE_RANGES_H
 
+#include "base/bits.h"
 #include "base/blueprint.h"
 
 /* Ascending hashes, with their values unless those are NULL. */
@@ -26,6 +27,21 @@ struct portion {
 	uint64_t end;
 	bool last;
 };
+
+/* The first of ascending hashes that belongs to a place, of so many, or to a later one. */
+static inline size_t hashes_before(const uint64_t *hashes, size_t n, uint64_t places,
+                                   uint64_t place)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (multiply_high(hashes[middle], places) < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
 
 /* Where a table goes. */
 struct ranges_out {

@@ -58,21 +58,6 @@ static void free_state(void *context)
 	bloom_free(&state->bloom);
 }
 
-/* The first of ascending hashes, from one on, that belongs to a block or a later one. */
-static size_t hashes_before(const struct portion *portion, const struct bloom *bloom,
-                            uint64_t block)
-{
-	size_t low = 0, high = portion->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (multiply_high(portion->hashes[middle], bloom->groups) < block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /*
  * Puts hashes [from, to) into the blocks of the window, and writes those up to `complete`, to which
  * no more will come. Code that works on the table counts from block 0 on.
@@ -113,7 +98,7 @@ static nidus_status add(void *context, const struct portion *portion, unsigned t
 	for (*taken = 0; *taken < portion->n || state->next < end;) {
 		uint64_t last =
 			reach - state->next < state->most ? reach : state->next + state->most;
-		size_t to = hashes_before(portion, &state->bloom, last);
+		size_t to = hashes_before(portion->hashes, portion->n, state->bloom.groups, last);
 		status = fill_window(state, portion, *taken, to, last < end ? last : end, out);
 		*taken = to;
 		if (status != NIDUS_OK)

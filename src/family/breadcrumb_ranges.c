@@ -122,7 +122,8 @@ struct filling {
 };
 
 /* The first hash that belongs to a front bucket or a later one. */
-static size_t hashes_before(const struct yard *yard, const uint64_t *all, size_t n, uint64_t bucket)
+static size_t hashes_before_bucket(const struct yard *yard, const uint64_t *all, size_t n,
+                                   uint64_t bucket)
 {
 	size_t low = 0, high = n;
 	while (low < high) {
@@ -143,11 +144,11 @@ static void fill_fronts(void *context, unsigned number)
 	uint64_t all = filling->end - filling->bucket;
 	uint64_t bucket = filling->bucket + all * number / filling->parts;
 	uint64_t end = filling->bucket + all * (number + 1) / filling->parts;
-	size_t from = hashes_before(yard, filling->hashes, filling->n, bucket);
+	size_t from = hashes_before_bucket(yard, filling->hashes, filling->n, bucket);
 	nidus_status status = NIDUS_OK;
 	for (; bucket < end && status == NIDUS_OK; bucket += PART_BUCKETS) {
 		uint64_t last = end - bucket < PART_BUCKETS ? end : bucket + PART_BUCKETS;
-		size_t to = hashes_before(yard, filling->hashes, filling->n, last);
+		size_t to = hashes_before_bucket(yard, filling->hashes, filling->n, last);
 		if (to > from &&
 		    !yard->ops->fill_fronts(&filling->yard, filling->hashes + from,
 		                            values_from(filling->values, from), to - from))
@@ -225,7 +226,8 @@ static nidus_status add(void *context, const struct portion *portion, unsigned t
 	nidus_status status = NIDUS_OK;
 	for (*taken = 0; state->next < end && status == NIDUS_OK;) {
 		uint64_t last = end - state->next < state->most ? end : state->next + state->most;
-		size_t to = hashes_before(yard, portion->hashes, portion->n, last), from = *taken;
+		size_t from = *taken;
+		size_t to = hashes_before_bucket(yard, portion->hashes, portion->n, last);
 		bool any = to > from; /* without any there may be no array either */
 		status = fill_window(state, any ? portion->hashes + from : NULL,
 		                     any ? values_from(portion->values, from) : NULL, to - from,

@@ -73,20 +73,6 @@ static void free_state(void *context)
 	nest_free(&state->nest);
 }
 
-/* The first of ascending hashes that belongs to a chunk or a later one. */
-static size_t hashes_before(const struct portion *portion, const struct nest *nest, uint64_t chunk)
-{
-	size_t low = 0, high = portion->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (multiply_high(portion->hashes[middle], nest->chunks) < chunk)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /*
  * Builds the chunks up to `last` from the hashes [from, to). Code that works on a nest counts from
  * the slots of chunk 0, which may be anywhere but in memory: only those of the window are touched.
@@ -122,7 +108,7 @@ static nidus_status add(void *context, const struct portion *portion, unsigned t
 	*taken = 0;
 	while (state->next < end && status == NIDUS_OK) {
 		uint64_t last = end - state->next < state->most ? end : state->next + state->most;
-		size_t to = hashes_before(portion, nest, last);
+		size_t to = hashes_before(portion->hashes, portion->n, nest->chunks, last);
 		status = build_window(state, portion, last, *taken, to, threads, out);
 		*taken = to;
 	}
