@@ -30,7 +30,7 @@ struct inside *inside_create(const nidus_options *options, int reserve)
 		return NULL;
 	inside->key = hash_key_of(plan.seed);
 	if (nest_check(&plan, NEST_XOR) != NIDUS_OK ||
-	    nest_create(&inside->nest, &plan, NEST_XOR, &options->allocator, NULL) != NIDUS_OK) {
+	    nest_create(&inside->nest, &plan, NEST_XOR, NULL, &options->allocator, NULL) != NIDUS_OK) {
 		free(inside);
 		return NULL;
 	}
@@ -68,10 +68,10 @@ unsigned inside_direct_checks(const struct inside *inside, uint64_t key)
 {
 	const struct nest *nest = &inside->nest;
 	struct nest_key where = nest_locate(nest, NEST_XOR, hash_u64(&inside->key, key));
-	unsigned checks = 0, open = nest->slots - nest->reserve;
+	unsigned checks = 0, open = nest->layout->slots - nest->layout->reserve;
 	(void)(meets_empty(nest, &where, 0, 0, open, &checks) ||
-	       meets_empty(nest, &where, 1, 0, nest->slots, &checks) ||
-	       meets_empty(nest, &where, 0, open, nest->slots, &checks));
+	       meets_empty(nest, &where, 1, 0, nest->layout->slots, &checks) ||
+	       meets_empty(nest, &where, 0, open, nest->layout->slots, &checks));
 	return checks;
 }
 
@@ -79,10 +79,10 @@ struct inside_figures inside_look(const struct inside *inside)
 {
 	const struct nest *nest = &inside->nest;
 	return (struct inside_figures){
-		.chunks = nest->chunks,
-		.buckets = nest->groups,
-		.slots = nest->slots,
-		.fingerprint_bits = nest->core_bits,
+		.chunks = nest->layout->chunks,
+		.buckets = nest->layout->groups,
+		.slots = nest->layout->slots,
+		.fingerprint_bits = nest->layout->core_bits,
 		.relocations = nest->effort.relocations,
 		.moves = nest->effort.moves,
 		.checks = nest->effort.checks,

@@ -25,8 +25,8 @@
 #define ROW_SIZE 16
 #define ROW_CHECKSUM 24
 #define AT_CHECKSUM 248
-#define PAGE \
-	4096 /* where a table of so many bytes or more starts; a smaller one follows the header */
+#define PAGED 262144 /* a table of so many bytes or more starts at PAGE, a smaller one behind the header */
+#define PAGE 4096
 #define SLOTS_PADDING 8
 
 /* At this load every family has the fingerprints of a full table. */
@@ -64,7 +64,7 @@ static void describe_section(unsigned char *row, uint64_t offset, const void *by
 static nidus_status load_empty(const unsigned char *header, uint64_t groups, uint64_t bytes,
                                nidus_filter **filter)
 {
-	uint64_t offset = bytes < PAGE ? HEADER : PAGE;
+	uint64_t offset = bytes < PAGED ? HEADER : PAGE;
 	uint64_t size = (offset + bytes + 63) / 64 * 64;
 	unsigned char *image = calloc(1, (size_t)size);
 	if (image == NULL)

@@ -287,7 +287,7 @@ static int measure_shared_fill(struct latency *latency, size_t number)
 	return status == NIDUS_OK ? EXIT_OK : report_status(row->spec.name, status);
 }
 
-/* Room for all tables that a growth goes through: each is twice as large as the one before. */
+/* Room for all segments that a growth goes through. None comes back here. */
 static bool open_for_growth(struct fresh *fresh, const nidus_options *options)
 {
 	nidus_plan_row rows[MOST_ROWS];
@@ -298,7 +298,7 @@ static bool open_for_growth(struct fresh *fresh, const nidus_options *options)
 		return true; /* nidus_create will say why */
 	for (size_t i = 0; i < n; i++) {
 		if (rows[i].chosen)
-			bytes = 2 * rows[i].bytes_growing;
+			bytes = 4 * rows[i].bytes_growing;
 	}
 	return fresh_open(fresh, bytes);
 }

@@ -32,6 +32,7 @@ struct build {
 	nidus_options options;
 	struct output output;
 	const char *like;
+	nidus_info planned; /* with --like: what that set is */
 	int shaped_by; /* the last option that --like leaves no room for; 0: none */
 	unsigned threads;
 	bool multiset;
@@ -96,7 +97,7 @@ static int take_option(void *context, int id, const char *value)
  */
 static int copy_shape(struct build *build)
 {
-	nidus_info info = NIDUS_INFO_INIT;
+	nidus_info *info = &build->planned;
 	int code;
 
 	if (build->shaped_by != 0)
@@ -106,9 +107,9 @@ static int copy_shape(struct build *build)
 	code = set_load(build->like, &build->filter);
 	if (code != EXIT_OK)
 		return code;
-	nidus_get_info(build->filter, &info);
-	build->form.value_bits = info.value_bits;
-	build->options.capacity = info.capacity;
+	*info = (nidus_info)NIDUS_INFO_INIT;
+	nidus_get_info(build->filter, info);
+	build->form.value_bits = info->value_bits;
 	return EXIT_OK;
 }
 
@@ -144,15 +145,22 @@ static int create_first(struct build *build, bool direct)
 
 static int too_many(const struct build *build, uint64_t keys)
 {
-	uint64_t made_for = build->options.max_capacity > build->options.capacity
-	                            ? build->options.max_capacity
-	                            : build->options.capacity;
+	bool grows = build->options.max_capacity > build->options.capacity;
 
 	report_error("%" PRIu64 " keys do not fit into a set made for %" PRIu64
-	             "; nothing was written; %s",
-	             keys, made_for,
-	             build->like ? "give -n instead of --like"
-	                         : "give a larger -n, or none to fit the keys");
+	             "; nothing was written; give a larger %s",
+	             keys, grows ? build->options.max_capacity : build->options.capacity,
+	             grows ? "--grow" : "-n, or none to fit the keys");
+	return EXIT_FULL;
+}
+
+/* --like: so many keys that hardly any key would be told from them. */
+static int beyond_plan(const struct build *build, uint64_t keys)
+{
+	report_error("%" PRIu64 " keys are too many for the fingerprints of %s, which is made for "
+	             "%" PRIu64 " keys; nothing was written; build all sets with --like a larger "
+	             "plan: nidus plan --save",
+	             keys, set_input_name(build->like), room_of(&build->planned));
 	return EXIT_FULL;
 }
 
@@ -161,6 +169,9 @@ static int refused(const struct build *build, nidus_status status, uint64_t keys
 {
 	char where[NUMBER_TEXT + 16];
 
+	if (build->like && (status == NIDUS_E_RANGE || status == NIDUS_FULL ||
+	                    (status == NIDUS_COPIES && !build->multiset)))
+		return beyond_plan(build, keys);
 	snprintf(where, sizeof(where), all ? "with %" PRIu64 : "after %" PRIu64, keys);
 	/* Different keys that look the same fill a set too, one that is much too small. */
 	if (status == NIDUS_FULL || (status == NIDUS_COPIES && !build->multiset))
@@ -363,6 +374,18 @@ static int fill_directly(struct build *build)
 	return keys->failure;
 }
 
+/* --like takes any number of keys, but the rate is that of all. */
+static void compare_with_plan(const struct build *build, const nidus_info *info)
+{
+	const nidus_info *planned = &build->planned;
+
+	if (build->like && info->fpr_target > 1.005 * planned->fpr_target)
+		report_warning("%" PRIu64 " keys are more than the %" PRIu64
+		               " that %s is made for: the fpr is %.3g instead of %.3g",
+		               info->count, room_of(planned), set_input_name(build->like),
+		               info->fpr_target, planned->fpr_target);
+}
+
 static void tell(const struct build *build)
 {
 	nidus_info info = NIDUS_INFO_INIT;
@@ -375,6 +398,7 @@ static void tell(const struct build *build)
 
 	nidus_get_info(build->filter, &info);
 	room_warn(NULL, build->filter);
+	compare_with_plan(build, &info);
 	number_text_bytes(info.bytes, size);
 	report_talk("%" PRIu64 " keys read, %" PRIu64
 	            " stored: %s, %s, %.2f bits per key, fpr %.3g",
@@ -461,11 +485,14 @@ static int check_limited(const struct build *build)
 		return build->limited.folder
 		               ? report_usage(build_command.name, "-T is for --memory: give both")
 		               : ARGS_GO;
-	if (build->like || build->exclude || build->options.max_capacity > 0)
+	if (build->like)
+		return report_usage(build_command.name,
+		                    "--memory does not go with --like: build several smaller sets "
+		                    "like %s, and merge them",
+		                    build->like);
+	if (build->exclude || build->options.max_capacity > 0)
 		return report_usage(build_command.name, "--memory does not go with --%s",
-		                    build->like      ? "like"
-		                    : build->exclude ? "exclude"
-		                                     : "grow");
+		                    build->exclude ? "exclude" : "grow");
 	if (build->multiset && build->options.capacity == 0)
 		return report_usage(build_command.name, "--memory with --multiset needs -n");
 	return ARGS_GO;
@@ -496,7 +523,7 @@ static int build_set(struct build *build, const struct args *args)
 		return code;
 	code = direct ? fill_directly(build) : fill_from_spool(build);
 	progress_clear();
-	if (code == EXIT_OK && room_used(build->filter) > room_in(build->filter))
+	if (code == EXIT_OK && !build->like && room_used(build->filter) > room_in(build->filter))
 		code = too_many(build, nidus_size(build->filter));
 	if (code != EXIT_OK)
 		return code;
@@ -591,8 +618,9 @@ static const struct option_spec options[] = {
 	  "key the hashing with S (default: random); the same seed,\n"
 	  "options and keys give the same file" },
 	{ OPTION_LIKE, "like", "OTHER",
-	  "take family, capacity, rate, slots and seed from the set\n"
-	  "OTHER, so that both can be merged; and values, if it has any" },
+	  "take family, rate, slots, seed and bits of values from OTHER,\n"
+	  "a set or a plan (nidus plan --save), so that both can be\n"
+	  "merged; any number of keys fits" },
 	{ 't', "threads", "N",
 	  "build with N threads (default: one per processor); the set\n"
 	  "is the same for any N" },
@@ -621,6 +649,8 @@ const struct command build_command = {
 		"  nidus build --static -p 2^-20 -o leaked.nidus leaked.txt\n"
 		"  nidus build --exclude valid.txt -o revoked.nidus revoked.txt\n"
 		"  zcat *.gz | nidus build --memory 2G -p 0.001 -o seen.nidus\n"
+		"  nidus plan -n 5M -p 0.001 --save plan.nidus\n"
+		"  nidus build --like plan.nidus -o part1.nidus part1.txt\n"
 		"  printf 'heron\\t3\\ncrane\\t1\\n' | nidus build --values 8 -o shards.nidus\n",
 	.run = run,
 };

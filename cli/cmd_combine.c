@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* nidus merge, grow and shrink: larger and smaller sets from sets, without the keys. */
+/* nidus merge, grow, shrink and pack: larger and smaller sets from sets, without the keys. */
 
 #include "commands.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "inspect.h"
@@ -91,6 +92,35 @@ static int save(struct combine *combine, const nidus_filter *filter)
 	return code;
 }
 
+/* Which of several sets a reason is about, if it says so. */
+static const char *blamed(const struct args *args)
+{
+	size_t number, all;
+
+	if (sscanf(nidus_reason(), "filter %zu of %zu", &number, &all) == 2 && number >= 1 &&
+	    number <= args->n)
+		return set_input_name(args->operand[number - 1]);
+	return args->n == 2 ? set_input_name(args->operand[1]) : "the sets";
+}
+
+/* The rate of a merged set is that of all its keys: higher than those of sets that are as full as they may be. */
+static void warn_of_rate(const nidus_filter *merged, nidus_filter *const *sets, size_t n)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+	double target = 1;
+
+	for (size_t i = 0; i < n; i++) {
+		nidus_get_info(sets[i], &info);
+		target = info.fpr_target < target ? info.fpr_target : target;
+	}
+	nidus_get_info(merged, &info);
+	if (info.fpr_target > 1.005 * target)
+		report_warning("%" PRIu64 " keys are more than a set of this shape is made for: "
+		               "the fpr is %.3g instead of %.3g; plan for all keys: "
+		               "nidus plan -n %" PRIu64 " --save",
+		               info.count, info.fpr_target, target, info.count);
+}
+
 /* Merges sets that are open, and saves the result. */
 static int merge_open(struct combine *combine, const struct args *args, nidus_filter *const *sets)
 {
@@ -105,13 +135,15 @@ static int merge_open(struct combine *combine, const struct args *args, nidus_fi
 		return report_code(status);
 	}
 	if (status != NIDUS_OK)
-		return report_status(args->n == 2 ? set_input_name(args->operand[1]) : "the sets",
-		                     status);
+		return report_status(blamed(args), status);
 	code = save(combine, merged);
+	if (code == EXIT_OK)
+		warn_of_rate(merged, sets, args->n);
 	nidus_free(merged);
 	return code;
 }
 
+/* Files are only mapped here: the merge itself checks them, and reads one after another. */
 static int merge_sets(struct combine *combine, const struct args *args)
 {
 	nidus_filter **sets = calloc(args->n, sizeof *sets);
@@ -120,7 +152,7 @@ static int merge_sets(struct combine *combine, const struct args *args)
 	if (!sets)
 		return report_memory("the list of sets");
 	for (size_t i = 0; i < args->n && code == EXIT_OK; i++)
-		code = set_open_verified(args->operand[i], &sets[i]);
+		code = set_open(args->operand[i], &sets[i]);
 	if (code == EXIT_OK)
 		code = merge_open(combine, args, sets);
 	for (size_t i = 0; i < args->n; i++)
@@ -137,8 +169,8 @@ static int run_merge(int argc, char **argv)
 
 	if (code != ARGS_GO)
 		return code;
-	if (args.n < 2)
-		return report_usage(merge_command.name, "give two SETs or more");
+	if (args.n < 1)
+		return report_usage(merge_command.name, "which SETs?");
 	code = set_operands(&merge_command, &args, false);
 	if (code != ARGS_GO)
 		return code;
@@ -151,7 +183,7 @@ static int run_merge(int argc, char **argv)
 	return code;
 }
 
-/* What grow and shrink do with a filter. */
+/* What grow, shrink and pack do with a filter. */
 typedef nidus_status (*resize)(nidus_filter *filter, uint64_t capacity);
 
 static int refused(const nidus_filter *filter, const char *path, const struct combine *combine,
@@ -232,6 +264,28 @@ static int run_shrink(int argc, char **argv)
 	                       : code;
 }
 
+static int take_pack_option(void *context, int id, const char *value)
+{
+	return take_common(context, id, value);
+}
+
+static nidus_status pack(nidus_filter *filter, uint64_t capacity)
+{
+	(void)capacity;
+	return nidus_pack(filter);
+}
+
+static int run_pack(int argc, char **argv)
+{
+	struct combine combine = { 0 };
+	struct args args;
+	int code = args_parse(&pack_command, argc, argv, take_pack_option, &combine, &args);
+
+	if (code == ARGS_GO)
+		code = set_operand(&pack_command, &args, false);
+	return code == ARGS_GO ? resize_operand(&pack_command, &combine, &args, pack) : code;
+}
+
 static const struct option_spec merge_options[] = {
 	{ OUTPUT_NEW },
 	{ OUTPUT_FORCE },
@@ -263,20 +317,31 @@ static const struct option_spec shrink_options[] = {
 	{ 0, NULL, NULL, NULL },
 };
 
+static const struct option_spec pack_options[] = {
+	{ OUTPUT_CHANGED },
+	{ OUTPUT_FORCE },
+	{ OUTPUT_NO_WAIT },
+	{ INSPECT_JSON },
+	{ 0, NULL, NULL, NULL },
+};
+
 const struct command merge_command = {
 	.name = "merge",
-	.synopsis = "-o OUT [OPTION...] SET SET...",
+	.synopsis = "-o OUT [OPTION...] SET...",
 	.summary = "make one set of several",
 	.about =
 		"Writes a set that holds what any of the SETs holds, all copies of keys included:\n"
 		"a set merged with itself has every key twice. With --unique it has them once.\n"
-		"The SETs must be of the same family, seed and shape: build them with --like\n"
-		"the first one. Exits with 6 if the family cannot merge, with 3 if the sets do\n"
-		"not fit together, with 4 if a key has too many copies.\n",
+		"The SETs must be of the same family, seed and shape: build all of them with\n"
+		"--like one plan (nidus plan --save), and they always merge, however many keys\n"
+		"each has. Files are read one after another; only the new set is in memory.\n"
+		"Exits with 6 if the family cannot merge, with 3 if the sets do not fit\n"
+		"together, with 4 if a key has too many copies.\n",
 	.options = merge_options,
-	.examples = "  nidus build -o a.nidus a.txt\n"
-		    "  nidus build --like a.nidus -o b.nidus b.txt\n"
-		    "  nidus merge -o both.nidus a.nidus b.nidus\n",
+	.examples = "  nidus plan -n 5M -p 0.001 --save plan.nidus\n"
+		    "  nidus build --like plan.nidus -o part1.nidus part1.txt\n"
+		    "  nidus build --like plan.nidus -o part2.nidus part2.txt\n"
+		    "  nidus merge -o all.nidus part1.nidus part2.nidus\n",
 	.run = run_merge,
 };
 
@@ -305,4 +370,19 @@ const struct command shrink_command = {
 	.examples = "  nidus remove s.nidus gone.txt\n"
 		    "  nidus shrink s.nidus\n",
 	.run = run_shrink,
+};
+
+const struct command pack_command = {
+	.name = "pack",
+	.synopsis = "[-o OUT] [OPTION...] SET",
+	.summary = "make a finished set as small as it can be",
+	.about = "Gives up what SET could still grow and puts its keys into the smallest table that\n"
+		 "keeps its rate, for sets that are finished. Sets that are to be merged are\n"
+		 "merged first: a packed one fits only those that were packed to its size. A set\n"
+		 "that has no smaller table stays as it is. Families that can be packed are\n"
+		 "bucketed, windowed and breadcrumb; others exit with 6.\n",
+	.options = pack_options,
+	.examples = "  nidus merge -o all.nidus day1.nidus day2.nidus\n"
+		    "  nidus pack all.nidus\n",
+	.run = run_pack,
 };

@@ -131,8 +131,6 @@ static void print_info(const nidus_info *info)
 		row_count("value bits", info->value_bits);
 	row_count("chunks", info->chunks);
 	row_count("stashed", info->stashed);
-	if (info->tables > 1)
-		row_text("tables", "2: keys move to the larger one; nidus grow ends that");
 	out_format("%-17s 0x%016" PRIx64 "\n", "seed", info->seed);
 }
 
@@ -178,7 +176,6 @@ static void print_info_json(const char *name, const nidus_info *info)
 	json_count("value_bits", info->value_bits);
 	json_count("chunks", info->chunks);
 	json_count("stashed", info->stashed);
-	json_count("tables", info->tables);
 	json_count("judged", info->judged);
 	json_bool("readonly", info->readonly);
 	json_bits("seed", info->seed);

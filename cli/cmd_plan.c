@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* nidus plan: what each family would need for a set, before there is one. */
+/*
+ * nidus plan: what each family would need for a set, before there is one.
+ *
+ * A plan that is saved is an empty set that can grow: a few hundred bytes that settle family,
+ * seed, fingerprints and base geometry of all sets that are built like it.
+ */
 
 #include "commands.h"
 
@@ -8,14 +13,18 @@
 #include <stdlib.h>
 
 #include "features.h"
+#include "inspect.h"
 #include "json.h"
 #include "number.h"
 #include "out.h"
+#include "output.h"
 #include "report.h"
+#include "room.h"
 #include "shape.h"
 
 struct plan {
 	nidus_options options;
+	struct output output; /* with --save */
 	bool json;
 	nidus_plan_row *row;
 	size_t rows;
@@ -26,8 +35,10 @@ static int take_option(void *context, int id, const char *value)
 	struct plan *plan = context;
 	int code = shape_take(&plan_command, &plan->options, id, value);
 
-	if (code != SHAPE_OTHER)
-		return code;
+	if (code != SHAPE_OTHER || output_take(&plan->output, id, value))
+		return code != SHAPE_OTHER ? code : ARGS_GO;
+	if (id == OPTION_SAVE)
+		plan->output.path = value;
 	if (id == OPTION_JSON)
 		plan->json = true;
 	return ARGS_GO;
@@ -72,8 +83,7 @@ static void print_choice(const struct plan *plan, const nidus_plan_row *row)
 	if (most <= row->capacity)
 		return;
 	number_text_bytes(row->bytes_growing, growing);
-	out_format("growing to %" PRIu64 " keys it takes up to %s, as long as it has two tables\n",
-	           most, growing);
+	out_format("growing to %" PRIu64 " keys it takes up to %s\n", most, growing);
 }
 
 static void print_table(const struct plan *plan)
@@ -149,6 +159,64 @@ static int verdict(const struct plan *plan)
 	return code;
 }
 
+/* ---------------------------------------------------------------------- --save -- */
+
+/*
+ * The empty set that sets are built like: as small as can be and growing to all keys, but for
+ * families that merge and do not grow, whose sets are all as large as the merged one.
+ */
+static int make_empty(const struct plan *plan, nidus_filter **empty)
+{
+	nidus_options options = plan->options;
+	bool grows = options.family == NIDUS_AUTO ||
+	             nidus_family_features(options.family) & NIDUS_GROW;
+	nidus_status status;
+
+	options.features |= NIDUS_MERGE;
+	if (grows) {
+		options.features |= NIDUS_GROW;
+		options.max_capacity = options.max_capacity > options.capacity
+		                               ? options.max_capacity
+		                               : options.capacity;
+		options.capacity = 1;
+	}
+	status = nidus_create(&options, empty);
+	return status == NIDUS_OK ? EXIT_OK : shape_refused(&plan_command, status);
+}
+
+static void tell_saved(const struct plan *plan, const nidus_filter *empty)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+
+	nidus_get_info(empty, &info);
+	report_talk("%s: %s, fpr %.3g for %" PRIu64 " keys of all sets together; build each with "
+	            "--like %s, in any size, and merge them",
+	            plan->output.path, nidus_family_name(info.family), info.fpr_target,
+	            room_of(&info), plan->output.path);
+}
+
+static int save(struct plan *plan)
+{
+	nidus_filter *empty = NULL;
+	int code = plan->json ? output_check_json(&plan_command, &plan->output) : EXIT_OK;
+
+	if (code == EXIT_OK)
+		code = output_prepare(&plan_command, &plan->output);
+	if (code == EXIT_OK)
+		code = make_empty(plan, &empty);
+	if (code == EXIT_OK)
+		code = output_save(empty, &plan->output);
+	if (code == EXIT_OK && plan->json)
+		inspect_json(plan->output.path, empty);
+	if (code == EXIT_OK)
+		tell_saved(plan, empty);
+	output_release(&plan->output);
+	nidus_free(empty);
+	return code;
+}
+
+/* ------------------------------------------------------------------ everything -- */
+
 static int run(int argc, char **argv)
 {
 	struct plan plan = { .options = NIDUS_OPTIONS_INIT };
@@ -165,6 +233,8 @@ static int run(int argc, char **argv)
 	code = shape_check(&plan_command, &plan.options);
 	if (code != ARGS_GO)
 		return code;
+	if (plan.output.path)
+		return save(&plan);
 	code = fill(&plan);
 	if (code == EXIT_OK) {
 		if (plan.json)
@@ -193,7 +263,13 @@ static const struct option_spec options[] = {
 	{ SHAPE_VALUES },
 	{ SHAPE_CONCURRENT },
 	{ OPTION_FEATURE + 6, "multiset", NULL, "copies of equal keys will be stored" },
-	{ OPTION_JSON, "json", NULL, "print a JSON array of objects" },
+	{ OPTION_SAVE, "save", "PLAN",
+	  "print nothing, but write a plan for nidus build --like: an\n"
+	  "empty set of a few hundred bytes" },
+	{ OPTION_SEED, "seed", "S", "of a plan that is saved (default: random)" },
+	{ OPTION_JSON, "json", NULL, "print a JSON array of objects; of --save what info prints" },
+	{ OUTPUT_FORCE },
+	{ OUTPUT_NO_WAIT },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -209,8 +285,13 @@ const struct command plan_command = {
 		 "family that nidus build takes: the smallest, or one that is less than 3 %\n"
 		 "larger and of a faster class. The line below the table says why, and with\n"
 		 "--grow how much memory the growth takes. A family that cannot do what is asked\n"
-		 "says why not.\n",
+		 "says why not.\n"
+		 "\n"
+		 "With --save it writes a plan for parts of a set that are built apart, on many\n"
+		 "machines say: N is the number of keys of all parts together. Sets built like it\n"
+		 "may have any number of keys, and always merge.\n",
 	.options = options,
-	.examples = "  nidus plan -n 1G -p 0.1% --delete --merge --grow 4G\n",
+	.examples = "  nidus plan -n 1G -p 0.1% --delete --merge --grow 4G\n"
+		    "  nidus plan -n 5M -p 0.001 --save plan.nidus\n",
 	.run = run,
 };

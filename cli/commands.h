@@ -15,6 +15,7 @@ extern const struct command remove_command;
 extern const struct command merge_command;
 extern const struct command grow_command;
 extern const struct command shrink_command;
+extern const struct command pack_command;
 extern const struct command info_command;
 extern const struct command verify_command;
 extern const struct command dump_command;

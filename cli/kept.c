@@ -14,9 +14,8 @@
 #include "set.h"
 #include "shape.h"
 
-/* The set begins with so small a part of its keys; each doubling costs a bit per key. */
-#define FIRST_PART 1024
-#define FIRST_LEAST 1024
+/* The set begins with room for so many keys and grows with what comes. */
+#define FIRST_KEYS 1024
 
 /* Makes sure that there is a file to lock. */
 static int touch(struct output *output)
@@ -99,10 +98,9 @@ int kept_create(const struct command *command, const nidus_options *asked,
 {
 	nidus_options growing = *asked;
 	uint64_t keys = asked->capacity > 0 ? asked->capacity : KEPT_KEYS;
-	uint64_t first = keys / FIRST_PART > FIRST_LEAST ? keys / FIRST_PART : FIRST_LEAST;
 	nidus_status status;
 
-	growing.capacity = first < keys ? first : keys;
+	growing.capacity = FIRST_KEYS < keys ? FIRST_KEYS : keys;
 	growing.max_capacity = keys;
 	growing.features |= NIDUS_GROW | defaults->features;
 	if (growing.fpr == 0)

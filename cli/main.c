@@ -17,8 +17,8 @@
 
 static const struct command *const commands[] = {
 	&build_command,  &query_command, &add_command,  &remove_command, &dedup_command,
-	&count_command,  &merge_command, &grow_command, &shrink_command, &info_command,
-	&verify_command, &dump_command,  &plan_command, &bench_command,
+	&count_command,  &merge_command, &grow_command, &shrink_command, &pack_command,
+	&info_command,   &verify_command, &dump_command, &plan_command,  &bench_command,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -136,7 +136,7 @@ static const char *advice(nidus_status status)
 	case NIDUS_E_CORRUPT:
 		return "; fetch a good copy, or build it again";
 	case NIDUS_E_MISMATCH:
-		return "; build one of them with --like the other";
+		return "; build one of them anew with --like the other";
 	default:
 		return "";
 	}

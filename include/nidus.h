@@ -37,12 +37,13 @@
  * 7. Same seed and same calls give the same bytes, on every machine.
  * 8. Bad input gets a typed error, never a crash.
  * 9. Copies are counted: a key may be put in any number of times, 2^32 - 1 at least, and
- *    never makes the filter grow (breadcrumb: 16 times, then NIDUS_COPIES). What finds
- *    no place in the table is kept in an exact list: one entry for all copies of a key
- *    there that have the same value, 24 bytes in a file and 56 in memory. Hot keys take
- *    no other key's place: no insert gets NIDUS_FULL while taken slots and different
- *    entries of the list are fewer than the capacity, or max_capacity if there is one.
- *    NIDUS_STASH_OFF gives this up: there a key has as many copies as slots.
+ *    never makes the filter grow. What finds no place in the table is kept in an exact
+ *    list: one entry for all copies of a key there that have the same value, 24 bytes in
+ *    a file and 56 in memory. Hot keys take no other key's place: no insert gets
+ *    NIDUS_FULL while taken slots and different entries of the list are fewer than the
+ *    capacity, or max_capacity if there is one. NIDUS_STASH_OFF gives this up: there a
+ *    key has as many copies as slots (breadcrumb and filters that can grow do not look at
+ *    options.stash).
  * 10. Values are found: the value that a key was put in with is among those that
  *    nidus_find gives, until it is removed or replaced.
  *
@@ -74,7 +75,7 @@
  * their batches from any number of threads: each takes effect at one moment between its
  * start and its end. Other calls may come at any time, too. Changes wait for walks, saves,
  * merges, clones, verify, info, nidus_build_like and nidus_insert_entry; all calls wait for
- * nidus_grow, nidus_shrink and nidus_clear. Only nidus_free needs the filter for itself.
+ * nidus_grow, nidus_shrink, nidus_pack and nidus_clear. Only nidus_free needs the filter for itself.
  * docs/concurrency.md explains how, and what it costs.
  *
  * ## Processes
@@ -173,8 +174,9 @@ NIDUS_API const char *nidus_reason(void);
 
 /** The filter designs. The choice is one of space and speed. */
 typedef enum nidus_family {
-	NIDUS_AUTO = 0,     /**< the smallest that has the features asked for; one that is less
-	                         than 3 % larger if it is clearly faster (nidus_speed) */
+	NIDUS_AUTO = 0,     /**< the smallest that has the features asked for, when it has grown to
+	                         max_capacity; one that is less than 3 % larger if it is
+	                         clearly faster (nidus_speed) */
 	NIDUS_CUCKOO,       /**< two buckets, power-of-two sizes */
 	NIDUS_SEMISORT,     /**< cuckoo with coded buckets: one bit per key less */
 	NIDUS_SIMPLIFIED,   /**< cuckoo in small subtables with a stash each */
@@ -227,9 +229,9 @@ NIDUS_API uint32_t nidus_family_features(nidus_family family);
  * Where a filter's memory comes from. Leave it zero for the system's own (huge
  * pages where they help). `alloc` returns at least `size` bytes with malloc's
  * alignment, or NULL; `free` gets the same size back. They are called from the
- * thread that calls nidus, with `context`. `alloc_zeroed` may be NULL. If it is not, all
- * memory is taken from it and must be zero: then an insert that begins a growth need not
- * clear the whole new table.
+ * thread that calls nidus, with `context`. `alloc_zeroed` may be NULL. If it is not, what has
+ * to be zero is taken from it and must be: then only segments are cleared, which a filter that
+ * grows uses again.
  */
 typedef struct nidus_allocator {
 	void *(*alloc)(void *context, size_t size);
@@ -303,7 +305,8 @@ typedef struct nidus_options {
 	double fpr;            /**< target rate, down to 2^-24 (ribbon: 2^-32); 0: 2^-8; above
 	                            NIDUS_FPR_MOST (ribbon: 2^-1): that (info.fpr_target tells) */
 	uint64_t seed;         /**< 0: a fresh random one; otherwise used as given */
-	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there */
+	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there, see
+	                            nidus_grow */
 	unsigned slots;        /**< per bucket or window; 0: the family's best */
 	uint32_t features;     /**< what the filter must be able to do */
 	unsigned max_steps;    /**< entries that one insert may look at to find room; 0: the
@@ -315,7 +318,8 @@ typedef struct nidus_options {
 	                            beyond the capacity, too; 0: the family's best; no more
 	                            than 1024 plus a quarter of the chunk's slots are used;
 	                            NIDUS_STASH_OFF: there is no list, and then the
-	                            capacity is an expectation, no promise */
+	                            capacity is an expectation, no promise. Filters that
+	                            can grow always have lists, and do not look at this */
 	nidus_allocator allocator; /**< copied at create */
 	nidus_progress progress;   /**< for nidus_build_*; nidus_create does not look at it */
 } nidus_options;
@@ -338,31 +342,34 @@ typedef struct nidus_info {
 	size_t struct_size;        /**< set by NIDUS_INFO_INIT */
 	nidus_family family;       /**< the real one, never NIDUS_AUTO */
 	uint64_t count;            /**< entries now, copies counted; Bloom: inserts */
-	uint64_t capacity;         /**< keys promised: at least what was asked */
+	uint64_t capacity;         /**< keys promised: at least what was asked. Of a filter that
+	                                can grow: keys that its segments have room for by now,
+	                                at most max_capacity; it rises by itself */
 	uint64_t max_capacity;     /**< keys it may grow to by itself */
-	uint64_t bytes;            /**< table, stash and locks, without page rounding; both
-	                                tables while it grows. Everything else (records of
-	                                chunks, tables that save work) takes less than 1 %
-	                                of it, or a few hundred bytes */
+	uint64_t bytes;            /**< memory: table, stash and locks, without page rounding; of
+	                                a filter that can grow all segments, their records and
+	                                the index. Everything else (the filter itself, tables
+	                                that save work) takes less than 1 %, or some KiB */
 	uint64_t seed;             /**< what hashing is keyed with */
 	double load;               /**< used slots / slots */
-	double headroom;           /**< share of places left in the fullest chunk */
+	double headroom;           /**< share of places left in the fullest chunk; of a filter
+	                                that can grow: before its fullest part gets more room */
 	double bits_per_key;       /**< 8 * bytes / count; 0 when empty */
 	double fpr_target;         /**< the rate promised at capacity */
 	double fpr_now;            /**< the rate expected with what is in it now */
 	unsigned slots;            /**< per bucket or window; Bloom: 0 */
 	unsigned fingerprint_bits; /**< stored per key, without choice and offset bits;
 	                                Bloom: bits that a key sets; ribbon: whole bits */
-	unsigned slot_bits;        /**< width of a slot */
+	unsigned slot_bits;        /**< width of a slot; of a filter that can grow: of most, as
+	                                segments differ by a few bits */
 	unsigned growth_bits;      /**< of the fingerprint, reserved for growth */
-	uint64_t total_slots;      /**< slots in the table */
-	uint64_t chunks;           /**< independent sub-tables */
+	uint64_t total_slots;      /**< slots in the table, or in all segments */
+	uint64_t chunks;           /**< independent sub-tables; of a filter that can grow: its
+	                                segments by now, 0 while its few keys are a list */
 	uint64_t stashed;          /**< entries in the overflow lists, copies counted */
 	uint32_t features;         /**< what this filter can do */
 	bool readonly;             /**< opened by nidus_open or nidus_open_buffer */
 	bool concurrent;           /**< made with NIDUS_CONCURRENT: its locks are on */
-	unsigned tables;           /**< 2 while entries move to a larger one (nidus_grow ends
-	                                that), otherwise 1 */
 	unsigned value_bits;       /**< of the value beside each key; 0: it keeps none */
 	uint64_t judged;           /**< of nidus_build_exclude: keys of both lists that its second
 	                                table tells apart; otherwise 0 */
@@ -467,8 +474,9 @@ NIDUS_API nidus_status nidus_insert_u64(nidus_filter *filter, uint64_t key);
 NIDUS_API nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash);
 
 /**
- * Puts a key in unless the filter already says yes for it; then NIDUS_PRESENT,
- * and the caller owns no copy (it may be a twin's) and must not remove it.
+ * Puts a key in unless it is there already, or a twin; then NIDUS_PRESENT, and the
+ * caller owns no copy and must not remove it. (Of a filter that grows, lookups say yes
+ * for a few more keys than those: they are put in.)
  * Errors: PRESENT, and those of nidus_insert. Threads: writes.
  */
 NIDUS_API nidus_status nidus_insert_new(nidus_filter *filter, const void *key, size_t len);
@@ -542,9 +550,8 @@ NIDUS_API void nidus_contains_batch(const nidus_filter *filter, const uint64_t *
 
 /**
  * nidus_insert_hash for n hashes in their order, up to the first that fails:
- * exactly hashes[0..*done) are in afterwards. `done` may be NULL. A filter that can grow may
- * grow at another moment than with single inserts: it holds the same entries then, but not
- * always the same bytes.
+ * exactly hashes[0..*done) are in afterwards. `done` may be NULL. It leaves the same
+ * bytes as single inserts, also where the filter grows.
  * Errors: those of nidus_insert. Threads: writes.
  */
 NIDUS_API nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
@@ -552,7 +559,7 @@ NIDUS_API nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *
 
 /**
  * nidus_insert_new_hash for n hashes in their order, faster: fresh[i] becomes 1 if the key was
- * put in and 0 if the filter said yes for it already (NIDUS_PRESENT: the caller owns no copy).
+ * put in and 0 if it or a twin was there already (NIDUS_PRESENT: the caller owns no copy).
  * Ends at the first that fails otherwise: exactly hashes[0..*done) were handled then. `fresh`
  * and `done` may be NULL.
  * Errors: those of nidus_insert. Threads: writes.
@@ -723,11 +730,14 @@ NIDUS_API nidus_status nidus_build_hashes(const nidus_options *options, uint64_t
 
 /**
  * The same with family, size and seed of another filter, so that both can be
- * merged; what is in `other` does not matter. `copies` keeps equal hashes, as
- * NIDUS_MULTISET does. If `other` keeps values there may be a value for each hash, as for
- * nidus_build_values; all are 0 if `values` is NULL. `progress` may be NULL.
- * Errors: E_ARG, E_RANGE and E_UNSUPPORTED as nidus_build_values has them, those of
- * nidus_insert, and STOPPED; *filter is NULL then. Threads: reads `other`.
+ * merged; what is in `other` does not matter. More keys than `other` is promised to hold
+ * are no error: there is room for them as after nidus_grow_relaxed, and the fpr target rises
+ * with them. So parts of a set, however many keys each turns out to have, are built like one
+ * empty filter and always merge. `copies` keeps equal hashes, as NIDUS_MULTISET does. If
+ * `other` keeps values there may be a value for each hash, as for nidus_build_values; all are
+ * 0 if `values` is NULL. `progress` may be NULL.
+ * Errors: E_ARG, E_RANGE and E_UNSUPPORTED as nidus_build_values has them, E_RANGE (the
+ * target would be above 0.5), those of nidus_insert, and STOPPED; *filter is NULL then. Threads: reads `other`.
  */
 NIDUS_API nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes,
                                         uint64_t *values, size_t n, bool copies, unsigned threads,
@@ -823,14 +833,15 @@ typedef enum nidus_merge_how {
  * NIDUS_NO_DELETE unless all copies are kept.
  *
  * Size and target follow the entries that are in the filters, not the capacities:
- * the result is the smallest size that has room for them, never smaller than the
- * filters were made. Its target is the lowest of theirs, unless so many entries
+ * the result is the smallest size that has room for them; of filters of fixed size it is
+ * never smaller than they were made. Its target is the lowest of theirs, unless so many entries
  * have a higher rate; then it is that rate, at most the sum of their targets.
  * Growth bits are used up before the rate rises. A result with growth bits left can
  * grow by itself, up to the sum of all max_capacity if bits and rate allow.
  * So it does not matter whether filters are merged one after another or at once; at
  * once is quicker. It takes time for each slot of the filters and memory for the
- * result alone (with NIDUS_MERGE_UNIQUE sometimes half as much again).
+ * result alone (with NIDUS_MERGE_UNIQUE sometimes half as much again). Files that were opened
+ * are read one after another and leave the memory when they are done.
  *
  * Bloom families: the bits of all, in a table of the same size; `how` makes no
  * difference. Capacity and target stay while the counts add up to no more than the
@@ -838,9 +849,10 @@ typedef enum nidus_merge_how {
  * with so many keys.
  *
  * Errors: E_ARG, E_MISMATCH (the reason says what differs, and in which filter),
- * E_UNSUPPORTED, E_RANGE (the target would be above 0.5), COPIES (promise 9:
- * NIDUS_MERGE_UNIQUE keeps one, or one per value), FULL (only with NIDUS_STASH_OFF), E_NOMEM, E_CORRUPT (of a filter that was opened); *merged is NULL then. Threads: reads
- * all filters.
+ * E_UNSUPPORTED, E_RANGE (the target would be above 0.5, or as nidus_grow_relaxed),
+ * COPIES (promise 9: NIDUS_MERGE_UNIQUE keeps one, or one per value), FULL (only with
+ * NIDUS_STASH_OFF), E_NOMEM, E_CORRUPT (of a filter that was opened); *merged is NULL then.
+ * Threads: reads all filters.
  */
 NIDUS_API nidus_status nidus_merge_many(const nidus_filter *const *filters, size_t n,
                                         nidus_merge_how how, nidus_filter **merged);
@@ -851,42 +863,74 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
 
 /**
  * Makes room for `capacity` keys, keeping the fpr target. A filter made with
- * options.max_capacity does so by itself, up to there, and little by little: it
- * has two tables then (info.tables), and each insert moves a few entries, until a third of
- * the new room is used. Growth begins at the capacity in the size that the filter was made
- * with, and at 15/16 of the capacity in later sizes, since the last places are the slowest
- * to find; up to a 64th earlier if threads share the filter. No insert moves all entries:
- * one moves at most 512 (4096 if threads share the filter). The insert that begins the
- * growth clears the new table, unless its memory is zero already, as the system's is from
- * 2 MiB on: so it clears at most 2 MiB (4 with the locks of a shared filter), or the whole
- * table with an allocator that has no alloc_zeroed. This call moves everything: it takes
- * time for each entry, and also ends a move that is under way.
- * info.capacity is afterwards all that fits into the new table, often more than
- * was asked for.
- * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED,
- * E_READONLY, E_NOMEM; the filter holds what it held then (entries may have moved).
- * Threads: writes.
+ * options.max_capacity does so by itself, up to there, and this call only does the work
+ * beforehand: inserts up to `capacity` then split nothing.
+ *
+ * A filter that can grow is a directory of segments, tables of a few thousand slots. One to
+ * three segments that belong together are a leaf. A leaf that has as many keys as it takes gets
+ * one segment more; one of three is split into two leaves of two. So the memory follows the
+ * keys, leaf by leaf, and there is never a second table. The insert that fills a leaf rewrites
+ * it: that is the most work of one insert, at most three segments, whatever the size of the
+ * filter. Now and then the index, 8 bytes for each entry and at most 32 entries for each leaf
+ * of the deepest level, is copied, too: twice while a filter doubles, which takes 0.1 ms with
+ * 10^8 keys and 1 ms with 10^9. If threads share the filter they wait while a leaf is
+ * rewritten. If there is no memory the insert succeeds all the same: the leaf stays as it is,
+ * further entries go to its exact lists, and later inserts try again. A filter of a few
+ * thousand keys is a sorted list; the insert for which that is too long makes segments of
+ * it.
+ *
+ * This call takes time for each entry and, while it works, memory for the larger filter beside
+ * the old one. info.capacity is afterwards all that fits into the segments, often more than was
+ * asked for. A filter that has room for so many keys stays as it is.
+ * Errors: E_ARG, E_RANGE (beyond what max_capacity reserved), E_UNSUPPORTED, E_READONLY,
+ * E_NOMEM; the filter is as it was then. Threads: writes.
  */
 NIDUS_API nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity);
 
 /**
- * nidus_grow that goes on where no reserved bits are left: from there on each
- * doubling doubles the fpr target too (info.fpr_target tells).
- * Errors: as nidus_grow, E_RANGE only if the target would reach 1. Threads: writes.
+ * nidus_grow that goes on beyond max_capacity, also of a filter of fixed size, which can grow
+ * by itself up to `capacity` from then on. Segments are split by bits of what they keep of a
+ * key, so that the fpr target rises with the keys: twice the keys, twice the rate
+ * (info.fpr_target tells). Errors: as nidus_grow, E_RANGE only if the target would be above
+ * 0.5, or if slots and fingerprints of a filter of fixed size need nearly all bits of a hash
+ * (more than 2^31 keys at the lowest rates). Threads: writes.
  */
 NIDUS_API nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacity);
 
 /**
- * The reverse of nidus_grow: gives memory back after many removes. The filter becomes the
- * smallest of its sizes that has room for `capacity` keys (0: for those that are in
- * it), never smaller than it was made, and can grow again up to max_capacity. What
- * a relaxed growth took from the rate comes back where the family can. A filter
- * that has no smaller size for them stays as it is, and that is OK.
- * Errors: E_ARG, E_RANGE (fewer than the entries that are in it), E_UNSUPPORTED,
- * E_READONLY, E_NOMEM; the filter is as it was then. It never takes more memory
- * afterwards than before. Takes time for each entry. Threads: writes.
+ * The reverse of nidus_grow: gives memory back after many removes. A filter that can grow gets
+ * as few segments as have room for `capacity` keys (0: for those that are in it), never fewer
+ * than its first ones, or becomes a list, and can grow again up to max_capacity. A filter that
+ * has no smaller size for them, such as one of fixed size, stays as it is, and that is OK.
+ * While it works it takes memory for the smaller filter, too.
+ * Errors: E_ARG, E_RANGE (fewer than the entries that are in it), E_UNSUPPORTED, E_READONLY,
+ * E_NOMEM; the filter is as it was then. It never takes more memory afterwards than before.
+ * Takes time for each entry. Threads: writes.
  */
 NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
+
+/**
+ * Makes a filter that is finished as small as it can be: gives up the growth that is left, and
+ * puts all entries into the smallest table of fixed size that keeps the rate. For files, SQL
+ * values, messages. All answers stay, with copies, values and counts; of keys that were never put
+ * in it finds no more than its target. Removes stay exact. It is then a filter of fixed size as any
+ * other: info.capacity says how many keys fit, NIDUS_FULL comes behind that, and
+ * nidus_grow_relaxed makes it grow again at a higher rate.
+ *
+ * That is final: the filter it was, and filters made like it, cannot be merged with it (E_MISMATCH). So
+ * merge first and pack what came of it. Two packed filters can be merged if they
+ * came of filters made alike and have tables of one size.
+ *
+ * There are tables of certain sizes only: those of which the table at max_capacity is 2, 3, 4, 5 ...
+ * times as large. Up to a sixteenth of max_capacity they are a few per cent apart; a filter that is
+ * half full or more often has no smaller one. It stays as it is then, can still grow, and that is
+ * OK. A filter of fixed size that is nearly empty has fewer sizes, and may stay as it is, too. While it works it takes memory for the packed filter, too.
+ * Errors: E_ARG, E_READONLY, E_NOMEM; the filter is as it was then. E_UNSUPPORTED: the cuckoo,
+ * semisort, simplified and chunked families, whose entries do not tell which of their two buckets
+ * comes first; Bloom filters, which have no entries; ribbon filters, which are as small as they can be.
+ * Takes time for each entry. Threads: writes.
+ */
+NIDUS_API nidus_status nidus_pack(nidus_filter *filter);
 
 /* ----------------------------------------------------------------- files -- */
 
@@ -894,8 +938,8 @@ NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
  * Writes the filter to a file: first whole to a temporary file beside it, then
  * fsync, then rename, so that `path` is at any moment the old file or the new
  * one. A symbolic link is followed; permissions of an existing file are kept.
- * Devices and pipes are written to directly. A filter that is just growing is saved
- * with both tables, and goes on after loading exactly as it would have done itself.
+ * Devices and pipes are written to directly. A filter that can grow goes on after
+ * loading exactly as it would have done itself.
  * Errors: E_ARG, E_NOMEM, E_IO (errno tells why), E_CORRUPT (of a filter that was
  * opened); an existing file is intact then and no temporary file is left. One E_IO is
  * different, and its reason says so: the new file is in place, but its folder could not
@@ -915,25 +959,25 @@ NIDUS_API nidus_status nidus_load(const char *path, nidus_filter **filter);
 #define NIDUS_OPEN_VERIFY 1u
 
 /**
- * Maps a file: lookups start at once, nothing is copied, processes share the
- * pages, and the file may be larger than the memory. The header, the sizes that
- * follow from it and the stash are checked; the table is not read, so this takes
- * the same short time for every size. With NIDUS_OPEN_VERIFY it is read and
- * checked as by nidus_load, checksums and every entry.
+ * Maps a file: lookups start at once, nothing is copied, processes share the pages, and the
+ * file may be larger than the memory. The header, the sizes that follow from it and the stash
+ * are checked; the table is not read, so this takes the same short time for every size. Of a
+ * filter that can grow the records of all segments are read: that takes time for each segment,
+ * of some thousand keys. With NIDUS_OPEN_VERIFY all is read and checked as by nidus_load,
+ * checksums and every entry.
  *
- * A file that was not verified may give wrong answers if it is damaged, but no call
- * reads outside of it, whatever its bits are. Calls that hand
- * its contents on (nidus_clone, nidus_merge, nidus_save and the like) check them
- * first and answer E_CORRUPT. nidus_info.count is what the header says, and
- * headroom that of an average chunk. Changes answer E_READONLY.
+ * A file that was not verified may give wrong answers if it is damaged, but no call reads
+ * outside of it, whatever its bits are. Calls that hand its contents on (nidus_clone,
+ * nidus_merge, nidus_save and the like) check them first and answer E_CORRUPT. nidus_info.count
+ * is what the header says, and headroom that of an average chunk. Changes answer E_READONLY.
  *
- * nidus_save to the same path, or any other rename over it, does no harm: the
- * filter keeps the old file's pages until nidus_free. A file that is written to
- * in place changes under the filter. One that is truncated in place, or whose
- * disk fails, ends the process with SIGBUS at the next touch of a missing page;
- * nidus itself never does that to a file. Load files that others may truncate.
- * Errors: those of nidus_load, and E_UNSUPPORTED for what cannot be mapped, such as
- * a pipe: load that. Threads: free.
+ * nidus_save to the same path, or any other rename over it, does no harm: the filter keeps the
+ * old file's pages until nidus_free. A file that is written to in place changes under the
+ * filter. One that is truncated in place, or whose disk fails, ends the process with SIGBUS at
+ * the next touch of a missing page; nidus itself never does that to a file. Load files that
+ * others may truncate.
+ * Errors: those of nidus_load, and E_UNSUPPORTED for what cannot be mapped, such as a pipe:
+ * load that. Threads: free.
  */
 NIDUS_API nidus_status nidus_open(const char *path, unsigned flags, nidus_filter **filter);
 
@@ -1033,7 +1077,7 @@ NIDUS_API nidus_status nidus_read(nidus_source source, void *context,
  *
  * For filters of fixed size, of families whose tables consist of parts: simplified, chunked,
  * bucketed, windowed, breadcrumb (which keeps a ninth of the table in memory), blocked-bloom and
- * ribbon. The others answer E_UNSUPPORTED.
+ * ribbon. NIDUS_AUTO chooses from these; the others answer E_UNSUPPORTED.
  */
 typedef struct nidus_builder nidus_builder;
 
@@ -1167,7 +1211,7 @@ typedef struct nidus_plan_row {
 	nidus_status status;       /**< OK, or what nidus_create would answer */
 	char why_not[120];         /**< the reason if status is not OK */
 	bool chosen;               /**< what NIDUS_AUTO (or options->family) takes */
-	uint64_t bytes;            /**< the table */
+	uint64_t bytes;            /**< with the asked capacity in it, without lists and locks */
 	uint64_t capacity;         /**< keys promised */
 	double bits_per_key;       /**< at the capacity that was asked for */
 	double overhead;           /**< bits_per_key / log2(1 / fpr) */
@@ -1182,7 +1226,8 @@ typedef struct nidus_plan_row {
 	                                the family with the lowest that will do */
 	nidus_speed speed;         /**< its class of speed */
 	uint64_t bytes_growing;    /**< the most that it takes while it grows to max_capacity,
-	                                with both tables; without max_capacity: bytes */
+	                                if keys are even: nidus_info.bytes comes within a
+	                                tenth of it. Without max_capacity: bytes */
 	uint32_t features;         /**< what the family can do */
 	char why[120];             /**< of the chosen row: why this one; otherwise "" */
 } nidus_plan_row;

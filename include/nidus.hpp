@@ -199,6 +199,12 @@ public:
 		return nidus_shrink(raw_, capacity);
 	}
 
+	/// The smallest table of fixed size for what is in it (nidus_pack).
+	[[nodiscard]] nidus_status pack() noexcept
+	{
+		return nidus_pack(raw_);
+	}
+
 	nidus_status clear() noexcept
 	{
 		return nidus_clear(raw_);

@@ -23,6 +23,8 @@ file on some far day, and to test the library, which has to agree with it. As a 
     birds.values_hash(birds.hash_bytes(b"heron"))
 """
 import argparse
+import bisect
+import copy
 import itertools
 import math
 import struct
@@ -47,27 +49,22 @@ FAMILIES = ("auto", "cuckoo", "semisort", "simplified", "chunked", "bucketed", "
 FIELDS = {
     "version": (8, "I"), "header_size": (12, "I"), "family": (16, "I"), "features": (20, "I"),
     "seed": (24, "Q"), "capacity": (32, "Q"), "max_capacity": (40, "Q"), "fpr": (48, "d"),
-    "slots": (56, "I"), "core_bits": (60, "I"), "growth_bits": (64, "I"), "level": (68, "I"),
+    "slots": (56, "I"), "core_bits": (60, "I"), "growth_bits": (64, "I"),
     "chunks": (72, "Q"), "groups": (80, "Q"), "reserve": (88, "I"), "max_steps": (92, "I"),
-    "stash_limit": (96, "I"), "borrowed": (100, "I"), "count": (104, "Q"), "stashed": (112, "Q"),
-    "sections": (120, "I"), "more": (124, "I"),
+    "stash_limit": (96, "I"), "count": (104, "Q"), "stashed": (112, "Q"), "sections": (120, "I"),
     "table_kind": (128, "I"), "table_offset": (136, "Q"), "table_size": (144, "Q"),
     "table_checksum": (152, "Q"),
     "stash_kind": (160, "I"), "stash_offset": (168, "Q"), "stash_size": (176, "Q"),
-    "stash_checksum": (184, "Q"), "value_bits": (192, "I"), "judged": (200, "Q"),
+    "stash_checksum": (184, "Q"), "value_bits": (192, "I"), "segmented": (196, "I"),
+    "judged": (200, "Q"),
     "checksum": (248, "Q"),
 }
 
-# The same of the record that follows the body of a filter in several parts.
-RECORD = 128
-RECORD_FIELDS = {
-    "position": (0, "Q"), "places": (8, "Q"), "inserts": (16, "I"), "uncounted": (20, "I"),
-    "old": (24, "I"), "returning": (28, "I"), "returned_value": (32, "Q"),
-    "returned_home": (40, "Q"),
-    "returned_fingerprint": (48, "Q"), "left": (56, "q"), "overflowed": (64, "Q"),
-    "list_checksum": (72, "Q"), "checksum": (120, "Q"),
-}
-TURN, UNCOUNTED_MOST = 32, 65536
+PAGED = 262144  # bytes of a table from which on it starts at a page
+LINE = 64  # what is before the leaves of a filter that grows, and one record of them
+CELLS = 32  # of a leaf
+FIRST_CELLS = {1: (0, 32), 2: (0, 16, 32), 3: (0, 11, 21, 32)}  # of its bodies
+SPREAD, DEPTH_MOST, LISTED_MOST = 4, 44, 12288
 
 
 class BadFile(Exception):
@@ -85,6 +82,14 @@ def require(condition, what):
 def cut(h, choices):
     """Takes one of so many choices from a hash: the choice, and what is left of the hash."""
     return h * choices >> 64, h * choices & MASK
+
+
+def lowest(*cuts):
+    """The lowest hash that is cut into these choices, (choice, of how many) each."""
+    rest = 0
+    for choice, choices in reversed(cuts):
+        rest = -(-((choice << 64) + rest) // choices)
+    return rest
 
 
 def fold(product):
@@ -136,7 +141,7 @@ class Header:
         require(self.checksum == xxh3_64(data[:248]), "the header's checksum does not match")
         require(self.header_size == HEADER and self.sections == 2,
                 f"the header has another shape than version {VERSION}")
-        require(data[:HEADER] == self.spelled() and self.more <= 1,
+        require(data[:HEADER] == self.spelled(),
                 "bytes of the header that mean nothing are not zero")
         self.check_fields()
 
@@ -152,27 +157,27 @@ class Header:
         require(self.seed != 0, "the seed is 0")
         require(1 <= self.capacity <= self.max_capacity, "the capacities make no sense")
         require(0 < self.fpr < 1, "the rate makes no sense")
-        require(max(self.core_bits, self.growth_bits, self.borrowed) <= 56 and self.level <= 44,
-                "widths are absurd")
+        require(self.core_bits <= 56 and self.growth_bits <= 44, "widths are absurd")
+        require(self.segmented <= (self.family < 8), "this family does not grow")
+        require(self.segmented or self.growth_bits == 0 and self.max_capacity == self.capacity,
+                "a filter of fixed size is to grow")
         require(self.value_bits <= (0 if self.family in (8, 9) else 32), "values are too wide")
         require(self.judged == 0 or self.family == 10, "only family 10 has a verdict")
         require(not self.features & STATIC or self.family == 10, "only family 10 is static")
-        require(self.level <= self.growth_bits + self.borrowed,
-                "the level is higher than there are address bits")
         require(self.stashed <= self.count + self.judged, "more entries in the stash than there are")
         require(not self.features & COMPACT or self.family == 5, "only family 5 can be compact")
 
     def check_sections(self, data, table_size):
         require((self.table_kind, self.stash_kind) == (0, 1), "the sections are of other kinds")
         stash_size = (16 if self.family == 10 else 24) * self.stashed
-        require(self.table_size == table_size and self.stash_size == stash_size,
+        require(self.table_size == table_size and self.stash_size == stash_size and
+                max(table_size, stash_size) < 2**62,
                 "the sections' sizes do not follow from the other fields")
-        at = up(HEADER, 4096 if table_size >= 4096 and not self.features & STATIC else 64)
+        at = up(HEADER, 4096 if table_size >= PAGED and not self.features & STATIC else 64)
         require(self.table_offset == at, "the table is not where it should be")
         require(self.stash_offset == up(at + table_size, 64), "the stash is not where it should be")
-        self.end = self.stash_offset + self.stash_size
-        require(len(data) >= self.end if self.more else len(data) == self.end,
-                f"the file has {len(data)} bytes, not {self.end}")
+        end = self.stash_offset + self.stash_size
+        require(len(data) == end, f"the file has {len(data)} bytes, not {end}")
         require(not any(data[HEADER:at]) and not any(data[at + table_size:self.stash_offset]),
                 "what is between the sections is not zero")
         require(xxh3_64(self.table(data)) == self.table_checksum,
@@ -187,6 +192,24 @@ class Header:
         return data[self.stash_offset:self.stash_offset + self.stash_size]
 
 
+class Hashes:
+    """What keys of a seed have for hashes."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        self.before = mix(seed + GOLDEN & MASK)
+        self.first = multiplier_from(mix(self.before + GOLDEN & MASK))
+        self.second = multiplier_from(mix(self.first + GOLDEN & MASK))
+        self.partner = mix(self.second + GOLDEN & MASK)
+
+    def of_bytes(self, key):
+        return xxh3_64(key, self.seed)
+
+    def of_u64(self, key):
+        x = fold((key + self.before & MASK) * self.first)
+        return fold(x * self.second)
+
+
 class Filter:
     """What all families have in common: the header, and hashes of keys.
 
@@ -196,26 +219,28 @@ class Filter:
 
     STASHED = "<QQII"  # home, fingerprint, copies, value
 
-    def __init__(self, header, data):
-        self.header = header
+    def __init__(self, header, hashes):
+        self.header, self.hashes = header, hashes
         self.lay_out()
-        header.check_sections(data, self.table_size())
-        self.table = header.table(data)
-        self.stash = list(struct.iter_unpack(self.STASHED, header.stash(data)))
-        self.before = mix(header.seed + GOLDEN & MASK)
-        self.first = multiplier_from(mix(self.before + GOLDEN & MASK))
-        self.second = multiplier_from(mix(self.first + GOLDEN & MASK))
-        self.partner = mix(self.second + GOLDEN & MASK)
-        self.count = header.count
+
+    def use(self, table, stash):
+        """Takes the bytes of both sections, and checks them."""
+        self.table = table
+        self.stash = list(struct.iter_unpack(self.STASHED, stash))
+        self.count = self.header.count
         self.stashed = sum(entry[2] if len(entry) > 2 else 1 for entry in self.stash)
         self.check()
+        return self
+
+    def contains_hash(self, hash_):
+        """Whether a key is (probably) there."""
+        return bool(self.values_hash(hash_))
 
     def hash_bytes(self, key):
-        return xxh3_64(key, self.header.seed)
+        return self.hashes.of_bytes(key)
 
     def hash_u64(self, key):
-        x = fold((key + self.before & MASK) * self.first)
-        return fold(x * self.second)
+        return self.hashes.of_u64(key)
 
     def entries(self):
         """The entries, (home, fingerprint) each, and the value if the filter keeps any."""
@@ -248,14 +273,13 @@ class Nest(Filter):
         self.coded = h.family == 2 or bool(h.features & COMPACT)
         self.direct, self.windows = h.family == 3, h.family == 6
         self.check_geometry()
-        self.groups = h.groups << h.level  # of a chunk, by now
-        self.kept = max(h.growth_bits - h.level, 0)  # growth bits that slots still hold
+        self.groups = h.groups  # of a chunk
+        self.tag_at = h.core_bits  # the first bit of a fingerprint that is its tag's, in a body
         self.choice_bits = 0 if self.symmetric else 1
         self.offset_bits = h.slots.bit_length() - 1 if self.windows else 0
-        self.value_at = h.core_bits + self.choice_bits + self.offset_bits + self.kept
+        self.value_at = h.core_bits + self.choice_bits + self.offset_bits + h.tag_bits
         self.width = self.value_at + h.value_bits
-        require(self.width + h.growth_bits - self.kept <= 56, "a slot is wider than 56 bits")
-        require(self.width >= 2, "a slot is narrower than 2 bits")
+        require(2 <= self.width <= 56, f"slots of {self.width} bits")
         self.slots = self.groups + h.slots - 1 if self.windows else self.groups * h.slots
         self.used = self.groups * (4 * self.width - 4) if self.coded else self.slots * self.width
         self.stride = -(-self.used // 8) + 8
@@ -268,16 +292,16 @@ class Nest(Filter):
         require(h.slots in allowed[h.family] and (h.slots == 4 or not self.coded),
                 f"groups of {h.slots} slots")
         require(h.chunks >= 1 and (h.chunks == 1 or h.family > 2), f"{h.chunks} chunks")
+        require(h.core_bits + h.tag_bits + (h.chunks * h.groups).bit_length() - 1 <= 63,
+                "a hash has not enough bits")
         require(h.groups >= 2 and (is_power_of_two(h.groups) or not self.symmetric),
                 f"{h.groups} groups")
         require(h.core_bits >= (5 if self.coded else 1), f"{h.core_bits} core bits")
         require(not self.direct or 2**h.core_bits >= h.groups,
                 "fewer fingerprints than buckets of a chunk")
         require(h.reserve < h.slots and 1 <= h.max_steps <= 8192, "reserve or max steps are wrong")
-        require(h.stash_limit <= 1024 + (h.slots * h.groups << h.level) // 4,
+        require(h.stash_limit <= 1024 + h.slots * h.groups // 4,
                 f"a stash limit of {h.stash_limit}")
-        require(h.borrowed == 0 or h.level == h.growth_bits + h.borrowed,
-                "bits are borrowed, and growth bits are left")
 
     def table_size(self):
         return self.header.chunks * self.stride
@@ -299,95 +323,83 @@ class Nest(Filter):
         return [nibble + 16 * bits(chunk, start + 12 + at * rest, rest)
                 for at, nibble in enumerate(self.NIBBLES[code])]
 
-    def spelled(self, core, choice, at, growth):
+    def spelled(self, core, choice, at, tag):
         """The value of a slot for an entry there."""
         value = core
         if self.choice_bits:
             value |= choice << self.header.core_bits
         if self.offset_bits:
             value |= at << self.header.core_bits + 1
-        return value | (growth & (1 << self.kept) - 1) << self.value_at - self.kept
+        return value | tag << self.value_at - self.header.tag_bits
 
     # ---- from a fingerprint to its places
 
     def partner_hash(self, core):
-        x = (core & MASK ^ self.partner) * STRONG & MASK
+        x = (core & MASK ^ self.hashes.partner) * STRONG & MASK
         x = (x ^ x >> 32) * MULTIPLIER & MASK
         return x ^ x >> 32
 
     def hop_hash(self, core):
         return self.partner_hash(core & (1 << HOP_BITS) - 1)
 
-    def distance(self, core, groups):
+    def distance(self, core):
         if self.direct:
-            return core % groups
-        return 1 + cut(self.hop_hash(core), groups - 1)[0]
+            return core % self.groups
+        return 1 + cut(self.hop_hash(core), self.groups - 1)[0]
 
-    def borrowed_bits(self, core):
-        return self.partner_hash(~core) & (1 << self.header.borrowed) - 1
-
-    def address_bits(self, core, growth):
-        return (growth >> self.kept << self.header.borrowed) + self.borrowed_bits(core)
-
-    def twist(self, core, bits):
-        """Families 1 to 4: by what so many bits below the base groups of two partners differ."""
-        x = self.hop_hash(core)
-        return cut(x if self.direct else cut(x, self.header.groups - 1)[1], 1 << bits)[0]
-
-    def places(self, home, core, growth):
-        """The two groups of an entry in its chunk; home is a base group of it."""
-        h = self.header
-        address = self.address_bits(core, growth)
-        if not self.symmetric:
-            first = (home << h.level) + address
-            return first, (first + self.distance(core, self.groups)) % self.groups
-        other = home ^ self.distance(core, h.groups)
-        low, high = min(home, other), max(home, other)
-        return (low << h.level) + address, (high << h.level) + (address ^ self.twist(core, h.level))
-
-    def last_place(self, home, fingerprint):
-        """The number of the last slot, over all chunks, in which an entry may lie."""
-        h = self.header
-        chunk, base = divmod(home, h.groups)
-        core, growth = fingerprint & (1 << h.core_bits) - 1, fingerprint >> h.core_bits
-        group = max(self.places(base, core, growth))
-        first = group if self.windows else group * h.slots
-        return chunk * self.slots + first + h.slots - 1
+    def places(self, home, core):
+        """The two groups of an entry in its chunk."""
+        if self.symmetric:
+            return home, home ^ self.distance(core)
+        return home, (home + self.distance(core)) % self.groups
 
     def locate(self, hash_):
-        """A key's chunk, base group (the lower one in families 1 to 4), core and growth bits."""
+        """A key's chunk, group (the lower one in families 1 to 4) and core."""
         h = self.header
         chunk, hash_ = cut(hash_, h.chunks)
         home, hash_ = cut(hash_, h.groups)
-        growth, hash_ = cut(hash_, 1 << h.growth_bits)
         if self.direct:
             low, hash_ = cut(hash_, h.groups - 1)
             high, hash_ = cut(hash_, (1 << h.core_bits) // h.groups)
             core = 1 + low + h.groups * high
         else:
-            low, hash_ = cut(hash_, (1 << h.core_bits) - 1)
-            core = 1 + low
-        other = home ^ self.distance(core, h.groups)
-        if self.symmetric and other < home:
-            home, growth = other, growth ^ self.twist(core, h.growth_bits)
-        return chunk, home, core, growth
+            core = 1 + cut(hash_, (1 << h.core_bits) - 1)[0]
+        return chunk, self.lower(home, core), core
+
+    def lower(self, group, core):
+        return min(self.places(group, core)) if self.symmetric else group
+
+    def cuts(self, home, fingerprint):
+        """The choices of locate() for an entry of a body."""
+        h = self.header
+        core = fingerprint & (1 << h.core_bits) - 1
+        if not self.direct:
+            return (home, h.groups), (core - 1, (1 << h.core_bits) - 1)
+        return ((home, h.groups), (core % h.groups - 1, h.groups - 1),
+                (core // h.groups, (1 << h.core_bits) // h.groups))
+
+    def borrowed(self, home, fingerprint):
+        """The 64 bits that an entry of a body lends."""
+        core_bits = self.header.core_bits
+        return self.partner_hash(~((home << core_bits) + fingerprint % (1 << core_bits)))
 
     def split(self, slot):
         """What a slot holds below its value, and the value."""
         return slot & (1 << self.value_at) - 1, slot >> self.value_at
 
-    def values_hash(self, hash_):
+    def values_hash(self, hash_, tag=0):
         """The values of all entries that look like a key."""
-        number, home, core, growth = self.locate(hash_)
+        number, home, core = self.locate(hash_)
         chunk = self.chunk(number)
         found, full = [], True  # whether the home is
-        for choice, group in enumerate(self.places(home, core, growth)):
+        for choice, group in enumerate(self.places(home, core)):
             for at, slot in enumerate(self.values(chunk, group)):
                 low, value = self.split(slot)
-                if low == self.spelled(core, choice, at, growth):
+                if low == self.spelled(core, choice, at, tag):
                     found.append(value)
                 full = full and (slot != 0 or choice == 1)
-        wanted = self.identity_of(hash_)
+        home, fingerprint = self.identity_of(hash_)
+        wanted = home, fingerprint + (tag << self.tag_at)
         return found + [entry[2] for entry in self.stashed_entries() if full and
                         entry[:2] == wanted]
 
@@ -397,40 +409,20 @@ class Nest(Filter):
             yield from [(home, fingerprint, value)] * copies
 
     def identity_of(self, hash_):
-        """Home and fingerprint of a key."""
-        number, home, core, growth = self.locate(hash_)
-        return number * self.header.groups + home, core + (growth << self.header.core_bits)
-
-    def possible(self, home, fingerprint):
-        """Whether some key has this identity."""
-        h = self.header
-        core = fingerprint & (1 << h.core_bits) - 1
-        if (home >= h.chunks * h.groups or core == 0 or
-                fingerprint >> h.core_bits + h.growth_bits or
-                self.direct and core % h.groups == 0):
-            return False
-        base = home % h.groups
-        return not self.symmetric or base <= base ^ self.distance(core, h.groups)
+        """Home and fingerprint of a key, but for its tag."""
+        number, home, core = self.locate(hash_)
+        return number * self.header.groups + home, core
 
     # ---- from a slot back to the entry
 
     def identity(self, group, choice, value):
-        """Base group, core and growth bits of what a group of a chunk holds."""
+        """Home and fingerprint of what a group of a chunk holds."""
         h = self.header
         core = value & (1 << h.core_bits) - 1
-        kept = self.split(value)[0] >> self.value_at - self.kept
-        if self.symmetric:
-            base, address = group >> h.level, group & (1 << h.level) - 1
-            home = min(base, base ^ self.distance(core, h.groups))
-            if home != base:
-                address ^= self.twist(core, h.level)
-        else:
-            if choice == 1:
-                group = (group - self.distance(core, self.groups)) % self.groups
-            home, address = group >> h.level, group & (1 << h.level) - 1
-        require(address & (1 << h.borrowed) - 1 == self.borrowed_bits(core),
-                "an entry is where its borrowed bits do not lead")
-        return home, core, address >> h.borrowed << self.kept | kept
+        tag = self.split(value)[0] >> self.value_at - h.tag_bits
+        if choice == 1:
+            group = (group - self.distance(core)) % self.groups
+        return self.lower(group, core), core + (tag << self.tag_at)
 
     def taken(self, chunk):
         """Group, choice and value of every taken slot of a chunk."""
@@ -451,9 +443,8 @@ class Nest(Filter):
         h = self.header
         for number in range(h.chunks):
             for group, choice, value in self.taken(self.chunk(number)):
-                home, core, growth = self.identity(group, choice, value)
-                yield (number * h.groups + home, core + (growth << h.core_bits),
-                       self.split(value)[1])
+                home, fingerprint = self.identity(group, choice, value)
+                yield number * h.groups + home, fingerprint, self.split(value)[1]
         yield from self.stashed_entries()
 
     # ---- checks
@@ -466,8 +457,8 @@ class Nest(Filter):
                     "what is behind the last slot is not zero")
             if self.coded:
                 self.check_order(chunk)
-            for group, choice, value in self.taken(chunk):
-                self.check_slot(group, choice, value)
+            for group, _, value in self.taken(chunk):
+                self.check_slot(group, value)
                 taken += 1
         require(taken + self.stashed == self.header.count,
                 f"{taken} entries and {self.stashed} in the stash, not {self.header.count}")
@@ -479,13 +470,12 @@ class Nest(Filter):
             require(values == sorted(values, key=lambda v: (v % 16, v // 16)),
                     "a bucket is not in order")
 
-    def check_slot(self, group, choice, value):
+    def check_slot(self, group, value):
         core = value & (1 << self.header.core_bits) - 1
         require(core != 0, "a taken slot has no core bits")
         require(0 <= group < self.groups, "a slot names a window that does not exist")
         require(not self.direct or core % self.header.groups != 0,
                 "a fingerprint leads nowhere else")
-        self.identity(group, choice, value)
 
     def check_stash(self):
         h = self.header
@@ -495,14 +485,14 @@ class Nest(Filter):
             require(last < (home, fingerprint, value), "the stash is not in order")
             last = home, fingerprint, value
             number, home = divmod(home, h.groups)
-            core, growth = fingerprint & (1 << h.core_bits) - 1, fingerprint >> h.core_bits
-            require(number < h.chunks and core != 0 and growth >> h.growth_bits == 0 and
+            core, tag = fingerprint & (1 << h.core_bits) - 1, fingerprint >> h.core_bits
+            require(number < h.chunks and core != 0 and tag >> h.tag_bits == 0 and
                     copies > 0 and value >> h.value_bits == 0,
                     "an entry of the stash makes no sense")
             require(not self.direct or core % h.groups != 0, "a stashed fingerprint leads nowhere")
-            require(not self.symmetric or home < home ^ self.distance(core, h.groups),
+            require(not self.symmetric or home < home ^ self.distance(core),
                     "an entry of the stash has the higher of its groups as home")
-            require(all(self.values(self.chunk(number), self.places(home, core, growth)[0])),
+            require(all(self.values(self.chunk(number), home)),
                     "an entry is in the stash although its home has a place")
 
 
@@ -550,13 +540,15 @@ class Yards(Filter):
         h = self.header
         require(h.slots in self.SHAPES, f"no line has {h.slots} slots")
         self.width, self.minis, self.back_slots, self.bytes = self.SHAPES[h.slots]
-        require(h.core_bits >= 1 and h.core_bits + h.growth_bits == self.width,
-                "the fingerprints' width is not the lines'")
-        require(h.chunks == 1 and h.groups >= 1, "the geometry makes no sense")
-        require(h.reserve == h.max_steps == h.stash_limit == h.borrowed == h.stashed == 0,
+        require(h.core_bits == self.width, "the fingerprints' width is not the lines'")
+        require(h.chunks == 1 and h.groups >= 1 and
+                h.groups.bit_length() - 1 + 6 + self.width <= 63, "the geometry makes no sense")
+        require(h.reserve == h.max_steps == h.stash_limit == 0 and h.tag_bits <= 24,
                 "fields that this family does not have are not 0")
-        self.fronts = h.groups << h.level
+        self.fronts = h.groups
         self.half = -(-self.fronts // 16)
+        self.tag_at = self.width + 6
+        self.beside = h.tag_bits + h.value_bits  # what lies beside an entry: its value, above its tag
 
     def table_size(self):
         return ((self.fronts + 2 * self.half) * self.bytes +
@@ -565,12 +557,12 @@ class Yards(Filter):
 
     def values_size(self, slots):
         """Bytes of the values of a line."""
-        return -(-slots * self.header.value_bits // 8)
+        return -(-slots * self.beside // 8)
 
     def values_of(self, start, slots, line):
         """The values of a line's entries, which begin at a byte of the table."""
-        wide, size = self.header.value_bits, self.values_size(slots)
-        data, used = self.table[start:start + size], len(line.entries) * self.header.value_bits
+        wide, size = self.beside, self.values_size(slots)
+        data, used = self.table[start:start + size], len(line.entries) * wide
         require(bits(data, used, 8 * size - used) == 0, "there is a value where no entry is")
         return [bits(data, slot * wide, wide) for slot in range(len(line.entries))]
 
@@ -588,7 +580,6 @@ class Yards(Filter):
         start, size = start + self.fronts * size, self.values_size(self.back_slots)
         self.back_values = [self.values_of(start + i * size, self.back_slots, line)
                             for i, line in enumerate(self.back)]
-        remainder_bits = self.width - self.header.level
         for number, line in enumerate(self.back):
             for mini, _, crumb in line.entries:
                 bucket = self.bucket_of(number, crumb)
@@ -596,11 +587,24 @@ class Yards(Filter):
                 front = self.front[bucket]
                 require(front.full and front.entries[-1][0] <= mini,
                         "an entry is in the backyard although its front line has room")
-        for line in self.front + self.back:
-            require(all(remainder >> remainder_bits == 0 for _, remainder, _ in line.entries),
-                    "a remainder has more bits than are left of it")
-        held = sum(len(line.entries) for line in self.front + self.back)
+        held = sum(len(line.entries) for line in self.front + self.back) + self.stashed
         require(held == self.header.count, f"{held} entries, not {self.header.count}")
+        self.check_stash()
+
+    def check_stash(self):
+        last = (-1,)
+        for bucket, fingerprint, copies, value in self.stash:
+            tag, low = fingerprint >> self.tag_at, fingerprint % (1 << self.tag_at)
+            mini, remainder = (low >> self.width) - 1, low % (1 << self.width)
+            require(last < (bucket, low, value, tag), "the stash is not in order")
+            last = (bucket, low, value, tag)
+            require(copies > 0 and bucket < self.fronts and 0 <= mini < self.minis and
+                    tag >> self.header.tag_bits == 0 and value >> self.header.value_bits == 0,
+                    "an entry of the stash makes no sense")
+            front = self.front[bucket]
+            spilled = front.full and front.entries[-1][0] <= mini
+            require(spilled or len(self.in_lines(bucket, mini, remainder)) >= 16,
+                    "an entry is in the stash although its lines have a place")
 
     def bucket_of(self, number, crumb):
         """The front bucket of an entry in a backyard line."""
@@ -609,40 +613,57 @@ class Yards(Filter):
 
     def all(self):
         for bucket, line in enumerate(self.front):
-            for (mini, remainder, _), value in zip(line.entries, self.front_values[bucket]):
-                yield *self.identity(bucket, mini, remainder), value
+            for (mini, remainder, _), beside in zip(line.entries, self.front_values[bucket]):
+                yield self.entry(bucket, mini, remainder, beside)
         for number, line in enumerate(self.back):
-            for (mini, remainder, crumb), value in zip(line.entries, self.back_values[number]):
-                yield *self.identity(self.bucket_of(number, crumb), mini, remainder), value
+            for (mini, remainder, crumb), beside in zip(line.entries, self.back_values[number]):
+                yield self.entry(self.bucket_of(number, crumb), mini, remainder, beside)
+        for bucket, fingerprint, copies, value in self.stash:
+            yield from [(bucket, fingerprint, value)] * copies
 
-    def identity(self, bucket, mini, remainder):
-        level = self.header.level
-        fingerprint = remainder << level | bucket & (1 << level) - 1
-        return bucket >> level, (mini + 1 << self.width) + fingerprint
+    def entry(self, bucket, mini, remainder, beside):
+        value, tag = beside >> self.header.tag_bits, beside % (1 << self.header.tag_bits)
+        return bucket, (tag << self.tag_at) + (mini + 1 << self.width) + remainder, value
+
+    def locate(self, hash_):
+        bucket, hash_ = cut(hash_, self.fronts)
+        mini, hash_ = cut(hash_, self.minis)
+        return bucket, mini, hash_ >> 64 - self.width
 
     def identity_of(self, hash_):
-        """Home and fingerprint of a key."""
-        base, hash_ = cut(hash_, self.header.groups)
-        mini, hash_ = cut(hash_, self.minis)
-        return base, (mini + 1 << self.width) + (hash_ >> 64 - self.width)
+        """Home and fingerprint of a key, but for its tag."""
+        bucket, mini, remainder = self.locate(hash_)
+        return bucket, (mini + 1 << self.width) + remainder
 
-    def last_place(self, home, fingerprint):
-        """The front bucket of an entry."""
-        level = self.header.level
-        return (home << level) + (fingerprint & (1 << level) - 1)
+    def cuts(self, home, fingerprint):
+        """The choices of locate() for an entry of a body."""
+        mini, remainder = divmod(fingerprint % (1 << self.tag_at), 1 << self.width)
+        return (home, self.fronts), (mini - 1, self.minis), (remainder, 1 << self.width)
 
-    def possible(self, home, fingerprint):
-        """Whether some key has this identity."""
-        return home < self.header.groups and 1 <= fingerprint >> self.width <= self.minis
+    def borrowed(self, home, fingerprint):
+        """The 64 bits that an entry of a body lends."""
+        mini, remainder = divmod(fingerprint % (1 << self.tag_at), 1 << self.width)
+        place = (home * 64 + mini - 1 << self.width) + remainder
+        return fold(fold((place + GOLDEN & MASK) * MULTIPLIER) * STRONG)
 
-    def values_hash(self, hash_):
-        """The values of all entries that look like a key."""
-        level = self.header.level
-        base, hash_ = cut(hash_, self.header.groups)
-        mini, hash_ = cut(hash_, self.minis)
-        fingerprint = hash_ >> 64 - self.width
-        bucket = (base << level) + (fingerprint & (1 << level) - 1)
-        remainder = fingerprint >> level
+    def contains_hash(self, hash_):
+        return bool(self.in_lines(*self.locate(hash_)) or self.listed(hash_))
+
+    def listed(self, hash_):
+        """What the stash has of a key, as (tag, value)."""
+        wanted = self.identity_of(hash_)
+        return [(fingerprint >> self.tag_at, value) for home, fingerprint, copies, value in self.stash
+                if (home, fingerprint % (1 << self.tag_at)) == wanted for _ in range(copies)]
+
+    def values_hash(self, hash_, tag=0):
+        """The values of all entries that look like a key: those in a body that have its tag."""
+        wide = self.header.tag_bits
+        found = [(beside % (1 << wide), beside >> wide)
+                 for beside in self.in_lines(*self.locate(hash_))]
+        return [value for its, value in found + self.listed(hash_) if its == tag]
+
+    def in_lines(self, bucket, mini, remainder):
+        """What lies beside all entries in lines that look like a key."""
         front = self.front[bucket]
         found = [value for entry, value in zip(front.entries, self.front_values[bucket])
                  if entry == (mini, remainder, 0)]
@@ -671,9 +692,8 @@ class Bloom(Filter):
         self.blocked = h.family == 9
         allowed = (4, 8, 16) if self.blocked else range(1, 33)
         require(h.core_bits in allowed, f"keys of {h.core_bits} bits")
-        require(h.slots == h.growth_bits == h.level == h.reserve == h.max_steps == h.stash_limit ==
-                h.borrowed == h.stashed == 0 and h.max_capacity == h.capacity,
-                "fields that this family does not have are not 0")
+        require(h.slots == h.growth_bits == h.reserve == h.max_steps == h.stash_limit ==
+                h.stashed == 0, "fields that this family does not have are not 0")
         require(h.chunks == 1 and h.groups % 2 == 1 and (self.blocked or h.groups >= 3),
                 "the geometry makes no sense")
         require(h.count <= 2**60, "more inserts than possible")
@@ -815,13 +835,11 @@ class Ribbon(Filter):
 
     def lay_out(self):
         h = self.header
-        require(h.slots == h.growth_bits == h.level == h.groups == h.max_steps == h.stash_limit ==
-                h.borrowed == 0 and h.max_capacity == h.capacity and h.features & STATIC,
-                "fields that this family does not have are not 0")
+        require(h.slots == h.growth_bits == h.groups == h.max_steps == h.stash_limit == 0 and
+                h.features & STATIC, "fields that this family does not have are not 0")
         require(1 <= h.core_bits <= 32 and h.reserve < (65536 if h.core_bits < 32 else 1),
                 f"fingerprints of {h.core_bits} bits")
         require(h.capacity <= 2**44 and h.judged <= 2**45, "too many keys")
-        require(not h.more, "a filter that never changes has one part")
         require(not (h.judged and h.value_bits), "values and a verdict")
         self.keys = Matrix(h.capacity, h.core_bits + h.value_bits, h.reserve)
         self.verdict = Matrix(h.judged, 1, 0)
@@ -880,114 +898,230 @@ class Ribbon(Filter):
         require(buckets % 4 == 0 or last >> buckets % 4 * 2 == 0, "marks of no bucket are not zero")
 
 
-# ---------------------------------------------------------------- filters in several parts
+# ------------------------------------------------------------------ filters that grow
 
 
-class Parts:
-    """A filter's body, what is left of the smaller one that it grows out of, and its overflow."""
+class Leaf:
+    """A record of a leaf, and where it is: its number among all of its depth."""
 
-    def __init__(self, body, data):
-        self.body, self.header = body, body.header
-        self.hash_bytes, self.hash_u64 = body.hash_bytes, body.hash_u64
-        self.count_key, self.count_u64 = self.with_hash("hash_bytes"), self.with_hash("hash_u64")
-        at = up(self.header.end, 64)
-        require(not any(data[self.header.end:at]), "what is between the parts is not zero")
-        self.read_record(data[at:at + RECORD])
-        at += RECORD
-        size = 24 * self.overflowed
-        require(size <= len(data) - at, "the file ends amid the overflow list")
-        self.read_overflow(data[at:at + size])
-        self.olds = []
-        if not self.old:
-            require(len(data) == at + size, "bytes follow the end of the filter")
-            return
-        start = up(at + size, 64)
-        require(not any(data[at + size:start]), "what is between the parts is not zero")
-        self.read_old(data[start:])
+    def __init__(self, data):
+        self.depth, self.bodies, *numbers, nothing = struct.unpack("<II7Q", data)
+        self.counts, self.listed = numbers[0::2], numbers[1::2]
+        require(self.depth <= DEPTH_MOST and 1 <= self.bodies <= 3 and nothing == 0 and
+                not any(numbers[2 * self.bodies:]) and
+                all(listed <= count for count, listed in zip(self.counts, self.listed)),
+                "the record of a leaf makes no sense")
 
-    def with_hash(self, name):
-        return lambda key: self.count_hash(getattr(self.body, name)(key))
 
-    def read_record(self, record):
-        require(len(record) == RECORD, "the file ends amid the growth record")
-        again = bytearray(RECORD)
-        for name, (at, form) in RECORD_FIELDS.items():
-            setattr(self, name, struct.unpack_from("<" + form, record, at)[0])
-            struct.pack_into("<" + form, again, at, getattr(self, name))
-        require(self.checksum == xxh3_64(record[:120]), "the record's checksum does not match")
-        require(record == bytes(again) and self.old <= 1 and self.returning <= 1,
-                "bytes of the record that mean nothing are not zero")
-        turns = self.old or self.returning
-        require(self.header.family < 8, "a Bloom filter has no other parts")
-        require(self.header.growth_bits > 0 or not turns and self.uncounted == self.left == 0,
-                "a filter that cannot grow is said to")
-        require((self.places > 0) == self.old and (self.old or self.position == 0) and
-                (1 <= self.inserts <= TURN if turns else self.inserts == 0) and
-                not (self.returning and (self.old or self.overflowed == 0)) and
-                self.uncounted <= UNCOUNTED_MOST and
-                self.overflowed <= self.header.max_capacity + 65536, "the record makes no sense")
+class Growing(Filter):
+    """A list of a few entries, or a directory of bodies, tables of the family."""
 
-    def read_overflow(self, data):
-        require(xxh3_64(data) == self.list_checksum, "the overflow's checksum does not match")
-        self.overflow, last = Counter(), (0, 0, 0)
-        for home, fingerprint, copies, value in struct.iter_unpack("<QQII", data):
-            require(last < (home, fingerprint, value) and copies > 0 and
-                    value >> self.header.value_bits == 0 and
-                    self.body.possible(home, fingerprint),
-                    "an entry of the overflow list is out of range or order")
-            last = home, fingerprint, value
-            self.overflow[last] = copies
+    def lay_out(self):
+        h = self.header
+        self.parts = h.chunks << h.growth_bits
+        logs = h.chunks.bit_length() + h.growth_bits - 1
+        require(h.chunks >= 1 and h.groups >= 1 and logs < DEPTH_MOST and
+                logs + h.groups.bit_length() - 1 + h.core_bits <= 58, "a hash has not enough bits")
+        self.plain = self.body(h.growth_bits)  # what all bodies have in common; with the widest tag
+        self.body(0)
+        if h.family == 7:
+            require(self.parts * h.groups * self.plain.minis <= 2**(64 - self.plain.width),
+                    "a hash has not enough bits")
+        self.fingerprint_bits = self.plain.tag_at + h.growth_bits
+        self.number_bits = (h.chunks * h.groups - 1).bit_length() + self.fingerprint_bits
 
-    def read_old(self, data):
-        old = parse_image(data)
-        mine, its = self.header, old.header
-        same = ("family", "features", "seed", "fpr", "slots", "core_bits", "growth_bits", "chunks",
-                "groups", "reserve", "max_steps", "borrowed", "value_bits")
-        require(all(getattr(mine, name) == getattr(its, name) for name in same) and
-                its.level < mine.level and its.capacity <= mine.capacity and
-                its.max_capacity <= mine.max_capacity and not its.more,
-                "the old table is not a smaller one of this filter")
-        require(all(old.last_place(*entry[:2]) >= self.position for entry in old.all()),
-                "an entry lies where all are said to have moved")
-        self.olds = [old]
+    def body(self, tag_bits):
+        """An empty body whose entries have such tags."""
+        header = copy.copy(self.header)
+        header.chunks, header.tag_bits = 1, tag_bits
+        if header.family != 7:
+            header.stash_limit = max(header.stash_limit, 1)
+            require(self.header.stash_limit <= 1024 + header.slots * header.groups // 4,
+                    f"a stash limit of {self.header.stash_limit}")
+        return (Yards if header.family == 7 else Nest)(header, self.hashes)
 
-    @property
-    def count(self):
-        return sum(part.count for part in [self.body] + self.olds) + sum(self.overflow.values())
+    def table_size(self):
+        require(self.header.table_size >= LINE, "the table is too small for a directory")
+        return self.header.table_size
 
-    @property
-    def stashed(self):
-        return sum(part.stashed for part in [self.body] + self.olds) + sum(self.overflow.values())
+    def check(self):
+        leaves, records = struct.unpack("<QQ", self.table[:16])
+        require(not any(self.table[16:LINE]), "the head of the directory is not zero")
+        self.records, self.bodies = [], []
+        if leaves == 0:
+            self.check_list(records)
+        else:
+            require(records == 0, "there are leaves and a list")
+            require(leaves <= len(self.table) // LINE, "there is no room for so many leaves")
+            self.read_leaves(leaves)
+
+    # ---- a list
+
+    def check_list(self, n):
+        h, data = self.header, self.table[LINE:]
+        require(n <= LISTED_MOST and not h.features & 16 and self.number_bits <= 64, "a list makes no sense")
+        self.read_list(n, data)
+        require(self.records == sorted(set(self.records)) and
+                all(self.number_of(self.hash_of(number)) == number for number, _ in self.records),
+                "a record of a list is out of range or order")
+        self.copies, last = Counter(self.records), (-1,)
+        for home, fingerprint, copies, value in self.stash:
+            require(fingerprint == 0 and copies > 0 and last < (home, value) and
+                    (home, value) in self.copies, "copies of a list make no sense")
+            last = home, value
+            self.copies[last] += copies
+        require(sum(self.copies.values()) == h.count, f"there are not {h.count} entries")
+
+    def read_list(self, n, data):
+        """Rests and values, then the heads in unary, then the marks."""
+        value_bits, head_bits = self.header.value_bits, min(max(n - 1, 0).bit_length(), self.number_bits)
+        rest_bits = self.number_bits - head_bits
+        width, heads_at = rest_bits + value_bits, n * (rest_bits + value_bits)
+        marks_at = heads_at + n + (1 << head_bits)
+        marks = (1 << head_bits) - 1 >> 6
+        end = marks_at + 16 * marks if n > 0 else 0
+        require(len(data) == up(end, 64) // 8 and bits(data, end, 8 * len(data) - end) == 0,
+                "a list has another size than its records have")
+        heads, head, before = bits(data, heads_at, marks_at - heads_at) if n > 0 else 0, 0, []
+        for at in range(marks_at - heads_at if n > 0 else 0):
+            if heads >> at & 1:
+                index = len(self.records)
+                require(index < n, "a list has too many heads")
+                number = (head << rest_bits) + bits(data, index * width, rest_bits)
+                self.records.append((number, bits(data, index * width + rest_bits, value_bits)))
+            else:
+                head += 1
+                before.append(len(self.records))
+        require(len(self.records) == n and (n == 0 or head == 1 << head_bits and not heads >> head + n - 1),
+                "the heads of a list make no sense")
+        require(all(bits(data, marks_at + 16 * i, 16) == before[64 * i + 63] for i in range(marks)),
+                "the marks of a list are wrong")
+
+    def number_of(self, hash_):
+        """What stands in a list for a key."""
+        part, rest = cut(hash_, self.parts)
+        home, fingerprint, _ = self.outside(part, *self.plain.identity_of(rest), 0)
+        return (home << self.fingerprint_bits) + fingerprint
+
+    def entry_of(self, number):
+        """Home and fingerprint of a record."""
+        return number >> self.fingerprint_bits, number & (1 << self.fingerprint_bits) - 1
+
+    def hash_of(self, number):
+        """The lowest hash of a record."""
+        home, fingerprint = self.entry_of(number)
+        base, home = divmod(home, self.header.groups)
+        part = (base << self.header.growth_bits) + (fingerprint >> self.plain.tag_at)
+        return lowest((part, self.parts), *self.plain.cuts(home, fingerprint)) & MASK
+
+    # ---- leaves
+
+    def read_leaves(self, number):
+        h = self.header
+        leaves = [Leaf(self.table[LINE * i:LINE * (i + 1)]) for i in range(1, number + 1)]
+        self.deepest = max(leaf.depth for leaf in leaves)
+        least = min(leaf.depth for leaf in leaves)
+        require(self.deepest <= least + SPREAD and h.chunks << least <= number,
+                "the depths of leaves make no sense")
+        require(sum(sum(leaf.counts) for leaf in leaves) == h.count and
+                sum(sum(leaf.listed) for leaf in leaves) == h.stashed, "the counts do not add up")
+        at, self.starts = 0, []
+        self.data_at, self.stash_at = LINE * (number + 1), 0
+        for leaf in leaves:
+            above = self.deepest - leaf.depth
+            leaf.number = at >> above
+            require(leaf.number << above == at, "leaves overlap")
+            at += 1 << above
+            for which in range(leaf.bodies):
+                self.read_body(leaf, which)
+        require(at == h.chunks << self.deepest, "leaves are missing, or too many")
+        require(self.data_at == len(self.table), "something follows the last body")
+        for number, body in enumerate(self.bodies):
+            self.check_places(number, body)
+
+    def read_body(self, leaf, which):
+        cells = FIRST_CELLS[leaf.bodies][which:which + 2]
+        first = self.part_of_cell(leaf, cells[0])[0]
+        last = self.part_of_cell(leaf, cells[1] - 1)[1]
+        body = self.body((last - first).bit_length())
+        body.header.count, body.first, body.last = leaf.counts[which], first, last
+        size = body.table_size()
+        end, stash_end = up(size, 64) + self.data_at, leaf.listed[which] + self.stash_at
+        require(end <= len(self.table), "the table ends amid a body")
+        require(not any(self.table[self.data_at + size:end]), "what is between bodies is not zero")
+        stash = b"".join(struct.pack(self.STASHED, *entry) for entry in self.stash[self.stash_at:stash_end])
+        self.bodies.append(body.use(self.table[self.data_at:self.data_at + size], stash))
+        self.starts.append(leaf.number * CELLS + cells[0] << self.deepest - leaf.depth)
+        self.data_at, self.stash_at = end, stash_end
+
+    def part_of_cell(self, leaf, cell):
+        """The first part and the last one that a cell of a leaf has something of."""
+        number, bits_ = leaf.number * CELLS + cell, self.header.growth_bits - leaf.depth - 5
+        if bits_ < 0:
+            return number >> -bits_, number >> -bits_
+        return number << bits_, (number + 1 << bits_) - 1
+
+    def body_at(self, part, borrowed):
+        """The number of the body of a part and borrowed bits."""
+        more = self.deepest + 5 - self.header.growth_bits
+        cell = part >> -more if more <= 0 else (part << more) + (borrowed >> 64 - more)
+        return bisect.bisect(self.starts, cell) - 1
+
+    def check_places(self, number, body):
+        for home, fingerprint, _ in body.all():
+            part = body.first + (fingerprint >> body.tag_at)
+            require(part <= body.last and
+                    self.body_at(part, body.borrowed(home, fingerprint)) == number,
+                    "an entry is in a body that is not its own")
+
+    # ---- answers
+
+    def find(self, hash_):
+        """The body of a key, what is left of its hash there, and its tag."""
+        part, rest = cut(hash_, self.parts)
+        body = self.bodies[self.body_at(part, self.plain.borrowed(*self.plain.identity_of(rest)))]
+        return body, rest, part - body.first
 
     def values_hash(self, hash_):
-        """The values of all entries that look like a key."""
-        wanted = self.body.identity_of(hash_)
-        found = [entry[2] for entry in self.overflow.elements() if entry[:2] == wanted]
-        for part in [self.body] + self.olds:
-            found += part.values_hash(hash_)
-        return found
+        if self.bodies:
+            body, rest, tag = self.find(hash_)
+            return body.values_hash(rest, tag)
+        wanted = self.number_of(hash_)
+        return [value for its, value in self.copies.elements() if its == wanted]
+
+    def contains_hash(self, hash_):
+        if not self.bodies:
+            return bool(self.values_hash(hash_))
+        body, rest, tag = self.find(hash_)
+        return body.contains_hash(rest) if self.header.family == 7 else bool(body.values_hash(rest, tag))
 
     def all(self):
-        for part in [self.body] + self.olds:
-            yield from part.all()
-        yield from self.overflow.elements()
+        for body in self.bodies:
+            for home, fingerprint, value in body.all():
+                yield self.outside(body.first + (fingerprint >> body.tag_at), home, fingerprint, value)
+        if not self.bodies:
+            for number, value in self.copies.elements():
+                yield *self.entry_of(number), value
 
-    count_hash, entries = Filter.count_hash, Filter.entries
+    def outside(self, part, home, fingerprint, value):
+        """An entry of a body as one of the filter."""
+        base, growth = divmod(part, 1 << self.header.growth_bits)
+        at = self.plain.tag_at
+        return base * self.header.groups + home, fingerprint % (1 << at) + (growth << at), value
 
 
 # ------------------------------------------------------------------------------- use
 
 
-def parse_image(data):
-    header = Header(data)
-    kind = Nest if header.family < 7 else Yards if header.family == 7 else Ribbon if header.family == 10 else Bloom
-    return kind(header, data)
-
-
 def parse(data):
     """The filter in the bytes of a file. Raises BadFile."""
-    body = parse_image(data)
-    return Parts(body, data) if body.header.more else body
+    header = Header(data)
+    kind = (Growing if header.segmented else Nest if header.family < 7 else Yards if header.family == 7 else
+            Ribbon if header.family == 10 else Bloom)
+    header.tag_bits = 0
+    filter_ = kind(header, Hashes(header.seed))
+    header.check_sections(data, filter_.table_size())
+    return filter_.use(header.table(data), header.stash(data))
 
 
 def read(path):
@@ -1007,16 +1141,17 @@ def query(arguments):
     filter_ = read(arguments.file)
     for key in keys_of(arguments):
         if arguments.hash:
-            values = filter_.values_hash(int(key, 0))
+            hash_ = int(key, 0)
         elif arguments.u64:
-            values = filter_.values_hash(filter_.hash_u64(int(key, 0)))
+            hash_ = filter_.hash_u64(int(key, 0))
         else:
-            values = filter_.values_hash(filter_.hash_bytes(key))
+            hash_ = filter_.hash_bytes(key)
         if arguments.values:
+            values = filter_.values_hash(hash_)
             sys.stdout.buffer.write(b"".join(b"%d %s\n" % (value, key) for value in values))
         elif arguments.copies:
-            sys.stdout.buffer.write(b"%d %s\n" % (len(values), key))
-        elif values:
+            sys.stdout.buffer.write(b"%d %s\n" % (filter_.count_hash(hash_), key))
+        elif filter_.contains_hash(hash_):
             sys.stdout.buffer.write(key + b"\n")
 
 

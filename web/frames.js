@@ -58,6 +58,7 @@ function step(layout, entries, moves, shifted) {
 
 function tellMove(layout, { from, to }) {
   const name = labelOf(layout, from);
+  if (from.column === 'stash') return `There is room again: ${name} comes home from the stash to ${placeName(layout, to)}.`;
   if (layout.kind === 'yard' && to.row >= layout.fronts && from.row < layout.fronts)
     return `The line is full: ${name}, of its highest mini-bucket, goes to ${placeName(layout, to)}. The crumb ${to.note} leads back to front line ${to.first}.`;
   if (layout.kind === 'yard' && from.row >= layout.fronts && to.row < layout.fronts)
@@ -113,8 +114,11 @@ function addToYard(filter, key, before) {
   const arrived = come[0];
   frames.push(...moveFrames(layout, before, inOrder(layout, arrived, moved), where, where));
   const behind = arrived && arrived.row >= layout.fronts;
+  const stashed = arrived?.column === 'stash';
   frames.push({
-    text: behind
+    text: stashed
+      ? 'Its lines have no more places for it: it is counted in the stash.'
+      : behind
       ? `Its mini-bucket lies behind the end of the full line: it goes to ${placeName(layout, arrived)}, with the crumb ${arrived.note}.`
       : `It takes its place in ${arrived ? placeName(layout, arrived) : 'its line'}; higher mini-buckets shift.`,
     entries,

@@ -14,7 +14,8 @@
  *   nests       row: chunk, column: slot; the entry belongs in groups `first` and `second`.
  *               A stashed entry has column LOOK_STASH. note: 1 if it lies in the second.
  *   yards       row: line, front lines first, column: slot; first: its front line, second:
- *               its mini-bucket, note: the crumb, or LOOK_NONE in the front yard.
+ *               its mini-bucket, note: the crumb, or LOOK_NONE in the front yard. An entry of
+ *               the list has its front line and the column LOOK_STASH.
  *
  * Bloom filters have bits and no entries: look_bits tells where they are.
  */
@@ -22,7 +23,7 @@
 
 #include "api/filter.h"
 #include "nest/nest.h"
-#include "yard/yard.h"
+#include "yard/list.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
@@ -77,12 +78,12 @@ void EXPORT(look_layout)(const nidus_filter *filter, uint32_t *numbers)
 	*numbers++ = kind;
 	if (kind == LOOK_NEST) {
 		const struct nest *nest = nest_of(filter);
-		*numbers++ = (uint32_t)nest->chunks;
-		*numbers++ = (uint32_t)nest_chunk_slots(nest);
-		*numbers++ = nest->slots;
-		*numbers++ = nest->kind == NEST_WINDOWS;
-		*numbers++ = nest_coded(nest->kind);
-		*numbers++ = nest->reserve;
+		*numbers++ = (uint32_t)nest->layout->chunks;
+		*numbers++ = (uint32_t)nest_chunk_slots(nest->layout);
+		*numbers++ = nest->layout->slots;
+		*numbers++ = nest->layout->kind == NEST_WINDOWS;
+		*numbers++ = nest_coded(nest->layout->kind);
+		*numbers++ = nest->layout->reserve;
 	} else if (kind == LOOK_YARD) {
 		const struct yard *yard = yard_of(filter);
 		*numbers++ = (uint32_t)yard->fronts;
@@ -109,21 +110,21 @@ const unsigned char *EXPORT(look_bits)(const nidus_filter *filter)
 static void draw_chunk(const struct nest *nest, uint64_t chunk)
 {
 	const unsigned char *bits = nest_chunk_bits(nest, chunk);
-	for (uint64_t slot = 0; slot < nest_chunk_slots(nest); slot++) {
-		uint64_t value = nest_get(nest, nest->kind, bits, slot);
+	for (uint64_t slot = 0; slot < nest_chunk_slots(nest->layout); slot++) {
+		uint64_t value = nest_get(nest, nest->layout->kind, bits, slot);
 		if (value == 0)
 			continue;
-		struct nest_key key = nest_key_in(nest, nest->kind, chunk, slot, value);
-		nidus_entry identity = nest_identity(nest, nest->kind, &key);
-		uint64_t first = nest_first_slot(nest, nest->kind, key.group[0]);
-		bool second = slot - first >= nest->slots; /* before it, too: it wraps */
+		struct nest_key key = nest_key_in(nest, nest->layout->kind, chunk, slot, value);
+		nidus_entry identity = nest_identity(nest, nest->layout->kind, &key);
+		uint64_t first = nest_first_slot(nest, nest->layout->kind, key.group[0]);
+		bool second = slot - first >= nest->layout->slots; /* before it, too: it wraps */
 		draw(chunk, slot, identity.home, identity.fingerprint, key.group[0], key.group[1],
 		     second);
 	}
 	const struct overflow *stash = &nest->chunk[chunk].stash;
 	const struct overflow_node *node = overflow_next(stash, NULL);
 	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
-		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
+		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
 		for (uint64_t copy = 0; copy < node->copies && entries < LOOK_MOST; copy++)
 			draw(chunk, LOOK_STASH, node->entry.home, node->entry.fingerprint,
 			     key.group[0], key.group[1], 0);
@@ -149,6 +150,18 @@ static void draw_line(const struct yard *yard, uint64_t row, struct mini_shape s
 	}
 }
 
+static void draw_list(const struct yard *yard)
+{
+	const struct overflow_node *node = overflow_next(&yard->list, NULL);
+	for (; node != NULL; node = overflow_next(&yard->list, &node->entry)) {
+		struct yard_key key = yard_list_key(yard, &node->entry);
+		nidus_entry identity = yard_identity(yard, key);
+		for (uint64_t copy = 0; copy < node->copies && entries < LOOK_MOST; copy++)
+			draw(key.bucket, LOOK_STASH, identity.home, identity.fingerprint,
+			     key.bucket, key.m, LOOK_NONE);
+	}
+}
+
 static void draw_yards(const struct yard *yard)
 {
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
@@ -156,6 +169,7 @@ static void draw_yards(const struct yard *yard)
 		draw_line(yard, i, front, yard->front + i * mini_line(front));
 	for (uint64_t i = 0; i < yard->half * 2; i++)
 		draw_line(yard, yard->fronts + i, back, yard->back + i * mini_line(back));
+	draw_list(yard);
 }
 
 /* Makes a picture; gives the number of its entries. */
@@ -163,7 +177,7 @@ unsigned EXPORT(look_entries)(const nidus_filter *filter)
 {
 	entries = 0;
 	if (kind_of(filter) == LOOK_NEST) {
-		for (uint64_t chunk = 0; chunk < nest_of(filter)->chunks; chunk++)
+		for (uint64_t chunk = 0; chunk < nest_of(filter)->layout->chunks; chunk++)
 			draw_chunk(nest_of(filter), chunk);
 	} else if (kind_of(filter) == LOOK_YARD) {
 		draw_yards(yard_of(filter));
@@ -187,8 +201,8 @@ void EXPORT(look_locate)(const nidus_filter *filter, uint64_t hash, uint32_t *nu
 {
 	if (kind_of(filter) == LOOK_NEST) {
 		const struct nest *nest = nest_of(filter);
-		struct nest_key key = nest_locate(nest, nest->kind, hash);
-		nidus_entry identity = nest_identity(nest, nest->kind, &key);
+		struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
+		nidus_entry identity = nest_identity(nest, nest->layout->kind, &key);
 		numbers[0] = (uint32_t)identity.home;
 		numbers[1] = (uint32_t)identity.fingerprint;
 		numbers[2] = (uint32_t)key.chunk;

@@ -36,7 +36,7 @@ export function watch(root) {
     $('measured').textContent = `${percent(passed / ABSENT.length)} of ${ABSENT.length.toLocaleString('en')} absent keys pass`;
     $('bits').textContent = info.count > 0 ? bits(info.bitsPerKey) : '–';
     $('full').textContent = `${bits(info.bytes * 8 / info.capacity)} when full`;
-    $('made').textContent = `made for ${info.capacity}${layout.kind === 'nest' ? `; ${info.stashed} in the stash` : ''}`;
+    $('made').textContent = `made for ${info.capacity}${layout.kind !== 'bloom' ? `; ${info.stashed} in the stash` : ''}`;
   }
 
   function tellKeys() {

@@ -182,3 +182,7 @@ func (f *changes[K]) GrowRelaxed(capacity uint64) error {
 
 // Shrink gives memory back: room for so many keys stays, or for those in it if that is 0.
 func (f *changes[K]) Shrink(capacity uint64) error { return f.whole(C.NIDUS_GO_SHRINK, capacity) }
+
+// Pack makes a finished filter as small as it can be: a table of fixed size for the keys in it. Merge before: a packed
+// filter fits only others that were packed to its size.
+func (f *changes[K]) Pack() error { return f.whole(C.NIDUS_GO_PACK, 0) }

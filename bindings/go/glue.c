@@ -155,6 +155,8 @@ nidus_go_answer nidus_go_whole(nidus_filter *filter, int what, uint64_t capacity
 		return told(nidus_grow_relaxed(filter, capacity));
 	case NIDUS_GO_SHRINK:
 		return told(nidus_shrink(filter, capacity));
+	case NIDUS_GO_PACK:
+		return told(nidus_pack(filter));
 	default:
 		return told(nidus_verify(filter, NULL));
 	}

@@ -107,127 +107,373 @@
 #define NIDUS_API_FILTER_H
 
 
-/* ==== src/base/reason.h ==== */
+/* ==== src/api/directory.h ==== */
 /* SPDX-License-Identifier: MIT
  *
- * reason: this thread's last failure in words.
+ * directory: a filter that can grow, as a directory of small bodies of its family.
  *
- * Every error is made by `fail`, so that status and words go together:
+ * Extendible hashing, with filters in it. A hash begins with its part: one of `base` segments,
+ * and behind that the growth bits (base/segment.h). The index leads from the highest bits of a
+ * part to a body. Bodies that are split together are a leaf:
  *
- *     return fail(NIDUS_E_RANGE, "slots must be 2, 4 or 8, not %u", slots);
+ *     index       | a a a a | b b b b | c c c d d d e e | ...
+ *                  \_______/ \_______/ \_______________/
+ *     bodies           a         b        c     d    e       each: a range of parts
+ *                  \_________________/ \_______________/
+ *     leaves             two bodies        three bodies
+ *
+ * A leaf has one body, then two, then three; one that has three is split into two leaves of two,
+ * by the next bit. So the memory follows the keys in steps of a third to a half. Group and core of an entry
+ * never change: bodies are split slot by slot, entries only get another tag. No insert does more
+ * work than one leaf has entries, and nothing can fail but memory.
+ *
+ * A leaf of three has them by 32nds of its parts: 11, 10 and 11. So the index has one more bit
+ * than the deepest leaf with two bodies, and five more than the deepest with three.
+ *
+ * When a leaf is split follows from the number of its entries alone, and from its place:
+ * neighbours are split at different loads, so that not all of them are at the same time.
+ *
+ * Behind the growth bits a part goes on with borrowed bits, pseudo-random ones that follow from what
+ * bodies keep of a key (struct family): no identity is lost, and the rate of n entries
+ * is still n times that of one. The last few sizes of three bodies need them, leaves that
+ * are far too full, nidus_grow_relaxed and merges.
+ *
+ * A filter of a few entries has no leaves: it is a list of them (base/few.h).
+ *
+ * Depths differ by at most DIRECTORY_SPREAD. Hashes may be chosen: a leaf that would have to be
+ * deeper stays as it is, and its bodies' exact lists grow instead.
+ *
+ * All functions of a struct family that work on a body work on a directory (directory_family).
  */
-#ifndef NIDUS_BASE_REASON_H
-#define NIDUS_BASE_REASON_H
+#ifndef NIDUS_API_DIRECTORY_H
+#define NIDUS_API_DIRECTORY_H
 
+
+/* ==== src/base/few.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * few: the entries of a growing filter that has only a few, in ascending order.
+ *
+ * Below half a segment a table would be mostly empty. The entries themselves take less: a record
+ * is a number of `bits` bits, and its value if there are values. Records ascend by both, and none
+ * is there twice: further copies of it are counted in an exact list (base/overflow.h), where
+ * the number stands for the home. So the same entries always lie the same way, whatever order they came in.
+ *
+ * As Elias and Fano do it, numbers in order need not be written out. A number is cut into its head, as many bits
+ * as n records need to be told apart, and the rest. Heads stand in unary: a one for each record,
+ * and a zero behind the last one of each of the 2^k heads.
+ *
+ *     k = ceil(log2 n), at most `bits`
+ *
+ *     | n times: rest, bits - k bits; value | heads, n + 2^k bits | marks, 16 bits each | zeros |
+ *
+ * The number of the records before every 64th head, from the second of these on, is a mark: so a
+ * head is found in a few steps. It takes about bits - log2(n) + 2 bits per record:
+ * 6 records of 8 bits, 3, 40, 41, 200, 230 and 255, have the heads 0, 1, 1, 6, 7 and 7 of 3 bits,
+ * in unary (the first bit is on the left) 10 110 0 0 0 0 10 110, and the rests 3, 8, 9, 8, 6 and 31.
+ *
+ * An insert moves the bits behind it: about 2,500 words with 12,000 records.
+ */
+#ifndef NIDUS_BASE_FEW_H
+#define NIDUS_BASE_FEW_H
+
+
+/* ==== src/base/overflow.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * overflow: an exact list of entries that a table has no place for.
+ *
+ * Copies of hot keys crowd their slots at every size of the table, and other keys may
+ * find no place beside them. Such entries are kept here as (home, fingerprint, value) and a
+ * number of copies: all that a filter knows of a key, so that the rate stays what it is.
+ *
+ * A search tree in the order of home, fingerprint and value whose shape follows from a hash
+ * of each entry (a treap): the root of a subtree has the highest hash in it. So a call takes a
+ * number of steps that is logarithmic in the different entries, and none moves or clears the
+ * others. The hash is keyed with an address, as entries may be chosen; nothing but the shape
+ * depends on it.
+ *
+ * Threads: what changes a list needs it for itself. Others may look at it meanwhile with
+ * overflow_seen, if the memory is kept (no overflow_free) and the one that changes it makes a
+ * version odd before and even behind each change: fields that they read are loaded and stored
+ * as words of a shared table are (atomic.h).
+ */
+#ifndef NIDUS_BASE_OVERFLOW_H
+#define NIDUS_BASE_OVERFLOW_H
+
+
+/* ==== src/base/memory.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * memory: zeroed blocks from the caller's allocator or from the system.
+ */
+#ifndef NIDUS_BASE_MEMORY_H
+#define NIDUS_BASE_MEMORY_H
 
 #pragma GCC visibility push(default)
 #include <pthread.h>
 #pragma GCC visibility pop
 
-/* Keeps the words for nidus_reason and gives the status back. errno stays. */
-static nidus_status fail(nidus_status status, const char *format, ...)
-	__attribute__((format(printf, 2, 3), cold));
 
-static const char *reason_text(void);
-
-/* Copies as much of the reason as there is room for. */
-static void reason_copy(char *to, size_t size);
+#define MEMORY_LINE 64 /* blocks start at a cache line */
+#define MEMORY_HUGE_PAGE ((size_t)2 << 20)
 
 /*
- * For calls that try something and have another way if it fails. After the first, words are
- * kept aside; the second makes the last of them the reason if the call failed in the end,
- * and returns its status.
+ * A block of memory, and what is needed to give it back. `bytes` is NULL for a
+ * block of size 0 and for one that was never taken.
  */
-static void reason_set_aside(void);
-static nidus_status reason_decide(nidus_status status);
+struct block {
+	unsigned char *bytes;
+	size_t size;
+	void *whole;
+	size_t whole_size;
+};
 
-#define REASON_SIZE 256
+/*
+ * Takes a zeroed block at a cache line: from the allocator where it has
+ * functions, otherwise from the system; large ones lie on huge pages.
+ * Errors: E_NOMEM; *block is empty then.
+ */
+static nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block);
 
-/* How the shares of some work ended, for the thread that waits for the others. */
-struct outcome {
+/* The same, but what is in it may be anything. */
+static nidus_status memory_take_unset(const nidus_allocator *allocator, uint64_t size,
+                               struct block *block);
+
+/* The same as memory_take for what may start at any byte: it takes no more than its size. */
+static nidus_status memory_take_anywhere(const nidus_allocator *allocator, uint64_t size,
+                                  struct block *block);
+
+/* A block that belongs to somebody else: memory_give only forgets it. */
+static inline struct block memory_lent(unsigned char *bytes, uint64_t size)
+{
+	return (struct block){ .bytes = bytes, .size = (size_t)size };
+}
+
+/* Gives a block back and empties it; an empty one is fine. errno stays. */
+static void memory_give(const nidus_allocator *allocator, struct block *block);
+
+struct memory_turns {
+	nidus_allocator inner;
 	pthread_mutex_t turn;
-	nidus_status status; /* of the lowest share that failed */
-	unsigned share;
-	char reason[REASON_SIZE];
 };
 
-#define OUTCOME_INIT                              \
-	{                                         \
-		.turn = PTHREAD_MUTEX_INITIALIZER \
-	}
-
-/* Keeps how a share ended, with this thread's reason for it. */
-static void outcome_keep(struct outcome *outcome, unsigned share, nidus_status status);
-
-/* The failure of the lowest share as if it were this thread's own; OK if there is none. */
-static nidus_status outcome_tell(const struct outcome *outcome);
+/*
+ * An allocator for several threads at once that calls a caller's functions for one
+ * at a time; the system's own needs no such thing. Blocks may go back to either.
+ * `turns` is its memory, and takes nothing that would have to be given back.
+ */
+static nidus_allocator memory_in_turns(const nidus_allocator *allocator, struct memory_turns *turns);
 
 #endif
 
-/* ==== src/family/family.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * family: what a filter design must bring to be one of nidus' families.
- *
- * A family is one file that fills a `struct family`, and one line in
- * registry.c. Everything above this layer (arguments, files, planner, tests)
- * goes through the table and knows no family by name.
- */
-#ifndef NIDUS_FAMILY_FAMILY_H
-#define NIDUS_FAMILY_FAMILY_H
+/* Whether a status tells of no place, so that an overflow list could help. */
+static inline bool overflow_helps(nidus_status status)
+{
+	return status == NIDUS_FULL || status == NIDUS_COPIES;
+}
 
+#define OVERFLOW_COPIES_MOST UINT32_MAX /* of one entry */
+#define OVERFLOW_ENTRY 24               /* bytes of an entry with all its copies in files */
 
-/* ==== src/base/blueprint.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * blueprint: the numbers from which a filter is laid out.
- *
- * A planner chooses them once, a file carries them, and every size, address
- * and width follows from them alone. What comes from a file is checked by the family
- * before anything is allocated.
- */
-#ifndef NIDUS_BASE_BLUEPRINT_H
-#define NIDUS_BASE_BLUEPRINT_H
-
-
-#define VALUE_BITS_MOST 32
-
-struct blueprint {
-	uint32_t family;   /* nidus_family */
-	uint32_t features; /* of nidus_options: what was asked for */
-	uint64_t seed;
-	uint64_t capacity;     /* keys promised to fit at this level */
-	uint64_t max_capacity; /* keys promised to fit after all growth */
-	double fpr;            /* the target */
-	uint32_t slots;        /* per bucket or window */
-	uint32_t core_bits;    /* of a fingerprint, never all zero */
-	uint32_t growth_bits;  /* of a fingerprint, to become address bits */
-	uint32_t level;        /* bits of the address by now beyond the base's */
-	uint64_t chunks;       /* at level 0 */
-	uint64_t groups;       /* buckets or windows per chunk, at level 0 */
-	uint32_t reserve;      /* slots held back, where the family does that */
-	uint32_t max_steps;    /* slots that one insert may look at */
-	uint32_t stash_limit;  /* entries in one chunk's stash at most */
-	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
-	uint32_t value_bits;   /* of the value beside each key; 0: there are none */
-	uint32_t unused;       /* zero, so that plans can be compared as bytes */
-	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
+struct overflow_node {
+	nidus_entry entry;
+	uint64_t copies;
+	uint64_t below; /* copies of all entries of the subtree, this one's included */
+	struct overflow_node *left, *right;
 };
+
+struct overflow_page;
+
+/* All zero: empty. */
+struct overflow {
+	struct overflow_node *root, *spare;
+	struct overflow_page *pages;
+	uint64_t spares;  /* nodes that are not in use */
+	uint64_t nodes;   /* those that are: different entries */
+	uint64_t entries; /* with all copies */
+	uint64_t bytes;
+	uint64_t key; /* of the hash */
+};
+
+/* Makes sure that `n` inserts need no memory. Errors: E_NOMEM; nothing changed then. */
+static nidus_status overflow_reserve(struct overflow *overflow, const nidus_allocator *allocator,
+                              uint64_t n);
+
+/* Adds copies of an entry, 1 or more; room for one was reserved. */
+static void overflow_insert(struct overflow *overflow, const nidus_entry *entry, uint64_t copies);
+
+/* The same with a check. Errors: COPIES (more than OVERFLOW_COPIES_MOST), E_NOMEM. */
+static nidus_status overflow_add(struct overflow *overflow, const nidus_allocator *allocator,
+                          const nidus_entry *entry, uint64_t copies);
+
+/* Takes one copy out; false if there is none. */
+static bool overflow_remove(struct overflow *overflow, const nidus_entry *entry);
+
+/* Takes so many copies out; there are as many. */
+static void overflow_take(struct overflow *overflow, const nidus_entry *entry, uint64_t copies);
+
+/*
+ * Gives one copy of an entry that is there another value. Errors: COPIES, E_NOMEM; nothing
+ * changed then.
+ */
+static nidus_status overflow_change(struct overflow *overflow, const nidus_allocator *allocator,
+                             const nidus_entry *entry, uint64_t value);
+
+/* How many copies of an entry there are, with this very value. */
+static uint64_t overflow_count(const struct overflow *overflow, const nidus_entry *entry);
+
+/* The same with any value. */
+static uint64_t overflow_count_all(const struct overflow *overflow, const nidus_entry *entry);
+
+/* The node of an entry, of those with any value the lowest. NULL if there is none. */
+static const struct overflow_node *overflow_find(const struct overflow *overflow, const nidus_entry *entry,
+                                          bool any_value);
+
+/* The next node of the same identity, with a higher value; NULL if there is none. */
+static const struct overflow_node *overflow_sibling(const struct overflow *overflow,
+                                             const struct overflow_node *node);
+
+/* The first node behind an entry, in order; from the first on for NULL. NULL at the end. */
+static const struct overflow_node *overflow_next(const struct overflow *overflow,
+                                          const nidus_entry *entry);
+
+/* The first node that is not before an entry. NULL if there is none. */
+static const struct overflow_node *overflow_from(const struct overflow *overflow,
+                                          const nidus_entry *entry);
+
+/* The node of entry number `index` in order, copies counted; NULL behind the last. */
+static const struct overflow_node *overflow_at(const struct overflow *overflow, uint64_t index);
+
+/*
+ * Adds the values of an entry's copies, whatever they are, to the `found` ones of which the
+ * first `cap` are in `values`. Gives how many there are then.
+ */
+static size_t overflow_values(const struct overflow *overflow, const nidus_entry *entry, uint64_t *values,
+                       size_t cap, size_t found);
+
+/*
+ * The same of a list that another thread may change, counted from 0. False: it changed
+ * meanwhile, and what was found means nothing. The version was `start`, an even number.
+ */
+static bool overflow_seen(const struct overflow *overflow, const nidus_entry *entry,
+                   const uint32_t *version, uint32_t start, uint64_t *values, size_t cap,
+                   size_t *found);
+
+/*
+ * Writes all entries in order, OVERFLOW_ENTRY bytes each: home and fingerprint, u64, copies
+ * and value, u32. `home` is added to the homes. Gives the place behind them.
+ */
+static unsigned char *overflow_export(const struct overflow *overflow, uint64_t home,
+                               unsigned char *bytes);
+
+/* An entry from such bytes, which may be anything. */
+static nidus_entry overflow_decode(const unsigned char *bytes, uint64_t *copies);
+
+/* Whether one entry may follow another in a list. */
+static bool overflow_in_order(const nidus_entry *first, const nidus_entry *second);
+
+/* Copies all entries into an empty list. Errors: E_NOMEM. */
+static nidus_status overflow_copy(struct overflow *to, const struct overflow *from,
+                           const nidus_allocator *allocator);
+
+/* Checks order, numbers of copies and sums. */
+static bool overflow_valid(const struct overflow *overflow);
+
+/* Gives all memory back. */
+static void overflow_free(struct overflow *overflow, const nidus_allocator *allocator);
 
 #endif
 
-/* ==== src/base/hash.h ==== */
+#define FEW_MOST 16384 /* records */
+
+struct few {
+	struct block memory;
+	uint64_t count;         /* of records */
+	unsigned bits;          /* of a number, 1 to 64 */
+	unsigned value_bits;    /* 0 to 32 */
+	struct overflow copies; /* beyond the first of each record */
+};
+
+struct few_record {
+	uint64_t number, value;
+};
+
+/* Where a record is, or would be. All zero: the first one. */
+struct few_place {
+	uint64_t index, head;
+};
+
+/* Entries, with all copies. */
+static inline uint64_t few_entries(const struct few *few)
+{
+	return few->count + few->copies.entries;
+}
+
+/* Bytes that so many records have; they are in few->memory.bytes. */
+static uint64_t few_size(unsigned bits, unsigned value_bits, uint64_t count);
+static uint64_t few_bytes(const struct few *few);
+
+/* The first record that is not below a number and a value. */
+static struct few_place few_find(const struct few *few, struct few_record from);
+
+/* The record at a place, which moves on; false: there is none. */
+static bool few_next(const struct few *few, struct few_place *place, struct few_record *record);
+
+/* How many copies of a record that is there there are, itself included. */
+static uint64_t few_copies_of(const struct few *few, struct few_record record);
+
+/* How many entries have this number. */
+static uint64_t few_copies(const struct few *few, uint64_t number);
+
+/* Makes room for so many records in all. Errors: E_NOMEM; nothing changed then. */
+static nidus_status few_reserve(struct few *few, uint64_t count, const nidus_allocator *allocator);
+
+/*
+ * Puts copies of an entry in, one or more; there are less than FEW_MOST records. Errors: E_NOMEM,
+ * COPIES; nothing changed then.
+ */
+static nidus_status few_insert(struct few *few, struct few_record record, uint64_t copies,
+                        const nidus_allocator *allocator);
+
+/* Takes one copy of a record out, which is there. */
+static void few_remove(struct few *few, struct few_record record);
+
+/* Takes all out; the memory of the records stays. */
+static void few_clear(struct few *few, const nidus_allocator *allocator);
+static void few_free(struct few *few, const nidus_allocator *allocator);
+
+/* Copies all into an empty one. Errors: E_NOMEM. */
+static nidus_status few_copy(struct few *to, const struct few *from, const nidus_allocator *allocator);
+
+/*
+ * Takes further copies as overflow_export wrote them, `n` different ones. Errors: E_CORRUPT (they
+ * cannot be those of these records), E_NOMEM.
+ */
+static nidus_status few_import_copies(struct few *few, const unsigned char *bytes, uint64_t n,
+                               const nidus_allocator *allocator);
+
+/* Whether records ascend, and heads and marks are right. Other calls take whatever bits there are. */
+static bool few_in_order(const struct few *few);
+
+#endif
+
+/* ==== src/base/segment.h ==== */
 /* SPDX-License-Identifier: MIT
  *
- * hash: 64-bit hashes of keys, keyed with a filter's seed.
+ * segment: which part of a growing filter a body is.
  *
- * Bytes go through XXH3 with the seed, integers through two products of our own
- * whose factors are made from the seed. No difference of two keys has an effect
- * that is known without the seed. Two integers may share a hash, as two strings
- * may: with odds of about 2^-63. docs/results/hash.md compares it with others.
+ * A filter that can grow is a directory of small bodies (api/directory.h). A hash is cut into
+ *
+ *     hash --x parts--> part --x groups--> group --> core
+ *
+ * where a part is a base segment and all growth bits behind it. The directory leads from a part
+ * to its body; a body holds neighbouring parts, and of each entry's part it keeps how far that is
+ * behind its first one: the tag, by which the entry finds its body again when that is split.
+ * Group and core come from bits of the hash behind the part, so that they never change.
  */
-#ifndef NIDUS_BASE_HASH_H
-#define NIDUS_BASE_HASH_H
+#ifndef NIDUS_BASE_SEGMENT_H
+#define NIDUS_BASE_SEGMENT_H
 
 
 /* ==== src/base/bits.h ==== */
@@ -406,6 +652,148 @@ static inline bool multiply_overflows(uint64_t a, uint64_t b, uint64_t *product)
 
 #endif
 
+struct segment {
+	uint64_t parts;      /* of the whole filter */
+	uint64_t first;      /* of the parts that the body holds */
+	unsigned tag_bits;   /* that entries keep of their part: it holds at most 2^tag_bits */
+	unsigned most_bits;  /* and the most that those of any body of the filter keep */
+	const void *model;   /* a body of the filter whose tables this one may use; or NULL */
+	const void *layout;  /* of bodies with so many tag bits (family/family.h); or NULL */
+	/*
+	 * Zeroed memory, at a cache line, for the body's table and what lies behind it: as much
+	 * as family->segment_room says. NULL: the body takes its own.
+	 */
+	unsigned char *room;
+};
+
+/* The tag of an entry of a part. */
+static inline uint64_t segment_tag(const struct segment *segment, uint64_t part)
+{
+	return part - segment->first;
+}
+
+#endif
+
+/* ==== src/base/slabs.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * slabs: blocks of one size, side by side in a few pieces of memory.
+ *
+ * The bodies of a growing filter come and go with every split. Here those of one size lie without
+ * a hole between them: all slabs but the last are full, and when a block goes, the last one
+ * takes its place.
+ *
+ *     slab 0   | a | b | c | d |                       | a | g | c | d |
+ *     slab 1   | e | f | g |   |     without b:        | e | f |   |   |
+ *
+ * So what is not in use is at most one slab, and there is nothing to search and nothing to merge. A
+ * block that moves costs a copy, which is little beside the split that it comes of.
+ *
+ * A slab has about a 128th of what the filter has already, so that what is not in use is little: a
+ * small filter takes its blocks one by one. From 64 MiB on slabs have at least 2 MiB, and lie on huge
+ * pages (base/memory.h).
+ */
+#ifndef NIDUS_BASE_SLABS_H
+#define NIDUS_BASE_SLABS_H
+
+
+/* All zero but for `each`: empty. */
+struct slabs {
+	size_t each;       /* bytes of a block: a multiple of MEMORY_LINE */
+	uint64_t blocks;   /* in use */
+	uint64_t bytes;    /* of all slabs */
+	struct block *slab;
+	uint64_t slabs, full; /* how many there are, and how many of them are full */
+	uint64_t used;        /* blocks of the one behind those */
+	struct block memory;  /* of the list of slabs */
+};
+
+/*
+ * Takes a zeroed block; `whole` is what the filter takes in all, about.
+ * Errors: E_NOMEM; nothing changed then.
+ */
+static nidus_status slabs_take(struct slabs *slabs, const nidus_allocator *allocator, uint64_t whole,
+                        unsigned char **block);
+
+/*
+ * Gives a block back. The last block then lies where it was: gives the place from which that came,
+ * or NULL if it was the last itself.
+ */
+static const unsigned char *slabs_give(struct slabs *slabs, const nidus_allocator *allocator,
+                                unsigned char *block);
+
+/* Gives all memory back. */
+static void slabs_free(struct slabs *slabs, const nidus_allocator *allocator);
+
+#endif
+
+/* ==== src/family/family.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * family: what a filter design must bring to be one of nidus' families.
+ *
+ * A family is one file that fills a `struct family`, and one line in
+ * registry.c. Everything above this layer (arguments, files, planner, tests)
+ * goes through the table and knows no family by name.
+ */
+#ifndef NIDUS_FAMILY_FAMILY_H
+#define NIDUS_FAMILY_FAMILY_H
+
+
+/* ==== src/base/blueprint.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * blueprint: the numbers from which a filter is laid out.
+ *
+ * A planner chooses them once, a file carries them, and every size, address
+ * and width follows from them alone. What comes from a file is checked by the family
+ * before anything is allocated.
+ */
+#ifndef NIDUS_BASE_BLUEPRINT_H
+#define NIDUS_BASE_BLUEPRINT_H
+
+
+#define VALUE_BITS_MOST 32
+
+struct blueprint {
+	uint32_t family;   /* nidus_family */
+	uint32_t features; /* of nidus_options: what was asked for */
+	uint64_t seed;
+	uint64_t capacity;     /* keys promised to fit at this level */
+	uint64_t max_capacity; /* keys promised to fit after all growth */
+	double fpr;            /* the target */
+	uint32_t slots;        /* per bucket or window */
+	uint32_t core_bits;    /* of a fingerprint, never all zero */
+	uint32_t growth_bits;  /* of a fingerprint, to become address bits */
+	uint32_t level;        /* bits of the address by now beyond the base's */
+	uint64_t chunks;       /* at level 0 */
+	uint64_t groups;       /* buckets or windows per chunk, at level 0 */
+	uint32_t reserve;      /* slots held back, where the family does that */
+	uint32_t max_steps;    /* slots that one insert may look at */
+	uint32_t stash_limit;  /* entries in one chunk's stash at most */
+	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
+	uint32_t value_bits;   /* of the value beside each key; 0: there are none */
+	uint32_t segmented;    /* 1: a directory of segments, whose chunks are `chunks` at first and
+	                          have `groups` groups each (api/directory.h) */
+	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
+};
+
+#endif
+
+/* ==== src/base/hash.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * hash: 64-bit hashes of keys, keyed with a filter's seed.
+ *
+ * Bytes go through XXH3 with the seed, integers through two products of our own
+ * whose factors are made from the seed. No difference of two keys has an effect
+ * that is known without the seed. Two integers may share a hash, as two strings
+ * may: with odds of about 2^-63. docs/results/hash.md compares it with others.
+ */
+#ifndef NIDUS_BASE_HASH_H
+#define NIDUS_BASE_HASH_H
+
+
 /* What a seed is spread into, once per filter. */
 struct hash_key {
 	uint64_t seed;
@@ -446,62 +834,6 @@ struct hash_stream {
 static void hash_stream_begin(struct hash_stream *stream);
 static void hash_stream_add(struct hash_stream *stream, const void *bytes, size_t len);
 static uint64_t hash_stream_end(const struct hash_stream *stream);
-
-#endif
-
-/* ==== src/base/memory.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * memory: zeroed blocks from the caller's allocator or from the system.
- */
-#ifndef NIDUS_BASE_MEMORY_H
-#define NIDUS_BASE_MEMORY_H
-
-#pragma GCC visibility push(default)
-#include <pthread.h>
-#pragma GCC visibility pop
-
-
-#define MEMORY_LINE 64 /* blocks start at a cache line */
-
-/*
- * A block of memory, and what is needed to give it back. `bytes` is NULL for a
- * block of size 0 and for one that was never taken.
- */
-struct block {
-	unsigned char *bytes;
-	size_t size;
-	void *whole;
-	size_t whole_size;
-};
-
-/*
- * Takes a zeroed block at a cache line: from the allocator where it has
- * functions, otherwise from the system; large ones lie on huge pages.
- * Errors: E_NOMEM; *block is empty then.
- */
-static nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block);
-
-/* A block that belongs to somebody else: memory_give only forgets it. */
-static inline struct block memory_lent(unsigned char *bytes, uint64_t size)
-{
-	return (struct block){ .bytes = bytes, .size = (size_t)size };
-}
-
-/* Gives a block back and empties it; an empty one is fine. errno stays. */
-static void memory_give(const nidus_allocator *allocator, struct block *block);
-
-struct memory_turns {
-	nidus_allocator inner;
-	pthread_mutex_t turn;
-};
-
-/*
- * An allocator for several threads at once that calls a caller's functions for one
- * at a time; the system's own needs no such thing. Blocks may go back to either.
- * `turns` is its memory, and takes nothing that would have to be given back.
- */
-static nidus_allocator memory_in_turns(const nidus_allocator *allocator, struct memory_turns *turns);
 
 #endif
 
@@ -550,7 +882,8 @@ struct body_ops {
 	                   uint32_t *found);
 	/*
 	 * Both in input order up to the first failure; *done is always set. `values` may be
-	 * NULL: all are 0 then.
+	 * NULL: all are 0 then. Inserts into a growing filter that threads share may stop earlier:
+	 * where a segment has to be split (api/directory.h).
 	 */
 	nidus_status (*insert_batch)(void *body, const uint64_t *hashes, const uint64_t *values,
 	                             size_t n, size_t *done);
@@ -605,148 +938,6 @@ static inline uint64_t value_sum(uint64_t value, uint64_t more, unsigned bits)
 	uint64_t most = (UINT64_C(1) << bits) - 1;
 	return more < most - value ? value + more : most;
 }
-
-#endif
-
-/* ==== src/base/overflow.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * overflow: an exact list of entries that a table has no place for.
- *
- * Copies of hot keys crowd their slots at every size of the table, and other keys may
- * find no place beside them. Such entries are kept here as (home, fingerprint, value) and a
- * number of copies: all that a filter knows of a key, so that the rate stays what it is.
- *
- * A search tree in the order of home, fingerprint and value whose shape follows from a hash
- * of each entry (a treap): the root of a subtree has the highest hash in it. So a call takes a
- * number of steps that is logarithmic in the different entries, and none moves or clears the
- * others. The hash is keyed with an address, as entries may be chosen; nothing but the shape
- * depends on it.
- *
- * Threads: what changes a list needs it for itself. Others may look at it meanwhile with
- * overflow_seen, if the memory is kept (no overflow_free) and the one that changes it makes a
- * version odd before and even behind each change: fields that they read are loaded and stored
- * as words of a shared table are (atomic.h).
- */
-#ifndef NIDUS_BASE_OVERFLOW_H
-#define NIDUS_BASE_OVERFLOW_H
-
-
-/* Whether a status tells of no place, so that an overflow list could help. */
-static inline bool overflow_helps(nidus_status status)
-{
-	return status == NIDUS_FULL || status == NIDUS_COPIES;
-}
-
-#define OVERFLOW_COPIES_MOST UINT32_MAX /* of one entry */
-#define OVERFLOW_ENTRY 24               /* bytes of an entry with all its copies in files */
-
-struct overflow_node {
-	nidus_entry entry;
-	uint64_t copies;
-	uint64_t below; /* copies of all entries of the subtree, this one's included */
-	struct overflow_node *left, *right;
-};
-
-struct overflow_page;
-
-/* All zero: empty. */
-struct overflow {
-	struct overflow_node *root, *spare;
-	struct overflow_page *pages;
-	uint64_t spares;  /* nodes that are not in use */
-	uint64_t nodes;   /* those that are: different entries */
-	uint64_t entries; /* with all copies */
-	uint64_t bytes;
-	uint64_t key; /* of the hash */
-};
-
-/* Makes sure that `n` inserts need no memory. Errors: E_NOMEM; nothing changed then. */
-static nidus_status overflow_reserve(struct overflow *overflow, const nidus_allocator *allocator,
-                              uint64_t n);
-
-/* Adds copies of an entry, 1 or more; room for one was reserved. */
-static void overflow_insert(struct overflow *overflow, const nidus_entry *entry, uint64_t copies);
-
-/* The same with a check. Errors: COPIES (more than OVERFLOW_COPIES_MOST), E_NOMEM. */
-static nidus_status overflow_add(struct overflow *overflow, const nidus_allocator *allocator,
-                          const nidus_entry *entry, uint64_t copies);
-
-/* Takes one copy out; false if there is none. */
-static bool overflow_remove(struct overflow *overflow, const nidus_entry *entry);
-
-/* Takes so many copies out; there are as many. */
-static void overflow_take(struct overflow *overflow, const nidus_entry *entry, uint64_t copies);
-
-/*
- * Gives one copy of an entry that is there another value. Errors: COPIES, E_NOMEM; nothing
- * changed then.
- */
-static nidus_status overflow_change(struct overflow *overflow, const nidus_allocator *allocator,
-                             const nidus_entry *entry, uint64_t value);
-
-/* How many copies of an entry there are, with this very value. */
-static uint64_t overflow_count(const struct overflow *overflow, const nidus_entry *entry);
-
-/* The same with any value. */
-static uint64_t overflow_count_all(const struct overflow *overflow, const nidus_entry *entry);
-
-/* The node of an entry, of those with any value the lowest. NULL if there is none. */
-static const struct overflow_node *overflow_find(const struct overflow *overflow, const nidus_entry *entry,
-                                          bool any_value);
-
-/* The next node of the same identity, with a higher value; NULL if there is none. */
-static const struct overflow_node *overflow_sibling(const struct overflow *overflow,
-                                             const struct overflow_node *node);
-
-/* The first node behind an entry, in order; from the first on for NULL. NULL at the end. */
-static const struct overflow_node *overflow_next(const struct overflow *overflow,
-                                          const nidus_entry *entry);
-
-/* The first node that is not before an entry. NULL if there is none. */
-static const struct overflow_node *overflow_from(const struct overflow *overflow,
-                                          const nidus_entry *entry);
-
-/* The node of entry number `index` in order, copies counted; NULL behind the last. */
-static const struct overflow_node *overflow_at(const struct overflow *overflow, uint64_t index);
-
-/*
- * Adds the values of an entry's copies, whatever they are, to the `found` ones of which the
- * first `cap` are in `values`. Gives how many there are then.
- */
-static size_t overflow_values(const struct overflow *overflow, const nidus_entry *entry, uint64_t *values,
-                       size_t cap, size_t found);
-
-/*
- * The same of a list that another thread may change, counted from 0. False: it changed
- * meanwhile, and what was found means nothing. The version was `start`, an even number.
- */
-static bool overflow_seen(const struct overflow *overflow, const nidus_entry *entry,
-                   const uint32_t *version, uint32_t start, uint64_t *values, size_t cap,
-                   size_t *found);
-
-/*
- * Writes all entries in order, OVERFLOW_ENTRY bytes each: home and fingerprint, u64, copies
- * and value, u32. `home` is added to the homes. Gives the place behind them.
- */
-static unsigned char *overflow_export(const struct overflow *overflow, uint64_t home,
-                               unsigned char *bytes);
-
-/* An entry from such bytes, which may be anything. */
-static nidus_entry overflow_decode(const unsigned char *bytes, uint64_t *copies);
-
-/* Whether one entry may follow another in a list. */
-static bool overflow_in_order(const nidus_entry *first, const nidus_entry *second);
-
-/* Copies all entries into an empty list. Errors: E_NOMEM. */
-static nidus_status overflow_copy(struct overflow *to, const struct overflow *from,
-                           const nidus_allocator *allocator);
-
-/* Checks order, numbers of copies and sums. */
-static bool overflow_valid(const struct overflow *overflow);
-
-/* Gives all memory back. */
-static void overflow_free(struct overflow *overflow, const nidus_allocator *allocator);
 
 #endif
 
@@ -844,39 +1035,64 @@ struct ranges_ops {
 
 #endif
 
-/* ==== src/base/segment.h ==== */
+/* ==== src/base/spread.h ==== */
 /* SPDX-License-Identifier: MIT
  *
- * segment: which part of a growing filter a body is.
- *
- * A filter that can grow is a directory of small bodies (api/directory.h). A hash is cut into
- *
- *     hash --x parts--> part --x groups--> group --> core
- *
- * where a part is a base segment and all growth bits behind it. The directory leads from a part
- * to its body; a body holds many neighbouring parts, and keeps of each entry's part the lowest
- * bits, its tag, by which the entry finds its body again when that is split. Group and core come
- * from bits of the hash behind the part, so that they never change.
- *
- * The third body of a segment holds parts from both halves of it: there the highest bit of a tag
- * says which half an entry is of, and stands for one that is 0 in all of them.
+ * spread: where the entries of a body go when it is split or merged.
  */
-#ifndef NIDUS_BASE_SEGMENT_H
-#define NIDUS_BASE_SEGMENT_H
+#ifndef NIDUS_BASE_SPREAD_H
+#define NIDUS_BASE_SPREAD_H
 
+#pragma GCC visibility push(default)
+#include <stdbool.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
+#include <stddef.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
+#include <stdint.h>
+#pragma GCC visibility pop
 
-struct segment {
-	uint64_t parts;    /* of the whole filter; 0: the body is a whole filter */
-	unsigned tag_bits; /* that entries keep of their part */
-	bool third;        /* holds parts of both halves of its segment */
+/* The body that an entry goes to, and its tag there (base/segment.h). */
+struct spread_target {
+	void *body;
+	uint64_t tag;
 };
 
-/* The tag of an entry of a part. */
-static inline uint64_t segment_tag(const struct segment *segment, uint64_t part)
+/* Entries that go to the same body, by their tags, and how much more these are there. */
+struct spread_range {
+	void *body;
+	uint64_t added; /* modulo 2^64 */
+};
+
+/*
+ * Which entries of a body go where. Those of a body that is split go to two bodies at most:
+ * `choose` is NULL then. The second range begins with the tag `limit` and, among entries that have
+ * this very tag, with `borrowed`; 0 if borrowed bits do not matter.
+ *
+ * In all other cases choose() is asked about each entry. Of a body that is a whole filter the
+ * number of the chunk stands for the tag. No body at all: nothing with this tag can be there, and a
+ * file says so that somebody has changed.
+ *
+ * `borrows`: borrowed bits are to be told; otherwise they may be anything.
+ */
+struct spread {
+	struct spread_range range[2];
+	uint64_t limit, borrowed;
+	struct spread_target (*choose)(const void *context, uint64_t tag, uint64_t borrowed);
+	const void *context;
+	bool borrows;
+};
+
+/* Where one entry goes. */
+static inline struct spread_target spread_choose(const struct spread *spread, uint64_t tag,
+                                                 uint64_t borrowed)
 {
-	uint64_t tag = part & bits_low(segment->tag_bits);
-	uint64_t half = part >> segment->tag_bits & 1;
-	return segment->third ? tag | half << (segment->tag_bits - 1) : tag;
+	if (spread->choose != NULL)
+		return spread->choose(spread->context, tag, borrowed);
+	bool second = tag > spread->limit || (tag == spread->limit && borrowed >= spread->borrowed);
+	const struct spread_range *range = &spread->range[second];
+	return (struct spread_target){ range->body, tag + range->added };
 }
 
 #endif
@@ -889,6 +1105,8 @@ struct fill {
 	uint64_t bytes;  /* table, stash and locks */
 	double load;     /* taken slots / slots */
 	double headroom; /* share of places left in the fullest chunk */
+	uint64_t bodies; /* of a directory, */
+	uint64_t slots;  /* and of all of them */
 };
 
 /* What follows from a plan. */
@@ -912,6 +1130,7 @@ struct family {
 	bool core_shrinks;
 	bool compact;  /* whether NIDUS_COMPACT is possible */
 	bool searches; /* entries make room for others: two groups of slots each */
+	bool grows;    /* bodies are directories of those of a family (api/directory.h) */
 	/* The rates it can be planned for; 0: what all families can do (api/options.h). */
 	double fpr_least, fpr_most;
 	size_t body_size;
@@ -993,33 +1212,14 @@ struct family {
 	nidus_status (*entry_hash)(const void *body, const nidus_entry *entry, uint64_t *hash);
 
 	/*
-	 * NIDUS_GROW and NIDUS_MERGE; NULL where the family cannot grow. larger() is the
-	 * plan, of the same base geometry, that has room for `capacity` keys: E_RANGE
-	 * beyond what growth bits allow, unless `relax`: then the rate rises, and
-	 * the plan's fpr says how far. transfer() puts all entries of `from` into a body of
-	 * such a plan. Errors: FULL, COPIES.
+	 * NIDUS_MERGE. transfer() puts all entries of `from` into a body of the same plan.
+	 * Errors: FULL, COPIES, E_NOMEM. joint(), of families without entries, is the plan of a
+	 * filter of the same size that holds so many keys; NULL where filters become larger
+	 * instead. Errors: E_RANGE.
 	 */
-	nidus_status (*larger)(const struct blueprint *plan, uint64_t capacity, bool relax,
-	                       struct blueprint *larger);
 	nidus_status (*transfer)(void *to, const void *from);
-	/*
-	 * NIDUS_MERGE without entries: the plan of a filter of the same size that holds so
-	 * many keys. NULL where larger() makes room for them. Errors: E_RANGE.
-	 */
 	nidus_status (*joint)(const struct blueprint *plan, uint64_t keys, struct blueprint *joint);
 
-	/*
-	 * NIDUS_GROW: moves what the next `places` places of `from` hold, *position on (0
-	 * at first), into a body of a larger() plan, and what that has no place for
-	 * into an overflow list. An entry is there before it leaves `from`; both bodies stay
-	 * valid. *position is UINT64_MAX behind the last place. Stops where the overflow list
-	 * gets no memory.
-	 */
-	void (*move)(void *to, void *from, uint64_t *position, uint64_t places,
-	             struct overflow *overflow);
-	/* Which of n keys `from` can still hold then: left[i] is 0 if all that it had there moved. */
-	void (*left)(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-	             uint8_t *left);
 	/* The identity of a hash's key: entry_hash gives a hash of it. */
 	nidus_entry (*identity)(const void *body, uint64_t hash);
 
@@ -1029,10 +1229,42 @@ struct family {
 	 * compare. body_hash() is a hash whose key has an entry's identity and is of this part,
 	 * whose tag the entry has. borrow() gives pseudo-random bits that follow from what a
 	 * body keeps of a key without its part: keys of one identity have the same.
+	 * plan_segment() is plan() of such a body, as large as segments of the family are, whose
+	 * entries keep the rate even if its table is full; segment_keys() says how many keys
+	 * it takes. fit_segment() makes its table larger or smaller, so that it takes so many and
+	 * hardly more; NULL where tables have one size. prepare() makes what a model shares with
+	 * other bodies; it may be NULL. lay_out() makes what all bodies with as many tag bits
+	 * have in common, which is read only: for segment->layout of each; free_layout() when none
+	 * of them is left, and before the model. NULL where bodies have nothing in common.
+	 * spread() puts the entries of a body into others of the same filter. segment_room() is
+	 * the size of segment->room for a body of a plan; after such a body was moved, moved() tells it
+	 * where its room is now.
 	 */
+	nidus_status (*plan_segment)(const nidus_options *options, struct blueprint *plan);
+	uint64_t (*segment_keys)(const struct blueprint *plan);
+	void (*fit_segment)(struct blueprint *plan, uint64_t keys);
 	nidus_status (*check_segment)(const struct blueprint *plan, const struct segment *segment);
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
+	nidus_status (*prepare)(void *model);
+	void (*unprepare)(void *model); /* when no body and no layout is left; NULL as prepare() */
+	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,
+	                        const void *model, const nidus_allocator *allocator, void **layout);
+	void (*free_layout)(void *layout);
+	nidus_status (*spread)(const void *from, const struct spread *spread);
+	uint64_t (*segment_room)(const struct blueprint *plan);
+	void (*moved)(void *body, unsigned char *room);
+	/*
+	 * Makes a plan that of a table of fixed size with so many groups in all, and of its capacity all
+	 * keys that this takes; false if those are fewer than `keys`. An entry of the table has a
+	 * place in any other whose groups divide its own (api/pack.c). NULL where that is not so, as of
+	 * two groups an entry does not tell which one its hash chose.
+	 */
+	bool (*pack)(struct blueprint *plan, uint64_t groups, uint64_t keys);
+	/* Puts copies of a key in, one or more. Errors: FULL, COPIES, E_NOMEM. */
+	nidus_status (*insert_copies)(void *body, uint64_t hash, uint64_t value, uint64_t copies);
+	/* The first bit of a fingerprint that is its tag's. */
+	unsigned (*tag_at)(const struct blueprint *plan);
 
 	/* For files: the table's bytes, and the stash, stash_entry bytes for each that fill() says is listed. */
 	unsigned char *(*table)(const void *body, uint64_t *size);
@@ -1054,6 +1286,15 @@ static inline bool family_must_reserve(const nidus_options *options)
 	return options->reserve != 0 && options->reserve != NIDUS_RESERVE_NONE;
 }
 
+/* Slots that one body of a growing filter has, about; a multiple of 8. Tests take fewer. */
+extern unsigned nidus_its_family_segment_slots;
+
+/*
+ * So many groups or a few more, so that the places of a growing filter of the plan have many divisors:
+ * the sizes that it can be packed to.
+ */
+static uint64_t family_divisible(const struct blueprint *plan, uint64_t groups);
+
 /* Keys that a filter can be made for. */
 #define FAMILY_CAPACITY_MOST_LOG 44
 #define FAMILY_CAPACITY_MOST (UINT64_C(1) << FAMILY_CAPACITY_MOST_LOG)
@@ -1064,6 +1305,157 @@ extern const struct family *const nidus_its_families[FAMILIES + 1];
 
 /* NULL if this library does not have it. */
 static const struct family *family_find(nidus_family id);
+
+#endif
+
+#define DIRECTORY_SPREAD 4
+#define LEAF_BODIES 3
+
+struct leaf {
+	void *body[LEAF_BODIES];
+	uint64_t number; /* among the leaves that there would be if all had its depth */
+	int64_t room;    /* inserts before the leaf has to be looked at */
+	uint8_t bodies;  /* 1 to 3 */
+	uint8_t depth;   /* bits of a part, behind the base segment, that lead here */
+	bool last;       /* it cannot be split any further */
+	bool entered;    /* the index leads to it */
+	struct block memory;
+};
+
+/*
+ * The bodies of a directory whose tags have as many bits: what they have in common, made for the
+ * first of them, and their memory. A body and all that it needs is one block:
+ *
+ *     | head | struct of the family | table, and what the family keeps behind it |
+ *
+ * Blocks move when others go (base/slabs.h); nothing but the leaf and the index leads to a body.
+ */
+struct body_class {
+	void *layout;
+	struct slabs slabs;
+};
+
+/* How many leaves there are, by their depths, and by the bits that their bodies need in the index. */
+struct leaf_counts {
+	uint64_t at_depth[64], at_index_depth[64];
+};
+
+/* What lists do not need is made with the first leaf: many filters stay lists. */
+struct directory {
+	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
+	uint64_t parts;       /* base segments, times the values of all growth bits */
+	unsigned behind;      /* growth bits that the index leaves out, */
+	unsigned borrowed;    /* or borrowed bits that it has */
+	const struct body_ops *ops; /* of all bodies */
+	const struct family *inner; /* the family of the bodies */
+	unsigned depth;       /* bits of a part, behind the base segment, that the index has */
+	unsigned growth_bits; /* of a part */
+	uint64_t keys;        /* that one body takes */
+	uint64_t base;        /* base segments */
+	uint64_t most;        /* keys from which on leaves without bits may refuse some */
+	struct few few;
+	void *model;              /* a body without a table: identities, and what bodies share */
+	struct blueprint plan;    /* of a body, but for the bits of its tag */
+	bool shared, mapped;
+	uint64_t due;             /* shared: leaves that have to be looked at */
+	struct leaf_counts *counts;
+	struct body_class *classes; /* of bodies, by the bits of their tags; behind the counts */
+	uint64_t expected;          /* bytes of all bodies, if it is known before they are made */
+	struct block index_memory, model_memory, classes_memory;
+	nidus_allocator allocator;
+};
+
+/* The family of filters that are directories of bodies of another one. */
+static const struct family *directory_family(const struct family *inner);
+
+/* Slots that a directory of a checked plan can have when all its bits lead to segments. */
+static uint64_t directory_slots(const struct family *inner, const struct blueprint *plan);
+
+/* The family whose functions work on the body of a plan: a family's own, or that. */
+static const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan);
+
+/* Makes an empty directory as large as it is to be at first. Errors: E_NOMEM. */
+static nidus_status directory_begin(struct directory *directory, uint64_t capacity);
+
+/* plan() of a filter that can grow. Errors: those of plan(). */
+static nidus_status directory_plan(const struct family *inner, const nidus_options *options,
+                            struct blueprint *plan);
+
+/*
+ * Makes room for so many keys at once. `relax`: beyond the growth bits, too.
+ * Errors: E_RANGE, E_NOMEM; all entries are still there then.
+ */
+static nidus_status directory_grow(struct directory *directory, uint64_t capacity, bool relax);
+
+/* Keys that it has room for as it is. */
+static uint64_t directory_capacity(const struct directory *directory);
+
+/* Splits what is due, for a thread that has the filter for itself. */
+static void directory_look_after(struct directory *directory);
+
+/* Puts all entries of another directory of the same base geometry in. Errors: E_NOMEM, FULL. */
+static nidus_status directory_absorb(struct directory *to, const struct directory *from);
+
+/* Where an entry of a part goes, by its borrowed bits if it needs them. */
+static struct spread_target directory_target(const struct directory *directory, uint64_t part,
+                                      uint64_t borrowed);
+
+#endif
+
+/* ==== src/base/reason.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * reason: this thread's last failure in words.
+ *
+ * Every error is made by `fail`, so that status and words go together:
+ *
+ *     return fail(NIDUS_E_RANGE, "slots must be 2, 4 or 8, not %u", slots);
+ */
+#ifndef NIDUS_BASE_REASON_H
+#define NIDUS_BASE_REASON_H
+
+
+#pragma GCC visibility push(default)
+#include <pthread.h>
+#pragma GCC visibility pop
+
+/* Keeps the words for nidus_reason and gives the status back. errno stays. */
+static nidus_status fail(nidus_status status, const char *format, ...)
+	__attribute__((format(printf, 2, 3), cold));
+
+static const char *reason_text(void);
+
+/* Copies as much of the reason as there is room for. */
+static void reason_copy(char *to, size_t size);
+
+/*
+ * For calls that try something and have another way if it fails. After the first, words are
+ * kept aside; the second makes the last of them the reason if the call failed in the end,
+ * and returns its status.
+ */
+static void reason_set_aside(void);
+static nidus_status reason_decide(nidus_status status);
+
+#define REASON_SIZE 256
+
+/* How the shares of some work ended, for the thread that waits for the others. */
+struct outcome {
+	pthread_mutex_t turn;
+	nidus_status status; /* of the lowest share that failed */
+	unsigned share;
+	char reason[REASON_SIZE];
+};
+
+#define OUTCOME_INIT                              \
+	{                                         \
+		.turn = PTHREAD_MUTEX_INITIALIZER \
+	}
+
+/* Keeps how a share ended, with this thread's reason for it. */
+static void outcome_keep(struct outcome *outcome, unsigned share, nidus_status status);
+
+/* The failure of the lowest share as if it were this thread's own; OK if there is none. */
+static nidus_status outcome_tell(const struct outcome *outcome);
 
 #endif
 
@@ -1124,6 +1516,9 @@ struct file_map {
 static nidus_status file_map(const char *path, struct file_map *map);
 static void file_unmap(struct file_map *map);
 
+/* For callers that are done with a map for now: its pages need not stay in memory. */
+static void file_forget_map(const struct file_map *map);
+
 /* A map of memory that is the caller's and stays so. */
 static struct file_map file_borrow(const void *bytes, size_t size);
 
@@ -1132,22 +1527,7 @@ static ptrdiff_t file_source(void *context, void *bytes, size_t size);
 
 #endif
 
-/* What a filter in several parts remembers (api/moving.h). */
-struct moving {
-	struct nidus_filter *old;   /* its smaller self, not yet empty; NULL: not growing */
-	const struct body_ops *ops; /* of the body, while filter->ops are those of all parts */
-	uint64_t position;          /* in the smaller body: what lies before has moved */
-	uint64_t places;            /* to move per turn */
-	uint32_t inserts;           /* until the next turn */
-	bool returning;             /* entries of the overflow list are tried again, */
-	nidus_entry returned;       /* and those up to this one have been */
-	struct overflow overflow;   /* what the body had no place for */
-	uint32_t uncounted;         /* what a file says of struct turns (api/shared.h): kept */
-	int64_t left;               /* here for a filter that has none */
-};
-
 struct gate;
-struct turns;
 
 /*
  * Where the calls on one key go: straight to the body's own operations, or to functions that
@@ -1170,16 +1550,14 @@ struct nidus_filter {
 	struct block memory; /* this very struct and the body */
 	nidus_allocator allocator;
 	struct file_map map; /* of an opened filter: the whole file */
-	uint64_t checksum;   /* of its table, by its header */
+	const unsigned char *table; /* of it: the table, */
+	uint64_t table_size;
+	uint64_t checksum;   /* and its checksum by the header */
 	bool readonly;       /* opened */
 	bool keeps_all;      /* made with NIDUS_NO_DELETE */
 	uint8_t value_bits;  /* the plan's; threads read it while others make the filter grow */
 	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
-	bool grows;          /* by itself, or did so up to plan.max_capacity */
-	uint64_t room;       /* so many inserts, at least, before the capacity is reached */
-	struct moving moving;
 	struct gate *gate;   /* NULL unless threads share the filter (api/shared.h) */
-	struct turns *turns; /* beside the gate */
 	struct block gate_memory;
 	_Alignas(MEMORY_LINE) unsigned char body[];
 };
@@ -1218,14 +1596,26 @@ static nidus_status filter_check_mapped(const nidus_filter *filter);
  */
 static nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from);
 
+/*
+ * Makes a filter that was just made as large as it is to be at first. Errors: E_NOMEM; it is freed
+ * and *filter NULL then.
+ */
+static nidus_status filter_begin(nidus_filter **filter);
+
 /* nidus_clone, for callers that have stopped the filter's threads. */
 static nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy);
 
-/*
- * Exchanges the bodies and plans of two filters of one family. Their operations do not
- * fit then: see moving_choose_ops.
- */
-static void filter_swap(nidus_filter *a, nidus_filter *b);
+/* Makes the body of `from` that of `to`, and frees `from`. Both are filters of one plan's size. */
+static void filter_take_body(nidus_filter *to, nidus_filter *from);
+
+/* The directory that the body of a growing filter is; NULL: it has a fixed size. */
+static inline struct directory *filter_directory(const nidus_filter *filter)
+{
+	return filter->family->grows ? (struct directory *)(uintptr_t)filter->body : NULL;
+}
+
+/* Keys promised: of a growing filter as many as it has room for by now. */
+static uint64_t filter_capacity(const nidus_filter *filter);
 
 /* What every call that changes a filter asks first. Errors: E_ARG, E_READONLY. */
 static nidus_status filter_check_writable(const nidus_filter *filter);
@@ -1425,11 +1815,17 @@ static void spill_read_end(struct spill *spill);
 
 enum image_section { IMAGE_TABLE, IMAGE_STASH, IMAGE_SECTIONS };
 
+/* A table that is no single block: piece number `index`, or NULL behind the last. */
+struct image_pieces {
+	const void *(*piece)(const void *context, uint64_t index, uint64_t *size);
+	const void *context;
+};
+
 struct image {
 	struct blueprint plan;
 	uint64_t count;   /* entries, stashed ones included */
-	uint64_t stashed; /* entries in stashes */
-	bool more;        /* other parts of the filter follow (store/parts.h) */
+	uint64_t stashed; /* different entries in stashes */
+	const struct image_pieces *pieces; /* image_write takes the table from there, unless NULL */
 	struct {
 		uint64_t offset; /* image_lay_out sets it */
 		uint64_t size;
@@ -1483,6 +1879,21 @@ static nidus_status image_read_header(struct image *image, nidus_source source, 
  */
 static nidus_status image_read_section(const struct image *image, enum image_section which, void *bytes,
                                 nidus_source source, void *context);
+
+/* A section that is read piece by piece. */
+struct image_reading {
+	nidus_source source;
+	void *context;
+	struct hash_stream checksum;
+};
+
+/* Begins to read the next section; its pieces follow, and the check of its checksum. */
+static nidus_status image_begin_section(const struct image *image, enum image_section which,
+                                 nidus_source source, void *context,
+                                 struct image_reading *reading);
+static nidus_status image_read_piece(struct image_reading *reading, void *bytes, uint64_t size);
+static nidus_status image_end_section(const struct image *image, enum image_section which,
+                               const struct image_reading *reading);
 
 /*
  * The same checks in a file that is in memory already, as a whole.
@@ -2015,6 +2426,10 @@ static bool options_may_choose(const nidus_options *options, const struct family
 static nidus_status options_plan(const nidus_options *options, const struct family **family,
                           struct blueprint *plan);
 
+/* The same, but NIDUS_AUTO takes a family whose tables can be built in parts. */
+static nidus_status options_plan_in_parts(const nidus_options *options, const struct family **family,
+                                   struct blueprint *plan);
+
 #endif
 
 /* ==== src/base/thread.h ==== */
@@ -2085,10 +2500,9 @@ static nidus_status check_options_in_api_builder(struct nidus_builder *builder)
 		sized.capacity = 1;
 	nidus_status status = options_check(&sized);
 	if (status == NIDUS_OK)
-		status = options_plan(&sized, &family, &plan);
+		status = options_plan_in_parts(&sized, &family, &plan);
 	options->fpr = sized.fpr;
-	/* What NIDUS_AUTO takes may depend on the number of keys. */
-	if (status == NIDUS_OK && (!builder->counts || options->family != NIDUS_AUTO))
+	if (status == NIDUS_OK)
 		status = workshop_check(&builder->workshop, family, &plan);
 	return status;
 }
@@ -2444,7 +2858,7 @@ static nidus_status make_in_api_builder_finish(struct making *making, nidus_opti
 	struct blueprint plan;
 	nidus_status status = options_check(options);
 	if (status == NIDUS_OK)
-		status = options_plan(options, &family, &plan);
+		status = options_plan_in_parts(options, &family, &plan);
 	return status == NIDUS_OK ? make_planned(making, family, &plan) : status;
 }
 
@@ -2487,7 +2901,7 @@ static nidus_status check_capacity_in_api_builder_finish(nidus_builder *builder,
 	const struct family *family;
 	struct blueprint plan;
 	uint64_t n;
-	nidus_status status = options_plan(options, &family, &plan);
+	nidus_status status = options_plan_in_parts(options, &family, &plan);
 	if (status != NIDUS_OK || options->features & NIDUS_MULTISET ||
 	    !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC)) ||
 	    spill_most(&builder->spill) <= options->capacity)
@@ -2680,8 +3094,15 @@ static nidus_status offers_make(struct offers *offers, const nidus_options *opti
 /* Options that take the best offer; false if there is none left. */
 static bool offers_take(struct offers *offers, nidus_options *options);
 
+/* The bytes that the offer taken last promises. */
+static uint64_t offers_bytes(const struct offers *offers);
+
 /* The offer that was taken answered FULL or COPIES: makes it larger, or withdraws it. */
 static void offers_refuse(struct offers *offers, nidus_status status);
+
+/* Places that ascending hashes take at most: copies of one entry beyond a few are only counted. */
+static uint64_t copies_places(const struct family *family, const struct blueprint *plan,
+                       const uint64_t *hashes, const uint64_t *values, size_t n);
 
 #endif
 
@@ -2696,9 +3117,8 @@ static void offers_refuse(struct offers *offers, nidus_status status);
  * visitors, changes of single keys as workers; walks, saves and the like close it
  * to workers, growth closes it to all.
  *
- * A filter that grows by itself does so with the gate closed, in short steps: now
- * and then a thread that inserts closes it and moves some entries on
- * (api/moving.h). While a filter is in two parts, inserts go to the larger one.
+ * A filter that grows does so with the gate closed, one segment at a time: a thread that meets one
+ * that is due closes it and splits that (api/directory.h).
  *
  * A filter without the flag has no gate, and pays one look at a pointer.
  */
@@ -2786,53 +3206,6 @@ static void gate_open(struct gate *gate);
 
 #endif
 
-/* ==== src/base/tally.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * tally: a number that several threads add to.
- *
- * It is kept in parts of a cache line each; a thread always adds to the same
- * part, so that threads do not wait for each other's line. The sum is exact
- * when no thread adds meanwhile.
- */
-#ifndef NIDUS_BASE_TALLY_H
-#define NIDUS_BASE_TALLY_H
-
-#pragma GCC visibility push(default)
-#include <stdint.h>
-#pragma GCC visibility pop
-
-#define TALLY_PARTS 16
-
-struct tally {
-	struct {
-		_Alignas(64) uint64_t sum;
-	} part[TALLY_PARTS];
-};
-
-/* The part that this thread adds to: one of TALLY_PARTS, the same for all its life. */
-static unsigned tally_part(void);
-
-/* Modulo 2^64, so that taking away is adding, too. */
-static void tally_add(struct tally *tally, uint64_t amount);
-static uint64_t tally_sum(const struct tally *tally);
-static void tally_clear(struct tally *tally);
-
-#endif
-
-/*
- * How many keys were inserted since a thread last looked after growth. The filter counts
- * them, and not each thread: threads may be many, short-lived, or busy with several
- * filters. It does so in parts, so that threads do not wait for each other's cache line.
- */
-struct turns {
-	struct {
-		_Alignas(64) uint32_t inserts;
-	} part[TALLY_PARTS];
-	uint32_t carry; /* inserts that no part counts: those of a file */
-	int64_t left;   /* inserts until a thread must look how full the filter is */
-};
-
 /* Gives a filter its gate. Errors: E_NOMEM. */
 static nidus_status shared_make(nidus_filter *filter);
 static void shared_unmake(nidus_filter *filter);
@@ -2856,21 +3229,11 @@ static nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *ha
 static nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                  size_t *done);
 
-/* The most inserts into a filter of this capacity that growth_take_turn has not seen. */
-static uint64_t shared_uncounted(uint64_t capacity);
-
-/* These counts, of a filter whose threads are stopped: for files, and back. */
-static void shared_tell_turns(const nidus_filter *filter, uint32_t *uncounted, int64_t *left);
-static void shared_set_turns(nidus_filter *filter, uint32_t uncounted, int64_t left);
-
 /* Between the two no call changes the filter; if `all`, none is inside. Free without a gate. */
 static inline void shared_stop(const nidus_filter *filter, bool all)
 {
-	if (filter->gate == NULL)
-		return;
-	gate_close(filter->gate, all);
-	if (all) /* the next turn counts the entries again */
-		__atomic_store_n(&filter->turns->left, 0, __ATOMIC_RELAXED);
+	if (filter->gate != NULL)
+		gate_close(filter->gate, all);
 }
 
 static inline void shared_go_on(const nidus_filter *filter)
@@ -3014,16 +3377,16 @@ static nidus_status pair_sort(uint64_t *hashes, uint64_t *values, size_t n, unsi
 
 /* -------------------------------------------------------- where hashes come from -- */
 
-struct numbers {
+struct integers {
 	struct hash_key key;
 	const uint64_t *numbers;
 };
 
-static void hash_numbers(const void *context, size_t from, size_t n, uint64_t *hashes)
+static void hash_integers(const void *context, size_t from, size_t n, uint64_t *hashes)
 {
-	const struct numbers *numbers = context;
+	const struct integers *integers = context;
 	if (n > 0) /* without any there need not be an array */
-		hashes_of_u64(&numbers->key, numbers->numbers + from, n, hashes);
+		hashes_of_u64(&integers->key, integers->numbers + from, n, hashes);
 }
 
 #define LONG_KEY ((size_t)1 << 20) /* bytes; hashing it takes as long as thousands of others */
@@ -3070,36 +3433,18 @@ static nidus_status insert_all(nidus_filter *filter, const uint64_t *hashes, con
 	return status;
 }
 
-/* Puts ascending hashes into an empty filter that need not become larger. */
-static nidus_status fill_at_once(nidus_filter *filter, const uint64_t *hashes,
-                                 const uint64_t *values, size_t n, unsigned threads)
-{
-	size_t worth = 1 + n / KEYS_PER_THREAD;
-	threads = threads_wanted(threads);
-	if (filter->family->build != NULL)
-		return filter->family->build(filter->body, hashes, values, n,
-		                             worth < threads ? (unsigned)worth : threads);
-	return insert_all(filter, hashes, values, n);
-}
-
-/*
- * A filter that grows is made as large as it must be while it is empty. Only if that is
- * not enough (copies need more room) does it grow by inserts.
- */
+/* Puts ascending hashes into an empty filter. */
 static nidus_status fill_in_api_bulk(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
                          size_t n, unsigned threads)
 {
-	nidus_status status = NIDUS_OK;
-	bool grows = filter->grows;
-	if (grows && n > filter->plan.capacity)
-		status = nidus_grow(filter,
-		                    n < filter->plan.max_capacity ? n : filter->plan.max_capacity);
-	if (status == NIDUS_OK)
-		status = fill_at_once(filter, hashes, values, n, threads);
-	if (!watch_stopped() && overflow_helps(status) && grows) {
-		nidus_clear(filter);
+	size_t worth = 1 + n / KEYS_PER_THREAD;
+	nidus_status status;
+	threads = threads_wanted(threads);
+	if (filter->family->build != NULL)
+		status = filter->family->build(filter->body, hashes, values, n,
+		                               worth < threads ? (unsigned)worth : threads);
+	else
 		status = insert_all(filter, hashes, values, n);
-	}
 	return watch_stopped() ? watch_status() : status;
 }
 
@@ -3148,6 +3493,12 @@ static bool unique(const nidus_options *options)
 	return !(options->features & NIDUS_MULTISET);
 }
 
+/* Whether a filter is about as large as it was said to be. */
+static bool keeps_promise(const nidus_filter *filter, uint64_t bytes)
+{
+	return filter->family->fill(filter->body).bytes <= bytes + bytes / 16 + 1024;
+}
+
 /* A filter of the family and size that hold these copies best. */
 static nidus_status make_for_copies(const nidus_options *options, const uint64_t *hashes,
                                     const uint64_t *values, size_t n, unsigned threads,
@@ -3155,15 +3506,33 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 {
 	struct offers offers;
 	nidus_options taken;
+	nidus_filter *best = NULL, *made;
 	nidus_status status = offers_make(&offers, options, hashes, n);
 	if (status != NIDUS_OK)
 		return status;
-	while (offers_take(&offers, &taken)) {
-		status = make_in_api_bulk(&taken, hashes, values, n, threads, filter);
-		if (status != NIDUS_FULL && status != NIDUS_COPIES)
+	while (offers_take(&offers, &taken) &&
+	       (best == NULL || offers_bytes(&offers) < best->family->fill(best->body).bytes)) {
+		status = make_in_api_bulk(&taken, hashes, values, n, threads, &made);
+		if (status != NIDUS_OK && status != NIDUS_FULL && status != NIDUS_COPIES) {
+			nidus_free(best);
 			return status;
-		offers_refuse(&offers, status);
+		}
+		bool good = status == NIDUS_OK && keeps_promise(made, offers_bytes(&offers));
+		if (status == NIDUS_OK && best != NULL &&
+		    made->family->fill(made->body).bytes >= best->family->fill(best->body).bytes) {
+			nidus_free(made);
+		} else if (status == NIDUS_OK) {
+			nidus_free(best);
+			best = made;
+		}
+		if (good)
+			break;
+		/* What is listed takes more than a larger table would. */
+		offers_refuse(&offers, status == NIDUS_OK ? NIDUS_FULL : status);
 	}
+	*filter = best;
+	if (best != NULL)
+		return NIDUS_OK;
 	return fail(NIDUS_COPIES,
 	            "too many keys have too many copies: no filter with these options "
 	            "holds them all");
@@ -3235,8 +3604,8 @@ nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys,
 		status = options_seed(&checked);
 	if (status != NIDUS_OK)
 		return status;
-	struct numbers numbers = { hash_key_of(checked.seed), keys };
-	struct hash_source source = { n, &numbers, hash_numbers, NULL };
+	struct integers integers = { hash_key_of(checked.seed), keys };
+	struct hash_source source = { n, &integers, hash_integers, NULL };
 	return build_in_api_bulk(&checked, count_keys, &source, threads, filter);
 }
 
@@ -3342,7 +3711,34 @@ static nidus_status make_like(const nidus_filter *other, nidus_filter **filter)
 	shared_stop(other, false); /* its threads may make it grow */
 	struct blueprint plan = other->plan;
 	shared_go_on(other);
-	return filter_make(other->family, &plan, &other->allocator, NULL, filter);
+	nidus_status status = filter_make(other->family, &plan, &other->allocator, NULL, filter);
+	return status == NIDUS_OK ? filter_begin(filter) : status;
+}
+
+/*
+ * Makes room in an empty filter for more keys than were promised, at a higher rate: whoever has a
+ * part of the keys cannot know how many there will be, and the parts are to be merged.
+ * Errors: E_RANGE, E_NOMEM.
+ */
+static nidus_status make_room_in_api_bulk(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
+                              size_t n)
+{
+	if (!(filter->family->features & NIDUS_GROW) || n <= filter->plan.max_capacity)
+		return NIDUS_OK;
+	uint64_t places = copies_places(filter->family, &filter->plan, hashes, values, n);
+	return places > filter->plan.max_capacity ? nidus_grow_relaxed(filter, places) : NIDUS_OK;
+}
+
+/* Fills an empty filter like another one, or gives it back. */
+static nidus_status fill_like(nidus_filter **filter, const uint64_t *hashes, const uint64_t *values,
+                              size_t n, unsigned threads)
+{
+	nidus_status status = make_room_in_api_bulk(*filter, hashes, values, n);
+	if (status == NIDUS_OK)
+		return fill_or_free(filter, hashes, values, n, threads);
+	nidus_free(*filter);
+	*filter = NULL;
+	return status;
 }
 
 nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint64_t *values,
@@ -3370,7 +3766,7 @@ nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint6
 	if (status == NIDUS_OK)
 		status = make_like(other, filter);
 	if (status == NIDUS_OK)
-		status = fill_or_free(filter, hashes, values, left, threads);
+		status = fill_like(filter, hashes, values, left, threads);
 	return watch_end(&watch, status);
 }
 #undef KEYS_PER_THREAD
@@ -3418,8 +3814,10 @@ static nidus_status claims_check(const struct family *family, const struct bluep
 static nidus_status check_fields_in_api_claims(const struct family *family, const struct blueprint *plan)
 {
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
-	    !(plan->fpr > 0 && plan->fpr < 1) || plan->level > plan->growth_bits + plan->borrowed ||
-	    (plan->growth_bits != 0 && !(family->features & NIDUS_GROW)) ||
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > 1 || plan->level != 0 ||
+	    (plan->segmented && !(family->features & NIDUS_GROW)) ||
+	    (!plan->segmented && ((plan->growth_bits | plan->borrowed) != 0 ||
+	                          plan->max_capacity != plan->capacity)) ||
 	    (plan->value_bits != 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))) ||
 	    (plan->judged != 0 && family->judge == NULL) ||
 	    plan->features & ~(family->features | OPTIONS_NO_ABILITIES) ||
@@ -3430,27 +3828,19 @@ static nidus_status check_fields_in_api_claims(const struct family *family, cons
 	return NIDUS_OK;
 }
 
-/* The rate of a table whose every slot is taken, when all growth is done. */
-static double rate_when_full(const struct family *family, const struct blueprint *plan,
-                             uint64_t slots)
-{
-	double rate = family->forecast(plan, slots).fpr;
-	for (unsigned bit = plan->level; bit < plan->growth_bits; bit++)
-		rate *= 2;
-	return rate;
-}
-
 /* Bloom filters have no slots to fill, and do not grow. */
 static nidus_status check_load(const struct family *family, const struct blueprint *plan)
 {
 	uint64_t slots = family->forecast(plan, 0).total_slots;
 	if (!(family->features & NIDUS_ENUMERATE))
 		return NIDUS_OK;
-	if (plan->capacity > slots)
+	if (plan->segmented) /* it may borrow bits: the rate says how far */
+		slots = directory_slots(family_find(family->id), plan);
+	else if (plan->capacity > slots)
 		return fail(NIDUS_E_FORMAT,
 		            "the header promises %llu keys; the table has %llu slots",
 		            (unsigned long long)plan->capacity, (unsigned long long)slots);
-	if (rate_when_full(family, plan, slots) > SPARSE_MOST * plan->fpr)
+	if (family->forecast(plan, slots).fpr > SPARSE_MOST * plan->fpr)
 		return fail(NIDUS_E_FORMAT,
 		            "the header promises a rate of %g, which its fingerprints cannot give",
 		            plan->fpr);
@@ -3459,37 +3849,25 @@ static nidus_status check_load(const struct family *family, const struct bluepri
 
 static nidus_status check_rate_in_api_claims(const struct family *family, const struct blueprint *plan)
 {
-	double rate = family->forecast(plan, plan->capacity).fpr;
+	double rate = family->forecast(plan, plan->max_capacity).fpr;
 	/* Twice a high rate would be no bound: Bloom filters promise no hair too much. */
 	double slack = family->features & NIDUS_ENUMERATE ? RATE_SLACK : ROUNDING;
 	if (rate > slack * plan->fpr)
 		return fail(NIDUS_E_FORMAT,
 		            "the header promises a rate of %g; that of %llu keys would be %g",
-		            plan->fpr, (unsigned long long)plan->capacity, rate);
-	return NIDUS_OK;
-}
-
-static nidus_status check_growth(const struct family *family, const struct blueprint *plan)
-{
-	struct blueprint largest, lenient = *plan;
-	lenient.fpr *= RATE_SLACK;
-	if (plan->max_capacity > plan->capacity &&
-	    (family->larger == NULL ||
-	     family->larger(&lenient, plan->max_capacity, false, &largest) != NIDUS_OK))
-		return fail(NIDUS_E_FORMAT, "the filter cannot grow to the header's max capacity");
+		            plan->fpr, (unsigned long long)plan->max_capacity, rate);
 	return NIDUS_OK;
 }
 
 nidus_status claims_check(const struct family *family, const struct blueprint *plan)
 {
 	nidus_status status = check_fields_in_api_claims(family, plan);
+	family = family_of_plan(family, plan);
 	if (status == NIDUS_OK && family->check(plan) != NIDUS_OK)
 		status = NIDUS_E_FORMAT; /* the reason is there already */
 	if (status == NIDUS_OK)
 		status = check_load(family, plan);
-	if (status == NIDUS_OK)
-		status = check_rate_in_api_claims(family, plan);
-	return status == NIDUS_OK ? check_growth(family, plan) : status;
+	return status == NIDUS_OK ? check_rate_in_api_claims(family, plan) : status;
 }
 #undef RATE_SLACK
 #undef ROUNDING
@@ -3513,22 +3891,18 @@ nidus_status claims_check(const struct family *family, const struct blueprint *p
 struct tally_in_api_copies {
 	uint64_t keys[COUNTED + 1]; /* the last: as often or more */
 	uint64_t most;
-	double clumps; /* copies of its key that an entry finds on average, itself included */
 };
 
 static struct tally_in_api_copies tally_copies(const uint64_t *hashes, size_t n)
 {
 	struct tally_in_api_copies tally_in_api_copies = { .most = 1 };
-	double squares = 0;
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && hashes[end] == hashes[i];)
 			end++;
 		uint64_t copies = end - i;
 		tally_in_api_copies.keys[copies < COUNTED ? copies : COUNTED]++;
 		tally_in_api_copies.most = copies > tally_in_api_copies.most ? copies : tally_in_api_copies.most;
-		squares += (double)copies * (double)copies;
 	}
-	tally_in_api_copies.clumps = n > 0 ? squares / (double)n : 1;
 	return tally_in_api_copies;
 }
 
@@ -3543,6 +3917,7 @@ static const struct {
 	         { 2.2, 0.25 }, { 2.2, 0.5 }, { 2, 0.6 },  { 1.8, 0.7 } };
 
 #define NODE_BYTES 64 /* of a listed key */
+#define LINES_HOLD 16 /* copies of a key in the lines of a yard */
 
 /* The capacity that a nest needs, and the bytes of its lists. */
 static double nest_capacity(const struct tally_in_api_copies *tally_in_api_copies, unsigned slots, double *list)
@@ -3563,11 +3938,36 @@ static double nest_capacity(const struct tally_in_api_copies *tally_in_api_copie
 	return capacity;
 }
 
-/* Lines of so many slots overflow the more unevenly the larger the clumps are. */
-static double yard_capacity(const struct tally_in_api_copies *tally_in_api_copies, uint64_t n, unsigned slots)
+/*
+ * Lines of so many slots overflow the more unevenly the larger the clumps are. They hold
+ * LINES_HOLD copies of a key; others are listed.
+ */
+static double yard_capacity(const struct tally_in_api_copies *tally_in_api_copies, unsigned slots, double *list)
 {
-	double clumps = tally_in_api_copies->clumps / slots;
-	return (double)n * (clumps > 0.05 ? 1 + 4.5 * (clumps - 0.05) : 1);
+	double places = 0, squares = 0;
+	*list = 0;
+	for (unsigned copies = 1; copies <= COUNTED; copies++) {
+		double keys = (double)tally_in_api_copies->keys[copies];
+		unsigned held = copies < LINES_HOLD ? copies : LINES_HOLD;
+		places += keys * held;
+		squares += keys * held * held;
+		*list += copies > LINES_HOLD ? keys * NODE_BYTES : 0;
+	}
+	double clumps = places > 0 ? squares / places / slots : 0;
+	return places * (clumps > 0.05 ? 1 + 4.5 * (clumps - 0.05) : 1);
+}
+
+uint64_t copies_places(const struct family *family, const struct blueprint *plan,
+                       const uint64_t *hashes, const uint64_t *values, size_t n)
+{
+	uint64_t places = 0, most = family->searches ? 2 * plan->slots : LINES_HOLD;
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && hashes[end] == hashes[i] &&
+		                  (values == NULL || values[end] == values[i]);)
+			end++;
+		places += end - i < most ? end - i : most;
+	}
+	return places;
 }
 
 static bool plan_offer(const nidus_options *options, struct offer *offer, struct blueprint *plan)
@@ -3596,7 +3996,7 @@ static struct offer make_offer(const nidus_options *options, const struct family
 	unsigned most = family->copies(&plan);
 	*copies_most = most > *copies_most ? most : *copies_most;
 	double list = 0, capacity = family->searches ? nest_capacity(tally_in_api_copies, plan.slots, &list)
-	                                             : yard_capacity(tally_in_api_copies, n, plan.slots);
+	                                             : yard_capacity(tally_in_api_copies, plan.slots, &list);
 	if (tally_in_api_copies->most > most)
 		return (struct offer){ 0 };
 	offer.capacity = (uint64_t)capacity;
@@ -3667,6 +4067,11 @@ bool offers_take(struct offers *offers, nidus_options *options)
 	return true;
 }
 
+uint64_t offers_bytes(const struct offers *offers)
+{
+	return offers->offer[offers->last].bytes;
+}
+
 /* Makes an offer larger, so that its table is; false if that is too much or impossible. */
 static bool enlarge(const struct offers *offers, struct offer *offer)
 {
@@ -3699,7 +4104,2782 @@ void offers_refuse(struct offers *offers, nidus_status status)
 #undef CAPACITY_MOST
 #undef COUNTED
 #undef LARGER
+#undef LINES_HOLD
 #undef NODE_BYTES
+
+/* ==== src/api/directory.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * directory: the calls on keys of a growing filter, which go to the bodies that hold them.
+ */
+
+/* ==== src/api/directory_parts.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * directory_parts: what the files of the directory share.
+ */
+#ifndef NIDUS_API_DIRECTORY_PARTS_H
+#define NIDUS_API_DIRECTORY_PARTS_H
+
+#pragma GCC visibility push(default)
+#include <string.h>
+#pragma GCC visibility pop
+
+
+/* The bodies of a leaf are never quite even: so much of what they could take together. */
+#define UNEVEN 0.975
+
+/* Bits of a part, borrowed ones too, that lead to a leaf. */
+#define LEAF_DEPTH_MOST 44
+/* And behind the base segments, in an index. */
+#define CELL_BITS 5 /* a leaf's parts are as many cells as these can number */
+#define CELLS (1u << CELL_BITS)
+
+extern const struct body_ops directory_ops, nidus_its_directory_shared_ops;
+
+/*
+ * What lies before each body: its leaf and the range of its parts. It takes half a line, so that what
+ * lookups read first of a body is in the other half.
+ */
+struct body_head {
+	struct leaf *leaf;
+	/* Its parts; the first and the last may be other bodies', too, where bits are borrowed. */
+	uint64_t first, last;
+	uint8_t tag_bits;
+};
+
+#define BODY_HEAD (MEMORY_LINE / 2)
+_Static_assert(sizeof(struct body_head) <= BODY_HEAD, "a body's head is before it, in half a line");
+
+static inline struct body_head *body_head(const void *body)
+{
+	return (struct body_head *)(void *)((unsigned char *)(uintptr_t)body - BODY_HEAD);
+}
+
+/* Entries of the index. */
+static inline uint64_t directory_entries(const struct directory *directory)
+{
+	return directory->index != NULL ? directory->base << directory->depth : 0;
+}
+
+/*
+ * The highest bits of a part, so many behind the base segment. Borrowed bits, of which `borrowed`
+ * has the highest first, are needed from growth_bits on.
+ */
+static inline uint64_t part_above(const struct directory *directory, uint64_t part, uint64_t borrowed,
+                                  unsigned depth)
+{
+	unsigned growth = directory->growth_bits;
+	return depth <= growth ? part >> (growth - depth)
+	                       : part << (depth - growth) | borrowed >> (64 - (depth - growth));
+}
+
+/* The next body, or leaf, from an entry of the index on; NULL behind the last. */
+static void *directory_next_body(const struct directory *directory, uint64_t *index);
+static struct leaf *directory_next_leaf(const struct directory *directory, uint64_t *index);
+
+/* The body that holds a hash, of a directory that has leaves. */
+static void *directory_body(const struct directory *directory, uint64_t hash);
+static void directory_prefetch(const void *body, uint64_t hash);
+
+/* Makes a leaf, its bodies empty or over tables. Errors: E_NOMEM. */
+static nidus_status directory_make_leaf(const struct directory *directory, uint64_t number, unsigned depth,
+                                 unsigned bodies, unsigned char *const *tables, struct leaf **made);
+static void directory_free_leaf(const struct directory *directory, struct leaf *leaf);
+
+/* Bytes of the table of a body of such a leaf. */
+static uint64_t directory_table_bytes(const struct directory *directory, uint64_t number, unsigned depth,
+                               unsigned bodies, unsigned which);
+
+/* Bytes of the block of a body whose tag has so many bits, and of all blocks there are. */
+static uint64_t directory_block_bytes(const struct family *inner, const struct blueprint *body,
+                               unsigned tag_bits);
+static uint64_t directory_slab_bytes(const struct directory *directory);
+
+/* Bits that the bodies of a leaf need in the index. */
+static unsigned directory_index_depth(unsigned depth, unsigned bodies);
+
+/*
+ * Makes what a directory needs before its first leaf, with an index of this depth. Errors: E_NOMEM; to
+ * be uprooted or freed then.
+ */
+static nidus_status directory_prepare(struct directory *directory, unsigned index_depth);
+
+/* Makes a leaf part of the directory, whose index is deep enough. */
+static void directory_enter(struct directory *directory, struct leaf *leaf);
+
+/* Entries from which on there are leaves; before that they are a list. */
+static uint64_t directory_few_most(const struct directory *directory);
+/* The same by base segments, keys that a body takes, and bits of a record. */
+static uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool shared);
+/* Bits of a record of the list, but for its value; 0: there can be no list. */
+static unsigned directory_list_bits(const struct family *inner, const struct blueprint *plan);
+
+/* Whether a file may have a list of so many records; and whether they are as inserts leave them. */
+static bool directory_list_allowed(const struct directory *directory, uint64_t records);
+static bool directory_list_valid(const struct directory *directory);
+
+/* Entries of a leaf, and how many it takes. */
+static uint64_t directory_leaf_count(const struct directory *directory, const struct leaf *leaf);
+static uint64_t directory_leaf_keys(const struct directory *directory, unsigned bodies);
+
+/* After so many inserts into a leaf; splits it if that is due, and it may `grow` now. */
+static void directory_look_at(struct directory *directory, struct leaf *leaf, bool grow);
+
+/* Sets when leaves are to be looked at, by the entries that they have. */
+static void directory_recount(struct directory *directory);
+
+/* Whether a leaf that is overfull and cannot be split takes no other key. */
+static bool directory_is_full(struct directory *directory, struct leaf *leaf);
+
+/* The first leaves, empty; frees all leaves. */
+static nidus_status directory_plant(struct directory *directory);
+static void directory_uproot(struct directory *directory);
+
+/* Makes leaves of a list. Errors: E_NOMEM; nothing changed then. */
+static nidus_status directory_leave_list(struct directory *directory);
+
+/* Puts what is in a list into another directory, or into the leaves of the same one. Errors: E_NOMEM. */
+static nidus_status directory_put_list(struct directory *to, const struct directory *from);
+
+/* The entry of a record. */
+static nidus_entry directory_listed_entry(const struct directory *directory, struct few_record record);
+
+/* The calls on a directory that is a list. */
+static uint64_t directory_few_copies(const struct directory *directory, uint64_t hash);
+static nidus_status directory_few_put(struct directory *directory, uint64_t hash, uint64_t value,
+                               uint64_t copies);
+static nidus_status directory_few_take(struct directory *directory, uint64_t hash);
+static nidus_status directory_few_change(struct directory *directory, uint64_t hash,
+                                  struct value_change change);
+static size_t directory_few_values(const struct directory *directory, uint64_t hash, uint64_t *values,
+                            size_t cap);
+
+/* What a struct family has for bodies, on directories. */
+static nidus_status directory_check(const struct family *inner, const struct blueprint *plan);
+static struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
+                                   uint64_t keys);
+static nidus_status directory_create(struct directory *directory, const struct family *inner,
+                              const struct blueprint *plan, const nidus_allocator *allocator);
+static void directory_free(struct directory *directory);
+static void directory_clear(struct directory *directory);
+static nidus_status directory_copy(struct directory *to, const struct directory *from);
+static nidus_status directory_build(struct directory *directory, const uint64_t *hashes,
+                             const uint64_t *values, size_t n);
+static uint64_t directory_count(const struct directory *directory);
+static struct fill directory_fill(const struct directory *directory);
+static nidus_status directory_verify(const struct directory *directory);
+static bool directory_next(const struct directory *directory, nidus_cursor *cursor, nidus_entry *entry);
+static nidus_status directory_entry_hash(const struct directory *directory, const nidus_entry *entry,
+                                  uint64_t *hash);
+
+static nidus_entry directory_identity(const struct directory *directory, uint64_t hash);
+
+/* Puts an entry into its leaf. */
+static nidus_status directory_put(struct directory *directory, uint64_t hash, uint64_t value);
+
+/* The same for copies of an entry, one or more, also of a list. Errors: E_NOMEM, COPIES. */
+static nidus_status directory_put_copies(struct directory *directory, uint64_t hash, uint64_t value,
+                                  uint64_t copies);
+
+#endif
+
+
+#define SOME 256 /* keys of a batch whose bodies are found at a time */
+
+/* ---------------------------------------------------------------- finding a body -- */
+
+/*
+ * The same where the index has borrowed bits, too. To work them out takes as long as a lookup. Bodies have
+ * neighbouring cells, so most parts are whole in one: the first entry and the last tell.
+ */
+static void *body_by_borrowed(const struct directory *directory, uint64_t hash)
+{
+	unsigned borrowed = directory->borrowed;
+	void **entry = directory->index + (multiply_high(hash, directory->parts) << borrowed);
+	if (entry[0] == entry[bits_low(borrowed)])
+		return entry[0];
+	return entry[directory->inner->borrow(directory->model, hash) >> (64 - borrowed)];
+}
+
+static inline void *body_of_in_api_directory(const struct directory *directory, uint64_t hash)
+{
+	if (UNLIKELY(directory->borrowed != 0))
+		return body_by_borrowed(directory, hash);
+	return directory->index[multiply_high(hash, directory->parts) >> directory->behind];
+}
+
+/* Whether there are leaves: otherwise the entries are a list. */
+static inline bool has_leaves(const struct directory *directory)
+{
+	return directory->index != NULL;
+}
+
+void *directory_body(const struct directory *directory, uint64_t hash)
+{
+	return body_of_in_api_directory(directory, hash);
+}
+
+/* ---------------------------------------------------------------------- one key -- */
+
+static bool contains_in_api_directory(const void *body, uint64_t hash)
+{
+	const struct directory *directory = body;
+	if (UNLIKELY(!has_leaves(directory)))
+		return directory_few_copies(directory, hash) > 0;
+	return directory->ops->contains(body_of_in_api_directory(directory, hash), hash);
+}
+
+static uint64_t count_in_api_directory(const void *body, uint64_t hash)
+{
+	const struct directory *directory = body;
+	return has_leaves(directory) ? directory->ops->count(body_of_in_api_directory(directory, hash), hash)
+	                             : directory_few_copies(directory, hash);
+}
+
+static size_t find_in_api_directory(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	const struct directory *directory = body;
+	return has_leaves(directory)
+	               ? directory->ops->find(body_of_in_api_directory(directory, hash), hash, values, cap)
+	               : directory_few_values(directory, hash, values, cap);
+}
+
+void directory_prefetch(const void *body, uint64_t hash)
+{
+	const struct directory *directory = body;
+	if (has_leaves(directory))
+		directory->inner->prefetch(body_of_in_api_directory(directory, hash), hash);
+}
+
+/* Takes room for inserts into a leaf, or gives it back; what is left. */
+static inline int64_t take_room_in_api_directory(const struct directory *directory, struct leaf *leaf,
+                                int64_t inserts)
+{
+	if (LIKELY(!directory->shared))
+		return leaf->room -= inserts;
+	return __atomic_sub_fetch(&leaf->room, inserts, __ATOMIC_RELAXED);
+}
+
+/*
+ * A leaf has no room left after an insert into one of its bodies: it is looked at, by threads as soon
+ * as one has the filter for itself. Copies never make a filter grow: after one, another key is
+ * waited for.
+ */
+static void look_at(struct directory *directory, const void *body, uint64_t hash)
+{
+	bool copy = directory->ops->count(body, hash) > 1;
+	if (!directory->shared)
+		directory_look_at(directory, body_head(body)->leaf, !copy);
+	else if (!copy)
+		__atomic_store_n(&directory->due, 1, __ATOMIC_RELAXED);
+}
+
+/* After an insert into a body. */
+static inline void count_insert(struct directory *directory, const void *body, uint64_t hash)
+{
+	if (UNLIKELY(take_room_in_api_directory(directory, body_head(body)->leaf, 1) <= 0))
+		look_at(directory, body, hash);
+}
+
+/*
+ * Whether a body refuses a key: it is in a leaf that cannot be split, and is no copy of one that is
+ * there already.
+ */
+static inline bool refuses(struct directory *directory, const void *body, uint64_t hash)
+{
+	struct leaf *leaf = body_head(body)->leaf;
+	return UNLIKELY(leaf->last) && __atomic_load_n(&leaf->room, __ATOMIC_RELAXED) <= 0 &&
+	       directory_is_full(directory, leaf) && !directory->ops->contains(body, hash);
+}
+
+static nidus_status no_place(void)
+{
+	return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
+}
+
+nidus_status directory_put(struct directory *directory, uint64_t hash, uint64_t value)
+{
+	void *body = body_of_in_api_directory(directory, hash);
+	if (refuses(directory, body, hash))
+		return no_place();
+	nidus_status status = body_insert(directory->ops, body, hash, value);
+	if (LIKELY(status == NIDUS_OK))
+		count_insert(directory, body, hash);
+	return status;
+}
+
+nidus_status directory_put_copies(struct directory *directory, uint64_t hash, uint64_t value,
+                                  uint64_t copies)
+{
+	if (!has_leaves(directory))
+		return directory_few_put(directory, hash, value, copies);
+	if (copies == 1)
+		return directory_put(directory, hash, value);
+	return directory->inner->insert_copies(body_of_in_api_directory(directory, hash), hash, value, copies);
+}
+
+static nidus_status insert_value(void *body, uint64_t hash, uint64_t value)
+{
+	struct directory *directory = body;
+	return LIKELY(has_leaves(directory)) ? directory_put(directory, hash, value)
+	                                     : directory_few_put(directory, hash, value, 1);
+}
+
+static nidus_status insert_in_api_directory(void *body, uint64_t hash)
+{
+	return insert_value(body, hash, 0);
+}
+
+static nidus_status insert_new(void *body, uint64_t hash)
+{
+	struct directory *directory = body;
+	/* A lookup may be right for a twin that goes elsewhere at the next split: that is counted. */
+	if (!directory->shared)
+		return contains_in_api_directory(body, hash) && count_in_api_directory(body, hash) > 0 ? NIDUS_PRESENT
+		                                                     : insert_in_api_directory(body, hash);
+	void *place = body_of_in_api_directory(directory, hash);
+	if (refuses(directory, place, hash))
+		return no_place();
+	nidus_status status = directory->ops->insert_new(place, hash);
+	if (status == NIDUS_OK)
+		count_insert(directory, place, hash);
+	return status;
+}
+
+static nidus_status add_in_api_directory(void *body, uint64_t hash, uint64_t value)
+{
+	struct directory *directory = body;
+	void *place = body_of_in_api_directory(directory, hash);
+	if (refuses(directory, place, hash))
+		return no_place();
+	nidus_status status = directory->ops->add(place, hash, value);
+	if (status == NIDUS_OK) /* it may have come */
+		count_insert(directory, place, hash);
+	return status;
+}
+
+static nidus_status remove_key(void *body, uint64_t hash)
+{
+	struct directory *directory = body;
+	return LIKELY(has_leaves(directory))
+	               ? directory->ops->remove(body_of_in_api_directory(directory, hash), hash)
+	               : directory_few_take(directory, hash);
+}
+
+static nidus_status change_in_api_directory(void *body, uint64_t hash, struct value_change what)
+{
+	struct directory *directory = body;
+	return has_leaves(directory) ? directory->ops->change(body_of_in_api_directory(directory, hash), hash, what)
+	                             : directory_few_change(directory, hash, what);
+}
+
+/* ----------------------------------------------------------------------- batches -- */
+
+/* Finds the bodies of up to SOME keys, and asks for what is read first of each. */
+static void find_bodies(const struct directory *directory, const uint64_t *hashes, size_t n,
+                        void **bodies)
+{
+	for (size_t i = 0; i < n; i++) {
+		bodies[i] = body_of_in_api_directory(directory, hashes[i]);
+		PREFETCH(bodies[i]);
+	}
+}
+
+static void contains_batch_in_api_directory(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	const struct directory *directory = body;
+	void *bodies[SOME];
+	for (size_t i = 0; i < n && !has_leaves(directory); i++)
+		yes[i] = contains_in_api_directory(body, hashes[i]);
+	for (size_t from = 0; from < n && has_leaves(directory); from += SOME) {
+		size_t some = n - from < SOME ? n - from : SOME;
+		find_bodies(directory, hashes + from, some, bodies);
+		directory->ops->contains_each((const void *const *)bodies, hashes + from, some,
+		                              yes + from);
+	}
+}
+
+static void find_batch_in_api_directory(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
+                       uint32_t *found)
+{
+	const struct directory *directory = body;
+	for (size_t from = 0; from < n; from += SOME) {
+		size_t end = n - from < SOME ? n : from + SOME;
+		for (size_t i = from; i < end; i++)
+			directory_prefetch(directory, hashes[i]);
+		for (size_t i = from; i < end; i++) {
+			first[i] = 0;
+			found[i] = (uint32_t)find_in_api_directory(directory, hashes[i], &first[i], 1);
+		}
+	}
+}
+
+/*
+ * Whether threads share the filter and a leaf has to be split before more comes, for which the
+ * caller has to have the filter for itself.
+ */
+static bool is_waiting(const struct directory *directory)
+{
+	return UNLIKELY(__atomic_load_n(&directory->due, __ATOMIC_RELAXED) != 0);
+}
+
+/* Inserts one by one: the list, and leaves that may have to be split on the way. */
+static nidus_status insert_singly(struct directory *directory, const uint64_t *hashes,
+                                  const uint64_t *values, size_t n, size_t *done)
+{
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK && !is_waiting(directory);) {
+		status = insert_value(directory, hashes[*done],
+		                      values != NULL ? values[*done] : 0);
+		*done += status == NIDUS_OK;
+	}
+	return status;
+}
+
+/*
+ * Finds the bodies of up to n keys and takes room for them: up to the first key with which a leaf is
+ * to be looked at, or before one of a leaf that has no room.
+ */
+static size_t claim_bodies(const struct directory *directory, const uint64_t *hashes, size_t n,
+                           void **bodies)
+{
+	for (size_t i = 0; i < n; i++) {
+		bodies[i] = body_of_in_api_directory(directory, hashes[i]);
+		struct leaf *leaf = body_head(bodies[i])->leaf;
+		int64_t left = take_room_in_api_directory(directory, leaf, 1);
+		if (LIKELY(left > 0))
+			continue;
+		if (left == 0)
+			return i + 1;
+		(void)take_room_in_api_directory(directory, leaf, -1);
+		return i;
+	}
+	return n;
+}
+
+/* Up to SOME inserts; fewer if a leaf has to be looked at. */
+static nidus_status insert_some_in_api_directory(struct directory *directory, const uint64_t *hashes,
+                                const uint64_t *values, size_t n, size_t *done)
+{
+	void *bodies[SOME];
+	size_t some = has_leaves(directory) ? claim_bodies(directory, hashes, n, bodies) : 0;
+	if (some == 0)
+		return insert_singly(directory, hashes, values, has_leaves(directory) ? 1 : n,
+		                     done);
+	nidus_status status =
+		directory->ops->insert_each(bodies, hashes, values, some, done);
+	for (size_t i = *done; i < some; i++)
+		(void)take_room_in_api_directory(directory, body_head(bodies[i])->leaf, -1);
+	const void *last = bodies[some - 1];
+	if (status == NIDUS_OK && take_room_in_api_directory(directory, body_head(last)->leaf, 0) <= 0)
+		look_at(directory, last, hashes[some - 1]);
+	return status;
+}
+
+static nidus_status insert_batch_in_api_directory(void *body, const uint64_t *hashes, const uint64_t *values,
+                                 size_t n, size_t *done)
+{
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK && !is_waiting(body);) {
+		size_t some = n - *done < SOME ? n - *done : SOME, in = 0;
+		status = insert_some_in_api_directory(body, hashes + *done, values_from(values, *done), some, &in);
+		*done += in;
+	}
+	return status;
+}
+
+static nidus_status remove_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
+{
+	struct directory *directory = body;
+	void *bodies[SOME];
+	nidus_status status = NIDUS_OK;
+	*done = 0;
+	while (*done < n && status == NIDUS_OK && !has_leaves(directory)) {
+		status = remove_key(body, hashes[*done]);
+		*done += status == NIDUS_OK;
+	}
+	while (*done < n && status == NIDUS_OK) {
+		size_t some = n - *done < SOME ? n - *done : SOME, out = 0;
+		find_bodies(directory, hashes + *done, some, bodies);
+		status = directory->ops->remove_each(bodies, hashes + *done, some, &out);
+		*done += out;
+	}
+	return status;
+}
+
+const struct body_ops directory_ops = {
+	.contains = contains_in_api_directory,
+	.count = count_in_api_directory,
+	.find = find_in_api_directory,
+	.insert = insert_in_api_directory,
+	.insert_value = insert_value,
+	.insert_new = insert_new,
+	.remove = remove_key,
+	.change = change_in_api_directory,
+	.contains_batch = contains_batch_in_api_directory,
+	.find_batch = find_batch_in_api_directory,
+	.insert_batch = insert_batch_in_api_directory,
+	.remove_batch = remove_batch,
+};
+
+const struct body_ops nidus_its_directory_shared_ops = {
+	.contains = contains_in_api_directory,
+	.count = count_in_api_directory,
+	.find = find_in_api_directory,
+	.insert = insert_in_api_directory,
+	.insert_value = insert_value,
+	.insert_new = insert_new,
+	.add = add_in_api_directory,
+	.remove = remove_key,
+	.change = change_in_api_directory,
+	.contains_batch = contains_batch_in_api_directory,
+	.find_batch = find_batch_in_api_directory,
+	.insert_batch = insert_batch_in_api_directory,
+	.remove_batch = remove_batch,
+};
+#undef SOME
+
+/* ==== src/api/directory_family.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * directory_family: a directory as the body of a filter, by the table of a struct family.
+ */
+#pragma GCC visibility push(default)
+#include <pthread.h>
+#pragma GCC visibility pop
+
+
+static const struct family *inner_of(const struct blueprint *plan)
+{
+	return family_find((nidus_family)plan->family);
+}
+
+static nidus_status check(const struct blueprint *plan)
+{
+	return directory_check(inner_of(plan), plan);
+}
+
+static struct forecast forecast_in_api_directory_family(const struct blueprint *plan, uint64_t keys)
+{
+	return directory_forecast(inner_of(plan), plan, keys);
+}
+
+static nidus_status create(void *body, const struct blueprint *plan, const struct segment *segment,
+                           const nidus_allocator *allocator, unsigned char *table)
+{
+	struct directory *directory = body;
+	(void)segment;
+	nidus_status status = directory_create(directory, inner_of(plan), plan, allocator);
+	directory->mapped = table != NULL;
+	return status;
+}
+
+static void free_directory(void *body)
+{
+	directory_free(body);
+}
+
+static void clear(void *body)
+{
+	directory_clear(body);
+}
+
+static nidus_status copy(void *to, const void *from)
+{
+	return directory_copy(to, from);
+}
+
+static nidus_status build_in_api_directory_family(void *body, const uint64_t *hashes, const uint64_t *values, size_t n,
+                          unsigned threads)
+{
+	(void)threads;
+	return directory_build(body, hashes, values, n);
+}
+
+static const struct body_ops *ops(const void *body)
+{
+	const struct directory *directory = body;
+	return directory->shared ? &nidus_its_directory_shared_ops : &directory_ops;
+}
+
+static uint64_t count_in_api_directory_family(const void *body)
+{
+	return directory_count(body);
+}
+
+static struct fill fill_in_api_directory_family(const void *body)
+{
+	return directory_fill(body);
+}
+
+static nidus_status verify_in_api_directory_family(const void *body)
+{
+	return directory_verify(body);
+}
+
+static bool next(const void *body, nidus_cursor *cursor, nidus_entry *entry)
+{
+	return directory_next(body, cursor, entry);
+}
+
+static nidus_status entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash)
+{
+	return directory_entry_hash(body, entry, hash);
+}
+
+static nidus_entry identity(const void *body, uint64_t hash)
+{
+	return directory_identity(body, hash);
+}
+
+/* ---------------------------------------------------------------------- families -- */
+
+static struct family growing[FAMILIES];
+static pthread_once_t once_in_api_directory_family = PTHREAD_ONCE_INIT;
+
+/* All that a family says of itself stays; what works on a body works on a directory of them. */
+static void make_families(void)
+{
+	for (unsigned i = 0; i < FAMILIES; i++) {
+		struct family family = *nidus_its_families[i];
+		family.grows = true;
+		family.body_size = sizeof(struct directory);
+		family.check = check;
+		family.forecast = forecast_in_api_directory_family;
+		family.create = create;
+		family.free = free_directory;
+		family.clear = clear;
+		family.copy = copy;
+		family.build = build_in_api_directory_family;
+		family.ops = ops;
+		family.prefetch = directory_prefetch;
+		family.count = count_in_api_directory_family;
+		family.surplus = NULL;
+		family.promise = NULL;
+		family.fill = fill_in_api_directory_family;
+		family.verify = verify_in_api_directory_family;
+		family.next = next;
+		family.entry_hash = entry_hash;
+		family.identity = identity;
+		family.table = NULL;
+		family.export_stash = NULL;
+		family.import = NULL;
+		growing[i] = family;
+	}
+}
+
+const struct family *directory_family(const struct family *inner)
+{
+	unsigned i = 0;
+	(void)pthread_once(&once_in_api_directory_family, make_families);
+	while (i < FAMILIES && growing[i].id != inner->id)
+		i++;
+	return &growing[i];
+}
+
+const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan)
+{
+	return plan->segmented ? directory_family(inner) : inner;
+}
+
+/* ==== src/api/directory_few.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * directory_few: a growing filter of a few keys, which is a list of entries (base/few.h).
+ */
+
+#define TWO_BODIES_MOST 24576 /* keys of two bodies of any family; a longer list would be slow */
+
+unsigned directory_list_bits(const struct family *inner, const struct blueprint *plan)
+{
+	uint64_t homes = plan->chunks * plan->groups;
+	unsigned bits = homes > 1 ? log2_floor(homes - 1) + 1 : 0;
+	bits += inner->tag_at(plan) + plan->growth_bits;
+	return bits <= 64 ? bits : 0;
+}
+
+uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool shared)
+{
+	uint64_t most;
+	if (shared || bits == 0 || multiply_overflows(base, keys, &most))
+		return 0;
+	return most <= TWO_BODIES_MOST ? most / 2 : 0;
+}
+
+uint64_t directory_few_most(const struct directory *directory)
+{
+	return directory_list_most(directory->base, directory->keys, directory->few.bits,
+	                           directory->shared);
+}
+
+/* ------------------------------------------------------------------------ numbers -- */
+
+/* Bits of a fingerprint, with those of growth. */
+static unsigned fingerprint_bits(const struct directory *directory)
+{
+	return directory->inner->tag_at(&directory->plan) + directory->growth_bits;
+}
+
+/*
+ * What stands in the list for a key: home and fingerprint of its entry. Keys that a body could not
+ * tell apart are the same in the list, too.
+ */
+static uint64_t number_of_in_api_directory_few(const struct directory *directory, uint64_t hash)
+{
+	nidus_entry entry = directory_identity(directory, hash);
+	return entry.home << fingerprint_bits(directory) | entry.fingerprint;
+}
+
+nidus_entry directory_listed_entry(const struct directory *directory, struct few_record record)
+{
+	unsigned bits = fingerprint_bits(directory);
+	return (nidus_entry){ .home = record.number >> bits,
+		              .fingerprint = record.number & bits_low(bits),
+		              .value = record.value };
+}
+
+/* A hash whose key is in the list as this record. Errors: E_RANGE (there is none). */
+static nidus_status hash_of(const struct directory *directory, struct few_record record,
+                            uint64_t *hash)
+{
+	nidus_entry entry = directory_listed_entry(directory, record);
+	return directory_entry_hash(directory, &entry, hash);
+}
+
+nidus_status directory_put_list(struct directory *to, const struct directory *from)
+{
+	const struct few *few = &from->few;
+	struct few_place place = { 0, 0 };
+	struct few_record record;
+	nidus_status status = NIDUS_OK;
+	uint64_t hash;
+	while (status == NIDUS_OK && few_next(few, &place, &record)) {
+		status = hash_of(from, record, &hash);
+		if (status == NIDUS_OK)
+			status = directory_put_copies(to, hash, record.value,
+			                              few_copies_of(few, record));
+	}
+	return status;
+}
+
+/* ------------------------------------------------------------------- from a file -- */
+
+#define RECORDS_MOST (TWO_BODIES_MOST / 2) /* other values of keys that are there are no new keys */
+
+_Static_assert(RECORDS_MOST < FEW_MOST, "a list takes them, and one more on its way");
+
+bool directory_list_allowed(const struct directory *directory, uint64_t records)
+{
+	return !directory->shared && records <= RECORDS_MOST && directory->few.bits > 0;
+}
+
+bool directory_list_valid(const struct directory *directory)
+{
+	struct few_place place = { 0, 0 };
+	struct few_record record;
+	uint64_t hash;
+	if (!few_in_order(&directory->few))
+		return false;
+	while (few_next(&directory->few, &place, &record)) {
+		if (hash_of(directory, record, &hash) != NIDUS_OK ||
+		    number_of_in_api_directory_few(directory, hash) != record.number)
+			return false;
+	}
+	return true;
+}
+
+/* -------------------------------------------------------------------------- calls -- */
+
+/* The first record of a number, from a value on; false: there is none. */
+static bool find_record(const struct few *few, struct few_record from, struct few_record *record)
+{
+	struct few_place place = few_find(few, from);
+	return few_next(few, &place, record) && record->number == from.number;
+}
+
+/* Makes leaves that hold what the list does; leave_list() decides which of the two stays. */
+static nidus_status plant_list(struct directory *directory)
+{
+	nidus_status status = directory_plant(directory);
+	return status == NIDUS_OK ? directory_put_list(directory, directory) : status;
+}
+
+/* The leaves stay if all went well, otherwise the list. */
+static nidus_status leave_list(struct directory *directory, nidus_status status)
+{
+	if (status == NIDUS_OK)
+		few_free(&directory->few, &directory->allocator);
+	else
+		directory_uproot(directory);
+	return status;
+}
+
+nidus_status directory_leave_list(struct directory *directory)
+{
+	return leave_list(directory, plant_list(directory));
+}
+
+uint64_t directory_few_copies(const struct directory *directory, uint64_t hash)
+{
+	return directory->few.count == 0 ? 0
+	                                 : few_copies(&directory->few, number_of_in_api_directory_few(directory, hash));
+}
+
+/* Whether a record may come, or is there: keys up to half a body, and any values of them. */
+static bool takes(const struct directory *directory, struct few_record record)
+{
+	const struct few *few = &directory->few;
+	struct few_record there;
+	if (few->count < directory_few_most(directory) && few->count < RECORDS_MOST)
+		return true;
+	if (few->count < RECORDS_MOST)
+		record.value = 0; /* any will do */
+	bool known = find_record(few, record, &there);
+	return known && (few->count < RECORDS_MOST || there.value == record.value);
+}
+
+nidus_status directory_few_put(struct directory *directory, uint64_t hash, uint64_t value,
+                               uint64_t copies)
+{
+	struct few_record record = { number_of_in_api_directory_few(directory, hash), value };
+	if (takes(directory, record))
+		return few_insert(&directory->few, record, copies, &directory->allocator);
+	nidus_status status = plant_list(directory);
+	if (status == NIDUS_OK)
+		status = directory_put_copies(directory, hash, value, copies);
+	return leave_list(directory, status);
+}
+
+nidus_status directory_few_take(struct directory *directory, uint64_t hash)
+{
+	struct few_record first = { number_of_in_api_directory_few(directory, hash), 0 }, record;
+	if (!find_record(&directory->few, first, &record))
+		return NIDUS_NOT_FOUND;
+	few_remove(&directory->few, record);
+	return NIDUS_OK;
+}
+
+nidus_status directory_few_change(struct directory *directory, uint64_t hash,
+                                  struct value_change change)
+{
+	struct few *few = &directory->few;
+	bool any = change.what == VALUE_ADD;
+	struct few_record first = { number_of_in_api_directory_few(directory, hash), any ? 0 : change.old }, record;
+	if (!find_record(few, first, &record) || (!any && record.value != change.old))
+		return NIDUS_NOT_FOUND;
+	struct few_record fresh = { record.number, change.fresh };
+	if (any)
+		fresh.value = value_sum(record.value, change.fresh, directory->plan.value_bits);
+	if (change.what != VALUE_REMOVE && !takes(directory, fresh)) {
+		nidus_status status = plant_list(directory);
+		if (status == NIDUS_OK)
+			status = directory->ops->change(directory_body(directory, hash), hash,
+			                                change);
+		return leave_list(directory, status);
+	}
+	if (change.what != VALUE_REMOVE) {
+		nidus_status status = few_insert(few, fresh, 1, &directory->allocator);
+		if (status != NIDUS_OK)
+			return status;
+	}
+	few_remove(few, record);
+	return NIDUS_OK;
+}
+
+size_t directory_few_values(const struct directory *directory, uint64_t hash, uint64_t *values,
+                            size_t cap)
+{
+	const struct few *few = &directory->few;
+	struct few_record record = { number_of_in_api_directory_few(directory, hash), 0 };
+	const uint64_t number = record.number;
+	struct few_place place = few_find(few, record);
+	size_t found = 0;
+	while (few_next(few, &place, &record) && record.number == number) {
+		for (uint64_t left = few_copies_of(few, record); left > 0; left--, found++) {
+			if (found >= cap) {
+				found += left;
+				break;
+			}
+			values[found] = record.value;
+		}
+	}
+	return found;
+}
+#undef RECORDS_MOST
+#undef TWO_BODIES_MOST
+
+/* ==== src/api/directory_files.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * directory_files: to files and back. Nothing that comes from a file is believed: what the records
+ * claim must be what the bytes that follow can hold.
+ */
+
+/* ==== src/api/directory_files.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * directory_files: a growing filter as the table of a file (docs/format.md has the drawing).
+ *
+ *     | leaves, u64 | records of the list, u64 | zeros up to 64 bytes |
+ *     | a record of 64 bytes for each leaf, in the order of their parts |
+ *     | the tables of their bodies, each up to a multiple of 64 bytes |
+ *     or, without leaves, | the list (base/few.h) |
+ *
+ * A record: depth u32, bodies u32, and for each body its entries u64 and the different entries of
+ * its stash u64. Where a leaf begins follows from the depths of those before it.
+ */
+#ifndef NIDUS_API_DIRECTORY_FILES_H
+#define NIDUS_API_DIRECTORY_FILES_H
+
+
+#define DIRECTORY_HEAD 64 /* bytes that every such table has at least */
+
+/* A directory on its way to a file. */
+struct directory_saving {
+	const struct directory *directory;
+	struct block memory; /* the head, the records, and pointers to the bodies */
+	uint64_t head_size;
+	uint64_t bodies;
+	void **body;
+	struct image_pieces pieces;
+};
+
+/*
+ * Sets the sizes of table and stash, and prepares the pieces of the table. Errors: E_NOMEM.
+ * directory_saved() gives its memory back.
+ */
+static nidus_status directory_save(const struct directory *directory, struct directory_saving *saving,
+                            struct image *image);
+static void directory_saved(struct directory_saving *saving);
+
+/* Writes the stashes of all bodies, body by body. */
+static void directory_export_stashes(const struct directory_saving *saving, unsigned char *bytes);
+
+/*
+ * Fills an empty directory from a file's sections, and checks all of it.
+ * Errors: those of image_read_section, E_FORMAT, E_CORRUPT, E_NOMEM; free it then.
+ */
+static nidus_status directory_read(struct directory *directory, const struct image *image,
+                            nidus_source source, void *context);
+
+/* The same over a file in memory: of the tables nothing is read. */
+static nidus_status directory_map(struct directory *directory, const struct image *image,
+                           const unsigned char *file);
+
+#endif
+
+
+#define LINE DIRECTORY_HEAD
+#define RECORD 64
+
+static const unsigned char zeros_in_api_directory_files[LINE];
+
+static uint64_t padding(uint64_t size)
+{
+	return (LINE - size % LINE) % LINE;
+}
+
+/* ------------------------------------------------------------------------- saving -- */
+
+/* The pieces: the head with its records, then each body's table and what fills up its line. */
+static const void *piece(const void *context, uint64_t index, uint64_t *size)
+{
+	const struct directory_saving *saving = context;
+	const struct directory *directory = saving->directory;
+	if (index == 0) {
+		*size = saving->head_size;
+		return saving->memory.bytes;
+	}
+	if (directory->index == NULL && index == 1) {
+		*size = few_bytes(&directory->few);
+		return directory->few.memory.bytes; /* NULL if there are none */
+	}
+	if (--index / 2 >= saving->bodies)
+		return NULL;
+	const unsigned char *table = directory->inner->table(saving->body[index / 2], size);
+	if (index % 2 == 0)
+		return table;
+	*size = padding(*size);
+	return zeros_in_api_directory_files;
+}
+
+static void write_record(struct directory_saving *saving, const struct leaf *leaf,
+                         unsigned char *record, struct image *image)
+{
+	const struct directory *directory = saving->directory;
+	store32(record, leaf->depth);
+	store32(record + 4, leaf->bodies);
+	for (unsigned i = 0; i < leaf->bodies; i++) {
+		struct fill fill = directory->inner->fill(leaf->body[i]);
+		uint64_t size;
+		store64(record + 8 + 16 * i, fill.count);
+		store64(record + 16 + 16 * i, fill.listed);
+		(void)directory->inner->table(leaf->body[i], &size);
+		image->section[IMAGE_TABLE].size += size + padding(size);
+		image->count += fill.count;
+		image->stashed += fill.listed;
+		saving->body[saving->bodies++] = leaf->body[i];
+	}
+}
+
+nidus_status directory_save(const struct directory *directory, struct directory_saving *saving,
+                            struct image *image)
+{
+	uint64_t leaves = 0, index = 0;
+	const struct leaf *leaf;
+	while (directory_next_leaf(directory, &index) != NULL)
+		leaves++;
+	*saving = (struct directory_saving){ .directory = directory,
+		                             .head_size = LINE + leaves * RECORD,
+		                             .pieces = { piece, saving } };
+	nidus_status status =
+		memory_take(&directory->allocator,
+	                    saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
+	                    &saving->memory);
+	if (status != NIDUS_OK)
+		return status;
+	saving->body = (void **)(void *)(saving->memory.bytes + saving->head_size);
+	store64(saving->memory.bytes, leaves);
+	store64(saving->memory.bytes + 8, directory->few.count);
+	image->section[IMAGE_TABLE].size = saving->head_size + few_bytes(&directory->few);
+	image->count = few_entries(&directory->few);
+	image->stashed = directory->few.copies.nodes;
+	unsigned char *record = saving->memory.bytes + LINE;
+	for (index = 0; (leaf = directory_next_leaf(directory, &index)) != NULL; record += RECORD)
+		write_record(saving, leaf, record, image);
+	image->section[IMAGE_STASH].size = image->stashed * OVERFLOW_ENTRY;
+	image->pieces = &saving->pieces;
+	return NIDUS_OK;
+}
+
+void directory_saved(struct directory_saving *saving)
+{
+	memory_give(&saving->directory->allocator, &saving->memory);
+}
+
+void directory_export_stashes(const struct directory_saving *saving, unsigned char *bytes)
+{
+	const struct family *inner = saving->directory->inner;
+	bytes = overflow_export(&saving->directory->few.copies, 0, bytes);
+	for (uint64_t i = 0; i < saving->bodies; i++) {
+		uint64_t listed = inner->fill(saving->body[i]).listed;
+		if (listed > 0)
+			inner->export_stash(saving->body[i], bytes);
+		bytes += listed * OVERFLOW_ENTRY;
+	}
+}
+
+/* ------------------------------------------------------------------------ reading -- */
+
+/* A directory on its way from a file. */
+struct loading {
+	struct directory *directory;
+	const struct image *image;
+	const unsigned char *records;
+	uint64_t leaves;
+	uint64_t few; /* records of the list, if there are no leaves */
+	/* What the records of leaves claim. */
+	uint64_t count, stashed;
+	unsigned shallowest, deepest, index_depth;
+};
+
+static nidus_status no_sense(void)
+{
+	return fail(NIDUS_E_FORMAT, "the directory of segments makes no sense");
+}
+
+/* Whether the head of a table can be one. */
+static nidus_status check_head(struct loading *loading, const unsigned char head[LINE])
+{
+	const struct directory *directory = loading->directory;
+	const struct few *few = &directory->few;
+	uint64_t size = loading->image->section[IMAGE_TABLE].size - LINE, records = load64(head + 8);
+	loading->leaves = load64(head);
+	loading->few = records;
+	for (unsigned i = 16; i < LINE; i++) {
+		if (head[i] != 0)
+			return no_sense();
+	}
+	if (loading->leaves > 0)
+		return records == 0 && loading->leaves <= size / RECORD ? NIDUS_OK : no_sense();
+	return directory_list_allowed(directory, records) && records <= loading->image->count &&
+	                       size == few_size(few->bits, few->value_bits, records)
+	               ? NIDUS_OK
+	               : no_sense();
+}
+
+/* Whether a record can be that of a leaf; adds up what it claims. */
+static nidus_status check_record(struct loading *loading, const unsigned char *record)
+{
+	uint32_t depth = load32(record), bodies = load32(record + 4);
+	if (bodies < 1 || bodies > LEAF_BODIES || depth > LEAF_DEPTH_MOST ||
+	    load64(record + 56) != 0)
+		return no_sense();
+	for (unsigned i = 0; i < LEAF_BODIES; i++) {
+		uint64_t count = load64(record + 8 + 16 * i), listed = load64(record + 16 + 16 * i);
+		if ((i >= bodies && (count | listed) != 0) || listed > count ||
+		    add_overflows(loading->count, count, &loading->count) ||
+		    add_overflows(loading->stashed, listed, &loading->stashed))
+			return no_sense();
+	}
+	loading->shallowest = depth < loading->shallowest ? depth : loading->shallowest;
+	loading->deepest = depth > loading->deepest ? depth : loading->deepest;
+	unsigned in_index = directory_index_depth(depth, bodies);
+	loading->index_depth = in_index > loading->index_depth ? in_index : loading->index_depth;
+	return NIDUS_OK;
+}
+
+/* The leaf of a record begins at `*at`, counted as the deepest leaves are; moves on behind it. */
+static bool take_place_in_api_directory_files(const struct loading *loading, const unsigned char *record, uint64_t *at,
+                       uint64_t *number)
+{
+	unsigned above = loading->deepest - load32(record);
+	*number = *at >> above;
+	bool aligned = *number << above == *at;
+	*at += UINT64_C(1) << above;
+	return aligned;
+}
+
+/* Whether the records can be those of this file. */
+static nidus_status check_records(struct loading *loading)
+{
+	uint64_t at = 0, number, base = loading->directory->base;
+	nidus_status status = NIDUS_OK;
+	loading->shallowest = LEAF_DEPTH_MOST;
+	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++)
+		status = check_record(loading, loading->records + i * RECORD);
+	if (status != NIDUS_OK)
+		return status;
+	/* There are enough leaves for the index: no more is allocated than bytes explain. */
+	if (loading->deepest > loading->shallowest + DIRECTORY_SPREAD ||
+	    base > loading->leaves >> loading->shallowest)
+		return no_sense();
+	for (uint64_t i = 0; i < loading->leaves; i++) {
+		if (!take_place_in_api_directory_files(loading, loading->records + i * RECORD, &at, &number))
+			return no_sense();
+	}
+	return at == base << loading->deepest && loading->count == loading->image->count &&
+	                       loading->stashed == loading->image->stashed
+	               ? NIDUS_OK
+	               : no_sense();
+}
+
+/* Where the bytes of tables come from: a source, or a file in memory. */
+struct bytes_from {
+	struct image_reading *reading; /* NULL: from a file in memory, at `at` */
+	const unsigned char *at, *end;
+};
+
+/* The table of the next body, which has to have so many bytes; it is read unless it is mapped. */
+static nidus_status take_table(struct bytes_from *from, unsigned char *table, uint64_t size)
+{
+	unsigned char rest[LINE];
+	nidus_status status = image_read_piece(from->reading, table, size);
+	if (status == NIDUS_OK)
+		status = image_read_piece(from->reading, rest, padding(size));
+	if (status == NIDUS_OK && memcmp(rest, zeros_in_api_directory_files, (size_t)padding(size)) != 0)
+		return fail(NIDUS_E_CORRUPT, "the padding between segments is not zero");
+	return status;
+}
+
+/* Makes the leaf of a record, with its tables. */
+static nidus_status load_leaf(struct loading *loading, const unsigned char *record, uint64_t number,
+                              struct bytes_from *from, uint64_t *left, struct leaf **leaf)
+{
+	struct directory *directory = loading->directory;
+	unsigned depth = load32(record), bodies = load32(record + 4);
+	unsigned char *tables[LEAF_BODIES] = { NULL };
+	uint64_t size;
+	*leaf = NULL;
+	for (unsigned i = 0; i < bodies; i++) {
+		size = directory_table_bytes(directory, number, depth, bodies, i);
+		size += padding(size);
+		if (size > *left)
+			return no_sense();
+		*left -= size;
+		tables[i] = (unsigned char *)(uintptr_t)from->at; /* never written to */
+		if (from->reading == NULL)
+			from->at += size;
+	}
+	nidus_status status = directory_make_leaf(directory, number, depth, bodies,
+	                                          from->reading == NULL ? tables : NULL, leaf);
+	for (unsigned i = 0; i < bodies && status == NIDUS_OK && from->reading != NULL; i++) {
+		unsigned char *table = directory->inner->table((*leaf)->body[i], &size);
+		status = take_table(from, table, size);
+	}
+	return status;
+}
+
+static nidus_status load_leaves(struct loading *loading, struct bytes_from *from)
+{
+	struct directory *directory = loading->directory;
+	const unsigned char *record = loading->records;
+	uint64_t at = 0, number, left;
+	nidus_status status = check_records(loading);
+	left = loading->image->section[IMAGE_TABLE].size - LINE - loading->leaves * RECORD;
+	directory->expected = left;
+	if (status == NIDUS_OK)
+		status = directory_prepare(directory, loading->index_depth);
+	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++, record += RECORD) {
+		struct leaf *leaf;
+		(void)take_place_in_api_directory_files(loading, record, &at, &number);
+		status = load_leaf(loading, record, number, from, &left, &leaf);
+		if (leaf == NULL)
+			break;
+		directory->ops = directory->inner->ops(leaf->body[0]);
+		directory_enter(directory, leaf);
+	}
+	return status == NIDUS_OK && left != 0 ? no_sense() : status;
+}
+
+/* Gives the bodies their stashes; each checks what it has. */
+static nidus_status load_stashes(struct loading *loading, const unsigned char *stash)
+{
+	struct directory *directory = loading->directory;
+	const unsigned char *record = loading->records;
+	uint64_t index = 0;
+	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;
+	     record += RECORD) {
+		for (unsigned i = 0; i < leaf->bodies; i++) {
+			uint64_t count = load64(record + 8 + 16 * i);
+			uint64_t listed = load64(record + 16 + 16 * i);
+			nidus_status status =
+				directory->inner->import(leaf->body[i], stash, listed, count);
+			if (status != NIDUS_OK)
+				return status;
+			if (listed > 0)
+				stash += listed * OVERFLOW_ENTRY;
+		}
+	}
+	if (!directory->mapped)
+		directory_recount(directory);
+	return NIDUS_OK;
+}
+
+static nidus_status read_few(struct loading *loading, struct image_reading *reading)
+{
+	struct few *few = &loading->directory->few;
+	nidus_status status = few_reserve(few, loading->few, &loading->directory->allocator);
+	if (status != NIDUS_OK)
+		return status;
+	few->count = loading->few;
+	return image_read_piece(reading, few->memory.bytes, few_bytes(few));
+}
+
+/* Takes the copies of a list, which may have any number of them. */
+static nidus_status load_copies(struct loading *loading, const unsigned char *stash)
+{
+	struct few *few = &loading->directory->few;
+	nidus_status status = few_import_copies(few, stash, loading->image->stashed,
+	                                        &loading->directory->allocator);
+	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense() : status;
+}
+
+/*
+ * Whether what was promised fits: an empty filter of the same plan takes no more memory than this one.
+ * Leaves round down.
+ */
+static nidus_status check_capacity_in_api_directory_files(const struct directory *directory, uint64_t capacity)
+{
+	uint64_t room = directory_capacity(directory);
+	if (capacity > room + room / 16 + 16)
+		return fail(NIDUS_E_FORMAT,
+		            "the header promises %llu keys; the segments have room for %llu",
+		            (unsigned long long)capacity, (unsigned long long)room);
+	return NIDUS_OK;
+}
+
+/* Reads the stash section and hands it out; then checks all. */
+static nidus_status read_stashes(struct loading *loading, nidus_source source, void *context)
+{
+	struct directory *directory = loading->directory;
+	struct block stash;
+	nidus_status status = memory_take(&directory->allocator,
+	                                  loading->image->section[IMAGE_STASH].size, &stash);
+	if (status != NIDUS_OK)
+		return status;
+	status = image_read_section(loading->image, IMAGE_STASH, stash.bytes, source, context);
+	if (status == NIDUS_OK)
+		status = loading->leaves > 0 ? load_stashes(loading, stash.bytes)
+		                             : load_copies(loading, stash.bytes);
+	memory_give(&directory->allocator, &stash);
+	if (status == NIDUS_OK)
+		status = check_capacity_in_api_directory_files(directory, loading->image->plan.capacity);
+	return status == NIDUS_OK ? directory_verify(directory) : status;
+}
+
+nidus_status directory_read(struct directory *directory, const struct image *image,
+                            nidus_source source, void *context)
+{
+	struct image_reading reading;
+	unsigned char head[LINE];
+	struct block records = { NULL, 0, NULL, 0 };
+	struct loading loading = { .directory = directory, .image = image };
+	nidus_status status = image_begin_section(image, IMAGE_TABLE, source, context, &reading);
+	if (status == NIDUS_OK)
+		status = image_read_piece(&reading, head, LINE);
+	if (status == NIDUS_OK)
+		status = check_head(&loading, head);
+	if (status == NIDUS_OK && loading.leaves == 0)
+		status = read_few(&loading, &reading);
+	if (status == NIDUS_OK && loading.leaves > 0)
+		status = memory_take(&directory->allocator, loading.leaves * RECORD, &records);
+	if (status == NIDUS_OK && loading.leaves > 0) {
+		struct bytes_from from = { &reading, NULL, NULL };
+		loading.records = records.bytes;
+		status = image_read_piece(&reading, records.bytes, loading.leaves * RECORD);
+		if (status == NIDUS_OK)
+			status = load_leaves(&loading, &from);
+	}
+	if (status == NIDUS_OK)
+		status = image_end_section(image, IMAGE_TABLE, &reading);
+	if (status == NIDUS_OK)
+		status = read_stashes(&loading, source, context);
+	memory_give(&directory->allocator, &records);
+	return status;
+}
+
+nidus_status directory_map(struct directory *directory, const struct image *image,
+                           const unsigned char *file)
+{
+	const unsigned char *table = file + image->section[IMAGE_TABLE].offset;
+	struct loading loading = { .directory = directory, .image = image, .records = table + LINE };
+	nidus_status status = check_head(&loading, table);
+	if (status != NIDUS_OK)
+		return status;
+	if (loading.leaves == 0) {
+		directory->few.memory = memory_lent((unsigned char *)(uintptr_t)table + LINE,
+		                                    image->section[IMAGE_TABLE].size - LINE);
+		directory->few.count = loading.few;
+		status = check_capacity_in_api_directory_files(directory, image->plan.capacity);
+		return status == NIDUS_OK
+		               ? load_copies(&loading, file + image->section[IMAGE_STASH].offset)
+		               : status;
+	}
+	struct bytes_from from = { NULL, table + LINE + loading.leaves * RECORD, NULL };
+	status = load_leaves(&loading, &from);
+	if (status == NIDUS_OK)
+		status = check_capacity_in_api_directory_files(directory, image->plan.capacity);
+	return status == NIDUS_OK ? load_stashes(&loading,
+	                                         file + image->section[IMAGE_STASH].offset)
+	                          : status;
+}
+#undef LINE
+#undef RECORD
+
+/* ==== src/api/directory_leaves.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * directory_leaves: the leaves of a directory and its index; how they are split.
+ *
+ * Whatever fails fails for want of memory, before the index leads anywhere else.
+ */
+
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
+#include <math.h>
+#pragma GCC visibility pop
+
+
+/* ==== src/base/effort.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * effort: what this thread's calls have cost so far, in numbers that no noise touches.
+ *
+ * Tests read it before and after a call to see that the work of one insert is bounded.
+ */
+#ifndef NIDUS_BASE_EFFORT_H
+#define NIDUS_BASE_EFFORT_H
+
+#pragma GCC visibility push(default)
+#include <stdint.h>
+#pragma GCC visibility pop
+
+struct effort {
+	uint64_t cleared; /* bytes of memory */
+	uint64_t moved;   /* entries, from a table to a larger one or out of an overflow list */
+	uint64_t looked;  /* slots, by searches for room that the short way did not end */
+};
+
+/* This thread's. */
+static struct effort *effort_of_thread(void);
+
+#endif
+
+/* ------------------------------------------------------------------------ bodies -- */
+
+/* The first cell of each body of a leaf, by how many it has; behind the last CELLS. */
+static const uint8_t first_cell[LEAF_BODIES + 1][LEAF_BODIES + 1] = {
+	{ 0 }, { 0, CELLS, CELLS, CELLS }, { 0, 16, CELLS, CELLS }, { 0, 11, 21, CELLS }
+};
+
+#define ROUNDING 1e-9 /* of products of doubles, that no leaf is split for it */
+
+#define MOST_CELLS 11 /* of a body of a leaf that has three */
+
+/* Which body of a leaf has a cell. */
+static unsigned body_with_cell(unsigned bodies, uint64_t cell)
+{
+	/* Without a branch: entries that are split go anywhere. */
+	return (cell >= first_cell[bodies][1]) + (cell >= first_cell[bodies][2]);
+}
+
+/* The part that a cell of a leaf lies in, or begins with. */
+static uint64_t part_of_cell(const struct directory *directory, uint64_t number, unsigned depth,
+                             uint64_t cell)
+{
+	unsigned growth = directory->growth_bits, bits = depth + CELL_BITS;
+	uint64_t all = number * CELLS + cell;
+	return bits <= growth ? all << (growth - bits) : all >> (bits - growth);
+}
+
+/* The parts that a body of a leaf holds; the outer ones not whole where bits are borrowed. */
+static struct segment segment_of(const struct directory *directory, uint64_t number, unsigned depth,
+                                 unsigned bodies, unsigned which, uint64_t *last)
+{
+	unsigned growth = directory->growth_bits, bits = depth + CELL_BITS;
+	uint64_t end = first_cell[bodies][which + 1];
+	uint64_t first = part_of_cell(directory, number, depth, first_cell[bodies][which]);
+	*last = part_of_cell(directory, number, depth, end - 1);
+	if (bits < growth)
+		*last |= bits_low(growth - bits);
+	return (struct segment){ .parts = directory->parts,
+		                 .first = first,
+		                 .tag_bits = *last > first ? log2_floor(*last - first) + 1 : 0,
+		                 .most_bits = directory->growth_bits,
+		                 .model = directory->model };
+}
+
+uint64_t directory_table_bytes(const struct directory *directory, uint64_t number, unsigned depth,
+                               unsigned bodies, unsigned which)
+{
+	uint64_t last;
+	struct blueprint plan = directory->plan;
+	plan.growth_bits = segment_of(directory, number, depth, bodies, which, &last).tag_bits;
+	return directory->inner->forecast(&plan, 0).bytes;
+}
+
+/* Makes the entries of an index of some depth for the parts of a leaf lead to its bodies. */
+static void point_to(void **index, unsigned index_depth, const struct leaf *leaf)
+{
+	unsigned bits = index_depth - leaf->depth;
+	uint64_t entries = UINT64_C(1) << bits;
+	for (uint64_t i = 0; i < entries; i++) {
+		uint64_t cell = bits < CELL_BITS ? i << (CELL_BITS - bits) : i >> (bits - CELL_BITS);
+		index[leaf->number * entries + i] = leaf->body[body_with_cell(leaf->bodies, cell)];
+	}
+}
+
+/* Where the table is in a body's block. */
+static size_t room_at(const struct family *inner)
+{
+	return divide_up(BODY_HEAD + inner->body_size, MEMORY_LINE) * MEMORY_LINE;
+}
+
+uint64_t directory_block_bytes(const struct family *inner, const struct blueprint *body,
+                               unsigned tag_bits)
+{
+	struct blueprint plan = *body;
+	plan.growth_bits = tag_bits;
+	return room_at(inner) + divide_up(inner->segment_room(&plan), MEMORY_LINE) * MEMORY_LINE;
+}
+
+uint64_t directory_slab_bytes(const struct directory *directory)
+{
+	uint64_t bytes = 0;
+	for (unsigned i = 0; directory->classes != NULL && i <= directory->growth_bits; i++)
+		bytes += directory->classes[i].slabs.bytes;
+	return bytes;
+}
+
+/* Sets what all bodies of a class have in common, for the first of them. Errors: E_NOMEM. */
+static nidus_status begin_class(const struct directory *directory, const struct blueprint *plan,
+                                const struct segment *segment, struct body_class *class)
+{
+	const struct family *inner = directory->inner;
+	class->slabs.each = directory->mapped
+	                            ? room_at(inner)
+	                            : directory_block_bytes(inner, plan, segment->tag_bits);
+	return inner->lay_out == NULL ? NIDUS_OK
+	                              : inner->lay_out(plan, segment, directory->model,
+	                                               &directory->allocator, &class->layout);
+}
+
+static void end_class(const struct directory *directory, struct body_class *class)
+{
+	if (class->slabs.blocks > 0 || class->layout == NULL)
+		return;
+	directory->inner->free_layout(class->layout);
+	class->layout = NULL;
+}
+
+/* Takes a block for a body. Errors: E_NOMEM; nothing changed then. */
+static nidus_status take_block(const struct directory *directory, const struct blueprint *plan,
+                               struct segment *segment, unsigned char **block)
+{
+	struct body_class *class = &directory->classes[segment->tag_bits];
+	uint64_t whole = directory_slab_bytes(directory);
+	nidus_status status = NIDUS_OK;
+	if (class->slabs.blocks == 0)
+		status = begin_class(directory, plan, segment, class);
+	if (status != NIDUS_OK)
+		return status;
+	segment->layout = class->layout;
+	whole = whole > directory->expected ? whole : directory->expected;
+	status = slabs_take(&class->slabs, &directory->allocator, whole, block);
+	if (status != NIDUS_OK)
+		end_class(directory, class);
+	else if (!directory->mapped)
+		segment->room = *block + room_at(directory->inner);
+	return status;
+}
+
+/* A body lies elsewhere than it did: makes leaf and index lead there. */
+static void follow_in_api_directory_leaves(const struct directory *directory, const void *from, void *body)
+{
+	struct leaf *leaf = body_head(body)->leaf;
+	for (unsigned i = 0; i < leaf->bodies; i++) {
+		if (leaf->body[i] == from)
+			leaf->body[i] = body;
+	}
+	if (!directory->mapped)
+		directory->inner->moved(body, (unsigned char *)body - BODY_HEAD +
+		                                      room_at(directory->inner));
+	if (leaf->entered)
+		point_to(directory->index, directory->depth, leaf);
+}
+
+static void give_block(const struct directory *directory, unsigned char *block, unsigned tag_bits)
+{
+	struct body_class *class = &directory->classes[tag_bits];
+	const unsigned char *last = slabs_give(&class->slabs, &directory->allocator, block);
+	if (last != NULL)
+		follow_in_api_directory_leaves(directory, last + BODY_HEAD, block + BODY_HEAD);
+	end_class(directory, class);
+}
+
+/* Makes a body of a leaf: an empty one or one over a table. Errors: E_NOMEM. */
+static nidus_status make_body(const struct directory *directory, struct leaf *leaf, unsigned bodies,
+                              unsigned which, unsigned char *table)
+{
+	struct blueprint plan = directory->plan;
+	struct body_head head = { .leaf = leaf };
+	unsigned char *block;
+	struct segment segment =
+		segment_of(directory, leaf->number, leaf->depth, bodies, which, &head.last);
+	head.first = segment.first;
+	head.tag_bits = (uint8_t)segment.tag_bits;
+	plan.growth_bits = segment.tag_bits;
+	nidus_status status = take_block(directory, &plan, &segment, &block);
+	if (status != NIDUS_OK)
+		return status;
+	memcpy(block, &head, sizeof head);
+	void *body = block + BODY_HEAD;
+	status = directory->inner->create(body, &plan, &segment, &directory->allocator, table);
+	if (status == NIDUS_OK)
+		leaf->body[leaf->bodies++] = body;
+	else
+		give_block(directory, block, segment.tag_bits);
+	return status;
+}
+
+static void free_body(const struct directory *directory, void *body)
+{
+	unsigned tag_bits = body_head(body)->tag_bits;
+	directory->inner->free(body);
+	give_block(directory, (unsigned char *)body - BODY_HEAD, tag_bits);
+}
+
+/* ------------------------------------------------------------------------ leaves -- */
+
+void directory_free_leaf(const struct directory *directory, struct leaf *leaf)
+{
+	if (leaf == NULL)
+		return;
+	struct block memory = leaf->memory;
+	for (unsigned i = 0; i < leaf->bodies; i++)
+		free_body(directory, leaf->body[i]);
+	memory_give(&directory->allocator, &memory);
+}
+
+nidus_status directory_make_leaf(const struct directory *directory, uint64_t number, unsigned depth,
+                                 unsigned bodies, unsigned char *const *tables, struct leaf **made)
+{
+	struct block memory;
+	*made = NULL;
+	nidus_status status = memory_take(&directory->allocator, sizeof(struct leaf), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct leaf *leaf = (struct leaf *)(void *)memory.bytes;
+	*leaf = (struct leaf){ .memory = memory, .number = number, .depth = (uint8_t)depth };
+	for (unsigned i = 0; i < bodies && status == NIDUS_OK; i++)
+		status = make_body(directory, leaf, bodies, i, tables != NULL ? tables[i] : NULL);
+	if (status != NIDUS_OK)
+		directory_free_leaf(directory, leaf);
+	else
+		*made = leaf;
+	return status;
+}
+
+uint64_t directory_leaf_count(const struct directory *directory, const struct leaf *leaf)
+{
+	uint64_t count = 0;
+	for (unsigned i = 0; i < leaf->bodies; i++)
+		count += directory->inner->count(leaf->body[i]);
+	return count;
+}
+
+/* Keys that a leaf of so many bodies takes, though they are never quite even. */
+static double keys_of_leaf(const struct directory *directory, unsigned bodies)
+{
+	double keys = (double)directory->keys;
+	return bodies == 1   ? keys
+	       : bodies == 2 ? UNEVEN * 2 * keys
+	                     : UNEVEN * keys * CELLS / MOST_CELLS;
+}
+
+uint64_t directory_leaf_keys(const struct directory *directory, unsigned bodies)
+{
+	return (uint64_t)keys_of_leaf(directory, bodies);
+}
+
+/* ------------------------------------------------------------------------- index -- */
+
+unsigned directory_index_depth(unsigned depth, unsigned bodies)
+{
+	return depth + (bodies == 1 ? 0 : bodies == 2 ? 1 : CELL_BITS);
+}
+
+void *directory_next_body(const struct directory *directory, uint64_t *index)
+{
+	uint64_t entries = directory_entries(directory);
+	if (*index >= entries)
+		return NULL;
+	void *body = directory->index[*index];
+	while (*index < entries && directory->index[*index] == body)
+		++*index;
+	return body;
+}
+
+struct leaf *directory_next_leaf(const struct directory *directory, uint64_t *index)
+{
+	if (*index >= directory_entries(directory))
+		return NULL;
+	struct leaf *leaf = body_head(directory->index[*index])->leaf;
+	*index += UINT64_C(1) << (directory->depth - leaf->depth);
+	return leaf;
+}
+
+/*
+ * Writes an index of a depth, an empty one if there is none yet. From entry to entry, without a look at any
+ * leaf: this is the one work of an insert that grows with the filter.
+ */
+static void write_index(const struct directory *directory, void **index, unsigned depth)
+{
+	uint64_t entries = directory_entries(directory);
+	unsigned deeper = depth > directory->depth ? depth - directory->depth : 0;
+	unsigned flatter = directory->depth > depth ? directory->depth - depth : 0;
+	for (uint64_t i = 0; i < entries >> flatter; i++) {
+		for (uint64_t k = 0; k < UINT64_C(1) << deeper; k++)
+			index[i << deeper | k] = directory->index[i << flatter];
+	}
+}
+
+/* Makes an index of a depth that is deep enough for all leaves. Errors: E_NOMEM. */
+static nidus_status make_index(struct directory *directory, unsigned depth)
+{
+	struct block memory;
+	uint64_t bytes;
+	unsigned growth = directory->growth_bits;
+	if (multiply_overflows(directory->base, (sizeof(void *)) << depth, &bytes))
+		return fail(NIDUS_E_NOMEM, "an index of 2^%u entries is too large", depth);
+	nidus_status status = memory_take_unset(&directory->allocator, bytes, &memory);
+	if (status != NIDUS_OK)
+		return status;
+	if (directory->index == NULL)
+		memset(memory.bytes, 0, memory.size);
+	void **index = (void **)(void *)memory.bytes;
+	write_index(directory, index, depth);
+	memory_give(&directory->allocator, &directory->index_memory);
+	directory->index_memory = memory;
+	directory->index = index;
+	directory->depth = depth;
+	directory->behind = depth < growth ? growth - depth : 0;
+	directory->borrowed = depth > growth ? depth - growth : 0;
+	return NIDUS_OK;
+}
+
+/* Makes the index deep enough for such leaves. Errors: E_NOMEM. */
+static nidus_status deepen_index(struct directory *directory, unsigned depth, unsigned bodies)
+{
+	unsigned needed = directory_index_depth(depth, bodies);
+	return needed > directory->depth ? make_index(directory, needed) : NIDUS_OK;
+}
+
+/* Makes the index smaller where no leaf needs it as it is. Without memory it stays. */
+static void flatten_index(struct directory *directory)
+{
+	unsigned needed = directory->depth;
+	while (needed > 0 && directory->counts->at_index_depth[needed] == 0)
+		needed--;
+	if (needed < directory->depth)
+		(void)make_index(directory, needed);
+}
+
+static void leave_index(struct directory *directory, struct leaf *leaf)
+{
+	leaf->entered = false;
+	directory->counts->at_depth[leaf->depth]--;
+	directory->counts->at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]--;
+}
+
+/* ------------------------------------------------------------- when to be split -- */
+
+/* Entries of a body that take room: copies that are only counted take none. */
+static uint64_t entries_in(const struct directory *directory, const void *body)
+{
+	const struct family *inner = directory->inner;
+	return inner->count(body) - (inner->surplus != NULL ? inner->surplus(body) : 0);
+}
+
+/* Whether the growth bits give a leaf of so many bodies room for more. */
+static bool has_bits(const struct directory *directory, const struct leaf *leaf)
+{
+	return leaf->depth + (leaf->bodies > 1 ? 2u : 1u) <= directory->growth_bits;
+}
+
+/* Whether a leaf may be split, be it by borrowed bits. */
+static bool may_split(const struct directory *directory, const struct leaf *leaf)
+{
+	unsigned shallowest = 0;
+	while (directory->counts->at_depth[shallowest] == 0)
+		shallowest++;
+	return leaf->bodies < LEAF_BODIES || (leaf->depth < shallowest + DIRECTORY_SPREAD &&
+	                                      leaf->depth < LEAF_DEPTH_MOST);
+}
+
+/*
+ * The entries with which a leaf gets another body: all that it takes, or up to a 16th less by
+ * its place. Splits are spread over the inserts in this way. The first size, which was asked for, is
+ * used to its end.
+ */
+static uint64_t splits_at(const struct directory *directory, const struct leaf *leaf)
+{
+	uint64_t keys = directory_leaf_keys(directory, leaf->bodies);
+	if (leaf->bodies == 1)
+		return keys;
+	uint64_t mixed =
+		(leaf->number << 6 | leaf->depth) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+	return keys - keys * mixed / (256 * 16);
+}
+
+/* How far the lists of a leaf may grow before borrowed bits are taken, or keys refused. */
+static uint64_t overfull_at(const struct directory *directory, const struct leaf *leaf)
+{
+	uint64_t keys = directory_leaf_keys(directory, leaf->bodies);
+	return keys + keys / 8 + 4;
+}
+
+/* The entries of a leaf, and of its fullest body. */
+struct leaf_load {
+	uint64_t count, fullest;
+};
+
+static struct leaf_load load_of_in_api_directory_leaves(const struct directory *directory, const struct leaf *leaf)
+{
+	struct leaf_load load = { 0, 0 };
+	for (unsigned i = 0; i < leaf->bodies; i++) {
+		uint64_t here = entries_in(directory, leaf->body[i]);
+		load.fullest = here > load.fullest ? here : load.fullest;
+		load.count += here;
+	}
+	return load;
+}
+
+/* Entries of all leaves that take room. */
+static uint64_t entries_of_all(const struct directory *directory)
+{
+	uint64_t count = 0, index = 0;
+	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
+		count += load_of_in_api_directory_leaves(directory, leaf).count;
+	return count;
+}
+
+/* Sets after how many inserts a leaf is to be looked at again; false if that is now. */
+static bool wait_until(struct leaf *leaf, const struct leaf_load *load, uint64_t most,
+                       uint64_t of_body)
+{
+	if (load->count >= most || load->fullest >= of_body)
+		return false;
+	uint64_t room = most - load->count, in_body = of_body - load->fullest;
+	leaf->room = (int64_t)(room < in_body ? room : in_body);
+	return true;
+}
+
+/*
+ * Counts the entries of a leaf: whether it has to be extended, as it has too many or one of its
+ * bodies has, which comes of keys in order. Sets after how many more to look again; if so, after the
+ * next one.
+ */
+static bool is_due(const struct directory *directory, struct leaf *leaf)
+{
+	struct leaf_load load = load_of_in_api_directory_leaves(directory, leaf);
+	leaf->last = false;
+	leaf->room = 0;
+	if (wait_until(leaf, &load, splits_at(directory, leaf), directory->keys))
+		return false;
+	if (has_bits(directory, leaf) && may_split(directory, leaf))
+		return true;
+	/* Bits are borrowed only where there is no other way: lookups take longer then. */
+	leaf->last = true;
+	if (wait_until(leaf, &load, overfull_at(directory, leaf), UINT64_MAX))
+		return false;
+	bool full = entries_of_all(directory) >= directory->most;
+	leaf->last = full || !may_split(directory, leaf);
+	if (!full && leaf->last)
+		leaf->room = (int64_t)(directory->keys / 64 + 1);
+	return !leaf->last;
+}
+
+bool directory_is_full(struct directory *directory, struct leaf *leaf)
+{
+	struct leaf_load load = load_of_in_api_directory_leaves(directory, leaf);
+	return load.count >= overfull_at(directory, leaf) &&
+	       entries_of_all(directory) >= directory->most;
+}
+
+void directory_recount(struct directory *directory)
+{
+	uint64_t index = 0;
+	for (struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
+		(void)is_due(directory, leaf);
+}
+
+void directory_enter(struct directory *directory, struct leaf *leaf)
+{
+	point_to(directory->index, directory->depth, leaf);
+	leaf->entered = true;
+	directory->counts->at_depth[leaf->depth]++;
+	directory->counts->at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]++;
+}
+
+/* --------------------------------------------------------------------- splitting -- */
+
+/* The cells of all leaves of a depth are numbered; that of a leaf's body is its first one's. */
+static uint64_t cell_of_body(const struct leaf *leaf, unsigned which)
+{
+	return leaf->number * CELLS + first_cell[leaf->bodies][which];
+}
+
+/* Makes the entries of a body from a body of a leaf on go there, behind those of the first range. */
+static void begin_second(const struct directory *directory, const struct leaf *leaf, unsigned which,
+                         uint64_t first_part, struct spread *spread)
+{
+	unsigned growth = directory->growth_bits, bits = leaf->depth + CELL_BITS;
+	uint64_t cell = first_cell[leaf->bodies][which];
+	spread->limit = part_of_cell(directory, leaf->number, leaf->depth, cell) - first_part;
+	if (bits > growth)
+		spread->borrowed = cell_of_body(leaf, which) << (64 - (bits - growth));
+	spread->borrows = spread->borrowed != 0;
+}
+
+/*
+ * Where the entries of a body of a leaf go that is replaced by `low` and `high`, or by `low` alone:
+ * to the bodies that have its cells, which are one or two.
+ */
+static struct spread spread_of_body(const struct directory *directory, const struct leaf *leaf,
+                                    unsigned which, struct leaf *low, struct leaf *high)
+{
+	struct leaf *const to[2] = { low, high };
+	const uint64_t first_part = body_head(leaf->body[which])->first;
+	uint64_t first = cell_of_body(leaf, which) << (low->depth - leaf->depth);
+	uint64_t behind = cell_of_body(leaf, which + 1) << (low->depth - leaf->depth);
+	struct spread spread = { 0 };
+	unsigned found = 0;
+	for (unsigned i = 0; i < (high == low ? 1 : 2); i++) {
+		for (unsigned k = 0; k < to[i]->bodies; k++) {
+			void *body = to[i]->body[k];
+			if (cell_of_body(to[i], k + 1) <= first || cell_of_body(to[i], k) >= behind)
+				continue;
+			assert(found < 2);
+			if (found > 0)
+				begin_second(directory, to[i], k, first_part, &spread);
+			spread.range[found++] = (struct spread_range){
+				body, first_part - body_head(body)->first
+			};
+		}
+	}
+	if (found == 1)
+		spread.range[1] = spread.range[0];
+	return spread;
+}
+
+/* Puts all entries of a leaf into one or two others of one depth. Errors: E_NOMEM, FULL. */
+static nidus_status spread_leaf(const struct directory *directory, const struct leaf *leaf,
+                                struct leaf *low, struct leaf *high)
+{
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++) {
+		struct spread spread = spread_of_body(directory, leaf, i, low, high);
+		status = directory->inner->spread(leaf->body[i], &spread);
+	}
+	return status;
+}
+
+/* The same, and puts those in the place of the leaf. `high` may be `low`. */
+static nidus_status replace_leaf(struct directory *directory, struct leaf *leaf, struct leaf *low,
+                                 struct leaf *high)
+{
+	nidus_status status = spread_leaf(directory, leaf, low, high);
+	if (status == NIDUS_OK)
+		status = deepen_index(directory, low->depth, low->bodies);
+	if (status != NIDUS_OK)
+		return status;
+	leave_index(directory, leaf);
+	directory_enter(directory, low);
+	if (high != low)
+		directory_enter(directory, high);
+	(void)is_due(directory, low);
+	(void)is_due(directory, high);
+	directory_free_leaf(directory, leaf);
+	flatten_index(directory);
+	return NIDUS_OK;
+}
+
+/* Replaces a leaf by one that has more bodies. Errors: E_NOMEM; nothing changed then. */
+static nidus_status add_body(struct directory *directory, struct leaf *leaf)
+{
+	struct leaf *larger;
+	nidus_status status = directory_make_leaf(directory, leaf->number, leaf->depth,
+	                                          leaf->bodies + 1u, NULL, &larger);
+	if (status == NIDUS_OK)
+		status = replace_leaf(directory, leaf, larger, larger);
+	if (status != NIDUS_OK)
+		directory_free_leaf(directory, larger);
+	return status;
+}
+
+/* Replaces a leaf by two of two bodies each. Errors: E_NOMEM; nothing changed then. */
+static nidus_status split_leaf(struct directory *directory, struct leaf *leaf)
+{
+	struct leaf *half[2] = { NULL, NULL };
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < 2 && status == NIDUS_OK; i++)
+		status = directory_make_leaf(directory, leaf->number * 2 + i, leaf->depth + 1u, 2,
+		                             NULL, &half[i]);
+	if (status == NIDUS_OK)
+		status = replace_leaf(directory, leaf, half[0], half[1]);
+	if (status != NIDUS_OK) {
+		directory_free_leaf(directory, half[0]);
+		directory_free_leaf(directory, half[1]);
+	}
+	return status;
+}
+
+/* Gives a leaf more bodies, or splits it. Errors: E_NOMEM; nothing changed then. */
+static nidus_status extend(struct directory *directory, struct leaf *leaf)
+{
+	effort_of_thread()->moved += load_of_in_api_directory_leaves(directory, leaf).count;
+	return leaf->bodies < LEAF_BODIES ? add_body(directory, leaf) : split_leaf(directory, leaf);
+}
+
+void directory_look_at(struct directory *directory, struct leaf *leaf, bool grow)
+{
+	if (!is_due(directory, leaf) || !grow)
+		return;
+	reason_set_aside();
+	if (extend(directory, leaf) != NIDUS_OK) /* no memory: again a little later */
+		leaf->room = (int64_t)(directory->keys / 64 + 1);
+	(void)reason_decide(NIDUS_OK);
+}
+
+void directory_look_after(struct directory *directory)
+{
+	__atomic_store_n(&directory->due, 0, __ATOMIC_RELAXED);
+	for (uint64_t i = 0; i < directory_entries(directory);) {
+		struct leaf *leaf = body_head(directory->index[i])->leaf;
+		uint64_t number = leaf->number;
+		unsigned depth = leaf->depth;
+		if (leaf->room <= 0)
+			directory_look_at(directory, leaf, true);
+		i = (number + 1) << (directory->depth - depth);
+	}
+}
+
+/* ------------------------------------------------------------------------ growth -- */
+
+nidus_status directory_prepare(struct directory *directory, unsigned index_depth)
+{
+	nidus_status status =
+		memory_take(&directory->allocator,
+	                    sizeof *directory->counts +
+	                            (directory->growth_bits + 1) * sizeof *directory->classes,
+	                    &directory->classes_memory);
+	if (status != NIDUS_OK)
+		return status;
+	directory->counts = (struct leaf_counts *)(void *)directory->classes_memory.bytes;
+	directory->classes = (struct body_class *)(void *)(directory->counts + 1);
+	if (directory->inner->prepare != NULL)
+		status = directory->inner->prepare(directory->model);
+	return status == NIDUS_OK ? make_index(directory, index_depth) : status;
+}
+
+nidus_status directory_plant(struct directory *directory)
+{
+	nidus_status status = directory_prepare(directory, 0);
+	for (uint64_t i = 0; i < directory->base && status == NIDUS_OK; i++) {
+		struct leaf *leaf;
+		status = directory_make_leaf(directory, i, 0, 1, NULL, &leaf);
+		if (status != NIDUS_OK)
+			break;
+		directory_enter(directory, leaf);
+		directory->ops = directory->inner->ops(leaf->body[0]);
+	}
+	if (status == NIDUS_OK)
+		directory_recount(directory);
+	else
+		directory_uproot(directory);
+	return status;
+}
+
+void directory_uproot(struct directory *directory)
+{
+	uint64_t entries = directory_entries(directory);
+	for (uint64_t i = 0; i < entries;) {
+		if (directory->index[i] == NULL) /* of a directory that did not get all leaves */
+			break;
+		struct leaf *leaf = body_head(directory->index[i])->leaf;
+		struct block memory = leaf->memory;
+		i += UINT64_C(1) << (directory->depth - leaf->depth);
+		for (unsigned body = 0; body < leaf->bodies; body++)
+			directory->inner->free(leaf->body[body]);
+		memory_give(&directory->allocator, &memory);
+	}
+	for (unsigned i = 0; directory->classes != NULL && i <= directory->growth_bits; i++) {
+		slabs_free(&directory->classes[i].slabs, &directory->allocator);
+		end_class(directory, &directory->classes[i]);
+	}
+	memory_give(&directory->allocator, &directory->classes_memory);
+	memory_give(&directory->allocator, &directory->index_memory);
+	if (directory->inner->unprepare != NULL && directory->model != NULL)
+		directory->inner->unprepare(directory->model);
+	directory->index = NULL;
+	directory->counts = NULL;
+	directory->classes = NULL;
+	directory->depth = directory->behind = directory->borrowed = 0;
+}
+
+uint64_t directory_capacity(const struct directory *directory)
+{
+	double keys = directory->index != NULL ? 0 : (double)directory_few_most(directory);
+	uint64_t index = 0;
+	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
+		keys += keys_of_leaf(directory, leaf->bodies);
+	return (uint64_t)(keys * (1 + ROUNDING));
+}
+
+/* Extends all leaves that would be too full if there were so many keys, once. */
+static nidus_status extend_for(struct directory *directory, uint64_t capacity, bool relax,
+                               bool *changed)
+{
+	nidus_status status = NIDUS_OK;
+	*changed = false;
+	for (uint64_t i = 0; i < directory_entries(directory) && status == NIDUS_OK;) {
+		struct leaf *leaf = body_head(directory->index[i])->leaf;
+		uint64_t number = leaf->number;
+		unsigned depth = leaf->depth;
+		double share = (double)capacity / ldexp((double)directory->base, (int)depth);
+		if (share > keys_of_leaf(directory, leaf->bodies) * (1 + ROUNDING) &&
+		    (relax || has_bits(directory, leaf)) && may_split(directory, leaf)) {
+			status = extend(directory, leaf);
+			*changed = true;
+		}
+		i = (number + 1) << (directory->depth - depth);
+	}
+	return status;
+}
+
+nidus_status directory_grow(struct directory *directory, uint64_t capacity, bool relax)
+{
+	nidus_status status = NIDUS_OK;
+	bool changed = true;
+	if (directory->index == NULL && capacity > directory_few_most(directory))
+		status = directory_leave_list(directory);
+	while (directory->index != NULL && status == NIDUS_OK && changed)
+		status = extend_for(directory, capacity, relax, &changed);
+	return status;
+}
+#undef MOST_CELLS
+#undef ROUNDING
+
+/* ==== src/api/directory_whole.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * directory_whole: directories as wholes: sizes, life, walks, copies, bulk builds and merges.
+ */
+
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
+#include <math.h>
+#pragma GCC visibility pop
+
+
+#define HASH_BITS 64
+
+/* ------------------------------------------------------------------------- sizes -- */
+
+/* The plan of a body without a tag. */
+static struct blueprint body_plan(const struct blueprint *plan)
+{
+	struct blueprint body = *plan;
+	body.chunks = 1;
+	body.growth_bits = body.level = body.borrowed = body.segmented = 0;
+	body.fpr = 1; /* what a body takes is a question of its places alone */
+	if (body.stash_limit == 0 && plan->family != NIDUS_BREADCRUMB)
+		body.stash_limit = 1; /* a leaf that cannot be split keeps what comes in its lists */
+	return body;
+}
+
+static nidus_status too_many_bits(void)
+{
+	return fail(NIDUS_E_RANGE, "so many keys at so low a rate need more than a 64-bit hash");
+}
+
+nidus_status directory_check(const struct family *inner, const struct blueprint *plan)
+{
+	if (plan->level != 0 || plan->borrowed != 0 || plan->growth_bits > LEAF_DEPTH_MOST ||
+	    plan->chunks < 1 || plan->chunks > UINT64_C(1) << LEAF_DEPTH_MOST ||
+	    plan->groups < 1 || plan->groups > UINT64_C(1) << 46 ||
+	    log2_floor(plan->chunks) + plan->growth_bits >= LEAF_DEPTH_MOST)
+		return fail(NIDUS_E_RANGE, "a directory of %llu segments with %u bits to grow",
+		            (unsigned long long)plan->chunks, plan->growth_bits);
+	if (log2_floor(plan->chunks) + log2_floor(plan->groups) + plan->growth_bits +
+	            plan->core_bits >
+	    HASH_BITS - 6)
+		return too_many_bits();
+	struct blueprint body = body_plan(plan);
+	struct segment segment = { .parts = plan->chunks << plan->growth_bits,
+		                   .most_bits = plan->growth_bits };
+	nidus_status status = inner->check_segment(&body, &segment);
+	body.growth_bits = segment.tag_bits = plan->growth_bits;
+	return status == NIDUS_OK ? inner->check_segment(&body, &segment) : status;
+}
+
+/* Parts that so many keys fill. */
+static double parts_for(uint64_t keys, uint64_t of_body)
+{
+	return (double)keys / (UNEVEN * (double)of_body);
+}
+
+#define BASE_FEW 3 /* base segments of a small filter whose bodies have one size, at least */
+
+/*
+ * How many base segments there are instead of a number that need not be whole. Where bodies can be
+ * of any size, a third larger does as well as a quarter smaller.
+ */
+static uint64_t base_segments(double least, double wanted, bool any_size)
+{
+	double whole = floor(wanted);
+	if (!any_size || whole < 1 || wanted > whole * 4 / 3)
+		whole = ceil(wanted);
+	return (uint64_t)(whole < least ? least : whole);
+}
+
+nidus_status directory_plan(const struct family *inner, const nidus_options *options,
+                            struct blueprint *plan)
+{
+	if (inner->plan_segment == NULL)
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow", inner->name);
+	nidus_options wishes = *options;
+	wishes.stash = 0; /* lists are what keeps everything where a leaf cannot be split */
+	nidus_status status = inner->plan_segment(&wishes, plan);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t keys = inner->segment_keys(plan);
+	double first = parts_for(options->capacity, keys);
+	double last = parts_for(options->max_capacity, keys);
+	/* A list comes first: a few base segments more let tables end where max_capacity does. */
+	if (options->capacity <= keys / 2)
+		first = inner->fit_segment != NULL ? 1 : fmin(last, BASE_FEW);
+	plan->growth_bits = 0;
+	while (ldexp(first, (int)plan->growth_bits + 1) <= last * (1 + 1e-9))
+		plan->growth_bits++;
+	plan->chunks = base_segments(ceil(first), ldexp(last, -(int)plan->growth_bits),
+	                             inner->fit_segment != NULL);
+	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
+	if (inner->fit_segment != NULL)
+		inner->fit_segment(plan, (uint64_t)ceil((double)keys * last / parts));
+	plan->segmented = 1;
+	plan->capacity = options->capacity;
+	plan->max_capacity = options->max_capacity;
+	return directory_check(inner, plan);
+}
+
+/* The bodies that so many keys have, were they quite even. */
+struct bodies {
+	uint64_t all;
+	unsigned in_leaf, tag_bits;
+};
+
+static struct bodies bodies_for(const struct blueprint *plan, uint64_t of_body, uint64_t keys)
+{
+	double wanted = parts_for(keys, of_body) / (double)plan->chunks;
+	unsigned depth = 0;
+	if (wanted <= 1 || plan->growth_bits == 0)
+		return (struct bodies){ plan->chunks, 1, plan->growth_bits };
+	/* Two bodies of a leaf, three, then two of each half. */
+	while (depth + 1 < plan->growth_bits && ldexp(3, (int)depth) < wanted)
+		depth++;
+	unsigned tag_bits = plan->growth_bits - depth - 1;
+	unsigned in_leaf = ldexp(2, (int)depth) < wanted && tag_bits > 0 ? 3 : 2;
+	return (struct bodies){ (plan->chunks << depth) * in_leaf, in_leaf, tag_bits };
+}
+
+#define LEAF_BYTES (sizeof(struct leaf) + MEMORY_LINE) /* with what is lost where it begins */
+
+/* Bytes of bodies and of what leads to them. */
+static uint64_t bytes_of_bodies(const struct family *inner, const struct bodies *bodies,
+                                const struct blueprint *body)
+{
+	uint64_t block = directory_block_bytes(inner, body, bodies->tag_bits);
+	uint64_t leaf = LEAF_BYTES +
+	                sizeof(void *) * (bodies->in_leaf < LEAF_BODIES ? bodies->in_leaf : CELLS);
+	return bodies->all * block + bodies->all / bodies->in_leaf * leaf;
+}
+
+/*
+ * The rate of n entries is n times that of one. Where lookups compare tags that is the same however
+ * many bodies there are; otherwise an entry answers for all parts that its body holds.
+ */
+static double rate_of_in_api_directory_whole(const struct family *inner, const struct blueprint *plan,
+                      const struct blueprint *body, uint64_t bodies, uint64_t keys)
+{
+	struct blueprint untagged = *body;
+	untagged.growth_bits = 0;
+	double one = inner->forecast(&untagged, 1).fpr;
+	bool compared = body->growth_bits == 0 || inner->forecast(body, 1).fpr < one;
+	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
+	return one * (double)keys / (compared || parts < (double)bodies ? parts : (double)bodies);
+}
+
+struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
+                                   uint64_t keys)
+{
+	struct blueprint body = body_plan(plan);
+	uint64_t of_body = inner->segment_keys(&body);
+	struct bodies bodies = bodies_for(plan, of_body, keys);
+	body.growth_bits = bodies.tag_bits;
+	struct forecast forecast = inner->forecast(&body, keys / bodies.all);
+	unsigned bits = directory_list_bits(inner, plan);
+	bool few = keys <= directory_list_most(plan->chunks, of_body, bits,
+	                                       plan->features & NIDUS_CONCURRENT);
+	forecast.bytes = few ? few_size(bits, plan->value_bits, keys)
+	                     : bytes_of_bodies(inner, &bodies, &body);
+	forecast.total_slots *= bodies.all;
+	forecast.load = (double)keys / (double)forecast.total_slots;
+	forecast.fpr = rate_of_in_api_directory_whole(inner, plan, &body, few ? UINT64_MAX : bodies.all, keys);
+	return forecast;
+}
+
+uint64_t directory_slots(const struct family *inner, const struct blueprint *plan)
+{
+	struct blueprint body = body_plan(plan);
+	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
+	double slots = (double)inner->forecast(&body, 0).total_slots * parts;
+	return slots < 0x1p63 ? (uint64_t)slots : UINT64_C(1) << 63;
+}
+
+/* -------------------------------------------------------------------------- life -- */
+
+/* Makes the body without a table that others share things with. */
+static nidus_status make_model(struct directory *directory)
+{
+	static unsigned char nothing[MEMORY_LINE];
+	const struct family *inner = directory->inner;
+	struct blueprint plan = directory->plan;
+	plan.growth_bits = directory->growth_bits;
+	plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
+	struct segment segment = { .parts = directory->parts,
+		                   .tag_bits = plan.growth_bits,
+		                   .most_bits = plan.growth_bits };
+	nidus_status status =
+		memory_take(&directory->allocator, inner->body_size, &directory->model_memory);
+	if (status != NIDUS_OK)
+		return status;
+	status = inner->create(directory->model_memory.bytes, &plan, &segment,
+	                       &directory->allocator, nothing);
+	if (status == NIDUS_OK)
+		directory->model = directory->model_memory.bytes;
+	else
+		memory_give(&directory->allocator, &directory->model_memory);
+	return status;
+}
+
+nidus_status directory_create(struct directory *directory, const struct family *inner,
+                              const struct blueprint *plan, const nidus_allocator *allocator)
+{
+	*directory = (struct directory){
+		.inner = inner,
+		.base = plan->chunks,
+		.parts = plan->chunks << plan->growth_bits,
+		.growth_bits = plan->growth_bits,
+		.few = { .bits = directory_list_bits(inner, plan),
+		         .value_bits = plan->value_bits },
+		.plan = body_plan(plan),
+		.most = plan->max_capacity,
+		.shared = plan->features & NIDUS_CONCURRENT,
+		.allocator = *allocator,
+	};
+	directory->keys = inner->segment_keys(&directory->plan);
+	directory->plan.capacity = directory->plan.max_capacity = UINT64_MAX; /* see is_full */
+	return make_model(directory);
+}
+
+void directory_free(struct directory *directory)
+{
+	directory_uproot(directory);
+	few_free(&directory->few, &directory->allocator);
+	if (directory->model != NULL)
+		directory->inner->free(directory->model);
+	memory_give(&directory->allocator, &directory->model_memory);
+}
+
+nidus_status directory_begin(struct directory *directory, uint64_t capacity)
+{
+	nidus_status status = NIDUS_OK;
+	if (directory->shared)
+		status = directory_plant(directory);
+	return status == NIDUS_OK ? directory_grow(directory, capacity, true) : status;
+}
+
+void directory_clear(struct directory *directory)
+{
+	directory_uproot(directory);
+	few_clear(&directory->few, &directory->allocator);
+}
+
+/* ---------------------------------------------------------------------- contents -- */
+
+uint64_t directory_count(const struct directory *directory)
+{
+	uint64_t count = few_entries(&directory->few), index = 0;
+	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
+		count += directory_leaf_count(directory, leaf);
+	return count;
+}
+
+/* Adds a body to what a directory has. */
+static void add_fill(struct fill *all, const struct fill *body)
+{
+	all->count += body->count;
+	all->stashed += body->stashed;
+	all->listed += body->listed;
+	all->bytes += body->bytes;
+	all->bodies++;
+}
+
+/* Bytes of a body's table, which is in its block; 0 if it is a file's. */
+static uint64_t room_of_body(const struct directory *directory, const void *body)
+{
+	struct blueprint plan = directory->plan;
+	plan.growth_bits = body_head(body)->tag_bits;
+	return directory->mapped ? 0 : directory->inner->segment_room(&plan);
+}
+
+/* Adds the bodies of a leaf, but for their blocks. */
+static void fill_of_leaf(const struct directory *directory, const struct leaf *leaf,
+                         struct fill *all)
+{
+	struct fill here = { 0 };
+	for (unsigned i = 0; i < leaf->bodies; i++) {
+		struct fill body = directory->inner->fill(leaf->body[i]);
+		body.bytes -= room_of_body(directory, leaf->body[i]);
+		add_fill(&here, &body);
+		add_fill(all, &body);
+	}
+	all->bytes += LEAF_BYTES;
+	uint64_t places = here.count - (here.stashed - here.listed);
+	double left = 1 - (double)places / (double)directory_leaf_keys(directory, leaf->bodies);
+	all->headroom = left < all->headroom ? left : all->headroom;
+}
+
+struct fill directory_fill(const struct directory *directory)
+{
+	const struct few *few = &directory->few;
+	struct fill fill = { .count = few_entries(few),
+		             .stashed = few->copies.entries,
+		             .listed = few->copies.nodes,
+		             .bytes = few->memory.size + few->copies.bytes +
+		                      directory->index_memory.size + directory->model_memory.size +
+		                      directory->classes_memory.size +
+		                      directory_slab_bytes(directory),
+		             .headroom = 1 };
+	uint64_t index = 0;
+	if (directory->index == NULL && few->count > 0)
+		fill.headroom -= (double)few->count / (double)directory_few_most(directory);
+	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
+		fill_of_leaf(directory, leaf, &fill);
+	fill.slots = fill.bodies * directory->inner->forecast(&directory->plan, 0).total_slots;
+	if (fill.slots > 0)
+		fill.load = (double)(fill.count - fill.stashed) / (double)fill.slots;
+	fill.headroom = fill.headroom > 0 ? fill.headroom : 0;
+	return fill;
+}
+
+/* ------------------------------------------------------------------------- walks -- */
+
+/* The part of an entry of a body. */
+static uint64_t part_of_entry(const struct directory *directory, const void *body,
+                              const nidus_entry *entry)
+{
+	return body_head(body)->first +
+	       (entry->fingerprint >> directory->inner->tag_at(&directory->plan));
+}
+
+/* An entry of a body as one of the filter. */
+static nidus_entry entry_outside(const struct directory *directory, const nidus_entry *entry,
+                                 uint64_t part)
+{
+	unsigned at = directory->inner->tag_at(&directory->plan);
+	uint64_t growth = part & bits_low(directory->growth_bits);
+	return (nidus_entry){
+		.home = (part >> directory->growth_bits) * directory->plan.groups + entry->home,
+		.fingerprint = (entry->fingerprint & bits_low(at)) | growth << at,
+		.value = entry->value,
+	};
+}
+
+nidus_entry directory_identity(const struct directory *directory, uint64_t hash)
+{
+	nidus_entry entry = directory->inner->identity(directory->model, hash);
+	return entry_outside(directory, &entry, multiply_high(hash, directory->parts));
+}
+
+static bool next_of_few(const struct directory *directory, nidus_cursor *cursor, nidus_entry *entry)
+{
+	const struct few *few = &directory->few;
+	uint64_t *at = &cursor->position[0], *copy = &cursor->position[1];
+	struct few_place place = { *at & UINT32_MAX, *at >> 32 };
+	struct few_record record;
+	if (!few_next(few, &place, &record))
+		return false;
+	*entry = directory_listed_entry(directory, record);
+	if (++*copy >= few_copies_of(few, record)) {
+		*at = place.head << 32 | place.index;
+		*copy = 0;
+	}
+	return true;
+}
+
+/* A cursor inside of a body is kept in one number. */
+#define INNER_BITS 44
+
+static nidus_cursor unpack(uint64_t packed)
+{
+	return (nidus_cursor){ { packed >> INNER_BITS, packed & bits_low(INNER_BITS) } };
+}
+
+static uint64_t pack_in_api_directory_whole(const nidus_cursor *cursor)
+{
+	return cursor->position[0] << INNER_BITS | cursor->position[1];
+}
+
+bool directory_next(const struct directory *directory, nidus_cursor *cursor, nidus_entry *entry)
+{
+	uint64_t *place = &cursor->position[0], entries = directory_entries(directory);
+	if (directory->index == NULL)
+		return next_of_few(directory, cursor, entry);
+	while (*place < entries) {
+		uint64_t behind = *place;
+		const void *body = directory_next_body(directory, &behind);
+		nidus_cursor inner = unpack(cursor->position[1]);
+		if (directory->inner->next(body, &inner, entry)) {
+			cursor->position[1] = pack_in_api_directory_whole(&inner);
+			*entry = entry_outside(directory, entry,
+			                       part_of_entry(directory, body, entry));
+			return true;
+		}
+		*place = behind;
+		cursor->position[1] = 0;
+	}
+	return false;
+}
+
+nidus_status directory_entry_hash(const struct directory *directory, const nidus_entry *entry,
+                                  uint64_t *hash)
+{
+	const struct family *inner = directory->inner;
+	uint64_t groups = directory->plan.groups, ignored;
+	uint64_t growth = entry->fingerprint >> inner->tag_at(&directory->plan);
+	if (entry->home / groups >= directory->base || growth > bits_low(directory->growth_bits))
+		return fail(NIDUS_E_RANGE,
+		            "this entry cannot come from a filter of the same geometry");
+	nidus_entry inside = { entry->home % groups, entry->fingerprint, entry->value };
+	nidus_status status = inner->entry_hash(directory->model, &inside, &ignored);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t part = entry->home / groups << directory->growth_bits | growth;
+	*hash = inner->body_hash(directory->model, &inside, part);
+	return NIDUS_OK;
+}
+
+/* ------------------------------------------------------------------------ verify -- */
+
+/* Whether a lookup of an entry comes to its body, where borrowed bits have a say in that. */
+static bool borrowed_in_place(const struct directory *directory, const void *body,
+                              const nidus_entry *entry, uint64_t part)
+{
+	nidus_entry outside = entry_outside(directory, entry, part);
+	uint64_t hash;
+	return directory_entry_hash(directory, &outside, &hash) == NIDUS_OK &&
+	       directory_body(directory, hash) == body;
+}
+
+static nidus_status verify_body(const struct directory *directory, const void *body)
+{
+	const struct body_head *head = body_head(body);
+	const struct leaf *leaf = head->leaf;
+	uint64_t parts = head->last - head->first + 1;
+	bool borrows = directory_index_depth(leaf->depth, leaf->bodies) > directory->growth_bits;
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry;
+	nidus_status status = directory->inner->verify(body);
+	if (!borrows && (parts & (parts - 1)) == 0)
+		return status; /* every tag is one of the body's parts */
+	while (status == NIDUS_OK && directory->inner->next(body, &cursor, &entry)) {
+		uint64_t part = part_of_entry(directory, body, &entry);
+		if (part > head->last ||
+		    (borrows && !borrowed_in_place(directory, body, &entry, part)))
+			return fail(NIDUS_E_CORRUPT, "an entry lies in a segment that is not its own");
+	}
+	return status;
+}
+
+nidus_status directory_verify(const struct directory *directory)
+{
+	uint64_t index = 0;
+	nidus_status status = NIDUS_OK;
+	if (!directory_list_valid(directory))
+		return fail(NIDUS_E_CORRUPT, "the list of a small filter is not in order");
+	for (const void *body; status == NIDUS_OK && (body = directory_next_body(directory, &index));)
+		status = verify_body(directory, body);
+	return status;
+}
+
+/* ------------------------------------------------------------------------ copies -- */
+
+/* Copies a body into an empty one. Of a mapped one nothing is believed. Errors: E_CORRUPT. */
+static nidus_status copy_body(const struct directory *directory, void *to, const void *from,
+                              bool mapped)
+{
+	const struct family *inner = directory->inner;
+	uint64_t size;
+	struct block stash;
+	if (!mapped)
+		return inner->copy(to, from);
+	struct fill fill = inner->fill(from);
+	const unsigned char *table = inner->table(from, &size);
+	memcpy(inner->table(to, &size), table, (size_t)size);
+	nidus_status status = memory_take(&directory->allocator,
+	                                  fill.listed * OVERFLOW_ENTRY, &stash);
+	if (status != NIDUS_OK)
+		return status;
+	inner->export_stash(from, stash.bytes);
+	status = inner->import(to, stash.bytes, fill.listed, fill.count);
+	memory_give(&directory->allocator, &stash);
+	return status;
+}
+
+static nidus_status copy_leaf(struct directory *to, const struct leaf *leaf, bool mapped)
+{
+	struct leaf *copy;
+	nidus_status status =
+		directory_make_leaf(to, leaf->number, leaf->depth, leaf->bodies, NULL, &copy);
+	if (status != NIDUS_OK)
+		return status;
+	to->ops = to->inner->ops(copy->body[0]);
+	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
+		status = copy_body(to, copy->body[i], leaf->body[i], mapped);
+	directory_enter(to, copy);
+	copy->room = leaf->room;
+	copy->last = leaf->last;
+	return status;
+}
+
+nidus_status directory_copy(struct directory *to, const struct directory *from)
+{
+	uint64_t index = 0;
+	nidus_status status = few_copy(&to->few, &from->few, &to->allocator);
+	if (status != NIDUS_OK)
+		return status;
+	if (from->index == NULL)
+		return NIDUS_OK;
+	to->expected = directory_slab_bytes(from);
+	status = directory_prepare(to, from->depth);
+	for (const struct leaf *leaf;
+	     status == NIDUS_OK && (leaf = directory_next_leaf(from, &index)) != NULL;)
+		status = copy_leaf(to, leaf, from->mapped);
+	if (status != NIDUS_OK)
+		directory_uproot(to);
+	else if (from->mapped)
+		directory_recount(to);
+	return status;
+}
+
+/* ------------------------------------------------------------------- bulk builds -- */
+
+/* Hashes of one leaf, in ascending order, on their way to its bodies. */
+struct leaf_hashes {
+	uint64_t *hashes, *values; /* values: NULL if there are none */
+	size_t n;
+};
+
+/* The first of the hashes whose part is not below `part`. */
+static size_t hashes_before_part(const struct directory *directory, const uint64_t *hashes, size_t n,
+                            uint64_t part)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (multiply_high(hashes[middle], directory->parts) < part)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static nidus_status fill_body(const struct directory *directory, void *body,
+                              const struct leaf_hashes *some)
+{
+	size_t done;
+	if (some->n == 0)
+		return NIDUS_OK;
+	if (directory->inner->build != NULL)
+		return directory->inner->build(body, some->hashes, some->values, some->n, 1);
+	return directory->ops->insert_batch(body, some->hashes, some->values, some->n, &done);
+}
+
+/* Fills an empty body with those of some hashes that are its own; `room` has place for all. */
+static nidus_status fill_body_from(const struct directory *directory, void *body,
+                                   const uint64_t *hashes, const uint64_t *values, size_t n,
+                                   struct leaf_hashes room)
+{
+	const struct body_head *head = body_head(body);
+	size_t from = hashes_before_part(directory, hashes, n, head->first);
+	size_t to = hashes_before_part(directory, hashes, n, head->last + 1);
+	room.n = 0;
+	for (size_t i = from; i < to; i++) {
+		room.hashes[room.n] = hashes[i];
+		if (values != NULL)
+			room.values[room.n] = values[i];
+		room.n += directory->borrowed == 0 || directory_body(directory, hashes[i]) == body;
+	}
+	if (values == NULL)
+		room.values = NULL;
+	return fill_body(directory, body, &room);
+}
+
+static nidus_status fill_leaf(const struct directory *directory, struct leaf *leaf,
+                              const uint64_t *hashes, const uint64_t *values, size_t n)
+{
+	struct block memory;
+	const struct body_head *last = body_head(leaf->body[leaf->bodies - 1]);
+	size_t from = hashes_before_part(directory, hashes, n, body_head(leaf->body[0])->first);
+	size_t to = hashes_before_part(directory, hashes, n, last->last + 1);
+	if (to == from)
+		return NIDUS_OK;
+	nidus_status status = memory_take(&directory->allocator, 16 * (to - from), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct leaf_hashes room = { .hashes = (uint64_t *)(void *)memory.bytes };
+	room.values = room.hashes + (to - from);
+	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
+		status = fill_body_from(directory, leaf->body[i], hashes + from,
+		                        values_from(values, from), to - from, room);
+	leaf->room = 0;
+	memory_give(&directory->allocator, &memory);
+	return status;
+}
+
+#define OVERFULL 32 /* a share of what is promised that may come beyond it */
+
+/* Whether there are so many keys that bodies would keep most of them in their lists, which get slow. */
+static bool are_too_many(const struct directory *directory, const uint64_t *hashes, size_t n)
+{
+	uint64_t most = directory->most + directory->most / OVERFULL, different = 0;
+	for (size_t i = 0; i < n && n > most; i++)
+		different += i == 0 || hashes[i] != hashes[i - 1];
+	return different > most;
+}
+
+nidus_status directory_build(struct directory *directory, const uint64_t *hashes,
+                             const uint64_t *values, size_t n)
+{
+	uint64_t index = 0;
+	if (are_too_many(directory, hashes, n))
+		return fail(NIDUS_FULL, "there are more keys than the filter has room for");
+	nidus_status status = directory_grow(directory, n, false);
+	for (size_t i = 0; i < n && directory->index == NULL && status == NIDUS_OK; i++)
+		status = directory_ops.insert_value(directory, hashes[i],
+		                                    values != NULL ? values[i] : 0);
+	for (struct leaf *leaf; status == NIDUS_OK && !watch_stopped() &&
+	                        (leaf = directory_next_leaf(directory, &index)) != NULL;)
+		status = fill_leaf(directory, leaf, hashes, values, n);
+	if (status == NIDUS_OK)
+		directory_look_after(directory);
+	return status;
+}
+
+/* ------------------------------------------------------------------------ merges -- */
+
+struct spread_target directory_target(const struct directory *directory, uint64_t part,
+                                      uint64_t borrowed)
+{
+	uint64_t entry = part_above(directory, part, borrowed, directory->depth);
+	void *body = directory->index[entry];
+	return (struct spread_target){ body, part - body_head(body)->first };
+}
+
+/* Entries on their way from a body to those of another directory. */
+struct absorption {
+	const struct directory *to;
+	uint64_t first, last; /* parts of the body */
+};
+
+static struct spread_target choose_in(const void *context, uint64_t tag, uint64_t borrowed)
+{
+	const struct absorption *absorption = context;
+	if (tag > absorption->last - absorption->first)
+		return (struct spread_target){ NULL, 0 };
+	return directory_target(absorption->to, absorption->first + tag, borrowed);
+}
+
+nidus_status directory_absorb(struct directory *to, const struct directory *from)
+{
+	nidus_status status = directory_put_list(to, from);
+	uint64_t index = 0;
+	for (const void *body;
+	     status == NIDUS_OK && (body = directory_next_body(from, &index)) != NULL;) {
+		const struct body_head *head = body_head(body);
+		struct absorption absorption = { to, head->first, head->last };
+		struct spread spread = { .choose = choose_in,
+			                 .context = &absorption,
+			                 .borrows = to->borrowed > 0 };
+		status = to->inner->spread(body, &spread);
+	}
+	return status;
+}
+#undef BASE_FEW
+#undef HASH_BITS
+#undef INNER_BITS
+#undef LEAF_BYTES
+#undef OVERFULL
 
 /* ==== src/api/entries.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -3707,138 +6887,12 @@ void offers_refuse(struct offers *offers, nidus_status status)
  * entries: walks, and putting back what they yield.
  */
 
-/* ==== src/api/moving.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * moving: a filter in parts: one body, a smaller one that is being left, and what
- * neither has a place for.
- *
- * Growth does not stop the world. The filter gets a larger body and keeps the
- * smaller one, its old self, until that is empty:
- *
- *     insert ---------------------> [ larger body ] --> (no place) --> [ overflow list ]
- *        and now and then some  -->       ^                                   ^
- *     lookup -----------------------------+--> (no) --> [ old body ] --> (no) +
- *     remove --> [ overflow list ] --> (no) --> [ old body ] --> (no) --> [ larger body ]
- *
- *  - Every 16th insert (32nd in larger filters) moves the entries of some places of the old body.
- *    It is empty after a third of the inserts that the growth makes room for.
- *  - An entry is in its new place before it leaves the old one.
- *  - The old body is only asked for keys whose places there have not all been emptied.
- *  - Both bodies compare equally many bits of a hash with each entry, as those that
- *    become address bits are compared too: entries give the same rate in either.
- *  - What the larger body has no place for, copies of hot keys and whatever they leave no
- *    room for, goes to the overflow list (base/overflow.h). So a move always ends. When
- *    the old body is empty, the entries of the list are tried once more, a few at a time.
- *  - A filter that can grow takes at most family->copies of an identity, wherever they
- *    are; an insert counts them where other parts than the body have some.
- *
- * A filter in one part pays nothing: the state is in filter->moving, and filter->ops
- * are other operations while there is an old body or an overflow list.
- */
-#ifndef NIDUS_API_MOVING_H
-#define NIDUS_API_MOVING_H
-
-
-/*
- * Inserts per turn. Larger filters have longer ones: batches ask memory for more keys at a
- * time. Small ones have little room in which a move must end.
- */
-#define MOVING_TURN 16
-#define MOVING_TURN_MOST 32
-#define MOVING_LARGE 4096 /* keys of capacity */
-
-/* The old body is empty after this part of the inserts that the growth makes room for. */
-#define MOVING_PART 3
-
-/* Whether the filter has two bodies. */
-static inline bool moving(const nidus_filter *filter)
-{
-	return filter->moving.old != NULL;
-}
-
-/* Whether it has more than its body. */
-static inline bool moving_parts(const nidus_filter *filter)
-{
-	return moving(filter) || filter->moving.overflow.entries > 0;
-}
-
-/* The operations of the body alone. */
-static inline const struct body_ops *moving_body_ops(const nidus_filter *filter)
-{
-	return moving_parts(filter) ? filter->moving.ops : filter->ops;
-}
-
-/*
- * Gives a filter that is not moving a larger body, and keeps the smaller one.
- * Errors: E_NOMEM; the filter is as it was then.
- */
-static nidus_status moving_begin(nidus_filter *filter, const struct blueprint *larger);
-
-/*
- * Moves all that is left. Takes as long as there are entries.
- * Errors: E_NOMEM: some had to stay; the filter is in two parts still.
- */
-static nidus_status moving_finish(nidus_filter *filter);
-
-/* After so many inserts: moves as much as they owe. */
-static void moving_count_inserts(nidus_filter *filter, uint64_t inserts);
-
-/* Frees all parts but the body, with what is in them. */
-static void moving_drop(nidus_filter *filter);
-
-/* After the body or the other parts were exchanged: takes the operations that fit. */
-static void moving_choose_ops(nidus_filter *filter);
-
-/* The old body if it can still hold a key; otherwise NULL. */
-static nidus_filter *moving_old_for(const nidus_filter *filter, uint64_t hash);
-
-/* Whether parts other than the body have copies of a key. */
-static bool moving_elsewhere(const nidus_filter *filter, uint64_t hash);
-
-/* Whether there are as many copies of a key as a filter takes that can grow. */
-static bool moving_crowded(const nidus_filter *filter, uint64_t hash);
-
-/* Puts a key, or an entry, into the overflow list. Errors: E_NOMEM. */
-static nidus_status moving_overflow(nidus_filter *filter, uint64_t hash, uint64_t value);
-static nidus_status moving_overflow_entry(nidus_filter *filter, const nidus_entry *entry, uint64_t copies);
-
-/* Whether the overflow list has the key: changes of it need the filter for themselves. */
-static bool moving_overflowed(const nidus_filter *filter, uint64_t hash);
-
-/* Entries, and how full all parts are. */
-static uint64_t moving_count(const nidus_filter *filter);
-
-/* The same without copies that are only counted: they take no room, and need no growth. */
-static uint64_t moving_held(const nidus_filter *filter);
-static struct fill moving_fill(const nidus_filter *filter);
-
-/* Slots of both bodies. */
-static uint64_t moving_slots(const nidus_filter *filter);
-
-/* Walks through all parts. */
-static bool moving_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry);
-
-/* Copies filter's other parts for a clone. Errors: E_NOMEM. */
-static nidus_status moving_clone(const nidus_filter *filter, nidus_filter *copy);
-
-/*
- * Whether the old body has nothing where the position says that all has moved: lookups rely on
- * it, and a file may say anything. Errors: E_CORRUPT.
- */
-static nidus_status moving_verify(const nidus_filter *filter);
-
-/* Makes a filter that was read from a file one whose entries come from `old`. */
-static void moving_resume(nidus_filter *filter, nidus_filter *old);
-
-#endif
-
 bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
 {
 	if (filter == NULL || cursor == NULL || entry == NULL || filter->family->next == NULL)
 		return false;
 	shared_stop(filter, false);
-	bool found = moving_next(filter, cursor, entry);
+	bool found = filter->family->next(filter->body, cursor, entry);
 	shared_go_on(filter);
 	return found;
 }
@@ -4124,8 +7178,12 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 {
 	struct block memory;
 	*filter = NULL;
+	family = family_of_plan(family_find(family->id), plan);
+	/* A filter of fixed size may become a directory when it is merged or grown beyond it. */
+	uint64_t size = sizeof(struct directory) > family->body_size ? sizeof(struct directory)
+	                                                             : family->body_size;
 	nidus_status status =
-		memory_take(allocator, sizeof(struct nidus_filter) + family->body_size, &memory);
+		memory_take(allocator, sizeof(struct nidus_filter) + size, &memory);
 	if (status != NIDUS_OK)
 		return status;
 	nidus_filter *made = (nidus_filter *)(void *)memory.bytes;
@@ -4146,7 +7204,6 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 		return status;
 	}
 	made->ops = family->ops(made->body);
-	made->grows = plan->growth_bits > 0;
 	if (body.features & NIDUS_CONCURRENT)
 		status = shared_make(made);
 	filter_choose_calls(made);
@@ -4157,22 +7214,17 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	return status;
 }
 
-static void swap_bytes(unsigned char *a, unsigned char *b, size_t size)
+void filter_take_body(nidus_filter *to, nidus_filter *from)
 {
-	for (size_t i = 0; i < size; i++) {
-		unsigned char byte = a[i];
-		a[i] = b[i];
-		b[i] = byte;
-	}
-}
-
-void filter_swap(nidus_filter *a, nidus_filter *b)
-{
-	struct blueprint plan = a->plan;
-	bool grows = a->grows;
-	swap_bytes(a->body, b->body, a->family->body_size);
-	a->plan = b->plan, b->plan = plan;
-	a->grows = b->grows, b->grows = grows;
+	struct block memory = from->memory;
+	to->family->free(to->body);
+	memcpy(to->body, from->body, from->family->body_size);
+	to->family = from->family;
+	to->plan = from->plan;
+	to->ops = from->ops;
+	filter_choose_calls(to);
+	shared_unmake(from);
+	memory_give(&to->allocator, &memory);
 }
 
 nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
@@ -4192,14 +7244,27 @@ nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
 		status = options_plan(&checked, &family, &plan);
 	if (status != NIDUS_OK)
 		return status;
-	return filter_make(family, &plan, &checked.allocator, NULL, filter);
+	status = filter_make(family, &plan, &checked.allocator, NULL, filter);
+	return status == NIDUS_OK ? filter_begin(filter) : status;
+}
+
+nidus_status filter_begin(nidus_filter **filter)
+{
+	struct directory *directory = filter_directory(*filter);
+	nidus_status status = NIDUS_OK;
+	if (directory != NULL)
+		status = directory_begin(directory, (*filter)->plan.capacity);
+	if (status != NIDUS_OK) {
+		nidus_free(*filter);
+		*filter = NULL;
+	}
+	return status;
 }
 
 void nidus_free(nidus_filter *filter)
 {
 	if (filter == NULL)
 		return;
-	moving_drop(filter);
 	shared_unmake(filter);
 	filter->family->free(filter->body);
 	file_unmap(&filter->map);
@@ -4218,8 +7283,6 @@ nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy)
 		return status;
 	status = filter->readonly ? filter_copy_mapped(made, filter)
 	                          : filter->family->copy(made->body, filter->body);
-	if (status == NIDUS_OK)
-		status = moving_clone(filter, made);
 	if (status != NIDUS_OK) {
 		nidus_free(made);
 		return status;
@@ -4246,28 +7309,26 @@ nidus_status nidus_clear(nidus_filter *filter)
 	nidus_status status = filter_check_writable(filter);
 	if (status != NIDUS_OK)
 		return status;
+	struct directory *directory = filter_directory(filter);
 	shared_stop(filter, true);
-	moving_drop(filter);
 	filter->family->clear(filter->body);
+	if (directory != NULL) /* without memory it stays small for now */
+		(void)directory_begin(directory, filter->plan.capacity);
 	shared_go_on(filter);
 	return NIDUS_OK;
 }
 
-static nidus_status verify(const nidus_filter *filter)
+static nidus_status verify_in_api_filter(const nidus_filter *filter)
 {
 	shared_stop(filter, false);
 	nidus_status status = filter->family->verify(filter->body);
-	if (status == NIDUS_OK && moving(filter))
-		status = filter->family->verify(filter->moving.old->body);
-	if (status == NIDUS_OK)
-		status = moving_verify(filter);
 	shared_go_on(filter);
 	return status;
 }
 
 nidus_status nidus_verify(const nidus_filter *filter, const char **why)
 {
-	nidus_status status = filter == NULL ? filter_null("filter") : verify(filter);
+	nidus_status status = filter == NULL ? filter_null("filter") : verify_in_api_filter(filter);
 	if (why != NULL)
 		*why = status == NIDUS_OK ? "" : reason_text();
 	return status;
@@ -4277,7 +7338,7 @@ uint64_t nidus_size(const nidus_filter *filter)
 {
 	if (filter == NULL)
 		return 0;
-	return filter->gate != NULL ? shared_size(filter) : moving_count(filter);
+	return filter->gate != NULL ? shared_size(filter) : filter->family->count(filter->body);
 }
 
 /* What a filter can do, and how it is made where that was a choice. */
@@ -4287,6 +7348,17 @@ static uint32_t features_now(const nidus_filter *filter)
 	if (asked & NIDUS_NO_DELETE)
 		features &= ~(uint32_t)NIDUS_DELETE;
 	return features | (asked & NIDUS_COMPACT);
+}
+
+uint64_t filter_capacity(const nidus_filter *filter)
+{
+	const struct directory *directory = filter_directory(filter);
+	const struct blueprint *plan = &filter->plan;
+	if (directory == NULL)
+		return plan->capacity;
+	uint64_t room = directory_capacity(directory);
+	room = room < plan->max_capacity ? room : plan->max_capacity;
+	return room > plan->capacity ? room : plan->capacity;
 }
 
 nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
@@ -4299,9 +7371,11 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		return fail(NIDUS_E_ARG, "info.struct_size is not set: start from NIDUS_INFO_INIT");
 	shared_stop(filter, false);
 	const struct blueprint *plan = &filter->plan;
-	struct fill fill = moving_fill(filter);
-	unsigned kept = plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
-	struct forecast forecast = filter->family->forecast(plan, fill.count);
+	bool directory = filter_directory(filter) != NULL;
+	struct fill fill = filter->family->fill(filter->body);
+	/* An entry of a list is one to lookups, however many copies it counts. */
+	uint64_t counted = fill.stashed > fill.listed ? fill.stashed - fill.listed : 0;
+	struct forecast forecast = filter->family->forecast(plan, fill.count - counted);
 	if (filter->family->rate_now != NULL && !filter->readonly) /* it reads the whole table */
 		forecast.fpr = filter->family->rate_now(filter->body, fill.load);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
@@ -4309,7 +7383,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.struct_size = info->struct_size,
 		.family = filter->family->id,
 		.count = fill.count,
-		.capacity = plan->capacity,
+		.capacity = filter_capacity(filter),
 		.max_capacity = plan->max_capacity,
 		.bytes = fill.bytes,
 		.seed = plan->seed,
@@ -4319,16 +7393,15 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.fpr_target = plan->fpr,
 		.fpr_now = forecast.fpr,
 		.slots = plan->slots,
-		.fingerprint_bits = plan->core_bits + kept,
+		.fingerprint_bits = plan->core_bits + plan->growth_bits,
 		.slot_bits = forecast.slot_bits,
-		.growth_bits = kept,
-		.total_slots = moving_slots(filter),
-		.chunks = plan->chunks,
+		.growth_bits = plan->growth_bits,
+		.total_slots = directory ? fill.slots : forecast.total_slots,
+		.chunks = directory ? fill.bodies : plan->chunks,
 		.stashed = fill.stashed,
 		.features = features_now(filter),
 		.readonly = filter->readonly,
 		.concurrent = plan->features & NIDUS_CONCURRENT && !filter->readonly,
-		.tables = moving(filter) ? 2 : 1,
 		.value_bits = plan->value_bits,
 		.judged = plan->judged,
 	};
@@ -4341,435 +7414,273 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 /* ==== src/api/growth.c ==== */
 /* SPDX-License-Identifier: MIT
  *
- * growth: when a filter becomes larger, and by how much.
+ * growth: grow, shrink and pack.
  *
- * By itself it grows by one level when its capacity is reached, or a little before it; its
- * entries follow little by little, and what finds no place among hot keys goes to an overflow
- * list (api/moving.h). When told to, it fills a larger body at once and takes it; whatever
- * fails before that leaves it as it was.
+ * A filter made with max_capacity grows by itself, segment by segment (api/directory.h). When told
+ * to, it splits its segments beforehand. A filter of fixed size that is to hold more than it
+ * was made for becomes a directory whose first segments are its chunks.
  */
 
 /* ==== src/api/growth.h ==== */
 /* SPDX-License-Identifier: MIT
  *
- * growth: filters that become larger, by themselves or when told.
+ * growth: filters that become larger or smaller when told.
  */
 #ifndef NIDUS_API_GROWTH_H
 #define NIDUS_API_GROWTH_H
 
 
 /*
- * insert for a filter that grows: makes room first where it is due. Below max_capacity
- * entries no key is refused but one that has as many copies as may be.
+ * An empty directory with the plan of a filter, which may be one of fixed size. Errors: E_RANGE
+ * (of those some need more bits of a hash than directories can cut), E_NOMEM.
  */
-static nidus_status growth_insert(nidus_filter *filter, uint64_t hash, uint64_t value);
-
-/* The same for a batch: see body_ops.insert_batch. */
-static nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes,
-                                 const uint64_t *values, size_t n, size_t *done);
-
-/* growth_insert without growth and turns, for a thread that has the filter for itself. */
-static nidus_status growth_put(nidus_filter *filter, uint64_t hash, uint64_t value);
-
-/* How many inserts surely need no growth; 0 at capacity. */
-static uint64_t growth_room(nidus_filter *filter);
+static nidus_status growth_make_empty(const nidus_filter *like, struct blueprint *plan,
+                               nidus_filter **made);
 
 /*
- * What so many inserts, this one the last, would have done for growth, for a filter
- * that threads share. Gives how many more there may be before growth can be due; 0 or
- * less if it is and could not be done.
+ * Makes a filter of fixed size a directory with the same entries, so that it can have more than
+ * it was made for. Errors: E_RANGE, E_NOMEM; it is as it was then.
  */
-static int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last);
+static nidus_status growth_make_directory(nidus_filter *filter);
 
-/* Takes a plan of the same level: there was room, it was only not promised. */
-static void growth_promise(nidus_filter *filter, const struct blueprint *plan);
+/* Raises capacity and target of a filter to what so many keys need. */
+static void growth_promise(nidus_filter *filter, uint64_t keys);
 
-/* Puts all entries of a filter into another. Errors: FULL, COPIES, E_NOMEM. */
-static nidus_status growth_transfer(nidus_filter *to, const nidus_filter *from);
+/* Puts all entries of a filter into a growing one. Errors: E_NOMEM, FULL. */
+static nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from);
 
 #endif
 
+#pragma GCC visibility push(default)
+#include <math.h>
+#pragma GCC visibility pop
 
-#define LEFT_EARLY 16 /* this share of a size is not used if there was and will be another */
 
-/* Puts an entry's copies into a filter, those that find no place into its overflow list. */
-static nidus_status transfer_copies(nidus_filter *to, const nidus_entry *entry, uint64_t copies)
+/* ------------------------------------------------------------------- from fixed -- */
+
+/* Entries on their way from the chunks of a fixed filter to a directory. */
+static struct spread_target choose_in_api_growth(const void *context, uint64_t chunk, uint64_t borrowed)
 {
-	uint64_t hash;
-	nidus_status status = to->family->entry_hash(to->body, entry, &hash);
-	while (status == NIDUS_OK && copies > 0) {
-		status = body_insert(moving_body_ops(to), to->body, hash, entry->value);
-		copies -= status == NIDUS_OK;
-	}
-	return overflow_helps(status) ? moving_overflow_entry(to, entry, copies) : status;
+	return directory_target(context, chunk, borrowed);
 }
 
-/* Entry by entry, at any levels. Errors: COPIES, E_NOMEM. */
-static nidus_status transfer_entries_in_api_growth(nidus_filter *to, const nidus_filter *from)
+/* Puts the entries of a filter into a directory that is a list, and may stay one. */
+static nidus_status list_entries(nidus_filter *to, const nidus_filter *from)
 {
-	nidus_cursor cursor = { 0 };
+	nidus_cursor cursor = { { 0, 0 } };
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
-	while (status == NIDUS_OK && moving_next(from, &cursor, &entry))
-		status = transfer_copies(to, &entry, 1);
+	uint64_t hash;
+	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
+		status = to->family->entry_hash(to->body, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = body_insert(to->ops, to->body, hash, entry.value);
+	}
 	return status;
 }
 
-static nidus_status transfer_overflow(nidus_filter *to, const struct overflow *overflow)
+nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 {
-	nidus_status status = NIDUS_OK;
-	const struct overflow_node *node = overflow_next(overflow, NULL);
-	for (; node != NULL && status == NIDUS_OK; node = overflow_next(overflow, &node->entry))
-		status = transfer_copies(to, &node->entry, node->copies);
-	return status;
+	struct directory *directory = filter_directory(to);
+	const struct directory *source = filter_directory(from);
+	if (directory->index == NULL && (source == NULL || source->index != NULL))
+		return list_entries(to, from);
+	if (source != NULL)
+		return directory_absorb(directory, source);
+	struct spread spread = { .choose = choose_in_api_growth,
+		                 .context = directory,
+		                 .borrows = directory->borrowed > 0 };
+	return from->family->spread(from->body, &spread);
 }
 
-nidus_status growth_transfer(nidus_filter *to, const nidus_filter *from)
+nidus_status growth_make_empty(const nidus_filter *like, struct blueprint *plan,
+                               nidus_filter **made)
 {
-	nidus_status status = NIDUS_OK;
-	if (to->plan.level < from->plan.level)
-		return transfer_entries_in_api_growth(to, from);
-	if (moving(from))
-		status = from->family->transfer(to->body, from->moving.old->body);
-	if (status == NIDUS_OK)
-		status = from->family->transfer(to->body, from->body);
-	return status == NIDUS_OK ? transfer_overflow(to, &from->moving.overflow) : status;
+	const struct family *inner = family_find(like->family->id);
+	plan->segmented = 1;
+	nidus_status status = family_of_plan(inner, plan)->check(plan);
+	return status == NIDUS_OK ? filter_make(inner, plan, &like->allocator, NULL, made) : status;
 }
 
-/* Lets a filter take over all that another of its family has. */
-static void take_over(nidus_filter *filter, nidus_filter *made)
+/*
+ * An empty directory with the base geometry of a filter; with leaves or a list.
+ * Errors: E_RANGE, E_NOMEM.
+ */
+static nidus_status make_directory_like(const nidus_filter *filter, bool leaves,
+                                        nidus_filter **made)
 {
-	moving_drop(filter);
-	filter_swap(filter, made);
-	filter->moving = made->moving; // NOLINT(clang-analyzer-core.NullDereference): it was made
-	made->moving = (struct moving){ 0 };
-	moving_choose_ops(filter);
-	moving_choose_ops(made);
-	filter->room = 0;
-}
-
-/* Makes a filter of another plan with all entries. Errors: E_NOMEM, COPIES. */
-static nidus_status rebuild(const nidus_filter *filter, const struct blueprint *plan,
-                            nidus_filter **made)
-{
-	nidus_status status = filter_make(filter->family, plan, &filter->allocator, NULL, made);
+	struct blueprint plan = filter->plan;
+	nidus_status status = growth_make_empty(filter, &plan, made);
 	if (status != NIDUS_OK)
 		return status;
-	reason_set_aside();
-	status = growth_transfer(*made, filter);
-	if (overflow_helps(status)) { /* once more, slowly, with a place for everything */
-		moving_drop(*made);
-		filter->family->clear((*made)->body);
-		status = transfer_entries_in_api_growth(*made, filter);
-	}
+	if (leaves)
+		status = directory_plant(filter_directory(*made));
 	if (status != NIDUS_OK) {
 		nidus_free(*made);
 		*made = NULL;
 	}
-	return reason_decide(status);
+	return status;
 }
 
-/* Errors: E_NOMEM, COPIES; the filter is as it was then. */
-static nidus_status rebuild_as(nidus_filter *filter, const struct blueprint *plan)
+nidus_status growth_make_directory(nidus_filter *filter)
 {
 	nidus_filter *made;
-	nidus_status status = rebuild(filter, plan, &made);
-	if (status == NIDUS_OK) {
-		take_over(filter, made);
+	if (filter_directory(filter) != NULL)
+		return NIDUS_OK;
+	nidus_status status = make_directory_like(filter, true, &made);
+	if (status != NIDUS_OK)
+		return status;
+	status = growth_absorb(made, filter);
+	if (status != NIDUS_OK) {
 		nidus_free(made);
+		return status;
+	}
+	directory_recount(filter_directory(made));
+	directory_look_after(filter_directory(made));
+	filter_take_body(filter, made);
+	return NIDUS_OK;
+}
+
+void growth_promise(nidus_filter *filter, uint64_t keys)
+{
+	struct blueprint *plan = &filter->plan;
+	struct directory *directory = filter_directory(filter);
+	plan->max_capacity = plan->max_capacity > keys ? plan->max_capacity : keys;
+	directory->most = plan->max_capacity;
+	/* A hair more, as families round in their own order. */
+	double rate = filter->family->forecast(plan, keys).fpr * (1 + 0x1p-40);
+	plan->fpr = plan->fpr > rate ? plan->fpr : rate;
+}
+
+/* ------------------------------------------------------------------------- grow -- */
+
+#define RATE_MOST 0.5
+
+/*
+ * A directory of the same entries with room for so many keys, which is promised already or asked for
+ * at a higher rate: bits are borrowed if none are left. Errors: E_NOMEM, FULL.
+ */
+static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, nidus_filter **made)
+{
+	const struct directory *old = filter_directory(filter);
+	bool leaves = old == NULL || capacity > directory_few_most(old);
+	nidus_status status = make_directory_like(filter, leaves, made);
+	if (status != NIDUS_OK)
+		return status;
+	if (leaves)
+		status = directory_grow(filter_directory(*made), capacity, true);
+	if (status == NIDUS_OK)
+		status = growth_absorb(*made, filter);
+	if (status == NIDUS_OK) {
+		directory_recount(filter_directory(*made));
+		directory_look_after(filter_directory(*made));
+	} else {
+		nidus_free(*made);
+		*made = NULL;
 	}
 	return status;
 }
 
-void growth_promise(nidus_filter *filter, const struct blueprint *plan)
+static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 {
-	uint32_t stash_limit = filter->plan.stash_limit; /* the table's, which stays as it is */
-	filter->plan = *plan;
-	filter->plan.stash_limit = stash_limit;
-	if (filter->family->promise != NULL)
-		filter->family->promise(filter->body, plan->capacity);
-	filter->grows = plan->growth_bits > 0;
-	filter->room = 0;
-	filter_choose_calls(filter);
-}
-
-static nidus_status check_growable(const nidus_filter *filter)
-{
-	nidus_status status = filter_check_writable(filter);
-	if (status == NIDUS_OK && filter->family->larger == NULL)
-		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow or shrink",
-		            filter->family->name);
-	return status;
-}
-
-static nidus_status grow_alone(nidus_filter *filter, uint64_t capacity, bool relax)
-{
-	if (capacity <= filter->plan.capacity)
-		return moving_finish(filter);
-	struct blueprint plan;
-	nidus_status status = filter->family->larger(&filter->plan, capacity, relax, &plan);
+	nidus_filter *larger;
+	const struct blueprint *plan = &filter->plan;
+	if (capacity > plan->max_capacity && !relax)
+		return fail(NIDUS_E_RANGE,
+		            "no bits are left for more than %llu keys; make the filter with a "
+		            "larger max_capacity",
+		            (unsigned long long)plan->max_capacity);
+	if (capacity <= filter_capacity(filter))
+		return NIDUS_OK;
+	struct blueprint segmented = *plan;
+	segmented.segmented = 1;
+	const struct family *family = family_of_plan(family_find(filter->family->id), &segmented);
+	if (family->forecast(&segmented, capacity).fpr > RATE_MOST)
+		return fail(NIDUS_E_RANGE, "%llu keys with fingerprints this short would make the "
+		                           "rate more than %g",
+		            (unsigned long long)capacity, RATE_MOST);
+	nidus_status status = make_sized(filter, capacity, &larger);
 	if (status != NIDUS_OK)
 		return status;
-	if (plan.level != filter->plan.level)
-		return rebuild_as(filter, &plan);
-	status = moving_finish(filter);
-	if (status == NIDUS_OK)
-		growth_promise(filter, &plan);
-	return status;
+	larger->plan.capacity = capacity;
+	if (capacity > plan->max_capacity || filter_directory(filter) == NULL)
+		growth_promise(larger, capacity);
+	filter_take_body(filter, larger);
+	return NIDUS_OK;
 }
 
-static nidus_status grow_to(nidus_filter *filter, uint64_t capacity, bool relax)
+static nidus_status check_growing(const nidus_filter *filter, uint64_t capacity)
 {
-	nidus_status status = check_growable(filter);
+	nidus_status status = filter_check_writable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	if (!(filter->family->features & NIDUS_GROW))
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow or shrink",
+		            filter->family->name);
+	if (capacity > FAMILY_CAPACITY_MOST)
+		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is too large: 2^%d is the most",
+		            (unsigned long long)capacity, FAMILY_CAPACITY_MOST_LOG);
+	return NIDUS_OK;
+}
+
+static nidus_status grow_stopped(nidus_filter *filter, uint64_t capacity, bool relax)
+{
+	nidus_status status = check_growing(filter, capacity);
 	if (status != NIDUS_OK)
 		return status;
 	shared_stop(filter, true);
-	status = grow_alone(filter, capacity, relax);
+	status = grow(filter, capacity, relax);
 	shared_go_on(filter);
 	return status;
 }
 
 nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity)
 {
-	return grow_to(filter, capacity, false);
+	return grow_stopped(filter, capacity, false);
 }
 
 nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacity)
 {
-	return grow_to(filter, capacity, true);
+	return grow_stopped(filter, capacity, true);
 }
 
-/* ------------------------------------------------------------------ shrinking -- */
+/* ----------------------------------------------------------------------- shrink -- */
 
-/* The plan at level 0, without what a relaxed growth or a merge borrowed. */
-static struct blueprint smallest(const struct blueprint *plan)
+static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 {
-	struct blueprint least = *plan;
-	least.level = 0;
-	for (; least.borrowed > 0; least.borrowed--)
-		least.fpr /= 2;
-	return least;
-}
-
-/* The smallest plan for so many keys; false if there is none smaller than now. */
-static bool smaller(const nidus_filter *filter, uint64_t capacity, struct blueprint *plan)
-{
-	struct blueprint least = smallest(&filter->plan), largest;
-	if (filter->family->larger(&least, capacity, true, plan) != NIDUS_OK ||
-	    plan->level >= filter->plan.level)
-		return false;
-	/* It grows again by itself, as far as there are bits for it. */
-	if (filter->family->larger(plan, plan->max_capacity, false, &largest) != NIDUS_OK)
-		plan->max_capacity = plan->capacity;
-	return true;
-}
-
-static nidus_status shrink_alone(nidus_filter *filter, uint64_t capacity)
-{
-	uint64_t count = moving_held(filter);
+	nidus_filter *smaller;
+	uint64_t count = filter->family->count(filter->body);
+	const struct directory *directory = filter_directory(filter);
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
 		            (unsigned long long)count);
-	if (capacity < 1)
-		capacity = count > 0 ? count : 1;
-	struct blueprint plan;
-	/* Copies of keys may need more room than the size promises to others. */
-	for (; smaller(filter, capacity, &plan); capacity = plan.capacity + 1) {
-		nidus_filter *made;
-		nidus_status status = rebuild(filter, &plan, &made);
-		if (status != NIDUS_OK)
-			return status;
-		bool helps = moving_fill(made).bytes < moving_fill(filter).bytes;
-		if (helps)
-			take_over(filter, made);
-		nidus_free(made);
-		if (helps)
-			break;
+	if (directory == NULL || directory->index == NULL)
+		return NIDUS_OK; /* it has no smaller size */
+	capacity = capacity > count ? capacity : count > 0 ? count : 1;
+	nidus_status status = make_sized(filter, capacity, &smaller);
+	if (status != NIDUS_OK)
+		return status;
+	if (smaller->family->fill(smaller->body).bytes >= directory_fill(directory).bytes) {
+		nidus_free(smaller);
+		return NIDUS_OK;
 	}
+	if (capacity < smaller->plan.capacity)
+		smaller->plan.capacity = capacity;
+	filter_take_body(filter, smaller);
 	return NIDUS_OK;
 }
 
 nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
 {
-	nidus_status status = check_growable(filter);
+	nidus_status status = check_growing(filter, capacity);
 	if (status != NIDUS_OK)
 		return status;
 	shared_stop(filter, true);
-	status = shrink_alone(filter, capacity);
+	status = shrink(filter, capacity);
 	shared_go_on(filter);
 	return status;
 }
-
-/* ----------------------------------------------------------- growth by itself -- */
-
-/* What comes after the present plan; false if a move is still under way or nothing does. */
-static bool next_plan(const nidus_filter *filter, struct blueprint *plan)
-{
-	return !moving(filter) && filter->family->larger(&filter->plan, filter->plan.capacity + 1,
-	                                                 false, plan) == NIDUS_OK;
-}
-
-/*
- * Goes on to the next size; where there is none inserts go on in the present one.
- * Errors: E_NOMEM; nothing changed then.
- */
-static nidus_status grow_a_step(nidus_filter *filter)
-{
-	struct blueprint plan;
-	return next_plan(filter, &plan) && plan.level != filter->plan.level
-	               ? moving_begin(filter, &plan)
-	               : NIDUS_OK;
-}
-
-/* The same where an insert is waiting. Errors: E_NOMEM at capacity; below it inserts go on. */
-static nidus_status grow_for_one(nidus_filter *filter)
-{
-	nidus_status status = grow_a_step(filter);
-	uint64_t count = moving_held(filter), capacity = filter->plan.capacity;
-	if (status == NIDUS_OK || count >= capacity)
-		return status;
-	filter->room = capacity - count;
-	return NIDUS_OK;
-}
-
-/* The same size may promise more; only after an insert, as one that fails changes nothing. */
-static void promise_a_step(nidus_filter *filter)
-{
-	struct blueprint plan;
-	if (next_plan(filter, &plan) && plan.level == filter->plan.level)
-		growth_promise(filter, &plan);
-}
-
-/* Whether the filter is to become larger when its capacity is reached. */
-static bool can_grow(const nidus_filter *filter)
-{
-	return filter->plan.capacity < filter->plan.max_capacity;
-}
-
-/*
- * The entries at which a filter goes on to the next size. Sizes between the first and the last
- * are left a little before they are full: there the searches for room are longest, and
- * nobody asked for the keys that would still fit.
- */
-static uint64_t leaves_at(const nidus_filter *filter)
-{
-	uint64_t capacity = filter->plan.capacity;
-	return filter->plan.level > 0 ? capacity - capacity / LEFT_EARLY : capacity;
-}
-
-uint64_t growth_room(nidus_filter *filter)
-{
-	if (filter->room == 0 && !can_grow(filter))
-		filter->room = UINT64_MAX;
-	if (filter->room == 0) {
-		uint64_t count = moving_held(filter);
-		uint64_t leaves = leaves_at(filter);
-		if (count < leaves)
-			filter->room = leaves - count;
-	}
-	return filter->room;
-}
-
-static nidus_status too_many_copies_in_api_growth(void)
-{
-	return fail(NIDUS_COPIES, "no room for another copy of this key");
-}
-
-/* Puts a key that found no place, as a status says, into the overflow list if that helps. */
-static nidus_status put_aside(nidus_filter *filter, uint64_t hash, uint64_t value,
-                              nidus_status status)
-{
-	if (!overflow_helps(status) || !filter->grows ||
-	    moving_held(filter) >= filter->plan.max_capacity)
-		return status;
-	return moving_crowded(filter, hash) ? too_many_copies_in_api_growth()
-	                                    : moving_overflow(filter, hash, value);
-}
-
-nidus_status growth_put(nidus_filter *filter, uint64_t hash, uint64_t value)
-{
-	if (moving_elsewhere(filter, hash) && moving_crowded(filter, hash))
-		return too_many_copies_in_api_growth();
-	nidus_status status = body_insert(moving_body_ops(filter), filter->body, hash, value);
-	return put_aside(filter, hash, value, status);
-}
-
-/*
- * A key of which there are copies already is none that room must be made for:
- * one key again and again must not grow a filter.
- */
-#define COPIES_HELD 2
-
-nidus_status growth_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
-{
-	nidus_status status = NIDUS_OK;
-	reason_set_aside();
-	bool due = UNLIKELY(filter->room == 0) && growth_room(filter) == 0 &&
-	           filter->ops->count(filter->body, hash) < COPIES_HELD;
-	if (due)
-		status = grow_for_one(filter);
-	if (LIKELY(status == NIDUS_OK))
-		status = body_insert(filter->ops, filter->body, hash, value);
-	if (UNLIKELY(status != NIDUS_OK)) {
-		status = put_aside(filter, hash, value, status);
-		if (status == NIDUS_OK)
-			moving_count_inserts(filter, 1);
-	}
-	filter->room -= status == NIDUS_OK && filter->room > 0;
-	if (due && status == NIDUS_OK && growth_room(filter) == 0)
-		promise_a_step(filter);
-	return reason_decide(status);
-}
-
-nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes,
-                                 const uint64_t *values, size_t n, size_t *done)
-{
-	nidus_status status = NIDUS_OK;
-	reason_set_aside();
-	/* As many at a time as surely need no growth, then one that may. */
-	for (*done = 0; status == NIDUS_OK && *done < n;) {
-		uint64_t some = growth_room(filter);
-		size_t in = 0;
-		if (some > n - *done)
-			some = n - *done;
-		if (some > 0)
-			status = filter->ops->insert_batch(filter->body, hashes + *done,
-			                                   values_from(values, *done), (size_t)some,
-			                                   &in);
-		*done += in;
-		filter->room -= in;
-		if (*done < n && (status == NIDUS_OK || overflow_helps(status))) {
-			status = growth_insert(filter, hashes[*done],
-			                       values != NULL ? values[*done] : 0);
-			*done += status == NIDUS_OK;
-		}
-	}
-	return reason_decide(status);
-}
-
-/* Inserts through the gate that surely need no growth, beside those not counted yet. */
-static int64_t inserts_left(const nidus_filter *filter)
-{
-	if (!can_grow(filter))
-		return INT64_MAX;
-	return (int64_t)(leaves_at(filter) - shared_uncounted(filter->plan.capacity) -
-	                 moving_held(filter));
-}
-
-int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last)
-{
-	moving_count_inserts(filter, inserts);
-	int64_t left = inserts_left(filter);
-	if (left > 0 || filter->ops->count(filter->body, last) > COPIES_HELD)
-		return left;
-	reason_set_aside();
-	(void)grow_a_step(filter); /* without memory the next turn tries again */
-	promise_a_step(filter);
-	(void)reason_decide(NIDUS_OK);
-	return inserts_left(filter);
-}
-#undef COPIES_HELD
-#undef LEFT_EARLY
+#undef RATE_MOST
 
 /* ==== src/api/keys.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -4815,7 +7726,7 @@ void nidus_hash_u64_batch(const nidus_filter *filter, const uint64_t *keys, size
  * The body of a filter, for calls on one key. The compiler must not know where it comes from:
  * it then reaches the filter from the body, and keeps one address instead of two.
  */
-static inline void *body_of(const nidus_filter *filter)
+static inline void *body_of_in_api_keys(const nidus_filter *filter)
 {
 	void *body = (void *)(uintptr_t)filter->body;
 	__asm__("" : "+r"(body));
@@ -4827,7 +7738,7 @@ static inline nidus_status insert_in_api_keys(nidus_filter *filter, uint64_t has
 {
 	if (UNLIKELY(filter == NULL))
 		return filter_null("filter");
-	void *body = body_of(filter);
+	void *body = body_of_in_api_keys(filter);
 	return filter_of(body)->calls.insert(body, hash);
 }
 
@@ -4855,6 +7766,8 @@ nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
 		return status;
 	if (UNLIKELY(filter->gate != NULL))
 		return shared_insert_new(filter, hash);
+	if (filter->ops->insert_new != NULL)
+		return filter->ops->insert_new(filter->body, hash);
 	if (filter->ops->contains(filter->body, hash))
 		return NIDUS_PRESENT;
 	return insert_in_api_keys(filter, hash);
@@ -4878,7 +7791,7 @@ bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash)
 {
 	if (UNLIKELY(filter == NULL))
 		return false;
-	const void *body = body_of(filter);
+	const void *body = body_of_in_api_keys(filter);
 	return filter_of(body)->calls.contains(body, hash);
 }
 
@@ -4897,7 +7810,7 @@ void nidus_prefetch_hash(const nidus_filter *filter, uint64_t hash)
 {
 	if (UNLIKELY(filter == NULL))
 		return;
-	const void *body = body_of(filter);
+	const void *body = body_of_in_api_keys(filter);
 	filter_of(body)->calls.prefetch(body, hash);
 }
 
@@ -4927,7 +7840,7 @@ static inline nidus_status remove_one(nidus_filter *filter, uint64_t hash)
 {
 	if (UNLIKELY(filter == NULL))
 		return filter_null("filter");
-	void *body = body_of(filter);
+	void *body = body_of_in_api_keys(filter);
 	return filter_of(body)->calls.remove(body, hash);
 }
 
@@ -4955,27 +7868,12 @@ static bool contains_through_gate(const void *body, uint64_t hash)
 	return shared_contains(filter_of(body), hash);
 }
 
-/* prefetch of a filter that may have two bodies. */
-static void prefetch_parts(const void *body, uint64_t hash)
-{
-	const nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
-	if (old != NULL)
-		old->family->prefetch(old->body, hash);
-	filter->family->prefetch(body, hash);
-}
-
 static void prefetch_through_gate(const void *body, uint64_t hash)
 {
 	const nidus_filter *filter = filter_of(body);
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	prefetch_parts(body, hash);
+	filter->family->prefetch(body, hash);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
-}
-
-/* insert of a filter that grows by itself and that threads do not share. */
-static nidus_status insert_growing(void *body, uint64_t hash)
-{
-	return growth_insert(filter_of(body), hash, 0);
 }
 
 /* insert that is refused, or where threads share the filter. */
@@ -5005,13 +7903,9 @@ void filter_choose_calls(nidus_filter *filter)
 		return;
 	filter->calls = (struct calls){
 		.contains = alone ? ops->contains : contains_through_gate,
-		.insert = !changes        ? insert_checked
-		          : filter->grows ? insert_growing
-		                          : ops->insert,
+		.insert = changes ? ops->insert : insert_checked,
 		.remove = removes ? ops->remove : remove_checked,
-		.prefetch = !alone                 ? prefetch_through_gate
-		            : moving_parts(filter) ? prefetch_parts
-		                                   : filter->family->prefetch,
+		.prefetch = alone ? filter->family->prefetch : prefetch_through_gate,
 	};
 }
 
@@ -5042,8 +7936,6 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, NULL, n, done);
-	if (status == NIDUS_OK && filter->grows)
-		return growth_insert_batch(filter, hashes, NULL, n, done);
 	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, NULL, n, done)
 	                          : status;
 }
@@ -5052,16 +7944,18 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 
 /*
  * A lookup of a whole block brings its cache lines and finds what is there already. The others are
- * looked up once more when their turn comes: they may have come twice.
+ * looked up once more when their turn comes: they may have come twice. In a filter that grows so are
+ * all: it says yes for keys that are not there to stay (insert_new of api/directory.c).
  */
 static nidus_status insert_new_block(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                      uint8_t *fresh, size_t *done)
 {
 	uint8_t known[NEW_BLOCK];
+	bool sure = filter_directory(filter) == NULL;
 	nidus_contains_batch(filter, hashes, n, known);
 	for (size_t i = 0; i < n; i++) {
-		nidus_status status =
-			known[i] ? NIDUS_PRESENT : nidus_insert_new_hash(filter, hashes[i]);
+		nidus_status status = known[i] && sure ? NIDUS_PRESENT
+		                                       : nidus_insert_new_hash(filter, hashes[i]);
 		if (status != NIDUS_OK && status != NIDUS_PRESENT)
 			return status;
 		if (fresh != NULL)
@@ -5116,47 +8010,6 @@ nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, si
  * is checked, unless the caller asks for more.
  */
 
-/* ==== src/store/parts.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * parts: what follows the image of a filter that has more than its body, as bytes
- * (docs/format.md has the drawing).
- *
- * A record of fixed size, then the overflow list, then, during a move, the image of the old
- * body. This file knows bytes and checksums; only the api layer knows what they mean.
- */
-#ifndef NIDUS_STORE_PARTS_H
-#define NIDUS_STORE_PARTS_H
-
-
-#define PARTS_RECORD 128 /* bytes */
-#define PARTS_ALIGN 64 /* the record and the old body's image start at a multiple */
-
-struct parts {
-	uint64_t position, places; /* of a move, as in struct moving */
-	uint32_t inserts;
-	bool old;       /* the old body's image follows */
-	bool returning; /* entries of the overflow list are tried again, behind this one: */
-	nidus_entry returned;
-	uint32_t uncounted;  /* inserts of threads since the last turn */
-	int64_t left;        /* inserts of threads until the entries are counted */
-	uint64_t overflowed; /* entries of the overflow list, copies not counted */
-	uint64_t checksum;   /* of the list */
-};
-
-static void parts_encode(const struct parts *parts, unsigned char record[PARTS_RECORD]);
-
-/* Errors: E_CORRUPT (the checksum), E_FORMAT (another spelling of the same). */
-static nidus_status parts_decode(struct parts *parts, const unsigned char record[PARTS_RECORD]);
-
-/* Zeros from a place on to where the next part starts. */
-static inline uint64_t parts_padding(uint64_t at)
-{
-	return (PARTS_ALIGN - at % PARTS_ALIGN) % PARTS_ALIGN;
-}
-
-#endif
-
 /* ------------------------------------------------------------------- one image -- */
 
 /* Whether a header's plan is one that this library could have made. */
@@ -5171,10 +8024,11 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	nidus_status status = claims_check(*family, plan);
 	if (status != NIDUS_OK)
 		return status;
-	struct forecast forecast = (*family)->forecast(plan, 0);
+	uint64_t table = image->section[IMAGE_TABLE].size;
 	uint64_t entry = (*family)->stash_entry > 0 ? (*family)->stash_entry : 1;
-	if (image->section[IMAGE_TABLE].size != forecast.bytes ||
-	    image->section[IMAGE_STASH].size / entry != image->stashed ||
+	bool right = plan->segmented ? table >= DIRECTORY_HEAD
+	                             : table == (*family)->forecast(plan, 0).bytes;
+	if (!right || image->section[IMAGE_STASH].size / entry != image->stashed ||
 	    image->section[IMAGE_STASH].size % entry != 0 ||
 	    (image->stashed > 0 && (*family)->stash_entry == 0) ||
 	    (image->stashed > image->count && image->stashed - image->count > plan->judged))
@@ -5188,6 +8042,8 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 {
 	struct block stash;
 	uint64_t size;
+	if (filter_directory(filter) != NULL)
+		return directory_read(filter_directory(filter), image, source, context);
 	unsigned char *table = filter->family->table(filter->body, &size);
 	nidus_status status = image_read_section(image, IMAGE_TABLE, table, source, context);
 	if (status != NIDUS_OK)
@@ -5223,13 +8079,6 @@ static ptrdiff_t span_source(void *context, void *data, size_t size)
 	return (ptrdiff_t)size;
 }
 
-/* Goes on to a later place. */
-static void span_go_to(struct span *span, const unsigned char *place)
-{
-	span->left -= (size_t)(place - span->next);
-	span->next = place;
-}
-
 /* Checks what a plain open does not read. */
 static nidus_status check_whole(const nidus_filter *filter, const struct image *image,
                                 const unsigned char *file)
@@ -5253,8 +8102,13 @@ static nidus_status adopt(const unsigned char *file, const struct family *family
 		status = filter_make(family, &image->plan, &system, table, &made);
 	if (status != NIDUS_OK)
 		return status;
-	status = family->import(made->body, file + image->section[IMAGE_STASH].offset,
-	                        image->stashed, image->count);
+	if (filter_directory(made) != NULL)
+		status = directory_map(filter_directory(made), image, file);
+	else
+		status = family->import(made->body, file + image->section[IMAGE_STASH].offset,
+		                        image->stashed, image->count);
+	made->table = table;
+	made->table_size = image->section[IMAGE_TABLE].size;
 	made->checksum = image->section[IMAGE_TABLE].checksum;
 	if (status == NIDUS_OK && verify)
 		status = check_whole(made, image, file);
@@ -5306,7 +8160,7 @@ static nidus_status read_plan(struct origin *from, struct image *image,
 		return fail(NIDUS_E_TRUNCATED, "the file has %llu bytes; its header says %llu",
 		            (unsigned long long)from->available, (unsigned long long)image->size);
 	count_bytes(from, image->size);
-	return image->more ? NIDUS_OK : check_end(from);
+	return check_end(from);
 }
 
 /* Reads a filter's body into memory. */
@@ -5324,172 +8178,21 @@ static nidus_status read_copy(const struct origin *from, const struct family *fa
 	return status;
 }
 
-/* Whether a plan can be that of a filter's old body. */
-static nidus_status check_old(const nidus_filter *filter, const struct image *image)
-{
-	struct blueprint old = image->plan;
-	const struct blueprint *plan = &filter->plan;
-	bool smaller = old.level < plan->level && old.capacity <= plan->capacity &&
-	               old.max_capacity <= plan->max_capacity && !image->more;
-	old.level = plan->level;
-	old.capacity = plan->capacity;
-	old.max_capacity = plan->max_capacity;
-	old.stash_limit = plan->stash_limit;
-	if (!smaller || memcmp(&old, plan, sizeof old) != 0)
-		return fail(NIDUS_E_FORMAT, "the old table is not a smaller one of this filter");
-	return NIDUS_OK;
-}
-
-/* Reads an image: a filter's, or, unless `larger` is NULL, that of its old body. */
-static nidus_status read_image(struct origin *from, const nidus_filter *larger, struct image *image,
-                               nidus_filter **filter)
-{
-	const struct family *family;
-	const unsigned char *start = from->map != NULL ? from->map->next : NULL;
-	*filter = NULL;
-	nidus_status status = read_plan(from, image, &family);
-	if (status == NIDUS_OK && larger != NULL)
-		status = check_old(larger, image);
-	if (status != NIDUS_OK)
-		return status;
-	if (from->map == NULL)
-		return read_copy(from, family, image, filter);
-	status = adopt(start, family, image, from->verify, filter);
-	if (status == NIDUS_OK)
-		span_go_to(from->map, start + image->size);
-	return status;
-}
-
-static nidus_status read_zeros(struct origin *from, uint64_t size)
-{
-	unsigned char bytes[PARTS_ALIGN], any = 0;
-	nidus_status status = image_get(from->source, from->context, bytes, size);
-	for (uint64_t i = 0; i < size && status == NIDUS_OK; i++)
-		any |= bytes[i];
-	if (any != 0)
-		return fail(NIDUS_E_CORRUPT, "the padding between parts is not zero");
-	count_bytes(from, size);
-	return status;
-}
-
-static nidus_status read_record(struct origin *from, struct parts *parts)
-{
-	unsigned char record[PARTS_RECORD];
-	nidus_status status = image_get(from->source, from->context, record, PARTS_RECORD);
-	if (status != NIDUS_OK)
-		return status;
-	count_bytes(from, PARTS_RECORD);
-	return parts_decode(parts, record);
-}
-
-#define UNCOUNTED_MOST (1u << 16)
-#define OVERFLOWED_SLACK (1u << 16) /* a crowded filter may hold more than it promises */
-
-/* Whether a record can be one of this filter. */
-static nidus_status check_parts_in_api_load(const nidus_filter *filter, const struct parts *parts)
-{
-	bool turns = parts->old || parts->returning;
-	bool right = filter->family->identity != NULL &&
-	             (filter->grows || (!turns && parts->uncounted == 0 && parts->left == 0)) &&
-	             (parts->places > 0) == parts->old && (parts->position == 0 || parts->old) &&
-	             (turns ? parts->inserts >= 1 && parts->inserts <= MOVING_TURN_MOST
-	                    : parts->inserts == 0) &&
-	             !(parts->returning && (parts->old || parts->overflowed == 0)) &&
-	             parts->uncounted <= UNCOUNTED_MOST &&
-	             parts->overflowed <= filter->plan.max_capacity + OVERFLOWED_SLACK;
-	return right ? NIDUS_OK : fail(NIDUS_E_FORMAT, "the growth record makes no sense");
-}
-
-/* Fills the overflow list from bytes that may be anything. */
-static nidus_status import_overflow(nidus_filter *filter, const unsigned char *bytes, uint64_t n)
-{
-	nidus_entry last = { 0 };
-	for (uint64_t i = 0; i < n; i++, bytes += OVERFLOW_ENTRY) {
-		uint64_t copies, hash;
-		nidus_entry entry = overflow_decode(bytes, &copies);
-		if (!overflow_in_order(&last, &entry) || copies < 1 ||
-		    filter->family->entry_hash(filter->body, &entry, &hash) != NIDUS_OK)
-			return fail(NIDUS_E_CORRUPT,
-			            "entry %llu of the overflow list is out of range or order",
-			            (unsigned long long)i);
-		nidus_status status = moving_overflow_entry(filter, &entry, copies);
-		if (status != NIDUS_OK)
-			return status;
-		last = entry;
-	}
-	return NIDUS_OK;
-}
-
-static nidus_status read_overflow(struct origin *from, nidus_filter *filter,
-                                  const struct parts *parts)
-{
-	struct block list;
-	uint64_t size;
-	if (multiply_overflows(parts->overflowed, OVERFLOW_ENTRY, &size) || size > from->available)
-		return fail(NIDUS_E_TRUNCATED, "the file ends within the overflow list");
-	nidus_status status = memory_take(&filter->allocator, size, &list);
-	if (status != NIDUS_OK)
-		return status;
-	status = image_get(from->source, from->context, list.bytes, size);
-	count_bytes(from, size);
-	if (status == NIDUS_OK && hash_checksum(list.bytes, size) != parts->checksum)
-		status = fail(NIDUS_E_CORRUPT, "the checksum of the overflow list does not match");
-	if (status == NIDUS_OK)
-		status = import_overflow(filter, list.bytes, parts->overflowed);
-	memory_give(&filter->allocator, &list);
-	return status;
-}
-
-static nidus_status read_old(struct origin *from, nidus_filter *filter, uint64_t padding)
-{
-	struct image image;
-	nidus_filter *old;
-	nidus_status status = read_zeros(from, padding);
-	if (status == NIDUS_OK)
-		status = read_image(from, filter, &image, &old);
-	if (status != NIDUS_OK)
-		return status;
-	moving_resume(filter, old);
-	return filter->readonly && !filter->checked ? NIDUS_OK : moving_verify(filter);
-}
-
-/* Reads all that follows a filter's image of so many bytes. */
-static nidus_status read_parts(struct origin *from, uint64_t size, nidus_filter *filter)
-{
-	struct parts parts = { 0 };
-	nidus_status status = read_zeros(from, parts_padding(size));
-	if (status == NIDUS_OK)
-		status = read_record(from, &parts);
-	if (status == NIDUS_OK)
-		status = check_parts_in_api_load(filter, &parts);
-	if (status == NIDUS_OK)
-		status = read_overflow(from, filter, &parts);
-	if (status != NIDUS_OK)
-		return status;
-	filter->moving.position = parts.position;
-	filter->moving.places = parts.places;
-	filter->moving.inserts = parts.inserts;
-	filter->moving.returning = parts.returning;
-	filter->moving.returned = parts.returned;
-	shared_set_turns(filter, parts.uncounted, parts.left);
-	return parts.old ? read_old(from, filter, parts_padding(parts.overflowed * OVERFLOW_ENTRY))
-	                 : check_end(from);
-}
-
 static nidus_status read_filter(struct origin *from, nidus_filter **filter)
 {
 	static const nidus_allocator system = { 0 };
+	const struct family *family;
+	const unsigned char *start = from->map != NULL ? from->map->next : NULL;
 	struct image image;
+	*filter = NULL;
 	if (from->allocator == NULL)
 		from->allocator = &system;
-	nidus_status status = read_image(from, NULL, &image, filter);
-	if (status == NIDUS_OK && image.more)
-		status = read_parts(from, image.size, *filter);
-	if (status != NIDUS_OK) {
-		nidus_free(*filter);
-		*filter = NULL;
-	}
-	return status;
+	nidus_status status = read_plan(from, &image, &family);
+	if (status != NIDUS_OK)
+		return status;
+	if (from->map == NULL)
+		return read_copy(from, family, &image, filter);
+	return adopt(start, family, &image, from->verify, filter);
 }
 
 nidus_status nidus_read(nidus_source source, void *context, const nidus_allocator *allocator,
@@ -5608,8 +8311,6 @@ nidus_status nidus_open_buffer(const void *buffer, size_t len, unsigned flags,
 	struct file_map map = file_borrow(buffer, len);
 	return open_map(&map, flags, filter);
 }
-#undef OVERFLOWED_SLACK
-#undef UNCOUNTED_MOST
 
 /* ==== src/api/mapped.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -5627,26 +8328,25 @@ static nidus_status check_table(const nidus_filter *opened, const unsigned char 
 
 nidus_status filter_check_mapped(const nidus_filter *filter)
 {
-	uint64_t size;
 	if (!filter->readonly || filter->checked)
 		return NIDUS_OK;
-	const unsigned char *table = filter->family->table(filter->body, &size);
-	nidus_status status = check_table(filter, table, size);
-	if (status == NIDUS_OK)
-		status = filter->family->verify(filter->body);
-	if (status == NIDUS_OK && moving(filter))
-		status = filter_check_mapped(filter->moving.old);
-	return status == NIDUS_OK ? moving_verify(filter) : status;
+	nidus_status status = check_table(filter, filter->table, filter->table_size);
+	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
 }
 
 nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
 {
 	uint64_t size;
 	struct block stash;
+	if (filter_directory(from) != NULL) { /* bodies check what they are given */
+		nidus_status status = check_table(from, from->table, from->table_size);
+		if (status == NIDUS_OK)
+			status = to->family->copy(to->body, from->body);
+		return status == NIDUS_OK ? to->family->verify(to->body) : status;
+	}
 	struct fill fill = from->family->fill(from->body);
-	const unsigned char *table = from->family->table(from->body, &size);
 	unsigned char *copy = to->family->table(to->body, &size);
-	memcpy(copy, table, (size_t)size);
+	memcpy(copy, from->table, (size_t)size);
 	nidus_status status = check_table(from, copy, size);
 	if (status == NIDUS_OK)
 		status = memory_take(&to->allocator, to->family->stash_entry * fill.listed, &stash);
@@ -5669,10 +8369,13 @@ nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
  * higher; the size is the smallest that has room. Capacities of the parts do not
  * matter, and neither does the order in which filters are merged.
  *
- *     parts' entries --> target --> level --> empty filter --> transfer part after part
+ *  - Filters of fixed size whose entries fit into one of that size: into such a one.
+ *  - All others: into a directory (api/directory.h) that is large enough for all entries
+ *    before the first comes, segment by segment. If entries are kept once their number is not
+ *    known before: then the directory grows as they come.
  *
- * If entries are kept once, their number is not known before: the size begins with that
- * of the largest part and doubles as needed.
+ * Filters that were opened are read one after another, and their pages leave the memory when
+ * they are done: a merge of a thousand files takes the memory of its result and of one file.
  */
 
 /* ==== src/api/merge.h ==== */
@@ -5684,12 +8387,8 @@ nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
 #define NIDUS_API_MERGE_H
 
 
-/*
- * Whether two filters could hold each other's entries; with `core_shrinks` also if one of them has
- * turned core bits into growth bits. Errors: E_MISMATCH.
- */
-static nidus_status merge_check_match(const struct blueprint *a, const struct blueprint *b,
-                               bool core_shrinks);
+/* Whether two filters could hold each other's entries. Errors: E_MISMATCH. */
+static nidus_status merge_check_match(const struct blueprint *a, const struct blueprint *b);
 
 #endif
 
@@ -5701,25 +8400,26 @@ static nidus_status merge_check_match(const struct blueprint *a, const struct bl
 #pragma GCC visibility pop
 
 #define RATE_MOST 0.5 /* a filter that would answer yes more often than not is refused */
-#define TRIES 4       /* sizes: copies of keys crowd some tables and not others */
+
+#define OVERFULL 1.5 /* times the targets of all: parts that are fuller raise the target */
 
 struct merger {
 	const nidus_filter *const *filters;
 	size_t n;
 	nidus_merge_how how;
-	const struct family *family;
-	uint64_t keys;    /* entries of all, but of each no more than its capacity */
-	uint64_t largest; /* the most of one */
+	const struct family *family; /* of the first */
+	bool grows;       /* some of them are directories */
+	uint64_t keys;    /* entries of all */
 	double targets;   /* of all, added up */
-	/* What the parts have in common, at level 0: its fpr is the lowest target,
-	 * its max_capacity the sum of theirs. */
+	uint64_t largest; /* max_capacity of any */
+	/* What the parts have in common: its fpr is the lowest target, its max_capacity the sum of
+	 * theirs. */
 	struct blueprint base;
 };
 
 /* ------------------------------------------------------------------ the parts -- */
 
-nidus_status merge_check_match(const struct blueprint *a, const struct blueprint *b,
-                               bool core_shrinks)
+nidus_status merge_check_match(const struct blueprint *a, const struct blueprint *b)
 {
 	if (a->family != b->family)
 		return fail(NIDUS_E_MISMATCH, "the families differ: %s and %s",
@@ -5728,9 +8428,12 @@ nidus_status merge_check_match(const struct blueprint *a, const struct blueprint
 	if (a->seed != b->seed)
 		return fail(NIDUS_E_MISMATCH,
 		            "the seeds differ: make both filters with the same seed");
-	bool same_core = a->core_bits == b->core_bits && a->growth_bits == b->growth_bits;
-	bool same_sum = a->core_bits + a->growth_bits == b->core_bits + b->growth_bits;
-	if (!same_sum || (!same_core && !core_shrinks) || a->slots != b->slots)
+	if (a->segmented != b->segmented && a->growth_bits != b->growth_bits)
+		return fail(NIDUS_E_MISMATCH,
+		            "one can grow, the other was packed or made without max_capacity: merge "
+		            "first, and pack what comes of it");
+	if (a->core_bits != b->core_bits || a->growth_bits != b->growth_bits ||
+	    a->slots != b->slots)
 		return fail(NIDUS_E_MISMATCH,
 		            "the fingerprints differ: make both filters with the same rate, slots "
 		            "and max_capacity");
@@ -5740,7 +8443,7 @@ nidus_status merge_check_match(const struct blueprint *a, const struct blueprint
 	if (a->groups != b->groups || a->chunks != b->chunks)
 		return fail(NIDUS_E_MISMATCH,
 		            "the base sizes differ: make both filters with the same capacity and "
-		            "rate");
+		            "rate, and pack them only when they are merged");
 	return NIDUS_OK;
 }
 
@@ -5755,17 +8458,17 @@ static nidus_status blame(const struct merger *merger, size_t part, nidus_status
 }
 
 /* Whether all can be merged. Errors: E_MISMATCH, E_UNSUPPORTED, E_CORRUPT. */
-static nidus_status check_parts_in_api_merge(const struct merger *merger)
+static nidus_status check_parts(const struct merger *merger)
 {
 	const nidus_filter *first = merger->filters[0];
 	if (!(first->family->features & NIDUS_MERGE))
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot merge", first->family->name);
 	for (size_t i = 0; i < merger->n; i++) {
 		const nidus_filter *part = merger->filters[i];
-		nidus_status status =
-			merge_check_match(&first->plan, &part->plan, first->family->core_shrinks);
+		nidus_status status = merge_check_match(&first->plan, &part->plan);
 		if (status == NIDUS_OK)
 			status = filter_check_mapped(part);
+		file_forget_map(&part->map);
 		if (status != NIDUS_OK)
 			return blame(merger, i, status);
 	}
@@ -5780,274 +8483,166 @@ static nidus_status add_to(uint64_t *sum, uint64_t more)
 	return NIDUS_OK;
 }
 
-/* What a part brings to keys, largest and base. Errors: E_RANGE. */
+/* What a part brings to the sums and to what all have in common. Errors: E_RANGE. */
 static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 {
 	const struct blueprint *plan = &part->plan;
 	struct blueprint *base = &merger->base;
-	uint64_t count = moving_held(part);
-	bool bits = merger->family->joint != NULL; /* Bloom families: never full */
-	if (!bits && count > plan->capacity)
-		count = plan->capacity; /* the result may be overfull to the same degree */
-	if (merger->largest < count)
-		merger->largest = count;
+	merger->grows = merger->grows || plan->segmented;
 	if (plan->fpr < base->fpr) {
 		base->fpr = plan->fpr;
 		base->capacity = plan->capacity;
-	}
-	if (plan->growth_bits < base->growth_bits) { /* the other turned core bits into them */
-		base->growth_bits = plan->growth_bits;
-		base->core_bits = plan->core_bits;
 	}
 	base->features |= plan->features & NIDUS_NO_DELETE;
 	if (base->features & NIDUS_NO_DELETE)
 		base->features &= ~(uint32_t)NIDUS_DELETE;
 	merger->targets += plan->fpr;
-	nidus_status status = add_to(&merger->keys, count);
+	merger->largest = plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
+	nidus_status status = add_to(&merger->keys, part->family->count(part->body));
 	return status == NIDUS_OK ? add_to(&base->max_capacity, plan->max_capacity) : status;
-}
-
-/*
- * The target that a part was made with, at least. Relaxed growth doubles it with each
- * borrowed bit, merges raise it by no more than that.
- */
-static double made_with(const struct blueprint *plan)
-{
-	return ldexp(plan->fpr, -(int)plan->borrowed);
 }
 
 /* Finds what the parts have in common. Errors: E_RANGE. */
 static nidus_status survey(struct merger *merger)
 {
-	double made = 0;
 	nidus_status status = NIDUS_OK;
 	merger->family = merger->filters[0]->family;
 	merger->base = merger->filters[0]->plan;
 	merger->base.max_capacity = 0;
 	if (merger->how != NIDUS_MERGE_COPIES && merger->family->joint == NULL)
 		merger->base.features |= NIDUS_NO_DELETE; /* twins share an entry */
-	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++) {
-		made = fmax(made, made_with(&merger->filters[i]->plan));
+	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
 		status = add_part(merger, merger->filters[i]);
-	}
-	merger->base.level = 0;
-	merger->base.borrowed = 0;
-	merger->base.fpr = fmin(merger->base.fpr, made);
 	return status;
 }
 
-/* ------------------------------------------------------------------- the plan -- */
+/* ------------------------------------------------------------------ the result -- */
 
-/* Goes to the next level; where no growth bits are left the core gives one. */
-static void add_level(struct blueprint *plan, const struct family *family)
+static nidus_status rate_too_high(uint64_t keys, double rate)
 {
-	if (plan->level++ < plan->growth_bits + plan->borrowed)
-		return;
-	if (!family->core_shrinks) {
-		plan->borrowed++;
-	} else {
-		plan->core_bits--;
-		plan->growth_bits++;
-	}
+	return fail(NIDUS_E_RANGE,
+	            "%llu keys with fingerprints this short would make the rate %.2f; make "
+	            "the filters with a lower rate or a larger max_capacity",
+	            (unsigned long long)keys, rate);
 }
 
-/* How far the plan can grow by itself: to max_capacity, if its bits, rate and size allow. */
-static uint64_t growth_limit(const struct blueprint *plan, const struct family *family)
+/* An empty filter of fixed size. */
+static nidus_status make_fixed(const struct merger *merger, nidus_filter **made)
 {
-	struct blueprint last = *plan, largest;
-	if (family->larger(plan, plan->max_capacity, false, &largest) == NIDUS_OK)
-		return plan->max_capacity;
-	for (last.level = plan->growth_bits + plan->borrowed; last.level > plan->level;
-	     last.level--) {
-		if (family->larger(&last, plan->capacity, false, &largest) != NIDUS_OK)
-			continue;
-		uint64_t limit = largest.capacity;
-		if (family->larger(plan, limit, false, &largest) == NIDUS_OK)
-			return limit;
-	}
-	return plan->capacity;
+	const nidus_filter *first = merger->filters[0];
+	struct blueprint plan = merger->base;
+	plan.max_capacity = plan.capacity;
+	return filter_make(first->family, &plan, &first->allocator, NULL, made);
 }
 
-/* Raises the target to the rate of so many keys, if that is higher, with all its bits used. */
-static void allow_rate(struct blueprint *plan, const struct family *family, uint64_t keys)
+/* An empty directory with room for so many keys. Errors: E_NOMEM, E_RANGE. */
+static nidus_status make_growing(const struct merger *merger, uint64_t keys, nidus_filter **made)
 {
-	struct blueprint grown = *plan;
-	grown.level = plan->growth_bits + plan->borrowed;
-	/* Linear in the keys; a hair more, as families round in their own order. */
-	double rate = family->forecast(&grown, 1).fpr * (double)keys * (1 + 0x1p-40);
-	if (plan->fpr < rate)
-		plan->fpr = rate;
+	const nidus_filter *first = merger->filters[0];
+	struct blueprint plan = merger->base;
+	const struct family *inner = family_find(first->family->id);
+	plan.segmented = 1;
+	plan.borrowed = 0;
+	/* Beyond what its bits give room for, the rate rises: that is nobody's wish. */
+	uint64_t slots = directory_slots(inner, &plan);
+	plan.max_capacity = plan.max_capacity < slots / 16 * 15 ? plan.max_capacity : slots / 16 * 15;
+	double at_rate = plan.fpr / family_of_plan(inner, &plan)->forecast(&plan, 1).fpr;
+	if ((double)plan.max_capacity > at_rate)
+		plan.max_capacity = (uint64_t)at_rate;
+	plan.capacity = 1;
+	/* What a part promises at this very rate stays, by a hair. */
+	if (plan.max_capacity < merger->largest && (double)merger->largest <= at_rate * 1.001)
+		plan.max_capacity = merger->largest;
+	plan.max_capacity = plan.max_capacity > 1 ? plan.max_capacity : 1;
+	nidus_status status = growth_make_empty(first, &plan, made);
+	if (status != NIDUS_OK)
+		return status;
+	struct directory *directory = filter_directory(*made);
+	if (directory->shared)
+		status = directory_plant(directory);
+	if (status == NIDUS_OK)
+		status = directory_grow(directory, keys, true);
+	if (status != NIDUS_OK) {
+		nidus_free(*made);
+		*made = NULL;
+	}
+	return status;
 }
 
-/*
- * The plan for so many keys, of `level` at least. Its target is the base's, or the
- * rate of so many, which is the same at every level. Errors: E_RANGE.
- */
-static nidus_status plan_for(const struct merger *merger, uint64_t keys, unsigned level,
-                             struct blueprint *plan)
+/* What a result with so many entries promises. Errors: E_RANGE. */
+static nidus_status promise(const struct merger *merger, nidus_filter *made)
 {
-	const struct family *family = merger->family;
-	struct blueprint from = merger->base;
-	keys = keys > 1 ? keys : 1;
-	if (family->joint != NULL)
-		return family->joint(&from, keys, plan);
-	while (from.level < level)
-		add_level(&from, family);
-	allow_rate(&from, family, keys);
-	while (family->larger(&from, keys, false, plan) != NIDUS_OK) {
-		from.level = from.growth_bits + from.borrowed;
-		add_level(&from, family);
-		allow_rate(&from, family, keys);
-		nidus_status status = family->check(&from);
-		if (status != NIDUS_OK)
-			return status;
-	}
-	if (plan->fpr > RATE_MOST)
-		return fail(NIDUS_E_RANGE,
-		            "%llu keys with fingerprints this short would make the rate %.2f; make "
-		            "the filters with a lower rate or a larger max_capacity",
-		            (unsigned long long)keys, plan->fpr);
-	plan->max_capacity = growth_limit(plan, family);
-	if (plan->fpr > merger->targets) /* by a hair: the last windows of a chunk overlap less */
-		plan->fpr = merger->targets;
-	if (claims_check(family, plan) != NIDUS_OK) /* no file could hold it */
-		return fail(NIDUS_E_RANGE,
-		            "the merged filter would be far larger than its %llu keys explain",
-		            (unsigned long long)keys);
+	uint64_t keys = made->family->count(made->body);
+	if (filter_directory(made) == NULL)
+		return NIDUS_OK;
+	directory_recount(filter_directory(made));
+	directory_look_after(filter_directory(made));
+	growth_promise(made, keys > 1 ? keys : 1);
+	if (made->plan.fpr > RATE_MOST)
+		return rate_too_high(keys, made->plan.fpr);
+	/* By a hair, or as parts have a few keys more than their capacity. */
+	if (made->plan.fpr > merger->targets && made->plan.fpr <= merger->targets * OVERFULL)
+		made->plan.fpr = merger->targets;
 	return NIDUS_OK;
 }
 
-/* ------------------------------------------------------------------- the filter -- */
-
-/* Entries on their way into one filter. */
-struct gathering {
-	const struct merger *merger;
-	nidus_filter *to;
-	uint64_t count; /* of entries that are kept once, */
-	uint64_t room;  /* and for how many there is room */
-};
-
-/* Puts all entries of a filter into another: growth_transfer, or put_all. */
-typedef nidus_status (*putter)(nidus_filter *to, const nidus_filter *from);
-
-/* Makes a filter of a plan the gathering's. Errors: as the putter, E_NOMEM; nothing changed then. */
-typedef nidus_status (*filler)(struct gathering *gathering, const struct blueprint *plan,
-                               putter put);
-
-/*
- * growth_transfer entry by entry: a filter that can grow keeps what finds no place in its
- * overflow list. Errors: FULL, COPIES, E_NOMEM.
- */
-static nidus_status put_all(nidus_filter *to, const nidus_filter *from)
+/* Puts all entries of a filter into another. Errors: FULL, E_NOMEM. */
+static nidus_status transfer(nidus_filter *to, const nidus_filter *from)
 {
-	nidus_cursor cursor = { 0 };
-	nidus_entry entry;
-	uint64_t hash;
-	nidus_status status = NIDUS_OK;
-	while (status == NIDUS_OK && moving_next(from, &cursor, &entry)) {
-		status = to->family->entry_hash(to->body, &entry, &hash);
-		if (status == NIDUS_OK)
-			status = growth_put(to, hash, entry.value);
-	}
+	nidus_status status = filter_directory(to) != NULL
+	                              ? growth_absorb(to, from)
+	                              : to->family->transfer(to->body, from->body);
+	file_forget_map(&from->map);
 	return status;
 }
 
-/*
- * Fills a filter for so many keys, of at least `level`. Copies of keys crowd some sizes and not
- * others, so several are tried. Hot keys may crowd all of them: then the first size takes an
- * overflow list, if it can grow. Errors: as the filler, E_RANGE.
- */
-static nidus_status fill_some_size(struct gathering *gathering, uint64_t keys, unsigned level,
-                                   filler fill)
+/* Bloom families: the bits of all. */
+static nidus_status merge_bits(const struct merger *merger, nidus_filter **merged)
 {
-	struct blueprint first, plan;
-	nidus_status status = plan_for(gathering->merger, keys, level, &first);
-	if (status != NIDUS_OK)
-		return status;
-	reason_set_aside();
-	status = fill(gathering, &first, growth_transfer);
-	level = first.level + 1;
-	for (unsigned tries = 1; tries < TRIES && status == NIDUS_FULL; tries++) {
-		if (plan_for(gathering->merger, keys, level, &plan) != NIDUS_OK)
-			break;
-		status = fill(gathering, &plan, growth_transfer);
-		level = plan.level + 1;
-	}
-	if (overflow_helps(status) && first.growth_bits > 0)
-		status = fill(gathering, &first, put_all);
-	return reason_decide(status);
-}
-
-/* ---------------------------------------------------------------- all entries -- */
-
-/* A filler: all entries of all parts. */
-static nidus_status fill_with_parts(struct gathering *gathering, const struct blueprint *plan,
-                                    putter put)
-{
-	const struct merger *merger = gathering->merger;
 	const nidus_filter *first = merger->filters[0];
-	nidus_filter *made;
-	nidus_status status = filter_make(first->family, plan, &first->allocator, NULL, &made);
-	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
-		status = put(made, merger->filters[i]);
+	struct blueprint plan;
+	uint64_t keys = merger->keys > 1 ? merger->keys : 1;
+	nidus_status status = first->family->joint(&merger->base, keys, &plan);
+	if (status == NIDUS_OK && plan.fpr > RATE_MOST)
+		status = rate_too_high(keys, plan.fpr);
 	if (status == NIDUS_OK)
-		gathering->to = made;
-	else
-		nidus_free(made);
+		status = filter_make(first->family, &plan, &first->allocator, NULL, merged);
+	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
+		status = transfer(*merged, merger->filters[i]);
 	return status;
 }
 
-static nidus_status too_many_copies_in_api_merge(void)
+/* Puts all parts into a filter that was just made, or frees it. */
+static nidus_status transfer_all(const struct merger *merger, nidus_filter **merged)
 {
-	return fail(NIDUS_COPIES, "a key has more copies in these filters than one filter can "
-	                          "hold; keep equal entries once (NIDUS_MERGE_UNIQUE)");
+	nidus_status status = NIDUS_OK;
+	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
+		status = transfer(*merged, merger->filters[i]);
+	if (status != NIDUS_OK) {
+		nidus_free(*merged);
+		*merged = NULL;
+	}
+	return status;
 }
 
 /* The filter with all entries. Errors: as nidus_merge_many. */
 static nidus_status merge_all(const struct merger *merger, nidus_filter **merged)
 {
-	struct gathering gathering = { .merger = merger };
-	nidus_status status = fill_some_size(&gathering, merger->keys, 0, fill_with_parts);
-	*merged = gathering.to;
-	return overflow_helps(status) ? too_many_copies_in_api_merge() : status;
+	nidus_status status = NIDUS_FULL;
+	if (!merger->grows && merger->keys <= merger->base.capacity) {
+		status = make_fixed(merger, merged);
+		if (status == NIDUS_OK)
+			status = transfer_all(merger, merged);
+	}
+	if (overflow_helps(status)) { /* keys that are too many, or without a list too uneven */
+		status = make_growing(merger, merger->keys, merged);
+		if (status == NIDUS_OK)
+			status = transfer_all(merger, merged);
+	}
+	return status == NIDUS_OK ? promise(merger, *merged) : status;
 }
 
 /* --------------------------------------------------------------- entries once -- */
-
-/* A filler: what was gathered so far. A plan of the present level only promises more. */
-static nidus_status go_on_with(struct gathering *gathering, const struct blueprint *plan,
-                               putter put)
-{
-	const nidus_filter *first = gathering->merger->filters[0];
-	nidus_filter *made;
-	if (gathering->to != NULL && gathering->to->plan.level == plan->level) {
-		growth_promise(gathering->to, plan);
-		return NIDUS_OK;
-	}
-	nidus_status status = filter_make(first->family, plan, &first->allocator, NULL, &made);
-	if (status == NIDUS_OK && gathering->to != NULL)
-		status = put(made, gathering->to);
-	if (status != NIDUS_OK) {
-		nidus_free(made);
-		return status;
-	}
-	nidus_free(gathering->to);
-	gathering->to = made;
-	return NIDUS_OK;
-}
-
-/* How many entries to make room for next: twice as many, but no more than can come. */
-static uint64_t next_room(const struct gathering *gathering)
-{
-	const struct merger *merger = gathering->merger;
-	uint64_t count = gathering->count, next = 2 * count;
-	double most = 0.99 * RATE_MOST / merger->family->forecast(&merger->base, 1).fpr;
-	next = next > merger->largest ? next : merger->largest;
-	next = next < merger->keys ? next : merger->keys;
-	if ((double)next > most)
-		next = (uint64_t)most;
-	return next > count ? next : count + 1;
-}
 
 /* What two values of an identity become. */
 static uint64_t combined(const struct merger *merger, uint64_t a, uint64_t b)
@@ -6068,7 +8663,7 @@ static nidus_status join_in_api_merge(const struct merger *merger, nidus_filter 
 {
 	struct value_change change = { VALUE_REPLACE, value, value };
 	if (merger->base.value_bits == 0)
-		return to->ops->contains(to->body, hash) ? NIDUS_OK : NIDUS_NOT_FOUND;
+		return to->ops->count(to->body, hash) > 0 ? NIDUS_OK : NIDUS_NOT_FOUND;
 	if (merger->how != NIDUS_MERGE_UNIQUE) {
 		if (to->ops->find(to->body, hash, &change.old, 1) == 0)
 			return NIDUS_NOT_FOUND;
@@ -6077,78 +8672,76 @@ static nidus_status join_in_api_merge(const struct merger *merger, nidus_filter 
 	return to->ops->change(to->body, hash, change);
 }
 
-/* Puts in an entry that is not there, into a larger filter if need be. */
-static nidus_status gather_new(struct gathering *gathering, uint64_t hash, uint64_t value)
+/* Puts in an entry that is not there; a filter that is as full as promised becomes a directory. */
+static nidus_status gather_new(nidus_filter *to, uint64_t hash, uint64_t value, uint64_t *count)
 {
-	nidus_filter *to = gathering->to;
-	nidus_status status = body_insert(to->ops, to->body, hash, value);
-	if (status == NIDUS_FULL) {
-		status = fill_some_size(gathering, gathering->room, to->plan.level + 1, go_on_with);
-		to = gathering->to;
-		if (status == NIDUS_OK)
-			status = body_insert(to->ops, to->body, hash, value);
-	}
-	return overflow_helps(status) && to->grows ? growth_put(to, hash, value) : status;
-}
-
-static nidus_status gather_entry(struct gathering *gathering, const nidus_entry *entry)
-{
-	uint64_t hash;
 	nidus_status status = NIDUS_OK;
-	if (gathering->count == gathering->room) {
-		gathering->room = next_room(gathering);
-		status = fill_some_size(gathering, gathering->room, 0, go_on_with);
+	if (filter_directory(to) == NULL && *count >= to->plan.capacity)
+		status = growth_make_directory(to);
+	if (filter_directory(to) != NULL && *count >= to->plan.capacity) {
+		uint64_t room = *count + *count / 4 + 1;
+		if (status == NIDUS_OK)
+			status = directory_grow(filter_directory(to), room, true);
+		to->plan.capacity = room; /* for now: see promise */
+		filter_directory(to)->most = UINT64_MAX;
 	}
 	if (status == NIDUS_OK)
-		status = gathering->to->family->entry_hash(gathering->to->body, entry, &hash);
-	if (status == NIDUS_OK)
-		status = join_in_api_merge(gathering->merger, gathering->to, hash, entry->value);
-	if (status != NIDUS_NOT_FOUND)
-		return status;
-	status = gather_new(gathering, hash, entry->value);
-	gathering->count += status == NIDUS_OK;
+		status = body_insert(to->ops, to->body, hash, value);
+	*count += status == NIDUS_OK;
 	return status;
 }
 
-static nidus_status gather(struct gathering *gathering, const nidus_filter *part)
+static nidus_status gather(const struct merger *merger, nidus_filter *to, const nidus_filter *part,
+                           uint64_t *count)
 {
-	nidus_cursor cursor = { 0 };
+	nidus_cursor cursor = { { 0, 0 } };
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
-	while (status == NIDUS_OK && moving_next(part, &cursor, &entry))
-		status = gather_entry(gathering, &entry);
+	uint64_t hash;
+	while (status == NIDUS_OK && part->family->next(part->body, &cursor, &entry)) {
+		status = to->family->entry_hash(to->body, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = join_in_api_merge(merger, to, hash, entry.value);
+		if (status == NIDUS_NOT_FOUND)
+			status = gather_new(to, hash, entry.value, count);
+	}
+	file_forget_map(&part->map);
 	return status;
 }
 
 /* The filter with every entry once. Errors: as nidus_merge_many. */
 static nidus_status merge_unique(const struct merger *merger, nidus_filter **merged)
 {
-	struct gathering gathering = { .merger = merger };
-	nidus_status status = NIDUS_OK;
+	uint64_t count = 0;
+	nidus_status status = merger->grows ? make_growing(merger, 1, merged)
+	                                    : make_fixed(merger, merged);
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
-		status = gather(&gathering, merger->filters[i]);
-	/* Size and target are those of the entries that there are in the end. */
-	uint64_t keys = gathering.count < merger->keys ? gathering.count : merger->keys;
-	if (status == NIDUS_OK)
-		status = fill_some_size(&gathering, keys, 0, go_on_with);
-	if (status == NIDUS_OK)
-		*merged = gathering.to;
-	else
-		nidus_free(gathering.to);
-	return status;
+		status = gather(merger, *merged, merger->filters[i], &count);
+	if (status == NIDUS_OK && filter_directory(*merged) != NULL)
+		(*merged)->plan.capacity = 1;
+	return status == NIDUS_OK ? promise(merger, *merged) : status;
 }
 
 /* -------------------------------------------------------------------- the call -- */
 
 static nidus_status merge(struct merger *merger, nidus_filter **merged)
 {
-	nidus_status status = check_parts_in_api_merge(merger);
+	nidus_status status = check_parts(merger);
 	if (status == NIDUS_OK)
 		status = survey(merger);
 	if (status != NIDUS_OK)
 		return status;
-	bool once = merger->how != NIDUS_MERGE_COPIES && merger->family->joint == NULL;
-	return once ? merge_unique(merger, merged) : merge_all(merger, merged);
+	if (merger->family->joint != NULL)
+		status = merge_bits(merger, merged);
+	else if (merger->how == NIDUS_MERGE_COPIES)
+		status = merge_all(merger, merged);
+	else
+		status = merge_unique(merger, merged);
+	if (status != NIDUS_OK) {
+		nidus_free(*merged);
+		*merged = NULL;
+	}
+	return status;
 }
 
 static int by_address(const void *a, const void *b)
@@ -6166,7 +8759,7 @@ struct shared_parts {
 };
 
 /* Errors: E_NOMEM. */
-static nidus_status find_shared(const struct merger *merger, struct shared_parts *shared)
+static nidus_status find_shared_in_api_merge(const struct merger *merger, struct shared_parts *shared)
 {
 	size_t n = 0, different = 0;
 	*shared = (struct shared_parts){ 0 };
@@ -6195,7 +8788,7 @@ static nidus_status find_shared(const struct merger *merger, struct shared_parts
 static nidus_status merge_stopped(struct merger *merger, nidus_filter **merged)
 {
 	struct shared_parts shared;
-	nidus_status status = find_shared(merger, &shared);
+	nidus_status status = find_shared_in_api_merge(merger, &shared);
 	if (status != NIDUS_OK)
 		return status;
 	for (size_t i = 0; i < shared.n; i++)
@@ -6235,668 +8828,8 @@ nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b, nidus_fil
 	const nidus_filter *both[] = { a, b };
 	return nidus_merge_many(both, 2, NIDUS_MERGE_COPIES, merged);
 }
+#undef OVERFULL
 #undef RATE_MOST
-#undef TRIES
-
-/* ==== src/api/moving.c ==== */
-/* SPDX-License-Identifier: MIT
- *
- * moving: the operations on all parts at once, and the turns that empty the old body.
- */
-
-#pragma GCC visibility push(default)
-#include <assert.h>
-#pragma GCC visibility pop
-
-
-/* ==== src/base/effort.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * effort: what this thread's calls have cost so far, in numbers that no noise touches.
- *
- * Tests read it before and after a call to see that the work of one insert is bounded.
- */
-#ifndef NIDUS_BASE_EFFORT_H
-#define NIDUS_BASE_EFFORT_H
-
-#pragma GCC visibility push(default)
-#include <stdint.h>
-#pragma GCC visibility pop
-
-struct effort {
-	uint64_t cleared; /* bytes of memory */
-	uint64_t moved;   /* entries, from a table to a larger one or out of an overflow list */
-	uint64_t looked;  /* slots, by searches for room that the short way did not end */
-};
-
-/* This thread's. */
-static struct effort *effort_of_thread(void);
-
-#endif
-
-#define SOME 128   /* hashes of a batch that are looked for elsewhere at a time */
-#define FETCHED 16 /* keys that are asked for before a turn: the body asks for the others itself */
-
-static const struct body_ops moving_ops;
-
-void moving_choose_ops(nidus_filter *filter)
-{
-	filter->moving.ops = filter->family->ops(filter->body);
-	filter->ops = moving_parts(filter) ? &moving_ops : filter->moving.ops;
-	filter_choose_calls(filter);
-}
-
-/* After something left the overflow list: a filter in one part keeps none. */
-static void tidy(nidus_filter *filter)
-{
-	if (moving_parts(filter))
-		return;
-	overflow_free(&filter->moving.overflow, &filter->allocator);
-	filter->moving.returning = false;
-	moving_choose_ops(filter);
-}
-
-/* --------------------------------------------------------------------- turns -- */
-
-static uint32_t turn_of_in_api_moving(const nidus_filter *filter)
-{
-	return filter->plan.capacity < MOVING_LARGE ? MOVING_TURN : MOVING_TURN_MOST;
-}
-
-static void drop_old(nidus_filter *filter)
-{
-	nidus_free(filter->moving.old);
-	filter->moving.old = NULL;
-}
-
-void moving_drop(nidus_filter *filter)
-{
-	if (moving(filter))
-		drop_old(filter);
-	overflow_free(&filter->moving.overflow, &filter->allocator);
-	filter->moving = (struct moving){ 0 };
-	moving_choose_ops(filter);
-}
-
-/* Tries to find places for the next `n` of the overflow list's entries. */
-static void return_some(nidus_filter *filter, uint64_t n)
-{
-	struct moving *state = &filter->moving;
-	const struct overflow_node *node;
-	for (; n > 0 && state->returning; n--) {
-		node = overflow_next(&state->overflow, &state->returned);
-		if (node == NULL) {
-			state->returning = false;
-			break;
-		}
-		nidus_entry entry = node->entry;
-		uint64_t copies = node->copies, hash;
-		state->returned = entry;
-		if (filter->family->entry_hash(filter->body, &entry, &hash) != NIDUS_OK)
-			continue;
-		for (; copies > 0; copies--) {
-			if (body_insert(state->ops, filter->body, hash, entry.value) != NIDUS_OK)
-				break;
-			(void)overflow_remove(&state->overflow, &entry);
-			effort_of_thread()->moved++;
-		}
-	}
-	tidy(filter);
-}
-
-static void move_places(nidus_filter *filter, uint64_t places)
-{
-	struct moving *state = &filter->moving;
-	filter->family->move(filter->body, state->old->body, &state->position, places,
-	                     &state->overflow);
-	if (state->position != UINT64_MAX)
-		return;
-	assert(filter->family->count(state->old->body) == 0);
-	drop_old(filter);
-	state->returning = true;
-	state->returned = (nidus_entry){ 0 };
-	tidy(filter);
-}
-
-void moving_count_inserts(nidus_filter *filter, uint64_t n)
-{
-	struct moving *state = &filter->moving;
-	if (!moving(filter) && !state->returning)
-		return;
-	if (n < state->inserts) {
-		state->inserts -= (uint32_t)n;
-		return;
-	}
-	n -= state->inserts;
-	const uint32_t turn = turn_of_in_api_moving(filter);
-	state->inserts = turn - (uint32_t)(n % turn);
-	uint64_t turns = 1 + n / turn;
-	reason_set_aside(); /* what finds no place has another */
-	if (moving(filter))
-		move_places(filter, turns * state->places);
-	else
-		return_some(filter, turns * turn);
-	(void)reason_decide(NIDUS_OK);
-}
-
-nidus_status moving_finish(nidus_filter *filter)
-{
-	reason_set_aside();
-	if (moving(filter))
-		move_places(filter, UINT64_MAX / 2);
-	if (!moving(filter))
-		return_some(filter, UINT64_MAX);
-	return reason_decide(moving(filter) ? NIDUS_E_NOMEM : NIDUS_OK);
-}
-
-/* ------------------------------------------------------------------ overflow -- */
-
-nidus_status moving_overflow_entry(nidus_filter *filter, const nidus_entry *entry, uint64_t copies)
-{
-	nidus_status status =
-		overflow_add(&filter->moving.overflow, &filter->allocator, entry, copies);
-	if (status == NIDUS_OK)
-		moving_choose_ops(filter);
-	return status;
-}
-
-nidus_status moving_overflow(nidus_filter *filter, uint64_t hash, uint64_t value)
-{
-	nidus_entry entry = filter->family->identity(filter->body, hash);
-	entry.value = value;
-	return moving_overflow_entry(filter, &entry, 1);
-}
-
-static uint64_t overflowed(const nidus_filter *filter, uint64_t hash)
-{
-	if (filter->moving.overflow.entries == 0)
-		return 0;
-	nidus_entry entry = filter->family->identity(filter->body, hash);
-	return overflow_count_all(&filter->moving.overflow, &entry);
-}
-
-bool moving_overflowed(const nidus_filter *filter, uint64_t hash)
-{
-	return overflowed(filter, hash) > 0;
-}
-
-nidus_filter *moving_old_for(const nidus_filter *filter, uint64_t hash)
-{
-	nidus_filter *old = filter->moving.old;
-	uint8_t left = 0;
-	if (old != NULL)
-		filter->family->left(old->body, filter->moving.position, &hash, 1, &left);
-	return left ? old : NULL;
-}
-
-static bool in_old(const nidus_filter *filter, uint64_t hash)
-{
-	const nidus_filter *old = moving_old_for(filter, hash);
-	return old != NULL && old->ops->contains(old->body, hash);
-}
-
-bool moving_elsewhere(const nidus_filter *filter, uint64_t hash)
-{
-	return in_old(filter, hash) || moving_overflowed(filter, hash);
-}
-
-bool moving_crowded(const nidus_filter *filter, uint64_t hash)
-{
-	return filter->ops->count(filter->body, hash) >= filter->family->copies(&filter->plan);
-}
-
-/* ------------------------------------------------------------------- lookups -- */
-
-static bool contains_in_api_moving(const void *body, uint64_t hash)
-{
-	const nidus_filter *filter = filter_of(body);
-	return filter->moving.ops->contains(body, hash) || in_old(filter, hash) ||
-	       moving_overflowed(filter, hash);
-}
-
-static uint64_t count_in_api_moving(const void *body, uint64_t hash)
-{
-	const nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
-	uint64_t here = filter->moving.ops->count(body, hash) + overflowed(filter, hash);
-	return old != NULL ? here + old->ops->count(old->body, hash) : here;
-}
-
-/* Adds the values of the overflow list to those that were found, `found` of them. */
-static size_t find_overflowed(const nidus_filter *filter, uint64_t hash, uint64_t *values,
-                              size_t cap, size_t found)
-{
-	const struct overflow *overflow = &filter->moving.overflow;
-	if (overflow->entries == 0)
-		return found;
-	nidus_entry entry = filter->family->identity(filter->body, hash);
-	return overflow_values(overflow, &entry, values, cap, found);
-}
-
-static size_t find_in_api_moving(const void *body, uint64_t hash, uint64_t *values, size_t cap)
-{
-	const nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
-	size_t found = old != NULL ? old->ops->find(old->body, hash, values, cap) : 0;
-	size_t told = found < cap ? found : cap;
-	found +=
-		filter->moving.ops->find(body, hash, told < cap ? values + told : NULL, cap - told);
-	return find_overflowed(filter, hash, values, cap, found);
-}
-
-static void find_batch_in_api_moving(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
-                       uint32_t *found)
-{
-	for (size_t i = 0; i < n; i++) {
-		first[i] = 0;
-		size_t all = find_in_api_moving(body, hashes[i], &first[i], 1);
-		found[i] = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
-	}
-}
-
-/* Asks the old body for those of up to SOME keys that are not found yet and may be there. */
-static void look_in_old(const nidus_filter *filter, const uint64_t *hashes, size_t n, uint8_t *yes)
-{
-	const nidus_filter *old = filter->moving.old;
-	uint64_t asked[SOME];
-	uint8_t left[SOME], found[SOME], of[SOME];
-	size_t some = 0;
-	filter->family->left(old->body, filter->moving.position, hashes, n, left);
-	for (size_t i = 0; i < n; i++) {
-		asked[some] = hashes[i];
-		of[some] = (uint8_t)i;
-		some += left[i] & (yes[i] == 0);
-	}
-	old->ops->contains_batch(old->body, asked, some, found);
-	for (size_t i = 0; i < some; i++)
-		yes[of[i]] = found[i]; // cppcheck-suppress uninitvar
-}
-
-/* Adds to the answers what the parts beside the body have. */
-static void look_elsewhere(const nidus_filter *filter, const uint64_t *hashes, size_t n,
-                           uint8_t *yes)
-{
-	for (size_t from = 0; from < n && moving(filter); from += SOME)
-		look_in_old(filter, hashes + from, n - from < SOME ? n - from : SOME, yes + from);
-	for (size_t i = 0; i < n && filter->moving.overflow.entries > 0; i++)
-		yes[i] = yes[i] || moving_overflowed(filter, hashes[i]);
-}
-
-static void contains_batch_in_api_moving(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
-{
-	const nidus_filter *filter = filter_of(body);
-	filter->moving.ops->contains_batch(body, hashes, n, yes);
-	look_elsewhere(filter, hashes, n, yes);
-}
-
-/* -------------------------------------------------------------------- insert -- */
-
-static nidus_status insert_uncounted(nidus_filter *filter, uint64_t hash, uint64_t value)
-{
-	if (moving_elsewhere(filter, hash) && moving_crowded(filter, hash))
-		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	return body_insert(filter->moving.ops, filter->body, hash, value);
-}
-
-static nidus_status insert_value(void *body, uint64_t hash, uint64_t value)
-{
-	nidus_filter *filter = filter_of(body);
-	nidus_status status = insert_uncounted(filter, hash, value);
-	if (status == NIDUS_OK)
-		moving_count_inserts(filter, 1);
-	return status;
-}
-
-static nidus_status insert_in_api_moving(void *body, uint64_t hash)
-{
-	return insert_value(body, hash, 0);
-}
-
-/*
- * Inserts before the next turn: at the body's full speed if no other part has any of the keys.
- * yes[i] is 0 unless the old body had key i a few turns ago. Entries only leave it, so what it did
- * not have then it does not have now.
- */
-static nidus_status insert_some_in_api_moving(nidus_filter *filter, const uint64_t *hashes,
-                                const uint64_t *values, size_t n, const uint8_t *yes, size_t *done)
-{
-	bool held = false;
-	for (size_t i = 0; i < n; i++)
-		held |= yes[i] != 0;
-	for (size_t i = 0; i < n && !held && filter->moving.overflow.entries > 0; i++)
-		held = moving_overflowed(filter, hashes[i]);
-	if (!held)
-		return filter->moving.ops->insert_batch(filter->body, hashes, values, n, done);
-	nidus_status status = NIDUS_OK;
-	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		status =
-			insert_uncounted(filter, hashes[*done], values != NULL ? values[*done] : 0);
-		*done += status == NIDUS_OK;
-	}
-	return status;
-}
-
-/* How many inserts come before the next turn, but for what a batch does at a time. */
-static size_t before_turn_in_api_moving(const nidus_filter *filter)
-{
-	bool turns = moving(filter) || filter->moving.returning;
-	return turns ? filter->moving.inserts : MOVING_TURN_MOST;
-}
-
-/* Asks for what the first of the next keys will look at, while a turn has other work. */
-static void fetch_some(const nidus_filter *filter, const uint64_t *hashes, size_t n)
-{
-	for (size_t i = 0; i < n && i < FETCHED; i++)
-		filter->family->prefetch(filter->body, hashes[i]);
-}
-
-/* Inserts up to SOME keys, as long as the filter is in parts. */
-static nidus_status insert_in_turns(nidus_filter *filter, const uint64_t *hashes,
-                                    const uint64_t *values, size_t n, size_t *done)
-{
-	uint8_t yes[SOME] = { 0 };
-	nidus_status status = NIDUS_OK;
-	if (moving(filter))
-		look_in_old(filter, hashes, n, yes);
-	for (*done = 0; *done < n && status == NIDUS_OK && moving_parts(filter);) {
-		size_t some = n - *done, in = 0;
-		if (some > before_turn_in_api_moving(filter))
-			some = before_turn_in_api_moving(filter);
-		status = insert_some_in_api_moving(filter, hashes + *done, values_from(values, *done), some,
-		                     yes + *done, &in);
-		*done += in;
-		fetch_some(filter, hashes + *done, n - *done);
-		moving_count_inserts(filter, in);
-	}
-	return status;
-}
-
-static nidus_status insert_batch_in_api_moving(void *body, const uint64_t *hashes, const uint64_t *values,
-                                 size_t n, size_t *done)
-{
-	nidus_filter *filter = filter_of(body);
-	nidus_status status = NIDUS_OK;
-	size_t in = 0;
-	for (*done = 0; *done < n && status == NIDUS_OK && moving_parts(filter); *done += in) {
-		size_t some = n - *done < SOME ? n - *done : SOME;
-		status = insert_in_turns(filter, hashes + *done, values_from(values, *done), some,
-		                         &in);
-	}
-	if (status != NIDUS_OK || *done == n)
-		return status;
-	status = filter->ops->insert_batch(body, hashes + *done, values_from(values, *done),
-	                                   n - *done, &in);
-	*done += in;
-	return status;
-}
-
-/* -------------------------------------------------------------------- remove -- */
-
-/* An entry of the overflow list; NULL if that has none. `value` counts unless it is NULL. */
-static const struct overflow_node *node_of(const nidus_filter *filter, uint64_t hash,
-                                           const uint64_t *value)
-{
-	if (filter->moving.overflow.entries == 0)
-		return NULL;
-	nidus_entry entry = filter->family->identity(filter->body, hash);
-	if (value != NULL)
-		entry.value = *value;
-	return overflow_find(&filter->moving.overflow, &entry, value == NULL);
-}
-
-static bool remove_overflowed(nidus_filter *filter, uint64_t hash)
-{
-	const struct overflow_node *node = node_of(filter, hash, NULL);
-	if (node == NULL)
-		return false;
-	nidus_entry entry = node->entry;
-	(void)overflow_remove(&filter->moving.overflow, &entry);
-	tidy(filter);
-	return true;
-}
-
-/* Errors: NOT_FOUND, COPIES, E_NOMEM. */
-static nidus_status change_overflowed(nidus_filter *filter, uint64_t hash,
-                                      struct value_change change_in_api_moving)
-{
-	struct overflow *overflow = &filter->moving.overflow;
-	const struct overflow_node *node =
-		node_of(filter, hash, change_in_api_moving.what == VALUE_ADD ? NULL : &change_in_api_moving.old);
-	if (node == NULL)
-		return NIDUS_NOT_FOUND;
-	nidus_entry entry = node->entry;
-	if (change_in_api_moving.what == VALUE_REMOVE) {
-		(void)overflow_remove(overflow, &entry);
-		tidy(filter);
-		return NIDUS_OK;
-	}
-	uint64_t fresh = change_in_api_moving.what == VALUE_REPLACE
-	                         ? change_in_api_moving.fresh
-	                         : value_sum(entry.value, change_in_api_moving.fresh, filter->plan.value_bits);
-	return overflow_change(overflow, &filter->allocator, &entry, fresh);
-}
-
-static nidus_status change_in_api_moving(void *body, uint64_t hash, struct value_change what)
-{
-	nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
-	nidus_status status = change_overflowed(filter, hash, what);
-	if (status == NIDUS_NOT_FOUND && old != NULL)
-		status = old->ops->change(old->body, hash, what);
-	return status == NIDUS_NOT_FOUND ? filter->moving.ops->change(body, hash, what) : status;
-}
-
-static nidus_status remove_key(void *body, uint64_t hash)
-{
-	nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
-	if (remove_overflowed(filter, hash) ||
-	    (old != NULL && old->ops->remove(old->body, hash) == NIDUS_OK))
-		return NIDUS_OK;
-	return filter->moving.ops->remove(body, hash);
-}
-
-static nidus_status remove_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
-{
-	nidus_status status = NIDUS_OK;
-	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		status = filter_of(body)->ops->remove(body, hashes[*done]);
-		*done += status == NIDUS_OK;
-	}
-	return status;
-}
-
-static const struct body_ops moving_ops = {
-	.contains = contains_in_api_moving,
-	.count = count_in_api_moving,
-	.find = find_in_api_moving,
-	.insert = insert_in_api_moving,
-	.insert_value = insert_value,
-	.remove = remove_key,
-	.change = change_in_api_moving,
-	.contains_batch = contains_batch_in_api_moving,
-	.find_batch = find_batch_in_api_moving,
-	.insert_batch = insert_batch_in_api_moving,
-	.remove_batch = remove_batch,
-};
-
-/* ------------------------------------------------------------- begin and end -- */
-
-/*
- * Places per turn. An insert looks for copies in the old body too: the sooner that is empty,
- * the better, but one turn must not take long.
- */
-static uint64_t places_per_turn(const nidus_filter *filter, const nidus_filter *old)
-{
-	uint64_t count_in_api_moving = filter->family->count(old->body), slots = moving_slots(old);
-	uint64_t room = filter->plan.capacity > count_in_api_moving ? filter->plan.capacity - count_in_api_moving : 0;
-	uint64_t turns = room / ((uint64_t)MOVING_PART * turn_of_in_api_moving(filter));
-	return turns > 0 ? divide_up(slots, turns) : slots;
-}
-
-nidus_status moving_verify(const nidus_filter *filter)
-{
-	const nidus_filter *old = filter->moving.old;
-	nidus_cursor cursor = { 0 };
-	nidus_entry entry;
-	uint64_t hash;
-	while (old != NULL && old->family->next(old->body, &cursor, &entry)) {
-		if (old->family->entry_hash(old->body, &entry, &hash) != NIDUS_OK ||
-		    moving_old_for(filter, hash) == NULL)
-			return fail(NIDUS_E_CORRUPT,
-			            "an entry lies where all are said to have moved");
-	}
-	return NIDUS_OK;
-}
-
-void moving_resume(nidus_filter *filter, nidus_filter *old)
-{
-	filter->moving.old = old;
-	moving_choose_ops(filter);
-}
-
-nidus_status moving_begin(nidus_filter *filter, const struct blueprint *larger)
-{
-	nidus_filter *old;
-	struct moving *state = &filter->moving;
-	nidus_status status = filter_make(filter->family, larger, &filter->allocator, NULL, &old);
-	if (status != NIDUS_OK)
-		return status;
-	filter_swap(filter, old);
-	state->position = 0;
-	state->places = places_per_turn(filter, old);
-	state->inserts = turn_of_in_api_moving(filter);
-	state->returning = false;
-	filter->room = 0;
-	moving_choose_ops(old);
-	moving_resume(filter, old);
-	return NIDUS_OK;
-}
-
-static nidus_status clone_overflow(const nidus_filter *filter, nidus_filter *copy)
-{
-	const struct overflow *overflow = &filter->moving.overflow;
-	const struct overflow_node *node = overflow_next(overflow, NULL);
-	for (; node != NULL; node = overflow_next(overflow, &node->entry)) {
-		nidus_status status = moving_overflow_entry(copy, &node->entry, node->copies);
-		if (status != NIDUS_OK)
-			return status;
-	}
-	return NIDUS_OK;
-}
-
-nidus_status moving_clone(const nidus_filter *filter, nidus_filter *copy)
-{
-	const struct moving *state = &filter->moving;
-	nidus_filter *old = NULL;
-	nidus_status status = filter->readonly ? moving_verify(filter) : NIDUS_OK;
-	if (status == NIDUS_OK && moving(filter))
-		status = filter_clone(state->old, &old);
-	if (status != NIDUS_OK)
-		return status;
-	copy->moving.position = state->position;
-	copy->moving.places = state->places;
-	copy->moving.inserts = state->inserts;
-	copy->moving.returning = state->returning;
-	copy->moving.returned = state->returned;
-	uint32_t uncounted;
-	int64_t left;
-	shared_tell_turns(filter, &uncounted, &left);
-	shared_set_turns(copy, uncounted, left);
-	moving_resume(copy, old);
-	return clone_overflow(filter, copy);
-}
-
-/* ------------------------------------------------------------------- figures -- */
-
-uint64_t moving_count(const nidus_filter *filter)
-{
-	uint64_t entries = filter->family->count(filter->body) + filter->moving.overflow.entries;
-	return moving(filter) ? entries + filter->family->count(filter->moving.old->body) : entries;
-}
-
-/* Copies of one body's entries that are only counted. */
-static uint64_t surplus_of(const nidus_filter *filter)
-{
-	return filter->family->surplus != NULL ? filter->family->surplus(filter->body) : 0;
-}
-
-uint64_t moving_held(const nidus_filter *filter)
-{
-	const struct overflow *overflow = &filter->moving.overflow;
-	uint64_t surplus = surplus_of(filter) + overflow->entries - overflow->nodes;
-	if (moving(filter))
-		surplus += surplus_of(filter->moving.old);
-	return moving_count(filter) - surplus;
-}
-
-uint64_t moving_slots(const nidus_filter *filter)
-{
-	uint64_t slots = filter->family->forecast(&filter->plan, 0).total_slots;
-	return moving(filter) ? slots + moving_slots(filter->moving.old) : slots;
-}
-
-struct fill moving_fill(const nidus_filter *filter)
-{
-	const struct overflow *overflow = &filter->moving.overflow;
-	struct fill fill = filter->family->fill(filter->body);
-	if (moving(filter)) {
-		struct fill old = filter->family->fill(filter->moving.old->body);
-		fill.count += old.count;
-		fill.stashed += old.stashed;
-		fill.listed += old.listed;
-		fill.bytes += old.bytes;
-		fill.load = (double)(fill.count - fill.stashed) / (double)moving_slots(filter);
-	}
-	fill.count += overflow->entries;
-	fill.stashed += overflow->entries;
-	fill.bytes += overflow->bytes;
-	return fill;
-}
-
-/*
- * A cursor's first position has one of these bits in the larger of two bodies, and in the
- * overflow list. There the second position is how many entries were told.
- */
-#define LARGER (UINT64_C(1) << 63)
-#define OVERFLOWED (UINT64_C(1) << 62)
-
-static bool next_overflowed(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
-{
-	const struct overflow_node *node =
-		overflow_at(&filter->moving.overflow, cursor->position[1]);
-	if (node == NULL)
-		return false;
-	*entry = node->entry;
-	cursor->position[1]++;
-	return true;
-}
-
-/* The next entry of the body; the cursor is in the overflow list behind the last one. */
-static bool next_in_body(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
-{
-	uint64_t flag = cursor->position[0] & LARGER;
-	cursor->position[0] &= ~LARGER;
-	bool found = filter->family->next(filter->body, cursor, entry);
-	cursor->position[0] |= flag;
-	if (!found)
-		*cursor = (nidus_cursor){ { OVERFLOWED, 0 } };
-	return found;
-}
-
-bool moving_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
-{
-	if (!moving_parts(filter))
-		return filter->family->next(filter->body, cursor, entry);
-	if (moving(filter) && !(cursor->position[0] & (LARGER | OVERFLOWED))) {
-		if (filter->family->next(filter->moving.old->body, cursor, entry))
-			return true;
-		*cursor = (nidus_cursor){ { LARGER, 0 } };
-	}
-	if (!(cursor->position[0] & OVERFLOWED) && next_in_body(filter, cursor, entry))
-		return true;
-	return next_overflowed(filter, cursor, entry);
-}
-#undef FETCHED
-#undef LARGER
-#undef OVERFLOWED
-#undef SOME
 
 /* ==== src/api/options.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -7095,9 +9028,18 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 		.fpr = fpr,
 	};
 	nidus_status status = check_capacity_in_api_options(options); /* a build may have raised it */
+	if (status == NIDUS_OK && options->max_capacity > options->capacity)
+		return directory_plan(family, options, plan);
 	if (status == NIDUS_OK)
 		status = family->plan(options, plan);
 	return status == NIDUS_OK ? family->check(plan) : status;
+}
+
+/* What follows from the plan of a family. */
+static struct forecast forecast_of(const struct family *family, const struct blueprint *plan,
+                                   uint64_t keys)
+{
+	return family_of_plan(family, plan)->forecast(plan, keys);
 }
 
 /* A family that takes less than 3 % more than the smallest may be chosen for its speed. */
@@ -7132,15 +9074,19 @@ struct candidate {
 };
 
 /* Those that NIDUS_AUTO chooses from; the complaint of the first family if there is none. */
-static nidus_status find_candidates(const nidus_options *options,
+static nidus_status find_candidates(const nidus_options *options, bool in_parts,
                                     struct candidate candidates[FAMILIES], size_t *n)
 {
 	nidus_status status = NIDUS_OK;
 	char first[REASON_SIZE] = "";
+	/* Those that grow are compared as they will be: a few keys are the same list in all. */
+	uint64_t most = options->max_capacity > options->capacity ? options->max_capacity
+	                                                          : options->capacity;
 	*n = 0;
 	for (const struct family *const *family = nidus_its_families; *family != NULL; family++) {
 		struct candidate *candidate = &candidates[*n];
-		if (!options_may_choose(options, *family))
+		if (!options_may_choose(options, *family) ||
+		    (in_parts && (*family)->ranges == NULL))
 			continue;
 		nidus_status tried = options_plan_family(options, *family, &candidate->plan);
 		if (tried != NIDUS_OK && status == NIDUS_OK) {
@@ -7150,52 +9096,20 @@ static nidus_status find_candidates(const nidus_options *options,
 		if (tried != NIDUS_OK)
 			continue;
 		candidate->family = *family;
-		candidate->bytes = (*family)->forecast(&candidate->plan, options->capacity).bytes;
+		candidate->bytes = forecast_of(*family, &candidate->plan, most).bytes;
 		++*n;
 	}
 	return *n > 0 ? NIDUS_OK : fail(status, "no family will do: %s", first);
 }
 
-/* What a family takes when it has grown to max_capacity; UINT64_MAX if it cannot get there. */
-static uint64_t bytes_grown(const nidus_options *options, const struct candidate *candidate)
-{
-	struct blueprint grown;
-	const struct family *family = candidate->family;
-	if (family->larger(&candidate->plan, options->max_capacity, false, &grown) != NIDUS_OK)
-		return UINT64_MAX;
-	return family->forecast(&grown, options->max_capacity).bytes;
-}
-
-/*
- * Leaves out families that take more than twice the smallest once they have grown: breadcrumb
- * filters made for a large growth, whose lines never become narrower. Returns how many stay.
- */
-static size_t leave_out_bloated(const nidus_options *options, struct candidate *candidates,
-                                size_t n)
-{
-	uint64_t grown[FAMILIES], least = UINT64_MAX;
-	size_t stay = 0;
-	for (size_t i = 0; i < n; i++) {
-		grown[i] = bytes_grown(options, &candidates[i]);
-		least = grown[i] < least ? grown[i] : least;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (grown[i] / 2 <= least)
-			candidates[stay++] = candidates[i];
-	}
-	return stay;
-}
-
-static nidus_status plan_best(const nidus_options *options, const struct family **chosen,
-                              struct blueprint *plan)
+static nidus_status plan_best(const nidus_options *options, bool in_parts,
+                              const struct family **chosen, struct blueprint *plan)
 {
 	struct candidate candidates[FAMILIES], *best = candidates;
 	size_t n;
 	uint64_t least = UINT64_MAX;
 	*chosen = NULL;
-	nidus_status status = find_candidates(options, candidates, &n);
-	if (options->features & NIDUS_FAST && options->max_capacity > options->capacity)
-		n = leave_out_bloated(options, candidates, n);
+	nidus_status status = find_candidates(options, in_parts, candidates, &n);
 	for (size_t i = 0; i < n; i++)
 		least = candidates[i].bytes < least ? candidates[i].bytes : least;
 	for (size_t i = 1; i < n; i++) {
@@ -7210,11 +9124,10 @@ static nidus_status plan_best(const nidus_options *options, const struct family 
 	return NIDUS_OK;
 }
 
-nidus_status options_plan(const nidus_options *options, const struct family **family,
-                          struct blueprint *plan)
+/* The family that is asked for and its plan. */
+static nidus_status plan_named(const nidus_options *options, const struct family **family,
+                               struct blueprint *plan)
 {
-	if (options->family == NIDUS_AUTO)
-		return plan_best(options, family, plan);
 	*family = family_find(options->family);
 	if (*family != NULL)
 		return options_plan_family(options, *family, plan);
@@ -7223,7 +9136,192 @@ nidus_status options_plan(const nidus_options *options, const struct family **fa
 		return fail(NIDUS_E_ARG, "%d is no family", (int)options->family);
 	return fail(NIDUS_E_UNSUPPORTED, "this version does not have the %s family yet", name);
 }
+
+nidus_status options_plan(const nidus_options *options, const struct family **family,
+                          struct blueprint *plan)
+{
+	return options->family == NIDUS_AUTO ? plan_best(options, false, family, plan)
+	                                     : plan_named(options, family, plan);
+}
+
+nidus_status options_plan_in_parts(const nidus_options *options, const struct family **family,
+                                   struct blueprint *plan)
+{
+	return options->family == NIDUS_AUTO ? plan_best(options, true, family, plan)
+	                                     : plan_named(options, family, plan);
+}
 #undef STRUCT_MOST
+
+/* ==== src/api/pack.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * pack: the smallest table of fixed size for the entries that are there.
+ *
+ * Part, group and core are cut from a hash one after the other by multiplication, and nothing is
+ * rounded on the way. So an entry stands for all hashes h, as fractions of 2^64, of one number
+ *
+ *     floor(h * parts * groups * cores)
+ *
+ * (in a yard mini-buckets and remainders instead of cores; a filter of fixed size has chunks for
+ * parts). A table of fixed size asks of a hash
+ *
+ *     floor(h * chunks' * groups' * cores)
+ *
+ * and if chunks' * groups' divides parts * groups the first number tells the second: all
+ * hashes of an entry have one place there. Any of them will do, and the result is a filter as any
+ * other of fixed size. The table is the smallest of those that has room and keeps the rate;
+ * families choose the groups of segments so that there are many (family_divisible).
+ *
+ * Where the two groups of an entry cannot be told apart (XOR kinds) only one half of its hashes
+ * could be known: those families are not packed.
+ */
+
+/* The smallest divisor of a number from `least` on; 0: there is none. */
+static uint64_t divisor_from(uint64_t number, uint64_t least)
+{
+	uint64_t divisor = least > 0 ? least : 1;
+	if (divisor > number)
+		return 0;
+	for (; divisor <= number / divisor; divisor++) {
+		if (number % divisor == 0)
+			return divisor;
+	}
+	/* It is large: its cofactor is small. */
+	uint64_t cofactor = number / divisor;
+	while (number % cofactor != 0)
+		cofactor--;
+	return number / cofactor;
+}
+
+/* All first groups that a filter can tell apart. */
+static uint64_t places_of_in_api_pack(const struct blueprint *plan)
+{
+	return (plan->chunks << plan->growth_bits) * plan->groups;
+}
+
+/* The smallest table for so many keys. False: there is none. */
+static bool choose_table(const nidus_filter *filter, uint64_t keys, struct blueprint *plan)
+{
+	uint64_t places = places_of_in_api_pack(&filter->plan);
+	uint64_t groups = keys / (2 * (uint64_t)filter->plan.slots);
+	while ((groups = divisor_from(places, groups)) != 0) {
+		*plan = filter->plan;
+		plan->growth_bits = plan->segmented = 0;
+		if (filter->family->pack(plan, groups, keys))
+			return true;
+		groups++;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------------------- entries -- */
+
+static nidus_status put_in_api_pack(nidus_filter *to, const nidus_filter *from, const nidus_entry *entry,
+                        uint64_t copies)
+{
+	uint64_t hash;
+	nidus_status status = from->family->entry_hash(from->body, entry, &hash);
+	if (status != NIDUS_OK || copies == 0)
+		return status;
+	if (copies == 1)
+		return body_insert(to->ops, to->body, hash, entry->value);
+	return to->family->insert_copies(to->body, hash, entry->value, copies);
+}
+
+static bool same_in_api_pack(const nidus_entry *a, const nidus_entry *b)
+{
+	return a->home == b->home && a->fingerprint == b->fingerprint && a->value == b->value;
+}
+
+/* Puts all entries in; those that are listed come one copy after the other. Errors: FULL, E_NOMEM. */
+static nidus_status put_all(nidus_filter *to, const nidus_filter *from)
+{
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry, last = { 0 };
+	nidus_status status = NIDUS_OK;
+	uint64_t copies = 0;
+	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
+		if (copies > 0 && !same_in_api_pack(&entry, &last)) {
+			status = put_in_api_pack(to, from, &last, copies);
+			copies = 0;
+		}
+		last = entry;
+		copies++;
+	}
+	return status == NIDUS_OK && copies > 0 ? put_in_api_pack(to, from, &last, copies) : status;
+}
+
+/* A filter of a plan with the entries of another. Errors: FULL, COPIES, E_NOMEM. */
+static nidus_status make_packed(const nidus_filter *filter, const struct blueprint *plan,
+                                nidus_filter **packed)
+{
+	const struct family *inner = family_find(filter->family->id);
+	nidus_status status = filter_make(inner, plan, &filter->allocator, NULL, packed);
+	if (status != NIDUS_OK)
+		return status;
+	status = put_all(*packed, filter);
+	if (status != NIDUS_OK) {
+		nidus_free(*packed);
+		*packed = NULL;
+	}
+	return status;
+}
+
+/* ------------------------------------------------------------------------- the call -- */
+
+static nidus_status pack_in_api_pack(nidus_filter *filter)
+{
+	const struct family *inner = family_find(filter->family->id);
+	struct fill fill = filter->family->fill(filter->body);
+	uint64_t bytes = fill.bytes;
+	if (filter_directory(filter) == NULL) /* without locks, which both have */
+		bytes = inner->forecast(&filter->plan, 0).bytes;
+	uint64_t keys = fill.count - (fill.stashed - fill.listed);
+	nidus_filter *packed;
+	struct blueprint plan;
+	nidus_status status = NIDUS_FULL;
+	keys = keys > 0 ? keys : 1;
+	while (overflow_helps(status)) { /* copies take more room than was thought, or it is bad luck */
+		if (!choose_table(filter, keys, &plan) ||
+		    inner->forecast(&plan, 0).bytes >= bytes)
+			return NIDUS_OK; /* it has no smaller size */
+		status = make_packed(filter, &plan, &packed);
+		keys += keys / 8 + 1;
+	}
+	if (status == NIDUS_OK)
+		filter_take_body(filter, packed);
+	return status;
+}
+
+static nidus_status check_packable(const nidus_filter *filter)
+{
+	const struct family *family = filter != NULL ? filter->family : NULL;
+	nidus_status status = filter_check_writable(filter);
+	if (status != NIDUS_OK || family->pack != NULL)
+		return status;
+	if (family->features & NIDUS_STATIC)
+		return fail(NIDUS_E_UNSUPPORTED, "a %s filter is as small as it can be already",
+		            family->name);
+	if (!(family->features & NIDUS_ENUMERATE))
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a %s filter has bits, and no entries that could go to a smaller table",
+		            family->name);
+	return fail(NIDUS_E_UNSUPPORTED,
+	            "entries of the %s family do not tell which of their two buckets comes first, as a "
+	            "smaller table would ask: take bucketed, windowed or breadcrumb",
+	            family->name);
+}
+
+nidus_status nidus_pack(nidus_filter *filter)
+{
+	nidus_status status = check_packable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	shared_stop(filter, true);
+	status = pack_in_api_pack(filter);
+	shared_go_on(filter);
+	return status;
+}
 
 /* ==== src/api/plan.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -7279,24 +9377,6 @@ const char *nidus_speed_name(nidus_speed speed)
 	return (unsigned)speed < sizeof words / sizeof *words ? words[speed] : NULL;
 }
 
-static uint64_t bytes_at(const struct blueprint *plan, const struct family *family, uint32_t level)
-{
-	struct blueprint at_level = *plan;
-	at_level.level = level;
-	return family->forecast(&at_level, plan->capacity << level).bytes;
-}
-
-/* The last growth to `most` keys doubles a table; both are there until all entries have moved. */
-static uint64_t bytes_growing(const struct blueprint *plan, const struct family *family,
-                              uint64_t most)
-{
-	uint32_t level = 0;
-	while (level < plan->growth_bits && plan->capacity << level < most)
-		level++;
-	uint64_t bytes = bytes_at(plan, family, level);
-	return level == 0 ? bytes : bytes + bytes_at(plan, family, level - 1);
-}
-
 static nidus_plan_row plan_row(const nidus_options *options, const struct family *family)
 {
 	nidus_plan_row row = { .family = family->id,
@@ -7310,7 +9390,10 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 		reason_copy(row.why_not, sizeof row.why_not);
 		return row;
 	}
-	struct forecast forecast = family->forecast(&plan, options->capacity);
+	const struct family *body = family_of_plan(family, &plan);
+	struct forecast forecast = body->forecast(&plan, options->capacity);
+	uint64_t most = options->max_capacity > options->capacity ? options->max_capacity
+	                                                          : options->capacity;
 	double keys = (double)options->capacity;
 	row.bytes = forecast.bytes;
 	row.capacity = plan.capacity;
@@ -7321,7 +9404,7 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	row.lines_per_lookup = forecast.lines;
 	row.slots = plan.slots;
 	row.fingerprint_bits = plan.core_bits + plan.growth_bits;
-	row.bytes_growing = bytes_growing(&plan, family, options->max_capacity);
+	row.bytes_growing = body->forecast(&plan, most).bytes;
 	row.copies = family->copies != NULL ? family->copies(&plan) : 0;
 	return row;
 }
@@ -7342,7 +9425,7 @@ static void consider(struct choice *choice, const nidus_options *options,
 	if (row->status != NIDUS_OK)
 		return;
 	if (family == choice->chosen) {
-		choice->bytes = row->bytes;
+		choice->bytes = row->bytes_growing;
 		return;
 	}
 	if (!options_may_choose(options, family))
@@ -7350,9 +9433,9 @@ static void consider(struct choice *choice, const nidus_options *options,
 	choice->others++;
 	if (choice->chosen != NULL && family->pace < choice->chosen->pace)
 		choice->quicker = family;
-	if (choice->next == NULL || row->bytes < choice->next_bytes) {
+	if (choice->next == NULL || row->bytes_growing < choice->next_bytes) {
 		choice->next = family;
-		choice->next_bytes = row->bytes;
+		choice->next_bytes = row->bytes_growing;
 	}
 }
 
@@ -7443,7 +9526,7 @@ static struct digest digest_of(const nidus_filter *filter)
 	struct digest digest = { 0 };
 	nidus_cursor cursor = { { 0 } };
 	nidus_entry entry;
-	while (moving_next(filter, &cursor, &entry)) {
+	while (filter->family->next(filter->body, &cursor, &entry)) {
 		const uint64_t words[] = { entry.home, entry.fingerprint, entry.value };
 		digest.count++;
 		for (unsigned i = 0; i < 2; i++)
@@ -7470,12 +9553,12 @@ static bool same_table(const nidus_filter *a, const nidus_filter *b)
 
 static bool same_contents(const nidus_filter *a, const nidus_filter *b)
 {
-	uint64_t count = moving_count(a);
+	uint64_t count = a->family->count(a->body), other = b->family->count(b->body);
 	bool walks = a->family->next != NULL;
-	if (count == 0 || (walks && count != moving_count(b)))
-		return count == moving_count(b);
+	if (count == 0 || (walks && count != other))
+		return count == other;
 	reason_set_aside();
-	nidus_status status = merge_check_match(&a->plan, &b->plan, false);
+	nidus_status status = merge_check_match(&a->plan, &b->plan);
 	(void)reason_decide(NIDUS_OK); /* that they differ is no failure */
 	if (status != NIDUS_OK)
 		return false;
@@ -7502,8 +9585,8 @@ bool nidus_same(const nidus_filter *a, const nidus_filter *b)
  *
  * save: filters to bytes.
  *
- * The image of the body comes first. A filter that has more than its body, as a growing one
- * may, adds a record, its overflow list, and the image of its old body (docs/format.md).
+ * A header, the table, and the stash (docs/format.md). The table of a growing filter is in pieces
+ * (api/directory_files.h).
  */
 
 #pragma GCC visibility push(default)
@@ -7518,124 +9601,75 @@ static struct fill entries_of(const nidus_filter *filter)
 	return (struct fill){ .count = filter->family->count(filter->body) };
 }
 
-static nidus_status describe(const nidus_filter *filter, struct image *image)
+/* A filter on its way to bytes. */
+struct saving_in_api_save {
+	const nidus_filter *filter;
+	struct image image;
+	struct directory_saving directory; /* of a growing filter */
+};
+
+/* Sets what its header says. directory_saved() gives the memory of a growing one back. */
+static nidus_status describe(const nidus_filter *filter, struct saving_in_api_save *saving_in_api_save)
 {
+	struct image *image = &saving_in_api_save->image;
+	saving_in_api_save->filter = filter;
+	*image = (struct image){ .plan = filter->plan };
+	if (filter_directory(filter) != NULL)
+		return directory_save(filter_directory(filter), &saving_in_api_save->directory, image);
 	struct fill fill = entries_of(filter);
-	*image =
-		(struct image){ .plan = filter->plan, .count = fill.count, .stashed = fill.listed };
+	image->count = fill.count;
+	image->stashed = fill.listed;
 	(void)filter->family->table(filter->body, &image->section[IMAGE_TABLE].size);
 	image->section[IMAGE_STASH].size = filter->family->stash_entry * fill.listed;
-	return image_lay_out(image);
+	return NIDUS_OK;
 }
 
-/* Writes a filter's body, and whether there is more. */
-static nidus_status write_body(const nidus_filter *filter, bool more, nidus_sink sink,
-                               void *context)
+static void described(struct saving_in_api_save *saving_in_api_save)
 {
-	struct image image;
+	if (filter_directory(saving_in_api_save->filter) != NULL)
+		directory_saved(&saving_in_api_save->directory);
+}
+
+static void export_stash(const struct saving_in_api_save *saving_in_api_save, unsigned char *bytes)
+{
+	const nidus_filter *filter = saving_in_api_save->filter;
+	if (saving_in_api_save->image.stashed == 0)
+		return;
+	if (filter_directory(filter) != NULL)
+		directory_export_stashes(&saving_in_api_save->directory, bytes);
+	else
+		filter->family->export_stash(filter->body, bytes);
+}
+
+static nidus_status write_described(struct saving_in_api_save *saving_in_api_save, nidus_sink sink, void *context)
+{
+	const nidus_filter *filter = saving_in_api_save->filter;
 	struct block stash;
 	uint64_t size;
-	nidus_status status = describe(filter, &image);
-	image.more = more;
-	if (status == NIDUS_OK)
-		status = memory_take(&filter->allocator, image.section[IMAGE_STASH].size, &stash);
+	nidus_status status = memory_take(&filter->allocator,
+	                                  saving_in_api_save->image.section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
 		return status;
-	if (image.stashed > 0)
-		filter->family->export_stash(filter->body, stash.bytes);
-	const void *bytes[IMAGE_SECTIONS] = {
-		[IMAGE_TABLE] = filter->family->table(filter->body, &size),
-		[IMAGE_STASH] = stash.bytes,
-	};
-	status = image_write(&image, bytes, sink, context);
+	export_stash(saving_in_api_save, stash.bytes);
+	const void *bytes[IMAGE_SECTIONS] = { [IMAGE_STASH] = stash.bytes };
+	if (filter_directory(filter) == NULL)
+		bytes[IMAGE_TABLE] = filter->family->table(filter->body, &size);
+	status = image_write(&saving_in_api_save->image, bytes, sink, context);
 	memory_give(&filter->allocator, &stash);
-	return status;
-}
-
-/* What has to be said of a filter beside its body; false if nothing. */
-static bool describe_parts(const nidus_filter *filter, struct parts *parts)
-{
-	const struct moving *state = &filter->moving;
-	*parts = (struct parts){
-		.old = moving(filter),
-		.overflowed = state->overflow.nodes,
-		.returning = state->returning,
-	};
-	if (filter->grows)
-		shared_tell_turns(filter, &parts->uncounted, &parts->left);
-	if (parts->old) {
-		parts->position = state->position;
-		parts->places = state->places;
-	}
-	if (parts->old || parts->returning)
-		parts->inserts = state->inserts;
-	if (parts->returning)
-		parts->returned = state->returned;
-	return parts->old || parts->returning || parts->overflowed > 0 || parts->uncounted > 0 ||
-	       parts->left != 0;
-}
-
-/* Writes the record and the overflow list, and zeros up to the next part if there is one. */
-static nidus_status write_record(const nidus_filter *filter, struct parts *parts, nidus_sink sink,
-                                 void *context)
-{
-	unsigned char record[PARTS_RECORD];
-	static const unsigned char zeros[PARTS_ALIGN];
-	struct block list;
-	uint64_t size = parts->overflowed * OVERFLOW_ENTRY;
-	nidus_status status = memory_take(&filter->allocator, size, &list);
-	if (status != NIDUS_OK)
-		return status;
-	(void)overflow_export(&filter->moving.overflow, 0, list.bytes);
-	parts->checksum = hash_checksum(list.bytes, size);
-	parts_encode(parts, record);
-	status = image_put(sink, context, record, PARTS_RECORD);
-	if (status == NIDUS_OK)
-		status = image_put(sink, context, list.bytes, size);
-	if (status == NIDUS_OK && parts->old)
-		status = image_put(sink, context, zeros, parts_padding(size));
-	memory_give(&filter->allocator, &list);
-	return status;
-}
-
-/* Bytes of all parts, and where the record begins if there is one. */
-static nidus_status lay_out_parts(const nidus_filter *filter, uint64_t *record, uint64_t *size)
-{
-	struct image image;
-	struct parts parts;
-	nidus_status status = describe(filter, &image);
-	*size = image.size;
-	if (status != NIDUS_OK || !describe_parts(filter, &parts))
-		return status;
-	*record = *size + parts_padding(*size);
-	*size = *record + PARTS_RECORD + parts.overflowed * OVERFLOW_ENTRY;
-	if (!parts.old)
-		return NIDUS_OK;
-	status = describe(filter->moving.old, &image);
-	*size += parts_padding(*size) + image.size;
 	return status;
 }
 
 /* nidus_write for a filter whose threads are stopped. */
 static nidus_status write_stopped(const nidus_filter *filter, nidus_sink sink, void *context)
 {
-	static const unsigned char zeros[PARTS_ALIGN];
-	struct parts parts;
-	uint64_t record = 0, size;
-	bool more = describe_parts(filter, &parts);
+	struct saving_in_api_save saving_in_api_save;
 	nidus_status status = filter_check_mapped(filter);
 	if (status == NIDUS_OK)
-		status = write_body(filter, more, sink, context);
-	if (status != NIDUS_OK || !more)
+		status = describe(filter, &saving_in_api_save);
+	if (status != NIDUS_OK)
 		return status;
-	struct image image;
-	(void)describe(filter, &image);
-	(void)lay_out_parts(filter, &record, &size);
-	status = image_put(sink, context, zeros, record - image.size);
-	if (status == NIDUS_OK)
-		status = write_record(filter, &parts, sink, context);
-	if (status == NIDUS_OK && parts.old)
-		status = write_body(filter->moving.old, false, sink, context);
+	status = write_described(&saving_in_api_save, sink, context);
+	described(&saving_in_api_save);
 	return status;
 }
 
@@ -7674,8 +9708,12 @@ nidus_status nidus_save(const nidus_filter *filter, const char *path)
 
 static size_t saved_size(const nidus_filter *filter)
 {
-	uint64_t record, size;
-	return lay_out_parts(filter, &record, &size) == NIDUS_OK ? (size_t)size : 0;
+	struct saving_in_api_save saving_in_api_save;
+	if (describe(filter, &saving_in_api_save) != NIDUS_OK)
+		return 0;
+	nidus_status status = image_lay_out(&saving_in_api_save.image);
+	described(&saving_in_api_save);
+	return status == NIDUS_OK ? (size_t)saving_in_api_save.image.size : 0;
 }
 
 size_t nidus_saved_size(const nidus_filter *filter)
@@ -7729,23 +9767,17 @@ nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t 
 /* ==== src/api/shared.c ==== */
 /* SPDX-License-Identifier: MIT
  *
- * shared: calls through the gate, and growth in turns.
+ * shared: calls through the gate.
  */
 
 
 #define LOOKUPS_AT_ONCE 4096 /* keys of a batch per pass through the gate */
 #define CHANGES_AT_ONCE 256
 
-/* Inserts that a part of struct turns counts before a thread looks after growth. */
-#define TURN_MOST 1024
-/* All parts together leave at most this share of the capacity uncounted. */
-#define TURN_SHARE 64
-
 nidus_status shared_make(nidus_filter *filter)
 {
 	struct block memory;
-	nidus_status status = memory_take(&filter->allocator,
-	                                  sizeof(struct gate) + sizeof(struct turns), &memory);
+	nidus_status status = memory_take(&filter->allocator, sizeof(struct gate), &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct gate *gate = (struct gate *)(void *)memory.bytes;
@@ -7754,7 +9786,6 @@ nidus_status shared_make(nidus_filter *filter)
 		return fail(NIDUS_E_NOMEM, "the system has no room for another lock");
 	}
 	filter->gate = gate;
-	filter->turns = (struct turns *)(void *)(gate + 1);
 	filter->gate_memory = memory;
 	return NIDUS_OK;
 }
@@ -7820,238 +9851,64 @@ void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_
 uint64_t shared_size(const nidus_filter *filter)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	uint64_t count = moving_count(filter);
+	uint64_t count = filter->family->count(filter->body);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 	return count;
 }
 
-/* --------------------------------------------------------------------- growth -- */
+/* -------------------------------------------------------------------- changes -- */
 
-/* What a thread inside the gate learns that those who look after growth need outside. */
-struct state_in_api_shared {
-	uint64_t capacity;
-	bool grows, moves;
-};
-
-static struct state_in_api_shared state_of(const nidus_filter *filter)
+/* After inserts: splits segments that are due, with the filter for itself. */
+static void look_after_growth(nidus_filter *filter)
 {
-	return (struct state_in_api_shared){
-		.capacity = filter->plan.capacity,
-		.grows = filter->grows,
-		.moves = moving(filter) || filter->moving.returning,
-	};
-}
-
-static uint32_t turn_of_in_api_shared(uint64_t capacity)
-{
-	uint64_t turn = capacity / (TURN_SHARE * TALLY_PARTS);
-	return turn < 1 ? 1 : turn < TURN_MOST ? (uint32_t)turn : TURN_MOST;
-}
-
-uint64_t shared_uncounted(uint64_t capacity)
-{
-	return (uint64_t)(turn_of_in_api_shared(capacity) - 1) * TALLY_PARTS;
-}
-
-void shared_tell_turns(const nidus_filter *filter, uint32_t *uncounted, int64_t *left)
-{
-	const struct turns *turns = filter->turns;
-	*uncounted = filter->moving.uncounted;
-	*left = filter->moving.left;
-	if (turns == NULL)
-		return;
-	*left = __atomic_load_n(&turns->left, __ATOMIC_RELAXED);
-	*uncounted = __atomic_load_n(&turns->carry, __ATOMIC_RELAXED);
-	for (unsigned i = 0; i < TALLY_PARTS; i++)
-		*uncounted += __atomic_load_n(&turns->part[i].inserts, __ATOMIC_RELAXED);
-}
-
-void shared_set_turns(nidus_filter *filter, uint32_t uncounted, int64_t left)
-{
-	filter->moving.uncounted = uncounted;
-	filter->moving.left = left;
-	if (filter->turns == NULL)
-		return;
-	filter->turns->carry = uncounted;
-	filter->turns->left = left;
-}
-
-/* How many inserts this thread may make before its part is due. */
-static size_t before_turn_in_api_shared(const nidus_filter *filter, uint64_t capacity)
-{
-	uint32_t turn = turn_of_in_api_shared(capacity);
-	uint32_t now =
-		__atomic_load_n(&filter->turns->part[tally_part()].inserts, __ATOMIC_RELAXED);
-	return now < turn ? turn - now : 1;
-}
-
-/* What sequential inserts do one by one, after `done` more: moves on, and grows if due. */
-static void look_after_growth(nidus_filter *filter, size_t done, uint64_t last,
-                              const struct state_in_api_shared *state_in_api_shared)
-{
-	struct turns *turns = filter->turns;
-	uint32_t *part = &turns->part[tally_part()].inserts;
-	if (UNLIKELY(__atomic_load_n(&turns->carry, __ATOMIC_RELAXED) > 0) &&
-	    __atomic_load_n(part, __ATOMIC_RELAXED) == 0)
-		done += __atomic_exchange_n(&turns->carry, 0, __ATOMIC_RELAXED);
-	uint32_t now = __atomic_add_fetch(part, (uint32_t)done, __ATOMIC_RELAXED);
-	if (LIKELY(now < turn_of_in_api_shared(state_in_api_shared->capacity)))
-		return;
-	uint32_t due = __atomic_exchange_n(part, 0, __ATOMIC_RELAXED);
-	int64_t left = __atomic_sub_fetch(&turns->left, (int64_t)due, __ATOMIC_RELAXED);
-	if (due == 0 || (!state_in_api_shared->moves && left > 0))
+	struct directory *directory = filter_directory(filter);
+	if (LIKELY(directory == NULL || !__atomic_load_n(&directory->due, __ATOMIC_RELAXED)))
 		return;
 	gate_close(filter->gate, true);
-	left = growth_take_turn(filter, due, last);
-	__atomic_store_n(&turns->left, left, __ATOMIC_RELAXED);
+	directory_look_after(directory);
 	gate_open(filter->gate);
-}
-
-/* Which keys an insert puts in, and with what value. */
-struct demand_in_api_shared {
-	enum {
-		ANY_in_api_shared,       /* each */
-		ONLY_NEW_in_api_shared,  /* only one that is not there; otherwise PRESENT */
-		ADD_OR_NEW_in_api_shared /* the same, but the value of one that is there is added to */
-	} what;
-	uint64_t value;
-};
-
-/* An insert alone, when it found no place together with others. */
-static nidus_status insert_alone(nidus_filter *filter, uint64_t hash, struct demand_in_api_shared demand_in_api_shared)
-{
-	struct value_change add = { .what = VALUE_ADD, .fresh = demand_in_api_shared.value };
-	nidus_status status = NIDUS_NOT_FOUND;
-	gate_close(filter->gate, true);
-	if (demand_in_api_shared.what == ONLY_NEW_in_api_shared && filter->ops->contains(filter->body, hash))
-		status = NIDUS_PRESENT;
-	if (demand_in_api_shared.what == ADD_OR_NEW_in_api_shared)
-		status = filter->ops->change(filter->body, hash, add);
-	if (status == NIDUS_NOT_FOUND)
-		status = growth_put(filter, hash, demand_in_api_shared.value);
-	gate_open(filter->gate);
-	return status;
-}
-
-/*
- * How many of the hashes come before the first of which parts beside the body have
- * copies. No insert together with others brings any there.
- */
-static size_t before_elsewhere(const nidus_filter *filter, const uint64_t *hashes, size_t n)
-{
-	size_t before = 0;
-	if (!moving_parts(filter))
-		return n;
-	while (before < n && !moving_elsewhere(filter, hashes[before]))
-		before++;
-	return before;
-}
-
-/* --------------------------------------------------------------------- changes -- */
-
-/* An insert together with others; *again if it may succeed alone. */
-static nidus_status insert_inside(nidus_filter *filter, uint64_t hash, struct demand_in_api_shared demand_in_api_shared,
-                                  bool *again)
-{
-	bool elsewhere = moving_parts(filter) && moving_elsewhere(filter, hash);
-	*again = elsewhere && demand_in_api_shared.what == ADD_OR_NEW_in_api_shared; /* rare, and simplest alone */
-	if (*again)
-		return NIDUS_OK;
-	if (demand_in_api_shared.what == ONLY_NEW_in_api_shared && elsewhere)
-		return NIDUS_PRESENT;
-	if (elsewhere && moving_crowded(filter, hash))
-		return fail(NIDUS_COPIES, "no room for another copy of this key");
-	const struct body_ops *ops = moving_body_ops(filter);
-	nidus_status status = demand_in_api_shared.what == ONLY_NEW_in_api_shared ? ops->insert_new(filter->body, hash)
-	                      : demand_in_api_shared.what == ADD_OR_NEW_in_api_shared
-	                              ? ops->add(filter->body, hash, demand_in_api_shared.value)
-	                              : body_insert(ops, filter->body, hash, demand_in_api_shared.value);
-	*again = filter->grows && overflow_helps(status) && !moving_crowded(filter, hash);
-	return status;
-}
-
-static nidus_status insert_in_api_shared(nidus_filter *filter, uint64_t hash, struct demand_in_api_shared demand_in_api_shared)
-{
-	bool again;
-	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	struct state_in_api_shared state_in_api_shared = state_of(filter);
-	if (UNLIKELY(state_in_api_shared.grows))
-		reason_set_aside();
-	nidus_status status = insert_inside(filter, hash, demand_in_api_shared, &again);
-	gate_leave(filter->gate, GATE_WORKERS, pass);
-	if (UNLIKELY(again))
-		status = insert_alone(filter, hash, demand_in_api_shared);
-	if (LIKELY(!state_in_api_shared.grows))
-		return status;
-	if (status == NIDUS_OK)
-		look_after_growth(filter, 1, hash, &state_in_api_shared);
-	return reason_decide(status);
 }
 
 nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
-	return insert_in_api_shared(filter, hash, (struct demand_in_api_shared){ ANY_in_api_shared, value });
+	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+	nidus_status status = body_insert(filter->ops, filter->body, hash, value);
+	gate_leave(filter->gate, GATE_WORKERS, pass);
+	look_after_growth(filter);
+	return status;
 }
 
 nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 {
-	return insert_in_api_shared(filter, hash, (struct demand_in_api_shared){ ONLY_NEW_in_api_shared, 0 });
+	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+	nidus_status status = filter->ops->insert_new(filter->body, hash);
+	gate_leave(filter->gate, GATE_WORKERS, pass);
+	look_after_growth(filter);
+	return status;
 }
 
 nidus_status shared_add(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
-	return insert_in_api_shared(filter, hash, (struct demand_in_api_shared){ ADD_OR_NEW_in_api_shared, value });
-}
-
-/* A copy in the overflow list, which only a thread alone can change. */
-static nidus_status remove_alone(nidus_filter *filter, uint64_t hash)
-{
-	gate_close(filter->gate, true);
-	nidus_status status = filter->ops->remove(filter->body, hash);
-	gate_open(filter->gate);
+	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
+	nidus_status status = filter->ops->add(filter->body, hash, value);
+	gate_leave(filter->gate, GATE_WORKERS, pass);
+	look_after_growth(filter);
 	return status;
 }
 
 nidus_status shared_remove(nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	bool alone = UNLIKELY(moving_overflowed(filter, hash));
-	nidus_status status = alone ? NIDUS_OK : filter->ops->remove(filter->body, hash);
+	nidus_status status = filter->ops->remove(filter->body, hash);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
-	return alone ? remove_alone(filter, hash) : status;
+	return status;
 }
 
 nidus_status shared_change(nidus_filter *filter, uint64_t hash, struct value_change change)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	bool alone = UNLIKELY(moving_overflowed(filter, hash));
-	nidus_status status = alone ? NIDUS_OK : filter->ops->change(filter->body, hash, change);
+	nidus_status status = filter->ops->change(filter->body, hash, change);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
-	if (!alone)
-		return status;
-	gate_close(filter->gate, true);
-	status = filter->ops->change(filter->body, hash, change);
-	gate_open(filter->gate);
-	return status;
-}
-
-/* Up to so many inserts of a batch, together with others; *again as above. */
-static nidus_status insert_some_in_api_shared(nidus_filter *filter, const uint64_t *hashes,
-                                const uint64_t *values, size_t n, size_t *in, bool *again)
-{
-	size_t before = before_elsewhere(filter, hashes, n);
-	*again = false;
-	if (before > 0) {
-		nidus_status status = moving_body_ops(filter)->insert_batch(filter->body, hashes,
-		                                                            values, before, in);
-		if (status != NIDUS_OK)
-			*again = filter->grows && overflow_helps(status) &&
-			         !moving_crowded(filter, hashes[*in]);
-		return status;
-	}
-	struct demand_in_api_shared demand_in_api_shared = { ANY_in_api_shared, values != NULL ? values[0] : 0 };
-	nidus_status status = insert_inside(filter, hashes[0], demand_in_api_shared, again);
-	*in = status == NIDUS_OK;
 	return status;
 }
 
@@ -8059,40 +9916,16 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes,
                                  const uint64_t *values, size_t n, size_t *done)
 {
 	nidus_status status = NIDUS_OK;
-	reason_set_aside();
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, in = 0;
-		bool again;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-		struct state_in_api_shared state_in_api_shared = state_of(filter);
-		/* Growth comes where it would come between single inserts. */
-		if (state_in_api_shared.grows && some > before_turn_in_api_shared(filter, state_in_api_shared.capacity))
-			some = before_turn_in_api_shared(filter, state_in_api_shared.capacity);
-		status = insert_some_in_api_shared(filter, hashes + *done, values_from(values, *done), some, &in,
-		                     &again);
+		status = filter->ops->insert_batch(filter->body, hashes + *done,
+		                                   values_from(values, *done), some, &in);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
-		if (again) {
-			size_t at = *done + in;
-			struct demand_in_api_shared demand_in_api_shared = { ANY_in_api_shared, values != NULL ? values[at] : 0 };
-			status = insert_alone(filter, hashes[at], demand_in_api_shared);
-			in += status == NIDUS_OK;
-		}
 		*done += in;
-		if (state_in_api_shared.grows && in > 0)
-			look_after_growth(filter, in, hashes[*done - 1], &state_in_api_shared);
+		look_after_growth(filter);
 	}
-	return reason_decide(status);
-}
-
-/* How many of the hashes come before the first of which the overflow list has copies. */
-static size_t before_overflowed(const nidus_filter *filter, const uint64_t *hashes, size_t n)
-{
-	size_t before = 0;
-	if (filter->moving.overflow.entries == 0)
-		return n;
-	while (before < n && !moving_overflowed(filter, hashes[before]))
-		before++;
-	return before;
+	return status;
 }
 
 nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
@@ -8102,23 +9935,14 @@ nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, s
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, out = 0;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-		size_t before = before_overflowed(filter, hashes + *done, some);
-		if (before > 0)
-			status = filter->ops->remove_batch(filter->body, hashes + *done, before,
-			                                   &out);
+		status = filter->ops->remove_batch(filter->body, hashes + *done, some, &out);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
 		*done += out;
-		if (status == NIDUS_OK && before < some) {
-			status = remove_alone(filter, hashes[*done]);
-			*done += status == NIDUS_OK;
-		}
 	}
 	return status;
 }
 #undef CHANGES_AT_ONCE
 #undef LOOKUPS_AT_ONCE
-#undef TURN_MOST
-#undef TURN_SHARE
 
 /* ==== src/api/status.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -8258,8 +10082,7 @@ static nidus_status put_in_api_values(nidus_filter *filter, uint64_t hash, uint6
 {
 	if (filter->gate != NULL)
 		return shared_insert(filter, hash, value);
-	return filter->grows ? growth_insert(filter, hash, value)
-	                     : body_insert(filter->ops, filter->body, hash, value);
+	return body_insert(filter->ops, filter->body, hash, value);
 }
 
 nidus_status nidus_insert_value_hash(nidus_filter *filter, uint64_t hash, uint64_t value)
@@ -8287,8 +10110,7 @@ static nidus_status put_batch(nidus_filter *filter, const uint64_t *hashes, cons
 {
 	if (filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, values, n, done);
-	return filter->grows ? growth_insert_batch(filter, hashes, values, n, done)
-	                     : filter->ops->insert_batch(filter->body, hashes, values, n, done);
+	return filter->ops->insert_batch(filter->body, hashes, values, n, done);
 }
 
 nidus_status nidus_insert_value_batch(nidus_filter *filter, const uint64_t *hashes,
@@ -8510,6 +10332,514 @@ struct effort *effort_of_thread(void)
 	return &effort_in_base_effort;
 }
 
+/* ==== src/base/few.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * few: records in order, as Elias and Fano do it.
+ */
+
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
+#include <string.h>
+#pragma GCC visibility pop
+
+
+#define FEW_FIRST 4  /* records that the first block has room for */
+#define FEW_GROWTH 8 /* this share of them more for the next one */
+
+#define WORD 64
+#define MARK_LOG 6 /* log2 of the heads from one mark to the next */
+#define MARK 16    /* bits */
+
+/* --------------------------------------------------------------------------- bits -- */
+
+static uint64_t word_at(const unsigned char *bytes, uint64_t index)
+{
+	return load64(bytes + 8 * index);
+}
+
+/* 0 to 64 bits. Nothing behind the words that they are in is read. */
+static uint64_t get_in_base_few(const unsigned char *bytes, uint64_t at, unsigned width)
+{
+	if (width == 0)
+		return 0;
+	unsigned shift = at % WORD;
+	uint64_t word = word_at(bytes, at / WORD) >> shift;
+	if (shift + width > WORD)
+		word |= word_at(bytes, at / WORD + 1) << (WORD - shift);
+	return word & bits_low(width);
+}
+
+static void put_in_base_few(unsigned char *bytes, uint64_t at, unsigned width, uint64_t value)
+{
+	unsigned shift = at % WORD;
+	unsigned char *word = bytes + 8 * (at / WORD);
+	if (width == 0)
+		return;
+	store64(word, (load64(word) & ~(bits_low(width) << shift)) | value << shift);
+	if (shift + width > WORD) {
+		unsigned done = WORD - shift;
+		store64(word + 8, (load64(word + 8) & ~bits_low(width - done)) | value >> done);
+	}
+}
+
+/* Some bits instead of the ones of a word from `from` on. */
+static void put_above(unsigned char *bytes, uint64_t index, unsigned from, uint64_t word)
+{
+	uint64_t kept = bits_low(from);
+	store64(bytes + 8 * index, (word_at(bytes, index) & kept) | (word & ~kept));
+}
+
+/* The word of the bits that are `by` below those of word number `index`; zeros below the first. */
+static uint64_t word_below(const unsigned char *bytes, uint64_t index, uint64_t by)
+{
+	uint64_t at = index * WORD;
+	return at >= by ? get_in_base_few(bytes, at - by, WORD)
+	       : by - at < WORD ? word_at(bytes, 0) << (by - at)
+	                        : 0;
+}
+
+/* Moves the bits from `at` to `end` up, so that there is a gap; behind them are zeros. */
+static void open_gap(unsigned char *bytes, uint64_t at, uint64_t end, unsigned by)
+{
+	uint64_t first = (at + by) / WORD, i = (end + by - 1) / WORD;
+	if (end == at)
+		return;
+	for (; i > first; i--)
+		store64(bytes + 8 * i, word_below(bytes, i, by));
+	put_above(bytes, first, (at + by) % WORD, word_below(bytes, first, by));
+}
+
+/* 64 bits of those before `end`; zeros behind them. */
+static uint64_t word_before(const unsigned char *bytes, uint64_t at, uint64_t end)
+{
+	return at >= end ? 0 : get_in_base_few(bytes, at, end - at < WORD ? (unsigned)(end - at) : WORD);
+}
+
+/* The way back: the gap at `at` is closed, and zeros come to the end. */
+static void close_gap(unsigned char *bytes, uint64_t at, uint64_t end, unsigned by)
+{
+	uint64_t i = at / WORD;
+	put_above(bytes, i, at % WORD, word_before(bytes, i * WORD + by, end));
+	while (++i * WORD < end)
+		store64(bytes + 8 * i, word_before(bytes, i * WORD + by, end));
+}
+
+/* -------------------------------------------------------------------------- shape -- */
+
+/* Where things are, in bits. */
+struct shape {
+	unsigned head, rest, record; /* widths */
+	uint64_t heads;              /* 2^head, */
+	uint64_t marks;              /* and how many marks they have */
+	uint64_t heads_at, marks_at, end;
+};
+
+static unsigned head_bits(const struct few *few, uint64_t count)
+{
+	unsigned needed = count > 1 ? log2_floor(count - 1) + 1 : 0;
+	return needed < few->bits ? needed : few->bits;
+}
+
+static struct shape shape_with(const struct few *few, uint64_t count, unsigned head)
+{
+	struct shape shape = { .head = head, .rest = few->bits - head };
+	shape.record = shape.rest + few->value_bits;
+	shape.heads = UINT64_C(1) << head;
+	shape.marks = (shape.heads - 1) >> MARK_LOG;
+	shape.heads_at = count * shape.record;
+	shape.marks_at = shape.heads_at + count + shape.heads;
+	shape.end = shape.marks_at + MARK * shape.marks;
+	return shape;
+}
+
+static struct shape shape_of(const struct few *few)
+{
+	return shape_with(few, few->count, head_bits(few, few->count));
+}
+
+uint64_t few_size(unsigned bits, unsigned value_bits, uint64_t count)
+{
+	const struct few few = { .count = count, .bits = bits, .value_bits = value_bits };
+	return count > 0 ? 8 * divide_up(shape_of(&few).end, WORD) : 0;
+}
+
+uint64_t few_bytes(const struct few *few)
+{
+	return few_size(few->bits, few->value_bits, few->count);
+}
+
+static struct few_record get_record(const struct few *few, const struct shape *shape,
+                                    uint64_t index, uint64_t head)
+{
+	const unsigned char *bytes = few->memory.bytes;
+	uint64_t at = index * shape->record;
+	return (struct few_record){
+		.number = (shape->rest < WORD ? head << shape->rest : 0) |
+		          get_in_base_few(bytes, at, shape->rest),
+		.value = get_in_base_few(bytes, at + shape->rest, few->value_bits),
+	};
+}
+
+static void put_record(struct few *few, const struct shape *shape, uint64_t index,
+                       struct few_record record)
+{
+	unsigned char *bytes = few->memory.bytes;
+	uint64_t at = index * shape->record;
+	put_in_base_few(bytes, at, shape->rest, record.number & bits_low(shape->rest));
+	put_in_base_few(bytes, at + shape->rest, few->value_bits, record.value);
+}
+
+static uint64_t head_of(const struct shape *shape, struct few_record record)
+{
+	return shape->rest < WORD ? record.number >> shape->rest : 0;
+}
+
+static bool is_below(struct few_record a, struct few_record b)
+{
+	return a.number < b.number || (a.number == b.number && a.value < b.value);
+}
+
+/* ------------------------------------------------------------------------ finding -- */
+
+/* Of the heads, the first bit from `at` on that is a one, or a zero; their end if there is none. */
+static uint64_t next_bit_in_base_few(const struct few *few, const struct shape *shape, uint64_t at, bool one)
+{
+	uint64_t size = few->count + shape->heads;
+	for (unsigned width; at < size; at += width) {
+		width = size - at < WORD ? (unsigned)(size - at) : WORD;
+		uint64_t bits = get_in_base_few(few->memory.bytes, shape->heads_at + at, width);
+		bits = one ? bits : ~bits & bits_low(width);
+		if (bits != 0)
+			return at + (unsigned)__builtin_ctzll(bits);
+	}
+	return size;
+}
+
+/* Of the heads, where the records of one begin. */
+static uint64_t begin_of_head(const struct few *few, const struct shape *shape, uint64_t head)
+{
+	uint64_t mark = head >> MARK_LOG, zeros = head & bits_low(MARK_LOG), at = mark << MARK_LOG;
+	uint64_t size = few->count + shape->heads;
+	if (mark > 0)
+		at += get_in_base_few(few->memory.bytes, shape->marks_at + (mark - 1) * MARK, MARK);
+	while (zeros > 0 && at < size) {
+		unsigned width = size - at < WORD ? (unsigned)(size - at) : WORD;
+		uint64_t bits = ~get_in_base_few(few->memory.bytes, shape->heads_at + at, width) & bits_low(width);
+		uint64_t here = (uint64_t)__builtin_popcountll(bits);
+		at += width;
+		if (here >= zeros) {
+			while (--zeros > 0)
+				bits &= bits - 1;
+			return at - width + (unsigned)__builtin_ctzll(bits) + 1;
+		}
+		zeros -= here;
+	}
+	return at;
+}
+
+struct few_place few_find(const struct few *few, struct few_record from)
+{
+	const struct shape shape = shape_of(few);
+	const uint64_t head = head_of(&shape, from);
+	if (few->count == 0)
+		return (struct few_place){ 0, 0 };
+	uint64_t begin = begin_of_head(few, &shape, head);
+	uint64_t high = next_bit_in_base_few(few, &shape, begin, false);
+	/* Bits of a mapped file may be anything. */
+	if (begin < head || high - head > few->count)
+		return (struct few_place){ few->count, head };
+	uint64_t low = begin - head;
+	high -= head;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		if (is_below(get_record(few, &shape, middle, head), from))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (struct few_place){ low, head };
+}
+
+bool few_next(const struct few *few, struct few_place *place, struct few_record *record)
+{
+	const struct shape shape = shape_of(few);
+	if (place->index >= few->count || place->head >= shape.heads)
+		return false;
+	uint64_t at = next_bit_in_base_few(few, &shape, place->index + place->head, true);
+	place->head = at - place->index;
+	if (at >= few->count + shape.heads || place->head >= shape.heads)
+		return false;
+	*record = get_record(few, &shape, place->index, place->head);
+	place->index++;
+	return true;
+}
+
+/* Whether the record at a place is this one. */
+static bool is_at(const struct few *few, struct few_place place, struct few_record record)
+{
+	struct few_record there;
+	return few_next(few, &place, &there) && there.number == record.number &&
+	       there.value == record.value;
+}
+
+/* What stands for a record in the list of further copies. */
+static nidus_entry entry_of(struct few_record record)
+{
+	return (nidus_entry){ .home = record.number, .value = record.value };
+}
+
+uint64_t few_copies_of(const struct few *few, struct few_record record)
+{
+	const nidus_entry entry = entry_of(record);
+	return 1 + (few->copies.nodes > 0 ? overflow_count(&few->copies, &entry) : 0);
+}
+
+uint64_t few_copies(const struct few *few, uint64_t number)
+{
+	struct few_record record = { number, 0 };
+	struct few_place place = few_find(few, record);
+	uint64_t copies = 0;
+	while (few_next(few, &place, &record) && record.number == number)
+		copies += few_copies_of(few, record);
+	return copies;
+}
+
+/* ----------------------------------------------------------------------- changing -- */
+
+nidus_status few_reserve(struct few *few, uint64_t count, const nidus_allocator *allocator)
+{
+	struct block memory;
+	uint64_t size = few_size(few->bits, few->value_bits, count);
+	if (size <= few->memory.size)
+		return NIDUS_OK;
+	nidus_status status = memory_take_anywhere(allocator, size, &memory);
+	if (status != NIDUS_OK)
+		return status;
+	if (few->count > 0)
+		memcpy(memory.bytes, few->memory.bytes, (size_t)few_bytes(few));
+	memory_give(allocator, &few->memory);
+	few->memory = memory;
+	return NIDUS_OK;
+}
+
+/* Heads on their way to another width: as many bits as they can have. */
+struct heads {
+	unsigned char bytes[2 * FEW_MOST / 8];
+};
+
+static void save_heads(const struct few *few, const struct shape *shape, struct heads *heads)
+{
+	uint64_t size = few->count + shape->heads;
+	for (uint64_t at = 0; at < size; at += WORD)
+		store64(heads->bytes + at / 8,
+		        word_before(few->memory.bytes, shape->heads_at + at, shape->marks_at));
+}
+
+/* Writes heads and their marks, and zeros up to where the old ones ended. */
+static void restore_heads(struct few *few, const struct shape *shape, const struct heads *heads,
+                          uint64_t old_end)
+{
+	unsigned char *bytes = few->memory.bytes;
+	uint64_t size = few->count + shape->heads, end = shape->end > old_end ? shape->end : old_end;
+	for (uint64_t at = 0; at < size; at += WORD) {
+		unsigned width = size - at < WORD ? (unsigned)(size - at) : WORD;
+		put_in_base_few(bytes, shape->heads_at + at, width, get_in_base_few(heads->bytes, at, width));
+	}
+	for (uint64_t at = shape->marks_at; at < end; at += WORD)
+		put_in_base_few(bytes, at, end - at < WORD ? (unsigned)(end - at) : WORD, 0);
+	for (uint64_t mark = 1, at = 0; mark <= shape->marks; mark++) {
+		for (unsigned zeros = 1u << MARK_LOG; zeros > 0; zeros--)
+			at = next_bit_in_base_few(few, shape, at, false) + 1;
+		put_in_base_few(bytes, shape->marks_at + (mark - 1) * MARK, MARK, at - (mark << MARK_LOG));
+	}
+}
+
+/*
+ * Gives heads another width, in place and without more memory, so that a remove cannot fail. Records become
+ * narrower from the first to the last, and wider from the last to the first.
+ */
+static void reshape(struct few *few, const struct shape *old, const struct shape *new)
+{
+	struct heads before, after = { { 0 } };
+	bool wider = new->rest > old->rest;
+	uint64_t at = wider ? few->count + old->heads - 1 : 0;
+	save_heads(few, old, &before);
+	for (uint64_t i = 0; i < few->count; i++) {
+		uint64_t index = wider ? few->count - 1 - i : i;
+		while (get_in_base_few(before.bytes, at, 1) == 0)
+			at += wider ? UINT64_MAX : 1;
+		struct few_record record = get_record(few, old, index, at - index);
+		put_record(few, new, index, record);
+		put_in_base_few(after.bytes, head_of(new, record) + index, 1, 1);
+		at += wider ? UINT64_MAX : 1;
+	}
+	restore_heads(few, new, &after, old->end);
+}
+
+/* Makes heads as wide as those of so many records are. */
+static void fit_heads(struct few *few, uint64_t count)
+{
+	const struct shape old = shape_of(few);
+	const struct shape new = shape_with(few, few->count, head_bits(few, count));
+	if (few->count > 0 && new.head != old.head)
+		reshape(few, &old, &new);
+}
+
+/* Adds to the marks behind a head. */
+static void count_in_marks(struct few *few, uint64_t marks_at, uint64_t marks, uint64_t head,
+                           uint64_t more)
+{
+	for (uint64_t mark = head >> MARK_LOG; mark < marks; mark++) {
+		uint64_t at = marks_at + mark * MARK;
+		uint64_t before = get_in_base_few(few->memory.bytes, at, MARK);
+		put_in_base_few(few->memory.bytes, at, MARK, (before + more) & bits_low(MARK));
+	}
+}
+
+/* Puts a record in, for which there is room. */
+static void insert_record(struct few *few, uint64_t index, struct few_record record)
+{
+	unsigned char *bytes = few->memory.bytes;
+	unsigned wide = head_bits(few, few->count + 1);
+	fit_heads(few, few->count + 1);
+	const struct shape old = shape_with(few, few->count, wide);
+	const struct shape new = shape_with(few, few->count + 1, wide);
+	const uint64_t head = head_of(&new, record);
+	uint64_t end = few->count > 0 ? old.end : 0;
+	open_gap(bytes, index * new.record, end, new.record);
+	put_record(few, &new, index, record);
+	open_gap(bytes, new.heads_at + head + index, end + new.record, 1);
+	put_in_base_few(bytes, new.heads_at + head + index, 1, 1);
+	count_in_marks(few, new.marks_at, new.marks, head, 1);
+	few->count++;
+}
+
+nidus_status few_insert(struct few *few, struct few_record record, uint64_t copies,
+                        const nidus_allocator *allocator)
+{
+	const nidus_entry entry = entry_of(record);
+	nidus_status status = NIDUS_OK;
+	struct few_place place = few_find(few, record);
+	bool there = is_at(few, place, record);
+	assert(few->count < FEW_MOST && record.number <= bits_low(few->bits));
+	if (!there && few_size(few->bits, few->value_bits, few->count + 1) > few->memory.size)
+		status = few_reserve(few, few->count + few->count / FEW_GROWTH + FEW_FIRST,
+		                     allocator);
+	if (status == NIDUS_OK && copies > !there)
+		status = overflow_add(&few->copies, allocator, &entry, copies - !there);
+	if (status == NIDUS_OK && !there)
+		insert_record(few, place.index, record);
+	return status;
+}
+
+void few_remove(struct few *few, struct few_record record)
+{
+	const nidus_entry entry = entry_of(record);
+	if (few->copies.nodes > 0 && overflow_remove(&few->copies, &entry))
+		return;
+	const struct few_place place = few_find(few, record);
+	const struct shape shape = shape_of(few);
+	assert(is_at(few, place, record));
+	unsigned char *bytes = few->memory.bytes;
+	count_in_marks(few, shape.marks_at, shape.marks, place.head, UINT64_MAX);
+	close_gap(bytes, shape.heads_at + place.head + place.index, shape.end, 1);
+	close_gap(bytes, place.index * shape.record, shape.end - 1, shape.record);
+	unsigned head = shape.head;
+	few->count--;
+	const struct shape left = shape_with(few, few->count, head);
+	const struct shape now = shape_of(few);
+	if (few->count > 0 && now.head != head)
+		reshape(few, &left, &now);
+}
+
+void few_clear(struct few *few, const nidus_allocator *allocator)
+{
+	if (few->count > 0)
+		memset(few->memory.bytes, 0, (size_t)few_bytes(few));
+	few->count = 0;
+	overflow_free(&few->copies, allocator);
+}
+
+void few_free(struct few *few, const nidus_allocator *allocator)
+{
+	few->count = 0;
+	overflow_free(&few->copies, allocator);
+	memory_give(allocator, &few->memory);
+}
+
+nidus_status few_copy(struct few *to, const struct few *from, const nidus_allocator *allocator)
+{
+	nidus_status status = few_reserve(to, from->count, allocator);
+	if (status == NIDUS_OK)
+		status = overflow_copy(&to->copies, &from->copies, allocator);
+	if (status != NIDUS_OK)
+		return status;
+	to->count = from->count;
+	if (from->count > 0)
+		memcpy(to->memory.bytes, from->memory.bytes, (size_t)few_bytes(from));
+	return NIDUS_OK;
+}
+
+nidus_status few_import_copies(struct few *few, const unsigned char *bytes, uint64_t n,
+                               const nidus_allocator *allocator)
+{
+	nidus_entry last = { 0 };
+	nidus_status status = NIDUS_OK;
+	for (uint64_t i = 0; i < n && status == NIDUS_OK; i++, bytes += OVERFLOW_ENTRY) {
+		uint64_t copies;
+		const nidus_entry entry = overflow_decode(bytes, &copies);
+		const struct few_record record = { entry.home, entry.value };
+		if (entry.fingerprint != 0 || copies == 0 || entry.home > bits_low(few->bits) ||
+		    !is_at(few, few_find(few, record), record) ||
+		    (i > 0 && !overflow_in_order(&last, &entry)))
+			return fail(NIDUS_E_CORRUPT, "the copies of a small filter make no sense");
+		status = overflow_add(&few->copies, allocator, &entry, copies);
+		last = entry;
+	}
+	return status;
+}
+
+/* Whether the marks up to one are right, before the record at a place. */
+static bool marks_match(const struct few *few, const struct shape *shape, struct few_place place,
+                        uint64_t *mark)
+{
+	for (; *mark < shape->marks && place.head >> MARK_LOG > *mark; ++*mark) {
+		if (get_in_base_few(few->memory.bytes, shape->marks_at + *mark * MARK, MARK) != place.index)
+			return false;
+	}
+	return true;
+}
+
+bool few_in_order(const struct few *few)
+{
+	const struct shape shape = shape_of(few);
+	struct few_record record, last = { 0, 0 };
+	struct few_place place = { 0, 0 }, end = { few->count, shape.heads };
+	uint64_t mark = 0;
+	if (few->count == 0)
+		return true;
+	while (few_next(few, &place, &record)) {
+		struct few_place here = { place.index - 1, place.head };
+		if ((here.index > 0 && !is_below(last, record)) ||
+		    !marks_match(few, &shape, here, &mark))
+			return false;
+		last = record;
+	}
+	uint64_t words = WORD * divide_up(shape.end, WORD);
+	return place.index == few->count &&
+	       next_bit_in_base_few(few, &shape, place.index + place.head, true) == few->count + shape.heads &&
+	       marks_match(few, &shape, end, &mark) &&
+	       get_in_base_few(few->memory.bytes, shape.end, (unsigned)(words - shape.end)) == 0;
+}
+#undef FEW_FIRST
+#undef FEW_GROWTH
+#undef MARK
+#undef MARK_LOG
+#undef WORD
+
 /* ==== src/base/gate.c ==== */
 /* SPDX-License-Identifier: MIT
  *
@@ -8566,7 +10896,7 @@ static void raise_end(unsigned end)
 }
 
 /* Looks for a free place, once in a thread's life. */
-static struct place_in_base_gate *take_place(void)
+static struct place_in_base_gate *take_place_in_base_gate(void)
 {
 	asked = true;
 	(void)pthread_once(&once_in_base_gate, prepare_in_base_gate);
@@ -8656,7 +10986,7 @@ struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
 {
 	struct place_in_base_gate *place_in_base_gate = my_place;
 	if (place_in_base_gate == NULL && !asked)
-		place_in_base_gate = take_place();
+		place_in_base_gate = take_place_in_base_gate();
 	struct gate_pass pass = { NULL };
 	if (place_in_base_gate != NULL && atomic_load_explicit(&place_in_base_gate->inside, memory_order_relaxed) == 0)
 		pass.place = &place_in_base_gate->inside;
@@ -15008,6 +17338,40 @@ static inline void stripes_unlock(const struct stripes *stripes, const struct st
 
 #endif
 
+/* ==== src/base/tally.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * tally: a number that several threads add to.
+ *
+ * It is kept in parts of a cache line each; a thread always adds to the same
+ * part, so that threads do not wait for each other's line. The sum is exact
+ * when no thread adds meanwhile.
+ */
+#ifndef NIDUS_BASE_TALLY_H
+#define NIDUS_BASE_TALLY_H
+
+#pragma GCC visibility push(default)
+#include <stdint.h>
+#pragma GCC visibility pop
+
+#define TALLY_PARTS 16
+
+struct tally {
+	struct {
+		_Alignas(64) uint64_t sum;
+	} part[TALLY_PARTS];
+};
+
+/* The part that this thread adds to: one of TALLY_PARTS, the same for all its life. */
+static unsigned tally_part(void);
+
+/* Modulo 2^64, so that taking away is adding, too. */
+static void tally_add(struct tally *tally, uint64_t amount);
+static uint64_t tally_sum(const struct tally *tally);
+static void tally_clear(struct tally *tally);
+
+#endif
+
 struct locks {
 	struct tally added; /* entries since the body last counted alone */
 	struct stripes stripes;
@@ -15107,6 +17471,8 @@ struct os_calls {
 	/* The first `size` bytes of a file, to read, for random access; NULL and errno. */
 	void *(*map_file)(int file, size_t size);
 	void (*unmap)(void *memory, size_t size);
+	/* Takes pages of a mapped file out of memory; they come back when they are touched. */
+	void (*forget_map)(void *memory, size_t size);
 	int (*random)(void *bytes, size_t size);        /* 0, or -1 and errno */
 	int (*open_read)(const char *path);             /* file descriptor, or -1 */
 	int (*open_new)(const char *path, mode_t mode); /* must not exist yet; to read, too */
@@ -15149,8 +17515,6 @@ extern struct os_calls nidus_its_os;
 #include <errno.h>
 #pragma GCC visibility pop
 
-#define HUGE_PAGE ((size_t)2 << 20)
-
 static nidus_status no_memory(uint64_t size)
 {
 	return fail(NIDUS_E_NOMEM, "no memory for %llu bytes", (unsigned long long)size);
@@ -15165,19 +17529,26 @@ static void cut(struct block *block, size_t size, size_t alignment)
 	block->size = size;
 }
 
-nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block)
+/*
+ * Takes a block at a multiple of an alignment, 1 for anywhere; *zeroed: whether it had better be,
+ * and then whether it is.
+ */
+static nidus_status take(const nidus_allocator *allocator, uint64_t size, size_t alignment,
+                         struct block *block, bool *zeroed)
 {
 	*block = (struct block){ 0 };
 	if (size == 0)
 		return NIDUS_OK;
-	bool mapped = allocator->alloc == NULL && size >= HUGE_PAGE;
-	size_t alignment = mapped ? HUGE_PAGE : MEMORY_LINE;
+	bool mapped = allocator->alloc == NULL && size >= MEMORY_HUGE_PAGE;
+	alignment = mapped ? MEMORY_HUGE_PAGE : alignment;
 	uint64_t whole_size;
-	if (add_overflows(size, alignment, &whole_size) || whole_size > PTRDIFF_MAX)
+	if (add_overflows(size, alignment > 1 ? alignment : 0, &whole_size) ||
+	    whole_size > PTRDIFF_MAX)
 		return no_memory(size);
 	block->whole_size = (size_t)whole_size;
-	bool zeroed = mapped || allocator->alloc_zeroed != NULL;
-	if (allocator->alloc_zeroed != NULL)
+	bool by_caller = *zeroed && allocator->alloc_zeroed != NULL;
+	*zeroed = mapped || by_caller;
+	if (by_caller)
 		block->whole = allocator->alloc_zeroed(allocator->context, block->whole_size);
 	else if (allocator->alloc != NULL)
 		block->whole = allocator->alloc(allocator->context, block->whole_size);
@@ -15189,11 +17560,37 @@ nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct
 		return no_memory(size);
 	}
 	cut(block, (size_t)size, alignment);
-	if (!zeroed) {
+	return NIDUS_OK;
+}
+
+static nidus_status take_zeroed(const nidus_allocator *allocator, uint64_t size, size_t alignment,
+                                struct block *block)
+{
+	bool zeroed = true;
+	nidus_status status = take(allocator, size, alignment, block, &zeroed);
+	if (status == NIDUS_OK && !zeroed) {
 		memset(block->bytes, 0, block->size);
 		effort_of_thread()->cleared += block->size;
 	}
-	return NIDUS_OK;
+	return status;
+}
+
+nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block)
+{
+	return take_zeroed(allocator, size, MEMORY_LINE, block);
+}
+
+nidus_status memory_take_anywhere(const nidus_allocator *allocator, uint64_t size,
+                                  struct block *block)
+{
+	return take_zeroed(allocator, size, 1, block);
+}
+
+nidus_status memory_take_unset(const nidus_allocator *allocator, uint64_t size,
+                               struct block *block)
+{
+	bool zeroed = false;
+	return take(allocator, size, MEMORY_LINE, block, &zeroed);
 }
 
 void memory_give(const nidus_allocator *allocator, struct block *block)
@@ -15202,7 +17599,7 @@ void memory_give(const nidus_allocator *allocator, struct block *block)
 	if (block->whole != NULL) {
 		if (allocator->alloc != NULL)
 			allocator->free(allocator->context, block->whole, block->whole_size);
-		else if (block->size >= HUGE_PAGE)
+		else if (block->size >= MEMORY_HUGE_PAGE)
 			nidus_its_os.unmap(block->whole, block->whole_size);
 		else
 			nidus_its_os.release(block->whole);
@@ -15249,7 +17646,6 @@ nidus_allocator memory_in_turns(const nidus_allocator *allocator, struct memory_
 		.context = turns,
 	};
 }
-#undef HUGE_PAGE
 
 /* ==== src/base/os.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -15306,6 +17702,11 @@ static void *map_file(int file, size_t size)
 static void unmap(void *memory, size_t size)
 {
 	(void)munmap(memory, size);
+}
+
+static void forget_map(void *memory, size_t size)
+{
+	(void)madvise(memory, size, MADV_DONTNEED);
 }
 
 static int random_from_device(void *bytes, size_t size)
@@ -15468,6 +17869,7 @@ struct os_calls nidus_its_os = {
 	.map_zeroed = map_zeroed,
 	.map_file = map_file,
 	.unmap = unmap,
+	.forget_map = forget_map,
 	.random = random_bytes,
 	.open_read = open_read,
 	.open_new = open_new,
@@ -15776,7 +18178,7 @@ static uint64_t copies_before(const struct overflow_node *tree, const nidus_entr
 }
 
 /* Splits a tree into what comes before an entry, which is not in it, and what behind. */
-static void split(struct overflow_node *tree, const nidus_entry *entry, struct overflow_node **left,
+static void split_in_base_overflow(struct overflow_node *tree, const nidus_entry *entry, struct overflow_node **left,
                   struct overflow_node **right)
 {
 	/* Of what is still to be split. */
@@ -15855,7 +18257,7 @@ void overflow_insert(struct overflow *overflow, const nidus_entry *entry, uint64
 		place = before_in_base_overflow(&own, &(*place)->entry) ? &(*place)->left : &(*place)->right;
 	}
 	node->below = below(*place) + copies;
-	split(*place, &own, &node->left, &node->right);
+	split_in_base_overflow(*place, &own, &node->left, &node->right);
 	SHOW(*place, node);
 }
 
@@ -16809,6 +19211,132 @@ nidus_status scratch_read(struct scratch *scratch, uint64_t at, void *bytes, uin
 #undef SHOWN
 #undef STRETCH
 
+/* ==== src/base/slabs.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * slabs: how large they are, and which block is the last.
+ */
+
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
+#include <string.h>
+#pragma GCC visibility pop
+
+
+#define SHARE 128 /* a slab is this part of what the filter takes, */
+#define HUGE_FROM (32 * MEMORY_HUGE_PAGE) /* or a huge page if that takes so much */
+#define FIRST_SLABS 8
+
+static uint64_t blocks_of(const struct slabs *slabs, uint64_t slab)
+{
+	return slabs->slab[slab].size / slabs->each;
+}
+
+/* Bytes of the next slab. Huge pages that are not used whole would cost a small filter too much. */
+static uint64_t slab_size(const struct slabs *slabs, uint64_t whole)
+{
+	uint64_t share = whole / SHARE;
+	if (whole >= HUGE_FROM && slabs->each < MEMORY_HUGE_PAGE / 2)
+		return divide_up(share, MEMORY_HUGE_PAGE) * MEMORY_HUGE_PAGE;
+	return share > slabs->each ? share / slabs->each * slabs->each : slabs->each;
+}
+
+/* Makes room in the list for another slab. Errors: E_NOMEM; nothing changed then. */
+static nidus_status lengthen_list(struct slabs *slabs, const nidus_allocator *allocator)
+{
+	struct block memory;
+	size_t size = slabs->slabs * sizeof *slabs->slab;
+	if (size < slabs->memory.size)
+		return NIDUS_OK;
+	nidus_status status =
+		memory_take(allocator, size > 0 ? 2 * size : FIRST_SLABS * sizeof *slabs->slab, &memory);
+	if (status != NIDUS_OK)
+		return status;
+	if (size > 0)
+		memcpy(memory.bytes, slabs->slab, size);
+	memory_give(allocator, &slabs->memory);
+	slabs->memory = memory;
+	slabs->slab = (struct block *)(void *)memory.bytes;
+	return NIDUS_OK;
+}
+
+/* Errors: E_NOMEM; nothing changed then. */
+static nidus_status add_slab(struct slabs *slabs, const nidus_allocator *allocator, uint64_t whole)
+{
+	nidus_status status = lengthen_list(slabs, allocator);
+	if (status == NIDUS_OK)
+		status = memory_take_unset(allocator, slab_size(slabs, whole),
+		                           &slabs->slab[slabs->slabs]);
+	if (status != NIDUS_OK)
+		return status;
+	slabs->bytes += slabs->slab[slabs->slabs++].size;
+	return NIDUS_OK;
+}
+
+nidus_status slabs_take(struct slabs *slabs, const nidus_allocator *allocator, uint64_t whole,
+                        unsigned char **block)
+{
+	assert(slabs->each > 0 && slabs->each % MEMORY_LINE == 0);
+	nidus_status status = NIDUS_OK;
+	if (slabs->full == slabs->slabs)
+		status = add_slab(slabs, allocator, whole);
+	if (status != NIDUS_OK)
+		return status;
+	*block = slabs->slab[slabs->full].bytes + slabs->used * slabs->each;
+	memset(*block, 0, slabs->each);
+	effort_of_thread()->cleared += slabs->each;
+	slabs->blocks++;
+	if (++slabs->used == blocks_of(slabs, slabs->full)) {
+		slabs->full++;
+		slabs->used = 0;
+	}
+	return NIDUS_OK;
+}
+
+/* Gives empty slabs back; one that will soon be needed stays, as the one before it is nearly full. */
+static void trim(struct slabs *slabs, const nidus_allocator *allocator)
+{
+	uint64_t needed = slabs->full + (slabs->used > 0);
+	while (slabs->slabs > needed) {
+		uint64_t last = slabs->slabs - 1;
+		uint64_t left = slabs->used > 0 ? blocks_of(slabs, slabs->full) - slabs->used : 0;
+		if (last == needed && needed > 0 && left < blocks_of(slabs, last) / 8)
+			return;
+		slabs->bytes -= slabs->slab[last].size;
+		memory_give(allocator, &slabs->slab[last]);
+		slabs->slabs = last;
+	}
+}
+
+const unsigned char *slabs_give(struct slabs *slabs, const nidus_allocator *allocator,
+                                unsigned char *block)
+{
+	assert(slabs->blocks > 0);
+	if (slabs->used == 0)
+		slabs->used = blocks_of(slabs, --slabs->full);
+	const unsigned char *last = slabs->slab[slabs->full].bytes + --slabs->used * slabs->each;
+	if (last != block)
+		memcpy(block, last, slabs->each);
+	if (--slabs->blocks > 0)
+		trim(slabs, allocator);
+	else
+		slabs_free(slabs, allocator);
+	return last != block ? last : NULL;
+}
+
+void slabs_free(struct slabs *slabs, const nidus_allocator *allocator)
+{
+	for (uint64_t i = 0; i < slabs->slabs; i++)
+		memory_give(allocator, &slabs->slab[i]);
+	memory_give(allocator, &slabs->memory);
+	*slabs = (struct slabs){ .each = slabs->each };
+}
+#undef FIRST_SLABS
+#undef HUGE_FROM
+#undef SHARE
+
 /* ==== src/base/sort.c ==== */
 /* SPDX-License-Identifier: MIT
  *
@@ -17575,12 +20103,12 @@ uint32_t version_wait(uint32_t *version)
 
 /* Threads get their parts in turn. 0: none yet. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) unsigned my_turn;
-static unsigned turns_in_base_tally;
+static unsigned turns;
 
 unsigned tally_part(void)
 {
 	if (UNLIKELY(my_turn == 0))
-		my_turn = __atomic_fetch_add(&turns_in_base_tally, 1, __ATOMIC_RELAXED) % TALLY_PARTS + 1;
+		my_turn = __atomic_fetch_add(&turns, 1, __ATOMIC_RELAXED) % TALLY_PARTS + 1;
 	return my_turn - 1;
 }
 
@@ -18465,7 +20993,7 @@ ALWAYS_INLINE uint64_t mask_of(uint64_t row)
 }
 
 /* A row's next bit, 0 or 1. */
-ALWAYS_INLINE uint64_t next_bit(struct table table, uint64_t *row, bool shared)
+ALWAYS_INLINE uint64_t next_bit_in_bloom_spread(struct table table, uint64_t *row, bool shared)
 {
 	uint64_t at = next_word(table, row);
 	uint64_t word = shared ? word_load(table.bytes, at) : load64(table.bytes + at * 8);
@@ -18488,7 +21016,7 @@ ALWAYS_INLINE bool all_set(struct table table, uint64_t row, unsigned n, bool sh
 {
 #pragma GCC unroll 10
 	for (; n > 0; n--) {
-		if (!next_bit(table, &row, shared))
+		if (!next_bit_in_bloom_spread(table, &row, shared))
 			goto missing;
 	}
 	return true;
@@ -18554,7 +21082,7 @@ ALWAYS_INLINE void look_batch_in_bloom_spread(const struct bloom *bloom, const u
 			fetch_in_bloom_spread(table, hashes[i + AHEAD], first);
 		uint64_t row = hashes[i], set = 1;
 		for (unsigned bit = 0; bit < first; bit++)
-			set &= next_bit(table, &row, shared); /* no branch: unpredictable */
+			set &= next_bit_in_bloom_spread(table, &row, shared); /* no branch: unpredictable */
 		yes[i] = (uint8_t)set;
 		if (!set)
 			continue;
@@ -19563,16 +22091,17 @@ nidus_status blooms_take_count(void *body, uint64_t stashed, uint64_t count)
  *
  * The rate: an absent key shares its front bucket and mini-bucket with
  * keys / (F * mini-buckets) entries on average, and a remainder of r bits
- * matches with 2^-r. Only r = 8, 12, 16 and 24 exist (less the bits that growth
- * has taken); the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have
+ * matches with 2^-r. Only r = 8, 12, 16 and 24 exist; the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have
  * 32 bytes: a tenth larger in all, and about half the work of a lookup in cache.
  *
  * The load: keys per front bucket on average, `densities` below, is where neither
  * filling in any order nor long churn finds the backyard full; with NIDUS_NO_DELETE
  * there is no churn, and lines are filled further. See docs/results/breadcrumb.md.
  *
- * Growth: the base geometry stays, address bits come from the fingerprint. A
- * filter that is to grow is made with a wider remainder for that.
+ * Growth: a directory of bodies of SEGMENT_SLOTS slots each (api/directory.h). Their lines have
+ * their final width from the start, and bits of a part that are left lie beside them. A body is
+ * filled further than a filter of its size would be: what finds no place is listed, and the few
+ * entries that are take less room than emptier lines would.
  */
 
 /* ==== src/family/breadcrumb_ranges.h ==== */
@@ -19629,25 +22158,19 @@ extern const struct ranges_ops nidus_its_breadcrumb_ranges;
  * which hash was used; here the half says that, and the crumb has 4 bits. The
  * paper's two lines coincide for some front buckets, which fail first.)
  *
- * Growth: of the `width` bits of a fingerprint the lowest `level` bits are part
- * of the address, and the rest is the remainder that is stored:
+ * Identity of an entry: home = front bucket; fingerprint = mini-bucket + 1 (6 bits) above the
+ * remainder, so that it is never 0.
  *
- *     front bucket = base bucket * 2^level + (fingerprint mod 2^level)
- *     remainder    = fingerprint / 2^level
- *
- * Identity of an entry: home = base bucket; its fingerprint = mini-bucket + 1
- * above all `width` bits, so that it is never 0.
- *
- * A yard can be a body of a growing filter (base/segment.h). Its lines have their final width
- * from the start and its level is 0. A hash is cut into part, front bucket, mini-bucket and
- * remainder; the bits that an entry keeps of its part, its tag, lie beside it as a value does,
- * below the value. Lookups do not compare tags, which keeps the rate; removes and changes of
- * values do: a twin of another part is another key, and goes elsewhere when the body is split.
- *
- *     home = front bucket; fingerprint = tag, mini-bucket + 1 (6 bits), remainder
+ * A yard can be a body of a growing filter (base/segment.h). A hash is cut into part, front bucket,
+ * mini-bucket and remainder; what an entry keeps of its part, its tag, lies beside it as a value
+ * does, below the value, and in its identity above all else. Lookups do not compare tags, which
+ * keeps the rate. Whatever counts, finds or changes the entries of a key does: one with another tag
+ * is another key's, and goes elsewhere when the body is split.
  *
  * Values and tags, if the yard keeps any, lie behind both yards: yard/values.h. The table of a
  * yard is the lines of the front yard, those of the backyard, and then the values.
+ *
+ * What the lines have no place for is in an exact list: yard/list.h.
  *
  * Invariants (yard_verify checks them):
  *  - every line is a valid mini-filter;
@@ -19659,7 +22182,7 @@ extern const struct ranges_ops nidus_its_breadcrumb_ranges;
 #define NIDUS_YARD_YARD_H
 
 #pragma GCC visibility push(default)
-#include <limits.h>
+#include <assert.h>
 #pragma GCC visibility pop
 
 
@@ -21300,6 +23823,60 @@ static inline void yard_set_value(struct yard_values values, unsigned slot, uint
 		values.bytes[byte] = (unsigned char)((values.bytes[byte] & ~mask) | (word & mask));
 }
 
+/*
+ * Values of whole bytes move as bytes. Others move in words; the last word is as short as the line's
+ * values leave it, whose neighbours may be another thread's.
+ */
+
+/* Up to 8 bytes as a word. */
+ALWAYS_INLINE uint64_t yard_load_some(const unsigned char *bytes, unsigned count)
+{
+	uint64_t word = 0;
+	if (count >= 8)
+		return load64(bytes);
+	if (count >= 4)
+		return load32(bytes) | (uint64_t)load32(bytes + count - 4) << 8 * (count - 4);
+	for (unsigned i = 0; i < count; i++)
+		word |= (uint64_t)bytes[i] << 8 * i;
+	return word;
+}
+
+ALWAYS_INLINE void yard_store_some(unsigned char *bytes, unsigned count, uint64_t word)
+{
+	if (count >= 8) {
+		store64(bytes, word);
+	} else if (count >= 4) {
+		store32(bytes, (uint32_t)word);
+		store32(bytes + count - 4, (uint32_t)(word >> 8 * (count - 4)));
+	} else {
+		for (unsigned i = 0; i < count; i++)
+			bytes[i] = (unsigned char)(word >> 8 * i);
+	}
+}
+
+/*
+ * yard_push_value_in for values that are not of whole bytes. What is below the new value stays, all
+ * else goes up; the value may end in the next word.
+ */
+ALWAYS_INLINE void yard_push_bits(struct yard_values values, unsigned slot, uint64_t value)
+{
+	const unsigned bits = values.bits, size = yard_values_size(values.slots, bits);
+	const unsigned all = values.slots * bits, bit = slot * bits, in = bit % 64;
+	unsigned at = bit / 64 * 8;
+	uint64_t word = yard_load_some(values.bytes + at, size - at), keep = bits_low(in);
+	uint64_t moved = word & ~keep, fresh = (word & keep) | moved << bits | value << in;
+	uint64_t over = value >> 1 >> (63 - in);
+	for (; at + 8 < size; at += 8) {
+		store64(values.bytes + at, fresh);
+		word = yard_load_some(values.bytes + at + 8, size - at - 8);
+		fresh = word << bits | moved >> (64 - bits) | over;
+		moved = word;
+		over = 0;
+	}
+	/* What was the last one's is gone. */
+	yard_store_some(values.bytes + at, size - at, fresh & bits_low(all - at * 8));
+}
+
 /* Puts a value in before a slot's; those behind move up, and the last one goes. */
 static void yard_push_value_in(struct yard_values values, unsigned slot, uint64_t value);
 
@@ -21350,13 +23927,10 @@ static void yard_write_values(unsigned char *bytes, const unsigned char *copy, u
 #endif
 
 #define YARD_FAN 16    /* front buckets per backyard line and half */
-#define YARD_COPIES 16 /* of one key at most */
+#define YARD_COPIES 16 /* of one key in its lines; others are listed */
 
 #define YARD_BUCKET_BITS 6    /* of a mini-bucket's number + 1 */
 #define YARD_TAG_BITS_MOST 24 /* that an entry keeps of its part */
-
-/* What copy_lines gives if a bucket's entries cannot go by whole lines. */
-#define YARD_NOT_BY_LINES UINT_MAX
 
 /* The two kinds of lines for one width of remainders. */
 struct yard_shape {
@@ -21391,60 +23965,54 @@ struct yard_ops {
 	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
 	                          size_t n, uint64_t bucket, uint64_t end);
 	nidus_status (*transfer)(struct yard *to, const struct yard *from);
-	unsigned (*copy_lines)(struct yard *to, const struct yard *from, uint64_t bucket);
-	void (*empty_bucket)(struct yard *yard, uint64_t bucket);
-	nidus_status (*change)(struct yard *yard, struct yard_key key, struct value_change change);
+	nidus_status (*spread)(const struct yard *from, const struct spread *spread);
 };
 
+/* A filter may have thousands of them: fields are ordered so that none wastes bytes. */
 struct yard {
 	unsigned char *front, *back;
-	uint64_t parts;        /* of the growing filter whose body this is; 1: a whole filter */
-	uint64_t base_fronts;  /* front buckets at level 0 */
-	uint64_t count;        /* entries in both yards, but for locks->added */
 	unsigned char *values; /* and tags; NULL if there are none */
-	uint64_t fronts;       /* now */
-	unsigned level;
-	unsigned beside_bits; /* of tag and value beside each entry */
-	bool special;         /* its level is not 0, or entries have tags */
-	uint64_t half;        /* lines in each half of the backyard */
-	unsigned width, buckets;
-	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
-	unsigned value_bits;
-	struct segment segment; /* all zero in a whole filter */
-	bool mapped;            /* the lines are a file's: any bits, not counted */
+	uint64_t fronts;       /* front buckets */
+	uint64_t half;         /* lines in each half of the backyard */
+	uint64_t parts;        /* of the growing filter whose body this is; 1: a whole filter */
+	uint64_t first_part;   /* that the body holds */
+	uint64_t count;        /* entries, but for those that the stripes count */
 	const struct yard_ops *ops;
+	struct stripes stripes; /* none unless threads share the yard */
+	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
+	uint8_t width, buckets; /* of remainders; mini-buckets of a line */
+	uint8_t tag_bits, value_bits;
+	uint8_t beside_bits;   /* of both together */
+	bool careful;          /* there are values, tags, or entries in the list; for one thread */
+	bool mapped;           /* the lines are a file's: any bits, not counted */
+	uint32_t list_version; /* where threads share the yard: odd while the list changes */
+	uint64_t capacity;     /* entries below which none is refused */
+	struct overflow list;  /* entries without a place in the lines: list.h */
 	struct block memory;
-	struct locks *locks; /* NULL unless threads share the yard */
 	nidus_allocator allocator;
 };
 
-/* Entries in both yards. */
-static inline uint64_t yard_count(const struct yard *yard)
+/* Whether threads share the yard. */
+ALWAYS_INLINE bool yard_shared(const struct yard *yard)
 {
-	return yard->count + locks_added(yard->locks);
+	return yard->stripes.stripe != NULL;
 }
 
-/* Where a hash belongs at level 0. */
-ALWAYS_INLINE struct yard_key yard_locate_base(const struct yard *yard, uint64_t hash,
-                                               unsigned buckets, unsigned width)
+/* Entries in both yards and in the list. */
+static inline uint64_t yard_count(const struct yard *yard)
 {
-	struct yard_key key;
-	key.bucket = multiply_wide(hash * yard->parts, yard->base_fronts, &hash);
-	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
-	key.remainder = hash >> (64 - width);
-	key.beside = 0;
-	return key;
+	return yard->count + (yard_shared(yard) ? stripes_count(&yard->stripes, 0) : 0);
 }
 
 /* Where a hash belongs, for callers that know the number of mini-buckets and the width. */
 ALWAYS_INLINE struct yard_key yard_locate_in(const struct yard *yard, uint64_t hash,
                                              unsigned buckets, unsigned width)
 {
-	struct yard_key key = yard_locate_base(yard, hash, buckets, width);
-	if (UNLIKELY(yard->level > 0)) {
-		key.bucket = key.bucket << yard->level | (key.remainder & bits_low(yard->level));
-		key.remainder >>= yard->level;
-	}
+	struct yard_key key;
+	key.bucket = multiply_wide(hash * yard->parts, yard->fronts, &hash);
+	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
+	key.remainder = hash >> (64 - width);
+	key.beside = 0;
 	return key;
 }
 
@@ -21456,10 +24024,11 @@ static inline struct yard_key yard_locate(const struct yard *yard, uint64_t hash
 /* What lies beside an entry of a hash with a value. */
 ALWAYS_INLINE uint64_t yard_beside(const struct yard *yard, uint64_t hash, uint64_t value)
 {
-	if (LIKELY(yard->segment.tag_bits == 0))
+	if (LIKELY(yard->tag_bits == 0))
 		return value;
-	uint64_t part = multiply_high(hash, yard->parts);
-	return value << yard->segment.tag_bits | segment_tag(&yard->segment, part);
+	uint64_t tag = multiply_high(hash, yard->parts) - yard->first_part;
+	assert(tag <= bits_low(yard->tag_bits));
+	return value << yard->tag_bits | tag;
 }
 
 /* Where a hash belongs, and its tag. */
@@ -21510,7 +24079,7 @@ static inline uint64_t yard_front_of(const struct yard *yard, uint64_t line, uns
 static inline struct yard_values yard_front_values(const struct yard *yard, uint64_t bucket)
 {
 	struct yard_values values = { NULL, yard->ops->shape.front.slots, yard->beside_bits,
-		                      yard->segment.tag_bits };
+		                      yard->tag_bits };
 	if (yard->values != NULL)
 		values.bytes = yard->values + bucket * yard_values_size(values.slots, values.bits);
 	return values;
@@ -21520,7 +24089,7 @@ static inline struct yard_values yard_front_values(const struct yard *yard, uint
 static inline struct yard_values yard_back_values(const struct yard *yard, uint64_t line)
 {
 	struct yard_values values = { NULL, yard->ops->shape.back.slots, yard->beside_bits,
-		                      yard->segment.tag_bits };
+		                      yard->tag_bits };
 	uint64_t behind =
 		yard->fronts * yard_values_size(yard->ops->shape.front.slots, yard->beside_bits);
 	if (yard->values != NULL)
@@ -21556,7 +24125,7 @@ static void yard_lay_back(struct yard *yard);
 /* Whether a yard can be laid out from a plan. Errors: E_RANGE. */
 static nidus_status yard_check(const struct blueprint *plan);
 
-/* Whether a body of a growing filter can. Growth bits do not count. Errors: E_RANGE. */
+/* Whether a body of a growing filter can. Its growth bits are its tag's. Errors: E_RANGE. */
 static nidus_status yard_check_segment(const struct blueprint *plan, const struct segment *segment);
 
 /*
@@ -21568,17 +24137,20 @@ static nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
                          const struct segment *segment, const nidus_allocator *allocator,
                          unsigned char *table);
 
+/* segment->room of a body is elsewhere now. */
+static void yard_moved(struct yard *yard, unsigned char *room);
+
 /* Slots of both yards. */
 static uint64_t yard_slots(const struct yard *yard);
 static void yard_free(struct yard *yard);
 
-/* Bytes in memory, locks included. */
+/* Bytes in memory, stripes and list included. */
 static uint64_t yard_bytes(const struct yard *yard);
 static const struct body_ops *yard_body_ops(const struct yard *yard);
 
-/* find_batch of a yard that threads share. */
-static void yard_shared_find_batch(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
-                            uint32_t *found);
+/* find_batch of a yard that threads share, or whose list is not empty. */
+static void yard_find_one_by_one(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
+                          uint32_t *found);
 
 /* Asks for the front line of a hash, and for its backyard lines if a lookup may well need them. */
 static void yard_prefetch(const struct yard *yard, uint64_t hash);
@@ -21601,11 +24173,15 @@ static nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *
 /* Of a body of a growing filter: the same, for a key of a part whose tag the entry has. */
 static uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint64_t part);
 
-/* Bits that follow from all that the yard knows of a key but for its part. */
+/* Puts all entries into bodies of a growing filter (base/spread.h). Errors: FULL, E_NOMEM. */
+static nidus_status yard_spread(const struct yard *from, const struct spread *spread);
+
+/* Bits that follow from all that the yard knows of a key but for its part: of a place, or a hash. */
+static uint64_t yard_borrowed(const struct yard *yard, struct yard_key key);
 static uint64_t yard_borrow(const struct yard *yard, uint64_t hash);
 
 /*
- * Fills an empty yard of level 0, a whole filter, from all its hashes at once. They ascend, so that
+ * Fills an empty yard, a whole filter, from all its hashes at once. They ascend, so that
  * front buckets do, and within these mini-buckets. The bytes are those that
  * inserting the hashes one by one in this order leaves.
  *
@@ -21624,9 +24200,9 @@ static nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, c
                              size_t n, unsigned index, unsigned parts);
 
 /*
- * Adds all entries of `from` to a yard of the same base geometry and at least its
- * level, front bucket by front bucket: both walk through their memory, and lines
- * are written whole. Errors: FULL, COPIES; clear or free `to` then.
+ * Adds all entries of a whole filter to another of the same geometry, front bucket by front
+ * bucket: both walk through their memory, and lines are written whole. Errors: FULL, COPIES;
+ * clear or free `to` then.
  */
 static nidus_status yard_transfer(struct yard *to, const struct yard *from);
 
@@ -21643,25 +24219,88 @@ static nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const 
 
 #endif
 
-/* ==== src/yard/move.h ==== */
+/* ==== src/yard/list.h ==== */
 /* SPDX-License-Identifier: MIT
  *
- * yard_move: the entries of a yard go over to a larger one, a few at a time.
+ * yard_list: the exact list of entries that the lines of a yard have no place for.
+ *
+ * It holds copies of a key beyond YARD_COPIES, and what finds its backyard lines full. One entry
+ * stands for all copies with the same value and tag:
+ *
+ *     home = front bucket; fingerprint = mini-bucket + 1 and the remainder; value = what lies beside
+ *
+ * Invariant: the lines hold YARD_COPIES of a listed entry, whatever lies beside them, or its
+ * mini-bucket is spilled: its front line is full and ends with a mini-bucket not above it. So a
+ * lookup asks the list only where it asked the backyard, and found nothing there. Removes take
+ * from the list first. A place that becomes free brings listed entries home.
+ *
+ * Threads that share a yard: whoever changes the entries of a front bucket has the locks of all its
+ * lines, so readers that find the versions of those unchanged saw lines and list at one moment.
+ * Changes of the list exclude each other by a version of its own (overflow_seen).
  */
-#ifndef NIDUS_YARD_MOVE_H
-#define NIDUS_YARD_MOVE_H
+#ifndef NIDUS_YARD_LIST_H
+#define NIDUS_YARD_LIST_H
 
+
+/* Whether there is anything in the list. */
+static inline bool yard_listed(const struct yard *yard)
+{
+	return __atomic_load_n(&yard->list.nodes, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* An entry of the list for a key, and back. */
+static nidus_entry yard_list_entry(const struct yard *yard, struct yard_key key);
+static struct yard_key yard_list_key(const struct yard *yard, const nidus_entry *entry);
+
+/* Whether there are listed copies of a key, whatever lies beside them. */
+static bool yard_list_has(const struct yard *yard, struct yard_key key);
+
+/* How many a key with its tag has, added to the `found` ones of which the first `cap` values are there. */
+static size_t yard_list_find(const struct yard *yard, struct yard_key key, uint64_t *values, size_t cap,
+                      size_t found);
+
+/* The first listed entry of a front bucket, or the first behind all with a key's identity. */
+static bool yard_list_first(struct yard *yard, uint64_t bucket, const struct yard_key *behind,
+                     struct yard_key *first);
+
+/* Adds copies of a key. Errors: COPIES, E_NOMEM. */
+static nidus_status yard_list_put(struct yard *yard, struct yard_key key, uint64_t copies);
 
 /*
- * Moves what the next front buckets of `from` have, *position on (0 at first), until
- * that were `places` places, into `to`, a yard of the same base geometry and a higher
- * level. A bucket's entries are all in `to` before they leave `from`; both are valid
- * yards after each bucket. What `to` has no place for goes into the overflow list; where
- * that gets no memory the move stops before the bucket. *position is UINT64_MAX behind
- * the last bucket.
+ * Adds a key that has no place in the lines. Errors: FULL, if the yard holds as many as it
+ * promises to and the list has none of this key; COPIES, E_NOMEM.
  */
-static void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t places,
-               struct overflow *overflow);
+static nidus_status yard_list_spill(struct yard *yard, struct yard_key key);
+
+/* Takes one copy of a key out that a change may be made to (NULL: of any value). */
+static bool yard_list_take(struct yard *yard, struct yard_key key, const struct value_change *change);
+
+/* Gives a listed copy of a key another value. Errors: NOT_FOUND, COPIES, E_NOMEM. */
+static nidus_status yard_list_change(struct yard *yard, struct yard_key key,
+                              const struct value_change *change);
+
+/* Listed entries with all copies; copies beyond the first of each; bytes of the list. */
+static uint64_t yard_list_entries(const struct yard *yard);
+static uint64_t yard_list_surplus(const struct yard *yard);
+static uint64_t yard_list_bytes(const struct yard *yard);
+
+/* Adds copies of an entry to a yard: to its lines while there is room. Errors: as put. */
+static nidus_status yard_put_copies(struct yard *yard, struct yard_key key, uint64_t copies);
+
+/*
+ * For files: entries of OVERFLOW_ENTRY bytes, with the tag above the mini-bucket as in
+ * yard_identity. yard_list_import checks each, and that they ascend; not what the lines say of
+ * them. Errors: E_CORRUPT, E_NOMEM.
+ */
+static void yard_list_export(const struct yard *yard, unsigned char *bytes);
+static nidus_status yard_list_import(struct yard *yard, const unsigned char *bytes, uint64_t n);
+
+/* Whether the invariant holds. Errors: E_CORRUPT. */
+static nidus_status yard_list_verify(const struct yard *yard);
+
+/* Into an empty yard of the same plan. Errors: E_NOMEM. */
+static nidus_status yard_list_copy(struct yard *to, const struct yard *from);
+static void yard_list_free(struct yard *yard);
 
 #endif
 
@@ -21689,6 +24328,7 @@ struct filling_in_family_breadcrumb {
 struct density {
 	unsigned width, slots; /* of remainders; of a front line */
 	struct filling_in_family_breadcrumb any, no_delete;
+	double in_segment; /* keys per front bucket of a growing filter's bodies, on average */
 };
 
 /* Front buckets at which the odds of the fillings below reach one in a million. */
@@ -21696,14 +24336,18 @@ struct density {
 #define LARGE_NO_DELETE (1u << 19)
 
 static const struct density densities[] = {
-	{ 8, 51, { 51.15, 44, 51.15, LARGE }, { 51.75, 40, 51.45, LARGE_NO_DELETE } },
-	{ 12, 36, { 34.9, 36, 34.9, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE } },
-	{ 16, 28, { 26.5, 32, 26.5, LARGE }, { 27.0, 24, 27.0, LARGE_NO_DELETE } },
-	{ 24, 19, { 17.1, 24, 17.1, LARGE }, { 17.6, 20, 17.6, LARGE_NO_DELETE } },
-	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2, LARGE }, { 22.7, 20, 22.7, LARGE_NO_DELETE } },
+	{ 8, 51, { 51.15, 44, 51.15, LARGE }, { 51.75, 40, 51.45, LARGE_NO_DELETE }, 51.6 },
+	{ 12, 36, { 34.9, 36, 34.9, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE }, 35.6 },
+	{ 16, 28, { 26.5, 32, 26.5, LARGE }, { 27.0, 24, 27.0, LARGE_NO_DELETE }, 27.1 },
+	{ 24, 19, { 17.1, 24, 17.1, LARGE }, { 17.6, 20, 17.6, LARGE_NO_DELETE }, 17.8 },
+	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2, LARGE }, { 22.7, 20, 22.7, LARGE_NO_DELETE }, 23.0 },
 };
 
 #define DENSITIES (sizeof densities / sizeof *densities)
+
+/* Slots of the front lines of a segment, about; keys that it takes, on top of an even share. */
+#define SEGMENT_SLOTS (2 * nidus_its_family_segment_slots)
+#define SEGMENT_OVER 1.025
 
 /* ------------------------------------------------------------------- sizing -- */
 
@@ -21719,8 +24363,7 @@ static const struct density *density_of(unsigned slots)
 static double expected_rate(const struct blueprint *plan, double keys)
 {
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
-	double fronts = (double)(plan->groups << plan->level);
-	double bits = (double)(UINT64_C(1) << (plan->core_bits + plan->growth_bits - plan->level));
+	double fronts = (double)plan->groups, bits = (double)(UINT64_C(1) << plan->core_bits);
 	return keys / (fronts * ops->shape.front.buckets * bits);
 }
 
@@ -21749,15 +24392,6 @@ static uint64_t keys_that_fit_in_family_breadcrumb(struct filling_in_family_brea
 	return keys > 1 ? (uint64_t)keys : 1;
 }
 
-/* The most keys that a plan's front buckets hold at its rate, at its level. */
-static uint64_t most_keys_in_family_breadcrumb(const struct density *density, const struct blueprint *plan)
-{
-	uint64_t fit =
-		keys_that_fit_in_family_breadcrumb(filling_of(density, plan->features), plan->groups << plan->level);
-	double at_rate = plan->fpr / expected_rate(plan, 1);
-	return at_rate < (double)fit ? (uint64_t)at_rate : fit;
-}
-
 /* Front buckets for so many keys. */
 static uint64_t fronts_for(struct filling_in_family_breadcrumb filling_in_family_breadcrumb, uint64_t keys)
 {
@@ -21769,49 +24403,32 @@ static uint64_t fronts_for(struct filling_in_family_breadcrumb filling_in_family
 	return fronts;
 }
 
-/* Doublings from `capacity` to `max_capacity`. */
-static unsigned doublings(uint64_t capacity, uint64_t max_capacity)
+/* Whether options ask for lines of a shape, or leave them to the family. */
+static bool is_wanted(const nidus_options *options, const struct density *density)
 {
-	unsigned times = 0;
-	while (times < 24 && capacity << times < max_capacity)
-		times++;
-	return times;
+	if (options->slots != 0)
+		return density->slots == options->slots;
+	return density->slots != SHORT_SLOTS || (options->features & NIDUS_FAST) != 0;
 }
 
-/* Doublings of so many front buckets until they hold max_capacity keys. */
-static unsigned doublings_of(const nidus_options *options, struct filling_in_family_breadcrumb filling_in_family_breadcrumb, uint64_t fronts)
-{
-	unsigned times = doublings(options->capacity, options->max_capacity);
-	while (times < 24 && keys_that_fit_in_family_breadcrumb(filling_in_family_breadcrumb, fronts << times) < options->max_capacity)
-		times++;
-	return times;
-}
-
-/* Plans for one width; false if the rate at the end would be too high. */
-static bool plan_width(const nidus_options *options, const struct density *density,
+/* Plans lines of a shape for so many front buckets; false if `keys` make the rate too high. */
+static bool plan_lines(const struct density *density, uint64_t fronts, double keys,
                        struct blueprint *plan)
 {
-	struct filling_in_family_breadcrumb filling_in_family_breadcrumb = filling_of(density, options->features);
-	bool wanted = options->slots == 0 ? density->slots != SHORT_SLOTS ||
-	                                            (options->features & NIDUS_FAST) != 0
-	                                  : density->slots == options->slots;
-	uint64_t fronts = fronts_for(filling_in_family_breadcrumb, options->capacity);
-	unsigned growth = doublings_of(options, filling_in_family_breadcrumb, fronts);
-	if (growth >= density->width || !wanted)
-		return false;
-	plan->growth_bits = growth;
-	plan->core_bits = density->width - growth;
+	plan->core_bits = density->width;
 	plan->chunks = 1;
 	plan->groups = fronts;
 	plan->slots = density->slots;
-	plan->level = growth; /* the rate counts when all growth is done */
-	double at_end =
-		expected_rate(plan, (double)options->capacity * (double)(UINT64_C(1) << growth));
-	plan->level = 0;
-	return at_end <= plan->fpr;
+	return expected_rate(plan, keys) <= plan->fpr;
 }
 
-static nidus_status breadcrumb_plan(const nidus_options *options, struct blueprint *plan)
+/* Shape number i in the order of preference: with NIDUS_FAST the last one, short lines, comes first. */
+static const struct density *preferred(const nidus_options *options, size_t i)
+{
+	return &densities[options->features & NIDUS_FAST ? (i + DENSITIES - 1) % DENSITIES : i];
+}
+
+static nidus_status check_options_in_family_breadcrumb(const nidus_options *options)
 {
 	if (options->slots != 0 && density_of(options->slots) == NULL)
 		return fail(NIDUS_E_RANGE,
@@ -21822,68 +24439,102 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		            "the breadcrumb family does not search: leave max_steps 0");
 	if (family_must_reserve(options))
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
-	for (size_t i = 0; i < DENSITIES; i++) {
-		/* With NIDUS_FAST the last one, short lines, comes first. */
-		size_t shape = options->features & NIDUS_FAST ? (i + DENSITIES - 1) % DENSITIES : i;
-		if (!plan_width(options, &densities[shape], plan))
-			continue;
-		if (plan->groups > FRONTS_MOST >> plan->growth_bits)
-			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
-		plan->capacity = plan->max_capacity = options->capacity;
-		if (plan->growth_bits > 0) {
-			plan->capacity = most_keys_in_family_breadcrumb(&densities[shape], plan);
-			plan->max_capacity = options->max_capacity > plan->capacity
-			                             ? options->max_capacity
-			                             : plan->capacity;
-		}
-		return NIDUS_OK;
-	}
-	const char *growth = options->max_capacity > options->capacity ? " and growth" : "";
-	if (options->slots != 0)
-		return fail(NIDUS_E_RANGE,
-		            "breadcrumb lines of %u slots hold %u bits per key, too few for this "
-		            "rate%s",
-		            options->slots, density_of(options->slots)->width, growth);
-	return fail(NIDUS_E_RANGE,
-	            "breadcrumb lines hold at most 24 bits per key, too few for this rate%s",
-	            growth);
+	return NIDUS_OK;
 }
 
-static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                                      struct blueprint *larger)
+static nidus_status too_few_bits(const nidus_options *options)
 {
-	*larger = *plan;
-	const struct density *density = density_of(plan->slots);
-	while (most_keys_in_family_breadcrumb(density, larger) < capacity) {
-		if (larger->groups > FRONTS_MOST >> (larger->level + 1))
+	if (options->slots != 0)
+		return fail(NIDUS_E_RANGE,
+		            "breadcrumb lines of %u slots hold %u bits per key, too few for this rate",
+		            options->slots, density_of(options->slots)->width);
+	return fail(NIDUS_E_RANGE,
+	            "breadcrumb lines hold at most 24 bits per key, too few for this rate");
+}
+
+static nidus_status breadcrumb_plan(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = check_options_in_family_breadcrumb(options);
+	if (status != NIDUS_OK)
+		return status;
+	for (size_t i = 0; i < DENSITIES; i++) {
+		const struct density *density = preferred(options, i);
+		uint64_t fronts =
+			fronts_for(filling_of(density, options->features), options->capacity);
+		if (!is_wanted(options, density) ||
+		    !plan_lines(density, fronts, (double)options->capacity, plan))
+			continue;
+		if (plan->groups > FRONTS_MOST)
 			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
-		if (larger->level == larger->growth_bits) {
-			if (!relax || larger->core_bits == 1 || larger->fpr >= 0.5)
-				return fail(
-					NIDUS_E_RANGE,
-					"no bits are left for more than %llu keys; make the filter with "
-					"a larger max_capacity",
-					(unsigned long long)plan->max_capacity);
-			/* The rate doubles: a core bit becomes an address bit. */
-			larger->core_bits--;
-			larger->growth_bits++;
-			larger->fpr *= 2;
-		}
-		larger->level++;
+		plan->capacity = plan->max_capacity = options->capacity;
+		return NIDUS_OK;
 	}
-	larger->capacity = most_keys_in_family_breadcrumb(density, larger);
-	if (larger->max_capacity < larger->capacity)
-		larger->max_capacity = larger->capacity;
-	return NIDUS_OK;
+	return too_few_bits(options);
+}
+
+/* ----------------------------------------------------------------- segments -- */
+
+/* Front buckets of a segment: those that share a line of the backyard are 16, so none is lacking. */
+static uint64_t segment_fronts(unsigned slots)
+{
+	uint64_t fronts = SEGMENT_SLOTS / slots;
+	if (fronts >= YARD_FAN)
+		return fronts / YARD_FAN * YARD_FAN;
+	return fronts > 0 ? fronts : 1;
+}
+
+/* Keys of a body when all of the filter's are as full as they are to be, on average. */
+static double segment_mean(const struct density *density, uint64_t fronts)
+{
+	return density->in_segment * (double)fronts;
+}
+
+static nidus_status breadcrumb_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = check_options_in_family_breadcrumb(options);
+	if (status != NIDUS_OK)
+		return status;
+	for (size_t i = 0; i < DENSITIES; i++) {
+		const struct density *density = preferred(options, i);
+		uint64_t fronts = segment_fronts(density->slots);
+		if (is_wanted(options, density) &&
+		    plan_lines(density, fronts, segment_mean(density, fronts), plan))
+			return NIDUS_OK;
+	}
+	return too_few_bits(options);
+}
+
+static uint64_t breadcrumb_segment_keys(const struct blueprint *plan)
+{
+	const struct density *density = density_of(plan->slots);
+	return (uint64_t)(segment_mean(density, plan->groups) * SEGMENT_OVER) + 1;
+}
+
+static void breadcrumb_fit_segment(struct blueprint *plan, uint64_t keys)
+{
+	double each = density_of(plan->slots)->in_segment * SEGMENT_OVER;
+	plan->groups = family_divisible(plan, (uint64_t)ceil((double)keys / each));
+}
+
+static bool breadcrumb_pack(struct blueprint *plan, uint64_t groups, uint64_t keys)
+{
+	struct filling_in_family_breadcrumb filling_in_family_breadcrumb = filling_of(density_of(plan->slots), plan->features);
+	plan->chunks = 1;
+	plan->groups = groups;
+	double at_rate = plan->fpr / expected_rate(plan, 1);
+	plan->capacity = keys_that_fit_in_family_breadcrumb(filling_in_family_breadcrumb, groups);
+	if ((double)plan->capacity > at_rate)
+		plan->capacity = (uint64_t)at_rate;
+	plan->max_capacity = plan->capacity;
+	return plan->capacity >= keys;
 }
 
 static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_t keys)
 {
 	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
-	uint64_t fronts = plan->groups << plan->level;
-	uint64_t back = yard_lines(fronts) - fronts;
+	uint64_t fronts = plan->groups, back = yard_lines(fronts) - fronts;
 	struct forecast forecast = {
-		.bytes = yard_table_bytes(plan, 0),
+		.bytes = yard_table_bytes(plan, plan->growth_bits),
 		.total_slots = fronts * shape->front.slots + back * shape->back.slots,
 		.slot_bits = plan->core_bits + plan->growth_bits + plan->value_bits,
 		.fpr = expected_rate(plan, (double)keys),
@@ -21897,24 +24548,52 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 
 /* ----------------------------------------------------------------- adapters -- */
 
-static nidus_status breadcrumb_check(const struct blueprint *plan)
+/* Fields of a plan that mean nothing here. */
+static nidus_status check_unused(const struct blueprint *plan)
 {
 	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0 ||
 	    plan->borrowed != 0)
 		return fail(NIDUS_E_RANGE,
 		            "a breadcrumb filter neither searches, holds back nor borrows");
-	return yard_check(plan);
+	return NIDUS_OK;
+}
+
+static nidus_status breadcrumb_check(const struct blueprint *plan)
+{
+	nidus_status status = check_unused(plan);
+	return status == NIDUS_OK ? yard_check(plan) : status;
 }
 
 static nidus_status breadcrumb_check_segment(const struct blueprint *plan,
                                              const struct segment *segment)
 {
-	return yard_check_segment(plan, segment);
+	nidus_status status = check_unused(plan);
+	return status == NIDUS_OK ? yard_check_segment(plan, segment) : status;
 }
 
 static uint64_t breadcrumb_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
 {
 	return yard_body_hash(body, entry, part);
+}
+
+static nidus_status breadcrumb_spread(const void *from, const struct spread *spread)
+{
+	return yard_spread(from, spread);
+}
+
+static uint64_t breadcrumb_segment_room(const struct blueprint *plan)
+{
+	return yard_table_bytes(plan, plan->growth_bits);
+}
+
+static void breadcrumb_moved(void *body, unsigned char *room)
+{
+	yard_moved(body, room);
+}
+
+static unsigned breadcrumb_tag_at(const struct blueprint *plan)
+{
+	return plan->core_bits + YARD_BUCKET_BITS;
 }
 
 static uint64_t breadcrumb_borrow(const void *body, uint64_t hash)
@@ -21930,7 +24609,18 @@ static uint64_t breadcrumb_count(const void *body)
 static unsigned breadcrumb_copies(const struct blueprint *plan)
 {
 	(void)plan;
-	return YARD_COPIES;
+	return OVERFLOW_COPIES_MOST;
+}
+
+static uint64_t breadcrumb_surplus(const void *body)
+{
+	return yard_list_surplus(body);
+}
+
+static void breadcrumb_promise(void *body, uint64_t capacity)
+{
+	struct yard *yard = body;
+	yard->capacity = capacity;
 }
 
 static nidus_status breadcrumb_create(void *body, const struct blueprint *plan,
@@ -21956,7 +24646,7 @@ static nidus_status breadcrumb_copy(void *to, const void *from)
 	const struct yard *other = from;
 	memcpy(yard->memory.bytes, other->memory.bytes, other->memory.size);
 	yard->count = yard_count(other);
-	return NIDUS_OK;
+	return yard_list_copy(yard, other);
 }
 
 static nidus_status breadcrumb_build(void *body, const uint64_t *hashes, const uint64_t *values,
@@ -21978,10 +24668,12 @@ static void breadcrumb_prefetch(const void *body, uint64_t hash)
 static struct fill breadcrumb_fill(const void *body)
 {
 	const struct yard *yard = body;
-	uint64_t count = yard_count(yard);
-	double load = (double)count / (double)yard_slots(yard);
+	uint64_t count = yard_count(yard), stashed = yard_list_entries(yard);
+	double load = (double)(count - stashed) / (double)yard_slots(yard);
 	return (struct fill){
 		.count = count,
+		.stashed = stashed,
+		.listed = stashed - yard_list_surplus(yard),
 		.bytes = yard_bytes(yard),
 		.load = load,
 		.headroom = 1 - load,
@@ -22015,22 +24707,10 @@ static nidus_status breadcrumb_transfer(void *to, const void *from)
 	return yard_transfer(to, from);
 }
 
-static void breadcrumb_move(void *to, void *from, uint64_t *position, uint64_t places,
-                            struct overflow *overflow)
-{
-	yard_move(to, from, position, places, overflow);
-}
-
-static void breadcrumb_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-                            uint8_t *left)
-{
-	for (size_t i = 0; i < n; i++)
-		left[i] = yard_locate(from, hashes[i]).bucket >= position;
-}
-
 static nidus_entry breadcrumb_identity(const void *body, uint64_t hash)
 {
-	return yard_identity(body, yard_locate_tagged(body, hash));
+	/* Without a tag: it may be of any part. */
+	return yard_identity(body, yard_locate(body, hash));
 }
 
 static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
@@ -22042,21 +24722,31 @@ static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
 
 static void breadcrumb_export_stash(const void *body, unsigned char *bytes)
 {
-	(void)body, (void)bytes; /* the backyard is part of the table */
+	yard_list_export(body, bytes);
 }
 
 static nidus_status breadcrumb_import(void *body, const unsigned char *stash, uint64_t stashed,
                                       uint64_t count)
 {
 	struct yard *yard = body;
-	(void)stash;
-	if (stashed > 0)
-		return fail(NIDUS_E_CORRUPT, "a breadcrumb filter has no stash");
-	if (count > yard_slots(yard))
-		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
-		            (unsigned long long)count);
+	nidus_status status = yard_list_import(yard, stash, stashed);
+	if (status != NIDUS_OK)
+		return status;
+	if (count < yard->list.entries || count - yard->list.entries > yard_slots(yard))
+		return fail(
+			NIDUS_E_CORRUPT,
+			"%llu entries are more than there are slots, or fewer than in the stash",
+			(unsigned long long)count);
 	yard->count = count;
 	return yard->mapped ? NIDUS_OK : breadcrumb_verify(yard);
+}
+
+static nidus_status insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies)
+{
+	struct yard *yard = body;
+	struct yard_key key = yard_locate(yard, hash);
+	key.beside = yard_beside(yard, hash, value);
+	return yard_put_copies(yard, key, copies);
 }
 
 const struct family nidus_its_family_breadcrumb = {
@@ -22078,19 +24768,27 @@ const struct family nidus_its_family_breadcrumb = {
 	.ops = breadcrumb_ops,
 	.prefetch = breadcrumb_prefetch,
 	.count = breadcrumb_count,
+	.surplus = breadcrumb_surplus,
+	.promise = breadcrumb_promise,
+	.stash_entry = OVERFLOW_ENTRY,
 	.fill = breadcrumb_fill,
 	.verify = breadcrumb_verify,
 	.next = breadcrumb_next,
 	.entry_hash = breadcrumb_entry_hash,
-	.larger = breadcrumb_larger,
+	.plan_segment = breadcrumb_plan_segment,
+	.segment_keys = breadcrumb_segment_keys,
+	.fit_segment = breadcrumb_fit_segment,
+	.pack = breadcrumb_pack,
+	.spread = breadcrumb_spread,
+	.segment_room = breadcrumb_segment_room,
+	.moved = breadcrumb_moved,
+	.insert_copies = insert_copies,
+	.tag_at = breadcrumb_tag_at,
 	.transfer = breadcrumb_transfer,
-	.move = breadcrumb_move,
-	.left = breadcrumb_left,
 	.identity = breadcrumb_identity,
 	.check_segment = breadcrumb_check_segment,
 	.body_hash = breadcrumb_body_hash,
 	.borrow = breadcrumb_borrow,
-	.core_shrinks = true,
 	.pace = 1,
 	.speed = NIDUS_SPEED_FAST,
 	.table = breadcrumb_table,
@@ -22102,6 +24800,8 @@ const struct family nidus_its_family_breadcrumb = {
 #undef LARGE
 #undef LARGE_NO_DELETE
 #undef PER_DOUBLING
+#undef SEGMENT_OVER
+#undef SEGMENT_SLOTS
 #undef SHORT_SLOTS
 
 /* ==== src/family/breadcrumb_ranges.c ==== */
@@ -22439,8 +25139,7 @@ const struct ranges_ops nidus_its_breadcrumb_ranges = {
  * at every slot, so they overlap). A key belongs to one chunk for ever and has
  * two groups in it; its fingerprint lies in any slot of either.
  *
- *   hash --x chunks--> chunk --x groups--> first group --x 2^g--> growth bits
- *                                                 --x (2^c - 1)--> core
+ *   hash --x chunks--> chunk --x groups--> first group --x (2^c - 1)--> core
  *
  * Each step multiplies what is left of the hash, read as a fraction, by the
  * number of choices: the whole part is the choice, the fraction goes on. No
@@ -22461,32 +25160,20 @@ const struct ranges_ops nidus_its_breadcrumb_ranges = {
  * bucket kept sorted and coded, one bit per slot less (see coded.h). Slots have no lasting
  * place there.
  *
- *   slot, low bits first:   | core | choice | offset | growth bits not yet used | payload |
+ *   slot, low bits first:   | core | choice | offset | tag | payload |
  *
- * An empty slot is all zero. Core bits are never all zero and never taken away;
- * only they are hashed for the second group. The payload is the value that a user keeps
- * beside a key; it goes wherever its entry goes, and is not compared. Growth bits are reserved at create
- * for later: at level d the highest d of them are the lowest bits of a group's number
- * instead. A key's final group is the one it will have when all of them are:
+ * An empty slot is all zero. Core bits are never all zero, and only they are hashed for the
+ * second group. The payload is the value that a user keeps beside a key; it goes wherever its
+ * entry goes, and is not compared.
  *
- *   final group = base group | growth bits = group now | growth bits that slots keep
+ * A nest is a whole filter, or a body of one that grows (base/segment.h). A body is one chunk; in
+ * place of that its hashes choose a part of the filter, and slots keep the tag: how far the part
+ * of an entry is behind the body's first one. It is compared as the core is, and by it the entry
+ * finds its body when this one is split. Group and core stay the same for ever.
  *
- *   offset kinds   that of the first group is cut from the hash; second = first + H(core),
- *                  at each level.
- *   XOR kinds      the first is cut from the hash, and the second is it XOR a longer H(core)
- *                  whose base part is not zero: the nest grows into one large table, not
- *                  into 2^d small ones. Slots cannot tell which of the two they are in, and
- *                  keep the growth bits of the lower one, which its base part decides.
- *
- * Two full filters without growth bits can be merged all the same: the address
- * then borrows bits from another hash of the core, which stays whole. The table
- * is larger, no identity is lost, and as neighbours now have that hash in common
- * the rate doubles with every borrowed bit.
- *
- * Identity of an entry = (home, fingerprint): home is the base group, counted
- * over all chunks (for XOR kinds of the lower candidate), the fingerprint is the
- * core bits and above them all growth bits. Every slot tells its identity, at
- * every level; lookup, delete, walk, merge and growth need no more.
+ * Identity of an entry = (home, fingerprint): home is its first group, counted over all chunks
+ * (for XOR kinds the lower of the two), the fingerprint is the core and above it the tag. Every
+ * slot tells its identity; lookup, delete, walk, merge and growth need no more.
  *
  * What finds no slot goes to its chunk's stash, an exact list (overflow.h) that has one entry
  * for all copies of an identity with the same payload, and counts them. So one key may be put
@@ -22939,16 +25626,14 @@ struct nest_effort {
 };
 
 /*
- * What the way from a hash to its groups has beyond the shortest, which is: one chunk,
- * hops that were written down, no growth bits. A sum of these.
+ * What the way from a hash to its groups has beyond the shortest, which is: one chunk, and
+ * hops that were written down. A sum of these.
  */
 enum {
-	NEST_CHUNKS = 1,    /* more than one chunk */
-	NEST_HASHED = 2,    /* hops are worked out */
-	NEST_TAKEN = 4,     /* hops are bits of the core: NEST_DIRECT */
-	NEST_GROWN = 8,     /* slots keep growth bits, or NEST_BORROWED, or XOR kinds have grown and
-	                    NEST_HASHED or NEST_TAKEN */
-	NEST_BORROWED = 16, /* some address bits are borrowed */
+	NEST_CHUNKS = 1, /* more than one chunk */
+	NEST_HASHED = 2, /* hops are worked out */
+	NEST_TAKEN = 4,  /* hops are bits of the core: NEST_DIRECT */
+	NEST_PART = 8,   /* a hash begins with a part of a growing filter (base/segment.h) */
 };
 
 /*
@@ -22967,7 +25652,7 @@ enum nest_words {
 	NEST_ONE,    /* a group is in one word: eight bytes from the one it begins in */
 	NEST_WHOLE,  /* a group is one word of four slots, and begins with a byte */
 	NEST_TWO,    /* half a group is in a word, with a few bits to spare */
-	NEST_MANY,   /* less is; nest->words says how many there are */
+	NEST_MANY,   /* less is; nest->layout->words says how many there are */
 };
 
 /* Bits of a slot that say where in its groups an entry is. */
@@ -22978,18 +25663,20 @@ static inline unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
 	return kind == NEST_WINDOWS ? 1 + log2_floor(slots) : 1;
 }
 
-struct nest {
+/*
+ * What follows from a plan: all numbers that stay as they are. Bodies of a growing filter whose
+ * tags are equally wide have one together, a whole filter has its own.
+ */
+struct nest_layout {
 	/* What lookups read comes first. */
-	unsigned char *bits; /* the slots; chunk c starts at c * stride */
-	uint64_t special;    /* NEST_CHUNKS and so on */
-	uint64_t stashed;    /* different entries in all stashes */
+	uint64_t special; /* NEST_CHUNKS and so on */
 	uint64_t chunks, stride_bits;
-	uint64_t final_groups; /* of a chunk; no borrowed bits */
-	uint64_t base_groups;  /* per chunk, at level 0 */
-	uint64_t core_values;  /* 2^core_bits - 1 */
-	const uint32_t *hops;  /* nest_final_hop by the lowest NEST_HOP_BITS of a core; or NULL */
-	uint64_t groups;       /* per chunk, now */
-	uint64_t group_bits;   /* from one group to the next */
+	uint64_t parts;       /* NEST_PART: of the filter */
+	uint64_t groups;      /* per chunk */
+	uint64_t round;       /* the same: read once more from memory, it takes no register */
+	uint64_t core_values; /* 2^core_bits - 1 */
+	const uint32_t *hops; /* nest_hop by the lowest NEST_HOP_BITS of a core; or NULL */
+	uint64_t group_bits;  /* from one group to the next */
 	/*
 	 * Of the fields of a word: their lowest bits, their highest that is compared, and all
 	 * below that. What a slot may keep above is not compared and costs nothing.
@@ -23007,13 +25694,10 @@ struct nest {
 	uint64_t open[NEST_SLOTS_MAX]; /* highs of a first group's slots not held back */
 	struct coded_masks coding;     /* of coded buckets in a word */
 	uint64_t coded_choices;        /* their choice bits, as rests lie */
-	uint64_t growth_values;        /* 2^growth_bits */
-	uint64_t kept_mask;            /* bits of a final group that slots keep */
-	uint64_t growth_one;           /* the lowest of them in a slot */
 	uint64_t slot_mask;            /* all bits of a slot */
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
 	uint64_t extra_mask;           /* its choice and offset bits */
-	unsigned growth_at;            /* the first bit of a slot that growth bits are in */
+	unsigned tag_at, tag_bits;     /* of a slot: the number of a tag's first bit, and how many */
 	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;          /* the seed's share in H */
 	uint64_t stride;
@@ -23026,31 +25710,44 @@ struct nest {
 	uint64_t span;                  /* bits of a group's slots, side by side */
 	uint64_t near;                  /* 2 * span + 1: see nest_near */
 	unsigned last_byte;             /* that is loaded for a group, counted from the first */
-	struct nest_chunk *chunk;
-	unsigned slots; /* per group */
-	unsigned width, core_bits, extra_bits, growth_bits, kept_bits, borrowed, level;
-	unsigned final_level;              /* level and kept_bits */
+	unsigned slots;                 /* per group */
+	unsigned width, core_bits, extra_bits;
 	unsigned payload_bits, payload_at; /* of a slot: how many, and the first one's number */
-	unsigned fingerprint_bits;         /* core and growth bits */
-	uint64_t fingerprints;             /* the highest number of so many bits */
+	uint64_t fingerprints;             /* the highest number of core and tag bits */
 	unsigned max_steps, short_steps, stash_limit, reserve;
-	uint64_t surplus;  /* copies in all stashes beyond the first of each entry */
-	uint64_t capacity; /* the plan's: see nest_stash_full */
-	/* In bulk builds: what finished chunks hold, of all threads; otherwise NULL. */
-	const uint64_t *built;
 	uint64_t step_most; /* see search_step_most */
 	enum nest_kind kind;
 	enum nest_words in_words;
-	bool remote; /* too large for a core's caches: prefetch */
-	bool far;    /* and for that of all cores */
+	struct block memory, hop_memory; /* of this struct, and of the hops unless they are another's */
+	nidus_allocator allocator;
+};
+
+/* A table, its stashes, and what is counted. */
+struct nest {
+	unsigned char *bits; /* the slots; chunk c starts at c * stride */
+	const struct nest_layout *layout;
+	uint64_t stashed;    /* different entries in all stashes */
+	uint64_t first_part; /* NEST_PART: from which tags are counted (segment.h) */
+	struct nest_chunk *chunk;
+	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
+	bool remote;                /* too large for a core's caches: prefetch */
+	bool far;                   /* and for that of all cores */
+	bool owns_layout;
 	/* The slots are a file's: any bits, and what chunks hold was not counted. */
 	bool mapped;
 	uint64_t mapped_count; /* then: entries as the file says, stashed ones included */
-	struct block bits_memory, chunk_memory, hop_memory;
-	nidus_allocator allocator;
+	uint64_t surplus;      /* copies in all stashes beyond the first of each entry */
+	uint64_t capacity;     /* the plan's: see nest_stash_full */
+	/* In bulk builds: what finished chunks hold, of all threads; otherwise NULL. */
+	const uint64_t *built;
+	struct block bits_memory, chunk_memory;
+	const nidus_allocator *allocator; /* the layout's; in bulk builds, that of all threads */
 	struct nest_effort effort;
-	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
 };
+
+/* Bodies of growing filters are small, and there are many of them. */
+_Static_assert(sizeof(struct nest) + sizeof(struct nest_chunk) - sizeof(struct overflow) <= 200,
+               "a body costs little beyond its slots and its stash");
 
 /*
  * Where a key may be. `value` is its slot with choice and offset bits zero; that of a key
@@ -23070,7 +25767,7 @@ static inline uint64_t take_choice(uint64_t *fraction, uint64_t choices)
 
 static inline uint64_t nest_partner_hash(const struct nest *nest, uint64_t core)
 {
-	uint64_t x = (core ^ nest->partner_key) * UINT64_C(0x9fb21c651e98df25);
+	uint64_t x = (core ^ nest->layout->partner_key) * UINT64_C(0x9fb21c651e98df25);
 	x ^= x >> 32;
 	x *= UINT64_C(0xd6e8feb86659fd93);
 	return x ^ x >> 32;
@@ -23082,57 +25779,39 @@ static inline uint64_t nest_hop_hash(const struct nest *nest, uint64_t core)
 	return nest_partner_hash(nest, core & bits_low(NEST_HOP_BITS));
 }
 
-/* XOR kinds: what turns one candidate into the other, at level 0. Never 0. */
-static inline uint64_t nest_base_mask(const struct nest *nest, uint64_t core)
-{
-	if (nest->kind == NEST_DIRECT)
-		return core & (nest->base_groups - 1);
-	return 1 + multiply_high(nest_hop_hash(nest, core), nest->base_groups - 1);
-}
-
-/* The same between final groups: what is left of the hash gives the bits below the base part. */
+/* XOR kinds: what turns one candidate into the other. Never 0. */
 static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
 {
-	uint64_t rest = nest_hop_hash(nest, core);
-	if (nest->kind != NEST_DIRECT)
-		rest *= nest->base_groups - 1;
-	return nest_base_mask(nest, core) << nest->final_level |
-	       multiply_high(rest, UINT64_C(1) << nest->final_level);
+	if (nest->layout->kind == NEST_DIRECT)
+		return core & (nest->layout->groups - 1);
+	return 1 + multiply_high(nest_hop_hash(nest, core), nest->layout->groups - 1);
 }
 
 /* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
 static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
 {
-	return 1 + multiply_high(nest_hop_hash(nest, core), nest->groups - 1);
+	return 1 + multiply_high(nest_hop_hash(nest, core), nest->layout->groups - 1);
 }
 
 /*
- * What leads from the first final group to the second (offset kinds: from the first group now):
- * a mask or a distance. To read it from a table takes 15 instructions less than to work
- * it out.
+ * What leads from the first group to the second: a mask or a distance. To read it from a table
+ * takes 15 instructions less than to work it out.
  */
-ALWAYS_INLINE uint64_t nest_final_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
-{
-	if (LIKELY(nest->hops != NULL))
-		return nest->hops[core & bits_low(NEST_HOP_BITS)];
-	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
-}
-
-/* The same between the groups of now. */
 ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
 {
-	uint64_t hop = nest_final_hop(nest, kind, core);
-	return nest_symmetric(kind) ? hop >> nest->kept_bits : hop;
+	if (LIKELY(nest->layout->hops != NULL))
+		return nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
+	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
 }
 
 static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
 {
-	return less_if_not_below(group + distance, nest->groups);
+	return less_if_not_below(group + distance, nest->layout->round);
 }
 
 static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, uint64_t distance)
 {
-	return group >= distance ? group - distance : group + nest->groups - distance;
+	return group >= distance ? group - distance : group + nest->layout->groups - distance;
 }
 
 /*
@@ -23145,7 +25824,7 @@ ALWAYS_INLINE uint64_t nest_other_group_as(const struct nest *nest, enum nest_ki
 	if (nest_symmetric(kind))
 		return own ^ nest_hop(nest, kind, core);
 	/* Backward is forward by the rest of the round; no branch, as it is unpredictable. */
-	uint64_t there = nest_hop(nest, kind, core), back = nest->groups - there;
+	uint64_t there = nest_hop(nest, kind, core), back = nest->layout->groups - there;
 	return nest_forward(nest, own, there ^ ((there ^ back) & (0 - (extra & 1))));
 }
 
@@ -23153,104 +25832,48 @@ ALWAYS_INLINE uint64_t nest_other_group_as(const struct nest *nest, enum nest_ki
 static inline uint64_t nest_other_group(const struct nest *nest, enum nest_kind kind, uint64_t own,
                                         uint64_t slot)
 {
-	return nest_other_group_as(nest, kind, own, slot & nest->core_values,
-	                           slot >> nest->core_bits);
-}
-
-/* Another hash than the partner's, or the two candidates would agree in it. */
-static inline uint64_t nest_borrowed(const struct nest *nest, uint64_t core)
-{
-	return nest_partner_hash(nest, ~core) & bits_low(nest->borrowed);
-}
-
-/*
- * Puts borrowed bits behind a final group that has none. Of the XOR kinds they are those of the
- * candidate with the lower base group, as slots of both tell the same identity.
- */
-ALWAYS_INLINE uint64_t nest_borrow(const struct nest *nest, enum nest_kind kind, uint64_t final,
-                                   uint64_t core, uint64_t hop)
-{
-	final <<= nest->borrowed;
-	if (nest_symmetric(kind) && final > (final ^ hop))
-		final ^= hop & bits_low(nest->borrowed);
-	return final ^ nest_borrowed(nest, core);
-}
-
-/* A key from one of its final groups (offset kinds: the first), its core and its final hop. */
-ALWAYS_INLINE void nest_key_at(const struct nest *nest, enum nest_kind kind, uint64_t final,
-                               uint64_t core, uint64_t hop, struct nest_key *key)
-{
-	uint64_t other = final ^ hop, lower = final;
-	if (nest_symmetric(kind)) {
-		lower = other < final ? other : final;
-		key->group[0] = final >> nest->kept_bits;
-		key->group[1] = other >> nest->kept_bits;
-	} else {
-		key->group[0] = final >> nest->kept_bits;
-		key->group[1] = nest_forward(nest, key->group[0], hop);
-	}
-	key->value = core + (lower & nest->kept_mask) * nest->growth_one;
-}
-
-/* The same from the base group, the core and the growth bits: of an identity, at any level. */
-ALWAYS_INLINE void nest_grow_key(const struct nest *nest, enum nest_kind kind, uint64_t base,
-                                 uint64_t core, uint64_t growth, struct nest_key *key)
-{
-	uint64_t final = base * nest->growth_values + growth;
-	uint64_t hop = nest_final_hop(nest, kind, core);
-	if (nest->borrowed > 0)
-		final = nest_borrow(nest, kind, final, core, hop);
-	nest_key_at(nest, kind, final, core, hop, key);
+	return nest_other_group_as(nest, kind, own, slot & nest->layout->core_values,
+	                           slot >> nest->layout->core_bits);
 }
 
 /* Takes a core from what is left of a hash. */
 ALWAYS_INLINE uint64_t nest_take_core(const struct nest *nest, bool taken, uint64_t rest)
 {
 	if (!taken)
-		return 1 + take_choice(&rest, nest->core_values);
-	uint64_t low = 1 + take_choice(&rest, nest->base_groups - 1);
-	return low + nest->base_groups * take_choice(&rest, nest->direct_values);
-}
-
-/* What makes a key of a nest with NEST_GROWN take a longer way. */
-#define NEST_RARE (NEST_HASHED | NEST_TAKEN | NEST_BORROWED)
-
-/* From a final group, and what is left of a hash behind it, to a key of a nest that has one of these. */
-static void nest_locate_rarely(const struct nest *nest, uint64_t final, uint64_t rest,
-                        struct nest_key *key);
-
-/* The same for all nests with NEST_GROWN. */
-ALWAYS_INLINE void nest_locate_grown(const struct nest *nest, enum nest_kind kind, uint64_t special,
-                                     uint64_t final, uint64_t rest, struct nest_key *key)
-{
-	if (UNLIKELY(special & NEST_RARE)) {
-		nest_locate_rarely(nest, final, rest, key);
-		return;
-	}
-	uint64_t core = nest_take_core(nest, false, rest);
-	nest_key_at(nest, kind, final, core, nest->hops[core & bits_low(NEST_HOP_BITS)], key);
+		return 1 + take_choice(&rest, nest->layout->core_values);
+	uint64_t low = 1 + take_choice(&rest, nest->layout->groups - 1);
+	return low + nest->layout->groups * take_choice(&rest, nest->layout->direct_values);
 }
 
 /* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
 ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
                                   uint64_t rest, struct nest_key *key)
 {
-	uint64_t final = take_choice(&rest, nest->final_groups), hop;
-	if (UNLIKELY(special & NEST_GROWN)) {
-		nest_locate_grown(nest, kind, special, final, rest, key);
-		return;
-	}
+	uint64_t first = take_choice(&rest, nest->layout->groups), hop;
 	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
 	uint64_t core = nest_take_core(nest, taken, rest);
 	if (taken)
-		hop = core & (nest->base_groups - 1);
+		hop = core & (nest->layout->groups - 1);
 	else if (UNLIKELY(special & NEST_HASHED))
-		hop = nest_symmetric(kind) ? nest_base_mask(nest, core) : nest_distance(nest, core);
+		hop = nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
 	else
-		hop = nest->hops[core & bits_low(NEST_HOP_BITS)];
-	key->group[0] = final;
-	key->group[1] = nest_symmetric(kind) ? final ^ hop : nest_forward(nest, final, hop);
+		hop = nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
+	key->group[0] = first;
+	key->group[1] = nest_symmetric(kind) ? first ^ hop : nest_forward(nest, first, hop);
 	key->value = core;
+}
+
+/* Takes the chunk from a hash, or its part; of that slots keep the tag, as it lies in them. */
+ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, uint64_t special, uint64_t *hash,
+                                       uint64_t *tag)
+{
+	*tag = 0;
+	if (special & NEST_PART) {
+		uint64_t part = take_choice(hash, nest->layout->parts);
+		*tag = (part - nest->first_part) << nest->layout->tag_at;
+		return 0;
+	}
+	return special & NEST_CHUNKS ? take_choice(hash, nest->layout->chunks) : 0;
 }
 
 /* Where the key of a hash may be. */
@@ -23258,52 +25881,42 @@ ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_
                                              uint64_t special, uint64_t hash)
 {
 	struct nest_key key;
-	key.chunk = 0;
-	if (special & NEST_CHUNKS)
-		key.chunk = take_choice(&hash, nest->chunks);
+	uint64_t tag;
+	key.chunk = nest_take_chunk(nest, special, &hash, &tag);
 	nest_locate_in(nest, kind, special, hash, &key);
+	key.value |= tag;
 	return key;
 }
 
 /* The same where speed does not count. */
 static struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash);
 
-/* A key from its parts. */
-static inline struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
-                                          uint64_t chunk, uint64_t base, uint64_t core,
-                                          uint64_t growth)
-{
-	struct nest_key key = { .chunk = chunk };
-	nest_grow_key(nest, kind, base, core, growth, &key);
-	return key;
-}
-
 static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t chunk)
 {
-	return nest->bits + chunk * nest->stride;
+	return nest->bits + chunk * nest->layout->stride;
 }
 
 static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
                                 const unsigned char *chunk_bits, uint64_t slot)
 {
-	return nest_coded(kind) ? coded_get(chunk_bits, nest->width, slot)
-	                        : slot_get(chunk_bits, nest->width, slot);
+	return nest_coded(kind) ? coded_get(chunk_bits, nest->layout->width, slot)
+	                        : slot_get(chunk_bits, nest->layout->width, slot);
 }
 
 static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
                             uint64_t slot, uint64_t value)
 {
 	if (!nest_coded(kind)) {
-		slot_set(chunk_bits, nest->width, slot, value);
+		slot_set(chunk_bits, nest->layout->width, slot, value);
 		return;
 	}
-	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
-	if (nest->in_words == NEST_ONE)
-		coded_store(&nest->coding, chunk_bits, bit,
-		            coded_changed(&nest->coding, coded_load(chunk_bits, bit),
+	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
+	if (nest->layout->in_words == NEST_ONE)
+		coded_store(&nest->layout->coding, chunk_bits, bit,
+		            coded_changed(&nest->layout->coding, coded_load(chunk_bits, bit),
 		                          slot % CODED_SLOTS, value));
 	else
-		coded_set_at(chunk_bits, nest->width, bit, slot % CODED_SLOTS, value);
+		coded_set_at(chunk_bits, nest->layout->width, bit, slot % CODED_SLOTS, value);
 }
 
 /* Bits from one group to the next. */
@@ -23317,13 +25930,20 @@ static inline uint64_t nest_group_bits(enum nest_kind kind, unsigned slots, unsi
 /* The first slot of a group, within its chunk. */
 static inline uint64_t nest_first_slot(const struct nest *nest, enum nest_kind kind, uint64_t group)
 {
-	return kind == NEST_WINDOWS ? group : group * nest->slots;
+	return kind == NEST_WINDOWS ? group : group * nest->layout->slots;
 }
 
-static inline uint64_t nest_chunk_slots(const struct nest *nest)
+/* Slots of a chunk. */
+static inline uint64_t nest_chunk_slots(const struct nest_layout *layout)
 {
-	return nest->kind == NEST_WINDOWS ? nest->groups + nest->slots - 1
-	                                  : nest->groups * nest->slots;
+	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
+	                                    : layout->groups * layout->slots;
+}
+
+/* Bytes of the slots of all chunks. */
+static inline uint64_t nest_slots_bytes(const struct nest_layout *layout)
+{
+	return layout->chunks * layout->stride;
 }
 
 /* What slot number `at` of candidate `choice` holds for a key of this value. */
@@ -23333,24 +25953,41 @@ static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind,
 	if (nest_symmetric(kind))
 		return value;
 	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
-	return value | extra << nest->core_bits;
+	return value | extra << nest->layout->core_bits;
 }
 
 /* What a slot of a key holds, with another payload. */
 static inline uint64_t nest_with_payload(const struct nest *nest, uint64_t value, uint64_t payload)
 {
-	return (value & bits_low(nest->payload_at)) | payload << nest->payload_at;
+	return (value & bits_low(nest->layout->payload_at)) | payload << nest->layout->payload_at;
 }
 
 /* Whether two slots hold the same but for their payloads. */
 static inline bool nest_same(const struct nest *nest, uint64_t a, uint64_t b)
 {
-	return ((a ^ b) & bits_low(nest->payload_at)) == 0;
+	return ((a ^ b) & bits_low(nest->layout->payload_at)) == 0;
 }
 
 /* The key that a taken slot belongs to, its first group first. */
-static struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                            uint64_t slot, uint64_t value);
+static inline struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind,
+                                          uint64_t chunk, uint64_t slot, uint64_t value)
+{
+	uint64_t core = value & nest->layout->core_values;
+	uint64_t extra = (value >> nest->layout->core_bits) & bits_low(nest->layout->extra_bits);
+	struct nest_key key = { .chunk = chunk };
+	key.value = value & ~(bits_low(nest->layout->extra_bits) << nest->layout->core_bits);
+	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1)
+	                                      : slot >> log2_floor(nest->layout->slots);
+	if (nest_symmetric(kind)) {
+		key.group[0] = group;
+		key.group[1] = group ^ nest_hop(nest, kind, core);
+		return key;
+	}
+	uint64_t distance = nest_hop(nest, kind, core);
+	key.group[0] = extra & 1 ? nest_backward(nest, group, distance) : group;
+	key.group[1] = nest_forward(nest, key.group[0], distance);
+	return key;
+}
 
 /* Its identity and its payload, home counted within the chunk. */
 static nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
@@ -23392,17 +26029,33 @@ static uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind ki
 static unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind);
 
 /*
- * Lays out a nest of a checked plan: an empty one, or, where `table` is not NULL,
- * one over those slots, which are never written to. Errors: E_NOMEM.
+ * Makes the layout of nests of a checked plan; with a `segment`, of bodies of a growing filter: the
+ * plan's growth bits are those of a tag then. `model` is NULL or a body of the filter that lives
+ * longer, and lends its hops. Errors: E_NOMEM.
+ */
+static nidus_status nest_lay_out(const struct blueprint *plan, enum nest_kind kind,
+                          const struct segment *segment, const struct nest *model,
+                          const nidus_allocator *allocator, struct nest_layout **made);
+static void nest_free_layout(struct nest_layout *layout);
+
+/* Bytes of segment->room of a body of a plan; and the same room is elsewhere now. */
+static uint64_t nest_segment_room(const struct blueprint *plan, enum nest_kind kind);
+static void nest_moved(struct nest *nest, unsigned char *room);
+
+/*
+ * Makes a nest of a checked plan: an empty one, or, where `table` is not NULL,
+ * one over those slots, which are never written to. With a `segment` it is a body of a growing
+ * filter, of the segment's layout if that has one; a layout of its own otherwise. Errors: E_NOMEM.
  */
 static nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
-                         const nidus_allocator *allocator, unsigned char *table);
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table);
 static void nest_free(struct nest *nest);
 static void nest_clear(struct nest *nest);
 
 /*
- * Puts all entries of `from` into a nest of the same base geometry that has
- * grown at least as far. Errors: FULL, COPIES, E_NOMEM.
+ * Puts all entries of `from` into a nest of the same geometry.
+ * Errors: FULL, COPIES, E_NOMEM.
  */
 static nidus_status nest_transfer(struct nest *to, const struct nest *from);
 
@@ -23418,6 +26071,9 @@ static uint64_t nest_bytes(const struct nest *nest);
 
 /* Share of places left in the fullest chunk; of a mapped nest, in the average one. */
 static double nest_headroom(const struct nest *nest);
+
+/* Whether a taken slot's bits can have come from an insert. */
+static bool nest_slot_possible(const struct nest *nest, uint64_t slot, uint64_t value);
 
 /* Checks all invariants. Errors: E_CORRUPT with a reason. */
 static nidus_status nest_verify(const struct nest *nest);
@@ -23445,6 +26101,22 @@ static nidus_status nest_insert_copies(struct nest *nest, const struct nest_key 
 
 /* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
 static nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash);
+
+/* Puts all entries into bodies of a growing filter (family/family.h). Errors: E_NOMEM. */
+struct spread;
+static nidus_status nest_spread(const struct nest *from, const struct spread *spread);
+
+/* Writes down the hops that bodies share with their model. Errors: E_NOMEM. */
+static nidus_status nest_prepare(struct nest *model);
+
+/* Gives them back, when no body is left. */
+static void nest_unprepare(struct nest *model);
+
+/* The hash of an entry of a body of a growing filter, by the part that the entry is of. */
+static uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part);
+
+/* Bits that follow from home and core of a hash, where an address needs more than there are. */
+static uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash);
 
 /* -------------------------------------------------- parts of the operations -- */
 
@@ -23552,18 +26224,38 @@ static nidus_status nesting_import(void *body, const unsigned char *stash, uint6
 
 /* Builds by ranges of chunks, for families that have those. */
 extern const struct ranges_ops nidus_its_nesting_ranges;
+static nidus_status nesting_check_segment(const struct blueprint *plan, const struct segment *segment);
+static uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part);
+static uint64_t nesting_borrow(const void *body, uint64_t hash);
+static nidus_status nesting_prepare(void *model);
+static void nesting_unprepare(void *model);
+static nidus_status nesting_lay_out(const struct blueprint *plan, const struct segment *segment,
+                             const void *model, const nidus_allocator *allocator, void **layout);
+static void nesting_free_layout(void *layout);
+static uint64_t nesting_segment_room(const struct blueprint *plan);
+static void nesting_moved(void *body, unsigned char *room);
+static nidus_status nesting_spread(const void *from, const struct spread *spread);
+static unsigned nesting_tag_at(const struct blueprint *plan);
+static nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies);
 
 /* The members of a struct family that are the same for all of them. */
-#define NESTING_MEMBERS                                                                           \
-	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,        \
-	.copies = nesting_copies, .create = nesting_create, .free = nesting_free,                 \
-	.clear = nesting_clear, .copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, \
-	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,         \
-	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,               \
-	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
-	.move = nesting_move, .left = nesting_left, .identity = nesting_identity,                 \
-	.table = nesting_table, .export_stash = nesting_export_stash, .import = nesting_import,   \
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
+#define NESTING_MEMBERS                                                                          \
+	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,       \
+	.copies = nesting_copies,                                                                \
+	.create = nesting_create, .free = nesting_free, .clear = nesting_clear,                  \
+	.copy = nesting_copy, .build = nesting_build, .ops = nesting_ops,                        \
+	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,        \
+	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,              \
+	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,    \
+	.identity = nesting_identity, .table = nesting_table,                                    \
+	.export_stash = nesting_export_stash, .import = nesting_import,                          \
+	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                  \
+	.borrow = nesting_borrow, .prepare = nesting_prepare,                                    \
+	.unprepare = nesting_unprepare, .spread = nesting_spread,                                \
+	.tag_at = nesting_tag_at, .insert_copies = nesting_insert_copies,                        \
+	.lay_out = nesting_lay_out, .free_layout = nesting_free_layout,                          \
+	.segment_room = nesting_segment_room, .moved = nesting_moved,                            \
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET | \
 	            NIDUS_CONCURRENT
 
 /*
@@ -23572,42 +26264,44 @@ extern const struct ranges_ops nidus_its_nesting_ranges;
  */
 static nidus_status nesting_check_options(const nidus_options *options, bool reserves);
 
-/* Whether a plan from anywhere can be laid out. Errors: E_RANGE. */
+/* Whether a plan from anywhere can be laid out as a whole filter. Errors: E_RANGE. */
 static nidus_status nesting_check(const struct blueprint *plan);
 
-/* How a family's tables can be filled, at any level of growth. */
+/* How a family's tables can be filled. */
 struct nesting_sizing {
-	/* Whether `keys` keys have room and keep the rate. The plan's level is ignored. */
-	bool (*fits)(const struct blueprint *plan, unsigned level, uint64_t keys);
+	/* Whether `keys` keys have room and keep the rate. */
+	bool (*fits)(const struct blueprint *plan, uint64_t keys);
 	/* The best stash limit for a chunk of so many slots. */
 	uint64_t (*stash)(uint64_t chunk_slots);
-	bool overlap; /* groups are windows: each adds one slot to its chunk */
+	bool overlap;  /* groups are windows: each adds one slot to its chunk */
+	bool any_size; /* chunks may have any number of groups */
 };
 
-/* Whether the options ask for a filter that grows. */
-static inline bool nesting_grows(const nidus_options *options)
-{
-	return options->max_capacity > options->capacity;
-}
+/*
+ * Makes a plan whose widths are settled that of a segment: one chunk of about family_segment_slots slots,
+ * the search limit (`steps` unless asked otherwise) and the stash.
+ */
+static void nesting_lay_out_segment(const nidus_options *options, struct blueprint *plan,
+                             const struct nesting_sizing *sizing, uint32_t steps);
+
+/* A family's segment_keys() in terms of its sizing. */
+static uint64_t nesting_segment_keys(const struct blueprint *plan, const struct nesting_sizing *sizing);
+
+/* Completes the plan of a family's pack(), laid out: capacity and stash; false if `keys` do not fit. */
+static bool nesting_pack(struct blueprint *plan, const struct nesting_sizing *sizing, uint64_t keys);
 
 /*
- * Completes a plan that is laid out for options->capacity: growth bits for
- * max_capacity, the search limit (`steps` unless asked otherwise) and the stash.
- * plan->capacity is set. Errors: E_RANGE.
+ * Completes a plan that is laid out for options->capacity: the search limit (`steps` unless asked
+ * otherwise) and the stash. plan->capacity is set.
  */
-static nidus_status nesting_complete(const nidus_options *options, struct blueprint *plan,
-                              const struct nesting_sizing *sizing, uint32_t steps);
-
-/* A family's larger() in terms of its sizing. */
-static nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                            const struct nesting_sizing *sizing, struct blueprint *larger);
+static void nesting_complete(const nidus_options *options, struct blueprint *plan,
+                      const struct nesting_sizing *sizing, uint32_t steps);
 
 static nidus_status nesting_transfer(void *to, const void *from);
-static void nesting_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-                  uint8_t *left);
-static void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,
-                  struct overflow *overflow);
 static nidus_entry nesting_identity(const void *body, uint64_t hash);
+
+/* All bodies of a growing filter together are never fuller: those of a leaf are uneven. */
+#define NESTING_SEGMENT_LOAD 0.975
 
 /*
  * The core bits with which `compared` slots that are taken with probability
@@ -23618,7 +26312,7 @@ static unsigned nesting_core_bits(double fpr, double compared, double load);
 /* The rate that so many core bits give. */
 static double nesting_fpr(unsigned core_bits, double compared, double load);
 
-/* The rate of a plan at its level: growth bits that slots still keep lower it. */
+/* The rate of a plan: that of a body is lower by the bits of its tags. */
 static double nesting_rate(const struct blueprint *plan, double compared, double load);
 
 /* XOR kinds: the keys that keep the plan's rate, `fits` at most. */
@@ -23653,14 +26347,19 @@ static nidus_status offset_plan(const nidus_options *options, struct blueprint *
 static const struct offset_layout *bucketed_layout(unsigned slots);
 static const struct offset_layout *windowed_layout(unsigned slots);
 
-/* What both families answer to larger() and forecast(). */
-static nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           struct blueprint *larger);
+/* What both families answer to forecast(). */
 static struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys);
 
 /* The layout of that many slots per group. */
 static const struct offset_layout *offset_find(const struct offset_layout *layouts, size_t n,
                                         unsigned slots);
+
+/* The same for a segment of a filter that can grow, and how many keys it takes. */
+static nidus_status offset_plan_segment(const nidus_options *options, struct blueprint *plan,
+                                 const struct offset_layout *layout);
+static uint64_t offset_segment_keys(const struct blueprint *plan);
+static void offset_fit_segment(struct blueprint *plan, uint64_t keys);
+static bool offset_pack(struct blueprint *plan, uint64_t groups, uint64_t keys);
 
 #endif
 
@@ -23683,17 +26382,33 @@ const struct offset_layout *bucketed_layout(unsigned slots)
 	return offset_find(layouts_in_family_bucketed, LAYOUTS, slots);
 }
 
-static nidus_status bucketed_plan(const nidus_options *options, struct blueprint *plan)
+/* The layout that the options ask for. Errors: E_RANGE. */
+static nidus_status choose_layout_in_family_bucketed(const nidus_options *options,
+                                  const struct offset_layout **layout)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
-	const struct offset_layout *layout = bucketed_layout(slots);
-	if (layout == NULL)
+	*layout = bucketed_layout(slots);
+	if (*layout == NULL)
 		return fail(NIDUS_E_RANGE,
 		            "the bucketed family has 2 or 4 slots per bucket, not %u", slots);
 	if (options->features & NIDUS_COMPACT && slots != CODED_SLOTS)
 		return fail(NIDUS_E_RANGE, "a compact filter has 4 slots per bucket, not %u",
 		            slots);
-	return offset_plan(options, plan, layout);
+	return NIDUS_OK;
+}
+
+static nidus_status bucketed_plan(const nidus_options *options, struct blueprint *plan)
+{
+	const struct offset_layout *layout;
+	nidus_status status = choose_layout_in_family_bucketed(options, &layout);
+	return status == NIDUS_OK ? offset_plan(options, plan, layout) : status;
+}
+
+static nidus_status bucketed_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	const struct offset_layout *layout;
+	nidus_status status = choose_layout_in_family_bucketed(options, &layout);
+	return status == NIDUS_OK ? offset_plan_segment(options, plan, layout) : status;
 }
 
 const struct family nidus_its_family_bucketed = {
@@ -23703,8 +26418,11 @@ const struct family nidus_its_family_bucketed = {
 	.name = "bucketed",
 	.pace = 4,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = offset_larger,
 	.plan = bucketed_plan,
+	.plan_segment = bucketed_plan_segment,
+	.segment_keys = offset_segment_keys,
+	.fit_segment = offset_fit_segment,
+	.pack = offset_pack,
 	.check = nesting_check,
 	.forecast = offset_forecast,
 	.compact = true,
@@ -24037,15 +26755,15 @@ struct nest_shape {
 /* What the way from a hash to its groups has. */
 ALWAYS_INLINE uint64_t nest_special(const struct nest *nest, struct nest_shape shape)
 {
-	return shape.special == NEST_ANY_WAY ? nest->special : shape.special;
+	return shape.special == NEST_ANY_WAY ? nest->layout->special : shape.special;
 }
 
 static inline struct nest_shape nest_shape_of(const struct nest *nest)
 {
 	return (struct nest_shape){
-		.kind = nest->kind == NEST_DIRECT ? NEST_XOR : nest->kind,
-		.slots = nest->slots,
-		.words = nest->in_words,
+		.kind = nest->layout->kind == NEST_DIRECT ? NEST_XOR : nest->layout->kind,
+		.slots = nest->layout->slots,
+		.words = nest->layout->in_words,
 		.shared = nest->shared != NULL,
 		.special = NEST_ANY_WAY,
 	};
@@ -24056,7 +26774,7 @@ static inline struct nest_shape nest_shape_of(const struct nest *nest)
 /* Words of a group. */
 ALWAYS_INLINE unsigned nest_words(const struct nest *nest, struct nest_shape shape)
 {
-	return shape.words < NEST_TWO ? 1 : shape.words == NEST_TWO ? 2 : nest->words;
+	return shape.words < NEST_TWO ? 1 : shape.words == NEST_TWO ? 2 : nest->layout->words;
 }
 
 /* What is loaded for a word that begins at a bit of some slots; anything above it. */
@@ -24071,7 +26789,7 @@ ALWAYS_INLINE uint64_t nest_load(const struct nest *nest, struct nest_shape shap
 	if (shape.words == NEST_WHOLE && shape.shared && shape.kind != NEST_WINDOWS)
 		return word_load(bits, bit >> 6); /* and with a word */
 	if (shape.shared)
-		return word_bits(bits, bit, nest->load_bits);
+		return word_bits(bits, bit, nest->layout->load_bits);
 	if (shape.words == NEST_WHOLE || shape.words == NEST_BYTES)
 		return load64(bits + (bit >> 3));
 	return load64(bits + (bit >> 3)) >> (bit & 7);
@@ -24096,21 +26814,21 @@ ALWAYS_INLINE uint64_t nest_word(const struct nest *nest, struct nest_shape shap
 	if (nest_too_wide(shape))
 		return nest_shared_coded_word(nest, bits, bit, word);
 	if (nest_coded(shape.kind) && shape.words == NEST_MANY)
-		return coded_fields(bits, nest->width, bit, word * nest->fields, nest->fields);
+		return coded_fields(bits, nest->layout->width, bit, word * nest->layout->fields, nest->layout->fields);
 	if (nest_coded(shape.kind))
-		return coded_fields_in(&nest->coding, nest_load(nest, shape, bits, bit));
+		return coded_fields_in(&nest->layout->coding, nest_load(nest, shape, bits, bit));
 	if (shape.words == NEST_TWO && !shape.shared && word == 1)
-		return load64(bits + (bit >> 3) + nest->half_bytes) >>
-		       ((bit & 7) + nest->half_bits);
-	return nest_load(nest, shape, bits, bit + (uint64_t)word * nest->word_bits);
+		return load64(bits + (bit >> 3) + nest->layout->half_bytes) >>
+		       ((bit & 7) + nest->layout->half_bits);
+	return nest_load(nest, shape, bits, bit + (uint64_t)word * nest->layout->word_bits);
 }
 
 /* Whether a slot of a coded bucket is empty. */
 ALWAYS_INLINE bool nest_coded_empty(const struct nest *nest, struct nest_shape shape,
                                     const unsigned char *bits, uint64_t bit)
 {
-	return coded_first_empty(&nest->coding,
-	                         coded_parts_in(&nest->coding, nest_load(nest, shape, bits, bit)));
+	return coded_first_empty(&nest->layout->coding,
+	                         coded_parts_in(&nest->layout->coding, nest_load(nest, shape, bits, bit)));
 }
 
 /* What a slot holds; anything in the bits above. */
@@ -24118,16 +26836,16 @@ ALWAYS_INLINE uint64_t nest_slot(const struct nest *nest, struct nest_shape shap
                                  const unsigned char *bits, uint64_t slot)
 {
 	if (nest_coded(shape.kind)) {
-		uint64_t bit = slot / shape.slots * nest->group_bits;
+		uint64_t bit = slot / shape.slots * nest->layout->group_bits;
 		unsigned at = slot % shape.slots;
 		if (nest_coded_in_word(shape))
-			return coded_get_in(&nest->coding, nest_load(nest, shape, bits, bit), at);
-		return nest_word(nest, shape, bits, bit, at / nest->fields) >>
-		       at % nest->fields * nest->width;
+			return coded_get_in(&nest->layout->coding, nest_load(nest, shape, bits, bit), at);
+		return nest_word(nest, shape, bits, bit, at / nest->layout->fields) >>
+		       at % nest->layout->fields * nest->layout->width;
 	}
-	uint64_t bit = slot * nest->width;
+	uint64_t bit = slot * nest->layout->width;
 	if (shape.shared)
-		return word_bits(bits, bit, nest->width);
+		return word_bits(bits, bit, nest->layout->width);
 	return load64(bits + (bit >> 3)) >> (bit & 7);
 }
 
@@ -24148,8 +26866,8 @@ struct nest_spot {
 ALWAYS_INLINE void nest_spot_of(const struct nest *nest, const struct nest_key *key,
                                 uint64_t chunk_bit, struct nest_spot *spot)
 {
-	spot->bit[0] = chunk_bit + key->group[0] * nest->group_bits;
-	spot->bit[1] = chunk_bit + key->group[1] * nest->group_bits;
+	spot->bit[0] = chunk_bit + key->group[0] * nest->layout->group_bits;
+	spot->bit[1] = chunk_bit + key->group[1] * nest->layout->group_bits;
 	spot->value = key->value;
 }
 
@@ -24159,7 +26877,7 @@ ALWAYS_INLINE struct nest_key nest_find(const struct nest *nest, struct nest_sha
 {
 	uint64_t special = nest_special(nest, shape);
 	struct nest_key key = nest_locate_as(nest, shape.kind, special, hash);
-	uint64_t chunk_bit = special & NEST_CHUNKS ? key.chunk * nest->stride_bits : 0;
+	uint64_t chunk_bit = special & NEST_CHUNKS ? key.chunk * nest->layout->stride_bits : 0;
 	nest_spot_of(nest, &key, chunk_bit, spot);
 	return key;
 }
@@ -24176,9 +26894,9 @@ ALWAYS_INLINE void nest_fetch(const struct nest *nest, struct nest_shape shape, 
 	if (shape.words == NEST_PAIRED || (shape.words <= NEST_WHOLE && !shape.shared))
 		PREFETCH(at + 7);
 	else if (shape.shared)
-		PREFETCH(nest->bits + ((bit + nest->span - 1) >> 3));
+		PREFETCH(nest->bits + ((bit + nest->layout->span - 1) >> 3));
 	else
-		PREFETCH(at + nest->last_byte);
+		PREFETCH(at + nest->layout->last_byte);
 }
 
 /* ------------------------------------------------------------------ comparing -- */
@@ -24189,11 +26907,11 @@ ALWAYS_INLINE uint64_t nest_differences(const struct nest *nest, struct nest_sha
                                         unsigned choice, unsigned word)
 {
 	uint64_t fields = nest_word(nest, shape, bits, spot->bit[choice], word);
-	fields ^= spot->value * nest->ones;
+	fields ^= spot->value * nest->layout->ones;
 	if (nest_symmetric(shape.kind))
 		return fields;
 	OPAQUE64(fields); /* or the pattern would need a register of its own */
-	return fields ^ nest->pattern[choice][word];
+	return fields ^ nest->layout->pattern[choice][word];
 }
 
 /* The same of both groups at once, the second in the upper half. */
@@ -24201,9 +26919,9 @@ ALWAYS_INLINE uint64_t nest_differences_of_both(const struct nest *nest, struct 
                                                 const unsigned char *bits,
                                                 const struct nest_spot *spot)
 {
-	uint64_t wanted = spot->value * nest->ones_of_both;
+	uint64_t wanted = spot->value * nest->layout->ones_of_both;
 	if (!nest_symmetric(shape.kind))
-		wanted += nest->pattern_of_both;
+		wanted += nest->layout->pattern_of_both;
 	uint64_t first = (uint32_t)nest_load(nest, shape, bits, spot->bit[0]);
 	uint64_t second = nest_load(nest, shape, bits, spot->bit[1]);
 	return (first | second << 32) ^ wanted;
@@ -24225,7 +26943,7 @@ ALWAYS_INLINE uint64_t nest_hits(const struct nest *nest, struct nest_shape shap
 {
 	uint64_t first = nest_differences(nest, shape, bits, spot, 0, word);
 	uint64_t second = nest_differences(nest, shape, bits, spot, 1, word);
-	uint64_t most = nest->most;
+	uint64_t most = nest->layout->most;
 	return ~(((most - first) | first) & ((most - second) | second));
 }
 
@@ -24234,12 +26952,12 @@ ALWAYS_INLINE uint64_t nest_coded_misses(const struct nest *nest, struct nest_sh
                                          const unsigned char *bits, const struct nest_spot *spot,
                                          unsigned choice)
 {
-	struct coded_wanted wanted = coded_want(&nest->coding, spot->value);
+	struct coded_wanted wanted = coded_want(&nest->layout->coding, spot->value);
 	if (!nest_symmetric(shape.kind) && choice == 1)
-		wanted.rests |= nest->coded_choices;
-	return coded_misses(&nest->coding, nest_load(nest, shape, bits, spot->bit[choice]),
+		wanted.rests |= nest->layout->coded_choices;
+	return coded_misses(&nest->layout->coding, nest_load(nest, shape, bits, spot->bit[choice]),
 	                    wanted) &
-	       nest->coding.highs;
+	       nest->layout->coding.highs;
 }
 
 /*
@@ -24250,8 +26968,8 @@ ALWAYS_INLINE uint64_t nest_coded_taken(const struct nest *nest, struct nest_sha
                                         uint64_t bit)
 {
 	const struct coded_wanted nothing = { 0, 0 };
-	return coded_misses(&nest->coding, nest_load(nest, shape, nest->bits, bit), nothing) &
-	       nest->coding.highs;
+	return coded_misses(&nest->layout->coding, nest_load(nest, shape, nest->bits, bit), nothing) &
+	       nest->layout->coding.highs;
 }
 
 /* Whether a slot holds the key; the stash was not asked. */
@@ -24260,16 +26978,16 @@ ALWAYS_INLINE bool nest_match(const struct nest *nest, struct nest_shape shape,
 {
 	if (shape.words == NEST_PAIRED)
 		return nest_zeros(nest_differences_of_both(nest, shape, bits, spot),
-		                  nest->ones_of_both, nest->highs_of_both) != 0;
+		                  nest->layout->ones_of_both, nest->layout->highs_of_both) != 0;
 	if (nest_coded_in_word(shape))
 		return (nest_coded_misses(nest, shape, bits, spot, 0) &
-		        nest_coded_misses(nest, shape, bits, spot, 1)) != nest->coding.highs;
+		        nest_coded_misses(nest, shape, bits, spot, 1)) != nest->layout->coding.highs;
 	uint64_t hits = nest_hits(nest, shape, bits, spot, 0);
 	if (shape.words == NEST_TWO)
 		hits |= nest_hits(nest, shape, bits, spot, 1);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		hits |= nest_hits(nest, shape, bits, spot, word);
-	return (hits & nest->highs) != 0;
+	return (hits & nest->layout->highs) != 0;
 }
 
 /* How many slots hold the key. */
@@ -24281,7 +26999,7 @@ ALWAYS_INLINE unsigned nest_copies(const struct nest *nest, struct nest_shape sh
 		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
 			uint64_t fields =
 				nest_differences(nest, shape, nest->bits, spot, choice, word);
-			fields = fields_zero_in(fields, nest->lows, nest->highs);
+			fields = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 			copies += (unsigned)__builtin_popcountll(fields);
 		}
 	}
@@ -24305,27 +27023,27 @@ ALWAYS_INLINE unsigned nest_first_place(const struct nest *nest, struct nest_sha
 	if (nest_none(shape) == 63)
 		return (unsigned)__builtin_ctzll(zeros[0] | UINT64_C(1) << 63);
 	unsigned place = nest_none(shape);
-	for (unsigned word = nest->words; shape.words == NEST_MANY && --word > 0;)
+	for (unsigned word = nest->layout->words; shape.words == NEST_MANY && --word > 0;)
 		place = zeros[word] == 0
 		                ? place
-		                : word * nest->word_bits + (unsigned)__builtin_ctzll(zeros[word]);
+		                : word * nest->layout->word_bits + (unsigned)__builtin_ctzll(zeros[word]);
 	if (shape.words == NEST_TWO && zeros[1] != 0)
-		place = nest->word_bits + (unsigned)__builtin_ctzll(zeros[1]);
+		place = nest->layout->word_bits + (unsigned)__builtin_ctzll(zeros[1]);
 	return zeros[0] != 0 ? (unsigned)__builtin_ctzll(zeros[0]) : place;
 }
 
 /* Which slot of a group a place is. */
 ALWAYS_INLINE unsigned nest_slot_at(const struct nest *nest, unsigned place)
 {
-	return place / nest->width;
+	return place / nest->layout->width;
 }
 
 /* Empty slots of a word of a group, not held back if `open`, as nest_zeros says. */
 ALWAYS_INLINE uint64_t nest_empty_in(const struct nest *nest, struct nest_shape shape, uint64_t bit,
                                      bool open, unsigned word)
 {
-	return nest_zeros(nest_word(nest, shape, nest->bits, bit, word), nest->ones,
-	                  open ? nest->open[word] : nest->highs);
+	return nest_zeros(nest_word(nest, shape, nest->bits, bit, word), nest->layout->ones,
+	                  open ? nest->layout->open[word] : nest->layout->highs);
 }
 
 /*
@@ -24338,10 +27056,10 @@ ALWAYS_INLINE unsigned nest_coded_vacancy(const struct nest *nest, struct nest_s
 	unsigned taken = 0;
 	if (nest_coded_in_word(shape))
 		taken = (unsigned)__builtin_popcountll(nest_coded_taken(nest, shape, bit));
-	for (unsigned word = 0; shape.words == NEST_MANY && word < nest->words; word++) {
+	for (unsigned word = 0; shape.words == NEST_MANY && word < nest->layout->words; word++) {
 		uint64_t fields = nest_word(nest, shape, nest->bits, bit, word);
-		uint64_t empty = fields_zero_in(fields, nest->lows, nest->highs);
-		taken += nest->fields - (unsigned)__builtin_popcountll(empty);
+		uint64_t empty = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
+		taken += nest->layout->fields - (unsigned)__builtin_popcountll(empty);
 	}
 	return taken == CODED_SLOTS ? nest_none(shape) : taken;
 }
@@ -24356,7 +27074,7 @@ ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape s
 	zeros[0] = nest_empty_in(nest, shape, bit, open, 0);
 	if (shape.words == NEST_TWO)
 		zeros[1] = nest_empty_in(nest, shape, bit, open, 1);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		zeros[word] = nest_empty_in(nest, shape, bit, open, word);
 	return nest_first_place(nest, shape, zeros);
 }
@@ -24365,8 +27083,8 @@ ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape s
 ALWAYS_INLINE uint64_t nest_copies_in(const struct nest *nest, struct nest_shape shape,
                                       const struct nest_spot *spot, unsigned choice, unsigned word)
 {
-	return nest_zeros(nest_differences(nest, shape, nest->bits, spot, choice, word), nest->ones,
-	                  nest->highs);
+	return nest_zeros(nest_differences(nest, shape, nest->bits, spot, choice, word), nest->layout->ones,
+	                  nest->layout->highs);
 }
 
 /* The first place of a key's group that holds it. */
@@ -24375,14 +27093,14 @@ ALWAYS_INLINE unsigned nest_copy_in(const struct nest *nest, struct nest_shape s
 {
 	uint64_t zeros[NEST_SLOTS_MAX];
 	if (nest_coded_in_word(shape)) {
-		uint64_t hits = nest->coding.highs ^
+		uint64_t hits = nest->layout->coding.highs ^
 		                nest_coded_misses(nest, shape, nest->bits, spot, choice);
 		return hits != 0 ? (unsigned)__builtin_ctzll(hits) : nest_none(shape);
 	}
 	zeros[0] = nest_copies_in(nest, shape, spot, choice, 0);
 	if (shape.words == NEST_TWO)
 		zeros[1] = nest_copies_in(nest, shape, spot, choice, 1);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		zeros[word] = nest_copies_in(nest, shape, spot, choice, word);
 	return nest_first_place(nest, shape, zeros);
 }
@@ -24443,13 +27161,13 @@ static bool search_room(struct nest *nest, enum nest_kind kind, const struct nes
  * Where a search ceases to be short: at once if its nodes cannot be listed, early in a small
  * chunk, where it would soon look at slots again that it was at.
  */
-static unsigned search_short_steps(const struct nest *nest);
+static unsigned search_short_steps(const struct nest_layout *layout);
 
 /*
  * With so many taken slots in a chunk, a search no longer begins with search_step: of groups of two
  * slots, few entries can move at once near the end.
  */
-static uint64_t search_step_most(const struct nest *nest);
+static uint64_t search_step_most(const struct nest_layout *layout);
 
 /* A long search, after a short one that found nothing. */
 static bool search_long(struct search *search, const struct nest_key *key);
@@ -24541,13 +27259,13 @@ ALWAYS_INLINE struct search_aim search_aim(const struct search *search, struct n
 {
 	const struct nest *nest = search->nest;
 	uint64_t value = nest_slot(nest, shape, search->bits, slot);
-	uint64_t own = slot / shape.slots, extra = value >> nest->core_bits;
+	uint64_t own = slot / shape.slots, extra = value >> nest->layout->core_bits;
 	if (shape.kind == NEST_WINDOWS)
 		own = slot - (extra >> 1 & (shape.slots - 1));
-	if (shape.kind == NEST_WINDOWS && shape.shared && UNLIKELY(own >= nest->groups))
+	if (shape.kind == NEST_WINDOWS && shape.shared && UNLIKELY(own >= nest->layout->groups))
 		own = slot - at; /* torn */
 	uint64_t other =
-		nest_other_group_as(nest, shape.kind, own, value & nest->core_values, extra);
+		nest_other_group_as(nest, shape.kind, own, value & nest->layout->core_values, extra);
 	return (struct search_aim){ own, other, value };
 }
 
@@ -24556,8 +27274,8 @@ ALWAYS_INLINE uint64_t search_gaps_in(const struct search *search, struct nest_s
                                       uint64_t group, unsigned word)
 {
 	const struct nest *nest = search->nest;
-	uint64_t fields = nest_word(nest, shape, search->bits, group * nest->group_bits, word);
-	return (fields - nest->ones) & ~fields;
+	uint64_t fields = nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
+	return (fields - nest->layout->ones) & ~fields;
 }
 
 /* Not 0 if a slot of a group is empty. */
@@ -24566,13 +27284,13 @@ ALWAYS_INLINE uint64_t search_gaps(const struct search *search, struct nest_shap
 {
 	const struct nest *nest = search->nest;
 	if (nest_coded_in_word(shape))
-		return nest_coded_empty(nest, shape, search->bits, group * nest->group_bits);
+		return nest_coded_empty(nest, shape, search->bits, group * nest->layout->group_bits);
 	uint64_t gaps = search_gaps_in(search, shape, group, 0);
 	if (shape.words == NEST_TWO)
 		gaps |= search_gaps_in(search, shape, group, 1);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		gaps |= search_gaps_in(search, shape, group, word);
-	return gaps & nest->highs;
+	return gaps & nest->layout->highs;
 }
 
 /* Whether a slot is empty to which an entry can go. */
@@ -24585,9 +27303,9 @@ ALWAYS_INLINE bool search_any_gap(const struct search *search, struct nest_shape
 	if (shape.words != NEST_PAIRED)
 		return (search_gaps(search, shape, aim.other) |
 		        search_gaps(search, shape, aim.own)) != 0;
-	uint64_t own = nest_load(nest, shape, search->bits, aim.own * nest->group_bits);
-	uint64_t other = nest_load(nest, shape, search->bits, aim.other * nest->group_bits);
-	return nest_zeros((uint32_t)own | other << 32, nest->ones_of_both, nest->highs_of_both) !=
+	uint64_t own = nest_load(nest, shape, search->bits, aim.own * nest->layout->group_bits);
+	uint64_t other = nest_load(nest, shape, search->bits, aim.other * nest->layout->group_bits);
+	return nest_zeros((uint32_t)own | other << 32, nest->layout->ones_of_both, nest->layout->highs_of_both) !=
 	       0;
 }
 
@@ -24598,10 +27316,10 @@ ALWAYS_INLINE unsigned search_last_gap(const struct search *search, struct nest_
 	const struct nest *nest = search->nest;
 	for (unsigned word = nest_words(nest, shape); word-- > 0;) {
 		uint64_t fields =
-			nest_word(nest, shape, search->bits, group * nest->group_bits, word);
-		uint64_t gaps = fields_zero_in(fields, nest->lows, nest->highs);
+			nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
+		uint64_t gaps = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 		if (gaps != 0)
-			return word * nest->fields + log2_floor(gaps) / nest->width;
+			return word * nest->layout->fields + log2_floor(gaps) / nest->layout->width;
 	}
 	return 0; /* shared: it was taken meanwhile */
 }
@@ -24635,7 +27353,7 @@ ALWAYS_INLINE struct search_aim search_aim_of(const struct search *search, struc
 /* Asks the memory for where an entry could go. */
 ALWAYS_INLINE void search_ask_for(const struct search *search, struct search_aim aim)
 {
-	PREFETCH(search->bits + (aim.other * search->nest->group_bits >> 3));
+	PREFETCH(search->bits + (aim.other * search->nest->layout->group_bits >> 3));
 }
 
 /* The same for node i, if there is one. */
@@ -24688,7 +27406,7 @@ ALWAYS_INLINE uint32_t *search_expand(struct search *search, struct nest_shape s
 ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape, unsigned tried)
 {
 	const struct nest *nest = search->nest;
-	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + nest->short_steps;
+	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + nest->layout->short_steps;
 	unsigned i = 0;
 	for (; i < tried && end < stop; i++)
 		end = search_expand(search, shape, i, search_aim_of(search, shape, search->node[i]),
@@ -24716,7 +27434,7 @@ ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape, u
 ALWAYS_INLINE uint64_t search_moved_to(const struct nest *nest, struct nest_shape shape,
                                        struct search_aim aim, uint64_t to)
 {
-	const unsigned core_bits = nest->core_bits;
+	const unsigned core_bits = nest->layout->core_bits;
 	if (nest_choosing(shape.kind))
 		return aim.value ^ UINT64_C(1) << core_bits; /* now in its other group */
 	if (shape.kind != NEST_WINDOWS)
@@ -24735,7 +27453,7 @@ ALWAYS_INLINE uint64_t search_moved(const struct nest *nest, struct nest_shape s
 {
 	struct search_aim aim = { .value = value };
 	if (shape.kind == NEST_WINDOWS) {
-		aim.own = from - (value >> nest->core_bits >> 1 & (shape.slots - 1));
+		aim.own = from - (value >> nest->layout->core_bits >> 1 & (shape.slots - 1));
 		aim.other = nest_other_group(nest, shape.kind, aim.own, value);
 	}
 	return search_moved_to(nest, shape, aim, to);
@@ -24762,10 +27480,10 @@ ALWAYS_INLINE void search_replace(struct nest *nest, struct nest_shape shape, un
                                   uint64_t slot, uint64_t before, uint64_t value)
 {
 	if (nest_coded(shape.kind)) {
-		nest_set(nest, shape.kind, bits, slot, value & nest->slot_mask);
+		nest_set(nest, shape.kind, bits, slot, value & nest->layout->slot_mask);
 		return;
 	}
-	uint64_t bit = slot * nest->width, differ = (before ^ value) & nest->slot_mask;
+	uint64_t bit = slot * nest->layout->width, differ = (before ^ value) & nest->layout->slot_mask;
 	unsigned char *at = bits + (bit >> 3);
 	store64(at, load64(at) ^ differ << (bit & 7));
 }
@@ -24924,18 +27642,15 @@ static uint32_t steps_for(const struct blueprint *plan)
 	return steps < SEARCH_STEPS_MAX ? (uint32_t)steps : SEARCH_STEPS_MAX;
 }
 
-static bool fits_in_family_chunked(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool fits_in_family_chunked(const struct blueprint *plan, uint64_t keys)
 {
 	struct chunking_limits limits;
-	double slots = (double)(plan->groups << level) * plan->slots;
+	double slots = (double)plan->groups * plan->slots;
 	if (limits_for_in_family_chunked(plan->slots, &limits) != NIDUS_OK ||
 	    !chunking_hold(&limits, keys, plan->chunks, slots))
 		return false;
 	double load = (double)keys / ((double)plan->chunks * slots);
-	double rate = nesting_fpr(plan->core_bits, 2.0 * plan->slots, load);
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
-	return rate <= plan->fpr;
+	return nesting_fpr(plan->core_bits, 2.0 * plan->slots, load) <= plan->fpr;
 }
 
 static uint64_t stash_in_family_chunked(uint64_t chunk_slots)
@@ -24945,13 +27660,8 @@ static uint64_t stash_in_family_chunked(uint64_t chunk_slots)
 
 static const struct nesting_sizing sizing_in_family_chunked = { .fits = fits_in_family_chunked, .stash = stash_in_family_chunked };
 
-static nidus_status chunked_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                                   struct blueprint *larger)
-{
-	return nesting_larger(plan, capacity, relax, &sizing_in_family_chunked, larger);
-}
-
-static nidus_status chunked_plan(const nidus_options *options, struct blueprint *plan)
+/* Slots per bucket, and how many of them are held back. Errors: E_UNSUPPORTED, E_RANGE. */
+static nidus_status choose_slots_in_family_chunked(const nidus_options *options, struct blueprint *plan)
 {
 	struct chunking_limits limits;
 	nidus_status status = nesting_check_options(options, true);
@@ -24967,14 +27677,40 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 		return fail(NIDUS_E_RANGE,
 		            "of %u slots per bucket at most %u can be held back, not %u",
 		            plan->slots, plan->slots - 1, plan->reserve);
+	return NIDUS_OK;
+}
+
+static nidus_status chunked_plan(const nidus_options *options, struct blueprint *plan)
+{
+	struct chunking_limits limits;
+	nidus_status status = choose_slots_in_family_chunked(options, plan);
+	if (status != NIDUS_OK)
+		return status;
+	(void)limits_for_in_family_chunked(plan->slots, &limits);
 	if (!chunking_choose(&limits, options->capacity, &plan->chunks, &plan->groups))
 		return fail(NIDUS_E_RANGE, "no number of chunks holds %llu keys",
 		            (unsigned long long)options->capacity);
 	double slots = (double)plan->chunks * (double)plan->groups * plan->slots;
-	double load = nesting_grows(options) ? 1 : (double)options->capacity / slots;
-	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots,
+	                                    (double)options->capacity / slots);
 	plan->capacity = options->capacity;
-	return nesting_complete(options, plan, &sizing_in_family_chunked, steps_for(plan));
+	nesting_complete(options, plan, &sizing_in_family_chunked, steps_for(plan));
+	return NIDUS_OK;
+}
+
+static nidus_status chunked_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots_in_family_chunked(options, plan);
+	if (status != NIDUS_OK)
+		return status;
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, NESTING_SEGMENT_LOAD);
+	nesting_lay_out_segment(options, plan, &sizing_in_family_chunked, ONE_CHUNK_STEPS);
+	return NIDUS_OK;
+}
+
+static uint64_t chunked_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, &sizing_in_family_chunked);
 }
 
 const struct family nidus_its_family_chunked = {
@@ -24984,8 +27720,9 @@ const struct family nidus_its_family_chunked = {
 	.name = "chunked",
 	.pace = 5,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = chunked_larger,
 	.plan = chunked_plan,
+	.plan_segment = chunked_plan_segment,
+	.segment_keys = chunked_segment_keys,
 	.check = nesting_check,
 	.forecast = nesting_forecast,
 };
@@ -25044,32 +27781,114 @@ const struct family nidus_its_family_chunked = {
  */
 static nidus_status one_table_plan(const nidus_options *options, struct blueprint *plan);
 
-static nidus_status one_table_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                              struct blueprint *larger);
-
 /* nesting_check of a single table. */
 static nidus_status one_table_check(const struct blueprint *plan);
+
+/* The same for a segment of a filter that can grow, and how many keys it takes. */
+static nidus_status one_table_plan_segment(const nidus_options *options, struct blueprint *plan);
+static uint64_t one_table_segment_keys(const struct blueprint *plan);
 
 #endif
 
 #define BEST_SLOTS 4
 
-static nidus_status cuckoo_plan(const nidus_options *options, struct blueprint *plan)
+/* Slots per bucket. Errors: E_RANGE. */
+static nidus_status choose_slots_in_family_cuckoo(const nidus_options *options, struct blueprint *plan)
 {
 	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	if (plan->slots != 2 && plan->slots != 4 && plan->slots != 8)
 		return fail(NIDUS_E_RANGE,
 		            "the cuckoo family has 2, 4 or 8 slots per bucket, not %u",
 		            options->slots);
-	return one_table_plan(options, plan);
+	return NIDUS_OK;
+}
+
+static nidus_status cuckoo_plan(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots_in_family_cuckoo(options, plan);
+	return status == NIDUS_OK ? one_table_plan(options, plan) : status;
+}
+
+static nidus_status cuckoo_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots_in_family_cuckoo(options, plan);
+	return status == NIDUS_OK ? one_table_plan_segment(options, plan) : status;
 }
 
 const struct family nidus_its_family_cuckoo = {
-	NESTING_MEMBERS,     .id = NIDUS_CUCKOO,          .name = "cuckoo",
-	.pace = 6,           .speed = NIDUS_SPEED_MEDIUM, .larger = one_table_larger,
-	.plan = cuckoo_plan, .check = one_table_check,    .forecast = nesting_forecast,
+	NESTING_MEMBERS,
+	.id = NIDUS_CUCKOO,
+	.name = "cuckoo",
+	.pace = 6,
+	.speed = NIDUS_SPEED_MEDIUM,
+	.plan = cuckoo_plan,
+	.plan_segment = cuckoo_plan_segment,
+	.segment_keys = one_table_segment_keys,
+	.check = one_table_check,
+	.forecast = nesting_forecast,
 };
 #undef BEST_SLOTS
+
+/* ==== src/family/divisible.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * divisible: numbers of groups that have many divisors.
+ *
+ * A growing filter has places = base segments * 2^growth bits * groups for a first group, and can be
+ * packed to any divisor of that product (api/pack.c): to places / q if q divides it. From places / 2 on
+ * up there is none, and those that are a little less are far apart; below a sixteenth they can be close:
+ * 16, 18, 20, 21, 24 ... if the groups are chosen well. The fewer gaps, the better.
+ */
+
+#define FIRST 16 /* of the q that count, */
+#define LAST 512 /* and the last: divisors repeat, doubled */
+#define SHARE_MORE 64   /* at most one group more for so many, */
+#define FEW_MORE 4      /* or so many more, */
+#define STEP_ENOUGH 118 /* and none for sizes that are at most so many per cent of each other */
+
+/* What is left of the places of a plan when they are divided by a small number. */
+static uint32_t places_modulo(const struct blueprint *plan, uint64_t groups, uint32_t q)
+{
+	uint64_t twos = UINT64_C(1) << (plan->growth_bits < 9 ? plan->growth_bits : 9);
+	uint64_t left = plan->chunks % q * (groups % q) % q;
+	return (uint32_t)(left * (twos % q) % q);
+}
+
+/* The largest step from size to size, in per cent, if it is below `most`; otherwise that. */
+static uint32_t largest_step(const struct blueprint *plan, uint64_t groups, uint32_t most)
+{
+	uint32_t last = FIRST, largest = 0;
+	for (uint32_t q = FIRST + 1; q <= LAST; q++) {
+		uint32_t step = 100 * q / last;
+		if (step >= most)
+			return most;
+		if (places_modulo(plan, groups, q) != 0)
+			continue;
+		largest = step > largest ? step : largest;
+		last = q;
+	}
+	return largest;
+}
+
+uint64_t family_divisible(const struct blueprint *plan, uint64_t groups)
+{
+	uint64_t best = groups;
+	uint32_t least = largest_step(plan, groups, UINT32_MAX);
+	for (uint64_t more = 1; least > STEP_ENOUGH && (more <= groups / SHARE_MORE || more <= FEW_MORE);
+	     more++) {
+		uint32_t step = largest_step(plan, groups + more, least);
+		if (step < least) {
+			least = step;
+			best = groups + more;
+		}
+	}
+	return best;
+}
+#undef FEW_MORE
+#undef FIRST
+#undef LAST
+#undef SHARE_MORE
+#undef STEP_ENOUGH
 
 /* ==== src/family/nesting.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -25108,34 +27927,6 @@ static nidus_status nest_build_check(const struct nest *nest, uint64_t built);
 
 #endif
 
-/* ==== src/nest/move.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * nest_move: the entries of a nest go over to a larger one, a few at a time.
- */
-#ifndef NIDUS_NEST_MOVE_H
-#define NIDUS_NEST_MOVE_H
-
-
-/*
- * Looks at the next `places` slots of `from`, *position on (0 at first), and moves
- * what they hold into `to`, a nest of the same base geometry that has grown further.
- * Every entry is in `to` before it leaves `from`; both are valid nests after each.
- * What `to` has no place for goes into the overflow list; where that gets no memory the
- * move stops. *position is UINT64_MAX behind the last slot.
- */
-static void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t places,
-               struct overflow *overflow);
-
-/*
- * Which of n keys `from` can still hold, amid such a move: left[i] is 0 if all their slots lie
- * before the position.
- */
-static void nest_left(const struct nest *from, uint64_t position, const uint64_t *hashes, size_t n,
-               uint8_t *left);
-
-#endif
-
 #pragma GCC visibility push(default)
 #include <assert.h>
 #pragma GCC visibility pop
@@ -25159,9 +27950,32 @@ enum nest_kind nesting_kind(const struct blueprint *plan)
 nidus_status nesting_create(void *body, const struct blueprint *plan, const struct segment *segment,
                             const nidus_allocator *allocator, unsigned char *table)
 {
-	assert(segment == NULL);
-	(void)segment;
-	return nest_create(body, plan, nesting_kind(plan), allocator, table);
+	return nest_create(body, plan, nesting_kind(plan), segment, allocator, table);
+}
+
+nidus_status nesting_lay_out(const struct blueprint *plan, const struct segment *segment,
+                             const void *model, const nidus_allocator *allocator, void **layout)
+{
+	struct nest_layout *made;
+	nidus_status status =
+		nest_lay_out(plan, nesting_kind(plan), segment, model, allocator, &made);
+	*layout = made;
+	return status;
+}
+
+void nesting_free_layout(void *layout)
+{
+	nest_free_layout(layout);
+}
+
+uint64_t nesting_segment_room(const struct blueprint *plan)
+{
+	return nest_segment_room(plan, nesting_kind(plan));
+}
+
+void nesting_moved(void *body, unsigned char *room)
+{
+	nest_moved(body, room);
 }
 
 unsigned nesting_copies(const struct blueprint *plan)
@@ -25218,7 +28032,7 @@ void nesting_promise(void *body, uint64_t capacity)
 struct fill nesting_fill(const void *body)
 {
 	const struct nest *nest = body;
-	uint64_t slots = nest->chunks * nest_chunk_slots(nest);
+	uint64_t slots = nest->layout->chunks * nest_chunk_slots(nest->layout);
 	struct fill fill = {
 		.count = nest_count(nest),
 		.stashed = nest->stashed + nest->surplus,
@@ -25248,7 +28062,7 @@ nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint
 unsigned char *nesting_table(const void *body, uint64_t *size)
 {
 	const struct nest *nest = body;
-	*size = nest->bits_memory.size;
+	*size = nest_slots_bytes(nest->layout);
 	return nest->bits;
 }
 
@@ -25268,28 +28082,42 @@ nidus_status nesting_transfer(void *to, const void *from)
 	return nest_transfer(to, from);
 }
 
-void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,
-                  struct overflow *overflow)
-{
-	nest_move(to, from, position, places, overflow);
-}
-
-void nesting_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-                  uint8_t *left)
-{
-	nest_left(from, position, hashes, n, left);
-}
-
 nidus_entry nesting_identity(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
-	struct nest_key key = nest_locate(nest, nest->kind, hash);
-	return nest_entry(nest, key.chunk, nest_identity(nest, nest->kind, &key));
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
+	return nest_entry(nest, key.chunk, nest_identity(nest, nest->layout->kind, &key));
 }
 
-#define GROWTH_MOST 44
-#define CHUNK_SLOTS_MOST (UINT64_C(1) << 46) /* as nest_check has it */
-#define TABLE_SLOTS_MOST 0x1p56              /* of any width, in 63 bits of bytes */
+uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
+{
+	return nest_part_hash(body, entry, part);
+}
+
+uint64_t nesting_borrow(const void *body, uint64_t hash)
+{
+	return nest_borrowed_bits(body, hash);
+}
+
+nidus_status nesting_prepare(void *model)
+{
+	return nest_prepare(model);
+}
+
+void nesting_unprepare(void *model)
+{
+	nest_unprepare(model);
+}
+
+nidus_status nesting_spread(const void *from, const struct spread *spread)
+{
+	return nest_spread(from, spread);
+}
+
+unsigned nesting_tag_at(const struct blueprint *plan)
+{
+	return plan->core_bits;
+}
 
 nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 {
@@ -25298,17 +28126,13 @@ nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 	return NIDUS_OK;
 }
 
-/*
- * The highest stash limit that a chunk may have at the plan's level: more cannot help, and
- * lookups would ask long stashes.
- */
+/* The highest stash limit that a chunk may have: more cannot help, and lookups would ask long stashes. */
 #define STASH_SURELY 1024
 #define STASH_SLOTS 4 /* one more for so many slots of a chunk */
 
 static uint32_t stash_most(const struct blueprint *plan)
 {
-	uint64_t slots = (plan->groups << plan->level) * plan->slots;
-	uint64_t most = STASH_SURELY + slots / STASH_SLOTS;
+	uint64_t most = STASH_SURELY + plan->groups * plan->slots / STASH_SLOTS;
 	return most < NIDUS_STASH_OFF ? (uint32_t)most : NIDUS_STASH_OFF - 1;
 }
 
@@ -25318,8 +28142,9 @@ static uint32_t stash_within(const struct blueprint *plan, uint32_t limit)
 	return limit < most ? limit : most;
 }
 
-nidus_status nesting_check(const struct blueprint *plan)
+nidus_status nesting_check_segment(const struct blueprint *plan, const struct segment *segment)
 {
+	(void)segment;
 	nidus_status status = nest_check(plan, nesting_kind(plan));
 	if (status == NIDUS_OK && plan->stash_limit > stash_most(plan))
 		return fail(NIDUS_E_RANGE, "a chunk of this size has no stash of %u entries",
@@ -25327,83 +28152,67 @@ nidus_status nesting_check(const struct blueprint *plan)
 	return status;
 }
 
-/* The best stash limit of a plan at its level. */
+nidus_status nesting_check(const struct blueprint *plan)
+{
+	if (plan->growth_bits != 0)
+		return fail(NIDUS_E_RANGE, "a filter of fixed size has no growth bits");
+	return nesting_check_segment(plan, NULL);
+}
+
+/* The best stash limit of a plan. */
 static uint32_t best_stash(const struct blueprint *plan, const struct nesting_sizing *sizing)
 {
-	uint64_t best = sizing->stash((plan->groups << plan->level) * plan->slots);
+	uint64_t best = sizing->stash(plan->groups * plan->slots);
 	return stash_within(plan, best < UINT32_MAX ? (uint32_t)best : UINT32_MAX);
 }
 
-/* The most keys that fit at the plan's level; `keys` do. */
-static uint64_t most_keys_in_family_nesting(const struct blueprint *plan, const struct nesting_sizing *sizing,
+/* The most keys that fit; `keys` do. */
+static uint64_t most_keys(const struct blueprint *plan, const struct nesting_sizing *sizing,
                           uint64_t keys)
 {
 	uint64_t step = keys > 1 ? keys : 1;
-	while (step < FAMILY_CAPACITY_MOST && sizing->fits(plan, plan->level, keys + step))
+	while (step < FAMILY_CAPACITY_MOST && sizing->fits(plan, keys + step))
 		step *= 2;
 	for (; step > 0; step /= 2) {
-		if (sizing->fits(plan, plan->level, keys + step))
+		if (sizing->fits(plan, keys + step))
 			keys += step;
 	}
 	return keys;
 }
 
-nidus_status nesting_complete(const nidus_options *options, struct blueprint *plan,
-                              const struct nesting_sizing *sizing, uint32_t steps)
+void nesting_complete(const nidus_options *options, struct blueprint *plan,
+                      const struct nesting_sizing *sizing, uint32_t steps)
 {
 	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps;
 	plan->stash_limit =
 		options->stash != 0 ? stash_within(plan, options->stash) : best_stash(plan, sizing);
 	if (options->stash == NIDUS_STASH_OFF)
 		plan->stash_limit = 0;
-	if (nesting_grows(options) && sizing->fits(plan, plan->level, plan->capacity))
-		plan->capacity = most_keys_in_family_nesting(plan, sizing, plan->capacity);
 	plan->max_capacity = plan->capacity;
-	if (options->max_capacity <= plan->capacity)
-		return NIDUS_OK;
-	plan->max_capacity = options->max_capacity;
-	while (!sizing->fits(plan, plan->growth_bits, plan->max_capacity)) {
-		if (++plan->growth_bits > GROWTH_MOST)
-			return fail(NIDUS_E_RANGE, "growth from %llu to %llu keys is too much",
-			            (unsigned long long)plan->capacity,
-			            (unsigned long long)plan->max_capacity);
-	}
-	return NIDUS_OK;
 }
 
-/* Whether nest_check lets a table of twice the size pass. */
-static bool may_double(const struct blueprint *plan, const struct nesting_sizing *sizing)
+void nesting_lay_out_segment(const nidus_options *options, struct blueprint *plan,
+                             const struct nesting_sizing *sizing, uint32_t steps)
 {
-	uint64_t slots = (plan->groups << plan->level) * (sizing->overlap ? 1 : plan->slots);
-	return slots < CHUNK_SLOTS_MOST / 2 &&
-	       (double)slots * (double)plan->chunks <= TABLE_SLOTS_MOST / 2;
+	/* Where tables can have any size, large ones take fewer records. */
+	unsigned slots = (sizing->any_size ? 2 : 1) * nidus_its_family_segment_slots;
+	plan->chunks = 1;
+	plan->groups = sizing->overlap ? slots - plan->slots + 1 : slots / plan->slots;
+	nesting_complete(options, plan, sizing, steps);
 }
 
-nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                            const struct nesting_sizing *sizing, struct blueprint *larger)
+bool nesting_pack(struct blueprint *plan, const struct nesting_sizing *sizing, uint64_t keys)
 {
-	*larger = *plan;
-	while (!sizing->fits(larger, larger->level, capacity)) {
-		if (!may_double(larger, sizing))
-			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
-		if (larger->level == larger->growth_bits + larger->borrowed) {
-			if (!relax || larger->level >= GROWTH_MOST || larger->fpr >= 0.5)
-				return fail(NIDUS_E_RANGE,
-				            "no bits are left for more than %llu keys; make the "
-				            "filter with a larger max_capacity",
-				            (unsigned long long)plan->max_capacity);
-			larger->borrowed++;
-			larger->fpr *= 2;
-		}
-		larger->level++;
-	}
-	larger->capacity = most_keys_in_family_nesting(larger, sizing, capacity);
-	if (larger->max_capacity < larger->capacity)
-		larger->max_capacity = larger->capacity;
-	if (larger->stash_limit > 0 && larger->stash_limit < best_stash(larger, sizing))
-		larger->stash_limit = best_stash(larger, sizing);
-	larger->stash_limit = stash_within(larger, larger->stash_limit);
-	return NIDUS_OK;
+	if (plan->groups < 2 || !sizing->fits(plan, keys))
+		return false;
+	plan->capacity = plan->max_capacity = most_keys(plan, sizing, keys);
+	plan->stash_limit = best_stash(plan, sizing);
+	return true;
+}
+
+uint64_t nesting_segment_keys(const struct blueprint *plan, const struct nesting_sizing *sizing)
+{
+	return most_keys(plan, sizing, 1);
 }
 
 double nesting_fpr(unsigned core_bits, double compared, double load)
@@ -25414,10 +28223,8 @@ double nesting_fpr(unsigned core_bits, double compared, double load)
 double nesting_rate(const struct blueprint *plan, double compared, double load)
 {
 	double rate = nesting_fpr(plan->core_bits, compared, load);
-	for (unsigned bit = plan->level; bit < plan->growth_bits; bit++)
+	for (unsigned bit = 0; bit < plan->growth_bits; bit++)
 		rate /= 2;
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
 	return rate;
 }
 
@@ -25446,7 +28253,7 @@ struct forecast nesting_forecast_for(const struct blueprint *plan, uint64_t keys
 		.slot_bits = nest_coded(kind) ? width - 1 : width,
 	};
 	forecast.load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = nesting_rate(plan, compared, forecast.load < 1 ? forecast.load : 1);
+	forecast.fpr = nesting_rate(plan, compared, forecast.load);
 	/* Two groups, and the odds that one lies across the border of two lines. */
 	uint64_t line = 8 * MEMORY_LINE, bits = (uint64_t)plan->slots * forecast.slot_bits;
 	bool aligned = kind != NEST_WINDOWS && line % bits == 0;
@@ -25458,11 +28265,16 @@ struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys)
 {
 	return nesting_forecast_for(plan, keys, 2.0 * plan->slots);
 }
-#undef CHUNK_SLOTS_MOST
-#undef GROWTH_MOST
+
+nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies)
+{
+	struct nest *nest = body;
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
+	key.value = nest_with_payload(nest, key.value, value);
+	return nest_insert_copies(nest, &key, &copies);
+}
 #undef STASH_SLOTS
 #undef STASH_SURELY
-#undef TABLE_SLOTS_MOST
 
 /* ==== src/family/nesting_ranges.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -25520,7 +28332,7 @@ static nidus_status begin_in_family_nesting_ranges(void *context, const struct b
 		return status;
 	alone.features &= ~(uint32_t)NIDUS_CONCURRENT; /* nobody else sees it */
 	/* As if it were mapped, so that it takes no memory for all slots. */
-	status = nest_create(&state_in_family_nesting_ranges->nest, &alone, nesting_kind(plan), allocator,
+	status = nest_create(&state_in_family_nesting_ranges->nest, &alone, nesting_kind(plan), NULL, allocator,
 	                     state_in_family_nesting_ranges->window.bytes);
 	if (status != NIDUS_OK)
 		memory_give(allocator, &state_in_family_nesting_ranges->window);
@@ -25531,8 +28343,8 @@ static nidus_status begin_in_family_nesting_ranges(void *context, const struct b
 static void free_state_in_family_nesting_ranges(void *context)
 {
 	struct state_in_family_nesting_ranges *state_in_family_nesting_ranges = context;
-	memory_give(&state_in_family_nesting_ranges->nest.allocator, &state_in_family_nesting_ranges->window);
-	memory_give(&state_in_family_nesting_ranges->nest.allocator, &state_in_family_nesting_ranges->stash);
+	memory_give(state_in_family_nesting_ranges->nest.allocator, &state_in_family_nesting_ranges->window);
+	memory_give(state_in_family_nesting_ranges->nest.allocator, &state_in_family_nesting_ranges->stash);
 	nest_free(&state_in_family_nesting_ranges->nest);
 }
 
@@ -25545,7 +28357,7 @@ static nidus_status build_window(struct state_in_family_nesting_ranges *state_in
                                  const struct ranges_out *out)
 {
 	struct nest *nest = &state_in_family_nesting_ranges->nest;
-	uint64_t at = state_in_family_nesting_ranges->next * nest->stride, size = (last - state_in_family_nesting_ranges->next) * nest->stride;
+	uint64_t at = state_in_family_nesting_ranges->next * nest->layout->stride, size = (last - state_in_family_nesting_ranges->next) * nest->layout->stride;
 	memset(state_in_family_nesting_ranges->window.bytes, 0, size);
 	nest->bits = (unsigned char *)((uintptr_t)state_in_family_nesting_ranges->window.bytes - (uintptr_t)at);
 	nidus_status status =
@@ -25566,12 +28378,12 @@ static nidus_status add_in_family_nesting_ranges(void *context, const struct por
 {
 	struct state_in_family_nesting_ranges *state_in_family_nesting_ranges = context;
 	const struct nest *nest = &state_in_family_nesting_ranges->nest;
-	uint64_t end_in_family_nesting_ranges = portion->last ? nest->chunks : multiply_high(portion->end, nest->chunks);
+	uint64_t end_in_family_nesting_ranges = portion->last ? nest->layout->chunks : multiply_high(portion->end, nest->layout->chunks);
 	nidus_status status = NIDUS_OK;
 	*taken = 0;
 	while (state_in_family_nesting_ranges->next < end_in_family_nesting_ranges && status == NIDUS_OK) {
 		uint64_t last = end_in_family_nesting_ranges - state_in_family_nesting_ranges->next < state_in_family_nesting_ranges->most ? end_in_family_nesting_ranges : state_in_family_nesting_ranges->next + state_in_family_nesting_ranges->most;
-		size_t to = hashes_before(portion->hashes, portion->n, nest->chunks, last);
+		size_t to = hashes_before(portion->hashes, portion->n, nest->layout->chunks, last);
 		status = build_window(state_in_family_nesting_ranges, portion, last, *taken, to, threads, out);
 		*taken = to;
 	}
@@ -25585,7 +28397,7 @@ static nidus_status end_in_family_nesting_ranges(void *context, const struct ran
 	(void)out; /* all of the table was written with its chunks */
 	nidus_status status = nest_build_check(nest, state_in_family_nesting_ranges->built);
 	if (status == NIDUS_OK)
-		status = memory_take(&nest->allocator, nest->stashed * OVERFLOW_ENTRY,
+		status = memory_take(nest->allocator, nest->stashed * OVERFLOW_ENTRY,
 		                     &state_in_family_nesting_ranges->stash);
 	if (status != NIDUS_OK)
 		return status;
@@ -25655,14 +28467,19 @@ static double slots_for(const struct offset_layout *layout, unsigned core_bits, 
 	return keys / layout_load(layout, core_bits) + layout->slack * sqrt(sqrt(keys));
 }
 
+/* Slots that a chunk has, about. */
+static uint64_t chunk_slots_for(const struct blueprint *plan)
+{
+	return nest_coded(nesting_kind(plan)) ? COMPACT_CHUNK_SLOTS : CHUNK_SLOTS;
+}
+
 /* Sets chunks and groups for `keys` keys with at least `least` slots in all. */
 static void lay_out_in_family_offset(struct blueprint *plan, const struct offset_layout *layout, uint64_t keys,
                     double least)
 {
 	enum nest_kind kind = nesting_kind(plan);
 	double rough = slots_for(layout, plan->core_bits, (double)keys);
-	uint64_t chunk_slots = nest_coded(kind) ? COMPACT_CHUNK_SLOTS : CHUNK_SLOTS;
-	plan->chunks = (uint64_t)(rough / (double)chunk_slots + 0.5);
+	plan->chunks = (uint64_t)(rough / (double)chunk_slots_for(plan) + 0.5);
 	if (plan->chunks < 1)
 		plan->chunks = 1;
 	double slots = slots_for(layout, plan->core_bits, chunking_fullest(keys, plan->chunks));
@@ -25720,7 +28537,7 @@ static const struct offset_layout *layout_of(const struct blueprint *plan)
 	                                      : bucketed_layout(plan->slots);
 }
 
-/* ------------------------------------------------------------------- growth -- */
+/* ------------------------------------------------------------------- sizing -- */
 
 /* Whether a chunk of so many slots takes its share of the keys, at the plan's rate. */
 static bool chunk_fits(const struct blueprint *plan, uint64_t chunk_slots, uint64_t keys)
@@ -25730,22 +28547,17 @@ static bool chunk_fits(const struct blueprint *plan, uint64_t chunk_slots, uint6
 	if (slots_for(layout, plan->core_bits, fullest) > (double)chunk_slots)
 		return false;
 	double load = (double)keys / ((double)plan->chunks * (double)chunk_slots);
-	double rate = nesting_fpr(plan->core_bits, layout->compared, load);
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
-	return rate <= plan->fpr;
+	return nesting_fpr(plan->core_bits, layout->compared, load) <= plan->fpr;
 }
 
-static bool buckets_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool buckets_fit(const struct blueprint *plan, uint64_t keys)
 {
-	uint64_t slots = (plan->groups << level) * plan->slots;
-	return chunk_fits(plan, slots, keys);
+	return chunk_fits(plan, plan->groups * plan->slots, keys);
 }
 
-static bool windows_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool windows_fit(const struct blueprint *plan, uint64_t keys)
 {
-	uint64_t slots = (plan->groups << level) + plan->slots - 1;
-	return chunk_fits(plan, slots, keys);
+	return chunk_fits(plan, plan->groups + plan->slots - 1, keys);
 }
 
 static uint64_t stash_in_family_offset(uint64_t chunk_slots)
@@ -25753,20 +28565,17 @@ static uint64_t stash_in_family_offset(uint64_t chunk_slots)
 	return STASH_LEAST + chunk_slots / STASH_SHARE;
 }
 
-static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit, .stash = stash_in_family_offset };
+static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit,
+	                                             .stash = stash_in_family_offset,
+	                                             .any_size = true };
 static const struct nesting_sizing window_sizing = { .fits = windows_fit,
 	                                             .stash = stash_in_family_offset,
-	                                             .overlap = true };
+	                                             .overlap = true,
+	                                             .any_size = true };
 
 static const struct nesting_sizing *sizing_of(const struct blueprint *plan)
 {
 	return plan->family == NIDUS_WINDOWED ? &window_sizing : &bucket_sizing;
-}
-
-nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           struct blueprint *larger)
-{
-	return nesting_larger(plan, capacity, relax, sizing_of(plan), larger);
 }
 
 struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys)
@@ -25786,7 +28595,49 @@ nidus_status offset_plan(const nidus_options *options, struct blueprint *plan,
 	if (status != NIDUS_OK)
 		return status;
 	plan->capacity = options->capacity;
-	return nesting_complete(options, plan, sizing_of(plan), layout->steps);
+	nesting_complete(options, plan, sizing_of(plan), layout->steps);
+	return NIDUS_OK;
+}
+
+nidus_status offset_plan_segment(const nidus_options *options, struct blueprint *plan,
+                                 const struct offset_layout *layout)
+{
+	nidus_status status = nesting_check_options(options, false);
+	if (status != NIDUS_OK)
+		return status;
+	plan->slots = layout->slots;
+	plan->core_bits = nesting_core_bits(plan->fpr, layout->compared, NESTING_SEGMENT_LOAD);
+	nesting_lay_out_segment(options, plan, sizing_of(plan), layout->steps);
+	return NIDUS_OK;
+}
+
+uint64_t offset_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, sizing_of(plan));
+}
+
+void offset_fit_segment(struct blueprint *plan, uint64_t keys)
+{
+	struct blueprint body = *plan;
+	body.chunks = 1;
+	uint64_t had = offset_segment_keys(&body);
+	body.groups = (uint64_t)ceil((double)body.groups * (double)keys / (double)had) + 1;
+	while (offset_segment_keys(&body) < keys)
+		body.groups++;
+	plan->groups = family_divisible(plan, body.groups);
+}
+
+bool offset_pack(struct blueprint *plan, uint64_t groups, uint64_t keys)
+{
+	uint64_t in_chunk = chunk_slots_for(plan) / (plan->family == NIDUS_WINDOWED ? 1 : plan->slots);
+	plan->chunks = 1;
+	plan->groups = groups;
+	/* Half as large again is the most that lay_out() makes a chunk, but for odd numbers. */
+	while (plan->groups / 3 > in_chunk / 2 && plan->groups % 2 == 0) {
+		plan->chunks *= 2;
+		plan->groups /= 2;
+	}
+	return nesting_pack(plan, sizing_of(plan), keys);
 }
 #undef CHUNK_SLOTS
 #undef COMPACT_CHUNK_SLOTS
@@ -25836,16 +28687,11 @@ static uint64_t keys_that_fit_in_family_one_table(unsigned slots, uint64_t bucke
 	return (uint64_t)(load_limit(slots) * (double)(slots * buckets));
 }
 
-/* At a level the table has 2^level times the buckets. */
-static bool fits_in_family_one_table(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool fits_in_family_one_table(const struct blueprint *plan, uint64_t keys)
 {
-	if (keys > keys_that_fit_in_family_one_table(plan->slots, plan->groups << level))
-		return false;
-	double slots = (double)plan->slots * (double)(plan->groups << level);
-	double rate = nesting_fpr(plan->core_bits, 2.0 * plan->slots, (double)keys / slots);
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
-	return rate <= plan->fpr;
+	double slots = (double)plan->slots * (double)plan->groups;
+	return keys <= keys_that_fit_in_family_one_table(plan->slots, plan->groups) &&
+	       nesting_fpr(plan->core_bits, 2.0 * plan->slots, (double)keys / slots) <= plan->fpr;
 }
 
 static uint64_t stash_in_family_one_table(uint64_t chunk_slots)
@@ -25854,12 +28700,6 @@ static uint64_t stash_in_family_one_table(uint64_t chunk_slots)
 }
 
 static const struct nesting_sizing sizing_in_family_one_table = { .fits = fits_in_family_one_table, .stash = stash_in_family_one_table };
-
-nidus_status one_table_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                              struct blueprint *larger)
-{
-	return nesting_larger(plan, capacity, relax, &sizing_in_family_one_table, larger);
-}
 
 nidus_status one_table_plan(const nidus_options *options, struct blueprint *plan)
 {
@@ -25872,15 +28712,14 @@ nidus_status one_table_plan(const nidus_options *options, struct blueprint *plan
 		plan->groups *= 2;
 	uint64_t slots = plan->slots * plan->groups;
 	double load = (double)options->capacity / (double)slots;
-	if (nesting_grows(options)) /* it may be as full as any in the end */
-		load = 1;
 	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
 	/* What more fits at the promised rate is promised too. */
 	plan->capacity =
 		nesting_keys_at_rate(plan, slots, keys_that_fit_in_family_one_table(plan->slots, plan->groups));
 	if (plan->capacity < options->capacity)
 		plan->capacity = options->capacity;
-	return nesting_complete(options, plan, &sizing_in_family_one_table, BEST_STEPS);
+	nesting_complete(options, plan, &sizing_in_family_one_table, BEST_STEPS);
+	return NIDUS_OK;
 }
 
 nidus_status one_table_check(const struct blueprint *plan)
@@ -25889,6 +28728,21 @@ nidus_status one_table_check(const struct blueprint *plan)
 		return fail(NIDUS_E_RANGE, "this family has one chunk, not %llu",
 		            (unsigned long long)plan->chunks);
 	return nesting_check(plan);
+}
+
+nidus_status one_table_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = nesting_check_options(options, false);
+	if (status != NIDUS_OK)
+		return status;
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, NESTING_SEGMENT_LOAD);
+	nesting_lay_out_segment(options, plan, &sizing_in_family_one_table, BEST_STEPS);
+	return NIDUS_OK;
+}
+
+uint64_t one_table_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, &sizing_in_family_one_table);
 }
 #undef BEST_STEPS
 #undef STASH_LEAST
@@ -25923,6 +28777,8 @@ const struct family *family_find(nidus_family id)
 	}
 	return NULL;
 }
+
+unsigned nidus_its_family_segment_slots = 4096;
 
 /* ==== src/family/ribbon.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -26504,13 +29360,26 @@ const struct family nidus_its_family_ribbon = {
  * Not here: sizing (one_table.c), slots and moves (nest/nest.h, nest/search.h).
  */
 
-static nidus_status semisort_plan(const nidus_options *options, struct blueprint *plan)
+/* Slots per bucket. Errors: E_RANGE. */
+static nidus_status choose_slots_in_family_semisort(const nidus_options *options, struct blueprint *plan)
 {
 	if (options->slots != 0 && options->slots != CODED_SLOTS)
 		return fail(NIDUS_E_RANGE, "the semisort family has 4 slots per bucket, not %u",
 		            options->slots);
 	plan->slots = CODED_SLOTS;
-	return one_table_plan(options, plan);
+	return NIDUS_OK;
+}
+
+static nidus_status semisort_plan(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots_in_family_semisort(options, plan);
+	return status == NIDUS_OK ? one_table_plan(options, plan) : status;
+}
+
+static nidus_status semisort_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots_in_family_semisort(options, plan);
+	return status == NIDUS_OK ? one_table_plan_segment(options, plan) : status;
 }
 
 const struct family nidus_its_family_semisort = {
@@ -26519,8 +29388,9 @@ const struct family nidus_its_family_semisort = {
 	.name = "semisort",
 	.pace = 7,
 	.speed = NIDUS_SPEED_SLOW,
-	.larger = one_table_larger,
 	.plan = semisort_plan,
+	.plan_segment = semisort_plan_segment,
+	.segment_keys = one_table_segment_keys,
 	.check = one_table_check,
 	.forecast = nesting_forecast,
 };
@@ -26607,16 +29477,16 @@ static double rate(const struct blueprint *plan, double load)
 	return nesting_rate(plan, 2.0 * plan->slots, load) * (all - 1) / exist;
 }
 
-static bool fits_in_family_simplified(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool fits_in_family_simplified(const struct blueprint *plan, uint64_t keys)
 {
 	struct chunking_limits limits;
-	struct blueprint at_level = *plan;
-	double slots = (double)(plan->groups << level) * plan->slots;
+	struct blueprint bare = *plan;
+	double slots = (double)plan->groups * plan->slots;
 	if (limits_for_in_family_simplified(plan->slots, &limits) != NIDUS_OK ||
 	    !chunking_hold(&limits, keys, plan->chunks, slots))
 		return false;
-	at_level.level = at_level.growth_bits; /* the rate must last when all growth is done */
-	return rate(&at_level, (double)keys / ((double)plan->chunks * slots)) <= plan->fpr;
+	bare.growth_bits = 0; /* a tag gets shorter: the rate is to last without any */
+	return rate(&bare, (double)keys / ((double)plan->chunks * slots)) <= plan->fpr;
 }
 
 static uint64_t stash_in_family_simplified(uint64_t chunk_slots)
@@ -26626,17 +29496,11 @@ static uint64_t stash_in_family_simplified(uint64_t chunk_slots)
 
 static const struct nesting_sizing sizing_in_family_simplified = { .fits = fits_in_family_simplified, .stash = stash_in_family_simplified };
 
-static nidus_status simplified_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                                      struct blueprint *larger)
-{
-	return nesting_larger(plan, capacity, relax, &sizing_in_family_simplified, larger);
-}
-
-/* The load that the rate must bear: that of the capacity, or any if it is to grow. */
-static double load_to_bear(const nidus_options *options, const struct blueprint *plan)
+/* The load of so many keys. */
+static double load_of_in_family_simplified(const struct blueprint *plan, uint64_t keys)
 {
 	double slots = (double)plan->chunks * (double)plan->groups * (double)plan->slots;
-	return nesting_grows(options) ? 1 : (double)options->capacity / slots;
+	return (double)keys / slots;
 }
 
 /* Chooses subtables for a width; false if none will do. */
@@ -26656,27 +29520,49 @@ static nidus_status simplified_plan(const nidus_options *options, struct bluepri
 		status = limits_for_in_family_simplified(plan->slots, &limits);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t most = nesting_grows(options) ? options->max_capacity : options->capacity;
-	unsigned least_bits = analysis_bits(most, plan->slots);
+	unsigned least_bits = analysis_bits(options->capacity, plan->slots);
 	plan->core_bits = least_bits;
 	/* Width and subtables depend on each other: widen until the rate is kept. */
 	while (!lay_out_in_family_simplified(options, plan, &limits) ||
-	       rate(plan, load_to_bear(options, plan)) > plan->fpr) {
+	       rate(plan, load_of_in_family_simplified(plan, options->capacity)) > plan->fpr) {
 		if (++plan->core_bits > SLOTS_WIDTH_MAX)
 			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
 	}
-	double least = rate(plan, load_to_bear(options, plan));
+	double least = rate(plan, load_of_in_family_simplified(plan, options->capacity));
 	if (plan->core_bits == least_bits && least < plan->fpr / 2)
 		plan->fpr = least;
 	plan->capacity = options->capacity;
-	return nesting_complete(options, plan, &sizing_in_family_simplified, BEST_STEPS);
+	nesting_complete(options, plan, &sizing_in_family_simplified, BEST_STEPS);
+	return NIDUS_OK;
+}
+
+static nidus_status simplified_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	struct chunking_limits limits;
+	nidus_status status = nesting_check_options(options, false);
+	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
+	if (status == NIDUS_OK)
+		status = limits_for_in_family_simplified(plan->slots, &limits);
+	if (status != NIDUS_OK)
+		return status;
+	plan->core_bits = analysis_bits(options->max_capacity, plan->slots);
+	nesting_lay_out_segment(options, plan, &sizing_in_family_simplified, BEST_STEPS);
+	while (log2_floor(plan->groups) > plan->core_bits || rate(plan, NESTING_SEGMENT_LOAD) > plan->fpr) {
+		if (++plan->core_bits > SLOTS_WIDTH_MAX)
+			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
+	}
+	return NIDUS_OK;
+}
+
+static uint64_t simplified_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, &sizing_in_family_simplified);
 }
 
 static struct forecast simplified_forecast(const struct blueprint *plan, uint64_t keys)
 {
 	struct forecast forecast = nesting_forecast(plan, keys);
-	double load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = rate(plan, load < 1 ? load : 1);
+	forecast.fpr = rate(plan, forecast.load);
 	return forecast;
 }
 
@@ -26687,8 +29573,9 @@ const struct family nidus_its_family_simplified = {
 	.name = "simplified",
 	.pace = 2,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = simplified_larger,
 	.plan = simplified_plan,
+	.plan_segment = simplified_plan_segment,
+	.segment_keys = simplified_segment_keys,
 	.check = nesting_check,
 	.forecast = simplified_forecast,
 };
@@ -26752,14 +29639,30 @@ const struct offset_layout *windowed_layout(unsigned slots)
 	return offset_find(layouts_in_family_windowed, LAYOUTS, slots);
 }
 
-static nidus_status windowed_plan(const nidus_options *options, struct blueprint *plan)
+/* The layout that the options ask for. Errors: E_RANGE. */
+static nidus_status choose_layout_in_family_windowed(const nidus_options *options,
+                                  const struct offset_layout **layout)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
-	const struct offset_layout *layout = windowed_layout(slots);
-	if (layout == NULL)
+	*layout = windowed_layout(slots);
+	if (*layout == NULL)
 		return fail(NIDUS_E_RANGE,
 		            "the windowed family has 2 or 4 slots per window, not %u", slots);
-	return offset_plan(options, plan, layout);
+	return NIDUS_OK;
+}
+
+static nidus_status windowed_plan(const nidus_options *options, struct blueprint *plan)
+{
+	const struct offset_layout *layout;
+	nidus_status status = choose_layout_in_family_windowed(options, &layout);
+	return status == NIDUS_OK ? offset_plan(options, plan, layout) : status;
+}
+
+static nidus_status windowed_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	const struct offset_layout *layout;
+	nidus_status status = choose_layout_in_family_windowed(options, &layout);
+	return status == NIDUS_OK ? offset_plan_segment(options, plan, layout) : status;
 }
 
 const struct family nidus_its_family_windowed = {
@@ -26769,8 +29672,11 @@ const struct family nidus_its_family_windowed = {
 	.name = "windowed",
 	.pace = 3,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = offset_larger,
 	.plan = windowed_plan,
+	.plan_segment = windowed_plan_segment,
+	.segment_keys = offset_segment_keys,
+	.fit_segment = offset_fit_segment,
+	.pack = offset_pack,
 	.check = nesting_check,
 	.forecast = offset_forecast,
 };
@@ -26823,7 +29729,7 @@ static size_t chunk_start(const struct building_in_nest_build *building_in_nest_
 	size_t low = 0, high = building_in_nest_build->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (multiply_high(building_in_nest_build->hashes[middle], building_in_nest_build->nest->chunks) < chunk)
+		if (multiply_high(building_in_nest_build->hashes[middle], building_in_nest_build->nest->layout->chunks) < chunk)
 			low = middle + 1;
 		else
 			high = middle;
@@ -26864,10 +29770,10 @@ static void fill_run(void *context, unsigned number)
 	nest.shared = NULL; /* no other thread can see it yet: no locks */
 	const struct body_ops *ops = nest_ops(&nest);
 	nidus_status status = NIDUS_OK;
-	nest.allocator = building_in_nest_build->allocator;
+	nest.allocator = &building_in_nest_build->allocator;
 	nest.built = building_in_nest_build->built;
-	nest.remote = nest.stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
-	nest.far = nest.stride > NEST_FAR_FROM;
+	nest.remote = nest.layout->stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
+	nest.far = nest.layout->stride > NEST_FAR_FROM;
 	nest.effort = (struct nest_effort){ 0 };
 	nest.stashed = nest.surplus = 0; /* of these chunks */
 	size_t start = chunk_start(building_in_nest_build, first);
@@ -26893,9 +29799,9 @@ static nidus_status refuse_in_nest_build(void)
 nidus_status nest_build_check(const struct nest *nest, uint64_t built)
 {
 	bool full = false;
-	for (uint64_t i = 0; i < nest->chunks && built > nest->capacity && !full; i++)
-		full = nest->chunk[i].stash.nodes > nest->stash_limit &&
-		       nest->chunk[i].used > nest->capacity / nest->chunks;
+	for (uint64_t i = 0; i < nest->layout->chunks && built > nest->capacity && !full; i++)
+		full = nest->chunk[i].stash.nodes > nest->layout->stash_limit &&
+		       nest->chunk[i].used > nest->capacity / nest->layout->chunks;
 	return full ? refuse_in_nest_build() : NIDUS_OK;
 }
 
@@ -26908,18 +29814,18 @@ nidus_status nest_build_check(const struct nest *nest, uint64_t built)
 static uint64_t entries_at_least(const struct nest *nest, uint64_t chunk, const uint64_t *hashes,
                                  size_t n)
 {
-	unsigned char *marks = nest->bits + chunk * nest->stride;
+	unsigned char *marks = nest->bits + chunk * nest->layout->stride;
 	uint64_t marked = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct nest_key key = nest_locate(nest, nest->kind, hashes[i]);
-		nidus_entry entry = nest_identity(nest, nest->kind, &key);
+		struct nest_key key = nest_locate(nest, nest->layout->kind, hashes[i]);
+		nidus_entry entry = nest_identity(nest, nest->layout->kind, &key);
 		uint64_t mixed = (entry.home * UINT64_C(0x9e3779b97f4a7c15) + entry.fingerprint) *
 		                 UINT64_C(0xd6e8feb86659fd93);
-		uint64_t bit = multiply_high(mixed, nest->stride * 8);
+		uint64_t bit = multiply_high(mixed, nest->layout->stride * 8);
 		marked += (marks[bit / 8] >> bit % 8 & 1) == 0;
 		marks[bit / 8] |= (unsigned char)(1 << bit % 8);
 	}
-	memset(marks, 0, nest->stride);
+	memset(marks, 0, nest->layout->stride);
 	return marked;
 }
 
@@ -26931,15 +29837,15 @@ static uint64_t entries_at_least(const struct nest *nest, uint64_t chunk, const 
 static bool cannot_fit(const struct nest *nest, const uint64_t *hashes, size_t n)
 {
 	const struct building_in_nest_build all = { .nest = nest, .hashes = hashes, .n = n };
-	uint64_t entries = 0, most = nest_chunk_slots(nest) + nest->stash_limit;
+	uint64_t entries = 0, most = nest_chunk_slots(nest->layout) + nest->layout->stash_limit;
 	bool crowded = false;
-	if (n <= nest->capacity || nest->stash_limit == 0)
+	if (n <= nest->capacity || nest->layout->stash_limit == 0)
 		return false;
 	size_t start = 0;
-	for (uint64_t chunk = 0; chunk < nest->chunks; chunk++) {
+	for (uint64_t chunk = 0; chunk < nest->layout->chunks; chunk++) {
 		size_t end = chunk_start(&all, chunk + 1);
 		uint64_t here = entries_at_least(nest, chunk, hashes + start, end - start);
-		crowded |= here > most && here > nest->capacity / nest->chunks;
+		crowded |= here > most && here > nest->capacity / nest->layout->chunks;
 		entries += here;
 		if (crowded && entries > nest->capacity)
 			return true;
@@ -26964,7 +29870,7 @@ nidus_status nest_build_chunks(struct nest *nest, uint64_t first, uint64_t last,
 		.outcome = OUTCOME_INIT,
 	};
 	struct memory_turns turns;
-	building_in_nest_build.allocator = memory_in_turns(&nest->allocator, &turns);
+	building_in_nest_build.allocator = memory_in_turns(nest->allocator, &turns);
 	threads_run(building_in_nest_build.threads, fill_run, &building_in_nest_build);
 	nest->stashed += building_in_nest_build.sum.stashed;
 	nest->surplus += building_in_nest_build.sum.surplus;
@@ -26982,7 +29888,7 @@ nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_
 	if (cannot_fit(nest, hashes, n))
 		return refuse_in_nest_build();
 	nidus_status status =
-		nest_build_chunks(nest, 0, nest->chunks, hashes, values, n, threads, &built);
+		nest_build_chunks(nest, 0, nest->layout->chunks, hashes, values, n, threads, &built);
 	return status == NIDUS_OK ? nest_build_check(nest, built) : status;
 }
 #undef ROUNDS
@@ -27171,7 +30077,7 @@ bool coded_valid(const unsigned char *array, unsigned width, uint64_t bucket)
 /* SPDX-License-Identifier: MIT
  *
  * contents: what is in a nest as a whole: checking it, taking it from a file, going through its
- * entries and putting them into another nest.
+ * entries and putting them into another nest of the same geometry.
  */
 
 
@@ -27229,10 +30135,10 @@ ALWAYS_INLINE void nest_find_to_look(const struct nest *nest, struct nest_shape 
 	}
 	uint64_t crosses = 0;
 	for (unsigned i = 0; i < 2; i++) {
-		uint64_t bit = key.group[i] * nest->group_bits;
+		uint64_t bit = key.group[i] * nest->layout->group_bits;
 		uint32_t stripe = stripe_in_chunk(stripes, key.chunk, bit >> 3);
 		spot->version[i] = &stripes->stripe[stripe].version;
-		crosses |= bit ^ (bit + nest->group_bits - 1);
+		crosses |= bit ^ (bit + nest->layout->group_bits - 1);
 	}
 	spot->unusual = crosses >> (STRIPES_REGION_LOG + 3) != 0;
 }
@@ -27265,14 +30171,13 @@ ALWAYS_INLINE bool nest_find_and_look(const struct nest *nest, struct nest_shape
 	const unsigned char *bits = nest->bits;
 	struct nest_key key;
 	struct nest_spot spot;
+	uint64_t tag, chunk = nest_take_chunk(nest, special, &hash, &tag);
 	if (special & NEST_CHUNKS)
-		bits += take_choice(&hash, nest->chunks) * nest->stride;
+		bits += chunk * nest->layout->stride;
 	nest_locate_in(nest, shape.kind, special, hash, &key);
-	spot.value = key.value;
-	spot.bit[0] = key.group[0] * nest->group_bits;
-	if (shape.special & NEST_GROWN)
-		LOAD_AGAIN(nest->group_bits); /* or it would need a register, and that the stack */
-	spot.bit[1] = key.group[1] * nest->group_bits;
+	spot.value = key.value | tag;
+	spot.bit[0] = key.group[0] * nest->layout->group_bits;
+	spot.bit[1] = key.group[1] * nest->layout->group_bits;
 	return nest_match(nest, shape, bits, &spot);
 }
 
@@ -27285,12 +30190,12 @@ ALWAYS_INLINE size_t nest_gather(const struct nest *nest, struct nest_shape shap
 		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
 			uint64_t fields =
 				nest_differences(nest, shape, nest->bits, spot, choice, word);
-			uint64_t hits = fields_zero_in(fields, nest->lows, nest->highs);
+			uint64_t hits = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 			/* A payload begins behind the highest compared bit; the key has none. */
 			for (; hits != 0; hits &= hits - 1, found++) {
 				if (found < cap)
 					values[found] = fields >> __builtin_ctzll(hits) >> 1 &
-					                bits_low(nest->payload_bits);
+					                bits_low(nest->layout->payload_bits);
 			}
 		}
 	}
@@ -27375,6 +30280,29 @@ ALWAYS_INLINE void nest_contains_batch(const struct nest *nest, struct nest_shap
 	}
 }
 
+/* The same for keys of different bodies of a growing filter. */
+ALWAYS_INLINE void nest_contains_each(const void *const *nests, struct nest_shape shape,
+                                      const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	struct nest_spot ring[NEST_AHEAD];
+	size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
+	for (size_t i = ahead; i < n; i++)
+		PREFETCH(nests[i]);
+	for (size_t i = 0; i < ahead; i++)
+		nest_approach(nests[i], shape, hashes[i], &ring[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct nest *nest = nests[i];
+		struct nest_spot *spot = &ring[i % NEST_AHEAD];
+		bool stashed = nest_anything_stashed(nest, shape), hit;
+		bool sure = nest_look(nest, shape, spot, &hit);
+		if (UNLIKELY(!sure) || UNLIKELY(stashed && !hit))
+			hit = nest_look_again(nest, hashes[i]);
+		yes[i] = hit;
+		if (LIKELY(n - i > NEST_AHEAD))
+			nest_approach(nests[i + NEST_AHEAD], shape, hashes[i + NEST_AHEAD], spot);
+	}
+}
+
 /* Of some words: the sum of their nest_zeros, and the payloads of the slots reported. */
 struct nest_finding {
 	uint64_t hits, payloads;
@@ -27389,7 +30317,7 @@ ALWAYS_INLINE void nest_find_in(const struct nest *nest, struct nest_finding *fi
 {
 	uint64_t hits = nest_zeros(fields, ones, highs);
 	finding->hits += hits;
-	finding->payloads |= fields & hits * nest->payload_behind;
+	finding->payloads |= fields & hits * nest->layout->payload_behind;
 }
 
 ALWAYS_INLINE void nest_find_in_word(const struct nest *nest, struct nest_shape shape,
@@ -27397,7 +30325,7 @@ ALWAYS_INLINE void nest_find_in_word(const struct nest *nest, struct nest_shape 
                                      struct nest_finding *finding)
 {
 	nest_find_in(nest, finding, nest_differences(nest, shape, nest->bits, spot, choice, word),
-	             nest->ones, nest->highs);
+	             nest->layout->ones, nest->layout->highs);
 }
 
 ALWAYS_INLINE void nest_find_in_group(const struct nest *nest, struct nest_shape shape,
@@ -27407,7 +30335,7 @@ ALWAYS_INLINE void nest_find_in_group(const struct nest *nest, struct nest_shape
 	nest_find_in_word(nest, shape, spot, choice, 0, finding);
 	if (shape.words == NEST_TWO)
 		nest_find_in_word(nest, shape, spot, choice, 1, finding);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		nest_find_in_word(nest, shape, spot, choice, word, finding);
 }
 
@@ -27419,12 +30347,12 @@ ALWAYS_INLINE bool nest_gather_first(const struct nest *nest, struct nest_shape 
                                      const struct nest_spot *spot, uint64_t *first, uint32_t *found)
 {
 	struct nest_finding finding = { 0, 0 };
-	uint64_t highs = nest->highs;
+	uint64_t highs = nest->layout->highs;
 	if (shape.words == NEST_PAIRED) {
-		highs = nest->highs_of_both;
+		highs = nest->layout->highs_of_both;
 		nest_find_in(nest, &finding,
 		             nest_differences_of_both(nest, shape, nest->bits, spot),
-		             nest->ones_of_both, highs);
+		             nest->layout->ones_of_both, highs);
 	} else {
 		nest_find_in_group(nest, shape, spot, 0, &finding);
 		nest_find_in_group(nest, shape, spot, 1, &finding);
@@ -27455,7 +30383,7 @@ ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape sh
 ALWAYS_INLINE bool nest_stash_matters(const struct nest *nest, struct nest_shape shape,
                                       uint64_t hash)
 {
-	return shape.shared || nest->chunk[multiply_high(hash, nest->chunks)].stash.nodes != 0;
+	return shape.shared || nest->chunk[multiply_high(hash, nest->layout->chunks)].stash.nodes != 0;
 }
 
 ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape shape,
@@ -27721,10 +30649,10 @@ ALWAYS_INLINE struct nest_site nest_site_at(const struct nest *nest, struct nest
                                             uint64_t group_bit, unsigned place)
 {
 	if (nest_coded_in_word(shape))
-		return (struct nest_site){ group_bit, place / nest->coding.rest_bits, 0 };
+		return (struct nest_site){ group_bit, place / nest->layout->coding.rest_bits, 0 };
 	if (nest_coded(shape.kind))
 		return (struct nest_site){ group_bit, nest_slot_at(nest, place), 0 };
-	return (struct nest_site){ .bit = group_bit + (place - nest->high) };
+	return (struct nest_site){ .bit = group_bit + (place - nest->layout->high) };
 }
 
 /* The bits that are written when a site changes. */
@@ -27732,8 +30660,8 @@ ALWAYS_INLINE struct nest_bits nest_bits_of(const struct nest *nest, struct nest
                                             const struct nest_site *site)
 {
 	if (nest_coded(shape.kind))
-		return (struct nest_bits){ site->bit, (unsigned)nest->group_bits };
-	return (struct nest_bits){ site->bit, nest->width };
+		return (struct nest_bits){ site->bit, (unsigned)nest->layout->group_bits };
+	return (struct nest_bits){ site->bit, nest->layout->width };
 }
 
 /* The stripe of bits that all lie in one region; NULL if they do not. */
@@ -27741,7 +30669,7 @@ ALWAYS_INLINE struct stripe *nest_stripe(const struct nest *nest, uint64_t chunk
                                          struct nest_bits bits)
 {
 	const struct stripes *stripes = &nest->shared->stripes;
-	uint64_t first = bits.bit - chunk * nest->stride_bits, last = first + bits.count - 1;
+	uint64_t first = bits.bit - chunk * nest->layout->stride_bits, last = first + bits.count - 1;
 	if (UNLIKELY((first ^ last) >> (STRIPES_REGION_LOG + 3) != 0))
 		return NULL;
 	return &stripes->stripe[stripe_in_chunk(stripes, chunk, first >> 3)];
@@ -27753,16 +30681,16 @@ ALWAYS_INLINE void nest_store_coded(struct nest *nest, struct nest_shape shape, 
 {
 	uint64_t bits = coded_bits_of(parts);
 	if (shape.shared) {
-		word_set_bits(nest->bits, bit, (unsigned)nest->group_bits, bits);
+		word_set_bits(nest->bits, bit, (unsigned)nest->layout->group_bits, bits);
 		return;
 	}
-	coded_store(&nest->coding, nest->bits, bit, bits);
+	coded_store(&nest->layout->coding, nest->bits, bit, bits);
 }
 
 ALWAYS_INLINE struct coded_parts nest_load_coded(const struct nest *nest, struct nest_shape shape,
                                                  uint64_t bit)
 {
-	return coded_parts_in(&nest->coding, nest_load(nest, shape, nest->bits, bit));
+	return coded_parts_in(&nest->layout->coding, nest_load(nest, shape, nest->bits, bit));
 }
 
 /* --------------------------------------------------------------- side by side -- */
@@ -27805,9 +30733,9 @@ ALWAYS_INLINE two_words nest_wanted(const struct nest *nest, struct nest_shape s
 {
 	uint64_t wanted[2];
 	for (unsigned i = 0; i < 2; i++) {
-		wanted[i] = spot->value * nest->ones_at[bit[i]];
+		wanted[i] = spot->value * nest->layout->ones_at[bit[i]];
 		if (!nest_symmetric(shape.kind))
-			wanted[i] ^= nest->pattern_at[i][bit[i]];
+			wanted[i] ^= nest->layout->pattern_at[i][bit[i]];
 	}
 	return two_of(wanted[0], wanted[1]);
 }
@@ -27832,8 +30760,8 @@ ALWAYS_INLINE struct nest_found nest_found(const struct nest *nest, struct nest_
 		.zeros = target == NEST_COPIES
 		                 ? nest_copies_in(nest, shape, spot, choice, word)
 		                 : nest_empty_in(nest, shape, spot->bit[choice], open, word),
-		.bit = spot->bit[choice] + (uint64_t)word * nest->word_bits,
-		.pattern = nest->pattern[choice][word],
+		.bit = spot->bit[choice] + (uint64_t)word * nest->layout->word_bits,
+		.pattern = nest->layout->pattern[choice][word],
 	};
 }
 
@@ -27899,9 +30827,9 @@ ALWAYS_INLINE bool nest_choose(const struct nest *nest, struct nest_shape shape,
 	*site = nest_site_at(nest, shape, found.bit, place);
 	site->value = spot->value;
 	if (shape.kind == NEST_WINDOWS)
-		site->value |= found.pattern >> (place - nest->high) & nest->extra_mask;
+		site->value |= found.pattern >> (place - nest->layout->high) & nest->layout->extra_mask;
 	else if (nest_choosing(shape.kind))
-		site->value |= found.pattern & nest->extra_mask;
+		site->value |= found.pattern & nest->layout->extra_mask;
 	return true;
 }
 
@@ -27947,14 +30875,14 @@ ALWAYS_INLINE bool nest_choose_coded(const struct nest *nest, struct nest_shape 
 			taken[i] = !nest_coded_empty(nest, shape, nest->bits, spot->bit[i]);
 	}
 	if (nest_coded_in_word(shape))
-		full = nest_choosing(shape.kind) ? nest->coding.highs : 1;
+		full = nest_choosing(shape.kind) ? nest->layout->coding.highs : 1;
 	/* The emptier one or, by XOR, the first. */
 	uint64_t second = nest_choosing(shape.kind) ? taken[1] < taken[0] : taken[0] == full;
 	uint64_t mask = 0 - second;
 	OPAQUE64(mask);
 	site->bit = spot->bit[0] ^ ((spot->bit[0] ^ spot->bit[1]) & mask);
 	site->slot = 0;
-	site->value = spot->value | (nest->extra_mask & mask);
+	site->value = spot->value | (nest->layout->extra_mask & mask);
 	return ((taken[0] == full) & (taken[1] == full)) == 0;
 }
 
@@ -27966,7 +30894,7 @@ ALWAYS_INLINE bool nest_near(const struct nest *nest, struct nest_shape shape,
                              const struct nest_spot *spot)
 {
 	return shape.kind == NEST_WINDOWS &&
-	       UNLIKELY(spot->bit[1] - spot->bit[0] + nest->span < nest->near);
+	       UNLIKELY(spot->bit[1] - spot->bit[0] + nest->layout->span < nest->layout->near);
 }
 
 /* The same by the numbers of its windows, where these are at hand. */
@@ -27982,18 +30910,18 @@ ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
 {
 	if (nest_coded_in_word(shape)) {
 		struct coded_parts parts = nest_load_coded(nest, shape, site->bit);
-		if (shape.shared && !coded_first_empty(&nest->coding, parts))
+		if (shape.shared && !coded_first_empty(&nest->layout->coding, parts))
 			return false;
 		nest_store_coded(nest, shape, site->bit,
-		                 coded_filled(&nest->coding, parts, site->value));
+		                 coded_filled(&nest->layout->coding, parts, site->value));
 		return true;
 	}
 	if (nest_coded(shape.kind)) { /* not shared: see nest_too_wide */
-		coded_set_at(nest->bits, nest->width, site->bit, site->slot, site->value);
+		coded_set_at(nest->bits, nest->layout->width, site->bit, site->slot, site->value);
 		return true;
 	}
 	if (shape.shared)
-		return word_fill_bits(nest->bits, site->bit, nest->width, 1, site->value);
+		return word_fill_bits(nest->bits, site->bit, nest->layout->width, 1, site->value);
 	unsigned char *slot = nest->bits + (site->bit >> 3);
 	store64(slot, load64(slot) | site->value << (site->bit & 7));
 	return true;
@@ -28006,10 +30934,10 @@ ALWAYS_INLINE bool nest_fill_first(struct nest *nest, struct nest_shape shape,
 	struct nest_both both = nest_both(nest, shape, spot);
 	const unsigned *bit = both.bit;
 	two_words gaps = two_zeros(two_load(both.group[0], both.group[1]),
-	                           two_at(&nest->ones_at[bit[0]], &nest->ones_at[bit[1]]),
-	                           two_at(&nest->open_at[bit[0]], &nest->highs_at[bit[1]]));
+	                           two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
+	                           two_at(&nest->layout->open_at[bit[0]], &nest->layout->highs_at[bit[1]]));
 	bool any;
-	two_words slot = two_spread(two_lowest(gaps, &any), nest->behind, nest->high);
+	two_words slot = two_spread(two_lowest(gaps, &any), nest->layout->behind, nest->layout->high);
 	two_set(both.group[0], both.group[1], two_and(slot, nest_wanted(nest, shape, spot, bit)));
 	return any;
 }
@@ -28022,10 +30950,10 @@ ALWAYS_INLINE bool nest_fill_earlier(struct nest *nest, struct nest_shape shape,
 	bool any, bytes = nest_from_bytes(shape);
 	two_words words = bytes ? two_load(both.group[0], both.group[1])
 	                        : two_load_from(both.group[0], both.group[1], both.bit);
-	two_words gaps = two_zeros(words, two_pair(nest->both_ones), two_pair(nest->both_highs));
-	two_words slot = two_spread(two_earlier(gaps, &any), nest->behind, nest->high);
-	uint64_t wanted = spot->value * nest->ones;
-	slot = two_and(slot, two_xor(two_of(wanted, wanted), two_pair(nest->both_patterns)));
+	two_words gaps = two_zeros(words, two_pair(nest->layout->both_ones), two_pair(nest->layout->both_highs));
+	two_words slot = two_spread(two_earlier(gaps, &any), nest->layout->behind, nest->layout->high);
+	uint64_t wanted = spot->value * nest->layout->ones;
+	slot = two_and(slot, two_xor(two_of(wanted, wanted), two_pair(nest->layout->both_patterns)));
 	if (bytes)
 		two_set(both.group[0], both.group[1], slot);
 	else
@@ -28071,7 +30999,7 @@ ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape
 /* Whether a search for room begins with search_step. */
 ALWAYS_INLINE bool nest_steps(const struct nest *nest, struct nest_shape shape, uint64_t chunk)
 {
-	return shape.slots > 2 || nest->chunk[chunk].used < nest->step_most;
+	return shape.slots > 2 || nest->chunk[chunk].used < nest->layout->step_most;
 }
 
 /* search_room for a shape that is known, after search_step. */
@@ -28092,7 +31020,7 @@ ALWAYS_INLINE struct nest_key nest_key_to_put(const struct nest *nest, struct ne
                                               uint64_t hash, uint64_t payload)
 {
 	struct nest_key key = nest_locate_as(nest, shape.kind, nest_special(nest, shape), hash);
-	key.value |= payload << nest->payload_at;
+	key.value |= payload << nest->layout->payload_at;
 	return key;
 }
 
@@ -28102,7 +31030,7 @@ ALWAYS_INLINE struct nest_key nest_find_to_put(const struct nest *nest, struct n
                                                struct nest_spot *spot)
 {
 	struct nest_key key = nest_key_to_put(nest, shape, hash, payload);
-	nest_spot_of(nest, &key, key.chunk * nest->stride_bits, spot);
+	nest_spot_of(nest, &key, key.chunk * nest->layout->stride_bits, spot);
 	return key;
 }
 
@@ -28113,21 +31041,21 @@ ALWAYS_INLINE nidus_status nest_insert_full(struct nest *nest, struct nest_shape
 	struct nest_key key = nest_key_to_put(nest, shape, hash, payload);
 	struct nest_spot spot;
 	struct nest_site site;
-	if (nest_symmetric(shape.kind) ? nest->reserve > 0 : nest_near_of(shape, &key)) {
-		nest_spot_of(nest, &key, key.chunk * nest->stride_bits, &spot);
+	if (nest_symmetric(shape.kind) ? nest->layout->reserve > 0 : nest_near_of(shape, &key)) {
+		nest_spot_of(nest, &key, key.chunk * nest->layout->stride_bits, &spot);
 		if (nest_choose_in_order(nest, shape, &spot, false, &site)) {
 			(void)nest_fill(nest, shape, &site);
 			nest->chunk[key.chunk].used++;
 			return NIDUS_OK;
 		}
 	}
-	if (UNLIKELY(nest->stashed > 0) && nest_is_stashed(nest, nest->kind, &key))
-		return nest_stash_key(nest, nest->kind, &key, 1);
+	if (UNLIKELY(nest->stashed > 0) && nest_is_stashed(nest, nest->layout->kind, &key))
+		return nest_stash_key(nest, nest->layout->kind, &key, 1);
 	/* Where all slots hold this very key, none can move. */
 	if (nest_steps(nest, shape, key.chunk) && LIKELY(search_step(nest, shape, &key)))
 		return NIDUS_OK;
-	nest_spot_of(nest, &key, key.chunk * nest->stride_bits, &spot);
-	return nest_insert_crowded(nest, nest->kind, &key,
+	nest_spot_of(nest, &key, key.chunk * nest->layout->stride_bits, &spot);
+	return nest_insert_crowded(nest, nest->layout->kind, &key,
 	                           nest_match(nest, shape, nest->bits, &spot), room);
 }
 
@@ -28191,7 +31119,7 @@ ALWAYS_INLINE bool nest_find_copy(const struct nest *nest, struct nest_shape sha
 	}
 	if (shape.words == NEST_PAIRED) {
 		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, nest->bits, spot),
-		                           nest->ones_of_both, nest->highs_of_both);
+		                           nest->layout->ones_of_both, nest->layout->highs_of_both);
 		found = (struct nest_found){ (uint32_t)hits, spot->bit[0], 0, (uint32_t)hits == 0 };
 		replace_zero(&found.zeros, hits >> 32, &found.bit, spot->bit[1]);
 	} else {
@@ -28211,14 +31139,14 @@ ALWAYS_INLINE void nest_clear_at(struct nest *nest, struct nest_shape shape,
 	if (nest_coded_in_word(shape)) {
 		struct coded_parts parts = nest_load_coded(nest, shape, site->bit);
 		nest_store_coded(nest, shape, site->bit,
-		                 coded_emptied(&nest->coding, parts, site->slot));
+		                 coded_emptied(&nest->layout->coding, parts, site->slot));
 	} else if (nest_coded(shape.kind)) {
-		coded_set_at(nest->bits, nest->width, site->bit, site->slot, 0);
+		coded_set_at(nest->bits, nest->layout->width, site->bit, site->slot, 0);
 	} else if (shape.shared) {
-		word_set_bits(nest->bits, site->bit, nest->width, 0);
+		word_set_bits(nest->bits, site->bit, nest->layout->width, 0);
 	} else {
 		unsigned char *slot = nest->bits + (site->bit >> 3);
-		store64(slot, load64(slot) & ~(nest->slot_mask << (site->bit & 7)));
+		store64(slot, load64(slot) & ~(nest->layout->slot_mask << (site->bit & 7)));
 	}
 }
 
@@ -28248,9 +31176,9 @@ ALWAYS_INLINE bool nest_take_shared(struct nest *nest, struct nest_shape shape, 
 	if (nest_too_wide(shape) || !nest_find_copy(nest, shape, spot, &site, &choice))
 		return false;
 	/* Bits of all slots: another thread may have moved a copy of the key within it. */
-	struct nest_bits bits = { spot->bit[choice], (unsigned)nest->span };
+	struct nest_bits bits = { spot->bit[choice], (unsigned)nest->layout->span };
 	if (nest_coded(shape.kind))
-		bits.count = (unsigned)nest->group_bits;
+		bits.count = (unsigned)nest->layout->group_bits;
 	struct stripe *stripe = nest_stripe(nest, chunk, bits);
 	if (UNLIKELY(stripe == NULL))
 		return false;
@@ -28270,10 +31198,10 @@ ALWAYS_INLINE bool nest_take_either(struct nest *nest, struct nest_shape shape,
 	const unsigned *bit = both.bit;
 	two_words words = two_load(both.group[0], both.group[1]);
 	two_words hits = two_zeros(two_xor(words, nest_wanted(nest, shape, spot, bit)),
-	                           two_at(&nest->ones_at[bit[0]], &nest->ones_at[bit[1]]),
-	                           two_at(&nest->highs_at[bit[0]], &nest->highs_at[bit[1]]));
+	                           two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
+	                           two_at(&nest->layout->highs_at[bit[0]], &nest->layout->highs_at[bit[1]]));
 	bool any;
-	two_words slot = two_spread(two_lowest(hits, &any), nest->behind, nest->high);
+	two_words slot = two_spread(two_lowest(hits, &any), nest->layout->behind, nest->layout->high);
 	two_clear(both.group[0], both.group[1], words, slot);
 	return any;
 }
@@ -28285,7 +31213,7 @@ ALWAYS_INLINE bool nest_take_either(struct nest *nest, struct nest_shape shape,
 ALWAYS_INLINE bool nest_take_coded(struct nest *nest, struct nest_shape shape,
                                    const struct nest_spot *spot)
 {
-	const struct coded_masks *masks = &nest->coding;
+	const struct coded_masks *masks = &nest->layout->coding;
 	uint64_t bits = nest_load(nest, shape, nest->bits, spot->bit[0]);
 	uint64_t second = nest_load(nest, shape, nest->bits, spot->bit[1]);
 	uint64_t hits = masks->highs ^ nest_coded_misses(nest, shape, nest->bits, spot, 0);
@@ -28356,30 +31284,39 @@ ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape
 		shape.words = NEST_ONE; /* as nest_both loads it */
 	nest_fetch(nest, shape, visit->spot.bit[0]);
 	nest_fetch(nest, shape, visit->spot.bit[1]);
-	if (!shape.shared)
+	if (!shape.shared) {
+		if (shape.special == NEST_PART)
+			PREFETCH_WRITE(nest->chunk); /* every body has its own */
 		return;
+	}
 	const struct stripes *stripes = &nest->shared->stripes;
 	for (unsigned i = 0; i < 2; i++) {
-		uint64_t byte = key.group[i] * nest->group_bits >> 3;
+		uint64_t byte = key.group[i] * nest->layout->group_bits >> 3;
 		PREFETCH_WRITE(&stripes->stripe[stripe_in_chunk(stripes, key.chunk, byte)]);
 	}
 	visit->pair = nest_pair_version(nest, &key);
 }
 
-/* Both in input order up to the first failure; a remove where `rest` is NULL. */
-ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shape shape,
-                                             const uint64_t *hashes, const uint64_t *values,
-                                             size_t n, size_t *done, nest_insert_rest *rest)
+/*
+ * Both in input order up to the first failure; a remove where `rest` is NULL. All keys are of one
+ * nest, or each of its own unless `each` is NULL, which the compiler knows.
+ */
+ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, void *const *each,
+                                             struct nest_shape shape, const uint64_t *hashes,
+                                             const uint64_t *values, size_t n, size_t *done,
+                                             nest_insert_rest *rest)
 {
 	struct nest_visit ring[NEST_AHEAD];
 	const size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
 	/* One loop for both, with a test of i, is slower by an eighth. */
 	for (size_t i = 0; i < ahead; i++)
-		nest_come_to(nest, shape, hashes[i], &ring[i]);
+		nest_come_to(each != NULL ? each[i] : nest, shape, hashes[i], &ring[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct nest_visit *visit = &ring[i % NEST_AHEAD];
 		uint64_t payload = values != NULL ? values[i] : 0;
-		visit->spot.value |= payload << nest->payload_at;
+		if (each != NULL)
+			nest = each[i];
+		visit->spot.value |= payload << nest->layout->payload_at;
 		bool near = rest != NULL && nest_near(nest, shape, &visit->spot);
 		nidus_status status = rest != NULL
 		                              ? nest_put(nest, shape, hashes[i], payload,
@@ -28391,7 +31328,8 @@ ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shap
 			return status;
 		}
 		if (LIKELY(n - i > NEST_AHEAD))
-			nest_come_to(nest, shape, hashes[i + NEST_AHEAD], visit);
+			nest_come_to(each != NULL ? each[i + NEST_AHEAD] : nest, shape,
+			             hashes[i + NEST_AHEAD], visit);
 	}
 	*done = n;
 	return NIDUS_OK;
@@ -28406,17 +31344,17 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
                                             const uint64_t *hashes, const uint64_t *values,
                                             size_t n, size_t step, nest_insert_rest *rest)
 {
-	uint64_t chunk = multiply_high(hashes[0], nest->chunks);
-	uint64_t chunk_bit = chunk * nest->stride_bits;
+	const uint64_t chunk = multiply_high(hashes[0], nest->layout->chunks);
+	uint64_t chunk_bit = chunk * nest->layout->stride_bits;
 	struct nest_spot spots[NEST_NEAR];
 	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
 		size_t some = left < NEST_NEAR ? left : NEST_NEAR, crowded = 0;
 		for (size_t i = 0; i < some; i++) {
-			struct nest_key key;
-			nest_locate_in(nest, shape.kind, nest->special,
-			               hashes[i * step] * nest->chunks, &key);
+			struct nest_key key =
+				nest_locate_as(nest, shape.kind, nest->layout->special | NEST_CHUNKS,
+			                       hashes[i * step]);
 			if (values != NULL)
-				key.value |= values[i * step] << nest->payload_at;
+				key.value |= values[i * step] << nest->layout->payload_at;
 			nest_spot_of(nest, &key, chunk_bit, &spots[i]);
 			PREFETCH(nest->bits + (spots[i].bit[0] >> 3));
 			PREFETCH(nest->bits + (spots[i].bit[1] >> 3));
@@ -28445,44 +31383,31 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
 
 static bool core_possible(const struct nest *nest, uint64_t core)
 {
-	return core != 0 && (nest->kind != NEST_DIRECT || (core & (nest->base_groups - 1)) != 0);
+	return core != 0 && (nest->layout->kind != NEST_DIRECT || (core & (nest->layout->groups - 1)) != 0);
 }
 
-/* Whether a lookup of the slot's identity comes to the slot: its borrowed bits are right. */
-static bool reachable(const struct nest *nest, uint64_t slot, uint64_t value)
+bool nest_slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
 {
-	struct nest_key key = nest_key_in(nest, nest->kind, 0, slot, value);
-	nidus_entry identity = nest_identity(nest, nest->kind, &key);
-	struct nest_key again = nest_key_of_identity(nest, nest->kind, 0, identity);
-	uint64_t expected = 0;
-	return nest_encode_at(nest, nest->kind, &again, slot, &expected) && expected == value;
-}
-
-/* Whether a taken slot's bits can have come from an insert. */
-static bool slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
-{
-	if (!core_possible(nest, value & nest->core_values))
+	if (!core_possible(nest, value & nest->layout->core_values))
 		return false;
-	uint64_t offset = (value >> (nest->core_bits + 1)) & (nest->slots - 1);
-	if (nest->kind == NEST_WINDOWS && (offset > slot || slot - offset >= nest->groups))
-		return false;
-	return nest->borrowed == 0 || reachable(nest, slot, value);
+	uint64_t offset = (value >> (nest->layout->core_bits + 1)) & (nest->layout->slots - 1);
+	return nest->layout->kind != NEST_WINDOWS || (offset <= slot && slot - offset < nest->layout->groups);
 }
 
 /* Whether a stashed entry is one of its chunk, and all slots of its home are taken. */
 static bool stashed_rightly(const struct nest *nest, uint64_t chunk, const nidus_entry *entry)
 {
-	struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, *entry);
-	nidus_entry again = nest_identity(nest, nest->kind, &key);
+	struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, *entry);
+	nidus_entry again = nest_identity(nest, nest->layout->kind, &key);
 	return again.home == entry->home && again.fingerprint == entry->fingerprint &&
-	       again.value == entry->value && !nest_home_open(nest, nest->kind, &key);
+	       again.value == entry->value && !nest_home_open(nest, nest->layout->kind, &key);
 }
 
 static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
 {
 	const struct overflow *stash = &nest->chunk[chunk].stash;
 	uint64_t number = 0;
-	if (!overflow_valid(stash) || (stash->nodes > 0 && nest->stash_limit == 0))
+	if (!overflow_valid(stash) || (stash->nodes > 0 && nest->layout->stash_limit == 0))
 		return fail(NIDUS_E_CORRUPT, "the stash of chunk %llu contradicts itself",
 		            (unsigned long long)chunk);
 	const struct overflow_node *node = overflow_next(stash, NULL);
@@ -28499,29 +31424,29 @@ static nidus_status verify_stash(const struct nest *nest, uint64_t chunk)
 static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64_t *taken)
 {
 	const unsigned char *bits = nest_chunk_bits(nest, chunk);
-	uint64_t slots = nest_chunk_slots(nest);
+	uint64_t slots = nest_chunk_slots(nest->layout);
 	*taken = 0;
 	for (uint64_t slot = 0; slot < slots; slot++) {
-		if (nest_coded(nest->kind) && slot % nest->slots == 0 &&
-		    !coded_valid(bits, nest->width, slot / nest->slots))
+		if (nest_coded(nest->layout->kind) && slot % nest->layout->slots == 0 &&
+		    !coded_valid(bits, nest->layout->width, slot / nest->layout->slots))
 			return fail(NIDUS_E_CORRUPT,
 			            "bucket %llu of chunk %llu is not coded properly",
-			            (unsigned long long)(slot / nest->slots),
+			            (unsigned long long)(slot / nest->layout->slots),
 			            (unsigned long long)chunk);
-		uint64_t value = nest_get(nest, nest->kind, bits, slot);
+		uint64_t value = nest_get(nest, nest->layout->kind, bits, slot);
 		if (value == 0)
 			continue;
-		if (!slot_possible(nest, slot, value))
+		if (!nest_slot_possible(nest, slot, value))
 			return fail(NIDUS_E_CORRUPT,
 			            "slot %llu of chunk %llu holds no possible entry",
 			            (unsigned long long)slot, (unsigned long long)chunk);
 		++*taken;
 	}
 	/* Bits behind the last slot are zero: one spelling per contents. */
-	uint64_t end = nest->groups * nest_group_bits(nest->kind, nest->slots, nest->width);
-	if (nest->kind == NEST_WINDOWS)
-		end = slots * nest->width;
-	for (uint64_t bit = end; bit < nest->stride * 8; bit++) {
+	uint64_t end = nest->layout->groups * nest_group_bits(nest->layout->kind, nest->layout->slots, nest->layout->width);
+	if (nest->layout->kind == NEST_WINDOWS)
+		end = slots * nest->layout->width;
+	for (uint64_t bit = end; bit < nest->layout->stride * 8; bit++) {
 		if (bits[bit >> 3] >> (bit & 7) & 1)
 			return fail(NIDUS_E_CORRUPT,
 			            "bits behind the last slot of chunk %llu are set",
@@ -28551,7 +31476,7 @@ static nidus_status check_count(uint64_t counted, uint64_t said)
 nidus_status nest_verify(const struct nest *nest)
 {
 	uint64_t stashed = 0, entries = 0, count = 0;
-	for (uint64_t i = 0; i < nest->chunks; i++) {
+	for (uint64_t i = 0; i < nest->layout->chunks; i++) {
 		uint64_t used;
 		nidus_status status = verify_chunk(nest, i, &used);
 		if (status != NIDUS_OK)
@@ -28572,16 +31497,16 @@ nidus_status nest_verify(const struct nest *nest)
 
 void nest_export_stash(const struct nest *nest, unsigned char *bytes)
 {
-	for (uint64_t i = 0; i < nest->chunks; i++)
-		bytes = overflow_export(&nest->chunk[i].stash, i * nest->base_groups, bytes);
+	for (uint64_t i = 0; i < nest->layout->chunks; i++)
+		bytes = overflow_export(&nest->chunk[i].stash, i * nest->layout->groups, bytes);
 }
 
 /* Whether (home over all chunks, fingerprint) can be an identity here at all. */
 static bool identity_possible(const struct nest *nest, uint64_t home, uint64_t fingerprint)
 {
-	return home < nest->chunks * nest->base_groups &&
-	       core_possible(nest, fingerprint & nest->core_values) &&
-	       fingerprint <= nest->fingerprints;
+	return home < nest->layout->chunks * nest->layout->groups &&
+	       core_possible(nest, fingerprint & nest->layout->core_values) &&
+	       fingerprint <= nest->layout->fingerprints;
 }
 
 /*
@@ -28592,14 +31517,14 @@ static bool import_entry(struct nest *nest, const nidus_entry *entry, uint64_t c
                          nidus_status *status)
 {
 	uint64_t others = nest->mapped_count - nest->stashed - nest->surplus;
-	if (copies < 1 || copies > others || nest->stash_limit == 0 ||
-	    entry->value > bits_low(nest->payload_bits) ||
+	if (copies < 1 || copies > others || nest->layout->stash_limit == 0 ||
+	    entry->value > bits_low(nest->layout->payload_bits) ||
 	    !identity_possible(nest, entry->home, entry->fingerprint))
 		return false;
-	struct overflow *stash = &nest->chunk[entry->home / nest->base_groups].stash;
-	const nidus_entry own = { entry->home % nest->base_groups, entry->fingerprint,
+	struct overflow *stash = &nest->chunk[entry->home / nest->layout->groups].stash;
+	const nidus_entry own = { entry->home % nest->layout->groups, entry->fingerprint,
 		                  entry->value };
-	*status = overflow_add(stash, &nest->allocator, &own, copies);
+	*status = overflow_add(stash, nest->allocator, &own, copies);
 	nest->stashed += *status == NIDUS_OK;
 	nest->surplus += *status == NIDUS_OK ? copies - 1 : 0;
 	return true;
@@ -28626,7 +31551,7 @@ static nidus_status import_stash(struct nest *nest, const unsigned char *stash, 
 /* Checks all of the table and counts what is in it. */
 static nidus_status import_table(struct nest *nest)
 {
-	for (uint64_t i = 0; i < nest->chunks; i++) {
+	for (uint64_t i = 0; i < nest->layout->chunks; i++) {
 		nidus_status status = verify_chunk(nest, i, &nest->chunk[i].used);
 		if (status != NIDUS_OK)
 			return status;
@@ -28642,7 +31567,7 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t in_slots = count - nest->stashed - nest->surplus;
-	if (in_slots > nest->chunks * nest_chunk_slots(nest))
+	if (in_slots > nest->layout->chunks * nest_chunk_slots(nest->layout))
 		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
 		            (unsigned long long)in_slots);
 	if (nest->mapped)
@@ -28655,7 +31580,7 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
 
 nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, nidus_entry identity)
 {
-	identity.home += chunk * nest->base_groups;
+	identity.home += chunk * nest->layout->groups;
 	return identity;
 }
 
@@ -28664,13 +31589,13 @@ static bool next_in_slots(const struct nest *nest, uint64_t chunk, uint64_t *slo
                           nidus_entry *identity)
 {
 	const unsigned char *bits = nest_chunk_bits(nest, chunk);
-	uint64_t slots = nest_chunk_slots(nest), value = 0;
-	while (*slot < slots && (value = nest_get(nest, nest->kind, bits, *slot)) == 0)
+	uint64_t slots = nest_chunk_slots(nest->layout), value = 0;
+	while (*slot < slots && (value = nest_get(nest, nest->layout->kind, bits, *slot)) == 0)
 		++*slot;
 	if (*slot >= slots)
 		return false;
-	struct nest_key key = nest_key_in(nest, nest->kind, chunk, *slot, value);
-	*identity = nest_identity(nest, nest->kind, &key);
+	struct nest_key key = nest_key_in(nest, nest->layout->kind, chunk, *slot, value);
+	*identity = nest_identity(nest, nest->layout->kind, &key);
 	++*slot;
 	return true;
 }
@@ -28678,9 +31603,9 @@ static bool next_in_slots(const struct nest *nest, uint64_t chunk, uint64_t *slo
 /* Chunk by chunk: its slots, then its stash, where copies of an entry are told one by one. */
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry)
 {
-	uint64_t slots = nest_chunk_slots(nest);
+	uint64_t slots = nest_chunk_slots(nest->layout);
 	uint64_t *chunk = &cursor->position[0], *at = &cursor->position[1];
-	for (; *chunk < nest->chunks; ++*chunk, *at = 0) {
+	for (; *chunk < nest->layout->chunks; ++*chunk, *at = 0) {
 		const struct overflow_node *node;
 		nidus_entry identity;
 		if (!next_in_slots(nest, *chunk, at, &identity)) {
@@ -28699,7 +31624,7 @@ bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry
 nidus_status nest_transfer(struct nest *to, const struct nest *from)
 {
 	nidus_status status = NIDUS_OK;
-	for (uint64_t i = 0; i < from->chunks && status == NIDUS_OK; i++) {
+	for (uint64_t i = 0; i < from->layout->chunks && status == NIDUS_OK; i++) {
 		const struct overflow *stash = &from->chunk[i].stash;
 		const struct overflow_node *node = overflow_next(stash, NULL);
 		nidus_entry identity;
@@ -28710,7 +31635,7 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from)
 		}
 		for (; node != NULL && status == NIDUS_OK;
 		     node = overflow_next(stash, &node->entry)) {
-			struct nest_key key = nest_key_of_identity(to, to->kind, i, node->entry);
+			struct nest_key key = nest_key_of_identity(to, to->layout->kind, i, node->entry);
 			uint64_t left = node->copies;
 			status = nest_insert_copies(to, &key, &left);
 		}
@@ -28722,17 +31647,33 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from)
 static nidus_status key_of_entry(const struct nest *nest, const nidus_entry *entry,
                                  struct nest_key *key)
 {
-	if (entry->value > bits_low(nest->payload_bits) ||
+	if (entry->value > bits_low(nest->layout->payload_bits) ||
 	    !identity_possible(nest, entry->home, entry->fingerprint))
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
-	uint64_t chunk = entry->home / nest->base_groups;
-	const nidus_entry identity = { entry->home % nest->base_groups, entry->fingerprint,
+	uint64_t chunk = entry->home / nest->layout->groups;
+	const nidus_entry identity = { entry->home % nest->layout->groups, entry->fingerprint,
 		                       entry->value };
-	*key = nest_key_of_identity(nest, nest->kind, chunk, identity);
-	if (nest_identity(nest, nest->kind, key).home != identity.home)
+	*key = nest_key_of_identity(nest, nest->layout->kind, chunk, identity);
+	if (nest_identity(nest, nest->layout->kind, key).home != identity.home)
 		return fail(NIDUS_E_RANGE, "an entry's home is the lower of its two buckets");
 	return NIDUS_OK;
+}
+
+/* What is left of a hash behind its group, by the core. */
+static uint64_t rest_of_core(const struct nest *nest, uint64_t core)
+{
+	if (nest->layout->kind != NEST_DIRECT)
+		return divide_wide_up(core - 1, 0, nest->layout->core_values);
+	uint64_t rest = divide_wide_up(core / nest->layout->groups, 0, nest->layout->direct_values);
+	return divide_wide_up(core % nest->layout->groups - 1, rest, nest->layout->groups - 1);
+}
+
+uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part)
+{
+	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->layout->core_values);
+	rest = divide_wide_up(entry->home, rest, nest->layout->groups);
+	return divide_wide_up(part, rest, nest->layout->parts);
 }
 
 nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash)
@@ -28741,18 +31682,10 @@ nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, 
 	nidus_status status = key_of_entry(nest, entry, &key);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t core = entry->fingerprint & nest->core_values, rest = 0;
-	uint64_t growth = entry->fingerprint >> nest->core_bits;
 	/* The choices of nest_locate, from the last to the first. */
-	if (nest->kind == NEST_DIRECT) {
-		rest = divide_wide_up(core / nest->base_groups, rest, nest->direct_values);
-		rest = divide_wide_up(core % nest->base_groups - 1, rest, nest->base_groups - 1);
-	} else {
-		rest = divide_wide_up(core - 1, rest, nest->core_values);
-	}
-	rest = divide_wide_up(growth, rest, nest->growth_values);
-	rest = divide_wide_up(entry->home % nest->base_groups, rest, nest->base_groups);
-	*hash = divide_wide_up(key.chunk, rest, nest->chunks);
+	uint64_t rest = rest_of_core(nest, entry->fingerprint & nest->layout->core_values);
+	rest = divide_wide_up(entry->home % nest->layout->groups, rest, nest->layout->groups);
+	*hash = divide_wide_up(key.chunk, rest, nest->layout->chunks);
 	return NIDUS_OK;
 }
 
@@ -28760,19 +31693,19 @@ nidus_status nest_insert_key(struct nest *nest, const struct nest_key *key)
 {
 	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
 	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
-		for (unsigned at = 0; at < nest->slots; at++) {
-			if (nest_get(nest, nest->kind, bits, first + at) != 0)
+		uint64_t first = nest_first_slot(nest, nest->layout->kind, key->group[choice]);
+		for (unsigned at = 0; at < nest->layout->slots; at++) {
+			if (nest_get(nest, nest->layout->kind, bits, first + at) != 0)
 				continue;
-			nest_set(nest, nest->kind, bits, first + at,
-			         nest_encode(nest, nest->kind, key->value, choice, at));
+			nest_set(nest, nest->layout->kind, bits, first + at,
+			         nest_encode(nest, nest->layout->kind, key->value, choice, at));
 			nest->chunk[key->chunk].used++;
 			return NIDUS_OK;
 		}
 	}
-	if (nest_is_stashed(nest, nest->kind, key))
-		return nest_stash_key(nest, nest->kind, key, 1);
-	return nest_insert_crowded(nest, nest->kind, key, true, NULL);
+	if (nest_is_stashed(nest, nest->layout->kind, key))
+		return nest_stash_key(nest, nest->layout->kind, key, 1);
+	return nest_insert_crowded(nest, nest->layout->kind, key, true, NULL);
 }
 
 nidus_status nest_insert_copies(struct nest *nest, const struct nest_key *key, uint64_t *left)
@@ -28785,7 +31718,7 @@ nidus_status nest_insert_copies(struct nest *nest, const struct nest_key *key, u
 		/* What is stashed once takes the others there, too. */
 		if (*left == 0 || nest->chunk[key->chunk].stash.entries == entries)
 			continue;
-		status = nest_stash_key(nest, nest->kind, key, *left);
+		status = nest_stash_key(nest, nest->layout->kind, key, *left);
 		if (status == NIDUS_OK)
 			*left = 0;
 	}
@@ -28875,12 +31808,12 @@ static const struct body_ops *nest_ops_any(const struct nest *nest);
 	static nidus_status insert_batch_##name(void *nest, const uint64_t *hashes,             \
 	                                        const uint64_t *values, size_t n, size_t *done) \
 	{                                                                                       \
-		return nest_change_batch(nest, shape, hashes, values, n, done, rest);           \
+		return nest_change_batch(nest, NULL, shape, hashes, values, n, done, rest);     \
 	}                                                                                       \
 	static nidus_status remove_batch_##name(void *nest, const uint64_t *hashes, size_t n,   \
 	                                        size_t *done)                                   \
 	{                                                                                       \
-		return nest_change_batch(nest, shape, hashes, NULL, n, done, NULL);             \
+		return nest_change_batch(nest, NULL, shape, hashes, NULL, n, done, NULL);       \
 	}
 
 /* Lookups and changes of one key, lookups of many, and what there is only one of in an instance. */
@@ -28891,15 +31824,40 @@ static const struct body_ops *nest_ops_any(const struct nest *nest);
 	.find = nest_find_values, .change = nest_change_value,                            \
 	.insert_value = insert_value_##instance, .find_batch = find_batch_##instance
 
+/* Calls on one key or more of different bodies of a growing filter, all of the same shape. */
+#define NEST_EACH(name, shape, rest)                                                             \
+	static void contains_each_##name(const void *const *nests, const uint64_t *hashes,       \
+	                                 size_t n, uint8_t *yes)                                 \
+	{                                                                                        \
+		const struct nest *nest = nests[0];                                              \
+		(void)nest;                                                                      \
+		nest_contains_each(nests, shape, hashes, n, yes);                                \
+	}                                                                                        \
+	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,       \
+	                                       const uint64_t *values, size_t n, size_t *done)   \
+	{                                                                                        \
+		struct nest *nest = nests[0];                                                    \
+		return nest_change_batch(nest, nests, shape, hashes, values, n, done, rest);     \
+	}                                                                                        \
+	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,       \
+	                                       size_t n, size_t *done)                           \
+	{                                                                                        \
+		struct nest *nest = nests[0];                                                    \
+		return nest_change_batch(nest, nests, shape, hashes, NULL, n, done, NULL);       \
+	}
+
+#define NEST_EACH_LIST(name)                                                       \
+	.contains_each = contains_each_##name, .insert_each = insert_each_##name, \
+	.remove_each = remove_each_##name
+
 /* Ways from a hash to its groups that have code of their own, see nest_way. */
 enum {
 	NEST_WAY_SHORT,
 	NEST_WAY_CHUNKS,
 	NEST_WAY_HASHED,
-	NEST_WAY_GROWN,
-	NEST_WAY_ALONE,
+	NEST_WAY_PART,
 	NEST_WAY_DIRECT,
-	NEST_WAY_RARE,
+	NEST_WAY_ANY,
 	NEST_WAYS
 };
 
@@ -28928,42 +31886,40 @@ enum {
 	static const struct nest_shape name##_chunks = { kind, slots, words, false, NEST_CHUNKS }; \
 	static const struct nest_shape name##_hashed = { kind, slots, words, false,                \
 		                                         NEST_CHUNKS | NEST_HASHED };              \
-	static const struct nest_shape name##_grown = { kind, slots, words, false,                 \
-		                                        NEST_CHUNKS | NEST_GROWN };                \
-	static const struct nest_shape name##_alone = { kind, slots, words, false, NEST_GROWN };   \
-	static const struct nest_shape name##_rare = { kind, slots, words, false,                  \
-		                                       NEST_CHUNKS | NEST_GROWN | NEST_RARE };     \
+	static const struct nest_shape name##_part = { kind, slots, words, false, NEST_PART };     \
+	static const struct nest_shape name##_any = { kind, slots, words, false, NEST_ANY_WAY };   \
 	NEST_CALLS(name##_short, name##_short, insert_rest_##name)                                 \
 	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##name)                               \
 	NEST_CALLS(name##_hashed, name##_hashed, insert_rest_##name)                               \
-	NEST_CALLS(name##_grown, name##_grown, insert_rest_##name)                                 \
-	NEST_LOOKUP(name##_alone, name##_alone)                                                    \
-	NEST_CALLS(name##_rare, name##_rare, insert_rest_##name)                                   \
+	NEST_CALLS(name##_part, name##_part, insert_rest_##name)                                   \
+	NEST_CALLS(name##_any, name##_any, insert_rest_##name)                                     \
 	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                            \
 	NEST_LOOKUP_BATCH(name##_hashed, name##_hashed)                                            \
-	NEST_LOOKUP_BATCH(name##_grown, name##_grown)                                              \
-	NEST_LOOKUP_BATCH(name##_rare, name##_rare)                                                \
-	static const struct body_ops name[NEST_WAYS] = {                                           \
-		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_short, name##_chunks,     \
-		                                    name),                                         \
-		                     .insert_near = insert_near_##name },                          \
-		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, name##_chunks,  \
-		                                     name),                                        \
-		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed, name##_hashed,  \
-		                                     name),                                        \
-		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_GROWN] = { NEST_CALL_LIST(name##_grown, name##_grown, name##_grown,      \
-		                                    name),                                         \
-		                     .insert_near = insert_near_##name },                          \
-		[NEST_WAY_ALONE] = { NEST_CALL_LIST(name##_alone, name##_grown, name##_grown,      \
-		                                    name),                                         \
-		                     .insert_near = insert_near_##name },                          \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),                   \
-		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_RARE] = { NEST_CALL_LIST(name##_rare, name##_rare, name##_rare, name),   \
-		                    .insert_near = insert_near_##name },                           \
-	};
+	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                  \
+	NEST_EACH(name##_part, name##_part, insert_rest_##name)                                    \
+	NEST_EACH(name##_any, name##_any, insert_rest_##name)                                      \
+	static const struct body_ops name[NEST_WAYS] = NEST_WAY_TABLE(name##_short, name##_chunks, \
+	                                                              name, other);
+
+/* `few` and `chunks` are calls for the most frequent ways, `name` are all others. */
+#define NEST_WAY_TABLE(few, chunks, name, other)                                               \
+	{                                                                                      \
+		[NEST_WAY_SHORT] = { NEST_CALL_LIST(few, few, chunks, name),                   \
+			             .insert_near = insert_near_##name },                      \
+		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(chunks, chunks, chunks, name),            \
+			              .insert_near = insert_near_##name },                     \
+		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed,             \
+			                             name##_hashed, name),                     \
+			              .insert_near = insert_near_##name },                     \
+		[NEST_WAY_PART] = { NEST_CALL_LIST(name##_part, name##_part, name##_any, name), \
+			            .insert_near = insert_near_##name,                         \
+			            NEST_EACH_LIST(name##_part) },                             \
+		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),               \
+			              .insert_near = insert_near_##name },                     \
+		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name##_any, name),   \
+			           .insert_near = insert_near_##name,                          \
+			           NEST_EACH_LIST(name##_any) },                               \
+	}
 
 /*
  * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
@@ -28976,25 +31932,8 @@ enum {
 	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                                 \
 	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                               \
 	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                           \
-	static const struct body_ops name[NEST_WAYS] = {                                          \
-		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_short, name##_chunks,    \
-		                                    one),                                         \
-		                     .insert_near = insert_near_##one },                          \
-		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, name##_chunks, \
-		                                     one),                                        \
-		                      .insert_near = insert_near_##one },                         \
-		[NEST_WAY_HASHED] = { NEST_CALL_LIST(one##_hashed, one##_hashed, one##_hashed,    \
-		                                     one),                                        \
-		                      .insert_near = insert_near_##one },                         \
-		[NEST_WAY_GROWN] = { NEST_CALL_LIST(one##_grown, one##_grown, one##_grown, one),  \
-		                     .insert_near = insert_near_##one },                          \
-		[NEST_WAY_ALONE] = { NEST_CALL_LIST(one##_alone, one##_grown, one##_grown, one),  \
-		                     .insert_near = insert_near_##one },                          \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, one),                   \
-		                      .insert_near = insert_near_##one },                         \
-		[NEST_WAY_RARE] = { NEST_CALL_LIST(one##_rare, one##_rare, one##_rare, one),      \
-		                    .insert_near = insert_near_##one },                           \
-	};
+	static const struct body_ops name[NEST_WAYS] = NEST_WAY_TABLE(name##_short, name##_chunks, \
+	                                                              one, other);
 
 #define NEST_SHARED_INSTANCE(name, shape)                                                         \
 	static bool walk_##name(struct search *search, struct nest *nest,                         \
@@ -29021,7 +31960,9 @@ enum {
 	NEST_VALUE_CALLS(name, shape, insert_rest_##name)                                         \
 	NEST_LOOKUP_BATCH(name, shape)                                                            \
 	NEST_CHANGE_BATCHES(name, shape, insert_rest_##name)                                      \
+	NEST_EACH(name, shape, insert_rest_##name)                                                \
 	static const struct body_ops name = { NEST_CALL_LIST(name, name, name, name),             \
+		                              NEST_EACH_LIST(name),                               \
 		                              .insert_new = insert_new_##name,                    \
 		                              .add = add_##name };
 
@@ -29038,13 +31979,10 @@ enum {
 #define NEST_INSTANCES(name, kind, slots, words)                                                   \
 	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
 	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
-	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_grown)                      \
+	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_any)                      \
 	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
-/*
- * With code of their own for the way `special` and those that have less, and for lookups of one key
- * if there are growth bits too.
- */
+/* With code of their own for the way `special` and those that have less. */
 #define NEST_FEW_INSTANCES(name, kind, slots, words, special)                                      \
 	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
 	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
@@ -29053,15 +31991,17 @@ enum {
 	static const struct nest_shape name##_own_shape = { kind, slots, words, false, special };  \
 	NEST_CALLS(name##_own, name##_own_shape, insert_rest_##name##_plain)                       \
 	NEST_LOOKUP_BATCH(name##_own, name##_own_shape)                                            \
-	static const struct nest_shape name##_grown_shape = { kind, slots, words, false,           \
-		                                              (special) | NEST_GROWN };            \
-	NEST_LOOKUP(name##_grown, name##_grown_shape)                                              \
+	static const struct nest_shape name##_part_shape = { kind, slots, words, false,            \
+		                                             NEST_PART };                          \
+	NEST_CALLS(name##_part, name##_part_shape, insert_rest_##name##_plain)                     \
+	NEST_EACH(name##_part, name##_part_shape, insert_rest_##name##_plain)                      \
 	static const struct body_ops name##_own = { NEST_CALL_LIST(name##_own, name##_own,         \
 		                                                   name##_own, name##_plain),      \
 		                                    .insert_near = insert_near_##name##_plain };   \
-	static const struct body_ops name##_grown = { NEST_CALL_LIST(name##_grown, name##_plain,   \
-		                                                     name##_plain, name##_plain),  \
-		                                      .insert_near = insert_near_##name##_plain }; \
+	static const struct body_ops name##_part = { NEST_CALL_LIST(name##_part, name##_part,      \
+		                                                    name##_plain, name##_plain),   \
+		                                     .insert_near = insert_near_##name##_plain,    \
+		                                     NEST_EACH_LIST(name##_part) };                \
 	static const struct body_ops name##_plain = { NEST_CALL_LIST(name##_plain, name##_plain,   \
 		                                                     name##_plain, name##_plain),  \
 		                                      .insert_near = insert_near_##name##_plain }; \
@@ -29082,11 +32022,7 @@ enum {
 /* A nest that is one chunk may take the code for many. */
 static inline unsigned nest_way(const struct nest *nest)
 {
-	if (nest->special == NEST_GROWN)
-		return NEST_WAY_ALONE;
-	if (nest->special & NEST_GROWN)
-		return nest->special & NEST_RARE ? NEST_WAY_RARE : NEST_WAY_GROWN;
-	switch (nest->special) {
+	switch (nest->layout->special) {
 	case 0:
 		return NEST_WAY_SHORT;
 	case NEST_CHUNKS:
@@ -29094,24 +32030,29 @@ static inline unsigned nest_way(const struct nest *nest)
 	case NEST_HASHED:
 	case NEST_CHUNKS | NEST_HASHED:
 		return NEST_WAY_HASHED;
-	default:
+	case NEST_PART:
+		return NEST_WAY_PART;
+	case NEST_TAKEN:
+	case NEST_CHUNKS | NEST_TAKEN:
 		return NEST_WAY_DIRECT;
+	default:
+		return NEST_WAY_ANY;
 	}
 }
 
 /* The table of a shape: the shared one for nests that threads share. */
 #ifdef NIDUS_ONE_THREAD
 #define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
-#define NEST_OPS_OF_FEW(nest, name)                                             \
-	(((nest)->special & ~name##_own_shape.special) == 0     ? &name##_own   \
-	 : ((nest)->special & ~name##_grown_shape.special) == 0 ? &name##_grown \
-	                                                        : &name##_plain)
+#define NEST_OPS_OF_FEW(nest, name)                                           \
+	((nest)->layout->special == NEST_PART                         ? &name##_part  \
+	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own   \
+	                                                      : &name##_plain)
 #else
-#define NEST_OPS_OF_FEW(nest, name)                                              \
-	((nest)->shared != NULL                                 ? &name##_shared \
-	 : ((nest)->special & ~name##_own_shape.special) == 0   ? &name##_own    \
-	 : ((nest)->special & ~name##_grown_shape.special) == 0 ? &name##_grown  \
-	                                                        : &name##_plain)
+#define NEST_OPS_OF_FEW(nest, name)                                            \
+	((nest)->shared != NULL                               ? &name##_shared \
+	 : (nest)->layout->special == NEST_PART                       ? &name##_part   \
+	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own    \
+	                                                      : &name##_plain)
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
 #endif
@@ -29129,8 +32070,9 @@ ALWAYS_INLINE struct nest_shape any_shape(const struct nest *nest, bool shared)
 NEST_PLAIN_PARTS(plain, any_shape(nest, false))
 NEST_CALLS(plain, any_shape(nest, false), insert_rest_plain)
 NEST_LOOKUP_BATCH(plain, any_shape(nest, false))
+NEST_EACH(plain, any_shape(nest, false), insert_rest_plain)
 static const struct body_ops plain = { NEST_CALL_LIST(plain, plain, plain, plain),
-	                               .insert_near = insert_near_plain };
+	                               .insert_near = insert_near_plain, NEST_EACH_LIST(plain) };
 NEST_SHARED_INSTANCE(shared, any_shape(nest, true))
 
 const struct body_ops *nest_ops_any(const struct nest *nest)
@@ -29153,13 +32095,13 @@ NEST_INSTANCES(buckets_2_paired, NEST_BUCKETS, 2, NEST_PAIRED)
 NEST_INSTANCES(buckets_2_one, NEST_BUCKETS, 2, NEST_ONE)
 NEST_INSTANCES(buckets_4_one, NEST_BUCKETS, 4, NEST_ONE)
 NEST_BYTES_INSTANCE(buckets_4_bytes_plain, NEST_BUCKETS, 4, buckets_4_one_plain,
-                    buckets_4_one_plain_grown)
+                    buckets_4_one_plain_any)
 NEST_INSTANCES(buckets_4_whole, NEST_BUCKETS, 4, NEST_WHOLE)
 NEST_INSTANCES(buckets_4_two, NEST_BUCKETS, 4, NEST_TWO)
 
 const struct body_ops *nest_ops_buckets(const struct nest *nest)
 {
-	switch (nest->slots * 8 + nest->in_words) {
+	switch (nest->layout->slots * 8 + nest->layout->in_words) {
 	case 2 * 8 + NEST_PAIRED:
 		return NEST_OPS_OF(nest, buckets_2_paired);
 	case 2 * 8 + NEST_ONE:
@@ -29189,9 +32131,9 @@ NEST_FEW_INSTANCES(coded_buckets, NEST_CODED_BUCKETS, 4, NEST_ONE, NEST_CHUNKS)
 
 const struct body_ops *nest_ops_coded(const struct nest *nest)
 {
-	if (nest->in_words != NEST_ONE)
+	if (nest->layout->in_words != NEST_ONE)
 		return nest_ops_any(nest);
-	return nest->kind == NEST_CODED_XOR ? NEST_OPS_OF_FEW(nest, coded_xor)
+	return nest->layout->kind == NEST_CODED_XOR ? NEST_OPS_OF_FEW(nest, coded_xor)
 	                                    : NEST_OPS_OF_FEW(nest, coded_buckets);
 }
 
@@ -29209,7 +32151,7 @@ NEST_INSTANCES(windows_4_two, NEST_WINDOWS, 4, NEST_TWO)
 
 const struct body_ops *nest_ops_windows(const struct nest *nest)
 {
-	switch (nest->slots * 8 + nest->in_words) {
+	switch (nest->layout->slots * 8 + nest->layout->in_words) {
 	case 2 * 8 + NEST_PAIRED:
 		return NEST_OPS_OF(nest, windows_2_paired);
 	case 2 * 8 + NEST_ONE:
@@ -29240,7 +32182,7 @@ NEST_XOR_INSTANCES(xor_4_two, 4, NEST_TWO)
 
 const struct body_ops *nest_ops_xor(const struct nest *nest)
 {
-	switch (nest->slots * 8 + nest->in_words) {
+	switch (nest->layout->slots * 8 + nest->layout->in_words) {
 	case 2 * 8 + NEST_PAIRED:
 		return NEST_OPS_OF(nest, xor_2_paired);
 	case 2 * 8 + NEST_ONE:
@@ -29258,339 +32200,33 @@ const struct body_ops *nest_ops_xor(const struct nest *nest)
 	}
 }
 
-/* ==== src/nest/move.c ==== */
-/* SPDX-License-Identifier: MIT
- *
- * nest_move: chunk by chunk, the stash first, then slot by slot.
- *
- * The stash goes first because of what a nest promises of a stashed entry: all
- * slots of its home are taken. Later removes only ever shorten a stash, so once
- * a chunk's is empty its slots can be emptied in any order.
- *
- * An entry of group g goes to the group of the larger nest that comes from g, if there is
- * room: after d doublings one of the 2^d from g * 2^d on, or close to them where distances
- * are rounded. So both tables are walked through from front to back, and no
- * line has to be waited for.
- */
-
-
-/* Where entries go. */
-struct target {
-	struct nest *nest;
-	struct overflow *overflow;
-};
-
-/*
- * Puts copies of an entry into the nest, and what that has no place for into the overflow list.
- * Gives how many have to stay: there is no memory.
- */
-static uint64_t put_copies(const struct target *to, const struct nest *from, nidus_entry identity,
-                           const struct nest_key *key, uint64_t copies)
-{
-	nidus_status status = nest_insert_copies(to->nest, key, &copies);
-	if (!overflow_helps(status))
-		return copies;
-	nidus_entry entry = nest_entry(from, key->chunk, identity);
-	status = overflow_add(to->overflow, &to->nest->allocator, &entry, copies);
-	return status == NIDUS_OK ? 0 : copies;
-}
-
-/* settle_in of coded buckets. */
-static bool settle_coded(const struct nest *nest, enum nest_kind kind, unsigned char *bits,
-                         uint64_t group, uint64_t value, unsigned choice)
-{
-	uint64_t first = nest_first_slot(nest, kind, group);
-	if (nest_get(nest, kind, bits, first) != 0) /* sorted: no slot is empty */
-		return false;
-	nest_set(nest, kind, bits, first, nest_encode(nest, kind, value, choice, 0));
-	return true;
-}
-
-/*
- * Writes a key's value into an empty slot of a group, its candidate number `choice`; false if
- * there is none. Words are written as they were loaded: a load of what two stores wrote has to
- * wait for both.
- */
-ALWAYS_INLINE bool settle_in(const struct nest *nest, enum nest_kind kind, unsigned char *bits,
-                             uint64_t group, uint64_t value, unsigned choice)
-{
-	if (nest_coded(kind))
-		return settle_coded(nest, kind, bits, group, value, choice);
-	uint64_t bit = group * nest->group_bits;
-	for (unsigned word = 0; word < nest->words; word++, bit += nest->word_bits) {
-		unsigned char *bytes = bits + (bit >> 3);
-		uint64_t loaded = load64(bytes);
-		uint64_t empty = fields_zero_in(loaded >> (bit & 7), nest->lows, nest->highs);
-		if (empty == 0)
-			continue;
-		unsigned at = (unsigned)__builtin_ctzll(empty) - nest->high;
-		if (!nest_symmetric(kind))
-			value |= nest->pattern[choice][word] >> at & nest->slot_mask;
-		store64(bytes, loaded | value << at << (bit & 7));
-		return true;
-	}
-	return false;
-}
-
-/* Writes a key into an empty slot of one of its groups, `choice` first; false if there is none. */
-static bool settle(const struct nest *nest, const struct nest_key *key, unsigned choice)
-{
-	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
-	return settle_in(nest, nest->kind, bits, key->group[choice], key->value, choice) ||
-	       settle_in(nest, nest->kind, bits, key->group[!choice], key->value, !choice);
-}
-
-/* Moves all copies of an entry of a chunk's stash; false if some have to stay. */
-static bool move_stashed(const struct target *to, struct nest *from, uint64_t chunk)
-{
-	const struct overflow_node *node = overflow_next(&from->chunk[chunk].stash, NULL);
-	const nidus_entry identity = node->entry;
-	struct nest_key key = nest_key_of_identity(to->nest, to->nest->kind, chunk, identity);
-	uint64_t copies = node->copies, left = put_copies(to, from, identity, &key, copies);
-	if (left < copies)
-		nest_stash_take(from, chunk, &identity, copies - left);
-	effort_of_thread()->moved++;
-	return left == 0;
-}
-
-/* ---------------------------------------------------------------------- slots -- */
-
-/* The identity of what a slot holds. */
-static nidus_entry identity_at(const struct nest *from, uint64_t chunk, uint64_t slot,
-                               uint64_t value)
-{
-	struct nest_key key = nest_key_in(from, from->kind, chunk, slot, value);
-	return nest_identity(from, from->kind, &key);
-}
-
-/*
- * Where the entry of a slot goes in a nest that has grown some times more, and has borrowed no
- * address bits: the group that comes from its own, which of its groups that is, and its value.
- */
-struct heir {
-	uint64_t group, value;
-	unsigned choice;
-};
-
-ALWAYS_INLINE struct heir heir_of(const struct nest *to, const struct nest *from,
-                                  enum nest_kind kind, uint64_t slot, uint64_t value)
-{
-	uint64_t core = value & from->core_values, extra = value >> from->core_bits;
-	uint64_t kept = value >> from->growth_at & from->kept_mask;
-	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1 & (from->slots - 1))
-	                                      : slot >> log2_floor(from->slots);
-	uint64_t hop = nest_final_hop(to, kind, core), final = group << from->kept_bits;
-	struct heir heir = { .value = core + (kept & to->kept_mask) * to->growth_one };
-	heir.value |= value >> from->payload_at << to->payload_at;
-	if (nest_symmetric(kind)) {
-		/* The slot keeps the growth bits of the lower final group, which may be the other. */
-		uint64_t upper = 0 - (uint64_t)(final > (final ^ hop));
-		final |= kept ^ (hop & from->kept_mask & upper);
-		heir.group = final >> to->kept_bits;
-		return heir;
-	}
-	/* Here it keeps those of the first. Back from the second is forward by the rest of the round. */
-	uint64_t second = 0 - (extra & 1);
-	uint64_t back = from->groups - nest_final_hop(from, kind, core);
-	uint64_t first = nest_forward(from, group, back & second) << from->kept_bits | kept;
-	heir.group = nest_forward(to, first >> to->kept_bits, hop & second);
-	heir.choice = extra & 1;
-	return heir;
-}
-
-/* The entry's other group there. */
-ALWAYS_INLINE uint64_t other_of(const struct nest *to, enum nest_kind kind, struct heir heir)
-{
-	return nest_other_group_as(to, kind, heir.group, heir.value & to->core_values, heir.choice);
-}
-
-/* Writes it into an empty slot; false if both groups have none. */
-ALWAYS_INLINE bool settle_heir(const struct nest *to, enum nest_kind kind, unsigned char *bits,
-                               struct heir heir)
-{
-	return LIKELY(settle_in(to, kind, bits, heir.group, heir.value, heir.choice)) ||
-	       settle_in(to, kind, bits, other_of(to, kind, heir), heir.value, !heir.choice);
-}
-
-/* Its key there: `choice` is which of its groups is to be tried first. */
-static struct nest_key key_there(const struct nest *to, const struct nest *from, uint64_t chunk,
-                                 uint64_t slot, uint64_t value, unsigned *choice)
-{
-	if (to->borrowed > 0) /* some address bits are no growth bits */
-		return nest_key_of_identity(to, to->kind, chunk,
-		                            identity_at(from, chunk, slot, value));
-	struct heir heir = heir_of(to, from, from->kind, slot, value);
-	struct nest_key key = { .chunk = chunk, .value = heir.value };
-	*choice = heir.choice;
-	key.group[heir.choice] = heir.group;
-	key.group[!heir.choice] = other_of(to, from->kind, heir);
-	return key;
-}
-
-/* Moves an entry in any other way; false if it has to stay. */
-NEVER_INLINE bool move_otherwise(const struct target *to, const struct nest *from, uint64_t chunk,
-                                 uint64_t slot, uint64_t value, uint64_t *crowded)
-{
-	unsigned choice = 0;
-	struct nest_key key = key_there(to->nest, from, chunk, slot, value, &choice);
-	if (settle(to->nest, &key, choice))
-		return true;
-	bool put = put_copies(to, from, identity_at(from, chunk, slot, value), &key, 1) == 0;
-	*crowded += put;
-	return put;
-}
-
-static void clear_bits(unsigned char *bytes, uint64_t from, uint64_t to)
-{
-	unsigned char before = (unsigned char)bits_low(from & 7);
-	unsigned char behind = (unsigned char)~bits_low(to & 7);
-	bytes += from >> 3;
-	uint64_t last = (to >> 3) - (from >> 3);
-	if (last == 0) {
-		bytes[0] &= before | behind;
-		return;
-	}
-	bytes[0] &= before;
-	memset(bytes + 1, 0, last - 1);
-	bytes[last] &= behind;
-}
-
-/* Empties the slots of a chunk from `slot` to `end`. */
-static void clear_slots(struct nest *nest, uint64_t chunk, uint64_t slot, uint64_t end)
-{
-	unsigned char *bits = nest_chunk_bits(nest, chunk);
-	if (!nest_coded(nest->kind)) {
-		clear_bits(bits, slot * nest->width, end * nest->width);
-		return;
-	}
-	/* The slots of a bucket are sorted, empty ones first: the others stay where they are. */
-	for (; slot < end; slot++)
-		nest_set(nest, nest->kind, bits, slot, 0);
-}
-
-/* Moves the entries of the slots from *slot to `end`; false if that of *slot has to stay. */
-ALWAYS_INLINE bool move_slots(const struct target *to, struct nest *from, enum nest_kind kind,
-                              uint64_t chunk, uint64_t *slot, uint64_t end)
-{
-	/* Copies, so that the compiler knows: no slot that is written changes them. */
-	const struct nest there = *to->nest, here = *from;
-	const unsigned char *bits = nest_chunk_bits(&here, chunk);
-	unsigned char *bits_there = nest_chunk_bits(&there, chunk);
-	uint64_t at = *slot, moved = 0, crowded = 0;
-	for (; at < end; at++) {
-		uint64_t value = nest_get(&here, kind, bits, at);
-		if (value == 0)
-			continue;
-		struct heir heir = heir_of(&there, &here, kind, at, value);
-		if ((UNLIKELY(there.borrowed > 0) ||
-		     !settle_heir(&there, kind, bits_there, heir)) &&
-		    !move_otherwise(to, from, chunk, at, value, &crowded))
-			break;
-		moved++;
-	}
-	clear_slots(from, chunk, *slot, at);
-	from->chunk[chunk].used -= moved;
-	to->nest->chunk[chunk].used += moved - crowded;
-	effort_of_thread()->moved += moved;
-	*slot = at;
-	return at == end;
-}
-
-static bool move_some(const struct target *to, struct nest *from, uint64_t chunk, uint64_t *slot,
-                      uint64_t end)
-{
-	switch (from->kind) {
-	case NEST_CODED_XOR:
-		return move_slots(to, from, NEST_CODED_XOR, chunk, slot, end);
-	case NEST_CODED_BUCKETS:
-		return move_slots(to, from, NEST_CODED_BUCKETS, chunk, slot, end);
-	case NEST_BUCKETS:
-		return move_slots(to, from, NEST_BUCKETS, chunk, slot, end);
-	case NEST_WINDOWS:
-		return move_slots(to, from, NEST_WINDOWS, chunk, slot, end);
-	default:
-		return move_slots(to, from, NEST_XOR, chunk, slot, end);
-	}
-}
-
-void nest_move(struct nest *to, struct nest *from, uint64_t *position, uint64_t places,
-               struct overflow *overflow)
-{
-	if (*position == UINT64_MAX)
-		return;
-	const struct target target = { to, overflow };
-	uint64_t slots = nest_chunk_slots(from);
-	uint64_t chunk = *position / slots, slot = *position % slots;
-	for (bool went = true; places > 0 && chunk < from->chunks && went;) {
-		uint64_t before = slot, some = places < slots - slot ? places : slots - slot;
-		if (from->chunk[chunk].stash.nodes > 0)
-			went = move_stashed(&target, from, chunk);
-		else
-			went = move_some(&target, from, chunk, &slot, slot + some);
-		places -= slot > before ? slot - before : 1;
-		if (slot == slots) {
-			chunk++;
-			slot = 0;
-		}
-	}
-	*position = chunk < from->chunks ? chunk * slots + slot : UINT64_MAX;
-}
-
-/* ------------------------------------------------------------------- what is left -- */
-
-ALWAYS_INLINE void find_left(const struct nest *from, enum nest_kind kind, uint64_t position,
-                             const uint64_t *hashes, size_t n, uint8_t *left)
-{
-	const uint64_t slots = nest_chunk_slots(from);
-	for (size_t i = 0; i < n; i++) {
-		struct nest_key key = nest_locate_as(from, kind, from->special, hashes[i]);
-		uint64_t last = key.group[0] > key.group[1] ? key.group[0] : key.group[1];
-		left[i] =
-			key.chunk * slots + nest_first_slot(from, from->kind, last) + from->slots >
-			position;
-	}
-}
-
-void nest_left(const struct nest *from, uint64_t position, const uint64_t *hashes, size_t n,
-               uint8_t *left)
-{
-	if (nest_symmetric(from->kind))
-		find_left(from, NEST_XOR, position, hashes, n, left);
-	else
-		find_left(from, NEST_WINDOWS, position, hashes, n, left);
-}
-
 /* ==== src/nest/nest.c ==== */
 /* SPDX-License-Identifier: MIT
  *
  * nest: layout, life, and the parts of the operations that are not hot.
  */
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
 
 /* Hops are written down if that takes at most this share of the slots. */
 #define HOP_SHARE 128
 
-#define LEVEL_MAX 44
 #define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with place and parent */
 
 /* ------------------------------------------------------------------ layout -- */
 
-/* Growth bits that slots still keep. */
-static unsigned kept_bits(const struct blueprint *plan)
-{
-	return plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
-}
-
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind)
 {
-	return plan->core_bits + nest_extra_bits(kind, plan->slots) + kept_bits(plan) +
+	return plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->growth_bits +
 	       plan->value_bits;
 }
 
 static uint64_t slots_per_chunk(const struct blueprint *plan, enum nest_kind kind)
 {
-	uint64_t groups = plan->groups << plan->level;
-	return kind == NEST_WINDOWS ? groups + plan->slots - 1 : groups * plan->slots;
+	return kind == NEST_WINDOWS ? plan->groups + plan->slots - 1 : plan->groups * plan->slots;
 }
 
 uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind)
@@ -29604,7 +32240,7 @@ static uint64_t chunk_stride(const struct blueprint *plan, enum nest_kind kind)
 	unsigned width = nest_slot_width(plan, kind);
 	uint64_t bits = slots_per_chunk(plan, kind) * width;
 	if (nest_coded(kind))
-		bits = (plan->groups << plan->level) * CODED_BITS(width);
+		bits = plan->groups * CODED_BITS(width);
 	uint64_t bytes = divide_up(bits, 8) + SLOTS_PADDING;
 	return plan->chunks == 1 ? bytes : divide_up(bytes, MEMORY_LINE) * MEMORY_LINE;
 }
@@ -29628,24 +32264,20 @@ static nidus_status check_fields_in_nest_nest(const struct blueprint *plan, enum
 		return fail(NIDUS_E_RANGE, "values of %u bits; at most %d are possible",
 		            plan->value_bits, VALUE_BITS_MOST);
 	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
-	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->borrowed > SLOTS_WIDTH_MAX ||
-	    plan->level > LEVEL_MAX || plan->level > plan->growth_bits + plan->borrowed ||
-	    (plan->borrowed > 0 && plan->level < plan->growth_bits + plan->borrowed))
-		return fail(NIDUS_E_RANGE,
-		            "%u core and %u growth bits at level %u are no fingerprint",
-		            plan->core_bits, plan->growth_bits, plan->level);
-	/* When all growth bits have become address bits, and at level 0. */
-	unsigned narrowest =
-		plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->value_bits;
-	unsigned widest = narrowest + plan->growth_bits;
-	if (widest > SLOTS_WIDTH_MAX && plan->value_bits > 0)
+	    plan->growth_bits > SLOTS_WIDTH_MAX)
+		return fail(NIDUS_E_RANGE, "%u core and %u growth bits are no fingerprint",
+		            plan->core_bits, plan->growth_bits);
+	if (plan->level != 0 || plan->borrowed != 0)
+		return fail(NIDUS_E_RANGE, "a table has no level, and no borrowed bits");
+	unsigned width = nest_slot_width(plan, kind);
+	if (width > SLOTS_WIDTH_MAX && plan->value_bits > 0)
 		return fail(NIDUS_E_RANGE,
 		            "fingerprints of this rate and growth with values of %u bits need "
 		            "slots of %u bits; %d are possible",
-		            plan->value_bits, widest, SLOTS_WIDTH_MAX);
-	if (widest > SLOTS_WIDTH_MAX || narrowest < SLOTS_WIDTH_MIN)
-		return fail(NIDUS_E_RANGE, "slots of %u to %u bits; %d to %d are possible",
-		            narrowest, widest, SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
+		            plan->value_bits, width, SLOTS_WIDTH_MAX);
+	if (width > SLOTS_WIDTH_MAX || width < SLOTS_WIDTH_MIN)
+		return fail(NIDUS_E_RANGE, "slots of %u bits; %d to %d are possible", width,
+		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
 	if (nest_coded(kind) && plan->core_bits < CODED_CORE_MIN)
 		return fail(NIDUS_E_RANGE, "coded buckets need at least %d core bits",
 		            CODED_CORE_MIN);
@@ -29670,8 +32302,8 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 		            "a chunk has more buckets than fingerprints can tell apart");
 	uint64_t all, slots, bytes;
 	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
-	    plan->groups > SLOT_INDEX_MAX >> plan->level || all > SLOT_INDEX_MAX ||
-	    multiply_overflows(plan->groups << plan->level, plan->slots, &slots) ||
+	    plan->groups > SLOT_INDEX_MAX || all > SLOT_INDEX_MAX ||
+	    multiply_overflows(plan->groups, plan->slots, &slots) ||
 	    slots_per_chunk(plan, kind) > SLOT_INDEX_MAX ||
 	    slots_bytes_overflow(slots + plan->slots, nest_slot_width(plan, kind), &bytes) ||
 	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX ||
@@ -29691,6 +32323,12 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 /* The same if it begins up to 14 bits behind the byte from which it is loaded. */
 #define HALF_BITS 50
 
+/* The same of a group: buckets of four slots begin at every fourth bit of a byte at most. */
+static unsigned group_load_bits(enum nest_kind kind, unsigned slots)
+{
+	return kind == NEST_WINDOWS ? LOAD_BITS : 64 - (8 - slots);
+}
+
 /* NEST_MANY for all shapes without an instance of their own. */
 static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width, bool shared)
 {
@@ -29701,7 +32339,7 @@ static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned wi
 		return width <= CODED_WORD_WIDTH ? NEST_ONE : NEST_MANY;
 	if (span <= 32 && slots == 2)
 		return NEST_PAIRED;
-	if (span <= LOAD_BITS)
+	if (span <= group_load_bits(kind, slots))
 		return !shared && kind != NEST_WINDOWS && slots == 4 && span % 8 == 0 ? NEST_BYTES
 		                                                                      : NEST_ONE;
 	if (span == 64 && slots == 4)
@@ -29717,197 +32355,309 @@ static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
 	return fields;
 }
 
-static void lay_out_words(struct nest *nest, bool shared)
+/*
+ * The bodies of a growing filter keep tags of different widths and are looked at by the same code:
+ * that for the widest, which is `more` bits wider. No code that only one width has.
+ */
+static void lay_out_words(struct nest_layout *layout, bool shared, unsigned more)
 {
-	nest->in_words = words_of(nest->kind, nest->slots, nest->width, shared);
-	nest->fields = fields_of(nest->in_words, nest->slots, nest->width);
-	nest->words = nest->slots / nest->fields;
-	nest->word_bits = nest->fields * nest->width;
-	nest->half_bytes = nest->word_bits / 8;
-	nest->half_bits = nest->word_bits % 8;
-	nest->span = nest->slots * nest->width;
-	nest->near = 2 * nest->span + 1;
-	nest->group_bits = nest_group_bits(nest->kind, nest->slots, nest->width);
-	nest->load_bits = nest->word_bits;
-	nest->last_byte = (nest->words - 1) * nest->word_bits / 8 + 8;
-	if (nest_coded(nest->kind)) {
-		nest->load_bits = (unsigned)nest->group_bits;
-		nest->last_byte = (unsigned)nest->group_bits / 8 + 8;
+	bool part = layout->special & NEST_PART;
+	layout->in_words = words_of(layout->kind, layout->slots, layout->width + more, shared || part);
+	if (part && layout->in_words == NEST_WHOLE)
+		layout->in_words = NEST_TWO;
+	layout->fields = fields_of(layout->in_words, layout->slots, layout->width);
+	layout->words = layout->slots / layout->fields;
+	layout->word_bits = layout->fields * layout->width;
+	layout->half_bytes = layout->word_bits / 8;
+	layout->half_bits = layout->word_bits % 8;
+	layout->span = layout->slots * layout->width;
+	layout->near = 2 * layout->span + 1;
+	layout->group_bits = nest_group_bits(layout->kind, layout->slots, layout->width);
+	layout->load_bits = layout->word_bits;
+	layout->last_byte = (layout->words - 1) * layout->word_bits / 8 + 8;
+	if (nest_coded(layout->kind)) {
+		layout->load_bits = (unsigned)layout->group_bits;
+		layout->last_byte = (unsigned)layout->group_bits / 8 + 8;
 	}
-	if (nest_coded(nest->kind) && nest->in_words == NEST_ONE)
-		nest->coding = coded_masks_of(nest->width, nest->payload_at);
-	if (nest->kind == NEST_CODED_BUCKETS)
-		nest->coded_choices = nest->coding.ones << (nest->core_bits - 4);
+	if (nest_coded(layout->kind) && layout->in_words == NEST_ONE)
+		layout->coding = coded_masks_of(layout->width, layout->payload_at);
+	if (layout->kind == NEST_CODED_BUCKETS)
+		layout->coded_choices = layout->coding.ones << (layout->core_bits - 4);
 }
 
-static void fill_patterns(struct nest *nest)
+static void fill_patterns(struct nest_layout *layout)
 {
-	unsigned fields = nest->fields;
-	nest->high = nest->payload_at - 1;
-	nest->ones = fields_ones(nest->width, fields);
-	nest->highs = nest->ones << nest->high;
-	nest->lows = nest->highs - nest->ones;
-	nest->most = nest->ones - 1;
-	for (unsigned at = 0; at < nest->slots; at++) {
-		unsigned word = at / fields, shift = at % fields * nest->width;
+	const struct nest nest = { .layout = layout };
+	unsigned fields = layout->fields;
+	layout->high = layout->payload_at - 1;
+	layout->ones = fields_ones(layout->width, fields);
+	layout->highs = layout->ones << layout->high;
+	layout->lows = layout->highs - layout->ones;
+	layout->most = layout->ones - 1;
+	for (unsigned at = 0; at < layout->slots; at++) {
+		unsigned word = at / fields, shift = at % fields * layout->width;
 		for (unsigned choice = 0; choice < 2; choice++)
-			nest->pattern[choice][word] |= nest_encode(nest, nest->kind, 0, choice, at)
+			layout->pattern[choice][word] |= nest_encode(&nest, layout->kind, 0, choice, at)
 			                               << shift;
-		if (at < nest->slots - nest->reserve)
-			nest->open[word] |= UINT64_C(1) << nest->high << shift;
+		if (at < layout->slots - layout->reserve)
+			layout->open[word] |= UINT64_C(1) << layout->high << shift;
 	}
-	nest->ones_of_both = nest->ones | nest->ones << 32;
-	nest->highs_of_both = nest->highs | nest->highs << 32;
-	nest->pattern_of_both = nest->pattern[0][0] | nest->pattern[1][0] << 32;
+	layout->ones_of_both = layout->ones | layout->ones << 32;
+	layout->highs_of_both = layout->highs | layout->highs << 32;
+	layout->pattern_of_both = layout->pattern[0][0] | layout->pattern[1][0] << 32;
 	for (unsigned choice = 0; choice < 2; choice++) {
-		nest->both_ones[choice] = nest->ones;
-		nest->both_highs[choice] = nest->highs;
-		nest->both_patterns[choice] = nest->pattern[choice][0];
+		layout->both_ones[choice] = layout->ones;
+		layout->both_highs[choice] = layout->highs;
+		layout->both_patterns[choice] = layout->pattern[choice][0];
 	}
-	nest->behind = nest->width - nest->high;
+	layout->behind = layout->width - layout->high;
 	for (unsigned bit = 0; bit < 8; bit++) {
-		nest->ones_at[bit] = nest->ones << bit;
-		nest->highs_at[bit] = nest->highs << bit;
-		nest->open_at[bit] = nest->open[0] << bit;
+		layout->ones_at[bit] = layout->ones << bit;
+		layout->highs_at[bit] = layout->highs << bit;
+		layout->open_at[bit] = layout->open[0] << bit;
 		for (unsigned choice = 0; choice < 2; choice++)
-			nest->pattern_at[choice][bit] = nest->pattern[choice][0] << bit;
+			layout->pattern_at[choice][bit] = layout->pattern[choice][0] << bit;
 	}
 }
 
 /* -------------------------------------------------------------------- life -- */
 
-static uint64_t hop_count(const struct nest *nest)
+static uint64_t hop_count(const struct nest_layout *layout)
 {
-	return UINT64_C(1) << (nest->core_bits < NEST_HOP_BITS ? nest->core_bits : NEST_HOP_BITS);
+	unsigned bits = layout->core_bits < NEST_HOP_BITS ? layout->core_bits : NEST_HOP_BITS;
+	return UINT64_C(1) << bits;
 }
 
-/* Bytes of the table of hops; 0 if there is to be none. */
-static uint64_t hop_bytes(const struct nest *nest, uint64_t table_bytes)
+/* Bytes of the table of hops; 0 if there is to be none beside a table of so many bytes. */
+static uint64_t hop_bytes(const struct nest_layout *layout, uint64_t table_bytes)
 {
-	if (nest->kind == NEST_DIRECT ||
-	    (nest_symmetric(nest->kind) ? nest->groups << nest->kept_bits : nest->groups) >
-	            UINT32_MAX)
+	if (layout->kind == NEST_DIRECT || layout->groups > UINT32_MAX)
 		return 0;
-	uint64_t bytes = sizeof *nest->hops * hop_count(nest);
-	return bytes * HOP_SHARE <= table_bytes ? bytes : 0;
+	uint64_t bytes = sizeof *layout->hops * hop_count(layout);
+	return bytes <= table_bytes / HOP_SHARE ? bytes : 0;
 }
 
-static void write_hops(struct nest *nest)
+/* Writes hops down, if it is worth that. Errors: E_NOMEM; nothing changed then. */
+static nidus_status write_hops(struct nest_layout *layout, uint64_t table_bytes)
 {
-	uint32_t *hops = (uint32_t *)(void *)nest->hop_memory.bytes;
-	for (uint64_t core = 0; core < hop_count(nest); core++)
-		hops[core] = (uint32_t)nest_final_hop(nest, nest->kind, core);
-	nest->hops = hops;
-	nest->special &= ~(uint64_t)NEST_HASHED;
-	if (nest->kept_bits == 0 && nest->borrowed == 0)
-		nest->special &= ~(uint64_t)NEST_GROWN;
+	const struct nest nest = { .layout = layout };
+	uint64_t bytes = layout->hops == NULL ? hop_bytes(layout, table_bytes) : 0;
+	if (bytes == 0)
+		return NIDUS_OK;
+	nidus_status status = memory_take(&layout->allocator, bytes, &layout->hop_memory);
+	if (status != NIDUS_OK)
+		return status;
+	uint32_t *hops = (uint32_t *)(void *)layout->hop_memory.bytes;
+	for (uint64_t core = 0; core < hop_count(layout); core++)
+		hops[core] = (uint32_t)nest_hop(&nest, layout->kind, core);
+	layout->hops = hops;
+	layout->special &= ~(uint64_t)NEST_HASHED;
+	return NIDUS_OK;
+}
+
+/* Makes a layout that of bodies of a growing filter, with the hops of its model. */
+static void lay_out_part(struct nest_layout *layout, const struct segment *segment,
+                         const struct nest *model)
+{
+	assert(layout->chunks == 1 && segment->tag_bits == layout->tag_bits);
+	layout->parts = segment->parts;
+	layout->special |= NEST_PART;
+	if (model != NULL && model->layout->hops != NULL) {
+		layout->hops = model->layout->hops;
+		layout->special &= ~(uint64_t)NEST_HASHED;
+	}
 }
 
 static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
 {
 	uint64_t special = kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED;
-	if (plan->chunks > 1)
-		special |= NEST_CHUNKS;
-	unsigned growth = nest_symmetric(kind) ? plan->growth_bits : kept_bits(plan);
-	if (growth > 0 || plan->borrowed > 0)
-		special |= NEST_GROWN;
-	if (plan->borrowed > 0)
-		special |= NEST_BORROWED;
-	return special;
+	return plan->chunks > 1 ? special | NEST_CHUNKS : special;
 }
 
-/* Memory for slots, unless `table` are the slots, for chunk records and for hops. */
-static nidus_status take_memory_in_nest_nest(struct nest *nest, const struct blueprint *plan,
-                                unsigned char *table)
+static void lay_out_in_nest_nest(struct nest_layout *layout, const struct blueprint *plan, enum nest_kind kind,
+                    const struct segment *segment, const struct nest *model)
 {
-	const nidus_allocator *allocator = &nest->allocator;
-	uint64_t bytes = nest_table_bytes(plan, nest->kind), hops = hop_bytes(nest, bytes);
-	nidus_status status = NIDUS_OK;
-	if (table == NULL)
-		status = memory_take(allocator, bytes, &nest->bits_memory);
-	else
-		nest->bits_memory = memory_lent(table, bytes);
-	if (status == NIDUS_OK)
-		status = memory_take(allocator, plan->chunks * sizeof *nest->chunk,
-		                     &nest->chunk_memory);
-	if (status == NIDUS_OK && hops > 0)
-		status = memory_take(allocator, hops, &nest->hop_memory);
-	if (status != NIDUS_OK) {
-		memory_give(allocator, &nest->bits_memory);
-		memory_give(allocator, &nest->chunk_memory);
-	}
-	return status;
-}
-
-nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
-                         const nidus_allocator *allocator, unsigned char *table)
-{
-	*nest = (struct nest){
+	const unsigned extra_bits = nest_extra_bits(kind, plan->slots);
+	const unsigned width = nest_slot_width(plan, kind);
+	*layout = (struct nest_layout){
 		.chunks = plan->chunks,
 		.stride = chunk_stride(plan, kind),
 		.stride_bits = chunk_stride(plan, kind) * 8,
-		.final_groups = plan->groups << plan->growth_bits,
-		.base_groups = plan->groups,
-		.groups = plan->groups << plan->level,
+		.groups = plan->groups,
+		.round = plan->groups,
 		.core_values = bits_low(plan->core_bits),
 		.direct_values = (bits_low(plan->core_bits) + 1) / plan->groups,
 		.partner_key = hash_key_of(plan->seed).partner,
 		.slots = plan->slots,
-		.width = nest_slot_width(plan, kind),
+		.width = width,
 		.core_bits = plan->core_bits,
-		.extra_bits = nest_extra_bits(kind, plan->slots),
+		.extra_bits = extra_bits,
+		.tag_at = plan->core_bits + extra_bits,
+		.tag_bits = plan->growth_bits,
 		.payload_bits = plan->value_bits,
-		.payload_at = nest_slot_width(plan, kind) - plan->value_bits,
-		.fingerprint_bits = plan->core_bits + plan->growth_bits,
+		.payload_at = width - plan->value_bits,
 		.fingerprints = bits_low(plan->core_bits + plan->growth_bits),
-		.growth_bits = plan->growth_bits,
-		.borrowed = plan->borrowed,
-		.kept_bits = kept_bits(plan),
-		.growth_values = UINT64_C(1) << plan->growth_bits,
-		.kept_mask = bits_low(kept_bits(plan)),
-		.growth_at = plan->core_bits + nest_extra_bits(kind, plan->slots),
-		.growth_one = UINT64_C(1) << (plan->core_bits + nest_extra_bits(kind, plan->slots)),
-		.final_level = plan->level + kept_bits(plan),
-		.slot_mask = bits_low(nest_slot_width(plan, kind)),
+		.slot_mask = bits_low(width),
 		.payload_behind = bits_low(plan->value_bits) << 1,
-		.extra_mask = bits_low(nest_extra_bits(kind, plan->slots)) << plan->core_bits,
+		.extra_mask = bits_low(extra_bits) << plan->core_bits,
 		.special = special_of(plan, kind),
-		.level = plan->level,
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
-		.capacity = plan->capacity,
 		.reserve = plan->reserve,
 		.kind = kind,
-		.mapped = table != NULL,
-		.allocator = *allocator,
 	};
-	nest->short_steps = search_short_steps(nest);
-	nest->step_most = search_step_most(nest);
-	lay_out_words(nest, plan->features & NIDUS_CONCURRENT);
-	fill_patterns(nest);
+	if (segment != NULL)
+		lay_out_part(layout, segment, model);
+	layout->short_steps = search_short_steps(layout);
+	layout->step_most = search_step_most(layout);
+	lay_out_words(layout, plan->features & NIDUS_CONCURRENT,
+	              segment != NULL ? segment->most_bits - segment->tag_bits : 0);
+	fill_patterns(layout);
 	if (nest_coded(kind))
 		coded_prepare();
-	nidus_status status = take_memory_in_nest_nest(nest, plan, table);
+}
+
+nidus_status nest_lay_out(const struct blueprint *plan, enum nest_kind kind,
+                          const struct segment *segment, const struct nest *model,
+                          const nidus_allocator *allocator, struct nest_layout **made)
+{
+	struct block memory;
+	*made = NULL;
+	nidus_status status = memory_take(allocator, sizeof(struct nest_layout), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct nest_layout *layout = (struct nest_layout *)(void *)memory.bytes;
+	lay_out_in_nest_nest(layout, plan, kind, segment, model);
+	layout->memory = memory;
+	layout->allocator = *allocator;
+	*made = layout;
+	return NIDUS_OK;
+}
+
+void nest_free_layout(struct nest_layout *layout)
+{
+	if (layout == NULL)
+		return;
+	const nidus_allocator allocator = layout->allocator;
+	struct block memory = layout->memory;
+	memory_give(&allocator, &layout->hop_memory);
+	memory_give(&allocator, &memory);
+}
+
+/* The layout of a nest that has its own. */
+static struct nest_layout *own_layout(struct nest *nest)
+{
+	return (struct nest_layout *)(void *)nest->layout->memory.bytes;
+}
+
+/* In the room of a body its chunk record is behind its slots. */
+static uint64_t record_at(uint64_t table_bytes)
+{
+	return divide_up(table_bytes, sizeof(uint64_t)) * sizeof(uint64_t);
+}
+
+uint64_t nest_segment_room(const struct blueprint *plan, enum nest_kind kind)
+{
+	return record_at(nest_table_bytes(plan, kind)) + sizeof(struct nest_chunk);
+}
+
+void nest_moved(struct nest *nest, unsigned char *room)
+{
+	uint64_t at = record_at(nest_slots_bytes(nest->layout));
+	nest->bits_memory = memory_lent(room, at + sizeof *nest->chunk);
+	nest->bits = room;
+	nest->chunk = (struct nest_chunk *)(void *)(room + at);
+}
+
+/*
+ * Takes memory for slots, unless `table` are the slots, and for chunk records. Errors: E_NOMEM; the
+ * nest can be freed then.
+ */
+static nidus_status take_memory_in_nest_nest(struct nest *nest, unsigned char *table)
+{
+	uint64_t bytes = nest_slots_bytes(nest->layout);
+	nidus_status status = NIDUS_OK;
+	if (table != NULL)
+		nest->bits_memory = memory_lent(table, bytes);
+	else
+		status = memory_take(nest->allocator, bytes, &nest->bits_memory);
+	if (status == NIDUS_OK)
+		status = memory_take(nest->allocator, nest->layout->chunks * sizeof *nest->chunk,
+		                     &nest->chunk_memory);
 	if (status != NIDUS_OK)
 		return status;
 	nest->bits = nest->bits_memory.bytes;
 	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
+	return NIDUS_OK;
+}
+
+/* Takes the layout of the segment, or makes one. Errors: E_NOMEM. */
+static nidus_status take_layout(struct nest *nest, const struct blueprint *plan,
+                                enum nest_kind kind, const struct segment *segment,
+                                const nidus_allocator *allocator)
+{
+	struct nest_layout *own;
+	if (segment != NULL && segment->layout != NULL) {
+		nest->layout = segment->layout;
+		return NIDUS_OK;
+	}
+	nidus_status status =
+		nest_lay_out(plan, kind, segment, segment != NULL ? segment->model : NULL, allocator,
+	                     &own);
+	nest->layout = own;
+	nest->owns_layout = status == NIDUS_OK;
+	if (status == NIDUS_OK)
+		status = write_hops(own, nest_slots_bytes(nest->layout));
+	return status;
+}
+
+nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table)
+{
+	assert(segment != NULL || plan->growth_bits == 0);
+	*nest = (struct nest){
+		.capacity = plan->capacity,
+		.first_part = segment != NULL ? segment->first : 0,
+		.mapped = table != NULL,
+	};
+	nidus_status status = take_layout(nest, plan, kind, segment, allocator);
+	if (nest->layout != NULL)
+		nest->allocator = &nest->layout->allocator;
+	if (status == NIDUS_OK && segment != NULL && segment->room != NULL)
+		nest_moved(nest, segment->room);
+	else if (status == NIDUS_OK)
+		status = take_memory_in_nest_nest(nest, table);
+	if (status == NIDUS_OK && plan->features & NIDUS_CONCURRENT)
+		status = nest_share(nest);
 	nest->remote = nest->bits_memory.size > NEST_REMOTE_FROM;
 	nest->far = nest->bits_memory.size > NEST_FAR_FROM;
-	if (nest->hop_memory.size > 0)
-		write_hops(nest);
-	if (!(plan->features & NIDUS_CONCURRENT))
-		return NIDUS_OK;
-	status = nest_share(nest);
-	if (status != NIDUS_OK)
+	if (status != NIDUS_OK) {
 		nest_free(nest);
+		*nest = (struct nest){ 0 };
+	}
 	return status;
+}
+
+nidus_status nest_prepare(struct nest *model)
+{
+	return write_hops(own_layout(model), UINT64_MAX / 2);
+}
+
+void nest_unprepare(struct nest *model)
+{
+	struct nest_layout *layout = own_layout(model);
+	if (layout->hops == NULL)
+		return;
+	memory_give(&layout->allocator, &layout->hop_memory);
+	layout->hops = NULL;
+	layout->special |= NEST_HASHED;
 }
 
 static void free_stashes(struct nest *nest)
 {
-	for (uint64_t i = 0; i < nest->chunks; i++) {
-		overflow_free(&nest->chunk[i].stash, &nest->allocator);
+	for (uint64_t i = 0; i < nest->layout->chunks; i++) {
+		overflow_free(&nest->chunk[i].stash, nest->allocator);
 		nest->chunk[i].used = 0;
 	}
 	nest->stashed = nest->surplus = 0;
@@ -29916,19 +32666,20 @@ static void free_stashes(struct nest *nest)
 void nest_free(struct nest *nest)
 {
 	/* The chunks of a mapped nest may be many, and their records never touched. */
-	if (!nest->mapped || nest->stashed > 0)
+	if (nest->chunk != NULL && (!nest->mapped || nest->stashed > 0))
 		free_stashes(nest);
 	nest_unshare(nest);
-	memory_give(&nest->allocator, &nest->bits_memory);
-	memory_give(&nest->allocator, &nest->chunk_memory);
-	memory_give(&nest->allocator, &nest->hop_memory);
+	memory_give(nest->allocator, &nest->bits_memory);
+	memory_give(nest->allocator, &nest->chunk_memory);
+	if (nest->owns_layout)
+		nest_free_layout(own_layout(nest));
 }
 
 void nest_clear(struct nest *nest)
 {
 	free_stashes(nest);
 	nest_shared_forget(nest);
-	memset(nest->bits, 0, nest->bits_memory.size);
+	memset(nest->bits, 0, nest_slots_bytes(nest->layout));
 }
 
 uint64_t nest_used_in(const struct nest *nest, uint64_t chunk)
@@ -29938,10 +32689,10 @@ uint64_t nest_used_in(const struct nest *nest, uint64_t chunk)
 
 nidus_status nest_copy(struct nest *to, const struct nest *from)
 {
-	memcpy(to->bits, from->bits, from->bits_memory.size);
-	for (uint64_t i = 0; i < from->chunks; i++) {
+	memcpy(to->bits, from->bits, nest_slots_bytes(from->layout));
+	for (uint64_t i = 0; i < from->layout->chunks; i++) {
 		nidus_status status =
-			overflow_copy(&to->chunk[i].stash, &from->chunk[i].stash, &to->allocator);
+			overflow_copy(&to->chunk[i].stash, &from->chunk[i].stash, to->allocator);
 		if (status != NIDUS_OK)
 			return status;
 		to->chunk[i].used = nest_used_in(from, i);
@@ -29957,7 +32708,7 @@ nidus_status nest_copy(struct nest *to, const struct nest *from)
 static uint64_t used(const struct nest *nest)
 {
 	uint64_t count = 0;
-	for (uint64_t i = 0; i < nest->chunks; i++)
+	for (uint64_t i = 0; i < nest->layout->chunks; i++)
 		count += nest_used_in(nest, i);
 	return count;
 }
@@ -29971,17 +32722,17 @@ uint64_t nest_bytes(const struct nest *nest)
 {
 	uint64_t bytes = nest->bits_memory.size + nest_shared_bytes(nest);
 	/* The chunks of a mapped nest may be many, and their records never touched. */
-	for (uint64_t i = 0; i < nest->chunks && !(nest->mapped && nest->stashed == 0); i++)
+	for (uint64_t i = 0; i < nest->layout->chunks && !(nest->mapped && nest->stashed == 0); i++)
 		bytes += nest->chunk[i].stash.bytes;
 	return bytes;
 }
 
 double nest_headroom(const struct nest *nest)
 {
-	uint64_t most = 0, slots = nest_chunk_slots(nest);
+	uint64_t most = 0, slots = nest_chunk_slots(nest->layout);
 	if (nest->mapped)
-		most = divide_up(nest->mapped_count - nest->surplus, nest->chunks);
-	for (uint64_t i = 0; i < nest->chunks && !nest->mapped; i++) {
+		most = divide_up(nest->mapped_count - nest->surplus, nest->layout->chunks);
+	for (uint64_t i = 0; i < nest->layout->chunks && !nest->mapped; i++) {
 		uint64_t used = nest_used_in(nest, i);
 		most = used > most ? used : most;
 	}
@@ -29992,59 +32743,29 @@ double nest_headroom(const struct nest *nest)
 
 struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash)
 {
-	return nest_locate_as(nest, kind, nest->special, hash);
-}
-
-void nest_locate_rarely(const struct nest *nest, uint64_t final, uint64_t rest,
-                        struct nest_key *key)
-{
-	uint64_t core = nest_take_core(nest, nest->special & NEST_TAKEN, rest);
-	uint64_t hop = nest_final_hop(nest, nest->kind, core);
-	if (nest->special & NEST_BORROWED)
-		final = nest_borrow(nest, nest->kind, final, core, hop);
-	nest_key_at(nest, nest->kind, final, core, hop, key);
-}
-
-struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                            uint64_t slot, uint64_t value)
-{
-	uint64_t core = value & nest->core_values;
-	uint64_t extra = (value >> nest->core_bits) & bits_low(nest->extra_bits);
-	struct nest_key key = { .chunk = chunk };
-	key.value = value & ~(bits_low(nest->extra_bits) << nest->core_bits);
-	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1) : slot / nest->slots;
-	if (nest_symmetric(kind)) {
-		key.group[0] = group;
-		key.group[1] = group ^ nest_hop(nest, kind, core);
-		return key;
-	}
-	uint64_t distance = nest_hop(nest, kind, core);
-	key.group[0] = extra & 1 ? nest_backward(nest, group, distance) : group;
-	key.group[1] = nest_forward(nest, key.group[0], distance);
-	return key;
+	return nest_locate_as(nest, kind, nest->layout->special, hash);
 }
 
 nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
 {
-	uint64_t core = key->value & nest->core_values;
-	uint64_t kept = key->value >> nest->growth_at & nest->kept_mask;
-	uint64_t group = nest_home_group(kind, key);
-	/* Borrowed bits are the core's own and no part of the identity. */
-	uint64_t home = group >> nest->level;
-	uint64_t growth =
-		(group >> nest->borrowed << nest->kept_bits | kept) & (nest->growth_values - 1);
-	return (nidus_entry){ home, core | growth << nest->core_bits,
-		              key->value >> nest->payload_at };
+	uint64_t core = key->value & nest->layout->core_values;
+	uint64_t tag = key->value >> nest->layout->tag_at & bits_low(nest->layout->tag_bits);
+	return (nidus_entry){ nest_home_group(kind, key), core | tag << nest->layout->core_bits,
+		              key->value >> nest->layout->payload_at };
 }
 
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                      nidus_entry entry)
 {
-	struct nest_key key =
-		nest_key_of(nest, kind, chunk, entry.home, entry.fingerprint & nest->core_values,
-	                    entry.fingerprint >> nest->core_bits);
-	key.value |= entry.value << nest->payload_at;
-	return key;
+	uint64_t core = entry.fingerprint & nest->layout->core_values, hop = nest_hop(nest, kind, core);
+	uint64_t other = nest_symmetric(kind) ? entry.home ^ hop
+	                                      : nest_forward(nest, entry.home, hop);
+	uint64_t tag = entry.fingerprint >> nest->layout->core_bits;
+	return (struct nest_key){
+		.chunk = chunk,
+		.group = { entry.home, other },
+		.value = core | tag << nest->layout->tag_at | entry.value << nest->layout->payload_at,
+	};
 }
 
 bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
@@ -30052,7 +32773,7 @@ bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct n
 {
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
-		if (slot >= first && slot - first < nest->slots) {
+		if (slot >= first && slot - first < nest->layout->slots) {
 			*value = nest_encode(nest, kind, key->value, choice, slot - first);
 			return true;
 		}
@@ -30066,8 +32787,8 @@ unsigned nest_places(const struct nest *nest, enum nest_kind kind, const struct 
 {
 	uint64_t low = key->group[0] < key->group[1] ? key->group[0] : key->group[1];
 	uint64_t apart = key->group[0] + key->group[1] - 2 * low;
-	bool overlap = kind == NEST_WINDOWS && apart < nest->slots;
-	return nest->slots + (overlap ? (unsigned)apart : nest->slots);
+	bool overlap = kind == NEST_WINDOWS && apart < nest->layout->slots;
+	return nest->layout->slots + (overlap ? (unsigned)apart : nest->layout->slots);
 }
 
 void nest_tally(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
@@ -30077,7 +32798,7 @@ void nest_tally(const struct nest *nest, enum nest_kind kind, const struct nest_
 	*empty = *copies = 0;
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
-		for (unsigned at = 0; at < nest->slots; at++) {
+		for (unsigned at = 0; at < nest->layout->slots; at++) {
 			uint64_t value = nest_get(nest, kind, bits, first + at);
 			*empty += value == 0;
 			*copies += nest_same(nest, value,
@@ -30090,7 +32811,7 @@ bool nest_home_open(const struct nest *nest, enum nest_kind kind, const struct n
 {
 	const unsigned char *bits = nest_chunk_bits(nest, key->chunk);
 	uint64_t first = nest_first_slot(nest, kind, nest_home_group(kind, key));
-	for (unsigned at = 0; at < nest->slots; at++) {
+	for (unsigned at = 0; at < nest->layout->slots; at++) {
 		if (nest_get(nest, kind, bits, first + at) == 0)
 			return true;
 	}
@@ -30101,9 +32822,9 @@ bool nest_home_open(const struct nest *nest, enum nest_kind kind, const struct n
 static uint64_t stashed_copies(const struct nest *nest, const struct nest_key *key)
 {
 	const struct overflow *stash = &nest->chunk[key->chunk].stash;
-	if (stash->nodes == 0 || nest_home_open(nest, nest->kind, key))
+	if (stash->nodes == 0 || nest_home_open(nest, nest->layout->kind, key))
 		return 0;
-	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, key);
 	return overflow_count_all(stash, &identity);
 }
 
@@ -30111,7 +32832,7 @@ bool nest_look_again(const struct nest *nest, uint64_t hash)
 {
 	if (nest->shared != NULL)
 		return nest_shared_look(nest, hash);
-	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
 	return stashed_copies(nest, &key) > 0;
 }
 
@@ -30139,12 +32860,12 @@ bool nest_is_stashed(const struct nest *nest, enum nest_kind kind, const struct 
 
 bool nest_stash_full(const struct nest *nest, uint64_t chunk)
 {
-	if (nest->chunk[chunk].stash.nodes < nest->stash_limit)
+	if (nest->chunk[chunk].stash.nodes < nest->layout->stash_limit)
 		return false;
 	uint64_t here = nest_used_in(nest, chunk);
-	if (nest->stash_limit == 0 || here >= nest->capacity)
+	if (nest->layout->stash_limit == 0 || here >= nest->capacity)
 		return true;
-	if (here < nest->capacity / nest->chunks)
+	if (here < nest->capacity / nest->layout->chunks)
 		return false;
 	uint64_t all = nest->built != NULL ? here + counter_read(nest->built) : used(nest);
 	return all >= nest->capacity;
@@ -30169,7 +32890,7 @@ nidus_status nest_stash_key(struct nest *nest, enum nest_kind kind, const struct
 	uint64_t nodes = stash->nodes, entries = stash->entries;
 	if (nest_stash_full(nest, key->chunk) && overflow_find(stash, &identity, true) == NULL)
 		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
-	nidus_status status = overflow_add(stash, &nest->allocator, &identity, copies);
+	nidus_status status = overflow_add(stash, nest->allocator, &identity, copies);
 	if (status == NIDUS_OK)
 		nest_stash_changed(nest, key->chunk, nodes, entries);
 	return status;
@@ -30181,7 +32902,7 @@ static void stash_shrank(struct nest *nest, uint64_t chunk, uint64_t nodes, uint
 	struct overflow *stash = &nest->chunk[chunk].stash;
 	nest_stash_changed(nest, chunk, nodes, entries);
 	if (stash->nodes == 0 && nest->shared == NULL)
-		overflow_free(stash, &nest->allocator);
+		overflow_free(stash, nest->allocator);
 }
 
 void nest_stash_take(struct nest *nest, uint64_t chunk, const nidus_entry *entry, uint64_t copies)
@@ -30192,33 +32913,23 @@ void nest_stash_take(struct nest *nest, uint64_t chunk, const nidus_entry *entry
 	stash_shrank(nest, chunk, nodes, entries);
 }
 
-/* The lowest entry that may have its home in a group. */
-static nidus_entry lowest_of(const struct nest *nest, uint64_t group)
-{
-	uint64_t growth = (group >> nest->borrowed << nest->kept_bits) & (nest->growth_values - 1);
-	return (nidus_entry){ .home = group >> nest->level,
-		              .fingerprint = growth << nest->core_bits };
-}
-
 const struct overflow_node *nest_stashed_for(const struct nest *nest, uint64_t chunk, uint64_t slot,
                                              uint64_t *value)
 {
 	const struct overflow *stash = &nest->chunk[chunk].stash;
-	uint64_t low = slot / nest->slots, high = low;
-	if (nest->kind == NEST_WINDOWS) {
-		low = slot < nest->slots ? 0 : slot - nest->slots + 1;
-		high = slot < nest->groups ? slot : nest->groups - 1;
+	uint64_t low = slot / nest->layout->slots, high = low;
+	if (nest->layout->kind == NEST_WINDOWS) {
+		low = slot < nest->layout->slots ? 0 : slot - nest->layout->slots + 1;
+		high = slot < nest->layout->groups ? slot : nest->layout->groups - 1;
 	}
-	/* Entries are in the order of their homes' groups, but for borrowed bits. */
-	const nidus_entry first = lowest_of(nest, low);
+	/* Entries are in the order of their homes. */
+	const nidus_entry first = { .home = low };
 	const struct overflow_node *node = overflow_from(stash, &first);
 	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
-		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
-		uint64_t home = nest_home_group(nest->kind, &key);
-		if (home >> nest->borrowed > high >> nest->borrowed)
+		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
+		if (node->entry.home > high)
 			break;
-		if (home >= low && home <= high &&
-		    nest_encode_at(nest, nest->kind, &key, slot, value))
+		if (nest_encode_at(nest, nest->layout->kind, &key, slot, value))
 			return node;
 	}
 	return NULL;
@@ -30229,12 +32940,12 @@ void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
 	uint64_t value;
 	if (nest->chunk[chunk].stash.nodes == 0)
 		return;
-	if (nest_coded(nest->kind)) /* sorted: the empty slot is the bucket's first now */
-		slot -= slot % nest->slots;
+	if (nest_coded(nest->layout->kind)) /* sorted: the empty slot is the bucket's first now */
+		slot -= slot % nest->layout->slots;
 	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, &value);
 	if (node == NULL)
 		return;
-	nest_set(nest, nest->kind, nest_chunk_bits(nest, chunk), slot, value);
+	nest_set(nest, nest->layout->kind, nest_chunk_bits(nest, chunk), slot, value);
 	nest->chunk[chunk].used++;
 	nest_stash_take(nest, chunk, &node->entry, 1);
 }
@@ -30242,7 +32953,7 @@ void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
 /* Takes a stashed copy, which frees no slot; false if there is none. */
 static bool take_from_stash(struct nest *nest, const struct nest_key *key)
 {
-	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, key);
 	const struct overflow_node *node =
 		overflow_find(&nest->chunk[key->chunk].stash, &identity, true);
 	if (node != NULL)
@@ -30278,7 +32989,7 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 		nest->chunk[key->chunk].used++;
 		return NIDUS_OK;
 	}
-	if (nest->stash_limit == 0 && only_copies)
+	if (nest->layout->stash_limit == 0 && only_copies)
 		return nest_no_stash();
 	return nest_stash_key(nest, kind, key, 1);
 }
@@ -30299,8 +33010,8 @@ nidus_status nest_remove_slow(struct nest *nest, uint64_t hash)
 	nest_clear_at(nest, shape, &site);
 	nest->chunk[key.chunk].used--;
 	nest_bring_home(nest, key.chunk,
-	                nest_first_slot(nest, nest->kind, key.group[choice]) +
-	                        (site.bit - spot.bit[choice]) / nest->width);
+	                nest_first_slot(nest, nest->layout->kind, key.group[choice]) +
+	                        (site.bit - spot.bit[choice]) / nest->layout->width);
 	return NIDUS_OK;
 }
 
@@ -30311,33 +33022,33 @@ ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, uint64
 {
 	const unsigned char *bits = nest->bits;
 	struct nest_key key;
-	if (special & NEST_CHUNKS)
-		bits += take_choice(&hash, nest->chunks) * nest->stride;
+	uint64_t tag;
+	bits += nest_take_chunk(nest, special, &hash, &tag) * nest->layout->stride;
 	nest_locate_in(nest, kind, special, hash, &key);
 	for (unsigned i = 0; i < 2; i++) {
-		const unsigned char *at = bits + (key.group[i] * nest->group_bits >> 3);
+		const unsigned char *at = bits + (key.group[i] * nest->layout->group_bits >> 3);
 		PREFETCH(at);
-		PREFETCH(at + nest->last_byte); /* it may lie in two lines */
+		PREFETCH(at + nest->layout->last_byte); /* it may lie in two lines */
 	}
 }
 
 /* Out of line, but not as a function without effects, whose call the compiler leaves out. */
 NEVER_INLINE void prefetch_any(const struct nest *nest, uint64_t hash)
 {
-	uint64_t special = nest->special | NEST_CHUNKS;
+	uint64_t special = nest->layout->special | NEST_CHUNKS;
 	__asm__ volatile("");
 	if (special == (NEST_CHUNKS | NEST_TAKEN))
 		prefetch(nest, NEST_XOR, NEST_CHUNKS | NEST_TAKEN, hash);
 	else
-		prefetch(nest, nest->kind, special, hash);
+		prefetch(nest, nest->layout->kind, special, hash);
 }
 
 /* Code of their own for the ways that large nests of fixed size have, which needs no stack. */
 void nest_prefetch(const struct nest *nest, uint64_t hash)
 {
-	if (UNLIKELY((nest->special | NEST_CHUNKS) != NEST_CHUNKS)) /* there may be one */
+	if (UNLIKELY((nest->layout->special | NEST_CHUNKS) != NEST_CHUNKS)) /* there may be one */
 		prefetch_any(nest, hash);
-	else if (nest_symmetric(nest->kind))
+	else if (nest_symmetric(nest->layout->kind))
 		prefetch(nest, NEST_XOR, NEST_CHUNKS, hash);
 	else
 		prefetch(nest, NEST_WINDOWS, NEST_CHUNKS, hash);
@@ -30345,7 +33056,7 @@ void nest_prefetch(const struct nest *nest, uint64_t hash)
 
 const struct body_ops *nest_ops(const struct nest *nest)
 {
-	switch (nest->kind) {
+	switch (nest->layout->kind) {
 	case NEST_CODED_XOR:
 	case NEST_CODED_BUCKETS:
 		return nest_ops_coded(nest);
@@ -30359,7 +33070,6 @@ const struct body_ops *nest_ops(const struct nest *nest)
 }
 #undef HALF_BITS
 #undef HOP_SHARE
-#undef LEVEL_MAX
 #undef LOAD_BITS
 #undef SLOT_INDEX_MAX
 
@@ -30394,24 +33104,24 @@ const struct body_ops *nest_ops(const struct nest *nest)
 _Static_assert(sizeof(struct search) <= 13 * 1024, "a search needs few kilobytes of stack");
 
 /* Whether all slots of a chunk can be nodes of a list. */
-static bool listable(const struct nest *nest)
+static bool listable(const struct nest_layout *layout)
 {
-	return nest_chunk_slots(nest) <= UINT32_MAX >> SEARCH_AT_BITS;
+	return nest_chunk_slots(layout) <= UINT32_MAX >> SEARCH_AT_BITS;
 }
 
-unsigned search_short_steps(const struct nest *nest)
+unsigned search_short_steps(const struct nest_layout *layout)
 {
-	uint64_t steps = nest_chunk_slots(nest) / 2;
-	if (!listable(nest))
+	uint64_t steps = nest_chunk_slots(layout) / 2;
+	if (!listable(layout))
 		return 0;
 	steps = steps > SHORT_LEAST ? steps : SHORT_LEAST;
 	steps = steps < SEARCH_SHORT ? steps : SEARCH_SHORT;
-	return steps < nest->max_steps ? (unsigned)steps : nest->max_steps;
+	return steps < layout->max_steps ? (unsigned)steps : layout->max_steps;
 }
 
-uint64_t search_step_most(const struct nest *nest)
+uint64_t search_step_most(const struct nest_layout *layout)
 {
-	return nest->slots > 2 ? UINT64_MAX : nest_chunk_slots(nest) / 16 * 13;
+	return layout->slots > 2 ? UINT64_MAX : nest_chunk_slots(layout) / 16 * 13;
 }
 
 /*
@@ -30420,7 +33130,7 @@ uint64_t search_step_most(const struct nest *nest)
  */
 static bool recorded(struct search *search, uint64_t slot)
 {
-	if (nest_chunk_slots(search->nest) <= SEARCH_RECORD_BITS) {
+	if (nest_chunk_slots(search->nest->layout) <= SEARCH_RECORD_BITS) {
 		uint16_t bit = (uint16_t)(1u << slot % 16), before = search->record[slot / 16];
 		search->record[slot / 16] = before | bit;
 		return before & bit;
@@ -30500,7 +33210,7 @@ static uint32_t *list_children(struct nest_shape shape, struct search_aim aim, u
 static bool search_list(struct search *search, struct nest_shape shape, const struct nest_key *key,
                         bool *full)
 {
-	const unsigned max_steps = search->nest->max_steps;
+	const unsigned max_steps = search->nest->layout->max_steps;
 	const unsigned most = max_steps < SEARCH_SHORT ? max_steps : SEARCH_SHORT;
 	begin_record(search, shape, key);
 	for (unsigned i = 0; i < 2; i++)
@@ -30533,7 +33243,7 @@ static void ask_in_nest_search(const struct search *search, struct nest_shape sh
 	uint64_t first = search_first(shape, group);
 	for (unsigned at = 0; search->nest->remote && at < shape.slots; at++) {
 		struct search_aim aim = search_aim(search, shape, first + at, at);
-		PREFETCH(search->bits + (aim.other * search->nest->group_bits >> 3));
+		PREFETCH(search->bits + (aim.other * search->nest->layout->group_bits >> 3));
 	}
 }
 
@@ -30607,7 +33317,7 @@ static void expand(struct search *search, struct nest_shape shape, unsigned node
 	unsigned before = search->nodes;
 	if (node >= EXPANDED_MOST)
 		return;
-	unsigned children = children_of(search, shape, aim, met, search->nest->max_steps);
+	unsigned children = children_of(search, shape, aim, met, search->nest->layout->max_steps);
 	search->tree.children[node] = (uint8_t)children;
 	if (children != 0)
 		ask_in_nest_search(search, shape, aim.other);
@@ -30659,7 +33369,7 @@ static bool search_depth(struct search *search, struct nest_shape shape, const s
 static bool search_tree_in_nest_search(struct search *search, struct nest_shape shape, const struct nest_key *key)
 {
 	struct search_tree *tree = &search->tree;
-	const bool list = listable(search->nest);
+	const bool list = listable(search->nest->layout);
 	struct depth depth = { 1, 0, 2 * shape.slots, list };
 	begin_record(search, shape, key);
 	tree->level[0].own = key->group[0];
@@ -30684,7 +33394,7 @@ bool search_long(struct search *search, const struct nest_key *key)
 {
 	struct nest_shape shape = nest_shape_of(search->nest);
 	/* In a large chunk a short search hardly saw a slot twice: its list was full, too. */
-	bool full = nest_chunk_slots(search->nest) > SEARCH_RECORD_BITS;
+	bool full = nest_chunk_slots(search->nest->layout) > SEARCH_RECORD_BITS;
 	bool found = (!full && search_list(search, shape, key, &full)) ||
 	             (full && search_tree_in_nest_search(search, shape, key));
 	effort_of_thread()->looked += search->checks;
@@ -30746,21 +33456,21 @@ nidus_status nest_share(struct nest *nest)
 {
 	struct block memory;
 	struct stripes stripes;
-	nidus_status status = stripes_make(&stripes, nest->chunks, nest->stride, &nest->allocator);
+	nidus_status status = stripes_make(&stripes, nest->layout->chunks, nest->layout->stride, nest->allocator);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t versions = nest->chunks + (nest->chunks << stripes.chunk_log);
+	uint64_t versions = nest->layout->chunks + (nest->layout->chunks << stripes.chunk_log);
 	uint64_t size = sizeof(struct nest_shared) + versions * sizeof(uint32_t);
-	status = memory_take(&nest->allocator, size, &memory);
+	status = memory_take(nest->allocator, size, &memory);
 	if (status != NIDUS_OK) {
-		stripes_unmake(&stripes, &nest->allocator);
+		stripes_unmake(&stripes, nest->allocator);
 		return status;
 	}
 	struct nest_shared *shared = (struct nest_shared *)(void *)memory.bytes;
 	shared->stripes = stripes;
 	shared->memory = memory;
 	shared->stash_version = (uint32_t *)(void *)(shared + 1);
-	shared->pair_version = shared->stash_version + nest->chunks;
+	shared->pair_version = shared->stash_version + nest->layout->chunks;
 	nest->shared = shared;
 	return NIDUS_OK;
 }
@@ -30770,8 +33480,8 @@ void nest_unshare(struct nest *nest)
 	if (nest->shared == NULL)
 		return;
 	struct block memory = nest->shared->memory;
-	stripes_unmake(&nest->shared->stripes, &nest->allocator);
-	memory_give(&nest->allocator, &memory);
+	stripes_unmake(&nest->shared->stripes, nest->allocator);
+	memory_give(nest->allocator, &memory);
 	nest->shared = NULL;
 }
 
@@ -30819,7 +33529,7 @@ static size_t shared_stash_find(const struct nest *nest, enum nest_kind kind,
 /* Whether the stash has the key, as nest_is_stashed tells it. */
 static bool shared_is_stashed(const struct nest *nest, const struct nest_key *key)
 {
-	return anything_stashed(nest) && shared_stash_find(nest, nest->kind, key, NULL, 0) > 0;
+	return anything_stashed(nest) && shared_stash_find(nest, nest->layout->kind, key, NULL, 0) > 0;
 }
 
 /* The key's stripes are locked, and its groups full. Errors: FULL, COPIES, E_NOMEM. */
@@ -30869,7 +33579,7 @@ static uint32_t *shared_stash_take_for(struct nest *nest, uint64_t chunk, uint64
 	version_lock(&nest->shared->stash_version[chunk]);
 	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, value);
 	if (node != NULL) {
-		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
+		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
 		pair = nest_pair_version(nest, &key);
 		version_lock(pair);
 		nest_stash_take(nest, chunk, &node->entry, 1);
@@ -30889,7 +33599,7 @@ static uint32_t *shared_stash_take_for(struct nest *nest, uint64_t chunk, uint64
 static void copy_out(const struct nest *nest, const unsigned char *bits, uint64_t bit,
                      unsigned char copy[COPY_BYTES])
 {
-	uint64_t left = nest->group_bits;
+	uint64_t left = nest->layout->group_bits;
 	memset(copy, 0, COPY_BYTES);
 	for (unsigned at = 0; left > 0; at += 4) {
 		unsigned some = left < 32 ? (unsigned)left : 32;
@@ -30902,7 +33612,7 @@ static void copy_out(const struct nest *nest, const unsigned char *bits, uint64_
 static void copy_in(const struct nest *nest, unsigned char *bits, uint64_t bit,
                     const unsigned char copy[COPY_BYTES])
 {
-	uint64_t left = nest->group_bits;
+	uint64_t left = nest->layout->group_bits;
 	for (unsigned at = 0; left > 0; at += 4) {
 		unsigned some = left < 32 ? (unsigned)left : 32;
 		word_set_bits(bits, bit + at * 8, some, load32(copy + at));
@@ -30915,25 +33625,25 @@ uint64_t nest_shared_coded_word(const struct nest *nest, const unsigned char *bi
 {
 	unsigned char copy[COPY_BYTES];
 	copy_out(nest, bits, bit, copy);
-	return coded_fields(copy, nest->width, 0, word * nest->fields, nest->fields);
+	return coded_fields(copy, nest->layout->width, 0, word * nest->layout->fields, nest->layout->fields);
 }
 
 /*
  * `kind` is the nest's; where it is a constant, which matters for moves, the code for
  * others is left out.
  */
-ALWAYS_INLINE uint64_t get(const struct nest *nest, enum nest_kind kind, const unsigned char *bits,
+ALWAYS_INLINE uint64_t get_in_nest_shared(const struct nest *nest, enum nest_kind kind, const unsigned char *bits,
                            uint64_t slot)
 {
 	unsigned char copy[COPY_BYTES];
 	if (!nest_coded(kind))
-		return word_bits(bits, slot * nest->width, nest->width) & bits_low(nest->width);
-	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
-	if (nest->in_words == NEST_ONE)
-		return coded_get_in(&nest->coding, word_bits(bits, bit, nest->load_bits),
+		return word_bits(bits, slot * nest->layout->width, nest->layout->width) & bits_low(nest->layout->width);
+	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
+	if (nest->layout->in_words == NEST_ONE)
+		return coded_get_in(&nest->layout->coding, word_bits(bits, bit, nest->layout->load_bits),
 		                    slot % CODED_SLOTS);
 	copy_out(nest, bits, bit, copy);
-	return coded_get(copy, nest->width, slot % CODED_SLOTS);
+	return coded_get(copy, nest->layout->width, slot % CODED_SLOTS);
 }
 
 /* The caller has the stripes of the slot, of a coded one those of its bucket. */
@@ -30942,25 +33652,25 @@ ALWAYS_INLINE void set(const struct nest *nest, enum nest_kind kind, unsigned ch
 {
 	unsigned char copy[COPY_BYTES];
 	if (!nest_coded(kind)) {
-		word_set_bits(bits, slot * nest->width, nest->width, value);
+		word_set_bits(bits, slot * nest->layout->width, nest->layout->width, value);
 		return;
 	}
-	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
-	if (nest->in_words == NEST_ONE) {
-		word_set_bits(bits, bit, nest->load_bits,
-		              coded_changed(&nest->coding, word_bits(bits, bit, nest->load_bits),
+	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
+	if (nest->layout->in_words == NEST_ONE) {
+		word_set_bits(bits, bit, nest->layout->load_bits,
+		              coded_changed(&nest->layout->coding, word_bits(bits, bit, nest->layout->load_bits),
 		                            slot % CODED_SLOTS, value));
 		return;
 	}
 	copy_out(nest, bits, bit, copy);
-	coded_set(copy, nest->width, slot % CODED_SLOTS, value);
+	coded_set(copy, nest->layout->width, slot % CODED_SLOTS, value);
 	copy_in(nest, bits, bit, copy);
 }
 
 /* The empty slot, if there is one, of the group in which `slot` was emptied. */
 static uint64_t emptied(const struct nest *nest, uint64_t slot)
 {
-	return nest_coded(nest->kind) ? slot - slot % CODED_SLOTS : slot; /* sorted */
+	return nest_coded(nest->layout->kind) ? slot - slot % CODED_SLOTS : slot; /* sorted */
 }
 
 /* -------------------------------------------------------------------- stripes -- */
@@ -30976,8 +33686,8 @@ ALWAYS_INLINE void watch_bits(const struct nest *nest, uint64_t chunk, uint64_t 
 
 static void watch_group(const struct nest *nest, uint64_t chunk, uint64_t group, uint32_t stripe[2])
 {
-	uint64_t count = nest_coded(nest->kind) ? nest->group_bits : nest->span;
-	watch_bits(nest, chunk, group * nest->group_bits, count, stripe);
+	uint64_t count = nest_coded(nest->layout->kind) ? nest->layout->group_bits : nest->layout->span;
+	watch_bits(nest, chunk, group * nest->layout->group_bits, count, stripe);
 }
 
 /* The stripes of what is written when a slot changes: of coded slots the whole bucket. */
@@ -30987,7 +33697,7 @@ ALWAYS_INLINE void watch_slot(const struct nest *nest, enum nest_kind kind, uint
 	if (nest_coded(kind))
 		watch_group(nest, chunk, slot / CODED_SLOTS, stripe);
 	else
-		watch_bits(nest, chunk, slot * nest->width, nest->width, stripe);
+		watch_bits(nest, chunk, slot * nest->layout->width, nest->layout->width, stripe);
 }
 
 /* Counts entries that came to a slot whose stripes are locked, at its first one. */
@@ -31024,7 +33734,7 @@ static void locate(const struct nest *nest, uint64_t hash, uint64_t payload, str
 static bool begin_in_nest_shared(const struct nest *nest, const struct place_in_nest_shared *place_in_nest_shared,
                   struct stripe_versions *versions)
 {
-	if (nest_coded(nest->kind))
+	if (nest_coded(nest->layout->kind))
 		return stripes_begin(&nest->shared->stripes, &place_in_nest_shared->watch, versions);
 	versions->version[0] = __atomic_load_n(place_in_nest_shared->pair, __ATOMIC_ACQUIRE);
 	return versions->version[0] % 2 == 0;
@@ -31033,7 +33743,7 @@ static bool begin_in_nest_shared(const struct nest *nest, const struct place_in_
 static bool same_in_nest_shared(const struct nest *nest, const struct place_in_nest_shared *place_in_nest_shared,
                  const struct stripe_versions *versions)
 {
-	if (nest_coded(nest->kind))
+	if (nest_coded(nest->layout->kind))
 		return stripes_same(&nest->shared->stripes, &place_in_nest_shared->watch, versions);
 	return versions->version[0] == __atomic_load_n(place_in_nest_shared->pair, __ATOMIC_ACQUIRE);
 }
@@ -31045,7 +33755,7 @@ static size_t copies_now(const struct nest *nest, const struct place_in_nest_sha
 	size_t found = nest_gather(nest, nest_shape_of(nest), &place_in_nest_shared->spot, values, cap);
 	size_t told = found < cap ? found : cap;
 	if (anything_stashed(nest))
-		found += shared_stash_find(nest, nest->kind, &place_in_nest_shared->key,
+		found += shared_stash_find(nest, nest->layout->kind, &place_in_nest_shared->key,
 		                           told < cap ? values + told : NULL, cap - told);
 	return found;
 }
@@ -31080,7 +33790,7 @@ bool nest_shared_look(const struct nest *nest, uint64_t hash)
 /* Brings a stashed entry home to a slot that is empty. The slot's stripes are locked. */
 static void bring_home(struct nest *nest, uint64_t chunk, unsigned char *bits, uint64_t slot)
 {
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	uint64_t value;
 	if (!anything_stashed(nest))
 		return;
@@ -31105,12 +33815,12 @@ ALWAYS_INLINE struct stripe_set lock_slots(const struct nest *nest, enum nest_ki
 /* A slot was left empty by a chain: a stashed entry may lie there. */
 static void fill_gap(struct nest *nest, uint64_t chunk, uint64_t slot)
 {
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	if (!anything_stashed(nest))
 		return;
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
 	struct stripe_set locked = lock_slots(nest, kind, chunk, slot, slot);
-	if (get(nest, kind, bits, emptied(nest, slot)) == 0)
+	if (get_in_nest_shared(nest, kind, bits, emptied(nest, slot)) == 0)
 		bring_home(nest, chunk, bits, emptied(nest, slot));
 	stripes_unlock(&nest->shared->stripes, &locked);
 }
@@ -31123,13 +33833,13 @@ ALWAYS_INLINE bool value_at_in_nest_shared(const struct nest *nest, enum nest_ki
                             uint64_t from, uint64_t value, uint64_t to, uint64_t *moved,
                             uint32_t **pair)
 {
-	const unsigned core_bits = nest->core_bits, slots = nest->slots;
+	const unsigned core_bits = nest->layout->core_bits, slots = nest->layout->slots;
 	const bool windows = kind == NEST_WINDOWS;
 	const struct nest_shape shape = { .kind = kind, .slots = slots };
 	uint64_t own = from / slots;
 	if (windows) {
 		own = from - (value >> (core_bits + 1) & (slots - 1));
-		if (own >= nest->groups) /* torn */
+		if (own >= nest->layout->groups) /* torn */
 			return false;
 	}
 	uint64_t other = nest_other_group(nest, kind, own, value);
@@ -31153,13 +33863,13 @@ ALWAYS_INLINE bool move_as(struct nest *nest, enum nest_kind kind, uint64_t chun
                            uint64_t to, uint64_t fresh)
 {
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
-	uint64_t value = get(nest, kind, bits, from), moved;
+	uint64_t value = get_in_nest_shared(nest, kind, bits, from), moved;
 	uint32_t *pair;
 	if (value == 0 || !value_at_in_nest_shared(nest, kind, chunk, from, value, to, &moved, &pair))
 		return false;
 	PREFETCH_WRITE(pair);
 	struct stripe_set locked = lock_slots(nest, kind, chunk, from, to);
-	bool as_seen = get(nest, kind, bits, from) == value && get(nest, kind, bits, to) == 0;
+	bool as_seen = get_in_nest_shared(nest, kind, bits, from) == value && get_in_nest_shared(nest, kind, bits, to) == 0;
 	if (LIKELY(as_seen)) {
 		uint32_t before = version_lock(pair);
 		set(nest, kind, bits, to, moved);
@@ -31175,7 +33885,7 @@ ALWAYS_INLINE bool move_as(struct nest *nest, enum nest_kind kind, uint64_t chun
 
 static bool move(struct nest *nest, uint64_t chunk, uint64_t from, uint64_t to, uint64_t fresh)
 {
-	switch (nest->kind) {
+	switch (nest->layout->kind) {
 	case NEST_CODED_XOR:
 		return move_as(nest, NEST_CODED_XOR, chunk, from, to, fresh);
 	case NEST_CODED_BUCKETS:
@@ -31204,7 +33914,7 @@ enum room {
 static void fetch_stripes(const struct search *search, uint64_t chunk)
 {
 	const struct nest *nest = search->nest;
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	for (unsigned i = 0; i <= search->length; i++) {
 		uint32_t stripe[2];
 		watch_slot(nest, kind, chunk, i == 0 ? search->empty : search->chain[i - 1],
@@ -31218,7 +33928,7 @@ static void fetch_stripes(const struct search *search, uint64_t chunk)
  * `take` the key goes there at once, with the chain's last move. Otherwise, or if the
  * chain breaks on the way, *freed is the slot that the last move left empty.
  */
-static enum room make_room(struct nest *nest, const struct nest_key *key, bool take,
+static enum room make_room_in_nest_shared(struct nest *nest, const struct nest_key *key, bool take,
                            nest_walk *walk, uint64_t *freed)
 {
 	struct search search;
@@ -31231,7 +33941,7 @@ static enum room make_room(struct nest *nest, const struct nest_key *key, bool t
 	for (unsigned i = 0; i < search.length; i++) {
 		uint64_t from = search.chain[i], fresh = 0;
 		if (i + 1 == search.length && take)
-			(void)nest_encode_at(nest, nest->kind, key, from, &fresh);
+			(void)nest_encode_at(nest, nest->layout->kind, key, from, &fresh);
 		if (!move(nest, chunk, from, emptied(nest, to), fresh))
 			break;
 		left = fresh == 0 ? from : NO_SLOT;
@@ -31252,7 +33962,7 @@ static enum room make_room(struct nest *nest, const struct nest_key *key, bool t
 /* --------------------------------------------------------------------- insert -- */
 
 /*
- * Which slot of a group is a place that nest_vacancy gave; nest->slots for none. Of a coded
+ * Which slot of a group is a place that nest_vacancy gave; nest->layout->slots for none. Of a coded
  * bucket how many are taken: the lower is the emptier one here, too.
  */
 static unsigned vacancy(const struct nest *nest, const struct place_in_nest_shared *place_in_nest_shared, unsigned choice,
@@ -31261,21 +33971,21 @@ static unsigned vacancy(const struct nest *nest, const struct place_in_nest_shar
 	struct nest_shape shape = nest_shape_of(nest);
 	unsigned at = nest_vacancy(nest, shape, place_in_nest_shared->spot.bit[choice], open);
 	if (at == nest_none(shape))
-		return nest->slots;
-	return nest_coded(nest->kind) ? at : nest_slot_at(nest, at);
+		return nest->layout->slots;
+	return nest_coded(nest->layout->kind) ? at : nest_slot_at(nest, at);
 }
 
 /* Puts the key into the group that nest_choose would take; false if both are full. */
 static bool put_somewhere(struct nest *nest, const struct place_in_nest_shared *place_in_nest_shared)
 {
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	const uint64_t *group = place_in_nest_shared->key.group;
-	const unsigned slots = nest->slots;
-	unsigned at[2] = { vacancy(nest, place_in_nest_shared, 0, nest_symmetric(nest->kind)),
+	const unsigned slots = nest->layout->slots;
+	unsigned at[2] = { vacancy(nest, place_in_nest_shared, 0, nest_symmetric(nest->layout->kind)),
 		           vacancy(nest, place_in_nest_shared, 1, false) };
 	unsigned choice = at[0] == slots;
-	if (nest_choosing(nest->kind) ||
-	    (nest->kind == NEST_WINDOWS && group[1] - group[0] + slots > 2 * slots))
+	if (nest_choosing(nest->layout->kind) ||
+	    (nest->layout->kind == NEST_WINDOWS && group[1] - group[0] + slots > 2 * slots))
 		choice = at[1] < at[0];
 	if (at[choice] == slots) { /* what is held back */
 		choice = 0;
@@ -31284,30 +33994,30 @@ static bool put_somewhere(struct nest *nest, const struct place_in_nest_shared *
 	if (at[choice] == slots)
 		return false;
 	uint64_t slot =
-		emptied(nest, nest_first_slot(nest, nest->kind, group[choice]) + at[choice]);
+		emptied(nest, nest_first_slot(nest, nest->layout->kind, group[choice]) + at[choice]);
 	set(nest, kind, place_in_nest_shared->bits, slot,
-	    nest_encode(nest, nest->kind, place_in_nest_shared->key.value, choice, at[choice]));
+	    nest_encode(nest, nest->layout->kind, place_in_nest_shared->key.value, choice, at[choice]));
 	count_at(nest, kind, place_in_nest_shared->key.chunk, slot, 1);
 	return true;
 }
 
 /* Which keys an insert puts in. */
-enum demand_in_nest_shared {
-	ANY_in_nest_shared,       /* each */
-	ONLY_NEW_in_nest_shared,  /* only one that is not there; otherwise PRESENT */
-	ADD_OR_NEW_in_nest_shared /* the same, but the payload of one that is there is added to */
+enum demand {
+	ANY,       /* each */
+	ONLY_NEW,  /* only one that is not there; otherwise PRESENT */
+	ADD_OR_NEW /* the same, but the payload of one that is there is added to */
 };
 
 /* Changes the entry of a slot; the key's stripes are locked. */
 static void change_slot_in_nest_shared(struct nest *nest, const struct place_in_nest_shared *place_in_nest_shared, uint64_t slot,
                         struct value_change change)
 {
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	uint64_t chunk = place_in_nest_shared->key.chunk, fresh = 0;
 	if (change.what != VALUE_REMOVE) {
-		uint64_t value = get(nest, kind, place_in_nest_shared->bits, slot);
+		uint64_t value = get_in_nest_shared(nest, kind, place_in_nest_shared->bits, slot);
 		fresh = nest_with_payload(nest, value,
-		                          nest_changed(nest, value >> nest->payload_at, change));
+		                          nest_changed(nest, value >> nest->layout->payload_at, change));
 	}
 	version_lock(place_in_nest_shared->pair);
 	set(nest, kind, place_in_nest_shared->bits, slot, fresh);
@@ -31328,7 +34038,7 @@ static nidus_status change_entry(struct nest *nest, const struct place_in_nest_s
 		return NIDUS_OK;
 	}
 	return anything_stashed(nest)
-	               ? shared_stash_change(nest, nest->kind, &place_in_nest_shared->key, exact, change)
+	               ? shared_stash_change(nest, nest->layout->kind, &place_in_nest_shared->key, exact, change)
 	               : NIDUS_NOT_FOUND;
 }
 
@@ -31336,29 +34046,29 @@ static nidus_status change_entry(struct nest *nest, const struct place_in_nest_s
  * One attempt under the locks. Crowded groups: FULL, unless the stash is to take
  * the key (`stash`, or if all slots hold copies of the key itself).
  */
-static nidus_status attempt(struct nest *nest, const struct place_in_nest_shared *place_in_nest_shared, enum demand_in_nest_shared demand_in_nest_shared,
+static nidus_status attempt(struct nest *nest, const struct place_in_nest_shared *place_in_nest_shared, enum demand demand,
                             bool *stash)
 {
 	struct value_change add = { .what = VALUE_ADD,
-		                    .fresh = place_in_nest_shared->key.value >> nest->payload_at };
+		                    .fresh = place_in_nest_shared->key.value >> nest->layout->payload_at };
 	nidus_status status = NIDUS_NOT_FOUND;
-	if (demand_in_nest_shared == ONLY_NEW_in_nest_shared && copies_now(nest, place_in_nest_shared, NULL, 0) > 0)
+	if (demand == ONLY_NEW && copies_now(nest, place_in_nest_shared, NULL, 0) > 0)
 		return NIDUS_PRESENT;
-	if (demand_in_nest_shared == ADD_OR_NEW_in_nest_shared)
+	if (demand == ADD_OR_NEW)
 		status = change_entry(nest, place_in_nest_shared, false, add);
 	if (status != NIDUS_NOT_FOUND)
 		return status;
 	if (LIKELY(put_somewhere(nest, place_in_nest_shared)))
 		return NIDUS_OK;
 	bool only_copies = nest_copies(nest, nest_shape_of(nest), &place_in_nest_shared->spot) ==
-	                   nest_places(nest, nest->kind, &place_in_nest_shared->key);
-	if (only_copies && nest->stash_limit == 0)
+	                   nest_places(nest, nest->layout->kind, &place_in_nest_shared->key);
+	if (only_copies && nest->layout->stash_limit == 0)
 		return nest_no_stash();
 	*stash |= only_copies;
-	return *stash ? shared_stash_insert(nest, nest->kind, &place_in_nest_shared->key) : NIDUS_FULL;
+	return *stash ? shared_stash_insert(nest, nest->layout->kind, &place_in_nest_shared->key) : NIDUS_FULL;
 }
 
-static nidus_status put_in_nest_shared(struct nest *nest, uint64_t hash, uint64_t payload, enum demand_in_nest_shared demand_in_nest_shared,
+static nidus_status put_in_nest_shared(struct nest *nest, uint64_t hash, uint64_t payload, enum demand demand,
                         bool crowded, nest_walk *walk)
 {
 	struct place_in_nest_shared place_in_nest_shared;
@@ -31371,12 +34081,12 @@ static nidus_status put_in_nest_shared(struct nest *nest, uint64_t hash, uint64_
 		if (!crowded) {
 			struct stripe_set locked =
 				stripes_lock(&nest->shared->stripes, &place_in_nest_shared.watch);
-			status = attempt(nest, &place_in_nest_shared, demand_in_nest_shared, &stash);
+			status = attempt(nest, &place_in_nest_shared, demand, &stash);
 			stripes_unlock(&nest->shared->stripes, &locked);
 			if (LIKELY(status != NIDUS_FULL) || stash)
 				break;
 		}
-		enum room room = make_room(nest, &place_in_nest_shared.key, demand_in_nest_shared == ANY_in_nest_shared, walk, &freed);
+		enum room room = make_room_in_nest_shared(nest, &place_in_nest_shared.key, demand == ANY, walk, &freed);
 		if (room == ROOM_TAKEN)
 			return NIDUS_OK;
 		stash = room == NO_ROOM;
@@ -31390,17 +34100,17 @@ static nidus_status put_in_nest_shared(struct nest *nest, uint64_t hash, uint64_
 nidus_status nest_shared_insert(struct nest *nest, uint64_t hash, uint64_t payload, bool crowded,
                                 nest_walk *walk)
 {
-	return put_in_nest_shared(nest, hash, payload, ANY_in_nest_shared, crowded, walk);
+	return put_in_nest_shared(nest, hash, payload, ANY, crowded, walk);
 }
 
 nidus_status nest_shared_insert_new(struct nest *nest, uint64_t hash, nest_walk *walk)
 {
-	return put_in_nest_shared(nest, hash, 0, ONLY_NEW_in_nest_shared, false, walk);
+	return put_in_nest_shared(nest, hash, 0, ONLY_NEW, false, walk);
 }
 
 nidus_status nest_shared_add(struct nest *nest, uint64_t hash, uint64_t payload, nest_walk *walk)
 {
-	return put_in_nest_shared(nest, hash, payload, ADD_OR_NEW_in_nest_shared, false, walk);
+	return put_in_nest_shared(nest, hash, payload, ADD_OR_NEW, false, walk);
 }
 
 /* --------------------------------------------------------- removes and changes -- */
@@ -31413,7 +34123,7 @@ nidus_status nest_shared_remove(struct nest *nest, uint64_t hash)
 	struct stripe_set locked = stripes_lock(&nest->shared->stripes, &place_in_nest_shared.watch);
 	nidus_status status = NIDUS_NOT_FOUND;
 	if (anything_stashed(nest))
-		status = shared_stash_change(nest, nest->kind, &place_in_nest_shared.key, false, out);
+		status = shared_stash_change(nest, nest->layout->kind, &place_in_nest_shared.key, false, out);
 	if (status == NIDUS_NOT_FOUND)
 		status = change_entry(nest, &place_in_nest_shared, false, out);
 	stripes_unlock(&nest->shared->stripes, &locked);
@@ -31433,6 +34143,511 @@ nidus_status nest_shared_change(struct nest *nest, uint64_t hash, struct value_c
 #undef COPY_BYTES
 #undef NO_SLOT
 
+/* ==== src/nest/split.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * split: how the entries of a nest get to bodies of a growing filter (base/spread.h).
+ *
+ * When a body is split its entries go to two others at most. Each stays in its slot, gets another
+ * tag, and slots become narrower or stay as wide. So the slots of a body are read and written as
+ * rows, as many at a time as a word has room for, without a branch on what they hold:
+ *
+ *     row      | slot 0 | empty  | slot 2 | slot 3 |     fields as wide as slots of the body
+ *     taken    |      1 |      0 |      1 |      1 |
+ *     second   |      1 |      0 |      0 |      1 |     tags from the limit on
+ *     first    |      0 |      0 | slot 2'|      0 |     with another tag
+ *              |   0 |   0 |slt 2|   0 |                 fields as wide as slots of the target
+ *
+ * Where entries of two bodies come together, one that finds its slot taken goes to another slot
+ * that it may have, as an insert would put it.
+ *
+ * Entries of files, and those that are merged into a directory, go one by one.
+ */
+
+/* --------------------------------------------------------------- one by one -- */
+
+/*
+ * The borrowed bits of a key, the highest first. They follow from its home and its core: short
+ * cores alone have too few values to be spread evenly.
+ */
+ALWAYS_INLINE uint64_t borrowed_bits(const struct nest *nest, enum nest_kind kind,
+                                     const struct nest_key *key)
+{
+	uint64_t core = key->value & nest->layout->core_values;
+	uint64_t both = nest_home_group(kind, key) << nest->layout->core_bits | core;
+	return nest_partner_hash(nest, ~both);
+}
+
+uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash)
+{
+	const enum nest_kind kind = nest->layout->kind;
+	struct nest_key key = nest_locate(nest, kind, hash);
+	return borrowed_bits(nest, kind, &key);
+}
+
+/* What a slot is to hold in another body: core, choice and offset stay, the tag is another one. */
+ALWAYS_INLINE uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_t value,
+                                uint64_t tag)
+{
+	uint64_t payload = from->layout->payload_bits > 0 ? value >> from->layout->payload_at : 0;
+	value &= bits_low(from->layout->tag_at);
+	value |= tag << to->layout->tag_at;
+	return to->layout->payload_bits > 0 ? value | payload << to->layout->payload_at : value;
+}
+
+/* The body that a key goes to, and its tag there. */
+ALWAYS_INLINE struct spread_target target_of(const struct nest *from, enum nest_kind kind,
+                                             const struct nest_key *key,
+                                             const struct spread *spread)
+{
+	uint64_t tag = key->chunk;
+	if (from->layout->parts > 0)
+		tag = key->value >> from->layout->tag_at & bits_low(from->layout->tag_bits);
+	return spread_choose(spread, tag,
+	                     spread->borrows ? borrowed_bits(from, kind, key) : 0);
+}
+
+/* Puts a value into a slot, of a coded bucket into any; false if that is taken. */
+ALWAYS_INLINE bool fill_slot(struct nest *to, enum nest_kind kind, uint64_t slot, uint64_t value)
+{
+	if (nest_coded(kind)) {
+		uint64_t first = slot - slot % CODED_SLOTS; /* sorted: empty if any slot is */
+		if (nest_get(to, kind, to->bits, first) != 0)
+			return false;
+		nest_set(to, kind, to->bits, first, value);
+		return true;
+	}
+	uint64_t bit = slot * to->layout->width;
+	unsigned char *at = to->bits + (bit >> 3);
+	uint64_t word = load64(at);
+	if ((word >> (bit & 7) & to->layout->slot_mask) != 0)
+		return false;
+	store64(at, word | value << (bit & 7));
+	return true;
+}
+
+/*
+ * Puts an entry into a body: into this slot, which is empty unless entries of several bodies
+ * come together.
+ */
+ALWAYS_INLINE nidus_status put_into_slot(struct nest *to, enum nest_kind kind, uint64_t slot,
+                                         uint64_t value)
+{
+	if (LIKELY(fill_slot(to, kind, slot, value))) {
+		to->chunk[0].used++;
+		return NIDUS_OK;
+	}
+	struct nest_key key = nest_key_in(to, kind, 0, slot, value);
+	return nest_insert_key(to, &key);
+}
+
+/* Puts the entry of a slot into the body where it goes. */
+ALWAYS_INLINE nidus_status spread_slot(const struct nest *from, enum nest_kind kind, uint64_t chunk,
+                                       uint64_t slot, uint64_t value, const struct spread *spread)
+{
+	struct nest_key key = { .chunk = chunk, .value = value };
+	if (spread->borrows)
+		key = nest_key_in(from, kind, chunk, slot, value);
+	struct spread_target target = target_of(from, kind, &key, spread);
+	return put_into_slot(target.body, kind, slot,
+	                     with_tag(from, target.body, value, target.tag));
+}
+
+static nidus_status impossible_entry(uint64_t chunk)
+{
+	return fail(NIDUS_E_CORRUPT, "chunk %llu holds no possible entry",
+	            (unsigned long long)chunk);
+}
+
+static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
+                                 const struct spread *spread)
+{
+	const enum nest_kind kind = from->layout->kind;
+	const struct overflow *stash = &from->chunk[chunk].stash;
+	const struct overflow_node *node = overflow_next(stash, NULL);
+	nidus_status status = NIDUS_OK;
+	for (; node != NULL && status == NIDUS_OK; node = overflow_next(stash, &node->entry)) {
+		struct nest_key key = nest_key_of_identity(from, kind, chunk, node->entry);
+		struct spread_target target = target_of(from, kind, &key, spread);
+		uint64_t left = node->copies;
+		if (target.body == NULL)
+			return impossible_entry(chunk);
+		key.chunk = 0;
+		key.value = with_tag(from, target.body, key.value, target.tag);
+		status = nest_insert_copies(target.body, &key, &left);
+	}
+	return status;
+}
+
+/* Puts the entries of all slots of a chunk, from one on, where they go. */
+ALWAYS_INLINE nidus_status spread_slots(const struct nest *from, enum nest_kind kind,
+                                        uint64_t chunk, uint64_t slot, const struct spread *spread)
+{
+	const unsigned char *bits = nest_chunk_bits(from, chunk);
+	const uint64_t slots = nest_chunk_slots(from->layout);
+	nidus_status status = NIDUS_OK;
+	for (; slot < slots && status == NIDUS_OK; slot++) {
+		uint64_t value = nest_get(from, kind, bits, slot);
+		if (value != 0)
+			status = spread_slot(from, kind, chunk, slot, value, spread);
+	}
+	return status;
+}
+
+/* The same of slots of a file, which may be anything, even after a check. */
+static nidus_status spread_mapped(const struct nest *from, uint64_t chunk,
+                                  const struct spread *spread)
+{
+	const enum nest_kind kind = from->layout->kind;
+	const unsigned char *bits = nest_chunk_bits(from, chunk);
+	const uint64_t slots = nest_chunk_slots(from->layout);
+	nidus_status status = NIDUS_OK;
+	for (uint64_t slot = 0; slot < slots && status == NIDUS_OK; slot++) {
+		uint64_t value = nest_get(from, kind, bits, slot);
+		if (value == 0)
+			continue;
+		if (!nest_slot_possible(from, slot, value))
+			return impossible_entry(chunk);
+		struct nest_key key = nest_key_in(from, kind, chunk, slot, value);
+		if (target_of(from, kind, &key, spread).body == NULL)
+			return impossible_entry(chunk);
+		status = spread_slot(from, kind, chunk, slot, value, spread);
+	}
+	return status;
+}
+
+/* The same with the kind as a constant where a slot is read in no time. */
+static nidus_status spread_slots_of(const struct nest *from, uint64_t chunk, uint64_t slot,
+                                    const struct spread *spread)
+{
+	switch (from->layout->kind) {
+	case NEST_CODED_XOR:
+	case NEST_CODED_BUCKETS:
+		return spread_slots(from, from->layout->kind, chunk, slot, spread);
+	case NEST_BUCKETS:
+		return spread_slots(from, NEST_BUCKETS, chunk, slot, spread);
+	case NEST_WINDOWS:
+		return spread_slots(from, NEST_WINDOWS, chunk, slot, spread);
+	default:
+		return spread_slots(from, NEST_XOR, chunk, slot, spread);
+	}
+}
+
+/* ---------------------------------------------------------------------- rows -- */
+
+#define ROW_MOST 4 /* slots */
+
+/* Slots of a row: as many as a word has room for, wherever in a byte they begin. */
+static unsigned row_slots(unsigned width)
+{
+	return width <= 16 ? ROW_MOST : width <= 30 ? 2 : 1;
+}
+
+/* Some slots side by side in a word, as fields, and nothing above them. */
+struct row {
+	unsigned width, bits;        /* of a field, and of all */
+	uint64_t ones;               /* the lowest bits of the fields; */
+	uint64_t all;                /* all their bits; */
+	uint64_t core_highs, core_lows; /* the highest of their cores, and those below */
+	unsigned core_high;
+};
+
+static struct row row_of(const struct nest_layout *layout, unsigned slots)
+{
+	const uint64_t ones = fields_ones(layout->width, slots);
+	return (struct row){
+		.width = layout->width,
+		.bits = slots * layout->width,
+		.ones = ones,
+		.all = bits_low(slots * layout->width),
+		.core_highs = ones << (layout->core_bits - 1),
+		.core_lows = ones * bits_low(layout->core_bits - 1),
+		.core_high = layout->core_bits - 1,
+	};
+}
+
+ALWAYS_INLINE uint64_t row_load(const struct row *row, const unsigned char *bits, uint64_t slot)
+{
+	uint64_t bit = slot * row->width;
+	return load64(bits + (bit >> 3)) >> (bit & 7) & row->all;
+}
+
+/* The lowest bits of fields that are taken: cores are never all zero. */
+ALWAYS_INLINE uint64_t row_taken(const struct row *row, uint64_t fields)
+{
+	uint64_t highs = ((fields & row->core_lows) + row->core_lows) | fields;
+	return (highs & row->core_highs) >> row->core_high;
+}
+
+/* How many fields these lowest bits are of. */
+ALWAYS_INLINE uint64_t row_count(const struct row *row, uint64_t ones)
+{
+	return (ones * row->ones & row->all) >> (row->bits - row->width);
+}
+
+/* --------------------------------------------------------------------- lanes -- */
+
+/* A body that entries go to, row by row. */
+struct lane {
+	struct nest *to;
+	struct row row;
+	uint64_t added;                /* to a slot: what its tag becomes more */
+	unsigned narrower;             /* a slot is by so many bits */
+	uint64_t below, payloads;      /* of a row that comes: what lies below payloads, and these */
+	uint64_t narrow[ROW_MOST];     /* each field, where it lies when it is narrower */
+	bool fresh;                    /* no slot was taken before */
+	unsigned char *at;             /* the next word of the table, */
+	uint64_t word;                 /* and its lowest bits, which were not written yet */
+	unsigned bits;
+};
+
+/* Goes on writing at a slot. */
+static void lane_seek(struct lane *lane, uint64_t slot)
+{
+	uint64_t bit = slot * lane->row.width;
+	lane->at = lane->to->bits + (bit >> 3);
+	lane->bits = bit & 7;
+	lane->word = load64(lane->at) & bits_low(lane->bits);
+}
+
+/* Writes what is left. */
+static void lane_flush(struct lane *lane)
+{
+	store64(lane->at, (load64(lane->at) & ~bits_low(lane->bits)) | lane->word);
+}
+
+static struct lane lane_of(const struct nest *from, const struct spread_range *range,
+                           unsigned slots)
+{
+	struct nest *to = range->body;
+	const unsigned width = from->layout->width, payload_at = from->layout->payload_at;
+	struct lane lane = {
+		.to = to,
+		.row = row_of(to->layout, slots),
+		.added = range->added << from->layout->tag_at,
+		.narrower = width - to->layout->width,
+		.below = fields_ones(width, slots) * bits_low(payload_at),
+		.fresh = to->chunk[0].used == 0,
+	};
+	lane.payloads = bits_low(slots * width) & ~lane.below;
+	for (unsigned i = 0; i < slots; i++)
+		lane.narrow[i] = bits_low(to->layout->width) << i * to->layout->width;
+	lane_seek(&lane, 0);
+	return lane;
+}
+
+/* Fields as they are in the lane's body, from fields of the width that they come with. */
+ALWAYS_INLINE uint64_t lane_narrow(const struct lane *lane, unsigned slots, uint64_t fields)
+{
+	if (lane->payloads != 0)
+		fields = (fields & lane->below) | (fields & lane->payloads) >> lane->narrower;
+	uint64_t narrow = fields & lane->narrow[0];
+	for (unsigned i = 1; i < slots; i++) {
+		fields >>= lane->narrower;
+		narrow |= fields & lane->narrow[i];
+	}
+	return narrow;
+}
+
+/* Writes the next row. */
+ALWAYS_INLINE void lane_write(struct lane *lane, uint64_t fields)
+{
+	lane->word |= fields << lane->bits;
+	unsigned bits = lane->bits + lane->row.bits;
+	if (bits >= 64) {
+		store64(lane->at, lane->word);
+		lane->at += 8;
+		lane->word = fields >> 1 >> (63 - lane->bits);
+		bits -= 64;
+	}
+	lane->bits = bits;
+}
+
+/* A row of which some entries find their slots taken: one by one, in order. */
+NEVER_INLINE nidus_status lane_put_singly(struct lane *lane, unsigned slots, uint64_t slot,
+                                          uint64_t fields)
+{
+	nidus_status status = NIDUS_OK;
+	lane_flush(lane);
+	for (unsigned i = 0; i < slots && status == NIDUS_OK; i++, fields >>= lane->row.width) {
+		uint64_t value = fields & lane->narrow[0];
+		if (value != 0)
+			status = put_into_slot(lane->to, lane->to->layout->kind, slot + i, value);
+	}
+	lane_seek(lane, slot + slots);
+	return status;
+}
+
+/* Puts the entries of a row, so many, into the lane's body, to the slots from one on. */
+ALWAYS_INLINE nidus_status lane_put(struct lane *lane, unsigned slots, uint64_t slot,
+                                    uint64_t fields, uint64_t count)
+{
+	if (!lane->fresh) {
+		uint64_t there = row_load(&lane->row, lane->to->bits, slot);
+		if ((row_taken(&lane->row, there) & row_taken(&lane->row, fields)) != 0)
+			return lane_put_singly(lane, slots, slot, fields);
+		fields |= there;
+	}
+	lane->to->chunk[0].used += count;
+	lane_write(lane, fields);
+	return NIDUS_OK;
+}
+
+/* -------------------------------------------------------------------- splits -- */
+
+/* A body that is split. */
+struct split_in_nest_split {
+	const struct nest *from;
+	const struct spread *spread;
+	struct row row;
+	uint64_t compared;  /* all but payloads, */
+	uint64_t highs;     /* the highest bits of that, which are of tags if there are any, */
+	unsigned high;
+	uint64_t limit;     /* and the lowest fields of the second lane */
+	unsigned lanes;
+	struct lane lane[2];
+};
+
+static struct split_in_nest_split split_of(const struct nest *from, const struct spread *spread, unsigned slots)
+{
+	const struct nest_layout *layout = from->layout;
+	struct split_in_nest_split split_in_nest_split = {
+		.from = from,
+		.spread = spread,
+		.row = row_of(layout, slots),
+		.high = layout->payload_at - 1,
+		.lanes = spread->range[0].body == spread->range[1].body ? 1 : 2,
+	};
+	split_in_nest_split.compared = split_in_nest_split.row.ones * bits_low(layout->payload_at);
+	split_in_nest_split.highs = split_in_nest_split.row.ones << split_in_nest_split.high;
+	split_in_nest_split.limit = split_in_nest_split.row.ones * (spread->limit << layout->tag_at);
+	for (unsigned i = 0; i < split_in_nest_split.lanes; i++)
+		split_in_nest_split.lane[i] = lane_of(from, &spread->range[i], slots);
+	return split_in_nest_split;
+}
+
+/* Those of the lowest bits of fields that go to the second lane and have the limit's tag. */
+NEVER_INLINE uint64_t split_by_borrowed(const struct split_in_nest_split *split_in_nest_split, unsigned slots, uint64_t slot,
+                                        uint64_t fields, uint64_t second)
+{
+	const struct nest_layout *layout = split_in_nest_split->from->layout;
+	for (unsigned i = 0; i < slots; i++, fields >>= layout->width) {
+		uint64_t tag = fields >> layout->tag_at & bits_low(layout->tag_bits);
+		if (tag != split_in_nest_split->spread->limit)
+			continue;
+		struct nest_key key = nest_key_in(split_in_nest_split->from, layout->kind, 0, slot + i,
+		                                  fields & layout->slot_mask);
+		if (borrowed_bits(split_in_nest_split->from, layout->kind, &key) < split_in_nest_split->spread->borrowed)
+			second &= ~(UINT64_C(1) << i * layout->width);
+	}
+	return second;
+}
+
+/* The lowest bits of fields that go to the second lane; those of empty ones may be anything. */
+ALWAYS_INLINE uint64_t split_second_in_nest_split(const struct split_in_nest_split *split_in_nest_split, unsigned slots, uint64_t slot,
+                                    uint64_t fields)
+{
+	/* Whether the bits below the highest are at least the limit's; then by these, too. */
+	uint64_t own = fields & split_in_nest_split->compared;
+	uint64_t lower = (own | split_in_nest_split->highs) - (split_in_nest_split->limit & ~split_in_nest_split->highs);
+	uint64_t second = ((own & lower) | ((own | lower) & ~split_in_nest_split->limit)) & split_in_nest_split->highs;
+	second >>= split_in_nest_split->high;
+	if (UNLIKELY(split_in_nest_split->spread->borrows))
+		second = split_by_borrowed(split_in_nest_split, slots, slot, fields, second);
+	return second;
+}
+
+/* Puts the entries of a row, whose lowest bits are `taken`, into a lane. */
+ALWAYS_INLINE nidus_status split_to(struct split_in_nest_split *split_in_nest_split, struct lane *lane, unsigned slots,
+                                    uint64_t slot, uint64_t fields, uint64_t taken)
+{
+	fields = lane_narrow(lane, slots, fields + taken * lane->added);
+	return lane_put(lane, slots, slot, fields, row_count(&split_in_nest_split->row, taken));
+}
+
+/* Splits all whole rows of a body; says how many slots that are. */
+ALWAYS_INLINE nidus_status split_rows(const struct nest *from, const struct spread *spread,
+                                      unsigned slots, uint64_t *done)
+{
+	struct split_in_nest_split split_in_nest_split = split_of(from, spread, slots);
+	const uint64_t all = nest_chunk_slots(from->layout);
+	nidus_status status = NIDUS_OK;
+	uint64_t slot = 0;
+	for (; slot + slots <= all && status == NIDUS_OK; slot += slots) {
+		uint64_t fields = row_load(&split_in_nest_split.row, from->bits, slot);
+		uint64_t taken = row_taken(&split_in_nest_split.row, fields), second = 0;
+		if (split_in_nest_split.lanes > 1) {
+			second = split_second_in_nest_split(&split_in_nest_split, slots, slot, fields) & taken;
+			uint64_t there = fields & second * from->layout->slot_mask;
+			status = split_to(&split_in_nest_split, &split_in_nest_split.lane[1], slots, slot, there, second);
+			fields ^= there;
+		}
+		if (LIKELY(status == NIDUS_OK))
+			status = split_to(&split_in_nest_split, &split_in_nest_split.lane[0], slots, slot, fields,
+			                  taken ^ second);
+	}
+	for (unsigned i = 0; i < split_in_nest_split.lanes && status == NIDUS_OK; i++)
+		lane_flush(&split_in_nest_split.lane[i]);
+	*done = slot;
+	return status;
+}
+
+/* Whether a body's slots go in rows: not if they become wider, are coded, or too narrow to count. */
+static bool goes_in_rows(const struct nest *from, const struct spread *spread)
+{
+	const struct nest_layout *layout = from->layout;
+	if (spread->choose != NULL || from->mapped || nest_coded(layout->kind) ||
+	    spread->limit > bits_low(layout->tag_bits))
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct nest *to = spread->range[i].body;
+		if (to->layout->width > layout->width || to->layout->width < 3)
+			return false;
+	}
+	return true;
+}
+
+/* Splits a body, one row after the other. */
+static nidus_status spread_rows(const struct nest *from, const struct spread *spread)
+{
+	uint64_t done;
+	nidus_status status;
+	switch (row_slots(from->layout->width)) {
+	case ROW_MOST:
+		status = split_rows(from, spread, ROW_MOST, &done);
+		break;
+	case 2:
+		status = split_rows(from, spread, 2, &done);
+		break;
+	default:
+		status = split_rows(from, spread, 1, &done);
+	}
+	return status == NIDUS_OK ? spread_slots_of(from, 0, done, spread) : status;
+}
+
+/* ----------------------------------------------------------------------- all -- */
+
+static nidus_status spread_chunk(const struct nest *from, uint64_t chunk,
+                                 const struct spread *spread)
+{
+	if (goes_in_rows(from, spread))
+		return spread_rows(from, spread);
+	return from->mapped ? spread_mapped(from, chunk, spread)
+	                    : spread_slots_of(from, chunk, 0, spread);
+}
+
+nidus_status nest_spread(const struct nest *from, const struct spread *spread)
+{
+	nidus_status status = NIDUS_OK;
+	for (uint64_t chunk = 0; chunk < from->layout->chunks && status == NIDUS_OK; chunk++) {
+		status = spread_chunk(from, chunk, spread);
+		if (status == NIDUS_OK)
+			status = spread_stash(from, chunk, spread);
+	}
+	return status;
+}
+#undef ROW_MOST
+
 /* ==== src/nest/values.c ==== */
 /* SPDX-License-Identifier: MIT
  *
@@ -31446,18 +34661,18 @@ bool nest_find_entry(const struct nest *nest, const struct nest_key *key,
                      const struct nest_spot *spot, bool exact, uint64_t *slot)
 {
 	struct nest_shape shape = nest_shape_of(nest);
-	unsigned top = exact ? nest->width - 1 : nest->high;
-	uint64_t highs = nest->ones << top, lows = highs - nest->ones;
+	unsigned top = exact ? nest->layout->width - 1 : nest->layout->high;
+	uint64_t highs = nest->layout->ones << top, lows = highs - nest->layout->ones;
 	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
-		for (unsigned word = 0; word < nest->words; word++) {
+		uint64_t first = nest_first_slot(nest, nest->layout->kind, key->group[choice]);
+		for (unsigned word = 0; word < nest->layout->words; word++) {
 			uint64_t fields =
 				nest_differences(nest, shape, nest->bits, spot, choice, word);
 			uint64_t hits = fields_zero_in(fields, lows, highs);
 			if (hits == 0)
 				continue;
-			unsigned at = (unsigned)__builtin_ctzll(hits) / nest->width;
-			*slot = first + word * nest->fields + at;
+			unsigned at = (unsigned)__builtin_ctzll(hits) / nest->layout->width;
+			*slot = first + word * nest->layout->fields + at;
 			return true;
 		}
 	}
@@ -31467,7 +34682,7 @@ bool nest_find_entry(const struct nest *nest, const struct nest_key *key,
 uint64_t nest_changed(const struct nest *nest, uint64_t payload, struct value_change change)
 {
 	return change.what == VALUE_REPLACE ? change.fresh
-	                                    : value_sum(payload, change.fresh, nest->payload_bits);
+	                                    : value_sum(payload, change.fresh, nest->layout->payload_bits);
 }
 
 size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, uint64_t *values,
@@ -31476,7 +34691,7 @@ size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, ui
 	const struct overflow *stash = &nest->chunk[key->chunk].stash;
 	if (stash->nodes == 0)
 		return found;
-	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, key);
 	return overflow_values(stash, &identity, values, cap, found);
 }
 
@@ -31503,15 +34718,15 @@ static void change_slot_in_nest_values(struct nest *nest, uint64_t chunk, uint64
                         struct value_change change)
 {
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
-	uint64_t value = nest_get(nest, nest->kind, bits, slot);
+	uint64_t value = nest_get(nest, nest->layout->kind, bits, slot);
 	if (change.what == VALUE_REMOVE) {
-		nest_set(nest, nest->kind, bits, slot, 0);
+		nest_set(nest, nest->layout->kind, bits, slot, 0);
 		nest->chunk[chunk].used--;
 		nest_bring_home(nest, chunk, slot);
 		return;
 	}
-	uint64_t payload = nest_changed(nest, value >> nest->payload_at, change);
-	nest_set(nest, nest->kind, bits, slot, nest_with_payload(nest, value, payload));
+	uint64_t payload = nest_changed(nest, value >> nest->layout->payload_at, change);
+	nest_set(nest, nest->layout->kind, bits, slot, nest_with_payload(nest, value, payload));
 }
 
 /* Changes an entry of the stash. Errors: NOT_FOUND, COPIES, E_NOMEM. */
@@ -31519,7 +34734,7 @@ static nidus_status change_stashed(struct nest *nest, const struct nest_key *key
                                    struct value_change change)
 {
 	struct overflow *stash = &nest->chunk[key->chunk].stash;
-	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, key);
 	const struct overflow_node *node =
 		overflow_find(stash, &identity, change.what == VALUE_ADD);
 	if (node == NULL)
@@ -31537,7 +34752,7 @@ nidus_status nest_stash_change(struct nest *nest, uint64_t chunk, const struct o
 	struct overflow *stash = &nest->chunk[chunk].stash;
 	uint64_t nodes = stash->nodes, entries = stash->entries;
 	uint64_t fresh = nest_changed(nest, node->entry.value, change);
-	nidus_status status = overflow_change(stash, &nest->allocator, &node->entry, fresh);
+	nidus_status status = overflow_change(stash, nest->allocator, &node->entry, fresh);
 	nest_stash_changed(nest, chunk, nodes, entries);
 	return status;
 }
@@ -32606,7 +35821,7 @@ static nidus_status count_in_ribbon_ranges(struct state_in_ribbon_ranges *state_
 }
 
 /* Room for the equations of so many threads. */
-static nidus_status take_room(struct state_in_ribbon_ranges *state_in_ribbon_ranges, unsigned threads)
+static nidus_status take_room_in_ribbon_ranges(struct state_in_ribbon_ranges *state_in_ribbon_ranges, unsigned threads)
 {
 	const nidus_allocator *allocator = &state_in_ribbon_ranges->ribbon.allocator;
 	if (threads <= state_in_ribbon_ranges->threads)
@@ -32641,7 +35856,7 @@ static nidus_status add_in_ribbon_ranges(void *context, const struct portion *po
 	const struct ribbon_layer *layer = &state_in_ribbon_ranges->ribbon.keys.layer[state_in_ribbon_ranges->pass];
 	uint64_t end_in_ribbon_ranges = portion->last ? ribbon_shards(layer)
 	                             : ribbon_window(layer, portion->end) / RIBBON_SHARD;
-	nidus_status status = take_room(state_in_ribbon_ranges, threads);
+	nidus_status status = take_room_in_ribbon_ranges(state_in_ribbon_ranges, threads);
 	for (*taken = 0; state_in_ribbon_ranges->next < end_in_ribbon_ranges && status == NIDUS_OK;) {
 		uint64_t last = end_in_ribbon_ranges - state_in_ribbon_ranges->next < state_in_ribbon_ranges->most ? end_in_ribbon_ranges : state_in_ribbon_ranges->next + state_in_ribbon_ranges->most;
 		size_t to = keys_before_in_ribbon_ranges(portion, layer, last * RIBBON_SHARD), from = *taken;
@@ -33271,7 +36486,7 @@ static nidus_status write_in_place(const char *path, file_writer writer, const v
 }
 
 /* What is to be saved, and where. */
-struct saving {
+struct saving_in_store_file {
 	const char *path;       /* at the end of symbolic links */
 	const struct stat *old; /* of the file that is there; NULL: there is none */
 	file_writer writer;
@@ -33280,27 +36495,27 @@ struct saving {
 };
 
 /* Opens a new temporary file; *named: it has its name already. */
-static int open_beside(const struct saving *saving, const char *temporary, const char *folder,
+static int open_beside(const struct saving_in_store_file *saving_in_store_file, const char *temporary, const char *folder,
                        bool *named)
 {
 	/* What may not be read in the end may not be read on the way either. */
-	mode_t mode = saving->old != NULL ? saving->old->st_mode & 0666 : 0666;
-	int file = saving->nameless ? nidus_its_os.open_unnamed(folder, mode) : -1;
+	mode_t mode = saving_in_store_file->old != NULL ? saving_in_store_file->old->st_mode & 0666 : 0666;
+	int file = saving_in_store_file->nameless ? nidus_its_os.open_unnamed(folder, mode) : -1;
 	*named = file < 0;
-	return file < 0 && (!saving->nameless || errno == ENOTSUP) ? nidus_its_os.open_new(temporary, mode)
+	return file < 0 && (!saving_in_store_file->nameless || errno == ENOTSUP) ? nidus_its_os.open_new(temporary, mode)
 	                                                           : file;
 }
 
 /* Fills a new temporary file and makes it durable; it is gone after a failure. */
-static nidus_status write_beside(const struct saving *saving, const char *temporary,
+static nidus_status write_beside(const struct saving_in_store_file *saving_in_store_file, const char *temporary,
                                  const char *folder)
 {
-	const struct stat *old = saving->old;
+	const struct stat *old = saving_in_store_file->old;
 	bool named;
-	int file = open_beside(saving, temporary, folder, &named);
+	int file = open_beside(saving_in_store_file, temporary, folder, &named);
 	if (file < 0)
 		return failed_in_store_file("create", temporary);
-	nidus_status status = saving->writer(saving->subject, file_sink, &file);
+	nidus_status status = saving_in_store_file->writer(saving_in_store_file->subject, file_sink, &file);
 	if (status == NIDUS_OK && old != NULL && nidus_its_os.change_mode(file, old->st_mode & 07777) != 0)
 		status = failed_in_store_file("set the permissions of", temporary);
 	if (status == NIDUS_OK && nidus_its_os.sync(file) != 0)
@@ -33366,9 +36581,9 @@ static size_t stem_of(const char *path)
 	return length;
 }
 
-static nidus_status replace(const struct saving *saving)
+static nidus_status replace(const struct saving_in_store_file *saving_in_store_file)
 {
-	const char *path = saving->path;
+	const char *path = saving_in_store_file->path;
 	size_t room = strlen(path) + sizeof ".tmp-0123456789abcdef";
 	uint64_t unique;
 	nidus_status status = random_seed(&unique);
@@ -33383,7 +36598,7 @@ static nidus_status replace(const struct saving *saving)
 	find_folder(path, folder);
 	snprintf(temporary, room, "%.*s.tmp-%016llx", (int)stem_of(path), path,
 	         (unsigned long long)unique);
-	status = write_beside(saving, temporary, folder);
+	status = write_beside(saving_in_store_file, temporary, folder);
 	int kept = errno;
 	if (status == NIDUS_OK && nidus_its_os.rename(temporary, path) != 0) {
 		status = failed_in_store_file("replace", path);
@@ -33422,7 +36637,7 @@ static bool resolve(const char *link, const char *target, char path[LINK_LENGTH]
  * may not exist yet: it is to be replaced, not the link. NULL with errno set
  * when the links lead nowhere. `real` and `target` have room for a path each.
  */
-static const char *follow(const char *path, char *real, char *target)
+static const char *follow_in_store_file(const char *path, char *real, char *target)
 {
 	for (int links = 0; links < LINKS_MOST; links++) {
 		ssize_t length = nidus_its_os.read_link(path, target, LINK_LENGTH);
@@ -33444,34 +36659,34 @@ static const char *follow(const char *path, char *real, char *target)
 }
 
 /* Saves to a path, with room for two paths. */
-static nidus_status save_in(char *room, const char *path, struct saving saving)
+static nidus_status save_in(char *room, const char *path, struct saving_in_store_file saving_in_store_file)
 {
 	struct stat old;
-	saving.path = follow(path, room, room + LINK_LENGTH);
-	if (saving.path == NULL)
+	saving_in_store_file.path = follow_in_store_file(path, room, room + LINK_LENGTH);
+	if (saving_in_store_file.path == NULL)
 		return failed_in_store_file("follow", path);
-	if (nidus_its_os.path_status(saving.path, &old) != 0) {
+	if (nidus_its_os.path_status(saving_in_store_file.path, &old) != 0) {
 		if (errno != ENOENT)
 			return failed_in_store_file("look at", path);
-		return replace(&saving);
+		return replace(&saving_in_store_file);
 	}
 	if (S_ISDIR(old.st_mode)) {
 		errno = EISDIR;
 		return failed_in_store_file("write to", path);
 	}
 	if (!S_ISREG(old.st_mode))
-		return write_in_place(saving.path, saving.writer, saving.subject);
-	saving.old = &old;
-	return replace(&saving);
+		return write_in_place(saving_in_store_file.path, saving_in_store_file.writer, saving_in_store_file.subject);
+	saving_in_store_file.old = &old;
+	return replace(&saving_in_store_file);
 }
 
 /* Paths lie in memory, not on the stack: some writers need much of that. */
-static nidus_status save(const char *path, struct saving saving)
+static nidus_status save(const char *path, struct saving_in_store_file saving_in_store_file)
 {
 	char *room = nidus_its_os.allocate((size_t)2 * LINK_LENGTH);
 	if (room == NULL)
 		return fail(NIDUS_E_NOMEM, "no memory for a path");
-	nidus_status status = save_in(room, path, saving);
+	nidus_status status = save_in(room, path, saving_in_store_file);
 	int kept = errno;
 	nidus_its_os.release(room);
 	errno = kept;
@@ -33480,13 +36695,13 @@ static nidus_status save(const char *path, struct saving saving)
 
 nidus_status file_save(const char *path, file_writer writer, const void *subject)
 {
-	return save(path, (struct saving){ .writer = writer, .subject = subject });
+	return save(path, (struct saving_in_store_file){ .writer = writer, .subject = subject });
 }
 
 nidus_status file_save_long(const char *path, file_writer writer, const void *subject)
 {
 	return save(path,
-	            (struct saving){ .writer = writer, .subject = subject, .nameless = true });
+	            (struct saving_in_store_file){ .writer = writer, .subject = subject, .nameless = true });
 }
 
 nidus_status file_open(const char *path, struct file_reader *reader)
@@ -33552,6 +36767,12 @@ void file_unmap(struct file_map *map)
 	*map = (struct file_map){ 0 };
 }
 
+void file_forget_map(const struct file_map *map)
+{
+	if (map->bytes != NULL && !map->borrowed)
+		nidus_its_os.forget_map(map->bytes, (size_t)map->size);
+}
+
 struct file_map file_borrow(const void *bytes, size_t size)
 {
 	unsigned char *start = (unsigned char *)(uintptr_t)bytes; /* read only, as a map is */
@@ -33588,10 +36809,11 @@ ptrdiff_t file_source(void *context, void *bytes, size_t size)
  *      32  capacity, u64            104  count, u64
  *      40  max capacity, u64        112  stashed, u64
  *      48  fpr, f64                 120  sections, u32
- *      56  slots, u32               124  1 if other parts follow, u32
+ *      56  slots, u32               124  zero, u32
  *      60  core bits, u32           128  per section: kind u32, zero u32,
  *      64  growth bits, u32              offset u64, size u64, checksum u64
  *      68  level, u32               192  bits of a value, u32
+ *                                  196  1 if it is a directory of segments, u32
  *                                  200  keys in the verdict, u64
  *                                  248  checksum of bytes 0 to 247, u64
  */
@@ -33609,22 +36831,24 @@ static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n
 #define SECTION_TABLE 128 /* where the section table starts */
 #define SECTION_ROW 32    /* bytes per section in it */
 #define VALUE_BITS_AT 192 /* behind the section table */
+#define SEGMENTED_AT 196
 #define JUDGED_AT 200
 #define CHECKSUM_AT 248
 
 #define LINE 64                 /* sections start at a cache line, */
-#define PAGE 4096               /* and a table of a page or more at a page, to be mapped */
+#define PAGE 4096               /* and a large table at a page, to be mapped */
+#define LARGE (64 * PAGE)
 #define PIECE ((size_t)1 << 20) /* bytes handed to a sink at a time */
 
 _Static_assert(SECTION_TABLE + IMAGE_SECTIONS * SECTION_ROW == VALUE_BITS_AT, "sections fit");
 _Static_assert(CHECKSUM_AT + 8 == IMAGE_HEADER, "the checksum ends the header");
 
-static const unsigned char zeros[PAGE];
+static const unsigned char zeros_in_store_image[PAGE];
 
 /* A static filter is shipped, and small: it starts at a line. */
 static uint64_t alignment_of(const struct image *image, int section)
 {
-	return section == IMAGE_TABLE && image->section[section].size >= PAGE &&
+	return section == IMAGE_TABLE && image->section[section].size >= LARGE &&
 	                       !(image->plan.features & NIDUS_STATIC)
 	               ? PAGE
 	               : LINE;
@@ -33660,7 +36884,7 @@ static uint64_t bits_of(double number)
 	return bits;
 }
 
-static double number_of(uint64_t bits)
+static double number_of_in_store_image(uint64_t bits)
 {
 	double number;
 	memcpy(&number, &bits, sizeof number);
@@ -33686,6 +36910,7 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store32(to + 96, plan->stash_limit);
 	store32(to + 100, plan->borrowed);
 	store32(to + VALUE_BITS_AT, plan->value_bits);
+	store32(to + SEGMENTED_AT, plan->segmented);
 	store64(to + JUDGED_AT, plan->judged);
 }
 
@@ -33696,7 +36921,7 @@ static void decode_plan(struct blueprint *plan, const unsigned char *from)
 	plan->seed = load64(from + 24);
 	plan->capacity = load64(from + 32);
 	plan->max_capacity = load64(from + 40);
-	plan->fpr = number_of(load64(from + 48));
+	plan->fpr = number_of_in_store_image(load64(from + 48));
 	plan->slots = load32(from + 56);
 	plan->core_bits = load32(from + 60);
 	plan->growth_bits = load32(from + 64);
@@ -33708,6 +36933,7 @@ static void decode_plan(struct blueprint *plan, const unsigned char *from)
 	plan->stash_limit = load32(from + 96);
 	plan->borrowed = load32(from + 100);
 	plan->value_bits = load32(from + VALUE_BITS_AT);
+	plan->segmented = load32(from + SEGMENTED_AT);
 	plan->judged = load64(from + JUDGED_AT);
 }
 
@@ -33721,7 +36947,6 @@ static void encode(const struct image *image, unsigned char header[IMAGE_HEADER]
 	store64(header + 104, image->count);
 	store64(header + 112, image->stashed);
 	store32(header + 120, IMAGE_SECTIONS);
-	store32(header + 124, image->more);
 	for (uint32_t i = 0; i < IMAGE_SECTIONS; i++) {
 		unsigned char *row = header + SECTION_TABLE + i * SECTION_ROW;
 		store32(row, i);
@@ -33753,6 +36978,36 @@ nidus_status image_put(nidus_sink sink, void *context, const void *bytes, uint64
 	return NIDUS_OK;
 }
 
+/* The checksum of a section. */
+static uint64_t checksum_of(const struct image *image, int i, const void *bytes)
+{
+	struct hash_stream stream;
+	const void *piece;
+	uint64_t size, index = 0;
+	if (i != IMAGE_TABLE || image->pieces == NULL)
+		return hash_checksum(bytes, image->section[i].size);
+	const struct image_pieces *pieces = image->pieces;
+	hash_stream_begin(&stream);
+	while ((piece = pieces->piece(pieces->context, index++, &size)) != NULL)
+		hash_stream_add(&stream, piece, size);
+	return hash_stream_end(&stream);
+}
+
+static nidus_status put_section(const struct image *image, int i, const void *bytes,
+                                nidus_sink sink, void *context)
+{
+	nidus_status status = NIDUS_OK;
+	const void *piece;
+	uint64_t size, index = 0;
+	if (i != IMAGE_TABLE || image->pieces == NULL)
+		return image_put(sink, context, bytes, image->section[i].size);
+	const struct image_pieces *pieces = image->pieces;
+	while (status == NIDUS_OK &&
+	       (piece = pieces->piece(pieces->context, index++, &size)) != NULL)
+		status = image_put(sink, context, piece, size);
+	return status;
+}
+
 int image_skip(void *context, const void *bytes, size_t size)
 {
 	struct image_skip *skip = context;
@@ -33777,14 +37032,14 @@ nidus_status image_write(struct image *image, const void *const bytes[IMAGE_SECT
 	if (status != NIDUS_OK)
 		return status;
 	for (int i = 0; i < IMAGE_SECTIONS && header_is_read(sink, context); i++)
-		image->section[i].checksum = hash_checksum(bytes[i], image->section[i].size);
+		image->section[i].checksum = checksum_of(image, i, bytes[i]);
 	encode(image, header);
 	status = image_put(sink, context, header, IMAGE_HEADER);
 	for (int i = 0; i < IMAGE_SECTIONS && status == NIDUS_OK; i++) {
-		status = image_put(sink, context, zeros,
+		status = image_put(sink, context, zeros_in_store_image,
 		                   image->section[i].offset - end_before(image, i));
 		if (status == NIDUS_OK)
-			status = image_put(sink, context, bytes[i], image->section[i].size);
+			status = put_section(image, i, bytes[i], sink, context);
 	}
 	return status;
 }
@@ -33856,7 +37111,6 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 	decode_plan(&image->plan, header);
 	image->count = load64(header + 104);
 	image->stashed = load64(header + 112);
-	image->more = load32(header + 124) != 0;
 	for (int i = 0; i < IMAGE_SECTIONS; i++) {
 		image->section[i].size = load64(header + SECTION_TABLE + i * SECTION_ROW + 16);
 		image->section[i].checksum = load64(header + SECTION_TABLE + i * SECTION_ROW + 24);
@@ -33874,7 +37128,7 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 
 static nidus_status check_padding(const unsigned char *padding, uint64_t size)
 {
-	if (size > 0 && memcmp(padding, zeros, (size_t)size) != 0)
+	if (size > 0 && memcmp(padding, zeros_in_store_image, (size_t)size) != 0)
 		return fail(NIDUS_E_CORRUPT, "the padding between sections is not zero");
 	return NIDUS_OK;
 }
@@ -33896,6 +37150,41 @@ nidus_status image_check_section(const struct image *image, enum image_section w
 	return status == NIDUS_OK ? check_section(image, which, file + start) : status;
 }
 
+nidus_status image_begin_section(const struct image *image, enum image_section which,
+                                 nidus_source source, void *context,
+                                 struct image_reading *reading)
+{
+	unsigned char padding[PAGE];
+	uint64_t gap = image->section[which].offset - end_before(image, which);
+	reading->source = source;
+	reading->context = context;
+	hash_stream_begin(&reading->checksum);
+	nidus_status status = image_get(source, context, padding, gap);
+	return status == NIDUS_OK ? check_padding(padding, gap) : status;
+}
+
+nidus_status image_read_piece(struct image_reading *reading, void *bytes, uint64_t size)
+{
+	nidus_status status = image_get(reading->source, reading->context, bytes, size);
+	if (status == NIDUS_OK)
+		hash_stream_add(&reading->checksum, bytes, (size_t)size);
+	return status;
+}
+
+static nidus_status no_match(enum image_section which)
+{
+	return fail(NIDUS_E_CORRUPT, "the checksum of the %s does not match",
+	            which == IMAGE_TABLE ? "table" : "stash");
+}
+
+nidus_status image_end_section(const struct image *image, enum image_section which,
+                               const struct image_reading *reading)
+{
+	return hash_stream_end(&reading->checksum) == image->section[which].checksum
+	               ? NIDUS_OK
+	               : no_match(which);
+}
+
 nidus_status image_read_section(const struct image *image, enum image_section which, void *bytes,
                                 nidus_source source, void *context)
 {
@@ -33910,73 +37199,14 @@ nidus_status image_read_section(const struct image *image, enum image_section wh
 }
 #undef CHECKSUM_AT
 #undef JUDGED_AT
+#undef LARGE
 #undef LINE
 #undef PAGE
 #undef PIECE
 #undef SECTION_ROW
 #undef SECTION_TABLE
+#undef SEGMENTED_AT
 #undef VALUE_BITS_AT
-
-/* ==== src/store/parts.c ==== */
-/* SPDX-License-Identifier: MIT
- *
- * parts: the fields of the record.
- *
- *       0  position, u64             40  returned: home, u64
- *       8  places per turn, u64      48  returned: fingerprint, u64
- *      16  inserts to a turn, u32    56  inserts to a count, i64
- *      20  uncounted inserts, u32    64  entries of the overflow list, u64
- *      24  old body follows, u32     72  checksum of the overflow list, u64
- *      28  returning, u32            80  zero
- *      32  returned: value, u64     120  checksum of bytes 0 to 119, u64
- */
-
-
-#define CHECKSUM_AT 120
-
-_Static_assert(CHECKSUM_AT + 8 == PARTS_RECORD, "the checksum ends the record");
-
-void parts_encode(const struct parts *parts, unsigned char record[PARTS_RECORD])
-{
-	memset(record, 0, PARTS_RECORD);
-	store64(record, parts->position);
-	store64(record + 8, parts->places);
-	store32(record + 16, parts->inserts);
-	store32(record + 20, parts->uncounted);
-	store32(record + 24, parts->old);
-	store32(record + 28, parts->returning);
-	store64(record + 32, parts->returned.value);
-	store64(record + 40, parts->returned.home);
-	store64(record + 48, parts->returned.fingerprint);
-	store64(record + 56, (uint64_t)parts->left);
-	store64(record + 64, parts->overflowed);
-	store64(record + 72, parts->checksum);
-	store64(record + CHECKSUM_AT, hash_checksum(record, CHECKSUM_AT));
-}
-
-nidus_status parts_decode(struct parts *parts, const unsigned char record[PARTS_RECORD])
-{
-	unsigned char again[PARTS_RECORD];
-	if (load64(record + CHECKSUM_AT) != hash_checksum(record, CHECKSUM_AT))
-		return fail(NIDUS_E_CORRUPT, "the checksum of the growth record does not match");
-	*parts = (struct parts){
-		.position = load64(record),
-		.places = load64(record + 8),
-		.inserts = load32(record + 16),
-		.uncounted = load32(record + 20),
-		.old = load32(record + 24) != 0,
-		.returning = load32(record + 28) != 0,
-		.returned = { load64(record + 40), load64(record + 48), load64(record + 32) },
-		.left = (int64_t)load64(record + 56),
-		.overflowed = load64(record + 64),
-		.checksum = load64(record + 72),
-	};
-	parts_encode(parts, again);
-	if (memcmp(record, again, PARTS_RECORD) != 0)
-		return fail(NIDUS_E_FORMAT, "the growth record's unused bytes are not zero");
-	return NIDUS_OK;
-}
-#undef CHECKSUM_AT
 
 /* ==== src/yard/build.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -34071,7 +37301,8 @@ static void build_parts(void *context, unsigned share)
 nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values, size_t n,
                         unsigned threads)
 {
-	if (yard->level > 0 || yard->segment.parts > 0) /* front buckets do not ascend */
+	/* In a body of a growing filter front buckets do not ascend. */
+	if (yard->parts > 1 || yard->tag_bits > 0)
 		return watch_insert_batch(&yard->ops->body, yard, hashes, values, n);
 	uint64_t parts = yard->fronts / PART_BUCKETS + 1;
 	struct building_in_yard_build building_in_yard_build = { .yard = yard,
@@ -34086,114 +37317,351 @@ nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_
 	threads_run(threads, build_parts, &building_in_yard_build);
 	/* The same failure as one thread's that fills all front lines first. */
 	nidus_status status = outcome_tell(&building_in_yard_build.fronts);
-	return status == NIDUS_OK ? outcome_tell(&building_in_yard_build.back) : status;
+	status = status == NIDUS_OK ? outcome_tell(&building_in_yard_build.back) : status;
+	if (status != NIDUS_COPIES)
+		return status;
+	/* A key has more copies than lines hold: one by one, as they are listed. */
+	yard_clear(yard);
+	return watch_insert_batch(&yard->ops->body, yard, hashes, values, n);
 }
 #undef PARTS_MOST
 #undef PART_BUCKETS
 
-/* ==== src/yard/move.c ==== */
+/* ==== src/yard/list.c ==== */
 /* SPDX-License-Identifier: MIT
  *
- * yard_move: front bucket by front bucket, with what it has in the backyard.
+ * yard_list: the list of a yard, for one thread and for several.
  */
 
 
-/* ==== src/yard/tiers.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * yard_tiers: where the operations on yards are, one file per tier.
- */
-#ifndef NIDUS_YARD_TIERS_H
-#define NIDUS_YARD_TIERS_H
-
-
-/* Instead of a width: remainders of 8 bits in lines of 32 bytes. */
-#define YARD_SHORT 108
-
-static const struct yard_ops *yard_scalar(unsigned width);
-static const struct yard_ops *yard_avx2(unsigned width); /* where isa.h says so */
-
-#endif
-
-/* The place of an entry of `from` in a yard of another level. */
-static struct yard_key key_at_level(const struct yard *to, const struct yard *from,
-                                    struct yard_key key)
+nidus_entry yard_list_entry(const struct yard *yard, struct yard_key key)
 {
-	uint64_t fingerprint = key.remainder << from->level | (key.bucket & bits_low(from->level));
-	return (struct yard_key){
-		.bucket = key.bucket >> from->level << to->level |
-		          (fingerprint & bits_low(to->level)),
-		.m = key.m,
-		.remainder = fingerprint >> to->level,
-		.beside = key.beside,
+	return (nidus_entry){
+		.home = key.bucket,
+		.fingerprint = (uint64_t)(key.m + 1) << yard->width | key.remainder,
+		.value = key.beside,
 	};
 }
 
-/* Takes the first `put` entries of a bucket out of `to` again. */
-static void take_back(struct yard *to, const struct yard *from, uint64_t bucket, uint64_t put)
+struct yard_key yard_list_key(const struct yard *yard, const nidus_entry *entry)
 {
-	struct yard_key key;
-	uint64_t at = 0;
-	for (; put > 0 && yard_next_in(from, bucket, &at, &key); put--)
-		(void)to->ops->change(to, key_at_level(to, from, key),
-		                      (struct value_change){ VALUE_REMOVE, key.beside, 0 });
+	return (struct yard_key){
+		.bucket = entry->home,
+		.m = (unsigned)(entry->fingerprint >> yard->width) - 1,
+		.remainder = entry->fingerprint & bits_low(yard->width),
+		.beside = entry->value,
+	};
 }
 
-/* How many entries a bucket has from a place on. */
-static uint64_t entries_from(const struct yard *yard, uint64_t bucket, uint64_t at)
+/* Nobody else changes the list, nor looks at it but by overflow_seen, until it is let go. */
+static void hold(struct yard *yard)
 {
-	struct yard_key key;
-	uint64_t entries = 0;
-	while (yard_next_in(yard, bucket, &at, &key))
-		entries++;
-	return entries;
+	if (yard_shared(yard))
+		version_lock(&yard->list_version);
 }
 
-/* Puts copies of a bucket's entries into `to` one by one: all and true, or none. */
-static bool put_bucket(struct yard *to, const struct yard *from, uint64_t bucket,
-                       struct overflow *overflow, uint64_t *put)
+/* After a change. */
+static void settle(struct yard *yard)
 {
-	struct yard_key key;
-	uint64_t at = 0;
-	bool reserved = false;
-	for (*put = 0; yard_next_in(from, bucket, &at, &key); ++*put) {
-		if (to->ops->put(to, key_at_level(to, from, key)) == NIDUS_OK)
+	yard->careful = yard->values != NULL || yard->list.nodes > 0;
+}
+
+static void let_go(struct yard *yard)
+{
+	if (yard_shared(yard))
+		version_unlock(&yard->list_version);
+}
+
+/* For those that only look at numbers: the version is not a part of the list. */
+static struct yard *as_writer(const struct yard *yard)
+{
+	union {
+		const struct yard *in;
+		struct yard *out;
+	} cast = { .in = yard };
+	return cast.out;
+}
+
+/* -------------------------------------------------------------------- finding -- */
+
+static size_t find_shared_in_yard_list(const struct yard *yard, const nidus_entry *entry, uint64_t *values,
+                          size_t cap)
+{
+	size_t found;
+	for (unsigned tries = 0;; tries++) {
+		uint32_t version = __atomic_load_n(&yard->list_version, __ATOMIC_ACQUIRE);
+		if (version % 2 == 0 && overflow_seen(&yard->list, entry, &yard->list_version,
+		                                      version, values, cap, &found))
+			return found;
+		stripes_pause(tries);
+	}
+}
+
+bool yard_list_has(const struct yard *yard, struct yard_key key)
+{
+	nidus_entry entry = yard_list_entry(yard, key);
+	return yard_shared(yard) ? find_shared_in_yard_list(yard, &entry, NULL, 0) > 0
+	                           : overflow_find(&yard->list, &entry, true) != NULL;
+}
+
+/* yard_list_find where copies with other tags do not count. */
+static size_t find_tagged(const struct yard *yard, struct yard_key key, uint64_t *values,
+                          size_t cap, size_t found)
+{
+	const uint64_t tags = bits_low(yard->tag_bits);
+	nidus_entry entry = yard_list_entry(yard, key);
+	struct yard *writer = as_writer(yard);
+	hold(writer);
+	const struct overflow_node *node = overflow_find(&yard->list, &entry, true);
+	for (; node != NULL; node = overflow_sibling(&yard->list, node)) {
+		if (((node->entry.value ^ key.beside) & tags) != 0)
 			continue;
-		uint64_t left = 1 + entries_from(from, bucket, at);
-		if (!reserved && overflow_reserve(overflow, &to->allocator, left) != NIDUS_OK) {
-			take_back(to, from, bucket, *put);
-			return false;
+		for (size_t i = found; i < cap && i - found < node->copies; i++)
+			values[i] = node->entry.value >> yard->tag_bits;
+		found += node->copies;
+	}
+	let_go(writer);
+	return found;
+}
+
+size_t yard_list_find(const struct yard *yard, struct yard_key key, uint64_t *values, size_t cap,
+                      size_t found)
+{
+	if (yard->tag_bits > 0)
+		return find_tagged(yard, key, values, cap, found);
+	nidus_entry entry = yard_list_entry(yard, key);
+	size_t from = found < cap ? found : cap, room = cap - from;
+	uint64_t *behind = room > 0 ? values + from : NULL;
+	return found + (yard_shared(yard)
+	                        ? find_shared_in_yard_list(yard, &entry, behind, room)
+	                        : overflow_values(&yard->list, &entry, behind, room, 0));
+}
+
+bool yard_list_first(struct yard *yard, uint64_t bucket, const struct yard_key *behind,
+                     struct yard_key *first)
+{
+	nidus_entry from = { .home = bucket };
+	if (behind != NULL) {
+		from = yard_list_entry(yard, *behind);
+		from.fingerprint++;
+		from.value = 0;
+	}
+	hold(yard);
+	const struct overflow_node *node = overflow_from(&yard->list, &from);
+	bool any = node != NULL && node->entry.home == bucket;
+	if (any)
+		*first = yard_list_key(yard, &node->entry);
+	let_go(yard);
+	return any;
+}
+
+/* The numbers of the list at one moment. */
+static struct overflow numbers(const struct yard *yard)
+{
+	struct yard *writer = as_writer(yard);
+	hold(writer);
+	struct overflow list = yard->list;
+	let_go(writer);
+	return list;
+}
+
+uint64_t yard_list_entries(const struct yard *yard)
+{
+	return numbers(yard).entries;
+}
+
+uint64_t yard_list_surplus(const struct yard *yard)
+{
+	if (!yard_listed(yard))
+		return 0;
+	struct overflow list = numbers(yard);
+	return list.entries - list.nodes;
+}
+
+uint64_t yard_list_bytes(const struct yard *yard)
+{
+	return numbers(yard).bytes;
+}
+
+/* ------------------------------------------------------------------- changing -- */
+
+nidus_status yard_list_put(struct yard *yard, struct yard_key key, uint64_t copies)
+{
+	nidus_entry entry = yard_list_entry(yard, key);
+	hold(yard);
+	nidus_status status = overflow_add(&yard->list, &yard->allocator, &entry, copies);
+	settle(yard);
+	let_go(yard);
+	return status;
+}
+
+nidus_status yard_list_spill(struct yard *yard, struct yard_key key)
+{
+	nidus_entry entry = yard_list_entry(yard, key);
+	nidus_status status = NIDUS_FULL;
+	uint64_t count = yard_count(yard);
+	hold(yard);
+	const struct overflow *list = &yard->list;
+	if (count - (list->entries - list->nodes) < yard->capacity ||
+	    overflow_find(list, &entry, true) != NULL)
+		status = overflow_add(&yard->list, &yard->allocator, &entry, 1);
+	settle(yard);
+	let_go(yard);
+	return status == NIDUS_FULL
+	               ? fail(NIDUS_FULL, "no place for this key was found; the filter is full")
+	               : status;
+}
+
+/* A listed copy of a key that a change may be made to: its tag counts. NULL if there is none. */
+static const struct overflow_node *changeable(const struct yard *yard, struct yard_key key,
+                                              const struct value_change *change)
+{
+	uint64_t tags = bits_low(yard->tag_bits);
+	nidus_entry entry = yard_list_entry(yard, key);
+	if (change != NULL && change->what != VALUE_ADD) {
+		entry.value = change->old << yard->tag_bits | (key.beside & tags);
+		return overflow_find(&yard->list, &entry, false);
+	}
+	const struct overflow_node *node = overflow_find(&yard->list, &entry, true);
+	while (node != NULL && ((node->entry.value ^ key.beside) & tags) != 0)
+		node = overflow_sibling(&yard->list, node);
+	return node;
+}
+
+bool yard_list_take(struct yard *yard, struct yard_key key, const struct value_change *change)
+{
+	hold(yard);
+	const struct overflow_node *node = changeable(yard, key, change);
+	if (node != NULL)
+		overflow_take(&yard->list, &node->entry, 1);
+	settle(yard);
+	let_go(yard);
+	return node != NULL;
+}
+
+nidus_status yard_list_change(struct yard *yard, struct yard_key key,
+                              const struct value_change *change)
+{
+	const unsigned tag_bits = yard->tag_bits;
+	nidus_status status = NIDUS_NOT_FOUND;
+	hold(yard);
+	const struct overflow_node *node = changeable(yard, key, change);
+	if (node != NULL) {
+		uint64_t old = node->entry.value, fresh = change->fresh;
+		if (change->what == VALUE_ADD)
+			fresh = value_sum(old >> tag_bits, fresh, yard->value_bits);
+		status = overflow_change(&yard->list, &yard->allocator, &node->entry,
+		                         fresh << tag_bits | (old & bits_low(tag_bits)));
+	}
+	let_go(yard);
+	return status;
+}
+
+nidus_status yard_put_copies(struct yard *yard, struct yard_key key, uint64_t copies)
+{
+	nidus_entry entry = yard_list_entry(yard, key);
+	while (copies > 0) {
+		if (overflow_find(&yard->list, &entry, true) != NULL) {
+			nidus_status status = yard_list_put(yard, key, copies);
+			yard->count += status == NIDUS_OK ? copies : 0;
+			return status;
 		}
-		reserved = true;
-		nidus_entry entry = yard_identity(from, key);
-		overflow_insert(overflow, &entry, 1);
+		nidus_status status = yard->ops->put(yard, key);
+		if (status != NIDUS_OK)
+			return status;
+		copies--;
 	}
-	return true;
+	return NIDUS_OK;
 }
 
-/* Puts copies of a bucket's entries into `to`, most of them by whole lines: all and true, or none. */
-static bool copy_bucket(struct yard *to, const struct yard *from, uint64_t bucket,
-                        struct overflow *overflow, uint64_t *put)
+/* ----------------------------------------------------------------- as a whole -- */
+
+void yard_list_export(const struct yard *yard, unsigned char *bytes)
 {
-	*put = to->ops->copy_lines(to, from, bucket);
-	return *put != YARD_NOT_BY_LINES || put_bucket(to, from, bucket, overflow, put);
+	const unsigned tag_bits = yard->tag_bits;
+	const struct overflow_node *node = overflow_next(&yard->list, NULL);
+	for (; node != NULL; node = overflow_next(&yard->list, &node->entry)) {
+		uint64_t beside = node->entry.value, tag = beside & bits_low(tag_bits);
+		store64(bytes, node->entry.home);
+		store64(bytes + 8,
+		        node->entry.fingerprint | tag << (yard->width + YARD_BUCKET_BITS));
+		store64(bytes + 16, node->copies | beside >> tag_bits << 32);
+		bytes += OVERFLOW_ENTRY;
+	}
 }
 
-void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t places,
-               struct overflow *overflow)
+static bool possible(const struct yard *yard, struct yard_key key)
 {
-	if (*position == UINT64_MAX)
-		return;
-	uint64_t buckets = divide_up(places, from->ops->shape.front.slots), moved;
-	for (; buckets > 0 && *position < from->fronts; buckets--, ++*position) {
-		if (!copy_bucket(to, from, *position, overflow, &moved))
-			return;
-		from->ops->empty_bucket(from, *position);
-		from->count -= moved;
-		effort_of_thread()->moved += moved;
+	return key.bucket < yard->fronts && key.m < yard->buckets &&
+	       key.beside <= bits_low(yard->beside_bits);
+}
+
+nidus_status yard_list_import(struct yard *yard, const unsigned char *bytes, uint64_t n)
+{
+	const unsigned above = yard->width + YARD_BUCKET_BITS, tag_bits = yard->tag_bits;
+	nidus_entry last = { 0 };
+	nidus_status status = overflow_reserve(&yard->list, &yard->allocator, n);
+	for (uint64_t i = 0; i < n && status == NIDUS_OK; i++, bytes += OVERFLOW_ENTRY) {
+		uint64_t copies;
+		nidus_entry entry = overflow_decode(bytes, &copies);
+		uint64_t tag = entry.fingerprint >> above;
+		entry.value = entry.value << tag_bits | (tag & bits_low(tag_bits));
+		entry.fingerprint &= bits_low(above);
+		if (tag > bits_low(tag_bits) || copies < 1 || !overflow_in_order(&last, &entry) ||
+		    !possible(yard, yard_list_key(yard, &entry)))
+			return fail(NIDUS_E_CORRUPT,
+			            "entry %llu of the stash is out of range or order",
+			            (unsigned long long)i);
+		overflow_insert(&yard->list, &entry, copies);
+		last = entry;
 	}
-	if (*position >= from->fronts)
-		*position = UINT64_MAX;
+	settle(yard);
+	return status;
+}
+
+/* Copies of a key in its lines, whatever lies beside them. */
+static unsigned in_lines(const struct yard *yard, struct yard_key key)
+{
+	struct yard_key other;
+	uint64_t at = 0;
+	unsigned copies = 0;
+	while (yard_next_in(yard, key.bucket, &at, &other))
+		copies += other.m == key.m && other.remainder == key.remainder;
+	return copies;
+}
+
+nidus_status yard_list_verify(const struct yard *yard)
+{
+	const struct mini_shape front = yard->ops->shape.front;
+	const struct overflow_node *node = overflow_next(&yard->list, NULL);
+	nidus_entry last = { 0 };
+	for (; node != NULL; last = node->entry, node = overflow_next(&yard->list, &last)) {
+		struct yard_key key = yard_list_key(yard, &node->entry);
+		if (last.home == node->entry.home && last.fingerprint == node->entry.fingerprint)
+			continue;
+		const unsigned char *line = yard->front + key.bucket * mini_line(front);
+		bool spilled = mini_full(front, line) &&
+		               key.m >= mini_last_bucket(front, mini_sizes_of(front, line));
+		if (!possible(yard, key) || (!spilled && in_lines(yard, key) < YARD_COPIES))
+			return fail(NIDUS_E_CORRUPT,
+			            "front bucket %llu has room for an entry of the stash",
+			            (unsigned long long)key.bucket);
+	}
+	return overflow_valid(&yard->list) ? NIDUS_OK
+	                                   : fail(NIDUS_E_CORRUPT, "the stash is not in order");
+}
+
+nidus_status yard_list_copy(struct yard *to, const struct yard *from)
+{
+	nidus_status status = overflow_copy(&to->list, &from->list, &to->allocator);
+	settle(to);
+	return status;
+}
+
+void yard_list_free(struct yard *yard)
+{
+	overflow_free(&yard->list, &yard->allocator);
+	settle(yard);
 }
 
 /* ==== src/yard/values.c ==== */
@@ -34202,53 +37670,16 @@ void yard_move(struct yard *to, struct yard *from, uint64_t *position, uint64_t 
  * yard_values: moving values about within their line.
  */
 
-/*
- * Values of whole bytes move as bytes. Others move in words, which begin with the first byte that
- * changes; the last word is as short as the line's values leave it, whose neighbours may be
- * another thread's.
- */
-
-/* Up to 8 bytes as a word. */
-static uint64_t load_some(const unsigned char *bytes, unsigned count)
-{
-	uint64_t word = 0;
-	if (count >= 8)
-		return load64(bytes);
-	for (unsigned i = 0; i < count; i++)
-		word |= (uint64_t)bytes[i] << 8 * i;
-	return word;
-}
-
-static void store_some(unsigned char *bytes, unsigned count, uint64_t word)
-{
-	if (count >= 8) {
-		store64(bytes, word);
-		return;
-	}
-	for (unsigned i = 0; i < count; i++)
-		bytes[i] = (unsigned char)(word >> 8 * i);
-}
-
 void yard_push_value_in(struct yard_values values, unsigned slot, uint64_t value)
 {
-	const unsigned size = yard_values_size(values.slots, values.bits), bits = values.bits;
-	unsigned bit = slot * bits, end = values.slots * bits;
+	const unsigned bits = values.bits, bit = slot * bits, end = values.slots * bits;
 	if (bits % 8 == 0) {
 		unsigned char *at = values.bytes + bit / 8;
 		memmove(at + bits / 8, at, (end - bit - bits) / 8);
 		yard_set_value(values, slot, value);
 		return;
 	}
-	uint64_t keep = bits_low(bit & 7), in = value << (bit & 7);
-	for (unsigned at = bit / 8; at < size; at += 8) {
-		uint64_t word = load_some(values.bytes + at, size - at);
-		store_some(values.bytes + at, size - at,
-		           (word & keep) | (word & ~keep) << bits | in);
-		in = word >> (64 - bits);
-		keep = 0;
-	}
-	if (end % 8 != 0) /* what was the last one's */
-		values.bytes[size - 1] &= (unsigned char)bits_low(end % 8);
+	yard_push_bits(values, slot, value);
 }
 
 void yard_pull_value_from(struct yard_values values, unsigned slot)
@@ -34261,11 +37692,11 @@ void yard_pull_value_from(struct yard_values values, unsigned slot)
 		yard_set_value(values, values.slots - 1, 0);
 		return;
 	}
-	uint64_t keep = bits_low(bit & 7), word = load_some(values.bytes + bit / 8, size - bit / 8);
+	uint64_t keep = bits_low(bit & 7), word = yard_load_some(values.bytes + bit / 8, size - bit / 8);
 	for (unsigned at = bit / 8; at < size; at += 8) {
-		uint64_t next = at + 8 < size ? load_some(values.bytes + at + 8, size - at - 8) : 0;
+		uint64_t next = at + 8 < size ? yard_load_some(values.bytes + at + 8, size - at - 8) : 0;
 		uint64_t moved = word >> bits | next << (64 - bits);
-		store_some(values.bytes + at, size - at, (word & keep) | (moved & ~keep));
+		yard_store_some(values.bytes + at, size - at, (word & keep) | (moved & ~keep));
 		word = next;
 		keep = 0;
 	}
@@ -34273,12 +37704,24 @@ void yard_pull_value_from(struct yard_values values, unsigned slot)
 
 void yard_fill_values(struct yard_values line, const uint64_t *values, unsigned count)
 {
-	for (unsigned slot = 0; slot < count; slot++) {
-		if (line.bits == 8)
-			line.bytes[slot] = (unsigned char)values[slot];
-		else
-			yard_set_value(line, slot, values[slot]);
+	const unsigned bits = line.bits;
+	unsigned char *to = line.bytes;
+	uint64_t word = 0;
+	unsigned filled = 0;
+	for (unsigned slot = 0; slot < count && bits > 32; slot++)
+		yard_set_value(line, slot, values[slot]);
+	for (unsigned slot = 0; slot < count && bits <= 32; slot++) {
+		word |= values[slot] << filled;
+		filled += bits;
+		if (filled < 32)
+			continue;
+		store32(to, (uint32_t)word);
+		to += 4;
+		word >>= 32;
+		filled -= 32;
 	}
+	for (; filled > 0; filled -= filled < 8 ? filled : 8, word >>= 8)
+		*to++ = (unsigned char)word;
 }
 
 uint64_t yard_with_value(struct yard_values values, uint64_t slots, uint64_t mask, uint64_t value)
@@ -34320,13 +37763,26 @@ void yard_write_values(unsigned char *bytes, const unsigned char *copy, unsigned
 /* ==== src/yard/yard.c ==== */
 /* SPDX-License-Identifier: MIT
  *
- * yard: layout, life, walks, and transferring one yard into another.
+ * yard: layout, life, walks, and yards that go into others.
  */
 
 
-#pragma GCC visibility push(default)
-#include <assert.h>
-#pragma GCC visibility pop
+/* ==== src/yard/tiers.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_tiers: where the operations on yards are, one file per tier.
+ */
+#ifndef NIDUS_YARD_TIERS_H
+#define NIDUS_YARD_TIERS_H
+
+
+/* Instead of a width: remainders of 8 bits in lines of 32 bytes. */
+#define YARD_SHORT 108
+
+static const struct yard_ops *yard_scalar(unsigned width);
+static const struct yard_ops *yard_avx2(unsigned width); /* where isa.h says so */
+
+#endif
 
 #define FRONTS_MOST (UINT64_C(1) << 40)
 
@@ -34384,9 +37840,8 @@ static uint64_t values_bytes(const struct yard_shape *shape, uint64_t fronts, un
 uint64_t yard_table_bytes(const struct blueprint *plan, unsigned tag_bits)
 {
 	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
-	uint64_t fronts = plan->groups << plan->level;
-	return yard_lines(fronts) * mini_line(shape->front) +
-	       values_bytes(shape, fronts, tag_bits + plan->value_bits);
+	return yard_lines(plan->groups) * mini_line(shape->front) +
+	       values_bytes(shape, plan->groups, tag_bits + plan->value_bits);
 }
 
 nidus_status yard_check(const struct blueprint *plan)
@@ -34394,18 +37849,16 @@ nidus_status yard_check(const struct blueprint *plan)
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
 	if (ops == NULL)
 		return fail(NIDUS_E_RANGE, "no line has %u slots", plan->slots);
-	if (plan->core_bits > 24 || plan->growth_bits > 24 ||
-	    plan->core_bits + plan->growth_bits != ops->shape.front.width)
-		return fail(NIDUS_E_RANGE,
-		            "fingerprints of %u + %u bits in lines for remainders of %u",
-		            plan->core_bits, plan->growth_bits, ops->shape.front.width);
+	if (plan->core_bits != ops->shape.front.width)
+		return fail(NIDUS_E_RANGE, "fingerprints of %u bits in lines for remainders of %u",
+		            plan->core_bits, ops->shape.front.width);
+	if (plan->growth_bits != 0 || plan->level != 0)
+		return fail(NIDUS_E_RANGE, "yards of a fixed size with %u bits to grow",
+		            plan->growth_bits);
 	if (plan->value_bits > VALUE_BITS_MOST)
 		return fail(NIDUS_E_RANGE, "values of %u bits; at most %d are possible",
 		            plan->value_bits, VALUE_BITS_MOST);
-	if (plan->level > plan->growth_bits || plan->core_bits < 1)
-		return fail(NIDUS_E_RANGE, "level %u of %u growth bits", plan->level,
-		            plan->growth_bits);
-	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST >> plan->level)
+	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST)
 		return fail(NIDUS_E_RANGE, "so many front buckets are not possible");
 	/* Mini-buckets take not quite 6 bits of the hash. */
 	if (log2_floor(plan->groups) + 6 + ops->shape.front.width > 63)
@@ -34421,7 +37874,7 @@ nidus_status yard_check_segment(const struct blueprint *plan, const struct segme
 	nidus_status status = yard_check(&whole);
 	if (status != NIDUS_OK)
 		return status;
-	if (segment->tag_bits > YARD_TAG_BITS_MOST || segment->tag_bits < segment->third)
+	if (segment->tag_bits > YARD_TAG_BITS_MOST)
 		return fail(NIDUS_E_RANGE, "entries cannot keep %u bits of their part",
 		            segment->tag_bits);
 	/* What is cut from a hash leads back to one: the product of all choices fits. */
@@ -34435,44 +37888,54 @@ nidus_status yard_check_segment(const struct blueprint *plan, const struct segme
 	return NIDUS_OK;
 }
 
+void yard_moved(struct yard *yard, unsigned char *room)
+{
+	unsigned line = mini_line(yard->ops->shape.front);
+	yard->memory.bytes = room;
+	yard->front = room;
+	yard->back = room + yard->fronts * line;
+	if (yard->beside_bits > 0)
+		yard->values = room + yard_lines(yard->fronts) * line;
+}
+
 nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
                          const struct segment *segment, const nidus_allocator *allocator,
                          unsigned char *table)
 {
-	const struct segment whole = { 0 };
+	const struct segment whole = { .parts = 1 };
+	const struct yard_ops *ops = yard_find_slots(plan->slots);
 	if (segment == NULL)
 		segment = &whole;
 	*yard = (struct yard){
-		.parts = segment->parts > 0 ? segment->parts : 1,
-		.segment = *segment,
-		.base_fronts = plan->groups,
-		.fronts = plan->groups << plan->level,
-		.level = plan->level,
-		.width = plan->core_bits + (segment->parts > 0 ? 0 : plan->growth_bits),
-		.value_bits = plan->value_bits,
-		.beside_bits = segment->tag_bits + plan->value_bits,
-		.special = plan->level > 0 || segment->tag_bits > 0,
+		.parts = segment->parts,
+		.first_part = segment->first,
+		.fronts = plan->groups,
+		.width = (uint8_t)ops->shape.front.width,
+		.buckets = (uint8_t)ops->shape.front.buckets,
+		.tag_bits = (uint8_t)segment->tag_bits,
+		.value_bits = (uint8_t)plan->value_bits,
+		.beside_bits = (uint8_t)(segment->tag_bits + plan->value_bits),
 		.mapped = table != NULL,
-		.ops = yard_find_slots(plan->slots),
+		.capacity = plan->capacity,
+		.ops = ops,
 		.allocator = *allocator,
 	};
 	yard_lay_back(yard);
-	yard->buckets = yard->ops->shape.front.buckets;
-	unsigned line = mini_line(yard->ops->shape.front);
 	uint64_t bytes = yard_table_bytes(plan, segment->tag_bits);
+	unsigned char *lent = table != NULL ? table : segment->room;
 	nidus_status status = NIDUS_OK;
-	if (table == NULL)
+	if (lent == NULL)
 		status = memory_take(allocator, bytes, &yard->memory);
 	else
-		yard->memory = memory_lent(table, bytes);
+		yard->memory = memory_lent(lent, bytes);
 	if (status != NIDUS_OK)
 		return status;
-	yard->front = yard->memory.bytes;
-	yard->back = yard->front + yard->fronts * line;
-	if (yard->beside_bits > 0)
-		yard->values = yard->front + yard_lines(yard->fronts) * line;
+	yard_moved(yard, yard->memory.bytes);
+	yard->careful = yard->values != NULL;
 	if (table == NULL && plan->features & NIDUS_CONCURRENT)
-		status = locks_make(&yard->locks, yard->memory.size, allocator);
+		status = stripes_make(&yard->stripes, 1,
+		                      yard_lines(yard->fronts) * mini_line(ops->shape.front),
+		                      allocator);
 	if (status != NIDUS_OK)
 		yard_free(yard);
 	return status;
@@ -34486,14 +37949,14 @@ uint64_t yard_slots(const struct yard *yard)
 
 void yard_free(struct yard *yard)
 {
-	locks_unmake(yard->locks, &yard->allocator);
-	yard->locks = NULL;
+	yard_list_free(yard);
+	stripes_unmake(&yard->stripes, &yard->allocator);
 	memory_give(&yard->allocator, &yard->memory);
 }
 
 uint64_t yard_bytes(const struct yard *yard)
 {
-	return yard->memory.size + locks_bytes(yard->locks);
+	return yard->memory.size + yard->stripes.memory.size + yard_list_bytes(yard);
 }
 
 /*
@@ -34504,9 +37967,7 @@ uint64_t yard_bytes(const struct yard *yard)
 void yard_prefetch(const struct yard *yard, uint64_t hash)
 {
 	const uint64_t upper_fifth = UINT64_MAX / 5 * 4;
-	uint64_t rest, bucket = multiply_wide(hash * yard->parts, yard->base_fronts, &rest);
-	if (UNLIKELY(yard->level > 0))
-		bucket = yard_locate(yard, hash).bucket;
+	uint64_t rest, bucket = multiply_wide(hash * yard->parts, yard->fronts, &rest);
 	PREFETCH(yard->front + (bucket * MINI_LINE >> yard->ops->shape.front.half));
 	if (rest >= upper_fifth && yard_nearly_full(yard, yard->ops->shape)) {
 		PREFETCH(yard_back_line(yard, bucket, 0));
@@ -34516,16 +37977,16 @@ void yard_prefetch(const struct yard *yard, uint64_t hash)
 
 const struct body_ops *yard_body_ops(const struct yard *yard)
 {
-	return yard->locks != NULL ? &yard->ops->shared : &yard->ops->body;
+	return yard_shared(yard) ? &yard->ops->shared : &yard->ops->body;
 }
 
 void yard_clear(struct yard *yard)
 {
 	memset(yard->memory.bytes, 0, yard->memory.size);
 	effort_of_thread()->cleared += yard->memory.size;
+	yard_list_free(yard);
 	yard->count = 0;
-	if (yard->locks != NULL)
-		tally_clear(&yard->locks->added);
+	stripes_forget(&yard->stripes);
 }
 
 /* -------------------------------------------------------------------- verify -- */
@@ -34542,8 +38003,7 @@ static bool belongs_in_yard_yard(const struct yard *yard, uint64_t line, unsigne
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
 	const unsigned char *bytes = yard->back + line * mini_line(back);
 	uint64_t owner = yard_front_of(yard, line, mini_crumb(back, bytes, slot));
-	if (owner >= yard->fronts ||
-	    mini_remainder(back, bytes, slot) >> (yard->width - yard->level) != 0)
+	if (owner >= yard->fronts)
 		return false;
 	const unsigned char *owned = yard->front + owner * mini_line(front);
 	return mini_full(front, owned) &&
@@ -34560,10 +38020,6 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 		if (!mini_valid(front, line))
 			return bad_line("front yard", i);
 		unsigned here = mini_count(front, mini_sizes_of(front, line));
-		for (unsigned slot = 0; slot < here; slot++) {
-			if (mini_remainder(front, line, slot) >> (yard->width - yard->level) != 0)
-				return bad_line("front yard", i);
-		}
 		if (yard->values != NULL && !yard_values_end(yard_front_values(yard, i), here))
 			return bad_line("front yard", i);
 		*count += here;
@@ -34581,7 +38037,8 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 			return bad_line("backyard", i);
 		*count += here;
 	}
-	return NIDUS_OK;
+	*count += yard->list.entries;
+	return yard_list_verify(yard);
 }
 
 /* --------------------------------------------------------------------- walks -- */
@@ -34592,12 +38049,10 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
 	const unsigned char *line = yard->front + bucket * mini_line(front);
 	struct mini_sizes sizes = mini_sizes_of(front, line);
-	/* In a mapped file a remainder may have bits that are the address's. */
-	uint64_t whole = bits_low(yard->width - yard->level);
 	key->bucket = bucket;
 	if (*at < mini_count(front, sizes)) {
 		key->m = mini_bucket_of(front, sizes, (unsigned)*at);
-		key->remainder = whole & mini_remainder(front, line, (unsigned)*at);
+		key->remainder = mini_remainder(front, line, (unsigned)*at);
 		key->beside = yard_value(yard_front_values(yard, bucket), (unsigned)*at);
 		++*at;
 		return true;
@@ -34614,7 +38069,7 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 			*at = front.slots + (half + 1) * back.slots;
 		else if (mini_crumb(back, line, slot) == yard_crumb(bucket)) {
 			key->m = mini_bucket_of(back, sizes, slot);
-			key->remainder = whole & mini_remainder(back, line, slot);
+			key->remainder = mini_remainder(back, line, slot);
 			key->beside = yard_value(
 				yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half),
 				slot);
@@ -34626,13 +38081,12 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 
 nidus_entry yard_identity(const struct yard *yard, struct yard_key key)
 {
-	const unsigned tag_bits = yard->segment.tag_bits;
-	uint64_t low = key.bucket & bits_low(yard->level);
-	uint64_t above = (key.beside & bits_low(tag_bits)) << YARD_BUCKET_BITS | (key.m + 1);
+	uint64_t tag = key.beside & bits_low(yard->tag_bits);
+	uint64_t above = tag << YARD_BUCKET_BITS | (key.m + 1);
 	return (nidus_entry){
-		.home = key.bucket >> yard->level,
-		.fingerprint = above << yard->width | key.remainder << yard->level | low,
-		.value = key.beside >> tag_bits,
+		.home = key.bucket,
+		.fingerprint = above << yard->width | key.remainder,
+		.value = key.beside >> yard->tag_bits,
 	};
 }
 
@@ -34646,7 +38100,13 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 		*entry = yard_identity(yard, key);
 		return true;
 	}
-	return false;
+	/* Behind all front buckets: the list, copy by copy. */
+	const struct overflow_node *node = overflow_at(&yard->list, *at);
+	if (node == NULL)
+		return false;
+	*entry = yard_identity(yard, yard_list_key(yard, &node->entry));
+	++*at;
+	return true;
 }
 
 /* What is left of a hash of an entry behind its part: the choices of yard_locate, backwards. */
@@ -34655,14 +38115,15 @@ static uint64_t entry_rest(const struct yard *yard, const nidus_entry *entry)
 	uint64_t m = (entry->fingerprint >> yard->width & bits_low(YARD_BUCKET_BITS)) - 1;
 	uint64_t rest = entry->fingerprint << (64 - yard->width);
 	rest = divide_wide_up(m, rest, yard->buckets);
-	return divide_wide_up(entry->home, rest, yard->base_fronts);
+	return divide_wide_up(entry->home, rest, yard->fronts);
 }
 
 nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash)
 {
-	assert(yard->segment.parts == 0); /* the part of others is not known here */
-	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
-	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->base_fronts ||
+	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1, and the tag */
+	uint64_t tag = above >> YARD_BUCKET_BITS & bits_low(yard->tag_bits);
+	above ^= tag << YARD_BUCKET_BITS;
+	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->fronts ||
 	    above < 1 || above > yard->buckets)
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
@@ -34672,29 +38133,38 @@ nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, 
 
 uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint64_t part)
 {
-	assert(entry->home < yard->base_fronts && part < yard->parts);
+	assert(entry->home < yard->fronts && part < yard->parts);
 	return divide_wide_up(part, entry_rest(yard, entry), yard->parts);
 }
 
-uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
+uint64_t yard_borrowed(const struct yard *yard, struct yard_key key)
 {
-	struct yard_key key = yard_locate(yard, hash);
 	uint64_t all = (key.bucket << YARD_BUCKET_BITS | key.m) << yard->width | key.remainder;
 	return hash_fold(hash_fold(all + UINT64_C(0x9e3779b97f4a7c15),
 	                           UINT64_C(0xd6e8feb86659fd93)),
 	                 UINT64_C(0x9fb21c651e98df25));
 }
 
+uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
+{
+	return yard_borrowed(yard, yard_locate(yard, hash));
+}
+
+nidus_status yard_spread(const struct yard *from, const struct spread *spread)
+{
+	return from->ops->spread(from, spread);
+}
+
 /* ------------------------------------------------------------------- finding -- */
 
 #define BLOCK 64 /* keys that are looked up, so that their lines are there, and then found */
 
-/* Where threads share a yard: strangers touch no values, and others come one by one. */
-void yard_shared_find_batch(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
-                            uint32_t *found)
+/* Strangers touch no values, and others come one by one. */
+void yard_find_one_by_one(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
+                          uint32_t *found)
 {
 	const struct yard *yard = body;
-	const struct body_ops *ops = &yard->ops->shared;
+	const struct body_ops *ops = yard_body_ops(yard);
 	uint8_t yes[BLOCK];
 	for (size_t from = 0; from < n; from += BLOCK) {
 		size_t some = n - from < BLOCK ? n - from : BLOCK;
@@ -34706,9 +38176,8 @@ void yard_shared_find_batch(const void *body, const uint64_t *hashes, size_t n, 
 		}
 		for (size_t i = from; i < from + some; i++) {
 			first[i] = 0;
-			found[i] = yes[i - from]
-			                   ? (uint32_t)ops->find(yard, hashes[i], &first[i], 1)
-			                   : 0;
+			size_t all = yes[i - from] ? ops->find(yard, hashes[i], &first[i], 1) : 0;
+			found[i] = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
 		}
 	}
 }
@@ -34747,7 +38216,7 @@ struct stretch {
 static struct stretch stretch(const struct yard *yard, const uint64_t *hashes, size_t n,
                               unsigned index, unsigned parts)
 {
-	assert(yard->level == 0 && yard->segment.parts == 0 && index < parts);
+	assert(yard->parts == 1 && yard->tag_bits == 0 && index < parts);
 	struct stretch stretch = { .bucket = share_in_yard_yard(yard->fronts, index, parts),
 		                   .end = share_in_yard_yard(yard->fronts, index + 1, parts) };
 	stretch.from = hashes_before_in_yard_yard(yard, hashes, n, stretch.bucket);
@@ -34763,7 +38232,7 @@ nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, const 
 	if (part.to > part.from &&
 	    !yard->ops->fill_fronts(yard, hashes + part.from, values_from(values, part.from),
 	                            part.to - part.from))
-		return fail(NIDUS_COPIES, "no room for so many copies of a key");
+		return NIDUS_COPIES; /* the caller does it another way */
 	return NIDUS_OK;
 }
 
@@ -34780,12 +38249,14 @@ nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, const ui
 /* ------------------------------------------------------------------- transferring -- */
 
 /* Entry by entry: values, and lines of a file, which may change even after a check. */
-static nidus_status transfer_entries_in_yard_yard(struct yard *to, const struct yard *from)
+static nidus_status transfer_entries(struct yard *to, const struct yard *from)
 {
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
 	while (yard_next(from, &cursor, &entry)) {
 		uint64_t hash = 0;
+		if (cursor.position[0] >= from->fronts)
+			break; /* the list comes as a whole */
 		nidus_status status = yard_entry_hash(to, &entry, &hash);
 		if (status == NIDUS_OK)
 			status = to->ops->body.insert_value(to, hash, entry.value);
@@ -34795,28 +38266,22 @@ static nidus_status transfer_entries_in_yard_yard(struct yard *to, const struct 
 	return NIDUS_OK;
 }
 
-/* The same from a body of a growing filter into another of the same parts. */
-static nidus_status transfer_keys(struct yard *to, const struct yard *from)
+static nidus_status transfer_list(struct yard *to, const struct yard *from)
 {
 	nidus_status status = NIDUS_OK;
-	for (uint64_t bucket = 0; bucket < from->fronts; bucket++) {
-		struct yard_key key;
-		uint64_t at = 0;
-		while (status == NIDUS_OK && yard_next_in(from, bucket, &at, &key))
-			status = key.m < to->buckets ? to->ops->put(to, key)
-			                             : bad_line("front yard", bucket);
-	}
+	const struct overflow_node *node = overflow_next(&from->list, NULL);
+	for (; node != NULL && status == NIDUS_OK; node = overflow_next(&from->list, &node->entry))
+		status = yard_put_copies(to, yard_list_key(from, &node->entry), node->copies);
 	return status;
 }
 
 nidus_status yard_transfer(struct yard *to, const struct yard *from)
 {
-	assert(to->level >= from->level && to->base_fronts == from->base_fronts);
-	assert(to->parts == from->parts && to->beside_bits == from->beside_bits);
-	if (from->segment.parts > 0)
-		return transfer_keys(to, from);
-	return from->mapped || from->beside_bits > 0 ? transfer_entries_in_yard_yard(to, from)
-	                                             : to->ops->transfer(to, from);
+	assert(to->fronts == from->fronts && to->value_bits == from->value_bits);
+	assert(to->parts == 1 && from->parts == 1 && to->tag_bits + from->tag_bits == 0);
+	nidus_status status = from->mapped || from->beside_bits > 0 ? transfer_entries(to, from)
+	                                                            : to->ops->transfer(to, from);
+	return status == NIDUS_OK ? transfer_list(to, from) : status;
 }
 #undef BLOCK
 #undef FRONTS_MOST
@@ -34854,13 +38319,30 @@ nidus_status yard_transfer(struct yard *to, const struct yard *from)
 /* ==== src/yard/bulk.h ==== */
 /* SPDX-License-Identifier: MIT
  *
- * yard_bulk: many entries at once: builds from ascending hashes, one yard into another, and
- * front buckets that move to a larger yard.
+ * yard_bulk: many entries at once: builds from ascending hashes, one yard into another, and bodies
+ * of growing filters that are split.
  *
  * But for the front lines of a build, which are hot, the code is compiled once per tier.
  */
 #ifndef NIDUS_YARD_BULK_H
 #define NIDUS_YARD_BULK_H
+
+
+/* ==== src/yard/split.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_split: lines of a body that is split, each at once: only with AVX2 and BMI2, for the most
+ * frequent lines, whose remainders are bytes, and for tags that fit into bytes, too. Whatever this
+ * file does not do is done entry by entry (bulk.h), with the same result.
+ *
+ * Which body an entry goes to is a bit per slot. With those bits
+ *
+ *     a word of 8 remainders, or tags, keeps those of one body:      pext
+ *     two words of remainders become one, in mini-bucket order:      pdep
+ *     the sizes, as a string of bits, lose zeros or get others:      pext, pdep
+ */
+#ifndef NIDUS_YARD_SPLIT_H
+#define NIDUS_YARD_SPLIT_H
 
 
 /* ==== src/yard/trio.h ==== */
@@ -34898,6 +38380,8 @@ nidus_status yard_transfer(struct yard *to, const struct yard *from)
  *            under the locks of these two lines if it is still there, and the
  *            insert begins again (after a move one step further it meets full
  *            lines once more, and a move into the place that is free now)
+ *
+ * Entries are counted beside the version of their front line, by whoever has its lock.
  *
  * Values are guarded by the version of their line. Readers of values, and all changes in a
  * yard that keeps any, take the way of three lines.
@@ -35109,12 +38593,18 @@ enum yard_demand {
 
 static inline uint32_t yard_stripe(const struct yard *yard, const unsigned char *line)
 {
-	return stripe_of(&yard->locks->stripes, (uint64_t)(line - yard->front));
+	return stripe_of(&yard->stripes, (uint64_t)(line - yard->front));
 }
 
 static inline uint32_t *yard_version(const struct yard *yard, const unsigned char *line)
 {
-	return &yard->locks->stripes.stripe[yard_stripe(yard, line)].version;
+	return &yard->stripes.stripe[yard_stripe(yard, line)].version;
+}
+
+/* Counts entries of a front line that came, or went; with its lock. */
+ALWAYS_INLINE void yard_tally(const struct yard *yard, const unsigned char *front, uint32_t more)
+{
+	stripe_count(&yard->stripes.stripe[yard_stripe(yard, front)], more);
 }
 
 /* Whether a front line is full at this moment: a hint, unless one has its lock. */
@@ -35216,6 +38706,14 @@ ALWAYS_INLINE size_t yard_tell(struct yard_values beside, uint64_t slots, uint64
 	return found;
 }
 
+/* Of the slots that show a key, those with its tag. */
+ALWAYS_INLINE uint64_t yard_with_tag(struct yard_values values, uint64_t hits, uint64_t beside)
+{
+	return LIKELY(values.tag_bits == 0)
+	               ? hits
+	               : yard_with_value(values, hits, bits_low(values.tag_bits), beside);
+}
+
 /* How many copies of a key there are; writes the values of the first `cap`. */
 ALWAYS_INLINE size_t yard_find_in(struct yard_shape shape, const struct yard_trio *trio,
                                   struct yard_key key, uint64_t *values, size_t cap)
@@ -35223,12 +38721,27 @@ ALWAYS_INLINE size_t yard_find_in(struct yard_shape shape, const struct yard_tri
 	YARD_TOUCH(trio->front);
 	struct mini_run run = mini_find(shape.front, trio->front, key.m);
 	uint64_t hits = mini_match(shape.front, trio->front, run.slots, key.remainder);
+	hits = yard_with_tag(trio->front_values, hits, key.beside);
 	size_t found = yard_tell(trio->front_values, hits, values, cap, 0);
 	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++) {
 		hits = yard_back_hits(shape, trio->back[half], key);
+		hits = yard_with_tag(trio->back_values[half], hits, key.beside);
 		found = yard_tell(trio->back_values[half], hits, values, cap, found);
 	}
 	return found;
+}
+
+/* The copies of a key, whatever their tags. */
+ALWAYS_INLINE unsigned yard_copies_in(struct yard_shape shape, const struct yard_trio *trio,
+                                      struct yard_key key)
+{
+	YARD_TOUCH(trio->front);
+	struct mini_run run = mini_find(shape.front, trio->front, key.m);
+	unsigned copies = (unsigned)POPCOUNT64(
+		mini_match(shape.front, trio->front, run.slots, key.remainder));
+	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++)
+		copies += (unsigned)POPCOUNT64(yard_back_hits(shape, trio->back[half], key));
+	return copies;
 }
 
 static uint64_t yard_count_copies(const void *body, uint64_t hash)
@@ -35356,16 +38869,6 @@ NEVER_INLINE bool yard_make_room(const struct yard *yard, uint64_t bucket)
 
 /* -------------------------------------------------------------------- inserts -- */
 
-NEVER_INLINE nidus_status yard_too_many(void)
-{
-	return fail(NIDUS_COPIES, "no room for another copy of this key");
-}
-
-NEVER_INLINE nidus_status yard_no_place(void)
-{
-	return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
-}
-
 /* Entries in a backyard line. */
 ALWAYS_INLINE unsigned yard_back_count(struct yard_shape shape, const unsigned char *line)
 {
@@ -35468,11 +38971,11 @@ ALWAYS_INLINE void yard_take_front_slot(struct yard_shape shape, const struct ya
 static inline uint64_t yard_changeable(struct yard_values values, uint64_t hits, uint64_t beside,
                                        const struct value_change *change)
 {
-	uint64_t tags = bits_low(values.tag_bits), tag = beside & tags;
+	uint64_t tag = beside & bits_low(values.tag_bits);
 	if (change != NULL && change->what != VALUE_ADD)
 		return yard_with_value(values, hits, bits_low(values.bits),
 		                       change->old << values.tag_bits | tag);
-	return tags == 0 ? hits : yard_with_value(values, hits, tags, tag);
+	return yard_with_tag(values, hits, tag);
 }
 
 static inline void yard_change_slot(struct yard_values values, unsigned slot,
@@ -35536,11 +39039,86 @@ NEVER_INLINE nidus_status yard_change_trio(const struct yard *yard, const struct
 	return yard_change_in(yard->ops->shape, trio, key, change);
 }
 
+/*
+ * Brings listed entries of a front bucket home while its lines have room. Where an entry of a full
+ * front line is gone, the one that came for it may be above a listed one: it is pushed out again.
+ */
+NEVER_INLINE void yard_come_home(struct yard *yard, const struct yard_trio *trio, uint64_t bucket)
+{
+	const struct yard_shape shape = yard->ops->shape;
+	struct yard_key key, surplus;
+	bool any = yard_list_first(yard, bucket, NULL, &key);
+	while (any) {
+		if (yard_copies_in(shape, trio, key) >= YARD_COPIES) {
+			surplus = key;
+			any = yard_list_first(yard, bucket, &surplus, &key);
+			continue;
+		}
+		struct value_change out = { .what = VALUE_REMOVE,
+			                    .old = key.beside >> yard->tag_bits };
+		struct mini_run run = mini_find(shape.front, trio->front, key.m);
+		if (yard_put_where(shape, trio, key, run) != NIDUS_OK)
+			return;
+		(void)yard_list_take(yard, key, &out);
+		any = yard_list_first(yard, bucket, NULL, &key);
+	}
+}
+
+/* How the listed entries of a front bucket come home. */
+typedef void (*yard_home_fn)(struct yard *yard, uint64_t bucket);
+
+static void yard_bucket_come_home(struct yard *yard, uint64_t bucket)
+{
+	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, bucket);
+	yard_come_home(yard, &trio, bucket);
+}
+
+/* A place became free in the lines of a front bucket: entries of others may come to the backyard. */
+NEVER_INLINE void yard_others_come_home(struct yard *yard, uint64_t bucket, yard_home_fn come_home)
+{
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t line = yard_line_in(yard, bucket, half) * 2 + half;
+		for (unsigned crumb = 0; crumb < YARD_FAN && yard_listed(yard); crumb++) {
+			uint64_t other = yard_front_of(yard, line, crumb);
+			struct yard_key key;
+			if (other != bucket && other < yard->fronts &&
+			    yard_list_first(yard, other, NULL, &key))
+				come_home(yard, other);
+		}
+	}
+}
+
+/*
+ * yard_change_trio in a yard whose list is not empty; *freed: a place in the lines became free.
+ * The list comes first: what is there relies on the lines.
+ */
+NEVER_INLINE nidus_status yard_change_beside_list(struct yard *yard, const struct yard_trio *trio,
+                                                  struct yard_key key,
+                                                  const struct value_change *change, bool *freed)
+{
+	bool removes = yard_removes(change);
+	*freed = false;
+	if (removes && yard_list_take(yard, key, change))
+		return NIDUS_OK;
+	nidus_status status = yard_change_trio(yard, trio, key, change);
+	if (status == NIDUS_NOT_FOUND && !removes)
+		return yard_list_change(yard, key, change);
+	*freed = status == NIDUS_OK && removes;
+	if (*freed)
+		yard_come_home(yard, trio, key.bucket);
+	return status;
+}
+
 NEVER_INLINE nidus_status yard_change_any(struct yard *yard, struct yard_key key,
                                           const struct value_change *change)
 {
 	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
-	nidus_status status = yard_change_trio(yard, &trio, key, change);
+	bool freed = false;
+	nidus_status status = UNLIKELY(yard->list.nodes > 0)
+	                              ? yard_change_beside_list(yard, &trio, key, change, &freed)
+	                              : yard_change_trio(yard, &trio, key, change);
+	if (freed)
+		yard_others_come_home(yard, key.bucket, yard_bucket_come_home);
 	yard->count -= status == NIDUS_OK && yard_removes(change);
 	return status;
 }
@@ -35556,12 +39134,6 @@ NEVER_INLINE nidus_status yard_take_beside(struct yard *yard, uint64_t hash)
 	return yard_change_any(yard, yard_locate_tagged(yard, hash), NULL);
 }
 
-static nidus_status yard_change_key(struct yard *yard, struct yard_key key,
-                                    struct value_change change)
-{
-	return yard_change_any(yard, key, &change);
-}
-
 static nidus_status yard_change_value(void *body, uint64_t hash, struct value_change change)
 {
 	return yard_change_any(body, yard_locate_tagged(body, hash), &change);
@@ -35569,40 +39141,78 @@ static nidus_status yard_change_value(void *body, uint64_t hash, struct value_ch
 
 /* ---------------------------------------------------------------- inserts, the long way -- */
 
-/*
- * Puts a key into its lines as demanded. *added: no entry came, as there was one to add to.
- * Errors: COPIES, PRESENT; FULL, with no word of it yet: there may be room after a move.
- */
-NEVER_INLINE nidus_status yard_put_trio(const struct yard *yard, const struct yard_trio *trio,
-                                        struct yard_key key, enum yard_demand demand, bool *added)
+/* Puts a key in whose lines have no room: it, or what leaves a line for it, is listed. */
+NEVER_INLINE nidus_status yard_put_listed(struct yard *yard, const struct yard_trio *trio,
+                                          struct yard_key key, struct mini_run run)
 {
 	const struct yard_shape shape = yard->ops->shape;
+	const unsigned last = shape.front.slots - 1;
+	if (yard_spilled(shape, run))
+		return yard_list_spill(yard, key);
+	struct yard_key out = {
+		.bucket = key.bucket,
+		.m = mini_last_bucket(shape.front, mini_sizes_of(shape.front, trio->front)),
+		.remainder = mini_remainder(shape.front, trio->front, last),
+		.beside = yard_value(trio->front_values, last),
+	};
+	nidus_status status = yard_list_spill(yard, out);
+	if (status != NIDUS_OK)
+		return status;
+	mini_replace_last(shape.front, trio->front, out.m, key.m, run.end, key.remainder);
+	yard_push_value(trio->front_values, run.end, key.beside);
+	return NIDUS_OK;
+}
+
+/* Adds to the value of an entry of a key, in its lines or in the list. */
+static bool yard_add_to(struct yard *yard, const struct yard_trio *trio, struct yard_key key)
+{
 	struct value_change add = { .what = VALUE_ADD,
-		                    .fresh = key.beside >> yard->segment.tag_bits };
-	*added = demand == YARD_ADD_OR_NEW && yard_change_trio(yard, trio, key, &add) == NIDUS_OK;
+		                    .fresh = key.beside >> yard->tag_bits };
+	return yard_change_trio(yard, trio, key, &add) == NIDUS_OK ||
+	       (yard_listed(yard) && yard_list_change(yard, key, &add) == NIDUS_OK);
+}
+
+/* Whether there is an entry of a key, in its lines or in the list. */
+static bool yard_is_there(const struct yard *yard, const struct yard_trio *trio,
+                          struct yard_key key)
+{
+	return yard_find_in(yard->ops->shape, trio, key, NULL, 0) > 0 ||
+	       (yard_listed(yard) && yard_list_find(yard, key, NULL, 0, 0) > 0);
+}
+
+/*
+ * Puts a key into its lines as demanded. *added: no entry came, as there was one to add to.
+ * Errors: PRESENT, COPIES, E_NOMEM; FULL. Unless it is the `last` try that is without a word, as
+ * there may be room after a move; the last one lists what finds no room.
+ */
+NEVER_INLINE nidus_status yard_put_trio(struct yard *yard, const struct yard_trio *trio,
+                                        struct yard_key key, enum yard_demand demand, bool last,
+                                        bool *added)
+{
+	const struct yard_shape shape = yard->ops->shape;
+	*added = demand == YARD_ADD_OR_NEW && yard_add_to(yard, trio, key);
 	if (*added)
 		return NIDUS_OK;
 	YARD_TOUCH(trio->front);
 	struct mini_run run = mini_find(shape.front, trio->front, key.m);
-	if (demand == YARD_ONLY_NEW || yard_spilled(shape, run) || yard_crowded(run)) {
-		uint64_t copies = yard_find_in(shape, trio, key, NULL, 0);
-		if (demand == YARD_ONLY_NEW && copies > 0)
-			return NIDUS_PRESENT;
-		if (copies >= YARD_COPIES)
-			return yard_too_many();
-	}
-	return yard_put_where(shape, trio, key, run);
+	if (demand == YARD_ONLY_NEW && yard_is_there(yard, trio, key))
+		return NIDUS_PRESENT;
+	if ((yard_spilled(shape, run) || yard_crowded(run)) &&
+	    yard_copies_in(shape, trio, key) >= YARD_COPIES)
+		return yard_list_put(yard, key, 1);
+	nidus_status status = yard_put_where(shape, trio, key, run);
+	return UNLIKELY(status != NIDUS_OK) && last ? yard_put_listed(yard, trio, key, run)
+	                                            : status;
 }
 
 NEVER_INLINE nidus_status yard_put_any(struct yard *yard, struct yard_key key)
 {
 	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
 	nidus_status status;
-	bool added;
-	while ((status = yard_put_trio(yard, &trio, key, YARD_ANY, &added)) == NIDUS_FULL) {
-		if (!yard_make_room(yard, key.bucket))
-			return yard_no_place();
-	}
+	bool added, last = false;
+	while ((status = yard_put_trio(yard, &trio, key, YARD_ANY, last, &added)) == NIDUS_FULL &&
+	       !last)
+		last = !yard_make_room(yard, key.bucket);
 	yard->count += status == NIDUS_OK;
 	return status;
 }
@@ -35617,9 +39227,237 @@ static nidus_status yard_insert_value(void *body, uint64_t hash, uint64_t value)
 
 #endif
 
-#define YARD_SPREAD_BITS 2
-#define YARD_SPREAD (1 << YARD_SPREAD_BITS) /* buckets that one is shared out to at once */
-#define YARD_MOST (3 * MINI_SLOTS_MOST)     /* entries of a front bucket, and an end */
+#if defined(MATCH_LINES) && defined(NIDUS_TIER_AVX2)
+#define YARD_SPLITS_LINES
+
+#define SPLIT_BYTES (MINI_SLOTS_MOST + 8) /* words that begin in a slot end here */
+#define SPLIT_ONES UINT64_C(0x0101010101010101)
+
+/* A line without crumbs, unpacked. Behind the last entry all is 0. */
+struct split_line {
+	unsigned count;
+	struct mini_sizes sizes;
+	unsigned char remainders[SPLIT_BYTES], tags[SPLIT_BYTES];
+};
+
+/* The bytes of a word of 8 whose bits are set. */
+static inline uint64_t split_mask(uint64_t bits)
+{
+	return _pdep_u64(bits, SPLIT_ONES) * 0xff;
+}
+
+/* Whether lines of a yard can be unpacked: a word is there from each tag of a front line on. */
+static inline bool split_possible(const struct yard *yard)
+{
+	const struct yard_shape *shape = &yard->ops->shape;
+	return !yard->mapped && yard->value_bits == 0 && yard->tag_bits <= 8 &&
+	       (yard->tag_bits == 0 ||
+	        2 * yard->half * yard_values_size(shape->back.slots, yard->tag_bits) >= 8);
+}
+
+ALWAYS_INLINE void split_read(const struct yard *yard, struct yard_shape shape, uint64_t bucket,
+                              struct split_line *to)
+{
+	const unsigned char *line = yard_front_line(yard, shape, bucket);
+	const unsigned bits = yard->tag_bits;
+	*to = (struct split_line){ .sizes = mini_sizes_of(shape.front, line) };
+	to->count = mini_count(shape.front, to->sizes);
+	memcpy(to->remainders, line + mini_byte_at(shape.front, 0), shape.front.slots);
+	if (bits == 0)
+		return;
+	const unsigned char *tags =
+		yard->values + bucket * yard_values_size(shape.front.slots, bits);
+	for (unsigned i = 0; i < to->count; i += 8, tags += bits)
+		store64(to->tags + i, _pdep_u64(load64(tags), bits_low(bits) * SPLIT_ONES));
+}
+
+ALWAYS_INLINE void split_write(const struct yard *yard, struct yard_shape shape, uint64_t bucket,
+                               const struct split_line *from)
+{
+	unsigned char *line = yard_front_line(yard, shape, bucket);
+	const unsigned bits = yard->tag_bits;
+	mini_store_sizes(shape.front, line, from->sizes);
+	memcpy(line + mini_byte_at(shape.front, 0), from->remainders, shape.front.slots);
+	if (bits == 0)
+		return;
+	unsigned char packed[SPLIT_BYTES] = { 0 }, *to = packed;
+	unsigned size = yard_values_size(shape.front.slots, bits);
+	for (unsigned i = 0; i < from->count; i += 8, to += bits)
+		store64(to, _pext_u64(load64(from->tags + i), bits_low(bits) * SPLIT_ONES));
+	memcpy(yard->values + bucket * size, packed, size);
+}
+
+/* The sizes without the zeros of some slots. */
+static inline struct mini_sizes split_less(struct mini_sizes sizes, uint64_t slots)
+{
+	uint64_t low = _pdep_u64(slots, ~sizes.low), fewer = POPCOUNT64(low);
+	uint64_t high = _pdep_u64(slots >> (64 - POPCOUNT64(sizes.low)), ~sizes.high);
+	uint64_t above = _pext_u64(sizes.high, ~high);
+	return (struct mini_sizes){
+		.low = _pext_u64(sizes.low, ~low) | above << 1 << (63 - fewer),
+		.high = above >> fewer,
+	};
+}
+
+/* The entries of some slots, whose tags become larger. */
+ALWAYS_INLINE void split_pick(const struct split_line *from, uint64_t slots, uint64_t added,
+                              struct split_line *to)
+{
+	const uint64_t low = SPLIT_ONES * 0x7f, more = (added & 0xff) * SPLIT_ONES;
+	unsigned at = 0;
+	*to = (struct split_line){ .count = (unsigned)POPCOUNT64(slots) };
+	to->sizes = split_less(from->sizes, bits_low(from->count) & ~slots);
+	for (unsigned i = 0; i < from->count; i += 8) {
+		uint64_t some = slots >> i & 0xff, mask = split_mask(some), tags = load64(from->tags + i);
+		/* Byte by byte: none takes from the next. */
+		tags = ((tags & low) + (more & low)) ^ ((tags ^ more) & ~low);
+		store64(to->remainders + at, _pext_u64(load64(from->remainders + i), mask));
+		store64(to->tags + at, _pext_u64(tags, mask));
+		at += (unsigned)POPCOUNT64(some);
+	}
+}
+
+/* Whether eight zeros of the sizes fill a byte: some mini-bucket may have too many copies. */
+static inline bool split_crowded(struct mini_sizes sizes, unsigned bits)
+{
+	const uint64_t high = SPLIT_ONES << 7;
+	sizes.low |= bits < 64 ? ~bits_low(bits) : 0;
+	sizes.high |= bits < 64 ? ~UINT64_C(0) : ~bits_low(bits - 64);
+	return (((sizes.low - SPLIT_ONES) & ~sizes.low) | ((sizes.high - SPLIT_ONES) & ~sizes.high)) &
+	       high;
+}
+
+/* The slots of entries of `fresh` behind those of a line that are in their mini-buckets. */
+ALWAYS_INLINE uint64_t split_places(struct yard_shape shape, const unsigned char *line,
+                                    const struct split_line *fresh, uint64_t zeros[2])
+{
+	uint64_t slots = 0;
+	zeros[0] = zeros[1] = 0;
+	for (unsigned i = 0; i < fresh->count; i++) {
+		unsigned m = mini_bucket_of(shape.front, fresh->sizes, i);
+		unsigned slot = mini_find(shape.front, line, m).end + i, zero = slot + m;
+		slots |= UINT64_C(1) << slot;
+		zeros[zero / 64] |= UINT64_C(1) << zero % 64;
+	}
+	return slots;
+}
+
+/* Sizes with other zeros at given places. */
+static inline struct mini_sizes split_more(struct mini_sizes sizes, const uint64_t zeros[2])
+{
+	unsigned more = (unsigned)POPCOUNT64(zeros[0]);
+	uint64_t above = sizes.high << more | sizes.low >> 1 >> (63 - more);
+	return (struct mini_sizes){ _pdep_u64(sizes.low, ~zeros[0]), _pdep_u64(above, ~zeros[1]) };
+}
+
+/* Adds entries to those of a front line; false if they are to be put in one by one. */
+ALWAYS_INLINE bool split_merge(const struct yard *to, struct yard_shape shape, uint64_t bucket,
+                               const struct split_line *fresh)
+{
+	struct split_line old, all = { 0 };
+	uint64_t zeros[2];
+	split_read(to, shape, bucket, &old);
+	all.count = old.count + fresh->count;
+	if (UNLIKELY(all.count > shape.front.slots))
+		return false;
+	uint64_t slots =
+		split_places(shape, yard_front_line(to, shape, bucket), fresh, zeros);
+	all.sizes = split_more(old.sizes, zeros);
+	if (UNLIKELY(split_crowded(all.sizes, shape.front.buckets + all.count)))
+		return false;
+	for (unsigned i = 0, at = 0; i < all.count; i += 8) {
+		uint64_t some = slots >> i & 0xff, mask = split_mask(some);
+		store64(all.remainders + i, _pdep_u64(load64(fresh->remainders + at), mask) |
+		                            _pdep_u64(load64(old.remainders + i - at), ~mask));
+		store64(all.tags + i, _pdep_u64(load64(fresh->tags + at), mask) |
+		                              _pdep_u64(load64(old.tags + i - at), ~mask));
+		at += (unsigned)POPCOUNT64(some);
+	}
+	split_write(to, shape, bucket, &all);
+	return true;
+}
+
+/* One by one: a line that has no room for all, or many copies. */
+NEVER_INLINE nidus_status split_put_singly(struct yard *to, uint64_t bucket,
+                                           const struct split_line *fresh)
+{
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < fresh->count && status == NIDUS_OK; i++) {
+		unsigned m = mini_bucket_of(to->ops->shape.front, fresh->sizes, i);
+		status = to->ops->put(to, (struct yard_key){ bucket, m, fresh->remainders[i],
+		                                             fresh->tags[i] });
+	}
+	return status;
+}
+
+ALWAYS_INLINE nidus_status split_put(struct yard *to, struct yard_shape shape, uint64_t bucket,
+                                     const struct split_line *fresh)
+{
+	const unsigned char *line = yard_front_line(to, shape, bucket);
+	if (mini_count(shape.front, mini_sizes_of(shape.front, line)) == 0)
+		split_write(to, shape, bucket, fresh);
+	else if (!split_merge(to, shape, bucket, fresh))
+		return split_put_singly(to, bucket, fresh);
+	to->count += fresh->count;
+	return NIDUS_OK;
+}
+
+/* The slots with tags not below a limit, and those with that one. */
+static inline uint64_t split_from(const struct split_line *line, uint8_t limit, uint64_t *equal)
+{
+	__m256i wanted = match_spread(limit);
+	__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)line->tags);
+	__m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(line->tags + 32));
+	__m256i low_from = _mm256_cmpeq_epi8(_mm256_max_epu8(low, wanted), low);
+	__m256i high_from = _mm256_cmpeq_epi8(_mm256_max_epu8(high, wanted), high);
+	uint64_t from = (uint64_t)(uint32_t)_mm256_movemask_epi8(high_from) << 32 |
+	                (uint32_t)_mm256_movemask_epi8(low_from);
+	*equal = match_bytes(line->tags, wanted) & bits_low(line->count);
+	return from & bits_low(line->count);
+}
+
+/* The slots of a line whose entries are of the second range. */
+ALWAYS_INLINE uint64_t split_second(const struct yard *from, struct yard_shape shape,
+                                    const struct spread *spread, uint64_t bucket,
+                                    const struct split_line *line)
+{
+	uint64_t unsure, second;
+	if (spread->limit > UINT8_MAX)
+		return 0;
+	second = split_from(line, (uint8_t)spread->limit, &unsure);
+	if (!spread->borrows)
+		return second;
+	for (second ^= unsure; unsure != 0; unsure &= unsure - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(unsure);
+		struct yard_key key = { bucket, mini_bucket_of(shape.front, line->sizes, slot),
+			                line->remainders[slot], 0 };
+		second |= (uint64_t)(yard_borrowed(from, key) >= spread->borrowed) << slot;
+	}
+	return second;
+}
+
+/* The entries of a front line go where they belong. */
+ALWAYS_INLINE nidus_status split_line(const struct yard *from, struct yard_shape shape,
+                                      const struct spread *spread, uint64_t bucket)
+{
+	struct split_line all, some;
+	nidus_status status = NIDUS_OK;
+	split_read(from, shape, bucket, &all);
+	uint64_t second = split_second(from, shape, spread, bucket, &all);
+	for (unsigned i = 0; i < 2 && status == NIDUS_OK; i++) {
+		uint64_t slots = i == 0 ? bits_low(all.count) & ~second : second;
+		if (slots == 0)
+			continue;
+		split_pick(&all, slots, spread->range[i].added, &some);
+		status = split_put(spread->range[i].body, shape, bucket, &some);
+	}
+	return status;
+}
+
+#endif
+#endif
+
+#define YARD_MOST (3 * MINI_SLOTS_MOST) /* entries of a front bucket, and an end */
 
 /* ------------------------------------------------------- from ascending hashes -- */
 
@@ -35699,9 +39537,8 @@ ALWAYS_INLINE size_t yard_hashes_of(const struct yard *yard, struct yard_shape s
 ALWAYS_INLINE bool yard_fill_fronts(struct yard *yard, struct yard_shape shape,
                                     const uint64_t *hashes, const uint64_t *values, size_t n)
 {
-	/* Its numbers stay in registers while lines are written, and builds know the level. */
-	struct yard copy = *yard;
-	copy.level = 0;
+	/* Its numbers stay in registers while lines are written. */
+	const struct yard copy = *yard;
 	for (size_t at = 0; at < n;) {
 		uint64_t bucket =
 			yard_locate_in(&copy, hashes[at], shape.front.buckets, shape.front.width)
@@ -35723,8 +39560,11 @@ NEVER_INLINE nidus_status yard_put_highest_any(struct yard *yard, struct yard_ke
 {
 	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
 	while (UNLIKELY(yard_put_back(yard->ops->shape, &trio, key) != NIDUS_OK)) {
-		if (!yard_make_room(yard, key.bucket))
-			return yard_no_place();
+		if (!yard_make_room(yard, key.bucket)) {
+			nidus_status status = yard_list_spill(yard, key);
+			yard->count += status == NIDUS_OK;
+			return status;
+		}
 	}
 	yard->count++;
 	return NIDUS_OK;
@@ -35763,7 +39603,7 @@ static nidus_status yard_fill_back(struct yard *yard, const uint64_t *hashes,
 			if (key.bucket != bucket)
 				break;
 			if (UNLIKELY(yard_copied(yard, hashes, at, key)))
-				return yard_too_many();
+				return NIDUS_COPIES; /* the caller does it another way */
 			key.beside = values != NULL ? values[at] : 0;
 			nidus_status status = yard_put_highest(yard, key);
 			if (status != NIDUS_OK)
@@ -35831,7 +39671,7 @@ NEVER_INLINE nidus_status yard_put_packed(struct yard *yard, uint64_t bucket,
 	return yard_put_each(yard, bucket, packed, n, yard->ops->put);
 }
 
-/* Puts entries that are above all of a full front line into the backyard, uncounted. Errors: FULL. */
+/* Puts entries that are above all of a full front line into the backyard. Errors: FULL. */
 NEVER_INLINE nidus_status yard_spill_packed(struct yard *yard, uint64_t bucket,
                                             const uint32_t *packed, unsigned n)
 {
@@ -35891,139 +39731,338 @@ static nidus_status yard_put_sorted(struct yard *yard, uint64_t bucket, uint32_t
 	return yard_put_packed(yard, bucket, all + stay, total - stay);
 }
 
-/* The entries of a front bucket, by which of the buckets that take its place they go to. */
-struct yard_shares {
-	unsigned number, n;           /* of these buckets; of entries */
-	unsigned counts[YARD_SPREAD]; /* of entries of each */
-	uint32_t packed[YARD_SPREAD][YARD_MOST];
-};
-
-/* Which bucket of `to` share number `share` of a bucket of `from` goes to. */
-static inline uint64_t yard_share_bucket(const struct yard *to, const struct yard *from,
-                                         uint64_t bucket, uint64_t share)
-{
-	return bucket >> from->level << to->level | share << from->level |
-	       (bucket & bits_low(from->level));
-}
-
-/* Shares the entries of a front bucket out to at most YARD_SPREAD others. */
-NEVER_INLINE void yard_share_out(const struct yard *to, const struct yard *from, uint64_t bucket,
-                                 struct yard_shares *shares)
-{
-	const unsigned deeper = to->level - from->level;
-	uint32_t all[YARD_MOST];
-	shares->number = 1u << deeper;
-	shares->n = yard_gather(from, bucket, all);
-	for (unsigned share = 0; share < YARD_SPREAD; share++)
-		shares->counts[share] = 0;
-	for (unsigned i = 0; i < shares->n; i++) {
-		uint32_t remainder = MINI_PACK_REMAINDER(all[i]);
-		uint32_t share = remainder & (shares->number - 1);
-		shares->packed[share][shares->counts[share]++] =
-			MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
-	}
-}
-
-/* yard_transfer_bucket to many buckets, a few entries to each. */
-static nidus_status yard_scatter_bucket(struct yard *to, const struct yard *from, uint64_t bucket)
-{
-	const unsigned deeper = to->level - from->level;
-	uint32_t all[YARD_MOST];
-	unsigned n = yard_gather(from, bucket, all);
-	nidus_status status = NIDUS_OK;
-	for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
-		uint64_t remainder = MINI_PACK_REMAINDER(all[i]);
-		uint32_t one = MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
-		uint64_t share = remainder & bits_low(deeper);
-		status = yard_put_packed(to, yard_share_bucket(to, from, bucket, share), &one, 1);
-	}
-	return status;
-}
-
-static nidus_status yard_transfer_bucket(struct yard *to, const struct yard *from, uint64_t bucket)
-{
-	struct yard_shares shares;
-	nidus_status status = NIDUS_OK;
-	if (to->level - from->level > YARD_SPREAD_BITS)
-		return yard_scatter_bucket(to, from, bucket);
-	yard_share_out(to, from, bucket, &shares);
-	for (unsigned share = 0; share < shares.number && status == NIDUS_OK; share++) {
-		if (shares.counts[share] > 0)
-			status = yard_put_sorted(to, yard_share_bucket(to, from, bucket, share),
-			                         shares.packed[share], shares.counts[share]);
-	}
-	return status;
-}
-
 static nidus_status yard_transfer_all(struct yard *to, const struct yard *from)
 {
+	uint32_t all[YARD_MOST];
 	nidus_status status = NIDUS_OK;
-	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++)
-		status = yard_transfer_bucket(to, from, bucket);
+	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++) {
+		unsigned n = yard_gather(from, bucket, all);
+		if (n > 0)
+			status = yard_put_sorted(to, bucket, all, n);
+	}
 	return status;
 }
 
-/* ------------------------------------------------------------------------- moving -- */
+/* ---------------------------------------------------------------------- spreading -- */
 
-/* Takes the entries with a crumb out of a backyard line. */
-NEVER_INLINE void yard_empty_half(struct yard *yard, uint64_t bucket, unsigned half)
+/* Entries of a front bucket in mini-bucket order, packed, and what lies beside each. */
+struct yard_entries {
+	unsigned count;
+	uint32_t packed[YARD_MOST];
+	uint64_t beside[YARD_MOST];
+};
+
+/* Adds an entry behind all whose mini-bucket is not above its own. */
+static inline void yard_sort_in(struct yard_entries *all, uint32_t packed, uint64_t beside)
+{
+	const uint32_t last_equal = packed | (uint32_t)bits_low(MINI_PACK_BITS);
+	unsigned at = all->count++;
+	for (; at > 0 && all->packed[at - 1] > last_equal; at--) {
+		all->packed[at] = all->packed[at - 1];
+		all->beside[at] = all->beside[at - 1];
+	}
+	all->packed[at] = packed;
+	all->beside[at] = beside;
+}
+
+/* What lies beside the first entries of a front line; a word from any of them on must be there. */
+static inline void yard_read_besides(const struct yard *yard, uint64_t bucket, unsigned count,
+                                     uint64_t *beside)
+{
+	struct yard_values values = yard_front_values(yard, bucket);
+	const unsigned bits = yard->beside_bits;
+	if (values.bytes == NULL) {
+		memset(beside, 0, count * sizeof *beside);
+		return;
+	}
+	for (unsigned slot = 0, bit = 0; slot < count; slot++, bit += bits)
+		beside[slot] = load64(values.bytes + bit / 8) >> bit % 8 & bits_low(bits);
+}
+
+/* Adds those of a front bucket's entries that are in one of its backyard lines. */
+NEVER_INLINE void yard_gather_spilled(const struct yard *yard, uint64_t bucket, unsigned half,
+                                      struct yard_entries *all)
 {
 	const struct mini_shape shape = yard->ops->shape.back;
 	struct yard_back back = yard_back_of(yard, yard_back_line(yard, bucket, half));
 	struct mini_sizes sizes = mini_sizes_of(shape, back.line);
 	uint64_t there = bits_low(mini_count(shape, sizes));
 	uint64_t ours = mini_match_crumb(shape, back.line, there, yard_crumb(bucket));
-	while (ours != 0) { /* the last first: those before it keep their slots */
-		unsigned slot = 63 - (unsigned)__builtin_clzll(ours);
-		mini_remove(shape, back.line, mini_bucket_of(shape, sizes, slot), slot);
-		yard_pull_value(back.values, slot);
-		ours ^= UINT64_C(1) << slot;
+	for (; ours != 0; ours &= ours - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(ours);
+		uint32_t packed = MINI_PACK(mini_bucket_of(shape, sizes, slot),
+		                            mini_remainder(shape, back.line, slot));
+		yard_sort_in(all, packed, yard_value(back.values, slot));
 	}
 }
 
-/* Takes all entries of a front bucket out of its lines; yard->count is the caller's. */
-static void yard_empty_bucket(struct yard *yard, uint64_t bucket)
+/* All entries of a front bucket that its lines hold. */
+ALWAYS_INLINE void yard_gather_entries(const struct yard *yard, struct yard_shape shape,
+                                       uint64_t bucket, struct yard_entries *all)
 {
-	const struct mini_shape shape = yard->ops->shape.front;
-	unsigned char *line = yard->front + bucket * mini_line(shape);
-	struct yard_values values = yard_front_values(yard, bucket);
-	bool spilled = mini_full(shape, line);
-	mini_clear(shape, line);
-	if (values.bytes != NULL)
-		memset(values.bytes, 0, yard_values_size(values.slots, values.bits));
-	for (unsigned half = 0; half < 2 && spilled; half++)
-		yard_empty_half(yard, bucket, half);
+	all->count = mini_unpack(shape.front, yard_front_line(yard, shape, bucket), all->packed);
+	yard_read_besides(yard, bucket, all->count, all->beside);
+	for (unsigned half = 0; half < 2 && all->count >= shape.front.slots; half++)
+		yard_gather_spilled(yard, bucket, half, all);
+}
+
+/* Entry number i of a front bucket. */
+static inline struct yard_key yard_entry_at(const struct yard_entries *all, unsigned i,
+                                            uint64_t bucket)
+{
+	return (struct yard_key){ bucket, MINI_PACK_BUCKET(all->packed[i]),
+		                  MINI_PACK_REMAINDER(all->packed[i]), all->beside[i] };
 }
 
 /*
- * Copies a front bucket's entries to the lines that take its place, each written once, where
- * all of them find room there and no copies must be counted; gives how many. Otherwise
- * nothing changes: YARD_NOT_BY_LINES.
+ * Adds entries to a front bucket. One that is empty is written at once: nothing of it is in the
+ * backyard or the list, and lines never give more copies of a key than lines may hold.
  */
-static unsigned yard_copy_lines(struct yard *to, const struct yard *from, uint64_t bucket)
+ALWAYS_INLINE nidus_status yard_put_entries(struct yard *to, struct yard_shape shape,
+                                            uint64_t bucket, const struct yard_entries *some)
 {
-	const struct mini_shape shape = to->ops->shape.front;
-	struct yard_shares shares;
-	uint32_t all[YARD_SPREAD][2 * MINI_SLOTS_MOST];
-	unsigned totals[YARD_SPREAD];
-	uint64_t bucket_of[YARD_SPREAD];
-	if (to->values != NULL || to->level - from->level > YARD_SPREAD_BITS)
-		return YARD_NOT_BY_LINES;
-	yard_share_out(to, from, bucket, &shares);
-	for (unsigned share = 0; share < shares.number; share++) {
-		if (shares.counts[share] > MINI_SLOTS_MOST)
-			return YARD_NOT_BY_LINES;
-		bucket_of[share] = yard_share_bucket(to, from, bucket, share);
-		totals[share] = yard_merge_front(to, bucket_of[share], shares.packed[share],
-		                                 shares.counts[share], all[share]);
-		if (totals[share] > shape.slots || yard_any_crowded(all[share], totals[share]))
-			return YARD_NOT_BY_LINES;
+	const struct mini_shape front = shape.front;
+	unsigned char *line = yard_front_line(to, shape, bucket);
+	nidus_status status = NIDUS_OK;
+	if (mini_count(front, mini_sizes_of(front, line)) > 0) {
+		for (unsigned i = 0; i < some->count && status == NIDUS_OK; i++)
+			status = to->ops->put(to, yard_entry_at(some, i, bucket));
+		return status;
 	}
-	for (unsigned share = 0; share < shares.number; share++)
-		mini_fill(shape, to->front + bucket_of[share] * mini_line(shape), all[share],
-		          totals[share]);
-	to->count += shares.n;
-	return shares.n;
+	unsigned stay = some->count < front.slots ? some->count : front.slots;
+	mini_fill(front, line, some->packed, stay);
+	if (to->values != NULL)
+		yard_fill_values(yard_front_values(to, bucket), some->beside, stay);
+	to->count += stay;
+	for (unsigned i = stay; i < some->count && status == NIDUS_OK; i++)
+		status = yard_put_highest(to, yard_entry_at(some, i, bucket));
+	return status;
+}
+
+/* What lies beside an entry of `from` in the body that it goes to. */
+static inline uint64_t yard_retagged(const struct yard *from, struct spread_target target,
+                                     uint64_t beside)
+{
+	const struct yard *to = target.body;
+	return beside >> from->tag_bits << to->tag_bits | target.tag;
+}
+
+static inline struct spread_target yard_choose(const struct yard *from, const struct spread *spread,
+                                               struct yard_key key)
+{
+	return spread_choose(spread, key.beside & bits_low(from->tag_bits),
+	                     spread->borrows ? yard_borrowed(from, key) : 0);
+}
+
+#define YARD_LANES 4     /* bodies that the entries of one go to at once */
+#define YARD_TAG_BITS 10 /* of tags that are asked for once, if they decide alone */
+
+/* Where the entries of a body go. */
+struct yard_lanes {
+	const struct yard *from;
+	const struct spread *spread;
+	unsigned number; /* of bodies */
+	struct yard *body[YARD_LANES];
+	uint8_t lane[1 << YARD_TAG_BITS]; /* by tag, counted from 1; 0: not yet known */
+	uint32_t tag[1 << YARD_TAG_BITS]; /* there */
+	struct yard_entries entries[YARD_LANES];
+};
+
+/* The lane of a body; YARD_LANES if there are too many. No branch depends on which it is. */
+static inline unsigned yard_lane_of(struct yard_lanes *lanes, struct yard *body)
+{
+	unsigned lane = 0;
+	for (unsigned i = 1; i < YARD_LANES; i++)
+		lane += i * (lanes->body[i] == body);
+	if (LIKELY(lanes->body[lane] == body))
+		return lane;
+	if (lanes->number == YARD_LANES)
+		return YARD_LANES;
+	lanes->body[lanes->number] = body;
+	return lanes->number++;
+}
+
+static inline void yard_put_in_lane(struct yard_lanes *lanes, unsigned lane, uint32_t packed,
+                                    uint64_t value, uint64_t tag)
+{
+	struct yard_entries *to = &lanes->entries[lane];
+	unsigned at = to->count++;
+	to->packed[at] = packed;
+	to->beside[at] = value << lanes->body[lane]->tag_bits | tag;
+}
+
+/* Asks where entries with a tag go; false if they go to too many bodies. */
+NEVER_INLINE bool yard_learn_tag(struct yard_lanes *lanes, uint64_t tag)
+{
+	struct spread_target target = spread_choose(lanes->spread, tag, 0);
+	unsigned lane = yard_lane_of(lanes, target.body);
+	if (lane == YARD_LANES)
+		return false;
+	lanes->lane[tag] = (uint8_t)(lane + 1);
+	lanes->tag[tag] = (uint32_t)target.tag;
+	return true;
+}
+
+/* Parts the entries of a front bucket by the bodies that they go to; false as above. */
+static inline bool yard_part_by_tags(struct yard_lanes *lanes, const struct yard_entries *all)
+{
+	const unsigned tag_bits = lanes->from->tag_bits;
+	for (unsigned i = 0; i < all->count; i++) {
+		uint64_t beside = all->beside[i], tag = beside & bits_low(tag_bits);
+		if (UNLIKELY(lanes->lane[tag] == 0) && !yard_learn_tag(lanes, tag))
+			return false;
+		yard_put_in_lane(lanes, lanes->lane[tag] - 1u, all->packed[i], beside >> tag_bits,
+		                 lanes->tag[tag]);
+	}
+	return true;
+}
+
+/* The same where tags are long, or bits are borrowed. */
+static bool yard_part_by_bits(struct yard_lanes *lanes, const struct yard_entries *all,
+                              uint64_t bucket)
+{
+	for (unsigned i = 0; i < all->count; i++) {
+		struct spread_target target =
+			yard_choose(lanes->from, lanes->spread, yard_entry_at(all, i, bucket));
+		unsigned lane = yard_lane_of(lanes, target.body);
+		if (lane == YARD_LANES)
+			return false;
+		yard_put_in_lane(lanes, lane, all->packed[i],
+		                 all->beside[i] >> lanes->from->tag_bits, target.tag);
+	}
+	return true;
+}
+
+static inline bool yard_part(struct yard_lanes *lanes, const struct yard_entries *all,
+                             uint64_t bucket)
+{
+	for (unsigned lane = 0; lane < YARD_LANES; lane++)
+		lanes->entries[lane].count = 0;
+	return lanes->spread->borrows || lanes->from->tag_bits > YARD_TAG_BITS
+	               ? yard_part_by_bits(lanes, all, bucket)
+	               : yard_part_by_tags(lanes, all);
+}
+
+/* The entries of a front bucket go to their bodies, whole lines at a time. */
+ALWAYS_INLINE nidus_status yard_spread_lanes(struct yard_lanes *lanes, struct yard_shape shape,
+                                             uint64_t bucket, bool *parted)
+{
+	struct yard_entries all;
+	nidus_status status = NIDUS_OK;
+	yard_gather_entries(lanes->from, shape, bucket, &all);
+	*parted = yard_part(lanes, &all, bucket);
+	for (unsigned lane = 0; *parted && lane < lanes->number && status == NIDUS_OK; lane++) {
+		if (lanes->entries[lane].count > 0)
+			status = yard_put_entries(lanes->body[lane], shape, bucket,
+			                          &lanes->entries[lane]);
+	}
+	return status;
+}
+
+/* Entry by entry: lines of a file, which may be anything, and whatever goes to many bodies. */
+static nidus_status yard_spread_singly(const struct yard *from, const struct spread *spread,
+                                       uint64_t bucket)
+{
+	struct yard_key key;
+	uint64_t at = 0;
+	nidus_status status = NIDUS_OK;
+	while (status == NIDUS_OK && yard_next_in(from, bucket, &at, &key)) {
+		struct spread_target target = yard_choose(from, spread, key);
+		struct yard *to = target.body;
+		if (to == NULL || key.m >= to->buckets)
+			return fail(NIDUS_E_CORRUPT, "a line holds what no insert leaves");
+		key.beside = yard_retagged(from, target, key.beside);
+		status = to->ops->put(to, key);
+	}
+	return status;
+}
+
+static nidus_status yard_spread_list(const struct yard *from, const struct spread *spread)
+{
+	nidus_status status = NIDUS_OK;
+	const struct overflow_node *node = overflow_next(&from->list, NULL);
+	for (; node != NULL && status == NIDUS_OK;
+	     node = overflow_next(&from->list, &node->entry)) {
+		struct yard_key key = yard_list_key(from, &node->entry);
+		struct spread_target target = yard_choose(from, spread, key);
+		if (target.body == NULL)
+			return fail(NIDUS_E_CORRUPT, "a stash holds what no insert leaves");
+		key.beside = yard_retagged(from, target, key.beside);
+		status = yard_put_copies(target.body, key, node->copies);
+	}
+	return status;
+}
+
+#ifdef YARD_SPLITS_LINES
+/* Entries of a front bucket that are in the backyard. */
+NEVER_INLINE nidus_status yard_spread_spilled(const struct yard *from, const struct spread *spread,
+                                              uint64_t bucket)
+{
+	struct yard_entries spilled;
+	nidus_status status = NIDUS_OK;
+	spilled.count = 0;
+	for (unsigned half = 0; half < 2; half++)
+		yard_gather_spilled(from, bucket, half, &spilled);
+	for (unsigned i = 0; i < spilled.count && status == NIDUS_OK; i++) {
+		struct yard_key key = yard_entry_at(&spilled, i, bucket);
+		struct spread_target target = yard_choose(from, spread, key);
+		struct yard *to = target.body;
+		key.beside = yard_retagged(from, target, key.beside);
+		status = to->ops->put(to, key);
+	}
+	return status;
+}
+#endif
+
+/* Splits a body by whole lines where that is possible (split.h); *done tells. */
+static nidus_status yard_split(const struct yard *from, const struct spread *spread, bool *done)
+{
+	nidus_status status = NIDUS_OK;
+#ifdef YARD_SPLITS_LINES
+	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
+	*done = spread->choose == NULL &&
+	        from->ops->shape.front.slots == frequent.front.slots && split_possible(from) &&
+	        split_possible(spread->range[0].body) && split_possible(spread->range[1].body);
+	for (uint64_t bucket = 0; *done && bucket < from->fronts && status == NIDUS_OK; bucket++) {
+		status = split_line(from, frequent, spread, bucket);
+		if (status == NIDUS_OK &&
+		    mini_full(frequent.front, yard_front_line(from, frequent, bucket)))
+			status = yard_spread_spilled(from, spread, bucket);
+	}
+#else
+	(void)from, (void)spread;
+	*done = false;
+#endif
+	return status;
+}
+
+/* Whether a front bucket's entries can go by whole lines: a word is behind what lies beside them. */
+static inline bool yard_goes_by_lines(const struct yard *from, uint64_t bucket)
+{
+	if (from->mapped || from->values == NULL)
+		return !from->mapped;
+	uint64_t size = yard_values_size(from->ops->shape.front.slots, from->beside_bits);
+	uint64_t end = (uint64_t)(from->values - from->front) + (bucket + 1) * size;
+	return end + 8 <= from->memory.size;
+}
+
+static nidus_status yard_spread_all(const struct yard *from, const struct spread *spread)
+{
+	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
+	const struct yard_shape shape = from->ops->shape;
+	struct yard_lanes lanes = { .from = from, .spread = spread };
+	bool split;
+	nidus_status status = yard_split(from, spread, &split);
+	for (uint64_t bucket = 0; !split && bucket < from->fronts && status == NIDUS_OK; bucket++) {
+		bool parted = yard_goes_by_lines(from, bucket);
+		if (parted && shape.front.slots == frequent.front.slots)
+			status = yard_spread_lanes(&lanes, frequent, bucket, &parted);
+		else if (parted)
+			status = yard_spread_lanes(&lanes, shape, bucket, &parted);
+		if (!parted)
+			status = yard_spread_singly(from, spread, bucket);
+	}
+	return status == NIDUS_OK ? yard_spread_list(from, spread) : status;
 }
 
 #endif
@@ -36086,6 +40125,8 @@ ALWAYS_INLINE bool yard_in_any(const struct yard *yard, struct yard_shape shape,
 		for (unsigned half = 0; half < 2; half++)
 			hits |= yard_back_hits(
 				shape, yard_back_line_in(yard, shape, key.bucket, half), key);
+		if (UNLIKELY(yard_listed(yard)) && hits == 0)
+			return yard_list_has(yard, key);
 	}
 	return hits != 0;
 }
@@ -36112,6 +40153,25 @@ ALWAYS_INLINE nidus_status yard_push_front(const struct yard *yard, struct yard_
 		yard_push_byte(yard->values + bucket * slots, slots, slot, beside);
 	else
 		yard_push_value_in(yard_front_values(yard, bucket), slot, beside);
+	return NIDUS_OK;
+}
+
+/* The same for tags, which are short where most keys are: in a filter that has grown. */
+ALWAYS_INLINE nidus_status yard_push_tag(const struct yard *yard, struct yard_shape shape,
+                                         uint64_t bucket, unsigned slot, uint64_t beside)
+{
+	const unsigned slots = shape.front.slots, bits = yard->beside_bits;
+	struct yard_values values = { yard->values + bucket * yard_values_size(slots, bits), slots,
+		                      (uint16_t)bits, yard->tag_bits };
+	if (bits == 1) {
+		values.bits = 1; /* as a constant */
+		values.bytes = yard->values + bucket * yard_values_size(slots, 1);
+		yard_push_bits(values, slot, beside);
+	} else if (bits < 8) {
+		yard_push_bits(values, slot, beside);
+	} else {
+		yard_push_value_in(values, slot, beside);
+	}
 	return NIDUS_OK;
 }
 
@@ -36199,7 +40259,7 @@ ALWAYS_INLINE nidus_status yard_take(struct yard *yard, struct yard_shape shape,
                                      bool now, yard_take_fn take_slow,
                                      yard_bring_back_fn bring_back)
 {
-	if (UNLIKELY(yard->values != NULL))
+	if (UNLIKELY(yard->careful))
 		return yard_take_beside(yard, hash);
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	OPAQUE64(key.remainder); /* taken from its product before m is, whose register stays */
@@ -36241,7 +40301,8 @@ ALWAYS_INLINE void yard_fetch_values(const struct yard *yard, struct yard_shape 
 	unsigned size = yard_values_size(shape.front.slots, yard->beside_bits);
 	const unsigned char *at = yard->values + yard_locate_hot(yard, shape, hash).bucket * size;
 	PREFETCH_WRITE(at);
-	PREFETCH_WRITE(at + size - 1);
+	if (size > MINI_LINE / 4)
+		PREFETCH_WRITE(at + size - 1);
 }
 
 /*
@@ -36419,6 +40480,105 @@ ALWAYS_INLINE nidus_status yard_change_all(struct yard_batch batch, struct yard_
 	return NIDUS_OK;
 }
 
+/* --------------------------------------------------- batches of different bodies -- */
+
+/*
+ * Keys of different bodies of a growing filter, for one thread. Bodies have as many parts and front
+ * buckets each, so where a key belongs is worked out once; what is left of its hash behind the front
+ * bucket is kept until the line is there.
+ */
+struct yard_place {
+	unsigned char *line;
+	uint64_t bucket, rest;
+};
+
+/* Finds the front lines of up to YARD_BLOCK keys and fetches them, and what lies beside them. */
+ALWAYS_INLINE void yard_find_places(const void *const *bodies, struct yard_shape shape,
+                                    const uint64_t *hashes, size_t n, bool change,
+                                    struct yard_place *places)
+{
+	const struct yard *one = bodies[0];
+	const uint64_t parts = one->parts, fronts = one->fronts;
+	for (size_t i = 0; i < n; i++) {
+		const struct yard *yard = bodies[i];
+		struct yard_place *place = &places[i];
+		assert(yard->parts == parts && yard->fronts == fronts);
+		place->bucket = multiply_wide(hashes[i] * parts, fronts, &place->rest);
+		place->line = yard_front_line(yard, shape, place->bucket);
+		PREFETCH(place->line);
+		if (change && yard->values != NULL)
+			PREFETCH_WRITE(yard->values +
+			               place->bucket * yard_values_size(shape.front.slots,
+			                                                yard->beside_bits));
+	}
+}
+
+/* The key of a place. */
+ALWAYS_INLINE struct yard_key yard_key_of(struct yard_shape shape, const struct yard_place *place)
+{
+	struct yard_key key = { .bucket = place->bucket };
+	uint64_t rest;
+	key.m = (unsigned)multiply_wide(place->rest, shape.front.buckets, &rest);
+	key.remainder = rest >> (64 - shape.front.width);
+	return key;
+}
+
+/* Lookups: a block's front lines, then the backyard lines of keys that these say too little about. */
+ALWAYS_INLINE void yard_look_each(const void *const *bodies, struct yard_shape shape,
+                                  const uint64_t *hashes, size_t n, uint8_t *yes,
+                                  yard_in_any_fn in_any)
+{
+	struct yard_place places[YARD_BLOCK];
+	for (size_t some; n > 0; n -= some, bodies += some, hashes += some, yes += some) {
+		uint32_t aside[YARD_BLOCK];
+		size_t late = 0;
+		some = n < YARD_BLOCK ? n : YARD_BLOCK;
+		yard_find_places(bodies, shape, hashes, some, false, places);
+		for (size_t i = 0; i < some; i++) {
+			struct yard_key key = yard_key_of(shape, &places[i]);
+			bool elsewhere;
+			YARD_TOUCH(places[i].line);
+			yes[i] = mini_has(shape.front, places[i].line, key.m, key.remainder,
+			                  &elsewhere);
+			aside[late] = (uint32_t)i;
+			late += elsewhere;
+		}
+		for (size_t i = 0; i < late; i++)
+			yard_approach_back(bodies[aside[i]], shape, places[aside[i]].bucket);
+		for (size_t i = 0; i < late; i++)
+			yes[aside[i]] = in_any(bodies[aside[i]], hashes[aside[i]]);
+	}
+}
+
+/* Inserts in input order, up to the first failure. */
+ALWAYS_INLINE nidus_status yard_insert_each(void *const *bodies, struct yard_shape shape,
+                                            const uint64_t *hashes, const uint64_t *values,
+                                            size_t n, size_t *done, yard_put_fn put_slow,
+                                            yard_push_fn push_value)
+{
+	struct yard_place places[YARD_BLOCK];
+	for (*done = 0; *done < n;) {
+		void *const *those = bodies + *done;
+		const uint64_t *these = hashes + *done;
+		size_t some = n - *done < YARD_BLOCK ? n - *done : YARD_BLOCK;
+		yard_find_places((const void *const *)those, shape, these, some, true, places);
+		for (size_t i = 0; i < some; i++) {
+			if (mini_full(shape.front, places[i].line))
+				yard_approach_back(those[i], shape, places[i].bucket);
+		}
+		for (size_t i = 0; i < some; i++) {
+			struct yard_key key = yard_key_of(shape, &places[i]);
+			key.beside = yard_beside(those[i], these[i],
+			                         values != NULL ? values[*done] : 0);
+			nidus_status status = yard_put(those[i], shape, key, put_slow, push_value);
+			if (UNLIKELY(status != NIDUS_OK))
+				return status;
+			++*done;
+		}
+	}
+	return NIDUS_OK;
+}
+
 /* ------------------------------------------------------------------- finding -- */
 
 /* `to` if there is any, and 0 if not, without a branch. */
@@ -36438,7 +40598,7 @@ ALWAYS_INLINE uint64_t yard_front_bit(const struct yard *yard, struct yard_shape
 {
 	uint64_t size = yard_values_size(shape.front.slots, yard->beside_bits);
 	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 +
-	       yard->segment.tag_bits;
+	       yard->tag_bits;
 }
 
 ALWAYS_INLINE uint64_t yard_back_bit(const struct yard *yard, struct yard_shape shape,
@@ -36502,8 +40662,10 @@ ALWAYS_INLINE size_t yard_find_values(const struct yard *yard, struct yard_shape
                                       uint64_t hash, uint64_t *values, size_t cap)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	key.beside = yard_beside(yard, hash, 0);
 	struct yard_trio trio = yard_trio_of(yard, shape, key.bucket);
-	return yard_find_in(shape, &trio, key, values, cap);
+	size_t found = yard_find_in(shape, &trio, key, values, cap);
+	return LIKELY(!yard_listed(yard)) ? found : yard_list_find(yard, key, values, cap, found);
 }
 
 /* Reads the values of keys that were found, whose bits are known. */
@@ -36627,7 +40789,7 @@ NEVER_INLINE void yard_lock_all(const struct yard *yard, uint64_t bucket, struct
 {
 	const struct mini_shape shape = yard->ops->shape.front;
 	yard_cover(yard, bucket, hold);
-	hold->set = stripes_lock(&yard->locks->stripes, &hold->watch);
+	hold->set = stripes_lock(&yard->stripes, &hold->watch);
 	mini_copy(shape, hold->copies.front, hold->lines.front);
 	for (unsigned half = 0; half < 2; half++)
 		mini_copy(shape, hold->copies.back[half], hold->lines.back[half]);
@@ -36648,7 +40810,7 @@ NEVER_INLINE void yard_unlock_all(const struct yard *yard, const struct yard_hol
 	for (unsigned half = 0; half < 2; half++)
 		yard_write_changed(size, hold->lines.back[half], hold->copies.back[half]);
 	yard_copy_all_values(&hold->copies, &hold->lines, true);
-	stripes_unlock(&yard->locks->stripes, &hold->set);
+	stripes_unlock(&yard->stripes, &hold->set);
 }
 
 /*
@@ -36717,33 +40879,41 @@ ALWAYS_INLINE void yard_remove_words(struct mini_shape shape, unsigned char *lin
 
 /* -------------------------------------------------------------------- lookups -- */
 
-/* yard_find_in of all lines at one moment. */
-ALWAYS_INLINE size_t yard_shared_find_in(const struct yard *yard, struct yard_shape shape,
-                                         struct yard_key key, uint64_t *values, size_t cap)
+/* Copies all lines of a front bucket, and their values if asked to. False: somebody is writing. */
+ALWAYS_INLINE bool yard_see_all(const struct yard *yard, struct yard_shape shape,
+                                struct yard_hold *hold, struct stripe_versions *versions,
+                                bool values)
 {
+	if (!stripes_begin(&yard->stripes, &hold->watch, versions))
+		return false;
+	words_read(hold->copies.front, hold->lines.front, mini_line(shape.front));
+	for (unsigned half = 0; half < 2; half++)
+		words_read(hold->copies.back[half], hold->lines.back[half], mini_line(shape.back));
+	if (values)
+		yard_copy_all_values(&hold->lines, &hold->copies, false);
+	return true;
+}
+
+/* Entries of a key, at one moment. */
+static size_t yard_shared_find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	const struct yard *yard = body;
+	const struct yard_shape shape = yard->ops->shape;
+	struct yard_key key = yard_locate_tagged(yard, hash);
+	bool beside = cap > 0 || yard->tag_bits > 0;
 	struct yard_hold hold;
 	yard_cover(yard, key.bucket, &hold);
 	for (unsigned tries = 0;; tries++) {
 		struct stripe_versions versions;
-		if (stripes_begin(&yard->locks->stripes, &hold.watch, &versions)) {
-			words_read(hold.copies.front, hold.lines.front, mini_line(shape.front));
-			for (unsigned half = 0; half < 2; half++)
-				words_read(hold.copies.back[half], hold.lines.back[half],
-				           mini_line(shape.back));
-			if (cap > 0)
-				yard_copy_all_values(&hold.lines, &hold.copies, false);
+		if (yard_see_all(yard, shape, &hold, &versions, beside)) {
 			size_t found = yard_find_in(shape, &hold.copies, key, values, cap);
-			if (LIKELY(stripes_same(&yard->locks->stripes, &hold.watch, &versions)))
+			if (UNLIKELY(yard_listed(yard)))
+				found = yard_list_find(yard, key, values, cap, found);
+			if (LIKELY(stripes_same(&yard->stripes, &hold.watch, &versions)))
 				return found;
 		}
 		stripes_pause(tries);
 	}
-}
-
-static size_t yard_shared_find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
-{
-	const struct yard *yard = body;
-	return yard_shared_find_in(yard, yard->ops->shape, yard_locate(yard, hash), values, cap);
 }
 
 static uint64_t yard_shared_count(const void *body, uint64_t hash)
@@ -36751,11 +40921,23 @@ static uint64_t yard_shared_count(const void *body, uint64_t hash)
 	return yard_shared_find(body, hash, NULL, 0);
 }
 
+/* yard_in_any at one moment. */
 ALWAYS_INLINE bool yard_shared_in_any(const struct yard *yard, struct yard_shape shape,
                                       uint64_t hash)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
-	return yard_shared_find_in(yard, shape, key, NULL, 0) > 0;
+	struct yard_hold hold;
+	yard_cover(yard, key.bucket, &hold);
+	for (unsigned tries = 0;; tries++) {
+		struct stripe_versions versions;
+		if (yard_see_all(yard, shape, &hold, &versions, false)) {
+			bool hit = yard_copies_in(shape, &hold.copies, key) > 0 ||
+			           (UNLIKELY(yard_listed(yard)) && yard_list_has(yard, key));
+			if (LIKELY(stripes_same(&yard->stripes, &hold.watch, &versions)))
+				return hit;
+		}
+		stripes_pause(tries);
+	}
 }
 
 /* The sizes of a line as somebody may be writing it: see mini_view_of. */
@@ -36858,7 +41040,7 @@ static void yard_shared_move(const struct yard *yard, const struct yard_move *mo
 	struct yard_back left = { from, source.values }, taken = { to, target.values };
 	uint32_t one = yard_stripe(yard, move->from), other = yard_stripe(yard, move->to);
 	struct stripe_watch watch = { { one, other, one, other } };
-	struct stripe_set set = stripes_lock(&yard->locks->stripes, &watch);
+	struct stripe_set set = stripes_lock(&yard->stripes, &watch);
 	mini_copy(shape, from, move->from);
 	mini_copy(shape, to, move->to);
 	if (move->slot < mini_count(shape, mini_sizes_of(shape, from)) &&
@@ -36875,7 +41057,7 @@ static void yard_shared_move(const struct yard *yard, const struct yard_move *mo
 		yard_copy_values(taken.values, target.values, true);
 		yard_copy_values(left.values, source.values, true);
 	}
-	stripes_unlock(&yard->locks->stripes, &set);
+	stripes_unlock(&yard->stripes, &set);
 }
 
 /* False if no entry can make room; true says only that it is worth another look. */
@@ -36890,27 +41072,21 @@ NEVER_INLINE bool yard_shared_make_room(const struct yard *yard, uint64_t bucket
 
 /* ------------------------------------------------------------------- inserts -- */
 
-/* Counts entries that came, or went, if all is well. */
-static inline nidus_status yard_tally(const struct yard *yard, nidus_status status, uint64_t more)
-{
-	if (LIKELY(status == NIDUS_OK))
-		tally_add(&yard->locks->added, more);
-	return status;
-}
-
 /* yard_put_trio under the locks of all lines. */
-NEVER_INLINE nidus_status yard_shared_put_all(const struct yard *yard, struct yard_key key,
-                                              enum yard_demand demand, bool *added)
+NEVER_INLINE nidus_status yard_shared_put_all(struct yard *yard, struct yard_key key,
+                                              enum yard_demand demand)
 {
-	for (;;) {
+	for (bool last = false;;) {
 		struct yard_hold hold;
+		bool added;
 		yard_lock_all(yard, key.bucket, &hold);
-		nidus_status status = yard_put_trio(yard, &hold.copies, key, demand, added);
+		nidus_status status = yard_put_trio(yard, &hold.copies, key, demand, last, &added);
+		if (status == NIDUS_OK && !added)
+			yard_tally(yard, hold.lines.front, 1);
 		yard_unlock_all(yard, &hold);
-		if (LIKELY(status != NIDUS_FULL))
+		if (LIKELY(status != NIDUS_FULL) || last)
 			return status;
-		if (!yard_shared_make_room(yard, key.bucket))
-			return yard_no_place();
+		last = !yard_shared_make_room(yard, key.bucket);
 	}
 }
 
@@ -36932,15 +41108,13 @@ static nidus_status yard_shared_insert_new(void *body, uint64_t hash)
 	struct yard_key key = yard_locate_tagged(yard, hash);
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	uint32_t *version = yard_version(yard, line);
-	nidus_status status;
-	bool added;
-	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front(shape, line, version))) {
-		status = yard_shared_put_all(yard, key, YARD_ONLY_NEW, &added);
-	} else {
-		status = yard_put_new(shape.front, line, key);
-		version_unlock(version);
-	}
-	return yard_tally(yard, status, 1);
+	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front(shape, line, version)))
+		return yard_shared_put_all(yard, key, YARD_ONLY_NEW);
+	nidus_status status = yard_put_new(shape.front, line, key);
+	if (status == NIDUS_OK)
+		yard_tally(yard, line, 1);
+	version_unlock(version);
+	return status;
 }
 
 /*
@@ -36960,6 +41134,7 @@ ALWAYS_INLINE bool yard_shared_put_simply(const struct yard *yard, struct yard_s
 	    UNLIKELY(!version_lock_from(version, before)))
 		return false;
 	yard_insert_words(shape.front, line, key.m, PLACE64(view.own) - view.turn, key.remainder);
+	yard_tally(yard, line, 1);
 	version_unlock_from(version, before);
 	return true;
 }
@@ -36967,23 +41142,20 @@ ALWAYS_INLINE bool yard_shared_put_simply(const struct yard *yard, struct yard_s
 ALWAYS_INLINE nidus_status yard_shared_put(struct yard *yard, struct yard_shape shape,
                                            uint64_t hash, uint64_t value)
 {
-	bool added;
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	if (LIKELY(yard->values == NULL) && LIKELY(yard_shared_put_simply(yard, shape, key)))
 		return NIDUS_OK;
 	key.beside = yard_beside(yard, hash, value);
-	return yard_shared_put_all(yard, key, YARD_ANY, &added);
+	return yard_shared_put_all(yard, key, YARD_ANY);
 }
 
 /* An insert of any kind into a yard that keeps values. */
 static nidus_status yard_shared_insert_as(struct yard *yard, uint64_t hash, uint64_t value,
                                           enum yard_demand demand)
 {
-	bool added;
 	struct yard_key key = yard_locate(yard, hash);
 	key.beside = yard_beside(yard, hash, value);
-	nidus_status status = yard_shared_put_all(yard, key, demand, &added);
-	return yard_tally(yard, status, !added);
+	return yard_shared_put_all(yard, key, demand);
 }
 
 static nidus_status yard_shared_insert_value(void *body, uint64_t hash, uint64_t value)
@@ -36998,22 +41170,36 @@ static nidus_status yard_shared_add(void *body, uint64_t hash, uint64_t value)
 
 /* ------------------------------------------------------------------- removes -- */
 
+static void yard_shared_come_home(struct yard *yard, uint64_t bucket)
+{
+	struct yard_hold hold;
+	yard_lock_all(yard, bucket, &hold);
+	yard_come_home(yard, &hold.copies, bucket);
+	yard_unlock_all(yard, &hold);
+}
+
 /* yard_change_trio under the locks of all lines. */
-NEVER_INLINE nidus_status yard_shared_change_all(const struct yard *yard, struct yard_key key,
+NEVER_INLINE nidus_status yard_shared_change_all(struct yard *yard, struct yard_key key,
                                                  const struct value_change *change)
 {
 	struct yard_hold hold;
+	bool freed = false;
 	yard_lock_all(yard, key.bucket, &hold);
-	nidus_status status = yard_change_trio(yard, &hold.copies, key, change);
+	nidus_status status =
+		UNLIKELY(yard_listed(yard))
+			? yard_change_beside_list(yard, &hold.copies, key, change, &freed)
+			: yard_change_trio(yard, &hold.copies, key, change);
+	if (status == NIDUS_OK && yard_removes(change))
+		yard_tally(yard, hold.lines.front, UINT32_MAX);
 	yard_unlock_all(yard, &hold);
+	if (freed)
+		yard_others_come_home(yard, key.bucket, yard_shared_come_home);
 	return status;
 }
 
 static nidus_status yard_shared_change(void *body, uint64_t hash, struct value_change change)
 {
-	struct yard *yard = body;
-	nidus_status status = yard_shared_change_all(yard, yard_locate_tagged(yard, hash), &change);
-	return yard_tally(yard, status, change.what == VALUE_REMOVE ? UINT64_MAX : 0);
+	return yard_shared_change_all(body, yard_locate_tagged(body, hash), &change);
 }
 
 /* Takes a key out of a front line that is not full, and locked. */
@@ -37038,7 +41224,14 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 		key.beside = yard_beside(yard, hash, 0);
 		return yard_shared_change_all(yard, key, NULL);
 	}
+	if (UNLIKELY(yard_listed(yard))) { /* looked at under the lock: it may be this key */
+		version_unlock(version);
+		key.beside = yard_beside(yard, hash, 0);
+		return yard_shared_change_all(yard, key, NULL);
+	}
 	nidus_status status = yard_take_front(shape.front, line, key);
+	if (status == NIDUS_OK)
+		yard_tally(yard, line, UINT32_MAX);
 	version_unlock(version);
 	return status;
 }
@@ -37085,9 +41278,7 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 		.fill_fronts = fill_fronts_##name,                            \
 		.fill_back = yard_fill_back,                                  \
 		.transfer = yard_transfer_all,                                \
-		.copy_lines = yard_copy_lines,                                \
-		.empty_bucket = yard_empty_bucket,                            \
-		.change = yard_change_key,                                    \
+		.spread = yard_spread_all,                                    \
 	};
 
 /*
@@ -37139,7 +41330,10 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 	                              uint64_t *first, uint32_t *found)                            \
 	{                                                                                          \
 		const struct yard *yard = body;                                                    \
-		yard_find_all(yard, shape, hashes, n, first, found, find_any_##name);              \
+		if (UNLIKELY(yard_listed(yard)) || yard->tag_bits > 0)                             \
+			yard_find_one_by_one(yard, hashes, n, first, found);                       \
+		else                                                                               \
+			yard_find_all(yard, shape, hashes, n, first, found, find_any_##name);      \
 	}
 
 #ifdef MATCH_LINES
@@ -37194,20 +41388,24 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 		(void)value;                                                                     \
 		return yard_take(yard, shape, hash, false, take_slow_##rare, bring_back_##rare); \
 	}                                                                                        \
-	NEVER_INLINE nidus_status insert_special_##name(struct yard *yard, uint64_t hash,        \
-	                                                uint64_t value)                          \
+	YARD_OFTEN nidus_status push_tag_##name(const struct yard *yard, uint64_t bucket,        \
+	                                        unsigned slot, uint64_t beside)                  \
+	{                                                                                        \
+		return yard_push_tag(yard, shape, bucket, slot, beside);                         \
+	}                                                                                        \
+	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,         \
+	                                               uint64_t value)                           \
 	{                                                                                        \
 		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
-		uint64_t beside = yard_beside(yard, hash, value);                                \
-		return put_##name(yard, key.bucket, key.m, key.remainder, beside);               \
+		key.beside = yard_beside(yard, hash, value);                                     \
+		return yard_put(yard, shape, key, put_slow_##rare, push_tag_##name);             \
 	}                                                                                        \
 	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
 	                                                uint64_t value)                          \
 	{                                                                                        \
-		if (UNLIKELY(yard->special))                                                     \
-			return insert_special_##name(yard, hash, value);                         \
-		struct yard_key key =                                                            \
-			yard_locate_base(yard, hash, shape.front.buckets, shape.front.width);    \
+		if (UNLIKELY(yard->tag_bits > 0))                                                \
+			return insert_tagged_##name(yard, hash, value);                          \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
 		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
 	}                                                                                        \
 	static nidus_status insert_##name(void *body, uint64_t hash)                             \
@@ -37218,32 +41416,48 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 			                   yard_locate_hot(yard, shape, hash).bucket);           \
 		return insert_inline_##name(yard, hash, 0);                                      \
 	}                                                                                        \
-	YARD_BATCHES(batch_##name, shape, in_any_##rare, insert_inline_##name, take_##name)      \
-	YARD_EACHES(each_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,      \
-	            take_##name, YARD_ALONE, YARD_ALONE)
-
-/* Batches of keys of one yard, for one thread. */
-#define YARD_BATCHES(name, shape, in_any, insert, take)                                         \
-	static void contains_##name(const void *yard, const uint64_t *hashes, size_t n,         \
-	                            uint8_t *yes)                                               \
-	{                                                                                       \
-		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_in_front, in_any,  \
-		              YARD_ALONE);                                                      \
-	}                                                                                       \
-	static nidus_status insert_##name(void *yard, const uint64_t *hashes,                   \
-	                                  const uint64_t *values, size_t n, size_t *done)       \
-	{                                                                                       \
-		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values, \
-		                       done, YARD_INSERTS, insert, YARD_ALONE);                 \
-	}                                                                                       \
-	static nidus_status remove_##name(void *yard, const uint64_t *hashes, size_t n,         \
-	                                  size_t *done)                                         \
-	{                                                                                       \
-		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,   \
-		                       done, YARD_REMOVES, take, YARD_ALONE);                   \
+	YARD_BATCHES(batch_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,    \
+	             take_##name, YARD_ALONE, YARD_ALONE)                                        \
+	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,      \
+	                                 size_t n, uint8_t *yes)                                 \
+	{                                                                                        \
+		yard_look_each(bodies, shape, hashes, n, yes, in_any_##rare);                    \
+	}                                                                                        \
+	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,      \
+	                                       const uint64_t *values, size_t n, size_t *done)   \
+	{                                                                                        \
+		return yard_insert_each(bodies, shape, hashes, values, n, done, put_slow_##rare, \
+		                        push_tag_##name);                                        \
+	}                                                                                        \
+	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,      \
+	                                       size_t n, size_t *done)                           \
+	{                                                                                        \
+		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),     \
+		                       shape, NULL, bodies, NULL, done, YARD_REMOVES,            \
+		                       take_##name, YARD_ALONE);                                 \
 	}
 
-/* Batches of keys of different yards; what is called for a key counts it, too. */
+/* Batches of keys of one yard. */
+#define YARD_BATCHES(name, shape, in_front, in_any, insert, take, read, change)                  \
+	static void contains_##name(const void *yard, const uint64_t *hashes, size_t n,          \
+	                            uint8_t *yes)                                                \
+	{                                                                                        \
+		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, in_front, in_any, read); \
+	}                                                                                        \
+	static nidus_status insert_##name(void *yard, const uint64_t *hashes,                    \
+	                                  const uint64_t *values, size_t n, size_t *done)        \
+	{                                                                                        \
+		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values,  \
+		                       done, YARD_INSERTS, insert, change);                      \
+	}                                                                                        \
+	static nidus_status remove_##name(void *yard, const uint64_t *hashes, size_t n,          \
+	                                  size_t *done)                                          \
+	{                                                                                        \
+		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,    \
+		                       done, YARD_REMOVES, take, change);                        \
+	}
+
+/* Batches of keys of different yards. */
 #define YARD_EACHES(name, shape, in_front, in_any, insert, take, read, change)                   \
 	static void contains_##name(const void *const *bodies, const uint64_t *hashes, size_t n, \
 	                            uint8_t *yes)                                                \
@@ -37293,80 +41507,47 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 		return yard_shared_in_any(yard, shape, hash);                          \
 	}
 
-#define YARD_SHARED_CALLS(name, shape, rare)                                                     \
-	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,              \
-	                                          uint64_t value)                                \
-	{                                                                                        \
-		return yard_shared_put(yard, shape, hash, value);                                \
-	}                                                                                        \
-	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,             \
-	                                           uint64_t value)                               \
-	{                                                                                        \
-		(void)value;                                                                     \
-		return yard_shared_take(yard, shape, hash);                                      \
-	}                                                                                        \
-	static bool shared_contains_##name(const void *yard, uint64_t hash)                      \
-	{                                                                                        \
-		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);            \
-	}                                                                                        \
-	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                      \
-	{                                                                                        \
-		return yard_tally(yard, shared_put_##name(yard, hash, 0), 1);                    \
-	}                                                                                        \
-	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                      \
-	{                                                                                        \
-		return yard_tally(yard, shared_take_##name(yard, hash, 0), UINT64_MAX);          \
-	}                                                                                        \
-	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,       \
-	                                         size_t n, uint8_t *yes)                         \
-	{                                                                                        \
-		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_shared_in_front,    \
-		              shared_in_any_##rare, YARD_READ);                                  \
-	}                                                                                        \
-	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,       \
-	                                               const uint64_t *values, size_t n,         \
-	                                               size_t *done)                             \
-	{                                                                                        \
-		nidus_status status =                                                            \
-			yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values, \
-		                        done, YARD_INSERTS, shared_put_##name, YARD_CHANGE);     \
-		yard_tally(yard, NIDUS_OK, *done);                                               \
-		return status;                                                                   \
-	}                                                                                        \
-	static nidus_status shared_remove_batch_##name(void *yard, const uint64_t *hashes,       \
-	                                               size_t n, size_t *done)                   \
-	{                                                                                        \
-		nidus_status status =                                                            \
-			yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,   \
-		                        done, YARD_REMOVES, shared_take_##name, YARD_CHANGE);    \
-		yard_tally(yard, NIDUS_OK, -(uint64_t)*done);                                    \
-		return status;                                                                   \
-	}                                                                                        \
-	static nidus_status shared_insert_one_##name(struct yard *yard, uint64_t hash,           \
-	                                             uint64_t value)                             \
-	{                                                                                        \
-		return yard_tally(yard, shared_put_##name(yard, hash, value), 1);                \
-	}                                                                                        \
-	static nidus_status shared_remove_one_##name(struct yard *yard, uint64_t hash,           \
-	                                             uint64_t value)                             \
-	{                                                                                        \
-		return yard_tally(yard, shared_take_##name(yard, hash, value), UINT64_MAX);      \
-	}                                                                                        \
-	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front, shared_in_any_##rare,       \
-	            shared_insert_one_##name, shared_remove_one_##name, YARD_READ, YARD_CHANGE)
+#define YARD_SHARED_CALLS(name, shape, rare)                                                 \
+	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,          \
+	                                          uint64_t value)                            \
+	{                                                                                    \
+		return yard_shared_put(yard, shape, hash, value);                            \
+	}                                                                                    \
+	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,         \
+	                                           uint64_t value)                           \
+	{                                                                                    \
+		(void)value;                                                                 \
+		return yard_shared_take(yard, shape, hash);                                  \
+	}                                                                                    \
+	static bool shared_contains_##name(const void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);        \
+	}                                                                                    \
+	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return shared_put_##name(yard, hash, 0);                                     \
+	}                                                                                    \
+	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return shared_take_##name(yard, hash, 0);                                    \
+	}                                                                                    \
+	YARD_BATCHES(shared_batch_##name, shape, yard_shared_in_front, shared_in_any_##rare, \
+	             shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)          \
+	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front, shared_in_any_##rare,   \
+	            shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)
 
-#define YARD_SHARED_OPS(name)                                                                     \
-	{                                                                                         \
-		.contains = shared_contains_##name, .count = yard_shared_count,                   \
-		.find = yard_shared_find, .insert = shared_insert_##name,                         \
-		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new,   \
-		.remove = shared_remove_##name, .change = yard_shared_change,                     \
-		.add = yard_shared_add, .contains_batch = shared_contains_batch_##name,           \
-		.find_batch = yard_shared_find_batch, .insert_batch = shared_insert_batch_##name, \
-		.remove_batch = shared_remove_batch_##name,                                       \
-		.contains_each = contains_shared_each_##name,                                     \
-		.insert_each = insert_shared_each_##name,                                         \
-		.remove_each = remove_shared_each_##name,                                         \
+#define YARD_SHARED_OPS(name)                                                                   \
+	{                                                                                       \
+		.contains = shared_contains_##name, .count = yard_shared_count,                 \
+		.find = yard_shared_find, .insert = shared_insert_##name,                       \
+		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new, \
+		.remove = shared_remove_##name, .change = yard_shared_change,                   \
+		.add = yard_shared_add, .contains_batch = contains_shared_batch_##name,         \
+		.find_batch = yard_find_one_by_one, .insert_batch = insert_shared_batch_##name, \
+		.remove_batch = remove_shared_batch_##name,                                     \
+		.contains_each = contains_shared_each_##name,                                   \
+		.insert_each = insert_shared_each_##name,                                       \
+		.remove_each = remove_shared_each_##name,                                       \
 	}
 #endif
 
@@ -37962,7 +42143,7 @@ ALWAYS_INLINE __m256i spread_in_bloom_blocked_avx2(struct blocked_key key, unsig
 	return _mm256_add_epi32(_mm256_slli_epi64(products, 32), rest);
 }
 
-ALWAYS_INLINE struct places places_of(struct blocked_key key, unsigned probes)
+ALWAYS_INLINE struct places places_of_in_bloom_blocked_avx2(struct blocked_key key, unsigned probes)
 {
 	struct places places;
 	if (probes == 16) {
@@ -37997,7 +42178,7 @@ ALWAYS_INLINE __m256i sectors_up(__m256i words, __m256i places, unsigned probes)
 
 ALWAYS_INLINE bool holds(__m256i low, __m256i high, struct blocked_key key, unsigned probes)
 {
-	struct places places = places_of(key, probes);
+	struct places places = places_of_in_bloom_blocked_avx2(key, probes);
 	low = sectors_down(low, places.low, probes);
 	high = sectors_down(high, places.high, probes);
 	/* Of a sector of two words, one has the bit. */
@@ -38007,7 +42188,7 @@ ALWAYS_INLINE bool holds(__m256i low, __m256i high, struct blocked_key key, unsi
 
 ALWAYS_INLINE void put_in_bloom_blocked_avx2(__m256i *low, __m256i *high, struct blocked_key key, unsigned probes)
 {
-	struct places places = places_of(key, probes);
+	struct places places = places_of_in_bloom_blocked_avx2(key, probes);
 	__m256i one = one_per_sector(probes);
 	*low = _mm256_or_si256(*low, sectors_up(one, places.low, probes));
 	*high = _mm256_or_si256(*high, sectors_up(one, places.high, probes));
@@ -38637,10 +42818,26 @@ typedef int nidus_hashes_avx2_is_for_other_processors;
 /* ==== src/yard/bulk.h ==== */
 /* SPDX-License-Identifier: MIT
  *
- * yard_bulk: many entries at once: builds from ascending hashes, one yard into another, and
- * front buckets that move to a larger yard.
+ * yard_bulk: many entries at once: builds from ascending hashes, one yard into another, and bodies
+ * of growing filters that are split.
  *
  * But for the front lines of a build, which are hot, the code is compiled once per tier.
+ */
+#if 1
+
+
+/* ==== src/yard/split.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_split: lines of a body that is split, each at once: only with AVX2 and BMI2, for the most
+ * frequent lines, whose remainders are bytes, and for tags that fit into bytes, too. Whatever this
+ * file does not do is done entry by entry (bulk.h), with the same result.
+ *
+ * Which body an entry goes to is a bit per slot. With those bits
+ *
+ *     a word of 8 remainders, or tags, keeps those of one body:      pext
+ *     two words of remainders become one, in mini-bucket order:      pdep
+ *     the sizes, as a string of bits, lose zeros or get others:      pext, pdep
  */
 #if 1
 
@@ -38658,37 +42855,24 @@ typedef int nidus_hashes_avx2_is_for_other_processors;
 #if 1
 
 
-/* ==== src/yard/shared.h ==== */
+/* ==== src/yard/list.h ==== */
 /* SPDX-License-Identifier: MIT
  *
- * yard_shared: a yard that threads share (NIDUS_CONCURRENT).
+ * yard_list: the exact list of entries that the lines of a yard have no place for.
  *
- * The lines are the same, bit for bit; beside them are versioned locks
- * (stripes.h), each for the lines of some regions. (The paper has a lock bit in
- * every line, which costs a slot and makes every lookup write to its line. Here a
- * lookup writes nothing, and files do not depend on the flag; what was measured
- * is in docs/concurrency.md.)
+ * It holds copies of a key beyond YARD_COPIES, and what finds its backyard lines full. One entry
+ * stands for all copies with the same value and tag:
  *
- *   lookup   the front line alone, between two looks at its version; if that says
- *            "perhaps in the backyard", all three lines between two looks at their
- *            versions
- *   change   locks the front line, or all three lines if the front line is full;
- *            works on copies; writes them back as atomic words; unlocks
- *   room     when both backyard lines are full, everything is unlocked, an entry
- *            that could go to its other line is looked for without locks, moved
- *            under the locks of these two lines if it is still there, and the
- *            insert begins again (after a move one step further it meets full
- *            lines once more, and a move into the place that is free now)
+ *     home = front bucket; fingerprint = mini-bucket + 1 and the remainder; value = what lies beside
  *
- * Values are guarded by the version of their line. Readers of values, and all changes in a
- * yard that keeps any, take the way of three lines.
+ * Invariant: the lines hold YARD_COPIES of a listed entry, whatever lies beside them, or its
+ * mini-bucket is spilled: its front line is full and ends with a mini-bucket not above it. So a
+ * lookup asks the list only where it asked the backyard, and found nothing there. Removes take
+ * from the list first. A place that becomes free brings listed entries home.
  *
- * Why a lookup misses nothing: an entry of a front bucket moves only between that
- * bucket's three lines, and the thread that moves it holds both lines that change. A
- * front line that is unlocked tells the truth about whether the backyard matters.
- *
- * Why no threads wait in a circle: each set of locks is taken at once in ascending
- * order, and given back whole before another one is asked for.
+ * Threads that share a yard: whoever changes the entries of a front bucket has the locks of all its
+ * lines, so readers that find the versions of those unchanged saw lines and list at one moment.
+ * Changes of the list exclude each other by a version of its own (overflow_seen).
  */
 #if 1
 
@@ -38725,25 +42909,19 @@ typedef int nidus_hashes_avx2_is_for_other_processors;
  * which hash was used; here the half says that, and the crumb has 4 bits. The
  * paper's two lines coincide for some front buckets, which fail first.)
  *
- * Growth: of the `width` bits of a fingerprint the lowest `level` bits are part
- * of the address, and the rest is the remainder that is stored:
+ * Identity of an entry: home = front bucket; fingerprint = mini-bucket + 1 (6 bits) above the
+ * remainder, so that it is never 0.
  *
- *     front bucket = base bucket * 2^level + (fingerprint mod 2^level)
- *     remainder    = fingerprint / 2^level
- *
- * Identity of an entry: home = base bucket; its fingerprint = mini-bucket + 1
- * above all `width` bits, so that it is never 0.
- *
- * A yard can be a body of a growing filter (base/segment.h). Its lines have their final width
- * from the start and its level is 0. A hash is cut into part, front bucket, mini-bucket and
- * remainder; the bits that an entry keeps of its part, its tag, lie beside it as a value does,
- * below the value. Lookups do not compare tags, which keeps the rate; removes and changes of
- * values do: a twin of another part is another key, and goes elsewhere when the body is split.
- *
- *     home = front bucket; fingerprint = tag, mini-bucket + 1 (6 bits), remainder
+ * A yard can be a body of a growing filter (base/segment.h). A hash is cut into part, front bucket,
+ * mini-bucket and remainder; what an entry keeps of its part, its tag, lies beside it as a value
+ * does, below the value, and in its identity above all else. Lookups do not compare tags, which
+ * keeps the rate. Whatever counts, finds or changes the entries of a key does: one with another tag
+ * is another key's, and goes elsewhere when the body is split.
  *
  * Values and tags, if the yard keeps any, lie behind both yards: yard/values.h. The table of a
  * yard is the lines of the front yard, those of the backyard, and then the values.
+ *
+ * What the lines have no place for is in an exact list: yard/list.h.
  *
  * Invariants (yard_verify checks them):
  *  - every line is a valid mini-filter;
@@ -38754,7 +42932,7 @@ typedef int nidus_hashes_avx2_is_for_other_processors;
 #if 1
 
 #pragma GCC visibility push(default)
-#include <limits.h>
+#include <assert.h>
 #pragma GCC visibility pop
 
 
@@ -40105,6 +44283,60 @@ static inline void yard_set_value_avx2(struct yard_values values, unsigned slot,
 		values.bytes[byte] = (unsigned char)((values.bytes[byte] & ~mask) | (word & mask));
 }
 
+/*
+ * Values of whole bytes move as bytes. Others move in words; the last word is as short as the line's
+ * values leave it, whose neighbours may be another thread's.
+ */
+
+/* Up to 8 bytes as a word. */
+ALWAYS_INLINE uint64_t yard_load_some_avx2(const unsigned char *bytes, unsigned count)
+{
+	uint64_t word = 0;
+	if (count >= 8)
+		return load64(bytes);
+	if (count >= 4)
+		return load32(bytes) | (uint64_t)load32(bytes + count - 4) << 8 * (count - 4);
+	for (unsigned i = 0; i < count; i++)
+		word |= (uint64_t)bytes[i] << 8 * i;
+	return word;
+}
+
+ALWAYS_INLINE void yard_store_some_avx2(unsigned char *bytes, unsigned count, uint64_t word)
+{
+	if (count >= 8) {
+		store64(bytes, word);
+	} else if (count >= 4) {
+		store32(bytes, (uint32_t)word);
+		store32(bytes + count - 4, (uint32_t)(word >> 8 * (count - 4)));
+	} else {
+		for (unsigned i = 0; i < count; i++)
+			bytes[i] = (unsigned char)(word >> 8 * i);
+	}
+}
+
+/*
+ * yard_push_value_in for values that are not of whole bytes. What is below the new value stays, all
+ * else goes up; the value may end in the next word.
+ */
+ALWAYS_INLINE void yard_push_bits_avx2(struct yard_values values, unsigned slot, uint64_t value)
+{
+	const unsigned bits = values.bits, size = yard_values_size_avx2(values.slots, bits);
+	const unsigned all = values.slots * bits, bit = slot * bits, in = bit % 64;
+	unsigned at = bit / 64 * 8;
+	uint64_t word = yard_load_some_avx2(values.bytes + at, size - at), keep = bits_low(in);
+	uint64_t moved = word & ~keep, fresh = (word & keep) | moved << bits | value << in;
+	uint64_t over = value >> 1 >> (63 - in);
+	for (; at + 8 < size; at += 8) {
+		store64(values.bytes + at, fresh);
+		word = yard_load_some_avx2(values.bytes + at + 8, size - at - 8);
+		fresh = word << bits | moved >> (64 - bits) | over;
+		moved = word;
+		over = 0;
+	}
+	/* What was the last one's is gone. */
+	yard_store_some_avx2(values.bytes + at, size - at, fresh & bits_low(all - at * 8));
+}
+
 /* Puts a value in before a slot's; those behind move up, and the last one goes. */
 
 
@@ -40157,16 +44389,12 @@ static inline uint64_t yard_users_value_avx2(struct yard_values values, unsigned
 #undef YARD_FAN
 #define YARD_FAN 16    /* front buckets per backyard line and half */
 #undef YARD_COPIES
-#define YARD_COPIES 16 /* of one key at most */
+#define YARD_COPIES 16 /* of one key in its lines; others are listed */
 
 #undef YARD_BUCKET_BITS
 #define YARD_BUCKET_BITS 6    /* of a mini-bucket's number + 1 */
 #undef YARD_TAG_BITS_MOST
 #define YARD_TAG_BITS_MOST 24 /* that an entry keeps of its part */
-
-/* What copy_lines gives if a bucket's entries cannot go by whole lines. */
-#undef YARD_NOT_BY_LINES
-#define YARD_NOT_BY_LINES UINT_MAX
 
 /* The two kinds of lines for one width of remainders. */
 
@@ -40182,35 +44410,30 @@ struct yard;
 /* The operations of one width and tier; `body` must be the first member. */
 
 
+/* A filter may have thousands of them: fields are ordered so that none wastes bytes. */
 
 
-/* Entries in both yards. */
-static inline uint64_t yard_count_avx2(const struct yard *yard)
+/* Whether threads share the yard. */
+ALWAYS_INLINE bool yard_shared_avx2(const struct yard *yard)
 {
-	return yard->count + locks_added(yard->locks);
+	return yard->stripes.stripe != NULL;
 }
 
-/* Where a hash belongs at level 0. */
-ALWAYS_INLINE struct yard_key yard_locate_base_avx2(const struct yard *yard, uint64_t hash,
-                                               unsigned buckets, unsigned width)
+/* Entries in both yards and in the list. */
+static inline uint64_t yard_count_avx2(const struct yard *yard)
 {
-	struct yard_key key;
-	key.bucket = multiply_wide(hash * yard->parts, yard->base_fronts, &hash);
-	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
-	key.remainder = hash >> (64 - width);
-	key.beside = 0;
-	return key;
+	return yard->count + (yard_shared_avx2(yard) ? stripes_count(&yard->stripes, 0) : 0);
 }
 
 /* Where a hash belongs, for callers that know the number of mini-buckets and the width. */
 ALWAYS_INLINE struct yard_key yard_locate_in_avx2(const struct yard *yard, uint64_t hash,
                                              unsigned buckets, unsigned width)
 {
-	struct yard_key key = yard_locate_base_avx2(yard, hash, buckets, width);
-	if (UNLIKELY(yard->level > 0)) {
-		key.bucket = key.bucket << yard->level | (key.remainder & bits_low(yard->level));
-		key.remainder >>= yard->level;
-	}
+	struct yard_key key;
+	key.bucket = multiply_wide(hash * yard->parts, yard->fronts, &hash);
+	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
+	key.remainder = hash >> (64 - width);
+	key.beside = 0;
 	return key;
 }
 
@@ -40222,10 +44445,11 @@ static inline struct yard_key yard_locate_avx2(const struct yard *yard, uint64_t
 /* What lies beside an entry of a hash with a value. */
 ALWAYS_INLINE uint64_t yard_beside_avx2(const struct yard *yard, uint64_t hash, uint64_t value)
 {
-	if (LIKELY(yard->segment.tag_bits == 0))
+	if (LIKELY(yard->tag_bits == 0))
 		return value;
-	uint64_t part = multiply_high(hash, yard->parts);
-	return value << yard->segment.tag_bits | segment_tag(&yard->segment, part);
+	uint64_t tag = multiply_high(hash, yard->parts) - yard->first_part;
+	assert(tag <= bits_low(yard->tag_bits));
+	return value << yard->tag_bits | tag;
 }
 
 /* Where a hash belongs, and its tag. */
@@ -40276,7 +44500,7 @@ static inline uint64_t yard_front_of_avx2(const struct yard *yard, uint64_t line
 static inline struct yard_values yard_front_values_avx2(const struct yard *yard, uint64_t bucket)
 {
 	struct yard_values values = { NULL, yard->ops->shape.front.slots, yard->beside_bits,
-		                      yard->segment.tag_bits };
+		                      yard->tag_bits };
 	if (yard->values != NULL)
 		values.bytes = yard->values + bucket * yard_values_size_avx2(values.slots, values.bits);
 	return values;
@@ -40286,7 +44510,7 @@ static inline struct yard_values yard_front_values_avx2(const struct yard *yard,
 static inline struct yard_values yard_back_values_avx2(const struct yard *yard, uint64_t line)
 {
 	struct yard_values values = { NULL, yard->ops->shape.back.slots, yard->beside_bits,
-		                      yard->segment.tag_bits };
+		                      yard->tag_bits };
 	uint64_t behind =
 		yard->fronts * yard_values_size_avx2(yard->ops->shape.front.slots, yard->beside_bits);
 	if (yard->values != NULL)
@@ -40322,7 +44546,7 @@ ALWAYS_INLINE bool yard_nearly_full_avx2(const struct yard *yard, struct yard_sh
 /* Whether a yard can be laid out from a plan. Errors: E_RANGE. */
 
 
-/* Whether a body of a growing filter can. Growth bits do not count. Errors: E_RANGE. */
+/* Whether a body of a growing filter can. Its growth bits are its tag's. Errors: E_RANGE. */
 
 
 /*
@@ -40332,15 +44556,18 @@ ALWAYS_INLINE bool yard_nearly_full_avx2(const struct yard *yard, struct yard_sh
  */
 
 
+/* segment->room of a body is elsewhere now. */
+
+
 /* Slots of both yards. */
 
 
 
-/* Bytes in memory, locks included. */
+/* Bytes in memory, stripes and list included. */
 
 
 
-/* find_batch of a yard that threads share. */
+/* find_batch of a yard that threads share, or whose list is not empty. */
 
 
 /* Asks for the front line of a hash, and for its backyard lines if a lookup may well need them. */
@@ -40364,11 +44591,15 @@ ALWAYS_INLINE bool yard_nearly_full_avx2(const struct yard *yard, struct yard_sh
 /* Of a body of a growing filter: the same, for a key of a part whose tag the entry has. */
 
 
-/* Bits that follow from all that the yard knows of a key but for its part. */
+/* Puts all entries into bodies of a growing filter (base/spread.h). Errors: FULL, E_NOMEM. */
+
+
+/* Bits that follow from all that the yard knows of a key but for its part: of a place, or a hash. */
+
 
 
 /*
- * Fills an empty yard of level 0, a whole filter, from all its hashes at once. They ascend, so that
+ * Fills an empty yard, a whole filter, from all its hashes at once. They ascend, so that
  * front buckets do, and within these mini-buckets. The bytes are those that
  * inserting the hashes one by one in this order leaves.
  *
@@ -40385,13 +44616,109 @@ ALWAYS_INLINE bool yard_nearly_full_avx2(const struct yard *yard, struct yard_sh
 
 
 /*
- * Adds all entries of `from` to a yard of the same base geometry and at least its
- * level, front bucket by front bucket: both walk through their memory, and lines
- * are written whole. Errors: FULL, COPIES; clear or free `to` then.
+ * Adds all entries of a whole filter to another of the same geometry, front bucket by front
+ * bucket: both walk through their memory, and lines are written whole. Errors: FULL, COPIES;
+ * clear or free `to` then.
  */
 
 
 #endif
+
+/* Whether there is anything in the list. */
+static inline bool yard_listed_avx2(const struct yard *yard)
+{
+	return __atomic_load_n(&yard->list.nodes, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* An entry of the list for a key, and back. */
+
+
+
+/* Whether there are listed copies of a key, whatever lies beside them. */
+
+
+/* How many a key with its tag has, added to the `found` ones of which the first `cap` values are there. */
+
+
+/* The first listed entry of a front bucket, or the first behind all with a key's identity. */
+
+
+/* Adds copies of a key. Errors: COPIES, E_NOMEM. */
+
+
+/*
+ * Adds a key that has no place in the lines. Errors: FULL, if the yard holds as many as it
+ * promises to and the list has none of this key; COPIES, E_NOMEM.
+ */
+
+
+/* Takes one copy of a key out that a change may be made to (NULL: of any value). */
+
+
+/* Gives a listed copy of a key another value. Errors: NOT_FOUND, COPIES, E_NOMEM. */
+
+
+/* Listed entries with all copies; copies beyond the first of each; bytes of the list. */
+
+
+
+
+/* Adds copies of an entry to a yard: to its lines while there is room. Errors: as put. */
+
+
+/*
+ * For files: entries of OVERFLOW_ENTRY bytes, with the tag above the mini-bucket as in
+ * yard_identity. yard_list_import checks each, and that they ascend; not what the lines say of
+ * them. Errors: E_CORRUPT, E_NOMEM.
+ */
+
+
+
+/* Whether the invariant holds. Errors: E_CORRUPT. */
+
+
+/* Into an empty yard of the same plan. Errors: E_NOMEM. */
+
+
+
+#endif
+
+/* ==== src/yard/shared.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * yard_shared: a yard that threads share (NIDUS_CONCURRENT).
+ *
+ * The lines are the same, bit for bit; beside them are versioned locks
+ * (stripes.h), each for the lines of some regions. (The paper has a lock bit in
+ * every line, which costs a slot and makes every lookup write to its line. Here a
+ * lookup writes nothing, and files do not depend on the flag; what was measured
+ * is in docs/concurrency.md.)
+ *
+ *   lookup   the front line alone, between two looks at its version; if that says
+ *            "perhaps in the backyard", all three lines between two looks at their
+ *            versions
+ *   change   locks the front line, or all three lines if the front line is full;
+ *            works on copies; writes them back as atomic words; unlocks
+ *   room     when both backyard lines are full, everything is unlocked, an entry
+ *            that could go to its other line is looked for without locks, moved
+ *            under the locks of these two lines if it is still there, and the
+ *            insert begins again (after a move one step further it meets full
+ *            lines once more, and a move into the place that is free now)
+ *
+ * Entries are counted beside the version of their front line, by whoever has its lock.
+ *
+ * Values are guarded by the version of their line. Readers of values, and all changes in a
+ * yard that keeps any, take the way of three lines.
+ *
+ * Why a lookup misses nothing: an entry of a front bucket moves only between that
+ * bucket's three lines, and the thread that moves it holds both lines that change. A
+ * front line that is unlocked tells the truth about whether the backyard matters.
+ *
+ * Why no threads wait in a circle: each set of locks is taken at once in ascending
+ * order, and given back whole before another one is asked for.
+ */
+#if 1
+
 
 /* Who is at work: one thread alone, or one of many that reads or changes. */
 
@@ -40414,12 +44741,18 @@ ALWAYS_INLINE bool yard_nearly_full_avx2(const struct yard *yard, struct yard_sh
 
 static inline uint32_t yard_stripe_avx2(const struct yard *yard, const unsigned char *line)
 {
-	return stripe_of(&yard->locks->stripes, (uint64_t)(line - yard->front));
+	return stripe_of(&yard->stripes, (uint64_t)(line - yard->front));
 }
 
 static inline uint32_t *yard_version_avx2(const struct yard *yard, const unsigned char *line)
 {
-	return &yard->locks->stripes.stripe[yard_stripe_avx2(yard, line)].version;
+	return &yard->stripes.stripe[yard_stripe_avx2(yard, line)].version;
+}
+
+/* Counts entries of a front line that came, or went; with its lock. */
+ALWAYS_INLINE void yard_tally_avx2(const struct yard *yard, const unsigned char *front, uint32_t more)
+{
+	stripe_count(&yard->stripes.stripe[yard_stripe_avx2(yard, front)], more);
 }
 
 /* Whether a front line is full at this moment: a hint, unless one has its lock. */
@@ -40525,6 +44858,14 @@ ALWAYS_INLINE size_t yard_tell_avx2(struct yard_values beside, uint64_t slots, u
 	return found;
 }
 
+/* Of the slots that show a key, those with its tag. */
+ALWAYS_INLINE uint64_t yard_with_tag_avx2(struct yard_values values, uint64_t hits, uint64_t beside)
+{
+	return LIKELY(values.tag_bits == 0)
+	               ? hits
+	               : yard_with_value(values, hits, bits_low(values.tag_bits), beside);
+}
+
 /* How many copies of a key there are; writes the values of the first `cap`. */
 ALWAYS_INLINE size_t yard_find_in_avx2(struct yard_shape shape, const struct yard_trio *trio,
                                   struct yard_key key, uint64_t *values, size_t cap)
@@ -40532,12 +44873,27 @@ ALWAYS_INLINE size_t yard_find_in_avx2(struct yard_shape shape, const struct yar
 	YARD_TOUCH(trio->front);
 	struct mini_run run = mini_find_avx2(shape.front, trio->front, key.m);
 	uint64_t hits = mini_match_avx2(shape.front, trio->front, run.slots, key.remainder);
+	hits = yard_with_tag_avx2(trio->front_values, hits, key.beside);
 	size_t found = yard_tell_avx2(trio->front_values, hits, values, cap, 0);
 	for (unsigned half = 0; half < 2 && yard_spilled_avx2(shape, run); half++) {
 		hits = yard_back_hits_avx2(shape, trio->back[half], key);
+		hits = yard_with_tag_avx2(trio->back_values[half], hits, key.beside);
 		found = yard_tell_avx2(trio->back_values[half], hits, values, cap, found);
 	}
 	return found;
+}
+
+/* The copies of a key, whatever their tags. */
+ALWAYS_INLINE unsigned yard_copies_in_avx2(struct yard_shape shape, const struct yard_trio *trio,
+                                      struct yard_key key)
+{
+	YARD_TOUCH(trio->front);
+	struct mini_run run = mini_find_avx2(shape.front, trio->front, key.m);
+	unsigned copies = (unsigned)POPCOUNT64(
+		mini_match_avx2(shape.front, trio->front, run.slots, key.remainder));
+	for (unsigned half = 0; half < 2 && yard_spilled_avx2(shape, run); half++)
+		copies += (unsigned)POPCOUNT64(yard_back_hits_avx2(shape, trio->back[half], key));
+	return copies;
 }
 
 static uint64_t yard_count_copies_avx2(const void *body, uint64_t hash)
@@ -40662,16 +45018,6 @@ NEVER_INLINE bool yard_make_room_avx2(const struct yard *yard, uint64_t bucket)
 
 /* -------------------------------------------------------------------- inserts -- */
 
-NEVER_INLINE nidus_status yard_too_many_avx2(void)
-{
-	return fail(NIDUS_COPIES, "no room for another copy of this key");
-}
-
-NEVER_INLINE nidus_status yard_no_place_avx2(void)
-{
-	return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
-}
-
 /* Entries in a backyard line. */
 ALWAYS_INLINE unsigned yard_back_count_avx2(struct yard_shape shape, const unsigned char *line)
 {
@@ -40774,11 +45120,11 @@ ALWAYS_INLINE void yard_take_front_slot_avx2(struct yard_shape shape, const stru
 static inline uint64_t yard_changeable_avx2(struct yard_values values, uint64_t hits, uint64_t beside,
                                        const struct value_change *change)
 {
-	uint64_t tags = bits_low(values.tag_bits), tag = beside & tags;
+	uint64_t tag = beside & bits_low(values.tag_bits);
 	if (change != NULL && change->what != VALUE_ADD)
 		return yard_with_value(values, hits, bits_low(values.bits),
 		                       change->old << values.tag_bits | tag);
-	return tags == 0 ? hits : yard_with_value(values, hits, tags, tag);
+	return yard_with_tag_avx2(values, hits, tag);
 }
 
 static inline void yard_change_slot_avx2(struct yard_values values, unsigned slot,
@@ -40842,11 +45188,86 @@ NEVER_INLINE nidus_status yard_change_trio_avx2(const struct yard *yard, const s
 	return yard_change_in_avx2(yard->ops->shape, trio, key, change);
 }
 
+/*
+ * Brings listed entries of a front bucket home while its lines have room. Where an entry of a full
+ * front line is gone, the one that came for it may be above a listed one: it is pushed out again.
+ */
+NEVER_INLINE void yard_come_home_avx2(struct yard *yard, const struct yard_trio *trio, uint64_t bucket)
+{
+	const struct yard_shape shape = yard->ops->shape;
+	struct yard_key key, surplus;
+	bool any = yard_list_first(yard, bucket, NULL, &key);
+	while (any) {
+		if (yard_copies_in_avx2(shape, trio, key) >= YARD_COPIES) {
+			surplus = key;
+			any = yard_list_first(yard, bucket, &surplus, &key);
+			continue;
+		}
+		struct value_change out = { .what = VALUE_REMOVE,
+			                    .old = key.beside >> yard->tag_bits };
+		struct mini_run run = mini_find_avx2(shape.front, trio->front, key.m);
+		if (yard_put_where_avx2(shape, trio, key, run) != NIDUS_OK)
+			return;
+		(void)yard_list_take(yard, key, &out);
+		any = yard_list_first(yard, bucket, NULL, &key);
+	}
+}
+
+/* How the listed entries of a front bucket come home. */
+
+
+static void yard_bucket_come_home_avx2(struct yard *yard, uint64_t bucket)
+{
+	struct yard_trio trio = yard_trio_of_avx2(yard, yard->ops->shape, bucket);
+	yard_come_home_avx2(yard, &trio, bucket);
+}
+
+/* A place became free in the lines of a front bucket: entries of others may come to the backyard. */
+NEVER_INLINE void yard_others_come_home_avx2(struct yard *yard, uint64_t bucket, yard_home_fn come_home)
+{
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t line = yard_line_in_avx2(yard, bucket, half) * 2 + half;
+		for (unsigned crumb = 0; crumb < YARD_FAN && yard_listed_avx2(yard); crumb++) {
+			uint64_t other = yard_front_of_avx2(yard, line, crumb);
+			struct yard_key key;
+			if (other != bucket && other < yard->fronts &&
+			    yard_list_first(yard, other, NULL, &key))
+				come_home(yard, other);
+		}
+	}
+}
+
+/*
+ * yard_change_trio in a yard whose list is not empty; *freed: a place in the lines became free.
+ * The list comes first: what is there relies on the lines.
+ */
+NEVER_INLINE nidus_status yard_change_beside_list_avx2(struct yard *yard, const struct yard_trio *trio,
+                                                  struct yard_key key,
+                                                  const struct value_change *change, bool *freed)
+{
+	bool removes = yard_removes_avx2(change);
+	*freed = false;
+	if (removes && yard_list_take(yard, key, change))
+		return NIDUS_OK;
+	nidus_status status = yard_change_trio_avx2(yard, trio, key, change);
+	if (status == NIDUS_NOT_FOUND && !removes)
+		return yard_list_change(yard, key, change);
+	*freed = status == NIDUS_OK && removes;
+	if (*freed)
+		yard_come_home_avx2(yard, trio, key.bucket);
+	return status;
+}
+
 NEVER_INLINE nidus_status yard_change_any_avx2(struct yard *yard, struct yard_key key,
                                           const struct value_change *change)
 {
 	struct yard_trio trio = yard_trio_of_avx2(yard, yard->ops->shape, key.bucket);
-	nidus_status status = yard_change_trio_avx2(yard, &trio, key, change);
+	bool freed = false;
+	nidus_status status = UNLIKELY(yard->list.nodes > 0)
+	                              ? yard_change_beside_list_avx2(yard, &trio, key, change, &freed)
+	                              : yard_change_trio_avx2(yard, &trio, key, change);
+	if (freed)
+		yard_others_come_home_avx2(yard, key.bucket, yard_bucket_come_home_avx2);
 	yard->count -= status == NIDUS_OK && yard_removes_avx2(change);
 	return status;
 }
@@ -40862,12 +45283,6 @@ NEVER_INLINE nidus_status yard_take_beside_avx2(struct yard *yard, uint64_t hash
 	return yard_change_any_avx2(yard, yard_locate_tagged_avx2(yard, hash), NULL);
 }
 
-static nidus_status yard_change_key_avx2(struct yard *yard, struct yard_key key,
-                                    struct value_change change)
-{
-	return yard_change_any_avx2(yard, key, &change);
-}
-
 static nidus_status yard_change_value_avx2(void *body, uint64_t hash, struct value_change change)
 {
 	return yard_change_any_avx2(body, yard_locate_tagged_avx2(body, hash), &change);
@@ -40875,40 +45290,78 @@ static nidus_status yard_change_value_avx2(void *body, uint64_t hash, struct val
 
 /* ---------------------------------------------------------------- inserts, the long way -- */
 
-/*
- * Puts a key into its lines as demanded. *added: no entry came, as there was one to add to.
- * Errors: COPIES, PRESENT; FULL, with no word of it yet: there may be room after a move.
- */
-NEVER_INLINE nidus_status yard_put_trio_avx2(const struct yard *yard, const struct yard_trio *trio,
-                                        struct yard_key key, enum yard_demand demand, bool *added)
+/* Puts a key in whose lines have no room: it, or what leaves a line for it, is listed. */
+NEVER_INLINE nidus_status yard_put_listed_avx2(struct yard *yard, const struct yard_trio *trio,
+                                          struct yard_key key, struct mini_run run)
 {
 	const struct yard_shape shape = yard->ops->shape;
+	const unsigned last = shape.front.slots - 1;
+	if (yard_spilled_avx2(shape, run))
+		return yard_list_spill(yard, key);
+	struct yard_key out = {
+		.bucket = key.bucket,
+		.m = mini_last_bucket_avx2(shape.front, mini_sizes_of_avx2(shape.front, trio->front)),
+		.remainder = mini_remainder_avx2(shape.front, trio->front, last),
+		.beside = yard_value_avx2(trio->front_values, last),
+	};
+	nidus_status status = yard_list_spill(yard, out);
+	if (status != NIDUS_OK)
+		return status;
+	mini_replace_last_avx2(shape.front, trio->front, out.m, key.m, run.end, key.remainder);
+	yard_push_value_avx2(trio->front_values, run.end, key.beside);
+	return NIDUS_OK;
+}
+
+/* Adds to the value of an entry of a key, in its lines or in the list. */
+static bool yard_add_to_avx2(struct yard *yard, const struct yard_trio *trio, struct yard_key key)
+{
 	struct value_change add = { .what = VALUE_ADD,
-		                    .fresh = key.beside >> yard->segment.tag_bits };
-	*added = demand == YARD_ADD_OR_NEW && yard_change_trio_avx2(yard, trio, key, &add) == NIDUS_OK;
+		                    .fresh = key.beside >> yard->tag_bits };
+	return yard_change_trio_avx2(yard, trio, key, &add) == NIDUS_OK ||
+	       (yard_listed_avx2(yard) && yard_list_change(yard, key, &add) == NIDUS_OK);
+}
+
+/* Whether there is an entry of a key, in its lines or in the list. */
+static bool yard_is_there_avx2(const struct yard *yard, const struct yard_trio *trio,
+                          struct yard_key key)
+{
+	return yard_find_in_avx2(yard->ops->shape, trio, key, NULL, 0) > 0 ||
+	       (yard_listed_avx2(yard) && yard_list_find(yard, key, NULL, 0, 0) > 0);
+}
+
+/*
+ * Puts a key into its lines as demanded. *added: no entry came, as there was one to add to.
+ * Errors: PRESENT, COPIES, E_NOMEM; FULL. Unless it is the `last` try that is without a word, as
+ * there may be room after a move; the last one lists what finds no room.
+ */
+NEVER_INLINE nidus_status yard_put_trio_avx2(struct yard *yard, const struct yard_trio *trio,
+                                        struct yard_key key, enum yard_demand demand, bool last,
+                                        bool *added)
+{
+	const struct yard_shape shape = yard->ops->shape;
+	*added = demand == YARD_ADD_OR_NEW && yard_add_to_avx2(yard, trio, key);
 	if (*added)
 		return NIDUS_OK;
 	YARD_TOUCH(trio->front);
 	struct mini_run run = mini_find_avx2(shape.front, trio->front, key.m);
-	if (demand == YARD_ONLY_NEW || yard_spilled_avx2(shape, run) || yard_crowded_avx2(run)) {
-		uint64_t copies = yard_find_in_avx2(shape, trio, key, NULL, 0);
-		if (demand == YARD_ONLY_NEW && copies > 0)
-			return NIDUS_PRESENT;
-		if (copies >= YARD_COPIES)
-			return yard_too_many_avx2();
-	}
-	return yard_put_where_avx2(shape, trio, key, run);
+	if (demand == YARD_ONLY_NEW && yard_is_there_avx2(yard, trio, key))
+		return NIDUS_PRESENT;
+	if ((yard_spilled_avx2(shape, run) || yard_crowded_avx2(run)) &&
+	    yard_copies_in_avx2(shape, trio, key) >= YARD_COPIES)
+		return yard_list_put(yard, key, 1);
+	nidus_status status = yard_put_where_avx2(shape, trio, key, run);
+	return UNLIKELY(status != NIDUS_OK) && last ? yard_put_listed_avx2(yard, trio, key, run)
+	                                            : status;
 }
 
 NEVER_INLINE nidus_status yard_put_any_avx2(struct yard *yard, struct yard_key key)
 {
 	struct yard_trio trio = yard_trio_of_avx2(yard, yard->ops->shape, key.bucket);
 	nidus_status status;
-	bool added;
-	while ((status = yard_put_trio_avx2(yard, &trio, key, YARD_ANY, &added)) == NIDUS_FULL) {
-		if (!yard_make_room_avx2(yard, key.bucket))
-			return yard_no_place_avx2();
-	}
+	bool added, last = false;
+	while ((status = yard_put_trio_avx2(yard, &trio, key, YARD_ANY, last, &added)) == NIDUS_FULL &&
+	       !last)
+		last = !yard_make_room_avx2(yard, key.bucket);
 	yard->count += status == NIDUS_OK;
 	return status;
 }
@@ -40923,12 +45376,241 @@ static nidus_status yard_insert_value_avx2(void *body, uint64_t hash, uint64_t v
 
 #endif
 
-#undef YARD_SPREAD_BITS
-#define YARD_SPREAD_BITS 2
-#undef YARD_SPREAD
-#define YARD_SPREAD (1 << YARD_SPREAD_BITS) /* buckets that one is shared out to at once */
+#if defined(MATCH_LINES) && defined(NIDUS_TIER_AVX2)
+#undef YARD_SPLITS_LINES
+#define YARD_SPLITS_LINES
+
+#undef SPLIT_BYTES
+#define SPLIT_BYTES (MINI_SLOTS_MOST + 8) /* words that begin in a slot end here */
+#undef SPLIT_ONES
+#define SPLIT_ONES UINT64_C(0x0101010101010101)
+
+/* A line without crumbs, unpacked. Behind the last entry all is 0. */
+struct split_line {
+	unsigned count;
+	struct mini_sizes sizes;
+	unsigned char remainders[SPLIT_BYTES], tags[SPLIT_BYTES];
+};
+
+/* The bytes of a word of 8 whose bits are set. */
+static inline uint64_t split_mask_avx2(uint64_t bits)
+{
+	return _pdep_u64(bits, SPLIT_ONES) * 0xff;
+}
+
+/* Whether lines of a yard can be unpacked: a word is there from each tag of a front line on. */
+static inline bool split_possible_avx2(const struct yard *yard)
+{
+	const struct yard_shape *shape = &yard->ops->shape;
+	return !yard->mapped && yard->value_bits == 0 && yard->tag_bits <= 8 &&
+	       (yard->tag_bits == 0 ||
+	        2 * yard->half * yard_values_size_avx2(shape->back.slots, yard->tag_bits) >= 8);
+}
+
+ALWAYS_INLINE void split_read_avx2(const struct yard *yard, struct yard_shape shape, uint64_t bucket,
+                              struct split_line *to)
+{
+	const unsigned char *line = yard_front_line_avx2(yard, shape, bucket);
+	const unsigned bits = yard->tag_bits;
+	*to = (struct split_line){ .sizes = mini_sizes_of_avx2(shape.front, line) };
+	to->count = mini_count_avx2(shape.front, to->sizes);
+	memcpy(to->remainders, line + mini_byte_at_avx2(shape.front, 0), shape.front.slots);
+	if (bits == 0)
+		return;
+	const unsigned char *tags =
+		yard->values + bucket * yard_values_size_avx2(shape.front.slots, bits);
+	for (unsigned i = 0; i < to->count; i += 8, tags += bits)
+		store64(to->tags + i, _pdep_u64(load64(tags), bits_low(bits) * SPLIT_ONES));
+}
+
+ALWAYS_INLINE void split_write_avx2(const struct yard *yard, struct yard_shape shape, uint64_t bucket,
+                               const struct split_line *from)
+{
+	unsigned char *line = yard_front_line_avx2(yard, shape, bucket);
+	const unsigned bits = yard->tag_bits;
+	mini_store_sizes_avx2(shape.front, line, from->sizes);
+	memcpy(line + mini_byte_at_avx2(shape.front, 0), from->remainders, shape.front.slots);
+	if (bits == 0)
+		return;
+	unsigned char packed[SPLIT_BYTES] = { 0 }, *to = packed;
+	unsigned size = yard_values_size_avx2(shape.front.slots, bits);
+	for (unsigned i = 0; i < from->count; i += 8, to += bits)
+		store64(to, _pext_u64(load64(from->tags + i), bits_low(bits) * SPLIT_ONES));
+	memcpy(yard->values + bucket * size, packed, size);
+}
+
+/* The sizes without the zeros of some slots. */
+static inline struct mini_sizes split_less_avx2(struct mini_sizes sizes, uint64_t slots)
+{
+	uint64_t low = _pdep_u64(slots, ~sizes.low), fewer = POPCOUNT64(low);
+	uint64_t high = _pdep_u64(slots >> (64 - POPCOUNT64(sizes.low)), ~sizes.high);
+	uint64_t above = _pext_u64(sizes.high, ~high);
+	return (struct mini_sizes){
+		.low = _pext_u64(sizes.low, ~low) | above << 1 << (63 - fewer),
+		.high = above >> fewer,
+	};
+}
+
+/* The entries of some slots, whose tags become larger. */
+ALWAYS_INLINE void split_pick_avx2(const struct split_line *from, uint64_t slots, uint64_t added,
+                              struct split_line *to)
+{
+	const uint64_t low = SPLIT_ONES * 0x7f, more = (added & 0xff) * SPLIT_ONES;
+	unsigned at = 0;
+	*to = (struct split_line){ .count = (unsigned)POPCOUNT64(slots) };
+	to->sizes = split_less_avx2(from->sizes, bits_low(from->count) & ~slots);
+	for (unsigned i = 0; i < from->count; i += 8) {
+		uint64_t some = slots >> i & 0xff, mask = split_mask_avx2(some), tags = load64(from->tags + i);
+		/* Byte by byte: none takes from the next. */
+		tags = ((tags & low) + (more & low)) ^ ((tags ^ more) & ~low);
+		store64(to->remainders + at, _pext_u64(load64(from->remainders + i), mask));
+		store64(to->tags + at, _pext_u64(tags, mask));
+		at += (unsigned)POPCOUNT64(some);
+	}
+}
+
+/* Whether eight zeros of the sizes fill a byte: some mini-bucket may have too many copies. */
+static inline bool split_crowded_avx2(struct mini_sizes sizes, unsigned bits)
+{
+	const uint64_t high = SPLIT_ONES << 7;
+	sizes.low |= bits < 64 ? ~bits_low(bits) : 0;
+	sizes.high |= bits < 64 ? ~UINT64_C(0) : ~bits_low(bits - 64);
+	return (((sizes.low - SPLIT_ONES) & ~sizes.low) | ((sizes.high - SPLIT_ONES) & ~sizes.high)) &
+	       high;
+}
+
+/* The slots of entries of `fresh` behind those of a line that are in their mini-buckets. */
+ALWAYS_INLINE uint64_t split_places_avx2(struct yard_shape shape, const unsigned char *line,
+                                    const struct split_line *fresh, uint64_t zeros[2])
+{
+	uint64_t slots = 0;
+	zeros[0] = zeros[1] = 0;
+	for (unsigned i = 0; i < fresh->count; i++) {
+		unsigned m = mini_bucket_of_avx2(shape.front, fresh->sizes, i);
+		unsigned slot = mini_find_avx2(shape.front, line, m).end + i, zero = slot + m;
+		slots |= UINT64_C(1) << slot;
+		zeros[zero / 64] |= UINT64_C(1) << zero % 64;
+	}
+	return slots;
+}
+
+/* Sizes with other zeros at given places. */
+static inline struct mini_sizes split_more_avx2(struct mini_sizes sizes, const uint64_t zeros[2])
+{
+	unsigned more = (unsigned)POPCOUNT64(zeros[0]);
+	uint64_t above = sizes.high << more | sizes.low >> 1 >> (63 - more);
+	return (struct mini_sizes){ _pdep_u64(sizes.low, ~zeros[0]), _pdep_u64(above, ~zeros[1]) };
+}
+
+/* Adds entries to those of a front line; false if they are to be put in one by one. */
+ALWAYS_INLINE bool split_merge_avx2(const struct yard *to, struct yard_shape shape, uint64_t bucket,
+                               const struct split_line *fresh)
+{
+	struct split_line old, all = { 0 };
+	uint64_t zeros[2];
+	split_read_avx2(to, shape, bucket, &old);
+	all.count = old.count + fresh->count;
+	if (UNLIKELY(all.count > shape.front.slots))
+		return false;
+	uint64_t slots =
+		split_places_avx2(shape, yard_front_line_avx2(to, shape, bucket), fresh, zeros);
+	all.sizes = split_more_avx2(old.sizes, zeros);
+	if (UNLIKELY(split_crowded_avx2(all.sizes, shape.front.buckets + all.count)))
+		return false;
+	for (unsigned i = 0, at = 0; i < all.count; i += 8) {
+		uint64_t some = slots >> i & 0xff, mask = split_mask_avx2(some);
+		store64(all.remainders + i, _pdep_u64(load64(fresh->remainders + at), mask) |
+		                            _pdep_u64(load64(old.remainders + i - at), ~mask));
+		store64(all.tags + i, _pdep_u64(load64(fresh->tags + at), mask) |
+		                              _pdep_u64(load64(old.tags + i - at), ~mask));
+		at += (unsigned)POPCOUNT64(some);
+	}
+	split_write_avx2(to, shape, bucket, &all);
+	return true;
+}
+
+/* One by one: a line that has no room for all, or many copies. */
+NEVER_INLINE nidus_status split_put_singly_avx2(struct yard *to, uint64_t bucket,
+                                           const struct split_line *fresh)
+{
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < fresh->count && status == NIDUS_OK; i++) {
+		unsigned m = mini_bucket_of_avx2(to->ops->shape.front, fresh->sizes, i);
+		status = to->ops->put(to, (struct yard_key){ bucket, m, fresh->remainders[i],
+		                                             fresh->tags[i] });
+	}
+	return status;
+}
+
+ALWAYS_INLINE nidus_status split_put_avx2(struct yard *to, struct yard_shape shape, uint64_t bucket,
+                                     const struct split_line *fresh)
+{
+	const unsigned char *line = yard_front_line_avx2(to, shape, bucket);
+	if (mini_count_avx2(shape.front, mini_sizes_of_avx2(shape.front, line)) == 0)
+		split_write_avx2(to, shape, bucket, fresh);
+	else if (!split_merge_avx2(to, shape, bucket, fresh))
+		return split_put_singly_avx2(to, bucket, fresh);
+	to->count += fresh->count;
+	return NIDUS_OK;
+}
+
+/* The slots with tags not below a limit, and those with that one. */
+static inline uint64_t split_from_avx2(const struct split_line *line, uint8_t limit, uint64_t *equal)
+{
+	__m256i wanted = match_spread_avx2(limit);
+	__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)line->tags);
+	__m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(line->tags + 32));
+	__m256i low_from = _mm256_cmpeq_epi8(_mm256_max_epu8(low, wanted), low);
+	__m256i high_from = _mm256_cmpeq_epi8(_mm256_max_epu8(high, wanted), high);
+	uint64_t from = (uint64_t)(uint32_t)_mm256_movemask_epi8(high_from) << 32 |
+	                (uint32_t)_mm256_movemask_epi8(low_from);
+	*equal = match_bytes_avx2(line->tags, wanted) & bits_low(line->count);
+	return from & bits_low(line->count);
+}
+
+/* The slots of a line whose entries are of the second range. */
+ALWAYS_INLINE uint64_t split_second_avx2(const struct yard *from, struct yard_shape shape,
+                                    const struct spread *spread, uint64_t bucket,
+                                    const struct split_line *line)
+{
+	uint64_t unsure, second;
+	if (spread->limit > UINT8_MAX)
+		return 0;
+	second = split_from_avx2(line, (uint8_t)spread->limit, &unsure);
+	if (!spread->borrows)
+		return second;
+	for (second ^= unsure; unsure != 0; unsure &= unsure - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(unsure);
+		struct yard_key key = { bucket, mini_bucket_of_avx2(shape.front, line->sizes, slot),
+			                line->remainders[slot], 0 };
+		second |= (uint64_t)(yard_borrowed(from, key) >= spread->borrowed) << slot;
+	}
+	return second;
+}
+
+/* The entries of a front line go where they belong. */
+ALWAYS_INLINE nidus_status split_line_avx2(const struct yard *from, struct yard_shape shape,
+                                      const struct spread *spread, uint64_t bucket)
+{
+	struct split_line all, some;
+	nidus_status status = NIDUS_OK;
+	split_read_avx2(from, shape, bucket, &all);
+	uint64_t second = split_second_avx2(from, shape, spread, bucket, &all);
+	for (unsigned i = 0; i < 2 && status == NIDUS_OK; i++) {
+		uint64_t slots = i == 0 ? bits_low(all.count) & ~second : second;
+		if (slots == 0)
+			continue;
+		split_pick_avx2(&all, slots, spread->range[i].added, &some);
+		status = split_put_avx2(spread->range[i].body, shape, bucket, &some);
+	}
+	return status;
+}
+
+#endif
+#endif
+
 #undef YARD_MOST
-#define YARD_MOST (3 * MINI_SLOTS_MOST)     /* entries of a front bucket, and an end */
+#define YARD_MOST (3 * MINI_SLOTS_MOST) /* entries of a front bucket, and an end */
 
 /* ------------------------------------------------------- from ascending hashes -- */
 
@@ -41008,9 +45690,8 @@ ALWAYS_INLINE size_t yard_hashes_of_avx2(const struct yard *yard, struct yard_sh
 ALWAYS_INLINE bool yard_fill_fronts_avx2(struct yard *yard, struct yard_shape shape,
                                     const uint64_t *hashes, const uint64_t *values, size_t n)
 {
-	/* Its numbers stay in registers while lines are written, and builds know the level. */
-	struct yard copy = *yard;
-	copy.level = 0;
+	/* Its numbers stay in registers while lines are written. */
+	const struct yard copy = *yard;
 	for (size_t at = 0; at < n;) {
 		uint64_t bucket =
 			yard_locate_in_avx2(&copy, hashes[at], shape.front.buckets, shape.front.width)
@@ -41032,8 +45713,11 @@ NEVER_INLINE nidus_status yard_put_highest_any_avx2(struct yard *yard, struct ya
 {
 	struct yard_trio trio = yard_trio_of_avx2(yard, yard->ops->shape, key.bucket);
 	while (UNLIKELY(yard_put_back_avx2(yard->ops->shape, &trio, key) != NIDUS_OK)) {
-		if (!yard_make_room_avx2(yard, key.bucket))
-			return yard_no_place_avx2();
+		if (!yard_make_room_avx2(yard, key.bucket)) {
+			nidus_status status = yard_list_spill(yard, key);
+			yard->count += status == NIDUS_OK;
+			return status;
+		}
 	}
 	yard->count++;
 	return NIDUS_OK;
@@ -41072,7 +45756,7 @@ static nidus_status yard_fill_back_avx2(struct yard *yard, const uint64_t *hashe
 			if (key.bucket != bucket)
 				break;
 			if (UNLIKELY(yard_copied_avx2(yard, hashes, at, key)))
-				return yard_too_many_avx2();
+				return NIDUS_COPIES; /* the caller does it another way */
 			key.beside = values != NULL ? values[at] : 0;
 			nidus_status status = yard_put_highest_avx2(yard, key);
 			if (status != NIDUS_OK)
@@ -41140,7 +45824,7 @@ NEVER_INLINE nidus_status yard_put_packed_avx2(struct yard *yard, uint64_t bucke
 	return yard_put_each_avx2(yard, bucket, packed, n, yard->ops->put);
 }
 
-/* Puts entries that are above all of a full front line into the backyard, uncounted. Errors: FULL. */
+/* Puts entries that are above all of a full front line into the backyard. Errors: FULL. */
 NEVER_INLINE nidus_status yard_spill_packed_avx2(struct yard *yard, uint64_t bucket,
                                             const uint32_t *packed, unsigned n)
 {
@@ -41200,135 +45884,328 @@ static nidus_status yard_put_sorted_avx2(struct yard *yard, uint64_t bucket, uin
 	return yard_put_packed_avx2(yard, bucket, all + stay, total - stay);
 }
 
-/* The entries of a front bucket, by which of the buckets that take its place they go to. */
-
-
-/* Which bucket of `to` share number `share` of a bucket of `from` goes to. */
-static inline uint64_t yard_share_bucket_avx2(const struct yard *to, const struct yard *from,
-                                         uint64_t bucket, uint64_t share)
-{
-	return bucket >> from->level << to->level | share << from->level |
-	       (bucket & bits_low(from->level));
-}
-
-/* Shares the entries of a front bucket out to at most YARD_SPREAD others. */
-NEVER_INLINE void yard_share_out_avx2(const struct yard *to, const struct yard *from, uint64_t bucket,
-                                 struct yard_shares *shares)
-{
-	const unsigned deeper = to->level - from->level;
-	uint32_t all[YARD_MOST];
-	shares->number = 1u << deeper;
-	shares->n = yard_gather_avx2(from, bucket, all);
-	for (unsigned share = 0; share < YARD_SPREAD; share++)
-		shares->counts[share] = 0;
-	for (unsigned i = 0; i < shares->n; i++) {
-		uint32_t remainder = MINI_PACK_REMAINDER(all[i]);
-		uint32_t share = remainder & (shares->number - 1);
-		shares->packed[share][shares->counts[share]++] =
-			MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
-	}
-}
-
-/* yard_transfer_bucket to many buckets, a few entries to each. */
-static nidus_status yard_scatter_bucket_avx2(struct yard *to, const struct yard *from, uint64_t bucket)
-{
-	const unsigned deeper = to->level - from->level;
-	uint32_t all[YARD_MOST];
-	unsigned n = yard_gather_avx2(from, bucket, all);
-	nidus_status status = NIDUS_OK;
-	for (unsigned i = 0; i < n && status == NIDUS_OK; i++) {
-		uint64_t remainder = MINI_PACK_REMAINDER(all[i]);
-		uint32_t one = MINI_PACK(MINI_PACK_BUCKET(all[i]), remainder >> deeper);
-		uint64_t share = remainder & bits_low(deeper);
-		status = yard_put_packed_avx2(to, yard_share_bucket_avx2(to, from, bucket, share), &one, 1);
-	}
-	return status;
-}
-
-static nidus_status yard_transfer_bucket_avx2(struct yard *to, const struct yard *from, uint64_t bucket)
-{
-	struct yard_shares shares;
-	nidus_status status = NIDUS_OK;
-	if (to->level - from->level > YARD_SPREAD_BITS)
-		return yard_scatter_bucket_avx2(to, from, bucket);
-	yard_share_out_avx2(to, from, bucket, &shares);
-	for (unsigned share = 0; share < shares.number && status == NIDUS_OK; share++) {
-		if (shares.counts[share] > 0)
-			status = yard_put_sorted_avx2(to, yard_share_bucket_avx2(to, from, bucket, share),
-			                         shares.packed[share], shares.counts[share]);
-	}
-	return status;
-}
-
 static nidus_status yard_transfer_all_avx2(struct yard *to, const struct yard *from)
 {
+	uint32_t all[YARD_MOST];
 	nidus_status status = NIDUS_OK;
-	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++)
-		status = yard_transfer_bucket_avx2(to, from, bucket);
+	for (uint64_t bucket = 0; bucket < from->fronts && status == NIDUS_OK; bucket++) {
+		unsigned n = yard_gather_avx2(from, bucket, all);
+		if (n > 0)
+			status = yard_put_sorted_avx2(to, bucket, all, n);
+	}
 	return status;
 }
 
-/* ------------------------------------------------------------------------- moving -- */
+/* ---------------------------------------------------------------------- spreading -- */
 
-/* Takes the entries with a crumb out of a backyard line. */
-NEVER_INLINE void yard_empty_half_avx2(struct yard *yard, uint64_t bucket, unsigned half)
+/* Entries of a front bucket in mini-bucket order, packed, and what lies beside each. */
+
+
+/* Adds an entry behind all whose mini-bucket is not above its own. */
+static inline void yard_sort_in_avx2(struct yard_entries *all, uint32_t packed, uint64_t beside)
+{
+	const uint32_t last_equal = packed | (uint32_t)bits_low(MINI_PACK_BITS);
+	unsigned at = all->count++;
+	for (; at > 0 && all->packed[at - 1] > last_equal; at--) {
+		all->packed[at] = all->packed[at - 1];
+		all->beside[at] = all->beside[at - 1];
+	}
+	all->packed[at] = packed;
+	all->beside[at] = beside;
+}
+
+/* What lies beside the first entries of a front line; a word from any of them on must be there. */
+static inline void yard_read_besides_avx2(const struct yard *yard, uint64_t bucket, unsigned count,
+                                     uint64_t *beside)
+{
+	struct yard_values values = yard_front_values_avx2(yard, bucket);
+	const unsigned bits = yard->beside_bits;
+	if (values.bytes == NULL) {
+		memset(beside, 0, count * sizeof *beside);
+		return;
+	}
+	for (unsigned slot = 0, bit = 0; slot < count; slot++, bit += bits)
+		beside[slot] = load64(values.bytes + bit / 8) >> bit % 8 & bits_low(bits);
+}
+
+/* Adds those of a front bucket's entries that are in one of its backyard lines. */
+NEVER_INLINE void yard_gather_spilled_avx2(const struct yard *yard, uint64_t bucket, unsigned half,
+                                      struct yard_entries *all)
 {
 	const struct mini_shape shape = yard->ops->shape.back;
 	struct yard_back back = yard_back_of_avx2(yard, yard_back_line_avx2(yard, bucket, half));
 	struct mini_sizes sizes = mini_sizes_of_avx2(shape, back.line);
 	uint64_t there = bits_low(mini_count_avx2(shape, sizes));
 	uint64_t ours = mini_match_crumb_avx2(shape, back.line, there, yard_crumb_avx2(bucket));
-	while (ours != 0) { /* the last first: those before it keep their slots */
-		unsigned slot = 63 - (unsigned)__builtin_clzll(ours);
-		mini_remove_avx2(shape, back.line, mini_bucket_of_avx2(shape, sizes, slot), slot);
-		yard_pull_value_avx2(back.values, slot);
-		ours ^= UINT64_C(1) << slot;
+	for (; ours != 0; ours &= ours - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(ours);
+		uint32_t packed = MINI_PACK(mini_bucket_of_avx2(shape, sizes, slot),
+		                            mini_remainder_avx2(shape, back.line, slot));
+		yard_sort_in_avx2(all, packed, yard_value_avx2(back.values, slot));
 	}
 }
 
-/* Takes all entries of a front bucket out of its lines; yard->count is the caller's. */
-static void yard_empty_bucket_avx2(struct yard *yard, uint64_t bucket)
+/* All entries of a front bucket that its lines hold. */
+ALWAYS_INLINE void yard_gather_entries_avx2(const struct yard *yard, struct yard_shape shape,
+                                       uint64_t bucket, struct yard_entries *all)
 {
-	const struct mini_shape shape = yard->ops->shape.front;
-	unsigned char *line = yard->front + bucket * mini_line_avx2(shape);
-	struct yard_values values = yard_front_values_avx2(yard, bucket);
-	bool spilled = mini_full_avx2(shape, line);
-	mini_clear_avx2(shape, line);
-	if (values.bytes != NULL)
-		memset(values.bytes, 0, yard_values_size_avx2(values.slots, values.bits));
-	for (unsigned half = 0; half < 2 && spilled; half++)
-		yard_empty_half_avx2(yard, bucket, half);
+	all->count = mini_unpack_avx2(shape.front, yard_front_line_avx2(yard, shape, bucket), all->packed);
+	yard_read_besides_avx2(yard, bucket, all->count, all->beside);
+	for (unsigned half = 0; half < 2 && all->count >= shape.front.slots; half++)
+		yard_gather_spilled_avx2(yard, bucket, half, all);
+}
+
+/* Entry number i of a front bucket. */
+static inline struct yard_key yard_entry_at_avx2(const struct yard_entries *all, unsigned i,
+                                            uint64_t bucket)
+{
+	return (struct yard_key){ bucket, MINI_PACK_BUCKET(all->packed[i]),
+		                  MINI_PACK_REMAINDER(all->packed[i]), all->beside[i] };
 }
 
 /*
- * Copies a front bucket's entries to the lines that take its place, each written once, where
- * all of them find room there and no copies must be counted; gives how many. Otherwise
- * nothing changes: YARD_NOT_BY_LINES.
+ * Adds entries to a front bucket. One that is empty is written at once: nothing of it is in the
+ * backyard or the list, and lines never give more copies of a key than lines may hold.
  */
-static unsigned yard_copy_lines_avx2(struct yard *to, const struct yard *from, uint64_t bucket)
+ALWAYS_INLINE nidus_status yard_put_entries_avx2(struct yard *to, struct yard_shape shape,
+                                            uint64_t bucket, const struct yard_entries *some)
 {
-	const struct mini_shape shape = to->ops->shape.front;
-	struct yard_shares shares;
-	uint32_t all[YARD_SPREAD][2 * MINI_SLOTS_MOST];
-	unsigned totals[YARD_SPREAD];
-	uint64_t bucket_of[YARD_SPREAD];
-	if (to->values != NULL || to->level - from->level > YARD_SPREAD_BITS)
-		return YARD_NOT_BY_LINES;
-	yard_share_out_avx2(to, from, bucket, &shares);
-	for (unsigned share = 0; share < shares.number; share++) {
-		if (shares.counts[share] > MINI_SLOTS_MOST)
-			return YARD_NOT_BY_LINES;
-		bucket_of[share] = yard_share_bucket_avx2(to, from, bucket, share);
-		totals[share] = yard_merge_front_avx2(to, bucket_of[share], shares.packed[share],
-		                                 shares.counts[share], all[share]);
-		if (totals[share] > shape.slots || yard_any_crowded_avx2(all[share], totals[share]))
-			return YARD_NOT_BY_LINES;
+	const struct mini_shape front = shape.front;
+	unsigned char *line = yard_front_line_avx2(to, shape, bucket);
+	nidus_status status = NIDUS_OK;
+	if (mini_count_avx2(front, mini_sizes_of_avx2(front, line)) > 0) {
+		for (unsigned i = 0; i < some->count && status == NIDUS_OK; i++)
+			status = to->ops->put(to, yard_entry_at_avx2(some, i, bucket));
+		return status;
 	}
-	for (unsigned share = 0; share < shares.number; share++)
-		mini_fill_avx2(shape, to->front + bucket_of[share] * mini_line_avx2(shape), all[share],
-		          totals[share]);
-	to->count += shares.n;
-	return shares.n;
+	unsigned stay = some->count < front.slots ? some->count : front.slots;
+	mini_fill_avx2(front, line, some->packed, stay);
+	if (to->values != NULL)
+		yard_fill_values(yard_front_values_avx2(to, bucket), some->beside, stay);
+	to->count += stay;
+	for (unsigned i = stay; i < some->count && status == NIDUS_OK; i++)
+		status = yard_put_highest_avx2(to, yard_entry_at_avx2(some, i, bucket));
+	return status;
+}
+
+/* What lies beside an entry of `from` in the body that it goes to. */
+static inline uint64_t yard_retagged_avx2(const struct yard *from, struct spread_target target,
+                                     uint64_t beside)
+{
+	const struct yard *to = target.body;
+	return beside >> from->tag_bits << to->tag_bits | target.tag;
+}
+
+static inline struct spread_target yard_choose_avx2(const struct yard *from, const struct spread *spread,
+                                               struct yard_key key)
+{
+	return spread_choose(spread, key.beside & bits_low(from->tag_bits),
+	                     spread->borrows ? yard_borrowed(from, key) : 0);
+}
+
+#undef YARD_LANES
+#define YARD_LANES 4     /* bodies that the entries of one go to at once */
+#undef YARD_TAG_BITS
+#define YARD_TAG_BITS 10 /* of tags that are asked for once, if they decide alone */
+
+/* Where the entries of a body go. */
+
+
+/* The lane of a body; YARD_LANES if there are too many. No branch depends on which it is. */
+static inline unsigned yard_lane_of_avx2(struct yard_lanes *lanes, struct yard *body)
+{
+	unsigned lane = 0;
+	for (unsigned i = 1; i < YARD_LANES; i++)
+		lane += i * (lanes->body[i] == body);
+	if (LIKELY(lanes->body[lane] == body))
+		return lane;
+	if (lanes->number == YARD_LANES)
+		return YARD_LANES;
+	lanes->body[lanes->number] = body;
+	return lanes->number++;
+}
+
+static inline void yard_put_in_lane_avx2(struct yard_lanes *lanes, unsigned lane, uint32_t packed,
+                                    uint64_t value, uint64_t tag)
+{
+	struct yard_entries *to = &lanes->entries[lane];
+	unsigned at = to->count++;
+	to->packed[at] = packed;
+	to->beside[at] = value << lanes->body[lane]->tag_bits | tag;
+}
+
+/* Asks where entries with a tag go; false if they go to too many bodies. */
+NEVER_INLINE bool yard_learn_tag_avx2(struct yard_lanes *lanes, uint64_t tag)
+{
+	struct spread_target target = spread_choose(lanes->spread, tag, 0);
+	unsigned lane = yard_lane_of_avx2(lanes, target.body);
+	if (lane == YARD_LANES)
+		return false;
+	lanes->lane[tag] = (uint8_t)(lane + 1);
+	lanes->tag[tag] = (uint32_t)target.tag;
+	return true;
+}
+
+/* Parts the entries of a front bucket by the bodies that they go to; false as above. */
+static inline bool yard_part_by_tags_avx2(struct yard_lanes *lanes, const struct yard_entries *all)
+{
+	const unsigned tag_bits = lanes->from->tag_bits;
+	for (unsigned i = 0; i < all->count; i++) {
+		uint64_t beside = all->beside[i], tag = beside & bits_low(tag_bits);
+		if (UNLIKELY(lanes->lane[tag] == 0) && !yard_learn_tag_avx2(lanes, tag))
+			return false;
+		yard_put_in_lane_avx2(lanes, lanes->lane[tag] - 1u, all->packed[i], beside >> tag_bits,
+		                 lanes->tag[tag]);
+	}
+	return true;
+}
+
+/* The same where tags are long, or bits are borrowed. */
+static bool yard_part_by_bits_avx2(struct yard_lanes *lanes, const struct yard_entries *all,
+                              uint64_t bucket)
+{
+	for (unsigned i = 0; i < all->count; i++) {
+		struct spread_target target =
+			yard_choose_avx2(lanes->from, lanes->spread, yard_entry_at_avx2(all, i, bucket));
+		unsigned lane = yard_lane_of_avx2(lanes, target.body);
+		if (lane == YARD_LANES)
+			return false;
+		yard_put_in_lane_avx2(lanes, lane, all->packed[i],
+		                 all->beside[i] >> lanes->from->tag_bits, target.tag);
+	}
+	return true;
+}
+
+static inline bool yard_part_avx2(struct yard_lanes *lanes, const struct yard_entries *all,
+                             uint64_t bucket)
+{
+	for (unsigned lane = 0; lane < YARD_LANES; lane++)
+		lanes->entries[lane].count = 0;
+	return lanes->spread->borrows || lanes->from->tag_bits > YARD_TAG_BITS
+	               ? yard_part_by_bits_avx2(lanes, all, bucket)
+	               : yard_part_by_tags_avx2(lanes, all);
+}
+
+/* The entries of a front bucket go to their bodies, whole lines at a time. */
+ALWAYS_INLINE nidus_status yard_spread_lanes_avx2(struct yard_lanes *lanes, struct yard_shape shape,
+                                             uint64_t bucket, bool *parted)
+{
+	struct yard_entries all;
+	nidus_status status = NIDUS_OK;
+	yard_gather_entries_avx2(lanes->from, shape, bucket, &all);
+	*parted = yard_part_avx2(lanes, &all, bucket);
+	for (unsigned lane = 0; *parted && lane < lanes->number && status == NIDUS_OK; lane++) {
+		if (lanes->entries[lane].count > 0)
+			status = yard_put_entries_avx2(lanes->body[lane], shape, bucket,
+			                          &lanes->entries[lane]);
+	}
+	return status;
+}
+
+/* Entry by entry: lines of a file, which may be anything, and whatever goes to many bodies. */
+static nidus_status yard_spread_singly_avx2(const struct yard *from, const struct spread *spread,
+                                       uint64_t bucket)
+{
+	struct yard_key key;
+	uint64_t at = 0;
+	nidus_status status = NIDUS_OK;
+	while (status == NIDUS_OK && yard_next_in(from, bucket, &at, &key)) {
+		struct spread_target target = yard_choose_avx2(from, spread, key);
+		struct yard *to = target.body;
+		if (to == NULL || key.m >= to->buckets)
+			return fail(NIDUS_E_CORRUPT, "a line holds what no insert leaves");
+		key.beside = yard_retagged_avx2(from, target, key.beside);
+		status = to->ops->put(to, key);
+	}
+	return status;
+}
+
+static nidus_status yard_spread_list_avx2(const struct yard *from, const struct spread *spread)
+{
+	nidus_status status = NIDUS_OK;
+	const struct overflow_node *node = overflow_next(&from->list, NULL);
+	for (; node != NULL && status == NIDUS_OK;
+	     node = overflow_next(&from->list, &node->entry)) {
+		struct yard_key key = yard_list_key(from, &node->entry);
+		struct spread_target target = yard_choose_avx2(from, spread, key);
+		if (target.body == NULL)
+			return fail(NIDUS_E_CORRUPT, "a stash holds what no insert leaves");
+		key.beside = yard_retagged_avx2(from, target, key.beside);
+		status = yard_put_copies(target.body, key, node->copies);
+	}
+	return status;
+}
+
+#ifdef YARD_SPLITS_LINES
+/* Entries of a front bucket that are in the backyard. */
+NEVER_INLINE nidus_status yard_spread_spilled_avx2(const struct yard *from, const struct spread *spread,
+                                              uint64_t bucket)
+{
+	struct yard_entries spilled;
+	nidus_status status = NIDUS_OK;
+	spilled.count = 0;
+	for (unsigned half = 0; half < 2; half++)
+		yard_gather_spilled_avx2(from, bucket, half, &spilled);
+	for (unsigned i = 0; i < spilled.count && status == NIDUS_OK; i++) {
+		struct yard_key key = yard_entry_at_avx2(&spilled, i, bucket);
+		struct spread_target target = yard_choose_avx2(from, spread, key);
+		struct yard *to = target.body;
+		key.beside = yard_retagged_avx2(from, target, key.beside);
+		status = to->ops->put(to, key);
+	}
+	return status;
+}
+#endif
+
+/* Splits a body by whole lines where that is possible (split.h); *done tells. */
+static nidus_status yard_split_avx2(const struct yard *from, const struct spread *spread, bool *done)
+{
+	nidus_status status = NIDUS_OK;
+#ifdef YARD_SPLITS_LINES
+	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
+	*done = spread->choose == NULL &&
+	        from->ops->shape.front.slots == frequent.front.slots && split_possible_avx2(from) &&
+	        split_possible_avx2(spread->range[0].body) && split_possible_avx2(spread->range[1].body);
+	for (uint64_t bucket = 0; *done && bucket < from->fronts && status == NIDUS_OK; bucket++) {
+		status = split_line_avx2(from, frequent, spread, bucket);
+		if (status == NIDUS_OK &&
+		    mini_full_avx2(frequent.front, yard_front_line_avx2(from, frequent, bucket)))
+			status = yard_spread_spilled_avx2(from, spread, bucket);
+	}
+#else
+	(void)from, (void)spread;
+	*done = false;
+#endif
+	return status;
+}
+
+/* Whether a front bucket's entries can go by whole lines: a word is behind what lies beside them. */
+static inline bool yard_goes_by_lines_avx2(const struct yard *from, uint64_t bucket)
+{
+	if (from->mapped || from->values == NULL)
+		return !from->mapped;
+	uint64_t size = yard_values_size_avx2(from->ops->shape.front.slots, from->beside_bits);
+	uint64_t end = (uint64_t)(from->values - from->front) + (bucket + 1) * size;
+	return end + 8 <= from->memory.size;
+}
+
+static nidus_status yard_spread_all_avx2(const struct yard *from, const struct spread *spread)
+{
+	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
+	const struct yard_shape shape = from->ops->shape;
+	struct yard_lanes lanes = { .from = from, .spread = spread };
+	bool split;
+	nidus_status status = yard_split_avx2(from, spread, &split);
+	for (uint64_t bucket = 0; !split && bucket < from->fronts && status == NIDUS_OK; bucket++) {
+		bool parted = yard_goes_by_lines_avx2(from, bucket);
+		if (parted && shape.front.slots == frequent.front.slots)
+			status = yard_spread_lanes_avx2(&lanes, frequent, bucket, &parted);
+		else if (parted)
+			status = yard_spread_lanes_avx2(&lanes, shape, bucket, &parted);
+		if (!parted)
+			status = yard_spread_singly_avx2(from, spread, bucket);
+	}
+	return status == NIDUS_OK ? yard_spread_list_avx2(from, spread) : status;
 }
 
 #endif
@@ -41394,6 +46271,8 @@ ALWAYS_INLINE bool yard_in_any_avx2(const struct yard *yard, struct yard_shape s
 		for (unsigned half = 0; half < 2; half++)
 			hits |= yard_back_hits_avx2(
 				shape, yard_back_line_in_avx2(yard, shape, key.bucket, half), key);
+		if (UNLIKELY(yard_listed_avx2(yard)) && hits == 0)
+			return yard_list_has(yard, key);
 	}
 	return hits != 0;
 }
@@ -41420,6 +46299,25 @@ ALWAYS_INLINE nidus_status yard_push_front_avx2(const struct yard *yard, struct 
 		yard_push_byte_avx2(yard->values + bucket * slots, slots, slot, beside);
 	else
 		yard_push_value_in(yard_front_values_avx2(yard, bucket), slot, beside);
+	return NIDUS_OK;
+}
+
+/* The same for tags, which are short where most keys are: in a filter that has grown. */
+ALWAYS_INLINE nidus_status yard_push_tag_avx2(const struct yard *yard, struct yard_shape shape,
+                                         uint64_t bucket, unsigned slot, uint64_t beside)
+{
+	const unsigned slots = shape.front.slots, bits = yard->beside_bits;
+	struct yard_values values = { yard->values + bucket * yard_values_size_avx2(slots, bits), slots,
+		                      (uint16_t)bits, yard->tag_bits };
+	if (bits == 1) {
+		values.bits = 1; /* as a constant */
+		values.bytes = yard->values + bucket * yard_values_size_avx2(slots, 1);
+		yard_push_bits_avx2(values, slot, beside);
+	} else if (bits < 8) {
+		yard_push_bits_avx2(values, slot, beside);
+	} else {
+		yard_push_value_in(values, slot, beside);
+	}
 	return NIDUS_OK;
 }
 
@@ -41504,7 +46402,7 @@ ALWAYS_INLINE nidus_status yard_take_avx2(struct yard *yard, struct yard_shape s
                                      bool now, yard_take_fn take_slow,
                                      yard_bring_back_fn bring_back)
 {
-	if (UNLIKELY(yard->values != NULL))
+	if (UNLIKELY(yard->careful))
 		return yard_take_beside_avx2(yard, hash);
 	struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);
 	OPAQUE64(key.remainder); /* taken from its product before m is, whose register stays */
@@ -41546,7 +46444,8 @@ ALWAYS_INLINE void yard_fetch_values_avx2(const struct yard *yard, struct yard_s
 	unsigned size = yard_values_size_avx2(shape.front.slots, yard->beside_bits);
 	const unsigned char *at = yard->values + yard_locate_hot_avx2(yard, shape, hash).bucket * size;
 	PREFETCH_WRITE(at);
-	PREFETCH_WRITE(at + size - 1);
+	if (size > MINI_LINE / 4)
+		PREFETCH_WRITE(at + size - 1);
 }
 
 /*
@@ -41717,6 +46616,102 @@ ALWAYS_INLINE nidus_status yard_change_all_avx2(struct yard_batch batch, struct 
 	return NIDUS_OK;
 }
 
+/* --------------------------------------------------- batches of different bodies -- */
+
+/*
+ * Keys of different bodies of a growing filter, for one thread. Bodies have as many parts and front
+ * buckets each, so where a key belongs is worked out once; what is left of its hash behind the front
+ * bucket is kept until the line is there.
+ */
+
+
+/* Finds the front lines of up to YARD_BLOCK keys and fetches them, and what lies beside them. */
+ALWAYS_INLINE void yard_find_places_avx2(const void *const *bodies, struct yard_shape shape,
+                                    const uint64_t *hashes, size_t n, bool change,
+                                    struct yard_place *places)
+{
+	const struct yard *one = bodies[0];
+	const uint64_t parts = one->parts, fronts = one->fronts;
+	for (size_t i = 0; i < n; i++) {
+		const struct yard *yard = bodies[i];
+		struct yard_place *place = &places[i];
+		assert(yard->parts == parts && yard->fronts == fronts);
+		place->bucket = multiply_wide(hashes[i] * parts, fronts, &place->rest);
+		place->line = yard_front_line_avx2(yard, shape, place->bucket);
+		PREFETCH(place->line);
+		if (change && yard->values != NULL)
+			PREFETCH_WRITE(yard->values +
+			               place->bucket * yard_values_size_avx2(shape.front.slots,
+			                                                yard->beside_bits));
+	}
+}
+
+/* The key of a place. */
+ALWAYS_INLINE struct yard_key yard_key_of_avx2(struct yard_shape shape, const struct yard_place *place)
+{
+	struct yard_key key = { .bucket = place->bucket };
+	uint64_t rest;
+	key.m = (unsigned)multiply_wide(place->rest, shape.front.buckets, &rest);
+	key.remainder = rest >> (64 - shape.front.width);
+	return key;
+}
+
+/* Lookups: a block's front lines, then the backyard lines of keys that these say too little about. */
+ALWAYS_INLINE void yard_look_each_avx2(const void *const *bodies, struct yard_shape shape,
+                                  const uint64_t *hashes, size_t n, uint8_t *yes,
+                                  yard_in_any_fn in_any)
+{
+	struct yard_place places[YARD_BLOCK];
+	for (size_t some; n > 0; n -= some, bodies += some, hashes += some, yes += some) {
+		uint32_t aside[YARD_BLOCK];
+		size_t late = 0;
+		some = n < YARD_BLOCK ? n : YARD_BLOCK;
+		yard_find_places_avx2(bodies, shape, hashes, some, false, places);
+		for (size_t i = 0; i < some; i++) {
+			struct yard_key key = yard_key_of_avx2(shape, &places[i]);
+			bool elsewhere;
+			YARD_TOUCH(places[i].line);
+			yes[i] = mini_has_avx2(shape.front, places[i].line, key.m, key.remainder,
+			                  &elsewhere);
+			aside[late] = (uint32_t)i;
+			late += elsewhere;
+		}
+		for (size_t i = 0; i < late; i++)
+			yard_approach_back_avx2(bodies[aside[i]], shape, places[aside[i]].bucket);
+		for (size_t i = 0; i < late; i++)
+			yes[aside[i]] = in_any(bodies[aside[i]], hashes[aside[i]]);
+	}
+}
+
+/* Inserts in input order, up to the first failure. */
+ALWAYS_INLINE nidus_status yard_insert_each_avx2(void *const *bodies, struct yard_shape shape,
+                                            const uint64_t *hashes, const uint64_t *values,
+                                            size_t n, size_t *done, yard_put_fn put_slow,
+                                            yard_push_fn push_value)
+{
+	struct yard_place places[YARD_BLOCK];
+	for (*done = 0; *done < n;) {
+		void *const *those = bodies + *done;
+		const uint64_t *these = hashes + *done;
+		size_t some = n - *done < YARD_BLOCK ? n - *done : YARD_BLOCK;
+		yard_find_places_avx2((const void *const *)those, shape, these, some, true, places);
+		for (size_t i = 0; i < some; i++) {
+			if (mini_full_avx2(shape.front, places[i].line))
+				yard_approach_back_avx2(those[i], shape, places[i].bucket);
+		}
+		for (size_t i = 0; i < some; i++) {
+			struct yard_key key = yard_key_of_avx2(shape, &places[i]);
+			key.beside = yard_beside_avx2(those[i], these[i],
+			                         values != NULL ? values[*done] : 0);
+			nidus_status status = yard_put_avx2(those[i], shape, key, put_slow, push_value);
+			if (UNLIKELY(status != NIDUS_OK))
+				return status;
+			++*done;
+		}
+	}
+	return NIDUS_OK;
+}
+
 /* ------------------------------------------------------------------- finding -- */
 
 /* `to` if there is any, and 0 if not, without a branch. */
@@ -41736,7 +46731,7 @@ ALWAYS_INLINE uint64_t yard_front_bit_avx2(const struct yard *yard, struct yard_
 {
 	uint64_t size = yard_values_size_avx2(shape.front.slots, yard->beside_bits);
 	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 +
-	       yard->segment.tag_bits;
+	       yard->tag_bits;
 }
 
 ALWAYS_INLINE uint64_t yard_back_bit_avx2(const struct yard *yard, struct yard_shape shape,
@@ -41800,8 +46795,10 @@ ALWAYS_INLINE size_t yard_find_values_avx2(const struct yard *yard, struct yard_
                                       uint64_t hash, uint64_t *values, size_t cap)
 {
 	struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);
+	key.beside = yard_beside_avx2(yard, hash, 0);
 	struct yard_trio trio = yard_trio_of_avx2(yard, shape, key.bucket);
-	return yard_find_in_avx2(shape, &trio, key, values, cap);
+	size_t found = yard_find_in_avx2(shape, &trio, key, values, cap);
+	return LIKELY(!yard_listed_avx2(yard)) ? found : yard_list_find(yard, key, values, cap, found);
 }
 
 /* Reads the values of keys that were found, whose bits are known. */
@@ -41941,7 +46938,7 @@ NEVER_INLINE void yard_lock_all_avx2(const struct yard *yard, uint64_t bucket, s
 {
 	const struct mini_shape shape = yard->ops->shape.front;
 	yard_cover_avx2(yard, bucket, hold);
-	hold->set = stripes_lock(&yard->locks->stripes, &hold->watch);
+	hold->set = stripes_lock(&yard->stripes, &hold->watch);
 	mini_copy_avx2(shape, hold->copies.front, hold->lines.front);
 	for (unsigned half = 0; half < 2; half++)
 		mini_copy_avx2(shape, hold->copies.back[half], hold->lines.back[half]);
@@ -41962,7 +46959,7 @@ NEVER_INLINE void yard_unlock_all_avx2(const struct yard *yard, const struct yar
 	for (unsigned half = 0; half < 2; half++)
 		yard_write_changed_avx2(size, hold->lines.back[half], hold->copies.back[half]);
 	yard_copy_all_values_avx2(&hold->copies, &hold->lines, true);
-	stripes_unlock(&yard->locks->stripes, &hold->set);
+	stripes_unlock(&yard->stripes, &hold->set);
 }
 
 /*
@@ -42031,33 +47028,41 @@ ALWAYS_INLINE void yard_remove_words_avx2(struct mini_shape shape, unsigned char
 
 /* -------------------------------------------------------------------- lookups -- */
 
-/* yard_find_in of all lines at one moment. */
-ALWAYS_INLINE size_t yard_shared_find_in_avx2(const struct yard *yard, struct yard_shape shape,
-                                         struct yard_key key, uint64_t *values, size_t cap)
+/* Copies all lines of a front bucket, and their values if asked to. False: somebody is writing. */
+ALWAYS_INLINE bool yard_see_all_avx2(const struct yard *yard, struct yard_shape shape,
+                                struct yard_hold *hold, struct stripe_versions *versions,
+                                bool values)
 {
+	if (!stripes_begin(&yard->stripes, &hold->watch, versions))
+		return false;
+	words_read_avx2(hold->copies.front, hold->lines.front, mini_line_avx2(shape.front));
+	for (unsigned half = 0; half < 2; half++)
+		words_read_avx2(hold->copies.back[half], hold->lines.back[half], mini_line_avx2(shape.back));
+	if (values)
+		yard_copy_all_values_avx2(&hold->lines, &hold->copies, false);
+	return true;
+}
+
+/* Entries of a key, at one moment. */
+static size_t yard_shared_find_avx2(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	const struct yard *yard = body;
+	const struct yard_shape shape = yard->ops->shape;
+	struct yard_key key = yard_locate_tagged_avx2(yard, hash);
+	bool beside = cap > 0 || yard->tag_bits > 0;
 	struct yard_hold hold;
 	yard_cover_avx2(yard, key.bucket, &hold);
 	for (unsigned tries = 0;; tries++) {
 		struct stripe_versions versions;
-		if (stripes_begin(&yard->locks->stripes, &hold.watch, &versions)) {
-			words_read_avx2(hold.copies.front, hold.lines.front, mini_line_avx2(shape.front));
-			for (unsigned half = 0; half < 2; half++)
-				words_read_avx2(hold.copies.back[half], hold.lines.back[half],
-				           mini_line_avx2(shape.back));
-			if (cap > 0)
-				yard_copy_all_values_avx2(&hold.lines, &hold.copies, false);
+		if (yard_see_all_avx2(yard, shape, &hold, &versions, beside)) {
 			size_t found = yard_find_in_avx2(shape, &hold.copies, key, values, cap);
-			if (LIKELY(stripes_same(&yard->locks->stripes, &hold.watch, &versions)))
+			if (UNLIKELY(yard_listed_avx2(yard)))
+				found = yard_list_find(yard, key, values, cap, found);
+			if (LIKELY(stripes_same(&yard->stripes, &hold.watch, &versions)))
 				return found;
 		}
 		stripes_pause(tries);
 	}
-}
-
-static size_t yard_shared_find_avx2(const void *body, uint64_t hash, uint64_t *values, size_t cap)
-{
-	const struct yard *yard = body;
-	return yard_shared_find_in_avx2(yard, yard->ops->shape, yard_locate_avx2(yard, hash), values, cap);
 }
 
 static uint64_t yard_shared_count_avx2(const void *body, uint64_t hash)
@@ -42065,11 +47070,23 @@ static uint64_t yard_shared_count_avx2(const void *body, uint64_t hash)
 	return yard_shared_find_avx2(body, hash, NULL, 0);
 }
 
+/* yard_in_any at one moment. */
 ALWAYS_INLINE bool yard_shared_in_any_avx2(const struct yard *yard, struct yard_shape shape,
                                       uint64_t hash)
 {
 	struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);
-	return yard_shared_find_in_avx2(yard, shape, key, NULL, 0) > 0;
+	struct yard_hold hold;
+	yard_cover_avx2(yard, key.bucket, &hold);
+	for (unsigned tries = 0;; tries++) {
+		struct stripe_versions versions;
+		if (yard_see_all_avx2(yard, shape, &hold, &versions, false)) {
+			bool hit = yard_copies_in_avx2(shape, &hold.copies, key) > 0 ||
+			           (UNLIKELY(yard_listed_avx2(yard)) && yard_list_has(yard, key));
+			if (LIKELY(stripes_same(&yard->stripes, &hold.watch, &versions)))
+				return hit;
+		}
+		stripes_pause(tries);
+	}
 }
 
 /* The sizes of a line as somebody may be writing it: see mini_view_of. */
@@ -42172,7 +47189,7 @@ static void yard_shared_move_avx2(const struct yard *yard, const struct yard_mov
 	struct yard_back left = { from, source.values }, taken = { to, target.values };
 	uint32_t one = yard_stripe_avx2(yard, move->from), other = yard_stripe_avx2(yard, move->to);
 	struct stripe_watch watch = { { one, other, one, other } };
-	struct stripe_set set = stripes_lock(&yard->locks->stripes, &watch);
+	struct stripe_set set = stripes_lock(&yard->stripes, &watch);
 	mini_copy_avx2(shape, from, move->from);
 	mini_copy_avx2(shape, to, move->to);
 	if (move->slot < mini_count_avx2(shape, mini_sizes_of_avx2(shape, from)) &&
@@ -42189,7 +47206,7 @@ static void yard_shared_move_avx2(const struct yard *yard, const struct yard_mov
 		yard_copy_values_avx2(taken.values, target.values, true);
 		yard_copy_values_avx2(left.values, source.values, true);
 	}
-	stripes_unlock(&yard->locks->stripes, &set);
+	stripes_unlock(&yard->stripes, &set);
 }
 
 /* False if no entry can make room; true says only that it is worth another look. */
@@ -42204,27 +47221,21 @@ NEVER_INLINE bool yard_shared_make_room_avx2(const struct yard *yard, uint64_t b
 
 /* ------------------------------------------------------------------- inserts -- */
 
-/* Counts entries that came, or went, if all is well. */
-static inline nidus_status yard_tally_avx2(const struct yard *yard, nidus_status status, uint64_t more)
-{
-	if (LIKELY(status == NIDUS_OK))
-		tally_add(&yard->locks->added, more);
-	return status;
-}
-
 /* yard_put_trio under the locks of all lines. */
-NEVER_INLINE nidus_status yard_shared_put_all_avx2(const struct yard *yard, struct yard_key key,
-                                              enum yard_demand demand, bool *added)
+NEVER_INLINE nidus_status yard_shared_put_all_avx2(struct yard *yard, struct yard_key key,
+                                              enum yard_demand demand)
 {
-	for (;;) {
+	for (bool last = false;;) {
 		struct yard_hold hold;
+		bool added;
 		yard_lock_all_avx2(yard, key.bucket, &hold);
-		nidus_status status = yard_put_trio_avx2(yard, &hold.copies, key, demand, added);
+		nidus_status status = yard_put_trio_avx2(yard, &hold.copies, key, demand, last, &added);
+		if (status == NIDUS_OK && !added)
+			yard_tally_avx2(yard, hold.lines.front, 1);
 		yard_unlock_all_avx2(yard, &hold);
-		if (LIKELY(status != NIDUS_FULL))
+		if (LIKELY(status != NIDUS_FULL) || last)
 			return status;
-		if (!yard_shared_make_room_avx2(yard, key.bucket))
-			return yard_no_place_avx2();
+		last = !yard_shared_make_room_avx2(yard, key.bucket);
 	}
 }
 
@@ -42246,15 +47257,13 @@ static nidus_status yard_shared_insert_new_avx2(void *body, uint64_t hash)
 	struct yard_key key = yard_locate_tagged_avx2(yard, hash);
 	unsigned char *line = yard_front_line_avx2(yard, shape, key.bucket);
 	uint32_t *version = yard_version_avx2(yard, line);
-	nidus_status status;
-	bool added;
-	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front_avx2(shape, line, version))) {
-		status = yard_shared_put_all_avx2(yard, key, YARD_ONLY_NEW, &added);
-	} else {
-		status = yard_put_new_avx2(shape.front, line, key);
-		version_unlock(version);
-	}
-	return yard_tally_avx2(yard, status, 1);
+	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front_avx2(shape, line, version)))
+		return yard_shared_put_all_avx2(yard, key, YARD_ONLY_NEW);
+	nidus_status status = yard_put_new_avx2(shape.front, line, key);
+	if (status == NIDUS_OK)
+		yard_tally_avx2(yard, line, 1);
+	version_unlock(version);
+	return status;
 }
 
 /*
@@ -42274,6 +47283,7 @@ ALWAYS_INLINE bool yard_shared_put_simply_avx2(const struct yard *yard, struct y
 	    UNLIKELY(!version_lock_from(version, before)))
 		return false;
 	yard_insert_words_avx2(shape.front, line, key.m, PLACE64(view.own) - view.turn, key.remainder);
+	yard_tally_avx2(yard, line, 1);
 	version_unlock_from(version, before);
 	return true;
 }
@@ -42281,23 +47291,20 @@ ALWAYS_INLINE bool yard_shared_put_simply_avx2(const struct yard *yard, struct y
 ALWAYS_INLINE nidus_status yard_shared_put_avx2(struct yard *yard, struct yard_shape shape,
                                            uint64_t hash, uint64_t value)
 {
-	bool added;
 	struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);
 	if (LIKELY(yard->values == NULL) && LIKELY(yard_shared_put_simply_avx2(yard, shape, key)))
 		return NIDUS_OK;
 	key.beside = yard_beside_avx2(yard, hash, value);
-	return yard_shared_put_all_avx2(yard, key, YARD_ANY, &added);
+	return yard_shared_put_all_avx2(yard, key, YARD_ANY);
 }
 
 /* An insert of any kind into a yard that keeps values. */
 static nidus_status yard_shared_insert_as_avx2(struct yard *yard, uint64_t hash, uint64_t value,
                                           enum yard_demand demand)
 {
-	bool added;
 	struct yard_key key = yard_locate_avx2(yard, hash);
 	key.beside = yard_beside_avx2(yard, hash, value);
-	nidus_status status = yard_shared_put_all_avx2(yard, key, demand, &added);
-	return yard_tally_avx2(yard, status, !added);
+	return yard_shared_put_all_avx2(yard, key, demand);
 }
 
 static nidus_status yard_shared_insert_value_avx2(void *body, uint64_t hash, uint64_t value)
@@ -42312,22 +47319,36 @@ static nidus_status yard_shared_add_avx2(void *body, uint64_t hash, uint64_t val
 
 /* ------------------------------------------------------------------- removes -- */
 
+static void yard_shared_come_home_avx2(struct yard *yard, uint64_t bucket)
+{
+	struct yard_hold hold;
+	yard_lock_all_avx2(yard, bucket, &hold);
+	yard_come_home_avx2(yard, &hold.copies, bucket);
+	yard_unlock_all_avx2(yard, &hold);
+}
+
 /* yard_change_trio under the locks of all lines. */
-NEVER_INLINE nidus_status yard_shared_change_all_avx2(const struct yard *yard, struct yard_key key,
+NEVER_INLINE nidus_status yard_shared_change_all_avx2(struct yard *yard, struct yard_key key,
                                                  const struct value_change *change)
 {
 	struct yard_hold hold;
+	bool freed = false;
 	yard_lock_all_avx2(yard, key.bucket, &hold);
-	nidus_status status = yard_change_trio_avx2(yard, &hold.copies, key, change);
+	nidus_status status =
+		UNLIKELY(yard_listed_avx2(yard))
+			? yard_change_beside_list_avx2(yard, &hold.copies, key, change, &freed)
+			: yard_change_trio_avx2(yard, &hold.copies, key, change);
+	if (status == NIDUS_OK && yard_removes_avx2(change))
+		yard_tally_avx2(yard, hold.lines.front, UINT32_MAX);
 	yard_unlock_all_avx2(yard, &hold);
+	if (freed)
+		yard_others_come_home_avx2(yard, key.bucket, yard_shared_come_home_avx2);
 	return status;
 }
 
 static nidus_status yard_shared_change_avx2(void *body, uint64_t hash, struct value_change change)
 {
-	struct yard *yard = body;
-	nidus_status status = yard_shared_change_all_avx2(yard, yard_locate_tagged_avx2(yard, hash), &change);
-	return yard_tally_avx2(yard, status, change.what == VALUE_REMOVE ? UINT64_MAX : 0);
+	return yard_shared_change_all_avx2(body, yard_locate_tagged_avx2(body, hash), &change);
 }
 
 /* Takes a key out of a front line that is not full, and locked. */
@@ -42352,7 +47373,14 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 		key.beside = yard_beside_avx2(yard, hash, 0);
 		return yard_shared_change_all_avx2(yard, key, NULL);
 	}
+	if (UNLIKELY(yard_listed_avx2(yard))) { /* looked at under the lock: it may be this key */
+		version_unlock(version);
+		key.beside = yard_beside_avx2(yard, hash, 0);
+		return yard_shared_change_all_avx2(yard, key, NULL);
+	}
 	nidus_status status = yard_take_front_avx2(shape.front, line, key);
+	if (status == NIDUS_OK)
+		yard_tally_avx2(yard, line, UINT32_MAX);
 	version_unlock(version);
 	return status;
 }
@@ -42401,9 +47429,7 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 		.fill_fronts = fill_fronts_##name,                            \
 		.fill_back = yard_fill_back_avx2,                                  \
 		.transfer = yard_transfer_all_avx2,                                \
-		.copy_lines = yard_copy_lines_avx2,                                \
-		.empty_bucket = yard_empty_bucket_avx2,                            \
-		.change = yard_change_key_avx2,                                    \
+		.spread = yard_spread_all_avx2,                                    \
 	};
 
 /*
@@ -42456,7 +47482,10 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 	                              uint64_t *first, uint32_t *found)                            \
 	{                                                                                          \
 		const struct yard *yard = body;                                                    \
-		yard_find_all_avx2(yard, shape, hashes, n, first, found, find_any_##name);              \
+		if (UNLIKELY(yard_listed_avx2(yard)) || yard->tag_bits > 0)                             \
+			yard_find_one_by_one(yard, hashes, n, first, found);                       \
+		else                                                                               \
+			yard_find_all_avx2(yard, shape, hashes, n, first, found, find_any_##name);      \
 	}
 
 #ifdef MATCH_LINES
@@ -42522,20 +47551,24 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 		(void)value;                                                                     \
 		return yard_take_avx2(yard, shape, hash, false, take_slow_##rare, bring_back_##rare); \
 	}                                                                                        \
-	NEVER_INLINE nidus_status insert_special_##name(struct yard *yard, uint64_t hash,        \
-	                                                uint64_t value)                          \
+	YARD_OFTEN nidus_status push_tag_##name(const struct yard *yard, uint64_t bucket,        \
+	                                        unsigned slot, uint64_t beside)                  \
+	{                                                                                        \
+		return yard_push_tag_avx2(yard, shape, bucket, slot, beside);                         \
+	}                                                                                        \
+	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,         \
+	                                               uint64_t value)                           \
 	{                                                                                        \
 		struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);                        \
-		uint64_t beside = yard_beside_avx2(yard, hash, value);                                \
-		return put_##name(yard, key.bucket, key.m, key.remainder, beside);               \
+		key.beside = yard_beside_avx2(yard, hash, value);                                     \
+		return yard_put_avx2(yard, shape, key, put_slow_##rare, push_tag_##name);             \
 	}                                                                                        \
 	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
 	                                                uint64_t value)                          \
 	{                                                                                        \
-		if (UNLIKELY(yard->special))                                                     \
-			return insert_special_##name(yard, hash, value);                         \
-		struct yard_key key =                                                            \
-			yard_locate_base_avx2(yard, hash, shape.front.buckets, shape.front.width);    \
+		if (UNLIKELY(yard->tag_bits > 0))                                                \
+			return insert_tagged_##name(yard, hash, value);                          \
+		struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);                        \
 		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
 	}                                                                                        \
 	static nidus_status insert_##name(void *body, uint64_t hash)                             \
@@ -42546,33 +47579,49 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 			                   yard_locate_hot_avx2(yard, shape, hash).bucket);           \
 		return insert_inline_##name(yard, hash, 0);                                      \
 	}                                                                                        \
-	YARD_BATCHES(batch_##name, shape, in_any_##rare, insert_inline_##name, take_##name)      \
-	YARD_EACHES(each_##name, shape, yard_in_front_avx2, in_any_##rare, insert_inline_##name,      \
-	            take_##name, YARD_ALONE, YARD_ALONE)
-
-/* Batches of keys of one yard, for one thread. */
-#undef YARD_BATCHES
-#define YARD_BATCHES(name, shape, in_any, insert, take)                                         \
-	static void contains_##name(const void *yard, const uint64_t *hashes, size_t n,         \
-	                            uint8_t *yes)                                               \
-	{                                                                                       \
-		yard_look_all_avx2(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_in_front_avx2, in_any,  \
-		              YARD_ALONE);                                                      \
-	}                                                                                       \
-	static nidus_status insert_##name(void *yard, const uint64_t *hashes,                   \
-	                                  const uint64_t *values, size_t n, size_t *done)       \
-	{                                                                                       \
-		return yard_change_all_avx2(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values, \
-		                       done, YARD_INSERTS, insert, YARD_ALONE);                 \
-	}                                                                                       \
-	static nidus_status remove_##name(void *yard, const uint64_t *hashes, size_t n,         \
-	                                  size_t *done)                                         \
-	{                                                                                       \
-		return yard_change_all_avx2(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,   \
-		                       done, YARD_REMOVES, take, YARD_ALONE);                   \
+	YARD_BATCHES(batch_##name, shape, yard_in_front_avx2, in_any_##rare, insert_inline_##name,    \
+	             take_##name, YARD_ALONE, YARD_ALONE)                                        \
+	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,      \
+	                                 size_t n, uint8_t *yes)                                 \
+	{                                                                                        \
+		yard_look_each_avx2(bodies, shape, hashes, n, yes, in_any_##rare);                    \
+	}                                                                                        \
+	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,      \
+	                                       const uint64_t *values, size_t n, size_t *done)   \
+	{                                                                                        \
+		return yard_insert_each_avx2(bodies, shape, hashes, values, n, done, put_slow_##rare, \
+		                        push_tag_##name);                                        \
+	}                                                                                        \
+	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,      \
+	                                       size_t n, size_t *done)                           \
+	{                                                                                        \
+		return yard_change_all_avx2(YARD_OF_EACH((const void *const *)bodies, hashes, n),     \
+		                       shape, NULL, bodies, NULL, done, YARD_REMOVES,            \
+		                       take_##name, YARD_ALONE);                                 \
 	}
 
-/* Batches of keys of different yards; what is called for a key counts it, too. */
+/* Batches of keys of one yard. */
+#undef YARD_BATCHES
+#define YARD_BATCHES(name, shape, in_front, in_any, insert, take, read, change)                  \
+	static void contains_##name(const void *yard, const uint64_t *hashes, size_t n,          \
+	                            uint8_t *yes)                                                \
+	{                                                                                        \
+		yard_look_all_avx2(YARD_OF_ONE(yard, hashes, n), shape, yes, in_front, in_any, read); \
+	}                                                                                        \
+	static nidus_status insert_##name(void *yard, const uint64_t *hashes,                    \
+	                                  const uint64_t *values, size_t n, size_t *done)        \
+	{                                                                                        \
+		return yard_change_all_avx2(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values,  \
+		                       done, YARD_INSERTS, insert, change);                      \
+	}                                                                                        \
+	static nidus_status remove_##name(void *yard, const uint64_t *hashes, size_t n,          \
+	                                  size_t *done)                                          \
+	{                                                                                        \
+		return yard_change_all_avx2(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,    \
+		                       done, YARD_REMOVES, take, change);                        \
+	}
+
+/* Batches of keys of different yards. */
 #undef YARD_EACHES
 #define YARD_EACHES(name, shape, in_front, in_any, insert, take, read, change)                   \
 	static void contains_##name(const void *const *bodies, const uint64_t *hashes, size_t n, \
@@ -42629,81 +47678,48 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 	}
 
 #undef YARD_SHARED_CALLS
-#define YARD_SHARED_CALLS(name, shape, rare)                                                     \
-	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,              \
-	                                          uint64_t value)                                \
-	{                                                                                        \
-		return yard_shared_put_avx2(yard, shape, hash, value);                                \
-	}                                                                                        \
-	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,             \
-	                                           uint64_t value)                               \
-	{                                                                                        \
-		(void)value;                                                                     \
-		return yard_shared_take_avx2(yard, shape, hash);                                      \
-	}                                                                                        \
-	static bool shared_contains_##name(const void *yard, uint64_t hash)                      \
-	{                                                                                        \
-		return yard_shared_contains_avx2(yard, shape, hash, shared_in_any_##rare);            \
-	}                                                                                        \
-	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                      \
-	{                                                                                        \
-		return yard_tally_avx2(yard, shared_put_##name(yard, hash, 0), 1);                    \
-	}                                                                                        \
-	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                      \
-	{                                                                                        \
-		return yard_tally_avx2(yard, shared_take_##name(yard, hash, 0), UINT64_MAX);          \
-	}                                                                                        \
-	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,       \
-	                                         size_t n, uint8_t *yes)                         \
-	{                                                                                        \
-		yard_look_all_avx2(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_shared_in_front_avx2,    \
-		              shared_in_any_##rare, YARD_READ);                                  \
-	}                                                                                        \
-	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,       \
-	                                               const uint64_t *values, size_t n,         \
-	                                               size_t *done)                             \
-	{                                                                                        \
-		nidus_status status =                                                            \
-			yard_change_all_avx2(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values, \
-		                        done, YARD_INSERTS, shared_put_##name, YARD_CHANGE);     \
-		yard_tally_avx2(yard, NIDUS_OK, *done);                                               \
-		return status;                                                                   \
-	}                                                                                        \
-	static nidus_status shared_remove_batch_##name(void *yard, const uint64_t *hashes,       \
-	                                               size_t n, size_t *done)                   \
-	{                                                                                        \
-		nidus_status status =                                                            \
-			yard_change_all_avx2(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,   \
-		                        done, YARD_REMOVES, shared_take_##name, YARD_CHANGE);    \
-		yard_tally_avx2(yard, NIDUS_OK, -(uint64_t)*done);                                    \
-		return status;                                                                   \
-	}                                                                                        \
-	static nidus_status shared_insert_one_##name(struct yard *yard, uint64_t hash,           \
-	                                             uint64_t value)                             \
-	{                                                                                        \
-		return yard_tally_avx2(yard, shared_put_##name(yard, hash, value), 1);                \
-	}                                                                                        \
-	static nidus_status shared_remove_one_##name(struct yard *yard, uint64_t hash,           \
-	                                             uint64_t value)                             \
-	{                                                                                        \
-		return yard_tally_avx2(yard, shared_take_##name(yard, hash, value), UINT64_MAX);      \
-	}                                                                                        \
-	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front_avx2, shared_in_any_##rare,       \
-	            shared_insert_one_##name, shared_remove_one_##name, YARD_READ, YARD_CHANGE)
+#define YARD_SHARED_CALLS(name, shape, rare)                                                 \
+	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,          \
+	                                          uint64_t value)                            \
+	{                                                                                    \
+		return yard_shared_put_avx2(yard, shape, hash, value);                            \
+	}                                                                                    \
+	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,         \
+	                                           uint64_t value)                           \
+	{                                                                                    \
+		(void)value;                                                                 \
+		return yard_shared_take_avx2(yard, shape, hash);                                  \
+	}                                                                                    \
+	static bool shared_contains_##name(const void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return yard_shared_contains_avx2(yard, shape, hash, shared_in_any_##rare);        \
+	}                                                                                    \
+	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return shared_put_##name(yard, hash, 0);                                     \
+	}                                                                                    \
+	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return shared_take_##name(yard, hash, 0);                                    \
+	}                                                                                    \
+	YARD_BATCHES(shared_batch_##name, shape, yard_shared_in_front_avx2, shared_in_any_##rare, \
+	             shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)          \
+	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front_avx2, shared_in_any_##rare,   \
+	            shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)
 
 #undef YARD_SHARED_OPS
-#define YARD_SHARED_OPS(name)                                                                     \
-	{                                                                                         \
-		.contains = shared_contains_##name, .count = yard_shared_count_avx2,                   \
-		.find = yard_shared_find_avx2, .insert = shared_insert_##name,                         \
-		.insert_value = yard_shared_insert_value_avx2, .insert_new = yard_shared_insert_new_avx2,   \
-		.remove = shared_remove_##name, .change = yard_shared_change_avx2,                     \
-		.add = yard_shared_add_avx2, .contains_batch = shared_contains_batch_##name,           \
-		.find_batch = yard_shared_find_batch, .insert_batch = shared_insert_batch_##name, \
-		.remove_batch = shared_remove_batch_##name,                                       \
-		.contains_each = contains_shared_each_##name,                                     \
-		.insert_each = insert_shared_each_##name,                                         \
-		.remove_each = remove_shared_each_##name,                                         \
+#define YARD_SHARED_OPS(name)                                                                   \
+	{                                                                                       \
+		.contains = shared_contains_##name, .count = yard_shared_count_avx2,                 \
+		.find = yard_shared_find_avx2, .insert = shared_insert_##name,                       \
+		.insert_value = yard_shared_insert_value_avx2, .insert_new = yard_shared_insert_new_avx2, \
+		.remove = shared_remove_##name, .change = yard_shared_change_avx2,                   \
+		.add = yard_shared_add_avx2, .contains_batch = contains_shared_batch_##name,         \
+		.find_batch = yard_find_one_by_one, .insert_batch = insert_shared_batch_##name, \
+		.remove_batch = remove_shared_batch_##name,                                     \
+		.contains_each = contains_shared_each_##name,                                   \
+		.insert_each = insert_shared_each_##name,                                       \
+		.remove_each = remove_shared_each_##name,                                       \
 	}
 #endif
 

@@ -531,6 +531,10 @@ export function api(instance) {
       check(wasm.js_shrink(this.#own(), readers.capacity(capacity)));
     }
 
+    pack() {
+      check(wasm.js_pack(this.#own()));
+    }
+
     verify() {
       check(wasm.js_verify(this.#own()));
     }

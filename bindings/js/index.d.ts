@@ -57,7 +57,7 @@ export interface Info {
   /** Keys promised to fit. */
   capacity: number;
   maxCapacity: number;
-  /** Memory of the table. */
+  /** Memory. */
   bytes: number;
   /** Used slots / slots. */
   load: number;
@@ -74,7 +74,6 @@ export interface Info {
   chunks: number;
   stashed: number;
   features: Feature[];
-  tables: number;
   valueBits: number;
   seed: bigint;
 }
@@ -192,6 +191,8 @@ export class Filter {
   grow(capacity: number): void;
   /** Gives memory back: room for so many keys, or for those in it. */
   shrink(capacity?: number): void;
+  /** Makes a finished filter as small as it can be: a table of fixed size for the keys in it. Merge before. */
+  pack(): void;
   /** Checks every entry; throws if something is wrong. */
   verify(): void;
 

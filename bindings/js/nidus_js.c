@@ -59,7 +59,6 @@
 	X(chunks)           \
 	X(stashed)          \
 	X(features)         \
-	X(tables)           \
 	X(value_bits)
 
 #define PLAN(X)             \
@@ -235,6 +234,11 @@ nidus_status EXPORT(js_grow)(nidus_filter *filter, double capacity)
 nidus_status EXPORT(js_shrink)(nidus_filter *filter, double capacity)
 {
 	return nidus_shrink(filter, (uint64_t)capacity);
+}
+
+nidus_status EXPORT(js_pack)(nidus_filter *filter)
+{
+	return nidus_pack(filter);
 }
 
 double EXPORT(js_size)(const nidus_filter *filter)

@@ -105,6 +105,14 @@ Datum nidus_count(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(count);
 }
 
+PG_FUNCTION_INFO_V1(nidus_packed);
+Datum nidus_packed(PG_FUNCTION_ARGS)
+{
+	struct typed_filter typed = from_value(PG_GETARG_BYTEA_PP(0), CurrentMemoryContext);
+	check(nidus_pack(typed.filter));
+	PG_RETURN_BYTEA_P(to_value(typed));
+}
+
 PG_FUNCTION_INFO_V1(nidus_describe);
 Datum nidus_describe(PG_FUNCTION_ARGS)
 {

@@ -82,14 +82,10 @@ static void settle(struct state *state)
 	state->waiting_entries = 0;
 }
 
-/*
- * The state's filter as a value. A growth that is under way is ended first, since it would be
- * kept with both its tables. What cannot grow stays as it is.
- */
+/* The state's filter as a value. */
 static bytea *finished(struct state *state)
 {
 	settle(state);
-	(void)nidus_grow(state->typed.filter, nidus_size(state->typed.filter));
 	return to_value(state->typed);
 }
 

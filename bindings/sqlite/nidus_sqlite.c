@@ -17,6 +17,7 @@
  *     nidus_add(blob, key)                a blob with the key
  *     nidus_remove(blob, key)             a blob without the key
  *     nidus_count(blob)                   entries
+ *     nidus_pack(blob)                    the same filter, finished, in fewer bytes
  *     nidus_info(blob)                    what the filter is, as JSON
  *
  * The aggregates are in sqlite_aggregates.c, and are window functions, too.
@@ -208,6 +209,16 @@ static void take_away(sqlite3_context *context, int n, sqlite3_value **values)
 	changed(context, n, values, nidus_remove_hash, NIDUS_NOT_FOUND);
 }
 
+static void packed(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	nidus_filter *filter;
+	if (any_null(n, values) || !went_well(context, load_blob(values[0], &filter)))
+		return;
+	if (went_well(context, nidus_pack(filter)))
+		give_blob(context, filter);
+	nidus_free(filter);
+}
+
 static void merge_two(sqlite3_context *context, int n, sqlite3_value **values)
 {
 	nidus_filter *both[2] = { NULL, NULL }, *merged;
@@ -347,7 +358,7 @@ static const struct {
 	{ "nidus_empty", 2, empty },     { "nidus_contains", 2, contains },
 	{ "nidus_add", 2, add },         { "nidus_remove", 2, take_away },
 	{ "nidus_merge", 2, merge_two }, { "nidus_count", 1, count },
-	{ "nidus_info", 1, describe },
+	{ "nidus_pack", 1, packed },    { "nidus_info", 1, describe },
 };
 
 #if defined(__GNUC__)

@@ -212,13 +212,12 @@ static void build_inverse(sqlite3_context *context, int n, sqlite3_value **value
 		building->failed = !take_out(context, building, values[0]);
 }
 
-/* NULL if there is no key. A growth under way would be kept with both its tables: it is ended. */
+/* NULL if there is no key. */
 static void build_value(sqlite3_context *context)
 {
 	struct building *building = sqlite3_aggregate_context(context, 0);
 	if (building == NULL || building->failed || nidus_size(building->filter) == 0)
 		return;
-	(void)nidus_grow(building->filter, nidus_size(building->filter));
 	give_blob(context, building->filter);
 }
 

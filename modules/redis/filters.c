@@ -124,7 +124,8 @@ static uint64_t deleted_from(const struct value *value)
 static uint64_t buckets_of(const struct value *value)
 {
 	nidus_info info = value_info(value);
-	uint64_t buckets = info.slots > 0 ? info.total_slots / info.slots : info.total_slots;
+	uint64_t slots = info.total_slots > 0 ? info.total_slots : info.capacity; /* of a list */
+	uint64_t buckets = info.slots > 0 ? slots / info.slots : slots;
 	for (uint32_t i = 0; value->legacy != NULL && i < value->legacy->layers; i++)
 		buckets += value->legacy->layer[i].range;
 	return buckets;

@@ -133,17 +133,39 @@ const char *value_failure(nidus_status status)
 	return text;
 }
 
+#define FIRST_CAPACITY 1024
+
+/*
+ * Filters that can grow equally far begin equally small, so that they merge whatever they were reserved for; then
+ * they get the room that was asked for.
+ */
+static nidus_status create_grown(const nidus_options *options, nidus_filter **filter)
+{
+	nidus_options first = *options;
+	if (options->max_capacity > options->capacity && options->capacity > FIRST_CAPACITY)
+		first.capacity = FIRST_CAPACITY;
+	nidus_status status = nidus_create(&first, filter);
+	if (status != NIDUS_OK || first.capacity == options->capacity)
+		return status;
+	status = nidus_grow(*filter, options->capacity);
+	if (status != NIDUS_OK) {
+		nidus_free(*filter);
+		*filter = NULL;
+	}
+	return status;
+}
+
 /* Growth by the default is as much as the family can do; a number given is an order. */
 static nidus_status create_yielding(nidus_options *options, struct recipe *recipe,
                                     nidus_filter **filter)
 {
-	nidus_status status = nidus_create(options, filter);
+	nidus_status status = create_grown(options, filter);
 	while (status == NIDUS_E_RANGE && recipe->yielding &&
 	       options->max_capacity > options->capacity) {
 		options->max_capacity /= 2;
 		if (options->max_capacity < options->capacity)
 			options->max_capacity = options->capacity;
-		status = nidus_create(options, filter);
+		status = create_grown(options, filter);
 	}
 	recipe->max_capacity = options->max_capacity;
 	return status;

@@ -35,10 +35,9 @@ static nidus_status check_options(struct nidus_builder *builder)
 		sized.capacity = 1;
 	nidus_status status = options_check(&sized);
 	if (status == NIDUS_OK)
-		status = options_plan(&sized, &family, &plan);
+		status = options_plan_in_parts(&sized, &family, &plan);
 	options->fpr = sized.fpr;
-	/* What NIDUS_AUTO takes may depend on the number of keys. */
-	if (status == NIDUS_OK && (!builder->counts || options->family != NIDUS_AUTO))
+	if (status == NIDUS_OK)
 		status = workshop_check(&builder->workshop, family, &plan);
 	return status;
 }

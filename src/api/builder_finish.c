@@ -84,7 +84,7 @@ static nidus_status make(struct making *making, nidus_options *options)
 	struct blueprint plan;
 	nidus_status status = options_check(options);
 	if (status == NIDUS_OK)
-		status = options_plan(options, &family, &plan);
+		status = options_plan_in_parts(options, &family, &plan);
 	return status == NIDUS_OK ? make_planned(making, family, &plan) : status;
 }
 
@@ -127,7 +127,7 @@ static nidus_status check_capacity(nidus_builder *builder, const nidus_options *
 	const struct family *family;
 	struct blueprint plan;
 	uint64_t n;
-	nidus_status status = options_plan(options, &family, &plan);
+	nidus_status status = options_plan_in_parts(options, &family, &plan);
 	if (status != NIDUS_OK || options->features & NIDUS_MULTISET ||
 	    !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC)) ||
 	    spill_most(&builder->spill) <= options->capacity)

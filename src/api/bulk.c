@@ -20,16 +20,16 @@
 
 /* -------------------------------------------------------- where hashes come from -- */
 
-struct numbers {
+struct integers {
 	struct hash_key key;
 	const uint64_t *numbers;
 };
 
-static void hash_numbers(const void *context, size_t from, size_t n, uint64_t *hashes)
+static void hash_integers(const void *context, size_t from, size_t n, uint64_t *hashes)
 {
-	const struct numbers *numbers = context;
+	const struct integers *integers = context;
 	if (n > 0) /* without any there need not be an array */
-		hashes_of_u64(&numbers->key, numbers->numbers + from, n, hashes);
+		hashes_of_u64(&integers->key, integers->numbers + from, n, hashes);
 }
 
 #define LONG_KEY ((size_t)1 << 20) /* bytes; hashing it takes as long as thousands of others */
@@ -76,36 +76,18 @@ static nidus_status insert_all(nidus_filter *filter, const uint64_t *hashes, con
 	return status;
 }
 
-/* Puts ascending hashes into an empty filter that need not become larger. */
-static nidus_status fill_at_once(nidus_filter *filter, const uint64_t *hashes,
-                                 const uint64_t *values, size_t n, unsigned threads)
-{
-	size_t worth = 1 + n / KEYS_PER_THREAD;
-	threads = threads_wanted(threads);
-	if (filter->family->build != NULL)
-		return filter->family->build(filter->body, hashes, values, n,
-		                             worth < threads ? (unsigned)worth : threads);
-	return insert_all(filter, hashes, values, n);
-}
-
-/*
- * A filter that grows is made as large as it must be while it is empty. Only if that is
- * not enough (copies need more room) does it grow by inserts.
- */
+/* Puts ascending hashes into an empty filter. */
 static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
                          size_t n, unsigned threads)
 {
-	nidus_status status = NIDUS_OK;
-	bool grows = filter->grows;
-	if (grows && n > filter->plan.capacity)
-		status = nidus_grow(filter,
-		                    n < filter->plan.max_capacity ? n : filter->plan.max_capacity);
-	if (status == NIDUS_OK)
-		status = fill_at_once(filter, hashes, values, n, threads);
-	if (!watch_stopped() && overflow_helps(status) && grows) {
-		nidus_clear(filter);
+	size_t worth = 1 + n / KEYS_PER_THREAD;
+	nidus_status status;
+	threads = threads_wanted(threads);
+	if (filter->family->build != NULL)
+		status = filter->family->build(filter->body, hashes, values, n,
+		                               worth < threads ? (unsigned)worth : threads);
+	else
 		status = insert_all(filter, hashes, values, n);
-	}
 	return watch_stopped() ? watch_status() : status;
 }
 
@@ -154,6 +136,12 @@ static bool unique(const nidus_options *options)
 	return !(options->features & NIDUS_MULTISET);
 }
 
+/* Whether a filter is about as large as it was said to be. */
+static bool keeps_promise(const nidus_filter *filter, uint64_t bytes)
+{
+	return filter->family->fill(filter->body).bytes <= bytes + bytes / 16 + 1024;
+}
+
 /* A filter of the family and size that hold these copies best. */
 static nidus_status make_for_copies(const nidus_options *options, const uint64_t *hashes,
                                     const uint64_t *values, size_t n, unsigned threads,
@@ -161,15 +149,33 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 {
 	struct offers offers;
 	nidus_options taken;
+	nidus_filter *best = NULL, *made;
 	nidus_status status = offers_make(&offers, options, hashes, n);
 	if (status != NIDUS_OK)
 		return status;
-	while (offers_take(&offers, &taken)) {
-		status = make(&taken, hashes, values, n, threads, filter);
-		if (status != NIDUS_FULL && status != NIDUS_COPIES)
+	while (offers_take(&offers, &taken) &&
+	       (best == NULL || offers_bytes(&offers) < best->family->fill(best->body).bytes)) {
+		status = make(&taken, hashes, values, n, threads, &made);
+		if (status != NIDUS_OK && status != NIDUS_FULL && status != NIDUS_COPIES) {
+			nidus_free(best);
 			return status;
-		offers_refuse(&offers, status);
+		}
+		bool good = status == NIDUS_OK && keeps_promise(made, offers_bytes(&offers));
+		if (status == NIDUS_OK && best != NULL &&
+		    made->family->fill(made->body).bytes >= best->family->fill(best->body).bytes) {
+			nidus_free(made);
+		} else if (status == NIDUS_OK) {
+			nidus_free(best);
+			best = made;
+		}
+		if (good)
+			break;
+		/* What is listed takes more than a larger table would. */
+		offers_refuse(&offers, status == NIDUS_OK ? NIDUS_FULL : status);
 	}
+	*filter = best;
+	if (best != NULL)
+		return NIDUS_OK;
 	return fail(NIDUS_COPIES,
 	            "too many keys have too many copies: no filter with these options "
 	            "holds them all");
@@ -241,8 +247,8 @@ nidus_status nidus_build_u64(const nidus_options *options, const uint64_t *keys,
 		status = options_seed(&checked);
 	if (status != NIDUS_OK)
 		return status;
-	struct numbers numbers = { hash_key_of(checked.seed), keys };
-	struct hash_source source = { n, &numbers, hash_numbers, NULL };
+	struct integers integers = { hash_key_of(checked.seed), keys };
+	struct hash_source source = { n, &integers, hash_integers, NULL };
 	return build(&checked, count_keys, &source, threads, filter);
 }
 
@@ -348,7 +354,34 @@ static nidus_status make_like(const nidus_filter *other, nidus_filter **filter)
 	shared_stop(other, false); /* its threads may make it grow */
 	struct blueprint plan = other->plan;
 	shared_go_on(other);
-	return filter_make(other->family, &plan, &other->allocator, NULL, filter);
+	nidus_status status = filter_make(other->family, &plan, &other->allocator, NULL, filter);
+	return status == NIDUS_OK ? filter_begin(filter) : status;
+}
+
+/*
+ * Makes room in an empty filter for more keys than were promised, at a higher rate: whoever has a
+ * part of the keys cannot know how many there will be, and the parts are to be merged.
+ * Errors: E_RANGE, E_NOMEM.
+ */
+static nidus_status make_room(nidus_filter *filter, const uint64_t *hashes, const uint64_t *values,
+                              size_t n)
+{
+	if (!(filter->family->features & NIDUS_GROW) || n <= filter->plan.max_capacity)
+		return NIDUS_OK;
+	uint64_t places = copies_places(filter->family, &filter->plan, hashes, values, n);
+	return places > filter->plan.max_capacity ? nidus_grow_relaxed(filter, places) : NIDUS_OK;
+}
+
+/* Fills an empty filter like another one, or gives it back. */
+static nidus_status fill_like(nidus_filter **filter, const uint64_t *hashes, const uint64_t *values,
+                              size_t n, unsigned threads)
+{
+	nidus_status status = make_room(*filter, hashes, values, n);
+	if (status == NIDUS_OK)
+		return fill_or_free(filter, hashes, values, n, threads);
+	nidus_free(*filter);
+	*filter = NULL;
+	return status;
 }
 
 nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint64_t *values,
@@ -376,6 +409,6 @@ nidus_status nidus_build_like(const nidus_filter *other, uint64_t *hashes, uint6
 	if (status == NIDUS_OK)
 		status = make_like(other, filter);
 	if (status == NIDUS_OK)
-		status = fill_or_free(filter, hashes, values, left, threads);
+		status = fill_like(filter, hashes, values, left, threads);
 	return watch_end(&watch, status);
 }

@@ -11,6 +11,7 @@
  */
 #include "api/claims.h"
 
+#include "api/directory.h"
 #include "api/options.h"
 #include "base/reason.h"
 
@@ -21,8 +22,10 @@
 static nidus_status check_fields(const struct family *family, const struct blueprint *plan)
 {
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
-	    !(plan->fpr > 0 && plan->fpr < 1) || plan->level > plan->growth_bits + plan->borrowed ||
-	    (plan->growth_bits != 0 && !(family->features & NIDUS_GROW)) ||
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > 1 || plan->level != 0 ||
+	    (plan->segmented && !(family->features & NIDUS_GROW)) ||
+	    (!plan->segmented && ((plan->growth_bits | plan->borrowed) != 0 ||
+	                          plan->max_capacity != plan->capacity)) ||
 	    (plan->value_bits != 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))) ||
 	    (plan->judged != 0 && family->judge == NULL) ||
 	    plan->features & ~(family->features | OPTIONS_NO_ABILITIES) ||
@@ -33,27 +36,19 @@ static nidus_status check_fields(const struct family *family, const struct bluep
 	return NIDUS_OK;
 }
 
-/* The rate of a table whose every slot is taken, when all growth is done. */
-static double rate_when_full(const struct family *family, const struct blueprint *plan,
-                             uint64_t slots)
-{
-	double rate = family->forecast(plan, slots).fpr;
-	for (unsigned bit = plan->level; bit < plan->growth_bits; bit++)
-		rate *= 2;
-	return rate;
-}
-
 /* Bloom filters have no slots to fill, and do not grow. */
 static nidus_status check_load(const struct family *family, const struct blueprint *plan)
 {
 	uint64_t slots = family->forecast(plan, 0).total_slots;
 	if (!(family->features & NIDUS_ENUMERATE))
 		return NIDUS_OK;
-	if (plan->capacity > slots)
+	if (plan->segmented) /* it may borrow bits: the rate says how far */
+		slots = directory_slots(family_find(family->id), plan);
+	else if (plan->capacity > slots)
 		return fail(NIDUS_E_FORMAT,
 		            "the header promises %llu keys; the table has %llu slots",
 		            (unsigned long long)plan->capacity, (unsigned long long)slots);
-	if (rate_when_full(family, plan, slots) > SPARSE_MOST * plan->fpr)
+	if (family->forecast(plan, slots).fpr > SPARSE_MOST * plan->fpr)
 		return fail(NIDUS_E_FORMAT,
 		            "the header promises a rate of %g, which its fingerprints cannot give",
 		            plan->fpr);
@@ -62,35 +57,23 @@ static nidus_status check_load(const struct family *family, const struct bluepri
 
 static nidus_status check_rate(const struct family *family, const struct blueprint *plan)
 {
-	double rate = family->forecast(plan, plan->capacity).fpr;
+	double rate = family->forecast(plan, plan->max_capacity).fpr;
 	/* Twice a high rate would be no bound: Bloom filters promise no hair too much. */
 	double slack = family->features & NIDUS_ENUMERATE ? RATE_SLACK : ROUNDING;
 	if (rate > slack * plan->fpr)
 		return fail(NIDUS_E_FORMAT,
 		            "the header promises a rate of %g; that of %llu keys would be %g",
-		            plan->fpr, (unsigned long long)plan->capacity, rate);
-	return NIDUS_OK;
-}
-
-static nidus_status check_growth(const struct family *family, const struct blueprint *plan)
-{
-	struct blueprint largest, lenient = *plan;
-	lenient.fpr *= RATE_SLACK;
-	if (plan->max_capacity > plan->capacity &&
-	    (family->larger == NULL ||
-	     family->larger(&lenient, plan->max_capacity, false, &largest) != NIDUS_OK))
-		return fail(NIDUS_E_FORMAT, "the filter cannot grow to the header's max capacity");
+		            plan->fpr, (unsigned long long)plan->max_capacity, rate);
 	return NIDUS_OK;
 }
 
 nidus_status claims_check(const struct family *family, const struct blueprint *plan)
 {
 	nidus_status status = check_fields(family, plan);
+	family = family_of_plan(family, plan);
 	if (status == NIDUS_OK && family->check(plan) != NIDUS_OK)
 		status = NIDUS_E_FORMAT; /* the reason is there already */
 	if (status == NIDUS_OK)
 		status = check_load(family, plan);
-	if (status == NIDUS_OK)
-		status = check_rate(family, plan);
-	return status == NIDUS_OK ? check_growth(family, plan) : status;
+	return status == NIDUS_OK ? check_rate(family, plan) : status;
 }

@@ -18,22 +18,18 @@
 struct tally {
 	uint64_t keys[COUNTED + 1]; /* the last: as often or more */
 	uint64_t most;
-	double clumps; /* copies of its key that an entry finds on average, itself included */
 };
 
 static struct tally tally_copies(const uint64_t *hashes, size_t n)
 {
 	struct tally tally = { .most = 1 };
-	double squares = 0;
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && hashes[end] == hashes[i];)
 			end++;
 		uint64_t copies = end - i;
 		tally.keys[copies < COUNTED ? copies : COUNTED]++;
 		tally.most = copies > tally.most ? copies : tally.most;
-		squares += (double)copies * (double)copies;
 	}
-	tally.clumps = n > 0 ? squares / (double)n : 1;
 	return tally;
 }
 
@@ -48,6 +44,7 @@ static const struct {
 	         { 2.2, 0.25 }, { 2.2, 0.5 }, { 2, 0.6 },  { 1.8, 0.7 } };
 
 #define NODE_BYTES 64 /* of a listed key */
+#define LINES_HOLD 16 /* copies of a key in the lines of a yard */
 
 /* The capacity that a nest needs, and the bytes of its lists. */
 static double nest_capacity(const struct tally *tally, unsigned slots, double *list)
@@ -68,11 +65,36 @@ static double nest_capacity(const struct tally *tally, unsigned slots, double *l
 	return capacity;
 }
 
-/* Lines of so many slots overflow the more unevenly the larger the clumps are. */
-static double yard_capacity(const struct tally *tally, uint64_t n, unsigned slots)
+/*
+ * Lines of so many slots overflow the more unevenly the larger the clumps are. They hold
+ * LINES_HOLD copies of a key; others are listed.
+ */
+static double yard_capacity(const struct tally *tally, unsigned slots, double *list)
 {
-	double clumps = tally->clumps / slots;
-	return (double)n * (clumps > 0.05 ? 1 + 4.5 * (clumps - 0.05) : 1);
+	double places = 0, squares = 0;
+	*list = 0;
+	for (unsigned copies = 1; copies <= COUNTED; copies++) {
+		double keys = (double)tally->keys[copies];
+		unsigned held = copies < LINES_HOLD ? copies : LINES_HOLD;
+		places += keys * held;
+		squares += keys * held * held;
+		*list += copies > LINES_HOLD ? keys * NODE_BYTES : 0;
+	}
+	double clumps = places > 0 ? squares / places / slots : 0;
+	return places * (clumps > 0.05 ? 1 + 4.5 * (clumps - 0.05) : 1);
+}
+
+uint64_t copies_places(const struct family *family, const struct blueprint *plan,
+                       const uint64_t *hashes, const uint64_t *values, size_t n)
+{
+	uint64_t places = 0, most = family->searches ? 2 * plan->slots : LINES_HOLD;
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && hashes[end] == hashes[i] &&
+		                  (values == NULL || values[end] == values[i]);)
+			end++;
+		places += end - i < most ? end - i : most;
+	}
+	return places;
 }
 
 static bool plan_offer(const nidus_options *options, struct offer *offer, struct blueprint *plan)
@@ -101,7 +123,7 @@ static struct offer make_offer(const nidus_options *options, const struct family
 	unsigned most = family->copies(&plan);
 	*copies_most = most > *copies_most ? most : *copies_most;
 	double list = 0, capacity = family->searches ? nest_capacity(tally, plan.slots, &list)
-	                                             : yard_capacity(tally, n, plan.slots);
+	                                             : yard_capacity(tally, plan.slots, &list);
 	if (tally->most > most)
 		return (struct offer){ 0 };
 	offer.capacity = (uint64_t)capacity;
@@ -170,6 +192,11 @@ bool offers_take(struct offers *offers, nidus_options *options)
 	options->slots = offer->slots;
 	options_size_for(options, offer->capacity);
 	return true;
+}
+
+uint64_t offers_bytes(const struct offers *offers)
+{
+	return offers->offer[offers->last].bytes;
 }
 
 /* Makes an offer larger, so that its table is; false if that is too much or impossible. */

@@ -41,7 +41,14 @@ nidus_status offers_make(struct offers *offers, const nidus_options *options,
 /* Options that take the best offer; false if there is none left. */
 bool offers_take(struct offers *offers, nidus_options *options);
 
+/* The bytes that the offer taken last promises. */
+uint64_t offers_bytes(const struct offers *offers);
+
 /* The offer that was taken answered FULL or COPIES: makes it larger, or withdraws it. */
 void offers_refuse(struct offers *offers, nidus_status status);
+
+/* Places that ascending hashes take at most: copies of one entry beyond a few are only counted. */
+uint64_t copies_places(const struct family *family, const struct blueprint *plan,
+                       const uint64_t *hashes, const uint64_t *values, size_t n);
 
 #endif

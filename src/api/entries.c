@@ -2,7 +2,7 @@
  *
  * entries: walks, and putting back what they yield.
  */
-#include "api/moving.h"
+#include "api/filter.h"
 #include "api/shared.h"
 
 bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *entry)
@@ -10,7 +10,7 @@ bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *e
 	if (filter == NULL || cursor == NULL || entry == NULL || filter->family->next == NULL)
 		return false;
 	shared_stop(filter, false);
-	bool found = moving_next(filter, cursor, entry);
+	bool found = filter->family->next(filter->body, cursor, entry);
 	shared_go_on(filter);
 	return found;
 }

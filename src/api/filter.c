@@ -4,7 +4,6 @@
  */
 #include "api/filter.h"
 
-#include "api/moving.h"
 #include "api/options.h"
 #include "api/shared.h"
 
@@ -55,8 +54,12 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 {
 	struct block memory;
 	*filter = NULL;
+	family = family_of_plan(family_find(family->id), plan);
+	/* A filter of fixed size may become a directory when it is merged or grown beyond it. */
+	uint64_t size = sizeof(struct directory) > family->body_size ? sizeof(struct directory)
+	                                                             : family->body_size;
 	nidus_status status =
-		memory_take(allocator, sizeof(struct nidus_filter) + family->body_size, &memory);
+		memory_take(allocator, sizeof(struct nidus_filter) + size, &memory);
 	if (status != NIDUS_OK)
 		return status;
 	nidus_filter *made = (nidus_filter *)(void *)memory.bytes;
@@ -77,7 +80,6 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 		return status;
 	}
 	made->ops = family->ops(made->body);
-	made->grows = plan->growth_bits > 0;
 	if (body.features & NIDUS_CONCURRENT)
 		status = shared_make(made);
 	filter_choose_calls(made);
@@ -88,22 +90,17 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	return status;
 }
 
-static void swap_bytes(unsigned char *a, unsigned char *b, size_t size)
+void filter_take_body(nidus_filter *to, nidus_filter *from)
 {
-	for (size_t i = 0; i < size; i++) {
-		unsigned char byte = a[i];
-		a[i] = b[i];
-		b[i] = byte;
-	}
-}
-
-void filter_swap(nidus_filter *a, nidus_filter *b)
-{
-	struct blueprint plan = a->plan;
-	bool grows = a->grows;
-	swap_bytes(a->body, b->body, a->family->body_size);
-	a->plan = b->plan, b->plan = plan;
-	a->grows = b->grows, b->grows = grows;
+	struct block memory = from->memory;
+	to->family->free(to->body);
+	memcpy(to->body, from->body, from->family->body_size);
+	to->family = from->family;
+	to->plan = from->plan;
+	to->ops = from->ops;
+	filter_choose_calls(to);
+	shared_unmake(from);
+	memory_give(&to->allocator, &memory);
 }
 
 nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
@@ -123,14 +120,27 @@ nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
 		status = options_plan(&checked, &family, &plan);
 	if (status != NIDUS_OK)
 		return status;
-	return filter_make(family, &plan, &checked.allocator, NULL, filter);
+	status = filter_make(family, &plan, &checked.allocator, NULL, filter);
+	return status == NIDUS_OK ? filter_begin(filter) : status;
+}
+
+nidus_status filter_begin(nidus_filter **filter)
+{
+	struct directory *directory = filter_directory(*filter);
+	nidus_status status = NIDUS_OK;
+	if (directory != NULL)
+		status = directory_begin(directory, (*filter)->plan.capacity);
+	if (status != NIDUS_OK) {
+		nidus_free(*filter);
+		*filter = NULL;
+	}
+	return status;
 }
 
 void nidus_free(nidus_filter *filter)
 {
 	if (filter == NULL)
 		return;
-	moving_drop(filter);
 	shared_unmake(filter);
 	filter->family->free(filter->body);
 	file_unmap(&filter->map);
@@ -149,8 +159,6 @@ nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy)
 		return status;
 	status = filter->readonly ? filter_copy_mapped(made, filter)
 	                          : filter->family->copy(made->body, filter->body);
-	if (status == NIDUS_OK)
-		status = moving_clone(filter, made);
 	if (status != NIDUS_OK) {
 		nidus_free(made);
 		return status;
@@ -177,9 +185,11 @@ nidus_status nidus_clear(nidus_filter *filter)
 	nidus_status status = filter_check_writable(filter);
 	if (status != NIDUS_OK)
 		return status;
+	struct directory *directory = filter_directory(filter);
 	shared_stop(filter, true);
-	moving_drop(filter);
 	filter->family->clear(filter->body);
+	if (directory != NULL) /* without memory it stays small for now */
+		(void)directory_begin(directory, filter->plan.capacity);
 	shared_go_on(filter);
 	return NIDUS_OK;
 }
@@ -188,10 +198,6 @@ static nidus_status verify(const nidus_filter *filter)
 {
 	shared_stop(filter, false);
 	nidus_status status = filter->family->verify(filter->body);
-	if (status == NIDUS_OK && moving(filter))
-		status = filter->family->verify(filter->moving.old->body);
-	if (status == NIDUS_OK)
-		status = moving_verify(filter);
 	shared_go_on(filter);
 	return status;
 }
@@ -208,7 +214,7 @@ uint64_t nidus_size(const nidus_filter *filter)
 {
 	if (filter == NULL)
 		return 0;
-	return filter->gate != NULL ? shared_size(filter) : moving_count(filter);
+	return filter->gate != NULL ? shared_size(filter) : filter->family->count(filter->body);
 }
 
 /* What a filter can do, and how it is made where that was a choice. */
@@ -218,6 +224,17 @@ static uint32_t features_now(const nidus_filter *filter)
 	if (asked & NIDUS_NO_DELETE)
 		features &= ~(uint32_t)NIDUS_DELETE;
 	return features | (asked & NIDUS_COMPACT);
+}
+
+uint64_t filter_capacity(const nidus_filter *filter)
+{
+	const struct directory *directory = filter_directory(filter);
+	const struct blueprint *plan = &filter->plan;
+	if (directory == NULL)
+		return plan->capacity;
+	uint64_t room = directory_capacity(directory);
+	room = room < plan->max_capacity ? room : plan->max_capacity;
+	return room > plan->capacity ? room : plan->capacity;
 }
 
 nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
@@ -230,9 +247,11 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		return fail(NIDUS_E_ARG, "info.struct_size is not set: start from NIDUS_INFO_INIT");
 	shared_stop(filter, false);
 	const struct blueprint *plan = &filter->plan;
-	struct fill fill = moving_fill(filter);
-	unsigned kept = plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
-	struct forecast forecast = filter->family->forecast(plan, fill.count);
+	bool directory = filter_directory(filter) != NULL;
+	struct fill fill = filter->family->fill(filter->body);
+	/* An entry of a list is one to lookups, however many copies it counts. */
+	uint64_t counted = fill.stashed > fill.listed ? fill.stashed - fill.listed : 0;
+	struct forecast forecast = filter->family->forecast(plan, fill.count - counted);
 	if (filter->family->rate_now != NULL && !filter->readonly) /* it reads the whole table */
 		forecast.fpr = filter->family->rate_now(filter->body, fill.load);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
@@ -240,7 +259,7 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.struct_size = info->struct_size,
 		.family = filter->family->id,
 		.count = fill.count,
-		.capacity = plan->capacity,
+		.capacity = filter_capacity(filter),
 		.max_capacity = plan->max_capacity,
 		.bytes = fill.bytes,
 		.seed = plan->seed,
@@ -250,16 +269,15 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.fpr_target = plan->fpr,
 		.fpr_now = forecast.fpr,
 		.slots = plan->slots,
-		.fingerprint_bits = plan->core_bits + kept,
+		.fingerprint_bits = plan->core_bits + plan->growth_bits,
 		.slot_bits = forecast.slot_bits,
-		.growth_bits = kept,
-		.total_slots = moving_slots(filter),
-		.chunks = plan->chunks,
+		.growth_bits = plan->growth_bits,
+		.total_slots = directory ? fill.slots : forecast.total_slots,
+		.chunks = directory ? fill.bodies : plan->chunks,
 		.stashed = fill.stashed,
 		.features = features_now(filter),
 		.readonly = filter->readonly,
 		.concurrent = plan->features & NIDUS_CONCURRENT && !filter->readonly,
-		.tables = moving(filter) ? 2 : 1,
 		.value_bits = plan->value_bits,
 		.judged = plan->judged,
 	};

@@ -5,26 +5,11 @@
 #ifndef NIDUS_API_FILTER_H
 #define NIDUS_API_FILTER_H
 
+#include "api/directory.h"
 #include "base/reason.h"
-#include "family/family.h"
 #include "store/file.h"
 
-/* What a filter in several parts remembers (api/moving.h). */
-struct moving {
-	struct nidus_filter *old;   /* its smaller self, not yet empty; NULL: not growing */
-	const struct body_ops *ops; /* of the body, while filter->ops are those of all parts */
-	uint64_t position;          /* in the smaller body: what lies before has moved */
-	uint64_t places;            /* to move per turn */
-	uint32_t inserts;           /* until the next turn */
-	bool returning;             /* entries of the overflow list are tried again, */
-	nidus_entry returned;       /* and those up to this one have been */
-	struct overflow overflow;   /* what the body had no place for */
-	uint32_t uncounted;         /* what a file says of struct turns (api/shared.h): kept */
-	int64_t left;               /* here for a filter that has none */
-};
-
 struct gate;
-struct turns;
 
 /*
  * Where the calls on one key go: straight to the body's own operations, or to functions that
@@ -47,16 +32,14 @@ struct nidus_filter {
 	struct block memory; /* this very struct and the body */
 	nidus_allocator allocator;
 	struct file_map map; /* of an opened filter: the whole file */
-	uint64_t checksum;   /* of its table, by its header */
+	const unsigned char *table; /* of it: the table, */
+	uint64_t table_size;
+	uint64_t checksum;   /* and its checksum by the header */
 	bool readonly;       /* opened */
 	bool keeps_all;      /* made with NIDUS_NO_DELETE */
 	uint8_t value_bits;  /* the plan's; threads read it while others make the filter grow */
 	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
-	bool grows;          /* by itself, or did so up to plan.max_capacity */
-	uint64_t room;       /* so many inserts, at least, before the capacity is reached */
-	struct moving moving;
 	struct gate *gate;   /* NULL unless threads share the filter (api/shared.h) */
-	struct turns *turns; /* beside the gate */
 	struct block gate_memory;
 	_Alignas(MEMORY_LINE) unsigned char body[];
 };
@@ -95,14 +78,26 @@ nidus_status filter_check_mapped(const nidus_filter *filter);
  */
 nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from);
 
+/*
+ * Makes a filter that was just made as large as it is to be at first. Errors: E_NOMEM; it is freed
+ * and *filter NULL then.
+ */
+nidus_status filter_begin(nidus_filter **filter);
+
 /* nidus_clone, for callers that have stopped the filter's threads. */
 nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy);
 
-/*
- * Exchanges the bodies and plans of two filters of one family. Their operations do not
- * fit then: see moving_choose_ops.
- */
-void filter_swap(nidus_filter *a, nidus_filter *b);
+/* Makes the body of `from` that of `to`, and frees `from`. Both are filters of one plan's size. */
+void filter_take_body(nidus_filter *to, nidus_filter *from);
+
+/* The directory that the body of a growing filter is; NULL: it has a fixed size. */
+static inline struct directory *filter_directory(const nidus_filter *filter)
+{
+	return filter->family->grows ? (struct directory *)(uintptr_t)filter->body : NULL;
+}
+
+/* Keys promised: of a growing filter as many as it has room for by now. */
+uint64_t filter_capacity(const nidus_filter *filter);
 
 /* What every call that changes a filter asks first. Errors: E_ARG, E_READONLY. */
 nidus_status filter_check_writable(const nidus_filter *filter);

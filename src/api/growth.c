@@ -1,392 +1,240 @@
 /* SPDX-License-Identifier: MIT
  *
- * growth: when a filter becomes larger, and by how much.
+ * growth: grow, shrink and pack.
  *
- * By itself it grows by one level when its capacity is reached, or a little before it; its
- * entries follow little by little, and what finds no place among hot keys goes to an overflow
- * list (api/moving.h). When told to, it fills a larger body at once and takes it; whatever
- * fails before that leaves it as it was.
+ * A filter made with max_capacity grows by itself, segment by segment (api/directory.h). When told
+ * to, it splits its segments beforehand. A filter of fixed size that is to hold more than it
+ * was made for becomes a directory whose first segments are its chunks.
  */
 #include "api/growth.h"
 
-#include "api/moving.h"
+#include <math.h>
+
+#include "api/directory_parts.h"
+#include "api/options.h"
 #include "api/shared.h"
 
-#define LEFT_EARLY 16 /* this share of a size is not used if there was and will be another */
+/* ------------------------------------------------------------------- from fixed -- */
 
-/* Puts an entry's copies into a filter, those that find no place into its overflow list. */
-static nidus_status transfer_copies(nidus_filter *to, const nidus_entry *entry, uint64_t copies)
+/* Entries on their way from the chunks of a fixed filter to a directory. */
+static struct spread_target choose(const void *context, uint64_t chunk, uint64_t borrowed)
 {
-	uint64_t hash;
-	nidus_status status = to->family->entry_hash(to->body, entry, &hash);
-	while (status == NIDUS_OK && copies > 0) {
-		status = body_insert(moving_body_ops(to), to->body, hash, entry->value);
-		copies -= status == NIDUS_OK;
-	}
-	return overflow_helps(status) ? moving_overflow_entry(to, entry, copies) : status;
+	return directory_target(context, chunk, borrowed);
 }
 
-/* Entry by entry, at any levels. Errors: COPIES, E_NOMEM. */
-static nidus_status transfer_entries(nidus_filter *to, const nidus_filter *from)
+/* Puts the entries of a filter into a directory that is a list, and may stay one. */
+static nidus_status list_entries(nidus_filter *to, const nidus_filter *from)
 {
-	nidus_cursor cursor = { 0 };
+	nidus_cursor cursor = { { 0, 0 } };
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
-	while (status == NIDUS_OK && moving_next(from, &cursor, &entry))
-		status = transfer_copies(to, &entry, 1);
+	uint64_t hash;
+	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
+		status = to->family->entry_hash(to->body, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = body_insert(to->ops, to->body, hash, entry.value);
+	}
 	return status;
 }
 
-static nidus_status transfer_overflow(nidus_filter *to, const struct overflow *overflow)
+nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 {
-	nidus_status status = NIDUS_OK;
-	const struct overflow_node *node = overflow_next(overflow, NULL);
-	for (; node != NULL && status == NIDUS_OK; node = overflow_next(overflow, &node->entry))
-		status = transfer_copies(to, &node->entry, node->copies);
-	return status;
+	struct directory *directory = filter_directory(to);
+	const struct directory *source = filter_directory(from);
+	if (directory->index == NULL && (source == NULL || source->index != NULL))
+		return list_entries(to, from);
+	if (source != NULL)
+		return directory_absorb(directory, source);
+	struct spread spread = { .choose = choose,
+		                 .context = directory,
+		                 .borrows = directory->borrowed > 0 };
+	return from->family->spread(from->body, &spread);
 }
 
-nidus_status growth_transfer(nidus_filter *to, const nidus_filter *from)
+nidus_status growth_make_empty(const nidus_filter *like, struct blueprint *plan,
+                               nidus_filter **made)
 {
-	nidus_status status = NIDUS_OK;
-	if (to->plan.level < from->plan.level)
-		return transfer_entries(to, from);
-	if (moving(from))
-		status = from->family->transfer(to->body, from->moving.old->body);
-	if (status == NIDUS_OK)
-		status = from->family->transfer(to->body, from->body);
-	return status == NIDUS_OK ? transfer_overflow(to, &from->moving.overflow) : status;
+	const struct family *inner = family_find(like->family->id);
+	plan->segmented = 1;
+	nidus_status status = family_of_plan(inner, plan)->check(plan);
+	return status == NIDUS_OK ? filter_make(inner, plan, &like->allocator, NULL, made) : status;
 }
 
-/* Lets a filter take over all that another of its family has. */
-static void take_over(nidus_filter *filter, nidus_filter *made)
+/*
+ * An empty directory with the base geometry of a filter; with leaves or a list.
+ * Errors: E_RANGE, E_NOMEM.
+ */
+static nidus_status make_directory_like(const nidus_filter *filter, bool leaves,
+                                        nidus_filter **made)
 {
-	moving_drop(filter);
-	filter_swap(filter, made);
-	filter->moving = made->moving; // NOLINT(clang-analyzer-core.NullDereference): it was made
-	made->moving = (struct moving){ 0 };
-	moving_choose_ops(filter);
-	moving_choose_ops(made);
-	filter->room = 0;
-}
-
-/* Makes a filter of another plan with all entries. Errors: E_NOMEM, COPIES. */
-static nidus_status rebuild(const nidus_filter *filter, const struct blueprint *plan,
-                            nidus_filter **made)
-{
-	nidus_status status = filter_make(filter->family, plan, &filter->allocator, NULL, made);
+	struct blueprint plan = filter->plan;
+	nidus_status status = growth_make_empty(filter, &plan, made);
 	if (status != NIDUS_OK)
 		return status;
-	reason_set_aside();
-	status = growth_transfer(*made, filter);
-	if (overflow_helps(status)) { /* once more, slowly, with a place for everything */
-		moving_drop(*made);
-		filter->family->clear((*made)->body);
-		status = transfer_entries(*made, filter);
-	}
+	if (leaves)
+		status = directory_plant(filter_directory(*made));
 	if (status != NIDUS_OK) {
 		nidus_free(*made);
 		*made = NULL;
 	}
-	return reason_decide(status);
+	return status;
 }
 
-/* Errors: E_NOMEM, COPIES; the filter is as it was then. */
-static nidus_status rebuild_as(nidus_filter *filter, const struct blueprint *plan)
+nidus_status growth_make_directory(nidus_filter *filter)
 {
 	nidus_filter *made;
-	nidus_status status = rebuild(filter, plan, &made);
-	if (status == NIDUS_OK) {
-		take_over(filter, made);
+	if (filter_directory(filter) != NULL)
+		return NIDUS_OK;
+	nidus_status status = make_directory_like(filter, true, &made);
+	if (status != NIDUS_OK)
+		return status;
+	status = growth_absorb(made, filter);
+	if (status != NIDUS_OK) {
 		nidus_free(made);
+		return status;
+	}
+	directory_recount(filter_directory(made));
+	directory_look_after(filter_directory(made));
+	filter_take_body(filter, made);
+	return NIDUS_OK;
+}
+
+void growth_promise(nidus_filter *filter, uint64_t keys)
+{
+	struct blueprint *plan = &filter->plan;
+	struct directory *directory = filter_directory(filter);
+	plan->max_capacity = plan->max_capacity > keys ? plan->max_capacity : keys;
+	directory->most = plan->max_capacity;
+	/* A hair more, as families round in their own order. */
+	double rate = filter->family->forecast(plan, keys).fpr * (1 + 0x1p-40);
+	plan->fpr = plan->fpr > rate ? plan->fpr : rate;
+}
+
+/* ------------------------------------------------------------------------- grow -- */
+
+#define RATE_MOST 0.5
+
+/*
+ * A directory of the same entries with room for so many keys, which is promised already or asked for
+ * at a higher rate: bits are borrowed if none are left. Errors: E_NOMEM, FULL.
+ */
+static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, nidus_filter **made)
+{
+	const struct directory *old = filter_directory(filter);
+	bool leaves = old == NULL || capacity > directory_few_most(old);
+	nidus_status status = make_directory_like(filter, leaves, made);
+	if (status != NIDUS_OK)
+		return status;
+	if (leaves)
+		status = directory_grow(filter_directory(*made), capacity, true);
+	if (status == NIDUS_OK)
+		status = growth_absorb(*made, filter);
+	if (status == NIDUS_OK) {
+		directory_recount(filter_directory(*made));
+		directory_look_after(filter_directory(*made));
+	} else {
+		nidus_free(*made);
+		*made = NULL;
 	}
 	return status;
 }
 
-void growth_promise(nidus_filter *filter, const struct blueprint *plan)
+static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 {
-	uint32_t stash_limit = filter->plan.stash_limit; /* the table's, which stays as it is */
-	filter->plan = *plan;
-	filter->plan.stash_limit = stash_limit;
-	if (filter->family->promise != NULL)
-		filter->family->promise(filter->body, plan->capacity);
-	filter->grows = plan->growth_bits > 0;
-	filter->room = 0;
-	filter_choose_calls(filter);
-}
-
-static nidus_status check_growable(const nidus_filter *filter)
-{
-	nidus_status status = filter_check_writable(filter);
-	if (status == NIDUS_OK && filter->family->larger == NULL)
-		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow or shrink",
-		            filter->family->name);
-	return status;
-}
-
-static nidus_status grow_alone(nidus_filter *filter, uint64_t capacity, bool relax)
-{
-	if (capacity <= filter->plan.capacity)
-		return moving_finish(filter);
-	struct blueprint plan;
-	nidus_status status = filter->family->larger(&filter->plan, capacity, relax, &plan);
+	nidus_filter *larger;
+	const struct blueprint *plan = &filter->plan;
+	if (capacity > plan->max_capacity && !relax)
+		return fail(NIDUS_E_RANGE,
+		            "no bits are left for more than %llu keys; make the filter with a "
+		            "larger max_capacity",
+		            (unsigned long long)plan->max_capacity);
+	if (capacity <= filter_capacity(filter))
+		return NIDUS_OK;
+	struct blueprint segmented = *plan;
+	segmented.segmented = 1;
+	const struct family *family = family_of_plan(family_find(filter->family->id), &segmented);
+	if (family->forecast(&segmented, capacity).fpr > RATE_MOST)
+		return fail(NIDUS_E_RANGE, "%llu keys with fingerprints this short would make the "
+		                           "rate more than %g",
+		            (unsigned long long)capacity, RATE_MOST);
+	nidus_status status = make_sized(filter, capacity, &larger);
 	if (status != NIDUS_OK)
 		return status;
-	if (plan.level != filter->plan.level)
-		return rebuild_as(filter, &plan);
-	status = moving_finish(filter);
-	if (status == NIDUS_OK)
-		growth_promise(filter, &plan);
-	return status;
+	larger->plan.capacity = capacity;
+	if (capacity > plan->max_capacity || filter_directory(filter) == NULL)
+		growth_promise(larger, capacity);
+	filter_take_body(filter, larger);
+	return NIDUS_OK;
 }
 
-static nidus_status grow_to(nidus_filter *filter, uint64_t capacity, bool relax)
+static nidus_status check_growing(const nidus_filter *filter, uint64_t capacity)
 {
-	nidus_status status = check_growable(filter);
+	nidus_status status = filter_check_writable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	if (!(filter->family->features & NIDUS_GROW))
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow or shrink",
+		            filter->family->name);
+	if (capacity > FAMILY_CAPACITY_MOST)
+		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is too large: 2^%d is the most",
+		            (unsigned long long)capacity, FAMILY_CAPACITY_MOST_LOG);
+	return NIDUS_OK;
+}
+
+static nidus_status grow_stopped(nidus_filter *filter, uint64_t capacity, bool relax)
+{
+	nidus_status status = check_growing(filter, capacity);
 	if (status != NIDUS_OK)
 		return status;
 	shared_stop(filter, true);
-	status = grow_alone(filter, capacity, relax);
+	status = grow(filter, capacity, relax);
 	shared_go_on(filter);
 	return status;
 }
 
 nidus_status nidus_grow(nidus_filter *filter, uint64_t capacity)
 {
-	return grow_to(filter, capacity, false);
+	return grow_stopped(filter, capacity, false);
 }
 
 nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacity)
 {
-	return grow_to(filter, capacity, true);
+	return grow_stopped(filter, capacity, true);
 }
 
-/* ------------------------------------------------------------------ shrinking -- */
+/* ----------------------------------------------------------------------- shrink -- */
 
-/* The plan at level 0, without what a relaxed growth or a merge borrowed. */
-static struct blueprint smallest(const struct blueprint *plan)
+static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 {
-	struct blueprint least = *plan;
-	least.level = 0;
-	for (; least.borrowed > 0; least.borrowed--)
-		least.fpr /= 2;
-	return least;
-}
-
-/* The smallest plan for so many keys; false if there is none smaller than now. */
-static bool smaller(const nidus_filter *filter, uint64_t capacity, struct blueprint *plan)
-{
-	struct blueprint least = smallest(&filter->plan), largest;
-	if (filter->family->larger(&least, capacity, true, plan) != NIDUS_OK ||
-	    plan->level >= filter->plan.level)
-		return false;
-	/* It grows again by itself, as far as there are bits for it. */
-	if (filter->family->larger(plan, plan->max_capacity, false, &largest) != NIDUS_OK)
-		plan->max_capacity = plan->capacity;
-	return true;
-}
-
-static nidus_status shrink_alone(nidus_filter *filter, uint64_t capacity)
-{
-	uint64_t count = moving_held(filter);
+	nidus_filter *smaller;
+	uint64_t count = filter->family->count(filter->body);
+	const struct directory *directory = filter_directory(filter);
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
 		            (unsigned long long)count);
-	if (capacity < 1)
-		capacity = count > 0 ? count : 1;
-	struct blueprint plan;
-	/* Copies of keys may need more room than the size promises to others. */
-	for (; smaller(filter, capacity, &plan); capacity = plan.capacity + 1) {
-		nidus_filter *made;
-		nidus_status status = rebuild(filter, &plan, &made);
-		if (status != NIDUS_OK)
-			return status;
-		bool helps = moving_fill(made).bytes < moving_fill(filter).bytes;
-		if (helps)
-			take_over(filter, made);
-		nidus_free(made);
-		if (helps)
-			break;
+	if (directory == NULL || directory->index == NULL)
+		return NIDUS_OK; /* it has no smaller size */
+	capacity = capacity > count ? capacity : count > 0 ? count : 1;
+	nidus_status status = make_sized(filter, capacity, &smaller);
+	if (status != NIDUS_OK)
+		return status;
+	if (smaller->family->fill(smaller->body).bytes >= directory_fill(directory).bytes) {
+		nidus_free(smaller);
+		return NIDUS_OK;
 	}
+	if (capacity < smaller->plan.capacity)
+		smaller->plan.capacity = capacity;
+	filter_take_body(filter, smaller);
 	return NIDUS_OK;
 }
 
 nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
 {
-	nidus_status status = check_growable(filter);
+	nidus_status status = check_growing(filter, capacity);
 	if (status != NIDUS_OK)
 		return status;
 	shared_stop(filter, true);
-	status = shrink_alone(filter, capacity);
+	status = shrink(filter, capacity);
 	shared_go_on(filter);
 	return status;
-}
-
-/* ----------------------------------------------------------- growth by itself -- */
-
-/* What comes after the present plan; false if a move is still under way or nothing does. */
-static bool next_plan(const nidus_filter *filter, struct blueprint *plan)
-{
-	return !moving(filter) && filter->family->larger(&filter->plan, filter->plan.capacity + 1,
-	                                                 false, plan) == NIDUS_OK;
-}
-
-/*
- * Goes on to the next size; where there is none inserts go on in the present one.
- * Errors: E_NOMEM; nothing changed then.
- */
-static nidus_status grow_a_step(nidus_filter *filter)
-{
-	struct blueprint plan;
-	return next_plan(filter, &plan) && plan.level != filter->plan.level
-	               ? moving_begin(filter, &plan)
-	               : NIDUS_OK;
-}
-
-/* The same where an insert is waiting. Errors: E_NOMEM at capacity; below it inserts go on. */
-static nidus_status grow_for_one(nidus_filter *filter)
-{
-	nidus_status status = grow_a_step(filter);
-	uint64_t count = moving_held(filter), capacity = filter->plan.capacity;
-	if (status == NIDUS_OK || count >= capacity)
-		return status;
-	filter->room = capacity - count;
-	return NIDUS_OK;
-}
-
-/* The same size may promise more; only after an insert, as one that fails changes nothing. */
-static void promise_a_step(nidus_filter *filter)
-{
-	struct blueprint plan;
-	if (next_plan(filter, &plan) && plan.level == filter->plan.level)
-		growth_promise(filter, &plan);
-}
-
-/* Whether the filter is to become larger when its capacity is reached. */
-static bool can_grow(const nidus_filter *filter)
-{
-	return filter->plan.capacity < filter->plan.max_capacity;
-}
-
-/*
- * The entries at which a filter goes on to the next size. Sizes between the first and the last
- * are left a little before they are full: there the searches for room are longest, and
- * nobody asked for the keys that would still fit.
- */
-static uint64_t leaves_at(const nidus_filter *filter)
-{
-	uint64_t capacity = filter->plan.capacity;
-	return filter->plan.level > 0 ? capacity - capacity / LEFT_EARLY : capacity;
-}
-
-uint64_t growth_room(nidus_filter *filter)
-{
-	if (filter->room == 0 && !can_grow(filter))
-		filter->room = UINT64_MAX;
-	if (filter->room == 0) {
-		uint64_t count = moving_held(filter);
-		uint64_t leaves = leaves_at(filter);
-		if (count < leaves)
-			filter->room = leaves - count;
-	}
-	return filter->room;
-}
-
-static nidus_status too_many_copies(void)
-{
-	return fail(NIDUS_COPIES, "no room for another copy of this key");
-}
-
-/* Puts a key that found no place, as a status says, into the overflow list if that helps. */
-static nidus_status put_aside(nidus_filter *filter, uint64_t hash, uint64_t value,
-                              nidus_status status)
-{
-	if (!overflow_helps(status) || !filter->grows ||
-	    moving_held(filter) >= filter->plan.max_capacity)
-		return status;
-	return moving_crowded(filter, hash) ? too_many_copies()
-	                                    : moving_overflow(filter, hash, value);
-}
-
-nidus_status growth_put(nidus_filter *filter, uint64_t hash, uint64_t value)
-{
-	if (moving_elsewhere(filter, hash) && moving_crowded(filter, hash))
-		return too_many_copies();
-	nidus_status status = body_insert(moving_body_ops(filter), filter->body, hash, value);
-	return put_aside(filter, hash, value, status);
-}
-
-/*
- * A key of which there are copies already is none that room must be made for:
- * one key again and again must not grow a filter.
- */
-#define COPIES_HELD 2
-
-nidus_status growth_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
-{
-	nidus_status status = NIDUS_OK;
-	reason_set_aside();
-	bool due = UNLIKELY(filter->room == 0) && growth_room(filter) == 0 &&
-	           filter->ops->count(filter->body, hash) < COPIES_HELD;
-	if (due)
-		status = grow_for_one(filter);
-	if (LIKELY(status == NIDUS_OK))
-		status = body_insert(filter->ops, filter->body, hash, value);
-	if (UNLIKELY(status != NIDUS_OK)) {
-		status = put_aside(filter, hash, value, status);
-		if (status == NIDUS_OK)
-			moving_count_inserts(filter, 1);
-	}
-	filter->room -= status == NIDUS_OK && filter->room > 0;
-	if (due && status == NIDUS_OK && growth_room(filter) == 0)
-		promise_a_step(filter);
-	return reason_decide(status);
-}
-
-nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes,
-                                 const uint64_t *values, size_t n, size_t *done)
-{
-	nidus_status status = NIDUS_OK;
-	reason_set_aside();
-	/* As many at a time as surely need no growth, then one that may. */
-	for (*done = 0; status == NIDUS_OK && *done < n;) {
-		uint64_t some = growth_room(filter);
-		size_t in = 0;
-		if (some > n - *done)
-			some = n - *done;
-		if (some > 0)
-			status = filter->ops->insert_batch(filter->body, hashes + *done,
-			                                   values_from(values, *done), (size_t)some,
-			                                   &in);
-		*done += in;
-		filter->room -= in;
-		if (*done < n && (status == NIDUS_OK || overflow_helps(status))) {
-			status = growth_insert(filter, hashes[*done],
-			                       values != NULL ? values[*done] : 0);
-			*done += status == NIDUS_OK;
-		}
-	}
-	return reason_decide(status);
-}
-
-/* Inserts through the gate that surely need no growth, beside those not counted yet. */
-static int64_t inserts_left(const nidus_filter *filter)
-{
-	if (!can_grow(filter))
-		return INT64_MAX;
-	return (int64_t)(leaves_at(filter) - shared_uncounted(filter->plan.capacity) -
-	                 moving_held(filter));
-}
-
-int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last)
-{
-	moving_count_inserts(filter, inserts);
-	int64_t left = inserts_left(filter);
-	if (left > 0 || filter->ops->count(filter->body, last) > COPIES_HELD)
-		return left;
-	reason_set_aside();
-	(void)grow_a_step(filter); /* without memory the next turn tries again */
-	promise_a_step(filter);
-	(void)reason_decide(NIDUS_OK);
-	return inserts_left(filter);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * growth: filters that become larger, by themselves or when told.
+ * growth: filters that become larger or smaller when told.
  */
 #ifndef NIDUS_API_GROWTH_H
 #define NIDUS_API_GROWTH_H
@@ -8,32 +8,22 @@
 #include "api/filter.h"
 
 /*
- * insert for a filter that grows: makes room first where it is due. Below max_capacity
- * entries no key is refused but one that has as many copies as may be.
+ * An empty directory with the plan of a filter, which may be one of fixed size. Errors: E_RANGE
+ * (of those some need more bits of a hash than directories can cut), E_NOMEM.
  */
-nidus_status growth_insert(nidus_filter *filter, uint64_t hash, uint64_t value);
-
-/* The same for a batch: see body_ops.insert_batch. */
-nidus_status growth_insert_batch(nidus_filter *filter, const uint64_t *hashes,
-                                 const uint64_t *values, size_t n, size_t *done);
-
-/* growth_insert without growth and turns, for a thread that has the filter for itself. */
-nidus_status growth_put(nidus_filter *filter, uint64_t hash, uint64_t value);
-
-/* How many inserts surely need no growth; 0 at capacity. */
-uint64_t growth_room(nidus_filter *filter);
+nidus_status growth_make_empty(const nidus_filter *like, struct blueprint *plan,
+                               nidus_filter **made);
 
 /*
- * What so many inserts, this one the last, would have done for growth, for a filter
- * that threads share. Gives how many more there may be before growth can be due; 0 or
- * less if it is and could not be done.
+ * Makes a filter of fixed size a directory with the same entries, so that it can have more than
+ * it was made for. Errors: E_RANGE, E_NOMEM; it is as it was then.
  */
-int64_t growth_take_turn(nidus_filter *filter, unsigned inserts, uint64_t last);
+nidus_status growth_make_directory(nidus_filter *filter);
 
-/* Takes a plan of the same level: there was room, it was only not promised. */
-void growth_promise(nidus_filter *filter, const struct blueprint *plan);
+/* Raises capacity and target of a filter to what so many keys need. */
+void growth_promise(nidus_filter *filter, uint64_t keys);
 
-/* Puts all entries of a filter into another. Errors: FULL, COPIES, E_NOMEM. */
-nidus_status growth_transfer(nidus_filter *to, const nidus_filter *from);
+/* Puts all entries of a filter into a growing one. Errors: E_NOMEM, FULL. */
+nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from);
 
 #endif

@@ -4,8 +4,6 @@
  *
  * Three spellings of a key (bytes, integer, hash) meet here and go on as hashes.
  */
-#include "api/growth.h"
-#include "api/moving.h"
 #include "api/shared.h"
 #include "simd/hashes.h"
 
@@ -85,6 +83,8 @@ nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
 		return status;
 	if (UNLIKELY(filter->gate != NULL))
 		return shared_insert_new(filter, hash);
+	if (filter->ops->insert_new != NULL)
+		return filter->ops->insert_new(filter->body, hash);
 	if (filter->ops->contains(filter->body, hash))
 		return NIDUS_PRESENT;
 	return insert(filter, hash);
@@ -185,27 +185,12 @@ static bool contains_through_gate(const void *body, uint64_t hash)
 	return shared_contains(filter_of(body), hash);
 }
 
-/* prefetch of a filter that may have two bodies. */
-static void prefetch_parts(const void *body, uint64_t hash)
-{
-	const nidus_filter *filter = filter_of(body), *old = moving_old_for(filter, hash);
-	if (old != NULL)
-		old->family->prefetch(old->body, hash);
-	filter->family->prefetch(body, hash);
-}
-
 static void prefetch_through_gate(const void *body, uint64_t hash)
 {
 	const nidus_filter *filter = filter_of(body);
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	prefetch_parts(body, hash);
+	filter->family->prefetch(body, hash);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
-}
-
-/* insert of a filter that grows by itself and that threads do not share. */
-static nidus_status insert_growing(void *body, uint64_t hash)
-{
-	return growth_insert(filter_of(body), hash, 0);
 }
 
 /* insert that is refused, or where threads share the filter. */
@@ -235,13 +220,9 @@ void filter_choose_calls(nidus_filter *filter)
 		return;
 	filter->calls = (struct calls){
 		.contains = alone ? ops->contains : contains_through_gate,
-		.insert = !changes        ? insert_checked
-		          : filter->grows ? insert_growing
-		                          : ops->insert,
+		.insert = changes ? ops->insert : insert_checked,
 		.remove = removes ? ops->remove : remove_checked,
-		.prefetch = !alone                 ? prefetch_through_gate
-		            : moving_parts(filter) ? prefetch_parts
-		                                   : filter->family->prefetch,
+		.prefetch = alone ? filter->family->prefetch : prefetch_through_gate,
 	};
 }
 
@@ -272,8 +253,6 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, NULL, n, done);
-	if (status == NIDUS_OK && filter->grows)
-		return growth_insert_batch(filter, hashes, NULL, n, done);
 	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, NULL, n, done)
 	                          : status;
 }
@@ -282,16 +261,18 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 
 /*
  * A lookup of a whole block brings its cache lines and finds what is there already. The others are
- * looked up once more when their turn comes: they may have come twice.
+ * looked up once more when their turn comes: they may have come twice. In a filter that grows so are
+ * all: it says yes for keys that are not there to stay (insert_new of api/directory.c).
  */
 static nidus_status insert_new_block(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                      uint8_t *fresh, size_t *done)
 {
 	uint8_t known[NEW_BLOCK];
+	bool sure = filter_directory(filter) == NULL;
 	nidus_contains_batch(filter, hashes, n, known);
 	for (size_t i = 0; i < n; i++) {
-		nidus_status status =
-			known[i] ? NIDUS_PRESENT : nidus_insert_new_hash(filter, hashes[i]);
+		nidus_status status = known[i] && sure ? NIDUS_PRESENT
+		                                       : nidus_insert_new_hash(filter, hashes[i]);
 		if (status != NIDUS_OK && status != NIDUS_PRESENT)
 			return status;
 		if (fresh != NULL)

@@ -7,12 +7,11 @@
  * is checked, unless the caller asks for more.
  */
 #include "api/claims.h"
-#include "api/moving.h"
+#include "api/directory_files.h"
 #include "api/options.h"
 #include "api/shared.h"
 #include "store/file.h"
 #include "store/image.h"
-#include "store/parts.h"
 
 /* ------------------------------------------------------------------- one image -- */
 
@@ -28,10 +27,11 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	nidus_status status = claims_check(*family, plan);
 	if (status != NIDUS_OK)
 		return status;
-	struct forecast forecast = (*family)->forecast(plan, 0);
+	uint64_t table = image->section[IMAGE_TABLE].size;
 	uint64_t entry = (*family)->stash_entry > 0 ? (*family)->stash_entry : 1;
-	if (image->section[IMAGE_TABLE].size != forecast.bytes ||
-	    image->section[IMAGE_STASH].size / entry != image->stashed ||
+	bool right = plan->segmented ? table >= DIRECTORY_HEAD
+	                             : table == (*family)->forecast(plan, 0).bytes;
+	if (!right || image->section[IMAGE_STASH].size / entry != image->stashed ||
 	    image->section[IMAGE_STASH].size % entry != 0 ||
 	    (image->stashed > 0 && (*family)->stash_entry == 0) ||
 	    (image->stashed > image->count && image->stashed - image->count > plan->judged))
@@ -45,6 +45,8 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 {
 	struct block stash;
 	uint64_t size;
+	if (filter_directory(filter) != NULL)
+		return directory_read(filter_directory(filter), image, source, context);
 	unsigned char *table = filter->family->table(filter->body, &size);
 	nidus_status status = image_read_section(image, IMAGE_TABLE, table, source, context);
 	if (status != NIDUS_OK)
@@ -80,13 +82,6 @@ static ptrdiff_t span_source(void *context, void *data, size_t size)
 	return (ptrdiff_t)size;
 }
 
-/* Goes on to a later place. */
-static void span_go_to(struct span *span, const unsigned char *place)
-{
-	span->left -= (size_t)(place - span->next);
-	span->next = place;
-}
-
 /* Checks what a plain open does not read. */
 static nidus_status check_whole(const nidus_filter *filter, const struct image *image,
                                 const unsigned char *file)
@@ -110,8 +105,13 @@ static nidus_status adopt(const unsigned char *file, const struct family *family
 		status = filter_make(family, &image->plan, &system, table, &made);
 	if (status != NIDUS_OK)
 		return status;
-	status = family->import(made->body, file + image->section[IMAGE_STASH].offset,
-	                        image->stashed, image->count);
+	if (filter_directory(made) != NULL)
+		status = directory_map(filter_directory(made), image, file);
+	else
+		status = family->import(made->body, file + image->section[IMAGE_STASH].offset,
+		                        image->stashed, image->count);
+	made->table = table;
+	made->table_size = image->section[IMAGE_TABLE].size;
 	made->checksum = image->section[IMAGE_TABLE].checksum;
 	if (status == NIDUS_OK && verify)
 		status = check_whole(made, image, file);
@@ -163,7 +163,7 @@ static nidus_status read_plan(struct origin *from, struct image *image,
 		return fail(NIDUS_E_TRUNCATED, "the file has %llu bytes; its header says %llu",
 		            (unsigned long long)from->available, (unsigned long long)image->size);
 	count_bytes(from, image->size);
-	return image->more ? NIDUS_OK : check_end(from);
+	return check_end(from);
 }
 
 /* Reads a filter's body into memory. */
@@ -181,172 +181,21 @@ static nidus_status read_copy(const struct origin *from, const struct family *fa
 	return status;
 }
 
-/* Whether a plan can be that of a filter's old body. */
-static nidus_status check_old(const nidus_filter *filter, const struct image *image)
-{
-	struct blueprint old = image->plan;
-	const struct blueprint *plan = &filter->plan;
-	bool smaller = old.level < plan->level && old.capacity <= plan->capacity &&
-	               old.max_capacity <= plan->max_capacity && !image->more;
-	old.level = plan->level;
-	old.capacity = plan->capacity;
-	old.max_capacity = plan->max_capacity;
-	old.stash_limit = plan->stash_limit;
-	if (!smaller || memcmp(&old, plan, sizeof old) != 0)
-		return fail(NIDUS_E_FORMAT, "the old table is not a smaller one of this filter");
-	return NIDUS_OK;
-}
-
-/* Reads an image: a filter's, or, unless `larger` is NULL, that of its old body. */
-static nidus_status read_image(struct origin *from, const nidus_filter *larger, struct image *image,
-                               nidus_filter **filter)
-{
-	const struct family *family;
-	const unsigned char *start = from->map != NULL ? from->map->next : NULL;
-	*filter = NULL;
-	nidus_status status = read_plan(from, image, &family);
-	if (status == NIDUS_OK && larger != NULL)
-		status = check_old(larger, image);
-	if (status != NIDUS_OK)
-		return status;
-	if (from->map == NULL)
-		return read_copy(from, family, image, filter);
-	status = adopt(start, family, image, from->verify, filter);
-	if (status == NIDUS_OK)
-		span_go_to(from->map, start + image->size);
-	return status;
-}
-
-static nidus_status read_zeros(struct origin *from, uint64_t size)
-{
-	unsigned char bytes[PARTS_ALIGN], any = 0;
-	nidus_status status = image_get(from->source, from->context, bytes, size);
-	for (uint64_t i = 0; i < size && status == NIDUS_OK; i++)
-		any |= bytes[i];
-	if (any != 0)
-		return fail(NIDUS_E_CORRUPT, "the padding between parts is not zero");
-	count_bytes(from, size);
-	return status;
-}
-
-static nidus_status read_record(struct origin *from, struct parts *parts)
-{
-	unsigned char record[PARTS_RECORD];
-	nidus_status status = image_get(from->source, from->context, record, PARTS_RECORD);
-	if (status != NIDUS_OK)
-		return status;
-	count_bytes(from, PARTS_RECORD);
-	return parts_decode(parts, record);
-}
-
-#define UNCOUNTED_MOST (1u << 16)
-#define OVERFLOWED_SLACK (1u << 16) /* a crowded filter may hold more than it promises */
-
-/* Whether a record can be one of this filter. */
-static nidus_status check_parts(const nidus_filter *filter, const struct parts *parts)
-{
-	bool turns = parts->old || parts->returning;
-	bool right = filter->family->identity != NULL &&
-	             (filter->grows || (!turns && parts->uncounted == 0 && parts->left == 0)) &&
-	             (parts->places > 0) == parts->old && (parts->position == 0 || parts->old) &&
-	             (turns ? parts->inserts >= 1 && parts->inserts <= MOVING_TURN_MOST
-	                    : parts->inserts == 0) &&
-	             !(parts->returning && (parts->old || parts->overflowed == 0)) &&
-	             parts->uncounted <= UNCOUNTED_MOST &&
-	             parts->overflowed <= filter->plan.max_capacity + OVERFLOWED_SLACK;
-	return right ? NIDUS_OK : fail(NIDUS_E_FORMAT, "the growth record makes no sense");
-}
-
-/* Fills the overflow list from bytes that may be anything. */
-static nidus_status import_overflow(nidus_filter *filter, const unsigned char *bytes, uint64_t n)
-{
-	nidus_entry last = { 0 };
-	for (uint64_t i = 0; i < n; i++, bytes += OVERFLOW_ENTRY) {
-		uint64_t copies, hash;
-		nidus_entry entry = overflow_decode(bytes, &copies);
-		if (!overflow_in_order(&last, &entry) || copies < 1 ||
-		    filter->family->entry_hash(filter->body, &entry, &hash) != NIDUS_OK)
-			return fail(NIDUS_E_CORRUPT,
-			            "entry %llu of the overflow list is out of range or order",
-			            (unsigned long long)i);
-		nidus_status status = moving_overflow_entry(filter, &entry, copies);
-		if (status != NIDUS_OK)
-			return status;
-		last = entry;
-	}
-	return NIDUS_OK;
-}
-
-static nidus_status read_overflow(struct origin *from, nidus_filter *filter,
-                                  const struct parts *parts)
-{
-	struct block list;
-	uint64_t size;
-	if (multiply_overflows(parts->overflowed, OVERFLOW_ENTRY, &size) || size > from->available)
-		return fail(NIDUS_E_TRUNCATED, "the file ends within the overflow list");
-	nidus_status status = memory_take(&filter->allocator, size, &list);
-	if (status != NIDUS_OK)
-		return status;
-	status = image_get(from->source, from->context, list.bytes, size);
-	count_bytes(from, size);
-	if (status == NIDUS_OK && hash_checksum(list.bytes, size) != parts->checksum)
-		status = fail(NIDUS_E_CORRUPT, "the checksum of the overflow list does not match");
-	if (status == NIDUS_OK)
-		status = import_overflow(filter, list.bytes, parts->overflowed);
-	memory_give(&filter->allocator, &list);
-	return status;
-}
-
-static nidus_status read_old(struct origin *from, nidus_filter *filter, uint64_t padding)
-{
-	struct image image;
-	nidus_filter *old;
-	nidus_status status = read_zeros(from, padding);
-	if (status == NIDUS_OK)
-		status = read_image(from, filter, &image, &old);
-	if (status != NIDUS_OK)
-		return status;
-	moving_resume(filter, old);
-	return filter->readonly && !filter->checked ? NIDUS_OK : moving_verify(filter);
-}
-
-/* Reads all that follows a filter's image of so many bytes. */
-static nidus_status read_parts(struct origin *from, uint64_t size, nidus_filter *filter)
-{
-	struct parts parts = { 0 };
-	nidus_status status = read_zeros(from, parts_padding(size));
-	if (status == NIDUS_OK)
-		status = read_record(from, &parts);
-	if (status == NIDUS_OK)
-		status = check_parts(filter, &parts);
-	if (status == NIDUS_OK)
-		status = read_overflow(from, filter, &parts);
-	if (status != NIDUS_OK)
-		return status;
-	filter->moving.position = parts.position;
-	filter->moving.places = parts.places;
-	filter->moving.inserts = parts.inserts;
-	filter->moving.returning = parts.returning;
-	filter->moving.returned = parts.returned;
-	shared_set_turns(filter, parts.uncounted, parts.left);
-	return parts.old ? read_old(from, filter, parts_padding(parts.overflowed * OVERFLOW_ENTRY))
-	                 : check_end(from);
-}
-
 static nidus_status read_filter(struct origin *from, nidus_filter **filter)
 {
 	static const nidus_allocator system = { 0 };
+	const struct family *family;
+	const unsigned char *start = from->map != NULL ? from->map->next : NULL;
 	struct image image;
+	*filter = NULL;
 	if (from->allocator == NULL)
 		from->allocator = &system;
-	nidus_status status = read_image(from, NULL, &image, filter);
-	if (status == NIDUS_OK && image.more)
-		status = read_parts(from, image.size, *filter);
-	if (status != NIDUS_OK) {
-		nidus_free(*filter);
-		*filter = NULL;
-	}
-	return status;
+	nidus_status status = read_plan(from, &image, &family);
+	if (status != NIDUS_OK)
+		return status;
+	if (from->map == NULL)
+		return read_copy(from, family, &image, filter);
+	return adopt(start, family, &image, from->verify, filter);
 }
 
 nidus_status nidus_read(nidus_source source, void *context, const nidus_allocator *allocator,

@@ -2,7 +2,7 @@
  *
  * mapped: the contents of an opened filter are checked before they are handed on.
  */
-#include "api/moving.h"
+#include "api/filter.h"
 
 static nidus_status check_table(const nidus_filter *opened, const unsigned char *table,
                                 uint64_t size)
@@ -14,26 +14,25 @@ static nidus_status check_table(const nidus_filter *opened, const unsigned char 
 
 nidus_status filter_check_mapped(const nidus_filter *filter)
 {
-	uint64_t size;
 	if (!filter->readonly || filter->checked)
 		return NIDUS_OK;
-	const unsigned char *table = filter->family->table(filter->body, &size);
-	nidus_status status = check_table(filter, table, size);
-	if (status == NIDUS_OK)
-		status = filter->family->verify(filter->body);
-	if (status == NIDUS_OK && moving(filter))
-		status = filter_check_mapped(filter->moving.old);
-	return status == NIDUS_OK ? moving_verify(filter) : status;
+	nidus_status status = check_table(filter, filter->table, filter->table_size);
+	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
 }
 
 nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
 {
 	uint64_t size;
 	struct block stash;
+	if (filter_directory(from) != NULL) { /* bodies check what they are given */
+		nidus_status status = check_table(from, from->table, from->table_size);
+		if (status == NIDUS_OK)
+			status = to->family->copy(to->body, from->body);
+		return status == NIDUS_OK ? to->family->verify(to->body) : status;
+	}
 	struct fill fill = from->family->fill(from->body);
-	const unsigned char *table = from->family->table(from->body, &size);
 	unsigned char *copy = to->family->table(to->body, &size);
-	memcpy(copy, table, (size_t)size);
+	memcpy(copy, from->table, (size_t)size);
 	nidus_status status = check_table(from, copy, size);
 	if (status == NIDUS_OK)
 		status = memory_take(&to->allocator, to->family->stash_entry * fill.listed, &stash);

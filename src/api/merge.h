@@ -8,11 +8,7 @@
 #include "base/blueprint.h"
 #include "nidus.h"
 
-/*
- * Whether two filters could hold each other's entries; with `core_shrinks` also if one of them has
- * turned core bits into growth bits. Errors: E_MISMATCH.
- */
-nidus_status merge_check_match(const struct blueprint *a, const struct blueprint *b,
-                               bool core_shrinks);
+/* Whether two filters could hold each other's entries. Errors: E_MISMATCH. */
+nidus_status merge_check_match(const struct blueprint *a, const struct blueprint *b);
 
 #endif

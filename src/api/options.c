@@ -4,6 +4,7 @@
  */
 #include "api/options.h"
 
+#include "api/directory.h"
 #include "base/random.h"
 #include "base/reason.h"
 
@@ -181,9 +182,18 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 		.fpr = fpr,
 	};
 	nidus_status status = check_capacity(options); /* a build may have raised it */
+	if (status == NIDUS_OK && options->max_capacity > options->capacity)
+		return directory_plan(family, options, plan);
 	if (status == NIDUS_OK)
 		status = family->plan(options, plan);
 	return status == NIDUS_OK ? family->check(plan) : status;
+}
+
+/* What follows from the plan of a family. */
+static struct forecast forecast_of(const struct family *family, const struct blueprint *plan,
+                                   uint64_t keys)
+{
+	return family_of_plan(family, plan)->forecast(plan, keys);
 }
 
 /* A family that takes less than 3 % more than the smallest may be chosen for its speed. */
@@ -218,15 +228,19 @@ struct candidate {
 };
 
 /* Those that NIDUS_AUTO chooses from; the complaint of the first family if there is none. */
-static nidus_status find_candidates(const nidus_options *options,
+static nidus_status find_candidates(const nidus_options *options, bool in_parts,
                                     struct candidate candidates[FAMILIES], size_t *n)
 {
 	nidus_status status = NIDUS_OK;
 	char first[REASON_SIZE] = "";
+	/* Those that grow are compared as they will be: a few keys are the same list in all. */
+	uint64_t most = options->max_capacity > options->capacity ? options->max_capacity
+	                                                          : options->capacity;
 	*n = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		struct candidate *candidate = &candidates[*n];
-		if (!options_may_choose(options, *family))
+		if (!options_may_choose(options, *family) ||
+		    (in_parts && (*family)->ranges == NULL))
 			continue;
 		nidus_status tried = options_plan_family(options, *family, &candidate->plan);
 		if (tried != NIDUS_OK && status == NIDUS_OK) {
@@ -236,52 +250,20 @@ static nidus_status find_candidates(const nidus_options *options,
 		if (tried != NIDUS_OK)
 			continue;
 		candidate->family = *family;
-		candidate->bytes = (*family)->forecast(&candidate->plan, options->capacity).bytes;
+		candidate->bytes = forecast_of(*family, &candidate->plan, most).bytes;
 		++*n;
 	}
 	return *n > 0 ? NIDUS_OK : fail(status, "no family will do: %s", first);
 }
 
-/* What a family takes when it has grown to max_capacity; UINT64_MAX if it cannot get there. */
-static uint64_t bytes_grown(const nidus_options *options, const struct candidate *candidate)
-{
-	struct blueprint grown;
-	const struct family *family = candidate->family;
-	if (family->larger(&candidate->plan, options->max_capacity, false, &grown) != NIDUS_OK)
-		return UINT64_MAX;
-	return family->forecast(&grown, options->max_capacity).bytes;
-}
-
-/*
- * Leaves out families that take more than twice the smallest once they have grown: breadcrumb
- * filters made for a large growth, whose lines never become narrower. Returns how many stay.
- */
-static size_t leave_out_bloated(const nidus_options *options, struct candidate *candidates,
-                                size_t n)
-{
-	uint64_t grown[FAMILIES], least = UINT64_MAX;
-	size_t stay = 0;
-	for (size_t i = 0; i < n; i++) {
-		grown[i] = bytes_grown(options, &candidates[i]);
-		least = grown[i] < least ? grown[i] : least;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (grown[i] / 2 <= least)
-			candidates[stay++] = candidates[i];
-	}
-	return stay;
-}
-
-static nidus_status plan_best(const nidus_options *options, const struct family **chosen,
-                              struct blueprint *plan)
+static nidus_status plan_best(const nidus_options *options, bool in_parts,
+                              const struct family **chosen, struct blueprint *plan)
 {
 	struct candidate candidates[FAMILIES], *best = candidates;
 	size_t n;
 	uint64_t least = UINT64_MAX;
 	*chosen = NULL;
-	nidus_status status = find_candidates(options, candidates, &n);
-	if (options->features & NIDUS_FAST && options->max_capacity > options->capacity)
-		n = leave_out_bloated(options, candidates, n);
+	nidus_status status = find_candidates(options, in_parts, candidates, &n);
 	for (size_t i = 0; i < n; i++)
 		least = candidates[i].bytes < least ? candidates[i].bytes : least;
 	for (size_t i = 1; i < n; i++) {
@@ -296,11 +278,10 @@ static nidus_status plan_best(const nidus_options *options, const struct family 
 	return NIDUS_OK;
 }
 
-nidus_status options_plan(const nidus_options *options, const struct family **family,
-                          struct blueprint *plan)
+/* The family that is asked for and its plan. */
+static nidus_status plan_named(const nidus_options *options, const struct family **family,
+                               struct blueprint *plan)
 {
-	if (options->family == NIDUS_AUTO)
-		return plan_best(options, family, plan);
 	*family = family_find(options->family);
 	if (*family != NULL)
 		return options_plan_family(options, *family, plan);
@@ -308,4 +289,18 @@ nidus_status options_plan(const nidus_options *options, const struct family **fa
 	if (name == NULL)
 		return fail(NIDUS_E_ARG, "%d is no family", (int)options->family);
 	return fail(NIDUS_E_UNSUPPORTED, "this version does not have the %s family yet", name);
+}
+
+nidus_status options_plan(const nidus_options *options, const struct family **family,
+                          struct blueprint *plan)
+{
+	return options->family == NIDUS_AUTO ? plan_best(options, false, family, plan)
+	                                     : plan_named(options, family, plan);
+}
+
+nidus_status options_plan_in_parts(const nidus_options *options, const struct family **family,
+                                   struct blueprint *plan)
+{
+	return options->family == NIDUS_AUTO ? plan_best(options, true, family, plan)
+	                                     : plan_named(options, family, plan);
 }

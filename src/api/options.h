@@ -60,4 +60,8 @@ bool options_may_choose(const nidus_options *options, const struct family *famil
 nidus_status options_plan(const nidus_options *options, const struct family **family,
                           struct blueprint *plan);
 
+/* The same, but NIDUS_AUTO takes a family whose tables can be built in parts. */
+nidus_status options_plan_in_parts(const nidus_options *options, const struct family **family,
+                                   struct blueprint *plan);
+
 #endif

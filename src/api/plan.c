@@ -49,24 +49,6 @@ const char *nidus_speed_name(nidus_speed speed)
 	return (unsigned)speed < sizeof words / sizeof *words ? words[speed] : NULL;
 }
 
-static uint64_t bytes_at(const struct blueprint *plan, const struct family *family, uint32_t level)
-{
-	struct blueprint at_level = *plan;
-	at_level.level = level;
-	return family->forecast(&at_level, plan->capacity << level).bytes;
-}
-
-/* The last growth to `most` keys doubles a table; both are there until all entries have moved. */
-static uint64_t bytes_growing(const struct blueprint *plan, const struct family *family,
-                              uint64_t most)
-{
-	uint32_t level = 0;
-	while (level < plan->growth_bits && plan->capacity << level < most)
-		level++;
-	uint64_t bytes = bytes_at(plan, family, level);
-	return level == 0 ? bytes : bytes + bytes_at(plan, family, level - 1);
-}
-
 static nidus_plan_row plan_row(const nidus_options *options, const struct family *family)
 {
 	nidus_plan_row row = { .family = family->id,
@@ -80,7 +62,10 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 		reason_copy(row.why_not, sizeof row.why_not);
 		return row;
 	}
-	struct forecast forecast = family->forecast(&plan, options->capacity);
+	const struct family *body = family_of_plan(family, &plan);
+	struct forecast forecast = body->forecast(&plan, options->capacity);
+	uint64_t most = options->max_capacity > options->capacity ? options->max_capacity
+	                                                          : options->capacity;
 	double keys = (double)options->capacity;
 	row.bytes = forecast.bytes;
 	row.capacity = plan.capacity;
@@ -91,7 +76,7 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	row.lines_per_lookup = forecast.lines;
 	row.slots = plan.slots;
 	row.fingerprint_bits = plan.core_bits + plan.growth_bits;
-	row.bytes_growing = bytes_growing(&plan, family, options->max_capacity);
+	row.bytes_growing = body->forecast(&plan, most).bytes;
 	row.copies = family->copies != NULL ? family->copies(&plan) : 0;
 	return row;
 }
@@ -112,7 +97,7 @@ static void consider(struct choice *choice, const nidus_options *options,
 	if (row->status != NIDUS_OK)
 		return;
 	if (family == choice->chosen) {
-		choice->bytes = row->bytes;
+		choice->bytes = row->bytes_growing;
 		return;
 	}
 	if (!options_may_choose(options, family))
@@ -120,9 +105,9 @@ static void consider(struct choice *choice, const nidus_options *options,
 	choice->others++;
 	if (choice->chosen != NULL && family->pace < choice->chosen->pace)
 		choice->quicker = family;
-	if (choice->next == NULL || row->bytes < choice->next_bytes) {
+	if (choice->next == NULL || row->bytes_growing < choice->next_bytes) {
 		choice->next = family;
-		choice->next_bytes = row->bytes;
+		choice->next_bytes = row->bytes_growing;
 	}
 }
 

@@ -8,7 +8,6 @@
  * have the same sum with odds of about 2^-128.
  */
 #include "api/merge.h"
-#include "api/moving.h"
 #include "api/shared.h"
 
 struct digest {
@@ -22,7 +21,7 @@ static struct digest digest_of(const nidus_filter *filter)
 	struct digest digest = { 0 };
 	nidus_cursor cursor = { { 0 } };
 	nidus_entry entry;
-	while (moving_next(filter, &cursor, &entry)) {
+	while (filter->family->next(filter->body, &cursor, &entry)) {
 		const uint64_t words[] = { entry.home, entry.fingerprint, entry.value };
 		digest.count++;
 		for (unsigned i = 0; i < 2; i++)
@@ -49,12 +48,12 @@ static bool same_table(const nidus_filter *a, const nidus_filter *b)
 
 static bool same_contents(const nidus_filter *a, const nidus_filter *b)
 {
-	uint64_t count = moving_count(a);
+	uint64_t count = a->family->count(a->body), other = b->family->count(b->body);
 	bool walks = a->family->next != NULL;
-	if (count == 0 || (walks && count != moving_count(b)))
-		return count == moving_count(b);
+	if (count == 0 || (walks && count != other))
+		return count == other;
 	reason_set_aside();
-	nidus_status status = merge_check_match(&a->plan, &b->plan, false);
+	nidus_status status = merge_check_match(&a->plan, &b->plan);
 	(void)reason_decide(NIDUS_OK); /* that they differ is no failure */
 	if (status != NIDUS_OK)
 		return false;

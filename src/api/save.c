@@ -2,14 +2,13 @@
  *
  * save: filters to bytes.
  *
- * The image of the body comes first. A filter that has more than its body, as a growing one
- * may, adds a record, its overflow list, and the image of its old body (docs/format.md).
+ * A header, the table, and the stash (docs/format.md). The table of a growing filter is in pieces
+ * (api/directory_files.h).
  */
-#include "api/moving.h"
+#include "api/directory_files.h"
 #include "api/shared.h"
 #include "store/file.h"
 #include "store/image.h"
-#include "store/parts.h"
 
 #include <errno.h>
 
@@ -21,124 +20,75 @@ static struct fill entries_of(const nidus_filter *filter)
 	return (struct fill){ .count = filter->family->count(filter->body) };
 }
 
-static nidus_status describe(const nidus_filter *filter, struct image *image)
+/* A filter on its way to bytes. */
+struct saving {
+	const nidus_filter *filter;
+	struct image image;
+	struct directory_saving directory; /* of a growing filter */
+};
+
+/* Sets what its header says. directory_saved() gives the memory of a growing one back. */
+static nidus_status describe(const nidus_filter *filter, struct saving *saving)
 {
+	struct image *image = &saving->image;
+	saving->filter = filter;
+	*image = (struct image){ .plan = filter->plan };
+	if (filter_directory(filter) != NULL)
+		return directory_save(filter_directory(filter), &saving->directory, image);
 	struct fill fill = entries_of(filter);
-	*image =
-		(struct image){ .plan = filter->plan, .count = fill.count, .stashed = fill.listed };
+	image->count = fill.count;
+	image->stashed = fill.listed;
 	(void)filter->family->table(filter->body, &image->section[IMAGE_TABLE].size);
 	image->section[IMAGE_STASH].size = filter->family->stash_entry * fill.listed;
-	return image_lay_out(image);
+	return NIDUS_OK;
 }
 
-/* Writes a filter's body, and whether there is more. */
-static nidus_status write_body(const nidus_filter *filter, bool more, nidus_sink sink,
-                               void *context)
+static void described(struct saving *saving)
 {
-	struct image image;
+	if (filter_directory(saving->filter) != NULL)
+		directory_saved(&saving->directory);
+}
+
+static void export_stash(const struct saving *saving, unsigned char *bytes)
+{
+	const nidus_filter *filter = saving->filter;
+	if (saving->image.stashed == 0)
+		return;
+	if (filter_directory(filter) != NULL)
+		directory_export_stashes(&saving->directory, bytes);
+	else
+		filter->family->export_stash(filter->body, bytes);
+}
+
+static nidus_status write_described(struct saving *saving, nidus_sink sink, void *context)
+{
+	const nidus_filter *filter = saving->filter;
 	struct block stash;
 	uint64_t size;
-	nidus_status status = describe(filter, &image);
-	image.more = more;
-	if (status == NIDUS_OK)
-		status = memory_take(&filter->allocator, image.section[IMAGE_STASH].size, &stash);
+	nidus_status status = memory_take(&filter->allocator,
+	                                  saving->image.section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
 		return status;
-	if (image.stashed > 0)
-		filter->family->export_stash(filter->body, stash.bytes);
-	const void *bytes[IMAGE_SECTIONS] = {
-		[IMAGE_TABLE] = filter->family->table(filter->body, &size),
-		[IMAGE_STASH] = stash.bytes,
-	};
-	status = image_write(&image, bytes, sink, context);
+	export_stash(saving, stash.bytes);
+	const void *bytes[IMAGE_SECTIONS] = { [IMAGE_STASH] = stash.bytes };
+	if (filter_directory(filter) == NULL)
+		bytes[IMAGE_TABLE] = filter->family->table(filter->body, &size);
+	status = image_write(&saving->image, bytes, sink, context);
 	memory_give(&filter->allocator, &stash);
-	return status;
-}
-
-/* What has to be said of a filter beside its body; false if nothing. */
-static bool describe_parts(const nidus_filter *filter, struct parts *parts)
-{
-	const struct moving *state = &filter->moving;
-	*parts = (struct parts){
-		.old = moving(filter),
-		.overflowed = state->overflow.nodes,
-		.returning = state->returning,
-	};
-	if (filter->grows)
-		shared_tell_turns(filter, &parts->uncounted, &parts->left);
-	if (parts->old) {
-		parts->position = state->position;
-		parts->places = state->places;
-	}
-	if (parts->old || parts->returning)
-		parts->inserts = state->inserts;
-	if (parts->returning)
-		parts->returned = state->returned;
-	return parts->old || parts->returning || parts->overflowed > 0 || parts->uncounted > 0 ||
-	       parts->left != 0;
-}
-
-/* Writes the record and the overflow list, and zeros up to the next part if there is one. */
-static nidus_status write_record(const nidus_filter *filter, struct parts *parts, nidus_sink sink,
-                                 void *context)
-{
-	unsigned char record[PARTS_RECORD];
-	static const unsigned char zeros[PARTS_ALIGN];
-	struct block list;
-	uint64_t size = parts->overflowed * OVERFLOW_ENTRY;
-	nidus_status status = memory_take(&filter->allocator, size, &list);
-	if (status != NIDUS_OK)
-		return status;
-	(void)overflow_export(&filter->moving.overflow, 0, list.bytes);
-	parts->checksum = hash_checksum(list.bytes, size);
-	parts_encode(parts, record);
-	status = image_put(sink, context, record, PARTS_RECORD);
-	if (status == NIDUS_OK)
-		status = image_put(sink, context, list.bytes, size);
-	if (status == NIDUS_OK && parts->old)
-		status = image_put(sink, context, zeros, parts_padding(size));
-	memory_give(&filter->allocator, &list);
-	return status;
-}
-
-/* Bytes of all parts, and where the record begins if there is one. */
-static nidus_status lay_out_parts(const nidus_filter *filter, uint64_t *record, uint64_t *size)
-{
-	struct image image;
-	struct parts parts;
-	nidus_status status = describe(filter, &image);
-	*size = image.size;
-	if (status != NIDUS_OK || !describe_parts(filter, &parts))
-		return status;
-	*record = *size + parts_padding(*size);
-	*size = *record + PARTS_RECORD + parts.overflowed * OVERFLOW_ENTRY;
-	if (!parts.old)
-		return NIDUS_OK;
-	status = describe(filter->moving.old, &image);
-	*size += parts_padding(*size) + image.size;
 	return status;
 }
 
 /* nidus_write for a filter whose threads are stopped. */
 static nidus_status write_stopped(const nidus_filter *filter, nidus_sink sink, void *context)
 {
-	static const unsigned char zeros[PARTS_ALIGN];
-	struct parts parts;
-	uint64_t record = 0, size;
-	bool more = describe_parts(filter, &parts);
+	struct saving saving;
 	nidus_status status = filter_check_mapped(filter);
 	if (status == NIDUS_OK)
-		status = write_body(filter, more, sink, context);
-	if (status != NIDUS_OK || !more)
+		status = describe(filter, &saving);
+	if (status != NIDUS_OK)
 		return status;
-	struct image image;
-	(void)describe(filter, &image);
-	(void)lay_out_parts(filter, &record, &size);
-	status = image_put(sink, context, zeros, record - image.size);
-	if (status == NIDUS_OK)
-		status = write_record(filter, &parts, sink, context);
-	if (status == NIDUS_OK && parts.old)
-		status = write_body(filter->moving.old, false, sink, context);
+	status = write_described(&saving, sink, context);
+	described(&saving);
 	return status;
 }
 
@@ -177,8 +127,12 @@ nidus_status nidus_save(const nidus_filter *filter, const char *path)
 
 static size_t saved_size(const nidus_filter *filter)
 {
-	uint64_t record, size;
-	return lay_out_parts(filter, &record, &size) == NIDUS_OK ? (size_t)size : 0;
+	struct saving saving;
+	if (describe(filter, &saving) != NIDUS_OK)
+		return 0;
+	nidus_status status = image_lay_out(&saving.image);
+	described(&saving);
+	return status == NIDUS_OK ? (size_t)saving.image.size : 0;
 }
 
 size_t nidus_saved_size(const nidus_filter *filter)

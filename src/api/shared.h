@@ -8,9 +8,8 @@
  * visitors, changes of single keys as workers; walks, saves and the like close it
  * to workers, growth closes it to all.
  *
- * A filter that grows by itself does so with the gate closed, in short steps: now
- * and then a thread that inserts closes it and moves some entries on
- * (api/moving.h). While a filter is in two parts, inserts go to the larger one.
+ * A filter that grows does so with the gate closed, one segment at a time: a thread that meets one
+ * that is due closes it and splits that (api/directory.h).
  *
  * A filter without the flag has no gate, and pays one look at a pointer.
  */
@@ -19,20 +18,6 @@
 
 #include "api/filter.h"
 #include "base/gate.h"
-#include "base/tally.h"
-
-/*
- * How many keys were inserted since a thread last looked after growth. The filter counts
- * them, and not each thread: threads may be many, short-lived, or busy with several
- * filters. It does so in parts, so that threads do not wait for each other's cache line.
- */
-struct turns {
-	struct {
-		_Alignas(64) uint32_t inserts;
-	} part[TALLY_PARTS];
-	uint32_t carry; /* inserts that no part counts: those of a file */
-	int64_t left;   /* inserts until a thread must look how full the filter is */
-};
 
 /* Gives a filter its gate. Errors: E_NOMEM. */
 nidus_status shared_make(nidus_filter *filter);
@@ -57,21 +42,11 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes,
 nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
                                  size_t *done);
 
-/* The most inserts into a filter of this capacity that growth_take_turn has not seen. */
-uint64_t shared_uncounted(uint64_t capacity);
-
-/* These counts, of a filter whose threads are stopped: for files, and back. */
-void shared_tell_turns(const nidus_filter *filter, uint32_t *uncounted, int64_t *left);
-void shared_set_turns(nidus_filter *filter, uint32_t uncounted, int64_t left);
-
 /* Between the two no call changes the filter; if `all`, none is inside. Free without a gate. */
 static inline void shared_stop(const nidus_filter *filter, bool all)
 {
-	if (filter->gate == NULL)
-		return;
-	gate_close(filter->gate, all);
-	if (all) /* the next turn counts the entries again */
-		__atomic_store_n(&filter->turns->left, 0, __ATOMIC_RELAXED);
+	if (filter->gate != NULL)
+		gate_close(filter->gate, all);
 }
 
 static inline void shared_go_on(const nidus_filter *filter)

@@ -2,7 +2,6 @@
  *
  * values: the calls that take keys with values, and counts.
  */
-#include "api/growth.h"
 #include "api/shared.h"
 
 #define SOME 64 /* counts of a batch that are fetched at a time */
@@ -35,8 +34,7 @@ static nidus_status put(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	if (filter->gate != NULL)
 		return shared_insert(filter, hash, value);
-	return filter->grows ? growth_insert(filter, hash, value)
-	                     : body_insert(filter->ops, filter->body, hash, value);
+	return body_insert(filter->ops, filter->body, hash, value);
 }
 
 nidus_status nidus_insert_value_hash(nidus_filter *filter, uint64_t hash, uint64_t value)
@@ -64,8 +62,7 @@ static nidus_status put_batch(nidus_filter *filter, const uint64_t *hashes, cons
 {
 	if (filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, values, n, done);
-	return filter->grows ? growth_insert_batch(filter, hashes, values, n, done)
-	                     : filter->ops->insert_batch(filter->body, hashes, values, n, done);
+	return filter->ops->insert_batch(filter->body, hashes, values, n, done);
 }
 
 nidus_status nidus_insert_value_batch(nidus_filter *filter, const uint64_t *hashes,

@@ -31,7 +31,8 @@ struct blueprint {
 	uint32_t stash_limit;  /* entries in one chunk's stash at most */
 	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
 	uint32_t value_bits;   /* of the value beside each key; 0: there are none */
-	uint32_t unused;       /* zero, so that plans can be compared as bytes */
+	uint32_t segmented;    /* 1: a directory of segments, whose chunks are `chunks` at first and
+	                          have `groups` groups each (api/directory.h) */
 	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
 };
 

@@ -15,8 +15,6 @@
 
 #include <errno.h>
 
-#define HUGE_PAGE ((size_t)2 << 20)
-
 static nidus_status no_memory(uint64_t size)
 {
 	return fail(NIDUS_E_NOMEM, "no memory for %llu bytes", (unsigned long long)size);
@@ -31,19 +29,26 @@ static void cut(struct block *block, size_t size, size_t alignment)
 	block->size = size;
 }
 
-nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block)
+/*
+ * Takes a block at a multiple of an alignment, 1 for anywhere; *zeroed: whether it had better be,
+ * and then whether it is.
+ */
+static nidus_status take(const nidus_allocator *allocator, uint64_t size, size_t alignment,
+                         struct block *block, bool *zeroed)
 {
 	*block = (struct block){ 0 };
 	if (size == 0)
 		return NIDUS_OK;
-	bool mapped = allocator->alloc == NULL && size >= HUGE_PAGE;
-	size_t alignment = mapped ? HUGE_PAGE : MEMORY_LINE;
+	bool mapped = allocator->alloc == NULL && size >= MEMORY_HUGE_PAGE;
+	alignment = mapped ? MEMORY_HUGE_PAGE : alignment;
 	uint64_t whole_size;
-	if (add_overflows(size, alignment, &whole_size) || whole_size > PTRDIFF_MAX)
+	if (add_overflows(size, alignment > 1 ? alignment : 0, &whole_size) ||
+	    whole_size > PTRDIFF_MAX)
 		return no_memory(size);
 	block->whole_size = (size_t)whole_size;
-	bool zeroed = mapped || allocator->alloc_zeroed != NULL;
-	if (allocator->alloc_zeroed != NULL)
+	bool by_caller = *zeroed && allocator->alloc_zeroed != NULL;
+	*zeroed = mapped || by_caller;
+	if (by_caller)
 		block->whole = allocator->alloc_zeroed(allocator->context, block->whole_size);
 	else if (allocator->alloc != NULL)
 		block->whole = allocator->alloc(allocator->context, block->whole_size);
@@ -55,11 +60,37 @@ nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct
 		return no_memory(size);
 	}
 	cut(block, (size_t)size, alignment);
-	if (!zeroed) {
+	return NIDUS_OK;
+}
+
+static nidus_status take_zeroed(const nidus_allocator *allocator, uint64_t size, size_t alignment,
+                                struct block *block)
+{
+	bool zeroed = true;
+	nidus_status status = take(allocator, size, alignment, block, &zeroed);
+	if (status == NIDUS_OK && !zeroed) {
 		memset(block->bytes, 0, block->size);
 		effort_of_thread()->cleared += block->size;
 	}
-	return NIDUS_OK;
+	return status;
+}
+
+nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block)
+{
+	return take_zeroed(allocator, size, MEMORY_LINE, block);
+}
+
+nidus_status memory_take_anywhere(const nidus_allocator *allocator, uint64_t size,
+                                  struct block *block)
+{
+	return take_zeroed(allocator, size, 1, block);
+}
+
+nidus_status memory_take_unset(const nidus_allocator *allocator, uint64_t size,
+                               struct block *block)
+{
+	bool zeroed = false;
+	return take(allocator, size, MEMORY_LINE, block, &zeroed);
 }
 
 void memory_give(const nidus_allocator *allocator, struct block *block)
@@ -68,7 +99,7 @@ void memory_give(const nidus_allocator *allocator, struct block *block)
 	if (block->whole != NULL) {
 		if (allocator->alloc != NULL)
 			allocator->free(allocator->context, block->whole, block->whole_size);
-		else if (block->size >= HUGE_PAGE)
+		else if (block->size >= MEMORY_HUGE_PAGE)
 			os.unmap(block->whole, block->whole_size);
 		else
 			os.release(block->whole);

@@ -10,6 +10,7 @@
 #include "nidus.h"
 
 #define MEMORY_LINE 64 /* blocks start at a cache line */
+#define MEMORY_HUGE_PAGE ((size_t)2 << 20)
 
 /*
  * A block of memory, and what is needed to give it back. `bytes` is NULL for a
@@ -28,6 +29,14 @@ struct block {
  * Errors: E_NOMEM; *block is empty then.
  */
 nidus_status memory_take(const nidus_allocator *allocator, uint64_t size, struct block *block);
+
+/* The same, but what is in it may be anything. */
+nidus_status memory_take_unset(const nidus_allocator *allocator, uint64_t size,
+                               struct block *block);
+
+/* The same as memory_take for what may start at any byte: it takes no more than its size. */
+nidus_status memory_take_anywhere(const nidus_allocator *allocator, uint64_t size,
+                                  struct block *block);
 
 /* A block that belongs to somebody else: memory_give only forgets it. */
 static inline struct block memory_lent(unsigned char *bytes, uint64_t size)

@@ -43,7 +43,8 @@ struct body_ops {
 	                   uint32_t *found);
 	/*
 	 * Both in input order up to the first failure; *done is always set. `values` may be
-	 * NULL: all are 0 then.
+	 * NULL: all are 0 then. Inserts into a growing filter that threads share may stop earlier:
+	 * where a segment has to be split (api/directory.h).
 	 */
 	nidus_status (*insert_batch)(void *body, const uint64_t *hashes, const uint64_t *values,
 	                             size_t n, size_t *done);

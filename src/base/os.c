@@ -40,6 +40,11 @@ static void unmap(void *memory, size_t size)
 	(void)munmap(memory, size);
 }
 
+static void forget_map(void *memory, size_t size)
+{
+	(void)madvise(memory, size, MADV_DONTNEED);
+}
+
 static int random_from_device(void *bytes, size_t size)
 {
 	int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
@@ -200,6 +205,7 @@ struct os_calls os = {
 	.map_zeroed = map_zeroed,
 	.map_file = map_file,
 	.unmap = unmap,
+	.forget_map = forget_map,
 	.random = random_bytes,
 	.open_read = open_read,
 	.open_new = open_new,

@@ -21,6 +21,8 @@ struct os_calls {
 	/* The first `size` bytes of a file, to read, for random access; NULL and errno. */
 	void *(*map_file)(int file, size_t size);
 	void (*unmap)(void *memory, size_t size);
+	/* Takes pages of a mapped file out of memory; they come back when they are touched. */
+	void (*forget_map)(void *memory, size_t size);
 	int (*random)(void *bytes, size_t size);        /* 0, or -1 and errno */
 	int (*open_read)(const char *path);             /* file descriptor, or -1 */
 	int (*open_new)(const char *path, mode_t mode); /* must not exist yet; to read, too */

@@ -21,23 +21,24 @@
  *
  * The rate: an absent key shares its front bucket and mini-bucket with
  * keys / (F * mini-buckets) entries on average, and a remainder of r bits
- * matches with 2^-r. Only r = 8, 12, 16 and 24 exist (less the bits that growth
- * has taken); the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have
+ * matches with 2^-r. Only r = 8, 12, 16 and 24 exist; the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have
  * 32 bytes: a tenth larger in all, and about half the work of a lookup in cache.
  *
  * The load: keys per front bucket on average, `densities` below, is where neither
  * filling in any order nor long churn finds the backyard full; with NIDUS_NO_DELETE
  * there is no churn, and lines are filled further. See docs/results/breadcrumb.md.
  *
- * Growth: the base geometry stays, address bits come from the fingerprint. A
- * filter that is to grow is made with a wider remainder for that.
+ * Growth: a directory of bodies of SEGMENT_SLOTS slots each (api/directory.h). Their lines have
+ * their final width from the start, and bits of a part that are left lie beside them. A body is
+ * filled further than a filter of its size would be: what finds no place is listed, and the few
+ * entries that are take less room than emptier lines would.
  */
 #include "base/reason.h"
 #include "family/breadcrumb_ranges.h"
 #include "family/family.h"
 #include "family/registry.h"
 #include "yard/build.h"
-#include "yard/move.h"
+#include "yard/list.h"
 
 #include <math.h>
 
@@ -61,6 +62,7 @@ struct filling {
 struct density {
 	unsigned width, slots; /* of remainders; of a front line */
 	struct filling any, no_delete;
+	double in_segment; /* keys per front bucket of a growing filter's bodies, on average */
 };
 
 /* Front buckets at which the odds of the fillings below reach one in a million. */
@@ -68,14 +70,18 @@ struct density {
 #define LARGE_NO_DELETE (1u << 19)
 
 static const struct density densities[] = {
-	{ 8, 51, { 51.15, 44, 51.15, LARGE }, { 51.75, 40, 51.45, LARGE_NO_DELETE } },
-	{ 12, 36, { 34.9, 36, 34.9, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE } },
-	{ 16, 28, { 26.5, 32, 26.5, LARGE }, { 27.0, 24, 27.0, LARGE_NO_DELETE } },
-	{ 24, 19, { 17.1, 24, 17.1, LARGE }, { 17.6, 20, 17.6, LARGE_NO_DELETE } },
-	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2, LARGE }, { 22.7, 20, 22.7, LARGE_NO_DELETE } },
+	{ 8, 51, { 51.15, 44, 51.15, LARGE }, { 51.75, 40, 51.45, LARGE_NO_DELETE }, 51.6 },
+	{ 12, 36, { 34.9, 36, 34.9, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE }, 35.6 },
+	{ 16, 28, { 26.5, 32, 26.5, LARGE }, { 27.0, 24, 27.0, LARGE_NO_DELETE }, 27.1 },
+	{ 24, 19, { 17.1, 24, 17.1, LARGE }, { 17.6, 20, 17.6, LARGE_NO_DELETE }, 17.8 },
+	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2, LARGE }, { 22.7, 20, 22.7, LARGE_NO_DELETE }, 23.0 },
 };
 
 #define DENSITIES (sizeof densities / sizeof *densities)
+
+/* Slots of the front lines of a segment, about; keys that it takes, on top of an even share. */
+#define SEGMENT_SLOTS (2 * family_segment_slots)
+#define SEGMENT_OVER 1.025
 
 /* ------------------------------------------------------------------- sizing -- */
 
@@ -91,8 +97,7 @@ static const struct density *density_of(unsigned slots)
 static double expected_rate(const struct blueprint *plan, double keys)
 {
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
-	double fronts = (double)(plan->groups << plan->level);
-	double bits = (double)(UINT64_C(1) << (plan->core_bits + plan->growth_bits - plan->level));
+	double fronts = (double)plan->groups, bits = (double)(UINT64_C(1) << plan->core_bits);
 	return keys / (fronts * ops->shape.front.buckets * bits);
 }
 
@@ -121,15 +126,6 @@ static uint64_t keys_that_fit(struct filling filling, uint64_t fronts)
 	return keys > 1 ? (uint64_t)keys : 1;
 }
 
-/* The most keys that a plan's front buckets hold at its rate, at its level. */
-static uint64_t most_keys(const struct density *density, const struct blueprint *plan)
-{
-	uint64_t fit =
-		keys_that_fit(filling_of(density, plan->features), plan->groups << plan->level);
-	double at_rate = plan->fpr / expected_rate(plan, 1);
-	return at_rate < (double)fit ? (uint64_t)at_rate : fit;
-}
-
 /* Front buckets for so many keys. */
 static uint64_t fronts_for(struct filling filling, uint64_t keys)
 {
@@ -141,49 +137,32 @@ static uint64_t fronts_for(struct filling filling, uint64_t keys)
 	return fronts;
 }
 
-/* Doublings from `capacity` to `max_capacity`. */
-static unsigned doublings(uint64_t capacity, uint64_t max_capacity)
+/* Whether options ask for lines of a shape, or leave them to the family. */
+static bool is_wanted(const nidus_options *options, const struct density *density)
 {
-	unsigned times = 0;
-	while (times < 24 && capacity << times < max_capacity)
-		times++;
-	return times;
+	if (options->slots != 0)
+		return density->slots == options->slots;
+	return density->slots != SHORT_SLOTS || (options->features & NIDUS_FAST) != 0;
 }
 
-/* Doublings of so many front buckets until they hold max_capacity keys. */
-static unsigned doublings_of(const nidus_options *options, struct filling filling, uint64_t fronts)
-{
-	unsigned times = doublings(options->capacity, options->max_capacity);
-	while (times < 24 && keys_that_fit(filling, fronts << times) < options->max_capacity)
-		times++;
-	return times;
-}
-
-/* Plans for one width; false if the rate at the end would be too high. */
-static bool plan_width(const nidus_options *options, const struct density *density,
+/* Plans lines of a shape for so many front buckets; false if `keys` make the rate too high. */
+static bool plan_lines(const struct density *density, uint64_t fronts, double keys,
                        struct blueprint *plan)
 {
-	struct filling filling = filling_of(density, options->features);
-	bool wanted = options->slots == 0 ? density->slots != SHORT_SLOTS ||
-	                                            (options->features & NIDUS_FAST) != 0
-	                                  : density->slots == options->slots;
-	uint64_t fronts = fronts_for(filling, options->capacity);
-	unsigned growth = doublings_of(options, filling, fronts);
-	if (growth >= density->width || !wanted)
-		return false;
-	plan->growth_bits = growth;
-	plan->core_bits = density->width - growth;
+	plan->core_bits = density->width;
 	plan->chunks = 1;
 	plan->groups = fronts;
 	plan->slots = density->slots;
-	plan->level = growth; /* the rate counts when all growth is done */
-	double at_end =
-		expected_rate(plan, (double)options->capacity * (double)(UINT64_C(1) << growth));
-	plan->level = 0;
-	return at_end <= plan->fpr;
+	return expected_rate(plan, keys) <= plan->fpr;
 }
 
-static nidus_status breadcrumb_plan(const nidus_options *options, struct blueprint *plan)
+/* Shape number i in the order of preference: with NIDUS_FAST the last one, short lines, comes first. */
+static const struct density *preferred(const nidus_options *options, size_t i)
+{
+	return &densities[options->features & NIDUS_FAST ? (i + DENSITIES - 1) % DENSITIES : i];
+}
+
+static nidus_status check_options(const nidus_options *options)
 {
 	if (options->slots != 0 && density_of(options->slots) == NULL)
 		return fail(NIDUS_E_RANGE,
@@ -194,68 +173,102 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		            "the breadcrumb family does not search: leave max_steps 0");
 	if (family_must_reserve(options))
 		return fail(NIDUS_E_UNSUPPORTED, "only the chunked family reserves slots");
-	for (size_t i = 0; i < DENSITIES; i++) {
-		/* With NIDUS_FAST the last one, short lines, comes first. */
-		size_t shape = options->features & NIDUS_FAST ? (i + DENSITIES - 1) % DENSITIES : i;
-		if (!plan_width(options, &densities[shape], plan))
-			continue;
-		if (plan->groups > FRONTS_MOST >> plan->growth_bits)
-			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
-		plan->capacity = plan->max_capacity = options->capacity;
-		if (plan->growth_bits > 0) {
-			plan->capacity = most_keys(&densities[shape], plan);
-			plan->max_capacity = options->max_capacity > plan->capacity
-			                             ? options->max_capacity
-			                             : plan->capacity;
-		}
-		return NIDUS_OK;
-	}
-	const char *growth = options->max_capacity > options->capacity ? " and growth" : "";
-	if (options->slots != 0)
-		return fail(NIDUS_E_RANGE,
-		            "breadcrumb lines of %u slots hold %u bits per key, too few for this "
-		            "rate%s",
-		            options->slots, density_of(options->slots)->width, growth);
-	return fail(NIDUS_E_RANGE,
-	            "breadcrumb lines hold at most 24 bits per key, too few for this rate%s",
-	            growth);
+	return NIDUS_OK;
 }
 
-static nidus_status breadcrumb_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                                      struct blueprint *larger)
+static nidus_status too_few_bits(const nidus_options *options)
 {
-	*larger = *plan;
-	const struct density *density = density_of(plan->slots);
-	while (most_keys(density, larger) < capacity) {
-		if (larger->groups > FRONTS_MOST >> (larger->level + 1))
+	if (options->slots != 0)
+		return fail(NIDUS_E_RANGE,
+		            "breadcrumb lines of %u slots hold %u bits per key, too few for this rate",
+		            options->slots, density_of(options->slots)->width);
+	return fail(NIDUS_E_RANGE,
+	            "breadcrumb lines hold at most 24 bits per key, too few for this rate");
+}
+
+static nidus_status breadcrumb_plan(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = check_options(options);
+	if (status != NIDUS_OK)
+		return status;
+	for (size_t i = 0; i < DENSITIES; i++) {
+		const struct density *density = preferred(options, i);
+		uint64_t fronts =
+			fronts_for(filling_of(density, options->features), options->capacity);
+		if (!is_wanted(options, density) ||
+		    !plan_lines(density, fronts, (double)options->capacity, plan))
+			continue;
+		if (plan->groups > FRONTS_MOST)
 			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
-		if (larger->level == larger->growth_bits) {
-			if (!relax || larger->core_bits == 1 || larger->fpr >= 0.5)
-				return fail(
-					NIDUS_E_RANGE,
-					"no bits are left for more than %llu keys; make the filter with "
-					"a larger max_capacity",
-					(unsigned long long)plan->max_capacity);
-			/* The rate doubles: a core bit becomes an address bit. */
-			larger->core_bits--;
-			larger->growth_bits++;
-			larger->fpr *= 2;
-		}
-		larger->level++;
+		plan->capacity = plan->max_capacity = options->capacity;
+		return NIDUS_OK;
 	}
-	larger->capacity = most_keys(density, larger);
-	if (larger->max_capacity < larger->capacity)
-		larger->max_capacity = larger->capacity;
-	return NIDUS_OK;
+	return too_few_bits(options);
+}
+
+/* ----------------------------------------------------------------- segments -- */
+
+/* Front buckets of a segment: those that share a line of the backyard are 16, so none is lacking. */
+static uint64_t segment_fronts(unsigned slots)
+{
+	uint64_t fronts = SEGMENT_SLOTS / slots;
+	if (fronts >= YARD_FAN)
+		return fronts / YARD_FAN * YARD_FAN;
+	return fronts > 0 ? fronts : 1;
+}
+
+/* Keys of a body when all of the filter's are as full as they are to be, on average. */
+static double segment_mean(const struct density *density, uint64_t fronts)
+{
+	return density->in_segment * (double)fronts;
+}
+
+static nidus_status breadcrumb_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = check_options(options);
+	if (status != NIDUS_OK)
+		return status;
+	for (size_t i = 0; i < DENSITIES; i++) {
+		const struct density *density = preferred(options, i);
+		uint64_t fronts = segment_fronts(density->slots);
+		if (is_wanted(options, density) &&
+		    plan_lines(density, fronts, segment_mean(density, fronts), plan))
+			return NIDUS_OK;
+	}
+	return too_few_bits(options);
+}
+
+static uint64_t breadcrumb_segment_keys(const struct blueprint *plan)
+{
+	const struct density *density = density_of(plan->slots);
+	return (uint64_t)(segment_mean(density, plan->groups) * SEGMENT_OVER) + 1;
+}
+
+static void breadcrumb_fit_segment(struct blueprint *plan, uint64_t keys)
+{
+	double each = density_of(plan->slots)->in_segment * SEGMENT_OVER;
+	plan->groups = family_divisible(plan, (uint64_t)ceil((double)keys / each));
+}
+
+static bool breadcrumb_pack(struct blueprint *plan, uint64_t groups, uint64_t keys)
+{
+	struct filling filling = filling_of(density_of(plan->slots), plan->features);
+	plan->chunks = 1;
+	plan->groups = groups;
+	double at_rate = plan->fpr / expected_rate(plan, 1);
+	plan->capacity = keys_that_fit(filling, groups);
+	if ((double)plan->capacity > at_rate)
+		plan->capacity = (uint64_t)at_rate;
+	plan->max_capacity = plan->capacity;
+	return plan->capacity >= keys;
 }
 
 static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_t keys)
 {
 	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
-	uint64_t fronts = plan->groups << plan->level;
-	uint64_t back = yard_lines(fronts) - fronts;
+	uint64_t fronts = plan->groups, back = yard_lines(fronts) - fronts;
 	struct forecast forecast = {
-		.bytes = yard_table_bytes(plan, 0),
+		.bytes = yard_table_bytes(plan, plan->growth_bits),
 		.total_slots = fronts * shape->front.slots + back * shape->back.slots,
 		.slot_bits = plan->core_bits + plan->growth_bits + plan->value_bits,
 		.fpr = expected_rate(plan, (double)keys),
@@ -269,24 +282,52 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 
 /* ----------------------------------------------------------------- adapters -- */
 
-static nidus_status breadcrumb_check(const struct blueprint *plan)
+/* Fields of a plan that mean nothing here. */
+static nidus_status check_unused(const struct blueprint *plan)
 {
 	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0 ||
 	    plan->borrowed != 0)
 		return fail(NIDUS_E_RANGE,
 		            "a breadcrumb filter neither searches, holds back nor borrows");
-	return yard_check(plan);
+	return NIDUS_OK;
+}
+
+static nidus_status breadcrumb_check(const struct blueprint *plan)
+{
+	nidus_status status = check_unused(plan);
+	return status == NIDUS_OK ? yard_check(plan) : status;
 }
 
 static nidus_status breadcrumb_check_segment(const struct blueprint *plan,
                                              const struct segment *segment)
 {
-	return yard_check_segment(plan, segment);
+	nidus_status status = check_unused(plan);
+	return status == NIDUS_OK ? yard_check_segment(plan, segment) : status;
 }
 
 static uint64_t breadcrumb_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
 {
 	return yard_body_hash(body, entry, part);
+}
+
+static nidus_status breadcrumb_spread(const void *from, const struct spread *spread)
+{
+	return yard_spread(from, spread);
+}
+
+static uint64_t breadcrumb_segment_room(const struct blueprint *plan)
+{
+	return yard_table_bytes(plan, plan->growth_bits);
+}
+
+static void breadcrumb_moved(void *body, unsigned char *room)
+{
+	yard_moved(body, room);
+}
+
+static unsigned breadcrumb_tag_at(const struct blueprint *plan)
+{
+	return plan->core_bits + YARD_BUCKET_BITS;
 }
 
 static uint64_t breadcrumb_borrow(const void *body, uint64_t hash)
@@ -302,7 +343,18 @@ static uint64_t breadcrumb_count(const void *body)
 static unsigned breadcrumb_copies(const struct blueprint *plan)
 {
 	(void)plan;
-	return YARD_COPIES;
+	return OVERFLOW_COPIES_MOST;
+}
+
+static uint64_t breadcrumb_surplus(const void *body)
+{
+	return yard_list_surplus(body);
+}
+
+static void breadcrumb_promise(void *body, uint64_t capacity)
+{
+	struct yard *yard = body;
+	yard->capacity = capacity;
 }
 
 static nidus_status breadcrumb_create(void *body, const struct blueprint *plan,
@@ -328,7 +380,7 @@ static nidus_status breadcrumb_copy(void *to, const void *from)
 	const struct yard *other = from;
 	memcpy(yard->memory.bytes, other->memory.bytes, other->memory.size);
 	yard->count = yard_count(other);
-	return NIDUS_OK;
+	return yard_list_copy(yard, other);
 }
 
 static nidus_status breadcrumb_build(void *body, const uint64_t *hashes, const uint64_t *values,
@@ -350,10 +402,12 @@ static void breadcrumb_prefetch(const void *body, uint64_t hash)
 static struct fill breadcrumb_fill(const void *body)
 {
 	const struct yard *yard = body;
-	uint64_t count = yard_count(yard);
-	double load = (double)count / (double)yard_slots(yard);
+	uint64_t count = yard_count(yard), stashed = yard_list_entries(yard);
+	double load = (double)(count - stashed) / (double)yard_slots(yard);
 	return (struct fill){
 		.count = count,
+		.stashed = stashed,
+		.listed = stashed - yard_list_surplus(yard),
 		.bytes = yard_bytes(yard),
 		.load = load,
 		.headroom = 1 - load,
@@ -387,22 +441,10 @@ static nidus_status breadcrumb_transfer(void *to, const void *from)
 	return yard_transfer(to, from);
 }
 
-static void breadcrumb_move(void *to, void *from, uint64_t *position, uint64_t places,
-                            struct overflow *overflow)
-{
-	yard_move(to, from, position, places, overflow);
-}
-
-static void breadcrumb_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-                            uint8_t *left)
-{
-	for (size_t i = 0; i < n; i++)
-		left[i] = yard_locate(from, hashes[i]).bucket >= position;
-}
-
 static nidus_entry breadcrumb_identity(const void *body, uint64_t hash)
 {
-	return yard_identity(body, yard_locate_tagged(body, hash));
+	/* Without a tag: it may be of any part. */
+	return yard_identity(body, yard_locate(body, hash));
 }
 
 static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
@@ -414,21 +456,31 @@ static unsigned char *breadcrumb_table(const void *body, uint64_t *size)
 
 static void breadcrumb_export_stash(const void *body, unsigned char *bytes)
 {
-	(void)body, (void)bytes; /* the backyard is part of the table */
+	yard_list_export(body, bytes);
 }
 
 static nidus_status breadcrumb_import(void *body, const unsigned char *stash, uint64_t stashed,
                                       uint64_t count)
 {
 	struct yard *yard = body;
-	(void)stash;
-	if (stashed > 0)
-		return fail(NIDUS_E_CORRUPT, "a breadcrumb filter has no stash");
-	if (count > yard_slots(yard))
-		return fail(NIDUS_E_CORRUPT, "%llu entries are more than there are slots",
-		            (unsigned long long)count);
+	nidus_status status = yard_list_import(yard, stash, stashed);
+	if (status != NIDUS_OK)
+		return status;
+	if (count < yard->list.entries || count - yard->list.entries > yard_slots(yard))
+		return fail(
+			NIDUS_E_CORRUPT,
+			"%llu entries are more than there are slots, or fewer than in the stash",
+			(unsigned long long)count);
 	yard->count = count;
 	return yard->mapped ? NIDUS_OK : breadcrumb_verify(yard);
+}
+
+static nidus_status insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies)
+{
+	struct yard *yard = body;
+	struct yard_key key = yard_locate(yard, hash);
+	key.beside = yard_beside(yard, hash, value);
+	return yard_put_copies(yard, key, copies);
 }
 
 const struct family family_breadcrumb = {
@@ -450,19 +502,27 @@ const struct family family_breadcrumb = {
 	.ops = breadcrumb_ops,
 	.prefetch = breadcrumb_prefetch,
 	.count = breadcrumb_count,
+	.surplus = breadcrumb_surplus,
+	.promise = breadcrumb_promise,
+	.stash_entry = OVERFLOW_ENTRY,
 	.fill = breadcrumb_fill,
 	.verify = breadcrumb_verify,
 	.next = breadcrumb_next,
 	.entry_hash = breadcrumb_entry_hash,
-	.larger = breadcrumb_larger,
+	.plan_segment = breadcrumb_plan_segment,
+	.segment_keys = breadcrumb_segment_keys,
+	.fit_segment = breadcrumb_fit_segment,
+	.pack = breadcrumb_pack,
+	.spread = breadcrumb_spread,
+	.segment_room = breadcrumb_segment_room,
+	.moved = breadcrumb_moved,
+	.insert_copies = insert_copies,
+	.tag_at = breadcrumb_tag_at,
 	.transfer = breadcrumb_transfer,
-	.move = breadcrumb_move,
-	.left = breadcrumb_left,
 	.identity = breadcrumb_identity,
 	.check_segment = breadcrumb_check_segment,
 	.body_hash = breadcrumb_body_hash,
 	.borrow = breadcrumb_borrow,
-	.core_shrinks = true,
 	.pace = 1,
 	.speed = NIDUS_SPEED_FAST,
 	.table = breadcrumb_table,

@@ -51,17 +51,33 @@ const struct offset_layout *bucketed_layout(unsigned slots)
 	return offset_find(layouts, LAYOUTS, slots);
 }
 
-static nidus_status bucketed_plan(const nidus_options *options, struct blueprint *plan)
+/* The layout that the options ask for. Errors: E_RANGE. */
+static nidus_status choose_layout(const nidus_options *options,
+                                  const struct offset_layout **layout)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
-	const struct offset_layout *layout = bucketed_layout(slots);
-	if (layout == NULL)
+	*layout = bucketed_layout(slots);
+	if (*layout == NULL)
 		return fail(NIDUS_E_RANGE,
 		            "the bucketed family has 2 or 4 slots per bucket, not %u", slots);
 	if (options->features & NIDUS_COMPACT && slots != CODED_SLOTS)
 		return fail(NIDUS_E_RANGE, "a compact filter has 4 slots per bucket, not %u",
 		            slots);
-	return offset_plan(options, plan, layout);
+	return NIDUS_OK;
+}
+
+static nidus_status bucketed_plan(const nidus_options *options, struct blueprint *plan)
+{
+	const struct offset_layout *layout;
+	nidus_status status = choose_layout(options, &layout);
+	return status == NIDUS_OK ? offset_plan(options, plan, layout) : status;
+}
+
+static nidus_status bucketed_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	const struct offset_layout *layout;
+	nidus_status status = choose_layout(options, &layout);
+	return status == NIDUS_OK ? offset_plan_segment(options, plan, layout) : status;
 }
 
 const struct family family_bucketed = {
@@ -71,8 +87,11 @@ const struct family family_bucketed = {
 	.name = "bucketed",
 	.pace = 4,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = offset_larger,
 	.plan = bucketed_plan,
+	.plan_segment = bucketed_plan_segment,
+	.segment_keys = offset_segment_keys,
+	.fit_segment = offset_fit_segment,
+	.pack = offset_pack,
 	.check = nesting_check,
 	.forecast = offset_forecast,
 	.compact = true,

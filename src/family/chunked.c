@@ -128,18 +128,15 @@ static uint32_t steps_for(const struct blueprint *plan)
 	return steps < SEARCH_STEPS_MAX ? (uint32_t)steps : SEARCH_STEPS_MAX;
 }
 
-static bool fits(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool fits(const struct blueprint *plan, uint64_t keys)
 {
 	struct chunking_limits limits;
-	double slots = (double)(plan->groups << level) * plan->slots;
+	double slots = (double)plan->groups * plan->slots;
 	if (limits_for(plan->slots, &limits) != NIDUS_OK ||
 	    !chunking_hold(&limits, keys, plan->chunks, slots))
 		return false;
 	double load = (double)keys / ((double)plan->chunks * slots);
-	double rate = nesting_fpr(plan->core_bits, 2.0 * plan->slots, load);
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
-	return rate <= plan->fpr;
+	return nesting_fpr(plan->core_bits, 2.0 * plan->slots, load) <= plan->fpr;
 }
 
 static uint64_t stash(uint64_t chunk_slots)
@@ -149,13 +146,8 @@ static uint64_t stash(uint64_t chunk_slots)
 
 static const struct nesting_sizing sizing = { .fits = fits, .stash = stash };
 
-static nidus_status chunked_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                                   struct blueprint *larger)
-{
-	return nesting_larger(plan, capacity, relax, &sizing, larger);
-}
-
-static nidus_status chunked_plan(const nidus_options *options, struct blueprint *plan)
+/* Slots per bucket, and how many of them are held back. Errors: E_UNSUPPORTED, E_RANGE. */
+static nidus_status choose_slots(const nidus_options *options, struct blueprint *plan)
 {
 	struct chunking_limits limits;
 	nidus_status status = nesting_check_options(options, true);
@@ -171,14 +163,40 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 		return fail(NIDUS_E_RANGE,
 		            "of %u slots per bucket at most %u can be held back, not %u",
 		            plan->slots, plan->slots - 1, plan->reserve);
+	return NIDUS_OK;
+}
+
+static nidus_status chunked_plan(const nidus_options *options, struct blueprint *plan)
+{
+	struct chunking_limits limits;
+	nidus_status status = choose_slots(options, plan);
+	if (status != NIDUS_OK)
+		return status;
+	(void)limits_for(plan->slots, &limits);
 	if (!chunking_choose(&limits, options->capacity, &plan->chunks, &plan->groups))
 		return fail(NIDUS_E_RANGE, "no number of chunks holds %llu keys",
 		            (unsigned long long)options->capacity);
 	double slots = (double)plan->chunks * (double)plan->groups * plan->slots;
-	double load = nesting_grows(options) ? 1 : (double)options->capacity / slots;
-	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots,
+	                                    (double)options->capacity / slots);
 	plan->capacity = options->capacity;
-	return nesting_complete(options, plan, &sizing, steps_for(plan));
+	nesting_complete(options, plan, &sizing, steps_for(plan));
+	return NIDUS_OK;
+}
+
+static nidus_status chunked_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots(options, plan);
+	if (status != NIDUS_OK)
+		return status;
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, NESTING_SEGMENT_LOAD);
+	nesting_lay_out_segment(options, plan, &sizing, ONE_CHUNK_STEPS);
+	return NIDUS_OK;
+}
+
+static uint64_t chunked_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, &sizing);
 }
 
 const struct family family_chunked = {
@@ -188,8 +206,9 @@ const struct family family_chunked = {
 	.name = "chunked",
 	.pace = 5,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = chunked_larger,
 	.plan = chunked_plan,
+	.plan_segment = chunked_plan_segment,
+	.segment_keys = chunked_segment_keys,
 	.check = nesting_check,
 	.forecast = nesting_forecast,
 };

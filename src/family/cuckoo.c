@@ -35,18 +35,38 @@
 
 #define BEST_SLOTS 4
 
-static nidus_status cuckoo_plan(const nidus_options *options, struct blueprint *plan)
+/* Slots per bucket. Errors: E_RANGE. */
+static nidus_status choose_slots(const nidus_options *options, struct blueprint *plan)
 {
 	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	if (plan->slots != 2 && plan->slots != 4 && plan->slots != 8)
 		return fail(NIDUS_E_RANGE,
 		            "the cuckoo family has 2, 4 or 8 slots per bucket, not %u",
 		            options->slots);
-	return one_table_plan(options, plan);
+	return NIDUS_OK;
+}
+
+static nidus_status cuckoo_plan(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots(options, plan);
+	return status == NIDUS_OK ? one_table_plan(options, plan) : status;
+}
+
+static nidus_status cuckoo_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots(options, plan);
+	return status == NIDUS_OK ? one_table_plan_segment(options, plan) : status;
 }
 
 const struct family family_cuckoo = {
-	NESTING_MEMBERS,     .id = NIDUS_CUCKOO,          .name = "cuckoo",
-	.pace = 6,           .speed = NIDUS_SPEED_MEDIUM, .larger = one_table_larger,
-	.plan = cuckoo_plan, .check = one_table_check,    .forecast = nesting_forecast,
+	NESTING_MEMBERS,
+	.id = NIDUS_CUCKOO,
+	.name = "cuckoo",
+	.pace = 6,
+	.speed = NIDUS_SPEED_MEDIUM,
+	.plan = cuckoo_plan,
+	.plan_segment = cuckoo_plan_segment,
+	.segment_keys = one_table_segment_keys,
+	.check = one_table_check,
+	.forecast = nesting_forecast,
 };

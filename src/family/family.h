@@ -16,6 +16,7 @@
 #include "base/overflow.h"
 #include "base/ranges.h"
 #include "base/segment.h"
+#include "base/spread.h"
 
 /* How full a body is. */
 struct fill {
@@ -25,6 +26,8 @@ struct fill {
 	uint64_t bytes;  /* table, stash and locks */
 	double load;     /* taken slots / slots */
 	double headroom; /* share of places left in the fullest chunk */
+	uint64_t bodies; /* of a directory, */
+	uint64_t slots;  /* and of all of them */
 };
 
 /* What follows from a plan. */
@@ -48,6 +51,7 @@ struct family {
 	bool core_shrinks;
 	bool compact;  /* whether NIDUS_COMPACT is possible */
 	bool searches; /* entries make room for others: two groups of slots each */
+	bool grows;    /* bodies are directories of those of a family (api/directory.h) */
 	/* The rates it can be planned for; 0: what all families can do (api/options.h). */
 	double fpr_least, fpr_most;
 	size_t body_size;
@@ -129,33 +133,14 @@ struct family {
 	nidus_status (*entry_hash)(const void *body, const nidus_entry *entry, uint64_t *hash);
 
 	/*
-	 * NIDUS_GROW and NIDUS_MERGE; NULL where the family cannot grow. larger() is the
-	 * plan, of the same base geometry, that has room for `capacity` keys: E_RANGE
-	 * beyond what growth bits allow, unless `relax`: then the rate rises, and
-	 * the plan's fpr says how far. transfer() puts all entries of `from` into a body of
-	 * such a plan. Errors: FULL, COPIES.
+	 * NIDUS_MERGE. transfer() puts all entries of `from` into a body of the same plan.
+	 * Errors: FULL, COPIES, E_NOMEM. joint(), of families without entries, is the plan of a
+	 * filter of the same size that holds so many keys; NULL where filters become larger
+	 * instead. Errors: E_RANGE.
 	 */
-	nidus_status (*larger)(const struct blueprint *plan, uint64_t capacity, bool relax,
-	                       struct blueprint *larger);
 	nidus_status (*transfer)(void *to, const void *from);
-	/*
-	 * NIDUS_MERGE without entries: the plan of a filter of the same size that holds so
-	 * many keys. NULL where larger() makes room for them. Errors: E_RANGE.
-	 */
 	nidus_status (*joint)(const struct blueprint *plan, uint64_t keys, struct blueprint *joint);
 
-	/*
-	 * NIDUS_GROW: moves what the next `places` places of `from` hold, *position on (0
-	 * at first), into a body of a larger() plan, and what that has no place for
-	 * into an overflow list. An entry is there before it leaves `from`; both bodies stay
-	 * valid. *position is UINT64_MAX behind the last place. Stops where the overflow list
-	 * gets no memory.
-	 */
-	void (*move)(void *to, void *from, uint64_t *position, uint64_t places,
-	             struct overflow *overflow);
-	/* Which of n keys `from` can still hold then: left[i] is 0 if all that it had there moved. */
-	void (*left)(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-	             uint8_t *left);
 	/* The identity of a hash's key: entry_hash gives a hash of it. */
 	nidus_entry (*identity)(const void *body, uint64_t hash);
 
@@ -165,10 +150,42 @@ struct family {
 	 * compare. body_hash() is a hash whose key has an entry's identity and is of this part,
 	 * whose tag the entry has. borrow() gives pseudo-random bits that follow from what a
 	 * body keeps of a key without its part: keys of one identity have the same.
+	 * plan_segment() is plan() of such a body, as large as segments of the family are, whose
+	 * entries keep the rate even if its table is full; segment_keys() says how many keys
+	 * it takes. fit_segment() makes its table larger or smaller, so that it takes so many and
+	 * hardly more; NULL where tables have one size. prepare() makes what a model shares with
+	 * other bodies; it may be NULL. lay_out() makes what all bodies with as many tag bits
+	 * have in common, which is read only: for segment->layout of each; free_layout() when none
+	 * of them is left, and before the model. NULL where bodies have nothing in common.
+	 * spread() puts the entries of a body into others of the same filter. segment_room() is
+	 * the size of segment->room for a body of a plan; after such a body was moved, moved() tells it
+	 * where its room is now.
 	 */
+	nidus_status (*plan_segment)(const nidus_options *options, struct blueprint *plan);
+	uint64_t (*segment_keys)(const struct blueprint *plan);
+	void (*fit_segment)(struct blueprint *plan, uint64_t keys);
 	nidus_status (*check_segment)(const struct blueprint *plan, const struct segment *segment);
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
+	nidus_status (*prepare)(void *model);
+	void (*unprepare)(void *model); /* when no body and no layout is left; NULL as prepare() */
+	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,
+	                        const void *model, const nidus_allocator *allocator, void **layout);
+	void (*free_layout)(void *layout);
+	nidus_status (*spread)(const void *from, const struct spread *spread);
+	uint64_t (*segment_room)(const struct blueprint *plan);
+	void (*moved)(void *body, unsigned char *room);
+	/*
+	 * Makes a plan that of a table of fixed size with so many groups in all, and of its capacity all
+	 * keys that this takes; false if those are fewer than `keys`. An entry of the table has a
+	 * place in any other whose groups divide its own (api/pack.c). NULL where that is not so, as of
+	 * two groups an entry does not tell which one its hash chose.
+	 */
+	bool (*pack)(struct blueprint *plan, uint64_t groups, uint64_t keys);
+	/* Puts copies of a key in, one or more. Errors: FULL, COPIES, E_NOMEM. */
+	nidus_status (*insert_copies)(void *body, uint64_t hash, uint64_t value, uint64_t copies);
+	/* The first bit of a fingerprint that is its tag's. */
+	unsigned (*tag_at)(const struct blueprint *plan);
 
 	/* For files: the table's bytes, and the stash, stash_entry bytes for each that fill() says is listed. */
 	unsigned char *(*table)(const void *body, uint64_t *size);
@@ -189,6 +206,15 @@ static inline bool family_must_reserve(const nidus_options *options)
 {
 	return options->reserve != 0 && options->reserve != NIDUS_RESERVE_NONE;
 }
+
+/* Slots that one body of a growing filter has, about; a multiple of 8. Tests take fewer. */
+extern unsigned family_segment_slots;
+
+/*
+ * So many groups or a few more, so that the places of a growing filter of the plan have many divisors:
+ * the sizes that it can be packed to.
+ */
+uint64_t family_divisible(const struct blueprint *plan, uint64_t groups);
 
 /* Keys that a filter can be made for. */
 #define FAMILY_CAPACITY_MOST_LOG 44

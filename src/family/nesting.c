@@ -7,7 +7,6 @@
 #include "base/atomic.h"
 #include "base/reason.h"
 #include "nest/build.h"
-#include "nest/move.h"
 
 #include <assert.h>
 
@@ -30,9 +29,32 @@ enum nest_kind nesting_kind(const struct blueprint *plan)
 nidus_status nesting_create(void *body, const struct blueprint *plan, const struct segment *segment,
                             const nidus_allocator *allocator, unsigned char *table)
 {
-	assert(segment == NULL);
-	(void)segment;
-	return nest_create(body, plan, nesting_kind(plan), allocator, table);
+	return nest_create(body, plan, nesting_kind(plan), segment, allocator, table);
+}
+
+nidus_status nesting_lay_out(const struct blueprint *plan, const struct segment *segment,
+                             const void *model, const nidus_allocator *allocator, void **layout)
+{
+	struct nest_layout *made;
+	nidus_status status =
+		nest_lay_out(plan, nesting_kind(plan), segment, model, allocator, &made);
+	*layout = made;
+	return status;
+}
+
+void nesting_free_layout(void *layout)
+{
+	nest_free_layout(layout);
+}
+
+uint64_t nesting_segment_room(const struct blueprint *plan)
+{
+	return nest_segment_room(plan, nesting_kind(plan));
+}
+
+void nesting_moved(void *body, unsigned char *room)
+{
+	nest_moved(body, room);
 }
 
 unsigned nesting_copies(const struct blueprint *plan)
@@ -89,7 +111,7 @@ void nesting_promise(void *body, uint64_t capacity)
 struct fill nesting_fill(const void *body)
 {
 	const struct nest *nest = body;
-	uint64_t slots = nest->chunks * nest_chunk_slots(nest);
+	uint64_t slots = nest->layout->chunks * nest_chunk_slots(nest->layout);
 	struct fill fill = {
 		.count = nest_count(nest),
 		.stashed = nest->stashed + nest->surplus,
@@ -119,7 +141,7 @@ nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint
 unsigned char *nesting_table(const void *body, uint64_t *size)
 {
 	const struct nest *nest = body;
-	*size = nest->bits_memory.size;
+	*size = nest_slots_bytes(nest->layout);
 	return nest->bits;
 }
 
@@ -139,28 +161,42 @@ nidus_status nesting_transfer(void *to, const void *from)
 	return nest_transfer(to, from);
 }
 
-void nesting_move(void *to, void *from, uint64_t *position, uint64_t places,
-                  struct overflow *overflow)
-{
-	nest_move(to, from, position, places, overflow);
-}
-
-void nesting_left(const void *from, uint64_t position, const uint64_t *hashes, size_t n,
-                  uint8_t *left)
-{
-	nest_left(from, position, hashes, n, left);
-}
-
 nidus_entry nesting_identity(const void *body, uint64_t hash)
 {
 	const struct nest *nest = body;
-	struct nest_key key = nest_locate(nest, nest->kind, hash);
-	return nest_entry(nest, key.chunk, nest_identity(nest, nest->kind, &key));
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
+	return nest_entry(nest, key.chunk, nest_identity(nest, nest->layout->kind, &key));
 }
 
-#define GROWTH_MOST 44
-#define CHUNK_SLOTS_MOST (UINT64_C(1) << 46) /* as nest_check has it */
-#define TABLE_SLOTS_MOST 0x1p56              /* of any width, in 63 bits of bytes */
+uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
+{
+	return nest_part_hash(body, entry, part);
+}
+
+uint64_t nesting_borrow(const void *body, uint64_t hash)
+{
+	return nest_borrowed_bits(body, hash);
+}
+
+nidus_status nesting_prepare(void *model)
+{
+	return nest_prepare(model);
+}
+
+void nesting_unprepare(void *model)
+{
+	nest_unprepare(model);
+}
+
+nidus_status nesting_spread(const void *from, const struct spread *spread)
+{
+	return nest_spread(from, spread);
+}
+
+unsigned nesting_tag_at(const struct blueprint *plan)
+{
+	return plan->core_bits;
+}
 
 nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 {
@@ -169,17 +205,13 @@ nidus_status nesting_check_options(const nidus_options *options, bool reserves)
 	return NIDUS_OK;
 }
 
-/*
- * The highest stash limit that a chunk may have at the plan's level: more cannot help, and
- * lookups would ask long stashes.
- */
+/* The highest stash limit that a chunk may have: more cannot help, and lookups would ask long stashes. */
 #define STASH_SURELY 1024
 #define STASH_SLOTS 4 /* one more for so many slots of a chunk */
 
 static uint32_t stash_most(const struct blueprint *plan)
 {
-	uint64_t slots = (plan->groups << plan->level) * plan->slots;
-	uint64_t most = STASH_SURELY + slots / STASH_SLOTS;
+	uint64_t most = STASH_SURELY + plan->groups * plan->slots / STASH_SLOTS;
 	return most < NIDUS_STASH_OFF ? (uint32_t)most : NIDUS_STASH_OFF - 1;
 }
 
@@ -189,8 +221,9 @@ static uint32_t stash_within(const struct blueprint *plan, uint32_t limit)
 	return limit < most ? limit : most;
 }
 
-nidus_status nesting_check(const struct blueprint *plan)
+nidus_status nesting_check_segment(const struct blueprint *plan, const struct segment *segment)
 {
+	(void)segment;
 	nidus_status status = nest_check(plan, nesting_kind(plan));
 	if (status == NIDUS_OK && plan->stash_limit > stash_most(plan))
 		return fail(NIDUS_E_RANGE, "a chunk of this size has no stash of %u entries",
@@ -198,83 +231,67 @@ nidus_status nesting_check(const struct blueprint *plan)
 	return status;
 }
 
-/* The best stash limit of a plan at its level. */
+nidus_status nesting_check(const struct blueprint *plan)
+{
+	if (plan->growth_bits != 0)
+		return fail(NIDUS_E_RANGE, "a filter of fixed size has no growth bits");
+	return nesting_check_segment(plan, NULL);
+}
+
+/* The best stash limit of a plan. */
 static uint32_t best_stash(const struct blueprint *plan, const struct nesting_sizing *sizing)
 {
-	uint64_t best = sizing->stash((plan->groups << plan->level) * plan->slots);
+	uint64_t best = sizing->stash(plan->groups * plan->slots);
 	return stash_within(plan, best < UINT32_MAX ? (uint32_t)best : UINT32_MAX);
 }
 
-/* The most keys that fit at the plan's level; `keys` do. */
+/* The most keys that fit; `keys` do. */
 static uint64_t most_keys(const struct blueprint *plan, const struct nesting_sizing *sizing,
                           uint64_t keys)
 {
 	uint64_t step = keys > 1 ? keys : 1;
-	while (step < FAMILY_CAPACITY_MOST && sizing->fits(plan, plan->level, keys + step))
+	while (step < FAMILY_CAPACITY_MOST && sizing->fits(plan, keys + step))
 		step *= 2;
 	for (; step > 0; step /= 2) {
-		if (sizing->fits(plan, plan->level, keys + step))
+		if (sizing->fits(plan, keys + step))
 			keys += step;
 	}
 	return keys;
 }
 
-nidus_status nesting_complete(const nidus_options *options, struct blueprint *plan,
-                              const struct nesting_sizing *sizing, uint32_t steps)
+void nesting_complete(const nidus_options *options, struct blueprint *plan,
+                      const struct nesting_sizing *sizing, uint32_t steps)
 {
 	plan->max_steps = options->max_steps != 0 ? options->max_steps : steps;
 	plan->stash_limit =
 		options->stash != 0 ? stash_within(plan, options->stash) : best_stash(plan, sizing);
 	if (options->stash == NIDUS_STASH_OFF)
 		plan->stash_limit = 0;
-	if (nesting_grows(options) && sizing->fits(plan, plan->level, plan->capacity))
-		plan->capacity = most_keys(plan, sizing, plan->capacity);
 	plan->max_capacity = plan->capacity;
-	if (options->max_capacity <= plan->capacity)
-		return NIDUS_OK;
-	plan->max_capacity = options->max_capacity;
-	while (!sizing->fits(plan, plan->growth_bits, plan->max_capacity)) {
-		if (++plan->growth_bits > GROWTH_MOST)
-			return fail(NIDUS_E_RANGE, "growth from %llu to %llu keys is too much",
-			            (unsigned long long)plan->capacity,
-			            (unsigned long long)plan->max_capacity);
-	}
-	return NIDUS_OK;
 }
 
-/* Whether nest_check lets a table of twice the size pass. */
-static bool may_double(const struct blueprint *plan, const struct nesting_sizing *sizing)
+void nesting_lay_out_segment(const nidus_options *options, struct blueprint *plan,
+                             const struct nesting_sizing *sizing, uint32_t steps)
 {
-	uint64_t slots = (plan->groups << plan->level) * (sizing->overlap ? 1 : plan->slots);
-	return slots < CHUNK_SLOTS_MOST / 2 &&
-	       (double)slots * (double)plan->chunks <= TABLE_SLOTS_MOST / 2;
+	/* Where tables can have any size, large ones take fewer records. */
+	unsigned slots = (sizing->any_size ? 2 : 1) * family_segment_slots;
+	plan->chunks = 1;
+	plan->groups = sizing->overlap ? slots - plan->slots + 1 : slots / plan->slots;
+	nesting_complete(options, plan, sizing, steps);
 }
 
-nidus_status nesting_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                            const struct nesting_sizing *sizing, struct blueprint *larger)
+bool nesting_pack(struct blueprint *plan, const struct nesting_sizing *sizing, uint64_t keys)
 {
-	*larger = *plan;
-	while (!sizing->fits(larger, larger->level, capacity)) {
-		if (!may_double(larger, sizing))
-			return fail(NIDUS_E_RANGE, "the table would be too large for this library");
-		if (larger->level == larger->growth_bits + larger->borrowed) {
-			if (!relax || larger->level >= GROWTH_MOST || larger->fpr >= 0.5)
-				return fail(NIDUS_E_RANGE,
-				            "no bits are left for more than %llu keys; make the "
-				            "filter with a larger max_capacity",
-				            (unsigned long long)plan->max_capacity);
-			larger->borrowed++;
-			larger->fpr *= 2;
-		}
-		larger->level++;
-	}
-	larger->capacity = most_keys(larger, sizing, capacity);
-	if (larger->max_capacity < larger->capacity)
-		larger->max_capacity = larger->capacity;
-	if (larger->stash_limit > 0 && larger->stash_limit < best_stash(larger, sizing))
-		larger->stash_limit = best_stash(larger, sizing);
-	larger->stash_limit = stash_within(larger, larger->stash_limit);
-	return NIDUS_OK;
+	if (plan->groups < 2 || !sizing->fits(plan, keys))
+		return false;
+	plan->capacity = plan->max_capacity = most_keys(plan, sizing, keys);
+	plan->stash_limit = best_stash(plan, sizing);
+	return true;
+}
+
+uint64_t nesting_segment_keys(const struct blueprint *plan, const struct nesting_sizing *sizing)
+{
+	return most_keys(plan, sizing, 1);
 }
 
 double nesting_fpr(unsigned core_bits, double compared, double load)
@@ -285,10 +302,8 @@ double nesting_fpr(unsigned core_bits, double compared, double load)
 double nesting_rate(const struct blueprint *plan, double compared, double load)
 {
 	double rate = nesting_fpr(plan->core_bits, compared, load);
-	for (unsigned bit = plan->level; bit < plan->growth_bits; bit++)
+	for (unsigned bit = 0; bit < plan->growth_bits; bit++)
 		rate /= 2;
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
 	return rate;
 }
 
@@ -317,7 +332,7 @@ struct forecast nesting_forecast_for(const struct blueprint *plan, uint64_t keys
 		.slot_bits = nest_coded(kind) ? width - 1 : width,
 	};
 	forecast.load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = nesting_rate(plan, compared, forecast.load < 1 ? forecast.load : 1);
+	forecast.fpr = nesting_rate(plan, compared, forecast.load);
 	/* Two groups, and the odds that one lies across the border of two lines. */
 	uint64_t line = 8 * MEMORY_LINE, bits = (uint64_t)plan->slots * forecast.slot_bits;
 	bool aligned = kind != NEST_WINDOWS && line % bits == 0;
@@ -328,4 +343,12 @@ struct forecast nesting_forecast_for(const struct blueprint *plan, uint64_t keys
 struct forecast nesting_forecast(const struct blueprint *plan, uint64_t keys)
 {
 	return nesting_forecast_for(plan, keys, 2.0 * plan->slots);
+}
+
+nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies)
+{
+	struct nest *nest = body;
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
+	key.value = nest_with_payload(nest, key.value, value);
+	return nest_insert_copies(nest, &key, &copies);
 }

@@ -57,7 +57,7 @@ static nidus_status begin(void *context, const struct blueprint *plan, uint64_t 
 		return status;
 	alone.features &= ~(uint32_t)NIDUS_CONCURRENT; /* nobody else sees it */
 	/* As if it were mapped, so that it takes no memory for all slots. */
-	status = nest_create(&state->nest, &alone, nesting_kind(plan), allocator,
+	status = nest_create(&state->nest, &alone, nesting_kind(plan), NULL, allocator,
 	                     state->window.bytes);
 	if (status != NIDUS_OK)
 		memory_give(allocator, &state->window);
@@ -68,8 +68,8 @@ static nidus_status begin(void *context, const struct blueprint *plan, uint64_t 
 static void free_state(void *context)
 {
 	struct state *state = context;
-	memory_give(&state->nest.allocator, &state->window);
-	memory_give(&state->nest.allocator, &state->stash);
+	memory_give(state->nest.allocator, &state->window);
+	memory_give(state->nest.allocator, &state->stash);
 	nest_free(&state->nest);
 }
 
@@ -82,7 +82,7 @@ static nidus_status build_window(struct state *state, const struct portion *port
                                  const struct ranges_out *out)
 {
 	struct nest *nest = &state->nest;
-	uint64_t at = state->next * nest->stride, size = (last - state->next) * nest->stride;
+	uint64_t at = state->next * nest->layout->stride, size = (last - state->next) * nest->layout->stride;
 	memset(state->window.bytes, 0, size);
 	nest->bits = (unsigned char *)((uintptr_t)state->window.bytes - (uintptr_t)at);
 	nidus_status status =
@@ -103,12 +103,12 @@ static nidus_status add(void *context, const struct portion *portion, unsigned t
 {
 	struct state *state = context;
 	const struct nest *nest = &state->nest;
-	uint64_t end = portion->last ? nest->chunks : multiply_high(portion->end, nest->chunks);
+	uint64_t end = portion->last ? nest->layout->chunks : multiply_high(portion->end, nest->layout->chunks);
 	nidus_status status = NIDUS_OK;
 	*taken = 0;
 	while (state->next < end && status == NIDUS_OK) {
 		uint64_t last = end - state->next < state->most ? end : state->next + state->most;
-		size_t to = hashes_before(portion->hashes, portion->n, nest->chunks, last);
+		size_t to = hashes_before(portion->hashes, portion->n, nest->layout->chunks, last);
 		status = build_window(state, portion, last, *taken, to, threads, out);
 		*taken = to;
 	}
@@ -122,7 +122,7 @@ static nidus_status end(void *context, const struct ranges_out *out, struct rang
 	(void)out; /* all of the table was written with its chunks */
 	nidus_status status = nest_build_check(nest, state->built);
 	if (status == NIDUS_OK)
-		status = memory_take(&nest->allocator, nest->stashed * OVERFLOW_ENTRY,
+		status = memory_take(nest->allocator, nest->stashed * OVERFLOW_ENTRY,
 		                     &state->stash);
 	if (status != NIDUS_OK)
 		return status;

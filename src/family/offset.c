@@ -47,14 +47,19 @@ static double slots_for(const struct offset_layout *layout, unsigned core_bits, 
 	return keys / layout_load(layout, core_bits) + layout->slack * sqrt(sqrt(keys));
 }
 
+/* Slots that a chunk has, about. */
+static uint64_t chunk_slots_for(const struct blueprint *plan)
+{
+	return nest_coded(nesting_kind(plan)) ? COMPACT_CHUNK_SLOTS : CHUNK_SLOTS;
+}
+
 /* Sets chunks and groups for `keys` keys with at least `least` slots in all. */
 static void lay_out(struct blueprint *plan, const struct offset_layout *layout, uint64_t keys,
                     double least)
 {
 	enum nest_kind kind = nesting_kind(plan);
 	double rough = slots_for(layout, plan->core_bits, (double)keys);
-	uint64_t chunk_slots = nest_coded(kind) ? COMPACT_CHUNK_SLOTS : CHUNK_SLOTS;
-	plan->chunks = (uint64_t)(rough / (double)chunk_slots + 0.5);
+	plan->chunks = (uint64_t)(rough / (double)chunk_slots_for(plan) + 0.5);
 	if (plan->chunks < 1)
 		plan->chunks = 1;
 	double slots = slots_for(layout, plan->core_bits, chunking_fullest(keys, plan->chunks));
@@ -112,7 +117,7 @@ static const struct offset_layout *layout_of(const struct blueprint *plan)
 	                                      : bucketed_layout(plan->slots);
 }
 
-/* ------------------------------------------------------------------- growth -- */
+/* ------------------------------------------------------------------- sizing -- */
 
 /* Whether a chunk of so many slots takes its share of the keys, at the plan's rate. */
 static bool chunk_fits(const struct blueprint *plan, uint64_t chunk_slots, uint64_t keys)
@@ -122,22 +127,17 @@ static bool chunk_fits(const struct blueprint *plan, uint64_t chunk_slots, uint6
 	if (slots_for(layout, plan->core_bits, fullest) > (double)chunk_slots)
 		return false;
 	double load = (double)keys / ((double)plan->chunks * (double)chunk_slots);
-	double rate = nesting_fpr(plan->core_bits, layout->compared, load);
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
-	return rate <= plan->fpr;
+	return nesting_fpr(plan->core_bits, layout->compared, load) <= plan->fpr;
 }
 
-static bool buckets_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool buckets_fit(const struct blueprint *plan, uint64_t keys)
 {
-	uint64_t slots = (plan->groups << level) * plan->slots;
-	return chunk_fits(plan, slots, keys);
+	return chunk_fits(plan, plan->groups * plan->slots, keys);
 }
 
-static bool windows_fit(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool windows_fit(const struct blueprint *plan, uint64_t keys)
 {
-	uint64_t slots = (plan->groups << level) + plan->slots - 1;
-	return chunk_fits(plan, slots, keys);
+	return chunk_fits(plan, plan->groups + plan->slots - 1, keys);
 }
 
 static uint64_t stash(uint64_t chunk_slots)
@@ -145,20 +145,17 @@ static uint64_t stash(uint64_t chunk_slots)
 	return STASH_LEAST + chunk_slots / STASH_SHARE;
 }
 
-static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit, .stash = stash };
+static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit,
+	                                             .stash = stash,
+	                                             .any_size = true };
 static const struct nesting_sizing window_sizing = { .fits = windows_fit,
 	                                             .stash = stash,
-	                                             .overlap = true };
+	                                             .overlap = true,
+	                                             .any_size = true };
 
 static const struct nesting_sizing *sizing_of(const struct blueprint *plan)
 {
 	return plan->family == NIDUS_WINDOWED ? &window_sizing : &bucket_sizing;
-}
-
-nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           struct blueprint *larger)
-{
-	return nesting_larger(plan, capacity, relax, sizing_of(plan), larger);
 }
 
 struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys)
@@ -178,5 +175,47 @@ nidus_status offset_plan(const nidus_options *options, struct blueprint *plan,
 	if (status != NIDUS_OK)
 		return status;
 	plan->capacity = options->capacity;
-	return nesting_complete(options, plan, sizing_of(plan), layout->steps);
+	nesting_complete(options, plan, sizing_of(plan), layout->steps);
+	return NIDUS_OK;
+}
+
+nidus_status offset_plan_segment(const nidus_options *options, struct blueprint *plan,
+                                 const struct offset_layout *layout)
+{
+	nidus_status status = nesting_check_options(options, false);
+	if (status != NIDUS_OK)
+		return status;
+	plan->slots = layout->slots;
+	plan->core_bits = nesting_core_bits(plan->fpr, layout->compared, NESTING_SEGMENT_LOAD);
+	nesting_lay_out_segment(options, plan, sizing_of(plan), layout->steps);
+	return NIDUS_OK;
+}
+
+uint64_t offset_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, sizing_of(plan));
+}
+
+void offset_fit_segment(struct blueprint *plan, uint64_t keys)
+{
+	struct blueprint body = *plan;
+	body.chunks = 1;
+	uint64_t had = offset_segment_keys(&body);
+	body.groups = (uint64_t)ceil((double)body.groups * (double)keys / (double)had) + 1;
+	while (offset_segment_keys(&body) < keys)
+		body.groups++;
+	plan->groups = family_divisible(plan, body.groups);
+}
+
+bool offset_pack(struct blueprint *plan, uint64_t groups, uint64_t keys)
+{
+	uint64_t in_chunk = chunk_slots_for(plan) / (plan->family == NIDUS_WINDOWED ? 1 : plan->slots);
+	plan->chunks = 1;
+	plan->groups = groups;
+	/* Half as large again is the most that lay_out() makes a chunk, but for odd numbers. */
+	while (plan->groups / 3 > in_chunk / 2 && plan->groups % 2 == 0) {
+		plan->chunks *= 2;
+		plan->groups /= 2;
+	}
+	return nesting_pack(plan, sizing_of(plan), keys);
 }

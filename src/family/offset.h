@@ -29,13 +29,18 @@ nidus_status offset_plan(const nidus_options *options, struct blueprint *plan,
 const struct offset_layout *bucketed_layout(unsigned slots);
 const struct offset_layout *windowed_layout(unsigned slots);
 
-/* What both families answer to larger() and forecast(). */
-nidus_status offset_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                           struct blueprint *larger);
+/* What both families answer to forecast(). */
 struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys);
 
 /* The layout of that many slots per group. */
 const struct offset_layout *offset_find(const struct offset_layout *layouts, size_t n,
                                         unsigned slots);
+
+/* The same for a segment of a filter that can grow, and how many keys it takes. */
+nidus_status offset_plan_segment(const nidus_options *options, struct blueprint *plan,
+                                 const struct offset_layout *layout);
+uint64_t offset_segment_keys(const struct blueprint *plan);
+void offset_fit_segment(struct blueprint *plan, uint64_t keys);
+bool offset_pack(struct blueprint *plan, uint64_t groups, uint64_t keys);
 
 #endif

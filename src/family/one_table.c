@@ -41,16 +41,11 @@ static uint64_t keys_that_fit(unsigned slots, uint64_t buckets)
 	return (uint64_t)(load_limit(slots) * (double)(slots * buckets));
 }
 
-/* At a level the table has 2^level times the buckets. */
-static bool fits(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool fits(const struct blueprint *plan, uint64_t keys)
 {
-	if (keys > keys_that_fit(plan->slots, plan->groups << level))
-		return false;
-	double slots = (double)plan->slots * (double)(plan->groups << level);
-	double rate = nesting_fpr(plan->core_bits, 2.0 * plan->slots, (double)keys / slots);
-	for (unsigned bit = 0; bit < plan->borrowed; bit++)
-		rate *= 2;
-	return rate <= plan->fpr;
+	double slots = (double)plan->slots * (double)plan->groups;
+	return keys <= keys_that_fit(plan->slots, plan->groups) &&
+	       nesting_fpr(plan->core_bits, 2.0 * plan->slots, (double)keys / slots) <= plan->fpr;
 }
 
 static uint64_t stash(uint64_t chunk_slots)
@@ -59,12 +54,6 @@ static uint64_t stash(uint64_t chunk_slots)
 }
 
 static const struct nesting_sizing sizing = { .fits = fits, .stash = stash };
-
-nidus_status one_table_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                              struct blueprint *larger)
-{
-	return nesting_larger(plan, capacity, relax, &sizing, larger);
-}
 
 nidus_status one_table_plan(const nidus_options *options, struct blueprint *plan)
 {
@@ -77,15 +66,14 @@ nidus_status one_table_plan(const nidus_options *options, struct blueprint *plan
 		plan->groups *= 2;
 	uint64_t slots = plan->slots * plan->groups;
 	double load = (double)options->capacity / (double)slots;
-	if (nesting_grows(options)) /* it may be as full as any in the end */
-		load = 1;
 	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, load);
 	/* What more fits at the promised rate is promised too. */
 	plan->capacity =
 		nesting_keys_at_rate(plan, slots, keys_that_fit(plan->slots, plan->groups));
 	if (plan->capacity < options->capacity)
 		plan->capacity = options->capacity;
-	return nesting_complete(options, plan, &sizing, BEST_STEPS);
+	nesting_complete(options, plan, &sizing, BEST_STEPS);
+	return NIDUS_OK;
 }
 
 nidus_status one_table_check(const struct blueprint *plan)
@@ -94,4 +82,19 @@ nidus_status one_table_check(const struct blueprint *plan)
 		return fail(NIDUS_E_RANGE, "this family has one chunk, not %llu",
 		            (unsigned long long)plan->chunks);
 	return nesting_check(plan);
+}
+
+nidus_status one_table_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = nesting_check_options(options, false);
+	if (status != NIDUS_OK)
+		return status;
+	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots, NESTING_SEGMENT_LOAD);
+	nesting_lay_out_segment(options, plan, &sizing, BEST_STEPS);
+	return NIDUS_OK;
+}
+
+uint64_t one_table_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, &sizing);
 }

@@ -14,10 +14,11 @@
  */
 nidus_status one_table_plan(const nidus_options *options, struct blueprint *plan);
 
-nidus_status one_table_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                              struct blueprint *larger);
-
 /* nesting_check of a single table. */
 nidus_status one_table_check(const struct blueprint *plan);
+
+/* The same for a segment of a filter that can grow, and how many keys it takes. */
+nidus_status one_table_plan_segment(const nidus_options *options, struct blueprint *plan);
+uint64_t one_table_segment_keys(const struct blueprint *plan);
 
 #endif

@@ -28,3 +28,5 @@ const struct family *family_find(nidus_family id)
 	}
 	return NULL;
 }
+
+unsigned family_segment_slots = 4096;

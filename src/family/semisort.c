@@ -20,13 +20,26 @@
 #include "family/one_table.h"
 #include "family/registry.h"
 
-static nidus_status semisort_plan(const nidus_options *options, struct blueprint *plan)
+/* Slots per bucket. Errors: E_RANGE. */
+static nidus_status choose_slots(const nidus_options *options, struct blueprint *plan)
 {
 	if (options->slots != 0 && options->slots != CODED_SLOTS)
 		return fail(NIDUS_E_RANGE, "the semisort family has 4 slots per bucket, not %u",
 		            options->slots);
 	plan->slots = CODED_SLOTS;
-	return one_table_plan(options, plan);
+	return NIDUS_OK;
+}
+
+static nidus_status semisort_plan(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots(options, plan);
+	return status == NIDUS_OK ? one_table_plan(options, plan) : status;
+}
+
+static nidus_status semisort_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	nidus_status status = choose_slots(options, plan);
+	return status == NIDUS_OK ? one_table_plan_segment(options, plan) : status;
 }
 
 const struct family family_semisort = {
@@ -35,8 +48,9 @@ const struct family family_semisort = {
 	.name = "semisort",
 	.pace = 7,
 	.speed = NIDUS_SPEED_SLOW,
-	.larger = one_table_larger,
 	.plan = semisort_plan,
+	.plan_segment = semisort_plan_segment,
+	.segment_keys = one_table_segment_keys,
 	.check = one_table_check,
 	.forecast = nesting_forecast,
 };

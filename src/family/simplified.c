@@ -83,16 +83,16 @@ static double rate(const struct blueprint *plan, double load)
 	return nesting_rate(plan, 2.0 * plan->slots, load) * (all - 1) / exist;
 }
 
-static bool fits(const struct blueprint *plan, unsigned level, uint64_t keys)
+static bool fits(const struct blueprint *plan, uint64_t keys)
 {
 	struct chunking_limits limits;
-	struct blueprint at_level = *plan;
-	double slots = (double)(plan->groups << level) * plan->slots;
+	struct blueprint bare = *plan;
+	double slots = (double)plan->groups * plan->slots;
 	if (limits_for(plan->slots, &limits) != NIDUS_OK ||
 	    !chunking_hold(&limits, keys, plan->chunks, slots))
 		return false;
-	at_level.level = at_level.growth_bits; /* the rate must last when all growth is done */
-	return rate(&at_level, (double)keys / ((double)plan->chunks * slots)) <= plan->fpr;
+	bare.growth_bits = 0; /* a tag gets shorter: the rate is to last without any */
+	return rate(&bare, (double)keys / ((double)plan->chunks * slots)) <= plan->fpr;
 }
 
 static uint64_t stash(uint64_t chunk_slots)
@@ -102,17 +102,11 @@ static uint64_t stash(uint64_t chunk_slots)
 
 static const struct nesting_sizing sizing = { .fits = fits, .stash = stash };
 
-static nidus_status simplified_larger(const struct blueprint *plan, uint64_t capacity, bool relax,
-                                      struct blueprint *larger)
-{
-	return nesting_larger(plan, capacity, relax, &sizing, larger);
-}
-
-/* The load that the rate must bear: that of the capacity, or any if it is to grow. */
-static double load_to_bear(const nidus_options *options, const struct blueprint *plan)
+/* The load of so many keys. */
+static double load_of(const struct blueprint *plan, uint64_t keys)
 {
 	double slots = (double)plan->chunks * (double)plan->groups * (double)plan->slots;
-	return nesting_grows(options) ? 1 : (double)options->capacity / slots;
+	return (double)keys / slots;
 }
 
 /* Chooses subtables for a width; false if none will do. */
@@ -132,27 +126,49 @@ static nidus_status simplified_plan(const nidus_options *options, struct bluepri
 		status = limits_for(plan->slots, &limits);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t most = nesting_grows(options) ? options->max_capacity : options->capacity;
-	unsigned least_bits = analysis_bits(most, plan->slots);
+	unsigned least_bits = analysis_bits(options->capacity, plan->slots);
 	plan->core_bits = least_bits;
 	/* Width and subtables depend on each other: widen until the rate is kept. */
 	while (!lay_out(options, plan, &limits) ||
-	       rate(plan, load_to_bear(options, plan)) > plan->fpr) {
+	       rate(plan, load_of(plan, options->capacity)) > plan->fpr) {
 		if (++plan->core_bits > SLOTS_WIDTH_MAX)
 			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
 	}
-	double least = rate(plan, load_to_bear(options, plan));
+	double least = rate(plan, load_of(plan, options->capacity));
 	if (plan->core_bits == least_bits && least < plan->fpr / 2)
 		plan->fpr = least;
 	plan->capacity = options->capacity;
-	return nesting_complete(options, plan, &sizing, BEST_STEPS);
+	nesting_complete(options, plan, &sizing, BEST_STEPS);
+	return NIDUS_OK;
+}
+
+static nidus_status simplified_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	struct chunking_limits limits;
+	nidus_status status = nesting_check_options(options, false);
+	plan->slots = options->slots != 0 ? options->slots : BEST_SLOTS;
+	if (status == NIDUS_OK)
+		status = limits_for(plan->slots, &limits);
+	if (status != NIDUS_OK)
+		return status;
+	plan->core_bits = analysis_bits(options->max_capacity, plan->slots);
+	nesting_lay_out_segment(options, plan, &sizing, BEST_STEPS);
+	while (log2_floor(plan->groups) > plan->core_bits || rate(plan, NESTING_SEGMENT_LOAD) > plan->fpr) {
+		if (++plan->core_bits > SLOTS_WIDTH_MAX)
+			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
+	}
+	return NIDUS_OK;
+}
+
+static uint64_t simplified_segment_keys(const struct blueprint *plan)
+{
+	return nesting_segment_keys(plan, &sizing);
 }
 
 static struct forecast simplified_forecast(const struct blueprint *plan, uint64_t keys)
 {
 	struct forecast forecast = nesting_forecast(plan, keys);
-	double load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = rate(plan, load < 1 ? load : 1);
+	forecast.fpr = rate(plan, forecast.load);
 	return forecast;
 }
 
@@ -163,8 +179,9 @@ const struct family family_simplified = {
 	.name = "simplified",
 	.pace = 2,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = simplified_larger,
 	.plan = simplified_plan,
+	.plan_segment = simplified_plan_segment,
+	.segment_keys = simplified_segment_keys,
 	.check = nesting_check,
 	.forecast = simplified_forecast,
 };

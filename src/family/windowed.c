@@ -54,14 +54,30 @@ const struct offset_layout *windowed_layout(unsigned slots)
 	return offset_find(layouts, LAYOUTS, slots);
 }
 
-static nidus_status windowed_plan(const nidus_options *options, struct blueprint *plan)
+/* The layout that the options ask for. Errors: E_RANGE. */
+static nidus_status choose_layout(const nidus_options *options,
+                                  const struct offset_layout **layout)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
-	const struct offset_layout *layout = windowed_layout(slots);
-	if (layout == NULL)
+	*layout = windowed_layout(slots);
+	if (*layout == NULL)
 		return fail(NIDUS_E_RANGE,
 		            "the windowed family has 2 or 4 slots per window, not %u", slots);
-	return offset_plan(options, plan, layout);
+	return NIDUS_OK;
+}
+
+static nidus_status windowed_plan(const nidus_options *options, struct blueprint *plan)
+{
+	const struct offset_layout *layout;
+	nidus_status status = choose_layout(options, &layout);
+	return status == NIDUS_OK ? offset_plan(options, plan, layout) : status;
+}
+
+static nidus_status windowed_plan_segment(const nidus_options *options, struct blueprint *plan)
+{
+	const struct offset_layout *layout;
+	nidus_status status = choose_layout(options, &layout);
+	return status == NIDUS_OK ? offset_plan_segment(options, plan, layout) : status;
 }
 
 const struct family family_windowed = {
@@ -71,8 +87,11 @@ const struct family family_windowed = {
 	.name = "windowed",
 	.pace = 3,
 	.speed = NIDUS_SPEED_MEDIUM,
-	.larger = offset_larger,
 	.plan = windowed_plan,
+	.plan_segment = windowed_plan_segment,
+	.segment_keys = offset_segment_keys,
+	.fit_segment = offset_fit_segment,
+	.pack = offset_pack,
 	.check = nesting_check,
 	.forecast = offset_forecast,
 };

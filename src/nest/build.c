@@ -48,7 +48,7 @@ static size_t chunk_start(const struct building *building, uint64_t chunk)
 	size_t low = 0, high = building->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (multiply_high(building->hashes[middle], building->nest->chunks) < chunk)
+		if (multiply_high(building->hashes[middle], building->nest->layout->chunks) < chunk)
 			low = middle + 1;
 		else
 			high = middle;
@@ -89,10 +89,10 @@ static void fill_run(void *context, unsigned number)
 	nest.shared = NULL; /* no other thread can see it yet: no locks */
 	const struct body_ops *ops = nest_ops(&nest);
 	nidus_status status = NIDUS_OK;
-	nest.allocator = building->allocator;
+	nest.allocator = &building->allocator;
 	nest.built = building->built;
-	nest.remote = nest.stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
-	nest.far = nest.stride > NEST_FAR_FROM;
+	nest.remote = nest.layout->stride > NEST_REMOTE_FROM; /* or a chunk is in the cache */
+	nest.far = nest.layout->stride > NEST_FAR_FROM;
 	nest.effort = (struct nest_effort){ 0 };
 	nest.stashed = nest.surplus = 0; /* of these chunks */
 	size_t start = chunk_start(building, first);
@@ -118,9 +118,9 @@ static nidus_status refuse(void)
 nidus_status nest_build_check(const struct nest *nest, uint64_t built)
 {
 	bool full = false;
-	for (uint64_t i = 0; i < nest->chunks && built > nest->capacity && !full; i++)
-		full = nest->chunk[i].stash.nodes > nest->stash_limit &&
-		       nest->chunk[i].used > nest->capacity / nest->chunks;
+	for (uint64_t i = 0; i < nest->layout->chunks && built > nest->capacity && !full; i++)
+		full = nest->chunk[i].stash.nodes > nest->layout->stash_limit &&
+		       nest->chunk[i].used > nest->capacity / nest->layout->chunks;
 	return full ? refuse() : NIDUS_OK;
 }
 
@@ -133,18 +133,18 @@ nidus_status nest_build_check(const struct nest *nest, uint64_t built)
 static uint64_t entries_at_least(const struct nest *nest, uint64_t chunk, const uint64_t *hashes,
                                  size_t n)
 {
-	unsigned char *marks = nest->bits + chunk * nest->stride;
+	unsigned char *marks = nest->bits + chunk * nest->layout->stride;
 	uint64_t marked = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct nest_key key = nest_locate(nest, nest->kind, hashes[i]);
-		nidus_entry entry = nest_identity(nest, nest->kind, &key);
+		struct nest_key key = nest_locate(nest, nest->layout->kind, hashes[i]);
+		nidus_entry entry = nest_identity(nest, nest->layout->kind, &key);
 		uint64_t mixed = (entry.home * UINT64_C(0x9e3779b97f4a7c15) + entry.fingerprint) *
 		                 UINT64_C(0xd6e8feb86659fd93);
-		uint64_t bit = multiply_high(mixed, nest->stride * 8);
+		uint64_t bit = multiply_high(mixed, nest->layout->stride * 8);
 		marked += (marks[bit / 8] >> bit % 8 & 1) == 0;
 		marks[bit / 8] |= (unsigned char)(1 << bit % 8);
 	}
-	memset(marks, 0, nest->stride);
+	memset(marks, 0, nest->layout->stride);
 	return marked;
 }
 
@@ -156,15 +156,15 @@ static uint64_t entries_at_least(const struct nest *nest, uint64_t chunk, const 
 static bool cannot_fit(const struct nest *nest, const uint64_t *hashes, size_t n)
 {
 	const struct building all = { .nest = nest, .hashes = hashes, .n = n };
-	uint64_t entries = 0, most = nest_chunk_slots(nest) + nest->stash_limit;
+	uint64_t entries = 0, most = nest_chunk_slots(nest->layout) + nest->layout->stash_limit;
 	bool crowded = false;
-	if (n <= nest->capacity || nest->stash_limit == 0)
+	if (n <= nest->capacity || nest->layout->stash_limit == 0)
 		return false;
 	size_t start = 0;
-	for (uint64_t chunk = 0; chunk < nest->chunks; chunk++) {
+	for (uint64_t chunk = 0; chunk < nest->layout->chunks; chunk++) {
 		size_t end = chunk_start(&all, chunk + 1);
 		uint64_t here = entries_at_least(nest, chunk, hashes + start, end - start);
-		crowded |= here > most && here > nest->capacity / nest->chunks;
+		crowded |= here > most && here > nest->capacity / nest->layout->chunks;
 		entries += here;
 		if (crowded && entries > nest->capacity)
 			return true;
@@ -189,7 +189,7 @@ nidus_status nest_build_chunks(struct nest *nest, uint64_t first, uint64_t last,
 		.outcome = OUTCOME_INIT,
 	};
 	struct memory_turns turns;
-	building.allocator = memory_in_turns(&nest->allocator, &turns);
+	building.allocator = memory_in_turns(nest->allocator, &turns);
 	threads_run(building.threads, fill_run, &building);
 	nest->stashed += building.sum.stashed;
 	nest->surplus += building.sum.surplus;
@@ -207,6 +207,6 @@ nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_
 	if (cannot_fit(nest, hashes, n))
 		return refuse();
 	nidus_status status =
-		nest_build_chunks(nest, 0, nest->chunks, hashes, values, n, threads, &built);
+		nest_build_chunks(nest, 0, nest->layout->chunks, hashes, values, n, threads, &built);
 	return status == NIDUS_OK ? nest_build_check(nest, built) : status;
 }

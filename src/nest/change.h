@@ -35,10 +35,10 @@ ALWAYS_INLINE struct nest_site nest_site_at(const struct nest *nest, struct nest
                                             uint64_t group_bit, unsigned place)
 {
 	if (nest_coded_in_word(shape))
-		return (struct nest_site){ group_bit, place / nest->coding.rest_bits, 0 };
+		return (struct nest_site){ group_bit, place / nest->layout->coding.rest_bits, 0 };
 	if (nest_coded(shape.kind))
 		return (struct nest_site){ group_bit, nest_slot_at(nest, place), 0 };
-	return (struct nest_site){ .bit = group_bit + (place - nest->high) };
+	return (struct nest_site){ .bit = group_bit + (place - nest->layout->high) };
 }
 
 /* The bits that are written when a site changes. */
@@ -46,8 +46,8 @@ ALWAYS_INLINE struct nest_bits nest_bits_of(const struct nest *nest, struct nest
                                             const struct nest_site *site)
 {
 	if (nest_coded(shape.kind))
-		return (struct nest_bits){ site->bit, (unsigned)nest->group_bits };
-	return (struct nest_bits){ site->bit, nest->width };
+		return (struct nest_bits){ site->bit, (unsigned)nest->layout->group_bits };
+	return (struct nest_bits){ site->bit, nest->layout->width };
 }
 
 /* The stripe of bits that all lie in one region; NULL if they do not. */
@@ -55,7 +55,7 @@ ALWAYS_INLINE struct stripe *nest_stripe(const struct nest *nest, uint64_t chunk
                                          struct nest_bits bits)
 {
 	const struct stripes *stripes = &nest->shared->stripes;
-	uint64_t first = bits.bit - chunk * nest->stride_bits, last = first + bits.count - 1;
+	uint64_t first = bits.bit - chunk * nest->layout->stride_bits, last = first + bits.count - 1;
 	if (UNLIKELY((first ^ last) >> (STRIPES_REGION_LOG + 3) != 0))
 		return NULL;
 	return &stripes->stripe[stripe_in_chunk(stripes, chunk, first >> 3)];
@@ -67,16 +67,16 @@ ALWAYS_INLINE void nest_store_coded(struct nest *nest, struct nest_shape shape, 
 {
 	uint64_t bits = coded_bits_of(parts);
 	if (shape.shared) {
-		word_set_bits(nest->bits, bit, (unsigned)nest->group_bits, bits);
+		word_set_bits(nest->bits, bit, (unsigned)nest->layout->group_bits, bits);
 		return;
 	}
-	coded_store(&nest->coding, nest->bits, bit, bits);
+	coded_store(&nest->layout->coding, nest->bits, bit, bits);
 }
 
 ALWAYS_INLINE struct coded_parts nest_load_coded(const struct nest *nest, struct nest_shape shape,
                                                  uint64_t bit)
 {
-	return coded_parts_in(&nest->coding, nest_load(nest, shape, nest->bits, bit));
+	return coded_parts_in(&nest->layout->coding, nest_load(nest, shape, nest->bits, bit));
 }
 
 /* --------------------------------------------------------------- side by side -- */
@@ -119,9 +119,9 @@ ALWAYS_INLINE two_words nest_wanted(const struct nest *nest, struct nest_shape s
 {
 	uint64_t wanted[2];
 	for (unsigned i = 0; i < 2; i++) {
-		wanted[i] = spot->value * nest->ones_at[bit[i]];
+		wanted[i] = spot->value * nest->layout->ones_at[bit[i]];
 		if (!nest_symmetric(shape.kind))
-			wanted[i] ^= nest->pattern_at[i][bit[i]];
+			wanted[i] ^= nest->layout->pattern_at[i][bit[i]];
 	}
 	return two_of(wanted[0], wanted[1]);
 }
@@ -146,8 +146,8 @@ ALWAYS_INLINE struct nest_found nest_found(const struct nest *nest, struct nest_
 		.zeros = target == NEST_COPIES
 		                 ? nest_copies_in(nest, shape, spot, choice, word)
 		                 : nest_empty_in(nest, shape, spot->bit[choice], open, word),
-		.bit = spot->bit[choice] + (uint64_t)word * nest->word_bits,
-		.pattern = nest->pattern[choice][word],
+		.bit = spot->bit[choice] + (uint64_t)word * nest->layout->word_bits,
+		.pattern = nest->layout->pattern[choice][word],
 	};
 }
 
@@ -213,9 +213,9 @@ ALWAYS_INLINE bool nest_choose(const struct nest *nest, struct nest_shape shape,
 	*site = nest_site_at(nest, shape, found.bit, place);
 	site->value = spot->value;
 	if (shape.kind == NEST_WINDOWS)
-		site->value |= found.pattern >> (place - nest->high) & nest->extra_mask;
+		site->value |= found.pattern >> (place - nest->layout->high) & nest->layout->extra_mask;
 	else if (nest_choosing(shape.kind))
-		site->value |= found.pattern & nest->extra_mask;
+		site->value |= found.pattern & nest->layout->extra_mask;
 	return true;
 }
 
@@ -261,14 +261,14 @@ ALWAYS_INLINE bool nest_choose_coded(const struct nest *nest, struct nest_shape 
 			taken[i] = !nest_coded_empty(nest, shape, nest->bits, spot->bit[i]);
 	}
 	if (nest_coded_in_word(shape))
-		full = nest_choosing(shape.kind) ? nest->coding.highs : 1;
+		full = nest_choosing(shape.kind) ? nest->layout->coding.highs : 1;
 	/* The emptier one or, by XOR, the first. */
 	uint64_t second = nest_choosing(shape.kind) ? taken[1] < taken[0] : taken[0] == full;
 	uint64_t mask = 0 - second;
 	OPAQUE64(mask);
 	site->bit = spot->bit[0] ^ ((spot->bit[0] ^ spot->bit[1]) & mask);
 	site->slot = 0;
-	site->value = spot->value | (nest->extra_mask & mask);
+	site->value = spot->value | (nest->layout->extra_mask & mask);
 	return ((taken[0] == full) & (taken[1] == full)) == 0;
 }
 
@@ -280,7 +280,7 @@ ALWAYS_INLINE bool nest_near(const struct nest *nest, struct nest_shape shape,
                              const struct nest_spot *spot)
 {
 	return shape.kind == NEST_WINDOWS &&
-	       UNLIKELY(spot->bit[1] - spot->bit[0] + nest->span < nest->near);
+	       UNLIKELY(spot->bit[1] - spot->bit[0] + nest->layout->span < nest->layout->near);
 }
 
 /* The same by the numbers of its windows, where these are at hand. */
@@ -296,18 +296,18 @@ ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
 {
 	if (nest_coded_in_word(shape)) {
 		struct coded_parts parts = nest_load_coded(nest, shape, site->bit);
-		if (shape.shared && !coded_first_empty(&nest->coding, parts))
+		if (shape.shared && !coded_first_empty(&nest->layout->coding, parts))
 			return false;
 		nest_store_coded(nest, shape, site->bit,
-		                 coded_filled(&nest->coding, parts, site->value));
+		                 coded_filled(&nest->layout->coding, parts, site->value));
 		return true;
 	}
 	if (nest_coded(shape.kind)) { /* not shared: see nest_too_wide */
-		coded_set_at(nest->bits, nest->width, site->bit, site->slot, site->value);
+		coded_set_at(nest->bits, nest->layout->width, site->bit, site->slot, site->value);
 		return true;
 	}
 	if (shape.shared)
-		return word_fill_bits(nest->bits, site->bit, nest->width, 1, site->value);
+		return word_fill_bits(nest->bits, site->bit, nest->layout->width, 1, site->value);
 	unsigned char *slot = nest->bits + (site->bit >> 3);
 	store64(slot, load64(slot) | site->value << (site->bit & 7));
 	return true;
@@ -320,10 +320,10 @@ ALWAYS_INLINE bool nest_fill_first(struct nest *nest, struct nest_shape shape,
 	struct nest_both both = nest_both(nest, shape, spot);
 	const unsigned *bit = both.bit;
 	two_words gaps = two_zeros(two_load(both.group[0], both.group[1]),
-	                           two_at(&nest->ones_at[bit[0]], &nest->ones_at[bit[1]]),
-	                           two_at(&nest->open_at[bit[0]], &nest->highs_at[bit[1]]));
+	                           two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
+	                           two_at(&nest->layout->open_at[bit[0]], &nest->layout->highs_at[bit[1]]));
 	bool any;
-	two_words slot = two_spread(two_lowest(gaps, &any), nest->behind, nest->high);
+	two_words slot = two_spread(two_lowest(gaps, &any), nest->layout->behind, nest->layout->high);
 	two_set(both.group[0], both.group[1], two_and(slot, nest_wanted(nest, shape, spot, bit)));
 	return any;
 }
@@ -336,10 +336,10 @@ ALWAYS_INLINE bool nest_fill_earlier(struct nest *nest, struct nest_shape shape,
 	bool any, bytes = nest_from_bytes(shape);
 	two_words words = bytes ? two_load(both.group[0], both.group[1])
 	                        : two_load_from(both.group[0], both.group[1], both.bit);
-	two_words gaps = two_zeros(words, two_pair(nest->both_ones), two_pair(nest->both_highs));
-	two_words slot = two_spread(two_earlier(gaps, &any), nest->behind, nest->high);
-	uint64_t wanted = spot->value * nest->ones;
-	slot = two_and(slot, two_xor(two_of(wanted, wanted), two_pair(nest->both_patterns)));
+	two_words gaps = two_zeros(words, two_pair(nest->layout->both_ones), two_pair(nest->layout->both_highs));
+	two_words slot = two_spread(two_earlier(gaps, &any), nest->layout->behind, nest->layout->high);
+	uint64_t wanted = spot->value * nest->layout->ones;
+	slot = two_and(slot, two_xor(two_of(wanted, wanted), two_pair(nest->layout->both_patterns)));
 	if (bytes)
 		two_set(both.group[0], both.group[1], slot);
 	else
@@ -385,7 +385,7 @@ ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape
 /* Whether a search for room begins with search_step. */
 ALWAYS_INLINE bool nest_steps(const struct nest *nest, struct nest_shape shape, uint64_t chunk)
 {
-	return shape.slots > 2 || nest->chunk[chunk].used < nest->step_most;
+	return shape.slots > 2 || nest->chunk[chunk].used < nest->layout->step_most;
 }
 
 /* search_room for a shape that is known, after search_step. */
@@ -406,7 +406,7 @@ ALWAYS_INLINE struct nest_key nest_key_to_put(const struct nest *nest, struct ne
                                               uint64_t hash, uint64_t payload)
 {
 	struct nest_key key = nest_locate_as(nest, shape.kind, nest_special(nest, shape), hash);
-	key.value |= payload << nest->payload_at;
+	key.value |= payload << nest->layout->payload_at;
 	return key;
 }
 
@@ -416,7 +416,7 @@ ALWAYS_INLINE struct nest_key nest_find_to_put(const struct nest *nest, struct n
                                                struct nest_spot *spot)
 {
 	struct nest_key key = nest_key_to_put(nest, shape, hash, payload);
-	nest_spot_of(nest, &key, key.chunk * nest->stride_bits, spot);
+	nest_spot_of(nest, &key, key.chunk * nest->layout->stride_bits, spot);
 	return key;
 }
 
@@ -427,21 +427,21 @@ ALWAYS_INLINE nidus_status nest_insert_full(struct nest *nest, struct nest_shape
 	struct nest_key key = nest_key_to_put(nest, shape, hash, payload);
 	struct nest_spot spot;
 	struct nest_site site;
-	if (nest_symmetric(shape.kind) ? nest->reserve > 0 : nest_near_of(shape, &key)) {
-		nest_spot_of(nest, &key, key.chunk * nest->stride_bits, &spot);
+	if (nest_symmetric(shape.kind) ? nest->layout->reserve > 0 : nest_near_of(shape, &key)) {
+		nest_spot_of(nest, &key, key.chunk * nest->layout->stride_bits, &spot);
 		if (nest_choose_in_order(nest, shape, &spot, false, &site)) {
 			(void)nest_fill(nest, shape, &site);
 			nest->chunk[key.chunk].used++;
 			return NIDUS_OK;
 		}
 	}
-	if (UNLIKELY(nest->stashed > 0) && nest_is_stashed(nest, nest->kind, &key))
-		return nest_stash_key(nest, nest->kind, &key, 1);
+	if (UNLIKELY(nest->stashed > 0) && nest_is_stashed(nest, nest->layout->kind, &key))
+		return nest_stash_key(nest, nest->layout->kind, &key, 1);
 	/* Where all slots hold this very key, none can move. */
 	if (nest_steps(nest, shape, key.chunk) && LIKELY(search_step(nest, shape, &key)))
 		return NIDUS_OK;
-	nest_spot_of(nest, &key, key.chunk * nest->stride_bits, &spot);
-	return nest_insert_crowded(nest, nest->kind, &key,
+	nest_spot_of(nest, &key, key.chunk * nest->layout->stride_bits, &spot);
+	return nest_insert_crowded(nest, nest->layout->kind, &key,
 	                           nest_match(nest, shape, nest->bits, &spot), room);
 }
 
@@ -505,7 +505,7 @@ ALWAYS_INLINE bool nest_find_copy(const struct nest *nest, struct nest_shape sha
 	}
 	if (shape.words == NEST_PAIRED) {
 		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, nest->bits, spot),
-		                           nest->ones_of_both, nest->highs_of_both);
+		                           nest->layout->ones_of_both, nest->layout->highs_of_both);
 		found = (struct nest_found){ (uint32_t)hits, spot->bit[0], 0, (uint32_t)hits == 0 };
 		replace_zero(&found.zeros, hits >> 32, &found.bit, spot->bit[1]);
 	} else {
@@ -525,14 +525,14 @@ ALWAYS_INLINE void nest_clear_at(struct nest *nest, struct nest_shape shape,
 	if (nest_coded_in_word(shape)) {
 		struct coded_parts parts = nest_load_coded(nest, shape, site->bit);
 		nest_store_coded(nest, shape, site->bit,
-		                 coded_emptied(&nest->coding, parts, site->slot));
+		                 coded_emptied(&nest->layout->coding, parts, site->slot));
 	} else if (nest_coded(shape.kind)) {
-		coded_set_at(nest->bits, nest->width, site->bit, site->slot, 0);
+		coded_set_at(nest->bits, nest->layout->width, site->bit, site->slot, 0);
 	} else if (shape.shared) {
-		word_set_bits(nest->bits, site->bit, nest->width, 0);
+		word_set_bits(nest->bits, site->bit, nest->layout->width, 0);
 	} else {
 		unsigned char *slot = nest->bits + (site->bit >> 3);
-		store64(slot, load64(slot) & ~(nest->slot_mask << (site->bit & 7)));
+		store64(slot, load64(slot) & ~(nest->layout->slot_mask << (site->bit & 7)));
 	}
 }
 
@@ -562,9 +562,9 @@ ALWAYS_INLINE bool nest_take_shared(struct nest *nest, struct nest_shape shape, 
 	if (nest_too_wide(shape) || !nest_find_copy(nest, shape, spot, &site, &choice))
 		return false;
 	/* Bits of all slots: another thread may have moved a copy of the key within it. */
-	struct nest_bits bits = { spot->bit[choice], (unsigned)nest->span };
+	struct nest_bits bits = { spot->bit[choice], (unsigned)nest->layout->span };
 	if (nest_coded(shape.kind))
-		bits.count = (unsigned)nest->group_bits;
+		bits.count = (unsigned)nest->layout->group_bits;
 	struct stripe *stripe = nest_stripe(nest, chunk, bits);
 	if (UNLIKELY(stripe == NULL))
 		return false;
@@ -584,10 +584,10 @@ ALWAYS_INLINE bool nest_take_either(struct nest *nest, struct nest_shape shape,
 	const unsigned *bit = both.bit;
 	two_words words = two_load(both.group[0], both.group[1]);
 	two_words hits = two_zeros(two_xor(words, nest_wanted(nest, shape, spot, bit)),
-	                           two_at(&nest->ones_at[bit[0]], &nest->ones_at[bit[1]]),
-	                           two_at(&nest->highs_at[bit[0]], &nest->highs_at[bit[1]]));
+	                           two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
+	                           two_at(&nest->layout->highs_at[bit[0]], &nest->layout->highs_at[bit[1]]));
 	bool any;
-	two_words slot = two_spread(two_lowest(hits, &any), nest->behind, nest->high);
+	two_words slot = two_spread(two_lowest(hits, &any), nest->layout->behind, nest->layout->high);
 	two_clear(both.group[0], both.group[1], words, slot);
 	return any;
 }
@@ -599,7 +599,7 @@ ALWAYS_INLINE bool nest_take_either(struct nest *nest, struct nest_shape shape,
 ALWAYS_INLINE bool nest_take_coded(struct nest *nest, struct nest_shape shape,
                                    const struct nest_spot *spot)
 {
-	const struct coded_masks *masks = &nest->coding;
+	const struct coded_masks *masks = &nest->layout->coding;
 	uint64_t bits = nest_load(nest, shape, nest->bits, spot->bit[0]);
 	uint64_t second = nest_load(nest, shape, nest->bits, spot->bit[1]);
 	uint64_t hits = masks->highs ^ nest_coded_misses(nest, shape, nest->bits, spot, 0);
@@ -670,30 +670,39 @@ ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape
 		shape.words = NEST_ONE; /* as nest_both loads it */
 	nest_fetch(nest, shape, visit->spot.bit[0]);
 	nest_fetch(nest, shape, visit->spot.bit[1]);
-	if (!shape.shared)
+	if (!shape.shared) {
+		if (shape.special == NEST_PART)
+			PREFETCH_WRITE(nest->chunk); /* every body has its own */
 		return;
+	}
 	const struct stripes *stripes = &nest->shared->stripes;
 	for (unsigned i = 0; i < 2; i++) {
-		uint64_t byte = key.group[i] * nest->group_bits >> 3;
+		uint64_t byte = key.group[i] * nest->layout->group_bits >> 3;
 		PREFETCH_WRITE(&stripes->stripe[stripe_in_chunk(stripes, key.chunk, byte)]);
 	}
 	visit->pair = nest_pair_version(nest, &key);
 }
 
-/* Both in input order up to the first failure; a remove where `rest` is NULL. */
-ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shape shape,
-                                             const uint64_t *hashes, const uint64_t *values,
-                                             size_t n, size_t *done, nest_insert_rest *rest)
+/*
+ * Both in input order up to the first failure; a remove where `rest` is NULL. All keys are of one
+ * nest, or each of its own unless `each` is NULL, which the compiler knows.
+ */
+ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, void *const *each,
+                                             struct nest_shape shape, const uint64_t *hashes,
+                                             const uint64_t *values, size_t n, size_t *done,
+                                             nest_insert_rest *rest)
 {
 	struct nest_visit ring[NEST_AHEAD];
 	const size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
 	/* One loop for both, with a test of i, is slower by an eighth. */
 	for (size_t i = 0; i < ahead; i++)
-		nest_come_to(nest, shape, hashes[i], &ring[i]);
+		nest_come_to(each != NULL ? each[i] : nest, shape, hashes[i], &ring[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct nest_visit *visit = &ring[i % NEST_AHEAD];
 		uint64_t payload = values != NULL ? values[i] : 0;
-		visit->spot.value |= payload << nest->payload_at;
+		if (each != NULL)
+			nest = each[i];
+		visit->spot.value |= payload << nest->layout->payload_at;
 		bool near = rest != NULL && nest_near(nest, shape, &visit->spot);
 		nidus_status status = rest != NULL
 		                              ? nest_put(nest, shape, hashes[i], payload,
@@ -705,7 +714,8 @@ ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, struct nest_shap
 			return status;
 		}
 		if (LIKELY(n - i > NEST_AHEAD))
-			nest_come_to(nest, shape, hashes[i + NEST_AHEAD], visit);
+			nest_come_to(each != NULL ? each[i + NEST_AHEAD] : nest, shape,
+			             hashes[i + NEST_AHEAD], visit);
 	}
 	*done = n;
 	return NIDUS_OK;
@@ -720,17 +730,17 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
                                             const uint64_t *hashes, const uint64_t *values,
                                             size_t n, size_t step, nest_insert_rest *rest)
 {
-	uint64_t chunk = multiply_high(hashes[0], nest->chunks);
-	uint64_t chunk_bit = chunk * nest->stride_bits;
+	const uint64_t chunk = multiply_high(hashes[0], nest->layout->chunks);
+	uint64_t chunk_bit = chunk * nest->layout->stride_bits;
 	struct nest_spot spots[NEST_NEAR];
 	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
 		size_t some = left < NEST_NEAR ? left : NEST_NEAR, crowded = 0;
 		for (size_t i = 0; i < some; i++) {
-			struct nest_key key;
-			nest_locate_in(nest, shape.kind, nest->special,
-			               hashes[i * step] * nest->chunks, &key);
+			struct nest_key key =
+				nest_locate_as(nest, shape.kind, nest->layout->special | NEST_CHUNKS,
+			                       hashes[i * step]);
 			if (values != NULL)
-				key.value |= values[i * step] << nest->payload_at;
+				key.value |= values[i * step] << nest->layout->payload_at;
 			nest_spot_of(nest, &key, chunk_bit, &spots[i]);
 			PREFETCH(nest->bits + (spots[i].bit[0] >> 3));
 			PREFETCH(nest->bits + (spots[i].bit[1] >> 3));

@@ -66,12 +66,12 @@ const struct body_ops *nest_ops_any(const struct nest *nest);
 	static nidus_status insert_batch_##name(void *nest, const uint64_t *hashes,             \
 	                                        const uint64_t *values, size_t n, size_t *done) \
 	{                                                                                       \
-		return nest_change_batch(nest, shape, hashes, values, n, done, rest);           \
+		return nest_change_batch(nest, NULL, shape, hashes, values, n, done, rest);     \
 	}                                                                                       \
 	static nidus_status remove_batch_##name(void *nest, const uint64_t *hashes, size_t n,   \
 	                                        size_t *done)                                   \
 	{                                                                                       \
-		return nest_change_batch(nest, shape, hashes, NULL, n, done, NULL);             \
+		return nest_change_batch(nest, NULL, shape, hashes, NULL, n, done, NULL);       \
 	}
 
 /* Lookups and changes of one key, lookups of many, and what there is only one of in an instance. */
@@ -82,15 +82,40 @@ const struct body_ops *nest_ops_any(const struct nest *nest);
 	.find = nest_find_values, .change = nest_change_value,                            \
 	.insert_value = insert_value_##instance, .find_batch = find_batch_##instance
 
+/* Calls on one key or more of different bodies of a growing filter, all of the same shape. */
+#define NEST_EACH(name, shape, rest)                                                             \
+	static void contains_each_##name(const void *const *nests, const uint64_t *hashes,       \
+	                                 size_t n, uint8_t *yes)                                 \
+	{                                                                                        \
+		const struct nest *nest = nests[0];                                              \
+		(void)nest;                                                                      \
+		nest_contains_each(nests, shape, hashes, n, yes);                                \
+	}                                                                                        \
+	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,       \
+	                                       const uint64_t *values, size_t n, size_t *done)   \
+	{                                                                                        \
+		struct nest *nest = nests[0];                                                    \
+		return nest_change_batch(nest, nests, shape, hashes, values, n, done, rest);     \
+	}                                                                                        \
+	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,       \
+	                                       size_t n, size_t *done)                           \
+	{                                                                                        \
+		struct nest *nest = nests[0];                                                    \
+		return nest_change_batch(nest, nests, shape, hashes, NULL, n, done, NULL);       \
+	}
+
+#define NEST_EACH_LIST(name)                                                       \
+	.contains_each = contains_each_##name, .insert_each = insert_each_##name, \
+	.remove_each = remove_each_##name
+
 /* Ways from a hash to its groups that have code of their own, see nest_way. */
 enum {
 	NEST_WAY_SHORT,
 	NEST_WAY_CHUNKS,
 	NEST_WAY_HASHED,
-	NEST_WAY_GROWN,
-	NEST_WAY_ALONE,
+	NEST_WAY_PART,
 	NEST_WAY_DIRECT,
-	NEST_WAY_RARE,
+	NEST_WAY_ANY,
 	NEST_WAYS
 };
 
@@ -119,42 +144,40 @@ enum {
 	static const struct nest_shape name##_chunks = { kind, slots, words, false, NEST_CHUNKS }; \
 	static const struct nest_shape name##_hashed = { kind, slots, words, false,                \
 		                                         NEST_CHUNKS | NEST_HASHED };              \
-	static const struct nest_shape name##_grown = { kind, slots, words, false,                 \
-		                                        NEST_CHUNKS | NEST_GROWN };                \
-	static const struct nest_shape name##_alone = { kind, slots, words, false, NEST_GROWN };   \
-	static const struct nest_shape name##_rare = { kind, slots, words, false,                  \
-		                                       NEST_CHUNKS | NEST_GROWN | NEST_RARE };     \
+	static const struct nest_shape name##_part = { kind, slots, words, false, NEST_PART };     \
+	static const struct nest_shape name##_any = { kind, slots, words, false, NEST_ANY_WAY };   \
 	NEST_CALLS(name##_short, name##_short, insert_rest_##name)                                 \
 	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##name)                               \
 	NEST_CALLS(name##_hashed, name##_hashed, insert_rest_##name)                               \
-	NEST_CALLS(name##_grown, name##_grown, insert_rest_##name)                                 \
-	NEST_LOOKUP(name##_alone, name##_alone)                                                    \
-	NEST_CALLS(name##_rare, name##_rare, insert_rest_##name)                                   \
+	NEST_CALLS(name##_part, name##_part, insert_rest_##name)                                   \
+	NEST_CALLS(name##_any, name##_any, insert_rest_##name)                                     \
 	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                            \
 	NEST_LOOKUP_BATCH(name##_hashed, name##_hashed)                                            \
-	NEST_LOOKUP_BATCH(name##_grown, name##_grown)                                              \
-	NEST_LOOKUP_BATCH(name##_rare, name##_rare)                                                \
-	static const struct body_ops name[NEST_WAYS] = {                                           \
-		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_short, name##_chunks,     \
-		                                    name),                                         \
-		                     .insert_near = insert_near_##name },                          \
-		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, name##_chunks,  \
-		                                     name),                                        \
-		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed, name##_hashed,  \
-		                                     name),                                        \
-		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_GROWN] = { NEST_CALL_LIST(name##_grown, name##_grown, name##_grown,      \
-		                                    name),                                         \
-		                     .insert_near = insert_near_##name },                          \
-		[NEST_WAY_ALONE] = { NEST_CALL_LIST(name##_alone, name##_grown, name##_grown,      \
-		                                    name),                                         \
-		                     .insert_near = insert_near_##name },                          \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),                   \
-		                      .insert_near = insert_near_##name },                         \
-		[NEST_WAY_RARE] = { NEST_CALL_LIST(name##_rare, name##_rare, name##_rare, name),   \
-		                    .insert_near = insert_near_##name },                           \
-	};
+	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                  \
+	NEST_EACH(name##_part, name##_part, insert_rest_##name)                                    \
+	NEST_EACH(name##_any, name##_any, insert_rest_##name)                                      \
+	static const struct body_ops name[NEST_WAYS] = NEST_WAY_TABLE(name##_short, name##_chunks, \
+	                                                              name, other);
+
+/* `few` and `chunks` are calls for the most frequent ways, `name` are all others. */
+#define NEST_WAY_TABLE(few, chunks, name, other)                                               \
+	{                                                                                      \
+		[NEST_WAY_SHORT] = { NEST_CALL_LIST(few, few, chunks, name),                   \
+			             .insert_near = insert_near_##name },                      \
+		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(chunks, chunks, chunks, name),            \
+			              .insert_near = insert_near_##name },                     \
+		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed,             \
+			                             name##_hashed, name),                     \
+			              .insert_near = insert_near_##name },                     \
+		[NEST_WAY_PART] = { NEST_CALL_LIST(name##_part, name##_part, name##_any, name), \
+			            .insert_near = insert_near_##name,                         \
+			            NEST_EACH_LIST(name##_part) },                             \
+		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),               \
+			              .insert_near = insert_near_##name },                     \
+		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name##_any, name),   \
+			           .insert_near = insert_near_##name,                          \
+			           NEST_EACH_LIST(name##_any) },                               \
+	}
 
 /*
  * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
@@ -167,25 +190,8 @@ enum {
 	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                                 \
 	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                               \
 	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                           \
-	static const struct body_ops name[NEST_WAYS] = {                                          \
-		[NEST_WAY_SHORT] = { NEST_CALL_LIST(name##_short, name##_short, name##_chunks,    \
-		                                    one),                                         \
-		                     .insert_near = insert_near_##one },                          \
-		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(name##_chunks, name##_chunks, name##_chunks, \
-		                                     one),                                        \
-		                      .insert_near = insert_near_##one },                         \
-		[NEST_WAY_HASHED] = { NEST_CALL_LIST(one##_hashed, one##_hashed, one##_hashed,    \
-		                                     one),                                        \
-		                      .insert_near = insert_near_##one },                         \
-		[NEST_WAY_GROWN] = { NEST_CALL_LIST(one##_grown, one##_grown, one##_grown, one),  \
-		                     .insert_near = insert_near_##one },                          \
-		[NEST_WAY_ALONE] = { NEST_CALL_LIST(one##_alone, one##_grown, one##_grown, one),  \
-		                     .insert_near = insert_near_##one },                          \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, one),                   \
-		                      .insert_near = insert_near_##one },                         \
-		[NEST_WAY_RARE] = { NEST_CALL_LIST(one##_rare, one##_rare, one##_rare, one),      \
-		                    .insert_near = insert_near_##one },                           \
-	};
+	static const struct body_ops name[NEST_WAYS] = NEST_WAY_TABLE(name##_short, name##_chunks, \
+	                                                              one, other);
 
 #define NEST_SHARED_INSTANCE(name, shape)                                                         \
 	static bool walk_##name(struct search *search, struct nest *nest,                         \
@@ -212,7 +218,9 @@ enum {
 	NEST_VALUE_CALLS(name, shape, insert_rest_##name)                                         \
 	NEST_LOOKUP_BATCH(name, shape)                                                            \
 	NEST_CHANGE_BATCHES(name, shape, insert_rest_##name)                                      \
+	NEST_EACH(name, shape, insert_rest_##name)                                                \
 	static const struct body_ops name = { NEST_CALL_LIST(name, name, name, name),             \
+		                              NEST_EACH_LIST(name),                               \
 		                              .insert_new = insert_new_##name,                    \
 		                              .add = add_##name };
 
@@ -229,13 +237,10 @@ enum {
 #define NEST_INSTANCES(name, kind, slots, words)                                                   \
 	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
 	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
-	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_grown)                      \
+	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_any)                      \
 	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
-/*
- * With code of their own for the way `special` and those that have less, and for lookups of one key
- * if there are growth bits too.
- */
+/* With code of their own for the way `special` and those that have less. */
 #define NEST_FEW_INSTANCES(name, kind, slots, words, special)                                      \
 	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
 	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
@@ -244,15 +249,17 @@ enum {
 	static const struct nest_shape name##_own_shape = { kind, slots, words, false, special };  \
 	NEST_CALLS(name##_own, name##_own_shape, insert_rest_##name##_plain)                       \
 	NEST_LOOKUP_BATCH(name##_own, name##_own_shape)                                            \
-	static const struct nest_shape name##_grown_shape = { kind, slots, words, false,           \
-		                                              (special) | NEST_GROWN };            \
-	NEST_LOOKUP(name##_grown, name##_grown_shape)                                              \
+	static const struct nest_shape name##_part_shape = { kind, slots, words, false,            \
+		                                             NEST_PART };                          \
+	NEST_CALLS(name##_part, name##_part_shape, insert_rest_##name##_plain)                     \
+	NEST_EACH(name##_part, name##_part_shape, insert_rest_##name##_plain)                      \
 	static const struct body_ops name##_own = { NEST_CALL_LIST(name##_own, name##_own,         \
 		                                                   name##_own, name##_plain),      \
 		                                    .insert_near = insert_near_##name##_plain };   \
-	static const struct body_ops name##_grown = { NEST_CALL_LIST(name##_grown, name##_plain,   \
-		                                                     name##_plain, name##_plain),  \
-		                                      .insert_near = insert_near_##name##_plain }; \
+	static const struct body_ops name##_part = { NEST_CALL_LIST(name##_part, name##_part,      \
+		                                                    name##_plain, name##_plain),   \
+		                                     .insert_near = insert_near_##name##_plain,    \
+		                                     NEST_EACH_LIST(name##_part) };                \
 	static const struct body_ops name##_plain = { NEST_CALL_LIST(name##_plain, name##_plain,   \
 		                                                     name##_plain, name##_plain),  \
 		                                      .insert_near = insert_near_##name##_plain }; \
@@ -273,11 +280,7 @@ enum {
 /* A nest that is one chunk may take the code for many. */
 static inline unsigned nest_way(const struct nest *nest)
 {
-	if (nest->special == NEST_GROWN)
-		return NEST_WAY_ALONE;
-	if (nest->special & NEST_GROWN)
-		return nest->special & NEST_RARE ? NEST_WAY_RARE : NEST_WAY_GROWN;
-	switch (nest->special) {
+	switch (nest->layout->special) {
 	case 0:
 		return NEST_WAY_SHORT;
 	case NEST_CHUNKS:
@@ -285,24 +288,29 @@ static inline unsigned nest_way(const struct nest *nest)
 	case NEST_HASHED:
 	case NEST_CHUNKS | NEST_HASHED:
 		return NEST_WAY_HASHED;
-	default:
+	case NEST_PART:
+		return NEST_WAY_PART;
+	case NEST_TAKEN:
+	case NEST_CHUNKS | NEST_TAKEN:
 		return NEST_WAY_DIRECT;
+	default:
+		return NEST_WAY_ANY;
 	}
 }
 
 /* The table of a shape: the shared one for nests that threads share. */
 #ifdef NIDUS_ONE_THREAD
 #define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
-#define NEST_OPS_OF_FEW(nest, name)                                             \
-	(((nest)->special & ~name##_own_shape.special) == 0     ? &name##_own   \
-	 : ((nest)->special & ~name##_grown_shape.special) == 0 ? &name##_grown \
-	                                                        : &name##_plain)
+#define NEST_OPS_OF_FEW(nest, name)                                           \
+	((nest)->layout->special == NEST_PART                         ? &name##_part  \
+	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own   \
+	                                                      : &name##_plain)
 #else
-#define NEST_OPS_OF_FEW(nest, name)                                              \
-	((nest)->shared != NULL                                 ? &name##_shared \
-	 : ((nest)->special & ~name##_own_shape.special) == 0   ? &name##_own    \
-	 : ((nest)->special & ~name##_grown_shape.special) == 0 ? &name##_grown  \
-	                                                        : &name##_plain)
+#define NEST_OPS_OF_FEW(nest, name)                                            \
+	((nest)->shared != NULL                               ? &name##_shared \
+	 : (nest)->layout->special == NEST_PART                       ? &name##_part   \
+	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own    \
+	                                                      : &name##_plain)
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
 #endif

@@ -17,8 +17,9 @@ ALWAYS_INLINE struct nest_shape any_shape(const struct nest *nest, bool shared)
 NEST_PLAIN_PARTS(plain, any_shape(nest, false))
 NEST_CALLS(plain, any_shape(nest, false), insert_rest_plain)
 NEST_LOOKUP_BATCH(plain, any_shape(nest, false))
+NEST_EACH(plain, any_shape(nest, false), insert_rest_plain)
 static const struct body_ops plain = { NEST_CALL_LIST(plain, plain, plain, plain),
-	                               .insert_near = insert_near_plain };
+	                               .insert_near = insert_near_plain, NEST_EACH_LIST(plain) };
 NEST_SHARED_INSTANCE(shared, any_shape(nest, true))
 
 const struct body_ops *nest_ops_any(const struct nest *nest)

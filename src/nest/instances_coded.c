@@ -10,8 +10,8 @@ NEST_FEW_INSTANCES(coded_buckets, NEST_CODED_BUCKETS, 4, NEST_ONE, NEST_CHUNKS)
 
 const struct body_ops *nest_ops_coded(const struct nest *nest)
 {
-	if (nest->in_words != NEST_ONE)
+	if (nest->layout->in_words != NEST_ONE)
 		return nest_ops_any(nest);
-	return nest->kind == NEST_CODED_XOR ? NEST_OPS_OF_FEW(nest, coded_xor)
+	return nest->layout->kind == NEST_CODED_XOR ? NEST_OPS_OF_FEW(nest, coded_xor)
 	                                    : NEST_OPS_OF_FEW(nest, coded_buckets);
 }

@@ -12,7 +12,7 @@ NEST_INSTANCES(windows_4_two, NEST_WINDOWS, 4, NEST_TWO)
 
 const struct body_ops *nest_ops_windows(const struct nest *nest)
 {
-	switch (nest->slots * 8 + nest->in_words) {
+	switch (nest->layout->slots * 8 + nest->layout->in_words) {
 	case 2 * 8 + NEST_PAIRED:
 		return NEST_OPS_OF(nest, windows_2_paired);
 	case 2 * 8 + NEST_ONE:

@@ -13,7 +13,7 @@ NEST_XOR_INSTANCES(xor_4_two, 4, NEST_TWO)
 
 const struct body_ops *nest_ops_xor(const struct nest *nest)
 {
-	switch (nest->slots * 8 + nest->in_words) {
+	switch (nest->layout->slots * 8 + nest->layout->in_words) {
 	case 2 * 8 + NEST_PAIRED:
 		return NEST_OPS_OF(nest, xor_2_paired);
 	case 2 * 8 + NEST_ONE:

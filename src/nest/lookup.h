@@ -37,10 +37,10 @@ ALWAYS_INLINE void nest_find_to_look(const struct nest *nest, struct nest_shape 
 	}
 	uint64_t crosses = 0;
 	for (unsigned i = 0; i < 2; i++) {
-		uint64_t bit = key.group[i] * nest->group_bits;
+		uint64_t bit = key.group[i] * nest->layout->group_bits;
 		uint32_t stripe = stripe_in_chunk(stripes, key.chunk, bit >> 3);
 		spot->version[i] = &stripes->stripe[stripe].version;
-		crosses |= bit ^ (bit + nest->group_bits - 1);
+		crosses |= bit ^ (bit + nest->layout->group_bits - 1);
 	}
 	spot->unusual = crosses >> (STRIPES_REGION_LOG + 3) != 0;
 }
@@ -73,14 +73,13 @@ ALWAYS_INLINE bool nest_find_and_look(const struct nest *nest, struct nest_shape
 	const unsigned char *bits = nest->bits;
 	struct nest_key key;
 	struct nest_spot spot;
+	uint64_t tag, chunk = nest_take_chunk(nest, special, &hash, &tag);
 	if (special & NEST_CHUNKS)
-		bits += take_choice(&hash, nest->chunks) * nest->stride;
+		bits += chunk * nest->layout->stride;
 	nest_locate_in(nest, shape.kind, special, hash, &key);
-	spot.value = key.value;
-	spot.bit[0] = key.group[0] * nest->group_bits;
-	if (shape.special & NEST_GROWN)
-		LOAD_AGAIN(nest->group_bits); /* or it would need a register, and that the stack */
-	spot.bit[1] = key.group[1] * nest->group_bits;
+	spot.value = key.value | tag;
+	spot.bit[0] = key.group[0] * nest->layout->group_bits;
+	spot.bit[1] = key.group[1] * nest->layout->group_bits;
 	return nest_match(nest, shape, bits, &spot);
 }
 
@@ -93,12 +92,12 @@ ALWAYS_INLINE size_t nest_gather(const struct nest *nest, struct nest_shape shap
 		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
 			uint64_t fields =
 				nest_differences(nest, shape, nest->bits, spot, choice, word);
-			uint64_t hits = fields_zero_in(fields, nest->lows, nest->highs);
+			uint64_t hits = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 			/* A payload begins behind the highest compared bit; the key has none. */
 			for (; hits != 0; hits &= hits - 1, found++) {
 				if (found < cap)
 					values[found] = fields >> __builtin_ctzll(hits) >> 1 &
-					                bits_low(nest->payload_bits);
+					                bits_low(nest->layout->payload_bits);
 			}
 		}
 	}
@@ -183,6 +182,29 @@ ALWAYS_INLINE void nest_contains_batch(const struct nest *nest, struct nest_shap
 	}
 }
 
+/* The same for keys of different bodies of a growing filter. */
+ALWAYS_INLINE void nest_contains_each(const void *const *nests, struct nest_shape shape,
+                                      const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	struct nest_spot ring[NEST_AHEAD];
+	size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
+	for (size_t i = ahead; i < n; i++)
+		PREFETCH(nests[i]);
+	for (size_t i = 0; i < ahead; i++)
+		nest_approach(nests[i], shape, hashes[i], &ring[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct nest *nest = nests[i];
+		struct nest_spot *spot = &ring[i % NEST_AHEAD];
+		bool stashed = nest_anything_stashed(nest, shape), hit;
+		bool sure = nest_look(nest, shape, spot, &hit);
+		if (UNLIKELY(!sure) || UNLIKELY(stashed && !hit))
+			hit = nest_look_again(nest, hashes[i]);
+		yes[i] = hit;
+		if (LIKELY(n - i > NEST_AHEAD))
+			nest_approach(nests[i + NEST_AHEAD], shape, hashes[i + NEST_AHEAD], spot);
+	}
+}
+
 /* Of some words: the sum of their nest_zeros, and the payloads of the slots reported. */
 struct nest_finding {
 	uint64_t hits, payloads;
@@ -197,7 +219,7 @@ ALWAYS_INLINE void nest_find_in(const struct nest *nest, struct nest_finding *fi
 {
 	uint64_t hits = nest_zeros(fields, ones, highs);
 	finding->hits += hits;
-	finding->payloads |= fields & hits * nest->payload_behind;
+	finding->payloads |= fields & hits * nest->layout->payload_behind;
 }
 
 ALWAYS_INLINE void nest_find_in_word(const struct nest *nest, struct nest_shape shape,
@@ -205,7 +227,7 @@ ALWAYS_INLINE void nest_find_in_word(const struct nest *nest, struct nest_shape 
                                      struct nest_finding *finding)
 {
 	nest_find_in(nest, finding, nest_differences(nest, shape, nest->bits, spot, choice, word),
-	             nest->ones, nest->highs);
+	             nest->layout->ones, nest->layout->highs);
 }
 
 ALWAYS_INLINE void nest_find_in_group(const struct nest *nest, struct nest_shape shape,
@@ -215,7 +237,7 @@ ALWAYS_INLINE void nest_find_in_group(const struct nest *nest, struct nest_shape
 	nest_find_in_word(nest, shape, spot, choice, 0, finding);
 	if (shape.words == NEST_TWO)
 		nest_find_in_word(nest, shape, spot, choice, 1, finding);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		nest_find_in_word(nest, shape, spot, choice, word, finding);
 }
 
@@ -227,12 +249,12 @@ ALWAYS_INLINE bool nest_gather_first(const struct nest *nest, struct nest_shape 
                                      const struct nest_spot *spot, uint64_t *first, uint32_t *found)
 {
 	struct nest_finding finding = { 0, 0 };
-	uint64_t highs = nest->highs;
+	uint64_t highs = nest->layout->highs;
 	if (shape.words == NEST_PAIRED) {
-		highs = nest->highs_of_both;
+		highs = nest->layout->highs_of_both;
 		nest_find_in(nest, &finding,
 		             nest_differences_of_both(nest, shape, nest->bits, spot),
-		             nest->ones_of_both, highs);
+		             nest->layout->ones_of_both, highs);
 	} else {
 		nest_find_in_group(nest, shape, spot, 0, &finding);
 		nest_find_in_group(nest, shape, spot, 1, &finding);
@@ -263,7 +285,7 @@ ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape sh
 ALWAYS_INLINE bool nest_stash_matters(const struct nest *nest, struct nest_shape shape,
                                       uint64_t hash)
 {
-	return shape.shared || nest->chunk[multiply_high(hash, nest->chunks)].stash.nodes != 0;
+	return shape.shared || nest->chunk[multiply_high(hash, nest->layout->chunks)].stash.nodes != 0;
 }
 
 ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape shape,

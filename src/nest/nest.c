@@ -4,6 +4,8 @@
  */
 #include "nest/nest.h"
 
+#include <assert.h>
+
 #include "base/reason.h"
 #include "nest/change.h"
 #include "nest/instances.h"
@@ -11,27 +13,19 @@
 /* Hops are written down if that takes at most this share of the slots. */
 #define HOP_SHARE 128
 
-#define LEVEL_MAX 44
 #define SLOT_INDEX_MAX (UINT64_C(1) << 46) /* a search packs it with place and parent */
 
 /* ------------------------------------------------------------------ layout -- */
 
-/* Growth bits that slots still keep. */
-static unsigned kept_bits(const struct blueprint *plan)
-{
-	return plan->level < plan->growth_bits ? plan->growth_bits - plan->level : 0;
-}
-
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind)
 {
-	return plan->core_bits + nest_extra_bits(kind, plan->slots) + kept_bits(plan) +
+	return plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->growth_bits +
 	       plan->value_bits;
 }
 
 static uint64_t slots_per_chunk(const struct blueprint *plan, enum nest_kind kind)
 {
-	uint64_t groups = plan->groups << plan->level;
-	return kind == NEST_WINDOWS ? groups + plan->slots - 1 : groups * plan->slots;
+	return kind == NEST_WINDOWS ? plan->groups + plan->slots - 1 : plan->groups * plan->slots;
 }
 
 uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind)
@@ -45,7 +39,7 @@ static uint64_t chunk_stride(const struct blueprint *plan, enum nest_kind kind)
 	unsigned width = nest_slot_width(plan, kind);
 	uint64_t bits = slots_per_chunk(plan, kind) * width;
 	if (nest_coded(kind))
-		bits = (plan->groups << plan->level) * CODED_BITS(width);
+		bits = plan->groups * CODED_BITS(width);
 	uint64_t bytes = divide_up(bits, 8) + SLOTS_PADDING;
 	return plan->chunks == 1 ? bytes : divide_up(bytes, MEMORY_LINE) * MEMORY_LINE;
 }
@@ -69,24 +63,20 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 		return fail(NIDUS_E_RANGE, "values of %u bits; at most %d are possible",
 		            plan->value_bits, VALUE_BITS_MOST);
 	if (plan->core_bits < 1 || plan->core_bits > SLOTS_WIDTH_MAX ||
-	    plan->growth_bits > SLOTS_WIDTH_MAX || plan->borrowed > SLOTS_WIDTH_MAX ||
-	    plan->level > LEVEL_MAX || plan->level > plan->growth_bits + plan->borrowed ||
-	    (plan->borrowed > 0 && plan->level < plan->growth_bits + plan->borrowed))
-		return fail(NIDUS_E_RANGE,
-		            "%u core and %u growth bits at level %u are no fingerprint",
-		            plan->core_bits, plan->growth_bits, plan->level);
-	/* When all growth bits have become address bits, and at level 0. */
-	unsigned narrowest =
-		plan->core_bits + nest_extra_bits(kind, plan->slots) + plan->value_bits;
-	unsigned widest = narrowest + plan->growth_bits;
-	if (widest > SLOTS_WIDTH_MAX && plan->value_bits > 0)
+	    plan->growth_bits > SLOTS_WIDTH_MAX)
+		return fail(NIDUS_E_RANGE, "%u core and %u growth bits are no fingerprint",
+		            plan->core_bits, plan->growth_bits);
+	if (plan->level != 0 || plan->borrowed != 0)
+		return fail(NIDUS_E_RANGE, "a table has no level, and no borrowed bits");
+	unsigned width = nest_slot_width(plan, kind);
+	if (width > SLOTS_WIDTH_MAX && plan->value_bits > 0)
 		return fail(NIDUS_E_RANGE,
 		            "fingerprints of this rate and growth with values of %u bits need "
 		            "slots of %u bits; %d are possible",
-		            plan->value_bits, widest, SLOTS_WIDTH_MAX);
-	if (widest > SLOTS_WIDTH_MAX || narrowest < SLOTS_WIDTH_MIN)
-		return fail(NIDUS_E_RANGE, "slots of %u to %u bits; %d to %d are possible",
-		            narrowest, widest, SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
+		            plan->value_bits, width, SLOTS_WIDTH_MAX);
+	if (width > SLOTS_WIDTH_MAX || width < SLOTS_WIDTH_MIN)
+		return fail(NIDUS_E_RANGE, "slots of %u bits; %d to %d are possible", width,
+		            SLOTS_WIDTH_MIN, SLOTS_WIDTH_MAX);
 	if (nest_coded(kind) && plan->core_bits < CODED_CORE_MIN)
 		return fail(NIDUS_E_RANGE, "coded buckets need at least %d core bits",
 		            CODED_CORE_MIN);
@@ -111,8 +101,8 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 		            "a chunk has more buckets than fingerprints can tell apart");
 	uint64_t all, slots, bytes;
 	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
-	    plan->groups > SLOT_INDEX_MAX >> plan->level || all > SLOT_INDEX_MAX ||
-	    multiply_overflows(plan->groups << plan->level, plan->slots, &slots) ||
+	    plan->groups > SLOT_INDEX_MAX || all > SLOT_INDEX_MAX ||
+	    multiply_overflows(plan->groups, plan->slots, &slots) ||
 	    slots_per_chunk(plan, kind) > SLOT_INDEX_MAX ||
 	    slots_bytes_overflow(slots + plan->slots, nest_slot_width(plan, kind), &bytes) ||
 	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX ||
@@ -132,6 +122,12 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 /* The same if it begins up to 14 bits behind the byte from which it is loaded. */
 #define HALF_BITS 50
 
+/* The same of a group: buckets of four slots begin at every fourth bit of a byte at most. */
+static unsigned group_load_bits(enum nest_kind kind, unsigned slots)
+{
+	return kind == NEST_WINDOWS ? LOAD_BITS : 64 - (8 - slots);
+}
+
 /* NEST_MANY for all shapes without an instance of their own. */
 static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width, bool shared)
 {
@@ -142,7 +138,7 @@ static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned wi
 		return width <= CODED_WORD_WIDTH ? NEST_ONE : NEST_MANY;
 	if (span <= 32 && slots == 2)
 		return NEST_PAIRED;
-	if (span <= LOAD_BITS)
+	if (span <= group_load_bits(kind, slots))
 		return !shared && kind != NEST_WINDOWS && slots == 4 && span % 8 == 0 ? NEST_BYTES
 		                                                                      : NEST_ONE;
 	if (span == 64 && slots == 4)
@@ -158,197 +154,309 @@ static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
 	return fields;
 }
 
-static void lay_out_words(struct nest *nest, bool shared)
+/*
+ * The bodies of a growing filter keep tags of different widths and are looked at by the same code:
+ * that for the widest, which is `more` bits wider. No code that only one width has.
+ */
+static void lay_out_words(struct nest_layout *layout, bool shared, unsigned more)
 {
-	nest->in_words = words_of(nest->kind, nest->slots, nest->width, shared);
-	nest->fields = fields_of(nest->in_words, nest->slots, nest->width);
-	nest->words = nest->slots / nest->fields;
-	nest->word_bits = nest->fields * nest->width;
-	nest->half_bytes = nest->word_bits / 8;
-	nest->half_bits = nest->word_bits % 8;
-	nest->span = nest->slots * nest->width;
-	nest->near = 2 * nest->span + 1;
-	nest->group_bits = nest_group_bits(nest->kind, nest->slots, nest->width);
-	nest->load_bits = nest->word_bits;
-	nest->last_byte = (nest->words - 1) * nest->word_bits / 8 + 8;
-	if (nest_coded(nest->kind)) {
-		nest->load_bits = (unsigned)nest->group_bits;
-		nest->last_byte = (unsigned)nest->group_bits / 8 + 8;
+	bool part = layout->special & NEST_PART;
+	layout->in_words = words_of(layout->kind, layout->slots, layout->width + more, shared || part);
+	if (part && layout->in_words == NEST_WHOLE)
+		layout->in_words = NEST_TWO;
+	layout->fields = fields_of(layout->in_words, layout->slots, layout->width);
+	layout->words = layout->slots / layout->fields;
+	layout->word_bits = layout->fields * layout->width;
+	layout->half_bytes = layout->word_bits / 8;
+	layout->half_bits = layout->word_bits % 8;
+	layout->span = layout->slots * layout->width;
+	layout->near = 2 * layout->span + 1;
+	layout->group_bits = nest_group_bits(layout->kind, layout->slots, layout->width);
+	layout->load_bits = layout->word_bits;
+	layout->last_byte = (layout->words - 1) * layout->word_bits / 8 + 8;
+	if (nest_coded(layout->kind)) {
+		layout->load_bits = (unsigned)layout->group_bits;
+		layout->last_byte = (unsigned)layout->group_bits / 8 + 8;
 	}
-	if (nest_coded(nest->kind) && nest->in_words == NEST_ONE)
-		nest->coding = coded_masks_of(nest->width, nest->payload_at);
-	if (nest->kind == NEST_CODED_BUCKETS)
-		nest->coded_choices = nest->coding.ones << (nest->core_bits - 4);
+	if (nest_coded(layout->kind) && layout->in_words == NEST_ONE)
+		layout->coding = coded_masks_of(layout->width, layout->payload_at);
+	if (layout->kind == NEST_CODED_BUCKETS)
+		layout->coded_choices = layout->coding.ones << (layout->core_bits - 4);
 }
 
-static void fill_patterns(struct nest *nest)
+static void fill_patterns(struct nest_layout *layout)
 {
-	unsigned fields = nest->fields;
-	nest->high = nest->payload_at - 1;
-	nest->ones = fields_ones(nest->width, fields);
-	nest->highs = nest->ones << nest->high;
-	nest->lows = nest->highs - nest->ones;
-	nest->most = nest->ones - 1;
-	for (unsigned at = 0; at < nest->slots; at++) {
-		unsigned word = at / fields, shift = at % fields * nest->width;
+	const struct nest nest = { .layout = layout };
+	unsigned fields = layout->fields;
+	layout->high = layout->payload_at - 1;
+	layout->ones = fields_ones(layout->width, fields);
+	layout->highs = layout->ones << layout->high;
+	layout->lows = layout->highs - layout->ones;
+	layout->most = layout->ones - 1;
+	for (unsigned at = 0; at < layout->slots; at++) {
+		unsigned word = at / fields, shift = at % fields * layout->width;
 		for (unsigned choice = 0; choice < 2; choice++)
-			nest->pattern[choice][word] |= nest_encode(nest, nest->kind, 0, choice, at)
+			layout->pattern[choice][word] |= nest_encode(&nest, layout->kind, 0, choice, at)
 			                               << shift;
-		if (at < nest->slots - nest->reserve)
-			nest->open[word] |= UINT64_C(1) << nest->high << shift;
+		if (at < layout->slots - layout->reserve)
+			layout->open[word] |= UINT64_C(1) << layout->high << shift;
 	}
-	nest->ones_of_both = nest->ones | nest->ones << 32;
-	nest->highs_of_both = nest->highs | nest->highs << 32;
-	nest->pattern_of_both = nest->pattern[0][0] | nest->pattern[1][0] << 32;
+	layout->ones_of_both = layout->ones | layout->ones << 32;
+	layout->highs_of_both = layout->highs | layout->highs << 32;
+	layout->pattern_of_both = layout->pattern[0][0] | layout->pattern[1][0] << 32;
 	for (unsigned choice = 0; choice < 2; choice++) {
-		nest->both_ones[choice] = nest->ones;
-		nest->both_highs[choice] = nest->highs;
-		nest->both_patterns[choice] = nest->pattern[choice][0];
+		layout->both_ones[choice] = layout->ones;
+		layout->both_highs[choice] = layout->highs;
+		layout->both_patterns[choice] = layout->pattern[choice][0];
 	}
-	nest->behind = nest->width - nest->high;
+	layout->behind = layout->width - layout->high;
 	for (unsigned bit = 0; bit < 8; bit++) {
-		nest->ones_at[bit] = nest->ones << bit;
-		nest->highs_at[bit] = nest->highs << bit;
-		nest->open_at[bit] = nest->open[0] << bit;
+		layout->ones_at[bit] = layout->ones << bit;
+		layout->highs_at[bit] = layout->highs << bit;
+		layout->open_at[bit] = layout->open[0] << bit;
 		for (unsigned choice = 0; choice < 2; choice++)
-			nest->pattern_at[choice][bit] = nest->pattern[choice][0] << bit;
+			layout->pattern_at[choice][bit] = layout->pattern[choice][0] << bit;
 	}
 }
 
 /* -------------------------------------------------------------------- life -- */
 
-static uint64_t hop_count(const struct nest *nest)
+static uint64_t hop_count(const struct nest_layout *layout)
 {
-	return UINT64_C(1) << (nest->core_bits < NEST_HOP_BITS ? nest->core_bits : NEST_HOP_BITS);
+	unsigned bits = layout->core_bits < NEST_HOP_BITS ? layout->core_bits : NEST_HOP_BITS;
+	return UINT64_C(1) << bits;
 }
 
-/* Bytes of the table of hops; 0 if there is to be none. */
-static uint64_t hop_bytes(const struct nest *nest, uint64_t table_bytes)
+/* Bytes of the table of hops; 0 if there is to be none beside a table of so many bytes. */
+static uint64_t hop_bytes(const struct nest_layout *layout, uint64_t table_bytes)
 {
-	if (nest->kind == NEST_DIRECT ||
-	    (nest_symmetric(nest->kind) ? nest->groups << nest->kept_bits : nest->groups) >
-	            UINT32_MAX)
+	if (layout->kind == NEST_DIRECT || layout->groups > UINT32_MAX)
 		return 0;
-	uint64_t bytes = sizeof *nest->hops * hop_count(nest);
-	return bytes * HOP_SHARE <= table_bytes ? bytes : 0;
+	uint64_t bytes = sizeof *layout->hops * hop_count(layout);
+	return bytes <= table_bytes / HOP_SHARE ? bytes : 0;
 }
 
-static void write_hops(struct nest *nest)
+/* Writes hops down, if it is worth that. Errors: E_NOMEM; nothing changed then. */
+static nidus_status write_hops(struct nest_layout *layout, uint64_t table_bytes)
 {
-	uint32_t *hops = (uint32_t *)(void *)nest->hop_memory.bytes;
-	for (uint64_t core = 0; core < hop_count(nest); core++)
-		hops[core] = (uint32_t)nest_final_hop(nest, nest->kind, core);
-	nest->hops = hops;
-	nest->special &= ~(uint64_t)NEST_HASHED;
-	if (nest->kept_bits == 0 && nest->borrowed == 0)
-		nest->special &= ~(uint64_t)NEST_GROWN;
+	const struct nest nest = { .layout = layout };
+	uint64_t bytes = layout->hops == NULL ? hop_bytes(layout, table_bytes) : 0;
+	if (bytes == 0)
+		return NIDUS_OK;
+	nidus_status status = memory_take(&layout->allocator, bytes, &layout->hop_memory);
+	if (status != NIDUS_OK)
+		return status;
+	uint32_t *hops = (uint32_t *)(void *)layout->hop_memory.bytes;
+	for (uint64_t core = 0; core < hop_count(layout); core++)
+		hops[core] = (uint32_t)nest_hop(&nest, layout->kind, core);
+	layout->hops = hops;
+	layout->special &= ~(uint64_t)NEST_HASHED;
+	return NIDUS_OK;
+}
+
+/* Makes a layout that of bodies of a growing filter, with the hops of its model. */
+static void lay_out_part(struct nest_layout *layout, const struct segment *segment,
+                         const struct nest *model)
+{
+	assert(layout->chunks == 1 && segment->tag_bits == layout->tag_bits);
+	layout->parts = segment->parts;
+	layout->special |= NEST_PART;
+	if (model != NULL && model->layout->hops != NULL) {
+		layout->hops = model->layout->hops;
+		layout->special &= ~(uint64_t)NEST_HASHED;
+	}
 }
 
 static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
 {
 	uint64_t special = kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED;
-	if (plan->chunks > 1)
-		special |= NEST_CHUNKS;
-	unsigned growth = nest_symmetric(kind) ? plan->growth_bits : kept_bits(plan);
-	if (growth > 0 || plan->borrowed > 0)
-		special |= NEST_GROWN;
-	if (plan->borrowed > 0)
-		special |= NEST_BORROWED;
-	return special;
+	return plan->chunks > 1 ? special | NEST_CHUNKS : special;
 }
 
-/* Memory for slots, unless `table` are the slots, for chunk records and for hops. */
-static nidus_status take_memory(struct nest *nest, const struct blueprint *plan,
-                                unsigned char *table)
+static void lay_out(struct nest_layout *layout, const struct blueprint *plan, enum nest_kind kind,
+                    const struct segment *segment, const struct nest *model)
 {
-	const nidus_allocator *allocator = &nest->allocator;
-	uint64_t bytes = nest_table_bytes(plan, nest->kind), hops = hop_bytes(nest, bytes);
-	nidus_status status = NIDUS_OK;
-	if (table == NULL)
-		status = memory_take(allocator, bytes, &nest->bits_memory);
-	else
-		nest->bits_memory = memory_lent(table, bytes);
-	if (status == NIDUS_OK)
-		status = memory_take(allocator, plan->chunks * sizeof *nest->chunk,
-		                     &nest->chunk_memory);
-	if (status == NIDUS_OK && hops > 0)
-		status = memory_take(allocator, hops, &nest->hop_memory);
-	if (status != NIDUS_OK) {
-		memory_give(allocator, &nest->bits_memory);
-		memory_give(allocator, &nest->chunk_memory);
-	}
-	return status;
-}
-
-nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
-                         const nidus_allocator *allocator, unsigned char *table)
-{
-	*nest = (struct nest){
+	const unsigned extra_bits = nest_extra_bits(kind, plan->slots);
+	const unsigned width = nest_slot_width(plan, kind);
+	*layout = (struct nest_layout){
 		.chunks = plan->chunks,
 		.stride = chunk_stride(plan, kind),
 		.stride_bits = chunk_stride(plan, kind) * 8,
-		.final_groups = plan->groups << plan->growth_bits,
-		.base_groups = plan->groups,
-		.groups = plan->groups << plan->level,
+		.groups = plan->groups,
+		.round = plan->groups,
 		.core_values = bits_low(plan->core_bits),
 		.direct_values = (bits_low(plan->core_bits) + 1) / plan->groups,
 		.partner_key = hash_key_of(plan->seed).partner,
 		.slots = plan->slots,
-		.width = nest_slot_width(plan, kind),
+		.width = width,
 		.core_bits = plan->core_bits,
-		.extra_bits = nest_extra_bits(kind, plan->slots),
+		.extra_bits = extra_bits,
+		.tag_at = plan->core_bits + extra_bits,
+		.tag_bits = plan->growth_bits,
 		.payload_bits = plan->value_bits,
-		.payload_at = nest_slot_width(plan, kind) - plan->value_bits,
-		.fingerprint_bits = plan->core_bits + plan->growth_bits,
+		.payload_at = width - plan->value_bits,
 		.fingerprints = bits_low(plan->core_bits + plan->growth_bits),
-		.growth_bits = plan->growth_bits,
-		.borrowed = plan->borrowed,
-		.kept_bits = kept_bits(plan),
-		.growth_values = UINT64_C(1) << plan->growth_bits,
-		.kept_mask = bits_low(kept_bits(plan)),
-		.growth_at = plan->core_bits + nest_extra_bits(kind, plan->slots),
-		.growth_one = UINT64_C(1) << (plan->core_bits + nest_extra_bits(kind, plan->slots)),
-		.final_level = plan->level + kept_bits(plan),
-		.slot_mask = bits_low(nest_slot_width(plan, kind)),
+		.slot_mask = bits_low(width),
 		.payload_behind = bits_low(plan->value_bits) << 1,
-		.extra_mask = bits_low(nest_extra_bits(kind, plan->slots)) << plan->core_bits,
+		.extra_mask = bits_low(extra_bits) << plan->core_bits,
 		.special = special_of(plan, kind),
-		.level = plan->level,
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
-		.capacity = plan->capacity,
 		.reserve = plan->reserve,
 		.kind = kind,
-		.mapped = table != NULL,
-		.allocator = *allocator,
 	};
-	nest->short_steps = search_short_steps(nest);
-	nest->step_most = search_step_most(nest);
-	lay_out_words(nest, plan->features & NIDUS_CONCURRENT);
-	fill_patterns(nest);
+	if (segment != NULL)
+		lay_out_part(layout, segment, model);
+	layout->short_steps = search_short_steps(layout);
+	layout->step_most = search_step_most(layout);
+	lay_out_words(layout, plan->features & NIDUS_CONCURRENT,
+	              segment != NULL ? segment->most_bits - segment->tag_bits : 0);
+	fill_patterns(layout);
 	if (nest_coded(kind))
 		coded_prepare();
-	nidus_status status = take_memory(nest, plan, table);
+}
+
+nidus_status nest_lay_out(const struct blueprint *plan, enum nest_kind kind,
+                          const struct segment *segment, const struct nest *model,
+                          const nidus_allocator *allocator, struct nest_layout **made)
+{
+	struct block memory;
+	*made = NULL;
+	nidus_status status = memory_take(allocator, sizeof(struct nest_layout), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct nest_layout *layout = (struct nest_layout *)(void *)memory.bytes;
+	lay_out(layout, plan, kind, segment, model);
+	layout->memory = memory;
+	layout->allocator = *allocator;
+	*made = layout;
+	return NIDUS_OK;
+}
+
+void nest_free_layout(struct nest_layout *layout)
+{
+	if (layout == NULL)
+		return;
+	const nidus_allocator allocator = layout->allocator;
+	struct block memory = layout->memory;
+	memory_give(&allocator, &layout->hop_memory);
+	memory_give(&allocator, &memory);
+}
+
+/* The layout of a nest that has its own. */
+static struct nest_layout *own_layout(struct nest *nest)
+{
+	return (struct nest_layout *)(void *)nest->layout->memory.bytes;
+}
+
+/* In the room of a body its chunk record is behind its slots. */
+static uint64_t record_at(uint64_t table_bytes)
+{
+	return divide_up(table_bytes, sizeof(uint64_t)) * sizeof(uint64_t);
+}
+
+uint64_t nest_segment_room(const struct blueprint *plan, enum nest_kind kind)
+{
+	return record_at(nest_table_bytes(plan, kind)) + sizeof(struct nest_chunk);
+}
+
+void nest_moved(struct nest *nest, unsigned char *room)
+{
+	uint64_t at = record_at(nest_slots_bytes(nest->layout));
+	nest->bits_memory = memory_lent(room, at + sizeof *nest->chunk);
+	nest->bits = room;
+	nest->chunk = (struct nest_chunk *)(void *)(room + at);
+}
+
+/*
+ * Takes memory for slots, unless `table` are the slots, and for chunk records. Errors: E_NOMEM; the
+ * nest can be freed then.
+ */
+static nidus_status take_memory(struct nest *nest, unsigned char *table)
+{
+	uint64_t bytes = nest_slots_bytes(nest->layout);
+	nidus_status status = NIDUS_OK;
+	if (table != NULL)
+		nest->bits_memory = memory_lent(table, bytes);
+	else
+		status = memory_take(nest->allocator, bytes, &nest->bits_memory);
+	if (status == NIDUS_OK)
+		status = memory_take(nest->allocator, nest->layout->chunks * sizeof *nest->chunk,
+		                     &nest->chunk_memory);
 	if (status != NIDUS_OK)
 		return status;
 	nest->bits = nest->bits_memory.bytes;
 	nest->chunk = (struct nest_chunk *)(void *)nest->chunk_memory.bytes;
+	return NIDUS_OK;
+}
+
+/* Takes the layout of the segment, or makes one. Errors: E_NOMEM. */
+static nidus_status take_layout(struct nest *nest, const struct blueprint *plan,
+                                enum nest_kind kind, const struct segment *segment,
+                                const nidus_allocator *allocator)
+{
+	struct nest_layout *own;
+	if (segment != NULL && segment->layout != NULL) {
+		nest->layout = segment->layout;
+		return NIDUS_OK;
+	}
+	nidus_status status =
+		nest_lay_out(plan, kind, segment, segment != NULL ? segment->model : NULL, allocator,
+	                     &own);
+	nest->layout = own;
+	nest->owns_layout = status == NIDUS_OK;
+	if (status == NIDUS_OK)
+		status = write_hops(own, nest_slots_bytes(nest->layout));
+	return status;
+}
+
+nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table)
+{
+	assert(segment != NULL || plan->growth_bits == 0);
+	*nest = (struct nest){
+		.capacity = plan->capacity,
+		.first_part = segment != NULL ? segment->first : 0,
+		.mapped = table != NULL,
+	};
+	nidus_status status = take_layout(nest, plan, kind, segment, allocator);
+	if (nest->layout != NULL)
+		nest->allocator = &nest->layout->allocator;
+	if (status == NIDUS_OK && segment != NULL && segment->room != NULL)
+		nest_moved(nest, segment->room);
+	else if (status == NIDUS_OK)
+		status = take_memory(nest, table);
+	if (status == NIDUS_OK && plan->features & NIDUS_CONCURRENT)
+		status = nest_share(nest);
 	nest->remote = nest->bits_memory.size > NEST_REMOTE_FROM;
 	nest->far = nest->bits_memory.size > NEST_FAR_FROM;
-	if (nest->hop_memory.size > 0)
-		write_hops(nest);
-	if (!(plan->features & NIDUS_CONCURRENT))
-		return NIDUS_OK;
-	status = nest_share(nest);
-	if (status != NIDUS_OK)
+	if (status != NIDUS_OK) {
 		nest_free(nest);
+		*nest = (struct nest){ 0 };
+	}
 	return status;
+}
+
+nidus_status nest_prepare(struct nest *model)
+{
+	return write_hops(own_layout(model), UINT64_MAX / 2);
+}
+
+void nest_unprepare(struct nest *model)
+{
+	struct nest_layout *layout = own_layout(model);
+	if (layout->hops == NULL)
+		return;
+	memory_give(&layout->allocator, &layout->hop_memory);
+	layout->hops = NULL;
+	layout->special |= NEST_HASHED;
 }
 
 static void free_stashes(struct nest *nest)
 {
-	for (uint64_t i = 0; i < nest->chunks; i++) {
-		overflow_free(&nest->chunk[i].stash, &nest->allocator);
+	for (uint64_t i = 0; i < nest->layout->chunks; i++) {
+		overflow_free(&nest->chunk[i].stash, nest->allocator);
 		nest->chunk[i].used = 0;
 	}
 	nest->stashed = nest->surplus = 0;
@@ -357,19 +465,20 @@ static void free_stashes(struct nest *nest)
 void nest_free(struct nest *nest)
 {
 	/* The chunks of a mapped nest may be many, and their records never touched. */
-	if (!nest->mapped || nest->stashed > 0)
+	if (nest->chunk != NULL && (!nest->mapped || nest->stashed > 0))
 		free_stashes(nest);
 	nest_unshare(nest);
-	memory_give(&nest->allocator, &nest->bits_memory);
-	memory_give(&nest->allocator, &nest->chunk_memory);
-	memory_give(&nest->allocator, &nest->hop_memory);
+	memory_give(nest->allocator, &nest->bits_memory);
+	memory_give(nest->allocator, &nest->chunk_memory);
+	if (nest->owns_layout)
+		nest_free_layout(own_layout(nest));
 }
 
 void nest_clear(struct nest *nest)
 {
 	free_stashes(nest);
 	nest_shared_forget(nest);
-	memset(nest->bits, 0, nest->bits_memory.size);
+	memset(nest->bits, 0, nest_slots_bytes(nest->layout));
 }
 
 uint64_t nest_used_in(const struct nest *nest, uint64_t chunk)
@@ -379,10 +488,10 @@ uint64_t nest_used_in(const struct nest *nest, uint64_t chunk)
 
 nidus_status nest_copy(struct nest *to, const struct nest *from)
 {
-	memcpy(to->bits, from->bits, from->bits_memory.size);
-	for (uint64_t i = 0; i < from->chunks; i++) {
+	memcpy(to->bits, from->bits, nest_slots_bytes(from->layout));
+	for (uint64_t i = 0; i < from->layout->chunks; i++) {
 		nidus_status status =
-			overflow_copy(&to->chunk[i].stash, &from->chunk[i].stash, &to->allocator);
+			overflow_copy(&to->chunk[i].stash, &from->chunk[i].stash, to->allocator);
 		if (status != NIDUS_OK)
 			return status;
 		to->chunk[i].used = nest_used_in(from, i);
@@ -398,7 +507,7 @@ nidus_status nest_copy(struct nest *to, const struct nest *from)
 static uint64_t used(const struct nest *nest)
 {
 	uint64_t count = 0;
-	for (uint64_t i = 0; i < nest->chunks; i++)
+	for (uint64_t i = 0; i < nest->layout->chunks; i++)
 		count += nest_used_in(nest, i);
 	return count;
 }
@@ -412,17 +521,17 @@ uint64_t nest_bytes(const struct nest *nest)
 {
 	uint64_t bytes = nest->bits_memory.size + nest_shared_bytes(nest);
 	/* The chunks of a mapped nest may be many, and their records never touched. */
-	for (uint64_t i = 0; i < nest->chunks && !(nest->mapped && nest->stashed == 0); i++)
+	for (uint64_t i = 0; i < nest->layout->chunks && !(nest->mapped && nest->stashed == 0); i++)
 		bytes += nest->chunk[i].stash.bytes;
 	return bytes;
 }
 
 double nest_headroom(const struct nest *nest)
 {
-	uint64_t most = 0, slots = nest_chunk_slots(nest);
+	uint64_t most = 0, slots = nest_chunk_slots(nest->layout);
 	if (nest->mapped)
-		most = divide_up(nest->mapped_count - nest->surplus, nest->chunks);
-	for (uint64_t i = 0; i < nest->chunks && !nest->mapped; i++) {
+		most = divide_up(nest->mapped_count - nest->surplus, nest->layout->chunks);
+	for (uint64_t i = 0; i < nest->layout->chunks && !nest->mapped; i++) {
 		uint64_t used = nest_used_in(nest, i);
 		most = used > most ? used : most;
 	}
@@ -433,59 +542,29 @@ double nest_headroom(const struct nest *nest)
 
 struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash)
 {
-	return nest_locate_as(nest, kind, nest->special, hash);
-}
-
-void nest_locate_rarely(const struct nest *nest, uint64_t final, uint64_t rest,
-                        struct nest_key *key)
-{
-	uint64_t core = nest_take_core(nest, nest->special & NEST_TAKEN, rest);
-	uint64_t hop = nest_final_hop(nest, nest->kind, core);
-	if (nest->special & NEST_BORROWED)
-		final = nest_borrow(nest, nest->kind, final, core, hop);
-	nest_key_at(nest, nest->kind, final, core, hop, key);
-}
-
-struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                            uint64_t slot, uint64_t value)
-{
-	uint64_t core = value & nest->core_values;
-	uint64_t extra = (value >> nest->core_bits) & bits_low(nest->extra_bits);
-	struct nest_key key = { .chunk = chunk };
-	key.value = value & ~(bits_low(nest->extra_bits) << nest->core_bits);
-	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1) : slot / nest->slots;
-	if (nest_symmetric(kind)) {
-		key.group[0] = group;
-		key.group[1] = group ^ nest_hop(nest, kind, core);
-		return key;
-	}
-	uint64_t distance = nest_hop(nest, kind, core);
-	key.group[0] = extra & 1 ? nest_backward(nest, group, distance) : group;
-	key.group[1] = nest_forward(nest, key.group[0], distance);
-	return key;
+	return nest_locate_as(nest, kind, nest->layout->special, hash);
 }
 
 nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
 {
-	uint64_t core = key->value & nest->core_values;
-	uint64_t kept = key->value >> nest->growth_at & nest->kept_mask;
-	uint64_t group = nest_home_group(kind, key);
-	/* Borrowed bits are the core's own and no part of the identity. */
-	uint64_t home = group >> nest->level;
-	uint64_t growth =
-		(group >> nest->borrowed << nest->kept_bits | kept) & (nest->growth_values - 1);
-	return (nidus_entry){ home, core | growth << nest->core_bits,
-		              key->value >> nest->payload_at };
+	uint64_t core = key->value & nest->layout->core_values;
+	uint64_t tag = key->value >> nest->layout->tag_at & bits_low(nest->layout->tag_bits);
+	return (nidus_entry){ nest_home_group(kind, key), core | tag << nest->layout->core_bits,
+		              key->value >> nest->layout->payload_at };
 }
 
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                      nidus_entry entry)
 {
-	struct nest_key key =
-		nest_key_of(nest, kind, chunk, entry.home, entry.fingerprint & nest->core_values,
-	                    entry.fingerprint >> nest->core_bits);
-	key.value |= entry.value << nest->payload_at;
-	return key;
+	uint64_t core = entry.fingerprint & nest->layout->core_values, hop = nest_hop(nest, kind, core);
+	uint64_t other = nest_symmetric(kind) ? entry.home ^ hop
+	                                      : nest_forward(nest, entry.home, hop);
+	uint64_t tag = entry.fingerprint >> nest->layout->core_bits;
+	return (struct nest_key){
+		.chunk = chunk,
+		.group = { entry.home, other },
+		.value = core | tag << nest->layout->tag_at | entry.value << nest->layout->payload_at,
+	};
 }
 
 bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
@@ -493,7 +572,7 @@ bool nest_encode_at(const struct nest *nest, enum nest_kind kind, const struct n
 {
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
-		if (slot >= first && slot - first < nest->slots) {
+		if (slot >= first && slot - first < nest->layout->slots) {
 			*value = nest_encode(nest, kind, key->value, choice, slot - first);
 			return true;
 		}
@@ -507,8 +586,8 @@ unsigned nest_places(const struct nest *nest, enum nest_kind kind, const struct 
 {
 	uint64_t low = key->group[0] < key->group[1] ? key->group[0] : key->group[1];
 	uint64_t apart = key->group[0] + key->group[1] - 2 * low;
-	bool overlap = kind == NEST_WINDOWS && apart < nest->slots;
-	return nest->slots + (overlap ? (unsigned)apart : nest->slots);
+	bool overlap = kind == NEST_WINDOWS && apart < nest->layout->slots;
+	return nest->layout->slots + (overlap ? (unsigned)apart : nest->layout->slots);
 }
 
 void nest_tally(const struct nest *nest, enum nest_kind kind, const struct nest_key *key,
@@ -518,7 +597,7 @@ void nest_tally(const struct nest *nest, enum nest_kind kind, const struct nest_
 	*empty = *copies = 0;
 	for (unsigned choice = 0; choice < 2; choice++) {
 		uint64_t first = nest_first_slot(nest, kind, key->group[choice]);
-		for (unsigned at = 0; at < nest->slots; at++) {
+		for (unsigned at = 0; at < nest->layout->slots; at++) {
 			uint64_t value = nest_get(nest, kind, bits, first + at);
 			*empty += value == 0;
 			*copies += nest_same(nest, value,
@@ -531,7 +610,7 @@ bool nest_home_open(const struct nest *nest, enum nest_kind kind, const struct n
 {
 	const unsigned char *bits = nest_chunk_bits(nest, key->chunk);
 	uint64_t first = nest_first_slot(nest, kind, nest_home_group(kind, key));
-	for (unsigned at = 0; at < nest->slots; at++) {
+	for (unsigned at = 0; at < nest->layout->slots; at++) {
 		if (nest_get(nest, kind, bits, first + at) == 0)
 			return true;
 	}
@@ -542,9 +621,9 @@ bool nest_home_open(const struct nest *nest, enum nest_kind kind, const struct n
 static uint64_t stashed_copies(const struct nest *nest, const struct nest_key *key)
 {
 	const struct overflow *stash = &nest->chunk[key->chunk].stash;
-	if (stash->nodes == 0 || nest_home_open(nest, nest->kind, key))
+	if (stash->nodes == 0 || nest_home_open(nest, nest->layout->kind, key))
 		return 0;
-	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, key);
 	return overflow_count_all(stash, &identity);
 }
 
@@ -552,7 +631,7 @@ bool nest_look_again(const struct nest *nest, uint64_t hash)
 {
 	if (nest->shared != NULL)
 		return nest_shared_look(nest, hash);
-	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
 	return stashed_copies(nest, &key) > 0;
 }
 
@@ -580,12 +659,12 @@ bool nest_is_stashed(const struct nest *nest, enum nest_kind kind, const struct 
 
 bool nest_stash_full(const struct nest *nest, uint64_t chunk)
 {
-	if (nest->chunk[chunk].stash.nodes < nest->stash_limit)
+	if (nest->chunk[chunk].stash.nodes < nest->layout->stash_limit)
 		return false;
 	uint64_t here = nest_used_in(nest, chunk);
-	if (nest->stash_limit == 0 || here >= nest->capacity)
+	if (nest->layout->stash_limit == 0 || here >= nest->capacity)
 		return true;
-	if (here < nest->capacity / nest->chunks)
+	if (here < nest->capacity / nest->layout->chunks)
 		return false;
 	uint64_t all = nest->built != NULL ? here + counter_read(nest->built) : used(nest);
 	return all >= nest->capacity;
@@ -610,7 +689,7 @@ nidus_status nest_stash_key(struct nest *nest, enum nest_kind kind, const struct
 	uint64_t nodes = stash->nodes, entries = stash->entries;
 	if (nest_stash_full(nest, key->chunk) && overflow_find(stash, &identity, true) == NULL)
 		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
-	nidus_status status = overflow_add(stash, &nest->allocator, &identity, copies);
+	nidus_status status = overflow_add(stash, nest->allocator, &identity, copies);
 	if (status == NIDUS_OK)
 		nest_stash_changed(nest, key->chunk, nodes, entries);
 	return status;
@@ -622,7 +701,7 @@ static void stash_shrank(struct nest *nest, uint64_t chunk, uint64_t nodes, uint
 	struct overflow *stash = &nest->chunk[chunk].stash;
 	nest_stash_changed(nest, chunk, nodes, entries);
 	if (stash->nodes == 0 && nest->shared == NULL)
-		overflow_free(stash, &nest->allocator);
+		overflow_free(stash, nest->allocator);
 }
 
 void nest_stash_take(struct nest *nest, uint64_t chunk, const nidus_entry *entry, uint64_t copies)
@@ -633,33 +712,23 @@ void nest_stash_take(struct nest *nest, uint64_t chunk, const nidus_entry *entry
 	stash_shrank(nest, chunk, nodes, entries);
 }
 
-/* The lowest entry that may have its home in a group. */
-static nidus_entry lowest_of(const struct nest *nest, uint64_t group)
-{
-	uint64_t growth = (group >> nest->borrowed << nest->kept_bits) & (nest->growth_values - 1);
-	return (nidus_entry){ .home = group >> nest->level,
-		              .fingerprint = growth << nest->core_bits };
-}
-
 const struct overflow_node *nest_stashed_for(const struct nest *nest, uint64_t chunk, uint64_t slot,
                                              uint64_t *value)
 {
 	const struct overflow *stash = &nest->chunk[chunk].stash;
-	uint64_t low = slot / nest->slots, high = low;
-	if (nest->kind == NEST_WINDOWS) {
-		low = slot < nest->slots ? 0 : slot - nest->slots + 1;
-		high = slot < nest->groups ? slot : nest->groups - 1;
+	uint64_t low = slot / nest->layout->slots, high = low;
+	if (nest->layout->kind == NEST_WINDOWS) {
+		low = slot < nest->layout->slots ? 0 : slot - nest->layout->slots + 1;
+		high = slot < nest->layout->groups ? slot : nest->layout->groups - 1;
 	}
-	/* Entries are in the order of their homes' groups, but for borrowed bits. */
-	const nidus_entry first = lowest_of(nest, low);
+	/* Entries are in the order of their homes. */
+	const nidus_entry first = { .home = low };
 	const struct overflow_node *node = overflow_from(stash, &first);
 	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
-		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
-		uint64_t home = nest_home_group(nest->kind, &key);
-		if (home >> nest->borrowed > high >> nest->borrowed)
+		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
+		if (node->entry.home > high)
 			break;
-		if (home >= low && home <= high &&
-		    nest_encode_at(nest, nest->kind, &key, slot, value))
+		if (nest_encode_at(nest, nest->layout->kind, &key, slot, value))
 			return node;
 	}
 	return NULL;
@@ -670,12 +739,12 @@ void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
 	uint64_t value;
 	if (nest->chunk[chunk].stash.nodes == 0)
 		return;
-	if (nest_coded(nest->kind)) /* sorted: the empty slot is the bucket's first now */
-		slot -= slot % nest->slots;
+	if (nest_coded(nest->layout->kind)) /* sorted: the empty slot is the bucket's first now */
+		slot -= slot % nest->layout->slots;
 	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, &value);
 	if (node == NULL)
 		return;
-	nest_set(nest, nest->kind, nest_chunk_bits(nest, chunk), slot, value);
+	nest_set(nest, nest->layout->kind, nest_chunk_bits(nest, chunk), slot, value);
 	nest->chunk[chunk].used++;
 	nest_stash_take(nest, chunk, &node->entry, 1);
 }
@@ -683,7 +752,7 @@ void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
 /* Takes a stashed copy, which frees no slot; false if there is none. */
 static bool take_from_stash(struct nest *nest, const struct nest_key *key)
 {
-	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, key);
 	const struct overflow_node *node =
 		overflow_find(&nest->chunk[key->chunk].stash, &identity, true);
 	if (node != NULL)
@@ -719,7 +788,7 @@ nidus_status nest_insert_crowded(struct nest *nest, enum nest_kind kind, const s
 		nest->chunk[key->chunk].used++;
 		return NIDUS_OK;
 	}
-	if (nest->stash_limit == 0 && only_copies)
+	if (nest->layout->stash_limit == 0 && only_copies)
 		return nest_no_stash();
 	return nest_stash_key(nest, kind, key, 1);
 }
@@ -740,8 +809,8 @@ nidus_status nest_remove_slow(struct nest *nest, uint64_t hash)
 	nest_clear_at(nest, shape, &site);
 	nest->chunk[key.chunk].used--;
 	nest_bring_home(nest, key.chunk,
-	                nest_first_slot(nest, nest->kind, key.group[choice]) +
-	                        (site.bit - spot.bit[choice]) / nest->width);
+	                nest_first_slot(nest, nest->layout->kind, key.group[choice]) +
+	                        (site.bit - spot.bit[choice]) / nest->layout->width);
 	return NIDUS_OK;
 }
 
@@ -752,33 +821,33 @@ ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, uint64
 {
 	const unsigned char *bits = nest->bits;
 	struct nest_key key;
-	if (special & NEST_CHUNKS)
-		bits += take_choice(&hash, nest->chunks) * nest->stride;
+	uint64_t tag;
+	bits += nest_take_chunk(nest, special, &hash, &tag) * nest->layout->stride;
 	nest_locate_in(nest, kind, special, hash, &key);
 	for (unsigned i = 0; i < 2; i++) {
-		const unsigned char *at = bits + (key.group[i] * nest->group_bits >> 3);
+		const unsigned char *at = bits + (key.group[i] * nest->layout->group_bits >> 3);
 		PREFETCH(at);
-		PREFETCH(at + nest->last_byte); /* it may lie in two lines */
+		PREFETCH(at + nest->layout->last_byte); /* it may lie in two lines */
 	}
 }
 
 /* Out of line, but not as a function without effects, whose call the compiler leaves out. */
 NEVER_INLINE void prefetch_any(const struct nest *nest, uint64_t hash)
 {
-	uint64_t special = nest->special | NEST_CHUNKS;
+	uint64_t special = nest->layout->special | NEST_CHUNKS;
 	__asm__ volatile("");
 	if (special == (NEST_CHUNKS | NEST_TAKEN))
 		prefetch(nest, NEST_XOR, NEST_CHUNKS | NEST_TAKEN, hash);
 	else
-		prefetch(nest, nest->kind, special, hash);
+		prefetch(nest, nest->layout->kind, special, hash);
 }
 
 /* Code of their own for the ways that large nests of fixed size have, which needs no stack. */
 void nest_prefetch(const struct nest *nest, uint64_t hash)
 {
-	if (UNLIKELY((nest->special | NEST_CHUNKS) != NEST_CHUNKS)) /* there may be one */
+	if (UNLIKELY((nest->layout->special | NEST_CHUNKS) != NEST_CHUNKS)) /* there may be one */
 		prefetch_any(nest, hash);
-	else if (nest_symmetric(nest->kind))
+	else if (nest_symmetric(nest->layout->kind))
 		prefetch(nest, NEST_XOR, NEST_CHUNKS, hash);
 	else
 		prefetch(nest, NEST_WINDOWS, NEST_CHUNKS, hash);
@@ -786,7 +855,7 @@ void nest_prefetch(const struct nest *nest, uint64_t hash)
 
 const struct body_ops *nest_ops(const struct nest *nest)
 {
-	switch (nest->kind) {
+	switch (nest->layout->kind) {
 	case NEST_CODED_XOR:
 	case NEST_CODED_BUCKETS:
 		return nest_ops_coded(nest);

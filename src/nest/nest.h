@@ -7,8 +7,7 @@
  * at every slot, so they overlap). A key belongs to one chunk for ever and has
  * two groups in it; its fingerprint lies in any slot of either.
  *
- *   hash --x chunks--> chunk --x groups--> first group --x 2^g--> growth bits
- *                                                 --x (2^c - 1)--> core
+ *   hash --x chunks--> chunk --x groups--> first group --x (2^c - 1)--> core
  *
  * Each step multiplies what is left of the hash, read as a fraction, by the
  * number of choices: the whole part is the choice, the fraction goes on. No
@@ -29,32 +28,20 @@
  * bucket kept sorted and coded, one bit per slot less (see coded.h). Slots have no lasting
  * place there.
  *
- *   slot, low bits first:   | core | choice | offset | growth bits not yet used | payload |
+ *   slot, low bits first:   | core | choice | offset | tag | payload |
  *
- * An empty slot is all zero. Core bits are never all zero and never taken away;
- * only they are hashed for the second group. The payload is the value that a user keeps
- * beside a key; it goes wherever its entry goes, and is not compared. Growth bits are reserved at create
- * for later: at level d the highest d of them are the lowest bits of a group's number
- * instead. A key's final group is the one it will have when all of them are:
+ * An empty slot is all zero. Core bits are never all zero, and only they are hashed for the
+ * second group. The payload is the value that a user keeps beside a key; it goes wherever its
+ * entry goes, and is not compared.
  *
- *   final group = base group | growth bits = group now | growth bits that slots keep
+ * A nest is a whole filter, or a body of one that grows (base/segment.h). A body is one chunk; in
+ * place of that its hashes choose a part of the filter, and slots keep the tag: how far the part
+ * of an entry is behind the body's first one. It is compared as the core is, and by it the entry
+ * finds its body when this one is split. Group and core stay the same for ever.
  *
- *   offset kinds   that of the first group is cut from the hash; second = first + H(core),
- *                  at each level.
- *   XOR kinds      the first is cut from the hash, and the second is it XOR a longer H(core)
- *                  whose base part is not zero: the nest grows into one large table, not
- *                  into 2^d small ones. Slots cannot tell which of the two they are in, and
- *                  keep the growth bits of the lower one, which its base part decides.
- *
- * Two full filters without growth bits can be merged all the same: the address
- * then borrows bits from another hash of the core, which stays whole. The table
- * is larger, no identity is lost, and as neighbours now have that hash in common
- * the rate doubles with every borrowed bit.
- *
- * Identity of an entry = (home, fingerprint): home is the base group, counted
- * over all chunks (for XOR kinds of the lower candidate), the fingerprint is the
- * core bits and above them all growth bits. Every slot tells its identity, at
- * every level; lookup, delete, walk, merge and growth need no more.
+ * Identity of an entry = (home, fingerprint): home is its first group, counted over all chunks
+ * (for XOR kinds the lower of the two), the fingerprint is the core and above it the tag. Every
+ * slot tells its identity; lookup, delete, walk, merge and growth need no more.
  *
  * What finds no slot goes to its chunk's stash, an exact list (overflow.h) that has one entry
  * for all copies of an identity with the same payload, and counts them. So one key may be put
@@ -83,6 +70,7 @@
 #include "base/memory.h"
 #include "base/ops.h"
 #include "base/overflow.h"
+#include "base/segment.h"
 #include "base/slots.h"
 #include "nest/coded.h"
 #include "simd/select.h"
@@ -135,16 +123,14 @@ struct nest_effort {
 };
 
 /*
- * What the way from a hash to its groups has beyond the shortest, which is: one chunk,
- * hops that were written down, no growth bits. A sum of these.
+ * What the way from a hash to its groups has beyond the shortest, which is: one chunk, and
+ * hops that were written down. A sum of these.
  */
 enum {
-	NEST_CHUNKS = 1,    /* more than one chunk */
-	NEST_HASHED = 2,    /* hops are worked out */
-	NEST_TAKEN = 4,     /* hops are bits of the core: NEST_DIRECT */
-	NEST_GROWN = 8,     /* slots keep growth bits, or NEST_BORROWED, or XOR kinds have grown and
-	                    NEST_HASHED or NEST_TAKEN */
-	NEST_BORROWED = 16, /* some address bits are borrowed */
+	NEST_CHUNKS = 1, /* more than one chunk */
+	NEST_HASHED = 2, /* hops are worked out */
+	NEST_TAKEN = 4,  /* hops are bits of the core: NEST_DIRECT */
+	NEST_PART = 8,   /* a hash begins with a part of a growing filter (base/segment.h) */
 };
 
 /*
@@ -163,7 +149,7 @@ enum nest_words {
 	NEST_ONE,    /* a group is in one word: eight bytes from the one it begins in */
 	NEST_WHOLE,  /* a group is one word of four slots, and begins with a byte */
 	NEST_TWO,    /* half a group is in a word, with a few bits to spare */
-	NEST_MANY,   /* less is; nest->words says how many there are */
+	NEST_MANY,   /* less is; nest->layout->words says how many there are */
 };
 
 /* Bits of a slot that say where in its groups an entry is. */
@@ -174,18 +160,20 @@ static inline unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
 	return kind == NEST_WINDOWS ? 1 + log2_floor(slots) : 1;
 }
 
-struct nest {
+/*
+ * What follows from a plan: all numbers that stay as they are. Bodies of a growing filter whose
+ * tags are equally wide have one together, a whole filter has its own.
+ */
+struct nest_layout {
 	/* What lookups read comes first. */
-	unsigned char *bits; /* the slots; chunk c starts at c * stride */
-	uint64_t special;    /* NEST_CHUNKS and so on */
-	uint64_t stashed;    /* different entries in all stashes */
+	uint64_t special; /* NEST_CHUNKS and so on */
 	uint64_t chunks, stride_bits;
-	uint64_t final_groups; /* of a chunk; no borrowed bits */
-	uint64_t base_groups;  /* per chunk, at level 0 */
-	uint64_t core_values;  /* 2^core_bits - 1 */
-	const uint32_t *hops;  /* nest_final_hop by the lowest NEST_HOP_BITS of a core; or NULL */
-	uint64_t groups;       /* per chunk, now */
-	uint64_t group_bits;   /* from one group to the next */
+	uint64_t parts;       /* NEST_PART: of the filter */
+	uint64_t groups;      /* per chunk */
+	uint64_t round;       /* the same: read once more from memory, it takes no register */
+	uint64_t core_values; /* 2^core_bits - 1 */
+	const uint32_t *hops; /* nest_hop by the lowest NEST_HOP_BITS of a core; or NULL */
+	uint64_t group_bits;  /* from one group to the next */
 	/*
 	 * Of the fields of a word: their lowest bits, their highest that is compared, and all
 	 * below that. What a slot may keep above is not compared and costs nothing.
@@ -203,13 +191,10 @@ struct nest {
 	uint64_t open[NEST_SLOTS_MAX]; /* highs of a first group's slots not held back */
 	struct coded_masks coding;     /* of coded buckets in a word */
 	uint64_t coded_choices;        /* their choice bits, as rests lie */
-	uint64_t growth_values;        /* 2^growth_bits */
-	uint64_t kept_mask;            /* bits of a final group that slots keep */
-	uint64_t growth_one;           /* the lowest of them in a slot */
 	uint64_t slot_mask;            /* all bits of a slot */
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
 	uint64_t extra_mask;           /* its choice and offset bits */
-	unsigned growth_at;            /* the first bit of a slot that growth bits are in */
+	unsigned tag_at, tag_bits;     /* of a slot: the number of a tag's first bit, and how many */
 	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
 	uint64_t partner_key;          /* the seed's share in H */
 	uint64_t stride;
@@ -222,31 +207,44 @@ struct nest {
 	uint64_t span;                  /* bits of a group's slots, side by side */
 	uint64_t near;                  /* 2 * span + 1: see nest_near */
 	unsigned last_byte;             /* that is loaded for a group, counted from the first */
-	struct nest_chunk *chunk;
-	unsigned slots; /* per group */
-	unsigned width, core_bits, extra_bits, growth_bits, kept_bits, borrowed, level;
-	unsigned final_level;              /* level and kept_bits */
+	unsigned slots;                 /* per group */
+	unsigned width, core_bits, extra_bits;
 	unsigned payload_bits, payload_at; /* of a slot: how many, and the first one's number */
-	unsigned fingerprint_bits;         /* core and growth bits */
-	uint64_t fingerprints;             /* the highest number of so many bits */
+	uint64_t fingerprints;             /* the highest number of core and tag bits */
 	unsigned max_steps, short_steps, stash_limit, reserve;
-	uint64_t surplus;  /* copies in all stashes beyond the first of each entry */
-	uint64_t capacity; /* the plan's: see nest_stash_full */
-	/* In bulk builds: what finished chunks hold, of all threads; otherwise NULL. */
-	const uint64_t *built;
 	uint64_t step_most; /* see search_step_most */
 	enum nest_kind kind;
 	enum nest_words in_words;
-	bool remote; /* too large for a core's caches: prefetch */
-	bool far;    /* and for that of all cores */
+	struct block memory, hop_memory; /* of this struct, and of the hops unless they are another's */
+	nidus_allocator allocator;
+};
+
+/* A table, its stashes, and what is counted. */
+struct nest {
+	unsigned char *bits; /* the slots; chunk c starts at c * stride */
+	const struct nest_layout *layout;
+	uint64_t stashed;    /* different entries in all stashes */
+	uint64_t first_part; /* NEST_PART: from which tags are counted (segment.h) */
+	struct nest_chunk *chunk;
+	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
+	bool remote;                /* too large for a core's caches: prefetch */
+	bool far;                   /* and for that of all cores */
+	bool owns_layout;
 	/* The slots are a file's: any bits, and what chunks hold was not counted. */
 	bool mapped;
 	uint64_t mapped_count; /* then: entries as the file says, stashed ones included */
-	struct block bits_memory, chunk_memory, hop_memory;
-	nidus_allocator allocator;
+	uint64_t surplus;      /* copies in all stashes beyond the first of each entry */
+	uint64_t capacity;     /* the plan's: see nest_stash_full */
+	/* In bulk builds: what finished chunks hold, of all threads; otherwise NULL. */
+	const uint64_t *built;
+	struct block bits_memory, chunk_memory;
+	const nidus_allocator *allocator; /* the layout's; in bulk builds, that of all threads */
 	struct nest_effort effort;
-	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
 };
+
+/* Bodies of growing filters are small, and there are many of them. */
+_Static_assert(sizeof(struct nest) + sizeof(struct nest_chunk) - sizeof(struct overflow) <= 200,
+               "a body costs little beyond its slots and its stash");
 
 /*
  * Where a key may be. `value` is its slot with choice and offset bits zero; that of a key
@@ -266,7 +264,7 @@ static inline uint64_t take_choice(uint64_t *fraction, uint64_t choices)
 
 static inline uint64_t nest_partner_hash(const struct nest *nest, uint64_t core)
 {
-	uint64_t x = (core ^ nest->partner_key) * UINT64_C(0x9fb21c651e98df25);
+	uint64_t x = (core ^ nest->layout->partner_key) * UINT64_C(0x9fb21c651e98df25);
 	x ^= x >> 32;
 	x *= UINT64_C(0xd6e8feb86659fd93);
 	return x ^ x >> 32;
@@ -278,57 +276,39 @@ static inline uint64_t nest_hop_hash(const struct nest *nest, uint64_t core)
 	return nest_partner_hash(nest, core & bits_low(NEST_HOP_BITS));
 }
 
-/* XOR kinds: what turns one candidate into the other, at level 0. Never 0. */
-static inline uint64_t nest_base_mask(const struct nest *nest, uint64_t core)
-{
-	if (nest->kind == NEST_DIRECT)
-		return core & (nest->base_groups - 1);
-	return 1 + multiply_high(nest_hop_hash(nest, core), nest->base_groups - 1);
-}
-
-/* The same between final groups: what is left of the hash gives the bits below the base part. */
+/* XOR kinds: what turns one candidate into the other. Never 0. */
 static inline uint64_t nest_mask(const struct nest *nest, uint64_t core)
 {
-	uint64_t rest = nest_hop_hash(nest, core);
-	if (nest->kind != NEST_DIRECT)
-		rest *= nest->base_groups - 1;
-	return nest_base_mask(nest, core) << nest->final_level |
-	       multiply_high(rest, UINT64_C(1) << nest->final_level);
+	if (nest->layout->kind == NEST_DIRECT)
+		return core & (nest->layout->groups - 1);
+	return 1 + multiply_high(nest_hop_hash(nest, core), nest->layout->groups - 1);
 }
 
 /* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
 static inline uint64_t nest_distance(const struct nest *nest, uint64_t core)
 {
-	return 1 + multiply_high(nest_hop_hash(nest, core), nest->groups - 1);
+	return 1 + multiply_high(nest_hop_hash(nest, core), nest->layout->groups - 1);
 }
 
 /*
- * What leads from the first final group to the second (offset kinds: from the first group now):
- * a mask or a distance. To read it from a table takes 15 instructions less than to work
- * it out.
+ * What leads from the first group to the second: a mask or a distance. To read it from a table
+ * takes 15 instructions less than to work it out.
  */
-ALWAYS_INLINE uint64_t nest_final_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
-{
-	if (LIKELY(nest->hops != NULL))
-		return nest->hops[core & bits_low(NEST_HOP_BITS)];
-	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
-}
-
-/* The same between the groups of now. */
 ALWAYS_INLINE uint64_t nest_hop(const struct nest *nest, enum nest_kind kind, uint64_t core)
 {
-	uint64_t hop = nest_final_hop(nest, kind, core);
-	return nest_symmetric(kind) ? hop >> nest->kept_bits : hop;
+	if (LIKELY(nest->layout->hops != NULL))
+		return nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
+	return nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
 }
 
 static inline uint64_t nest_forward(const struct nest *nest, uint64_t group, uint64_t distance)
 {
-	return less_if_not_below(group + distance, nest->groups);
+	return less_if_not_below(group + distance, nest->layout->round);
 }
 
 static inline uint64_t nest_backward(const struct nest *nest, uint64_t group, uint64_t distance)
 {
-	return group >= distance ? group - distance : group + nest->groups - distance;
+	return group >= distance ? group - distance : group + nest->layout->groups - distance;
 }
 
 /*
@@ -341,7 +321,7 @@ ALWAYS_INLINE uint64_t nest_other_group_as(const struct nest *nest, enum nest_ki
 	if (nest_symmetric(kind))
 		return own ^ nest_hop(nest, kind, core);
 	/* Backward is forward by the rest of the round; no branch, as it is unpredictable. */
-	uint64_t there = nest_hop(nest, kind, core), back = nest->groups - there;
+	uint64_t there = nest_hop(nest, kind, core), back = nest->layout->groups - there;
 	return nest_forward(nest, own, there ^ ((there ^ back) & (0 - (extra & 1))));
 }
 
@@ -349,104 +329,48 @@ ALWAYS_INLINE uint64_t nest_other_group_as(const struct nest *nest, enum nest_ki
 static inline uint64_t nest_other_group(const struct nest *nest, enum nest_kind kind, uint64_t own,
                                         uint64_t slot)
 {
-	return nest_other_group_as(nest, kind, own, slot & nest->core_values,
-	                           slot >> nest->core_bits);
-}
-
-/* Another hash than the partner's, or the two candidates would agree in it. */
-static inline uint64_t nest_borrowed(const struct nest *nest, uint64_t core)
-{
-	return nest_partner_hash(nest, ~core) & bits_low(nest->borrowed);
-}
-
-/*
- * Puts borrowed bits behind a final group that has none. Of the XOR kinds they are those of the
- * candidate with the lower base group, as slots of both tell the same identity.
- */
-ALWAYS_INLINE uint64_t nest_borrow(const struct nest *nest, enum nest_kind kind, uint64_t final,
-                                   uint64_t core, uint64_t hop)
-{
-	final <<= nest->borrowed;
-	if (nest_symmetric(kind) && final > (final ^ hop))
-		final ^= hop & bits_low(nest->borrowed);
-	return final ^ nest_borrowed(nest, core);
-}
-
-/* A key from one of its final groups (offset kinds: the first), its core and its final hop. */
-ALWAYS_INLINE void nest_key_at(const struct nest *nest, enum nest_kind kind, uint64_t final,
-                               uint64_t core, uint64_t hop, struct nest_key *key)
-{
-	uint64_t other = final ^ hop, lower = final;
-	if (nest_symmetric(kind)) {
-		lower = other < final ? other : final;
-		key->group[0] = final >> nest->kept_bits;
-		key->group[1] = other >> nest->kept_bits;
-	} else {
-		key->group[0] = final >> nest->kept_bits;
-		key->group[1] = nest_forward(nest, key->group[0], hop);
-	}
-	key->value = core + (lower & nest->kept_mask) * nest->growth_one;
-}
-
-/* The same from the base group, the core and the growth bits: of an identity, at any level. */
-ALWAYS_INLINE void nest_grow_key(const struct nest *nest, enum nest_kind kind, uint64_t base,
-                                 uint64_t core, uint64_t growth, struct nest_key *key)
-{
-	uint64_t final = base * nest->growth_values + growth;
-	uint64_t hop = nest_final_hop(nest, kind, core);
-	if (nest->borrowed > 0)
-		final = nest_borrow(nest, kind, final, core, hop);
-	nest_key_at(nest, kind, final, core, hop, key);
+	return nest_other_group_as(nest, kind, own, slot & nest->layout->core_values,
+	                           slot >> nest->layout->core_bits);
 }
 
 /* Takes a core from what is left of a hash. */
 ALWAYS_INLINE uint64_t nest_take_core(const struct nest *nest, bool taken, uint64_t rest)
 {
 	if (!taken)
-		return 1 + take_choice(&rest, nest->core_values);
-	uint64_t low = 1 + take_choice(&rest, nest->base_groups - 1);
-	return low + nest->base_groups * take_choice(&rest, nest->direct_values);
-}
-
-/* What makes a key of a nest with NEST_GROWN take a longer way. */
-#define NEST_RARE (NEST_HASHED | NEST_TAKEN | NEST_BORROWED)
-
-/* From a final group, and what is left of a hash behind it, to a key of a nest that has one of these. */
-void nest_locate_rarely(const struct nest *nest, uint64_t final, uint64_t rest,
-                        struct nest_key *key);
-
-/* The same for all nests with NEST_GROWN. */
-ALWAYS_INLINE void nest_locate_grown(const struct nest *nest, enum nest_kind kind, uint64_t special,
-                                     uint64_t final, uint64_t rest, struct nest_key *key)
-{
-	if (UNLIKELY(special & NEST_RARE)) {
-		nest_locate_rarely(nest, final, rest, key);
-		return;
-	}
-	uint64_t core = nest_take_core(nest, false, rest);
-	nest_key_at(nest, kind, final, core, nest->hops[core & bits_low(NEST_HOP_BITS)], key);
+		return 1 + take_choice(&rest, nest->layout->core_values);
+	uint64_t low = 1 + take_choice(&rest, nest->layout->groups - 1);
+	return low + nest->layout->groups * take_choice(&rest, nest->layout->direct_values);
 }
 
 /* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
 ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
                                   uint64_t rest, struct nest_key *key)
 {
-	uint64_t final = take_choice(&rest, nest->final_groups), hop;
-	if (UNLIKELY(special & NEST_GROWN)) {
-		nest_locate_grown(nest, kind, special, final, rest, key);
-		return;
-	}
+	uint64_t first = take_choice(&rest, nest->layout->groups), hop;
 	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
 	uint64_t core = nest_take_core(nest, taken, rest);
 	if (taken)
-		hop = core & (nest->base_groups - 1);
+		hop = core & (nest->layout->groups - 1);
 	else if (UNLIKELY(special & NEST_HASHED))
-		hop = nest_symmetric(kind) ? nest_base_mask(nest, core) : nest_distance(nest, core);
+		hop = nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
 	else
-		hop = nest->hops[core & bits_low(NEST_HOP_BITS)];
-	key->group[0] = final;
-	key->group[1] = nest_symmetric(kind) ? final ^ hop : nest_forward(nest, final, hop);
+		hop = nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
+	key->group[0] = first;
+	key->group[1] = nest_symmetric(kind) ? first ^ hop : nest_forward(nest, first, hop);
 	key->value = core;
+}
+
+/* Takes the chunk from a hash, or its part; of that slots keep the tag, as it lies in them. */
+ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, uint64_t special, uint64_t *hash,
+                                       uint64_t *tag)
+{
+	*tag = 0;
+	if (special & NEST_PART) {
+		uint64_t part = take_choice(hash, nest->layout->parts);
+		*tag = (part - nest->first_part) << nest->layout->tag_at;
+		return 0;
+	}
+	return special & NEST_CHUNKS ? take_choice(hash, nest->layout->chunks) : 0;
 }
 
 /* Where the key of a hash may be. */
@@ -454,52 +378,42 @@ ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_
                                              uint64_t special, uint64_t hash)
 {
 	struct nest_key key;
-	key.chunk = 0;
-	if (special & NEST_CHUNKS)
-		key.chunk = take_choice(&hash, nest->chunks);
+	uint64_t tag;
+	key.chunk = nest_take_chunk(nest, special, &hash, &tag);
 	nest_locate_in(nest, kind, special, hash, &key);
+	key.value |= tag;
 	return key;
 }
 
 /* The same where speed does not count. */
 struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash);
 
-/* A key from its parts. */
-static inline struct nest_key nest_key_of(const struct nest *nest, enum nest_kind kind,
-                                          uint64_t chunk, uint64_t base, uint64_t core,
-                                          uint64_t growth)
-{
-	struct nest_key key = { .chunk = chunk };
-	nest_grow_key(nest, kind, base, core, growth, &key);
-	return key;
-}
-
 static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t chunk)
 {
-	return nest->bits + chunk * nest->stride;
+	return nest->bits + chunk * nest->layout->stride;
 }
 
 static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
                                 const unsigned char *chunk_bits, uint64_t slot)
 {
-	return nest_coded(kind) ? coded_get(chunk_bits, nest->width, slot)
-	                        : slot_get(chunk_bits, nest->width, slot);
+	return nest_coded(kind) ? coded_get(chunk_bits, nest->layout->width, slot)
+	                        : slot_get(chunk_bits, nest->layout->width, slot);
 }
 
 static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
                             uint64_t slot, uint64_t value)
 {
 	if (!nest_coded(kind)) {
-		slot_set(chunk_bits, nest->width, slot, value);
+		slot_set(chunk_bits, nest->layout->width, slot, value);
 		return;
 	}
-	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
-	if (nest->in_words == NEST_ONE)
-		coded_store(&nest->coding, chunk_bits, bit,
-		            coded_changed(&nest->coding, coded_load(chunk_bits, bit),
+	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
+	if (nest->layout->in_words == NEST_ONE)
+		coded_store(&nest->layout->coding, chunk_bits, bit,
+		            coded_changed(&nest->layout->coding, coded_load(chunk_bits, bit),
 		                          slot % CODED_SLOTS, value));
 	else
-		coded_set_at(chunk_bits, nest->width, bit, slot % CODED_SLOTS, value);
+		coded_set_at(chunk_bits, nest->layout->width, bit, slot % CODED_SLOTS, value);
 }
 
 /* Bits from one group to the next. */
@@ -513,13 +427,20 @@ static inline uint64_t nest_group_bits(enum nest_kind kind, unsigned slots, unsi
 /* The first slot of a group, within its chunk. */
 static inline uint64_t nest_first_slot(const struct nest *nest, enum nest_kind kind, uint64_t group)
 {
-	return kind == NEST_WINDOWS ? group : group * nest->slots;
+	return kind == NEST_WINDOWS ? group : group * nest->layout->slots;
 }
 
-static inline uint64_t nest_chunk_slots(const struct nest *nest)
+/* Slots of a chunk. */
+static inline uint64_t nest_chunk_slots(const struct nest_layout *layout)
 {
-	return nest->kind == NEST_WINDOWS ? nest->groups + nest->slots - 1
-	                                  : nest->groups * nest->slots;
+	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
+	                                    : layout->groups * layout->slots;
+}
+
+/* Bytes of the slots of all chunks. */
+static inline uint64_t nest_slots_bytes(const struct nest_layout *layout)
+{
+	return layout->chunks * layout->stride;
 }
 
 /* What slot number `at` of candidate `choice` holds for a key of this value. */
@@ -529,24 +450,41 @@ static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind,
 	if (nest_symmetric(kind))
 		return value;
 	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
-	return value | extra << nest->core_bits;
+	return value | extra << nest->layout->core_bits;
 }
 
 /* What a slot of a key holds, with another payload. */
 static inline uint64_t nest_with_payload(const struct nest *nest, uint64_t value, uint64_t payload)
 {
-	return (value & bits_low(nest->payload_at)) | payload << nest->payload_at;
+	return (value & bits_low(nest->layout->payload_at)) | payload << nest->layout->payload_at;
 }
 
 /* Whether two slots hold the same but for their payloads. */
 static inline bool nest_same(const struct nest *nest, uint64_t a, uint64_t b)
 {
-	return ((a ^ b) & bits_low(nest->payload_at)) == 0;
+	return ((a ^ b) & bits_low(nest->layout->payload_at)) == 0;
 }
 
 /* The key that a taken slot belongs to, its first group first. */
-struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
-                            uint64_t slot, uint64_t value);
+static inline struct nest_key nest_key_in(const struct nest *nest, enum nest_kind kind,
+                                          uint64_t chunk, uint64_t slot, uint64_t value)
+{
+	uint64_t core = value & nest->layout->core_values;
+	uint64_t extra = (value >> nest->layout->core_bits) & bits_low(nest->layout->extra_bits);
+	struct nest_key key = { .chunk = chunk };
+	key.value = value & ~(bits_low(nest->layout->extra_bits) << nest->layout->core_bits);
+	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1)
+	                                      : slot >> log2_floor(nest->layout->slots);
+	if (nest_symmetric(kind)) {
+		key.group[0] = group;
+		key.group[1] = group ^ nest_hop(nest, kind, core);
+		return key;
+	}
+	uint64_t distance = nest_hop(nest, kind, core);
+	key.group[0] = extra & 1 ? nest_backward(nest, group, distance) : group;
+	key.group[1] = nest_forward(nest, key.group[0], distance);
+	return key;
+}
 
 /* Its identity and its payload, home counted within the chunk. */
 nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key);
@@ -588,17 +526,33 @@ uint64_t nest_total_slots(const struct blueprint *plan, enum nest_kind kind);
 unsigned nest_slot_width(const struct blueprint *plan, enum nest_kind kind);
 
 /*
- * Lays out a nest of a checked plan: an empty one, or, where `table` is not NULL,
- * one over those slots, which are never written to. Errors: E_NOMEM.
+ * Makes the layout of nests of a checked plan; with a `segment`, of bodies of a growing filter: the
+ * plan's growth bits are those of a tag then. `model` is NULL or a body of the filter that lives
+ * longer, and lends its hops. Errors: E_NOMEM.
+ */
+nidus_status nest_lay_out(const struct blueprint *plan, enum nest_kind kind,
+                          const struct segment *segment, const struct nest *model,
+                          const nidus_allocator *allocator, struct nest_layout **made);
+void nest_free_layout(struct nest_layout *layout);
+
+/* Bytes of segment->room of a body of a plan; and the same room is elsewhere now. */
+uint64_t nest_segment_room(const struct blueprint *plan, enum nest_kind kind);
+void nest_moved(struct nest *nest, unsigned char *room);
+
+/*
+ * Makes a nest of a checked plan: an empty one, or, where `table` is not NULL,
+ * one over those slots, which are never written to. With a `segment` it is a body of a growing
+ * filter, of the segment's layout if that has one; a layout of its own otherwise. Errors: E_NOMEM.
  */
 nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum nest_kind kind,
-                         const nidus_allocator *allocator, unsigned char *table);
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table);
 void nest_free(struct nest *nest);
 void nest_clear(struct nest *nest);
 
 /*
- * Puts all entries of `from` into a nest of the same base geometry that has
- * grown at least as far. Errors: FULL, COPIES, E_NOMEM.
+ * Puts all entries of `from` into a nest of the same geometry.
+ * Errors: FULL, COPIES, E_NOMEM.
  */
 nidus_status nest_transfer(struct nest *to, const struct nest *from);
 
@@ -614,6 +568,9 @@ uint64_t nest_bytes(const struct nest *nest);
 
 /* Share of places left in the fullest chunk; of a mapped nest, in the average one. */
 double nest_headroom(const struct nest *nest);
+
+/* Whether a taken slot's bits can have come from an insert. */
+bool nest_slot_possible(const struct nest *nest, uint64_t slot, uint64_t value);
 
 /* Checks all invariants. Errors: E_CORRUPT with a reason. */
 nidus_status nest_verify(const struct nest *nest);
@@ -641,6 +598,22 @@ nidus_status nest_insert_copies(struct nest *nest, const struct nest_key *key, u
 
 /* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
 nidus_status nest_entry_hash(const struct nest *nest, const nidus_entry *entry, uint64_t *hash);
+
+/* Puts all entries into bodies of a growing filter (family/family.h). Errors: E_NOMEM. */
+struct spread;
+nidus_status nest_spread(const struct nest *from, const struct spread *spread);
+
+/* Writes down the hops that bodies share with their model. Errors: E_NOMEM. */
+nidus_status nest_prepare(struct nest *model);
+
+/* Gives them back, when no body is left. */
+void nest_unprepare(struct nest *model);
+
+/* The hash of an entry of a body of a growing filter, by the part that the entry is of. */
+uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part);
+
+/* Bits that follow from home and core of a hash, where an address needs more than there are. */
+uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash);
 
 /* -------------------------------------------------- parts of the operations -- */
 

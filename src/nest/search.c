@@ -30,24 +30,24 @@
 _Static_assert(sizeof(struct search) <= 13 * 1024, "a search needs few kilobytes of stack");
 
 /* Whether all slots of a chunk can be nodes of a list. */
-static bool listable(const struct nest *nest)
+static bool listable(const struct nest_layout *layout)
 {
-	return nest_chunk_slots(nest) <= UINT32_MAX >> SEARCH_AT_BITS;
+	return nest_chunk_slots(layout) <= UINT32_MAX >> SEARCH_AT_BITS;
 }
 
-unsigned search_short_steps(const struct nest *nest)
+unsigned search_short_steps(const struct nest_layout *layout)
 {
-	uint64_t steps = nest_chunk_slots(nest) / 2;
-	if (!listable(nest))
+	uint64_t steps = nest_chunk_slots(layout) / 2;
+	if (!listable(layout))
 		return 0;
 	steps = steps > SHORT_LEAST ? steps : SHORT_LEAST;
 	steps = steps < SEARCH_SHORT ? steps : SEARCH_SHORT;
-	return steps < nest->max_steps ? (unsigned)steps : nest->max_steps;
+	return steps < layout->max_steps ? (unsigned)steps : layout->max_steps;
 }
 
-uint64_t search_step_most(const struct nest *nest)
+uint64_t search_step_most(const struct nest_layout *layout)
 {
-	return nest->slots > 2 ? UINT64_MAX : nest_chunk_slots(nest) / 16 * 13;
+	return layout->slots > 2 ? UINT64_MAX : nest_chunk_slots(layout) / 16 * 13;
 }
 
 /*
@@ -56,7 +56,7 @@ uint64_t search_step_most(const struct nest *nest)
  */
 static bool recorded(struct search *search, uint64_t slot)
 {
-	if (nest_chunk_slots(search->nest) <= SEARCH_RECORD_BITS) {
+	if (nest_chunk_slots(search->nest->layout) <= SEARCH_RECORD_BITS) {
 		uint16_t bit = (uint16_t)(1u << slot % 16), before = search->record[slot / 16];
 		search->record[slot / 16] = before | bit;
 		return before & bit;
@@ -136,7 +136,7 @@ static uint32_t *list_children(struct nest_shape shape, struct search_aim aim, u
 static bool search_list(struct search *search, struct nest_shape shape, const struct nest_key *key,
                         bool *full)
 {
-	const unsigned max_steps = search->nest->max_steps;
+	const unsigned max_steps = search->nest->layout->max_steps;
 	const unsigned most = max_steps < SEARCH_SHORT ? max_steps : SEARCH_SHORT;
 	begin_record(search, shape, key);
 	for (unsigned i = 0; i < 2; i++)
@@ -169,7 +169,7 @@ static void ask(const struct search *search, struct nest_shape shape, uint64_t g
 	uint64_t first = search_first(shape, group);
 	for (unsigned at = 0; search->nest->remote && at < shape.slots; at++) {
 		struct search_aim aim = search_aim(search, shape, first + at, at);
-		PREFETCH(search->bits + (aim.other * search->nest->group_bits >> 3));
+		PREFETCH(search->bits + (aim.other * search->nest->layout->group_bits >> 3));
 	}
 }
 
@@ -243,7 +243,7 @@ static void expand(struct search *search, struct nest_shape shape, unsigned node
 	unsigned before = search->nodes;
 	if (node >= EXPANDED_MOST)
 		return;
-	unsigned children = children_of(search, shape, aim, met, search->nest->max_steps);
+	unsigned children = children_of(search, shape, aim, met, search->nest->layout->max_steps);
 	search->tree.children[node] = (uint8_t)children;
 	if (children != 0)
 		ask(search, shape, aim.other);
@@ -295,7 +295,7 @@ static bool search_depth(struct search *search, struct nest_shape shape, const s
 static bool search_tree(struct search *search, struct nest_shape shape, const struct nest_key *key)
 {
 	struct search_tree *tree = &search->tree;
-	const bool list = listable(search->nest);
+	const bool list = listable(search->nest->layout);
 	struct depth depth = { 1, 0, 2 * shape.slots, list };
 	begin_record(search, shape, key);
 	tree->level[0].own = key->group[0];
@@ -320,7 +320,7 @@ bool search_long(struct search *search, const struct nest_key *key)
 {
 	struct nest_shape shape = nest_shape_of(search->nest);
 	/* In a large chunk a short search hardly saw a slot twice: its list was full, too. */
-	bool full = nest_chunk_slots(search->nest) > SEARCH_RECORD_BITS;
+	bool full = nest_chunk_slots(search->nest->layout) > SEARCH_RECORD_BITS;
 	bool found = (!full && search_list(search, shape, key, &full)) ||
 	             (full && search_tree(search, shape, key));
 	effort_of_thread()->looked += search->checks;

@@ -97,13 +97,13 @@ bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *
  * Where a search ceases to be short: at once if its nodes cannot be listed, early in a small
  * chunk, where it would soon look at slots again that it was at.
  */
-unsigned search_short_steps(const struct nest *nest);
+unsigned search_short_steps(const struct nest_layout *layout);
 
 /*
  * With so many taken slots in a chunk, a search no longer begins with search_step: of groups of two
  * slots, few entries can move at once near the end.
  */
-uint64_t search_step_most(const struct nest *nest);
+uint64_t search_step_most(const struct nest_layout *layout);
 
 /* A long search, after a short one that found nothing. */
 bool search_long(struct search *search, const struct nest_key *key);
@@ -195,13 +195,13 @@ ALWAYS_INLINE struct search_aim search_aim(const struct search *search, struct n
 {
 	const struct nest *nest = search->nest;
 	uint64_t value = nest_slot(nest, shape, search->bits, slot);
-	uint64_t own = slot / shape.slots, extra = value >> nest->core_bits;
+	uint64_t own = slot / shape.slots, extra = value >> nest->layout->core_bits;
 	if (shape.kind == NEST_WINDOWS)
 		own = slot - (extra >> 1 & (shape.slots - 1));
-	if (shape.kind == NEST_WINDOWS && shape.shared && UNLIKELY(own >= nest->groups))
+	if (shape.kind == NEST_WINDOWS && shape.shared && UNLIKELY(own >= nest->layout->groups))
 		own = slot - at; /* torn */
 	uint64_t other =
-		nest_other_group_as(nest, shape.kind, own, value & nest->core_values, extra);
+		nest_other_group_as(nest, shape.kind, own, value & nest->layout->core_values, extra);
 	return (struct search_aim){ own, other, value };
 }
 
@@ -210,8 +210,8 @@ ALWAYS_INLINE uint64_t search_gaps_in(const struct search *search, struct nest_s
                                       uint64_t group, unsigned word)
 {
 	const struct nest *nest = search->nest;
-	uint64_t fields = nest_word(nest, shape, search->bits, group * nest->group_bits, word);
-	return (fields - nest->ones) & ~fields;
+	uint64_t fields = nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
+	return (fields - nest->layout->ones) & ~fields;
 }
 
 /* Not 0 if a slot of a group is empty. */
@@ -220,13 +220,13 @@ ALWAYS_INLINE uint64_t search_gaps(const struct search *search, struct nest_shap
 {
 	const struct nest *nest = search->nest;
 	if (nest_coded_in_word(shape))
-		return nest_coded_empty(nest, shape, search->bits, group * nest->group_bits);
+		return nest_coded_empty(nest, shape, search->bits, group * nest->layout->group_bits);
 	uint64_t gaps = search_gaps_in(search, shape, group, 0);
 	if (shape.words == NEST_TWO)
 		gaps |= search_gaps_in(search, shape, group, 1);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		gaps |= search_gaps_in(search, shape, group, word);
-	return gaps & nest->highs;
+	return gaps & nest->layout->highs;
 }
 
 /* Whether a slot is empty to which an entry can go. */
@@ -239,9 +239,9 @@ ALWAYS_INLINE bool search_any_gap(const struct search *search, struct nest_shape
 	if (shape.words != NEST_PAIRED)
 		return (search_gaps(search, shape, aim.other) |
 		        search_gaps(search, shape, aim.own)) != 0;
-	uint64_t own = nest_load(nest, shape, search->bits, aim.own * nest->group_bits);
-	uint64_t other = nest_load(nest, shape, search->bits, aim.other * nest->group_bits);
-	return nest_zeros((uint32_t)own | other << 32, nest->ones_of_both, nest->highs_of_both) !=
+	uint64_t own = nest_load(nest, shape, search->bits, aim.own * nest->layout->group_bits);
+	uint64_t other = nest_load(nest, shape, search->bits, aim.other * nest->layout->group_bits);
+	return nest_zeros((uint32_t)own | other << 32, nest->layout->ones_of_both, nest->layout->highs_of_both) !=
 	       0;
 }
 
@@ -252,10 +252,10 @@ ALWAYS_INLINE unsigned search_last_gap(const struct search *search, struct nest_
 	const struct nest *nest = search->nest;
 	for (unsigned word = nest_words(nest, shape); word-- > 0;) {
 		uint64_t fields =
-			nest_word(nest, shape, search->bits, group * nest->group_bits, word);
-		uint64_t gaps = fields_zero_in(fields, nest->lows, nest->highs);
+			nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
+		uint64_t gaps = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 		if (gaps != 0)
-			return word * nest->fields + log2_floor(gaps) / nest->width;
+			return word * nest->layout->fields + log2_floor(gaps) / nest->layout->width;
 	}
 	return 0; /* shared: it was taken meanwhile */
 }
@@ -289,7 +289,7 @@ ALWAYS_INLINE struct search_aim search_aim_of(const struct search *search, struc
 /* Asks the memory for where an entry could go. */
 ALWAYS_INLINE void search_ask_for(const struct search *search, struct search_aim aim)
 {
-	PREFETCH(search->bits + (aim.other * search->nest->group_bits >> 3));
+	PREFETCH(search->bits + (aim.other * search->nest->layout->group_bits >> 3));
 }
 
 /* The same for node i, if there is one. */
@@ -342,7 +342,7 @@ ALWAYS_INLINE uint32_t *search_expand(struct search *search, struct nest_shape s
 ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape, unsigned tried)
 {
 	const struct nest *nest = search->nest;
-	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + nest->short_steps;
+	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + nest->layout->short_steps;
 	unsigned i = 0;
 	for (; i < tried && end < stop; i++)
 		end = search_expand(search, shape, i, search_aim_of(search, shape, search->node[i]),
@@ -370,7 +370,7 @@ ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape, u
 ALWAYS_INLINE uint64_t search_moved_to(const struct nest *nest, struct nest_shape shape,
                                        struct search_aim aim, uint64_t to)
 {
-	const unsigned core_bits = nest->core_bits;
+	const unsigned core_bits = nest->layout->core_bits;
 	if (nest_choosing(shape.kind))
 		return aim.value ^ UINT64_C(1) << core_bits; /* now in its other group */
 	if (shape.kind != NEST_WINDOWS)
@@ -389,7 +389,7 @@ ALWAYS_INLINE uint64_t search_moved(const struct nest *nest, struct nest_shape s
 {
 	struct search_aim aim = { .value = value };
 	if (shape.kind == NEST_WINDOWS) {
-		aim.own = from - (value >> nest->core_bits >> 1 & (shape.slots - 1));
+		aim.own = from - (value >> nest->layout->core_bits >> 1 & (shape.slots - 1));
 		aim.other = nest_other_group(nest, shape.kind, aim.own, value);
 	}
 	return search_moved_to(nest, shape, aim, to);
@@ -416,10 +416,10 @@ ALWAYS_INLINE void search_replace(struct nest *nest, struct nest_shape shape, un
                                   uint64_t slot, uint64_t before, uint64_t value)
 {
 	if (nest_coded(shape.kind)) {
-		nest_set(nest, shape.kind, bits, slot, value & nest->slot_mask);
+		nest_set(nest, shape.kind, bits, slot, value & nest->layout->slot_mask);
 		return;
 	}
-	uint64_t bit = slot * nest->width, differ = (before ^ value) & nest->slot_mask;
+	uint64_t bit = slot * nest->layout->width, differ = (before ^ value) & nest->layout->slot_mask;
 	unsigned char *at = bits + (bit >> 3);
 	store64(at, load64(at) ^ differ << (bit & 7));
 }

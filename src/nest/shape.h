@@ -42,15 +42,15 @@ struct nest_shape {
 /* What the way from a hash to its groups has. */
 ALWAYS_INLINE uint64_t nest_special(const struct nest *nest, struct nest_shape shape)
 {
-	return shape.special == NEST_ANY_WAY ? nest->special : shape.special;
+	return shape.special == NEST_ANY_WAY ? nest->layout->special : shape.special;
 }
 
 static inline struct nest_shape nest_shape_of(const struct nest *nest)
 {
 	return (struct nest_shape){
-		.kind = nest->kind == NEST_DIRECT ? NEST_XOR : nest->kind,
-		.slots = nest->slots,
-		.words = nest->in_words,
+		.kind = nest->layout->kind == NEST_DIRECT ? NEST_XOR : nest->layout->kind,
+		.slots = nest->layout->slots,
+		.words = nest->layout->in_words,
 		.shared = nest->shared != NULL,
 		.special = NEST_ANY_WAY,
 	};
@@ -61,7 +61,7 @@ static inline struct nest_shape nest_shape_of(const struct nest *nest)
 /* Words of a group. */
 ALWAYS_INLINE unsigned nest_words(const struct nest *nest, struct nest_shape shape)
 {
-	return shape.words < NEST_TWO ? 1 : shape.words == NEST_TWO ? 2 : nest->words;
+	return shape.words < NEST_TWO ? 1 : shape.words == NEST_TWO ? 2 : nest->layout->words;
 }
 
 /* What is loaded for a word that begins at a bit of some slots; anything above it. */
@@ -76,7 +76,7 @@ ALWAYS_INLINE uint64_t nest_load(const struct nest *nest, struct nest_shape shap
 	if (shape.words == NEST_WHOLE && shape.shared && shape.kind != NEST_WINDOWS)
 		return word_load(bits, bit >> 6); /* and with a word */
 	if (shape.shared)
-		return word_bits(bits, bit, nest->load_bits);
+		return word_bits(bits, bit, nest->layout->load_bits);
 	if (shape.words == NEST_WHOLE || shape.words == NEST_BYTES)
 		return load64(bits + (bit >> 3));
 	return load64(bits + (bit >> 3)) >> (bit & 7);
@@ -101,21 +101,21 @@ ALWAYS_INLINE uint64_t nest_word(const struct nest *nest, struct nest_shape shap
 	if (nest_too_wide(shape))
 		return nest_shared_coded_word(nest, bits, bit, word);
 	if (nest_coded(shape.kind) && shape.words == NEST_MANY)
-		return coded_fields(bits, nest->width, bit, word * nest->fields, nest->fields);
+		return coded_fields(bits, nest->layout->width, bit, word * nest->layout->fields, nest->layout->fields);
 	if (nest_coded(shape.kind))
-		return coded_fields_in(&nest->coding, nest_load(nest, shape, bits, bit));
+		return coded_fields_in(&nest->layout->coding, nest_load(nest, shape, bits, bit));
 	if (shape.words == NEST_TWO && !shape.shared && word == 1)
-		return load64(bits + (bit >> 3) + nest->half_bytes) >>
-		       ((bit & 7) + nest->half_bits);
-	return nest_load(nest, shape, bits, bit + (uint64_t)word * nest->word_bits);
+		return load64(bits + (bit >> 3) + nest->layout->half_bytes) >>
+		       ((bit & 7) + nest->layout->half_bits);
+	return nest_load(nest, shape, bits, bit + (uint64_t)word * nest->layout->word_bits);
 }
 
 /* Whether a slot of a coded bucket is empty. */
 ALWAYS_INLINE bool nest_coded_empty(const struct nest *nest, struct nest_shape shape,
                                     const unsigned char *bits, uint64_t bit)
 {
-	return coded_first_empty(&nest->coding,
-	                         coded_parts_in(&nest->coding, nest_load(nest, shape, bits, bit)));
+	return coded_first_empty(&nest->layout->coding,
+	                         coded_parts_in(&nest->layout->coding, nest_load(nest, shape, bits, bit)));
 }
 
 /* What a slot holds; anything in the bits above. */
@@ -123,16 +123,16 @@ ALWAYS_INLINE uint64_t nest_slot(const struct nest *nest, struct nest_shape shap
                                  const unsigned char *bits, uint64_t slot)
 {
 	if (nest_coded(shape.kind)) {
-		uint64_t bit = slot / shape.slots * nest->group_bits;
+		uint64_t bit = slot / shape.slots * nest->layout->group_bits;
 		unsigned at = slot % shape.slots;
 		if (nest_coded_in_word(shape))
-			return coded_get_in(&nest->coding, nest_load(nest, shape, bits, bit), at);
-		return nest_word(nest, shape, bits, bit, at / nest->fields) >>
-		       at % nest->fields * nest->width;
+			return coded_get_in(&nest->layout->coding, nest_load(nest, shape, bits, bit), at);
+		return nest_word(nest, shape, bits, bit, at / nest->layout->fields) >>
+		       at % nest->layout->fields * nest->layout->width;
 	}
-	uint64_t bit = slot * nest->width;
+	uint64_t bit = slot * nest->layout->width;
 	if (shape.shared)
-		return word_bits(bits, bit, nest->width);
+		return word_bits(bits, bit, nest->layout->width);
 	return load64(bits + (bit >> 3)) >> (bit & 7);
 }
 
@@ -153,8 +153,8 @@ struct nest_spot {
 ALWAYS_INLINE void nest_spot_of(const struct nest *nest, const struct nest_key *key,
                                 uint64_t chunk_bit, struct nest_spot *spot)
 {
-	spot->bit[0] = chunk_bit + key->group[0] * nest->group_bits;
-	spot->bit[1] = chunk_bit + key->group[1] * nest->group_bits;
+	spot->bit[0] = chunk_bit + key->group[0] * nest->layout->group_bits;
+	spot->bit[1] = chunk_bit + key->group[1] * nest->layout->group_bits;
 	spot->value = key->value;
 }
 
@@ -164,7 +164,7 @@ ALWAYS_INLINE struct nest_key nest_find(const struct nest *nest, struct nest_sha
 {
 	uint64_t special = nest_special(nest, shape);
 	struct nest_key key = nest_locate_as(nest, shape.kind, special, hash);
-	uint64_t chunk_bit = special & NEST_CHUNKS ? key.chunk * nest->stride_bits : 0;
+	uint64_t chunk_bit = special & NEST_CHUNKS ? key.chunk * nest->layout->stride_bits : 0;
 	nest_spot_of(nest, &key, chunk_bit, spot);
 	return key;
 }
@@ -181,9 +181,9 @@ ALWAYS_INLINE void nest_fetch(const struct nest *nest, struct nest_shape shape, 
 	if (shape.words == NEST_PAIRED || (shape.words <= NEST_WHOLE && !shape.shared))
 		PREFETCH(at + 7);
 	else if (shape.shared)
-		PREFETCH(nest->bits + ((bit + nest->span - 1) >> 3));
+		PREFETCH(nest->bits + ((bit + nest->layout->span - 1) >> 3));
 	else
-		PREFETCH(at + nest->last_byte);
+		PREFETCH(at + nest->layout->last_byte);
 }
 
 /* ------------------------------------------------------------------ comparing -- */
@@ -194,11 +194,11 @@ ALWAYS_INLINE uint64_t nest_differences(const struct nest *nest, struct nest_sha
                                         unsigned choice, unsigned word)
 {
 	uint64_t fields = nest_word(nest, shape, bits, spot->bit[choice], word);
-	fields ^= spot->value * nest->ones;
+	fields ^= spot->value * nest->layout->ones;
 	if (nest_symmetric(shape.kind))
 		return fields;
 	OPAQUE64(fields); /* or the pattern would need a register of its own */
-	return fields ^ nest->pattern[choice][word];
+	return fields ^ nest->layout->pattern[choice][word];
 }
 
 /* The same of both groups at once, the second in the upper half. */
@@ -206,9 +206,9 @@ ALWAYS_INLINE uint64_t nest_differences_of_both(const struct nest *nest, struct 
                                                 const unsigned char *bits,
                                                 const struct nest_spot *spot)
 {
-	uint64_t wanted = spot->value * nest->ones_of_both;
+	uint64_t wanted = spot->value * nest->layout->ones_of_both;
 	if (!nest_symmetric(shape.kind))
-		wanted += nest->pattern_of_both;
+		wanted += nest->layout->pattern_of_both;
 	uint64_t first = (uint32_t)nest_load(nest, shape, bits, spot->bit[0]);
 	uint64_t second = nest_load(nest, shape, bits, spot->bit[1]);
 	return (first | second << 32) ^ wanted;
@@ -230,7 +230,7 @@ ALWAYS_INLINE uint64_t nest_hits(const struct nest *nest, struct nest_shape shap
 {
 	uint64_t first = nest_differences(nest, shape, bits, spot, 0, word);
 	uint64_t second = nest_differences(nest, shape, bits, spot, 1, word);
-	uint64_t most = nest->most;
+	uint64_t most = nest->layout->most;
 	return ~(((most - first) | first) & ((most - second) | second));
 }
 
@@ -239,12 +239,12 @@ ALWAYS_INLINE uint64_t nest_coded_misses(const struct nest *nest, struct nest_sh
                                          const unsigned char *bits, const struct nest_spot *spot,
                                          unsigned choice)
 {
-	struct coded_wanted wanted = coded_want(&nest->coding, spot->value);
+	struct coded_wanted wanted = coded_want(&nest->layout->coding, spot->value);
 	if (!nest_symmetric(shape.kind) && choice == 1)
-		wanted.rests |= nest->coded_choices;
-	return coded_misses(&nest->coding, nest_load(nest, shape, bits, spot->bit[choice]),
+		wanted.rests |= nest->layout->coded_choices;
+	return coded_misses(&nest->layout->coding, nest_load(nest, shape, bits, spot->bit[choice]),
 	                    wanted) &
-	       nest->coding.highs;
+	       nest->layout->coding.highs;
 }
 
 /*
@@ -255,8 +255,8 @@ ALWAYS_INLINE uint64_t nest_coded_taken(const struct nest *nest, struct nest_sha
                                         uint64_t bit)
 {
 	const struct coded_wanted nothing = { 0, 0 };
-	return coded_misses(&nest->coding, nest_load(nest, shape, nest->bits, bit), nothing) &
-	       nest->coding.highs;
+	return coded_misses(&nest->layout->coding, nest_load(nest, shape, nest->bits, bit), nothing) &
+	       nest->layout->coding.highs;
 }
 
 /* Whether a slot holds the key; the stash was not asked. */
@@ -265,16 +265,16 @@ ALWAYS_INLINE bool nest_match(const struct nest *nest, struct nest_shape shape,
 {
 	if (shape.words == NEST_PAIRED)
 		return nest_zeros(nest_differences_of_both(nest, shape, bits, spot),
-		                  nest->ones_of_both, nest->highs_of_both) != 0;
+		                  nest->layout->ones_of_both, nest->layout->highs_of_both) != 0;
 	if (nest_coded_in_word(shape))
 		return (nest_coded_misses(nest, shape, bits, spot, 0) &
-		        nest_coded_misses(nest, shape, bits, spot, 1)) != nest->coding.highs;
+		        nest_coded_misses(nest, shape, bits, spot, 1)) != nest->layout->coding.highs;
 	uint64_t hits = nest_hits(nest, shape, bits, spot, 0);
 	if (shape.words == NEST_TWO)
 		hits |= nest_hits(nest, shape, bits, spot, 1);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		hits |= nest_hits(nest, shape, bits, spot, word);
-	return (hits & nest->highs) != 0;
+	return (hits & nest->layout->highs) != 0;
 }
 
 /* How many slots hold the key. */
@@ -286,7 +286,7 @@ ALWAYS_INLINE unsigned nest_copies(const struct nest *nest, struct nest_shape sh
 		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
 			uint64_t fields =
 				nest_differences(nest, shape, nest->bits, spot, choice, word);
-			fields = fields_zero_in(fields, nest->lows, nest->highs);
+			fields = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 			copies += (unsigned)__builtin_popcountll(fields);
 		}
 	}
@@ -310,27 +310,27 @@ ALWAYS_INLINE unsigned nest_first_place(const struct nest *nest, struct nest_sha
 	if (nest_none(shape) == 63)
 		return (unsigned)__builtin_ctzll(zeros[0] | UINT64_C(1) << 63);
 	unsigned place = nest_none(shape);
-	for (unsigned word = nest->words; shape.words == NEST_MANY && --word > 0;)
+	for (unsigned word = nest->layout->words; shape.words == NEST_MANY && --word > 0;)
 		place = zeros[word] == 0
 		                ? place
-		                : word * nest->word_bits + (unsigned)__builtin_ctzll(zeros[word]);
+		                : word * nest->layout->word_bits + (unsigned)__builtin_ctzll(zeros[word]);
 	if (shape.words == NEST_TWO && zeros[1] != 0)
-		place = nest->word_bits + (unsigned)__builtin_ctzll(zeros[1]);
+		place = nest->layout->word_bits + (unsigned)__builtin_ctzll(zeros[1]);
 	return zeros[0] != 0 ? (unsigned)__builtin_ctzll(zeros[0]) : place;
 }
 
 /* Which slot of a group a place is. */
 ALWAYS_INLINE unsigned nest_slot_at(const struct nest *nest, unsigned place)
 {
-	return place / nest->width;
+	return place / nest->layout->width;
 }
 
 /* Empty slots of a word of a group, not held back if `open`, as nest_zeros says. */
 ALWAYS_INLINE uint64_t nest_empty_in(const struct nest *nest, struct nest_shape shape, uint64_t bit,
                                      bool open, unsigned word)
 {
-	return nest_zeros(nest_word(nest, shape, nest->bits, bit, word), nest->ones,
-	                  open ? nest->open[word] : nest->highs);
+	return nest_zeros(nest_word(nest, shape, nest->bits, bit, word), nest->layout->ones,
+	                  open ? nest->layout->open[word] : nest->layout->highs);
 }
 
 /*
@@ -343,10 +343,10 @@ ALWAYS_INLINE unsigned nest_coded_vacancy(const struct nest *nest, struct nest_s
 	unsigned taken = 0;
 	if (nest_coded_in_word(shape))
 		taken = (unsigned)__builtin_popcountll(nest_coded_taken(nest, shape, bit));
-	for (unsigned word = 0; shape.words == NEST_MANY && word < nest->words; word++) {
+	for (unsigned word = 0; shape.words == NEST_MANY && word < nest->layout->words; word++) {
 		uint64_t fields = nest_word(nest, shape, nest->bits, bit, word);
-		uint64_t empty = fields_zero_in(fields, nest->lows, nest->highs);
-		taken += nest->fields - (unsigned)__builtin_popcountll(empty);
+		uint64_t empty = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
+		taken += nest->layout->fields - (unsigned)__builtin_popcountll(empty);
 	}
 	return taken == CODED_SLOTS ? nest_none(shape) : taken;
 }
@@ -361,7 +361,7 @@ ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape s
 	zeros[0] = nest_empty_in(nest, shape, bit, open, 0);
 	if (shape.words == NEST_TWO)
 		zeros[1] = nest_empty_in(nest, shape, bit, open, 1);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		zeros[word] = nest_empty_in(nest, shape, bit, open, word);
 	return nest_first_place(nest, shape, zeros);
 }
@@ -370,8 +370,8 @@ ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape s
 ALWAYS_INLINE uint64_t nest_copies_in(const struct nest *nest, struct nest_shape shape,
                                       const struct nest_spot *spot, unsigned choice, unsigned word)
 {
-	return nest_zeros(nest_differences(nest, shape, nest->bits, spot, choice, word), nest->ones,
-	                  nest->highs);
+	return nest_zeros(nest_differences(nest, shape, nest->bits, spot, choice, word), nest->layout->ones,
+	                  nest->layout->highs);
 }
 
 /* The first place of a key's group that holds it. */
@@ -380,14 +380,14 @@ ALWAYS_INLINE unsigned nest_copy_in(const struct nest *nest, struct nest_shape s
 {
 	uint64_t zeros[NEST_SLOTS_MAX];
 	if (nest_coded_in_word(shape)) {
-		uint64_t hits = nest->coding.highs ^
+		uint64_t hits = nest->layout->coding.highs ^
 		                nest_coded_misses(nest, shape, nest->bits, spot, choice);
 		return hits != 0 ? (unsigned)__builtin_ctzll(hits) : nest_none(shape);
 	}
 	zeros[0] = nest_copies_in(nest, shape, spot, choice, 0);
 	if (shape.words == NEST_TWO)
 		zeros[1] = nest_copies_in(nest, shape, spot, choice, 1);
-	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->words; word++)
+	for (unsigned word = 1; shape.words == NEST_MANY && word < nest->layout->words; word++)
 		zeros[word] = nest_copies_in(nest, shape, spot, choice, word);
 	return nest_first_place(nest, shape, zeros);
 }

@@ -14,21 +14,21 @@ nidus_status nest_share(struct nest *nest)
 {
 	struct block memory;
 	struct stripes stripes;
-	nidus_status status = stripes_make(&stripes, nest->chunks, nest->stride, &nest->allocator);
+	nidus_status status = stripes_make(&stripes, nest->layout->chunks, nest->layout->stride, nest->allocator);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t versions = nest->chunks + (nest->chunks << stripes.chunk_log);
+	uint64_t versions = nest->layout->chunks + (nest->layout->chunks << stripes.chunk_log);
 	uint64_t size = sizeof(struct nest_shared) + versions * sizeof(uint32_t);
-	status = memory_take(&nest->allocator, size, &memory);
+	status = memory_take(nest->allocator, size, &memory);
 	if (status != NIDUS_OK) {
-		stripes_unmake(&stripes, &nest->allocator);
+		stripes_unmake(&stripes, nest->allocator);
 		return status;
 	}
 	struct nest_shared *shared = (struct nest_shared *)(void *)memory.bytes;
 	shared->stripes = stripes;
 	shared->memory = memory;
 	shared->stash_version = (uint32_t *)(void *)(shared + 1);
-	shared->pair_version = shared->stash_version + nest->chunks;
+	shared->pair_version = shared->stash_version + nest->layout->chunks;
 	nest->shared = shared;
 	return NIDUS_OK;
 }
@@ -38,8 +38,8 @@ void nest_unshare(struct nest *nest)
 	if (nest->shared == NULL)
 		return;
 	struct block memory = nest->shared->memory;
-	stripes_unmake(&nest->shared->stripes, &nest->allocator);
-	memory_give(&nest->allocator, &memory);
+	stripes_unmake(&nest->shared->stripes, nest->allocator);
+	memory_give(nest->allocator, &memory);
 	nest->shared = NULL;
 }
 
@@ -87,7 +87,7 @@ static size_t shared_stash_find(const struct nest *nest, enum nest_kind kind,
 /* Whether the stash has the key, as nest_is_stashed tells it. */
 static bool shared_is_stashed(const struct nest *nest, const struct nest_key *key)
 {
-	return anything_stashed(nest) && shared_stash_find(nest, nest->kind, key, NULL, 0) > 0;
+	return anything_stashed(nest) && shared_stash_find(nest, nest->layout->kind, key, NULL, 0) > 0;
 }
 
 /* The key's stripes are locked, and its groups full. Errors: FULL, COPIES, E_NOMEM. */
@@ -137,7 +137,7 @@ static uint32_t *shared_stash_take_for(struct nest *nest, uint64_t chunk, uint64
 	version_lock(&nest->shared->stash_version[chunk]);
 	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, value);
 	if (node != NULL) {
-		struct nest_key key = nest_key_of_identity(nest, nest->kind, chunk, node->entry);
+		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
 		pair = nest_pair_version(nest, &key);
 		version_lock(pair);
 		nest_stash_take(nest, chunk, &node->entry, 1);
@@ -157,7 +157,7 @@ static uint32_t *shared_stash_take_for(struct nest *nest, uint64_t chunk, uint64
 static void copy_out(const struct nest *nest, const unsigned char *bits, uint64_t bit,
                      unsigned char copy[COPY_BYTES])
 {
-	uint64_t left = nest->group_bits;
+	uint64_t left = nest->layout->group_bits;
 	memset(copy, 0, COPY_BYTES);
 	for (unsigned at = 0; left > 0; at += 4) {
 		unsigned some = left < 32 ? (unsigned)left : 32;
@@ -170,7 +170,7 @@ static void copy_out(const struct nest *nest, const unsigned char *bits, uint64_
 static void copy_in(const struct nest *nest, unsigned char *bits, uint64_t bit,
                     const unsigned char copy[COPY_BYTES])
 {
-	uint64_t left = nest->group_bits;
+	uint64_t left = nest->layout->group_bits;
 	for (unsigned at = 0; left > 0; at += 4) {
 		unsigned some = left < 32 ? (unsigned)left : 32;
 		word_set_bits(bits, bit + at * 8, some, load32(copy + at));
@@ -183,7 +183,7 @@ uint64_t nest_shared_coded_word(const struct nest *nest, const unsigned char *bi
 {
 	unsigned char copy[COPY_BYTES];
 	copy_out(nest, bits, bit, copy);
-	return coded_fields(copy, nest->width, 0, word * nest->fields, nest->fields);
+	return coded_fields(copy, nest->layout->width, 0, word * nest->layout->fields, nest->layout->fields);
 }
 
 /*
@@ -195,13 +195,13 @@ ALWAYS_INLINE uint64_t get(const struct nest *nest, enum nest_kind kind, const u
 {
 	unsigned char copy[COPY_BYTES];
 	if (!nest_coded(kind))
-		return word_bits(bits, slot * nest->width, nest->width) & bits_low(nest->width);
-	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
-	if (nest->in_words == NEST_ONE)
-		return coded_get_in(&nest->coding, word_bits(bits, bit, nest->load_bits),
+		return word_bits(bits, slot * nest->layout->width, nest->layout->width) & bits_low(nest->layout->width);
+	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
+	if (nest->layout->in_words == NEST_ONE)
+		return coded_get_in(&nest->layout->coding, word_bits(bits, bit, nest->layout->load_bits),
 		                    slot % CODED_SLOTS);
 	copy_out(nest, bits, bit, copy);
-	return coded_get(copy, nest->width, slot % CODED_SLOTS);
+	return coded_get(copy, nest->layout->width, slot % CODED_SLOTS);
 }
 
 /* The caller has the stripes of the slot, of a coded one those of its bucket. */
@@ -210,25 +210,25 @@ ALWAYS_INLINE void set(const struct nest *nest, enum nest_kind kind, unsigned ch
 {
 	unsigned char copy[COPY_BYTES];
 	if (!nest_coded(kind)) {
-		word_set_bits(bits, slot * nest->width, nest->width, value);
+		word_set_bits(bits, slot * nest->layout->width, nest->layout->width, value);
 		return;
 	}
-	uint64_t bit = slot / CODED_SLOTS * nest->group_bits;
-	if (nest->in_words == NEST_ONE) {
-		word_set_bits(bits, bit, nest->load_bits,
-		              coded_changed(&nest->coding, word_bits(bits, bit, nest->load_bits),
+	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
+	if (nest->layout->in_words == NEST_ONE) {
+		word_set_bits(bits, bit, nest->layout->load_bits,
+		              coded_changed(&nest->layout->coding, word_bits(bits, bit, nest->layout->load_bits),
 		                            slot % CODED_SLOTS, value));
 		return;
 	}
 	copy_out(nest, bits, bit, copy);
-	coded_set(copy, nest->width, slot % CODED_SLOTS, value);
+	coded_set(copy, nest->layout->width, slot % CODED_SLOTS, value);
 	copy_in(nest, bits, bit, copy);
 }
 
 /* The empty slot, if there is one, of the group in which `slot` was emptied. */
 static uint64_t emptied(const struct nest *nest, uint64_t slot)
 {
-	return nest_coded(nest->kind) ? slot - slot % CODED_SLOTS : slot; /* sorted */
+	return nest_coded(nest->layout->kind) ? slot - slot % CODED_SLOTS : slot; /* sorted */
 }
 
 /* -------------------------------------------------------------------- stripes -- */
@@ -244,8 +244,8 @@ ALWAYS_INLINE void watch_bits(const struct nest *nest, uint64_t chunk, uint64_t 
 
 static void watch_group(const struct nest *nest, uint64_t chunk, uint64_t group, uint32_t stripe[2])
 {
-	uint64_t count = nest_coded(nest->kind) ? nest->group_bits : nest->span;
-	watch_bits(nest, chunk, group * nest->group_bits, count, stripe);
+	uint64_t count = nest_coded(nest->layout->kind) ? nest->layout->group_bits : nest->layout->span;
+	watch_bits(nest, chunk, group * nest->layout->group_bits, count, stripe);
 }
 
 /* The stripes of what is written when a slot changes: of coded slots the whole bucket. */
@@ -255,7 +255,7 @@ ALWAYS_INLINE void watch_slot(const struct nest *nest, enum nest_kind kind, uint
 	if (nest_coded(kind))
 		watch_group(nest, chunk, slot / CODED_SLOTS, stripe);
 	else
-		watch_bits(nest, chunk, slot * nest->width, nest->width, stripe);
+		watch_bits(nest, chunk, slot * nest->layout->width, nest->layout->width, stripe);
 }
 
 /* Counts entries that came to a slot whose stripes are locked, at its first one. */
@@ -292,7 +292,7 @@ static void locate(const struct nest *nest, uint64_t hash, uint64_t payload, str
 static bool begin(const struct nest *nest, const struct place *place,
                   struct stripe_versions *versions)
 {
-	if (nest_coded(nest->kind))
+	if (nest_coded(nest->layout->kind))
 		return stripes_begin(&nest->shared->stripes, &place->watch, versions);
 	versions->version[0] = __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
 	return versions->version[0] % 2 == 0;
@@ -301,7 +301,7 @@ static bool begin(const struct nest *nest, const struct place *place,
 static bool same(const struct nest *nest, const struct place *place,
                  const struct stripe_versions *versions)
 {
-	if (nest_coded(nest->kind))
+	if (nest_coded(nest->layout->kind))
 		return stripes_same(&nest->shared->stripes, &place->watch, versions);
 	return versions->version[0] == __atomic_load_n(place->pair, __ATOMIC_ACQUIRE);
 }
@@ -313,7 +313,7 @@ static size_t copies_now(const struct nest *nest, const struct place *place, uin
 	size_t found = nest_gather(nest, nest_shape_of(nest), &place->spot, values, cap);
 	size_t told = found < cap ? found : cap;
 	if (anything_stashed(nest))
-		found += shared_stash_find(nest, nest->kind, &place->key,
+		found += shared_stash_find(nest, nest->layout->kind, &place->key,
 		                           told < cap ? values + told : NULL, cap - told);
 	return found;
 }
@@ -348,7 +348,7 @@ bool nest_shared_look(const struct nest *nest, uint64_t hash)
 /* Brings a stashed entry home to a slot that is empty. The slot's stripes are locked. */
 static void bring_home(struct nest *nest, uint64_t chunk, unsigned char *bits, uint64_t slot)
 {
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	uint64_t value;
 	if (!anything_stashed(nest))
 		return;
@@ -373,7 +373,7 @@ ALWAYS_INLINE struct stripe_set lock_slots(const struct nest *nest, enum nest_ki
 /* A slot was left empty by a chain: a stashed entry may lie there. */
 static void fill_gap(struct nest *nest, uint64_t chunk, uint64_t slot)
 {
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	if (!anything_stashed(nest))
 		return;
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
@@ -391,13 +391,13 @@ ALWAYS_INLINE bool value_at(const struct nest *nest, enum nest_kind kind, uint64
                             uint64_t from, uint64_t value, uint64_t to, uint64_t *moved,
                             uint32_t **pair)
 {
-	const unsigned core_bits = nest->core_bits, slots = nest->slots;
+	const unsigned core_bits = nest->layout->core_bits, slots = nest->layout->slots;
 	const bool windows = kind == NEST_WINDOWS;
 	const struct nest_shape shape = { .kind = kind, .slots = slots };
 	uint64_t own = from / slots;
 	if (windows) {
 		own = from - (value >> (core_bits + 1) & (slots - 1));
-		if (own >= nest->groups) /* torn */
+		if (own >= nest->layout->groups) /* torn */
 			return false;
 	}
 	uint64_t other = nest_other_group(nest, kind, own, value);
@@ -443,7 +443,7 @@ ALWAYS_INLINE bool move_as(struct nest *nest, enum nest_kind kind, uint64_t chun
 
 static bool move(struct nest *nest, uint64_t chunk, uint64_t from, uint64_t to, uint64_t fresh)
 {
-	switch (nest->kind) {
+	switch (nest->layout->kind) {
 	case NEST_CODED_XOR:
 		return move_as(nest, NEST_CODED_XOR, chunk, from, to, fresh);
 	case NEST_CODED_BUCKETS:
@@ -472,7 +472,7 @@ enum room {
 static void fetch_stripes(const struct search *search, uint64_t chunk)
 {
 	const struct nest *nest = search->nest;
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	for (unsigned i = 0; i <= search->length; i++) {
 		uint32_t stripe[2];
 		watch_slot(nest, kind, chunk, i == 0 ? search->empty : search->chain[i - 1],
@@ -499,7 +499,7 @@ static enum room make_room(struct nest *nest, const struct nest_key *key, bool t
 	for (unsigned i = 0; i < search.length; i++) {
 		uint64_t from = search.chain[i], fresh = 0;
 		if (i + 1 == search.length && take)
-			(void)nest_encode_at(nest, nest->kind, key, from, &fresh);
+			(void)nest_encode_at(nest, nest->layout->kind, key, from, &fresh);
 		if (!move(nest, chunk, from, emptied(nest, to), fresh))
 			break;
 		left = fresh == 0 ? from : NO_SLOT;
@@ -520,7 +520,7 @@ static enum room make_room(struct nest *nest, const struct nest_key *key, bool t
 /* --------------------------------------------------------------------- insert -- */
 
 /*
- * Which slot of a group is a place that nest_vacancy gave; nest->slots for none. Of a coded
+ * Which slot of a group is a place that nest_vacancy gave; nest->layout->slots for none. Of a coded
  * bucket how many are taken: the lower is the emptier one here, too.
  */
 static unsigned vacancy(const struct nest *nest, const struct place *place, unsigned choice,
@@ -529,21 +529,21 @@ static unsigned vacancy(const struct nest *nest, const struct place *place, unsi
 	struct nest_shape shape = nest_shape_of(nest);
 	unsigned at = nest_vacancy(nest, shape, place->spot.bit[choice], open);
 	if (at == nest_none(shape))
-		return nest->slots;
-	return nest_coded(nest->kind) ? at : nest_slot_at(nest, at);
+		return nest->layout->slots;
+	return nest_coded(nest->layout->kind) ? at : nest_slot_at(nest, at);
 }
 
 /* Puts the key into the group that nest_choose would take; false if both are full. */
 static bool put_somewhere(struct nest *nest, const struct place *place)
 {
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	const uint64_t *group = place->key.group;
-	const unsigned slots = nest->slots;
-	unsigned at[2] = { vacancy(nest, place, 0, nest_symmetric(nest->kind)),
+	const unsigned slots = nest->layout->slots;
+	unsigned at[2] = { vacancy(nest, place, 0, nest_symmetric(nest->layout->kind)),
 		           vacancy(nest, place, 1, false) };
 	unsigned choice = at[0] == slots;
-	if (nest_choosing(nest->kind) ||
-	    (nest->kind == NEST_WINDOWS && group[1] - group[0] + slots > 2 * slots))
+	if (nest_choosing(nest->layout->kind) ||
+	    (nest->layout->kind == NEST_WINDOWS && group[1] - group[0] + slots > 2 * slots))
 		choice = at[1] < at[0];
 	if (at[choice] == slots) { /* what is held back */
 		choice = 0;
@@ -552,9 +552,9 @@ static bool put_somewhere(struct nest *nest, const struct place *place)
 	if (at[choice] == slots)
 		return false;
 	uint64_t slot =
-		emptied(nest, nest_first_slot(nest, nest->kind, group[choice]) + at[choice]);
+		emptied(nest, nest_first_slot(nest, nest->layout->kind, group[choice]) + at[choice]);
 	set(nest, kind, place->bits, slot,
-	    nest_encode(nest, nest->kind, place->key.value, choice, at[choice]));
+	    nest_encode(nest, nest->layout->kind, place->key.value, choice, at[choice]));
 	count_at(nest, kind, place->key.chunk, slot, 1);
 	return true;
 }
@@ -570,12 +570,12 @@ enum demand {
 static void change_slot(struct nest *nest, const struct place *place, uint64_t slot,
                         struct value_change change)
 {
-	const enum nest_kind kind = nest->kind;
+	const enum nest_kind kind = nest->layout->kind;
 	uint64_t chunk = place->key.chunk, fresh = 0;
 	if (change.what != VALUE_REMOVE) {
 		uint64_t value = get(nest, kind, place->bits, slot);
 		fresh = nest_with_payload(nest, value,
-		                          nest_changed(nest, value >> nest->payload_at, change));
+		                          nest_changed(nest, value >> nest->layout->payload_at, change));
 	}
 	version_lock(place->pair);
 	set(nest, kind, place->bits, slot, fresh);
@@ -596,7 +596,7 @@ static nidus_status change_entry(struct nest *nest, const struct place *place, b
 		return NIDUS_OK;
 	}
 	return anything_stashed(nest)
-	               ? shared_stash_change(nest, nest->kind, &place->key, exact, change)
+	               ? shared_stash_change(nest, nest->layout->kind, &place->key, exact, change)
 	               : NIDUS_NOT_FOUND;
 }
 
@@ -608,7 +608,7 @@ static nidus_status attempt(struct nest *nest, const struct place *place, enum d
                             bool *stash)
 {
 	struct value_change add = { .what = VALUE_ADD,
-		                    .fresh = place->key.value >> nest->payload_at };
+		                    .fresh = place->key.value >> nest->layout->payload_at };
 	nidus_status status = NIDUS_NOT_FOUND;
 	if (demand == ONLY_NEW && copies_now(nest, place, NULL, 0) > 0)
 		return NIDUS_PRESENT;
@@ -619,11 +619,11 @@ static nidus_status attempt(struct nest *nest, const struct place *place, enum d
 	if (LIKELY(put_somewhere(nest, place)))
 		return NIDUS_OK;
 	bool only_copies = nest_copies(nest, nest_shape_of(nest), &place->spot) ==
-	                   nest_places(nest, nest->kind, &place->key);
-	if (only_copies && nest->stash_limit == 0)
+	                   nest_places(nest, nest->layout->kind, &place->key);
+	if (only_copies && nest->layout->stash_limit == 0)
 		return nest_no_stash();
 	*stash |= only_copies;
-	return *stash ? shared_stash_insert(nest, nest->kind, &place->key) : NIDUS_FULL;
+	return *stash ? shared_stash_insert(nest, nest->layout->kind, &place->key) : NIDUS_FULL;
 }
 
 static nidus_status put(struct nest *nest, uint64_t hash, uint64_t payload, enum demand demand,
@@ -681,7 +681,7 @@ nidus_status nest_shared_remove(struct nest *nest, uint64_t hash)
 	struct stripe_set locked = stripes_lock(&nest->shared->stripes, &place.watch);
 	nidus_status status = NIDUS_NOT_FOUND;
 	if (anything_stashed(nest))
-		status = shared_stash_change(nest, nest->kind, &place.key, false, out);
+		status = shared_stash_change(nest, nest->layout->kind, &place.key, false, out);
 	if (status == NIDUS_NOT_FOUND)
 		status = change_entry(nest, &place, false, out);
 	stripes_unlock(&nest->shared->stripes, &locked);

@@ -12,18 +12,18 @@ bool nest_find_entry(const struct nest *nest, const struct nest_key *key,
                      const struct nest_spot *spot, bool exact, uint64_t *slot)
 {
 	struct nest_shape shape = nest_shape_of(nest);
-	unsigned top = exact ? nest->width - 1 : nest->high;
-	uint64_t highs = nest->ones << top, lows = highs - nest->ones;
+	unsigned top = exact ? nest->layout->width - 1 : nest->layout->high;
+	uint64_t highs = nest->layout->ones << top, lows = highs - nest->layout->ones;
 	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
-		for (unsigned word = 0; word < nest->words; word++) {
+		uint64_t first = nest_first_slot(nest, nest->layout->kind, key->group[choice]);
+		for (unsigned word = 0; word < nest->layout->words; word++) {
 			uint64_t fields =
 				nest_differences(nest, shape, nest->bits, spot, choice, word);
 			uint64_t hits = fields_zero_in(fields, lows, highs);
 			if (hits == 0)
 				continue;
-			unsigned at = (unsigned)__builtin_ctzll(hits) / nest->width;
-			*slot = first + word * nest->fields + at;
+			unsigned at = (unsigned)__builtin_ctzll(hits) / nest->layout->width;
+			*slot = first + word * nest->layout->fields + at;
 			return true;
 		}
 	}
@@ -33,7 +33,7 @@ bool nest_find_entry(const struct nest *nest, const struct nest_key *key,
 uint64_t nest_changed(const struct nest *nest, uint64_t payload, struct value_change change)
 {
 	return change.what == VALUE_REPLACE ? change.fresh
-	                                    : value_sum(payload, change.fresh, nest->payload_bits);
+	                                    : value_sum(payload, change.fresh, nest->layout->payload_bits);
 }
 
 size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, uint64_t *values,
@@ -42,7 +42,7 @@ size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, ui
 	const struct overflow *stash = &nest->chunk[key->chunk].stash;
 	if (stash->nodes == 0)
 		return found;
-	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, key);
 	return overflow_values(stash, &identity, values, cap, found);
 }
 
@@ -69,15 +69,15 @@ static void change_slot(struct nest *nest, uint64_t chunk, uint64_t slot,
                         struct value_change change)
 {
 	unsigned char *bits = nest_chunk_bits(nest, chunk);
-	uint64_t value = nest_get(nest, nest->kind, bits, slot);
+	uint64_t value = nest_get(nest, nest->layout->kind, bits, slot);
 	if (change.what == VALUE_REMOVE) {
-		nest_set(nest, nest->kind, bits, slot, 0);
+		nest_set(nest, nest->layout->kind, bits, slot, 0);
 		nest->chunk[chunk].used--;
 		nest_bring_home(nest, chunk, slot);
 		return;
 	}
-	uint64_t payload = nest_changed(nest, value >> nest->payload_at, change);
-	nest_set(nest, nest->kind, bits, slot, nest_with_payload(nest, value, payload));
+	uint64_t payload = nest_changed(nest, value >> nest->layout->payload_at, change);
+	nest_set(nest, nest->layout->kind, bits, slot, nest_with_payload(nest, value, payload));
 }
 
 /* Changes an entry of the stash. Errors: NOT_FOUND, COPIES, E_NOMEM. */
@@ -85,7 +85,7 @@ static nidus_status change_stashed(struct nest *nest, const struct nest_key *key
                                    struct value_change change)
 {
 	struct overflow *stash = &nest->chunk[key->chunk].stash;
-	nidus_entry identity = nest_identity(nest, nest->kind, key);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, key);
 	const struct overflow_node *node =
 		overflow_find(stash, &identity, change.what == VALUE_ADD);
 	if (node == NULL)
@@ -103,7 +103,7 @@ nidus_status nest_stash_change(struct nest *nest, uint64_t chunk, const struct o
 	struct overflow *stash = &nest->chunk[chunk].stash;
 	uint64_t nodes = stash->nodes, entries = stash->entries;
 	uint64_t fresh = nest_changed(nest, node->entry.value, change);
-	nidus_status status = overflow_change(stash, &nest->allocator, &node->entry, fresh);
+	nidus_status status = overflow_change(stash, nest->allocator, &node->entry, fresh);
 	nest_stash_changed(nest, chunk, nodes, entries);
 	return status;
 }

@@ -367,6 +367,12 @@ void file_unmap(struct file_map *map)
 	*map = (struct file_map){ 0 };
 }
 
+void file_forget_map(const struct file_map *map)
+{
+	if (map->bytes != NULL && !map->borrowed)
+		os.forget_map(map->bytes, (size_t)map->size);
+}
+
 struct file_map file_borrow(const void *bytes, size_t size)
 {
 	unsigned char *start = (unsigned char *)(uintptr_t)bytes; /* read only, as a map is */

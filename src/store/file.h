@@ -55,6 +55,9 @@ struct file_map {
 nidus_status file_map(const char *path, struct file_map *map);
 void file_unmap(struct file_map *map);
 
+/* For callers that are done with a map for now: its pages need not stay in memory. */
+void file_forget_map(const struct file_map *map);
+
 /* A map of memory that is the caller's and stays so. */
 struct file_map file_borrow(const void *bytes, size_t size);
 

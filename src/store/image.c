@@ -11,10 +11,11 @@
  *      32  capacity, u64            104  count, u64
  *      40  max capacity, u64        112  stashed, u64
  *      48  fpr, f64                 120  sections, u32
- *      56  slots, u32               124  1 if other parts follow, u32
+ *      56  slots, u32               124  zero, u32
  *      60  core bits, u32           128  per section: kind u32, zero u32,
  *      64  growth bits, u32              offset u64, size u64, checksum u64
  *      68  level, u32               192  bits of a value, u32
+ *                                  196  1 if it is a directory of segments, u32
  *                                  200  keys in the verdict, u64
  *                                  248  checksum of bytes 0 to 247, u64
  */
@@ -32,11 +33,13 @@ static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n
 #define SECTION_TABLE 128 /* where the section table starts */
 #define SECTION_ROW 32    /* bytes per section in it */
 #define VALUE_BITS_AT 192 /* behind the section table */
+#define SEGMENTED_AT 196
 #define JUDGED_AT 200
 #define CHECKSUM_AT 248
 
 #define LINE 64                 /* sections start at a cache line, */
-#define PAGE 4096               /* and a table of a page or more at a page, to be mapped */
+#define PAGE 4096               /* and a large table at a page, to be mapped */
+#define LARGE (64 * PAGE)
 #define PIECE ((size_t)1 << 20) /* bytes handed to a sink at a time */
 
 _Static_assert(SECTION_TABLE + IMAGE_SECTIONS * SECTION_ROW == VALUE_BITS_AT, "sections fit");
@@ -47,7 +50,7 @@ static const unsigned char zeros[PAGE];
 /* A static filter is shipped, and small: it starts at a line. */
 static uint64_t alignment_of(const struct image *image, int section)
 {
-	return section == IMAGE_TABLE && image->section[section].size >= PAGE &&
+	return section == IMAGE_TABLE && image->section[section].size >= LARGE &&
 	                       !(image->plan.features & NIDUS_STATIC)
 	               ? PAGE
 	               : LINE;
@@ -109,6 +112,7 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store32(to + 96, plan->stash_limit);
 	store32(to + 100, plan->borrowed);
 	store32(to + VALUE_BITS_AT, plan->value_bits);
+	store32(to + SEGMENTED_AT, plan->segmented);
 	store64(to + JUDGED_AT, plan->judged);
 }
 
@@ -131,6 +135,7 @@ static void decode_plan(struct blueprint *plan, const unsigned char *from)
 	plan->stash_limit = load32(from + 96);
 	plan->borrowed = load32(from + 100);
 	plan->value_bits = load32(from + VALUE_BITS_AT);
+	plan->segmented = load32(from + SEGMENTED_AT);
 	plan->judged = load64(from + JUDGED_AT);
 }
 
@@ -144,7 +149,6 @@ static void encode(const struct image *image, unsigned char header[IMAGE_HEADER]
 	store64(header + 104, image->count);
 	store64(header + 112, image->stashed);
 	store32(header + 120, IMAGE_SECTIONS);
-	store32(header + 124, image->more);
 	for (uint32_t i = 0; i < IMAGE_SECTIONS; i++) {
 		unsigned char *row = header + SECTION_TABLE + i * SECTION_ROW;
 		store32(row, i);
@@ -176,6 +180,36 @@ nidus_status image_put(nidus_sink sink, void *context, const void *bytes, uint64
 	return NIDUS_OK;
 }
 
+/* The checksum of a section. */
+static uint64_t checksum_of(const struct image *image, int i, const void *bytes)
+{
+	struct hash_stream stream;
+	const void *piece;
+	uint64_t size, index = 0;
+	if (i != IMAGE_TABLE || image->pieces == NULL)
+		return hash_checksum(bytes, image->section[i].size);
+	const struct image_pieces *pieces = image->pieces;
+	hash_stream_begin(&stream);
+	while ((piece = pieces->piece(pieces->context, index++, &size)) != NULL)
+		hash_stream_add(&stream, piece, size);
+	return hash_stream_end(&stream);
+}
+
+static nidus_status put_section(const struct image *image, int i, const void *bytes,
+                                nidus_sink sink, void *context)
+{
+	nidus_status status = NIDUS_OK;
+	const void *piece;
+	uint64_t size, index = 0;
+	if (i != IMAGE_TABLE || image->pieces == NULL)
+		return image_put(sink, context, bytes, image->section[i].size);
+	const struct image_pieces *pieces = image->pieces;
+	while (status == NIDUS_OK &&
+	       (piece = pieces->piece(pieces->context, index++, &size)) != NULL)
+		status = image_put(sink, context, piece, size);
+	return status;
+}
+
 int image_skip(void *context, const void *bytes, size_t size)
 {
 	struct image_skip *skip = context;
@@ -200,14 +234,14 @@ nidus_status image_write(struct image *image, const void *const bytes[IMAGE_SECT
 	if (status != NIDUS_OK)
 		return status;
 	for (int i = 0; i < IMAGE_SECTIONS && header_is_read(sink, context); i++)
-		image->section[i].checksum = hash_checksum(bytes[i], image->section[i].size);
+		image->section[i].checksum = checksum_of(image, i, bytes[i]);
 	encode(image, header);
 	status = image_put(sink, context, header, IMAGE_HEADER);
 	for (int i = 0; i < IMAGE_SECTIONS && status == NIDUS_OK; i++) {
 		status = image_put(sink, context, zeros,
 		                   image->section[i].offset - end_before(image, i));
 		if (status == NIDUS_OK)
-			status = image_put(sink, context, bytes[i], image->section[i].size);
+			status = put_section(image, i, bytes[i], sink, context);
 	}
 	return status;
 }
@@ -279,7 +313,6 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 	decode_plan(&image->plan, header);
 	image->count = load64(header + 104);
 	image->stashed = load64(header + 112);
-	image->more = load32(header + 124) != 0;
 	for (int i = 0; i < IMAGE_SECTIONS; i++) {
 		image->section[i].size = load64(header + SECTION_TABLE + i * SECTION_ROW + 16);
 		image->section[i].checksum = load64(header + SECTION_TABLE + i * SECTION_ROW + 24);
@@ -317,6 +350,41 @@ nidus_status image_check_section(const struct image *image, enum image_section w
 	uint64_t before = end_before(image, which), start = image->section[which].offset;
 	nidus_status status = check_padding(file + before, start - before);
 	return status == NIDUS_OK ? check_section(image, which, file + start) : status;
+}
+
+nidus_status image_begin_section(const struct image *image, enum image_section which,
+                                 nidus_source source, void *context,
+                                 struct image_reading *reading)
+{
+	unsigned char padding[PAGE];
+	uint64_t gap = image->section[which].offset - end_before(image, which);
+	reading->source = source;
+	reading->context = context;
+	hash_stream_begin(&reading->checksum);
+	nidus_status status = image_get(source, context, padding, gap);
+	return status == NIDUS_OK ? check_padding(padding, gap) : status;
+}
+
+nidus_status image_read_piece(struct image_reading *reading, void *bytes, uint64_t size)
+{
+	nidus_status status = image_get(reading->source, reading->context, bytes, size);
+	if (status == NIDUS_OK)
+		hash_stream_add(&reading->checksum, bytes, (size_t)size);
+	return status;
+}
+
+static nidus_status no_match(enum image_section which)
+{
+	return fail(NIDUS_E_CORRUPT, "the checksum of the %s does not match",
+	            which == IMAGE_TABLE ? "table" : "stash");
+}
+
+nidus_status image_end_section(const struct image *image, enum image_section which,
+                               const struct image_reading *reading)
+{
+	return hash_stream_end(&reading->checksum) == image->section[which].checksum
+	               ? NIDUS_OK
+	               : no_match(which);
 }
 
 nidus_status image_read_section(const struct image *image, enum image_section which, void *bytes,

@@ -9,17 +9,24 @@
 #define NIDUS_STORE_IMAGE_H
 
 #include "base/blueprint.h"
+#include "base/hash.h"
 
 #define IMAGE_VERSION 1  /* the first release's: see docs/format.md */
 #define IMAGE_HEADER 256 /* bytes */
 
 enum image_section { IMAGE_TABLE, IMAGE_STASH, IMAGE_SECTIONS };
 
+/* A table that is no single block: piece number `index`, or NULL behind the last. */
+struct image_pieces {
+	const void *(*piece)(const void *context, uint64_t index, uint64_t *size);
+	const void *context;
+};
+
 struct image {
 	struct blueprint plan;
 	uint64_t count;   /* entries, stashed ones included */
-	uint64_t stashed; /* entries in stashes */
-	bool more;        /* other parts of the filter follow (store/parts.h) */
+	uint64_t stashed; /* different entries in stashes */
+	const struct image_pieces *pieces; /* image_write takes the table from there, unless NULL */
 	struct {
 		uint64_t offset; /* image_lay_out sets it */
 		uint64_t size;
@@ -73,6 +80,21 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
  */
 nidus_status image_read_section(const struct image *image, enum image_section which, void *bytes,
                                 nidus_source source, void *context);
+
+/* A section that is read piece by piece. */
+struct image_reading {
+	nidus_source source;
+	void *context;
+	struct hash_stream checksum;
+};
+
+/* Begins to read the next section; its pieces follow, and the check of its checksum. */
+nidus_status image_begin_section(const struct image *image, enum image_section which,
+                                 nidus_source source, void *context,
+                                 struct image_reading *reading);
+nidus_status image_read_piece(struct image_reading *reading, void *bytes, uint64_t size);
+nidus_status image_end_section(const struct image *image, enum image_section which,
+                               const struct image_reading *reading);
 
 /*
  * The same checks in a file that is in memory already, as a whole.

@@ -92,7 +92,8 @@ static void build_parts(void *context, unsigned share)
 nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_t *values, size_t n,
                         unsigned threads)
 {
-	if (yard->level > 0 || yard->segment.parts > 0) /* front buckets do not ascend */
+	/* In a body of a growing filter front buckets do not ascend. */
+	if (yard->parts > 1 || yard->tag_bits > 0)
 		return watch_insert_batch(&yard->ops->body, yard, hashes, values, n);
 	uint64_t parts = yard->fronts / PART_BUCKETS + 1;
 	struct building building = { .yard = yard,
@@ -107,5 +108,10 @@ nidus_status yard_build(struct yard *yard, const uint64_t *hashes, const uint64_
 	threads_run(threads, build_parts, &building);
 	/* The same failure as one thread's that fills all front lines first. */
 	nidus_status status = outcome_tell(&building.fronts);
-	return status == NIDUS_OK ? outcome_tell(&building.back) : status;
+	status = status == NIDUS_OK ? outcome_tell(&building.back) : status;
+	if (status != NIDUS_COPIES)
+		return status;
+	/* A key has more copies than lines hold: one by one, as they are listed. */
+	yard_clear(yard);
+	return watch_insert_batch(&yard->ops->body, yard, hashes, values, n);
 }

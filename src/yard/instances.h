@@ -66,9 +66,7 @@
 		.fill_fronts = fill_fronts_##name,                            \
 		.fill_back = yard_fill_back,                                  \
 		.transfer = yard_transfer_all,                                \
-		.copy_lines = yard_copy_lines,                                \
-		.empty_bucket = yard_empty_bucket,                            \
-		.change = yard_change_key,                                    \
+		.spread = yard_spread_all,                                    \
 	};
 
 /*
@@ -120,7 +118,10 @@
 	                              uint64_t *first, uint32_t *found)                            \
 	{                                                                                          \
 		const struct yard *yard = body;                                                    \
-		yard_find_all(yard, shape, hashes, n, first, found, find_any_##name);              \
+		if (UNLIKELY(yard_listed(yard)) || yard->tag_bits > 0)                             \
+			yard_find_one_by_one(yard, hashes, n, first, found);                       \
+		else                                                                               \
+			yard_find_all(yard, shape, hashes, n, first, found, find_any_##name);      \
 	}
 
 #ifdef MATCH_LINES
@@ -175,20 +176,24 @@
 		(void)value;                                                                     \
 		return yard_take(yard, shape, hash, false, take_slow_##rare, bring_back_##rare); \
 	}                                                                                        \
-	NEVER_INLINE nidus_status insert_special_##name(struct yard *yard, uint64_t hash,        \
-	                                                uint64_t value)                          \
+	YARD_OFTEN nidus_status push_tag_##name(const struct yard *yard, uint64_t bucket,        \
+	                                        unsigned slot, uint64_t beside)                  \
+	{                                                                                        \
+		return yard_push_tag(yard, shape, bucket, slot, beside);                         \
+	}                                                                                        \
+	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,         \
+	                                               uint64_t value)                           \
 	{                                                                                        \
 		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
-		uint64_t beside = yard_beside(yard, hash, value);                                \
-		return put_##name(yard, key.bucket, key.m, key.remainder, beside);               \
+		key.beside = yard_beside(yard, hash, value);                                     \
+		return yard_put(yard, shape, key, put_slow_##rare, push_tag_##name);             \
 	}                                                                                        \
 	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
 	                                                uint64_t value)                          \
 	{                                                                                        \
-		if (UNLIKELY(yard->special))                                                     \
-			return insert_special_##name(yard, hash, value);                         \
-		struct yard_key key =                                                            \
-			yard_locate_base(yard, hash, shape.front.buckets, shape.front.width);    \
+		if (UNLIKELY(yard->tag_bits > 0))                                                \
+			return insert_tagged_##name(yard, hash, value);                          \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
 		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
 	}                                                                                        \
 	static nidus_status insert_##name(void *body, uint64_t hash)                             \
@@ -199,32 +204,48 @@
 			                   yard_locate_hot(yard, shape, hash).bucket);           \
 		return insert_inline_##name(yard, hash, 0);                                      \
 	}                                                                                        \
-	YARD_BATCHES(batch_##name, shape, in_any_##rare, insert_inline_##name, take_##name)      \
-	YARD_EACHES(each_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,      \
-	            take_##name, YARD_ALONE, YARD_ALONE)
-
-/* Batches of keys of one yard, for one thread. */
-#define YARD_BATCHES(name, shape, in_any, insert, take)                                         \
-	static void contains_##name(const void *yard, const uint64_t *hashes, size_t n,         \
-	                            uint8_t *yes)                                               \
-	{                                                                                       \
-		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_in_front, in_any,  \
-		              YARD_ALONE);                                                      \
-	}                                                                                       \
-	static nidus_status insert_##name(void *yard, const uint64_t *hashes,                   \
-	                                  const uint64_t *values, size_t n, size_t *done)       \
-	{                                                                                       \
-		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values, \
-		                       done, YARD_INSERTS, insert, YARD_ALONE);                 \
-	}                                                                                       \
-	static nidus_status remove_##name(void *yard, const uint64_t *hashes, size_t n,         \
-	                                  size_t *done)                                         \
-	{                                                                                       \
-		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,   \
-		                       done, YARD_REMOVES, take, YARD_ALONE);                   \
+	YARD_BATCHES(batch_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,    \
+	             take_##name, YARD_ALONE, YARD_ALONE)                                        \
+	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,      \
+	                                 size_t n, uint8_t *yes)                                 \
+	{                                                                                        \
+		yard_look_each(bodies, shape, hashes, n, yes, in_any_##rare);                    \
+	}                                                                                        \
+	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,      \
+	                                       const uint64_t *values, size_t n, size_t *done)   \
+	{                                                                                        \
+		return yard_insert_each(bodies, shape, hashes, values, n, done, put_slow_##rare, \
+		                        push_tag_##name);                                        \
+	}                                                                                        \
+	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,      \
+	                                       size_t n, size_t *done)                           \
+	{                                                                                        \
+		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),     \
+		                       shape, NULL, bodies, NULL, done, YARD_REMOVES,            \
+		                       take_##name, YARD_ALONE);                                 \
 	}
 
-/* Batches of keys of different yards; what is called for a key counts it, too. */
+/* Batches of keys of one yard. */
+#define YARD_BATCHES(name, shape, in_front, in_any, insert, take, read, change)                  \
+	static void contains_##name(const void *yard, const uint64_t *hashes, size_t n,          \
+	                            uint8_t *yes)                                                \
+	{                                                                                        \
+		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, in_front, in_any, read); \
+	}                                                                                        \
+	static nidus_status insert_##name(void *yard, const uint64_t *hashes,                    \
+	                                  const uint64_t *values, size_t n, size_t *done)        \
+	{                                                                                        \
+		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values,  \
+		                       done, YARD_INSERTS, insert, change);                      \
+	}                                                                                        \
+	static nidus_status remove_##name(void *yard, const uint64_t *hashes, size_t n,          \
+	                                  size_t *done)                                          \
+	{                                                                                        \
+		return yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,    \
+		                       done, YARD_REMOVES, take, change);                        \
+	}
+
+/* Batches of keys of different yards. */
 #define YARD_EACHES(name, shape, in_front, in_any, insert, take, read, change)                   \
 	static void contains_##name(const void *const *bodies, const uint64_t *hashes, size_t n, \
 	                            uint8_t *yes)                                                \
@@ -274,80 +295,47 @@
 		return yard_shared_in_any(yard, shape, hash);                          \
 	}
 
-#define YARD_SHARED_CALLS(name, shape, rare)                                                     \
-	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,              \
-	                                          uint64_t value)                                \
-	{                                                                                        \
-		return yard_shared_put(yard, shape, hash, value);                                \
-	}                                                                                        \
-	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,             \
-	                                           uint64_t value)                               \
-	{                                                                                        \
-		(void)value;                                                                     \
-		return yard_shared_take(yard, shape, hash);                                      \
-	}                                                                                        \
-	static bool shared_contains_##name(const void *yard, uint64_t hash)                      \
-	{                                                                                        \
-		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);            \
-	}                                                                                        \
-	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                      \
-	{                                                                                        \
-		return yard_tally(yard, shared_put_##name(yard, hash, 0), 1);                    \
-	}                                                                                        \
-	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                      \
-	{                                                                                        \
-		return yard_tally(yard, shared_take_##name(yard, hash, 0), UINT64_MAX);          \
-	}                                                                                        \
-	static void shared_contains_batch_##name(const void *yard, const uint64_t *hashes,       \
-	                                         size_t n, uint8_t *yes)                         \
-	{                                                                                        \
-		yard_look_all(YARD_OF_ONE(yard, hashes, n), shape, yes, yard_shared_in_front,    \
-		              shared_in_any_##rare, YARD_READ);                                  \
-	}                                                                                        \
-	static nidus_status shared_insert_batch_##name(void *yard, const uint64_t *hashes,       \
-	                                               const uint64_t *values, size_t n,         \
-	                                               size_t *done)                             \
-	{                                                                                        \
-		nidus_status status =                                                            \
-			yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, values, \
-		                        done, YARD_INSERTS, shared_put_##name, YARD_CHANGE);     \
-		yard_tally(yard, NIDUS_OK, *done);                                               \
-		return status;                                                                   \
-	}                                                                                        \
-	static nidus_status shared_remove_batch_##name(void *yard, const uint64_t *hashes,       \
-	                                               size_t n, size_t *done)                   \
-	{                                                                                        \
-		nidus_status status =                                                            \
-			yard_change_all(YARD_OF_ONE(yard, hashes, n), shape, yard, NULL, NULL,   \
-		                        done, YARD_REMOVES, shared_take_##name, YARD_CHANGE);    \
-		yard_tally(yard, NIDUS_OK, -(uint64_t)*done);                                    \
-		return status;                                                                   \
-	}                                                                                        \
-	static nidus_status shared_insert_one_##name(struct yard *yard, uint64_t hash,           \
-	                                             uint64_t value)                             \
-	{                                                                                        \
-		return yard_tally(yard, shared_put_##name(yard, hash, value), 1);                \
-	}                                                                                        \
-	static nidus_status shared_remove_one_##name(struct yard *yard, uint64_t hash,           \
-	                                             uint64_t value)                             \
-	{                                                                                        \
-		return yard_tally(yard, shared_take_##name(yard, hash, value), UINT64_MAX);      \
-	}                                                                                        \
-	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front, shared_in_any_##rare,       \
-	            shared_insert_one_##name, shared_remove_one_##name, YARD_READ, YARD_CHANGE)
+#define YARD_SHARED_CALLS(name, shape, rare)                                                 \
+	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,          \
+	                                          uint64_t value)                            \
+	{                                                                                    \
+		return yard_shared_put(yard, shape, hash, value);                            \
+	}                                                                                    \
+	YARD_OFTEN nidus_status shared_take_##name(struct yard *yard, uint64_t hash,         \
+	                                           uint64_t value)                           \
+	{                                                                                    \
+		(void)value;                                                                 \
+		return yard_shared_take(yard, shape, hash);                                  \
+	}                                                                                    \
+	static bool shared_contains_##name(const void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);        \
+	}                                                                                    \
+	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return shared_put_##name(yard, hash, 0);                                     \
+	}                                                                                    \
+	static nidus_status shared_remove_##name(void *yard, uint64_t hash)                  \
+	{                                                                                    \
+		return shared_take_##name(yard, hash, 0);                                    \
+	}                                                                                    \
+	YARD_BATCHES(shared_batch_##name, shape, yard_shared_in_front, shared_in_any_##rare, \
+	             shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)          \
+	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front, shared_in_any_##rare,   \
+	            shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)
 
-#define YARD_SHARED_OPS(name)                                                                     \
-	{                                                                                         \
-		.contains = shared_contains_##name, .count = yard_shared_count,                   \
-		.find = yard_shared_find, .insert = shared_insert_##name,                         \
-		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new,   \
-		.remove = shared_remove_##name, .change = yard_shared_change,                     \
-		.add = yard_shared_add, .contains_batch = shared_contains_batch_##name,           \
-		.find_batch = yard_shared_find_batch, .insert_batch = shared_insert_batch_##name, \
-		.remove_batch = shared_remove_batch_##name,                                       \
-		.contains_each = contains_shared_each_##name,                                     \
-		.insert_each = insert_shared_each_##name,                                         \
-		.remove_each = remove_shared_each_##name,                                         \
+#define YARD_SHARED_OPS(name)                                                                   \
+	{                                                                                       \
+		.contains = shared_contains_##name, .count = yard_shared_count,                 \
+		.find = yard_shared_find, .insert = shared_insert_##name,                       \
+		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new, \
+		.remove = shared_remove_##name, .change = yard_shared_change,                   \
+		.add = yard_shared_add, .contains_batch = contains_shared_batch_##name,         \
+		.find_batch = yard_find_one_by_one, .insert_batch = insert_shared_batch_##name, \
+		.remove_batch = remove_shared_batch_##name,                                     \
+		.contains_each = contains_shared_each_##name,                                   \
+		.insert_each = insert_shared_each_##name,                                       \
+		.remove_each = remove_shared_each_##name,                                       \
 	}
 #endif
 

@@ -56,6 +56,8 @@ ALWAYS_INLINE bool yard_in_any(const struct yard *yard, struct yard_shape shape,
 		for (unsigned half = 0; half < 2; half++)
 			hits |= yard_back_hits(
 				shape, yard_back_line_in(yard, shape, key.bucket, half), key);
+		if (UNLIKELY(yard_listed(yard)) && hits == 0)
+			return yard_list_has(yard, key);
 	}
 	return hits != 0;
 }
@@ -82,6 +84,25 @@ ALWAYS_INLINE nidus_status yard_push_front(const struct yard *yard, struct yard_
 		yard_push_byte(yard->values + bucket * slots, slots, slot, beside);
 	else
 		yard_push_value_in(yard_front_values(yard, bucket), slot, beside);
+	return NIDUS_OK;
+}
+
+/* The same for tags, which are short where most keys are: in a filter that has grown. */
+ALWAYS_INLINE nidus_status yard_push_tag(const struct yard *yard, struct yard_shape shape,
+                                         uint64_t bucket, unsigned slot, uint64_t beside)
+{
+	const unsigned slots = shape.front.slots, bits = yard->beside_bits;
+	struct yard_values values = { yard->values + bucket * yard_values_size(slots, bits), slots,
+		                      (uint16_t)bits, yard->tag_bits };
+	if (bits == 1) {
+		values.bits = 1; /* as a constant */
+		values.bytes = yard->values + bucket * yard_values_size(slots, 1);
+		yard_push_bits(values, slot, beside);
+	} else if (bits < 8) {
+		yard_push_bits(values, slot, beside);
+	} else {
+		yard_push_value_in(values, slot, beside);
+	}
 	return NIDUS_OK;
 }
 
@@ -169,7 +190,7 @@ ALWAYS_INLINE nidus_status yard_take(struct yard *yard, struct yard_shape shape,
                                      bool now, yard_take_fn take_slow,
                                      yard_bring_back_fn bring_back)
 {
-	if (UNLIKELY(yard->values != NULL))
+	if (UNLIKELY(yard->careful))
 		return yard_take_beside(yard, hash);
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	OPAQUE64(key.remainder); /* taken from its product before m is, whose register stays */
@@ -211,7 +232,8 @@ ALWAYS_INLINE void yard_fetch_values(const struct yard *yard, struct yard_shape 
 	unsigned size = yard_values_size(shape.front.slots, yard->beside_bits);
 	const unsigned char *at = yard->values + yard_locate_hot(yard, shape, hash).bucket * size;
 	PREFETCH_WRITE(at);
-	PREFETCH_WRITE(at + size - 1);
+	if (size > MINI_LINE / 4)
+		PREFETCH_WRITE(at + size - 1);
 }
 
 /*
@@ -389,6 +411,105 @@ ALWAYS_INLINE nidus_status yard_change_all(struct yard_batch batch, struct yard_
 	return NIDUS_OK;
 }
 
+/* --------------------------------------------------- batches of different bodies -- */
+
+/*
+ * Keys of different bodies of a growing filter, for one thread. Bodies have as many parts and front
+ * buckets each, so where a key belongs is worked out once; what is left of its hash behind the front
+ * bucket is kept until the line is there.
+ */
+struct yard_place {
+	unsigned char *line;
+	uint64_t bucket, rest;
+};
+
+/* Finds the front lines of up to YARD_BLOCK keys and fetches them, and what lies beside them. */
+ALWAYS_INLINE void yard_find_places(const void *const *bodies, struct yard_shape shape,
+                                    const uint64_t *hashes, size_t n, bool change,
+                                    struct yard_place *places)
+{
+	const struct yard *one = bodies[0];
+	const uint64_t parts = one->parts, fronts = one->fronts;
+	for (size_t i = 0; i < n; i++) {
+		const struct yard *yard = bodies[i];
+		struct yard_place *place = &places[i];
+		assert(yard->parts == parts && yard->fronts == fronts);
+		place->bucket = multiply_wide(hashes[i] * parts, fronts, &place->rest);
+		place->line = yard_front_line(yard, shape, place->bucket);
+		PREFETCH(place->line);
+		if (change && yard->values != NULL)
+			PREFETCH_WRITE(yard->values +
+			               place->bucket * yard_values_size(shape.front.slots,
+			                                                yard->beside_bits));
+	}
+}
+
+/* The key of a place. */
+ALWAYS_INLINE struct yard_key yard_key_of(struct yard_shape shape, const struct yard_place *place)
+{
+	struct yard_key key = { .bucket = place->bucket };
+	uint64_t rest;
+	key.m = (unsigned)multiply_wide(place->rest, shape.front.buckets, &rest);
+	key.remainder = rest >> (64 - shape.front.width);
+	return key;
+}
+
+/* Lookups: a block's front lines, then the backyard lines of keys that these say too little about. */
+ALWAYS_INLINE void yard_look_each(const void *const *bodies, struct yard_shape shape,
+                                  const uint64_t *hashes, size_t n, uint8_t *yes,
+                                  yard_in_any_fn in_any)
+{
+	struct yard_place places[YARD_BLOCK];
+	for (size_t some; n > 0; n -= some, bodies += some, hashes += some, yes += some) {
+		uint32_t aside[YARD_BLOCK];
+		size_t late = 0;
+		some = n < YARD_BLOCK ? n : YARD_BLOCK;
+		yard_find_places(bodies, shape, hashes, some, false, places);
+		for (size_t i = 0; i < some; i++) {
+			struct yard_key key = yard_key_of(shape, &places[i]);
+			bool elsewhere;
+			YARD_TOUCH(places[i].line);
+			yes[i] = mini_has(shape.front, places[i].line, key.m, key.remainder,
+			                  &elsewhere);
+			aside[late] = (uint32_t)i;
+			late += elsewhere;
+		}
+		for (size_t i = 0; i < late; i++)
+			yard_approach_back(bodies[aside[i]], shape, places[aside[i]].bucket);
+		for (size_t i = 0; i < late; i++)
+			yes[aside[i]] = in_any(bodies[aside[i]], hashes[aside[i]]);
+	}
+}
+
+/* Inserts in input order, up to the first failure. */
+ALWAYS_INLINE nidus_status yard_insert_each(void *const *bodies, struct yard_shape shape,
+                                            const uint64_t *hashes, const uint64_t *values,
+                                            size_t n, size_t *done, yard_put_fn put_slow,
+                                            yard_push_fn push_value)
+{
+	struct yard_place places[YARD_BLOCK];
+	for (*done = 0; *done < n;) {
+		void *const *those = bodies + *done;
+		const uint64_t *these = hashes + *done;
+		size_t some = n - *done < YARD_BLOCK ? n - *done : YARD_BLOCK;
+		yard_find_places((const void *const *)those, shape, these, some, true, places);
+		for (size_t i = 0; i < some; i++) {
+			if (mini_full(shape.front, places[i].line))
+				yard_approach_back(those[i], shape, places[i].bucket);
+		}
+		for (size_t i = 0; i < some; i++) {
+			struct yard_key key = yard_key_of(shape, &places[i]);
+			key.beside = yard_beside(those[i], these[i],
+			                         values != NULL ? values[*done] : 0);
+			nidus_status status = yard_put(those[i], shape, key, put_slow, push_value);
+			if (UNLIKELY(status != NIDUS_OK))
+				return status;
+			++*done;
+		}
+	}
+	return NIDUS_OK;
+}
+
 /* ------------------------------------------------------------------- finding -- */
 
 /* `to` if there is any, and 0 if not, without a branch. */
@@ -408,7 +529,7 @@ ALWAYS_INLINE uint64_t yard_front_bit(const struct yard *yard, struct yard_shape
 {
 	uint64_t size = yard_values_size(shape.front.slots, yard->beside_bits);
 	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 +
-	       yard->segment.tag_bits;
+	       yard->tag_bits;
 }
 
 ALWAYS_INLINE uint64_t yard_back_bit(const struct yard *yard, struct yard_shape shape,
@@ -472,8 +593,10 @@ ALWAYS_INLINE size_t yard_find_values(const struct yard *yard, struct yard_shape
                                       uint64_t hash, uint64_t *values, size_t cap)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	key.beside = yard_beside(yard, hash, 0);
 	struct yard_trio trio = yard_trio_of(yard, shape, key.bucket);
-	return yard_find_in(shape, &trio, key, values, cap);
+	size_t found = yard_find_in(shape, &trio, key, values, cap);
+	return LIKELY(!yard_listed(yard)) ? found : yard_list_find(yard, key, values, cap, found);
 }
 
 /* Reads the values of keys that were found, whose bits are known. */

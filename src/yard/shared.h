@@ -19,6 +19,8 @@
  *            insert begins again (after a move one step further it meets full
  *            lines once more, and a move into the place that is free now)
  *
+ * Entries are counted beside the version of their front line, by whoever has its lock.
+ *
  * Values are guarded by the version of their line. Readers of values, and all changes in a
  * yard that keeps any, take the way of three lines.
  *
@@ -70,12 +72,18 @@ enum yard_demand {
 
 static inline uint32_t yard_stripe(const struct yard *yard, const unsigned char *line)
 {
-	return stripe_of(&yard->locks->stripes, (uint64_t)(line - yard->front));
+	return stripe_of(&yard->stripes, (uint64_t)(line - yard->front));
 }
 
 static inline uint32_t *yard_version(const struct yard *yard, const unsigned char *line)
 {
-	return &yard->locks->stripes.stripe[yard_stripe(yard, line)].version;
+	return &yard->stripes.stripe[yard_stripe(yard, line)].version;
+}
+
+/* Counts entries of a front line that came, or went; with its lock. */
+ALWAYS_INLINE void yard_tally(const struct yard *yard, const unsigned char *front, uint32_t more)
+{
+	stripe_count(&yard->stripes.stripe[yard_stripe(yard, front)], more);
 }
 
 /* Whether a front line is full at this moment: a hint, unless one has its lock. */

@@ -57,7 +57,7 @@ NEVER_INLINE void yard_lock_all(const struct yard *yard, uint64_t bucket, struct
 {
 	const struct mini_shape shape = yard->ops->shape.front;
 	yard_cover(yard, bucket, hold);
-	hold->set = stripes_lock(&yard->locks->stripes, &hold->watch);
+	hold->set = stripes_lock(&yard->stripes, &hold->watch);
 	mini_copy(shape, hold->copies.front, hold->lines.front);
 	for (unsigned half = 0; half < 2; half++)
 		mini_copy(shape, hold->copies.back[half], hold->lines.back[half]);
@@ -78,7 +78,7 @@ NEVER_INLINE void yard_unlock_all(const struct yard *yard, const struct yard_hol
 	for (unsigned half = 0; half < 2; half++)
 		yard_write_changed(size, hold->lines.back[half], hold->copies.back[half]);
 	yard_copy_all_values(&hold->copies, &hold->lines, true);
-	stripes_unlock(&yard->locks->stripes, &hold->set);
+	stripes_unlock(&yard->stripes, &hold->set);
 }
 
 /*
@@ -147,33 +147,41 @@ ALWAYS_INLINE void yard_remove_words(struct mini_shape shape, unsigned char *lin
 
 /* -------------------------------------------------------------------- lookups -- */
 
-/* yard_find_in of all lines at one moment. */
-ALWAYS_INLINE size_t yard_shared_find_in(const struct yard *yard, struct yard_shape shape,
-                                         struct yard_key key, uint64_t *values, size_t cap)
+/* Copies all lines of a front bucket, and their values if asked to. False: somebody is writing. */
+ALWAYS_INLINE bool yard_see_all(const struct yard *yard, struct yard_shape shape,
+                                struct yard_hold *hold, struct stripe_versions *versions,
+                                bool values)
 {
+	if (!stripes_begin(&yard->stripes, &hold->watch, versions))
+		return false;
+	words_read(hold->copies.front, hold->lines.front, mini_line(shape.front));
+	for (unsigned half = 0; half < 2; half++)
+		words_read(hold->copies.back[half], hold->lines.back[half], mini_line(shape.back));
+	if (values)
+		yard_copy_all_values(&hold->lines, &hold->copies, false);
+	return true;
+}
+
+/* Entries of a key, at one moment. */
+static size_t yard_shared_find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	const struct yard *yard = body;
+	const struct yard_shape shape = yard->ops->shape;
+	struct yard_key key = yard_locate_tagged(yard, hash);
+	bool beside = cap > 0 || yard->tag_bits > 0;
 	struct yard_hold hold;
 	yard_cover(yard, key.bucket, &hold);
 	for (unsigned tries = 0;; tries++) {
 		struct stripe_versions versions;
-		if (stripes_begin(&yard->locks->stripes, &hold.watch, &versions)) {
-			words_read(hold.copies.front, hold.lines.front, mini_line(shape.front));
-			for (unsigned half = 0; half < 2; half++)
-				words_read(hold.copies.back[half], hold.lines.back[half],
-				           mini_line(shape.back));
-			if (cap > 0)
-				yard_copy_all_values(&hold.lines, &hold.copies, false);
+		if (yard_see_all(yard, shape, &hold, &versions, beside)) {
 			size_t found = yard_find_in(shape, &hold.copies, key, values, cap);
-			if (LIKELY(stripes_same(&yard->locks->stripes, &hold.watch, &versions)))
+			if (UNLIKELY(yard_listed(yard)))
+				found = yard_list_find(yard, key, values, cap, found);
+			if (LIKELY(stripes_same(&yard->stripes, &hold.watch, &versions)))
 				return found;
 		}
 		stripes_pause(tries);
 	}
-}
-
-static size_t yard_shared_find(const void *body, uint64_t hash, uint64_t *values, size_t cap)
-{
-	const struct yard *yard = body;
-	return yard_shared_find_in(yard, yard->ops->shape, yard_locate(yard, hash), values, cap);
 }
 
 static uint64_t yard_shared_count(const void *body, uint64_t hash)
@@ -181,11 +189,23 @@ static uint64_t yard_shared_count(const void *body, uint64_t hash)
 	return yard_shared_find(body, hash, NULL, 0);
 }
 
+/* yard_in_any at one moment. */
 ALWAYS_INLINE bool yard_shared_in_any(const struct yard *yard, struct yard_shape shape,
                                       uint64_t hash)
 {
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
-	return yard_shared_find_in(yard, shape, key, NULL, 0) > 0;
+	struct yard_hold hold;
+	yard_cover(yard, key.bucket, &hold);
+	for (unsigned tries = 0;; tries++) {
+		struct stripe_versions versions;
+		if (yard_see_all(yard, shape, &hold, &versions, false)) {
+			bool hit = yard_copies_in(shape, &hold.copies, key) > 0 ||
+			           (UNLIKELY(yard_listed(yard)) && yard_list_has(yard, key));
+			if (LIKELY(stripes_same(&yard->stripes, &hold.watch, &versions)))
+				return hit;
+		}
+		stripes_pause(tries);
+	}
 }
 
 /* The sizes of a line as somebody may be writing it: see mini_view_of. */
@@ -288,7 +308,7 @@ static void yard_shared_move(const struct yard *yard, const struct yard_move *mo
 	struct yard_back left = { from, source.values }, taken = { to, target.values };
 	uint32_t one = yard_stripe(yard, move->from), other = yard_stripe(yard, move->to);
 	struct stripe_watch watch = { { one, other, one, other } };
-	struct stripe_set set = stripes_lock(&yard->locks->stripes, &watch);
+	struct stripe_set set = stripes_lock(&yard->stripes, &watch);
 	mini_copy(shape, from, move->from);
 	mini_copy(shape, to, move->to);
 	if (move->slot < mini_count(shape, mini_sizes_of(shape, from)) &&
@@ -305,7 +325,7 @@ static void yard_shared_move(const struct yard *yard, const struct yard_move *mo
 		yard_copy_values(taken.values, target.values, true);
 		yard_copy_values(left.values, source.values, true);
 	}
-	stripes_unlock(&yard->locks->stripes, &set);
+	stripes_unlock(&yard->stripes, &set);
 }
 
 /* False if no entry can make room; true says only that it is worth another look. */
@@ -320,27 +340,21 @@ NEVER_INLINE bool yard_shared_make_room(const struct yard *yard, uint64_t bucket
 
 /* ------------------------------------------------------------------- inserts -- */
 
-/* Counts entries that came, or went, if all is well. */
-static inline nidus_status yard_tally(const struct yard *yard, nidus_status status, uint64_t more)
-{
-	if (LIKELY(status == NIDUS_OK))
-		tally_add(&yard->locks->added, more);
-	return status;
-}
-
 /* yard_put_trio under the locks of all lines. */
-NEVER_INLINE nidus_status yard_shared_put_all(const struct yard *yard, struct yard_key key,
-                                              enum yard_demand demand, bool *added)
+NEVER_INLINE nidus_status yard_shared_put_all(struct yard *yard, struct yard_key key,
+                                              enum yard_demand demand)
 {
-	for (;;) {
+	for (bool last = false;;) {
 		struct yard_hold hold;
+		bool added;
 		yard_lock_all(yard, key.bucket, &hold);
-		nidus_status status = yard_put_trio(yard, &hold.copies, key, demand, added);
+		nidus_status status = yard_put_trio(yard, &hold.copies, key, demand, last, &added);
+		if (status == NIDUS_OK && !added)
+			yard_tally(yard, hold.lines.front, 1);
 		yard_unlock_all(yard, &hold);
-		if (LIKELY(status != NIDUS_FULL))
+		if (LIKELY(status != NIDUS_FULL) || last)
 			return status;
-		if (!yard_shared_make_room(yard, key.bucket))
-			return yard_no_place();
+		last = !yard_shared_make_room(yard, key.bucket);
 	}
 }
 
@@ -362,15 +376,13 @@ static nidus_status yard_shared_insert_new(void *body, uint64_t hash)
 	struct yard_key key = yard_locate_tagged(yard, hash);
 	unsigned char *line = yard_front_line(yard, shape, key.bucket);
 	uint32_t *version = yard_version(yard, line);
-	nidus_status status;
-	bool added;
-	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front(shape, line, version))) {
-		status = yard_shared_put_all(yard, key, YARD_ONLY_NEW, &added);
-	} else {
-		status = yard_put_new(shape.front, line, key);
-		version_unlock(version);
-	}
-	return yard_tally(yard, status, 1);
+	if (UNLIKELY(yard->values != NULL) || UNLIKELY(!yard_lock_front(shape, line, version)))
+		return yard_shared_put_all(yard, key, YARD_ONLY_NEW);
+	nidus_status status = yard_put_new(shape.front, line, key);
+	if (status == NIDUS_OK)
+		yard_tally(yard, line, 1);
+	version_unlock(version);
+	return status;
 }
 
 /*
@@ -390,6 +402,7 @@ ALWAYS_INLINE bool yard_shared_put_simply(const struct yard *yard, struct yard_s
 	    UNLIKELY(!version_lock_from(version, before)))
 		return false;
 	yard_insert_words(shape.front, line, key.m, PLACE64(view.own) - view.turn, key.remainder);
+	yard_tally(yard, line, 1);
 	version_unlock_from(version, before);
 	return true;
 }
@@ -397,23 +410,20 @@ ALWAYS_INLINE bool yard_shared_put_simply(const struct yard *yard, struct yard_s
 ALWAYS_INLINE nidus_status yard_shared_put(struct yard *yard, struct yard_shape shape,
                                            uint64_t hash, uint64_t value)
 {
-	bool added;
 	struct yard_key key = yard_locate_hot(yard, shape, hash);
 	if (LIKELY(yard->values == NULL) && LIKELY(yard_shared_put_simply(yard, shape, key)))
 		return NIDUS_OK;
 	key.beside = yard_beside(yard, hash, value);
-	return yard_shared_put_all(yard, key, YARD_ANY, &added);
+	return yard_shared_put_all(yard, key, YARD_ANY);
 }
 
 /* An insert of any kind into a yard that keeps values. */
 static nidus_status yard_shared_insert_as(struct yard *yard, uint64_t hash, uint64_t value,
                                           enum yard_demand demand)
 {
-	bool added;
 	struct yard_key key = yard_locate(yard, hash);
 	key.beside = yard_beside(yard, hash, value);
-	nidus_status status = yard_shared_put_all(yard, key, demand, &added);
-	return yard_tally(yard, status, !added);
+	return yard_shared_put_all(yard, key, demand);
 }
 
 static nidus_status yard_shared_insert_value(void *body, uint64_t hash, uint64_t value)
@@ -428,22 +438,36 @@ static nidus_status yard_shared_add(void *body, uint64_t hash, uint64_t value)
 
 /* ------------------------------------------------------------------- removes -- */
 
+static void yard_shared_come_home(struct yard *yard, uint64_t bucket)
+{
+	struct yard_hold hold;
+	yard_lock_all(yard, bucket, &hold);
+	yard_come_home(yard, &hold.copies, bucket);
+	yard_unlock_all(yard, &hold);
+}
+
 /* yard_change_trio under the locks of all lines. */
-NEVER_INLINE nidus_status yard_shared_change_all(const struct yard *yard, struct yard_key key,
+NEVER_INLINE nidus_status yard_shared_change_all(struct yard *yard, struct yard_key key,
                                                  const struct value_change *change)
 {
 	struct yard_hold hold;
+	bool freed = false;
 	yard_lock_all(yard, key.bucket, &hold);
-	nidus_status status = yard_change_trio(yard, &hold.copies, key, change);
+	nidus_status status =
+		UNLIKELY(yard_listed(yard))
+			? yard_change_beside_list(yard, &hold.copies, key, change, &freed)
+			: yard_change_trio(yard, &hold.copies, key, change);
+	if (status == NIDUS_OK && yard_removes(change))
+		yard_tally(yard, hold.lines.front, UINT32_MAX);
 	yard_unlock_all(yard, &hold);
+	if (freed)
+		yard_others_come_home(yard, key.bucket, yard_shared_come_home);
 	return status;
 }
 
 static nidus_status yard_shared_change(void *body, uint64_t hash, struct value_change change)
 {
-	struct yard *yard = body;
-	nidus_status status = yard_shared_change_all(yard, yard_locate_tagged(yard, hash), &change);
-	return yard_tally(yard, status, change.what == VALUE_REMOVE ? UINT64_MAX : 0);
+	return yard_shared_change_all(body, yard_locate_tagged(body, hash), &change);
 }
 
 /* Takes a key out of a front line that is not full, and locked. */
@@ -468,7 +492,14 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 		key.beside = yard_beside(yard, hash, 0);
 		return yard_shared_change_all(yard, key, NULL);
 	}
+	if (UNLIKELY(yard_listed(yard))) { /* looked at under the lock: it may be this key */
+		version_unlock(version);
+		key.beside = yard_beside(yard, hash, 0);
+		return yard_shared_change_all(yard, key, NULL);
+	}
 	nidus_status status = yard_take_front(shape.front, line, key);
+	if (status == NIDUS_OK)
+		yard_tally(yard, line, UINT32_MAX);
 	version_unlock(version);
 	return status;
 }

@@ -11,6 +11,7 @@
 #define NIDUS_YARD_TRIO_H
 
 #include "base/reason.h"
+#include "yard/list.h"
 #include "yard/shared.h"
 
 /* What to do for each line touched: nothing, unless a benchmark counts them. */
@@ -103,6 +104,14 @@ ALWAYS_INLINE size_t yard_tell(struct yard_values beside, uint64_t slots, uint64
 	return found;
 }
 
+/* Of the slots that show a key, those with its tag. */
+ALWAYS_INLINE uint64_t yard_with_tag(struct yard_values values, uint64_t hits, uint64_t beside)
+{
+	return LIKELY(values.tag_bits == 0)
+	               ? hits
+	               : yard_with_value(values, hits, bits_low(values.tag_bits), beside);
+}
+
 /* How many copies of a key there are; writes the values of the first `cap`. */
 ALWAYS_INLINE size_t yard_find_in(struct yard_shape shape, const struct yard_trio *trio,
                                   struct yard_key key, uint64_t *values, size_t cap)
@@ -110,12 +119,27 @@ ALWAYS_INLINE size_t yard_find_in(struct yard_shape shape, const struct yard_tri
 	YARD_TOUCH(trio->front);
 	struct mini_run run = mini_find(shape.front, trio->front, key.m);
 	uint64_t hits = mini_match(shape.front, trio->front, run.slots, key.remainder);
+	hits = yard_with_tag(trio->front_values, hits, key.beside);
 	size_t found = yard_tell(trio->front_values, hits, values, cap, 0);
 	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++) {
 		hits = yard_back_hits(shape, trio->back[half], key);
+		hits = yard_with_tag(trio->back_values[half], hits, key.beside);
 		found = yard_tell(trio->back_values[half], hits, values, cap, found);
 	}
 	return found;
+}
+
+/* The copies of a key, whatever their tags. */
+ALWAYS_INLINE unsigned yard_copies_in(struct yard_shape shape, const struct yard_trio *trio,
+                                      struct yard_key key)
+{
+	YARD_TOUCH(trio->front);
+	struct mini_run run = mini_find(shape.front, trio->front, key.m);
+	unsigned copies = (unsigned)POPCOUNT64(
+		mini_match(shape.front, trio->front, run.slots, key.remainder));
+	for (unsigned half = 0; half < 2 && yard_spilled(shape, run); half++)
+		copies += (unsigned)POPCOUNT64(yard_back_hits(shape, trio->back[half], key));
+	return copies;
 }
 
 static uint64_t yard_count_copies(const void *body, uint64_t hash)
@@ -243,16 +267,6 @@ NEVER_INLINE bool yard_make_room(const struct yard *yard, uint64_t bucket)
 
 /* -------------------------------------------------------------------- inserts -- */
 
-NEVER_INLINE nidus_status yard_too_many(void)
-{
-	return fail(NIDUS_COPIES, "no room for another copy of this key");
-}
-
-NEVER_INLINE nidus_status yard_no_place(void)
-{
-	return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
-}
-
 /* Entries in a backyard line. */
 ALWAYS_INLINE unsigned yard_back_count(struct yard_shape shape, const unsigned char *line)
 {
@@ -355,11 +369,11 @@ ALWAYS_INLINE void yard_take_front_slot(struct yard_shape shape, const struct ya
 static inline uint64_t yard_changeable(struct yard_values values, uint64_t hits, uint64_t beside,
                                        const struct value_change *change)
 {
-	uint64_t tags = bits_low(values.tag_bits), tag = beside & tags;
+	uint64_t tag = beside & bits_low(values.tag_bits);
 	if (change != NULL && change->what != VALUE_ADD)
 		return yard_with_value(values, hits, bits_low(values.bits),
 		                       change->old << values.tag_bits | tag);
-	return tags == 0 ? hits : yard_with_value(values, hits, tags, tag);
+	return yard_with_tag(values, hits, tag);
 }
 
 static inline void yard_change_slot(struct yard_values values, unsigned slot,
@@ -423,11 +437,86 @@ NEVER_INLINE nidus_status yard_change_trio(const struct yard *yard, const struct
 	return yard_change_in(yard->ops->shape, trio, key, change);
 }
 
+/*
+ * Brings listed entries of a front bucket home while its lines have room. Where an entry of a full
+ * front line is gone, the one that came for it may be above a listed one: it is pushed out again.
+ */
+NEVER_INLINE void yard_come_home(struct yard *yard, const struct yard_trio *trio, uint64_t bucket)
+{
+	const struct yard_shape shape = yard->ops->shape;
+	struct yard_key key, surplus;
+	bool any = yard_list_first(yard, bucket, NULL, &key);
+	while (any) {
+		if (yard_copies_in(shape, trio, key) >= YARD_COPIES) {
+			surplus = key;
+			any = yard_list_first(yard, bucket, &surplus, &key);
+			continue;
+		}
+		struct value_change out = { .what = VALUE_REMOVE,
+			                    .old = key.beside >> yard->tag_bits };
+		struct mini_run run = mini_find(shape.front, trio->front, key.m);
+		if (yard_put_where(shape, trio, key, run) != NIDUS_OK)
+			return;
+		(void)yard_list_take(yard, key, &out);
+		any = yard_list_first(yard, bucket, NULL, &key);
+	}
+}
+
+/* How the listed entries of a front bucket come home. */
+typedef void (*yard_home_fn)(struct yard *yard, uint64_t bucket);
+
+static void yard_bucket_come_home(struct yard *yard, uint64_t bucket)
+{
+	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, bucket);
+	yard_come_home(yard, &trio, bucket);
+}
+
+/* A place became free in the lines of a front bucket: entries of others may come to the backyard. */
+NEVER_INLINE void yard_others_come_home(struct yard *yard, uint64_t bucket, yard_home_fn come_home)
+{
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t line = yard_line_in(yard, bucket, half) * 2 + half;
+		for (unsigned crumb = 0; crumb < YARD_FAN && yard_listed(yard); crumb++) {
+			uint64_t other = yard_front_of(yard, line, crumb);
+			struct yard_key key;
+			if (other != bucket && other < yard->fronts &&
+			    yard_list_first(yard, other, NULL, &key))
+				come_home(yard, other);
+		}
+	}
+}
+
+/*
+ * yard_change_trio in a yard whose list is not empty; *freed: a place in the lines became free.
+ * The list comes first: what is there relies on the lines.
+ */
+NEVER_INLINE nidus_status yard_change_beside_list(struct yard *yard, const struct yard_trio *trio,
+                                                  struct yard_key key,
+                                                  const struct value_change *change, bool *freed)
+{
+	bool removes = yard_removes(change);
+	*freed = false;
+	if (removes && yard_list_take(yard, key, change))
+		return NIDUS_OK;
+	nidus_status status = yard_change_trio(yard, trio, key, change);
+	if (status == NIDUS_NOT_FOUND && !removes)
+		return yard_list_change(yard, key, change);
+	*freed = status == NIDUS_OK && removes;
+	if (*freed)
+		yard_come_home(yard, trio, key.bucket);
+	return status;
+}
+
 NEVER_INLINE nidus_status yard_change_any(struct yard *yard, struct yard_key key,
                                           const struct value_change *change)
 {
 	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
-	nidus_status status = yard_change_trio(yard, &trio, key, change);
+	bool freed = false;
+	nidus_status status = UNLIKELY(yard->list.nodes > 0)
+	                              ? yard_change_beside_list(yard, &trio, key, change, &freed)
+	                              : yard_change_trio(yard, &trio, key, change);
+	if (freed)
+		yard_others_come_home(yard, key.bucket, yard_bucket_come_home);
 	yard->count -= status == NIDUS_OK && yard_removes(change);
 	return status;
 }
@@ -443,12 +532,6 @@ NEVER_INLINE nidus_status yard_take_beside(struct yard *yard, uint64_t hash)
 	return yard_change_any(yard, yard_locate_tagged(yard, hash), NULL);
 }
 
-static nidus_status yard_change_key(struct yard *yard, struct yard_key key,
-                                    struct value_change change)
-{
-	return yard_change_any(yard, key, &change);
-}
-
 static nidus_status yard_change_value(void *body, uint64_t hash, struct value_change change)
 {
 	return yard_change_any(body, yard_locate_tagged(body, hash), &change);
@@ -456,40 +539,78 @@ static nidus_status yard_change_value(void *body, uint64_t hash, struct value_ch
 
 /* ---------------------------------------------------------------- inserts, the long way -- */
 
-/*
- * Puts a key into its lines as demanded. *added: no entry came, as there was one to add to.
- * Errors: COPIES, PRESENT; FULL, with no word of it yet: there may be room after a move.
- */
-NEVER_INLINE nidus_status yard_put_trio(const struct yard *yard, const struct yard_trio *trio,
-                                        struct yard_key key, enum yard_demand demand, bool *added)
+/* Puts a key in whose lines have no room: it, or what leaves a line for it, is listed. */
+NEVER_INLINE nidus_status yard_put_listed(struct yard *yard, const struct yard_trio *trio,
+                                          struct yard_key key, struct mini_run run)
 {
 	const struct yard_shape shape = yard->ops->shape;
+	const unsigned last = shape.front.slots - 1;
+	if (yard_spilled(shape, run))
+		return yard_list_spill(yard, key);
+	struct yard_key out = {
+		.bucket = key.bucket,
+		.m = mini_last_bucket(shape.front, mini_sizes_of(shape.front, trio->front)),
+		.remainder = mini_remainder(shape.front, trio->front, last),
+		.beside = yard_value(trio->front_values, last),
+	};
+	nidus_status status = yard_list_spill(yard, out);
+	if (status != NIDUS_OK)
+		return status;
+	mini_replace_last(shape.front, trio->front, out.m, key.m, run.end, key.remainder);
+	yard_push_value(trio->front_values, run.end, key.beside);
+	return NIDUS_OK;
+}
+
+/* Adds to the value of an entry of a key, in its lines or in the list. */
+static bool yard_add_to(struct yard *yard, const struct yard_trio *trio, struct yard_key key)
+{
 	struct value_change add = { .what = VALUE_ADD,
-		                    .fresh = key.beside >> yard->segment.tag_bits };
-	*added = demand == YARD_ADD_OR_NEW && yard_change_trio(yard, trio, key, &add) == NIDUS_OK;
+		                    .fresh = key.beside >> yard->tag_bits };
+	return yard_change_trio(yard, trio, key, &add) == NIDUS_OK ||
+	       (yard_listed(yard) && yard_list_change(yard, key, &add) == NIDUS_OK);
+}
+
+/* Whether there is an entry of a key, in its lines or in the list. */
+static bool yard_is_there(const struct yard *yard, const struct yard_trio *trio,
+                          struct yard_key key)
+{
+	return yard_find_in(yard->ops->shape, trio, key, NULL, 0) > 0 ||
+	       (yard_listed(yard) && yard_list_find(yard, key, NULL, 0, 0) > 0);
+}
+
+/*
+ * Puts a key into its lines as demanded. *added: no entry came, as there was one to add to.
+ * Errors: PRESENT, COPIES, E_NOMEM; FULL. Unless it is the `last` try that is without a word, as
+ * there may be room after a move; the last one lists what finds no room.
+ */
+NEVER_INLINE nidus_status yard_put_trio(struct yard *yard, const struct yard_trio *trio,
+                                        struct yard_key key, enum yard_demand demand, bool last,
+                                        bool *added)
+{
+	const struct yard_shape shape = yard->ops->shape;
+	*added = demand == YARD_ADD_OR_NEW && yard_add_to(yard, trio, key);
 	if (*added)
 		return NIDUS_OK;
 	YARD_TOUCH(trio->front);
 	struct mini_run run = mini_find(shape.front, trio->front, key.m);
-	if (demand == YARD_ONLY_NEW || yard_spilled(shape, run) || yard_crowded(run)) {
-		uint64_t copies = yard_find_in(shape, trio, key, NULL, 0);
-		if (demand == YARD_ONLY_NEW && copies > 0)
-			return NIDUS_PRESENT;
-		if (copies >= YARD_COPIES)
-			return yard_too_many();
-	}
-	return yard_put_where(shape, trio, key, run);
+	if (demand == YARD_ONLY_NEW && yard_is_there(yard, trio, key))
+		return NIDUS_PRESENT;
+	if ((yard_spilled(shape, run) || yard_crowded(run)) &&
+	    yard_copies_in(shape, trio, key) >= YARD_COPIES)
+		return yard_list_put(yard, key, 1);
+	nidus_status status = yard_put_where(shape, trio, key, run);
+	return UNLIKELY(status != NIDUS_OK) && last ? yard_put_listed(yard, trio, key, run)
+	                                            : status;
 }
 
 NEVER_INLINE nidus_status yard_put_any(struct yard *yard, struct yard_key key)
 {
 	struct yard_trio trio = yard_trio_of(yard, yard->ops->shape, key.bucket);
 	nidus_status status;
-	bool added;
-	while ((status = yard_put_trio(yard, &trio, key, YARD_ANY, &added)) == NIDUS_FULL) {
-		if (!yard_make_room(yard, key.bucket))
-			return yard_no_place();
-	}
+	bool added, last = false;
+	while ((status = yard_put_trio(yard, &trio, key, YARD_ANY, last, &added)) == NIDUS_FULL &&
+	       !last)
+		last = !yard_make_room(yard, key.bucket);
 	yard->count += status == NIDUS_OK;
 	return status;
 }

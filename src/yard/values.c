@@ -4,53 +4,16 @@
  */
 #include "yard/values.h"
 
-/*
- * Values of whole bytes move as bytes. Others move in words, which begin with the first byte that
- * changes; the last word is as short as the line's values leave it, whose neighbours may be
- * another thread's.
- */
-
-/* Up to 8 bytes as a word. */
-static uint64_t load_some(const unsigned char *bytes, unsigned count)
-{
-	uint64_t word = 0;
-	if (count >= 8)
-		return load64(bytes);
-	for (unsigned i = 0; i < count; i++)
-		word |= (uint64_t)bytes[i] << 8 * i;
-	return word;
-}
-
-static void store_some(unsigned char *bytes, unsigned count, uint64_t word)
-{
-	if (count >= 8) {
-		store64(bytes, word);
-		return;
-	}
-	for (unsigned i = 0; i < count; i++)
-		bytes[i] = (unsigned char)(word >> 8 * i);
-}
-
 void yard_push_value_in(struct yard_values values, unsigned slot, uint64_t value)
 {
-	const unsigned size = yard_values_size(values.slots, values.bits), bits = values.bits;
-	unsigned bit = slot * bits, end = values.slots * bits;
+	const unsigned bits = values.bits, bit = slot * bits, end = values.slots * bits;
 	if (bits % 8 == 0) {
 		unsigned char *at = values.bytes + bit / 8;
 		memmove(at + bits / 8, at, (end - bit - bits) / 8);
 		yard_set_value(values, slot, value);
 		return;
 	}
-	uint64_t keep = bits_low(bit & 7), in = value << (bit & 7);
-	for (unsigned at = bit / 8; at < size; at += 8) {
-		uint64_t word = load_some(values.bytes + at, size - at);
-		store_some(values.bytes + at, size - at,
-		           (word & keep) | (word & ~keep) << bits | in);
-		in = word >> (64 - bits);
-		keep = 0;
-	}
-	if (end % 8 != 0) /* what was the last one's */
-		values.bytes[size - 1] &= (unsigned char)bits_low(end % 8);
+	yard_push_bits(values, slot, value);
 }
 
 void yard_pull_value_from(struct yard_values values, unsigned slot)
@@ -63,11 +26,11 @@ void yard_pull_value_from(struct yard_values values, unsigned slot)
 		yard_set_value(values, values.slots - 1, 0);
 		return;
 	}
-	uint64_t keep = bits_low(bit & 7), word = load_some(values.bytes + bit / 8, size - bit / 8);
+	uint64_t keep = bits_low(bit & 7), word = yard_load_some(values.bytes + bit / 8, size - bit / 8);
 	for (unsigned at = bit / 8; at < size; at += 8) {
-		uint64_t next = at + 8 < size ? load_some(values.bytes + at + 8, size - at - 8) : 0;
+		uint64_t next = at + 8 < size ? yard_load_some(values.bytes + at + 8, size - at - 8) : 0;
 		uint64_t moved = word >> bits | next << (64 - bits);
-		store_some(values.bytes + at, size - at, (word & keep) | (moved & ~keep));
+		yard_store_some(values.bytes + at, size - at, (word & keep) | (moved & ~keep));
 		word = next;
 		keep = 0;
 	}
@@ -75,12 +38,24 @@ void yard_pull_value_from(struct yard_values values, unsigned slot)
 
 void yard_fill_values(struct yard_values line, const uint64_t *values, unsigned count)
 {
-	for (unsigned slot = 0; slot < count; slot++) {
-		if (line.bits == 8)
-			line.bytes[slot] = (unsigned char)values[slot];
-		else
-			yard_set_value(line, slot, values[slot]);
+	const unsigned bits = line.bits;
+	unsigned char *to = line.bytes;
+	uint64_t word = 0;
+	unsigned filled = 0;
+	for (unsigned slot = 0; slot < count && bits > 32; slot++)
+		yard_set_value(line, slot, values[slot]);
+	for (unsigned slot = 0; slot < count && bits <= 32; slot++) {
+		word |= values[slot] << filled;
+		filled += bits;
+		if (filled < 32)
+			continue;
+		store32(to, (uint32_t)word);
+		to += 4;
+		word >>= 32;
+		filled -= 32;
 	}
+	for (; filled > 0; filled -= filled < 8 ? filled : 8, word >>= 8)
+		*to++ = (unsigned char)word;
 }
 
 uint64_t yard_with_value(struct yard_values values, uint64_t slots, uint64_t mask, uint64_t value)

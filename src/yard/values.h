@@ -55,6 +55,60 @@ static inline void yard_set_value(struct yard_values values, unsigned slot, uint
 		values.bytes[byte] = (unsigned char)((values.bytes[byte] & ~mask) | (word & mask));
 }
 
+/*
+ * Values of whole bytes move as bytes. Others move in words; the last word is as short as the line's
+ * values leave it, whose neighbours may be another thread's.
+ */
+
+/* Up to 8 bytes as a word. */
+ALWAYS_INLINE uint64_t yard_load_some(const unsigned char *bytes, unsigned count)
+{
+	uint64_t word = 0;
+	if (count >= 8)
+		return load64(bytes);
+	if (count >= 4)
+		return load32(bytes) | (uint64_t)load32(bytes + count - 4) << 8 * (count - 4);
+	for (unsigned i = 0; i < count; i++)
+		word |= (uint64_t)bytes[i] << 8 * i;
+	return word;
+}
+
+ALWAYS_INLINE void yard_store_some(unsigned char *bytes, unsigned count, uint64_t word)
+{
+	if (count >= 8) {
+		store64(bytes, word);
+	} else if (count >= 4) {
+		store32(bytes, (uint32_t)word);
+		store32(bytes + count - 4, (uint32_t)(word >> 8 * (count - 4)));
+	} else {
+		for (unsigned i = 0; i < count; i++)
+			bytes[i] = (unsigned char)(word >> 8 * i);
+	}
+}
+
+/*
+ * yard_push_value_in for values that are not of whole bytes. What is below the new value stays, all
+ * else goes up; the value may end in the next word.
+ */
+ALWAYS_INLINE void yard_push_bits(struct yard_values values, unsigned slot, uint64_t value)
+{
+	const unsigned bits = values.bits, size = yard_values_size(values.slots, bits);
+	const unsigned all = values.slots * bits, bit = slot * bits, in = bit % 64;
+	unsigned at = bit / 64 * 8;
+	uint64_t word = yard_load_some(values.bytes + at, size - at), keep = bits_low(in);
+	uint64_t moved = word & ~keep, fresh = (word & keep) | moved << bits | value << in;
+	uint64_t over = value >> 1 >> (63 - in);
+	for (; at + 8 < size; at += 8) {
+		store64(values.bytes + at, fresh);
+		word = yard_load_some(values.bytes + at + 8, size - at - 8);
+		fresh = word << bits | moved >> (64 - bits) | over;
+		moved = word;
+		over = 0;
+	}
+	/* What was the last one's is gone. */
+	yard_store_some(values.bytes + at, size - at, fresh & bits_low(all - at * 8));
+}
+
 /* Puts a value in before a slot's; those behind move up, and the last one goes. */
 void yard_push_value_in(struct yard_values values, unsigned slot, uint64_t value);
 

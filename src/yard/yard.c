@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * yard: layout, life, walks, and transferring one yard into another.
+ * yard: layout, life, walks, and yards that go into others.
  */
 #include "yard/yard.h"
 
 #include "base/effort.h"
 #include "base/reason.h"
 #include "simd/isa.h"
+#include "yard/list.h"
 #include "yard/tiers.h"
-
-#include <assert.h>
 
 #define FRONTS_MOST (UINT64_C(1) << 40)
 
@@ -67,9 +66,8 @@ static uint64_t values_bytes(const struct yard_shape *shape, uint64_t fronts, un
 uint64_t yard_table_bytes(const struct blueprint *plan, unsigned tag_bits)
 {
 	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
-	uint64_t fronts = plan->groups << plan->level;
-	return yard_lines(fronts) * mini_line(shape->front) +
-	       values_bytes(shape, fronts, tag_bits + plan->value_bits);
+	return yard_lines(plan->groups) * mini_line(shape->front) +
+	       values_bytes(shape, plan->groups, tag_bits + plan->value_bits);
 }
 
 nidus_status yard_check(const struct blueprint *plan)
@@ -77,18 +75,16 @@ nidus_status yard_check(const struct blueprint *plan)
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
 	if (ops == NULL)
 		return fail(NIDUS_E_RANGE, "no line has %u slots", plan->slots);
-	if (plan->core_bits > 24 || plan->growth_bits > 24 ||
-	    plan->core_bits + plan->growth_bits != ops->shape.front.width)
-		return fail(NIDUS_E_RANGE,
-		            "fingerprints of %u + %u bits in lines for remainders of %u",
-		            plan->core_bits, plan->growth_bits, ops->shape.front.width);
+	if (plan->core_bits != ops->shape.front.width)
+		return fail(NIDUS_E_RANGE, "fingerprints of %u bits in lines for remainders of %u",
+		            plan->core_bits, ops->shape.front.width);
+	if (plan->growth_bits != 0 || plan->level != 0)
+		return fail(NIDUS_E_RANGE, "yards of a fixed size with %u bits to grow",
+		            plan->growth_bits);
 	if (plan->value_bits > VALUE_BITS_MOST)
 		return fail(NIDUS_E_RANGE, "values of %u bits; at most %d are possible",
 		            plan->value_bits, VALUE_BITS_MOST);
-	if (plan->level > plan->growth_bits || plan->core_bits < 1)
-		return fail(NIDUS_E_RANGE, "level %u of %u growth bits", plan->level,
-		            plan->growth_bits);
-	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST >> plan->level)
+	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST)
 		return fail(NIDUS_E_RANGE, "so many front buckets are not possible");
 	/* Mini-buckets take not quite 6 bits of the hash. */
 	if (log2_floor(plan->groups) + 6 + ops->shape.front.width > 63)
@@ -104,7 +100,7 @@ nidus_status yard_check_segment(const struct blueprint *plan, const struct segme
 	nidus_status status = yard_check(&whole);
 	if (status != NIDUS_OK)
 		return status;
-	if (segment->tag_bits > YARD_TAG_BITS_MOST || segment->tag_bits < segment->third)
+	if (segment->tag_bits > YARD_TAG_BITS_MOST)
 		return fail(NIDUS_E_RANGE, "entries cannot keep %u bits of their part",
 		            segment->tag_bits);
 	/* What is cut from a hash leads back to one: the product of all choices fits. */
@@ -118,44 +114,54 @@ nidus_status yard_check_segment(const struct blueprint *plan, const struct segme
 	return NIDUS_OK;
 }
 
+void yard_moved(struct yard *yard, unsigned char *room)
+{
+	unsigned line = mini_line(yard->ops->shape.front);
+	yard->memory.bytes = room;
+	yard->front = room;
+	yard->back = room + yard->fronts * line;
+	if (yard->beside_bits > 0)
+		yard->values = room + yard_lines(yard->fronts) * line;
+}
+
 nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
                          const struct segment *segment, const nidus_allocator *allocator,
                          unsigned char *table)
 {
-	const struct segment whole = { 0 };
+	const struct segment whole = { .parts = 1 };
+	const struct yard_ops *ops = yard_find_slots(plan->slots);
 	if (segment == NULL)
 		segment = &whole;
 	*yard = (struct yard){
-		.parts = segment->parts > 0 ? segment->parts : 1,
-		.segment = *segment,
-		.base_fronts = plan->groups,
-		.fronts = plan->groups << plan->level,
-		.level = plan->level,
-		.width = plan->core_bits + (segment->parts > 0 ? 0 : plan->growth_bits),
-		.value_bits = plan->value_bits,
-		.beside_bits = segment->tag_bits + plan->value_bits,
-		.special = plan->level > 0 || segment->tag_bits > 0,
+		.parts = segment->parts,
+		.first_part = segment->first,
+		.fronts = plan->groups,
+		.width = (uint8_t)ops->shape.front.width,
+		.buckets = (uint8_t)ops->shape.front.buckets,
+		.tag_bits = (uint8_t)segment->tag_bits,
+		.value_bits = (uint8_t)plan->value_bits,
+		.beside_bits = (uint8_t)(segment->tag_bits + plan->value_bits),
 		.mapped = table != NULL,
-		.ops = yard_find_slots(plan->slots),
+		.capacity = plan->capacity,
+		.ops = ops,
 		.allocator = *allocator,
 	};
 	yard_lay_back(yard);
-	yard->buckets = yard->ops->shape.front.buckets;
-	unsigned line = mini_line(yard->ops->shape.front);
 	uint64_t bytes = yard_table_bytes(plan, segment->tag_bits);
+	unsigned char *lent = table != NULL ? table : segment->room;
 	nidus_status status = NIDUS_OK;
-	if (table == NULL)
+	if (lent == NULL)
 		status = memory_take(allocator, bytes, &yard->memory);
 	else
-		yard->memory = memory_lent(table, bytes);
+		yard->memory = memory_lent(lent, bytes);
 	if (status != NIDUS_OK)
 		return status;
-	yard->front = yard->memory.bytes;
-	yard->back = yard->front + yard->fronts * line;
-	if (yard->beside_bits > 0)
-		yard->values = yard->front + yard_lines(yard->fronts) * line;
+	yard_moved(yard, yard->memory.bytes);
+	yard->careful = yard->values != NULL;
 	if (table == NULL && plan->features & NIDUS_CONCURRENT)
-		status = locks_make(&yard->locks, yard->memory.size, allocator);
+		status = stripes_make(&yard->stripes, 1,
+		                      yard_lines(yard->fronts) * mini_line(ops->shape.front),
+		                      allocator);
 	if (status != NIDUS_OK)
 		yard_free(yard);
 	return status;
@@ -169,14 +175,14 @@ uint64_t yard_slots(const struct yard *yard)
 
 void yard_free(struct yard *yard)
 {
-	locks_unmake(yard->locks, &yard->allocator);
-	yard->locks = NULL;
+	yard_list_free(yard);
+	stripes_unmake(&yard->stripes, &yard->allocator);
 	memory_give(&yard->allocator, &yard->memory);
 }
 
 uint64_t yard_bytes(const struct yard *yard)
 {
-	return yard->memory.size + locks_bytes(yard->locks);
+	return yard->memory.size + yard->stripes.memory.size + yard_list_bytes(yard);
 }
 
 /*
@@ -187,9 +193,7 @@ uint64_t yard_bytes(const struct yard *yard)
 void yard_prefetch(const struct yard *yard, uint64_t hash)
 {
 	const uint64_t upper_fifth = UINT64_MAX / 5 * 4;
-	uint64_t rest, bucket = multiply_wide(hash * yard->parts, yard->base_fronts, &rest);
-	if (UNLIKELY(yard->level > 0))
-		bucket = yard_locate(yard, hash).bucket;
+	uint64_t rest, bucket = multiply_wide(hash * yard->parts, yard->fronts, &rest);
 	PREFETCH(yard->front + (bucket * MINI_LINE >> yard->ops->shape.front.half));
 	if (rest >= upper_fifth && yard_nearly_full(yard, yard->ops->shape)) {
 		PREFETCH(yard_back_line(yard, bucket, 0));
@@ -199,16 +203,16 @@ void yard_prefetch(const struct yard *yard, uint64_t hash)
 
 const struct body_ops *yard_body_ops(const struct yard *yard)
 {
-	return yard->locks != NULL ? &yard->ops->shared : &yard->ops->body;
+	return yard_shared(yard) ? &yard->ops->shared : &yard->ops->body;
 }
 
 void yard_clear(struct yard *yard)
 {
 	memset(yard->memory.bytes, 0, yard->memory.size);
 	effort_of_thread()->cleared += yard->memory.size;
+	yard_list_free(yard);
 	yard->count = 0;
-	if (yard->locks != NULL)
-		tally_clear(&yard->locks->added);
+	stripes_forget(&yard->stripes);
 }
 
 /* -------------------------------------------------------------------- verify -- */
@@ -225,8 +229,7 @@ static bool belongs(const struct yard *yard, uint64_t line, unsigned slot)
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
 	const unsigned char *bytes = yard->back + line * mini_line(back);
 	uint64_t owner = yard_front_of(yard, line, mini_crumb(back, bytes, slot));
-	if (owner >= yard->fronts ||
-	    mini_remainder(back, bytes, slot) >> (yard->width - yard->level) != 0)
+	if (owner >= yard->fronts)
 		return false;
 	const unsigned char *owned = yard->front + owner * mini_line(front);
 	return mini_full(front, owned) &&
@@ -243,10 +246,6 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 		if (!mini_valid(front, line))
 			return bad_line("front yard", i);
 		unsigned here = mini_count(front, mini_sizes_of(front, line));
-		for (unsigned slot = 0; slot < here; slot++) {
-			if (mini_remainder(front, line, slot) >> (yard->width - yard->level) != 0)
-				return bad_line("front yard", i);
-		}
 		if (yard->values != NULL && !yard_values_end(yard_front_values(yard, i), here))
 			return bad_line("front yard", i);
 		*count += here;
@@ -264,7 +263,8 @@ nidus_status yard_verify(const struct yard *yard, uint64_t *count)
 			return bad_line("backyard", i);
 		*count += here;
 	}
-	return NIDUS_OK;
+	*count += yard->list.entries;
+	return yard_list_verify(yard);
 }
 
 /* --------------------------------------------------------------------- walks -- */
@@ -275,12 +275,10 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 	struct mini_shape front = yard->ops->shape.front, back = yard->ops->shape.back;
 	const unsigned char *line = yard->front + bucket * mini_line(front);
 	struct mini_sizes sizes = mini_sizes_of(front, line);
-	/* In a mapped file a remainder may have bits that are the address's. */
-	uint64_t whole = bits_low(yard->width - yard->level);
 	key->bucket = bucket;
 	if (*at < mini_count(front, sizes)) {
 		key->m = mini_bucket_of(front, sizes, (unsigned)*at);
-		key->remainder = whole & mini_remainder(front, line, (unsigned)*at);
+		key->remainder = mini_remainder(front, line, (unsigned)*at);
 		key->beside = yard_value(yard_front_values(yard, bucket), (unsigned)*at);
 		++*at;
 		return true;
@@ -297,7 +295,7 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 			*at = front.slots + (half + 1) * back.slots;
 		else if (mini_crumb(back, line, slot) == yard_crumb(bucket)) {
 			key->m = mini_bucket_of(back, sizes, slot);
-			key->remainder = whole & mini_remainder(back, line, slot);
+			key->remainder = mini_remainder(back, line, slot);
 			key->beside = yard_value(
 				yard_back_values(yard, yard_line_in(yard, bucket, half) * 2 + half),
 				slot);
@@ -309,13 +307,12 @@ bool yard_next_in(const struct yard *yard, uint64_t bucket, uint64_t *at, struct
 
 nidus_entry yard_identity(const struct yard *yard, struct yard_key key)
 {
-	const unsigned tag_bits = yard->segment.tag_bits;
-	uint64_t low = key.bucket & bits_low(yard->level);
-	uint64_t above = (key.beside & bits_low(tag_bits)) << YARD_BUCKET_BITS | (key.m + 1);
+	uint64_t tag = key.beside & bits_low(yard->tag_bits);
+	uint64_t above = tag << YARD_BUCKET_BITS | (key.m + 1);
 	return (nidus_entry){
-		.home = key.bucket >> yard->level,
-		.fingerprint = above << yard->width | key.remainder << yard->level | low,
-		.value = key.beside >> tag_bits,
+		.home = key.bucket,
+		.fingerprint = above << yard->width | key.remainder,
+		.value = key.beside >> yard->tag_bits,
 	};
 }
 
@@ -329,7 +326,13 @@ bool yard_next(const struct yard *yard, nidus_cursor *cursor, nidus_entry *entry
 		*entry = yard_identity(yard, key);
 		return true;
 	}
-	return false;
+	/* Behind all front buckets: the list, copy by copy. */
+	const struct overflow_node *node = overflow_at(&yard->list, *at);
+	if (node == NULL)
+		return false;
+	*entry = yard_identity(yard, yard_list_key(yard, &node->entry));
+	++*at;
+	return true;
 }
 
 /* What is left of a hash of an entry behind its part: the choices of yard_locate, backwards. */
@@ -338,14 +341,15 @@ static uint64_t entry_rest(const struct yard *yard, const nidus_entry *entry)
 	uint64_t m = (entry->fingerprint >> yard->width & bits_low(YARD_BUCKET_BITS)) - 1;
 	uint64_t rest = entry->fingerprint << (64 - yard->width);
 	rest = divide_wide_up(m, rest, yard->buckets);
-	return divide_wide_up(entry->home, rest, yard->base_fronts);
+	return divide_wide_up(entry->home, rest, yard->fronts);
 }
 
 nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, uint64_t *hash)
 {
-	assert(yard->segment.parts == 0); /* the part of others is not known here */
-	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1 */
-	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->base_fronts ||
+	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1, and the tag */
+	uint64_t tag = above >> YARD_BUCKET_BITS & bits_low(yard->tag_bits);
+	above ^= tag << YARD_BUCKET_BITS;
+	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->fronts ||
 	    above < 1 || above > yard->buckets)
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
@@ -355,29 +359,38 @@ nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, 
 
 uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint64_t part)
 {
-	assert(entry->home < yard->base_fronts && part < yard->parts);
+	assert(entry->home < yard->fronts && part < yard->parts);
 	return divide_wide_up(part, entry_rest(yard, entry), yard->parts);
 }
 
-uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
+uint64_t yard_borrowed(const struct yard *yard, struct yard_key key)
 {
-	struct yard_key key = yard_locate(yard, hash);
 	uint64_t all = (key.bucket << YARD_BUCKET_BITS | key.m) << yard->width | key.remainder;
 	return hash_fold(hash_fold(all + UINT64_C(0x9e3779b97f4a7c15),
 	                           UINT64_C(0xd6e8feb86659fd93)),
 	                 UINT64_C(0x9fb21c651e98df25));
 }
 
+uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
+{
+	return yard_borrowed(yard, yard_locate(yard, hash));
+}
+
+nidus_status yard_spread(const struct yard *from, const struct spread *spread)
+{
+	return from->ops->spread(from, spread);
+}
+
 /* ------------------------------------------------------------------- finding -- */
 
 #define BLOCK 64 /* keys that are looked up, so that their lines are there, and then found */
 
-/* Where threads share a yard: strangers touch no values, and others come one by one. */
-void yard_shared_find_batch(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
-                            uint32_t *found)
+/* Strangers touch no values, and others come one by one. */
+void yard_find_one_by_one(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
+                          uint32_t *found)
 {
 	const struct yard *yard = body;
-	const struct body_ops *ops = &yard->ops->shared;
+	const struct body_ops *ops = yard_body_ops(yard);
 	uint8_t yes[BLOCK];
 	for (size_t from = 0; from < n; from += BLOCK) {
 		size_t some = n - from < BLOCK ? n - from : BLOCK;
@@ -389,9 +402,8 @@ void yard_shared_find_batch(const void *body, const uint64_t *hashes, size_t n, 
 		}
 		for (size_t i = from; i < from + some; i++) {
 			first[i] = 0;
-			found[i] = yes[i - from]
-			                   ? (uint32_t)ops->find(yard, hashes[i], &first[i], 1)
-			                   : 0;
+			size_t all = yes[i - from] ? ops->find(yard, hashes[i], &first[i], 1) : 0;
+			found[i] = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
 		}
 	}
 }
@@ -430,7 +442,7 @@ struct stretch {
 static struct stretch stretch(const struct yard *yard, const uint64_t *hashes, size_t n,
                               unsigned index, unsigned parts)
 {
-	assert(yard->level == 0 && yard->segment.parts == 0 && index < parts);
+	assert(yard->parts == 1 && yard->tag_bits == 0 && index < parts);
 	struct stretch stretch = { .bucket = share(yard->fronts, index, parts),
 		                   .end = share(yard->fronts, index + 1, parts) };
 	stretch.from = hashes_before(yard, hashes, n, stretch.bucket);
@@ -446,7 +458,7 @@ nidus_status yard_build_fronts(struct yard *yard, const uint64_t *hashes, const 
 	if (part.to > part.from &&
 	    !yard->ops->fill_fronts(yard, hashes + part.from, values_from(values, part.from),
 	                            part.to - part.from))
-		return fail(NIDUS_COPIES, "no room for so many copies of a key");
+		return NIDUS_COPIES; /* the caller does it another way */
 	return NIDUS_OK;
 }
 
@@ -469,6 +481,8 @@ static nidus_status transfer_entries(struct yard *to, const struct yard *from)
 	nidus_entry entry;
 	while (yard_next(from, &cursor, &entry)) {
 		uint64_t hash = 0;
+		if (cursor.position[0] >= from->fronts)
+			break; /* the list comes as a whole */
 		nidus_status status = yard_entry_hash(to, &entry, &hash);
 		if (status == NIDUS_OK)
 			status = to->ops->body.insert_value(to, hash, entry.value);
@@ -478,26 +492,20 @@ static nidus_status transfer_entries(struct yard *to, const struct yard *from)
 	return NIDUS_OK;
 }
 
-/* The same from a body of a growing filter into another of the same parts. */
-static nidus_status transfer_keys(struct yard *to, const struct yard *from)
+static nidus_status transfer_list(struct yard *to, const struct yard *from)
 {
 	nidus_status status = NIDUS_OK;
-	for (uint64_t bucket = 0; bucket < from->fronts; bucket++) {
-		struct yard_key key;
-		uint64_t at = 0;
-		while (status == NIDUS_OK && yard_next_in(from, bucket, &at, &key))
-			status = key.m < to->buckets ? to->ops->put(to, key)
-			                             : bad_line("front yard", bucket);
-	}
+	const struct overflow_node *node = overflow_next(&from->list, NULL);
+	for (; node != NULL && status == NIDUS_OK; node = overflow_next(&from->list, &node->entry))
+		status = yard_put_copies(to, yard_list_key(from, &node->entry), node->copies);
 	return status;
 }
 
 nidus_status yard_transfer(struct yard *to, const struct yard *from)
 {
-	assert(to->level >= from->level && to->base_fronts == from->base_fronts);
-	assert(to->parts == from->parts && to->beside_bits == from->beside_bits);
-	if (from->segment.parts > 0)
-		return transfer_keys(to, from);
-	return from->mapped || from->beside_bits > 0 ? transfer_entries(to, from)
-	                                             : to->ops->transfer(to, from);
+	assert(to->fronts == from->fronts && to->value_bits == from->value_bits);
+	assert(to->parts == 1 && from->parts == 1 && to->tag_bits + from->tag_bits == 0);
+	nidus_status status = from->mapped || from->beside_bits > 0 ? transfer_entries(to, from)
+	                                                            : to->ops->transfer(to, from);
+	return status == NIDUS_OK ? transfer_list(to, from) : status;
 }

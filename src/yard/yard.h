@@ -29,25 +29,19 @@
  * which hash was used; here the half says that, and the crumb has 4 bits. The
  * paper's two lines coincide for some front buckets, which fail first.)
  *
- * Growth: of the `width` bits of a fingerprint the lowest `level` bits are part
- * of the address, and the rest is the remainder that is stored:
+ * Identity of an entry: home = front bucket; fingerprint = mini-bucket + 1 (6 bits) above the
+ * remainder, so that it is never 0.
  *
- *     front bucket = base bucket * 2^level + (fingerprint mod 2^level)
- *     remainder    = fingerprint / 2^level
- *
- * Identity of an entry: home = base bucket; its fingerprint = mini-bucket + 1
- * above all `width` bits, so that it is never 0.
- *
- * A yard can be a body of a growing filter (base/segment.h). Its lines have their final width
- * from the start and its level is 0. A hash is cut into part, front bucket, mini-bucket and
- * remainder; the bits that an entry keeps of its part, its tag, lie beside it as a value does,
- * below the value. Lookups do not compare tags, which keeps the rate; removes and changes of
- * values do: a twin of another part is another key, and goes elsewhere when the body is split.
- *
- *     home = front bucket; fingerprint = tag, mini-bucket + 1 (6 bits), remainder
+ * A yard can be a body of a growing filter (base/segment.h). A hash is cut into part, front bucket,
+ * mini-bucket and remainder; what an entry keeps of its part, its tag, lies beside it as a value
+ * does, below the value, and in its identity above all else. Lookups do not compare tags, which
+ * keeps the rate. Whatever counts, finds or changes the entries of a key does: one with another tag
+ * is another key's, and goes elsewhere when the body is split.
  *
  * Values and tags, if the yard keeps any, lie behind both yards: yard/values.h. The table of a
  * yard is the lines of the front yard, those of the backyard, and then the values.
+ *
+ * What the lines have no place for is in an exact list: yard/list.h.
  *
  * Invariants (yard_verify checks them):
  *  - every line is a valid mini-filter;
@@ -58,25 +52,24 @@
 #ifndef NIDUS_YARD_YARD_H
 #define NIDUS_YARD_YARD_H
 
-#include <limits.h>
+#include <assert.h>
 
 #include "base/blueprint.h"
 #include "base/hash.h"
-#include "base/locks.h"
 #include "base/memory.h"
 #include "base/ops.h"
+#include "base/overflow.h"
 #include "base/segment.h"
+#include "base/spread.h"
+#include "base/stripes.h"
 #include "yard/mini.h"
 #include "yard/values.h"
 
 #define YARD_FAN 16    /* front buckets per backyard line and half */
-#define YARD_COPIES 16 /* of one key at most */
+#define YARD_COPIES 16 /* of one key in its lines; others are listed */
 
 #define YARD_BUCKET_BITS 6    /* of a mini-bucket's number + 1 */
 #define YARD_TAG_BITS_MOST 24 /* that an entry keeps of its part */
-
-/* What copy_lines gives if a bucket's entries cannot go by whole lines. */
-#define YARD_NOT_BY_LINES UINT_MAX
 
 /* The two kinds of lines for one width of remainders. */
 struct yard_shape {
@@ -111,60 +104,54 @@ struct yard_ops {
 	nidus_status (*fill_back)(struct yard *yard, const uint64_t *hashes, const uint64_t *values,
 	                          size_t n, uint64_t bucket, uint64_t end);
 	nidus_status (*transfer)(struct yard *to, const struct yard *from);
-	unsigned (*copy_lines)(struct yard *to, const struct yard *from, uint64_t bucket);
-	void (*empty_bucket)(struct yard *yard, uint64_t bucket);
-	nidus_status (*change)(struct yard *yard, struct yard_key key, struct value_change change);
+	nidus_status (*spread)(const struct yard *from, const struct spread *spread);
 };
 
+/* A filter may have thousands of them: fields are ordered so that none wastes bytes. */
 struct yard {
 	unsigned char *front, *back;
-	uint64_t parts;        /* of the growing filter whose body this is; 1: a whole filter */
-	uint64_t base_fronts;  /* front buckets at level 0 */
-	uint64_t count;        /* entries in both yards, but for locks->added */
 	unsigned char *values; /* and tags; NULL if there are none */
-	uint64_t fronts;       /* now */
-	unsigned level;
-	unsigned beside_bits; /* of tag and value beside each entry */
-	bool special;         /* its level is not 0, or entries have tags */
-	uint64_t half;        /* lines in each half of the backyard */
-	unsigned width, buckets;
-	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
-	unsigned value_bits;
-	struct segment segment; /* all zero in a whole filter */
-	bool mapped;            /* the lines are a file's: any bits, not counted */
+	uint64_t fronts;       /* front buckets */
+	uint64_t half;         /* lines in each half of the backyard */
+	uint64_t parts;        /* of the growing filter whose body this is; 1: a whole filter */
+	uint64_t first_part;   /* that the body holds */
+	uint64_t count;        /* entries, but for those that the stripes count */
 	const struct yard_ops *ops;
+	struct stripes stripes; /* none unless threads share the yard */
+	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
+	uint8_t width, buckets; /* of remainders; mini-buckets of a line */
+	uint8_t tag_bits, value_bits;
+	uint8_t beside_bits;   /* of both together */
+	bool careful;          /* there are values, tags, or entries in the list; for one thread */
+	bool mapped;           /* the lines are a file's: any bits, not counted */
+	uint32_t list_version; /* where threads share the yard: odd while the list changes */
+	uint64_t capacity;     /* entries below which none is refused */
+	struct overflow list;  /* entries without a place in the lines: list.h */
 	struct block memory;
-	struct locks *locks; /* NULL unless threads share the yard */
 	nidus_allocator allocator;
 };
 
-/* Entries in both yards. */
-static inline uint64_t yard_count(const struct yard *yard)
+/* Whether threads share the yard. */
+ALWAYS_INLINE bool yard_shared(const struct yard *yard)
 {
-	return yard->count + locks_added(yard->locks);
+	return yard->stripes.stripe != NULL;
 }
 
-/* Where a hash belongs at level 0. */
-ALWAYS_INLINE struct yard_key yard_locate_base(const struct yard *yard, uint64_t hash,
-                                               unsigned buckets, unsigned width)
+/* Entries in both yards and in the list. */
+static inline uint64_t yard_count(const struct yard *yard)
 {
-	struct yard_key key;
-	key.bucket = multiply_wide(hash * yard->parts, yard->base_fronts, &hash);
-	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
-	key.remainder = hash >> (64 - width);
-	key.beside = 0;
-	return key;
+	return yard->count + (yard_shared(yard) ? stripes_count(&yard->stripes, 0) : 0);
 }
 
 /* Where a hash belongs, for callers that know the number of mini-buckets and the width. */
 ALWAYS_INLINE struct yard_key yard_locate_in(const struct yard *yard, uint64_t hash,
                                              unsigned buckets, unsigned width)
 {
-	struct yard_key key = yard_locate_base(yard, hash, buckets, width);
-	if (UNLIKELY(yard->level > 0)) {
-		key.bucket = key.bucket << yard->level | (key.remainder & bits_low(yard->level));
-		key.remainder >>= yard->level;
-	}
+	struct yard_key key;
+	key.bucket = multiply_wide(hash * yard->parts, yard->fronts, &hash);
+	key.m = (unsigned)multiply_wide(hash, buckets, &hash);
+	key.remainder = hash >> (64 - width);
+	key.beside = 0;
 	return key;
 }
 
@@ -176,10 +163,11 @@ static inline struct yard_key yard_locate(const struct yard *yard, uint64_t hash
 /* What lies beside an entry of a hash with a value. */
 ALWAYS_INLINE uint64_t yard_beside(const struct yard *yard, uint64_t hash, uint64_t value)
 {
-	if (LIKELY(yard->segment.tag_bits == 0))
+	if (LIKELY(yard->tag_bits == 0))
 		return value;
-	uint64_t part = multiply_high(hash, yard->parts);
-	return value << yard->segment.tag_bits | segment_tag(&yard->segment, part);
+	uint64_t tag = multiply_high(hash, yard->parts) - yard->first_part;
+	assert(tag <= bits_low(yard->tag_bits));
+	return value << yard->tag_bits | tag;
 }
 
 /* Where a hash belongs, and its tag. */
@@ -230,7 +218,7 @@ static inline uint64_t yard_front_of(const struct yard *yard, uint64_t line, uns
 static inline struct yard_values yard_front_values(const struct yard *yard, uint64_t bucket)
 {
 	struct yard_values values = { NULL, yard->ops->shape.front.slots, yard->beside_bits,
-		                      yard->segment.tag_bits };
+		                      yard->tag_bits };
 	if (yard->values != NULL)
 		values.bytes = yard->values + bucket * yard_values_size(values.slots, values.bits);
 	return values;
@@ -240,7 +228,7 @@ static inline struct yard_values yard_front_values(const struct yard *yard, uint
 static inline struct yard_values yard_back_values(const struct yard *yard, uint64_t line)
 {
 	struct yard_values values = { NULL, yard->ops->shape.back.slots, yard->beside_bits,
-		                      yard->segment.tag_bits };
+		                      yard->tag_bits };
 	uint64_t behind =
 		yard->fronts * yard_values_size(yard->ops->shape.front.slots, yard->beside_bits);
 	if (yard->values != NULL)
@@ -276,7 +264,7 @@ void yard_lay_back(struct yard *yard);
 /* Whether a yard can be laid out from a plan. Errors: E_RANGE. */
 nidus_status yard_check(const struct blueprint *plan);
 
-/* Whether a body of a growing filter can. Growth bits do not count. Errors: E_RANGE. */
+/* Whether a body of a growing filter can. Its growth bits are its tag's. Errors: E_RANGE. */
 nidus_status yard_check_segment(const struct blueprint *plan, const struct segment *segment);
 
 /*
@@ -288,17 +276,20 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
                          const struct segment *segment, const nidus_allocator *allocator,
                          unsigned char *table);
 
+/* segment->room of a body is elsewhere now. */
+void yard_moved(struct yard *yard, unsigned char *room);
+
 /* Slots of both yards. */
 uint64_t yard_slots(const struct yard *yard);
 void yard_free(struct yard *yard);
 
-/* Bytes in memory, locks included. */
+/* Bytes in memory, stripes and list included. */
 uint64_t yard_bytes(const struct yard *yard);
 const struct body_ops *yard_body_ops(const struct yard *yard);
 
-/* find_batch of a yard that threads share. */
-void yard_shared_find_batch(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
-                            uint32_t *found);
+/* find_batch of a yard that threads share, or whose list is not empty. */
+void yard_find_one_by_one(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
+                          uint32_t *found);
 
 /* Asks for the front line of a hash, and for its backyard lines if a lookup may well need them. */
 void yard_prefetch(const struct yard *yard, uint64_t hash);
@@ -321,11 +312,15 @@ nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, 
 /* Of a body of a growing filter: the same, for a key of a part whose tag the entry has. */
 uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint64_t part);
 
-/* Bits that follow from all that the yard knows of a key but for its part. */
+/* Puts all entries into bodies of a growing filter (base/spread.h). Errors: FULL, E_NOMEM. */
+nidus_status yard_spread(const struct yard *from, const struct spread *spread);
+
+/* Bits that follow from all that the yard knows of a key but for its part: of a place, or a hash. */
+uint64_t yard_borrowed(const struct yard *yard, struct yard_key key);
 uint64_t yard_borrow(const struct yard *yard, uint64_t hash);
 
 /*
- * Fills an empty yard of level 0, a whole filter, from all its hashes at once. They ascend, so that
+ * Fills an empty yard, a whole filter, from all its hashes at once. They ascend, so that
  * front buckets do, and within these mini-buckets. The bytes are those that
  * inserting the hashes one by one in this order leaves.
  *
@@ -344,9 +339,9 @@ nidus_status yard_build_back(struct yard *yard, const uint64_t *hashes, const ui
                              size_t n, unsigned index, unsigned parts);
 
 /*
- * Adds all entries of `from` to a yard of the same base geometry and at least its
- * level, front bucket by front bucket: both walk through their memory, and lines
- * are written whole. Errors: FULL, COPIES; clear or free `to` then.
+ * Adds all entries of a whole filter to another of the same geometry, front bucket by front
+ * bucket: both walk through their memory, and lines are written whole. Errors: FULL, COPIES;
+ * clear or free `to` then.
  */
 nidus_status yard_transfer(struct yard *to, const struct yard *from);
 

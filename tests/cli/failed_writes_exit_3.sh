@@ -20,6 +20,7 @@ try build keys
 
 # A disk that is full, as far as a limit of the size of files is one: the old set stays.
 seq 1 40000 >'more'
+seq 1 5 >some
 "$NIDUS" build -o other.nidus --like s.nidus keys || exit 9
 "$NIDUS" build -n 1000 --grow 1M -o g.nidus keys || exit 9
 "$NIDUS" dedup -q --set d.nidus keys >/dev/null || exit 9
@@ -36,7 +37,7 @@ full build -o s.nidus more
 full build -o a more
 full build -o write more
 full add g.nidus more
-full remove -o new.nidus g.nidus keys
+full remove -o new.nidus g.nidus some
 full grow -n 10k g.nidus
 full merge -o new.nidus s.nidus other.nidus
 full merge -o d.nidus s.nidus other.nidus

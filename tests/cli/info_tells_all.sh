@@ -10,9 +10,10 @@ echo json
 "$NIDUS" info s.nidus >table
 "$NIDUS" info - <s.nidus | cmp - table && echo 'the same from stdin'
 
-echo amid a growth
-seq 1 4000 | "$NIDUS" build --seed 5 -n 4000 --grow 40k -f windowed -o g.nidus
-seq 4001 4300 | "$NIDUS" add g.nidus
-"$NIDUS" info g.nidus | grep '^tables'
-"$NIDUS" grow -n 1 g.nidus
-"$NIDUS" info --json g.nidus | grep -o '"tables": 1'
+echo segments come with the keys
+seq 1 100 | "$NIDUS" build --seed 5 -n 100 --grow 40k -f windowed -o g.nidus
+"$NIDUS" info --json g.nidus | grep -o '"chunks": 0,'
+seq 101 30000 | "$NIDUS" add g.nidus
+"$NIDUS" info g.nidus | awk '$1 == "chunks" { print ($2 > 1 ? "several" : $2) }'
+room=$("$NIDUS" info g.nidus | awk '$1 == "capacity" { print ($2 >= 30000 && $2 <= 40000) }')
+echo "room for the keys: $room"

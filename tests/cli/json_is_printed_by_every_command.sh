@@ -2,8 +2,10 @@ seq 100 | "$NIDUS" build -n 100 --grow 1000 -f windowed -o a.nidus || exit
 seq 101 200 | "$NIDUS" build --like a.nidus -o b.nidus || exit
 short() { grep -oE '"(family|count|capacity|max_capacity)": [^,]*' | tr '\n' ' '; echo; }
 "$NIDUS" merge --json -o m.nidus a.nidus b.nidus | short
+# A filter that was opened has no records of its own: bytes differ.
+same() { sed -E 's/"readonly": (true|false)//; s/"(bytes|bits_per_key)": [0-9.]+//g'; }
 "$NIDUS" grow --json -n 800 a.nidus >grown; short <grown
-"$NIDUS" info --json a.nidus | sed 's/"readonly": true/"readonly": false/' | cmp - grown
+"$NIDUS" info --json a.nidus | same | cmp - <(same <grown)
 "$NIDUS" shrink --json -n 100 a.nidus | short
 "$NIDUS" verify --json a.nidus
 head -c 60 a.nidus >short.nidus

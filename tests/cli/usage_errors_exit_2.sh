@@ -24,7 +24,7 @@ try dump
 try add
 try remove
 try remove --stricked s.nidus
-try merge a.nidus
+try merge
 try grow a.nidus
 try plan
 try plan -n 5 file

@@ -4,10 +4,9 @@
  * level; forged ones do not, and never make it ask for more memory than the file explains.
  */
 #include "api/claims.h"
-#include "api/moving.h"
+#include "api/filter.h"
 #include "api/options.h"
 #include "base/os.h"
-#include "store/parts.h"
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/filters.h"
@@ -25,36 +24,12 @@ static void expect_honest(const struct family *family, const struct blueprint *p
 	expect_ok(claims_check(family, plan));
 }
 
-/* All sizes that follow from a plan, and back to the first from each of them. */
-static void expect_sizes_honest(const struct family *family, struct blueprint plan)
-{
-	struct blueprint next;
-	for (unsigned i = 0; i < 100; i++) {
-		struct blueprint least = plan;
-		least.level = 0;
-		for (; least.borrowed > 0; least.borrowed--)
-			least.fpr /= 2;
-		if (family->larger(&least, 1, true, &next) == NIDUS_OK) {
-			if (next.max_capacity > next.capacity &&
-			    family->larger(&next, next.max_capacity, false, &least) != NIDUS_OK)
-				next.max_capacity = next.capacity;
-			expect_honest(family, &next);
-		}
-		if (family->larger(&plan, plan.capacity + 1, true, &next) != NIDUS_OK)
-			return;
-		expect_honest(family, &next);
-		plan = next;
-	}
-}
-
 static void expect_plan_honest(const nidus_options *options, const struct family *family)
 {
 	struct blueprint plan;
 	if (options_plan_family(options, family, &plan) != NIDUS_OK)
 		return;
 	expect_honest(family, &plan);
-	if (family->larger != NULL)
-		expect_sizes_honest(family, plan);
 }
 
 static void plans_of_shape(const struct shape *shape, void *context)
@@ -246,48 +221,6 @@ static void growth_beyond_every_table_is_refused(void **state)
 	}
 }
 
-/* Writes a place far behind the old table into the record of a filter that is moving. */
-static void forge_position(struct bytes *bytes)
-{
-	struct parts parts = { 0 };
-	size_t at = 0;
-	for (; at + PARTS_RECORD <= bytes->size; at += PARTS_ALIGN)
-		if (parts_decode(&parts, bytes->data + at) == NIDUS_OK && parts.old)
-			break;
-	expect(at + PARTS_RECORD <= bytes->size);
-	parts.position = UINT64_C(1) << 40;
-	parts_encode(&parts, bytes->data + at);
-}
-
-/* Its old table is empty, so that nothing else is wrong with the file. */
-static void a_move_from_behind_the_table_is_refused_or_ends(void **state)
-{
-	(void)state;
-	for (const struct family *const *family = families; *family != NULL; family++) {
-		if (!((*family)->features & NIDUS_GROW))
-			continue;
-		nidus_options options = filter_options(2000, 0x1p-7, 3);
-		options.family = (*family)->id;
-		options.max_capacity = 32000;
-		nidus_filter *filter = filter_create(&options), *forged;
-		uint64_t keys = 0;
-		for (; !moving(filter); keys++)
-			expect_ok(nidus_insert_u64(filter, keys));
-		for (uint64_t key = 0; key < keys; key++)
-			expect_ok(nidus_remove_u64(filter, key));
-		struct bytes bytes = bytes_save(filter);
-		forge_position(&bytes);
-		check_note("%s", (*family)->name);
-		if (nidus_load_buffer(bytes.data, bytes.size, NULL, &forged) == NIDUS_OK) {
-			expect_ok(nidus_grow(forged, 1));
-			expect(!moving(forged));
-			nidus_free(forged);
-		}
-		bytes_free(&bytes);
-		nidus_free(filter);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,7 +230,6 @@ int main(void)
 		cmocka_unit_test(stashes_out_of_proportion_are_refused),
 		cmocka_unit_test(no_stash_is_longer_than_its_chunk_can_use),
 		cmocka_unit_test(growth_beyond_every_table_is_refused),
-		cmocka_unit_test(a_move_from_behind_the_table_is_refused_or_ends),
 	};
 	return cmocka_run_group_tests(tests, watch_memory, watch_no_more);
 }

@@ -162,7 +162,8 @@ static uint64_t look(const nidus_filter *filter, uint64_t most)
 		hashes[key] = nidus_hash_u64(filter, key * (key % 2 == 0 ? 1 : 1 << 20));
 		bool found = nidus_contains_hash(filter, hashes[key]);
 		bool counted = nidus_count_key_hash(filter, hashes[key]) > 0;
-		expect(!sound || counted == found);
+		bool twins = info_of(filter).family == NIDUS_BREADCRUMB; /* of a growing one */
+		expect(!sound || counted == found || (found && twins));
 		yes[key] = 2;
 	}
 	(void)nidus_contains(filter, "key", 3);
@@ -308,6 +309,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct feed feed = { data, size };
 	nidus_filter *filter;
 	feed_tame_system(BLOCK_MOST);
+	take_small_segments(32); /* so that a few keys fill some */
 	unsigned how = feed_byte(&feed), mode = how & 3;
 	check_note("mode %u", mode);
 	struct bytes bytes = mode < 2 ? plain_file(&feed) : forged_file(&feed);

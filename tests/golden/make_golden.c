@@ -116,39 +116,35 @@ static void keep_copies(int family)
 	keep(filter, "copies");
 }
 
+/* Copies of two keys: more than lines or groups have room for. */
+static void insert_hot(nidus_filter *filter, unsigned copies)
+{
+	for (unsigned i = 0; i < copies; i++)
+		expect_ok(nidus_insert_hash(filter, golden_hash(filter, 5 + i % 2)));
+}
+
+/* A list, the same with copies; some leaves, with tags and with lists; and all bits used up. */
 static void keep_grown(int family)
 {
-	nidus_options options = options_of(family, 20, 5);
+	nidus_options options = options_of(family, 8, 5);
+	options.max_capacity = 3000;
+	keep(filled(&options, 0, 10), "to-grow");
+	nidus_filter *filter = filled(&options, 0, 10);
+	insert_hot(filter, 50);
+	expect(!has_segments(filter));
+	keep(filter, "to-grow-copies");
+	keep(filled(&options, 0, 300), "grown-in-part");
+	filter = filled(&options, 0, 200);
+	insert_hot(filter, 100);
+	expect(info_of(filter).stashed > 0);
+	keep(filter, "grown-copies");
 	options.max_capacity = 300;
-	keep(filled(&options, 0, 15), "to-grow");
-	nidus_filter *filter = filled(&options, 0, 55);
-	expect_ok(nidus_grow(filter, 110));
-	expect(info_of(filter).capacity < 300);
-	keep(filter, "grown-in-part");
-	filter = filled(&options, 0, 30);
-	expect_ok(nidus_grow(filter, 300));
+	filter = filled(&options, 0, 300);
+	expect(has_segments(filter));
 	keep(filter, "grown");
 }
 
-/* Two tables, and copies of three keys that the larger has no place for. */
-static void keep_moving(int family)
-{
-	nidus_options options = options_of(family, 20, 5);
-	options.max_capacity = 300;
-	nidus_filter *filter = filter_create(&options);
-	uint64_t keys = 0;
-	for (; info_of(filter).tables < 2; keys++)
-		expect_ok(nidus_insert_hash(filter, golden_hash(filter, keys)));
-	for (unsigned i = 0; i < 60; i++)
-		(void)nidus_insert_hash(filter,
-		                        golden_hash(filter, 5 + i % 3)); /* COPIES at last */
-	if (info_of(filter).tables < 2) /* there may have been too many */
-		for (; info_of(filter).tables < 2; keys++)
-			expect_ok(nidus_insert_hash(filter, golden_hash(filter, keys)));
-	keep(filter, "moving");
-}
-
-/* Full filters: the address bits of the whole are borrowed. */
+/* Full filters: bits that lead to bodies are borrowed. */
 static void keep_merged(int family, uint64_t most)
 {
 	nidus_options options = options_of(family, 40, 9);
@@ -171,7 +167,7 @@ static void keep_merged(int family, uint64_t most)
 	keep(all, "grown-and-merged");
 }
 
-/* Values of every width that is laid out in another way, with copies, in a filter that moves. */
+/* Values of every width that is laid out in another way; with copies in filters that grow. */
 static void keep_values(int family)
 {
 	static const unsigned widths[] = { 1, 8, 13, 32 };
@@ -188,15 +184,19 @@ static void keep_values(int family)
 		snprintf(what, sizeof what, "values-%u", widths[i]);
 		keep(filter, what);
 	}
-	nidus_options options = options_of(family, 20, 5);
-	options.max_capacity = 300;
-	options.value_bits = 11;
-	nidus_filter *filter = filter_create(&options);
-	for (uint64_t key = 0; info_of(filter).tables < 2; key++)
-		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key));
-	for (unsigned i = 0; i < 60; i++)
-		(void)nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3), 1000 + i);
-	keep(filter, "values-moving");
+	for (unsigned grown = 0; grown < 2; grown++) {
+		nidus_options options = options_of(family, 8, 5);
+		options.max_capacity = 3000;
+		options.value_bits = 11;
+		nidus_filter *filter = filter_create(&options);
+		for (uint64_t key = 0; key < (grown ? 250 : 10); key++)
+			expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key));
+		for (unsigned i = 0; i < 60; i++)
+			expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3),
+			                                  1000 + i % 20));
+		expect_equal(has_segments(filter), grown);
+		keep(filter, grown ? "values-grown" : "values-to-grow");
+	}
 }
 
 static void keep_shared(int family)
@@ -204,6 +204,10 @@ static void keep_shared(int family)
 	nidus_options options = options_of(family, 40, 7);
 	options.features = NIDUS_CONCURRENT;
 	keep(filled(&options, 0, 40), "concurrent");
+	if (nidus_family_features((nidus_family)family) & NIDUS_GROW) {
+		options.max_capacity = 3000;
+		keep(filled(&options, 0, 120), "concurrent-grown");
+	}
 }
 
 /* Keys until none fits, so that the backyard is in use. */
@@ -220,14 +224,7 @@ static void keep_crowded(unsigned slots, uint64_t capacity, const char *what)
 	keep(filter, name);
 }
 
-/* A table of a page or more starts at a page. */
-static void keep_paged(int family)
-{
-	nidus_options options = options_of(family, 2600, 12);
-	keep(filled(&options, 0, 200), "paged");
-}
-
-/* Coded buckets in a word, in several, and with values in a filter that moves. */
+/* Coded buckets in a word, in several, and with values in a filter that grows. */
 static void keep_compact(void)
 {
 	nidus_options options = options_of(NIDUS_BUCKETED, 60, 8);
@@ -235,15 +232,16 @@ static void keep_compact(void)
 	keep(filled(&options, 0, 60), "compact");
 	options.fpr = ldexp(1, -20);
 	keep(filled(&options, 0, 60), "compact-low-rate");
+	options.fpr = ldexp(1, -6);
 	options.capacity = 20;
-	options.max_capacity = 300;
+	options.max_capacity = 3000;
 	options.value_bits = 3;
 	nidus_filter *filter = filter_create(&options);
-	for (uint64_t key = 0; info_of(filter).tables < 2; key++)
+	for (uint64_t key = 0; key < 250; key++)
 		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key % 8));
 	for (unsigned i = 0; i < 60; i++)
-		(void)nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3), i % 7);
-	keep(filter, "compact-moving");
+		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, 5 + i % 3), i % 7));
+	keep(filter, "compact-grown");
 }
 
 static void keep_keys(void)
@@ -315,7 +313,6 @@ static void keep_family(int family)
 		keep_copies(family);
 	if (features & NIDUS_GROW) {
 		keep_grown(family);
-		keep_moving(family);
 		keep_merged(family, 90);
 	}
 	if (features & NIDUS_ENUMERATE)
@@ -329,8 +326,6 @@ static void keep_family(int family)
 		keep_crowded(19, 300, "backyard"); /* with lines of either half to choose from */
 		keep_crowded(25, 600, "backyard");
 	}
-	if (family == NIDUS_WINDOWED || family == NIDUS_BREADCRUMB)
-		keep_paged(family);
 }
 
 int main(int argc, char **argv)
@@ -340,6 +335,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	folder = argv[1];
+	take_small_segments(32); /* so that a few hundred keys need several */
 	keep_keys();
 	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0; family++)
 		keep_family(family);

@@ -190,7 +190,7 @@ def key(example, number):
         steps.line("", f"fingerprint {core} mixed: {mixed:016x}", fraction(mixed))
         steps.hash, steps.shown = mixed, fraction(mixed)
         steps.take("mask" if nest.symmetric else "distance", h.groups - 1, "1 + {}")
-    lead = nest.distance(core, h.groups)
+    lead = nest.distance(core)
     if nest.symmetric:
         steps.line(f"other {group}", f"{first} XOR {lead}", f"{first ^ lead}")
     else:
@@ -267,7 +267,7 @@ def where_else(nest, slot, value):
     """The groups that an entry of a slot could lie in: its other one, and of windows its own."""
     h = nest.header
     core = value & (1 << h.core_bits) - 1
-    lead = nest.distance(core, nest.groups)
+    lead = nest.distance(core)
     if nest.symmetric:
         own = slot // h.slots
         return own, f"{own} XOR {lead}", own ^ lead
@@ -298,8 +298,8 @@ def ways(example, n, *groups):
 def count(example, n, *keys):
     nest = example.fill(int(n))
     for number in keys:
-        chunk, home, core, _ = nest.locate(nest.hash_bytes(number.encode()))
-        yield f"key {number:<4} {word(nest)}s {' and '.join(map(str, nest.places(home, core, 0)))}, " \
+        chunk, home, core = nest.locate(nest.hash_bytes(number.encode()))
+        yield f"key {number:<4} {word(nest)}s {' and '.join(map(str, nest.places(home, core)))}, " \
               f"fingerprint {core}: {nest.count_key(number.encode())}"
 
 

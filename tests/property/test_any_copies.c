@@ -71,7 +71,9 @@ static void crowd(const nidus_options *options)
 {
 	enum { HOT = 40, COPIES = 500 };
 	nidus_filter *filter = filter_create(options);
-	uint64_t others = 1000 - HOT * (2 * info_of(filter).slots + 1);
+	/* All slots of two groups, or 16 of the breadcrumb lines, and an entry of the list. */
+	unsigned slots = options->family == NIDUS_BREADCRUMB ? 16 : 2 * info_of(filter).slots;
+	uint64_t others = 1000 - HOT * (slots + 1);
 	for (uint64_t copy = 0; copy < COPIES; copy++) {
 		for (uint64_t key = 0; key < HOT; key++)
 			expect_ok(nidus_insert_u64(filter, key));
@@ -98,6 +100,34 @@ static void hot_keys_leave_all_others_their_room(void **state)
 	(void)state;
 	each_counting(0, crowd);
 	each_counting(NIDUS_CONCURRENT, crowd);
+}
+
+/* Lists of growing filters cannot be switched off, and nidus_plan knows it. */
+static void growing_filters_always_have_lists(void **state)
+{
+	(void)state;
+	nidus_options options = filter_options(1000, 0.001, 31);
+	nidus_plan_row rows[16];
+	size_t n;
+	options.max_capacity = 20000;
+	options.stash = NIDUS_STASH_OFF;
+	expect_ok(nidus_plan(&options, rows, 16, &n));
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].status != NIDUS_OK)
+			continue;
+		check_note("%s", nidus_family_name(rows[i].family));
+		expect_equal(rows[i].copies, UINT32_MAX);
+		options.family = rows[i].family;
+		for (unsigned keys = 1; keys <= 10000; keys += 9999) {
+			nidus_filter *filter = filter_of_keys(&options, 0, keys);
+			for (unsigned copy = 1; copy < 1000; copy++)
+				expect_ok(nidus_insert_u64(filter, 0));
+			expect_equal(info_of(filter).count, keys + 999);
+			expect(nidus_count_key_u64(filter, 0) >= 1000);
+			expect_ok(nidus_verify(filter, NULL));
+			nidus_free(filter);
+		}
+	}
 }
 
 /* Values of a hot key: each is counted for itself, changed and taken out. */
@@ -240,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_key_a_million_times),
 		cmocka_unit_test(hot_keys_leave_all_others_their_room),
+		cmocka_unit_test(growing_filters_always_have_lists),
 		cmocka_unit_test(values_of_a_hot_key_are_counted_one_by_one),
 		cmocka_unit_test(filters_that_share_a_hot_key_merge),
 		cmocka_unit_test(threads_count_together),

@@ -418,6 +418,37 @@ static void no_more_memory_is_taken_than_the_limit(void **state)
 	}
 }
 
+/* Numbers of keys for which NIDUS_AUTO takes a family whose tables cannot be built in parts. */
+static void auto_takes_what_can_be_built_in_parts(void **state)
+{
+	(void)state;
+	unsigned others = 0;
+	for (size_t n = 100; n <= 60000; n += n / 7) {
+		nidus_options options = filter_options(n, 0x1p-8, SEED);
+		struct keys keys = some_keys(n, 1, 0);
+		nidus_filter *made;
+		options.family = NIDUS_AUTO;
+		nidus_filter *usual = filter_create(&options);
+		others += info_of(usual).family == NIDUS_SEMISORT;
+		for (unsigned counted = 0; counted < 2; counted++) {
+			options.capacity = counted ? 0 : n;
+			nidus_builder *builder = make(&options, NULL);
+			add(builder, &keys, 0, n);
+			expect_ok(nidus_builder_finish(builder, &made));
+			nidus_info info = info_of(made);
+			expect_equal(info.count, n);
+			if (info_of(usual).family != NIDUS_SEMISORT)
+				expect_equal(info.family, info_of(usual).family);
+			expect(info.family != NIDUS_SEMISORT && info.family != NIDUS_CUCKOO);
+			nidus_free(made);
+			nidus_builder_free(builder);
+		}
+		nidus_free(usual);
+		keys_free(&keys);
+	}
+	expect(others > 0);
+}
+
 static void what_cannot_be_built_is_refused(void **state)
 {
 	(void)state;
@@ -645,6 +676,7 @@ int main(void)
 		TEST(keys_come_by_every_call),
 		TEST(threads_may_add_at_the_same_time),
 		TEST(no_more_memory_is_taken_than_the_limit),
+		TEST(auto_takes_what_can_be_built_in_parts),
 		TEST(what_cannot_be_built_is_refused),
 		TEST(wrong_arguments_are_refused),
 		TEST(more_keys_than_fit_are_refused),

@@ -12,6 +12,7 @@
 #include "support/faults.h"
 #include "support/filters.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -388,7 +389,7 @@ static nidus_status build_late(const nidus_options *options, const uint64_t *has
 	uint64_t built = 0;
 	expect_ok(nidus_create(options, &filter));
 	struct nest *nest = (struct nest *)(void *)filter->body;
-	nidus_status status = nest_build_chunks(nest, 0, nest->chunks, hashes, NULL, n, 1, &built);
+	nidus_status status = nest_build_chunks(nest, 0, nest->layout->chunks, hashes, NULL, n, 1, &built);
 	if (status == NIDUS_OK)
 		status = nest_build_check(nest, built);
 	nidus_free(filter);
@@ -598,6 +599,115 @@ static void filters_that_grow_are_built_beyond_their_capacity(void **state)
 	each_layout(8, 8, build_beyond_capacity, NULL);
 }
 
+/* ------------------------------------------------------------------------ build_like -- */
+
+/* A filter of so many keys from a number on, built like another one. */
+static nidus_filter *build_like(const nidus_filter *other, uint64_t first, size_t n)
+{
+	uint64_t *hashes = check_alloc((n + 1) * sizeof *hashes);
+	nidus_filter *filter;
+	check_note("family %d, %zu keys from %llu on", (int)info_of(other).family, n,
+	           (unsigned long long)first);
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = nidus_hash_u64(other, first + i);
+	expect_ok(nidus_build_like(other, hashes, NULL, n, false, 2, NULL, &filter));
+	free(hashes);
+	expect_ok(nidus_verify(filter, NULL));
+	expect_equal(info_of(filter).count, n);
+	for (size_t i = 0; i < n; i++)
+		expect(nidus_contains_u64(filter, first + i));
+	return filter;
+}
+
+/* Absent keys that are found are no more than six deviations beyond the target: odds below 10^-8. */
+static void expect_rate(const nidus_filter *filter)
+{
+	uint64_t found = 0;
+	double expected = 100000 * info_of(filter).fpr_target;
+	for (uint64_t i = 0; i < 100000; i++)
+		found += nidus_contains_u64(filter, (UINT64_C(1) << 40) + i);
+	expect((double)found <= expected + 6 * sqrt(expected) + 1);
+}
+
+static void build_parts(const struct shape *shape, void *context)
+{
+	bool grows = *(const bool *)context;
+	const size_t planned = 10000;
+	const size_t sizes[] = { 0, 10, planned, planned + 1, planned / 2 * 3 };
+	enum { PARTS = sizeof sizes / sizeof *sizes };
+	nidus_options options = shape_options(shape, grows ? 1 : planned, SEED);
+	nidus_filter *plan, *parts[PARTS], *all;
+	uint64_t first = 0;
+	options.max_capacity = grows ? planned : 0;
+	if (grows && !(shape->family->features & NIDUS_GROW))
+		return;
+	expect_ok(nidus_create(&options, &plan));
+	for (unsigned i = 0; i < PARTS; first += sizes[i++])
+		parts[i] = build_like(plan, first, sizes[i]);
+	if (sizes[2] == info_of(plan).max_capacity)
+		expect(info_of(parts[2]).fpr_target == info_of(plan).fpr_target);
+	expect_ok(nidus_merge_many((const nidus_filter *const *)parts, PARTS, NIDUS_MERGE_COPIES,
+	                           &all));
+	expect_ok(nidus_verify(all, NULL));
+	expect_equal(info_of(all).count, first);
+	for (uint64_t key = 0; key < first; key++)
+		expect(nidus_contains_u64(all, key));
+	expect_rate(all);
+	for (unsigned i = 0; i < PARTS; i++)
+		nidus_free(parts[i]);
+	nidus_free(all);
+	nidus_free(plan);
+}
+
+static void parts_built_like_one_filter_merge_however_many_keys_they_have(void **state)
+{
+	bool grows = false;
+	(void)state;
+	each_layout(10, 10, build_parts, &grows);
+	grows = true;
+	each_layout(10, 10, build_parts, &grows);
+}
+
+/* It would take minutes to put them into lists. */
+static void far_too_many_keys_for_a_growing_filter_are_refused_at_once(void **state)
+{
+	(void)state;
+	size_t n = 300000;
+	uint64_t *keys = some_keys(n);
+	nidus_options options = filter_options(1, 0.01, SEED);
+	nidus_filter *filter;
+	options.max_capacity = n / 2;
+	expect_status(nidus_build_u64(&options, keys, n, 1, &filter), NIDUS_FULL);
+	expect(filter == NULL);
+	for (size_t i = 0; i < n; i++)
+		keys[i] = i % 100; /* copies are counted: they are not too many */
+	options.features = NIDUS_MULTISET;
+	expect_ok(nidus_build_u64(&options, keys, n, 1, &filter));
+	expect_equal(info_of(filter).count, n);
+	nidus_free(filter);
+	free(keys);
+}
+
+/* Copies beyond the few that have places need none: the rate does not rise. */
+static void copies_do_not_make_a_part_larger_than_planned(void **state)
+{
+	(void)state;
+	enum { KEYS = 500, COPIES = 100 };
+	uint64_t *hashes = check_alloc(KEYS * COPIES * sizeof *hashes);
+	nidus_options options = filter_options(20 * KEYS, 0.001, SEED);
+	nidus_filter *plan, *filter;
+	expect_ok(nidus_create(&options, &plan));
+	for (uint64_t i = 0; i < KEYS * COPIES; i++)
+		hashes[i] = nidus_hash_u64(plan, i % KEYS);
+	expect_ok(nidus_build_like(plan, hashes, NULL, KEYS * COPIES, true, 1, NULL, &filter));
+	expect_equal(info_of(filter).count, KEYS * COPIES);
+	expect_equal(info_of(filter).max_capacity, info_of(plan).max_capacity);
+	expect(info_of(filter).fpr_target == info_of(plan).fpr_target);
+	nidus_free(filter);
+	nidus_free(plan);
+	free(hashes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -616,6 +726,9 @@ int main(void)
 		cmocka_unit_test(a_build_without_memory_keeps_nothing),
 		cmocka_unit_test(a_build_takes_the_memory_that_the_header_states),
 		cmocka_unit_test(filters_that_grow_are_built_beyond_their_capacity),
+		cmocka_unit_test(parts_built_like_one_filter_merge_however_many_keys_they_have),
+		cmocka_unit_test(far_too_many_keys_for_a_growing_filter_are_refused_at_once),
+		cmocka_unit_test(copies_do_not_make_a_part_larger_than_planned),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,29 +98,6 @@ static void fast_takes_the_quickest(void **state)
 	expect_equal(chosen(0, 1), NIDUS_CHUNKED); /* the only one that reserves */
 }
 
-/* Its lines never become narrower: after a large growth it takes twice as much as others. */
-static void fast_leaves_breadcrumb_out_of_a_large_growth(void **state)
-{
-	(void)state;
-	for (uint64_t times = 2; times <= 4096; times *= 2) {
-		nidus_options options = NIDUS_OPTIONS_INIT;
-		nidus_plan_row rows[16];
-		size_t n;
-		options.capacity = 1000000;
-		options.fpr = 0x1p-8;
-		options.features = NIDUS_FAST;
-		options.max_capacity = times * options.capacity;
-		check_note("%u times", (unsigned)times);
-		expect_ok(nidus_plan(&options, rows, 16, &n));
-		for (size_t i = 0; i < n; i++) {
-			if (rows[i].family == NIDUS_BREADCRUMB)
-				expect_equal(rows[i].chosen, times <= 16);
-			if (rows[i].chosen)
-				expect_equal(strstr(rows[i].why, "breadcrumb") != NULL, times > 16);
-		}
-	}
-}
-
 static void every_family_has_a_class_of_speed_that_fits_its_pace(void **state)
 {
 	(void)state;
@@ -247,7 +224,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(auto_takes_the_smallest_or_what_is_faster_and_hardly_larger),
 		cmocka_unit_test(fast_takes_the_quickest),
-		cmocka_unit_test(fast_leaves_breadcrumb_out_of_a_large_growth),
 		cmocka_unit_test(every_family_has_a_class_of_speed_that_fits_its_pace),
 		cmocka_unit_test(filters_that_overlap_merge_too),
 		cmocka_unit_test(no_merge_promises_a_rate_above_one_half),

@@ -119,8 +119,7 @@ static void build_and_compare(const char *what, struct keys keys, double fpr)
 	expect_ok(nidus_build_u64(&options, keys.key, keys.n, 1, &filter));
 	expect_counted(filter, &keys);
 	expect(info_of(filter).fpr_target <= fpr);
-	/* What lists will take is only estimated. */
-	expect((double)info_of(filter).bytes <= 1.6 * (double)smallest_named(&keys, fpr) + 512);
+	expect((double)info_of(filter).bytes <= 1.2 * (double)smallest_named(&keys, fpr) + 512);
 	nidus_free(filter);
 	keys_free(&keys);
 }

@@ -231,6 +231,58 @@ static void a_rate_between_powers_of_two_is_kept(void **state)
 	}
 }
 
+/* -------------------------------------------------------------- entries of lists -- */
+
+/* A filter with more entries than slots: those in its lists are found as often as others. */
+static void measure_overfull(const struct shape *shape, void *context)
+{
+	struct chance *chance = context;
+	uint64_t first = UINT64_C(1) << 60, asked = 3000, key = 0, trials = UINT64_C(1) << 20;
+	nidus_options options = shape_options(shape, asked, 1 + chance_next(chance) / 2);
+	if (!shape->family->searches)
+		return;
+	options.stash = 1 << 20;
+	nidus_filter *filter = filter_create(&options);
+	while (nidus_insert_u64(filter, first + key) == NIDUS_OK)
+		key++;
+	nidus_info info = info_of(filter);
+	uint64_t found = strangers_found(filter, trials, first);
+	check_note("%s, slots %u, fpr 2^-%u: %llu keys in %llu slots, rate %g, %llu found",
+	           shape->family->name, shape->slots, shape->k, (unsigned long long)info.count,
+	           (unsigned long long)info.total_slots, info.fpr_now, (unsigned long long)found);
+	expect(info.count > info.total_slots);
+	expect(found <= chance_most(trials, info.fpr_now * 1.02, ODDS));
+	expect(found >= chance_least(trials, info.fpr_now * 0.9, ODDS));
+	nidus_free(filter);
+}
+
+static void the_rate_now_is_that_of_lists_too(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() };
+	each_layout(8, 9, measure_overfull, &chance);
+}
+
+static void copies_do_not_raise_the_rate_now(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		for (unsigned grows = 0; grows < 2; grows++) {
+			nidus_options options = filter_options(1000, 0.001, 7);
+			options.family = (*family)->id;
+			options.max_capacity = grows ? 100000 : 0;
+			if (!counts_copies(&options))
+				continue;
+			nidus_filter *filter = filter_create(&options);
+			for (unsigned i = 0; i < 50000; i++)
+				expect_ok(nidus_insert_u64(filter, 7));
+			check_note("%s, %s", (*family)->name, grows ? "growing" : "fixed");
+			expect(info_of(filter).fpr_now < 0.001 / 20);
+			nidus_free(filter);
+		}
+	}
+}
+
 /* ---------------------------------------------------------------- regular keys -- */
 
 /* Key number i of a kind. */
@@ -291,6 +343,8 @@ int main(void)
 		cmocka_unit_test(the_cuckoo_family_has_the_papers_rate),
 		cmocka_unit_test(every_plan_keeps_the_rate),
 		cmocka_unit_test(a_rate_between_powers_of_two_is_kept),
+		cmocka_unit_test(the_rate_now_is_that_of_lists_too),
+		cmocka_unit_test(copies_do_not_raise_the_rate_now),
 		cmocka_unit_test(regular_keys_keep_the_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

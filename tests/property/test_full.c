@@ -184,7 +184,7 @@ static void no_stash(const struct shape *shape, void *context)
 	(void)context;
 	nidus_options options = shape_options(shape, 150, 9);
 	nidus_filter *filter;
-	if (!may_fill(shape))
+	if (!may_fill(shape) || !shape->family->searches) /* breadcrumb always has a list */
 		return;
 	options.stash = NIDUS_STASH_OFF;
 	check_note("%s, slots %u, fpr 2^-%u, no stash", shape->family->name, shape->slots,

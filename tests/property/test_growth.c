@@ -9,6 +9,8 @@
  */
 #include <math.h>
 
+#include "base/effort.h"
+#include "family/family.h"
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/faults.h"
@@ -243,7 +245,6 @@ static void repeat_a_key(const nidus_options *options)
 			expect_ok(nidus_insert_u64(filter, 5));
 		nidus_info info = info_of(filter);
 		expect_equal(info.count, 1000);
-		expect_equal(info.tables, 1);
 		expect(info.bytes <= fresh.bytes + 512);
 		nidus_cursor cursor = { 0 };
 		nidus_entry entry, strange = { UINT64_MAX, 1, 0 };
@@ -259,6 +260,42 @@ static void copies_never_grow_a_filter(void **state)
 {
 	(void)state;
 	each_with(NIDUS_GROW, repeat_a_key);
+}
+
+/* Nor do they when they take the last places before it grows, alone or in a batch. */
+static void repeat_all_keys(const nidus_options *options)
+{
+	enum { COPIES = 20 };
+	nidus_options grows = *options;
+	grows.capacity = 500;
+	if (reserve_most(&grows, 3) == 0 || !counts_copies(&grows))
+		return;
+	check_note("%s, fpr %g", nidus_family_name(options->family), options->fpr);
+	nidus_filter *filter = filter_create(&grows);
+	for (uint64_t key = 0; key < grows.max_capacity / COPIES; key++) {
+		uint64_t hashes[COPIES];
+		size_t done;
+		for (unsigned i = 0; i < COPIES; i++)
+			hashes[i] = nidus_hash_u64(filter, key);
+		expect_ok(nidus_insert_u64(filter, key));
+		uint64_t slots = info_of(filter).total_slots;
+		expect_ok(nidus_insert_u64(filter, key));
+		expect_equal(info_of(filter).total_slots, slots);
+		expect_ok(nidus_insert_batch(filter, hashes, key % COPIES, &done));
+		expect_equal(info_of(filter).total_slots, slots);
+		expect(nidus_count_key_u64(filter, key) >= 2 + key % COPIES);
+	}
+	expect_ok(nidus_verify(filter, NULL));
+	nidus_free(filter);
+}
+
+static void copies_in_the_last_places_do_not_grow_it_either(void **state)
+{
+	(void)state;
+	unsigned slots = family_segment_slots;
+	take_small_segments(64);
+	each_with(NIDUS_GROW, repeat_all_keys);
+	take_small_segments(slots);
 }
 
 /* ------------------------------------------------------------------ growth by call -- */
@@ -319,16 +356,46 @@ static void growing_beyond_the_reserve_is_refused_and_changes_nothing(void **sta
 	each_with(NIDUS_GROW, grow_too_far);
 }
 
-/* Inserts from a key on until a move begins; gives the first key that was not inserted. */
-static uint64_t insert_until_a_move(nidus_filter *filter, uint64_t key)
+/* ---------------------------------------------------------------- growth by inserts -- */
+
+#define SMALL 256 /* slots of a body */
+
+/* Every insert does a bounded share of the growth, and all shares together are few. */
+static void count_the_work(const nidus_options *options)
 {
-	while (info_of(filter).tables == 1)
-		expect_ok(nidus_insert_u64(filter, key++));
-	return key;
+	unsigned times;
+	nidus_options grows = growing(options, 6, &times);
+	nidus_filter *filter = filter_create(&grows);
+	uint64_t keys = BASE << times, most = 0, all = 0;
+	for (uint64_t key = 0; key < keys; key++) {
+		uint64_t before = effort_of_thread()->moved;
+		expect_ok(nidus_insert_u64(filter, key));
+		uint64_t work = effort_of_thread()->moved - before;
+		most = work > most ? work : most;
+		all += work;
+	}
+	check_note("%s, fpr %g: %llu at most, %.2f per key", nidus_family_name(options->family),
+	           options->fpr, (unsigned long long)most, (double)all / (double)keys);
+	/* Three bodies, each as full as it can be; those of breadcrumb filters are larger. */
+	expect(most <= 3 * 3 * family_segment_slots);
+	expect(all <= 5 * keys);
+	expect_ok(nidus_verify(filter, NULL));
+	expect_keys(filter, 0, keys);
+	nidus_free(filter);
 }
 
-/* Fills the first size and one that is not the last; there is no memory when that is to be left. */
-static void leave_two_sizes(const nidus_options *options, bool refuse)
+static void no_insert_does_more_work_than_a_leaf(void **state)
+{
+	(void)state;
+	unsigned slots = family_segment_slots;
+	each_with(NIDUS_GROW, count_the_work);
+	take_small_segments(SMALL);
+	each_with(NIDUS_GROW, count_the_work);
+	take_small_segments(slots);
+}
+
+/* Where no memory is to be had for a split, inserts go on as long as there are places. */
+static void insert_without_memory(const nidus_options *options)
 {
 	struct ledger ledger = { 0 };
 	unsigned times;
@@ -337,40 +404,36 @@ static void leave_two_sizes(const nidus_options *options, bool refuse)
 		return;
 	grows.allocator = ledger_allocator(&ledger);
 	nidus_filter *filter = filter_create(&grows);
-	uint64_t first = info_of(filter).capacity;
-	expect(insert_until_a_move(filter, 0) > first);
-	first = info_of(filter).count;
-	expect_ok(nidus_grow(filter, 1));
-	uint64_t second = info_of(filter).capacity, early = second - second / 16;
-	uint64_t due = refuse ? second : early;
-	insert_keys(filter, first, early);
-	ledger.fail_at = refuse ? ledger.requests + 1 : 0;
-	uint64_t left = insert_until_a_move(filter, early);
-	expect(left > due && left <= due + second / 100); /* the size may promise a little more */
+	uint64_t keys = 0, in = 0;
+	while (!has_segments(filter))
+		expect_ok(nidus_insert_u64(filter, keys++));
+	uint64_t segments = info_of(filter).chunks;
+	for (uint64_t key = keys; key < keys + 2 * SMALL; key++) {
+		ledger.fail_at = ledger.requests + 1;
+		nidus_status status = nidus_insert_u64(filter, key);
+		expect(status == NIDUS_OK || status == NIDUS_E_NOMEM);
+		expect_equal(nidus_contains_u64(filter, key) || status != NIDUS_OK, true);
+		in += status == NIDUS_OK;
+	}
+	expect(in > 0);
+	expect_equal(info_of(filter).chunks, segments);
+	ledger.fail_at = 0;
+	expect_equal(info_of(filter).count, keys + in);
 	expect_ok(nidus_verify(filter, NULL));
+	insert_keys(filter, keys + 2 * SMALL, BASE << times);
+	expect_keys(filter, keys + 2 * SMALL, BASE << times);
+	expect(info_of(filter).chunks > segments);
 	nidus_free(filter);
+	expect_equal(ledger.blocks, 0);
 }
 
-static void leave_early(const nidus_options *options)
-{
-	leave_two_sizes(options, false);
-}
-
-static void only_sizes_between_the_first_and_the_last_are_left_early(void **state)
+static void inserts_go_on_where_there_is_no_memory_to_split(void **state)
 {
 	(void)state;
-	each_with(NIDUS_GROW, leave_early);
-}
-
-static void leave_late(const nidus_options *options)
-{
-	leave_two_sizes(options, true);
-}
-
-static void a_size_is_used_to_its_end_where_there_is_no_memory_to_leave_it_early(void **state)
-{
-	(void)state;
-	each_with(NIDUS_GROW, leave_late);
+	unsigned slots = family_segment_slots;
+	take_small_segments(SMALL);
+	each_with(NIDUS_GROW, insert_without_memory);
+	take_small_segments(slots);
 }
 
 /* ----------------------------------------------------------------- memory that fails -- */
@@ -672,11 +735,11 @@ int main(void)
 		cmocka_unit_test(grown_filters_take_as_much_as_new_ones),
 		cmocka_unit_test(beyond_all_growth_full_is_answered_and_nothing_is_lost),
 		cmocka_unit_test(copies_never_grow_a_filter),
+		cmocka_unit_test(copies_in_the_last_places_do_not_grow_it_either),
 		cmocka_unit_test(grow_makes_room_and_keeps_every_key),
 		cmocka_unit_test(growing_beyond_the_reserve_is_refused_and_changes_nothing),
-		cmocka_unit_test(only_sizes_between_the_first_and_the_last_are_left_early),
-		cmocka_unit_test(
-			a_size_is_used_to_its_end_where_there_is_no_memory_to_leave_it_early),
+		cmocka_unit_test(no_insert_does_more_work_than_a_leaf),
+		cmocka_unit_test(inserts_go_on_where_there_is_no_memory_to_split),
 		cmocka_unit_test(growth_and_merge_without_memory_change_nothing),
 		cmocka_unit_test(merging_two_full_filters_loses_nothing),
 		cmocka_unit_test(filters_at_different_levels_merge),

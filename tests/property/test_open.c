@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/directory_files.h"
 #include "api/filter.h"
 #include "api/options.h"
 #include "base/bits.h"
@@ -551,7 +552,7 @@ static void use(nidus_filter *filter, nidus_filter *friend, struct chance *chanc
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
 	while (nidus_next(filter, &cursor, &entry))
-		expect(++seen <= info.total_slots + info.stashed + 64);
+		expect(++seen <= info.total_slots + info.stashed + info.count + 64);
 	expect_sane(nidus_verify(filter, NULL));
 	nidus_filter *made;
 	nidus_status status = nidus_clone(filter, &made);
@@ -575,24 +576,25 @@ static void attack_file(const nidus_filter *filter, struct chance *chance, const
 	struct bytes bytes = bytes_save(filter);
 	nidus_filter *friend;
 	expect_ok(nidus_clone(filter, &friend));
-	uint64_t at = load64(bytes.data + 136), size = load64(bytes.data + 144);
+	uint64_t at = load64(bytes.data + 136), size = load64(bytes.data + 144), head = 0;
+	if (filter_directory(filter) != NULL) /* what leads to bodies is looked at, and refused */
+		head = DIRECTORY_HEAD * (1 + load64(bytes.data + at));
 	for (unsigned i = 0; i < (check_small() ? 6 : 20); i++) {
 		bool later = chance_percent(chance, 40), sealed = chance_percent(chance, 50);
+		later = later || head == DIRECTORY_HEAD; /* of a list the copies are looked at */
 		struct bytes bad = { check_alloc(bytes.size), bytes.size };
 		check_note("%s, round %u%s%s", what, i, later ? ", later" : "",
 		           sealed ? ", sealed" : "");
 		memcpy(bad.data, bytes.data, bytes.size);
 		if (!later)
-			scribble(chance, bad.data + at, size);
+			scribble(chance, bad.data + at + head, size - head);
 		if (!later && sealed)
 			bytes_seal(&bad);
 		folder_write("bad", bad.data, bad.size);
 		nidus_filter *opened = open_guarded("bad", later ? NIDUS_OPEN_VERIFY : 0);
 		if (later) {
-			uint64_t table_size;
-			unsigned char *table = opened->family->table(opened->body, &table_size);
-			expect_equal(table_size, size);
-			scribble(chance, table, size);
+			expect_equal(opened->table_size, size);
+			scribble(chance, (unsigned char *)(uintptr_t)opened->table, size);
 		}
 		use(opened, friend, chance);
 		close_guarded(opened);

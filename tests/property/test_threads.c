@@ -8,6 +8,7 @@
 
 #include "support/check.h"
 #include "support/crowd.h"
+#include "support/filters.h"
 
 static bool can(nidus_family family, uint32_t feature)
 {
@@ -214,6 +215,7 @@ static void a_growing_filter_can_be_built_like(void **state)
 
 int main(void)
 {
+	take_small_segments(256);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_key_is_lost_in_churn),
 		cmocka_unit_test(no_key_is_lost_in_growth),

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "api/moving.h"
+#include "api/filter.h"
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/filters.h"
@@ -622,21 +622,6 @@ static void counts_saturate_and_stay(void **state)
 	nidus_free(filter);
 }
 
-/* Merges leave entries in the overflow list of filters that cannot grow, too. */
-static void counts_of_overflowed_entries_are_added_to(void **state)
-{
-	nidus_options options = filter_options(100, 1.0 / 256, 3);
-	(void)state;
-	options.features = NIDUS_CONCURRENT;
-	options.value_bits = 8;
-	nidus_filter *filter = filter_create(&options);
-	expect_ok(moving_overflow(filter, nidus_hash_u64(filter, 1), 5));
-	expect(!filter->grows);
-	expect_ok(nidus_add_count_u64(filter, 1, 3));
-	expect_equal(nidus_get_count_u64(filter, 1), 8);
-	nidus_free(filter);
-}
-
 static void values_that_do_not_fit_are_refused(void **state)
 {
 	nidus_options options = filter_options(100, 0.01, 3);
@@ -694,7 +679,6 @@ int main(void)
 		cmocka_unit_test(bulk_builds_find_every_value_and_depend_on_pairs_alone),
 		cmocka_unit_test(threads_that_count_lose_nothing),
 		cmocka_unit_test(counts_saturate_and_stay),
-		cmocka_unit_test(counts_of_overflowed_entries_are_added_to),
 		cmocka_unit_test(values_that_do_not_fit_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

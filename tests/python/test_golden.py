@@ -35,7 +35,7 @@ def test_a_golden_file_answers_as_in_c(path):
     asked = [(line, key_of(line)) for line in lines_of(FOLDER / "keys")]
     for filter in (nidus.load(path), nidus.open(path)):
         info = filter.info
-        for name in ("family", "seed", "capacity", "max_capacity", "slots", "count"):
+        for name in {"family", "seed", "capacity", "max_capacity", "slots", "count"} & told.keys():
             assert str(getattr(info, name)) == told[name], name
         assert f"{numpy.float64(info.fpr_target).view('u8'):#018x}" == told["fpr"]
         for line, key in asked:

@@ -142,6 +142,15 @@ def test_one_key_again_and_again_is_counted():
     assert len(filter) == 0 and "heron" not in filter
 
 
+def test_a_finished_filter_is_packed():
+    filter = nidus.Filter(100, max_capacity=10_000_000, seed=1)
+    filter.update(range(5000))
+    large = len(filter.to_bytes())
+    filter.pack()
+    assert len(filter) == 5000 and all(key in filter for key in range(5000))
+    assert len(filter.to_bytes()) < large / 2 and filter.info.capacity == filter.info.max_capacity
+
+
 def test_a_filter_grows_by_itself():
     filter = nidus.Filter(100, max_capacity=100_000, seed=1)
     for key in range(20_000):
@@ -150,9 +159,9 @@ def test_a_filter_grows_by_itself():
     assert all(key in filter for key in range(20_000))
     filter.clear()
     filter.shrink()
-    assert filter.info.capacity < 1000 and len(filter) == 0
-    filter.grow(5000)
-    assert filter.info.capacity >= 5000
+    assert filter.info.capacity < 20_000 and len(filter) == 0
+    filter.grow(50_000)
+    assert filter.info.capacity >= 50_000
     filter.grow(capacity=1_000_000, relaxed=True)
     assert filter.info.capacity >= 1_000_000
 

@@ -89,7 +89,7 @@ def test_partitions_and_trees_give_the_same_filter(spark, partitions, branches, 
 
 def test_the_rows_are_counted_where_no_capacity_is_given(spark):
     filter = nidus.spark.build(spark.range(10_000), "id", 0.001, family="windowed")
-    assert 9_990 < filter.info.capacity < 11_000 and 9_900 < len(filter) <= 10_000 and filter.info.family == "windowed"
+    assert 10_000 <= filter.info.capacity < 11_000 and 9_900 < len(filter) <= 10_000 and filter.info.family == "windowed"
     empty = nidus.spark.build(spark.range(0), "id")
     assert len(empty) == 0 and 1 not in empty
 

@@ -159,6 +159,18 @@ class Cuckoo(servers.Test):
         self.do("CF.ADD", "a", "goes on")
         self.assertEqual(self.do("CF.EXISTS", "a", "goes on"), 1)
 
+    def test_filters_of_different_capacities_merge(self):
+        capacities = 4, 500, 1024, 20000, 300000
+        for group in "CF", "BF":
+            for capacity in capacities:
+                options = (f"{group}{capacity}", capacity) if group == "CF" else (f"{group}{capacity}", 0.01, capacity)
+                self.do(group + ".RESERVE", *options)
+                items = range(capacity, capacity + 3)
+                self.do(group + ".INSERT", options[0], "ITEMS", *items)
+            self.do(group + ".MERGE", group, *(f"{group}{capacity}" for capacity in capacities))
+            items = [item for capacity in capacities for item in range(capacity, capacity + 3)]
+            self.assertEqual(self.do(group + ".MEXISTS", group, *items), [1] * len(items))
+
     def test_filters_that_do_not_fit_are_left_alone(self):
         self.do("CF.RESERVE", "a", 1000, "SEED", 1)
         self.do("CF.RESERVE", "b", 1000, "SEED", 2)

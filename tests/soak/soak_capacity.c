@@ -163,7 +163,7 @@ static uint64_t deepest_stash(const nidus_filter *filter)
 		return filter->family->fill(filter->body).stashed;
 	const struct nest *nest = (const struct nest *)(const void *)filter->body;
 	uint64_t deepest = 0;
-	for (uint64_t i = 0; i < nest->chunks; i++) {
+	for (uint64_t i = 0; i < nest->layout->chunks; i++) {
 		if (nest->chunk[i].stash.nodes > deepest)
 			deepest = nest->chunk[i].stash.nodes;
 	}

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/moving.h"
+#include "api/filter.h"
 #include "base/effort.h"
 #include "base/os.h"
 #include "support/check.h"
@@ -135,6 +135,8 @@ static nidus_options any_options(struct chance *chance)
 	if (family->compact && chance_one_in(chance, 2))
 		options.features |= NIDUS_COMPACT;
 	choose_whims(chance, &options);
+	/* Small segments, so that a few thousand keys are in many of them. */
+	take_small_segments(UINT32_C(1) << (5 + chance_below(chance, 8)));
 	return options;
 }
 
@@ -189,7 +191,7 @@ static void begin(struct history *h, uint64_t number)
 /* A pause before its time, so that whole filters are used amid growth, too. */
 static bool interrupted(struct history *h)
 {
-	return moving(h->filter) && chance_one_in(&h->chance, 4 + (unsigned)(h->ledger.keys / 256));
+	return has_segments(h->filter) && chance_one_in(&h->chance, 4 + (unsigned)(h->ledger.keys / 256));
 }
 
 static void live(struct history *h)
@@ -208,7 +210,7 @@ static void live(struct history *h)
 			turn_tide(h, &actor);
 			h->step++;
 		} while (actor.operations < pause && !interrupted(h));
-		history_met.moving += moving(h->filter);
+		history_met.moving += has_segments(h->filter);
 		history_fold(h, &actor);
 		history_act(h);
 		h->step++;
@@ -289,10 +291,11 @@ static void summarize(void)
 	       history_met.copies, history_met.moving, history_met.saved_amid,
 	       history_met.cloned_amid);
 	printf("      %" PRIu64 " merges, %" PRIu64 " growths, %" PRIu64
-	       " of them relaxed, %" PRIu64 " shrinks, %" PRIu64 " builds, %" PRIu64
-	       " times threads\n",
+	       " of them relaxed, %" PRIu64 " shrinks, %" PRIu64 " packed, %" PRIu64
+	       " builds, %" PRIu64 " times threads\n",
 	       history_met.merged, history_met.grown + history_met.relaxed, history_met.relaxed,
-	       history_met.shrunk, history_met.built, history_met.threads);
+	       history_met.shrunk, history_met.packed, history_met.built,
+	       history_met.threads);
 }
 
 static int no_sync(int file)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "api/filter.h"
 #include "base/hash.h"
 #include "store/image.h"
 #include "support/check.h"
@@ -204,4 +205,15 @@ bool counts_copies(const nidus_options *options)
 			return rows[i].copies == UINT32_MAX;
 	}
 	return false;
+}
+
+bool has_segments(const nidus_filter *filter)
+{
+	const struct directory *directory = filter_directory(filter);
+	return directory != NULL && directory->index != NULL;
+}
+
+void take_small_segments(unsigned slots)
+{
+	family_segment_slots = slots;
 }

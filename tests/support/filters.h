@@ -73,4 +73,10 @@ bool filters_equal(const nidus_filter *a, const nidus_filter *b);
 /* Recomputes section and header checksums, after a test changed what they cover. */
 void bytes_seal(struct bytes *bytes);
 
+/* Whether a filter that grows has segments by now, and not only a list. */
+bool has_segments(const nidus_filter *filter);
+
+/* Makes the segments of filters that are made from now on so small, that few keys need several. */
+void take_small_segments(unsigned slots);
+
 #endif

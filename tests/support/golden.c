@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/filter.h"
 #include "support/check.h"
 #include "support/filters.h"
 
@@ -46,12 +47,16 @@ static void describe_shape(const nidus_filter *filter, FILE *to)
 	memcpy(&fpr, &info.fpr_target, sizeof fpr);
 	fprintf(to, "family %s\n", nidus_family_name(info.family));
 	fprintf(to, "seed %" PRIu64 "\n", info.seed);
-	fprintf(to, "capacity %" PRIu64 "\n", info.capacity);
+	/* Of a filter that grows, capacity and chunks are what it makes of its bodies. */
+	bool grows = filter_directory(filter) != NULL;
+	if (!grows)
+		fprintf(to, "capacity %" PRIu64 "\n", info.capacity);
 	fprintf(to, "max_capacity %" PRIu64 "\n", info.max_capacity);
 	fprintf(to, "slots %u\n", info.slots);
 	fprintf(to, "count %" PRIu64 "\n", info.count);
 	fprintf(to, "stashed %" PRIu64 "\n", info.stashed);
-	fprintf(to, "chunks %" PRIu64 "\n", (uint64_t)info.chunks);
+	if (!grows)
+		fprintf(to, "chunks %" PRIu64 "\n", (uint64_t)info.chunks);
 	fprintf(to, "fpr 0x%016" PRIx64 "\n", fpr);
 }
 
@@ -112,8 +117,9 @@ void golden_describe(const nidus_filter *filter, FILE *to)
 		uint64_t hash;
 		spell_key(filter, i, line, &hash);
 		uint64_t copies = nidus_count_key_hash(filter, hash);
-		expect_equal(nidus_contains_hash(filter, hash), copies > 0);
-		if (copies > 0)
+		bool found = nidus_contains_hash(filter, hash); /* it may be one without copies */
+		expect(found || copies == 0);
+		if (found)
 			fprintf(to, "%s %" PRIu64 "\n", line, copies);
 	}
 }

@@ -199,7 +199,8 @@ static void look(struct actor *actor, uint64_t key)
 		DEMAND(spelled_contains(h->filter, key) || held == 0);
 		DEMAND(spelled_count(h->filter, key) == 1 || held == 0);
 	} else if (key % 2 == 0) {
-		DEMAND_EQUAL(spelled_contains(h->filter, key), held > 0);
+		bool yes = spelled_contains(h->filter, key);
+		DEMAND(h->ledger.sees_all ? yes == (held > 0) : yes >= (held > 0));
 	} else {
 		DEMAND_EQUAL(spelled_count(h->filter, key), held);
 	}
@@ -282,7 +283,7 @@ static void look_at_range(struct actor *actor, const nidus_filter *filter, uint6
 		if (actor->parts > 1 && ledger->identity[from + i] % actor->parts != actor->part)
 			continue; /* another thread's */
 		bool held = ledger_held(ledger, from + i) > 0;
-		DEMAND(ledger->exact ? yes[i] == held : yes[i] >= held);
+		DEMAND(ledger->sees_all ? yes[i] == held : yes[i] >= held);
 	}
 	actor->operations += n;
 }

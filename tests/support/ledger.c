@@ -8,8 +8,6 @@
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/model.h"
-#include "support/nests.h"
-#include "yard/yard.h"
 
 /* A key's entry, to be sorted. */
 struct named {
@@ -17,19 +15,11 @@ struct named {
 	uint64_t key;
 };
 
-static nidus_entry yard_entry_of(const struct yard *yard, uint64_t hash)
-{
-	struct yard_key key = yard_locate(yard, hash);
-	return (nidus_entry){ key.bucket, (uint64_t)(key.m + 1) << yard->width | key.remainder, 0 };
-}
-
 static nidus_entry entry_of(const nidus_filter *filter, uint64_t hash)
 {
 	if (!(filter->family->features & NIDUS_ENUMERATE))
 		return (nidus_entry){ hash, 0, 0 };
-	if (filter->family->id == NIDUS_BREADCRUMB)
-		return yard_entry_of((const struct yard *)(const void *)filter->body, hash);
-	return nest_entry_of((const struct nest *)(const void *)filter->body, hash);
+	return filter->family->identity(filter->body, hash);
 }
 
 static int compare_entries(const nidus_entry *a, const nidus_entry *b)
@@ -58,6 +48,8 @@ void ledger_create(struct ledger *ledger, const nidus_filter *filter, uint64_t k
 {
 	*ledger = (struct ledger){ .keys = keys };
 	ledger->exact = filter->family->features & NIDUS_ENUMERATE;
+	ledger->sees_all = ledger->exact && !(filter->family->id == NIDUS_BREADCRUMB &&
+	                                      filter_directory(filter) != NULL);
 	ledger->hashes = check_alloc(keys * sizeof *ledger->hashes);
 	ledger->identity = check_alloc(keys * sizeof *ledger->identity);
 	ledger->copies = check_alloc(keys * sizeof *ledger->copies);

@@ -29,6 +29,7 @@ struct ledger {
 	uint32_t **values; /* of the entries of an identity, held[] of them; NULL: there are none */
 	uint64_t *sums;    /* room for a walk: of the values, each made a random number */
 	uint32_t identities;
+	bool sees_all; /* false where lookups do not compare all of an identity, too */
 	bool exact; /* false for Bloom filters: there yes may be wrong, and is a chance of its own */
 };
 

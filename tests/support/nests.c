@@ -8,8 +8,8 @@
 #include "support/check.h"
 #include "support/filters.h"
 
-struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned growth_bits, unsigned level,
-                           uint64_t chunks, uint64_t groups)
+struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned tag_bits, uint64_t chunks,
+                           uint64_t groups)
 {
 	return (struct blueprint){
 		.seed = 42,
@@ -18,9 +18,8 @@ struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned growth_b
 		.fpr = 0.01,
 		.slots = slots,
 		.core_bits = core_bits,
-		.growth_bits = growth_bits,
-		.level = level,
-		.chunks = chunks,
+		.growth_bits = tag_bits,
+		.chunks = tag_bits > 0 ? 1 : chunks,
 		.groups = groups,
 		.max_steps = 2048,
 		.stash_limit = 32,
@@ -39,7 +38,10 @@ void nest_make(struct nest *nest, const struct blueprint *plan, enum nest_kind k
 {
 	const nidus_allocator system = { 0 };
 	expect_ok(nest_check(plan, kind));
-	expect_ok(nest_create(nest, plan, kind, &system, NULL));
+	const struct segment all = { .parts = UINT64_C(1) << plan->growth_bits,
+		                     .tag_bits = plan->growth_bits,
+		                     .most_bits = plan->growth_bits };
+	expect_ok(nest_create(nest, plan, kind, plan->growth_bits > 0 ? &all : NULL, &system, NULL));
 }
 
 static int compare(const void *a, const void *b)
@@ -93,9 +95,9 @@ bool entries_equal(const nidus_filter *a, const nidus_filter *b)
 
 nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash)
 {
-	struct nest_key key = nest_locate(nest, nest->kind, hash);
-	nidus_entry identity = nest_identity(nest, nest->kind, &key);
-	return (nidus_entry){ key.chunk * nest->base_groups + identity.home, identity.fingerprint,
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
+	nidus_entry identity = nest_identity(nest, nest->layout->kind, &key);
+	return (nidus_entry){ key.chunk * nest->layout->groups + identity.home, identity.fingerprint,
 		              0 };
 }
 

@@ -7,14 +7,17 @@
 
 #include "nest/nest.h"
 
-/* A plan with the numbers a nest needs; the rest are good for any. */
-struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned growth_bits, unsigned level,
-                           uint64_t chunks, uint64_t groups);
+/* A plan with the numbers a nest needs; the rest are good for any. With tags there is one chunk. */
+struct blueprint nest_plan(unsigned slots, unsigned core_bits, unsigned tag_bits, uint64_t chunks,
+                           uint64_t groups);
 
 /* Whether nest_check lets it pass. */
 bool nest_plan_possible(const struct blueprint *plan, enum nest_kind kind);
 
-/* Makes a nest from the system's memory; the test fails if that fails. */
+/*
+ * Makes a nest from the system's memory; the test fails if that fails. One with tags is the body
+ * of all parts of a growing filter, so that any hash is one of its own.
+ */
 void nest_make(struct nest *nest, const struct blueprint *plan, enum nest_kind kind);
 
 /* All entries, sorted. The caller frees them. */

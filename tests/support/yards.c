@@ -18,14 +18,12 @@ nidus_options yard_options(unsigned width, uint64_t capacity, uint64_t seed)
 	return options;
 }
 
-void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned growth_bits,
-               unsigned level)
+void yard_make(struct yard *yard, unsigned width, uint64_t fronts)
 {
-	yard_make_for_values(yard, width, fronts, growth_bits, level, 0);
+	yard_make_for_values(yard, width, fronts, 0);
 }
 
-void yard_make_for_values(struct yard *yard, unsigned width, uint64_t fronts, unsigned growth_bits,
-                          unsigned level, unsigned value_bits)
+void yard_make_for_values(struct yard *yard, unsigned width, uint64_t fronts, unsigned value_bits)
 {
 	const nidus_allocator system = { 0 };
 	struct mini_shape shape = yard_find(width)->shape.front;
@@ -35,9 +33,7 @@ void yard_make_for_values(struct yard *yard, unsigned width, uint64_t fronts, un
 		.max_capacity = 1,
 		.fpr = 0.01,
 		.slots = shape.slots,
-		.core_bits = shape.width - growth_bits,
-		.growth_bits = growth_bits,
-		.level = level,
+		.core_bits = shape.width,
 		.chunks = 1,
 		.groups = fronts,
 		.value_bits = value_bits,
@@ -109,6 +105,6 @@ void expect_prefixes(const struct yard *yard)
 		expect_equal(here, front.slots);
 		expect(mini_bucket_of(front, sizes, here - 1) <= owned[f].lowest);
 	}
-	expect_equal(total, yard_count(yard));
+	expect_equal(total + yard->list.entries, yard_count(yard));
 	free(owned);
 }

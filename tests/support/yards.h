@@ -15,12 +15,10 @@ extern const unsigned yard_widths[YARD_WIDTHS];
 nidus_options yard_options(unsigned width, uint64_t capacity, uint64_t seed);
 
 /* Makes a yard from the system's memory; the test fails if that fails. */
-void yard_make(struct yard *yard, unsigned width, uint64_t fronts, unsigned growth_bits,
-               unsigned level);
+void yard_make(struct yard *yard, unsigned width, uint64_t fronts);
 
 /* The same with values of so many bits. */
-void yard_make_for_values(struct yard *yard, unsigned width, uint64_t fronts, unsigned growth_bits,
-                          unsigned level, unsigned value_bits);
+void yard_make_for_values(struct yard *yard, unsigned width, uint64_t fronts, unsigned value_bits);
 
 /* Calls test once per tier, with that tier in use; the first one is in use again afterwards. */
 void each_tier(void (*test)(const char *tier));

@@ -227,9 +227,9 @@ static void relocations_move_few_entries(void **state)
 static uint64_t empty_slot(const struct nest *nest, const struct nest_key *key, unsigned choice,
                            unsigned from, unsigned to)
 {
-	uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
+	uint64_t first = nest_first_slot(nest, nest->layout->kind, key->group[choice]);
 	for (unsigned at = from; at < to; at++) {
-		if (nest_get(nest, nest->kind, nest_chunk_bits(nest, key->chunk), first + at) == 0)
+		if (nest_get(nest, nest->layout->kind, nest_chunk_bits(nest, key->chunk), first + at) == 0)
 			return first + at;
 	}
 	return UINT64_MAX;
@@ -238,12 +238,12 @@ static uint64_t empty_slot(const struct nest *nest, const struct nest_key *key, 
 /* Where proactive insertion puts a key; UINT64_MAX: entries have to move. */
 static uint64_t proactive_slot(const struct nest *nest, const struct nest_key *key)
 {
-	unsigned open = nest->slots - nest->reserve;
+	unsigned open = nest->layout->slots - nest->layout->reserve;
 	uint64_t slot = empty_slot(nest, key, 0, 0, open);
 	if (slot == UINT64_MAX)
-		slot = empty_slot(nest, key, 1, 0, nest->slots);
+		slot = empty_slot(nest, key, 1, 0, nest->layout->slots);
 	if (slot == UINT64_MAX)
-		slot = empty_slot(nest, key, 0, open, nest->slots);
+		slot = empty_slot(nest, key, 0, open, nest->layout->slots);
 	return slot;
 }
 
@@ -257,10 +257,10 @@ static void expect_proactive(unsigned slots, unsigned reserve)
 	nidus_filter *filter = filter_create(&options);
 	const struct nest *nest = nest_of(filter);
 	unsigned held_back = 0;
-	expect_equal(nest->reserve, wanted);
+	expect_equal(nest->layout->reserve, wanted);
 	for (uint64_t i = 0; i < options.capacity; i++) {
 		uint64_t hash = nidus_hash_u64(filter, i);
-		struct nest_key key = nest_locate(nest, nest->kind, hash);
+		struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
 		uint64_t slot = proactive_slot(nest, &key);
 		uint64_t relocations = nest->effort.relocations;
 		held_back += slot != empty_slot(nest, &key, 0, 0, slots) && slot != UINT64_MAX;
@@ -268,7 +268,7 @@ static void expect_proactive(unsigned slots, unsigned reserve)
 		expect_ok(nidus_insert_hash(filter, hash));
 		expect_equal(nest->effort.relocations, relocations + (slot == UINT64_MAX));
 		if (slot != UINT64_MAX)
-			expect_equal(nest_get(nest, nest->kind, nest_chunk_bits(nest, key.chunk),
+			expect_equal(nest_get(nest, nest->layout->kind, nest_chunk_bits(nest, key.chunk),
 			                      slot),
 			             key.value);
 	}

@@ -72,15 +72,6 @@ static void look_at_family(const struct family *family)
 	expect_advised(other, "loaded");
 	nidus_free(other);
 	nidus_free(filter);
-	if (!(family->features & NIDUS_GROW))
-		return;
-	options.capacity = CAPACITY / 4;
-	options.max_capacity = CAPACITY;
-	filter = filter_create(&options);
-	expect_ok(nidus_insert_u64(filter, 17));
-	expect_ok(nidus_grow(filter, CAPACITY));
-	expect_advised(filter, "grown");
-	nidus_free(filter);
 }
 
 static void large_tables_are_advised_however_they_came_about(void **state)

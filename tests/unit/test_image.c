@@ -138,15 +138,15 @@ static void the_bytes_lie_as_drawn(void **state)
 	expect(image.section[IMAGE_TABLE].offset >= IMAGE_HEADER);
 	expect_equal(tape.bytes[image.section[IMAGE_TABLE].offset], 0x5a);
 	expect_equal(tape.bytes[image.section[IMAGE_STASH].offset], 0xc3);
-	/* A table of a page or more starts at a page, to be mapped; the stash never needs to. */
-	static const uint64_t sizes[] = { 4096, 4097, 70000, UINT64_C(1) << 40 };
+	/* A table of 64 pages or more starts at a page, to be mapped; the stash never needs to. */
+	static const uint64_t sizes[] = { 262144, 262145, 700000, UINT64_C(1) << 40 };
 	for (unsigned i = 0; i < 4; i++) {
 		image = sample(sizes[i], 160000);
 		expect_ok(image_lay_out(&image));
 		expect_equal(image.section[IMAGE_TABLE].offset, 4096);
 		expect(image.section[IMAGE_STASH].offset - 4096 - sizes[i] < 64);
 	}
-	image = sample(4095, 0);
+	image = sample(262143, 0);
 	expect_ok(image_lay_out(&image));
 	expect_equal(image.section[IMAGE_TABLE].offset, IMAGE_HEADER);
 }
@@ -196,7 +196,7 @@ static void sealed_nonsense_is_refused(void **state)
 		{ 144, INT64_MAX },
 		{ 168, 0 },              /* offset of the second */
 		{ 176, UINT64_MAX - 1 }, /* its size */
-		{ 196, 1 },              /* behind the section table */
+		{ 208, 1 },              /* behind what is known */
 		{ 240, 1 },
 	};
 	for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tests of nest/nest's codec: hash to key to slot to identity and back, for
- * every kind, width and level, also far beyond 2^32 slots.
+ * every kind and width, also far beyond 2^32 slots.
  */
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@
 #include "support/faults.h"
 #include "support/nests.h"
 
-#define LEVELS 4
+#define TAG_BITS_MOST 4
 
 static void expect_same_identity(nidus_entry a, nidus_entry b)
 {
@@ -22,18 +22,18 @@ static void expect_same_identity(nidus_entry a, nidus_entry b)
 
 static void expect_key_in_range(const struct nest *nest, const struct nest_key *key)
 {
-	expect(key->chunk < nest->chunks);
-	expect(key->group[0] < nest->groups && key->group[1] < nest->groups);
+	expect(key->chunk < nest->layout->chunks);
+	expect(key->group[0] < nest->layout->groups && key->group[1] < nest->layout->groups);
 	expect(key->group[0] != key->group[1]);
-	expect((key->value & nest->core_values) != 0);
-	expect(key->value >> nest->width == 0);
+	expect((key->value & nest->layout->core_values) != 0);
+	expect(key->value >> nest->layout->width == 0);
 }
 
 /* Whether two keys stand for the same slots; XOR does not know which group is the first. */
 static void expect_same_places(const struct nest *nest, const struct nest_key *a,
                                const struct nest_key *b)
 {
-	bool swapped = nest_symmetric(nest->kind) && a->group[0] == b->group[1];
+	bool swapped = nest_symmetric(nest->layout->kind) && a->group[0] == b->group[1];
 	expect_equal(a->chunk, b->chunk);
 	expect_equal(a->value, b->value);
 	expect_equal(a->group[0], b->group[swapped ? 1 : 0]);
@@ -43,18 +43,18 @@ static void expect_same_places(const struct nest *nest, const struct nest_key *a
 /* Every slot that may hold the key tells its identity; gives it. */
 static nidus_entry expect_round_trip(const struct nest *nest, uint64_t hash)
 {
-	enum nest_kind kind = nest->kind;
+	enum nest_kind kind = nest->layout->kind;
 	struct nest_key key = nest_locate(nest, kind, hash);
 	expect_key_in_range(nest, &key);
 	nidus_entry identity = nest_identity(nest, kind, &key);
-	expect(identity.home < nest->base_groups);
-	expect(identity.fingerprint >> (nest->core_bits + nest->growth_bits) == 0);
+	expect(identity.home < nest->layout->groups);
+	expect(identity.fingerprint >> (nest->layout->core_bits + nest->layout->tag_bits) == 0);
 	for (unsigned choice = 0; choice < 2; choice++) {
-		for (unsigned at = 0; at < nest->slots; at++) {
+		for (unsigned at = 0; at < nest->layout->slots; at++) {
 			uint64_t slot = nest_first_slot(nest, kind, key.group[choice]) + at, again;
 			uint64_t value = nest_encode(nest, kind, key.value, choice, at);
-			expect(slot < nest_chunk_slots(nest));
-			expect(value >> nest->width == 0);
+			expect(slot < nest_chunk_slots(nest->layout));
+			expect(value >> nest->layout->width == 0);
 			struct nest_key back = nest_key_in(nest, kind, key.chunk, slot, value);
 			expect_same_places(nest, &key, &back);
 			expect_same_identity(nest_identity(nest, kind, &back), identity);
@@ -63,43 +63,33 @@ static nidus_entry expect_round_trip(const struct nest *nest, uint64_t hash)
 			expect_same_identity(nest_identity(nest, kind, &back), identity);
 		}
 	}
-	uint64_t growth = identity.fingerprint >> nest->core_bits;
-	struct nest_key rebuilt = nest_key_of(nest, kind, key.chunk, identity.home,
-	                                      identity.fingerprint & nest->core_values, growth);
+	struct nest_key rebuilt = nest_key_of_identity(nest, kind, key.chunk, identity);
 	expect_same_places(nest, &rebuilt, &key);
 	return identity;
 }
 
-/* The same hashes at every level of one plan: the identity must not change. */
+/* Some hashes in a nest of a possible plan. */
 static void expect_identities(struct blueprint plan, enum nest_kind kind, struct chance *chance)
 {
-	struct nest nests[LEVELS + 1];
-	unsigned made = 0;
-	for (plan.level = 0; plan.level <= plan.growth_bits; plan.level++) {
-		if (!nest_plan_possible(&plan, kind))
-			break;
-		nest_make(&nests[made++], &plan, kind);
-	}
-	for (unsigned i = 0; i < 200 && made > 0; i++) {
+	struct nest nest;
+	nest_make(&nest, &plan, kind);
+	for (unsigned i = 0; i < 200; i++) {
 		uint64_t hash = i < 2 ? 0 - (uint64_t)i : chance_next(chance);
 		check_note(
-			"%s, %u slots, %u core, %u growth bits, %llu chunks, %llu groups, hash %#llx",
+			"%s, %u slots, %u core, %u tag bits, %llu chunks, %llu groups, hash %#llx",
 			nest_kind_name(kind), plan.slots, plan.core_bits, plan.growth_bits,
 			(unsigned long long)plan.chunks, (unsigned long long)plan.groups,
 			(unsigned long long)hash);
-		nidus_entry identity = expect_round_trip(&nests[0], hash);
-		for (unsigned level = 1; level < made; level++)
-			expect_same_identity(expect_round_trip(&nests[level], hash), identity);
+		(void)expect_round_trip(&nest, hash);
 	}
-	while (made > 0)
-		nest_free(&nests[--made]);
+	nest_free(&nest);
 }
 
 static const uint64_t small_groups[] = { 2, 3, 4, 5, 7, 8, 64, 100, 1024, 1031 };
 
 #define GROUPS (sizeof small_groups / sizeof *small_groups)
 
-static void every_slot_tells_its_identity_at_every_level(void **state)
+static void every_slot_tells_its_identity(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() };
@@ -107,16 +97,16 @@ static void every_slot_tells_its_identity_at_every_level(void **state)
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned width = 2; width <= 56; width++) {
-				unsigned growth = (unsigned)chance_below(&chance, LEVELS + 1);
+				unsigned tag = (unsigned)chance_below(&chance, TAG_BITS_MOST + 1);
 				uint64_t groups = small_groups[chance_below(&chance, GROUPS)];
 				uint64_t chunks = 1 + chance_below(&chance, 4);
 				unsigned extra = nest_extra_bits(kind, slots);
-				if (width < extra + growth + 1)
-					growth = 0;
+				if (width < extra + tag + 1)
+					tag = 0;
 				if (width < extra + 1)
 					continue;
-				struct blueprint plan = nest_plan(slots, width - extra - growth,
-				                                  growth, 0, chunks, groups);
+				struct blueprint plan = nest_plan(slots, width - extra - tag, tag,
+				                                  chunks, groups);
 				if (!nest_plan_possible(&plan, kind))
 					continue;
 				expect_equal(nest_slot_width(&plan, kind), width);
@@ -134,11 +124,11 @@ static void every_number_of_groups_works(void **state)
 	struct chance chance = { chance_seed() };
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (uint64_t groups = 2; groups <= 130; groups++) {
-			struct blueprint plan = nest_plan(4, 8, 2, 0, 2, groups);
-			if (!nest_symmetric(kind) || is_power_of_two(groups))
+			struct blueprint plan = nest_plan(4, 8, 2, 1, groups);
+			if (nest_plan_possible(&plan, kind))
 				expect_identities(plan, kind, &chance);
 			else
-				expect(!nest_plan_possible(&plan, kind));
+				expect(nest_symmetric(kind) && !is_power_of_two(groups));
 		}
 	}
 }
@@ -147,8 +137,8 @@ static void every_number_of_groups_works(void **state)
 
 static void expect_same_tables(const struct nest *a, const struct nest *b)
 {
-	expect_equal(a->bits_memory.size, b->bits_memory.size);
-	expect(memcmp(a->bits, b->bits, a->bits_memory.size) == 0);
+	expect_equal(nest_slots_bytes(a->layout), nest_slots_bytes(b->layout));
+	expect(memcmp(a->bits, b->bits, nest_slots_bytes(a->layout)) == 0);
 	expect_equal(nest_count(a), nest_count(b));
 }
 
@@ -210,7 +200,7 @@ static void changes_are_of_the_slot_of_their_definition(void **state)
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 1; core <= 24; core++) {
 				uint64_t groups = small_groups[chance_below(&chance, GROUPS)];
-				struct blueprint plan = nest_plan(slots, core, 0, 0, 2, groups);
+				struct blueprint plan = nest_plan(slots, core, 0, 2, groups);
 				plan.value_bits = core % 3 == 0 ? core % 5 : 0;
 				check_note("%s, %u slots, %u core and %u value bits, %llu groups",
 				           nest_kind_name(kind), slots, core, plan.value_bits,
@@ -240,8 +230,8 @@ static void expect_operations(struct nest *nest, struct chance *chance)
 	uint64_t beyond = 0;
 	for (unsigned i = 0; i < SOME; i++) {
 		hashes[i] = chance_next(chance);
-		struct nest_key key = nest_locate(nest, nest->kind, hashes[i]);
-		beyond += nest_first_slot(nest, nest->kind, key.group[0]) > UINT32_MAX;
+		struct nest_key key = nest_locate(nest, nest->layout->kind, hashes[i]);
+		beyond += nest_first_slot(nest, nest->layout->kind, key.group[0]) > UINT32_MAX;
 		expect_ok(ops->insert(nest, hashes[i]));
 	}
 	expect(beyond > SOME / 10); /* or the test tests nothing */
@@ -264,33 +254,31 @@ static void tables_may_have_more_than_2_32_slots(void **state)
 	(void)state;
 	const struct {
 		enum nest_kind kind;
-		unsigned slots, core, growth, level;
+		unsigned slots, core;
 		uint64_t chunks, groups;
 	} tables[] = {
-		{ NEST_XOR, 4, 12, 0, 0, 1, UINT64_C(1) << 31 },
-		{ NEST_XOR, 4, 12, 4, 3, 1, UINT64_C(1) << 28 },
-		{ NEST_CODED_XOR, 4, 13, 0, 0, 1, UINT64_C(1) << 31 },
-		{ NEST_CODED_XOR, 4, 9, 4, 2, 1, UINT64_C(1) << 29 },
-		{ NEST_DIRECT, 8, 32, 0, 0, 1, UINT64_C(1) << 30 },
-		{ NEST_BUCKETS, 4, 13, 0, 0, 1, (UINT64_C(1) << 31) + 11 },
-		{ NEST_CODED_BUCKETS, 4, 13, 0, 0, 1, (UINT64_C(1) << 31) + 11 },
-		{ NEST_BUCKETS, 2, 12, 3, 2, 1, (UINT64_C(1) << 30) + 7 },
-		{ NEST_WINDOWS, 2, 14, 0, 0, 1, (UINT64_C(1) << 33) + 5 },
-		{ NEST_WINDOWS, 4, 12, 4, 4, 1, (UINT64_C(1) << 29) + 3 },
+		{ NEST_XOR, 4, 12, 1, UINT64_C(1) << 31 },
+		{ NEST_CODED_XOR, 4, 13, 1, UINT64_C(1) << 31 },
+		{ NEST_DIRECT, 8, 32, 1, UINT64_C(1) << 30 },
+		{ NEST_BUCKETS, 4, 13, 1, (UINT64_C(1) << 31) + 11 },
+		{ NEST_CODED_BUCKETS, 4, 13, 1, (UINT64_C(1) << 31) + 11 },
+		{ NEST_BUCKETS, 2, 12, 1, (UINT64_C(1) << 32) + 7 },
+		{ NEST_WINDOWS, 2, 14, 1, (UINT64_C(1) << 33) + 5 },
+		{ NEST_WINDOWS, 4, 12, 1, (UINT64_C(1) << 33) + 3 },
 	};
 	struct chance chance = { chance_seed() };
 	struct os_calls real = os;
 	os.map_zeroed = map_sparse;
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
 		struct blueprint plan =
-			nest_plan(tables[i].slots, tables[i].core, tables[i].growth,
-		                  tables[i].level, tables[i].chunks, tables[i].groups);
+			nest_plan(tables[i].slots, tables[i].core, 0, tables[i].chunks,
+		                  tables[i].groups);
 		const nidus_allocator system = { 0 };
 		struct nest nest;
 		check_note("table %zu", i);
 		expect_ok(nest_check(&plan, tables[i].kind));
 		expect(nest_total_slots(&plan, tables[i].kind) > UINT32_MAX);
-		if (nest_create(&nest, &plan, tables[i].kind, &system, NULL) != NIDUS_OK) {
+		if (nest_create(&nest, &plan, tables[i].kind, NULL, &system, NULL) != NIDUS_OK) {
 			os = real;
 			skip(); /* a machine that limits address space */
 		}
@@ -307,7 +295,7 @@ static void tables_may_have_more_than_2_32_slots(void **state)
 static void impossible_plans_are_refused(void **state)
 {
 	(void)state;
-	const struct blueprint good = nest_plan(4, 12, 2, 1, 3, 64);
+	const struct blueprint good = nest_plan(4, 12, 2, 1, 64);
 	struct blueprint bad[] = { good, good, good, good, good, good, good, good, good, good,
 		                   good, good, good, good, good, good, good, good, good, good };
 	unsigned n = 0;
@@ -320,8 +308,8 @@ static void impossible_plans_are_refused(void **state)
 	bad[n++].core_bits = UINT32_MAX;
 	bad[n++].growth_bits = 57;
 	bad[n++].growth_bits = UINT32_MAX - 10;
-	bad[n++].level = 3;
-	bad[n++].level = UINT32_MAX;
+	bad[n++].level = 1;
+	bad[n++].borrowed = 1;
 	bad[n++].chunks = 0;
 	bad[n++].chunks = UINT64_MAX;
 	bad[n++].groups = 0;
@@ -340,20 +328,6 @@ static void impossible_plans_are_refused(void **state)
 	}
 }
 
-/* A slot that is wide enough now may not be when all growth bits have left it. */
-static void plans_whose_slots_grow_too_narrow_are_refused(void **state)
-{
-	(void)state;
-	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
-		struct blueprint plan = nest_plan(4, 1, 3, 0, 3, 64);
-		check_note("%s", nest_kind_name(kind));
-		bool possible = !nest_coded(kind) && kind != NEST_DIRECT &&
-		                1 + nest_extra_bits(kind, 4) >= SLOTS_WIDTH_MIN;
-		for (plan.level = 0; plan.level <= plan.growth_bits; plan.level++)
-			expect_equal(nest_check(&plan, kind) == NIDUS_OK, possible);
-	}
-}
-
 /* Plans at random, most of them absurd: what passes the check must be sane. */
 static void what_passes_the_check_does_not_overflow(void **state)
 {
@@ -363,7 +337,7 @@ static void what_passes_the_check_does_not_overflow(void **state)
 	for (unsigned i = 0; i < 200000; i++) {
 		struct blueprint plan = nest_plan(
 			2u << chance_below(&chance, 3), (unsigned)chance_below(&chance, 60),
-			(unsigned)chance_below(&chance, 60), (unsigned)chance_below(&chance, 60),
+			(unsigned)chance_below(&chance, 60),
 			chance_next(&chance) >> chance_below(&chance, 64),
 			chance_next(&chance) >> chance_below(&chance, 64));
 		enum nest_kind kind = (enum nest_kind)chance_below(&chance, NEST_KIND_LAST + 1);
@@ -371,7 +345,7 @@ static void what_passes_the_check_does_not_overflow(void **state)
 			plan.groups = power_of_two_from(plan.groups >> 1);
 		if (!nest_plan_possible(&plan, kind))
 			continue;
-		double slots = (double)plan.chunks * (double)(plan.groups << plan.level);
+		double slots = (double)plan.chunks * (double)plan.groups;
 		slots *= kind == NEST_WINDOWS ? 1 : plan.slots;
 		double width = nest_slot_width(&plan, kind) - (nest_coded(kind));
 		double bytes = slots * width / 8;
@@ -386,12 +360,11 @@ static void what_passes_the_check_does_not_overflow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_slot_tells_its_identity_at_every_level),
+		cmocka_unit_test(every_slot_tells_its_identity),
 		cmocka_unit_test(every_number_of_groups_works),
 		cmocka_unit_test(changes_are_of_the_slot_of_their_definition),
 		cmocka_unit_test(tables_may_have_more_than_2_32_slots),
 		cmocka_unit_test(impossible_plans_are_refused),
-		cmocka_unit_test(plans_whose_slots_grow_too_narrow_are_refused),
 		cmocka_unit_test(what_passes_the_check_does_not_overflow),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

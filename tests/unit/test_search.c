@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tests of nest/search and of filling nests: no move loses an entry, at any
- * width, and the entries of one level rebuild every other.
+ * width, and the entries of one nest rebuild another.
  */
 #include "nest/search.h"
 
@@ -33,11 +33,11 @@ static uint64_t fill(struct nest *nest, uint64_t *hashes, uint64_t room, unsigne
                      struct chance *chance)
 {
 	const struct body_ops *ops = nest_ops(nest);
-	unsigned char *before = check_alloc(nest->bits_memory.size);
+	unsigned char *before = check_alloc(nest_slots_bytes(nest->layout));
 	uint64_t n = 0;
 	while (failures > 0 && n < room) {
 		hashes[n] = chance_next(chance);
-		memcpy(before, nest->bits, nest->bits_memory.size);
+		memcpy(before, nest->bits, nest_slots_bytes(nest->layout));
 		uint64_t count = nest_count(nest), stashed = nest->stashed;
 		nidus_status status = ops->insert(nest, hashes[n]);
 		if (status == NIDUS_OK) {
@@ -45,7 +45,7 @@ static uint64_t fill(struct nest *nest, uint64_t *hashes, uint64_t room, unsigne
 			expect_equal(nest_count(nest), count + 1);
 		} else {
 			expect(status == NIDUS_FULL || status == NIDUS_COPIES);
-			expect(memcmp(before, nest->bits, nest->bits_memory.size) == 0);
+			expect(memcmp(before, nest->bits, nest_slots_bytes(nest->layout)) == 0);
 			expect_equal(nest_count(nest), count);
 			expect_equal(nest->stashed, stashed);
 			failures--;
@@ -64,15 +64,15 @@ static void expect_found(const struct nest *nest, const uint64_t *hashes, uint64
 		expect(ops->contains(nest, hashes[i]) && ops->count(nest, hashes[i]) > 0);
 }
 
-/* Takes the entries of one nest into an empty one of another level. */
-static void expect_rebuilt(const struct nest *from, struct blueprint plan, unsigned level,
-                           const uint64_t *hashes, uint64_t n)
+/* Takes the entries of one nest into an empty one that surely has room for them. */
+static void expect_rebuilt(const struct nest *from, struct blueprint plan, const uint64_t *hashes,
+                           uint64_t n)
 {
 	struct nest to;
 	nidus_cursor cursor = { 0 };
 	nidus_entry entry;
-	plan.level = level;
-	nest_make(&to, &plan, from->kind);
+	plan.stash_limit = (uint32_t)n;
+	nest_make(&to, &plan, from->layout->kind);
 	while (nest_next(from, &cursor, &entry))
 		expect_ok(nest_insert_entry(&to, &entry));
 	expect_ok(nest_verify(&to));
@@ -87,16 +87,14 @@ static void expect_fill(struct blueprint plan, enum nest_kind kind, struct chanc
 	nest_make(&nest, &plan, kind);
 	uint64_t room = 2 * nest_total_slots(&plan, kind) + 100;
 	uint64_t *hashes = check_alloc(room * sizeof *hashes);
-	check_note("%s, %u slots, width %u, %u core bits, level %u of %u, %llu groups, %u steps",
-	           nest_kind_name(kind), plan.slots, nest.width, plan.core_bits, plan.level,
+	check_note("%s, %u slots, width %u, %u core bits, %u tag bits, %llu groups, %u steps",
+	           nest_kind_name(kind), plan.slots, nest.layout->width, plan.core_bits,
 	           plan.growth_bits, (unsigned long long)plan.groups, plan.max_steps);
 	uint64_t n = fill(&nest, hashes, room, 20, chance);
 	expect_ok(nest_verify(&nest));
 	expect_found(&nest, hashes, n);
 	expect_entries(&nest, hashes, n);
-	/* A larger table surely has room for all; so has this one when nothing is stashed. */
-	if (plan.level < plan.growth_bits && plan.core_bits > 4)
-		expect_rebuilt(&nest, plan, plan.level + 1, hashes, n);
+	expect_rebuilt(&nest, plan, hashes, n);
 	const struct body_ops *ops = nest_ops(&nest);
 	for (uint64_t i = 0; i < n; i++) {
 		expect_ok(ops->remove(&nest, hashes[i]));
@@ -118,13 +116,12 @@ static void no_width_loses_an_entry(void **state)
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 2; core <= 56; core += core < 32 ? 1 : 3) {
-				unsigned growth =
+				unsigned tag =
 					core <= 40 ? (unsigned)chance_below(&chance, 4) : 0;
-				unsigned level = (unsigned)chance_below(&chance, growth + 1);
 				uint64_t groups =
 					nest_symmetric(kind) ? 16 : 11 + chance_below(&chance, 20);
 				struct blueprint plan =
-					nest_plan(slots, core, growth, level, 2, groups);
+					nest_plan(slots, core, tag, 2, groups);
 				if (nest_plan_possible(&plan, kind))
 					expect_fill(plan, kind, &chance);
 			}
@@ -140,7 +137,7 @@ static void tiny_tables_lose_no_entry(void **state)
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (uint64_t groups = 2; groups < 10; groups++) {
-				struct blueprint plan = nest_plan(slots, 6, 0, 0, 1, groups);
+				struct blueprint plan = nest_plan(slots, 6, 0, 1, groups);
 				plan.stash_limit = (uint32_t)chance_below(&chance, 6);
 				if (nest_plan_possible(&plan, kind))
 					expect_fill(plan, kind, &chance);
@@ -157,7 +154,7 @@ static void any_search_limit_keeps_all_entries(void **state)
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 			struct blueprint plan =
-				nest_plan(nest_coded(kind) ? 4 : 2, 9, 0, 0, 1, 128);
+				nest_plan(nest_coded(kind) ? 4 : 2, 9, 0, 1, 128);
 			plan.max_steps = limits[i];
 			plan.stash_limit = 0;
 			expect_fill(plan, kind, &chance);
@@ -171,9 +168,9 @@ static bool groups_full(const struct nest *nest, const struct nest_key *key)
 {
 	const unsigned char *bits = nest_chunk_bits(nest, key->chunk);
 	for (unsigned choice = 0; choice < 2; choice++) {
-		uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
-		for (unsigned at = 0; at < nest->slots; at++) {
-			if (nest_get(nest, nest->kind, bits, first + at) == 0)
+		uint64_t first = nest_first_slot(nest, nest->layout->kind, key->group[choice]);
+		for (unsigned at = 0; at < nest->layout->slots; at++) {
+			if (nest_get(nest, nest->layout->kind, bits, first + at) == 0)
 				return false;
 		}
 	}
@@ -185,12 +182,12 @@ static void expect_room(struct nest *nest, const struct nest_key *key, const nid
                         uint64_t n)
 {
 	uint64_t slot, value;
-	if (!search_room(nest, nest->kind, key, &slot))
+	if (!search_room(nest, nest->layout->kind, key, &slot))
 		return;
-	expect(nest_encode_at(nest, nest->kind, key, slot, &value));
+	expect(nest_encode_at(nest, nest->layout->kind, key, slot, &value));
 	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
-	expect(nest_get(nest, nest->kind, bits, slot) != 0);
-	nest_set(nest, nest->kind, bits, slot, 0); /* the copy; now all is as before, but moved */
+	expect(nest_get(nest, nest->layout->kind, bits, slot) != 0);
+	nest_set(nest, nest->layout->kind, bits, slot, 0); /* the copy; now all is as before, but moved */
 	uint64_t left;
 	nidus_entry *after = nest_entries(nest, &left);
 	expect_equal(left, n);
@@ -203,12 +200,12 @@ static void a_search_moves_and_keeps_everything(void **state)
 	(void)state;
 	struct chance chance = { chance_seed() };
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
-		struct blueprint plan = nest_plan(4, 10, 0, 0, 1, 64);
+		struct blueprint plan = nest_plan(4, 10, 0, 1, 64);
 		struct nest nest;
 		unsigned searches = 0;
 		nest_make(&nest, &plan, kind);
 		const struct body_ops *ops = nest_ops(&nest);
-		while (nest_count(&nest) < nest_chunk_slots(&nest) * 9 / 10) {
+		while (nest_count(&nest) < nest_chunk_slots(nest.layout) * 9 / 10) {
 			if (ops->insert(&nest, chance_next(&chance)) != NIDUS_OK)
 				break;
 		}
@@ -254,24 +251,24 @@ struct model {
 
 static uint64_t model_get(const struct model *model, uint64_t slot)
 {
-	return nest_get(model->nest, model->nest->kind, model->bits, slot);
+	return nest_get(model->nest, model->nest->layout->kind, model->bits, slot);
 }
 
 static void model_set(struct model *model, uint64_t slot, uint64_t value)
 {
-	nest_set(model->nest, model->nest->kind, model->bits, slot, value);
+	nest_set(model->nest, model->nest->layout->kind, model->bits, slot, value);
 }
 
 /*
- * The first empty slot among some of a group; nest->slots if there is none. Coded buckets are
+ * The first empty slot among some of a group; nest->layout->slots if there is none. Coded buckets are
  * sorted, empty slots first: how many are taken.
  */
 static unsigned model_vacancy(const struct model *model, uint64_t group, unsigned slots)
 {
-	uint64_t first = nest_first_slot(model->nest, model->nest->kind, group);
-	if (nest_coded(model->nest->kind)) {
+	uint64_t first = nest_first_slot(model->nest, model->nest->layout->kind, group);
+	if (nest_coded(model->nest->layout->kind)) {
 		unsigned taken = 0;
-		for (unsigned at = 0; at < model->nest->slots; at++)
+		for (unsigned at = 0; at < model->nest->layout->slots; at++)
 			taken += model_get(model, first + at) != 0;
 		return taken;
 	}
@@ -279,20 +276,20 @@ static unsigned model_vacancy(const struct model *model, uint64_t group, unsigne
 		if (model_get(model, first + at) == 0)
 			return at;
 	}
-	return model->nest->slots;
+	return model->nest->layout->slots;
 }
 
 /* Puts a key into the emptier group or, where that is not how a kind does it, the first. */
 static bool model_put(struct model *model, const struct nest_key *key)
 {
 	const struct nest *nest = model->nest;
-	unsigned slots = nest->slots, choice;
-	unsigned at[2] = { model_vacancy(model, key->group[0], slots - nest->reserve),
+	unsigned slots = nest->layout->slots, choice;
+	unsigned at[2] = { model_vacancy(model, key->group[0], slots - nest->layout->reserve),
 		           model_vacancy(model, key->group[1], slots) };
 	uint64_t apart = key->group[1] > key->group[0] ? key->group[1] - key->group[0]
 	                                               : key->group[0] - key->group[1];
 	choice = at[0] == slots;
-	if (nest_choosing(nest->kind) || (nest->kind == NEST_WINDOWS && apart > slots))
+	if (nest_choosing(nest->layout->kind) || (nest->layout->kind == NEST_WINDOWS && apart > slots))
 		choice = at[1] < at[0];
 	if (at[choice] == slots) {
 		choice = 0;
@@ -300,16 +297,16 @@ static bool model_put(struct model *model, const struct nest_key *key)
 	}
 	if (at[choice] == slots)
 		return false;
-	uint64_t first = nest_first_slot(nest, nest->kind, key->group[choice]);
-	model_set(model, nest_coded(nest->kind) ? first : first + at[choice],
-	          nest_encode(nest, nest->kind, key->value, choice, at[choice]));
+	uint64_t first = nest_first_slot(nest, nest->layout->kind, key->group[choice]);
+	model_set(model, nest_coded(nest->layout->kind) ? first : first + at[choice],
+	          nest_encode(nest, nest->layout->kind, key->value, choice, at[choice]));
 	return true;
 }
 
 /* Whether the search remembers a slot; from now on it does. */
 static bool model_knows(struct model *model, uint64_t slot)
 {
-	bool exact = nest_chunk_slots(model->nest) <= SEARCH_RECORD_BITS;
+	bool exact = nest_chunk_slots(model->nest->layout) <= SEARCH_RECORD_BITS;
 	uint64_t *place = &model->record[exact ? slot : slot % SEARCH_RECORD_SIZE];
 	bool known = model->remembers && *place == slot + 1;
 	*place = slot + 1;
@@ -319,14 +316,14 @@ static bool model_knows(struct model *model, uint64_t slot)
 static void model_push(struct model *model, uint64_t group, uint64_t but_from, unsigned parent)
 {
 	const struct nest *nest = model->nest;
-	uint64_t first = nest_first_slot(nest, nest->kind, group);
-	if (nest->kind != NEST_WINDOWS && model_knows(model, first) && parent != UINT32_MAX)
+	uint64_t first = nest_first_slot(nest, nest->layout->kind, group);
+	if (nest->layout->kind != NEST_WINDOWS && model_knows(model, first) && parent != UINT32_MAX)
 		return; /* buckets are remembered whole */
-	for (unsigned at = nest->slots; at-- > 0;) {
+	for (unsigned at = nest->layout->slots; at-- > 0;) {
 		uint64_t slot = first + at;
-		if (slot >= but_from && slot < but_from + nest->slots)
+		if (slot >= but_from && slot < but_from + nest->layout->slots)
 			continue;
-		if (nest->kind == NEST_WINDOWS && model_knows(model, slot) && parent != UINT32_MAX)
+		if (nest->layout->kind == NEST_WINDOWS && model_knows(model, slot) && parent != UINT32_MAX)
 			continue;
 		model->node[model->nodes++] = (struct model_node){ slot, first, parent };
 	}
@@ -334,8 +331,8 @@ static void model_push(struct model *model, uint64_t group, uint64_t but_from, u
 
 static bool model_last_gap(struct model *model, uint64_t group, uint64_t *empty)
 {
-	uint64_t first = nest_first_slot(model->nest, model->nest->kind, group);
-	for (unsigned at = model->nest->slots; at-- > 0;) {
+	uint64_t first = nest_first_slot(model->nest, model->nest->layout->kind, group);
+	for (unsigned at = model->nest->layout->slots; at-- > 0;) {
 		model->checks++;
 		*empty = first + at;
 		if (model_get(model, first + at) == 0)
@@ -349,8 +346,8 @@ static void model_groups(const struct model *model, uint64_t slot, uint64_t grou
 {
 	const struct nest *nest = model->nest;
 	uint64_t value = model_get(model, slot);
-	struct nest_key key = nest_key_in(nest, nest->kind, 0, slot, value);
-	bool second = !nest_symmetric(nest->kind) && (value >> nest->core_bits & 1);
+	struct nest_key key = nest_key_in(nest, nest->layout->kind, 0, slot, value);
+	bool second = !nest_symmetric(nest->layout->kind) && (value >> nest->layout->core_bits & 1);
 	group[0] = key.group[second];
 	group[1] = key.group[!second];
 }
@@ -374,11 +371,11 @@ static unsigned model_walk(struct model *model, const struct nest_key *key, unsi
 		bool more = model->nodes < steps && i < SEARCH_STEPS_MAX / 2;
 		uint64_t group[2];
 		model_groups(model, node.slot, group);
-		if (nest->kind == NEST_WINDOWS && model_last_gap(model, group[0], empty))
+		if (nest->layout->kind == NEST_WINDOWS && model_last_gap(model, group[0], empty))
 			return i;
 		if (model_last_gap(model, group[1], empty))
 			return i;
-		if (nest->kind == NEST_WINDOWS && more)
+		if (nest->layout->kind == NEST_WINDOWS && more)
 			model_push(model, group[0], node.met_in, i);
 		if (model->remembers && model->nodes >= steps)
 			more = false;
@@ -390,14 +387,14 @@ static unsigned model_walk(struct model *model, const struct nest_key *key, unsi
 
 static unsigned model_search(struct model *model, const struct nest_key *key, uint64_t *empty)
 {
-	unsigned steps = model->nest->max_steps;
+	unsigned steps = model->nest->layout->max_steps;
 	model->remembers = false;
-	unsigned found = model_walk(model, key, model->nest->short_steps, false, empty);
+	unsigned found = model_walk(model, key, model->nest->layout->short_steps, false, empty);
 	if (found != UINT32_MAX)
 		return found;
 	model->remembers = true;
 	model->long_searches++;
-	bool large = nest_chunk_slots(model->nest) > SEARCH_RECORD_BITS;
+	bool large = nest_chunk_slots(model->nest->layout) > SEARCH_RECORD_BITS;
 	if (steps <= SEARCH_SHORT || large)
 		return model_walk(model, key, steps, true, empty);
 	found = model_walk(model, key, SEARCH_SHORT, false, empty);
@@ -411,7 +408,7 @@ static unsigned model_search(struct model *model, const struct nest_key *key, ui
 static bool model_insert(struct model *model, uint64_t hash)
 {
 	const struct nest *nest = model->nest;
-	struct nest_key key = nest_locate(nest, nest->kind, hash);
+	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
 	uint64_t to, value;
 	model->bits = nest_chunk_bits(nest, key.chunk);
 	if (model_put(model, &key))
@@ -422,16 +419,16 @@ static bool model_insert(struct model *model, uint64_t hash)
 	for (; i != UINT32_MAX; i = model->node[i].parent) {
 		uint64_t from = model->node[i].slot;
 		struct nest_key moved =
-			nest_key_in(nest, nest->kind, key.chunk, from, model_get(model, from));
-		if (nest_symmetric(nest->kind))
+			nest_key_in(nest, nest->layout->kind, key.chunk, from, model_get(model, from));
+		if (nest_symmetric(nest->layout->kind))
 			value = moved.value;
 		else
-			expect(nest_encode_at(nest, nest->kind, &moved, to, &value));
+			expect(nest_encode_at(nest, nest->layout->kind, &moved, to, &value));
 		model_set(model, to, value);
 		model->moves++;
 		to = from;
 	}
-	expect(nest_encode_at(nest, nest->kind, &key, to, &value));
+	expect(nest_encode_at(nest, nest->layout->kind, &key, to, &value));
 	model_set(model, to, value);
 	return true;
 }
@@ -466,7 +463,7 @@ static void expect_equal_searches(struct blueprint plan, enum nest_kind kind, st
 			expect(!model_insert(&model, hash));
 	}
 	for (unsigned i = BULK; i < WAYS; i++)
-		expect(memcmp(nests[i].bits, nests[SPECIAL].bits, nests[i].bits_memory.size) == 0);
+		expect(memcmp(nests[i].bits, nests[SPECIAL].bits, nest_slots_bytes(nests[i].layout)) == 0);
 	expect_equal(nests[BULK].effort.checks, nests[SPECIAL].effort.checks);
 	expect_equal(nests[BULK].effort.moves, nests[SPECIAL].effort.moves);
 	expect_equal(model.checks, nests[SPECIAL].effort.checks);
@@ -487,14 +484,14 @@ static void searches_look_and_move_as_the_model_does(void **state)
 		uint64_t long_searches = 0;
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 6; core <= 40; core++) {
-				unsigned growth = (unsigned)chance_below(&chance, 3);
+				unsigned tag = (unsigned)chance_below(&chance, 3);
 				uint64_t groups = nest_symmetric(kind) ? 64 : 201;
 				if (core == 13) /* more slots than a list holds, or a record */
 					groups = nest_symmetric(kind) ? 1024 : 3001;
 				if (core == 14)
 					groups = nest_symmetric(kind) ? 4096 : 8193;
 				struct blueprint plan =
-					nest_plan(slots, core, growth, growth / 2, 1, groups);
+					nest_plan(slots, core, tag, 1, groups);
 				plan.reserve = nest_symmetric(kind) ? core % 2 : 0;
 				plan.max_steps = core % 3 == 0 ? 300 : SEARCH_STEPS_MAX;
 				if (nest_plan_possible(&plan, kind))

@@ -68,7 +68,7 @@ static void remove_some(struct nest *nest, struct held *held, uint64_t some, str
 /* Full, a little less, full again, half, full, empty. */
 static void expect_tides(unsigned core_bits, uint64_t buckets, struct chance *chance)
 {
-	struct blueprint plan = nest_plan(4, core_bits, 0, 0, 2, buckets);
+	struct blueprint plan = nest_plan(4, core_bits, 0, 2, buckets);
 	struct nest nest;
 	struct held held = { check_alloc((16 * buckets + 200) * sizeof *held.hashes), 0 };
 	nest_make(&nest, &plan, NEST_CODED_XOR);
@@ -82,7 +82,7 @@ static void expect_tides(unsigned core_bits, uint64_t buckets, struct chance *ch
 	remove_some(&nest, &held, held.n, chance);
 	expect_held(&nest, &held);
 	expect_equal(nest_count(&nest), 0);
-	for (uint64_t i = 0; i < nest.bits_memory.size; i++)
+	for (uint64_t i = 0; i < nest_slots_bytes(nest.layout); i++)
 		expect_equal(nest.bits[i], 0);
 	nest_free(&nest);
 	free(held.hashes);
@@ -94,7 +94,7 @@ static void every_width_inserts_finds_and_deletes(void **state)
 	struct chance chance = { chance_seed() };
 	for (unsigned bits = CODED_CORE_MIN; bits <= SLOTS_WIDTH_MAX; bits++) {
 		for (uint64_t buckets = 2; buckets <= (check_small() ? 16 : 128); buckets *= 8) {
-			struct blueprint plan = nest_plan(4, bits, 0, 0, 2, buckets);
+			struct blueprint plan = nest_plan(4, bits, 0, 2, buckets);
 			if (nest_plan_possible(&plan, NEST_CODED_XOR))
 				expect_tides(bits, buckets, &chance);
 		}

@@ -22,7 +22,7 @@ static uint64_t mix(uint64_t x)
 
 struct layout {
 	enum nest_kind kind;
-	unsigned slots, core_bits, growth_bits;
+	unsigned slots, core_bits, tag_bits;
 	uint64_t chunks, groups;
 	unsigned stash;
 };
@@ -32,7 +32,7 @@ static const struct layout layouts[] = {
 	{ NEST_XOR, 4, 12, 0, 1, 128, 32 },
 	{ NEST_XOR, 8, 7, 3, 1, 64, 32 },
 	{ NEST_DIRECT, 4, 10, 0, 3, 32, 16 },
-	{ NEST_DIRECT, 8, 11, 2, 2, 32, 16 },
+	{ NEST_DIRECT, 8, 11, 2, 1, 64, 16 },
 	{ NEST_CODED_XOR, 4, 6, 0, 1, 128, 64 },
 	{ NEST_CODED_XOR, 4, 13, 2, 1, 64, 64 },
 	{ NEST_BUCKETS, 2, 9, 0, 2, 101, 24 },
@@ -53,13 +53,13 @@ static const struct layout layouts[] = {
 
 static void make_with(struct nest *nest, const struct layout *layout, uint32_t features)
 {
-	struct blueprint plan = nest_plan(layout->slots, layout->core_bits, layout->growth_bits, 0,
+	struct blueprint plan = nest_plan(layout->slots, layout->core_bits, layout->tag_bits,
 	                                  layout->chunks, layout->groups);
 	plan.features = features;
 	plan.stash_limit = layout->stash;
-	plan.max_steps = layout->growth_bits > 0 ? 256 : 2048; /* short searches and long ones */
+	plan.max_steps = layout->tag_bits > 0 ? 256 : 2048; /* short searches and long ones */
 	check_note("%s, %u slots, %u + %u bits", nest_kind_name(layout->kind), layout->slots,
-	           layout->core_bits, layout->growth_bits);
+	           layout->core_bits, layout->tag_bits);
 	nest_make(nest, &plan, layout->kind);
 	expect((nest->shared != NULL) == (features != 0));
 }
@@ -88,7 +88,7 @@ static void one_thread_fills_and_empties_it(void **state)
 		struct nest nest;
 		make(&nest, &layouts[l]);
 		const struct body_ops *ops = nest_ops(&nest);
-		uint64_t slots = nest.chunks * nest_chunk_slots(&nest), in = 0, refused = 0;
+		uint64_t slots = nest.layout->chunks * nest_chunk_slots(nest.layout), in = 0, refused = 0;
 		uint64_t *mine = check_alloc((4 * slots + 64) * sizeof *mine);
 		for (uint64_t i = 0; i < 3 * slots + 64; i++) {
 			uint64_t n, hash = mix(i + 1);
@@ -129,7 +129,7 @@ static void locks_do_not_change_the_bytes(void **state)
 		make_with(&plain, &layouts[l], 0);
 		make(&shared, &layouts[l]);
 		make(&fresh, &layouts[l]);
-		uint64_t slots = plain.chunks * nest_chunk_slots(&plain);
+		uint64_t slots = plain.layout->chunks * nest_chunk_slots(plain.layout);
 		for (uint64_t i = 0; i < slots + 64; i++) {
 			uint64_t hash = mix(i + 700);
 			if (nest_ops(&plain)->contains(&plain, hash))
@@ -141,7 +141,7 @@ static void locks_do_not_change_the_bytes(void **state)
 		expect(plain.stashed > 0);
 		expect_equal(shared.stashed, plain.stashed);
 		expect_equal(fresh.stashed, plain.stashed);
-		uint64_t size = plain.chunks * plain.stride;
+		uint64_t size = plain.layout->chunks * plain.layout->stride;
 		expect(memcmp(shared.bits, plain.bits, size) == 0);
 		expect(memcmp(fresh.bits, plain.bits, size) == 0);
 		nest_free(&plain);
@@ -184,7 +184,7 @@ static void batches_put_in_find_and_take_out(void **state)
 		struct nest nest;
 		make(&nest, &layouts[l]);
 		const struct body_ops *ops = nest_ops(&nest);
-		uint64_t n = nest.chunks * nest_chunk_slots(&nest) * 2 / 3;
+		uint64_t n = nest.layout->chunks * nest_chunk_slots(nest.layout) * 2 / 3;
 		uint64_t *hashes = check_alloc(n * sizeof *hashes + 8);
 		uint8_t *yes = check_alloc(n + 1);
 		for (uint64_t i = 0; i < n; i++)
@@ -220,9 +220,9 @@ static void expect_lookups(enum nest_kind kind, unsigned slots, unsigned core_bi
 	struct nest nest;
 	make(&nest, &layout);
 	const struct body_ops *ops = nest_ops(&nest);
-	expect(nest.hops != NULL || kind == NEST_DIRECT);
-	if (n > nest_chunk_slots(&nest))
-		n = nest_chunk_slots(&nest);
+	expect(nest.layout->hops != NULL || kind == NEST_DIRECT);
+	if (n > nest_chunk_slots(nest.layout))
+		n = nest_chunk_slots(nest.layout);
 	uint64_t *hashes = check_alloc(2 * n * sizeof *hashes);
 	uint8_t *yes = check_alloc(2 * n);
 	for (uint64_t i = 0; i < 2 * n; i++)
@@ -351,7 +351,7 @@ static void threads_together_lose_no_key(void **state)
 	for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
 		struct nest nest;
 		make(&nest, &layouts[l]);
-		uint64_t slots = nest.chunks * nest_chunk_slots(&nest);
+		uint64_t slots = nest.layout->chunks * nest_chunk_slots(nest.layout);
 		if (slots < 4 * FIXED) {
 			nest_free(&nest);
 			continue;

@@ -6,14 +6,16 @@
 #include "support/chance.h"
 #include "support/check.h"
 #include "support/yards.h"
+#include "yard/list.h"
 
 #include <pthread.h>
 
-static void make_shared(struct yard *yard, unsigned width, uint64_t fronts)
+static void make_shared(struct yard *yard, unsigned width, uint64_t fronts, uint64_t capacity)
 {
 	const nidus_allocator system = { 0 };
-	yard_make(yard, width, fronts, 0, 0);
-	expect_ok(locks_make(&yard->locks, yard->memory.size, &system));
+	yard_make(yard, width, fronts);
+	yard->capacity = capacity;
+	expect_ok(stripes_make(&yard->stripes, 1, yard->memory.size, &system));
 }
 
 static nidus_status insert_new_alone(struct yard *yard, uint64_t hash)
@@ -46,12 +48,25 @@ static nidus_status change_both(struct yard *alone, struct yard *shared, unsigne
 	return status;
 }
 
+static void expect_same_lists(const struct yard *alone, const struct yard *shared)
+{
+	size_t size = OVERFLOW_ENTRY * alone->list.nodes;
+	expect_equal(alone->list.nodes, shared->list.nodes);
+	unsigned char *one = check_alloc(size + 1), *other = check_alloc(size + 1);
+	yard_list_export(alone, one);
+	yard_list_export(shared, other);
+	expect(memcmp(one, other, size) == 0);
+	free(one);
+	free(other);
+}
+
 static void expect_same(const struct yard *alone, const struct yard *shared,
                         const uint64_t hashes[KEYS])
 {
 	static uint8_t yes[KEYS];
 	expect_equal(yard_count(alone), yard_count(shared));
 	expect(memcmp(alone->memory.bytes, shared->memory.bytes, alone->memory.size) == 0);
+	expect_same_lists(alone, shared);
 	const struct body_ops *one = yard_body_ops(alone), *other = yard_body_ops(shared);
 	other->contains_batch(shared, hashes, KEYS, yes);
 	for (unsigned i = 0; i < KEYS; i++) {
@@ -103,11 +118,15 @@ static void same_bytes_in_tier(const char *tier)
 	static uint64_t hashes[KEYS];
 	for (unsigned i = 0; i < KEYS; i++)
 		hashes[i] = chance_next(&chance);
-	for (unsigned i = 0; i < YARD_WIDTHS; i++) {
+	for (unsigned i = 0; i < 2 * YARD_WIDTHS; i++) {
 		struct yard alone, shared;
-		check_note("%s, width %u", tier, yard_widths[i]);
-		yard_make(&alone, yard_widths[i], 23, 0, 0);
-		make_shared(&shared, yard_widths[i], 23);
+		unsigned width = yard_widths[i % YARD_WIDTHS];
+		/* A capacity beyond the lines: what they have no place for is listed. */
+		uint64_t capacity = i < YARD_WIDTHS ? 1 : 2000;
+		check_note("%s, width %u, capacity %u", tier, width, (unsigned)capacity);
+		yard_make(&alone, width, 23);
+		alone.capacity = capacity;
+		make_shared(&shared, width, 23, capacity);
 		expect(yard_body_ops(&alone) != yard_body_ops(&shared));
 		churn_both(&alone, &shared, &chance, hashes);
 		expect_prefixes(&shared);
@@ -139,6 +158,8 @@ struct worker {
 static void change_one(struct worker *me, unsigned i)
 {
 	const struct body_ops *ops = yard_body_ops(me->yard);
+	if (chance_percent(&me->chance, 10))
+		i = 0; /* again and again */
 	if (chance_percent(&me->chance, 60)) {
 		nidus_status status = ops->insert(me->yard, me->hash[i]);
 		me->held[i] += status == NIDUS_OK;
@@ -169,19 +190,23 @@ static void *work(void *context)
 
 static void crowd_in_tier(const char *tier)
 {
+	const uint64_t hot = UINT64_C(0x123456789abcdef0);
 	static struct worker workers[WORKERS];
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < 2 * YARD_WIDTHS; w++) {
 		struct yard yard;
 		pthread_t threads[WORKERS];
 		uint64_t count, in = 0, refused = 0;
-		check_note("%s, width %u", tier, yard_widths[w]);
-		make_shared(&yard, yard_widths[w], 20);
+		bool lists = w >= YARD_WIDTHS;
+		unsigned width = yard_widths[w % YARD_WIDTHS];
+		check_note("%s, width %u, lists %d", tier, width, lists);
+		make_shared(&yard, width, 20, lists ? UINT64_MAX : 1);
 		for (unsigned i = 0; i < WORKERS; i++) {
 			workers[i] =
 				(struct worker){ .yard = &yard, .chance = { chance_seed() + i } };
 			workers[i].rounds = check_small() ? 10 : 60;
 			for (unsigned key = 0; key < OWN; key++)
 				workers[i].hash[key] = chance_next(&workers[i].chance);
+			workers[i].hash[0] = hot; /* everybody's */
 			expect_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
 		}
 		for (unsigned i = 0; i < WORKERS; i++) {
@@ -191,7 +216,8 @@ static void crowd_in_tier(const char *tier)
 			in += workers[i].in;
 			refused += workers[i].refused;
 		}
-		expect(refused > 0); /* so entries had to move aside before */
+		/* Entries had to move aside before. */
+		expect(lists ? refused == 0 && yard.list.nodes > 0 : refused > 0);
 		expect_equal(yard_count(&yard), in);
 		expect_ok(yard_verify(&yard, &count));
 		expect_equal(count, in);

@@ -31,10 +31,10 @@ static void expect_partners(const nidus_filter *filter, struct chance *chance)
 {
 	const struct nest *nest = nest_of(filter);
 	for (unsigned i = 0; i < 2000; i++) {
-		struct nest_key key = nest_locate(nest, nest->kind, chance_next(chance));
-		uint64_t fingerprint = key.value, low = fingerprint & (nest->groups - 1);
-		expect(key.chunk < nest->chunks);
-		expect(key.group[0] < nest->groups && key.group[1] < nest->groups);
+		struct nest_key key = nest_locate(nest, nest->layout->kind, chance_next(chance));
+		uint64_t fingerprint = key.value, low = fingerprint & (nest->layout->groups - 1);
+		expect(key.chunk < nest->layout->chunks);
+		expect(key.group[0] < nest->layout->groups && key.group[1] < nest->layout->groups);
 		expect(low != 0);
 		expect_equal(key.group[1], key.group[0] ^ low);
 	}
@@ -65,7 +65,7 @@ static void subtables_have_2_to_the_f_cells_where_keys_suffice(void **state)
 	nidus_options options = simplified(1000000, 4, 4);
 	nidus_filter *filter = filter_create(&options);
 	nidus_info info = info_of(filter);
-	expect_equal(nest_of(filter)->groups, UINT64_C(1) << info.fingerprint_bits);
+	expect_equal(nest_of(filter)->layout->groups, UINT64_C(1) << info.fingerprint_bits);
 	expect(info.chunks > 1 && (info.chunks & (info.chunks - 1)) != 0);
 	nidus_free(filter);
 }
@@ -74,7 +74,7 @@ static uint64_t bytes_in_use(const struct nest *nest, uint64_t chunk)
 {
 	const unsigned char *bits = nest_chunk_bits(nest, chunk);
 	uint64_t used = 0;
-	for (uint64_t i = 0; i < nest->stride; i++)
+	for (uint64_t i = 0; i < nest->layout->stride; i++)
 		used += bits[i] != 0;
 	return used;
 }
@@ -88,10 +88,10 @@ static void subtables_are_independent(void **state)
 	const struct nest *nest = nest_of(filter);
 	nidus_status status = NIDUS_OK;
 	uint64_t key = 0, inserted = 0;
-	expect(nest->chunks >= 3);
+	expect(nest->layout->chunks >= 3);
 	for (; status == NIDUS_OK; key++) {
 		uint64_t hash = nidus_hash_u64(filter, key);
-		if (nest_locate(nest, nest->kind, hash).chunk != 1)
+		if (nest_locate(nest, nest->layout->kind, hash).chunk != 1)
 			continue;
 		status = nidus_insert_hash(filter, hash);
 		inserted += status == NIDUS_OK;
@@ -100,11 +100,11 @@ static void subtables_are_independent(void **state)
 	expect_equal(nest->chunk[1].used + nest->surplus, inserted);
 	expect(nest->chunk[1].stash.nodes > 0);
 	expect(info_of(filter).headroom == 0);
-	for (uint64_t chunk = 0; chunk < nest->chunks; chunk++)
+	for (uint64_t chunk = 0; chunk < nest->layout->chunks; chunk++)
 		expect_equal(bytes_in_use(nest, chunk) > 0, chunk == 1);
 	for (unsigned i = 0; i < 1000; key++) {
 		uint64_t hash = nidus_hash_u64(filter, key);
-		if (nest_locate(nest, nest->kind, hash).chunk == 1)
+		if (nest_locate(nest, nest->layout->kind, hash).chunk == 1)
 			continue;
 		expect_ok(nidus_insert_hash(filter, hash));
 		i++;
@@ -256,7 +256,7 @@ static void a_stash_keeps_its_limit(void **state)
 	const struct nest *nest = nest_of(filter);
 	fill_up(filter);
 	uint64_t most = 0;
-	for (uint64_t chunk = 0; chunk < nest->chunks; chunk++)
+	for (uint64_t chunk = 0; chunk < nest->layout->chunks; chunk++)
 		most = nest->chunk[chunk].stash.nodes > most ? nest->chunk[chunk].stash.nodes
 		                                             : most;
 	expect_equal(most, 5);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tests of yard/yard: the map from front buckets to backyard lines, the prefix
- * invariant under churn, entries that move aside, and identities at all levels.
+ * invariant under churn, entries that move aside, and identities.
  */
 #include "support/chance.h"
 #include "support/check.h"
@@ -72,7 +72,7 @@ static void expect_connected(uint64_t fronts)
 	expect_equal(count_parts(fronts), 1);
 }
 
-/* All H to 3,000, with all front buckets; and those of a filter that doubled its size. */
+/* All H to 3,000, with all front buckets; and those of filters twice and twice as large. */
 static void the_backyard_is_connected_for_every_number_of_lines(void **state)
 {
 	(void)state;
@@ -138,7 +138,7 @@ static void insert_any(struct churn *churn)
 		model_add(&churn->model, key);
 		expect(spelled_contains(churn->filter, key));
 	} else {
-		expect(status == NIDUS_FULL || status == NIDUS_COPIES);
+		expect_equal(status, NIDUS_FULL);
 		expect(bytes_match(&before, churn->filter));
 		churn->fulls += status == NIDUS_FULL;
 	}
@@ -213,7 +213,7 @@ static void prefix_tier(const char *tier)
 	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
 		struct yard yard;
 		uint64_t hashes[3000], n = 0, fronts = 1 + chance_below(&chance, 40);
-		yard_make(&yard, yard_widths[w], fronts, 0, 0);
+		yard_make(&yard, yard_widths[w], fronts);
 		check_note("width %u, %llu fronts, %s", yard_widths[w], (unsigned long long)fronts,
 		           tier);
 		for (unsigned step = 0; step < (check_small() ? 2000 : 12000); step++) {
@@ -275,7 +275,7 @@ static void make_room_tier(const char *tier)
 	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
 		struct yard yard;
 		uint64_t count;
-		yard_make(&yard, yard_widths[w], 48, 0, 0);
+		yard_make(&yard, yard_widths[w], 48);
 		check_note("width %u, %s", yard_widths[w], tier);
 		unsigned front = yard.ops->shape.front.slots, back = yard.ops->shape.back.slots;
 		uint64_t shared = yard_line_number(&yard, 0, 0);
@@ -327,7 +327,7 @@ static void make_room_further_away_tier(const char *tier)
 	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
 		struct yard yard;
 		uint64_t count, third = 16;
-		yard_make(&yard, yard_widths[w], 48, 0, 0);
+		yard_make(&yard, yard_widths[w], 48);
 		check_note("width %u, %s", yard_widths[w], tier);
 		unsigned front = yard.ops->shape.front.slots, back = yard.ops->shape.back.slots;
 		while (yard_line_number(&yard, third, 1) != yard_line_number(&yard, 1, 1))
@@ -382,7 +382,7 @@ static void full_tier(const char *tier)
 		struct yard yard;
 		unsigned width = yard_widths[i / 10], next[100] = { 0 };
 		uint64_t bucket, count;
-		yard_make(&yard, width, fronts[i % 10], 0, 0);
+		yard_make(&yard, width, fronts[i % 10]);
 		check_note("width %u, %llu fronts, %s", width, (unsigned long long)fronts[i % 10],
 		           tier);
 		do {
@@ -417,47 +417,37 @@ static nidus_entry only_entry(const struct yard *yard)
 	return entry;
 }
 
-static void expect_same_identity(struct yard *small, struct yard *large, uint64_t hash)
+static void expect_identity(struct yard *yard, struct yard *other, uint64_t hash)
 {
-	struct yard_key near = yard_locate(small, hash), far = yard_locate(large, hash);
-	expect_equal(near.m, far.m);
-	expect_equal(near.bucket >> small->level, far.bucket >> large->level);
-	expect_equal(near.remainder << small->level | (near.bucket & bits_low(small->level)),
-	             far.remainder << large->level | (far.bucket & bits_low(large->level)));
-	expect(far.bucket < large->fronts);
-	expect_ok(small->ops->body.insert(small, hash));
-	nidus_entry entry = only_entry(small);
-	uint64_t other;
-	expect_ok(yard_entry_hash(large, &entry, &other));
-	expect_ok(large->ops->body.insert(large, other));
-	expect(large->ops->body.contains(large, hash));
-	nidus_entry back = only_entry(large);
+	uint64_t again;
+	expect_ok(yard->ops->body.insert(yard, hash));
+	nidus_entry entry = only_entry(yard);
+	expect_ok(yard_entry_hash(yard, &entry, &again));
+	expect_ok(other->ops->body.insert(other, again));
+	expect(other->ops->body.contains(other, hash));
+	nidus_entry back = only_entry(other);
 	expect(back.home == entry.home && back.fingerprint == entry.fingerprint);
-	expect_ok(large->ops->body.remove(large, hash));
-	expect_ok(small->ops->body.remove(small, hash));
+	expect_ok(other->ops->body.remove(other, hash));
+	expect_ok(yard->ops->body.remove(yard, hash));
 }
 
-static void an_entry_is_the_same_at_every_level(void **state)
+static void the_hash_of_an_entry_leads_to_the_same_entry(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() + 6 };
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
-		for (unsigned from = 0; from <= 7; from++) {
-			for (unsigned to = 0; to <= 7; to++) {
-				struct yard a, b;
-				uint64_t fronts = 1 + chance_below(&chance, 50);
-				check_note("width %u, %llu fronts, level %u to %u", yard_widths[w],
-				           (unsigned long long)fronts, from, to);
-				yard_make(&a, yard_widths[w], fronts, 7, from);
-				yard_make(&b, yard_widths[w], fronts, 7, to);
-				for (unsigned i = 0; i < 30; i++)
-					expect_same_identity(&a, &b, chance_next(&chance));
-				expect_same_identity(&a, &b, 0);
-				expect_same_identity(&a, &b, UINT64_MAX);
-				yard_free(&a);
-				yard_free(&b);
-			}
-		}
+	for (unsigned i = 0; i < YARD_WIDTHS * 50; i++) {
+		struct yard a, b;
+		uint64_t fronts = 1 + chance_below(&chance, 50);
+		check_note("width %u, %llu fronts", yard_widths[i / 50],
+		           (unsigned long long)fronts);
+		yard_make(&a, yard_widths[i / 50], fronts);
+		yard_make(&b, yard_widths[i / 50], fronts);
+		for (unsigned n = 0; n < 30; n++)
+			expect_identity(&a, &b, chance_next(&chance));
+		expect_identity(&a, &b, 0);
+		expect_identity(&a, &b, UINT64_MAX);
+		yard_free(&a);
+		yard_free(&b);
 	}
 }
 
@@ -490,15 +480,14 @@ static void lookups_in_tier(const char *tier)
 {
 	static const uint64_t fronts[] = { 1, 2, 3, 20 };
 	struct chance chance = { chance_seed() + 11 };
-	for (unsigned i = 0; i < YARD_WIDTHS * 4 * 2; i++) {
-		unsigned level = i % 2 * 3;
+	for (unsigned i = 0; i < YARD_WIDTHS * 4; i++) {
 		struct yard yard;
 		uint64_t hashes[LOOKUPS], number = 0, inside = 0;
-		check_note("width %u, %s", yard_widths[i / 8], tier);
-		yard_make(&yard, yard_widths[i / 8], fronts[i / 2 % 4], level, level);
+		check_note("width %u, %s", yard_widths[i / 4], tier);
+		yard_make(&yard, yard_widths[i / 4], fronts[i % 4]);
 		/* The last hashes that go in, then as many that do not. */
 		while (yard.count < yard_slots(&yard) * 4 / 5) {
-			uint64_t hash = uneven_hash(&chance, yard.base_fronts, number++);
+			uint64_t hash = uneven_hash(&chance, yard.fronts, number++);
 			nidus_status status = yard.ops->body.insert(&yard, hash);
 			if (status == NIDUS_FULL)
 				break;
@@ -506,7 +495,7 @@ static void lookups_in_tier(const char *tier)
 				hashes[inside++ % (LOOKUPS / 2)] = hash;
 		}
 		for (size_t at = inside < LOOKUPS / 2 ? inside : LOOKUPS / 2; at < LOOKUPS; at++)
-			hashes[at] = uneven_hash(&chance, yard.base_fronts, number++);
+			hashes[at] = uneven_hash(&chance, yard.fronts, number++);
 		for (size_t n = 0; n <= LOOKUPS; n++)
 			expect_same_answers(&yard, hashes + (LOOKUPS - n) / 2, n);
 		yard_free(&yard);
@@ -582,8 +571,7 @@ static void build_tier(const char *tier)
 		struct yard one_by_one, built;
 		size_t n, done;
 		unsigned value_bits = bits[i % (sizeof bits / sizeof *bits)];
-		yard_make_for_values(&one_by_one, yard_widths[i / 5], fronts[i % 5], 0, 0,
-		                     value_bits);
+		yard_make_for_values(&one_by_one, yard_widths[i / 5], fronts[i % 5], value_bits);
 		uint64_t *hashes = hashes_for(&one_by_one, &chance, &n);
 		uint64_t *values = check_alloc(n * sizeof *values);
 		for (size_t at = 0; at < n; at++)
@@ -592,7 +580,7 @@ static void build_tier(const char *tier)
 		           (unsigned long long)fronts[i % 5], value_bits, tier);
 		expect_ok(one_by_one.ops->body.insert_batch(&one_by_one, hashes, values, n, &done));
 		for (unsigned parts = 1; parts <= 5; parts++) {
-			yard_make_for_values(&built, yard_widths[i / 5], fronts[i % 5], 0, 0,
+			yard_make_for_values(&built, yard_widths[i / 5], fronts[i % 5],
 			                     value_bits);
 			const uint64_t *with = value_bits > 0 ? values : NULL;
 			for (unsigned part = parts; part-- > 0;) /* in any order */
@@ -619,8 +607,8 @@ static void building_leaves_the_bytes_of_single_inserts(void **state)
 	each_tier(build_tier);
 }
 
-/* 16 copies of a key are possible, 17 are not, wherever they lie. */
-static void building_refuses_too_many_copies(void **state)
+/* Lines hold 16 copies of a key and not 17, wherever they lie; yard_build then goes one by one. */
+static void building_lines_refuses_too_many_copies(void **state)
 {
 	(void)state;
 	for (unsigned before = 0; before < 80; before++) {
@@ -631,7 +619,7 @@ static void building_refuses_too_many_copies(void **state)
 			hashes[before + i] = UINT64_C(1) << 63;
 		for (unsigned copies = 16; copies <= 17; copies++) {
 			struct yard yard;
-			yard_make(&yard, 8, 1, 0, 0);
+			yard_make(&yard, 8, 1);
 			nidus_status status =
 				yard_build_fronts(&yard, hashes, NULL, before + copies, 0, 1);
 			if (status == NIDUS_OK)
@@ -682,41 +670,32 @@ static void expect_union(const struct yard *both, const struct yard *a, const st
 	free(have);
 }
 
-/* Two yards of any levels into a third, by the definition of what a transfer keeps. */
-static void transfer_levels(unsigned width, unsigned from, unsigned other, unsigned to,
-                            uint64_t seed, struct yard *both)
+/* One yard into an empty one, by the definition of what a transfer keeps. */
+static void transfer_one(unsigned width, uint64_t fronts, uint64_t seed, struct yard *to)
 {
 	struct chance chance = { seed };
-	struct yard a, b;
-	yard_make(&a, width, 9, 7, from);
-	yard_make(&b, width, 9, 7, other);
-	yard_make(both, width, 9, 7, to);
-	fill_yard(&a, &chance);
-	fill_yard(&b, &chance);
-	expect_ok(yard_transfer(both, &a));
-	expect_union(both, &a, NULL);
-	if (b.count + both->count <= both->fronts * both->ops->shape.front.slots * 17 / 20) {
-		expect_ok(yard_transfer(both, &b));
-		expect_union(both, &a, &b);
-	}
-	yard_free(&a);
-	yard_free(&b);
+	struct yard from;
+	yard_make(&from, width, fronts);
+	yard_make(to, width, fronts);
+	fill_yard(&from, &chance);
+	expect_ok(yard_transfer(to, &from));
+	expect_union(to, &from, NULL);
+	yard_free(&from);
 }
 
 static void transferring_keeps_every_entry(void **state)
 {
 	(void)state;
+	static const uint64_t fronts[] = { 1, 2, 9, 16, 40, 200 };
 	uint64_t seed = chance_seed() + 8;
 	const char *first = nidus_isa();
-	for (unsigned i = 0; i < YARD_WIDTHS * 7 * 4; i++) {
-		unsigned width = yard_widths[i / 28], from = i / 4 % 7, deeper = i % 4 + 1;
-		unsigned to = from + deeper < 7 ? from + deeper : 7,
-			 other = from > 1 ? from - 1 : 0;
+	for (unsigned i = 0; i < YARD_WIDTHS * 6; i++) {
+		unsigned width = yard_widths[i / 6];
 		struct yard one, two;
-		check_note("width %u, levels %u and %u to %u", width, from, other, to);
-		transfer_levels(width, from, other, to, seed, &one);
+		check_note("width %u, %llu fronts", width, (unsigned long long)fronts[i % 6]);
+		transfer_one(width, fronts[i % 6], seed, &one);
 		expect_ok(nidus_set_isa("scalar"));
-		transfer_levels(width, from, other, to, seed, &two);
+		transfer_one(width, fronts[i % 6], seed, &two);
 		expect_ok(nidus_set_isa(first));
 		expect(memcmp(one.memory.bytes, two.memory.bytes, one.memory.size) == 0);
 		yard_free(&one);
@@ -724,7 +703,7 @@ static void transferring_keeps_every_entry(void **state)
 	}
 }
 
-/* Full yards at the same level: what does not fit in front spills, old or new. */
+/* Full yards: what does not fit in front spills, old or new. */
 static void transferring_into_a_yard_keeps_what_is_there(void **state)
 {
 	(void)state;
@@ -732,9 +711,9 @@ static void transferring_into_a_yard_keeps_what_is_there(void **state)
 	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
 		struct yard a, b, both;
 		check_note("width %u", yard_widths[w]);
-		yard_make(&a, yard_widths[w], 100, 0, 0);
-		yard_make(&b, yard_widths[w], 100, 0, 0);
-		yard_make(&both, yard_widths[w], 100, 0, 0);
+		yard_make(&a, yard_widths[w], 100);
+		yard_make(&b, yard_widths[w], 100);
+		yard_make(&both, yard_widths[w], 100);
 		uint64_t each = a.fronts * a.ops->shape.front.slots * 17 / 40;
 		while (a.count < each)
 			expect_ok(a.ops->body.insert(&a, chance_next(&chance)));
@@ -749,15 +728,15 @@ static void transferring_into_a_yard_keeps_what_is_there(void **state)
 	}
 }
 
-/* Copies count together, up to 16 of a key. */
-static void transferring_refuses_too_many_copies(void **state)
+/* Lines hold 16 copies of a key; others are listed, and come along. */
+static void transferring_counts_copies_together(void **state)
 {
 	(void)state;
 	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
 		for (unsigned others = 0; others < 30; others++) {
 			struct yard a, both;
-			yard_make(&a, yard_widths[w], 1, 0, 0);
-			yard_make(&both, yard_widths[w], 1, 0, 0);
+			yard_make(&a, yard_widths[w], 1);
+			yard_make(&both, yard_widths[w], 1);
 			struct yard_key key = { 0, a.buckets / 2, 1, 0 };
 			check_note("width %u, %u others", yard_widths[w], others);
 			for (unsigned i = 0; i < others; i++)
@@ -766,8 +745,14 @@ static void transferring_refuses_too_many_copies(void **state)
 				expect_ok(a.ops->put(&a, key));
 			expect_ok(yard_transfer(&both, &a));
 			expect_ok(yard_transfer(&both, &a));
-			expect_equal(both.count, others + 16);
-			expect_equal(yard_transfer(&both, &a), NIDUS_COPIES);
+			expect_equal(both.list.nodes, 0);
+			expect_ok(yard_transfer(&both, &a));
+			expect_equal(both.list.entries, 8);
+			expect_equal(both.count, others + 24);
+			yard_clear(&a);
+			expect_ok(yard_transfer(&a, &both));
+			expect_equal(a.list.entries, 8);
+			expect_equal(a.count, others + 24);
 			yard_free(&a);
 			yard_free(&both);
 		}
@@ -787,13 +772,13 @@ int main(void)
 		cmocka_unit_test(entries_move_aside_before_a_filter_is_full),
 		cmocka_unit_test(an_entry_two_lines_away_makes_room_too),
 		cmocka_unit_test(full_is_answered_only_when_nothing_can_move),
-		cmocka_unit_test(an_entry_is_the_same_at_every_level),
+		cmocka_unit_test(the_hash_of_an_entry_leads_to_the_same_entry),
 		cmocka_unit_test(single_and_batch_lookups_find_what_is_counted),
 		cmocka_unit_test(building_leaves_the_bytes_of_single_inserts),
-		cmocka_unit_test(building_refuses_too_many_copies),
+		cmocka_unit_test(building_lines_refuses_too_many_copies),
 		cmocka_unit_test(transferring_keeps_every_entry),
 		cmocka_unit_test(transferring_into_a_yard_keeps_what_is_there),
-		cmocka_unit_test(transferring_refuses_too_many_copies),
+		cmocka_unit_test(transferring_counts_copies_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

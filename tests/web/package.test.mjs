@@ -25,8 +25,8 @@ const throwsCode = (code, call) => assert.throws(call, (error) => {
   return true;
 });
 
-test('the package is below 300 kB and has no file that is not needed', () => {
-  assert.ok(tarball.size < 300_000, `${tarball.size} bytes`);
+test('the package is below 350 kB and has no file that is not needed', () => {
+  assert.ok(tarball.size < 350_000, `${tarball.size} bytes`);
   const names = tarball.files.map((file) => file.path).sort();
   assert.deepEqual(names, ['LICENSE', 'NOTICE', 'README.md', 'api-node.js', 'api.cjs', 'api.d.cts', 'api.d.ts', 'api.js', 'index.d.cts', 'index.d.ts', 'index.js',
     'nidus.wasm', 'node.cjs', 'node.js', 'package.json']);
@@ -69,8 +69,9 @@ test('golden files answer as in C', () => {
     const told = Object.fromEntries(expected.map((line) => [line.split(' ', 1)[0], line.slice(line.indexOf(' ') + 1)]));
     const found = new Map(expected.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
     const bytes = readFileSync(path), filter = Filter.load(bytes), info = filter.info();
-    for (const [name, field] of [['family', 'family'], ['seed', 'seed'], ['capacity', 'capacity'], ['count', 'count'], ['slots', 'slots']]) {
-      assert.equal(String(info[field]), told[name], `${path}: ${name}`);
+    if ('capacity' in told) assert.equal(String(info.capacity), told.capacity, path); // those that grow tell max_capacity alone
+    for (const name of ['family', 'seed', 'count', 'slots']) {
+      assert.equal(String(info[name]), told[name], `${path}: ${name}`);
     }
     for (const line of asked) {
       const key = line.startsWith('u64 ') ? BigInt(line.slice(4)) : line.slice(5);
@@ -298,6 +299,9 @@ test('a filter grows by itself and shrinks when told', () => {
   const { bytes } = filter.info();
   filter.removeMany(words(9900));
   filter.shrink();
+  const copy = filter.clone();
+  copy.pack();
+  assert.equal(copy.info().capacity, copy.info().maxCapacity);
   assert.ok(filter.info().bytes < bytes);
   filter.grow(5000);
   assert.ok(filter.info().capacity >= 5000);

@@ -100,6 +100,30 @@ for (const family of FAMILIES) {
   }));
 }
 
+for (const family of FAMILIES.filter((name) => !name.includes('bloom'))) {
+  test(`${family}: copies that find no place are drawn in the stash, and come out again`, () => visit('watch', async (page) => {
+    await page.selectOption('#watch-family', family);
+    await page.click('#watch-reset');
+    await page.evaluate(() => { document.querySelector('#watch details').open = true; });
+    await page.fill('#watch-many', Array(40).fill('heron').join('\n'));
+    await page.fill('#watch-speed', '16');
+    await page.click('#watch-paste button');
+    await hurry(page);
+    assert.match(await says(page), /stash\.$/);
+    assert.match(await page.textContent('#watch-made'), / in the stash$/);
+    assert.ok(Number((await page.textContent('#watch-made')).match(/; (\d+) in/)[1]) >= 40 - 16);
+    await everyEntryHasAPlace(page);
+    assert.equal((await drawn(page)).count, 40);
+    await page.fill('#watch-key', 'heron');
+    for (let left = 39; left >= 0; left -= 1) {
+      await page.click('#watch-form [value=remove]');
+      await hurry(page);
+      if (left % 13 === 0) await everyEntryHasAPlace(page);
+      assert.equal((await drawn(page)).count, left);
+    }
+  }));
+}
+
 for (const family of NESTS) {
   test(`${family}: a chain of moves is shown, one entry after another, before the new one lies in its slot`, () => visit('watch', async (page) => {
     await page.selectOption('#watch-family', family);
@@ -184,8 +208,10 @@ test('choose tells what growth and values take, in the words of the command', ()
   let compared = 0;
   for (const row of rows.filter(({ status }) => status === 'NIDUS_OK')) {
     const [bitsPerKey, bytes, growing] = told[row.family];
-    assert.equal(bitsPerKey, row.bits_per_key.toFixed(2), row.family);
-    assert.equal(bytes, `${(row.bytes / 2 ** 20).toFixed(row.bytes < 9.995 * 2 ** 20 ? 2 : 1)} MiB`, row.family);
+    // Records of segments have pointers, which take half as much in the page.
+    assert.ok(Math.abs(bitsPerKey / row.bits_per_key - 1) < 0.02, `${row.family}: ${bitsPerKey} and ${row.bits_per_key}`);
+    assert.ok(Math.abs(parseFloat(bytes) * 2 ** 20 / row.bytes - 1) < 0.02, `${row.family}: ${bytes} and ${row.bytes}`);
+    assert.match(bytes, /^\d+\.\d+ MiB$/);
     assert.match(growing, /^up to \d+ MiB$/);
     compared++;
   }
@@ -246,7 +272,7 @@ test('a filter with values takes more keys, grows, and tells what belongs to a k
   assert.match(await page.textContent('#use-sum'), /^1 of 2 keys were added\. “somebody” was not: .*no key, tab and number/);
   const before = await page.textContent('#use-facts');
   await page.click('#use-double');
-  assert.match(await page.textContent('#use-sum'), /has room for \d,\d+ keys now/);
+  assert.match(await page.textContent('#use-sum'), /has room for [\d,]+ keys now/);
   assert.notEqual(await page.textContent('#use-facts'), before);
   const [download] = await Promise.all([page.waitForEvent('download'), page.click('#use-download')]);
   await download.saveAs(path);

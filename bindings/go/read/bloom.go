@@ -6,8 +6,8 @@ import "math/bits"
 
 // checkBloom checks the fields of both Bloom families. `k` stands in core.
 func (h *header) checkBloom() error {
-	none := h.slots == 0 && h.growth == 0 && h.level == 0 && h.reserve == 0 && h.maxSteps == 0 && h.stashLimit == 0 &&
-		h.borrowed == 0 && h.stashed == 0 && h.valueBits == 0 && !h.more
+	none := h.slots == 0 && h.growth == 0 && h.reserve == 0 && h.maxSteps == 0 && h.stashLimit == 0 &&
+		h.stashed == 0 && h.valueBits == 0
 	return first(
 		must(none, "a Bloom filter has something that it cannot have"),
 		must(h.chunks == 1 && h.maxCapacity == h.capacity, "chunks %d, capacity %d, max capacity %d", h.chunks, h.capacity,

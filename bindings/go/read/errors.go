@@ -17,8 +17,6 @@ var (
 	ErrTruncated = errors.New("nidus: the file is truncated")
 	// ErrCorrupt: a checksum or an invariant does not hold.
 	ErrCorrupt = errors.New("nidus: the file is damaged")
-	// ErrGrowing: the filter is just growing, and this package cannot read such files yet. It is errors.ErrUnsupported.
-	ErrGrowing = fmt.Errorf("nidus: a filter that is just growing: %w", errors.ErrUnsupported)
 )
 
 // Error is a file that cannot be read.

@@ -43,8 +43,9 @@ func use(t *testing.T, data []byte) {
 	filter.Info()
 	for key := range uint64(20) {
 		found := filter.Contains(key)
-		if found != (filter.Count(key) > 0) {
-			t.Fatal(key, found, filter.Count(key))
+		twins := filter.header.segmented && filter.header.family == breadcrumb
+		if n := filter.Count(key); found != (n > 0) && !(found && twins) {
+			t.Fatal(key, found, n)
 		}
 		filter.GetCount(key)
 	}
@@ -99,7 +100,7 @@ func withSections(data []byte) []byte {
 		panic(err)
 	}
 	start := uint64(256)
-	if size >= 4096 && h.family != ribbon {
+	if size >= pagedSize && h.family != ribbon {
 		start = 4096
 	}
 	wide := binary.LittleEndian.PutUint64

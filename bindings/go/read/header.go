@@ -35,8 +35,8 @@ const (
 	magic       = "\x89nidus\r\n"
 	version     = 1
 	headerSize  = 256
-	recordSize  = 128
-	listedSize  = 24 // an entry of a stash or a list
+	pagedSize   = 1 << 18 // of a table from which on it starts at a page
+	listedSize  = 24      // an entry of a stash or a list
 	featDelete  = 1 << 0
 	featNone    = 1 << 7
 	featCompact = 1 << 8
@@ -54,21 +54,19 @@ type header struct {
 	slots       uint64 // l
 	core        uint   // c
 	growth      uint   // g
-	level       uint   // d
 	chunks      uint64 // C
 	groups      uint64 // G
 	reserve     uint64
 	maxSteps    uint64
 	stashLimit  uint64
-	borrowed    uint // v
 	count       uint64
 	stashed     uint64
-	more        bool
 	sections    [2]section
 	valueBits   uint // u
+	segmented   bool
 	judged      uint64
 
-	total uint64 // count of all parts
+	tag uint // bits of a tag, in a body of a filter that grows
 }
 
 type section struct {
@@ -93,24 +91,21 @@ func parseHeader(data []byte) (*header, error) {
 		slots:       uint64(le32(data, 56)),
 		core:        uint(le32(data, 60)),
 		growth:      uint(le32(data, 64)),
-		level:       uint(le32(data, 68)),
 		chunks:      le64(data, 72),
 		groups:      le64(data, 80),
 		reserve:     uint64(le32(data, 88)),
 		maxSteps:    uint64(le32(data, 92)),
 		stashLimit:  uint64(le32(data, 96)),
-		borrowed:    uint(le32(data, 100)),
 		count:       le64(data, 104),
 		stashed:     le64(data, 112),
-		more:        le32(data, 124) == 1,
 		valueBits:   uint(le32(data, 192)),
+		segmented:   le32(data, 196) == 1,
 		judged:      le64(data, 200),
 	}
 	for i := range h.sections {
 		at := 128 + 32*i
 		h.sections[i] = section{le64(data, at+8), le64(data, at+16), le64(data, at+24)}
 	}
-	h.total = h.count
 	return h, first(h.checkUnused(data), h.checkFields())
 }
 
@@ -136,10 +131,11 @@ func checkStart(data []byte) error {
 // checkUnused checks what is always the same.
 func (h *header) checkUnused(data []byte) error {
 	return first(
-		must(le32(data, 124) <= 1, "more is neither 0 nor 1"),
 		must(le64(data, 128) == 0, "section 0 is not the table"),
 		must(le64(data, 160) == 1, "section 1 is not the stash"),
-		must(le32(data, 196) == 0 && isZero(data[208:248]), "the header has something where nothing is known"))
+		must(le32(data, 196) <= 1, "segmented is neither 0 nor 1"),
+		must(le32(data, 68) == 0 && le32(data, 100) == 0 && le32(data, 124) == 0 && isZero(data[208:248]),
+			"the header has something where nothing is known"))
 }
 
 func isZero(data []byte) bool {
@@ -164,6 +160,8 @@ func (h *header) checkFields() error {
 		must(h.features&featDelete == 0 || h.features&featNone == 0, "the features contradict each other"),
 		must(h.features&featCompact == 0 || h.family == bucketed, "only bucketed filters are compact"),
 		must(h.valueBits <= 32, "values have %d bits", h.valueBits),
+		must(!h.segmented || h.family < bloom, "%d filters do not grow", uint32(h.family)),
+		must(h.segmented || h.growth == 0 && h.maxCapacity == h.capacity, "a filter of fixed size is to grow"),
 		must(h.judged == 0 || h.family == ribbon, "only ribbon filters have a verdict"))
 }
 
@@ -176,6 +174,9 @@ type part interface {
 }
 
 func (h *header) part(hasher *hashes.Hasher) part {
+	if h.segmented {
+		return &growing{header: h, partner: hasher.Partner}
+	}
 	switch h.family {
 	case breadcrumb:
 		return &yard{header: h}
@@ -189,19 +190,18 @@ func (h *header) part(hasher *hashes.Hasher) part {
 	return &nest{header: h, partner: hasher.Partner}
 }
 
-// table makes the table of a filter, and reads the parts behind it.
+// table makes the table of a filter.
 func (h *header) table(data []byte, hasher *hashes.Hasher) (table, error) {
 	part := h.part(hasher)
 	size, err := part.fits()
 	if err != nil {
 		return nil, err
 	}
-	end, err := h.checkSections(data, size)
-	if err != nil {
+	if err := h.checkSections(data, size); err != nil {
 		return nil, err
 	}
 	part.use(h.sections[0].in(data), h.sections[1].in(data))
-	return h.others(data, end, part)
+	return part, nil
 }
 
 func (s section) in(data []byte) []byte { return data[s.offset : s.offset+s.size] }
@@ -219,10 +219,10 @@ func (h *header) listed() uint64 {
 	return listedSize
 }
 
-// checkSections checks sizes, places, the zeros in between and checksums. It tells where the sections end.
-func (h *header) checkSections(data []byte, size uint64) (uint64, error) {
+// checkSections checks sizes, places, the zeros in between and checksums.
+func (h *header) checkSections(data []byte, size uint64) error {
 	align := uint64(64)
-	if size >= 4096 && h.family != ribbon {
+	if size >= pagedSize && h.family != ribbon {
 		align = 4096
 	}
 	table, stash := h.sections[0], h.sections[1]
@@ -231,7 +231,7 @@ func (h *header) checkSections(data []byte, size uint64) (uint64, error) {
 		must(size <= most, "the table would have %d bytes", size),
 		must(h.stashed <= most/listedSize, "there are %d entries in the stash", h.stashed))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	stashStart := up(start+size, 64)
 	end := stashStart + h.listed()*h.stashed
@@ -241,31 +241,23 @@ func (h *header) checkSections(data []byte, size uint64) (uint64, error) {
 		must(stash.offset == stashStart && stash.size == end-stashStart, "the stash has %d bytes from %d on, not %d from %d",
 			stash.size, stash.offset, end-stashStart, stashStart))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if uint64(len(data)) < end {
-		return 0, wrong(ErrTruncated, "the file has %d bytes, but %d are needed", len(data), end)
+		return wrong(ErrTruncated, "the file has %d bytes, but %d are needed", len(data), end)
 	}
-	if !h.more && uint64(len(data)) > end {
-		return 0, wrong(ErrFormat, "the file has %d bytes behind its end", uint64(len(data))-end)
+	if uint64(len(data)) > end {
+		return wrong(ErrFormat, "the file has %d bytes behind its end", uint64(len(data))-end)
 	}
 	if !isZero(data[headerSize:start]) || !isZero(data[start+size:stashStart]) {
-		return 0, wrong(ErrCorrupt, "there is something between the sections")
+		return wrong(ErrCorrupt, "there is something between the sections")
 	}
 	for i, section := range h.sections {
 		if hashes.XXH3(section.in(data), 0) != section.checksum {
-			return 0, wrong(ErrCorrupt, "the checksum of section %d is wrong", i)
+			return wrong(ErrCorrupt, "the checksum of section %d is wrong", i)
 		}
 	}
-	return end, nil
-}
-
-// others reads the parts behind the sections.
-func (h *header) others(data []byte, end uint64, only part) (table, error) {
-	if !h.more {
-		return only, nil
-	}
-	return nil, wrong(ErrGrowing, "the filter is just growing, and this package cannot read such files yet")
+	return nil
 }
 
 // log2 is that of a power of two.

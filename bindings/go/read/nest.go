@@ -7,9 +7,9 @@ import "math/bits"
 // nest is the table of families 1 to 6.
 //
 //	low bits                                                                            high bits
-//	| core, c bits | choice, 1 bit | offset, log2(l) bits | growth, k bits | value, u bits |
-//	                 bucketed and    windowed
-//	                 windowed
+//	| core, c bits | choice, 1 bit | offset, log2(l) bits | tag, t bits | value, u bits |
+//	                 bucketed and    windowed               bodies of filters
+//	                 windowed                               that grow
 type nest struct {
 	*header
 	partner uint64 // what places of partners are keyed with
@@ -17,9 +17,7 @@ type nest struct {
 	stash   list
 
 	place  uint   // bits of choice and offset
-	kept   uint   // k
 	width  uint   // w
-	now    uint64 // groups of a chunk: G * 2^d
 	places uint64 // slots of a chunk: S
 	stride uint64
 }
@@ -40,7 +38,7 @@ func (n *nest) fits() (uint64, error) {
 	}
 	bytes := up(n.places*uint64(n.width), 8)/8 + 8
 	if n.coded() {
-		bytes = up(n.now*uint64(4*n.width-4), 8)/8 + 8
+		bytes = up(n.groups*uint64(4*n.width-4), 8)/8 + 8
 	}
 	n.stride = bytes
 	if n.chunks > 1 {
@@ -67,9 +65,9 @@ func (n *nest) checkShape() error {
 }
 
 func (n *nest) checkWidths() error {
-	c, g, d, v := n.core, n.growth, n.level, n.borrowed
-	if c < 1 || c > 56 || g > 56 || v > 56 || d > 44 {
-		return wrong(ErrFormat, "core bits %d, growth bits %d, borrowed %d, level %d", c, g, v, d)
+	c, t := n.core, n.tag
+	if c < 1 || c > 56 || t > 56 {
+		return wrong(ErrFormat, "core bits %d, tags of %d bits", c, t)
 	}
 	n.place = 0
 	if n.family == bucketed {
@@ -77,37 +75,34 @@ func (n *nest) checkWidths() error {
 	} else if n.family == windowed {
 		n.place = 1 + log2(n.slots)
 	}
-	n.kept = max(g, d) - d
-	n.width = c + n.place + n.kept + n.valueBits
-	n.now = n.groups << d
-	n.places = n.now * n.slots
+	n.width = c + n.place + t + n.valueBits
+	n.places = n.groups * n.slots
 	if n.family == windowed {
-		n.places = n.now + n.slots - 1
+		n.places = n.groups + n.slots - 1
 	}
 	high, all := bits.Mul64(n.chunks, n.groups)
 	return first(
-		must(v == 0 && d <= g || v > 0 && d == g+v, "level %d with %d growth bits and %d borrowed ones", d, g, v),
 		must(!n.coded() || c >= 5, "coded buckets have %d core bits", c),
 		must(n.family != simplified || c >= log2(n.groups), "%d core bits for %d groups", c, n.groups),
-		must(c+n.place+g+n.valueBits <= 56 && n.width >= 2, "slots of %d bits", n.width),
-		must(c+g <= 63 && high == 0 && all <= 1<<(63-c-g), "a hash has not enough bits"),
-		must(n.groups <= 1<<46>>d/n.slots, "a chunk has too many slots"),
-		must(n.stashLimit <= 1024+n.slots*n.now/4, "the stash takes %d entries", n.stashLimit),
+		must(n.width <= 56 && n.width >= 2, "slots of %d bits", n.width),
+		must(c+t <= 63 && high == 0 && all < 1<<(64-c-t), "a hash has not enough bits"),
+		must(n.groups <= 1<<46/n.slots, "a chunk has too many slots"),
+		must(n.stashLimit <= 1024+n.slots*n.groups/4, "the stash takes %d entries", n.stashLimit),
 		must(n.stashed == 0 || n.stashLimit != 0, "there is a stash where none may be"))
 }
 
-func (n *nest) use(table, stash []byte) { n.data, n.stash = table, list(stash) }
+func (n *nest) use(table, stash []byte) { n.data, n.stash = table, list{stash, 64} }
 
 // ------------------------------------------------------------- from a hash to its places
 
 // identity is what a filter keeps of a key: home and fingerprint, taken apart.
 type identity struct {
-	chunk, base  uint64 // the group at level 0 by which it is known
-	core, growth uint64
+	chunk, base uint64 // the group by which it is known
+	core, tag   uint64
 }
 
 func (n *nest) home(id identity) uint64        { return id.chunk*n.groups + id.base }
-func (n *nest) fingerprint(id identity) uint64 { return id.core + id.growth<<n.core }
+func (n *nest) fingerprint(id identity) uint64 { return id.core | id.tag<<n.core }
 
 func spread(x uint64) uint64 {
 	x *= 0x9fb21c651e98df25
@@ -115,28 +110,21 @@ func spread(x uint64) uint64 {
 	return x ^ x>>32
 }
 
-// toPartner is what leads from a core to the second place.
-func (n *nest) toPartner(core uint64) uint64 { return spread(core&low(12) ^ n.partner) }
-
-// lent is the address bits that a core lends.
-func (n *nest) lent(core uint64) uint64 { return spread(^core^n.partner) & low(n.borrowed) }
-
-// other is the partner of a base group, of families 1 to 4.
-func (n *nest) other(base, core, x uint64) uint64 {
+// distance is what leads from a group to its partner.
+func (n *nest) distance(core uint64) uint64 {
 	if n.family == simplified {
-		return base ^ core&(n.groups-1)
+		return core & (n.groups - 1)
 	}
-	high, _ := bits.Mul64(x, n.groups-1)
-	return base ^ (1 + high)
+	high, _ := bits.Mul64(spread(core&low(12)^n.partner), n.groups-1)
+	return 1 + high
 }
 
-// turned is t(n): by what the address bits of partners differ.
-func (n *nest) turned(x uint64, bitsOf uint) uint64 {
-	if n.family != simplified {
-		_, x = bits.Mul64(x, n.groups-1)
+// lower is the group by which an entry of a group is known.
+func (n *nest) lower(group, core uint64) uint64 {
+	if n.either() {
+		return min(group, group^n.distance(core))
 	}
-	high, _ := bits.Mul64(x, 1<<bitsOf)
-	return high
+	return group
 }
 
 // cut takes a hash apart.
@@ -144,15 +132,8 @@ func (n *nest) cut(hash uint64) identity {
 	var id identity
 	id.chunk, hash = bits.Mul64(hash, n.chunks)
 	id.base, hash = bits.Mul64(hash, n.groups)
-	id.growth, hash = bits.Mul64(hash, 1<<n.growth)
 	id.core = n.cutCore(hash)
-	if n.either() {
-		x := n.toPartner(id.core)
-		if other := n.other(id.base, id.core, x); other < id.base {
-			id.base = other
-			id.growth ^= n.turned(x, n.growth)
-		}
-	}
+	id.base = n.lower(id.base, id.core)
 	return id
 }
 
@@ -166,25 +147,47 @@ func (n *nest) cutCore(hash uint64) uint64 {
 	return 1 + lowest + n.groups*high
 }
 
-// address is the bits that lead from the base group to the one of now.
-func (n *nest) address(id identity) uint64 {
-	return id.growth>>n.kept<<n.borrowed | n.lent(id.core)
-}
-
-// groupsOf gives both groups of now. In families 5 and 6 the second one has the choice 1.
+// groupsOf gives both groups. In families 5 and 6 the second one has the choice 1.
 func (n *nest) groupsOf(id identity) (first, second uint64) {
-	x, a := n.toPartner(id.core), n.address(id)
-	first = id.base<<n.level | a
 	if n.either() {
-		return first, n.other(id.base, id.core, x)<<n.level | a ^ n.turned(x, n.level)
+		return id.base, id.base ^ n.distance(id.core)
 	}
-	return first, (first + n.distance(x)) % n.now
+	return id.base, (id.base + n.distance(id.core)) % n.groups
 }
 
-// distance is how far the second place is behind the first, of families 5 and 6.
-func (n *nest) distance(x uint64) uint64 {
-	high, _ := bits.Mul64(x, n.now-1)
-	return 1 + high
+// ------------------------------------------------------------- as a body of a filter that grows
+
+func (n *nest) tagAt() uint { return n.core }
+
+func (n *nest) identityOfHash(hash uint64) (home, fingerprint uint64) {
+	id := n.cut(hash)
+	return n.home(id), n.fingerprint(id)
+}
+
+func (n *nest) possible(fingerprint uint64) bool {
+	return fingerprint > 0 && (n.family != simplified || fingerprint%n.groups > 0 && fingerprint/n.groups < 1<<n.core/n.groups)
+}
+
+func (n *nest) lowest(home, fingerprint uint64) uint64 {
+	core := fingerprint & low(n.core)
+	if n.family != simplified {
+		return uncut(home, n.groups, uncut(core-1, low(n.core), 0))
+	}
+	rest := uncut(core/n.groups, 1<<n.core/n.groups, 0)
+	return uncut(home, n.groups, uncut(core%n.groups-1, n.groups-1, rest))
+}
+
+func (n *nest) lent(home, fingerprint uint64) uint64 {
+	return spread(^(home<<n.core | fingerprint&low(n.core)) ^ n.partner)
+}
+
+func (n *nest) containsTag(hash, tag uint64) bool {
+	found := false
+	n.findTag(hash, tag, func(_, _ uint64) bool {
+		found = true
+		return false
+	})
+	return found
 }
 
 // ------------------------------------------------------------- slots
@@ -247,20 +250,16 @@ func (n *nest) as(id identity, choice, offset uint64) uint64 {
 	if n.place > 0 {
 		slot |= choice<<n.core | offset<<(n.core+1)
 	}
-	return slot | id.growth&low(n.kept)<<(n.core+n.place)
+	return slot | id.tag<<(n.core+n.place)
 }
 
-func (n *nest) contains(hash uint64) bool {
-	found := false
-	n.find(hash, func(_, _ uint64) bool {
-		found = true
-		return false
-	})
-	return found
-}
+func (n *nest) contains(hash uint64) bool { return n.containsTag(hash, 0) }
 
-func (n *nest) find(hash uint64, each func(value, copies uint64) bool) {
+func (n *nest) find(hash uint64, each func(value, copies uint64) bool) { n.findTag(hash, 0, each) }
+
+func (n *nest) findTag(hash, tag uint64, each func(value, copies uint64) bool) {
 	id := n.cut(hash)
+	id.tag = tag
 	first, second := n.groupsOf(id)
 	bare := n.width - n.valueBits
 	var room [8]uint64
@@ -278,7 +277,7 @@ func (n *nest) find(hash uint64, each func(value, copies uint64) bool) {
 		}
 	}
 	if full {
-		n.stash.find(n.home(id), n.fingerprint(id), each)
+		n.stash.find(n.home(id), n.fingerprint(id), func(i int) bool { return each(n.stash.value(i), n.stash.copies(i)) })
 	}
 }
 
@@ -300,7 +299,7 @@ func (n *nest) walk(each func(Entry) bool) bool {
 func (n *nest) walkChunk(chunk uint64, each func(at, slot uint64) bool) bool {
 	var room [8]uint64
 	if n.coded() {
-		for group := range n.now {
+		for group := range n.groups {
 			for i, slot := range n.group(chunk, group, &room) {
 				if !each(group*4+uint64(i), slot) {
 					return false
@@ -325,28 +324,17 @@ func (n *nest) groupOf(at, slot uint64) uint64 {
 	return at / n.slots
 }
 
-// identityOf is that of a slot, and the address bits that its core should lend.
-func (n *nest) identityOf(chunk, group, slot uint64) (id identity, borrowed uint64) {
-	id.chunk, id.core = chunk, slot&low(n.core)
-	x := n.toPartner(id.core)
+// identityOf is that of a slot.
+func (n *nest) identityOf(chunk, group, slot uint64) identity {
+	core := slot & low(n.core)
 	if !n.either() && slot>>n.core&1 == 1 {
-		group = (group + n.now - n.distance(x)) % n.now
+		group = (group + n.groups - n.distance(core)) % n.groups
 	}
-	a := group & low(n.level)
-	id.base = group >> n.level
-	if n.either() {
-		if other := n.other(id.base, id.core, x); other < id.base {
-			id.base = other
-			a ^= n.turned(x, n.level)
-		}
-	}
-	kept := slot >> (n.core + n.place) & low(n.kept)
-	id.growth = a>>n.borrowed<<n.kept | kept
-	return id, a & low(n.borrowed)
+	return identity{chunk, n.lower(group, core), core, slot >> (n.core + n.place) & low(n.tag)}
 }
 
 func (n *nest) entry(chunk, at, slot uint64) Entry {
-	id, _ := n.identityOf(chunk, n.groupOf(at, slot), slot)
+	id := n.identityOf(chunk, n.groupOf(at, slot), slot)
 	return Entry{n.home(id), n.fingerprint(id), slot >> (n.width - n.valueBits)}
 }
 
@@ -380,13 +368,13 @@ func (n *nest) checkChunk(chunk uint64) (taken uint64, err error) {
 	n.walkChunk(chunk, func(at, slot uint64) bool {
 		if slot != 0 {
 			taken++
-			err = n.checkSlot(chunk, at, slot)
+			err = n.checkSlot(at, slot)
 		}
 		return err == nil
 	})
 	used := n.places * uint64(n.width)
 	if n.coded() {
-		used = n.now * uint64(4*n.width-4)
+		used = n.groups * uint64(4*n.width-4)
 	}
 	end := n.data[chunk*n.stride+used/8 : (chunk+1)*n.stride]
 	if err == nil && (end[0]>>(used%8) != 0 || !isZero(end[1:])) {
@@ -398,7 +386,7 @@ func (n *nest) checkChunk(chunk uint64) (taken uint64, err error) {
 // checkCodes checks that buckets are in order.
 func (n *nest) checkCodes(chunk uint64) error {
 	var room [8]uint64
-	for group := range n.now {
+	for group := range n.groups {
 		if !n.decode(chunk, group, &room) {
 			return wrong(ErrCorrupt, "bucket %d has a code that is none", group)
 		}
@@ -411,20 +399,15 @@ func (n *nest) checkCodes(chunk uint64) error {
 	return nil
 }
 
-func (n *nest) checkSlot(chunk, at, slot uint64) error {
-	group := n.groupOf(at, slot)
+func (n *nest) checkSlot(at, slot uint64) error {
 	if slot&low(n.core) == 0 {
 		return wrong(ErrCorrupt, "slot %d has no fingerprint", at)
 	}
-	if group >= n.now {
+	if n.groupOf(at, slot) >= n.groups {
 		return wrong(ErrCorrupt, "slot %d belongs to no window", at)
 	}
-	id, borrowed := n.identityOf(chunk, group, slot)
-	if !n.isCore(id.core) {
+	if !n.isCore(slot & low(n.core)) {
 		return wrong(ErrCorrupt, "slot %d has a fingerprint that no key has", at)
-	}
-	if borrowed != n.lent(id.core) {
-		return wrong(ErrCorrupt, "slot %d has an address that is not its own", at)
 	}
 	return nil
 }
@@ -440,11 +423,8 @@ func (n *nest) isCore(core uint64) bool {
 // identityIs takes an entry of a list apart; false if no key is like that.
 func (n *nest) identityIs(home, fingerprint uint64) (id identity, ok bool) {
 	id = identity{home / n.groups, home % n.groups, fingerprint & low(n.core), fingerprint >> n.core}
-	ok = id.chunk < n.chunks && n.isCore(id.core) && id.growth <= low(n.growth)
-	if ok && n.either() {
-		ok = id.base < n.other(id.base, id.core, n.toPartner(id.core))
-	}
-	return id, ok
+	ok = id.chunk < n.chunks && n.isCore(id.core) && id.tag <= low(n.tag)
+	return id, ok && id.base == n.lower(id.base, id.core)
 }
 
 // checkListed checks an entry of the stash.
@@ -453,9 +433,8 @@ func (n *nest) checkListed(home, fingerprint, value uint64) error {
 	if !ok || value > low(n.valueBits) {
 		return wrong(ErrCorrupt, "the stash has an entry that no key has")
 	}
-	first, _ := n.groupsOf(id)
 	var room [8]uint64
-	for _, slot := range n.group(id.chunk, first, &room) {
+	for _, slot := range n.group(id.chunk, id.base, &room) {
 		if slot == 0 {
 			return wrong(ErrCorrupt, "the stash has an entry whose group has room")
 		}

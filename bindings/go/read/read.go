@@ -5,7 +5,8 @@
 // filters that others made.
 //
 // A file is checked whole before it is trusted: header, sizes, checksums and every entry. What comes from untrusted sources is an
-// error, or a filter that is sound. Nothing is copied: a filter takes no memory beyond its bytes.
+// error, or a filter that is sound. Nothing is copied: a filter takes no memory beyond its bytes, and a little for each
+// table of one that grows.
 package read
 
 import (
@@ -92,7 +93,7 @@ func (f *Filter[K]) ContainsMany(keys []K) []bool {
 func (f *Filter[K]) ContainsHash(hash uint64) bool { return f.table.contains(hash) }
 
 // Count tells how many copies of the key are in the filter; those of keys that look the same count too. Bloom and ribbon
-// filters say 0 or 1.
+// filters say 0 or 1. A breadcrumb filter that grows may contain a key of which it has no copies.
 func (f *Filter[K]) Count(key K) uint64 { return f.CountHash(f.Hash(key)) }
 
 // CountHash is Count of the key that has this hash.
@@ -135,14 +136,14 @@ func (f *Filter[K]) Entries() iter.Seq[Entry] {
 }
 
 // Len is the number of entries, copies counted.
-func (f *Filter[K]) Len() int { return int(f.header.total) }
+func (f *Filter[K]) Len() int { return int(f.header.count) }
 
 // Info tells what the file says of the filter.
 func (f *Filter[K]) Info() Info {
 	h := f.header
 	return Info{
 		Family:      h.family.String(),
-		Count:       h.total,
+		Count:       h.count,
 		Capacity:    h.capacity,
 		MaxCapacity: h.maxCapacity,
 		Seed:        h.seed,

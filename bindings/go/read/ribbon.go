@@ -76,8 +76,7 @@ func (l *layer) size() uint64  { return 8 * (l.blocks*l.columns + l.split) }
 func (l *layer) marks() uint64 { return up(up(l.windows, markedFor)/markedFor, 4) / 4 }
 
 func (m *matrices) fits() (uint64, error) {
-	none := m.slots == 0 && m.growth == 0 && m.level == 0 && m.groups == 0 && m.maxSteps == 0 && m.stashLimit == 0 &&
-		m.borrowed == 0 && !m.more
+	none := m.slots == 0 && m.growth == 0 && m.groups == 0 && m.maxSteps == 0 && m.stashLimit == 0
 	err := first(
 		must(none, "a ribbon filter has something that it cannot have"),
 		must(m.features&featStatic != 0, "a ribbon filter is not static"),

@@ -5,16 +5,18 @@ package read
 import "math/bits"
 
 // yard is the table of breadcrumb filters: lines of the front yard, lines of the backyard (even 0, odd 0, even 1, ...), then
-// the values of each line. A line:
+// the values of each line, each above the entry's tag in a body of a filter that grows. A line:
 //
 //	| sizes, to a whole byte | remainders, R bits per slot | crumbs, 4 bits per slot: backyard only |
 type yard struct {
 	*header
-	data []byte
+	data  []byte
+	stash list
 
 	lineBytes   uint64
 	minis       uint64
 	remainder   uint // R
+	beside      uint // bits of tag and value
 	front, back yardLines
 	fronts      uint64 // F
 	halves      uint64 // H: even lines, or odd lines
@@ -43,26 +45,26 @@ var hops = [16]uint64{0, 8, 18, 31, 45, 164, 183, 186, 235, 275, 277, 334, 377, 
 
 func (y *yard) fits() (uint64, error) {
 	shape, known := yardShapes[y.slots]
-	c, g, d := y.core, y.growth, y.level
 	err := first(
 		must(known, "breadcrumb filters have no %d slots", y.slots),
-		must(c <= 56 && g <= 56 && c+g == shape.remainder && d <= g, "core bits %d, growth bits %d, level %d", c, g, d),
-		must(y.chunks == 1 && y.reserve == 0 && y.maxSteps == 0 && y.stashLimit == 0 && y.borrowed == 0 && y.stashed == 0,
+		must(y.core == shape.remainder && y.tag <= 24, "core bits %d, tags of %d bits", y.core, y.tag),
+		must(y.chunks == 1 && y.reserve == 0 && y.maxSteps == 0 && y.stashLimit == 0,
 			"a breadcrumb filter has something that it cannot have"),
-		must(y.groups >= 1 && y.groups <= 1<<(57-shape.remainder) && y.groups <= 1<<40>>d, "there are %d front buckets", y.groups))
+		must(y.groups >= 1 && y.groups < 1<<(58-shape.remainder) && y.groups <= 1<<40, "there are %d front buckets", y.groups))
 	if err != nil {
 		return 0, err
 	}
-	u := uint64(y.valueBits)
+	y.beside = y.tag + y.valueBits
+	u := uint64(y.beside)
 	y.lineBytes, y.minis, y.remainder = shape.lineBytes, shape.minis, shape.remainder
 	y.front = yardLines{y.slots, up(y.slots*u, 8) / 8, false}
 	y.back = yardLines{shape.back, up(shape.back*u, 8) / 8, true}
-	y.fronts = y.groups << d
+	y.fronts = y.groups
 	y.halves = up(y.fronts, 16) / 16
 	return y.fronts*(y.lineBytes+y.front.valueBytes) + 2*y.halves*(y.lineBytes+y.back.valueBytes), nil
 }
 
-func (y *yard) use(table, _ []byte) { y.data = table }
+func (y *yard) use(table, stash []byte) { y.data, y.stash = table, list{stash, y.tagAt()} }
 
 // ------------------------------------------------------------- lines
 
@@ -74,11 +76,11 @@ type line struct {
 	sizes     [2]uint64
 	entries   uint64
 	remainder uint
-	valueBits uint
+	beside    uint
 	starts    uint64 // the bit where remainders start
 }
 
-// bitsIn reads up to 32 bits.
+// bitsIn reads up to 56 bits.
 func bitsIn(data []byte, at uint64, width uint) (x uint64) {
 	some := data[at/8 : min(at/8+8, uint64(len(data)))]
 	for i, b := range some {
@@ -95,7 +97,7 @@ func (y *yard) lineAt(kind *yardLines, number uint64) line {
 		values += y.fronts * y.front.valueBytes
 	}
 	l := line{yardLines: kind, data: y.data[lines : lines+y.lineBytes], values: y.data[values : values+kind.valueBytes],
-		remainder: y.remainder, valueBits: y.valueBits}
+		remainder: y.remainder, beside: y.beside}
 	sizes := uint(y.minis + kind.slots)
 	l.starts = up(uint64(sizes), 8)
 	l.sizes = [2]uint64{le64(l.data, 0) ^ low(uint(y.minis)), le64(l.data, 8)}
@@ -157,47 +159,117 @@ func (l *line) crumb(i uint64) uint64 {
 	return bitsIn(l.data, l.starts+l.slots*uint64(l.remainder)+4*i, 4)
 }
 
-func (l *line) value(i uint64) uint64 {
-	return bitsIn(l.values, i*uint64(l.valueBits), l.valueBits)
+// besides is what lies beside an entry: its value, above its tag.
+func (l *line) besides(i uint64) uint64 {
+	return bitsIn(l.values, i*uint64(l.beside), l.beside)
 }
 
 // ------------------------------------------------------------- lookups
 
+// place is where a key is to be found.
+type place struct{ front, mini, rest uint64 }
+
+func (y *yard) locate(hash uint64) place {
+	f, hash := bits.Mul64(hash, y.fronts)
+	mini, hash := bits.Mul64(hash, y.minis)
+	return place{f, mini, hash >> (64 - y.remainder)}
+}
+
 func (y *yard) contains(hash uint64) bool {
-	found := false
-	y.find(hash, func(_, _ uint64) bool {
+	found, at := false, y.locate(hash)
+	each := func(uint64) bool {
 		found = true
 		return false
-	})
+	}
+	y.inLines(at, each)
+	if !found {
+		y.stash.find(at.front, y.fingerprint(at), func(int) bool { return each(0) })
+	}
 	return found
 }
 
-func (y *yard) find(hash uint64, each func(value, copies uint64) bool) {
-	base, hash := bits.Mul64(hash, y.groups)
-	mini, hash := bits.Mul64(hash, y.minis)
-	p := hash >> (64 - y.remainder)
-	f, r := base<<y.level|p&low(y.level), p>>y.level
+func (y *yard) find(hash uint64, each func(value, copies uint64) bool) { y.findTag(hash, 0, each) }
+
+func (y *yard) findTag(hash, tag uint64, each func(value, copies uint64) bool) {
+	at, on := y.locate(hash), true
+	y.inLines(at, func(beside uint64) bool {
+		if beside&low(y.tag) == tag {
+			on = each(beside>>y.tag, 1)
+		}
+		return on
+	})
+	if on {
+		y.stash.find(at.front, y.fingerprint(at), func(i int) bool {
+			return y.stash.tag(i) != tag || each(y.stash.value(i), y.stash.copies(i))
+		})
+	}
+}
+
+// inLines calls with what lies beside each entry in lines that looks like a key, until it returns false.
+func (y *yard) inLines(at place, each func(beside uint64) bool) {
+	f := at.front
 	front := y.lineAt(&y.front, f)
-	if !front.find(mini, r, 0, each) || !front.full() || front.last(y.minis) > mini {
+	if !front.find(at, 0, each) || !front.full() || front.last(y.minis) > at.mini {
 		return
 	}
 	even := y.lineAt(&y.back, 2*(f/16))
-	if even.find(mini, r, f%16, each) {
+	if even.find(at, f%16, each) {
 		odd := y.lineAt(&y.back, 2*((f/16+hops[f%16])%y.halves)+1)
-		odd.find(mini, r, f%16, each)
+		odd.find(at, f%16, each)
 	}
 }
 
 // find looks for a remainder in a mini-bucket; false if it is not to go on.
-func (l *line) find(mini, r, crumb uint64, each func(value, copies uint64) bool) bool {
-	start, end := l.span(mini)
+func (l *line) find(at place, crumb uint64, each func(beside uint64) bool) bool {
+	start, end := l.span(at.mini)
 	for i := start; i < end; i++ {
-		if l.rest(i) == r && (!l.crumbs || l.crumb(i) == crumb) && !each(l.value(i), 1) {
+		if l.rest(i) == at.rest && (!l.crumbs || l.crumb(i) == crumb) && !each(l.besides(i)) {
 			return false
 		}
 	}
 	return true
 }
+
+// ------------------------------------------------------------- as a body of a filter that grows
+
+// fingerprint is that of a place, without a tag.
+func (y *yard) fingerprint(at place) uint64 { return (at.mini+1)<<y.remainder | at.rest }
+
+// placeOf is the place of an entry.
+func (y *yard) placeOf(home, fingerprint uint64) place {
+	return place{home, fingerprint>>y.remainder&63 - 1, fingerprint & low(y.remainder)}
+}
+
+func (y *yard) tagAt() uint { return y.remainder + 6 }
+
+func (y *yard) identityOfHash(hash uint64) (home, fingerprint uint64) {
+	at := y.locate(hash)
+	return at.front, y.fingerprint(at)
+}
+
+func (y *yard) possible(fingerprint uint64) bool {
+	mini := fingerprint >> y.remainder
+	return mini >= 1 && mini <= y.minis
+}
+
+func (y *yard) lowest(home, fingerprint uint64) uint64 {
+	at := y.placeOf(home, fingerprint)
+	return uncut(at.front, y.fronts, uncut(at.mini, y.minis, at.rest<<(64-y.remainder)))
+}
+
+func (y *yard) lent(home, fingerprint uint64) uint64 {
+	at := y.placeOf(home, fingerprint)
+	all := (at.front<<6|at.mini)<<y.remainder | at.rest
+	return fold(fold(all+0x9e3779b97f4a7c15, 0xd6e8feb86659fd93), 0x9fb21c651e98df25)
+}
+
+func fold(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
+}
+
+// containsTag does not compare tags: lookups never do.
+func (y *yard) containsTag(hash, _ uint64) bool { return y.contains(hash) }
 
 // ------------------------------------------------------------- all entries
 
@@ -213,7 +285,7 @@ func (y *yard) walk(each func(Entry) bool) bool {
 			return false
 		}
 	}
-	return true
+	return y.stash.walk(each)
 }
 
 // frontOf is the front bucket to which a crumb leads back from a line of the backyard.
@@ -233,9 +305,9 @@ func (y *yard) walkLine(l line, from func(crumb uint64) uint64, each func(Entry)
 			if l.crumbs {
 				crumb = l.crumb(i)
 			}
-			f := from(crumb)
-			p := l.rest(i)<<y.level | f&low(y.level)
-			if !each(Entry{f >> y.level, (mini+1)<<y.remainder + p, l.value(i)}) {
+			beside := l.besides(i)
+			tag := beside & low(y.tag) << y.tagAt()
+			if !each(Entry{from(crumb), tag | y.fingerprint(place{0, mini, l.rest(i)}), beside >> y.tag}) {
 				return false
 			}
 		}
@@ -264,8 +336,33 @@ func (y *yard) check() error {
 		}
 		entries += l.entries
 	}
-	if entries != y.count {
-		return wrong(ErrCorrupt, "there are %d entries, not %d", entries, y.count)
+	copies, err := y.stash.check(y.checkListed)
+	if err != nil {
+		return err
+	}
+	if entries+copies != y.count {
+		return wrong(ErrCorrupt, "there are %d entries, not %d", entries+copies, y.count)
+	}
+	return nil
+}
+
+// copiesInLines is how many copies of a key lines hold before others are listed.
+const copiesInLines = 16
+
+// checkListed checks an entry of the stash.
+func (y *yard) checkListed(home, fingerprint, value uint64) error {
+	at := y.placeOf(home, fingerprint)
+	if home >= y.fronts || at.mini >= y.minis || fingerprint>>y.tagAt() > low(y.tag) || value > low(y.valueBits) {
+		return wrong(ErrCorrupt, "the stash has an entry that no key has")
+	}
+	front := y.lineAt(&y.front, home)
+	copies := 0
+	y.inLines(at, func(uint64) bool {
+		copies++
+		return copies < copiesInLines
+	})
+	if copies < copiesInLines && (!front.full() || front.last(y.minis) > at.mini) {
+		return wrong(ErrCorrupt, "the stash has an entry whose lines have room")
 	}
 	return nil
 }
@@ -279,18 +376,13 @@ func (y *yard) checkLine(l *line) error {
 	r := uint64(l.remainder)
 	right := zeroBits(l.data, y.minis+l.slots, l.starts) &&
 		zeroBits(l.data, l.starts+l.entries*r, l.starts+l.slots*r) &&
-		zeroBits(l.values, l.entries*uint64(l.valueBits), 8*uint64(len(l.values)))
+		zeroBits(l.values, l.entries*uint64(l.beside), 8*uint64(len(l.values)))
 	behind := l.starts + l.slots*r
 	if l.crumbs {
 		behind += 4 * l.entries
 	}
 	if !right || !zeroBits(l.data, behind, 8*uint64(len(l.data))) {
 		return wrong(ErrCorrupt, "a line has something where nothing is")
-	}
-	for i := range l.entries {
-		if l.rest(i)>>(l.remainder-y.level) != 0 {
-			return wrong(ErrCorrupt, "a remainder is too large")
-		}
 	}
 	return nil
 }

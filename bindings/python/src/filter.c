@@ -309,6 +309,18 @@ static PyObject *filter_clear(PyObject *object, PyObject *unused)
 	return change_whole(of(object), clear, 0);
 }
 
+static nidus_status pack(nidus_filter *filter, uint64_t unused)
+{
+	(void)unused;
+	return nidus_pack(filter);
+}
+
+static PyObject *filter_pack(PyObject *object, PyObject *unused)
+{
+	(void)unused;
+	return change_whole(of(object), pack, 0);
+}
+
 static PyObject *filter_grow(PyObject *object, PyObject *args, PyObject *named)
 {
 	static char *names[] = { "capacity", "relaxed", NULL };
@@ -616,6 +628,10 @@ static PyMethodDef methods[] = {
 	{ "shrink", NAMED(filter_shrink), METH_VARARGS | METH_KEYWORDS,
 	  "shrink($self, capacity=0)\n--\n\n"
 	  "Give memory back: the smallest size with room for so many keys (0: for those in it)." },
+	{ "pack", filter_pack, METH_NOARGS,
+	  "pack($self, /)\n--\n\n"
+	  "Make a finished filter as small as it can be: a table of fixed size for the keys in it.\n\n"
+	  "Merge before: a packed filter fits only others that were packed to its size." },
 	{ "verify", filter_verify, METH_NOARGS,
 	  "verify($self, /)\n--\n\nCheck every entry; CorruptError says what is wrong." },
 	{ "save", filter_save, METH_O,

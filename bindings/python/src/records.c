@@ -11,9 +11,9 @@ static PyTypeObject *info_type, *row_type, *entry_type;
 static PyStructSequence_Field info_fields[] = {
 	{ "family", "the design: \"windowed\" and so on" },
 	{ "count", "entries now, copies counted; Bloom: inserts" },
-	{ "capacity", "keys that are promised to fit" },
+	{ "capacity", "keys promised to fit: of a filter that can grow, those it has room for by now" },
 	{ "max_capacity", "keys it may grow to by itself" },
-	{ "bytes", "memory of the table" },
+	{ "bytes", "memory" },
 	{ "seed", "what hashing is keyed with" },
 	{ "load", "used slots / slots" },
 	{ "headroom", "share of places left in the fullest chunk" },
@@ -25,12 +25,11 @@ static PyStructSequence_Field info_fields[] = {
 	{ "slot_bits", "width of a slot" },
 	{ "growth_bits", "of the fingerprint, reserved for growth" },
 	{ "total_slots", "slots in the table" },
-	{ "chunks", "independent sub-tables" },
+	{ "chunks", "independent sub-tables by now; 0: a list of a few keys" },
 	{ "stashed", "entries in the overflow lists" },
 	{ "features", "what this filter can do, a Feature" },
 	{ "readonly", "opened in place, so it cannot change" },
 	{ "concurrent", "made with Feature.CONCURRENT" },
-	{ "tables", "2 while entries move to a larger one, otherwise 1" },
 	{ "value_bits", "of the value beside each key; 0: it keeps none" },
 	{ NULL, NULL },
 };
@@ -63,7 +62,7 @@ static PyStructSequence_Field entry_fields[] = {
 };
 
 static PyStructSequence_Desc info_desc = { "nidus.Info", "What a filter is and how full it is.",
-	                                   info_fields, 23 };
+	                                   info_fields, 22 };
 static PyStructSequence_Desc row_desc = { "nidus.PlanRow", "What one family would need.",
 	                                  row_fields, 16 };
 static PyStructSequence_Desc entry_desc = { "nidus.Entry",
@@ -134,7 +133,6 @@ PyObject *info_record(const nidus_info *info)
 		feature_flags(info->features),
 		PyBool_FromLong(info->readonly),
 		PyBool_FromLong(info->concurrent),
-		COUNT(info->tables),
 		COUNT(info->value_bits),
 	};
 

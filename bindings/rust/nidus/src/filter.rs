@@ -522,6 +522,13 @@ macro_rules! writes {
             // SAFETY: a filter that may be changed.
             check(unsafe { sys::nidus_shrink($me.as_ptr(), capacity) })
         }
+
+        /// Makes a finished filter as small as it can be: a table of fixed size for the keys in it. Merge before: a packed
+        /// filter fits only others that were packed to its size.
+        pub fn pack($($receiver)+) -> Result<()> {
+            // SAFETY: a filter that may be changed.
+            check(unsafe { sys::nidus_pack($me.as_ptr()) })
+        }
     };
 }
 

@@ -237,6 +237,8 @@ fn filters_grow_and_shrink() {
     assert!(filter.info().bytes < before);
     filter.grow(5000).unwrap();
     assert!(filter.info().capacity >= 5000);
+    filter.pack().unwrap();
+    assert!(filter.info().capacity < 200 && filter.contains_many(&keys[..100]).iter().all(|yes| *yes));
     filter.clear().unwrap();
     assert!(filter.is_empty());
     assert_eq!(kind(small().grow(1_000_000)), ErrorKind::OutOfRange);

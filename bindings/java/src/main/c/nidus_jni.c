@@ -9,6 +9,7 @@
  */
 #include <jni.h>
 #include <nidus.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +150,7 @@ CALL(void, change)(JNIEnv *env, jclass class, jlong handle, jint what, jlong cap
 	check(env, what == 0   ? nidus_clear(filter)
 	           : what == 1 ? nidus_grow(filter, (uint64_t)capacity)
 	           : what == 2 ? nidus_shrink(filter, (uint64_t)capacity)
+	           : what == 4 ? nidus_pack(filter)
 	                       : nidus_verify(filter, NULL));
 }
 
@@ -389,6 +391,7 @@ struct keys {
 	jlongArray longs;
 	const uint64_t *direct;
 	const unsigned char *bytes;
+	jint size; /* of bytes */
 	const jint *ends;
 	jint from;
 };
@@ -396,6 +399,36 @@ struct keys {
 static jint least(jint a, jint b)
 {
 	return a < b ? a : b;
+}
+
+/* Where a key ends, read once: ends in a direct buffer may change meanwhile. */
+static jint end_of(const struct keys *keys, jint i)
+{
+	return __atomic_load_n(&keys->ends[i], __ATOMIC_RELAXED);
+}
+
+static bool throw_ends(JNIEnv *env, jint i)
+{
+	char text[100];
+	jclass class = (*env)->FindClass(env, "java/lang/IllegalArgumentException");
+	(void)snprintf(text, sizeof text,
+	               "key %d must end where it begins or later, and within the buffer", (int)i);
+	if (class != NULL)
+		(*env)->ThrowNew(env, class, text);
+	return false;
+}
+
+/* Whether all keys lie in their buffer. False with an exception. */
+static bool check_ends(JNIEnv *env, const struct keys *keys, jint n)
+{
+	jint start = 0;
+	for (jint i = 0; i < n; i++) {
+		jint end = end_of(keys, i);
+		if (end < start || end > keys->size)
+			return throw_ends(env, i);
+		start = end;
+	}
+	return true;
 }
 
 /* The hashes of n keys, BLOCK at most, from key i on. False with an exception. */
@@ -412,10 +445,14 @@ static bool hash_block(JNIEnv *env, const nidus_filter *filter, const struct key
 	} else if (keys->direct != NULL) {
 		nidus_hash_u64_batch(filter, keys->direct + i, (size_t)n, hashes);
 	} else {
+		jint start = i == 0 ? 0 : end_of(keys, i - 1);
 		for (jint k = i; k < i + n; k++) {
-			jint start = k == 0 ? 0 : keys->ends[k - 1];
+			jint end = end_of(keys, k);
+			if (start < 0 || end < start || end > keys->size)
+				return throw_ends(env, k);
 			hashes[k - i] = nidus_hash(filter, keys->bytes + start,
-			                           (size_t)(keys->ends[k] - start));
+			                           (size_t)(end - start));
+			start = end;
 		}
 	}
 	return true;
@@ -529,7 +566,7 @@ static bool unpack(JNIEnv *env, jbyteArray bytes, jintArray ends, jint n, struct
 		return false;
 	}
 	(*env)->GetIntArrayRegion(env, ends, 0, n, stops);
-	*keys = (struct keys){ .bytes = copy, .ends = stops };
+	*keys = (struct keys){ .bytes = copy, .size = last, .ends = stops };
 	return true;
 }
 
@@ -554,6 +591,25 @@ CALL(void, packed)
 	else
 		change(env, filter_of(handle), &keys, n, what);
 	free_unpacked(&keys);
+}
+
+/* Keys that lie one after another in a direct buffer; `yes` is for CONTAINS. */
+CALL(void, packedDirect)
+(JNIEnv *env, jclass class, jlong handle, jint what, jobject bytes, jint from, jint size,
+ jobject ends, jint first, jint n, jobject yes, jint at)
+{
+	const unsigned char *start = (*env)->GetDirectBufferAddress(env, bytes);
+	const jint *stops = (*env)->GetDirectBufferAddress(env, ends);
+	struct keys keys = { .bytes = start + from, .size = size, .ends = stops + first };
+	(void)class;
+	if (n == 0 || !check_ends(env, &keys, n))
+		return;
+	if (what == CONTAINS) {
+		uint8_t *to = (*env)->GetDirectBufferAddress(env, yes);
+		contains(env, filter_of(handle), &keys, n, NULL, 0, to + at);
+	} else {
+		change(env, filter_of(handle), &keys, n, what);
+	}
 }
 
 /* ----------------------------------------------------------------- bulk builds -- */

@@ -6,6 +6,7 @@ import java.lang.ref.Cleaner;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
@@ -969,6 +970,54 @@ public final class Filter implements AutoCloseable {
         });
     }
 
+    /**
+     * Whether each key is there, by its bytes and without copies: 1 or 0 for each goes to {@code yes}. The keys lie one after
+     * another from the position of {@code keys} on, as columns of texts do; {@code ends} has, between position and limit, where
+     * each key ends, counted from there, and so the next begins. The answers follow the position of {@code yes}; no position
+     * moves.
+     *
+     * @param keys a direct buffer
+     * @param ends a direct buffer in native order
+     * @param yes a direct buffer with room for as many bytes as there are keys
+     * @throws IllegalArgumentException if a key ends before it begins or beyond the limit of {@code keys}
+     */
+    public void containsAll(ByteBuffer keys, IntBuffer ends, ByteBuffer yes) {
+        ByteBuffer answers = direct(yes, "yes").duplicate();
+        if (answers.isReadOnly() || answers.remaining() < ends.remaining()) {
+            throw new IllegalArgumentException("yes must have room for " + ends.remaining() + " answers");
+        }
+        Bytes all = new Bytes(keys, ends);
+        state.read(filter -> {
+            all.pass(filter, Native.CONTAINS, answers, answers.position());
+            return 0;
+        });
+    }
+
+    /** Keys in direct buffers, as they were when the call began. */
+    private record Bytes(ByteBuffer keys, IntBuffer ends) {
+        Bytes(ByteBuffer keys, IntBuffer ends) {
+            if (!ends.isDirect() || ends.order() != ByteOrder.nativeOrder()) {
+                throw new IllegalArgumentException("ends must be a direct buffer in native order: "
+                    + "ByteBuffer.allocateDirect(n * 4).order(ByteOrder.nativeOrder()).asIntBuffer()");
+            }
+            this.keys = direct(keys, "keys").duplicate();
+            this.ends = ends.duplicate();
+        }
+
+        void pass(long filter, int what, ByteBuffer yes, int at) {
+            Native.packedDirect(filter, what, keys, keys.position(), keys.remaining(), ends, ends.position(), ends.remaining(),
+                yes, at);
+        }
+    }
+
+    private void changeAll(int what, ByteBuffer keys, IntBuffer ends) {
+        Bytes all = new Bytes(keys, ends);
+        state.write(filter -> {
+            all.pass(filter, what, null, 0);
+            return 0;
+        });
+    }
+
     static void checkKeys(LongBuffer keys) {
         if (!keys.isDirect() || keys.order() != ByteOrder.nativeOrder()) {
             throw new IllegalArgumentException("keys must be a direct buffer in native order: "
@@ -1029,6 +1078,17 @@ public final class Filter implements AutoCloseable {
     }
 
     /**
+     * As {@link #addAll(long[])}, by their bytes; the keys lie as {@link #containsAll(ByteBuffer, IntBuffer, ByteBuffer)} says.
+     *
+     * @param keys a direct buffer
+     * @param ends a direct buffer in native order
+     * @throws IllegalArgumentException if a key ends before it begins or beyond the limit of {@code keys}; none is added then
+     */
+    public void addAll(ByteBuffer keys, IntBuffer ends) {
+        changeAll(Native.ADD, keys, ends);
+    }
+
+    /**
      * {@link #remove(long)} of each key, up to the first that is not there, which is an exception here; its {@code done} tells
      * how many were removed.
      *
@@ -1045,6 +1105,17 @@ public final class Filter implements AutoCloseable {
      */
     public void removeAll(Collection<String> keys) {
         changeAll(Native.REMOVE, keys);
+    }
+
+    /**
+     * As {@link #removeAll(long[])}, by their bytes; the keys lie as {@link #containsAll(ByteBuffer, IntBuffer, ByteBuffer)} says.
+     *
+     * @param keys a direct buffer
+     * @param ends a direct buffer in native order
+     * @throws IllegalArgumentException if a key ends before it begins or beyond the limit of {@code keys}; none is removed then
+     */
+    public void removeAll(ByteBuffer keys, IntBuffer ends) {
+        changeAll(Native.REMOVE, keys, ends);
     }
 
     /**
@@ -1121,6 +1192,14 @@ public final class Filter implements AutoCloseable {
      */
     public void shrink(long capacity) {
         whole(Native.SHRINK, capacity);
+    }
+
+    /**
+     * Makes a finished filter as small as it can be: a table of fixed size for the keys in it. Merge before: a packed filter
+     * fits only others that were packed to its size.
+     */
+    public void pack() {
+        whole(Native.PACK, 0);
     }
 
     /** Checks every entry; throws if something is wrong. */

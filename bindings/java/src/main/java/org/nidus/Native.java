@@ -16,7 +16,7 @@ final class Native {
     static final int CONTAINS = 0, ADD = 1, ADD_NEW = 2, REMOVE = 3, COUNT = 4, HASH = 5, ADD_VALUE = 6, REMOVE_VALUE = 7,
         REPLACE_VALUE = 8, ADD_COUNT = 9, GET_COUNT = 10;
     private static final int IO = 30; // NIDUS_E_IO
-    static final int CLEAR = 0, GROW = 1, SHRINK = 2, VERIFY = 3;
+    static final int CLEAR = 0, GROW = 1, SHRINK = 2, VERIFY = 3, PACK = 4;
 
     private Native() {}
 
@@ -102,6 +102,10 @@ final class Native {
 
     /** `answers` is a boolean[] for CONTAINS, a long[] for HASH, and nothing otherwise. */
     static native void packed(long filter, int what, byte[] bytes, int[] ends, int n, Object answers, int at);
+
+    /** The keys lie one after another from place `from` on; `yes` is for CONTAINS, and otherwise null. */
+    static native void packedDirect(long filter, int what, Buffer keys, int from, int size, Buffer ends, int first, int n,
+        Buffer yes, int at);
 
     static native void hashLongs(long filter, long[] keys, int n, long[] to);
 

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -56,6 +57,57 @@ class FilterTest {
     private static LongBuffer longs(long... keys) {
         LongBuffer buffer = ByteBuffer.allocateDirect(keys.length * 8).order(ByteOrder.nativeOrder()).asLongBuffer();
         return buffer.put(keys).flip();
+    }
+
+    private static IntBuffer ints(int... numbers) {
+        IntBuffer buffer = ByteBuffer.allocateDirect(numbers.length * 4).order(ByteOrder.nativeOrder()).asIntBuffer();
+        return buffer.put(numbers).flip();
+    }
+
+    @Test
+    void keysInDirectBuffersAreThoseOfTheirBytes() {
+        int n = 3000; // more than one block
+        ByteBuffer bytes = ByteBuffer.allocateDirect(20 * n).put(new byte[5]);
+        int[] ends = new int[n];
+        for (int i = 0; i < n; i++) { // the first is empty
+            ends[i] = bytes.put("k".repeat(i % 10).concat(i > 0 ? "" + i : "").getBytes(StandardCharsets.UTF_8)).position() - 5;
+        }
+        bytes.flip().position(5);
+        IntBuffer all = ints(ends), odd = ints(ends).position(1);
+        ByteBuffer yes = ByteBuffer.allocateDirect(n + 1).position(1);
+        try (Filter filter = Filter.builder().capacity(n).fpr(1e-6).seed(7).build()) {
+            filter.addAll(bytes, all);
+            assertEquals(n, filter.size());
+            assertTrue(filter.contains("") && filter.contains("k1") && filter.contains("kkkkkkkkk2999"));
+            filter.containsAll(bytes, all, yes);
+            for (int i = 0; i < n; i++) {
+                assertEquals(1, yes.get(1 + i));
+            }
+            assertTrue(bytes.position() == 5 && all.position() == 0 && yes.position() == 1);
+            filter.containsAll(bytes, odd, yes); // what stands before the position does not count: key 1 begins at 0 again
+            assertEquals(1, yes.get(1));
+            filter.removeAll(bytes, all);
+            assertEquals(0, filter.size());
+        }
+    }
+
+    @Test
+    void keysThatLieOutsideOfTheirBufferAreRefused() {
+        ByteBuffer bytes = ByteBuffer.allocateDirect(10), yes = ByteBuffer.allocateDirect(10);
+        try (Filter filter = small()) {
+            for (int[] ends : new int[][] {{11}, {-1}, {3, 2}, {1, 2, Integer.MAX_VALUE}, {Integer.MIN_VALUE}}) {
+                assertThrows(IllegalArgumentException.class, () -> filter.addAll(bytes, ints(ends)));
+                assertThrows(IllegalArgumentException.class, () -> filter.containsAll(bytes, ints(ends), yes));
+                assertThrows(IllegalArgumentException.class, () -> filter.removeAll(bytes, ints(ends)));
+            }
+            assertEquals(0, filter.size());
+            assertThrows(IllegalArgumentException.class, () -> filter.addAll(ByteBuffer.allocate(10), ints(1)));
+            assertThrows(IllegalArgumentException.class, () -> filter.addAll(bytes, IntBuffer.allocate(1)));
+            assertThrows(IllegalArgumentException.class, () -> filter.containsAll(bytes, ints(1, 2), ByteBuffer.allocateDirect(1)));
+            filter.addAll(bytes, ints());
+            filter.addAll(ByteBuffer.allocateDirect(0), ints(0, 0));
+            assertEquals(2, filter.count(""));
+        }
     }
 
     @Test
@@ -263,6 +315,8 @@ class FilterTest {
             assertTrue(filter.info().bytes() < before);
             filter.grow(5000);
             assertTrue(filter.info().capacity() >= 5000 && filter.info().features().contains(Feature.GROW));
+            filter.pack();
+            assertTrue(filter.info().capacity() < 200 && all(filter.containsAll(Arrays.copyOf(keys, 100))));
             filter.clear();
             assertEquals(0, filter.size());
             refused(NidusException.Status.RANGE, () -> fixed.grow(1_000_000));

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_memory: what growing filters take, from a thousand keys to all that they may have.
+ *
+ *     ./dev bench memory [MOST [FAMILY...]]     10^7 keys, windowed and breadcrumb if left out
+ *
+ * A filter made for 1000 keys at 2^-8 that may have MOST gets them one by one. Its memory is
+ * compared with n * (f + log2(MOST / n)) bits, where f is what a filter of fixed size, made for
+ * MOST keys, takes for each: nidus_info.bytes, looked at 64 times in a doubling. The rows of the
+ * table are the doublings before a size; figures depend on nothing but the library.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <nidus.h>
+
+#define ROWS 16
+#define LOOKS 64 /* in a doubling */
+#define RATE 0x1p-8
+
+/* How many times as much as it must a filter takes, over some looks. */
+struct ratios {
+	double sum, worst;
+	unsigned looks;
+};
+
+static double bits_of_fixed(nidus_family family, uint64_t keys)
+{
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	nidus_plan_row rows[ROWS];
+	size_t n = 0;
+	options.capacity = keys;
+	options.fpr = RATE;
+	if (nidus_plan(&options, rows, ROWS, &n) != NIDUS_OK)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].family == family)
+			return rows[i].bits_per_key;
+	}
+	return 0;
+}
+
+static void look(const nidus_filter *filter, double least, struct ratios *ratios)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+	nidus_get_info(filter, &info);
+	double ratio = info.bits_per_key / least;
+	ratios->sum += ratio;
+	ratios->worst = ratio > ratios->worst ? ratio : ratios->worst;
+	ratios->looks++;
+}
+
+static void print_row(const nidus_filter *filter, double least, struct ratios *ratios)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+	nidus_get_info(filter, &info);
+	printf("| %llu | %llu | %.1f | %.1f | %.2f | %.2f |\n", (unsigned long long)info.count,
+	       (unsigned long long)info.chunks, info.bits_per_key, least,
+	       ratios->sum / ratios->looks, ratios->worst);
+	*ratios = (struct ratios){ 0 };
+}
+
+static nidus_status fill(nidus_filter *filter, uint64_t most, double fixed)
+{
+	double next = 1000, row = 2000, step = exp2(1.0 / LOOKS);
+	struct ratios ratios = { 0 };
+	nidus_status status = NIDUS_OK;
+	for (uint64_t n = 1; n <= most && status == NIDUS_OK; n++) {
+		double least = fixed + log2((double)most / (double)n);
+		status = nidus_insert_u64(filter, n);
+		if ((double)n < next && n < most)
+			continue;
+		next = (double)n * step;
+		look(filter, least, &ratios);
+		if ((double)n < row && n < most)
+			continue;
+		row = 2 * (double)n;
+		print_row(filter, least, &ratios);
+	}
+	return status;
+}
+
+static int measure(const char *name, uint64_t most)
+{
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	nidus_filter *filter = NULL;
+	nidus_status status = nidus_family_by_name(name, &options.family);
+	options.capacity = 1000;
+	options.max_capacity = most;
+	options.fpr = RATE;
+	options.seed = 1;
+	if (status == NIDUS_OK)
+		status = nidus_create(&options, &filter);
+	if (status == NIDUS_OK) {
+		printf("\n%s:\n\n| keys | bodies | bits per key | least | mean | worst |\n"
+		       "|---:|---:|---:|---:|---:|---:|\n",
+		       name);
+		status = fill(filter, most, bits_of_fixed(options.family, most));
+	}
+	if (status != NIDUS_OK)
+		fprintf(stderr, "bench_memory: %s: %s\n", name, nidus_reason());
+	nidus_free(filter);
+	return status != NIDUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t most = argc > 1 ? (uint64_t)strtod(argv[1], NULL) : 10000000;
+	int code = 0;
+	if (most < 2000)
+		return fprintf(stderr, "bench_memory: MOST must be at least 2000\n"), 2;
+	for (int i = 2; i < argc; i++)
+		code |= measure(argv[i], most);
+	if (argc < 3)
+		code = measure("windowed", most) | measure("breadcrumb", most);
+	return code;
+}

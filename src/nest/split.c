@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * split: how the entries of a nest get to bodies of a growing filter (base/spread.h).
+ *
+ * When a body is split its entries go to two others at most. Each stays in its slot, gets another
+ * tag, and slots become narrower or stay as wide. So the slots of a body are read and written as
+ * rows, as many at a time as a word has room for, without a branch on what they hold:
+ *
+ *     row      | slot 0 | empty  | slot 2 | slot 3 |     fields as wide as slots of the body
+ *     taken    |      1 |      0 |      1 |      1 |
+ *     second   |      1 |      0 |      0 |      1 |     tags from the limit on
+ *     first    |      0 |      0 | slot 2'|      0 |     with another tag
+ *              |   0 |   0 |slt 2|   0 |                 fields as wide as slots of the target
+ *
+ * Where entries of two bodies come together, one that finds its slot taken goes to another slot
+ * that it may have, as an insert would put it.
+ *
+ * Entries of files, and those that are merged into a directory, go one by one.
+ */
+#include "base/reason.h"
+#include "base/spread.h"
+#include "nest/nest.h"
+
+/* --------------------------------------------------------------- one by one -- */
+
+/*
+ * The borrowed bits of a key, the highest first. They follow from its home and its core: short
+ * cores alone have too few values to be spread evenly.
+ */
+ALWAYS_INLINE uint64_t borrowed_bits(const struct nest *nest, enum nest_kind kind,
+                                     const struct nest_key *key)
+{
+	uint64_t core = key->value & nest->layout->core_values;
+	uint64_t both = nest_home_group(kind, key) << nest->layout->core_bits | core;
+	return nest_partner_hash(nest, ~both);
+}
+
+uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash)
+{
+	const enum nest_kind kind = nest->layout->kind;
+	struct nest_key key = nest_locate(nest, kind, hash);
+	return borrowed_bits(nest, kind, &key);
+}
+
+/* What a slot is to hold in another body: core, choice and offset stay, the tag is another one. */
+ALWAYS_INLINE uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_t value,
+                                uint64_t tag)
+{
+	uint64_t payload = from->layout->payload_bits > 0 ? value >> from->layout->payload_at : 0;
+	value &= bits_low(from->layout->tag_at);
+	value |= tag << to->layout->tag_at;
+	return to->layout->payload_bits > 0 ? value | payload << to->layout->payload_at : value;
+}
+
+/* The body that a key goes to, and its tag there. */
+ALWAYS_INLINE struct spread_target target_of(const struct nest *from, enum nest_kind kind,
+                                             const struct nest_key *key,
+                                             const struct spread *spread)
+{
+	uint64_t tag = key->chunk;
+	if (from->layout->parts > 0)
+		tag = key->value >> from->layout->tag_at & bits_low(from->layout->tag_bits);
+	return spread_choose(spread, tag,
+	                     spread->borrows ? borrowed_bits(from, kind, key) : 0);
+}
+
+/* Puts a value into a slot, of a coded bucket into any; false if that is taken. */
+ALWAYS_INLINE bool fill_slot(struct nest *to, enum nest_kind kind, uint64_t slot, uint64_t value)
+{
+	if (nest_coded(kind)) {
+		uint64_t first = slot - slot % CODED_SLOTS; /* sorted: empty if any slot is */
+		if (nest_get(to, kind, to->bits, first) != 0)
+			return false;
+		nest_set(to, kind, to->bits, first, value);
+		return true;
+	}
+	uint64_t bit = slot * to->layout->width;
+	unsigned char *at = to->bits + (bit >> 3);
+	uint64_t word = load64(at);
+	if ((word >> (bit & 7) & to->layout->slot_mask) != 0)
+		return false;
+	store64(at, word | value << (bit & 7));
+	return true;
+}
+
+/*
+ * Puts an entry into a body: into this slot, which is empty unless entries of several bodies
+ * come together.
+ */
+ALWAYS_INLINE nidus_status put_into_slot(struct nest *to, enum nest_kind kind, uint64_t slot,
+                                         uint64_t value)
+{
+	if (LIKELY(fill_slot(to, kind, slot, value))) {
+		to->chunk[0].used++;
+		return NIDUS_OK;
+	}
+	struct nest_key key = nest_key_in(to, kind, 0, slot, value);
+	return nest_insert_key(to, &key);
+}
+
+/* Puts the entry of a slot into the body where it goes. */
+ALWAYS_INLINE nidus_status spread_slot(const struct nest *from, enum nest_kind kind, uint64_t chunk,
+                                       uint64_t slot, uint64_t value, const struct spread *spread)
+{
+	struct nest_key key = { .chunk = chunk, .value = value };
+	if (spread->borrows)
+		key = nest_key_in(from, kind, chunk, slot, value);
+	struct spread_target target = target_of(from, kind, &key, spread);
+	return put_into_slot(target.body, kind, slot,
+	                     with_tag(from, target.body, value, target.tag));
+}
+
+static nidus_status impossible_entry(uint64_t chunk)
+{
+	return fail(NIDUS_E_CORRUPT, "chunk %llu holds no possible entry",
+	            (unsigned long long)chunk);
+}
+
+static nidus_status spread_stash(const struct nest *from, uint64_t chunk,
+                                 const struct spread *spread)
+{
+	const enum nest_kind kind = from->layout->kind;
+	const struct overflow *stash = &from->chunk[chunk].stash;
+	const struct overflow_node *node = overflow_next(stash, NULL);
+	nidus_status status = NIDUS_OK;
+	for (; node != NULL && status == NIDUS_OK; node = overflow_next(stash, &node->entry)) {
+		struct nest_key key = nest_key_of_identity(from, kind, chunk, node->entry);
+		struct spread_target target = target_of(from, kind, &key, spread);
+		uint64_t left = node->copies;
+		if (target.body == NULL)
+			return impossible_entry(chunk);
+		key.chunk = 0;
+		key.value = with_tag(from, target.body, key.value, target.tag);
+		status = nest_insert_copies(target.body, &key, &left);
+	}
+	return status;
+}
+
+/* Puts the entries of all slots of a chunk, from one on, where they go. */
+ALWAYS_INLINE nidus_status spread_slots(const struct nest *from, enum nest_kind kind,
+                                        uint64_t chunk, uint64_t slot, const struct spread *spread)
+{
+	const unsigned char *bits = nest_chunk_bits(from, chunk);
+	const uint64_t slots = nest_chunk_slots(from->layout);
+	nidus_status status = NIDUS_OK;
+	for (; slot < slots && status == NIDUS_OK; slot++) {
+		uint64_t value = nest_get(from, kind, bits, slot);
+		if (value != 0)
+			status = spread_slot(from, kind, chunk, slot, value, spread);
+	}
+	return status;
+}
+
+/* The same of slots of a file, which may be anything, even after a check. */
+static nidus_status spread_mapped(const struct nest *from, uint64_t chunk,
+                                  const struct spread *spread)
+{
+	const enum nest_kind kind = from->layout->kind;
+	const unsigned char *bits = nest_chunk_bits(from, chunk);
+	const uint64_t slots = nest_chunk_slots(from->layout);
+	nidus_status status = NIDUS_OK;
+	for (uint64_t slot = 0; slot < slots && status == NIDUS_OK; slot++) {
+		uint64_t value = nest_get(from, kind, bits, slot);
+		if (value == 0)
+			continue;
+		if (!nest_slot_possible(from, slot, value))
+			return impossible_entry(chunk);
+		struct nest_key key = nest_key_in(from, kind, chunk, slot, value);
+		if (target_of(from, kind, &key, spread).body == NULL)
+			return impossible_entry(chunk);
+		status = spread_slot(from, kind, chunk, slot, value, spread);
+	}
+	return status;
+}
+
+/* The same with the kind as a constant where a slot is read in no time. */
+static nidus_status spread_slots_of(const struct nest *from, uint64_t chunk, uint64_t slot,
+                                    const struct spread *spread)
+{
+	switch (from->layout->kind) {
+	case NEST_CODED_XOR:
+	case NEST_CODED_BUCKETS:
+		return spread_slots(from, from->layout->kind, chunk, slot, spread);
+	case NEST_BUCKETS:
+		return spread_slots(from, NEST_BUCKETS, chunk, slot, spread);
+	case NEST_WINDOWS:
+		return spread_slots(from, NEST_WINDOWS, chunk, slot, spread);
+	default:
+		return spread_slots(from, NEST_XOR, chunk, slot, spread);
+	}
+}
+
+/* ---------------------------------------------------------------------- rows -- */
+
+#define ROW_MOST 4 /* slots */
+
+/* Slots of a row: as many as a word has room for, wherever in a byte they begin. */
+static unsigned row_slots(unsigned width)
+{
+	return width <= 16 ? ROW_MOST : width <= 30 ? 2 : 1;
+}
+
+/* Some slots side by side in a word, as fields, and nothing above them. */
+struct row {
+	unsigned width, bits;        /* of a field, and of all */
+	uint64_t ones;               /* the lowest bits of the fields; */
+	uint64_t all;                /* all their bits; */
+	uint64_t core_highs, core_lows; /* the highest of their cores, and those below */
+	unsigned core_high;
+};
+
+static struct row row_of(const struct nest_layout *layout, unsigned slots)
+{
+	const uint64_t ones = fields_ones(layout->width, slots);
+	return (struct row){
+		.width = layout->width,
+		.bits = slots * layout->width,
+		.ones = ones,
+		.all = bits_low(slots * layout->width),
+		.core_highs = ones << (layout->core_bits - 1),
+		.core_lows = ones * bits_low(layout->core_bits - 1),
+		.core_high = layout->core_bits - 1,
+	};
+}
+
+ALWAYS_INLINE uint64_t row_load(const struct row *row, const unsigned char *bits, uint64_t slot)
+{
+	uint64_t bit = slot * row->width;
+	return load64(bits + (bit >> 3)) >> (bit & 7) & row->all;
+}
+
+/* The lowest bits of fields that are taken: cores are never all zero. */
+ALWAYS_INLINE uint64_t row_taken(const struct row *row, uint64_t fields)
+{
+	uint64_t highs = ((fields & row->core_lows) + row->core_lows) | fields;
+	return (highs & row->core_highs) >> row->core_high;
+}
+
+/* How many fields these lowest bits are of. */
+ALWAYS_INLINE uint64_t row_count(const struct row *row, uint64_t ones)
+{
+	return (ones * row->ones & row->all) >> (row->bits - row->width);
+}
+
+/* --------------------------------------------------------------------- lanes -- */
+
+/* A body that entries go to, row by row. */
+struct lane {
+	struct nest *to;
+	struct row row;
+	uint64_t added;                /* to a slot: what its tag becomes more */
+	unsigned narrower;             /* a slot is by so many bits */
+	uint64_t below, payloads;      /* of a row that comes: what lies below payloads, and these */
+	uint64_t narrow[ROW_MOST];     /* each field, where it lies when it is narrower */
+	bool fresh;                    /* no slot was taken before */
+	unsigned char *at;             /* the next word of the table, */
+	uint64_t word;                 /* and its lowest bits, which were not written yet */
+	unsigned bits;
+};
+
+/* Goes on writing at a slot. */
+static void lane_seek(struct lane *lane, uint64_t slot)
+{
+	uint64_t bit = slot * lane->row.width;
+	lane->at = lane->to->bits + (bit >> 3);
+	lane->bits = bit & 7;
+	lane->word = load64(lane->at) & bits_low(lane->bits);
+}
+
+/* Writes what is left. */
+static void lane_flush(struct lane *lane)
+{
+	store64(lane->at, (load64(lane->at) & ~bits_low(lane->bits)) | lane->word);
+}
+
+static struct lane lane_of(const struct nest *from, const struct spread_range *range,
+                           unsigned slots)
+{
+	struct nest *to = range->body;
+	const unsigned width = from->layout->width, payload_at = from->layout->payload_at;
+	struct lane lane = {
+		.to = to,
+		.row = row_of(to->layout, slots),
+		.added = range->added << from->layout->tag_at,
+		.narrower = width - to->layout->width,
+		.below = fields_ones(width, slots) * bits_low(payload_at),
+		.fresh = to->chunk[0].used == 0,
+	};
+	lane.payloads = bits_low(slots * width) & ~lane.below;
+	for (unsigned i = 0; i < slots; i++)
+		lane.narrow[i] = bits_low(to->layout->width) << i * to->layout->width;
+	lane_seek(&lane, 0);
+	return lane;
+}
+
+/* Fields as they are in the lane's body, from fields of the width that they come with. */
+ALWAYS_INLINE uint64_t lane_narrow(const struct lane *lane, unsigned slots, uint64_t fields)
+{
+	if (lane->payloads != 0)
+		fields = (fields & lane->below) | (fields & lane->payloads) >> lane->narrower;
+	uint64_t narrow = fields & lane->narrow[0];
+	for (unsigned i = 1; i < slots; i++) {
+		fields >>= lane->narrower;
+		narrow |= fields & lane->narrow[i];
+	}
+	return narrow;
+}
+
+/* Writes the next row. */
+ALWAYS_INLINE void lane_write(struct lane *lane, uint64_t fields)
+{
+	lane->word |= fields << lane->bits;
+	unsigned bits = lane->bits + lane->row.bits;
+	if (bits >= 64) {
+		store64(lane->at, lane->word);
+		lane->at += 8;
+		lane->word = fields >> 1 >> (63 - lane->bits);
+		bits -= 64;
+	}
+	lane->bits = bits;
+}
+
+/* A row of which some entries find their slots taken: one by one, in order. */
+NEVER_INLINE nidus_status lane_put_singly(struct lane *lane, unsigned slots, uint64_t slot,
+                                          uint64_t fields)
+{
+	nidus_status status = NIDUS_OK;
+	lane_flush(lane);
+	for (unsigned i = 0; i < slots && status == NIDUS_OK; i++, fields >>= lane->row.width) {
+		uint64_t value = fields & lane->narrow[0];
+		if (value != 0)
+			status = put_into_slot(lane->to, lane->to->layout->kind, slot + i, value);
+	}
+	lane_seek(lane, slot + slots);
+	return status;
+}
+
+/* Puts the entries of a row, so many, into the lane's body, to the slots from one on. */
+ALWAYS_INLINE nidus_status lane_put(struct lane *lane, unsigned slots, uint64_t slot,
+                                    uint64_t fields, uint64_t count)
+{
+	if (!lane->fresh) {
+		uint64_t there = row_load(&lane->row, lane->to->bits, slot);
+		if ((row_taken(&lane->row, there) & row_taken(&lane->row, fields)) != 0)
+			return lane_put_singly(lane, slots, slot, fields);
+		fields |= there;
+	}
+	lane->to->chunk[0].used += count;
+	lane_write(lane, fields);
+	return NIDUS_OK;
+}
+
+/* -------------------------------------------------------------------- splits -- */
+
+/* A body that is split. */
+struct split {
+	const struct nest *from;
+	const struct spread *spread;
+	struct row row;
+	uint64_t compared;  /* all but payloads, */
+	uint64_t highs;     /* the highest bits of that, which are of tags if there are any, */
+	unsigned high;
+	uint64_t limit;     /* and the lowest fields of the second lane */
+	unsigned lanes;
+	struct lane lane[2];
+};
+
+static struct split split_of(const struct nest *from, const struct spread *spread, unsigned slots)
+{
+	const struct nest_layout *layout = from->layout;
+	struct split split = {
+		.from = from,
+		.spread = spread,
+		.row = row_of(layout, slots),
+		.high = layout->payload_at - 1,
+		.lanes = spread->range[0].body == spread->range[1].body ? 1 : 2,
+	};
+	split.compared = split.row.ones * bits_low(layout->payload_at);
+	split.highs = split.row.ones << split.high;
+	split.limit = split.row.ones * (spread->limit << layout->tag_at);
+	for (unsigned i = 0; i < split.lanes; i++)
+		split.lane[i] = lane_of(from, &spread->range[i], slots);
+	return split;
+}
+
+/* Those of the lowest bits of fields that go to the second lane and have the limit's tag. */
+NEVER_INLINE uint64_t split_by_borrowed(const struct split *split, unsigned slots, uint64_t slot,
+                                        uint64_t fields, uint64_t second)
+{
+	const struct nest_layout *layout = split->from->layout;
+	for (unsigned i = 0; i < slots; i++, fields >>= layout->width) {
+		uint64_t tag = fields >> layout->tag_at & bits_low(layout->tag_bits);
+		if (tag != split->spread->limit)
+			continue;
+		struct nest_key key = nest_key_in(split->from, layout->kind, 0, slot + i,
+		                                  fields & layout->slot_mask);
+		if (borrowed_bits(split->from, layout->kind, &key) < split->spread->borrowed)
+			second &= ~(UINT64_C(1) << i * layout->width);
+	}
+	return second;
+}
+
+/* The lowest bits of fields that go to the second lane; those of empty ones may be anything. */
+ALWAYS_INLINE uint64_t split_second(const struct split *split, unsigned slots, uint64_t slot,
+                                    uint64_t fields)
+{
+	/* Whether the bits below the highest are at least the limit's; then by these, too. */
+	uint64_t own = fields & split->compared;
+	uint64_t lower = (own | split->highs) - (split->limit & ~split->highs);
+	uint64_t second = ((own & lower) | ((own | lower) & ~split->limit)) & split->highs;
+	second >>= split->high;
+	if (UNLIKELY(split->spread->borrows))
+		second = split_by_borrowed(split, slots, slot, fields, second);
+	return second;
+}
+
+/* Puts the entries of a row, whose lowest bits are `taken`, into a lane. */
+ALWAYS_INLINE nidus_status split_to(struct split *split, struct lane *lane, unsigned slots,
+                                    uint64_t slot, uint64_t fields, uint64_t taken)
+{
+	fields = lane_narrow(lane, slots, fields + taken * lane->added);
+	return lane_put(lane, slots, slot, fields, row_count(&split->row, taken));
+}
+
+/* Splits all whole rows of a body; says how many slots that are. */
+ALWAYS_INLINE nidus_status split_rows(const struct nest *from, const struct spread *spread,
+                                      unsigned slots, uint64_t *done)
+{
+	struct split split = split_of(from, spread, slots);
+	const uint64_t all = nest_chunk_slots(from->layout);
+	nidus_status status = NIDUS_OK;
+	uint64_t slot = 0;
+	for (; slot + slots <= all && status == NIDUS_OK; slot += slots) {
+		uint64_t fields = row_load(&split.row, from->bits, slot);
+		uint64_t taken = row_taken(&split.row, fields), second = 0;
+		if (split.lanes > 1) {
+			second = split_second(&split, slots, slot, fields) & taken;
+			uint64_t there = fields & second * from->layout->slot_mask;
+			status = split_to(&split, &split.lane[1], slots, slot, there, second);
+			fields ^= there;
+		}
+		if (LIKELY(status == NIDUS_OK))
+			status = split_to(&split, &split.lane[0], slots, slot, fields,
+			                  taken ^ second);
+	}
+	for (unsigned i = 0; i < split.lanes && status == NIDUS_OK; i++)
+		lane_flush(&split.lane[i]);
+	*done = slot;
+	return status;
+}
+
+/* Whether a body's slots go in rows: not if they become wider, are coded, or too narrow to count. */
+static bool goes_in_rows(const struct nest *from, const struct spread *spread)
+{
+	const struct nest_layout *layout = from->layout;
+	if (spread->choose != NULL || from->mapped || nest_coded(layout->kind) ||
+	    spread->limit > bits_low(layout->tag_bits))
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct nest *to = spread->range[i].body;
+		if (to->layout->width > layout->width || to->layout->width < 3)
+			return false;
+	}
+	return true;
+}
+
+/* Splits a body, one row after the other. */
+static nidus_status spread_rows(const struct nest *from, const struct spread *spread)
+{
+	uint64_t done;
+	nidus_status status;
+	switch (row_slots(from->layout->width)) {
+	case ROW_MOST:
+		status = split_rows(from, spread, ROW_MOST, &done);
+		break;
+	case 2:
+		status = split_rows(from, spread, 2, &done);
+		break;
+	default:
+		status = split_rows(from, spread, 1, &done);
+	}
+	return status == NIDUS_OK ? spread_slots_of(from, 0, done, spread) : status;
+}
+
+/* ----------------------------------------------------------------------- all -- */
+
+static nidus_status spread_chunk(const struct nest *from, uint64_t chunk,
+                                 const struct spread *spread)
+{
+	if (goes_in_rows(from, spread))
+		return spread_rows(from, spread);
+	return from->mapped ? spread_mapped(from, chunk, spread)
+	                    : spread_slots_of(from, chunk, 0, spread);
+}
+
+nidus_status nest_spread(const struct nest *from, const struct spread *spread)
+{
+	nidus_status status = NIDUS_OK;
+	for (uint64_t chunk = 0; chunk < from->layout->chunks && status == NIDUS_OK; chunk++) {
+		status = spread_chunk(from, chunk, spread);
+		if (status == NIDUS_OK)
+			status = spread_stash(from, chunk, spread);
+	}
+	return status;
+}

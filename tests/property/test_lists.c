@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Growing filters of a few keys, which are lists (base/few.h), through the public calls.
+ */
+#include "api/filter.h"
+#include "support/check.h"
+#include "support/filters.h"
+
+/* For most keys of a list more than half a body: one with 20,000 values is a list no longer, but works. */
+static void take_many_values(const struct family *family)
+{
+	nidus_options options = filter_options(100, 0.01, 7);
+	options.family = family->id;
+	options.max_capacity = 100000;
+	options.value_bits = 20;
+	nidus_filter *filter = filter_create(&options), *loaded;
+	expect(!has_segments(filter));
+	for (uint64_t value = 0; value < 20000; value++)
+		expect_ok(nidus_insert_value_u64(filter, value % 3, value));
+	expect(has_segments(filter));
+	expect_equal(nidus_size(filter), 20000);
+	expect_ok(nidus_verify(filter, NULL));
+	struct bytes bytes = bytes_save(filter);
+	expect_ok(nidus_load_buffer(bytes.data, bytes.size, NULL, &loaded));
+	expect_equal(nidus_count_key_u64(loaded, 1), 6667);
+	nidus_free(loaded);
+	bytes_free(&bytes);
+	nidus_free(filter);
+}
+
+static void keys_may_have_more_values_than_a_list_has_room_for(void **state)
+{
+	(void)state;
+	for (const struct family *const *family = families; *family != NULL; family++) {
+		if ((*family)->features & NIDUS_GROW)
+			take_many_values(*family);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keys_may_have_more_values_than_a_list_has_room_for),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
