@@ -42,9 +42,8 @@ nidus_options feed_options(struct feed *feed);
 void feed_tame_system(size_t largest_block);
 
 /*
- * Whether a filter can be saved. One in one body always can; one that is growing not
- * without memory for its copy, nor if copies of several keys crowd each other in every
- * size (see nidus_save).
+ * Whether a filter can be saved: one of many segments needs memory for their records, which
+ * may be more than the largest block.
  */
 bool feed_can_save(const nidus_filter *filter);
 
