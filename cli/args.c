@@ -15,8 +15,8 @@
 enum { COMMON_VERBOSE = 512, COMMON_NO_PROGRESS };
 
 static const struct option_spec common_options[] = {
-	{ 'q', "quiet", NULL, "say nothing but errors" },
-	{ COMMON_VERBOSE, "verbose", NULL, "talk even if stderr is not a terminal" },
+	{ 'q', "quiet", NULL, "print errors only" },
+	{ COMMON_VERBOSE, "verbose", NULL, "print notes even if stderr is not a terminal" },
 	{ COMMON_NO_PROGRESS, "no-progress", NULL, "draw no progress line" },
 	{ 'h', "help", NULL, "print this text" },
 	{ 0, NULL, NULL, NULL },

@@ -355,7 +355,7 @@ static int check_names(const char *names, const struct row_spec *known, size_t n
 			i++;
 		if (i == n) {
 			rows_list(list, sizeof(list));
-			return report_usage("bench", "-f: no row '%.*s'; there are: %s",
+			return report_usage("bench", "-f: unknown row '%.*s'; choose from: %s",
 			                    (int)length, names, list);
 		}
 		if (names[length] == '\0')

@@ -86,7 +86,7 @@ static int run_round(struct speed *speed)
 	int code = EXIT_OK;
 
 	if (speed->settings->threads > 1 && !ceilings_measure_crew(&speed->ceilings)) {
-		report_error("bench: the system gives no %u threads", speed->settings->threads);
+		report_error("bench: cannot start %u threads", speed->settings->threads);
 		return EXIT_MEMORY;
 	}
 	pass_hash(speed->hasher, &speed->room, &speed->hashing);

@@ -225,7 +225,7 @@ static int run_works(struct team *team, struct samples *rates)
 		assignment->work = works[work];
 		seconds = crew_run(team->members, do_work, assignment);
 		if (seconds < 0) {
-			report_error("bench: the system gives no %u threads", team->members);
+			report_error("bench: cannot start %u threads", team->members);
 			code = EXIT_MEMORY;
 			break;
 		}
@@ -273,7 +273,7 @@ static int run_round(struct threads *threads)
 
 	ceilings_measure(&threads->ceilings);
 	if (!ceilings_measure_crew(&threads->ceilings)) {
-		report_error("bench: the system gives no %u threads", threads->settings->threads);
+		report_error("bench: cannot start %u threads", threads->settings->threads);
 		return EXIT_MEMORY;
 	}
 	site_turn(&threads->site, threads->rounds);

@@ -88,7 +88,8 @@ static int take_groups(const char *value, unsigned *groups)
 
 		if (group == 0)
 			return report_usage(bench_command.name,
-			                    "--only: no operation '%.*s'; there are: lookup, "
+			                    "--only: unknown operation '%.*s'; choose from: "
+			                    "lookup, "
 			                    "insert, build, merge, remove, grow, values",
 			                    (int)length, value);
 		*groups |= group;
@@ -197,13 +198,15 @@ static int run(int argc, char **argv)
 	if (code != ARGS_GO)
 		return code;
 	if (args.n == 0)
-		return report_usage(bench_command.name, "which benchmark? There are: " BENCHMARKS);
+		return report_usage(bench_command.name,
+		                    "which benchmark? Choose from: " BENCHMARKS);
 	benchmark = benchmark_named(args.operand[0]);
 	if (!benchmark)
-		return report_usage(bench_command.name, "no benchmark '%s'; there are: " BENCHMARKS,
+		return report_usage(bench_command.name,
+		                    "unknown benchmark '%s'; choose from: " BENCHMARKS,
 		                    args.operand[0]);
 	if (args.n > 1)
-		return report_usage(bench_command.name, "'%s' is one operand too many",
+		return report_usage(bench_command.name, "unexpected operand '%s'",
 		                    args.operand[1]);
 	if (bench.list)
 		return list_rows();

@@ -487,11 +487,12 @@ static int check_limited(const struct build *build)
 		               : ARGS_GO;
 	if (build->like)
 		return report_usage(build_command.name,
-		                    "--memory does not go with --like: build several smaller sets "
+		                    "--memory cannot be combined with --like: build several "
+		                    "smaller sets "
 		                    "like %s, and merge them",
 		                    build->like);
 	if (build->exclude || build->options.max_capacity > 0)
-		return report_usage(build_command.name, "--memory does not go with --%s",
+		return report_usage(build_command.name, "--memory cannot be combined with --%s",
 		                    build->exclude ? "exclude" : "grow");
 	if (build->multiset && build->options.capacity == 0)
 		return report_usage(build_command.name, "--memory with --multiset needs -n");
@@ -540,7 +541,7 @@ static int check_exclude(struct build *build)
 	if (!build->exclude)
 		return ARGS_GO;
 	if (build->like || build->multiset || build->options.value_bits > 0)
-		return report_usage(build_command.name, "--exclude does not go with --%s",
+		return report_usage(build_command.name, "--exclude cannot be combined with --%s",
 		                    build->like       ? "like"
 		                    : build->multiset ? "multiset"
 		                                      : "values");
@@ -638,9 +639,10 @@ const struct command build_command = {
 	.summary = "make a set from a list of keys",
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and writes a\n"
 		 "set of them to OUT. Equal keys are stored once. Without -n the set is made\n"
-		 "exactly as large as the keys need, and is complete: to add keys later, give -n\n"
-		 "(how many there will be) or --grow. Takes 8 bytes of memory per key beside the\n"
-		 "set while it works, or less with --memory; the set is the same then.\n",
+		 "exactly as large as the keys need, and is complete: to add keys later, give\n"
+		 "-n (how many there will be) or --grow. While it works it takes 8 bytes of\n"
+		 "memory per key besides the set, or less with --memory, which gives the same\n"
+	         "set.\n",
 	.options = options,
 	.examples =
 		"  nidus build -p 0.001 -o words.nidus /usr/share/dict/words\n"

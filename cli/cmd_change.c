@@ -67,7 +67,7 @@ static int refused(const struct change *change, nidus_status status)
 
 	if (status == NIDUS_FULL && change->changed == 0)
 		report_error("%s: the set is complete and takes no more keys; make room with nidus "
-		             "grow --relax -n N, or build it with -n or --grow",
+		             "grow --relax -n N, or rebuild it with -n or --grow",
 		             name);
 	else if (status == NIDUS_FULL)
 		report_error("%s: the set has room for %" PRIu64 " more keys and not for all of "
@@ -272,9 +272,9 @@ static const struct option_spec add_options[] = {
 	{ KEYS_U64 },
 	{ KEYS_CRLF },
 	{ KEYS_PLAIN },
-	{ OPTION_MULTISET, "multiset", NULL, "store every key, also if it is already present" },
+	{ OPTION_MULTISET, "multiset", NULL, "store every key, even if it is already present" },
 	{ OPTION_OVERFILL, "overfill", NULL,
-	  "go on beyond the capacity as long as places are found: the\n"
+	  "go on beyond the capacity as long as there is room: the\n"
 	  "rate rises, and how many keys fit depends on the seed" },
 	{ OPTION_JSON, "json", NULL, "print {\"added\": N, \"present\": N}" },
 	{ OUTPUT_FORCE },
@@ -307,8 +307,8 @@ const struct command add_command = {
 		"complete. nidus grow --relax makes room in it.\n"
 		"\n"
 		"A key for which the set already answers yes is not stored again. That answer\n"
-		"may be a false positive: the key then lives on another key's entry, and\n"
-		"removing either of them takes it from both. If you will remove keys later, add\n"
+		"may be a false positive: the key then shares another key's entry, and\n"
+		"removing either of them removes both. If you will remove keys later, add them\n"
 		"with --multiset, each key once.\n"
 		"\n"
 		"For a set that keeps values, lines are a key, a tab and its value.\n",
@@ -321,14 +321,14 @@ const struct command add_command = {
 const struct command remove_command = {
 	.name = "remove",
 	.synopsis = "[-o OUT] [-0] [--strict] [OPTION...] SET [FILE...]",
-	.summary = "take keys out of a set",
+	.summary = "take keys out of a set: only keys that were stored",
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and takes\n"
 		 "one copy of each out of SET. Keys that are not in it are counted on stderr and\n"
-		 "make the exit code 1; the others are removed nevertheless, unless --strict is\n"
+		 "make the exit code 1; the others are removed all the same, unless --strict is\n"
 		 "given.\n"
 		 "\n"
-		 "Remove only keys that were stored: a key that never was may, at the\n"
-		 "false-positive rate, take the entry of another key away, which is then no\n"
+		 "Remove only keys that were stored. Removing one that never was may, at the\n"
+		 "false-positive rate, remove the entry of another key, which is then no\n"
 		 "longer found. A key that nidus add found already present was not stored.\n"
 		 "\n"
 		 "For a set that keeps values, lines are a key, a tab and its value, as\n"

@@ -148,7 +148,7 @@ static int run(int argc, char **argv)
 
 static const struct option_spec options[] = {
 	{ 'n', "capacity", "N",
-	  "different keys at most (default 1G); memory is taken as they come" },
+	  "different keys at most (default 1G); memory grows with them" },
 	{ 'p', "fpr", "FPR", "how often a key shares its count with others (default 0.001)" },
 	{ OPTION_VALUES, "values", "BITS",
 	  "count up to 2^BITS - 1, which means \"so often or more\"\n(default 16, at most 32)" },
@@ -169,12 +169,12 @@ static const struct option_spec options[] = {
 const struct command count_command = {
 	.name = "count",
 	.synopsis = "[-n N] [-p FPR] [--values BITS] [OPTION...] SET [FILE...]",
-	.summary = "count how often keys come, in a set of counts",
+	.summary = "count how often keys occur",
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and adds one\n"
 		 "to the count of each in SET, which is made if it is not there. It is\n"
 		 "sort | uniq -c in a few bytes per different key. 'nidus query --counts SET'\n"
-		 "prints the counts of keys. A count is never too low; it is too high for about\n"
-		 "as many keys as FPR says, which share it with others.\n",
+		 "prints the counts of keys. A count is never too low. For about FPR of the keys\n"
+		 "it is too high, because they share it with others.\n",
 	.options = options,
 	.examples =
 		"  nidus count urls.nidus access.log\n"

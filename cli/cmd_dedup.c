@@ -210,7 +210,7 @@ static void tell_rate(const struct dedup *dedup)
 
 	nidus_get_info(dedup->filter, &info);
 	report_warning(
-		"more different keys came than %s for; new keys were dropped by mistake at a "
+		"there were more distinct keys than %s for; new keys were dropped by mistake at a "
 		"rate of up to %.3g; give %s a larger -n",
 		dedup->kept ? "the set was made" : "-n allows", info.fpr_target,
 		dedup->kept ? "a new set" : "dedup");
@@ -263,13 +263,13 @@ static int run(int argc, char **argv)
 
 static const struct option_spec options[] = {
 	{ 'n', "capacity", "N",
-	  "different keys to expect (default 1G); memory is taken as they\n"
-	  "come, and if more do, mistakes get likelier" },
-	{ 'p', "fpr", "FPR", "how often a new key is taken for one that came (default 1e-6)" },
+	  "different keys to expect (default 1G); memory grows with them,\n"
+	  "and if there are more, mistakes become likelier" },
+	{ 'p', "fpr", "FPR", "how often a new key is mistaken for an old one (default 1e-6)" },
 	{ OPTION_SET, "set", "SET",
-	  "begin with the keys of the set SET, and add the new ones to it" },
+	  "start with the keys of the set SET, and add the new ones to it" },
 	{ OPTION_SEED, "seed", "S", "key the hashing of a new set with S (default: random)" },
-	{ 'v', "invert", NULL, "print the keys that come again instead" },
+	{ 'v', "invert", NULL, "print the repeated keys instead" },
 	{ 'c', "count", NULL, "print only how many there are" },
 	{ OPTION_JSON, "json", NULL, "print both counts: {\"distinct\": N, \"repeated\": N}" },
 	{ '0', "null", NULL, "keys end with a NUL byte instead of a newline, in and out" },
@@ -283,13 +283,13 @@ static const struct option_spec options[] = {
 const struct command dedup_command = {
 	.name = "dedup",
 	.synopsis = "[-n N] [-p FPR] [--set SET] [OPTION...] [FILE...]",
-	.summary = "print each key of a stream the first time it comes",
+	.summary = "print each key of a stream once",
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and prints\n"
-		 "each the first time it comes, in their order. Never prints a key twice. Drops a\n"
+		 "each the first time it occurs, in order. Never prints a key twice. Drops a\n"
 		 "new key by mistake with the probability FPR: one in a million by default, and\n"
 		 "then about one key in a stream of a million different ones.\n"
 		 "\n"
-		 "With --set the keys of SET have come already, and the new ones are added to it\n"
+		 "With --set the keys of SET count as seen, and the new ones are added to it\n"
 		 "at the end. SET is made, with -n and -p, if it is not there. If more keys come\n"
 		 "than -n allows for, the rate of mistakes doubles with each doubling of the\n"
 		 "keys, and a warning says so.\n",

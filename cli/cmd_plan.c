@@ -228,7 +228,7 @@ static int run(int argc, char **argv)
 	if (plan.options.capacity == 0)
 		return report_usage(plan_command.name, "-n is needed: for how many keys?");
 	if (args.n > 0)
-		return report_usage(plan_command.name, "'%s' is one operand too many",
+		return report_usage(plan_command.name, "unexpected operand '%s'",
 		                    args.operand[0]);
 	code = shape_check(&plan_command, &plan.options);
 	if (code != ARGS_GO)
@@ -287,9 +287,9 @@ const struct command plan_command = {
 		 "--grow how much memory the growth takes. A family that cannot do what is asked\n"
 		 "says why not.\n"
 		 "\n"
-		 "With --save it writes a plan for parts of a set that are built apart, on many\n"
-		 "machines say: N is the number of keys of all parts together. Sets built like it\n"
-		 "may have any number of keys, and always merge.\n",
+		 "With --save it writes a plan for parts of a set that are built separately, say\n"
+		 "on many machines: N is the number of keys of all parts together. Sets built\n"
+		 "like it may have any number of keys, and always merge.\n",
 	.options = options,
 	.examples = "  nidus plan -n 1G -p 0.1% --delete --merge --grow 4G\n"
 		    "  nidus plan -n 5M -p 0.001 --save plan.nidus\n",

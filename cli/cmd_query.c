@@ -321,7 +321,7 @@ static int sort_operands(struct query *query, const struct args *args)
 		                    "neither -v, -c nor --json");
 	if ((query->values || query->counts) && query->sorts)
 		return report_usage(query_command.name,
-		                    "--sort-batches does not go with --values and --counts");
+		                    "--sort-batches cannot be combined with --values or --counts");
 
 	query->sets = query->keys_from ? args->n : 1;
 	if (!query->keys_from || args->n == 0)
@@ -361,7 +361,7 @@ static const struct option_spec options[] = {
 	{ OPTION_JSON, "json", NULL, "print both counts: {\"present\": N, \"absent\": N}" },
 	{ OPTION_VERIFY, "verify", NULL, "read and check all of SET first" },
 	{ 'k', "keys", "FILE",
-	  "read the keys from FILE ('-': stdin), and ask every SET that\n"
+	  "read the keys from FILE ('-': stdin), and query every SET that\n"
 	  "follows: lines begin with the SET that may have the key" },
 	{ OPTION_SORT_BATCHES, "sort-batches", NULL,
 	  "look many keys up at a time, in the order of the table; for sets\n"
@@ -378,10 +378,10 @@ const struct command query_command = {
 	.synopsis = "[-v] [-c] [-0] [OPTION...] SET [FILE...] | -k FILE [OPTION...] SET...",
 	.summary = "print the keys that are in a set",
 	.about = "Reads keys, one per line, from the FILEs (or stdin, also for '-') and prints\n"
-		 "those that are probably in SET: all that are, and of the others a few, at the\n"
+		 "those that are probably in SET: all that are, and a few of the others, at the\n"
 		 "set's false-positive rate. What -v prints is certainly not in it. Exits with 0\n"
-		 "if there was something to print or count, with 1 if there was nothing.\n"
-		 "Answers come at once, however large SET is: only what they need is read of it.\n",
+		 "if there was something to print or count, with 1 if not.\n"
+		 "Answers come at once, however large SET is: only the parts they need are read.\n",
 	.options = options,
 	.examples = "  nidus query words.nidus letter.txt\n"
 		    "  nidus query -v seen.nidus today.log > new.log\n"

@@ -113,10 +113,11 @@ static ptrdiff_t not_read(const struct input *input, enum kind kind, const char 
 	const char *tool = kinds[kind].tool;
 
 	if (input->file == STDIN_FILENO)
-		report_error("%s: compressed by %s, %s; try: ... | %s -dc | nidus ...", input->name,
+		report_error("%s: compressed with %s, %s; try: ... | %s -dc | nidus ...",
+		             input->name,
 		             tool, why, tool);
 	else
-		report_error("%s: compressed by %s, %s; try: %s -dc %s | nidus ...", input->name,
+		report_error("%s: compressed with %s, %s; try: %s -dc %s | nidus ...", input->name,
 		             tool, why, tool, input->name);
 	return INPUT_UNSUPPORTED;
 }
@@ -351,7 +352,7 @@ int input_open(struct input *input, const char *path, bool plain)
 /* A name that promises what the file does not keep: damaged, most likely. */
 static ptrdiff_t misnamed(const struct input *input, enum kind kind)
 {
-	report_error("%s: named as %s names its files, but not one of them; --plain takes its "
+	report_error("%s: has the name of a %s file, but is not one; --plain reads its "
 	             "bytes as keys",
 	             input->name, kinds[kind].tool);
 	return INPUT_FAILED;
@@ -365,7 +366,7 @@ static ptrdiff_t open_unpacker(struct input *input, enum kind kind, const void *
 	case ZSTD:
 		return zstd_open(input, data, n);
 	default:
-		return not_read(input, kind, "which nidus does not read");
+		return not_read(input, kind, "which nidus cannot read");
 	}
 }
 

@@ -248,8 +248,8 @@ static const struct {
 	const char *what;
 	const char *advice;
 } not_keys[] = {
-	{ "\xef\xbb\xbf", 3, "text with a byte order mark", "tail -c +4 leaves the mark out" },
-	{ "\xff\xfe", 2, "text in UTF-16", "iconv -f UTF-16 -t UTF-8 makes plain lines of it" },
+	{ "\xef\xbb\xbf", 3, "text with a byte order mark", "tail -c +4 drops the mark" },
+	{ "\xff\xfe", 2, "text in UTF-16", "iconv -f UTF-16 -t UTF-8 converts it" },
 	{ "\x89nidus\r\n", 8, "a nidus set", "nidus query -k asks several sets" },
 };
 
@@ -262,7 +262,7 @@ static void hint_kind(const struct keys *keys)
 	for (size_t i = 0; i < sizeof(not_keys) / sizeof(*not_keys); i++) {
 		if (length >= not_keys[i].length &&
 		    memcmp(start, not_keys[i].magic, not_keys[i].length) == 0)
-			report_warning("%s: this is %s, and its bytes are taken as keys; %s",
+			report_warning("%s: this is %s, and its bytes are read as keys; %s",
 			               keys->input.name, not_keys[i].what, not_keys[i].advice);
 	}
 }

@@ -67,8 +67,8 @@ static int unknown_command(const char *name)
 	nearest_offer(&nearest, "help");
 	found = nearest_found(&nearest);
 	if (found)
-		return report_usage(NULL, "no command '%s'; did you mean %s?", name, found);
-	return report_usage(NULL, "no command '%s'", name);
+		return report_usage(NULL, "unknown command '%s'; did you mean %s?", name, found);
+	return report_usage(NULL, "unknown command '%s'", name);
 }
 
 static int help(const char *name)

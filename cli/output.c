@@ -86,7 +86,8 @@ static int take_lock(const struct output *output, int file)
 	}
 	if (failed)
 		report_warning(
-			"%s: cannot be locked (%s): let no other process change it meanwhile",
+			"%s: cannot be locked (%s): make sure that no other process changes it "
+			"meanwhile",
 			output->path, strerror(errno));
 	return EXIT_OK;
 }

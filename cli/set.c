@@ -33,7 +33,7 @@ int set_operand(const struct command *command, const struct args *args, bool key
 		return report_usage(command->name, "which SET?");
 	if (!keys)
 		return args->n == 1 ? ARGS_GO
-		                    : report_usage(command->name, "'%s' is one operand too many",
+		                    : report_usage(command->name, "unexpected operand '%s'",
 		                                   args->operand[1]);
 	for (size_t i = 1; i < args->n; i++)
 		twice = twice || is_stream(args->operand[i]);

@@ -96,9 +96,10 @@ static int unknown_family(const struct command *command, const char *value, cons
 	found = nearest_found(&nearest);
 	if (found)
 		return report_usage(command->name,
-		                    "-f: no family '%s'; did you mean %s? There are: %s", value,
+		                    "-f: unknown family '%s'; did you mean %s? Choose from: %s", value,
 		                    found, families);
-	return report_usage(command->name, "-f: no family '%s'; there are: %s", value, families);
+	return report_usage(command->name, "-f: unknown family '%s'; choose from: %s", value,
+	                    families);
 }
 
 static int take_family(const struct command *command, const char *value, nidus_family *family)
@@ -110,7 +111,7 @@ static int take_family(const struct command *command, const char *value, nidus_f
 		return unknown_family(command, value, families);
 	if (*family == NIDUS_AUTO || nidus_family_features(*family) != 0)
 		return ARGS_GO;
-	report_error("the family %s is not in this version of nidus; there are: %s", value,
+	report_error("the family %s is not in this version of nidus; choose from: %s", value,
 	             families);
 	return EXIT_UNSUPPORTED;
 }

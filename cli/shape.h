@@ -34,7 +34,8 @@
 #define SHAPE_CONCURRENT OPTION_FEATURE + 4, "concurrent", NULL, "several threads will change it"
 #define SHAPE_FAST                        \
 	OPTION_FEATURE + 5, "fast", NULL, \
-		"instead of the smallest family take the one that is quickest\nin batches and beyond the cache; it need not be so key by key"
+		"take not the smallest family but the one that is fastest in\n" \
+		"batches and beyond the cache; key by key others may be faster"
 
 /**
  * Takes one of the options above, or --seed. ARGS_GO, an exit code after a

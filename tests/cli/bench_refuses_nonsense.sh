@@ -1,6 +1,6 @@
 try() {
 	"$NIDUS" bench "$@" >out 2>err
-	echo "$? $(head -n 1 err | sed 's/; there are: [a-z].*/; there are: .../')$(cat out)"
+	echo "$? $(head -n 1 err | sed 's/; choose from: [a-z].*/; choose from: .../')$(cat out)"
 }
 try
 try sped
