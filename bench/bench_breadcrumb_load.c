@@ -34,6 +34,7 @@
  *     halves    f / 16, and f mod H in the other half of H lines
  *     odd       the same with H made odd
  *     xor       f / 16, and that XOR f mod 16 in the other half
+ *     trick     base 8: f / 8, and that XOR f mod 8, in one backyard: the xor trick of the paper
  *
  * --tie: where an entry goes: `first` (to the first line while it has room), `emptier`
  * (of two equal ones to the first: the library's), `random` (of two equal ones to any).
@@ -153,6 +154,13 @@ static uint64_t map_xor(uint64_t fronts, uint64_t f, uint32_t *line)
 	line[0] = (uint32_t)(f / FAN * 2);
 	line[1] = (uint32_t)((f / FAN ^ f % FAN) * 2 + 1);
 	return 2 * half;
+}
+
+static uint64_t map_trick(uint64_t fronts, uint64_t f, uint32_t *line)
+{
+	line[0] = (uint32_t)(f / 8);
+	line[1] = (uint32_t)(f / 8 ^ f % 8);
+	return (fronts + 63) / 64 * 8;
 }
 
 typedef uint64_t (*map_fn)(uint64_t fronts, uint64_t f, uint32_t *line);
@@ -447,6 +455,7 @@ static map_fn find_map(const char *name)
 	} maps[] = {
 		{ "hops", map_hops },     { "paper", map_paper }, { "mended", map_mended },
 		{ "halves", map_halves }, { "odd", map_odd },     { "xor", map_xor },
+		{ "trick", map_trick },
 	};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
 		if (strcmp(maps[i].name, name) == 0)
