@@ -9449,11 +9449,12 @@ static void explain(const nidus_options *options, const struct choice *choice, c
 		snprintf(why, size, "no other family will do");
 	else if (options->features & NIDUS_FAST && choice->quicker != NULL)
 		snprintf(why, size,
-		         "the quickest, as measured, but %s: that would take twice the smallest "
-		         "and more once grown",
+		         "the quickest in batches beyond the cache, but %s: that would take "
+		         "twice the smallest and more once grown",
 		         choice->quicker->name);
 	else if (options->features & NIDUS_FAST)
-		snprintf(why, size, "the quickest, as measured, of %u families that will do",
+		snprintf(why, size,
+		         "the quickest in batches beyond the cache, of %u families that will do",
 		         choice->others + 1);
 	else if (choice->next_bytes < choice->bytes)
 		snprintf(why, size,

@@ -196,7 +196,7 @@ enum {
 	NIDUS_MERGE = 1u << 2,      /**< nidus_merge_many */
 	NIDUS_GROW = 1u << 3,       /**< nidus_grow, nidus_shrink, max_capacity */
 	NIDUS_CONCURRENT = 1u << 4, /**< in options: switches the locks on, see Threads */
-	NIDUS_FAST = 1u << 5,       /**< in options: the quickest, not the smallest */
+	NIDUS_FAST = 1u << 5,       /**< in options: the quickest in batches beyond the cache */
 	NIDUS_MULTISET = 1u << 6,   /**< in options: bulk builds keep copies */
 	NIDUS_NO_DELETE = 1u << 7,  /**< in options: nothing will be removed, see there */
 	NIDUS_COMPACT = 1u << 8,    /**< in options: sorted, coded buckets, see there */
