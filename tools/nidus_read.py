@@ -334,13 +334,10 @@ class Nest(Filter):
 
     # ---- from a fingerprint to its places
 
-    def partner_hash(self, core):
-        x = (core & MASK ^ self.hashes.partner) * STRONG & MASK
+    def hop_hash(self, core):
+        x = (core & (1 << HOP_BITS) - 1 ^ self.hashes.partner) * STRONG & MASK
         x = (x ^ x >> 32) * MULTIPLIER & MASK
         return x ^ x >> 32
-
-    def hop_hash(self, core):
-        return self.partner_hash(core & (1 << HOP_BITS) - 1)
 
     def distance(self, core):
         if self.direct:
@@ -380,8 +377,8 @@ class Nest(Filter):
 
     def borrowed(self, home, fingerprint):
         """The 64 bits that an entry of a body lends."""
-        core_bits = self.header.core_bits
-        return self.partner_hash(~((home << core_bits) + fingerprint % (1 << core_bits)))
+        cores = (1 << self.header.core_bits) - 1
+        return (home * cores + (fingerprint & cores) - 1) * GOLDEN & MASK
 
     def split(self, slot):
         """What a slot holds below its value, and the value."""
@@ -643,8 +640,7 @@ class Yards(Filter):
     def borrowed(self, home, fingerprint):
         """The 64 bits that an entry of a body lends."""
         mini, remainder = divmod(fingerprint % (1 << self.tag_at), 1 << self.width)
-        place = (home * 64 + mini - 1 << self.width) + remainder
-        return fold(fold((place + GOLDEN & MASK) * MULTIPLIER) * STRONG)
+        return ((home * self.minis + mini - 1 << self.width) + remainder) * GOLDEN & MASK
 
     def contains_hash(self, hash_):
         return bool(self.in_lines(*self.locate(hash_)) or self.listed(hash_))

@@ -11,16 +11,17 @@
 /* ---------------------------------------------------------------- finding a body -- */
 
 /*
- * The same where the index has borrowed bits, too. To work them out takes as long as a lookup. Bodies have
- * neighbouring cells, so most parts are whole in one: the first entry and the last tell.
+ * The same where the index has borrowed bits, too. Without a branch on whether a part is whole in one
+ * body: that is unpredictable.
  */
-static void *body_by_borrowed(const struct directory *directory, uint64_t hash)
+ALWAYS_INLINE void *body_by_borrowed(const struct directory *directory, uint64_t hash)
 {
 	unsigned borrowed = directory->borrowed;
-	void **entry = directory->index + (multiply_high(hash, directory->parts) << borrowed);
-	if (entry[0] == entry[bits_low(borrowed)])
-		return entry[0];
-	return entry[directory->inner->borrow(directory->model, hash) >> (64 - borrowed)];
+	uint64_t rest, part = multiply_wide(hash, directory->parts, &rest);
+	uint64_t bits = LIKELY(directory->lender.identities > 0)
+	                        ? lender_bits(&directory->lender, rest)
+	                        : directory->inner->borrow(directory->model, hash);
+	return directory->index[part << borrowed | bits >> (64 - borrowed)];
 }
 
 static inline void *body_of(const struct directory *directory, uint64_t hash)

@@ -39,6 +39,7 @@
 #define NIDUS_API_DIRECTORY_H
 
 #include "base/few.h"
+#include "base/lender.h"
 #include "base/segment.h"
 #include "base/slabs.h"
 #include "family/family.h"
@@ -80,7 +81,8 @@ struct directory {
 	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
 	uint64_t parts;       /* base segments, times the values of all growth bits */
 	unsigned behind;      /* growth bits that the index leaves out, */
-	unsigned borrowed;    /* or borrowed bits that it has */
+	unsigned borrowed;    /* or borrowed bits that it has, */
+	struct lender lender; /* and where they come from */
 	const struct body_ops *ops; /* of all bodies */
 	const struct family *inner; /* the family of the bodies */
 	unsigned depth;       /* bits of a part, behind the base segment, that the index has */

@@ -627,6 +627,7 @@ nidus_status directory_prepare(struct directory *directory, unsigned index_depth
 	directory->classes = (struct body_class *)(void *)(directory->counts + 1);
 	if (directory->inner->prepare != NULL)
 		status = directory->inner->prepare(directory->model);
+	directory->lender = directory->inner->lender(directory->model);
 	return status == NIDUS_OK ? make_index(directory, index_depth) : status;
 }
 

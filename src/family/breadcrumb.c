@@ -330,6 +330,11 @@ static unsigned breadcrumb_tag_at(const struct blueprint *plan)
 	return plan->core_bits + YARD_BUCKET_BITS;
 }
 
+static struct lender breadcrumb_lender(const void *body)
+{
+	return yard_lender(body);
+}
+
 static uint64_t breadcrumb_borrow(const void *body, uint64_t hash)
 {
 	return yard_borrow(body, hash);
@@ -523,6 +528,7 @@ const struct family family_breadcrumb = {
 	.check_segment = breadcrumb_check_segment,
 	.body_hash = breadcrumb_body_hash,
 	.borrow = breadcrumb_borrow,
+	.lender = breadcrumb_lender,
 	.pace = 1,
 	.speed = NIDUS_SPEED_FAST,
 	.table = breadcrumb_table,

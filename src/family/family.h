@@ -11,6 +11,7 @@
 
 #include "base/blueprint.h"
 #include "base/hash.h"
+#include "base/lender.h"
 #include "base/memory.h"
 #include "base/ops.h"
 #include "base/overflow.h"
@@ -149,7 +150,8 @@ struct family {
 	 * is check() of such a body's plan: level 0, and core_bits is all that its entries
 	 * compare. body_hash() is a hash whose key has an entry's identity and is of this part,
 	 * whose tag the entry has. borrow() gives pseudo-random bits that follow from what a
-	 * body keeps of a key without its part: keys of one identity have the same.
+	 * body keeps of a key without its part: keys of one identity have the same. lender() says
+	 * how they follow from a hash, after prepare().
 	 * plan_segment() is plan() of such a body, as large as segments of the family are, whose
 	 * entries keep the rate even if its table is full; segment_keys() says how many keys
 	 * it takes. fit_segment() makes its table larger or smaller, so that it takes so many and
@@ -167,6 +169,7 @@ struct family {
 	nidus_status (*check_segment)(const struct blueprint *plan, const struct segment *segment);
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
+	struct lender (*lender)(const void *model);
 	nidus_status (*prepare)(void *model);
 	void (*unprepare)(void *model); /* when no body and no layout is left; NULL as prepare() */
 	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,

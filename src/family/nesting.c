@@ -173,6 +173,11 @@ uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t 
 	return nest_part_hash(body, entry, part);
 }
 
+struct lender nesting_lender(const void *body)
+{
+	return nest_lender(body);
+}
+
 uint64_t nesting_borrow(const void *body, uint64_t hash)
 {
 	return nest_borrowed_bits(body, hash);

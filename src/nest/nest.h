@@ -67,6 +67,7 @@
 
 #include "base/blueprint.h"
 #include "base/hash.h"
+#include "base/lender.h"
 #include "base/memory.h"
 #include "base/ops.h"
 #include "base/overflow.h"
@@ -614,6 +615,7 @@ uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint6
 
 /* Bits that follow from home and core of a hash, where an address needs more than there are. */
 uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash);
+struct lender nest_lender(const struct nest *nest);
 
 /* -------------------------------------------------- parts of the operations -- */
 

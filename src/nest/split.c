@@ -12,14 +12,15 @@
  *     first    |      0 |      0 | slot 2'|      0 |     with another tag
  *              |   0 |   0 |slt 2|   0 |                 fields as wide as slots of the target
  *
- * Where entries of two bodies come together, one that finds its slot taken goes to another slot
- * that it may have, as an insert would put it.
+ * Where entries of two bodies come together, some find their slots taken. Of every eight slots, a
+ * block, those entries come last, in order, and go to another slot that they may have, as an
+ * insert would put them. With AVX2 a block is one row (split_avx2.c).
  *
  * Entries of files, and those that are merged into a directory, go one by one.
  */
 #include "base/reason.h"
-#include "base/spread.h"
-#include "nest/nest.h"
+#include "nest/split.h"
+#include "simd/isa.h"
 
 /* --------------------------------------------------------------- one by one -- */
 
@@ -30,9 +31,8 @@
 ALWAYS_INLINE uint64_t borrowed_bits(const struct nest *nest, enum nest_kind kind,
                                      const struct nest_key *key)
 {
-	uint64_t core = key->value & nest->layout->core_values;
-	uint64_t both = nest_home_group(kind, key) << nest->layout->core_bits | core;
-	return nest_partner_hash(nest, ~both);
+	const uint64_t cores = nest->layout->core_values;
+	return lender_spread(nest_home_group(kind, key) * cores + (key->value & cores) - 1);
 }
 
 uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash)
@@ -40,6 +40,50 @@ uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash)
 	const enum nest_kind kind = nest->layout->kind;
 	struct nest_key key = nest_locate(nest, kind, hash);
 	return borrowed_bits(nest, kind, &key);
+}
+
+struct lender nest_lender(const struct nest *nest)
+{
+	const struct nest_layout *layout = nest->layout;
+	struct lender lender = { .groups = layout->groups, .cores = layout->core_values };
+	if (nest_symmetric(layout->kind)) {
+		lender.hops = layout->hops;
+		lender.hop_mask = bits_low(NEST_HOP_BITS);
+	}
+	if (layout->kind == NEST_DIRECT || (nest_symmetric(layout->kind) && layout->hops == NULL) ||
+	    multiply_overflows(lender.groups, lender.cores, &lender.identities))
+		lender.identities = 0;
+	return lender;
+}
+
+/* The same of a slot, with the kind as a constant. */
+uint64_t split_borrowed(const struct nest *nest, uint64_t slot, uint64_t value)
+{
+	struct nest_key key;
+	switch (nest->layout->kind) {
+	case NEST_WINDOWS:
+		key = nest_key_in(nest, NEST_WINDOWS, 0, slot, value);
+		return borrowed_bits(nest, NEST_WINDOWS, &key);
+	case NEST_BUCKETS:
+	case NEST_CODED_BUCKETS:
+		key = nest_key_in(nest, NEST_BUCKETS, 0, slot, value);
+		return borrowed_bits(nest, NEST_BUCKETS, &key);
+	default:
+		key = nest_key_in(nest, nest->layout->kind, 0, slot, value);
+		return borrowed_bits(nest, NEST_XOR, &key);
+	}
+}
+
+nidus_status split_put_late(struct nest *to, struct split_late *late)
+{
+	const enum nest_kind kind = to->layout->kind;
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < late->count && status == NIDUS_OK; i++) {
+		struct nest_key key = nest_key_in(to, kind, 0, late->slot[i], late->value[i]);
+		status = nest_insert_key(to, &key);
+	}
+	late->count = 0;
+	return status;
 }
 
 /* What a slot is to hold in another body: core, choice and offset stay, the tag is another one. */
@@ -253,6 +297,7 @@ struct lane {
 	uint64_t below, payloads;      /* of a row that comes: what lies below payloads, and these */
 	uint64_t narrow[ROW_MOST];     /* each field, where it lies when it is narrower */
 	bool fresh;                    /* no slot was taken before */
+	struct split_late late;        /* entries of this block */
 	unsigned char *at;             /* the next word of the table, */
 	uint64_t word;                 /* and its lowest bits, which were not written yet */
 	unsigned bits;
@@ -289,7 +334,6 @@ static struct lane lane_of(const struct nest *from, const struct spread_range *r
 	lane.payloads = bits_low(slots * width) & ~lane.below;
 	for (unsigned i = 0; i < slots; i++)
 		lane.narrow[i] = bits_low(to->layout->width) << i * to->layout->width;
-	lane_seek(&lane, 0);
 	return lane;
 }
 
@@ -320,34 +364,43 @@ ALWAYS_INLINE void lane_write(struct lane *lane, uint64_t fields)
 	lane->bits = bits;
 }
 
-/* A row of which some entries find their slots taken: one by one, in order. */
-NEVER_INLINE nidus_status lane_put_singly(struct lane *lane, unsigned slots, uint64_t slot,
-                                          uint64_t fields)
+/* Keeps the entries of a row back whose slots are taken, by their lowest bits; what is left. */
+NEVER_INLINE uint64_t lane_hold_back(struct lane *lane, uint64_t slot, uint64_t fields,
+                                     uint64_t taken)
 {
-	nidus_status status = NIDUS_OK;
-	lane_flush(lane);
-	for (unsigned i = 0; i < slots && status == NIDUS_OK; i++, fields >>= lane->row.width) {
-		uint64_t value = fields & lane->narrow[0];
-		if (value != 0)
-			status = put_into_slot(lane->to, lane->to->layout->kind, slot + i, value);
+	struct split_late *late = &lane->late;
+	for (; taken != 0; taken &= taken - 1, late->count++) {
+		unsigned bit = (unsigned)__builtin_ctzll(taken);
+		late->slot[late->count] = slot + bit / lane->row.width;
+		late->value[late->count] = fields >> bit & lane->narrow[0];
+		fields &= ~(lane->narrow[0] << bit);
 	}
-	lane_seek(lane, slot + slots);
-	return status;
+	return fields;
 }
 
 /* Puts the entries of a row, so many, into the lane's body, to the slots from one on. */
-ALWAYS_INLINE nidus_status lane_put(struct lane *lane, unsigned slots, uint64_t slot,
-                                    uint64_t fields, uint64_t count)
+ALWAYS_INLINE void lane_put(struct lane *lane, uint64_t slot, uint64_t fields, uint64_t count)
 {
 	if (!lane->fresh) {
 		uint64_t there = row_load(&lane->row, lane->to->bits, slot);
-		if ((row_taken(&lane->row, there) & row_taken(&lane->row, fields)) != 0)
-			return lane_put_singly(lane, slots, slot, fields);
+		uint64_t both = row_taken(&lane->row, there) & row_taken(&lane->row, fields);
+		if (both != 0) {
+			count -= row_count(&lane->row, both);
+			fields = lane_hold_back(lane, slot, fields, both);
+		}
 		fields |= there;
 	}
 	lane->to->chunk[0].used += count;
 	lane_write(lane, fields);
-	return NIDUS_OK;
+}
+
+/* Puts those in that were held back, and goes on at a slot. */
+NEVER_INLINE nidus_status lane_end_block(struct lane *lane, uint64_t slot)
+{
+	lane_flush(lane);
+	nidus_status status = split_put_late(lane->to, &lane->late);
+	lane_seek(lane, slot);
+	return status;
 }
 
 /* -------------------------------------------------------------------- splits -- */
@@ -383,18 +436,16 @@ static struct split split_of(const struct nest *from, const struct spread *sprea
 	return split;
 }
 
-/* Those of the lowest bits of fields that go to the second lane and have the limit's tag. */
+/* Those of the lowest bits of fields that go to the second lane, if some have the limit's tag. */
 NEVER_INLINE uint64_t split_by_borrowed(const struct split *split, unsigned slots, uint64_t slot,
                                         uint64_t fields, uint64_t second)
 {
 	const struct nest_layout *layout = split->from->layout;
 	for (unsigned i = 0; i < slots; i++, fields >>= layout->width) {
 		uint64_t tag = fields >> layout->tag_at & bits_low(layout->tag_bits);
-		if (tag != split->spread->limit)
-			continue;
-		struct nest_key key = nest_key_in(split->from, layout->kind, 0, slot + i,
-		                                  fields & layout->slot_mask);
-		if (borrowed_bits(split->from, layout->kind, &key) < split->spread->borrowed)
+		if (tag == split->spread->limit &&
+		    split_borrowed(split->from, slot + i, fields & layout->slot_mask) <
+		            split->spread->borrowed)
 			second &= ~(UINT64_C(1) << i * layout->width);
 	}
 	return second;
@@ -415,37 +466,44 @@ ALWAYS_INLINE uint64_t split_second(const struct split *split, unsigned slots, u
 }
 
 /* Puts the entries of a row, whose lowest bits are `taken`, into a lane. */
-ALWAYS_INLINE nidus_status split_to(struct split *split, struct lane *lane, unsigned slots,
-                                    uint64_t slot, uint64_t fields, uint64_t taken)
+ALWAYS_INLINE void split_to(struct split *split, struct lane *lane, unsigned slots, uint64_t slot,
+                            uint64_t fields, uint64_t taken)
 {
 	fields = lane_narrow(lane, slots, fields + taken * lane->added);
-	return lane_put(lane, slots, slot, fields, row_count(&split->row, taken));
+	lane_put(lane, slot, fields, row_count(&split->row, taken));
 }
 
-/* Splits all whole rows of a body; says how many slots that are. */
+ALWAYS_INLINE void split_row(struct split *split, unsigned slots, uint64_t slot)
+{
+	uint64_t fields = row_load(&split->row, split->from->bits, slot);
+	uint64_t taken = row_taken(&split->row, fields), second = 0;
+	if (split->lanes > 1) {
+		second = split_second(split, slots, slot, fields) & taken;
+		uint64_t there = fields & second * split->from->layout->slot_mask;
+		split_to(split, &split->lane[1], slots, slot, there, second);
+		fields ^= there;
+	}
+	split_to(split, &split->lane[0], slots, slot, fields, taken ^ second);
+}
+
+/* Splits all blocks of a body from a slot on. */
 ALWAYS_INLINE nidus_status split_rows(const struct nest *from, const struct spread *spread,
-                                      unsigned slots, uint64_t *done)
+                                      unsigned slots, uint64_t slot, uint64_t end)
 {
 	struct split split = split_of(from, spread, slots);
-	const uint64_t all = nest_chunk_slots(from->layout);
 	nidus_status status = NIDUS_OK;
-	uint64_t slot = 0;
-	for (; slot + slots <= all && status == NIDUS_OK; slot += slots) {
-		uint64_t fields = row_load(&split.row, from->bits, slot);
-		uint64_t taken = row_taken(&split.row, fields), second = 0;
-		if (split.lanes > 1) {
-			second = split_second(&split, slots, slot, fields) & taken;
-			uint64_t there = fields & second * from->layout->slot_mask;
-			status = split_to(&split, &split.lane[1], slots, slot, there, second);
-			fields ^= there;
+	for (unsigned i = 0; i < split.lanes; i++)
+		lane_seek(&split.lane[i], slot);
+	while (slot < end && status == NIDUS_OK) {
+		for (unsigned i = 0; i < SPLIT_BLOCK / slots; i++, slot += slots)
+			split_row(&split, slots, slot);
+		for (unsigned i = 0; i < split.lanes && status == NIDUS_OK; i++) {
+			if (split.lane[i].late.count > 0)
+				status = lane_end_block(&split.lane[i], slot);
 		}
-		if (LIKELY(status == NIDUS_OK))
-			status = split_to(&split, &split.lane[0], slots, slot, fields,
-			                  taken ^ second);
 	}
 	for (unsigned i = 0; i < split.lanes && status == NIDUS_OK; i++)
 		lane_flush(&split.lane[i]);
-	*done = slot;
 	return status;
 }
 
@@ -464,22 +522,29 @@ static bool goes_in_rows(const struct nest *from, const struct spread *spread)
 	return true;
 }
 
-/* Splits a body, one row after the other. */
+/* Splits a body, one block after the other; what is no whole block slot by slot. */
 static nidus_status spread_rows(const struct nest *from, const struct spread *spread)
 {
-	uint64_t done;
-	nidus_status status;
+	const uint64_t end = nest_chunk_slots(from->layout) / SPLIT_BLOCK * SPLIT_BLOCK;
+	uint64_t done = 0;
+	nidus_status status = NIDUS_OK;
+#ifdef NIDUS_HAVE_AVX2
+	if (isa_tier() == ISA_AVX2)
+		status = split_blocks_avx2(from, spread, &done);
+#endif
+	if (status != NIDUS_OK)
+		return status;
 	switch (row_slots(from->layout->width)) {
 	case ROW_MOST:
-		status = split_rows(from, spread, ROW_MOST, &done);
+		status = split_rows(from, spread, ROW_MOST, done, end);
 		break;
 	case 2:
-		status = split_rows(from, spread, 2, &done);
+		status = split_rows(from, spread, 2, done, end);
 		break;
 	default:
-		status = split_rows(from, spread, 1, &done);
+		status = split_rows(from, spread, 1, done, end);
 	}
-	return status == NIDUS_OK ? spread_slots_of(from, 0, done, spread) : status;
+	return status == NIDUS_OK ? spread_slots_of(from, 0, end, spread) : status;
 }
 
 /* ----------------------------------------------------------------------- all -- */

@@ -365,15 +365,22 @@ uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint6
 
 uint64_t yard_borrowed(const struct yard *yard, struct yard_key key)
 {
-	uint64_t all = (key.bucket << YARD_BUCKET_BITS | key.m) << yard->width | key.remainder;
-	return hash_fold(hash_fold(all + UINT64_C(0x9e3779b97f4a7c15),
-	                           UINT64_C(0xd6e8feb86659fd93)),
-	                 UINT64_C(0x9fb21c651e98df25));
+	uint64_t line = key.bucket * yard->buckets + key.m;
+	return lender_spread(line << yard->width | key.remainder);
 }
 
 uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
 {
 	return yard_borrowed(yard, yard_locate(yard, hash));
+}
+
+struct lender yard_lender(const struct yard *yard)
+{
+	struct lender lender = { .identities = 0 };
+	if (multiply_overflows(yard->fronts, (uint64_t)yard->buckets << yard->width,
+	                       &lender.identities))
+		lender.identities = 0;
+	return lender;
 }
 
 nidus_status yard_spread(const struct yard *from, const struct spread *spread)

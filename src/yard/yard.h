@@ -56,6 +56,7 @@
 
 #include "base/blueprint.h"
 #include "base/hash.h"
+#include "base/lender.h"
 #include "base/memory.h"
 #include "base/ops.h"
 #include "base/overflow.h"
@@ -318,6 +319,7 @@ nidus_status yard_spread(const struct yard *from, const struct spread *spread);
 /* Bits that follow from all that the yard knows of a key but for its part: of a place, or a hash. */
 uint64_t yard_borrowed(const struct yard *yard, struct yard_key key);
 uint64_t yard_borrow(const struct yard *yard, uint64_t hash);
+struct lender yard_lender(const struct yard *yard);
 
 /*
  * Fills an empty yard, a whole filter, from all its hashes at once. They ascend, so that

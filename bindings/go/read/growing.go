@@ -399,6 +399,9 @@ func (g *growing) readBody(l *leaf, which int, number uint64) (leafBody, uint64,
 	return b, size, err
 }
 
+// lent is the bits that an identity lends, by its number among those of a part.
+func lent(identity uint64) uint64 { return identity * 0x9e3779b97f4a7c15 }
+
 // bodyOf is the body of a part, with the bits that it borrows.
 func (g *growing) bodyOf(part, lent uint64) *leafBody {
 	cell := part

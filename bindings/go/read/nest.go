@@ -178,7 +178,8 @@ func (n *nest) lowest(home, fingerprint uint64) uint64 {
 }
 
 func (n *nest) lent(home, fingerprint uint64) uint64 {
-	return spread(^(home<<n.core | fingerprint&low(n.core)) ^ n.partner)
+	cores := low(n.core)
+	return lent(home*cores + fingerprint&cores - 1)
 }
 
 func (n *nest) containsTag(hash, tag uint64) bool {

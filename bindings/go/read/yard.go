@@ -259,13 +259,7 @@ func (y *yard) lowest(home, fingerprint uint64) uint64 {
 
 func (y *yard) lent(home, fingerprint uint64) uint64 {
 	at := y.placeOf(home, fingerprint)
-	all := (at.front<<6|at.mini)<<y.remainder | at.rest
-	return fold(fold(all+0x9e3779b97f4a7c15, 0xd6e8feb86659fd93), 0x9fb21c651e98df25)
-}
-
-func fold(a, b uint64) uint64 {
-	high, low := bits.Mul64(a, b)
-	return high ^ low
+	return lent((at.front*y.minis+at.mini)<<y.remainder | at.rest)
 }
 
 // containsTag does not compare tags: lookups never do.
