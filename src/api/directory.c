@@ -11,24 +11,35 @@
 /* ---------------------------------------------------------------- finding a body -- */
 
 /*
- * The same where the index has borrowed bits, too. Without a branch on whether a part is whole in one
+ * The body where the index has borrowed bits, too. Without a branch on whether a part is whole in one
  * body: that is unpredictable.
  */
-ALWAYS_INLINE void *body_by_borrowed(const struct directory *directory, uint64_t hash)
+ALWAYS_INLINE void *body_by_lender(const struct directory *directory, uint64_t hash)
 {
 	unsigned borrowed = directory->borrowed;
 	uint64_t rest, part = multiply_wide(hash, directory->parts, &rest);
-	uint64_t bits = LIKELY(directory->lender.identities > 0)
-	                        ? lender_bits(&directory->lender, rest)
-	                        : directory->inner->borrow(directory->model, hash);
+	uint64_t bits = lender_bits(&directory->lender, rest);
 	return directory->index[part << borrowed | bits >> (64 - borrowed)];
+}
+
+NEVER_INLINE void *body_by_asking(const struct directory *directory, uint64_t hash)
+{
+	unsigned borrowed = directory->borrowed;
+	uint64_t bits = directory->inner->borrow(directory->model, hash);
+	return directory->index[multiply_high(hash, directory->parts) << borrowed |
+	                        bits >> (64 - borrowed)];
+}
+
+ALWAYS_INLINE void *body_by_growth(const struct directory *directory, uint64_t hash)
+{
+	return directory->index[multiply_high(hash, directory->parts) >> directory->behind];
 }
 
 static inline void *body_of(const struct directory *directory, uint64_t hash)
 {
-	if (UNLIKELY(directory->borrowed != 0))
-		return body_by_borrowed(directory, hash);
-	return directory->index[multiply_high(hash, directory->parts) >> directory->behind];
+	return LIKELY(directory->way == DIRECTORY_GROWTH) ? body_by_growth(directory, hash)
+	       : LIKELY(directory->way == DIRECTORY_LENT) ? body_by_lender(directory, hash)
+	                                                  : body_by_asking(directory, hash);
 }
 
 /* Whether there are leaves: otherwise the entries are a list. */
@@ -44,12 +55,22 @@ void *directory_body(const struct directory *directory, uint64_t hash)
 
 /* ---------------------------------------------------------------------- one key -- */
 
+NEVER_INLINE bool contains_else(const struct directory *directory, uint64_t hash)
+{
+	return has_leaves(directory)
+	               ? directory->ops->contains(body_by_asking(directory, hash), hash)
+	               : directory_few_copies(directory, hash) > 0;
+}
+
+/* Each way calls last, so that none needs a stack. */
 static bool contains(const void *body, uint64_t hash)
 {
 	const struct directory *directory = body;
-	if (UNLIKELY(!has_leaves(directory)))
-		return directory_few_copies(directory, hash) > 0;
-	return directory->ops->contains(body_of(directory, hash), hash);
+	if (LIKELY(directory->way == DIRECTORY_GROWTH))
+		return directory->ops->contains(body_by_growth(directory, hash), hash);
+	if (LIKELY(directory->way == DIRECTORY_LENT))
+		return directory->ops->contains(body_by_lender(directory, hash), hash);
+	return contains_else(directory, hash);
 }
 
 static uint64_t count(const void *body, uint64_t hash)

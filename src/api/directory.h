@@ -76,9 +76,16 @@ struct leaf_counts {
 	uint64_t at_depth[64], at_index_depth[64];
 };
 
+enum directory_way {
+	DIRECTORY_ELSE,   /* there is none, or borrow() is to be asked */
+	DIRECTORY_GROWTH, /* growth bits alone */
+	DIRECTORY_LENT,   /* and borrowed bits, which the lender knows */
+};
+
 /* What lists do not need is made with the first leaf: many filters stay lists. */
 struct directory {
 	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
+	enum directory_way way; /* from a hash to its body */
 	uint64_t parts;       /* base segments, times the values of all growth bits */
 	unsigned behind;      /* growth bits that the index leaves out, */
 	unsigned borrowed;    /* or borrowed bits that it has, */

@@ -312,6 +312,9 @@ static nidus_status make_index(struct directory *directory, unsigned depth)
 	directory->depth = depth;
 	directory->behind = depth < growth ? growth - depth : 0;
 	directory->borrowed = depth > growth ? depth - growth : 0;
+	directory->way = directory->borrowed == 0              ? DIRECTORY_GROWTH
+	                 : directory->lender.identities > 0 ? DIRECTORY_LENT
+	                                                    : DIRECTORY_ELSE;
 	return NIDUS_OK;
 }
 
@@ -674,6 +677,7 @@ void directory_uproot(struct directory *directory)
 	directory->counts = NULL;
 	directory->classes = NULL;
 	directory->depth = directory->behind = directory->borrowed = 0;
+	directory->way = DIRECTORY_ELSE;
 }
 
 uint64_t directory_capacity(const struct directory *directory)

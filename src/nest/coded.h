@@ -239,6 +239,15 @@ ALWAYS_INLINE struct coded_parts coded_filled(const struct coded_masks *masks,
 		                     coded_put_in(parts.rests, rest_bits, at, rest) };
 }
 
+/* The same with a value that is not below any other. */
+ALWAYS_INLINE struct coded_parts coded_appended(const struct coded_masks *masks,
+                                                struct coded_parts parts, uint64_t value)
+{
+	const unsigned rest_bits = masks->rest_bits;
+	return (struct coded_parts){ parts.nibbles >> 4 | (value & 15) << 12,
+		                     parts.rests >> rest_bits | value >> 4 << 3 * rest_bits };
+}
+
 /* The bucket with another value in one of its slots. */
 ALWAYS_INLINE uint64_t coded_changed(const struct coded_masks *masks, uint64_t bits, unsigned slot,
                                      uint64_t value)

@@ -74,18 +74,6 @@ uint64_t split_borrowed(const struct nest *nest, uint64_t slot, uint64_t value)
 	}
 }
 
-nidus_status split_put_late(struct nest *to, struct split_late *late)
-{
-	const enum nest_kind kind = to->layout->kind;
-	nidus_status status = NIDUS_OK;
-	for (unsigned i = 0; i < late->count && status == NIDUS_OK; i++) {
-		struct nest_key key = nest_key_in(to, kind, 0, late->slot[i], late->value[i]);
-		status = nest_insert_key(to, &key);
-	}
-	late->count = 0;
-	return status;
-}
-
 /* What a slot is to hold in another body: core, choice and offset stay, the tag is another one. */
 ALWAYS_INLINE uint64_t with_tag(const struct nest *from, const struct nest *to, uint64_t value,
                                 uint64_t tag)
@@ -127,6 +115,24 @@ ALWAYS_INLINE bool fill_slot(struct nest *to, enum nest_kind kind, uint64_t slot
 	return true;
 }
 
+/* Puts the entry of a slot that is taken into another one, as nest_insert_key does, but quicker. */
+ALWAYS_INLINE nidus_status put_elsewhere(struct nest *to, enum nest_kind kind, uint64_t slot,
+                                         uint64_t value)
+{
+	struct nest_key key = nest_key_in(to, kind, 0, slot, value);
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(to, kind, key.group[choice]);
+		for (unsigned at = 0; at < to->layout->slots; at++) {
+			if (!fill_slot(to, kind, first + at,
+			               nest_encode(to, kind, key.value, choice, at)))
+				continue;
+			to->chunk[0].used++;
+			return NIDUS_OK;
+		}
+	}
+	return nest_insert_key(to, &key);
+}
+
 /*
  * Puts an entry into a body: into this slot, which is empty unless entries of several bodies
  * come together.
@@ -138,8 +144,23 @@ ALWAYS_INLINE nidus_status put_into_slot(struct nest *to, enum nest_kind kind, u
 		to->chunk[0].used++;
 		return NIDUS_OK;
 	}
-	struct nest_key key = nest_key_in(to, kind, 0, slot, value);
-	return nest_insert_key(to, &key);
+	return put_elsewhere(to, kind, slot, value);
+}
+
+/* The same with the kind as a constant. */
+nidus_status split_put_late(struct nest *to, struct split_late *late)
+{
+	const enum nest_kind kind = to->layout->kind;
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < late->count && status == NIDUS_OK; i++) {
+		uint64_t slot = late->slot[i], value = late->value[i];
+		status = kind == NEST_WINDOWS   ? put_elsewhere(to, NEST_WINDOWS, slot, value)
+		         : kind == NEST_BUCKETS ? put_elsewhere(to, NEST_BUCKETS, slot, value)
+		         : kind == NEST_XOR     ? put_elsewhere(to, NEST_XOR, slot, value)
+		                                : put_elsewhere(to, kind, slot, value);
+	}
+	late->count = 0;
+	return status;
 }
 
 /* Puts the entry of a slot into the body where it goes. */
@@ -547,6 +568,91 @@ static nidus_status spread_rows(const struct nest *from, const struct spread *sp
 	return status == NIDUS_OK ? spread_slots_of(from, 0, end, spread) : status;
 }
 
+/* -------------------------------------------------------------- coded buckets -- */
+
+/* A coded bucket of a body, while entries come to it. */
+struct coming {
+	struct nest *to;
+	uint64_t bit;
+	struct coded_parts parts;
+	bool fresh; /* it was empty: what comes is in order */
+};
+
+static inline struct coming coming_to(struct nest *to, uint64_t bucket)
+{
+	const struct coded_masks *masks = &to->layout->coding;
+	uint64_t bit = bucket * to->layout->group_bits;
+	struct coded_parts parts = coded_parts_in(masks, coded_load(to->bits, bit));
+	return (struct coming){ to, bit, parts, (parts.nibbles | parts.rests) == 0 };
+}
+
+static inline void coming_end(const struct coming *coming)
+{
+	coded_store(&coming->to->layout->coding, coming->to->bits, coming->bit,
+	            coded_bits_of(coming->parts));
+}
+
+/* One more entry comes; if there is no room, it goes elsewhere. */
+ALWAYS_INLINE nidus_status come(struct coming *coming, uint64_t bucket, uint64_t value)
+{
+	struct nest *to = coming->to;
+	const struct coded_masks *masks = &to->layout->coding;
+	if (LIKELY(coded_first_empty(masks, coming->parts))) {
+		coming->parts = coming->fresh ? coded_appended(masks, coming->parts, value)
+		                              : coded_filled(masks, coming->parts, value);
+		to->chunk[0].used++;
+		return NIDUS_OK;
+	}
+	coming_end(coming);
+	nidus_status status =
+		put_elsewhere(to, to->layout->kind, bucket * CODED_SLOTS, value);
+	*coming = coming_to(to, bucket);
+	return status;
+}
+
+/* Splits a body bucket by bucket: as slot by slot, but each bucket is sorted and coded once. */
+static nidus_status spread_buckets(const struct nest *from, const struct spread *spread)
+{
+	const struct nest_layout *layout = from->layout;
+	const bool two = spread->range[0].body != spread->range[1].body;
+	nidus_status status = NIDUS_OK;
+	for (uint64_t bucket = 0; bucket < layout->groups && status == NIDUS_OK; bucket++) {
+		uint64_t bits = coded_load(from->bits, bucket * layout->group_bits);
+		uint64_t fields = coded_fields_in(&layout->coding, bits & layout->coding.all);
+		struct coming coming[2] = { coming_to(spread->range[0].body, bucket),
+			                    coming_to(spread->range[1].body, bucket) };
+		for (unsigned i = 0; i < CODED_SLOTS && status == NIDUS_OK; i++) {
+			uint64_t value = fields & layout->slot_mask;
+			uint64_t tag = value >> layout->tag_at & bits_low(layout->tag_bits);
+			fields = i + 1 < CODED_SLOTS ? fields >> layout->width : 0;
+			if (value == 0)
+				continue;
+			bool second = tag > spread->limit;
+			if (tag == spread->limit)
+				second = !spread->borrows ||
+				         split_borrowed(from, bucket * CODED_SLOTS + i, value) >=
+				                 spread->borrowed;
+			second &= two;
+			tag += spread->range[second].added;
+			status = come(&coming[second], bucket,
+			              with_tag(from, coming[second].to, value, tag));
+		}
+		coming_end(&coming[0]);
+		if (two)
+			coming_end(&coming[1]);
+	}
+	return status;
+}
+
+/* Whether a body's buckets are coded, and worked on in a word in all bodies. */
+static bool goes_by_buckets(const struct nest *from, const struct spread *spread)
+{
+	const struct nest *first = spread->range[0].body, *second = spread->range[1].body;
+	return spread->choose == NULL && !from->mapped && nest_coded(from->layout->kind) &&
+	       from->layout->in_words == NEST_ONE && first->layout->in_words == NEST_ONE &&
+	       second->layout->in_words == NEST_ONE;
+}
+
 /* ----------------------------------------------------------------------- all -- */
 
 static nidus_status spread_chunk(const struct nest *from, uint64_t chunk,
@@ -554,6 +660,8 @@ static nidus_status spread_chunk(const struct nest *from, uint64_t chunk,
 {
 	if (goes_in_rows(from, spread))
 		return spread_rows(from, spread);
+	if (goes_by_buckets(from, spread))
+		return spread_buckets(from, spread);
 	return from->mapped ? spread_mapped(from, chunk, spread)
 	                    : spread_slots_of(from, chunk, 0, spread);
 }
