@@ -458,22 +458,17 @@ static bool few_in_order(const struct few *few);
 
 #endif
 
-/* ==== src/base/segment.h ==== */
+/* ==== src/base/lender.h ==== */
 /* SPDX-License-Identifier: MIT
  *
- * segment: which part of a growing filter a body is.
+ * lender: the borrowed bits of a key (api/directory.h), straight from its hash.
  *
- * A filter that can grow is a directory of small bodies (api/directory.h). A hash is cut into
- *
- *     hash --x parts--> part --x groups--> group --> core
- *
- * where a part is a base segment and all growth bits behind it. The directory leads from a part
- * to its body; a body holds neighbouring parts, and of each entry's part it keeps how far that is
- * behind its first one: the tag, by which the entry finds its body again when that is split.
- * Group and core come from bits of the hash behind the part, so that they never change.
+ * They follow from the number of its identity among those of a part: home times the number of cores, and
+ * the core (of a breadcrumb filter, front bucket, mini-bucket and remainder). Where each of these is cut
+ * from what is left of a hash (nest/nest.h), all of them together are one product.
  */
-#ifndef NIDUS_BASE_SEGMENT_H
-#define NIDUS_BASE_SEGMENT_H
+#ifndef NIDUS_BASE_LENDER_H
+#define NIDUS_BASE_LENDER_H
 
 
 /* ==== src/base/bits.h ==== */
@@ -651,6 +646,53 @@ static inline bool multiply_overflows(uint64_t a, uint64_t b, uint64_t *product)
 }
 
 #endif
+
+/* Multiples of the golden ratio lie evenly, and neighbours far apart. */
+#define LENDER_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+
+struct lender {
+	uint64_t identities; /* of a part; 0: none of this, the family's borrow() is to be asked */
+	/* Where home is the lower of two groups, and not the first; otherwise `hops` is NULL. */
+	const uint32_t *hops;
+	uint64_t hop_mask, groups, cores;
+};
+
+/* The borrowed bits of an identity by its number, the highest first. */
+static inline uint64_t lender_spread(uint64_t identity)
+{
+	return identity * LENDER_FACTOR;
+}
+
+/* The same by what is left of a hash behind its part. */
+ALWAYS_INLINE uint64_t lender_bits(const struct lender *lender, uint64_t rest)
+{
+	if (LIKELY(lender->hops == NULL))
+		return lender_spread(multiply_high(rest, lender->identities));
+	uint64_t first = multiply_wide(rest, lender->groups, &rest);
+	uint64_t core = multiply_high(rest, lender->cores);
+	uint64_t second = first ^ lender->hops[(core + 1) & lender->hop_mask];
+	return lender_spread((first < second ? first : second) * lender->cores + core);
+}
+
+#endif
+
+/* ==== src/base/segment.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * segment: which part of a growing filter a body is.
+ *
+ * A filter that can grow is a directory of small bodies (api/directory.h). A hash is cut into
+ *
+ *     hash --x parts--> part --x groups--> group --> core
+ *
+ * where a part is a base segment and all growth bits behind it. The directory leads from a part
+ * to its body; a body holds neighbouring parts, and of each entry's part it keeps how far that is
+ * behind its first one: the tag, by which the entry finds its body again when that is split.
+ * Group and core come from bits of the hash behind the part, so that they never change.
+ */
+#ifndef NIDUS_BASE_SEGMENT_H
+#define NIDUS_BASE_SEGMENT_H
+
 
 struct segment {
 	uint64_t parts;      /* of the whole filter */
@@ -1228,7 +1270,8 @@ struct family {
 	 * is check() of such a body's plan: level 0, and core_bits is all that its entries
 	 * compare. body_hash() is a hash whose key has an entry's identity and is of this part,
 	 * whose tag the entry has. borrow() gives pseudo-random bits that follow from what a
-	 * body keeps of a key without its part: keys of one identity have the same.
+	 * body keeps of a key without its part: keys of one identity have the same. lender() says
+	 * how they follow from a hash, after prepare().
 	 * plan_segment() is plan() of such a body, as large as segments of the family are, whose
 	 * entries keep the rate even if its table is full; segment_keys() says how many keys
 	 * it takes. fit_segment() makes its table larger or smaller, so that it takes so many and
@@ -1246,6 +1289,7 @@ struct family {
 	nidus_status (*check_segment)(const struct blueprint *plan, const struct segment *segment);
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
+	struct lender (*lender)(const void *model);
 	nidus_status (*prepare)(void *model);
 	void (*unprepare)(void *model); /* when no body and no layout is left; NULL as prepare() */
 	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,
@@ -1340,12 +1384,20 @@ struct leaf_counts {
 	uint64_t at_depth[64], at_index_depth[64];
 };
 
+enum directory_way {
+	DIRECTORY_ELSE,   /* there is none, or borrow() is to be asked */
+	DIRECTORY_GROWTH, /* growth bits alone */
+	DIRECTORY_LENT,   /* and borrowed bits, which the lender knows */
+};
+
 /* What lists do not need is made with the first leaf: many filters stay lists. */
 struct directory {
 	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
+	enum directory_way way; /* from a hash to its body */
 	uint64_t parts;       /* base segments, times the values of all growth bits */
 	unsigned behind;      /* growth bits that the index leaves out, */
-	unsigned borrowed;    /* or borrowed bits that it has */
+	unsigned borrowed;    /* or borrowed bits that it has, */
+	struct lender lender; /* and where they come from */
 	const struct body_ops *ops; /* of all bodies */
 	const struct family *inner; /* the family of the bodies */
 	unsigned depth;       /* bits of a part, behind the base segment, that the index has */
@@ -4290,23 +4342,35 @@ static nidus_status directory_put_copies(struct directory *directory, uint64_t h
 /* ---------------------------------------------------------------- finding a body -- */
 
 /*
- * The same where the index has borrowed bits, too. To work them out takes as long as a lookup. Bodies have
- * neighbouring cells, so most parts are whole in one: the first entry and the last tell.
+ * The body where the index has borrowed bits, too. Without a branch on whether a part is whole in one
+ * body: that is unpredictable.
  */
-static void *body_by_borrowed(const struct directory *directory, uint64_t hash)
+ALWAYS_INLINE void *body_by_lender(const struct directory *directory, uint64_t hash)
 {
 	unsigned borrowed = directory->borrowed;
-	void **entry = directory->index + (multiply_high(hash, directory->parts) << borrowed);
-	if (entry[0] == entry[bits_low(borrowed)])
-		return entry[0];
-	return entry[directory->inner->borrow(directory->model, hash) >> (64 - borrowed)];
+	uint64_t rest, part = multiply_wide(hash, directory->parts, &rest);
+	uint64_t bits = lender_bits(&directory->lender, rest);
+	return directory->index[part << borrowed | bits >> (64 - borrowed)];
+}
+
+NEVER_INLINE void *body_by_asking(const struct directory *directory, uint64_t hash)
+{
+	unsigned borrowed = directory->borrowed;
+	uint64_t bits = directory->inner->borrow(directory->model, hash);
+	return directory->index[multiply_high(hash, directory->parts) << borrowed |
+	                        bits >> (64 - borrowed)];
+}
+
+ALWAYS_INLINE void *body_by_growth(const struct directory *directory, uint64_t hash)
+{
+	return directory->index[multiply_high(hash, directory->parts) >> directory->behind];
 }
 
 static inline void *body_of_in_api_directory(const struct directory *directory, uint64_t hash)
 {
-	if (UNLIKELY(directory->borrowed != 0))
-		return body_by_borrowed(directory, hash);
-	return directory->index[multiply_high(hash, directory->parts) >> directory->behind];
+	return LIKELY(directory->way == DIRECTORY_GROWTH) ? body_by_growth(directory, hash)
+	       : LIKELY(directory->way == DIRECTORY_LENT) ? body_by_lender(directory, hash)
+	                                                  : body_by_asking(directory, hash);
 }
 
 /* Whether there are leaves: otherwise the entries are a list. */
@@ -4322,12 +4386,22 @@ void *directory_body(const struct directory *directory, uint64_t hash)
 
 /* ---------------------------------------------------------------------- one key -- */
 
+NEVER_INLINE bool contains_else(const struct directory *directory, uint64_t hash)
+{
+	return has_leaves(directory)
+	               ? directory->ops->contains(body_by_asking(directory, hash), hash)
+	               : directory_few_copies(directory, hash) > 0;
+}
+
+/* Each way calls last, so that none needs a stack. */
 static bool contains_in_api_directory(const void *body, uint64_t hash)
 {
 	const struct directory *directory = body;
-	if (UNLIKELY(!has_leaves(directory)))
-		return directory_few_copies(directory, hash) > 0;
-	return directory->ops->contains(body_of_in_api_directory(directory, hash), hash);
+	if (LIKELY(directory->way == DIRECTORY_GROWTH))
+		return directory->ops->contains(body_by_growth(directory, hash), hash);
+	if (LIKELY(directory->way == DIRECTORY_LENT))
+		return directory->ops->contains(body_by_lender(directory, hash), hash);
+	return contains_else(directory, hash);
 }
 
 static uint64_t count_in_api_directory(const void *body, uint64_t hash)
@@ -5809,6 +5883,9 @@ static nidus_status make_index(struct directory *directory, unsigned depth)
 	directory->depth = depth;
 	directory->behind = depth < growth ? growth - depth : 0;
 	directory->borrowed = depth > growth ? depth - growth : 0;
+	directory->way = directory->borrowed == 0              ? DIRECTORY_GROWTH
+	                 : directory->lender.identities > 0 ? DIRECTORY_LENT
+	                                                    : DIRECTORY_ELSE;
 	return NIDUS_OK;
 }
 
@@ -6124,6 +6201,7 @@ nidus_status directory_prepare(struct directory *directory, unsigned index_depth
 	directory->classes = (struct body_class *)(void *)(directory->counts + 1);
 	if (directory->inner->prepare != NULL)
 		status = directory->inner->prepare(directory->model);
+	directory->lender = directory->inner->lender(directory->model);
 	return status == NIDUS_OK ? make_index(directory, index_depth) : status;
 }
 
@@ -6170,6 +6248,7 @@ void directory_uproot(struct directory *directory)
 	directory->counts = NULL;
 	directory->classes = NULL;
 	directory->depth = directory->behind = directory->borrowed = 0;
+	directory->way = DIRECTORY_ELSE;
 }
 
 uint64_t directory_capacity(const struct directory *directory)
@@ -10456,7 +10535,7 @@ static struct shape shape_with(const struct few *few, uint64_t count, unsigned h
 	return shape;
 }
 
-static struct shape shape_of(const struct few *few)
+static struct shape shape_of_in_base_few(const struct few *few)
 {
 	return shape_with(few, few->count, head_bits(few, few->count));
 }
@@ -10464,7 +10543,7 @@ static struct shape shape_of(const struct few *few)
 uint64_t few_size(unsigned bits, unsigned value_bits, uint64_t count)
 {
 	const struct few few = { .count = count, .bits = bits, .value_bits = value_bits };
-	return count > 0 ? 8 * divide_up(shape_of(&few).end, WORD) : 0;
+	return count > 0 ? 8 * divide_up(shape_of_in_base_few(&few).end, WORD) : 0;
 }
 
 uint64_t few_bytes(const struct few *few)
@@ -10543,7 +10622,7 @@ static uint64_t begin_of_head(const struct few *few, const struct shape *shape, 
 
 struct few_place few_find(const struct few *few, struct few_record from)
 {
-	const struct shape shape = shape_of(few);
+	const struct shape shape = shape_of_in_base_few(few);
 	const uint64_t head = head_of(&shape, from);
 	if (few->count == 0)
 		return (struct few_place){ 0, 0 };
@@ -10566,7 +10645,7 @@ struct few_place few_find(const struct few *few, struct few_record from)
 
 bool few_next(const struct few *few, struct few_place *place, struct few_record *record)
 {
-	const struct shape shape = shape_of(few);
+	const struct shape shape = shape_of_in_base_few(few);
 	if (place->index >= few->count || place->head >= shape.heads)
 		return false;
 	uint64_t at = next_bit_in_base_few(few, &shape, place->index + place->head, true);
@@ -10683,7 +10762,7 @@ static void reshape(struct few *few, const struct shape *old, const struct shape
 /* Makes heads as wide as those of so many records are. */
 static void fit_heads(struct few *few, uint64_t count)
 {
-	const struct shape old = shape_of(few);
+	const struct shape old = shape_of_in_base_few(few);
 	const struct shape new = shape_with(few, few->count, head_bits(few, count));
 	if (few->count > 0 && new.head != old.head)
 		reshape(few, &old, &new);
@@ -10742,7 +10821,7 @@ void few_remove(struct few *few, struct few_record record)
 	if (few->copies.nodes > 0 && overflow_remove(&few->copies, &entry))
 		return;
 	const struct few_place place = few_find(few, record);
-	const struct shape shape = shape_of(few);
+	const struct shape shape = shape_of_in_base_few(few);
 	assert(is_at(few, place, record));
 	unsigned char *bytes = few->memory.bytes;
 	count_in_marks(few, shape.marks_at, shape.marks, place.head, UINT64_MAX);
@@ -10751,7 +10830,7 @@ void few_remove(struct few *few, struct few_record record)
 	unsigned head = shape.head;
 	few->count--;
 	const struct shape left = shape_with(few, few->count, head);
-	const struct shape now = shape_of(few);
+	const struct shape now = shape_of_in_base_few(few);
 	if (few->count > 0 && now.head != head)
 		reshape(few, &left, &now);
 }
@@ -10816,7 +10895,7 @@ static bool marks_match(const struct few *few, const struct shape *shape, struct
 
 bool few_in_order(const struct few *few)
 {
-	const struct shape shape = shape_of(few);
+	const struct shape shape = shape_of_in_base_few(few);
 	struct few_record record, last = { 0, 0 };
 	struct few_place place = { 0, 0 }, end = { few->count, shape.heads };
 	uint64_t mark = 0;
@@ -19230,7 +19309,7 @@ nidus_status scratch_read(struct scratch *scratch, uint64_t at, void *bytes, uin
 #define HUGE_FROM (32 * MEMORY_HUGE_PAGE) /* or a huge page if that takes so much */
 #define FIRST_SLABS 8
 
-static uint64_t blocks_of(const struct slabs *slabs, uint64_t slab)
+static uint64_t blocks_of_in_base_slabs(const struct slabs *slabs, uint64_t slab)
 {
 	return slabs->slab[slab].size / slabs->each;
 }
@@ -19289,7 +19368,7 @@ nidus_status slabs_take(struct slabs *slabs, const nidus_allocator *allocator, u
 	memset(*block, 0, slabs->each);
 	effort_of_thread()->cleared += slabs->each;
 	slabs->blocks++;
-	if (++slabs->used == blocks_of(slabs, slabs->full)) {
+	if (++slabs->used == blocks_of_in_base_slabs(slabs, slabs->full)) {
 		slabs->full++;
 		slabs->used = 0;
 	}
@@ -19302,8 +19381,8 @@ static void trim(struct slabs *slabs, const nidus_allocator *allocator)
 	uint64_t needed = slabs->full + (slabs->used > 0);
 	while (slabs->slabs > needed) {
 		uint64_t last = slabs->slabs - 1;
-		uint64_t left = slabs->used > 0 ? blocks_of(slabs, slabs->full) - slabs->used : 0;
-		if (last == needed && needed > 0 && left < blocks_of(slabs, last) / 8)
+		uint64_t left = slabs->used > 0 ? blocks_of_in_base_slabs(slabs, slabs->full) - slabs->used : 0;
+		if (last == needed && needed > 0 && left < blocks_of_in_base_slabs(slabs, last) / 8)
 			return;
 		slabs->bytes -= slabs->slab[last].size;
 		memory_give(allocator, &slabs->slab[last]);
@@ -19316,7 +19395,7 @@ const unsigned char *slabs_give(struct slabs *slabs, const nidus_allocator *allo
 {
 	assert(slabs->blocks > 0);
 	if (slabs->used == 0)
-		slabs->used = blocks_of(slabs, --slabs->full);
+		slabs->used = blocks_of_in_base_slabs(slabs, --slabs->full);
 	const unsigned char *last = slabs->slab[slabs->full].bytes + --slabs->used * slabs->each;
 	if (last != block)
 		memcpy(block, last, slabs->each);
@@ -24180,6 +24259,7 @@ static nidus_status yard_spread(const struct yard *from, const struct spread *sp
 /* Bits that follow from all that the yard knows of a key but for its part: of a place, or a hash. */
 static uint64_t yard_borrowed(const struct yard *yard, struct yard_key key);
 static uint64_t yard_borrow(const struct yard *yard, uint64_t hash);
+static struct lender yard_lender(const struct yard *yard);
 
 /*
  * Fills an empty yard, a whole filter, from all its hashes at once. They ascend, so that
@@ -24597,6 +24677,11 @@ static unsigned breadcrumb_tag_at(const struct blueprint *plan)
 	return plan->core_bits + YARD_BUCKET_BITS;
 }
 
+static struct lender breadcrumb_lender(const void *body)
+{
+	return yard_lender(body);
+}
+
 static uint64_t breadcrumb_borrow(const void *body, uint64_t hash)
 {
 	return yard_borrow(body, hash);
@@ -24790,6 +24875,7 @@ const struct family nidus_its_family_breadcrumb = {
 	.check_segment = breadcrumb_check_segment,
 	.body_hash = breadcrumb_body_hash,
 	.borrow = breadcrumb_borrow,
+	.lender = breadcrumb_lender,
 	.pace = 1,
 	.speed = NIDUS_SPEED_FAST,
 	.table = breadcrumb_table,
@@ -25541,6 +25627,15 @@ ALWAYS_INLINE struct coded_parts coded_filled(const struct coded_masks *masks,
 		                     coded_put_in(parts.rests, rest_bits, at, rest) };
 }
 
+/* The same with a value that is not below any other. */
+ALWAYS_INLINE struct coded_parts coded_appended(const struct coded_masks *masks,
+                                                struct coded_parts parts, uint64_t value)
+{
+	const unsigned rest_bits = masks->rest_bits;
+	return (struct coded_parts){ parts.nibbles >> 4 | (value & 15) << 12,
+		                     parts.rests >> rest_bits | value >> 4 << 3 * rest_bits };
+}
+
 /* The bucket with another value in one of its slots. */
 ALWAYS_INLINE uint64_t coded_changed(const struct coded_masks *masks, uint64_t bits, unsigned slot,
                                      uint64_t value)
@@ -26118,6 +26213,7 @@ static uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry
 
 /* Bits that follow from home and core of a hash, where an address needs more than there are. */
 static uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash);
+static struct lender nest_lender(const struct nest *nest);
 
 /* -------------------------------------------------- parts of the operations -- */
 
@@ -26228,6 +26324,7 @@ extern const struct ranges_ops nidus_its_nesting_ranges;
 static nidus_status nesting_check_segment(const struct blueprint *plan, const struct segment *segment);
 static uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part);
 static uint64_t nesting_borrow(const void *body, uint64_t hash);
+static struct lender nesting_lender(const void *body);
 static nidus_status nesting_prepare(void *model);
 static void nesting_unprepare(void *model);
 static nidus_status nesting_lay_out(const struct blueprint *plan, const struct segment *segment,
@@ -26251,7 +26348,7 @@ static nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t va
 	.identity = nesting_identity, .table = nesting_table,                                    \
 	.export_stash = nesting_export_stash, .import = nesting_import,                          \
 	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                  \
-	.borrow = nesting_borrow, .prepare = nesting_prepare,                                    \
+	.borrow = nesting_borrow, .lender = nesting_lender, .prepare = nesting_prepare,          \
 	.unprepare = nesting_unprepare, .spread = nesting_spread,                                \
 	.tag_at = nesting_tag_at, .insert_copies = nesting_insert_copies,                        \
 	.lay_out = nesting_lay_out, .free_layout = nesting_free_layout,                          \
@@ -28093,6 +28190,11 @@ nidus_entry nesting_identity(const void *body, uint64_t hash)
 uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part)
 {
 	return nest_part_hash(body, entry, part);
+}
+
+struct lender nesting_lender(const void *body)
+{
+	return nest_lender(body);
 }
 
 uint64_t nesting_borrow(const void *body, uint64_t hash)
@@ -34159,11 +34261,44 @@ nidus_status nest_shared_change(struct nest *nest, uint64_t hash, struct value_c
  *     first    |      0 |      0 | slot 2'|      0 |     with another tag
  *              |   0 |   0 |slt 2|   0 |                 fields as wide as slots of the target
  *
- * Where entries of two bodies come together, one that finds its slot taken goes to another slot
- * that it may have, as an insert would put it.
+ * Where entries of two bodies come together, some find their slots taken. Of every eight slots, a
+ * block, those entries come last, in order, and go to another slot that they may have, as an
+ * insert would put them. With AVX2 a block is one row (split_avx2.c).
  *
  * Entries of files, and those that are merged into a directory, go one by one.
  */
+
+/* ==== src/nest/split.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * split: what the tiers of splitting share (split.c).
+ */
+#ifndef NIDUS_NEST_SPLIT_H
+#define NIDUS_NEST_SPLIT_H
+
+
+#define SPLIT_BLOCK 8 /* slots */
+
+/* Entries of a block whose slots are taken in the body that they go to, as they would be there. */
+struct split_late {
+	unsigned count;
+	uint64_t slot[SPLIT_BLOCK], value[SPLIT_BLOCK];
+};
+
+/* Puts them into other slots that they may have. Errors: E_NOMEM, FULL. */
+static nidus_status split_put_late(struct nest *to, struct split_late *late);
+
+/* The borrowed bits of the entry in a slot (base/spread.h). */
+static uint64_t split_borrowed(const struct nest *nest, uint64_t slot, uint64_t value);
+
+/*
+ * Splits blocks of a body that goes in rows, from the first on, as many as it can; *done becomes
+ * how many slots that are. Where isa.h says so.
+ */
+static nidus_status split_blocks_avx2(const struct nest *from, const struct spread *spread,
+                               uint64_t *done);
+
+#endif
 
 /* --------------------------------------------------------------- one by one -- */
 
@@ -34174,9 +34309,8 @@ nidus_status nest_shared_change(struct nest *nest, uint64_t hash, struct value_c
 ALWAYS_INLINE uint64_t borrowed_bits(const struct nest *nest, enum nest_kind kind,
                                      const struct nest_key *key)
 {
-	uint64_t core = key->value & nest->layout->core_values;
-	uint64_t both = nest_home_group(kind, key) << nest->layout->core_bits | core;
-	return nest_partner_hash(nest, ~both);
+	const uint64_t cores = nest->layout->core_values;
+	return lender_spread(nest_home_group(kind, key) * cores + (key->value & cores) - 1);
 }
 
 uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash)
@@ -34184,6 +34318,38 @@ uint64_t nest_borrowed_bits(const struct nest *nest, uint64_t hash)
 	const enum nest_kind kind = nest->layout->kind;
 	struct nest_key key = nest_locate(nest, kind, hash);
 	return borrowed_bits(nest, kind, &key);
+}
+
+struct lender nest_lender(const struct nest *nest)
+{
+	const struct nest_layout *layout = nest->layout;
+	struct lender lender = { .groups = layout->groups, .cores = layout->core_values };
+	if (nest_symmetric(layout->kind)) {
+		lender.hops = layout->hops;
+		lender.hop_mask = bits_low(NEST_HOP_BITS);
+	}
+	if (layout->kind == NEST_DIRECT || (nest_symmetric(layout->kind) && layout->hops == NULL) ||
+	    multiply_overflows(lender.groups, lender.cores, &lender.identities))
+		lender.identities = 0;
+	return lender;
+}
+
+/* The same of a slot, with the kind as a constant. */
+uint64_t split_borrowed(const struct nest *nest, uint64_t slot, uint64_t value)
+{
+	struct nest_key key;
+	switch (nest->layout->kind) {
+	case NEST_WINDOWS:
+		key = nest_key_in(nest, NEST_WINDOWS, 0, slot, value);
+		return borrowed_bits(nest, NEST_WINDOWS, &key);
+	case NEST_BUCKETS:
+	case NEST_CODED_BUCKETS:
+		key = nest_key_in(nest, NEST_BUCKETS, 0, slot, value);
+		return borrowed_bits(nest, NEST_BUCKETS, &key);
+	default:
+		key = nest_key_in(nest, nest->layout->kind, 0, slot, value);
+		return borrowed_bits(nest, NEST_XOR, &key);
+	}
 }
 
 /* What a slot is to hold in another body: core, choice and offset stay, the tag is another one. */
@@ -34227,6 +34393,24 @@ ALWAYS_INLINE bool fill_slot(struct nest *to, enum nest_kind kind, uint64_t slot
 	return true;
 }
 
+/* Puts the entry of a slot that is taken into another one, as nest_insert_key does, but quicker. */
+ALWAYS_INLINE nidus_status put_elsewhere(struct nest *to, enum nest_kind kind, uint64_t slot,
+                                         uint64_t value)
+{
+	struct nest_key key = nest_key_in(to, kind, 0, slot, value);
+	for (unsigned choice = 0; choice < 2; choice++) {
+		uint64_t first = nest_first_slot(to, kind, key.group[choice]);
+		for (unsigned at = 0; at < to->layout->slots; at++) {
+			if (!fill_slot(to, kind, first + at,
+			               nest_encode(to, kind, key.value, choice, at)))
+				continue;
+			to->chunk[0].used++;
+			return NIDUS_OK;
+		}
+	}
+	return nest_insert_key(to, &key);
+}
+
 /*
  * Puts an entry into a body: into this slot, which is empty unless entries of several bodies
  * come together.
@@ -34238,8 +34422,23 @@ ALWAYS_INLINE nidus_status put_into_slot(struct nest *to, enum nest_kind kind, u
 		to->chunk[0].used++;
 		return NIDUS_OK;
 	}
-	struct nest_key key = nest_key_in(to, kind, 0, slot, value);
-	return nest_insert_key(to, &key);
+	return put_elsewhere(to, kind, slot, value);
+}
+
+/* The same with the kind as a constant. */
+nidus_status split_put_late(struct nest *to, struct split_late *late)
+{
+	const enum nest_kind kind = to->layout->kind;
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < late->count && status == NIDUS_OK; i++) {
+		uint64_t slot = late->slot[i], value = late->value[i];
+		status = kind == NEST_WINDOWS   ? put_elsewhere(to, NEST_WINDOWS, slot, value)
+		         : kind == NEST_BUCKETS ? put_elsewhere(to, NEST_BUCKETS, slot, value)
+		         : kind == NEST_XOR     ? put_elsewhere(to, NEST_XOR, slot, value)
+		                                : put_elsewhere(to, kind, slot, value);
+	}
+	late->count = 0;
+	return status;
 }
 
 /* Puts the entry of a slot into the body where it goes. */
@@ -34397,6 +34596,7 @@ struct lane {
 	uint64_t below, payloads;      /* of a row that comes: what lies below payloads, and these */
 	uint64_t narrow[ROW_MOST];     /* each field, where it lies when it is narrower */
 	bool fresh;                    /* no slot was taken before */
+	struct split_late late;        /* entries of this block */
 	unsigned char *at;             /* the next word of the table, */
 	uint64_t word;                 /* and its lowest bits, which were not written yet */
 	unsigned bits;
@@ -34417,7 +34617,7 @@ static void lane_flush(struct lane *lane)
 	store64(lane->at, (load64(lane->at) & ~bits_low(lane->bits)) | lane->word);
 }
 
-static struct lane lane_of(const struct nest *from, const struct spread_range *range,
+static struct lane lane_of_in_nest_split(const struct nest *from, const struct spread_range *range,
                            unsigned slots)
 {
 	struct nest *to = range->body;
@@ -34433,7 +34633,6 @@ static struct lane lane_of(const struct nest *from, const struct spread_range *r
 	lane.payloads = bits_low(slots * width) & ~lane.below;
 	for (unsigned i = 0; i < slots; i++)
 		lane.narrow[i] = bits_low(to->layout->width) << i * to->layout->width;
-	lane_seek(&lane, 0);
 	return lane;
 }
 
@@ -34464,34 +34663,43 @@ ALWAYS_INLINE void lane_write(struct lane *lane, uint64_t fields)
 	lane->bits = bits;
 }
 
-/* A row of which some entries find their slots taken: one by one, in order. */
-NEVER_INLINE nidus_status lane_put_singly(struct lane *lane, unsigned slots, uint64_t slot,
-                                          uint64_t fields)
+/* Keeps the entries of a row back whose slots are taken, by their lowest bits; what is left. */
+NEVER_INLINE uint64_t lane_hold_back(struct lane *lane, uint64_t slot, uint64_t fields,
+                                     uint64_t taken)
 {
-	nidus_status status = NIDUS_OK;
-	lane_flush(lane);
-	for (unsigned i = 0; i < slots && status == NIDUS_OK; i++, fields >>= lane->row.width) {
-		uint64_t value = fields & lane->narrow[0];
-		if (value != 0)
-			status = put_into_slot(lane->to, lane->to->layout->kind, slot + i, value);
+	struct split_late *late = &lane->late;
+	for (; taken != 0; taken &= taken - 1, late->count++) {
+		unsigned bit = (unsigned)__builtin_ctzll(taken);
+		late->slot[late->count] = slot + bit / lane->row.width;
+		late->value[late->count] = fields >> bit & lane->narrow[0];
+		fields &= ~(lane->narrow[0] << bit);
 	}
-	lane_seek(lane, slot + slots);
-	return status;
+	return fields;
 }
 
 /* Puts the entries of a row, so many, into the lane's body, to the slots from one on. */
-ALWAYS_INLINE nidus_status lane_put(struct lane *lane, unsigned slots, uint64_t slot,
-                                    uint64_t fields, uint64_t count)
+ALWAYS_INLINE void lane_put(struct lane *lane, uint64_t slot, uint64_t fields, uint64_t count)
 {
 	if (!lane->fresh) {
 		uint64_t there = row_load(&lane->row, lane->to->bits, slot);
-		if ((row_taken(&lane->row, there) & row_taken(&lane->row, fields)) != 0)
-			return lane_put_singly(lane, slots, slot, fields);
+		uint64_t both = row_taken(&lane->row, there) & row_taken(&lane->row, fields);
+		if (both != 0) {
+			count -= row_count(&lane->row, both);
+			fields = lane_hold_back(lane, slot, fields, both);
+		}
 		fields |= there;
 	}
 	lane->to->chunk[0].used += count;
 	lane_write(lane, fields);
-	return NIDUS_OK;
+}
+
+/* Puts those in that were held back, and goes on at a slot. */
+NEVER_INLINE nidus_status lane_end_block(struct lane *lane, uint64_t slot)
+{
+	lane_flush(lane);
+	nidus_status status = split_put_late(lane->to, &lane->late);
+	lane_seek(lane, slot);
+	return status;
 }
 
 /* -------------------------------------------------------------------- splits -- */
@@ -34523,22 +34731,20 @@ static struct split_in_nest_split split_of(const struct nest *from, const struct
 	split_in_nest_split.highs = split_in_nest_split.row.ones << split_in_nest_split.high;
 	split_in_nest_split.limit = split_in_nest_split.row.ones * (spread->limit << layout->tag_at);
 	for (unsigned i = 0; i < split_in_nest_split.lanes; i++)
-		split_in_nest_split.lane[i] = lane_of(from, &spread->range[i], slots);
+		split_in_nest_split.lane[i] = lane_of_in_nest_split(from, &spread->range[i], slots);
 	return split_in_nest_split;
 }
 
-/* Those of the lowest bits of fields that go to the second lane and have the limit's tag. */
+/* Those of the lowest bits of fields that go to the second lane, if some have the limit's tag. */
 NEVER_INLINE uint64_t split_by_borrowed(const struct split_in_nest_split *split_in_nest_split, unsigned slots, uint64_t slot,
                                         uint64_t fields, uint64_t second)
 {
 	const struct nest_layout *layout = split_in_nest_split->from->layout;
 	for (unsigned i = 0; i < slots; i++, fields >>= layout->width) {
 		uint64_t tag = fields >> layout->tag_at & bits_low(layout->tag_bits);
-		if (tag != split_in_nest_split->spread->limit)
-			continue;
-		struct nest_key key = nest_key_in(split_in_nest_split->from, layout->kind, 0, slot + i,
-		                                  fields & layout->slot_mask);
-		if (borrowed_bits(split_in_nest_split->from, layout->kind, &key) < split_in_nest_split->spread->borrowed)
+		if (tag == split_in_nest_split->spread->limit &&
+		    split_borrowed(split_in_nest_split->from, slot + i, fields & layout->slot_mask) <
+		            split_in_nest_split->spread->borrowed)
 			second &= ~(UINT64_C(1) << i * layout->width);
 	}
 	return second;
@@ -34559,37 +34765,44 @@ ALWAYS_INLINE uint64_t split_second_in_nest_split(const struct split_in_nest_spl
 }
 
 /* Puts the entries of a row, whose lowest bits are `taken`, into a lane. */
-ALWAYS_INLINE nidus_status split_to(struct split_in_nest_split *split_in_nest_split, struct lane *lane, unsigned slots,
-                                    uint64_t slot, uint64_t fields, uint64_t taken)
+ALWAYS_INLINE void split_to(struct split_in_nest_split *split_in_nest_split, struct lane *lane, unsigned slots, uint64_t slot,
+                            uint64_t fields, uint64_t taken)
 {
 	fields = lane_narrow(lane, slots, fields + taken * lane->added);
-	return lane_put(lane, slots, slot, fields, row_count(&split_in_nest_split->row, taken));
+	lane_put(lane, slot, fields, row_count(&split_in_nest_split->row, taken));
 }
 
-/* Splits all whole rows of a body; says how many slots that are. */
+ALWAYS_INLINE void split_row(struct split_in_nest_split *split_in_nest_split, unsigned slots, uint64_t slot)
+{
+	uint64_t fields = row_load(&split_in_nest_split->row, split_in_nest_split->from->bits, slot);
+	uint64_t taken = row_taken(&split_in_nest_split->row, fields), second = 0;
+	if (split_in_nest_split->lanes > 1) {
+		second = split_second_in_nest_split(split_in_nest_split, slots, slot, fields) & taken;
+		uint64_t there = fields & second * split_in_nest_split->from->layout->slot_mask;
+		split_to(split_in_nest_split, &split_in_nest_split->lane[1], slots, slot, there, second);
+		fields ^= there;
+	}
+	split_to(split_in_nest_split, &split_in_nest_split->lane[0], slots, slot, fields, taken ^ second);
+}
+
+/* Splits all blocks of a body from a slot on. */
 ALWAYS_INLINE nidus_status split_rows(const struct nest *from, const struct spread *spread,
-                                      unsigned slots, uint64_t *done)
+                                      unsigned slots, uint64_t slot, uint64_t end)
 {
 	struct split_in_nest_split split_in_nest_split = split_of(from, spread, slots);
-	const uint64_t all = nest_chunk_slots(from->layout);
 	nidus_status status = NIDUS_OK;
-	uint64_t slot = 0;
-	for (; slot + slots <= all && status == NIDUS_OK; slot += slots) {
-		uint64_t fields = row_load(&split_in_nest_split.row, from->bits, slot);
-		uint64_t taken = row_taken(&split_in_nest_split.row, fields), second = 0;
-		if (split_in_nest_split.lanes > 1) {
-			second = split_second_in_nest_split(&split_in_nest_split, slots, slot, fields) & taken;
-			uint64_t there = fields & second * from->layout->slot_mask;
-			status = split_to(&split_in_nest_split, &split_in_nest_split.lane[1], slots, slot, there, second);
-			fields ^= there;
+	for (unsigned i = 0; i < split_in_nest_split.lanes; i++)
+		lane_seek(&split_in_nest_split.lane[i], slot);
+	while (slot < end && status == NIDUS_OK) {
+		for (unsigned i = 0; i < SPLIT_BLOCK / slots; i++, slot += slots)
+			split_row(&split_in_nest_split, slots, slot);
+		for (unsigned i = 0; i < split_in_nest_split.lanes && status == NIDUS_OK; i++) {
+			if (split_in_nest_split.lane[i].late.count > 0)
+				status = lane_end_block(&split_in_nest_split.lane[i], slot);
 		}
-		if (LIKELY(status == NIDUS_OK))
-			status = split_to(&split_in_nest_split, &split_in_nest_split.lane[0], slots, slot, fields,
-			                  taken ^ second);
 	}
 	for (unsigned i = 0; i < split_in_nest_split.lanes && status == NIDUS_OK; i++)
 		lane_flush(&split_in_nest_split.lane[i]);
-	*done = slot;
 	return status;
 }
 
@@ -34608,22 +34821,114 @@ static bool goes_in_rows(const struct nest *from, const struct spread *spread)
 	return true;
 }
 
-/* Splits a body, one row after the other. */
+/* Splits a body, one block after the other; what is no whole block slot by slot. */
 static nidus_status spread_rows(const struct nest *from, const struct spread *spread)
 {
-	uint64_t done;
-	nidus_status status;
+	const uint64_t end = nest_chunk_slots(from->layout) / SPLIT_BLOCK * SPLIT_BLOCK;
+	uint64_t done = 0;
+	nidus_status status = NIDUS_OK;
+#ifdef NIDUS_HAVE_AVX2
+	if (isa_tier() == ISA_AVX2)
+		status = split_blocks_avx2(from, spread, &done);
+#endif
+	if (status != NIDUS_OK)
+		return status;
 	switch (row_slots(from->layout->width)) {
 	case ROW_MOST:
-		status = split_rows(from, spread, ROW_MOST, &done);
+		status = split_rows(from, spread, ROW_MOST, done, end);
 		break;
 	case 2:
-		status = split_rows(from, spread, 2, &done);
+		status = split_rows(from, spread, 2, done, end);
 		break;
 	default:
-		status = split_rows(from, spread, 1, &done);
+		status = split_rows(from, spread, 1, done, end);
 	}
-	return status == NIDUS_OK ? spread_slots_of(from, 0, done, spread) : status;
+	return status == NIDUS_OK ? spread_slots_of(from, 0, end, spread) : status;
+}
+
+/* -------------------------------------------------------------- coded buckets -- */
+
+/* A coded bucket of a body, while entries come to it. */
+struct coming {
+	struct nest *to;
+	uint64_t bit;
+	struct coded_parts parts;
+	bool fresh; /* it was empty: what comes is in order */
+};
+
+static inline struct coming coming_to(struct nest *to, uint64_t bucket)
+{
+	const struct coded_masks *masks = &to->layout->coding;
+	uint64_t bit = bucket * to->layout->group_bits;
+	struct coded_parts parts = coded_parts_in(masks, coded_load(to->bits, bit));
+	return (struct coming){ to, bit, parts, (parts.nibbles | parts.rests) == 0 };
+}
+
+static inline void coming_end(const struct coming *coming)
+{
+	coded_store(&coming->to->layout->coding, coming->to->bits, coming->bit,
+	            coded_bits_of(coming->parts));
+}
+
+/* One more entry comes; if there is no room, it goes elsewhere. */
+ALWAYS_INLINE nidus_status come(struct coming *coming, uint64_t bucket, uint64_t value)
+{
+	struct nest *to = coming->to;
+	const struct coded_masks *masks = &to->layout->coding;
+	if (LIKELY(coded_first_empty(masks, coming->parts))) {
+		coming->parts = coming->fresh ? coded_appended(masks, coming->parts, value)
+		                              : coded_filled(masks, coming->parts, value);
+		to->chunk[0].used++;
+		return NIDUS_OK;
+	}
+	coming_end(coming);
+	nidus_status status =
+		put_elsewhere(to, to->layout->kind, bucket * CODED_SLOTS, value);
+	*coming = coming_to(to, bucket);
+	return status;
+}
+
+/* Splits a body bucket by bucket: as slot by slot, but each bucket is sorted and coded once. */
+static nidus_status spread_buckets(const struct nest *from, const struct spread *spread)
+{
+	const struct nest_layout *layout = from->layout;
+	const bool two = spread->range[0].body != spread->range[1].body;
+	nidus_status status = NIDUS_OK;
+	for (uint64_t bucket = 0; bucket < layout->groups && status == NIDUS_OK; bucket++) {
+		uint64_t bits = coded_load(from->bits, bucket * layout->group_bits);
+		uint64_t fields = coded_fields_in(&layout->coding, bits & layout->coding.all);
+		struct coming coming[2] = { coming_to(spread->range[0].body, bucket),
+			                    coming_to(spread->range[1].body, bucket) };
+		for (unsigned i = 0; i < CODED_SLOTS && status == NIDUS_OK; i++) {
+			uint64_t value = fields & layout->slot_mask;
+			uint64_t tag = value >> layout->tag_at & bits_low(layout->tag_bits);
+			fields = i + 1 < CODED_SLOTS ? fields >> layout->width : 0;
+			if (value == 0)
+				continue;
+			bool second = tag > spread->limit;
+			if (tag == spread->limit)
+				second = !spread->borrows ||
+				         split_borrowed(from, bucket * CODED_SLOTS + i, value) >=
+				                 spread->borrowed;
+			second &= two;
+			tag += spread->range[second].added;
+			status = come(&coming[second], bucket,
+			              with_tag(from, coming[second].to, value, tag));
+		}
+		coming_end(&coming[0]);
+		if (two)
+			coming_end(&coming[1]);
+	}
+	return status;
+}
+
+/* Whether a body's buckets are coded, and worked on in a word in all bodies. */
+static bool goes_by_buckets(const struct nest *from, const struct spread *spread)
+{
+	const struct nest *first = spread->range[0].body, *second = spread->range[1].body;
+	return spread->choose == NULL && !from->mapped && nest_coded(from->layout->kind) &&
+	       from->layout->in_words == NEST_ONE && first->layout->in_words == NEST_ONE &&
+	       second->layout->in_words == NEST_ONE;
 }
 
 /* ----------------------------------------------------------------------- all -- */
@@ -34633,6 +34938,8 @@ static nidus_status spread_chunk(const struct nest *from, uint64_t chunk,
 {
 	if (goes_in_rows(from, spread))
 		return spread_rows(from, spread);
+	if (goes_by_buckets(from, spread))
+		return spread_buckets(from, spread);
 	return from->mapped ? spread_mapped(from, chunk, spread)
 	                    : spread_slots_of(from, chunk, 0, spread);
 }
@@ -36878,7 +37185,7 @@ static uint64_t end_before(const struct image *image, int i)
 	return i == 0 ? IMAGE_HEADER : image->section[i - 1].offset + image->section[i - 1].size;
 }
 
-static uint64_t bits_of(double number)
+static uint64_t bits_of_in_store_image(double number)
 {
 	uint64_t bits;
 	memcpy(&bits, &number, sizeof bits);
@@ -36899,7 +37206,7 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store64(to + 24, plan->seed);
 	store64(to + 32, plan->capacity);
 	store64(to + 40, plan->max_capacity);
-	store64(to + 48, bits_of(plan->fpr));
+	store64(to + 48, bits_of_in_store_image(plan->fpr));
 	store32(to + 56, plan->slots);
 	store32(to + 60, plan->core_bits);
 	store32(to + 64, plan->growth_bits);
@@ -38140,15 +38447,22 @@ uint64_t yard_body_hash(const struct yard *yard, const nidus_entry *entry, uint6
 
 uint64_t yard_borrowed(const struct yard *yard, struct yard_key key)
 {
-	uint64_t all = (key.bucket << YARD_BUCKET_BITS | key.m) << yard->width | key.remainder;
-	return hash_fold(hash_fold(all + UINT64_C(0x9e3779b97f4a7c15),
-	                           UINT64_C(0xd6e8feb86659fd93)),
-	                 UINT64_C(0x9fb21c651e98df25));
+	uint64_t line = key.bucket * yard->buckets + key.m;
+	return lender_spread(line << yard->width | key.remainder);
 }
 
 uint64_t yard_borrow(const struct yard *yard, uint64_t hash)
 {
 	return yard_borrowed(yard, yard_locate(yard, hash));
+}
+
+struct lender yard_lender(const struct yard *yard)
+{
+	struct lender lender = { .identities = 0 };
+	if (multiply_overflows(yard->fronts, (uint64_t)yard->buckets << yard->width,
+	                       &lender.identities))
+		lender.identities = 0;
+	return lender;
 }
 
 nidus_status yard_spread(const struct yard *from, const struct spread *spread)
@@ -42396,6 +42710,1108 @@ typedef int nidus_blocked_avx2_is_for_other_processors;
 #undef BLOCKED_MEMBERS
 #undef BLOCKED_SELECT
 
+/* ==== src/nest/split_avx2.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * split_avx2: blocks of a body that is split (split.c), each at once, for slots of up to 25 bits
+ * that have no values.
+ *
+ * Eight slots of w bits are w bytes, whatever w is: where a slot lies in a block, as a byte and
+ * a bit of it, is the same for all blocks of a body. So a block becomes eight numbers of
+ * 32 bits, and eight numbers a block, by shuffles and shifts that are set once:
+ *
+ *     slots, from any bit on    ->  bytes that hold each, shuffled  ->  shifted down, masked
+ *     numbers                   ->  pairs in 64 bits                ->  four of them in 128 bits
+ */
+#if defined(NIDUS_TIER_AVX2)
+
+
+/* ==== src/nest/split.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * split: what the tiers of splitting share (split.c).
+ */
+#if 1
+
+
+/* ==== src/nest/nest.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * nest: the table of the cuckoo families, and how a key finds its slots.
+ *
+ * A nest is a number of chunks; a chunk is a number of groups; a group is 2, 4
+ * or 8 neighbouring slots. Groups are buckets (disjoint) or windows (one starts
+ * at every slot, so they overlap). A key belongs to one chunk for ever and has
+ * two groups in it; its fingerprint lies in any slot of either.
+ *
+ *   hash --x chunks--> chunk --x groups--> first group --x (2^c - 1)--> core
+ *
+ * Each step multiplies what is left of the hash, read as a fraction, by the
+ * number of choices: the whole part is the choice, the fraction goes on. No
+ * division, no power of two, no bit of the hash used twice; and hashes in
+ * ascending order are chunks and groups in ascending order.
+ *
+ * Kinds of nests differ in the second group and in what a slot keeps:
+ *
+ *   NEST_XOR      buckets; second = first XOR H(core). A slot cannot tell which
+ *                 of the two it is in, and need not: the relation is symmetric.
+ *   NEST_DIRECT   the same with the lowest bits of the core itself for H(core);
+ *                 they are as many as a group's number has, and never all zero.
+ *   NEST_BUCKETS  buckets; second = first + H(core), modulo the groups; one
+ *                 choice bit says which one this is.
+ *   NEST_WINDOWS  windows; the same, and offset bits say where in the window.
+ *
+ * NEST_CODED_XOR and NEST_CODED_BUCKETS are NEST_XOR and NEST_BUCKETS with the slots of a
+ * bucket kept sorted and coded, one bit per slot less (see coded.h). Slots have no lasting
+ * place there.
+ *
+ *   slot, low bits first:   | core | choice | offset | tag | payload |
+ *
+ * An empty slot is all zero. Core bits are never all zero, and only they are hashed for the
+ * second group. The payload is the value that a user keeps beside a key; it goes wherever its
+ * entry goes, and is not compared.
+ *
+ * A nest is a whole filter, or a body of one that grows (base/segment.h). A body is one chunk; in
+ * place of that its hashes choose a part of the filter, and slots keep the tag: how far the part
+ * of an entry is behind the body's first one. It is compared as the core is, and by it the entry
+ * finds its body when this one is split. Group and core stay the same for ever.
+ *
+ * Identity of an entry = (home, fingerprint): home is its first group, counted over all chunks
+ * (for XOR kinds the lower of the two), the fingerprint is the core and above it the tag. Every
+ * slot tells its identity; lookup, delete, walk, merge and growth need no more.
+ *
+ * What finds no slot goes to its chunk's stash, an exact list (overflow.h) that has one entry
+ * for all copies of an identity with the same payload, and counts them. So one key may be put
+ * in any number of times. How long a stash may become: an entry that is in it already is
+ * always counted. A new one is refused (FULL) only if the stash has stash_limit different
+ * entries or more, its chunk holds its share of the capacity, and the nest all of it; taken
+ * slots and different stashed entries count, further copies do not. So what hot keys leave no
+ * room for is refused no sooner than any other key is. Without a limit there is no stash.
+ *
+ * Invariants (nest_verify checks them):
+ *  - a slot is all zero or has core bits that are not all zero;
+ *  - a window entry's window lies inside the chunk;
+ *  - all slots of the group that is a stashed entry's home are taken (nest_home_group):
+ *    a lookup that meets an empty one there need not ask the stash;
+ *  - chunk[i].used (and what shared stripes add to it) is the number of taken slots plus
+ *    different stashed entries.
+ *
+ * Not here: the hot loops (shape.h, lookup.h, change.h), making room
+ * (search.h), threads (shared.h), sizing (the families).
+ */
+#if 1
+
+
+/* ==== src/simd/select.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * select: the place of the n-th one in a word.
+ *
+ * SELECT64(word, n) and POPCOUNT64(word), n counted from 0 and below 64; 64 if the word has n
+ * ones or fewer. SELECT_BIT64(word, n) is that one as a bit, or 0; SELECT_BEHIND64(word, n)
+ * is the bit behind the one before it, bit 0 for n = 0. PLACE64(bit) is the place of a
+ * bit, 64 for none. LOWEST64(word, n) is a word's lowest n bits, n below 256. In files that are
+ * compiled for processors with BMI2 both are one or two instructions; elsewhere
+ * they are worked out in plain C, with the same results.
+ */
+#if 1
+
+#pragma GCC visibility push(default)
+#include <stdint.h>
+#pragma GCC visibility pop
+
+/*
+ * Hides from the compiler what is known of a word: a choice between two values by a
+ * mask stays one, and does not become a branch that is wrong every other time.
+ */
+#undef OPAQUE64
+#define OPAQUE64(word) __asm__("" : "+r"(word))
+
+/*
+ * Hides that a word in memory is what it was when it was loaded: it is loaded again where it is
+ * needed next, and takes no register in between. Nothing is written.
+ */
+#undef LOAD_AGAIN
+#define LOAD_AGAIN(word) __asm__("" : "+m"(*(uint64_t *)(uintptr_t)(&(word))))
+
+/*
+ * If n > than, takes others[0..2] for *one, *two and n: without a branch, where no one
+ * could guess which way it goes. (Compilers turn a choice between what they have
+ * loaded into a branch however it is written.)
+ */
+static inline void replace_if_above_avx2(uint64_t *n, uint64_t than, uint64_t other_n, uint64_t *one,
+                                    uint64_t other_one, uint64_t *two, uint64_t other_two)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("cmpq %[than], %[n]\n\t"
+	        "cmovaq %[other_one], %[one]\n\t"
+	        "cmovaq %[other_two], %[two]\n\t"
+	        "cmovaq %[other_n], %[n]"
+	        : [n] "+&r"(*n), [one] "+&r"(*one), [two] "+&r"(*two)
+	        : [than] "r"(than), [other_n] "r"(other_n), [other_one] "rm"(other_one),
+	          [other_two] "r"(other_two)
+	        : "cc");
+#else
+	uint64_t mask = -(uint64_t)(*n > than);
+	OPAQUE64(mask);
+	*one ^= (*one ^ other_one) & mask;
+	*two ^= (*two ^ other_two) & mask;
+	*n ^= (*n ^ other_n) & mask;
+#endif
+}
+
+/*
+ * Adds *two to *n. If that is above 0, as signed numbers are, takes other_one for *one; otherwise
+ * takes `plain` for *n and *two. Without a branch.
+ */
+static inline void add_or_take_avx2(uint64_t *n, uint64_t *two, uint64_t plain, uint64_t *one,
+                               uint64_t other_one)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("addq %[two], %[n]\n\t"
+	        "cmovleq %[plain], %[n]\n\t"
+	        "cmovleq %[plain], %[two]\n\t"
+	        "cmovgq %[other_one], %[one]"
+	        : [n] "+&r"(*n), [one] "+&r"(*one), [two] "+&r"(*two)
+	        : [plain] "r"(plain), [other_one] "rm"(other_one)
+	        : "cc");
+#else
+	uint64_t sum = *n + *two, mask = -(uint64_t)((int64_t)sum > 0);
+	OPAQUE64(mask);
+	*n = plain ^ ((plain ^ sum) & mask);
+	*two = plain ^ ((plain ^ *two) & mask);
+	*one ^= (*one ^ other_one) & mask;
+#endif
+}
+
+/* If *one is 0, takes the others for it and *two, without a branch. */
+static inline void replace_zero_avx2(uint64_t *one, uint64_t other_one, uint64_t *two,
+                                uint64_t other_two)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("testq %[one], %[one]\n\t"
+	        "cmovzq %[other_one], %[one]\n\t"
+	        "cmovzq %[other_two], %[two]"
+	        : [one] "+&r"(*one), [two] "+&r"(*two)
+	        : [other_one] "r"(other_one), [other_two] "r"(other_two)
+	        : "cc");
+#else
+	uint64_t mask = 0 - (uint64_t)(*one == 0);
+	OPAQUE64(mask);
+	*one |= other_one & mask;
+	*two ^= (*two ^ other_two) & mask;
+#endif
+}
+
+/* If *one has no bit under the mask, takes the others for it, *two and *three, without a branch. */
+static inline void replace_if_none_avx2(uint64_t mask, uint64_t *one, uint64_t other_one, uint64_t *two,
+                                   uint64_t other_two, uint64_t *three, uint64_t other_three)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("andq %[one], %[mask]\n\t"
+	        "cmovzq %[other_one], %[one]\n\t"
+	        "cmovzq %[other_two], %[two]\n\t"
+	        "cmovzq %[other_three], %[three]"
+	        : [one] "+&r"(*one), [two] "+&r"(*two), [three] "+&r"(*three), [mask] "+&r"(mask)
+	        : [other_one] "r"(other_one), [other_two] "r"(other_two),
+	          [other_three] "rm"(other_three)
+	        : "cc");
+#else
+	uint64_t all = 0 - (uint64_t)((*one & mask) == 0);
+	OPAQUE64(all);
+	*one ^= (*one ^ other_one) & all;
+	*two ^= (*two ^ other_two) & all;
+	*three ^= (*three ^ other_three) & all;
+#endif
+}
+
+/* n, or n - end where n is not below the end, without a branch. */
+static inline uint64_t less_if_not_below_avx2(uint64_t n, uint64_t end)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	uint64_t rest = n;
+	__asm__("subq %[end], %[rest]\n\t"
+	        "cmovbq %[n], %[rest]"
+	        : [rest] "+&r"(rest)
+	        : [n] "r"(n), [end] "rm"(end)
+	        : "cc");
+	return rest;
+#else
+	/* What wraps is the greater one. */
+	uint64_t rest = n - end;
+	return rest < n ? rest : n;
+#endif
+}
+
+/* n - less, or 0 where n is below that, without a branch. */
+static inline unsigned less_or_zero_avx2(unsigned n, unsigned less)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("subl %[less], %[n]\n\t"
+	        "cmovbl %[zero], %[n]"
+	        : [n] "+&r"(n)
+	        : [less] "ri"(less), [zero] "r"(0)
+	        : "cc");
+	return n;
+#else
+	return n > less ? n - less : 0;
+#endif
+}
+
+#if defined(NIDUS_TIER_AVX2) && defined(NIDUS_TIER_AVX2)
+#pragma GCC visibility push(default)
+#include <immintrin.h>
+#pragma GCC visibility pop
+
+#undef POPCOUNT64
+#define POPCOUNT64(word) ((unsigned)__builtin_popcountll(word))
+#undef SELECT64
+#define SELECT64(word, n) select64_bmi2_avx2((word), (n))
+
+#undef SELECT_BIT64
+#define SELECT_BIT64(word, n) _pdep_u64(UINT64_C(1) << (n), (word))
+#undef SELECT_BEHIND64
+#define SELECT_BEHIND64(word, n) _pdep_u64(UINT64_C(1) << (n), (word) << 1 | 1)
+#undef PLACE64
+#define PLACE64(bit) ((unsigned)_tzcnt_u64(bit))
+#undef LOWEST64
+#define LOWEST64(word, n) _bzhi_u64((word), (n))
+
+/* The place of a bit, or another place if there is none, without a branch. */
+static inline uint64_t place64_or_avx2(uint64_t bit, uint64_t other)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	uint64_t place;
+	__asm__("tzcntq %[bit], %[place]\n\t"
+	        "cmovcq %[other], %[place]"
+	        : [place] "=&r"(place)
+	        : [bit] "r"(bit), [other] "r"(other)
+	        : "cc");
+	return place;
+#else
+	return bit != 0 ? PLACE64(bit) : other;
+#endif
+}
+
+static inline unsigned select64_bmi2_avx2(uint64_t word, unsigned n)
+{
+	return PLACE64(SELECT_BIT64(word, n));
+}
+
+#else
+
+#undef POPCOUNT64
+#define POPCOUNT64(word) popcount64_plain_avx2(word)
+#undef SELECT64
+#define SELECT64(word, n) select64_plain_avx2((word), (n))
+
+/* Ones in each byte of a word, side by side. */
+static inline uint64_t popcount_bytes_avx2(uint64_t word)
+{
+	word -= word >> 1 & UINT64_C(0x5555555555555555);
+	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+	return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+}
+
+static inline unsigned popcount64_plain_avx2(uint64_t word)
+{
+	return (unsigned)(popcount_bytes_avx2(word) * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* Finds the byte by running sums of all bytes at once, then the bit in it. */
+static inline unsigned select64_plain_avx2(uint64_t word, unsigned n)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t sums = popcount_bytes_avx2(word) * ones; /* byte i: ones in bytes 0 to i */
+	if (n >= sums >> 56)
+		return 64;
+	/* Bytes whose running sum is at most n come before the one that is sought. */
+	uint64_t before = ((n | UINT64_C(0x80)) * ones - sums) >> 7 & ones;
+	unsigned byte = (unsigned)(before * ones >> 56), shift = byte * 8;
+	unsigned left = n - (byte == 0 ? 0 : (unsigned)(sums >> (shift - 8) & 255));
+	uint64_t bits = word >> shift & 255;
+	while (left-- > 0)
+		bits &= bits - 1;
+	return shift + (unsigned)__builtin_ctzll(bits);
+}
+
+#undef SELECT_BIT64
+#define SELECT_BIT64(word, n) select_bit64_plain_avx2((word), (n))
+#undef SELECT_BEHIND64
+#define SELECT_BEHIND64(word, n) ((n) == 0 ? 1 : select_bit64_plain_avx2((word), (n)-1) << 1)
+#undef PLACE64
+#define PLACE64(bit) ((bit) != 0 ? (unsigned)__builtin_ctzll(bit) : 64)
+#undef LOWEST64
+#define LOWEST64(word, n) lowest64_plain_avx2((word), (n))
+
+/* Without a branch, as n is a matter of chance. */
+static inline uint64_t lowest64_plain_avx2(uint64_t word, unsigned n)
+{
+	uint64_t mask = ~UINT64_C(0) << (n & 63), within = (uint64_t)(n / 64 != 0) - 1;
+	OPAQUE64(within);
+	return word & ~(mask & within);
+}
+
+static inline uint64_t select_bit64_plain_avx2(uint64_t word, unsigned n)
+{
+	unsigned place = select64_plain_avx2(word, n);
+	return place < 64 ? UINT64_C(1) << place : 0;
+}
+
+#endif
+#endif
+
+
+
+/* The XOR kinds, where each candidate leads to the other in the same way. */
+static inline bool nest_symmetric_avx2(enum nest_kind kind)
+{
+	return kind == NEST_XOR || kind == NEST_DIRECT || kind == NEST_CODED_XOR;
+}
+
+/* The kinds whose second bucket lies at a distance, and which have a choice bit alone. */
+static inline bool nest_choosing_avx2(enum nest_kind kind)
+{
+	return kind == NEST_BUCKETS || kind == NEST_CODED_BUCKETS;
+}
+
+/* Those whose buckets are kept sorted and coded, whatever leads from one to the other. */
+static inline bool nest_coded_avx2(enum nest_kind kind)
+{
+	return kind == NEST_CODED_XOR || kind == NEST_CODED_BUCKETS;
+}
+
+#undef NEST_SLOTS_MAX
+#define NEST_SLOTS_MAX 8 /* per group */
+
+/* From here on a table or a chunk does not stay in a core's own cache. */
+#undef NEST_REMOTE_FROM
+#define NEST_REMOTE_FROM (UINT64_C(1) << 20)
+
+/* And from here on it may not stay in one that all cores share. */
+#undef NEST_FAR_FROM
+#define NEST_FAR_FROM (UINT64_C(1) << 24)
+
+
+
+/* What making room has cost so far, for benchmarks. */
+
+
+/*
+ * What the way from a hash to its groups has beyond the shortest, which is: one chunk, and
+ * hops that were written down. A sum of these.
+ */
+
+
+/*
+ * Hops depend on so many of the lowest bits of a core: 4096 partners of a group are as good as
+ * more, and all hops fit into 16 KiB, half of a first-level cache.
+ */
+#undef NEST_HOP_BITS
+#define NEST_HOP_BITS 12
+
+/*
+ * How the slots of a group lie in words of 64 bits. In each word all slots are compared
+ * at once, so they are as many as fit: a power of two.
+ */
+
+
+/* Bits of a slot that say where in its groups an entry is. */
+static inline unsigned nest_extra_bits_avx2(enum nest_kind kind, unsigned slots)
+{
+	if (nest_symmetric_avx2(kind))
+		return 0;
+	return kind == NEST_WINDOWS ? 1 + log2_floor(slots) : 1;
+}
+
+/*
+ * What follows from a plan: all numbers that stay as they are. Bodies of a growing filter whose
+ * tags are equally wide have one together, a whole filter has its own.
+ */
+
+
+/* A table, its stashes, and what is counted. */
+
+
+/* Bodies of growing filters are small, and there are many of them. */
+_Static_assert(sizeof(struct nest) + sizeof(struct nest_chunk) - sizeof(struct overflow) <= 200,
+               "a body costs little beyond its slots and its stash");
+
+/*
+ * Where a key may be. `value` is its slot with choice and offset bits zero; that of a key
+ * which is only looked for has no payload.
+ */
+
+
+/* One step of the multiplications drawn above. */
+static inline uint64_t take_choice_avx2(uint64_t *fraction, uint64_t choices)
+{
+	return multiply_wide(*fraction, choices, fraction);
+}
+
+static inline uint64_t nest_partner_hash_avx2(const struct nest *nest, uint64_t core)
+{
+	uint64_t x = (core ^ nest->layout->partner_key) * UINT64_C(0x9fb21c651e98df25);
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+/* The hash that hops are made of. */
+static inline uint64_t nest_hop_hash_avx2(const struct nest *nest, uint64_t core)
+{
+	return nest_partner_hash_avx2(nest, core & bits_low(NEST_HOP_BITS));
+}
+
+/* XOR kinds: what turns one candidate into the other. Never 0. */
+static inline uint64_t nest_mask_avx2(const struct nest *nest, uint64_t core)
+{
+	if (nest->layout->kind == NEST_DIRECT)
+		return core & (nest->layout->groups - 1);
+	return 1 + multiply_high(nest_hop_hash_avx2(nest, core), nest->layout->groups - 1);
+}
+
+/* Offset kinds: how far the second group is behind the first, 1 to groups - 1. */
+static inline uint64_t nest_distance_avx2(const struct nest *nest, uint64_t core)
+{
+	return 1 + multiply_high(nest_hop_hash_avx2(nest, core), nest->layout->groups - 1);
+}
+
+/*
+ * What leads from the first group to the second: a mask or a distance. To read it from a table
+ * takes 15 instructions less than to work it out.
+ */
+ALWAYS_INLINE uint64_t nest_hop_avx2(const struct nest *nest, enum nest_kind kind, uint64_t core)
+{
+	if (LIKELY(nest->layout->hops != NULL))
+		return nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
+	return nest_symmetric_avx2(kind) ? nest_mask_avx2(nest, core) : nest_distance_avx2(nest, core);
+}
+
+static inline uint64_t nest_forward_avx2(const struct nest *nest, uint64_t group, uint64_t distance)
+{
+	return less_if_not_below_avx2(group + distance, nest->layout->round);
+}
+
+static inline uint64_t nest_backward_avx2(const struct nest *nest, uint64_t group, uint64_t distance)
+{
+	return group >= distance ? group - distance : group + nest->layout->groups - distance;
+}
+
+/*
+ * The group in which an entry could lie instead of `own`, by its core and what is above
+ * that in its slot; of it only the choice bit counts.
+ */
+ALWAYS_INLINE uint64_t nest_other_group_as_avx2(const struct nest *nest, enum nest_kind kind,
+                                           uint64_t own, uint64_t core, uint64_t extra)
+{
+	if (nest_symmetric_avx2(kind))
+		return own ^ nest_hop_avx2(nest, kind, core);
+	/* Backward is forward by the rest of the round; no branch, as it is unpredictable. */
+	uint64_t there = nest_hop_avx2(nest, kind, core), back = nest->layout->groups - there;
+	return nest_forward_avx2(nest, own, there ^ ((there ^ back) & (0 - (extra & 1))));
+}
+
+/* The same by the whole slot; bits above it may be anything. */
+static inline uint64_t nest_other_group_avx2(const struct nest *nest, enum nest_kind kind, uint64_t own,
+                                        uint64_t slot)
+{
+	return nest_other_group_as_avx2(nest, kind, own, slot & nest->layout->core_values,
+	                           slot >> nest->layout->core_bits);
+}
+
+/* Takes a core from what is left of a hash. */
+ALWAYS_INLINE uint64_t nest_take_core_avx2(const struct nest *nest, bool taken, uint64_t rest)
+{
+	if (!taken)
+		return 1 + take_choice_avx2(&rest, nest->layout->core_values);
+	uint64_t low = 1 + take_choice_avx2(&rest, nest->layout->groups - 1);
+	return low + nest->layout->groups * take_choice_avx2(&rest, nest->layout->direct_values);
+}
+
+/* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
+ALWAYS_INLINE void nest_locate_in_avx2(const struct nest *nest, enum nest_kind kind, uint64_t special,
+                                  uint64_t rest, struct nest_key *key)
+{
+	uint64_t first = take_choice_avx2(&rest, nest->layout->groups), hop;
+	bool taken = nest_symmetric_avx2(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
+	uint64_t core = nest_take_core_avx2(nest, taken, rest);
+	if (taken)
+		hop = core & (nest->layout->groups - 1);
+	else if (UNLIKELY(special & NEST_HASHED))
+		hop = nest_symmetric_avx2(kind) ? nest_mask_avx2(nest, core) : nest_distance_avx2(nest, core);
+	else
+		hop = nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
+	key->group[0] = first;
+	key->group[1] = nest_symmetric_avx2(kind) ? first ^ hop : nest_forward_avx2(nest, first, hop);
+	key->value = core;
+}
+
+/* Takes the chunk from a hash, or its part; of that slots keep the tag, as it lies in them. */
+ALWAYS_INLINE uint64_t nest_take_chunk_avx2(const struct nest *nest, uint64_t special, uint64_t *hash,
+                                       uint64_t *tag)
+{
+	*tag = 0;
+	if (special & NEST_PART) {
+		uint64_t part = take_choice_avx2(hash, nest->layout->parts);
+		*tag = (part - nest->first_part) << nest->layout->tag_at;
+		return 0;
+	}
+	return special & NEST_CHUNKS ? take_choice_avx2(hash, nest->layout->chunks) : 0;
+}
+
+/* Where the key of a hash may be. */
+ALWAYS_INLINE struct nest_key nest_locate_as_avx2(const struct nest *nest, enum nest_kind kind,
+                                             uint64_t special, uint64_t hash)
+{
+	struct nest_key key;
+	uint64_t tag;
+	key.chunk = nest_take_chunk_avx2(nest, special, &hash, &tag);
+	nest_locate_in_avx2(nest, kind, special, hash, &key);
+	key.value |= tag;
+	return key;
+}
+
+/* The same where speed does not count. */
+
+
+static inline unsigned char *nest_chunk_bits_avx2(const struct nest *nest, uint64_t chunk)
+{
+	return nest->bits + chunk * nest->layout->stride;
+}
+
+static inline uint64_t nest_get_avx2(const struct nest *nest, enum nest_kind kind,
+                                const unsigned char *chunk_bits, uint64_t slot)
+{
+	return nest_coded_avx2(kind) ? coded_get(chunk_bits, nest->layout->width, slot)
+	                        : slot_get(chunk_bits, nest->layout->width, slot);
+}
+
+static inline void nest_set_avx2(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
+                            uint64_t slot, uint64_t value)
+{
+	if (!nest_coded_avx2(kind)) {
+		slot_set(chunk_bits, nest->layout->width, slot, value);
+		return;
+	}
+	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
+	if (nest->layout->in_words == NEST_ONE)
+		coded_store(&nest->layout->coding, chunk_bits, bit,
+		            coded_changed(&nest->layout->coding, coded_load(chunk_bits, bit),
+		                          slot % CODED_SLOTS, value));
+	else
+		coded_set_at(chunk_bits, nest->layout->width, bit, slot % CODED_SLOTS, value);
+}
+
+/* Bits from one group to the next. */
+static inline uint64_t nest_group_bits_avx2(enum nest_kind kind, unsigned slots, unsigned width)
+{
+	if (nest_coded_avx2(kind))
+		return CODED_BITS(width);
+	return kind == NEST_WINDOWS ? width : (uint64_t)slots * width;
+}
+
+/* The first slot of a group, within its chunk. */
+static inline uint64_t nest_first_slot_avx2(const struct nest *nest, enum nest_kind kind, uint64_t group)
+{
+	return kind == NEST_WINDOWS ? group : group * nest->layout->slots;
+}
+
+/* Slots of a chunk. */
+static inline uint64_t nest_chunk_slots_avx2(const struct nest_layout *layout)
+{
+	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
+	                                    : layout->groups * layout->slots;
+}
+
+/* Bytes of the slots of all chunks. */
+static inline uint64_t nest_slots_bytes_avx2(const struct nest_layout *layout)
+{
+	return layout->chunks * layout->stride;
+}
+
+/* What slot number `at` of candidate `choice` holds for a key of this value. */
+static inline uint64_t nest_encode_avx2(const struct nest *nest, enum nest_kind kind, uint64_t value,
+                                   unsigned choice, uint64_t at)
+{
+	if (nest_symmetric_avx2(kind))
+		return value;
+	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
+	return value | extra << nest->layout->core_bits;
+}
+
+/* What a slot of a key holds, with another payload. */
+static inline uint64_t nest_with_payload_avx2(const struct nest *nest, uint64_t value, uint64_t payload)
+{
+	return (value & bits_low(nest->layout->payload_at)) | payload << nest->layout->payload_at;
+}
+
+/* Whether two slots hold the same but for their payloads. */
+static inline bool nest_same_avx2(const struct nest *nest, uint64_t a, uint64_t b)
+{
+	return ((a ^ b) & bits_low(nest->layout->payload_at)) == 0;
+}
+
+/* The key that a taken slot belongs to, its first group first. */
+static inline struct nest_key nest_key_in_avx2(const struct nest *nest, enum nest_kind kind,
+                                          uint64_t chunk, uint64_t slot, uint64_t value)
+{
+	uint64_t core = value & nest->layout->core_values;
+	uint64_t extra = (value >> nest->layout->core_bits) & bits_low(nest->layout->extra_bits);
+	struct nest_key key = { .chunk = chunk };
+	key.value = value & ~(bits_low(nest->layout->extra_bits) << nest->layout->core_bits);
+	uint64_t group = kind == NEST_WINDOWS ? slot - (extra >> 1)
+	                                      : slot >> log2_floor(nest->layout->slots);
+	if (nest_symmetric_avx2(kind)) {
+		key.group[0] = group;
+		key.group[1] = group ^ nest_hop_avx2(nest, kind, core);
+		return key;
+	}
+	uint64_t distance = nest_hop_avx2(nest, kind, core);
+	key.group[0] = extra & 1 ? nest_backward_avx2(nest, group, distance) : group;
+	key.group[1] = nest_forward_avx2(nest, key.group[0], distance);
+	return key;
+}
+
+/* Its identity and its payload, home counted within the chunk. */
+
+
+/* The same as an entry of a filter, home counted over all chunks. */
+
+
+/* The key of an identity in a chunk. */
+
+
+/* The group by which a key is known: its first, or the lower one where that cannot be told. */
+static inline uint64_t nest_home_group_avx2(enum nest_kind kind, const struct nest_key *key)
+{
+	bool lower = nest_symmetric_avx2(kind) && key->group[1] < key->group[0];
+	return key->group[lower];
+}
+
+/* How many slots the key has: fewer than two groups' where windows overlap. */
+
+
+/* Whether `slot` is one of the key's; sets what it would hold there. */
+
+
+/* ------------------------------------------------------------- whole nests -- */
+
+/*
+ * Whether a nest of this kind can be laid out from a plan: every number in
+ * range, nothing overflows. Errors: E_RANGE.
+ */
+
+
+/* Bytes of the table, without chunk records. The plan was checked. */
+
+
+/* Slots of the table, and the width of one. The plan was checked. */
+
+
+
+/*
+ * Makes the layout of nests of a checked plan; with a `segment`, of bodies of a growing filter: the
+ * plan's growth bits are those of a tag then. `model` is NULL or a body of the filter that lives
+ * longer, and lends its hops. Errors: E_NOMEM.
+ */
+
+
+
+/* Bytes of segment->room of a body of a plan; and the same room is elsewhere now. */
+
+
+
+/*
+ * Makes a nest of a checked plan: an empty one, or, where `table` is not NULL,
+ * one over those slots, which are never written to. With a `segment` it is a body of a growing
+ * filter, of the segment's layout if that has one; a layout of its own otherwise. Errors: E_NOMEM.
+ */
+
+
+
+
+/*
+ * Puts all entries of `from` into a nest of the same geometry.
+ * Errors: FULL, COPIES, E_NOMEM.
+ */
+
+
+/* Copies all entries into an empty nest of the same plan. Errors: E_NOMEM. */
+
+
+
+
+/* Taken slots and different stashed entries of a chunk. */
+
+
+
+
+/* Share of places left in the fullest chunk; of a mapped nest, in the average one. */
+
+
+/* Whether a taken slot's bits can have come from an insert. */
+
+
+/* Checks all invariants. Errors: E_CORRUPT with a reason. */
+
+
+/* The stashes as one array of overflow entries, home counted over all chunks, for files. */
+
+
+/*
+ * Takes table bits (already in nest->bits), `stashed` different entries and a count as they came
+ * from outside: counts, distributes, and verifies. Of a mapped nest only the
+ * stash is looked at, and the count is believed if it is possible at all.
+ * Errors: E_CORRUPT, E_NOMEM; the nest is to be freed then.
+ */
+
+
+
+
+
+/* Puts a key in, with the value that is in key->value. Errors: FULL, COPIES, E_NOMEM. */
+
+
+/* The same for *left copies; after a failure *left is how many are not in. */
+
+
+/* A hash whose key has the entry's identity. Errors: E_RANGE (there is none). */
+
+
+/* Puts all entries into bodies of a growing filter (family/family.h). Errors: E_NOMEM. */
+struct spread;
+
+
+/* Writes down the hops that bodies share with their model. Errors: E_NOMEM. */
+
+
+/* Gives them back, when no body is left. */
+
+
+/* The hash of an entry of a body of a growing filter, by the part that the entry is of. */
+
+
+/* Bits that follow from home and core of a hash, where an address needs more than there are. */
+
+
+
+/* -------------------------------------------------- parts of the operations -- */
+
+/* How many slots of the key's two groups are empty, and how many hold the key. */
+
+
+/* contains, where the stash has to be asked or others were at work. */
+
+
+/* Copies of a key, for any nest. */
+
+
+/* The same with their payloads: see struct body_ops. */
+
+
+/* nest_find_values with one value, for find_batch. */
+
+
+/* Adds what the stash has of a key to what nest_find_values found, `found` of them. */
+
+
+/* Changes an entry of a key, for any nest: see struct body_ops. */
+
+
+/* How an instance makes room for a key: search_room, or the same for its shape. */
+
+
+/* Whether the group that is a key's home has an empty slot: no stash has the key then. */
+
+
+/*
+ * Whether the stash has the key, whatever its payload is: then it takes further copies, and no
+ * search is made for them.
+ */
+
+
+/* Whether a stash takes no entry that it does not have; the caller has its lock, if there is one. */
+
+
+/* After a change of a stash that had so many nodes and entries before: counts them. */
+
+
+/* Puts copies of a key into the stash. Errors: FULL, COPIES, E_NOMEM. */
+
+
+/* The first stashed entry whose home has the slot, and what it would be there; NULL: none. */
+
+
+/* The answer where all slots of a key hold it and there is no stash: COPIES. */
+
+
+/* Takes copies of an entry out of a stash, which has as many; `entry` may be a node's. */
+
+
+/*
+ * insert, after both groups were found full and the stash does not have the key; `copies` if one
+ * of their slots holds this very identity; `room` is NULL for any nest. Errors: FULL, COPIES,
+ * E_NOMEM.
+ */
+
+
+/* remove, where the stash matters or, in a shared nest, one lock is not enough. */
+
+
+/* After a slot was emptied: a stashed entry that has its home there comes home, one copy of it. */
+
+
+/* Asks for the lines of both groups of a hash. */
+
+
+/* The operations compiled for a nest's shape (shape.h). */
+
+
+#endif
+
+#undef SPLIT_BLOCK
+#define SPLIT_BLOCK 8 /* slots */
+
+/* Entries of a block whose slots are taken in the body that they go to, as they would be there. */
+
+
+/* Puts them into other slots that they may have. Errors: E_NOMEM, FULL. */
+
+
+/* The borrowed bits of the entry in a slot (base/spread.h). */
+
+
+/*
+ * Splits blocks of a body that goes in rows, from the first on, as many as it can; *done becomes
+ * how many slots that are. Where isa.h says so.
+ */
+
+
+#endif
+
+#pragma GCC visibility push(default)
+#include <immintrin.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
+#include <string.h>
+#pragma GCC visibility pop
+
+#define WIDTH_MOST 25 /* bits that four bytes hold, wherever in the first of them they begin */
+#define REACH 32      /* bytes that are read or written from the beginning of a block on */
+
+/* ------------------------------------------------------------------------- blocks -- */
+
+/* How a block lies in memory, as two halves of 16 bytes that begin in its first byte and in `half`. */
+struct block_shape {
+	unsigned width, half;
+	__m256i take, down, mask; /* from bytes to numbers */
+	__m256i up, place;        /* from pairs to bytes: how far up, and where the second goes */
+	__m128i carry;            /* the byte in which both halves meet, if there is one */
+	__m128i pair;             /* how far a number in the upper 32 bits goes down */
+};
+
+static struct block_shape shape_of_in_nest_split_avx2(unsigned width)
+{
+	uint8_t take[32], place[32], carry[16];
+	uint32_t down[8];
+	uint64_t up[4];
+	const unsigned half = width / 2, rest = width % 2 * 4; /* bits of a byte before the upper half */
+	memset(place, 0x80, sizeof place);
+	memset(carry, 0x80, sizeof carry);
+	for (unsigned i = 0; i < 8; i++) {
+		unsigned bit = i % 4 * width + (i < 4 ? 0 : rest);
+		down[i] = bit % 8;
+		for (unsigned byte = 0; byte < 4; byte++)
+			take[4 * i + byte] = (uint8_t)(bit / 8 + byte);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned bit = i % 2 * 2 * width + (i < 2 ? 0 : rest);
+		up[i] = bit % 8;
+		for (unsigned byte = 0; i % 2 == 1 && byte < 8 && bit / 8 + byte < 16; byte++)
+			place[i / 2 * 16 + bit / 8 + byte] = (uint8_t)(8 + byte);
+	}
+	if (rest > 0)
+		carry[0] = (uint8_t)half;
+	return (struct block_shape){
+		.width = width,
+		.half = half,
+		.take = _mm256_loadu_si256((const __m256i *)(const void *)take),
+		.down = _mm256_loadu_si256((const __m256i *)(const void *)down),
+		.mask = _mm256_set1_epi32((int)bits_low(width)),
+		.up = _mm256_loadu_si256((const __m256i *)(const void *)up),
+		.place = _mm256_loadu_si256((const __m256i *)(const void *)place),
+		.carry = _mm_loadu_si128((const __m128i *)(const void *)carry),
+		.pair = _mm_cvtsi32_si128((int)(32 - width)),
+	};
+}
+
+/* The slots of a block as numbers. */
+ALWAYS_INLINE __m256i block_read(const struct block_shape *shape, const unsigned char *at)
+{
+	__m128i low = _mm_loadu_si128((const __m128i *)(const void *)at);
+	__m128i high = _mm_loadu_si128((const __m128i *)(const void *)(at + shape->half));
+	__m256i bytes = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), shape->take);
+	return _mm256_and_si256(_mm256_srlv_epi32(bytes, shape->down), shape->mask);
+}
+
+/* Writes numbers to a block of which only their slots' bits and what is behind them may be set. */
+ALWAYS_INLINE void block_write(const struct block_shape *shape, unsigned char *at, __m256i numbers,
+                               bool fresh)
+{
+	const __m256i zero = _mm256_setzero_si256();
+	__m256i odd = _mm256_srl_epi64(_mm256_blend_epi32(zero, numbers, 0xaa), shape->pair);
+	__m256i pairs = _mm256_or_si256(_mm256_blend_epi32(numbers, zero, 0xaa), odd);
+	pairs = _mm256_sllv_epi64(pairs, shape->up);
+	__m256i fours = _mm256_or_si256(_mm256_unpacklo_epi64(pairs, zero),
+	                                _mm256_shuffle_epi8(pairs, shape->place));
+	__m128i low = _mm256_castsi256_si128(fours), high = _mm256_extracti128_si256(fours, 1);
+	__m128i *low_at = (__m128i *)(void *)at, *high_at = (__m128i *)(void *)(at + shape->half);
+	high = _mm_or_si128(high, _mm_shuffle_epi8(low, shape->carry));
+	if (!fresh) {
+		low = _mm_or_si128(low, _mm_loadu_si128(low_at));
+		high = _mm_or_si128(high, _mm_loadu_si128(high_at));
+	}
+	_mm_storeu_si128(low_at, low);
+	_mm_storeu_si128(high_at, high);
+}
+
+/* ---------------------------------------------------------------------- splitting -- */
+
+/* Which of eight numbers these are, as a bit of each; and the way back. */
+static inline unsigned bits_of_in_nest_split_avx2(__m256i which)
+{
+	return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(which));
+}
+
+static inline __m256i of_bits(unsigned bits)
+{
+	const __m256i own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+	return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), own), own);
+}
+
+/* A body that entries go to. */
+struct block_lane {
+	struct nest *to;
+	struct block_shape shape;
+	__m256i added;
+	bool fresh; /* no slot was taken before */
+};
+
+static struct block_lane lane_of_in_nest_split_avx2(const struct nest *from, const struct spread_range *range)
+{
+	struct nest *to = range->body;
+	return (struct block_lane){
+		.to = to,
+		.shape = shape_of_in_nest_split_avx2(to->layout->width),
+		.added = _mm256_set1_epi32((int)(uint32_t)(range->added << from->layout->tag_at)),
+		.fresh = to->chunk[0].used == 0,
+	};
+}
+
+/* Numbers whose slots are taken go elsewhere. */
+NEVER_INLINE nidus_status put_late(struct block_lane *lane, uint64_t slot, __m256i numbers,
+                                   unsigned which)
+{
+	struct split_late late = { .count = 0 };
+	uint32_t value[SPLIT_BLOCK];
+	_mm256_storeu_si256((__m256i *)(void *)value, numbers);
+	for (; which != 0; which &= which - 1, late.count++) {
+		unsigned i = (unsigned)__builtin_ctz(which);
+		late.slot[late.count] = slot + i;
+		late.value[late.count] = value[i];
+	}
+	return split_put_late(lane->to, &late);
+}
+
+/* Puts those of eight numbers into a lane that go there. */
+ALWAYS_INLINE nidus_status put_block(struct block_lane *lane, uint64_t slot, __m256i numbers,
+                                     __m256i which)
+{
+	unsigned char *at = lane->to->bits + slot / SPLIT_BLOCK * lane->shape.width;
+	unsigned late = 0;
+	numbers = _mm256_and_si256(_mm256_add_epi32(numbers, lane->added), which);
+	__m256i now = numbers;
+	if (!lane->fresh) {
+		__m256i there = block_read(&lane->shape, at);
+		__m256i open = _mm256_cmpeq_epi32(there, _mm256_setzero_si256());
+		now = _mm256_and_si256(numbers, open);
+		late = bits_of_in_nest_split_avx2(_mm256_andnot_si256(open, which));
+	}
+	lane->to->chunk[0].used += (unsigned)__builtin_popcount(bits_of_in_nest_split_avx2(which) & ~late);
+	block_write(&lane->shape, at, now, lane->fresh);
+	return late == 0 ? NIDUS_OK : put_late(lane, slot, numbers, late);
+}
+
+/* Those of eight numbers that have the limit's tag and are of the first range nevertheless. */
+NEVER_INLINE __m256i borrowed_below(const struct nest *from, const struct spread *spread,
+                                    uint64_t slot, __m256i numbers, unsigned which)
+{
+	uint32_t value[SPLIT_BLOCK];
+	unsigned below = 0;
+	_mm256_storeu_si256((__m256i *)(void *)value, numbers);
+	for (; which != 0; which &= which - 1) {
+		unsigned i = (unsigned)__builtin_ctz(which);
+		if (split_borrowed(from, slot + i, value[i]) < spread->borrowed)
+			below |= 1u << i;
+	}
+	return of_bits(below);
+}
+
+/* How many blocks of a body are read and written without a byte behind its slots. */
+static uint64_t blocks_of_in_nest_split_avx2(const struct nest *nest)
+{
+	uint64_t bytes = nest_chunk_slots_avx2(nest->layout) * nest->layout->width / 8;
+	return bytes < REACH ? 0 : (bytes - REACH) / nest->layout->width + 1;
+}
+
+nidus_status split_blocks_avx2(const struct nest *from, const struct spread *spread, uint64_t *done)
+{
+	const struct nest_layout *layout = from->layout;
+	*done = 0;
+	if (layout->width > WIDTH_MOST || layout->payload_bits > 0)
+		return NIDUS_OK;
+	const bool two = spread->range[0].body != spread->range[1].body;
+	const struct block_shape shape = shape_of_in_nest_split_avx2(layout->width);
+	const __m256i limit = _mm256_set1_epi32((int)(spread->limit << layout->tag_at)),
+	              before = _mm256_sub_epi32(limit, _mm256_set1_epi32(1)),
+	              tag = _mm256_set1_epi32((int)(bits_low(layout->tag_bits) << layout->tag_at));
+	struct block_lane first = lane_of_in_nest_split_avx2(from, &spread->range[0]),
+	                  second = lane_of_in_nest_split_avx2(from, &spread->range[1]);
+	uint64_t blocks = blocks_of_in_nest_split_avx2(from), slot = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t there = blocks_of_in_nest_split_avx2(spread->range[i].body);
+		blocks = there < blocks ? there : blocks;
+	}
+	nidus_status status = NIDUS_OK;
+	for (; slot < blocks * SPLIT_BLOCK && status == NIDUS_OK; slot += SPLIT_BLOCK) {
+		__m256i numbers = block_read(&shape, from->bits + slot / SPLIT_BLOCK * shape.width);
+		__m256i here = _mm256_cmpgt_epi32(numbers, _mm256_setzero_si256());
+		if (two) {
+			__m256i there = _mm256_and_si256(_mm256_cmpgt_epi32(numbers, before), here);
+			if (spread->borrows) {
+				__m256i equal = _mm256_cmpeq_epi32(
+					_mm256_and_si256(numbers, tag), limit);
+				unsigned unsure = bits_of_in_nest_split_avx2(_mm256_and_si256(equal, here));
+				there = _mm256_andnot_si256(
+					borrowed_below(from, spread, slot, numbers, unsure), there);
+			}
+			here = _mm256_andnot_si256(there, here);
+			status = put_block(&second, slot, numbers, there);
+		}
+		if (status == NIDUS_OK)
+			status = put_block(&first, slot, numbers, here);
+	}
+	*done = slot;
+	return status;
+}
+
+#else
+typedef int nidus_split_avx2_is_for_other_processors;
+#endif
+#undef REACH
+#undef WIDTH_MOST
+
 /* ==== src/ribbon/lookup_avx2.c ==== */
 /* SPDX-License-Identifier: MIT
  *
@@ -42968,265 +44384,6 @@ typedef int nidus_hashes_avx2_is_for_other_processors;
  */
 #if 1
 
-
-/* ==== src/simd/select.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * select: the place of the n-th one in a word.
- *
- * SELECT64(word, n) and POPCOUNT64(word), n counted from 0 and below 64; 64 if the word has n
- * ones or fewer. SELECT_BIT64(word, n) is that one as a bit, or 0; SELECT_BEHIND64(word, n)
- * is the bit behind the one before it, bit 0 for n = 0. PLACE64(bit) is the place of a
- * bit, 64 for none. LOWEST64(word, n) is a word's lowest n bits, n below 256. In files that are
- * compiled for processors with BMI2 both are one or two instructions; elsewhere
- * they are worked out in plain C, with the same results.
- */
-#if 1
-
-#pragma GCC visibility push(default)
-#include <stdint.h>
-#pragma GCC visibility pop
-
-/*
- * Hides from the compiler what is known of a word: a choice between two values by a
- * mask stays one, and does not become a branch that is wrong every other time.
- */
-#undef OPAQUE64
-#define OPAQUE64(word) __asm__("" : "+r"(word))
-
-/*
- * Hides that a word in memory is what it was when it was loaded: it is loaded again where it is
- * needed next, and takes no register in between. Nothing is written.
- */
-#undef LOAD_AGAIN
-#define LOAD_AGAIN(word) __asm__("" : "+m"(*(uint64_t *)(uintptr_t)(&(word))))
-
-/*
- * If n > than, takes others[0..2] for *one, *two and n: without a branch, where no one
- * could guess which way it goes. (Compilers turn a choice between what they have
- * loaded into a branch however it is written.)
- */
-static inline void replace_if_above_avx2(uint64_t *n, uint64_t than, uint64_t other_n, uint64_t *one,
-                                    uint64_t other_one, uint64_t *two, uint64_t other_two)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-	__asm__("cmpq %[than], %[n]\n\t"
-	        "cmovaq %[other_one], %[one]\n\t"
-	        "cmovaq %[other_two], %[two]\n\t"
-	        "cmovaq %[other_n], %[n]"
-	        : [n] "+&r"(*n), [one] "+&r"(*one), [two] "+&r"(*two)
-	        : [than] "r"(than), [other_n] "r"(other_n), [other_one] "rm"(other_one),
-	          [other_two] "r"(other_two)
-	        : "cc");
-#else
-	uint64_t mask = -(uint64_t)(*n > than);
-	OPAQUE64(mask);
-	*one ^= (*one ^ other_one) & mask;
-	*two ^= (*two ^ other_two) & mask;
-	*n ^= (*n ^ other_n) & mask;
-#endif
-}
-
-/*
- * Adds *two to *n. If that is above 0, as signed numbers are, takes other_one for *one; otherwise
- * takes `plain` for *n and *two. Without a branch.
- */
-static inline void add_or_take_avx2(uint64_t *n, uint64_t *two, uint64_t plain, uint64_t *one,
-                               uint64_t other_one)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-	__asm__("addq %[two], %[n]\n\t"
-	        "cmovleq %[plain], %[n]\n\t"
-	        "cmovleq %[plain], %[two]\n\t"
-	        "cmovgq %[other_one], %[one]"
-	        : [n] "+&r"(*n), [one] "+&r"(*one), [two] "+&r"(*two)
-	        : [plain] "r"(plain), [other_one] "rm"(other_one)
-	        : "cc");
-#else
-	uint64_t sum = *n + *two, mask = -(uint64_t)((int64_t)sum > 0);
-	OPAQUE64(mask);
-	*n = plain ^ ((plain ^ sum) & mask);
-	*two = plain ^ ((plain ^ *two) & mask);
-	*one ^= (*one ^ other_one) & mask;
-#endif
-}
-
-/* If *one is 0, takes the others for it and *two, without a branch. */
-static inline void replace_zero_avx2(uint64_t *one, uint64_t other_one, uint64_t *two,
-                                uint64_t other_two)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-	__asm__("testq %[one], %[one]\n\t"
-	        "cmovzq %[other_one], %[one]\n\t"
-	        "cmovzq %[other_two], %[two]"
-	        : [one] "+&r"(*one), [two] "+&r"(*two)
-	        : [other_one] "r"(other_one), [other_two] "r"(other_two)
-	        : "cc");
-#else
-	uint64_t mask = 0 - (uint64_t)(*one == 0);
-	OPAQUE64(mask);
-	*one |= other_one & mask;
-	*two ^= (*two ^ other_two) & mask;
-#endif
-}
-
-/* If *one has no bit under the mask, takes the others for it, *two and *three, without a branch. */
-static inline void replace_if_none_avx2(uint64_t mask, uint64_t *one, uint64_t other_one, uint64_t *two,
-                                   uint64_t other_two, uint64_t *three, uint64_t other_three)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-	__asm__("andq %[one], %[mask]\n\t"
-	        "cmovzq %[other_one], %[one]\n\t"
-	        "cmovzq %[other_two], %[two]\n\t"
-	        "cmovzq %[other_three], %[three]"
-	        : [one] "+&r"(*one), [two] "+&r"(*two), [three] "+&r"(*three), [mask] "+&r"(mask)
-	        : [other_one] "r"(other_one), [other_two] "r"(other_two),
-	          [other_three] "rm"(other_three)
-	        : "cc");
-#else
-	uint64_t all = 0 - (uint64_t)((*one & mask) == 0);
-	OPAQUE64(all);
-	*one ^= (*one ^ other_one) & all;
-	*two ^= (*two ^ other_two) & all;
-	*three ^= (*three ^ other_three) & all;
-#endif
-}
-
-/* n, or n - end where n is not below the end, without a branch. */
-static inline uint64_t less_if_not_below_avx2(uint64_t n, uint64_t end)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-	uint64_t rest = n;
-	__asm__("subq %[end], %[rest]\n\t"
-	        "cmovbq %[n], %[rest]"
-	        : [rest] "+&r"(rest)
-	        : [n] "r"(n), [end] "rm"(end)
-	        : "cc");
-	return rest;
-#else
-	/* What wraps is the greater one. */
-	uint64_t rest = n - end;
-	return rest < n ? rest : n;
-#endif
-}
-
-/* n - less, or 0 where n is below that, without a branch. */
-static inline unsigned less_or_zero_avx2(unsigned n, unsigned less)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-	__asm__("subl %[less], %[n]\n\t"
-	        "cmovbl %[zero], %[n]"
-	        : [n] "+&r"(n)
-	        : [less] "ri"(less), [zero] "r"(0)
-	        : "cc");
-	return n;
-#else
-	return n > less ? n - less : 0;
-#endif
-}
-
-#if defined(NIDUS_TIER_AVX2) && defined(NIDUS_TIER_AVX2)
-#pragma GCC visibility push(default)
-#include <immintrin.h>
-#pragma GCC visibility pop
-
-#undef POPCOUNT64
-#define POPCOUNT64(word) ((unsigned)__builtin_popcountll(word))
-#undef SELECT64
-#define SELECT64(word, n) select64_bmi2_avx2((word), (n))
-
-#undef SELECT_BIT64
-#define SELECT_BIT64(word, n) _pdep_u64(UINT64_C(1) << (n), (word))
-#undef SELECT_BEHIND64
-#define SELECT_BEHIND64(word, n) _pdep_u64(UINT64_C(1) << (n), (word) << 1 | 1)
-#undef PLACE64
-#define PLACE64(bit) ((unsigned)_tzcnt_u64(bit))
-#undef LOWEST64
-#define LOWEST64(word, n) _bzhi_u64((word), (n))
-
-/* The place of a bit, or another place if there is none, without a branch. */
-static inline uint64_t place64_or_avx2(uint64_t bit, uint64_t other)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-	uint64_t place;
-	__asm__("tzcntq %[bit], %[place]\n\t"
-	        "cmovcq %[other], %[place]"
-	        : [place] "=&r"(place)
-	        : [bit] "r"(bit), [other] "r"(other)
-	        : "cc");
-	return place;
-#else
-	return bit != 0 ? PLACE64(bit) : other;
-#endif
-}
-
-static inline unsigned select64_bmi2_avx2(uint64_t word, unsigned n)
-{
-	return PLACE64(SELECT_BIT64(word, n));
-}
-
-#else
-
-#undef POPCOUNT64
-#define POPCOUNT64(word) popcount64_plain_avx2(word)
-#undef SELECT64
-#define SELECT64(word, n) select64_plain_avx2((word), (n))
-
-/* Ones in each byte of a word, side by side. */
-static inline uint64_t popcount_bytes_avx2(uint64_t word)
-{
-	word -= word >> 1 & UINT64_C(0x5555555555555555);
-	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
-	return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-}
-
-static inline unsigned popcount64_plain_avx2(uint64_t word)
-{
-	return (unsigned)(popcount_bytes_avx2(word) * UINT64_C(0x0101010101010101) >> 56);
-}
-
-/* Finds the byte by running sums of all bytes at once, then the bit in it. */
-static inline unsigned select64_plain_avx2(uint64_t word, unsigned n)
-{
-	const uint64_t ones = UINT64_C(0x0101010101010101);
-	uint64_t sums = popcount_bytes_avx2(word) * ones; /* byte i: ones in bytes 0 to i */
-	if (n >= sums >> 56)
-		return 64;
-	/* Bytes whose running sum is at most n come before the one that is sought. */
-	uint64_t before = ((n | UINT64_C(0x80)) * ones - sums) >> 7 & ones;
-	unsigned byte = (unsigned)(before * ones >> 56), shift = byte * 8;
-	unsigned left = n - (byte == 0 ? 0 : (unsigned)(sums >> (shift - 8) & 255));
-	uint64_t bits = word >> shift & 255;
-	while (left-- > 0)
-		bits &= bits - 1;
-	return shift + (unsigned)__builtin_ctzll(bits);
-}
-
-#undef SELECT_BIT64
-#define SELECT_BIT64(word, n) select_bit64_plain_avx2((word), (n))
-#undef SELECT_BEHIND64
-#define SELECT_BEHIND64(word, n) ((n) == 0 ? 1 : select_bit64_plain_avx2((word), (n)-1) << 1)
-#undef PLACE64
-#define PLACE64(bit) ((bit) != 0 ? (unsigned)__builtin_ctzll(bit) : 64)
-#undef LOWEST64
-#define LOWEST64(word, n) lowest64_plain_avx2((word), (n))
-
-/* Without a branch, as n is a matter of chance. */
-static inline uint64_t lowest64_plain_avx2(uint64_t word, unsigned n)
-{
-	uint64_t mask = ~UINT64_C(0) << (n & 63), within = (uint64_t)(n / 64 != 0) - 1;
-	OPAQUE64(within);
-	return word & ~(mask & within);
-}
-
-static inline uint64_t select_bit64_plain_avx2(uint64_t word, unsigned n)
-{
-	unsigned place = select64_plain_avx2(word, n);
-	return place < 64 ? UINT64_C(1) << place : 0;
-}
-
-#endif
-#endif
 
 /* ==== src/yard/match.h ==== */
 /* SPDX-License-Identifier: MIT
@@ -44596,6 +45753,7 @@ ALWAYS_INLINE bool yard_nearly_full_avx2(const struct yard *yard, struct yard_sh
 
 
 /* Bits that follow from all that the yard knows of a key but for its part: of a place, or a hash. */
+
 
 
 
