@@ -65,6 +65,7 @@ LINE = 64  # what is before the leaves of a filter that grows, and one record of
 CELLS = 32  # of a leaf
 FIRST_CELLS = {1: (0, 32), 2: (0, 16, 32), 3: (0, 11, 21, 32)}  # of its bodies
 SPREAD, DEPTH_MOST, LISTED_MOST = 4, 44, 12288
+GENERATIONS_MOST = 8
 
 
 class BadFile(Exception):
@@ -158,7 +159,8 @@ class Header:
         require(1 <= self.capacity <= self.max_capacity, "the capacities make no sense")
         require(0 < self.fpr < 1, "the rate makes no sense")
         require(self.core_bits <= 56 and self.growth_bits <= 44, "widths are absurd")
-        require(self.segmented <= (self.family < 8), "this family does not grow")
+        require(self.segmented <= (2 if self.family < 8 else 0), "this family does not grow")
+        require((self.segmented == 2) == (self.max_capacity == MASK), "generations without an end")
         require(self.segmented or self.growth_bits == 0 and self.max_capacity == self.capacity,
                 "a filter of fixed size is to grow")
         require(self.value_bits <= (0 if self.family in (8, 9) else 32), "values are too wide")
@@ -1106,13 +1108,69 @@ class Growing(Filter):
         return base * self.header.groups + home, fingerprint % (1 << at) + (growth << at), value
 
 
+# ------------------------------------------------------------------------ generations
+
+
+class Generations(Filter):
+    """A filter without a size: directories, the oldest first."""
+
+    def lay_out(self):
+        h = self.header
+        require(1 <= h.growth_bits <= 16, "generations without bits to grow")
+        require(h.family > 4 or h.features & 128 and not h.value_bits, "this family keeps no generations")
+
+    def table_size(self):
+        require(self.header.table_size >= LINE, "the table is too small for generations")
+        return self.header.table_size
+
+    def check(self):
+        h = self.header
+        n, room = struct.unpack("<QQ", self.table[:16])
+        require(1 <= n <= GENERATIONS_MOST and room < 2**63 and not any(self.table[16:LINE]) and
+                len(self.table) >= LINE * (n + 1), "the head of the generations makes no sense")
+        at, stash_at, self.generations = LINE * (n + 1), 0, []
+        for number in range(n):
+            at, stash_at = self.read(number, at, stash_at)
+        require(at == len(self.table) and stash_at == len(self.stash) and
+                sum(one.header.count for one in self.generations) == h.count,
+                "the generations do not add up")
+
+    def read(self, number, at, stash_at):
+        """Reads a generation; where the next one begins, and its stash."""
+        h, one = self.header, copy.copy(self.header)
+        record = self.table[LINE * (number + 1):LINE * (number + 2)]
+        size, one.count, one.stashed, one.chunks, one.growth_bits = struct.unpack("<4QI", record[:36])
+        more = max(0, number - 2) if h.family < 7 else 0
+        require(not any(record[36:]) and one.growth_bits <= DEPTH_MOST and one.chunks < 1 << DEPTH_MOST and
+                one.chunks << one.growth_bits == h.chunks << h.growth_bits * (number + 1) + more,
+                "the record of a generation makes no sense")
+        end, stash_end = at + up(size, LINE), stash_at + one.stashed
+        require(LINE <= size and end <= len(self.table) and stash_end <= len(self.stash) and
+                not any(self.table[at + size:end]), "a generation has no room in the table")
+        one.table_size = size
+        stash = b"".join(struct.pack(self.STASHED, *entry) for entry in self.stash[stash_at:stash_end])
+        self.generations.append(Growing(one, self.hashes).use(self.table[at:at + size], stash))
+        return end, stash_end
+
+    def values_hash(self, hash_):
+        return [value for one in self.generations for value in one.values_hash(hash_)]
+
+    def contains_hash(self, hash_):
+        return any(one.contains_hash(hash_) for one in self.generations)
+
+    def all(self):
+        for number, one in enumerate(self.generations):
+            for home, fingerprint, value in one.all():
+                yield home + (number << 60), fingerprint, value
+
+
 # ------------------------------------------------------------------------------- use
 
 
 def parse(data):
     """The filter in the bytes of a file. Raises BadFile."""
     header = Header(data)
-    kind = (Growing if header.segmented else Nest if header.family < 7 else Yards if header.family == 7 else
+    kind = (Generations if header.segmented == 2 else Growing if header.segmented else Nest if header.family < 7 else Yards if header.family == 7 else
             Ribbon if header.family == 10 else Bloom)
     header.tag_bits = 0
     filter_ = kind(header, Hashes(header.seed))

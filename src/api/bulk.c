@@ -198,7 +198,8 @@ static nidus_status make_and_fit(nidus_options *options, bool count_keys, const 
                                  const uint64_t *values, size_t n, unsigned threads,
                                  nidus_filter **filter)
 {
-	if (count_keys && any_copies(options, hashes, values, n))
+	bool unlimited = options->max_capacity == NIDUS_UNLIMITED; /* it takes room as it needs it */
+	if (count_keys && !unlimited && any_copies(options, hashes, values, n))
 		return make_for_copies(options, hashes, values, n, threads, filter);
 	if (count_keys)
 		options_size_for(options, n);

@@ -11,7 +11,7 @@
  */
 #include "api/claims.h"
 
-#include "api/directory.h"
+#include "api/generations.h"
 #include "api/options.h"
 #include "base/reason.h"
 
@@ -22,8 +22,9 @@
 static nidus_status check_fields(const struct family *family, const struct blueprint *plan)
 {
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
-	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > 1 || plan->level != 0 ||
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > PLAN_GENERATIONS || plan->level != 0 ||
 	    (plan->segmented && !(family->features & NIDUS_GROW)) ||
+	    (plan->segmented == PLAN_GENERATIONS) != (plan->max_capacity == NIDUS_UNLIMITED) ||
 	    (!plan->segmented && ((plan->growth_bits | plan->borrowed) != 0 ||
 	                          plan->max_capacity != plan->capacity)) ||
 	    (plan->value_bits != 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))) ||
@@ -73,6 +74,13 @@ nidus_status claims_check(const struct family *family, const struct blueprint *p
 	family = family_of_plan(family, plan);
 	if (status == NIDUS_OK && family->check(plan) != NIDUS_OK)
 		status = NIDUS_E_FORMAT; /* the reason is there already */
+	struct blueprint first;
+	if (status == NIDUS_OK && plan->segmented == PLAN_GENERATIONS) {
+		if (!generations_plan_of(family_find(family->id), plan, 0, &first))
+			return fail(NIDUS_E_FORMAT, "no generation of this plan is possible");
+		plan = &first; /* the others follow from it */
+		family = family_of_plan(family_find(family->id), plan);
+	}
 	if (status == NIDUS_OK)
 		status = check_load(family, plan);
 	return status == NIDUS_OK ? check_rate(family, plan) : status;

@@ -115,7 +115,7 @@ const struct family *directory_family(const struct family *inner);
 /* Slots that a directory of a checked plan can have when all its bits lead to segments. */
 uint64_t directory_slots(const struct family *inner, const struct blueprint *plan);
 
-/* The family whose functions work on the body of a plan: a family's own, or that. */
+/* The family whose functions work on the body of a plan: a family's own, that, or that of generations. */
 const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan);
 
 /* Makes an empty directory as large as it is to be at first. Errors: E_NOMEM. */
@@ -131,6 +131,9 @@ nidus_status directory_plan(const struct family *inner, const nidus_options *opt
  */
 nidus_status directory_grow(struct directory *directory, uint64_t capacity, bool relax);
 
+/* Entries that take room: copies that are only counted do not. */
+uint64_t directory_used(const struct directory *directory);
+
 /* Keys that it has room for as it is. */
 uint64_t directory_capacity(const struct directory *directory);
 
@@ -139,6 +142,9 @@ void directory_look_after(struct directory *directory);
 
 /* Puts all entries of another directory of the same base geometry in. Errors: E_NOMEM, FULL. */
 nidus_status directory_absorb(struct directory *to, const struct directory *from);
+
+/* The same whatever of the two is a list. */
+nidus_status directory_take_all(struct directory *to, const struct directory *from);
 
 /* Where an entry of a part goes, by its borrowed bits if it needs them. */
 struct spread_target directory_target(const struct directory *directory, uint64_t part,

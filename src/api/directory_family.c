@@ -134,8 +134,3 @@ const struct family *directory_family(const struct family *inner)
 		i++;
 	return &growing[i];
 }
-
-const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan)
-{
-	return plan->segmented ? directory_family(inner) : inner;
-}

@@ -110,25 +110,13 @@ void directory_export_stashes(const struct directory_saving *saving, unsigned ch
 
 /* ------------------------------------------------------------------------ reading -- */
 
-/* A directory on its way from a file. */
-struct loading {
-	struct directory *directory;
-	const struct image *image;
-	const unsigned char *records;
-	uint64_t leaves;
-	uint64_t few; /* records of the list, if there are no leaves */
-	/* What the records of leaves claim. */
-	uint64_t count, stashed;
-	unsigned shallowest, deepest, index_depth;
-};
-
 static nidus_status no_sense(void)
 {
 	return fail(NIDUS_E_FORMAT, "the directory of segments makes no sense");
 }
 
 /* Whether the head of a table can be one. */
-static nidus_status check_head(struct loading *loading, const unsigned char head[LINE])
+static nidus_status check_head(struct directory_loading *loading, const unsigned char head[LINE])
 {
 	const struct directory *directory = loading->directory;
 	const struct few *few = &directory->few;
@@ -148,7 +136,7 @@ static nidus_status check_head(struct loading *loading, const unsigned char head
 }
 
 /* Whether a record can be that of a leaf; adds up what it claims. */
-static nidus_status check_record(struct loading *loading, const unsigned char *record)
+static nidus_status check_record(struct directory_loading *loading, const unsigned char *record)
 {
 	uint32_t depth = load32(record), bodies = load32(record + 4);
 	if (bodies < 1 || bodies > LEAF_BODIES || depth > LEAF_DEPTH_MOST ||
@@ -169,7 +157,7 @@ static nidus_status check_record(struct loading *loading, const unsigned char *r
 }
 
 /* The leaf of a record begins at `*at`, counted as the deepest leaves are; moves on behind it. */
-static bool take_place(const struct loading *loading, const unsigned char *record, uint64_t *at,
+static bool take_place(const struct directory_loading *loading, const unsigned char *record, uint64_t *at,
                        uint64_t *number)
 {
 	unsigned above = loading->deepest - load32(record);
@@ -180,7 +168,7 @@ static bool take_place(const struct loading *loading, const unsigned char *recor
 }
 
 /* Whether the records can be those of this file. */
-static nidus_status check_records(struct loading *loading)
+static nidus_status check_records(struct directory_loading *loading)
 {
 	uint64_t at = 0, number, base = loading->directory->base;
 	nidus_status status = NIDUS_OK;
@@ -222,7 +210,7 @@ static nidus_status take_table(struct bytes_from *from, unsigned char *table, ui
 }
 
 /* Makes the leaf of a record, with its tables. */
-static nidus_status load_leaf(struct loading *loading, const unsigned char *record, uint64_t number,
+static nidus_status load_leaf(struct directory_loading *loading, const unsigned char *record, uint64_t number,
                               struct bytes_from *from, uint64_t *left, struct leaf **leaf)
 {
 	struct directory *directory = loading->directory;
@@ -249,7 +237,7 @@ static nidus_status load_leaf(struct loading *loading, const unsigned char *reco
 	return status;
 }
 
-static nidus_status load_leaves(struct loading *loading, struct bytes_from *from)
+static nidus_status load_leaves(struct directory_loading *loading, struct bytes_from *from)
 {
 	struct directory *directory = loading->directory;
 	const unsigned char *record = loading->records;
@@ -272,7 +260,7 @@ static nidus_status load_leaves(struct loading *loading, struct bytes_from *from
 }
 
 /* Gives the bodies their stashes; each checks what it has. */
-static nidus_status load_stashes(struct loading *loading, const unsigned char *stash)
+static nidus_status load_stashes(struct directory_loading *loading, const unsigned char *stash)
 {
 	struct directory *directory = loading->directory;
 	const unsigned char *record = loading->records;
@@ -295,7 +283,7 @@ static nidus_status load_stashes(struct loading *loading, const unsigned char *s
 	return NIDUS_OK;
 }
 
-static nidus_status read_few(struct loading *loading, struct image_reading *reading)
+static nidus_status read_few(struct directory_loading *loading, struct image_reading *reading)
 {
 	struct few *few = &loading->directory->few;
 	nidus_status status = few_reserve(few, loading->few, &loading->directory->allocator);
@@ -306,7 +294,7 @@ static nidus_status read_few(struct loading *loading, struct image_reading *read
 }
 
 /* Takes the copies of a list, which may have any number of them. */
-static nidus_status load_copies(struct loading *loading, const unsigned char *stash)
+static nidus_status load_copies(struct directory_loading *loading, const unsigned char *stash)
 {
 	struct few *few = &loading->directory->few;
 	nidus_status status = few_import_copies(few, stash, loading->image->stashed,
@@ -328,8 +316,44 @@ static nidus_status check_capacity(const struct directory *directory, uint64_t c
 	return NIDUS_OK;
 }
 
+nidus_status directory_read_table(struct directory_loading *loading, struct image_reading *reading)
+{
+	struct directory *directory = loading->directory;
+	unsigned char head[LINE];
+	nidus_status status = image_read_piece(reading, head, LINE);
+	if (status == NIDUS_OK)
+		status = check_head(loading, head);
+	if (status != NIDUS_OK)
+		return status;
+	if (loading->leaves == 0)
+		return read_few(loading, reading);
+	status = memory_take(&directory->allocator, loading->leaves * RECORD, &loading->memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct bytes_from from = { reading, NULL, NULL };
+	loading->records = loading->memory.bytes;
+	status = image_read_piece(reading, loading->memory.bytes, loading->leaves * RECORD);
+	return status == NIDUS_OK ? load_leaves(loading, &from) : status;
+}
+
+nidus_status directory_read_stash(struct directory_loading *loading, const unsigned char *stash)
+{
+	struct directory *directory = loading->directory;
+	nidus_status status = loading->leaves > 0 ? load_stashes(loading, stash)
+	                                          : load_copies(loading, stash);
+	if (status == NIDUS_OK)
+		status = check_capacity(directory, loading->image->plan.capacity);
+	return status == NIDUS_OK ? directory_verify(directory) : status;
+}
+
+void directory_loaded(struct directory_loading *loading)
+{
+	memory_give(&loading->directory->allocator, &loading->memory);
+}
+
 /* Reads the stash section and hands it out; then checks all. */
-static nidus_status read_stashes(struct loading *loading, nidus_source source, void *context)
+static nidus_status read_stashes(struct directory_loading *loading, nidus_source source,
+                                 void *context)
 {
 	struct directory *directory = loading->directory;
 	struct block stash;
@@ -339,42 +363,24 @@ static nidus_status read_stashes(struct loading *loading, nidus_source source, v
 		return status;
 	status = image_read_section(loading->image, IMAGE_STASH, stash.bytes, source, context);
 	if (status == NIDUS_OK)
-		status = loading->leaves > 0 ? load_stashes(loading, stash.bytes)
-		                             : load_copies(loading, stash.bytes);
+		status = directory_read_stash(loading, stash.bytes);
 	memory_give(&directory->allocator, &stash);
-	if (status == NIDUS_OK)
-		status = check_capacity(directory, loading->image->plan.capacity);
-	return status == NIDUS_OK ? directory_verify(directory) : status;
+	return status;
 }
 
 nidus_status directory_read(struct directory *directory, const struct image *image,
                             nidus_source source, void *context)
 {
 	struct image_reading reading;
-	unsigned char head[LINE];
-	struct block records = { NULL, 0, NULL, 0 };
-	struct loading loading = { .directory = directory, .image = image };
+	struct directory_loading loading = { .directory = directory, .image = image };
 	nidus_status status = image_begin_section(image, IMAGE_TABLE, source, context, &reading);
 	if (status == NIDUS_OK)
-		status = image_read_piece(&reading, head, LINE);
-	if (status == NIDUS_OK)
-		status = check_head(&loading, head);
-	if (status == NIDUS_OK && loading.leaves == 0)
-		status = read_few(&loading, &reading);
-	if (status == NIDUS_OK && loading.leaves > 0)
-		status = memory_take(&directory->allocator, loading.leaves * RECORD, &records);
-	if (status == NIDUS_OK && loading.leaves > 0) {
-		struct bytes_from from = { &reading, NULL, NULL };
-		loading.records = records.bytes;
-		status = image_read_piece(&reading, records.bytes, loading.leaves * RECORD);
-		if (status == NIDUS_OK)
-			status = load_leaves(&loading, &from);
-	}
+		status = directory_read_table(&loading, &reading);
 	if (status == NIDUS_OK)
 		status = image_end_section(image, IMAGE_TABLE, &reading);
 	if (status == NIDUS_OK)
 		status = read_stashes(&loading, source, context);
-	memory_give(&directory->allocator, &records);
+	directory_loaded(&loading);
 	return status;
 }
 
@@ -382,7 +388,7 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
                            const unsigned char *file)
 {
 	const unsigned char *table = file + image->section[IMAGE_TABLE].offset;
-	struct loading loading = { .directory = directory, .image = image, .records = table + LINE };
+	struct directory_loading loading = { .directory = directory, .image = image, .records = table + LINE };
 	nidus_status status = check_head(&loading, table);
 	if (status != NIDUS_OK)
 		return status;

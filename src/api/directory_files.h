@@ -39,6 +39,28 @@ void directory_saved(struct directory_saving *saving);
 /* Writes the stashes of all bodies, body by body. */
 void directory_export_stashes(const struct directory_saving *saving, unsigned char *bytes);
 
+/* A directory on its way from a file. */
+struct directory_loading {
+	struct directory *directory;
+	const struct image *image;
+	const unsigned char *records;
+	struct block memory; /* of the records, unless the file is in memory */
+	uint64_t leaves;
+	uint64_t few; /* records of the list, if there are no leaves */
+	/* What the records of leaves claim. */
+	uint64_t count, stashed;
+	unsigned shallowest, deepest, index_depth;
+};
+
+/*
+ * The two halves of directory_read, for directories that share sections with others: `image` has the
+ * sizes and counts of this one. directory_loaded() gives the memory back, in any case.
+ */
+nidus_status directory_read_table(struct directory_loading *loading,
+                                  struct image_reading *reading);
+nidus_status directory_read_stash(struct directory_loading *loading, const unsigned char *stash);
+void directory_loaded(struct directory_loading *loading);
+
 /*
  * Fills an empty directory from a file's sections, and checks all of it.
  * Errors: those of image_read_section, E_FORMAT, E_CORRUPT, E_NOMEM; free it then.

@@ -405,10 +405,9 @@ static struct leaf_load load_of(const struct directory *directory, const struct 
 	return load;
 }
 
-/* Entries of all leaves that take room. */
-static uint64_t entries_of_all(const struct directory *directory)
+uint64_t directory_used(const struct directory *directory)
 {
-	uint64_t count = 0, index = 0;
+	uint64_t count = directory->few.count, index = 0;
 	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
 		count += load_of(directory, leaf).count;
 	return count;
@@ -443,7 +442,7 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 	leaf->last = true;
 	if (wait_until(leaf, &load, overfull_at(directory, leaf), UINT64_MAX))
 		return false;
-	bool full = entries_of_all(directory) >= directory->most;
+	bool full = directory_used(directory) >= directory->most;
 	leaf->last = full || !may_split(directory, leaf);
 	if (!full && leaf->last)
 		leaf->room = (int64_t)(directory->keys / 64 + 1);
@@ -454,7 +453,7 @@ bool directory_is_full(struct directory *directory, struct leaf *leaf)
 {
 	struct leaf_load load = load_of(directory, leaf);
 	return load.count >= overfull_at(directory, leaf) &&
-	       entries_of_all(directory) >= directory->most;
+	       directory_used(directory) >= directory->most;
 }
 
 void directory_recount(struct directory *directory)

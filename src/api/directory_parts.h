@@ -138,6 +138,9 @@ nidus_status directory_few_change(struct directory *directory, uint64_t hash,
 size_t directory_few_values(const struct directory *directory, uint64_t hash, uint64_t *values,
                             size_t cap);
 
+/* The plan of a body without a tag. */
+struct blueprint directory_body_plan(const struct blueprint *plan);
+
 /* What a struct family has for bodies, on directories. */
 nidus_status directory_check(const struct family *inner, const struct blueprint *plan);
 struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,

@@ -14,8 +14,7 @@
 
 /* ------------------------------------------------------------------------- sizes -- */
 
-/* The plan of a body without a tag. */
-static struct blueprint body_plan(const struct blueprint *plan)
+struct blueprint directory_body_plan(const struct blueprint *plan)
 {
 	struct blueprint body = *plan;
 	body.chunks = 1;
@@ -43,7 +42,7 @@ nidus_status directory_check(const struct family *inner, const struct blueprint 
 	            plan->core_bits >
 	    HASH_BITS - 6)
 		return too_many_bits();
-	struct blueprint body = body_plan(plan);
+	struct blueprint body = directory_body_plan(plan);
 	struct segment segment = { .parts = plan->chunks << plan->growth_bits,
 		                   .most_bits = plan->growth_bits };
 	nidus_status status = inner->check_segment(&body, &segment);
@@ -151,7 +150,7 @@ static double rate_of(const struct family *inner, const struct blueprint *plan,
 struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
                                    uint64_t keys)
 {
-	struct blueprint body = body_plan(plan);
+	struct blueprint body = directory_body_plan(plan);
 	uint64_t of_body = inner->segment_keys(&body);
 	struct bodies bodies = bodies_for(plan, of_body, keys);
 	body.growth_bits = bodies.tag_bits;
@@ -169,7 +168,7 @@ struct forecast directory_forecast(const struct family *inner, const struct blue
 
 uint64_t directory_slots(const struct family *inner, const struct blueprint *plan)
 {
-	struct blueprint body = body_plan(plan);
+	struct blueprint body = directory_body_plan(plan);
 	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
 	double slots = (double)inner->forecast(&body, 0).total_slots * parts;
 	return slots < 0x1p63 ? (uint64_t)slots : UINT64_C(1) << 63;
@@ -211,7 +210,7 @@ nidus_status directory_create(struct directory *directory, const struct family *
 		.growth_bits = plan->growth_bits,
 		.few = { .bits = directory_list_bits(inner, plan),
 		         .value_bits = plan->value_bits },
-		.plan = body_plan(plan),
+		.plan = directory_body_plan(plan),
 		.most = plan->max_capacity,
 		.shared = plan->features & NIDUS_CONCURRENT,
 		.allocator = *allocator,
@@ -639,6 +638,27 @@ static struct spread_target choose_in(const void *context, uint64_t tag, uint64_
 	if (tag > absorption->last - absorption->first)
 		return (struct spread_target){ NULL, 0 };
 	return directory_target(absorption->to, absorption->first + tag, borrowed);
+}
+
+/* Puts the entries of leaves into a directory that is a list, and may stay one. */
+static nidus_status list_entries(struct directory *to, const struct directory *from)
+{
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry;
+	nidus_status status = NIDUS_OK;
+	uint64_t hash;
+	while (status == NIDUS_OK && directory_next(from, &cursor, &entry)) {
+		status = directory_entry_hash(to, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = directory_ops.insert_value(to, hash, entry.value);
+	}
+	return status;
+}
+
+nidus_status directory_take_all(struct directory *to, const struct directory *from)
+{
+	bool listed = to->index == NULL && from->index != NULL;
+	return listed ? list_entries(to, from) : directory_absorb(to, from);
 }
 
 nidus_status directory_absorb(struct directory *to, const struct directory *from)

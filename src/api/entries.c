@@ -26,6 +26,12 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family has no entries",
 		            filter->family->name);
 	uint64_t hash;
+	if (filter->family->insert_entry != NULL) {
+		shared_stop(filter, true);
+		status = filter->family->insert_entry(filter->body, entry);
+		shared_go_on(filter);
+		return status;
+	}
 	shared_stop(filter, false);
 	status = filter->family->entry_hash(filter->body, entry, &hash);
 	shared_go_on(filter);

@@ -127,9 +127,12 @@ nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
 nidus_status filter_begin(nidus_filter **filter)
 {
 	struct directory *directory = filter_directory(*filter);
+	struct generations *generations = filter_generations(*filter);
 	nidus_status status = NIDUS_OK;
 	if (directory != NULL)
 		status = directory_begin(directory, (*filter)->plan.capacity);
+	if (generations != NULL)
+		status = generations_begin(generations, (*filter)->plan.capacity);
 	if (status != NIDUS_OK) {
 		nidus_free(*filter);
 		*filter = NULL;
@@ -186,10 +189,13 @@ nidus_status nidus_clear(nidus_filter *filter)
 	if (status != NIDUS_OK)
 		return status;
 	struct directory *directory = filter_directory(filter);
+	struct generations *generations = filter_generations(filter);
 	shared_stop(filter, true);
 	filter->family->clear(filter->body);
 	if (directory != NULL) /* without memory it stays small for now */
 		(void)directory_begin(directory, filter->plan.capacity);
+	if (generations != NULL)
+		(void)generations_begin(generations, filter->plan.capacity);
 	shared_go_on(filter);
 	return NIDUS_OK;
 }
@@ -229,10 +235,12 @@ static uint32_t features_now(const nidus_filter *filter)
 uint64_t filter_capacity(const nidus_filter *filter)
 {
 	const struct directory *directory = filter_directory(filter);
+	const struct generations *generations = filter_generations(filter);
 	const struct blueprint *plan = &filter->plan;
-	if (directory == NULL)
+	if (directory == NULL && generations == NULL)
 		return plan->capacity;
-	uint64_t room = directory_capacity(directory);
+	uint64_t room = generations != NULL ? generations_capacity(generations)
+	                                    : directory_capacity(directory);
 	room = room < plan->max_capacity ? room : plan->max_capacity;
 	return room > plan->capacity ? room : plan->capacity;
 }
@@ -247,12 +255,13 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		return fail(NIDUS_E_ARG, "info.struct_size is not set: start from NIDUS_INFO_INIT");
 	shared_stop(filter, false);
 	const struct blueprint *plan = &filter->plan;
-	bool directory = filter_directory(filter) != NULL;
+	bool directory = plan->segmented != PLAN_WHOLE;
 	struct fill fill = filter->family->fill(filter->body);
 	/* An entry of a list is one to lookups, however many copies it counts. */
 	uint64_t counted = fill.stashed > fill.listed ? fill.stashed - fill.listed : 0;
 	struct forecast forecast = filter->family->forecast(plan, fill.count - counted);
-	if (filter->family->rate_now != NULL && !filter->readonly) /* it reads the whole table */
+	/* That of a Bloom filter reads the whole table. */
+	if (filter->family->rate_now != NULL && (!filter->readonly || directory))
 		forecast.fpr = filter->family->rate_now(filter->body, fill.load);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
 	nidus_info full = {

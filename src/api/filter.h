@@ -5,7 +5,7 @@
 #ifndef NIDUS_API_FILTER_H
 #define NIDUS_API_FILTER_H
 
-#include "api/directory.h"
+#include "api/generations.h"
 #include "base/reason.h"
 #include "store/file.h"
 
@@ -90,10 +90,16 @@ nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy);
 /* Makes the body of `from` that of `to`, and frees `from`. Both are filters of one plan's size. */
 void filter_take_body(nidus_filter *to, nidus_filter *from);
 
-/* The directory that the body of a growing filter is; NULL: it has a fixed size. */
+/* The directory that the body of a growing filter is; NULL: it has a fixed size, or none. */
 static inline struct directory *filter_directory(const nidus_filter *filter)
 {
 	return filter->family->grows ? (struct directory *)(uintptr_t)filter->body : NULL;
+}
+
+/* The generations that the body of a filter without a size is; NULL: it has one. */
+static inline struct generations *filter_generations(const nidus_filter *filter)
+{
+	return filter->family->unlimited ? (struct generations *)(uintptr_t)filter->body : NULL;
 }
 
 /* Keys promised: of a growing filter as many as it has room for by now. */

@@ -139,8 +139,27 @@ static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, ni
 	return status;
 }
 
+/* Does the work of inserts beforehand, as far as the youngest generation goes. Errors: E_NOMEM. */
+static nidus_status grow_generations(nidus_filter *filter, uint64_t capacity)
+{
+	nidus_filter *larger;
+	if (capacity <= filter_capacity(filter))
+		return NIDUS_OK;
+	nidus_status status = filter_clone(filter, &larger);
+	if (status != NIDUS_OK)
+		return status;
+	status = generations_grow(filter_generations(larger), capacity);
+	if (status == NIDUS_OK)
+		filter_take_body(filter, larger);
+	else
+		nidus_free(larger);
+	return status;
+}
+
 static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 {
+	if (filter_generations(filter) != NULL)
+		return grow_generations(filter, capacity);
 	nidus_filter *larger;
 	const struct blueprint *plan = &filter->plan;
 	if (capacity > plan->max_capacity && !relax)
@@ -204,6 +223,69 @@ nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacity)
 
 /* ----------------------------------------------------------------------- shrink -- */
 
+/* Puts the entries of a directory into the youngest generation of a filter. Errors: E_NOMEM, FULL. */
+static nidus_status absorb_generation(struct generations *to, const struct directory *from)
+{
+	nidus_status status = generations_expect(to, directory_used(from));
+	if (status == NIDUS_OK)
+		status = directory_take_all(generations_youngest(to), from);
+	generations_settle(to);
+	return status;
+}
+
+/* Puts all generations into a filter without any, up to the last that has entries. */
+static nidus_status absorb_generations(nidus_filter *to, const nidus_filter *from)
+{
+	const struct generations *source = filter_generations(from);
+	struct generations *generations = filter_generations(to);
+	unsigned n = source->n;
+	while (n > 1 && directory_count(source->of[n - 1]) == 0)
+		n--;
+	nidus_status status = absorb_generation(generations, source->of[0]);
+	for (unsigned i = 1; i < n && status == NIDUS_OK; i++) {
+		status = generations_add(generations);
+		if (status == NIDUS_OK)
+			status = absorb_generation(generations, source->of[i]);
+	}
+	return status;
+}
+
+/* The same entries in as few segments as have room for them and so many keys. Errors: E_NOMEM, FULL. */
+static nidus_status make_shrunk(const nidus_filter *filter, uint64_t capacity,
+                                nidus_filter **made)
+{
+	nidus_status status =
+		filter_make(filter->family, &filter->plan, &filter->allocator, NULL, made);
+	if (status != NIDUS_OK)
+		return status;
+	struct generations *generations = filter_generations(*made);
+	status = absorb_generations(*made, filter);
+	if (status == NIDUS_OK)
+		status = generations_grow(generations, capacity);
+	if (status != NIDUS_OK) {
+		nidus_free(*made);
+		*made = NULL;
+		return status;
+	}
+	struct blueprint *plan = &(*made)->plan;
+	if (generations->n > 1 || capacity < plan->capacity)
+		plan->capacity = generations->n > 1 ? 1 : capacity;
+	return NIDUS_OK;
+}
+
+static nidus_status shrink_generations(nidus_filter *filter, uint64_t capacity)
+{
+	nidus_filter *smaller;
+	nidus_status status = make_shrunk(filter, capacity, &smaller);
+	if (status != NIDUS_OK)
+		return status;
+	if (smaller->family->fill(smaller->body).bytes < filter->family->fill(filter->body).bytes)
+		filter_take_body(filter, smaller);
+	else
+		nidus_free(smaller);
+	return NIDUS_OK;
+}
+
 static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 {
 	nidus_filter *smaller;
@@ -212,6 +294,8 @@ static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
 		            (unsigned long long)count);
+	if (filter_generations(filter) != NULL)
+		return shrink_generations(filter, capacity > 0 ? capacity : count > 0 ? count : 1);
 	if (directory == NULL || directory->index == NULL)
 		return NIDUS_OK; /* it has no smaller size */
 	capacity = capacity > count ? capacity : count > 0 ? count : 1;

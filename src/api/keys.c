@@ -268,7 +268,7 @@ static nidus_status insert_new_block(nidus_filter *filter, const uint64_t *hashe
                                      uint8_t *fresh, size_t *done)
 {
 	uint8_t known[NEW_BLOCK];
-	bool sure = filter_directory(filter) == NULL;
+	bool sure = filter->plan.segmented == PLAN_WHOLE;
 	nidus_contains_batch(filter, hashes, n, known);
 	for (size_t i = 0; i < n; i++) {
 		nidus_status status = known[i] && sure ? NIDUS_PRESENT

@@ -7,7 +7,7 @@
  * is checked, unless the caller asks for more.
  */
 #include "api/claims.h"
-#include "api/directory_files.h"
+#include "api/generations_files.h"
 #include "api/options.h"
 #include "api/shared.h"
 #include "store/file.h"
@@ -47,6 +47,8 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 	uint64_t size;
 	if (filter_directory(filter) != NULL)
 		return directory_read(filter_directory(filter), image, source, context);
+	if (filter_generations(filter) != NULL)
+		return generations_read(filter_generations(filter), image, source, context);
 	unsigned char *table = filter->family->table(filter->body, &size);
 	nidus_status status = image_read_section(image, IMAGE_TABLE, table, source, context);
 	if (status != NIDUS_OK)
@@ -107,6 +109,8 @@ static nidus_status adopt(const unsigned char *file, const struct family *family
 		return status;
 	if (filter_directory(made) != NULL)
 		status = directory_map(filter_directory(made), image, file);
+	else if (filter_generations(made) != NULL)
+		status = generations_map(filter_generations(made), image, file);
 	else
 		status = family->import(made->body, file + image->section[IMAGE_STASH].offset,
 		                        image->stashed, image->count);

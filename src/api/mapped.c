@@ -24,7 +24,7 @@ nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
 {
 	uint64_t size;
 	struct block stash;
-	if (filter_directory(from) != NULL) { /* bodies check what they are given */
+	if (from->plan.segmented != PLAN_WHOLE) { /* bodies check what they are given */
 		nidus_status status = check_table(from, from->table, from->table_size);
 		if (status == NIDUS_OK)
 			status = to->family->copy(to->body, from->body);

@@ -54,6 +54,10 @@ nidus_status merge_check_match(const struct blueprint *a, const struct blueprint
 	if (a->seed != b->seed)
 		return fail(NIDUS_E_MISMATCH,
 		            "the seeds differ: make both filters with the same seed");
+	if ((a->segmented == PLAN_GENERATIONS) != (b->segmented == PLAN_GENERATIONS))
+		return fail(NIDUS_E_MISMATCH,
+		            "one filter is of unlimited size, the other is not: make both with the "
+		            "same max_capacity");
 	if (a->segmented != b->segmented && a->growth_bits != b->growth_bits)
 		return fail(NIDUS_E_MISMATCH,
 		            "one can grow, the other was packed or made without max_capacity: merge "
@@ -125,7 +129,9 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 	merger->targets += plan->fpr;
 	merger->largest = plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
 	nidus_status status = add_to(&merger->keys, part->family->count(part->body));
-	return status == NIDUS_OK ? add_to(&base->max_capacity, plan->max_capacity) : status;
+	if (status != NIDUS_OK || plan->segmented == PLAN_GENERATIONS)
+		return status;
+	return add_to(&base->max_capacity, plan->max_capacity);
 }
 
 /* Finds what the parts have in common. Errors: E_RANGE. */
@@ -284,18 +290,18 @@ static uint64_t combined(const struct merger *merger, uint64_t a, uint64_t b)
 }
 
 /* Joins an entry with what is there already. Errors: NOT_FOUND (nothing is). */
-static nidus_status join(const struct merger *merger, nidus_filter *to, uint64_t hash,
-                         uint64_t value)
+static nidus_status join(const struct merger *merger, const struct body_ops *ops, void *body,
+                         uint64_t hash, uint64_t value)
 {
 	struct value_change change = { VALUE_REPLACE, value, value };
 	if (merger->base.value_bits == 0)
-		return to->ops->count(to->body, hash) > 0 ? NIDUS_OK : NIDUS_NOT_FOUND;
+		return ops->count(body, hash) > 0 ? NIDUS_OK : NIDUS_NOT_FOUND;
 	if (merger->how != NIDUS_MERGE_UNIQUE) {
-		if (to->ops->find(to->body, hash, &change.old, 1) == 0)
+		if (ops->find(body, hash, &change.old, 1) == 0)
 			return NIDUS_NOT_FOUND;
 		change.fresh = combined(merger, change.old, value);
 	}
-	return to->ops->change(to->body, hash, change);
+	return ops->change(body, hash, change);
 }
 
 /* Puts in an entry that is not there; a filter that is as full as promised becomes a directory. */
@@ -327,7 +333,7 @@ static nidus_status gather(const struct merger *merger, nidus_filter *to, const 
 	while (status == NIDUS_OK && part->family->next(part->body, &cursor, &entry)) {
 		status = to->family->entry_hash(to->body, &entry, &hash);
 		if (status == NIDUS_OK)
-			status = join(merger, to, hash, entry.value);
+			status = join(merger, to->ops, to->body, hash, entry.value);
 		if (status == NIDUS_NOT_FOUND)
 			status = gather_new(to, hash, entry.value, count);
 	}
@@ -348,6 +354,114 @@ static nidus_status merge_unique(const struct merger *merger, nidus_filter **mer
 	return status == NIDUS_OK ? promise(merger, *merged) : status;
 }
 
+/* ----------------------------------------------------------------- generations -- */
+
+/*
+ * Filters without a size are merged generation by generation, the oldest first, however many each
+ * has. Entries of old generations become more than they were made for, so rates of these add up.
+ */
+
+/* Puts an entry of a generation in, which is the result's youngest for now; once if it is to be. */
+static nidus_status gather_young(const struct merger *merger, nidus_filter *to, uint64_t hash,
+                                 uint64_t value)
+{
+	struct generations *generations = filter_generations(to);
+	struct directory *youngest = generations_youngest(generations);
+	nidus_status status;
+	/* What an older generation has covers it, where that can be told. */
+	if (generations_nest(generations->inner))
+		status = join(merger, to->ops, to->body, hash, value);
+	else
+		status = join(merger, &directory_ops, youngest, hash, value);
+	return status == NIDUS_NOT_FOUND ? directory_ops.insert_value(youngest, hash, value)
+	                                 : status;
+}
+
+/* The entries of a generation of a part, each once. */
+static nidus_status gather_generation(const struct merger *merger, nidus_filter *to,
+                                      const struct directory *from)
+{
+	struct directory *youngest = generations_youngest(filter_generations(to));
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry;
+	nidus_status status = NIDUS_OK;
+	uint64_t hash;
+	while (status == NIDUS_OK && directory_next(from, &cursor, &entry)) {
+		status = directory_entry_hash(youngest, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = gather_young(merger, to, hash, entry.value);
+		if (youngest->due != 0)
+			directory_look_after(youngest);
+	}
+	return status;
+}
+
+/* Entries of a generation of all parts that take room. */
+static uint64_t keys_of_generation(const struct merger *merger, unsigned number)
+{
+	uint64_t keys = 0;
+	for (size_t i = 0; i < merger->n; i++) {
+		const struct generations *part = filter_generations(merger->filters[i]);
+		keys += number < part->n ? directory_used(part->of[number]) : 0;
+	}
+	return keys;
+}
+
+/* The entries of one generation of all parts, into the youngest of the result. */
+static nidus_status merge_generation(const struct merger *merger, nidus_filter *to)
+{
+	struct generations *generations = filter_generations(to);
+	unsigned number = generations->n - 1;
+	bool all = merger->how == NIDUS_MERGE_COPIES;
+	uint64_t keys = all ? keys_of_generation(merger, number) : 1;
+	nidus_status status = generations_expect(generations, keys);
+	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++) {
+		const struct generations *part = filter_generations(merger->filters[i]);
+		if (number < part->n)
+			status = all ? directory_take_all(generations_youngest(generations),
+			                                  part->of[number])
+			             : gather_generation(merger, to, part->of[number]);
+		file_forget_map(&merger->filters[i]->map);
+	}
+	generations_settle(generations);
+	return status;
+}
+
+/* Generations of the part that has most. */
+static unsigned generations_of_parts(const struct merger *merger)
+{
+	unsigned most = 1;
+	for (size_t i = 0; i < merger->n; i++) {
+		unsigned n = filter_generations(merger->filters[i])->n;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static nidus_status merge_generations(const struct merger *merger, nidus_filter **merged)
+{
+	const nidus_filter *first = merger->filters[0];
+	struct blueprint plan = merger->base;
+	plan.capacity = 1;
+	plan.max_capacity = NIDUS_UNLIMITED;
+	nidus_status status = filter_make(first->family, &plan, &first->allocator, NULL, merged);
+	if (status != NIDUS_OK)
+		return status;
+	struct generations *generations = filter_generations(*merged);
+	for (unsigned i = 0; i < generations_of_parts(merger) && status == NIDUS_OK; i++) {
+		if (i > 0)
+			status = generations_add(generations);
+		if (status == NIDUS_OK)
+			status = merge_generation(merger, *merged);
+	}
+	if (status != NIDUS_OK)
+		return status;
+	double rate = generations_rate(generations) * (1 + 0x1p-40);
+	if (rate > (*merged)->plan.fpr)
+		(*merged)->plan.fpr = rate;
+	return rate > RATE_MOST ? rate_too_high(merger->keys, rate) : NIDUS_OK;
+}
+
 /* -------------------------------------------------------------------- the call -- */
 
 static nidus_status merge(struct merger *merger, nidus_filter **merged)
@@ -359,6 +473,8 @@ static nidus_status merge(struct merger *merger, nidus_filter **merged)
 		return status;
 	if (merger->family->joint != NULL)
 		status = merge_bits(merger, merged);
+	else if (merger->family->unlimited)
+		status = merge_generations(merger, merged);
 	else if (merger->how == NIDUS_MERGE_COPIES)
 		status = merge_all(merger, merged);
 	else

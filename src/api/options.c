@@ -4,7 +4,7 @@
  */
 #include "api/options.h"
 
-#include "api/directory.h"
+#include "api/generations.h"
 #include "base/random.h"
 #include "base/reason.h"
 
@@ -97,6 +97,8 @@ static nidus_status check_capacity(const nidus_options *options)
 {
 	uint64_t most = options->capacity > options->max_capacity ? options->capacity
 	                                                          : options->max_capacity;
+	if (options->max_capacity == NIDUS_UNLIMITED)
+		most = options->capacity;
 	if (most > FAMILY_CAPACITY_MOST)
 		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is too large: 2^%d is the most",
 		            (unsigned long long)most, FAMILY_CAPACITY_MOST_LOG);
@@ -105,6 +107,8 @@ static nidus_status check_capacity(const nidus_options *options)
 
 nidus_status options_check(nidus_options *options)
 {
+	if (options->capacity == 0 && options->max_capacity == NIDUS_UNLIMITED)
+		options->capacity = 1;
 	if (options->capacity == 0)
 		return fail(NIDUS_E_ARG, "capacity must be at least 1");
 	if (options->max_capacity != 0 && options->max_capacity < options->capacity)
@@ -182,6 +186,8 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 		.fpr = fpr,
 	};
 	nidus_status status = check_capacity(options); /* a build may have raised it */
+	if (status == NIDUS_OK && options->max_capacity == NIDUS_UNLIMITED)
+		return generations_plan(family, options, plan);
 	if (status == NIDUS_OK && options->max_capacity > options->capacity)
 		return directory_plan(family, options, plan);
 	if (status == NIDUS_OK)
@@ -194,6 +200,14 @@ static struct forecast forecast_of(const struct family *family, const struct blu
                                    uint64_t keys)
 {
 	return family_of_plan(family, plan)->forecast(plan, keys);
+}
+
+uint64_t options_most(const nidus_options *options)
+{
+	uint64_t most = options->max_capacity;
+	if (most == NIDUS_UNLIMITED)
+		most = OPTIONS_UNLIMITED_KEYS;
+	return most > options->capacity ? most : options->capacity;
 }
 
 /* A family that takes less than 3 % more than the smallest may be chosen for its speed. */
@@ -233,9 +247,7 @@ static nidus_status find_candidates(const nidus_options *options, bool in_parts,
 {
 	nidus_status status = NIDUS_OK;
 	char first[REASON_SIZE] = "";
-	/* Those that grow are compared as they will be: a few keys are the same list in all. */
-	uint64_t most = options->max_capacity > options->capacity ? options->max_capacity
-	                                                          : options->capacity;
+	uint64_t most = options_most(options);
 	*n = 0;
 	for (const struct family *const *family = families; *family != NULL; family++) {
 		struct candidate *candidate = &candidates[*n];

@@ -39,6 +39,15 @@ bool options_static(const nidus_options *options);
 /* Draws a seed where none was given. Errors: E_IO. */
 nidus_status options_seed(nidus_options *options);
 
+/*
+ * The keys with which families are compared. Those that grow are as they will be: a few keys are
+ * the same list in all.
+ */
+uint64_t options_most(const nidus_options *options);
+
+/* The same without a size. */
+#define OPTIONS_UNLIMITED_KEYS (UINT64_C(1) << 24)
+
 /* Sets a capacity, and raises max_capacity to it where one was given. */
 void options_size_for(nidus_options *options, uint64_t keys);
 

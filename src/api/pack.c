@@ -144,6 +144,10 @@ static nidus_status check_packable(const nidus_filter *filter)
 {
 	const struct family *family = filter != NULL ? filter->family : NULL;
 	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK && family->unlimited)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter of unlimited size has generations of entries, which no table of "
+		            "fixed size holds together: make it with a max_capacity to pack it");
 	if (status != NIDUS_OK || family->pack != NULL)
 		return status;
 	if (family->features & NIDUS_STATIC)

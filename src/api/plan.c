@@ -64,8 +64,7 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	}
 	const struct family *body = family_of_plan(family, &plan);
 	struct forecast forecast = body->forecast(&plan, options->capacity);
-	uint64_t most = options->max_capacity > options->capacity ? options->max_capacity
-	                                                          : options->capacity;
+	uint64_t most = options_most(options);
 	double keys = (double)options->capacity;
 	row.bytes = forecast.bytes;
 	row.capacity = plan.capacity;

@@ -5,7 +5,7 @@
  * A header, the table, and the stash (docs/format.md). The table of a growing filter is in pieces
  * (api/directory_files.h).
  */
-#include "api/directory_files.h"
+#include "api/generations_files.h"
 #include "api/shared.h"
 #include "store/file.h"
 #include "store/image.h"
@@ -25,9 +25,10 @@ struct saving {
 	const nidus_filter *filter;
 	struct image image;
 	struct directory_saving directory; /* of a growing filter */
+	struct generations_saving generations; /* of one without a size */
 };
 
-/* Sets what its header says. directory_saved() gives the memory of a growing one back. */
+/* Sets what its header says. described() gives the memory of a growing one back. */
 static nidus_status describe(const nidus_filter *filter, struct saving *saving)
 {
 	struct image *image = &saving->image;
@@ -35,6 +36,8 @@ static nidus_status describe(const nidus_filter *filter, struct saving *saving)
 	*image = (struct image){ .plan = filter->plan };
 	if (filter_directory(filter) != NULL)
 		return directory_save(filter_directory(filter), &saving->directory, image);
+	if (filter_generations(filter) != NULL)
+		return generations_save(filter_generations(filter), &saving->generations, image);
 	struct fill fill = entries_of(filter);
 	image->count = fill.count;
 	image->stashed = fill.listed;
@@ -47,6 +50,8 @@ static void described(struct saving *saving)
 {
 	if (filter_directory(saving->filter) != NULL)
 		directory_saved(&saving->directory);
+	if (filter_generations(saving->filter) != NULL)
+		generations_saved(&saving->generations);
 }
 
 static void export_stash(const struct saving *saving, unsigned char *bytes)
@@ -56,6 +61,8 @@ static void export_stash(const struct saving *saving, unsigned char *bytes)
 		return;
 	if (filter_directory(filter) != NULL)
 		directory_export_stashes(&saving->directory, bytes);
+	else if (filter_generations(filter) != NULL)
+		generations_export_stashes(&saving->generations, bytes);
 	else
 		filter->family->export_stash(filter->body, bytes);
 }
@@ -71,7 +78,7 @@ static nidus_status write_described(struct saving *saving, nidus_sink sink, void
 		return status;
 	export_stash(saving, stash.bytes);
 	const void *bytes[IMAGE_SECTIONS] = { [IMAGE_STASH] = stash.bytes };
-	if (filter_directory(filter) == NULL)
+	if (filter->plan.segmented == PLAN_WHOLE)
 		bytes[IMAGE_TABLE] = filter->family->table(filter->body, &size);
 	status = image_write(&saving->image, bytes, sink, context);
 	memory_give(&filter->allocator, &stash);

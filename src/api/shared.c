@@ -96,11 +96,17 @@ uint64_t shared_size(const nidus_filter *filter)
 static void look_after_growth(nidus_filter *filter)
 {
 	struct directory *directory = filter_directory(filter);
-	if (LIKELY(directory == NULL || !__atomic_load_n(&directory->due, __ATOMIC_RELAXED)))
-		return;
-	gate_close(filter->gate, true);
-	directory_look_after(directory);
-	gate_open(filter->gate);
+	struct generations *generations = filter_generations(filter);
+	if (directory != NULL && __atomic_load_n(&directory->due, __ATOMIC_RELAXED)) {
+		gate_close(filter->gate, true);
+		directory_look_after(directory);
+		gate_open(filter->gate);
+	}
+	if (UNLIKELY(generations != NULL) && generations_due(generations)) {
+		gate_close(filter->gate, true);
+		generations_look_after(generations);
+		gate_open(filter->gate);
+	}
 }
 
 nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value)

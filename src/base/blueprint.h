@@ -13,6 +13,15 @@
 
 #define VALUE_BITS_MOST 32
 
+/* What a plan's `segmented` says of its body. */
+enum {
+	PLAN_WHOLE = 0,      /* one table */
+	PLAN_DIRECTORY = 1,  /* a directory of segments, whose chunks are `chunks` at first and have
+	                        `groups` groups each (api/directory.h) */
+	PLAN_GENERATIONS = 2 /* generations of such directories: the plan of the first
+	                        (api/generations.h) */
+};
+
 struct blueprint {
 	uint32_t family;   /* nidus_family */
 	uint32_t features; /* of nidus_options: what was asked for */
@@ -31,8 +40,7 @@ struct blueprint {
 	uint32_t stash_limit;  /* entries in one chunk's stash at most */
 	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
 	uint32_t value_bits;   /* of the value beside each key; 0: there are none */
-	uint32_t segmented;    /* 1: a directory of segments, whose chunks are `chunks` at first and
-	                          have `groups` groups each (api/directory.h) */
+	uint32_t segmented;    /* PLAN_DIRECTORY and the like */
 	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
 };
 

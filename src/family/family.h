@@ -53,6 +53,7 @@ struct family {
 	bool compact;  /* whether NIDUS_COMPACT is possible */
 	bool searches; /* entries make room for others: two groups of slots each */
 	bool grows;    /* bodies are directories of those of a family (api/directory.h) */
+	bool unlimited; /* or generations of such directories (api/generations.h) */
 	/* The rates it can be planned for; 0: what all families can do (api/options.h). */
 	double fpr_least, fpr_most;
 	size_t body_size;
@@ -132,6 +133,8 @@ struct family {
 	/* A hash whose key has the entry's identity: what is done with that is done with the
 	 * entry. Errors: E_RANGE (no filter of this base geometry has such an entry). */
 	nidus_status (*entry_hash)(const void *body, const nidus_entry *entry, uint64_t *hash);
+	/* Puts an entry in, where that is not done with its hash alone. Errors: those of insert, E_RANGE. */
+	nidus_status (*insert_entry)(void *body, const nidus_entry *entry);
 
 	/*
 	 * NIDUS_MERGE. transfer() puts all entries of `from` into a body of the same plan.

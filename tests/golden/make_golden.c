@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api/filter.h"
 #include "support/check.h"
 #include "support/filters.h"
 #include "support/golden.h"
@@ -17,6 +18,7 @@
 #define SEED UINT64_C(0x6e69647573763031)
 
 #define KEYS_MOST 400 /* in a filter of these */
+#define SEGMENT 32    /* slots of a segment, so that a few hundred keys need several */
 
 static const char *folder;
 
@@ -199,6 +201,31 @@ static void keep_values(int family)
 	}
 }
 
+/* Without a size: a list, several generations with copies, and the same with values. */
+static void keep_generations(int family)
+{
+	bool removes = family >= NIDUS_BUCKETED;
+	nidus_options options = options_of(family, 0, 5);
+	options.max_capacity = NIDUS_UNLIMITED;
+	options.features = removes ? 0 : NIDUS_NO_DELETE;
+	take_small_segments(8);
+	generation_bits = 1;
+	keep(filled(&options, 0, 10), "unlimited");
+	nidus_filter *filter = filled(&options, 0, 40);
+	insert_hot(filter, 60);
+	for (uint64_t key = 40; key < KEYS_MOST; key++)
+		expect_ok(nidus_insert_hash(filter, golden_hash(filter, key)));
+	expect(filter_generations(filter)->n >= (family == NIDUS_BREADCRUMB ? 3 : 4));
+	keep(filter, "generations");
+	options.value_bits = 9;
+	filter = removes ? filter_create(&options) : NULL;
+	for (uint64_t key = 0; key < 200 && removes; key++)
+		expect_ok(nidus_insert_value_hash(filter, golden_hash(filter, key), key));
+	if (removes)
+		keep(filter, "values-generations");
+	take_small_segments(SEGMENT);
+}
+
 static void keep_shared(int family)
 {
 	nidus_options options = options_of(family, 40, 7);
@@ -314,6 +341,7 @@ static void keep_family(int family)
 	if (features & NIDUS_GROW) {
 		keep_grown(family);
 		keep_merged(family, 90);
+		keep_generations(family);
 	}
 	if (features & NIDUS_ENUMERATE)
 		keep_values(family);
@@ -335,7 +363,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	folder = argv[1];
-	take_small_segments(32); /* so that a few hundred keys need several */
+	take_small_segments(SEGMENT);
 	keep_keys();
 	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0; family++)
 		keep_family(family);

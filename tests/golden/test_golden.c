@@ -132,7 +132,7 @@ static void change_one(const char *name, const struct bytes *file, const struct 
 	} else {
 		expect_ok(status);
 		expect(nidus_contains_hash(filter, hash));
-		if (nidus_family_features(info.family) & NIDUS_DELETE)
+		if (info.features & NIDUS_DELETE)
 			expect_ok(nidus_remove_hash(filter, hash));
 	}
 	expect_ok(nidus_verify(filter, NULL));

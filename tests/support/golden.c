@@ -48,7 +48,7 @@ static void describe_shape(const nidus_filter *filter, FILE *to)
 	fprintf(to, "family %s\n", nidus_family_name(info.family));
 	fprintf(to, "seed %" PRIu64 "\n", info.seed);
 	/* Of a filter that grows, capacity and chunks are what it makes of its bodies. */
-	bool grows = filter_directory(filter) != NULL;
+	bool grows = filter->plan.segmented != PLAN_WHOLE;
 	if (!grows)
 		fprintf(to, "capacity %" PRIu64 "\n", info.capacity);
 	fprintf(to, "max_capacity %" PRIu64 "\n", info.max_capacity);

@@ -43,7 +43,7 @@ func use(t *testing.T, data []byte) {
 	filter.Info()
 	for key := range uint64(20) {
 		found := filter.Contains(key)
-		twins := filter.header.segmented && filter.header.family == breadcrumb
+		twins := (filter.header.segmented || filter.header.generations) && filter.header.family == breadcrumb
 		if n := filter.Count(key); found != (n > 0) && !(found && twins) {
 			t.Fatal(key, found, n)
 		}

@@ -64,6 +64,7 @@ type header struct {
 	sections    [2]section
 	valueBits   uint // u
 	segmented   bool
+	generations bool // without a size; not segmented then
 	judged      uint64
 
 	tag uint // bits of a tag, in a body of a filter that grows
@@ -100,6 +101,7 @@ func parseHeader(data []byte) (*header, error) {
 		stashed:     le64(data, 112),
 		valueBits:   uint(le32(data, 192)),
 		segmented:   le32(data, 196) == 1,
+		generations: le32(data, 196) == 2,
 		judged:      le64(data, 200),
 	}
 	for i := range h.sections {
@@ -133,7 +135,7 @@ func (h *header) checkUnused(data []byte) error {
 	return first(
 		must(le64(data, 128) == 0, "section 0 is not the table"),
 		must(le64(data, 160) == 1, "section 1 is not the stash"),
-		must(le32(data, 196) <= 1, "segmented is neither 0 nor 1"),
+		must(le32(data, 196) <= 2, "segmented is neither 0, 1 nor 2"),
 		must(le32(data, 68) == 0 && le32(data, 100) == 0 && le32(data, 124) == 0 && isZero(data[208:248]),
 			"the header has something where nothing is known"))
 }
@@ -160,8 +162,9 @@ func (h *header) checkFields() error {
 		must(h.features&featDelete == 0 || h.features&featNone == 0, "the features contradict each other"),
 		must(h.features&featCompact == 0 || h.family == bucketed, "only bucketed filters are compact"),
 		must(h.valueBits <= 32, "values have %d bits", h.valueBits),
-		must(!h.segmented || h.family < bloom, "%d filters do not grow", uint32(h.family)),
-		must(h.segmented || h.growth == 0 && h.maxCapacity == h.capacity, "a filter of fixed size is to grow"),
+		must(!(h.segmented || h.generations) || h.family < bloom, "%d filters do not grow", uint32(h.family)),
+		must(h.generations == (h.maxCapacity == math.MaxUint64), "generations without an end"),
+		must(h.segmented || h.generations || h.growth == 0 && h.maxCapacity == h.capacity, "a filter of fixed size is to grow"),
 		must(h.judged == 0 || h.family == ribbon, "only ribbon filters have a verdict"))
 }
 
@@ -174,6 +177,9 @@ type part interface {
 }
 
 func (h *header) part(hasher *hashes.Hasher) part {
+	if h.generations {
+		return &generations{header: h, partner: hasher.Partner}
+	}
 	if h.segmented {
 		return &growing{header: h, partner: hasher.Partner}
 	}

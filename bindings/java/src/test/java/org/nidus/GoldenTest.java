@@ -39,7 +39,7 @@ class GoldenTest {
                 case "family" -> assertEquals(rest, info.family());
                 case "seed" -> assertEquals(Long.parseUnsignedLong(rest), info.seed());
                 case "capacity" -> assertEquals(Long.parseLong(rest), info.capacity());
-                case "max_capacity" -> assertEquals(Long.parseLong(rest), info.maxCapacity());
+                case "max_capacity" -> assertEquals(Long.parseUnsignedLong(rest), info.maxCapacity());
                 case "slots" -> assertEquals(Integer.parseInt(rest), info.slots());
                 case "count" -> assertEquals(Long.parseLong(rest), info.count());
                 case "fpr" -> assertEquals(Long.parseLong(rest.substring(2), 16), Double.doubleToLongBits(info.fprTarget()));
