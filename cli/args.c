@@ -154,6 +154,13 @@ static int take(struct parser *parser, const struct option_spec *option, const c
 	}
 }
 
+/* Whether the next argument is meant as a number: a file with such a name may come behind "--". */
+static bool number_follows(const struct parser *parser)
+{
+	return parser->at < parser->argc && parser->argv[parser->at][0] >= '0' &&
+	       parser->argv[parser->at][0] <= '9';
+}
+
 static int take_long(struct parser *parser, const char *text)
 {
 	const struct command *command = parser->command;
@@ -167,7 +174,10 @@ static int take_long(struct parser *parser, const char *text)
 		return unknown_name(command, text, length);
 	if (!option->value && value)
 		return report_usage(command->name, "--%s takes no value", option->name);
-	if (option->value && !value) {
+	if (option->value && option->value[0] == '[' && !value) {
+		if (number_follows(parser))
+			value = parser->argv[parser->at++];
+	} else if (option->value && !value) {
 		if (parser->at == parser->argc)
 			return report_usage(command->name, "--%s needs a value: %s", option->name,
 			                    option->value);

@@ -47,7 +47,8 @@ enum {
 struct option_spec {
 	int id;            /* below 256: the letter too */
 	const char *name;  /* long, without the dashes */
-	const char *value; /* what its value is called; NULL: it takes none */
+	const char *value; /* what its value is called; NULL: it takes none; "[N]": a number
+	                      may follow, and the handler gets NULL if none does */
 	const char *help;  /* may have several lines */
 };
 

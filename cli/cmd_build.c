@@ -124,7 +124,7 @@ static int create_first(struct build *build, bool direct)
 	nidus_info info = NIDUS_INFO_INIT;
 	nidus_status status;
 
-	if (options.capacity == 0) {
+	if (options.capacity == 0 && options.max_capacity != NIDUS_UNLIMITED) {
 		options.capacity = 1;
 		options.max_capacity = options.max_capacity > 1 ? 2 : 0;
 	}

@@ -148,7 +148,8 @@ static int run(int argc, char **argv)
 
 static const struct option_spec options[] = {
 	{ 'n', "capacity", "N",
-	  "different keys at most (default 1G); memory grows with them" },
+	  "different keys at most (default: any number); memory grows\n"
+	  "with them" },
 	{ 'p', "fpr", "FPR", "how often a key shares its count with others (default 0.001)" },
 	{ OPTION_VALUES, "values", "BITS",
 	  "count up to 2^BITS - 1, which means \"so often or more\"\n(default 16, at most 32)" },

@@ -2,8 +2,8 @@
 /*
  * nidus dedup: the keys of a stream, each the first time it comes.
  *
- * The filter begins small and grows with the keys, so that a small stream takes little memory
- * whatever -n allows. With --set it is kept in a file, which is locked from the start (kept.h).
+ * The filter begins small and grows with the keys, to any size or as -n allows, so that a small
+ * stream takes little memory. With --set it is kept in a file, which is locked from the start (kept.h).
  */
 
 #include "commands.h"
@@ -263,8 +263,8 @@ static int run(int argc, char **argv)
 
 static const struct option_spec options[] = {
 	{ 'n', "capacity", "N",
-	  "different keys to expect (default 1G); memory grows with them,\n"
-	  "and if there are more, mistakes become likelier" },
+	  "different keys to expect (default: any number); memory grows\n"
+	  "with them, and if there are more, mistakes become likelier" },
 	{ 'p', "fpr", "FPR", "how often a new key is mistaken for an old one (default 1e-6)" },
 	{ OPTION_SET, "set", "SET",
 	  "start with the keys of the set SET, and add the new ones to it" },

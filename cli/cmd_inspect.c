@@ -94,6 +94,8 @@ static void row_room(const nidus_info *info)
 
 	if (info->features & NIDUS_STATIC)
 		row_text("room for", "no more keys: a static set never changes");
+	else if (room == NIDUS_UNLIMITED)
+		row_text("room for", "any number of keys");
 	else if (info->count < room)
 		out_format("%-17s %" PRIu64 " more keys\n", "room for", room - info->count);
 	else if (!(info->features & NIDUS_ENUMERATE))
@@ -112,7 +114,10 @@ static void print_info(const nidus_info *info)
 	row_text("features", features);
 	row_count("count", info->count);
 	row_count("capacity", info->capacity);
-	row_count("max capacity", info->max_capacity);
+	if (info->max_capacity == NIDUS_UNLIMITED)
+		row_text("max capacity", "unlimited");
+	else
+		row_count("max capacity", info->max_capacity);
 	row_room(info);
 	row_bytes("size", info->bytes);
 	out_format("%-17s %.3f\n", "bits per key", info->bits_per_key);
@@ -160,8 +165,13 @@ static void print_info_json(const char *name, const nidus_info *info)
 	json_features("features", info->features);
 	json_count("count", info->count);
 	json_count("capacity", info->capacity);
-	json_count("max_capacity", info->max_capacity);
-	json_count("room", info->count < room_of(info) ? room_of(info) - info->count : 0);
+	if (info->max_capacity == NIDUS_UNLIMITED) {
+		json_null("max_capacity");
+		json_null("room");
+	} else {
+		json_count("max_capacity", info->max_capacity);
+		json_count("room", info->count < room_of(info) ? room_of(info) - info->count : 0);
+	}
 	json_count("bytes", info->bytes);
 	json_real("bits_per_key", info->bits_per_key);
 	json_real("fpr_target", info->fpr_target);

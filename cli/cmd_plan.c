@@ -83,6 +83,10 @@ static void print_choice(const struct plan *plan, const nidus_plan_row *row)
 	if (most <= row->capacity)
 		return;
 	number_text_bytes(row->bytes_growing, growing);
+	if (most == NIDUS_UNLIMITED) {
+		out_format("it grows to any size; with 2^24 keys it takes about %s\n", growing);
+		return;
+	}
 	out_format("growing to %" PRIu64 " keys it takes up to %s\n", most, growing);
 }
 
@@ -189,6 +193,13 @@ static void tell_saved(const struct plan *plan, const nidus_filter *empty)
 	nidus_info info = NIDUS_INFO_INIT;
 
 	nidus_get_info(empty, &info);
+	if (info.max_capacity == NIDUS_UNLIMITED) {
+		report_talk("%s: %s, fpr %.3g; build sets with --like %s, in any size, and merge "
+		            "them",
+		            plan->output.path, nidus_family_name(info.family), info.fpr_target,
+		            plan->output.path);
+		return;
+	}
 	report_talk("%s: %s, fpr %.3g for %" PRIu64 " keys of all sets together; build each with "
 	            "--like %s, in any size, and merge them",
 	            plan->output.path, nidus_family_name(info.family), info.fpr_target,

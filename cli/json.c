@@ -115,6 +115,12 @@ void json_bool(const char *name, bool value)
 	out_text(value ? "true" : "false");
 }
 
+void json_null(const char *name)
+{
+	lead(name);
+	out_text("null");
+}
+
 void json_bits(const char *name, uint64_t bits)
 {
 	char text[NUMBER_TEXT];

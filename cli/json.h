@@ -17,6 +17,7 @@ void json_text(const char *name, const char *text);
 void json_count(const char *name, uint64_t number);
 void json_real(const char *name, double number);
 void json_bool(const char *name, bool value);
+void json_null(const char *name);
 
 /** 64 bits as "0x..." text: most JSON readers keep only 53 bits of a number. */
 void json_bits(const char *name, uint64_t bits);

@@ -97,11 +97,11 @@ int kept_create(const struct command *command, const nidus_options *asked,
                 const struct kept_defaults *defaults, nidus_filter **filter)
 {
 	nidus_options growing = *asked;
-	uint64_t keys = asked->capacity > 0 ? asked->capacity : KEPT_KEYS;
+	uint64_t keys = asked->capacity;
 	nidus_status status;
 
 	growing.capacity = FIRST_KEYS < keys ? FIRST_KEYS : keys;
-	growing.max_capacity = keys;
+	growing.max_capacity = keys > 0 ? keys : NIDUS_UNLIMITED;
 	growing.features |= NIDUS_GROW | defaults->features;
 	if (growing.fpr == 0)
 		growing.fpr = defaults->fpr;

@@ -6,9 +6,6 @@
 
 #include "output.h"
 
-/** Different keys at most, where -n is not given. */
-#define KEPT_KEYS UINT64_C(1000000000)
-
 /** What a set gets where no option says otherwise. */
 struct kept_defaults {
 	double fpr;
@@ -28,7 +25,7 @@ int kept_open(const struct command *command, struct output *output, const char *
 
 /**
  * Makes a set for such a file: small at first, and growing by itself up to asked->capacity
- * keys.
+ * keys, or without an end if that is 0.
  * EXIT_OK, or an exit code after a message.
  */
 int kept_create(const struct command *command, const nidus_options *asked,

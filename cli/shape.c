@@ -133,6 +133,10 @@ int shape_take(const struct command *command, nidus_options *options, int id, co
 		return take_values(command, value, &options->value_bits);
 	case OPTION_GROW:
 		options->features |= NIDUS_GROW;
+		if (!value) {
+			options->max_capacity = NIDUS_UNLIMITED;
+			return ARGS_GO;
+		}
 		return shape_count(command, "--grow", value, &options->max_capacity);
 	case OPTION_COMPACT:
 		options->features |= NIDUS_COMPACT;

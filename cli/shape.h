@@ -23,7 +23,9 @@
 #define SHAPE_STATIC \
 	OPTION_STATIC, "static", NULL, "the set will never change: ribbon, the smallest of all"
 #define SHAPE_GROW \
-	OPTION_GROW, "grow", "N", "let the set grow by itself, as keys are added, up to N keys"
+	OPTION_GROW, "grow", "[N]", \
+		"let the set grow by itself, as keys are added, up to N keys;\n" \
+		"without a number: to any size"
 
 #define SHAPE_VALUES \
 	OPTION_VALUES, "values", "BITS", "keep a value of BITS bits, 1 to 32, beside each key"

@@ -19,7 +19,7 @@ done
 for t in 0 -1 1.5 x; do
 	try -t "$t"
 done
-for grow in 0 1 -1 1e18 nan; do
+for grow in 0 1 -1 1e18 12x; do
 	try -n 10 --grow "$grow"
 done
 ls
