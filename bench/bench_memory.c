@@ -3,21 +3,35 @@
  * bench_memory: what growing filters take, from a thousand keys to all that they may have.
  *
  *     ./dev bench memory [MOST [FAMILY...]]     10^7 keys, windowed and breadcrumb if left out
+ *     ./dev bench memory unlimited [MOST [FAMILY...]]
  *
  * A filter made for 1000 keys at 2^-8 that may have MOST gets them one by one. Its memory is
  * compared with n * (f + log2(MOST / n)) bits, where f is what a filter of fixed size, made for
  * MOST keys, takes for each: nidus_info.bytes, looked at 64 times in a doubling. The rows of the
  * table are the doublings before a size; figures depend on nothing but the library.
+ *
+ * The second form makes a filter without a size at 1 %, and compares with what a filter of fixed size
+ * takes for the keys that are in it. Its last column is the rate that is expected then.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <nidus.h>
 
 #define ROWS 16
 #define LOOKS 64 /* in a doubling */
 #define RATE 0x1p-8
+#define UNLIMITED_RATE 0.01
+
+/* Whether filters have no size. */
+static bool unlimited;
+
+static double rate(void)
+{
+	return unlimited ? UNLIMITED_RATE : RATE;
+}
 
 /* How many times as much as it must a filter takes, over some looks. */
 struct ratios {
@@ -31,7 +45,7 @@ static double bits_of_fixed(nidus_family family, uint64_t keys)
 	nidus_plan_row rows[ROWS];
 	size_t n = 0;
 	options.capacity = keys;
-	options.fpr = RATE;
+	options.fpr = rate();
 	if (nidus_plan(&options, rows, ROWS, &n) != NIDUS_OK)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
@@ -55,22 +69,33 @@ static void print_row(const nidus_filter *filter, double least, struct ratios *r
 {
 	nidus_info info = NIDUS_INFO_INIT;
 	nidus_get_info(filter, &info);
-	printf("| %llu | %llu | %.1f | %.1f | %.2f | %.2f |\n", (unsigned long long)info.count,
+	printf("| %llu | %llu | %.1f | %.1f | %.2f | %.2f |", (unsigned long long)info.count,
 	       (unsigned long long)info.chunks, info.bits_per_key, least,
 	       ratios->sum / ratios->looks, ratios->worst);
+	if (unlimited)
+		printf(" %.2f %% |", 100 * info.fpr_now);
+	printf("\n");
 	*ratios = (struct ratios){ 0 };
 }
 
-static nidus_status fill(nidus_filter *filter, uint64_t most, double fixed)
+/* Bits per key that a filter of so many keys is compared with. */
+static double least_bits(nidus_family family, uint64_t n, uint64_t most)
+{
+	if (unlimited)
+		return bits_of_fixed(family, n);
+	return bits_of_fixed(family, most) + log2((double)most / (double)n);
+}
+
+static nidus_status fill(nidus_filter *filter, nidus_family family, uint64_t most)
 {
 	double next = 1000, row = 2000, step = exp2(1.0 / LOOKS);
 	struct ratios ratios = { 0 };
 	nidus_status status = NIDUS_OK;
 	for (uint64_t n = 1; n <= most && status == NIDUS_OK; n++) {
-		double least = fixed + log2((double)most / (double)n);
 		status = nidus_insert_u64(filter, n);
 		if ((double)n < next && n < most)
 			continue;
+		double least = least_bits(family, n, most);
 		next = (double)n * step;
 		look(filter, least, &ratios);
 		if ((double)n < row && n < most)
@@ -86,17 +111,18 @@ static int measure(const char *name, uint64_t most)
 	nidus_options options = NIDUS_OPTIONS_INIT;
 	nidus_filter *filter = NULL;
 	nidus_status status = nidus_family_by_name(name, &options.family);
-	options.capacity = 1000;
-	options.max_capacity = most;
-	options.fpr = RATE;
+	options.capacity = unlimited ? 0 : 1000;
+	options.max_capacity = unlimited ? NIDUS_UNLIMITED : most;
+	options.fpr = rate();
 	options.seed = 1;
 	if (status == NIDUS_OK)
 		status = nidus_create(&options, &filter);
 	if (status == NIDUS_OK) {
-		printf("\n%s:\n\n| keys | bodies | bits per key | least | mean | worst |\n"
-		       "|---:|---:|---:|---:|---:|---:|\n",
-		       name);
-		status = fill(filter, most, bits_of_fixed(options.family, most));
+		printf("\n%s:\n\n| keys | bodies | bits per key | %s | mean | worst |%s\n"
+		       "|---:|---:|---:|---:|---:|---:|%s\n",
+		       name, unlimited ? "fixed" : "least", unlimited ? " rate |" : "",
+		       unlimited ? "---:|" : "");
+		status = fill(filter, options.family, most);
 	}
 	if (status != NIDUS_OK)
 		fprintf(stderr, "bench_memory: %s: %s\n", name, nidus_reason());
@@ -106,6 +132,11 @@ static int measure(const char *name, uint64_t most)
 
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "unlimited") == 0) {
+		unlimited = true;
+		argc--;
+		argv++;
+	}
 	uint64_t most = argc > 1 ? (uint64_t)strtod(argv[1], NULL) : 10000000;
 	int code = 0;
 	if (most < 2000)
