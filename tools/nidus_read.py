@@ -1134,6 +1134,7 @@ class Generations(Filter):
         require(at == len(self.table) and stash_at == len(self.stash) and
                 sum(one.header.count for one in self.generations) == h.count,
                 "the generations do not add up")
+        self.bodies = [body for one in self.generations for body in one.bodies]
 
     def read(self, number, at, stash_at):
         """Reads a generation; where the next one begins, and its stash."""

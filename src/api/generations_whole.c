@@ -344,7 +344,7 @@ nidus_status generations_verify_room(const struct generations *generations)
 	uint64_t more = generations_most(generations) / GENERATION_LEFT + 1;
 	if (generations->room > 0 &&
 	    (uint64_t)generations->room > room_left(generations) + more)
-		return fail(NIDUS_E_CORRUPT, "the youngest generation has less room than it says");
+		return fail(NIDUS_E_CORRUPT, "the youngest generation promises more room than it has");
 	return NIDUS_OK;
 }
 

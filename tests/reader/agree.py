@@ -214,7 +214,9 @@ def small_files(folder, family):
     values = build(folder, family, "small-list", [b"%d\t%d" % (i % 20, i % 7) for i in range(60)], "-n", 30,
                    "--grow", 900, "--values", 3)
     leaves = grown(folder, family, "small-leaves", 24000, (100, 9000))
-    return copies, parts[0], merged, relaxed, values, leaves
+    unlimited = build(folder, family, "small-unlimited", numbers(0, 30) + numbers(5, 7) * 5, "--multiset", "--grow",
+                      *["--no-delete"] * (FAMILIES.index(family) < 4))
+    return copies, parts[0], merged, relaxed, values, leaves, unlimited
 
 
 def files_of(folder, family):
