@@ -107,6 +107,57 @@
 #define NIDUS_API_FILTER_H
 
 
+/* ==== src/api/generations.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * generations: a filter that need not be sized, as a short chain of directories.
+ *
+ * Every doubling that a filter may ever see costs a bit per key from the first key on. So a filter
+ * without a size reserves only a few of them, GENERATION_BITS, in its first directory. When that one
+ * has as many keys as its bits are good for, it stays as it is, an old generation, and new
+ * keys go to a fresh directory with fingerprints as long as the first ones were:
+ *
+ *     generation   0  |##########|                      full: nothing is put in any more
+ *                  1  |##############################|  full, 64 times as large
+ *                  2  |####                             the youngest, grows leaf by leaf
+ *
+ * Generation j has parts = base << (bits * (j + 1)) and takes 64^j times the keys of the first. It
+ * begins as a list or one leaf, and grows as any directory does (api/directory.h): no insert does more
+ * work than one leaf. Lookups ask all generations. There are few, as each is 64 times as large as the
+ * one before, and all but the last two are small.
+ *
+ * Rates add up. Where lookups compare tags, generations have shares of 1/4, 1/4, 1/4, 1/8, 1/16 ... of
+ * the target, which sum up to 1 however many there are: from the fourth on each has a bit more than it
+ * needs for its keys. Where they do not (breadcrumb) each has 1/GENERATIONS_MOST.
+ *
+ * Removes are exact. A hash h, as a fraction, has the identity
+ *
+ *     floor(h * parts * groups * cores)
+ *
+ * in a generation (api/pack.c; cores are never zero as they are counted from 1: there are 2^bits - 1
+ * of them; in a yard mini-buckets * 2^bits instead). Generations differ in their parts alone, and those of
+ * a younger one are a multiple of those of an older one. As floor(floor(h * kM) / k) = floor(h * M),
+ * the identity in a younger generation tells those in all older ones: keys that are twins there
+ * are twins in all that came before. A remove takes an entry of the youngest generation that
+ * has one of the key. Say each key is matched with an entry of its own identity, k with e in generation
+ * i, and the remove takes f, matched with t, of generation j. Then j >= i, as j is the youngest;
+ * k and t are twins in j, so they are in i, and t can have e instead of f. So after any
+ * removes of keys that are in, the others can still be matched, and are found. The same holds for
+ * pairs of an identity and a value, where values are removed or replaced.
+ *
+ * XOR kinds do not nest: their identity has the lower of two buckets, which does not tell which one
+ * the hash chose. They have generations only if nothing is removed and there are no values.
+ *
+ * When the youngest generation is full follows from the entries that take room in it: copies that are
+ * only counted do not. They are counted when `room` inserts have been made, not at each of them;
+ * files keep that number, so that a loaded filter goes on as the saved one would.
+ *
+ * All functions of a struct family that work on a body work on generations (generations_family).
+ */
+#ifndef NIDUS_API_GENERATIONS_H
+#define NIDUS_API_GENERATIONS_H
+
+
 /* ==== src/api/directory.h ==== */
 /* SPDX-License-Identifier: MIT
  *
@@ -797,6 +848,15 @@ static void slabs_free(struct slabs *slabs, const nidus_allocator *allocator);
 
 #define VALUE_BITS_MOST 32
 
+/* What a plan's `segmented` says of its body. */
+enum {
+	PLAN_WHOLE = 0,      /* one table */
+	PLAN_DIRECTORY = 1,  /* a directory of segments, whose chunks are `chunks` at first and have
+	                        `groups` groups each (api/directory.h) */
+	PLAN_GENERATIONS = 2 /* generations of such directories: the plan of the first
+	                        (api/generations.h) */
+};
+
 struct blueprint {
 	uint32_t family;   /* nidus_family */
 	uint32_t features; /* of nidus_options: what was asked for */
@@ -815,8 +875,7 @@ struct blueprint {
 	uint32_t stash_limit;  /* entries in one chunk's stash at most */
 	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
 	uint32_t value_bits;   /* of the value beside each key; 0: there are none */
-	uint32_t segmented;    /* 1: a directory of segments, whose chunks are `chunks` at first and
-	                          have `groups` groups each (api/directory.h) */
+	uint32_t segmented;    /* PLAN_DIRECTORY and the like */
 	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
 };
 
@@ -1173,6 +1232,7 @@ struct family {
 	bool compact;  /* whether NIDUS_COMPACT is possible */
 	bool searches; /* entries make room for others: two groups of slots each */
 	bool grows;    /* bodies are directories of those of a family (api/directory.h) */
+	bool unlimited; /* or generations of such directories (api/generations.h) */
 	/* The rates it can be planned for; 0: what all families can do (api/options.h). */
 	double fpr_least, fpr_most;
 	size_t body_size;
@@ -1252,6 +1312,8 @@ struct family {
 	/* A hash whose key has the entry's identity: what is done with that is done with the
 	 * entry. Errors: E_RANGE (no filter of this base geometry has such an entry). */
 	nidus_status (*entry_hash)(const void *body, const nidus_entry *entry, uint64_t *hash);
+	/* Puts an entry in, where that is not done with its hash alone. Errors: those of insert, E_RANGE. */
+	nidus_status (*insert_entry)(void *body, const nidus_entry *entry);
 
 	/*
 	 * NIDUS_MERGE. transfer() puts all entries of `from` into a body of the same plan.
@@ -1423,7 +1485,7 @@ static const struct family *directory_family(const struct family *inner);
 /* Slots that a directory of a checked plan can have when all its bits lead to segments. */
 static uint64_t directory_slots(const struct family *inner, const struct blueprint *plan);
 
-/* The family whose functions work on the body of a plan: a family's own, or that. */
+/* The family whose functions work on the body of a plan: a family's own, that, or that of generations. */
 static const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan);
 
 /* Makes an empty directory as large as it is to be at first. Errors: E_NOMEM. */
@@ -1439,6 +1501,9 @@ static nidus_status directory_plan(const struct family *inner, const nidus_optio
  */
 static nidus_status directory_grow(struct directory *directory, uint64_t capacity, bool relax);
 
+/* Entries that take room: copies that are only counted do not. */
+static uint64_t directory_used(const struct directory *directory);
+
 /* Keys that it has room for as it is. */
 static uint64_t directory_capacity(const struct directory *directory);
 
@@ -1448,9 +1513,93 @@ static void directory_look_after(struct directory *directory);
 /* Puts all entries of another directory of the same base geometry in. Errors: E_NOMEM, FULL. */
 static nidus_status directory_absorb(struct directory *to, const struct directory *from);
 
+/* The same whatever of the two is a list. */
+static nidus_status directory_take_all(struct directory *to, const struct directory *from);
+
 /* Where an entry of a part goes, by its borrowed bits if it needs them. */
 static struct spread_target directory_target(const struct directory *directory, uint64_t part,
                                       uint64_t borrowed);
+
+#endif
+
+#define GENERATIONS_MOST 8
+
+/* Doublings that a generation has bits for; tests take fewer. 1 to GENERATION_BITS_MOST. */
+extern unsigned nidus_its_generation_bits;
+#define GENERATION_BITS_MOST 16
+
+struct generations {
+	struct directory *of[GENERATIONS_MOST]; /* the oldest first */
+	unsigned n;
+	bool shared, mapped;
+	uint64_t most[GENERATIONS_MOST]; /* keys that each takes */
+	int64_t room;               /* inserts into the youngest before its entries are counted */
+	uint64_t due;               /* shared: the youngest has to be looked at */
+	const struct family *inner; /* the family of the bodies */
+	struct blueprint plan;      /* of the first generation but for `segmented`, and of all */
+	struct block memory[GENERATIONS_MOST];
+	nidus_allocator allocator;
+};
+
+static inline struct directory *generations_youngest(const struct generations *generations)
+{
+	return generations->of[generations->n - 1];
+}
+
+/* Keys that the youngest takes. */
+static inline uint64_t generations_most(const struct generations *generations)
+{
+	return generations->most[generations->n - 1];
+}
+
+/* The family of filters that are generations of directories of bodies of another one. */
+static const struct family *generations_family(const struct family *inner);
+
+/* plan() of a filter without a size. Errors: those of plan(), E_UNSUPPORTED. */
+static nidus_status generations_plan(const struct family *inner, const nidus_options *options,
+                              struct blueprint *plan);
+
+/* The plan of a generation, a directory's; false if it would need more bits than there are. */
+static bool generations_plan_of(const struct family *inner, const struct blueprint *plan, unsigned number,
+                         struct blueprint *made);
+
+/* Whether entries of a younger generation tell those of older ones. */
+static bool generations_nest(const struct family *inner);
+
+/* Makes the first generation as large as it is to be at first. Errors: E_NOMEM. */
+static nidus_status generations_begin(struct generations *generations, uint64_t capacity);
+
+/* Makes one more generation, which is empty. Errors: E_NOMEM, E_RANGE (there can be none). */
+static nidus_status generations_add(struct generations *generations);
+
+/* Frees the youngest generation, which is not the only one. */
+static void generations_drop(struct generations *generations);
+
+/* Keys that there is room for as it is. */
+static uint64_t generations_capacity(const struct generations *generations);
+
+/* The rate that is expected with what is in it. */
+static double generations_rate(const struct generations *generations);
+
+/* After inserts of threads: does what is due, for one that has the filter for itself. */
+static void generations_look_after(struct generations *generations);
+static bool generations_due(const struct generations *generations);
+
+/* Counts the entries of the youngest generation; sets after how many inserts to do so again. */
+static void generations_recount(struct generations *generations);
+
+/* Makes room for so many keys, as far as the youngest generation can have it. Errors: E_NOMEM. */
+static nidus_status generations_grow(struct generations *generations, uint64_t capacity);
+
+/*
+ * For merges: before entries are put right into the youngest generation, so many at once, and after the
+ * last of them. In between it takes more than it was made for. Errors: E_NOMEM.
+ */
+static nidus_status generations_expect(struct generations *generations, uint64_t keys);
+static void generations_settle(struct generations *generations);
+
+/* Puts an entry of a walk into its generation. Errors: E_RANGE, FULL, COPIES, E_NOMEM. */
+static nidus_status generations_insert_entry(void *body, const nidus_entry *entry);
 
 #endif
 
@@ -1660,10 +1809,16 @@ static nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy
 /* Makes the body of `from` that of `to`, and frees `from`. Both are filters of one plan's size. */
 static void filter_take_body(nidus_filter *to, nidus_filter *from);
 
-/* The directory that the body of a growing filter is; NULL: it has a fixed size. */
+/* The directory that the body of a growing filter is; NULL: it has a fixed size, or none. */
 static inline struct directory *filter_directory(const nidus_filter *filter)
 {
 	return filter->family->grows ? (struct directory *)(uintptr_t)filter->body : NULL;
+}
+
+/* The generations that the body of a filter without a size is; NULL: it has one. */
+static inline struct generations *filter_generations(const nidus_filter *filter)
+{
+	return filter->family->unlimited ? (struct generations *)(uintptr_t)filter->body : NULL;
 }
 
 /* Keys promised: of a growing filter as many as it has room for by now. */
@@ -2456,6 +2611,15 @@ static bool options_static(const nidus_options *options);
 
 /* Draws a seed where none was given. Errors: E_IO. */
 static nidus_status options_seed(nidus_options *options);
+
+/*
+ * The keys with which families are compared. Those that grow are as they will be: a few keys are
+ * the same list in all.
+ */
+static uint64_t options_most(const nidus_options *options);
+
+/* The same without a size. */
+#define OPTIONS_UNLIMITED_KEYS (UINT64_C(1) << 24)
 
 /* Sets a capacity, and raises max_capacity to it where one was given. */
 static void options_size_for(nidus_options *options, uint64_t keys);
@@ -3607,7 +3771,8 @@ static nidus_status make_and_fit(nidus_options *options, bool count_keys, const 
                                  const uint64_t *values, size_t n, unsigned threads,
                                  nidus_filter **filter)
 {
-	if (count_keys && any_copies(options, hashes, values, n))
+	bool unlimited = options->max_capacity == NIDUS_UNLIMITED; /* it takes room as it needs it */
+	if (count_keys && !unlimited && any_copies(options, hashes, values, n))
 		return make_for_copies(options, hashes, values, n, threads, filter);
 	if (count_keys)
 		options_size_for(options, n);
@@ -3866,8 +4031,9 @@ static nidus_status claims_check(const struct family *family, const struct bluep
 static nidus_status check_fields_in_api_claims(const struct family *family, const struct blueprint *plan)
 {
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
-	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > 1 || plan->level != 0 ||
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > PLAN_GENERATIONS || plan->level != 0 ||
 	    (plan->segmented && !(family->features & NIDUS_GROW)) ||
+	    (plan->segmented == PLAN_GENERATIONS) != (plan->max_capacity == NIDUS_UNLIMITED) ||
 	    (!plan->segmented && ((plan->growth_bits | plan->borrowed) != 0 ||
 	                          plan->max_capacity != plan->capacity)) ||
 	    (plan->value_bits != 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))) ||
@@ -3917,6 +4083,13 @@ nidus_status claims_check(const struct family *family, const struct blueprint *p
 	family = family_of_plan(family, plan);
 	if (status == NIDUS_OK && family->check(plan) != NIDUS_OK)
 		status = NIDUS_E_FORMAT; /* the reason is there already */
+	struct blueprint first;
+	if (status == NIDUS_OK && plan->segmented == PLAN_GENERATIONS) {
+		if (!generations_plan_of(family_find(family->id), plan, 0, &first))
+			return fail(NIDUS_E_FORMAT, "no generation of this plan is possible");
+		plan = &first; /* the others follow from it */
+		family = family_of_plan(family_find(family->id), plan);
+	}
 	if (status == NIDUS_OK)
 		status = check_load(family, plan);
 	return status == NIDUS_OK ? check_rate_in_api_claims(family, plan) : status;
@@ -4307,6 +4480,9 @@ static nidus_status directory_few_change(struct directory *directory, uint64_t h
 static size_t directory_few_values(const struct directory *directory, uint64_t hash, uint64_t *values,
                             size_t cap);
 
+/* The plan of a body without a tag. */
+static struct blueprint directory_body_plan(const struct blueprint *plan);
+
 /* What a struct family has for bodies, on directories. */
 static nidus_status directory_check(const struct family *inner, const struct blueprint *plan);
 static struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
@@ -4493,7 +4669,7 @@ nidus_status directory_put_copies(struct directory *directory, uint64_t hash, ui
 	return directory->inner->insert_copies(body_of_in_api_directory(directory, hash), hash, value, copies);
 }
 
-static nidus_status insert_value(void *body, uint64_t hash, uint64_t value)
+static nidus_status insert_value_in_api_directory(void *body, uint64_t hash, uint64_t value)
 {
 	struct directory *directory = body;
 	return LIKELY(has_leaves(directory)) ? directory_put(directory, hash, value)
@@ -4502,10 +4678,10 @@ static nidus_status insert_value(void *body, uint64_t hash, uint64_t value)
 
 static nidus_status insert_in_api_directory(void *body, uint64_t hash)
 {
-	return insert_value(body, hash, 0);
+	return insert_value_in_api_directory(body, hash, 0);
 }
 
-static nidus_status insert_new(void *body, uint64_t hash)
+static nidus_status insert_new_in_api_directory(void *body, uint64_t hash)
 {
 	struct directory *directory = body;
 	/* A lookup may be right for a twin that goes elsewhere at the next split: that is counted. */
@@ -4533,7 +4709,7 @@ static nidus_status add_in_api_directory(void *body, uint64_t hash, uint64_t val
 	return status;
 }
 
-static nidus_status remove_key(void *body, uint64_t hash)
+static nidus_status remove_key_in_api_directory(void *body, uint64_t hash)
 {
 	struct directory *directory = body;
 	return LIKELY(has_leaves(directory))
@@ -4604,7 +4780,7 @@ static nidus_status insert_singly(struct directory *directory, const uint64_t *h
 {
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK && !is_waiting(directory);) {
-		status = insert_value(directory, hashes[*done],
+		status = insert_value_in_api_directory(directory, hashes[*done],
 		                      values != NULL ? values[*done] : 0);
 		*done += status == NIDUS_OK;
 	}
@@ -4663,14 +4839,14 @@ static nidus_status insert_batch_in_api_directory(void *body, const uint64_t *ha
 	return status;
 }
 
-static nidus_status remove_batch(void *body, const uint64_t *hashes, size_t n, size_t *done)
+static nidus_status remove_batch_in_api_directory(void *body, const uint64_t *hashes, size_t n, size_t *done)
 {
 	struct directory *directory = body;
 	void *bodies[SOME];
 	nidus_status status = NIDUS_OK;
 	*done = 0;
 	while (*done < n && status == NIDUS_OK && !has_leaves(directory)) {
-		status = remove_key(body, hashes[*done]);
+		status = remove_key_in_api_directory(body, hashes[*done]);
 		*done += status == NIDUS_OK;
 	}
 	while (*done < n && status == NIDUS_OK) {
@@ -4687,14 +4863,14 @@ const struct body_ops directory_ops = {
 	.count = count_in_api_directory,
 	.find = find_in_api_directory,
 	.insert = insert_in_api_directory,
-	.insert_value = insert_value,
-	.insert_new = insert_new,
-	.remove = remove_key,
+	.insert_value = insert_value_in_api_directory,
+	.insert_new = insert_new_in_api_directory,
+	.remove = remove_key_in_api_directory,
 	.change = change_in_api_directory,
 	.contains_batch = contains_batch_in_api_directory,
 	.find_batch = find_batch_in_api_directory,
 	.insert_batch = insert_batch_in_api_directory,
-	.remove_batch = remove_batch,
+	.remove_batch = remove_batch_in_api_directory,
 };
 
 const struct body_ops nidus_its_directory_shared_ops = {
@@ -4702,15 +4878,15 @@ const struct body_ops nidus_its_directory_shared_ops = {
 	.count = count_in_api_directory,
 	.find = find_in_api_directory,
 	.insert = insert_in_api_directory,
-	.insert_value = insert_value,
-	.insert_new = insert_new,
+	.insert_value = insert_value_in_api_directory,
+	.insert_new = insert_new_in_api_directory,
 	.add = add_in_api_directory,
-	.remove = remove_key,
+	.remove = remove_key_in_api_directory,
 	.change = change_in_api_directory,
 	.contains_batch = contains_batch_in_api_directory,
 	.find_batch = find_batch_in_api_directory,
 	.insert_batch = insert_batch_in_api_directory,
-	.remove_batch = remove_batch,
+	.remove_batch = remove_batch_in_api_directory,
 };
 #undef SOME
 
@@ -4724,27 +4900,27 @@ const struct body_ops nidus_its_directory_shared_ops = {
 #pragma GCC visibility pop
 
 
-static const struct family *inner_of(const struct blueprint *plan)
+static const struct family *inner_of_in_api_directory_family(const struct blueprint *plan)
 {
 	return family_find((nidus_family)plan->family);
 }
 
-static nidus_status check(const struct blueprint *plan)
+static nidus_status check_in_api_directory_family(const struct blueprint *plan)
 {
-	return directory_check(inner_of(plan), plan);
+	return directory_check(inner_of_in_api_directory_family(plan), plan);
 }
 
 static struct forecast forecast_in_api_directory_family(const struct blueprint *plan, uint64_t keys)
 {
-	return directory_forecast(inner_of(plan), plan, keys);
+	return directory_forecast(inner_of_in_api_directory_family(plan), plan, keys);
 }
 
-static nidus_status create(void *body, const struct blueprint *plan, const struct segment *segment,
+static nidus_status create_in_api_directory_family(void *body, const struct blueprint *plan, const struct segment *segment,
                            const nidus_allocator *allocator, unsigned char *table)
 {
 	struct directory *directory = body;
 	(void)segment;
-	nidus_status status = directory_create(directory, inner_of(plan), plan, allocator);
+	nidus_status status = directory_create(directory, inner_of_in_api_directory_family(plan), plan, allocator);
 	directory->mapped = table != NULL;
 	return status;
 }
@@ -4754,12 +4930,12 @@ static void free_directory(void *body)
 	directory_free(body);
 }
 
-static void clear(void *body)
+static void clear_in_api_directory_family(void *body)
 {
 	directory_clear(body);
 }
 
-static nidus_status copy(void *to, const void *from)
+static nidus_status copy_in_api_directory_family(void *to, const void *from)
 {
 	return directory_copy(to, from);
 }
@@ -4771,7 +4947,7 @@ static nidus_status build_in_api_directory_family(void *body, const uint64_t *ha
 	return directory_build(body, hashes, values, n);
 }
 
-static const struct body_ops *ops(const void *body)
+static const struct body_ops *ops_in_api_directory_family(const void *body)
 {
 	const struct directory *directory = body;
 	return directory->shared ? &nidus_its_directory_shared_ops : &directory_ops;
@@ -4792,17 +4968,17 @@ static nidus_status verify_in_api_directory_family(const void *body)
 	return directory_verify(body);
 }
 
-static bool next(const void *body, nidus_cursor *cursor, nidus_entry *entry)
+static bool next_in_api_directory_family(const void *body, nidus_cursor *cursor, nidus_entry *entry)
 {
 	return directory_next(body, cursor, entry);
 }
 
-static nidus_status entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash)
+static nidus_status entry_hash_in_api_directory_family(const void *body, const nidus_entry *entry, uint64_t *hash)
 {
 	return directory_entry_hash(body, entry, hash);
 }
 
-static nidus_entry identity(const void *body, uint64_t hash)
+static nidus_entry identity_in_api_directory_family(const void *body, uint64_t hash)
 {
 	return directory_identity(body, hash);
 }
@@ -4813,29 +4989,29 @@ static struct family growing[FAMILIES];
 static pthread_once_t once_in_api_directory_family = PTHREAD_ONCE_INIT;
 
 /* All that a family says of itself stays; what works on a body works on a directory of them. */
-static void make_families(void)
+static void make_families_in_api_directory_family(void)
 {
 	for (unsigned i = 0; i < FAMILIES; i++) {
 		struct family family = *nidus_its_families[i];
 		family.grows = true;
 		family.body_size = sizeof(struct directory);
-		family.check = check;
+		family.check = check_in_api_directory_family;
 		family.forecast = forecast_in_api_directory_family;
-		family.create = create;
+		family.create = create_in_api_directory_family;
 		family.free = free_directory;
-		family.clear = clear;
-		family.copy = copy;
+		family.clear = clear_in_api_directory_family;
+		family.copy = copy_in_api_directory_family;
 		family.build = build_in_api_directory_family;
-		family.ops = ops;
+		family.ops = ops_in_api_directory_family;
 		family.prefetch = directory_prefetch;
 		family.count = count_in_api_directory_family;
 		family.surplus = NULL;
 		family.promise = NULL;
 		family.fill = fill_in_api_directory_family;
 		family.verify = verify_in_api_directory_family;
-		family.next = next;
-		family.entry_hash = entry_hash;
-		family.identity = identity;
+		family.next = next_in_api_directory_family;
+		family.entry_hash = entry_hash_in_api_directory_family;
+		family.identity = identity_in_api_directory_family;
 		family.table = NULL;
 		family.export_stash = NULL;
 		family.import = NULL;
@@ -4846,15 +5022,10 @@ static void make_families(void)
 const struct family *directory_family(const struct family *inner)
 {
 	unsigned i = 0;
-	(void)pthread_once(&once_in_api_directory_family, make_families);
+	(void)pthread_once(&once_in_api_directory_family, make_families_in_api_directory_family);
 	while (i < FAMILIES && growing[i].id != inner->id)
 		i++;
 	return &growing[i];
-}
-
-const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan)
-{
-	return plan->segmented ? directory_family(inner) : inner;
 }
 
 /* ==== src/api/directory_few.c ==== */
@@ -5130,6 +5301,28 @@ static void directory_saved(struct directory_saving *saving);
 /* Writes the stashes of all bodies, body by body. */
 static void directory_export_stashes(const struct directory_saving *saving, unsigned char *bytes);
 
+/* A directory on its way from a file. */
+struct directory_loading {
+	struct directory *directory;
+	const struct image *image;
+	const unsigned char *records;
+	struct block memory; /* of the records, unless the file is in memory */
+	uint64_t leaves;
+	uint64_t few; /* records of the list, if there are no leaves */
+	/* What the records of leaves claim. */
+	uint64_t count, stashed;
+	unsigned shallowest, deepest, index_depth;
+};
+
+/*
+ * The two halves of directory_read, for directories that share sections with others: `image` has the
+ * sizes and counts of this one. directory_loaded() gives the memory back, in any case.
+ */
+static nidus_status directory_read_table(struct directory_loading *loading,
+                                  struct image_reading *reading);
+static nidus_status directory_read_stash(struct directory_loading *loading, const unsigned char *stash);
+static void directory_loaded(struct directory_loading *loading);
+
 /*
  * Fills an empty directory from a file's sections, and checks all of it.
  * Errors: those of image_read_section, E_FORMAT, E_CORRUPT, E_NOMEM; free it then.
@@ -5149,7 +5342,7 @@ static nidus_status directory_map(struct directory *directory, const struct imag
 
 static const unsigned char zeros_in_api_directory_files[LINE];
 
-static uint64_t padding(uint64_t size)
+static uint64_t padding_in_api_directory_files(uint64_t size)
 {
 	return (LINE - size % LINE) % LINE;
 }
@@ -5157,7 +5350,7 @@ static uint64_t padding(uint64_t size)
 /* ------------------------------------------------------------------------- saving -- */
 
 /* The pieces: the head with its records, then each body's table and what fills up its line. */
-static const void *piece(const void *context, uint64_t index, uint64_t *size)
+static const void *piece_in_api_directory_files(const void *context, uint64_t index, uint64_t *size)
 {
 	const struct directory_saving *saving = context;
 	const struct directory *directory = saving->directory;
@@ -5174,7 +5367,7 @@ static const void *piece(const void *context, uint64_t index, uint64_t *size)
 	const unsigned char *table = directory->inner->table(saving->body[index / 2], size);
 	if (index % 2 == 0)
 		return table;
-	*size = padding(*size);
+	*size = padding_in_api_directory_files(*size);
 	return zeros_in_api_directory_files;
 }
 
@@ -5190,7 +5383,7 @@ static void write_record(struct directory_saving *saving, const struct leaf *lea
 		store64(record + 8 + 16 * i, fill.count);
 		store64(record + 16 + 16 * i, fill.listed);
 		(void)directory->inner->table(leaf->body[i], &size);
-		image->section[IMAGE_TABLE].size += size + padding(size);
+		image->section[IMAGE_TABLE].size += size + padding_in_api_directory_files(size);
 		image->count += fill.count;
 		image->stashed += fill.listed;
 		saving->body[saving->bodies++] = leaf->body[i];
@@ -5206,7 +5399,7 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 		leaves++;
 	*saving = (struct directory_saving){ .directory = directory,
 		                             .head_size = LINE + leaves * RECORD,
-		                             .pieces = { piece, saving } };
+		                             .pieces = { piece_in_api_directory_files, saving } };
 	nidus_status status =
 		memory_take(&directory->allocator,
 	                    saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
@@ -5246,25 +5439,13 @@ void directory_export_stashes(const struct directory_saving *saving, unsigned ch
 
 /* ------------------------------------------------------------------------ reading -- */
 
-/* A directory on its way from a file. */
-struct loading {
-	struct directory *directory;
-	const struct image *image;
-	const unsigned char *records;
-	uint64_t leaves;
-	uint64_t few; /* records of the list, if there are no leaves */
-	/* What the records of leaves claim. */
-	uint64_t count, stashed;
-	unsigned shallowest, deepest, index_depth;
-};
-
-static nidus_status no_sense(void)
+static nidus_status no_sense_in_api_directory_files(void)
 {
 	return fail(NIDUS_E_FORMAT, "the directory of segments makes no sense");
 }
 
 /* Whether the head of a table can be one. */
-static nidus_status check_head(struct loading *loading, const unsigned char head[LINE])
+static nidus_status check_head_in_api_directory_files(struct directory_loading *loading, const unsigned char head[LINE])
 {
 	const struct directory *directory = loading->directory;
 	const struct few *few = &directory->few;
@@ -5273,29 +5454,29 @@ static nidus_status check_head(struct loading *loading, const unsigned char head
 	loading->few = records;
 	for (unsigned i = 16; i < LINE; i++) {
 		if (head[i] != 0)
-			return no_sense();
+			return no_sense_in_api_directory_files();
 	}
 	if (loading->leaves > 0)
-		return records == 0 && loading->leaves <= size / RECORD ? NIDUS_OK : no_sense();
+		return records == 0 && loading->leaves <= size / RECORD ? NIDUS_OK : no_sense_in_api_directory_files();
 	return directory_list_allowed(directory, records) && records <= loading->image->count &&
 	                       size == few_size(few->bits, few->value_bits, records)
 	               ? NIDUS_OK
-	               : no_sense();
+	               : no_sense_in_api_directory_files();
 }
 
 /* Whether a record can be that of a leaf; adds up what it claims. */
-static nidus_status check_record(struct loading *loading, const unsigned char *record)
+static nidus_status check_record_in_api_directory_files(struct directory_loading *loading, const unsigned char *record)
 {
 	uint32_t depth = load32(record), bodies = load32(record + 4);
 	if (bodies < 1 || bodies > LEAF_BODIES || depth > LEAF_DEPTH_MOST ||
 	    load64(record + 56) != 0)
-		return no_sense();
+		return no_sense_in_api_directory_files();
 	for (unsigned i = 0; i < LEAF_BODIES; i++) {
 		uint64_t count = load64(record + 8 + 16 * i), listed = load64(record + 16 + 16 * i);
 		if ((i >= bodies && (count | listed) != 0) || listed > count ||
 		    add_overflows(loading->count, count, &loading->count) ||
 		    add_overflows(loading->stashed, listed, &loading->stashed))
-			return no_sense();
+			return no_sense_in_api_directory_files();
 	}
 	loading->shallowest = depth < loading->shallowest ? depth : loading->shallowest;
 	loading->deepest = depth > loading->deepest ? depth : loading->deepest;
@@ -5305,7 +5486,7 @@ static nidus_status check_record(struct loading *loading, const unsigned char *r
 }
 
 /* The leaf of a record begins at `*at`, counted as the deepest leaves are; moves on behind it. */
-static bool take_place_in_api_directory_files(const struct loading *loading, const unsigned char *record, uint64_t *at,
+static bool take_place_in_api_directory_files(const struct directory_loading *loading, const unsigned char *record, uint64_t *at,
                        uint64_t *number)
 {
 	unsigned above = loading->deepest - load32(record);
@@ -5316,27 +5497,27 @@ static bool take_place_in_api_directory_files(const struct loading *loading, con
 }
 
 /* Whether the records can be those of this file. */
-static nidus_status check_records(struct loading *loading)
+static nidus_status check_records(struct directory_loading *loading)
 {
 	uint64_t at = 0, number, base = loading->directory->base;
 	nidus_status status = NIDUS_OK;
 	loading->shallowest = LEAF_DEPTH_MOST;
 	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++)
-		status = check_record(loading, loading->records + i * RECORD);
+		status = check_record_in_api_directory_files(loading, loading->records + i * RECORD);
 	if (status != NIDUS_OK)
 		return status;
 	/* There are enough leaves for the index: no more is allocated than bytes explain. */
 	if (loading->deepest > loading->shallowest + DIRECTORY_SPREAD ||
 	    base > loading->leaves >> loading->shallowest)
-		return no_sense();
+		return no_sense_in_api_directory_files();
 	for (uint64_t i = 0; i < loading->leaves; i++) {
 		if (!take_place_in_api_directory_files(loading, loading->records + i * RECORD, &at, &number))
-			return no_sense();
+			return no_sense_in_api_directory_files();
 	}
 	return at == base << loading->deepest && loading->count == loading->image->count &&
 	                       loading->stashed == loading->image->stashed
 	               ? NIDUS_OK
-	               : no_sense();
+	               : no_sense_in_api_directory_files();
 }
 
 /* Where the bytes of tables come from: a source, or a file in memory. */
@@ -5351,14 +5532,14 @@ static nidus_status take_table(struct bytes_from *from, unsigned char *table, ui
 	unsigned char rest[LINE];
 	nidus_status status = image_read_piece(from->reading, table, size);
 	if (status == NIDUS_OK)
-		status = image_read_piece(from->reading, rest, padding(size));
-	if (status == NIDUS_OK && memcmp(rest, zeros_in_api_directory_files, (size_t)padding(size)) != 0)
+		status = image_read_piece(from->reading, rest, padding_in_api_directory_files(size));
+	if (status == NIDUS_OK && memcmp(rest, zeros_in_api_directory_files, (size_t)padding_in_api_directory_files(size)) != 0)
 		return fail(NIDUS_E_CORRUPT, "the padding between segments is not zero");
 	return status;
 }
 
 /* Makes the leaf of a record, with its tables. */
-static nidus_status load_leaf(struct loading *loading, const unsigned char *record, uint64_t number,
+static nidus_status load_leaf(struct directory_loading *loading, const unsigned char *record, uint64_t number,
                               struct bytes_from *from, uint64_t *left, struct leaf **leaf)
 {
 	struct directory *directory = loading->directory;
@@ -5368,9 +5549,9 @@ static nidus_status load_leaf(struct loading *loading, const unsigned char *reco
 	*leaf = NULL;
 	for (unsigned i = 0; i < bodies; i++) {
 		size = directory_table_bytes(directory, number, depth, bodies, i);
-		size += padding(size);
+		size += padding_in_api_directory_files(size);
 		if (size > *left)
-			return no_sense();
+			return no_sense_in_api_directory_files();
 		*left -= size;
 		tables[i] = (unsigned char *)(uintptr_t)from->at; /* never written to */
 		if (from->reading == NULL)
@@ -5385,7 +5566,7 @@ static nidus_status load_leaf(struct loading *loading, const unsigned char *reco
 	return status;
 }
 
-static nidus_status load_leaves(struct loading *loading, struct bytes_from *from)
+static nidus_status load_leaves(struct directory_loading *loading, struct bytes_from *from)
 {
 	struct directory *directory = loading->directory;
 	const unsigned char *record = loading->records;
@@ -5404,11 +5585,11 @@ static nidus_status load_leaves(struct loading *loading, struct bytes_from *from
 		directory->ops = directory->inner->ops(leaf->body[0]);
 		directory_enter(directory, leaf);
 	}
-	return status == NIDUS_OK && left != 0 ? no_sense() : status;
+	return status == NIDUS_OK && left != 0 ? no_sense_in_api_directory_files() : status;
 }
 
 /* Gives the bodies their stashes; each checks what it has. */
-static nidus_status load_stashes(struct loading *loading, const unsigned char *stash)
+static nidus_status load_stashes(struct directory_loading *loading, const unsigned char *stash)
 {
 	struct directory *directory = loading->directory;
 	const unsigned char *record = loading->records;
@@ -5431,7 +5612,7 @@ static nidus_status load_stashes(struct loading *loading, const unsigned char *s
 	return NIDUS_OK;
 }
 
-static nidus_status read_few(struct loading *loading, struct image_reading *reading)
+static nidus_status read_few(struct directory_loading *loading, struct image_reading *reading)
 {
 	struct few *few = &loading->directory->few;
 	nidus_status status = few_reserve(few, loading->few, &loading->directory->allocator);
@@ -5442,12 +5623,12 @@ static nidus_status read_few(struct loading *loading, struct image_reading *read
 }
 
 /* Takes the copies of a list, which may have any number of them. */
-static nidus_status load_copies(struct loading *loading, const unsigned char *stash)
+static nidus_status load_copies(struct directory_loading *loading, const unsigned char *stash)
 {
 	struct few *few = &loading->directory->few;
 	nidus_status status = few_import_copies(few, stash, loading->image->stashed,
 	                                        &loading->directory->allocator);
-	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense() : status;
+	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense_in_api_directory_files() : status;
 }
 
 /*
@@ -5464,8 +5645,44 @@ static nidus_status check_capacity_in_api_directory_files(const struct directory
 	return NIDUS_OK;
 }
 
+nidus_status directory_read_table(struct directory_loading *loading, struct image_reading *reading)
+{
+	struct directory *directory = loading->directory;
+	unsigned char head[LINE];
+	nidus_status status = image_read_piece(reading, head, LINE);
+	if (status == NIDUS_OK)
+		status = check_head_in_api_directory_files(loading, head);
+	if (status != NIDUS_OK)
+		return status;
+	if (loading->leaves == 0)
+		return read_few(loading, reading);
+	status = memory_take(&directory->allocator, loading->leaves * RECORD, &loading->memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct bytes_from from = { reading, NULL, NULL };
+	loading->records = loading->memory.bytes;
+	status = image_read_piece(reading, loading->memory.bytes, loading->leaves * RECORD);
+	return status == NIDUS_OK ? load_leaves(loading, &from) : status;
+}
+
+nidus_status directory_read_stash(struct directory_loading *loading, const unsigned char *stash)
+{
+	struct directory *directory = loading->directory;
+	nidus_status status = loading->leaves > 0 ? load_stashes(loading, stash)
+	                                          : load_copies(loading, stash);
+	if (status == NIDUS_OK)
+		status = check_capacity_in_api_directory_files(directory, loading->image->plan.capacity);
+	return status == NIDUS_OK ? directory_verify(directory) : status;
+}
+
+void directory_loaded(struct directory_loading *loading)
+{
+	memory_give(&loading->directory->allocator, &loading->memory);
+}
+
 /* Reads the stash section and hands it out; then checks all. */
-static nidus_status read_stashes(struct loading *loading, nidus_source source, void *context)
+static nidus_status read_stashes_in_api_directory_files(struct directory_loading *loading, nidus_source source,
+                                 void *context)
 {
 	struct directory *directory = loading->directory;
 	struct block stash;
@@ -5475,42 +5692,24 @@ static nidus_status read_stashes(struct loading *loading, nidus_source source, v
 		return status;
 	status = image_read_section(loading->image, IMAGE_STASH, stash.bytes, source, context);
 	if (status == NIDUS_OK)
-		status = loading->leaves > 0 ? load_stashes(loading, stash.bytes)
-		                             : load_copies(loading, stash.bytes);
+		status = directory_read_stash(loading, stash.bytes);
 	memory_give(&directory->allocator, &stash);
-	if (status == NIDUS_OK)
-		status = check_capacity_in_api_directory_files(directory, loading->image->plan.capacity);
-	return status == NIDUS_OK ? directory_verify(directory) : status;
+	return status;
 }
 
 nidus_status directory_read(struct directory *directory, const struct image *image,
                             nidus_source source, void *context)
 {
 	struct image_reading reading;
-	unsigned char head[LINE];
-	struct block records = { NULL, 0, NULL, 0 };
-	struct loading loading = { .directory = directory, .image = image };
+	struct directory_loading loading = { .directory = directory, .image = image };
 	nidus_status status = image_begin_section(image, IMAGE_TABLE, source, context, &reading);
 	if (status == NIDUS_OK)
-		status = image_read_piece(&reading, head, LINE);
-	if (status == NIDUS_OK)
-		status = check_head(&loading, head);
-	if (status == NIDUS_OK && loading.leaves == 0)
-		status = read_few(&loading, &reading);
-	if (status == NIDUS_OK && loading.leaves > 0)
-		status = memory_take(&directory->allocator, loading.leaves * RECORD, &records);
-	if (status == NIDUS_OK && loading.leaves > 0) {
-		struct bytes_from from = { &reading, NULL, NULL };
-		loading.records = records.bytes;
-		status = image_read_piece(&reading, records.bytes, loading.leaves * RECORD);
-		if (status == NIDUS_OK)
-			status = load_leaves(&loading, &from);
-	}
+		status = directory_read_table(&loading, &reading);
 	if (status == NIDUS_OK)
 		status = image_end_section(image, IMAGE_TABLE, &reading);
 	if (status == NIDUS_OK)
-		status = read_stashes(&loading, source, context);
-	memory_give(&directory->allocator, &records);
+		status = read_stashes_in_api_directory_files(&loading, source, context);
+	directory_loaded(&loading);
 	return status;
 }
 
@@ -5518,8 +5717,8 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
                            const unsigned char *file)
 {
 	const unsigned char *table = file + image->section[IMAGE_TABLE].offset;
-	struct loading loading = { .directory = directory, .image = image, .records = table + LINE };
-	nidus_status status = check_head(&loading, table);
+	struct directory_loading loading = { .directory = directory, .image = image, .records = table + LINE };
+	nidus_status status = check_head_in_api_directory_files(&loading, table);
 	if (status != NIDUS_OK)
 		return status;
 	if (loading.leaves == 0) {
@@ -5976,10 +6175,9 @@ static struct leaf_load load_of_in_api_directory_leaves(const struct directory *
 	return load;
 }
 
-/* Entries of all leaves that take room. */
-static uint64_t entries_of_all(const struct directory *directory)
+uint64_t directory_used(const struct directory *directory)
 {
-	uint64_t count = 0, index = 0;
+	uint64_t count = directory->few.count, index = 0;
 	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
 		count += load_of_in_api_directory_leaves(directory, leaf).count;
 	return count;
@@ -6014,7 +6212,7 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 	leaf->last = true;
 	if (wait_until(leaf, &load, overfull_at(directory, leaf), UINT64_MAX))
 		return false;
-	bool full = entries_of_all(directory) >= directory->most;
+	bool full = directory_used(directory) >= directory->most;
 	leaf->last = full || !may_split(directory, leaf);
 	if (!full && leaf->last)
 		leaf->room = (int64_t)(directory->keys / 64 + 1);
@@ -6025,7 +6223,7 @@ bool directory_is_full(struct directory *directory, struct leaf *leaf)
 {
 	struct leaf_load load = load_of_in_api_directory_leaves(directory, leaf);
 	return load.count >= overfull_at(directory, leaf) &&
-	       entries_of_all(directory) >= directory->most;
+	       directory_used(directory) >= directory->most;
 }
 
 void directory_recount(struct directory *directory)
@@ -6312,8 +6510,7 @@ nidus_status directory_grow(struct directory *directory, uint64_t capacity, bool
 
 /* ------------------------------------------------------------------------- sizes -- */
 
-/* The plan of a body without a tag. */
-static struct blueprint body_plan(const struct blueprint *plan)
+struct blueprint directory_body_plan(const struct blueprint *plan)
 {
 	struct blueprint body = *plan;
 	body.chunks = 1;
@@ -6341,7 +6538,7 @@ nidus_status directory_check(const struct family *inner, const struct blueprint 
 	            plan->core_bits >
 	    HASH_BITS - 6)
 		return too_many_bits();
-	struct blueprint body = body_plan(plan);
+	struct blueprint body = directory_body_plan(plan);
 	struct segment segment = { .parts = plan->chunks << plan->growth_bits,
 		                   .most_bits = plan->growth_bits };
 	nidus_status status = inner->check_segment(&body, &segment);
@@ -6449,7 +6646,7 @@ static double rate_of_in_api_directory_whole(const struct family *inner, const s
 struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
                                    uint64_t keys)
 {
-	struct blueprint body = body_plan(plan);
+	struct blueprint body = directory_body_plan(plan);
 	uint64_t of_body = inner->segment_keys(&body);
 	struct bodies bodies = bodies_for(plan, of_body, keys);
 	body.growth_bits = bodies.tag_bits;
@@ -6467,7 +6664,7 @@ struct forecast directory_forecast(const struct family *inner, const struct blue
 
 uint64_t directory_slots(const struct family *inner, const struct blueprint *plan)
 {
-	struct blueprint body = body_plan(plan);
+	struct blueprint body = directory_body_plan(plan);
 	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
 	double slots = (double)inner->forecast(&body, 0).total_slots * parts;
 	return slots < 0x1p63 ? (uint64_t)slots : UINT64_C(1) << 63;
@@ -6509,7 +6706,7 @@ nidus_status directory_create(struct directory *directory, const struct family *
 		.growth_bits = plan->growth_bits,
 		.few = { .bits = directory_list_bits(inner, plan),
 		         .value_bits = plan->value_bits },
-		.plan = body_plan(plan),
+		.plan = directory_body_plan(plan),
 		.most = plan->max_capacity,
 		.shared = plan->features & NIDUS_CONCURRENT,
 		.allocator = *allocator,
@@ -6939,6 +7136,27 @@ static struct spread_target choose_in(const void *context, uint64_t tag, uint64_
 	return directory_target(absorption->to, absorption->first + tag, borrowed);
 }
 
+/* Puts the entries of leaves into a directory that is a list, and may stay one. */
+static nidus_status list_entries_in_api_directory_whole(struct directory *to, const struct directory *from)
+{
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry;
+	nidus_status status = NIDUS_OK;
+	uint64_t hash;
+	while (status == NIDUS_OK && directory_next(from, &cursor, &entry)) {
+		status = directory_entry_hash(to, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = directory_ops.insert_value(to, hash, entry.value);
+	}
+	return status;
+}
+
+nidus_status directory_take_all(struct directory *to, const struct directory *from)
+{
+	bool listed = to->index == NULL && from->index != NULL;
+	return listed ? list_entries_in_api_directory_whole(to, from) : directory_absorb(to, from);
+}
+
 nidus_status directory_absorb(struct directory *to, const struct directory *from)
 {
 	nidus_status status = directory_put_list(to, from);
@@ -6987,6 +7205,12 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family has no entries",
 		            filter->family->name);
 	uint64_t hash;
+	if (filter->family->insert_entry != NULL) {
+		shared_stop(filter, true);
+		status = filter->family->insert_entry(filter->body, entry);
+		shared_go_on(filter);
+		return status;
+	}
 	shared_stop(filter, false);
 	status = filter->family->entry_hash(filter->body, entry, &hash);
 	shared_go_on(filter);
@@ -7330,9 +7554,12 @@ nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
 nidus_status filter_begin(nidus_filter **filter)
 {
 	struct directory *directory = filter_directory(*filter);
+	struct generations *generations = filter_generations(*filter);
 	nidus_status status = NIDUS_OK;
 	if (directory != NULL)
 		status = directory_begin(directory, (*filter)->plan.capacity);
+	if (generations != NULL)
+		status = generations_begin(generations, (*filter)->plan.capacity);
 	if (status != NIDUS_OK) {
 		nidus_free(*filter);
 		*filter = NULL;
@@ -7389,10 +7616,13 @@ nidus_status nidus_clear(nidus_filter *filter)
 	if (status != NIDUS_OK)
 		return status;
 	struct directory *directory = filter_directory(filter);
+	struct generations *generations = filter_generations(filter);
 	shared_stop(filter, true);
 	filter->family->clear(filter->body);
 	if (directory != NULL) /* without memory it stays small for now */
 		(void)directory_begin(directory, filter->plan.capacity);
+	if (generations != NULL)
+		(void)generations_begin(generations, filter->plan.capacity);
 	shared_go_on(filter);
 	return NIDUS_OK;
 }
@@ -7432,10 +7662,12 @@ static uint32_t features_now(const nidus_filter *filter)
 uint64_t filter_capacity(const nidus_filter *filter)
 {
 	const struct directory *directory = filter_directory(filter);
+	const struct generations *generations = filter_generations(filter);
 	const struct blueprint *plan = &filter->plan;
-	if (directory == NULL)
+	if (directory == NULL && generations == NULL)
 		return plan->capacity;
-	uint64_t room = directory_capacity(directory);
+	uint64_t room = generations != NULL ? generations_capacity(generations)
+	                                    : directory_capacity(directory);
 	room = room < plan->max_capacity ? room : plan->max_capacity;
 	return room > plan->capacity ? room : plan->capacity;
 }
@@ -7450,12 +7682,13 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		return fail(NIDUS_E_ARG, "info.struct_size is not set: start from NIDUS_INFO_INIT");
 	shared_stop(filter, false);
 	const struct blueprint *plan = &filter->plan;
-	bool directory = filter_directory(filter) != NULL;
+	bool directory = plan->segmented != PLAN_WHOLE;
 	struct fill fill = filter->family->fill(filter->body);
 	/* An entry of a list is one to lookups, however many copies it counts. */
 	uint64_t counted = fill.stashed > fill.listed ? fill.stashed - fill.listed : 0;
 	struct forecast forecast = filter->family->forecast(plan, fill.count - counted);
-	if (filter->family->rate_now != NULL && !filter->readonly) /* it reads the whole table */
+	/* That of a Bloom filter reads the whole table. */
+	if (filter->family->rate_now != NULL && (!filter->readonly || directory))
 		forecast.fpr = filter->family->rate_now(filter->body, fill.load);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
 	nidus_info full = {
@@ -7489,6 +7722,1467 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 	return NIDUS_OK;
 }
 #undef FILTER_ALONE
+
+/* ==== src/api/generations.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * generations: the calls on keys of a filter without a size, which go to its generations.
+ *
+ * Inserts go to the youngest, and old generations only lose entries. So, where threads share the filter,
+ * a call that comes to the youngest last is right at the moment when it does: what was not found in the
+ * others does not come back. Without threads the youngest, which is the largest as a rule, comes first.
+ */
+
+/* ==== src/api/generations_parts.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * generations_parts: what the files of generations share.
+ */
+#ifndef NIDUS_API_GENERATIONS_PARTS_H
+#define NIDUS_API_GENERATIONS_PARTS_H
+
+
+extern const struct body_ops generations_ops, nidus_its_generations_shared_ops;
+
+static void generations_prefetch(const void *body, uint64_t hash);
+
+/* A generation is full with so many keys left, a share of all that it takes. */
+#define GENERATION_LEFT 64
+
+/* An entry's home outside has the number of its generation in its highest bits. */
+#define GENERATION_AT 60
+
+/* Makes an empty directory the next generation, without leaves. Errors: E_NOMEM, E_RANGE. */
+static nidus_status generations_make_next(struct generations *generations);
+
+/* Whether the youngest can have as much room as it says. Errors: E_CORRUPT. */
+static nidus_status generations_verify_room(const struct generations *generations);
+
+/* What a struct family has for bodies, on generations. */
+static nidus_status generations_check(const struct family *inner, const struct blueprint *plan);
+static struct forecast generations_forecast(const struct family *inner, const struct blueprint *plan,
+                                     uint64_t keys);
+static nidus_status generations_create(struct generations *generations, const struct family *inner,
+                                const struct blueprint *plan, const nidus_allocator *allocator,
+                                bool mapped);
+static void generations_free(struct generations *generations);
+static void generations_clear(struct generations *generations);
+static nidus_status generations_copy(struct generations *to, const struct generations *from);
+static nidus_status generations_build(struct generations *generations, const uint64_t *hashes,
+                               const uint64_t *values, size_t n);
+static uint64_t generations_count(const struct generations *generations);
+static struct fill generations_fill(const struct generations *generations);
+static nidus_status generations_verify(const struct generations *generations);
+static bool generations_next(const struct generations *generations, nidus_cursor *cursor,
+                      nidus_entry *entry);
+static nidus_status generations_entry_hash(const struct generations *generations,
+                                    const nidus_entry *entry, uint64_t *hash);
+static nidus_entry generations_identity(const struct generations *generations, uint64_t hash);
+
+#endif
+
+
+#define SOME 256 /* keys of a batch that are taken from generation to generation at a time */
+
+/* ---------------------------------------------------------------------- lookups -- */
+
+static bool contains_in_api_generations(const void *body, uint64_t hash)
+{
+	const struct generations *generations = body;
+	for (unsigned i = generations->n; i-- > 0;) {
+		if (directory_ops.contains(generations->of[i], hash))
+			return true;
+	}
+	return false;
+}
+
+static bool contains_shared(const void *body, uint64_t hash)
+{
+	const struct generations *generations = body;
+	for (unsigned i = 0; i < generations->n; i++) {
+		if (directory_ops.contains(generations->of[i], hash))
+			return true;
+	}
+	return false;
+}
+
+/* Copies of a key in all generations but the youngest. */
+static uint64_t count_old(const struct generations *generations, uint64_t hash)
+{
+	uint64_t count_in_api_generations = 0;
+	for (unsigned i = 0; i + 1 < generations->n; i++)
+		count_in_api_generations += directory_ops.count(generations->of[i], hash);
+	return count_in_api_generations;
+}
+
+static uint64_t count_in_api_generations(const void *body, uint64_t hash)
+{
+	const struct generations *generations = body;
+	return count_old(generations, hash) +
+	       directory_ops.count(generations_youngest(generations), hash);
+}
+
+/* Old copies only become fewer: if they are as many afterwards they were so in between. */
+static uint64_t count_shared(const void *body, uint64_t hash)
+{
+	const struct generations *generations = body;
+	uint64_t old, young, again = count_old(generations, hash);
+	do {
+		old = again;
+		young = directory_ops.count(generations_youngest(generations), hash);
+		again = count_old(generations, hash);
+	} while (again != old);
+	return old + young;
+}
+
+static size_t find_in_api_generations(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	const struct generations *generations = body;
+	size_t found = 0;
+	for (unsigned i = 0; i < generations->n; i++) {
+		size_t before = found < cap ? found : cap;
+		found += directory_ops.find(generations->of[i], hash,
+		                            cap > 0 ? values + before : values, cap - before);
+	}
+	return found;
+}
+
+void generations_prefetch(const void *body, uint64_t hash)
+{
+	const struct generations *generations = body;
+	for (unsigned i = 0; i < generations->n; i++)
+		directory_prefetch(generations->of[i], hash);
+}
+
+/* Keys that no generation had so far, and their places in a batch. */
+struct rest {
+	uint64_t hashes[SOME];
+	uint16_t at[SOME];
+	uint8_t yes[SOME];
+	size_t n;
+};
+
+/* Asks a generation for the rest; those that it has leave it. */
+static void contains_rest(const struct directory *directory, struct rest *rest, uint8_t *yes)
+{
+	size_t left = 0;
+	directory_ops.contains_batch(directory, rest->hashes, rest->n, rest->yes);
+	for (size_t i = 0; i < rest->n; i++) {
+		yes[rest->at[i]] = rest->yes[i];
+		rest->hashes[left] = rest->hashes[i];
+		rest->at[left] = rest->at[i];
+		left += !rest->yes[i];
+	}
+	rest->n = left;
+}
+
+/* Up to SOME keys, generation by generation. */
+static void contains_some(const struct generations *generations, const uint64_t *hashes, size_t n,
+                          uint8_t *yes)
+{
+	struct rest rest = { .n = 0 };
+	unsigned last = generations->n - 1;
+	bool shared = generations->shared;
+	directory_ops.contains_batch(generations->of[shared ? 0 : last], hashes, n, yes);
+	for (size_t i = 0; i < n; i++) {
+		rest.hashes[rest.n] = hashes[i];
+		rest.at[rest.n] = (uint16_t)i;
+		rest.n += !yes[i];
+	}
+	for (unsigned i = 1; i <= last && rest.n > 0; i++)
+		contains_rest(generations->of[shared ? i : last - i], &rest, yes);
+}
+
+static void contains_batch_in_api_generations(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	const struct generations *generations = body;
+	if (generations->n == 1) {
+		directory_ops.contains_batch(generations->of[0], hashes, n, yes);
+		return;
+	}
+	for (size_t from = 0; from < n; from += SOME)
+		contains_some(generations, hashes + from, n - from < SOME ? n - from : SOME,
+		              yes + from);
+}
+
+static void find_batch_in_api_generations(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
+                       uint32_t *found)
+{
+	const struct generations *generations = body;
+	uint64_t value[SOME];
+	uint32_t more[SOME];
+	directory_ops.find_batch(generations->of[0], hashes, n, first, found);
+	for (size_t from = 0; from < n && generations->n > 1; from += SOME) {
+		size_t some = n - from < SOME ? n - from : SOME;
+		for (unsigned i = 1; i < generations->n; i++) {
+			directory_ops.find_batch(generations->of[i], hashes + from, some, value,
+			                         more);
+			for (size_t k = 0; k < some; k++) {
+				if (found[from + k] == 0)
+					first[from + k] = value[k];
+				found[from + k] += more[k];
+			}
+		}
+	}
+}
+
+/* ---------------------------------------------------------------------- inserts -- */
+
+/*
+ * Makes room for an insert of a key, in a new generation if it must be; without bits for one the
+ * youngest takes what it can. Errors: E_NOMEM.
+ */
+static nidus_status make_room_in_api_generations(struct generations *generations, uint64_t hash)
+{
+	struct directory *youngest = generations_youngest(generations);
+	if (directory_ops.count(youngest, hash) > 0)
+		return NIDUS_OK; /* copies never make a filter grow */
+	generations_recount(generations);
+	if (generations->room > 0)
+		return NIDUS_OK;
+	reason_set_aside();
+	nidus_status status = generations_add(generations);
+	if (status != NIDUS_E_RANGE)
+		return reason_decide(status);
+	generations->room = (int64_t)(generations_most(generations) / GENERATION_LEFT + 1);
+	return reason_decide(NIDUS_OK);
+}
+
+/* An insert for which the youngest generation has to be looked at first. */
+static nidus_status insert_first(struct generations *generations, uint64_t hash, uint64_t value)
+{
+	const unsigned before = generations->n;
+	const int64_t room = generations->room;
+	nidus_status status = make_room_in_api_generations(generations, hash);
+	if (status == NIDUS_OK)
+		status = directory_ops.insert_value(generations_youngest(generations), hash, value);
+	if (status == NIDUS_OK) {
+		generations->room--;
+		return status;
+	}
+	if (generations->n > before)
+		generations_drop(generations);
+	generations->room = room;
+	return status;
+}
+
+static nidus_status insert_value_in_api_generations(void *body, uint64_t hash, uint64_t value)
+{
+	struct generations *generations = body;
+	if (UNLIKELY(generations->room <= 0))
+		return insert_first(generations, hash, value);
+	nidus_status status =
+		directory_ops.insert_value(generations_youngest(generations), hash, value);
+	generations->room -= status == NIDUS_OK;
+	return status;
+}
+
+static nidus_status insert_in_api_generations(void *body, uint64_t hash)
+{
+	return insert_value_in_api_generations(body, hash, 0);
+}
+
+static nidus_status insert_new_in_api_generations(void *body, uint64_t hash)
+{
+	/* As in a directory, a lookup alone may be right for a twin that will not stay one. */
+	return contains_in_api_generations(body, hash) && count_in_api_generations(body, hash) > 0 ? NIDUS_PRESENT : insert_in_api_generations(body, hash);
+}
+
+static nidus_status insert_batch_in_api_generations(void *body, const uint64_t *hashes, const uint64_t *values,
+                                 size_t n, size_t *done)
+{
+	struct generations *generations = body;
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK;) {
+		size_t some = n - *done, in = 0;
+		if (generations->room > 0) {
+			if ((uint64_t)generations->room < some)
+				some = (size_t)generations->room;
+			status = directory_ops.insert_batch(generations_youngest(generations),
+			                                    hashes + *done,
+			                                    values_from(values, *done), some, &in);
+			generations->room -= (int64_t)in;
+		} else {
+			status = insert_value_in_api_generations(body, hashes[*done],
+			                      values != NULL ? values[*done] : 0);
+			in = status == NIDUS_OK;
+		}
+		*done += in;
+	}
+	return status;
+}
+
+/* ------------------------------------------------------ inserts of many threads -- */
+
+/* After inserts of threads, of which `hash` was the last: asks to be looked after if that is due. */
+static void take_room_shared(struct generations *generations, int64_t inserts, uint64_t hash)
+{
+	const struct directory *youngest = generations_youngest(generations);
+	bool full = __atomic_sub_fetch(&generations->room, inserts, __ATOMIC_RELAXED) <= 0;
+	bool due = __atomic_load_n(&youngest->due, __ATOMIC_RELAXED) != 0;
+	if (UNLIKELY(due || (full && nidus_its_directory_shared_ops.count(youngest, hash) <= 1)))
+		__atomic_store_n(&generations->due, 1, __ATOMIC_RELAXED);
+}
+
+bool generations_due(const struct generations *generations)
+{
+	return __atomic_load_n(&generations->due, __ATOMIC_RELAXED) != 0;
+}
+
+void generations_look_after(struct generations *generations)
+{
+	struct directory *youngest = generations_youngest(generations);
+	directory_look_after(youngest);
+	__atomic_store_n(&generations->due, 0, __ATOMIC_RELAXED);
+	if (generations->room > 0)
+		return;
+	generations_recount(generations);
+	if (generations->room > 0)
+		return;
+	reason_set_aside();
+	if (generations_add(generations) != NIDUS_OK) /* no memory, or no bits: again a little later */
+		generations->room = (int64_t)(generations_most(generations) / GENERATION_LEFT + 1);
+	(void)reason_decide(NIDUS_OK);
+}
+
+static nidus_status insert_value_shared(void *body, uint64_t hash, uint64_t value)
+{
+	struct generations *generations = body;
+	nidus_status status =
+		nidus_its_directory_shared_ops.insert_value(generations_youngest(generations), hash, value);
+	if (status == NIDUS_OK)
+		take_room_shared(generations, 1, hash);
+	return status;
+}
+
+static nidus_status insert_shared(void *body, uint64_t hash)
+{
+	return insert_value_shared(body, hash, 0);
+}
+
+static nidus_status insert_new_shared(void *body, uint64_t hash)
+{
+	struct generations *generations = body;
+	if (count_old(generations, hash) > 0)
+		return NIDUS_PRESENT;
+	nidus_status status =
+		nidus_its_directory_shared_ops.insert_new(generations_youngest(generations), hash);
+	if (status == NIDUS_OK)
+		take_room_shared(generations, 1, hash);
+	return status;
+}
+
+static nidus_status add_shared(void *body, uint64_t hash, uint64_t value)
+{
+	struct generations *generations = body;
+	struct value_change change_in_api_generations = { .what = VALUE_ADD, .fresh = value };
+	for (unsigned i = 0; i + 1 < generations->n; i++) {
+		nidus_status status =
+			nidus_its_directory_shared_ops.change(generations->of[i], hash, change_in_api_generations);
+		if (status != NIDUS_NOT_FOUND)
+			return status;
+	}
+	nidus_status status =
+		nidus_its_directory_shared_ops.add(generations_youngest(generations), hash, value);
+	if (status == NIDUS_OK) /* it may have come */
+		take_room_shared(generations, 1, hash);
+	return status;
+}
+
+static nidus_status insert_batch_shared(void *body, const uint64_t *hashes, const uint64_t *values,
+                                        size_t n, size_t *done)
+{
+	struct generations *generations = body;
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK && !generations_due(generations);) {
+		size_t some = n - *done < SOME ? n - *done : SOME, in = 0;
+		status = nidus_its_directory_shared_ops.insert_batch(generations_youngest(generations),
+		                                           hashes + *done,
+		                                           values_from(values, *done), some, &in);
+		*done += in;
+		if (in > 0)
+			take_room_shared(generations, (int64_t)in, hashes[*done - 1]);
+	}
+	return status;
+}
+
+/* ---------------------------------------------------------------------- changes -- */
+
+/* From the youngest on: see generations.h for why that is exact. */
+static nidus_status remove_key_in_api_generations(void *body, uint64_t hash)
+{
+	struct generations *generations = body;
+	nidus_status status = NIDUS_NOT_FOUND;
+	for (unsigned i = generations->n; i-- > 0 && status == NIDUS_NOT_FOUND;)
+		status = directory_ops.remove(generations->of[i], hash);
+	/* It may have come to the youngest while the last old copy went. */
+	if (status == NIDUS_NOT_FOUND && generations->shared && generations->n > 1)
+		status = directory_ops.remove(generations_youngest(generations), hash);
+	return status;
+}
+
+static nidus_status change_in_api_generations(void *body, uint64_t hash, struct value_change what)
+{
+	struct generations *generations = body;
+	nidus_status status = NIDUS_NOT_FOUND;
+	for (unsigned i = generations->n; i-- > 0 && status == NIDUS_NOT_FOUND;)
+		status = directory_ops.change(generations->of[i], hash, what);
+	if (status == NIDUS_NOT_FOUND && generations->shared && generations->n > 1)
+		status = directory_ops.change(generations_youngest(generations), hash, what);
+	return status;
+}
+
+static nidus_status remove_batch_in_api_generations(void *body, const uint64_t *hashes, size_t n, size_t *done)
+{
+	struct generations *generations = body;
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK;) {
+		size_t out = 0;
+		status = directory_ops.remove_batch(generations_youngest(generations),
+		                                    hashes + *done, n - *done, &out);
+		*done += out;
+		if (status == NIDUS_NOT_FOUND && generations->n > 1) {
+			status = remove_key_in_api_generations(body, hashes[*done]);
+			*done += status == NIDUS_OK;
+		}
+	}
+	return status;
+}
+
+const struct body_ops generations_ops = {
+	.contains = contains_in_api_generations,
+	.count = count_in_api_generations,
+	.find = find_in_api_generations,
+	.insert = insert_in_api_generations,
+	.insert_value = insert_value_in_api_generations,
+	.insert_new = insert_new_in_api_generations,
+	.remove = remove_key_in_api_generations,
+	.change = change_in_api_generations,
+	.contains_batch = contains_batch_in_api_generations,
+	.find_batch = find_batch_in_api_generations,
+	.insert_batch = insert_batch_in_api_generations,
+	.remove_batch = remove_batch_in_api_generations,
+};
+
+const struct body_ops nidus_its_generations_shared_ops = {
+	.contains = contains_shared,
+	.count = count_shared,
+	.find = find_in_api_generations,
+	.insert = insert_shared,
+	.insert_value = insert_value_shared,
+	.insert_new = insert_new_shared,
+	.add = add_shared,
+	.remove = remove_key_in_api_generations,
+	.change = change_in_api_generations,
+	.contains_batch = contains_batch_in_api_generations,
+	.find_batch = find_batch_in_api_generations,
+	.insert_batch = insert_batch_shared,
+	.remove_batch = remove_batch_in_api_generations,
+};
+#undef SOME
+
+/* ==== src/api/generations_family.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * generations_family: generations as the body of a filter, by the table of a struct family.
+ */
+#pragma GCC visibility push(default)
+#include <pthread.h>
+#pragma GCC visibility pop
+
+
+static const struct family *inner_of_in_api_generations_family(const struct blueprint *plan)
+{
+	return family_find((nidus_family)plan->family);
+}
+
+static nidus_status check_in_api_generations_family(const struct blueprint *plan)
+{
+	return generations_check(inner_of_in_api_generations_family(plan), plan);
+}
+
+static struct forecast forecast_in_api_generations_family(const struct blueprint *plan, uint64_t keys)
+{
+	return generations_forecast(inner_of_in_api_generations_family(plan), plan, keys);
+}
+
+static nidus_status create_in_api_generations_family(void *body, const struct blueprint *plan, const struct segment *segment,
+                           const nidus_allocator *allocator, unsigned char *table)
+{
+	(void)segment;
+	return generations_create(body, inner_of_in_api_generations_family(plan), plan, allocator, table != NULL);
+}
+
+static void free_generations(void *body)
+{
+	generations_free(body);
+}
+
+static void clear_in_api_generations_family(void *body)
+{
+	generations_clear(body);
+}
+
+static nidus_status copy_in_api_generations_family(void *to, const void *from)
+{
+	return generations_copy(to, from);
+}
+
+static nidus_status build_in_api_generations_family(void *body, const uint64_t *hashes, const uint64_t *values, size_t n,
+                          unsigned threads)
+{
+	(void)threads;
+	return generations_build(body, hashes, values, n);
+}
+
+static const struct body_ops *ops_in_api_generations_family(const void *body)
+{
+	const struct generations *generations = body;
+	return generations->shared ? &nidus_its_generations_shared_ops : &generations_ops;
+}
+
+static uint64_t count_in_api_generations_family(const void *body)
+{
+	return generations_count(body);
+}
+
+static struct fill fill_in_api_generations_family(const void *body)
+{
+	return generations_fill(body);
+}
+
+static double rate_now(const void *body, double load)
+{
+	(void)load;
+	return generations_rate(body);
+}
+
+static nidus_status verify_in_api_generations_family(const void *body)
+{
+	return generations_verify(body);
+}
+
+static bool next_in_api_generations_family(const void *body, nidus_cursor *cursor, nidus_entry *entry)
+{
+	return generations_next(body, cursor, entry);
+}
+
+static nidus_status entry_hash_in_api_generations_family(const void *body, const nidus_entry *entry, uint64_t *hash)
+{
+	return generations_entry_hash(body, entry, hash);
+}
+
+static nidus_entry identity_in_api_generations_family(const void *body, uint64_t hash)
+{
+	return generations_identity(body, hash);
+}
+
+/* ---------------------------------------------------------------------- families -- */
+
+static struct family unlimited[FAMILIES];
+static pthread_once_t once_in_api_generations_family = PTHREAD_ONCE_INIT;
+
+/* All that a family says of itself stays; what works on a body works on generations. */
+static void make_families_in_api_generations_family(void)
+{
+	for (unsigned i = 0; i < FAMILIES; i++) {
+		struct family family = *nidus_its_families[i];
+		family.unlimited = true;
+		family.body_size = sizeof(struct generations);
+		family.check = check_in_api_generations_family;
+		family.forecast = forecast_in_api_generations_family;
+		family.create = create_in_api_generations_family;
+		family.free = free_generations;
+		family.clear = clear_in_api_generations_family;
+		family.copy = copy_in_api_generations_family;
+		family.build = build_in_api_generations_family;
+		family.ops = ops_in_api_generations_family;
+		family.prefetch = generations_prefetch;
+		family.count = count_in_api_generations_family;
+		family.surplus = NULL;
+		family.promise = NULL;
+		family.fill = fill_in_api_generations_family;
+		family.rate_now = rate_now;
+		family.verify = verify_in_api_generations_family;
+		family.next = next_in_api_generations_family;
+		family.entry_hash = entry_hash_in_api_generations_family;
+		family.insert_entry = generations_insert_entry;
+		family.identity = identity_in_api_generations_family;
+		family.transfer = NULL;
+		family.spread = NULL;
+		family.insert_copies = NULL;
+		family.table = NULL;
+		family.export_stash = NULL;
+		family.import = NULL;
+		unlimited[i] = family;
+	}
+}
+
+const struct family *generations_family(const struct family *inner)
+{
+	unsigned i = 0;
+	(void)pthread_once(&once_in_api_generations_family, make_families_in_api_generations_family);
+	while (i < FAMILIES && unlimited[i].id != inner->id)
+		i++;
+	return &unlimited[i];
+}
+
+const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan)
+{
+	if (plan->segmented == PLAN_GENERATIONS)
+		return generations_family(inner);
+	return plan->segmented ? directory_family(inner) : inner;
+}
+
+/* ==== src/api/generations_files.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * generations_files: to files and back. Nothing that comes from a file is believed.
+ */
+
+/* ==== src/api/generations_files.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * generations_files: a filter without a size as the table of a file (docs/format.md has the drawing).
+ *
+ *     | generations, u64 | inserts before the youngest is counted, u64 | zeros up to 64 bytes |
+ *     | a record of 64 bytes for each generation, the oldest first |
+ *     | their tables, each as that of a growing filter (api/directory_files.h) and up to a multiple
+ *       of 64 bytes |
+ *
+ * A record: bytes of the table without what fills up its line u64, entries u64, different entries of the
+ * stashes u64, base segments u64, growth bits u32, zeros. The last two follow from the header. The
+ * stash section has the stashes of all, the oldest first.
+ */
+#ifndef NIDUS_API_GENERATIONS_FILES_H
+#define NIDUS_API_GENERATIONS_FILES_H
+
+
+/* Generations on their way to a file. */
+struct generations_saving {
+	const struct generations *generations;
+	unsigned char head[DIRECTORY_HEAD * (1 + GENERATIONS_MOST)];
+	struct directory_saving of[GENERATIONS_MOST];
+	uint64_t size[GENERATIONS_MOST]; /* of their tables */
+	unsigned n;
+	struct image_pieces pieces;
+};
+
+/*
+ * Sets the sizes of table and stash, and prepares the pieces of the table. Errors: E_NOMEM.
+ * generations_saved() gives its memory back.
+ */
+static nidus_status generations_save(const struct generations *generations,
+                              struct generations_saving *saving, struct image *image);
+static void generations_saved(struct generations_saving *saving);
+
+/* Writes the stashes of all. */
+static void generations_export_stashes(const struct generations_saving *saving, unsigned char *bytes);
+
+/*
+ * Fills generations, of which there is one and that is empty, from a file's sections, and checks all.
+ * Errors: those of image_read_section, E_FORMAT, E_CORRUPT, E_NOMEM; free them then.
+ */
+static nidus_status generations_read(struct generations *generations, const struct image *image,
+                              nidus_source source, void *context);
+
+/* The same over a file in memory: of the tables nothing is read. */
+static nidus_status generations_map(struct generations *generations, const struct image *image,
+                             const unsigned char *file);
+
+#endif
+
+
+#define LINE DIRECTORY_HEAD
+#define RECORD DIRECTORY_HEAD
+
+static const unsigned char zeros_in_api_generations_files[LINE];
+
+static uint64_t padding_in_api_generations_files(uint64_t size)
+{
+	return (LINE - size % LINE) % LINE;
+}
+
+/* ------------------------------------------------------------------------- saving -- */
+
+/* Pieces of a generation, but for what fills up its line. */
+static uint64_t pieces_of(const struct directory_saving *saving)
+{
+	return saving->directory->index == NULL ? 2 : 1 + 2 * saving->bodies;
+}
+
+/* The pieces: the head with its records, then those of each generation and what fills up its line. */
+static const void *piece_in_api_generations_files(const void *context, uint64_t index, uint64_t *size)
+{
+	const struct generations_saving *saving = context;
+	if (index-- == 0) {
+		*size = LINE + saving->n * RECORD;
+		return saving->head;
+	}
+	for (unsigned i = 0; i < saving->n; i++) {
+		const struct directory_saving *of = &saving->of[i];
+		uint64_t pieces = pieces_of(of);
+		if (index < pieces) {
+			const void *bytes = of->pieces.piece(of, index, size);
+			if (bytes == NULL) /* an empty list */
+				*size = 0;
+			return bytes != NULL ? bytes : zeros_in_api_generations_files;
+		}
+		if (index == pieces) {
+			*size = padding_in_api_generations_files(saving->size[i]);
+			return zeros_in_api_generations_files;
+		}
+		index -= pieces + 1;
+	}
+	return NULL;
+}
+
+/* Prepares a generation, and adds it to what the image has. */
+static nidus_status save_one(struct generations_saving *saving, struct image *image)
+{
+	unsigned number = saving->n;
+	unsigned char *record = saving->head + LINE + number * RECORD;
+	struct image one = { .count = 0 };
+	nidus_status status = directory_save(saving->generations->of[number],
+	                                     &saving->of[number], &one);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t size = one.section[IMAGE_TABLE].size;
+	store64(record, size);
+	store64(record + 8, one.count);
+	store64(record + 16, one.stashed);
+	store64(record + 24, saving->generations->of[number]->base);
+	store32(record + 32, saving->generations->of[number]->growth_bits);
+	saving->size[number] = size;
+	saving->n++;
+	image->section[IMAGE_TABLE].size += RECORD + size + padding_in_api_generations_files(size);
+	image->section[IMAGE_STASH].size += one.section[IMAGE_STASH].size;
+	image->count += one.count;
+	image->stashed += one.stashed;
+	return NIDUS_OK;
+}
+
+nidus_status generations_save(const struct generations *generations,
+                              struct generations_saving *saving, struct image *image)
+{
+	nidus_status status = NIDUS_OK;
+	*saving = (struct generations_saving){ .generations = generations,
+		                               .pieces = { piece_in_api_generations_files, saving } };
+	store64(saving->head, generations->n);
+	store64(saving->head + 8, generations->room > 0 ? (uint64_t)generations->room : 0);
+	image->section[IMAGE_TABLE].size = LINE;
+	while (saving->n < generations->n && status == NIDUS_OK)
+		status = save_one(saving, image);
+	if (status != NIDUS_OK)
+		generations_saved(saving);
+	image->pieces = &saving->pieces;
+	return status;
+}
+
+void generations_saved(struct generations_saving *saving)
+{
+	while (saving->n > 0)
+		directory_saved(&saving->of[--saving->n]);
+}
+
+void generations_export_stashes(const struct generations_saving *saving, unsigned char *bytes)
+{
+	for (unsigned i = 0; i < saving->n; i++) {
+		directory_export_stashes(&saving->of[i], bytes);
+		bytes += load64(saving->head + LINE + i * RECORD + 16) * OVERFLOW_ENTRY;
+	}
+}
+
+/* ------------------------------------------------------------------------ reading -- */
+
+/* Generations on their way from a file. */
+struct loading {
+	struct generations *generations;
+	unsigned n;
+	uint64_t room;
+	struct image of[GENERATIONS_MOST]; /* sections of each, as parts of the file's */
+	struct directory_loading directory[GENERATIONS_MOST];
+};
+
+static nidus_status no_sense_in_api_generations_files(void)
+{
+	return fail(NIDUS_E_FORMAT, "the generations make no sense");
+}
+
+/* What a record says, as the image of one generation. */
+static nidus_status check_record_in_api_generations_files(struct loading *loading, const struct image *image,
+                                 unsigned number, const unsigned char *record)
+{
+	struct image *of = &loading->of[number];
+	uint64_t left = image->section[IMAGE_TABLE].size, size = load64(record);
+	*of = (struct image){ .plan = image->plan,
+		              .count = load64(record + 8),
+		              .stashed = load64(record + 16) };
+	if (number > 0)
+		of->plan.capacity = 1;
+	for (unsigned i = 36; i < RECORD; i++) {
+		if (record[i] != 0)
+			return no_sense_in_api_generations_files();
+	}
+	if (size < LINE || size > left || of->stashed > of->count || of->stashed > image->stashed)
+		return no_sense_in_api_generations_files();
+	of->section[IMAGE_TABLE].size = size;
+	of->section[IMAGE_STASH].size = of->stashed * OVERFLOW_ENTRY;
+	return NIDUS_OK;
+}
+
+/* Where the sections of each are, and whether they are all of the file's. */
+static nidus_status place_in_api_generations_files(struct loading *loading, const struct image *image)
+{
+	uint64_t table = LINE + loading->n * RECORD, stash = 0, count = 0, stashed = 0;
+	for (unsigned i = 0; i < loading->n; i++) {
+		struct image *of = &loading->of[i];
+		uint64_t size = of->section[IMAGE_TABLE].size;
+		of->section[IMAGE_TABLE].offset = image->section[IMAGE_TABLE].offset + table;
+		of->section[IMAGE_STASH].offset = image->section[IMAGE_STASH].offset + stash;
+		table += size + padding_in_api_generations_files(size);
+		stash += of->section[IMAGE_STASH].size;
+		stashed += of->stashed;
+		if (add_overflows(count, of->count, &count))
+			return no_sense_in_api_generations_files();
+	}
+	return table == image->section[IMAGE_TABLE].size && count == image->count &&
+	                       stashed == image->stashed
+	               ? NIDUS_OK
+	               : no_sense_in_api_generations_files();
+}
+
+static nidus_status check_head_in_api_generations_files(struct loading *loading, const struct image *image,
+                               const unsigned char head[LINE])
+{
+	uint64_t n = load64(head);
+	loading->room = load64(head + 8);
+	for (unsigned i = 16; i < LINE; i++) {
+		if (head[i] != 0)
+			return no_sense_in_api_generations_files();
+	}
+	if (n < 1 || n > GENERATIONS_MOST || loading->room > INT64_MAX ||
+	    image->section[IMAGE_TABLE].size < LINE + n * RECORD)
+		return no_sense_in_api_generations_files();
+	loading->n = (unsigned)n;
+	return NIDUS_OK;
+}
+
+/* Makes the generations that the records are of, empty. */
+static nidus_status prepare_in_api_generations_files(struct loading *loading, const struct image *image,
+                            const unsigned char *records)
+{
+	struct generations *generations = loading->generations;
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++)
+		status = check_record_in_api_generations_files(loading, image, i, records + i * RECORD);
+	if (status == NIDUS_OK)
+		status = place_in_api_generations_files(loading, image);
+	while (status == NIDUS_OK && generations->n < loading->n)
+		status = generations_make_next(generations);
+	if (status == NIDUS_E_RANGE)
+		return no_sense_in_api_generations_files();
+	generations->room = (int64_t)loading->room;
+	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++) {
+		const unsigned char *record = records + i * RECORD;
+		struct directory *directory = generations->of[i];
+		if (load64(record + 24) != directory->base ||
+		    load32(record + 32) != directory->growth_bits)
+			return no_sense_in_api_generations_files();
+		loading->directory[i] = (struct directory_loading){ .directory = directory,
+			                                            .image = &loading->of[i] };
+	}
+	return status;
+}
+
+/* Reads all of the table section. */
+static nidus_status read_tables(struct loading *loading, const struct image *image,
+                                struct image_reading *reading)
+{
+	unsigned char head[LINE * (1 + GENERATIONS_MOST)];
+	nidus_status status = image_read_piece(reading, head, LINE);
+	if (status == NIDUS_OK)
+		status = check_head_in_api_generations_files(loading, image, head);
+	if (status == NIDUS_OK)
+		status = image_read_piece(reading, head + LINE, loading->n * RECORD);
+	if (status == NIDUS_OK)
+		status = prepare_in_api_generations_files(loading, image, head + LINE);
+	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++) {
+		uint64_t rest = padding_in_api_generations_files(loading->of[i].section[IMAGE_TABLE].size);
+		status = directory_read_table(&loading->directory[i], reading);
+		if (status == NIDUS_OK)
+			status = image_read_piece(reading, head, rest);
+		if (status == NIDUS_OK && memcmp(head, zeros_in_api_generations_files, (size_t)rest) != 0)
+			return fail(NIDUS_E_CORRUPT, "the padding between generations is not zero");
+	}
+	return status;
+}
+
+/* Reads the stash section, and hands it out. */
+static nidus_status read_stashes_in_api_generations_files(struct loading *loading, const struct image *image,
+                                 nidus_source source, void *context)
+{
+	const nidus_allocator *allocator = &loading->generations->allocator;
+	struct block stash;
+	nidus_status status = memory_take(allocator, image->section[IMAGE_STASH].size, &stash);
+	if (status != NIDUS_OK)
+		return status;
+	const unsigned char *at = stash.bytes;
+	status = image_read_section(image, IMAGE_STASH, stash.bytes, source, context);
+	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++) {
+		status = directory_read_stash(&loading->directory[i], at);
+		if (loading->of[i].stashed > 0)
+			at += loading->of[i].section[IMAGE_STASH].size;
+	}
+	memory_give(allocator, &stash);
+	return status;
+}
+
+static nidus_status read_all(struct loading *loading, const struct image *image,
+                             nidus_source source, void *context)
+{
+	struct image_reading reading;
+	nidus_status status = image_begin_section(image, IMAGE_TABLE, source, context, &reading);
+	if (status == NIDUS_OK)
+		status = read_tables(loading, image, &reading);
+	if (status == NIDUS_OK)
+		status = image_end_section(image, IMAGE_TABLE, &reading);
+	if (status == NIDUS_OK)
+		status = read_stashes_in_api_generations_files(loading, image, source, context);
+	for (unsigned i = 0; i < loading->n; i++) {
+		if (loading->directory[i].directory != NULL)
+			directory_loaded(&loading->directory[i]);
+	}
+	return status == NIDUS_OK ? generations_verify_room(loading->generations) : status;
+}
+
+/* What a file is read with is too much for small stacks. */
+static nidus_status take_loading(struct generations *generations, struct block *memory,
+                                 struct loading **loading)
+{
+	nidus_status status =
+		memory_take(&generations->allocator, sizeof(struct loading), memory);
+	if (status != NIDUS_OK)
+		return status;
+	*loading = (struct loading *)(void *)memory->bytes;
+	(*loading)->generations = generations;
+	return NIDUS_OK;
+}
+
+nidus_status generations_read(struct generations *generations, const struct image *image,
+                              nidus_source source, void *context)
+{
+	struct block memory;
+	struct loading *loading;
+	nidus_status status = take_loading(generations, &memory, &loading);
+	if (status != NIDUS_OK)
+		return status;
+	status = read_all(loading, image, source, context);
+	memory_give(&generations->allocator, &memory);
+	return status;
+}
+
+nidus_status generations_map(struct generations *generations, const struct image *image,
+                             const unsigned char *file)
+{
+	const unsigned char *table = file + image->section[IMAGE_TABLE].offset;
+	struct block memory;
+	struct loading *loading;
+	nidus_status status = take_loading(generations, &memory, &loading);
+	if (status != NIDUS_OK)
+		return status;
+	status = check_head_in_api_generations_files(loading, image, table);
+	if (status == NIDUS_OK)
+		status = prepare_in_api_generations_files(loading, image, table + LINE);
+	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++)
+		status = directory_map(generations->of[i], &loading->of[i], file);
+	memory_give(&generations->allocator, &memory);
+	return status;
+}
+#undef LINE
+#undef RECORD
+
+/* ==== src/api/generations_whole.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * generations_whole: generations as wholes: sizes, life, walks, copies, bulk builds and merges.
+ */
+
+#pragma GCC visibility push(default)
+#include <math.h>
+#pragma GCC visibility pop
+
+
+unsigned nidus_its_generation_bits = 6;
+
+/* ------------------------------------------------------------------------- sizes -- */
+
+bool generations_nest(const struct family *inner)
+{
+	return inner->pack != NULL; /* the first group of an entry is known */
+}
+
+/* Whether lookups compare tags, so that a bit more of them halves the rate. */
+static bool compares_tags(const struct family *inner, const struct blueprint *plan)
+{
+	struct blueprint body = directory_body_plan(plan);
+	double one = inner->forecast(&body, 1).fpr;
+	body.growth_bits = 1;
+	return inner->forecast(&body, 1).fpr < one;
+}
+
+#define SHARES_FULL 3 /* generations that have a quarter of the target; then an eighth, and so on */
+
+/* What a generation of fresh fingerprints may have of the target, if it is one of the first. */
+static double first_share(bool compares)
+{
+	return compares ? 1.0 / (SHARES_FULL + 1) : 1.0 / GENERATIONS_MOST;
+}
+
+/* Bits of a part behind the base segments. */
+static unsigned part_bits(const struct family *inner, const struct blueprint *plan, unsigned number)
+{
+	unsigned more = number >= SHARES_FULL && compares_tags(inner, plan) ? number - SHARES_FULL + 1
+	                                                                    : 0;
+	return plan->growth_bits * (number + 1) + more;
+}
+
+/* Keys that the first generation takes. */
+static uint64_t first_keys(const struct family *inner, const struct blueprint *plan)
+{
+	struct blueprint body = directory_body_plan(plan);
+	double parts = ldexp((double)plan->chunks, (int)plan->growth_bits);
+	return (uint64_t)(UNEVEN * (double)inner->segment_keys(&body) * parts);
+}
+
+bool generations_plan_of(const struct family *inner, const struct blueprint *plan, unsigned number,
+                         struct blueprint *made)
+{
+	unsigned bits = part_bits(inner, plan, number), more = plan->growth_bits * number;
+	uint64_t keys = first_keys(inner, plan);
+	*made = *plan;
+	made->segmented = PLAN_DIRECTORY;
+	if (number >= GENERATIONS_MOST || keys > FAMILY_CAPACITY_MOST >> more)
+		return false;
+	made->max_capacity = keys << more;
+	made->capacity = number == 0 ? plan->capacity : 1;
+	made->growth_bits = bits;
+	reason_set_aside();
+	nidus_status status = directory_check(inner, made);
+	/* Where slots have no room for such tags there are more base segments instead. */
+	while (status != NIDUS_OK && number > 0 && made->growth_bits > plan->growth_bits) {
+		made->growth_bits--;
+		made->chunks *= 2;
+		status = directory_check(inner, made);
+	}
+	(void)reason_decide(NIDUS_OK);
+	return status == NIDUS_OK;
+}
+
+nidus_status generations_check(const struct family *inner, const struct blueprint *plan)
+{
+	struct blueprint first = *plan;
+	if (plan->max_capacity != NIDUS_UNLIMITED || plan->growth_bits < 1 ||
+	    plan->growth_bits > GENERATION_BITS_MOST)
+		return fail(NIDUS_E_RANGE, "generations with %u bits to grow", plan->growth_bits);
+	if (!generations_nest(inner) &&
+	    (!(plan->features & NIDUS_NO_DELETE) || plan->value_bits > 0))
+		return fail(NIDUS_E_RANGE, "generations of the %s family keep all, and no values",
+		            inner->name);
+	first.segmented = PLAN_DIRECTORY;
+	nidus_status status = directory_check(inner, &first);
+	if (status != NIDUS_OK)
+		return status;
+	uint64_t keys = first_keys(inner, plan);
+	if (keys < 1 || keys > FAMILY_CAPACITY_MOST || plan->capacity > keys)
+		return fail(NIDUS_E_RANGE, "a first generation of %llu keys is not possible",
+		            (unsigned long long)plan->capacity);
+	return NIDUS_OK;
+}
+
+/* Why a family cannot have generations with these options, if it cannot. Errors: E_UNSUPPORTED. */
+static nidus_status check_family(const struct family *inner, const nidus_options *options)
+{
+	if (inner->plan_segment == NULL)
+		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot grow", inner->name);
+	if (generations_nest(inner))
+		return NIDUS_OK;
+	if (!(options->features & NIDUS_NO_DELETE))
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a %s filter of unlimited size cannot remove, as its entries do not tell "
+		            "which of their two buckets comes first: set NIDUS_NO_DELETE, or take "
+		            "bucketed, windowed or breadcrumb",
+		            inner->name);
+	if (options->value_bits > 0)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a %s filter of unlimited size keeps no values: take bucketed, windowed or "
+		            "breadcrumb",
+		            inner->name);
+	return NIDUS_OK;
+}
+
+nidus_status generations_plan(const struct family *inner, const nidus_options *options,
+                              struct blueprint *plan)
+{
+	nidus_options wishes = *options;
+	double target = plan->fpr;
+	nidus_status status = check_family(inner, options);
+	if (status != NIDUS_OK)
+		return status;
+	wishes.stash = 0;
+	wishes.max_capacity = FAMILY_CAPACITY_MOST;
+	plan->fpr = target * first_share(inner->searches);
+	status = inner->plan_segment(&wishes, plan);
+	plan->fpr = target;
+	if (status != NIDUS_OK)
+		return status;
+	plan->growth_bits = nidus_its_generation_bits;
+	plan->chunks = 1;
+	plan->segmented = PLAN_GENERATIONS;
+	plan->capacity = options->capacity;
+	plan->max_capacity = NIDUS_UNLIMITED;
+	uint64_t keys = first_keys(inner, plan);
+	plan->chunks = divide_up(options->capacity, keys > 0 ? keys : 1);
+	while (first_keys(inner, plan) < options->capacity)
+		plan->chunks++;
+	return generations_check(inner, plan);
+}
+
+struct forecast generations_forecast(const struct family *inner, const struct blueprint *plan,
+                                     uint64_t keys)
+{
+	struct forecast all = { 0 };
+	struct blueprint generation, next;
+	bool more = generations_plan_of(inner, plan, 0, &generation);
+	uint64_t left = keys;
+	for (unsigned i = 1; more; i++) {
+		more = generations_plan_of(inner, plan, i, &next) && left > generation.max_capacity;
+		uint64_t here = more ? generation.max_capacity : left;
+		struct forecast forecast = directory_forecast(inner, &generation, here);
+		all.bytes += forecast.bytes;
+		all.total_slots += forecast.total_slots;
+		all.slot_bits = forecast.slot_bits;
+		all.fpr += forecast.fpr;
+		all.lines += forecast.lines;
+		left -= here;
+		generation = next;
+	}
+	all.load = (double)keys / (double)all.total_slots;
+	return all;
+}
+
+double generations_rate(const struct generations *generations)
+{
+	double rate = 0;
+	for (unsigned i = 0; i < generations->n; i++) {
+		struct blueprint plan;
+		uint64_t used = directory_used(generations->of[i]);
+		if (used > 0 && generations_plan_of(generations->inner, &generations->plan, i, &plan))
+			rate += directory_forecast(generations->inner, &plan, used).fpr;
+	}
+	return rate;
+}
+
+uint64_t generations_capacity(const struct generations *generations)
+{
+	const struct directory *youngest = generations_youngest(generations);
+	uint64_t room = directory_capacity(youngest);
+	room = room < generations_most(generations) ? room : generations_most(generations);
+	for (unsigned i = 0; i + 1 < generations->n; i++)
+		room += directory_used(generations->of[i]);
+	return room;
+}
+
+/* -------------------------------------------------------------------------- life -- */
+
+/* Only the last generation that there can be refuses keys: others hand over before. */
+static void refuse_beyond(struct generations *generations)
+{
+	struct blueprint next;
+	bool last = !generations_plan_of(generations->inner, &generations->plan, generations->n,
+	                                 &next);
+	generations_youngest(generations)->most = last ? generations_most(generations) : UINT64_MAX;
+}
+
+nidus_status generations_make_next(struct generations *generations)
+{
+	struct blueprint plan;
+	unsigned number = generations->n;
+	if (!generations_plan_of(generations->inner, &generations->plan, number, &plan))
+		return fail(NIDUS_E_RANGE, "no generation can follow: more keys at this rate would "
+		                           "need more than a 64-bit hash");
+	struct block *memory = &generations->memory[number];
+	nidus_status status =
+		memory_take(&generations->allocator, sizeof(struct directory), memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct directory *directory = (struct directory *)(void *)memory->bytes;
+	status = directory_create(directory, generations->inner, &plan, &generations->allocator);
+	if (status != NIDUS_OK) {
+		memory_give(&generations->allocator, memory);
+		return status;
+	}
+	directory->mapped = generations->mapped;
+	generations->of[number] = directory;
+	generations->most[number] = plan.max_capacity;
+	generations->n++;
+	refuse_beyond(generations);
+	return NIDUS_OK;
+}
+
+nidus_status generations_create(struct generations *generations, const struct family *inner,
+                                const struct blueprint *plan, const nidus_allocator *allocator,
+                                bool mapped)
+{
+	*generations = (struct generations){
+		.inner = inner,
+		.plan = *plan,
+		.shared = plan->features & NIDUS_CONCURRENT,
+		.mapped = mapped,
+		.allocator = *allocator,
+	};
+	nidus_status status = generations_make_next(generations);
+	if (status == NIDUS_OK)
+		generations_recount(generations);
+	return status;
+}
+
+void generations_drop(struct generations *generations)
+{
+	unsigned last = --generations->n;
+	directory_free(generations->of[last]);
+	memory_give(&generations->allocator, &generations->memory[last]);
+	generations->of[last] = NULL;
+}
+
+nidus_status generations_add(struct generations *generations)
+{
+	nidus_status status = generations_make_next(generations);
+	if (status != NIDUS_OK)
+		return status;
+	if (generations->shared)
+		status = directory_plant(generations_youngest(generations));
+	if (status != NIDUS_OK)
+		generations_drop(generations);
+	else
+		generations_recount(generations);
+	return status;
+}
+
+nidus_status generations_begin(struct generations *generations, uint64_t capacity)
+{
+	return directory_begin(generations->of[0], capacity);
+}
+
+void generations_free(struct generations *generations)
+{
+	while (generations->n > 0)
+		generations_drop(generations);
+}
+
+void generations_clear(struct generations *generations)
+{
+	while (generations->n > 1)
+		generations_drop(generations);
+	directory_clear(generations->of[0]);
+	generations_recount(generations);
+}
+
+/* Inserts that the youngest has room for. */
+static uint64_t room_left(const struct generations *generations)
+{
+	const struct directory *youngest = generations_youngest(generations);
+	uint64_t used = directory_used(youngest);
+	uint64_t most = generations_most(generations);
+	return used < most ? most - used : 0;
+}
+
+void generations_recount(struct generations *generations)
+{
+	uint64_t left = room_left(generations);
+	bool full = left <= generations_most(generations) / GENERATION_LEFT;
+	generations->room = full ? 0 : (int64_t)left;
+}
+
+nidus_status generations_grow(struct generations *generations, uint64_t capacity)
+{
+	struct directory *youngest = generations_youngest(generations);
+	for (unsigned i = 0; i + 1 < generations->n; i++) {
+		uint64_t old = directory_used(generations->of[i]);
+		capacity -= old < capacity ? old : capacity;
+	}
+	uint64_t most = generations_most(generations);
+	return directory_grow(youngest, capacity < most ? capacity : most, true);
+}
+
+/* ---------------------------------------------------------------------- contents -- */
+
+uint64_t generations_count(const struct generations *generations)
+{
+	uint64_t count = 0;
+	for (unsigned i = 0; i < generations->n; i++)
+		count += directory_count(generations->of[i]);
+	return count;
+}
+
+struct fill generations_fill(const struct generations *generations)
+{
+	struct fill all = { .bytes = (generations->n - 1) * sizeof(struct directory) };
+	for (unsigned i = 0; i < generations->n; i++) {
+		struct fill fill = directory_fill(generations->of[i]);
+		all.count += fill.count;
+		all.stashed += fill.stashed;
+		all.listed += fill.listed;
+		all.bytes += fill.bytes;
+		all.bodies += fill.bodies;
+		all.slots += fill.slots;
+		all.load += fill.load * (double)fill.slots;
+		all.headroom = fill.headroom; /* of the youngest in the end */
+	}
+	all.load = all.slots > 0 ? all.load / (double)all.slots : 0;
+	return all;
+}
+
+nidus_status generations_verify_room(const struct generations *generations)
+{
+	uint64_t more = generations_most(generations) / GENERATION_LEFT + 1;
+	if (generations->room > 0 &&
+	    (uint64_t)generations->room > room_left(generations) + more)
+		return fail(NIDUS_E_CORRUPT, "the youngest generation promises more room than it has");
+	return NIDUS_OK;
+}
+
+nidus_status generations_verify(const struct generations *generations)
+{
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; i < generations->n && status == NIDUS_OK; i++)
+		status = directory_verify(generations->of[i]);
+	return status == NIDUS_OK ? generations_verify_room(generations) : status;
+}
+
+/* The place of a walk has the number of a generation in its highest bits. */
+bool generations_next(const struct generations *generations, nidus_cursor *cursor,
+                      nidus_entry *entry)
+{
+	uint64_t number = cursor->position[0] >> GENERATION_AT;
+	for (; number < generations->n; number++) {
+		nidus_cursor inner = { { cursor->position[0] & bits_low(GENERATION_AT),
+			                 cursor->position[1] } };
+		bool found = directory_next(generations->of[number], &inner, entry);
+		cursor->position[0] = found ? inner.position[0] | number << GENERATION_AT
+		                            : (number + 1) << GENERATION_AT;
+		cursor->position[1] = found ? inner.position[1] : 0;
+		if (found) {
+			entry->home |= number << GENERATION_AT;
+			return true;
+		}
+	}
+	return false;
+}
+
+nidus_status generations_entry_hash(const struct generations *generations,
+                                    const nidus_entry *entry, uint64_t *hash)
+{
+	uint64_t number = entry->home >> GENERATION_AT;
+	nidus_entry inside = *entry;
+	inside.home &= bits_low(GENERATION_AT);
+	if (number >= generations->n)
+		return fail(NIDUS_E_RANGE, "the filter has no generation %llu",
+		            (unsigned long long)number);
+	return directory_entry_hash(generations->of[number], &inside, hash);
+}
+
+nidus_entry generations_identity(const struct generations *generations, uint64_t hash)
+{
+	nidus_entry entry = directory_identity(generations_youngest(generations), hash);
+	entry.home |= (uint64_t)(generations->n - 1) << GENERATION_AT;
+	return entry;
+}
+
+/* Puts an entry into its generation, which is there. */
+static nidus_status put_entry(struct generations *generations, const nidus_entry *entry)
+{
+	struct directory *directory;
+	uint64_t hash;
+	nidus_status status = generations_entry_hash(generations, entry, &hash);
+	if (status != NIDUS_OK)
+		return status;
+	directory = generations->of[entry->home >> GENERATION_AT];
+	status = directory_ops.insert_value(directory, hash, entry->value);
+	if (status == NIDUS_OK && generations->shared)
+		directory_look_after(directory);
+	if (directory == generations_youngest(generations))
+		generations->room -= status == NIDUS_OK;
+	return status;
+}
+
+nidus_status generations_insert_entry(void *body, const nidus_entry *entry)
+{
+	struct generations *generations = body;
+	unsigned before = generations->n;
+	int64_t room = generations->room;
+	uint64_t number = entry->home >> GENERATION_AT;
+	nidus_status status = NIDUS_OK;
+	while (status == NIDUS_OK && generations->n <= number)
+		status = generations_add(generations);
+	if (status == NIDUS_OK)
+		status = put_entry(generations, entry);
+	if (status == NIDUS_OK)
+		return status;
+	while (generations->n > before)
+		generations_drop(generations);
+	generations->room = room;
+	return status;
+}
+
+/* ------------------------------------------------------ copies, builds and merges -- */
+
+nidus_status generations_copy(struct generations *to, const struct generations *from)
+{
+	nidus_status status = NIDUS_OK;
+	while (to->n < from->n && status == NIDUS_OK)
+		status = generations_make_next(to);
+	for (unsigned i = 0; i < from->n && status == NIDUS_OK; i++)
+		status = directory_copy(to->of[i], from->of[i]);
+	to->room = from->room;
+	return status;
+}
+
+nidus_status generations_build(struct generations *generations, const uint64_t *hashes,
+                               const uint64_t *values, size_t n)
+{
+	uint64_t places = n;
+	nidus_status status = NIDUS_OK;
+	if (n > generations->most[0])
+		places = copies_places(generations->inner, &generations->plan, hashes, values, n);
+	/* All go to the first generation that has room for them; those before stay empty. */
+	while (places > generations_most(generations) && status == NIDUS_OK)
+		status = generations_add(generations);
+	if (status == NIDUS_OK)
+		status = directory_build(generations_youngest(generations), hashes, values, n);
+	generations_recount(generations);
+	return status;
+}
+
+nidus_status generations_expect(struct generations *generations, uint64_t keys)
+{
+	struct directory *youngest = generations_youngest(generations);
+	nidus_status status = NIDUS_OK;
+	youngest->most = UINT64_MAX;
+	if (youngest->shared && youngest->index == NULL)
+		status = directory_plant(youngest);
+	return status == NIDUS_OK ? directory_grow(youngest, keys, true) : status;
+}
+
+void generations_settle(struct generations *generations)
+{
+	struct directory *youngest = generations_youngest(generations);
+	refuse_beyond(generations);
+	directory_recount(youngest);
+	directory_look_after(youngest);
+	generations_recount(generations);
+}
+#undef SHARES_FULL
 
 /* ==== src/api/growth.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -7544,7 +9238,7 @@ static struct spread_target choose_in_api_growth(const void *context, uint64_t c
 }
 
 /* Puts the entries of a filter into a directory that is a list, and may stay one. */
-static nidus_status list_entries(nidus_filter *to, const nidus_filter *from)
+static nidus_status list_entries_in_api_growth(nidus_filter *to, const nidus_filter *from)
 {
 	nidus_cursor cursor = { { 0, 0 } };
 	nidus_entry entry;
@@ -7563,7 +9257,7 @@ nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 	struct directory *directory = filter_directory(to);
 	const struct directory *source = filter_directory(from);
 	if (directory->index == NULL && (source == NULL || source->index != NULL))
-		return list_entries(to, from);
+		return list_entries_in_api_growth(to, from);
 	if (source != NULL)
 		return directory_absorb(directory, source);
 	struct spread spread = { .choose = choose_in_api_growth,
@@ -7660,8 +9354,27 @@ static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, ni
 	return status;
 }
 
+/* Does the work of inserts beforehand, as far as the youngest generation goes. Errors: E_NOMEM. */
+static nidus_status grow_generations(nidus_filter *filter, uint64_t capacity)
+{
+	nidus_filter *larger;
+	if (capacity <= filter_capacity(filter))
+		return NIDUS_OK;
+	nidus_status status = filter_clone(filter, &larger);
+	if (status != NIDUS_OK)
+		return status;
+	status = generations_grow(filter_generations(larger), capacity);
+	if (status == NIDUS_OK)
+		filter_take_body(filter, larger);
+	else
+		nidus_free(larger);
+	return status;
+}
+
 static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 {
+	if (filter_generations(filter) != NULL)
+		return grow_generations(filter, capacity);
 	nidus_filter *larger;
 	const struct blueprint *plan = &filter->plan;
 	if (capacity > plan->max_capacity && !relax)
@@ -7725,6 +9438,69 @@ nidus_status nidus_grow_relaxed(nidus_filter *filter, uint64_t capacity)
 
 /* ----------------------------------------------------------------------- shrink -- */
 
+/* Puts the entries of a directory into the youngest generation of a filter. Errors: E_NOMEM, FULL. */
+static nidus_status absorb_generation(struct generations *to, const struct directory *from)
+{
+	nidus_status status = generations_expect(to, directory_used(from));
+	if (status == NIDUS_OK)
+		status = directory_take_all(generations_youngest(to), from);
+	generations_settle(to);
+	return status;
+}
+
+/* Puts all generations into a filter without any, up to the last that has entries. */
+static nidus_status absorb_generations(nidus_filter *to, const nidus_filter *from)
+{
+	const struct generations *source = filter_generations(from);
+	struct generations *generations = filter_generations(to);
+	unsigned n = source->n;
+	while (n > 1 && directory_count(source->of[n - 1]) == 0)
+		n--;
+	nidus_status status = absorb_generation(generations, source->of[0]);
+	for (unsigned i = 1; i < n && status == NIDUS_OK; i++) {
+		status = generations_add(generations);
+		if (status == NIDUS_OK)
+			status = absorb_generation(generations, source->of[i]);
+	}
+	return status;
+}
+
+/* The same entries in as few segments as have room for them and so many keys. Errors: E_NOMEM, FULL. */
+static nidus_status make_shrunk(const nidus_filter *filter, uint64_t capacity,
+                                nidus_filter **made)
+{
+	nidus_status status =
+		filter_make(filter->family, &filter->plan, &filter->allocator, NULL, made);
+	if (status != NIDUS_OK)
+		return status;
+	struct generations *generations = filter_generations(*made);
+	status = absorb_generations(*made, filter);
+	if (status == NIDUS_OK)
+		status = generations_grow(generations, capacity);
+	if (status != NIDUS_OK) {
+		nidus_free(*made);
+		*made = NULL;
+		return status;
+	}
+	struct blueprint *plan = &(*made)->plan;
+	if (generations->n > 1 || capacity < plan->capacity)
+		plan->capacity = generations->n > 1 ? 1 : capacity;
+	return NIDUS_OK;
+}
+
+static nidus_status shrink_generations(nidus_filter *filter, uint64_t capacity)
+{
+	nidus_filter *smaller;
+	nidus_status status = make_shrunk(filter, capacity, &smaller);
+	if (status != NIDUS_OK)
+		return status;
+	if (smaller->family->fill(smaller->body).bytes < filter->family->fill(filter->body).bytes)
+		filter_take_body(filter, smaller);
+	else
+		nidus_free(smaller);
+	return NIDUS_OK;
+}
+
 static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 {
 	nidus_filter *smaller;
@@ -7733,6 +9509,8 @@ static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
 		            (unsigned long long)count);
+	if (filter_generations(filter) != NULL)
+		return shrink_generations(filter, capacity > 0 ? capacity : count > 0 ? count : 1);
 	if (directory == NULL || directory->index == NULL)
 		return NIDUS_OK; /* it has no smaller size */
 	capacity = capacity > count ? capacity : count > 0 ? count : 1;
@@ -8030,7 +9808,7 @@ static nidus_status insert_new_block(nidus_filter *filter, const uint64_t *hashe
                                      uint8_t *fresh, size_t *done)
 {
 	uint8_t known[NEW_BLOCK];
-	bool sure = filter_directory(filter) == NULL;
+	bool sure = filter->plan.segmented == PLAN_WHOLE;
 	nidus_contains_batch(filter, hashes, n, known);
 	for (size_t i = 0; i < n; i++) {
 		nidus_status status = known[i] && sure ? NIDUS_PRESENT
@@ -8123,6 +9901,8 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 	uint64_t size;
 	if (filter_directory(filter) != NULL)
 		return directory_read(filter_directory(filter), image, source, context);
+	if (filter_generations(filter) != NULL)
+		return generations_read(filter_generations(filter), image, source, context);
 	unsigned char *table = filter->family->table(filter->body, &size);
 	nidus_status status = image_read_section(image, IMAGE_TABLE, table, source, context);
 	if (status != NIDUS_OK)
@@ -8183,6 +9963,8 @@ static nidus_status adopt(const unsigned char *file, const struct family *family
 		return status;
 	if (filter_directory(made) != NULL)
 		status = directory_map(filter_directory(made), image, file);
+	else if (filter_generations(made) != NULL)
+		status = generations_map(filter_generations(made), image, file);
 	else
 		status = family->import(made->body, file + image->section[IMAGE_STASH].offset,
 		                        image->stashed, image->count);
@@ -8417,7 +10199,7 @@ nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
 {
 	uint64_t size;
 	struct block stash;
-	if (filter_directory(from) != NULL) { /* bodies check what they are given */
+	if (from->plan.segmented != PLAN_WHOLE) { /* bodies check what they are given */
 		nidus_status status = check_table(from, from->table, from->table_size);
 		if (status == NIDUS_OK)
 			status = to->family->copy(to->body, from->body);
@@ -8507,6 +10289,10 @@ nidus_status merge_check_match(const struct blueprint *a, const struct blueprint
 	if (a->seed != b->seed)
 		return fail(NIDUS_E_MISMATCH,
 		            "the seeds differ: make both filters with the same seed");
+	if ((a->segmented == PLAN_GENERATIONS) != (b->segmented == PLAN_GENERATIONS))
+		return fail(NIDUS_E_MISMATCH,
+		            "one filter is of unlimited size, the other is not: make both with the "
+		            "same max_capacity");
 	if (a->segmented != b->segmented && a->growth_bits != b->growth_bits)
 		return fail(NIDUS_E_MISMATCH,
 		            "one can grow, the other was packed or made without max_capacity: merge "
@@ -8578,7 +10364,9 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 	merger->targets += plan->fpr;
 	merger->largest = plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
 	nidus_status status = add_to(&merger->keys, part->family->count(part->body));
-	return status == NIDUS_OK ? add_to(&base->max_capacity, plan->max_capacity) : status;
+	if (status != NIDUS_OK || plan->segmented == PLAN_GENERATIONS)
+		return status;
+	return add_to(&base->max_capacity, plan->max_capacity);
 }
 
 /* Finds what the parts have in common. Errors: E_RANGE. */
@@ -8737,18 +10525,18 @@ static uint64_t combined(const struct merger *merger, uint64_t a, uint64_t b)
 }
 
 /* Joins an entry with what is there already. Errors: NOT_FOUND (nothing is). */
-static nidus_status join_in_api_merge(const struct merger *merger, nidus_filter *to, uint64_t hash,
-                         uint64_t value)
+static nidus_status join_in_api_merge(const struct merger *merger, const struct body_ops *ops, void *body,
+                         uint64_t hash, uint64_t value)
 {
 	struct value_change change = { VALUE_REPLACE, value, value };
 	if (merger->base.value_bits == 0)
-		return to->ops->count(to->body, hash) > 0 ? NIDUS_OK : NIDUS_NOT_FOUND;
+		return ops->count(body, hash) > 0 ? NIDUS_OK : NIDUS_NOT_FOUND;
 	if (merger->how != NIDUS_MERGE_UNIQUE) {
-		if (to->ops->find(to->body, hash, &change.old, 1) == 0)
+		if (ops->find(body, hash, &change.old, 1) == 0)
 			return NIDUS_NOT_FOUND;
 		change.fresh = combined(merger, change.old, value);
 	}
-	return to->ops->change(to->body, hash, change);
+	return ops->change(body, hash, change);
 }
 
 /* Puts in an entry that is not there; a filter that is as full as promised becomes a directory. */
@@ -8780,7 +10568,7 @@ static nidus_status gather(const struct merger *merger, nidus_filter *to, const 
 	while (status == NIDUS_OK && part->family->next(part->body, &cursor, &entry)) {
 		status = to->family->entry_hash(to->body, &entry, &hash);
 		if (status == NIDUS_OK)
-			status = join_in_api_merge(merger, to, hash, entry.value);
+			status = join_in_api_merge(merger, to->ops, to->body, hash, entry.value);
 		if (status == NIDUS_NOT_FOUND)
 			status = gather_new(to, hash, entry.value, count);
 	}
@@ -8801,6 +10589,114 @@ static nidus_status merge_unique(const struct merger *merger, nidus_filter **mer
 	return status == NIDUS_OK ? promise(merger, *merged) : status;
 }
 
+/* ----------------------------------------------------------------- generations -- */
+
+/*
+ * Filters without a size are merged generation by generation, the oldest first, however many each
+ * has. Entries of old generations become more than they were made for, so rates of these add up.
+ */
+
+/* Puts an entry of a generation in, which is the result's youngest for now; once if it is to be. */
+static nidus_status gather_young(const struct merger *merger, nidus_filter *to, uint64_t hash,
+                                 uint64_t value)
+{
+	struct generations *generations = filter_generations(to);
+	struct directory *youngest = generations_youngest(generations);
+	nidus_status status;
+	/* What an older generation has covers it, where that can be told. */
+	if (generations_nest(generations->inner))
+		status = join_in_api_merge(merger, to->ops, to->body, hash, value);
+	else
+		status = join_in_api_merge(merger, &directory_ops, youngest, hash, value);
+	return status == NIDUS_NOT_FOUND ? directory_ops.insert_value(youngest, hash, value)
+	                                 : status;
+}
+
+/* The entries of a generation of a part, each once. */
+static nidus_status gather_generation(const struct merger *merger, nidus_filter *to,
+                                      const struct directory *from)
+{
+	struct directory *youngest = generations_youngest(filter_generations(to));
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry;
+	nidus_status status = NIDUS_OK;
+	uint64_t hash;
+	while (status == NIDUS_OK && directory_next(from, &cursor, &entry)) {
+		status = directory_entry_hash(youngest, &entry, &hash);
+		if (status == NIDUS_OK)
+			status = gather_young(merger, to, hash, entry.value);
+		if (youngest->due != 0)
+			directory_look_after(youngest);
+	}
+	return status;
+}
+
+/* Entries of a generation of all parts that take room. */
+static uint64_t keys_of_generation(const struct merger *merger, unsigned number)
+{
+	uint64_t keys = 0;
+	for (size_t i = 0; i < merger->n; i++) {
+		const struct generations *part = filter_generations(merger->filters[i]);
+		keys += number < part->n ? directory_used(part->of[number]) : 0;
+	}
+	return keys;
+}
+
+/* The entries of one generation of all parts, into the youngest of the result. */
+static nidus_status merge_generation(const struct merger *merger, nidus_filter *to)
+{
+	struct generations *generations = filter_generations(to);
+	unsigned number = generations->n - 1;
+	bool all = merger->how == NIDUS_MERGE_COPIES;
+	uint64_t keys = all ? keys_of_generation(merger, number) : 1;
+	nidus_status status = generations_expect(generations, keys);
+	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++) {
+		const struct generations *part = filter_generations(merger->filters[i]);
+		if (number < part->n)
+			status = all ? directory_take_all(generations_youngest(generations),
+			                                  part->of[number])
+			             : gather_generation(merger, to, part->of[number]);
+		file_forget_map(&merger->filters[i]->map);
+	}
+	generations_settle(generations);
+	return status;
+}
+
+/* Generations of the part that has most. */
+static unsigned generations_of_parts(const struct merger *merger)
+{
+	unsigned most = 1;
+	for (size_t i = 0; i < merger->n; i++) {
+		unsigned n = filter_generations(merger->filters[i])->n;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static nidus_status merge_generations(const struct merger *merger, nidus_filter **merged)
+{
+	const nidus_filter *first = merger->filters[0];
+	struct blueprint plan = merger->base;
+	plan.capacity = 1;
+	plan.max_capacity = NIDUS_UNLIMITED;
+	nidus_status status = filter_make(first->family, &plan, &first->allocator, NULL, merged);
+	if (status != NIDUS_OK)
+		return status;
+	struct generations *generations = filter_generations(*merged);
+	for (unsigned i = 0; i < generations_of_parts(merger) && status == NIDUS_OK; i++) {
+		if (i > 0)
+			status = generations_add(generations);
+		if (status == NIDUS_OK)
+			status = merge_generation(merger, *merged);
+	}
+	if (status != NIDUS_OK)
+		return status;
+	double rate = generations_rate(generations) * (1 + 0x1p-40);
+	if (rate > (*merged)->plan.fpr)
+		(*merged)->plan.fpr = rate;
+	return rate > RATE_MOST ? rate_too_high(merger->keys, rate) : NIDUS_OK;
+}
+
 /* -------------------------------------------------------------------- the call -- */
 
 static nidus_status merge(struct merger *merger, nidus_filter **merged)
@@ -8812,6 +10708,8 @@ static nidus_status merge(struct merger *merger, nidus_filter **merged)
 		return status;
 	if (merger->family->joint != NULL)
 		status = merge_bits(merger, merged);
+	else if (merger->family->unlimited)
+		status = merge_generations(merger, merged);
 	else if (merger->how == NIDUS_MERGE_COPIES)
 		status = merge_all(merger, merged);
 	else
@@ -9022,6 +10920,8 @@ static nidus_status check_capacity_in_api_options(const nidus_options *options)
 {
 	uint64_t most = options->capacity > options->max_capacity ? options->capacity
 	                                                          : options->max_capacity;
+	if (options->max_capacity == NIDUS_UNLIMITED)
+		most = options->capacity;
 	if (most > FAMILY_CAPACITY_MOST)
 		return fail(NIDUS_E_RANGE, "a capacity of %llu keys is too large: 2^%d is the most",
 		            (unsigned long long)most, FAMILY_CAPACITY_MOST_LOG);
@@ -9030,6 +10930,8 @@ static nidus_status check_capacity_in_api_options(const nidus_options *options)
 
 nidus_status options_check(nidus_options *options)
 {
+	if (options->capacity == 0 && options->max_capacity == NIDUS_UNLIMITED)
+		options->capacity = 1;
 	if (options->capacity == 0)
 		return fail(NIDUS_E_ARG, "capacity must be at least 1");
 	if (options->max_capacity != 0 && options->max_capacity < options->capacity)
@@ -9107,6 +11009,8 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 		.fpr = fpr,
 	};
 	nidus_status status = check_capacity_in_api_options(options); /* a build may have raised it */
+	if (status == NIDUS_OK && options->max_capacity == NIDUS_UNLIMITED)
+		return generations_plan(family, options, plan);
 	if (status == NIDUS_OK && options->max_capacity > options->capacity)
 		return directory_plan(family, options, plan);
 	if (status == NIDUS_OK)
@@ -9119,6 +11023,14 @@ static struct forecast forecast_of(const struct family *family, const struct blu
                                    uint64_t keys)
 {
 	return family_of_plan(family, plan)->forecast(plan, keys);
+}
+
+uint64_t options_most(const nidus_options *options)
+{
+	uint64_t most = options->max_capacity;
+	if (most == NIDUS_UNLIMITED)
+		most = OPTIONS_UNLIMITED_KEYS;
+	return most > options->capacity ? most : options->capacity;
 }
 
 /* A family that takes less than 3 % more than the smallest may be chosen for its speed. */
@@ -9158,9 +11070,7 @@ static nidus_status find_candidates(const nidus_options *options, bool in_parts,
 {
 	nidus_status status = NIDUS_OK;
 	char first[REASON_SIZE] = "";
-	/* Those that grow are compared as they will be: a few keys are the same list in all. */
-	uint64_t most = options->max_capacity > options->capacity ? options->max_capacity
-	                                                          : options->capacity;
+	uint64_t most = options_most(options);
 	*n = 0;
 	for (const struct family *const *family = nidus_its_families; *family != NULL; family++) {
 		struct candidate *candidate = &candidates[*n];
@@ -9376,6 +11286,10 @@ static nidus_status check_packable(const nidus_filter *filter)
 {
 	const struct family *family = filter != NULL ? filter->family : NULL;
 	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK && family->unlimited)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter of unlimited size has generations of entries, which no table of "
+		            "fixed size holds together: make it with a max_capacity to pack it");
 	if (status != NIDUS_OK || family->pack != NULL)
 		return status;
 	if (family->features & NIDUS_STATIC)
@@ -9471,8 +11385,7 @@ static nidus_plan_row plan_row(const nidus_options *options, const struct family
 	}
 	const struct family *body = family_of_plan(family, &plan);
 	struct forecast forecast = body->forecast(&plan, options->capacity);
-	uint64_t most = options->max_capacity > options->capacity ? options->max_capacity
-	                                                          : options->capacity;
+	uint64_t most = options_most(options);
 	double keys = (double)options->capacity;
 	row.bytes = forecast.bytes;
 	row.capacity = plan.capacity;
@@ -9686,9 +11599,10 @@ struct saving_in_api_save {
 	const nidus_filter *filter;
 	struct image image;
 	struct directory_saving directory; /* of a growing filter */
+	struct generations_saving generations; /* of one without a size */
 };
 
-/* Sets what its header says. directory_saved() gives the memory of a growing one back. */
+/* Sets what its header says. described() gives the memory of a growing one back. */
 static nidus_status describe(const nidus_filter *filter, struct saving_in_api_save *saving_in_api_save)
 {
 	struct image *image = &saving_in_api_save->image;
@@ -9696,6 +11610,8 @@ static nidus_status describe(const nidus_filter *filter, struct saving_in_api_sa
 	*image = (struct image){ .plan = filter->plan };
 	if (filter_directory(filter) != NULL)
 		return directory_save(filter_directory(filter), &saving_in_api_save->directory, image);
+	if (filter_generations(filter) != NULL)
+		return generations_save(filter_generations(filter), &saving_in_api_save->generations, image);
 	struct fill fill = entries_of(filter);
 	image->count = fill.count;
 	image->stashed = fill.listed;
@@ -9708,6 +11624,8 @@ static void described(struct saving_in_api_save *saving_in_api_save)
 {
 	if (filter_directory(saving_in_api_save->filter) != NULL)
 		directory_saved(&saving_in_api_save->directory);
+	if (filter_generations(saving_in_api_save->filter) != NULL)
+		generations_saved(&saving_in_api_save->generations);
 }
 
 static void export_stash(const struct saving_in_api_save *saving_in_api_save, unsigned char *bytes)
@@ -9717,6 +11635,8 @@ static void export_stash(const struct saving_in_api_save *saving_in_api_save, un
 		return;
 	if (filter_directory(filter) != NULL)
 		directory_export_stashes(&saving_in_api_save->directory, bytes);
+	else if (filter_generations(filter) != NULL)
+		generations_export_stashes(&saving_in_api_save->generations, bytes);
 	else
 		filter->family->export_stash(filter->body, bytes);
 }
@@ -9732,7 +11652,7 @@ static nidus_status write_described(struct saving_in_api_save *saving_in_api_sav
 		return status;
 	export_stash(saving_in_api_save, stash.bytes);
 	const void *bytes[IMAGE_SECTIONS] = { [IMAGE_STASH] = stash.bytes };
-	if (filter_directory(filter) == NULL)
+	if (filter->plan.segmented == PLAN_WHOLE)
 		bytes[IMAGE_TABLE] = filter->family->table(filter->body, &size);
 	status = image_write(&saving_in_api_save->image, bytes, sink, context);
 	memory_give(&filter->allocator, &stash);
@@ -9942,11 +11862,17 @@ uint64_t shared_size(const nidus_filter *filter)
 static void look_after_growth(nidus_filter *filter)
 {
 	struct directory *directory = filter_directory(filter);
-	if (LIKELY(directory == NULL || !__atomic_load_n(&directory->due, __ATOMIC_RELAXED)))
-		return;
-	gate_close(filter->gate, true);
-	directory_look_after(directory);
-	gate_open(filter->gate);
+	struct generations *generations = filter_generations(filter);
+	if (directory != NULL && __atomic_load_n(&directory->due, __ATOMIC_RELAXED)) {
+		gate_close(filter->gate, true);
+		directory_look_after(directory);
+		gate_open(filter->gate);
+	}
+	if (UNLIKELY(generations != NULL) && generations_due(generations)) {
+		gate_close(filter->gate, true);
+		generations_look_after(generations);
+		gate_open(filter->gate);
+	}
 }
 
 nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value)

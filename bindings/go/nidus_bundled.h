@@ -27,7 +27,8 @@
  * 1. No false negatives: a key inserted and not removed is always found.
  * 2. Capacity: a filter made for n keys takes any n distinct keys; the odds
  *    that one filter breaks this are below one in a million. Inserts beyond
- *    the capacity go on until no place is found.
+ *    the capacity go on until no place is found. A filter need not be sized
+ *    at all: see NIDUS_UNLIMITED.
  * 3. Rate: measured at capacity, the fpr is at most the target.
  * 4. Failure changes nothing: after any error the filter, and the file on
  *    disk, are as they were.
@@ -288,6 +289,26 @@ typedef struct nidus_progress {
 /** options.stash: keep no overflow list at all. */
 #define NIDUS_STASH_OFF 0xffffffffu
 
+/**
+ * options.max_capacity: the filter need not be sized. It takes memory as keys come and keeps its
+ * rate, however many they are. options.capacity may be 0, or say how many keys are expected: the
+ * filter then takes less memory and looks up quicker until they are there.
+ *
+ * The filter is a chain of *generations*, each a filter that can grow. A generation has 6 bits for
+ * growth; when it has used them up its entries stay where they are, and new keys go to the next
+ * one, which becomes up to 64 times as large. Lookups ask all of them: one up to half a million
+ * keys or so, two up to 30 million, three up to 2 * 10^9, unless a capacity says otherwise. Generations share the
+ * target, which costs two bits per key. The only limit is that of a 64-bit hash (from 10^9 keys on at the
+ * lowest rates, 2^42 at 1 %): then inserts answer NIDUS_FULL. An insert does as little work as in any
+ * filter that can grow, and an empty filter takes less than 1 KiB.
+ *
+ * Removes are exact in the bucketed, windowed and breadcrumb families, and NIDUS_AUTO takes one of them.
+ * Entries of the cuckoo, semisort, simplified and chunked families do not tell enough: there it
+ * takes NIDUS_NO_DELETE, and value_bits 0 (otherwise E_UNSUPPORTED). Everything else works as
+ * with any max_capacity, but nidus_pack, builders and nidus_grow beyond the youngest generation.
+ */
+#define NIDUS_UNLIMITED UINT64_MAX
+
 /** options.reserve: hold no slot back. */
 #define NIDUS_RESERVE_NONE 0xffffffffu
 
@@ -296,17 +317,18 @@ typedef struct nidus_progress {
 
 /**
  * What nidus_create needs to know. Zero means default everywhere, but capacity
- * must be given. Start from NIDUS_OPTIONS_INIT.
+ * must be given, or max_capacity NIDUS_UNLIMITED. Start from NIDUS_OPTIONS_INIT.
  */
 typedef struct nidus_options {
 	size_t struct_size;    /**< set by NIDUS_OPTIONS_INIT */
 	nidus_family family;   /**< 0: NIDUS_AUTO */
-	uint64_t capacity;     /**< keys promised to fit: 1 to 2^44 */
+	uint64_t capacity;     /**< keys promised to fit: 1 to 2^44; with NIDUS_UNLIMITED 0, or
+	                            how many are expected */
 	double fpr;            /**< target rate, down to 2^-24 (ribbon: 2^-32); 0: 2^-8; above
 	                            NIDUS_FPR_MOST (ribbon: 2^-1): that (info.fpr_target tells) */
 	uint64_t seed;         /**< 0: a fresh random one; otherwise used as given */
 	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there, see
-	                            nidus_grow */
+	                            nidus_grow; NIDUS_UNLIMITED: without an end */
 	unsigned slots;        /**< per bucket or window; 0: the family's best */
 	uint32_t features;     /**< what the filter must be able to do */
 	unsigned max_steps;    /**< entries that one insert may look at to find room; 0: the
@@ -345,7 +367,7 @@ typedef struct nidus_info {
 	uint64_t capacity;         /**< keys promised: at least what was asked. Of a filter that
 	                                can grow: keys that its segments have room for by now,
 	                                at most max_capacity; it rises by itself */
-	uint64_t max_capacity;     /**< keys it may grow to by itself */
+	uint64_t max_capacity;     /**< keys it may grow to by itself; NIDUS_UNLIMITED: any number */
 	uint64_t bytes;            /**< memory: table, stash and locks, without page rounding; of
 	                                a filter that can grow all segments, their records and
 	                                the index. Everything else (the filter itself, tables
@@ -440,7 +462,8 @@ NIDUS_API uint64_t nidus_size(const nidus_filter *filter);
 /**
  * Whether two filters hold the same entries, copies and values included: those of the same keys
  * put in with the same seed, base geometry and rate, in any order, however far each has grown.
- * Both then answer the same to every key. Empty filters are all the same; Bloom filters are if
+ * (Of filters without a size entries are the same only in the same generation, so the order of keys matters
+ * from the second one on.) Both then answer the same to every key. Empty filters are all the same; Bloom filters are if
  * their bits are. Features do not matter. Filters of different seeds or sizes are never the same
  * unless both are empty, even if their keys are: entries of one say nothing about the other. Takes
  * time for each entry of both. False for NULL. Threads: reads both.
@@ -780,7 +803,8 @@ NIDUS_API nidus_status nidus_build_exclude(const nidus_options *options, uint64_
 /**
  * One stored entry: all that a filter knows of a key. `home` is the first
  * bucket or window (or, where the family cannot know it, the lower of the two)
- * at the size the filter was made with. `value` is 0 in a filter without values.
+ * at the size the filter was made with. `value` is 0 in a filter without values. In a filter
+ * without a size the highest four bits of `home` are the number of its generation.
  */
 typedef struct nidus_entry {
 	uint64_t home;
@@ -843,6 +867,10 @@ typedef enum nidus_merge_how {
  * result alone (with NIDUS_MERGE_UNIQUE sometimes half as much again). Files that were opened
  * are read one after another and leave the memory when they are done.
  *
+ * Filters without a size (NIDUS_UNLIMITED) are merged generation by generation, however many each has; the
+ * result has no size either. Generations of several filters are fuller than one's, so
+ * their rates add up, and the target is the sum of these rates if that is higher.
+ *
  * Bloom families: the bits of all, in a table of the same size; `how` makes no
  * difference. Capacity and target stay while the counts add up to no more than the
  * capacity; beyond it the capacity is their sum, and the target the rate of a table
@@ -878,6 +906,9 @@ NIDUS_API nidus_status nidus_merge(const nidus_filter *a, const nidus_filter *b,
  * further entries go to its exact lists, and later inserts try again. A filter of a few
  * thousand keys is a sorted list; the insert for which that is too long makes segments of
  * it.
+ *
+ * A filter without a size has room made in its youngest generation, as far as that goes, and the call
+ * is OK whatever the capacity.
  *
  * This call takes time for each entry and, while it works, memory for the larger filter beside
  * the old one. info.capacity is afterwards all that fits into the segments, often more than was
@@ -927,7 +958,8 @@ NIDUS_API nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity);
  * OK. A filter of fixed size that is nearly empty has fewer sizes, and may stay as it is, too. While it works it takes memory for the packed filter, too.
  * Errors: E_ARG, E_READONLY, E_NOMEM; the filter is as it was then. E_UNSUPPORTED: the cuckoo,
  * semisort, simplified and chunked families, whose entries do not tell which of their two buckets
- * comes first; Bloom filters, which have no entries; ribbon filters, which are as small as they can be.
+ * comes first; Bloom filters, which have no entries; ribbon filters, which are as small as they can be;
+ * filters without a size, whose generations have entries of different lengths.
  * Takes time for each entry. Threads: writes.
  */
 NIDUS_API nidus_status nidus_pack(nidus_filter *filter);
@@ -1227,7 +1259,8 @@ typedef struct nidus_plan_row {
 	nidus_speed speed;         /**< its class of speed */
 	uint64_t bytes_growing;    /**< the most that it takes while it grows to max_capacity,
 	                                if keys are even: nidus_info.bytes comes within a
-	                                tenth of it. Without max_capacity: bytes */
+	                                tenth of it. Without max_capacity: bytes; with
+	                                NIDUS_UNLIMITED: about, with 2^24 keys in it */
 	uint32_t features;         /**< what the family can do */
 	char why[120];             /**< of the chosen row: why this one; otherwise "" */
 } nidus_plan_row;
