@@ -68,11 +68,16 @@ static uint64_t word_below(const unsigned char *bytes, uint64_t index, uint64_t 
 /* Moves the bits from `at` to `end` up, so that there is a gap; behind them are zeros. */
 static void open_gap(unsigned char *bytes, uint64_t at, uint64_t end, unsigned by)
 {
-	uint64_t first = (at + by) / WORD, i = (end + by - 1) / WORD;
+	const uint64_t first = (at + by) / WORD, words = by / WORD;
+	const unsigned bits = by % WORD;
 	if (end == at)
 		return;
-	for (; i > first; i--)
-		store64(bytes + 8 * i, word_below(bytes, i, by));
+	uint64_t i = (end + by - 1) / WORD, above = word_at(bytes, i - words);
+	for (; i > first; i--) {
+		uint64_t below = word_at(bytes, i - words - 1);
+		store64(bytes + 8 * i, above << bits | below >> 1 >> (WORD - 1 - bits));
+		above = below;
+	}
 	put_above(bytes, first, (at + by) % WORD, word_below(bytes, first, by));
 }
 

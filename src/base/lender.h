@@ -2,9 +2,9 @@
  *
  * lender: the borrowed bits of a key (api/directory.h), straight from its hash.
  *
- * They follow from the number of its identity among those of a part: home times the number of cores, and
- * the core (of a breadcrumb filter, front bucket, mini-bucket and remainder). Where each of these is cut
- * from what is left of a hash (nest/nest.h), all of them together are one product.
+ * They follow from the number of its identity among those of a part: home times the number of
+ * cores, and the core (of a breadcrumb filter, front bucket, mini-bucket and remainder). Where
+ * each of these is cut from what is left of a hash (nest/nest.h), all together are one product.
  */
 #ifndef NIDUS_BASE_LENDER_H
 #define NIDUS_BASE_LENDER_H

@@ -188,8 +188,6 @@ ALWAYS_INLINE void nest_contains_each(const void *const *nests, struct nest_shap
 {
 	struct nest_spot ring[NEST_AHEAD];
 	size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
-	for (size_t i = ahead; i < n; i++)
-		PREFETCH(nests[i]);
 	for (size_t i = 0; i < ahead; i++)
 		nest_approach(nests[i], shape, hashes[i], &ring[i]);
 	for (size_t i = 0; i < n; i++) {

@@ -24,6 +24,7 @@
 
 #include "base/effort.h"
 
+#define LISTED_FEW 4 /* entries in a list */
 #define EXPANDED_MOST (SEARCH_STEPS_MAX / 2)
 #define SHORT_LEAST 64
 
@@ -316,8 +317,21 @@ static bool search_tree(struct search *search, struct nest_shape shape, const st
 	return false;
 }
 
+/*
+ * Whether a long search is in vain: a body of a growing filter takes more than it has room for,
+ * and has a few entries in its list already. Copies fill groups before the body is full, and each
+ * long search there looks at all of it.
+ */
+static bool is_vain(const struct nest *nest, uint64_t chunk)
+{
+	return nest->layout->parts > 0 &&
+	       __atomic_load_n(&nest->chunk[chunk].stash.nodes, __ATOMIC_RELAXED) >= LISTED_FEW;
+}
+
 bool search_long(struct search *search, const struct nest_key *key)
 {
+	if (is_vain(search->nest, key->chunk))
+		return false;
 	struct nest_shape shape = nest_shape_of(search->nest);
 	/* In a large chunk a short search hardly saw a slot twice: its list was full, too. */
 	bool full = nest_chunk_slots(search->nest->layout) > SEARCH_RECORD_BITS;

@@ -3,9 +3,9 @@
  * isa: which tier of kernels is in use.
  *
  * Scalar is the definition; every other tier gives the same bytes. A tier is
- * listed here once its kernels exist and are tested against scalar. So far only
- * breadcrumb, blocked-bloom and hashing have an avx2 tier; the cuckoo families compare
- * whole words of slots at a time in plain C (nest/shape.h).
+ * listed here once its kernels exist and are tested against scalar. So far
+ * breadcrumb, blocked-bloom, ribbon, hashing and the splits of growing cuckoo filters have an avx2
+ * tier; lookups of the cuckoo families compare whole words of slots at a time in plain C (nest/shape.h).
  */
 #ifndef NIDUS_SIMD_ISA_H
 #define NIDUS_SIMD_ISA_H
