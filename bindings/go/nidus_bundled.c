@@ -514,9 +514,9 @@ static bool few_in_order(const struct few *few);
  *
  * lender: the borrowed bits of a key (api/directory.h), straight from its hash.
  *
- * They follow from the number of its identity among those of a part: home times the number of cores, and
- * the core (of a breadcrumb filter, front bucket, mini-bucket and remainder). Where each of these is cut
- * from what is left of a hash (nest/nest.h), all of them together are one product.
+ * They follow from the number of its identity among those of a part: home times the number of
+ * cores, and the core (of a breadcrumb filter, front bucket, mini-bucket and remainder). Where
+ * each of these is cut from what is left of a hash (nest/nest.h), all together are one product.
  */
 #ifndef NIDUS_BASE_LENDER_H
 #define NIDUS_BASE_LENDER_H
@@ -11962,9 +11962,9 @@ nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, s
  * isa: which tier of kernels is in use.
  *
  * Scalar is the definition; every other tier gives the same bytes. A tier is
- * listed here once its kernels exist and are tested against scalar. So far only
- * breadcrumb, blocked-bloom and hashing have an avx2 tier; the cuckoo families compare
- * whole words of slots at a time in plain C (nest/shape.h).
+ * listed here once its kernels exist and are tested against scalar. So far
+ * breadcrumb, blocked-bloom, ribbon, hashing and the splits of growing cuckoo filters have an avx2
+ * tier; lookups of the cuckoo families compare whole words of slots at a time in plain C (nest/shape.h).
  */
 #ifndef NIDUS_SIMD_ISA_H
 #define NIDUS_SIMD_ISA_H
@@ -12410,11 +12410,16 @@ static uint64_t word_below(const unsigned char *bytes, uint64_t index, uint64_t 
 /* Moves the bits from `at` to `end` up, so that there is a gap; behind them are zeros. */
 static void open_gap(unsigned char *bytes, uint64_t at, uint64_t end, unsigned by)
 {
-	uint64_t first = (at + by) / WORD, i = (end + by - 1) / WORD;
+	const uint64_t first = (at + by) / WORD, words = by / WORD;
+	const unsigned bits = by % WORD;
 	if (end == at)
 		return;
-	for (; i > first; i--)
-		store64(bytes + 8 * i, word_below(bytes, i, by));
+	uint64_t i = (end + by - 1) / WORD, above = word_at(bytes, i - words);
+	for (; i > first; i--) {
+		uint64_t below = word_at(bytes, i - words - 1);
+		store64(bytes + 8 * i, above << bits | below >> 1 >> (WORD - 1 - bits));
+		above = below;
+	}
 	put_above(bytes, first, (at + by) % WORD, word_below(bytes, first, by));
 }
 
@@ -32315,8 +32320,6 @@ ALWAYS_INLINE void nest_contains_each(const void *const *nests, struct nest_shap
 {
 	struct nest_spot ring[NEST_AHEAD];
 	size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
-	for (size_t i = ahead; i < n; i++)
-		PREFETCH(nests[i]);
 	for (size_t i = 0; i < ahead; i++)
 		nest_approach(nests[i], shape, hashes[i], &ring[i]);
 	for (size_t i = 0; i < n; i++) {
@@ -35127,6 +35130,7 @@ const struct body_ops *nest_ops(const struct nest *nest)
  */
 
 
+#define LISTED_FEW 4 /* entries in a list */
 #define EXPANDED_MOST (SEARCH_STEPS_MAX / 2)
 #define SHORT_LEAST 64
 
@@ -35419,8 +35423,21 @@ static bool search_tree_in_nest_search(struct search *search, struct nest_shape 
 	return false;
 }
 
+/*
+ * Whether a long search is in vain: a body of a growing filter takes more than it has room for,
+ * and has a few entries in its list already. Copies fill groups before the body is full, and each
+ * long search there looks at all of it.
+ */
+static bool is_vain(const struct nest *nest, uint64_t chunk)
+{
+	return nest->layout->parts > 0 &&
+	       __atomic_load_n(&nest->chunk[chunk].stash.nodes, __ATOMIC_RELAXED) >= LISTED_FEW;
+}
+
 bool search_long(struct search *search, const struct nest_key *key)
 {
+	if (is_vain(search->nest, key->chunk))
+		return false;
 	struct nest_shape shape = nest_shape_of(search->nest);
 	/* In a large chunk a short search hardly saw a slot twice: its list was full, too. */
 	bool full = nest_chunk_slots(search->nest->layout) > SEARCH_RECORD_BITS;
@@ -35443,6 +35460,7 @@ bool search_room(struct nest *nest, enum nest_kind kind, const struct nest_key *
 	return search_end(&search, found);
 }
 #undef EXPANDED_MOST
+#undef LISTED_FEW
 #undef SHORT_LEAST
 
 /* ==== src/nest/shared.c ==== */
