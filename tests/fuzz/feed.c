@@ -90,6 +90,11 @@ nidus_options feed_options(struct feed *feed)
 	unsigned grows = feed_byte(feed);
 	if (grows > 0)
 		options.max_capacity = (options.capacity << grows % 5) + grows / 8;
+	if (grows % 16 == 15) { /* without a size; half of them may be of any family */
+		options.max_capacity = NIDUS_UNLIMITED;
+		options.capacity *= grows / 32 % 2;
+		options.features = grows < 128 ? NIDUS_NO_DELETE : 0;
+	}
 	options.max_steps = 20; /* short searches: small filters are often full */
 	if (shape & ODD) {
 		options.slots = feed_byte(feed) % 64;
@@ -98,7 +103,7 @@ nidus_options feed_options(struct feed *feed)
 		options.stash = feed_byte(feed);
 		if (options.stash == 255)
 			options.stash = NIDUS_STASH_OFF;
-		options.features =
+		options.features |=
 			feed_byte(feed) & (nidus_family_features(options.family) | NIDUS_FAST);
 		options.value_bits = feed_byte(feed) % 16;
 	}

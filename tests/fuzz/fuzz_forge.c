@@ -20,8 +20,8 @@
  */
 #include <math.h>
 
-#include "api/directory_parts.h"
 #include "api/filter.h"
+#include "api/generations_parts.h"
 #include "base/bits.h"
 #include "base/os.h"
 #include "feed.h"
@@ -68,7 +68,7 @@ static void watch_memory(void)
 
 /* ---------------------------------------------------------------- files to forge -- */
 
-enum origin { FIXED, TO_GROW, GROWN, RELAXED, SHARED, CROWDED, ORIGINS };
+enum origin { FIXED, TO_GROW, GROWN, RELAXED, SHARED, CROWDED, UNSIZED, GENERATIONS, ORIGINS };
 
 static nidus_filter *make(nidus_family family, enum origin origin)
 {
@@ -79,11 +79,18 @@ static nidus_filter *make(nidus_family family, enum origin origin)
 		options.max_capacity = 1600;
 	if (origin == SHARED)
 		options.features = NIDUS_CONCURRENT;
+	if (origin == UNSIZED || origin == GENERATIONS) {
+		options.capacity = 0;
+		options.max_capacity = NIDUS_UNLIMITED;
+		options.features = family < NIDUS_BUCKETED ? NIDUS_NO_DELETE : 0;
+	}
 	nidus_filter *filter;
 	if (nidus_create(&options, &filter) != NIDUS_OK) /* a family that cannot */
 		return NULL;
-	if (origin == GROWN)
+	if (origin == GROWN || origin == GENERATIONS)
 		keys = 400;
+	if (origin == UNSIZED)
+		keys = 10;
 	for (uint64_t key = 0; key < keys; key++)
 		expect_ok(nidus_insert_u64(filter, key));
 	for (uint64_t i = 0; origin == CROWDED && i < 40; i++)
@@ -244,6 +251,24 @@ static void fit_directory(struct bytes *bytes, const struct family *family,
 	nidus_free(empty);
 }
 
+/* The same of a filter without a size. */
+static void fit_generations(struct bytes *bytes, const struct family *family,
+                            const struct blueprint *plan)
+{
+	static const nidus_allocator system = { 0 };
+	nidus_filter *empty;
+	if (!(family->features & NIDUS_GROW) || plan->chunks > BASE_MOST ||
+	    plan->groups > FILE_MOST / 64 || generations_check(family, plan) != NIDUS_OK ||
+	    load64(bytes->data + 24) == 7 ||
+	    filter_make(family, plan, &system, NULL, &empty) != NIDUS_OK)
+		return;
+	if (nidus_saved_size(empty) <= FILE_MOST) {
+		bytes_free(bytes);
+		*bytes = bytes_save(empty);
+	}
+	nidus_free(empty);
+}
+
 /* The same header over an empty table of the size that it asks for, if that is small. */
 static void fit_table(struct bytes *bytes)
 {
@@ -253,7 +278,11 @@ static void fit_table(struct bytes *bytes)
 	if (image_read_header(&image, header_source, &next) != NIDUS_OK)
 		return;
 	const struct family *family = family_find((nidus_family)image.plan.family);
-	if (family != NULL && image.plan.segmented == 1) {
+	if (family != NULL && image.plan.segmented == PLAN_GENERATIONS) {
+		fit_generations(bytes, family, &image.plan);
+		return;
+	}
+	if (family != NULL && image.plan.segmented == PLAN_DIRECTORY) {
 		fit_directory(bytes, family, &image.plan);
 		return;
 	}
@@ -367,6 +396,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nidus_filter *filter;
 	watch_memory();
 	take_small_segments(64); /* so that a few keys fill some */
+	generation_bits = 1;
 	const struct bytes *from = original(feed_byte(&feed));
 	struct bytes bytes = { check_alloc(from->size), from->size };
 	memcpy(bytes.data, from->data, from->size);

@@ -588,6 +588,30 @@ static void the_same_calls_leave_the_same_bytes(void **state)
 	each_family(leave_the_same_bytes);
 }
 
+/* Copies that a list only counts take places when it becomes leaves: there is less room than was thought. */
+static void count_in_a_list(const nidus_options *options)
+{
+	nidus_filter *filter = filter_create(options);
+	int64_t room = filter_generations(filter)->room;
+	for (uint64_t key = 0; key < 20; key++) {
+		for (int64_t i = 0; i < room / 10; i++)
+			expect_ok(nidus_insert_u64(filter, key));
+	}
+	for (uint64_t key = 100; key < 800; key++) {
+		expect_ok(nidus_insert_u64(filter, key));
+		if (key % 16 == 0)
+			through_a_file(&filter, key % 32 == 0);
+	}
+	expect_keys(filter, 100, 800);
+	nidus_free(filter);
+}
+
+static void copies_in_a_list_make_no_room(void **state)
+{
+	(void)state;
+	each_family(count_in_a_list);
+}
+
 /* ------------------------------------------------------------------------- values -- */
 
 #define VALUED 3000
@@ -930,6 +954,7 @@ int main(void)
 		cmocka_unit_test(twins_of_all_generations_go_in_any_order),
 		cmocka_unit_test(no_key_is_lost_in_random_histories),
 		cmocka_unit_test(the_same_calls_leave_the_same_bytes),
+		cmocka_unit_test(copies_in_a_list_make_no_room),
 		cmocka_unit_test(values_are_found_in_all_generations),
 		cmocka_unit_test(counts_are_never_too_low),
 		cmocka_unit_test(filters_of_different_generations_merge),
