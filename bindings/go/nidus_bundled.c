@@ -34098,22 +34098,22 @@ ALWAYS_INLINE struct nest_shape any_shape(const struct nest *nest, bool shared)
 	return shape;
 }
 
-NEST_PLAIN_PARTS(plain, any_shape(nest, false))
-NEST_CALLS(plain, any_shape(nest, false), insert_rest_plain)
-NEST_LOOKUP_BATCH(plain, any_shape(nest, false))
-NEST_EACH(plain, any_shape(nest, false), insert_rest_plain)
-static const struct body_ops plain = { NEST_CALL_LIST(plain, plain, plain, plain),
-	                               .insert_near = insert_near_plain, NEST_EACH_LIST(plain) };
-NEST_SHARED_INSTANCE(shared, any_shape(nest, true))
+NEST_PLAIN_PARTS(any_plain, any_shape(nest, false))
+NEST_CALLS(any_plain, any_shape(nest, false), insert_rest_any_plain)
+NEST_LOOKUP_BATCH(any_plain, any_shape(nest, false))
+NEST_EACH(any_plain, any_shape(nest, false), insert_rest_any_plain)
+static const struct body_ops any_plain = { NEST_CALL_LIST(any_plain, any_plain, any_plain, any_plain),
+	                               .insert_near = insert_near_any_plain, NEST_EACH_LIST(any_plain) };
+NEST_SHARED_INSTANCE(any_shared, any_shape(nest, true))
 
 const struct body_ops *nest_ops_any(const struct nest *nest)
 {
 #ifndef NIDUS_ONE_THREAD
 	if (nest->shared != NULL)
-		return &shared;
+		return &any_shared;
 #endif
 	(void)nest;
-	return &plain;
+	return &any_plain;
 }
 
 /* ==== src/nest/instances_buckets.c ==== */
