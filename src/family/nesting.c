@@ -337,7 +337,10 @@ struct forecast nesting_forecast_for(const struct blueprint *plan, uint64_t keys
 		.slot_bits = nest_coded(kind) ? width - 1 : width,
 	};
 	forecast.load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = nesting_rate(plan, compared, forecast.load);
+	/* Windows overlap: in the last slots of a chunk none begins. */
+	double homes = kind == NEST_WINDOWS ? (double)plan->chunks * (double)plan->groups
+	                                    : (double)forecast.total_slots;
+	forecast.fpr = nesting_rate(plan, compared, (double)keys / homes);
 	/* Two groups, and the odds that one lies across the border of two lines. */
 	uint64_t line = 8 * MEMORY_LINE, bits = (uint64_t)plan->slots * forecast.slot_bits;
 	bool aligned = kind != NEST_WINDOWS && line % bits == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * windowed: cuckoo filters with overlapping windows, the smallest family.
+ * windowed: cuckoo filters with overlapping windows.
  *
  * Paper: J. Schmitz, J. Zentgraf, S. Rahmann, "Smaller and More Flexible Cuckoo
  * Filters" (2025).
@@ -27,7 +27,8 @@
  *
  * The rate: a lookup compares 2l slots, but in each only one combination of
  * choice and offset counts, and the shares of the combinations sum to one. An
- * absent key matches with load / (2^k - 1).
+ * absent key matches with keys / windows / (2^k - 1): nearly the load, as a chunk has l - 1
+ * windows less than slots.
  *
  * Not here: sizing (offset.c), slots and moves (nest/nest.h, nest/search.h).
  */

@@ -124,6 +124,44 @@ static void small_filters_keep_the_rate_too(void **state)
 	each_layout(4, 9, measure_small, &chance);
 }
 
+/*
+ * The same at 2^-(k + 3/4), where tables are made thinner instead of slots wider. A chunk has fewer
+ * windows than slots, which shows in tables of a few dozen slots.
+ */
+static void measure_thin(const struct shape *shape, void *context)
+{
+	struct chance *chance = context;
+	static const uint64_t sizes[] = { 8, 10, 12, 14, 15, 20 };
+	unsigned filters = check_small() ? 100 : 1000;
+	double target = ldexp(exp2(-0.75), -(int)shape->k);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		uint64_t first = UINT64_C(1) << 60, found = 0, each = 2048;
+		for (unsigned j = 0; j < filters; j++) {
+			nidus_options options =
+				shape_options(shape, sizes[i], 1 + chance_next(chance) / 2);
+			options.fpr = target;
+			nidus_filter *filter = filter_create(&options);
+			fill(filter, info_of(filter).capacity, first);
+			expect(info_of(filter).fpr_now <= target * (1 + 1e-12));
+			found += strangers_found(filter, each, first);
+			nidus_free(filter);
+		}
+		uint64_t trials = each * filters, most = chance_most(trials, target, ODDS);
+		check_note("%s, slots %u, fpr %g, for %llu keys: %llu of %llu found, at most %llu",
+		           shape->family->name, shape->slots, target, (unsigned long long)sizes[i],
+		           (unsigned long long)found, (unsigned long long)trials,
+		           (unsigned long long)most);
+		expect(found <= most);
+	}
+}
+
+static void small_filters_keep_rates_between_powers_of_two(void **state)
+{
+	(void)state;
+	struct chance chance = { chance_seed() + 2 };
+	each_layout(4, 4, measure_thin, &chance);
+}
+
 /* ------------------------------------------------------------------- the cuckoo paper -- */
 
 static uint64_t distinct_entries(const nidus_filter *filter)
@@ -340,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(at_capacity_the_rate_is_at_most_the_target),
 		cmocka_unit_test(small_filters_keep_the_rate_too),
+		cmocka_unit_test(small_filters_keep_rates_between_powers_of_two),
 		cmocka_unit_test(the_cuckoo_family_has_the_papers_rate),
 		cmocka_unit_test(every_plan_keeps_the_rate),
 		cmocka_unit_test(a_rate_between_powers_of_two_is_kept),
