@@ -30286,7 +30286,10 @@ struct forecast nesting_forecast_for(const struct blueprint *plan, uint64_t keys
 		.slot_bits = nest_coded(kind) ? width - 1 : width,
 	};
 	forecast.load = (double)keys / (double)forecast.total_slots;
-	forecast.fpr = nesting_rate(plan, compared, forecast.load);
+	/* Windows overlap: in the last slots of a chunk none begins. */
+	double homes = kind == NEST_WINDOWS ? (double)plan->chunks * (double)plan->groups
+	                                    : (double)forecast.total_slots;
+	forecast.fpr = nesting_rate(plan, compared, (double)keys / homes);
 	/* Two groups, and the odds that one lies across the border of two lines. */
 	uint64_t line = 8 * MEMORY_LINE, bits = (uint64_t)plan->slots * forecast.slot_bits;
 	bool aligned = kind != NEST_WINDOWS && line % bits == 0;
@@ -30506,18 +30509,22 @@ static uint64_t chunk_slots_for(const struct blueprint *plan)
 	return nest_coded(nesting_kind(plan)) ? COMPACT_CHUNK_SLOTS : CHUNK_SLOTS;
 }
 
-/* Sets chunks and groups for `keys` keys with at least `least` slots in all. */
+/*
+ * Sets chunks and groups for `keys` keys with at least `least` slots in all that a group
+ * can begin at or, of buckets, that are in one: what the rate depends on.
+ */
 static void lay_out_in_family_offset(struct blueprint *plan, const struct offset_layout *layout, uint64_t keys,
                     double least)
 {
 	enum nest_kind kind = nesting_kind(plan);
+	unsigned last = kind == NEST_WINDOWS ? plan->slots - 1 : 0; /* no window begins there */
 	double rough = slots_for(layout, plan->core_bits, (double)keys);
 	plan->chunks = (uint64_t)(rough / (double)chunk_slots_for(plan) + 0.5);
 	if (plan->chunks < 1)
 		plan->chunks = 1;
 	double slots = slots_for(layout, plan->core_bits, chunking_fullest(keys, plan->chunks));
-	if (slots * (double)plan->chunks < least)
-		slots = least / (double)plan->chunks;
+	if ((slots - last) * (double)plan->chunks < least)
+		slots = least / (double)plan->chunks + last;
 	uint64_t whole = (uint64_t)ceil(slots);
 	if (kind == NEST_WINDOWS)
 		plan->groups = whole > plan->slots ? whole - plan->slots + 1 : 2;
@@ -30572,25 +30579,30 @@ static const struct offset_layout *layout_of(const struct blueprint *plan)
 
 /* ------------------------------------------------------------------- sizing -- */
 
-/* Whether a chunk of so many slots takes its share of the keys, at the plan's rate. */
-static bool chunk_fits(const struct blueprint *plan, uint64_t chunk_slots, uint64_t keys)
+/*
+ * Whether a chunk of so many slots, `homes` of which the rate depends on, takes its share of the
+ * keys, at the plan's rate.
+ */
+static bool chunk_fits(const struct blueprint *plan, uint64_t chunk_slots, uint64_t homes,
+                       uint64_t keys)
 {
 	const struct offset_layout *layout = layout_of(plan);
 	double fullest = chunking_fullest(keys, plan->chunks);
 	if (slots_for(layout, plan->core_bits, fullest) > (double)chunk_slots)
 		return false;
-	double load = (double)keys / ((double)plan->chunks * (double)chunk_slots);
+	double load = (double)keys / ((double)plan->chunks * (double)homes);
 	return nesting_fpr(plan->core_bits, layout->compared, load) <= plan->fpr;
 }
 
 static bool buckets_fit(const struct blueprint *plan, uint64_t keys)
 {
-	return chunk_fits(plan, plan->groups * plan->slots, keys);
+	uint64_t chunk_slots = plan->groups * plan->slots;
+	return chunk_fits(plan, chunk_slots, chunk_slots, keys);
 }
 
 static bool windows_fit(const struct blueprint *plan, uint64_t keys)
 {
-	return chunk_fits(plan, plan->groups + plan->slots - 1, keys);
+	return chunk_fits(plan, plan->groups + plan->slots - 1, plan->groups, keys);
 }
 
 static uint64_t stash_in_family_offset(uint64_t chunk_slots)
@@ -31621,7 +31633,7 @@ const struct family nidus_its_family_simplified = {
 /* ==== src/family/windowed.c ==== */
 /* SPDX-License-Identifier: MIT
  *
- * windowed: cuckoo filters with overlapping windows, the smallest family.
+ * windowed: cuckoo filters with overlapping windows.
  *
  * Paper: J. Schmitz, J. Zentgraf, S. Rahmann, "Smaller and More Flexible Cuckoo
  * Filters" (2025).
@@ -31648,7 +31660,8 @@ const struct family nidus_its_family_simplified = {
  *
  * The rate: a lookup compares 2l slots, but in each only one combination of
  * choice and offset counts, and the shares of the combinations sum to one. An
- * absent key matches with load / (2^k - 1).
+ * absent key matches with keys / windows / (2^k - 1): nearly the load, as a chunk has l - 1
+ * windows less than slots.
  *
  * Not here: sizing (offset.c), slots and moves (nest/nest.h, nest/search.h).
  */
