@@ -61,12 +61,12 @@ static enum look_kind kind_of(const nidus_filter *filter)
 
 static const struct nest *nest_of(const nidus_filter *filter)
 {
-	return (const struct nest *)(const void *)filter->body;
+	return (const struct nest *)(const void *)filter_body(filter);
 }
 
 static const struct yard *yard_of(const nidus_filter *filter)
 {
-	return (const struct yard *)(const void *)filter->body;
+	return (const struct yard *)(const void *)filter_body(filter);
 }
 
 /* ----------------------------------------------------------------------- layout -- */
@@ -93,7 +93,7 @@ void EXPORT(look_layout)(const nidus_filter *filter, uint32_t *numbers)
 		*numbers++ = yard->buckets;
 	} else {
 		uint64_t bytes;
-		(void)filter->family->table(filter->body, &bytes);
+		(void)filter->family->table(filter_body(filter), &bytes);
 		*numbers++ = (uint32_t)bytes * 8;
 		*numbers++ = filter->plan.family == NIDUS_BLOCKED_BLOOM ? MEMORY_LINE * 8 : 0;
 	}
@@ -102,7 +102,7 @@ void EXPORT(look_layout)(const nidus_filter *filter, uint32_t *numbers)
 const unsigned char *EXPORT(look_bits)(const nidus_filter *filter)
 {
 	uint64_t bytes;
-	return filter->family->table(filter->body, &bytes);
+	return filter->family->table(filter_body(filter), &bytes);
 }
 
 /* --------------------------------------------------------------------- pictures -- */

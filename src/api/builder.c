@@ -51,6 +51,7 @@ static nidus_status prepare(struct nidus_builder *builder)
 		status = options_seed(options);
 	if (status != NIDUS_OK)
 		return status;
+	builder->seed = options->seed;
 	builder->key = hash_key_of(options->seed);
 	spill_begin(&builder->spill, builder->workshop.folder,
 	            workshop_room(&builder->workshop, options->value_bits), options->value_bits,
@@ -182,7 +183,7 @@ nidus_status nidus_builder_add(nidus_builder *builder, const void *key, size_t l
 	if (status == NIDUS_OK && !filter_key_given(key, len))
 		status = filter_no_key();
 	return status == NIDUS_OK
-	               ? spill_add_one(&builder->spill, hash_bytes(&builder->key, key, len), 0)
+	               ? spill_add_one(&builder->spill, hash_bytes(builder->seed, key, len), 0)
 	               : status;
 }
 
@@ -208,7 +209,7 @@ nidus_status nidus_builder_add_value(nidus_builder *builder, const void *key, si
 	if (status == NIDUS_OK)
 		status = check_value(builder, &value, 1);
 	return status == NIDUS_OK
-	               ? spill_add_one(&builder->spill, hash_bytes(&builder->key, key, len), value)
+	               ? spill_add_one(&builder->spill, hash_bytes(builder->seed, key, len), value)
 	               : status;
 }
 

@@ -15,6 +15,7 @@ struct nidus_builder {
 	nidus_options options; /* checked; the seed is one */
 	bool counts;           /* no capacity was given: keys are counted first */
 	bool hashes;           /* a seed was given, so that callers can know hashes */
+	uint64_t seed;
 	struct hash_key key;
 	struct workshop workshop;
 	struct spill spill;

@@ -42,10 +42,10 @@ static nidus_status assemble_filter(struct making *making, struct assembly *asse
 	                                  &making->builder->options.allocator, NULL, &filter);
 	if (status != NIDUS_OK)
 		return status;
-	assembly->table = family->table(filter->body, &size);
+	assembly->table = family->table(filter_body(filter), &size);
 	status = assemble(assembly, &making->builder->spill);
 	if (status == NIDUS_OK)
-		status = family->import(filter->body, assembly->end.stash, assembly->end.listed,
+		status = family->import(filter_body(filter), assembly->end.stash, assembly->end.listed,
 		                        assembly->end.count);
 	if (status == NIDUS_OK)
 		making->filter = filter;

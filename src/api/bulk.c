@@ -35,7 +35,7 @@ static void hash_integers(const void *context, size_t from, size_t n, uint64_t *
 #define LONG_KEY ((size_t)1 << 20) /* bytes; hashing it takes as long as thousands of others */
 
 struct strings {
-	struct hash_key key;
+	uint64_t seed;
 	const void *const *keys;
 	const size_t *lens;
 };
@@ -47,7 +47,7 @@ static void hash_strings(const void *context, size_t from, size_t n, uint64_t *h
 		size_t len = strings->lens[from + i];
 		if (UNLIKELY(len > LONG_KEY) && watch_ask())
 			break;
-		hashes[i] = hash_bytes(&strings->key, strings->keys[from + i], len);
+		hashes[i] = hash_bytes(strings->seed, strings->keys[from + i], len);
 	}
 }
 
@@ -84,7 +84,7 @@ static nidus_status fill(nidus_filter *filter, const uint64_t *hashes, const uin
 	nidus_status status;
 	threads = threads_wanted(threads);
 	if (filter->family->build != NULL)
-		status = filter->family->build(filter->body, hashes, values, n,
+		status = filter->family->build(filter_body(filter), hashes, values, n,
 		                               worth < threads ? (unsigned)worth : threads);
 	else
 		status = insert_all(filter, hashes, values, n);
@@ -139,7 +139,7 @@ static bool unique(const nidus_options *options)
 /* Whether a filter is about as large as it was said to be. */
 static bool keeps_promise(const nidus_filter *filter, uint64_t bytes)
 {
-	return filter->family->fill(filter->body).bytes <= bytes + bytes / 16 + 1024;
+	return filter->family->fill(filter_body(filter)).bytes <= bytes + bytes / 16 + 1024;
 }
 
 /* A filter of the family and size that hold these copies best. */
@@ -154,7 +154,7 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 	if (status != NIDUS_OK)
 		return status;
 	while (offers_take(&offers, &taken) &&
-	       (best == NULL || offers_bytes(&offers) < best->family->fill(best->body).bytes)) {
+	       (best == NULL || offers_bytes(&offers) < best->family->fill(filter_body(best)).bytes)) {
 		status = make(&taken, hashes, values, n, threads, &made);
 		if (status != NIDUS_OK && status != NIDUS_FULL && status != NIDUS_COPIES) {
 			nidus_free(best);
@@ -162,7 +162,7 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 		}
 		bool good = status == NIDUS_OK && keeps_promise(made, offers_bytes(&offers));
 		if (status == NIDUS_OK && best != NULL &&
-		    made->family->fill(made->body).bytes >= best->family->fill(best->body).bytes) {
+		    made->family->fill(filter_body(made)).bytes >= best->family->fill(filter_body(best)).bytes) {
 			nidus_free(made);
 		} else if (status == NIDUS_OK) {
 			nidus_free(best);
@@ -273,7 +273,7 @@ nidus_status nidus_build_bytes(const nidus_options *options, const void *const *
 		status = options_seed(&checked);
 	if (status != NIDUS_OK)
 		return status;
-	struct strings strings = { hash_key_of(checked.seed), keys, lens };
+	struct strings strings = { checked.seed, keys, lens };
 	struct hash_source source = { n, &strings, hash_strings, NULL };
 	return build(&checked, count_keys, &source, threads, filter);
 }

@@ -18,14 +18,14 @@ ALWAYS_INLINE void *body_by_lender(const struct directory *directory, uint64_t h
 {
 	unsigned borrowed = directory->borrowed;
 	uint64_t rest, part = multiply_wide(hash, directory->parts, &rest);
-	uint64_t bits = lender_bits(&directory->lender, rest);
+	uint64_t bits = lender_bits(&directory->trunk->lender, rest);
 	return directory->index[part << borrowed | bits >> (64 - borrowed)];
 }
 
 NEVER_INLINE void *body_by_asking(const struct directory *directory, uint64_t hash)
 {
 	unsigned borrowed = directory->borrowed;
-	uint64_t bits = directory->inner->borrow(directory->model, hash);
+	uint64_t bits = directory->inner->borrow(directory->trunk->model, hash);
 	return directory->index[multiply_high(hash, directory->parts) << borrowed |
 	                        bits >> (64 - borrowed)];
 }

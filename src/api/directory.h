@@ -82,32 +82,48 @@ enum directory_way {
 	DIRECTORY_LENT,   /* and borrowed bits, which the lender knows */
 };
 
-/* What lists do not need is made with the first leaf: many filters stay lists. */
-struct directory {
-	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
-	enum directory_way way; /* from a hash to its body */
-	uint64_t parts;       /* base segments, times the values of all growth bits */
-	unsigned behind;      /* growth bits that the index leaves out, */
-	unsigned borrowed;    /* or borrowed bits that it has, */
-	struct lender lender; /* and where they come from */
-	const struct body_ops *ops; /* of all bodies */
-	const struct family *inner; /* the family of the bodies */
-	unsigned depth;       /* bits of a part, behind the base segment, that the index has */
-	unsigned growth_bits; /* of a part */
-	uint64_t keys;        /* that one body takes */
-	uint64_t base;        /* base segments */
-	uint64_t most;        /* keys from which on leaves without bits may refuse some */
-	struct few few;
-	void *model;              /* a body without a table: identities, and what bodies share */
-	struct blueprint plan;    /* of a body, but for the bits of its tag */
-	bool shared, mapped;
-	uint64_t due;             /* shared: leaves that have to be looked at */
-	struct leaf_counts *counts;
-	struct body_class *classes; /* of bodies, by the bits of their tags; behind the counts */
-	uint64_t expected;          /* bytes of all bodies, if it is known before they are made */
-	struct block index_memory, model_memory, classes_memory;
+/* What only leaves need. It is made before the first of them: many filters stay lists. */
+struct trunk {
+	struct lender lender;  /* where the borrowed bits of the index come from */
+	void *model;           /* a body without a table: identities, and what bodies share */
+	struct blueprint plan; /* of a body, but for the bits of its tag */
+	uint64_t keys;         /* that one body takes */
+	uint64_t expected;     /* bytes of all bodies, if it is known before they are made */
+	struct block index_memory, model_memory;
+	struct block memory; /* of this struct and the classes */
+	struct leaf_counts counts;
+	struct body_class classes[]; /* of bodies, by the bits of their tags */
+};
+
+/*
+ * What a directory is made of. It lies outside, as a filter needs the same; whoever moves it tells the
+ * directory.
+ */
+struct ground {
+	struct hash_key key;
+	struct blueprint plan;
 	nidus_allocator allocator;
 };
+
+struct directory {
+	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
+	uint64_t parts;       /* base segments, times the values of all growth bits */
+	const struct body_ops *ops; /* of all bodies */
+	const struct family *inner; /* the family of the bodies */
+	const struct ground *ground;
+	struct trunk *trunk;  /* NULL: there are no leaves */
+	struct few few;       /* the list, if there are none */
+	uint16_t few_most;    /* entries that it takes */
+	uint8_t behind;       /* growth bits that the index leaves out, */
+	uint8_t borrowed;     /* or borrowed bits that it has */
+	uint8_t depth;        /* bits of a part, behind the base segment, that the index has */
+	uint8_t way;          /* from a hash to its body: an enum directory_way */
+	uint8_t due;          /* shared: 1 if leaves have to be looked at */
+	bool shared : 1, mapped : 1;
+	bool unbounded : 1; /* more keys than max_capacity are taken: see directory_most */
+};
+
+_Static_assert(sizeof(struct directory) <= 80, "a filter of few keys is small");
 
 /* The family of filters that are directories of bodies of another one. */
 const struct family *directory_family(const struct family *inner);
@@ -117,6 +133,14 @@ uint64_t directory_slots(const struct family *inner, const struct blueprint *pla
 
 /* The family whose functions work on the body of a plan: a family's own, that, or that of generations. */
 const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan);
+
+/*
+ * Makes an empty list. The ground stays where it is, or directory_move() is called.
+ * `shared` for threads, `mapped` over a file.
+ */
+void directory_create(struct directory *directory, const struct family *inner,
+                      const struct ground *ground, bool shared, bool mapped);
+void directory_move(struct directory *directory, const struct ground *ground);
 
 /* Makes an empty directory as large as it is to be at first. Errors: E_NOMEM. */
 nidus_status directory_begin(struct directory *directory, uint64_t capacity);

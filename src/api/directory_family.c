@@ -22,16 +22,6 @@ static struct forecast forecast(const struct blueprint *plan, uint64_t keys)
 	return directory_forecast(inner_of(plan), plan, keys);
 }
 
-static nidus_status create(void *body, const struct blueprint *plan, const struct segment *segment,
-                           const nidus_allocator *allocator, unsigned char *table)
-{
-	struct directory *directory = body;
-	(void)segment;
-	nidus_status status = directory_create(directory, inner_of(plan), plan, allocator);
-	directory->mapped = table != NULL;
-	return status;
-}
-
 static void free_directory(void *body)
 {
 	directory_free(body);
@@ -104,7 +94,7 @@ static void make_families(void)
 		family.body_size = sizeof(struct directory);
 		family.check = check;
 		family.forecast = forecast;
-		family.create = create;
+		family.create = NULL; /* but directory_create */
 		family.free = free_directory;
 		family.clear = clear;
 		family.copy = copy;

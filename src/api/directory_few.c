@@ -22,18 +22,12 @@ uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool s
 	return most <= TWO_BODIES_MOST ? most / 2 : 0;
 }
 
-uint64_t directory_few_most(const struct directory *directory)
-{
-	return directory_list_most(directory->base, directory->keys, directory->few.bits,
-	                           directory->shared);
-}
-
 /* ------------------------------------------------------------------------ numbers -- */
 
 /* Bits of a fingerprint, with those of growth. */
 static unsigned fingerprint_bits(const struct directory *directory)
 {
-	return directory->inner->tag_at(&directory->plan) + directory->growth_bits;
+	return directory->inner->tag_at(&directory->ground->plan) + directory->ground->plan.growth_bits;
 }
 
 /*
@@ -124,7 +118,7 @@ static nidus_status plant_list(struct directory *directory)
 static nidus_status leave_list(struct directory *directory, nidus_status status)
 {
 	if (status == NIDUS_OK)
-		few_free(&directory->few, &directory->allocator);
+		few_free(&directory->few, &directory->ground->allocator);
 	else
 		directory_uproot(directory);
 	return status;
@@ -146,7 +140,7 @@ static bool takes(const struct directory *directory, struct few_record record)
 {
 	const struct few *few = &directory->few;
 	struct few_record there;
-	if (few->count < directory_few_most(directory) && few->count < RECORDS_MOST)
+	if (few->count < directory->few_most && few->count < RECORDS_MOST)
 		return true;
 	if (few->count < RECORDS_MOST)
 		record.value = 0; /* any will do */
@@ -159,7 +153,7 @@ nidus_status directory_few_put(struct directory *directory, uint64_t hash, uint6
 {
 	struct few_record record = { number_of(directory, hash), value };
 	if (takes(directory, record))
-		return few_insert(&directory->few, record, copies, &directory->allocator);
+		return few_insert(&directory->few, record, copies, &directory->ground->allocator);
 	nidus_status status = plant_list(directory);
 	if (status == NIDUS_OK)
 		status = directory_put_copies(directory, hash, value, copies);
@@ -185,7 +179,7 @@ nidus_status directory_few_change(struct directory *directory, uint64_t hash,
 		return NIDUS_NOT_FOUND;
 	struct few_record fresh = { record.number, change.fresh };
 	if (any)
-		fresh.value = value_sum(record.value, change.fresh, directory->plan.value_bits);
+		fresh.value = value_sum(record.value, change.fresh, directory->ground->plan.value_bits);
 	if (change.what != VALUE_REMOVE && !takes(directory, fresh)) {
 		nidus_status status = plant_list(directory);
 		if (status == NIDUS_OK)
@@ -194,7 +188,7 @@ nidus_status directory_few_change(struct directory *directory, uint64_t hash,
 		return leave_list(directory, status);
 	}
 	if (change.what != VALUE_REMOVE) {
-		nidus_status status = few_insert(few, fresh, 1, &directory->allocator);
+		nidus_status status = few_insert(few, fresh, 1, &directory->ground->allocator);
 		if (status != NIDUS_OK)
 			return status;
 	}

@@ -31,7 +31,7 @@ static const void *piece(const void *context, uint64_t index, uint64_t *size)
 	}
 	if (directory->index == NULL && index == 1) {
 		*size = few_bytes(&directory->few);
-		return directory->few.memory.bytes; /* NULL if there are none */
+		return directory->few.bytes; /* NULL if there are none */
 	}
 	if (--index / 2 >= saving->bodies)
 		return NULL;
@@ -72,7 +72,7 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 		                             .head_size = LINE + leaves * RECORD,
 		                             .pieces = { piece, saving } };
 	nidus_status status =
-		memory_take(&directory->allocator,
+		memory_take(&directory->ground->allocator,
 	                    saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
 	                    &saving->memory);
 	if (status != NIDUS_OK)
@@ -82,7 +82,7 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	store64(saving->memory.bytes + 8, directory->few.count);
 	image->section[IMAGE_TABLE].size = saving->head_size + few_bytes(&directory->few);
 	image->count = few_entries(&directory->few);
-	image->stashed = directory->few.copies.nodes;
+	image->stashed = few_overflow(&directory->few)->nodes;
 	unsigned char *record = saving->memory.bytes + LINE;
 	for (index = 0; (leaf = directory_next_leaf(directory, &index)) != NULL; record += RECORD)
 		write_record(saving, leaf, record, image);
@@ -93,13 +93,13 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 
 void directory_saved(struct directory_saving *saving)
 {
-	memory_give(&saving->directory->allocator, &saving->memory);
+	memory_give(&saving->directory->ground->allocator, &saving->memory);
 }
 
 void directory_export_stashes(const struct directory_saving *saving, unsigned char *bytes)
 {
 	const struct family *inner = saving->directory->inner;
-	bytes = overflow_export(&saving->directory->few.copies, 0, bytes);
+	bytes = overflow_export(few_overflow(&saving->directory->few), 0, bytes);
 	for (uint64_t i = 0; i < saving->bodies; i++) {
 		uint64_t listed = inner->fill(saving->body[i]).listed;
 		if (listed > 0)
@@ -170,7 +170,7 @@ static bool take_place(const struct directory_loading *loading, const unsigned c
 /* Whether the records can be those of this file. */
 static nidus_status check_records(struct directory_loading *loading)
 {
-	uint64_t at = 0, number, base = loading->directory->base;
+	uint64_t at = 0, number, base = directory_base(loading->directory);
 	nidus_status status = NIDUS_OK;
 	loading->shallowest = LEAF_DEPTH_MOST;
 	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++)
@@ -244,9 +244,8 @@ static nidus_status load_leaves(struct directory_loading *loading, struct bytes_
 	uint64_t at = 0, number, left;
 	nidus_status status = check_records(loading);
 	left = loading->image->section[IMAGE_TABLE].size - LINE - loading->leaves * RECORD;
-	directory->expected = left;
 	if (status == NIDUS_OK)
-		status = directory_prepare(directory, loading->index_depth);
+		status = directory_prepare(directory, loading->index_depth, left);
 	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++, record += RECORD) {
 		struct leaf *leaf;
 		(void)take_place(loading, record, &at, &number);
@@ -286,11 +285,11 @@ static nidus_status load_stashes(struct directory_loading *loading, const unsign
 static nidus_status read_few(struct directory_loading *loading, struct image_reading *reading)
 {
 	struct few *few = &loading->directory->few;
-	nidus_status status = few_reserve(few, loading->few, &loading->directory->allocator);
+	nidus_status status = few_reserve(few, loading->few, &loading->directory->ground->allocator);
 	if (status != NIDUS_OK)
 		return status;
-	few->count = loading->few;
-	return image_read_piece(reading, few->memory.bytes, few_bytes(few));
+	few->count = (uint16_t)loading->few;
+	return image_read_piece(reading, few->bytes, few_bytes(few));
 }
 
 /* Takes the copies of a list, which may have any number of them. */
@@ -298,7 +297,7 @@ static nidus_status load_copies(struct directory_loading *loading, const unsigne
 {
 	struct few *few = &loading->directory->few;
 	nidus_status status = few_import_copies(few, stash, loading->image->stashed,
-	                                        &loading->directory->allocator);
+	                                        &loading->directory->ground->allocator);
 	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense() : status;
 }
 
@@ -327,7 +326,7 @@ nidus_status directory_read_table(struct directory_loading *loading, struct imag
 		return status;
 	if (loading->leaves == 0)
 		return read_few(loading, reading);
-	status = memory_take(&directory->allocator, loading->leaves * RECORD, &loading->memory);
+	status = memory_take(&directory->ground->allocator, loading->leaves * RECORD, &loading->memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct bytes_from from = { reading, NULL, NULL };
@@ -348,7 +347,7 @@ nidus_status directory_read_stash(struct directory_loading *loading, const unsig
 
 void directory_loaded(struct directory_loading *loading)
 {
-	memory_give(&loading->directory->allocator, &loading->memory);
+	memory_give(&loading->directory->ground->allocator, &loading->memory);
 }
 
 /* Reads the stash section and hands it out; then checks all. */
@@ -357,14 +356,14 @@ static nidus_status read_stashes(struct directory_loading *loading, nidus_source
 {
 	struct directory *directory = loading->directory;
 	struct block stash;
-	nidus_status status = memory_take(&directory->allocator,
+	nidus_status status = memory_take(&directory->ground->allocator,
 	                                  loading->image->section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
 		return status;
 	status = image_read_section(loading->image, IMAGE_STASH, stash.bytes, source, context);
 	if (status == NIDUS_OK)
 		status = directory_read_stash(loading, stash.bytes);
-	memory_give(&directory->allocator, &stash);
+	memory_give(&directory->ground->allocator, &stash);
 	return status;
 }
 
@@ -393,9 +392,8 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
 	if (status != NIDUS_OK)
 		return status;
 	if (loading.leaves == 0) {
-		directory->few.memory = memory_lent((unsigned char *)(uintptr_t)table + LINE,
-		                                    image->section[IMAGE_TABLE].size - LINE);
-		directory->few.count = loading.few;
+		directory->few.bytes = (unsigned char *)(uintptr_t)table + LINE;
+		directory->few.count = (uint16_t)loading.few;
 		status = check_capacity(directory, image->plan.capacity);
 		return status == NIDUS_OK
 		               ? load_copies(&loading, file + image->section[IMAGE_STASH].offset)

@@ -34,7 +34,7 @@ static unsigned body_with_cell(unsigned bodies, uint64_t cell)
 static uint64_t part_of_cell(const struct directory *directory, uint64_t number, unsigned depth,
                              uint64_t cell)
 {
-	unsigned growth = directory->growth_bits, bits = depth + CELL_BITS;
+	unsigned growth = directory->ground->plan.growth_bits, bits = depth + CELL_BITS;
 	uint64_t all = number * CELLS + cell;
 	return bits <= growth ? all << (growth - bits) : all >> (bits - growth);
 }
@@ -43,7 +43,7 @@ static uint64_t part_of_cell(const struct directory *directory, uint64_t number,
 static struct segment segment_of(const struct directory *directory, uint64_t number, unsigned depth,
                                  unsigned bodies, unsigned which, uint64_t *last)
 {
-	unsigned growth = directory->growth_bits, bits = depth + CELL_BITS;
+	unsigned growth = directory->ground->plan.growth_bits, bits = depth + CELL_BITS;
 	uint64_t end = first_cell[bodies][which + 1];
 	uint64_t first = part_of_cell(directory, number, depth, first_cell[bodies][which]);
 	*last = part_of_cell(directory, number, depth, end - 1);
@@ -52,15 +52,15 @@ static struct segment segment_of(const struct directory *directory, uint64_t num
 	return (struct segment){ .parts = directory->parts,
 		                 .first = first,
 		                 .tag_bits = *last > first ? log2_floor(*last - first) + 1 : 0,
-		                 .most_bits = directory->growth_bits,
-		                 .model = directory->model };
+		                 .most_bits = directory->ground->plan.growth_bits,
+		                 .model = directory->trunk->model };
 }
 
 uint64_t directory_table_bytes(const struct directory *directory, uint64_t number, unsigned depth,
                                unsigned bodies, unsigned which)
 {
 	uint64_t last;
-	struct blueprint plan = directory->plan;
+	struct blueprint plan = directory->trunk->plan;
 	plan.growth_bits = segment_of(directory, number, depth, bodies, which, &last).tag_bits;
 	return directory->inner->forecast(&plan, 0).bytes;
 }
@@ -93,8 +93,8 @@ uint64_t directory_block_bytes(const struct family *inner, const struct blueprin
 uint64_t directory_slab_bytes(const struct directory *directory)
 {
 	uint64_t bytes = 0;
-	for (unsigned i = 0; directory->classes != NULL && i <= directory->growth_bits; i++)
-		bytes += directory->classes[i].slabs.bytes;
+	for (unsigned i = 0; directory->trunk != NULL && i <= directory->ground->plan.growth_bits; i++)
+		bytes += directory->trunk->classes[i].slabs.bytes;
 	return bytes;
 }
 
@@ -107,8 +107,8 @@ static nidus_status begin_class(const struct directory *directory, const struct 
 	                            ? room_at(inner)
 	                            : directory_block_bytes(inner, plan, segment->tag_bits);
 	return inner->lay_out == NULL ? NIDUS_OK
-	                              : inner->lay_out(plan, segment, directory->model,
-	                                               &directory->allocator, &class->layout);
+	                              : inner->lay_out(plan, segment, directory->trunk->model,
+	                                               &directory->ground->allocator, &class->layout);
 }
 
 static void end_class(const struct directory *directory, struct body_class *class)
@@ -123,7 +123,7 @@ static void end_class(const struct directory *directory, struct body_class *clas
 static nidus_status take_block(const struct directory *directory, const struct blueprint *plan,
                                struct segment *segment, unsigned char **block)
 {
-	struct body_class *class = &directory->classes[segment->tag_bits];
+	struct body_class *class = &directory->trunk->classes[segment->tag_bits];
 	uint64_t whole = directory_slab_bytes(directory);
 	nidus_status status = NIDUS_OK;
 	if (class->slabs.blocks == 0)
@@ -131,8 +131,8 @@ static nidus_status take_block(const struct directory *directory, const struct b
 	if (status != NIDUS_OK)
 		return status;
 	segment->layout = class->layout;
-	whole = whole > directory->expected ? whole : directory->expected;
-	status = slabs_take(&class->slabs, &directory->allocator, whole, block);
+	whole = whole > directory->trunk->expected ? whole : directory->trunk->expected;
+	status = slabs_take(&class->slabs, &directory->ground->allocator, whole, block);
 	if (status != NIDUS_OK)
 		end_class(directory, class);
 	else if (!directory->mapped)
@@ -157,8 +157,8 @@ static void follow(const struct directory *directory, const void *from, void *bo
 
 static void give_block(const struct directory *directory, unsigned char *block, unsigned tag_bits)
 {
-	struct body_class *class = &directory->classes[tag_bits];
-	const unsigned char *last = slabs_give(&class->slabs, &directory->allocator, block);
+	struct body_class *class = &directory->trunk->classes[tag_bits];
+	const unsigned char *last = slabs_give(&class->slabs, &directory->ground->allocator, block);
 	if (last != NULL)
 		follow(directory, last + BODY_HEAD, block + BODY_HEAD);
 	end_class(directory, class);
@@ -168,7 +168,7 @@ static void give_block(const struct directory *directory, unsigned char *block, 
 static nidus_status make_body(const struct directory *directory, struct leaf *leaf, unsigned bodies,
                               unsigned which, unsigned char *table)
 {
-	struct blueprint plan = directory->plan;
+	struct blueprint plan = directory->trunk->plan;
 	struct body_head head = { .leaf = leaf };
 	unsigned char *block;
 	struct segment segment =
@@ -181,7 +181,7 @@ static nidus_status make_body(const struct directory *directory, struct leaf *le
 		return status;
 	memcpy(block, &head, sizeof head);
 	void *body = block + BODY_HEAD;
-	status = directory->inner->create(body, &plan, &segment, &directory->allocator, table);
+	status = directory->inner->create(body, &plan, &segment, &directory->ground->allocator, table);
 	if (status == NIDUS_OK)
 		leaf->body[leaf->bodies++] = body;
 	else
@@ -205,7 +205,7 @@ void directory_free_leaf(const struct directory *directory, struct leaf *leaf)
 	struct block memory = leaf->memory;
 	for (unsigned i = 0; i < leaf->bodies; i++)
 		free_body(directory, leaf->body[i]);
-	memory_give(&directory->allocator, &memory);
+	memory_give(&directory->ground->allocator, &memory);
 }
 
 nidus_status directory_make_leaf(const struct directory *directory, uint64_t number, unsigned depth,
@@ -213,7 +213,7 @@ nidus_status directory_make_leaf(const struct directory *directory, uint64_t num
 {
 	struct block memory;
 	*made = NULL;
-	nidus_status status = memory_take(&directory->allocator, sizeof(struct leaf), &memory);
+	nidus_status status = memory_take(&directory->ground->allocator, sizeof(struct leaf), &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct leaf *leaf = (struct leaf *)(void *)memory.bytes;
@@ -238,7 +238,7 @@ uint64_t directory_leaf_count(const struct directory *directory, const struct le
 /* Keys that a leaf of so many bodies takes, though they are never quite even. */
 static double keys_of_leaf(const struct directory *directory, unsigned bodies)
 {
-	double keys = (double)directory->keys;
+	double keys = (double)directory->trunk->keys;
 	return bodies == 1   ? keys
 	       : bodies == 2 ? UNEVEN * 2 * keys
 	                     : UNEVEN * keys * CELLS / MOST_CELLS;
@@ -296,24 +296,24 @@ static nidus_status make_index(struct directory *directory, unsigned depth)
 {
 	struct block memory;
 	uint64_t bytes;
-	unsigned growth = directory->growth_bits;
-	if (multiply_overflows(directory->base, (sizeof(void *)) << depth, &bytes))
+	unsigned growth = directory->ground->plan.growth_bits;
+	if (multiply_overflows(directory_base(directory), (sizeof(void *)) << depth, &bytes))
 		return fail(NIDUS_E_NOMEM, "an index of 2^%u entries is too large", depth);
-	nidus_status status = memory_take_unset(&directory->allocator, bytes, &memory);
+	nidus_status status = memory_take_unset(&directory->ground->allocator, bytes, &memory);
 	if (status != NIDUS_OK)
 		return status;
 	if (directory->index == NULL)
 		memset(memory.bytes, 0, memory.size);
 	void **index = (void **)(void *)memory.bytes;
 	write_index(directory, index, depth);
-	memory_give(&directory->allocator, &directory->index_memory);
-	directory->index_memory = memory;
+	memory_give(&directory->ground->allocator, &directory->trunk->index_memory);
+	directory->trunk->index_memory = memory;
 	directory->index = index;
-	directory->depth = depth;
-	directory->behind = depth < growth ? growth - depth : 0;
-	directory->borrowed = depth > growth ? depth - growth : 0;
+	directory->depth = (uint8_t)depth;
+	directory->behind = (uint8_t)(depth < growth ? growth - depth : 0);
+	directory->borrowed = (uint8_t)(depth > growth ? depth - growth : 0);
 	directory->way = directory->borrowed == 0              ? DIRECTORY_GROWTH
-	                 : directory->lender.identities > 0 ? DIRECTORY_LENT
+	                 : directory->trunk->lender.identities > 0 ? DIRECTORY_LENT
 	                                                    : DIRECTORY_ELSE;
 	return NIDUS_OK;
 }
@@ -329,7 +329,7 @@ static nidus_status deepen_index(struct directory *directory, unsigned depth, un
 static void flatten_index(struct directory *directory)
 {
 	unsigned needed = directory->depth;
-	while (needed > 0 && directory->counts->at_index_depth[needed] == 0)
+	while (needed > 0 && directory->trunk->counts.at_index_depth[needed] == 0)
 		needed--;
 	if (needed < directory->depth)
 		(void)make_index(directory, needed);
@@ -338,8 +338,8 @@ static void flatten_index(struct directory *directory)
 static void leave_index(struct directory *directory, struct leaf *leaf)
 {
 	leaf->entered = false;
-	directory->counts->at_depth[leaf->depth]--;
-	directory->counts->at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]--;
+	directory->trunk->counts.at_depth[leaf->depth]--;
+	directory->trunk->counts.at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]--;
 }
 
 /* ------------------------------------------------------------- when to be split -- */
@@ -354,14 +354,14 @@ static uint64_t entries_in(const struct directory *directory, const void *body)
 /* Whether the growth bits give a leaf of so many bodies room for more. */
 static bool has_bits(const struct directory *directory, const struct leaf *leaf)
 {
-	return leaf->depth + (leaf->bodies > 1 ? 2u : 1u) <= directory->growth_bits;
+	return leaf->depth + (leaf->bodies > 1 ? 2u : 1u) <= directory->ground->plan.growth_bits;
 }
 
 /* Whether a leaf may be split, be it by borrowed bits. */
 static bool may_split(const struct directory *directory, const struct leaf *leaf)
 {
 	unsigned shallowest = 0;
-	while (directory->counts->at_depth[shallowest] == 0)
+	while (directory->trunk->counts.at_depth[shallowest] == 0)
 		shallowest++;
 	return leaf->bodies < LEAF_BODIES || (leaf->depth < shallowest + DIRECTORY_SPREAD &&
 	                                      leaf->depth < LEAF_DEPTH_MOST);
@@ -434,7 +434,7 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 	struct leaf_load load = load_of(directory, leaf);
 	leaf->last = false;
 	leaf->room = 0;
-	if (wait_until(leaf, &load, splits_at(directory, leaf), directory->keys))
+	if (wait_until(leaf, &load, splits_at(directory, leaf), directory->trunk->keys))
 		return false;
 	if (has_bits(directory, leaf) && may_split(directory, leaf))
 		return true;
@@ -442,10 +442,10 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 	leaf->last = true;
 	if (wait_until(leaf, &load, overfull_at(directory, leaf), UINT64_MAX))
 		return false;
-	bool full = directory_used(directory) >= directory->most;
+	bool full = directory_used(directory) >= directory_most(directory);
 	leaf->last = full || !may_split(directory, leaf);
 	if (!full && leaf->last)
-		leaf->room = (int64_t)(directory->keys / 64 + 1);
+		leaf->room = (int64_t)(directory->trunk->keys / 64 + 1);
 	return !leaf->last;
 }
 
@@ -453,7 +453,7 @@ bool directory_is_full(struct directory *directory, struct leaf *leaf)
 {
 	struct leaf_load load = load_of(directory, leaf);
 	return load.count >= overfull_at(directory, leaf) &&
-	       directory_used(directory) >= directory->most;
+	       directory_used(directory) >= directory_most(directory);
 }
 
 void directory_recount(struct directory *directory)
@@ -467,8 +467,8 @@ void directory_enter(struct directory *directory, struct leaf *leaf)
 {
 	point_to(directory->index, directory->depth, leaf);
 	leaf->entered = true;
-	directory->counts->at_depth[leaf->depth]++;
-	directory->counts->at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]++;
+	directory->trunk->counts.at_depth[leaf->depth]++;
+	directory->trunk->counts.at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]++;
 }
 
 /* --------------------------------------------------------------------- splitting -- */
@@ -483,7 +483,7 @@ static uint64_t cell_of_body(const struct leaf *leaf, unsigned which)
 static void begin_second(const struct directory *directory, const struct leaf *leaf, unsigned which,
                          uint64_t first_part, struct spread *spread)
 {
-	unsigned growth = directory->growth_bits, bits = leaf->depth + CELL_BITS;
+	unsigned growth = directory->ground->plan.growth_bits, bits = leaf->depth + CELL_BITS;
 	uint64_t cell = first_cell[leaf->bodies][which];
 	spread->limit = part_of_cell(directory, leaf->number, leaf->depth, cell) - first_part;
 	if (bits > growth)
@@ -597,7 +597,7 @@ void directory_look_at(struct directory *directory, struct leaf *leaf, bool grow
 		return;
 	reason_set_aside();
 	if (extend(directory, leaf) != NIDUS_OK) /* no memory: again a little later */
-		leaf->room = (int64_t)(directory->keys / 64 + 1);
+		leaf->room = (int64_t)(directory->trunk->keys / 64 + 1);
 	(void)reason_decide(NIDUS_OK);
 }
 
@@ -616,27 +616,88 @@ void directory_look_after(struct directory *directory)
 
 /* ------------------------------------------------------------------------ growth -- */
 
-nidus_status directory_prepare(struct directory *directory, unsigned index_depth)
+/* Makes the body without a table that others share things with. Errors: E_NOMEM. */
+static nidus_status make_model(struct directory *directory)
 {
+	static unsigned char nothing[MEMORY_LINE];
+	const struct family *inner = directory->inner;
+	struct trunk *trunk = directory->trunk;
+	struct blueprint plan = trunk->plan;
+	plan.growth_bits = directory->ground->plan.growth_bits;
+	plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
+	struct segment segment = { .parts = directory->parts,
+		                   .tag_bits = plan.growth_bits,
+		                   .most_bits = plan.growth_bits };
 	nidus_status status =
-		memory_take(&directory->allocator,
-	                    sizeof *directory->counts +
-	                            (directory->growth_bits + 1) * sizeof *directory->classes,
-	                    &directory->classes_memory);
+		memory_take(&directory->ground->allocator, inner->body_size, &trunk->model_memory);
 	if (status != NIDUS_OK)
 		return status;
-	directory->counts = (struct leaf_counts *)(void *)directory->classes_memory.bytes;
-	directory->classes = (struct body_class *)(void *)(directory->counts + 1);
-	if (directory->inner->prepare != NULL)
-		status = directory->inner->prepare(directory->model);
-	directory->lender = directory->inner->lender(directory->model);
+	status = inner->create(trunk->model_memory.bytes, &plan, &segment,
+	                       &directory->ground->allocator, nothing);
+	if (status == NIDUS_OK)
+		trunk->model = trunk->model_memory.bytes;
+	else
+		memory_give(&directory->ground->allocator, &trunk->model_memory);
+	return status;
+}
+
+/* Makes what only leaves need, but for the index. Errors: E_NOMEM. */
+static nidus_status make_trunk(struct directory *directory, uint64_t expected)
+{
+	struct block memory;
+	nidus_status status = memory_take(
+		&directory->ground->allocator,
+		sizeof(struct trunk) + (directory->ground->plan.growth_bits + 1u) * sizeof(struct body_class),
+		&memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct trunk *trunk = (struct trunk *)(void *)memory.bytes;
+	trunk->memory = memory;
+	trunk->expected = expected;
+	trunk->plan = directory_body_plan(&directory->ground->plan);
+	trunk->keys = directory->inner->segment_keys(&trunk->plan);
+	trunk->plan.capacity = trunk->plan.max_capacity = UINT64_MAX; /* see is_full */
+	if (!directory->shared)
+		trunk->plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
+	directory->trunk = trunk;
+	return make_model(directory);
+}
+
+/* Frees it; there are no bodies. */
+static void free_trunk(struct directory *directory)
+{
+	struct trunk *trunk = directory->trunk;
+	const nidus_allocator *allocator = &directory->ground->allocator;
+	if (trunk == NULL)
+		return;
+	struct block memory = trunk->memory;
+	for (unsigned i = 0; i <= directory->ground->plan.growth_bits; i++) {
+		slabs_free(&trunk->classes[i].slabs, allocator);
+		end_class(directory, &trunk->classes[i]);
+	}
+	if (trunk->model != NULL)
+		directory->inner->free(trunk->model);
+	memory_give(allocator, &trunk->model_memory);
+	memory_give(allocator, &trunk->index_memory);
+	memory_give(allocator, &memory);
+	directory->trunk = NULL;
+}
+
+nidus_status directory_prepare(struct directory *directory, unsigned index_depth,
+                               uint64_t expected)
+{
+	nidus_status status = make_trunk(directory, expected);
+	if (status == NIDUS_OK && directory->inner->prepare != NULL)
+		status = directory->inner->prepare(directory->trunk->model);
+	if (status == NIDUS_OK)
+		directory->trunk->lender = directory->inner->lender(directory->trunk->model);
 	return status == NIDUS_OK ? make_index(directory, index_depth) : status;
 }
 
 nidus_status directory_plant(struct directory *directory)
 {
-	nidus_status status = directory_prepare(directory, 0);
-	for (uint64_t i = 0; i < directory->base && status == NIDUS_OK; i++) {
+	nidus_status status = directory_prepare(directory, 0, 0);
+	for (uint64_t i = 0; i < directory_base(directory) && status == NIDUS_OK; i++) {
 		struct leaf *leaf;
 		status = directory_make_leaf(directory, i, 0, 1, NULL, &leaf);
 		if (status != NIDUS_OK)
@@ -662,26 +723,17 @@ void directory_uproot(struct directory *directory)
 		i += UINT64_C(1) << (directory->depth - leaf->depth);
 		for (unsigned body = 0; body < leaf->bodies; body++)
 			directory->inner->free(leaf->body[body]);
-		memory_give(&directory->allocator, &memory);
+		memory_give(&directory->ground->allocator, &memory);
 	}
-	for (unsigned i = 0; directory->classes != NULL && i <= directory->growth_bits; i++) {
-		slabs_free(&directory->classes[i].slabs, &directory->allocator);
-		end_class(directory, &directory->classes[i]);
-	}
-	memory_give(&directory->allocator, &directory->classes_memory);
-	memory_give(&directory->allocator, &directory->index_memory);
-	if (directory->inner->unprepare != NULL && directory->model != NULL)
-		directory->inner->unprepare(directory->model);
+	free_trunk(directory);
 	directory->index = NULL;
-	directory->counts = NULL;
-	directory->classes = NULL;
 	directory->depth = directory->behind = directory->borrowed = 0;
 	directory->way = DIRECTORY_ELSE;
 }
 
 uint64_t directory_capacity(const struct directory *directory)
 {
-	double keys = directory->index != NULL ? 0 : (double)directory_few_most(directory);
+	double keys = directory->index != NULL ? 0 : (double)directory->few_most;
 	uint64_t index = 0;
 	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
 		keys += keys_of_leaf(directory, leaf->bodies);
@@ -698,7 +750,7 @@ static nidus_status extend_for(struct directory *directory, uint64_t capacity, b
 		struct leaf *leaf = body_head(directory->index[i])->leaf;
 		uint64_t number = leaf->number;
 		unsigned depth = leaf->depth;
-		double share = (double)capacity / ldexp((double)directory->base, (int)depth);
+		double share = (double)capacity / ldexp((double)directory_base(directory), (int)depth);
 		if (share > keys_of_leaf(directory, leaf->bodies) * (1 + ROUNDING) &&
 		    (relax || has_bits(directory, leaf)) && may_split(directory, leaf)) {
 			status = extend(directory, leaf);
@@ -713,7 +765,7 @@ nidus_status directory_grow(struct directory *directory, uint64_t capacity, bool
 {
 	nidus_status status = NIDUS_OK;
 	bool changed = true;
-	if (directory->index == NULL && capacity > directory_few_most(directory))
+	if (directory->index == NULL && capacity > directory->few_most)
 		status = directory_leave_list(directory);
 	while (directory->index != NULL && status == NIDUS_OK && changed)
 		status = extend_for(directory, capacity, relax, &changed);

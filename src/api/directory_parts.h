@@ -39,10 +39,22 @@ static inline struct body_head *body_head(const void *body)
 	return (struct body_head *)(void *)((unsigned char *)(uintptr_t)body - BODY_HEAD);
 }
 
+/* How many base segments there are. */
+static inline uint64_t directory_base(const struct directory *directory)
+{
+	return directory->parts >> directory->ground->plan.growth_bits;
+}
+
+/* Keys from which on leaves without bits may refuse some. */
+static inline uint64_t directory_most(const struct directory *directory)
+{
+	return directory->unbounded ? UINT64_MAX : directory->ground->plan.max_capacity;
+}
+
 /* Entries of the index. */
 static inline uint64_t directory_entries(const struct directory *directory)
 {
-	return directory->index != NULL ? directory->base << directory->depth : 0;
+	return directory->index != NULL ? directory_base(directory) << directory->depth : 0;
 }
 
 /*
@@ -52,7 +64,7 @@ static inline uint64_t directory_entries(const struct directory *directory)
 static inline uint64_t part_above(const struct directory *directory, uint64_t part, uint64_t borrowed,
                                   unsigned depth)
 {
-	unsigned growth = directory->growth_bits;
+	unsigned growth = directory->ground->plan.growth_bits;
 	return depth <= growth ? part >> (growth - depth)
 	                       : part << (depth - growth) | borrowed >> (64 - (depth - growth));
 }
@@ -83,17 +95,19 @@ uint64_t directory_slab_bytes(const struct directory *directory);
 unsigned directory_index_depth(unsigned depth, unsigned bodies);
 
 /*
- * Makes what a directory needs before its first leaf, with an index of this depth. Errors: E_NOMEM; to
- * be uprooted or freed then.
+ * Makes what a directory needs before its first leaf, with an index of this depth. `expected` are the
+ * bytes of all bodies, 0 if that is not known. Errors: E_NOMEM; to be uprooted or freed then.
  */
-nidus_status directory_prepare(struct directory *directory, unsigned index_depth);
+nidus_status directory_prepare(struct directory *directory, unsigned index_depth,
+                               uint64_t expected);
+
+/* The plan of a body without a tag, of a directory of a plan. */
+struct blueprint directory_body_plan(const struct blueprint *plan);
 
 /* Makes a leaf part of the directory, whose index is deep enough. */
 void directory_enter(struct directory *directory, struct leaf *leaf);
 
-/* Entries from which on there are leaves; before that they are a list. */
-uint64_t directory_few_most(const struct directory *directory);
-/* The same by base segments, keys that a body takes, and bits of a record. */
+/* Entries from which on there are leaves, by base segments, keys that a body takes, and bits of a record. */
 uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool shared);
 /* Bits of a record of the list, but for its value; 0: there can be no list. */
 unsigned directory_list_bits(const struct family *inner, const struct blueprint *plan);
@@ -145,8 +159,6 @@ struct blueprint directory_body_plan(const struct blueprint *plan);
 nidus_status directory_check(const struct family *inner, const struct blueprint *plan);
 struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
                                    uint64_t keys);
-nidus_status directory_create(struct directory *directory, const struct family *inner,
-                              const struct blueprint *plan, const nidus_allocator *allocator);
 void directory_free(struct directory *directory);
 void directory_clear(struct directory *directory);
 nidus_status directory_copy(struct directory *to, const struct directory *from);

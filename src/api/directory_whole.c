@@ -176,57 +176,33 @@ uint64_t directory_slots(const struct family *inner, const struct blueprint *pla
 
 /* -------------------------------------------------------------------------- life -- */
 
-/* Makes the body without a table that others share things with. */
-static nidus_status make_model(struct directory *directory)
+void directory_move(struct directory *directory, const struct ground *ground)
 {
-	static unsigned char nothing[MEMORY_LINE];
-	const struct family *inner = directory->inner;
-	struct blueprint plan = directory->plan;
-	plan.growth_bits = directory->growth_bits;
-	plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
-	struct segment segment = { .parts = directory->parts,
-		                   .tag_bits = plan.growth_bits,
-		                   .most_bits = plan.growth_bits };
-	nidus_status status =
-		memory_take(&directory->allocator, inner->body_size, &directory->model_memory);
-	if (status != NIDUS_OK)
-		return status;
-	status = inner->create(directory->model_memory.bytes, &plan, &segment,
-	                       &directory->allocator, nothing);
-	if (status == NIDUS_OK)
-		directory->model = directory->model_memory.bytes;
-	else
-		memory_give(&directory->allocator, &directory->model_memory);
-	return status;
+	directory->ground = ground;
 }
 
-nidus_status directory_create(struct directory *directory, const struct family *inner,
-                              const struct blueprint *plan, const nidus_allocator *allocator)
+void directory_create(struct directory *directory, const struct family *inner,
+                      const struct ground *ground, bool shared, bool mapped)
 {
+	const struct blueprint *plan = &ground->plan;
+	struct blueprint body = directory_body_plan(plan);
+	unsigned bits = directory_list_bits(inner, plan);
 	*directory = (struct directory){
 		.inner = inner,
-		.base = plan->chunks,
+		.ground = ground,
 		.parts = plan->chunks << plan->growth_bits,
-		.growth_bits = plan->growth_bits,
-		.few = { .bits = directory_list_bits(inner, plan),
-		         .value_bits = plan->value_bits },
-		.plan = directory_body_plan(plan),
-		.most = plan->max_capacity,
-		.shared = plan->features & NIDUS_CONCURRENT,
-		.allocator = *allocator,
+		.few = { .bits = (uint8_t)bits, .value_bits = (uint8_t)plan->value_bits },
+		.few_most = (uint16_t)directory_list_most(plan->chunks, inner->segment_keys(&body),
+		                                          bits, shared),
+		.shared = shared,
+		.mapped = mapped,
 	};
-	directory->keys = inner->segment_keys(&directory->plan);
-	directory->plan.capacity = directory->plan.max_capacity = UINT64_MAX; /* see is_full */
-	return make_model(directory);
 }
 
 void directory_free(struct directory *directory)
 {
 	directory_uproot(directory);
-	few_free(&directory->few, &directory->allocator);
-	if (directory->model != NULL)
-		directory->inner->free(directory->model);
-	memory_give(&directory->allocator, &directory->model_memory);
+	few_free(&directory->few, &directory->ground->allocator);
 }
 
 nidus_status directory_begin(struct directory *directory, uint64_t capacity)
@@ -240,7 +216,7 @@ nidus_status directory_begin(struct directory *directory, uint64_t capacity)
 void directory_clear(struct directory *directory)
 {
 	directory_uproot(directory);
-	few_clear(&directory->few, &directory->allocator);
+	few_clear(&directory->few, &directory->ground->allocator);
 }
 
 /* ---------------------------------------------------------------------- contents -- */
@@ -266,7 +242,7 @@ static void add_fill(struct fill *all, const struct fill *body)
 /* Bytes of a body's table, which is in its block; 0 if it is a file's. */
 static uint64_t room_of_body(const struct directory *directory, const void *body)
 {
-	struct blueprint plan = directory->plan;
+	struct blueprint plan = directory->trunk->plan;
 	plan.growth_bits = body_head(body)->tag_bits;
 	return directory->mapped ? 0 : directory->inner->segment_room(&plan);
 }
@@ -288,23 +264,31 @@ static void fill_of_leaf(const struct directory *directory, const struct leaf *l
 	all->headroom = left < all->headroom ? left : all->headroom;
 }
 
+/* Bytes of bodies, and of what leads to them but for the leaves. */
+static uint64_t bytes_of_trunk(const struct directory *directory)
+{
+	const struct trunk *trunk = directory->trunk;
+	return trunk == NULL ? 0
+	                     : trunk->index_memory.size + trunk->model_memory.size +
+	                               trunk->memory.size + directory_slab_bytes(directory);
+}
+
 struct fill directory_fill(const struct directory *directory)
 {
 	const struct few *few = &directory->few;
 	struct fill fill = { .count = few_entries(few),
-		             .stashed = few->copies.entries,
-		             .listed = few->copies.nodes,
-		             .bytes = few->memory.size + few->copies.bytes +
-		                      directory->index_memory.size + directory->model_memory.size +
-		                      directory->classes_memory.size +
-		                      directory_slab_bytes(directory),
+		             .stashed = few_overflow(few)->entries,
+		             .listed = few_overflow(few)->nodes,
+		             .bytes = few_memory(few) + bytes_of_trunk(directory),
 		             .headroom = 1 };
 	uint64_t index = 0;
 	if (directory->index == NULL && few->count > 0)
-		fill.headroom -= (double)few->count / (double)directory_few_most(directory);
+		fill.headroom -= (double)few->count / (double)directory->few_most;
 	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
 		fill_of_leaf(directory, leaf, &fill);
-	fill.slots = fill.bodies * directory->inner->forecast(&directory->plan, 0).total_slots;
+	if (directory->trunk != NULL)
+		fill.slots = fill.bodies *
+		             directory->inner->forecast(&directory->trunk->plan, 0).total_slots;
 	if (fill.slots > 0)
 		fill.load = (double)(fill.count - fill.stashed) / (double)fill.slots;
 	fill.headroom = fill.headroom > 0 ? fill.headroom : 0;
@@ -318,25 +302,44 @@ static uint64_t part_of_entry(const struct directory *directory, const void *bod
                               const nidus_entry *entry)
 {
 	return body_head(body)->first +
-	       (entry->fingerprint >> directory->inner->tag_at(&directory->plan));
+	       (entry->fingerprint >> directory->inner->tag_at(&directory->ground->plan));
 }
 
 /* An entry of a body as one of the filter. */
 static nidus_entry entry_outside(const struct directory *directory, const nidus_entry *entry,
                                  uint64_t part)
 {
-	unsigned at = directory->inner->tag_at(&directory->plan);
-	uint64_t growth = part & bits_low(directory->growth_bits);
+	unsigned at = directory->inner->tag_at(&directory->ground->plan);
+	uint64_t growth = part & bits_low(directory->ground->plan.growth_bits);
 	return (nidus_entry){
-		.home = (part >> directory->growth_bits) * directory->plan.groups + entry->home,
+		.home = (part >> directory->ground->plan.growth_bits) * directory->ground->plan.groups + entry->home,
 		.fingerprint = (entry->fingerprint & bits_low(at)) | growth << at,
 		.value = entry->value,
 	};
 }
 
+/* Room for what identities need of a body. */
+struct sketch {
+	_Alignas(MEMORY_LINE) unsigned char room[FAMILY_SKETCH];
+};
+
+/* The model, or a sketch of one: a list has none. */
+static const void *model_of(const struct directory *directory, struct sketch *sketch)
+{
+	if (directory->trunk != NULL)
+		return directory->trunk->model;
+	const struct ground *ground = directory->ground;
+	struct segment segment = { .parts = directory->parts,
+		                   .tag_bits = directory->ground->plan.growth_bits,
+		                   .most_bits = directory->ground->plan.growth_bits };
+	return directory->inner->sketch(sketch->room, &ground->plan, &segment,
+	                                hash_partner_key(&ground->key));
+}
+
 nidus_entry directory_identity(const struct directory *directory, uint64_t hash)
 {
-	nidus_entry entry = directory->inner->identity(directory->model, hash);
+	struct sketch sketch;
+	nidus_entry entry = directory->inner->identity(model_of(directory, &sketch), hash);
 	return entry_outside(directory, &entry, multiply_high(hash, directory->parts));
 }
 
@@ -394,17 +397,19 @@ nidus_status directory_entry_hash(const struct directory *directory, const nidus
                                   uint64_t *hash)
 {
 	const struct family *inner = directory->inner;
-	uint64_t groups = directory->plan.groups, ignored;
-	uint64_t growth = entry->fingerprint >> inner->tag_at(&directory->plan);
-	if (entry->home / groups >= directory->base || growth > bits_low(directory->growth_bits))
+	uint64_t groups = directory->ground->plan.groups, ignored;
+	uint64_t growth = entry->fingerprint >> inner->tag_at(&directory->ground->plan);
+	if (entry->home / groups >= directory_base(directory) || growth > bits_low(directory->ground->plan.growth_bits))
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	nidus_entry inside = { entry->home % groups, entry->fingerprint, entry->value };
-	nidus_status status = inner->entry_hash(directory->model, &inside, &ignored);
+	struct sketch sketch;
+	const void *model = model_of(directory, &sketch);
+	nidus_status status = inner->entry_hash(model, &inside, &ignored);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t part = entry->home / groups << directory->growth_bits | growth;
-	*hash = inner->body_hash(directory->model, &inside, part);
+	uint64_t part = entry->home / groups << directory->ground->plan.growth_bits | growth;
+	*hash = inner->body_hash(model, &inside, part);
 	return NIDUS_OK;
 }
 
@@ -425,7 +430,7 @@ static nidus_status verify_body(const struct directory *directory, const void *b
 	const struct body_head *head = body_head(body);
 	const struct leaf *leaf = head->leaf;
 	uint64_t parts = head->last - head->first + 1;
-	bool borrows = directory_index_depth(leaf->depth, leaf->bodies) > directory->growth_bits;
+	bool borrows = directory_index_depth(leaf->depth, leaf->bodies) > directory->ground->plan.growth_bits;
 	nidus_cursor cursor = { { 0, 0 } };
 	nidus_entry entry;
 	nidus_status status = directory->inner->verify(body);
@@ -465,13 +470,13 @@ static nidus_status copy_body(const struct directory *directory, void *to, const
 	struct fill fill = inner->fill(from);
 	const unsigned char *table = inner->table(from, &size);
 	memcpy(inner->table(to, &size), table, (size_t)size);
-	nidus_status status = memory_take(&directory->allocator,
+	nidus_status status = memory_take(&directory->ground->allocator,
 	                                  fill.listed * OVERFLOW_ENTRY, &stash);
 	if (status != NIDUS_OK)
 		return status;
 	inner->export_stash(from, stash.bytes);
 	status = inner->import(to, stash.bytes, fill.listed, fill.count);
-	memory_give(&directory->allocator, &stash);
+	memory_give(&directory->ground->allocator, &stash);
 	return status;
 }
 
@@ -494,13 +499,12 @@ static nidus_status copy_leaf(struct directory *to, const struct leaf *leaf, boo
 nidus_status directory_copy(struct directory *to, const struct directory *from)
 {
 	uint64_t index = 0;
-	nidus_status status = few_copy(&to->few, &from->few, &to->allocator);
+	nidus_status status = few_copy(&to->few, &from->few, &to->ground->allocator);
 	if (status != NIDUS_OK)
 		return status;
 	if (from->index == NULL)
 		return NIDUS_OK;
-	to->expected = directory_slab_bytes(from);
-	status = directory_prepare(to, from->depth);
+	status = directory_prepare(to, from->depth, directory_slab_bytes(from));
 	for (const struct leaf *leaf;
 	     status == NIDUS_OK && (leaf = directory_next_leaf(from, &index)) != NULL;)
 		status = copy_leaf(to, leaf, from->mapped);
@@ -574,7 +578,7 @@ static nidus_status fill_leaf(const struct directory *directory, struct leaf *le
 	size_t to = hashes_before_part(directory, hashes, n, last->last + 1);
 	if (to == from)
 		return NIDUS_OK;
-	nidus_status status = memory_take(&directory->allocator, 16 * (to - from), &memory);
+	nidus_status status = memory_take(&directory->ground->allocator, 16 * (to - from), &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct leaf_hashes room = { .hashes = (uint64_t *)(void *)memory.bytes };
@@ -583,7 +587,7 @@ static nidus_status fill_leaf(const struct directory *directory, struct leaf *le
 		status = fill_body_from(directory, leaf->body[i], hashes + from,
 		                        values_from(values, from), to - from, room);
 	leaf->room = 0;
-	memory_give(&directory->allocator, &memory);
+	memory_give(&directory->ground->allocator, &memory);
 	return status;
 }
 
@@ -592,7 +596,8 @@ static nidus_status fill_leaf(const struct directory *directory, struct leaf *le
 /* Whether there are so many keys that bodies would keep most of them in their lists, which get slow. */
 static bool are_too_many(const struct directory *directory, const uint64_t *hashes, size_t n)
 {
-	uint64_t most = directory->most + directory->most / OVERFULL, different = 0;
+	uint64_t most = directory_most(directory), different = 0;
+	most += most / OVERFULL;
 	for (size_t i = 0; i < n && n > most; i++)
 		different += i == 0 || hashes[i] != hashes[i - 1];
 	return different > most;

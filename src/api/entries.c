@@ -10,7 +10,7 @@ bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *e
 	if (filter == NULL || cursor == NULL || entry == NULL || filter->family->next == NULL)
 		return false;
 	shared_stop(filter, false);
-	bool found = filter->family->next(filter->body, cursor, entry);
+	bool found = filter->family->next(filter_body(filter), cursor, entry);
 	shared_go_on(filter);
 	return found;
 }
@@ -28,12 +28,12 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 	uint64_t hash;
 	if (filter->family->insert_entry != NULL) {
 		shared_stop(filter, true);
-		status = filter->family->insert_entry(filter->body, entry);
+		status = filter->family->insert_entry(filter_body(filter), entry);
 		shared_go_on(filter);
 		return status;
 	}
 	shared_stop(filter, false);
-	status = filter->family->entry_hash(filter->body, entry, &hash);
+	status = filter->family->entry_hash(filter_body(filter), entry, &hash);
 	shared_go_on(filter);
 	if (status != NIDUS_OK || entry->value == 0)
 		return status == NIDUS_OK ? nidus_insert_hash(filter, hash) : status;

@@ -79,7 +79,7 @@ static nidus_status keep_found(const nidus_filter *filter, struct list *list, un
 	size_t kept = 0;
 	for (size_t i = 0; i < list->n; i += SOME) {
 		size_t some = list->n - i < SOME ? list->n - i : SOME;
-		filter->ops->contains_batch(filter->body, list->hashes + i, some, yes);
+		filter->ops->contains_batch(filter_body(filter), list->hashes + i, some, yes);
 		for (size_t j = 0; j < some; j++) {
 			uint64_t hash = list->hashes[i + j];
 			list->hashes[kept] = hash;
@@ -113,7 +113,7 @@ static nidus_status check_apart(const struct list *in, const struct list *out)
 static nidus_status judge(nidus_filter *filter, const nidus_filter *first, const struct list *in,
                           const struct list *out, unsigned threads, nidus_filter **judged)
 {
-	nidus_status status = filter->family->judge(filter->body, first->body, in->hashes, in->n,
+	nidus_status status = filter->family->judge(filter_body(filter), filter_body(first), in->hashes, in->n,
 	                                            out->hashes, out->n, threads);
 	if (status == NIDUS_OK)
 		*judged = filter;
@@ -148,7 +148,7 @@ static nidus_status make_first(const nidus_options *options, const struct list *
 	nidus_status status = nidus_create(options, first);
 	if (status != NIDUS_OK)
 		return status;
-	status = (*first)->family->build((*first)->body, in->hashes, NULL, in->n, threads);
+	status = (*first)->family->build(filter_body(*first), in->hashes, NULL, in->n, threads);
 	if (status != NIDUS_OK) {
 		nidus_free(*first);
 		*first = NULL;

@@ -48,41 +48,105 @@ nidus_status filter_no_key(void)
 #define FILTER_ALONE false
 #endif
 
+/* Whether threads are to share a filter. In an opened one there is nothing to lock. */
+static bool has_locks(const nidus_filter *filter)
+{
+	return filter->plan.features & NIDUS_CONCURRENT && !filter->readonly && !FILTER_ALONE;
+}
+
+/* Bytes behind a filter: any of fixed size may become a directory. */
+static size_t body_room(const struct family *family)
+{
+	size_t most = family->body_size > sizeof(struct directory) ? family->body_size
+	                                                           : sizeof(struct directory);
+	return divide_up(most, sizeof(void *)) * sizeof(void *);
+}
+
+_Static_assert(sizeof(struct apart) <= sizeof(struct directory), "it fits behind any filter");
+
+/*
+ * Takes memory for a filter. A body of fixed size begins with a line, a directory anywhere.
+ * Errors: E_NOMEM.
+ */
+static nidus_status take_memory(const struct family *family, const nidus_allocator *allocator,
+                                bool opened, nidus_filter **filter)
+{
+	size_t before = MEMORY_LINE - offsetof(struct nidus_filter, body) % MEMORY_LINE;
+	size_t size = sizeof(struct nidus_filter) + body_room(family) +
+	              (opened ? sizeof(struct opened) : 0);
+	struct block memory;
+	if (family->grows)
+		before = 0;
+	nidus_status status = family->grows ? memory_take_anywhere(allocator, size, &memory)
+	                                    : memory_take(allocator, before + size, &memory);
+	if (status != NIDUS_OK)
+		return status;
+	*filter = (nidus_filter *)(void *)(memory.bytes + before);
+	(*filter)->whole_size = (uint32_t)memory.whole_size;
+	(*filter)->skipped = (uint8_t)((unsigned char *)*filter - (unsigned char *)memory.whole);
+	return NIDUS_OK;
+}
+
+/* The memory of a filter. */
+static struct block memory_of(const nidus_filter *filter)
+{
+	unsigned char *whole = (unsigned char *)(uintptr_t)filter - filter->skipped;
+	return (struct block){ whole, filter->whole_size, whole, filter->whole_size };
+}
+
+static void give_memory(nidus_filter *filter)
+{
+	const nidus_allocator allocator = filter->allocator;
+	struct block memory = memory_of(filter);
+	memory_give(&allocator, &memory);
+}
+
+struct opened *filter_opened(const nidus_filter *filter)
+{
+	return (struct opened *)(void *)((uintptr_t)filter->body + body_room(filter->family));
+}
+
+/* Makes the body of a filter that has all the rest. Errors: E_NOMEM. */
+static nidus_status make_body(nidus_filter *filter, unsigned char *table)
+{
+	struct blueprint plan = filter->plan;
+	if (filter->family->grows) {
+		directory_create((struct directory *)(void *)filter->body,
+		                 family_find(filter->family->id), &filter->ground,
+		                 has_locks(filter), filter->readonly);
+		return NIDUS_OK;
+	}
+	if (!has_locks(filter))
+		plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
+	return filter->family->create(filter->body, &plan, NULL, &filter->allocator, table);
+}
+
 nidus_status filter_make(const struct family *family, const struct blueprint *plan,
                          const nidus_allocator *allocator, unsigned char *table,
                          nidus_filter **filter)
 {
-	struct block memory;
+	nidus_filter *made;
 	*filter = NULL;
 	family = family_of_plan(family_find(family->id), plan);
-	/* A filter of fixed size may become a directory when it is merged or grown beyond it. */
-	uint64_t size = sizeof(struct directory) > family->body_size ? sizeof(struct directory)
-	                                                             : family->body_size;
-	nidus_status status =
-		memory_take(allocator, sizeof(struct nidus_filter) + size, &memory);
+	nidus_status status = take_memory(family, allocator, table != NULL, &made);
 	if (status != NIDUS_OK)
 		return status;
-	nidus_filter *made = (nidus_filter *)(void *)memory.bytes;
 	made->family = family;
 	made->key = hash_key_of(plan->seed);
 	made->plan = *plan;
-	made->memory = memory;
 	made->allocator = *allocator;
 	made->readonly = table != NULL;
 	made->keeps_all = plan->features & NIDUS_NO_DELETE;
 	made->value_bits = (uint8_t)plan->value_bits;
-	struct blueprint body = *plan;
-	if (made->readonly || FILTER_ALONE) /* there is nothing to lock */
-		body.features &= ~(uint32_t)NIDUS_CONCURRENT;
-	status = family->create(made->body, &body, NULL, allocator, table);
+	status = make_body(made, table);
 	if (status != NIDUS_OK) {
-		memory_give(allocator, &memory);
+		give_memory(made);
 		return status;
 	}
 	made->ops = family->ops(made->body);
-	if (body.features & NIDUS_CONCURRENT)
+	if (has_locks(made))
 		status = shared_make(made);
-	filter_choose_calls(made);
+	filter_choose_front(made);
 	if (status == NIDUS_OK)
 		*filter = made;
 	else
@@ -90,17 +154,45 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	return status;
 }
 
+/* Frees the body of a filter, wherever it is. */
+static void free_body(nidus_filter *filter)
+{
+	filter->family->free(filter_body(filter));
+	if (filter->apart)
+		memory_give(&filter->allocator, &((struct apart *)(void *)filter->body)->memory);
+	filter->apart = false;
+}
+
+/* Whether a body of a family fits behind a filter. */
+static bool has_room(const nidus_filter *filter, const struct family *family)
+{
+	size_t before = filter->skipped + offsetof(struct nidus_filter, body);
+	return family->body_size <= filter->whole_size - before;
+}
+
 void filter_take_body(nidus_filter *to, nidus_filter *from)
 {
-	struct block memory = from->memory;
-	to->family->free(to->body);
-	memcpy(to->body, from->body, from->family->body_size);
-	to->family = from->family;
-	to->plan = from->plan;
-	to->ops = from->ops;
-	filter_choose_calls(to);
+	const size_t seed = sizeof to->plan.seed;
+	bool stays = !from->apart && !has_room(to, from->family);
+	struct apart apart = { .body = from->body, .memory = memory_of(from) };
 	shared_unmake(from);
-	memory_give(&to->allocator, &memory);
+	free_body(to);
+	if (stays)
+		memcpy(to->body, &apart, sizeof apart);
+	else
+		memcpy(to->body, from->body,
+		       from->apart ? sizeof apart : from->family->body_size);
+	to->apart = stays || from->apart;
+	to->family = from->family;
+	/* Other threads may read the seed, which is the same, to hash a key. */
+	memcpy((unsigned char *)&to->plan + seed, (unsigned char *)&from->plan + seed,
+	       sizeof to->plan - seed);
+	to->ops = from->ops;
+	if (filter_directory(to) != NULL)
+		directory_move(filter_directory(to), &to->ground);
+	filter_choose_front(to);
+	if (!stays)
+		give_memory(from);
 }
 
 nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
@@ -145,11 +237,10 @@ void nidus_free(nidus_filter *filter)
 	if (filter == NULL)
 		return;
 	shared_unmake(filter);
-	filter->family->free(filter->body);
-	file_unmap(&filter->map);
-	nidus_allocator allocator = filter->allocator;
-	struct block memory = filter->memory;
-	memory_give(&allocator, &memory);
+	free_body(filter);
+	if (filter->readonly)
+		file_unmap(&filter_opened(filter)->map);
+	give_memory(filter);
 }
 
 nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy)
@@ -161,7 +252,7 @@ nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy)
 	if (status != NIDUS_OK)
 		return status;
 	status = filter->readonly ? filter_copy_mapped(made, filter)
-	                          : filter->family->copy(made->body, filter->body);
+	                          : filter->family->copy(filter_body(made), filter_body(filter));
 	if (status != NIDUS_OK) {
 		nidus_free(made);
 		return status;
@@ -191,7 +282,7 @@ nidus_status nidus_clear(nidus_filter *filter)
 	struct directory *directory = filter_directory(filter);
 	struct generations *generations = filter_generations(filter);
 	shared_stop(filter, true);
-	filter->family->clear(filter->body);
+	filter->family->clear(filter_body(filter));
 	if (directory != NULL) /* without memory it stays small for now */
 		(void)directory_begin(directory, filter->plan.capacity);
 	if (generations != NULL)
@@ -203,7 +294,7 @@ nidus_status nidus_clear(nidus_filter *filter)
 static nidus_status verify(const nidus_filter *filter)
 {
 	shared_stop(filter, false);
-	nidus_status status = filter->family->verify(filter->body);
+	nidus_status status = filter->family->verify(filter_body(filter));
 	shared_go_on(filter);
 	return status;
 }
@@ -220,7 +311,7 @@ uint64_t nidus_size(const nidus_filter *filter)
 {
 	if (filter == NULL)
 		return 0;
-	return filter->gate != NULL ? shared_size(filter) : filter->family->count(filter->body);
+	return filter->gate != NULL ? shared_size(filter) : filter->family->count(filter_body(filter));
 }
 
 /* What a filter can do, and how it is made where that was a choice. */
@@ -256,13 +347,13 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 	shared_stop(filter, false);
 	const struct blueprint *plan = &filter->plan;
 	bool directory = plan->segmented != PLAN_WHOLE;
-	struct fill fill = filter->family->fill(filter->body);
+	struct fill fill = filter->family->fill(filter_body(filter));
 	/* An entry of a list is one to lookups, however many copies it counts. */
 	uint64_t counted = fill.stashed > fill.listed ? fill.stashed - fill.listed : 0;
 	struct forecast forecast = filter->family->forecast(plan, fill.count - counted);
 	/* That of a Bloom filter reads the whole table. */
 	if (filter->family->rate_now != NULL && (!filter->readonly || directory))
-		forecast.fpr = filter->family->rate_now(filter->body, fill.load);
+		forecast.fpr = filter->family->rate_now(filter_body(filter), fill.load);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
 	nidus_info full = {
 		.struct_size = info->struct_size,

@@ -11,50 +11,81 @@
 
 struct gate;
 
-/*
- * Where the calls on one key go: straight to the body's own operations, or to functions that
- * take care of locks, growth and refusals first (api/keys.c).
- */
-struct calls {
-	bool (*contains)(const void *body, uint64_t hash);
-	nidus_status (*insert)(void *body, uint64_t hash);
-	nidus_status (*remove)(void *body, uint64_t hash);
-	void (*prefetch)(const void *body, uint64_t hash);
+/* What only a filter has that was opened. */
+struct opened {
+	struct file_map map;        /* the whole file */
+	const unsigned char *table; /* the table in it, */
+	uint64_t table_size;
+	uint64_t checksum; /* and its checksum by the header */
+	bool checked;      /* opened with NIDUS_OPEN_VERIFY */
 };
 
-/* A filter. The body lies right behind it. */
+/*
+ * A filter. The body lies right behind it, and behind that what an opened one has. One that can
+ * grow has room for a directory alone: so those of few keys are small. If it becomes one of fixed
+ * size, which needs more, the body stays in the memory of the filter that it was made in.
+ */
 struct nidus_filter {
-	struct calls calls;
+	/*
+	 * Where contains, insert and remove of one key go to: straight to the body's own
+	 * operations, through the gate, or to a body that is elsewhere (api/keys.c).
+	 */
+	const struct body_ops *front;
 	const struct body_ops *ops;
 	const struct family *family;
-	struct hash_key key;
-	struct blueprint plan;
-	struct block memory; /* this very struct and the body */
-	nidus_allocator allocator;
-	struct file_map map; /* of an opened filter: the whole file */
-	const unsigned char *table; /* of it: the table, */
-	uint64_t table_size;
-	uint64_t checksum;   /* and its checksum by the header */
-	bool readonly;       /* opened */
-	bool keeps_all;      /* made with NIDUS_NO_DELETE */
+	struct gate *gate; /* NULL unless threads share the filter (api/shared.h) */
+	union {
+		struct ground ground; /* all three, as directories know them */
+		struct {
+			struct hash_key key;
+			struct blueprint plan;
+			nidus_allocator allocator;
+		};
+	};
+	uint32_t whole_size; /* of the memory of all this, */
+	uint8_t skipped;     /* which begins so many bytes before it */
 	uint8_t value_bits;  /* the plan's; threads read it while others make the filter grow */
-	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
-	struct gate *gate;   /* NULL unless threads share the filter (api/shared.h) */
-	struct block gate_memory;
-	_Alignas(MEMORY_LINE) unsigned char body[];
+	bool readonly : 1;   /* opened */
+	bool keeps_all : 1;  /* made with NIDUS_NO_DELETE */
+	bool apart;          /* what lies behind is a struct apart */
+	_Alignas(void *) unsigned char body[];
 };
 
-/* Operations get the body of a filter; the filter lies before it. */
+_Static_assert(offsetof(struct nidus_filter, key) ==
+                               offsetof(struct nidus_filter, ground) + offsetof(struct ground, key) &&
+                       offsetof(struct nidus_filter, plan) ==
+                               offsetof(struct nidus_filter, ground) + offsetof(struct ground, plan) &&
+                       offsetof(struct nidus_filter, allocator) ==
+                               offsetof(struct nidus_filter, ground) +
+                                       offsetof(struct ground, allocator),
+               "two names of the same");
+
+_Static_assert(sizeof(struct nidus_filter) + sizeof(struct directory) <= 256,
+               "a filter of few keys is small");
+
+/* A body that is elsewhere, and the memory it is in. */
+struct apart {
+	void *body;
+	struct block memory;
+};
+
+static inline void *filter_body(const nidus_filter *filter)
+{
+	void *behind = (void *)(uintptr_t)filter->body;
+	return UNLIKELY(filter->apart) ? ((struct apart *)behind)->body : behind;
+}
+
+/* Operations of `front` get what lies behind the filter. */
 static inline nidus_filter *filter_of(const void *body)
 {
 	return (nidus_filter *)((uintptr_t)body - offsetof(struct nidus_filter, body));
 }
 
 /*
- * Sets filter->calls by the filter's operations and by what is allowed. To be called after any
- * of them changed; the calls of a filter that threads share never change.
+ * Sets filter->front. To be called after the operations changed; that of a filter that threads
+ * share never changes.
  */
-void filter_choose_calls(nidus_filter *filter);
+void filter_choose_front(nidus_filter *filter);
 
 /*
  * Makes a filter of a checked plan: an empty one, or one over a mapped table
@@ -63,6 +94,12 @@ void filter_choose_calls(nidus_filter *filter);
 nidus_status filter_make(const struct family *family, const struct blueprint *plan,
                          const nidus_allocator *allocator, unsigned char *table,
                          nidus_filter **filter);
+
+/* What a filter that was opened has. */
+struct opened *filter_opened(const nidus_filter *filter);
+
+/* For callers that are done with a filter for now: what it has of a file need not stay in memory. */
+void filter_forget_map(const nidus_filter *filter);
 
 /*
  * Lookups in opened filters do not check the table. Calls that hand its contents on ask
@@ -99,7 +136,7 @@ static inline struct directory *filter_directory(const nidus_filter *filter)
 /* The generations that the body of a filter without a size is; NULL: it has one. */
 static inline struct generations *filter_generations(const nidus_filter *filter)
 {
-	return filter->family->unlimited ? (struct generations *)(uintptr_t)filter->body : NULL;
+	return filter->family->unlimited ? filter_body(filter) : NULL;
 }
 
 /* Keys promised: of a growing filter as many as it has room for by now. */

@@ -65,8 +65,8 @@ static nidus_status save_one(struct generations_saving *saving, struct image *im
 	store64(record, size);
 	store64(record + 8, one.count);
 	store64(record + 16, one.stashed);
-	store64(record + 24, saving->generations->of[number]->base);
-	store32(record + 32, saving->generations->of[number]->growth_bits);
+	store64(record + 24, directory_base(saving->generations->of[number]));
+	store32(record + 32, saving->generations->of[number]->ground->plan.growth_bits);
 	saving->size[number] = size;
 	saving->n++;
 	image->section[IMAGE_TABLE].size += RECORD + size + padding(size);
@@ -200,8 +200,8 @@ static nidus_status prepare(struct loading *loading, const struct image *image,
 	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++) {
 		const unsigned char *record = records + i * RECORD;
 		struct directory *directory = generations->of[i];
-		if (load64(record + 24) != directory->base ||
-		    load32(record + 32) != directory->growth_bits)
+		if (load64(record + 24) != directory_base(directory) ||
+		    load32(record + 32) != directory->ground->plan.growth_bits)
 			return no_sense();
 		loading->directory[i] = (struct directory_loading){ .directory = directory,
 			                                            .image = &loading->of[i] };

@@ -197,8 +197,14 @@ static void refuse_beyond(struct generations *generations)
 	struct blueprint next;
 	bool last = !generations_plan_of(generations->inner, &generations->plan, generations->n,
 	                                 &next);
-	generations_youngest(generations)->most = last ? generations_most(generations) : UINT64_MAX;
+	generations_youngest(generations)->unbounded = !last;
 }
+
+/* A generation, and what it is made of. */
+struct generation {
+	struct directory directory;
+	struct ground ground;
+};
 
 nidus_status generations_make_next(struct generations *generations)
 {
@@ -209,17 +215,14 @@ nidus_status generations_make_next(struct generations *generations)
 		                           "need more than a 64-bit hash");
 	struct block *memory = &generations->memory[number];
 	nidus_status status =
-		memory_take(&generations->allocator, sizeof(struct directory), memory);
+		memory_take(&generations->allocator, sizeof(struct generation), memory);
 	if (status != NIDUS_OK)
 		return status;
-	struct directory *directory = (struct directory *)(void *)memory->bytes;
-	status = directory_create(directory, generations->inner, &plan, &generations->allocator);
-	if (status != NIDUS_OK) {
-		memory_give(&generations->allocator, memory);
-		return status;
-	}
-	directory->mapped = generations->mapped;
-	generations->of[number] = directory;
+	struct generation *made = (struct generation *)(void *)memory->bytes;
+	made->ground = (struct ground){ hash_key_of(plan.seed), plan, generations->allocator };
+	directory_create(&made->directory, generations->inner, &made->ground, generations->shared,
+	                 generations->mapped);
+	generations->of[number] = &made->directory;
 	generations->most[number] = plan.max_capacity;
 	generations->n++;
 	refuse_beyond(generations);
@@ -463,7 +466,7 @@ nidus_status generations_expect(struct generations *generations, uint64_t keys)
 {
 	struct directory *youngest = generations_youngest(generations);
 	nidus_status status = NIDUS_OK;
-	youngest->most = UINT64_MAX;
+	youngest->unbounded = true;
 	if (youngest->shared && youngest->index == NULL)
 		status = directory_plant(youngest);
 	return status == NIDUS_OK ? directory_grow(youngest, keys, true) : status;

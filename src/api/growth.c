@@ -29,10 +29,10 @@ static nidus_status list_entries(nidus_filter *to, const nidus_filter *from)
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
 	uint64_t hash;
-	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
-		status = to->family->entry_hash(to->body, &entry, &hash);
+	while (status == NIDUS_OK && from->family->next(filter_body(from), &cursor, &entry)) {
+		status = to->family->entry_hash(filter_body(to), &entry, &hash);
 		if (status == NIDUS_OK)
-			status = body_insert(to->ops, to->body, hash, entry.value);
+			status = body_insert(to->ops, filter_body(to), hash, entry.value);
 	}
 	return status;
 }
@@ -48,7 +48,7 @@ nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 	struct spread spread = { .choose = choose,
 		                 .context = directory,
 		                 .borrows = directory->borrowed > 0 };
-	return from->family->spread(from->body, &spread);
+	return from->family->spread(filter_body(from), &spread);
 }
 
 nidus_status growth_make_empty(const nidus_filter *like, struct blueprint *plan,
@@ -104,7 +104,7 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 	struct blueprint *plan = &filter->plan;
 	struct directory *directory = filter_directory(filter);
 	plan->max_capacity = plan->max_capacity > keys ? plan->max_capacity : keys;
-	directory->most = plan->max_capacity;
+	directory->unbounded = false;
 	/* A hair more, as families round in their own order. */
 	double rate = filter->family->forecast(plan, keys).fpr * (1 + 0x1p-40);
 	plan->fpr = plan->fpr > rate ? plan->fpr : rate;
@@ -121,7 +121,7 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, nidus_filter **made)
 {
 	const struct directory *old = filter_directory(filter);
-	bool leaves = old == NULL || capacity > directory_few_most(old);
+	bool leaves = old == NULL || capacity > old->few_most;
 	nidus_status status = make_directory_like(filter, leaves, made);
 	if (status != NIDUS_OK)
 		return status;
@@ -279,7 +279,7 @@ static nidus_status shrink_generations(nidus_filter *filter, uint64_t capacity)
 	nidus_status status = make_shrunk(filter, capacity, &smaller);
 	if (status != NIDUS_OK)
 		return status;
-	if (smaller->family->fill(smaller->body).bytes < filter->family->fill(filter->body).bytes)
+	if (smaller->family->fill(filter_body(smaller)).bytes < filter->family->fill(filter_body(filter)).bytes)
 		filter_take_body(filter, smaller);
 	else
 		nidus_free(smaller);
@@ -289,7 +289,7 @@ static nidus_status shrink_generations(nidus_filter *filter, uint64_t capacity)
 static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 {
 	nidus_filter *smaller;
-	uint64_t count = filter->family->count(filter->body);
+	uint64_t count = filter->family->count(filter_body(filter));
 	const struct directory *directory = filter_directory(filter);
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
@@ -302,7 +302,7 @@ static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 	nidus_status status = make_sized(filter, capacity, &smaller);
 	if (status != NIDUS_OK)
 		return status;
-	if (smaller->family->fill(smaller->body).bytes >= directory_fill(directory).bytes) {
+	if (smaller->family->fill(filter_body(smaller)).bytes >= directory_fill(directory).bytes) {
 		nidus_free(smaller);
 		return NIDUS_OK;
 	}

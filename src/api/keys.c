@@ -11,7 +11,7 @@
 
 uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len)
 {
-	return filter != NULL && filter_key_given(key, len) ? hash_bytes(&filter->key, key, len)
+	return filter != NULL && filter_key_given(key, len) ? hash_bytes(filter->plan.seed, key, len)
 	                                                    : 0;
 }
 
@@ -55,8 +55,10 @@ static inline nidus_status insert(nidus_filter *filter, uint64_t hash)
 {
 	if (UNLIKELY(filter == NULL))
 		return filter_null("filter");
+	if (UNLIKELY(filter->readonly))
+		return filter_check_writable(filter);
 	void *body = body_of(filter);
-	return filter_of(body)->calls.insert(body, hash);
+	return filter_of(body)->front->insert(body, hash);
 }
 
 nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash)
@@ -84,8 +86,8 @@ nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
 	if (UNLIKELY(filter->gate != NULL))
 		return shared_insert_new(filter, hash);
 	if (filter->ops->insert_new != NULL)
-		return filter->ops->insert_new(filter->body, hash);
-	if (filter->ops->contains(filter->body, hash))
+		return filter->ops->insert_new(filter_body(filter), hash);
+	if (filter->ops->contains(filter_body(filter), hash))
 		return NIDUS_PRESENT;
 	return insert(filter, hash);
 }
@@ -109,7 +111,7 @@ bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash)
 	if (UNLIKELY(filter == NULL))
 		return false;
 	const void *body = body_of(filter);
-	return filter_of(body)->calls.contains(body, hash);
+	return filter_of(body)->front->contains(body, hash);
 }
 
 bool nidus_contains(const nidus_filter *filter, const void *key, size_t len)
@@ -127,8 +129,10 @@ void nidus_prefetch_hash(const nidus_filter *filter, uint64_t hash)
 {
 	if (UNLIKELY(filter == NULL))
 		return;
-	const void *body = body_of(filter);
-	filter_of(body)->calls.prefetch(body, hash);
+	if (LIKELY(filter->gate == NULL))
+		filter->family->prefetch(filter_body(filter), hash);
+	else
+		shared_prefetch(filter, hash);
 }
 
 uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
@@ -136,7 +140,7 @@ uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
 	if (filter == NULL)
 		return 0;
 	return UNLIKELY(filter->gate != NULL) ? shared_count(filter, hash)
-	                                      : filter->ops->count(filter->body, hash);
+	                                      : filter->ops->count(filter_body(filter), hash);
 }
 
 uint64_t nidus_count_key(const nidus_filter *filter, const void *key, size_t len)
@@ -157,8 +161,10 @@ static inline nidus_status remove_one(nidus_filter *filter, uint64_t hash)
 {
 	if (UNLIKELY(filter == NULL))
 		return filter_null("filter");
+	if (UNLIKELY(filter->readonly | filter->keeps_all || filter->front->remove == NULL))
+		return filter_check_removable(filter);
 	void *body = body_of(filter);
-	return filter_of(body)->calls.remove(body, hash);
+	return filter_of(body)->front->remove(body, hash);
 }
 
 nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash)
@@ -185,45 +191,49 @@ static bool contains_through_gate(const void *body, uint64_t hash)
 	return shared_contains(filter_of(body), hash);
 }
 
-static void prefetch_through_gate(const void *body, uint64_t hash)
+static nidus_status insert_through_gate(void *body, uint64_t hash)
 {
-	const nidus_filter *filter = filter_of(body);
-	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	filter->family->prefetch(body, hash);
-	gate_leave(filter->gate, GATE_VISITORS, pass);
+	return shared_insert(filter_of(body), hash, 0);
 }
 
-/* insert that is refused, or where threads share the filter. */
-static nidus_status insert_checked(void *body, uint64_t hash)
-{
-	nidus_filter *filter = filter_of(body);
-	nidus_status status = filter_check_writable(filter);
-	if (status != NIDUS_OK)
-		return status;
-	return shared_insert(filter, hash, 0);
-}
-
-static nidus_status remove_checked(void *body, uint64_t hash)
+static nidus_status remove_through_gate(void *body, uint64_t hash)
 {
 	nidus_filter *filter = filter_of(body);
 	nidus_status status = filter_check_removable(filter);
 	return status == NIDUS_OK ? shared_remove(filter, hash) : status;
 }
 
-/* The calls of a filter that threads share are read while others make it grow. */
-void filter_choose_calls(nidus_filter *filter)
+static bool contains_apart(const void *behind, uint64_t hash)
 {
-	const struct body_ops *ops = filter->ops;
-	bool alone = filter->gate == NULL, changes = alone && !filter->readonly;
-	bool removes = changes && ops->remove != NULL && !filter->keeps_all;
-	if (!alone && filter->calls.contains == contains_through_gate)
-		return;
-	filter->calls = (struct calls){
-		.contains = alone ? ops->contains : contains_through_gate,
-		.insert = changes ? ops->insert : insert_checked,
-		.remove = removes ? ops->remove : remove_checked,
-		.prefetch = alone ? filter->family->prefetch : prefetch_through_gate,
-	};
+	const nidus_filter *filter = filter_of(behind);
+	return filter->ops->contains(filter_body(filter), hash);
+}
+
+static nidus_status insert_apart(void *behind, uint64_t hash)
+{
+	nidus_filter *filter = filter_of(behind);
+	return filter->ops->insert(filter_body(filter), hash);
+}
+
+static nidus_status remove_apart(void *behind, uint64_t hash)
+{
+	nidus_filter *filter = filter_of(behind);
+	return filter->ops->remove(filter_body(filter), hash);
+}
+
+/* The front of a filter that threads share is read while others make it grow. */
+void filter_choose_front(nidus_filter *filter)
+{
+	static const struct body_ops gate = { .contains = contains_through_gate,
+		                              .insert = insert_through_gate,
+		                              .remove = remove_through_gate };
+	static const struct body_ops apart = { .contains = contains_apart,
+		                               .insert = insert_apart,
+		                               .remove = remove_apart };
+	if (filter->gate == NULL)
+		filter->front = filter->apart ? &apart : filter->ops;
+	else if (filter->front != &gate)
+		filter->front = &gate;
 }
 
 /* ------------------------------------------------------------------- batches -- */
@@ -238,7 +248,7 @@ void nidus_contains_batch(const nidus_filter *filter, const uint64_t *hashes, si
 	else if (filter->gate != NULL)
 		shared_contains_batch(filter, hashes, n, yes);
 	else
-		filter->ops->contains_batch(filter->body, hashes, n, yes);
+		filter->ops->contains_batch(filter_body(filter), hashes, n, yes);
 }
 
 nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
@@ -253,7 +263,7 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, NULL, n, done);
-	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, NULL, n, done)
+	return status == NIDUS_OK ? filter->ops->insert_batch(filter_body(filter), hashes, NULL, n, done)
 	                          : status;
 }
 
@@ -312,6 +322,6 @@ nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_remove_batch(filter, hashes, n, done);
-	return status == NIDUS_OK ? filter->ops->remove_batch(filter->body, hashes, n, done)
+	return status == NIDUS_OK ? filter->ops->remove_batch(filter_body(filter), hashes, n, done)
 	                          : status;
 }

@@ -49,7 +49,7 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 		return directory_read(filter_directory(filter), image, source, context);
 	if (filter_generations(filter) != NULL)
 		return generations_read(filter_generations(filter), image, source, context);
-	unsigned char *table = filter->family->table(filter->body, &size);
+	unsigned char *table = filter->family->table(filter_body(filter), &size);
 	nidus_status status = image_read_section(image, IMAGE_TABLE, table, source, context);
 	if (status != NIDUS_OK)
 		return status;
@@ -58,7 +58,7 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 		return status;
 	status = image_read_section(image, IMAGE_STASH, stash.bytes, source, context);
 	if (status == NIDUS_OK)
-		status = filter->family->import(filter->body, stash.bytes, image->stashed,
+		status = filter->family->import(filter_body(filter), stash.bytes, image->stashed,
 		                                image->count);
 	memory_give(&filter->allocator, &stash);
 	return status;
@@ -89,7 +89,7 @@ static nidus_status check_whole(const nidus_filter *filter, const struct image *
                                 const unsigned char *file)
 {
 	nidus_status status = image_check_section(image, IMAGE_TABLE, file);
-	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
+	return status == NIDUS_OK ? filter->family->verify(filter_body(filter)) : status;
 }
 
 /* Makes a filter over an image in memory, which has to outlive it. */
@@ -112,18 +112,19 @@ static nidus_status adopt(const unsigned char *file, const struct family *family
 	else if (filter_generations(made) != NULL)
 		status = generations_map(filter_generations(made), image, file);
 	else
-		status = family->import(made->body, file + image->section[IMAGE_STASH].offset,
+		status = family->import(filter_body(made), file + image->section[IMAGE_STASH].offset,
 		                        image->stashed, image->count);
-	made->table = table;
-	made->table_size = image->section[IMAGE_TABLE].size;
-	made->checksum = image->section[IMAGE_TABLE].checksum;
+	struct opened *opened = filter_opened(made);
+	opened->table = table;
+	opened->table_size = image->section[IMAGE_TABLE].size;
+	opened->checksum = image->section[IMAGE_TABLE].checksum;
 	if (status == NIDUS_OK && verify)
 		status = check_whole(made, image, file);
 	if (status != NIDUS_OK) {
 		nidus_free(made);
 		return status;
 	}
-	made->checked = verify;
+	opened->checked = verify;
 	*filter = made;
 	return NIDUS_OK;
 }
@@ -291,7 +292,7 @@ static nidus_status open_map(const struct file_map *map, unsigned flags, nidus_f
 	};
 	nidus_status status = read_filter(&from, filter);
 	if (status == NIDUS_OK)
-		(*filter)->map = *map;
+		filter_opened(*filter)->map = *map;
 	return status;
 }
 

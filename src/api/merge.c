@@ -98,7 +98,7 @@ static nidus_status check_parts(const struct merger *merger)
 		nidus_status status = merge_check_match(&first->plan, &part->plan);
 		if (status == NIDUS_OK)
 			status = filter_check_mapped(part);
-		file_forget_map(&part->map);
+		filter_forget_map(part);
 		if (status != NIDUS_OK)
 			return blame(merger, i, status);
 	}
@@ -128,7 +128,7 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 		base->features &= ~(uint32_t)NIDUS_DELETE;
 	merger->targets += plan->fpr;
 	merger->largest = plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
-	nidus_status status = add_to(&merger->keys, part->family->count(part->body));
+	nidus_status status = add_to(&merger->keys, part->family->count(filter_body(part)));
 	if (status != NIDUS_OK || plan->segmented == PLAN_GENERATIONS)
 		return status;
 	return add_to(&base->max_capacity, plan->max_capacity);
@@ -204,7 +204,7 @@ static nidus_status make_growing(const struct merger *merger, uint64_t keys, nid
 /* What a result with so many entries promises. Errors: E_RANGE. */
 static nidus_status promise(const struct merger *merger, nidus_filter *made)
 {
-	uint64_t keys = made->family->count(made->body);
+	uint64_t keys = made->family->count(filter_body(made));
 	if (filter_directory(made) == NULL)
 		return NIDUS_OK;
 	directory_recount(filter_directory(made));
@@ -223,8 +223,8 @@ static nidus_status transfer(nidus_filter *to, const nidus_filter *from)
 {
 	nidus_status status = filter_directory(to) != NULL
 	                              ? growth_absorb(to, from)
-	                              : to->family->transfer(to->body, from->body);
-	file_forget_map(&from->map);
+	                              : to->family->transfer(filter_body(to), filter_body(from));
+	filter_forget_map(from);
 	return status;
 }
 
@@ -315,10 +315,10 @@ static nidus_status gather_new(nidus_filter *to, uint64_t hash, uint64_t value, 
 		if (status == NIDUS_OK)
 			status = directory_grow(filter_directory(to), room, true);
 		to->plan.capacity = room; /* for now: see promise */
-		filter_directory(to)->most = UINT64_MAX;
+		filter_directory(to)->unbounded = true;
 	}
 	if (status == NIDUS_OK)
-		status = body_insert(to->ops, to->body, hash, value);
+		status = body_insert(to->ops, filter_body(to), hash, value);
 	*count += status == NIDUS_OK;
 	return status;
 }
@@ -330,14 +330,14 @@ static nidus_status gather(const struct merger *merger, nidus_filter *to, const 
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
 	uint64_t hash;
-	while (status == NIDUS_OK && part->family->next(part->body, &cursor, &entry)) {
-		status = to->family->entry_hash(to->body, &entry, &hash);
+	while (status == NIDUS_OK && part->family->next(filter_body(part), &cursor, &entry)) {
+		status = to->family->entry_hash(filter_body(to), &entry, &hash);
 		if (status == NIDUS_OK)
-			status = join(merger, to->ops, to->body, hash, entry.value);
+			status = join(merger, to->ops, filter_body(to), hash, entry.value);
 		if (status == NIDUS_NOT_FOUND)
 			status = gather_new(to, hash, entry.value, count);
 	}
-	file_forget_map(&part->map);
+	filter_forget_map(part);
 	return status;
 }
 
@@ -370,7 +370,7 @@ static nidus_status gather_young(const struct merger *merger, nidus_filter *to, 
 	nidus_status status;
 	/* What an older generation has covers it, where that can be told. */
 	if (generations_nest(generations->inner))
-		status = join(merger, to->ops, to->body, hash, value);
+		status = join(merger, to->ops, filter_body(to), hash, value);
 	else
 		status = join(merger, &directory_ops, youngest, hash, value);
 	return status == NIDUS_NOT_FOUND ? directory_ops.insert_value(youngest, hash, value)
@@ -421,7 +421,7 @@ static nidus_status merge_generation(const struct merger *merger, nidus_filter *
 			status = all ? directory_take_all(generations_youngest(generations),
 			                                  part->of[number])
 			             : gather_generation(merger, to, part->of[number]);
-		file_forget_map(&merger->filters[i]->map);
+		filter_forget_map(merger->filters[i]);
 	}
 	generations_settle(generations);
 	return status;

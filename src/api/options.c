@@ -179,19 +179,22 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 		return too_low(options->fpr, fpr_least(family));
 	double fpr = options->fpr < fpr_most(family) ? options->fpr : fpr_most(family);
 	*plan = (struct blueprint){
-		.family = family->id,
-		.value_bits = options->value_bits,
+		.family = (uint8_t)family->id,
+		.value_bits = (uint8_t)options->value_bits,
 		.features = options->features,
 		.seed = options->seed,
 		.fpr = fpr,
 	};
 	nidus_status status = check_capacity(options); /* a build may have raised it */
+	nidus_options wishes = *options;
+	if (wishes.slots > UINT8_MAX)
+		wishes.slots = UINT8_MAX; /* no family has so many */
 	if (status == NIDUS_OK && options->max_capacity == NIDUS_UNLIMITED)
-		return generations_plan(family, options, plan);
+		return generations_plan(family, &wishes, plan);
 	if (status == NIDUS_OK && options->max_capacity > options->capacity)
-		return directory_plan(family, options, plan);
+		return directory_plan(family, &wishes, plan);
 	if (status == NIDUS_OK)
-		status = family->plan(options, plan);
+		status = family->plan(&wishes, plan);
 	return status == NIDUS_OK ? family->check(plan) : status;
 }
 

@@ -67,12 +67,12 @@ static nidus_status put(nidus_filter *to, const nidus_filter *from, const nidus_
                         uint64_t copies)
 {
 	uint64_t hash;
-	nidus_status status = from->family->entry_hash(from->body, entry, &hash);
+	nidus_status status = from->family->entry_hash(filter_body(from), entry, &hash);
 	if (status != NIDUS_OK || copies == 0)
 		return status;
 	if (copies == 1)
-		return body_insert(to->ops, to->body, hash, entry->value);
-	return to->family->insert_copies(to->body, hash, entry->value, copies);
+		return body_insert(to->ops, filter_body(to), hash, entry->value);
+	return to->family->insert_copies(filter_body(to), hash, entry->value, copies);
 }
 
 static bool same(const nidus_entry *a, const nidus_entry *b)
@@ -87,7 +87,7 @@ static nidus_status put_all(nidus_filter *to, const nidus_filter *from)
 	nidus_entry entry, last = { 0 };
 	nidus_status status = NIDUS_OK;
 	uint64_t copies = 0;
-	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
+	while (status == NIDUS_OK && from->family->next(filter_body(from), &cursor, &entry)) {
 		if (copies > 0 && !same(&entry, &last)) {
 			status = put(to, from, &last, copies);
 			copies = 0;
@@ -119,7 +119,7 @@ static nidus_status make_packed(const nidus_filter *filter, const struct bluepri
 static nidus_status pack(nidus_filter *filter)
 {
 	const struct family *inner = family_find(filter->family->id);
-	struct fill fill = filter->family->fill(filter->body);
+	struct fill fill = filter->family->fill(filter_body(filter));
 	uint64_t bytes = fill.bytes;
 	if (filter_directory(filter) == NULL) /* without locks, which both have */
 		bytes = inner->forecast(&filter->plan, 0).bytes;

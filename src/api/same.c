@@ -16,16 +16,15 @@ struct digest {
 
 static struct digest digest_of(const nidus_filter *filter)
 {
-	const struct hash_key keys[2] = { hash_key_of(UINT64_C(0x6e6964757320736d)),
-		                          hash_key_of(UINT64_C(0x73616d6520736574)) };
+	const uint64_t seeds[2] = { UINT64_C(0x6e6964757320736d), UINT64_C(0x73616d6520736574) };
 	struct digest digest = { 0 };
 	nidus_cursor cursor = { { 0 } };
 	nidus_entry entry;
-	while (filter->family->next(filter->body, &cursor, &entry)) {
+	while (filter->family->next(filter_body(filter), &cursor, &entry)) {
 		const uint64_t words[] = { entry.home, entry.fingerprint, entry.value };
 		digest.count++;
 		for (unsigned i = 0; i < 2; i++)
-			digest.sums[i] += hash_bytes(&keys[i], words, sizeof words);
+			digest.sums[i] += hash_bytes(seeds[i], words, sizeof words);
 	}
 	return digest;
 }
@@ -41,14 +40,14 @@ static bool same_entries(const nidus_filter *a, const nidus_filter *b)
 static bool same_table(const nidus_filter *a, const nidus_filter *b)
 {
 	uint64_t one, other;
-	const unsigned char *first = a->family->table(a->body, &one);
-	const unsigned char *second = b->family->table(b->body, &other);
+	const unsigned char *first = a->family->table(filter_body(a), &one);
+	const unsigned char *second = b->family->table(filter_body(b), &other);
 	return one == other && memcmp(first, second, one) == 0;
 }
 
 static bool same_contents(const nidus_filter *a, const nidus_filter *b)
 {
-	uint64_t count = a->family->count(a->body), other = b->family->count(b->body);
+	uint64_t count = a->family->count(filter_body(a)), other = b->family->count(filter_body(b));
 	bool walks = a->family->next != NULL;
 	if (count == 0 || (walks && count != other))
 		return count == other;

@@ -16,8 +16,8 @@
 static struct fill entries_of(const nidus_filter *filter)
 {
 	if (filter->family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))
-		return filter->family->fill(filter->body);
-	return (struct fill){ .count = filter->family->count(filter->body) };
+		return filter->family->fill(filter_body(filter));
+	return (struct fill){ .count = filter->family->count(filter_body(filter)) };
 }
 
 /* A filter on its way to bytes. */
@@ -41,7 +41,7 @@ static nidus_status describe(const nidus_filter *filter, struct saving *saving)
 	struct fill fill = entries_of(filter);
 	image->count = fill.count;
 	image->stashed = fill.listed;
-	(void)filter->family->table(filter->body, &image->section[IMAGE_TABLE].size);
+	(void)filter->family->table(filter_body(filter), &image->section[IMAGE_TABLE].size);
 	image->section[IMAGE_STASH].size = filter->family->stash_entry * fill.listed;
 	return NIDUS_OK;
 }
@@ -64,7 +64,7 @@ static void export_stash(const struct saving *saving, unsigned char *bytes)
 	else if (filter_generations(filter) != NULL)
 		generations_export_stashes(&saving->generations, bytes);
 	else
-		filter->family->export_stash(filter->body, bytes);
+		filter->family->export_stash(filter_body(filter), bytes);
 }
 
 static nidus_status write_described(struct saving *saving, nidus_sink sink, void *context)
@@ -79,7 +79,7 @@ static nidus_status write_described(struct saving *saving, nidus_sink sink, void
 	export_stash(saving, stash.bytes);
 	const void *bytes[IMAGE_SECTIONS] = { [IMAGE_STASH] = stash.bytes };
 	if (filter->plan.segmented == PLAN_WHOLE)
-		bytes[IMAGE_TABLE] = filter->family->table(filter->body, &size);
+		bytes[IMAGE_TABLE] = filter->family->table(filter_body(filter), &size);
 	status = image_write(&saving->image, bytes, sink, context);
 	memory_give(&filter->allocator, &stash);
 	return status;

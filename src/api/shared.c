@@ -4,23 +4,29 @@
  */
 #include "api/shared.h"
 
-
 #define LOOKUPS_AT_ONCE 4096 /* keys of a batch per pass through the gate */
 #define CHANGES_AT_ONCE 256
+
+/* The gate of a filter, and its memory. */
+struct gate_and_memory {
+	struct gate gate;
+	struct block memory;
+};
 
 nidus_status shared_make(nidus_filter *filter)
 {
 	struct block memory;
-	nidus_status status = memory_take(&filter->allocator, sizeof(struct gate), &memory);
+	nidus_status status =
+		memory_take(&filter->allocator, sizeof(struct gate_and_memory), &memory);
 	if (status != NIDUS_OK)
 		return status;
-	struct gate *gate = (struct gate *)(void *)memory.bytes;
-	if (!gate_make(gate)) {
+	struct gate_and_memory *made = (struct gate_and_memory *)(void *)memory.bytes;
+	if (!gate_make(&made->gate)) {
 		memory_give(&filter->allocator, &memory);
 		return fail(NIDUS_E_NOMEM, "the system has no room for another lock");
 	}
-	filter->gate = gate;
-	filter->gate_memory = memory;
+	made->memory = memory;
+	filter->gate = &made->gate;
 	return NIDUS_OK;
 }
 
@@ -28,8 +34,9 @@ void shared_unmake(nidus_filter *filter)
 {
 	if (filter->gate == NULL)
 		return;
+	struct block memory = ((struct gate_and_memory *)filter->gate)->memory;
 	gate_unmake(filter->gate);
-	memory_give(&filter->allocator, &filter->gate_memory);
+	memory_give(&filter->allocator, &memory);
 	filter->gate = NULL;
 }
 
@@ -38,7 +45,7 @@ void shared_unmake(nidus_filter *filter)
 bool shared_contains(const nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	bool yes = filter->ops->contains(filter->body, hash);
+	bool yes = filter->ops->contains(filter_body(filter), hash);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 	return yes;
 }
@@ -46,7 +53,7 @@ bool shared_contains(const nidus_filter *filter, uint64_t hash)
 uint64_t shared_count(const nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	uint64_t count = filter->ops->count(filter->body, hash);
+	uint64_t count = filter->ops->count(filter_body(filter), hash);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 	return count;
 }
@@ -57,7 +64,7 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 	for (size_t from = 0; from < n; from += LOOKUPS_AT_ONCE) {
 		size_t some = n - from < LOOKUPS_AT_ONCE ? n - from : LOOKUPS_AT_ONCE;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-		filter->ops->contains_batch(filter->body, hashes + from, some, yes + from);
+		filter->ops->contains_batch(filter_body(filter), hashes + from, some, yes + from);
 		gate_leave(filter->gate, GATE_VISITORS, pass);
 	}
 }
@@ -65,7 +72,7 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 size_t shared_find(const nidus_filter *filter, uint64_t hash, uint64_t *values, size_t cap)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	size_t found = filter->ops->find(filter->body, hash, values, cap);
+	size_t found = filter->ops->find(filter_body(filter), hash, values, cap);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 	return found;
 }
@@ -76,16 +83,23 @@ void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_
 	for (size_t from = 0; from < n; from += LOOKUPS_AT_ONCE) {
 		size_t some = n - from < LOOKUPS_AT_ONCE ? n - from : LOOKUPS_AT_ONCE;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-		filter->ops->find_batch(filter->body, hashes + from, some, first + from,
+		filter->ops->find_batch(filter_body(filter), hashes + from, some, first + from,
 		                        found + from);
 		gate_leave(filter->gate, GATE_VISITORS, pass);
 	}
 }
 
+void shared_prefetch(const nidus_filter *filter, uint64_t hash)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+	filter->family->prefetch(filter_body(filter), hash);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+}
+
 uint64_t shared_size(const nidus_filter *filter)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	uint64_t count = filter->family->count(filter->body);
+	uint64_t count = filter->family->count(filter_body(filter));
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 	return count;
 }
@@ -112,7 +126,7 @@ static void look_after_growth(nidus_filter *filter)
 nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = body_insert(filter->ops, filter->body, hash, value);
+	nidus_status status = body_insert(filter->ops, filter_body(filter), hash, value);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	look_after_growth(filter);
 	return status;
@@ -121,7 +135,7 @@ nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = filter->ops->insert_new(filter->body, hash);
+	nidus_status status = filter->ops->insert_new(filter_body(filter), hash);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	look_after_growth(filter);
 	return status;
@@ -130,7 +144,7 @@ nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 nidus_status shared_add(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = filter->ops->add(filter->body, hash, value);
+	nidus_status status = filter->ops->add(filter_body(filter), hash, value);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	look_after_growth(filter);
 	return status;
@@ -139,7 +153,7 @@ nidus_status shared_add(nidus_filter *filter, uint64_t hash, uint64_t value)
 nidus_status shared_remove(nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = filter->ops->remove(filter->body, hash);
+	nidus_status status = filter->ops->remove(filter_body(filter), hash);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	return status;
 }
@@ -147,7 +161,7 @@ nidus_status shared_remove(nidus_filter *filter, uint64_t hash)
 nidus_status shared_change(nidus_filter *filter, uint64_t hash, struct value_change change)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = filter->ops->change(filter->body, hash, change);
+	nidus_status status = filter->ops->change(filter_body(filter), hash, change);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	return status;
 }
@@ -159,7 +173,7 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes,
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, in = 0;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-		status = filter->ops->insert_batch(filter->body, hashes + *done,
+		status = filter->ops->insert_batch(filter_body(filter), hashes + *done,
 		                                   values_from(values, *done), some, &in);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
 		*done += in;
@@ -175,7 +189,7 @@ nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, s
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, out = 0;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-		status = filter->ops->remove_batch(filter->body, hashes + *done, some, &out);
+		status = filter->ops->remove_batch(filter_body(filter), hashes + *done, some, &out);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
 		*done += out;
 	}

@@ -34,7 +34,7 @@ static nidus_status put(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	if (filter->gate != NULL)
 		return shared_insert(filter, hash, value);
-	return body_insert(filter->ops, filter->body, hash, value);
+	return body_insert(filter->ops, filter_body(filter), hash, value);
 }
 
 nidus_status nidus_insert_value_hash(nidus_filter *filter, uint64_t hash, uint64_t value)
@@ -62,7 +62,7 @@ static nidus_status put_batch(nidus_filter *filter, const uint64_t *hashes, cons
 {
 	if (filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, values, n, done);
-	return filter->ops->insert_batch(filter->body, hashes, values, n, done);
+	return filter->ops->insert_batch(filter_body(filter), hashes, values, n, done);
 }
 
 nidus_status nidus_insert_value_batch(nidus_filter *filter, const uint64_t *hashes,
@@ -101,7 +101,7 @@ size_t nidus_find_hash(const nidus_filter *filter, uint64_t hash, uint64_t *valu
 	if (filter->value_bits == 0)
 		return find_zeros(filter, hash, values, cap);
 	return filter->gate != NULL ? shared_find(filter, hash, values, cap)
-	                            : filter->ops->find(filter->body, hash, values, cap);
+	                            : filter->ops->find(filter_body(filter), hash, values, cap);
 }
 
 size_t nidus_find(const nidus_filter *filter, const void *key, size_t len, uint64_t *values,
@@ -126,7 +126,7 @@ void nidus_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t
 		if (filter->gate != NULL)
 			shared_find_batch(filter, hashes, n, first, found);
 		else
-			filter->ops->find_batch(filter->body, hashes, n, first, found);
+			filter->ops->find_batch(filter_body(filter), hashes, n, first, found);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -140,7 +140,7 @@ void nidus_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t
 static nidus_status change(nidus_filter *filter, uint64_t hash, struct value_change change)
 {
 	return filter->gate != NULL ? shared_change(filter, hash, change)
-	                            : filter->ops->change(filter->body, hash, change);
+	                            : filter->ops->change(filter_body(filter), hash, change);
 }
 
 nidus_status nidus_remove_value_hash(nidus_filter *filter, uint64_t hash, uint64_t value)
@@ -201,7 +201,7 @@ static nidus_status add(nidus_filter *filter, uint64_t hash, uint64_t delta)
 		delta = bits_low(filter->value_bits);
 	if (filter->gate != NULL)
 		return shared_add(filter, hash, delta);
-	nidus_status status = filter->ops->change(filter->body, hash,
+	nidus_status status = filter->ops->change(filter_body(filter), hash,
 	                                          (struct value_change){ VALUE_ADD, 0, delta });
 	return status == NIDUS_NOT_FOUND ? put(filter, hash, delta) : status;
 }

@@ -10,7 +10,7 @@
 #include "base/bits.h"
 #include "base/reason.h"
 
-#define FEW_FIRST 4  /* records that the first block has room for */
+#define FEW_FIRST 2  /* records that the first block has room for */
 #define FEW_GROWTH 8 /* this share of them more for the next one */
 
 #define WORD 64
@@ -131,8 +131,9 @@ static struct shape shape_of(const struct few *few)
 
 uint64_t few_size(unsigned bits, unsigned value_bits, uint64_t count)
 {
-	const struct few few = { .count = count, .bits = bits, .value_bits = value_bits };
-	return count > 0 ? 8 * divide_up(shape_of(&few).end, WORD) : 0;
+	const struct few few = { .bits = (uint8_t)bits, .value_bits = (uint8_t)value_bits };
+	const struct shape shape = shape_with(&few, count, head_bits(&few, count));
+	return count > 0 ? 8 * divide_up(shape.end, WORD) : 0;
 }
 
 uint64_t few_bytes(const struct few *few)
@@ -140,10 +141,22 @@ uint64_t few_bytes(const struct few *few)
 	return few_size(few->bits, few->value_bits, few->count);
 }
 
+const struct overflow *few_overflow(const struct few *few)
+{
+	static const struct overflow none;
+	return few->copies != NULL ? few->copies : &none;
+}
+
+uint64_t few_memory(const struct few *few)
+{
+	uint64_t copies = few->copies != NULL ? sizeof *few->copies + few->copies->bytes : 0;
+	return (few->size > 0 ? few->size : few_bytes(few)) + copies;
+}
+
 static struct few_record get_record(const struct few *few, const struct shape *shape,
                                     uint64_t index, uint64_t head)
 {
-	const unsigned char *bytes = few->memory.bytes;
+	const unsigned char *bytes = few->bytes;
 	uint64_t at = index * shape->record;
 	return (struct few_record){
 		.number = (shape->rest < WORD ? head << shape->rest : 0) |
@@ -155,7 +168,7 @@ static struct few_record get_record(const struct few *few, const struct shape *s
 static void put_record(struct few *few, const struct shape *shape, uint64_t index,
                        struct few_record record)
 {
-	unsigned char *bytes = few->memory.bytes;
+	unsigned char *bytes = few->bytes;
 	uint64_t at = index * shape->record;
 	put(bytes, at, shape->rest, record.number & bits_low(shape->rest));
 	put(bytes, at + shape->rest, few->value_bits, record.value);
@@ -179,7 +192,7 @@ static uint64_t next_bit(const struct few *few, const struct shape *shape, uint6
 	uint64_t size = few->count + shape->heads;
 	for (unsigned width; at < size; at += width) {
 		width = size - at < WORD ? (unsigned)(size - at) : WORD;
-		uint64_t bits = get(few->memory.bytes, shape->heads_at + at, width);
+		uint64_t bits = get(few->bytes, shape->heads_at + at, width);
 		bits = one ? bits : ~bits & bits_low(width);
 		if (bits != 0)
 			return at + (unsigned)__builtin_ctzll(bits);
@@ -193,10 +206,10 @@ static uint64_t begin_of_head(const struct few *few, const struct shape *shape, 
 	uint64_t mark = head >> MARK_LOG, zeros = head & bits_low(MARK_LOG), at = mark << MARK_LOG;
 	uint64_t size = few->count + shape->heads;
 	if (mark > 0)
-		at += get(few->memory.bytes, shape->marks_at + (mark - 1) * MARK, MARK);
+		at += get(few->bytes, shape->marks_at + (mark - 1) * MARK, MARK);
 	while (zeros > 0 && at < size) {
 		unsigned width = size - at < WORD ? (unsigned)(size - at) : WORD;
-		uint64_t bits = ~get(few->memory.bytes, shape->heads_at + at, width) & bits_low(width);
+		uint64_t bits = ~get(few->bytes, shape->heads_at + at, width) & bits_low(width);
 		uint64_t here = (uint64_t)__builtin_popcountll(bits);
 		at += width;
 		if (here >= zeros) {
@@ -263,7 +276,7 @@ static nidus_entry entry_of(struct few_record record)
 uint64_t few_copies_of(const struct few *few, struct few_record record)
 {
 	const nidus_entry entry = entry_of(record);
-	return 1 + (few->copies.nodes > 0 ? overflow_count(&few->copies, &entry) : 0);
+	return 1 + (few->copies != NULL ? overflow_count(few->copies, &entry) : 0);
 }
 
 uint64_t few_copies(const struct few *few, uint64_t number)
@@ -278,20 +291,59 @@ uint64_t few_copies(const struct few *few, uint64_t number)
 
 /* ----------------------------------------------------------------------- changing -- */
 
+/* The block that the records are in, for memory_give. */
+static struct block memory_of(const struct few *few)
+{
+	if (few->size == 0)
+		return (struct block){ 0 };
+	return (struct block){ few->bytes, few->size, few->bytes, few->size };
+}
+
 nidus_status few_reserve(struct few *few, uint64_t count, const nidus_allocator *allocator)
 {
-	struct block memory;
+	struct block memory, old = memory_of(few);
 	uint64_t size = few_size(few->bits, few->value_bits, count);
-	if (size <= few->memory.size)
+	assert(size <= UINT32_MAX);
+	if (size <= few->size)
 		return NIDUS_OK;
 	nidus_status status = memory_take_anywhere(allocator, size, &memory);
 	if (status != NIDUS_OK)
 		return status;
 	if (few->count > 0)
-		memcpy(memory.bytes, few->memory.bytes, (size_t)few_bytes(few));
-	memory_give(allocator, &few->memory);
-	few->memory = memory;
+		memcpy(memory.bytes, few->bytes, (size_t)few_bytes(few));
+	memory_give(allocator, &old);
+	few->bytes = memory.bytes;
+	few->size = (uint32_t)size;
 	return NIDUS_OK;
+}
+
+/* Makes a list of copies, if there is none yet. Errors: E_NOMEM. */
+static nidus_status begin_copies(struct few *few, const nidus_allocator *allocator)
+{
+	struct block memory;
+	if (few->copies != NULL)
+		return NIDUS_OK;
+	nidus_status status = memory_take_anywhere(allocator, sizeof *few->copies, &memory);
+	few->copies = (struct overflow *)(void *)memory.bytes;
+	return status;
+}
+
+static nidus_status add_copies(struct few *few, const nidus_entry *entry, uint64_t copies,
+                               const nidus_allocator *allocator)
+{
+	nidus_status status = begin_copies(few, allocator);
+	return status == NIDUS_OK ? overflow_add(few->copies, allocator, entry, copies) : status;
+}
+
+static void free_copies(struct few *few, const nidus_allocator *allocator)
+{
+	unsigned char *bytes = (unsigned char *)few->copies;
+	struct block memory = { bytes, sizeof *few->copies, bytes, sizeof *few->copies };
+	if (few->copies == NULL)
+		return;
+	overflow_free(few->copies, allocator);
+	memory_give(allocator, &memory);
+	few->copies = NULL;
 }
 
 /* Heads on their way to another width: as many bits as they can have. */
@@ -304,14 +356,14 @@ static void save_heads(const struct few *few, const struct shape *shape, struct 
 	uint64_t size = few->count + shape->heads;
 	for (uint64_t at = 0; at < size; at += WORD)
 		store64(heads->bytes + at / 8,
-		        word_before(few->memory.bytes, shape->heads_at + at, shape->marks_at));
+		        word_before(few->bytes, shape->heads_at + at, shape->marks_at));
 }
 
 /* Writes heads and their marks, and zeros up to where the old ones ended. */
 static void restore_heads(struct few *few, const struct shape *shape, const struct heads *heads,
                           uint64_t old_end)
 {
-	unsigned char *bytes = few->memory.bytes;
+	unsigned char *bytes = few->bytes;
 	uint64_t size = few->count + shape->heads, end = shape->end > old_end ? shape->end : old_end;
 	for (uint64_t at = 0; at < size; at += WORD) {
 		unsigned width = size - at < WORD ? (unsigned)(size - at) : WORD;
@@ -363,15 +415,15 @@ static void count_in_marks(struct few *few, uint64_t marks_at, uint64_t marks, u
 {
 	for (uint64_t mark = head >> MARK_LOG; mark < marks; mark++) {
 		uint64_t at = marks_at + mark * MARK;
-		uint64_t before = get(few->memory.bytes, at, MARK);
-		put(few->memory.bytes, at, MARK, (before + more) & bits_low(MARK));
+		uint64_t before = get(few->bytes, at, MARK);
+		put(few->bytes, at, MARK, (before + more) & bits_low(MARK));
 	}
 }
 
 /* Puts a record in, for which there is room. */
 static void insert_record(struct few *few, uint64_t index, struct few_record record)
 {
-	unsigned char *bytes = few->memory.bytes;
+	unsigned char *bytes = few->bytes;
 	unsigned wide = head_bits(few, few->count + 1);
 	fit_heads(few, few->count + 1);
 	const struct shape old = shape_with(few, few->count, wide);
@@ -394,11 +446,11 @@ nidus_status few_insert(struct few *few, struct few_record record, uint64_t copi
 	struct few_place place = few_find(few, record);
 	bool there = is_at(few, place, record);
 	assert(few->count < FEW_MOST && record.number <= bits_low(few->bits));
-	if (!there && few_size(few->bits, few->value_bits, few->count + 1) > few->memory.size)
+	if (!there && few_size(few->bits, few->value_bits, few->count + 1) > few->size)
 		status = few_reserve(few, few->count + few->count / FEW_GROWTH + FEW_FIRST,
 		                     allocator);
 	if (status == NIDUS_OK && copies > !there)
-		status = overflow_add(&few->copies, allocator, &entry, copies - !there);
+		status = add_copies(few, &entry, copies - !there, allocator);
 	if (status == NIDUS_OK && !there)
 		insert_record(few, place.index, record);
 	return status;
@@ -407,12 +459,12 @@ nidus_status few_insert(struct few *few, struct few_record record, uint64_t copi
 void few_remove(struct few *few, struct few_record record)
 {
 	const nidus_entry entry = entry_of(record);
-	if (few->copies.nodes > 0 && overflow_remove(&few->copies, &entry))
+	if (few->copies != NULL && overflow_remove(few->copies, &entry))
 		return;
 	const struct few_place place = few_find(few, record);
 	const struct shape shape = shape_of(few);
 	assert(is_at(few, place, record));
-	unsigned char *bytes = few->memory.bytes;
+	unsigned char *bytes = few->bytes;
 	count_in_marks(few, shape.marks_at, shape.marks, place.head, UINT64_MAX);
 	close_gap(bytes, shape.heads_at + place.head + place.index, shape.end, 1);
 	close_gap(bytes, place.index * shape.record, shape.end - 1, shape.record);
@@ -427,28 +479,32 @@ void few_remove(struct few *few, struct few_record record)
 void few_clear(struct few *few, const nidus_allocator *allocator)
 {
 	if (few->count > 0)
-		memset(few->memory.bytes, 0, (size_t)few_bytes(few));
+		memset(few->bytes, 0, (size_t)few_bytes(few));
 	few->count = 0;
-	overflow_free(&few->copies, allocator);
+	free_copies(few, allocator);
 }
 
 void few_free(struct few *few, const nidus_allocator *allocator)
 {
-	few->count = 0;
-	overflow_free(&few->copies, allocator);
-	memory_give(allocator, &few->memory);
+	struct block memory = memory_of(few);
+	free_copies(few, allocator);
+	memory_give(allocator, &memory);
+	few->bytes = NULL;
+	few->size = few->count = 0;
 }
 
 nidus_status few_copy(struct few *to, const struct few *from, const nidus_allocator *allocator)
 {
 	nidus_status status = few_reserve(to, from->count, allocator);
-	if (status == NIDUS_OK)
-		status = overflow_copy(&to->copies, &from->copies, allocator);
+	if (status == NIDUS_OK && from->copies != NULL)
+		status = begin_copies(to, allocator);
+	if (status == NIDUS_OK && from->copies != NULL)
+		status = overflow_copy(to->copies, from->copies, allocator);
 	if (status != NIDUS_OK)
 		return status;
 	to->count = from->count;
 	if (from->count > 0)
-		memcpy(to->memory.bytes, from->memory.bytes, (size_t)few_bytes(from));
+		memcpy(to->bytes, from->bytes, (size_t)few_bytes(from));
 	return NIDUS_OK;
 }
 
@@ -465,7 +521,7 @@ nidus_status few_import_copies(struct few *few, const unsigned char *bytes, uint
 		    !is_at(few, few_find(few, record), record) ||
 		    (i > 0 && !overflow_in_order(&last, &entry)))
 			return fail(NIDUS_E_CORRUPT, "the copies of a small filter make no sense");
-		status = overflow_add(&few->copies, allocator, &entry, copies);
+		status = add_copies(few, &entry, copies, allocator);
 		last = entry;
 	}
 	return status;
@@ -476,7 +532,7 @@ static bool marks_match(const struct few *few, const struct shape *shape, struct
                         uint64_t *mark)
 {
 	for (; *mark < shape->marks && place.head >> MARK_LOG > *mark; ++*mark) {
-		if (get(few->memory.bytes, shape->marks_at + *mark * MARK, MARK) != place.index)
+		if (get(few->bytes, shape->marks_at + *mark * MARK, MARK) != place.index)
 			return false;
 	}
 	return true;
@@ -501,5 +557,5 @@ bool few_in_order(const struct few *few)
 	return place.index == few->count &&
 	       next_bit(few, &shape, place.index + place.head, true) == few->count + shape.heads &&
 	       marks_match(few, &shape, end, &mark) &&
-	       get(few->memory.bytes, shape.end, (unsigned)(words - shape.end)) == 0;
+	       get(few->bytes, shape.end, (unsigned)(words - shape.end)) == 0;
 }

@@ -29,12 +29,14 @@
 
 #define FEW_MOST 16384 /* records */
 
+/* Many filters are such a list and nothing else: it takes three words. */
 struct few {
-	struct block memory;
-	uint64_t count;         /* of records */
-	unsigned bits;          /* of a number, 1 to 64 */
-	unsigned value_bits;    /* 0 to 32 */
-	struct overflow copies; /* beyond the first of each record */
+	unsigned char *bytes;
+	struct overflow *copies; /* beyond the first of each record; NULL: there were none yet */
+	uint32_t size;           /* bytes that were taken; 0: there are none, or they are a file's */
+	uint16_t count;          /* of records */
+	uint8_t bits;            /* of a number, 1 to 64 */
+	uint8_t value_bits;      /* 0 to 32 */
 };
 
 struct few_record {
@@ -46,13 +48,19 @@ struct few_place {
 	uint64_t index, head;
 };
 
+/* The list of further copies, which may be empty. */
+const struct overflow *few_overflow(const struct few *few);
+
 /* Entries, with all copies. */
 static inline uint64_t few_entries(const struct few *few)
 {
-	return few->count + few->copies.entries;
+	return few->count + few_overflow(few)->entries;
 }
 
-/* Bytes that so many records have; they are in few->memory.bytes. */
+/* Bytes of memory that a list has. */
+uint64_t few_memory(const struct few *few);
+
+/* Bytes that so many records have; they are in few->bytes. */
 uint64_t few_size(unsigned bits, unsigned value_bits, uint64_t count);
 uint64_t few_bytes(const struct few *few);
 

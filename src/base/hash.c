@@ -55,18 +55,22 @@ static uint64_t next_key(uint64_t last)
 
 struct hash_key hash_key_of(uint64_t seed)
 {
-	struct hash_key key = { .seed = seed };
+	struct hash_key key;
 	key.before = next_key(seed);
 	key.first = multiplier_from(next_key(key.before));
 	key.second = multiplier_from(next_key(key.first));
-	key.partner = next_key(key.second);
 	return key;
 }
 
-uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t len)
+uint64_t hash_partner_key(const struct hash_key *key)
+{
+	return next_key(key->second);
+}
+
+uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len)
 {
 	/* xxHash may form bytes + 0, which is undefined for NULL. */
-	return XXH3_64bits_withSeed(len == 0 ? "" : bytes, len, key->seed);
+	return XXH3_64bits_withSeed(len == 0 ? "" : bytes, len, seed);
 }
 
 uint64_t hash_checksum(const void *bytes, size_t len)

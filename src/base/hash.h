@@ -14,12 +14,13 @@
 
 /* What a seed is spread into, once per filter. */
 struct hash_key {
-	uint64_t seed;
 	uint64_t before, first, second; /* for integers */
-	uint64_t partner;               /* for the second place of a fingerprint */
 };
 
 struct hash_key hash_key_of(uint64_t seed);
+
+/* What the seed gives for the second place of a fingerprint. */
+uint64_t hash_partner_key(const struct hash_key *key);
 
 /* A product of 128 bits, its high half XOR its low one. */
 static inline uint64_t hash_fold(uint64_t x, uint64_t factor)
@@ -40,7 +41,7 @@ static inline uint64_t hash_u64(const struct hash_key *key, uint64_t x)
 	return hash_fold(hash_fold(x + key->before, key->first), key->second);
 }
 
-uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t len);
+uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len);
 
 /* The checksum of files: unkeyed, of any length. */
 uint64_t hash_checksum(const void *bytes, size_t len);

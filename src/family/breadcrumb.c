@@ -340,6 +340,16 @@ static uint64_t breadcrumb_borrow(const void *body, uint64_t hash)
 	return yard_borrow(body, hash);
 }
 
+_Static_assert(sizeof(struct yard) <= FAMILY_SKETCH, "a sketch has room");
+
+static const void *breadcrumb_sketch(void *room, const struct blueprint *plan,
+                                     const struct segment *segment, uint64_t partner_key)
+{
+	(void)partner_key; /* a yard has no use for it */
+	yard_sketch(room, plan, segment);
+	return room;
+}
+
 static uint64_t breadcrumb_count(const void *body)
 {
 	return yard_count(body);
@@ -529,6 +539,7 @@ const struct family family_breadcrumb = {
 	.body_hash = breadcrumb_body_hash,
 	.borrow = breadcrumb_borrow,
 	.lender = breadcrumb_lender,
+	.sketch = breadcrumb_sketch,
 	.pace = 1,
 	.speed = NIDUS_SPEED_FAST,
 	.table = breadcrumb_table,

@@ -41,6 +41,8 @@ struct forecast {
 	double lines; /* cache lines that the lookup of an absent key touches */
 };
 
+#define FAMILY_SKETCH 1536 /* bytes: see sketch() */
+
 struct family {
 	nidus_family id;
 	const char *name;
@@ -173,8 +175,14 @@ struct family {
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
 	struct lender (*lender)(const void *model);
+	/*
+	 * sketch() makes a body without a table in `room`, of FAMILY_SKETCH bytes at a cache line, for
+	 * identity(), entry_hash() and body_hash() alone. It takes no memory. `partner_key` is the
+	 * seed's (base/hash.h).
+	 */
+	const void *(*sketch)(void *room, const struct blueprint *plan, const struct segment *segment,
+	                      uint64_t partner_key);
 	nidus_status (*prepare)(void *model);
-	void (*unprepare)(void *model); /* when no body and no layout is left; NULL as prepare() */
 	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,
 	                        const void *model, const nidus_allocator *allocator, void **layout);
 	void (*free_layout)(void *layout);

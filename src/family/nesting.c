@@ -183,14 +183,18 @@ uint64_t nesting_borrow(const void *body, uint64_t hash)
 	return nest_borrowed_bits(body, hash);
 }
 
+_Static_assert(sizeof(struct nest_sketch) <= FAMILY_SKETCH, "a sketch has room");
+
+const void *nesting_sketch(void *room, const struct blueprint *plan, const struct segment *segment,
+                           uint64_t partner_key)
+{
+	nest_sketch(room, plan, nesting_kind(plan), segment, partner_key);
+	return room;
+}
+
 nidus_status nesting_prepare(void *model)
 {
 	return nest_prepare(model);
-}
-
-void nesting_unprepare(void *model)
-{
-	nest_unprepare(model);
 }
 
 nidus_status nesting_spread(const void *from, const struct spread *spread)

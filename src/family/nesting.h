@@ -39,8 +39,9 @@ nidus_status nesting_check_segment(const struct blueprint *plan, const struct se
 uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part);
 uint64_t nesting_borrow(const void *body, uint64_t hash);
 struct lender nesting_lender(const void *body);
+const void *nesting_sketch(void *room, const struct blueprint *plan, const struct segment *segment,
+                           uint64_t partner_key);
 nidus_status nesting_prepare(void *model);
-void nesting_unprepare(void *model);
 nidus_status nesting_lay_out(const struct blueprint *plan, const struct segment *segment,
                              const void *model, const nidus_allocator *allocator, void **layout);
 void nesting_free_layout(void *layout);
@@ -62,8 +63,8 @@ nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, ui
 	.identity = nesting_identity, .table = nesting_table,                                    \
 	.export_stash = nesting_export_stash, .import = nesting_import,                          \
 	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                  \
-	.borrow = nesting_borrow, .lender = nesting_lender, .prepare = nesting_prepare,          \
-	.unprepare = nesting_unprepare, .spread = nesting_spread,                                \
+	.borrow = nesting_borrow, .lender = nesting_lender, .sketch = nesting_sketch,            \
+	.prepare = nesting_prepare, .spread = nesting_spread,                                    \
 	.tag_at = nesting_tag_at, .insert_copies = nesting_insert_copies,                        \
 	.lay_out = nesting_lay_out, .free_layout = nesting_free_layout,                          \
 	.segment_room = nesting_segment_room, .moved = nesting_moved,                            \

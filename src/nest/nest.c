@@ -273,9 +273,36 @@ static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
 	return plan->chunks > 1 ? special | NEST_CHUNKS : special;
 }
 
+void nest_sketch(struct nest_sketch *sketch, const struct blueprint *plan, enum nest_kind kind,
+                 const struct segment *segment, uint64_t partner_key)
+{
+	struct nest_layout *layout = &sketch->layout;
+	const unsigned extra_bits = nest_extra_bits(kind, plan->slots);
+	/* One by one: to clear all the rest takes longer than a lookup in a list. */
+	layout->special = NEST_PART | (kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED);
+	layout->kind = kind;
+	layout->chunks = 1;
+	layout->parts = segment->parts;
+	layout->groups = layout->round = plan->groups;
+	layout->core_bits = plan->core_bits;
+	layout->core_values = bits_low(plan->core_bits);
+	if (kind == NEST_DIRECT)
+		layout->direct_values = (bits_low(plan->core_bits) + 1) / plan->groups;
+	layout->partner_key = partner_key;
+	layout->hops = NULL;
+	layout->tag_at = plan->core_bits + extra_bits;
+	layout->tag_bits = segment->tag_bits;
+	layout->fingerprints = bits_low(plan->core_bits + segment->tag_bits);
+	layout->payload_bits = plan->value_bits;
+	layout->payload_at = layout->tag_at + segment->tag_bits;
+	sketch->nest.layout = layout;
+	sketch->nest.first_part = segment->first;
+}
+
 static void lay_out(struct nest_layout *layout, const struct blueprint *plan, enum nest_kind kind,
                     const struct segment *segment, const struct nest *model)
 {
+	const struct hash_key key = hash_key_of(plan->seed);
 	const unsigned extra_bits = nest_extra_bits(kind, plan->slots);
 	const unsigned width = nest_slot_width(plan, kind);
 	*layout = (struct nest_layout){
@@ -286,7 +313,7 @@ static void lay_out(struct nest_layout *layout, const struct blueprint *plan, en
 		.round = plan->groups,
 		.core_values = bits_low(plan->core_bits),
 		.direct_values = (bits_low(plan->core_bits) + 1) / plan->groups,
-		.partner_key = hash_key_of(plan->seed).partner,
+		.partner_key = hash_partner_key(&key),
 		.slots = plan->slots,
 		.width = width,
 		.core_bits = plan->core_bits,
@@ -441,16 +468,6 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 nidus_status nest_prepare(struct nest *model)
 {
 	return write_hops(own_layout(model), UINT64_MAX / 2);
-}
-
-void nest_unprepare(struct nest *model)
-{
-	struct nest_layout *layout = own_layout(model);
-	if (layout->hops == NULL)
-		return;
-	memory_give(&layout->allocator, &layout->hop_memory);
-	layout->hops = NULL;
-	layout->special |= NEST_HASHED;
 }
 
 static void free_stashes(struct nest *nest)

@@ -243,6 +243,12 @@ struct nest {
 	struct nest_effort effort;
 };
 
+/* A nest without a table: enough of one for identities, and for hashes of entries. */
+struct nest_sketch {
+	struct nest nest;
+	struct nest_layout layout;
+};
+
 /* Bodies of growing filters are small, and there are many of them. */
 _Static_assert(sizeof(struct nest) + sizeof(struct nest_chunk) - sizeof(struct overflow) <= 200,
                "a body costs little beyond its slots and its stash");
@@ -536,6 +542,13 @@ nidus_status nest_lay_out(const struct blueprint *plan, enum nest_kind kind,
                           const nidus_allocator *allocator, struct nest_layout **made);
 void nest_free_layout(struct nest_layout *layout);
 
+/*
+ * Makes a sketch of the bodies of a growing filter, whose tags have all growth bits. It takes no memory, and
+ * `partner_key` is the seed's (base/hash.h).
+ */
+void nest_sketch(struct nest_sketch *sketch, const struct blueprint *plan, enum nest_kind kind,
+                 const struct segment *segment, uint64_t partner_key);
+
 /* Bytes of segment->room of a body of a plan; and the same room is elsewhere now. */
 uint64_t nest_segment_room(const struct blueprint *plan, enum nest_kind kind);
 void nest_moved(struct nest *nest, unsigned char *room);
@@ -606,9 +619,6 @@ nidus_status nest_spread(const struct nest *from, const struct spread *spread);
 
 /* Writes down the hops that bodies share with their model. Errors: E_NOMEM. */
 nidus_status nest_prepare(struct nest *model);
-
-/* Gives them back, when no body is left. */
-void nest_unprepare(struct nest *model);
 
 /* The hash of an entry of a body of a growing filter, by the part that the entry is of. */
 uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part);

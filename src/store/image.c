@@ -116,26 +116,27 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store64(to + JUDGED_AT, plan->judged);
 }
 
+/* What does not fit is found out when the plan is encoded again. */
 static void decode_plan(struct blueprint *plan, const unsigned char *from)
 {
-	plan->family = load32(from + 16);
+	plan->family = (uint8_t)load32(from + 16);
 	plan->features = load32(from + 20);
 	plan->seed = load64(from + 24);
 	plan->capacity = load64(from + 32);
 	plan->max_capacity = load64(from + 40);
 	plan->fpr = number_of(load64(from + 48));
-	plan->slots = load32(from + 56);
-	plan->core_bits = load32(from + 60);
-	plan->growth_bits = load32(from + 64);
-	plan->level = load32(from + 68);
+	plan->slots = (uint8_t)load32(from + 56);
+	plan->core_bits = (uint8_t)load32(from + 60);
+	plan->growth_bits = (uint8_t)load32(from + 64);
+	plan->level = (uint8_t)load32(from + 68);
 	plan->chunks = load64(from + 72);
 	plan->groups = load64(from + 80);
 	plan->reserve = load32(from + 88);
 	plan->max_steps = load32(from + 92);
 	plan->stash_limit = load32(from + 96);
-	plan->borrowed = load32(from + 100);
-	plan->value_bits = load32(from + VALUE_BITS_AT);
-	plan->segmented = load32(from + SEGMENTED_AT);
+	plan->borrowed = (uint8_t)load32(from + 100);
+	plan->value_bits = (uint8_t)load32(from + VALUE_BITS_AT);
+	plan->segmented = (uint8_t)load32(from + SEGMENTED_AT);
 	plan->judged = load64(from + JUDGED_AT);
 }
 

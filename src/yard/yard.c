@@ -124,14 +124,9 @@ void yard_moved(struct yard *yard, unsigned char *room)
 		yard->values = room + yard_lines(yard->fronts) * line;
 }
 
-nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
-                         const struct segment *segment, const nidus_allocator *allocator,
-                         unsigned char *table)
+void yard_sketch(struct yard *yard, const struct blueprint *plan, const struct segment *segment)
 {
-	const struct segment whole = { .parts = 1 };
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
-	if (segment == NULL)
-		segment = &whole;
 	*yard = (struct yard){
 		.parts = segment->parts,
 		.first_part = segment->first,
@@ -141,11 +136,21 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		.tag_bits = (uint8_t)segment->tag_bits,
 		.value_bits = (uint8_t)plan->value_bits,
 		.beside_bits = (uint8_t)(segment->tag_bits + plan->value_bits),
-		.mapped = table != NULL,
 		.capacity = plan->capacity,
 		.ops = ops,
-		.allocator = *allocator,
 	};
+}
+
+nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table)
+{
+	const struct segment whole = { .parts = 1 };
+	if (segment == NULL)
+		segment = &whole;
+	yard_sketch(yard, plan, segment);
+	yard->mapped = table != NULL;
+	yard->allocator = *allocator;
 	yard_lay_back(yard);
 	uint64_t bytes = yard_table_bytes(plan, segment->tag_bits);
 	unsigned char *lent = table != NULL ? table : segment->room;
@@ -160,7 +165,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 	yard->careful = yard->values != NULL;
 	if (table == NULL && plan->features & NIDUS_CONCURRENT)
 		status = stripes_make(&yard->stripes, 1,
-		                      yard_lines(yard->fronts) * mini_line(ops->shape.front),
+		                      yard_lines(yard->fronts) * mini_line(yard->ops->shape.front),
 		                      allocator);
 	if (status != NIDUS_OK)
 		yard_free(yard);

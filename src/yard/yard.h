@@ -269,6 +269,12 @@ nidus_status yard_check(const struct blueprint *plan);
 nidus_status yard_check_segment(const struct blueprint *plan, const struct segment *segment);
 
 /*
+ * Makes a yard without a table of a growing filter: for yard_locate, identities and hashes of entries
+ * alone. It takes no memory.
+ */
+void yard_sketch(struct yard *yard, const struct blueprint *plan, const struct segment *segment);
+
+/*
  * Lays out a yard of a checked plan: an empty one, or, where `table` is not NULL,
  * one over those lines, which are never written to. With a segment it is a body of
  * a growing filter. Errors: E_NOMEM.

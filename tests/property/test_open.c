@@ -593,8 +593,8 @@ static void attack_file(const nidus_filter *filter, struct chance *chance, const
 		folder_write("bad", bad.data, bad.size);
 		nidus_filter *opened = open_guarded("bad", later ? NIDUS_OPEN_VERIFY : 0);
 		if (later) {
-			expect_equal(opened->table_size, size);
-			scribble(chance, (unsigned char *)(uintptr_t)opened->table, size);
+			expect_equal(filter_opened(opened)->table_size, size);
+			scribble(chance, (unsigned char *)(uintptr_t)filter_opened(opened)->table, size);
 		}
 		use(opened, friend, chance);
 		close_guarded(opened);

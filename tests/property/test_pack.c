@@ -175,7 +175,7 @@ static void walk_packed(nidus_options options)
 	nidus_filter *filter = make_packed(options, 3000, 100000);
 	uint64_t found = 0, hash;
 	for (; nidus_next(filter, &cursor, &entry); found++) {
-		expect_ok(filter->family->entry_hash(filter->body, &entry, &hash));
+		expect_ok(filter->family->entry_hash(filter_body(filter), &entry, &hash));
 		expect(nidus_contains_hash(filter, hash));
 	}
 	expect_equal(found, 3000);

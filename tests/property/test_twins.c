@@ -40,10 +40,10 @@ static size_t find_twins(const nidus_filter *filter, struct chance *chance, uint
 	uint64_t hash = chance_next(chance);
 	const void *body = directory_body(directory, hash);
 	uint64_t first = body_head(body)->first, last = body_head(body)->last;
-	nidus_entry entry = inner->identity(directory->model, hash);
+	nidus_entry entry = inner->identity(directory->trunk->model, hash);
 	size_t n = 0;
 	for (uint64_t part = first; part <= last && n < TWINS; part++) {
-		hashes[n] = inner->body_hash(directory->model, &entry, part);
+		hashes[n] = inner->body_hash(directory->trunk->model, &entry, part);
 		n += directory_body(directory, hashes[n]) == body &&
 		     nidus_count_key_hash(filter, hashes[n]) == 0;
 	}

@@ -309,7 +309,7 @@ static bool game_begin(struct game *game, const nidus_options *options, uint64_t
 	for (unsigned key = 0; key < KEYS; key++) {
 		game->hash[key] = chance_next(&game->chance);
 		game->identity[key] =
-			game->filter->family->identity(game->filter->body, game->hash[key]);
+			game->filter->family->identity(filter_body(game->filter), game->hash[key]);
 	}
 	return true;
 }

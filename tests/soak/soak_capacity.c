@@ -160,8 +160,8 @@ static nidus_status fill(nidus_filter *filter, uint64_t first, uint64_t keys)
 static uint64_t deepest_stash(const nidus_filter *filter)
 {
 	if (filter->family->fill != nesting_fill)
-		return filter->family->fill(filter->body).stashed;
-	const struct nest *nest = (const struct nest *)(const void *)filter->body;
+		return filter->family->fill(filter_body(filter)).stashed;
+	const struct nest *nest = (const struct nest *)(const void *)filter_body(filter);
 	uint64_t deepest = 0;
 	for (uint64_t i = 0; i < nest->layout->chunks; i++) {
 		if (nest->chunk[i].stash.nodes > deepest)

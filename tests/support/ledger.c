@@ -19,7 +19,7 @@ static nidus_entry entry_of(const nidus_filter *filter, uint64_t hash)
 {
 	if (!(filter->family->features & NIDUS_ENUMERATE))
 		return (nidus_entry){ hash, 0, 0 };
-	return filter->family->identity(filter->body, hash);
+	return filter->family->identity(filter_body(filter), hash);
 }
 
 static int compare_entries(const nidus_entry *a, const nidus_entry *b)

@@ -146,7 +146,7 @@ static void fill(nidus_filter *filter, uint64_t keys)
 
 static const struct nest *nest_of(const nidus_filter *filter)
 {
-	return (const struct nest *)(const void *)filter->body;
+	return (const struct nest *)(const void *)filter_body(filter);
 }
 
 /*

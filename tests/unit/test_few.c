@@ -66,7 +66,7 @@ static void expect_as_modelled(const struct few *few, const struct model *model)
 	expect_equal(few->count, model->n);
 	expect(few_in_order(few));
 	expect_equal(few_bytes(few), few_size(few->bits, few->value_bits, few->count));
-	expect(few_bytes(few) <= few->memory.size);
+	expect(few_bytes(few) <= few->size);
 	for (size_t i = 0; i < model->n; i++) {
 		struct few_place found = few_find(few, model->record[i]);
 		expect(few_next(few, &place, &record));
@@ -76,8 +76,8 @@ static void expect_as_modelled(const struct few *few, const struct model *model)
 		expect_equal(few_copies_of(few, record), model->copies[i]);
 	}
 	expect(!few_next(few, &place, &record));
-	for (uint64_t i = few_bytes(few); i < few->memory.size; i++)
-		expect_equal(few->memory.bytes[i], 0);
+	for (uint64_t i = few_bytes(few); i < few->size; i++)
+		expect_equal(few->bytes[i], 0);
 }
 
 /* The same records, put in from the last to the first, make the same bytes. */
@@ -88,7 +88,7 @@ static void expect_one_spelling(const struct few *few, const struct model *model
 		expect_ok(few_insert(&again, model->record[i], model->copies[i], &system_memory));
 	expect_equal(again.count, few->count);
 	expect(model->n == 0 ||
-	       memcmp(again.memory.bytes, few->memory.bytes, (size_t)few_bytes(few)) == 0);
+	       memcmp(again.bytes, few->bytes, (size_t)few_bytes(few)) == 0);
 	few_free(&again, &system_memory);
 }
 
@@ -128,9 +128,9 @@ static void a_list_is_a_sorted_array(void **state)
 	static struct model model;
 	struct chance chance = { chance_seed() };
 	for (unsigned round = 0; round < 300; round++) {
-		struct few few = { .bits = 1 + (unsigned)chance_below(&chance, 64) };
+		struct few few = { .bits = (uint8_t)(1 + chance_below(&chance, 64)) };
 		if (chance_below(&chance, 2) == 0)
-			few.value_bits = (unsigned)chance_below(&chance, 33);
+			few.value_bits = (uint8_t)chance_below(&chance, 33);
 		model.n = 0;
 		for (unsigned part = 0; part < 3; part++) {
 			run_history(&chance, &few, &model);
@@ -155,7 +155,7 @@ static void long_lists_are_in_order(void **state)
 	for (unsigned i = 0; i < 12288; i++)
 		expect_ok(few_insert(&few, any_record(&chance, &few, false), 1, &system_memory));
 	expect(few_in_order(&few));
-	expect(few.count > 12200 && few_bytes(&few) * 8 < few.count * (33 + 3 - 13 + 3));
+	expect(few.count > 12200 && few_bytes(&few) * 8 < few.count * UINT64_C(33 + 3 - 13 + 3));
 	while (few.count > 0) {
 		struct few_record record = any_record(&chance, &few, false);
 		struct few_place place = few_find(&few, record);
@@ -178,7 +178,7 @@ static void the_example_is_true(void **state)
 		expect_ok(few_insert(&few, (struct few_record){ numbers[i], 0 }, 1,
 		                     &system_memory));
 	expect_equal(few_bytes(&few), 8);
-	uint64_t word = load64(few.memory.bytes);
+	uint64_t word = load64(few.bytes);
 	for (unsigned i = 0; i < sizeof rests; i++, word >>= 5)
 		expect_equal(word & 31, rests[i]);
 	for (unsigned i = 0; i < sizeof heads - 1; i++, word >>= 1)
@@ -193,9 +193,9 @@ static void any_bits_can_be_asked(void **state)
 	(void)state;
 	struct chance chance = { chance_seed() };
 	for (unsigned round = 0; round < 2000; round++) {
-		struct few few = { .bits = 4 + (unsigned)chance_below(&chance, 61),
-			           .count = 1 + chance_below(&chance, 400) };
-		few.value_bits = (unsigned)chance_below(&chance, 33);
+		struct few few = { .bits = (uint8_t)(4 + chance_below(&chance, 61)),
+			           .count = (uint16_t)(1 + chance_below(&chance, 400)) };
+		few.value_bits = (uint8_t)chance_below(&chance, 33);
 		size_t size = (size_t)few_bytes(&few), asked = 0;
 		unsigned char *bytes = malloc(size);
 		assert_non_null(bytes);
@@ -204,7 +204,7 @@ static void any_bits_can_be_asked(void **state)
 			bytes[i] = kind == 0   ? (unsigned char)chance_next(&chance)
 			           : kind == 1 ? 0
 			                       : 255;
-		few.memory = memory_lent(bytes, size);
+		few.bytes = bytes;
 		struct few_place place = { 0, 0 };
 		struct few_record record;
 		while (few_next(&few, &place, &record)) {
@@ -229,11 +229,11 @@ static void turned_bits_are_found_out(void **state)
 	struct few few = { .bits = 12 };
 	while (few.count < 300)
 		expect_ok(few_insert(&few, any_record(&chance, &few, false), 1, &system_memory));
-	uint64_t rests = few.count * (12 - 9);
+	uint64_t rests = few.count * UINT64_C(12 - 9);
 	for (uint64_t bit = 0; bit < 8 * few_bytes(&few); bit++) {
-		few.memory.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		few.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
 		expect(bit < rests || !few_in_order(&few));
-		few.memory.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		few.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
 	}
 	expect(few_in_order(&few));
 	few_free(&few, &system_memory);

@@ -50,7 +50,7 @@ static bool system_has_huge_pages(void)
 static void expect_advised(const nidus_filter *filter, const char *how)
 {
 	uint64_t size;
-	const unsigned char *table = filter->family->table(filter->body, &size);
+	const unsigned char *table = filter->family->table(filter_body(filter), &size);
 	check_note("%s, %s: %llu bytes", filter->family->name, how, (unsigned long long)size);
 	expect(size >= (uint64_t)2 << 20);
 	expect(advice_of(table) == ADVISED);

@@ -302,12 +302,12 @@ static void impossible_plans_are_refused(void **state)
 	bad[n++].slots = 0;
 	bad[n++].slots = 3;
 	bad[n++].slots = 16;
-	bad[n++].slots = UINT32_MAX;
+	bad[n++].slots = UINT8_MAX;
 	bad[n++].core_bits = 0;
 	bad[n++].core_bits = 57;
-	bad[n++].core_bits = UINT32_MAX;
+	bad[n++].core_bits = UINT8_MAX;
 	bad[n++].growth_bits = 57;
-	bad[n++].growth_bits = UINT32_MAX - 10;
+	bad[n++].growth_bits = UINT8_MAX - 10;
 	bad[n++].level = 1;
 	bad[n++].borrowed = 1;
 	bad[n++].chunks = 0;

@@ -22,7 +22,7 @@ static nidus_options simplified(uint64_t capacity, unsigned slots, unsigned k)
 
 static const struct nest *nest_of(const nidus_filter *filter)
 {
-	return (const struct nest *)(const void *)filter->body;
+	return (const struct nest *)(const void *)filter_body(filter);
 }
 
 /* ------------------------------------------------------------------- addresses -- */
