@@ -51,11 +51,13 @@ static uint64_t get_number(struct reading *reading)
 	return 0;
 }
 
-/* One that must fit into 32 bits; otherwise one that makes no sense. */
-static uint32_t get_small(struct reading *reading)
+/* One that is at most so large. */
+static uint64_t get_small(struct reading *reading, uint64_t most)
 {
 	uint64_t value = get_number(reading);
-	return value <= UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+	if (value > most)
+		reading->at = NULL;
+	return value <= most ? value : 0;
 }
 
 static void put_fixed(unsigned char *at, uint64_t value, unsigned bytes)
@@ -156,12 +158,12 @@ static void get_recipe(const unsigned char *header, struct reading *reading, str
 	memcpy(&recipe->error, &error, sizeof error);
 	recipe->kind = header[4] & FLAG_BF ? KIND_BF : KIND_CF;
 	recipe->fixed = (header[4] & FLAG_FIXED) != 0;
-	recipe->family = (nidus_family)header[5];
+	recipe->family = header[5];
 	recipe->capacity = get_number(reading);
 	recipe->max_capacity = get_number(reading);
-	recipe->expansion = get_small(reading);
-	recipe->bucket_size = get_small(reading);
-	recipe->max_iterations = get_small(reading);
+	recipe->expansion = (uint16_t)get_small(reading, UINT16_MAX);
+	recipe->bucket_size = (uint8_t)get_small(reading, UINT8_MAX);
+	recipe->max_iterations = (uint16_t)get_small(reading, UINT16_MAX);
 }
 
 /* A value that waits for its body. NULL: no memory. */

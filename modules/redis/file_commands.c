@@ -81,7 +81,7 @@ static const char *parse(struct import *import, RedisModuleString **argv, int ar
 static struct recipe recipe_of(const nidus_info *info, enum kind kind)
 {
 	struct recipe recipe = recipe_default(kind);
-	recipe.family = info->family;
+	recipe.family = (uint8_t)info->family;
 	recipe.capacity = info->capacity;
 	recipe.max_capacity = info->max_capacity;
 	recipe.error = info->fpr_target;

@@ -15,14 +15,14 @@
 struct recipe recipe_default(enum kind kind)
 {
 	bool cf = kind == KIND_CF;
-	struct recipe recipe = { .kind = kind, .family = settings.family };
+	struct recipe recipe = { .kind = (uint8_t)kind, .family = (uint8_t)settings.family };
 	recipe.capacity = (uint64_t)(cf ? settings.cf_initial_size : settings.bf_initial_size);
 	recipe.error = cf ? settings.cf_error_rate : settings.bf_error_rate;
 	recipe.expansion =
-		(uint32_t)(cf ? settings.cf_expansion_factor : settings.bf_expansion_factor);
+		(uint16_t)(cf ? settings.cf_expansion_factor : settings.bf_expansion_factor);
 	recipe.fixed = recipe.expansion == 0;
-	recipe.bucket_size = (uint32_t)settings.cf_bucket_size;
-	recipe.max_iterations = (uint32_t)settings.cf_max_iterations;
+	recipe.bucket_size = (uint8_t)settings.cf_bucket_size;
+	recipe.max_iterations = (uint16_t)settings.cf_max_iterations;
 	if (cf && recipe.capacity < 2 * (uint64_t)recipe.bucket_size)
 		recipe.capacity = 2 * (uint64_t)recipe.bucket_size;
 	return recipe;
@@ -74,7 +74,7 @@ static const char *parse_expansion(struct recipe *recipe, RedisModuleString *tex
 	if (value < 0 || value > EXPANSION_MOST)
 		return cf ? "EXPANSION: value must be in the range [0, 32768]"
 		          : "ERR expansion must be in the range [0, 32768]";
-	recipe->expansion = (uint32_t)value;
+	recipe->expansion = (uint16_t)value;
 	return NULL;
 }
 
@@ -85,7 +85,7 @@ static const char *parse_bucket_size(struct recipe *recipe, RedisModuleString *t
 		return "Couldn't parse BUCKETSIZE";
 	if (value < 1 || value > 255)
 		return "BUCKETSIZE: value must be in the range [1, 255]";
-	recipe->bucket_size = (uint32_t)value;
+	recipe->bucket_size = (uint8_t)value;
 	return NULL;
 }
 
@@ -96,7 +96,7 @@ static const char *parse_max_iterations(struct recipe *recipe, RedisModuleString
 		return "Couldn't parse MAXITERATIONS";
 	if (value < 1 || value > 65535)
 		return "MAXITERATIONS: value must be in the range [1, 65535]";
-	recipe->max_iterations = (uint32_t)value;
+	recipe->max_iterations = (uint16_t)value;
 	return NULL;
 }
 
@@ -121,9 +121,11 @@ bool recipe_read_family(RedisModuleString *text, nidus_family *family)
 
 static const char *parse_family(struct recipe *recipe, RedisModuleString *text)
 {
-	if (!recipe_read_family(text, &recipe->family))
+	nidus_family family;
+	if (!recipe_read_family(text, &family))
 		return "FAMILY: there is auto, cuckoo, semisort, simplified, chunked, bucketed, "
 		       "windowed, breadcrumb, bloom and blocked-bloom";
+	recipe->family = (uint8_t)family;
 	return NULL;
 }
 
@@ -280,8 +282,7 @@ bool recipe_makes_sense(const struct recipe *recipe)
 	return recipe->capacity >= 1 && recipe->capacity <= RECIPE_LOADED_MOST &&
 	       recipe->max_capacity >= recipe->capacity &&
 	       recipe->max_capacity <= RECIPE_LOADED_MOST && recipe->error > 0 &&
-	       recipe->error < 1 && recipe->expansion <= EXPANSION_MOST &&
-	       recipe->bucket_size <= 255 && recipe->max_iterations <= 65535;
+	       recipe->error < 1 && recipe->expansion <= EXPANSION_MOST;
 }
 
 /* The words of a RESERVE command after the key. */

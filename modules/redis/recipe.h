@@ -21,18 +21,19 @@ enum kind { KIND_CF, KIND_BF };
 #define EXPANSION_MOST 32768
 #define ERROR_LEAST 0x1p-24
 
+/* Every value has one, and there may be many: fields are no wider than what they are for. */
 struct recipe {
-	enum kind kind;
-	nidus_family family; /* NIDUS_AUTO until the filter is made */
 	uint64_t capacity;
 	uint64_t max_capacity; /* 0: as the defaults have it */
-	bool yielding;         /* the default: less where the family cannot do so much */
 	double error;
 	uint64_t seed; /* 0: the server's */
-	bool fixed;    /* NONSCALING, or EXPANSION 0 */
-	uint32_t expansion;
-	uint32_t bucket_size;    /* CF: asked for and told again by CF.INFO; it decides nothing */
-	uint32_t max_iterations; /* the same */
+	uint16_t expansion;
+	uint16_t max_iterations; /* CF: asked for and told again by CF.INFO; it decides nothing */
+	uint8_t bucket_size;     /* the same */
+	uint8_t family;          /* a nidus_family; NIDUS_AUTO until the filter is made */
+	uint8_t kind;            /* an enum kind */
+	bool yielding : 1;       /* the default: less where the family cannot do so much */
+	bool fixed : 1;          /* NONSCALING, or EXPANSION 0 */
 };
 
 /* What the settings say (settings.h). */

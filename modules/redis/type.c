@@ -2,7 +2,8 @@
  *
  * In a snapshot a value is: how many bytes follow, then the header and the body of dump.h in
  * strings of at most 16 MiB, the whole header in the first. A value that LOADCHUNK has
- * not finished is saved as far as it has come, and goes on from there when loaded.
+ * not finished is saved as far as it has come, and goes on from there when loaded. That of a small
+ * filter is: 0, and the header and the squeezed image (squeeze.h) in one string.
  *
  * In a rewritten AOF it is the LOADCHUNK commands that bring it.
  *
@@ -13,6 +14,7 @@
 
 #include "dump.h"
 #include "memory.h"
+#include "squeeze.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -82,8 +84,43 @@ static void gather(void *context, const void *bytes, size_t size)
 	gathering->used += size;
 }
 
+/* An image on its way to a snapshot, whole. */
+struct small_image {
+	size_t size;
+	unsigned char bytes[SQUEEZE_MOST];
+};
+
+static void gather_small(void *context, const void *bytes, size_t size)
+{
+	struct small_image *image = context;
+	memcpy(image->bytes + image->size, bytes, size);
+	image->size += size;
+}
+
+static bool is_small(const struct value *value)
+{
+	return value->filter != NULL && value->legacy == NULL && value->incoming == NULL &&
+	       dump_body_size(value) <= SQUEEZE_MOST;
+}
+
+static void save_small(RedisModuleIO *io, const struct value *value)
+{
+	struct small_image image;
+	image.size = 0;
+	unsigned char bytes[DUMP_HEADER_MOST + SQUEEZED_MOST];
+	size_t size = dump_header(value, bytes);
+	give_body(value, gather_small, &image, io);
+	size += squeeze(&value->recipe, value->items, image.bytes, image.size, bytes + size);
+	server.SaveUnsigned(io, 0);
+	server.SaveStringBuffer(io, (const char *)bytes, size);
+}
+
 static void save(RedisModuleIO *io, void *value)
 {
+	if (is_small(value)) {
+		save_small(io, value);
+		return;
+	}
 	struct gathering gathering = { .io = io };
 	unsigned char header[DUMP_HEADER_MOST];
 	size_t size = dump_header(value, header);
@@ -159,6 +196,43 @@ static bool load_body(struct value *value, struct pieces *pieces, uint64_t here)
 	return ok;
 }
 
+/* Bytes in memory, as a nidus_source. */
+struct span {
+	const unsigned char *bytes;
+	size_t left;
+};
+
+static ptrdiff_t span_source(void *context, void *bytes, size_t size)
+{
+	struct span *span = context;
+	size = size < span->left ? size : span->left;
+	memcpy(bytes, span->bytes, size);
+	span->bytes += size;
+	span->left -= size;
+	return (ptrdiff_t)size;
+}
+
+/* Reads what save_small wrote; the header is read. */
+static bool load_small(struct value *value, struct pieces *pieces)
+{
+	const char *why = "the snapshot is damaged";
+	unsigned char image[SQUEEZE_MOST];
+	uint64_t size = dump_body_size(value);
+	struct span span = { image, (size_t)size };
+	const struct incoming *incoming = value->incoming;
+	bool ok = !incoming->foreign && incoming->legacy == 0 && size <= SQUEEZE_MOST &&
+	          unsqueeze(&value->recipe, value->items,
+	                    (unsigned char *)pieces->piece + pieces->used,
+	                    pieces->size - pieces->used, image, (size_t)size) &&
+	          dump_finish(value, span_source, &span, &why);
+	if (!ok)
+		server.LogIOError(pieces->io, "warning", "nidus: a filter could not be loaded: %s",
+		                  why);
+	else
+		seed_adopt(server.GetContextFromIO(pieces->io), value->recipe.seed);
+	return ok;
+}
+
 static struct value *load_value(struct pieces *pieces, enum kind kind)
 {
 	size_t used;
@@ -166,14 +240,14 @@ static struct value *load_value(struct pieces *pieces, enum kind kind)
 	if (server.IsIOError(pieces->io) || !next_piece(pieces))
 		return NULL;
 	struct value *value = dump_read_header(pieces->piece, pieces->size, kind, &used);
-	if (value == NULL || size < used) {
+	if (value == NULL || (size != 0 && size < used)) {
 		server.LogIOError(pieces->io, "warning",
 		                  "nidus: the header of a filter is damaged");
 		value_free(value);
 		return NULL;
 	}
 	pieces->used = used;
-	if (load_body(value, pieces, size - used))
+	if (size == 0 ? load_small(value, pieces) : load_body(value, pieces, size - used))
 		return value;
 	value_free(value);
 	return NULL;

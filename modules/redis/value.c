@@ -220,7 +220,7 @@ static nidus_status fill_in(RedisModuleCtx *ctx, struct value *value)
 		return status;
 	value->filter = filter;
 	value->memory += memory_balance() - before;
-	value->recipe.family = value_info(value).family;
+	value->recipe.family = (uint8_t)value_info(value).family;
 	value->limit = limit_of(value);
 	count_filter(filter, value->recipe.family, 1);
 	return NIDUS_OK;
@@ -340,11 +340,14 @@ static struct recipe recipe_beside(const struct legacy *legacy)
 		capacity = capacity > legacy->items ? capacity - legacy->items : 1;
 	if (legacy->kind == KIND_BF) {
 		recipe.error = legacy->layer[legacy->layers - 1].error / 2;
-		recipe.expansion = legacy->growth <= EXPANSION_MOST ? legacy->growth : 1;
+		recipe.expansion =
+			(uint16_t)(legacy->growth <= EXPANSION_MOST ? legacy->growth : 1);
 	} else {
-		recipe.bucket_size = legacy->bucket_size <= 255 ? legacy->bucket_size : 255;
+		recipe.bucket_size =
+			(uint8_t)(legacy->bucket_size <= 255 ? legacy->bucket_size : 255);
 		recipe.max_iterations = legacy->max_iterations > 0 ? legacy->max_iterations : 1;
-		recipe.expansion = legacy->expansion <= EXPANSION_MOST ? legacy->expansion : 1;
+		recipe.expansion =
+			(uint16_t)(legacy->expansion <= EXPANSION_MOST ? legacy->expansion : 1);
 		if (capacity < 2 * (uint64_t)recipe.bucket_size)
 			capacity = 2 * (uint64_t)recipe.bucket_size;
 	}
