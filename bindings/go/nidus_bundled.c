@@ -438,12 +438,14 @@ static void overflow_free(struct overflow *overflow, const nidus_allocator *allo
 
 #define FEW_MOST 16384 /* records */
 
+/* Many filters are such a list and nothing else: it takes three words. */
 struct few {
-	struct block memory;
-	uint64_t count;         /* of records */
-	unsigned bits;          /* of a number, 1 to 64 */
-	unsigned value_bits;    /* 0 to 32 */
-	struct overflow copies; /* beyond the first of each record */
+	unsigned char *bytes;
+	struct overflow *copies; /* beyond the first of each record; NULL: there were none yet */
+	uint32_t size;           /* bytes that were taken; 0: there are none, or they are a file's */
+	uint16_t count;          /* of records */
+	uint8_t bits;            /* of a number, 1 to 64 */
+	uint8_t value_bits;      /* 0 to 32 */
 };
 
 struct few_record {
@@ -455,13 +457,19 @@ struct few_place {
 	uint64_t index, head;
 };
 
+/* The list of further copies, which may be empty. */
+static const struct overflow *few_overflow(const struct few *few);
+
 /* Entries, with all copies. */
 static inline uint64_t few_entries(const struct few *few)
 {
-	return few->count + few->copies.entries;
+	return few->count + few_overflow(few)->entries;
 }
 
-/* Bytes that so many records have; they are in few->memory.bytes. */
+/* Bytes of memory that a list has. */
+static uint64_t few_memory(const struct few *few);
+
+/* Bytes that so many records have; they are in few->bytes. */
 static uint64_t few_size(unsigned bits, unsigned value_bits, uint64_t count);
 static uint64_t few_bytes(const struct few *few);
 
@@ -857,26 +865,27 @@ enum {
 	                        (api/generations.h) */
 };
 
+/* Every filter has one, small ones too: fields are no wider than what they are for. */
 struct blueprint {
-	uint32_t family;   /* nidus_family */
-	uint32_t features; /* of nidus_options: what was asked for */
-	uint64_t seed;
+	uint64_t seed; /* first: see filter_take_body */
 	uint64_t capacity;     /* keys promised to fit at this level */
 	uint64_t max_capacity; /* keys promised to fit after all growth */
 	double fpr;            /* the target */
-	uint32_t slots;        /* per bucket or window */
-	uint32_t core_bits;    /* of a fingerprint, never all zero */
-	uint32_t growth_bits;  /* of a fingerprint, to become address bits */
-	uint32_t level;        /* bits of the address by now beyond the base's */
 	uint64_t chunks;       /* at level 0 */
 	uint64_t groups;       /* buckets or windows per chunk, at level 0 */
+	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
+	uint32_t features;     /* of nidus_options: what was asked for */
 	uint32_t reserve;      /* slots held back, where the family does that */
 	uint32_t max_steps;    /* slots that one insert may look at */
 	uint32_t stash_limit;  /* entries in one chunk's stash at most */
-	uint32_t borrowed;     /* address bits beyond growth_bits: a merge's, see nest.h */
-	uint32_t value_bits;   /* of the value beside each key; 0: there are none */
-	uint32_t segmented;    /* PLAN_DIRECTORY and the like */
-	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
+	uint8_t family;        /* nidus_family */
+	uint8_t slots;         /* per bucket or window */
+	uint8_t core_bits;     /* of a fingerprint, never all zero */
+	uint8_t growth_bits;   /* of a fingerprint, to become address bits */
+	uint8_t level;         /* bits of the address by now beyond the base's */
+	uint8_t borrowed;      /* address bits beyond growth_bits: a merge's, see nest.h */
+	uint8_t value_bits;    /* of the value beside each key; 0: there are none */
+	uint8_t segmented;     /* PLAN_DIRECTORY and the like */
 };
 
 #endif
@@ -897,12 +906,13 @@ struct blueprint {
 
 /* What a seed is spread into, once per filter. */
 struct hash_key {
-	uint64_t seed;
 	uint64_t before, first, second; /* for integers */
-	uint64_t partner;               /* for the second place of a fingerprint */
 };
 
 static struct hash_key hash_key_of(uint64_t seed);
+
+/* What the seed gives for the second place of a fingerprint. */
+static uint64_t hash_partner_key(const struct hash_key *key);
 
 /* A product of 128 bits, its high half XOR its low one. */
 static inline uint64_t hash_fold(uint64_t x, uint64_t factor)
@@ -923,7 +933,7 @@ static inline uint64_t hash_u64(const struct hash_key *key, uint64_t x)
 	return hash_fold(hash_fold(x + key->before, key->first), key->second);
 }
 
-static uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t len);
+static uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len);
 
 /* The checksum of files: unkeyed, of any length. */
 static uint64_t hash_checksum(const void *bytes, size_t len);
@@ -1220,6 +1230,8 @@ struct forecast {
 	double lines; /* cache lines that the lookup of an absent key touches */
 };
 
+#define FAMILY_SKETCH 1536 /* bytes: see sketch() */
+
 struct family {
 	nidus_family id;
 	const char *name;
@@ -1352,8 +1364,14 @@ struct family {
 	uint64_t (*body_hash)(const void *body, const nidus_entry *entry, uint64_t part);
 	uint64_t (*borrow)(const void *body, uint64_t hash);
 	struct lender (*lender)(const void *model);
+	/*
+	 * sketch() makes a body without a table in `room`, of FAMILY_SKETCH bytes at a cache line, for
+	 * identity(), entry_hash() and body_hash() alone. It takes no memory. `partner_key` is the
+	 * seed's (base/hash.h).
+	 */
+	const void *(*sketch)(void *room, const struct blueprint *plan, const struct segment *segment,
+	                      uint64_t partner_key);
 	nidus_status (*prepare)(void *model);
-	void (*unprepare)(void *model); /* when no body and no layout is left; NULL as prepare() */
 	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,
 	                        const void *model, const nidus_allocator *allocator, void **layout);
 	void (*free_layout)(void *layout);
@@ -1452,32 +1470,48 @@ enum directory_way {
 	DIRECTORY_LENT,   /* and borrowed bits, which the lender knows */
 };
 
-/* What lists do not need is made with the first leaf: many filters stay lists. */
-struct directory {
-	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
-	enum directory_way way; /* from a hash to its body */
-	uint64_t parts;       /* base segments, times the values of all growth bits */
-	unsigned behind;      /* growth bits that the index leaves out, */
-	unsigned borrowed;    /* or borrowed bits that it has, */
-	struct lender lender; /* and where they come from */
-	const struct body_ops *ops; /* of all bodies */
-	const struct family *inner; /* the family of the bodies */
-	unsigned depth;       /* bits of a part, behind the base segment, that the index has */
-	unsigned growth_bits; /* of a part */
-	uint64_t keys;        /* that one body takes */
-	uint64_t base;        /* base segments */
-	uint64_t most;        /* keys from which on leaves without bits may refuse some */
-	struct few few;
-	void *model;              /* a body without a table: identities, and what bodies share */
-	struct blueprint plan;    /* of a body, but for the bits of its tag */
-	bool shared, mapped;
-	uint64_t due;             /* shared: leaves that have to be looked at */
-	struct leaf_counts *counts;
-	struct body_class *classes; /* of bodies, by the bits of their tags; behind the counts */
-	uint64_t expected;          /* bytes of all bodies, if it is known before they are made */
-	struct block index_memory, model_memory, classes_memory;
+/* What only leaves need. It is made before the first of them: many filters stay lists. */
+struct trunk {
+	struct lender lender;  /* where the borrowed bits of the index come from */
+	void *model;           /* a body without a table: identities, and what bodies share */
+	struct blueprint plan; /* of a body, but for the bits of its tag */
+	uint64_t keys;         /* that one body takes */
+	uint64_t expected;     /* bytes of all bodies, if it is known before they are made */
+	struct block index_memory, model_memory;
+	struct block memory; /* of this struct and the classes */
+	struct leaf_counts counts;
+	struct body_class classes[]; /* of bodies, by the bits of their tags */
+};
+
+/*
+ * What a directory is made of. It lies outside, as a filter needs the same; whoever moves it tells the
+ * directory.
+ */
+struct ground {
+	struct hash_key key;
+	struct blueprint plan;
 	nidus_allocator allocator;
 };
+
+struct directory {
+	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
+	uint64_t parts;       /* base segments, times the values of all growth bits */
+	const struct body_ops *ops; /* of all bodies */
+	const struct family *inner; /* the family of the bodies */
+	const struct ground *ground;
+	struct trunk *trunk;  /* NULL: there are no leaves */
+	struct few few;       /* the list, if there are none */
+	uint16_t few_most;    /* entries that it takes */
+	uint8_t behind;       /* growth bits that the index leaves out, */
+	uint8_t borrowed;     /* or borrowed bits that it has */
+	uint8_t depth;        /* bits of a part, behind the base segment, that the index has */
+	uint8_t way;          /* from a hash to its body: an enum directory_way */
+	uint8_t due;          /* shared: 1 if leaves have to be looked at */
+	bool shared : 1, mapped : 1;
+	bool unbounded : 1; /* more keys than max_capacity are taken: see directory_most */
+};
+
+_Static_assert(sizeof(struct directory) <= 80, "a filter of few keys is small");
 
 /* The family of filters that are directories of bodies of another one. */
 static const struct family *directory_family(const struct family *inner);
@@ -1487,6 +1521,14 @@ static uint64_t directory_slots(const struct family *inner, const struct bluepri
 
 /* The family whose functions work on the body of a plan: a family's own, that, or that of generations. */
 static const struct family *family_of_plan(const struct family *inner, const struct blueprint *plan);
+
+/*
+ * Makes an empty list. The ground stays where it is, or directory_move() is called.
+ * `shared` for threads, `mapped` over a file.
+ */
+static void directory_create(struct directory *directory, const struct family *inner,
+                      const struct ground *ground, bool shared, bool mapped);
+static void directory_move(struct directory *directory, const struct ground *ground);
 
 /* Makes an empty directory as large as it is to be at first. Errors: E_NOMEM. */
 static nidus_status directory_begin(struct directory *directory, uint64_t capacity);
@@ -1730,50 +1772,81 @@ static ptrdiff_t file_source(void *context, void *bytes, size_t size);
 
 struct gate;
 
-/*
- * Where the calls on one key go: straight to the body's own operations, or to functions that
- * take care of locks, growth and refusals first (api/keys.c).
- */
-struct calls {
-	bool (*contains)(const void *body, uint64_t hash);
-	nidus_status (*insert)(void *body, uint64_t hash);
-	nidus_status (*remove)(void *body, uint64_t hash);
-	void (*prefetch)(const void *body, uint64_t hash);
+/* What only a filter has that was opened. */
+struct opened {
+	struct file_map map;        /* the whole file */
+	const unsigned char *table; /* the table in it, */
+	uint64_t table_size;
+	uint64_t checksum; /* and its checksum by the header */
+	bool checked;      /* opened with NIDUS_OPEN_VERIFY */
 };
 
-/* A filter. The body lies right behind it. */
+/*
+ * A filter. The body lies right behind it, and behind that what an opened one has. One that can
+ * grow has room for a directory alone: so those of few keys are small. If it becomes one of fixed
+ * size, which needs more, the body stays in the memory of the filter that it was made in.
+ */
 struct nidus_filter {
-	struct calls calls;
+	/*
+	 * Where contains, insert and remove of one key go to: straight to the body's own
+	 * operations, through the gate, or to a body that is elsewhere (api/keys.c).
+	 */
+	const struct body_ops *front;
 	const struct body_ops *ops;
 	const struct family *family;
-	struct hash_key key;
-	struct blueprint plan;
-	struct block memory; /* this very struct and the body */
-	nidus_allocator allocator;
-	struct file_map map; /* of an opened filter: the whole file */
-	const unsigned char *table; /* of it: the table, */
-	uint64_t table_size;
-	uint64_t checksum;   /* and its checksum by the header */
-	bool readonly;       /* opened */
-	bool keeps_all;      /* made with NIDUS_NO_DELETE */
+	struct gate *gate; /* NULL unless threads share the filter (api/shared.h) */
+	union {
+		struct ground ground; /* all three, as directories know them */
+		struct {
+			struct hash_key key;
+			struct blueprint plan;
+			nidus_allocator allocator;
+		};
+	};
+	uint32_t whole_size; /* of the memory of all this, */
+	uint8_t skipped;     /* which begins so many bytes before it */
 	uint8_t value_bits;  /* the plan's; threads read it while others make the filter grow */
-	bool checked;        /* opened with NIDUS_OPEN_VERIFY */
-	struct gate *gate;   /* NULL unless threads share the filter (api/shared.h) */
-	struct block gate_memory;
-	_Alignas(MEMORY_LINE) unsigned char body[];
+	bool readonly : 1;   /* opened */
+	bool keeps_all : 1;  /* made with NIDUS_NO_DELETE */
+	bool apart;          /* what lies behind is a struct apart */
+	_Alignas(void *) unsigned char body[];
 };
 
-/* Operations get the body of a filter; the filter lies before it. */
+_Static_assert(offsetof(struct nidus_filter, key) ==
+                               offsetof(struct nidus_filter, ground) + offsetof(struct ground, key) &&
+                       offsetof(struct nidus_filter, plan) ==
+                               offsetof(struct nidus_filter, ground) + offsetof(struct ground, plan) &&
+                       offsetof(struct nidus_filter, allocator) ==
+                               offsetof(struct nidus_filter, ground) +
+                                       offsetof(struct ground, allocator),
+               "two names of the same");
+
+_Static_assert(sizeof(struct nidus_filter) + sizeof(struct directory) <= 256,
+               "a filter of few keys is small");
+
+/* A body that is elsewhere, and the memory it is in. */
+struct apart {
+	void *body;
+	struct block memory;
+};
+
+static inline void *filter_body(const nidus_filter *filter)
+{
+	void *behind = (void *)(uintptr_t)filter->body;
+	return UNLIKELY(filter->apart) ? ((struct apart *)behind)->body : behind;
+}
+
+/* Operations of `front` get what lies behind the filter. */
 static inline nidus_filter *filter_of(const void *body)
 {
 	return (nidus_filter *)((uintptr_t)body - offsetof(struct nidus_filter, body));
 }
 
 /*
- * Sets filter->calls by the filter's operations and by what is allowed. To be called after any
- * of them changed; the calls of a filter that threads share never change.
+ * Sets filter->front. To be called after the operations changed; that of a filter that threads
+ * share never changes.
  */
-static void filter_choose_calls(nidus_filter *filter);
+static void filter_choose_front(nidus_filter *filter);
 
 /*
  * Makes a filter of a checked plan: an empty one, or one over a mapped table
@@ -1782,6 +1855,12 @@ static void filter_choose_calls(nidus_filter *filter);
 static nidus_status filter_make(const struct family *family, const struct blueprint *plan,
                          const nidus_allocator *allocator, unsigned char *table,
                          nidus_filter **filter);
+
+/* What a filter that was opened has. */
+static struct opened *filter_opened(const nidus_filter *filter);
+
+/* For callers that are done with a filter for now: what it has of a file need not stay in memory. */
+static void filter_forget_map(const nidus_filter *filter);
 
 /*
  * Lookups in opened filters do not check the table. Calls that hand its contents on ask
@@ -1818,7 +1897,7 @@ static inline struct directory *filter_directory(const nidus_filter *filter)
 /* The generations that the body of a filter without a size is; NULL: it has one. */
 static inline struct generations *filter_generations(const nidus_filter *filter)
 {
-	return filter->family->unlimited ? (struct generations *)(uintptr_t)filter->body : NULL;
+	return filter->family->unlimited ? filter_body(filter) : NULL;
 }
 
 /* Keys promised: of a growing filter as many as it has room for by now. */
@@ -2557,6 +2636,7 @@ struct nidus_builder {
 	nidus_options options; /* checked; the seed is one */
 	bool counts;           /* no capacity was given: keys are counted first */
 	bool hashes;           /* a seed was given, so that callers can know hashes */
+	uint64_t seed;
 	struct hash_key key;
 	struct workshop workshop;
 	struct spill spill;
@@ -2732,6 +2812,7 @@ static nidus_status prepare_in_api_builder(struct nidus_builder *builder)
 		status = options_seed(options);
 	if (status != NIDUS_OK)
 		return status;
+	builder->seed = options->seed;
 	builder->key = hash_key_of(options->seed);
 	spill_begin(&builder->spill, builder->workshop.folder,
 	            workshop_room(&builder->workshop, options->value_bits), options->value_bits,
@@ -2863,7 +2944,7 @@ nidus_status nidus_builder_add(nidus_builder *builder, const void *key, size_t l
 	if (status == NIDUS_OK && !filter_key_given(key, len))
 		status = filter_no_key();
 	return status == NIDUS_OK
-	               ? spill_add_one(&builder->spill, hash_bytes(&builder->key, key, len), 0)
+	               ? spill_add_one(&builder->spill, hash_bytes(builder->seed, key, len), 0)
 	               : status;
 }
 
@@ -2889,7 +2970,7 @@ nidus_status nidus_builder_add_value(nidus_builder *builder, const void *key, si
 	if (status == NIDUS_OK)
 		status = check_value(builder, &value, 1);
 	return status == NIDUS_OK
-	               ? spill_add_one(&builder->spill, hash_bytes(&builder->key, key, len), value)
+	               ? spill_add_one(&builder->spill, hash_bytes(builder->seed, key, len), value)
 	               : status;
 }
 
@@ -3032,10 +3113,10 @@ static nidus_status assemble_filter(struct making *making, struct assembly *asse
 	                                  &making->builder->options.allocator, NULL, &filter);
 	if (status != NIDUS_OK)
 		return status;
-	assembly->table = family->table(filter->body, &size);
+	assembly->table = family->table(filter_body(filter), &size);
 	status = assemble(assembly, &making->builder->spill);
 	if (status == NIDUS_OK)
-		status = family->import(filter->body, assembly->end.stash, assembly->end.listed,
+		status = family->import(filter_body(filter), assembly->end.stash, assembly->end.listed,
 		                        assembly->end.count);
 	if (status == NIDUS_OK)
 		making->filter = filter;
@@ -3434,6 +3515,7 @@ static void shared_contains_batch(const nidus_filter *filter, const uint64_t *ha
 static size_t shared_find(const nidus_filter *filter, uint64_t hash, uint64_t *values, size_t cap);
 static void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                        uint64_t *first, uint32_t *found);
+static void shared_prefetch(const nidus_filter *filter, uint64_t hash);
 static uint64_t shared_size(const nidus_filter *filter);
 static nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value);
 static nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash);
@@ -3608,7 +3690,7 @@ static void hash_integers(const void *context, size_t from, size_t n, uint64_t *
 #define LONG_KEY ((size_t)1 << 20) /* bytes; hashing it takes as long as thousands of others */
 
 struct strings {
-	struct hash_key key;
+	uint64_t seed;
 	const void *const *keys;
 	const size_t *lens;
 };
@@ -3620,7 +3702,7 @@ static void hash_strings(const void *context, size_t from, size_t n, uint64_t *h
 		size_t len = strings->lens[from + i];
 		if (UNLIKELY(len > LONG_KEY) && watch_ask())
 			break;
-		hashes[i] = hash_bytes(&strings->key, strings->keys[from + i], len);
+		hashes[i] = hash_bytes(strings->seed, strings->keys[from + i], len);
 	}
 }
 
@@ -3657,7 +3739,7 @@ static nidus_status fill_in_api_bulk(nidus_filter *filter, const uint64_t *hashe
 	nidus_status status;
 	threads = threads_wanted(threads);
 	if (filter->family->build != NULL)
-		status = filter->family->build(filter->body, hashes, values, n,
+		status = filter->family->build(filter_body(filter), hashes, values, n,
 		                               worth < threads ? (unsigned)worth : threads);
 	else
 		status = insert_all(filter, hashes, values, n);
@@ -3712,7 +3794,7 @@ static bool unique(const nidus_options *options)
 /* Whether a filter is about as large as it was said to be. */
 static bool keeps_promise(const nidus_filter *filter, uint64_t bytes)
 {
-	return filter->family->fill(filter->body).bytes <= bytes + bytes / 16 + 1024;
+	return filter->family->fill(filter_body(filter)).bytes <= bytes + bytes / 16 + 1024;
 }
 
 /* A filter of the family and size that hold these copies best. */
@@ -3727,7 +3809,7 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 	if (status != NIDUS_OK)
 		return status;
 	while (offers_take(&offers, &taken) &&
-	       (best == NULL || offers_bytes(&offers) < best->family->fill(best->body).bytes)) {
+	       (best == NULL || offers_bytes(&offers) < best->family->fill(filter_body(best)).bytes)) {
 		status = make_in_api_bulk(&taken, hashes, values, n, threads, &made);
 		if (status != NIDUS_OK && status != NIDUS_FULL && status != NIDUS_COPIES) {
 			nidus_free(best);
@@ -3735,7 +3817,7 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 		}
 		bool good = status == NIDUS_OK && keeps_promise(made, offers_bytes(&offers));
 		if (status == NIDUS_OK && best != NULL &&
-		    made->family->fill(made->body).bytes >= best->family->fill(best->body).bytes) {
+		    made->family->fill(filter_body(made)).bytes >= best->family->fill(filter_body(best)).bytes) {
 			nidus_free(made);
 		} else if (status == NIDUS_OK) {
 			nidus_free(best);
@@ -3846,7 +3928,7 @@ nidus_status nidus_build_bytes(const nidus_options *options, const void *const *
 		status = options_seed(&checked);
 	if (status != NIDUS_OK)
 		return status;
-	struct strings strings = { hash_key_of(checked.seed), keys, lens };
+	struct strings strings = { checked.seed, keys, lens };
 	struct hash_source source = { n, &strings, hash_strings, NULL };
 	return build_in_api_bulk(&checked, count_keys, &source, threads, filter);
 }
@@ -4381,10 +4463,22 @@ static inline struct body_head *body_head(const void *body)
 	return (struct body_head *)(void *)((unsigned char *)(uintptr_t)body - BODY_HEAD);
 }
 
+/* How many base segments there are. */
+static inline uint64_t directory_base(const struct directory *directory)
+{
+	return directory->parts >> directory->ground->plan.growth_bits;
+}
+
+/* Keys from which on leaves without bits may refuse some. */
+static inline uint64_t directory_most(const struct directory *directory)
+{
+	return directory->unbounded ? UINT64_MAX : directory->ground->plan.max_capacity;
+}
+
 /* Entries of the index. */
 static inline uint64_t directory_entries(const struct directory *directory)
 {
-	return directory->index != NULL ? directory->base << directory->depth : 0;
+	return directory->index != NULL ? directory_base(directory) << directory->depth : 0;
 }
 
 /*
@@ -4394,7 +4488,7 @@ static inline uint64_t directory_entries(const struct directory *directory)
 static inline uint64_t part_above(const struct directory *directory, uint64_t part, uint64_t borrowed,
                                   unsigned depth)
 {
-	unsigned growth = directory->growth_bits;
+	unsigned growth = directory->ground->plan.growth_bits;
 	return depth <= growth ? part >> (growth - depth)
 	                       : part << (depth - growth) | borrowed >> (64 - (depth - growth));
 }
@@ -4425,17 +4519,19 @@ static uint64_t directory_slab_bytes(const struct directory *directory);
 static unsigned directory_index_depth(unsigned depth, unsigned bodies);
 
 /*
- * Makes what a directory needs before its first leaf, with an index of this depth. Errors: E_NOMEM; to
- * be uprooted or freed then.
+ * Makes what a directory needs before its first leaf, with an index of this depth. `expected` are the
+ * bytes of all bodies, 0 if that is not known. Errors: E_NOMEM; to be uprooted or freed then.
  */
-static nidus_status directory_prepare(struct directory *directory, unsigned index_depth);
+static nidus_status directory_prepare(struct directory *directory, unsigned index_depth,
+                               uint64_t expected);
+
+/* The plan of a body without a tag, of a directory of a plan. */
+static struct blueprint directory_body_plan(const struct blueprint *plan);
 
 /* Makes a leaf part of the directory, whose index is deep enough. */
 static void directory_enter(struct directory *directory, struct leaf *leaf);
 
-/* Entries from which on there are leaves; before that they are a list. */
-static uint64_t directory_few_most(const struct directory *directory);
-/* The same by base segments, keys that a body takes, and bits of a record. */
+/* Entries from which on there are leaves, by base segments, keys that a body takes, and bits of a record. */
 static uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool shared);
 /* Bits of a record of the list, but for its value; 0: there can be no list. */
 static unsigned directory_list_bits(const struct family *inner, const struct blueprint *plan);
@@ -4487,8 +4583,6 @@ static struct blueprint directory_body_plan(const struct blueprint *plan);
 static nidus_status directory_check(const struct family *inner, const struct blueprint *plan);
 static struct forecast directory_forecast(const struct family *inner, const struct blueprint *plan,
                                    uint64_t keys);
-static nidus_status directory_create(struct directory *directory, const struct family *inner,
-                              const struct blueprint *plan, const nidus_allocator *allocator);
 static void directory_free(struct directory *directory);
 static void directory_clear(struct directory *directory);
 static nidus_status directory_copy(struct directory *to, const struct directory *from);
@@ -4525,14 +4619,14 @@ ALWAYS_INLINE void *body_by_lender(const struct directory *directory, uint64_t h
 {
 	unsigned borrowed = directory->borrowed;
 	uint64_t rest, part = multiply_wide(hash, directory->parts, &rest);
-	uint64_t bits = lender_bits(&directory->lender, rest);
+	uint64_t bits = lender_bits(&directory->trunk->lender, rest);
 	return directory->index[part << borrowed | bits >> (64 - borrowed)];
 }
 
 NEVER_INLINE void *body_by_asking(const struct directory *directory, uint64_t hash)
 {
 	unsigned borrowed = directory->borrowed;
-	uint64_t bits = directory->inner->borrow(directory->model, hash);
+	uint64_t bits = directory->inner->borrow(directory->trunk->model, hash);
 	return directory->index[multiply_high(hash, directory->parts) << borrowed |
 	                        bits >> (64 - borrowed)];
 }
@@ -4915,16 +5009,6 @@ static struct forecast forecast_in_api_directory_family(const struct blueprint *
 	return directory_forecast(inner_of_in_api_directory_family(plan), plan, keys);
 }
 
-static nidus_status create_in_api_directory_family(void *body, const struct blueprint *plan, const struct segment *segment,
-                           const nidus_allocator *allocator, unsigned char *table)
-{
-	struct directory *directory = body;
-	(void)segment;
-	nidus_status status = directory_create(directory, inner_of_in_api_directory_family(plan), plan, allocator);
-	directory->mapped = table != NULL;
-	return status;
-}
-
 static void free_directory(void *body)
 {
 	directory_free(body);
@@ -4997,7 +5081,7 @@ static void make_families_in_api_directory_family(void)
 		family.body_size = sizeof(struct directory);
 		family.check = check_in_api_directory_family;
 		family.forecast = forecast_in_api_directory_family;
-		family.create = create_in_api_directory_family;
+		family.create = NULL; /* but directory_create */
 		family.free = free_directory;
 		family.clear = clear_in_api_directory_family;
 		family.copy = copy_in_api_directory_family;
@@ -5052,18 +5136,12 @@ uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool s
 	return most <= TWO_BODIES_MOST ? most / 2 : 0;
 }
 
-uint64_t directory_few_most(const struct directory *directory)
-{
-	return directory_list_most(directory->base, directory->keys, directory->few.bits,
-	                           directory->shared);
-}
-
 /* ------------------------------------------------------------------------ numbers -- */
 
 /* Bits of a fingerprint, with those of growth. */
 static unsigned fingerprint_bits(const struct directory *directory)
 {
-	return directory->inner->tag_at(&directory->plan) + directory->growth_bits;
+	return directory->inner->tag_at(&directory->ground->plan) + directory->ground->plan.growth_bits;
 }
 
 /*
@@ -5154,7 +5232,7 @@ static nidus_status plant_list(struct directory *directory)
 static nidus_status leave_list(struct directory *directory, nidus_status status)
 {
 	if (status == NIDUS_OK)
-		few_free(&directory->few, &directory->allocator);
+		few_free(&directory->few, &directory->ground->allocator);
 	else
 		directory_uproot(directory);
 	return status;
@@ -5176,7 +5254,7 @@ static bool takes(const struct directory *directory, struct few_record record)
 {
 	const struct few *few = &directory->few;
 	struct few_record there;
-	if (few->count < directory_few_most(directory) && few->count < RECORDS_MOST)
+	if (few->count < directory->few_most && few->count < RECORDS_MOST)
 		return true;
 	if (few->count < RECORDS_MOST)
 		record.value = 0; /* any will do */
@@ -5189,7 +5267,7 @@ nidus_status directory_few_put(struct directory *directory, uint64_t hash, uint6
 {
 	struct few_record record = { number_of_in_api_directory_few(directory, hash), value };
 	if (takes(directory, record))
-		return few_insert(&directory->few, record, copies, &directory->allocator);
+		return few_insert(&directory->few, record, copies, &directory->ground->allocator);
 	nidus_status status = plant_list(directory);
 	if (status == NIDUS_OK)
 		status = directory_put_copies(directory, hash, value, copies);
@@ -5215,7 +5293,7 @@ nidus_status directory_few_change(struct directory *directory, uint64_t hash,
 		return NIDUS_NOT_FOUND;
 	struct few_record fresh = { record.number, change.fresh };
 	if (any)
-		fresh.value = value_sum(record.value, change.fresh, directory->plan.value_bits);
+		fresh.value = value_sum(record.value, change.fresh, directory->ground->plan.value_bits);
 	if (change.what != VALUE_REMOVE && !takes(directory, fresh)) {
 		nidus_status status = plant_list(directory);
 		if (status == NIDUS_OK)
@@ -5224,7 +5302,7 @@ nidus_status directory_few_change(struct directory *directory, uint64_t hash,
 		return leave_list(directory, status);
 	}
 	if (change.what != VALUE_REMOVE) {
-		nidus_status status = few_insert(few, fresh, 1, &directory->allocator);
+		nidus_status status = few_insert(few, fresh, 1, &directory->ground->allocator);
 		if (status != NIDUS_OK)
 			return status;
 	}
@@ -5360,7 +5438,7 @@ static const void *piece_in_api_directory_files(const void *context, uint64_t in
 	}
 	if (directory->index == NULL && index == 1) {
 		*size = few_bytes(&directory->few);
-		return directory->few.memory.bytes; /* NULL if there are none */
+		return directory->few.bytes; /* NULL if there are none */
 	}
 	if (--index / 2 >= saving->bodies)
 		return NULL;
@@ -5401,7 +5479,7 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 		                             .head_size = LINE + leaves * RECORD,
 		                             .pieces = { piece_in_api_directory_files, saving } };
 	nidus_status status =
-		memory_take(&directory->allocator,
+		memory_take(&directory->ground->allocator,
 	                    saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
 	                    &saving->memory);
 	if (status != NIDUS_OK)
@@ -5411,7 +5489,7 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	store64(saving->memory.bytes + 8, directory->few.count);
 	image->section[IMAGE_TABLE].size = saving->head_size + few_bytes(&directory->few);
 	image->count = few_entries(&directory->few);
-	image->stashed = directory->few.copies.nodes;
+	image->stashed = few_overflow(&directory->few)->nodes;
 	unsigned char *record = saving->memory.bytes + LINE;
 	for (index = 0; (leaf = directory_next_leaf(directory, &index)) != NULL; record += RECORD)
 		write_record(saving, leaf, record, image);
@@ -5422,13 +5500,13 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 
 void directory_saved(struct directory_saving *saving)
 {
-	memory_give(&saving->directory->allocator, &saving->memory);
+	memory_give(&saving->directory->ground->allocator, &saving->memory);
 }
 
 void directory_export_stashes(const struct directory_saving *saving, unsigned char *bytes)
 {
 	const struct family *inner = saving->directory->inner;
-	bytes = overflow_export(&saving->directory->few.copies, 0, bytes);
+	bytes = overflow_export(few_overflow(&saving->directory->few), 0, bytes);
 	for (uint64_t i = 0; i < saving->bodies; i++) {
 		uint64_t listed = inner->fill(saving->body[i]).listed;
 		if (listed > 0)
@@ -5499,7 +5577,7 @@ static bool take_place_in_api_directory_files(const struct directory_loading *lo
 /* Whether the records can be those of this file. */
 static nidus_status check_records(struct directory_loading *loading)
 {
-	uint64_t at = 0, number, base = loading->directory->base;
+	uint64_t at = 0, number, base = directory_base(loading->directory);
 	nidus_status status = NIDUS_OK;
 	loading->shallowest = LEAF_DEPTH_MOST;
 	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++)
@@ -5573,9 +5651,8 @@ static nidus_status load_leaves(struct directory_loading *loading, struct bytes_
 	uint64_t at = 0, number, left;
 	nidus_status status = check_records(loading);
 	left = loading->image->section[IMAGE_TABLE].size - LINE - loading->leaves * RECORD;
-	directory->expected = left;
 	if (status == NIDUS_OK)
-		status = directory_prepare(directory, loading->index_depth);
+		status = directory_prepare(directory, loading->index_depth, left);
 	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++, record += RECORD) {
 		struct leaf *leaf;
 		(void)take_place_in_api_directory_files(loading, record, &at, &number);
@@ -5615,11 +5692,11 @@ static nidus_status load_stashes(struct directory_loading *loading, const unsign
 static nidus_status read_few(struct directory_loading *loading, struct image_reading *reading)
 {
 	struct few *few = &loading->directory->few;
-	nidus_status status = few_reserve(few, loading->few, &loading->directory->allocator);
+	nidus_status status = few_reserve(few, loading->few, &loading->directory->ground->allocator);
 	if (status != NIDUS_OK)
 		return status;
-	few->count = loading->few;
-	return image_read_piece(reading, few->memory.bytes, few_bytes(few));
+	few->count = (uint16_t)loading->few;
+	return image_read_piece(reading, few->bytes, few_bytes(few));
 }
 
 /* Takes the copies of a list, which may have any number of them. */
@@ -5627,7 +5704,7 @@ static nidus_status load_copies(struct directory_loading *loading, const unsigne
 {
 	struct few *few = &loading->directory->few;
 	nidus_status status = few_import_copies(few, stash, loading->image->stashed,
-	                                        &loading->directory->allocator);
+	                                        &loading->directory->ground->allocator);
 	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense_in_api_directory_files() : status;
 }
 
@@ -5656,7 +5733,7 @@ nidus_status directory_read_table(struct directory_loading *loading, struct imag
 		return status;
 	if (loading->leaves == 0)
 		return read_few(loading, reading);
-	status = memory_take(&directory->allocator, loading->leaves * RECORD, &loading->memory);
+	status = memory_take(&directory->ground->allocator, loading->leaves * RECORD, &loading->memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct bytes_from from = { reading, NULL, NULL };
@@ -5677,7 +5754,7 @@ nidus_status directory_read_stash(struct directory_loading *loading, const unsig
 
 void directory_loaded(struct directory_loading *loading)
 {
-	memory_give(&loading->directory->allocator, &loading->memory);
+	memory_give(&loading->directory->ground->allocator, &loading->memory);
 }
 
 /* Reads the stash section and hands it out; then checks all. */
@@ -5686,14 +5763,14 @@ static nidus_status read_stashes_in_api_directory_files(struct directory_loading
 {
 	struct directory *directory = loading->directory;
 	struct block stash;
-	nidus_status status = memory_take(&directory->allocator,
+	nidus_status status = memory_take(&directory->ground->allocator,
 	                                  loading->image->section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
 		return status;
 	status = image_read_section(loading->image, IMAGE_STASH, stash.bytes, source, context);
 	if (status == NIDUS_OK)
 		status = directory_read_stash(loading, stash.bytes);
-	memory_give(&directory->allocator, &stash);
+	memory_give(&directory->ground->allocator, &stash);
 	return status;
 }
 
@@ -5722,9 +5799,8 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
 	if (status != NIDUS_OK)
 		return status;
 	if (loading.leaves == 0) {
-		directory->few.memory = memory_lent((unsigned char *)(uintptr_t)table + LINE,
-		                                    image->section[IMAGE_TABLE].size - LINE);
-		directory->few.count = loading.few;
+		directory->few.bytes = (unsigned char *)(uintptr_t)table + LINE;
+		directory->few.count = (uint16_t)loading.few;
 		status = check_capacity_in_api_directory_files(directory, image->plan.capacity);
 		return status == NIDUS_OK
 		               ? load_copies(&loading, file + image->section[IMAGE_STASH].offset)
@@ -5804,7 +5880,7 @@ static unsigned body_with_cell(unsigned bodies, uint64_t cell)
 static uint64_t part_of_cell(const struct directory *directory, uint64_t number, unsigned depth,
                              uint64_t cell)
 {
-	unsigned growth = directory->growth_bits, bits = depth + CELL_BITS;
+	unsigned growth = directory->ground->plan.growth_bits, bits = depth + CELL_BITS;
 	uint64_t all = number * CELLS + cell;
 	return bits <= growth ? all << (growth - bits) : all >> (bits - growth);
 }
@@ -5813,7 +5889,7 @@ static uint64_t part_of_cell(const struct directory *directory, uint64_t number,
 static struct segment segment_of(const struct directory *directory, uint64_t number, unsigned depth,
                                  unsigned bodies, unsigned which, uint64_t *last)
 {
-	unsigned growth = directory->growth_bits, bits = depth + CELL_BITS;
+	unsigned growth = directory->ground->plan.growth_bits, bits = depth + CELL_BITS;
 	uint64_t end = first_cell[bodies][which + 1];
 	uint64_t first = part_of_cell(directory, number, depth, first_cell[bodies][which]);
 	*last = part_of_cell(directory, number, depth, end - 1);
@@ -5822,15 +5898,15 @@ static struct segment segment_of(const struct directory *directory, uint64_t num
 	return (struct segment){ .parts = directory->parts,
 		                 .first = first,
 		                 .tag_bits = *last > first ? log2_floor(*last - first) + 1 : 0,
-		                 .most_bits = directory->growth_bits,
-		                 .model = directory->model };
+		                 .most_bits = directory->ground->plan.growth_bits,
+		                 .model = directory->trunk->model };
 }
 
 uint64_t directory_table_bytes(const struct directory *directory, uint64_t number, unsigned depth,
                                unsigned bodies, unsigned which)
 {
 	uint64_t last;
-	struct blueprint plan = directory->plan;
+	struct blueprint plan = directory->trunk->plan;
 	plan.growth_bits = segment_of(directory, number, depth, bodies, which, &last).tag_bits;
 	return directory->inner->forecast(&plan, 0).bytes;
 }
@@ -5863,8 +5939,8 @@ uint64_t directory_block_bytes(const struct family *inner, const struct blueprin
 uint64_t directory_slab_bytes(const struct directory *directory)
 {
 	uint64_t bytes = 0;
-	for (unsigned i = 0; directory->classes != NULL && i <= directory->growth_bits; i++)
-		bytes += directory->classes[i].slabs.bytes;
+	for (unsigned i = 0; directory->trunk != NULL && i <= directory->ground->plan.growth_bits; i++)
+		bytes += directory->trunk->classes[i].slabs.bytes;
 	return bytes;
 }
 
@@ -5877,8 +5953,8 @@ static nidus_status begin_class(const struct directory *directory, const struct 
 	                            ? room_at(inner)
 	                            : directory_block_bytes(inner, plan, segment->tag_bits);
 	return inner->lay_out == NULL ? NIDUS_OK
-	                              : inner->lay_out(plan, segment, directory->model,
-	                                               &directory->allocator, &class->layout);
+	                              : inner->lay_out(plan, segment, directory->trunk->model,
+	                                               &directory->ground->allocator, &class->layout);
 }
 
 static void end_class(const struct directory *directory, struct body_class *class)
@@ -5893,7 +5969,7 @@ static void end_class(const struct directory *directory, struct body_class *clas
 static nidus_status take_block(const struct directory *directory, const struct blueprint *plan,
                                struct segment *segment, unsigned char **block)
 {
-	struct body_class *class = &directory->classes[segment->tag_bits];
+	struct body_class *class = &directory->trunk->classes[segment->tag_bits];
 	uint64_t whole = directory_slab_bytes(directory);
 	nidus_status status = NIDUS_OK;
 	if (class->slabs.blocks == 0)
@@ -5901,8 +5977,8 @@ static nidus_status take_block(const struct directory *directory, const struct b
 	if (status != NIDUS_OK)
 		return status;
 	segment->layout = class->layout;
-	whole = whole > directory->expected ? whole : directory->expected;
-	status = slabs_take(&class->slabs, &directory->allocator, whole, block);
+	whole = whole > directory->trunk->expected ? whole : directory->trunk->expected;
+	status = slabs_take(&class->slabs, &directory->ground->allocator, whole, block);
 	if (status != NIDUS_OK)
 		end_class(directory, class);
 	else if (!directory->mapped)
@@ -5927,18 +6003,18 @@ static void follow_in_api_directory_leaves(const struct directory *directory, co
 
 static void give_block(const struct directory *directory, unsigned char *block, unsigned tag_bits)
 {
-	struct body_class *class = &directory->classes[tag_bits];
-	const unsigned char *last = slabs_give(&class->slabs, &directory->allocator, block);
+	struct body_class *class = &directory->trunk->classes[tag_bits];
+	const unsigned char *last = slabs_give(&class->slabs, &directory->ground->allocator, block);
 	if (last != NULL)
 		follow_in_api_directory_leaves(directory, last + BODY_HEAD, block + BODY_HEAD);
 	end_class(directory, class);
 }
 
 /* Makes a body of a leaf: an empty one or one over a table. Errors: E_NOMEM. */
-static nidus_status make_body(const struct directory *directory, struct leaf *leaf, unsigned bodies,
+static nidus_status make_body_in_api_directory_leaves(const struct directory *directory, struct leaf *leaf, unsigned bodies,
                               unsigned which, unsigned char *table)
 {
-	struct blueprint plan = directory->plan;
+	struct blueprint plan = directory->trunk->plan;
 	struct body_head head = { .leaf = leaf };
 	unsigned char *block;
 	struct segment segment =
@@ -5951,7 +6027,7 @@ static nidus_status make_body(const struct directory *directory, struct leaf *le
 		return status;
 	memcpy(block, &head, sizeof head);
 	void *body = block + BODY_HEAD;
-	status = directory->inner->create(body, &plan, &segment, &directory->allocator, table);
+	status = directory->inner->create(body, &plan, &segment, &directory->ground->allocator, table);
 	if (status == NIDUS_OK)
 		leaf->body[leaf->bodies++] = body;
 	else
@@ -5959,7 +6035,7 @@ static nidus_status make_body(const struct directory *directory, struct leaf *le
 	return status;
 }
 
-static void free_body(const struct directory *directory, void *body)
+static void free_body_in_api_directory_leaves(const struct directory *directory, void *body)
 {
 	unsigned tag_bits = body_head(body)->tag_bits;
 	directory->inner->free(body);
@@ -5974,8 +6050,8 @@ void directory_free_leaf(const struct directory *directory, struct leaf *leaf)
 		return;
 	struct block memory = leaf->memory;
 	for (unsigned i = 0; i < leaf->bodies; i++)
-		free_body(directory, leaf->body[i]);
-	memory_give(&directory->allocator, &memory);
+		free_body_in_api_directory_leaves(directory, leaf->body[i]);
+	memory_give(&directory->ground->allocator, &memory);
 }
 
 nidus_status directory_make_leaf(const struct directory *directory, uint64_t number, unsigned depth,
@@ -5983,13 +6059,13 @@ nidus_status directory_make_leaf(const struct directory *directory, uint64_t num
 {
 	struct block memory;
 	*made = NULL;
-	nidus_status status = memory_take(&directory->allocator, sizeof(struct leaf), &memory);
+	nidus_status status = memory_take(&directory->ground->allocator, sizeof(struct leaf), &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct leaf *leaf = (struct leaf *)(void *)memory.bytes;
 	*leaf = (struct leaf){ .memory = memory, .number = number, .depth = (uint8_t)depth };
 	for (unsigned i = 0; i < bodies && status == NIDUS_OK; i++)
-		status = make_body(directory, leaf, bodies, i, tables != NULL ? tables[i] : NULL);
+		status = make_body_in_api_directory_leaves(directory, leaf, bodies, i, tables != NULL ? tables[i] : NULL);
 	if (status != NIDUS_OK)
 		directory_free_leaf(directory, leaf);
 	else
@@ -6008,7 +6084,7 @@ uint64_t directory_leaf_count(const struct directory *directory, const struct le
 /* Keys that a leaf of so many bodies takes, though they are never quite even. */
 static double keys_of_leaf(const struct directory *directory, unsigned bodies)
 {
-	double keys = (double)directory->keys;
+	double keys = (double)directory->trunk->keys;
 	return bodies == 1   ? keys
 	       : bodies == 2 ? UNEVEN * 2 * keys
 	                     : UNEVEN * keys * CELLS / MOST_CELLS;
@@ -6066,24 +6142,24 @@ static nidus_status make_index(struct directory *directory, unsigned depth)
 {
 	struct block memory;
 	uint64_t bytes;
-	unsigned growth = directory->growth_bits;
-	if (multiply_overflows(directory->base, (sizeof(void *)) << depth, &bytes))
+	unsigned growth = directory->ground->plan.growth_bits;
+	if (multiply_overflows(directory_base(directory), (sizeof(void *)) << depth, &bytes))
 		return fail(NIDUS_E_NOMEM, "an index of 2^%u entries is too large", depth);
-	nidus_status status = memory_take_unset(&directory->allocator, bytes, &memory);
+	nidus_status status = memory_take_unset(&directory->ground->allocator, bytes, &memory);
 	if (status != NIDUS_OK)
 		return status;
 	if (directory->index == NULL)
 		memset(memory.bytes, 0, memory.size);
 	void **index = (void **)(void *)memory.bytes;
 	write_index(directory, index, depth);
-	memory_give(&directory->allocator, &directory->index_memory);
-	directory->index_memory = memory;
+	memory_give(&directory->ground->allocator, &directory->trunk->index_memory);
+	directory->trunk->index_memory = memory;
 	directory->index = index;
-	directory->depth = depth;
-	directory->behind = depth < growth ? growth - depth : 0;
-	directory->borrowed = depth > growth ? depth - growth : 0;
+	directory->depth = (uint8_t)depth;
+	directory->behind = (uint8_t)(depth < growth ? growth - depth : 0);
+	directory->borrowed = (uint8_t)(depth > growth ? depth - growth : 0);
 	directory->way = directory->borrowed == 0              ? DIRECTORY_GROWTH
-	                 : directory->lender.identities > 0 ? DIRECTORY_LENT
+	                 : directory->trunk->lender.identities > 0 ? DIRECTORY_LENT
 	                                                    : DIRECTORY_ELSE;
 	return NIDUS_OK;
 }
@@ -6099,7 +6175,7 @@ static nidus_status deepen_index(struct directory *directory, unsigned depth, un
 static void flatten_index(struct directory *directory)
 {
 	unsigned needed = directory->depth;
-	while (needed > 0 && directory->counts->at_index_depth[needed] == 0)
+	while (needed > 0 && directory->trunk->counts.at_index_depth[needed] == 0)
 		needed--;
 	if (needed < directory->depth)
 		(void)make_index(directory, needed);
@@ -6108,8 +6184,8 @@ static void flatten_index(struct directory *directory)
 static void leave_index(struct directory *directory, struct leaf *leaf)
 {
 	leaf->entered = false;
-	directory->counts->at_depth[leaf->depth]--;
-	directory->counts->at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]--;
+	directory->trunk->counts.at_depth[leaf->depth]--;
+	directory->trunk->counts.at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]--;
 }
 
 /* ------------------------------------------------------------- when to be split -- */
@@ -6124,14 +6200,14 @@ static uint64_t entries_in(const struct directory *directory, const void *body)
 /* Whether the growth bits give a leaf of so many bodies room for more. */
 static bool has_bits(const struct directory *directory, const struct leaf *leaf)
 {
-	return leaf->depth + (leaf->bodies > 1 ? 2u : 1u) <= directory->growth_bits;
+	return leaf->depth + (leaf->bodies > 1 ? 2u : 1u) <= directory->ground->plan.growth_bits;
 }
 
 /* Whether a leaf may be split, be it by borrowed bits. */
 static bool may_split(const struct directory *directory, const struct leaf *leaf)
 {
 	unsigned shallowest = 0;
-	while (directory->counts->at_depth[shallowest] == 0)
+	while (directory->trunk->counts.at_depth[shallowest] == 0)
 		shallowest++;
 	return leaf->bodies < LEAF_BODIES || (leaf->depth < shallowest + DIRECTORY_SPREAD &&
 	                                      leaf->depth < LEAF_DEPTH_MOST);
@@ -6204,7 +6280,7 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 	struct leaf_load load = load_of_in_api_directory_leaves(directory, leaf);
 	leaf->last = false;
 	leaf->room = 0;
-	if (wait_until(leaf, &load, splits_at(directory, leaf), directory->keys))
+	if (wait_until(leaf, &load, splits_at(directory, leaf), directory->trunk->keys))
 		return false;
 	if (has_bits(directory, leaf) && may_split(directory, leaf))
 		return true;
@@ -6212,10 +6288,10 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 	leaf->last = true;
 	if (wait_until(leaf, &load, overfull_at(directory, leaf), UINT64_MAX))
 		return false;
-	bool full = directory_used(directory) >= directory->most;
+	bool full = directory_used(directory) >= directory_most(directory);
 	leaf->last = full || !may_split(directory, leaf);
 	if (!full && leaf->last)
-		leaf->room = (int64_t)(directory->keys / 64 + 1);
+		leaf->room = (int64_t)(directory->trunk->keys / 64 + 1);
 	return !leaf->last;
 }
 
@@ -6223,7 +6299,7 @@ bool directory_is_full(struct directory *directory, struct leaf *leaf)
 {
 	struct leaf_load load = load_of_in_api_directory_leaves(directory, leaf);
 	return load.count >= overfull_at(directory, leaf) &&
-	       directory_used(directory) >= directory->most;
+	       directory_used(directory) >= directory_most(directory);
 }
 
 void directory_recount(struct directory *directory)
@@ -6237,8 +6313,8 @@ void directory_enter(struct directory *directory, struct leaf *leaf)
 {
 	point_to(directory->index, directory->depth, leaf);
 	leaf->entered = true;
-	directory->counts->at_depth[leaf->depth]++;
-	directory->counts->at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]++;
+	directory->trunk->counts.at_depth[leaf->depth]++;
+	directory->trunk->counts.at_index_depth[directory_index_depth(leaf->depth, leaf->bodies)]++;
 }
 
 /* --------------------------------------------------------------------- splitting -- */
@@ -6253,7 +6329,7 @@ static uint64_t cell_of_body(const struct leaf *leaf, unsigned which)
 static void begin_second(const struct directory *directory, const struct leaf *leaf, unsigned which,
                          uint64_t first_part, struct spread *spread)
 {
-	unsigned growth = directory->growth_bits, bits = leaf->depth + CELL_BITS;
+	unsigned growth = directory->ground->plan.growth_bits, bits = leaf->depth + CELL_BITS;
 	uint64_t cell = first_cell[leaf->bodies][which];
 	spread->limit = part_of_cell(directory, leaf->number, leaf->depth, cell) - first_part;
 	if (bits > growth)
@@ -6367,7 +6443,7 @@ void directory_look_at(struct directory *directory, struct leaf *leaf, bool grow
 		return;
 	reason_set_aside();
 	if (extend(directory, leaf) != NIDUS_OK) /* no memory: again a little later */
-		leaf->room = (int64_t)(directory->keys / 64 + 1);
+		leaf->room = (int64_t)(directory->trunk->keys / 64 + 1);
 	(void)reason_decide(NIDUS_OK);
 }
 
@@ -6386,27 +6462,88 @@ void directory_look_after(struct directory *directory)
 
 /* ------------------------------------------------------------------------ growth -- */
 
-nidus_status directory_prepare(struct directory *directory, unsigned index_depth)
+/* Makes the body without a table that others share things with. Errors: E_NOMEM. */
+static nidus_status make_model(struct directory *directory)
 {
+	static unsigned char nothing[MEMORY_LINE];
+	const struct family *inner = directory->inner;
+	struct trunk *trunk = directory->trunk;
+	struct blueprint plan = trunk->plan;
+	plan.growth_bits = directory->ground->plan.growth_bits;
+	plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
+	struct segment segment = { .parts = directory->parts,
+		                   .tag_bits = plan.growth_bits,
+		                   .most_bits = plan.growth_bits };
 	nidus_status status =
-		memory_take(&directory->allocator,
-	                    sizeof *directory->counts +
-	                            (directory->growth_bits + 1) * sizeof *directory->classes,
-	                    &directory->classes_memory);
+		memory_take(&directory->ground->allocator, inner->body_size, &trunk->model_memory);
 	if (status != NIDUS_OK)
 		return status;
-	directory->counts = (struct leaf_counts *)(void *)directory->classes_memory.bytes;
-	directory->classes = (struct body_class *)(void *)(directory->counts + 1);
-	if (directory->inner->prepare != NULL)
-		status = directory->inner->prepare(directory->model);
-	directory->lender = directory->inner->lender(directory->model);
+	status = inner->create(trunk->model_memory.bytes, &plan, &segment,
+	                       &directory->ground->allocator, nothing);
+	if (status == NIDUS_OK)
+		trunk->model = trunk->model_memory.bytes;
+	else
+		memory_give(&directory->ground->allocator, &trunk->model_memory);
+	return status;
+}
+
+/* Makes what only leaves need, but for the index. Errors: E_NOMEM. */
+static nidus_status make_trunk(struct directory *directory, uint64_t expected)
+{
+	struct block memory;
+	nidus_status status = memory_take(
+		&directory->ground->allocator,
+		sizeof(struct trunk) + (directory->ground->plan.growth_bits + 1u) * sizeof(struct body_class),
+		&memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct trunk *trunk = (struct trunk *)(void *)memory.bytes;
+	trunk->memory = memory;
+	trunk->expected = expected;
+	trunk->plan = directory_body_plan(&directory->ground->plan);
+	trunk->keys = directory->inner->segment_keys(&trunk->plan);
+	trunk->plan.capacity = trunk->plan.max_capacity = UINT64_MAX; /* see is_full */
+	if (!directory->shared)
+		trunk->plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
+	directory->trunk = trunk;
+	return make_model(directory);
+}
+
+/* Frees it; there are no bodies. */
+static void free_trunk(struct directory *directory)
+{
+	struct trunk *trunk = directory->trunk;
+	const nidus_allocator *allocator = &directory->ground->allocator;
+	if (trunk == NULL)
+		return;
+	struct block memory = trunk->memory;
+	for (unsigned i = 0; i <= directory->ground->plan.growth_bits; i++) {
+		slabs_free(&trunk->classes[i].slabs, allocator);
+		end_class(directory, &trunk->classes[i]);
+	}
+	if (trunk->model != NULL)
+		directory->inner->free(trunk->model);
+	memory_give(allocator, &trunk->model_memory);
+	memory_give(allocator, &trunk->index_memory);
+	memory_give(allocator, &memory);
+	directory->trunk = NULL;
+}
+
+nidus_status directory_prepare(struct directory *directory, unsigned index_depth,
+                               uint64_t expected)
+{
+	nidus_status status = make_trunk(directory, expected);
+	if (status == NIDUS_OK && directory->inner->prepare != NULL)
+		status = directory->inner->prepare(directory->trunk->model);
+	if (status == NIDUS_OK)
+		directory->trunk->lender = directory->inner->lender(directory->trunk->model);
 	return status == NIDUS_OK ? make_index(directory, index_depth) : status;
 }
 
 nidus_status directory_plant(struct directory *directory)
 {
-	nidus_status status = directory_prepare(directory, 0);
-	for (uint64_t i = 0; i < directory->base && status == NIDUS_OK; i++) {
+	nidus_status status = directory_prepare(directory, 0, 0);
+	for (uint64_t i = 0; i < directory_base(directory) && status == NIDUS_OK; i++) {
 		struct leaf *leaf;
 		status = directory_make_leaf(directory, i, 0, 1, NULL, &leaf);
 		if (status != NIDUS_OK)
@@ -6432,26 +6569,17 @@ void directory_uproot(struct directory *directory)
 		i += UINT64_C(1) << (directory->depth - leaf->depth);
 		for (unsigned body = 0; body < leaf->bodies; body++)
 			directory->inner->free(leaf->body[body]);
-		memory_give(&directory->allocator, &memory);
+		memory_give(&directory->ground->allocator, &memory);
 	}
-	for (unsigned i = 0; directory->classes != NULL && i <= directory->growth_bits; i++) {
-		slabs_free(&directory->classes[i].slabs, &directory->allocator);
-		end_class(directory, &directory->classes[i]);
-	}
-	memory_give(&directory->allocator, &directory->classes_memory);
-	memory_give(&directory->allocator, &directory->index_memory);
-	if (directory->inner->unprepare != NULL && directory->model != NULL)
-		directory->inner->unprepare(directory->model);
+	free_trunk(directory);
 	directory->index = NULL;
-	directory->counts = NULL;
-	directory->classes = NULL;
 	directory->depth = directory->behind = directory->borrowed = 0;
 	directory->way = DIRECTORY_ELSE;
 }
 
 uint64_t directory_capacity(const struct directory *directory)
 {
-	double keys = directory->index != NULL ? 0 : (double)directory_few_most(directory);
+	double keys = directory->index != NULL ? 0 : (double)directory->few_most;
 	uint64_t index = 0;
 	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
 		keys += keys_of_leaf(directory, leaf->bodies);
@@ -6468,7 +6596,7 @@ static nidus_status extend_for(struct directory *directory, uint64_t capacity, b
 		struct leaf *leaf = body_head(directory->index[i])->leaf;
 		uint64_t number = leaf->number;
 		unsigned depth = leaf->depth;
-		double share = (double)capacity / ldexp((double)directory->base, (int)depth);
+		double share = (double)capacity / ldexp((double)directory_base(directory), (int)depth);
 		if (share > keys_of_leaf(directory, leaf->bodies) * (1 + ROUNDING) &&
 		    (relax || has_bits(directory, leaf)) && may_split(directory, leaf)) {
 			status = extend(directory, leaf);
@@ -6483,7 +6611,7 @@ nidus_status directory_grow(struct directory *directory, uint64_t capacity, bool
 {
 	nidus_status status = NIDUS_OK;
 	bool changed = true;
-	if (directory->index == NULL && capacity > directory_few_most(directory))
+	if (directory->index == NULL && capacity > directory->few_most)
 		status = directory_leave_list(directory);
 	while (directory->index != NULL && status == NIDUS_OK && changed)
 		status = extend_for(directory, capacity, relax, &changed);
@@ -6672,57 +6800,33 @@ uint64_t directory_slots(const struct family *inner, const struct blueprint *pla
 
 /* -------------------------------------------------------------------------- life -- */
 
-/* Makes the body without a table that others share things with. */
-static nidus_status make_model(struct directory *directory)
+void directory_move(struct directory *directory, const struct ground *ground)
 {
-	static unsigned char nothing[MEMORY_LINE];
-	const struct family *inner = directory->inner;
-	struct blueprint plan = directory->plan;
-	plan.growth_bits = directory->growth_bits;
-	plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
-	struct segment segment = { .parts = directory->parts,
-		                   .tag_bits = plan.growth_bits,
-		                   .most_bits = plan.growth_bits };
-	nidus_status status =
-		memory_take(&directory->allocator, inner->body_size, &directory->model_memory);
-	if (status != NIDUS_OK)
-		return status;
-	status = inner->create(directory->model_memory.bytes, &plan, &segment,
-	                       &directory->allocator, nothing);
-	if (status == NIDUS_OK)
-		directory->model = directory->model_memory.bytes;
-	else
-		memory_give(&directory->allocator, &directory->model_memory);
-	return status;
+	directory->ground = ground;
 }
 
-nidus_status directory_create(struct directory *directory, const struct family *inner,
-                              const struct blueprint *plan, const nidus_allocator *allocator)
+void directory_create(struct directory *directory, const struct family *inner,
+                      const struct ground *ground, bool shared, bool mapped)
 {
+	const struct blueprint *plan = &ground->plan;
+	struct blueprint body = directory_body_plan(plan);
+	unsigned bits = directory_list_bits(inner, plan);
 	*directory = (struct directory){
 		.inner = inner,
-		.base = plan->chunks,
+		.ground = ground,
 		.parts = plan->chunks << plan->growth_bits,
-		.growth_bits = plan->growth_bits,
-		.few = { .bits = directory_list_bits(inner, plan),
-		         .value_bits = plan->value_bits },
-		.plan = directory_body_plan(plan),
-		.most = plan->max_capacity,
-		.shared = plan->features & NIDUS_CONCURRENT,
-		.allocator = *allocator,
+		.few = { .bits = (uint8_t)bits, .value_bits = (uint8_t)plan->value_bits },
+		.few_most = (uint16_t)directory_list_most(plan->chunks, inner->segment_keys(&body),
+		                                          bits, shared),
+		.shared = shared,
+		.mapped = mapped,
 	};
-	directory->keys = inner->segment_keys(&directory->plan);
-	directory->plan.capacity = directory->plan.max_capacity = UINT64_MAX; /* see is_full */
-	return make_model(directory);
 }
 
 void directory_free(struct directory *directory)
 {
 	directory_uproot(directory);
-	few_free(&directory->few, &directory->allocator);
-	if (directory->model != NULL)
-		directory->inner->free(directory->model);
-	memory_give(&directory->allocator, &directory->model_memory);
+	few_free(&directory->few, &directory->ground->allocator);
 }
 
 nidus_status directory_begin(struct directory *directory, uint64_t capacity)
@@ -6736,7 +6840,7 @@ nidus_status directory_begin(struct directory *directory, uint64_t capacity)
 void directory_clear(struct directory *directory)
 {
 	directory_uproot(directory);
-	few_clear(&directory->few, &directory->allocator);
+	few_clear(&directory->few, &directory->ground->allocator);
 }
 
 /* ---------------------------------------------------------------------- contents -- */
@@ -6762,7 +6866,7 @@ static void add_fill(struct fill *all, const struct fill *body)
 /* Bytes of a body's table, which is in its block; 0 if it is a file's. */
 static uint64_t room_of_body(const struct directory *directory, const void *body)
 {
-	struct blueprint plan = directory->plan;
+	struct blueprint plan = directory->trunk->plan;
 	plan.growth_bits = body_head(body)->tag_bits;
 	return directory->mapped ? 0 : directory->inner->segment_room(&plan);
 }
@@ -6784,23 +6888,31 @@ static void fill_of_leaf(const struct directory *directory, const struct leaf *l
 	all->headroom = left < all->headroom ? left : all->headroom;
 }
 
+/* Bytes of bodies, and of what leads to them but for the leaves. */
+static uint64_t bytes_of_trunk(const struct directory *directory)
+{
+	const struct trunk *trunk = directory->trunk;
+	return trunk == NULL ? 0
+	                     : trunk->index_memory.size + trunk->model_memory.size +
+	                               trunk->memory.size + directory_slab_bytes(directory);
+}
+
 struct fill directory_fill(const struct directory *directory)
 {
 	const struct few *few = &directory->few;
 	struct fill fill = { .count = few_entries(few),
-		             .stashed = few->copies.entries,
-		             .listed = few->copies.nodes,
-		             .bytes = few->memory.size + few->copies.bytes +
-		                      directory->index_memory.size + directory->model_memory.size +
-		                      directory->classes_memory.size +
-		                      directory_slab_bytes(directory),
+		             .stashed = few_overflow(few)->entries,
+		             .listed = few_overflow(few)->nodes,
+		             .bytes = few_memory(few) + bytes_of_trunk(directory),
 		             .headroom = 1 };
 	uint64_t index = 0;
 	if (directory->index == NULL && few->count > 0)
-		fill.headroom -= (double)few->count / (double)directory_few_most(directory);
+		fill.headroom -= (double)few->count / (double)directory->few_most;
 	for (const struct leaf *leaf; (leaf = directory_next_leaf(directory, &index)) != NULL;)
 		fill_of_leaf(directory, leaf, &fill);
-	fill.slots = fill.bodies * directory->inner->forecast(&directory->plan, 0).total_slots;
+	if (directory->trunk != NULL)
+		fill.slots = fill.bodies *
+		             directory->inner->forecast(&directory->trunk->plan, 0).total_slots;
 	if (fill.slots > 0)
 		fill.load = (double)(fill.count - fill.stashed) / (double)fill.slots;
 	fill.headroom = fill.headroom > 0 ? fill.headroom : 0;
@@ -6814,25 +6926,44 @@ static uint64_t part_of_entry(const struct directory *directory, const void *bod
                               const nidus_entry *entry)
 {
 	return body_head(body)->first +
-	       (entry->fingerprint >> directory->inner->tag_at(&directory->plan));
+	       (entry->fingerprint >> directory->inner->tag_at(&directory->ground->plan));
 }
 
 /* An entry of a body as one of the filter. */
 static nidus_entry entry_outside(const struct directory *directory, const nidus_entry *entry,
                                  uint64_t part)
 {
-	unsigned at = directory->inner->tag_at(&directory->plan);
-	uint64_t growth = part & bits_low(directory->growth_bits);
+	unsigned at = directory->inner->tag_at(&directory->ground->plan);
+	uint64_t growth = part & bits_low(directory->ground->plan.growth_bits);
 	return (nidus_entry){
-		.home = (part >> directory->growth_bits) * directory->plan.groups + entry->home,
+		.home = (part >> directory->ground->plan.growth_bits) * directory->ground->plan.groups + entry->home,
 		.fingerprint = (entry->fingerprint & bits_low(at)) | growth << at,
 		.value = entry->value,
 	};
 }
 
+/* Room for what identities need of a body. */
+struct sketch {
+	_Alignas(MEMORY_LINE) unsigned char room[FAMILY_SKETCH];
+};
+
+/* The model, or a sketch of one: a list has none. */
+static const void *model_of(const struct directory *directory, struct sketch *sketch)
+{
+	if (directory->trunk != NULL)
+		return directory->trunk->model;
+	const struct ground *ground = directory->ground;
+	struct segment segment = { .parts = directory->parts,
+		                   .tag_bits = directory->ground->plan.growth_bits,
+		                   .most_bits = directory->ground->plan.growth_bits };
+	return directory->inner->sketch(sketch->room, &ground->plan, &segment,
+	                                hash_partner_key(&ground->key));
+}
+
 nidus_entry directory_identity(const struct directory *directory, uint64_t hash)
 {
-	nidus_entry entry = directory->inner->identity(directory->model, hash);
+	struct sketch sketch;
+	nidus_entry entry = directory->inner->identity(model_of(directory, &sketch), hash);
 	return entry_outside(directory, &entry, multiply_high(hash, directory->parts));
 }
 
@@ -6890,17 +7021,19 @@ nidus_status directory_entry_hash(const struct directory *directory, const nidus
                                   uint64_t *hash)
 {
 	const struct family *inner = directory->inner;
-	uint64_t groups = directory->plan.groups, ignored;
-	uint64_t growth = entry->fingerprint >> inner->tag_at(&directory->plan);
-	if (entry->home / groups >= directory->base || growth > bits_low(directory->growth_bits))
+	uint64_t groups = directory->ground->plan.groups, ignored;
+	uint64_t growth = entry->fingerprint >> inner->tag_at(&directory->ground->plan);
+	if (entry->home / groups >= directory_base(directory) || growth > bits_low(directory->ground->plan.growth_bits))
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	nidus_entry inside = { entry->home % groups, entry->fingerprint, entry->value };
-	nidus_status status = inner->entry_hash(directory->model, &inside, &ignored);
+	struct sketch sketch;
+	const void *model = model_of(directory, &sketch);
+	nidus_status status = inner->entry_hash(model, &inside, &ignored);
 	if (status != NIDUS_OK)
 		return status;
-	uint64_t part = entry->home / groups << directory->growth_bits | growth;
-	*hash = inner->body_hash(directory->model, &inside, part);
+	uint64_t part = entry->home / groups << directory->ground->plan.growth_bits | growth;
+	*hash = inner->body_hash(model, &inside, part);
 	return NIDUS_OK;
 }
 
@@ -6921,7 +7054,7 @@ static nidus_status verify_body(const struct directory *directory, const void *b
 	const struct body_head *head = body_head(body);
 	const struct leaf *leaf = head->leaf;
 	uint64_t parts = head->last - head->first + 1;
-	bool borrows = directory_index_depth(leaf->depth, leaf->bodies) > directory->growth_bits;
+	bool borrows = directory_index_depth(leaf->depth, leaf->bodies) > directory->ground->plan.growth_bits;
 	nidus_cursor cursor = { { 0, 0 } };
 	nidus_entry entry;
 	nidus_status status = directory->inner->verify(body);
@@ -6961,13 +7094,13 @@ static nidus_status copy_body(const struct directory *directory, void *to, const
 	struct fill fill = inner->fill(from);
 	const unsigned char *table = inner->table(from, &size);
 	memcpy(inner->table(to, &size), table, (size_t)size);
-	nidus_status status = memory_take(&directory->allocator,
+	nidus_status status = memory_take(&directory->ground->allocator,
 	                                  fill.listed * OVERFLOW_ENTRY, &stash);
 	if (status != NIDUS_OK)
 		return status;
 	inner->export_stash(from, stash.bytes);
 	status = inner->import(to, stash.bytes, fill.listed, fill.count);
-	memory_give(&directory->allocator, &stash);
+	memory_give(&directory->ground->allocator, &stash);
 	return status;
 }
 
@@ -6990,13 +7123,12 @@ static nidus_status copy_leaf(struct directory *to, const struct leaf *leaf, boo
 nidus_status directory_copy(struct directory *to, const struct directory *from)
 {
 	uint64_t index = 0;
-	nidus_status status = few_copy(&to->few, &from->few, &to->allocator);
+	nidus_status status = few_copy(&to->few, &from->few, &to->ground->allocator);
 	if (status != NIDUS_OK)
 		return status;
 	if (from->index == NULL)
 		return NIDUS_OK;
-	to->expected = directory_slab_bytes(from);
-	status = directory_prepare(to, from->depth);
+	status = directory_prepare(to, from->depth, directory_slab_bytes(from));
 	for (const struct leaf *leaf;
 	     status == NIDUS_OK && (leaf = directory_next_leaf(from, &index)) != NULL;)
 		status = copy_leaf(to, leaf, from->mapped);
@@ -7070,7 +7202,7 @@ static nidus_status fill_leaf(const struct directory *directory, struct leaf *le
 	size_t to = hashes_before_part(directory, hashes, n, last->last + 1);
 	if (to == from)
 		return NIDUS_OK;
-	nidus_status status = memory_take(&directory->allocator, 16 * (to - from), &memory);
+	nidus_status status = memory_take(&directory->ground->allocator, 16 * (to - from), &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct leaf_hashes room = { .hashes = (uint64_t *)(void *)memory.bytes };
@@ -7079,7 +7211,7 @@ static nidus_status fill_leaf(const struct directory *directory, struct leaf *le
 		status = fill_body_from(directory, leaf->body[i], hashes + from,
 		                        values_from(values, from), to - from, room);
 	leaf->room = 0;
-	memory_give(&directory->allocator, &memory);
+	memory_give(&directory->ground->allocator, &memory);
 	return status;
 }
 
@@ -7088,7 +7220,8 @@ static nidus_status fill_leaf(const struct directory *directory, struct leaf *le
 /* Whether there are so many keys that bodies would keep most of them in their lists, which get slow. */
 static bool are_too_many(const struct directory *directory, const uint64_t *hashes, size_t n)
 {
-	uint64_t most = directory->most + directory->most / OVERFULL, different = 0;
+	uint64_t most = directory_most(directory), different = 0;
+	most += most / OVERFULL;
 	for (size_t i = 0; i < n && n > most; i++)
 		different += i == 0 || hashes[i] != hashes[i - 1];
 	return different > most;
@@ -7189,7 +7322,7 @@ bool nidus_next(const nidus_filter *filter, nidus_cursor *cursor, nidus_entry *e
 	if (filter == NULL || cursor == NULL || entry == NULL || filter->family->next == NULL)
 		return false;
 	shared_stop(filter, false);
-	bool found = filter->family->next(filter->body, cursor, entry);
+	bool found = filter->family->next(filter_body(filter), cursor, entry);
 	shared_go_on(filter);
 	return found;
 }
@@ -7207,12 +7340,12 @@ nidus_status nidus_insert_entry(nidus_filter *filter, const nidus_entry *entry)
 	uint64_t hash;
 	if (filter->family->insert_entry != NULL) {
 		shared_stop(filter, true);
-		status = filter->family->insert_entry(filter->body, entry);
+		status = filter->family->insert_entry(filter_body(filter), entry);
 		shared_go_on(filter);
 		return status;
 	}
 	shared_stop(filter, false);
-	status = filter->family->entry_hash(filter->body, entry, &hash);
+	status = filter->family->entry_hash(filter_body(filter), entry, &hash);
 	shared_go_on(filter);
 	if (status != NIDUS_OK || entry->value == 0)
 		return status == NIDUS_OK ? nidus_insert_hash(filter, hash) : status;
@@ -7296,7 +7429,7 @@ static nidus_status keep_found(const nidus_filter *filter, struct list *list, un
 	size_t kept = 0;
 	for (size_t i = 0; i < list->n; i += SOME) {
 		size_t some = list->n - i < SOME ? list->n - i : SOME;
-		filter->ops->contains_batch(filter->body, list->hashes + i, some, yes);
+		filter->ops->contains_batch(filter_body(filter), list->hashes + i, some, yes);
 		for (size_t j = 0; j < some; j++) {
 			uint64_t hash = list->hashes[i + j];
 			list->hashes[kept] = hash;
@@ -7330,7 +7463,7 @@ static nidus_status check_apart(const struct list *in, const struct list *out)
 static nidus_status judge_in_api_exclude(nidus_filter *filter, const nidus_filter *first, const struct list *in,
                           const struct list *out, unsigned threads, nidus_filter **judged)
 {
-	nidus_status status = filter->family->judge(filter->body, first->body, in->hashes, in->n,
+	nidus_status status = filter->family->judge(filter_body(filter), filter_body(first), in->hashes, in->n,
 	                                            out->hashes, out->n, threads);
 	if (status == NIDUS_OK)
 		*judged = filter;
@@ -7365,7 +7498,7 @@ static nidus_status make_first(const nidus_options *options, const struct list *
 	nidus_status status = nidus_create(options, first);
 	if (status != NIDUS_OK)
 		return status;
-	status = (*first)->family->build((*first)->body, in->hashes, NULL, in->n, threads);
+	status = (*first)->family->build(filter_body(*first), in->hashes, NULL, in->n, threads);
 	if (status != NIDUS_OK) {
 		nidus_free(*first);
 		*first = NULL;
@@ -7475,41 +7608,105 @@ nidus_status filter_no_key(void)
 #define FILTER_ALONE false
 #endif
 
+/* Whether threads are to share a filter. In an opened one there is nothing to lock. */
+static bool has_locks(const nidus_filter *filter)
+{
+	return filter->plan.features & NIDUS_CONCURRENT && !filter->readonly && !FILTER_ALONE;
+}
+
+/* Bytes behind a filter: any of fixed size may become a directory. */
+static size_t body_room(const struct family *family)
+{
+	size_t most = family->body_size > sizeof(struct directory) ? family->body_size
+	                                                           : sizeof(struct directory);
+	return divide_up(most, sizeof(void *)) * sizeof(void *);
+}
+
+_Static_assert(sizeof(struct apart) <= sizeof(struct directory), "it fits behind any filter");
+
+/*
+ * Takes memory for a filter. A body of fixed size begins with a line, a directory anywhere.
+ * Errors: E_NOMEM.
+ */
+static nidus_status take_memory_in_api_filter(const struct family *family, const nidus_allocator *allocator,
+                                bool opened, nidus_filter **filter)
+{
+	size_t before = MEMORY_LINE - offsetof(struct nidus_filter, body) % MEMORY_LINE;
+	size_t size = sizeof(struct nidus_filter) + body_room(family) +
+	              (opened ? sizeof(struct opened) : 0);
+	struct block memory;
+	if (family->grows)
+		before = 0;
+	nidus_status status = family->grows ? memory_take_anywhere(allocator, size, &memory)
+	                                    : memory_take(allocator, before + size, &memory);
+	if (status != NIDUS_OK)
+		return status;
+	*filter = (nidus_filter *)(void *)(memory.bytes + before);
+	(*filter)->whole_size = (uint32_t)memory.whole_size;
+	(*filter)->skipped = (uint8_t)((unsigned char *)*filter - (unsigned char *)memory.whole);
+	return NIDUS_OK;
+}
+
+/* The memory of a filter. */
+static struct block memory_of_in_api_filter(const nidus_filter *filter)
+{
+	unsigned char *whole = (unsigned char *)(uintptr_t)filter - filter->skipped;
+	return (struct block){ whole, filter->whole_size, whole, filter->whole_size };
+}
+
+static void give_memory(nidus_filter *filter)
+{
+	const nidus_allocator allocator = filter->allocator;
+	struct block memory = memory_of_in_api_filter(filter);
+	memory_give(&allocator, &memory);
+}
+
+struct opened *filter_opened(const nidus_filter *filter)
+{
+	return (struct opened *)(void *)((uintptr_t)filter->body + body_room(filter->family));
+}
+
+/* Makes the body of a filter that has all the rest. Errors: E_NOMEM. */
+static nidus_status make_body_in_api_filter(nidus_filter *filter, unsigned char *table)
+{
+	struct blueprint plan = filter->plan;
+	if (filter->family->grows) {
+		directory_create((struct directory *)(void *)filter->body,
+		                 family_find(filter->family->id), &filter->ground,
+		                 has_locks(filter), filter->readonly);
+		return NIDUS_OK;
+	}
+	if (!has_locks(filter))
+		plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
+	return filter->family->create(filter->body, &plan, NULL, &filter->allocator, table);
+}
+
 nidus_status filter_make(const struct family *family, const struct blueprint *plan,
                          const nidus_allocator *allocator, unsigned char *table,
                          nidus_filter **filter)
 {
-	struct block memory;
+	nidus_filter *made;
 	*filter = NULL;
 	family = family_of_plan(family_find(family->id), plan);
-	/* A filter of fixed size may become a directory when it is merged or grown beyond it. */
-	uint64_t size = sizeof(struct directory) > family->body_size ? sizeof(struct directory)
-	                                                             : family->body_size;
-	nidus_status status =
-		memory_take(allocator, sizeof(struct nidus_filter) + size, &memory);
+	nidus_status status = take_memory_in_api_filter(family, allocator, table != NULL, &made);
 	if (status != NIDUS_OK)
 		return status;
-	nidus_filter *made = (nidus_filter *)(void *)memory.bytes;
 	made->family = family;
 	made->key = hash_key_of(plan->seed);
 	made->plan = *plan;
-	made->memory = memory;
 	made->allocator = *allocator;
 	made->readonly = table != NULL;
 	made->keeps_all = plan->features & NIDUS_NO_DELETE;
 	made->value_bits = (uint8_t)plan->value_bits;
-	struct blueprint body = *plan;
-	if (made->readonly || FILTER_ALONE) /* there is nothing to lock */
-		body.features &= ~(uint32_t)NIDUS_CONCURRENT;
-	status = family->create(made->body, &body, NULL, allocator, table);
+	status = make_body_in_api_filter(made, table);
 	if (status != NIDUS_OK) {
-		memory_give(allocator, &memory);
+		give_memory(made);
 		return status;
 	}
 	made->ops = family->ops(made->body);
-	if (body.features & NIDUS_CONCURRENT)
+	if (has_locks(made))
 		status = shared_make(made);
-	filter_choose_calls(made);
+	filter_choose_front(made);
 	if (status == NIDUS_OK)
 		*filter = made;
 	else
@@ -7517,17 +7714,45 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	return status;
 }
 
+/* Frees the body of a filter, wherever it is. */
+static void free_body_in_api_filter(nidus_filter *filter)
+{
+	filter->family->free(filter_body(filter));
+	if (filter->apart)
+		memory_give(&filter->allocator, &((struct apart *)(void *)filter->body)->memory);
+	filter->apart = false;
+}
+
+/* Whether a body of a family fits behind a filter. */
+static bool has_room(const nidus_filter *filter, const struct family *family)
+{
+	size_t before = filter->skipped + offsetof(struct nidus_filter, body);
+	return family->body_size <= filter->whole_size - before;
+}
+
 void filter_take_body(nidus_filter *to, nidus_filter *from)
 {
-	struct block memory = from->memory;
-	to->family->free(to->body);
-	memcpy(to->body, from->body, from->family->body_size);
-	to->family = from->family;
-	to->plan = from->plan;
-	to->ops = from->ops;
-	filter_choose_calls(to);
+	const size_t seed = sizeof to->plan.seed;
+	bool stays = !from->apart && !has_room(to, from->family);
+	struct apart apart = { .body = from->body, .memory = memory_of_in_api_filter(from) };
 	shared_unmake(from);
-	memory_give(&to->allocator, &memory);
+	free_body_in_api_filter(to);
+	if (stays)
+		memcpy(to->body, &apart, sizeof apart);
+	else
+		memcpy(to->body, from->body,
+		       from->apart ? sizeof apart : from->family->body_size);
+	to->apart = stays || from->apart;
+	to->family = from->family;
+	/* Other threads may read the seed, which is the same, to hash a key. */
+	memcpy((unsigned char *)&to->plan + seed, (unsigned char *)&from->plan + seed,
+	       sizeof to->plan - seed);
+	to->ops = from->ops;
+	if (filter_directory(to) != NULL)
+		directory_move(filter_directory(to), &to->ground);
+	filter_choose_front(to);
+	if (!stays)
+		give_memory(from);
 }
 
 nidus_status nidus_create(const nidus_options *options, nidus_filter **filter)
@@ -7572,11 +7797,10 @@ void nidus_free(nidus_filter *filter)
 	if (filter == NULL)
 		return;
 	shared_unmake(filter);
-	filter->family->free(filter->body);
-	file_unmap(&filter->map);
-	nidus_allocator allocator = filter->allocator;
-	struct block memory = filter->memory;
-	memory_give(&allocator, &memory);
+	free_body_in_api_filter(filter);
+	if (filter->readonly)
+		file_unmap(&filter_opened(filter)->map);
+	give_memory(filter);
 }
 
 nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy)
@@ -7588,7 +7812,7 @@ nidus_status filter_clone(const nidus_filter *filter, nidus_filter **copy)
 	if (status != NIDUS_OK)
 		return status;
 	status = filter->readonly ? filter_copy_mapped(made, filter)
-	                          : filter->family->copy(made->body, filter->body);
+	                          : filter->family->copy(filter_body(made), filter_body(filter));
 	if (status != NIDUS_OK) {
 		nidus_free(made);
 		return status;
@@ -7618,7 +7842,7 @@ nidus_status nidus_clear(nidus_filter *filter)
 	struct directory *directory = filter_directory(filter);
 	struct generations *generations = filter_generations(filter);
 	shared_stop(filter, true);
-	filter->family->clear(filter->body);
+	filter->family->clear(filter_body(filter));
 	if (directory != NULL) /* without memory it stays small for now */
 		(void)directory_begin(directory, filter->plan.capacity);
 	if (generations != NULL)
@@ -7630,7 +7854,7 @@ nidus_status nidus_clear(nidus_filter *filter)
 static nidus_status verify_in_api_filter(const nidus_filter *filter)
 {
 	shared_stop(filter, false);
-	nidus_status status = filter->family->verify(filter->body);
+	nidus_status status = filter->family->verify(filter_body(filter));
 	shared_go_on(filter);
 	return status;
 }
@@ -7647,7 +7871,7 @@ uint64_t nidus_size(const nidus_filter *filter)
 {
 	if (filter == NULL)
 		return 0;
-	return filter->gate != NULL ? shared_size(filter) : filter->family->count(filter->body);
+	return filter->gate != NULL ? shared_size(filter) : filter->family->count(filter_body(filter));
 }
 
 /* What a filter can do, and how it is made where that was a choice. */
@@ -7683,13 +7907,13 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 	shared_stop(filter, false);
 	const struct blueprint *plan = &filter->plan;
 	bool directory = plan->segmented != PLAN_WHOLE;
-	struct fill fill = filter->family->fill(filter->body);
+	struct fill fill = filter->family->fill(filter_body(filter));
 	/* An entry of a list is one to lookups, however many copies it counts. */
 	uint64_t counted = fill.stashed > fill.listed ? fill.stashed - fill.listed : 0;
 	struct forecast forecast = filter->family->forecast(plan, fill.count - counted);
 	/* That of a Bloom filter reads the whole table. */
 	if (filter->family->rate_now != NULL && (!filter->readonly || directory))
-		forecast.fpr = filter->family->rate_now(filter->body, fill.load);
+		forecast.fpr = filter->family->rate_now(filter_body(filter), fill.load);
 	size_t size = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
 	nidus_info full = {
 		.struct_size = info->struct_size,
@@ -8206,7 +8430,7 @@ static struct forecast forecast_in_api_generations_family(const struct blueprint
 	return generations_forecast(inner_of_in_api_generations_family(plan), plan, keys);
 }
 
-static nidus_status create_in_api_generations_family(void *body, const struct blueprint *plan, const struct segment *segment,
+static nidus_status create(void *body, const struct blueprint *plan, const struct segment *segment,
                            const nidus_allocator *allocator, unsigned char *table)
 {
 	(void)segment;
@@ -8291,7 +8515,7 @@ static void make_families_in_api_generations_family(void)
 		family.body_size = sizeof(struct generations);
 		family.check = check_in_api_generations_family;
 		family.forecast = forecast_in_api_generations_family;
-		family.create = create_in_api_generations_family;
+		family.create = create;
 		family.free = free_generations;
 		family.clear = clear_in_api_generations_family;
 		family.copy = copy_in_api_generations_family;
@@ -8451,8 +8675,8 @@ static nidus_status save_one(struct generations_saving *saving, struct image *im
 	store64(record, size);
 	store64(record + 8, one.count);
 	store64(record + 16, one.stashed);
-	store64(record + 24, saving->generations->of[number]->base);
-	store32(record + 32, saving->generations->of[number]->growth_bits);
+	store64(record + 24, directory_base(saving->generations->of[number]));
+	store32(record + 32, saving->generations->of[number]->ground->plan.growth_bits);
 	saving->size[number] = size;
 	saving->n++;
 	image->section[IMAGE_TABLE].size += RECORD + size + padding_in_api_generations_files(size);
@@ -8586,8 +8810,8 @@ static nidus_status prepare_in_api_generations_files(struct loading *loading, co
 	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++) {
 		const unsigned char *record = records + i * RECORD;
 		struct directory *directory = generations->of[i];
-		if (load64(record + 24) != directory->base ||
-		    load32(record + 32) != directory->growth_bits)
+		if (load64(record + 24) != directory_base(directory) ||
+		    load32(record + 32) != directory->ground->plan.growth_bits)
 			return no_sense_in_api_generations_files();
 		loading->directory[i] = (struct directory_loading){ .directory = directory,
 			                                            .image = &loading->of[i] };
@@ -8901,8 +9125,14 @@ static void refuse_beyond(struct generations *generations)
 	struct blueprint next;
 	bool last = !generations_plan_of(generations->inner, &generations->plan, generations->n,
 	                                 &next);
-	generations_youngest(generations)->most = last ? generations_most(generations) : UINT64_MAX;
+	generations_youngest(generations)->unbounded = !last;
 }
+
+/* A generation, and what it is made of. */
+struct generation {
+	struct directory directory;
+	struct ground ground;
+};
 
 nidus_status generations_make_next(struct generations *generations)
 {
@@ -8913,17 +9143,14 @@ nidus_status generations_make_next(struct generations *generations)
 		                           "need more than a 64-bit hash");
 	struct block *memory = &generations->memory[number];
 	nidus_status status =
-		memory_take(&generations->allocator, sizeof(struct directory), memory);
+		memory_take(&generations->allocator, sizeof(struct generation), memory);
 	if (status != NIDUS_OK)
 		return status;
-	struct directory *directory = (struct directory *)(void *)memory->bytes;
-	status = directory_create(directory, generations->inner, &plan, &generations->allocator);
-	if (status != NIDUS_OK) {
-		memory_give(&generations->allocator, memory);
-		return status;
-	}
-	directory->mapped = generations->mapped;
-	generations->of[number] = directory;
+	struct generation *made = (struct generation *)(void *)memory->bytes;
+	made->ground = (struct ground){ hash_key_of(plan.seed), plan, generations->allocator };
+	directory_create(&made->directory, generations->inner, &made->ground, generations->shared,
+	                 generations->mapped);
+	generations->of[number] = &made->directory;
 	generations->most[number] = plan.max_capacity;
 	generations->n++;
 	refuse_beyond(generations);
@@ -9167,7 +9394,7 @@ nidus_status generations_expect(struct generations *generations, uint64_t keys)
 {
 	struct directory *youngest = generations_youngest(generations);
 	nidus_status status = NIDUS_OK;
-	youngest->most = UINT64_MAX;
+	youngest->unbounded = true;
 	if (youngest->shared && youngest->index == NULL)
 		status = directory_plant(youngest);
 	return status == NIDUS_OK ? directory_grow(youngest, keys, true) : status;
@@ -9243,10 +9470,10 @@ static nidus_status list_entries_in_api_growth(nidus_filter *to, const nidus_fil
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
 	uint64_t hash;
-	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
-		status = to->family->entry_hash(to->body, &entry, &hash);
+	while (status == NIDUS_OK && from->family->next(filter_body(from), &cursor, &entry)) {
+		status = to->family->entry_hash(filter_body(to), &entry, &hash);
 		if (status == NIDUS_OK)
-			status = body_insert(to->ops, to->body, hash, entry.value);
+			status = body_insert(to->ops, filter_body(to), hash, entry.value);
 	}
 	return status;
 }
@@ -9262,7 +9489,7 @@ nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 	struct spread spread = { .choose = choose_in_api_growth,
 		                 .context = directory,
 		                 .borrows = directory->borrowed > 0 };
-	return from->family->spread(from->body, &spread);
+	return from->family->spread(filter_body(from), &spread);
 }
 
 nidus_status growth_make_empty(const nidus_filter *like, struct blueprint *plan,
@@ -9318,7 +9545,7 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 	struct blueprint *plan = &filter->plan;
 	struct directory *directory = filter_directory(filter);
 	plan->max_capacity = plan->max_capacity > keys ? plan->max_capacity : keys;
-	directory->most = plan->max_capacity;
+	directory->unbounded = false;
 	/* A hair more, as families round in their own order. */
 	double rate = filter->family->forecast(plan, keys).fpr * (1 + 0x1p-40);
 	plan->fpr = plan->fpr > rate ? plan->fpr : rate;
@@ -9335,7 +9562,7 @@ void growth_promise(nidus_filter *filter, uint64_t keys)
 static nidus_status make_sized(const nidus_filter *filter, uint64_t capacity, nidus_filter **made)
 {
 	const struct directory *old = filter_directory(filter);
-	bool leaves = old == NULL || capacity > directory_few_most(old);
+	bool leaves = old == NULL || capacity > old->few_most;
 	nidus_status status = make_directory_like(filter, leaves, made);
 	if (status != NIDUS_OK)
 		return status;
@@ -9493,7 +9720,7 @@ static nidus_status shrink_generations(nidus_filter *filter, uint64_t capacity)
 	nidus_status status = make_shrunk(filter, capacity, &smaller);
 	if (status != NIDUS_OK)
 		return status;
-	if (smaller->family->fill(smaller->body).bytes < filter->family->fill(filter->body).bytes)
+	if (smaller->family->fill(filter_body(smaller)).bytes < filter->family->fill(filter_body(filter)).bytes)
 		filter_take_body(filter, smaller);
 	else
 		nidus_free(smaller);
@@ -9503,7 +9730,7 @@ static nidus_status shrink_generations(nidus_filter *filter, uint64_t capacity)
 static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 {
 	nidus_filter *smaller;
-	uint64_t count = filter->family->count(filter->body);
+	uint64_t count = filter->family->count(filter_body(filter));
 	const struct directory *directory = filter_directory(filter);
 	if (capacity != 0 && capacity < count)
 		return fail(NIDUS_E_RANGE, "%llu entries are in the filter; remove some first",
@@ -9516,7 +9743,7 @@ static nidus_status shrink(nidus_filter *filter, uint64_t capacity)
 	nidus_status status = make_sized(filter, capacity, &smaller);
 	if (status != NIDUS_OK)
 		return status;
-	if (smaller->family->fill(smaller->body).bytes >= directory_fill(directory).bytes) {
+	if (smaller->family->fill(filter_body(smaller)).bytes >= directory_fill(directory).bytes) {
 		nidus_free(smaller);
 		return NIDUS_OK;
 	}
@@ -9550,7 +9777,7 @@ nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
 
 uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len)
 {
-	return filter != NULL && filter_key_given(key, len) ? hash_bytes(&filter->key, key, len)
+	return filter != NULL && filter_key_given(key, len) ? hash_bytes(filter->plan.seed, key, len)
 	                                                    : 0;
 }
 
@@ -9594,8 +9821,10 @@ static inline nidus_status insert_in_api_keys(nidus_filter *filter, uint64_t has
 {
 	if (UNLIKELY(filter == NULL))
 		return filter_null("filter");
+	if (UNLIKELY(filter->readonly))
+		return filter_check_writable(filter);
 	void *body = body_of_in_api_keys(filter);
-	return filter_of(body)->calls.insert(body, hash);
+	return filter_of(body)->front->insert(body, hash);
 }
 
 nidus_status nidus_insert_hash(nidus_filter *filter, uint64_t hash)
@@ -9623,8 +9852,8 @@ nidus_status nidus_insert_new_hash(nidus_filter *filter, uint64_t hash)
 	if (UNLIKELY(filter->gate != NULL))
 		return shared_insert_new(filter, hash);
 	if (filter->ops->insert_new != NULL)
-		return filter->ops->insert_new(filter->body, hash);
-	if (filter->ops->contains(filter->body, hash))
+		return filter->ops->insert_new(filter_body(filter), hash);
+	if (filter->ops->contains(filter_body(filter), hash))
 		return NIDUS_PRESENT;
 	return insert_in_api_keys(filter, hash);
 }
@@ -9648,7 +9877,7 @@ bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash)
 	if (UNLIKELY(filter == NULL))
 		return false;
 	const void *body = body_of_in_api_keys(filter);
-	return filter_of(body)->calls.contains(body, hash);
+	return filter_of(body)->front->contains(body, hash);
 }
 
 bool nidus_contains(const nidus_filter *filter, const void *key, size_t len)
@@ -9666,8 +9895,10 @@ void nidus_prefetch_hash(const nidus_filter *filter, uint64_t hash)
 {
 	if (UNLIKELY(filter == NULL))
 		return;
-	const void *body = body_of_in_api_keys(filter);
-	filter_of(body)->calls.prefetch(body, hash);
+	if (LIKELY(filter->gate == NULL))
+		filter->family->prefetch(filter_body(filter), hash);
+	else
+		shared_prefetch(filter, hash);
 }
 
 uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
@@ -9675,7 +9906,7 @@ uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
 	if (filter == NULL)
 		return 0;
 	return UNLIKELY(filter->gate != NULL) ? shared_count(filter, hash)
-	                                      : filter->ops->count(filter->body, hash);
+	                                      : filter->ops->count(filter_body(filter), hash);
 }
 
 uint64_t nidus_count_key(const nidus_filter *filter, const void *key, size_t len)
@@ -9696,8 +9927,10 @@ static inline nidus_status remove_one(nidus_filter *filter, uint64_t hash)
 {
 	if (UNLIKELY(filter == NULL))
 		return filter_null("filter");
+	if (UNLIKELY(filter->readonly | filter->keeps_all || filter->front->remove == NULL))
+		return filter_check_removable(filter);
 	void *body = body_of_in_api_keys(filter);
-	return filter_of(body)->calls.remove(body, hash);
+	return filter_of(body)->front->remove(body, hash);
 }
 
 nidus_status nidus_remove_hash(nidus_filter *filter, uint64_t hash)
@@ -9724,45 +9957,49 @@ static bool contains_through_gate(const void *body, uint64_t hash)
 	return shared_contains(filter_of(body), hash);
 }
 
-static void prefetch_through_gate(const void *body, uint64_t hash)
+static nidus_status insert_through_gate(void *body, uint64_t hash)
 {
-	const nidus_filter *filter = filter_of(body);
-	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	filter->family->prefetch(body, hash);
-	gate_leave(filter->gate, GATE_VISITORS, pass);
+	return shared_insert(filter_of(body), hash, 0);
 }
 
-/* insert that is refused, or where threads share the filter. */
-static nidus_status insert_checked(void *body, uint64_t hash)
-{
-	nidus_filter *filter = filter_of(body);
-	nidus_status status = filter_check_writable(filter);
-	if (status != NIDUS_OK)
-		return status;
-	return shared_insert(filter, hash, 0);
-}
-
-static nidus_status remove_checked(void *body, uint64_t hash)
+static nidus_status remove_through_gate(void *body, uint64_t hash)
 {
 	nidus_filter *filter = filter_of(body);
 	nidus_status status = filter_check_removable(filter);
 	return status == NIDUS_OK ? shared_remove(filter, hash) : status;
 }
 
-/* The calls of a filter that threads share are read while others make it grow. */
-void filter_choose_calls(nidus_filter *filter)
+static bool contains_apart(const void *behind, uint64_t hash)
 {
-	const struct body_ops *ops = filter->ops;
-	bool alone = filter->gate == NULL, changes = alone && !filter->readonly;
-	bool removes = changes && ops->remove != NULL && !filter->keeps_all;
-	if (!alone && filter->calls.contains == contains_through_gate)
-		return;
-	filter->calls = (struct calls){
-		.contains = alone ? ops->contains : contains_through_gate,
-		.insert = changes ? ops->insert : insert_checked,
-		.remove = removes ? ops->remove : remove_checked,
-		.prefetch = alone ? filter->family->prefetch : prefetch_through_gate,
-	};
+	const nidus_filter *filter = filter_of(behind);
+	return filter->ops->contains(filter_body(filter), hash);
+}
+
+static nidus_status insert_apart(void *behind, uint64_t hash)
+{
+	nidus_filter *filter = filter_of(behind);
+	return filter->ops->insert(filter_body(filter), hash);
+}
+
+static nidus_status remove_apart(void *behind, uint64_t hash)
+{
+	nidus_filter *filter = filter_of(behind);
+	return filter->ops->remove(filter_body(filter), hash);
+}
+
+/* The front of a filter that threads share is read while others make it grow. */
+void filter_choose_front(nidus_filter *filter)
+{
+	static const struct body_ops gate = { .contains = contains_through_gate,
+		                              .insert = insert_through_gate,
+		                              .remove = remove_through_gate };
+	static const struct body_ops apart = { .contains = contains_apart,
+		                               .insert = insert_apart,
+		                               .remove = remove_apart };
+	if (filter->gate == NULL)
+		filter->front = filter->apart ? &apart : filter->ops;
+	else if (filter->front != &gate)
+		filter->front = &gate;
 }
 
 /* ------------------------------------------------------------------- batches -- */
@@ -9777,7 +10014,7 @@ void nidus_contains_batch(const nidus_filter *filter, const uint64_t *hashes, si
 	else if (filter->gate != NULL)
 		shared_contains_batch(filter, hashes, n, yes);
 	else
-		filter->ops->contains_batch(filter->body, hashes, n, yes);
+		filter->ops->contains_batch(filter_body(filter), hashes, n, yes);
 }
 
 nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, size_t n,
@@ -9792,7 +10029,7 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, NULL, n, done);
-	return status == NIDUS_OK ? filter->ops->insert_batch(filter->body, hashes, NULL, n, done)
+	return status == NIDUS_OK ? filter->ops->insert_batch(filter_body(filter), hashes, NULL, n, done)
 	                          : status;
 }
 
@@ -9851,7 +10088,7 @@ nidus_status nidus_remove_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_remove_batch(filter, hashes, n, done);
-	return status == NIDUS_OK ? filter->ops->remove_batch(filter->body, hashes, n, done)
+	return status == NIDUS_OK ? filter->ops->remove_batch(filter_body(filter), hashes, n, done)
 	                          : status;
 }
 #undef NEW_BLOCK
@@ -9902,7 +10139,7 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 		return directory_read(filter_directory(filter), image, source, context);
 	if (filter_generations(filter) != NULL)
 		return generations_read(filter_generations(filter), image, source, context);
-	unsigned char *table = filter->family->table(filter->body, &size);
+	unsigned char *table = filter->family->table(filter_body(filter), &size);
 	nidus_status status = image_read_section(image, IMAGE_TABLE, table, source, context);
 	if (status != NIDUS_OK)
 		return status;
@@ -9911,7 +10148,7 @@ static nidus_status read_body(nidus_filter *filter, const struct image *image, n
 		return status;
 	status = image_read_section(image, IMAGE_STASH, stash.bytes, source, context);
 	if (status == NIDUS_OK)
-		status = filter->family->import(filter->body, stash.bytes, image->stashed,
+		status = filter->family->import(filter_body(filter), stash.bytes, image->stashed,
 		                                image->count);
 	memory_give(&filter->allocator, &stash);
 	return status;
@@ -9942,7 +10179,7 @@ static nidus_status check_whole(const nidus_filter *filter, const struct image *
                                 const unsigned char *file)
 {
 	nidus_status status = image_check_section(image, IMAGE_TABLE, file);
-	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
+	return status == NIDUS_OK ? filter->family->verify(filter_body(filter)) : status;
 }
 
 /* Makes a filter over an image in memory, which has to outlive it. */
@@ -9965,18 +10202,19 @@ static nidus_status adopt(const unsigned char *file, const struct family *family
 	else if (filter_generations(made) != NULL)
 		status = generations_map(filter_generations(made), image, file);
 	else
-		status = family->import(made->body, file + image->section[IMAGE_STASH].offset,
+		status = family->import(filter_body(made), file + image->section[IMAGE_STASH].offset,
 		                        image->stashed, image->count);
-	made->table = table;
-	made->table_size = image->section[IMAGE_TABLE].size;
-	made->checksum = image->section[IMAGE_TABLE].checksum;
+	struct opened *opened = filter_opened(made);
+	opened->table = table;
+	opened->table_size = image->section[IMAGE_TABLE].size;
+	opened->checksum = image->section[IMAGE_TABLE].checksum;
 	if (status == NIDUS_OK && verify)
 		status = check_whole(made, image, file);
 	if (status != NIDUS_OK) {
 		nidus_free(made);
 		return status;
 	}
-	made->checked = verify;
+	opened->checked = verify;
 	*filter = made;
 	return NIDUS_OK;
 }
@@ -10144,7 +10382,7 @@ static nidus_status open_map(const struct file_map *map, unsigned flags, nidus_f
 	};
 	nidus_status status = read_filter(&from, filter);
 	if (status == NIDUS_OK)
-		(*filter)->map = *map;
+		filter_opened(*filter)->map = *map;
 	return status;
 }
 
@@ -10178,7 +10416,7 @@ nidus_status nidus_open_buffer(const void *buffer, size_t len, unsigned flags,
  * mapped: the contents of an opened filter are checked before they are handed on.
  */
 
-static nidus_status check_table(const nidus_filter *opened, const unsigned char *table,
+static nidus_status check_table(const struct opened *opened, const unsigned char *table,
                                 uint64_t size)
 {
 	if (hash_checksum(table, size) != opened->checksum)
@@ -10186,34 +10424,42 @@ static nidus_status check_table(const nidus_filter *opened, const unsigned char 
 	return NIDUS_OK;
 }
 
+void filter_forget_map(const nidus_filter *filter)
+{
+	if (filter->readonly)
+		file_forget_map(&filter_opened(filter)->map);
+}
+
 nidus_status filter_check_mapped(const nidus_filter *filter)
 {
-	if (!filter->readonly || filter->checked)
+	const struct opened *opened = filter->readonly ? filter_opened(filter) : NULL;
+	if (opened == NULL || opened->checked)
 		return NIDUS_OK;
-	nidus_status status = check_table(filter, filter->table, filter->table_size);
-	return status == NIDUS_OK ? filter->family->verify(filter->body) : status;
+	nidus_status status = check_table(opened, opened->table, opened->table_size);
+	return status == NIDUS_OK ? filter->family->verify(filter_body(filter)) : status;
 }
 
 nidus_status filter_copy_mapped(nidus_filter *to, const nidus_filter *from)
 {
+	const struct opened *opened = filter_opened(from);
 	uint64_t size;
 	struct block stash;
 	if (from->plan.segmented != PLAN_WHOLE) { /* bodies check what they are given */
-		nidus_status status = check_table(from, from->table, from->table_size);
+		nidus_status status = check_table(opened, opened->table, opened->table_size);
 		if (status == NIDUS_OK)
-			status = to->family->copy(to->body, from->body);
-		return status == NIDUS_OK ? to->family->verify(to->body) : status;
+			status = to->family->copy(filter_body(to), filter_body(from));
+		return status == NIDUS_OK ? to->family->verify(filter_body(to)) : status;
 	}
-	struct fill fill = from->family->fill(from->body);
-	unsigned char *copy = to->family->table(to->body, &size);
-	memcpy(copy, from->table, (size_t)size);
-	nidus_status status = check_table(from, copy, size);
+	struct fill fill = from->family->fill(filter_body(from));
+	unsigned char *copy = to->family->table(filter_body(to), &size);
+	memcpy(copy, opened->table, (size_t)size);
+	nidus_status status = check_table(opened, copy, size);
 	if (status == NIDUS_OK)
 		status = memory_take(&to->allocator, to->family->stash_entry * fill.listed, &stash);
 	if (status != NIDUS_OK)
 		return status;
-	from->family->export_stash(from->body, stash.bytes);
-	status = to->family->import(to->body, stash.bytes, fill.listed, fill.count);
+	from->family->export_stash(filter_body(from), stash.bytes);
+	status = to->family->import(filter_body(to), stash.bytes, fill.listed, fill.count);
 	memory_give(&to->allocator, &stash);
 	return status;
 }
@@ -10332,7 +10578,7 @@ static nidus_status check_parts(const struct merger *merger)
 		nidus_status status = merge_check_match(&first->plan, &part->plan);
 		if (status == NIDUS_OK)
 			status = filter_check_mapped(part);
-		file_forget_map(&part->map);
+		filter_forget_map(part);
 		if (status != NIDUS_OK)
 			return blame(merger, i, status);
 	}
@@ -10362,7 +10608,7 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 		base->features &= ~(uint32_t)NIDUS_DELETE;
 	merger->targets += plan->fpr;
 	merger->largest = plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
-	nidus_status status = add_to(&merger->keys, part->family->count(part->body));
+	nidus_status status = add_to(&merger->keys, part->family->count(filter_body(part)));
 	if (status != NIDUS_OK || plan->segmented == PLAN_GENERATIONS)
 		return status;
 	return add_to(&base->max_capacity, plan->max_capacity);
@@ -10438,7 +10684,7 @@ static nidus_status make_growing(const struct merger *merger, uint64_t keys, nid
 /* What a result with so many entries promises. Errors: E_RANGE. */
 static nidus_status promise(const struct merger *merger, nidus_filter *made)
 {
-	uint64_t keys = made->family->count(made->body);
+	uint64_t keys = made->family->count(filter_body(made));
 	if (filter_directory(made) == NULL)
 		return NIDUS_OK;
 	directory_recount(filter_directory(made));
@@ -10457,8 +10703,8 @@ static nidus_status transfer(nidus_filter *to, const nidus_filter *from)
 {
 	nidus_status status = filter_directory(to) != NULL
 	                              ? growth_absorb(to, from)
-	                              : to->family->transfer(to->body, from->body);
-	file_forget_map(&from->map);
+	                              : to->family->transfer(filter_body(to), filter_body(from));
+	filter_forget_map(from);
 	return status;
 }
 
@@ -10549,10 +10795,10 @@ static nidus_status gather_new(nidus_filter *to, uint64_t hash, uint64_t value, 
 		if (status == NIDUS_OK)
 			status = directory_grow(filter_directory(to), room, true);
 		to->plan.capacity = room; /* for now: see promise */
-		filter_directory(to)->most = UINT64_MAX;
+		filter_directory(to)->unbounded = true;
 	}
 	if (status == NIDUS_OK)
-		status = body_insert(to->ops, to->body, hash, value);
+		status = body_insert(to->ops, filter_body(to), hash, value);
 	*count += status == NIDUS_OK;
 	return status;
 }
@@ -10564,14 +10810,14 @@ static nidus_status gather(const struct merger *merger, nidus_filter *to, const 
 	nidus_entry entry;
 	nidus_status status = NIDUS_OK;
 	uint64_t hash;
-	while (status == NIDUS_OK && part->family->next(part->body, &cursor, &entry)) {
-		status = to->family->entry_hash(to->body, &entry, &hash);
+	while (status == NIDUS_OK && part->family->next(filter_body(part), &cursor, &entry)) {
+		status = to->family->entry_hash(filter_body(to), &entry, &hash);
 		if (status == NIDUS_OK)
-			status = join_in_api_merge(merger, to->ops, to->body, hash, entry.value);
+			status = join_in_api_merge(merger, to->ops, filter_body(to), hash, entry.value);
 		if (status == NIDUS_NOT_FOUND)
 			status = gather_new(to, hash, entry.value, count);
 	}
-	file_forget_map(&part->map);
+	filter_forget_map(part);
 	return status;
 }
 
@@ -10604,7 +10850,7 @@ static nidus_status gather_young(const struct merger *merger, nidus_filter *to, 
 	nidus_status status;
 	/* What an older generation has covers it, where that can be told. */
 	if (generations_nest(generations->inner))
-		status = join_in_api_merge(merger, to->ops, to->body, hash, value);
+		status = join_in_api_merge(merger, to->ops, filter_body(to), hash, value);
 	else
 		status = join_in_api_merge(merger, &directory_ops, youngest, hash, value);
 	return status == NIDUS_NOT_FOUND ? directory_ops.insert_value(youngest, hash, value)
@@ -10655,7 +10901,7 @@ static nidus_status merge_generation(const struct merger *merger, nidus_filter *
 			status = all ? directory_take_all(generations_youngest(generations),
 			                                  part->of[number])
 			             : gather_generation(merger, to, part->of[number]);
-		file_forget_map(&merger->filters[i]->map);
+		filter_forget_map(merger->filters[i]);
 	}
 	generations_settle(generations);
 	return status;
@@ -11001,19 +11247,22 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 		return too_low_in_api_options(options->fpr, fpr_least(family));
 	double fpr = options->fpr < fpr_most(family) ? options->fpr : fpr_most(family);
 	*plan = (struct blueprint){
-		.family = family->id,
-		.value_bits = options->value_bits,
+		.family = (uint8_t)family->id,
+		.value_bits = (uint8_t)options->value_bits,
 		.features = options->features,
 		.seed = options->seed,
 		.fpr = fpr,
 	};
 	nidus_status status = check_capacity_in_api_options(options); /* a build may have raised it */
+	nidus_options wishes = *options;
+	if (wishes.slots > UINT8_MAX)
+		wishes.slots = UINT8_MAX; /* no family has so many */
 	if (status == NIDUS_OK && options->max_capacity == NIDUS_UNLIMITED)
-		return generations_plan(family, options, plan);
+		return generations_plan(family, &wishes, plan);
 	if (status == NIDUS_OK && options->max_capacity > options->capacity)
-		return directory_plan(family, options, plan);
+		return directory_plan(family, &wishes, plan);
 	if (status == NIDUS_OK)
-		status = family->plan(options, plan);
+		status = family->plan(&wishes, plan);
 	return status == NIDUS_OK ? family->check(plan) : status;
 }
 
@@ -11208,12 +11457,12 @@ static nidus_status put_in_api_pack(nidus_filter *to, const nidus_filter *from, 
                         uint64_t copies)
 {
 	uint64_t hash;
-	nidus_status status = from->family->entry_hash(from->body, entry, &hash);
+	nidus_status status = from->family->entry_hash(filter_body(from), entry, &hash);
 	if (status != NIDUS_OK || copies == 0)
 		return status;
 	if (copies == 1)
-		return body_insert(to->ops, to->body, hash, entry->value);
-	return to->family->insert_copies(to->body, hash, entry->value, copies);
+		return body_insert(to->ops, filter_body(to), hash, entry->value);
+	return to->family->insert_copies(filter_body(to), hash, entry->value, copies);
 }
 
 static bool same_in_api_pack(const nidus_entry *a, const nidus_entry *b)
@@ -11228,7 +11477,7 @@ static nidus_status put_all(nidus_filter *to, const nidus_filter *from)
 	nidus_entry entry, last = { 0 };
 	nidus_status status = NIDUS_OK;
 	uint64_t copies = 0;
-	while (status == NIDUS_OK && from->family->next(from->body, &cursor, &entry)) {
+	while (status == NIDUS_OK && from->family->next(filter_body(from), &cursor, &entry)) {
 		if (copies > 0 && !same_in_api_pack(&entry, &last)) {
 			status = put_in_api_pack(to, from, &last, copies);
 			copies = 0;
@@ -11260,7 +11509,7 @@ static nidus_status make_packed(const nidus_filter *filter, const struct bluepri
 static nidus_status pack_in_api_pack(nidus_filter *filter)
 {
 	const struct family *inner = family_find(filter->family->id);
-	struct fill fill = filter->family->fill(filter->body);
+	struct fill fill = filter->family->fill(filter_body(filter));
 	uint64_t bytes = fill.bytes;
 	if (filter_directory(filter) == NULL) /* without locks, which both have */
 		bytes = inner->forecast(&filter->plan, 0).bytes;
@@ -11513,16 +11762,15 @@ struct digest {
 
 static struct digest digest_of(const nidus_filter *filter)
 {
-	const struct hash_key keys[2] = { hash_key_of(UINT64_C(0x6e6964757320736d)),
-		                          hash_key_of(UINT64_C(0x73616d6520736574)) };
+	const uint64_t seeds[2] = { UINT64_C(0x6e6964757320736d), UINT64_C(0x73616d6520736574) };
 	struct digest digest = { 0 };
 	nidus_cursor cursor = { { 0 } };
 	nidus_entry entry;
-	while (filter->family->next(filter->body, &cursor, &entry)) {
+	while (filter->family->next(filter_body(filter), &cursor, &entry)) {
 		const uint64_t words[] = { entry.home, entry.fingerprint, entry.value };
 		digest.count++;
 		for (unsigned i = 0; i < 2; i++)
-			digest.sums[i] += hash_bytes(&keys[i], words, sizeof words);
+			digest.sums[i] += hash_bytes(seeds[i], words, sizeof words);
 	}
 	return digest;
 }
@@ -11538,14 +11786,14 @@ static bool same_entries(const nidus_filter *a, const nidus_filter *b)
 static bool same_table(const nidus_filter *a, const nidus_filter *b)
 {
 	uint64_t one, other;
-	const unsigned char *first = a->family->table(a->body, &one);
-	const unsigned char *second = b->family->table(b->body, &other);
+	const unsigned char *first = a->family->table(filter_body(a), &one);
+	const unsigned char *second = b->family->table(filter_body(b), &other);
 	return one == other && memcmp(first, second, one) == 0;
 }
 
 static bool same_contents(const nidus_filter *a, const nidus_filter *b)
 {
-	uint64_t count = a->family->count(a->body), other = b->family->count(b->body);
+	uint64_t count = a->family->count(filter_body(a)), other = b->family->count(filter_body(b));
 	bool walks = a->family->next != NULL;
 	if (count == 0 || (walks && count != other))
 		return count == other;
@@ -11589,8 +11837,8 @@ bool nidus_same(const nidus_filter *a, const nidus_filter *b)
 static struct fill entries_of(const nidus_filter *filter)
 {
 	if (filter->family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))
-		return filter->family->fill(filter->body);
-	return (struct fill){ .count = filter->family->count(filter->body) };
+		return filter->family->fill(filter_body(filter));
+	return (struct fill){ .count = filter->family->count(filter_body(filter)) };
 }
 
 /* A filter on its way to bytes. */
@@ -11614,7 +11862,7 @@ static nidus_status describe(const nidus_filter *filter, struct saving_in_api_sa
 	struct fill fill = entries_of(filter);
 	image->count = fill.count;
 	image->stashed = fill.listed;
-	(void)filter->family->table(filter->body, &image->section[IMAGE_TABLE].size);
+	(void)filter->family->table(filter_body(filter), &image->section[IMAGE_TABLE].size);
 	image->section[IMAGE_STASH].size = filter->family->stash_entry * fill.listed;
 	return NIDUS_OK;
 }
@@ -11637,7 +11885,7 @@ static void export_stash(const struct saving_in_api_save *saving_in_api_save, un
 	else if (filter_generations(filter) != NULL)
 		generations_export_stashes(&saving_in_api_save->generations, bytes);
 	else
-		filter->family->export_stash(filter->body, bytes);
+		filter->family->export_stash(filter_body(filter), bytes);
 }
 
 static nidus_status write_described(struct saving_in_api_save *saving_in_api_save, nidus_sink sink, void *context)
@@ -11652,7 +11900,7 @@ static nidus_status write_described(struct saving_in_api_save *saving_in_api_sav
 	export_stash(saving_in_api_save, stash.bytes);
 	const void *bytes[IMAGE_SECTIONS] = { [IMAGE_STASH] = stash.bytes };
 	if (filter->plan.segmented == PLAN_WHOLE)
-		bytes[IMAGE_TABLE] = filter->family->table(filter->body, &size);
+		bytes[IMAGE_TABLE] = filter->family->table(filter_body(filter), &size);
 	status = image_write(&saving_in_api_save->image, bytes, sink, context);
 	memory_give(&filter->allocator, &stash);
 	return status;
@@ -11769,23 +12017,29 @@ nidus_status nidus_save_buffer(const nidus_filter *filter, void *buffer, size_t 
  * shared: calls through the gate.
  */
 
-
 #define LOOKUPS_AT_ONCE 4096 /* keys of a batch per pass through the gate */
 #define CHANGES_AT_ONCE 256
+
+/* The gate of a filter, and its memory. */
+struct gate_and_memory {
+	struct gate gate;
+	struct block memory;
+};
 
 nidus_status shared_make(nidus_filter *filter)
 {
 	struct block memory;
-	nidus_status status = memory_take(&filter->allocator, sizeof(struct gate), &memory);
+	nidus_status status =
+		memory_take(&filter->allocator, sizeof(struct gate_and_memory), &memory);
 	if (status != NIDUS_OK)
 		return status;
-	struct gate *gate = (struct gate *)(void *)memory.bytes;
-	if (!gate_make(gate)) {
+	struct gate_and_memory *made = (struct gate_and_memory *)(void *)memory.bytes;
+	if (!gate_make(&made->gate)) {
 		memory_give(&filter->allocator, &memory);
 		return fail(NIDUS_E_NOMEM, "the system has no room for another lock");
 	}
-	filter->gate = gate;
-	filter->gate_memory = memory;
+	made->memory = memory;
+	filter->gate = &made->gate;
 	return NIDUS_OK;
 }
 
@@ -11793,8 +12047,9 @@ void shared_unmake(nidus_filter *filter)
 {
 	if (filter->gate == NULL)
 		return;
+	struct block memory = ((struct gate_and_memory *)filter->gate)->memory;
 	gate_unmake(filter->gate);
-	memory_give(&filter->allocator, &filter->gate_memory);
+	memory_give(&filter->allocator, &memory);
 	filter->gate = NULL;
 }
 
@@ -11803,7 +12058,7 @@ void shared_unmake(nidus_filter *filter)
 bool shared_contains(const nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	bool yes = filter->ops->contains(filter->body, hash);
+	bool yes = filter->ops->contains(filter_body(filter), hash);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 	return yes;
 }
@@ -11811,7 +12066,7 @@ bool shared_contains(const nidus_filter *filter, uint64_t hash)
 uint64_t shared_count(const nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	uint64_t count = filter->ops->count(filter->body, hash);
+	uint64_t count = filter->ops->count(filter_body(filter), hash);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 	return count;
 }
@@ -11822,7 +12077,7 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 	for (size_t from = 0; from < n; from += LOOKUPS_AT_ONCE) {
 		size_t some = n - from < LOOKUPS_AT_ONCE ? n - from : LOOKUPS_AT_ONCE;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-		filter->ops->contains_batch(filter->body, hashes + from, some, yes + from);
+		filter->ops->contains_batch(filter_body(filter), hashes + from, some, yes + from);
 		gate_leave(filter->gate, GATE_VISITORS, pass);
 	}
 }
@@ -11830,7 +12085,7 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 size_t shared_find(const nidus_filter *filter, uint64_t hash, uint64_t *values, size_t cap)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	size_t found = filter->ops->find(filter->body, hash, values, cap);
+	size_t found = filter->ops->find(filter_body(filter), hash, values, cap);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 	return found;
 }
@@ -11841,16 +12096,23 @@ void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_
 	for (size_t from = 0; from < n; from += LOOKUPS_AT_ONCE) {
 		size_t some = n - from < LOOKUPS_AT_ONCE ? n - from : LOOKUPS_AT_ONCE;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-		filter->ops->find_batch(filter->body, hashes + from, some, first + from,
+		filter->ops->find_batch(filter_body(filter), hashes + from, some, first + from,
 		                        found + from);
 		gate_leave(filter->gate, GATE_VISITORS, pass);
 	}
 }
 
+void shared_prefetch(const nidus_filter *filter, uint64_t hash)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+	filter->family->prefetch(filter_body(filter), hash);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+}
+
 uint64_t shared_size(const nidus_filter *filter)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	uint64_t count = filter->family->count(filter->body);
+	uint64_t count = filter->family->count(filter_body(filter));
 	gate_leave(filter->gate, GATE_VISITORS, pass);
 	return count;
 }
@@ -11877,7 +12139,7 @@ static void look_after_growth(nidus_filter *filter)
 nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = body_insert(filter->ops, filter->body, hash, value);
+	nidus_status status = body_insert(filter->ops, filter_body(filter), hash, value);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	look_after_growth(filter);
 	return status;
@@ -11886,7 +12148,7 @@ nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value)
 nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = filter->ops->insert_new(filter->body, hash);
+	nidus_status status = filter->ops->insert_new(filter_body(filter), hash);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	look_after_growth(filter);
 	return status;
@@ -11895,7 +12157,7 @@ nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash)
 nidus_status shared_add(nidus_filter *filter, uint64_t hash, uint64_t value)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = filter->ops->add(filter->body, hash, value);
+	nidus_status status = filter->ops->add(filter_body(filter), hash, value);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	look_after_growth(filter);
 	return status;
@@ -11904,7 +12166,7 @@ nidus_status shared_add(nidus_filter *filter, uint64_t hash, uint64_t value)
 nidus_status shared_remove(nidus_filter *filter, uint64_t hash)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = filter->ops->remove(filter->body, hash);
+	nidus_status status = filter->ops->remove(filter_body(filter), hash);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	return status;
 }
@@ -11912,7 +12174,7 @@ nidus_status shared_remove(nidus_filter *filter, uint64_t hash)
 nidus_status shared_change(nidus_filter *filter, uint64_t hash, struct value_change change)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-	nidus_status status = filter->ops->change(filter->body, hash, change);
+	nidus_status status = filter->ops->change(filter_body(filter), hash, change);
 	gate_leave(filter->gate, GATE_WORKERS, pass);
 	return status;
 }
@@ -11924,7 +12186,7 @@ nidus_status shared_insert_batch(nidus_filter *filter, const uint64_t *hashes,
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, in = 0;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-		status = filter->ops->insert_batch(filter->body, hashes + *done,
+		status = filter->ops->insert_batch(filter_body(filter), hashes + *done,
 		                                   values_from(values, *done), some, &in);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
 		*done += in;
@@ -11940,7 +12202,7 @@ nidus_status shared_remove_batch(nidus_filter *filter, const uint64_t *hashes, s
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t some = n - *done < CHANGES_AT_ONCE ? n - *done : CHANGES_AT_ONCE, out = 0;
 		struct gate_pass pass = gate_enter(filter->gate, GATE_WORKERS);
-		status = filter->ops->remove_batch(filter->body, hashes + *done, some, &out);
+		status = filter->ops->remove_batch(filter_body(filter), hashes + *done, some, &out);
 		gate_leave(filter->gate, GATE_WORKERS, pass);
 		*done += out;
 	}
@@ -12087,7 +12349,7 @@ static nidus_status put_in_api_values(nidus_filter *filter, uint64_t hash, uint6
 {
 	if (filter->gate != NULL)
 		return shared_insert(filter, hash, value);
-	return body_insert(filter->ops, filter->body, hash, value);
+	return body_insert(filter->ops, filter_body(filter), hash, value);
 }
 
 nidus_status nidus_insert_value_hash(nidus_filter *filter, uint64_t hash, uint64_t value)
@@ -12115,7 +12377,7 @@ static nidus_status put_batch(nidus_filter *filter, const uint64_t *hashes, cons
 {
 	if (filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, values, n, done);
-	return filter->ops->insert_batch(filter->body, hashes, values, n, done);
+	return filter->ops->insert_batch(filter_body(filter), hashes, values, n, done);
 }
 
 nidus_status nidus_insert_value_batch(nidus_filter *filter, const uint64_t *hashes,
@@ -12154,7 +12416,7 @@ size_t nidus_find_hash(const nidus_filter *filter, uint64_t hash, uint64_t *valu
 	if (filter->value_bits == 0)
 		return find_zeros(filter, hash, values, cap);
 	return filter->gate != NULL ? shared_find(filter, hash, values, cap)
-	                            : filter->ops->find(filter->body, hash, values, cap);
+	                            : filter->ops->find(filter_body(filter), hash, values, cap);
 }
 
 size_t nidus_find(const nidus_filter *filter, const void *key, size_t len, uint64_t *values,
@@ -12179,7 +12441,7 @@ void nidus_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t
 		if (filter->gate != NULL)
 			shared_find_batch(filter, hashes, n, first, found);
 		else
-			filter->ops->find_batch(filter->body, hashes, n, first, found);
+			filter->ops->find_batch(filter_body(filter), hashes, n, first, found);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -12193,7 +12455,7 @@ void nidus_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t
 static nidus_status change_in_api_values(nidus_filter *filter, uint64_t hash, struct value_change change_in_api_values)
 {
 	return filter->gate != NULL ? shared_change(filter, hash, change_in_api_values)
-	                            : filter->ops->change(filter->body, hash, change_in_api_values);
+	                            : filter->ops->change(filter_body(filter), hash, change_in_api_values);
 }
 
 nidus_status nidus_remove_value_hash(nidus_filter *filter, uint64_t hash, uint64_t value)
@@ -12254,7 +12516,7 @@ static nidus_status add_in_api_values(nidus_filter *filter, uint64_t hash, uint6
 		delta = bits_low(filter->value_bits);
 	if (filter->gate != NULL)
 		return shared_add(filter, hash, delta);
-	nidus_status status = filter->ops->change(filter->body, hash,
+	nidus_status status = filter->ops->change(filter_body(filter), hash,
 	                                          (struct value_change){ VALUE_ADD, 0, delta });
 	return status == NIDUS_NOT_FOUND ? put_in_api_values(filter, hash, delta) : status;
 }
@@ -12351,7 +12613,7 @@ struct effort *effort_of_thread(void)
 #pragma GCC visibility pop
 
 
-#define FEW_FIRST 4  /* records that the first block has room for */
+#define FEW_FIRST 2  /* records that the first block has room for */
 #define FEW_GROWTH 8 /* this share of them more for the next one */
 
 #define WORD 64
@@ -12472,8 +12734,9 @@ static struct shape shape_of_in_base_few(const struct few *few)
 
 uint64_t few_size(unsigned bits, unsigned value_bits, uint64_t count)
 {
-	const struct few few = { .count = count, .bits = bits, .value_bits = value_bits };
-	return count > 0 ? 8 * divide_up(shape_of_in_base_few(&few).end, WORD) : 0;
+	const struct few few = { .bits = (uint8_t)bits, .value_bits = (uint8_t)value_bits };
+	const struct shape shape = shape_with(&few, count, head_bits(&few, count));
+	return count > 0 ? 8 * divide_up(shape.end, WORD) : 0;
 }
 
 uint64_t few_bytes(const struct few *few)
@@ -12481,10 +12744,22 @@ uint64_t few_bytes(const struct few *few)
 	return few_size(few->bits, few->value_bits, few->count);
 }
 
+const struct overflow *few_overflow(const struct few *few)
+{
+	static const struct overflow none;
+	return few->copies != NULL ? few->copies : &none;
+}
+
+uint64_t few_memory(const struct few *few)
+{
+	uint64_t copies = few->copies != NULL ? sizeof *few->copies + few->copies->bytes : 0;
+	return (few->size > 0 ? few->size : few_bytes(few)) + copies;
+}
+
 static struct few_record get_record(const struct few *few, const struct shape *shape,
                                     uint64_t index, uint64_t head)
 {
-	const unsigned char *bytes = few->memory.bytes;
+	const unsigned char *bytes = few->bytes;
 	uint64_t at = index * shape->record;
 	return (struct few_record){
 		.number = (shape->rest < WORD ? head << shape->rest : 0) |
@@ -12496,7 +12771,7 @@ static struct few_record get_record(const struct few *few, const struct shape *s
 static void put_record(struct few *few, const struct shape *shape, uint64_t index,
                        struct few_record record)
 {
-	unsigned char *bytes = few->memory.bytes;
+	unsigned char *bytes = few->bytes;
 	uint64_t at = index * shape->record;
 	put_in_base_few(bytes, at, shape->rest, record.number & bits_low(shape->rest));
 	put_in_base_few(bytes, at + shape->rest, few->value_bits, record.value);
@@ -12520,7 +12795,7 @@ static uint64_t next_bit_in_base_few(const struct few *few, const struct shape *
 	uint64_t size = few->count + shape->heads;
 	for (unsigned width; at < size; at += width) {
 		width = size - at < WORD ? (unsigned)(size - at) : WORD;
-		uint64_t bits = get_in_base_few(few->memory.bytes, shape->heads_at + at, width);
+		uint64_t bits = get_in_base_few(few->bytes, shape->heads_at + at, width);
 		bits = one ? bits : ~bits & bits_low(width);
 		if (bits != 0)
 			return at + (unsigned)__builtin_ctzll(bits);
@@ -12534,10 +12809,10 @@ static uint64_t begin_of_head(const struct few *few, const struct shape *shape, 
 	uint64_t mark = head >> MARK_LOG, zeros = head & bits_low(MARK_LOG), at = mark << MARK_LOG;
 	uint64_t size = few->count + shape->heads;
 	if (mark > 0)
-		at += get_in_base_few(few->memory.bytes, shape->marks_at + (mark - 1) * MARK, MARK);
+		at += get_in_base_few(few->bytes, shape->marks_at + (mark - 1) * MARK, MARK);
 	while (zeros > 0 && at < size) {
 		unsigned width = size - at < WORD ? (unsigned)(size - at) : WORD;
-		uint64_t bits = ~get_in_base_few(few->memory.bytes, shape->heads_at + at, width) & bits_low(width);
+		uint64_t bits = ~get_in_base_few(few->bytes, shape->heads_at + at, width) & bits_low(width);
 		uint64_t here = (uint64_t)__builtin_popcountll(bits);
 		at += width;
 		if (here >= zeros) {
@@ -12604,7 +12879,7 @@ static nidus_entry entry_of(struct few_record record)
 uint64_t few_copies_of(const struct few *few, struct few_record record)
 {
 	const nidus_entry entry = entry_of(record);
-	return 1 + (few->copies.nodes > 0 ? overflow_count(&few->copies, &entry) : 0);
+	return 1 + (few->copies != NULL ? overflow_count(few->copies, &entry) : 0);
 }
 
 uint64_t few_copies(const struct few *few, uint64_t number)
@@ -12619,20 +12894,59 @@ uint64_t few_copies(const struct few *few, uint64_t number)
 
 /* ----------------------------------------------------------------------- changing -- */
 
+/* The block that the records are in, for memory_give. */
+static struct block memory_of_in_base_few(const struct few *few)
+{
+	if (few->size == 0)
+		return (struct block){ 0 };
+	return (struct block){ few->bytes, few->size, few->bytes, few->size };
+}
+
 nidus_status few_reserve(struct few *few, uint64_t count, const nidus_allocator *allocator)
 {
-	struct block memory;
+	struct block memory, old = memory_of_in_base_few(few);
 	uint64_t size = few_size(few->bits, few->value_bits, count);
-	if (size <= few->memory.size)
+	assert(size <= UINT32_MAX);
+	if (size <= few->size)
 		return NIDUS_OK;
 	nidus_status status = memory_take_anywhere(allocator, size, &memory);
 	if (status != NIDUS_OK)
 		return status;
 	if (few->count > 0)
-		memcpy(memory.bytes, few->memory.bytes, (size_t)few_bytes(few));
-	memory_give(allocator, &few->memory);
-	few->memory = memory;
+		memcpy(memory.bytes, few->bytes, (size_t)few_bytes(few));
+	memory_give(allocator, &old);
+	few->bytes = memory.bytes;
+	few->size = (uint32_t)size;
 	return NIDUS_OK;
+}
+
+/* Makes a list of copies, if there is none yet. Errors: E_NOMEM. */
+static nidus_status begin_copies(struct few *few, const nidus_allocator *allocator)
+{
+	struct block memory;
+	if (few->copies != NULL)
+		return NIDUS_OK;
+	nidus_status status = memory_take_anywhere(allocator, sizeof *few->copies, &memory);
+	few->copies = (struct overflow *)(void *)memory.bytes;
+	return status;
+}
+
+static nidus_status add_copies(struct few *few, const nidus_entry *entry, uint64_t copies,
+                               const nidus_allocator *allocator)
+{
+	nidus_status status = begin_copies(few, allocator);
+	return status == NIDUS_OK ? overflow_add(few->copies, allocator, entry, copies) : status;
+}
+
+static void free_copies(struct few *few, const nidus_allocator *allocator)
+{
+	unsigned char *bytes = (unsigned char *)few->copies;
+	struct block memory = { bytes, sizeof *few->copies, bytes, sizeof *few->copies };
+	if (few->copies == NULL)
+		return;
+	overflow_free(few->copies, allocator);
+	memory_give(allocator, &memory);
+	few->copies = NULL;
 }
 
 /* Heads on their way to another width: as many bits as they can have. */
@@ -12645,14 +12959,14 @@ static void save_heads(const struct few *few, const struct shape *shape, struct 
 	uint64_t size = few->count + shape->heads;
 	for (uint64_t at = 0; at < size; at += WORD)
 		store64(heads->bytes + at / 8,
-		        word_before(few->memory.bytes, shape->heads_at + at, shape->marks_at));
+		        word_before(few->bytes, shape->heads_at + at, shape->marks_at));
 }
 
 /* Writes heads and their marks, and zeros up to where the old ones ended. */
 static void restore_heads(struct few *few, const struct shape *shape, const struct heads *heads,
                           uint64_t old_end)
 {
-	unsigned char *bytes = few->memory.bytes;
+	unsigned char *bytes = few->bytes;
 	uint64_t size = few->count + shape->heads, end = shape->end > old_end ? shape->end : old_end;
 	for (uint64_t at = 0; at < size; at += WORD) {
 		unsigned width = size - at < WORD ? (unsigned)(size - at) : WORD;
@@ -12704,15 +13018,15 @@ static void count_in_marks(struct few *few, uint64_t marks_at, uint64_t marks, u
 {
 	for (uint64_t mark = head >> MARK_LOG; mark < marks; mark++) {
 		uint64_t at = marks_at + mark * MARK;
-		uint64_t before = get_in_base_few(few->memory.bytes, at, MARK);
-		put_in_base_few(few->memory.bytes, at, MARK, (before + more) & bits_low(MARK));
+		uint64_t before = get_in_base_few(few->bytes, at, MARK);
+		put_in_base_few(few->bytes, at, MARK, (before + more) & bits_low(MARK));
 	}
 }
 
 /* Puts a record in, for which there is room. */
 static void insert_record(struct few *few, uint64_t index, struct few_record record)
 {
-	unsigned char *bytes = few->memory.bytes;
+	unsigned char *bytes = few->bytes;
 	unsigned wide = head_bits(few, few->count + 1);
 	fit_heads(few, few->count + 1);
 	const struct shape old = shape_with(few, few->count, wide);
@@ -12735,11 +13049,11 @@ nidus_status few_insert(struct few *few, struct few_record record, uint64_t copi
 	struct few_place place = few_find(few, record);
 	bool there = is_at(few, place, record);
 	assert(few->count < FEW_MOST && record.number <= bits_low(few->bits));
-	if (!there && few_size(few->bits, few->value_bits, few->count + 1) > few->memory.size)
+	if (!there && few_size(few->bits, few->value_bits, few->count + 1) > few->size)
 		status = few_reserve(few, few->count + few->count / FEW_GROWTH + FEW_FIRST,
 		                     allocator);
 	if (status == NIDUS_OK && copies > !there)
-		status = overflow_add(&few->copies, allocator, &entry, copies - !there);
+		status = add_copies(few, &entry, copies - !there, allocator);
 	if (status == NIDUS_OK && !there)
 		insert_record(few, place.index, record);
 	return status;
@@ -12748,12 +13062,12 @@ nidus_status few_insert(struct few *few, struct few_record record, uint64_t copi
 void few_remove(struct few *few, struct few_record record)
 {
 	const nidus_entry entry = entry_of(record);
-	if (few->copies.nodes > 0 && overflow_remove(&few->copies, &entry))
+	if (few->copies != NULL && overflow_remove(few->copies, &entry))
 		return;
 	const struct few_place place = few_find(few, record);
 	const struct shape shape = shape_of_in_base_few(few);
 	assert(is_at(few, place, record));
-	unsigned char *bytes = few->memory.bytes;
+	unsigned char *bytes = few->bytes;
 	count_in_marks(few, shape.marks_at, shape.marks, place.head, UINT64_MAX);
 	close_gap(bytes, shape.heads_at + place.head + place.index, shape.end, 1);
 	close_gap(bytes, place.index * shape.record, shape.end - 1, shape.record);
@@ -12768,28 +13082,32 @@ void few_remove(struct few *few, struct few_record record)
 void few_clear(struct few *few, const nidus_allocator *allocator)
 {
 	if (few->count > 0)
-		memset(few->memory.bytes, 0, (size_t)few_bytes(few));
+		memset(few->bytes, 0, (size_t)few_bytes(few));
 	few->count = 0;
-	overflow_free(&few->copies, allocator);
+	free_copies(few, allocator);
 }
 
 void few_free(struct few *few, const nidus_allocator *allocator)
 {
-	few->count = 0;
-	overflow_free(&few->copies, allocator);
-	memory_give(allocator, &few->memory);
+	struct block memory = memory_of_in_base_few(few);
+	free_copies(few, allocator);
+	memory_give(allocator, &memory);
+	few->bytes = NULL;
+	few->size = few->count = 0;
 }
 
 nidus_status few_copy(struct few *to, const struct few *from, const nidus_allocator *allocator)
 {
 	nidus_status status = few_reserve(to, from->count, allocator);
-	if (status == NIDUS_OK)
-		status = overflow_copy(&to->copies, &from->copies, allocator);
+	if (status == NIDUS_OK && from->copies != NULL)
+		status = begin_copies(to, allocator);
+	if (status == NIDUS_OK && from->copies != NULL)
+		status = overflow_copy(to->copies, from->copies, allocator);
 	if (status != NIDUS_OK)
 		return status;
 	to->count = from->count;
 	if (from->count > 0)
-		memcpy(to->memory.bytes, from->memory.bytes, (size_t)few_bytes(from));
+		memcpy(to->bytes, from->bytes, (size_t)few_bytes(from));
 	return NIDUS_OK;
 }
 
@@ -12806,7 +13124,7 @@ nidus_status few_import_copies(struct few *few, const unsigned char *bytes, uint
 		    !is_at(few, few_find(few, record), record) ||
 		    (i > 0 && !overflow_in_order(&last, &entry)))
 			return fail(NIDUS_E_CORRUPT, "the copies of a small filter make no sense");
-		status = overflow_add(&few->copies, allocator, &entry, copies);
+		status = add_copies(few, &entry, copies, allocator);
 		last = entry;
 	}
 	return status;
@@ -12817,7 +13135,7 @@ static bool marks_match(const struct few *few, const struct shape *shape, struct
                         uint64_t *mark)
 {
 	for (; *mark < shape->marks && place.head >> MARK_LOG > *mark; ++*mark) {
-		if (get_in_base_few(few->memory.bytes, shape->marks_at + *mark * MARK, MARK) != place.index)
+		if (get_in_base_few(few->bytes, shape->marks_at + *mark * MARK, MARK) != place.index)
 			return false;
 	}
 	return true;
@@ -12842,7 +13160,7 @@ bool few_in_order(const struct few *few)
 	return place.index == few->count &&
 	       next_bit_in_base_few(few, &shape, place.index + place.head, true) == few->count + shape.heads &&
 	       marks_match(few, &shape, end, &mark) &&
-	       get_in_base_few(few->memory.bytes, shape.end, (unsigned)(words - shape.end)) == 0;
+	       get_in_base_few(few->bytes, shape.end, (unsigned)(words - shape.end)) == 0;
 }
 #undef FEW_FIRST
 #undef FEW_GROWTH
@@ -18681,18 +18999,22 @@ static uint64_t next_key(uint64_t last)
 
 struct hash_key hash_key_of(uint64_t seed)
 {
-	struct hash_key key = { .seed = seed };
+	struct hash_key key;
 	key.before = next_key(seed);
 	key.first = multiplier_from(next_key(key.before));
 	key.second = multiplier_from(next_key(key.first));
-	key.partner = next_key(key.second);
 	return key;
 }
 
-uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t len)
+uint64_t hash_partner_key(const struct hash_key *key)
+{
+	return next_key(key->second);
+}
+
+uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len)
 {
 	/* xxHash may form bytes + 0, which is undefined for NULL. */
-	return XXH3_64bits_withSeed(len == 0 ? "" : bytes, len, key->seed);
+	return XXH3_64bits_withSeed(len == 0 ? "" : bytes, len, seed);
 }
 
 uint64_t hash_checksum(const void *bytes, size_t len)
@@ -26139,6 +26461,12 @@ static nidus_status yard_check(const struct blueprint *plan);
 static nidus_status yard_check_segment(const struct blueprint *plan, const struct segment *segment);
 
 /*
+ * Makes a yard without a table of a growing filter: for yard_locate, identities and hashes of entries
+ * alone. It takes no memory.
+ */
+static void yard_sketch(struct yard *yard, const struct blueprint *plan, const struct segment *segment);
+
+/*
  * Lays out a yard of a checked plan: an empty one, or, where `table` is not NULL,
  * one over those lines, which are never written to. With a segment it is a body of
  * a growing filter. Errors: E_NOMEM.
@@ -26617,6 +26945,16 @@ static uint64_t breadcrumb_borrow(const void *body, uint64_t hash)
 	return yard_borrow(body, hash);
 }
 
+_Static_assert(sizeof(struct yard) <= FAMILY_SKETCH, "a sketch has room");
+
+static const void *breadcrumb_sketch(void *room, const struct blueprint *plan,
+                                     const struct segment *segment, uint64_t partner_key)
+{
+	(void)partner_key; /* a yard has no use for it */
+	yard_sketch(room, plan, segment);
+	return room;
+}
+
 static uint64_t breadcrumb_count(const void *body)
 {
 	return yard_count(body);
@@ -26806,6 +27144,7 @@ const struct family nidus_its_family_breadcrumb = {
 	.body_hash = breadcrumb_body_hash,
 	.borrow = breadcrumb_borrow,
 	.lender = breadcrumb_lender,
+	.sketch = breadcrumb_sketch,
 	.pace = 1,
 	.speed = NIDUS_SPEED_FAST,
 	.table = breadcrumb_table,
@@ -27771,6 +28110,12 @@ struct nest {
 	struct nest_effort effort;
 };
 
+/* A nest without a table: enough of one for identities, and for hashes of entries. */
+struct nest_sketch {
+	struct nest nest;
+	struct nest_layout layout;
+};
+
 /* Bodies of growing filters are small, and there are many of them. */
 _Static_assert(sizeof(struct nest) + sizeof(struct nest_chunk) - sizeof(struct overflow) <= 200,
                "a body costs little beyond its slots and its stash");
@@ -28064,6 +28409,13 @@ static nidus_status nest_lay_out(const struct blueprint *plan, enum nest_kind ki
                           const nidus_allocator *allocator, struct nest_layout **made);
 static void nest_free_layout(struct nest_layout *layout);
 
+/*
+ * Makes a sketch of the bodies of a growing filter, whose tags have all growth bits. It takes no memory, and
+ * `partner_key` is the seed's (base/hash.h).
+ */
+static void nest_sketch(struct nest_sketch *sketch, const struct blueprint *plan, enum nest_kind kind,
+                 const struct segment *segment, uint64_t partner_key);
+
 /* Bytes of segment->room of a body of a plan; and the same room is elsewhere now. */
 static uint64_t nest_segment_room(const struct blueprint *plan, enum nest_kind kind);
 static void nest_moved(struct nest *nest, unsigned char *room);
@@ -28134,9 +28486,6 @@ static nidus_status nest_spread(const struct nest *from, const struct spread *sp
 
 /* Writes down the hops that bodies share with their model. Errors: E_NOMEM. */
 static nidus_status nest_prepare(struct nest *model);
-
-/* Gives them back, when no body is left. */
-static void nest_unprepare(struct nest *model);
 
 /* The hash of an entry of a body of a growing filter, by the part that the entry is of. */
 static uint64_t nest_part_hash(const struct nest *nest, const nidus_entry *entry, uint64_t part);
@@ -28255,8 +28604,9 @@ static nidus_status nesting_check_segment(const struct blueprint *plan, const st
 static uint64_t nesting_body_hash(const void *body, const nidus_entry *entry, uint64_t part);
 static uint64_t nesting_borrow(const void *body, uint64_t hash);
 static struct lender nesting_lender(const void *body);
+static const void *nesting_sketch(void *room, const struct blueprint *plan, const struct segment *segment,
+                           uint64_t partner_key);
 static nidus_status nesting_prepare(void *model);
-static void nesting_unprepare(void *model);
 static nidus_status nesting_lay_out(const struct blueprint *plan, const struct segment *segment,
                              const void *model, const nidus_allocator *allocator, void **layout);
 static void nesting_free_layout(void *layout);
@@ -28278,8 +28628,8 @@ static nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t va
 	.identity = nesting_identity, .table = nesting_table,                                    \
 	.export_stash = nesting_export_stash, .import = nesting_import,                          \
 	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                  \
-	.borrow = nesting_borrow, .lender = nesting_lender, .prepare = nesting_prepare,          \
-	.unprepare = nesting_unprepare, .spread = nesting_spread,                                \
+	.borrow = nesting_borrow, .lender = nesting_lender, .sketch = nesting_sketch,            \
+	.prepare = nesting_prepare, .spread = nesting_spread,                                    \
 	.tag_at = nesting_tag_at, .insert_copies = nesting_insert_copies,                        \
 	.lay_out = nesting_lay_out, .free_layout = nesting_free_layout,                          \
 	.segment_room = nesting_segment_room, .moved = nesting_moved,                            \
@@ -30132,14 +30482,18 @@ uint64_t nesting_borrow(const void *body, uint64_t hash)
 	return nest_borrowed_bits(body, hash);
 }
 
+_Static_assert(sizeof(struct nest_sketch) <= FAMILY_SKETCH, "a sketch has room");
+
+const void *nesting_sketch(void *room, const struct blueprint *plan, const struct segment *segment,
+                           uint64_t partner_key)
+{
+	nest_sketch(room, plan, nesting_kind(plan), segment, partner_key);
+	return room;
+}
+
 nidus_status nesting_prepare(void *model)
 {
 	return nest_prepare(model);
-}
-
-void nesting_unprepare(void *model)
-{
-	nest_unprepare(model);
 }
 
 nidus_status nesting_spread(const void *from, const struct spread *spread)
@@ -34518,9 +34872,36 @@ static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
 	return plan->chunks > 1 ? special | NEST_CHUNKS : special;
 }
 
+void nest_sketch(struct nest_sketch *sketch, const struct blueprint *plan, enum nest_kind kind,
+                 const struct segment *segment, uint64_t partner_key)
+{
+	struct nest_layout *layout = &sketch->layout;
+	const unsigned extra_bits = nest_extra_bits(kind, plan->slots);
+	/* One by one: to clear all the rest takes longer than a lookup in a list. */
+	layout->special = NEST_PART | (kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED);
+	layout->kind = kind;
+	layout->chunks = 1;
+	layout->parts = segment->parts;
+	layout->groups = layout->round = plan->groups;
+	layout->core_bits = plan->core_bits;
+	layout->core_values = bits_low(plan->core_bits);
+	if (kind == NEST_DIRECT)
+		layout->direct_values = (bits_low(plan->core_bits) + 1) / plan->groups;
+	layout->partner_key = partner_key;
+	layout->hops = NULL;
+	layout->tag_at = plan->core_bits + extra_bits;
+	layout->tag_bits = segment->tag_bits;
+	layout->fingerprints = bits_low(plan->core_bits + segment->tag_bits);
+	layout->payload_bits = plan->value_bits;
+	layout->payload_at = layout->tag_at + segment->tag_bits;
+	sketch->nest.layout = layout;
+	sketch->nest.first_part = segment->first;
+}
+
 static void lay_out_in_nest_nest(struct nest_layout *layout, const struct blueprint *plan, enum nest_kind kind,
                     const struct segment *segment, const struct nest *model)
 {
+	const struct hash_key key = hash_key_of(plan->seed);
 	const unsigned extra_bits = nest_extra_bits(kind, plan->slots);
 	const unsigned width = nest_slot_width(plan, kind);
 	*layout = (struct nest_layout){
@@ -34531,7 +34912,7 @@ static void lay_out_in_nest_nest(struct nest_layout *layout, const struct bluepr
 		.round = plan->groups,
 		.core_values = bits_low(plan->core_bits),
 		.direct_values = (bits_low(plan->core_bits) + 1) / plan->groups,
-		.partner_key = hash_key_of(plan->seed).partner,
+		.partner_key = hash_partner_key(&key),
 		.slots = plan->slots,
 		.width = width,
 		.core_bits = plan->core_bits,
@@ -34686,16 +35067,6 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 nidus_status nest_prepare(struct nest *model)
 {
 	return write_hops(own_layout(model), UINT64_MAX / 2);
-}
-
-void nest_unprepare(struct nest *model)
-{
-	struct nest_layout *layout = own_layout(model);
-	if (layout->hops == NULL)
-		return;
-	memory_give(&layout->allocator, &layout->hop_memory);
-	layout->hops = NULL;
-	layout->special |= NEST_HASHED;
 }
 
 static void free_stashes(struct nest *nest)
@@ -39178,26 +39549,27 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store64(to + JUDGED_AT, plan->judged);
 }
 
+/* What does not fit is found out when the plan is encoded again. */
 static void decode_plan(struct blueprint *plan, const unsigned char *from)
 {
-	plan->family = load32(from + 16);
+	plan->family = (uint8_t)load32(from + 16);
 	plan->features = load32(from + 20);
 	plan->seed = load64(from + 24);
 	plan->capacity = load64(from + 32);
 	plan->max_capacity = load64(from + 40);
 	plan->fpr = number_of_in_store_image(load64(from + 48));
-	plan->slots = load32(from + 56);
-	plan->core_bits = load32(from + 60);
-	plan->growth_bits = load32(from + 64);
-	plan->level = load32(from + 68);
+	plan->slots = (uint8_t)load32(from + 56);
+	plan->core_bits = (uint8_t)load32(from + 60);
+	plan->growth_bits = (uint8_t)load32(from + 64);
+	plan->level = (uint8_t)load32(from + 68);
 	plan->chunks = load64(from + 72);
 	plan->groups = load64(from + 80);
 	plan->reserve = load32(from + 88);
 	plan->max_steps = load32(from + 92);
 	plan->stash_limit = load32(from + 96);
-	plan->borrowed = load32(from + 100);
-	plan->value_bits = load32(from + VALUE_BITS_AT);
-	plan->segmented = load32(from + SEGMENTED_AT);
+	plan->borrowed = (uint8_t)load32(from + 100);
+	plan->value_bits = (uint8_t)load32(from + VALUE_BITS_AT);
+	plan->segmented = (uint8_t)load32(from + SEGMENTED_AT);
 	plan->judged = load64(from + JUDGED_AT);
 }
 
@@ -40162,14 +40534,9 @@ void yard_moved(struct yard *yard, unsigned char *room)
 		yard->values = room + yard_lines(yard->fronts) * line;
 }
 
-nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
-                         const struct segment *segment, const nidus_allocator *allocator,
-                         unsigned char *table)
+void yard_sketch(struct yard *yard, const struct blueprint *plan, const struct segment *segment)
 {
-	const struct segment whole = { .parts = 1 };
 	const struct yard_ops *ops = yard_find_slots(plan->slots);
-	if (segment == NULL)
-		segment = &whole;
 	*yard = (struct yard){
 		.parts = segment->parts,
 		.first_part = segment->first,
@@ -40179,11 +40546,21 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 		.tag_bits = (uint8_t)segment->tag_bits,
 		.value_bits = (uint8_t)plan->value_bits,
 		.beside_bits = (uint8_t)(segment->tag_bits + plan->value_bits),
-		.mapped = table != NULL,
 		.capacity = plan->capacity,
 		.ops = ops,
-		.allocator = *allocator,
 	};
+}
+
+nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
+                         const struct segment *segment, const nidus_allocator *allocator,
+                         unsigned char *table)
+{
+	const struct segment whole = { .parts = 1 };
+	if (segment == NULL)
+		segment = &whole;
+	yard_sketch(yard, plan, segment);
+	yard->mapped = table != NULL;
+	yard->allocator = *allocator;
 	yard_lay_back(yard);
 	uint64_t bytes = yard_table_bytes(plan, segment->tag_bits);
 	unsigned char *lent = table != NULL ? table : segment->room;
@@ -40198,7 +40575,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 	yard->careful = yard->values != NULL;
 	if (table == NULL && plan->features & NIDUS_CONCURRENT)
 		status = stripes_make(&yard->stripes, 1,
-		                      yard_lines(yard->fronts) * mini_line(ops->shape.front),
+		                      yard_lines(yard->fronts) * mini_line(yard->ops->shape.front),
 		                      allocator);
 	if (status != NIDUS_OK)
 		yard_free(yard);
@@ -45089,6 +45466,9 @@ static inline unsigned nest_extra_bits_avx2(enum nest_kind kind, unsigned slots)
 /* A table, its stashes, and what is counted. */
 
 
+/* A nest without a table: enough of one for identities, and for hashes of entries. */
+
+
 /* Bodies of growing filters are small, and there are many of them. */
 _Static_assert(sizeof(struct nest) + sizeof(struct nest_chunk) - sizeof(struct overflow) <= 200,
                "a body costs little beyond its slots and its stash");
@@ -45374,6 +45754,12 @@ static inline uint64_t nest_home_group_avx2(enum nest_kind kind, const struct ne
 
 
 
+/*
+ * Makes a sketch of the bodies of a growing filter, whose tags have all growth bits. It takes no memory, and
+ * `partner_key` is the seed's (base/hash.h).
+ */
+
+
 /* Bytes of segment->room of a body of a plan; and the same room is elsewhere now. */
 
 
@@ -45440,9 +45826,6 @@ struct spread;
 
 
 /* Writes down the hops that bodies share with their model. Errors: E_NOMEM. */
-
-
-/* Gives them back, when no body is left. */
 
 
 /* The hash of an entry of a body of a growing filter, by the part that the entry is of. */
@@ -47661,6 +48044,12 @@ ALWAYS_INLINE bool yard_nearly_full_avx2(const struct yard *yard, struct yard_sh
 
 
 /* Whether a body of a growing filter can. Its growth bits are its tag's. Errors: E_RANGE. */
+
+
+/*
+ * Makes a yard without a table of a growing filter: for yard_locate, identities and hashes of entries
+ * alone. It takes no memory.
+ */
 
 
 /*
