@@ -14,6 +14,7 @@
 #define SLOT_SHIFT (64 - SPILL_SLOT_BITS)
 #define VALUE_BYTES 4 /* in the file */
 #define ROOM_LEAST 1024
+#define ROOM_MODEST ((size_t)1 << 22) /* a pool for more of them may be smaller: half is enough to build */
 
 _Static_assert(VALUE_BITS_MOST <= 8 * VALUE_BYTES, "a value fits");
 
@@ -68,12 +69,17 @@ static void give_pool(struct spill *spill)
 	spill->used = 0;
 }
 
+/* The pool, smaller where the system does not have as much memory as the limit allows. */
 static nidus_status take_pool(struct spill *spill)
 {
 	if (spill->hashes != NULL)
 		return NIDUS_OK;
-	nidus_status status = memory_take(
-		&spill->allocator, (uint64_t)spill->room * entry_size(spill), &spill->memory);
+	uint64_t each = entry_size(spill);
+	nidus_status status = memory_take(&spill->allocator, spill->room * each, &spill->memory);
+	while (status == NIDUS_E_NOMEM && spill->room > ROOM_MODEST) {
+		spill->room /= 2;
+		status = memory_take(&spill->allocator, spill->room * each, &spill->memory);
+	}
 	if (status != NIDUS_OK)
 		return status;
 	spill->hashes = (uint64_t *)(void *)spill->memory.bytes;

@@ -44,7 +44,7 @@ struct spill {
 	pthread_cond_t turned;
 	struct block memory;
 	uint64_t *hashes, *values; /* the pool */
-	size_t room, used, usual_room;
+	size_t room, used, usual_room; /* room: what there is; usual_room: what there should be */
 	size_t writers; /* threads that still write into their places of the pool */
 	bool emptying;  /* a thread makes a run of it */
 	bool sorted;    /* the pool is, and nothing came since */
@@ -68,7 +68,7 @@ size_t spill_room(uint64_t memory, unsigned value_bits, unsigned threads);
 
 /*
  * An empty one with room for so many hashes in memory, or a thousand; takes the memory when the
- * first comes.
+ * first comes, or half of it, or a quarter, ... if the system does not have as much.
  */
 void spill_begin(struct spill *spill, const char *folder, size_t room, unsigned value_bits,
                  bool unique, unsigned threads, const nidus_allocator *allocator);

@@ -418,6 +418,60 @@ static void no_more_memory_is_taken_than_the_limit(void **state)
 	}
 }
 
+/* A system that has no more than so many bytes at a time, and how often it said so. */
+struct small_system {
+	size_t most;
+	unsigned refused;
+};
+
+static void *take_some(void *context, size_t size)
+{
+	struct small_system *system = context;
+	if (size <= system->most)
+		return malloc(size);
+	system->refused++;
+	return NULL;
+}
+
+static void give_some(void *context, void *memory, size_t size)
+{
+	(void)context, (void)size;
+	free(memory);
+}
+
+/* A limit says what may be taken, not what there is. */
+static void a_limit_beyond_memory_takes_what_there_is(void **state)
+{
+	(void)state;
+	static const uint64_t limits[] = { UINT64_C(1) << 30, UINT64_C(1) << 45, UINT64_MAX };
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		for (unsigned value_bits = 0; value_bits <= 20; value_bits += 5) {
+			struct small_system system = { 65 * MEBIBYTE, 0 };
+			struct keys keys = some_keys(50000, 1, value_bits);
+			nidus_options options = filter_options(keys.n, 0x1p-8, SEED);
+			nidus_filter *wanted, *made;
+			nidus_builder *builder;
+			options.family = NIDUS_CHUNKED;
+			options.value_bits = value_bits;
+			expect_ok(build(&options, &keys, &wanted));
+			options.allocator =
+				(nidus_allocator){ take_some, give_some, NULL, &system };
+			check_note("limit %llu, values of %u bits", (unsigned long long)limits[i],
+			           value_bits);
+			expect_ok(nidus_builder_create(&options, limits[i], folder_path("."), 2,
+			                               &builder));
+			add(builder, &keys, 0, keys.n);
+			expect(system.refused > 0);
+			expect_ok(nidus_builder_finish(builder, &made));
+			expect(filters_equal(made, wanted));
+			nidus_builder_free(builder);
+			nidus_free(made);
+			nidus_free(wanted);
+			keys_free(&keys);
+		}
+	}
+}
+
 /* Numbers of keys for which NIDUS_AUTO takes a family whose tables cannot be built in parts. */
 static void auto_takes_what_can_be_built_in_parts(void **state)
 {
@@ -676,6 +730,7 @@ int main(void)
 		TEST(keys_come_by_every_call),
 		TEST(threads_may_add_at_the_same_time),
 		TEST(no_more_memory_is_taken_than_the_limit),
+		TEST(a_limit_beyond_memory_takes_what_there_is),
 		TEST(auto_takes_what_can_be_built_in_parts),
 		TEST(what_cannot_be_built_is_refused),
 		TEST(wrong_arguments_are_refused),

@@ -27,7 +27,8 @@
 #define FIRST_SIZE UINT64_C(1000000)
 #define SAMPLE UINT64_C(100000000)
 #define FIRST_ABSENT (UINT64_C(1) << 50)
-#define BATCH 4096
+#define BATCH 4000
+#define STRETCH UINT64_C(1000000000) /* a multiple of BATCH */
 
 static bool failed;
 
@@ -55,10 +56,23 @@ static void hash_some(const nidus_filter *filter, uint64_t first, uint64_t step,
 	nidus_hash_u64_batch(filter, keys, n, hashes);
 }
 
+/* What the last keys of a long fill took, so that a run that is cut short has told something. */
+static void tell_progress(uint64_t at, double *last)
+{
+	double now = seconds();
+	printf("%11llu  ... %8.1f ns per insert since the last line\n", (unsigned long long)at,
+	       1e9 * (now - *last) / (double)STRETCH);
+	fflush(stdout);
+	*last = seconds();
+}
+
 static bool fill(nidus_filter *filter, uint64_t n)
 {
 	uint64_t hashes[BATCH];
+	double last = seconds();
 	for (uint64_t at = 0; at < n; at += BATCH) {
+		if (at > 0 && at % STRETCH == 0)
+			tell_progress(at, &last);
 		size_t some = n - at < BATCH ? (size_t)(n - at) : BATCH;
 		hash_some(filter, at, 1, some, hashes);
 		if (nidus_insert_batch(filter, hashes, some, NULL) != NIDUS_OK)
