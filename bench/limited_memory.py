@@ -10,9 +10,11 @@ the most memory that the group had and how much of it was not page cache (looked
 take pages away at the limit, the bytes read and written (/proc/PID/io, of the command and its children that have ended), processor
 time, and the exit status, which is this script's, too.
 """
+import contextlib
 import os
 import re
 import resource
+import signal
 import sys
 import time
 
@@ -74,6 +76,17 @@ def start(group, command):
         os._exit(127)
 
 
+def end_all(group):
+    """What is still in the group when this script is told to end."""
+    while left := [int(line) for line in group.read("cgroup.procs").split()]:
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
+        time.sleep(PAUSE)
+
+
 def watch(group, child):
     """Waits for the child, which stays a zombie: the most memory of its own, and bytes read and written."""
     most = 0
@@ -87,6 +100,7 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     limit = int(float(sys.argv[1]) * MIB)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     group = Group(limit)
     try:
         child = start(group, sys.argv[2:])
@@ -94,6 +108,7 @@ def main():
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         peak, hits = int(group.read(group.peak)), group.times_at_limit()
     finally:
+        end_all(group)
         group.remove()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(

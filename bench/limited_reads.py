@@ -4,7 +4,7 @@
 
     bench/limited_reads.py FILE MIB COMMAND [ARGUMENT...]
 
-A control group would be the thing to use; where there is none to be had, this takes its part. It watches how much of
+bench/limited_memory.py uses a control group; where there is none to be had, this takes its part. It watches how much of
 FILE the command has in memory and, beyond the limit, has the kernel take the pages away (process_madvise with
 MADV_PAGEOUT, and POSIX_FADV_DONTNEED for what was only read ahead). So the limit is exceeded for some milliseconds at a
 time, and bytes read are a little fewer than under a hard limit. Printed are the bytes read (/proc/PID/io), processor
