@@ -2017,7 +2017,7 @@ struct spill {
 	pthread_cond_t turned;
 	struct block memory;
 	uint64_t *hashes, *values; /* the pool */
-	size_t room, used, usual_room;
+	size_t room, used, usual_room; /* room: what there is; usual_room: what there should be */
 	size_t writers; /* threads that still write into their places of the pool */
 	bool emptying;  /* a thread makes a run of it */
 	bool sorted;    /* the pool is, and nothing came since */
@@ -2041,7 +2041,7 @@ static size_t spill_room(uint64_t memory, unsigned value_bits, unsigned threads)
 
 /*
  * An empty one with room for so many hashes in memory, or a thousand; takes the memory when the
- * first comes.
+ * first comes, or half of it, or a quarter, ... if the system does not have as much.
  */
 static void spill_begin(struct spill *spill, const char *folder, size_t room, unsigned value_bits,
                  bool unique, unsigned threads, const nidus_allocator *allocator);
@@ -21847,6 +21847,7 @@ size_t sort_unique_u64(uint64_t *numbers, size_t n)
 #define SLOT_SHIFT (64 - SPILL_SLOT_BITS)
 #define VALUE_BYTES 4 /* in the file */
 #define ROOM_LEAST 1024
+#define ROOM_MODEST ((size_t)1 << 22) /* a pool for more of them may be smaller: half is enough to build */
 
 _Static_assert(VALUE_BITS_MOST <= 8 * VALUE_BYTES, "a value fits");
 
@@ -21901,12 +21902,17 @@ static void give_pool(struct spill *spill)
 	spill->used = 0;
 }
 
+/* The pool, smaller where the system does not have as much memory as the limit allows. */
 static nidus_status take_pool(struct spill *spill)
 {
 	if (spill->hashes != NULL)
 		return NIDUS_OK;
-	nidus_status status = memory_take(
-		&spill->allocator, (uint64_t)spill->room * entry_size(spill), &spill->memory);
+	uint64_t each = entry_size(spill);
+	nidus_status status = memory_take(&spill->allocator, spill->room * each, &spill->memory);
+	while (status == NIDUS_E_NOMEM && spill->room > ROOM_MODEST) {
+		spill->room /= 2;
+		status = memory_take(&spill->allocator, spill->room * each, &spill->memory);
+	}
 	if (status != NIDUS_OK)
 		return status;
 	spill->hashes = (uint64_t *)(void *)spill->memory.bytes;
@@ -22339,6 +22345,7 @@ void spill_read_end(struct spill *spill)
 #undef PACKED_BITS
 #undef PACKED_FIXED_THREAD
 #undef ROOM_LEAST
+#undef ROOM_MODEST
 #undef SLOT_SHIFT
 #undef SORT_FIXED
 #undef SORT_FIXED_THREAD
