@@ -30,7 +30,8 @@ struct inside *inside_create(const nidus_options *options, int reserve)
 		return NULL;
 	inside->key = hash_key_of(plan.seed);
 	if (nest_check(&plan, NEST_XOR) != NIDUS_OK ||
-	    nest_create(&inside->nest, &plan, NEST_XOR, NULL, &options->allocator, NULL) != NIDUS_OK) {
+	    nest_create(&inside->nest, &plan, NEST_XOR, NULL, &options->allocator, NULL) !=
+	            NIDUS_OK) {
 		free(inside);
 		return NULL;
 	}

@@ -25,7 +25,8 @@
 #define ROW_SIZE 16
 #define ROW_CHECKSUM 24
 #define AT_CHECKSUM 248
-#define PAGED 262144 /* a table of so many bytes or more starts at PAGE, a smaller one behind the header */
+#define PAGED \
+	262144 /* a table of so many bytes or more starts at PAGE, a smaller one behind the header */
 #define PAGE 4096
 #define SLOTS_PADDING 8
 

@@ -206,8 +206,7 @@ static int run(int argc, char **argv)
 		                    "unknown benchmark '%s'; choose from: " BENCHMARKS,
 		                    args.operand[0]);
 	if (args.n > 1)
-		return report_usage(bench_command.name, "unexpected operand '%s'",
-		                    args.operand[1]);
+		return report_usage(bench_command.name, "unexpected operand '%s'", args.operand[1]);
 	if (bench.list)
 		return list_rows();
 	code = fit(&bench.settings, benchmark);

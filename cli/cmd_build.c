@@ -33,7 +33,7 @@ struct build {
 	struct output output;
 	const char *like;
 	nidus_info planned; /* with --like: what that set is */
-	int shaped_by; /* the last option that --like leaves no room for; 0: none */
+	int shaped_by;      /* the last option that --like leaves no room for; 0: none */
 	unsigned threads;
 	bool multiset;
 	bool json;
@@ -642,7 +642,7 @@ const struct command build_command = {
 		 "exactly as large as the keys need, and is complete: to add keys later, give\n"
 		 "-n (how many there will be) or --grow. While it works it takes 8 bytes of\n"
 		 "memory per key besides the set, or less with --memory, which gives the same\n"
-	         "set.\n",
+		 "set.\n",
 	.options = options,
 	.examples =
 		"  nidus build -p 0.001 -o words.nidus /usr/share/dict/words\n"

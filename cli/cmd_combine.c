@@ -318,11 +318,8 @@ static const struct option_spec shrink_options[] = {
 };
 
 static const struct option_spec pack_options[] = {
-	{ OUTPUT_CHANGED },
-	{ OUTPUT_FORCE },
-	{ OUTPUT_NO_WAIT },
-	{ INSPECT_JSON },
-	{ 0, NULL, NULL, NULL },
+	{ OUTPUT_CHANGED }, { OUTPUT_FORCE },        { OUTPUT_NO_WAIT },
+	{ INSPECT_JSON },   { 0, NULL, NULL, NULL },
 };
 
 const struct command merge_command = {
@@ -376,11 +373,12 @@ const struct command pack_command = {
 	.name = "pack",
 	.synopsis = "[-o OUT] [OPTION...] SET",
 	.summary = "make a finished set as small as it can be",
-	.about = "Gives up what SET could still grow and puts its keys into the smallest table that\n"
-		 "keeps its rate, for sets that are finished. Sets that are to be merged are\n"
-		 "merged first: a packed one fits only those that were packed to its size. A set\n"
-		 "that has no smaller table stays as it is. Families that can be packed are\n"
-		 "bucketed, windowed and breadcrumb; others exit with 6.\n",
+	.about =
+		"Gives up what SET could still grow and puts its keys into the smallest table that\n"
+		"keeps its rate, for sets that are finished. Sets that are to be merged are\n"
+		"merged first: a packed one fits only those that were packed to its size. A set\n"
+		"that has no smaller table stays as it is. Families that can be packed are\n"
+		"bucketed, windowed and breadcrumb; others exit with 6.\n",
 	.options = pack_options,
 	.examples = "  nidus merge -o all.nidus day1.nidus day2.nidus\n"
 		    "  nidus pack all.nidus\n",

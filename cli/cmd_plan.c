@@ -172,8 +172,8 @@ static int verdict(const struct plan *plan)
 static int make_empty(const struct plan *plan, nidus_filter **empty)
 {
 	nidus_options options = plan->options;
-	bool grows = options.family == NIDUS_AUTO ||
-	             nidus_family_features(options.family) & NIDUS_GROW;
+	bool grows =
+		options.family == NIDUS_AUTO || nidus_family_features(options.family) & NIDUS_GROW;
 	nidus_status status;
 
 	options.features |= NIDUS_MERGE;
@@ -239,8 +239,7 @@ static int run(int argc, char **argv)
 	if (plan.options.capacity == 0)
 		return report_usage(plan_command.name, "-n is needed: for how many keys?");
 	if (args.n > 0)
-		return report_usage(plan_command.name, "unexpected operand '%s'",
-		                    args.operand[0]);
+		return report_usage(plan_command.name, "unexpected operand '%s'", args.operand[0]);
 	code = shape_check(&plan_command, &plan.options);
 	if (code != ARGS_GO)
 		return code;

@@ -114,8 +114,7 @@ static ptrdiff_t not_read(const struct input *input, enum kind kind, const char 
 
 	if (input->file == STDIN_FILENO)
 		report_error("%s: compressed with %s, %s; try: ... | %s -dc | nidus ...",
-		             input->name,
-		             tool, why, tool);
+		             input->name, tool, why, tool);
 	else
 		report_error("%s: compressed with %s, %s; try: %s -dc %s | nidus ...", input->name,
 		             tool, why, tool, input->name);

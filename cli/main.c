@@ -16,9 +16,9 @@
 #include "signals.h"
 
 static const struct command *const commands[] = {
-	&build_command,  &query_command, &add_command,  &remove_command, &dedup_command,
-	&count_command,  &merge_command, &grow_command, &shrink_command, &pack_command,
-	&info_command,   &verify_command, &dump_command, &plan_command,  &bench_command,
+	&build_command, &query_command,  &add_command,  &remove_command, &dedup_command,
+	&count_command, &merge_command,  &grow_command, &shrink_command, &pack_command,
+	&info_command,  &verify_command, &dump_command, &plan_command,   &bench_command,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -96,8 +96,8 @@ static int unknown_family(const struct command *command, const char *value, cons
 	found = nearest_found(&nearest);
 	if (found)
 		return report_usage(command->name,
-		                    "-f: unknown family '%s'; did you mean %s? Choose from: %s", value,
-		                    found, families);
+		                    "-f: unknown family '%s'; did you mean %s? Choose from: %s",
+		                    value, found, families);
 	return report_usage(command->name, "-f: unknown family '%s'; choose from: %s", value,
 	                    families);
 }

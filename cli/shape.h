@@ -22,8 +22,8 @@
 	OPTION_COMPACT, "compact", NULL, "bucketed with coded buckets: smaller, and slower"
 #define SHAPE_STATIC \
 	OPTION_STATIC, "static", NULL, "the set will never change: ribbon, the smallest of all"
-#define SHAPE_GROW \
-	OPTION_GROW, "grow", "[N]", \
+#define SHAPE_GROW                                                               \
+	OPTION_GROW, "grow", "[N]",                                              \
 		"let the set grow by itself, as keys are added, up to N keys;\n" \
 		"without a number: to any size"
 
@@ -34,8 +34,8 @@
 #define SHAPE_ENUMERATE OPTION_FEATURE + 1, "enumerate", NULL, "entries will be listed"
 #define SHAPE_MERGE OPTION_FEATURE + 2, "merge", NULL, "sets will be merged"
 #define SHAPE_CONCURRENT OPTION_FEATURE + 4, "concurrent", NULL, "several threads will change it"
-#define SHAPE_FAST                        \
-	OPTION_FEATURE + 5, "fast", NULL, \
+#define SHAPE_FAST                                                              \
+	OPTION_FEATURE + 5, "fast", NULL,                                       \
 		"take not the smallest family but the one that is fastest in\n" \
 		"batches and beyond the cache; key by key others may be faster"
 

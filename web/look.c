@@ -124,7 +124,8 @@ static void draw_chunk(const struct nest *nest, uint64_t chunk)
 	const struct overflow *stash = &nest->chunk[chunk].stash;
 	const struct overflow_node *node = overflow_next(stash, NULL);
 	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
-		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
+		struct nest_key key =
+			nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
 		for (uint64_t copy = 0; copy < node->copies && entries < LOOK_MOST; copy++)
 			draw(chunk, LOOK_STASH, node->entry.home, node->entry.fingerprint,
 			     key.group[0], key.group[1], 0);

@@ -358,7 +358,7 @@ static const struct {
 	{ "nidus_empty", 2, empty },     { "nidus_contains", 2, contains },
 	{ "nidus_add", 2, add },         { "nidus_remove", 2, take_away },
 	{ "nidus_merge", 2, merge_two }, { "nidus_count", 1, count },
-	{ "nidus_pack", 1, packed },    { "nidus_info", 1, describe },
+	{ "nidus_pack", 1, packed },     { "nidus_info", 1, describe },
 };
 
 #if defined(__GNUC__)

@@ -22,7 +22,7 @@
 
 #include "recipe.h"
 
-#define SQUEEZE_MOST ((size_t)16 << 10)                        /* bytes of an image */
+#define SQUEEZE_MOST ((size_t)16 << 10)                      /* bytes of an image */
 #define SQUEEZED_MOST (SQUEEZE_MOST + SQUEEZE_MOST / 4 + 16) /* bytes that one may take */
 
 /* Squeezes an image of at most SQUEEZE_MOST bytes; gives how many there are then. */

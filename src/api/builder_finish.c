@@ -45,8 +45,8 @@ static nidus_status assemble_filter(struct making *making, struct assembly *asse
 	assembly->table = family->table(filter_body(filter), &size);
 	status = assemble(assembly, &making->builder->spill);
 	if (status == NIDUS_OK)
-		status = family->import(filter_body(filter), assembly->end.stash, assembly->end.listed,
-		                        assembly->end.count);
+		status = family->import(filter_body(filter), assembly->end.stash,
+		                        assembly->end.listed, assembly->end.count);
 	if (status == NIDUS_OK)
 		making->filter = filter;
 	else

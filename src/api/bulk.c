@@ -154,7 +154,8 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 	if (status != NIDUS_OK)
 		return status;
 	while (offers_take(&offers, &taken) &&
-	       (best == NULL || offers_bytes(&offers) < best->family->fill(filter_body(best)).bytes)) {
+	       (best == NULL ||
+	        offers_bytes(&offers) < best->family->fill(filter_body(best)).bytes)) {
 		status = make(&taken, hashes, values, n, threads, &made);
 		if (status != NIDUS_OK && status != NIDUS_FULL && status != NIDUS_COPIES) {
 			nidus_free(best);
@@ -162,7 +163,8 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 		}
 		bool good = status == NIDUS_OK && keeps_promise(made, offers_bytes(&offers));
 		if (status == NIDUS_OK && best != NULL &&
-		    made->family->fill(filter_body(made)).bytes >= best->family->fill(filter_body(best)).bytes) {
+		    made->family->fill(filter_body(made)).bytes >=
+		            best->family->fill(filter_body(best)).bytes) {
 			nidus_free(made);
 		} else if (status == NIDUS_OK) {
 			nidus_free(best);
@@ -198,7 +200,8 @@ static nidus_status make_and_fit(nidus_options *options, bool count_keys, const 
                                  const uint64_t *values, size_t n, unsigned threads,
                                  nidus_filter **filter)
 {
-	bool unlimited = options->max_capacity == NIDUS_UNLIMITED; /* it takes room as it needs it */
+	bool unlimited =
+		options->max_capacity == NIDUS_UNLIMITED; /* it takes room as it needs it */
 	if (count_keys && !unlimited && any_copies(options, hashes, values, n))
 		return make_for_copies(options, hashes, values, n, threads, filter);
 	if (count_keys)

@@ -22,11 +22,11 @@
 static nidus_status check_fields(const struct family *family, const struct blueprint *plan)
 {
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
-	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > PLAN_GENERATIONS || plan->level != 0 ||
-	    (plan->segmented && !(family->features & NIDUS_GROW)) ||
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > PLAN_GENERATIONS ||
+	    plan->level != 0 || (plan->segmented && !(family->features & NIDUS_GROW)) ||
 	    (plan->segmented == PLAN_GENERATIONS) != (plan->max_capacity == NIDUS_UNLIMITED) ||
-	    (!plan->segmented && ((plan->growth_bits | plan->borrowed) != 0 ||
-	                          plan->max_capacity != plan->capacity)) ||
+	    (!plan->segmented &&
+	     ((plan->growth_bits | plan->borrowed) != 0 || plan->max_capacity != plan->capacity)) ||
 	    (plan->value_bits != 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))) ||
 	    (plan->judged != 0 && family->judge == NULL) ||
 	    plan->features & ~(family->features | OPTIONS_NO_ABILITIES) ||

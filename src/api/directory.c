@@ -273,8 +273,7 @@ static nidus_status insert_singly(struct directory *directory, const uint64_t *h
 {
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK && !is_waiting(directory);) {
-		status = insert_value(directory, hashes[*done],
-		                      values != NULL ? values[*done] : 0);
+		status = insert_value(directory, hashes[*done], values != NULL ? values[*done] : 0);
 		*done += status == NIDUS_OK;
 	}
 	return status;
@@ -310,8 +309,7 @@ static nidus_status insert_some(struct directory *directory, const uint64_t *has
 	if (some == 0)
 		return insert_singly(directory, hashes, values, has_leaves(directory) ? 1 : n,
 		                     done);
-	nidus_status status =
-		directory->ops->insert_each(bodies, hashes, values, some, done);
+	nidus_status status = directory->ops->insert_each(bodies, hashes, values, some, done);
 	for (size_t i = *done; i < some; i++)
 		(void)take_room(directory, body_head(bodies[i])->leaf, -1);
 	const void *last = bodies[some - 1];

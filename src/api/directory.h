@@ -106,19 +106,19 @@ struct ground {
 };
 
 struct directory {
-	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
-	uint64_t parts;       /* base segments, times the values of all growth bits */
+	void **index;   /* bodies, by the highest bits of a part; NULL: there are none yet */
+	uint64_t parts; /* base segments, times the values of all growth bits */
 	const struct body_ops *ops; /* of all bodies */
 	const struct family *inner; /* the family of the bodies */
 	const struct ground *ground;
-	struct trunk *trunk;  /* NULL: there are no leaves */
-	struct few few;       /* the list, if there are none */
-	uint16_t few_most;    /* entries that it takes */
-	uint8_t behind;       /* growth bits that the index leaves out, */
-	uint8_t borrowed;     /* or borrowed bits that it has */
-	uint8_t depth;        /* bits of a part, behind the base segment, that the index has */
-	uint8_t way;          /* from a hash to its body: an enum directory_way */
-	uint8_t due;          /* shared: 1 if leaves have to be looked at */
+	struct trunk *trunk; /* NULL: there are no leaves */
+	struct few few;      /* the list, if there are none */
+	uint16_t few_most;   /* entries that it takes */
+	uint8_t behind;      /* growth bits that the index leaves out, */
+	uint8_t borrowed;    /* or borrowed bits that it has */
+	uint8_t depth;       /* bits of a part, behind the base segment, that the index has */
+	uint8_t way;         /* from a hash to its body: an enum directory_way */
+	uint8_t due;         /* shared: 1 if leaves have to be looked at */
 	bool shared : 1, mapped : 1;
 	bool unbounded : 1; /* more keys than max_capacity are taken: see directory_most */
 };

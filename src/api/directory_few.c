@@ -27,7 +27,8 @@ uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool s
 /* Bits of a fingerprint, with those of growth. */
 static unsigned fingerprint_bits(const struct directory *directory)
 {
-	return directory->inner->tag_at(&directory->ground->plan) + directory->ground->plan.growth_bits;
+	return directory->inner->tag_at(&directory->ground->plan) +
+	       directory->ground->plan.growth_bits;
 }
 
 /*
@@ -179,7 +180,8 @@ nidus_status directory_few_change(struct directory *directory, uint64_t hash,
 		return NIDUS_NOT_FOUND;
 	struct few_record fresh = { record.number, change.fresh };
 	if (any)
-		fresh.value = value_sum(record.value, change.fresh, directory->ground->plan.value_bits);
+		fresh.value =
+			value_sum(record.value, change.fresh, directory->ground->plan.value_bits);
 	if (change.what != VALUE_REMOVE && !takes(directory, fresh)) {
 		nidus_status status = plant_list(directory);
 		if (status == NIDUS_OK)

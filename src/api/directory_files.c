@@ -71,10 +71,9 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	*saving = (struct directory_saving){ .directory = directory,
 		                             .head_size = LINE + leaves * RECORD,
 		                             .pieces = { piece, saving } };
-	nidus_status status =
-		memory_take(&directory->ground->allocator,
-	                    saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
-	                    &saving->memory);
+	nidus_status status = memory_take(&directory->ground->allocator,
+	                                  saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
+	                                  &saving->memory);
 	if (status != NIDUS_OK)
 		return status;
 	saving->body = (void **)(void *)(saving->memory.bytes + saving->head_size);
@@ -120,7 +119,8 @@ static nidus_status check_head(struct directory_loading *loading, const unsigned
 {
 	const struct directory *directory = loading->directory;
 	const struct few *few = &directory->few;
-	uint64_t size = loading->image->section[IMAGE_TABLE].size - LINE, records = load64(head + 8);
+	uint64_t size = loading->image->section[IMAGE_TABLE].size - LINE,
+		 records = load64(head + 8);
 	loading->leaves = load64(head);
 	loading->few = records;
 	for (unsigned i = 16; i < LINE; i++) {
@@ -157,8 +157,8 @@ static nidus_status check_record(struct directory_loading *loading, const unsign
 }
 
 /* The leaf of a record begins at `*at`, counted as the deepest leaves are; moves on behind it. */
-static bool take_place(const struct directory_loading *loading, const unsigned char *record, uint64_t *at,
-                       uint64_t *number)
+static bool take_place(const struct directory_loading *loading, const unsigned char *record,
+                       uint64_t *at, uint64_t *number)
 {
 	unsigned above = loading->deepest - load32(record);
 	*number = *at >> above;
@@ -210,8 +210,9 @@ static nidus_status take_table(struct bytes_from *from, unsigned char *table, ui
 }
 
 /* Makes the leaf of a record, with its tables. */
-static nidus_status load_leaf(struct directory_loading *loading, const unsigned char *record, uint64_t number,
-                              struct bytes_from *from, uint64_t *left, struct leaf **leaf)
+static nidus_status load_leaf(struct directory_loading *loading, const unsigned char *record,
+                              uint64_t number, struct bytes_from *from, uint64_t *left,
+                              struct leaf **leaf)
 {
 	struct directory *directory = loading->directory;
 	unsigned depth = load32(record), bodies = load32(record + 4);
@@ -285,7 +286,8 @@ static nidus_status load_stashes(struct directory_loading *loading, const unsign
 static nidus_status read_few(struct directory_loading *loading, struct image_reading *reading)
 {
 	struct few *few = &loading->directory->few;
-	nidus_status status = few_reserve(few, loading->few, &loading->directory->ground->allocator);
+	nidus_status status =
+		few_reserve(few, loading->few, &loading->directory->ground->allocator);
 	if (status != NIDUS_OK)
 		return status;
 	few->count = (uint16_t)loading->few;
@@ -298,7 +300,8 @@ static nidus_status load_copies(struct directory_loading *loading, const unsigne
 	struct few *few = &loading->directory->few;
 	nidus_status status = few_import_copies(few, stash, loading->image->stashed,
 	                                        &loading->directory->ground->allocator);
-	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense() : status;
+	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense()
+	                                                                       : status;
 }
 
 /*
@@ -326,7 +329,8 @@ nidus_status directory_read_table(struct directory_loading *loading, struct imag
 		return status;
 	if (loading->leaves == 0)
 		return read_few(loading, reading);
-	status = memory_take(&directory->ground->allocator, loading->leaves * RECORD, &loading->memory);
+	status = memory_take(&directory->ground->allocator, loading->leaves * RECORD,
+	                     &loading->memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct bytes_from from = { reading, NULL, NULL };
@@ -338,8 +342,8 @@ nidus_status directory_read_table(struct directory_loading *loading, struct imag
 nidus_status directory_read_stash(struct directory_loading *loading, const unsigned char *stash)
 {
 	struct directory *directory = loading->directory;
-	nidus_status status = loading->leaves > 0 ? load_stashes(loading, stash)
-	                                          : load_copies(loading, stash);
+	nidus_status status =
+		loading->leaves > 0 ? load_stashes(loading, stash) : load_copies(loading, stash);
 	if (status == NIDUS_OK)
 		status = check_capacity(directory, loading->image->plan.capacity);
 	return status == NIDUS_OK ? directory_verify(directory) : status;
@@ -387,7 +391,9 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
                            const unsigned char *file)
 {
 	const unsigned char *table = file + image->section[IMAGE_TABLE].offset;
-	struct directory_loading loading = { .directory = directory, .image = image, .records = table + LINE };
+	struct directory_loading loading = { .directory = directory,
+		                             .image = image,
+		                             .records = table + LINE };
 	nidus_status status = check_head(&loading, table);
 	if (status != NIDUS_OK)
 		return status;
@@ -403,7 +409,7 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
 	status = load_leaves(&loading, &from);
 	if (status == NIDUS_OK)
 		status = check_capacity(directory, image->plan.capacity);
-	return status == NIDUS_OK ? load_stashes(&loading,
-	                                         file + image->section[IMAGE_STASH].offset)
-	                          : status;
+	return status == NIDUS_OK
+	               ? load_stashes(&loading, file + image->section[IMAGE_STASH].offset)
+	               : status;
 }

@@ -56,8 +56,7 @@ struct directory_loading {
  * The two halves of directory_read, for directories that share sections with others: `image` has the
  * sizes and counts of this one. directory_loaded() gives the memory back, in any case.
  */
-nidus_status directory_read_table(struct directory_loading *loading,
-                                  struct image_reading *reading);
+nidus_status directory_read_table(struct directory_loading *loading, struct image_reading *reading);
 nidus_status directory_read_stash(struct directory_loading *loading, const unsigned char *stash);
 void directory_loaded(struct directory_loading *loading);
 

@@ -71,7 +71,8 @@ static void point_to(void **index, unsigned index_depth, const struct leaf *leaf
 	unsigned bits = index_depth - leaf->depth;
 	uint64_t entries = UINT64_C(1) << bits;
 	for (uint64_t i = 0; i < entries; i++) {
-		uint64_t cell = bits < CELL_BITS ? i << (CELL_BITS - bits) : i >> (bits - CELL_BITS);
+		uint64_t cell =
+			bits < CELL_BITS ? i << (CELL_BITS - bits) : i >> (bits - CELL_BITS);
 		index[leaf->number * entries + i] = leaf->body[body_with_cell(leaf->bodies, cell)];
 	}
 }
@@ -93,7 +94,8 @@ uint64_t directory_block_bytes(const struct family *inner, const struct blueprin
 uint64_t directory_slab_bytes(const struct directory *directory)
 {
 	uint64_t bytes = 0;
-	for (unsigned i = 0; directory->trunk != NULL && i <= directory->ground->plan.growth_bits; i++)
+	for (unsigned i = 0; directory->trunk != NULL && i <= directory->ground->plan.growth_bits;
+	     i++)
 		bytes += directory->trunk->classes[i].slabs.bytes;
 	return bytes;
 }
@@ -106,9 +108,10 @@ static nidus_status begin_class(const struct directory *directory, const struct 
 	class->slabs.each = directory->mapped
 	                            ? room_at(inner)
 	                            : directory_block_bytes(inner, plan, segment->tag_bits);
-	return inner->lay_out == NULL ? NIDUS_OK
-	                              : inner->lay_out(plan, segment, directory->trunk->model,
-	                                               &directory->ground->allocator, &class->layout);
+	return inner->lay_out == NULL
+	               ? NIDUS_OK
+	               : inner->lay_out(plan, segment, directory->trunk->model,
+	                                &directory->ground->allocator, &class->layout);
 }
 
 static void end_class(const struct directory *directory, struct body_class *class)
@@ -181,7 +184,8 @@ static nidus_status make_body(const struct directory *directory, struct leaf *le
 		return status;
 	memcpy(block, &head, sizeof head);
 	void *body = block + BODY_HEAD;
-	status = directory->inner->create(body, &plan, &segment, &directory->ground->allocator, table);
+	status = directory->inner->create(body, &plan, &segment, &directory->ground->allocator,
+	                                  table);
 	if (status == NIDUS_OK)
 		leaf->body[leaf->bodies++] = body;
 	else
@@ -213,7 +217,8 @@ nidus_status directory_make_leaf(const struct directory *directory, uint64_t num
 {
 	struct block memory;
 	*made = NULL;
-	nidus_status status = memory_take(&directory->ground->allocator, sizeof(struct leaf), &memory);
+	nidus_status status =
+		memory_take(&directory->ground->allocator, sizeof(struct leaf), &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct leaf *leaf = (struct leaf *)(void *)memory.bytes;
@@ -312,9 +317,9 @@ static nidus_status make_index(struct directory *directory, unsigned depth)
 	directory->depth = (uint8_t)depth;
 	directory->behind = (uint8_t)(depth < growth ? growth - depth : 0);
 	directory->borrowed = (uint8_t)(depth > growth ? depth - growth : 0);
-	directory->way = directory->borrowed == 0              ? DIRECTORY_GROWTH
+	directory->way = directory->borrowed == 0                  ? DIRECTORY_GROWTH
 	                 : directory->trunk->lender.identities > 0 ? DIRECTORY_LENT
-	                                                    : DIRECTORY_ELSE;
+	                                                           : DIRECTORY_ELSE;
 	return NIDUS_OK;
 }
 
@@ -363,8 +368,8 @@ static bool may_split(const struct directory *directory, const struct leaf *leaf
 	unsigned shallowest = 0;
 	while (directory->trunk->counts.at_depth[shallowest] == 0)
 		shallowest++;
-	return leaf->bodies < LEAF_BODIES || (leaf->depth < shallowest + DIRECTORY_SPREAD &&
-	                                      leaf->depth < LEAF_DEPTH_MOST);
+	return leaf->bodies < LEAF_BODIES ||
+	       (leaf->depth < shallowest + DIRECTORY_SPREAD && leaf->depth < LEAF_DEPTH_MOST);
 }
 
 /*
@@ -377,8 +382,7 @@ static uint64_t splits_at(const struct directory *directory, const struct leaf *
 	uint64_t keys = directory_leaf_keys(directory, leaf->bodies);
 	if (leaf->bodies == 1)
 		return keys;
-	uint64_t mixed =
-		(leaf->number << 6 | leaf->depth) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+	uint64_t mixed = (leaf->number << 6 | leaf->depth) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
 	return keys - keys * mixed / (256 * 16);
 }
 
@@ -512,9 +516,8 @@ static struct spread spread_of_body(const struct directory *directory, const str
 			assert(found < 2);
 			if (found > 0)
 				begin_second(directory, to[i], k, first_part, &spread);
-			spread.range[found++] = (struct spread_range){
-				body, first_part - body_head(body)->first
-			};
+			spread.range[found++] =
+				(struct spread_range){ body, first_part - body_head(body)->first };
 		}
 	}
 	if (found == 1)
@@ -645,10 +648,11 @@ static nidus_status make_model(struct directory *directory)
 static nidus_status make_trunk(struct directory *directory, uint64_t expected)
 {
 	struct block memory;
-	nidus_status status = memory_take(
-		&directory->ground->allocator,
-		sizeof(struct trunk) + (directory->ground->plan.growth_bits + 1u) * sizeof(struct body_class),
-		&memory);
+	nidus_status status =
+		memory_take(&directory->ground->allocator,
+	                    sizeof(struct trunk) + (directory->ground->plan.growth_bits + 1u) *
+	                                                   sizeof(struct body_class),
+	                    &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct trunk *trunk = (struct trunk *)(void *)memory.bytes;
@@ -683,8 +687,7 @@ static void free_trunk(struct directory *directory)
 	directory->trunk = NULL;
 }
 
-nidus_status directory_prepare(struct directory *directory, unsigned index_depth,
-                               uint64_t expected)
+nidus_status directory_prepare(struct directory *directory, unsigned index_depth, uint64_t expected)
 {
 	nidus_status status = make_trunk(directory, expected);
 	if (status == NIDUS_OK && directory->inner->prepare != NULL)
@@ -750,7 +753,8 @@ static nidus_status extend_for(struct directory *directory, uint64_t capacity, b
 		struct leaf *leaf = body_head(directory->index[i])->leaf;
 		uint64_t number = leaf->number;
 		unsigned depth = leaf->depth;
-		double share = (double)capacity / ldexp((double)directory_base(directory), (int)depth);
+		double share =
+			(double)capacity / ldexp((double)directory_base(directory), (int)depth);
 		if (share > keys_of_leaf(directory, leaf->bodies) * (1 + ROUNDING) &&
 		    (relax || has_bits(directory, leaf)) && may_split(directory, leaf)) {
 			status = extend(directory, leaf);

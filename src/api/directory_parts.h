@@ -61,8 +61,8 @@ static inline uint64_t directory_entries(const struct directory *directory)
  * The highest bits of a part, so many behind the base segment. Borrowed bits, of which `borrowed`
  * has the highest first, are needed from growth_bits on.
  */
-static inline uint64_t part_above(const struct directory *directory, uint64_t part, uint64_t borrowed,
-                                  unsigned depth)
+static inline uint64_t part_above(const struct directory *directory, uint64_t part,
+                                  uint64_t borrowed, unsigned depth)
 {
 	unsigned growth = directory->ground->plan.growth_bits;
 	return depth <= growth ? part >> (growth - depth)

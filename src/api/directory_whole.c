@@ -21,7 +21,8 @@ struct blueprint directory_body_plan(const struct blueprint *plan)
 	body.growth_bits = body.level = body.borrowed = body.segmented = 0;
 	body.fpr = 1; /* what a body takes is a question of its places alone */
 	if (body.stash_limit == 0 && plan->family != NIDUS_BREADCRUMB)
-		body.stash_limit = 1; /* a leaf that cannot be split keeps what comes in its lists */
+		body.stash_limit =
+			1; /* a leaf that cannot be split keeps what comes in its lists */
 	return body;
 }
 
@@ -33,8 +34,8 @@ static nidus_status too_many_bits(void)
 nidus_status directory_check(const struct family *inner, const struct blueprint *plan)
 {
 	if (plan->level != 0 || plan->borrowed != 0 || plan->growth_bits > LEAF_DEPTH_MOST ||
-	    plan->chunks < 1 || plan->chunks > UINT64_C(1) << LEAF_DEPTH_MOST ||
-	    plan->groups < 1 || plan->groups > UINT64_C(1) << 46 ||
+	    plan->chunks < 1 || plan->chunks > UINT64_C(1) << LEAF_DEPTH_MOST || plan->groups < 1 ||
+	    plan->groups > UINT64_C(1) << 46 ||
 	    log2_floor(plan->chunks) + plan->growth_bits >= LEAF_DEPTH_MOST)
 		return fail(NIDUS_E_RANGE, "a directory of %llu segments with %u bits to grow",
 		            (unsigned long long)plan->chunks, plan->growth_bits);
@@ -312,7 +313,9 @@ static nidus_entry entry_outside(const struct directory *directory, const nidus_
 	unsigned at = directory->inner->tag_at(&directory->ground->plan);
 	uint64_t growth = part & bits_low(directory->ground->plan.growth_bits);
 	return (nidus_entry){
-		.home = (part >> directory->ground->plan.growth_bits) * directory->ground->plan.groups + entry->home,
+		.home = (part >> directory->ground->plan.growth_bits) *
+		                directory->ground->plan.groups +
+		        entry->home,
 		.fingerprint = (entry->fingerprint & bits_low(at)) | growth << at,
 		.value = entry->value,
 	};
@@ -399,7 +402,8 @@ nidus_status directory_entry_hash(const struct directory *directory, const nidus
 	const struct family *inner = directory->inner;
 	uint64_t groups = directory->ground->plan.groups, ignored;
 	uint64_t growth = entry->fingerprint >> inner->tag_at(&directory->ground->plan);
-	if (entry->home / groups >= directory_base(directory) || growth > bits_low(directory->ground->plan.growth_bits))
+	if (entry->home / groups >= directory_base(directory) ||
+	    growth > bits_low(directory->ground->plan.growth_bits))
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	nidus_entry inside = { entry->home % groups, entry->fingerprint, entry->value };
@@ -430,7 +434,8 @@ static nidus_status verify_body(const struct directory *directory, const void *b
 	const struct body_head *head = body_head(body);
 	const struct leaf *leaf = head->leaf;
 	uint64_t parts = head->last - head->first + 1;
-	bool borrows = directory_index_depth(leaf->depth, leaf->bodies) > directory->ground->plan.growth_bits;
+	bool borrows = directory_index_depth(leaf->depth, leaf->bodies) >
+	               directory->ground->plan.growth_bits;
 	nidus_cursor cursor = { { 0, 0 } };
 	nidus_entry entry;
 	nidus_status status = directory->inner->verify(body);
@@ -440,7 +445,8 @@ static nidus_status verify_body(const struct directory *directory, const void *b
 		uint64_t part = part_of_entry(directory, body, &entry);
 		if (part > head->last ||
 		    (borrows && !borrowed_in_place(directory, body, &entry, part)))
-			return fail(NIDUS_E_CORRUPT, "an entry lies in a segment that is not its own");
+			return fail(NIDUS_E_CORRUPT,
+			            "an entry lies in a segment that is not its own");
 	}
 	return status;
 }
@@ -451,7 +457,8 @@ nidus_status directory_verify(const struct directory *directory)
 	nidus_status status = NIDUS_OK;
 	if (!directory_list_valid(directory))
 		return fail(NIDUS_E_CORRUPT, "the list of a small filter is not in order");
-	for (const void *body; status == NIDUS_OK && (body = directory_next_body(directory, &index));)
+	for (const void *body;
+	     status == NIDUS_OK && (body = directory_next_body(directory, &index));)
 		status = verify_body(directory, body);
 	return status;
 }
@@ -470,8 +477,8 @@ static nidus_status copy_body(const struct directory *directory, void *to, const
 	struct fill fill = inner->fill(from);
 	const unsigned char *table = inner->table(from, &size);
 	memcpy(inner->table(to, &size), table, (size_t)size);
-	nidus_status status = memory_take(&directory->ground->allocator,
-	                                  fill.listed * OVERFLOW_ENTRY, &stash);
+	nidus_status status =
+		memory_take(&directory->ground->allocator, fill.listed * OVERFLOW_ENTRY, &stash);
 	if (status != NIDUS_OK)
 		return status;
 	inner->export_stash(from, stash.bytes);
@@ -524,8 +531,8 @@ struct leaf_hashes {
 };
 
 /* The first of the hashes whose part is not below `part`. */
-static size_t hashes_before_part(const struct directory *directory, const uint64_t *hashes, size_t n,
-                            uint64_t part)
+static size_t hashes_before_part(const struct directory *directory, const uint64_t *hashes,
+                                 size_t n, uint64_t part)
 {
 	size_t low = 0, high = n;
 	while (low < high) {

@@ -113,8 +113,9 @@ static nidus_status check_apart(const struct list *in, const struct list *out)
 static nidus_status judge(nidus_filter *filter, const nidus_filter *first, const struct list *in,
                           const struct list *out, unsigned threads, nidus_filter **judged)
 {
-	nidus_status status = filter->family->judge(filter_body(filter), filter_body(first), in->hashes, in->n,
-	                                            out->hashes, out->n, threads);
+	nidus_status status =
+		filter->family->judge(filter_body(filter), filter_body(first), in->hashes, in->n,
+	                              out->hashes, out->n, threads);
 	if (status == NIDUS_OK)
 		*judged = filter;
 	else

@@ -180,8 +180,7 @@ void filter_take_body(nidus_filter *to, nidus_filter *from)
 	if (stays)
 		memcpy(to->body, &apart, sizeof apart);
 	else
-		memcpy(to->body, from->body,
-		       from->apart ? sizeof apart : from->family->body_size);
+		memcpy(to->body, from->body, from->apart ? sizeof apart : from->family->body_size);
 	to->apart = stays || from->apart;
 	to->family = from->family;
 	/* Other threads may read the seed, which is the same, to hash a key. */
@@ -311,7 +310,8 @@ uint64_t nidus_size(const nidus_filter *filter)
 {
 	if (filter == NULL)
 		return 0;
-	return filter->gate != NULL ? shared_size(filter) : filter->family->count(filter_body(filter));
+	return filter->gate != NULL ? shared_size(filter)
+	                            : filter->family->count(filter_body(filter));
 }
 
 /* What a filter can do, and how it is made where that was a choice. */

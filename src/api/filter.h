@@ -51,10 +51,11 @@ struct nidus_filter {
 	_Alignas(void *) unsigned char body[];
 };
 
-_Static_assert(offsetof(struct nidus_filter, key) ==
-                               offsetof(struct nidus_filter, ground) + offsetof(struct ground, key) &&
+_Static_assert(offsetof(struct nidus_filter, key) == offsetof(struct nidus_filter, ground) +
+                                                             offsetof(struct ground, key) &&
                        offsetof(struct nidus_filter, plan) ==
-                               offsetof(struct nidus_filter, ground) + offsetof(struct ground, plan) &&
+                               offsetof(struct nidus_filter, ground) +
+                                       offsetof(struct ground, plan) &&
                        offsetof(struct nidus_filter, allocator) ==
                                offsetof(struct nidus_filter, ground) +
                                        offsetof(struct ground, allocator),

@@ -268,7 +268,8 @@ void generations_look_after(struct generations *generations)
 	if (generations->room > 0)
 		return;
 	reason_set_aside();
-	if (generations_add(generations) != NIDUS_OK) /* no memory, or no bits: again a little later */
+	if (generations_add(generations) !=
+	    NIDUS_OK) /* no memory, or no bits: again a little later */
 		generations->room = (int64_t)(generations_most(generations) / GENERATION_LEFT + 1);
 	(void)reason_decide(NIDUS_OK);
 }
@@ -305,8 +306,7 @@ static nidus_status add_shared(void *body, uint64_t hash, uint64_t value)
 	struct generations *generations = body;
 	struct value_change change = { .what = VALUE_ADD, .fresh = value };
 	for (unsigned i = 0; i + 1 < generations->n; i++) {
-		nidus_status status =
-			directory_shared_ops.change(generations->of[i], hash, change);
+		nidus_status status = directory_shared_ops.change(generations->of[i], hash, change);
 		if (status != NIDUS_NOT_FOUND)
 			return status;
 	}

@@ -57,8 +57,8 @@ static nidus_status save_one(struct generations_saving *saving, struct image *im
 	unsigned number = saving->n;
 	unsigned char *record = saving->head + LINE + number * RECORD;
 	struct image one = { .count = 0 };
-	nidus_status status = directory_save(saving->generations->of[number],
-	                                     &saving->of[number], &one);
+	nidus_status status =
+		directory_save(saving->generations->of[number], &saving->of[number], &one);
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t size = one.section[IMAGE_TABLE].size;
@@ -274,8 +274,7 @@ static nidus_status read_all(struct loading *loading, const struct image *image,
 static nidus_status take_loading(struct generations *generations, struct block *memory,
                                  struct loading **loading)
 {
-	nidus_status status =
-		memory_take(&generations->allocator, sizeof(struct loading), memory);
+	nidus_status status = memory_take(&generations->allocator, sizeof(struct loading), memory);
 	if (status != NIDUS_OK)
 		return status;
 	*loading = (struct loading *)(void *)memory->bytes;

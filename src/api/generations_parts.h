@@ -41,8 +41,8 @@ struct fill generations_fill(const struct generations *generations);
 nidus_status generations_verify(const struct generations *generations);
 bool generations_next(const struct generations *generations, nidus_cursor *cursor,
                       nidus_entry *entry);
-nidus_status generations_entry_hash(const struct generations *generations,
-                                    const nidus_entry *entry, uint64_t *hash);
+nidus_status generations_entry_hash(const struct generations *generations, const nidus_entry *entry,
+                                    uint64_t *hash);
 nidus_entry generations_identity(const struct generations *generations, uint64_t hash);
 
 #endif

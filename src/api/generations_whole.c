@@ -38,8 +38,8 @@ static double first_share(bool compares)
 /* Bits of a part behind the base segments. */
 static unsigned part_bits(const struct family *inner, const struct blueprint *plan, unsigned number)
 {
-	unsigned more = number >= SHARES_FULL && compares_tags(inner, plan) ? number - SHARES_FULL + 1
-	                                                                    : 0;
+	unsigned more =
+		number >= SHARES_FULL && compares_tags(inner, plan) ? number - SHARES_FULL + 1 : 0;
 	return plan->growth_bits * (number + 1) + more;
 }
 
@@ -104,16 +104,18 @@ static nidus_status check_family(const struct family *inner, const nidus_options
 	if (generations_nest(inner))
 		return NIDUS_OK;
 	if (!(options->features & NIDUS_NO_DELETE))
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "a %s filter of unlimited size cannot remove, as its entries do not tell "
-		            "which of their two buckets comes first: set NIDUS_NO_DELETE, or take "
-		            "bucketed, windowed or breadcrumb",
-		            inner->name);
+		return fail(
+			NIDUS_E_UNSUPPORTED,
+			"a %s filter of unlimited size cannot remove, as its entries do not tell "
+			"which of their two buckets comes first: set NIDUS_NO_DELETE, or take "
+			"bucketed, windowed or breadcrumb",
+			inner->name);
 	if (options->value_bits > 0)
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "a %s filter of unlimited size keeps no values: take bucketed, windowed or "
-		            "breadcrumb",
-		            inner->name);
+		return fail(
+			NIDUS_E_UNSUPPORTED,
+			"a %s filter of unlimited size keeps no values: take bucketed, windowed or "
+			"breadcrumb",
+			inner->name);
 	return NIDUS_OK;
 }
 
@@ -173,7 +175,8 @@ double generations_rate(const struct generations *generations)
 	for (unsigned i = 0; i < generations->n; i++) {
 		struct blueprint plan;
 		uint64_t used = directory_used(generations->of[i]);
-		if (used > 0 && generations_plan_of(generations->inner, &generations->plan, i, &plan))
+		if (used > 0 &&
+		    generations_plan_of(generations->inner, &generations->plan, i, &plan))
 			rate += directory_forecast(generations->inner, &plan, used).fpr;
 	}
 	return rate;
@@ -195,8 +198,8 @@ uint64_t generations_capacity(const struct generations *generations)
 static void refuse_beyond(struct generations *generations)
 {
 	struct blueprint next;
-	bool last = !generations_plan_of(generations->inner, &generations->plan, generations->n,
-	                                 &next);
+	bool last =
+		!generations_plan_of(generations->inner, &generations->plan, generations->n, &next);
 	generations_youngest(generations)->unbounded = !last;
 }
 
@@ -346,7 +349,8 @@ nidus_status generations_verify_room(const struct generations *generations)
 {
 	/* Less may be left: copies that a list only counted have places in the leaves made of it. */
 	if (generations->room > 0 && (uint64_t)generations->room > generations_most(generations))
-		return fail(NIDUS_E_CORRUPT, "the youngest generation promises more room than it has");
+		return fail(NIDUS_E_CORRUPT,
+		            "the youngest generation promises more room than it has");
 	return NIDUS_OK;
 }
 
@@ -378,8 +382,8 @@ bool generations_next(const struct generations *generations, nidus_cursor *curso
 	return false;
 }
 
-nidus_status generations_entry_hash(const struct generations *generations,
-                                    const nidus_entry *entry, uint64_t *hash)
+nidus_status generations_entry_hash(const struct generations *generations, const nidus_entry *entry,
+                                    uint64_t *hash)
 {
 	uint64_t number = entry->home >> GENERATION_AT;
 	nidus_entry inside = *entry;

@@ -173,8 +173,9 @@ static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 	segmented.segmented = 1;
 	const struct family *family = family_of_plan(family_find(filter->family->id), &segmented);
 	if (family->forecast(&segmented, capacity).fpr > RATE_MOST)
-		return fail(NIDUS_E_RANGE, "%llu keys with fingerprints this short would make the "
-		                           "rate more than %g",
+		return fail(NIDUS_E_RANGE,
+		            "%llu keys with fingerprints this short would make the "
+		            "rate more than %g",
 		            (unsigned long long)capacity, RATE_MOST);
 	nidus_status status = make_sized(filter, capacity, &larger);
 	if (status != NIDUS_OK)
@@ -251,8 +252,7 @@ static nidus_status absorb_generations(nidus_filter *to, const nidus_filter *fro
 }
 
 /* The same entries in as few segments as have room for them and so many keys. Errors: E_NOMEM, FULL. */
-static nidus_status make_shrunk(const nidus_filter *filter, uint64_t capacity,
-                                nidus_filter **made)
+static nidus_status make_shrunk(const nidus_filter *filter, uint64_t capacity, nidus_filter **made)
 {
 	nidus_status status =
 		filter_make(filter->family, &filter->plan, &filter->allocator, NULL, made);
@@ -279,7 +279,8 @@ static nidus_status shrink_generations(nidus_filter *filter, uint64_t capacity)
 	nidus_status status = make_shrunk(filter, capacity, &smaller);
 	if (status != NIDUS_OK)
 		return status;
-	if (smaller->family->fill(filter_body(smaller)).bytes < filter->family->fill(filter_body(filter)).bytes)
+	if (smaller->family->fill(filter_body(smaller)).bytes <
+	    filter->family->fill(filter_body(filter)).bytes)
 		filter_take_body(filter, smaller);
 	else
 		nidus_free(smaller);

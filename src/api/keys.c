@@ -11,8 +11,9 @@
 
 uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len)
 {
-	return filter != NULL && filter_key_given(key, len) ? hash_bytes(filter->plan.seed, key, len)
-	                                                    : 0;
+	return filter != NULL && filter_key_given(key, len)
+	               ? hash_bytes(filter->plan.seed, key, len)
+	               : 0;
 }
 
 uint64_t nidus_hash_u64(const nidus_filter *filter, uint64_t key)
@@ -263,8 +264,9 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, NULL, n, done);
-	return status == NIDUS_OK ? filter->ops->insert_batch(filter_body(filter), hashes, NULL, n, done)
-	                          : status;
+	return status == NIDUS_OK
+	               ? filter->ops->insert_batch(filter_body(filter), hashes, NULL, n, done)
+	               : status;
 }
 
 #define NEW_BLOCK 128 /* their cache lines stay until they are inserted */
@@ -281,8 +283,8 @@ static nidus_status insert_new_block(nidus_filter *filter, const uint64_t *hashe
 	bool sure = filter->plan.segmented == PLAN_WHOLE;
 	nidus_contains_batch(filter, hashes, n, known);
 	for (size_t i = 0; i < n; i++) {
-		nidus_status status = known[i] && sure ? NIDUS_PRESENT
-		                                       : nidus_insert_new_hash(filter, hashes[i]);
+		nidus_status status =
+			known[i] && sure ? NIDUS_PRESENT : nidus_insert_new_hash(filter, hashes[i]);
 		if (status != NIDUS_OK && status != NIDUS_PRESENT)
 			return status;
 		if (fresh != NULL)

@@ -112,8 +112,9 @@ static nidus_status adopt(const unsigned char *file, const struct family *family
 	else if (filter_generations(made) != NULL)
 		status = generations_map(filter_generations(made), image, file);
 	else
-		status = family->import(filter_body(made), file + image->section[IMAGE_STASH].offset,
-		                        image->stashed, image->count);
+		status =
+			family->import(filter_body(made), file + image->section[IMAGE_STASH].offset,
+		                       image->stashed, image->count);
 	struct opened *opened = filter_opened(made);
 	opened->table = table;
 	opened->table_size = image->section[IMAGE_TABLE].size;

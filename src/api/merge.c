@@ -34,10 +34,10 @@ struct merger {
 	size_t n;
 	nidus_merge_how how;
 	const struct family *family; /* of the first */
-	bool grows;       /* some of them are directories */
-	uint64_t keys;    /* entries of all */
-	double targets;   /* of all, added up */
-	uint64_t largest; /* max_capacity of any */
+	bool grows;                  /* some of them are directories */
+	uint64_t keys;               /* entries of all */
+	double targets;              /* of all, added up */
+	uint64_t largest;            /* max_capacity of any */
 	/* What the parts have in common: its fpr is the lowest target, its max_capacity the sum of
 	 * theirs. */
 	struct blueprint base;
@@ -59,9 +59,10 @@ nidus_status merge_check_match(const struct blueprint *a, const struct blueprint
 		            "one filter is of unlimited size, the other is not: make both with the "
 		            "same max_capacity");
 	if (a->segmented != b->segmented && a->growth_bits != b->growth_bits)
-		return fail(NIDUS_E_MISMATCH,
-		            "one can grow, the other was packed or made without max_capacity: merge "
-		            "first, and pack what comes of it");
+		return fail(
+			NIDUS_E_MISMATCH,
+			"one can grow, the other was packed or made without max_capacity: merge "
+			"first, and pack what comes of it");
 	if (a->core_bits != b->core_bits || a->growth_bits != b->growth_bits ||
 	    a->slots != b->slots)
 		return fail(NIDUS_E_MISMATCH,
@@ -127,7 +128,8 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 	if (base->features & NIDUS_NO_DELETE)
 		base->features &= ~(uint32_t)NIDUS_DELETE;
 	merger->targets += plan->fpr;
-	merger->largest = plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
+	merger->largest =
+		plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
 	nidus_status status = add_to(&merger->keys, part->family->count(filter_body(part)));
 	if (status != NIDUS_OK || plan->segmented == PLAN_GENERATIONS)
 		return status;
@@ -177,7 +179,8 @@ static nidus_status make_growing(const struct merger *merger, uint64_t keys, nid
 	plan.borrowed = 0;
 	/* Beyond what its bits give room for, the rate rises: that is nobody's wish. */
 	uint64_t slots = directory_slots(inner, &plan);
-	plan.max_capacity = plan.max_capacity < slots / 16 * 15 ? plan.max_capacity : slots / 16 * 15;
+	plan.max_capacity =
+		plan.max_capacity < slots / 16 * 15 ? plan.max_capacity : slots / 16 * 15;
 	double at_rate = plan.fpr / family_of_plan(inner, &plan)->forecast(&plan, 1).fpr;
 	if ((double)plan.max_capacity > at_rate)
 		plan.max_capacity = (uint64_t)at_rate;
@@ -345,8 +348,8 @@ static nidus_status gather(const struct merger *merger, nidus_filter *to, const 
 static nidus_status merge_unique(const struct merger *merger, nidus_filter **merged)
 {
 	uint64_t count = 0;
-	nidus_status status = merger->grows ? make_growing(merger, 1, merged)
-	                                    : make_fixed(merger, merged);
+	nidus_status status =
+		merger->grows ? make_growing(merger, 1, merged) : make_fixed(merger, merged);
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
 		status = gather(merger, *merged, merger->filters[i], &count);
 	if (status == NIDUS_OK && filter_directory(*merged) != NULL)

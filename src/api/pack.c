@@ -128,9 +128,9 @@ static nidus_status pack(nidus_filter *filter)
 	struct blueprint plan;
 	nidus_status status = NIDUS_FULL;
 	keys = keys > 0 ? keys : 1;
-	while (overflow_helps(status)) { /* copies take more room than was thought, or it is bad luck */
-		if (!choose_table(filter, keys, &plan) ||
-		    inner->forecast(&plan, 0).bytes >= bytes)
+	while (overflow_helps(
+		status)) { /* copies take more room than was thought, or it is bad luck */
+		if (!choose_table(filter, keys, &plan) || inner->forecast(&plan, 0).bytes >= bytes)
 			return NIDUS_OK; /* it has no smaller size */
 		status = make_packed(filter, &plan, &packed);
 		keys += keys / 8 + 1;
@@ -145,9 +145,10 @@ static nidus_status check_packable(const nidus_filter *filter)
 	const struct family *family = filter != NULL ? filter->family : NULL;
 	nidus_status status = filter_check_writable(filter);
 	if (status == NIDUS_OK && family->unlimited)
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "a filter of unlimited size has generations of entries, which no table of "
-		            "fixed size holds together: make it with a max_capacity to pack it");
+		return fail(
+			NIDUS_E_UNSUPPORTED,
+			"a filter of unlimited size has generations of entries, which no table of "
+			"fixed size holds together: make it with a max_capacity to pack it");
 	if (status != NIDUS_OK || family->pack != NULL)
 		return status;
 	if (family->features & NIDUS_STATIC)
@@ -157,10 +158,11 @@ static nidus_status check_packable(const nidus_filter *filter)
 		return fail(NIDUS_E_UNSUPPORTED,
 		            "a %s filter has bits, and no entries that could go to a smaller table",
 		            family->name);
-	return fail(NIDUS_E_UNSUPPORTED,
-	            "entries of the %s family do not tell which of their two buckets comes first, as a "
-	            "smaller table would ask: take bucketed, windowed or breadcrumb",
-	            family->name);
+	return fail(
+		NIDUS_E_UNSUPPORTED,
+		"entries of the %s family do not tell which of their two buckets comes first, as a "
+		"smaller table would ask: take bucketed, windowed or breadcrumb",
+		family->name);
 }
 
 nidus_status nidus_pack(nidus_filter *filter)

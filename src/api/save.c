@@ -24,7 +24,7 @@ static struct fill entries_of(const nidus_filter *filter)
 struct saving {
 	const nidus_filter *filter;
 	struct image image;
-	struct directory_saving directory; /* of a growing filter */
+	struct directory_saving directory;     /* of a growing filter */
 	struct generations_saving generations; /* of one without a size */
 };
 
@@ -72,8 +72,8 @@ static nidus_status write_described(struct saving *saving, nidus_sink sink, void
 	const nidus_filter *filter = saving->filter;
 	struct block stash;
 	uint64_t size;
-	nidus_status status = memory_take(&filter->allocator,
-	                                  saving->image.section[IMAGE_STASH].size, &stash);
+	nidus_status status =
+		memory_take(&filter->allocator, saving->image.section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
 		return status;
 	export_stash(saving, stash.bytes);

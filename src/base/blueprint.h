@@ -24,7 +24,7 @@ enum {
 
 /* Every filter has one, small ones too: fields are no wider than what they are for. */
 struct blueprint {
-	uint64_t seed; /* first: see filter_take_body */
+	uint64_t seed;         /* first: see filter_take_body */
 	uint64_t capacity;     /* keys promised to fit at this level */
 	uint64_t max_capacity; /* keys promised to fit after all growth */
 	double fpr;            /* the target */

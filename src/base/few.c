@@ -60,7 +60,7 @@ static void put_above(unsigned char *bytes, uint64_t index, unsigned from, uint6
 static uint64_t word_below(const unsigned char *bytes, uint64_t index, uint64_t by)
 {
 	uint64_t at = index * WORD;
-	return at >= by ? get(bytes, at - by, WORD)
+	return at >= by         ? get(bytes, at - by, WORD)
 	       : by - at < WORD ? word_at(bytes, 0) << (by - at)
 	                        : 0;
 }
@@ -364,7 +364,8 @@ static void restore_heads(struct few *few, const struct shape *shape, const stru
                           uint64_t old_end)
 {
 	unsigned char *bytes = few->bytes;
-	uint64_t size = few->count + shape->heads, end = shape->end > old_end ? shape->end : old_end;
+	uint64_t size = few->count + shape->heads,
+		 end = shape->end > old_end ? shape->end : old_end;
 	for (uint64_t at = 0; at < size; at += WORD) {
 		unsigned width = size - at < WORD ? (unsigned)(size - at) : WORD;
 		put(bytes, shape->heads_at + at, width, get(heads->bytes, at, width));

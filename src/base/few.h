@@ -33,10 +33,10 @@
 struct few {
 	unsigned char *bytes;
 	struct overflow *copies; /* beyond the first of each record; NULL: there were none yet */
-	uint32_t size;           /* bytes that were taken; 0: there are none, or they are a file's */
-	uint16_t count;          /* of records */
-	uint8_t bits;            /* of a number, 1 to 64 */
-	uint8_t value_bits;      /* 0 to 32 */
+	uint32_t size;      /* bytes that were taken; 0: there are none, or they are a file's */
+	uint16_t count;     /* of records */
+	uint8_t bits;       /* of a number, 1 to 64 */
+	uint8_t value_bits; /* 0 to 32 */
 };
 
 struct few_record {

@@ -78,7 +78,8 @@ uint64_t hash_checksum(const void *bytes, size_t len)
 	return XXH3_64bits(len == 0 ? "" : bytes, len);
 }
 
-_Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hash_stream), "a stream has room for its state");
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hash_stream),
+               "a stream has room for its state");
 
 void hash_stream_begin(struct hash_stream *stream)
 {

@@ -86,8 +86,7 @@ nidus_status memory_take_anywhere(const nidus_allocator *allocator, uint64_t siz
 	return take_zeroed(allocator, size, 1, block);
 }
 
-nidus_status memory_take_unset(const nidus_allocator *allocator, uint64_t size,
-                               struct block *block)
+nidus_status memory_take_unset(const nidus_allocator *allocator, uint64_t size, struct block *block)
 {
 	bool zeroed = false;
 	return take(allocator, size, MEMORY_LINE, block, &zeroed);

@@ -56,7 +56,7 @@ struct ranges_out {
 /* What a table is when all have come. */
 struct ranges_end {
 	uint64_t count, stashed, listed; /* as in struct fill */
-	unsigned char *stash;   /* listed entries as in a file; the state's, until it is freed */
+	unsigned char *stash; /* listed entries as in a file; the state's, until it is freed */
 };
 
 /* How a kind of table is built in this way. */

@@ -17,12 +17,12 @@
 #include "base/bits.h"
 
 struct segment {
-	uint64_t parts;      /* of the whole filter */
-	uint64_t first;      /* of the parts that the body holds */
-	unsigned tag_bits;   /* that entries keep of their part: it holds at most 2^tag_bits */
-	unsigned most_bits;  /* and the most that those of any body of the filter keep */
-	const void *model;   /* a body of the filter whose tables this one may use; or NULL */
-	const void *layout;  /* of bodies with so many tag bits (family/family.h); or NULL */
+	uint64_t parts;     /* of the whole filter */
+	uint64_t first;     /* of the parts that the body holds */
+	unsigned tag_bits;  /* that entries keep of their part: it holds at most 2^tag_bits */
+	unsigned most_bits; /* and the most that those of any body of the filter keep */
+	const void *model;  /* a body of the filter whose tables this one may use; or NULL */
+	const void *layout; /* of bodies with so many tag bits (family/family.h); or NULL */
 	/*
 	 * Zeroed memory, at a cache line, for the body's table and what lies behind it: as much
 	 * as family->segment_room says. NULL: the body takes its own.

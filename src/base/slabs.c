@@ -10,7 +10,7 @@
 #include "base/bits.h"
 #include "base/effort.h"
 
-#define SHARE 128 /* a slab is this part of what the filter takes, */
+#define SHARE 128                         /* a slab is this part of what the filter takes, */
 #define HUGE_FROM (32 * MEMORY_HUGE_PAGE) /* or a huge page if that takes so much */
 #define FIRST_SLABS 8
 
@@ -35,8 +35,8 @@ static nidus_status lengthen_list(struct slabs *slabs, const nidus_allocator *al
 	size_t size = slabs->slabs * sizeof *slabs->slab;
 	if (size < slabs->memory.size)
 		return NIDUS_OK;
-	nidus_status status =
-		memory_take(allocator, size > 0 ? 2 * size : FIRST_SLABS * sizeof *slabs->slab, &memory);
+	nidus_status status = memory_take(
+		allocator, size > 0 ? 2 * size : FIRST_SLABS * sizeof *slabs->slab, &memory);
 	if (status != NIDUS_OK)
 		return status;
 	if (size > 0)

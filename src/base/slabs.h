@@ -23,9 +23,9 @@
 
 /* All zero but for `each`: empty. */
 struct slabs {
-	size_t each;       /* bytes of a block: a multiple of MEMORY_LINE */
-	uint64_t blocks;   /* in use */
-	uint64_t bytes;    /* of all slabs */
+	size_t each;     /* bytes of a block: a multiple of MEMORY_LINE */
+	uint64_t blocks; /* in use */
+	uint64_t bytes;  /* of all slabs */
 	struct block *slab;
 	uint64_t slabs, full; /* how many there are, and how many of them are full */
 	uint64_t used;        /* blocks of the one behind those */

@@ -14,7 +14,8 @@
 #define SLOT_SHIFT (64 - SPILL_SLOT_BITS)
 #define VALUE_BYTES 4 /* in the file */
 #define ROOM_LEAST 1024
-#define ROOM_MODEST ((size_t)1 << 22) /* a pool for more of them may be smaller: half is enough to build */
+#define ROOM_MODEST \
+	((size_t)1 << 22) /* a pool for more of them may be smaller: half is enough to build */
 
 _Static_assert(VALUE_BITS_MOST <= 8 * VALUE_BYTES, "a value fits");
 

@@ -43,13 +43,13 @@ struct spill {
 	pthread_mutex_t turn; /* to read or write what follows */
 	pthread_cond_t turned;
 	struct block memory;
-	uint64_t *hashes, *values; /* the pool */
+	uint64_t *hashes, *values;     /* the pool */
 	size_t room, used, usual_room; /* room: what there is; usual_room: what there should be */
-	size_t writers; /* threads that still write into their places of the pool */
-	bool emptying;  /* a thread makes a run of it */
-	bool sorted;    /* the pool is, and nothing came since */
-	uint64_t added; /* hashes so far */
-	bool lost;      /* a sort was stopped: the pool holds anything */
+	size_t writers;                /* threads that still write into their places of the pool */
+	bool emptying;                 /* a thread makes a run of it */
+	bool sorted;                   /* the pool is, and nothing came since */
+	uint64_t added;                /* hashes so far */
+	bool lost;                     /* a sort was stopped: the pool holds anything */
 
 	struct scratch file;
 	uint64_t end; /* of the runs in the file */

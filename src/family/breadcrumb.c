@@ -179,9 +179,10 @@ static nidus_status check_options(const nidus_options *options)
 static nidus_status too_few_bits(const nidus_options *options)
 {
 	if (options->slots != 0)
-		return fail(NIDUS_E_RANGE,
-		            "breadcrumb lines of %u slots hold %u bits per key, too few for this rate",
-		            options->slots, density_of(options->slots)->width);
+		return fail(
+			NIDUS_E_RANGE,
+			"breadcrumb lines of %u slots hold %u bits per key, too few for this rate",
+			options->slots, density_of(options->slots)->width);
 	return fail(NIDUS_E_RANGE,
 	            "breadcrumb lines hold at most 24 bits per key, too few for this rate");
 }

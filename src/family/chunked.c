@@ -177,8 +177,8 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 		return fail(NIDUS_E_RANGE, "no number of chunks holds %llu keys",
 		            (unsigned long long)options->capacity);
 	double slots = (double)plan->chunks * (double)plan->groups * plan->slots;
-	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots,
-	                                    (double)options->capacity / slots);
+	plan->core_bits =
+		nesting_core_bits(plan->fpr, 2.0 * plan->slots, (double)options->capacity / slots);
 	plan->capacity = options->capacity;
 	nesting_complete(options, plan, &sizing, steps_for(plan));
 	return NIDUS_OK;

@@ -9,8 +9,8 @@
  */
 #include "family/family.h"
 
-#define FIRST 16 /* of the q that count, */
-#define LAST 512 /* and the last: divisors repeat, doubled */
+#define FIRST 16        /* of the q that count, */
+#define LAST 512        /* and the last: divisors repeat, doubled */
 #define SHARE_MORE 64   /* at most one group more for so many, */
 #define FEW_MORE 4      /* or so many more, */
 #define STEP_ENOUGH 118 /* and none for sizes that are at most so many per cent of each other */
@@ -43,8 +43,8 @@ uint64_t family_divisible(const struct blueprint *plan, uint64_t groups)
 {
 	uint64_t best = groups;
 	uint32_t least = largest_step(plan, groups, UINT32_MAX);
-	for (uint64_t more = 1; least > STEP_ENOUGH && (more <= groups / SHARE_MORE || more <= FEW_MORE);
-	     more++) {
+	for (uint64_t more = 1;
+	     least > STEP_ENOUGH && (more <= groups / SHARE_MORE || more <= FEW_MORE); more++) {
 		uint32_t step = largest_step(plan, groups + more, least);
 		if (step < least) {
 			least = step;

@@ -52,9 +52,9 @@ struct family {
 	/* Whether growth beyond the reserve takes core bits, so that only their sum with
 	 * the growth bits is a filter's own; otherwise core bits are what entries depend on. */
 	bool core_shrinks;
-	bool compact;  /* whether NIDUS_COMPACT is possible */
-	bool searches; /* entries make room for others: two groups of slots each */
-	bool grows;    /* bodies are directories of those of a family (api/directory.h) */
+	bool compact;   /* whether NIDUS_COMPACT is possible */
+	bool searches;  /* entries make room for others: two groups of slots each */
+	bool grows;     /* bodies are directories of those of a family (api/directory.h) */
 	bool unlimited; /* or generations of such directories (api/generations.h) */
 	/* The rates it can be planned for; 0: what all families can do (api/options.h). */
 	double fpr_least, fpr_most;
@@ -180,8 +180,8 @@ struct family {
 	 * identity(), entry_hash() and body_hash() alone. It takes no memory. `partner_key` is the
 	 * seed's (base/hash.h).
 	 */
-	const void *(*sketch)(void *room, const struct blueprint *plan, const struct segment *segment,
-	                      uint64_t partner_key);
+	const void *(*sketch)(void *room, const struct blueprint *plan,
+	                      const struct segment *segment, uint64_t partner_key);
 	nidus_status (*prepare)(void *model);
 	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,
 	                        const void *model, const nidus_allocator *allocator, void **layout);

@@ -52,23 +52,22 @@ unsigned nesting_tag_at(const struct blueprint *plan);
 nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies);
 
 /* The members of a struct family that are the same for all of them. */
-#define NESTING_MEMBERS                                                                          \
-	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,       \
-	.copies = nesting_copies,                                                                \
-	.create = nesting_create, .free = nesting_free, .clear = nesting_clear,                  \
-	.copy = nesting_copy, .build = nesting_build, .ops = nesting_ops,                        \
-	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,        \
-	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,              \
-	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,    \
-	.identity = nesting_identity, .table = nesting_table,                                    \
-	.export_stash = nesting_export_stash, .import = nesting_import,                          \
-	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                  \
-	.borrow = nesting_borrow, .lender = nesting_lender, .sketch = nesting_sketch,            \
-	.prepare = nesting_prepare, .spread = nesting_spread,                                    \
-	.tag_at = nesting_tag_at, .insert_copies = nesting_insert_copies,                        \
-	.lay_out = nesting_lay_out, .free_layout = nesting_free_layout,                          \
-	.segment_room = nesting_segment_room, .moved = nesting_moved,                            \
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET | \
+#define NESTING_MEMBERS                                                                           \
+	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,        \
+	.copies = nesting_copies, .create = nesting_create, .free = nesting_free,                 \
+	.clear = nesting_clear, .copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, \
+	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,         \
+	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,               \
+	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
+	.identity = nesting_identity, .table = nesting_table,                                     \
+	.export_stash = nesting_export_stash, .import = nesting_import,                           \
+	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                   \
+	.borrow = nesting_borrow, .lender = nesting_lender, .sketch = nesting_sketch,             \
+	.prepare = nesting_prepare, .spread = nesting_spread, .tag_at = nesting_tag_at,           \
+	.insert_copies = nesting_insert_copies, .lay_out = nesting_lay_out,                       \
+	.free_layout = nesting_free_layout, .segment_room = nesting_segment_room,                 \
+	.moved = nesting_moved,                                                                   \
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
 	            NIDUS_CONCURRENT
 
 /*

@@ -82,7 +82,8 @@ static nidus_status build_window(struct state *state, const struct portion *port
                                  const struct ranges_out *out)
 {
 	struct nest *nest = &state->nest;
-	uint64_t at = state->next * nest->layout->stride, size = (last - state->next) * nest->layout->stride;
+	uint64_t at = state->next * nest->layout->stride,
+		 size = (last - state->next) * nest->layout->stride;
 	memset(state->window.bytes, 0, size);
 	nest->bits = (unsigned char *)((uintptr_t)state->window.bytes - (uintptr_t)at);
 	nidus_status status =
@@ -103,7 +104,8 @@ static nidus_status add(void *context, const struct portion *portion, unsigned t
 {
 	struct state *state = context;
 	const struct nest *nest = &state->nest;
-	uint64_t end = portion->last ? nest->layout->chunks : multiply_high(portion->end, nest->layout->chunks);
+	uint64_t end = portion->last ? nest->layout->chunks
+	                             : multiply_high(portion->end, nest->layout->chunks);
 	nidus_status status = NIDUS_OK;
 	*taken = 0;
 	while (state->next < end && status == NIDUS_OK) {
@@ -122,8 +124,8 @@ static nidus_status end(void *context, const struct ranges_out *out, struct rang
 	(void)out; /* all of the table was written with its chunks */
 	nidus_status status = nest_build_check(nest, state->built);
 	if (status == NIDUS_OK)
-		status = memory_take(nest->allocator, nest->stashed * OVERFLOW_ENTRY,
-		                     &state->stash);
+		status =
+			memory_take(nest->allocator, nest->stashed * OVERFLOW_ENTRY, &state->stash);
 	if (status != NIDUS_OK)
 		return status;
 	nest_export_stash(nest, state->stash.bytes);

@@ -157,10 +157,9 @@ static uint64_t stash(uint64_t chunk_slots)
 static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit,
 	                                             .stash = stash,
 	                                             .any_size = true };
-static const struct nesting_sizing window_sizing = { .fits = windows_fit,
-	                                             .stash = stash,
-	                                             .overlap = true,
-	                                             .any_size = true };
+static const struct nesting_sizing window_sizing = {
+	.fits = windows_fit, .stash = stash, .overlap = true, .any_size = true
+};
 
 static const struct nesting_sizing *sizing_of(const struct blueprint *plan)
 {
@@ -218,7 +217,8 @@ void offset_fit_segment(struct blueprint *plan, uint64_t keys)
 
 bool offset_pack(struct blueprint *plan, uint64_t groups, uint64_t keys)
 {
-	uint64_t in_chunk = chunk_slots_for(plan) / (plan->family == NIDUS_WINDOWED ? 1 : plan->slots);
+	uint64_t in_chunk =
+		chunk_slots_for(plan) / (plan->family == NIDUS_WINDOWED ? 1 : plan->slots);
 	plan->chunks = 1;
 	plan->groups = groups;
 	/* Half as large again is the most that lay_out() makes a chunk, but for odd numbers. */

@@ -153,7 +153,8 @@ static nidus_status simplified_plan_segment(const nidus_options *options, struct
 		return status;
 	plan->core_bits = analysis_bits(options->max_capacity, plan->slots);
 	nesting_lay_out_segment(options, plan, &sizing, BEST_STEPS);
-	while (log2_floor(plan->groups) > plan->core_bits || rate(plan, NESTING_SEGMENT_LOAD) > plan->fpr) {
+	while (log2_floor(plan->groups) > plan->core_bits ||
+	       rate(plan, NESTING_SEGMENT_LOAD) > plan->fpr) {
 		if (++plan->core_bits > SLOTS_WIDTH_MAX)
 			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
 	}

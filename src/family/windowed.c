@@ -56,8 +56,7 @@ const struct offset_layout *windowed_layout(unsigned slots)
 }
 
 /* The layout that the options ask for. Errors: E_RANGE. */
-static nidus_status choose_layout(const nidus_options *options,
-                                  const struct offset_layout **layout)
+static nidus_status choose_layout(const nidus_options *options, const struct offset_layout **layout)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	*layout = windowed_layout(slots);

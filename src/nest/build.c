@@ -206,7 +206,7 @@ nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_
 	uint64_t built = 0;
 	if (cannot_fit(nest, hashes, n))
 		return refuse();
-	nidus_status status =
-		nest_build_chunks(nest, 0, nest->layout->chunks, hashes, values, n, threads, &built);
+	nidus_status status = nest_build_chunks(nest, 0, nest->layout->chunks, hashes, values, n,
+	                                        threads, &built);
 	return status == NIDUS_OK ? nest_build_check(nest, built) : status;
 }

@@ -55,7 +55,8 @@ ALWAYS_INLINE struct stripe *nest_stripe(const struct nest *nest, uint64_t chunk
                                          struct nest_bits bits)
 {
 	const struct stripes *stripes = &nest->shared->stripes;
-	uint64_t first = bits.bit - chunk * nest->layout->stride_bits, last = first + bits.count - 1;
+	uint64_t first = bits.bit - chunk * nest->layout->stride_bits,
+		 last = first + bits.count - 1;
 	if (UNLIKELY((first ^ last) >> (STRIPES_REGION_LOG + 3) != 0))
 		return NULL;
 	return &stripes->stripe[stripe_in_chunk(stripes, chunk, first >> 3)];
@@ -213,7 +214,8 @@ ALWAYS_INLINE bool nest_choose(const struct nest *nest, struct nest_shape shape,
 	*site = nest_site_at(nest, shape, found.bit, place);
 	site->value = spot->value;
 	if (shape.kind == NEST_WINDOWS)
-		site->value |= found.pattern >> (place - nest->layout->high) & nest->layout->extra_mask;
+		site->value |=
+			found.pattern >> (place - nest->layout->high) & nest->layout->extra_mask;
 	else if (nest_choosing(shape.kind))
 		site->value |= found.pattern & nest->layout->extra_mask;
 	return true;
@@ -319,11 +321,13 @@ ALWAYS_INLINE bool nest_fill_first(struct nest *nest, struct nest_shape shape,
 {
 	struct nest_both both = nest_both(nest, shape, spot);
 	const unsigned *bit = both.bit;
-	two_words gaps = two_zeros(two_load(both.group[0], both.group[1]),
-	                           two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
-	                           two_at(&nest->layout->open_at[bit[0]], &nest->layout->highs_at[bit[1]]));
+	two_words gaps =
+		two_zeros(two_load(both.group[0], both.group[1]),
+	                  two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
+	                  two_at(&nest->layout->open_at[bit[0]], &nest->layout->highs_at[bit[1]]));
 	bool any;
-	two_words slot = two_spread(two_lowest(gaps, &any), nest->layout->behind, nest->layout->high);
+	two_words slot =
+		two_spread(two_lowest(gaps, &any), nest->layout->behind, nest->layout->high);
 	two_set(both.group[0], both.group[1], two_and(slot, nest_wanted(nest, shape, spot, bit)));
 	return any;
 }
@@ -336,10 +340,13 @@ ALWAYS_INLINE bool nest_fill_earlier(struct nest *nest, struct nest_shape shape,
 	bool any, bytes = nest_from_bytes(shape);
 	two_words words = bytes ? two_load(both.group[0], both.group[1])
 	                        : two_load_from(both.group[0], both.group[1], both.bit);
-	two_words gaps = two_zeros(words, two_pair(nest->layout->both_ones), two_pair(nest->layout->both_highs));
-	two_words slot = two_spread(two_earlier(gaps, &any), nest->layout->behind, nest->layout->high);
+	two_words gaps = two_zeros(words, two_pair(nest->layout->both_ones),
+	                           two_pair(nest->layout->both_highs));
+	two_words slot =
+		two_spread(two_earlier(gaps, &any), nest->layout->behind, nest->layout->high);
 	uint64_t wanted = spot->value * nest->layout->ones;
-	slot = two_and(slot, two_xor(two_of(wanted, wanted), two_pair(nest->layout->both_patterns)));
+	slot = two_and(slot,
+	               two_xor(two_of(wanted, wanted), two_pair(nest->layout->both_patterns)));
 	if (bytes)
 		two_set(both.group[0], both.group[1], slot);
 	else
@@ -583,11 +590,13 @@ ALWAYS_INLINE bool nest_take_either(struct nest *nest, struct nest_shape shape,
 	struct nest_both both = nest_both(nest, shape, spot);
 	const unsigned *bit = both.bit;
 	two_words words = two_load(both.group[0], both.group[1]);
-	two_words hits = two_zeros(two_xor(words, nest_wanted(nest, shape, spot, bit)),
-	                           two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
-	                           two_at(&nest->layout->highs_at[bit[0]], &nest->layout->highs_at[bit[1]]));
+	two_words hits =
+		two_zeros(two_xor(words, nest_wanted(nest, shape, spot, bit)),
+	                  two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
+	                  two_at(&nest->layout->highs_at[bit[0]], &nest->layout->highs_at[bit[1]]));
 	bool any;
-	two_words slot = two_spread(two_lowest(hits, &any), nest->layout->behind, nest->layout->high);
+	two_words slot =
+		two_spread(two_lowest(hits, &any), nest->layout->behind, nest->layout->high);
 	two_clear(both.group[0], both.group[1], words, slot);
 	return any;
 }
@@ -736,9 +745,9 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
 	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
 		size_t some = left < NEST_NEAR ? left : NEST_NEAR, crowded = 0;
 		for (size_t i = 0; i < some; i++) {
-			struct nest_key key =
-				nest_locate_as(nest, shape.kind, nest->layout->special | NEST_CHUNKS,
-			                       hashes[i * step]);
+			struct nest_key key = nest_locate_as(nest, shape.kind,
+			                                     nest->layout->special | NEST_CHUNKS,
+			                                     hashes[i * step]);
 			if (values != NULL)
 				key.value |= values[i * step] << nest->layout->payload_at;
 			nest_spot_of(nest, &key, chunk_bit, &spots[i]);

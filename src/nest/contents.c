@@ -10,7 +10,8 @@
 
 static bool core_possible(const struct nest *nest, uint64_t core)
 {
-	return core != 0 && (nest->layout->kind != NEST_DIRECT || (core & (nest->layout->groups - 1)) != 0);
+	return core != 0 &&
+	       (nest->layout->kind != NEST_DIRECT || (core & (nest->layout->groups - 1)) != 0);
 }
 
 bool nest_slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
@@ -18,7 +19,8 @@ bool nest_slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
 	if (!core_possible(nest, value & nest->layout->core_values))
 		return false;
 	uint64_t offset = (value >> (nest->layout->core_bits + 1)) & (nest->layout->slots - 1);
-	return nest->layout->kind != NEST_WINDOWS || (offset <= slot && slot - offset < nest->layout->groups);
+	return nest->layout->kind != NEST_WINDOWS ||
+	       (offset <= slot && slot - offset < nest->layout->groups);
 }
 
 /* Whether a stashed entry is one of its chunk, and all slots of its home are taken. */
@@ -70,7 +72,9 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 		++*taken;
 	}
 	/* Bits behind the last slot are zero: one spelling per contents. */
-	uint64_t end = nest->layout->groups * nest_group_bits(nest->layout->kind, nest->layout->slots, nest->layout->width);
+	uint64_t end =
+		nest->layout->groups *
+		nest_group_bits(nest->layout->kind, nest->layout->slots, nest->layout->width);
 	if (nest->layout->kind == NEST_WINDOWS)
 		end = slots * nest->layout->width;
 	for (uint64_t bit = end; bit < nest->layout->stride * 8; bit++) {
@@ -262,7 +266,8 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from)
 		}
 		for (; node != NULL && status == NIDUS_OK;
 		     node = overflow_next(stash, &node->entry)) {
-			struct nest_key key = nest_key_of_identity(to, to->layout->kind, i, node->entry);
+			struct nest_key key =
+				nest_key_of_identity(to, to->layout->kind, i, node->entry);
 			uint64_t left = node->copies;
 			status = nest_insert_copies(to, &key, &left);
 		}

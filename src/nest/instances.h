@@ -83,28 +83,28 @@ const struct body_ops *nest_ops_any(const struct nest *nest);
 	.insert_value = insert_value_##instance, .find_batch = find_batch_##instance
 
 /* Calls on one key or more of different bodies of a growing filter, all of the same shape. */
-#define NEST_EACH(name, shape, rest)                                                             \
-	static void contains_each_##name(const void *const *nests, const uint64_t *hashes,       \
-	                                 size_t n, uint8_t *yes)                                 \
-	{                                                                                        \
-		const struct nest *nest = nests[0];                                              \
-		(void)nest;                                                                      \
-		nest_contains_each(nests, shape, hashes, n, yes);                                \
-	}                                                                                        \
-	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,       \
-	                                       const uint64_t *values, size_t n, size_t *done)   \
-	{                                                                                        \
-		struct nest *nest = nests[0];                                                    \
-		return nest_change_batch(nest, nests, shape, hashes, values, n, done, rest);     \
-	}                                                                                        \
-	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,       \
-	                                       size_t n, size_t *done)                           \
-	{                                                                                        \
-		struct nest *nest = nests[0];                                                    \
-		return nest_change_batch(nest, nests, shape, hashes, NULL, n, done, NULL);       \
+#define NEST_EACH(name, shape, rest)                                                           \
+	static void contains_each_##name(const void *const *nests, const uint64_t *hashes,     \
+	                                 size_t n, uint8_t *yes)                               \
+	{                                                                                      \
+		const struct nest *nest = nests[0];                                            \
+		(void)nest;                                                                    \
+		nest_contains_each(nests, shape, hashes, n, yes);                              \
+	}                                                                                      \
+	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,     \
+	                                       const uint64_t *values, size_t n, size_t *done) \
+	{                                                                                      \
+		struct nest *nest = nests[0];                                                  \
+		return nest_change_batch(nest, nests, shape, hashes, values, n, done, rest);   \
+	}                                                                                      \
+	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,     \
+	                                       size_t n, size_t *done)                         \
+	{                                                                                      \
+		struct nest *nest = nests[0];                                                  \
+		return nest_change_batch(nest, nests, shape, hashes, NULL, n, done, NULL);     \
 	}
 
-#define NEST_EACH_LIST(name)                                                       \
+#define NEST_EACH_LIST(name)                                                      \
 	.contains_each = contains_each_##name, .insert_each = insert_each_##name, \
 	.remove_each = remove_each_##name
 
@@ -156,42 +156,42 @@ enum {
 	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                  \
 	NEST_EACH(name##_part, name##_part, insert_rest_##name)                                    \
 	NEST_EACH(name##_any, name##_any, insert_rest_##name)                                      \
-	static const struct body_ops name[NEST_WAYS] = NEST_WAY_TABLE(name##_short, name##_chunks, \
-	                                                              name, other);
+	static const struct body_ops name[NEST_WAYS] =                                             \
+		NEST_WAY_TABLE(name##_short, name##_chunks, name, other);
 
 /* `few` and `chunks` are calls for the most frequent ways, `name` are all others. */
-#define NEST_WAY_TABLE(few, chunks, name, other)                                               \
-	{                                                                                      \
-		[NEST_WAY_SHORT] = { NEST_CALL_LIST(few, few, chunks, name),                   \
-			             .insert_near = insert_near_##name },                      \
-		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(chunks, chunks, chunks, name),            \
-			              .insert_near = insert_near_##name },                     \
-		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed,             \
-			                             name##_hashed, name),                     \
-			              .insert_near = insert_near_##name },                     \
-		[NEST_WAY_PART] = { NEST_CALL_LIST(name##_part, name##_part, name##_any, name), \
-			            .insert_near = insert_near_##name,                         \
-			            NEST_EACH_LIST(name##_part) },                             \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),               \
-			              .insert_near = insert_near_##name },                     \
-		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name##_any, name),   \
-			           .insert_near = insert_near_##name,                          \
-			           NEST_EACH_LIST(name##_any) },                               \
+#define NEST_WAY_TABLE(few, chunks, name, other)                                                  \
+	{                                                                                         \
+		[NEST_WAY_SHORT] = { NEST_CALL_LIST(few, few, chunks, name),                      \
+			             .insert_near = insert_near_##name },                         \
+		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(chunks, chunks, chunks, name),               \
+			              .insert_near = insert_near_##name },                        \
+		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed, name##_hashed, \
+			                             name),                                       \
+			              .insert_near = insert_near_##name },                        \
+		[NEST_WAY_PART] = { NEST_CALL_LIST(name##_part, name##_part, name##_any, name),   \
+			            .insert_near = insert_near_##name,                            \
+			            NEST_EACH_LIST(name##_part) },                                \
+		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),                  \
+			              .insert_near = insert_near_##name },                        \
+		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name##_any, name),      \
+			           .insert_near = insert_near_##name,                             \
+			           NEST_EACH_LIST(name##_any) },                                  \
 	}
 
 /*
  * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
  * the instance for NEST_ONE.
  */
-#define NEST_BYTES_INSTANCE(name, kind, slots, one, other)                                        \
-	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 };      \
-	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,          \
-		                                         NEST_CHUNKS };                           \
-	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                                 \
-	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                               \
-	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                           \
-	static const struct body_ops name[NEST_WAYS] = NEST_WAY_TABLE(name##_short, name##_chunks, \
-	                                                              one, other);
+#define NEST_BYTES_INSTANCE(name, kind, slots, one, other)                                   \
+	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 }; \
+	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,     \
+		                                         NEST_CHUNKS };                      \
+	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                            \
+	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                          \
+	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                      \
+	static const struct body_ops name[NEST_WAYS] =                                       \
+		NEST_WAY_TABLE(name##_short, name##_chunks, one, other);
 
 #define NEST_SHARED_INSTANCE(name, shape)                                                         \
 	static bool walk_##name(struct search *search, struct nest *nest,                         \
@@ -237,7 +237,7 @@ enum {
 #define NEST_INSTANCES(name, kind, slots, words)                                                   \
 	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
 	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
-	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_any)                      \
+	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_any)                        \
 	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
 /* With code of their own for the way `special` and those that have less. */
@@ -256,10 +256,10 @@ enum {
 	static const struct body_ops name##_own = { NEST_CALL_LIST(name##_own, name##_own,         \
 		                                                   name##_own, name##_plain),      \
 		                                    .insert_near = insert_near_##name##_plain };   \
-	static const struct body_ops name##_part = { NEST_CALL_LIST(name##_part, name##_part,      \
-		                                                    name##_plain, name##_plain),   \
-		                                     .insert_near = insert_near_##name##_plain,    \
-		                                     NEST_EACH_LIST(name##_part) };                \
+	static const struct body_ops name##_part = {                                               \
+		NEST_CALL_LIST(name##_part, name##_part, name##_plain, name##_plain),              \
+		.insert_near = insert_near_##name##_plain, NEST_EACH_LIST(name##_part)             \
+	};                                                                                         \
 	static const struct body_ops name##_plain = { NEST_CALL_LIST(name##_plain, name##_plain,   \
 		                                                     name##_plain, name##_plain),  \
 		                                      .insert_near = insert_near_##name##_plain }; \
@@ -301,16 +301,16 @@ static inline unsigned nest_way(const struct nest *nest)
 /* The table of a shape: the shared one for nests that threads share. */
 #ifdef NIDUS_ONE_THREAD
 #define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
-#define NEST_OPS_OF_FEW(nest, name)                                           \
-	((nest)->layout->special == NEST_PART                         ? &name##_part  \
-	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own   \
-	                                                      : &name##_plain)
+#define NEST_OPS_OF_FEW(nest, name)                                                  \
+	((nest)->layout->special == NEST_PART                         ? &name##_part \
+	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own  \
+	                                                              : &name##_plain)
 #else
-#define NEST_OPS_OF_FEW(nest, name)                                            \
-	((nest)->shared != NULL                               ? &name##_shared \
+#define NEST_OPS_OF_FEW(nest, name)                                                    \
+	((nest)->shared != NULL                                       ? &name##_shared \
 	 : (nest)->layout->special == NEST_PART                       ? &name##_part   \
 	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own    \
-	                                                      : &name##_plain)
+	                                                              : &name##_plain)
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
 #endif

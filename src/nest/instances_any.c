@@ -18,8 +18,10 @@ NEST_PLAIN_PARTS(any_plain, any_shape(nest, false))
 NEST_CALLS(any_plain, any_shape(nest, false), insert_rest_any_plain)
 NEST_LOOKUP_BATCH(any_plain, any_shape(nest, false))
 NEST_EACH(any_plain, any_shape(nest, false), insert_rest_any_plain)
-static const struct body_ops any_plain = { NEST_CALL_LIST(any_plain, any_plain, any_plain, any_plain),
-	                               .insert_near = insert_near_any_plain, NEST_EACH_LIST(any_plain) };
+static const struct body_ops any_plain = {
+	NEST_CALL_LIST(any_plain, any_plain, any_plain, any_plain),
+	.insert_near = insert_near_any_plain, NEST_EACH_LIST(any_plain)
+};
 NEST_SHARED_INSTANCE(any_shared, any_shape(nest, true))
 
 const struct body_ops *nest_ops_any(const struct nest *nest)

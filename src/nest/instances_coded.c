@@ -13,5 +13,5 @@ const struct body_ops *nest_ops_coded(const struct nest *nest)
 	if (nest->layout->in_words != NEST_ONE)
 		return nest_ops_any(nest);
 	return nest->layout->kind == NEST_CODED_XOR ? NEST_OPS_OF_FEW(nest, coded_xor)
-	                                    : NEST_OPS_OF_FEW(nest, coded_buckets);
+	                                            : NEST_OPS_OF_FEW(nest, coded_buckets);
 }

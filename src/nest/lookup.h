@@ -92,7 +92,8 @@ ALWAYS_INLINE size_t nest_gather(const struct nest *nest, struct nest_shape shap
 		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
 			uint64_t fields =
 				nest_differences(nest, shape, nest->bits, spot, choice, word);
-			uint64_t hits = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
+			uint64_t hits =
+				fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 			/* A payload begins behind the highest compared bit; the key has none. */
 			for (; hits != 0; hits &= hits - 1, found++) {
 				if (found < cap)
@@ -283,7 +284,8 @@ ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape sh
 ALWAYS_INLINE bool nest_stash_matters(const struct nest *nest, struct nest_shape shape,
                                       uint64_t hash)
 {
-	return shape.shared || nest->chunk[multiply_high(hash, nest->layout->chunks)].stash.nodes != 0;
+	return shape.shared ||
+	       nest->chunk[multiply_high(hash, nest->layout->chunks)].stash.nodes != 0;
 }
 
 ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape shape,

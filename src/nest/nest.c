@@ -100,9 +100,8 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 		return fail(NIDUS_E_RANGE,
 		            "a chunk has more buckets than fingerprints can tell apart");
 	uint64_t all, slots, bytes;
-	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
-	    plan->groups > SLOT_INDEX_MAX || all > SLOT_INDEX_MAX ||
-	    multiply_overflows(plan->groups, plan->slots, &slots) ||
+	if (multiply_overflows(plan->chunks, plan->groups, &all) || plan->groups > SLOT_INDEX_MAX ||
+	    all > SLOT_INDEX_MAX || multiply_overflows(plan->groups, plan->slots, &slots) ||
 	    slots_per_chunk(plan, kind) > SLOT_INDEX_MAX ||
 	    slots_bytes_overflow(slots + plan->slots, nest_slot_width(plan, kind), &bytes) ||
 	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX ||
@@ -161,7 +160,8 @@ static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
 static void lay_out_words(struct nest_layout *layout, bool shared, unsigned more)
 {
 	bool part = layout->special & NEST_PART;
-	layout->in_words = words_of(layout->kind, layout->slots, layout->width + more, shared || part);
+	layout->in_words =
+		words_of(layout->kind, layout->slots, layout->width + more, shared || part);
 	if (part && layout->in_words == NEST_WHOLE)
 		layout->in_words = NEST_TWO;
 	layout->fields = fields_of(layout->in_words, layout->slots, layout->width);
@@ -196,8 +196,8 @@ static void fill_patterns(struct nest_layout *layout)
 	for (unsigned at = 0; at < layout->slots; at++) {
 		unsigned word = at / fields, shift = at % fields * layout->width;
 		for (unsigned choice = 0; choice < 2; choice++)
-			layout->pattern[choice][word] |= nest_encode(&nest, layout->kind, 0, choice, at)
-			                               << shift;
+			layout->pattern[choice][word] |=
+				nest_encode(&nest, layout->kind, 0, choice, at) << shift;
 		if (at < layout->slots - layout->reserve)
 			layout->open[word] |= UINT64_C(1) << layout->high << shift;
 	}
@@ -427,9 +427,8 @@ static nidus_status take_layout(struct nest *nest, const struct blueprint *plan,
 		nest->layout = segment->layout;
 		return NIDUS_OK;
 	}
-	nidus_status status =
-		nest_lay_out(plan, kind, segment, segment != NULL ? segment->model : NULL, allocator,
-	                     &own);
+	nidus_status status = nest_lay_out(
+		plan, kind, segment, segment != NULL ? segment->model : NULL, allocator, &own);
 	nest->layout = own;
 	nest->owns_layout = status == NIDUS_OK;
 	if (status == NIDUS_OK)
@@ -573,14 +572,16 @@ nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const st
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                      nidus_entry entry)
 {
-	uint64_t core = entry.fingerprint & nest->layout->core_values, hop = nest_hop(nest, kind, core);
-	uint64_t other = nest_symmetric(kind) ? entry.home ^ hop
-	                                      : nest_forward(nest, entry.home, hop);
+	uint64_t core = entry.fingerprint & nest->layout->core_values,
+		 hop = nest_hop(nest, kind, core);
+	uint64_t other =
+		nest_symmetric(kind) ? entry.home ^ hop : nest_forward(nest, entry.home, hop);
 	uint64_t tag = entry.fingerprint >> nest->layout->core_bits;
 	return (struct nest_key){
 		.chunk = chunk,
 		.group = { entry.home, other },
-		.value = core | tag << nest->layout->tag_at | entry.value << nest->layout->payload_at,
+		.value = core | tag << nest->layout->tag_at |
+		         entry.value << nest->layout->payload_at,
 	};
 }
 
@@ -742,7 +743,8 @@ const struct overflow_node *nest_stashed_for(const struct nest *nest, uint64_t c
 	const nidus_entry first = { .home = low };
 	const struct overflow_node *node = overflow_from(stash, &first);
 	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
-		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
+		struct nest_key key =
+			nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
 		if (node->entry.home > high)
 			break;
 		if (nest_encode_at(nest, nest->layout->kind, &key, slot, value))

@@ -195,9 +195,9 @@ struct nest_layout {
 	uint64_t slot_mask;            /* all bits of a slot */
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
 	uint64_t extra_mask;           /* its choice and offset bits */
-	unsigned tag_at, tag_bits;     /* of a slot: the number of a tag's first bit, and how many */
-	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
-	uint64_t partner_key;          /* the seed's share in H */
+	unsigned tag_at, tag_bits; /* of a slot: the number of a tag's first bit, and how many */
+	uint64_t direct_values;    /* NEST_DIRECT: values of a core above its lowest bits */
+	uint64_t partner_key;      /* the seed's share in H */
 	uint64_t stride;
 	unsigned high;                  /* which bit of a field is its highest that is compared */
 	unsigned words;                 /* of a group */
@@ -216,7 +216,8 @@ struct nest_layout {
 	uint64_t step_most; /* see search_step_most */
 	enum nest_kind kind;
 	enum nest_words in_words;
-	struct block memory, hop_memory; /* of this struct, and of the hops unless they are another's */
+	struct block memory,
+		hop_memory; /* of this struct, and of the hops unless they are another's */
 	nidus_allocator allocator;
 };
 

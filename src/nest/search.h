@@ -200,8 +200,8 @@ ALWAYS_INLINE struct search_aim search_aim(const struct search *search, struct n
 		own = slot - (extra >> 1 & (shape.slots - 1));
 	if (shape.kind == NEST_WINDOWS && shape.shared && UNLIKELY(own >= nest->layout->groups))
 		own = slot - at; /* torn */
-	uint64_t other =
-		nest_other_group_as(nest, shape.kind, own, value & nest->layout->core_values, extra);
+	uint64_t other = nest_other_group_as(nest, shape.kind, own,
+	                                     value & nest->layout->core_values, extra);
 	return (struct search_aim){ own, other, value };
 }
 
@@ -210,7 +210,8 @@ ALWAYS_INLINE uint64_t search_gaps_in(const struct search *search, struct nest_s
                                       uint64_t group, unsigned word)
 {
 	const struct nest *nest = search->nest;
-	uint64_t fields = nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
+	uint64_t fields =
+		nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
 	return (fields - nest->layout->ones) & ~fields;
 }
 
@@ -220,7 +221,8 @@ ALWAYS_INLINE uint64_t search_gaps(const struct search *search, struct nest_shap
 {
 	const struct nest *nest = search->nest;
 	if (nest_coded_in_word(shape))
-		return nest_coded_empty(nest, shape, search->bits, group * nest->layout->group_bits);
+		return nest_coded_empty(nest, shape, search->bits,
+		                        group * nest->layout->group_bits);
 	uint64_t gaps = search_gaps_in(search, shape, group, 0);
 	if (shape.words == NEST_TWO)
 		gaps |= search_gaps_in(search, shape, group, 1);
@@ -241,8 +243,8 @@ ALWAYS_INLINE bool search_any_gap(const struct search *search, struct nest_shape
 		        search_gaps(search, shape, aim.own)) != 0;
 	uint64_t own = nest_load(nest, shape, search->bits, aim.own * nest->layout->group_bits);
 	uint64_t other = nest_load(nest, shape, search->bits, aim.other * nest->layout->group_bits);
-	return nest_zeros((uint32_t)own | other << 32, nest->layout->ones_of_both, nest->layout->highs_of_both) !=
-	       0;
+	return nest_zeros((uint32_t)own | other << 32, nest->layout->ones_of_both,
+	                  nest->layout->highs_of_both) != 0;
 }
 
 /* The last empty slot of a group that has one: inserts leave room there last. */
@@ -251,8 +253,8 @@ ALWAYS_INLINE unsigned search_last_gap(const struct search *search, struct nest_
 {
 	const struct nest *nest = search->nest;
 	for (unsigned word = nest_words(nest, shape); word-- > 0;) {
-		uint64_t fields =
-			nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
+		uint64_t fields = nest_word(nest, shape, search->bits,
+		                            group * nest->layout->group_bits, word);
 		uint64_t gaps = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 		if (gaps != 0)
 			return word * nest->layout->fields + log2_floor(gaps) / nest->layout->width;
@@ -342,7 +344,8 @@ ALWAYS_INLINE uint32_t *search_expand(struct search *search, struct nest_shape s
 ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape, unsigned tried)
 {
 	const struct nest *nest = search->nest;
-	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + nest->layout->short_steps;
+	uint32_t *end = search->node + 2 * shape.slots,
+		 *stop = search->node + nest->layout->short_steps;
 	unsigned i = 0;
 	for (; i < tried && end < stop; i++)
 		end = search_expand(search, shape, i, search_aim_of(search, shape, search->node[i]),
@@ -419,7 +422,8 @@ ALWAYS_INLINE void search_replace(struct nest *nest, struct nest_shape shape, un
 		nest_set(nest, shape.kind, bits, slot, value & nest->layout->slot_mask);
 		return;
 	}
-	uint64_t bit = slot * nest->layout->width, differ = (before ^ value) & nest->layout->slot_mask;
+	uint64_t bit = slot * nest->layout->width,
+		 differ = (before ^ value) & nest->layout->slot_mask;
 	unsigned char *at = bits + (bit >> 3);
 	store64(at, load64(at) ^ differ << (bit & 7));
 }

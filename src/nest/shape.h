@@ -101,7 +101,8 @@ ALWAYS_INLINE uint64_t nest_word(const struct nest *nest, struct nest_shape shap
 	if (nest_too_wide(shape))
 		return nest_shared_coded_word(nest, bits, bit, word);
 	if (nest_coded(shape.kind) && shape.words == NEST_MANY)
-		return coded_fields(bits, nest->layout->width, bit, word * nest->layout->fields, nest->layout->fields);
+		return coded_fields(bits, nest->layout->width, bit, word * nest->layout->fields,
+		                    nest->layout->fields);
 	if (nest_coded(shape.kind))
 		return coded_fields_in(&nest->layout->coding, nest_load(nest, shape, bits, bit));
 	if (shape.words == NEST_TWO && !shape.shared && word == 1)
@@ -115,7 +116,8 @@ ALWAYS_INLINE bool nest_coded_empty(const struct nest *nest, struct nest_shape s
                                     const unsigned char *bits, uint64_t bit)
 {
 	return coded_first_empty(&nest->layout->coding,
-	                         coded_parts_in(&nest->layout->coding, nest_load(nest, shape, bits, bit)));
+	                         coded_parts_in(&nest->layout->coding,
+	                                        nest_load(nest, shape, bits, bit)));
 }
 
 /* What a slot holds; anything in the bits above. */
@@ -126,7 +128,8 @@ ALWAYS_INLINE uint64_t nest_slot(const struct nest *nest, struct nest_shape shap
 		uint64_t bit = slot / shape.slots * nest->layout->group_bits;
 		unsigned at = slot % shape.slots;
 		if (nest_coded_in_word(shape))
-			return coded_get_in(&nest->layout->coding, nest_load(nest, shape, bits, bit), at);
+			return coded_get_in(&nest->layout->coding,
+			                    nest_load(nest, shape, bits, bit), at);
 		return nest_word(nest, shape, bits, bit, at / nest->layout->fields) >>
 		       at % nest->layout->fields * nest->layout->width;
 	}
@@ -255,7 +258,8 @@ ALWAYS_INLINE uint64_t nest_coded_taken(const struct nest *nest, struct nest_sha
                                         uint64_t bit)
 {
 	const struct coded_wanted nothing = { 0, 0 };
-	return coded_misses(&nest->layout->coding, nest_load(nest, shape, nest->bits, bit), nothing) &
+	return coded_misses(&nest->layout->coding, nest_load(nest, shape, nest->bits, bit),
+	                    nothing) &
 	       nest->layout->coding.highs;
 }
 
@@ -268,7 +272,8 @@ ALWAYS_INLINE bool nest_match(const struct nest *nest, struct nest_shape shape,
 		                  nest->layout->ones_of_both, nest->layout->highs_of_both) != 0;
 	if (nest_coded_in_word(shape))
 		return (nest_coded_misses(nest, shape, bits, spot, 0) &
-		        nest_coded_misses(nest, shape, bits, spot, 1)) != nest->layout->coding.highs;
+		        nest_coded_misses(nest, shape, bits, spot, 1)) !=
+		       nest->layout->coding.highs;
 	uint64_t hits = nest_hits(nest, shape, bits, spot, 0);
 	if (shape.words == NEST_TWO)
 		hits |= nest_hits(nest, shape, bits, spot, 1);
@@ -311,9 +316,9 @@ ALWAYS_INLINE unsigned nest_first_place(const struct nest *nest, struct nest_sha
 		return (unsigned)__builtin_ctzll(zeros[0] | UINT64_C(1) << 63);
 	unsigned place = nest_none(shape);
 	for (unsigned word = nest->layout->words; shape.words == NEST_MANY && --word > 0;)
-		place = zeros[word] == 0
-		                ? place
-		                : word * nest->layout->word_bits + (unsigned)__builtin_ctzll(zeros[word]);
+		place = zeros[word] == 0 ? place
+		                         : word * nest->layout->word_bits +
+		                                   (unsigned)__builtin_ctzll(zeros[word]);
 	if (shape.words == NEST_TWO && zeros[1] != 0)
 		place = nest->layout->word_bits + (unsigned)__builtin_ctzll(zeros[1]);
 	return zeros[0] != 0 ? (unsigned)__builtin_ctzll(zeros[0]) : place;
@@ -370,8 +375,8 @@ ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape s
 ALWAYS_INLINE uint64_t nest_copies_in(const struct nest *nest, struct nest_shape shape,
                                       const struct nest_spot *spot, unsigned choice, unsigned word)
 {
-	return nest_zeros(nest_differences(nest, shape, nest->bits, spot, choice, word), nest->layout->ones,
-	                  nest->layout->highs);
+	return nest_zeros(nest_differences(nest, shape, nest->bits, spot, choice, word),
+	                  nest->layout->ones, nest->layout->highs);
 }
 
 /* The first place of a key's group that holds it. */

@@ -14,7 +14,8 @@ nidus_status nest_share(struct nest *nest)
 {
 	struct block memory;
 	struct stripes stripes;
-	nidus_status status = stripes_make(&stripes, nest->layout->chunks, nest->layout->stride, nest->allocator);
+	nidus_status status =
+		stripes_make(&stripes, nest->layout->chunks, nest->layout->stride, nest->allocator);
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t versions = nest->layout->chunks + (nest->layout->chunks << stripes.chunk_log);
@@ -87,7 +88,8 @@ static size_t shared_stash_find(const struct nest *nest, enum nest_kind kind,
 /* Whether the stash has the key, as nest_is_stashed tells it. */
 static bool shared_is_stashed(const struct nest *nest, const struct nest_key *key)
 {
-	return anything_stashed(nest) && shared_stash_find(nest, nest->layout->kind, key, NULL, 0) > 0;
+	return anything_stashed(nest) &&
+	       shared_stash_find(nest, nest->layout->kind, key, NULL, 0) > 0;
 }
 
 /* The key's stripes are locked, and its groups full. Errors: FULL, COPIES, E_NOMEM. */
@@ -137,7 +139,8 @@ static uint32_t *shared_stash_take_for(struct nest *nest, uint64_t chunk, uint64
 	version_lock(&nest->shared->stash_version[chunk]);
 	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, value);
 	if (node != NULL) {
-		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
+		struct nest_key key =
+			nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
 		pair = nest_pair_version(nest, &key);
 		version_lock(pair);
 		nest_stash_take(nest, chunk, &node->entry, 1);
@@ -183,7 +186,8 @@ uint64_t nest_shared_coded_word(const struct nest *nest, const unsigned char *bi
 {
 	unsigned char copy[COPY_BYTES];
 	copy_out(nest, bits, bit, copy);
-	return coded_fields(copy, nest->layout->width, 0, word * nest->layout->fields, nest->layout->fields);
+	return coded_fields(copy, nest->layout->width, 0, word * nest->layout->fields,
+	                    nest->layout->fields);
 }
 
 /*
@@ -195,10 +199,12 @@ ALWAYS_INLINE uint64_t get(const struct nest *nest, enum nest_kind kind, const u
 {
 	unsigned char copy[COPY_BYTES];
 	if (!nest_coded(kind))
-		return word_bits(bits, slot * nest->layout->width, nest->layout->width) & bits_low(nest->layout->width);
+		return word_bits(bits, slot * nest->layout->width, nest->layout->width) &
+		       bits_low(nest->layout->width);
 	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
 	if (nest->layout->in_words == NEST_ONE)
-		return coded_get_in(&nest->layout->coding, word_bits(bits, bit, nest->layout->load_bits),
+		return coded_get_in(&nest->layout->coding,
+		                    word_bits(bits, bit, nest->layout->load_bits),
 		                    slot % CODED_SLOTS);
 	copy_out(nest, bits, bit, copy);
 	return coded_get(copy, nest->layout->width, slot % CODED_SLOTS);
@@ -216,7 +222,8 @@ ALWAYS_INLINE void set(const struct nest *nest, enum nest_kind kind, unsigned ch
 	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
 	if (nest->layout->in_words == NEST_ONE) {
 		word_set_bits(bits, bit, nest->layout->load_bits,
-		              coded_changed(&nest->layout->coding, word_bits(bits, bit, nest->layout->load_bits),
+		              coded_changed(&nest->layout->coding,
+		                            word_bits(bits, bit, nest->layout->load_bits),
 		                            slot % CODED_SLOTS, value));
 		return;
 	}
@@ -244,7 +251,8 @@ ALWAYS_INLINE void watch_bits(const struct nest *nest, uint64_t chunk, uint64_t 
 
 static void watch_group(const struct nest *nest, uint64_t chunk, uint64_t group, uint32_t stripe[2])
 {
-	uint64_t count = nest_coded(nest->layout->kind) ? nest->layout->group_bits : nest->layout->span;
+	uint64_t count =
+		nest_coded(nest->layout->kind) ? nest->layout->group_bits : nest->layout->span;
 	watch_bits(nest, chunk, group * nest->layout->group_bits, count, stripe);
 }
 
@@ -551,8 +559,8 @@ static bool put_somewhere(struct nest *nest, const struct place *place)
 	}
 	if (at[choice] == slots)
 		return false;
-	uint64_t slot =
-		emptied(nest, nest_first_slot(nest, nest->layout->kind, group[choice]) + at[choice]);
+	uint64_t slot = emptied(nest, nest_first_slot(nest, nest->layout->kind, group[choice]) +
+	                                      at[choice]);
 	set(nest, kind, place->bits, slot,
 	    nest_encode(nest, nest->layout->kind, place->key.value, choice, at[choice]));
 	count_at(nest, kind, place->key.chunk, slot, 1);
@@ -574,8 +582,8 @@ static void change_slot(struct nest *nest, const struct place *place, uint64_t s
 	uint64_t chunk = place->key.chunk, fresh = 0;
 	if (change.what != VALUE_REMOVE) {
 		uint64_t value = get(nest, kind, place->bits, slot);
-		fresh = nest_with_payload(nest, value,
-		                          nest_changed(nest, value >> nest->layout->payload_at, change));
+		fresh = nest_with_payload(
+			nest, value, nest_changed(nest, value >> nest->layout->payload_at, change));
 	}
 	version_lock(place->pair);
 	set(nest, kind, place->bits, slot, fresh);

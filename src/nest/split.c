@@ -18,8 +18,8 @@
  *
  * Entries of files, and those that are merged into a directory, go one by one.
  */
-#include "base/reason.h"
 #include "nest/split.h"
+#include "base/reason.h"
 #include "simd/isa.h"
 
 /* --------------------------------------------------------------- one by one -- */
@@ -92,8 +92,7 @@ ALWAYS_INLINE struct spread_target target_of(const struct nest *from, enum nest_
 	uint64_t tag = key->chunk;
 	if (from->layout->parts > 0)
 		tag = key->value >> from->layout->tag_at & bits_low(from->layout->tag_bits);
-	return spread_choose(spread, tag,
-	                     spread->borrows ? borrowed_bits(from, kind, key) : 0);
+	return spread_choose(spread, tag, spread->borrows ? borrowed_bits(from, kind, key) : 0);
 }
 
 /* Puts a value into a slot, of a coded bucket into any; false if that is taken. */
@@ -267,9 +266,9 @@ static unsigned row_slots(unsigned width)
 
 /* Some slots side by side in a word, as fields, and nothing above them. */
 struct row {
-	unsigned width, bits;        /* of a field, and of all */
-	uint64_t ones;               /* the lowest bits of the fields; */
-	uint64_t all;                /* all their bits; */
+	unsigned width, bits;           /* of a field, and of all */
+	uint64_t ones;                  /* the lowest bits of the fields; */
+	uint64_t all;                   /* all their bits; */
 	uint64_t core_highs, core_lows; /* the highest of their cores, and those below */
 	unsigned core_high;
 };
@@ -313,14 +312,14 @@ ALWAYS_INLINE uint64_t row_count(const struct row *row, uint64_t ones)
 struct lane {
 	struct nest *to;
 	struct row row;
-	uint64_t added;                /* to a slot: what its tag becomes more */
-	unsigned narrower;             /* a slot is by so many bits */
-	uint64_t below, payloads;      /* of a row that comes: what lies below payloads, and these */
-	uint64_t narrow[ROW_MOST];     /* each field, where it lies when it is narrower */
-	bool fresh;                    /* no slot was taken before */
-	struct split_late late;        /* entries of this block */
-	unsigned char *at;             /* the next word of the table, */
-	uint64_t word;                 /* and its lowest bits, which were not written yet */
+	uint64_t added;            /* to a slot: what its tag becomes more */
+	unsigned narrower;         /* a slot is by so many bits */
+	uint64_t below, payloads;  /* of a row that comes: what lies below payloads, and these */
+	uint64_t narrow[ROW_MOST]; /* each field, where it lies when it is narrower */
+	bool fresh;                /* no slot was taken before */
+	struct split_late late;    /* entries of this block */
+	unsigned char *at;         /* the next word of the table, */
+	uint64_t word;             /* and its lowest bits, which were not written yet */
 	unsigned bits;
 };
 
@@ -431,10 +430,10 @@ struct split {
 	const struct nest *from;
 	const struct spread *spread;
 	struct row row;
-	uint64_t compared;  /* all but payloads, */
-	uint64_t highs;     /* the highest bits of that, which are of tags if there are any, */
+	uint64_t compared; /* all but payloads, */
+	uint64_t highs;    /* the highest bits of that, which are of tags if there are any, */
 	unsigned high;
-	uint64_t limit;     /* and the lowest fields of the second lane */
+	uint64_t limit; /* and the lowest fields of the second lane */
 	unsigned lanes;
 	struct lane lane[2];
 };
@@ -604,8 +603,7 @@ ALWAYS_INLINE nidus_status come(struct coming *coming, uint64_t bucket, uint64_t
 		return NIDUS_OK;
 	}
 	coming_end(coming);
-	nidus_status status =
-		put_elsewhere(to, to->layout->kind, bucket * CODED_SLOTS, value);
+	nidus_status status = put_elsewhere(to, to->layout->kind, bucket * CODED_SLOTS, value);
 	*coming = coming_to(to, bucket);
 	return status;
 }

@@ -36,7 +36,8 @@ static struct block_shape shape_of(unsigned width)
 	uint8_t take[32], place[32], carry[16];
 	uint32_t down[8];
 	uint64_t up[4];
-	const unsigned half = width / 2, rest = width % 2 * 4; /* bits of a byte before the upper half */
+	const unsigned half = width / 2,
+		       rest = width % 2 * 4; /* bits of a byte before the upper half */
 	memset(place, 0x80, sizeof place);
 	memset(carry, 0x80, sizeof carry);
 	for (unsigned i = 0; i < 8; i++) {
@@ -194,10 +195,10 @@ nidus_status split_blocks_avx2(const struct nest *from, const struct spread *spr
 	const bool two = spread->range[0].body != spread->range[1].body;
 	const struct block_shape shape = shape_of(layout->width);
 	const __m256i limit = _mm256_set1_epi32((int)(spread->limit << layout->tag_at)),
-	              before = _mm256_sub_epi32(limit, _mm256_set1_epi32(1)),
-	              tag = _mm256_set1_epi32((int)(bits_low(layout->tag_bits) << layout->tag_at));
+		      before = _mm256_sub_epi32(limit, _mm256_set1_epi32(1)),
+		      tag = _mm256_set1_epi32((int)(bits_low(layout->tag_bits) << layout->tag_at));
 	struct block_lane first = lane_of(from, &spread->range[0]),
-	                  second = lane_of(from, &spread->range[1]);
+			  second = lane_of(from, &spread->range[1]);
 	uint64_t blocks = blocks_of(from), slot = 0;
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t there = blocks_of(spread->range[i].body);
@@ -210,8 +211,8 @@ nidus_status split_blocks_avx2(const struct nest *from, const struct spread *spr
 		if (two) {
 			__m256i there = _mm256_and_si256(_mm256_cmpgt_epi32(numbers, before), here);
 			if (spread->borrows) {
-				__m256i equal = _mm256_cmpeq_epi32(
-					_mm256_and_si256(numbers, tag), limit);
+				__m256i equal =
+					_mm256_cmpeq_epi32(_mm256_and_si256(numbers, tag), limit);
 				unsigned unsure = bits_of(_mm256_and_si256(equal, here));
 				there = _mm256_andnot_si256(
 					borrowed_below(from, spread, slot, numbers, unsure), there);

@@ -32,8 +32,9 @@ bool nest_find_entry(const struct nest *nest, const struct nest_key *key,
 
 uint64_t nest_changed(const struct nest *nest, uint64_t payload, struct value_change change)
 {
-	return change.what == VALUE_REPLACE ? change.fresh
-	                                    : value_sum(payload, change.fresh, nest->layout->payload_bits);
+	return change.what == VALUE_REPLACE
+	               ? change.fresh
+	               : value_sum(payload, change.fresh, nest->layout->payload_bits);
 }
 
 size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, uint64_t *values,

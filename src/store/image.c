@@ -37,8 +37,8 @@ static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n
 #define JUDGED_AT 200
 #define CHECKSUM_AT 248
 
-#define LINE 64                 /* sections start at a cache line, */
-#define PAGE 4096               /* and a large table at a page, to be mapped */
+#define LINE 64   /* sections start at a cache line, */
+#define PAGE 4096 /* and a large table at a page, to be mapped */
 #define LARGE (64 * PAGE)
 #define PIECE ((size_t)1 << 20) /* bytes handed to a sink at a time */
 
@@ -354,8 +354,7 @@ nidus_status image_check_section(const struct image *image, enum image_section w
 }
 
 nidus_status image_begin_section(const struct image *image, enum image_section which,
-                                 nidus_source source, void *context,
-                                 struct image_reading *reading)
+                                 nidus_source source, void *context, struct image_reading *reading)
 {
 	unsigned char padding[PAGE];
 	uint64_t gap = image->section[which].offset - end_before(image, which);

@@ -24,8 +24,8 @@ struct image_pieces {
 
 struct image {
 	struct blueprint plan;
-	uint64_t count;   /* entries, stashed ones included */
-	uint64_t stashed; /* different entries in stashes */
+	uint64_t count;                    /* entries, stashed ones included */
+	uint64_t stashed;                  /* different entries in stashes */
 	const struct image_pieces *pieces; /* image_write takes the table from there, unless NULL */
 	struct {
 		uint64_t offset; /* image_lay_out sets it */
@@ -90,8 +90,7 @@ struct image_reading {
 
 /* Begins to read the next section; its pieces follow, and the check of its checksum. */
 nidus_status image_begin_section(const struct image *image, enum image_section which,
-                                 nidus_source source, void *context,
-                                 struct image_reading *reading);
+                                 nidus_source source, void *context, struct image_reading *reading);
 nidus_status image_read_piece(struct image_reading *reading, void *bytes, uint64_t size);
 nidus_status image_end_section(const struct image *image, enum image_section which,
                                const struct image_reading *reading);

@@ -574,9 +574,9 @@ static nidus_status yard_split(const struct yard *from, const struct spread *spr
 	nidus_status status = NIDUS_OK;
 #ifdef YARD_SPLITS_LINES
 	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
-	*done = spread->choose == NULL &&
-	        from->ops->shape.front.slots == frequent.front.slots && split_possible(from) &&
-	        split_possible(spread->range[0].body) && split_possible(spread->range[1].body);
+	*done = spread->choose == NULL && from->ops->shape.front.slots == frequent.front.slots &&
+	        split_possible(from) && split_possible(spread->range[0].body) &&
+	        split_possible(spread->range[1].body);
 	for (uint64_t bucket = 0; *done && bucket < from->fronts && status == NIDUS_OK; bucket++) {
 		status = split_line(from, frequent, spread, bucket);
 		if (status == NIDUS_OK &&

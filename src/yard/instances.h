@@ -147,82 +147,82 @@
 	((struct yard_batch){ .bodies = (those), .each = true, .hashes = (keys), .n = (number) })
 
 /* The calls of one thread. */
-#define YARD_CALLS(name, shape, rare)                                                            \
-	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,       \
-	                                   uint64_t remainder, uint64_t beside)                  \
-	{                                                                                        \
-		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, beside },  \
-		                put_slow_##rare, push_value_##rare);                             \
-	}                                                                                        \
-	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)               \
-	{                                                                                        \
-		return put_##name(yard, key.bucket, key.m, key.remainder, key.beside);           \
-	}                                                                                        \
-	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                \
-	                               const uint64_t *values, size_t n)                         \
-	{                                                                                        \
-		return yard_fill_fronts(yard, shape, hashes, values, n);                         \
-	}                                                                                        \
-	static bool contains_##name(const void *yard, uint64_t hash)                             \
-	{                                                                                        \
-		return yard_contains(yard, shape, hash, in_any_##rare);                          \
-	}                                                                                        \
-	static nidus_status remove_##name(void *yard, uint64_t hash)                             \
-	{                                                                                        \
-		return yard_take(yard, shape, hash, true, take_slow_##rare, bring_back_##rare);  \
-	}                                                                                        \
-	NEVER_INLINE nidus_status take_##name(struct yard *yard, uint64_t hash, uint64_t value)  \
-	{                                                                                        \
-		(void)value;                                                                     \
-		return yard_take(yard, shape, hash, false, take_slow_##rare, bring_back_##rare); \
-	}                                                                                        \
-	YARD_OFTEN nidus_status push_tag_##name(const struct yard *yard, uint64_t bucket,        \
-	                                        unsigned slot, uint64_t beside)                  \
-	{                                                                                        \
-		return yard_push_tag(yard, shape, bucket, slot, beside);                         \
-	}                                                                                        \
-	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,         \
-	                                               uint64_t value)                           \
-	{                                                                                        \
-		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
-		key.beside = yard_beside(yard, hash, value);                                     \
-		return yard_put(yard, shape, key, put_slow_##rare, push_tag_##name);             \
-	}                                                                                        \
-	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
-	                                                uint64_t value)                          \
-	{                                                                                        \
-		if (UNLIKELY(yard->tag_bits > 0))                                                \
-			return insert_tagged_##name(yard, hash, value);                          \
-		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
-		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
-	}                                                                                        \
-	static nidus_status insert_##name(void *body, uint64_t hash)                             \
-	{                                                                                        \
-		struct yard *yard = body;                                                        \
-		if (yard_nearly_full(yard, shape))                                               \
-			yard_approach_back(yard, shape,                                          \
-			                   yard_locate_hot(yard, shape, hash).bucket);           \
-		return insert_inline_##name(yard, hash, 0);                                      \
-	}                                                                                        \
-	YARD_BATCHES(batch_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,    \
-	             take_##name, YARD_ALONE, YARD_ALONE)                                        \
-	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,      \
-	                                 size_t n, uint8_t *yes)                                 \
-	{                                                                                        \
-		yard_look_each(bodies, shape, hashes, n, yes, in_any_##rare);                    \
-	}                                                                                        \
-	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,      \
-	                                       const uint64_t *values, size_t n, size_t *done)   \
-	{                                                                                        \
-		return yard_insert_each(bodies, shape, hashes, values, n, done, put_slow_##rare, \
-		                        push_tag_##name);                                        \
-	}                                                                                        \
-	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,      \
-	                                       size_t n, size_t *done)                           \
-	{                                                                                        \
-		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),     \
-		                       shape, NULL, bodies, NULL, done, YARD_REMOVES,            \
-		                       take_##name, YARD_ALONE);                                 \
+#define YARD_CALLS(name, shape, rare)                                                              \
+	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,         \
+	                                   uint64_t remainder, uint64_t beside)                    \
+	{                                                                                          \
+		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, beside },    \
+		                put_slow_##rare, push_value_##rare);                               \
+	}                                                                                          \
+	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)                 \
+	{                                                                                          \
+		return put_##name(yard, key.bucket, key.m, key.remainder, key.beside);             \
+	}                                                                                          \
+	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                  \
+	                               const uint64_t *values, size_t n)                           \
+	{                                                                                          \
+		return yard_fill_fronts(yard, shape, hashes, values, n);                           \
+	}                                                                                          \
+	static bool contains_##name(const void *yard, uint64_t hash)                               \
+	{                                                                                          \
+		return yard_contains(yard, shape, hash, in_any_##rare);                            \
+	}                                                                                          \
+	static nidus_status remove_##name(void *yard, uint64_t hash)                               \
+	{                                                                                          \
+		return yard_take(yard, shape, hash, true, take_slow_##rare, bring_back_##rare);    \
+	}                                                                                          \
+	NEVER_INLINE nidus_status take_##name(struct yard *yard, uint64_t hash, uint64_t value)    \
+	{                                                                                          \
+		(void)value;                                                                       \
+		return yard_take(yard, shape, hash, false, take_slow_##rare, bring_back_##rare);   \
+	}                                                                                          \
+	YARD_OFTEN nidus_status push_tag_##name(const struct yard *yard, uint64_t bucket,          \
+	                                        unsigned slot, uint64_t beside)                    \
+	{                                                                                          \
+		return yard_push_tag(yard, shape, bucket, slot, beside);                           \
+	}                                                                                          \
+	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,           \
+	                                               uint64_t value)                             \
+	{                                                                                          \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                          \
+		key.beside = yard_beside(yard, hash, value);                                       \
+		return yard_put(yard, shape, key, put_slow_##rare, push_tag_##name);               \
+	}                                                                                          \
+	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,          \
+	                                                uint64_t value)                            \
+	{                                                                                          \
+		if (UNLIKELY(yard->tag_bits > 0))                                                  \
+			return insert_tagged_##name(yard, hash, value);                            \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                          \
+		return put_##name(yard, key.bucket, key.m, key.remainder, value);                  \
+	}                                                                                          \
+	static nidus_status insert_##name(void *body, uint64_t hash)                               \
+	{                                                                                          \
+		struct yard *yard = body;                                                          \
+		if (yard_nearly_full(yard, shape))                                                 \
+			yard_approach_back(yard, shape,                                            \
+			                   yard_locate_hot(yard, shape, hash).bucket);             \
+		return insert_inline_##name(yard, hash, 0);                                        \
+	}                                                                                          \
+	YARD_BATCHES(batch_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,      \
+	             take_##name, YARD_ALONE, YARD_ALONE)                                          \
+	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,        \
+	                                 size_t n, uint8_t *yes)                                   \
+	{                                                                                          \
+		yard_look_each(bodies, shape, hashes, n, yes, in_any_##rare);                      \
+	}                                                                                          \
+	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,        \
+	                                       const uint64_t *values, size_t n, size_t *done)     \
+	{                                                                                          \
+		return yard_insert_each(bodies, shape, hashes, values, n, done, put_slow_##rare,   \
+		                        push_tag_##name);                                          \
+	}                                                                                          \
+	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,        \
+	                                       size_t n, size_t *done)                             \
+	{                                                                                          \
+		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),       \
+		                       shape, NULL, bodies, NULL, done, YARD_REMOVES, take_##name, \
+		                       YARD_ALONE);                                                \
 	}
 
 /* Batches of keys of one yard. */

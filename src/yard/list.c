@@ -74,7 +74,7 @@ bool yard_list_has(const struct yard *yard, struct yard_key key)
 {
 	nidus_entry entry = yard_list_entry(yard, key);
 	return yard_shared(yard) ? find_shared(yard, &entry, NULL, 0) > 0
-	                           : overflow_find(&yard->list, &entry, true) != NULL;
+	                         : overflow_find(&yard->list, &entry, true) != NULL;
 }
 
 /* yard_list_find where copies with other tags do not count. */
@@ -105,9 +105,8 @@ size_t yard_list_find(const struct yard *yard, struct yard_key key, uint64_t *va
 	nidus_entry entry = yard_list_entry(yard, key);
 	size_t from = found < cap ? found : cap, room = cap - from;
 	uint64_t *behind = room > 0 ? values + from : NULL;
-	return found + (yard_shared(yard)
-	                        ? find_shared(yard, &entry, behind, room)
-	                        : overflow_values(&yard->list, &entry, behind, room, 0));
+	return found + (yard_shared(yard) ? find_shared(yard, &entry, behind, room)
+	                                  : overflow_values(&yard->list, &entry, behind, room, 0));
 }
 
 bool yard_list_first(struct yard *yard, uint64_t bucket, const struct yard_key *behind,

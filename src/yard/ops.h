@@ -499,8 +499,8 @@ ALWAYS_INLINE nidus_status yard_insert_each(void *const *bodies, struct yard_sha
 		}
 		for (size_t i = 0; i < some; i++) {
 			struct yard_key key = yard_key_of(shape, &places[i]);
-			key.beside = yard_beside(those[i], these[i],
-			                         values != NULL ? values[*done] : 0);
+			key.beside =
+				yard_beside(those[i], these[i], values != NULL ? values[*done] : 0);
 			nidus_status status = yard_put(those[i], shape, key, put_slow, push_value);
 			if (UNLIKELY(status != NIDUS_OK))
 				return status;
@@ -528,8 +528,7 @@ ALWAYS_INLINE uint64_t yard_front_bit(const struct yard *yard, struct yard_shape
                                       uint64_t bucket)
 {
 	uint64_t size = yard_values_size(shape.front.slots, yard->beside_bits);
-	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 +
-	       yard->tag_bits;
+	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 + yard->tag_bits;
 }
 
 ALWAYS_INLINE uint64_t yard_back_bit(const struct yard *yard, struct yard_shape shape,

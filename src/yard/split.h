@@ -96,7 +96,8 @@ ALWAYS_INLINE void split_pick(const struct split_line *from, uint64_t slots, uin
 	*to = (struct split_line){ .count = (unsigned)POPCOUNT64(slots) };
 	to->sizes = split_less(from->sizes, bits_low(from->count) & ~slots);
 	for (unsigned i = 0; i < from->count; i += 8) {
-		uint64_t some = slots >> i & 0xff, mask = split_mask(some), tags = load64(from->tags + i);
+		uint64_t some = slots >> i & 0xff, mask = split_mask(some),
+			 tags = load64(from->tags + i);
 		/* Byte by byte: none takes from the next. */
 		tags = ((tags & low) + (more & low)) ^ ((tags ^ more) & ~low);
 		store64(to->remainders + at, _pext_u64(load64(from->remainders + i), mask));
@@ -111,7 +112,8 @@ static inline bool split_crowded(struct mini_sizes sizes, unsigned bits)
 	const uint64_t high = SPLIT_ONES << 7;
 	sizes.low |= bits < 64 ? ~bits_low(bits) : 0;
 	sizes.high |= bits < 64 ? ~UINT64_C(0) : ~bits_low(bits - 64);
-	return (((sizes.low - SPLIT_ONES) & ~sizes.low) | ((sizes.high - SPLIT_ONES) & ~sizes.high)) &
+	return (((sizes.low - SPLIT_ONES) & ~sizes.low) |
+	        ((sizes.high - SPLIT_ONES) & ~sizes.high)) &
 	       high;
 }
 
@@ -148,15 +150,15 @@ ALWAYS_INLINE bool split_merge(const struct yard *to, struct yard_shape shape, u
 	all.count = old.count + fresh->count;
 	if (UNLIKELY(all.count > shape.front.slots))
 		return false;
-	uint64_t slots =
-		split_places(shape, yard_front_line(to, shape, bucket), fresh, zeros);
+	uint64_t slots = split_places(shape, yard_front_line(to, shape, bucket), fresh, zeros);
 	all.sizes = split_more(old.sizes, zeros);
 	if (UNLIKELY(split_crowded(all.sizes, shape.front.buckets + all.count)))
 		return false;
 	for (unsigned i = 0, at = 0; i < all.count; i += 8) {
 		uint64_t some = slots >> i & 0xff, mask = split_mask(some);
-		store64(all.remainders + i, _pdep_u64(load64(fresh->remainders + at), mask) |
-		                            _pdep_u64(load64(old.remainders + i - at), ~mask));
+		store64(all.remainders + i,
+		        _pdep_u64(load64(fresh->remainders + at), mask) |
+		                _pdep_u64(load64(old.remainders + i - at), ~mask));
 		store64(all.tags + i, _pdep_u64(load64(fresh->tags + at), mask) |
 		                              _pdep_u64(load64(old.tags + i - at), ~mask));
 		at += (unsigned)POPCOUNT64(some);

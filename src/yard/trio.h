@@ -564,8 +564,7 @@ NEVER_INLINE nidus_status yard_put_listed(struct yard *yard, const struct yard_t
 /* Adds to the value of an entry of a key, in its lines or in the list. */
 static bool yard_add_to(struct yard *yard, const struct yard_trio *trio, struct yard_key key)
 {
-	struct value_change add = { .what = VALUE_ADD,
-		                    .fresh = key.beside >> yard->tag_bits };
+	struct value_change add = { .what = VALUE_ADD, .fresh = key.beside >> yard->tag_bits };
 	return yard_change_trio(yard, trio, key, &add) == NIDUS_OK ||
 	       (yard_listed(yard) && yard_list_change(yard, key, &add) == NIDUS_OK);
 }

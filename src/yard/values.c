@@ -26,9 +26,11 @@ void yard_pull_value_from(struct yard_values values, unsigned slot)
 		yard_set_value(values, values.slots - 1, 0);
 		return;
 	}
-	uint64_t keep = bits_low(bit & 7), word = yard_load_some(values.bytes + bit / 8, size - bit / 8);
+	uint64_t keep = bits_low(bit & 7),
+		 word = yard_load_some(values.bytes + bit / 8, size - bit / 8);
 	for (unsigned at = bit / 8; at < size; at += 8) {
-		uint64_t next = at + 8 < size ? yard_load_some(values.bytes + at + 8, size - at - 8) : 0;
+		uint64_t next =
+			at + 8 < size ? yard_load_some(values.bytes + at + 8, size - at - 8) : 0;
 		uint64_t moved = word >> bits | next << (64 - bits);
 		yard_store_some(values.bytes + at, size - at, (word & keep) | (moved & ~keep));
 		word = next;

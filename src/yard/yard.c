@@ -354,8 +354,8 @@ nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, 
 	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1, and the tag */
 	uint64_t tag = above >> YARD_BUCKET_BITS & bits_low(yard->tag_bits);
 	above ^= tag << YARD_BUCKET_BITS;
-	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->fronts ||
-	    above < 1 || above > yard->buckets)
+	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->fronts || above < 1 ||
+	    above > yard->buckets)
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	*hash = entry_rest(yard, entry);

@@ -389,7 +389,8 @@ static nidus_status build_late(const nidus_options *options, const uint64_t *has
 	uint64_t built = 0;
 	expect_ok(nidus_create(options, &filter));
 	struct nest *nest = (struct nest *)(void *)filter_body(filter);
-	nidus_status status = nest_build_chunks(nest, 0, nest->layout->chunks, hashes, NULL, n, 1, &built);
+	nidus_status status =
+		nest_build_chunks(nest, 0, nest->layout->chunks, hashes, NULL, n, 1, &built);
 	if (status == NIDUS_OK)
 		status = nest_build_check(nest, built);
 	nidus_free(filter);

@@ -217,8 +217,8 @@ static void nest_identities(const nidus_options *options)
 		if (i % 8 == 0)
 			hash = i % 16 == 0 ? i / 16 : ~(uint64_t)(i / 16);
 		nidus_entry entry = identity_in(filter, young, hash);
-		expect_ok(directory_entry_hash(filter_generations(filter)->of[young], &entry,
-		                               &twin));
+		expect_ok(
+			directory_entry_hash(filter_generations(filter)->of[young], &entry, &twin));
 		/* Any hash of the cell will do, as cells are ranges of hashes. */
 		for (unsigned step = 0; step < 64; step++) {
 			uint64_t middle = twin < hash ? twin + (hash - twin) / 64 * step
@@ -702,8 +702,7 @@ static void merge_different(const nidus_options *options)
 		                           (nidus_merge_how)how, &merged));
 		expect_ok(nidus_verify(merged, NULL));
 		for (unsigned i = 0; i < 3; i++)
-			expect_keys(merged, 100000 * (uint64_t)i,
-			            100000 * (uint64_t)i + until[i]);
+			expect_keys(merged, 100000 * (uint64_t)i, 100000 * (uint64_t)i + until[i]);
 		nidus_info info = info_of(merged);
 		expect(how == NIDUS_MERGE_COPIES ? info.count == 32100 : info.count <= 32100);
 		expect(info.fpr_target <= 3 * options->fpr && info.fpr_now <= info.fpr_target);
@@ -752,8 +751,8 @@ static void counts_of_different_generations_add_up(void **state)
 		for (uint64_t key = 0; key < 3000; key++)
 			expect_ok(nidus_add_count_u64(parts[i], key, 1 + key % 7));
 	}
-	expect_ok(nidus_merge_many((const nidus_filter *const *)parts, 2, NIDUS_MERGE_SUM,
-	                           &merged));
+	expect_ok(
+		nidus_merge_many((const nidus_filter *const *)parts, 2, NIDUS_MERGE_SUM, &merged));
 	for (uint64_t key = 0; key < 3000; key++)
 		expect(nidus_get_count_u64(merged, key) >= 2 * (1 + key % 7));
 	expect(nidus_size(merged) <= nidus_size(parts[1]));
@@ -912,8 +911,7 @@ static void read_damaged(const nidus_options *options)
 			memcpy(bad.data, good.data, good.size);
 			bad.data[i] ^= flips[k];
 			bytes_seal(&bad);
-			nidus_status status =
-				nidus_load_buffer(bad.data, bad.size, NULL, &read);
+			nidus_status status = nidus_load_buffer(bad.data, bad.size, NULL, &read);
 			if (status == NIDUS_OK) {
 				expect_ok(nidus_verify(read, NULL));
 				expect(bytes_match(&bad, read));

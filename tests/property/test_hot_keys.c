@@ -10,7 +10,8 @@
 #include "support/filters.h"
 #include "support/stream.h"
 
-#define MOVED_MOST (3 * 2 * 4096) /* entries by one insert, whatever the size: a leaf of three bodies */
+#define MOVED_MOST \
+	(3 * 2 * 4096) /* entries by one insert, whatever the size: a leaf of three bodies */
 #define CLEARED_MOST ((uint64_t)2 << 20) /* bytes by one insert: larger memory is zero already */
 
 struct run {
@@ -138,7 +139,8 @@ static void no_insert_clears_more_than_a_leaf(void **state)
 		nidus_info info = info_of(run.filter);
 		expect(info.chunks >= 4);
 		expect(run.most_cleared > 0);
-		expect(run.most_cleared <= 8 * (info.bytes / info.chunks)); /* four, whose slots were wider */
+		expect(run.most_cleared <=
+		       8 * (info.bytes / info.chunks)); /* four, whose slots were wider */
 		nidus_free(run.filter);
 	}
 }

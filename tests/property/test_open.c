@@ -594,7 +594,8 @@ static void attack_file(const nidus_filter *filter, struct chance *chance, const
 		nidus_filter *opened = open_guarded("bad", later ? NIDUS_OPEN_VERIFY : 0);
 		if (later) {
 			expect_equal(filter_opened(opened)->table_size, size);
-			scribble(chance, (unsigned char *)(uintptr_t)filter_opened(opened)->table, size);
+			scribble(chance, (unsigned char *)(uintptr_t)filter_opened(opened)->table,
+			         size);
 		}
 		use(opened, friend, chance);
 		close_guarded(opened);

@@ -47,7 +47,8 @@ static void expect_packed(const nidus_filter *filter, nidus_options options, uin
 	options.capacity = keys > 0 ? keys : 1;
 	options.max_capacity = 0;
 	nidus_filter *fixed = filter_create(&options);
-	if (keys <= 100 && filter_directory(filter) != NULL) { /* no table is smaller than its list */
+	if (keys <= 100 &&
+	    filter_directory(filter) != NULL) { /* no table is smaller than its list */
 		expect(!has_segments(filter));
 		expect_keys(filter, 0, keys);
 		nidus_free(fixed);
@@ -55,7 +56,8 @@ static void expect_packed(const nidus_filter *filter, nidus_options options, uin
 	}
 	expect(filter_directory(filter) == NULL && info.growth_bits == 0);
 	expect(info.count == keys && info.capacity >= keys && info.max_capacity == info.capacity);
-	expect(info.fpr_now <= options.fpr * (1 + 1e-9) && info.fpr_target <= options.fpr * (1 + 1e-9));
+	expect(info.fpr_now <= options.fpr * (1 + 1e-9) &&
+	       info.fpr_target <= options.fpr * (1 + 1e-9));
 	if (keys >= ENTRIES)
 		expect((double)info.bytes <= times * (double)info_of(fixed).bytes + MEMORY_LINE);
 	expect_keys(filter, 0, keys);
@@ -96,8 +98,7 @@ static void packed_filters_are_nearly_as_small_as_those_made_for_their_keys(void
 			nidus_options options = filter_options(1, 0.01, 5);
 			options.family = (*family)->id;
 			check_note("%s, %u keys", (*family)->name, (unsigned)sizes[i]);
-			nidus_filter *filter =
-				make_packed(options, sizes[i], UINT64_C(1) << 32);
+			nidus_filter *filter = make_packed(options, sizes[i], UINT64_C(1) << 32);
 			expect_packed(filter, options, sizes[i], 1.3);
 			nidus_free(filter);
 		}
@@ -133,7 +134,8 @@ static void pack_and_use(nidus_options options)
 	remove_keys(filter, 0, 500);
 	expect_ok(nidus_pack(filter));
 	nidus_info info = info_of(filter);
-	expect(info.count == 2500 && info.concurrent == ((options.features & NIDUS_CONCURRENT) != 0));
+	expect(info.count == 2500 &&
+	       info.concurrent == ((options.features & NIDUS_CONCURRENT) != 0));
 	expect_keys(filter, 500, 3000);
 	struct bytes bytes = bytes_save(filter);
 	nidus_filter *loaded;

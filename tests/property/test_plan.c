@@ -179,8 +179,7 @@ static void bytes_growing_is_the_most_that_growth_takes(void **state)
 		check_note("%s", nidus_family_name(rows[i].family));
 		uint64_t most = most_bytes(options, rows[i].family);
 		/* Lists come and go, and some leaves have more keys than others. */
-		expect(most >= rows[i].bytes_growing * 0.9 &&
-		       most <= rows[i].bytes_growing * 1.1);
+		expect(most >= rows[i].bytes_growing * 0.9 && most <= rows[i].bytes_growing * 1.1);
 	}
 }
 

@@ -191,7 +191,8 @@ static void begin(struct history *h, uint64_t number)
 /* A pause before its time, so that whole filters are used amid growth, too. */
 static bool interrupted(struct history *h)
 {
-	return has_segments(h->filter) && chance_one_in(&h->chance, 4 + (unsigned)(h->ledger.keys / 256));
+	return has_segments(h->filter) &&
+	       chance_one_in(&h->chance, 4 + (unsigned)(h->ledger.keys / 256));
 }
 
 static void live(struct history *h)
@@ -294,8 +295,7 @@ static void summarize(void)
 	       " of them relaxed, %" PRIu64 " shrinks, %" PRIu64 " packed, %" PRIu64
 	       " builds, %" PRIu64 " times threads\n",
 	       history_met.merged, history_met.grown + history_met.relaxed, history_met.relaxed,
-	       history_met.shrunk, history_met.packed, history_met.built,
-	       history_met.threads);
+	       history_met.shrunk, history_met.packed, history_met.built, history_met.threads);
 }
 
 static int no_sync(int file)

@@ -17,9 +17,9 @@
 #include "support/filters.h"
 #include "support/model.h"
 
-#define COPIES_LIKELY 4         /* from here on an identity may be at its bound */
-#define LOOKS_FREE 20000        /* slots that searches may look at, */
-#define LOOKS_PAID 2            /* and so many more for each operation */
+#define COPIES_LIKELY 4  /* from here on an identity may be at its bound */
+#define LOOKS_FREE 20000 /* slots that searches may look at, */
+#define LOOKS_PAID 2     /* and so many more for each operation */
 
 struct history *history_now;
 uint64_t history_run_seed;

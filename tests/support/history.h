@@ -54,8 +54,8 @@ extern uint64_t history_run_seed;
 
 /* What came up: histories that never moved anything would prove little. */
 struct history_met {
-	uint64_t changes, moving, saved_amid, cloned_amid, merged, relaxed, grown, shrunk, packed, full,
-		copies, built, threads;
+	uint64_t changes, moving, saved_amid, cloned_amid, merged, relaxed, grown, shrunk, packed,
+		full, copies, built, threads;
 };
 extern struct history_met history_met;
 

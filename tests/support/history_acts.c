@@ -224,8 +224,7 @@ static void look_for_packed(const struct history *h, const nidus_filter *packed)
 		if (held == 0)
 			continue;
 		DEMAND(nidus_contains_hash(packed, ledger->hashes[key]));
-		DEMAND(!ledger->exact ||
-		       nidus_count_key_hash(packed, ledger->hashes[key]) >= held);
+		DEMAND(!ledger->exact || nidus_count_key_hash(packed, ledger->hashes[key]) >= held);
 	}
 }
 

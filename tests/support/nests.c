@@ -41,7 +41,8 @@ void nest_make(struct nest *nest, const struct blueprint *plan, enum nest_kind k
 	const struct segment all = { .parts = UINT64_C(1) << plan->growth_bits,
 		                     .tag_bits = plan->growth_bits,
 		                     .most_bits = plan->growth_bits };
-	expect_ok(nest_create(nest, plan, kind, plan->growth_bits > 0 ? &all : NULL, &system, NULL));
+	expect_ok(
+		nest_create(nest, plan, kind, plan->growth_bits > 0 ? &all : NULL, &system, NULL));
 }
 
 static int compare(const void *a, const void *b)
@@ -97,8 +98,8 @@ nidus_entry nest_entry_of(const struct nest *nest, uint64_t hash)
 {
 	struct nest_key key = nest_locate(nest, nest->layout->kind, hash);
 	nidus_entry identity = nest_identity(nest, nest->layout->kind, &key);
-	return (nidus_entry){ key.chunk * nest->layout->groups + identity.home, identity.fingerprint,
-		              0 };
+	return (nidus_entry){ key.chunk * nest->layout->groups + identity.home,
+		              identity.fingerprint, 0 };
 }
 
 const char *nest_kind_name(enum nest_kind kind)

@@ -229,7 +229,8 @@ static uint64_t empty_slot(const struct nest *nest, const struct nest_key *key, 
 {
 	uint64_t first = nest_first_slot(nest, nest->layout->kind, key->group[choice]);
 	for (unsigned at = from; at < to; at++) {
-		if (nest_get(nest, nest->layout->kind, nest_chunk_bits(nest, key->chunk), first + at) == 0)
+		if (nest_get(nest, nest->layout->kind, nest_chunk_bits(nest, key->chunk),
+		             first + at) == 0)
 			return first + at;
 	}
 	return UINT64_MAX;
@@ -268,8 +269,8 @@ static void expect_proactive(unsigned slots, unsigned reserve)
 		expect_ok(nidus_insert_hash(filter, hash));
 		expect_equal(nest->effort.relocations, relocations + (slot == UINT64_MAX));
 		if (slot != UINT64_MAX)
-			expect_equal(nest_get(nest, nest->layout->kind, nest_chunk_bits(nest, key.chunk),
-			                      slot),
+			expect_equal(nest_get(nest, nest->layout->kind,
+			                      nest_chunk_bits(nest, key.chunk), slot),
 			             key.value);
 	}
 	expect(held_back > 0);

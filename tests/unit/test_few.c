@@ -87,8 +87,7 @@ static void expect_one_spelling(const struct few *few, const struct model *model
 	for (size_t i = model->n; i-- > 0;)
 		expect_ok(few_insert(&again, model->record[i], model->copies[i], &system_memory));
 	expect_equal(again.count, few->count);
-	expect(model->n == 0 ||
-	       memcmp(again.bytes, few->bytes, (size_t)few_bytes(few)) == 0);
+	expect(model->n == 0 || memcmp(again.bytes, few->bytes, (size_t)few_bytes(few)) == 0);
 	few_free(&again, &system_memory);
 }
 
@@ -175,8 +174,8 @@ static void the_example_is_true(void **state)
 	static const char heads[] = "10110000010110";
 	struct few few = { .bits = 8 };
 	for (unsigned i = 0; i < sizeof numbers; i++)
-		expect_ok(few_insert(&few, (struct few_record){ numbers[i], 0 }, 1,
-		                     &system_memory));
+		expect_ok(
+			few_insert(&few, (struct few_record){ numbers[i], 0 }, 1, &system_memory));
 	expect_equal(few_bytes(&few), 8);
 	uint64_t word = load64(few.bytes);
 	for (unsigned i = 0; i < sizeof rests; i++, word >>= 5)

@@ -105,8 +105,8 @@ static void every_slot_tells_its_identity(void **state)
 					tag = 0;
 				if (width < extra + 1)
 					continue;
-				struct blueprint plan = nest_plan(slots, width - extra - tag, tag,
-				                                  chunks, groups);
+				struct blueprint plan =
+					nest_plan(slots, width - extra - tag, tag, chunks, groups);
 				if (!nest_plan_possible(&plan, kind))
 					continue;
 				expect_equal(nest_slot_width(&plan, kind), width);
@@ -270,9 +270,8 @@ static void tables_may_have_more_than_2_32_slots(void **state)
 	struct os_calls real = os;
 	os.map_zeroed = map_sparse;
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-		struct blueprint plan =
-			nest_plan(tables[i].slots, tables[i].core, 0, tables[i].chunks,
-		                  tables[i].groups);
+		struct blueprint plan = nest_plan(tables[i].slots, tables[i].core, 0,
+		                                  tables[i].chunks, tables[i].groups);
 		const nidus_allocator system = { 0 };
 		struct nest nest;
 		check_note("table %zu", i);
@@ -335,11 +334,12 @@ static void what_passes_the_check_does_not_overflow(void **state)
 	struct chance chance = { chance_seed() };
 	unsigned passed = 0;
 	for (unsigned i = 0; i < 200000; i++) {
-		struct blueprint plan = nest_plan(
-			2u << chance_below(&chance, 3), (unsigned)chance_below(&chance, 60),
-			(unsigned)chance_below(&chance, 60),
-			chance_next(&chance) >> chance_below(&chance, 64),
-			chance_next(&chance) >> chance_below(&chance, 64));
+		struct blueprint plan =
+			nest_plan(2u << chance_below(&chance, 3),
+		                  (unsigned)chance_below(&chance, 60),
+		                  (unsigned)chance_below(&chance, 60),
+		                  chance_next(&chance) >> chance_below(&chance, 64),
+		                  chance_next(&chance) >> chance_below(&chance, 64));
 		enum nest_kind kind = (enum nest_kind)chance_below(&chance, NEST_KIND_LAST + 1);
 		if (nest_symmetric(kind))
 			plan.groups = power_of_two_from(plan.groups >> 1);

@@ -116,12 +116,10 @@ static void no_width_loses_an_entry(void **state)
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (unsigned slots = 2; slots <= 8; slots *= 2) {
 			for (unsigned core = 2; core <= 56; core += core < 32 ? 1 : 3) {
-				unsigned tag =
-					core <= 40 ? (unsigned)chance_below(&chance, 4) : 0;
+				unsigned tag = core <= 40 ? (unsigned)chance_below(&chance, 4) : 0;
 				uint64_t groups =
 					nest_symmetric(kind) ? 16 : 11 + chance_below(&chance, 20);
-				struct blueprint plan =
-					nest_plan(slots, core, tag, 2, groups);
+				struct blueprint plan = nest_plan(slots, core, tag, 2, groups);
 				if (nest_plan_possible(&plan, kind))
 					expect_fill(plan, kind, &chance);
 			}
@@ -153,8 +151,7 @@ static void any_search_limit_keeps_all_entries(void **state)
 	struct chance chance = { chance_seed() };
 	for (enum nest_kind kind = NEST_KIND_FIRST; kind <= NEST_KIND_LAST; kind++) {
 		for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-			struct blueprint plan =
-				nest_plan(nest_coded(kind) ? 4 : 2, 9, 0, 1, 128);
+			struct blueprint plan = nest_plan(nest_coded(kind) ? 4 : 2, 9, 0, 1, 128);
 			plan.max_steps = limits[i];
 			plan.stash_limit = 0;
 			expect_fill(plan, kind, &chance);
@@ -187,7 +184,8 @@ static void expect_room(struct nest *nest, const struct nest_key *key, const nid
 	expect(nest_encode_at(nest, nest->layout->kind, key, slot, &value));
 	unsigned char *bits = nest_chunk_bits(nest, key->chunk);
 	expect(nest_get(nest, nest->layout->kind, bits, slot) != 0);
-	nest_set(nest, nest->layout->kind, bits, slot, 0); /* the copy; now all is as before, but moved */
+	nest_set(nest, nest->layout->kind, bits, slot,
+	         0); /* the copy; now all is as before, but moved */
 	uint64_t left;
 	nidus_entry *after = nest_entries(nest, &left);
 	expect_equal(left, n);
@@ -289,7 +287,8 @@ static bool model_put(struct model *model, const struct nest_key *key)
 	uint64_t apart = key->group[1] > key->group[0] ? key->group[1] - key->group[0]
 	                                               : key->group[0] - key->group[1];
 	choice = at[0] == slots;
-	if (nest_choosing(nest->layout->kind) || (nest->layout->kind == NEST_WINDOWS && apart > slots))
+	if (nest_choosing(nest->layout->kind) ||
+	    (nest->layout->kind == NEST_WINDOWS && apart > slots))
 		choice = at[1] < at[0];
 	if (at[choice] == slots) {
 		choice = 0;
@@ -323,7 +322,8 @@ static void model_push(struct model *model, uint64_t group, uint64_t but_from, u
 		uint64_t slot = first + at;
 		if (slot >= but_from && slot < but_from + nest->layout->slots)
 			continue;
-		if (nest->layout->kind == NEST_WINDOWS && model_knows(model, slot) && parent != UINT32_MAX)
+		if (nest->layout->kind == NEST_WINDOWS && model_knows(model, slot) &&
+		    parent != UINT32_MAX)
 			continue;
 		model->node[model->nodes++] = (struct model_node){ slot, first, parent };
 	}
@@ -418,8 +418,8 @@ static bool model_insert(struct model *model, uint64_t hash)
 		return false;
 	for (; i != UINT32_MAX; i = model->node[i].parent) {
 		uint64_t from = model->node[i].slot;
-		struct nest_key moved =
-			nest_key_in(nest, nest->layout->kind, key.chunk, from, model_get(model, from));
+		struct nest_key moved = nest_key_in(nest, nest->layout->kind, key.chunk, from,
+		                                    model_get(model, from));
 		if (nest_symmetric(nest->layout->kind))
 			value = moved.value;
 		else
@@ -463,7 +463,8 @@ static void expect_equal_searches(struct blueprint plan, enum nest_kind kind, st
 			expect(!model_insert(&model, hash));
 	}
 	for (unsigned i = BULK; i < WAYS; i++)
-		expect(memcmp(nests[i].bits, nests[SPECIAL].bits, nest_slots_bytes(nests[i].layout)) == 0);
+		expect(memcmp(nests[i].bits, nests[SPECIAL].bits,
+		              nest_slots_bytes(nests[i].layout)) == 0);
 	expect_equal(nests[BULK].effort.checks, nests[SPECIAL].effort.checks);
 	expect_equal(nests[BULK].effort.moves, nests[SPECIAL].effort.moves);
 	expect_equal(model.checks, nests[SPECIAL].effort.checks);
@@ -490,8 +491,7 @@ static void searches_look_and_move_as_the_model_does(void **state)
 					groups = nest_symmetric(kind) ? 1024 : 3001;
 				if (core == 14)
 					groups = nest_symmetric(kind) ? 4096 : 8193;
-				struct blueprint plan =
-					nest_plan(slots, core, tag, 1, groups);
+				struct blueprint plan = nest_plan(slots, core, tag, 1, groups);
 				plan.reserve = nest_symmetric(kind) ? core % 2 : 0;
 				plan.max_steps = core % 3 == 0 ? 300 : SEARCH_STEPS_MAX;
 				if (nest_plan_possible(&plan, kind))

@@ -88,7 +88,8 @@ static void one_thread_fills_and_empties_it(void **state)
 		struct nest nest;
 		make(&nest, &layouts[l]);
 		const struct body_ops *ops = nest_ops(&nest);
-		uint64_t slots = nest.layout->chunks * nest_chunk_slots(nest.layout), in = 0, refused = 0;
+		uint64_t slots = nest.layout->chunks * nest_chunk_slots(nest.layout), in = 0,
+			 refused = 0;
 		uint64_t *mine = check_alloc((4 * slots + 64) * sizeof *mine);
 		for (uint64_t i = 0; i < 3 * slots + 64; i++) {
 			uint64_t n, hash = mix(i + 1);

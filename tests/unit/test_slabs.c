@@ -93,7 +93,7 @@ static void take_and_give(uint64_t whole)
 static void blocks_stay_side_by_side(void **state)
 {
 	(void)state;
-	take_and_give(0);               /* a slab for each block */
+	take_and_give(0);                /* a slab for each block */
 	take_and_give(128 * 3 * EACH);   /* three */
 	take_and_give(128 * 100 * EACH); /* and one that may stay when it is empty */
 }

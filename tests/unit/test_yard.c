@@ -580,8 +580,7 @@ static void build_tier(const char *tier)
 		           (unsigned long long)fronts[i % 5], value_bits, tier);
 		expect_ok(one_by_one.ops->body.insert_batch(&one_by_one, hashes, values, n, &done));
 		for (unsigned parts = 1; parts <= 5; parts++) {
-			yard_make_for_values(&built, yard_widths[i / 5], fronts[i % 5],
-			                     value_bits);
+			yard_make_for_values(&built, yard_widths[i / 5], fronts[i % 5], value_bits);
 			const uint64_t *with = value_bits > 0 ? values : NULL;
 			for (unsigned part = parts; part-- > 0;) /* in any order */
 				expect_ok(yard_build_fronts(&built, hashes, with, n, part, parts));

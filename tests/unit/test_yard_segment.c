@@ -57,7 +57,8 @@ static void make_body(struct yard *yard, unsigned width, uint64_t fronts, unsign
 static void choose_parts(struct body *body, const struct segment *segment, struct chance *chance)
 {
 	for (unsigned i = 0; i < PARTS; i++)
-		body->part[i] = segment->first + (chance_next(chance) & bits_low(segment->tag_bits));
+		body->part[i] =
+			segment->first + (chance_next(chance) & bits_low(segment->tag_bits));
 }
 
 static void choose_identities(struct body *body, struct chance *chance)
@@ -599,8 +600,8 @@ static struct spread_target choose(const void *context, uint64_t tag, uint64_t b
 static struct yard *body_of(struct split *split, uint64_t hash)
 {
 	uint64_t part = multiply_high(hash, split->from.parts);
-	struct spread_target target = choose(split, part - split->from.first_part,
-	                                     yard_borrow(&split->from, hash));
+	struct spread_target target =
+		choose(split, part - split->from.first_part, yard_borrow(&split->from, hash));
 	return target.body;
 }
 
@@ -731,7 +732,9 @@ static void splits_leave_the_same_bytes_in_every_tier(void **state)
 			expect_ok(nidus_set_isa(i == 0 ? before : "scalar"));
 			make_split(both[i], yard_widths[w], 17, 8, false);
 			fill_split(both[i], &chance);
-			struct spread spread = { .choose = choose, .context = both[i], .borrows = true };
+			struct spread spread = { .choose = choose,
+				                 .context = both[i],
+				                 .borrows = true };
 			expect_ok(yard_spread(&both[i]->from, &spread));
 		}
 		expect_ok(nidus_set_isa(before));
@@ -768,7 +771,8 @@ static void fill_some(struct yard *yard, unsigned percent, struct chance *chance
 static void make_halving(struct halving *halving, struct chance *chance)
 {
 	unsigned tag_bits = (unsigned)chance_below(chance, 10);
-	uint64_t fronts = 1 + chance_below(chance, 40), limit = chance_below(chance, 1u << tag_bits);
+	uint64_t fronts = 1 + chance_below(chance, 40),
+		 limit = chance_below(chance, 1u << tag_bits);
 	uint64_t last = bits_low(tag_bits) - limit;
 	struct segment segment = { .parts = 4096, .first = 100, .tag_bits = tag_bits };
 	for (unsigned i = 0; i < 2; i++) {

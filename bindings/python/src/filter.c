@@ -40,9 +40,10 @@ static int wait_for(struct filter_object *self, enum guard_use use)
 	}
 	if (!guard_is_mine(&self->guard))
 		return guard_wait(&self->guard, use);
-	PyErr_SetString(PyExc_RuntimeError,
-	                "a signal handler cannot use the filter of the call that it interrupted: it would "
-	                "wait for ever");
+	PyErr_SetString(
+		PyExc_RuntimeError,
+		"a signal handler cannot use the filter of the call that it interrupted: it would "
+		"wait for ever");
 	return -1;
 }
 

@@ -11,7 +11,8 @@ static PyTypeObject *info_type, *row_type, *entry_type;
 static PyStructSequence_Field info_fields[] = {
 	{ "family", "the design: \"windowed\" and so on" },
 	{ "count", "entries now, copies counted; Bloom: inserts" },
-	{ "capacity", "keys promised to fit: of a filter that can grow, those it has room for by now" },
+	{ "capacity",
+	  "keys promised to fit: of a filter that can grow, those it has room for by now" },
 	{ "max_capacity", "keys it may grow to by itself" },
 	{ "bytes", "memory" },
 	{ "seed", "what hashing is keyed with" },

@@ -450,8 +450,8 @@ static bool hash_block(JNIEnv *env, const nidus_filter *filter, const struct key
 			jint end = end_of(keys, k);
 			if (start < 0 || end < start || end > keys->size)
 				return throw_ends(env, k);
-			hashes[k - i] = nidus_hash(filter, keys->bytes + start,
-			                           (size_t)(end - start));
+			hashes[k - i] =
+				nidus_hash(filter, keys->bytes + start, (size_t)(end - start));
 			start = end;
 		}
 	}
