@@ -442,10 +442,10 @@ static void overflow_free(struct overflow *overflow, const nidus_allocator *allo
 struct few {
 	unsigned char *bytes;
 	struct overflow *copies; /* beyond the first of each record; NULL: there were none yet */
-	uint32_t size;           /* bytes that were taken; 0: there are none, or they are a file's */
-	uint16_t count;          /* of records */
-	uint8_t bits;            /* of a number, 1 to 64 */
-	uint8_t value_bits;      /* 0 to 32 */
+	uint32_t size;      /* bytes that were taken; 0: there are none, or they are a file's */
+	uint16_t count;     /* of records */
+	uint8_t bits;       /* of a number, 1 to 64 */
+	uint8_t value_bits; /* 0 to 32 */
 };
 
 struct few_record {
@@ -754,12 +754,12 @@ ALWAYS_INLINE uint64_t lender_bits(const struct lender *lender, uint64_t rest)
 
 
 struct segment {
-	uint64_t parts;      /* of the whole filter */
-	uint64_t first;      /* of the parts that the body holds */
-	unsigned tag_bits;   /* that entries keep of their part: it holds at most 2^tag_bits */
-	unsigned most_bits;  /* and the most that those of any body of the filter keep */
-	const void *model;   /* a body of the filter whose tables this one may use; or NULL */
-	const void *layout;  /* of bodies with so many tag bits (family/family.h); or NULL */
+	uint64_t parts;     /* of the whole filter */
+	uint64_t first;     /* of the parts that the body holds */
+	unsigned tag_bits;  /* that entries keep of their part: it holds at most 2^tag_bits */
+	unsigned most_bits; /* and the most that those of any body of the filter keep */
+	const void *model;  /* a body of the filter whose tables this one may use; or NULL */
+	const void *layout; /* of bodies with so many tag bits (family/family.h); or NULL */
 	/*
 	 * Zeroed memory, at a cache line, for the body's table and what lies behind it: as much
 	 * as family->segment_room says. NULL: the body takes its own.
@@ -800,9 +800,9 @@ static inline uint64_t segment_tag(const struct segment *segment, uint64_t part)
 
 /* All zero but for `each`: empty. */
 struct slabs {
-	size_t each;       /* bytes of a block: a multiple of MEMORY_LINE */
-	uint64_t blocks;   /* in use */
-	uint64_t bytes;    /* of all slabs */
+	size_t each;     /* bytes of a block: a multiple of MEMORY_LINE */
+	uint64_t blocks; /* in use */
+	uint64_t bytes;  /* of all slabs */
 	struct block *slab;
 	uint64_t slabs, full; /* how many there are, and how many of them are full */
 	uint64_t used;        /* blocks of the one behind those */
@@ -867,7 +867,7 @@ enum {
 
 /* Every filter has one, small ones too: fields are no wider than what they are for. */
 struct blueprint {
-	uint64_t seed; /* first: see filter_take_body */
+	uint64_t seed;         /* first: see filter_take_body */
 	uint64_t capacity;     /* keys promised to fit at this level */
 	uint64_t max_capacity; /* keys promised to fit after all growth */
 	double fpr;            /* the target */
@@ -1109,7 +1109,7 @@ struct ranges_out {
 /* What a table is when all have come. */
 struct ranges_end {
 	uint64_t count, stashed, listed; /* as in struct fill */
-	unsigned char *stash;   /* listed entries as in a file; the state's, until it is freed */
+	unsigned char *stash; /* listed entries as in a file; the state's, until it is freed */
 };
 
 /* How a kind of table is built in this way. */
@@ -1241,9 +1241,9 @@ struct family {
 	/* Whether growth beyond the reserve takes core bits, so that only their sum with
 	 * the growth bits is a filter's own; otherwise core bits are what entries depend on. */
 	bool core_shrinks;
-	bool compact;  /* whether NIDUS_COMPACT is possible */
-	bool searches; /* entries make room for others: two groups of slots each */
-	bool grows;    /* bodies are directories of those of a family (api/directory.h) */
+	bool compact;   /* whether NIDUS_COMPACT is possible */
+	bool searches;  /* entries make room for others: two groups of slots each */
+	bool grows;     /* bodies are directories of those of a family (api/directory.h) */
 	bool unlimited; /* or generations of such directories (api/generations.h) */
 	/* The rates it can be planned for; 0: what all families can do (api/options.h). */
 	double fpr_least, fpr_most;
@@ -1369,8 +1369,8 @@ struct family {
 	 * identity(), entry_hash() and body_hash() alone. It takes no memory. `partner_key` is the
 	 * seed's (base/hash.h).
 	 */
-	const void *(*sketch)(void *room, const struct blueprint *plan, const struct segment *segment,
-	                      uint64_t partner_key);
+	const void *(*sketch)(void *room, const struct blueprint *plan,
+	                      const struct segment *segment, uint64_t partner_key);
 	nidus_status (*prepare)(void *model);
 	nidus_status (*lay_out)(const struct blueprint *plan, const struct segment *segment,
 	                        const void *model, const nidus_allocator *allocator, void **layout);
@@ -1494,19 +1494,19 @@ struct ground {
 };
 
 struct directory {
-	void **index;         /* bodies, by the highest bits of a part; NULL: there are none yet */
-	uint64_t parts;       /* base segments, times the values of all growth bits */
+	void **index;   /* bodies, by the highest bits of a part; NULL: there are none yet */
+	uint64_t parts; /* base segments, times the values of all growth bits */
 	const struct body_ops *ops; /* of all bodies */
 	const struct family *inner; /* the family of the bodies */
 	const struct ground *ground;
-	struct trunk *trunk;  /* NULL: there are no leaves */
-	struct few few;       /* the list, if there are none */
-	uint16_t few_most;    /* entries that it takes */
-	uint8_t behind;       /* growth bits that the index leaves out, */
-	uint8_t borrowed;     /* or borrowed bits that it has */
-	uint8_t depth;        /* bits of a part, behind the base segment, that the index has */
-	uint8_t way;          /* from a hash to its body: an enum directory_way */
-	uint8_t due;          /* shared: 1 if leaves have to be looked at */
+	struct trunk *trunk; /* NULL: there are no leaves */
+	struct few few;      /* the list, if there are none */
+	uint16_t few_most;   /* entries that it takes */
+	uint8_t behind;      /* growth bits that the index leaves out, */
+	uint8_t borrowed;    /* or borrowed bits that it has */
+	uint8_t depth;       /* bits of a part, behind the base segment, that the index has */
+	uint8_t way;         /* from a hash to its body: an enum directory_way */
+	uint8_t due;         /* shared: 1 if leaves have to be looked at */
 	bool shared : 1, mapped : 1;
 	bool unbounded : 1; /* more keys than max_capacity are taken: see directory_most */
 };
@@ -1812,10 +1812,11 @@ struct nidus_filter {
 	_Alignas(void *) unsigned char body[];
 };
 
-_Static_assert(offsetof(struct nidus_filter, key) ==
-                               offsetof(struct nidus_filter, ground) + offsetof(struct ground, key) &&
+_Static_assert(offsetof(struct nidus_filter, key) == offsetof(struct nidus_filter, ground) +
+                                                             offsetof(struct ground, key) &&
                        offsetof(struct nidus_filter, plan) ==
-                               offsetof(struct nidus_filter, ground) + offsetof(struct ground, plan) &&
+                               offsetof(struct nidus_filter, ground) +
+                                       offsetof(struct ground, plan) &&
                        offsetof(struct nidus_filter, allocator) ==
                                offsetof(struct nidus_filter, ground) +
                                        offsetof(struct ground, allocator),
@@ -2016,13 +2017,13 @@ struct spill {
 	pthread_mutex_t turn; /* to read or write what follows */
 	pthread_cond_t turned;
 	struct block memory;
-	uint64_t *hashes, *values; /* the pool */
+	uint64_t *hashes, *values;     /* the pool */
 	size_t room, used, usual_room; /* room: what there is; usual_room: what there should be */
-	size_t writers; /* threads that still write into their places of the pool */
-	bool emptying;  /* a thread makes a run of it */
-	bool sorted;    /* the pool is, and nothing came since */
-	uint64_t added; /* hashes so far */
-	bool lost;      /* a sort was stopped: the pool holds anything */
+	size_t writers;                /* threads that still write into their places of the pool */
+	bool emptying;                 /* a thread makes a run of it */
+	bool sorted;                   /* the pool is, and nothing came since */
+	uint64_t added;                /* hashes so far */
+	bool lost;                     /* a sort was stopped: the pool holds anything */
 
 	struct scratch file;
 	uint64_t end; /* of the runs in the file */
@@ -2109,8 +2110,8 @@ struct image_pieces {
 
 struct image {
 	struct blueprint plan;
-	uint64_t count;   /* entries, stashed ones included */
-	uint64_t stashed; /* different entries in stashes */
+	uint64_t count;                    /* entries, stashed ones included */
+	uint64_t stashed;                  /* different entries in stashes */
 	const struct image_pieces *pieces; /* image_write takes the table from there, unless NULL */
 	struct {
 		uint64_t offset; /* image_lay_out sets it */
@@ -2175,8 +2176,7 @@ struct image_reading {
 
 /* Begins to read the next section; its pieces follow, and the check of its checksum. */
 static nidus_status image_begin_section(const struct image *image, enum image_section which,
-                                 nidus_source source, void *context,
-                                 struct image_reading *reading);
+                                 nidus_source source, void *context, struct image_reading *reading);
 static nidus_status image_read_piece(struct image_reading *reading, void *bytes, uint64_t size);
 static nidus_status image_end_section(const struct image *image, enum image_section which,
                                const struct image_reading *reading);
@@ -3116,8 +3116,8 @@ static nidus_status assemble_filter(struct making *making, struct assembly *asse
 	assembly->table = family->table(filter_body(filter), &size);
 	status = assemble(assembly, &making->builder->spill);
 	if (status == NIDUS_OK)
-		status = family->import(filter_body(filter), assembly->end.stash, assembly->end.listed,
-		                        assembly->end.count);
+		status = family->import(filter_body(filter), assembly->end.stash,
+		                        assembly->end.listed, assembly->end.count);
 	if (status == NIDUS_OK)
 		making->filter = filter;
 	else
@@ -3809,7 +3809,8 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 	if (status != NIDUS_OK)
 		return status;
 	while (offers_take(&offers, &taken) &&
-	       (best == NULL || offers_bytes(&offers) < best->family->fill(filter_body(best)).bytes)) {
+	       (best == NULL ||
+	        offers_bytes(&offers) < best->family->fill(filter_body(best)).bytes)) {
 		status = make_in_api_bulk(&taken, hashes, values, n, threads, &made);
 		if (status != NIDUS_OK && status != NIDUS_FULL && status != NIDUS_COPIES) {
 			nidus_free(best);
@@ -3817,7 +3818,8 @@ static nidus_status make_for_copies(const nidus_options *options, const uint64_t
 		}
 		bool good = status == NIDUS_OK && keeps_promise(made, offers_bytes(&offers));
 		if (status == NIDUS_OK && best != NULL &&
-		    made->family->fill(filter_body(made)).bytes >= best->family->fill(filter_body(best)).bytes) {
+		    made->family->fill(filter_body(made)).bytes >=
+		            best->family->fill(filter_body(best)).bytes) {
 			nidus_free(made);
 		} else if (status == NIDUS_OK) {
 			nidus_free(best);
@@ -3853,7 +3855,8 @@ static nidus_status make_and_fit(nidus_options *options, bool count_keys, const 
                                  const uint64_t *values, size_t n, unsigned threads,
                                  nidus_filter **filter)
 {
-	bool unlimited = options->max_capacity == NIDUS_UNLIMITED; /* it takes room as it needs it */
+	bool unlimited =
+		options->max_capacity == NIDUS_UNLIMITED; /* it takes room as it needs it */
 	if (count_keys && !unlimited && any_copies(options, hashes, values, n))
 		return make_for_copies(options, hashes, values, n, threads, filter);
 	if (count_keys)
@@ -4113,11 +4116,11 @@ static nidus_status claims_check(const struct family *family, const struct bluep
 static nidus_status check_fields_in_api_claims(const struct family *family, const struct blueprint *plan)
 {
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
-	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > PLAN_GENERATIONS || plan->level != 0 ||
-	    (plan->segmented && !(family->features & NIDUS_GROW)) ||
+	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > PLAN_GENERATIONS ||
+	    plan->level != 0 || (plan->segmented && !(family->features & NIDUS_GROW)) ||
 	    (plan->segmented == PLAN_GENERATIONS) != (plan->max_capacity == NIDUS_UNLIMITED) ||
-	    (!plan->segmented && ((plan->growth_bits | plan->borrowed) != 0 ||
-	                          plan->max_capacity != plan->capacity)) ||
+	    (!plan->segmented &&
+	     ((plan->growth_bits | plan->borrowed) != 0 || plan->max_capacity != plan->capacity)) ||
 	    (plan->value_bits != 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))) ||
 	    (plan->judged != 0 && family->judge == NULL) ||
 	    plan->features & ~(family->features | OPTIONS_NO_ABILITIES) ||
@@ -4485,8 +4488,8 @@ static inline uint64_t directory_entries(const struct directory *directory)
  * The highest bits of a part, so many behind the base segment. Borrowed bits, of which `borrowed`
  * has the highest first, are needed from growth_bits on.
  */
-static inline uint64_t part_above(const struct directory *directory, uint64_t part, uint64_t borrowed,
-                                  unsigned depth)
+static inline uint64_t part_above(const struct directory *directory, uint64_t part,
+                                  uint64_t borrowed, unsigned depth)
 {
 	unsigned growth = directory->ground->plan.growth_bits;
 	return depth <= growth ? part >> (growth - depth)
@@ -4874,8 +4877,7 @@ static nidus_status insert_singly(struct directory *directory, const uint64_t *h
 {
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK && !is_waiting(directory);) {
-		status = insert_value_in_api_directory(directory, hashes[*done],
-		                      values != NULL ? values[*done] : 0);
+		status = insert_value_in_api_directory(directory, hashes[*done], values != NULL ? values[*done] : 0);
 		*done += status == NIDUS_OK;
 	}
 	return status;
@@ -4911,8 +4913,7 @@ static nidus_status insert_some_in_api_directory(struct directory *directory, co
 	if (some == 0)
 		return insert_singly(directory, hashes, values, has_leaves(directory) ? 1 : n,
 		                     done);
-	nidus_status status =
-		directory->ops->insert_each(bodies, hashes, values, some, done);
+	nidus_status status = directory->ops->insert_each(bodies, hashes, values, some, done);
 	for (size_t i = *done; i < some; i++)
 		(void)take_room_in_api_directory(directory, body_head(bodies[i])->leaf, -1);
 	const void *last = bodies[some - 1];
@@ -5141,7 +5142,8 @@ uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool s
 /* Bits of a fingerprint, with those of growth. */
 static unsigned fingerprint_bits(const struct directory *directory)
 {
-	return directory->inner->tag_at(&directory->ground->plan) + directory->ground->plan.growth_bits;
+	return directory->inner->tag_at(&directory->ground->plan) +
+	       directory->ground->plan.growth_bits;
 }
 
 /*
@@ -5293,7 +5295,8 @@ nidus_status directory_few_change(struct directory *directory, uint64_t hash,
 		return NIDUS_NOT_FOUND;
 	struct few_record fresh = { record.number, change.fresh };
 	if (any)
-		fresh.value = value_sum(record.value, change.fresh, directory->ground->plan.value_bits);
+		fresh.value =
+			value_sum(record.value, change.fresh, directory->ground->plan.value_bits);
 	if (change.what != VALUE_REMOVE && !takes(directory, fresh)) {
 		nidus_status status = plant_list(directory);
 		if (status == NIDUS_OK)
@@ -5396,8 +5399,7 @@ struct directory_loading {
  * The two halves of directory_read, for directories that share sections with others: `image` has the
  * sizes and counts of this one. directory_loaded() gives the memory back, in any case.
  */
-static nidus_status directory_read_table(struct directory_loading *loading,
-                                  struct image_reading *reading);
+static nidus_status directory_read_table(struct directory_loading *loading, struct image_reading *reading);
 static nidus_status directory_read_stash(struct directory_loading *loading, const unsigned char *stash);
 static void directory_loaded(struct directory_loading *loading);
 
@@ -5478,10 +5480,9 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	*saving = (struct directory_saving){ .directory = directory,
 		                             .head_size = LINE + leaves * RECORD,
 		                             .pieces = { piece_in_api_directory_files, saving } };
-	nidus_status status =
-		memory_take(&directory->ground->allocator,
-	                    saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
-	                    &saving->memory);
+	nidus_status status = memory_take(&directory->ground->allocator,
+	                                  saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
+	                                  &saving->memory);
 	if (status != NIDUS_OK)
 		return status;
 	saving->body = (void **)(void *)(saving->memory.bytes + saving->head_size);
@@ -5527,7 +5528,8 @@ static nidus_status check_head_in_api_directory_files(struct directory_loading *
 {
 	const struct directory *directory = loading->directory;
 	const struct few *few = &directory->few;
-	uint64_t size = loading->image->section[IMAGE_TABLE].size - LINE, records = load64(head + 8);
+	uint64_t size = loading->image->section[IMAGE_TABLE].size - LINE,
+		 records = load64(head + 8);
 	loading->leaves = load64(head);
 	loading->few = records;
 	for (unsigned i = 16; i < LINE; i++) {
@@ -5564,8 +5566,8 @@ static nidus_status check_record_in_api_directory_files(struct directory_loading
 }
 
 /* The leaf of a record begins at `*at`, counted as the deepest leaves are; moves on behind it. */
-static bool take_place_in_api_directory_files(const struct directory_loading *loading, const unsigned char *record, uint64_t *at,
-                       uint64_t *number)
+static bool take_place_in_api_directory_files(const struct directory_loading *loading, const unsigned char *record,
+                       uint64_t *at, uint64_t *number)
 {
 	unsigned above = loading->deepest - load32(record);
 	*number = *at >> above;
@@ -5617,8 +5619,9 @@ static nidus_status take_table(struct bytes_from *from, unsigned char *table, ui
 }
 
 /* Makes the leaf of a record, with its tables. */
-static nidus_status load_leaf(struct directory_loading *loading, const unsigned char *record, uint64_t number,
-                              struct bytes_from *from, uint64_t *left, struct leaf **leaf)
+static nidus_status load_leaf(struct directory_loading *loading, const unsigned char *record,
+                              uint64_t number, struct bytes_from *from, uint64_t *left,
+                              struct leaf **leaf)
 {
 	struct directory *directory = loading->directory;
 	unsigned depth = load32(record), bodies = load32(record + 4);
@@ -5692,7 +5695,8 @@ static nidus_status load_stashes(struct directory_loading *loading, const unsign
 static nidus_status read_few(struct directory_loading *loading, struct image_reading *reading)
 {
 	struct few *few = &loading->directory->few;
-	nidus_status status = few_reserve(few, loading->few, &loading->directory->ground->allocator);
+	nidus_status status =
+		few_reserve(few, loading->few, &loading->directory->ground->allocator);
 	if (status != NIDUS_OK)
 		return status;
 	few->count = (uint16_t)loading->few;
@@ -5705,7 +5709,8 @@ static nidus_status load_copies(struct directory_loading *loading, const unsigne
 	struct few *few = &loading->directory->few;
 	nidus_status status = few_import_copies(few, stash, loading->image->stashed,
 	                                        &loading->directory->ground->allocator);
-	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense_in_api_directory_files() : status;
+	return status == NIDUS_OK && few_entries(few) != loading->image->count ? no_sense_in_api_directory_files()
+	                                                                       : status;
 }
 
 /*
@@ -5733,7 +5738,8 @@ nidus_status directory_read_table(struct directory_loading *loading, struct imag
 		return status;
 	if (loading->leaves == 0)
 		return read_few(loading, reading);
-	status = memory_take(&directory->ground->allocator, loading->leaves * RECORD, &loading->memory);
+	status = memory_take(&directory->ground->allocator, loading->leaves * RECORD,
+	                     &loading->memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct bytes_from from = { reading, NULL, NULL };
@@ -5745,8 +5751,8 @@ nidus_status directory_read_table(struct directory_loading *loading, struct imag
 nidus_status directory_read_stash(struct directory_loading *loading, const unsigned char *stash)
 {
 	struct directory *directory = loading->directory;
-	nidus_status status = loading->leaves > 0 ? load_stashes(loading, stash)
-	                                          : load_copies(loading, stash);
+	nidus_status status =
+		loading->leaves > 0 ? load_stashes(loading, stash) : load_copies(loading, stash);
 	if (status == NIDUS_OK)
 		status = check_capacity_in_api_directory_files(directory, loading->image->plan.capacity);
 	return status == NIDUS_OK ? directory_verify(directory) : status;
@@ -5794,7 +5800,9 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
                            const unsigned char *file)
 {
 	const unsigned char *table = file + image->section[IMAGE_TABLE].offset;
-	struct directory_loading loading = { .directory = directory, .image = image, .records = table + LINE };
+	struct directory_loading loading = { .directory = directory,
+		                             .image = image,
+		                             .records = table + LINE };
 	nidus_status status = check_head_in_api_directory_files(&loading, table);
 	if (status != NIDUS_OK)
 		return status;
@@ -5810,9 +5818,9 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
 	status = load_leaves(&loading, &from);
 	if (status == NIDUS_OK)
 		status = check_capacity_in_api_directory_files(directory, image->plan.capacity);
-	return status == NIDUS_OK ? load_stashes(&loading,
-	                                         file + image->section[IMAGE_STASH].offset)
-	                          : status;
+	return status == NIDUS_OK
+	               ? load_stashes(&loading, file + image->section[IMAGE_STASH].offset)
+	               : status;
 }
 #undef LINE
 #undef RECORD
@@ -5917,7 +5925,8 @@ static void point_to(void **index, unsigned index_depth, const struct leaf *leaf
 	unsigned bits = index_depth - leaf->depth;
 	uint64_t entries = UINT64_C(1) << bits;
 	for (uint64_t i = 0; i < entries; i++) {
-		uint64_t cell = bits < CELL_BITS ? i << (CELL_BITS - bits) : i >> (bits - CELL_BITS);
+		uint64_t cell =
+			bits < CELL_BITS ? i << (CELL_BITS - bits) : i >> (bits - CELL_BITS);
 		index[leaf->number * entries + i] = leaf->body[body_with_cell(leaf->bodies, cell)];
 	}
 }
@@ -5939,7 +5948,8 @@ uint64_t directory_block_bytes(const struct family *inner, const struct blueprin
 uint64_t directory_slab_bytes(const struct directory *directory)
 {
 	uint64_t bytes = 0;
-	for (unsigned i = 0; directory->trunk != NULL && i <= directory->ground->plan.growth_bits; i++)
+	for (unsigned i = 0; directory->trunk != NULL && i <= directory->ground->plan.growth_bits;
+	     i++)
 		bytes += directory->trunk->classes[i].slabs.bytes;
 	return bytes;
 }
@@ -5952,9 +5962,10 @@ static nidus_status begin_class(const struct directory *directory, const struct 
 	class->slabs.each = directory->mapped
 	                            ? room_at(inner)
 	                            : directory_block_bytes(inner, plan, segment->tag_bits);
-	return inner->lay_out == NULL ? NIDUS_OK
-	                              : inner->lay_out(plan, segment, directory->trunk->model,
-	                                               &directory->ground->allocator, &class->layout);
+	return inner->lay_out == NULL
+	               ? NIDUS_OK
+	               : inner->lay_out(plan, segment, directory->trunk->model,
+	                                &directory->ground->allocator, &class->layout);
 }
 
 static void end_class(const struct directory *directory, struct body_class *class)
@@ -6027,7 +6038,8 @@ static nidus_status make_body_in_api_directory_leaves(const struct directory *di
 		return status;
 	memcpy(block, &head, sizeof head);
 	void *body = block + BODY_HEAD;
-	status = directory->inner->create(body, &plan, &segment, &directory->ground->allocator, table);
+	status = directory->inner->create(body, &plan, &segment, &directory->ground->allocator,
+	                                  table);
 	if (status == NIDUS_OK)
 		leaf->body[leaf->bodies++] = body;
 	else
@@ -6059,7 +6071,8 @@ nidus_status directory_make_leaf(const struct directory *directory, uint64_t num
 {
 	struct block memory;
 	*made = NULL;
-	nidus_status status = memory_take(&directory->ground->allocator, sizeof(struct leaf), &memory);
+	nidus_status status =
+		memory_take(&directory->ground->allocator, sizeof(struct leaf), &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct leaf *leaf = (struct leaf *)(void *)memory.bytes;
@@ -6158,9 +6171,9 @@ static nidus_status make_index(struct directory *directory, unsigned depth)
 	directory->depth = (uint8_t)depth;
 	directory->behind = (uint8_t)(depth < growth ? growth - depth : 0);
 	directory->borrowed = (uint8_t)(depth > growth ? depth - growth : 0);
-	directory->way = directory->borrowed == 0              ? DIRECTORY_GROWTH
+	directory->way = directory->borrowed == 0                  ? DIRECTORY_GROWTH
 	                 : directory->trunk->lender.identities > 0 ? DIRECTORY_LENT
-	                                                    : DIRECTORY_ELSE;
+	                                                           : DIRECTORY_ELSE;
 	return NIDUS_OK;
 }
 
@@ -6209,8 +6222,8 @@ static bool may_split(const struct directory *directory, const struct leaf *leaf
 	unsigned shallowest = 0;
 	while (directory->trunk->counts.at_depth[shallowest] == 0)
 		shallowest++;
-	return leaf->bodies < LEAF_BODIES || (leaf->depth < shallowest + DIRECTORY_SPREAD &&
-	                                      leaf->depth < LEAF_DEPTH_MOST);
+	return leaf->bodies < LEAF_BODIES ||
+	       (leaf->depth < shallowest + DIRECTORY_SPREAD && leaf->depth < LEAF_DEPTH_MOST);
 }
 
 /*
@@ -6223,8 +6236,7 @@ static uint64_t splits_at(const struct directory *directory, const struct leaf *
 	uint64_t keys = directory_leaf_keys(directory, leaf->bodies);
 	if (leaf->bodies == 1)
 		return keys;
-	uint64_t mixed =
-		(leaf->number << 6 | leaf->depth) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+	uint64_t mixed = (leaf->number << 6 | leaf->depth) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
 	return keys - keys * mixed / (256 * 16);
 }
 
@@ -6358,9 +6370,8 @@ static struct spread spread_of_body(const struct directory *directory, const str
 			assert(found < 2);
 			if (found > 0)
 				begin_second(directory, to[i], k, first_part, &spread);
-			spread.range[found++] = (struct spread_range){
-				body, first_part - body_head(body)->first
-			};
+			spread.range[found++] =
+				(struct spread_range){ body, first_part - body_head(body)->first };
 		}
 	}
 	if (found == 1)
@@ -6491,10 +6502,11 @@ static nidus_status make_model(struct directory *directory)
 static nidus_status make_trunk(struct directory *directory, uint64_t expected)
 {
 	struct block memory;
-	nidus_status status = memory_take(
-		&directory->ground->allocator,
-		sizeof(struct trunk) + (directory->ground->plan.growth_bits + 1u) * sizeof(struct body_class),
-		&memory);
+	nidus_status status =
+		memory_take(&directory->ground->allocator,
+	                    sizeof(struct trunk) + (directory->ground->plan.growth_bits + 1u) *
+	                                                   sizeof(struct body_class),
+	                    &memory);
 	if (status != NIDUS_OK)
 		return status;
 	struct trunk *trunk = (struct trunk *)(void *)memory.bytes;
@@ -6529,8 +6541,7 @@ static void free_trunk(struct directory *directory)
 	directory->trunk = NULL;
 }
 
-nidus_status directory_prepare(struct directory *directory, unsigned index_depth,
-                               uint64_t expected)
+nidus_status directory_prepare(struct directory *directory, unsigned index_depth, uint64_t expected)
 {
 	nidus_status status = make_trunk(directory, expected);
 	if (status == NIDUS_OK && directory->inner->prepare != NULL)
@@ -6596,7 +6607,8 @@ static nidus_status extend_for(struct directory *directory, uint64_t capacity, b
 		struct leaf *leaf = body_head(directory->index[i])->leaf;
 		uint64_t number = leaf->number;
 		unsigned depth = leaf->depth;
-		double share = (double)capacity / ldexp((double)directory_base(directory), (int)depth);
+		double share =
+			(double)capacity / ldexp((double)directory_base(directory), (int)depth);
 		if (share > keys_of_leaf(directory, leaf->bodies) * (1 + ROUNDING) &&
 		    (relax || has_bits(directory, leaf)) && may_split(directory, leaf)) {
 			status = extend(directory, leaf);
@@ -6645,7 +6657,8 @@ struct blueprint directory_body_plan(const struct blueprint *plan)
 	body.growth_bits = body.level = body.borrowed = body.segmented = 0;
 	body.fpr = 1; /* what a body takes is a question of its places alone */
 	if (body.stash_limit == 0 && plan->family != NIDUS_BREADCRUMB)
-		body.stash_limit = 1; /* a leaf that cannot be split keeps what comes in its lists */
+		body.stash_limit =
+			1; /* a leaf that cannot be split keeps what comes in its lists */
 	return body;
 }
 
@@ -6657,8 +6670,8 @@ static nidus_status too_many_bits(void)
 nidus_status directory_check(const struct family *inner, const struct blueprint *plan)
 {
 	if (plan->level != 0 || plan->borrowed != 0 || plan->growth_bits > LEAF_DEPTH_MOST ||
-	    plan->chunks < 1 || plan->chunks > UINT64_C(1) << LEAF_DEPTH_MOST ||
-	    plan->groups < 1 || plan->groups > UINT64_C(1) << 46 ||
+	    plan->chunks < 1 || plan->chunks > UINT64_C(1) << LEAF_DEPTH_MOST || plan->groups < 1 ||
+	    plan->groups > UINT64_C(1) << 46 ||
 	    log2_floor(plan->chunks) + plan->growth_bits >= LEAF_DEPTH_MOST)
 		return fail(NIDUS_E_RANGE, "a directory of %llu segments with %u bits to grow",
 		            (unsigned long long)plan->chunks, plan->growth_bits);
@@ -6936,7 +6949,9 @@ static nidus_entry entry_outside(const struct directory *directory, const nidus_
 	unsigned at = directory->inner->tag_at(&directory->ground->plan);
 	uint64_t growth = part & bits_low(directory->ground->plan.growth_bits);
 	return (nidus_entry){
-		.home = (part >> directory->ground->plan.growth_bits) * directory->ground->plan.groups + entry->home,
+		.home = (part >> directory->ground->plan.growth_bits) *
+		                directory->ground->plan.groups +
+		        entry->home,
 		.fingerprint = (entry->fingerprint & bits_low(at)) | growth << at,
 		.value = entry->value,
 	};
@@ -7023,7 +7038,8 @@ nidus_status directory_entry_hash(const struct directory *directory, const nidus
 	const struct family *inner = directory->inner;
 	uint64_t groups = directory->ground->plan.groups, ignored;
 	uint64_t growth = entry->fingerprint >> inner->tag_at(&directory->ground->plan);
-	if (entry->home / groups >= directory_base(directory) || growth > bits_low(directory->ground->plan.growth_bits))
+	if (entry->home / groups >= directory_base(directory) ||
+	    growth > bits_low(directory->ground->plan.growth_bits))
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	nidus_entry inside = { entry->home % groups, entry->fingerprint, entry->value };
@@ -7054,7 +7070,8 @@ static nidus_status verify_body(const struct directory *directory, const void *b
 	const struct body_head *head = body_head(body);
 	const struct leaf *leaf = head->leaf;
 	uint64_t parts = head->last - head->first + 1;
-	bool borrows = directory_index_depth(leaf->depth, leaf->bodies) > directory->ground->plan.growth_bits;
+	bool borrows = directory_index_depth(leaf->depth, leaf->bodies) >
+	               directory->ground->plan.growth_bits;
 	nidus_cursor cursor = { { 0, 0 } };
 	nidus_entry entry;
 	nidus_status status = directory->inner->verify(body);
@@ -7064,7 +7081,8 @@ static nidus_status verify_body(const struct directory *directory, const void *b
 		uint64_t part = part_of_entry(directory, body, &entry);
 		if (part > head->last ||
 		    (borrows && !borrowed_in_place(directory, body, &entry, part)))
-			return fail(NIDUS_E_CORRUPT, "an entry lies in a segment that is not its own");
+			return fail(NIDUS_E_CORRUPT,
+			            "an entry lies in a segment that is not its own");
 	}
 	return status;
 }
@@ -7075,7 +7093,8 @@ nidus_status directory_verify(const struct directory *directory)
 	nidus_status status = NIDUS_OK;
 	if (!directory_list_valid(directory))
 		return fail(NIDUS_E_CORRUPT, "the list of a small filter is not in order");
-	for (const void *body; status == NIDUS_OK && (body = directory_next_body(directory, &index));)
+	for (const void *body;
+	     status == NIDUS_OK && (body = directory_next_body(directory, &index));)
 		status = verify_body(directory, body);
 	return status;
 }
@@ -7094,8 +7113,8 @@ static nidus_status copy_body(const struct directory *directory, void *to, const
 	struct fill fill = inner->fill(from);
 	const unsigned char *table = inner->table(from, &size);
 	memcpy(inner->table(to, &size), table, (size_t)size);
-	nidus_status status = memory_take(&directory->ground->allocator,
-	                                  fill.listed * OVERFLOW_ENTRY, &stash);
+	nidus_status status =
+		memory_take(&directory->ground->allocator, fill.listed * OVERFLOW_ENTRY, &stash);
 	if (status != NIDUS_OK)
 		return status;
 	inner->export_stash(from, stash.bytes);
@@ -7148,8 +7167,8 @@ struct leaf_hashes {
 };
 
 /* The first of the hashes whose part is not below `part`. */
-static size_t hashes_before_part(const struct directory *directory, const uint64_t *hashes, size_t n,
-                            uint64_t part)
+static size_t hashes_before_part(const struct directory *directory, const uint64_t *hashes,
+                                 size_t n, uint64_t part)
 {
 	size_t low = 0, high = n;
 	while (low < high) {
@@ -7463,8 +7482,9 @@ static nidus_status check_apart(const struct list *in, const struct list *out)
 static nidus_status judge_in_api_exclude(nidus_filter *filter, const nidus_filter *first, const struct list *in,
                           const struct list *out, unsigned threads, nidus_filter **judged)
 {
-	nidus_status status = filter->family->judge(filter_body(filter), filter_body(first), in->hashes, in->n,
-	                                            out->hashes, out->n, threads);
+	nidus_status status =
+		filter->family->judge(filter_body(filter), filter_body(first), in->hashes, in->n,
+	                              out->hashes, out->n, threads);
 	if (status == NIDUS_OK)
 		*judged = filter;
 	else
@@ -7740,8 +7760,7 @@ void filter_take_body(nidus_filter *to, nidus_filter *from)
 	if (stays)
 		memcpy(to->body, &apart, sizeof apart);
 	else
-		memcpy(to->body, from->body,
-		       from->apart ? sizeof apart : from->family->body_size);
+		memcpy(to->body, from->body, from->apart ? sizeof apart : from->family->body_size);
 	to->apart = stays || from->apart;
 	to->family = from->family;
 	/* Other threads may read the seed, which is the same, to hash a key. */
@@ -7871,7 +7890,8 @@ uint64_t nidus_size(const nidus_filter *filter)
 {
 	if (filter == NULL)
 		return 0;
-	return filter->gate != NULL ? shared_size(filter) : filter->family->count(filter_body(filter));
+	return filter->gate != NULL ? shared_size(filter)
+	                            : filter->family->count(filter_body(filter));
 }
 
 /* What a filter can do, and how it is made where that was a choice. */
@@ -7999,8 +8019,8 @@ static struct fill generations_fill(const struct generations *generations);
 static nidus_status generations_verify(const struct generations *generations);
 static bool generations_next(const struct generations *generations, nidus_cursor *cursor,
                       nidus_entry *entry);
-static nidus_status generations_entry_hash(const struct generations *generations,
-                                    const nidus_entry *entry, uint64_t *hash);
+static nidus_status generations_entry_hash(const struct generations *generations, const nidus_entry *entry,
+                                    uint64_t *hash);
 static nidus_entry generations_identity(const struct generations *generations, uint64_t hash);
 
 #endif
@@ -8264,7 +8284,8 @@ void generations_look_after(struct generations *generations)
 	if (generations->room > 0)
 		return;
 	reason_set_aside();
-	if (generations_add(generations) != NIDUS_OK) /* no memory, or no bits: again a little later */
+	if (generations_add(generations) !=
+	    NIDUS_OK) /* no memory, or no bits: again a little later */
 		generations->room = (int64_t)(generations_most(generations) / GENERATION_LEFT + 1);
 	(void)reason_decide(NIDUS_OK);
 }
@@ -8301,8 +8322,7 @@ static nidus_status add_shared(void *body, uint64_t hash, uint64_t value)
 	struct generations *generations = body;
 	struct value_change change_in_api_generations = { .what = VALUE_ADD, .fresh = value };
 	for (unsigned i = 0; i + 1 < generations->n; i++) {
-		nidus_status status =
-			nidus_its_directory_shared_ops.change(generations->of[i], hash, change_in_api_generations);
+		nidus_status status = nidus_its_directory_shared_ops.change(generations->of[i], hash, change_in_api_generations);
 		if (status != NIDUS_NOT_FOUND)
 			return status;
 	}
@@ -8667,8 +8687,8 @@ static nidus_status save_one(struct generations_saving *saving, struct image *im
 	unsigned number = saving->n;
 	unsigned char *record = saving->head + LINE + number * RECORD;
 	struct image one = { .count = 0 };
-	nidus_status status = directory_save(saving->generations->of[number],
-	                                     &saving->of[number], &one);
+	nidus_status status =
+		directory_save(saving->generations->of[number], &saving->of[number], &one);
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t size = one.section[IMAGE_TABLE].size;
@@ -8884,8 +8904,7 @@ static nidus_status read_all(struct loading *loading, const struct image *image,
 static nidus_status take_loading(struct generations *generations, struct block *memory,
                                  struct loading **loading)
 {
-	nidus_status status =
-		memory_take(&generations->allocator, sizeof(struct loading), memory);
+	nidus_status status = memory_take(&generations->allocator, sizeof(struct loading), memory);
 	if (status != NIDUS_OK)
 		return status;
 	*loading = (struct loading *)(void *)memory->bytes;
@@ -8966,8 +8985,8 @@ static double first_share(bool compares)
 /* Bits of a part behind the base segments. */
 static unsigned part_bits(const struct family *inner, const struct blueprint *plan, unsigned number)
 {
-	unsigned more = number >= SHARES_FULL && compares_tags(inner, plan) ? number - SHARES_FULL + 1
-	                                                                    : 0;
+	unsigned more =
+		number >= SHARES_FULL && compares_tags(inner, plan) ? number - SHARES_FULL + 1 : 0;
 	return plan->growth_bits * (number + 1) + more;
 }
 
@@ -9032,16 +9051,18 @@ static nidus_status check_family(const struct family *inner, const nidus_options
 	if (generations_nest(inner))
 		return NIDUS_OK;
 	if (!(options->features & NIDUS_NO_DELETE))
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "a %s filter of unlimited size cannot remove, as its entries do not tell "
-		            "which of their two buckets comes first: set NIDUS_NO_DELETE, or take "
-		            "bucketed, windowed or breadcrumb",
-		            inner->name);
+		return fail(
+			NIDUS_E_UNSUPPORTED,
+			"a %s filter of unlimited size cannot remove, as its entries do not tell "
+			"which of their two buckets comes first: set NIDUS_NO_DELETE, or take "
+			"bucketed, windowed or breadcrumb",
+			inner->name);
 	if (options->value_bits > 0)
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "a %s filter of unlimited size keeps no values: take bucketed, windowed or "
-		            "breadcrumb",
-		            inner->name);
+		return fail(
+			NIDUS_E_UNSUPPORTED,
+			"a %s filter of unlimited size keeps no values: take bucketed, windowed or "
+			"breadcrumb",
+			inner->name);
 	return NIDUS_OK;
 }
 
@@ -9101,7 +9122,8 @@ double generations_rate(const struct generations *generations)
 	for (unsigned i = 0; i < generations->n; i++) {
 		struct blueprint plan;
 		uint64_t used = directory_used(generations->of[i]);
-		if (used > 0 && generations_plan_of(generations->inner, &generations->plan, i, &plan))
+		if (used > 0 &&
+		    generations_plan_of(generations->inner, &generations->plan, i, &plan))
 			rate += directory_forecast(generations->inner, &plan, used).fpr;
 	}
 	return rate;
@@ -9123,8 +9145,8 @@ uint64_t generations_capacity(const struct generations *generations)
 static void refuse_beyond(struct generations *generations)
 {
 	struct blueprint next;
-	bool last = !generations_plan_of(generations->inner, &generations->plan, generations->n,
-	                                 &next);
+	bool last =
+		!generations_plan_of(generations->inner, &generations->plan, generations->n, &next);
 	generations_youngest(generations)->unbounded = !last;
 }
 
@@ -9274,7 +9296,8 @@ nidus_status generations_verify_room(const struct generations *generations)
 {
 	/* Less may be left: copies that a list only counted have places in the leaves made of it. */
 	if (generations->room > 0 && (uint64_t)generations->room > generations_most(generations))
-		return fail(NIDUS_E_CORRUPT, "the youngest generation promises more room than it has");
+		return fail(NIDUS_E_CORRUPT,
+		            "the youngest generation promises more room than it has");
 	return NIDUS_OK;
 }
 
@@ -9306,8 +9329,8 @@ bool generations_next(const struct generations *generations, nidus_cursor *curso
 	return false;
 }
 
-nidus_status generations_entry_hash(const struct generations *generations,
-                                    const nidus_entry *entry, uint64_t *hash)
+nidus_status generations_entry_hash(const struct generations *generations, const nidus_entry *entry,
+                                    uint64_t *hash)
 {
 	uint64_t number = entry->home >> GENERATION_AT;
 	nidus_entry inside = *entry;
@@ -9614,8 +9637,9 @@ static nidus_status grow(nidus_filter *filter, uint64_t capacity, bool relax)
 	segmented.segmented = 1;
 	const struct family *family = family_of_plan(family_find(filter->family->id), &segmented);
 	if (family->forecast(&segmented, capacity).fpr > RATE_MOST)
-		return fail(NIDUS_E_RANGE, "%llu keys with fingerprints this short would make the "
-		                           "rate more than %g",
+		return fail(NIDUS_E_RANGE,
+		            "%llu keys with fingerprints this short would make the "
+		            "rate more than %g",
 		            (unsigned long long)capacity, RATE_MOST);
 	nidus_status status = make_sized(filter, capacity, &larger);
 	if (status != NIDUS_OK)
@@ -9692,8 +9716,7 @@ static nidus_status absorb_generations(nidus_filter *to, const nidus_filter *fro
 }
 
 /* The same entries in as few segments as have room for them and so many keys. Errors: E_NOMEM, FULL. */
-static nidus_status make_shrunk(const nidus_filter *filter, uint64_t capacity,
-                                nidus_filter **made)
+static nidus_status make_shrunk(const nidus_filter *filter, uint64_t capacity, nidus_filter **made)
 {
 	nidus_status status =
 		filter_make(filter->family, &filter->plan, &filter->allocator, NULL, made);
@@ -9720,7 +9743,8 @@ static nidus_status shrink_generations(nidus_filter *filter, uint64_t capacity)
 	nidus_status status = make_shrunk(filter, capacity, &smaller);
 	if (status != NIDUS_OK)
 		return status;
-	if (smaller->family->fill(filter_body(smaller)).bytes < filter->family->fill(filter_body(filter)).bytes)
+	if (smaller->family->fill(filter_body(smaller)).bytes <
+	    filter->family->fill(filter_body(filter)).bytes)
 		filter_take_body(filter, smaller);
 	else
 		nidus_free(smaller);
@@ -9777,8 +9801,9 @@ nidus_status nidus_shrink(nidus_filter *filter, uint64_t capacity)
 
 uint64_t nidus_hash(const nidus_filter *filter, const void *key, size_t len)
 {
-	return filter != NULL && filter_key_given(key, len) ? hash_bytes(filter->plan.seed, key, len)
-	                                                    : 0;
+	return filter != NULL && filter_key_given(key, len)
+	               ? hash_bytes(filter->plan.seed, key, len)
+	               : 0;
 }
 
 uint64_t nidus_hash_u64(const nidus_filter *filter, uint64_t key)
@@ -10029,8 +10054,9 @@ nidus_status nidus_insert_batch(nidus_filter *filter, const uint64_t *hashes, si
 		return filter_null("hashes");
 	if (status == NIDUS_OK && filter->gate != NULL)
 		return shared_insert_batch(filter, hashes, NULL, n, done);
-	return status == NIDUS_OK ? filter->ops->insert_batch(filter_body(filter), hashes, NULL, n, done)
-	                          : status;
+	return status == NIDUS_OK
+	               ? filter->ops->insert_batch(filter_body(filter), hashes, NULL, n, done)
+	               : status;
 }
 
 #define NEW_BLOCK 128 /* their cache lines stay until they are inserted */
@@ -10047,8 +10073,8 @@ static nidus_status insert_new_block(nidus_filter *filter, const uint64_t *hashe
 	bool sure = filter->plan.segmented == PLAN_WHOLE;
 	nidus_contains_batch(filter, hashes, n, known);
 	for (size_t i = 0; i < n; i++) {
-		nidus_status status = known[i] && sure ? NIDUS_PRESENT
-		                                       : nidus_insert_new_hash(filter, hashes[i]);
+		nidus_status status =
+			known[i] && sure ? NIDUS_PRESENT : nidus_insert_new_hash(filter, hashes[i]);
 		if (status != NIDUS_OK && status != NIDUS_PRESENT)
 			return status;
 		if (fresh != NULL)
@@ -10202,8 +10228,9 @@ static nidus_status adopt(const unsigned char *file, const struct family *family
 	else if (filter_generations(made) != NULL)
 		status = generations_map(filter_generations(made), image, file);
 	else
-		status = family->import(filter_body(made), file + image->section[IMAGE_STASH].offset,
-		                        image->stashed, image->count);
+		status =
+			family->import(filter_body(made), file + image->section[IMAGE_STASH].offset,
+		                       image->stashed, image->count);
 	struct opened *opened = filter_opened(made);
 	opened->table = table;
 	opened->table_size = image->section[IMAGE_TABLE].size;
@@ -10514,10 +10541,10 @@ struct merger {
 	size_t n;
 	nidus_merge_how how;
 	const struct family *family; /* of the first */
-	bool grows;       /* some of them are directories */
-	uint64_t keys;    /* entries of all */
-	double targets;   /* of all, added up */
-	uint64_t largest; /* max_capacity of any */
+	bool grows;                  /* some of them are directories */
+	uint64_t keys;               /* entries of all */
+	double targets;              /* of all, added up */
+	uint64_t largest;            /* max_capacity of any */
 	/* What the parts have in common: its fpr is the lowest target, its max_capacity the sum of
 	 * theirs. */
 	struct blueprint base;
@@ -10539,9 +10566,10 @@ nidus_status merge_check_match(const struct blueprint *a, const struct blueprint
 		            "one filter is of unlimited size, the other is not: make both with the "
 		            "same max_capacity");
 	if (a->segmented != b->segmented && a->growth_bits != b->growth_bits)
-		return fail(NIDUS_E_MISMATCH,
-		            "one can grow, the other was packed or made without max_capacity: merge "
-		            "first, and pack what comes of it");
+		return fail(
+			NIDUS_E_MISMATCH,
+			"one can grow, the other was packed or made without max_capacity: merge "
+			"first, and pack what comes of it");
 	if (a->core_bits != b->core_bits || a->growth_bits != b->growth_bits ||
 	    a->slots != b->slots)
 		return fail(NIDUS_E_MISMATCH,
@@ -10607,7 +10635,8 @@ static nidus_status add_part(struct merger *merger, const nidus_filter *part)
 	if (base->features & NIDUS_NO_DELETE)
 		base->features &= ~(uint32_t)NIDUS_DELETE;
 	merger->targets += plan->fpr;
-	merger->largest = plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
+	merger->largest =
+		plan->max_capacity > merger->largest ? plan->max_capacity : merger->largest;
 	nidus_status status = add_to(&merger->keys, part->family->count(filter_body(part)));
 	if (status != NIDUS_OK || plan->segmented == PLAN_GENERATIONS)
 		return status;
@@ -10657,7 +10686,8 @@ static nidus_status make_growing(const struct merger *merger, uint64_t keys, nid
 	plan.borrowed = 0;
 	/* Beyond what its bits give room for, the rate rises: that is nobody's wish. */
 	uint64_t slots = directory_slots(inner, &plan);
-	plan.max_capacity = plan.max_capacity < slots / 16 * 15 ? plan.max_capacity : slots / 16 * 15;
+	plan.max_capacity =
+		plan.max_capacity < slots / 16 * 15 ? plan.max_capacity : slots / 16 * 15;
 	double at_rate = plan.fpr / family_of_plan(inner, &plan)->forecast(&plan, 1).fpr;
 	if ((double)plan.max_capacity > at_rate)
 		plan.max_capacity = (uint64_t)at_rate;
@@ -10825,8 +10855,8 @@ static nidus_status gather(const struct merger *merger, nidus_filter *to, const 
 static nidus_status merge_unique(const struct merger *merger, nidus_filter **merged)
 {
 	uint64_t count = 0;
-	nidus_status status = merger->grows ? make_growing(merger, 1, merged)
-	                                    : make_fixed(merger, merged);
+	nidus_status status =
+		merger->grows ? make_growing(merger, 1, merged) : make_fixed(merger, merged);
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
 		status = gather(merger, *merged, merger->filters[i], &count);
 	if (status == NIDUS_OK && filter_directory(*merged) != NULL)
@@ -11518,9 +11548,9 @@ static nidus_status pack_in_api_pack(nidus_filter *filter)
 	struct blueprint plan;
 	nidus_status status = NIDUS_FULL;
 	keys = keys > 0 ? keys : 1;
-	while (overflow_helps(status)) { /* copies take more room than was thought, or it is bad luck */
-		if (!choose_table(filter, keys, &plan) ||
-		    inner->forecast(&plan, 0).bytes >= bytes)
+	while (overflow_helps(
+		status)) { /* copies take more room than was thought, or it is bad luck */
+		if (!choose_table(filter, keys, &plan) || inner->forecast(&plan, 0).bytes >= bytes)
 			return NIDUS_OK; /* it has no smaller size */
 		status = make_packed(filter, &plan, &packed);
 		keys += keys / 8 + 1;
@@ -11535,9 +11565,10 @@ static nidus_status check_packable(const nidus_filter *filter)
 	const struct family *family = filter != NULL ? filter->family : NULL;
 	nidus_status status = filter_check_writable(filter);
 	if (status == NIDUS_OK && family->unlimited)
-		return fail(NIDUS_E_UNSUPPORTED,
-		            "a filter of unlimited size has generations of entries, which no table of "
-		            "fixed size holds together: make it with a max_capacity to pack it");
+		return fail(
+			NIDUS_E_UNSUPPORTED,
+			"a filter of unlimited size has generations of entries, which no table of "
+			"fixed size holds together: make it with a max_capacity to pack it");
 	if (status != NIDUS_OK || family->pack != NULL)
 		return status;
 	if (family->features & NIDUS_STATIC)
@@ -11547,10 +11578,11 @@ static nidus_status check_packable(const nidus_filter *filter)
 		return fail(NIDUS_E_UNSUPPORTED,
 		            "a %s filter has bits, and no entries that could go to a smaller table",
 		            family->name);
-	return fail(NIDUS_E_UNSUPPORTED,
-	            "entries of the %s family do not tell which of their two buckets comes first, as a "
-	            "smaller table would ask: take bucketed, windowed or breadcrumb",
-	            family->name);
+	return fail(
+		NIDUS_E_UNSUPPORTED,
+		"entries of the %s family do not tell which of their two buckets comes first, as a "
+		"smaller table would ask: take bucketed, windowed or breadcrumb",
+		family->name);
 }
 
 nidus_status nidus_pack(nidus_filter *filter)
@@ -11845,7 +11877,7 @@ static struct fill entries_of(const nidus_filter *filter)
 struct saving_in_api_save {
 	const nidus_filter *filter;
 	struct image image;
-	struct directory_saving directory; /* of a growing filter */
+	struct directory_saving directory;     /* of a growing filter */
 	struct generations_saving generations; /* of one without a size */
 };
 
@@ -11893,8 +11925,8 @@ static nidus_status write_described(struct saving_in_api_save *saving_in_api_sav
 	const nidus_filter *filter = saving_in_api_save->filter;
 	struct block stash;
 	uint64_t size;
-	nidus_status status = memory_take(&filter->allocator,
-	                                  saving_in_api_save->image.section[IMAGE_STASH].size, &stash);
+	nidus_status status =
+		memory_take(&filter->allocator, saving_in_api_save->image.section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
 		return status;
 	export_stash(saving_in_api_save, stash.bytes);
@@ -12663,7 +12695,7 @@ static void put_above(unsigned char *bytes, uint64_t index, unsigned from, uint6
 static uint64_t word_below(const unsigned char *bytes, uint64_t index, uint64_t by)
 {
 	uint64_t at = index * WORD;
-	return at >= by ? get_in_base_few(bytes, at - by, WORD)
+	return at >= by         ? get_in_base_few(bytes, at - by, WORD)
 	       : by - at < WORD ? word_at(bytes, 0) << (by - at)
 	                        : 0;
 }
@@ -12967,7 +12999,8 @@ static void restore_heads(struct few *few, const struct shape *shape, const stru
                           uint64_t old_end)
 {
 	unsigned char *bytes = few->bytes;
-	uint64_t size = few->count + shape->heads, end = shape->end > old_end ? shape->end : old_end;
+	uint64_t size = few->count + shape->heads,
+		 end = shape->end > old_end ? shape->end : old_end;
 	for (uint64_t at = 0; at < size; at += WORD) {
 		unsigned width = size - at < WORD ? (unsigned)(size - at) : WORD;
 		put_in_base_few(bytes, shape->heads_at + at, width, get_in_base_few(heads->bytes, at, width));
@@ -19022,7 +19055,8 @@ uint64_t hash_checksum(const void *bytes, size_t len)
 	return XXH3_64bits(len == 0 ? "" : bytes, len);
 }
 
-_Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hash_stream), "a stream has room for its state");
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hash_stream),
+               "a stream has room for its state");
 
 void hash_stream_begin(struct hash_stream *stream)
 {
@@ -19918,8 +19952,7 @@ nidus_status memory_take_anywhere(const nidus_allocator *allocator, uint64_t siz
 	return take_zeroed(allocator, size, 1, block);
 }
 
-nidus_status memory_take_unset(const nidus_allocator *allocator, uint64_t size,
-                               struct block *block)
+nidus_status memory_take_unset(const nidus_allocator *allocator, uint64_t size, struct block *block)
 {
 	bool zeroed = false;
 	return take(allocator, size, MEMORY_LINE, block, &zeroed);
@@ -21557,7 +21590,7 @@ nidus_status scratch_read(struct scratch *scratch, uint64_t at, void *bytes, uin
 #pragma GCC visibility pop
 
 
-#define SHARE 128 /* a slab is this part of what the filter takes, */
+#define SHARE 128                         /* a slab is this part of what the filter takes, */
 #define HUGE_FROM (32 * MEMORY_HUGE_PAGE) /* or a huge page if that takes so much */
 #define FIRST_SLABS 8
 
@@ -21582,8 +21615,8 @@ static nidus_status lengthen_list(struct slabs *slabs, const nidus_allocator *al
 	size_t size = slabs->slabs * sizeof *slabs->slab;
 	if (size < slabs->memory.size)
 		return NIDUS_OK;
-	nidus_status status =
-		memory_take(allocator, size > 0 ? 2 * size : FIRST_SLABS * sizeof *slabs->slab, &memory);
+	nidus_status status = memory_take(
+		allocator, size > 0 ? 2 * size : FIRST_SLABS * sizeof *slabs->slab, &memory);
 	if (status != NIDUS_OK)
 		return status;
 	if (size > 0)
@@ -21847,7 +21880,8 @@ size_t sort_unique_u64(uint64_t *numbers, size_t n)
 #define SLOT_SHIFT (64 - SPILL_SLOT_BITS)
 #define VALUE_BYTES 4 /* in the file */
 #define ROOM_LEAST 1024
-#define ROOM_MODEST ((size_t)1 << 22) /* a pool for more of them may be smaller: half is enough to build */
+#define ROOM_MODEST \
+	((size_t)1 << 22) /* a pool for more of them may be smaller: half is enough to build */
 
 _Static_assert(VALUE_BITS_MOST <= 8 * VALUE_BYTES, "a value fits");
 
@@ -26791,9 +26825,10 @@ static nidus_status check_options_in_family_breadcrumb(const nidus_options *opti
 static nidus_status too_few_bits(const nidus_options *options)
 {
 	if (options->slots != 0)
-		return fail(NIDUS_E_RANGE,
-		            "breadcrumb lines of %u slots hold %u bits per key, too few for this rate",
-		            options->slots, density_of(options->slots)->width);
+		return fail(
+			NIDUS_E_RANGE,
+			"breadcrumb lines of %u slots hold %u bits per key, too few for this rate",
+			options->slots, density_of(options->slots)->width);
 	return fail(NIDUS_E_RANGE,
 	            "breadcrumb lines hold at most 24 bits per key, too few for this rate");
 }
@@ -28069,9 +28104,9 @@ struct nest_layout {
 	uint64_t slot_mask;            /* all bits of a slot */
 	uint64_t payload_behind;       /* mask of a payload that begins behind bit 0 */
 	uint64_t extra_mask;           /* its choice and offset bits */
-	unsigned tag_at, tag_bits;     /* of a slot: the number of a tag's first bit, and how many */
-	uint64_t direct_values;        /* NEST_DIRECT: values of a core above its lowest bits */
-	uint64_t partner_key;          /* the seed's share in H */
+	unsigned tag_at, tag_bits; /* of a slot: the number of a tag's first bit, and how many */
+	uint64_t direct_values;    /* NEST_DIRECT: values of a core above its lowest bits */
+	uint64_t partner_key;      /* the seed's share in H */
 	uint64_t stride;
 	unsigned high;                  /* which bit of a field is its highest that is compared */
 	unsigned words;                 /* of a group */
@@ -28090,7 +28125,8 @@ struct nest_layout {
 	uint64_t step_most; /* see search_step_most */
 	enum nest_kind kind;
 	enum nest_words in_words;
-	struct block memory, hop_memory; /* of this struct, and of the hops unless they are another's */
+	struct block memory,
+		hop_memory; /* of this struct, and of the hops unless they are another's */
 	nidus_allocator allocator;
 };
 
@@ -28624,23 +28660,22 @@ static unsigned nesting_tag_at(const struct blueprint *plan);
 static nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, uint64_t copies);
 
 /* The members of a struct family that are the same for all of them. */
-#define NESTING_MEMBERS                                                                          \
-	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,       \
-	.copies = nesting_copies,                                                                \
-	.create = nesting_create, .free = nesting_free, .clear = nesting_clear,                  \
-	.copy = nesting_copy, .build = nesting_build, .ops = nesting_ops,                        \
-	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,        \
-	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,              \
-	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,    \
-	.identity = nesting_identity, .table = nesting_table,                                    \
-	.export_stash = nesting_export_stash, .import = nesting_import,                          \
-	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                  \
-	.borrow = nesting_borrow, .lender = nesting_lender, .sketch = nesting_sketch,            \
-	.prepare = nesting_prepare, .spread = nesting_spread,                                    \
-	.tag_at = nesting_tag_at, .insert_copies = nesting_insert_copies,                        \
-	.lay_out = nesting_lay_out, .free_layout = nesting_free_layout,                          \
-	.segment_room = nesting_segment_room, .moved = nesting_moved,                            \
-	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET | \
+#define NESTING_MEMBERS                                                                           \
+	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,        \
+	.copies = nesting_copies, .create = nesting_create, .free = nesting_free,                 \
+	.clear = nesting_clear, .copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, \
+	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,         \
+	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,               \
+	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
+	.identity = nesting_identity, .table = nesting_table,                                     \
+	.export_stash = nesting_export_stash, .import = nesting_import,                           \
+	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                   \
+	.borrow = nesting_borrow, .lender = nesting_lender, .sketch = nesting_sketch,             \
+	.prepare = nesting_prepare, .spread = nesting_spread, .tag_at = nesting_tag_at,           \
+	.insert_copies = nesting_insert_copies, .lay_out = nesting_lay_out,                       \
+	.free_layout = nesting_free_layout, .segment_room = nesting_segment_room,                 \
+	.moved = nesting_moved,                                                                   \
+	.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW | NIDUS_MULTISET |  \
 	            NIDUS_CONCURRENT
 
 /*
@@ -28768,8 +28803,7 @@ const struct offset_layout *bucketed_layout(unsigned slots)
 }
 
 /* The layout that the options ask for. Errors: E_RANGE. */
-static nidus_status choose_layout_in_family_bucketed(const nidus_options *options,
-                                  const struct offset_layout **layout)
+static nidus_status choose_layout_in_family_bucketed(const nidus_options *options, const struct offset_layout **layout)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	*layout = bucketed_layout(slots);
@@ -29199,7 +29233,8 @@ ALWAYS_INLINE uint64_t nest_word(const struct nest *nest, struct nest_shape shap
 	if (nest_too_wide(shape))
 		return nest_shared_coded_word(nest, bits, bit, word);
 	if (nest_coded(shape.kind) && shape.words == NEST_MANY)
-		return coded_fields(bits, nest->layout->width, bit, word * nest->layout->fields, nest->layout->fields);
+		return coded_fields(bits, nest->layout->width, bit, word * nest->layout->fields,
+		                    nest->layout->fields);
 	if (nest_coded(shape.kind))
 		return coded_fields_in(&nest->layout->coding, nest_load(nest, shape, bits, bit));
 	if (shape.words == NEST_TWO && !shape.shared && word == 1)
@@ -29213,7 +29248,8 @@ ALWAYS_INLINE bool nest_coded_empty(const struct nest *nest, struct nest_shape s
                                     const unsigned char *bits, uint64_t bit)
 {
 	return coded_first_empty(&nest->layout->coding,
-	                         coded_parts_in(&nest->layout->coding, nest_load(nest, shape, bits, bit)));
+	                         coded_parts_in(&nest->layout->coding,
+	                                        nest_load(nest, shape, bits, bit)));
 }
 
 /* What a slot holds; anything in the bits above. */
@@ -29224,7 +29260,8 @@ ALWAYS_INLINE uint64_t nest_slot(const struct nest *nest, struct nest_shape shap
 		uint64_t bit = slot / shape.slots * nest->layout->group_bits;
 		unsigned at = slot % shape.slots;
 		if (nest_coded_in_word(shape))
-			return coded_get_in(&nest->layout->coding, nest_load(nest, shape, bits, bit), at);
+			return coded_get_in(&nest->layout->coding,
+			                    nest_load(nest, shape, bits, bit), at);
 		return nest_word(nest, shape, bits, bit, at / nest->layout->fields) >>
 		       at % nest->layout->fields * nest->layout->width;
 	}
@@ -29353,7 +29390,8 @@ ALWAYS_INLINE uint64_t nest_coded_taken(const struct nest *nest, struct nest_sha
                                         uint64_t bit)
 {
 	const struct coded_wanted nothing = { 0, 0 };
-	return coded_misses(&nest->layout->coding, nest_load(nest, shape, nest->bits, bit), nothing) &
+	return coded_misses(&nest->layout->coding, nest_load(nest, shape, nest->bits, bit),
+	                    nothing) &
 	       nest->layout->coding.highs;
 }
 
@@ -29366,7 +29404,8 @@ ALWAYS_INLINE bool nest_match(const struct nest *nest, struct nest_shape shape,
 		                  nest->layout->ones_of_both, nest->layout->highs_of_both) != 0;
 	if (nest_coded_in_word(shape))
 		return (nest_coded_misses(nest, shape, bits, spot, 0) &
-		        nest_coded_misses(nest, shape, bits, spot, 1)) != nest->layout->coding.highs;
+		        nest_coded_misses(nest, shape, bits, spot, 1)) !=
+		       nest->layout->coding.highs;
 	uint64_t hits = nest_hits(nest, shape, bits, spot, 0);
 	if (shape.words == NEST_TWO)
 		hits |= nest_hits(nest, shape, bits, spot, 1);
@@ -29409,9 +29448,9 @@ ALWAYS_INLINE unsigned nest_first_place(const struct nest *nest, struct nest_sha
 		return (unsigned)__builtin_ctzll(zeros[0] | UINT64_C(1) << 63);
 	unsigned place = nest_none(shape);
 	for (unsigned word = nest->layout->words; shape.words == NEST_MANY && --word > 0;)
-		place = zeros[word] == 0
-		                ? place
-		                : word * nest->layout->word_bits + (unsigned)__builtin_ctzll(zeros[word]);
+		place = zeros[word] == 0 ? place
+		                         : word * nest->layout->word_bits +
+		                                   (unsigned)__builtin_ctzll(zeros[word]);
 	if (shape.words == NEST_TWO && zeros[1] != 0)
 		place = nest->layout->word_bits + (unsigned)__builtin_ctzll(zeros[1]);
 	return zeros[0] != 0 ? (unsigned)__builtin_ctzll(zeros[0]) : place;
@@ -29468,8 +29507,8 @@ ALWAYS_INLINE unsigned nest_vacancy(const struct nest *nest, struct nest_shape s
 ALWAYS_INLINE uint64_t nest_copies_in(const struct nest *nest, struct nest_shape shape,
                                       const struct nest_spot *spot, unsigned choice, unsigned word)
 {
-	return nest_zeros(nest_differences(nest, shape, nest->bits, spot, choice, word), nest->layout->ones,
-	                  nest->layout->highs);
+	return nest_zeros(nest_differences(nest, shape, nest->bits, spot, choice, word),
+	                  nest->layout->ones, nest->layout->highs);
 }
 
 /* The first place of a key's group that holds it. */
@@ -29649,8 +29688,8 @@ ALWAYS_INLINE struct search_aim search_aim(const struct search *search, struct n
 		own = slot - (extra >> 1 & (shape.slots - 1));
 	if (shape.kind == NEST_WINDOWS && shape.shared && UNLIKELY(own >= nest->layout->groups))
 		own = slot - at; /* torn */
-	uint64_t other =
-		nest_other_group_as(nest, shape.kind, own, value & nest->layout->core_values, extra);
+	uint64_t other = nest_other_group_as(nest, shape.kind, own,
+	                                     value & nest->layout->core_values, extra);
 	return (struct search_aim){ own, other, value };
 }
 
@@ -29659,7 +29698,8 @@ ALWAYS_INLINE uint64_t search_gaps_in(const struct search *search, struct nest_s
                                       uint64_t group, unsigned word)
 {
 	const struct nest *nest = search->nest;
-	uint64_t fields = nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
+	uint64_t fields =
+		nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
 	return (fields - nest->layout->ones) & ~fields;
 }
 
@@ -29669,7 +29709,8 @@ ALWAYS_INLINE uint64_t search_gaps(const struct search *search, struct nest_shap
 {
 	const struct nest *nest = search->nest;
 	if (nest_coded_in_word(shape))
-		return nest_coded_empty(nest, shape, search->bits, group * nest->layout->group_bits);
+		return nest_coded_empty(nest, shape, search->bits,
+		                        group * nest->layout->group_bits);
 	uint64_t gaps = search_gaps_in(search, shape, group, 0);
 	if (shape.words == NEST_TWO)
 		gaps |= search_gaps_in(search, shape, group, 1);
@@ -29690,8 +29731,8 @@ ALWAYS_INLINE bool search_any_gap(const struct search *search, struct nest_shape
 		        search_gaps(search, shape, aim.own)) != 0;
 	uint64_t own = nest_load(nest, shape, search->bits, aim.own * nest->layout->group_bits);
 	uint64_t other = nest_load(nest, shape, search->bits, aim.other * nest->layout->group_bits);
-	return nest_zeros((uint32_t)own | other << 32, nest->layout->ones_of_both, nest->layout->highs_of_both) !=
-	       0;
+	return nest_zeros((uint32_t)own | other << 32, nest->layout->ones_of_both,
+	                  nest->layout->highs_of_both) != 0;
 }
 
 /* The last empty slot of a group that has one: inserts leave room there last. */
@@ -29700,8 +29741,8 @@ ALWAYS_INLINE unsigned search_last_gap(const struct search *search, struct nest_
 {
 	const struct nest *nest = search->nest;
 	for (unsigned word = nest_words(nest, shape); word-- > 0;) {
-		uint64_t fields =
-			nest_word(nest, shape, search->bits, group * nest->layout->group_bits, word);
+		uint64_t fields = nest_word(nest, shape, search->bits,
+		                            group * nest->layout->group_bits, word);
 		uint64_t gaps = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 		if (gaps != 0)
 			return word * nest->layout->fields + log2_floor(gaps) / nest->layout->width;
@@ -29791,7 +29832,8 @@ ALWAYS_INLINE uint32_t *search_expand(struct search *search, struct nest_shape s
 ALWAYS_INLINE bool search_walk(struct search *search, struct nest_shape shape, unsigned tried)
 {
 	const struct nest *nest = search->nest;
-	uint32_t *end = search->node + 2 * shape.slots, *stop = search->node + nest->layout->short_steps;
+	uint32_t *end = search->node + 2 * shape.slots,
+		 *stop = search->node + nest->layout->short_steps;
 	unsigned i = 0;
 	for (; i < tried && end < stop; i++)
 		end = search_expand(search, shape, i, search_aim_of(search, shape, search->node[i]),
@@ -29868,7 +29910,8 @@ ALWAYS_INLINE void search_replace(struct nest *nest, struct nest_shape shape, un
 		nest_set(nest, shape.kind, bits, slot, value & nest->layout->slot_mask);
 		return;
 	}
-	uint64_t bit = slot * nest->layout->width, differ = (before ^ value) & nest->layout->slot_mask;
+	uint64_t bit = slot * nest->layout->width,
+		 differ = (before ^ value) & nest->layout->slot_mask;
 	unsigned char *at = bits + (bit >> 3);
 	store64(at, load64(at) ^ differ << (bit & 7));
 }
@@ -30076,8 +30119,8 @@ static nidus_status chunked_plan(const nidus_options *options, struct blueprint 
 		return fail(NIDUS_E_RANGE, "no number of chunks holds %llu keys",
 		            (unsigned long long)options->capacity);
 	double slots = (double)plan->chunks * (double)plan->groups * plan->slots;
-	plan->core_bits = nesting_core_bits(plan->fpr, 2.0 * plan->slots,
-	                                    (double)options->capacity / slots);
+	plan->core_bits =
+		nesting_core_bits(plan->fpr, 2.0 * plan->slots, (double)options->capacity / slots);
 	plan->capacity = options->capacity;
 	nesting_complete(options, plan, &sizing_in_family_chunked, steps_for(plan));
 	return NIDUS_OK;
@@ -30225,8 +30268,8 @@ const struct family nidus_its_family_cuckoo = {
  * 16, 18, 20, 21, 24 ... if the groups are chosen well. The fewer gaps, the better.
  */
 
-#define FIRST 16 /* of the q that count, */
-#define LAST 512 /* and the last: divisors repeat, doubled */
+#define FIRST 16        /* of the q that count, */
+#define LAST 512        /* and the last: divisors repeat, doubled */
 #define SHARE_MORE 64   /* at most one group more for so many, */
 #define FEW_MORE 4      /* or so many more, */
 #define STEP_ENOUGH 118 /* and none for sizes that are at most so many per cent of each other */
@@ -30259,8 +30302,8 @@ uint64_t family_divisible(const struct blueprint *plan, uint64_t groups)
 {
 	uint64_t best = groups;
 	uint32_t least = largest_step(plan, groups, UINT32_MAX);
-	for (uint64_t more = 1; least > STEP_ENOUGH && (more <= groups / SHARE_MORE || more <= FEW_MORE);
-	     more++) {
+	for (uint64_t more = 1;
+	     least > STEP_ENOUGH && (more <= groups / SHARE_MORE || more <= FEW_MORE); more++) {
 		uint32_t step = largest_step(plan, groups + more, least);
 		if (step < least) {
 			least = step;
@@ -30754,7 +30797,8 @@ static nidus_status build_window(struct state_in_family_nesting_ranges *state_in
                                  const struct ranges_out *out)
 {
 	struct nest *nest = &state_in_family_nesting_ranges->nest;
-	uint64_t at = state_in_family_nesting_ranges->next * nest->layout->stride, size = (last - state_in_family_nesting_ranges->next) * nest->layout->stride;
+	uint64_t at = state_in_family_nesting_ranges->next * nest->layout->stride,
+		 size = (last - state_in_family_nesting_ranges->next) * nest->layout->stride;
 	memset(state_in_family_nesting_ranges->window.bytes, 0, size);
 	nest->bits = (unsigned char *)((uintptr_t)state_in_family_nesting_ranges->window.bytes - (uintptr_t)at);
 	nidus_status status =
@@ -30775,7 +30819,8 @@ static nidus_status add_in_family_nesting_ranges(void *context, const struct por
 {
 	struct state_in_family_nesting_ranges *state_in_family_nesting_ranges = context;
 	const struct nest *nest = &state_in_family_nesting_ranges->nest;
-	uint64_t end_in_family_nesting_ranges = portion->last ? nest->layout->chunks : multiply_high(portion->end, nest->layout->chunks);
+	uint64_t end_in_family_nesting_ranges = portion->last ? nest->layout->chunks
+	                             : multiply_high(portion->end, nest->layout->chunks);
 	nidus_status status = NIDUS_OK;
 	*taken = 0;
 	while (state_in_family_nesting_ranges->next < end_in_family_nesting_ranges && status == NIDUS_OK) {
@@ -30794,8 +30839,8 @@ static nidus_status end_in_family_nesting_ranges(void *context, const struct ran
 	(void)out; /* all of the table was written with its chunks */
 	nidus_status status = nest_build_check(nest, state_in_family_nesting_ranges->built);
 	if (status == NIDUS_OK)
-		status = memory_take(nest->allocator, nest->stashed * OVERFLOW_ENTRY,
-		                     &state_in_family_nesting_ranges->stash);
+		status =
+			memory_take(nest->allocator, nest->stashed * OVERFLOW_ENTRY, &state_in_family_nesting_ranges->stash);
 	if (status != NIDUS_OK)
 		return status;
 	nest_export_stash(nest, state_in_family_nesting_ranges->stash.bytes);
@@ -30974,10 +31019,9 @@ static uint64_t stash_in_family_offset(uint64_t chunk_slots)
 static const struct nesting_sizing bucket_sizing = { .fits = buckets_fit,
 	                                             .stash = stash_in_family_offset,
 	                                             .any_size = true };
-static const struct nesting_sizing window_sizing = { .fits = windows_fit,
-	                                             .stash = stash_in_family_offset,
-	                                             .overlap = true,
-	                                             .any_size = true };
+static const struct nesting_sizing window_sizing = {
+	.fits = windows_fit, .stash = stash_in_family_offset, .overlap = true, .any_size = true
+};
 
 static const struct nesting_sizing *sizing_of(const struct blueprint *plan)
 {
@@ -31035,7 +31079,8 @@ void offset_fit_segment(struct blueprint *plan, uint64_t keys)
 
 bool offset_pack(struct blueprint *plan, uint64_t groups, uint64_t keys)
 {
-	uint64_t in_chunk = chunk_slots_for(plan) / (plan->family == NIDUS_WINDOWED ? 1 : plan->slots);
+	uint64_t in_chunk =
+		chunk_slots_for(plan) / (plan->family == NIDUS_WINDOWED ? 1 : plan->slots);
 	plan->chunks = 1;
 	plan->groups = groups;
 	/* Half as large again is the most that lay_out() makes a chunk, but for odd numbers. */
@@ -31953,7 +31998,8 @@ static nidus_status simplified_plan_segment(const nidus_options *options, struct
 		return status;
 	plan->core_bits = analysis_bits(options->max_capacity, plan->slots);
 	nesting_lay_out_segment(options, plan, &sizing_in_family_simplified, BEST_STEPS);
-	while (log2_floor(plan->groups) > plan->core_bits || rate(plan, NESTING_SEGMENT_LOAD) > plan->fpr) {
+	while (log2_floor(plan->groups) > plan->core_bits ||
+	       rate(plan, NESTING_SEGMENT_LOAD) > plan->fpr) {
 		if (++plan->core_bits > SLOTS_WIDTH_MAX)
 			return fail(NIDUS_E_RANGE, "no fingerprint is long enough for this rate");
 	}
@@ -32047,8 +32093,7 @@ const struct offset_layout *windowed_layout(unsigned slots)
 }
 
 /* The layout that the options ask for. Errors: E_RANGE. */
-static nidus_status choose_layout_in_family_windowed(const nidus_options *options,
-                                  const struct offset_layout **layout)
+static nidus_status choose_layout_in_family_windowed(const nidus_options *options, const struct offset_layout **layout)
 {
 	unsigned slots = options->slots != 0 ? options->slots : BEST_SLOTS;
 	*layout = windowed_layout(slots);
@@ -32294,8 +32339,8 @@ nidus_status nest_build(struct nest *nest, const uint64_t *hashes, const uint64_
 	uint64_t built = 0;
 	if (cannot_fit(nest, hashes, n))
 		return refuse_in_nest_build();
-	nidus_status status =
-		nest_build_chunks(nest, 0, nest->layout->chunks, hashes, values, n, threads, &built);
+	nidus_status status = nest_build_chunks(nest, 0, nest->layout->chunks, hashes, values, n,
+	                                        threads, &built);
 	return status == NIDUS_OK ? nest_build_check(nest, built) : status;
 }
 #undef ROUNDS
@@ -32597,7 +32642,8 @@ ALWAYS_INLINE size_t nest_gather(const struct nest *nest, struct nest_shape shap
 		for (unsigned word = 0; word < nest_words(nest, shape); word++) {
 			uint64_t fields =
 				nest_differences(nest, shape, nest->bits, spot, choice, word);
-			uint64_t hits = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
+			uint64_t hits =
+				fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 			/* A payload begins behind the highest compared bit; the key has none. */
 			for (; hits != 0; hits &= hits - 1, found++) {
 				if (found < cap)
@@ -32788,7 +32834,8 @@ ALWAYS_INLINE bool nest_gather_one(const struct nest *nest, struct nest_shape sh
 ALWAYS_INLINE bool nest_stash_matters(const struct nest *nest, struct nest_shape shape,
                                       uint64_t hash)
 {
-	return shape.shared || nest->chunk[multiply_high(hash, nest->layout->chunks)].stash.nodes != 0;
+	return shape.shared ||
+	       nest->chunk[multiply_high(hash, nest->layout->chunks)].stash.nodes != 0;
 }
 
 ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape shape,
@@ -33074,7 +33121,8 @@ ALWAYS_INLINE struct stripe *nest_stripe(const struct nest *nest, uint64_t chunk
                                          struct nest_bits bits)
 {
 	const struct stripes *stripes = &nest->shared->stripes;
-	uint64_t first = bits.bit - chunk * nest->layout->stride_bits, last = first + bits.count - 1;
+	uint64_t first = bits.bit - chunk * nest->layout->stride_bits,
+		 last = first + bits.count - 1;
 	if (UNLIKELY((first ^ last) >> (STRIPES_REGION_LOG + 3) != 0))
 		return NULL;
 	return &stripes->stripe[stripe_in_chunk(stripes, chunk, first >> 3)];
@@ -33232,7 +33280,8 @@ ALWAYS_INLINE bool nest_choose(const struct nest *nest, struct nest_shape shape,
 	*site = nest_site_at(nest, shape, found.bit, place);
 	site->value = spot->value;
 	if (shape.kind == NEST_WINDOWS)
-		site->value |= found.pattern >> (place - nest->layout->high) & nest->layout->extra_mask;
+		site->value |=
+			found.pattern >> (place - nest->layout->high) & nest->layout->extra_mask;
 	else if (nest_choosing(shape.kind))
 		site->value |= found.pattern & nest->layout->extra_mask;
 	return true;
@@ -33338,11 +33387,13 @@ ALWAYS_INLINE bool nest_fill_first(struct nest *nest, struct nest_shape shape,
 {
 	struct nest_both both = nest_both(nest, shape, spot);
 	const unsigned *bit = both.bit;
-	two_words gaps = two_zeros(two_load(both.group[0], both.group[1]),
-	                           two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
-	                           two_at(&nest->layout->open_at[bit[0]], &nest->layout->highs_at[bit[1]]));
+	two_words gaps =
+		two_zeros(two_load(both.group[0], both.group[1]),
+	                  two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
+	                  two_at(&nest->layout->open_at[bit[0]], &nest->layout->highs_at[bit[1]]));
 	bool any;
-	two_words slot = two_spread(two_lowest(gaps, &any), nest->layout->behind, nest->layout->high);
+	two_words slot =
+		two_spread(two_lowest(gaps, &any), nest->layout->behind, nest->layout->high);
 	two_set(both.group[0], both.group[1], two_and(slot, nest_wanted(nest, shape, spot, bit)));
 	return any;
 }
@@ -33355,10 +33406,13 @@ ALWAYS_INLINE bool nest_fill_earlier(struct nest *nest, struct nest_shape shape,
 	bool any, bytes = nest_from_bytes(shape);
 	two_words words = bytes ? two_load(both.group[0], both.group[1])
 	                        : two_load_from(both.group[0], both.group[1], both.bit);
-	two_words gaps = two_zeros(words, two_pair(nest->layout->both_ones), two_pair(nest->layout->both_highs));
-	two_words slot = two_spread(two_earlier(gaps, &any), nest->layout->behind, nest->layout->high);
+	two_words gaps = two_zeros(words, two_pair(nest->layout->both_ones),
+	                           two_pair(nest->layout->both_highs));
+	two_words slot =
+		two_spread(two_earlier(gaps, &any), nest->layout->behind, nest->layout->high);
 	uint64_t wanted = spot->value * nest->layout->ones;
-	slot = two_and(slot, two_xor(two_of(wanted, wanted), two_pair(nest->layout->both_patterns)));
+	slot = two_and(slot,
+	               two_xor(two_of(wanted, wanted), two_pair(nest->layout->both_patterns)));
 	if (bytes)
 		two_set(both.group[0], both.group[1], slot);
 	else
@@ -33602,11 +33656,13 @@ ALWAYS_INLINE bool nest_take_either(struct nest *nest, struct nest_shape shape,
 	struct nest_both both = nest_both(nest, shape, spot);
 	const unsigned *bit = both.bit;
 	two_words words = two_load(both.group[0], both.group[1]);
-	two_words hits = two_zeros(two_xor(words, nest_wanted(nest, shape, spot, bit)),
-	                           two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
-	                           two_at(&nest->layout->highs_at[bit[0]], &nest->layout->highs_at[bit[1]]));
+	two_words hits =
+		two_zeros(two_xor(words, nest_wanted(nest, shape, spot, bit)),
+	                  two_at(&nest->layout->ones_at[bit[0]], &nest->layout->ones_at[bit[1]]),
+	                  two_at(&nest->layout->highs_at[bit[0]], &nest->layout->highs_at[bit[1]]));
 	bool any;
-	two_words slot = two_spread(two_lowest(hits, &any), nest->layout->behind, nest->layout->high);
+	two_words slot =
+		two_spread(two_lowest(hits, &any), nest->layout->behind, nest->layout->high);
 	two_clear(both.group[0], both.group[1], words, slot);
 	return any;
 }
@@ -33755,9 +33811,9 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
 	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
 		size_t some = left < NEST_NEAR ? left : NEST_NEAR, crowded = 0;
 		for (size_t i = 0; i < some; i++) {
-			struct nest_key key =
-				nest_locate_as(nest, shape.kind, nest->layout->special | NEST_CHUNKS,
-			                       hashes[i * step]);
+			struct nest_key key = nest_locate_as(nest, shape.kind,
+			                                     nest->layout->special | NEST_CHUNKS,
+			                                     hashes[i * step]);
 			if (values != NULL)
 				key.value |= values[i * step] << nest->layout->payload_at;
 			nest_spot_of(nest, &key, chunk_bit, &spots[i]);
@@ -33788,7 +33844,8 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
 
 static bool core_possible(const struct nest *nest, uint64_t core)
 {
-	return core != 0 && (nest->layout->kind != NEST_DIRECT || (core & (nest->layout->groups - 1)) != 0);
+	return core != 0 &&
+	       (nest->layout->kind != NEST_DIRECT || (core & (nest->layout->groups - 1)) != 0);
 }
 
 bool nest_slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
@@ -33796,7 +33853,8 @@ bool nest_slot_possible(const struct nest *nest, uint64_t slot, uint64_t value)
 	if (!core_possible(nest, value & nest->layout->core_values))
 		return false;
 	uint64_t offset = (value >> (nest->layout->core_bits + 1)) & (nest->layout->slots - 1);
-	return nest->layout->kind != NEST_WINDOWS || (offset <= slot && slot - offset < nest->layout->groups);
+	return nest->layout->kind != NEST_WINDOWS ||
+	       (offset <= slot && slot - offset < nest->layout->groups);
 }
 
 /* Whether a stashed entry is one of its chunk, and all slots of its home are taken. */
@@ -33848,7 +33906,9 @@ static nidus_status verify_slots(const struct nest *nest, uint64_t chunk, uint64
 		++*taken;
 	}
 	/* Bits behind the last slot are zero: one spelling per contents. */
-	uint64_t end = nest->layout->groups * nest_group_bits(nest->layout->kind, nest->layout->slots, nest->layout->width);
+	uint64_t end =
+		nest->layout->groups *
+		nest_group_bits(nest->layout->kind, nest->layout->slots, nest->layout->width);
 	if (nest->layout->kind == NEST_WINDOWS)
 		end = slots * nest->layout->width;
 	for (uint64_t bit = end; bit < nest->layout->stride * 8; bit++) {
@@ -34040,7 +34100,8 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from)
 		}
 		for (; node != NULL && status == NIDUS_OK;
 		     node = overflow_next(stash, &node->entry)) {
-			struct nest_key key = nest_key_of_identity(to, to->layout->kind, i, node->entry);
+			struct nest_key key =
+				nest_key_of_identity(to, to->layout->kind, i, node->entry);
 			uint64_t left = node->copies;
 			status = nest_insert_copies(to, &key, &left);
 		}
@@ -34230,28 +34291,28 @@ static const struct body_ops *nest_ops_any(const struct nest *nest);
 	.insert_value = insert_value_##instance, .find_batch = find_batch_##instance
 
 /* Calls on one key or more of different bodies of a growing filter, all of the same shape. */
-#define NEST_EACH(name, shape, rest)                                                             \
-	static void contains_each_##name(const void *const *nests, const uint64_t *hashes,       \
-	                                 size_t n, uint8_t *yes)                                 \
-	{                                                                                        \
-		const struct nest *nest = nests[0];                                              \
-		(void)nest;                                                                      \
-		nest_contains_each(nests, shape, hashes, n, yes);                                \
-	}                                                                                        \
-	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,       \
-	                                       const uint64_t *values, size_t n, size_t *done)   \
-	{                                                                                        \
-		struct nest *nest = nests[0];                                                    \
-		return nest_change_batch(nest, nests, shape, hashes, values, n, done, rest);     \
-	}                                                                                        \
-	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,       \
-	                                       size_t n, size_t *done)                           \
-	{                                                                                        \
-		struct nest *nest = nests[0];                                                    \
-		return nest_change_batch(nest, nests, shape, hashes, NULL, n, done, NULL);       \
+#define NEST_EACH(name, shape, rest)                                                           \
+	static void contains_each_##name(const void *const *nests, const uint64_t *hashes,     \
+	                                 size_t n, uint8_t *yes)                               \
+	{                                                                                      \
+		const struct nest *nest = nests[0];                                            \
+		(void)nest;                                                                    \
+		nest_contains_each(nests, shape, hashes, n, yes);                              \
+	}                                                                                      \
+	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,     \
+	                                       const uint64_t *values, size_t n, size_t *done) \
+	{                                                                                      \
+		struct nest *nest = nests[0];                                                  \
+		return nest_change_batch(nest, nests, shape, hashes, values, n, done, rest);   \
+	}                                                                                      \
+	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,     \
+	                                       size_t n, size_t *done)                         \
+	{                                                                                      \
+		struct nest *nest = nests[0];                                                  \
+		return nest_change_batch(nest, nests, shape, hashes, NULL, n, done, NULL);     \
 	}
 
-#define NEST_EACH_LIST(name)                                                       \
+#define NEST_EACH_LIST(name)                                                      \
 	.contains_each = contains_each_##name, .insert_each = insert_each_##name, \
 	.remove_each = remove_each_##name
 
@@ -34303,42 +34364,42 @@ enum {
 	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                  \
 	NEST_EACH(name##_part, name##_part, insert_rest_##name)                                    \
 	NEST_EACH(name##_any, name##_any, insert_rest_##name)                                      \
-	static const struct body_ops name[NEST_WAYS] = NEST_WAY_TABLE(name##_short, name##_chunks, \
-	                                                              name, other);
+	static const struct body_ops name[NEST_WAYS] =                                             \
+		NEST_WAY_TABLE(name##_short, name##_chunks, name, other);
 
 /* `few` and `chunks` are calls for the most frequent ways, `name` are all others. */
-#define NEST_WAY_TABLE(few, chunks, name, other)                                               \
-	{                                                                                      \
-		[NEST_WAY_SHORT] = { NEST_CALL_LIST(few, few, chunks, name),                   \
-			             .insert_near = insert_near_##name },                      \
-		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(chunks, chunks, chunks, name),            \
-			              .insert_near = insert_near_##name },                     \
-		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed,             \
-			                             name##_hashed, name),                     \
-			              .insert_near = insert_near_##name },                     \
-		[NEST_WAY_PART] = { NEST_CALL_LIST(name##_part, name##_part, name##_any, name), \
-			            .insert_near = insert_near_##name,                         \
-			            NEST_EACH_LIST(name##_part) },                             \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),               \
-			              .insert_near = insert_near_##name },                     \
-		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name##_any, name),   \
-			           .insert_near = insert_near_##name,                          \
-			           NEST_EACH_LIST(name##_any) },                               \
+#define NEST_WAY_TABLE(few, chunks, name, other)                                                  \
+	{                                                                                         \
+		[NEST_WAY_SHORT] = { NEST_CALL_LIST(few, few, chunks, name),                      \
+			             .insert_near = insert_near_##name },                         \
+		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(chunks, chunks, chunks, name),               \
+			              .insert_near = insert_near_##name },                        \
+		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed, name##_hashed, \
+			                             name),                                       \
+			              .insert_near = insert_near_##name },                        \
+		[NEST_WAY_PART] = { NEST_CALL_LIST(name##_part, name##_part, name##_any, name),   \
+			            .insert_near = insert_near_##name,                            \
+			            NEST_EACH_LIST(name##_part) },                                \
+		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),                  \
+			              .insert_near = insert_near_##name },                        \
+		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name##_any, name),      \
+			           .insert_near = insert_near_##name,                             \
+			           NEST_EACH_LIST(name##_any) },                                  \
 	}
 
 /*
  * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
  * the instance for NEST_ONE.
  */
-#define NEST_BYTES_INSTANCE(name, kind, slots, one, other)                                        \
-	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 };      \
-	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,          \
-		                                         NEST_CHUNKS };                           \
-	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                                 \
-	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                               \
-	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                           \
-	static const struct body_ops name[NEST_WAYS] = NEST_WAY_TABLE(name##_short, name##_chunks, \
-	                                                              one, other);
+#define NEST_BYTES_INSTANCE(name, kind, slots, one, other)                                   \
+	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 }; \
+	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,     \
+		                                         NEST_CHUNKS };                      \
+	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                            \
+	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                          \
+	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                      \
+	static const struct body_ops name[NEST_WAYS] =                                       \
+		NEST_WAY_TABLE(name##_short, name##_chunks, one, other);
 
 #define NEST_SHARED_INSTANCE(name, shape)                                                         \
 	static bool walk_##name(struct search *search, struct nest *nest,                         \
@@ -34384,7 +34445,7 @@ enum {
 #define NEST_INSTANCES(name, kind, slots, words)                                                   \
 	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
 	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
-	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_any)                      \
+	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_any)                        \
 	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
 /* With code of their own for the way `special` and those that have less. */
@@ -34403,10 +34464,10 @@ enum {
 	static const struct body_ops name##_own = { NEST_CALL_LIST(name##_own, name##_own,         \
 		                                                   name##_own, name##_plain),      \
 		                                    .insert_near = insert_near_##name##_plain };   \
-	static const struct body_ops name##_part = { NEST_CALL_LIST(name##_part, name##_part,      \
-		                                                    name##_plain, name##_plain),   \
-		                                     .insert_near = insert_near_##name##_plain,    \
-		                                     NEST_EACH_LIST(name##_part) };                \
+	static const struct body_ops name##_part = {                                               \
+		NEST_CALL_LIST(name##_part, name##_part, name##_plain, name##_plain),              \
+		.insert_near = insert_near_##name##_plain, NEST_EACH_LIST(name##_part)             \
+	};                                                                                         \
 	static const struct body_ops name##_plain = { NEST_CALL_LIST(name##_plain, name##_plain,   \
 		                                                     name##_plain, name##_plain),  \
 		                                      .insert_near = insert_near_##name##_plain }; \
@@ -34448,16 +34509,16 @@ static inline unsigned nest_way(const struct nest *nest)
 /* The table of a shape: the shared one for nests that threads share. */
 #ifdef NIDUS_ONE_THREAD
 #define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
-#define NEST_OPS_OF_FEW(nest, name)                                           \
-	((nest)->layout->special == NEST_PART                         ? &name##_part  \
-	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own   \
-	                                                      : &name##_plain)
+#define NEST_OPS_OF_FEW(nest, name)                                                  \
+	((nest)->layout->special == NEST_PART                         ? &name##_part \
+	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own  \
+	                                                              : &name##_plain)
 #else
-#define NEST_OPS_OF_FEW(nest, name)                                            \
-	((nest)->shared != NULL                               ? &name##_shared \
+#define NEST_OPS_OF_FEW(nest, name)                                                    \
+	((nest)->shared != NULL                                       ? &name##_shared \
 	 : (nest)->layout->special == NEST_PART                       ? &name##_part   \
 	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own    \
-	                                                      : &name##_plain)
+	                                                              : &name##_plain)
 #define NEST_OPS_OF(nest, name) \
 	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
 #endif
@@ -34476,8 +34537,10 @@ NEST_PLAIN_PARTS(any_plain, any_shape(nest, false))
 NEST_CALLS(any_plain, any_shape(nest, false), insert_rest_any_plain)
 NEST_LOOKUP_BATCH(any_plain, any_shape(nest, false))
 NEST_EACH(any_plain, any_shape(nest, false), insert_rest_any_plain)
-static const struct body_ops any_plain = { NEST_CALL_LIST(any_plain, any_plain, any_plain, any_plain),
-	                               .insert_near = insert_near_any_plain, NEST_EACH_LIST(any_plain) };
+static const struct body_ops any_plain = {
+	NEST_CALL_LIST(any_plain, any_plain, any_plain, any_plain),
+	.insert_near = insert_near_any_plain, NEST_EACH_LIST(any_plain)
+};
 NEST_SHARED_INSTANCE(any_shared, any_shape(nest, true))
 
 const struct body_ops *nest_ops_any(const struct nest *nest)
@@ -34539,7 +34602,7 @@ const struct body_ops *nest_ops_coded(const struct nest *nest)
 	if (nest->layout->in_words != NEST_ONE)
 		return nest_ops_any(nest);
 	return nest->layout->kind == NEST_CODED_XOR ? NEST_OPS_OF_FEW(nest, coded_xor)
-	                                    : NEST_OPS_OF_FEW(nest, coded_buckets);
+	                                            : NEST_OPS_OF_FEW(nest, coded_buckets);
 }
 
 /* ==== src/nest/instances_windows.c ==== */
@@ -34706,9 +34769,8 @@ nidus_status nest_check(const struct blueprint *plan, enum nest_kind kind)
 		return fail(NIDUS_E_RANGE,
 		            "a chunk has more buckets than fingerprints can tell apart");
 	uint64_t all, slots, bytes;
-	if (multiply_overflows(plan->chunks, plan->groups, &all) ||
-	    plan->groups > SLOT_INDEX_MAX || all > SLOT_INDEX_MAX ||
-	    multiply_overflows(plan->groups, plan->slots, &slots) ||
+	if (multiply_overflows(plan->chunks, plan->groups, &all) || plan->groups > SLOT_INDEX_MAX ||
+	    all > SLOT_INDEX_MAX || multiply_overflows(plan->groups, plan->slots, &slots) ||
 	    slots_per_chunk(plan, kind) > SLOT_INDEX_MAX ||
 	    slots_bytes_overflow(slots + plan->slots, nest_slot_width(plan, kind), &bytes) ||
 	    multiply_overflows(bytes + MEMORY_LINE, plan->chunks, &bytes) || bytes > INT64_MAX ||
@@ -34767,7 +34829,8 @@ static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
 static void lay_out_words(struct nest_layout *layout, bool shared, unsigned more)
 {
 	bool part = layout->special & NEST_PART;
-	layout->in_words = words_of(layout->kind, layout->slots, layout->width + more, shared || part);
+	layout->in_words =
+		words_of(layout->kind, layout->slots, layout->width + more, shared || part);
 	if (part && layout->in_words == NEST_WHOLE)
 		layout->in_words = NEST_TWO;
 	layout->fields = fields_of(layout->in_words, layout->slots, layout->width);
@@ -34802,8 +34865,8 @@ static void fill_patterns(struct nest_layout *layout)
 	for (unsigned at = 0; at < layout->slots; at++) {
 		unsigned word = at / fields, shift = at % fields * layout->width;
 		for (unsigned choice = 0; choice < 2; choice++)
-			layout->pattern[choice][word] |= nest_encode(&nest, layout->kind, 0, choice, at)
-			                               << shift;
+			layout->pattern[choice][word] |=
+				nest_encode(&nest, layout->kind, 0, choice, at) << shift;
 		if (at < layout->slots - layout->reserve)
 			layout->open[word] |= UINT64_C(1) << layout->high << shift;
 	}
@@ -35033,9 +35096,8 @@ static nidus_status take_layout(struct nest *nest, const struct blueprint *plan,
 		nest->layout = segment->layout;
 		return NIDUS_OK;
 	}
-	nidus_status status =
-		nest_lay_out(plan, kind, segment, segment != NULL ? segment->model : NULL, allocator,
-	                     &own);
+	nidus_status status = nest_lay_out(
+		plan, kind, segment, segment != NULL ? segment->model : NULL, allocator, &own);
 	nest->layout = own;
 	nest->owns_layout = status == NIDUS_OK;
 	if (status == NIDUS_OK)
@@ -35179,14 +35241,16 @@ nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const st
 struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kind, uint64_t chunk,
                                      nidus_entry entry)
 {
-	uint64_t core = entry.fingerprint & nest->layout->core_values, hop = nest_hop(nest, kind, core);
-	uint64_t other = nest_symmetric(kind) ? entry.home ^ hop
-	                                      : nest_forward(nest, entry.home, hop);
+	uint64_t core = entry.fingerprint & nest->layout->core_values,
+		 hop = nest_hop(nest, kind, core);
+	uint64_t other =
+		nest_symmetric(kind) ? entry.home ^ hop : nest_forward(nest, entry.home, hop);
 	uint64_t tag = entry.fingerprint >> nest->layout->core_bits;
 	return (struct nest_key){
 		.chunk = chunk,
 		.group = { entry.home, other },
-		.value = core | tag << nest->layout->tag_at | entry.value << nest->layout->payload_at,
+		.value = core | tag << nest->layout->tag_at |
+		         entry.value << nest->layout->payload_at,
 	};
 }
 
@@ -35348,7 +35412,8 @@ const struct overflow_node *nest_stashed_for(const struct nest *nest, uint64_t c
 	const nidus_entry first = { .home = low };
 	const struct overflow_node *node = overflow_from(stash, &first);
 	for (; node != NULL; node = overflow_next(stash, &node->entry)) {
-		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
+		struct nest_key key =
+			nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
 		if (node->entry.home > high)
 			break;
 		if (nest_encode_at(nest, nest->layout->kind, &key, slot, value))
@@ -35893,7 +35958,8 @@ nidus_status nest_share(struct nest *nest)
 {
 	struct block memory;
 	struct stripes stripes;
-	nidus_status status = stripes_make(&stripes, nest->layout->chunks, nest->layout->stride, nest->allocator);
+	nidus_status status =
+		stripes_make(&stripes, nest->layout->chunks, nest->layout->stride, nest->allocator);
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t versions = nest->layout->chunks + (nest->layout->chunks << stripes.chunk_log);
@@ -35966,7 +36032,8 @@ static size_t shared_stash_find(const struct nest *nest, enum nest_kind kind,
 /* Whether the stash has the key, as nest_is_stashed tells it. */
 static bool shared_is_stashed(const struct nest *nest, const struct nest_key *key)
 {
-	return anything_stashed(nest) && shared_stash_find(nest, nest->layout->kind, key, NULL, 0) > 0;
+	return anything_stashed(nest) &&
+	       shared_stash_find(nest, nest->layout->kind, key, NULL, 0) > 0;
 }
 
 /* The key's stripes are locked, and its groups full. Errors: FULL, COPIES, E_NOMEM. */
@@ -36016,7 +36083,8 @@ static uint32_t *shared_stash_take_for(struct nest *nest, uint64_t chunk, uint64
 	version_lock(&nest->shared->stash_version[chunk]);
 	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, value);
 	if (node != NULL) {
-		struct nest_key key = nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
+		struct nest_key key =
+			nest_key_of_identity(nest, nest->layout->kind, chunk, node->entry);
 		pair = nest_pair_version(nest, &key);
 		version_lock(pair);
 		nest_stash_take(nest, chunk, &node->entry, 1);
@@ -36062,7 +36130,8 @@ uint64_t nest_shared_coded_word(const struct nest *nest, const unsigned char *bi
 {
 	unsigned char copy[COPY_BYTES];
 	copy_out(nest, bits, bit, copy);
-	return coded_fields(copy, nest->layout->width, 0, word * nest->layout->fields, nest->layout->fields);
+	return coded_fields(copy, nest->layout->width, 0, word * nest->layout->fields,
+	                    nest->layout->fields);
 }
 
 /*
@@ -36074,10 +36143,12 @@ ALWAYS_INLINE uint64_t get_in_nest_shared(const struct nest *nest, enum nest_kin
 {
 	unsigned char copy[COPY_BYTES];
 	if (!nest_coded(kind))
-		return word_bits(bits, slot * nest->layout->width, nest->layout->width) & bits_low(nest->layout->width);
+		return word_bits(bits, slot * nest->layout->width, nest->layout->width) &
+		       bits_low(nest->layout->width);
 	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
 	if (nest->layout->in_words == NEST_ONE)
-		return coded_get_in(&nest->layout->coding, word_bits(bits, bit, nest->layout->load_bits),
+		return coded_get_in(&nest->layout->coding,
+		                    word_bits(bits, bit, nest->layout->load_bits),
 		                    slot % CODED_SLOTS);
 	copy_out(nest, bits, bit, copy);
 	return coded_get(copy, nest->layout->width, slot % CODED_SLOTS);
@@ -36095,7 +36166,8 @@ ALWAYS_INLINE void set(const struct nest *nest, enum nest_kind kind, unsigned ch
 	uint64_t bit = slot / CODED_SLOTS * nest->layout->group_bits;
 	if (nest->layout->in_words == NEST_ONE) {
 		word_set_bits(bits, bit, nest->layout->load_bits,
-		              coded_changed(&nest->layout->coding, word_bits(bits, bit, nest->layout->load_bits),
+		              coded_changed(&nest->layout->coding,
+		                            word_bits(bits, bit, nest->layout->load_bits),
 		                            slot % CODED_SLOTS, value));
 		return;
 	}
@@ -36123,7 +36195,8 @@ ALWAYS_INLINE void watch_bits(const struct nest *nest, uint64_t chunk, uint64_t 
 
 static void watch_group(const struct nest *nest, uint64_t chunk, uint64_t group, uint32_t stripe[2])
 {
-	uint64_t count = nest_coded(nest->layout->kind) ? nest->layout->group_bits : nest->layout->span;
+	uint64_t count =
+		nest_coded(nest->layout->kind) ? nest->layout->group_bits : nest->layout->span;
 	watch_bits(nest, chunk, group * nest->layout->group_bits, count, stripe);
 }
 
@@ -36430,8 +36503,8 @@ static bool put_somewhere(struct nest *nest, const struct place_in_nest_shared *
 	}
 	if (at[choice] == slots)
 		return false;
-	uint64_t slot =
-		emptied(nest, nest_first_slot(nest, nest->layout->kind, group[choice]) + at[choice]);
+	uint64_t slot = emptied(nest, nest_first_slot(nest, nest->layout->kind, group[choice]) +
+	                                      at[choice]);
 	set(nest, kind, place_in_nest_shared->bits, slot,
 	    nest_encode(nest, nest->layout->kind, place_in_nest_shared->key.value, choice, at[choice]));
 	count_at(nest, kind, place_in_nest_shared->key.chunk, slot, 1);
@@ -36453,8 +36526,8 @@ static void change_slot_in_nest_shared(struct nest *nest, const struct place_in_
 	uint64_t chunk = place_in_nest_shared->key.chunk, fresh = 0;
 	if (change.what != VALUE_REMOVE) {
 		uint64_t value = get_in_nest_shared(nest, kind, place_in_nest_shared->bits, slot);
-		fresh = nest_with_payload(nest, value,
-		                          nest_changed(nest, value >> nest->layout->payload_at, change));
+		fresh = nest_with_payload(
+			nest, value, nest_changed(nest, value >> nest->layout->payload_at, change));
 	}
 	version_lock(place_in_nest_shared->pair);
 	set(nest, kind, place_in_nest_shared->bits, slot, fresh);
@@ -36704,8 +36777,7 @@ ALWAYS_INLINE struct spread_target target_of(const struct nest *from, enum nest_
 	uint64_t tag = key->chunk;
 	if (from->layout->parts > 0)
 		tag = key->value >> from->layout->tag_at & bits_low(from->layout->tag_bits);
-	return spread_choose(spread, tag,
-	                     spread->borrows ? borrowed_bits(from, kind, key) : 0);
+	return spread_choose(spread, tag, spread->borrows ? borrowed_bits(from, kind, key) : 0);
 }
 
 /* Puts a value into a slot, of a coded bucket into any; false if that is taken. */
@@ -36879,9 +36951,9 @@ static unsigned row_slots(unsigned width)
 
 /* Some slots side by side in a word, as fields, and nothing above them. */
 struct row {
-	unsigned width, bits;        /* of a field, and of all */
-	uint64_t ones;               /* the lowest bits of the fields; */
-	uint64_t all;                /* all their bits; */
+	unsigned width, bits;           /* of a field, and of all */
+	uint64_t ones;                  /* the lowest bits of the fields; */
+	uint64_t all;                   /* all their bits; */
 	uint64_t core_highs, core_lows; /* the highest of their cores, and those below */
 	unsigned core_high;
 };
@@ -36925,14 +36997,14 @@ ALWAYS_INLINE uint64_t row_count(const struct row *row, uint64_t ones)
 struct lane {
 	struct nest *to;
 	struct row row;
-	uint64_t added;                /* to a slot: what its tag becomes more */
-	unsigned narrower;             /* a slot is by so many bits */
-	uint64_t below, payloads;      /* of a row that comes: what lies below payloads, and these */
-	uint64_t narrow[ROW_MOST];     /* each field, where it lies when it is narrower */
-	bool fresh;                    /* no slot was taken before */
-	struct split_late late;        /* entries of this block */
-	unsigned char *at;             /* the next word of the table, */
-	uint64_t word;                 /* and its lowest bits, which were not written yet */
+	uint64_t added;            /* to a slot: what its tag becomes more */
+	unsigned narrower;         /* a slot is by so many bits */
+	uint64_t below, payloads;  /* of a row that comes: what lies below payloads, and these */
+	uint64_t narrow[ROW_MOST]; /* each field, where it lies when it is narrower */
+	bool fresh;                /* no slot was taken before */
+	struct split_late late;    /* entries of this block */
+	unsigned char *at;         /* the next word of the table, */
+	uint64_t word;             /* and its lowest bits, which were not written yet */
 	unsigned bits;
 };
 
@@ -37043,10 +37115,10 @@ struct split_in_nest_split {
 	const struct nest *from;
 	const struct spread *spread;
 	struct row row;
-	uint64_t compared;  /* all but payloads, */
-	uint64_t highs;     /* the highest bits of that, which are of tags if there are any, */
+	uint64_t compared; /* all but payloads, */
+	uint64_t highs;    /* the highest bits of that, which are of tags if there are any, */
 	unsigned high;
-	uint64_t limit;     /* and the lowest fields of the second lane */
+	uint64_t limit; /* and the lowest fields of the second lane */
 	unsigned lanes;
 	struct lane lane[2];
 };
@@ -37216,8 +37288,7 @@ ALWAYS_INLINE nidus_status come(struct coming *coming, uint64_t bucket, uint64_t
 		return NIDUS_OK;
 	}
 	coming_end(coming);
-	nidus_status status =
-		put_elsewhere(to, to->layout->kind, bucket * CODED_SLOTS, value);
+	nidus_status status = put_elsewhere(to, to->layout->kind, bucket * CODED_SLOTS, value);
 	*coming = coming_to(to, bucket);
 	return status;
 }
@@ -37323,8 +37394,9 @@ bool nest_find_entry(const struct nest *nest, const struct nest_key *key,
 
 uint64_t nest_changed(const struct nest *nest, uint64_t payload, struct value_change change)
 {
-	return change.what == VALUE_REPLACE ? change.fresh
-	                                    : value_sum(payload, change.fresh, nest->layout->payload_bits);
+	return change.what == VALUE_REPLACE
+	               ? change.fresh
+	               : value_sum(payload, change.fresh, nest->layout->payload_bits);
 }
 
 size_t nest_find_stashed(const struct nest *nest, const struct nest_key *key, uint64_t *values,
@@ -39477,8 +39549,8 @@ static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n
 #define JUDGED_AT 200
 #define CHECKSUM_AT 248
 
-#define LINE 64                 /* sections start at a cache line, */
-#define PAGE 4096               /* and a large table at a page, to be mapped */
+#define LINE 64   /* sections start at a cache line, */
+#define PAGE 4096 /* and a large table at a page, to be mapped */
 #define LARGE (64 * PAGE)
 #define PIECE ((size_t)1 << 20) /* bytes handed to a sink at a time */
 
@@ -39794,8 +39866,7 @@ nidus_status image_check_section(const struct image *image, enum image_section w
 }
 
 nidus_status image_begin_section(const struct image *image, enum image_section which,
-                                 nidus_source source, void *context,
-                                 struct image_reading *reading)
+                                 nidus_source source, void *context, struct image_reading *reading)
 {
 	unsigned char padding[PAGE];
 	uint64_t gap = image->section[which].offset - end_before(image, which);
@@ -40044,7 +40115,7 @@ bool yard_list_has(const struct yard *yard, struct yard_key key)
 {
 	nidus_entry entry = yard_list_entry(yard, key);
 	return yard_shared(yard) ? find_shared_in_yard_list(yard, &entry, NULL, 0) > 0
-	                           : overflow_find(&yard->list, &entry, true) != NULL;
+	                         : overflow_find(&yard->list, &entry, true) != NULL;
 }
 
 /* yard_list_find where copies with other tags do not count. */
@@ -40075,9 +40146,8 @@ size_t yard_list_find(const struct yard *yard, struct yard_key key, uint64_t *va
 	nidus_entry entry = yard_list_entry(yard, key);
 	size_t from = found < cap ? found : cap, room = cap - from;
 	uint64_t *behind = room > 0 ? values + from : NULL;
-	return found + (yard_shared(yard)
-	                        ? find_shared_in_yard_list(yard, &entry, behind, room)
-	                        : overflow_values(&yard->list, &entry, behind, room, 0));
+	return found + (yard_shared(yard) ? find_shared_in_yard_list(yard, &entry, behind, room)
+	                                  : overflow_values(&yard->list, &entry, behind, room, 0));
 }
 
 bool yard_list_first(struct yard *yard, uint64_t bucket, const struct yard_key *behind,
@@ -40335,9 +40405,11 @@ void yard_pull_value_from(struct yard_values values, unsigned slot)
 		yard_set_value(values, values.slots - 1, 0);
 		return;
 	}
-	uint64_t keep = bits_low(bit & 7), word = yard_load_some(values.bytes + bit / 8, size - bit / 8);
+	uint64_t keep = bits_low(bit & 7),
+		 word = yard_load_some(values.bytes + bit / 8, size - bit / 8);
 	for (unsigned at = bit / 8; at < size; at += 8) {
-		uint64_t next = at + 8 < size ? yard_load_some(values.bytes + at + 8, size - at - 8) : 0;
+		uint64_t next =
+			at + 8 < size ? yard_load_some(values.bytes + at + 8, size - at - 8) : 0;
 		uint64_t moved = word >> bits | next << (64 - bits);
 		yard_store_some(values.bytes + at, size - at, (word & keep) | (moved & ~keep));
 		word = next;
@@ -40771,8 +40843,8 @@ nidus_status yard_entry_hash(const struct yard *yard, const nidus_entry *entry, 
 	uint64_t above = entry->fingerprint >> yard->width; /* mini-bucket + 1, and the tag */
 	uint64_t tag = above >> YARD_BUCKET_BITS & bits_low(yard->tag_bits);
 	above ^= tag << YARD_BUCKET_BITS;
-	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->fronts ||
-	    above < 1 || above > yard->buckets)
+	if (entry->value > bits_low(yard->value_bits) || entry->home >= yard->fronts || above < 1 ||
+	    above > yard->buckets)
 		return fail(NIDUS_E_RANGE,
 		            "this entry cannot come from a filter of the same geometry");
 	*hash = entry_rest(yard, entry);
@@ -41821,8 +41893,7 @@ NEVER_INLINE nidus_status yard_put_listed(struct yard *yard, const struct yard_t
 /* Adds to the value of an entry of a key, in its lines or in the list. */
 static bool yard_add_to(struct yard *yard, const struct yard_trio *trio, struct yard_key key)
 {
-	struct value_change add = { .what = VALUE_ADD,
-		                    .fresh = key.beside >> yard->tag_bits };
+	struct value_change add = { .what = VALUE_ADD, .fresh = key.beside >> yard->tag_bits };
 	return yard_change_trio(yard, trio, key, &add) == NIDUS_OK ||
 	       (yard_listed(yard) && yard_list_change(yard, key, &add) == NIDUS_OK);
 }
@@ -41963,7 +42034,8 @@ ALWAYS_INLINE void split_pick(const struct split_line *from, uint64_t slots, uin
 	*to = (struct split_line){ .count = (unsigned)POPCOUNT64(slots) };
 	to->sizes = split_less(from->sizes, bits_low(from->count) & ~slots);
 	for (unsigned i = 0; i < from->count; i += 8) {
-		uint64_t some = slots >> i & 0xff, mask = split_mask(some), tags = load64(from->tags + i);
+		uint64_t some = slots >> i & 0xff, mask = split_mask(some),
+			 tags = load64(from->tags + i);
 		/* Byte by byte: none takes from the next. */
 		tags = ((tags & low) + (more & low)) ^ ((tags ^ more) & ~low);
 		store64(to->remainders + at, _pext_u64(load64(from->remainders + i), mask));
@@ -41978,7 +42050,8 @@ static inline bool split_crowded(struct mini_sizes sizes, unsigned bits)
 	const uint64_t high = SPLIT_ONES << 7;
 	sizes.low |= bits < 64 ? ~bits_low(bits) : 0;
 	sizes.high |= bits < 64 ? ~UINT64_C(0) : ~bits_low(bits - 64);
-	return (((sizes.low - SPLIT_ONES) & ~sizes.low) | ((sizes.high - SPLIT_ONES) & ~sizes.high)) &
+	return (((sizes.low - SPLIT_ONES) & ~sizes.low) |
+	        ((sizes.high - SPLIT_ONES) & ~sizes.high)) &
 	       high;
 }
 
@@ -42015,15 +42088,15 @@ ALWAYS_INLINE bool split_merge(const struct yard *to, struct yard_shape shape, u
 	all.count = old.count + fresh->count;
 	if (UNLIKELY(all.count > shape.front.slots))
 		return false;
-	uint64_t slots =
-		split_places(shape, yard_front_line(to, shape, bucket), fresh, zeros);
+	uint64_t slots = split_places(shape, yard_front_line(to, shape, bucket), fresh, zeros);
 	all.sizes = split_more(old.sizes, zeros);
 	if (UNLIKELY(split_crowded(all.sizes, shape.front.buckets + all.count)))
 		return false;
 	for (unsigned i = 0, at = 0; i < all.count; i += 8) {
 		uint64_t some = slots >> i & 0xff, mask = split_mask(some);
-		store64(all.remainders + i, _pdep_u64(load64(fresh->remainders + at), mask) |
-		                            _pdep_u64(load64(old.remainders + i - at), ~mask));
+		store64(all.remainders + i,
+		        _pdep_u64(load64(fresh->remainders + at), mask) |
+		                _pdep_u64(load64(old.remainders + i - at), ~mask));
 		store64(all.tags + i, _pdep_u64(load64(fresh->tags + at), mask) |
 		                              _pdep_u64(load64(old.tags + i - at), ~mask));
 		at += (unsigned)POPCOUNT64(some);
@@ -42675,9 +42748,9 @@ static nidus_status yard_split(const struct yard *from, const struct spread *spr
 	nidus_status status = NIDUS_OK;
 #ifdef YARD_SPLITS_LINES
 	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
-	*done = spread->choose == NULL &&
-	        from->ops->shape.front.slots == frequent.front.slots && split_possible(from) &&
-	        split_possible(spread->range[0].body) && split_possible(spread->range[1].body);
+	*done = spread->choose == NULL && from->ops->shape.front.slots == frequent.front.slots &&
+	        split_possible(from) && split_possible(spread->range[0].body) &&
+	        split_possible(spread->range[1].body);
 	for (uint64_t bucket = 0; *done && bucket < from->fronts && status == NIDUS_OK; bucket++) {
 		status = split_line(from, frequent, spread, bucket);
 		if (status == NIDUS_OK &&
@@ -43223,8 +43296,8 @@ ALWAYS_INLINE nidus_status yard_insert_each(void *const *bodies, struct yard_sha
 		}
 		for (size_t i = 0; i < some; i++) {
 			struct yard_key key = yard_key_of(shape, &places[i]);
-			key.beside = yard_beside(those[i], these[i],
-			                         values != NULL ? values[*done] : 0);
+			key.beside =
+				yard_beside(those[i], these[i], values != NULL ? values[*done] : 0);
 			nidus_status status = yard_put(those[i], shape, key, put_slow, push_value);
 			if (UNLIKELY(status != NIDUS_OK))
 				return status;
@@ -43252,8 +43325,7 @@ ALWAYS_INLINE uint64_t yard_front_bit(const struct yard *yard, struct yard_shape
                                       uint64_t bucket)
 {
 	uint64_t size = yard_values_size(shape.front.slots, yard->beside_bits);
-	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 +
-	       yard->tag_bits;
+	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 + yard->tag_bits;
 }
 
 ALWAYS_INLINE uint64_t yard_back_bit(const struct yard *yard, struct yard_shape shape,
@@ -44014,82 +44086,82 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 	((struct yard_batch){ .bodies = (those), .each = true, .hashes = (keys), .n = (number) })
 
 /* The calls of one thread. */
-#define YARD_CALLS(name, shape, rare)                                                            \
-	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,       \
-	                                   uint64_t remainder, uint64_t beside)                  \
-	{                                                                                        \
-		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, beside },  \
-		                put_slow_##rare, push_value_##rare);                             \
-	}                                                                                        \
-	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)               \
-	{                                                                                        \
-		return put_##name(yard, key.bucket, key.m, key.remainder, key.beside);           \
-	}                                                                                        \
-	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                \
-	                               const uint64_t *values, size_t n)                         \
-	{                                                                                        \
-		return yard_fill_fronts(yard, shape, hashes, values, n);                         \
-	}                                                                                        \
-	static bool contains_##name(const void *yard, uint64_t hash)                             \
-	{                                                                                        \
-		return yard_contains(yard, shape, hash, in_any_##rare);                          \
-	}                                                                                        \
-	static nidus_status remove_##name(void *yard, uint64_t hash)                             \
-	{                                                                                        \
-		return yard_take(yard, shape, hash, true, take_slow_##rare, bring_back_##rare);  \
-	}                                                                                        \
-	NEVER_INLINE nidus_status take_##name(struct yard *yard, uint64_t hash, uint64_t value)  \
-	{                                                                                        \
-		(void)value;                                                                     \
-		return yard_take(yard, shape, hash, false, take_slow_##rare, bring_back_##rare); \
-	}                                                                                        \
-	YARD_OFTEN nidus_status push_tag_##name(const struct yard *yard, uint64_t bucket,        \
-	                                        unsigned slot, uint64_t beside)                  \
-	{                                                                                        \
-		return yard_push_tag(yard, shape, bucket, slot, beside);                         \
-	}                                                                                        \
-	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,         \
-	                                               uint64_t value)                           \
-	{                                                                                        \
-		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
-		key.beside = yard_beside(yard, hash, value);                                     \
-		return yard_put(yard, shape, key, put_slow_##rare, push_tag_##name);             \
-	}                                                                                        \
-	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
-	                                                uint64_t value)                          \
-	{                                                                                        \
-		if (UNLIKELY(yard->tag_bits > 0))                                                \
-			return insert_tagged_##name(yard, hash, value);                          \
-		struct yard_key key = yard_locate_hot(yard, shape, hash);                        \
-		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
-	}                                                                                        \
-	static nidus_status insert_##name(void *body, uint64_t hash)                             \
-	{                                                                                        \
-		struct yard *yard = body;                                                        \
-		if (yard_nearly_full(yard, shape))                                               \
-			yard_approach_back(yard, shape,                                          \
-			                   yard_locate_hot(yard, shape, hash).bucket);           \
-		return insert_inline_##name(yard, hash, 0);                                      \
-	}                                                                                        \
-	YARD_BATCHES(batch_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,    \
-	             take_##name, YARD_ALONE, YARD_ALONE)                                        \
-	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,      \
-	                                 size_t n, uint8_t *yes)                                 \
-	{                                                                                        \
-		yard_look_each(bodies, shape, hashes, n, yes, in_any_##rare);                    \
-	}                                                                                        \
-	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,      \
-	                                       const uint64_t *values, size_t n, size_t *done)   \
-	{                                                                                        \
-		return yard_insert_each(bodies, shape, hashes, values, n, done, put_slow_##rare, \
-		                        push_tag_##name);                                        \
-	}                                                                                        \
-	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,      \
-	                                       size_t n, size_t *done)                           \
-	{                                                                                        \
-		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),     \
-		                       shape, NULL, bodies, NULL, done, YARD_REMOVES,            \
-		                       take_##name, YARD_ALONE);                                 \
+#define YARD_CALLS(name, shape, rare)                                                              \
+	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,         \
+	                                   uint64_t remainder, uint64_t beside)                    \
+	{                                                                                          \
+		return yard_put(yard, shape, (struct yard_key){ bucket, m, remainder, beside },    \
+		                put_slow_##rare, push_value_##rare);                               \
+	}                                                                                          \
+	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)                 \
+	{                                                                                          \
+		return put_##name(yard, key.bucket, key.m, key.remainder, key.beside);             \
+	}                                                                                          \
+	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                  \
+	                               const uint64_t *values, size_t n)                           \
+	{                                                                                          \
+		return yard_fill_fronts(yard, shape, hashes, values, n);                           \
+	}                                                                                          \
+	static bool contains_##name(const void *yard, uint64_t hash)                               \
+	{                                                                                          \
+		return yard_contains(yard, shape, hash, in_any_##rare);                            \
+	}                                                                                          \
+	static nidus_status remove_##name(void *yard, uint64_t hash)                               \
+	{                                                                                          \
+		return yard_take(yard, shape, hash, true, take_slow_##rare, bring_back_##rare);    \
+	}                                                                                          \
+	NEVER_INLINE nidus_status take_##name(struct yard *yard, uint64_t hash, uint64_t value)    \
+	{                                                                                          \
+		(void)value;                                                                       \
+		return yard_take(yard, shape, hash, false, take_slow_##rare, bring_back_##rare);   \
+	}                                                                                          \
+	YARD_OFTEN nidus_status push_tag_##name(const struct yard *yard, uint64_t bucket,          \
+	                                        unsigned slot, uint64_t beside)                    \
+	{                                                                                          \
+		return yard_push_tag(yard, shape, bucket, slot, beside);                           \
+	}                                                                                          \
+	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,           \
+	                                               uint64_t value)                             \
+	{                                                                                          \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                          \
+		key.beside = yard_beside(yard, hash, value);                                       \
+		return yard_put(yard, shape, key, put_slow_##rare, push_tag_##name);               \
+	}                                                                                          \
+	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,          \
+	                                                uint64_t value)                            \
+	{                                                                                          \
+		if (UNLIKELY(yard->tag_bits > 0))                                                  \
+			return insert_tagged_##name(yard, hash, value);                            \
+		struct yard_key key = yard_locate_hot(yard, shape, hash);                          \
+		return put_##name(yard, key.bucket, key.m, key.remainder, value);                  \
+	}                                                                                          \
+	static nidus_status insert_##name(void *body, uint64_t hash)                               \
+	{                                                                                          \
+		struct yard *yard = body;                                                          \
+		if (yard_nearly_full(yard, shape))                                                 \
+			yard_approach_back(yard, shape,                                            \
+			                   yard_locate_hot(yard, shape, hash).bucket);             \
+		return insert_inline_##name(yard, hash, 0);                                        \
+	}                                                                                          \
+	YARD_BATCHES(batch_##name, shape, yard_in_front, in_any_##rare, insert_inline_##name,      \
+	             take_##name, YARD_ALONE, YARD_ALONE)                                          \
+	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,        \
+	                                 size_t n, uint8_t *yes)                                   \
+	{                                                                                          \
+		yard_look_each(bodies, shape, hashes, n, yes, in_any_##rare);                      \
+	}                                                                                          \
+	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,        \
+	                                       const uint64_t *values, size_t n, size_t *done)     \
+	{                                                                                          \
+		return yard_insert_each(bodies, shape, hashes, values, n, done, put_slow_##rare,   \
+		                        push_tag_##name);                                          \
+	}                                                                                          \
+	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,        \
+	                                       size_t n, size_t *done)                             \
+	{                                                                                          \
+		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),       \
+		                       shape, NULL, bodies, NULL, done, YARD_REMOVES, take_##name, \
+		                       YARD_ALONE);                                                \
 	}
 
 /* Batches of keys of one yard. */
@@ -45962,7 +46034,8 @@ static struct block_shape shape_of_in_nest_split_avx2(unsigned width)
 	uint8_t take[32], place[32], carry[16];
 	uint32_t down[8];
 	uint64_t up[4];
-	const unsigned half = width / 2, rest = width % 2 * 4; /* bits of a byte before the upper half */
+	const unsigned half = width / 2,
+		       rest = width % 2 * 4; /* bits of a byte before the upper half */
 	memset(place, 0x80, sizeof place);
 	memset(carry, 0x80, sizeof carry);
 	for (unsigned i = 0; i < 8; i++) {
@@ -46120,10 +46193,10 @@ nidus_status split_blocks_avx2(const struct nest *from, const struct spread *spr
 	const bool two = spread->range[0].body != spread->range[1].body;
 	const struct block_shape shape = shape_of_in_nest_split_avx2(layout->width);
 	const __m256i limit = _mm256_set1_epi32((int)(spread->limit << layout->tag_at)),
-	              before = _mm256_sub_epi32(limit, _mm256_set1_epi32(1)),
-	              tag = _mm256_set1_epi32((int)(bits_low(layout->tag_bits) << layout->tag_at));
+		      before = _mm256_sub_epi32(limit, _mm256_set1_epi32(1)),
+		      tag = _mm256_set1_epi32((int)(bits_low(layout->tag_bits) << layout->tag_at));
 	struct block_lane first = lane_of_in_nest_split_avx2(from, &spread->range[0]),
-	                  second = lane_of_in_nest_split_avx2(from, &spread->range[1]);
+			  second = lane_of_in_nest_split_avx2(from, &spread->range[1]);
 	uint64_t blocks = blocks_of_in_nest_split_avx2(from), slot = 0;
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t there = blocks_of_in_nest_split_avx2(spread->range[i].body);
@@ -46136,8 +46209,8 @@ nidus_status split_blocks_avx2(const struct nest *from, const struct spread *spr
 		if (two) {
 			__m256i there = _mm256_and_si256(_mm256_cmpgt_epi32(numbers, before), here);
 			if (spread->borrows) {
-				__m256i equal = _mm256_cmpeq_epi32(
-					_mm256_and_si256(numbers, tag), limit);
+				__m256i equal =
+					_mm256_cmpeq_epi32(_mm256_and_si256(numbers, tag), limit);
 				unsigned unsure = bits_of_in_nest_split_avx2(_mm256_and_si256(equal, here));
 				there = _mm256_andnot_si256(
 					borrowed_below(from, spread, slot, numbers, unsure), there);
@@ -48826,8 +48899,7 @@ NEVER_INLINE nidus_status yard_put_listed_avx2(struct yard *yard, const struct y
 /* Adds to the value of an entry of a key, in its lines or in the list. */
 static bool yard_add_to_avx2(struct yard *yard, const struct yard_trio *trio, struct yard_key key)
 {
-	struct value_change add = { .what = VALUE_ADD,
-		                    .fresh = key.beside >> yard->tag_bits };
+	struct value_change add = { .what = VALUE_ADD, .fresh = key.beside >> yard->tag_bits };
 	return yard_change_trio_avx2(yard, trio, key, &add) == NIDUS_OK ||
 	       (yard_listed_avx2(yard) && yard_list_change(yard, key, &add) == NIDUS_OK);
 }
@@ -48971,7 +49043,8 @@ ALWAYS_INLINE void split_pick_avx2(const struct split_line *from, uint64_t slots
 	*to = (struct split_line){ .count = (unsigned)POPCOUNT64(slots) };
 	to->sizes = split_less_avx2(from->sizes, bits_low(from->count) & ~slots);
 	for (unsigned i = 0; i < from->count; i += 8) {
-		uint64_t some = slots >> i & 0xff, mask = split_mask_avx2(some), tags = load64(from->tags + i);
+		uint64_t some = slots >> i & 0xff, mask = split_mask_avx2(some),
+			 tags = load64(from->tags + i);
 		/* Byte by byte: none takes from the next. */
 		tags = ((tags & low) + (more & low)) ^ ((tags ^ more) & ~low);
 		store64(to->remainders + at, _pext_u64(load64(from->remainders + i), mask));
@@ -48986,7 +49059,8 @@ static inline bool split_crowded_avx2(struct mini_sizes sizes, unsigned bits)
 	const uint64_t high = SPLIT_ONES << 7;
 	sizes.low |= bits < 64 ? ~bits_low(bits) : 0;
 	sizes.high |= bits < 64 ? ~UINT64_C(0) : ~bits_low(bits - 64);
-	return (((sizes.low - SPLIT_ONES) & ~sizes.low) | ((sizes.high - SPLIT_ONES) & ~sizes.high)) &
+	return (((sizes.low - SPLIT_ONES) & ~sizes.low) |
+	        ((sizes.high - SPLIT_ONES) & ~sizes.high)) &
 	       high;
 }
 
@@ -49023,15 +49097,15 @@ ALWAYS_INLINE bool split_merge_avx2(const struct yard *to, struct yard_shape sha
 	all.count = old.count + fresh->count;
 	if (UNLIKELY(all.count > shape.front.slots))
 		return false;
-	uint64_t slots =
-		split_places_avx2(shape, yard_front_line_avx2(to, shape, bucket), fresh, zeros);
+	uint64_t slots = split_places_avx2(shape, yard_front_line_avx2(to, shape, bucket), fresh, zeros);
 	all.sizes = split_more_avx2(old.sizes, zeros);
 	if (UNLIKELY(split_crowded_avx2(all.sizes, shape.front.buckets + all.count)))
 		return false;
 	for (unsigned i = 0, at = 0; i < all.count; i += 8) {
 		uint64_t some = slots >> i & 0xff, mask = split_mask_avx2(some);
-		store64(all.remainders + i, _pdep_u64(load64(fresh->remainders + at), mask) |
-		                            _pdep_u64(load64(old.remainders + i - at), ~mask));
+		store64(all.remainders + i,
+		        _pdep_u64(load64(fresh->remainders + at), mask) |
+		                _pdep_u64(load64(old.remainders + i - at), ~mask));
 		store64(all.tags + i, _pdep_u64(load64(fresh->tags + at), mask) |
 		                              _pdep_u64(load64(old.tags + i - at), ~mask));
 		at += (unsigned)POPCOUNT64(some);
@@ -49674,9 +49748,9 @@ static nidus_status yard_split_avx2(const struct yard *from, const struct spread
 	nidus_status status = NIDUS_OK;
 #ifdef YARD_SPLITS_LINES
 	static const struct yard_shape frequent = YARD_SHAPE_OF(YARD_MOST_FREQUENT);
-	*done = spread->choose == NULL &&
-	        from->ops->shape.front.slots == frequent.front.slots && split_possible_avx2(from) &&
-	        split_possible_avx2(spread->range[0].body) && split_possible_avx2(spread->range[1].body);
+	*done = spread->choose == NULL && from->ops->shape.front.slots == frequent.front.slots &&
+	        split_possible_avx2(from) && split_possible_avx2(spread->range[0].body) &&
+	        split_possible_avx2(spread->range[1].body);
 	for (uint64_t bucket = 0; *done && bucket < from->fronts && status == NIDUS_OK; bucket++) {
 		status = split_line_avx2(from, frequent, spread, bucket);
 		if (status == NIDUS_OK &&
@@ -50212,8 +50286,8 @@ ALWAYS_INLINE nidus_status yard_insert_each_avx2(void *const *bodies, struct yar
 		}
 		for (size_t i = 0; i < some; i++) {
 			struct yard_key key = yard_key_of_avx2(shape, &places[i]);
-			key.beside = yard_beside_avx2(those[i], these[i],
-			                         values != NULL ? values[*done] : 0);
+			key.beside =
+				yard_beside_avx2(those[i], these[i], values != NULL ? values[*done] : 0);
 			nidus_status status = yard_put_avx2(those[i], shape, key, put_slow, push_value);
 			if (UNLIKELY(status != NIDUS_OK))
 				return status;
@@ -50241,8 +50315,7 @@ ALWAYS_INLINE uint64_t yard_front_bit_avx2(const struct yard *yard, struct yard_
                                       uint64_t bucket)
 {
 	uint64_t size = yard_values_size_avx2(shape.front.slots, yard->beside_bits);
-	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 +
-	       yard->tag_bits;
+	return ((uint64_t)(yard->values - yard->front) + bucket * size) * 8 + yard->tag_bits;
 }
 
 ALWAYS_INLINE uint64_t yard_back_bit_avx2(const struct yard *yard, struct yard_shape shape,
@@ -51033,82 +51106,82 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 
 /* The calls of one thread. */
 #undef YARD_CALLS
-#define YARD_CALLS(name, shape, rare)                                                            \
-	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,       \
-	                                   uint64_t remainder, uint64_t beside)                  \
-	{                                                                                        \
-		return yard_put_avx2(yard, shape, (struct yard_key){ bucket, m, remainder, beside },  \
-		                put_slow_##rare, push_value_##rare);                             \
-	}                                                                                        \
-	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)               \
-	{                                                                                        \
-		return put_##name(yard, key.bucket, key.m, key.remainder, key.beside);           \
-	}                                                                                        \
-	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                \
-	                               const uint64_t *values, size_t n)                         \
-	{                                                                                        \
-		return yard_fill_fronts_avx2(yard, shape, hashes, values, n);                         \
-	}                                                                                        \
-	static bool contains_##name(const void *yard, uint64_t hash)                             \
-	{                                                                                        \
-		return yard_contains_avx2(yard, shape, hash, in_any_##rare);                          \
-	}                                                                                        \
-	static nidus_status remove_##name(void *yard, uint64_t hash)                             \
-	{                                                                                        \
-		return yard_take_avx2(yard, shape, hash, true, take_slow_##rare, bring_back_##rare);  \
-	}                                                                                        \
-	NEVER_INLINE nidus_status take_##name(struct yard *yard, uint64_t hash, uint64_t value)  \
-	{                                                                                        \
-		(void)value;                                                                     \
-		return yard_take_avx2(yard, shape, hash, false, take_slow_##rare, bring_back_##rare); \
-	}                                                                                        \
-	YARD_OFTEN nidus_status push_tag_##name(const struct yard *yard, uint64_t bucket,        \
-	                                        unsigned slot, uint64_t beside)                  \
-	{                                                                                        \
-		return yard_push_tag_avx2(yard, shape, bucket, slot, beside);                         \
-	}                                                                                        \
-	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,         \
-	                                               uint64_t value)                           \
-	{                                                                                        \
-		struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);                        \
-		key.beside = yard_beside_avx2(yard, hash, value);                                     \
-		return yard_put_avx2(yard, shape, key, put_slow_##rare, push_tag_##name);             \
-	}                                                                                        \
-	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,        \
-	                                                uint64_t value)                          \
-	{                                                                                        \
-		if (UNLIKELY(yard->tag_bits > 0))                                                \
-			return insert_tagged_##name(yard, hash, value);                          \
-		struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);                        \
-		return put_##name(yard, key.bucket, key.m, key.remainder, value);                \
-	}                                                                                        \
-	static nidus_status insert_##name(void *body, uint64_t hash)                             \
-	{                                                                                        \
-		struct yard *yard = body;                                                        \
-		if (yard_nearly_full_avx2(yard, shape))                                               \
-			yard_approach_back_avx2(yard, shape,                                          \
-			                   yard_locate_hot_avx2(yard, shape, hash).bucket);           \
-		return insert_inline_##name(yard, hash, 0);                                      \
-	}                                                                                        \
-	YARD_BATCHES(batch_##name, shape, yard_in_front_avx2, in_any_##rare, insert_inline_##name,    \
-	             take_##name, YARD_ALONE, YARD_ALONE)                                        \
-	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,      \
-	                                 size_t n, uint8_t *yes)                                 \
-	{                                                                                        \
-		yard_look_each_avx2(bodies, shape, hashes, n, yes, in_any_##rare);                    \
-	}                                                                                        \
-	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,      \
-	                                       const uint64_t *values, size_t n, size_t *done)   \
-	{                                                                                        \
-		return yard_insert_each_avx2(bodies, shape, hashes, values, n, done, put_slow_##rare, \
-		                        push_tag_##name);                                        \
-	}                                                                                        \
-	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,      \
-	                                       size_t n, size_t *done)                           \
-	{                                                                                        \
-		return yard_change_all_avx2(YARD_OF_EACH((const void *const *)bodies, hashes, n),     \
-		                       shape, NULL, bodies, NULL, done, YARD_REMOVES,            \
-		                       take_##name, YARD_ALONE);                                 \
+#define YARD_CALLS(name, shape, rare)                                                              \
+	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,         \
+	                                   uint64_t remainder, uint64_t beside)                    \
+	{                                                                                          \
+		return yard_put_avx2(yard, shape, (struct yard_key){ bucket, m, remainder, beside },    \
+		                put_slow_##rare, push_value_##rare);                               \
+	}                                                                                          \
+	static nidus_status put_key_##name(struct yard *yard, struct yard_key key)                 \
+	{                                                                                          \
+		return put_##name(yard, key.bucket, key.m, key.remainder, key.beside);             \
+	}                                                                                          \
+	static bool fill_fronts_##name(struct yard *yard, const uint64_t *hashes,                  \
+	                               const uint64_t *values, size_t n)                           \
+	{                                                                                          \
+		return yard_fill_fronts_avx2(yard, shape, hashes, values, n);                           \
+	}                                                                                          \
+	static bool contains_##name(const void *yard, uint64_t hash)                               \
+	{                                                                                          \
+		return yard_contains_avx2(yard, shape, hash, in_any_##rare);                            \
+	}                                                                                          \
+	static nidus_status remove_##name(void *yard, uint64_t hash)                               \
+	{                                                                                          \
+		return yard_take_avx2(yard, shape, hash, true, take_slow_##rare, bring_back_##rare);    \
+	}                                                                                          \
+	NEVER_INLINE nidus_status take_##name(struct yard *yard, uint64_t hash, uint64_t value)    \
+	{                                                                                          \
+		(void)value;                                                                       \
+		return yard_take_avx2(yard, shape, hash, false, take_slow_##rare, bring_back_##rare);   \
+	}                                                                                          \
+	YARD_OFTEN nidus_status push_tag_##name(const struct yard *yard, uint64_t bucket,          \
+	                                        unsigned slot, uint64_t beside)                    \
+	{                                                                                          \
+		return yard_push_tag_avx2(yard, shape, bucket, slot, beside);                           \
+	}                                                                                          \
+	NEVER_INLINE nidus_status insert_tagged_##name(struct yard *yard, uint64_t hash,           \
+	                                               uint64_t value)                             \
+	{                                                                                          \
+		struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);                          \
+		key.beside = yard_beside_avx2(yard, hash, value);                                       \
+		return yard_put_avx2(yard, shape, key, put_slow_##rare, push_tag_##name);               \
+	}                                                                                          \
+	ALWAYS_INLINE nidus_status insert_inline_##name(struct yard *yard, uint64_t hash,          \
+	                                                uint64_t value)                            \
+	{                                                                                          \
+		if (UNLIKELY(yard->tag_bits > 0))                                                  \
+			return insert_tagged_##name(yard, hash, value);                            \
+		struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);                          \
+		return put_##name(yard, key.bucket, key.m, key.remainder, value);                  \
+	}                                                                                          \
+	static nidus_status insert_##name(void *body, uint64_t hash)                               \
+	{                                                                                          \
+		struct yard *yard = body;                                                          \
+		if (yard_nearly_full_avx2(yard, shape))                                                 \
+			yard_approach_back_avx2(yard, shape,                                            \
+			                   yard_locate_hot_avx2(yard, shape, hash).bucket);             \
+		return insert_inline_##name(yard, hash, 0);                                        \
+	}                                                                                          \
+	YARD_BATCHES(batch_##name, shape, yard_in_front_avx2, in_any_##rare, insert_inline_##name,      \
+	             take_##name, YARD_ALONE, YARD_ALONE)                                          \
+	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,        \
+	                                 size_t n, uint8_t *yes)                                   \
+	{                                                                                          \
+		yard_look_each_avx2(bodies, shape, hashes, n, yes, in_any_##rare);                      \
+	}                                                                                          \
+	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,        \
+	                                       const uint64_t *values, size_t n, size_t *done)     \
+	{                                                                                          \
+		return yard_insert_each_avx2(bodies, shape, hashes, values, n, done, put_slow_##rare,   \
+		                        push_tag_##name);                                          \
+	}                                                                                          \
+	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,        \
+	                                       size_t n, size_t *done)                             \
+	{                                                                                          \
+		return yard_change_all_avx2(YARD_OF_EACH((const void *const *)bodies, hashes, n),       \
+		                       shape, NULL, bodies, NULL, done, YARD_REMOVES, take_##name, \
+		                       YARD_ALONE);                                                \
 	}
 
 /* Batches of keys of one yard. */
