@@ -95,7 +95,8 @@ static void expect_same(nidus_filter *copy, const nidus_filter *filter)
 	if (copy == NULL)
 		return;
 	expect_promises(copy, filter);
-	expect(filters_equal(copy, filter));
+	if (feed_can_save(copy))
+		expect(filters_equal(copy, filter));
 	nidus_free(copy);
 }
 

@@ -244,7 +244,7 @@ static void fit_directory(struct bytes *bytes, const struct family *family,
 		nidus_free(empty);
 		return;
 	}
-	if (nidus_saved_size(empty) <= FILE_MOST) {
+	if (feed_can_save(empty) && nidus_saved_size(empty) <= FILE_MOST) {
 		bytes_free(bytes);
 		*bytes = bytes_save(empty);
 	}
@@ -262,7 +262,7 @@ static void fit_generations(struct bytes *bytes, const struct family *family,
 	    load64(bytes->data + 24) == 7 ||
 	    filter_make(family, plan, &system, NULL, &empty) != NIDUS_OK)
 		return;
-	if (nidus_saved_size(empty) <= FILE_MOST) {
+	if (feed_can_save(empty) && nidus_saved_size(empty) <= FILE_MOST) {
 		bytes_free(bytes);
 		*bytes = bytes_save(empty);
 	}

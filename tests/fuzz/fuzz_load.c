@@ -90,9 +90,10 @@ static struct bytes forged_file(struct feed *feed)
 	nidus_filter *filter = described_filter(feed);
 	if (filter == NULL)
 		return bytes;
-	bytes = bytes_save(filter);
+	if (feed_can_save(filter))
+		bytes = bytes_save(filter);
 	nidus_free(filter);
-	while (feed->left > 0)
+	while (bytes.data != NULL && feed->left > 0)
 		patch(feed, &bytes);
 	return bytes;
 }
@@ -313,7 +314,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned how = feed_byte(&feed), mode = how & 3;
 	check_note("mode %u", mode);
 	struct bytes bytes = mode < 2 ? plain_file(&feed) : forged_file(&feed);
-	if (bytes.data == NULL) /* no filter was described */
+	if (bytes.data == NULL) /* no filter was described, or none that can be saved */
 		return 0;
 	if (mode > 0 && bytes.size >= IMAGE_HEADER) {
 		bytes_seal(&bytes);
