@@ -68,6 +68,19 @@ static void no_key_is_lost_in_churn(void **state)
 	}
 }
 
+/* Four workers who put so many keys in, most of them in the last round. */
+static struct crowd_plan crowd_up_to(uint64_t most)
+{
+	return (struct crowd_plan){
+		.workers = 4,
+		.rounds = 12,
+		.share = 50,
+		.last_share = most / 4 - 50,
+		.fixed = 100,
+		.whole = true,
+	};
+}
+
 /* From a few keys to many times as many, with everybody inside all the time. */
 static void no_key_is_lost_in_growth(void **state)
 {
@@ -77,14 +90,7 @@ static void no_key_is_lost_in_growth(void **state)
 			continue;
 		uint64_t most = check_small() ? 8000 : 60000;
 		nidus_filter *filter = make(family, 500, most, 1.0 / 256);
-		struct crowd_plan plan = {
-			.workers = 4,
-			.rounds = 12,
-			.share = 50,
-			.last_share = most / 4 - 50,
-			.fixed = 100,
-			.whole = true,
-		};
+		struct crowd_plan plan = crowd_up_to(most);
 		nidus_info before = NIDUS_INFO_INIT;
 		expect_ok(nidus_get_info(filter, &before));
 		expect(before.capacity < most);
@@ -101,14 +107,7 @@ static void no_key_is_lost_in_generations(void **state)
 			continue;
 		uint64_t most = check_small() ? 8000 : 60000;
 		nidus_filter *filter = make(family, 0, NIDUS_UNLIMITED, 1.0 / 256);
-		struct crowd_plan plan = {
-			.workers = 4,
-			.rounds = 12,
-			.share = 50,
-			.last_share = most / 4 - 50,
-			.fixed = 100,
-			.whole = true,
-		};
+		struct crowd_plan plan = crowd_up_to(most);
 		expect_sound(filter, &plan);
 	}
 }
