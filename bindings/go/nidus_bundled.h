@@ -1027,7 +1027,7 @@ NIDUS_API nidus_status nidus_open_buffer(const void *buffer, size_t len, unsigne
                                          nidus_filter **filter);
 
 /**
- * How many bytes nidus_save_buffer writes; 0 for NULL. Threads: reads.
+ * How many bytes nidus_save_buffer writes; 0 for NULL, and if memory is short. Threads: reads.
  */
 NIDUS_API size_t nidus_saved_size(const nidus_filter *filter);
 
