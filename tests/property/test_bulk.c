@@ -709,6 +709,30 @@ static void copies_do_not_make_a_part_larger_than_planned(void **state)
 	free(hashes);
 }
 
+/* Copies that have places count as keys do: nidus_grow_relaxed would not make so much room either. */
+static void a_part_whose_rate_would_be_too_high_is_refused(void **state)
+{
+	(void)state;
+	enum { KEYS = 40, COPIES = 8 };
+	uint64_t hashes[KEYS * COPIES];
+	nidus_options options = filter_options(9, 1.0 / 16, SEED);
+	nidus_filter *plan, *filter;
+	options.family = NIDUS_CUCKOO;
+	options.slots = 8;
+	expect_ok(nidus_create(&options, &plan));
+	for (uint64_t i = 0; i < KEYS * COPIES; i++)
+		hashes[i] = nidus_hash_u64(plan, i % KEYS);
+	expect_status(nidus_build_like(plan, hashes, NULL, KEYS * COPIES, true, 1, NULL, &filter),
+	              NIDUS_E_RANGE);
+	expect(filter == NULL);
+	expect_status(nidus_grow_relaxed(plan, KEYS * COPIES), NIDUS_E_RANGE);
+	expect_ok(nidus_build_like(plan, hashes, NULL, KEYS * COPIES, false, 1, NULL, &filter));
+	expect_equal(info_of(filter).count, KEYS);
+	expect(info_of(filter).fpr_target <= 0.5);
+	nidus_free(filter);
+	nidus_free(plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -730,6 +754,7 @@ int main(void)
 		cmocka_unit_test(parts_built_like_one_filter_merge_however_many_keys_they_have),
 		cmocka_unit_test(far_too_many_keys_for_a_growing_filter_are_refused_at_once),
 		cmocka_unit_test(copies_do_not_make_a_part_larger_than_planned),
+		cmocka_unit_test(a_part_whose_rate_would_be_too_high_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -471,6 +471,17 @@ static uint64_t promise_of(const nidus_filter *filter)
 	return info.capacity > info.max_capacity ? info.capacity : info.max_capacity;
 }
 
+/*
+ * Whether a build like an empty filter may refuse: it makes room beyond the promise, for copies that
+ * take slots, too, and the rate that this takes may be too high. The empty filter says so as well.
+ */
+static bool like_may_refuse(const struct history *h, nidus_status status, nidus_filter *empty)
+{
+	if (status != NIDUS_E_RANGE)
+		return may_refuse(h, status, promise_of(empty));
+	return nidus_grow_relaxed(empty, (uint64_t)h->sums.total) == NIDUS_E_RANGE;
+}
+
 /* The entries of a walk, into a new filter, which grows as it must. */
 static void do_rebuild(struct history *h)
 {
@@ -520,15 +531,14 @@ static void do_build(struct history *h)
 {
 	nidus_options options = h->options;
 	nidus_filter *built, *fresh = make(h);
-	uint64_t promise = promise_of(fresh);
 	size_t n;
 	uint64_t *values, *hashes = all_hashes(h, &values, &n);
 	unsigned threads = (unsigned)chance_below(&h->chance, 3);
 	if (h->ledger.exact)
 		options.features |= NIDUS_MULTISET;
 	nidus_status status;
-	bool valued = h->ledger.values != NULL;
-	if (chance_percent(&h->chance, 50))
+	bool valued = h->ledger.values != NULL, like = chance_percent(&h->chance, 50);
+	if (like)
 		status = nidus_build_like(fresh, hashes, valued ? values : NULL, n, true, threads,
 		                          NULL, &built);
 	else if (valued)
@@ -537,13 +547,14 @@ static void do_build(struct history *h)
 		status = nidus_build_hashes(&options, hashes, n, threads, &built);
 	free(hashes);
 	free(values);
-	nidus_free(fresh);
 	if (status == NIDUS_OK) {
 		history_met.built++;
 		start_over(h, built);
 	} else {
-		DEMAND(may_refuse(h, status, promise));
+		DEMAND(like ? like_may_refuse(h, status, fresh)
+		            : may_refuse(h, status, promise_of(fresh)));
 	}
+	nidus_free(fresh);
 }
 
 /* ----------------------------------------------------------------------- threads -- */
