@@ -755,7 +755,7 @@ NIDUS_API nidus_status nidus_build_hashes(const nidus_options *options, uint64_t
  * The same with family, size and seed of another filter, so that both can be
  * merged; what is in `other` does not matter. More keys than `other` is promised to hold
  * are no error: there is room for them as after nidus_grow_relaxed, and the fpr target rises
- * with them. So parts of a set, however many keys each turns out to have, are built like one
+ * with them. Copies of an entry need room as keys do, up to 16 of each. So parts of a set, however many keys each turns out to have, are built like one
  * empty filter and always merge. `copies` keeps equal hashes, as NIDUS_MULTISET does. If
  * `other` keeps values there may be a value for each hash, as for nidus_build_values; all are
  * 0 if `values` is NULL. `progress` may be NULL.
