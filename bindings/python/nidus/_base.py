@@ -6,6 +6,10 @@ import errno as _errno
 import os
 
 
+#: As max_capacity: the filter need not be sized and grows without an end.
+UNLIMITED = 2**64 - 1
+
+
 class Feature(enum.IntFlag):
     """What a filter can do, or must be able to do: ``Feature.MERGE | Feature.GROW``."""
 
@@ -118,7 +122,7 @@ _BY_STATUS = {
 def _in_words(kind, reason, path):
     if kind is CopiesError:
         return f"{reason}; add_new() stores a key once"
-    if kind is UnsupportedError and "NIDUS_NO_DELETE" in reason:
+    if kind is UnsupportedError and reason.startswith("nothing can be removed"):
         return (
             "nothing can be removed: the filter was made with Feature.NO_DELETE, or it is a union, in which keys that "
             "look the same share an entry; merge(filters, copies=True) keeps all copies, and they can be removed"
