@@ -10,6 +10,7 @@
  *     family, 1 byte
  *     error, 8 bytes              a double, little-endian
  *     v capacity, max_capacity, expansion, bucket size, max iterations, items, deleted, limit
+ *                                 of max_capacity and limit one more, and 0 of one without a size
  *     v legacy, image             bytes of the two parts of the body
  *     checksum, 4 bytes           of all before it
  *

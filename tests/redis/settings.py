@@ -57,6 +57,23 @@ class Settings(servers.Test):
                                                   b"Expansion rate")], [4, 30, 2])
         self.assertEqual(self.told("own")["Family"], b"windowed")
 
+    def test_filters_may_have_no_size_by_default(self):
+        self.r.config_set("nidus.max-capacity", 0)
+        self.do("CF.ADD", "c", "x")
+        self.do("BF.ADD", "b", "x")
+        self.do("CF.RESERVE", "fixed", 100, "EXPANSION", 0)
+        self.do("CF.RESERVE", "given", 100, "MAXCAPACITY", 5000)
+        self.do("CF.RESERVE", "cuckoo", 100, "FAMILY", "cuckoo")  # it has to have a size
+        self.do("BF.RESERVE", "low", 2**-24, 100)
+        for key in "cb":
+            self.assertEqual(self.told(key)["Most items"], 2**63 - 1)
+        self.assertLess(self.told("fixed")["Most items"], 1000)
+        self.assertLess(self.told("given")["Most items"], 20000)
+        self.assertEqual(self.told("cuckoo")["Family"], b"cuckoo")
+        self.assertGreaterEqual(self.told("cuckoo")["Most items"], 10000)
+        self.assertLess(self.told("cuckoo")["Most items"], 2**44)
+        self.assertGreaterEqual(self.told("low")["Most items"], 10000)
+
     def test_values_that_make_no_sense_are_refused(self):
         for name, value in (("bf-error-rate", "x"), ("bf-error-rate", 0), ("cf-error-rate", 1),
                             ("bf-initial-size", 0), ("cf-initial-size", 2**30 + 1),
