@@ -243,18 +243,35 @@ static void contains_batch(const void *body, const uint64_t *hashes, size_t n, u
 	}
 }
 
+/* Up to SOME keys of a list, or of bodies that have no find_each. */
+static void find_singly(const struct directory *directory, const uint64_t *hashes, size_t n,
+                        uint64_t *first, uint32_t *found)
+{
+	for (size_t i = 0; i < n; i++)
+		directory_prefetch(directory, hashes[i]);
+	for (size_t i = 0; i < n; i++) {
+		first[i] = 0;
+		found[i] = (uint32_t)find(directory, hashes[i], &first[i], 1);
+	}
+}
+
+static void find_some(const struct directory *directory, const uint64_t *hashes, size_t n,
+                      uint64_t *first, uint32_t *found)
+{
+	void *bodies[SOME];
+	find_bodies(directory, hashes, n, bodies);
+	directory->ops->find_each((const void *const *)bodies, hashes, n, first, found);
+}
+
 static void find_batch(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
                        uint32_t *found)
 {
 	const struct directory *directory = body;
+	bool each = has_leaves(directory) && directory->ops->find_each != NULL;
 	for (size_t from = 0; from < n; from += SOME) {
-		size_t end = n - from < SOME ? n : from + SOME;
-		for (size_t i = from; i < end; i++)
-			directory_prefetch(directory, hashes[i]);
-		for (size_t i = from; i < end; i++) {
-			first[i] = 0;
-			found[i] = (uint32_t)find(directory, hashes[i], &first[i], 1);
-		}
+		size_t some = n - from < SOME ? n - from : SOME;
+		(each ? find_some : find_singly)(directory, hashes + from, some, first + from,
+		                                 found + from);
 	}
 }
 

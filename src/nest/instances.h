@@ -83,30 +83,37 @@ const struct body_ops *nest_ops_any(const struct nest *nest);
 	.insert_value = insert_value_##instance, .find_batch = find_batch_##instance
 
 /* Calls on one key or more of different bodies of a growing filter, all of the same shape. */
-#define NEST_EACH(name, shape, rest)                                                           \
-	static void contains_each_##name(const void *const *nests, const uint64_t *hashes,     \
-	                                 size_t n, uint8_t *yes)                               \
-	{                                                                                      \
-		const struct nest *nest = nests[0];                                            \
-		(void)nest;                                                                    \
-		nest_contains_each(nests, shape, hashes, n, yes);                              \
-	}                                                                                      \
-	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,     \
-	                                       const uint64_t *values, size_t n, size_t *done) \
-	{                                                                                      \
-		struct nest *nest = nests[0];                                                  \
-		return nest_change_batch(nest, nests, shape, hashes, values, n, done, rest);   \
-	}                                                                                      \
-	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,     \
-	                                       size_t n, size_t *done)                         \
-	{                                                                                      \
-		struct nest *nest = nests[0];                                                  \
-		return nest_change_batch(nest, nests, shape, hashes, NULL, n, done, NULL);     \
+#define NEST_EACH(name, shape, rest)                                                             \
+	static void contains_each_##name(const void *const *nests, const uint64_t *hashes,       \
+	                                 size_t n, uint8_t *yes)                                 \
+	{                                                                                        \
+		const struct nest *nest = nests[0];                                              \
+		(void)nest;                                                                      \
+		nest_contains_each(nests, shape, hashes, n, yes);                                \
+	}                                                                                        \
+	static void find_each_##name(const void *const *nests, const uint64_t *hashes, size_t n, \
+	                             uint64_t *first, uint32_t *found)                           \
+	{                                                                                        \
+		const struct nest *nest = nests[0];                                              \
+		(void)nest;                                                                      \
+		nest_find_each(nests, shape, hashes, n, first, found);                           \
+	}                                                                                        \
+	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,       \
+	                                       const uint64_t *values, size_t n, size_t *done)   \
+	{                                                                                        \
+		struct nest *nest = nests[0];                                                    \
+		return nest_change_batch(nest, nests, shape, hashes, values, n, done, rest);     \
+	}                                                                                        \
+	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,       \
+	                                       size_t n, size_t *done)                           \
+	{                                                                                        \
+		struct nest *nest = nests[0];                                                    \
+		return nest_change_batch(nest, nests, shape, hashes, NULL, n, done, NULL);       \
 	}
 
-#define NEST_EACH_LIST(name)                                                      \
-	.contains_each = contains_each_##name, .insert_each = insert_each_##name, \
-	.remove_each = remove_each_##name
+#define NEST_EACH_LIST(name)                                                  \
+	.contains_each = contains_each_##name, .find_each = find_each_##name, \
+	.insert_each = insert_each_##name, .remove_each = remove_each_##name
 
 /* Ways from a hash to its groups that have code of their own, see nest_way. */
 enum {
