@@ -91,7 +91,8 @@ ALWAYS_INLINE unsigned mini_byte_at(struct mini_shape shape, unsigned slot)
 
 ALWAYS_INLINE unsigned mini_crumb_at(struct mini_shape shape, unsigned slot)
 {
-	return mini_remainder_at(shape, shape.slots) + slot * MINI_CRUMB;
+	unsigned first = (mini_remainder_at(shape, shape.slots) + MINI_CRUMB - 1) / MINI_CRUMB;
+	return (first + slot) * MINI_CRUMB;
 }
 
 /* ----------------------------------------------------------- bits of a line -- */
@@ -151,10 +152,16 @@ struct mini_sizes {
 	uint64_t low, high;
 };
 
-/* The first 64 bits of an empty line's sizes, which memory has turned over. */
+/* 64 bits of an empty line's sizes from a bit on; memory has turned over what is one in them. */
+ALWAYS_INLINE uint64_t mini_no_sizes_from(struct mini_shape shape, unsigned bit)
+{
+	return shape.buckets > bit ? bits_low(shape.buckets - bit) : 0;
+}
+
+/* The first of them. */
 ALWAYS_INLINE uint64_t mini_no_sizes(struct mini_shape shape)
 {
-	return bits_low(shape.buckets);
+	return mini_no_sizes_from(shape, 0);
 }
 
 /*
@@ -165,13 +172,14 @@ ALWAYS_INLINE uint64_t mini_no_sizes_again(struct mini_shape shape)
 {
 	uint64_t ones = ~UINT64_C(0);
 	OPAQUE64(ones);
-	return ones >> (64 - shape.buckets);
+	return shape.buckets < 64 ? ones >> (64 - shape.buckets) : ones;
 }
 
 /* Sizes as they stand in memory, and back. */
 ALWAYS_INLINE struct mini_sizes mini_turned(struct mini_shape shape, struct mini_sizes sizes)
 {
-	return (struct mini_sizes){ sizes.low ^ mini_no_sizes(shape), sizes.high };
+	return (struct mini_sizes){ sizes.low ^ mini_no_sizes(shape),
+		                    sizes.high ^ mini_no_sizes_from(shape, 64) };
 }
 
 /* The first 64 bits of a line's sizes, and the last 64, if there are more. */
@@ -183,7 +191,7 @@ ALWAYS_INLINE uint64_t mini_first_window(struct mini_shape shape, const unsigned
 ALWAYS_INLINE uint64_t mini_last_window(struct mini_shape shape, const unsigned char *line)
 {
 	unsigned skip = mini_size_skip(shape);
-	return load64(line + skip / 8) ^ mini_no_sizes(shape) >> skip;
+	return load64(line + skip / 8) ^ mini_no_sizes_from(shape, skip);
 }
 
 ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const unsigned char *line)
@@ -193,7 +201,8 @@ ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const uns
 	if (bits < 64)
 		sizes.low &= bits_low(bits);
 	if (bits > 64)
-		sizes.high = load64(line + 8) & bits_low(bits - 64);
+		sizes.high = (load64(line + 8) ^ mini_no_sizes_from(shape, 64)) &
+		             bits_low(bits - 64);
 	return sizes;
 }
 
@@ -737,7 +746,7 @@ ALWAYS_INLINE void mini_store_windows(struct mini_shape shape, unsigned char *li
 	} else {
 		unsigned skip = mini_size_skip(shape);
 		store64(line, windows.first ^ no_sizes);
-		store64(line + skip / 8, windows.last ^ mini_no_sizes(shape) >> skip);
+		store64(line + skip / 8, windows.last ^ mini_no_sizes_from(shape, skip));
 	}
 }
 
@@ -749,7 +758,7 @@ ALWAYS_INLINE void mini_store_wider(struct mini_shape shape, unsigned char *line
 		mini_store_sizes(shape, line, (struct mini_sizes){ windows.first, 0 });
 	} else {
 		unsigned skip = mini_size_skip(shape);
-		store64(line + skip / 8, windows.last ^ mini_no_sizes(shape) >> skip);
+		store64(line + skip / 8, windows.last ^ mini_no_sizes_from(shape, skip));
 		store64(line, windows.first ^ mini_no_sizes(shape));
 	}
 }
@@ -942,11 +951,10 @@ ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, uns
 ALWAYS_INLINE void mini_append(struct mini_shape shape, unsigned char *line, unsigned m,
                                uint64_t remainder)
 {
-	unsigned skip = mini_size_bits(shape) > 64 ? mini_size_skip(shape) : 0;
-	uint64_t end = UINT64_C(1) << ((mini_size_bits(shape) - 1 - skip) & 63);
-	uint64_t here = UINT64_C(1) << ((shape.slots - 1 - skip + m) & 63);
+	unsigned end = mini_size_bits(shape) - 1, here = shape.slots - 1 + m;
 	mini_set_remainder(shape, line, shape.slots - 1, remainder);
-	store64(line + skip / 8, load64(line + skip / 8) ^ (here | end));
+	line[here / 8] ^= (unsigned char)(1 << here % 8);
+	line[end / 8] ^= (unsigned char)(1 << end % 8);
 }
 
 #endif
