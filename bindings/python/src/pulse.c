@@ -6,7 +6,10 @@
 #include <time.h>
 
 #define ASK_EVERY 50000000 /* nanoseconds */
-#define YIELD_EVERY 5000000
+
+/* A thread that waits for the GIL is sure to get it only if it has waited for a whole switch interval
+ * (5 ms unless sys.setswitchinterval says otherwise), and being offered it starts that time anew. */
+#define YIELD_EVERY 20000000
 
 static uint64_t now(void)
 {
