@@ -255,7 +255,6 @@ def test_options_are_checked():
         (dict(capacity=1, family="bloom", features=nidus.Feature.DELETE), nidus.UnsupportedError),
         (dict(capacity=2**60), nidus.Error),
         (dict(capacity=1, colour=1), TypeError),
-        (dict(), TypeError),
     ]
     for options, error in refused:
         with pytest.raises(error):
@@ -330,6 +329,27 @@ def test_a_static_filter_is_built_and_only_read(tmp_path):
     assert nidus.build(keys, fpr=0.4, family="ribbon").info.fpr_target == 0.4
     shards = nidus.build(keys, values=range(1000), value_bits=10, family="ribbon")
     assert shards.find(keys[7]) == [7]
+
+
+def test_a_filter_without_a_capacity_takes_any_number_of_keys():
+    filter = nidus.Filter(fpr=0.01, seed=1)
+    assert filter.info.max_capacity == nidus.UNLIMITED and filter.info.bytes <= 1024
+    filter.update(range(700_000))
+    assert filter.contains_many(range(700_000)).all() and len(filter) == 700_000
+    assert filter.contains_many(range(10**6, 2 * 10**6)).mean() < 0.01
+    assert all(filter.discard(key) for key in range(0, 700_000, 7))
+    assert filter.contains_many([key for key in range(700_000) if key % 7]).all()
+    assert nidus.from_bytes(filter.to_bytes()) == filter
+    assert nidus.Filter(None, seed=1) == nidus.Filter(max_capacity=nidus.UNLIMITED, seed=1)
+
+
+def test_a_capacity_of_none_is_not_one_of_zero():
+    with pytest.raises(nidus.ArgumentError, match="capacity must be at least 1"):
+        nidus.Filter(0)
+    with pytest.raises(nidus.UnsupportedError, match="cannot remove.* set Feature.NO_DELETE, or take bucketed"):
+        nidus.Filter(family="cuckoo")
+    assert nidus.Filter(family="cuckoo", features=nidus.Feature.NO_DELETE).info.max_capacity == nidus.UNLIMITED
+    assert nidus.Filter(100).info.max_capacity < 1000
 
 
 def test_a_filter_cannot_be_made_twice():

@@ -13,6 +13,7 @@ filter.contains_many(array).
 """
 
 from ._base import (
+    UNLIMITED,
     ArgumentError,
     CopiesError,
     CorruptError,
@@ -44,6 +45,7 @@ def _restore(data, kind=Filter):
 
 
 __all__ = [
+    "UNLIMITED",
     "ArgumentError",
     "CopiesError",
     "CorruptError",

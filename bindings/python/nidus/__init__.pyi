@@ -13,6 +13,7 @@ _Bools = Any
 _Numbers = Any
 
 __version__: str
+UNLIMITED: int
 
 class Feature(enum.IntFlag):
     DELETE = 1
@@ -81,7 +82,7 @@ _Self = TypeVar("_Self", bound="Filter")
 class Filter:
     def __new__(
         cls: Type[_Self],
-        capacity: SupportsIndex,
+        capacity: Optional[SupportsIndex] = ...,
         fpr: SupportsFloat = ...,
         *,
         family: str = ...,

@@ -4,6 +4,11 @@
 import enum
 import errno as _errno
 import os
+import re
+
+
+#: As max_capacity: the filter need not be sized and grows without an end.
+UNLIMITED = 2**64 - 1
 
 
 class Feature(enum.IntFlag):
@@ -115,14 +120,19 @@ _BY_STATUS = {
 }
 
 
+_FEATURE_NAME = re.compile(rf"\bNIDUS_({'|'.join(Feature.__members__)})\b")
+
+
 def _in_words(kind, reason, path):
     if kind is CopiesError:
         return f"{reason}; add_new() stores a key once"
-    if kind is UnsupportedError and "NIDUS_NO_DELETE" in reason:
+    if kind is UnsupportedError and reason.startswith("nothing can be removed"):
         return (
             "nothing can be removed: the filter was made with Feature.NO_DELETE, or it is a union, in which keys that "
             "look the same share an entry; merge(filters, copies=True) keeps all copies, and they can be removed"
         )
+    if "NIDUS_" in reason:
+        reason = _FEATURE_NAME.sub(r"Feature.\1", reason)
     name = os.fsdecode(path) if path is not None else ""
     return reason if name in reason else f"{name}: {reason}"
 

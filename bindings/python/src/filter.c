@@ -170,14 +170,18 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *named)
 {
 	static char *names[] = { "capacity", "fpr", OPTIONS_NAMES, NULL };
 	nidus_options options = NIDUS_OPTIONS_INIT;
+	PyObject *capacity = Py_None;
 	nidus_filter *filter;
 	nidus_status status;
 
-	if (!PyArg_ParseTupleAndKeywords(args, named, "O&|O&$" OPTIONS_FORMAT ":Filter", names,
-	                                 convert_count, &options.capacity, convert_rate,
-	                                 &options.fpr, OPTIONS_TARGETS(&options)) ||
+	if (!PyArg_ParseTupleAndKeywords(args, named, "|OO&$" OPTIONS_FORMAT ":Filter", names,
+	                                 &capacity, convert_rate, &options.fpr,
+	                                 OPTIONS_TARGETS(&options)) ||
+	    (capacity != Py_None && !convert_count(capacity, &options.capacity)) ||
 	    check_rate(&options) < 0)
 		return NULL;
+	if (capacity == Py_None && options.max_capacity == 0)
+		options.max_capacity = NIDUS_UNLIMITED;
 	PyThreadState *running = PyEval_SaveThread();
 	status = nidus_create(&options, &filter);
 	PyEval_RestoreThread(running);
@@ -670,15 +674,15 @@ static PyMemberDef members[] = {
 };
 
 static const char about[] =
-	"Filter(capacity, fpr=0.00390625, *, family='auto', seed=None, max_capacity=0, slots=0,\n"
-	"       features=0, max_steps=0, reserve=None, stash=None, value_bits=0)\n--\n\n"
+	"Filter(capacity=None, fpr=0.00390625, *, family='auto', seed=None, max_capacity=0,\n"
+	"       slots=0, features=0, max_steps=0, reserve=None, stash=None, value_bits=0)\n--\n\n"
 	"A small approximate set. It never says no for a key that is in it, and says yes for other\n"
 	"keys with the probability fpr. It keeps a few bits per key and never the key itself.\n\n"
-	"capacity      keys that must fit\n"
+	"capacity      keys that must fit; without one the filter grows without an end\n"
 	"fpr           false-positive rate, from 2**-24 to 2**-4 (ribbon: 2**-32 to 2**-1)\n"
 	"family        'auto' takes the smallest; plan() lists all\n"
 	"seed          keys the hashing; None draws one. Filters that are to be merged need the same\n"
-	"max_capacity  the filter grows by itself up to there\n"
+	"max_capacity  the filter grows by itself up to there; UNLIMITED: without an end\n"
 	"value_bits    of the value beside each key, 0 to 32\n"
 	"features      what it must be able to do, Feature.MERGE | Feature.CONCURRENT for example\n"
 	"slots, max_steps, reserve, stash\n"
