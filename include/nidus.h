@@ -312,7 +312,11 @@ typedef struct nidus_progress {
 /** options.reserve: hold no slot back. */
 #define NIDUS_RESERVE_NONE 0xffffffffu
 
-/** options.fpr: the loosest target that a filter is made for, 2^-4; a ribbon filter: 2^-1. */
+/**
+ * options.fpr: the loosest target that a filter is made for, 2^-4; a ribbon filter: 2^-1. The lowest is
+ * 2^-32 as long as a 64-bit hash is long enough for so many keys (otherwise E_RANGE, and nidus_reason names
+ * the most keys), about 2^-25 in breadcrumb, and 2^-24 in the Bloom families and with NIDUS_UNLIMITED.
+ */
 #define NIDUS_FPR_MOST 0.0625
 
 /**
@@ -324,7 +328,7 @@ typedef struct nidus_options {
 	nidus_family family;   /**< 0: NIDUS_AUTO */
 	uint64_t capacity;     /**< keys promised to fit: 1 to 2^44; with NIDUS_UNLIMITED 0, or
 	                            how many are expected */
-	double fpr;            /**< target rate, down to 2^-24 (ribbon: 2^-32); 0: 2^-8; above
+	double fpr;            /**< target rate, down to 2^-32 (see NIDUS_FPR_MOST); 0: 2^-8; above
 	                            NIDUS_FPR_MOST (ribbon: 2^-1): that (info.fpr_target tells) */
 	uint64_t seed;         /**< 0: a fresh random one; otherwise used as given */
 	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there, see
@@ -1272,7 +1276,7 @@ typedef struct nidus_plan_row {
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
  * @param n     receives how many rows there are; 0 after E_ARG and E_RANGE
  * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
- * a rate), E_RANGE (an fpr below 2^-24, a capacity above 2^44, value_bits above 32),
+ * a rate), E_RANGE (an fpr below 2^-32, a capacity above 2^44, value_bits above 32),
  * E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
  * Threads: free.
  */

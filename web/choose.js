@@ -40,7 +40,7 @@ export function choose(root) {
     const { capacity, fpr, maxCapacity = capacity, valueBits = 0 } = wished;
     const bad = [
       complain('n', Number.isSafeInteger(capacity) && capacity >= 1 ? '' : 'A whole number like 1000000, 10M or 2^20'),
-      complain('fpr', isRate(fpr) ? '' : 'A rate from 2^-24 to 2^-4, like 0.001, 0.1% or 1/1000'),
+      complain('fpr', isRate(fpr) ? '' : 'A rate from 2^-32 to 2^-4, like 0.001, 0.1% or 1/1000'),
       complain('grow', Number.isSafeInteger(maxCapacity) && !(maxCapacity < capacity) ? '' : 'Nothing, or a whole number that is not below the keys'),
       complain('values', Number.isInteger(valueBits) && valueBits >= 0 && valueBits <= 32 ? '' : 'Nothing, or a whole number up to 32'),
     ];

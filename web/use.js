@@ -81,7 +81,7 @@ export function use(root) {
   /** The options of the form. */
   function options() {
     const fpr = parseRate($('fpr').value);
-    if (!isRate(fpr)) throw new Error('What rate is that? Filters have 2^-24 to 2^-4: try 0.001, 0.1% or 1/1000.');
+    if (!isRate(fpr)) throw new Error('What rate is that? Filters have 2^-32 to 2^-4: try 0.001, 0.1% or 1/1000.');
     return { fpr, family: $('family').value, maxCapacity: optional('grow'), valueBits: optional('values') };
   }
 

@@ -33,7 +33,7 @@ export function parseCount(text) {
 }
 
 /** The rates that filters are made for. */
-export const isRate = (share) => share >= 2 ** -24 && share <= 2 ** -4;
+export const isRate = (share) => share >= 2 ** -32 && share <= 2 ** -4;
 
 /** A rate that people write: 0.001, 0.1%, 1/1000, 2^-10. */
 export function parseRate(text) {

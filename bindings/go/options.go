@@ -75,7 +75,7 @@ func (f Features) Has(others Features) bool { return f&others == others }
 // Options says how a filter is to be. What is zero is the library's default, but New needs a capacity.
 type Options struct {
 	Capacity    uint64   // keys that must fit; a build has room for its keys if it is 0
-	FPR         float64  // false-positive rate at the capacity, down to 2^-24 (Ribbon: 2^-32); 0: 2^-8
+	FPR         float64  // false-positive rate at the capacity, down to 2^-32 (Bloom, BlockedBloom: 2^-24; Breadcrumb: about 2^-25); 0: 2^-8
 	Family      Family   // 0: Auto
 	Seed        uint64   // what the hashing is keyed with; 0: a random one. Filters can be merged if they have the same
 	MaxCapacity uint64   // lets the filter grow by itself up to so many keys

@@ -31,7 +31,7 @@ export type Feature =
 export interface Options {
   /** Keys that must fit. */
   capacity: number;
-  /** The false-positive rate at that capacity, from 2^-24 to 2^-4, of a static one from 2^-32 to 2^-1; 2^-8 if not given. */
+  /** The false-positive rate at that capacity, from 2^-32 to 2^-4, of a static one up to 2^-1; 2^-8 if not given. */
   fpr?: number;
   /** 'auto', the default, is the smallest that has the features, or one hardly larger and faster. */
   family?: Family | 'auto';

@@ -60,8 +60,8 @@ const char *recipe_parse_error(struct recipe *recipe, RedisModuleString *text)
 		return cf ? "ERROR: value must be in the range (0.000000, 1.000000)"
 		          : "ERR error rate must be in the range (0.000000, 1.000000)";
 	if (recipe->error < ERROR_LEAST)
-		return cf ? "ERROR: value must be at least 2^-24 (0.0000000597)"
-		          : "ERR error rate must be at least 2^-24 (0.0000000597)";
+		return cf ? "ERROR: value must be at least 2^-32 (0.000000000233)"
+		          : "ERR error rate must be at least 2^-32 (0.000000000233)";
 	return NULL;
 }
 

@@ -19,7 +19,7 @@ enum kind { KIND_CF, KIND_BF };
 #define RECIPE_LOADED_MOST (UINT64_C(1) << 44)       /* of filters made elsewhere */
 
 #define EXPANSION_MOST 32768
-#define ERROR_LEAST 0x1p-24
+#define ERROR_LEAST 0x1p-32
 
 /* Every value has one, and there may be many: fields are no wider than what they are for. */
 struct recipe {

@@ -145,7 +145,7 @@ static const char *read_argument(RedisModuleString *name, RedisModuleString *tex
 		if (is_name(word, len, rates[i].name) || is_name(word, len, rates[i].old_name))
 			return set_rate(rates[i].value, text)
 			               ? NULL
-			               : "an error rate must be at least 2^-24 and less than 1";
+			               : "an error rate must be at least 2^-32 and less than 1";
 	if (is_name(word, len, "family"))
 		return set_family(text) ? NULL : "FAMILY must be one that grows and deletes";
 	if (is_name(word, len, "seed"))
@@ -211,7 +211,7 @@ static int put_rate(const char *name, RedisModuleString *text, void *context,
 	(void)name;
 	return set_rate(((const struct rate *)context)->value, text)
 	               ? SERVER_OK
-	               : refuse("an error rate must be at least 2^-24 and less than 1", error);
+	               : refuse("an error rate must be at least 2^-32 and less than 1", error);
 }
 
 static RedisModuleString *get_family(const char *name, void *context)

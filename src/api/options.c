@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/reason.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define STRUCT_MOST 4096 /* bytes; more is no later version of nidus_options but rubbish */
@@ -63,8 +64,8 @@ static double fpr_most(const struct family *family)
 
 static nidus_status too_low(double fpr, double least)
 {
-	return fail(NIDUS_E_RANGE, "an fpr of %g is too low: 2^-%d (%.3g) is the least", fpr,
-	            least < OPTIONS_FPR_LEAST ? 32 : 24, least);
+	return fail(NIDUS_E_RANGE, "an fpr of %g is too low: 2^%d (%.3g) is the least", fpr,
+	            ilogb(least), least);
 }
 
 static nidus_status check_rate(nidus_options *options)
@@ -78,6 +79,12 @@ static nidus_status check_rate(nidus_options *options)
 		            options->fpr);
 	if (options->fpr < fpr_least(family))
 		return too_low(options->fpr, fpr_least(family));
+	if (options->max_capacity == NIDUS_UNLIMITED && options->fpr < OPTIONS_FPR_LEAST_UNLIMITED)
+		return fail(
+			NIDUS_E_RANGE,
+			"an fpr of %g is too low without a size: 2^%d is the least; say how many "
+			"keys will come at most",
+			options->fpr, ilogb(OPTIONS_FPR_LEAST_UNLIMITED));
 	/* A looser target is met by the loosest filter there is. */
 	if (options->fpr > fpr_most(family))
 		options->fpr = fpr_most(family);
@@ -159,8 +166,9 @@ static const char *feature_name(uint32_t feature)
 	}
 }
 
-nidus_status options_plan_family(const nidus_options *options, const struct family *family,
-                                 struct blueprint *plan)
+/* The plan of one family, for any capacity. */
+static nidus_status plan_family(const nidus_options *options, const struct family *family,
+                                struct blueprint *plan)
 {
 	uint32_t missing = options->features & ~(family->features | OPTIONS_NO_ABILITIES);
 	if (options->features & NIDUS_COMPACT && !family->compact)
@@ -196,6 +204,43 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 	if (status == NIDUS_OK)
 		status = family->plan(&wishes, plan);
 	return status == NIDUS_OK ? family->check(plan) : status;
+}
+
+static bool can_plan_for(const nidus_options *options, const struct family *family, uint64_t keys)
+{
+	struct blueprint plan;
+	nidus_options fewer = *options;
+	fewer.capacity = fewer.capacity < keys ? fewer.capacity : keys;
+	fewer.max_capacity = fewer.max_capacity < keys ? fewer.max_capacity : keys;
+	return plan_family(&fewer, family, &plan) == NIDUS_OK;
+}
+
+/* The most keys that a family can be planned for with these options; 0: none, whatever their number. */
+static uint64_t most_keys(const nidus_options *options, const struct family *family)
+{
+	uint64_t can = 0, cannot = options_most(options);
+	while (cannot - can > 1) {
+		uint64_t keys = can + (cannot - can) / 2;
+		if (can_plan_for(options, family, keys))
+			can = keys;
+		else
+			cannot = keys;
+	}
+	return can;
+}
+
+nidus_status options_plan_family(const nidus_options *options, const struct family *family,
+                                 struct blueprint *plan)
+{
+	nidus_status status = plan_family(options, family, plan);
+	if (status != NIDUS_E_RANGE || !family->searches ||
+	    options->max_capacity == NIDUS_UNLIMITED)
+		return status;
+	char why[REASON_SIZE];
+	reason_copy(why, sizeof why);
+	uint64_t keys = most_keys(options, family);
+	return keys == 0 ? fail(status, "%s", why)
+	                 : fail(status, "%s: %llu are the most", why, (unsigned long long)keys);
 }
 
 /* What follows from the plan of a family. */

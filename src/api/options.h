@@ -7,7 +7,9 @@
 
 #include "family/family.h"
 
-#define OPTIONS_FPR_LEAST 0x1p-24
+#define OPTIONS_FPR_LEAST 0x1p-32
+/* Without a size: later generations need bits of the hash, too. */
+#define OPTIONS_FPR_LEAST_UNLIMITED 0x1p-24
 #define OPTIONS_FPR_DEFAULT 0x1p-8
 
 /* All bits that mean something in options.features. */

@@ -199,6 +199,7 @@ static void blocked_bloom_prefetch(const void *body, uint64_t hash)
 const struct family family_blocked_bloom = {
 	.id = NIDUS_BLOCKED_BLOOM,
 	.name = "blocked-bloom",
+	.fpr_least = BLOOMS_FPR_LEAST,
 	.features = NIDUS_MERGE | NIDUS_CONCURRENT,
 	.body_size = sizeof(struct bloom),
 	.plan = blocked_bloom_plan,

@@ -153,6 +153,7 @@ static void bloom_prefetch(const void *body, uint64_t hash)
 const struct family family_bloom = {
 	.id = NIDUS_BLOOM,
 	.name = "bloom",
+	.fpr_least = BLOOMS_FPR_LEAST,
 	.features = NIDUS_MERGE | NIDUS_CONCURRENT,
 	.body_size = sizeof(struct bloom),
 	.plan = bloom_plan,

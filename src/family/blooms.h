@@ -18,6 +18,9 @@
 #include "bloom/bloom.h"
 #include "family/family.h"
 
+/* Below this nothing has been measured: the bits of a key must be independent. */
+#define BLOOMS_FPR_LEAST 0x1p-24
+
 /*
  * The rate that a table comes to. Keys fall as they like, so tables of one size
  * differ a little; `most` is five spreads above the mean, and what sizes are

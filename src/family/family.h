@@ -67,7 +67,7 @@ struct family {
 
 	/*
 	 * Chooses the numbers for options whose capacity and fpr are in order (fpr
-	 * 2^-24 to 2^-4). Seed, features and fpr are in the plan already.
+	 * 2^-32 to 2^-4). Seed, features and fpr are in the plan already.
 	 * Errors: E_RANGE, E_UNSUPPORTED.
 	 */
 	nidus_status (*plan)(const nidus_options *options, struct blueprint *plan);

@@ -29,7 +29,6 @@
 
 #define SHARES (UINT64_C(1) << RIBBON_SHARE_LOG)
 #define RATE_MOST 0.5
-#define RATE_LEAST 0x1p-32
 #define CAPACITY_MOST (UINT64_C(2) * FAMILY_CAPACITY_MOST) /* of the verdict */
 
 /* -------------------------------------------------------------------------- sizing -- */
@@ -250,7 +249,6 @@ const struct family family_ribbon = {
 	.pace = 8,
 	.speed = NIDUS_SPEED_SLOW,
 	.fpr_most = RATE_MOST,
-	.fpr_least = RATE_LEAST,
 	.body_size = sizeof(struct ribbon),
 	.stash_entry = RIBBON_LIST_ENTRY,
 	.plan = ribbon_family_plan,

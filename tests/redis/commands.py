@@ -76,8 +76,8 @@ class Cuckoo(servers.Test):
         self.refused("Unknown argument received", "CF.RESERVE", "f", 1000, "EXPANSION")
         self.refused("ERROR: value must be in the range (0.000000, 1.000000)",
                      "CF.RESERVE", "f", 1000, "ERROR", 0)
-        self.refused("ERROR: value must be at least 2^-24 (0.0000000597)",
-                     "CF.RESERVE", "f", 1000, "ERROR", 2**-25)
+        self.refused("ERROR: value must be at least 2^-32 (0.000000000233)",
+                     "CF.RESERVE", "f", 1000, "ERROR", 2**-33)
         self.refused("Couldn't parse ERROR", "CF.RESERVE", "f", 1000, "ERROR", "small")
         self.refused("FAMILY: this one cannot delete; it is for BF.* only",
                      "CF.RESERVE", "f", 1000, "FAMILY", "bloom")
@@ -220,8 +220,8 @@ class Bloom(servers.Test):
         for rate in (0, 1, -0.5, 2, "inf"):
             self.refused("error rate must be in the range (0.000000, 1.000000)",
                          "BF.RESERVE", "f", rate, 100)
-        self.refused("error rate must be at least 2^-24 (0.0000000597)",
-                     "BF.RESERVE", "f", 1e-8, 100)
+        self.refused("error rate must be at least 2^-32 (0.000000000233)",
+                     "BF.RESERVE", "f", 1e-10, 100)
         self.refused("bad capacity", "BF.RESERVE", "f", 0.1, NOT_A_NUMBER)
         for capacity in (0, -5, 2**30 + 1):
             self.refused("capacity must be in the range [1, 1073741824]",

@@ -92,10 +92,10 @@ static void choose_whims(struct chance *chance, nidus_options *options)
 		options->stash = NIDUS_STASH_OFF;
 }
 
-/* 2^-4 to 2^-24. The short fingerprints more often: they have twins, and are quicker. */
+/* 2^-4 to 2^-32. The short fingerprints more often: they have twins, and are quicker. */
 static unsigned any_rate(struct chance *chance)
 {
-	unsigned a = (unsigned)chance_below(chance, 21), b = (unsigned)chance_below(chance, 21);
+	unsigned a = (unsigned)chance_below(chance, 29), b = (unsigned)chance_below(chance, 29);
 	return 4 + (a < b ? a : b);
 }
 

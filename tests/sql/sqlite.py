@@ -242,7 +242,7 @@ def senseless_arguments_are_refused():
     refused("seed", one, db, "SELECT nidus_empty(0.01, 'x')")
     refused("between 0 and 1", one, db, "SELECT nidus_build(1, 2)")
     refused("between 0 and 1", one, db, "SELECT nidus_build(1, 'x')")
-    refused("2^-24", one, db, "SELECT nidus_build(1, 1e-12)")
+    refused("2^-32", one, db, "SELECT nidus_build(1, 1e-12)")
     refused("seed", one, db, "SELECT nidus_build(1, 0.01, 0)")
     for value in (b"", b"x", b"\x89nidus" * 100, "text", 5):
         refused("", one, db, "SELECT nidus_contains(?, 1)", value)

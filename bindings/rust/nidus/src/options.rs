@@ -159,7 +159,7 @@ impl Builder {
         self
     }
 
-    /// The false-positive rate at the capacity, from 2^-24 to 2^-4; of a static filter from 2^-32 to 2^-1. The default is
+    /// The false-positive rate at the capacity, from 2^-32 to 2^-4; of a static filter up to 2^-1. The default is
     /// 2^-8.
     pub fn fpr(mut self, rate: f64) -> Self {
         self.fpr = Some(rate);

@@ -147,7 +147,7 @@ public final class Filter implements AutoCloseable {
         /**
          * The false-positive rate at the capacity; 2^-8 if it is not set.
          *
-         * @param rate from 2^-24 to 2^-4; of a static filter from 2^-32 to 2^-1
+         * @param rate from 2^-32 to 2^-4; of a static filter up to 2^-1
          * @return this
          */
         public Builder fpr(double rate) {
