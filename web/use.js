@@ -46,7 +46,7 @@ export function use(root) {
       'false positives': `${rate(info.fprNow)} now, ${rate(info.fprTarget)} promised`,
       load: percent(info.load),
       can: info.features.join(', '),
-      ...(info.maxCapacity > info.capacity && { 'grows up to': `${count(info.maxCapacity)} keys` }),
+      ...(info.maxCapacity > info.capacity && { 'grows up to': info.maxCapacity === Infinity ? 'any number of keys' : `${count(info.maxCapacity)} keys` }),
       ...(info.valueBits > 0 && { values: `${info.valueBits} bits beside each key` }),
     };
     $('facts').replaceChildren(...Object.entries(facts).flatMap(([term, text]) => {
@@ -59,7 +59,7 @@ export function use(root) {
     $('filter').hidden = false;
     $('none').hidden = true;
     $('choose').classList.remove('primary'); // asking is what is next
-    $('double').hidden = !(info.maxCapacity > info.capacity);
+    $('double').hidden = !(info.maxCapacity > info.capacity && info.maxCapacity < Infinity);
     $('answers').replaceChildren();
     $('sum').textContent = '';
   }

@@ -162,7 +162,7 @@ export function api(instance) {
       return rate;
     },
     capacity: (value) => wholeNumber('capacity', value, Number.MAX_SAFE_INTEGER),
-    maxCapacity: (value) => wholeNumber('maxCapacity', value, Number.MAX_SAFE_INTEGER),
+    maxCapacity: (value) => (value === Infinity ? value : wholeNumber('maxCapacity', value, Number.MAX_SAFE_INTEGER)),
   };
 
   function randomSeed() {
@@ -338,7 +338,7 @@ export function api(instance) {
         this.#pointer = options.pointer;
       } else {
         const seed = seedOf(options.seed);
-        writeOptions(options);
+        writeOptions(options.capacity === undefined ? { ...options, maxCapacity: options.maxCapacity ?? Infinity } : options);
         this.#pointer = made(wasm.js_create(numberArea, seed));
       }
       finalizer.register(this, this.#pointer, this);
@@ -501,6 +501,7 @@ export function api(instance) {
       return {
         ...info,
         family: familyNames[info.family],
+        maxCapacity: info.maxCapacity > Number.MAX_SAFE_INTEGER ? Infinity : info.maxCapacity,
         features: featuresOf(info.features),
         seed: BigInt.asUintN(64, wasm.js_seed(filter)),
       };

@@ -27,10 +27,10 @@ export type Family =
 export type Feature =
   | 'delete' | 'enumerate' | 'merge' | 'grow' | 'concurrent' | 'fast' | 'multiset' | 'no-delete' | 'compact' | 'static';
 
-/** How a filter is to be. Only the capacity must be given. */
+/** How a filter is to be. */
 export interface Options {
-  /** Keys that must fit. */
-  capacity: number;
+  /** Keys that must fit. Without it (and without maxCapacity) the filter takes any number of keys and grows as they come. */
+  capacity?: number;
   /** The false-positive rate at that capacity, from 2^-32 to 2^-4, of a static one up to 2^-1; 2^-8 if not given. */
   fpr?: number;
   /** 'auto', the default, is the smallest that has the features, or one hardly larger and faster. */
@@ -39,7 +39,7 @@ export interface Options {
   features?: Feature[];
   /** Keys hash alike in filters of one seed, and only these can be merged. Random if not given. */
   seed?: number | bigint;
-  /** The filter grows up to so many keys by itself. */
+  /** The filter grows up to so many keys by itself; Infinity: without an end. */
   maxCapacity?: number;
   /** Bits of the value beside each key, up to 32; none if not given. */
   valueBits?: number;
@@ -56,6 +56,7 @@ export interface Info {
   count: number;
   /** Keys promised to fit. */
   capacity: number;
+  /** Keys that it may grow to by itself; Infinity: any number. */
   maxCapacity: number;
   /** Memory. */
   bytes: number;
@@ -131,10 +132,10 @@ export class NidusError extends Error {
  * a filter that was forgotten is freed some time later.
  */
 export class Filter {
-  constructor(options: Options);
+  constructor(options?: Options);
 
   /** A filter of all these keys; the capacity is their number unless it is given. */
-  static build(keys: Keys, options?: Partial<Options>): Filter;
+  static build(keys: Keys, options?: Options): Filter;
   /** A filter from the bytes of a file: what save() or the nidus command wrote. */
   static load(bytes: ArrayBufferView | ArrayBuffer): Filter;
   /**
@@ -203,7 +204,7 @@ export class Filter {
 }
 
 /** Tells for every family what a filter with these options would take, without making one. */
-export function plan(options: Options): PlanRow[];
+export function plan(options: Options & { capacity: number }): PlanRow[];
 
 export const families: ReadonlyArray<{ readonly name: Family; readonly features: readonly Feature[] }>;
 

@@ -17,6 +17,7 @@
  */
 #include <nidus.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,18 +28,19 @@
 
 /* ------------------------------------------------------- structures as numbers -- */
 
-/* X(type, field): what options JavaScript may set. The seed comes beside them. */
+/* X(cast, field): what options JavaScript may set, and how a number becomes one. The seed comes
+ * beside them. */
 #define OPTIONS(X)                \
-	X(nidus_family, family)   \
-	X(uint64_t, capacity)     \
-	X(double, fpr)            \
-	X(uint64_t, max_capacity) \
-	X(unsigned, slots)        \
-	X(uint32_t, features)     \
-	X(unsigned, max_steps)    \
-	X(unsigned, reserve)      \
-	X(unsigned, stash)        \
-	X(unsigned, value_bits)
+	X((nidus_family), family) \
+	X((uint64_t), capacity)   \
+	X((double), fpr)          \
+	X(limit_of, max_capacity) \
+	X((unsigned), slots)      \
+	X((uint32_t), features)   \
+	X((unsigned), max_steps)  \
+	X((unsigned), reserve)    \
+	X((unsigned), stash)      \
+	X((unsigned), value_bits)
 
 #define INFO(X)             \
 	X(family)           \
@@ -80,7 +82,7 @@
 	X(speed)            \
 	X(bytes_growing)
 
-#define NAME_OF_OPTION(type, field) #field " "
+#define NAME_OF_OPTION(cast, field) #field " "
 #define NAME_OF(field) #field " "
 
 const char *EXPORT(js_option_names)(void)
@@ -104,11 +106,17 @@ double EXPORT(js_fpr_most)(void)
 	return NIDUS_FPR_MOST;
 }
 
+/* What JavaScript calls Infinity. */
+static uint64_t limit_of(double keys)
+{
+	return keys == INFINITY ? NIDUS_UNLIMITED : (uint64_t)keys;
+}
+
 /* nidus.js has checked that each number fits its field. */
 static nidus_options options_of(const double *numbers, uint64_t seed)
 {
 	nidus_options options = NIDUS_OPTIONS_INIT;
-#define TAKE(type, field) options.field = (type)*numbers++;
+#define TAKE(cast, field) options.field = cast(*numbers++);
 	OPTIONS(TAKE)
 #undef TAKE
 	options.seed = seed;

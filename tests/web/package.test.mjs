@@ -307,6 +307,31 @@ test('a filter grows by itself and shrinks when told', () => {
   assert.ok(filter.info().capacity >= 5000);
 });
 
+test('a filter without a capacity takes any number of keys', () => {
+  const keys = BigUint64Array.from({ length: 600_000 }, (_, i) => BigInt(i));
+  const absent = keys.map((key) => key + 10_000_000n);
+  const filter = new Filter({ fpr: 0.01, seed: 1 });
+  assert.equal(filter.info().maxCapacity, Infinity);
+  assert.ok(filter.info().bytes <= 1024);
+  filter.addMany(keys);
+  assert.ok(filter.hasMany(keys).every((yes) => yes === 1));
+  assert.ok(filter.hasMany(absent).reduce((sum, yes) => sum + yes, 0) < 0.01 * absent.length);
+  assert.equal(filter.removeMany(keys.subarray(0, 100_000)), 100_000);
+  assert.ok(filter.hasMany(keys.subarray(100_000)).every((yes) => yes === 1));
+  const again = Filter.load(filter.save());
+  assert.equal(again.info().maxCapacity, Infinity);
+  again.addMany(absent);
+  assert.equal(again.size, 1_100_000);
+  for (const options of [undefined, {}, { maxCapacity: undefined }, { maxCapacity: Infinity }, { capacity: 5, maxCapacity: Infinity }])
+    assert.equal(new Filter(options).info().maxCapacity, Infinity, JSON.stringify(options));
+  assert.equal(new Filter({ capacity: 5 }).info().maxCapacity, new Filter({ capacity: 5 }).info().capacity);
+  assert.ok(Filter.build([1, 2, 3]).info().maxCapacity < 1000); // it knows its keys
+  throwsCode('ARG', () => new Filter({ maxCapacity: 10 }));
+  throwsCode('UNSUPPORTED', () => new Filter({ family: 'cuckoo' }));
+  for (const maxCapacity of [-Infinity, NaN, 2 ** 53, -1]) assert.throws(() => new Filter({ maxCapacity }), RangeError, String(maxCapacity));
+  assert.throws(() => new Filter({ capacity: Infinity }), RangeError);
+});
+
 test('values are kept beside keys, through a file and back', () => {
   const options = { capacity: 1000, fpr: 1e-4, valueBits: 10 };
   const able = plan(options).filter(({ status, features }) => status === 'OK' && features.includes('delete'));

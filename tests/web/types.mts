@@ -21,8 +21,10 @@ const bytes: Uint8Array = Filter.build(names, { fpr: 0.1 }).save();
 const rows: number = plan({ capacity: 10 })[0].bitsPerKey;
 const other: Filter = new (await instantiate(bytes)).Filter({ capacity: 1 });
 
-// @ts-expect-error the capacity is needed
-new Filter({});
+const unsized: Filter = new Filter();
+const limit: number = new Filter({ fpr: 0.01, maxCapacity: Infinity }).info().maxCapacity;
+// @ts-expect-error a plan is for so many keys
+plan({ fpr: 0.01 });
 // @ts-expect-error there is no such family
 new Filter({ capacity: 1, family: 'robin' });
 // @ts-expect-error an object is no key
