@@ -51,6 +51,7 @@ FIELDS = {
     "seed": (24, "Q"), "capacity": (32, "Q"), "max_capacity": (40, "Q"), "fpr": (48, "d"),
     "slots": (56, "I"), "core_bits": (60, "I"), "growth_bits": (64, "I"),
     "chunks": (72, "Q"), "groups": (80, "Q"), "reserve": (88, "I"), "max_steps": (92, "I"),
+    "shares": (68, "I"), "stride": (100, "I"),
     "stash_limit": (96, "I"), "count": (104, "Q"), "stashed": (112, "Q"), "sections": (120, "I"),
     "table_kind": (128, "I"), "table_offset": (136, "Q"), "table_size": (144, "Q"),
     "table_checksum": (152, "Q"),
@@ -160,7 +161,8 @@ class Header:
         require(0 < self.fpr < 1, "the rate makes no sense")
         require(self.core_bits <= 56 and self.growth_bits <= 44, "widths are absurd")
         require(self.segmented <= (2 if self.family < 8 else 0), "this family does not grow")
-        require((self.segmented == 2) == (self.max_capacity == MASK), "generations without an end")
+        require((self.segmented == 2) == (self.max_capacity == MASK) == (self.stride > 0) and
+                (self.segmented == 2 or self.shares == 0), "generations without an end")
         require(self.segmented or self.growth_bits == 0 and self.max_capacity == self.capacity,
                 "a filter of fixed size is to grow")
         require(self.value_bits <= (0 if self.family in (8, 9) else 32), "values are too wide")
@@ -1116,7 +1118,8 @@ class Generations(Filter):
 
     def lay_out(self):
         h = self.header
-        require(1 <= h.growth_bits <= 16, "generations without bits to grow")
+        require(h.growth_bits <= 16 and 1 <= h.stride <= 16, "generations without bits to grow")
+        require(16 <= h.shares <= 255 if h.family < 7 else h.shares == 0, "the shares make no sense")
         require(h.family > 4 or h.features & 128 and not h.value_bits, "this family keeps no generations")
 
     def table_size(self):
@@ -1136,19 +1139,27 @@ class Generations(Filter):
                 "the generations do not add up")
         self.bodies = [body for one in self.generations for body in one.bodies]
 
+    def part_bits(self, number):
+        """Those of a part of a generation behind the base segments."""
+        left, bits = self.header.shares << 16, 0
+        for _ in range(number + 1 if left else 0):
+            while 8 << 16 >> bits > left // 2:  # it takes half of what is left at most
+                bits += 1
+            left -= 8 << 16 >> bits
+        return self.header.growth_bits + self.header.stride * number + bits
+
     def read(self, number, at, stash_at):
         """Reads a generation; where the next one begins, and its stash."""
         h, one = self.header, copy.copy(self.header)
         record = self.table[LINE * (number + 1):LINE * (number + 2)]
         size, one.count, one.stashed, one.chunks, one.growth_bits = struct.unpack("<4QI", record[:36])
-        more = max(0, number - 2) if h.family < 7 else 0
         require(not any(record[36:]) and one.growth_bits <= DEPTH_MOST and one.chunks < 1 << DEPTH_MOST and
-                one.chunks << one.growth_bits == h.chunks << h.growth_bits * (number + 1) + more,
+                one.chunks << one.growth_bits == h.chunks << self.part_bits(number),
                 "the record of a generation makes no sense")
         end, stash_end = at + up(size, LINE), stash_at + one.stashed
         require(LINE <= size and end <= len(self.table) and stash_end <= len(self.stash) and
                 not any(self.table[at + size:end]), "a generation has no room in the table")
-        one.table_size = size
+        one.table_size, one.stride, one.shares = size, 0, 0
         stash = b"".join(struct.pack(self.STASHED, *entry) for entry in self.stash[stash_at:stash_end])
         self.generations.append(Growing(one, self.hashes).use(self.table[at:at + size], stash))
         return end, stash_end

@@ -23,10 +23,12 @@ static nidus_status check_fields(const struct family *family, const struct bluep
 {
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
 	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > PLAN_GENERATIONS ||
-	    plan->level != 0 || (plan->segmented && !(family->features & NIDUS_GROW)) ||
+	    (plan->segmented && !(family->features & NIDUS_GROW)) ||
 	    (plan->segmented == PLAN_GENERATIONS) != (plan->max_capacity == NIDUS_UNLIMITED) ||
+	    (plan->segmented == PLAN_GENERATIONS) != (plan->stride != 0) ||
+	    (plan->segmented != PLAN_GENERATIONS && plan->shares != 0) ||
 	    (!plan->segmented &&
-	     ((plan->growth_bits | plan->borrowed) != 0 || plan->max_capacity != plan->capacity)) ||
+	     (plan->growth_bits != 0 || plan->max_capacity != plan->capacity)) ||
 	    (plan->value_bits != 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))) ||
 	    (plan->judged != 0 && family->judge == NULL) ||
 	    plan->features & ~(family->features | OPTIONS_NO_ABILITIES) ||
@@ -68,6 +70,18 @@ static nidus_status check_rate(const struct family *family, const struct bluepri
 	return NIDUS_OK;
 }
 
+/* All generations, so many times the rate of the first. */
+static nidus_status check_shares(const struct family *family, const struct blueprint *plan,
+                                 const struct blueprint *first)
+{
+	double one = family->forecast(first, first->max_capacity).fpr;
+	if (one * plan->shares > RATE_SLACK * GENERATION_SHARE * plan->fpr)
+		return fail(NIDUS_E_FORMAT,
+		            "the header promises a rate of %g; %u eighths of %g are more",
+		            plan->fpr, plan->shares, one);
+	return NIDUS_OK;
+}
+
 nidus_status claims_check(const struct family *family, const struct blueprint *plan)
 {
 	nidus_status status = check_fields(family, plan);
@@ -78,8 +92,9 @@ nidus_status claims_check(const struct family *family, const struct blueprint *p
 	if (status == NIDUS_OK && plan->segmented == PLAN_GENERATIONS) {
 		if (!generations_plan_of(family_find(family->id), plan, 0, &first))
 			return fail(NIDUS_E_FORMAT, "no generation of this plan is possible");
+		family = family_of_plan(family_find(family->id), &first);
+		status = check_shares(family, plan, &first);
 		plan = &first; /* the others follow from it */
-		family = family_of_plan(family_find(family->id), plan);
 	}
 	if (status == NIDUS_OK)
 		status = check_load(family, plan);

@@ -121,6 +121,7 @@ struct directory {
 	uint8_t due;         /* shared: 1 if leaves have to be looked at */
 	bool shared : 1, mapped : 1;
 	bool unbounded : 1; /* more keys than max_capacity are taken: see directory_most */
+	unsigned spare : 5; /* growth bits for the rate: only overfull leaves use them */
 };
 
 _Static_assert(sizeof(struct directory) <= 80, "a filter of few keys is small");

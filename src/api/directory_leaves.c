@@ -359,7 +359,8 @@ static uint64_t entries_in(const struct directory *directory, const void *body)
 /* Whether the growth bits give a leaf of so many bodies room for more. */
 static bool has_bits(const struct directory *directory, const struct leaf *leaf)
 {
-	return leaf->depth + (leaf->bodies > 1 ? 2u : 1u) <= directory->ground->plan.growth_bits;
+	unsigned bits = leaf->depth + (leaf->bodies > 1 ? 2u : 1u);
+	return bits + directory->spare <= directory->ground->plan.growth_bits;
 }
 
 /* Whether a leaf may be split, be it by borrowed bits. */

@@ -18,7 +18,7 @@ struct blueprint directory_body_plan(const struct blueprint *plan)
 {
 	struct blueprint body = *plan;
 	body.chunks = 1;
-	body.growth_bits = body.level = body.borrowed = body.segmented = 0;
+	body.growth_bits = body.stride = body.shares = body.segmented = 0;
 	body.fpr = 1; /* what a body takes is a question of its places alone */
 	if (body.stash_limit == 0 && plan->family != NIDUS_BREADCRUMB)
 		body.stash_limit =
@@ -33,7 +33,7 @@ static nidus_status too_many_bits(void)
 
 nidus_status directory_check(const struct family *inner, const struct blueprint *plan)
 {
-	if (plan->level != 0 || plan->borrowed != 0 || plan->growth_bits > LEAF_DEPTH_MOST ||
+	if (plan->growth_bits > LEAF_DEPTH_MOST ||
 	    plan->chunks < 1 || plan->chunks > UINT64_C(1) << LEAF_DEPTH_MOST || plan->groups < 1 ||
 	    plan->groups > UINT64_C(1) << 46 ||
 	    log2_floor(plan->chunks) + plan->growth_bits >= LEAF_DEPTH_MOST)

@@ -65,7 +65,7 @@ static size_t body_room(const struct family *family)
 _Static_assert(sizeof(struct apart) <= sizeof(struct directory), "it fits behind any filter");
 
 /*
- * Takes memory for a filter. A body of fixed size begins with a line, a directory anywhere.
+ * Takes memory for a filter. A body of fixed size begins with a line, others anywhere.
  * Errors: E_NOMEM.
  */
 static nidus_status take_memory(const struct family *family, const nidus_allocator *allocator,
@@ -75,9 +75,10 @@ static nidus_status take_memory(const struct family *family, const nidus_allocat
 	size_t size = sizeof(struct nidus_filter) + body_room(family) +
 	              (opened ? sizeof(struct opened) : 0);
 	struct block memory;
-	if (family->grows)
+	bool lists = family->grows || family->unlimited;
+	if (lists)
 		before = 0;
-	nidus_status status = family->grows ? memory_take_anywhere(allocator, size, &memory)
+	nidus_status status = lists ? memory_take_anywhere(allocator, size, &memory)
 	                                    : memory_take(allocator, before + size, &memory);
 	if (status != NIDUS_OK)
 		return status;
@@ -114,6 +115,12 @@ static nidus_status make_body(nidus_filter *filter, unsigned char *table)
 		directory_create((struct directory *)(void *)filter->body,
 		                 family_find(filter->family->id), &filter->ground,
 		                 has_locks(filter), filter->readonly);
+		return NIDUS_OK;
+	}
+	if (filter->family->unlimited) {
+		generations_create((struct generations *)(void *)filter->body,
+		                   family_find(filter->family->id), &filter->ground,
+		                   has_locks(filter), filter->readonly);
 		return NIDUS_OK;
 	}
 	if (!has_locks(filter))
@@ -189,6 +196,8 @@ void filter_take_body(nidus_filter *to, nidus_filter *from)
 	to->ops = from->ops;
 	if (filter_directory(to) != NULL)
 		directory_move(filter_directory(to), &to->ground);
+	if (filter_generations(to) != NULL)
+		generations_move(filter_generations(to), &to->ground);
 	filter_choose_front(to);
 	if (!stays)
 		give_memory(from);

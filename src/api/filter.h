@@ -63,6 +63,8 @@ _Static_assert(offsetof(struct nidus_filter, key) == offsetof(struct nidus_filte
 
 _Static_assert(sizeof(struct nidus_filter) + sizeof(struct directory) <= 256,
                "a filter of few keys is small");
+_Static_assert(sizeof(struct generations) <= sizeof(struct directory) + 24,
+               "one without a size, too");
 
 /* A body that is elsewhere, and the memory it is in. */
 struct apart {
@@ -137,7 +139,7 @@ static inline struct directory *filter_directory(const nidus_filter *filter)
 /* The generations that the body of a filter without a size is; NULL: it has one. */
 static inline struct generations *filter_generations(const nidus_filter *filter)
 {
-	return filter->family->unlimited ? filter_body(filter) : NULL;
+	return filter->family->unlimited ? (struct generations *)(uintptr_t)filter->body : NULL;
 }
 
 /* Keys promised: of a growing filter as many as it has room for by now. */

@@ -17,8 +17,8 @@
 static bool contains(const void *body, uint64_t hash)
 {
 	const struct generations *generations = body;
-	for (unsigned i = generations->n; i-- > 0;) {
-		if (directory_ops.contains(generations->of[i], hash))
+	for (unsigned i = generations_n(generations); i-- > 0;) {
+		if (directory_ops.contains(generations_at(generations, i), hash))
 			return true;
 	}
 	return false;
@@ -27,8 +27,8 @@ static bool contains(const void *body, uint64_t hash)
 static bool contains_shared(const void *body, uint64_t hash)
 {
 	const struct generations *generations = body;
-	for (unsigned i = 0; i < generations->n; i++) {
-		if (directory_ops.contains(generations->of[i], hash))
+	for (unsigned i = 0; i < generations_n(generations); i++) {
+		if (directory_ops.contains(generations_at(generations, i), hash))
 			return true;
 	}
 	return false;
@@ -38,8 +38,8 @@ static bool contains_shared(const void *body, uint64_t hash)
 static uint64_t count_old(const struct generations *generations, uint64_t hash)
 {
 	uint64_t count = 0;
-	for (unsigned i = 0; i + 1 < generations->n; i++)
-		count += directory_ops.count(generations->of[i], hash);
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++)
+		count += directory_ops.count(generations_at(generations, i), hash);
 	return count;
 }
 
@@ -67,9 +67,9 @@ static size_t find(const void *body, uint64_t hash, uint64_t *values, size_t cap
 {
 	const struct generations *generations = body;
 	size_t found = 0;
-	for (unsigned i = 0; i < generations->n; i++) {
+	for (unsigned i = 0; i < generations_n(generations); i++) {
 		size_t before = found < cap ? found : cap;
-		found += directory_ops.find(generations->of[i], hash,
+		found += directory_ops.find(generations_at(generations, i), hash,
 		                            cap > 0 ? values + before : values, cap - before);
 	}
 	return found;
@@ -78,8 +78,8 @@ static size_t find(const void *body, uint64_t hash, uint64_t *values, size_t cap
 void generations_prefetch(const void *body, uint64_t hash)
 {
 	const struct generations *generations = body;
-	for (unsigned i = 0; i < generations->n; i++)
-		directory_prefetch(generations->of[i], hash);
+	for (unsigned i = 0; i < generations_n(generations); i++)
+		directory_prefetch(generations_at(generations, i), hash);
 }
 
 /* Keys that no generation had so far, and their places in a batch. */
@@ -109,23 +109,24 @@ static void contains_some(const struct generations *generations, const uint64_t 
                           uint8_t *yes)
 {
 	struct rest rest = { .n = 0 };
-	unsigned last = generations->n - 1;
-	bool shared = generations->shared;
-	directory_ops.contains_batch(generations->of[shared ? 0 : last], hashes, n, yes);
+	unsigned last = generations_n(generations) - 1;
+	bool shared = generations->first.shared;
+	directory_ops.contains_batch(generations_at(generations, shared ? 0 : last), hashes, n,
+	                             yes);
 	for (size_t i = 0; i < n; i++) {
 		rest.hashes[rest.n] = hashes[i];
 		rest.at[rest.n] = (uint16_t)i;
 		rest.n += !yes[i];
 	}
 	for (unsigned i = 1; i <= last && rest.n > 0; i++)
-		contains_rest(generations->of[shared ? i : last - i], &rest, yes);
+		contains_rest(generations_at(generations, shared ? i : last - i), &rest, yes);
 }
 
 static void contains_batch(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
 {
 	const struct generations *generations = body;
-	if (generations->n == 1) {
-		directory_ops.contains_batch(generations->of[0], hashes, n, yes);
+	if (generations_n(generations) == 1) {
+		directory_ops.contains_batch(generations_at(generations, 0), hashes, n, yes);
 		return;
 	}
 	for (size_t from = 0; from < n; from += SOME)
@@ -139,12 +140,12 @@ static void find_batch(const void *body, const uint64_t *hashes, size_t n, uint6
 	const struct generations *generations = body;
 	uint64_t value[SOME];
 	uint32_t more[SOME];
-	directory_ops.find_batch(generations->of[0], hashes, n, first, found);
-	for (size_t from = 0; from < n && generations->n > 1; from += SOME) {
+	directory_ops.find_batch(generations_at(generations, 0), hashes, n, first, found);
+	for (size_t from = 0; from < n && generations_n(generations) > 1; from += SOME) {
 		size_t some = n - from < SOME ? n - from : SOME;
-		for (unsigned i = 1; i < generations->n; i++) {
-			directory_ops.find_batch(generations->of[i], hashes + from, some, value,
-			                         more);
+		for (unsigned i = 1; i < generations_n(generations); i++) {
+			directory_ops.find_batch(generations_at(generations, i), hashes + from,
+			                         some, value, more);
 			for (size_t k = 0; k < some; k++) {
 				if (found[from + k] == 0)
 					first[from + k] = value[k];
@@ -179,7 +180,7 @@ static nidus_status make_room(struct generations *generations, uint64_t hash)
 /* An insert for which the youngest generation has to be looked at first. */
 static nidus_status insert_first(struct generations *generations, uint64_t hash, uint64_t value)
 {
-	const unsigned before = generations->n;
+	const unsigned before = generations_n(generations);
 	const int64_t room = generations->room;
 	nidus_status status = make_room(generations, hash);
 	if (status == NIDUS_OK)
@@ -188,7 +189,7 @@ static nidus_status insert_first(struct generations *generations, uint64_t hash,
 		generations->room--;
 		return status;
 	}
-	if (generations->n > before)
+	if (generations_n(generations) > before)
 		generations_drop(generations);
 	generations->room = room;
 	return status;
@@ -305,8 +306,9 @@ static nidus_status add_shared(void *body, uint64_t hash, uint64_t value)
 {
 	struct generations *generations = body;
 	struct value_change change = { .what = VALUE_ADD, .fresh = value };
-	for (unsigned i = 0; i + 1 < generations->n; i++) {
-		nidus_status status = directory_shared_ops.change(generations->of[i], hash, change);
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++) {
+		nidus_status status = directory_shared_ops.change(generations_at(generations, i),
+		                                                  hash, change);
 		if (status != NIDUS_NOT_FOUND)
 			return status;
 	}
@@ -341,10 +343,11 @@ static nidus_status remove_key(void *body, uint64_t hash)
 {
 	struct generations *generations = body;
 	nidus_status status = NIDUS_NOT_FOUND;
-	for (unsigned i = generations->n; i-- > 0 && status == NIDUS_NOT_FOUND;)
-		status = directory_ops.remove(generations->of[i], hash);
+	for (unsigned i = generations_n(generations); i-- > 0 && status == NIDUS_NOT_FOUND;)
+		status = directory_ops.remove(generations_at(generations, i), hash);
 	/* It may have come to the youngest while the last old copy went. */
-	if (status == NIDUS_NOT_FOUND && generations->shared && generations->n > 1)
+	if (status == NIDUS_NOT_FOUND && generations->first.shared &&
+	    generations->younger != NULL)
 		status = directory_ops.remove(generations_youngest(generations), hash);
 	return status;
 }
@@ -353,9 +356,10 @@ static nidus_status change(void *body, uint64_t hash, struct value_change what)
 {
 	struct generations *generations = body;
 	nidus_status status = NIDUS_NOT_FOUND;
-	for (unsigned i = generations->n; i-- > 0 && status == NIDUS_NOT_FOUND;)
-		status = directory_ops.change(generations->of[i], hash, what);
-	if (status == NIDUS_NOT_FOUND && generations->shared && generations->n > 1)
+	for (unsigned i = generations_n(generations); i-- > 0 && status == NIDUS_NOT_FOUND;)
+		status = directory_ops.change(generations_at(generations, i), hash, what);
+	if (status == NIDUS_NOT_FOUND && generations->first.shared &&
+	    generations->younger != NULL)
 		status = directory_ops.change(generations_youngest(generations), hash, what);
 	return status;
 }
@@ -369,7 +373,7 @@ static nidus_status remove_batch(void *body, const uint64_t *hashes, size_t n, s
 		status = directory_ops.remove_batch(generations_youngest(generations),
 		                                    hashes + *done, n - *done, &out);
 		*done += out;
-		if (status == NIDUS_NOT_FOUND && generations->n > 1) {
+		if (status == NIDUS_NOT_FOUND && generations_n(generations) > 1) {
 			status = remove_key(body, hashes[*done]);
 			*done += status == NIDUS_OK;
 		}

@@ -3,22 +3,26 @@
  * generations: a filter that need not be sized, as a short chain of directories.
  *
  * Every doubling that a filter may ever see costs a bit per key from the first key on. So a filter
- * without a size reserves only a few of them, GENERATION_BITS, in its first directory. When that one
- * has as many keys as its bits are good for, it stays as it is, an old generation, and new
- * keys go to a fresh directory with fingerprints as long as the first ones were:
+ * without a size reserves only a few of them in its first directory. When that one has as many keys
+ * as its bits are good for, it stays as it is, an old generation, and new keys go to a fresh
+ * directory with fingerprints as long as the first ones were:
  *
  *     generation   0  |##########|                      full: nothing is put in any more
  *                  1  |##############################|  full, 64 times as large
  *                  2  |####                             the youngest, grows leaf by leaf
  *
- * Generation j has parts = base << (bits * (j + 1)) and takes 64^j times the keys of the first. It
- * begins as a list or one leaf, and grows as any directory does (api/directory.h): no insert does more
- * work than one leaf. Lookups ask all generations. There are few, as each is 64 times as large as the
- * one before, and all but the last two are small.
+ * The first has 3 bits for doublings, and each of the others 6 more than the one before (the plan's
+ * growth_bits and stride): generation j takes 64^j times the keys of the first. The first begins as a
+ * list, the others as one leaf, and all grow as any directory does (api/directory.h): no insert does
+ * more work than one leaf. Lookups ask all generations. There are few, as each is 64 times as large
+ * as the one before, and all but the last two are small.
  *
- * Rates add up. Where lookups compare tags, generations have shares of 1/4, 1/4, 1/4, 1/8, 1/16 ... of
- * the target, which sum up to 1 however many there are: from the fourth on each has a bit more than it
- * needs for its keys. Where they do not (breadcrumb) each has 1/GENERATIONS_MOST.
+ * Rates add up. Where lookups compare tags, each generation takes at most half of what the older ones
+ * left of the target: so the sum stays below it, however many there are. Fingerprints have whole
+ * bits: the first has a rate r of 1/4 to 1/2 of the target, and the others r, r/2, r/4 ..., by a bit more of
+ * a part for each halving. With 0.36 those are 0.36, 0.18, 0.18, 0.09, 0.09 ... of the target. The plan keeps 1/r in
+ * eighths, rounded down (its shares), as the target itself rises with some merges. Where lookups do
+ * not compare tags (breadcrumb) each has 1/GENERATIONS_MOST of the target, and the plan no shares.
  *
  * Removes are exact. A hash h, as a fraction, has the identity
  *
@@ -51,33 +55,57 @@
 
 #define GENERATIONS_MOST 8
 
-/* Doublings that a generation has bits for; tests take fewer. 1 to GENERATION_BITS_MOST. */
-extern unsigned generation_bits;
+/*
+ * Doublings that the first generation has bits for, and how many more each of the others; tests take
+ * other numbers, up to GENERATION_BITS_MOST and not 0 for the latter.
+ */
+extern unsigned generation_bits_first, generation_bits;
 #define GENERATION_BITS_MOST 16
 
-struct generations {
-	struct directory *of[GENERATIONS_MOST]; /* the oldest first */
-	unsigned n;
-	bool shared, mapped;
-	uint64_t most[GENERATIONS_MOST]; /* keys that each takes */
-	int64_t room;               /* inserts into the youngest before its entries are counted */
-	uint64_t due;               /* shared: the youngest has to be looked at */
-	const struct family *inner; /* the family of the bodies */
-	struct blueprint plan;      /* of the first generation but for `segmented`, and of all */
-	struct block memory[GENERATIONS_MOST];
-	nidus_allocator allocator;
+/* The rate of the first generation, as the plan's shares count. */
+#define GENERATION_SHARE 8
+
+/* A generation that is not the first. */
+struct generation {
+	struct directory directory;
+	struct ground ground;
+	struct block memory;
 };
+
+/* All but the first, the oldest first. */
+struct younger {
+	struct generation *of[GENERATIONS_MOST - 1];
+	unsigned n; /* 1 or more */
+	struct block memory;
+};
+
+/* Many filters are their first generation and nothing else, which has the filter's own ground. */
+struct generations {
+	struct directory first;
+	struct younger *younger; /* NULL: there are none */
+	int64_t room;            /* inserts into the youngest before its entries are counted */
+	uint64_t due;            /* shared: the youngest has to be looked at */
+};
+
+static inline unsigned generations_n(const struct generations *generations)
+{
+	return generations->younger != NULL ? 1 + generations->younger->n : 1;
+}
+
+static inline struct directory *generations_at(const struct generations *generations, unsigned i)
+{
+	const struct directory *directory =
+		i == 0 ? &generations->first : &generations->younger->of[i - 1]->directory;
+	return (struct directory *)(uintptr_t)directory;
+}
 
 static inline struct directory *generations_youngest(const struct generations *generations)
 {
-	return generations->of[generations->n - 1];
+	return generations_at(generations, generations_n(generations) - 1);
 }
 
 /* Keys that the youngest takes. */
-static inline uint64_t generations_most(const struct generations *generations)
-{
-	return generations->most[generations->n - 1];
-}
+uint64_t generations_most(const struct generations *generations);
 
 /* The family of filters that are generations of directories of bodies of another one. */
 const struct family *generations_family(const struct family *inner);
@@ -92,6 +120,14 @@ bool generations_plan_of(const struct family *inner, const struct blueprint *pla
 
 /* Whether entries of a younger generation tell those of older ones. */
 bool generations_nest(const struct family *inner);
+
+/*
+ * Makes the first generation, empty. The ground stays where it is, or generations_move() is called.
+ * `shared` for threads, `mapped` over a file.
+ */
+void generations_create(struct generations *generations, const struct family *inner,
+                        const struct ground *ground, bool shared, bool mapped);
+void generations_move(struct generations *generations, const struct ground *ground);
 
 /* Makes the first generation as large as it is to be at first. Errors: E_NOMEM. */
 nidus_status generations_begin(struct generations *generations, uint64_t capacity);

@@ -21,13 +21,6 @@ static struct forecast forecast(const struct blueprint *plan, uint64_t keys)
 	return generations_forecast(inner_of(plan), plan, keys);
 }
 
-static nidus_status create(void *body, const struct blueprint *plan, const struct segment *segment,
-                           const nidus_allocator *allocator, unsigned char *table)
-{
-	(void)segment;
-	return generations_create(body, inner_of(plan), plan, allocator, table != NULL);
-}
-
 static void free_generations(void *body)
 {
 	generations_free(body);
@@ -53,7 +46,7 @@ static nidus_status build(void *body, const uint64_t *hashes, const uint64_t *va
 static const struct body_ops *ops(const void *body)
 {
 	const struct generations *generations = body;
-	return generations->shared ? &generations_shared_ops : &generations_ops;
+	return generations->first.shared ? &generations_shared_ops : &generations_ops;
 }
 
 static uint64_t count(const void *body)
@@ -106,7 +99,7 @@ static void make_families(void)
 		family.body_size = sizeof(struct generations);
 		family.check = check;
 		family.forecast = forecast;
-		family.create = create;
+		family.create = NULL; /* but generations_create */
 		family.free = free_generations;
 		family.clear = clear;
 		family.copy = copy;

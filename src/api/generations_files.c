@@ -58,15 +58,16 @@ static nidus_status save_one(struct generations_saving *saving, struct image *im
 	unsigned char *record = saving->head + LINE + number * RECORD;
 	struct image one = { .count = 0 };
 	nidus_status status =
-		directory_save(saving->generations->of[number], &saving->of[number], &one);
+		directory_save(generations_at(saving->generations, number), &saving->of[number],
+		               &one);
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t size = one.section[IMAGE_TABLE].size;
 	store64(record, size);
 	store64(record + 8, one.count);
 	store64(record + 16, one.stashed);
-	store64(record + 24, directory_base(saving->generations->of[number]));
-	store32(record + 32, saving->generations->of[number]->ground->plan.growth_bits);
+	store64(record + 24, directory_base(generations_at(saving->generations, number)));
+	store32(record + 32, generations_at(saving->generations, number)->ground->plan.growth_bits);
 	saving->size[number] = size;
 	saving->n++;
 	image->section[IMAGE_TABLE].size += RECORD + size + padding(size);
@@ -82,10 +83,10 @@ nidus_status generations_save(const struct generations *generations,
 	nidus_status status = NIDUS_OK;
 	*saving = (struct generations_saving){ .generations = generations,
 		                               .pieces = { piece, saving } };
-	store64(saving->head, generations->n);
+	store64(saving->head, generations_n(generations));
 	store64(saving->head + 8, generations->room > 0 ? (uint64_t)generations->room : 0);
 	image->section[IMAGE_TABLE].size = LINE;
-	while (saving->n < generations->n && status == NIDUS_OK)
+	while (saving->n < generations_n(generations) && status == NIDUS_OK)
 		status = save_one(saving, image);
 	if (status != NIDUS_OK)
 		generations_saved(saving);
@@ -192,14 +193,14 @@ static nidus_status prepare(struct loading *loading, const struct image *image,
 		status = check_record(loading, image, i, records + i * RECORD);
 	if (status == NIDUS_OK)
 		status = place(loading, image);
-	while (status == NIDUS_OK && generations->n < loading->n)
+	while (status == NIDUS_OK && generations_n(generations) < loading->n)
 		status = generations_make_next(generations);
 	if (status == NIDUS_E_RANGE)
 		return no_sense();
 	generations->room = (int64_t)loading->room;
 	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++) {
 		const unsigned char *record = records + i * RECORD;
-		struct directory *directory = generations->of[i];
+		struct directory *directory = generations_at(generations, i);
 		if (load64(record + 24) != directory_base(directory) ||
 		    load32(record + 32) != directory->ground->plan.growth_bits)
 			return no_sense();
@@ -236,7 +237,7 @@ static nidus_status read_tables(struct loading *loading, const struct image *ima
 static nidus_status read_stashes(struct loading *loading, const struct image *image,
                                  nidus_source source, void *context)
 {
-	const nidus_allocator *allocator = &loading->generations->allocator;
+	const nidus_allocator *allocator = &loading->generations->first.ground->allocator;
 	struct block stash;
 	nidus_status status = memory_take(allocator, image->section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
@@ -274,7 +275,8 @@ static nidus_status read_all(struct loading *loading, const struct image *image,
 static nidus_status take_loading(struct generations *generations, struct block *memory,
                                  struct loading **loading)
 {
-	nidus_status status = memory_take(&generations->allocator, sizeof(struct loading), memory);
+	nidus_status status = memory_take(&generations->first.ground->allocator,
+	                                  sizeof(struct loading), memory);
 	if (status != NIDUS_OK)
 		return status;
 	*loading = (struct loading *)(void *)memory->bytes;
@@ -291,7 +293,7 @@ nidus_status generations_read(struct generations *generations, const struct imag
 	if (status != NIDUS_OK)
 		return status;
 	status = read_all(loading, image, source, context);
-	memory_give(&generations->allocator, &memory);
+	memory_give(&generations->first.ground->allocator, &memory);
 	return status;
 }
 
@@ -308,7 +310,7 @@ nidus_status generations_map(struct generations *generations, const struct image
 	if (status == NIDUS_OK)
 		status = prepare(loading, image, table + LINE);
 	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++)
-		status = directory_map(generations->of[i], &loading->of[i], file);
-	memory_give(&generations->allocator, &memory);
+		status = directory_map(generations_at(generations, i), &loading->of[i], file);
+	memory_give(&generations->first.ground->allocator, &memory);
 	return status;
 }

@@ -28,9 +28,6 @@ nidus_status generations_verify_room(const struct generations *generations);
 nidus_status generations_check(const struct family *inner, const struct blueprint *plan);
 struct forecast generations_forecast(const struct family *inner, const struct blueprint *plan,
                                      uint64_t keys);
-nidus_status generations_create(struct generations *generations, const struct family *inner,
-                                const struct blueprint *plan, const nidus_allocator *allocator,
-                                bool mapped);
 void generations_free(struct generations *generations);
 void generations_clear(struct generations *generations);
 nidus_status generations_copy(struct generations *to, const struct generations *from);

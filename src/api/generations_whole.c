@@ -9,7 +9,7 @@
 #include "api/copies.h"
 #include "base/reason.h"
 
-unsigned generation_bits = 6;
+unsigned generation_bits = 6, generation_bits_first = 3;
 
 /* ------------------------------------------------------------------------- sizes -- */
 
@@ -18,29 +18,39 @@ bool generations_nest(const struct family *inner)
 	return inner->pack != NULL; /* the first group of an entry is known */
 }
 
-/* Whether lookups compare tags, so that a bit more of them halves the rate. */
-static bool compares_tags(const struct family *inner, const struct blueprint *plan)
+/* What the first generation may have of the target. */
+static double first_share(const struct family *inner)
 {
-	struct blueprint body = directory_body_plan(plan);
-	double one = inner->forecast(&body, 1).fpr;
-	body.growth_bits = 1;
-	return inner->forecast(&body, 1).fpr < one;
+	return inner->searches ? 0.5 : 1.0 / GENERATIONS_MOST;
 }
 
-#define SHARES_FULL 3 /* generations that have a quarter of the target; then an eighth, and so on */
-
-/* What a generation of fresh fingerprints may have of the target, if it is one of the first. */
-static double first_share(bool compares)
+/* The plan's shares, where lookups compare tags: so a bit more of them halves the rate. */
+static uint8_t shares_of(const struct family *inner, const struct blueprint *plan)
 {
-	return compares ? 1.0 / (SHARES_FULL + 1) : 1.0 / GENERATIONS_MOST;
+	struct blueprint first;
+	if (!inner->searches || !generations_plan_of(inner, plan, 0, &first))
+		return 0;
+	double rate = directory_forecast(inner, &first, first.max_capacity).fpr;
+	double shares = GENERATION_SHARE * plan->fpr / rate;
+	return (uint8_t)(shares < UINT8_MAX ? shares : UINT8_MAX);
+}
+
+/* Bits that a generation has so that it takes half of what the older ones left, at most. */
+static unsigned bits_of_share(const struct blueprint *plan, unsigned number)
+{
+	unsigned left = (unsigned)plan->shares << 16, share = GENERATION_SHARE << 16, bits = 0;
+	for (unsigned i = 0; i <= number && plan->shares > 0; i++) {
+		while (share >> bits > left / 2)
+			bits++;
+		left -= share >> bits;
+	}
+	return bits;
 }
 
 /* Bits of a part behind the base segments. */
-static unsigned part_bits(const struct family *inner, const struct blueprint *plan, unsigned number)
+static unsigned part_bits(const struct blueprint *plan, unsigned number)
 {
-	unsigned more =
-		number >= SHARES_FULL && compares_tags(inner, plan) ? number - SHARES_FULL + 1 : 0;
-	return plan->growth_bits * (number + 1) + more;
+	return plan->growth_bits + plan->stride * number + bits_of_share(plan, number);
 }
 
 /* Keys that the first generation takes. */
@@ -54,19 +64,20 @@ static uint64_t first_keys(const struct family *inner, const struct blueprint *p
 bool generations_plan_of(const struct family *inner, const struct blueprint *plan, unsigned number,
                          struct blueprint *made)
 {
-	unsigned bits = part_bits(inner, plan, number), more = plan->growth_bits * number;
+	unsigned bits = part_bits(plan, number), more = plan->stride * number;
 	uint64_t keys = first_keys(inner, plan);
 	*made = *plan;
 	made->segmented = PLAN_DIRECTORY;
+	made->stride = made->shares = 0;
 	if (number >= GENERATIONS_MOST || keys > FAMILY_CAPACITY_MOST >> more)
 		return false;
 	made->max_capacity = keys << more;
 	made->capacity = number == 0 ? plan->capacity : 1;
-	made->growth_bits = bits;
+	made->growth_bits = (uint8_t)bits;
 	reason_set_aside();
 	nidus_status status = directory_check(inner, made);
 	/* Where slots have no room for such tags there are more base segments instead. */
-	while (status != NIDUS_OK && number > 0 && made->growth_bits > plan->growth_bits) {
+	while (status != NIDUS_OK && number > 0 && made->growth_bits > 0) {
 		made->growth_bits--;
 		made->chunks *= 2;
 		status = directory_check(inner, made);
@@ -77,14 +88,17 @@ bool generations_plan_of(const struct family *inner, const struct blueprint *pla
 
 nidus_status generations_check(const struct family *inner, const struct blueprint *plan)
 {
-	struct blueprint first = *plan;
-	if (plan->max_capacity != NIDUS_UNLIMITED || plan->growth_bits < 1 ||
-	    plan->growth_bits > GENERATION_BITS_MOST)
-		return fail(NIDUS_E_RANGE, "generations with %u bits to grow", plan->growth_bits);
+	struct blueprint first = *plan, second;
+	if (plan->max_capacity != NIDUS_UNLIMITED || plan->growth_bits > GENERATION_BITS_MOST ||
+	    plan->stride < 1 || plan->stride > GENERATION_BITS_MOST)
+		return fail(NIDUS_E_RANGE, "generations with %u bits to grow, and %u more each",
+		            plan->growth_bits, plan->stride);
 	if (!generations_nest(inner) &&
 	    (!(plan->features & NIDUS_NO_DELETE) || plan->value_bits > 0))
 		return fail(NIDUS_E_RANGE, "generations of the %s family keep all, and no values",
 		            inner->name);
+	if (inner->searches ? plan->shares < 2 * GENERATION_SHARE : plan->shares != 0)
+		return fail(NIDUS_E_RANGE, "generations with %u shares of the rate", plan->shares);
 	first.segmented = PLAN_DIRECTORY;
 	nidus_status status = directory_check(inner, &first);
 	if (status != NIDUS_OK)
@@ -93,6 +107,10 @@ nidus_status generations_check(const struct family *inner, const struct blueprin
 	if (keys < 1 || keys > FAMILY_CAPACITY_MOST || plan->capacity > keys)
 		return fail(NIDUS_E_RANGE, "a first generation of %llu keys is not possible",
 		            (unsigned long long)plan->capacity);
+	if (!generations_plan_of(inner, plan, 1, &second))
+		return fail(NIDUS_E_RANGE, "so low a rate leaves no bits of a 64-bit hash to grow "
+		                           "beyond %llu keys: set max_capacity",
+		            (unsigned long long)keys);
 	return NIDUS_OK;
 }
 
@@ -129,12 +147,13 @@ nidus_status generations_plan(const struct family *inner, const nidus_options *o
 		return status;
 	wishes.stash = 0;
 	wishes.max_capacity = FAMILY_CAPACITY_MOST;
-	plan->fpr = target * first_share(inner->searches);
+	plan->fpr = target * first_share(inner);
 	status = inner->plan_segment(&wishes, plan);
 	plan->fpr = target;
 	if (status != NIDUS_OK)
 		return status;
-	plan->growth_bits = generation_bits;
+	plan->growth_bits = (uint8_t)generation_bits_first;
+	plan->stride = (uint8_t)generation_bits;
 	plan->chunks = 1;
 	plan->segmented = PLAN_GENERATIONS;
 	plan->capacity = options->capacity;
@@ -143,6 +162,7 @@ nidus_status generations_plan(const struct family *inner, const nidus_options *o
 	plan->chunks = divide_up(options->capacity, keys > 0 ? keys : 1);
 	while (first_keys(inner, plan) < options->capacity)
 		plan->chunks++;
+	plan->shares = shares_of(inner, plan);
 	return generations_check(inner, plan);
 }
 
@@ -169,17 +189,32 @@ struct forecast generations_forecast(const struct family *inner, const struct bl
 	return all;
 }
 
+/* The plan of a generation that is there, or of the next one; false if none can follow. */
+static bool plan_of(const struct generations *generations, unsigned number, struct blueprint *plan)
+{
+	const struct directory *first = &generations->first;
+	return generations_plan_of(first->inner, &first->ground->plan, number, plan);
+}
+
 double generations_rate(const struct generations *generations)
 {
 	double rate = 0;
-	for (unsigned i = 0; i < generations->n; i++) {
+	for (unsigned i = 0; i < generations_n(generations); i++) {
 		struct blueprint plan;
-		uint64_t used = directory_used(generations->of[i]);
+		uint64_t used = directory_used(generations_at(generations, i));
 		if (used > 0 &&
-		    generations_plan_of(generations->inner, &generations->plan, i, &plan))
-			rate += directory_forecast(generations->inner, &plan, used).fpr;
+		    plan_of(generations, i, &plan))
+			rate += directory_forecast(generations->first.inner, &plan, used).fpr;
 	}
 	return rate;
+}
+
+uint64_t generations_most(const struct generations *generations)
+{
+	const struct directory *first = &generations->first;
+	return generations->younger == NULL
+	               ? first_keys(first->inner, &first->ground->plan)
+	               : generations_youngest(generations)->ground->plan.max_capacity;
 }
 
 uint64_t generations_capacity(const struct generations *generations)
@@ -187,8 +222,8 @@ uint64_t generations_capacity(const struct generations *generations)
 	const struct directory *youngest = generations_youngest(generations);
 	uint64_t room = directory_capacity(youngest);
 	room = room < generations_most(generations) ? room : generations_most(generations);
-	for (unsigned i = 0; i + 1 < generations->n; i++)
-		room += directory_used(generations->of[i]);
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++)
+		room += directory_used(generations_at(generations, i));
 	return room;
 }
 
@@ -198,72 +233,107 @@ uint64_t generations_capacity(const struct generations *generations)
 static void refuse_beyond(struct generations *generations)
 {
 	struct blueprint next;
-	bool last =
-		!generations_plan_of(generations->inner, &generations->plan, generations->n, &next);
+	bool last = !plan_of(generations, generations_n(generations), &next);
 	generations_youngest(generations)->unbounded = !last;
 }
 
-/* A generation, and what it is made of. */
-struct generation {
-	struct directory directory;
-	struct ground ground;
-};
+void generations_create(struct generations *generations, const struct family *inner,
+                        const struct ground *ground, bool shared, bool mapped)
+{
+	*generations = (struct generations){ .younger = NULL };
+	directory_create(&generations->first, inner, ground, shared, mapped);
+	generations->first.unbounded = true; /* a second one is possible */
+	generations_recount(generations);
+}
+
+void generations_move(struct generations *generations, const struct ground *ground)
+{
+	directory_move(&generations->first, ground);
+}
+
+/* Where the younger generations are to be known. Errors: E_NOMEM. */
+static nidus_status take_younger(struct generations *generations)
+{
+	struct block memory;
+	if (generations->younger != NULL)
+		return NIDUS_OK;
+	nidus_status status = memory_take_anywhere(&generations->first.ground->allocator,
+	                                           sizeof(struct younger), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	generations->younger = (struct younger *)(void *)memory.bytes;
+	generations->younger->memory = memory;
+	return NIDUS_OK;
+}
+
+/* Gives that back if there is none. */
+static void give_younger(struct generations *generations)
+{
+	struct younger *younger = generations->younger;
+	if (younger == NULL || younger->n > 0)
+		return;
+	struct block memory = younger->memory;
+	generations->younger = NULL;
+	memory_give(&generations->first.ground->allocator, &memory);
+}
+
+/* A generation of a plan. Errors: E_NOMEM. */
+static nidus_status make_generation(const struct directory *first, const struct blueprint *plan,
+                                    struct generation **made)
+{
+	struct block memory;
+	const nidus_allocator *allocator = &first->ground->allocator;
+	nidus_status status = memory_take_anywhere(allocator, sizeof(struct generation), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct generation *generation = (struct generation *)(void *)memory.bytes;
+	generation->ground = (struct ground){ .key = first->ground->key,
+		                              .plan = *plan,
+		                              .allocator = *allocator };
+	generation->memory = memory;
+	directory_create(&generation->directory, first->inner, &generation->ground, first->shared,
+	                 first->mapped);
+	*made = generation;
+	return NIDUS_OK;
+}
 
 nidus_status generations_make_next(struct generations *generations)
 {
 	struct blueprint plan;
-	unsigned number = generations->n;
-	if (!generations_plan_of(generations->inner, &generations->plan, number, &plan))
+	struct generation *made;
+	if (!plan_of(generations, generations_n(generations), &plan))
 		return fail(NIDUS_E_RANGE, "no generation can follow: more keys at this rate would "
 		                           "need more than a 64-bit hash");
-	struct block *memory = &generations->memory[number];
-	nidus_status status =
-		memory_take(&generations->allocator, sizeof(struct generation), memory);
-	if (status != NIDUS_OK)
+	nidus_status status = take_younger(generations);
+	if (status == NIDUS_OK)
+		status = make_generation(&generations->first, &plan, &made);
+	if (status != NIDUS_OK) {
+		give_younger(generations);
 		return status;
-	struct generation *made = (struct generation *)(void *)memory->bytes;
-	made->ground = (struct ground){ hash_key_of(plan.seed), plan, generations->allocator };
-	directory_create(&made->directory, generations->inner, &made->ground, generations->shared,
-	                 generations->mapped);
-	generations->of[number] = &made->directory;
-	generations->most[number] = plan.max_capacity;
-	generations->n++;
+	}
+	made->directory.spare =
+		bits_of_share(&generations->first.ground->plan, generations_n(generations)) & 31;
+	generations->younger->of[generations->younger->n++] = made;
 	refuse_beyond(generations);
 	return NIDUS_OK;
 }
 
-nidus_status generations_create(struct generations *generations, const struct family *inner,
-                                const struct blueprint *plan, const nidus_allocator *allocator,
-                                bool mapped)
-{
-	*generations = (struct generations){
-		.inner = inner,
-		.plan = *plan,
-		.shared = plan->features & NIDUS_CONCURRENT,
-		.mapped = mapped,
-		.allocator = *allocator,
-	};
-	nidus_status status = generations_make_next(generations);
-	if (status == NIDUS_OK)
-		generations_recount(generations);
-	return status;
-}
-
 void generations_drop(struct generations *generations)
 {
-	unsigned last = --generations->n;
-	directory_free(generations->of[last]);
-	memory_give(&generations->allocator, &generations->memory[last]);
-	generations->of[last] = NULL;
+	struct generation *last = generations->younger->of[--generations->younger->n];
+	struct block memory = last->memory;
+	directory_free(&last->directory);
+	memory_give(&generations->first.ground->allocator, &memory);
+	give_younger(generations);
 }
 
+/* It has leaves from the start: lookups ask all generations, and a list is slow. */
 nidus_status generations_add(struct generations *generations)
 {
 	nidus_status status = generations_make_next(generations);
 	if (status != NIDUS_OK)
 		return status;
-	if (generations->shared)
-		status = directory_plant(generations_youngest(generations));
+	status = directory_plant(generations_youngest(generations));
 	if (status != NIDUS_OK)
 		generations_drop(generations);
 	else
@@ -273,20 +343,21 @@ nidus_status generations_add(struct generations *generations)
 
 nidus_status generations_begin(struct generations *generations, uint64_t capacity)
 {
-	return directory_begin(generations->of[0], capacity);
+	return directory_begin(generations_at(generations, 0), capacity);
 }
 
 void generations_free(struct generations *generations)
 {
-	while (generations->n > 0)
+	while (generations->younger != NULL)
 		generations_drop(generations);
+	directory_free(&generations->first);
 }
 
 void generations_clear(struct generations *generations)
 {
-	while (generations->n > 1)
+	while (generations->younger != NULL)
 		generations_drop(generations);
-	directory_clear(generations->of[0]);
+	directory_clear(generations_at(generations, 0));
 	generations_recount(generations);
 }
 
@@ -309,8 +380,8 @@ void generations_recount(struct generations *generations)
 nidus_status generations_grow(struct generations *generations, uint64_t capacity)
 {
 	struct directory *youngest = generations_youngest(generations);
-	for (unsigned i = 0; i + 1 < generations->n; i++) {
-		uint64_t old = directory_used(generations->of[i]);
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++) {
+		uint64_t old = directory_used(generations_at(generations, i));
 		capacity -= old < capacity ? old : capacity;
 	}
 	uint64_t most = generations_most(generations);
@@ -322,16 +393,19 @@ nidus_status generations_grow(struct generations *generations, uint64_t capacity
 uint64_t generations_count(const struct generations *generations)
 {
 	uint64_t count = 0;
-	for (unsigned i = 0; i < generations->n; i++)
-		count += directory_count(generations->of[i]);
+	for (unsigned i = 0; i < generations_n(generations); i++)
+		count += directory_count(generations_at(generations, i));
 	return count;
 }
 
 struct fill generations_fill(const struct generations *generations)
 {
-	struct fill all = { .bytes = (generations->n - 1) * sizeof(struct directory) };
-	for (unsigned i = 0; i < generations->n; i++) {
-		struct fill fill = directory_fill(generations->of[i]);
+	const struct younger *younger = generations->younger;
+	struct fill all = { .bytes = 0 };
+	if (younger != NULL)
+		all.bytes = sizeof *younger + younger->n * sizeof(struct generation);
+	for (unsigned i = 0; i < generations_n(generations); i++) {
+		struct fill fill = directory_fill(generations_at(generations, i));
 		all.count += fill.count;
 		all.stashed += fill.stashed;
 		all.listed += fill.listed;
@@ -357,8 +431,8 @@ nidus_status generations_verify_room(const struct generations *generations)
 nidus_status generations_verify(const struct generations *generations)
 {
 	nidus_status status = NIDUS_OK;
-	for (unsigned i = 0; i < generations->n && status == NIDUS_OK; i++)
-		status = directory_verify(generations->of[i]);
+	for (unsigned i = 0; i < generations_n(generations) && status == NIDUS_OK; i++)
+		status = directory_verify(generations_at(generations, i));
 	return status == NIDUS_OK ? generations_verify_room(generations) : status;
 }
 
@@ -367,10 +441,10 @@ bool generations_next(const struct generations *generations, nidus_cursor *curso
                       nidus_entry *entry)
 {
 	uint64_t number = cursor->position[0] >> GENERATION_AT;
-	for (; number < generations->n; number++) {
+	for (; number < generations_n(generations); number++) {
 		nidus_cursor inner = { { cursor->position[0] & bits_low(GENERATION_AT),
 			                 cursor->position[1] } };
-		bool found = directory_next(generations->of[number], &inner, entry);
+		bool found = directory_next(generations_at(generations, number), &inner, entry);
 		cursor->position[0] = found ? inner.position[0] | number << GENERATION_AT
 		                            : (number + 1) << GENERATION_AT;
 		cursor->position[1] = found ? inner.position[1] : 0;
@@ -388,16 +462,16 @@ nidus_status generations_entry_hash(const struct generations *generations, const
 	uint64_t number = entry->home >> GENERATION_AT;
 	nidus_entry inside = *entry;
 	inside.home &= bits_low(GENERATION_AT);
-	if (number >= generations->n)
+	if (number >= generations_n(generations))
 		return fail(NIDUS_E_RANGE, "the filter has no generation %llu",
 		            (unsigned long long)number);
-	return directory_entry_hash(generations->of[number], &inside, hash);
+	return directory_entry_hash(generations_at(generations, number), &inside, hash);
 }
 
 nidus_entry generations_identity(const struct generations *generations, uint64_t hash)
 {
 	nidus_entry entry = directory_identity(generations_youngest(generations), hash);
-	entry.home |= (uint64_t)(generations->n - 1) << GENERATION_AT;
+	entry.home |= (uint64_t)(generations_n(generations) - 1) << GENERATION_AT;
 	return entry;
 }
 
@@ -409,9 +483,9 @@ static nidus_status put_entry(struct generations *generations, const nidus_entry
 	nidus_status status = generations_entry_hash(generations, entry, &hash);
 	if (status != NIDUS_OK)
 		return status;
-	directory = generations->of[entry->home >> GENERATION_AT];
+	directory = generations_at(generations, entry->home >> GENERATION_AT);
 	status = directory_ops.insert_value(directory, hash, entry->value);
-	if (status == NIDUS_OK && generations->shared)
+	if (status == NIDUS_OK && generations->first.shared)
 		directory_look_after(directory);
 	if (directory == generations_youngest(generations))
 		generations->room -= status == NIDUS_OK;
@@ -421,17 +495,17 @@ static nidus_status put_entry(struct generations *generations, const nidus_entry
 nidus_status generations_insert_entry(void *body, const nidus_entry *entry)
 {
 	struct generations *generations = body;
-	unsigned before = generations->n;
+	unsigned before = generations_n(generations);
 	int64_t room = generations->room;
 	uint64_t number = entry->home >> GENERATION_AT;
 	nidus_status status = NIDUS_OK;
-	while (status == NIDUS_OK && generations->n <= number)
+	while (status == NIDUS_OK && generations_n(generations) <= number)
 		status = generations_add(generations);
 	if (status == NIDUS_OK)
 		status = put_entry(generations, entry);
 	if (status == NIDUS_OK)
 		return status;
-	while (generations->n > before)
+	while (generations_n(generations) > before)
 		generations_drop(generations);
 	generations->room = room;
 	return status;
@@ -442,10 +516,10 @@ nidus_status generations_insert_entry(void *body, const nidus_entry *entry)
 nidus_status generations_copy(struct generations *to, const struct generations *from)
 {
 	nidus_status status = NIDUS_OK;
-	while (to->n < from->n && status == NIDUS_OK)
+	while (generations_n(to) < generations_n(from) && status == NIDUS_OK)
 		status = generations_make_next(to);
-	for (unsigned i = 0; i < from->n && status == NIDUS_OK; i++)
-		status = directory_copy(to->of[i], from->of[i]);
+	for (unsigned i = 0; i < generations_n(from) && status == NIDUS_OK; i++)
+		status = directory_copy(generations_at(to, i), generations_at(from, i));
 	to->room = from->room;
 	return status;
 }
@@ -455,8 +529,9 @@ nidus_status generations_build(struct generations *generations, const uint64_t *
 {
 	uint64_t places = n;
 	nidus_status status = NIDUS_OK;
-	if (n > generations->most[0])
-		places = copies_places(generations->inner, &generations->plan, hashes, values, n);
+	if (n > generations_most(generations))
+		places = copies_places(generations->first.inner,
+		                       &generations->first.ground->plan, hashes, values, n);
 	/* All go to the first generation that has room for them; those before stay empty. */
 	while (places > generations_most(generations) && status == NIDUS_OK)
 		status = generations_add(generations);

@@ -239,14 +239,14 @@ static nidus_status absorb_generations(nidus_filter *to, const nidus_filter *fro
 {
 	const struct generations *source = filter_generations(from);
 	struct generations *generations = filter_generations(to);
-	unsigned n = source->n;
-	while (n > 1 && directory_count(source->of[n - 1]) == 0)
+	unsigned n = generations_n(source);
+	while (n > 1 && directory_count(generations_at(source, n - 1)) == 0)
 		n--;
-	nidus_status status = absorb_generation(generations, source->of[0]);
+	nidus_status status = absorb_generation(generations, generations_at(source, 0));
 	for (unsigned i = 1; i < n && status == NIDUS_OK; i++) {
 		status = generations_add(generations);
 		if (status == NIDUS_OK)
-			status = absorb_generation(generations, source->of[i]);
+			status = absorb_generation(generations, generations_at(source, i));
 	}
 	return status;
 }
@@ -268,8 +268,8 @@ static nidus_status make_shrunk(const nidus_filter *filter, uint64_t capacity, n
 		return status;
 	}
 	struct blueprint *plan = &(*made)->plan;
-	if (generations->n > 1 || capacity < plan->capacity)
-		plan->capacity = generations->n > 1 ? 1 : capacity;
+	if (generations_n(generations) > 1 || capacity < plan->capacity)
+		plan->capacity = generations_n(generations) > 1 ? 1 : capacity;
 	return NIDUS_OK;
 }
 

@@ -64,7 +64,7 @@ nidus_status merge_check_match(const struct blueprint *a, const struct blueprint
 			"one can grow, the other was packed or made without max_capacity: merge "
 			"first, and pack what comes of it");
 	if (a->core_bits != b->core_bits || a->growth_bits != b->growth_bits ||
-	    a->slots != b->slots)
+	    a->stride != b->stride || a->shares != b->shares || a->slots != b->slots)
 		return fail(NIDUS_E_MISMATCH,
 		            "the fingerprints differ: make both filters with the same rate, slots "
 		            "and max_capacity");
@@ -176,7 +176,7 @@ static nidus_status make_growing(const struct merger *merger, uint64_t keys, nid
 	struct blueprint plan = merger->base;
 	const struct family *inner = family_find(first->family->id);
 	plan.segmented = 1;
-	plan.borrowed = 0;
+	plan.stride = plan.shares = 0;
 	/* Beyond what its bits give room for, the rate rises: that is nobody's wish. */
 	uint64_t slots = directory_slots(inner, &plan);
 	plan.max_capacity =
@@ -372,7 +372,7 @@ static nidus_status gather_young(const struct merger *merger, nidus_filter *to, 
 	struct directory *youngest = generations_youngest(generations);
 	nidus_status status;
 	/* What an older generation has covers it, where that can be told. */
-	if (generations_nest(generations->inner))
+	if (generations_nest(generations->first.inner))
 		status = join(merger, to->ops, filter_body(to), hash, value);
 	else
 		status = join(merger, &directory_ops, youngest, hash, value);
@@ -405,7 +405,8 @@ static uint64_t keys_of_generation(const struct merger *merger, unsigned number)
 	uint64_t keys = 0;
 	for (size_t i = 0; i < merger->n; i++) {
 		const struct generations *part = filter_generations(merger->filters[i]);
-		keys += number < part->n ? directory_used(part->of[number]) : 0;
+		if (number < generations_n(part))
+			keys += directory_used(generations_at(part, number));
 	}
 	return keys;
 }
@@ -414,16 +415,16 @@ static uint64_t keys_of_generation(const struct merger *merger, unsigned number)
 static nidus_status merge_generation(const struct merger *merger, nidus_filter *to)
 {
 	struct generations *generations = filter_generations(to);
-	unsigned number = generations->n - 1;
+	unsigned number = generations_n(generations) - 1;
 	bool all = merger->how == NIDUS_MERGE_COPIES;
 	uint64_t keys = all ? keys_of_generation(merger, number) : 1;
 	nidus_status status = generations_expect(generations, keys);
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++) {
 		const struct generations *part = filter_generations(merger->filters[i]);
-		if (number < part->n)
+		if (number < generations_n(part))
 			status = all ? directory_take_all(generations_youngest(generations),
-			                                  part->of[number])
-			             : gather_generation(merger, to, part->of[number]);
+			                                  generations_at(part, number))
+			             : gather_generation(merger, to, generations_at(part, number));
 		filter_forget_map(merger->filters[i]);
 	}
 	generations_settle(generations);
@@ -435,7 +436,7 @@ static unsigned generations_of_parts(const struct merger *merger)
 {
 	unsigned most = 1;
 	for (size_t i = 0; i < merger->n; i++) {
-		unsigned n = filter_generations(merger->filters[i])->n;
+		unsigned n = generations_n(filter_generations(merger->filters[i]));
 		most = n > most ? n : most;
 	}
 	return most;

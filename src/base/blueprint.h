@@ -25,11 +25,11 @@ enum {
 /* Every filter has one, small ones too: fields are no wider than what they are for. */
 struct blueprint {
 	uint64_t seed;         /* first: see filter_take_body */
-	uint64_t capacity;     /* keys promised to fit at this level */
+	uint64_t capacity;     /* keys promised to fit */
 	uint64_t max_capacity; /* keys promised to fit after all growth */
 	double fpr;            /* the target */
-	uint64_t chunks;       /* at level 0 */
-	uint64_t groups;       /* buckets or windows per chunk, at level 0 */
+	uint64_t chunks;
+	uint64_t groups;       /* buckets or windows per chunk */
 	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
 	uint32_t features;     /* of nidus_options: what was asked for */
 	uint32_t reserve;      /* slots held back, where the family does that */
@@ -39,8 +39,8 @@ struct blueprint {
 	uint8_t slots;         /* per bucket or window */
 	uint8_t core_bits;     /* of a fingerprint, never all zero */
 	uint8_t growth_bits;   /* of a fingerprint, to become address bits */
-	uint8_t level;         /* bits of the address by now beyond the base's */
-	uint8_t borrowed;      /* address bits beyond growth_bits: a merge's, see nest.h */
+	uint8_t stride;        /* growth bits that a generation has more than the one before */
+	uint8_t shares;        /* eighths of the first generation's rate that the target is; or 0 */
 	uint8_t value_bits;    /* of the value beside each key; 0: there are none */
 	uint8_t segmented;     /* PLAN_DIRECTORY and the like */
 };

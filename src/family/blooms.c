@@ -68,8 +68,8 @@ nidus_status blooms_check_options(const nidus_options *options, const char *fami
 
 nidus_status blooms_check(const struct blueprint *plan)
 {
-	if (plan->slots != 0 || plan->growth_bits != 0 || plan->level != 0 || plan->reserve != 0 ||
-	    plan->max_steps != 0 || plan->stash_limit != 0 || plan->borrowed != 0 ||
+	if (plan->slots != 0 || plan->growth_bits != 0 || plan->reserve != 0 ||
+	    plan->max_steps != 0 || plan->stash_limit != 0 ||
 	    plan->chunks != 1 || plan->max_capacity != plan->capacity)
 		return fail(NIDUS_E_RANGE, "a Bloom filter has no slots, stash or growth");
 	if (plan->groups < 1 || plan->groups > GROUPS_MOST)

@@ -286,10 +286,9 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 /* Fields of a plan that mean nothing here. */
 static nidus_status check_unused(const struct blueprint *plan)
 {
-	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0 ||
-	    plan->borrowed != 0)
+	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0)
 		return fail(NIDUS_E_RANGE,
-		            "a breadcrumb filter neither searches, holds back nor borrows");
+		            "a breadcrumb filter neither searches nor holds back");
 	return NIDUS_OK;
 }
 

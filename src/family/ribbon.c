@@ -114,8 +114,8 @@ static nidus_status ribbon_family_plan(const nidus_options *options, struct blue
 
 static nidus_status ribbon_family_check(const struct blueprint *plan)
 {
-	if (plan->slots != 0 || plan->growth_bits != 0 || plan->level != 0 || plan->groups != 0 ||
-	    plan->max_steps != 0 || plan->stash_limit != 0 || plan->borrowed != 0 ||
+	if (plan->slots != 0 || plan->growth_bits != 0 || plan->groups != 0 ||
+	    plan->max_steps != 0 || plan->stash_limit != 0 ||
 	    plan->max_capacity != plan->capacity || !(plan->features & NIDUS_STATIC))
 		return fail(NIDUS_E_RANGE, "a ribbon filter has no slots, stash limit or growth");
 	if (plan->core_bits < 1 || plan->core_bits > RIBBON_PRINT_MOST || plan->reserve >= SHARES ||

@@ -66,8 +66,6 @@ static nidus_status check_fields(const struct blueprint *plan, enum nest_kind ki
 	    plan->growth_bits > SLOTS_WIDTH_MAX)
 		return fail(NIDUS_E_RANGE, "%u core and %u growth bits are no fingerprint",
 		            plan->core_bits, plan->growth_bits);
-	if (plan->level != 0 || plan->borrowed != 0)
-		return fail(NIDUS_E_RANGE, "a table has no level, and no borrowed bits");
 	unsigned width = nest_slot_width(plan, kind);
 	if (width > SLOTS_WIDTH_MAX && plan->value_bits > 0)
 		return fail(NIDUS_E_RANGE,

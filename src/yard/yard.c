@@ -78,7 +78,7 @@ nidus_status yard_check(const struct blueprint *plan)
 	if (plan->core_bits != ops->shape.front.width)
 		return fail(NIDUS_E_RANGE, "fingerprints of %u bits in lines for remainders of %u",
 		            plan->core_bits, ops->shape.front.width);
-	if (plan->growth_bits != 0 || plan->level != 0)
+	if (plan->growth_bits != 0)
 		return fail(NIDUS_E_RANGE, "yards of a fixed size with %u bits to grow",
 		            plan->growth_bits);
 	if (plan->value_bits > VALUE_BITS_MOST)

@@ -15,11 +15,11 @@
 
 static void expect_honest(const struct family *family, const struct blueprint *plan)
 {
-	check_note("%s: capacity %llu to %llu, fpr %g, slots %u, %u + %u bits, level %u, "
-	           "borrowed %u, chunks %llu, groups %llu, stash %u",
+	check_note("%s: capacity %llu to %llu, fpr %g, slots %u, %u + %u bits, stride %u, "
+	           "shares %u, chunks %llu, groups %llu, stash %u",
 	           family->name, (unsigned long long)plan->capacity,
 	           (unsigned long long)plan->max_capacity, plan->fpr, plan->slots, plan->core_bits,
-	           plan->growth_bits, plan->level, plan->borrowed, (unsigned long long)plan->chunks,
+	           plan->growth_bits, plan->stride, plan->shares, (unsigned long long)plan->chunks,
 	           (unsigned long long)plan->groups, plan->stash_limit);
 	expect_ok(claims_check(family, plan));
 }

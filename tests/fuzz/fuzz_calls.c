@@ -664,7 +664,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct run run = { .feed = { data, size } };
 	feed_tame_system(BLOCK_MOST);
 	take_small_segments(64); /* so that a few keys fill some */
-	generation_bits = 1;
+	generation_bits_first = generation_bits = 1;
 	run.options = feed_options(&run.feed);
 	check_note("%s, fpr %g, capacity %llu to %llu, seed %llu, slots %u, features %#x",
 	           nidus_family_name(run.options.family), run.options.fpr,

@@ -396,7 +396,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nidus_filter *filter;
 	watch_memory();
 	take_small_segments(64); /* so that a few keys fill some */
-	generation_bits = 1;
+	generation_bits_first = generation_bits = 1;
 	const struct bytes *from = original(feed_byte(&feed));
 	struct bytes bytes = { check_alloc(from->size), from->size };
 	memcpy(bytes.data, from->data, from->size);

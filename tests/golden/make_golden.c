@@ -209,13 +209,13 @@ static void keep_generations(int family)
 	options.max_capacity = NIDUS_UNLIMITED;
 	options.features = removes ? 0 : NIDUS_NO_DELETE;
 	take_small_segments(8);
-	generation_bits = 1;
+	generation_bits_first = generation_bits = 1;
 	keep(filled(&options, 0, 10), "unlimited");
 	nidus_filter *filter = filled(&options, 0, 40);
 	insert_hot(filter, 60);
 	for (uint64_t key = 40; key < KEYS_MOST; key++)
 		expect_ok(nidus_insert_hash(filter, golden_hash(filter, key)));
-	expect(filter_generations(filter)->n >= (family == NIDUS_BREADCRUMB ? 3 : 4));
+	expect(generations_n(filter_generations(filter)) >= (family == NIDUS_BREADCRUMB ? 3 : 4));
 	keep(filter, "generations");
 	options.value_bits = 9;
 	filter = removes ? filter_create(&options) : NULL;

@@ -27,7 +27,7 @@ static nidus_options unlimited(nidus_family family, unsigned k, uint64_t seed)
 
 static unsigned generations_in(const nidus_filter *filter)
 {
-	return filter_generations(filter)->n;
+	return generations_n(filter_generations(filter));
 }
 
 /* Calls a test for every family that grows. */
@@ -168,7 +168,7 @@ static void a_capacity_sizes_the_first_generation(void **state)
 static void count_copies(const nidus_options *options)
 {
 	nidus_filter *filter = filter_create(options);
-	uint64_t most = filter_generations(filter)->most[0];
+	uint64_t most = generations_most(filter_generations(filter));
 	insert_keys(filter, 0, most - most / GENERATION_LEFT);
 	expect_equal(generations_in(filter), 1);
 	for (unsigned i = 0; i < 5000; i++)
@@ -194,7 +194,7 @@ static void copies_are_counted(void **state)
 /* The identity of a hash in a generation. */
 static nidus_entry identity_in(const nidus_filter *filter, unsigned number, uint64_t hash)
 {
-	return directory_identity(filter_generations(filter)->of[number], hash);
+	return directory_identity(generations_at(filter_generations(filter), number), hash);
 }
 
 static bool same_entry(const nidus_entry *a, const nidus_entry *b)
@@ -218,7 +218,7 @@ static void nest_identities(const nidus_options *options)
 			hash = i % 16 == 0 ? i / 16 : ~(uint64_t)(i / 16);
 		nidus_entry entry = identity_in(filter, young, hash);
 		expect_ok(
-			directory_entry_hash(filter_generations(filter)->of[young], &entry, &twin));
+			directory_entry_hash(generations_at(filter_generations(filter), young), &entry, &twin));
 		/* Any hash of the cell will do, as cells are ranges of hashes. */
 		for (unsigned step = 0; step < 64; step++) {
 			uint64_t middle = twin < hash ? twin + (hash - twin) / 64 * step
@@ -301,7 +301,7 @@ static void remove_twins(const nidus_options *options)
 		unsigned n = 0;
 		choose_twins(empty, &chance, twins);
 		nidus_filter *filter = filter_create(options);
-		uint64_t most = filter_generations(filter)->most[0];
+		uint64_t most = generations_most(filter_generations(filter));
 		for (unsigned i = 0; i < 4; i++) {
 			if (chance_percent(&chance, 60)) {
 				expect_ok(nidus_insert_hash(filter, twins[i]));
@@ -862,7 +862,7 @@ static void fail_at_each_request(const nidus_options *options)
 	nidus_options failing = *options;
 	failing.allocator = ledger_allocator(&ledger);
 	nidus_filter *filter = filter_create(&failing);
-	uint64_t most = filter_generations(filter)->most[0], key = 0, failures = 0;
+	uint64_t most = generations_most(filter_generations(filter)), key = 0, failures = 0;
 	while (generations_in(filter) < 2 || key < 2 * most) {
 		ledger.requests = 0;
 		ledger.fail_at = 1 + key % 4;
@@ -941,7 +941,7 @@ static void damaged_files_are_refused(void **state)
 int main(void)
 {
 	take_small_segments(64);
-	generation_bits = 2;
+	generation_bits_first = generation_bits = 2;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_filter_need_not_be_sized),
 		cmocka_unit_test(the_rate_is_kept_at_every_size),

@@ -239,7 +239,7 @@ static void a_growing_filter_can_be_built_like(void **state)
 int main(void)
 {
 	take_small_segments(256);
-	generation_bits = 1;
+	generation_bits_first = generation_bits = 1;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_key_is_lost_in_churn),
 		cmocka_unit_test(no_key_is_lost_in_growth),

@@ -307,8 +307,6 @@ static void impossible_plans_are_refused(void **state)
 	bad[n++].core_bits = UINT8_MAX;
 	bad[n++].growth_bits = 57;
 	bad[n++].growth_bits = UINT8_MAX - 10;
-	bad[n++].level = 1;
-	bad[n++].borrowed = 1;
 	bad[n++].chunks = 0;
 	bad[n++].chunks = UINT64_MAX;
 	bad[n++].groups = 0;

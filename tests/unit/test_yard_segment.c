@@ -431,9 +431,6 @@ static void plans_of_bodies_are_checked(void **state)
 	             NIDUS_E_RANGE);
 	plan.core_bits = 7;
 	expect_equal(yard_check_segment(&plan, &(struct segment){ .parts = 64 }), NIDUS_E_RANGE);
-	plan.core_bits = 8;
-	plan.level = 1;
-	expect_equal(yard_check_segment(&plan, &(struct segment){ .parts = 64 }), NIDUS_E_RANGE);
 }
 
 /* ---------------------------------------------------------------- keys of several -- */

@@ -16,14 +16,17 @@ type generations struct {
 const (
 	generationsMost    = 8
 	generationBitsMost = 16
-	fullShares         = 3  // generations that have a quarter of the rate
+	shareOfFirst       = 8  // as the header's shares count, of which a generation takes half of what is left
 	generationAt       = 60 // the bit of a home from which on the number of its generation stands
 )
 
 func (g *generations) fits() (uint64, error) {
 	size := g.sections[0].size
 	return size, first(
-		must(g.growth >= 1 && g.growth <= generationBitsMost, "generations with %d bits to grow", g.growth),
+		must(g.growth <= generationBitsMost, "generations with %d bits to grow", g.growth),
+		must(g.stride >= 1 && g.stride <= generationBitsMost, "generations with %d bits more each", g.stride),
+		must(g.family != breadcrumb && g.shares >= 2*shareOfFirst && g.shares <= 255 || g.family == breadcrumb && g.shares == 0,
+			"generations with %d shares", g.shares),
 		must(g.family > chunked || g.features&featNone != 0 && g.valueBits == 0, "this family has no such generations"),
 		must(size >= leafSize, "generations have %d bytes", size))
 }
@@ -91,9 +94,14 @@ func (g *generations) check() error {
 
 // partBits are those of a part of a generation behind the base segments.
 func (g *generations) partBits(number uint) uint {
-	all := g.growth * (number + 1)
-	if g.family != breadcrumb && number >= fullShares {
-		all += number - fullShares + 1
+	all := g.growth + g.stride*number
+	left, share := g.shares<<16, uint(shareOfFirst<<16)
+	for i := uint(0); i <= number && left > 0; i++ {
+		for share > left/2 {
+			share /= 2
+			all++
+		}
+		left -= share
 	}
 	return all
 }
@@ -104,7 +112,7 @@ func (g *generations) read(number uint, at, listed *uint64) (*growing, error) {
 	h := *g.header
 	size := le64(record, 0)
 	h.count, h.stashed, h.chunks, h.growth = le64(record, 8), le64(record, 16), le64(record, 24), uint(le32(record, 32))
-	h.segmented, h.generations = true, false
+	h.segmented, h.generations, h.stride, h.shares = true, false, 0, 0
 	all, left := g.partBits(number), uint64(len(g.data))-*at
 	if !isZero(record[36:]) || h.growth > all || all-h.growth > depthMost || g.chunks >= 1<<depthMost>>(all-h.growth) ||
 		h.chunks != g.chunks<<(all-h.growth) || h.stashed > h.count || size < leafSize || size > left ||

@@ -54,6 +54,8 @@ type header struct {
 	slots       uint64 // l
 	core        uint   // c
 	growth      uint   // g
+	shares      uint   // of generations
+	stride      uint
 	chunks      uint64 // C
 	groups      uint64 // G
 	reserve     uint64
@@ -92,6 +94,8 @@ func parseHeader(data []byte) (*header, error) {
 		slots:       uint64(le32(data, 56)),
 		core:        uint(le32(data, 60)),
 		growth:      uint(le32(data, 64)),
+		shares:      uint(le32(data, 68)),
+		stride:      uint(le32(data, 100)),
 		chunks:      le64(data, 72),
 		groups:      le64(data, 80),
 		reserve:     uint64(le32(data, 88)),
@@ -136,7 +140,7 @@ func (h *header) checkUnused(data []byte) error {
 		must(le64(data, 128) == 0, "section 0 is not the table"),
 		must(le64(data, 160) == 1, "section 1 is not the stash"),
 		must(le32(data, 196) <= 2, "segmented is neither 0, 1 nor 2"),
-		must(le32(data, 68) == 0 && le32(data, 100) == 0 && le32(data, 124) == 0 && isZero(data[208:248]),
+		must(le32(data, 124) == 0 && isZero(data[208:248]),
 			"the header has something where nothing is known"))
 }
 
@@ -164,6 +168,7 @@ func (h *header) checkFields() error {
 		must(h.valueBits <= 32, "values have %d bits", h.valueBits),
 		must(!(h.segmented || h.generations) || h.family < bloom, "%d filters do not grow", uint32(h.family)),
 		must(h.generations == (h.maxCapacity == math.MaxUint64), "generations without an end"),
+		must(h.generations || h.stride == 0 && h.shares == 0, "a filter without generations has numbers of theirs"),
 		must(h.segmented || h.generations || h.growth == 0 && h.maxCapacity == h.capacity, "a filter of fixed size is to grow"),
 		must(h.judged == 0 || h.family == ribbon, "only ribbon filters have a verdict"))
 }
