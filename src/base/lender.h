@@ -16,9 +16,14 @@
 
 struct lender {
 	uint64_t identities; /* of a part; 0: none of this, the family's borrow() is to be asked */
-	/* Where home is the lower of two groups, and not the first; otherwise `hops` is NULL. */
+	/*
+	 * Home is the lower of two groups, and not the first. What leads from one to the other is one
+	 * of the hops, by the core, or without them the lowest bits of the core itself.
+	 */
+	bool lower;
 	const uint32_t *hops;
 	uint64_t hop_mask, groups, cores;
+	uint64_t direct; /* values of a core above these bits */
 };
 
 /* The borrowed bits of an identity by its number, the highest first. */
@@ -30,12 +35,18 @@ static inline uint64_t lender_spread(uint64_t identity)
 /* The same by what is left of a hash behind its part. */
 ALWAYS_INLINE uint64_t lender_bits(const struct lender *lender, uint64_t rest)
 {
-	if (LIKELY(lender->hops == NULL))
+	if (LIKELY(!lender->lower))
 		return lender_spread(multiply_high(rest, lender->identities));
-	uint64_t first = multiply_wide(rest, lender->groups, &rest);
-	uint64_t core = multiply_high(rest, lender->cores);
-	uint64_t second = first ^ lender->hops[(core + 1) & lender->hop_mask];
-	return lender_spread((first < second ? first : second) * lender->cores + core);
+	uint64_t first = multiply_wide(rest, lender->groups, &rest), core, hop;
+	if (LIKELY(lender->hops != NULL)) {
+		core = 1 + multiply_high(rest, lender->cores);
+		hop = lender->hops[core & lender->hop_mask];
+	} else {
+		hop = 1 + multiply_wide(rest, lender->groups - 1, &rest);
+		core = hop + lender->groups * multiply_high(rest, lender->direct);
+	}
+	uint64_t second = first ^ hop;
+	return lender_spread((first < second ? first : second) * lender->cores + core - 1);
 }
 
 #endif

@@ -680,7 +680,7 @@ ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape
 	nest_fetch(nest, shape, visit->spot.bit[0]);
 	nest_fetch(nest, shape, visit->spot.bit[1]);
 	if (!shape.shared) {
-		if (shape.special == NEST_PART)
+		if (shape.special != NEST_ANY_WAY && (shape.special & NEST_PART))
 			PREFETCH_WRITE(nest->chunk); /* every body has its own */
 		return;
 	}

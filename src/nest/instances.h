@@ -115,6 +115,7 @@ enum {
 	NEST_WAY_HASHED,
 	NEST_WAY_PART,
 	NEST_WAY_DIRECT,
+	NEST_WAY_DIRECT_PART,
 	NEST_WAY_ANY,
 	NEST_WAYS
 };
@@ -138,8 +139,8 @@ enum {
 	NEST_VALUE_CALLS(name, shape, insert_rest_##name)                                          \
 	NEST_CHANGE_BATCHES(name, shape, insert_rest_##name)
 
-/* The calls by way; `other` are those for NEST_TAKEN, if the kind has that. */
-#define NEST_PLAIN_WAYS(name, kind, slots, words, other)                                           \
+/* The calls by way; `direct` and `direct_part` are those for NEST_TAKEN, if the kind has that. */
+#define NEST_PLAIN_WAYS(name, kind, slots, words, direct, direct_part)                                           \
 	static const struct nest_shape name##_short = { kind, slots, words, false, 0 };            \
 	static const struct nest_shape name##_chunks = { kind, slots, words, false, NEST_CHUNKS }; \
 	static const struct nest_shape name##_hashed = { kind, slots, words, false,                \
@@ -157,10 +158,10 @@ enum {
 	NEST_EACH(name##_part, name##_part, insert_rest_##name)                                    \
 	NEST_EACH(name##_any, name##_any, insert_rest_##name)                                      \
 	static const struct body_ops name[NEST_WAYS] =                                             \
-		NEST_WAY_TABLE(name##_short, name##_chunks, name, other);
+		NEST_WAY_TABLE(name##_short, name##_chunks, name, direct, direct_part);
 
 /* `few` and `chunks` are calls for the most frequent ways, `name` are all others. */
-#define NEST_WAY_TABLE(few, chunks, name, other)                                                  \
+#define NEST_WAY_TABLE(few, chunks, name, direct, direct_part)                                                  \
 	{                                                                                         \
 		[NEST_WAY_SHORT] = { NEST_CALL_LIST(few, few, chunks, name),                      \
 			             .insert_near = insert_near_##name },                         \
@@ -172,8 +173,12 @@ enum {
 		[NEST_WAY_PART] = { NEST_CALL_LIST(name##_part, name##_part, name##_any, name),   \
 			            .insert_near = insert_near_##name,                            \
 			            NEST_EACH_LIST(name##_part) },                                \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),                  \
+		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(direct, direct, direct, name),               \
 			              .insert_near = insert_near_##name },                        \
+		[NEST_WAY_DIRECT_PART] = { NEST_CALL_LIST(direct_part, direct_part, name##_any,   \
+			                                  name),                                  \
+			                   .insert_near = insert_near_##name,                     \
+			                   NEST_EACH_LIST(direct_part) },                         \
 		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name##_any, name),      \
 			           .insert_near = insert_near_##name,                             \
 			           NEST_EACH_LIST(name##_any) },                                  \
@@ -183,7 +188,7 @@ enum {
  * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
  * the instance for NEST_ONE.
  */
-#define NEST_BYTES_INSTANCE(name, kind, slots, one, other)                                   \
+#define NEST_BYTES_INSTANCE(name, kind, slots, one, direct, direct_part)                                   \
 	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 }; \
 	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,     \
 		                                         NEST_CHUNKS };                      \
@@ -191,7 +196,7 @@ enum {
 	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                          \
 	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                      \
 	static const struct body_ops name[NEST_WAYS] =                                       \
-		NEST_WAY_TABLE(name##_short, name##_chunks, one, other);
+		NEST_WAY_TABLE(name##_short, name##_chunks, one, direct, direct_part);
 
 #define NEST_SHARED_INSTANCE(name, shape)                                                         \
 	static bool walk_##name(struct search *search, struct nest *nest,                         \
@@ -237,7 +242,7 @@ enum {
 #define NEST_INSTANCES(name, kind, slots, words)                                                   \
 	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
 	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
-	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_any)                        \
+	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_any, name##_plain_any)      \
 	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
 
 /* With code of their own for the way `special` and those that have less. */
@@ -271,10 +276,18 @@ enum {
 		                                        NEST_ANY_WAY };                       \
 	static const struct nest_shape name##_plain_direct = { NEST_XOR, slots, words, false, \
 		                                               NEST_CHUNKS | NEST_TAKEN };    \
+	static const struct nest_shape name##_plain_direct_part = {                           \
+		NEST_XOR, slots, words, false, NEST_PART | NEST_TAKEN                         \
+	};                                                                                    \
 	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                          \
 	NEST_CALLS(name##_plain_direct, name##_plain_direct, insert_rest_##name##_plain)      \
 	NEST_LOOKUP_BATCH(name##_plain_direct, name##_plain_direct)                           \
-	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_direct)            \
+	NEST_CALLS(name##_plain_direct_part, name##_plain_direct_part,                        \
+	           insert_rest_##name##_plain)                                                \
+	NEST_EACH(name##_plain_direct_part, name##_plain_direct_part,                         \
+	          insert_rest_##name##_plain)                                                 \
+	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_direct,            \
+	                name##_plain_direct_part)                                             \
 	NEST_SHARED_INSTANCES(name##_shared, NEST_XOR, slots, words)
 
 /* A nest that is one chunk may take the code for many. */
@@ -293,6 +306,8 @@ static inline unsigned nest_way(const struct nest *nest)
 	case NEST_TAKEN:
 	case NEST_CHUNKS | NEST_TAKEN:
 		return NEST_WAY_DIRECT;
+	case NEST_PART | NEST_TAKEN:
+		return NEST_WAY_DIRECT_PART;
 	default:
 		return NEST_WAY_ANY;
 	}

@@ -8,7 +8,7 @@ NEST_INSTANCES(buckets_2_paired, NEST_BUCKETS, 2, NEST_PAIRED)
 NEST_INSTANCES(buckets_2_one, NEST_BUCKETS, 2, NEST_ONE)
 NEST_INSTANCES(buckets_4_one, NEST_BUCKETS, 4, NEST_ONE)
 NEST_BYTES_INSTANCE(buckets_4_bytes_plain, NEST_BUCKETS, 4, buckets_4_one_plain,
-                    buckets_4_one_plain_any)
+                    buckets_4_one_plain_any, buckets_4_one_plain_any)
 NEST_INSTANCES(buckets_4_whole, NEST_BUCKETS, 4, NEST_WHOLE)
 NEST_INSTANCES(buckets_4_two, NEST_BUCKETS, 4, NEST_TWO)
 

@@ -7,7 +7,8 @@
 NEST_XOR_INSTANCES(xor_2_paired, 2, NEST_PAIRED)
 NEST_XOR_INSTANCES(xor_2_one, 2, NEST_ONE)
 NEST_XOR_INSTANCES(xor_4_one, 4, NEST_ONE)
-NEST_BYTES_INSTANCE(xor_4_bytes_plain, NEST_XOR, 4, xor_4_one_plain, xor_4_one_plain_direct)
+NEST_BYTES_INSTANCE(xor_4_bytes_plain, NEST_XOR, 4, xor_4_one_plain, xor_4_one_plain_direct,
+                    xor_4_one_plain_direct_part)
 NEST_XOR_INSTANCES(xor_4_whole, 4, NEST_WHOLE)
 NEST_XOR_INSTANCES(xor_4_two, 4, NEST_TWO)
 

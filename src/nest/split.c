@@ -46,11 +46,15 @@ struct lender nest_lender(const struct nest *nest)
 {
 	const struct nest_layout *layout = nest->layout;
 	struct lender lender = { .groups = layout->groups, .cores = layout->core_values };
-	if (nest_symmetric(layout->kind)) {
+	const bool direct = layout->kind == NEST_DIRECT;
+	lender.lower = nest_symmetric(layout->kind);
+	if (direct) {
+		lender.direct = layout->direct_values;
+	} else if (lender.lower) {
 		lender.hops = layout->hops;
 		lender.hop_mask = bits_low(NEST_HOP_BITS);
 	}
-	if (layout->kind == NEST_DIRECT || (nest_symmetric(layout->kind) && layout->hops == NULL) ||
+	if ((lender.lower && !direct && layout->hops == NULL) ||
 	    multiply_overflows(lender.groups, lender.cores, &lender.identities))
 		lender.identities = 0;
 	return lender;
@@ -527,12 +531,11 @@ ALWAYS_INLINE nidus_status split_rows(const struct nest *from, const struct spre
 	return status;
 }
 
-/* Whether a body's slots go in rows: not if they become wider, are coded, or too narrow to count. */
-static bool goes_in_rows(const struct nest *from, const struct spread *spread)
+/* Whether a body is split, into others whose slots are no wider, nor too narrow to be counted. */
+static bool is_split(const struct nest *from, const struct spread *spread)
 {
 	const struct nest_layout *layout = from->layout;
-	if (spread->choose != NULL || from->mapped || nest_coded(layout->kind) ||
-	    spread->limit > bits_low(layout->tag_bits))
+	if (spread->choose != NULL || from->mapped || spread->limit > bits_low(layout->tag_bits))
 		return false;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct nest *to = spread->range[i].body;
@@ -569,96 +572,120 @@ static nidus_status spread_rows(const struct nest *from, const struct spread *sp
 
 /* -------------------------------------------------------------- coded buckets -- */
 
-/* A coded bucket of a body, while entries come to it. */
-struct coming {
-	struct nest *to;
-	uint64_t bit;
-	struct coded_parts parts;
-	bool fresh; /* it was empty: what comes is in order */
-};
+/*
+ * A body whose buckets are coded is split bucket by bucket: as rows, but each is sorted and coded
+ * once. Entries stay in order: what comes to an empty bucket need not be sorted.
+ */
 
-static inline struct coming coming_to(struct nest *to, uint64_t bucket)
+/* Puts an entry whose bucket is full into the other one that it may have, as put_elsewhere does. */
+static nidus_status put_into_other_bucket(struct nest *to, uint64_t bucket, uint64_t value)
 {
+	const enum nest_kind kind = to->layout->kind;
 	const struct coded_masks *masks = &to->layout->coding;
-	uint64_t bit = bucket * to->layout->group_bits;
+	struct nest_key key = nest_key_in(to, kind, 0, bucket * CODED_SLOTS, value);
+	unsigned choice = key.group[0] == bucket;
+	uint64_t bit = key.group[choice] * to->layout->group_bits;
 	struct coded_parts parts = coded_parts_in(masks, coded_load(to->bits, bit));
-	return (struct coming){ to, bit, parts, (parts.nibbles | parts.rests) == 0 };
+	if (!coded_first_empty(masks, parts))
+		return nest_insert_key(to, &key);
+	parts = coded_filled(masks, parts, nest_encode(to, kind, key.value, choice, 0));
+	coded_store(masks, to->bits, bit, coded_bits_of(parts));
+	to->chunk[0].used++;
+	return NIDUS_OK;
 }
 
-static inline void coming_end(const struct coming *coming)
+/* Puts the entries of a row into a bucket in which there are others, one by one. */
+NEVER_INLINE nidus_status bucket_join(struct nest *to, uint64_t bucket, uint64_t fields)
 {
-	coded_store(&coming->to->layout->coding, coming->to->bits, coming->bit,
-	            coded_bits_of(coming->parts));
-}
-
-/* One more entry comes; if there is no room, it goes elsewhere. */
-ALWAYS_INLINE nidus_status come(struct coming *coming, uint64_t bucket, uint64_t value)
-{
-	struct nest *to = coming->to;
-	const struct coded_masks *masks = &to->layout->coding;
-	if (LIKELY(coded_first_empty(masks, coming->parts))) {
-		coming->parts = coming->fresh ? coded_appended(masks, coming->parts, value)
-		                              : coded_filled(masks, coming->parts, value);
-		to->chunk[0].used++;
-		return NIDUS_OK;
+	const struct nest_layout *layout = to->layout;
+	const struct coded_masks *masks = &layout->coding;
+	const uint64_t bit = bucket * layout->group_bits;
+	struct coded_parts parts = coded_parts_in(masks, coded_load(to->bits, bit));
+	nidus_status status = NIDUS_OK;
+	for (; fields != 0 && status == NIDUS_OK; fields >>= layout->width) {
+		uint64_t value = fields & layout->slot_mask;
+		if (value == 0)
+			continue;
+		if (coded_first_empty(masks, parts)) {
+			parts = coded_filled(masks, parts, value);
+			to->chunk[0].used++;
+			continue;
+		}
+		coded_store(masks, to->bits, bit, coded_bits_of(parts));
+		status = put_into_other_bucket(to, bucket, value);
+		parts = coded_parts_in(masks, coded_load(to->bits, bit));
 	}
-	coming_end(coming);
-	nidus_status status = put_elsewhere(to, to->layout->kind, bucket * CODED_SLOTS, value);
-	*coming = coming_to(to, bucket);
+	coded_store(masks, to->bits, bit, coded_bits_of(parts));
 	return status;
 }
 
-/* Splits a body bucket by bucket: as slot by slot, but each bucket is sorted and coded once. */
+/* Fields in ascending order, some of them empty, as a bucket: empty slots first. */
+ALWAYS_INLINE uint64_t bucket_of_row(const struct nest_layout *layout, uint64_t fields)
+{
+	const unsigned rest_bits = layout->coding.rest_bits;
+	struct coded_parts parts = { 0, 0 };
+	for (unsigned i = 0; i < CODED_SLOTS; i++, fields >>= layout->width) {
+		uint64_t value = fields & layout->slot_mask;
+		unsigned any = 0 - (unsigned)(value != 0);
+		parts.nibbles = parts.nibbles >> (4 & any) | (value & 15) << 12;
+		parts.rests = parts.rests >> (rest_bits & any) | value >> 4 << 3 * rest_bits;
+	}
+	return coded_bits_of(parts);
+}
+
+/* Puts the entries of a row, whose lowest bits are `taken`, into a bucket of a lane. */
+ALWAYS_INLINE nidus_status bucket_to(const struct split *split, const struct lane *lane,
+                                     uint64_t bucket, uint64_t fields, uint64_t taken)
+{
+	struct nest *to = lane->to;
+	const uint64_t bit = bucket * to->layout->group_bits;
+	fields = lane_narrow(lane, CODED_SLOTS, fields + taken * lane->added);
+	if ((coded_load(to->bits, bit) & to->layout->coding.all) != 0)
+		return bucket_join(to, bucket, fields);
+	coded_store(&to->layout->coding, to->bits, bit, bucket_of_row(to->layout, fields));
+	to->chunk[0].used += row_count(&split->row, taken);
+	return NIDUS_OK;
+}
+
 static nidus_status spread_buckets(const struct nest *from, const struct spread *spread)
 {
 	const struct nest_layout *layout = from->layout;
-	const bool two = spread->range[0].body != spread->range[1].body;
+	const struct split split = split_of(from, spread, CODED_SLOTS);
 	nidus_status status = NIDUS_OK;
 	for (uint64_t bucket = 0; bucket < layout->groups && status == NIDUS_OK; bucket++) {
 		uint64_t bits = coded_load(from->bits, bucket * layout->group_bits);
 		uint64_t fields = coded_fields_in(&layout->coding, bits & layout->coding.all);
-		struct coming coming[2] = { coming_to(spread->range[0].body, bucket),
-			                    coming_to(spread->range[1].body, bucket) };
-		for (unsigned i = 0; i < CODED_SLOTS && status == NIDUS_OK; i++) {
-			uint64_t value = fields & layout->slot_mask;
-			uint64_t tag = value >> layout->tag_at & bits_low(layout->tag_bits);
-			fields = i + 1 < CODED_SLOTS ? fields >> layout->width : 0;
-			if (value == 0)
-				continue;
-			bool second = tag > spread->limit;
-			if (tag == spread->limit)
-				second = !spread->borrows ||
-				         split_borrowed(from, bucket * CODED_SLOTS + i, value) >=
-				                 spread->borrowed;
-			second &= two;
-			tag += spread->range[second].added;
-			status = come(&coming[second], bucket,
-			              with_tag(from, coming[second].to, value, tag));
+		uint64_t taken = row_taken(&split.row, fields), second = 0;
+		if (split.lanes > 1) {
+			second = split_second(&split, CODED_SLOTS, bucket * CODED_SLOTS, fields);
+			second &= taken;
+			uint64_t there = fields & second * layout->slot_mask;
+			status = bucket_to(&split, &split.lane[1], bucket, there, second);
+			fields ^= there;
 		}
-		coming_end(&coming[0]);
-		if (two)
-			coming_end(&coming[1]);
+		if (status == NIDUS_OK)
+			status = bucket_to(&split, &split.lane[0], bucket, fields, taken ^ second);
 	}
 	return status;
 }
 
-/* Whether a body's buckets are coded, and worked on in a word in all bodies. */
+/* ----------------------------------------------------------------------- all -- */
+
+/* Whether buckets are coded, and worked on in a word in all bodies. */
 static bool goes_by_buckets(const struct nest *from, const struct spread *spread)
 {
 	const struct nest *first = spread->range[0].body, *second = spread->range[1].body;
-	return spread->choose == NULL && !from->mapped && nest_coded(from->layout->kind) &&
-	       from->layout->in_words == NEST_ONE && first->layout->in_words == NEST_ONE &&
-	       second->layout->in_words == NEST_ONE;
+	return nest_coded(from->layout->kind) && from->layout->in_words == NEST_ONE &&
+	       first->layout->in_words == NEST_ONE && second->layout->in_words == NEST_ONE;
 }
-
-/* ----------------------------------------------------------------------- all -- */
 
 static nidus_status spread_chunk(const struct nest *from, uint64_t chunk,
                                  const struct spread *spread)
 {
-	if (goes_in_rows(from, spread))
+	const bool split = is_split(from, spread);
+	if (split && !nest_coded(from->layout->kind))
 		return spread_rows(from, spread);
-	if (goes_by_buckets(from, spread))
+	if (split && goes_by_buckets(from, spread))
 		return spread_buckets(from, spread);
 	return from->mapped ? spread_mapped(from, chunk, spread)
 	                    : spread_slots_of(from, chunk, 0, spread);
