@@ -4,7 +4,8 @@
  *
  *     nidus bench paper [windowed|cpcf|cuckoo|simplified|breadcrumb|all...] [--quick]
  *                       [-n KEYS] [--slots N] [--fills N] [--rounds N]
- *                       [--json FILE] [--commit ID] [--note TEXT]
+ *                       [--hours N] [--retries N] [--json FILE] [--commit ID]
+ *                       [--note TEXT]
  *
  * Each row has the paper's value, ours, and what may be compared: loads, rates and
  * bits directly, speeds only as ratios to another row of the same machine. --quick
@@ -22,6 +23,9 @@
 #include "machine.h"
 #include "paper.h"
 
+#define KEYS_MOST 100000000
+#define KEYS_PER_HOUR \
+	(UINT64_C(1) << 23) /* that an hour suffices for, all papers and three rounds */
 #define THREADS_MOST 32
 #define LOOKUPS_MOST (UINT64_C(1) << 20)
 #define TRIALS_MOST (UINT64_C(1) << 25)
@@ -29,7 +33,8 @@
 struct settings {
 	bool quick, chosen[16], any;
 	uint64_t keys, slots; /* 0: as the length of the run says */
-	unsigned rounds, fills;
+	unsigned rounds, fills, retries;
+	double hours;
 	const char *json, *commit, *note;
 };
 
@@ -37,7 +42,8 @@ static _Noreturn void usage(FILE *file, int code)
 {
 	fprintf(file,
 	        "usage: nidus bench paper [PAPER...] [--quick] [-n KEYS] [--slots N] [--rounds N]\n"
-	        "                         [--fills N] [--json FILE] [--commit ID] [--note TEXT]\n"
+	        "                         [--fills N] [--hours N] [--retries N] [--json FILE]\n"
+	        "                         [--commit ID] [--note TEXT]\n"
 	        "\n"
 	        "Re-runs the experiments of the papers and prints what they say beside what is\n"
 	        "measured here. Papers: windowed, cpcf, cuckoo, simplified, breadcrumb, all.\n"
@@ -48,6 +54,9 @@ static _Noreturn void usage(FILE *file, int code)
 	        "               10^6)\n"
 	        "  --fills N    filters per point where chance matters (1000; quick: 100)\n"
 	        "  --rounds N   of each speed, of which the median counts (3)\n"
+	        "  --hours N    filters of a size that so many hours suffice for, and fewer rounds\n"
+	        "               where time runs short; for all papers\n"
+	        "  --retries N  how often a round is made again that other programs disturbed (0)\n"
 	        "  --json FILE  write every row there too\n"
 	        "  --commit ID, --note TEXT\n"
 	        "               kept in the JSON: what was measured, and how\n");
@@ -64,6 +73,18 @@ static uint64_t read_count(const char *name, const char *text, uint64_t least, u
 		exit(2);
 	}
 	return number;
+}
+
+static double read_hours(const char *text)
+{
+	char *after;
+	double hours = strtod(text, &after);
+	if (*text == '\0' || *after != '\0' || !(hours >= 0.1 && hours <= 1000)) {
+		fprintf(stderr, "bench_paper: --hours: '%s' is not a number between 0.1 and 1000\n",
+		        text);
+		exit(2);
+	}
+	return hours;
 }
 
 static void choose(struct settings *settings, const char *name)
@@ -93,7 +114,11 @@ static void read_valued(struct settings *settings, const char *name, const char 
 	if (strcmp(name, "-n") == 0)
 		settings->keys = read_count(name, value, 10000, UINT64_C(1) << 32);
 	else if (strcmp(name, "--rounds") == 0)
-		settings->rounds = (unsigned)read_count(name, value, 1, 32);
+		settings->rounds = (unsigned)read_count(name, value, 1, PAPER_ROUNDS_MOST);
+	else if (strcmp(name, "--retries") == 0)
+		settings->retries = (unsigned)read_count(name, value, 0, 10);
+	else if (strcmp(name, "--hours") == 0)
+		settings->hours = read_hours(value);
 	else if (strcmp(name, "--slots") == 0)
 		settings->slots = read_count(name, value, 10000, UINT64_C(1) << 32);
 	else if (strcmp(name, "--fills") == 0)
@@ -135,12 +160,16 @@ static struct paper_scale scale_of(const struct settings *settings)
 	unsigned threads = machine_processors();
 	struct paper_scale scale = {
 		.quick = settings->quick,
-		.keys = settings->quick ? UINT64_C(1) << 20 : 100000000,
+		.seconds = 3600 * settings->hours,
+		.retries = settings->retries,
+		.keys = settings->quick ? UINT64_C(1) << 20 : KEYS_MOST,
 		.slots = settings->quick ? 1000000 : 10000000,
 		.rounds = settings->rounds,
 		.fills = settings->quick ? 100 : 1000,
 		.threads = threads < THREADS_MOST ? threads : THREADS_MOST,
 	};
+	if (settings->hours > 0)
+		scale.keys = (uint64_t)fmin(KEYS_MOST, settings->hours * (double)KEYS_PER_HOUR);
 	if (settings->keys > 0)
 		scale.keys = settings->keys;
 	if (settings->slots > 0)

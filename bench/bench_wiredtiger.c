@@ -52,6 +52,7 @@ int main(void)
 struct settings {
 	uint64_t keys;
 	double seconds; /* per figure */
+	struct paper_scale scale;
 	const char *folder, *json, *commit, *note;
 };
 
@@ -331,6 +332,7 @@ static void table_5(struct paper_run *run, struct engine *engine, const struct s
 		&(struct experiment){
 			.paper = "breadcrumb",
 			.id = disk ? "table-5-disk" : "table-5-memory",
+			.keys = (double)settings->keys,
 			.place = "Table 5",
 			.title = disk ? "queries of WiredTiger on disk by share of hits"
 	                              : "queries of WiredTiger in memory by share of hits",
@@ -342,8 +344,11 @@ static void table_5(struct paper_run *run, struct engine *engine, const struct s
 			.note = "the paper: 0.9 * 2^28 keys, and 9.1, 0.99 and 0 % hits; here 10, 1 "
 				"and 0. On disk: cache and filter share 64 MB per 2^24 keys, files are "
 				"read by direct I/O" });
-	for (size_t i = 0; i < KINDS; i++)
-		measure_kind(run, engine, &kinds[i], settings, disk);
+	/* A whole round of all filters at a time: what changes with the hour does so for all. */
+	while (paper_again(run)) {
+		for (size_t i = 0; i < KINDS; i++)
+			measure_kind(run, engine, &kinds[i], settings, disk);
+	}
 	paper_end(run);
 }
 
@@ -352,14 +357,17 @@ static void table_5(struct paper_run *run, struct engine *engine, const struct s
 static _Noreturn void usage(FILE *file, int code)
 {
 	fprintf(file,
-	        "usage: nidus bench wiredtiger [-n KEYS] [--seconds S] [--folder PATH] [--full]\n"
-	        "                              [--json FILE] [--commit ID] [--note TEXT]\n"
+	        "usage: nidus bench wiredtiger [-n KEYS] [--seconds S] [--rounds N] [--folder PATH]\n"
+	        "                              [--full] [--hours N] [--retries N] [--json FILE] [--commit ID] [--note TEXT]\n"
 	        "\n"
 	        "Queries of the storage engine WiredTiger with a filter of each family in front of\n"
 	        "it, on disk and in memory.\n"
 	        "\n"
 	        "  -n KEYS        in the table (0.9 * 2^24; --full: 0.9 * 2^26)\n"
 	        "  --seconds S    per figure, up to 3600 (5)\n"
+	        "  --rounds N     of all figures, of which the medians count (3)\n"
+	        "  --hours N      fewer rounds if so many hours do not suffice\n"
+	        "  --retries N    how often a round is made again that other programs disturbed (0)\n"
 	        "  --folder PATH  where the table is made, and removed again (TMPDIR or /tmp);\n"
 	        "                 36 bytes per key and more, on a disk that allows direct I/O\n"
 	        "  --json FILE    write every row there too\n");
@@ -389,6 +397,12 @@ static void read_valued(struct settings *settings, const char *name, const char 
 		settings->keys = (uint64_t)read_number(name, value, 10000, 0x1p32);
 	else if (strcmp(name, "--seconds") == 0)
 		settings->seconds = read_number(name, value, 0, 3600);
+	else if (strcmp(name, "--rounds") == 0)
+		settings->scale.rounds = (unsigned)read_number(name, value, 1, PAPER_ROUNDS_MOST);
+	else if (strcmp(name, "--hours") == 0)
+		settings->scale.seconds = 3600 * read_number(name, value, 0.001, 1000);
+	else if (strcmp(name, "--retries") == 0)
+		settings->scale.retries = (unsigned)read_number(name, value, 0, 10);
 	else if (strcmp(name, "--folder") == 0)
 		settings->folder = value;
 	else if (strcmp(name, "--json") == 0)
@@ -409,6 +423,7 @@ static struct settings read_arguments(int argc, char **argv)
 	const char *temporary = getenv("TMPDIR");
 	struct settings settings = { .keys = (uint64_t)(0.9 * 0x1p24),
 		                     .seconds = 5,
+		                     .scale = { .rounds = 3 },
 		                     .folder = temporary != NULL ? temporary : "/tmp",
 		                     .commit = "",
 		                     .note = "" };
@@ -464,8 +479,8 @@ int main(int argc, char **argv)
 {
 	struct settings settings = read_arguments(argc, argv);
 	FILE *json = paper_open_json(settings.json);
-	struct paper_run *run =
-		paper_run_new(&(struct paper_scale){ .keys = settings.keys, .rounds = 1 });
+	settings.scale.keys = settings.keys;
+	struct paper_run *run = paper_run_new(&settings.scale);
 	double start = machine_seconds(), worked = machine_worked();
 	atexit(clean_up);
 	make_home(&engine, settings.folder);

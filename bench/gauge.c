@@ -134,6 +134,24 @@ struct gauge_speed gauge_insert(nidus_filter *filter, uint64_t from, uint64_t to
 	return change(filter, from, to, call == GAUGE_BATCH ? insert_batch : insert_singly);
 }
 
+uint64_t gauge_insert_new(nidus_filter *filter, uint64_t n)
+{
+	struct batch *batch = &at_work;
+	uint64_t fresh = 0;
+	for (uint64_t done = 0; done < n; done += batch->done) {
+		batch->n = n - done < BATCH ? (size_t)(n - done) : BATCH;
+		keys_fill(KEYS_INSERTED + done, batch->key, batch->n);
+		nidus_hash_u64_batch(filter, batch->key, batch->n, batch->hash);
+		nidus_status status = nidus_insert_new_batch(filter, batch->hash, batch->n,
+		                                             batch->yes, &batch->done);
+		for (size_t i = 0; i < batch->done; i++)
+			fresh += batch->yes[i];
+		if (status != NIDUS_OK)
+			break;
+	}
+	return fresh;
+}
+
 struct gauge_speed gauge_remove(nidus_filter *filter, uint64_t from, uint64_t to,
                                 enum gauge_call call)
 {
@@ -234,7 +252,9 @@ static void look_at_step(nidus_filter *filter, uint64_t lookups, enum gauge_call
 	nidus_info info = gauge_look(filter);
 	step->load = (double)info.count / places(&info);
 	step->efficiency = gauge_efficiency(&info);
+	step->bits = 8 * (double)info.bytes / (double)info.count;
 	step->present = gauge_rate(gauge_lookup(filter, info.count, 1, lookups, call));
+	step->mixed = gauge_rate(gauge_lookup(filter, info.count, 0.5, lookups, call));
 	step->absent = gauge_rate(gauge_lookup(filter, info.count, 0, lookups, call));
 	step->remove = NAN;
 }

@@ -44,6 +44,9 @@ double gauge_rate(struct gauge_speed speed);
 struct gauge_speed gauge_insert(nidus_filter *filter, uint64_t from, uint64_t to,
                                 enum gauge_call call);
 
+/* Puts keys 0 to n in that the filter does not know yet, as batches; how many those were. */
+uint64_t gauge_insert_new(nidus_filter *filter, uint64_t n);
+
 /* Takes keys `from` up to `to` out, which are in it. */
 struct gauge_speed gauge_remove(nidus_filter *filter, uint64_t from, uint64_t to,
                                 enum gauge_call call);
@@ -63,9 +66,10 @@ struct gauge_speed gauge_merge(const nidus_options *options);
 struct gauge_step {
 	double load;       /* keys over slots; of a Bloom filter: over its capacity */
 	double efficiency; /* n log2(1 / fpr) over bits, with the rate expected now */
+	double bits;       /* per key */
 	double insert, remove;
-	double present, absent; /* lookups */
-	double nanoseconds;     /* per key of the whole fill up to here */
+	double present, mixed, absent; /* lookups; mixed: half of each */
+	double nanoseconds;            /* per key of the whole fill up to here */
 };
 
 /*
@@ -102,6 +106,14 @@ enum gauge_work { GAUGE_INSERTS, GAUGE_LOOKUPS, GAUGE_MIXED, GAUGE_WORKS };
  * lookups and 30 % removes. Not a number where the system gives no threads.
  */
 void gauge_threads(const nidus_options *options, unsigned threads, double speed[GAUGE_WORKS]);
+
+/* Looks up keys 0 to n, or as many absent ones, from several threads; by the clock. */
+struct gauge_speed gauge_lookups_by(const nidus_filter *filter, uint64_t n, bool present,
+                                    unsigned threads);
+
+/* nidus_build_u64 of keys 0 to capacity, each thread in chunks of its own; by the clock. */
+struct gauge_speed gauge_build(const nidus_options *options, unsigned threads,
+                               nidus_filter **filter);
 
 /* ------------------------------------------------------------------ latency -- */
 

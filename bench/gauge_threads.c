@@ -6,9 +6,11 @@
 #include "gauge.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "bench_crew.h"
 #include "bench_keys.h"
+#include "machine.h"
 
 #define MEMBER_RANGE (UINT64_C(1) << 36)
 #define SOME 100 /* keys per call; of the mixed work 30, 40 and 30 */
@@ -114,4 +116,59 @@ void gauge_threads(const nidus_options *options, unsigned threads, double speed[
 		speed[team.work] = seconds > 0 ? operations(&team, threads) / seconds / 1e6 : NAN;
 	}
 	nidus_free(team.filter);
+}
+
+/* ------------------------------------------------------------- a filter that is only read -- */
+
+struct readers {
+	const nidus_filter *filter;
+	uint64_t first, share;
+	bool present;
+	_Atomic bool failed;
+};
+
+static void read_share(void *context, unsigned member)
+{
+	struct readers *readers = context;
+	uint64_t keys[1024], hashes[1024], from = readers->first + member * readers->share;
+	uint8_t yes[1024];
+	for (uint64_t at = 0; at < readers->share; at += 1024) {
+		size_t n = readers->share - at < 1024 ? (size_t)(readers->share - at) : 1024,
+		       found = 0;
+		keys_fill(from + at, keys, n);
+		nidus_hash_u64_batch(readers->filter, keys, n, hashes);
+		nidus_contains_batch(readers->filter, hashes, n, yes);
+		for (size_t i = 0; i < n; i++)
+			found += yes[i];
+		if (readers->present && found < n)
+			readers->failed = true;
+	}
+}
+
+struct gauge_speed gauge_lookups_by(const nidus_filter *filter, uint64_t n, bool present,
+                                    unsigned threads)
+{
+	struct readers readers = { .filter = filter,
+		                   .first = present ? KEYS_INSERTED : KEYS_ABSENT,
+		                   .share = n / threads,
+		                   .present = present };
+	double seconds = crew_run(threads, read_share, &readers);
+	if (readers.failed)
+		gauge_fail("threads: a key was not found");
+	return seconds < 0 ? (struct gauge_speed){ 0, 0 }
+	                   : (struct gauge_speed){ readers.share * threads, seconds };
+}
+
+struct gauge_speed gauge_build(const nidus_options *options, unsigned threads,
+                               nidus_filter **filter)
+{
+	size_t n = (size_t)options->capacity;
+	uint64_t *keys = gauge_take(n, sizeof *keys);
+	keys_fill(KEYS_INSERTED, keys, n);
+	double start = machine_seconds();
+	if (nidus_build_u64(options, keys, n, threads, filter) != NIDUS_OK)
+		gauge_fail("no build");
+	double seconds = machine_seconds() - start;
+	free(keys);
+	return (struct gauge_speed){ n, seconds };
 }

@@ -10,10 +10,13 @@
 
 #include <nidus.h>
 
+#include "disturbance.h"
 #include "machine.h"
 
 #define SERIES_TEXT 48
 #define SAMPLES 32
+#define TITLE_TEXT 120
+#define IN_VAIN_MOST 4 /* rounds disturbed to the last, after which none is made again */
 
 const struct paper papers[] = {
 	{ "windowed", "Schmitz, Zentgraf, Rahmann: Smaller and More Flexible Cuckoo Filters (2025)",
@@ -36,18 +39,34 @@ struct row {
 	double x, said;
 	unsigned samples;
 	double sample[SAMPLES]; /* ascending */
+	size_t block[SAMPLES];  /* in which each was taken */
 };
 
 struct part {
 	struct experiment experiment;
+	char title[TITLE_TEXT];
 	size_t n, room;
 	struct row *row;
 };
 
+/* A round of an experiment, and what else happened on the machine. */
+struct block {
+	const char *paper, *what;
+	unsigned round, attempt;
+	bool kept;
+	struct disturbance disturbance;
+};
+
 struct paper_run {
 	struct paper_scale scale;
+	double began;
 	size_t n, room;
 	struct part *part;
+	size_t blocks, block_room;
+	struct block *block;
+	unsigned round, attempt, in_vain; /* of the block that is under way */
+	double experiment_began;
+	bool begun, under_way; /* the rounds; a block */
 };
 
 /* ------------------------------------------------------------------------ rows -- */
@@ -70,7 +89,7 @@ struct paper_run *paper_run_new(const struct paper_scale *scale)
 {
 	size_t room = 0;
 	struct paper_run *run = extend(NULL, 0, &room, sizeof *run);
-	*run = (struct paper_run){ .scale = *scale };
+	*run = (struct paper_run){ .scale = *scale, .began = machine_seconds() };
 	return run;
 }
 
@@ -79,6 +98,7 @@ void paper_run_free(struct paper_run *run)
 	for (size_t i = 0; i < run->n; i++)
 		free(run->part[i].row);
 	free(run->part);
+	free(run->block);
 	free(run);
 }
 
@@ -87,11 +107,157 @@ const struct paper_scale *paper_scale(const struct paper_run *run)
 	return &run->scale;
 }
 
+/* Whether rows differ in the size of their filters. */
+static bool sized_by_x(const struct experiment *experiment)
+{
+	return experiment->x != NULL &&
+	       (strstr(experiment->x, "keys") != NULL || strstr(experiment->x, "slots") != NULL);
+}
+
+/* "2^20", "100 million", "8,000". */
+static const char *size_text(double number, char text[32])
+{
+	double power = log2(number);
+	if (number >= 1024 && power == floor(power))
+		snprintf(text, 32, "2^%.0f", power);
+	else if (number >= 1e6)
+		snprintf(text, 32, "%.3g million", number / 1e6);
+	else if (number >= 1000)
+		snprintf(text, 32, "%.0f,%03.0f", floor(number / 1000), fmod(floor(number), 1000));
+	else
+		snprintf(text, 32, "%.0f", number);
+	return text;
+}
+
+static void title_of(const struct paper_run *run, const struct experiment *experiment, char *title)
+{
+	bool speed = experiment->compare == PAPER_RATIO && !sized_by_x(experiment);
+	double keys = experiment->keys > 0 ? experiment->keys : speed ? (double)run->scale.keys : 0;
+	double size = keys > 0 ? keys : experiment->slots;
+	char text[32];
+	if (size > 0)
+		snprintf(title, TITLE_TEXT, "%s; %s %s", experiment->title, size_text(size, text),
+		         keys > 0 ? "keys" : "slots");
+	else
+		snprintf(title, TITLE_TEXT, "%s", experiment->title);
+}
+
 void paper_begin(struct paper_run *run, const struct experiment *experiment)
 {
 	run->part = extend(run->part, run->n, &run->room, sizeof *run->part);
-	run->part[run->n++] = (struct part){ .experiment = *experiment };
+	struct part *part = &run->part[run->n++];
+	*part = (struct part){ .experiment = *experiment };
+	title_of(run, experiment, part->title);
+	paper_prepare(run, experiment->paper, experiment->id);
 }
+
+/* ---------------------------------------------------------------------- rounds -- */
+
+static void begin_block(struct paper_run *run)
+{
+	disturbance_begin(&run->block[run->blocks - 1].disturbance);
+}
+
+static void add_block(struct paper_run *run, const char *paper, const char *what)
+{
+	run->block = extend(run->block, run->blocks, &run->block_room, sizeof *run->block);
+	run->block[run->blocks++] = (struct block){ .paper = paper,
+		                                    .what = what,
+		                                    .round = run->round,
+		                                    .attempt = run->attempt,
+		                                    .kept = true };
+	begin_block(run);
+}
+
+/* The round that is under way ends; the last of an experiment ends where the next one begins. */
+static struct block *end_block(struct paper_run *run)
+{
+	struct block *block = &run->block[run->blocks - 1];
+	if (run->under_way)
+		disturbance_end(&block->disturbance);
+	run->under_way = false;
+	return block;
+}
+
+void paper_prepare(struct paper_run *run, const char *paper, const char *what)
+{
+	if (run->blocks > 0)
+		end_block(run);
+	run->round = run->attempt = 0;
+	run->experiment_began = machine_seconds();
+	add_block(run, paper, what);
+	run->under_way = true;
+	run->begun = false;
+}
+
+/* What a disturbed round has added. */
+static void forget(struct row *row, size_t block)
+{
+	unsigned kept = 0;
+	for (unsigned i = 0; i < row->samples; i++) {
+		row->sample[kept] = row->sample[i];
+		row->block[kept] = row->block[i];
+		kept += row->block[i] != block;
+	}
+	row->samples = kept;
+}
+
+static void forget_block(struct paper_run *run)
+{
+	struct part *part = run->n > 0 ? &run->part[run->n - 1] : NULL;
+	run->block[run->blocks - 1].kept = false;
+	for (size_t i = 0; part != NULL && i < part->n; i++)
+		forget(&part->row[i], run->blocks - 1);
+}
+
+/* Whether the round that has ended is made once more. */
+static bool repeat(struct paper_run *run, const struct block *block)
+{
+	if (!disturbance_matters(&block->disturbance)) {
+		run->in_vain = 0;
+		return false;
+	}
+	if (run->attempt < run->scale.retries && run->in_vain < IN_VAIN_MOST)
+		return true;
+	run->in_vain++;
+	return false;
+}
+
+/* Whether there is time for a round like those of this experiment so far. */
+static bool in_time(const struct paper_run *run)
+{
+	double now = machine_seconds();
+	double like = (now - run->experiment_began) / (run->round + run->attempt + 1);
+	return run->scale.seconds <= 0 || now - run->began + like <= run->scale.seconds;
+}
+
+bool paper_again(struct paper_run *run)
+{
+	struct block *block = end_block(run);
+	if (run->begun) {
+		const char *paper = block->paper, *what = block->what;
+		if (repeat(run, block) && in_time(run)) {
+			forget_block(run);
+			run->attempt++;
+		} else {
+			run->attempt = 0;
+			run->round++;
+			if (run->round >= run->scale.rounds || !in_time(run))
+				return false;
+		}
+		add_block(run, paper, what);
+	}
+	begin_block(run);
+	run->begun = run->under_way = true;
+	return true;
+}
+
+unsigned paper_round(const struct paper_run *run)
+{
+	return run->round;
+}
+
+/* ----------------------------------------------------------------------- values -- */
 
 static bool same(double a, double b)
 {
@@ -108,14 +274,17 @@ static struct row *find(const struct part *part, const char *series, double x)
 }
 
 /* A sample beyond the most is left out. */
-static void add_sample(struct row *row, double value)
+static void add_sample(struct row *row, double value, size_t block)
 {
 	unsigned at = row->samples;
 	if (at == SAMPLES)
 		return;
-	for (; at > 0 && row->sample[at - 1] > value; at--)
+	for (; at > 0 && row->sample[at - 1] > value; at--) {
 		row->sample[at] = row->sample[at - 1];
+		row->block[at] = row->block[at - 1];
+	}
 	row->sample[at] = value;
+	row->block[at] = block;
 	row->samples++;
 }
 
@@ -130,7 +299,7 @@ void paper_add(struct paper_run *run, const char *series, double x, double said,
 		snprintf(row->series, sizeof row->series, "%s", series);
 	}
 	if (!isnan(ours))
-		add_sample(row, ours);
+		add_sample(row, ours, run->blocks - 1);
 }
 
 static double median(const struct row *row)
@@ -198,10 +367,9 @@ static const struct paper *paper_named(const char *name)
 	return &papers[i];
 }
 
-static void print_head(const struct experiment *experiment)
+static void print_head(const struct experiment *experiment, const char *title)
 {
-	printf("\n%s, %s: %s, %s\n", experiment->paper, experiment->place, experiment->title,
-	       experiment->unit);
+	printf("\n%s, %s: %s, %s\n", experiment->paper, experiment->place, title, experiment->unit);
 	printf("paper: %s\n", paper_named(experiment->paper)->machine);
 	if (experiment->note != NULL)
 		printf("note: %s\n", experiment->note);
@@ -219,8 +387,9 @@ static void print_head(const struct experiment *experiment)
 
 void paper_end(struct paper_run *run)
 {
+	end_block(run);
 	const struct part *part = &run->part[run->n - 1];
-	print_head(&part->experiment);
+	print_head(&part->experiment, part->title);
 	for (size_t i = 0; i < part->n; i++)
 		print_row(part, &part->row[i]);
 	fflush(stdout);
@@ -285,7 +454,7 @@ static void json_part(FILE *file, const struct part *part)
 	fprintf(file, ", ");
 	json_text(file, "place", experiment->place);
 	fprintf(file, ", ");
-	json_text(file, "title", experiment->title);
+	json_text(file, "title", part->title);
 	fprintf(file, ",\n    ");
 	json_text(file, "x", experiment->x);
 	fprintf(file, ", ");
@@ -367,6 +536,36 @@ static void json_head(FILE *file, const struct paper_run *run, const struct pape
 	        (unsigned long long)scale->slots, scale->rounds);
 }
 
+static void json_block(FILE *file, const struct block *block)
+{
+	const struct disturbance *by = &block->disturbance;
+	fprintf(file, "{");
+	json_text(file, "paper", block->paper);
+	fprintf(file, ", ");
+	json_text(file, "of", block->what);
+	fprintf(file, ", \"round\": %u, \"attempt\": %u, \"kept\": %s, ", block->round,
+	        block->attempt, block->kept ? "true" : "false");
+	json_number(file, "seconds", by->seconds);
+	fprintf(file, ", ");
+	json_number(file, "others", by->others);
+	fprintf(file, ", ");
+	json_number(file, "stolen", by->stolen);
+	fprintf(file, ", ");
+	json_number(file, "load", by->load);
+	fprintf(file, "}");
+}
+
+/* Every round in the order of the run, also those that were made again. */
+static void json_blocks(FILE *file, const struct paper_run *run)
+{
+	fprintf(file, ",\n \"blocks\": [");
+	for (size_t i = 0; i < run->blocks; i++) {
+		fprintf(file, "%s\n  ", i > 0 ? "," : "");
+		json_block(file, &run->block[i]);
+	}
+	fprintf(file, "\n ]");
+}
+
 static void write_json(const struct paper_run *run, const struct paper_words *words, FILE *file)
 {
 	bool first = true;
@@ -380,7 +579,9 @@ static void write_json(const struct paper_run *run, const struct paper_words *wo
 		json_paper(file, run, &papers[i]);
 		first = false;
 	}
-	fprintf(file, "\n ]\n}\n");
+	fprintf(file, "\n ]");
+	json_blocks(file, run);
+	fprintf(file, "\n}\n");
 }
 
 FILE *paper_open_json(const char *path)

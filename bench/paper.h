@@ -12,9 +12,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define PAPER_ROUNDS_MOST 8
+
 /* How long a run may take, and what it may need. */
 struct paper_scale {
 	bool quick;
+	double seconds;    /* that are left when the run begins; 0: no limit */
+	unsigned retries;  /* of a round that other programs disturbed */
 	uint64_t keys;     /* of filters whose speed is measured */
 	uint64_t slots;    /* of tables that are filled until a key is refused */
 	unsigned rounds;   /* of each speed; medians are reported */
@@ -42,7 +46,9 @@ struct experiment {
 	enum paper_compare compare;
 	const char *reference; /* the series of which ratios are taken, at the same x */
 	bool log_x, log_y;     /* axes of a plot */
-	const char *note;      /* what differs from the paper; NULL: nothing */
+	double keys,
+		slots;    /* of the filters, for the title; keys of speeds: 0: as the scale says */
+	const char *note; /* what differs from the paper; NULL: nothing */
 };
 
 #define PAPER_NONE NAN /* the paper has no such value, or there is no x */
@@ -56,6 +62,22 @@ const struct paper_scale *paper_scale(const struct paper_run *run);
 
 /* Begins an experiment; rows go there until the next one begins. */
 void paper_begin(struct paper_run *run, const struct experiment *experiment);
+
+/*
+ * Whether to make one more round of the experiment, or of what several experiments are made from:
+ *
+ *     paper_prepare(run, "cpcf", "figures 4 and 5"); // or paper_begin
+ *     while (paper_again(run))
+ *             measure(run, paper_round(run));
+ *
+ * There are as many rounds as the scale says, and fewer, but at least one, where time is
+ * short. A round during which other programs worked, or the host took the processors away, is
+ * made once more under the same number, and what it has added is forgotten: as often as
+ * scale.retries says, and no more once that has been in vain four times in a row. What happened is in the JSON.
+ */
+void paper_prepare(struct paper_run *run, const char *paper, const char *what);
+bool paper_again(struct paper_run *run);
+unsigned paper_round(const struct paper_run *run); /* from 0 on */
 
 /*
  * Adds a value. Values of the same series and x are samples of one row: the median

@@ -12,6 +12,7 @@
 #include "gauge.h"
 #include "insertion.h"
 #include "paper.h"
+#include "tally.h"
 
 #define CACHED_SLOTS (UINT64_C(1) << 22) /* what the paper measures in the cache */
 #define CHURN_MOST 50
@@ -116,7 +117,7 @@ static void figure_1(struct paper_run *run, enum operation operation)
 			.note = "the paper: 2^30 slots, one call per key; here batch calls. It also "
 				"has vector quotient (insert 14.8, remove 15.7) and Morton filters "
 				"(6.7, 8.7)" });
-	for (unsigned round = 0; round < scale->rounds; round++) {
+	while (paper_again(run)) {
 		for (unsigned kind = 0; kind < KINDS; kind++) {
 			if (can(kind, operation))
 				paper_add(run, kinds[kind].name, PAPER_NONE,
@@ -152,6 +153,7 @@ static void section_2(struct paper_run *run)
 		&(struct experiment){
 			.paper = "breadcrumb",
 			.id = "section-2",
+			.slots = (double)lines * SINGLE_SLOTS,
 			.place = "section 2",
 			.title = "load of lines of 64 slots without a backyard",
 			.unit = "load",
@@ -175,6 +177,7 @@ static void table_1(struct paper_run *run)
 	            &(struct experiment){
 			    .paper = "breadcrumb",
 			    .id = "table-1",
+			    .keys = (double)paper_scale(run)->keys,
 			    .place = "Table 1",
 			    .title = "rate at full capacity",
 			    .unit = "percent",
@@ -227,6 +230,7 @@ static void figure_5(struct paper_run *run)
 		&(struct experiment){
 			.paper = "breadcrumb",
 			.id = "figure-5",
+			.slots = (double)paper_scale(run)->slots,
 			.place = "Fig. 5",
 			.title = "space efficiency by load",
 			.x = "load",
@@ -237,6 +241,111 @@ static void figure_5(struct paper_run *run)
 	efficiency_of(run, BCF16, PAPER_NONE);
 	efficiency_of(run, CUCKOO, 0.715);
 	efficiency_of(run, WINDOWED, PAPER_NONE);
+	paper_end(run);
+}
+
+/* ---------------------------------------------------------------------- Fig. 4 -- */
+
+static void figure_4(struct paper_run *run)
+{
+	static const struct {
+		nidus_family family;
+		unsigned slots;
+	} families[] = { { NIDUS_BREADCRUMB, 0 }, { NIDUS_CUCKOO, 4 }, { NIDUS_WINDOWED, 2 },
+		         { NIDUS_SEMISORT, 4 },   { NIDUS_BLOOM, 0 },  { NIDUS_BLOCKED_BLOOM, 0 } };
+	const struct paper_scale *scale = paper_scale(run);
+	paper_begin(
+		run,
+		&(struct experiment){
+			.paper = "breadcrumb",
+			.id = "figure-4",
+			.keys = (double)(scale->slots / 4),
+			.place = "Fig. 4",
+			.title = "rate by space, full filters",
+			.x = "bits per key",
+			.unit = "false-positive rate",
+			.log_y = true,
+			.note = "the paper shows points of several configurations only, filled as far as a "
+				"run succeeds; here every width between rates of 2^-4 and 2^-18, "
+				"filled until a key is refused, no stash; Bloom filters to their capacity" });
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+		double before = 0;
+		bool bloom = families[i].family == NIDUS_BLOOM ||
+		             families[i].family == NIDUS_BLOCKED_BLOOM;
+		for (int k = 4; k <= 18; k++) {
+			nidus_options options = gauge_options(families[i].family, families[i].slots,
+			                                      scale->slots / 4, ldexp(1, -k));
+			if (!bloom)
+				options.stash = NIDUS_STASH_OFF;
+			nidus_filter *filter = gauge_make(&options);
+			uint64_t most = bloom ? options.capacity : UINT64_C(1) << 40;
+			gauge_insert(filter, 0, most, GAUGE_BATCH);
+			nidus_info info = gauge_look(filter);
+			double bits = round(800 * (double)info.bytes / (double)info.count) / 100;
+			double rate = gauge_foreign(filter, scale->trials);
+			nidus_free(filter);
+			if (bits > before + 0.2 && rate > 0) /* else the same width again */
+				paper_add(run, nidus_family_name(families[i].family), bits,
+				          PAPER_NONE, rate);
+			before = fmax(before, bits);
+		}
+	}
+	paper_end(run);
+}
+
+/* --------------------------------------------- section 3.3 and lines of 32 bytes -- */
+
+static void section_3_3(struct paper_run *run)
+{
+	unsigned most = paper_scale(run)->quick ? 15 : 21;
+	paper_begin(
+		run,
+		&(struct experiment){
+			.paper = "breadcrumb",
+			.id = "section-3-3",
+			.place = "section 3.3",
+			.title = "load that the XOR trick loses against the paper's map",
+			.x = "log2 front lines",
+			.unit = "percent",
+			.note = "counts of the paper's own design without moves, until a key is "
+				"refused. The paper: 12 to 20 %, by configuration" });
+	for (unsigned shape = 0; shape < TALLIES; shape++) {
+		for (unsigned log = 9; log <= most; log += 3) {
+			for (unsigned seed = 1; seed <= 8; seed++) {
+				uint64_t fronts = UINT64_C(1) << log;
+				double crumbs = tally_load(shape, TALLY_CRUMBS, fronts, seed);
+				double trick = tally_load(shape, TALLY_XOR, fronts, seed);
+				paper_add(run, tally_shapes[shape].name, log, PAPER_NONE,
+				          100 * (1 - trick / crumbs));
+			}
+		}
+	}
+	paper_end(run);
+}
+
+static void section_5(struct paper_run *run)
+{
+	unsigned most = paper_scale(run)->quick ? 15 : 21;
+	paper_begin(
+		run,
+		&(struct experiment){
+			.paper = "breadcrumb",
+			.id = "section-5",
+			.place = "sections 5 and 6",
+			.title = "load at the first refused key by shape of a line, 32 bytes too",
+			.x = "log2 front lines",
+			.unit = "load",
+			.note = "counts of the paper's own design without moves; loads in its unit. The paper: "
+				"0.75 to 0.85 for lines of 32 bytes, over 0.9 for those of 64. nidus has no "
+				"lines of 32 bytes" });
+	for (unsigned shape = 0; shape < TALLIES; shape++) {
+		for (unsigned log = 9; log <= most; log += 3) {
+			for (unsigned seed = 1; seed <= 8; seed++)
+				paper_add(run, tally_shapes[shape].name, log, PAPER_NONE,
+				          tally_load(shape, TALLY_CRUMBS, UINT64_C(1) << log,
+				                     seed));
+		}
+	}
 	paper_end(run);
 }
 
@@ -266,14 +375,17 @@ static double value_of(const struct gauge_step *step, enum speed speed)
 /* One sweep per kind and round gives all four figures. */
 struct sweeps {
 	unsigned rounds;
-	unsigned n[8][KINDS];
-	struct gauge_step step[8][KINDS][GAUGE_STEPS];
+	unsigned n[PAPER_ROUNDS_MOST][KINDS];
+	struct gauge_step step[PAPER_ROUNDS_MOST][KINDS][GAUGE_STEPS];
 };
 
-static void sweep_all(struct sweeps *sweeps, uint64_t keys, const struct paper_scale *scale)
+static void sweep_all(struct paper_run *run, struct sweeps *sweeps, uint64_t keys, const char *what)
 {
-	sweeps->rounds = scale->rounds < 8 ? scale->rounds : 8;
-	for (unsigned round = 0; round < sweeps->rounds; round++) {
+	const struct paper_scale *scale = paper_scale(run);
+	paper_prepare(run, "breadcrumb", what);
+	while (paper_again(run)) {
+		unsigned round = paper_round(run);
+		sweeps->rounds = round + 1;
 		for (unsigned kind = 0; kind < KINDS; kind++) {
 			nidus_options options = options_of(kind, keys);
 			options.stash = NIDUS_STASH_OFF; /* it would slow the last step down */
@@ -290,6 +402,11 @@ static double rounded(double efficiency)
 	return round(1000 * efficiency) / 1000;
 }
 
+static uint64_t cached_keys(const struct paper_scale *scale)
+{
+	return scale->keys / 4 < CACHED_SLOTS ? scale->keys / 4 : CACHED_SLOTS;
+}
+
 static void figure_6(struct paper_run *run, const struct sweeps *sweeps, bool cache,
                      enum speed speed)
 {
@@ -298,6 +415,7 @@ static void figure_6(struct paper_run *run, const struct sweeps *sweeps, bool ca
 		&(struct experiment){
 			.paper = "breadcrumb",
 			.id = cache ? figure_6_words[speed].cache : figure_6_words[speed].memory,
+			.keys = cache ? (double)cached_keys(paper_scale(run)) : 0,
 			.place = cache ? "Fig. 7" : "Fig. 6",
 			.title = figure_6_words[speed].title,
 			.x = "efficiency",
@@ -320,27 +438,43 @@ static void figure_6(struct paper_run *run, const struct sweeps *sweeps, bool ca
 	paper_end(run);
 }
 
-/* Inserts per second at an efficiency, between the two steps around it. */
-static double insert_at(const struct sweeps *sweeps, unsigned round, enum kind kind, double at)
+#define FULLEST 0 /* instead of an efficiency: the highest one that a filter reached */
+
+/* A speed at an efficiency, between the two steps around it. */
+static double speed_at(const struct sweeps *sweeps, unsigned round, enum kind kind,
+                       enum speed speed, double at)
 {
 	const struct gauge_step *step = sweeps->step[round][kind];
-	for (unsigned i = 1; i < sweeps->n[round][kind]; i++) {
+	unsigned n = sweeps->n[round][kind];
+	if (at == FULLEST)
+		return n == 0 ? NAN : value_of(&step[n - 1], speed);
+	for (unsigned i = 1; i < n; i++) {
 		double from = step[i - 1].efficiency, to = step[i].efficiency;
+		double before = value_of(&step[i - 1], speed), after = value_of(&step[i], speed);
 		if (from <= at && at <= to)
-			return step[i - 1].insert +
-			       (step[i].insert - step[i - 1].insert) * (at - from) / (to - from);
+			return before + (after - before) * (at - from) / (to - from);
 	}
 	return NAN;
 }
 
-/* The two points of the curves that the paper's text names. */
-static void figure_6_ratio(struct paper_run *run, const struct sweeps *sweeps)
+/* The points of the curves that the paper's text names. */
+static void figure_6_ratios(struct paper_run *run, const struct sweeps *sweeps)
 {
 	static const struct {
+		enum speed speed;
 		enum kind kind;
 		double at, said;
+		const char *name;
 	} rows[] = {
-		{ BCF8, 0.6, 3.5 }, { BCF16, 0.6, 4 }, { BCF8, 0.715, 10 }, { BCF16, 0.715, 10 }
+		{ SPEED_INSERT, BCF8, 0.6, 3.5, "inserts at 0.6, 8 bits" },
+		{ SPEED_INSERT, BCF16, 0.6, 4, "inserts at 0.6, 16 bits" },
+		{ SPEED_INSERT, BCF8, 0.715, 10, "inserts at 0.715, 8 bits" },
+		{ SPEED_INSERT, BCF16, 0.715, 10, "inserts at 0.715, 16 bits" },
+		{ SPEED_ABSENT, BCF8, 0.6, 1.46, "absent keys at 0.6, 8 bits" },
+		{ SPEED_PRESENT, BCF8, 0.6, 1.01, "present keys at 0.6, 8 bits" },
+		{ SPEED_ABSENT, BCF8, FULLEST, 1, "absent keys, full, 8 bits" },
+		{ SPEED_PRESENT, BCF8, FULLEST, 0.73, "present keys, full, 8 bits" },
+		{ SPEED_REMOVE, BCF8, FULLEST, 0.38, "removes, full, 8 bits" },
 	};
 	paper_begin(
 		run,
@@ -348,16 +482,17 @@ static void figure_6_ratio(struct paper_run *run, const struct sweeps *sweeps)
 			.paper = "breadcrumb",
 			.id = "figure-6-ratio",
 			.place = "Fig. 6",
-			.title = "inserts over those of the cuckoo filter of the same efficiency",
-			.x = "efficiency",
+			.title = "breadcrumb over cuckoo at the same efficiency, and when full",
 			.unit = "times",
-			.note = "the paper's cuckoo filter walks at random, ours searches, and comes "
-				"less far behind; its 10 is \"over 10\"" });
+			.note = "what the paper's text names. Its cuckoo filter walks at random, ours "
+				"searches, and comes less far behind in inserts; its 10 is \"over 10\". "
+				"Below 0.6 removes of its filter are faster than cuckoo's, without a figure" });
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		for (unsigned round = 0; round < sweeps->rounds; round++)
-			paper_add(run, kinds[rows[i].kind].name, rows[i].at, rows[i].said,
-			          insert_at(sweeps, round, rows[i].kind, rows[i].at) /
-			                  insert_at(sweeps, round, CUCKOO, rows[i].at));
+			paper_add(run, rows[i].name, PAPER_NONE, rows[i].said,
+			          speed_at(sweeps, round, rows[i].kind, rows[i].speed, rows[i].at) /
+			                  speed_at(sweeps, round, CUCKOO, rows[i].speed,
+			                           rows[i].at));
 	}
 	paper_end(run);
 }
@@ -366,11 +501,11 @@ static void figures_6_and_7(struct paper_run *run)
 {
 	const struct paper_scale *scale = paper_scale(run);
 	struct sweeps *sweeps = gauge_take(1, sizeof *sweeps);
-	sweep_all(sweeps, scale->keys, scale);
+	sweep_all(run, sweeps, scale->keys, "figure 6");
 	for (unsigned speed = 0; speed < SPEEDS; speed++)
 		figure_6(run, sweeps, false, speed);
-	figure_6_ratio(run, sweeps);
-	sweep_all(sweeps, scale->keys / 4 < CACHED_SLOTS ? scale->keys / 4 : CACHED_SLOTS, scale);
+	figure_6_ratios(run, sweeps);
+	sweep_all(run, sweeps, cached_keys(scale), "figure 7");
 	for (unsigned speed = 0; speed < SPEEDS; speed++)
 		figure_6(run, sweeps, true, speed);
 	free(sweeps);
@@ -464,10 +599,15 @@ static uint64_t fill_to_load(nidus_filter *filter, enum kind kind, double load)
 	return gauge_insert(filter, 0, to, GAUGE_BATCH).keys == to ? to : 0;
 }
 
+static uint64_t aged_keys(const struct paper_scale *scale)
+{
+	uint64_t most = CACHED_SLOTS / 4, few = scale->keys / 32;
+	return few < most ? few : most;
+}
+
 static void age(struct paper_run *run, enum kind kind, bool by_load, double x, double said)
 {
-	uint64_t most = CACHED_SLOTS / 4, few = paper_scale(run)->keys / 32;
-	nidus_options options = options_of(kind, few < most ? few : most);
+	nidus_options options = options_of(kind, aged_keys(paper_scale(run)));
 	options.stash = NIDUS_STASH_OFF;
 	nidus_filter *filter = gauge_make(&options);
 	uint64_t keys = by_load ? fill_to_load(filter, kind, x) : fill_to_efficiency(filter, x);
@@ -494,6 +634,7 @@ static void table_2(struct paper_run *run, bool by_load)
 		&(struct experiment){
 			.paper = "breadcrumb",
 			.id = by_load ? "table-2-load" : "table-2-efficiency",
+			.keys = (double)aged_keys(paper_scale(run)),
 			.place = "Table 2",
 			.title =
 				by_load ? "churn survived by load" : "churn survived by efficiency",
@@ -514,41 +655,89 @@ static void table_2(struct paper_run *run, bool by_load)
 
 /* -------------------------------------------------------------- Tables 3 and 4 -- */
 
-static void table_3(struct paper_run *run)
+static const struct {
+	const char *name;
+	double said[6]; /* 1, 2, 4 ... 32 threads */
+} table_3_works[GAUGE_WORKS] = {
+	[GAUGE_INSERTS] = { "inserts", { 13.0, 25.8, 50.6, 93.3, 170.8, 304.3 } },
+	[GAUGE_LOOKUPS] = { "lookups", { 11.5, 23.5, 46.3, 89.6, 166.8, 237.3 } },
+	[GAUGE_MIXED] = { "mixed", { 6.3, 12.0, 23.4, 44.8, 81.6, 116.7 } },
+};
+
+/* The claim is how speed grows with threads, so each work is compared with its own first row. */
+static void table_3_scaling(struct paper_run *run)
 {
-	static const struct {
-		const char *name;
-		double said[6]; /* 1, 2, 4 ... 32 threads */
-	} works[GAUGE_WORKS] = {
-		[GAUGE_INSERTS] = { "inserts", { 13.0, 25.8, 50.6, 93.3, 170.8, 304.3 } },
-		[GAUGE_LOOKUPS] = { "lookups", { 11.5, 23.5, 46.3, 89.6, 166.8, 237.3 } },
-		[GAUGE_MIXED] = { "mixed", { 6.3, 12.0, 23.4, 44.8, 81.6, 116.7 } },
-	};
+	const struct paper_scale *scale = paper_scale(run);
+	paper_begin(run,
+	            &(struct experiment){
+			    .paper = "breadcrumb",
+			    .id = "table-3",
+			    .keys = (double)scale->keys,
+			    .place = "Table 3",
+			    .title = "threads that share a filter: speed over that of one thread",
+			    .x = "threads",
+			    .unit = "times one thread",
+			    .note = "mixed: 30 % inserts, 40 % lookups, 30 % removes at capacity. "
+				    "Threads as many as there are processors" });
+	while (paper_again(run)) {
+		double alone[GAUGE_WORKS] = { 0 }, speed[GAUGE_WORKS];
+		for (unsigned threads = 1, i = 0; threads <= scale->threads && i < 6;
+		     threads *= 2, i++) {
+			nidus_options options = options_of(BCF8, scale->keys);
+			gauge_threads(&options, threads, speed);
+			for (unsigned work = 0; work < GAUGE_WORKS; work++) {
+				const double *said = table_3_works[work].said;
+				alone[work] = threads == 1 ? speed[work] : alone[work];
+				paper_add(run, table_3_works[work].name, threads, said[i] / said[0],
+				          speed[work] / alone[work]);
+			}
+		}
+	}
+	paper_end(run);
+}
+
+static void table_3_mixed(struct paper_run *run)
+{
+	static const double said[KINDS] = { 6.3, NAN, 1.3, NAN, NAN, NAN };
 	const struct paper_scale *scale = paper_scale(run);
 	paper_begin(
 		run,
 		&(struct experiment){
 			.paper = "breadcrumb",
-			.id = "table-3",
+			.id = "table-3-mixed",
 			.place = "Table 3",
-			.title = "threads that share a filter",
-			.x = "threads",
+			.title = "mixed work of one thread",
 			.unit = "M operations/s",
 			.compare = PAPER_RATIO,
-			.reference = "lookups",
-			.note = "mixed: 30 % inserts, 40 % lookups, 30 % removes at capacity. Threads "
-				"as many as there are processors" });
-	for (unsigned round = 0; round < scale->rounds; round++) {
-		for (unsigned threads = 1, i = 0; threads <= scale->threads; threads *= 2, i++) {
+			.reference = "cuckoo, 12 bits",
+			.note = "the paper's cuckoo filter takes no locks; here every family is made "
+				"to be shared. It also has the vector quotient (9.3) and Morton "
+				"filters (4.4)" });
+	while (paper_again(run)) {
+		for (unsigned kind = 0; kind < KINDS; kind++) {
 			double speed[GAUGE_WORKS];
-			nidus_options options = options_of(BCF8, scale->keys);
-			gauge_threads(&options, threads, speed);
-			for (unsigned work = 0; work < GAUGE_WORKS; work++)
-				paper_add(run, works[work].name, threads, works[work].said[i],
-				          speed[work]);
+			nidus_options options = options_of(kind, scale->keys);
+			if (!can(kind, REMOVE))
+				continue;
+			gauge_threads(&options, 1, speed);
+			paper_add(run, kinds[kind].name, PAPER_NONE, said[kind],
+			          speed[GAUGE_MIXED]);
 		}
 	}
 	paper_end(run);
+}
+
+/* Bytes of memory that nobody uses now; 0 if the system does not tell. */
+static double free_memory(void)
+{
+	char line[128];
+	double kibibytes = 0;
+	FILE *file = fopen("/proc/meminfo", "r");
+	while (file != NULL && fgets(line, sizeof line, file) != NULL)
+		(void)sscanf(line, "MemAvailable: %lf", &kibibytes);
+	if (file != NULL)
+		fclose(file);
+	return 1024 * kibibytes;
 }
 
 static void table_4(struct paper_run *run)
@@ -558,25 +747,36 @@ static void table_4(struct paper_run *run)
 		double said[2];
 	} rows[] = { { 14, { NAN, NAN } },   { 18, { NAN, NAN } },   { 20, { NAN, NAN } },
 		     { 22, { 11.8, 12.5 } }, { 24, { 16.3, 16.9 } }, { 26, { 16.1, 16.7 } },
-		     { 28, { 15.4, 15.9 } } };
+		     { 28, { 15.4, 15.9 } }, { 30, { 14.9, 15.5 } } };
 	const struct paper_scale *scale = paper_scale(run);
-	paper_begin(run, &(struct experiment){
-				 .paper = "breadcrumb",
-				 .id = "table-4",
-				 .place = "Table 4",
-				 .title = "merging two filters by size",
-				 .x = "log2 keys",
-				 .unit = "M keys/s of both",
-				 .compare = PAPER_RATIO,
-				 .reference = "breadcrumb, 8 bits",
-				 .note = "the paper also has the counting quotient filter (2.9)" });
-	for (unsigned round = 0; round < scale->rounds; round++) {
-		for (size_t i = 0; i < sizeof rows / sizeof *rows && rows[i].log <= scale->log_most;
-		     i++) {
-			for (unsigned kind = 0; kind < 2; kind++)
+	/* Two filters and the merged one, of 20 bits per key, in half of what is free. A run for a
+	   few keys does not ask for the largest. */
+	double most = free_memory() / 2 / (4 * 20 / 8.0);
+	if (scale->keys < UINT64_C(1) << 24)
+		most = fmin(most, (double)scale->keys);
+	paper_begin(
+		run,
+		&(struct experiment){
+			.paper = "breadcrumb",
+			.id = "table-4",
+			.place = "Table 4",
+			.title = "merging two filters by size, to the largest that memory allows",
+			.x = "log2 keys",
+			.unit = "M keys/s of both",
+			.compare = PAPER_RATIO,
+			.reference = "breadcrumb, 8 bits",
+			.note = "the paper also has the counting quotient filter (2.9). From 2^27 "
+				"keys on one round" });
+	while (paper_again(run)) {
+		for (size_t i = 0;
+		     i < sizeof rows / sizeof *rows && ldexp(1, (int)rows[i].log) <= most; i++) {
+			for (unsigned kind = 0; kind < 2; kind++) {
+				if (rows[i].log >= 27 && paper_round(run) > 0)
+					continue;
 				paper_add(run, kinds[kind].name, rows[i].log, rows[i].said[kind],
 				          measure_operation(kind, MERGE, UINT64_C(1) << rows[i].log,
 				                            0));
+			}
 		}
 	}
 	paper_end(run);
@@ -604,7 +804,7 @@ static void figure_9(struct paper_run *run)
 			.compare = PAPER_RATIO,
 			.note = "the paper compares AVX2 with AVX-512, which is not used here: 12 to "
 				"40 % slower" });
-	for (unsigned round = 0; round < scale->rounds; round++) {
+	while (paper_again(run)) {
 		for (unsigned operation = INSERT; operation < MERGE; operation++) {
 			double speed[2];
 			for (unsigned tier = 0; tier < 2; tier++) {
@@ -626,12 +826,16 @@ void paper_breadcrumb(struct paper_run *run)
 		figure_1(run, operation);
 	section_2(run);
 	table_1(run);
+	figure_4(run);
+	section_3_3(run);
+	section_5(run);
 	figure_5(run);
 	figures_6_and_7(run);
 	figure_8(run);
 	table_2(run, false);
 	table_2(run, true);
-	table_3(run);
+	table_3_scaling(run);
+	table_3_mixed(run);
 	table_4(run);
 	figure_9(run);
 }

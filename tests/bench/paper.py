@@ -70,8 +70,59 @@ def figures_of_small_tables_are_near_the_papers(report):
     assert len(families) == 6, families
     for row in families:
         assert row["x"] > 30 and 0.9 < row["here_ratio"] < 1.1, row
+    for row in rows_of(report, "windowed", "figure-3-right") + rows_of(report, "windowed", "figure-4-left"):
+        assert 0.98 < row["here_ratio"] < 1.02, row
+    for row in rows_of(report, "windowed", "figure-4-middle"):
+        assert row["x"] < 8 or 0.97 < row["here_ratio"] < 1.01, row
+        assert row["x"] > 4 or row["here"] < 0.97, row  # many keys are found before they are put in
+    for row in rows_of(report, "windowed", "figure-1b"):
+        assert row["here_ratio"] in (0.5, 1) if row["series"] == "cuckoo" else 0.9 < row["here_ratio"] < 1.1, row
+    for row in rows_of(report, "cuckoo", "table-1-absent") + rows_of(report, "cuckoo", "table-1-present"):
+        assert 0.95 < row["here_ratio"] < 1.05, row
+    printed, mended = rows_of(report, "cpcf", "equation-4")
+    assert printed["most"] < 3500 < mended["least"], (printed, mended)
+    for row in rows_of(report, "breadcrumb", "section-3-3"):
+        assert 1 < row["here"] < 20, row
+    for row in rows_of(report, "breadcrumb", "section-5"):
+        assert 0.8 < row["here"] < 0.96, row
     for row in rows_of(report, "breadcrumb", "figure-8"):
         assert row["paper"] is None or 0.9 < row["here_ratio"] < 1.05, row
+
+
+def blocks_say_what_else_happened(report, retries):
+    """Each round is there; of its attempts the last counts."""
+    kept = {}
+    for block in report["blocks"]:
+        name = (block["paper"], block["of"], block["round"])
+        assert block["seconds"] >= 0 and block["attempt"] <= retries, block
+        assert block["others"] is None or block["others"] >= 0, block
+        assert name not in kept, block  # nothing comes after the one that counts
+        if block["kept"]:
+            kept[name] = block
+    for block in report["blocks"]:
+        assert (block["paper"], block["of"], block["round"]) in kept, block
+    experiments = {(paper["name"], part["id"]) for paper in report["papers"] for part in paper["experiments"]}
+    assert experiments <= {name[:2] for name in kept}, experiments
+
+
+def disturbed_rounds_are_made_again(nidus, folder):
+    """Beside a program that takes a processor, each round has as many attempts as are allowed, until that is in vain."""
+    path = Path(folder) / "again.json"
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        result = run(nidus, "cpcf", *SMALL[:2], "100000", *SMALL[3:], "--rounds", "2", "--retries", "1", "--json", str(path))
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+    assert result.returncode == 0, result.stderr
+    report = json.loads(path.read_text())
+    blocks_say_what_else_happened(report, 1)
+    again = [block for block in report["blocks"] if block["attempt"] == 1]
+    assert again, report["blocks"]
+    for part in report["papers"][0]["experiments"]:
+        for row in part["rows"]:
+            assert part["id"] != "figure-7" or row["samples"] == 2, row  # a disturbed round leaves nothing behind
 
 
 def nonsense_is_refused(nidus, folder):
@@ -81,6 +132,8 @@ def nonsense_is_refused(nidus, folder):
         (["-n", "7"], 2),
         (["-n", "-1"], 2),
         (["-n"], 2),
+        (["--hours", "0"], 2),
+        (["--rounds", "9"], 2),
         (["simplified", "--json", f"{folder}/no/such/folder"], 3),
     ]:
         result = run(nidus, *arguments)
@@ -109,6 +162,8 @@ def main():
         report = json.loads(path.read_text())
         assert report["note"] == 'with a "quote"'
         every_experiment_has_values(report)
+        blocks_say_what_else_happened(report, 0)
+        disturbed_rounds_are_made_again(nidus, folder)
         speeds_are_compared_by_ratios(report)
         figures_of_small_tables_are_near_the_papers(report)
         for paper in report["papers"]:

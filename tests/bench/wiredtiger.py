@@ -21,7 +21,7 @@ def main():
     nidus, folder = sys.argv[1:]
     with tempfile.TemporaryDirectory(dir=folder) as home:
         path = Path(home) / "rows.json"
-        command = [nidus, "bench", "wiredtiger", "-n", "20000", "--seconds", "0.01"]
+        command = [nidus, "bench", "wiredtiger", "-n", "20000", "--seconds", "0.01", "--rounds", "2"]
         result = subprocess.run(
             [*command, "--folder", home, "--json", str(path)], capture_output=True, text=True
         )
@@ -36,6 +36,8 @@ def main():
             assert "no filter" in names and len(names) == 12, names
             assert all(row["here"] > 0 for row in part["rows"]), part["rows"]
             assert len(part["rows"]) == 3 * len(names), part["rows"]
+            assert all(row["samples"] == 2 for row in part["rows"]), part["rows"]
+            assert "20,000 keys" in part["title"], part["title"]
         left = [entry.name for entry in Path(home).iterdir()]
         assert left == ["rows.json"], f"left behind: {left}"
         refused = subprocess.run([*command, "--folder", f"{home}/no"], capture_output=True, text=True)
