@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-static const unsigned char magic[4] = { 0x89, 'n', 'R', '2' };
+static const unsigned char magic[4] = { 0x89, 'n', 'R', '3' };
 
 enum { FLAG_BF = 1, FLAG_FIXED = 2, FLAG_FOREIGN = 4, FLAGS = 8 };
 
@@ -140,9 +140,9 @@ size_t dump_header(const struct value *value, unsigned char header[DUMP_HEADER_M
 	header[5] = (unsigned char)recipe->family;
 	put_fixed(header + 6, error, 8);
 	const uint64_t numbers[NUMBERS] = {
-		recipe->capacity,    recipe->max_capacity,   recipe->expansion,
-		recipe->bucket_size, recipe->max_iterations, value->items,
-		value->deleted,      value->limit,           legacy_size(value),
+		recipe->capacity,    recipe->max_capacity + 1, recipe->expansion,
+		recipe->bucket_size, recipe->max_iterations,   value->items,
+		value->deleted,      value->limit + 1,         legacy_size(value),
 		image_size(value),
 	};
 	unsigned char *at = header + PREFIX;
@@ -160,7 +160,7 @@ static void get_recipe(const unsigned char *header, struct reading *reading, str
 	recipe->fixed = (header[4] & FLAG_FIXED) != 0;
 	recipe->family = header[5];
 	recipe->capacity = get_number(reading);
-	recipe->max_capacity = get_number(reading);
+	recipe->max_capacity = get_number(reading) - 1;
 	recipe->expansion = (uint16_t)get_small(reading, UINT16_MAX);
 	recipe->bucket_size = (uint8_t)get_small(reading, UINT8_MAX);
 	recipe->max_iterations = (uint16_t)get_small(reading, UINT16_MAX);
@@ -204,7 +204,7 @@ struct value *dump_read_header(const void *bytes, size_t size, enum kind kind, s
 	get_recipe(header, &reading, &like.recipe);
 	like.items = get_number(&reading);
 	like.deleted = get_number(&reading);
-	like.limit = get_number(&reading);
+	like.limit = get_number(&reading) - 1;
 	incoming.legacy = get_number(&reading);
 	incoming.image = get_number(&reading);
 	incoming.foreign = (header[4] & FLAG_FOREIGN) != 0;

@@ -5,11 +5,12 @@
  * The header tells what clients asked for and how long the body is. Numbers named `v` are
  * written seven bits to a byte, the lowest first, with 128 added to all bytes but the last:
  *
- *     89 6e 52 32                 "\x89nR2"
+ *     89 6e 52 33                 "\x89nR3"
  *     flags, 1 byte               1: BF, 2: does not grow, 4: chunks of RedisBloom are loaded
  *     family, 1 byte
  *     error, 8 bytes              a double, little-endian
  *     v capacity, max_capacity, expansion, bucket size, max iterations, items, deleted, limit
+ *                                 of max_capacity and limit one more, and 0 of one without a size
  *     v legacy, image             bytes of the two parts of the body
  *     checksum, 4 bytes           of all before it
  *

@@ -95,10 +95,11 @@ int bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---------------------------------------------------------------------------- INFO -- */
 
+/* Answers have 63 bits: any number of items (NIDUS_UNLIMITED) is the largest of them. */
 static void reply_field(RedisModuleCtx *ctx, const char *name, uint64_t number)
 {
 	server.ReplyWithSimpleString(ctx, name);
-	server.ReplyWithLongLong(ctx, (long long)number);
+	server.ReplyWithLongLong(ctx, number < INT64_MAX ? (long long)number : INT64_MAX);
 }
 
 /* Finds the filter that a command describes. False: an error has been answered. */

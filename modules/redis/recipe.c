@@ -104,8 +104,10 @@ static const char *parse_max_capacity(struct recipe *recipe, RedisModuleString *
 {
 	if (!read_number(text, &recipe->max_capacity))
 		return "Couldn't parse MAXCAPACITY";
-	if (recipe->max_capacity < 1 || recipe->max_capacity > RECIPE_MAX_CAPACITY_MOST)
-		return "MAXCAPACITY: value must be in the range [1, 1099511627776]";
+	if (recipe->max_capacity > RECIPE_MAX_CAPACITY_MOST)
+		return "MAXCAPACITY: value must be in the range [0, 1099511627776]";
+	if (recipe->max_capacity == 0)
+		recipe->max_capacity = NIDUS_UNLIMITED;
 	return NULL;
 }
 
@@ -267,22 +269,27 @@ const char *recipe_finish(struct recipe *recipe)
 		wrong = check_family(recipe);
 	if (wrong != NULL || recipe->max_capacity != 0)
 		return wrong;
-	recipe->max_capacity = recipe->capacity;
-	if (!recipe->fixed) {
-		recipe->yielding = true;
-		recipe->max_capacity *= GROWS_BY;
-		if (recipe->max_capacity < (uint64_t)settings.max_capacity)
-			recipe->max_capacity = (uint64_t)settings.max_capacity;
-	}
+	recipe->yielding = !recipe->fixed;
+	recipe->max_capacity = recipe->fixed ? recipe->capacity : NIDUS_UNLIMITED;
+	if (!recipe->fixed && settings.max_capacity != 0)
+		recipe_limit(recipe, (uint64_t)settings.max_capacity);
 	return NULL;
+}
+
+void recipe_limit(struct recipe *recipe, uint64_t least)
+{
+	recipe->max_capacity = recipe->capacity * GROWS_BY;
+	if (recipe->max_capacity < least)
+		recipe->max_capacity = least;
 }
 
 bool recipe_makes_sense(const struct recipe *recipe)
 {
 	return recipe->capacity >= 1 && recipe->capacity <= RECIPE_LOADED_MOST &&
 	       recipe->max_capacity >= recipe->capacity &&
-	       recipe->max_capacity <= RECIPE_LOADED_MOST && recipe->error > 0 &&
-	       recipe->error < 1 && recipe->expansion <= EXPANSION_MOST;
+	       (recipe->max_capacity <= RECIPE_LOADED_MOST ||
+	        recipe->max_capacity == NIDUS_UNLIMITED) &&
+	       recipe->error > 0 && recipe->error < 1 && recipe->expansion <= EXPANSION_MOST;
 }
 
 /* The words of a RESERVE command after the key. */
@@ -339,7 +346,8 @@ void recipe_replicate(const struct recipe *recipe, RedisModuleCtx *ctx, RedisMod
 	struct words words = { .ctx = ctx };
 	bool cf = recipe->kind == KIND_CF;
 	(cf ? spell_cf : spell_bf)(&words, recipe);
-	add_number(&words, "MAXCAPACITY", recipe->max_capacity);
+	add_number(&words, "MAXCAPACITY",
+	           recipe->max_capacity == NIDUS_UNLIMITED ? 0 : recipe->max_capacity);
 	add_word(&words, "FAMILY");
 	add_word(&words, nidus_family_name(recipe->family));
 	add_number(&words, "SEED", recipe->seed);

@@ -24,7 +24,7 @@ enum kind { KIND_CF, KIND_BF };
 /* Every value has one, and there may be many: fields are no wider than what they are for. */
 struct recipe {
 	uint64_t capacity;
-	uint64_t max_capacity; /* 0: as the defaults have it */
+	uint64_t max_capacity; /* 0: as the defaults have it; NIDUS_UNLIMITED: without a size */
 	double error;
 	uint64_t seed; /* 0: the server's */
 	uint16_t expansion;
@@ -63,6 +63,9 @@ const char *recipe_read_seed(RedisModuleString *text, uint64_t *seed);
 
 /* Checks what depends on several options and fills in max_capacity. NULL, or the error. */
 const char *recipe_finish(struct recipe *recipe);
+
+/* The default of a filter that has to have a size: 100 times the capacity, or `least`. */
+void recipe_limit(struct recipe *recipe, uint64_t least);
 
 /* Whether the numbers make sense, wherever they come from. */
 bool recipe_makes_sense(const struct recipe *recipe);

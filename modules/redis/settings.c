@@ -18,7 +18,6 @@ struct settings settings = {
 	.cf_max_iterations = 20,
 	.cf_expansion_factor = 1,
 	.cf_max_expansions = 32,
-	.max_capacity = 1LL << 26,
 };
 
 /* ------------------------------------------------------------------------ the table -- */
@@ -37,7 +36,7 @@ static const struct number {
 	{ "cf-max-iterations", NULL, &settings.cf_max_iterations, 1, 65535, 0 },
 	{ "cf-expansion-factor", NULL, &settings.cf_expansion_factor, 0, EXPANSION_MOST, 0 },
 	{ "cf-max-expansions", "CF_MAX_EXPANSIONS", &settings.cf_max_expansions, 1, 65536, 0 },
-	{ "max-capacity", NULL, &settings.max_capacity, 1, (long long)RECIPE_MAX_CAPACITY_MOST, 0 },
+	{ "max-capacity", NULL, &settings.max_capacity, 0, (long long)RECIPE_MAX_CAPACITY_MOST, 0 },
 	{ "max-filter-bytes", NULL, &settings.max_filter_bytes, 0, INT64_MAX,
 	  SERVER_CONFIG_MEMORY },
 };

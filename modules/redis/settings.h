@@ -14,7 +14,7 @@ struct settings {
 	long long bf_initial_size, bf_expansion_factor;
 	long long cf_initial_size, cf_bucket_size, cf_max_iterations, cf_expansion_factor;
 	long long cf_max_expansions; /* accepted and told again; it decides nothing */
-	long long max_capacity;      /* what a filter can grow to at least, by default */
+	long long max_capacity;      /* what a filter can grow to at least, by default; 0: without a size */
 	long long max_filter_bytes;  /* of one filter, by commands of clients; 0: any number */
 	nidus_family family;
 };

@@ -17,8 +17,9 @@ enum {
 	STASH_CHECKSUM_AT = 184,
 	SEGMENTED_AT = 196,
 	HEADER = 256,
-	RECORDS_AT = HEADER + 8,
-	GUESSED = HEADER + 64
+	GENERATION_AT = HEADER + 64, /* of a filter without a size */
+	LIST_AT = 8,                 /* in the table of a list: how many records it has */
+	GUESSED = HEADER + 192
 };
 
 #define CHECKSUM_OF_NOTHING UINT64_C(0x2d06800538d394c2)
@@ -48,8 +49,15 @@ static void guess(const struct recipe *recipe, uint64_t items, size_t size,
 	bytes[STASH_KIND_AT] = 1;
 	put(bytes + STASH_OFFSET_AT, size);
 	put(bytes + STASH_CHECKSUM_AT, CHECKSUM_OF_NOTHING);
-	bytes[SEGMENTED_AT] = 1;
-	put(bytes + RECORDS_AT, items);
+	bool unlimited = recipe->max_capacity == NIDUS_UNLIMITED;
+	bytes[SEGMENTED_AT] = unlimited ? 2 : 1;
+	put(bytes + (unlimited ? GENERATION_AT + 64 : HEADER) + LIST_AT, items);
+	if (!unlimited)
+		return;
+	bytes[HEADER] = 1;                   /* generation, */
+	put(bytes + GENERATION_AT + 8, items);
+	bytes[GENERATION_AT + 24] = 1;       /* which has one base segment */
+	bytes[GENERATION_AT + 32] = 3;       /* and bits to grow */
 }
 
 /* Makes an image its difference from the guess, or the other way round. */

@@ -135,14 +135,19 @@ const char *value_failure(nidus_status status)
 
 #define FIRST_CAPACITY 1024
 
+#define MERGING_MOST (UINT64_C(1) << 19)
+
 /*
  * Filters that can grow equally far begin equally small, so that they merge whatever they were reserved for; then
- * they get the room that was asked for.
+ * they get the room that was asked for. Of those without a size, which can all grow equally far, large
+ * ones do not: they are smaller if all that was reserved goes to the first generation.
  */
 static nidus_status create_grown(const nidus_options *options, nidus_filter **filter)
 {
 	nidus_options first = *options;
-	if (options->max_capacity > options->capacity && options->capacity > FIRST_CAPACITY)
+	bool merges = options->max_capacity != NIDUS_UNLIMITED || options->capacity <= MERGING_MOST;
+	if (options->max_capacity > options->capacity && options->capacity > FIRST_CAPACITY &&
+	    merges)
 		first.capacity = FIRST_CAPACITY;
 	nidus_status status = nidus_create(&first, filter);
 	if (status != NIDUS_OK || first.capacity == options->capacity)
@@ -161,6 +166,7 @@ static nidus_status create_yielding(nidus_options *options, struct recipe *recip
 {
 	nidus_status status = create_grown(options, filter);
 	while (status == NIDUS_E_RANGE && recipe->yielding &&
+	       options->max_capacity != NIDUS_UNLIMITED &&
 	       options->max_capacity > options->capacity) {
 		options->max_capacity /= 2;
 		if (options->max_capacity < options->capacity)
@@ -171,10 +177,18 @@ static nidus_status create_yielding(nidus_options *options, struct recipe *recip
 	return status;
 }
 
+#define LIMITED_LEAST (UINT64_C(1) << 26)
+
+/* By the default a filter has no size; where family or rate do not allow that it has a large one. */
 static nidus_status create_filter(RedisModuleCtx *ctx, struct recipe *recipe, nidus_filter **filter)
 {
 	nidus_options options = options_of(recipe);
 	uint64_t bytes = bytes_of(&options);
+	if (bytes == 0 && recipe->yielding && recipe->max_capacity == NIDUS_UNLIMITED) {
+		recipe_limit(recipe, LIMITED_LEAST);
+		options = options_of(recipe);
+		bytes = bytes_of(&options);
+	}
 	if (!memory_has_room(ctx, bytes) || bytes > value_allowance(ctx, NULL))
 		return NIDUS_E_NOMEM;
 	return create_yielding(&options, recipe, filter);

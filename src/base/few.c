@@ -10,8 +10,8 @@
 #include "base/bits.h"
 #include "base/reason.h"
 
-#define FEW_FIRST 2  /* records that the first block has room for */
-#define FEW_GROWTH 8 /* this share of them more for the next one */
+#define FEW_FIRST 2   /* records that the first block has room for */
+#define FEW_GROWTH 32 /* this share of them more for the next one; inserts move most anyway */
 
 #define WORD 64
 #define MARK_LOG 6 /* log2 of the heads from one mark to the next */
@@ -439,6 +439,14 @@ static void insert_record(struct few *few, uint64_t index, struct few_record rec
 	few->count++;
 }
 
+/* Records to make room for: some more, but not beyond a power of two, where heads become more. */
+static uint64_t room_for_more(uint64_t count)
+{
+	uint64_t more = count + count / FEW_GROWTH + FEW_FIRST;
+	uint64_t power = count > 0 ? UINT64_C(2) << log2_floor(count) : FEW_FIRST;
+	return more < power ? more : power;
+}
+
 nidus_status few_insert(struct few *few, struct few_record record, uint64_t copies,
                         const nidus_allocator *allocator)
 {
@@ -448,8 +456,7 @@ nidus_status few_insert(struct few *few, struct few_record record, uint64_t copi
 	bool there = is_at(few, place, record);
 	assert(few->count < FEW_MOST && record.number <= bits_low(few->bits));
 	if (!there && few_size(few->bits, few->value_bits, few->count + 1) > few->size)
-		status = few_reserve(few, few->count + few->count / FEW_GROWTH + FEW_FIRST,
-		                     allocator);
+		status = few_reserve(few, room_for_more(few->count), allocator);
 	if (status == NIDUS_OK && copies > !there)
 		status = add_copies(few, &entry, copies - !there, allocator);
 	if (status == NIDUS_OK && !there)

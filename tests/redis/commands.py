@@ -171,6 +171,35 @@ class Cuckoo(servers.Test):
             items = [item for capacity in capacities for item in range(capacity, capacity + 3)]
             self.assertEqual(self.do(group + ".MEXISTS", group, *items), [1] * len(items))
 
+    def test_filters_without_a_size(self):
+        for key, capacity in (("a", 4), ("b", 500), ("c", 20000)):
+            self.do("CF.RESERVE", key, capacity, "MAXCAPACITY", 0)
+        self.do("CF.INSERT", "a", "ITEMS", *range(3000))
+        self.do("CF.INSERT", "b", "ITEMS", *range(2000, 5000))
+        self.assertEqual(self.most("a"), 2**63 - 1)
+        self.do("CF.MERGE", "c", "a", "b")
+        self.assertEqual(self.do("CF.MEXISTS", "c", *range(5000)), [1] * 5000)
+        self.assertEqual(self.do("CF.MDEL", "c", *range(5000)), [1] * 5000)
+        self.assertEqual(self.do("CF.COUNT", "c", 2500), 1)
+        self.do("BF.RESERVE", "d", 0.01, 100, "MAXCAPACITY", 0)
+        self.do("BF.MADD", "d", *range(3000))
+        for key in "acd":
+            before, dump = self.digest(key), self.r.dump(key)
+            self.r.delete(key)
+            self.r.restore(key, 0, dump)
+            self.assertEqual(self.digest(key), before)
+            self.assertEqual(self.most(key), 2**63 - 1)
+
+    def test_filters_without_a_size_are_refused_where_that_cannot_be(self):
+        for family in "cuckoo", "semisort", "simplified", "chunked":
+            with self.assertRaises(servers.redis.exceptions.ResponseError) as caught:
+                self.do("CF.RESERVE", "f", 100, "FAMILY", family, "MAXCAPACITY", 0)
+            self.assertIn("unlimited size cannot remove", str(caught.exception))
+        fixed = "MAXCAPACITY: this filter does not grow (NONSCALING or EXPANSION 0)"
+        self.refused(fixed, "CF.RESERVE", "f", 100, "EXPANSION", 0, "MAXCAPACITY", 0)
+        self.refused(fixed, "BF.RESERVE", "f", 0.01, 100, "NONSCALING", "MAXCAPACITY", 0)
+        self.assertEqual(self.r.exists("f"), 0)
+
     def test_filters_that_do_not_fit_are_left_alone(self):
         self.do("CF.RESERVE", "a", 1000, "SEED", 1)
         self.do("CF.RESERVE", "b", 1000, "SEED", 2)

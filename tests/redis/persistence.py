@@ -185,7 +185,7 @@ class Chunks(servers.Test):
             self.r.delete("other")
 
     def test_a_large_filter_takes_several_chunks(self):
-        self.do("CF.RESERVE", "f", 2**23)
+        self.do("CF.RESERVE", "f", 2**24)
         self.do("CF.INSERT", "f", "ITEMS", *range(10000))
         chunks = self.chunks("f")
         self.assertGreater(len(chunks), 2)

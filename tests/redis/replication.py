@@ -48,6 +48,17 @@ class Replication(servers.Test):
         self.r.copy("f", "copy")
         self.expect_same()
 
+    def test_filters_without_a_size_arrive(self):
+        self.do("CF.INSERT", "c", "ITEMS", *range(3000))
+        self.do("BF.MADD", "b", *range(3000))
+        self.do("CF.RESERVE", "large", 2 * 10**6)
+        self.do("CF.ADD", "large", "x")
+        self.do("CF.RESERVE", "cuckoo", 100, "FAMILY", "cuckoo")
+        self.do("CF.INSERT", "cuckoo", "ITEMS", *range(3000))
+        self.do("CF.INSERT", "c2", "ITEMS", *range(500))
+        self.do("CF.MERGE", "merged", "c", "c2")
+        self.expect_same()
+
     def test_a_replica_that_joins_amid_growth_stays_equal(self):
         families = ("windowed", "cuckoo", "breadcrumb", "chunked")
         for family in families:

@@ -27,7 +27,7 @@ class Settings(servers.Test):
         wanted = {"bf-error-rate": "0.01", "bf-initial-size": "100", "bf-expansion-factor": "2",
                   "cf-error-rate": "0.01", "cf-initial-size": "1024", "cf-bucket-size": "2",
                   "cf-max-iterations": "20", "cf-expansion-factor": "1", "cf-max-expansions": "32",
-                  "max-capacity": str(2**26), "max-filter-bytes": "0", "family": "auto"}
+                  "max-capacity": "0", "max-filter-bytes": "0", "family": "auto"}
         self.assertEqual(self.defaults, {f"nidus.{name}": value for name, value in wanted.items()})
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs",
                                "redis.md")) as page:
@@ -56,6 +56,22 @@ class Settings(servers.Test):
         self.assertEqual([info[name] for name in (b"Bucket size", b"Max iterations",
                                                   b"Expansion rate")], [4, 30, 2])
         self.assertEqual(self.told("own")["Family"], b"windowed")
+
+    def test_filters_have_no_size_by_default(self):
+        self.do("CF.ADD", "c", "x")
+        self.do("BF.ADD", "b", "x")
+        self.do("CF.RESERVE", "fixed", 100, "EXPANSION", 0)
+        self.do("CF.RESERVE", "given", 100, "MAXCAPACITY", 5000)
+        self.do("CF.RESERVE", "cuckoo", 100, "FAMILY", "cuckoo")  # it has to have a size
+        self.do("BF.RESERVE", "low", 2**-24, 100)
+        for key in "cb":
+            self.assertEqual(self.told(key)["Most items"], 2**63 - 1)
+        self.assertLess(self.told("fixed")["Most items"], 1000)
+        self.assertLess(self.told("given")["Most items"], 20000)
+        self.assertEqual(self.told("cuckoo")["Family"], b"cuckoo")
+        self.assertGreaterEqual(self.told("cuckoo")["Most items"], 10000)
+        self.assertLess(self.told("cuckoo")["Most items"], 2**44)
+        self.assertGreaterEqual(self.told("low")["Most items"], 10000)
 
     def test_values_that_make_no_sense_are_refused(self):
         for name, value in (("bf-error-rate", "x"), ("bf-error-rate", 0), ("cf-error-rate", 1),

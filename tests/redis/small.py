@@ -10,7 +10,7 @@ SORTS = {
 }
 
 # Bytes of each, when full, by MEMORY USAGE.
-FULL = {"BF.ADD": 850, "CF.ADD": 4100, "CF.RESERVE 64": 720}
+FULL = {"BF.ADD": 780, "CF.ADD": 2600, "CF.RESERVE 64": 680}
 
 
 class Small(servers.Test):
@@ -42,7 +42,7 @@ class Small(servers.Test):
             self.r.flushall()
             empty = self.used()
             self.each(one)
-            self.expect_usage(empty, f"{name} with one item", 470)
+            self.expect_usage(empty, f"{name} with one item", 520)
             self.assertLessEqual(len(self.r.dump("user:000007")), 160)
             self.each(more)
             self.expect_usage(empty, f"{name} when full", FULL[name])
