@@ -348,6 +348,8 @@ typedef struct nidus_options {
 	                            can grow always have lists, and do not look at this */
 	nidus_allocator allocator; /**< copied at create */
 	nidus_progress progress;   /**< for nidus_build_*; nidus_create does not look at it */
+	unsigned slices;       /**< 2 to 254: the filter forgets keys that were not refreshed in
+	                            so many slices, see nidus_tick; 0: it forgets nothing */
 } nidus_options;
 
 #ifdef __cplusplus
@@ -399,6 +401,7 @@ typedef struct nidus_info {
 	unsigned value_bits;       /**< of the value beside each key; 0: it keeps none */
 	uint64_t judged;           /**< of nidus_build_exclude: keys of both lists that its second
 	                                table tells apart; otherwise 0 */
+	unsigned slices;           /**< options.slices */
 } nidus_info;
 
 #ifdef __cplusplus
@@ -715,6 +718,65 @@ NIDUS_API nidus_status nidus_add_count_batch(nidus_filter *filter, const uint64_
 NIDUS_API uint64_t nidus_get_count(const nidus_filter *filter, const void *key, size_t len);
 NIDUS_API uint64_t nidus_get_count_u64(const nidus_filter *filter, uint64_t key);
 NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t hash);
+
+/* ------------------------------------------------------------ filters that forget -- */
+
+/*
+ * A filter made with options.slices = s forgets: "was this key seen in the last hour, among the last
+ * ten million?". Time is cut into slices, and the caller has the clock: nidus_tick begins the next
+ * slice, be it every few minutes or after every so many keys.
+ *
+ *     options.capacity = 10000000; // different keys in 17 slices
+ *     options.slices = 16;
+ *     ...
+ *     if (nidus_age(filter, key, len) < 0) // not among the last million inserts
+ *         handle(key, len);
+ *     nidus_insert(filter, key, len);
+ *     if (++inserts % 62500 == 0)
+ *         nidus_tick(filter);
+ *
+ * nidus_insert puts a key in or, if it is there, refreshes it: its age is 0 then, and grows by one with each
+ * tick. A key whose age is less than s is found, always: that are keys put in or refreshed since the last
+ * s - 1 ticks. One that is older is gone, and is found no more often than any key that was never put in. An
+ * identity is there once, so copies are not counted, and twins keep each other young. nidus_insert_new leaves
+ * a key alone that is there (PRESENT): its age is that of its first insert.
+ *
+ * A slot costs ceil(log2(s + 2)) bits more. What has expired keeps its slot until its segment is swept,
+ * which an insert does that needs the room, or the stamp, which is good for some ticks: the most work of one
+ * insert is still a leaf, and a tick takes no time. The capacity is the number of keys that are there at a time, with
+ * those that expired in the last slice; with max_capacity the filter grows up to there. In steady traffic its size stays.
+ * Of nidus_info, count is the number of keys that are not older than that.
+ *
+ * For the bucketed (also with NIDUS_COMPACT), windowed and breadcrumb families; NIDUS_AUTO takes one of them, others
+ * are E_UNSUPPORTED. So are nidus_remove, which could take a twin's entry, values, NIDUS_DELETE, NIDUS_MULTISET,
+ * NIDUS_UNLIMITED, nidus_pack and builders. Files keep ages; no time passes for a filter in a file. A bulk build gives all
+ * keys the age 0. A walk yields what is there, each entry with its age as its value, and nidus_insert_entry puts it in with
+ * that. A merge of filters with the same number of slices aligns them by now: an entry has the
+ * youngest age that it has in any of them, whatever `how` is.
+ */
+
+/**
+ * Begins a slice: all keys become one slice older. Takes the same short time for every filter, and any number of
+ * ticks may follow each other.
+ * Errors: E_ARG, E_READONLY, E_UNSUPPORTED (options.slices was 0). Threads: writes; inserts wait for
+ * it, lookups do not.
+ */
+NIDUS_API nidus_status nidus_tick(nidus_filter *filter);
+
+/**
+ * How many slices ago a key was put in or refreshed: 0 to slices - 1. -1 if it is not there, for a filter that does
+ * not forget or is NULL, and for a NULL key with len > 0. Twins have one age, the youngest.
+ * Threads: reads.
+ */
+NIDUS_API int nidus_age(const nidus_filter *filter, const void *key, size_t len);
+NIDUS_API int nidus_age_u64(const nidus_filter *filter, uint64_t key);
+NIDUS_API int nidus_age_hash(const nidus_filter *filter, uint64_t hash);
+
+/**
+ * The number of keys of an age, 0 to slices - 1; 0 for any other. From counters: cheap.
+ * Threads: reads.
+ */
+NIDUS_API uint64_t nidus_slice_count(const nidus_filter *filter, unsigned age);
 
 /* ------------------------------------------------------------------ bulk builds -- */
 

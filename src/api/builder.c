@@ -34,6 +34,8 @@ static nidus_status check_options(struct nidus_builder *builder)
 	if (builder->counts)
 		sized.capacity = 1;
 	nidus_status status = options_check(&sized);
+	if (status == NIDUS_OK && sized.slices > 0)
+		return fail(NIDUS_E_UNSUPPORTED, "a builder makes no filter that forgets (slices)");
 	if (status == NIDUS_OK)
 		status = options_plan_in_parts(&sized, &family, &plan);
 	options->fpr = sized.fpr;

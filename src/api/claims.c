@@ -13,6 +13,7 @@
 
 #include "api/generations.h"
 #include "api/options.h"
+#include "api/recent.h"
 #include "base/reason.h"
 
 #define ROUNDING (1 + 1e-6)
@@ -23,6 +24,7 @@ static nidus_status check_fields(const struct family *family, const struct bluep
 {
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
 	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > PLAN_GENERATIONS ||
+	    !recent_plan_possible(plan) ||
 	    (plan->segmented && !(family->features & NIDUS_GROW)) ||
 	    (plan->segmented == PLAN_GENERATIONS) != (plan->max_capacity == NIDUS_UNLIMITED) ||
 	    (plan->segmented == PLAN_GENERATIONS) != (plan->stride != 0) ||

@@ -4,6 +4,7 @@
  */
 #include "api/directory_parts.h"
 
+#define FORGETTING_MOST 1024 /* entries of the list of a filter that forgets */
 #define TWO_BODIES_MOST 24576 /* keys of two bodies of any family; a longer list would be slow */
 
 unsigned directory_list_bits(const struct family *inner, const struct blueprint *plan)
@@ -14,12 +15,15 @@ unsigned directory_list_bits(const struct family *inner, const struct blueprint 
 	return bits <= 64 ? bits : 0;
 }
 
-uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool shared)
+uint64_t directory_list_most(const struct blueprint *plan, uint64_t keys, unsigned bits,
+                             bool shared)
 {
 	uint64_t most;
-	if (shared || bits == 0 || multiply_overflows(base, keys, &most))
+	if (shared || bits == 0 || multiply_overflows(plan->chunks, keys, &most) ||
+	    most > TWO_BODIES_MOST)
 		return 0;
-	return most <= TWO_BODIES_MOST ? most / 2 : 0;
+	/* Expired entries leave a list one by one: that is work of one insert. */
+	return plan->slices > 0 && most / 2 > FORGETTING_MOST ? FORGETTING_MOST : most / 2;
 }
 
 /* ------------------------------------------------------------------------ numbers -- */

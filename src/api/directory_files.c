@@ -6,10 +6,12 @@
 #include "api/directory_files.h"
 
 #include "api/directory_parts.h"
+#include "api/recent.h"
 #include "base/reason.h"
 
 #define LINE DIRECTORY_HEAD
 #define RECORD 64
+#define LAGS 56 /* in a record: ticks since its bodies were swept */
 
 static const unsigned char zeros[LINE];
 
@@ -42,10 +44,17 @@ static const void *piece(const void *context, uint64_t index, uint64_t *size)
 	return zeros;
 }
 
+/* Where records begin: behind the head and the counts of slices. */
+static uint64_t records_at(const struct directory *directory)
+{
+	return LINE + recent_counts_size(&directory->ground->plan);
+}
+
 static void write_record(struct directory_saving *saving, const struct leaf *leaf,
                          unsigned char *record, struct image *image)
 {
 	const struct directory *directory = saving->directory;
+	const struct recent *recent = recent_of(directory);
 	store32(record, leaf->depth);
 	store32(record + 4, leaf->bodies);
 	for (unsigned i = 0; i < leaf->bodies; i++) {
@@ -53,6 +62,8 @@ static void write_record(struct directory_saving *saving, const struct leaf *lea
 		uint64_t size;
 		store64(record + 8 + 16 * i, fill.count);
 		store64(record + 16 + 16 * i, fill.listed);
+		if (recent != NULL)
+			store16(record + LAGS + 2 * i, recent_lag(recent, leaf->body[i]));
 		(void)directory->inner->table(leaf->body[i], &size);
 		image->section[IMAGE_TABLE].size += size + padding(size);
 		image->count += fill.count;
@@ -69,7 +80,8 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	while (directory_next_leaf(directory, &index) != NULL)
 		leaves++;
 	*saving = (struct directory_saving){ .directory = directory,
-		                             .head_size = LINE + leaves * RECORD,
+		                             .head_size =
+		                                     records_at(directory) + leaves * RECORD,
 		                             .pieces = { piece, saving } };
 	nidus_status status = memory_take(&directory->ground->allocator,
 	                                  saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
@@ -79,10 +91,17 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	saving->body = (void **)(void *)(saving->memory.bytes + saving->head_size);
 	store64(saving->memory.bytes, leaves);
 	store64(saving->memory.bytes + 8, directory->few.count);
+	const struct recent *recent = recent_of(directory);
+	if (recent != NULL) {
+		image->tick = recent->tick;
+		store64(saving->memory.bytes + 16,
+		        directory->index == NULL ? recent_lag(recent, NULL) : 0);
+		recent_save_counts(recent, saving->memory.bytes + LINE);
+	}
 	image->section[IMAGE_TABLE].size = saving->head_size + few_bytes(&directory->few);
 	image->count = few_entries(&directory->few);
 	image->stashed = few_overflow(&directory->few)->nodes;
-	unsigned char *record = saving->memory.bytes + LINE;
+	unsigned char *record = saving->memory.bytes + records_at(directory);
 	for (index = 0; (leaf = directory_next_leaf(directory, &index)) != NULL; record += RECORD)
 		write_record(saving, leaf, record, image);
 	image->section[IMAGE_STASH].size = image->stashed * OVERFLOW_ENTRY;
@@ -117,15 +136,24 @@ static nidus_status no_sense(void)
 /* Whether the head of a table can be one. */
 static nidus_status check_head(struct directory_loading *loading, const unsigned char head[LINE])
 {
-	const struct directory *directory = loading->directory;
+	struct directory *directory = loading->directory;
+	struct recent *recent = recent_of(directory);
 	const struct few *few = &directory->few;
-	uint64_t size = loading->image->section[IMAGE_TABLE].size - LINE,
-		 records = load64(head + 8);
+	uint64_t size = loading->image->section[IMAGE_TABLE].size, records = load64(head + 8);
+	if (size < records_at(directory))
+		return no_sense();
+	size -= records_at(directory);
 	loading->leaves = load64(head);
 	loading->few = records;
-	for (unsigned i = 16; i < LINE; i++) {
+	for (unsigned i = recent != NULL ? 24 : 16; i < LINE; i++) {
 		if (head[i] != 0)
 			return no_sense();
+	}
+	if (recent != NULL) {
+		recent->tick = loading->image->tick;
+		nidus_status status = recent_set_lag(recent, NULL, load64(head + 16));
+		if (status != NIDUS_OK)
+			return status;
 	}
 	if (loading->leaves > 0)
 		return records == 0 && loading->leaves <= size / RECORD ? NIDUS_OK : no_sense();
@@ -135,12 +163,21 @@ static nidus_status check_head(struct directory_loading *loading, const unsigned
 	               : no_sense();
 }
 
+/* Whether nothing is said of sweeps where there are none; what is said of them is looked at later. */
+static bool lags_possible(const struct directory_loading *loading, const unsigned char *record,
+                          unsigned bodies)
+{
+	return load64(record + LAGS) >>
+	               (recent_of(loading->directory) != NULL ? 16 * bodies : 0) ==
+	       0;
+}
+
 /* Whether a record can be that of a leaf; adds up what it claims. */
 static nidus_status check_record(struct directory_loading *loading, const unsigned char *record)
 {
 	uint32_t depth = load32(record), bodies = load32(record + 4);
 	if (bodies < 1 || bodies > LEAF_BODIES || depth > LEAF_DEPTH_MOST ||
-	    load64(record + 56) != 0)
+	    !lags_possible(loading, record, bodies))
 		return no_sense();
 	for (unsigned i = 0; i < LEAF_BODIES; i++) {
 		uint64_t count = load64(record + 8 + 16 * i), listed = load64(record + 16 + 16 * i);
@@ -238,13 +275,25 @@ static nidus_status load_leaf(struct directory_loading *loading, const unsigned 
 	return status;
 }
 
+/* When the bodies of a leaf were swept. Errors: E_FORMAT. */
+static nidus_status load_lags(struct directory *directory, const unsigned char *record,
+                              const struct leaf *leaf)
+{
+	struct recent *recent = recent_of(directory);
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; recent != NULL && i < leaf->bodies && status == NIDUS_OK; i++)
+		status = recent_set_lag(recent, leaf->body[i], load16(record + LAGS + 2 * i));
+	return status;
+}
+
 static nidus_status load_leaves(struct directory_loading *loading, struct bytes_from *from)
 {
 	struct directory *directory = loading->directory;
 	const unsigned char *record = loading->records;
 	uint64_t at = 0, number, left;
 	nidus_status status = check_records(loading);
-	left = loading->image->section[IMAGE_TABLE].size - LINE - loading->leaves * RECORD;
+	left = loading->image->section[IMAGE_TABLE].size - records_at(directory) -
+	       loading->leaves * RECORD;
 	if (status == NIDUS_OK)
 		status = directory_prepare(directory, loading->index_depth, left);
 	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++, record += RECORD) {
@@ -255,6 +304,8 @@ static nidus_status load_leaves(struct directory_loading *loading, struct bytes_
 			break;
 		directory->ops = directory->inner->ops(leaf->body[0]);
 		directory_enter(directory, leaf);
+		if (status == NIDUS_OK)
+			status = load_lags(directory, record, leaf);
 	}
 	return status == NIDUS_OK && left != 0 ? no_sense() : status;
 }
@@ -281,6 +332,19 @@ static nidus_status load_stashes(struct directory_loading *loading, const unsign
 	if (!directory->mapped)
 		directory_recount(directory);
 	return NIDUS_OK;
+}
+
+/* Reads how many keys each slice has, of a filter that forgets. */
+static nidus_status read_counts(struct directory_loading *loading, struct image_reading *reading)
+{
+	struct recent *recent = recent_of(loading->directory);
+	unsigned char bytes[(RECENT_SLICES_MOST + 1) * 8 + LINE];
+	if (recent == NULL)
+		return NIDUS_OK;
+	nidus_status status = image_read_piece(reading, bytes,
+	                                       recent_counts_size(&recent->directory.ground->plan));
+	return status == NIDUS_OK ? recent_load_counts(recent, bytes, loading->image->count)
+	                          : status;
 }
 
 static nidus_status read_few(struct directory_loading *loading, struct image_reading *reading)
@@ -327,6 +391,9 @@ nidus_status directory_read_table(struct directory_loading *loading, struct imag
 		status = check_head(loading, head);
 	if (status != NIDUS_OK)
 		return status;
+	status = read_counts(loading, reading);
+	if (status != NIDUS_OK)
+		return status;
 	if (loading->leaves == 0)
 		return read_few(loading, reading);
 	status = memory_take(&directory->ground->allocator, loading->leaves * RECORD,
@@ -346,6 +413,8 @@ nidus_status directory_read_stash(struct directory_loading *loading, const unsig
 		loading->leaves > 0 ? load_stashes(loading, stash) : load_copies(loading, stash);
 	if (status == NIDUS_OK)
 		status = check_capacity(directory, loading->image->plan.capacity);
+	if (status == NIDUS_OK && recent_of(directory) != NULL)
+		return recent_family(directory->inner)->verify(directory);
 	return status == NIDUS_OK ? directory_verify(directory) : status;
 }
 
@@ -393,19 +462,22 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
 	const unsigned char *table = file + image->section[IMAGE_TABLE].offset;
 	struct directory_loading loading = { .directory = directory,
 		                             .image = image,
-		                             .records = table + LINE };
+		                             .records = table + records_at(directory) };
+	struct recent *recent = recent_of(directory);
 	nidus_status status = check_head(&loading, table);
+	if (status == NIDUS_OK && recent != NULL)
+		status = recent_load_counts(recent, table + LINE, image->count);
 	if (status != NIDUS_OK)
 		return status;
 	if (loading.leaves == 0) {
-		directory->few.bytes = (unsigned char *)(uintptr_t)table + LINE;
+		directory->few.bytes = (unsigned char *)(uintptr_t)loading.records;
 		directory->few.count = (uint16_t)loading.few;
 		status = check_capacity(directory, image->plan.capacity);
 		return status == NIDUS_OK
 		               ? load_copies(&loading, file + image->section[IMAGE_STASH].offset)
 		               : status;
 	}
-	struct bytes_from from = { NULL, table + LINE + loading.leaves * RECORD, NULL };
+	struct bytes_from from = { NULL, loading.records + loading.leaves * RECORD, NULL };
 	status = load_leaves(&loading, &from);
 	if (status == NIDUS_OK)
 		status = check_capacity(directory, image->plan.capacity);

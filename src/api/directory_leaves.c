@@ -5,6 +5,7 @@
  * Whatever fails fails for want of memory, before the index leads anywhere else.
  */
 #include "api/directory_parts.h"
+#include "api/recent.h"
 
 #include <assert.h>
 #include <math.h>
@@ -20,6 +21,8 @@ static const uint8_t first_cell[LEAF_BODIES + 1][LEAF_BODIES + 1] = {
 };
 
 #define ROUNDING 1e-9 /* of products of doubles, that no leaf is split for it */
+
+#define ROOM_SWEPT 8 /* the share of a leaf that has to be free when expired entries are gone */
 
 #define MOST_CELLS 11 /* of a body of a leaf that has three */
 
@@ -177,7 +180,7 @@ static nidus_status make_body(const struct directory *directory, struct leaf *le
 	struct segment segment =
 		segment_of(directory, leaf->number, leaf->depth, bodies, which, &head.last);
 	head.first = segment.first;
-	head.tag_bits = (uint8_t)segment.tag_bits;
+	head.swept_and_tag = recent_tick_of(directory) << 8 | segment.tag_bits;
 	plan.growth_bits = segment.tag_bits;
 	nidus_status status = take_block(directory, &plan, &segment, &block);
 	if (status != NIDUS_OK)
@@ -195,7 +198,7 @@ static nidus_status make_body(const struct directory *directory, struct leaf *le
 
 static void free_body(const struct directory *directory, void *body)
 {
-	unsigned tag_bits = body_head(body)->tag_bits;
+	unsigned tag_bits = body_tag_bits(body);
 	directory->inner->free(body);
 	give_block(directory, (unsigned char *)body - BODY_HEAD, tag_bits);
 }
@@ -447,7 +450,7 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 	leaf->last = true;
 	if (wait_until(leaf, &load, overfull_at(directory, leaf), UINT64_MAX))
 		return false;
-	bool full = directory_used(directory) >= directory_most(directory);
+	bool full = recent_used(directory) >= directory_most(directory);
 	leaf->last = full || !may_split(directory, leaf);
 	if (!full && leaf->last)
 		leaf->room = (int64_t)(directory->trunk->keys / 64 + 1);
@@ -456,9 +459,10 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 
 bool directory_is_full(struct directory *directory, struct leaf *leaf)
 {
+	recent_sweep_leaf(directory, leaf);
 	struct leaf_load load = load_of(directory, leaf);
 	return load.count >= overfull_at(directory, leaf) &&
-	       directory_used(directory) >= directory_most(directory);
+	       recent_used(directory) >= directory_most(directory);
 }
 
 void directory_recount(struct directory *directory)
@@ -595,9 +599,25 @@ static nidus_status extend(struct directory *directory, struct leaf *leaf)
 	return leaf->bodies < LEAF_BODIES ? add_body(directory, leaf) : split_leaf(directory, leaf);
 }
 
+/*
+ * The same where expired entries go first. A leaf grows even if that makes a little room, or it would be
+ * swept over and over again.
+ */
+static bool is_due_swept(struct directory *directory, struct leaf *leaf)
+{
+	if (!recent_sweep_leaf(directory, leaf))
+		return is_due(directory, leaf);
+	struct leaf_load load = load_of(directory, leaf);
+	uint64_t most = splits_at(directory, leaf), of_body = directory->trunk->keys;
+	if (load.count < most - most / ROOM_SWEPT && load.fullest < of_body - of_body / ROOM_SWEPT)
+		return is_due(directory, leaf);
+	bool bits = has_bits(directory, leaf) && may_split(directory, leaf);
+	return is_due(directory, leaf) || bits;
+}
+
 void directory_look_at(struct directory *directory, struct leaf *leaf, bool grow)
 {
-	if (!is_due(directory, leaf) || !grow)
+	if (!is_due_swept(directory, leaf) || !grow)
 		return;
 	reason_set_aside();
 	if (extend(directory, leaf) != NIDUS_OK) /* no memory: again a little later */

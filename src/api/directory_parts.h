@@ -28,7 +28,8 @@ struct body_head {
 	struct leaf *leaf;
 	/* Its parts; the first and the last may be other bodies', too, where bits are borrowed. */
 	uint64_t first, last;
-	uint8_t tag_bits;
+	/* Bits of a tag in the lowest byte; above it the tick up to which a filter that forgets swept the body. */
+	uint64_t swept_and_tag;
 };
 
 #define BODY_HEAD (MEMORY_LINE / 2)
@@ -37,6 +38,11 @@ _Static_assert(sizeof(struct body_head) <= BODY_HEAD, "a body's head is before i
 static inline struct body_head *body_head(const void *body)
 {
 	return (struct body_head *)(void *)((unsigned char *)(uintptr_t)body - BODY_HEAD);
+}
+
+static inline unsigned body_tag_bits(const void *body)
+{
+	return (unsigned)(body_head(body)->swept_and_tag & 0xff);
 }
 
 /* How many base segments there are. */
@@ -107,8 +113,9 @@ struct blueprint directory_body_plan(const struct blueprint *plan);
 /* Makes a leaf part of the directory, whose index is deep enough. */
 void directory_enter(struct directory *directory, struct leaf *leaf);
 
-/* Entries from which on there are leaves, by base segments, keys that a body takes, and bits of a record. */
-uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool shared);
+/* Entries from which on there are leaves, by keys that a body takes, and bits of a record. */
+uint64_t directory_list_most(const struct blueprint *plan, uint64_t keys, unsigned bits,
+                             bool shared);
 /* Bits of a record of the list, but for its value; 0: there can be no list. */
 unsigned directory_list_bits(const struct family *inner, const struct blueprint *plan);
 
@@ -138,6 +145,10 @@ nidus_status directory_leave_list(struct directory *directory);
 
 /* Puts what is in a list into another directory, or into the leaves of the same one. Errors: E_NOMEM. */
 nidus_status directory_put_list(struct directory *to, const struct directory *from);
+
+/* The part of an entry of a body. */
+uint64_t directory_part_of_entry(const struct directory *directory, const void *body,
+                                 const nidus_entry *entry);
 
 /* The entry of a record. */
 nidus_entry directory_listed_entry(const struct directory *directory, struct few_record record);

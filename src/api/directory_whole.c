@@ -19,6 +19,7 @@ struct blueprint directory_body_plan(const struct blueprint *plan)
 	struct blueprint body = *plan;
 	body.chunks = 1;
 	body.growth_bits = body.stride = body.shares = body.segmented = 0;
+	body.slices = 0;
 	body.fpr = 1; /* what a body takes is a question of its places alone */
 	if (body.stash_limit == 0 && plan->family != NIDUS_BREADCRUMB)
 		body.stash_limit =
@@ -57,6 +58,20 @@ static double parts_for(uint64_t keys, uint64_t of_body)
 	return (double)keys / (UNEVEN * (double)of_body);
 }
 
+#define FIXED_LARGER 4 /* times: bodies of a directory that never grows, where tables can be of any size */
+
+/* The same where all bodies are there from the first: they are larger, and so more even. */
+static double parts_of_fixed(const struct family *inner, struct blueprint *plan, uint64_t capacity,
+                             uint64_t *keys)
+{
+	if (inner->fit_segment == NULL || capacity <= *keys)
+		return parts_for(capacity, *keys);
+	inner->fit_segment(plan, *keys * FIXED_LARGER);
+	*keys = inner->segment_keys(plan);
+	double even = 1 - (1 - UNEVEN) / sqrt(FIXED_LARGER);
+	return (double)capacity / (even * (double)*keys);
+}
+
 #define BASE_FEW 3 /* base segments of a small filter whose bodies have one size, at least */
 
 /*
@@ -82,8 +97,10 @@ nidus_status directory_plan(const struct family *inner, const nidus_options *opt
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t keys = inner->segment_keys(plan);
-	double first = parts_for(options->capacity, keys);
-	double last = parts_for(options->max_capacity, keys);
+	bool fixed = options->capacity == options->max_capacity;
+	double first = fixed ? parts_of_fixed(inner, plan, options->capacity, &keys)
+	                     : parts_for(options->capacity, keys);
+	double last = fixed ? first : parts_for(options->max_capacity, keys);
 	/* A list comes first: a few base segments more let tables end where max_capacity does. */
 	if (options->capacity <= keys / 2)
 		first = inner->fit_segment != NULL ? 1 : fmin(last, BASE_FEW);
@@ -157,7 +174,7 @@ struct forecast directory_forecast(const struct family *inner, const struct blue
 	body.growth_bits = bodies.tag_bits;
 	struct forecast forecast = inner->forecast(&body, keys / bodies.all);
 	unsigned bits = directory_list_bits(inner, plan);
-	bool few = keys <= directory_list_most(plan->chunks, of_body, bits,
+	bool few = keys <= directory_list_most(plan, of_body, bits,
 	                                       plan->features & NIDUS_CONCURRENT);
 	forecast.bytes = few ? few_size(bits, plan->value_bits, keys)
 	                     : bytes_of_bodies(inner, &bodies, &body);
@@ -193,8 +210,8 @@ void directory_create(struct directory *directory, const struct family *inner,
 		.ground = ground,
 		.parts = plan->chunks << plan->growth_bits,
 		.few = { .bits = (uint8_t)bits, .value_bits = (uint8_t)plan->value_bits },
-		.few_most = (uint16_t)directory_list_most(plan->chunks, inner->segment_keys(&body),
-		                                          bits, shared),
+		.few_most = (uint16_t)directory_list_most(plan, inner->segment_keys(&body), bits,
+		                                          shared),
 		.shared = shared,
 		.mapped = mapped,
 	};
@@ -244,7 +261,7 @@ static void add_fill(struct fill *all, const struct fill *body)
 static uint64_t room_of_body(const struct directory *directory, const void *body)
 {
 	struct blueprint plan = directory->trunk->plan;
-	plan.growth_bits = body_head(body)->tag_bits;
+	plan.growth_bits = body_tag_bits(body);
 	return directory->mapped ? 0 : directory->inner->segment_room(&plan);
 }
 
@@ -298,9 +315,8 @@ struct fill directory_fill(const struct directory *directory)
 
 /* ------------------------------------------------------------------------- walks -- */
 
-/* The part of an entry of a body. */
-static uint64_t part_of_entry(const struct directory *directory, const void *body,
-                              const nidus_entry *entry)
+uint64_t directory_part_of_entry(const struct directory *directory, const void *body,
+                                 const nidus_entry *entry)
 {
 	return body_head(body)->first +
 	       (entry->fingerprint >> directory->inner->tag_at(&directory->ground->plan));
@@ -387,7 +403,7 @@ bool directory_next(const struct directory *directory, nidus_cursor *cursor, nid
 		if (directory->inner->next(body, &inner, entry)) {
 			cursor->position[1] = pack(&inner);
 			*entry = entry_outside(directory, entry,
-			                       part_of_entry(directory, body, entry));
+			                       directory_part_of_entry(directory, body, entry));
 			return true;
 		}
 		*place = behind;
@@ -442,7 +458,7 @@ static nidus_status verify_body(const struct directory *directory, const void *b
 	if (!borrows && (parts & (parts - 1)) == 0)
 		return status; /* every tag is one of the body's parts */
 	while (status == NIDUS_OK && directory->inner->next(body, &cursor, &entry)) {
-		uint64_t part = part_of_entry(directory, body, &entry);
+		uint64_t part = directory_part_of_entry(directory, body, &entry);
 		if (part > head->last ||
 		    (borrows && !borrowed_in_place(directory, body, &entry, part)))
 			return fail(NIDUS_E_CORRUPT,
@@ -495,8 +511,10 @@ static nidus_status copy_leaf(struct directory *to, const struct leaf *leaf, boo
 	if (status != NIDUS_OK)
 		return status;
 	to->ops = to->inner->ops(copy->body[0]);
-	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
+	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++) {
 		status = copy_body(to, copy->body[i], leaf->body[i], mapped);
+		body_head(copy->body[i])->swept_and_tag = body_head(leaf->body[i])->swept_and_tag;
+	}
 	directory_enter(to, copy);
 	copy->room = leaf->room;
 	copy->last = leaf->last;

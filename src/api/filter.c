@@ -5,6 +5,7 @@
 #include "api/filter.h"
 
 #include "api/options.h"
+#include "api/recent.h"
 #include "api/shared.h"
 
 nidus_status filter_null(const char *argument)
@@ -25,6 +26,10 @@ nidus_status filter_check_writable(const nidus_filter *filter)
 nidus_status filter_check_removable(const nidus_filter *filter)
 {
 	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK && filter->plan.slices > 0)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets removes nothing: keys that look the same share "
+		            "an entry, which goes when none of them is refreshed any more");
 	if (status == NIDUS_OK && !(filter->family->features & NIDUS_DELETE))
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove",
 		            filter->family->name);
@@ -54,11 +59,17 @@ static bool has_locks(const nidus_filter *filter)
 	return filter->plan.features & NIDUS_CONCURRENT && !filter->readonly && !FILTER_ALONE;
 }
 
-/* Bytes behind a filter: any of fixed size may become a directory. */
-static size_t body_room(const struct family *family)
+/* Bytes of the body of a filter. */
+static size_t body_size(const struct family *family, const struct blueprint *plan)
 {
-	size_t most = family->body_size > sizeof(struct directory) ? family->body_size
-	                                                           : sizeof(struct directory);
+	return plan->slices > 0 ? recent_size(plan) : family->body_size;
+}
+
+/* Bytes behind a filter: any of fixed size may become a directory. */
+static size_t body_room(const struct family *family, const struct blueprint *plan)
+{
+	size_t size = body_size(family, plan);
+	size_t most = size > sizeof(struct directory) ? size : sizeof(struct directory);
 	return divide_up(most, sizeof(void *)) * sizeof(void *);
 }
 
@@ -68,11 +79,12 @@ _Static_assert(sizeof(struct apart) <= sizeof(struct directory), "it fits behind
  * Takes memory for a filter. A body of fixed size begins with a line, others anywhere.
  * Errors: E_NOMEM.
  */
-static nidus_status take_memory(const struct family *family, const nidus_allocator *allocator,
-                                bool opened, nidus_filter **filter)
+static nidus_status take_memory(const struct family *family, const struct blueprint *plan,
+                                const nidus_allocator *allocator, bool opened,
+                                nidus_filter **filter)
 {
 	size_t before = MEMORY_LINE - offsetof(struct nidus_filter, body) % MEMORY_LINE;
-	size_t size = sizeof(struct nidus_filter) + body_room(family) +
+	size_t size = sizeof(struct nidus_filter) + body_room(family, plan) +
 	              (opened ? sizeof(struct opened) : 0);
 	struct block memory;
 	bool lists = family->grows || family->unlimited;
@@ -104,7 +116,8 @@ static void give_memory(nidus_filter *filter)
 
 struct opened *filter_opened(const nidus_filter *filter)
 {
-	return (struct opened *)(void *)((uintptr_t)filter->body + body_room(filter->family));
+	return (struct opened *)(void *)((uintptr_t)filter->body +
+	                                 body_room(filter->family, &filter->plan));
 }
 
 /* Makes the body of a filter that has all the rest. Errors: E_NOMEM. */
@@ -135,7 +148,7 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	nidus_filter *made;
 	*filter = NULL;
 	family = family_of_plan(family_find(family->id), plan);
-	nidus_status status = take_memory(family, allocator, table != NULL, &made);
+	nidus_status status = take_memory(family, plan, allocator, table != NULL, &made);
 	if (status != NIDUS_OK)
 		return status;
 	made->family = family;
@@ -144,7 +157,7 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	made->allocator = *allocator;
 	made->readonly = table != NULL;
 	made->keeps_all = plan->features & NIDUS_NO_DELETE;
-	made->value_bits = (uint8_t)plan->value_bits;
+	made->value_bits = plan->slices > 0 ? 0 : plan->value_bits; /* stamps are no values */
 	status = make_body(made, table);
 	if (status != NIDUS_OK) {
 		give_memory(made);
@@ -170,24 +183,24 @@ static void free_body(nidus_filter *filter)
 	filter->apart = false;
 }
 
-/* Whether a body of a family fits behind a filter. */
-static bool has_room(const nidus_filter *filter, const struct family *family)
+/* Whether the body of another filter fits behind a filter. */
+static bool has_room(const nidus_filter *filter, const nidus_filter *other)
 {
 	size_t before = filter->skipped + offsetof(struct nidus_filter, body);
-	return family->body_size <= filter->whole_size - before;
+	return body_size(other->family, &other->plan) <= filter->whole_size - before;
 }
 
 void filter_take_body(nidus_filter *to, nidus_filter *from)
 {
 	const size_t seed = sizeof to->plan.seed;
-	bool stays = !from->apart && !has_room(to, from->family);
+	bool stays = !from->apart && !has_room(to, from);
 	struct apart apart = { .body = from->body, .memory = memory_of(from) };
 	shared_unmake(from);
 	free_body(to);
 	if (stays)
 		memcpy(to->body, &apart, sizeof apart);
 	else
-		memcpy(to->body, from->body, from->apart ? sizeof apart : from->family->body_size);
+		memcpy(to->body, from->body, from->apart ? sizeof apart : body_size(from->family, &from->plan));
 	to->apart = stays || from->apart;
 	to->family = from->family;
 	/* Other threads may read the seed, which is the same, to hash a key. */
@@ -387,8 +400,9 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.features = features_now(filter),
 		.readonly = filter->readonly,
 		.concurrent = plan->features & NIDUS_CONCURRENT && !filter->readonly,
-		.value_bits = plan->value_bits,
+		.value_bits = filter->value_bits,
 		.judged = plan->judged,
+		.slices = plan->slices,
 	};
 	shared_go_on(filter);
 	memcpy(info, &full, size);

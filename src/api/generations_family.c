@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "api/generations_parts.h"
+#include "api/recent.h"
 
 static const struct family *inner_of(const struct blueprint *plan)
 {
@@ -139,5 +140,7 @@ const struct family *family_of_plan(const struct family *inner, const struct blu
 {
 	if (plan->segmented == PLAN_GENERATIONS)
 		return generations_family(inner);
+	if (plan->slices > 0)
+		return recent_family(inner);
 	return plan->segmented ? directory_family(inner) : inner;
 }

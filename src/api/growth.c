@@ -41,7 +41,9 @@ nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 {
 	struct directory *directory = filter_directory(to);
 	const struct directory *source = filter_directory(from);
-	if (directory->index == NULL && (source == NULL || source->index != NULL))
+	bool alike = to->plan.slices == 0; /* stamps are those of one filter */
+	if (!alike ||
+	    (directory->index == NULL && (source == NULL || source->index != NULL)))
 		return list_entries(to, from);
 	if (source != NULL)
 		return directory_absorb(directory, source);

@@ -9,6 +9,7 @@
 #include "api/claims.h"
 #include "api/generations_files.h"
 #include "api/options.h"
+#include "api/recent.h"
 #include "api/shared.h"
 #include "store/file.h"
 #include "store/image.h"
@@ -27,6 +28,8 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	nidus_status status = claims_check(*family, plan);
 	if (status != NIDUS_OK)
 		return status;
+	if (image->tick >> RECENT_TICK_BITS != 0 || (image->tick != 0 && plan->slices == 0))
+		return fail(NIDUS_E_FORMAT, "the header's tick makes no sense");
 	uint64_t table = image->section[IMAGE_TABLE].size;
 	uint64_t entry = (*family)->stash_entry > 0 ? (*family)->stash_entry : 1;
 	bool right = plan->segmented ? table >= DIRECTORY_HEAD

@@ -68,6 +68,8 @@ nidus_status merge_check_match(const struct blueprint *a, const struct blueprint
 		return fail(NIDUS_E_MISMATCH,
 		            "the fingerprints differ: make both filters with the same rate, slots "
 		            "and max_capacity");
+	if (a->slices != b->slices)
+		return fail(NIDUS_E_MISMATCH, "the slices differ: %u and %u", a->slices, b->slices);
 	if (a->value_bits != b->value_bits)
 		return fail(NIDUS_E_MISMATCH, "the values differ: %u and %u bits", a->value_bits,
 		            b->value_bits);
@@ -143,7 +145,8 @@ static nidus_status survey(struct merger *merger)
 	merger->family = merger->filters[0]->family;
 	merger->base = merger->filters[0]->plan;
 	merger->base.max_capacity = 0;
-	if (merger->how != NIDUS_MERGE_COPIES && merger->family->joint == NULL)
+	if (merger->how != NIDUS_MERGE_COPIES && merger->family->joint == NULL &&
+	    merger->base.slices == 0)
 		merger->base.features |= NIDUS_NO_DELETE; /* twins share an entry */
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
 		status = add_part(merger, merger->filters[i]);
@@ -297,6 +300,8 @@ static nidus_status join(const struct merger *merger, const struct body_ops *ops
                          uint64_t hash, uint64_t value)
 {
 	struct value_change change = { VALUE_REPLACE, value, value };
+	if (merger->base.slices > 0)
+		return NIDUS_NOT_FOUND; /* an insert keeps the younger of two ages */
 	if (merger->base.value_bits == 0)
 		return ops->count(body, hash) > 0 ? NIDUS_OK : NIDUS_NOT_FOUND;
 	if (merger->how != NIDUS_MERGE_UNIQUE) {
@@ -322,7 +327,10 @@ static nidus_status gather_new(nidus_filter *to, uint64_t hash, uint64_t value, 
 	}
 	if (status == NIDUS_OK)
 		status = body_insert(to->ops, filter_body(to), hash, value);
-	*count += status == NIDUS_OK;
+	if (to->plan.slices > 0)
+		*count = to->family->count(filter_body(to));
+	else
+		*count += status == NIDUS_OK;
 	return status;
 }
 
@@ -479,7 +487,7 @@ static nidus_status merge(struct merger *merger, nidus_filter **merged)
 		status = merge_bits(merger, merged);
 	else if (merger->family->unlimited)
 		status = merge_generations(merger, merged);
-	else if (merger->how == NIDUS_MERGE_COPIES)
+	else if (merger->how == NIDUS_MERGE_COPIES && merger->base.slices == 0)
 		status = merge_all(merger, merged);
 	else
 		status = merge_unique(merger, merged);

@@ -5,6 +5,7 @@
 #include "api/options.h"
 
 #include "api/generations.h"
+#include "api/recent.h"
 #include "base/random.h"
 #include "base/reason.h"
 
@@ -112,6 +113,28 @@ static nidus_status check_capacity(const nidus_options *options)
 	return NIDUS_OK;
 }
 
+/* What goes with a filter that forgets, whatever its family. */
+static nidus_status check_slices(const nidus_options *options)
+{
+	if (options->slices == 0)
+		return NIDUS_OK;
+	if (options->slices < 2 || options->slices > RECENT_SLICES_MOST)
+		return fail(NIDUS_E_RANGE, "slices is %u; 2 to %d are possible, and 0 for none",
+		            options->slices, RECENT_SLICES_MOST);
+	if (options->value_bits > 0)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets (slices) keeps no values beside its keys");
+	if (options->features & (NIDUS_DELETE | NIDUS_MULTISET))
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets (slices) has a key once and cannot %s",
+		            options->features & NIDUS_DELETE ? "remove" : "keep copies");
+	if (options->max_capacity == NIDUS_UNLIMITED)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets (slices) needs a max_capacity: the most keys "
+		            "that are in it at a time");
+	return NIDUS_OK;
+}
+
 nidus_status options_check(nidus_options *options)
 {
 	if (options->capacity == 0 && options->max_capacity == NIDUS_UNLIMITED)
@@ -133,7 +156,8 @@ nidus_status options_check(nidus_options *options)
 	if (options->value_bits > VALUE_BITS_MOST)
 		return fail(NIDUS_E_RANGE, "value_bits is %u; values have at most %d bits",
 		            options->value_bits, VALUE_BITS_MOST);
-	return check_rate(options);
+	status = check_slices(options);
+	return status == NIDUS_OK ? check_rate(options) : status;
 }
 
 void options_size_for(nidus_options *options, uint64_t keys)
@@ -164,6 +188,22 @@ static const char *feature_name(uint32_t feature)
 	default:
 		return "keep copies";
 	}
+}
+
+/* The plan of a filter that forgets: a directory, whose entries have stamps for values. */
+static nidus_status plan_recent(nidus_options *options, const struct family *family,
+                                struct blueprint *plan)
+{
+	if (!recent_family_can(family))
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "the %s family cannot forget; bucketed, windowed and breadcrumb can",
+		            family->name);
+	plan->slices = (uint16_t)options->slices;
+	plan->value_bits = (uint8_t)recent_bits(options->slices);
+	options->value_bits = plan->value_bits;
+	if (options->max_capacity == 0)
+		options->max_capacity = options->capacity;
+	return directory_plan(family, options, plan);
 }
 
 /* The plan of one family, for any capacity. */
@@ -197,6 +237,8 @@ static nidus_status plan_family(const nidus_options *options, const struct famil
 	nidus_options wishes = *options;
 	if (wishes.slots > UINT8_MAX)
 		wishes.slots = UINT8_MAX; /* no family has so many */
+	if (status == NIDUS_OK && options->slices > 0)
+		return plan_recent(&wishes, family, plan);
 	if (status == NIDUS_OK && options->max_capacity == NIDUS_UNLIMITED)
 		return generations_plan(family, &wishes, plan);
 	if (status == NIDUS_OK && options->max_capacity > options->capacity)

@@ -149,6 +149,9 @@ static nidus_status check_packable(const nidus_filter *filter)
 			NIDUS_E_UNSUPPORTED,
 			"a filter of unlimited size has generations of entries, which no table of "
 			"fixed size holds together: make it with a max_capacity to pack it");
+	if (status == NIDUS_OK && filter->plan.slices > 0)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets cannot be packed: its entries come and go");
 	if (status != NIDUS_OK || family->pack != NULL)
 		return status;
 	if (family->features & NIDUS_STATIC)

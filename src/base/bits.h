@@ -55,6 +55,18 @@ static inline void store64(void *to, uint64_t word)
 	memcpy(to, &word, sizeof word);
 }
 
+/* Byte by byte: seldom needed. */
+static inline unsigned load16(const unsigned char *from)
+{
+	return from[0] | (unsigned)from[1] << 8;
+}
+
+static inline void store16(unsigned char *to, unsigned word)
+{
+	to[0] = (unsigned char)(word & 0xff);
+	to[1] = (unsigned char)(word >> 8 & 0xff);
+}
+
 static inline uint32_t load32(const void *from)
 {
 	uint32_t word;

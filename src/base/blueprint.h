@@ -32,7 +32,8 @@ struct blueprint {
 	uint64_t groups;       /* buckets or windows per chunk */
 	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
 	uint32_t features;     /* of nidus_options: what was asked for */
-	uint32_t reserve;      /* slots held back, where the family does that */
+	uint16_t reserve;      /* slots held back, where the family does that */
+	uint16_t slices;       /* of a filter that forgets (api/recent.h); 0: it does not */
 	uint32_t max_steps;    /* slots that one insert may look at */
 	uint32_t stash_limit;  /* entries in one chunk's stash at most */
 	uint8_t family;        /* nidus_family */

@@ -156,13 +156,14 @@ static nidus_status choose_slots(const nidus_options *options, struct blueprint 
 		status = limits_for(plan->slots, &limits);
 	if (status != NIDUS_OK)
 		return status;
-	plan->reserve = options->reserve != 0 ? options->reserve : BEST_RESERVE;
+	unsigned reserve = options->reserve != 0 ? options->reserve : BEST_RESERVE;
 	if (options->reserve == NIDUS_RESERVE_NONE)
-		plan->reserve = 0;
-	if (plan->reserve >= plan->slots)
+		reserve = 0;
+	if (reserve >= plan->slots)
 		return fail(NIDUS_E_RANGE,
 		            "of %u slots per bucket at most %u can be held back, not %u",
-		            plan->slots, plan->slots - 1, plan->reserve);
+		            plan->slots, plan->slots - 1, reserve);
+	plan->reserve = (uint16_t)reserve;
 	return NIDUS_OK;
 }
 

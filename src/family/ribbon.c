@@ -81,7 +81,7 @@ static void choose_bits(struct blueprint *plan, double rate)
 	double f = 2 * (1 - rate * (double)(UINT64_C(1) << plan->core_bits));
 	uint64_t share = f > 0 ? (uint64_t)(f * (double)SHARES) + 1 : 0;
 	if (share < SHARES) {
-		plan->reserve = (uint32_t)share;
+		plan->reserve = (uint16_t)share;
 		return;
 	}
 	plan->core_bits++;
@@ -118,7 +118,7 @@ static nidus_status ribbon_family_check(const struct blueprint *plan)
 	    plan->max_steps != 0 || plan->stash_limit != 0 ||
 	    plan->max_capacity != plan->capacity || !(plan->features & NIDUS_STATIC))
 		return fail(NIDUS_E_RANGE, "a ribbon filter has no slots, stash limit or growth");
-	if (plan->core_bits < 1 || plan->core_bits > RIBBON_PRINT_MOST || plan->reserve >= SHARES ||
+	if (plan->core_bits < 1 || plan->core_bits > RIBBON_PRINT_MOST ||
 	    (plan->core_bits == RIBBON_PRINT_MOST && plan->reserve > 0))
 		return fail(NIDUS_E_RANGE, "a ribbon filter has fingerprints of 1 to %d bits",
 		            RIBBON_PRINT_MOST);

@@ -7,16 +7,18 @@
  *      12  header size, u32          88  reserve, u32
  *      16  family, u32               92  max steps, u32
  *      20  features, u32             96  stash limit, u32
- *      24  seed, u64                100  borrowed bits, u32
+ *      24  seed, u64                100  stride, u32
  *      32  capacity, u64            104  count, u64
  *      40  max capacity, u64        112  stashed, u64
  *      48  fpr, f64                 120  sections, u32
  *      56  slots, u32               124  zero, u32
  *      60  core bits, u32           128  per section: kind u32, zero u32,
  *      64  growth bits, u32              offset u64, size u64, checksum u64
- *      68  level, u32               192  bits of a value, u32
+ *      68  shares, u32              192  bits of a value, u32
  *                                  196  1 if it is a directory of segments, u32
  *                                  200  keys in the verdict, u64
+ *                                  208  tick, u64
+ *                                  216  slices, u32
  *                                  248  checksum of bytes 0 to 247, u64
  */
 #include "store/image.h"
@@ -35,6 +37,8 @@ static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n
 #define VALUE_BITS_AT 192 /* behind the section table */
 #define SEGMENTED_AT 196
 #define JUDGED_AT 200
+#define TICK_AT 208
+#define SLICES_AT 216
 #define CHECKSUM_AT 248
 
 #define LINE 64   /* sections start at a cache line, */
@@ -114,6 +118,7 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store32(to + VALUE_BITS_AT, plan->value_bits);
 	store32(to + SEGMENTED_AT, plan->segmented);
 	store64(to + JUDGED_AT, plan->judged);
+	store32(to + SLICES_AT, plan->slices);
 }
 
 /* What does not fit is found out when the plan is encoded again. */
@@ -131,13 +136,14 @@ static void decode_plan(struct blueprint *plan, const unsigned char *from)
 	plan->shares = (uint8_t)load32(from + 68);
 	plan->chunks = load64(from + 72);
 	plan->groups = load64(from + 80);
-	plan->reserve = load32(from + 88);
+	plan->reserve = (uint16_t)load32(from + 88);
 	plan->max_steps = load32(from + 92);
 	plan->stash_limit = load32(from + 96);
 	plan->stride = (uint8_t)load32(from + 100);
 	plan->value_bits = (uint8_t)load32(from + VALUE_BITS_AT);
 	plan->segmented = (uint8_t)load32(from + SEGMENTED_AT);
 	plan->judged = load64(from + JUDGED_AT);
+	plan->slices = (uint16_t)load32(from + SLICES_AT);
 }
 
 static void encode(const struct image *image, unsigned char header[IMAGE_HEADER])
@@ -149,6 +155,7 @@ static void encode(const struct image *image, unsigned char header[IMAGE_HEADER]
 	encode_plan(&image->plan, header);
 	store64(header + 104, image->count);
 	store64(header + 112, image->stashed);
+	store64(header + TICK_AT, image->tick);
 	store32(header + 120, IMAGE_SECTIONS);
 	for (uint32_t i = 0; i < IMAGE_SECTIONS; i++) {
 		unsigned char *row = header + SECTION_TABLE + i * SECTION_ROW;
@@ -314,6 +321,7 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 	decode_plan(&image->plan, header);
 	image->count = load64(header + 104);
 	image->stashed = load64(header + 112);
+	image->tick = load64(header + TICK_AT);
 	for (int i = 0; i < IMAGE_SECTIONS; i++) {
 		image->section[i].size = load64(header + SECTION_TABLE + i * SECTION_ROW + 16);
 		image->section[i].checksum = load64(header + SECTION_TABLE + i * SECTION_ROW + 24);

@@ -26,6 +26,7 @@ struct image {
 	struct blueprint plan;
 	uint64_t count;                    /* entries, stashed ones included */
 	uint64_t stashed;                  /* different entries in stashes */
+	uint64_t tick;                     /* of a filter that forgets; 0 of all others */
 	const struct image_pieces *pieces; /* image_write takes the table from there, unless NULL */
 	struct {
 		uint64_t offset; /* image_lay_out sets it */

@@ -66,9 +66,11 @@ static struct image sample(uint64_t table, uint64_t stash)
 		          .reserve = 7,
 		          .max_steps = 11,
 		          .stash_limit = 13,
-		          .stride = 17 },
+		          .stride = 17,
+		          .slices = 19 },
 		.count = 42,
 		.stashed = 2,
+		.tick = 77,
 	};
 	image.section[IMAGE_TABLE].size = table;
 	image.section[IMAGE_STASH].size = stash;
@@ -196,7 +198,7 @@ static void sealed_nonsense_is_refused(void **state)
 		{ 144, INT64_MAX },
 		{ 168, 0 },              /* offset of the second */
 		{ 176, UINT64_MAX - 1 }, /* its size */
-		{ 208, 1 },              /* behind what is known */
+		{ 220, 1 },              /* behind what is known */
 		{ 240, 1 },
 	};
 	for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
