@@ -89,13 +89,7 @@ ALWAYS_INLINE struct coded_parts nest_load_coded(const struct nest *nest, struct
  */
 ALWAYS_INLINE bool nest_side_by_side(struct nest_shape shape)
 {
-	return shape.words <= NEST_WHOLE && !nest_coded(shape.kind) && !shape.shared;
-}
-
-/* Whether groups in one word begin with a byte. */
-ALWAYS_INLINE bool nest_from_bytes(struct nest_shape shape)
-{
-	return shape.words == NEST_BYTES || shape.words == NEST_WHOLE;
+	return shape.words <= NEST_ONE && !nest_coded(shape.kind) && !shape.shared;
 }
 
 /* Both groups of a key, each in a word that is loaded from the byte it begins in. */
@@ -107,7 +101,7 @@ struct nest_both {
 ALWAYS_INLINE struct nest_both nest_both(const struct nest *nest, struct nest_shape shape,
                                          const struct nest_spot *spot)
 {
-	const unsigned any = nest_from_bytes(shape) ? 0 : 7;
+	const unsigned any = shape.words == NEST_BYTES ? 0 : 7;
 	return (struct nest_both){
 		{ nest->bits + (spot->bit[0] >> 3), nest->bits + (spot->bit[1] >> 3) },
 		{ spot->bit[0] & any, spot->bit[1] & any },
@@ -213,19 +207,17 @@ ALWAYS_INLINE bool nest_choose(const struct nest *nest, struct nest_shape shape,
 	unsigned place = (unsigned)__builtin_ctzll(found.zeros);
 	*site = nest_site_at(nest, shape, found.bit, place);
 	site->value = spot->value;
-	if (shape.kind == NEST_WINDOWS)
+	if (!nest_symmetric(shape.kind))
 		site->value |=
 			found.pattern >> (place - nest->layout->high) & nest->layout->extra_mask;
-	else if (nest_choosing(shape.kind))
-		site->value |= found.pattern & nest->layout->extra_mask;
 	return true;
 }
 
 /* The first of two groups' places that is one; takes the bit of its group. */
-ALWAYS_INLINE unsigned nest_in_order(struct nest_shape shape, unsigned first, unsigned second,
+ALWAYS_INLINE unsigned nest_in_order(unsigned first, unsigned second,
                                      uint64_t *bit, uint64_t second_bit, unsigned *choice)
 {
-	uint64_t mask = 0 - (uint64_t)(first == nest_none(shape));
+	uint64_t mask = 0 - (uint64_t)(first == NEST_NOWHERE);
 	OPAQUE64(mask);
 	*bit ^= (*bit ^ second_bit) & mask;
 	*choice = (unsigned)mask & 1;
@@ -240,10 +232,10 @@ ALWAYS_INLINE bool nest_choose_in_order(const struct nest *nest, struct nest_sha
 	unsigned first = nest_vacancy(nest, shape, spot->bit[0], open);
 	unsigned second = nest_vacancy(nest, shape, spot->bit[1], false);
 	uint64_t bit = spot->bit[0];
-	unsigned choice, place = nest_in_order(shape, first, second, &bit, spot->bit[1], &choice);
+	unsigned choice, place = nest_in_order(first, second, &bit, spot->bit[1], &choice);
 	*site = nest_site_at(nest, shape, bit, place);
 	site->value = nest_encode(nest, shape.kind, spot->value, choice, nest_slot_at(nest, place));
-	return place != nest_none(shape);
+	return place != NEST_NOWHERE;
 }
 
 /*
@@ -253,7 +245,7 @@ ALWAYS_INLINE bool nest_choose_in_order(const struct nest *nest, struct nest_sha
 ALWAYS_INLINE bool nest_choose_coded(const struct nest *nest, struct nest_shape shape,
                                      const struct nest_spot *spot, struct nest_site *site)
 {
-	uint64_t taken[2], full = nest_none(shape);
+	uint64_t taken[2], full = NEST_NOWHERE;
 	for (unsigned i = 0; i < 2; i++) {
 		if (!nest_coded_in_word(shape))
 			taken[i] = nest_vacancy(nest, shape, spot->bit[i], false);
@@ -337,7 +329,7 @@ ALWAYS_INLINE bool nest_fill_earlier(struct nest *nest, struct nest_shape shape,
                                      const struct nest_spot *spot)
 {
 	struct nest_both both = nest_both(nest, shape, spot);
-	bool any, bytes = nest_from_bytes(shape);
+	bool any, bytes = shape.words == NEST_BYTES;
 	two_words words = bytes ? two_load(both.group[0], both.group[1])
 	                        : two_load_from(both.group[0], both.group[1], both.bit);
 	two_words gaps = two_zeros(words, two_pair(nest->layout->both_ones),
@@ -412,7 +404,7 @@ ALWAYS_INLINE bool nest_make_room(struct nest *nest, struct nest_shape shape,
 ALWAYS_INLINE struct nest_key nest_key_to_put(const struct nest *nest, struct nest_shape shape,
                                               uint64_t hash, uint64_t payload)
 {
-	struct nest_key key = nest_locate_as(nest, shape.kind, nest_special(nest, shape), hash);
+	struct nest_key key = nest_locate_as(nest, shape.kind, shape.path, hash);
 	key.value |= payload << nest->layout->payload_at;
 	return key;
 }
@@ -423,7 +415,9 @@ ALWAYS_INLINE struct nest_key nest_find_to_put(const struct nest *nest, struct n
                                                struct nest_spot *spot)
 {
 	struct nest_key key = nest_key_to_put(nest, shape, hash, payload);
-	nest_spot_of(nest, &key, key.chunk * nest->layout->stride_bits, spot);
+	uint64_t chunk_bit =
+		shape.path == NEST_SHORT_PATH ? 0 : key.chunk * nest->layout->stride_bits;
+	nest_spot_of(nest, &key, chunk_bit, spot);
 	return key;
 }
 
@@ -477,21 +471,12 @@ ALWAYS_INLINE nidus_status nest_put(struct nest *nest, struct nest_shape shape, 
 }
 
 ALWAYS_INLINE nidus_status nest_insert(struct nest *nest, struct nest_shape shape, uint64_t hash,
-                                       nest_insert_rest *rest)
-{
-	struct nest_spot spot;
-	struct nest_key key = nest_find(nest, shape, hash, &spot);
-	return nest_put(nest, shape, hash, 0, key.chunk, &spot, nest_near_of(shape, &key), rest);
-}
-
-ALWAYS_INLINE nidus_status nest_insert_value(struct nest *nest, struct nest_shape shape,
-                                             uint64_t hash, uint64_t payload,
-                                             nest_insert_rest *rest)
+                                       uint64_t payload, nest_insert_rest *rest)
 {
 	struct nest_spot spot;
 	struct nest_key key = nest_find_to_put(nest, shape, hash, payload, &spot);
-	return nest_put(nest, shape, hash, payload, key.chunk, &spot, nest_near_of(shape, &key),
-	                rest);
+	return nest_put(nest, shape, hash, payload, key.chunk, &spot,
+	                nest_near(nest, shape, &spot), rest);
 }
 
 /* --------------------------------------------------------------------- remove -- */
@@ -501,23 +486,15 @@ ALWAYS_INLINE bool nest_find_copy(const struct nest *nest, struct nest_shape sha
                                   const struct nest_spot *spot, struct nest_site *site,
                                   unsigned *choice)
 {
-	struct nest_found found;
 	if (nest_coded(shape.kind)) {
 		unsigned first = nest_copy_in(nest, shape, spot, 0);
 		unsigned second = nest_copy_in(nest, shape, spot, 1);
 		uint64_t bit = spot->bit[0];
-		unsigned place = nest_in_order(shape, first, second, &bit, spot->bit[1], choice);
+		unsigned place = nest_in_order(first, second, &bit, spot->bit[1], choice);
 		*site = nest_site_at(nest, shape, bit, place);
-		return place != nest_none(shape);
+		return place != NEST_NOWHERE;
 	}
-	if (shape.words == NEST_PAIRED) {
-		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, nest->bits, spot),
-		                           nest->layout->ones_of_both, nest->layout->highs_of_both);
-		found = (struct nest_found){ (uint32_t)hits, spot->bit[0], 0, (uint32_t)hits == 0 };
-		replace_zero(&found.zeros, hits >> 32, &found.bit, spot->bit[1]);
-	} else {
-		found = nest_first(nest, shape, spot, NEST_COPIES);
-	}
+	struct nest_found found = nest_first(nest, shape, spot, NEST_COPIES);
 	*choice = found.choice;
 	if (UNLIKELY(found.zeros == 0))
 		return false;
@@ -548,7 +525,7 @@ ALWAYS_INLINE bool nest_take_locked(struct nest *nest, struct nest_shape shape, 
                                     const struct nest_spot *spot, unsigned choice, uint32_t *pair)
 {
 	unsigned place = nest_copy_in(nest, shape, spot, choice);
-	if (place == nest_none(shape) ||
+	if (place == NEST_NOWHERE ||
 	    __atomic_load_n(&nest->chunk[chunk].stash.nodes, __ATOMIC_ACQUIRE) != 0)
 		return false;
 	struct nest_site site = nest_site_at(nest, shape, spot->bit[choice], place);
@@ -675,12 +652,10 @@ ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape
 {
 	struct nest_key key = nest_find(nest, shape, hash, &visit->spot);
 	visit->chunk = key.chunk;
-	if (shape.words == NEST_PAIRED && !shape.shared)
-		shape.words = NEST_ONE; /* as nest_both loads it */
 	nest_fetch(nest, shape, visit->spot.bit[0]);
 	nest_fetch(nest, shape, visit->spot.bit[1]);
 	if (!shape.shared) {
-		if (shape.special != NEST_ANY_WAY && (shape.special & NEST_PART))
+		if (shape.path == NEST_PART_PATH)
 			PREFETCH_WRITE(nest->chunk); /* every body has its own */
 		return;
 	}
@@ -693,24 +668,24 @@ ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape
 }
 
 /*
- * Both in input order up to the first failure; a remove where `rest` is NULL. All keys are of one
- * nest, or each of its own unless `each` is NULL, which the compiler knows.
+ * Both in input order up to the first failure; a remove where `rest` is NULL. Key i is of
+ * nests[i] if `each`, otherwise all are of the first.
  */
-ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, void *const *each,
-                                             struct nest_shape shape, const uint64_t *hashes,
-                                             const uint64_t *values, size_t n, size_t *done,
-                                             nest_insert_rest *rest)
+ALWAYS_INLINE nidus_status nest_change_all(void *const *nests, bool each, struct nest_shape shape,
+                                           const uint64_t *hashes, const uint64_t *values, size_t n,
+                                           size_t *done, nest_insert_rest *rest)
 {
 	struct nest_visit ring[NEST_AHEAD];
+	struct nest *nest = nests[0], *next = nest;
 	const size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
 	/* One loop for both, with a test of i, is slower by an eighth. */
 	for (size_t i = 0; i < ahead; i++)
-		nest_come_to(each != NULL ? each[i] : nest, shape, hashes[i], &ring[i]);
+		nest_come_to(each ? nests[i] : nest, shape, hashes[i], &ring[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct nest_visit *visit = &ring[i % NEST_AHEAD];
 		uint64_t payload = values != NULL ? values[i] : 0;
-		if (each != NULL)
-			nest = each[i];
+		if (each)
+			nest = nests[i];
 		visit->spot.value |= payload << nest->layout->payload_at;
 		bool near = rest != NULL && nest_near(nest, shape, &visit->spot);
 		nidus_status status = rest != NULL
@@ -722,12 +697,29 @@ ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, void *const *eac
 			*done = i;
 			return status;
 		}
-		if (LIKELY(n - i > NEST_AHEAD))
-			nest_come_to(each != NULL ? each[i + NEST_AHEAD] : nest, shape,
-			             hashes[i + NEST_AHEAD], visit);
+		if (UNLIKELY(n - i <= NEST_AHEAD))
+			continue;
+		if (each)
+			next = nests[i + NEST_AHEAD];
+		nest_come_to(next, shape, hashes[i + NEST_AHEAD], visit);
 	}
 	*done = n;
 	return NIDUS_OK;
+}
+
+/* Up to the first failure, without haste. */
+static inline nidus_status nest_insert_one_by_one(void *nest, const uint64_t *hashes,
+                                                  const uint64_t *values, size_t n, size_t *done,
+                                                  nidus_status (*insert)(void *nest, uint64_t hash,
+                                                                         uint64_t value))
+{
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n; ++*done) {
+		status = insert(nest, hashes[*done], values != NULL ? values[*done] : 0);
+		if (status != NIDUS_OK)
+			break;
+	}
+	return status;
 }
 
 /*
@@ -745,9 +737,8 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
 	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
 		size_t some = left < NEST_NEAR ? left : NEST_NEAR, crowded = 0;
 		for (size_t i = 0; i < some; i++) {
-			struct nest_key key = nest_locate_as(nest, shape.kind,
-			                                     nest->layout->special | NEST_CHUNKS,
-			                                     hashes[i * step]);
+			struct nest_key key =
+				nest_locate_as(nest, shape.kind, shape.path, hashes[i * step]);
 			if (values != NULL)
 				key.value |= values[i * step] << nest->layout->payload_at;
 			nest_spot_of(nest, &key, chunk_bit, &spots[i]);

@@ -14,22 +14,35 @@ ALWAYS_INLINE struct nest_shape any_shape(const struct nest *nest, bool shared)
 	return shape;
 }
 
-NEST_PLAIN_PARTS(any_plain, any_shape(nest, false))
-NEST_CALLS(any_plain, any_shape(nest, false), insert_rest_any_plain)
+NEST_SEARCHES_OF(search_any, any_shape(nest, false), any_shape(nest, true))
+
+static const struct nest_searches *searches(const struct nest *nest)
+{
+	(void)nest;
+	return &search_any;
+}
+
+NEST_PLAIN_PARTS(any_plain, any_shape(nest, false), searches)
+NEST_LOOKUP(any_plain, any_shape(nest, false))
 NEST_LOOKUP_BATCH(any_plain, any_shape(nest, false))
-NEST_EACH(any_plain, any_shape(nest, false), insert_rest_any_plain)
-static const struct body_ops any_plain = {
-	NEST_CALL_LIST(any_plain, any_plain, any_plain, any_plain),
-	.insert_near = insert_near_any_plain, NEST_EACH_LIST(any_plain)
+NEST_LOOKUP_EACH(any_plain, any_shape(nest, false))
+NEST_REMOVE(any_plain, any_shape(nest, false))
+NEST_CHANGE_BATCHES_OR_EACH(any_plain, any_shape(nest, false), insert_rest_any_plain)
+NEST_SHARED_PARTS(any_shared, any_shape(nest, true), searches)
+
+#define ANY_PLAIN                                                                          \
+	{                                                                                  \
+		NEST_TABLE(any_plain, any_plain, any_plain, any_plain),                    \
+			NEST_EACH(any_plain, any_plain), .insert_near = insert_near_any_plain \
+	}
+
+static const struct body_ops any[NEST_TABLES] = {
+	[NEST_WHOLE_TABLE] = ANY_PLAIN,
+	[NEST_PART_TABLE] = ANY_PLAIN,
+	NEST_SHARED_TABLE_OF(any_shared, any_shared)
 };
-NEST_SHARED_INSTANCE(any_shared, any_shape(nest, true))
 
 const struct body_ops *nest_ops_any(const struct nest *nest)
 {
-#ifndef NIDUS_ONE_THREAD
-	if (nest->shared != NULL)
-		return &any_shared;
-#endif
-	(void)nest;
-	return &any_plain;
+	return &any[nest_table(nest)];
 }

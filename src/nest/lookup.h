@@ -69,14 +69,13 @@ ALWAYS_INLINE bool nest_look(const struct nest *nest, struct nest_shape shape,
 ALWAYS_INLINE bool nest_find_and_look(const struct nest *nest, struct nest_shape shape,
                                       uint64_t hash)
 {
-	uint64_t special = nest_special(nest, shape);
 	const unsigned char *bits = nest->bits;
 	struct nest_key key;
 	struct nest_spot spot;
-	uint64_t tag, chunk = nest_take_chunk(nest, special, &hash, &tag);
-	if (special & NEST_CHUNKS)
+	uint64_t tag, chunk = nest_take_chunk(nest, shape.path, &hash, &tag);
+	if (shape.path != NEST_SHORT_PATH && !nest_is_part(nest, shape.path))
 		bits += chunk * nest->layout->stride;
-	nest_locate_in(nest, shape.kind, special, hash, &key);
+	nest_locate_in(nest, shape.kind, shape.path, hash, &key);
 	spot.value = key.value | tag;
 	spot.bit[0] = key.group[0] * nest->layout->group_bits;
 	spot.bit[1] = key.group[1] * nest->layout->group_bits;
@@ -248,17 +247,9 @@ ALWAYS_INLINE bool nest_gather_first(const struct nest *nest, struct nest_shape 
                                      const struct nest_spot *spot, uint64_t *first, uint32_t *found)
 {
 	struct nest_finding finding = { 0, 0 };
-	uint64_t highs = nest->layout->highs;
-	if (shape.words == NEST_PAIRED) {
-		highs = nest->layout->highs_of_both;
-		nest_find_in(nest, &finding,
-		             nest_differences_of_both(nest, shape, nest->bits, spot),
-		             nest->layout->ones_of_both, highs);
-	} else {
-		nest_find_in_group(nest, shape, spot, 0, &finding);
-		nest_find_in_group(nest, shape, spot, 1, &finding);
-	}
-	uint64_t hits = finding.hits;
+	nest_find_in_group(nest, shape, spot, 0, &finding);
+	nest_find_in_group(nest, shape, spot, 1, &finding);
+	uint64_t hits = finding.hits, highs = nest->layout->highs;
 	*first = finding.payloads >> __builtin_ctzll(hits | UINT64_C(1) << 63) >> 1;
 	*found = hits != 0;
 	return LIKELY(((hits & ~highs) | (hits & (hits - 1))) == 0);

@@ -125,22 +125,26 @@ static unsigned group_load_bits(enum nest_kind kind, unsigned slots)
 	return kind == NEST_WINDOWS ? LOAD_BITS : 64 - (8 - slots);
 }
 
-/* NEST_MANY for all shapes without an instance of their own. */
-static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width, bool shared)
+/* Whether a group is in eight bytes from the one it begins in; of bodies, with any tag. */
+static bool fits_word(enum nest_kind kind, unsigned slots, unsigned width, bool part)
 {
 	unsigned span = slots * width;
+	if (span <= group_load_bits(kind, slots))
+		return true;
+	/* Those of 64 bits begin with a byte. Narrower buckets of four fit, too. */
+	return span == 64 && slots == 4 && (!part || kind != NEST_WINDOWS);
+}
+
+/* NEST_MANY for all shapes without an instance of their own. */
+static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width, bool part)
+{
 	if (slots > 4)
 		return NEST_MANY;
 	if (nest_coded(kind))
 		return width <= CODED_WORD_WIDTH ? NEST_ONE : NEST_MANY;
-	if (span <= 32 && slots == 2)
-		return NEST_PAIRED;
-	if (span <= group_load_bits(kind, slots))
-		return !shared && kind != NEST_WINDOWS && slots == 4 && span % 8 == 0 ? NEST_BYTES
-		                                                                      : NEST_ONE;
-	if (span == 64 && slots == 4)
-		return NEST_WHOLE;
-	return span / 2 <= HALF_BITS && slots > 2 ? NEST_TWO : NEST_MANY;
+	if (fits_word(kind, slots, width, part))
+		return NEST_ONE;
+	return slots * width / 2 <= HALF_BITS && slots > 2 ? NEST_TWO : NEST_MANY;
 }
 
 static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
@@ -155,21 +159,25 @@ static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
  * The bodies of a growing filter keep tags of different widths and are looked at by the same code:
  * that for the widest, which is `more` bits wider. No code that only one width has.
  */
-static void lay_out_words(struct nest_layout *layout, bool shared, unsigned more)
+static void lay_out_words(struct nest_layout *layout, unsigned more)
 {
-	bool part = layout->special & NEST_PART;
-	layout->in_words =
-		words_of(layout->kind, layout->slots, layout->width + more, shared || part);
-	if (part && layout->in_words == NEST_WHOLE)
-		layout->in_words = NEST_TWO;
+	layout->in_words = words_of(layout->kind, layout->slots, layout->width + more,
+	                            layout->parts != 0);
 	layout->fields = fields_of(layout->in_words, layout->slots, layout->width);
 	layout->words = layout->slots / layout->fields;
 	layout->word_bits = layout->fields * layout->width;
 	layout->half_bytes = layout->word_bits / 8;
 	layout->half_bits = layout->word_bits % 8;
 	layout->span = layout->slots * layout->width;
-	layout->near = 2 * layout->span + 1;
+	if (layout->kind == NEST_WINDOWS)
+		layout->near = 2 * layout->span + 1;
 	layout->group_bits = nest_group_bits(layout->kind, layout->slots, layout->width);
+	layout->also_in = layout->in_words;
+	if (layout->in_words == NEST_ONE && layout->slots == 2 &&
+	    2 * (layout->width + more) <= 32)
+		layout->also_in = NEST_PAIRED;
+	else if (layout->in_words == NEST_ONE && layout->group_bits % 8 == 0)
+		layout->also_in = NEST_BYTES;
 	layout->load_bits = layout->word_bits;
 	layout->last_byte = (layout->words - 1) * layout->word_bits / 8 + 8;
 	if (nest_coded(layout->kind)) {
@@ -248,7 +256,6 @@ static nidus_status write_hops(struct nest_layout *layout, uint64_t table_bytes)
 	for (uint64_t core = 0; core < hop_count(layout); core++)
 		hops[core] = (uint32_t)nest_hop(&nest, layout->kind, core);
 	layout->hops = hops;
-	layout->special &= ~(uint64_t)NEST_HASHED;
 	return NIDUS_OK;
 }
 
@@ -258,17 +265,8 @@ static void lay_out_part(struct nest_layout *layout, const struct segment *segme
 {
 	assert(layout->chunks == 1 && segment->tag_bits == layout->tag_bits);
 	layout->parts = segment->parts;
-	layout->special |= NEST_PART;
-	if (model != NULL && model->layout->hops != NULL) {
+	if (model != NULL)
 		layout->hops = model->layout->hops;
-		layout->special &= ~(uint64_t)NEST_HASHED;
-	}
-}
-
-static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
-{
-	uint64_t special = kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED;
-	return plan->chunks > 1 ? special | NEST_CHUNKS : special;
 }
 
 void nest_sketch(struct nest_sketch *sketch, const struct blueprint *plan, enum nest_kind kind,
@@ -277,7 +275,6 @@ void nest_sketch(struct nest_sketch *sketch, const struct blueprint *plan, enum 
 	struct nest_layout *layout = &sketch->layout;
 	const unsigned extra_bits = nest_extra_bits(kind, plan->slots);
 	/* One by one: to clear all the rest takes longer than a lookup in a list. */
-	layout->special = NEST_PART | (kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED);
 	layout->kind = kind;
 	layout->chunks = 1;
 	layout->parts = segment->parts;
@@ -324,7 +321,6 @@ static void lay_out(struct nest_layout *layout, const struct blueprint *plan, en
 		.slot_mask = bits_low(width),
 		.payload_behind = bits_low(plan->value_bits) << 1,
 		.extra_mask = bits_low(extra_bits) << plan->core_bits,
-		.special = special_of(plan, kind),
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
 		.reserve = plan->reserve,
@@ -334,8 +330,7 @@ static void lay_out(struct nest_layout *layout, const struct blueprint *plan, en
 		lay_out_part(layout, segment, model);
 	layout->short_steps = search_short_steps(layout);
 	layout->step_most = search_step_most(layout);
-	lay_out_words(layout, plan->features & NIDUS_CONCURRENT,
-	              segment != NULL ? segment->most_bits - segment->tag_bits : 0);
+	lay_out_words(layout, segment != NULL ? segment->most_bits - segment->tag_bits : 0);
 	fill_patterns(layout);
 	if (nest_coded(kind))
 		coded_prepare();
@@ -556,7 +551,7 @@ double nest_headroom(const struct nest *nest)
 
 struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash)
 {
-	return nest_locate_as(nest, kind, nest->layout->special, hash);
+	return nest_locate_as(nest, kind, NEST_ANY_PATH, hash);
 }
 
 nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
@@ -833,14 +828,14 @@ nidus_status nest_remove_slow(struct nest *nest, uint64_t hash)
 
 /* ---------------------------------------------------------------- instances -- */
 
-ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, uint64_t special,
+ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, enum nest_path path,
                             uint64_t hash)
 {
 	const unsigned char *bits = nest->bits;
 	struct nest_key key;
 	uint64_t tag;
-	bits += nest_take_chunk(nest, special, &hash, &tag) * nest->layout->stride;
-	nest_locate_in(nest, kind, special, hash, &key);
+	bits += nest_take_chunk(nest, path, &hash, &tag) * nest->layout->stride;
+	nest_locate_in(nest, kind, path, hash, &key);
 	for (unsigned i = 0; i < 2; i++) {
 		const unsigned char *at = bits + (key.group[i] * nest->layout->group_bits >> 3);
 		PREFETCH(at);
@@ -851,23 +846,19 @@ ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, uint64
 /* Out of line, but not as a function without effects, whose call the compiler leaves out. */
 NEVER_INLINE void prefetch_any(const struct nest *nest, uint64_t hash)
 {
-	uint64_t special = nest->layout->special | NEST_CHUNKS;
 	__asm__ volatile("");
-	if (special == (NEST_CHUNKS | NEST_TAKEN))
-		prefetch(nest, NEST_XOR, NEST_CHUNKS | NEST_TAKEN, hash);
-	else
-		prefetch(nest, nest->layout->kind, special, hash);
+	prefetch(nest, nest->layout->kind, NEST_ANY_PATH, hash);
 }
 
-/* Code of their own for the ways that large nests of fixed size have, which needs no stack. */
+/* Code of their own for large nests of fixed size, which needs no stack. */
 void nest_prefetch(const struct nest *nest, uint64_t hash)
 {
-	if (UNLIKELY((nest->layout->special | NEST_CHUNKS) != NEST_CHUNKS)) /* there may be one */
+	if (UNLIKELY(nest->layout->parts != 0 || nest->layout->hops == NULL))
 		prefetch_any(nest, hash);
 	else if (nest_symmetric(nest->layout->kind))
-		prefetch(nest, NEST_XOR, NEST_CHUNKS, hash);
+		prefetch(nest, NEST_CODED_XOR, NEST_WHOLE_PATH, hash);
 	else
-		prefetch(nest, NEST_WINDOWS, NEST_CHUNKS, hash);
+		prefetch(nest, NEST_WINDOWS, NEST_WHOLE_PATH, hash);
 }
 
 const struct body_ops *nest_ops(const struct nest *nest)
@@ -877,7 +868,6 @@ const struct body_ops *nest_ops(const struct nest *nest)
 	case NEST_CODED_BUCKETS:
 		return nest_ops_coded(nest);
 	case NEST_BUCKETS:
-		return nest_ops_buckets(nest);
 	case NEST_WINDOWS:
 		return nest_ops_windows(nest);
 	default:

@@ -123,15 +123,12 @@ struct nest_effort {
 	uint64_t checks;      /* slots looked at for them */
 };
 
-/*
- * What the way from a hash to its groups has beyond the shortest, which is: one chunk, and
- * hops that were written down. A sum of these.
- */
-enum {
-	NEST_CHUNKS = 1, /* more than one chunk */
-	NEST_HASHED = 2, /* hops are worked out */
-	NEST_TAKEN = 4,  /* hops are bits of the core: NEST_DIRECT */
-	NEST_PART = 8,   /* a hash begins with a part of a growing filter (base/segment.h) */
+/* How a hash leads to its groups. */
+enum nest_path {
+	NEST_SHORT_PATH, /* it begins with the group: of a filter of one chunk, not NEST_DIRECT */
+	NEST_WHOLE_PATH, /* it begins with the chunk of a whole filter */
+	NEST_PART_PATH,  /* it begins with a part of a growing filter (base/segment.h) */
+	NEST_ANY_PATH    /* the nest tells */
 };
 
 /*
@@ -145,10 +142,9 @@ enum {
  * at once, so they are as many as fit: a power of two.
  */
 enum nest_words {
-	NEST_PAIRED, /* one word has room for both groups of a key */
+	NEST_PAIRED, /* as NEST_ONE, and one word has room for both groups: for lookups only */
 	NEST_BYTES,  /* as NEST_ONE, and every group begins with a byte; not if threads share it */
 	NEST_ONE,    /* a group is in one word: eight bytes from the one it begins in */
-	NEST_WHOLE,  /* a group is one word of four slots, and begins with a byte */
 	NEST_TWO,    /* half a group is in a word, with a few bits to spare */
 	NEST_MANY,   /* less is; nest->layout->words says how many there are */
 };
@@ -167,9 +163,9 @@ static inline unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
  */
 struct nest_layout {
 	/* What lookups read comes first. */
-	uint64_t special; /* NEST_CHUNKS and so on */
+	enum nest_kind kind;
 	uint64_t chunks, stride_bits;
-	uint64_t parts;       /* NEST_PART: of the filter */
+	uint64_t parts;       /* of the growing filter that the nest is a body of; 0: of none */
 	uint64_t groups;      /* per chunk */
 	uint64_t round;       /* the same: read once more from memory, it takes no register */
 	uint64_t core_values; /* 2^core_bits - 1 */
@@ -206,7 +202,7 @@ struct nest_layout {
 	unsigned half_bytes, half_bits; /* NEST_TWO: that is so much */
 	unsigned load_bits;             /* that are loaded for a word */
 	uint64_t span;                  /* bits of a group's slots, side by side */
-	uint64_t near;                  /* 2 * span + 1: see nest_near */
+	uint64_t near;                  /* of windows 2 * span + 1: see nest_near */
 	unsigned last_byte;             /* that is loaded for a group, counted from the first */
 	unsigned slots;                 /* per group */
 	unsigned width, core_bits, extra_bits;
@@ -214,8 +210,8 @@ struct nest_layout {
 	uint64_t fingerprints;             /* the highest number of core and tag bits */
 	unsigned max_steps, short_steps, stash_limit, reserve;
 	uint64_t step_most; /* see search_step_most */
-	enum nest_kind kind;
-	enum nest_words in_words;
+	enum nest_words in_words; /* NEST_ONE where lookups or more may be of another kind, too: */
+	enum nest_words also_in;  /* NEST_PAIRED or NEST_BYTES; otherwise the same */
 	struct block memory,
 		hop_memory; /* of this struct, and of the hops unless they are another's */
 	nidus_allocator allocator;
@@ -226,7 +222,7 @@ struct nest {
 	unsigned char *bits; /* the slots; chunk c starts at c * stride */
 	const struct nest_layout *layout;
 	uint64_t stashed;    /* different entries in all stashes */
-	uint64_t first_part; /* NEST_PART: from which tags are counted (segment.h) */
+	uint64_t first_part; /* of a body: from which tags are counted (segment.h) */
 	struct nest_chunk *chunk;
 	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
 	bool remote;                /* too large for a core's caches: prefetch */
@@ -342,53 +338,56 @@ static inline uint64_t nest_other_group(const struct nest *nest, enum nest_kind 
 }
 
 /* Takes a core from what is left of a hash. */
-ALWAYS_INLINE uint64_t nest_take_core(const struct nest *nest, bool taken, uint64_t rest)
+ALWAYS_INLINE uint64_t nest_take_core(const struct nest *nest, bool direct, uint64_t rest)
 {
-	if (!taken)
+	if (!direct)
 		return 1 + take_choice(&rest, nest->layout->core_values);
 	uint64_t low = 1 + take_choice(&rest, nest->layout->groups - 1);
 	return low + nest->layout->groups * take_choice(&rest, nest->layout->direct_values);
 }
 
-/* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
-ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
+/* What is left of a hash, behind the choice of a chunk, to a key. */
+ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, enum nest_path path,
                                   uint64_t rest, struct nest_key *key)
 {
-	uint64_t first = take_choice(&rest, nest->layout->groups), hop;
-	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
-	uint64_t core = nest_take_core(nest, taken, rest);
-	if (taken)
-		hop = core & (nest->layout->groups - 1);
-	else if (UNLIKELY(special & NEST_HASHED))
-		hop = nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
-	else
-		hop = nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
+	uint64_t first = take_choice(&rest, nest->layout->groups);
+	bool direct = (kind == NEST_XOR || kind == NEST_DIRECT) && path != NEST_SHORT_PATH &&
+	              UNLIKELY(nest->layout->kind == NEST_DIRECT);
+	uint64_t core = nest_take_core(nest, direct, rest);
+	uint64_t hop = direct ? core & (nest->layout->groups - 1) : nest_hop(nest, kind, core);
 	key->group[0] = first;
 	key->group[1] = nest_symmetric(kind) ? first ^ hop : nest_forward(nest, first, hop);
 	key->value = core;
 }
 
+/* Whether a nest is a body of a growing filter; where it is known the compiler knows, too. */
+ALWAYS_INLINE bool nest_is_part(const struct nest *nest, enum nest_path path)
+{
+	return path == NEST_ANY_PATH ? nest->layout->parts != 0 : path == NEST_PART_PATH;
+}
+
 /* Takes the chunk from a hash, or its part; of that slots keep the tag, as it lies in them. */
-ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, uint64_t special, uint64_t *hash,
+ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, enum nest_path path, uint64_t *hash,
                                        uint64_t *tag)
 {
 	*tag = 0;
-	if (special & NEST_PART) {
-		uint64_t part = take_choice(hash, nest->layout->parts);
-		*tag = (part - nest->first_part) << nest->layout->tag_at;
+	if (path == NEST_SHORT_PATH)
 		return 0;
-	}
-	return special & NEST_CHUNKS ? take_choice(hash, nest->layout->chunks) : 0;
+	if (!nest_is_part(nest, path))
+		return take_choice(hash, nest->layout->chunks);
+	uint64_t part = take_choice(hash, nest->layout->parts);
+	*tag = (part - nest->first_part) << nest->layout->tag_at;
+	return 0;
 }
 
 /* Where the key of a hash may be. */
 ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_kind kind,
-                                             uint64_t special, uint64_t hash)
+                                             enum nest_path path, uint64_t hash)
 {
 	struct nest_key key;
 	uint64_t tag;
-	key.chunk = nest_take_chunk(nest, special, &hash, &tag);
-	nest_locate_in(nest, kind, special, hash, &key);
+	key.chunk = nest_take_chunk(nest, path, &hash, &tag);
+	nest_locate_in(nest, kind, path, hash, &key);
 	key.value |= tag;
 	return key;
 }

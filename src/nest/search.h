@@ -235,16 +235,9 @@ ALWAYS_INLINE uint64_t search_gaps(const struct search *search, struct nest_shap
 ALWAYS_INLINE bool search_any_gap(const struct search *search, struct nest_shape shape,
                                   struct search_aim aim)
 {
-	const struct nest *nest = search->nest;
 	if (shape.kind != NEST_WINDOWS)
 		return search_gaps(search, shape, aim.other) != 0;
-	if (shape.words != NEST_PAIRED)
-		return (search_gaps(search, shape, aim.other) |
-		        search_gaps(search, shape, aim.own)) != 0;
-	uint64_t own = nest_load(nest, shape, search->bits, aim.own * nest->layout->group_bits);
-	uint64_t other = nest_load(nest, shape, search->bits, aim.other * nest->layout->group_bits);
-	return nest_zeros((uint32_t)own | other << 32, nest->layout->ones_of_both,
-	                  nest->layout->highs_of_both) != 0;
+	return (search_gaps(search, shape, aim.other) | search_gaps(search, shape, aim.own)) != 0;
 }
 
 /* The last empty slot of a group that has one: inserts leave room there last. */

@@ -29,21 +29,16 @@
 #define NEST_NEAR 16  /* or that of a cache and of what comes before a load */
 
 struct nest_shape {
-	enum nest_kind kind; /* NEST_XOR stands for NEST_DIRECT too */
-	unsigned slots;
+	/*
+	 * NEST_XOR stands for NEST_DIRECT, too, and outside of searches NEST_WINDOWS for
+	 * NEST_BUCKETS: a bucket is a window that no other overlaps.
+	 */
+	enum nest_kind kind;
+	unsigned slots; /* 0 where only searches ask */
 	enum nest_words words;
-	bool shared;      /* words of the table are atomic, changes take locks */
-	uint64_t special; /* the nest's (NEST_CHUNKS and so on), or NEST_ANY_WAY */
+	bool shared; /* words of the table are atomic, changes take locks */
+	enum nest_path path;
 };
-
-/* The way from a hash to its groups is looked up in the nest. */
-#define NEST_ANY_WAY UINT64_MAX
-
-/* What the way from a hash to its groups has. */
-ALWAYS_INLINE uint64_t nest_special(const struct nest *nest, struct nest_shape shape)
-{
-	return shape.special == NEST_ANY_WAY ? nest->layout->special : shape.special;
-}
 
 static inline struct nest_shape nest_shape_of(const struct nest *nest)
 {
@@ -52,7 +47,7 @@ static inline struct nest_shape nest_shape_of(const struct nest *nest)
 		.slots = nest->layout->slots,
 		.words = nest->layout->in_words,
 		.shared = nest->shared != NULL,
-		.special = NEST_ANY_WAY,
+		.path = NEST_ANY_PATH,
 	};
 }
 
@@ -73,11 +68,9 @@ ALWAYS_INLINE uint64_t nest_load(const struct nest *nest, struct nest_shape shap
 		return (shape.shared ? word_load_halves(bits, bit >> 5)
 		                     : load64(bits + (bit >> 5) * 4)) >>
 		       (bit & 31);
-	if (shape.words == NEST_WHOLE && shape.shared && shape.kind != NEST_WINDOWS)
-		return word_load(bits, bit >> 6); /* and with a word */
 	if (shape.shared)
 		return word_bits(bits, bit, nest->layout->load_bits);
-	if (shape.words == NEST_WHOLE || shape.words == NEST_BYTES)
+	if (shape.words == NEST_BYTES)
 		return load64(bits + (bit >> 3));
 	return load64(bits + (bit >> 3)) >> (bit & 7);
 }
@@ -165,9 +158,9 @@ ALWAYS_INLINE void nest_spot_of(const struct nest *nest, const struct nest_key *
 ALWAYS_INLINE struct nest_key nest_find(const struct nest *nest, struct nest_shape shape,
                                         uint64_t hash, struct nest_spot *spot)
 {
-	uint64_t special = nest_special(nest, shape);
-	struct nest_key key = nest_locate_as(nest, shape.kind, special, hash);
-	uint64_t chunk_bit = special & NEST_CHUNKS ? key.chunk * nest->layout->stride_bits : 0;
+	struct nest_key key = nest_locate_as(nest, shape.kind, shape.path, hash);
+	uint64_t chunk_bit =
+		shape.path == NEST_SHORT_PATH ? 0 : key.chunk * nest->layout->stride_bits;
 	nest_spot_of(nest, &key, chunk_bit, spot);
 	return key;
 }
@@ -179,9 +172,7 @@ ALWAYS_INLINE void nest_fetch(const struct nest *nest, struct nest_shape shape, 
 	if (shape.words == NEST_PAIRED)
 		at = nest->bits + (bit >> 5) * 4;
 	PREFETCH(at);
-	if (shape.words == NEST_WHOLE && shape.kind != NEST_WINDOWS)
-		return;
-	if (shape.words == NEST_PAIRED || (shape.words <= NEST_WHOLE && !shape.shared))
+	if (shape.words == NEST_PAIRED || (shape.words <= NEST_ONE && !shape.shared))
 		PREFETCH(at + 7);
 	else if (shape.shared)
 		PREFETCH(nest->bits + ((bit + nest->layout->span - 1) >> 3));
@@ -303,18 +294,13 @@ ALWAYS_INLINE unsigned nest_copies(const struct nest *nest, struct nest_shape sh
  * from the group's beginning; of coded buckets in a word, from that of the rests. This one
  * stands for none.
  */
-ALWAYS_INLINE unsigned nest_none(struct nest_shape shape)
-{
-	return shape.words <= NEST_ONE && !nest_coded(shape.kind) ? 63 : 1023;
-}
+#define NEST_NOWHERE 1023
 
 /* The first place of a group of which `zeros` are nest_zeros of its words. */
 ALWAYS_INLINE unsigned nest_first_place(const struct nest *nest, struct nest_shape shape,
                                         const uint64_t zeros[NEST_SLOTS_MAX])
 {
-	if (nest_none(shape) == 63)
-		return (unsigned)__builtin_ctzll(zeros[0] | UINT64_C(1) << 63);
-	unsigned place = nest_none(shape);
+	unsigned place = NEST_NOWHERE;
 	for (unsigned word = nest->layout->words; shape.words == NEST_MANY && --word > 0;)
 		place = zeros[word] == 0 ? place
 		                         : word * nest->layout->word_bits +
@@ -353,7 +339,7 @@ ALWAYS_INLINE unsigned nest_coded_vacancy(const struct nest *nest, struct nest_s
 		uint64_t empty = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 		taken += nest->layout->fields - (unsigned)__builtin_popcountll(empty);
 	}
-	return taken == CODED_SLOTS ? nest_none(shape) : taken;
+	return taken == CODED_SLOTS ? NEST_NOWHERE : taken;
 }
 
 /* The first place of a group that is empty, and not held back if `open`. */
@@ -387,7 +373,7 @@ ALWAYS_INLINE unsigned nest_copy_in(const struct nest *nest, struct nest_shape s
 	if (nest_coded_in_word(shape)) {
 		uint64_t hits = nest->layout->coding.highs ^
 		                nest_coded_misses(nest, shape, nest->bits, spot, choice);
-		return hits != 0 ? (unsigned)__builtin_ctzll(hits) : nest_none(shape);
+		return hits != 0 ? (unsigned)__builtin_ctzll(hits) : NEST_NOWHERE;
 	}
 	zeros[0] = nest_copies_in(nest, shape, spot, choice, 0);
 	if (shape.words == NEST_TWO)

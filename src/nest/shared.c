@@ -536,7 +536,7 @@ static unsigned vacancy(const struct nest *nest, const struct place *place, unsi
 {
 	struct nest_shape shape = nest_shape_of(nest);
 	unsigned at = nest_vacancy(nest, shape, place->spot.bit[choice], open);
-	if (at == nest_none(shape))
+	if (at == NEST_NOWHERE)
 		return nest->layout->slots;
 	return nest_coded(nest->layout->kind) ? at : nest_slot_at(nest, at);
 }
