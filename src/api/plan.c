@@ -87,7 +87,6 @@ struct choice {
 	unsigned others;
 	const struct family *next; /* the smallest of the others */
 	uint64_t next_bytes;
-	const struct family *quicker; /* than the chosen one; NULL if none is */
 };
 
 static void consider(struct choice *choice, const nidus_options *options,
@@ -102,8 +101,6 @@ static void consider(struct choice *choice, const nidus_options *options,
 	if (!options_may_choose(options, family))
 		return;
 	choice->others++;
-	if (choice->chosen != NULL && family->pace < choice->chosen->pace)
-		choice->quicker = family;
 	if (choice->next == NULL || row->bytes_growing < choice->next_bytes) {
 		choice->next = family;
 		choice->next_bytes = row->bytes_growing;
@@ -118,11 +115,6 @@ static void explain(const nidus_options *options, const struct choice *choice, c
 		snprintf(why, size, "it was asked for");
 	else if (choice->others == 0)
 		snprintf(why, size, "no other family will do");
-	else if (options->features & NIDUS_FAST && choice->quicker != NULL)
-		snprintf(why, size,
-		         "the quickest in batches beyond the cache, but %s: that would take "
-		         "twice the smallest and more once grown",
-		         choice->quicker->name);
 	else if (options->features & NIDUS_FAST)
 		snprintf(why, size,
 		         "the quickest in batches beyond the cache, of %u families that will do",
