@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page: facts of the run, the plots that matter most, then every experiment by paper.
 
-import { colorOf, draw, isCurve, number, seriesOf } from "./plots.js";
+import { colorOf, draw, drawWhole, isCurve, number, seriesOf } from "./plots.js";
 
 const run = JSON.parse(document.getElementById("run").textContent);
 
@@ -32,17 +32,20 @@ function sentence(text) {
 
 function legend(experiment) {
 	const list = element("ul", { class: "legend" });
-	if (isCurve(experiment)) {
-		for (const name of seriesOf(experiment)) {
-			const swatch = element("i", { style: `background:${colorOf(experiment, name)}` });
-			list.append(element("li", { "data-series": name }, swatch, name));
-		}
-	}
 	if (experiment.rows.some((row) => row.paper !== null)) {
 		const kind = isCurve(experiment) ? "said" : "said tick";
 		list.append(element("li", { class: kind }, element("i"), "the paper"));
 	}
 	return list;
+}
+
+// Above each of the plots: which series it has, without the words that all of them share.
+function panelLegend(title, names) {
+	const short = (name) => (title ? name.replace(`, ${title}`, "").replace(`${title}, `, "") : name);
+	const items = names.map((name) =>
+		element("li", { "data-series": name }, element("i", { style: `background:${colorOf(names, name)}` }), short(name)),
+	);
+	return element("div", { class: "panel" }, ...(title ? [element("b", {}, title)] : []), element("ul", { class: "legend" }, ...items));
 }
 
 function columnsOf(experiment) {
@@ -100,7 +103,7 @@ function redraw() {
 		const width = Math.floor(one.plot.clientWidth);
 		if (width > 0 && width !== one.width) {
 			one.width = width;
-			one.plot.replaceChildren(draw(one.experiment, width));
+			one.plot.replaceChildren(...draw(one.experiment, width, panelLegend));
 		}
 	}
 }
@@ -117,7 +120,48 @@ function overview() {
 		const experiment = paper?.experiments.find((one) => one.id === id);
 		return experiment ? [card(paper, experiment, title)] : [];
 	});
-	return [heading("overview", "The short version"), element("div", { class: "cards" }, ...cards)];
+	return [heading("overview", "The short version"), ...summary(), element("div", { class: "cards" }, ...cards)];
+}
+
+// What a reader who knows none of the papers wants to know: sentences, made of rows, with a link to their plot.
+
+function rowOf(name, id, series, x) {
+	const experiment = run.papers.find((one) => one.name === name)?.experiments.find((one) => one.id === id);
+	return experiment?.rows.find((row) => row.series === series && (x === undefined || row.x === x) && row.here !== null);
+}
+
+function agreement() {
+	const off = run.papers.flatMap((paper) => paper.experiments)
+		.filter((experiment) => experiment.compare === "value")
+		.flatMap((experiment) => experiment.rows)
+		.filter((row) => row.paper && row.here !== null)
+		.map((row) => Math.abs(row.here / row.paper - 1));
+	if (off.length === 0) return null;
+	const within = off.filter((one) => one <= 0.05).length;
+	return ["comparison", `Of ${off.length} loads, rates and sizes that the papers print, ${within} are within 5 % of theirs here (${Math.round((100 * within) / off.length)} %). Where we differ has reasons, which stand beside the plots.`];
+}
+
+function summary() {
+	const rate = 1 / 256, sentences = [agreement()];
+	const [windowed, bloom, cuckoo] = ["windowed", "bloom", "cuckoo"].map((series) => rowOf("cuckoo", "figure-2", series, 0.00390625));
+	if (windowed && bloom && cuckoo)
+		sentences.push(["cuckoo-figure-2", `A filter that is wrong about one absent key in ${1 / rate} takes ${number(windowed.here)} bits per key (windowed); a Bloom filter takes ${number(bloom.here)}, the original cuckoo filter ${number(cuckoo.here)}.`]);
+	const [crumbs, kicked] = ["breadcrumb, 8 bits", "cuckoo, 12 bits"].map((series) => rowOf("breadcrumb", "figure-1-insert", series));
+	if (crumbs && kicked)
+		sentences.push(["breadcrumb-figure-1-insert", `To fill a filter to its capacity, in batches on one thread: ${number(crumbs.here)} million keys per second with breadcrumb, ${number(kicked.here)} with cuckoo.`]);
+	const [single, batch] = ["single", "batch"].map((call) => rowOf("cuckoo", "figure-3", `cuckoo, ${call}`, 0));
+	if (single && batch)
+		sentences.push(["cuckoo-figure-3", `Lookups of absent keys in a cuckoo filter: ${number(single.here)} million per second one by one, ${number(batch.here)} in batches.`]);
+	const [none, filtered] = ["no filter", "breadcrumb, 16 bits"].map((series) => rowOf("breadcrumb", "table-5-disk", series, 0));
+	if (none && filtered)
+		sentences.push(["breadcrumb-table-5-disk", `In front of a storage engine on disk, keys that it does not have are answered ${number(Number((filtered.here / none.here).toPrecision(2)))} times as fast as without a filter.`]);
+	const list = sentences.filter((one) => one !== null).map(([id, text]) =>
+		element("li", {}, text, " ", element("a", { href: `#${id}` }, "Plot")),
+	);
+	return [
+		element("p", { class: "soft" }, "A fingerprint filter answers whether a key was put in, with a few bits per key: a no is always right, a yes is wrong as often as was asked for. nidus has nine families of them; the papers below describe the ideas and measured them on other machines."),
+		element("ul", { class: "summary" }, ...list),
+	];
 }
 
 // Figures that are the same on every machine, and how near to the papers' they are.
@@ -212,7 +256,7 @@ new ResizeObserver(() => requestAnimationFrame(redraw)).observe(document.querySe
 window.reportSvg = (id) => {
 	const one = drawn.find(({ plot }) => plot.closest("figure").dataset.plot === id);
 	const width = 760, names = isCurve(one.experiment) ? seriesOf(one.experiment) : [];
-	const svg = draw(one.experiment, width), height = Number(svg.getAttribute("height"));
+	const svg = drawWhole(one.experiment, width), height = Number(svg.getAttribute("height"));
 	const rows = Math.ceil(names.length / 3), all = height + 26 + 20 * rows;
 	svg.setAttribute("viewBox", `0 -26 ${width} ${all}`);
 	svg.setAttribute("height", all);
@@ -222,7 +266,7 @@ window.reportSvg = (id) => {
 	let extra = label(one.experiment.title, 12, -8, 'font-weight="600"');
 	names.forEach((name, i) => {
 		const x = 52 + (i % 3) * 235, y = height + 12 + 20 * Math.floor(i / 3);
-		extra += `<rect x="${x}" y="${y - 7}" width="14" height="4" rx="2" fill="${colorOf(one.experiment, name)}"/>`;
+		extra += `<rect x="${x}" y="${y - 7}" width="14" height="4" rx="2" fill="${colorOf(names, name)}"/>`;
 		extra += label(name, x + 20, y, "");
 	});
 	svg.insertAdjacentHTML("beforeend", extra);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a plot of an experiment looks like: curves where rows differ in x, bars otherwise.
-// Filled marks and lines are measured here, hollow ones are the paper's.
+// Filled marks and lines are measured here, hollow ones are the paper's. More than four curves
+// become several plots with the same axes.
 
 import * as Plot from "@observablehq/plot";
 
@@ -41,10 +42,10 @@ function familyOf(name) {
 	return name.toLowerCase().split(/[ ,]/)[0];
 }
 
-function colorsOf(experiment) {
+function colorsOf(names) {
 	const colors = new Map(), taken = new Set();
 	const others = [...OTHERS, ...Object.values(OF_FAMILY)];
-	for (const name of seriesOf(experiment)) {
+	for (const name of names) {
 		let color = OF_FAMILY[familyOf(name)];
 		if (color === undefined || taken.has(color)) color = others.find((one) => !taken.has(one)) ?? OTHERS[0];
 		taken.add(color);
@@ -53,8 +54,9 @@ function colorsOf(experiment) {
 	return colors;
 }
 
-export function colorOf(experiment, name) {
-	return colorsOf(experiment).get(name);
+// Among the series of one plot.
+export function colorOf(names, name) {
+	return colorsOf(names).get(name);
 }
 
 function superscript(n) {
@@ -82,6 +84,31 @@ function tip(experiment, rows, channels) {
 		rows,
 		Plot.pointer({ ...channels, title: (row) => tipText(experiment, row), fontSize: 12 }),
 	);
+}
+
+const SERIES_MOST = 4;
+
+// Series that stand together in one plot: those with the same words before the comma, or after it, if that leaves
+// two to four in each; otherwise as many as fit, in their order.
+export function panelsOf(experiment) {
+	const names = seriesOf(experiment);
+	if (names.length <= SERIES_MOST) return [{ title: null, names }];
+	const parts = [(name) => name.split(", ").slice(1).join(", "), (name) => name.split(", ")[0]];
+	const choices = parts.map((part) => groupBy(names, part));
+	const fits = (group) => group.length > 1 && group.length <= SERIES_MOST;
+	const good = choices.filter((groups) => [...groups.values()].every(fits));
+	if (good.length > 0) {
+		const best = good.reduce((a, b) => (b.size < a.size ? b : a));
+		return [...best].map(([title, group]) => ({ title, names: group }));
+	}
+	const panels = Math.ceil(names.length / SERIES_MOST), each = Math.ceil(names.length / panels);
+	return Array.from({ length: panels }, (_, i) => ({ title: null, names: names.slice(i * each, (i + 1) * each) }));
+}
+
+function groupBy(names, part) {
+	const groups = new Map();
+	for (const name of names) groups.set(part(name), [...(groups.get(part(name)) ?? []), name]);
+	return groups;
 }
 
 function xsOf(experiment) {
@@ -113,6 +140,7 @@ function xScale(experiment, width) {
 		...(isOrdinal(experiment)
 			? { domain: experiment.x === "fpr" ? xs.reverse() : xs }
 			: {
+					domain: [xs[0], xs.at(-1)], // the same in all plots of an experiment
 					insetLeft: 8,
 					insetRight: 8,
 					ticks: few || log ? ticksAmong(xs, width, log) : width < 420 ? 4 : 8,
@@ -139,7 +167,7 @@ function yScale(experiment, rows) {
 	const near = least < 0 || (experiment.compare === "value" && least > 0.5 * most);
 	return {
 		type: log ? "log" : "linear",
-		label: `↑ ${experiment.unit}`,
+		label: `↑ ${experiment.unit}${log ? " (logarithmic)" : near ? " (axis does not start at 0)" : ""}`,
 		grid: true,
 		nice: !log,
 		tickFormat: log ? (y) => number(y) : undefined,
@@ -148,21 +176,22 @@ function yScale(experiment, rows) {
 	};
 }
 
-function curves(experiment, width) {
-	const rows = experiment.rows.filter((row) => row.x !== null);
+function curves(experiment, width, names) {
+	const all = experiment.rows.filter((row) => row.x !== null);
+	const rows = all.filter((row) => names.includes(row.series));
 	const here = rows.filter((row) => row.here !== null).sort((a, b) => a.x - b.x);
 	const said = rows.filter((row) => row.paper !== null).sort((a, b) => a.x - b.x);
-	const stroke = (row) => colorOf(experiment, row.series);
+	const stroke = (row) => colorOf(names, row.series), several = names.length < seriesOf(experiment).length;
 	const lines = { x: "x", z: "series", stroke };
 	return Plot.plot({
 		width,
-		height: Math.max(260, Math.min(380, Math.round(width * 0.6))),
+		height: several ? 230 : Math.max(260, Math.min(380, Math.round(width * 0.6))),
 		marginTop: 32,
 		marginLeft: 52,
 		marginBottom: 40,
 		style: { fontSize: "12px" },
 		x: xScale(experiment, width),
-		y: yScale(experiment, rows),
+		y: yScale(experiment, all), // the same in all plots of an experiment
 		marks: [
 			Plot.line(said, { ...lines, y: "paper", strokeDasharray: "3 4", strokeOpacity: 0.7 }),
 			Plot.dot(said, { x: "x", y: "paper", stroke, r: 4, strokeWidth: 1.5, className: "paper" }),
@@ -191,7 +220,7 @@ function bars(experiment, width) {
 		y: { label: null, domain: rows.map((row) => row.series), padding: 0.25 },
 		marks: [
 			Plot.barX(here, {
-				x: "here", y: "series", fill: (row) => colorOf(experiment, row.series), className: "here",
+				x: "here", y: "series", fill: (row) => colorOf(seriesOf(experiment), row.series), className: "here",
 			}),
 			Plot.text(here, { x: (row) => Math.max(row.here, row.paper ?? 0), y: "series", text: (row) => number(row.here), textAnchor: "start", dx: 5 }),
 			Plot.tickX(rows.filter((row) => row.paper !== null), {
@@ -207,6 +236,15 @@ export function isCurve(experiment) {
 	return experiment.x !== null;
 }
 
-export function draw(experiment, width) {
-	return isCurve(experiment) ? curves(experiment, width) : bars(experiment, width);
+// All series in one plot, for pictures in other pages.
+export function drawWhole(experiment, width) {
+	return isCurve(experiment) ? curves(experiment, width, seriesOf(experiment)) : bars(experiment, width);
+}
+
+// One plot, or several with few series each and a heading that `legend` makes of their names.
+export function draw(experiment, width, legend) {
+	if (!isCurve(experiment)) return [bars(experiment, width)];
+	return panelsOf(experiment).flatMap(({ title, names }) => [
+		legend(title, names), curves(experiment, width, names),
+	]);
 }

@@ -90,11 +90,17 @@ async function every_plot_has_its_series(page) {
 		assert.equal(one.here, plot.here, `${one.id}: marks of ours`);
 		assert.equal(one.paper, plot.paper, `${one.id}: marks of the paper`);
 		if (!plot.curve) continue;
-		assert.deepEqual(one.legend, plot.series, `${one.id}: legend`);
+		assert.deepEqual(one.legend.sort(), plot.series.sort(), `${one.id}: legend`);
 		assert.equal(one.lines, plot.lines, `${one.id}: lines`);
 	}
-	const first = await page.$$eval("figure[data-plot]:not([id]) .plot svg", (plots) => plots.length);
+	const first = await page.$$eval("figure[data-plot]:not([id]) .plot", (plots) => plots.filter((plot) => plot.querySelector("svg")).length);
 	assert.equal(first, OVERVIEW_PLOTS, "plots of the overview");
+	const most = await page.$$eval(".plot svg", (plots) => Math.max(...plots.map((plot) => plot.querySelectorAll(".here-line path").length)));
+	assert.ok(most <= 4, `${most} curves in one plot`);
+	const said = await page.$$eval(".summary li", (items) => items.map((item) => item.textContent));
+	assert.ok(said.length >= 3 && said.every((text) => !/NaN|undefined|–/.test(text)), `the summary: ${said}`);
+	const lost = await page.$$eval(".summary a", (links) => links.map((link) => link.getAttribute("href")).filter((id) => !document.querySelector(id)));
+	assert.deepEqual(lost, [], "links of the summary");
 }
 
 async function values_show_on_hover(page) {
