@@ -41,6 +41,9 @@ enum {
 	OPTION_SUM,
 	OPTION_MAX,
 	OPTION_OR,
+	OPTION_LAST,
+	OPTION_FOR,
+	OPTION_SLICES,
 	OPTION_FEATURE /* plus the index in feature_list */
 };
 

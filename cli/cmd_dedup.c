@@ -4,12 +4,15 @@
  *
  * The filter begins small and grows with the keys, to any size or as -n allows, so that a small
  * stream takes little memory. With --set it is kept in a file, which is locked from the start (kept.h).
+ * With --last and --for it forgets (window.h), and keys that come again are refreshed.
  */
 
 #include "commands.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "json.h"
 #include "kept.h"
@@ -22,6 +25,7 @@
 #include "room.h"
 #include "set.h"
 #include "shape.h"
+#include "window.h"
 
 static const struct kept_defaults defaults = { .fpr = 1e-6, .features = NIDUS_FAST };
 
@@ -35,8 +39,9 @@ struct dedup {
 	struct keys keys;
 	nidus_filter *filter;
 	bool kept;        /* the filter comes from a set that was there */
-	uint64_t room;    /* new keys that fit */
+	uint64_t room;    /* new keys that fit; of a set that forgets: keys at a time */
 	bool relaxed;     /* more came, and the rate rose */
+	struct window window;
 	uint64_t came[2]; /* keys that came for the first time, and keys that came again */
 };
 
@@ -44,7 +49,7 @@ static int take_option(void *context, int id, const char *value)
 {
 	struct dedup *dedup = context;
 
-	if (keys_take(&dedup->form, id))
+	if (keys_take(&dedup->form, id) || window_take(&dedup->window, id, value))
 		return ARGS_GO;
 	switch (id) {
 	case OPTION_SET:
@@ -79,6 +84,9 @@ static int keeps_values(const struct dedup *dedup)
 
 static int open_set(struct dedup *dedup, const struct args *args)
 {
+	struct stat status;
+	int64_t saved = time(NULL);
+
 	dedup->output.in_place = true;
 	/* A set with a higher rate would lose keys that nobody expects to lose. */
 	if (dedup->options.fpr == 0)
@@ -91,9 +99,17 @@ static int open_set(struct dedup *dedup, const struct args *args)
 		if (code != EXIT_OK)
 			return code;
 	}
-	if (!dedup->kept)
-		return kept_create(&dedup_command, &dedup->options, &defaults, &dedup->filter);
-	return set_value_bits(dedup->filter) == 0 ? EXIT_OK : keeps_values(dedup);
+	if (!dedup->kept) {
+		int code = kept_create(&dedup_command, &dedup->options, &defaults, &dedup->filter);
+
+		return code == EXIT_OK ? window_begin(&dedup->window, "", dedup->filter, saved)
+		                       : code;
+	}
+	if (set_value_bits(dedup->filter) > 0)
+		return keeps_values(dedup);
+	if (stat(dedup->output.path, &status) == 0)
+		saved = status.st_mtime;
+	return window_begin(&dedup->window, dedup->output.path, dedup->filter, saved);
 }
 
 /* --------------------------------------------------------------- the keys -- */
@@ -106,6 +122,12 @@ static int full(const struct dedup *dedup)
 	return EXIT_FULL;
 }
 
+static uint64_t room_for_new(const struct dedup *dedup)
+{
+	return dedup->window.slices > 0 ? room_in(dedup->filter)
+	                                : dedup->came[0] + room_left(dedup->filter);
+}
+
 /*
  * More keys have come than the filter was made for. Those before are printed already: it goes on
  * at a higher rate, and the end tells.
@@ -116,7 +138,7 @@ static int make_room(struct dedup *dedup)
 
 	if (nidus_grow_relaxed(dedup->filter, room < UINT64_MAX / 2 ? 2 * room : room) != NIDUS_OK)
 		return full(dedup);
-	dedup->room = dedup->came[0] + room_left(dedup->filter);
+	dedup->room = room_for_new(dedup);
 	dedup->relaxed = true;
 	return EXIT_OK;
 }
@@ -132,6 +154,30 @@ static int put(struct dedup *dedup, uint64_t hash, nidus_status *status)
 	if (code == EXIT_OK && *status == NIDUS_FULL)
 		*status = nidus_insert_new_hash(dedup->filter, hash);
 	return code;
+}
+
+/* A key of a set that forgets: all of them are put in or refreshed. */
+static int see_recent(struct dedup *dedup, uint64_t hash, uint8_t *again)
+{
+	nidus_filter *filter = dedup->filter;
+	nidus_status status = window_look_at_clock(&dedup->window, filter);
+	int code = EXIT_OK;
+
+	*again = nidus_age_hash(filter, hash) >= 0;
+	if (!*again && nidus_size(filter) >= dedup->room)
+		code = make_room(dedup);
+	if (status == NIDUS_OK && code == EXIT_OK)
+		status = nidus_insert_hash(filter, hash);
+	if (code == EXIT_OK && status == NIDUS_FULL) {
+		code = make_room(dedup);
+		status = code == EXIT_OK ? nidus_insert_hash(filter, hash) : status;
+	}
+	if (status == NIDUS_OK)
+		status = window_count(&dedup->window, filter);
+	if (code != EXIT_OK)
+		return code;
+	dedup->came[*again]++;
+	return status == NIDUS_OK ? EXIT_OK : report_status(dedup_command.name, status);
 }
 
 /* Whether a key comes for the first time: *again becomes 0 or 1. */
@@ -174,7 +220,8 @@ static int see_batch(struct dedup *dedup, size_t n)
 	keys_hash(keys, dedup->filter, n, hash);
 	nidus_contains_batch(dedup->filter, hash, n, again); /* and brings them into the cache */
 	for (size_t i = 0; i < n; i++) {
-		int code = see(dedup, hash[i], &again[i]);
+		int code = dedup->window.slices > 0 ? see_recent(dedup, hash[i], &again[i])
+		                                    : see(dedup, hash[i], &again[i]);
 
 		if (code != EXIT_OK)
 			return code;
@@ -192,7 +239,7 @@ static int see_all(struct dedup *dedup)
 	int code = EXIT_OK;
 	size_t n;
 
-	dedup->room = room_left(dedup->filter);
+	dedup->room = room_for_new(dedup);
 	progress_start("looking up", keys->total);
 	while (code == EXIT_OK && !out_failed() && (n = keys_read(keys)) > 0) {
 		code = see_batch(dedup, n);
@@ -248,7 +295,9 @@ static int run(int argc, char **argv)
 
 	if (code != ARGS_GO)
 		return code;
-	code = open_set(&dedup, &args);
+	code = window_read(&dedup_command, &dedup.window, &dedup.options);
+	if (code == EXIT_OK)
+		code = open_set(&dedup, &args);
 	if (code == EXIT_OK)
 		code = open_keys(&dedup, &args);
 	if (code == EXIT_OK)
@@ -268,6 +317,7 @@ static const struct option_spec options[] = {
 	{ 'p', "fpr", "FPR", "how often a new key is mistaken for an old one (default 1e-6)" },
 	{ OPTION_SET, "set", "SET",
 	  "start with the keys of the set SET, and add the new ones to it" },
+	WINDOW_OPTIONS,
 	{ OPTION_SEED, "seed", "S", "key the hashing of a new set with S (default: random)" },
 	{ 'v', "invert", NULL, "print the repeated keys instead" },
 	{ 'c', "count", NULL, "print only how many there are" },
@@ -292,10 +342,15 @@ const struct command dedup_command = {
 		 "With --set the keys of SET count as seen, and the new ones are added to it\n"
 		 "at the end. SET is made, with -n and -p, if it is not there. If more keys come\n"
 		 "than -n allows for, the rate of mistakes doubles with each doubling of the\n"
-		 "keys, and a warning says so.\n",
+		 "keys, and a warning says so.\n"
+		 "\n"
+		 "With --last or --for it forgets, and prints a key again that did not come for\n"
+		 "so long. A key that comes is new for as long again, printed or not.\n",
 	.options = options,
 	.examples = "  nidus dedup access.log | wc -l\n"
 		    "  nidus dedup --set seen.nidus today.txt > new-today.txt\n"
+		    "  tail -f events.log | nidus dedup --last 10M\n"
+		    "  nidus dedup --for 24h -n 5M --set day.nidus hour.txt\n"
 		    "  find . -type f -printf '%f\\0' | nidus dedup -0 -v\n",
 	.run = run,
 };

@@ -105,7 +105,16 @@ static void row_room(const nidus_info *info)
 		         "no more keys: the set is complete; nidus grow --relax makes room");
 }
 
-static void print_info(const nidus_info *info)
+/* How many keys each slice of a set that forgets has, the youngest first. */
+static void row_slices(const nidus_filter *filter, unsigned slices)
+{
+	out_format("%-17s %u:", "slices", slices);
+	for (unsigned age = 0; age < slices; age++)
+		out_format(" %" PRIu64, nidus_slice_count(filter, age));
+	out_byte('\n');
+}
+
+static void print_info(const nidus_filter *filter, const nidus_info *info)
 {
 	char features[128];
 
@@ -134,6 +143,8 @@ static void print_info(const nidus_info *info)
 	row_count("growth bits", info->growth_bits);
 	if (info->value_bits > 0)
 		row_count("value bits", info->value_bits);
+	if (info->slices > 0)
+		row_slices(filter, info->slices);
 	row_count("chunks", info->chunks);
 	row_count("stashed", info->stashed);
 	out_format("%-17s 0x%016" PRIx64 "\n", "seed", info->seed);
@@ -197,6 +208,12 @@ void inspect_json_begin(const char *name, const nidus_filter *filter)
 
 	nidus_get_info(filter, &info);
 	print_info_json(name, &info);
+	if (info.slices == 0)
+		return;
+	json_open("slices", '[');
+	for (unsigned age = 0; age < info.slices; age++)
+		json_count(NULL, nidus_slice_count(filter, age));
+	json_close(']');
 }
 
 void inspect_json(const char *name, const nidus_filter *filter)
@@ -220,7 +237,7 @@ static int show_info(const char *path, bool json, bool several)
 	else if (several)
 		print_line(name, &info);
 	else
-		print_info(&info);
+		print_info(filter, &info);
 	nidus_free(filter);
 	return EXIT_OK;
 }

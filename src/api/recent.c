@@ -393,17 +393,80 @@ static nidus_status insert_new(void *body, uint64_t hash)
 	return recent_age(body, hash) >= 0 ? NIDUS_PRESENT : insert(body, hash);
 }
 
+/*
+ * Homes of keys of a batch, some bits of them. Keys that look the same have the same home: where a bit is
+ * set already, a key may have come before.
+ */
+#define HOMES 4096
+
+struct homes {
+	uint64_t bits[HOMES / 64];
+};
+
+static bool add_home(struct homes *homes, const struct directory *directory, uint64_t hash)
+{
+	uint64_t rest, part = multiply_wide(hash, directory->parts, &rest);
+	uint64_t home = multiply_high(rest, directory->ground->plan.groups);
+	uint64_t mixed = (home ^ part * UINT64_C(0x9e3779b97f4a7c15)) % HOMES;
+	bool there = homes->bits[mixed / 64] >> (mixed % 64) & 1;
+	homes->bits[mixed / 64] |= UINT64_C(1) << (mixed % 64);
+	return there;
+}
+
+/* Inserts keys that are not there and come once, as the directory does it. */
+static nidus_status insert_fresh(struct recent *recent, const uint64_t *hashes, size_t n,
+                                 size_t *done)
+{
+	uint64_t stamps[SOME];
+	size_t in;
+	if (n == 0)
+		return NIDUS_OK;
+	for (size_t i = 0; i < n; i++)
+		stamps[i] = stamp_of(recent, 0);
+	nidus_status status =
+		directory_ops.insert_batch(&recent->directory, hashes, stamps, n, &in);
+	add_to_age(recent, 0, in);
+	*done += in;
+	return status;
+}
+
+/* Up to SOME inserts into leaves: what a lookup does not find goes in together. */
+static nidus_status insert_some(struct recent *recent, const uint64_t *hashes, size_t n, size_t *done)
+{
+	struct directory *directory = &recent->directory;
+	struct homes homes = { { 0 } };
+	uint8_t there[SOME];
+	size_t from = 0;
+	nidus_status status = NIDUS_OK;
+	directory_ops.contains_batch(directory, hashes, n, there);
+	*done = 0;
+	for (size_t i = 0; i < n && status == NIDUS_OK; i++) {
+		bool again = add_home(&homes, directory, hashes[i]);
+		void *body = directory_body(directory, hashes[i]);
+		if (!there[i] && !again && can_stamp(recent, swept_of(body)))
+			continue;
+		status = insert_fresh(recent, hashes + from, i - from, done);
+		if (status == NIDUS_OK)
+			status = insert(recent, hashes[i]);
+		*done += status == NIDUS_OK;
+		from = i + 1;
+	}
+	return status == NIDUS_OK ? insert_fresh(recent, hashes + from, n - from, done) : status;
+}
+
 static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint64_t *ages, size_t n,
                                  size_t *done)
 {
-	uint8_t ignored[SOME];
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
-		if (*done % SOME == 0 && has_leaves(body)) /* brings the next into the cache */
-			directory_ops.contains_batch(body, hashes + *done,
-			                             n - *done < SOME ? n - *done : SOME, ignored);
-		status = insert_value(body, hashes[*done], ages != NULL ? ages[*done] : 0);
-		*done += status == NIDUS_OK;
+		size_t some = n - *done < SOME ? n - *done : SOME, in = 1;
+		if (ages == NULL && has_leaves(body)) {
+			status = insert_some(body, hashes + *done, some, &in);
+		} else {
+			status = insert_value(body, hashes[*done], ages != NULL ? ages[*done] : 0);
+			in = status == NIDUS_OK;
+		}
+		*done += in;
 	}
 	return status;
 }
