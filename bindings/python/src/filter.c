@@ -679,7 +679,7 @@ static const char about[] =
 	"A small approximate set. It never says no for a key that is in it, and says yes for other\n"
 	"keys with the probability fpr. It keeps a few bits per key and never the key itself.\n\n"
 	"capacity      keys that must fit; without one the filter grows without an end\n"
-	"fpr           false-positive rate, from 2**-24 to 2**-4 (ribbon: 2**-32 to 2**-1)\n"
+	"fpr           false-positive rate, from 2**-32 to 2**-4 (ribbon: to 2**-1)\n"
 	"family        'auto' takes the smallest; plan() lists all\n"
 	"seed          keys the hashing; None draws one. Filters that are to be merged need the same\n"
 	"max_capacity  the filter grows by itself up to there; UNLIMITED: without an end\n"

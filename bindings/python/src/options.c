@@ -109,7 +109,7 @@ int check_rate(const nidus_options *options)
 		return 0;
 	raise_reason(
 		NIDUS_E_RANGE,
-		"fpr is from 2**-24 to 2**-4, which is 0.0625; of a ribbon filter from 2**-32 to "
+		"fpr is from 2**-32 to 2**-4, which is 0.0625; of a ribbon filter it may be up to "
 		"2**-1");
 	return -1;
 }
