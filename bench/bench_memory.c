@@ -4,6 +4,7 @@
  *
  *     ./dev bench memory [MOST [FAMILY...]]     10^7 keys, windowed and breadcrumb if left out
  *     ./dev bench memory unlimited [MOST [FAMILY...]]
+ *     ./dev bench memory lines [MOST [FAMILY]]
  *
  * A filter made for 1000 keys at 2^-8 that may have MOST gets them one by one. Its memory is
  * compared with n * (f + log2(MOST / n)) bits, where f is what a filter of fixed size, made for
@@ -11,7 +12,11 @@
  * table are the doublings before a size; figures depend on nothing but the library.
  *
  * The second form makes a filter without a size at 1 %, and compares with what a filter of fixed size
- * takes for the keys that are in it. Its last column is the rate that is expected then.
+ * takes for the keys that are in it. Its last columns are the rate that is expected then and that of a
+ * million keys that were not inserted.
+ *
+ * The third form is for tools/plot_growth.py: bits per key at 1 % from 100 keys on of three filters, by
+ * the number of keys: one of fixed size made for them, one that may have MOST, one without a size.
  */
 #include <math.h>
 #include <stdio.h>
@@ -65,6 +70,24 @@ static void look(const nidus_filter *filter, double least, struct ratios *ratios
 	ratios->looks++;
 }
 
+#define ASKED 1000000
+#define BATCH 1000
+
+/* The share of keys that were not inserted, of which a filter says that they were. */
+static double measured_rate(const nidus_filter *filter, uint64_t inserted)
+{
+	uint64_t hashes[BATCH], next = (inserted << 20) + (UINT64_C(1) << 60), found = 0;
+	uint8_t yes[BATCH];
+	for (unsigned i = 0; i < ASKED / BATCH; i++) {
+		for (unsigned k = 0; k < BATCH; k++)
+			hashes[k] = nidus_hash_u64(filter, next++);
+		nidus_contains_batch(filter, hashes, BATCH, yes);
+		for (unsigned k = 0; k < BATCH; k++)
+			found += yes[k];
+	}
+	return (double)found / ASKED;
+}
+
 static void print_row(const nidus_filter *filter, double least, struct ratios *ratios)
 {
 	nidus_info info = NIDUS_INFO_INIT;
@@ -73,7 +96,8 @@ static void print_row(const nidus_filter *filter, double least, struct ratios *r
 	       (unsigned long long)info.chunks, info.bits_per_key, least,
 	       ratios->sum / ratios->looks, ratios->worst);
 	if (unlimited)
-		printf(" %.2f %% |", 100 * info.fpr_now);
+		printf(" %.3f %% | %.3f %% |", 100 * info.fpr_now,
+		       100 * measured_rate(filter, info.count));
 	printf("\n");
 	*ratios = (struct ratios){ 0 };
 }
@@ -120,8 +144,8 @@ static int measure(const char *name, uint64_t most)
 	if (status == NIDUS_OK) {
 		printf("\n%s:\n\n| keys | bodies | bits per key | %s | mean | worst |%s\n"
 		       "|---:|---:|---:|---:|---:|---:|%s\n",
-		       name, unlimited ? "fixed" : "least", unlimited ? " rate |" : "",
-		       unlimited ? "---:|" : "");
+		       name, unlimited ? "fixed" : "least", unlimited ? " rate | measured |" : "",
+		       unlimited ? "---:|---:|" : "");
 		status = fill(filter, options.family, most);
 	}
 	if (status != NIDUS_OK)
@@ -130,8 +154,60 @@ static int measure(const char *name, uint64_t most)
 	return status != NIDUS_OK;
 }
 
+/* A filter made for `keys` keys that may have `most`. */
+static nidus_filter *make(nidus_family family, uint64_t keys, uint64_t most)
+{
+	nidus_options options = NIDUS_OPTIONS_INIT;
+	nidus_filter *filter;
+	options.family = family;
+	options.capacity = keys;
+	options.max_capacity = most;
+	options.fpr = UNLIMITED_RATE;
+	options.seed = 1;
+	if (nidus_create(&options, &filter) == NIDUS_OK)
+		return filter;
+	fprintf(stderr, "bench_memory: %s\n", nidus_reason());
+	exit(1);
+}
+
+static double bits_of(const nidus_filter *filter)
+{
+	nidus_info info = NIDUS_INFO_INIT;
+	nidus_get_info(filter, &info);
+	return info.bits_per_key;
+}
+
+#define LINES_FROM 100
+
+static int print_lines(const char *name, uint64_t most)
+{
+	nidus_family family;
+	if (nidus_family_by_name(name, &family) != NIDUS_OK)
+		return fprintf(stderr, "bench_memory: %s\n", nidus_reason()), 2;
+	unlimited = true;
+	nidus_filter *reserved = make(family, LINES_FROM, most);
+	nidus_filter *any = make(family, 0, NIDUS_UNLIMITED);
+	double next = LINES_FROM;
+	for (uint64_t n = 1; n <= most; n++) {
+		if (nidus_insert_u64(reserved, n) != NIDUS_OK ||
+		    nidus_insert_u64(any, n) != NIDUS_OK)
+			return fprintf(stderr, "bench_memory: %s\n", nidus_reason()), 1;
+		if ((double)n < next && n < most)
+			continue;
+		next = (double)n * exp2(1.0 / 16);
+		printf("%llu %.3f %.3f %.3f\n", (unsigned long long)n, bits_of_fixed(family, n),
+		       bits_of(reserved), bits_of(any));
+	}
+	nidus_free(reserved);
+	nidus_free(any);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "lines") == 0)
+		return print_lines(argc > 3 ? argv[3] : "windowed",
+		                   argc > 2 ? (uint64_t)strtod(argv[2], NULL) : 10000000);
 	if (argc > 1 && strcmp(argv[1], "unlimited") == 0) {
 		unlimited = true;
 		argc--;

@@ -69,9 +69,11 @@ bool generations_plan_of(const struct family *inner, const struct blueprint *pla
 	*made = *plan;
 	made->segmented = PLAN_DIRECTORY;
 	made->stride = made->shares = 0;
-	if (number >= GENERATIONS_MOST || keys > FAMILY_CAPACITY_MOST >> more)
+	if (number >= GENERATIONS_MOST ||
+	    (number > 0 && keys > FAMILY_CAPACITY_MOST >> (more - plan->stride)))
 		return false;
-	made->max_capacity = keys << more;
+	made->max_capacity =
+		keys > FAMILY_CAPACITY_MOST >> more ? FAMILY_CAPACITY_MOST : keys << more;
 	made->capacity = number == 0 ? plan->capacity : 1;
 	made->growth_bits = (uint8_t)bits;
 	reason_set_aside();

@@ -27,6 +27,8 @@ What can be shown, after the keys 1 to N were put in:
     code N G          how its code and its bits are made of its slots
     told N K          in ribbon: from key K to what the table of keys 1 to N tells it
     bumped N          in ribbon: how many of the keys each layer bumps
+    generations N     of a filter without a size: what each of them has
+    lineage N K       the identity of key K in each of them, and which of them have one such
     front N F [K]     in breadcrumb: the last entries of a front line, and its backyard entries,
                       after key K was removed if one is named
 """
@@ -427,8 +429,35 @@ def told(example, n, number):
 
 # --------------------------------------------------------------------------------- pages
 
+# -------------------------------------------------------------------------- generations
+
+
+def generations(example, n):
+    for number, one in enumerate(example.fill(int(n)).generations):
+        bits = one.header.growth_bits
+        held = f"{len(one.bodies)} bod{'ies' if len(one.bodies) > 1 else 'y'}" if one.bodies else "a list"
+        yield f"generation {number}: 2^{bits} parts, {one.header.groups} windows each; " \
+              f"{one.header.count} keys in {held}"
+
+
+def lineage(example, n, number):
+    filter_ = example.fill(int(n))
+    hash_, younger = filter_.hash_bytes(number.encode()), None
+    yield f"key {number}: hash {fraction(hash_)}"
+    identities = []
+    for one in filter_.generations:
+        cells = one.parts * one.header.groups * ((1 << one.header.core_bits) - 1)
+        identities.append((hash_ * cells >> 64, one))
+    for i, (identity, one) in enumerate(identities):
+        yield f"generation {i}: {fraction(hash_)}... x {one.parts} x {one.header.groups} x " \
+              f"{(1 << one.header.core_bits) - 1} = {identity}; {'there' if one.contains_hash(hash_) else 'not there'}"
+    (older, first), (younger, last) = identities[0], identities[-1]
+    ratio = last.parts // first.parts
+    yield f"{younger} / {ratio} = {younger // ratio}" + ("" if younger // ratio == older else f", not {older}")
+
+
 SHOWS = {function.__name__: function for function in
-         (shape, key, slots, insert, ways, remove, count, coded, code, front, told, bumped)}
+         (generations, lineage, shape, key, slots, insert, ways, remove, count, coded, code, front, told, bumped)}
 COMMENT = re.compile(r"<!-- (filter|shows): (.*?) -->")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

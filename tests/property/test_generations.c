@@ -145,6 +145,30 @@ static void shares_add_up_to_the_target(void **state)
 	}
 }
 
+/* Bits of a part that are there for the rate alone do not split the leaves of an old generation. */
+static void fill_old_generations(const nidus_options *options)
+{
+	nidus_filter *filter = filter_create(options);
+	struct generations *generations = filter_generations(filter);
+	for (uint64_t key = 0; generations_n(generations) < 4; key++)
+		expect_ok(nidus_insert_u64(filter, key));
+	for (unsigned i = 0; i < 3; i++) {
+		const struct directory *directory = generations_at(generations, i);
+		uint64_t parts = directory->parts >> directory->spare;
+		uint64_t bodies = directory_fill(directory).bodies;
+		check_note("generation %u: %llu bodies, %llu parts", i,
+		           (unsigned long long)bodies, (unsigned long long)parts);
+		expect(bodies <= parts + parts / 8 + 1);
+	}
+	nidus_free(filter);
+}
+
+static void old_generations_are_full(void **state)
+{
+	(void)state;
+	each_family(fill_old_generations);
+}
+
 /* A capacity is how many keys the first generation takes. */
 static void a_capacity_sizes_the_first_generation(void **state)
 {
@@ -946,6 +970,7 @@ int main(void)
 		cmocka_unit_test(a_filter_need_not_be_sized),
 		cmocka_unit_test(the_rate_is_kept_at_every_size),
 		cmocka_unit_test(shares_add_up_to_the_target),
+		cmocka_unit_test(old_generations_are_full),
 		cmocka_unit_test(a_capacity_sizes_the_first_generation),
 		cmocka_unit_test(copies_are_counted),
 		cmocka_unit_test(identities_nest),
