@@ -2,7 +2,7 @@
  *
  * bench_breadcrumb_load: how densely breadcrumb filters can be filled, and with which map.
  *
- *     ./dev bench breadcrumb_load [--width 8] [--fronts 4096] [--keys-per-line 0]
+ *     ./dev bench breadcrumb_load [--slots 51] [--fronts 4096] [--keys-per-line 0]
  *                                 [--slack 0] [--churn 0] [--filters 20] [--seed 1]
  *                                 [--map hops] [--tie emptier] [--steps 2]
  *                                 [--order random]
@@ -49,12 +49,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The shapes of yard/instances.h; width 108 stands for 8 bits in lines of 32 bytes. */
+/* The shapes of yard/instances.h. */
 static const struct shape {
-	unsigned width, front_slots, back_slots, line_bits;
+	unsigned front_slots, back_slots, line_bits;
 } shapes[] = {
-	{ 8, 51, 35, 512 },  { 12, 36, 27, 512 },  { 16, 28, 22, 512 },
-	{ 24, 19, 16, 512 }, { 108, 25, 17, 256 },
+	{ 63, 40, 512 }, { 56, 37, 512 }, { 51, 35, 512 }, { 46, 33, 512 }, { 42, 30, 512 },
+	{ 39, 29, 512 }, { 36, 27, 512 }, { 34, 26, 512 }, { 32, 24, 512 }, { 30, 23, 512 },
+	{ 28, 22, 512 }, { 19, 16, 512 }, { 25, 17, 256 },
 };
 
 #define FAN 16 /* front buckets per line of each half */
@@ -356,7 +357,7 @@ static unsigned fullest(const struct simulation *sim)
 /* ------------------------------------------------------------------- the tables -- */
 
 struct arguments {
-	unsigned width, filters, steps;
+	unsigned slots, filters, steps;
 	uint64_t fronts, seed;
 	double keys_per_line, slack, churn;
 	const char *map, *tie, *order;
@@ -476,19 +477,19 @@ static unsigned find_tie(const char *name)
 	return 0;
 }
 
-static const struct shape *find_shape(unsigned width)
+static const struct shape *find_shape(unsigned slots)
 {
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-		if (shapes[i].width == width)
+		if (shapes[i].front_slots == slots)
 			return &shapes[i];
 	}
-	fprintf(stderr, "bench_breadcrumb_load: widths are 8, 12, 16, 24 and 108 (short lines)\n");
+	fprintf(stderr, "bench_breadcrumb_load: no line has %u slots\n", slots);
 	exit(2);
 }
 
 static struct arguments parse(int count, char **words)
 {
-	struct arguments arguments = { .width = 8,
+	struct arguments arguments = { .slots = 51,
 		                       .filters = 20,
 		                       .fronts = 4096,
 		                       .seed = 1,
@@ -499,8 +500,8 @@ static struct arguments parse(int count, char **words)
 	for (int i = 1; i < count; i += 2) {
 		const char *name = words[i], *word = i + 1 < count ? words[i + 1] : "";
 		double number = strtod(word, NULL);
-		if (strcmp(name, "--width") == 0)
-			arguments.width = (unsigned)number;
+		if (strcmp(name, "--slots") == 0)
+			arguments.slots = (unsigned)number;
 		else if (strcmp(name, "--filters") == 0 && number >= 1)
 			arguments.filters = (unsigned)number;
 		else if (strcmp(name, "--fronts") == 0 && number >= 1 && number < 1e9)
@@ -530,15 +531,15 @@ static struct arguments parse(int count, char **words)
 int main(int count, char **words)
 {
 	struct arguments arguments = parse(count, words);
-	struct simulation sim = { .shape = find_shape(arguments.width),
+	struct simulation sim = { .shape = find_shape(arguments.slots),
 		                  .fronts = arguments.fronts,
 		                  .tie = find_tie(arguments.tie),
 		                  .steps = arguments.steps };
 	uint64_t failed = 0;
 	lay_out(&sim, find_map(arguments.map));
-	printf("width %u, %" PRIu64 " front buckets, map %s, tie %s, %u steps, %s order, "
+	printf("lines of %u slots, %" PRIu64 " front buckets, map %s, tie %s, %u steps, %s order, "
 	       "%u filters\n  ",
-	       arguments.width, sim.fronts, arguments.map, arguments.tie, sim.steps,
+	       arguments.slots, sim.fronts, arguments.map, arguments.tie, sim.steps,
 	       arguments.keys_per_line > 0 ? arguments.order : "random", arguments.filters);
 	if (arguments.keys_per_line > 0)
 		failed = show_promise(&sim, &arguments);

@@ -4,7 +4,7 @@
  *
  *     ./dev bench lines [KEYS] [--seed N] [--json]     10000000 keys if left out
  *
- * For each width of remainders a filter is filled to its capacity by the
+ * For each shape of lines a filter is filled to its capacity by the
  * library's own code, compiled with a counter; what is printed are means of
  * different lines per operation:
  *
@@ -35,8 +35,9 @@ static const struct bar {
 
 enum { ABSENT, PRESENT, INSERT, REMOVE, KINDS };
 
-/* Rates that lead to remainders of 8, 12, 16 and 24 bits. */
-static const double rates[] = { 0.0039, 0.00024, 0.000012, 6e-8 };
+/* Rates that lead to each kind of lines. */
+static const double rates[] = { 0x1p-6,  0x1p-7,  0x1p-8,  0x1p-9,  0x1p-10, 0x1p-11,
+	                        0x1p-12, 0x1p-13, 0x1p-14, 0x1p-15, 0x1p-16, 0x1p-24 };
 
 struct settings {
 	uint64_t keys, seed;
@@ -44,7 +45,7 @@ struct settings {
 };
 
 struct result {
-	unsigned width;
+	unsigned width; /* of remainders */
 	double bits_per_key, lines[KINDS];
 };
 

@@ -24,7 +24,7 @@ static void touch(const unsigned char *line)
 		touched.line[touched.count++] = line;
 }
 
-const struct yard_ops *yard_counted(unsigned width);
+const struct yard_ops *yard_counted(unsigned slots);
 
 #define YARD_TOUCH(line) touch(line)
 #include "yard/instances.h"
@@ -52,7 +52,7 @@ struct inside_yard *inside_yard_create(const nidus_options *options)
 		free(inside);
 		return NULL;
 	}
-	inside->yard.ops = yard_counted(inside->yard.width);
+	inside->yard.ops = yard_counted(plan.slots);
 	inside->key = hash_key_of(plan.seed);
 	return inside;
 }

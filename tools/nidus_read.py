@@ -507,6 +507,8 @@ class Line:
         sizes = bits(data, 0, minis + slots) ^ ((1 << minis) - 1)
         remainders_at = up(minis + slots, 8)
         crumbs_at = remainders_at + slots * width
+        if crumb_bits:
+            crumbs_at = up(crumbs_at, crumb_bits)
         self.entries, mini, at = [], 0, 0
         while mini < minis:
             require(at <= minis + slots, "a line's sizes have too few ones")
@@ -520,7 +522,8 @@ class Line:
             at += 1
         used = len(self.entries)
         require(sizes >> at == 0 and bits(data, minis + slots, remainders_at - minis - slots) == 0
-                and bits(data, remainders_at + used * width, (slots - used) * width) == 0
+                and bits(data, remainders_at + used * width,
+                         crumbs_at - remainders_at - used * width) == 0
                 and bits(data, crumbs_at + used * crumb_bits,
                          8 * len(data) - crumbs_at - used * crumb_bits) == 0,
                 "a line has bits where there is nothing")
@@ -531,8 +534,10 @@ class Yards(Filter):
     """Front yard and backyard of lines."""
 
     # slots of a front line -> bits of a remainder, mini-buckets, slots of a backyard line, bytes
-    SHAPES = {51: (8, 53, 35, 64), 36: (12, 44, 27, 64), 28: (16, 36, 22, 64),
-              19: (24, 37, 16, 64), 25: (8, 31, 17, 32)}
+    SHAPES = {63: (6, 64, 40, 64), 56: (7, 64, 37, 64), 51: (8, 53, 35, 64), 46: (9, 47, 33, 64),
+              42: (10, 46, 30, 64), 39: (11, 41, 29, 64), 36: (12, 44, 27, 64), 34: (12, 70, 26, 64),
+              32: (14, 32, 24, 64), 30: (14, 58, 23, 64), 28: (16, 36, 22, 64), 19: (24, 37, 16, 64),
+              25: (8, 31, 17, 32)}
 
     # crumb -> how many lines further an odd line is than the even one
     LEAPS = (0, 8, 18, 31, 45, 164, 183, 186, 235, 275, 277, 334, 377, 401, 406, 412)
@@ -543,12 +548,12 @@ class Yards(Filter):
         self.width, self.minis, self.back_slots, self.bytes = self.SHAPES[h.slots]
         require(h.core_bits == self.width, "the fingerprints' width is not the lines'")
         require(h.chunks == 1 and h.groups >= 1 and
-                h.groups.bit_length() - 1 + 6 + self.width <= 63, "the geometry makes no sense")
+                h.groups * self.minis <= 2**(64 - self.width), "the geometry makes no sense")
         require(h.reserve == h.max_steps == h.stash_limit == 0 and h.tag_bits <= 24,
                 "fields that this family does not have are not 0")
         self.fronts = h.groups
         self.half = -(-self.fronts // 16)
-        self.tag_at = self.width + 6
+        self.tag_at = self.width + 7
         self.beside = h.tag_bits + h.value_bits  # what lies beside an entry: its value, above its tag
 
     def table_size(self):

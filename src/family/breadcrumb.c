@@ -21,8 +21,9 @@
  *
  * The rate: an absent key shares its front bucket and mini-bucket with
  * keys / (F * mini-buckets) entries on average, and a remainder of r bits
- * matches with 2^-r. Only r = 8, 12, 16 and 24 exist; the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have
- * 32 bytes: a tenth larger in all, and about half the work of a lookup in cache.
+ * matches with 2^-r. There are lines for 2^-6, 2^-7 and so on to 2^-16, and for 24 bits; the first
+ * that reaches a rate is taken. With NIDUS_FAST and 8 bits, lines have 32 bytes: a tenth larger in
+ * all, and about half the work of a lookup in cache.
  *
  * The load: keys per front bucket on average, `densities` below, is where neither
  * filling in any order nor long churn finds the backyard full; with NIDUS_NO_DELETE
@@ -69,9 +70,18 @@ struct density {
 #define LARGE (1u << 24)
 #define LARGE_NO_DELETE (1u << 19)
 
+/* From the highest rate that lines are for to the lowest; the short ones last. */
 static const struct density densities[] = {
+	{ 6, 63, { 63.3, 52, 63.3, LARGE }, { 63.6, 42, 63.6, LARGE_NO_DELETE }, 63.6 },
+	{ 7, 56, { 56.1, 48, 56.1, LARGE }, { 56.5, 38, 56.5, LARGE_NO_DELETE }, 56.5 },
 	{ 8, 51, { 51.15, 44, 51.15, LARGE }, { 51.75, 40, 51.45, LARGE_NO_DELETE }, 51.6 },
-	{ 12, 36, { 34.9, 36, 34.9, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE }, 35.6 },
+	{ 9, 46, { 45.9, 43, 45.9, LARGE }, { 46.3, 34, 46.3, LARGE_NO_DELETE }, 46.3 },
+	{ 10, 42, { 41.55, 41, 41.55, LARGE }, { 41.95, 32, 41.95, LARGE_NO_DELETE }, 42.0 },
+	{ 11, 39, { 38.45, 40, 38.45, LARGE }, { 38.85, 30, 38.85, LARGE_NO_DELETE }, 38.9 },
+	{ 12, 36, { 35.2, 38, 35.2, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE }, 35.6 },
+	{ 12, 34, { 33.15, 40, 33.15, LARGE }, { 33.55, 28, 33.55, LARGE_NO_DELETE }, 33.6 },
+	{ 14, 32, { 30.85, 38, 30.85, LARGE }, { 31.25, 27, 31.25, LARGE_NO_DELETE }, 31.3 },
+	{ 14, 30, { 28.75, 37, 28.75, LARGE }, { 28.95, 26, 28.95, LARGE_NO_DELETE }, 28.95 },
 	{ 16, 28, { 26.5, 32, 26.5, LARGE }, { 27.0, 24, 27.0, LARGE_NO_DELETE }, 27.1 },
 	{ 24, 19, { 17.1, 24, 17.1, LARGE }, { 17.6, 20, 17.6, LARGE_NO_DELETE }, 17.8 },
 	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2, LARGE }, { 22.7, 20, 22.7, LARGE_NO_DELETE }, 23.0 },
@@ -96,7 +106,7 @@ static const struct density *density_of(unsigned slots)
 
 static double expected_rate(const struct blueprint *plan, double keys)
 {
-	const struct yard_ops *ops = yard_find_slots(plan->slots);
+	const struct yard_ops *ops = yard_find(plan->slots);
 	double fronts = (double)plan->groups, bits = (double)(UINT64_C(1) << plan->core_bits);
 	return keys / (fronts * ops->shape.front.buckets * bits);
 }
@@ -165,9 +175,11 @@ static const struct density *preferred(const nidus_options *options, size_t i)
 static nidus_status check_options(const nidus_options *options)
 {
 	if (options->slots != 0 && density_of(options->slots) == NULL)
-		return fail(NIDUS_E_RANGE,
-		            "a breadcrumb line has 51, 36, 28, 19 or (short) 25 slots, not %u",
-		            options->slots);
+		return fail(
+			NIDUS_E_RANGE,
+			"a breadcrumb line has 63, 56, 51, 46, 42, 39, 36, 34, 32, 30, 28, 19 or "
+			"(short) 25 slots, not %u",
+			options->slots);
 	if (options->max_steps != 0)
 		return fail(NIDUS_E_RANGE,
 		            "the breadcrumb family does not search: leave max_steps 0");
@@ -266,7 +278,7 @@ static bool breadcrumb_pack(struct blueprint *plan, uint64_t groups, uint64_t ke
 
 static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
+	const struct yard_shape *shape = &yard_find(plan->slots)->shape;
 	uint64_t fronts = plan->groups, back = yard_lines(fronts) - fronts;
 	struct forecast forecast = {
 		.bytes = yard_table_bytes(plan, plan->growth_bits),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * shift: moves the bytes of a line of 64 or 32 bytes up or down by a few, or the
- * nibbles of 32 bytes by one, or those of 64 by three; or the bytes of a list of up to 64
- * by one.
+ * nibbles of 32 bytes by one, or the bits of 64 by some; or the bytes of
+ * a list of up to 64 by one.
  *
  * `size` (of a line 64 or 32), `by` (1 to 3) and `to` are known at compile time, `from` is
  * not: in files that are compiled for processors with AVX2 the whole line is
@@ -105,22 +105,15 @@ ALWAYS_INLINE __m256i shift_nibbles_from(unsigned from)
 	                       _mm256_andnot_si256(low, shift_from(0, from / 2)));
 }
 
-/* Of the nibbles of 32 bytes of a line, number `first` the first: ones in [from, to). */
-ALWAYS_INLINE __m256i shift_nibbles_in(unsigned first, unsigned from, unsigned to)
+/* Stores `moved` over the nibbles [from, to) of the 32 bytes that were there. */
+ALWAYS_INLINE void shift_blend_nibbles(unsigned char *bytes, __m256i there, __m256i moved,
+                                       unsigned from, unsigned to)
 {
-	__m256i chosen = shift_load(shift_masks + 64 + from % 2 * 127 - from / 2 + first);
-	if (to < 2 * first + 64)
-		chosen = _mm256_andnot_si256(shift_nibbles_from(to - 2 * first), chosen);
-	return chosen;
-}
-
-/* Stores `moved` over the nibbles [from, to) of those that were there. */
-ALWAYS_INLINE void shift_blend_nibbles(unsigned char *line, unsigned first, __m256i there,
-                                       __m256i moved, unsigned from, unsigned to)
-{
-	__m256i chosen = shift_nibbles_in(first, from, to);
-	shift_store(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
-	                                          _mm256_andnot_si256(chosen, there)));
+	__m256i chosen = shift_load(shift_masks + 64 + from % 2 * 127 - from / 2);
+	if (to < 64)
+		chosen = _mm256_andnot_si256(shift_nibbles_from(to), chosen);
+	shift_store(bytes, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                   _mm256_andnot_si256(chosen, there)));
 }
 
 /* Nibble i becomes what nibble i - 1 was, from <= i < to; 0 before the first. */
@@ -130,7 +123,7 @@ ALWAYS_INLINE void shift_nibbles_up(unsigned char *bytes, unsigned from, unsigne
 	__m256i there = shift_load(bytes);
 	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(there, 4));
 	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(shift_half_up(there, 1), 4));
-	shift_blend_nibbles(bytes, 0, there, _mm256_or_si256(odd, even), from, to);
+	shift_blend_nibbles(bytes, there, _mm256_or_si256(odd, even), from, to);
 }
 
 /* Nibble i becomes what nibble i + 1 was, from <= i < to; 0 behind the last. */
@@ -140,32 +133,85 @@ ALWAYS_INLINE void shift_nibbles_down(unsigned char *bytes, unsigned from, unsig
 	__m256i there = shift_load(bytes);
 	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(shift_half_down(there, 1), 4));
 	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(there, 4));
-	shift_blend_nibbles(bytes, 0, there, _mm256_or_si256(odd, even), from, to);
+	shift_blend_nibbles(bytes, there, _mm256_or_si256(odd, even), from, to);
 }
 
-/* Nibble i of a line of 64 bytes becomes what nibble i - 3 was, from <= i < to. */
-ALWAYS_INLINE void shift_three_up(unsigned char *line, unsigned from, unsigned to)
+/* Ones in the bits from a place on, of the 256 of a register, number `first` the first. */
+ALWAYS_INLINE __m256i shift_bits_from(unsigned first, unsigned from)
 {
-	__m256i low = shift_load(line), high = shift_load(line + 32);
-	__m256i low_up = _mm256_or_si256(_mm256_slli_epi16(low, 12),
-	                                 _mm256_srli_epi16(shift_half_up(low, 2), 4));
-	__m256i high_up = _mm256_or_si256(_mm256_slli_epi16(high, 12),
-	                                  _mm256_srli_epi16(shift_load(line + 30), 4));
-	shift_blend_nibbles(line, 32, high, high_up, from, to);
-	shift_blend_nibbles(line, 0, low, low_up, from, to);
+	/* As numbers that stop at 0; where 64 or more are to be shifted out, nothing is left. */
+	const __m256i firsts = _mm256_add_epi64(_mm256_setr_epi64x(0, 64, 128, 192),
+	                                        _mm256_set1_epi64x((int)first));
+	__m256i by = _mm256_subs_epu16(_mm256_set1_epi64x((int)from), firsts);
+	return _mm256_sllv_epi64(_mm256_set1_epi64x(-1), by);
 }
 
-/* Nibble i becomes what nibble i + 3 was, from <= i < to - 3; the last three become zero. */
-ALWAYS_INLINE void shift_three_down(unsigned char *line, unsigned from, unsigned to)
+/* A number of some bits at a place, in the same part of a line. */
+ALWAYS_INLINE __m256i shift_bits_at(unsigned first, unsigned place, uint64_t number)
 {
+	const __m256i firsts = _mm256_add_epi64(_mm256_setr_epi64x(0, 64, 128, 192),
+	                                        _mm256_set1_epi64x((int)first));
+	__m256i at = _mm256_set1_epi64x((int)place), all = _mm256_set1_epi64x((long long)number);
+	return _mm256_or_si256(_mm256_sllv_epi64(all, _mm256_sub_epi64(at, firsts)),
+	                       _mm256_srlv_epi64(all, _mm256_sub_epi64(firsts, at)));
+}
+
+/* Bits [from, to) become `moved`, but `by` of them from `from` on a number; others stay. */
+ALWAYS_INLINE void shift_blend_bits_in(unsigned char *line, unsigned first, __m256i there,
+                                       __m256i moved, unsigned from, unsigned to, unsigned by,
+                                       uint64_t number)
+{
+	__m256i chosen = _mm256_andnot_si256(shift_bits_from(first * 8, to),
+	                                     shift_bits_from(first * 8, from));
+	moved = _mm256_and_si256(moved, shift_bits_from(first * 8, from + by));
+	moved = _mm256_or_si256(moved, shift_bits_at(first * 8, from, number));
+	shift_store(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                          _mm256_andnot_si256(chosen, there)));
+}
+
+/*
+ * Bit i of a line of 64 bytes becomes what bit i - by was, from + by <= i < to, and those from
+ * `from` on become a number of `by` bits, 1 to 63.
+ */
+ALWAYS_INLINE void shift_bits_in(unsigned char *line, unsigned from, unsigned to, unsigned by,
+                                 uint64_t number)
+{
+	const __m128i up = _mm_cvtsi32_si128((int)by), over = _mm_cvtsi32_si128(64 - (int)by);
 	__m256i low = shift_load(line), high = shift_load(line + 32);
-	__m256i low_down = _mm256_or_si256(_mm256_srli_epi16(low, 12),
-	                                   _mm256_slli_epi16(shift_load(line + 2), 4));
-	__m256i high_down = _mm256_or_si256(_mm256_srli_epi16(high, 12),
-	                                    _mm256_slli_epi16(shift_half_down(high, 2), 4));
-	high_down = _mm256_and_si256(high_down, shift_nibbles_in(32, 0, to - 3));
-	shift_blend_nibbles(line, 32, high, high_down, from, to);
-	shift_blend_nibbles(line, 0, low, low_down, from, to);
+	__m256i low_below =
+		_mm256_blend_epi32(_mm256_permute4x64_epi64(low, 0x90), _mm256_setzero_si256(), 3);
+	__m256i low_up =
+		_mm256_or_si256(_mm256_sll_epi64(low, up), _mm256_srl_epi64(low_below, over));
+	__m256i high_up = _mm256_or_si256(_mm256_sll_epi64(high, up),
+	                                  _mm256_srl_epi64(shift_load(line + 24), over));
+	shift_blend_bits_in(line, 32, high, high_up, from, to, by, number);
+	shift_blend_bits_in(line, 0, low, low_up, from, to, by, number);
+}
+
+/* Bits [from, to) become `moved`, but the last `by` of them zeros; others stay. */
+ALWAYS_INLINE void shift_blend_bits_out(unsigned char *line, unsigned first, __m256i there,
+                                        __m256i moved, unsigned from, unsigned to, unsigned by)
+{
+	__m256i chosen = _mm256_andnot_si256(shift_bits_from(first * 8, to),
+	                                     shift_bits_from(first * 8, from));
+	moved = _mm256_andnot_si256(shift_bits_from(first * 8, to - by), moved);
+	shift_store(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                          _mm256_andnot_si256(chosen, there)));
+}
+
+/* Bit i of a line of 64 bytes becomes what bit i + by was, from <= i < to - by; those behind zero. */
+ALWAYS_INLINE void shift_bits_down(unsigned char *line, unsigned from, unsigned to, unsigned by)
+{
+	const __m128i down = _mm_cvtsi32_si128((int)by), over = _mm_cvtsi32_si128(64 - (int)by);
+	__m256i low = shift_load(line), high = shift_load(line + 32);
+	__m256i high_above = _mm256_blend_epi32(_mm256_permute4x64_epi64(high, 0x39),
+	                                        _mm256_setzero_si256(), 0xc0);
+	__m256i low_down = _mm256_or_si256(_mm256_srl_epi64(low, down),
+	                                   _mm256_sll_epi64(shift_load(line + 8), over));
+	__m256i high_down =
+		_mm256_or_si256(_mm256_srl_epi64(high, down), _mm256_sll_epi64(high_above, over));
+	shift_blend_bits_out(line, 32, high, high_down, from, to, by);
+	shift_blend_bits_out(line, 0, low, low_down, from, to, by);
 }
 
 /* Stores `moved` over the bytes from a place on of the 16 that were there, number `first` first. */

@@ -4,18 +4,22 @@
  *
  * YARD_INSTANCES(TIER) makes
  *
- *     const struct yard_ops *yard_TIER(unsigned width);
+ *     const struct yard_ops *yard_TIER(unsigned slots);
  *
- * The shapes fill a line of 512 bits: sizes and remainders in front
- * (mini-buckets + 9, 13, 17 or 25 bits per slot), and 4 bits of crumb more per
- * slot in the backyard. One shape fills half a line, for speed.
+ * for lines by the slots of front lines. The shapes fill a line of 512 bits: sizes (mini-buckets
+ * + 1 bit per slot, in whole bytes) and remainders in front, and 4 bits of crumb more per slot in
+ * the backyard. One shape fills half a line, for speed.
  *
  *      width   mini-buckets   front slots   backyard slots
  *          8             53            51               35
  *         12             44            36               27
  *         16             36            28               22
  *         24             37            19               16
- *    8 short             31            25               17    (32 bytes)
+ *          7             64            56               37
+ *         10             46            42               30
+ *          8             31            25               17    (32 bytes)
+ *
+ * These have code of their own. For the others, below, one instance reads the shape from the yard.
  */
 #ifndef NIDUS_YARD_INSTANCES_H
 #define NIDUS_YARD_INSTANCES_H
@@ -27,47 +31,75 @@
 #include "yard/shared_ops.h"
 #endif
 
-#define YARD_INSTANCES(tier)                               \
-	YARD_RARE_ONCE(tier)                               \
-	YARD_INSTANCE(tier, 8, YARD_MOST_FREQUENT)         \
-	YARD_INSTANCE(tier, 12, 44, 36, 27, 12, false)     \
-	YARD_INSTANCE(tier, 16, 36, 28, 22, 16, false)     \
-	YARD_INSTANCE(tier, 24, 37, 19, 16, 24, false)     \
-	YARD_INSTANCE(tier, short, 31, 25, 17, 8, true)    \
-	const struct yard_ops *yard_##tier(unsigned width) \
-	{                                                  \
-		switch (width) {                           \
-		case 8:                                    \
-			return &yard_ops_##tier##_8;       \
-		case 12:                                   \
-			return &yard_ops_##tier##_12;      \
-		case 16:                                   \
-			return &yard_ops_##tier##_16;      \
-		case 24:                                   \
-			return &yard_ops_##tier##_24;      \
-		case YARD_SHORT:                           \
-			return &yard_ops_##tier##_short;   \
-		default:                                   \
-			return NULL;                       \
-		}                                          \
+/* The shapes without code of their own: mini-buckets, slots of both kinds of lines, width. */
+#define YARD_OTHERS(each, name, rare)                                               \
+	each(name, rare, 64, 63, 40, 6), each(name, rare, 47, 46, 33, 9),           \
+		each(name, rare, 41, 39, 29, 11), each(name, rare, 70, 34, 26, 12), \
+		each(name, rare, 32, 32, 24, 14), each(name, rare, 58, 30, 23, 14)
+
+#define YARD_INSTANCES(tier)                                                                   \
+	YARD_RARE_ONCE(tier)                                                                   \
+	YARD_INSTANCE(tier, 51, YARD_MOST_FREQUENT)                                            \
+	YARD_INSTANCE(tier, 56, 64, 56, 37, 7, false)                                          \
+	YARD_INSTANCE(tier, 42, 46, 42, 30, 10, false)                                         \
+	YARD_INSTANCE(tier, 36, 44, 36, 27, 12, false)                                         \
+	YARD_INSTANCE(tier, 28, 36, 28, 22, 16, false)                                         \
+	YARD_INSTANCE(tier, 19, 37, 19, 16, 24, false)                                         \
+	YARD_INSTANCE(tier, 25, 31, 25, 17, 8, true)                                           \
+	YARD_ANY_INSTANCE(tier)                                                                \
+	const struct yard_ops *yard_##tier(unsigned slots)                                     \
+	{                                                                                      \
+		static const struct yard_ops *const frequent[] = {                             \
+			&yard_ops_##tier##_51, &yard_ops_##tier##_56, &yard_ops_##tier##_42,   \
+			&yard_ops_##tier##_36, &yard_ops_##tier##_28, &yard_ops_##tier##_19,   \
+			&yard_ops_##tier##_25,                                                 \
+		};                                                                             \
+		for (size_t i = 0; i < sizeof frequent / sizeof *frequent; i++) {              \
+			if (frequent[i]->shape.front.slots == slots)                           \
+				return frequent[i];                                            \
+		}                                                                              \
+		for (size_t i = 0; i < sizeof yard_ops_##tier##_any / sizeof(struct yard_ops); \
+		     i++) {                                                                    \
+			if (yard_ops_##tier##_any[i].shape.front.slots == slots)               \
+				return &yard_ops_##tier##_any[i];                              \
+		}                                                                              \
+		return NULL;                                                                   \
 	}
 
-#define YARD_SHAPED(name, buckets, slots, back_slots, width, half, rare)      \
-	static const struct yard_shape shape_##name =                         \
-		YARD_SHAPE(buckets, slots, back_slots, width, half);          \
-	YARD_RARE_EACH(name, shape_##name)                                    \
-	YARD_CALLS(name, shape_##name, rare)                                  \
-	YARD_SHARED_CALLS(name, shape_##name, rare)                           \
-	static const struct yard_ops yard_ops_##name = {                      \
-		.body = YARD_BODY_OPS(name, rare),                            \
-		.shared = YARD_SHARED_OPS(name),                              \
-		.shape = YARD_SHAPE(buckets, slots, back_slots, width, half), \
-		.put = put_key_##name,                                        \
-		.fill_fronts = fill_fronts_##name,                            \
-		.fill_back = yard_fill_back,                                  \
-		.transfer = yard_transfer_all,                                \
-		.spread = yard_spread_all,                                    \
-	};
+/* The shape of a yard that is not known at compile time. */
+static inline struct yard_shape yard_shape_of(const void *yard)
+{
+	return ((const struct yard *)yard)->ops->shape;
+}
+
+/* The operations of code `name` for a shape. */
+#define YARD_OPS(name, rare, buckets, slots, back_slots, width, half)               \
+	{                                                                           \
+		.body = YARD_BODY_OPS(name, rare), .shared = YARD_SHARED_OPS(name), \
+		.shape = YARD_SHAPE(buckets, slots, back_slots, width, half),       \
+		.put = put_key_##name, .fill_fronts = fill_fronts_##name,           \
+		.fill_back = yard_fill_back, .transfer = yard_transfer_all,         \
+		.spread = yard_spread_all,                                          \
+	}
+
+#define YARD_SHAPED(name, buckets, slots, back_slots, width, half, rare) \
+	static const struct yard_shape shape_##name =                    \
+		YARD_SHAPE(buckets, slots, back_slots, width, half);     \
+	YARD_RARE_EACH(name, shape_##name)                               \
+	YARD_CALLS(name, shape_##name, shape_##name, rare)               \
+	YARD_SHARED_CALLS(name, shape_##name, shape_##name, rare)        \
+	static const struct yard_ops yard_ops_##name =                   \
+		YARD_OPS(name, rare, buckets, slots, back_slots, width, half);
+
+#define YARD_OTHER_OPS(name, rare, buckets, slots, back_slots, width) \
+	YARD_OPS(name, rare, buckets, slots, back_slots, width, false)
+
+#define YARD_ANY_SHAPED(name, rare)                                                          \
+	YARD_RARE_EACH(name, yard->ops->shape)                                               \
+	YARD_CALLS(name, yard_shape_of(yard), yard_shape_of(*bodies), rare)                  \
+	YARD_SHARED_CALLS(name, yard_shape_of(yard), yard_shape_of(*bodies), rare)           \
+	static const struct yard_ops yard_ops_##name[] = { YARD_OTHERS(YARD_OTHER_OPS, name, \
+		                                                       rare) };
 
 /*
  * What a few calls in a hundred come to, changes of full lines, and values: compiled for each
@@ -130,14 +162,16 @@
 	YARD_RARE_CALLS(name, shape) \
 	YARD_SHARED_RARE_CALLS(name, shape)
 #define YARD_OFTEN ALWAYS_INLINE
-#define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier##_##shape)
+#define YARD_INSTANCE(tier, slots, ...) YARD_SHAPED(tier##_##slots, __VA_ARGS__, tier##_##slots)
+#define YARD_ANY_INSTANCE(tier) YARD_ANY_SHAPED(tier##_any, tier##_any)
 #else
 #define YARD_RARE_ONCE(tier)                    \
 	YARD_RARE_CALLS(tier, yard->ops->shape) \
 	YARD_SHARED_RARE_CALLS(tier, yard->ops->shape)
 #define YARD_OFTEN NEVER_INLINE
 #define YARD_RARE_EACH(name, shape)
-#define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier)
+#define YARD_INSTANCE(tier, slots, ...) YARD_SHAPED(tier##_##slots, __VA_ARGS__, tier)
+#define YARD_ANY_INSTANCE(tier) YARD_ANY_SHAPED(tier##_any, tier)
 #endif
 
 /* Batches for yard_look_all and yard_change_all. */
@@ -146,8 +180,8 @@
 #define YARD_OF_EACH(those, keys, number) \
 	((struct yard_batch){ .bodies = (those), .each = true, .hashes = (keys), .n = (number) })
 
-/* The calls of one thread. */
-#define YARD_CALLS(name, shape, rare)                                                              \
+/* The calls of one thread; `each` is the shape where there are bodies instead of a yard. */
+#define YARD_CALLS(name, shape, each, rare)                                                        \
 	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,         \
 	                                   uint64_t remainder, uint64_t beside)                    \
 	{                                                                                          \
@@ -209,19 +243,19 @@
 	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,        \
 	                                 size_t n, uint8_t *yes)                                   \
 	{                                                                                          \
-		yard_look_each(bodies, shape, hashes, n, yes, in_any_##rare);                      \
+		yard_look_each(bodies, each, hashes, n, yes, in_any_##rare);                       \
 	}                                                                                          \
 	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,        \
 	                                       const uint64_t *values, size_t n, size_t *done)     \
 	{                                                                                          \
-		return yard_insert_each(bodies, shape, hashes, values, n, done, put_slow_##rare,   \
+		return yard_insert_each(bodies, each, hashes, values, n, done, put_slow_##rare,    \
 		                        push_tag_##name);                                          \
 	}                                                                                          \
 	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,        \
 	                                       size_t n, size_t *done)                             \
 	{                                                                                          \
-		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),       \
-		                       shape, NULL, bodies, NULL, done, YARD_REMOVES, take_##name, \
+		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n), each, \
+		                       NULL, bodies, NULL, done, YARD_REMOVES, take_##name,        \
 		                       YARD_ALONE);                                                \
 	}
 
@@ -281,7 +315,7 @@
 
 #ifdef NIDUS_ONE_THREAD
 #define YARD_SHARED_RARE_CALLS(name, shape)
-#define YARD_SHARED_CALLS(name, shape, rare)
+#define YARD_SHARED_CALLS(name, shape, each, rare)
 #define YARD_SHARED_OPS(name) \
 	{                     \
 		0             \
@@ -295,7 +329,7 @@
 		return yard_shared_in_any(yard, shape, hash);                          \
 	}
 
-#define YARD_SHARED_CALLS(name, shape, rare)                                                 \
+#define YARD_SHARED_CALLS(name, shape, each, rare)                                           \
 	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,          \
 	                                          uint64_t value)                            \
 	{                                                                                    \
@@ -321,7 +355,7 @@
 	}                                                                                    \
 	YARD_BATCHES(shared_batch_##name, shape, yard_shared_in_front, shared_in_any_##rare, \
 	             shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)          \
-	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front, shared_in_any_##rare,   \
+	YARD_EACHES(shared_each_##name, each, yard_shared_in_front, shared_in_any_##rare,    \
 	            shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)
 
 #define YARD_SHARED_OPS(name)                                                                   \

@@ -20,7 +20,7 @@
  *                                  to   (place of its own one)    - m
  *
  * Crumbs (4 bits per remainder, only in backyard lines) say which of 16 front
- * buckets an entry comes from; see yard.h.
+ * buckets an entry comes from; see yard.h. The first of them begins at the next whole nibble.
  *
  * Every function takes the line's shape as a value. Where it is known at compile time, as it is
  * in hot code, they fold to a few instructions; elsewhere the larger ones are called. Reads and
@@ -30,6 +30,7 @@
 #define NIDUS_YARD_MINI_H
 
 #include "base/bits.h"
+#include "base/slots.h"
 #include "simd/select.h"
 #include "simd/shift.h"
 #include "yard/match.h"
@@ -37,6 +38,7 @@
 #define MINI_LINE 64 /* bytes */
 #define MINI_CRUMB 4 /* bits */
 #define MINI_SLOTS_MOST 64
+#define MINI_WIDTH_MOST 24
 
 struct mini_shape {
 	unsigned buckets, slots, width;
@@ -91,7 +93,8 @@ ALWAYS_INLINE unsigned mini_byte_at(struct mini_shape shape, unsigned slot)
 
 ALWAYS_INLINE unsigned mini_crumb_at(struct mini_shape shape, unsigned slot)
 {
-	return mini_remainder_at(shape, shape.slots) + slot * MINI_CRUMB;
+	unsigned first = (mini_remainder_at(shape, shape.slots) + MINI_CRUMB - 1) / MINI_CRUMB;
+	return (first + slot) * MINI_CRUMB;
 }
 
 /* ----------------------------------------------------------- bits of a line -- */
@@ -151,10 +154,16 @@ struct mini_sizes {
 	uint64_t low, high;
 };
 
-/* The first 64 bits of an empty line's sizes, which memory has turned over. */
+/* 64 bits of an empty line's sizes from a bit on; memory has turned over what is one in them. */
+ALWAYS_INLINE uint64_t mini_no_sizes_from(struct mini_shape shape, unsigned bit)
+{
+	return shape.buckets > bit ? bits_low(shape.buckets - bit) : 0;
+}
+
+/* The first of them. */
 ALWAYS_INLINE uint64_t mini_no_sizes(struct mini_shape shape)
 {
-	return bits_low(shape.buckets);
+	return mini_no_sizes_from(shape, 0);
 }
 
 /*
@@ -165,13 +174,14 @@ ALWAYS_INLINE uint64_t mini_no_sizes_again(struct mini_shape shape)
 {
 	uint64_t ones = ~UINT64_C(0);
 	OPAQUE64(ones);
-	return ones >> (64 - shape.buckets);
+	return shape.buckets < 64 ? ones >> (64 - shape.buckets) : ones;
 }
 
 /* Sizes as they stand in memory, and back. */
 ALWAYS_INLINE struct mini_sizes mini_turned(struct mini_shape shape, struct mini_sizes sizes)
 {
-	return (struct mini_sizes){ sizes.low ^ mini_no_sizes(shape), sizes.high };
+	return (struct mini_sizes){ sizes.low ^ mini_no_sizes(shape),
+		                    sizes.high ^ mini_no_sizes_from(shape, 64) };
 }
 
 /* The first 64 bits of a line's sizes, and the last 64, if there are more. */
@@ -183,7 +193,7 @@ ALWAYS_INLINE uint64_t mini_first_window(struct mini_shape shape, const unsigned
 ALWAYS_INLINE uint64_t mini_last_window(struct mini_shape shape, const unsigned char *line)
 {
 	unsigned skip = mini_size_skip(shape);
-	return load64(line + skip / 8) ^ mini_no_sizes(shape) >> skip;
+	return load64(line + skip / 8) ^ mini_no_sizes_from(shape, skip);
 }
 
 ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const unsigned char *line)
@@ -193,8 +203,15 @@ ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const uns
 	if (bits < 64)
 		sizes.low &= bits_low(bits);
 	if (bits > 64)
-		sizes.high = load64(line + 8) & bits_low(bits - 64);
+		sizes.high =
+			(load64(line + 8) ^ mini_no_sizes_from(shape, 64)) & bits_low(bits - 64);
 	return sizes;
+}
+
+/* 64 bits of sizes from a bit on, 1 to 64. */
+ALWAYS_INLINE uint64_t mini_from_bit(struct mini_sizes sizes, unsigned bit)
+{
+	return sizes.low >> 1 >> (bit - 1) | sizes.high << (64 - bit);
 }
 
 ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line,
@@ -208,9 +225,9 @@ ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line
 		store64(line,
 		        bits == 64 ? sizes.low : sizes.low | (load64(line) & ~bits_low(bits & 63)));
 	} else {
-		unsigned skip = mini_size_bytes(shape) * 8 - 64;
+		unsigned skip = mini_size_skip(shape);
 		store64(line, sizes.low);
-		store64(line + skip / 8, sizes.low >> skip | sizes.high << (64 - skip));
+		store64(line + skip / 8, mini_from_bit(sizes, skip));
 	}
 }
 
@@ -242,7 +259,7 @@ ALWAYS_INLINE unsigned mini_zero_place(struct mini_shape shape, const unsigned c
 		uint64_t first = ~mini_first_window(shape, line);
 		uint64_t last = ~mini_last_window(shape, line);
 		uint64_t before = POPCOUNT64(first << (64 - skip));
-		uint64_t other = PLACE64(_pdep_u64(slot >> before, last)) + skip;
+		uint64_t other = PLACE64(_pdep_u64(slot >> (before & 63), last)) + skip;
 		return (unsigned)place64_or(_pdep_u64(slot, first), other);
 	}
 #endif
@@ -296,6 +313,8 @@ ALWAYS_INLINE struct mini_view mini_view_in(struct mini_shape shape, uint64_t wo
 		index = POPCOUNT64((word ^ mini_no_sizes(shape)) << (64 - skip));
 		turn -= skip;
 		add_or_take(&index, &turn, m, &word, last);
+		if (shape.buckets > 64) /* in what is no mini-filter */
+			index &= 63;
 	}
 	struct mini_view view = {
 		.word = word,
@@ -447,6 +466,40 @@ ALWAYS_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *
 	return (unsigned)line_get(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB);
 }
 
+#if defined(MATCH_LINES) && defined(__BMI2__)
+#define MINI_FIELD_BITS 56 /* that a word holds from any bit on */
+
+/* A one in the lowest bit of each remainder in a word, by their width. */
+#define MINI_ONES(width)                                              \
+	(((UINT64_C(1) << MINI_FIELD_BITS / (width) * (width)) - 1) / \
+	 ((UINT64_C(1) << (width)) - 1))
+static const uint64_t mini_ones[MINI_WIDTH_MOST + 1] = {
+	[6] = MINI_ONES(6),   [7] = MINI_ONES(7),   [8] = MINI_ONES(8),   [9] = MINI_ONES(9),
+	[10] = MINI_ONES(10), [11] = MINI_ONES(11), [12] = MINI_ONES(12), [14] = MINI_ONES(14),
+	[16] = MINI_ONES(16), [24] = MINI_ONES(24),
+};
+
+/*
+ * mini_match of as many remainders at a time as a word holds. A mini-bucket hardly ever has more,
+ * so no branch depends on how many there are.
+ */
+ALWAYS_INLINE uint64_t mini_match_words(struct mini_shape shape, const unsigned char *line,
+                                        uint64_t slots, uint64_t remainder)
+{
+	const uint64_t ones = mini_ones[shape.width], highs = ones << (shape.width - 1);
+	uint64_t hits = 0;
+	do {
+		unsigned first = PLACE64(slots) & 63;
+		uint64_t word =
+			line_get(shape, line, mini_remainder_at(shape, first), MINI_FIELD_BITS);
+		uint64_t same = fields_zero_in(word ^ remainder * ones, highs - ones, highs);
+		hits |= _pext_u64(same, highs) << first & slots;
+		slots &= ~(_pext_u64(highs, highs) << first);
+	} while (UNLIKELY(slots != 0));
+	return hits;
+}
+#endif
+
 /*
  * Those of some slots whose remainder this is, as bits. With MATCH_LINES the whole
  * line is compared, which needs no branch on how many there are.
@@ -463,12 +516,16 @@ ALWAYS_INLINE uint64_t mini_match_inline(struct mini_shape shape, const unsigned
 	if (shape.width == 16 && first % 2 == 0)
 		return match_words(line, (uint16_t)remainder) >> first / 2 & slots;
 #endif
+#if defined(MATCH_LINES) && defined(__BMI2__)
+	return mini_match_words(shape, line, slots, remainder);
+#else
 	uint64_t hits = 0;
 	for (; slots != 0; slots &= slots - 1) {
 		unsigned slot = (unsigned)__builtin_ctzll(slots);
 		hits |= (uint64_t)(mini_remainder(shape, line, slot) == remainder) << slot;
 	}
 	return hits;
+#endif
 }
 
 NEVER_INLINE uint64_t mini_match_called(struct mini_shape shape, const unsigned char *line,
@@ -737,7 +794,7 @@ ALWAYS_INLINE void mini_store_windows(struct mini_shape shape, unsigned char *li
 	} else {
 		unsigned skip = mini_size_skip(shape);
 		store64(line, windows.first ^ no_sizes);
-		store64(line + skip / 8, windows.last ^ mini_no_sizes(shape) >> skip);
+		store64(line + skip / 8, windows.last ^ mini_no_sizes_from(shape, skip));
 	}
 }
 
@@ -749,9 +806,15 @@ ALWAYS_INLINE void mini_store_wider(struct mini_shape shape, unsigned char *line
 		mini_store_sizes(shape, line, (struct mini_sizes){ windows.first, 0 });
 	} else {
 		unsigned skip = mini_size_skip(shape);
-		store64(line + skip / 8, windows.last ^ mini_no_sizes(shape) >> skip);
+		store64(line + skip / 8, windows.last ^ mini_no_sizes_from(shape, skip));
 		store64(line, windows.first ^ mini_no_sizes(shape));
 	}
+}
+
+/* Whether no bit is in both windows. */
+ALWAYS_INLINE bool mini_windows_part(struct mini_shape shape)
+{
+	return mini_size_bytes(shape) == 16;
 }
 
 /* Where bit `at` of the sizes is in the last window; 0 if it is before that. */
@@ -768,6 +831,8 @@ ALWAYS_INLINE struct mini_windows mini_wider_apart(struct mini_shape shape,
 	uint64_t first = 2 * windows.first - LOWEST64(windows.first, at), last = 0;
 	if (mini_size_bits(shape) > 64)
 		last = 2 * windows.last - LOWEST64(windows.last, mini_in_last(shape, at));
+	if (mini_windows_part(shape) && at < 64)
+		last |= windows.first >> 63;
 	return (struct mini_windows){ first, last };
 }
 
@@ -776,7 +841,7 @@ ALWAYS_INLINE struct mini_windows mini_wider(struct mini_shape shape, struct min
                                              unsigned at)
 {
 	windows = mini_wider_apart(shape, windows, at);
-	if (mini_size_bits(shape) > 64)
+	if (mini_size_bits(shape) > 64 && !mini_windows_part(shape))
 		windows.last |= windows.first >> mini_size_skip(shape) & 1;
 	return windows;
 }
@@ -791,6 +856,8 @@ ALWAYS_INLINE struct mini_windows mini_narrower(struct mini_shape shape,
 	uint64_t first = (windows.first + LOWEST64(windows.first, at)) >> 1, last = 0;
 	if (mini_size_bits(shape) > 64)
 		last = (windows.last + LOWEST64(windows.last, mini_in_last(shape, at))) >> 1;
+	if (mini_windows_part(shape))
+		first = at < 64 ? first | windows.last << 63 : windows.first;
 	return (struct mini_windows){ first, last };
 }
 
@@ -802,16 +869,14 @@ ALWAYS_INLINE void mini_push_remainder(struct mini_shape shape, unsigned char *l
 	if (by % 8 == 0) {
 		shift_in(line, mini_line(shape), mini_byte_at(shape, slot),
 		         mini_byte_at(shape, shape.slots), by / 8, (unsigned)remainder);
-#ifdef __AVX2__
-	} else if (by == 12) {
-		unsigned from = mini_remainder_at(shape, slot);
-		shift_three_up(line, from / 4 + 3, mini_remainder_at(shape, shape.slots) / 4);
-		line_set(shape, line, from, by, remainder);
-#endif
 	} else {
 		unsigned from = mini_remainder_at(shape, slot);
+#ifdef __AVX2__
+		shift_bits_in(line, from, mini_remainder_at(shape, shape.slots), by, remainder);
+#else
 		line_move_up(shape, line, from, mini_remainder_at(shape, shape.slots - 1), by);
 		line_set(shape, line, from, by, remainder);
+#endif
 	}
 }
 
@@ -822,14 +887,14 @@ ALWAYS_INLINE void mini_pull_remainder(struct mini_shape shape, unsigned char *l
 	if (by % 8 == 0)
 		shift_down(line, mini_line(shape), mini_byte_at(shape, slot),
 		           mini_byte_at(shape, shape.slots), by / 8);
-#ifdef __AVX2__
-	else if (by == 12)
-		shift_three_down(line, mini_remainder_at(shape, slot) / 4,
-		                 mini_remainder_at(shape, shape.slots) / 4);
-#endif
 	else
+#ifdef __AVX2__
+		shift_bits_down(line, mini_remainder_at(shape, slot),
+		                mini_remainder_at(shape, shape.slots), by);
+#else
 		line_move_down(shape, line, mini_remainder_at(shape, slot + 1),
 		               mini_remainder_at(shape, shape.slots), by);
+#endif
 }
 
 /* Makes room for a crumb and puts it in; the line is not full. */
@@ -942,11 +1007,16 @@ ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, uns
 ALWAYS_INLINE void mini_append(struct mini_shape shape, unsigned char *line, unsigned m,
                                uint64_t remainder)
 {
-	unsigned skip = mini_size_bits(shape) > 64 ? mini_size_skip(shape) : 0;
-	uint64_t end = UINT64_C(1) << ((mini_size_bits(shape) - 1 - skip) & 63);
-	uint64_t here = UINT64_C(1) << ((shape.slots - 1 - skip + m) & 63);
+	const unsigned bits = mini_size_bits(shape), skip = bits > 64 ? mini_size_skip(shape) : 0;
+	const unsigned here = shape.slots - 1 + m, end = bits - 1;
 	mini_set_remainder(shape, line, shape.slots - 1, remainder);
-	store64(line + skip / 8, load64(line + skip / 8) ^ (here | end));
+	if (shape.slots > skip) {
+		uint64_t ones = UINT64_C(1) << (here - skip) | UINT64_C(1) << (end - skip);
+		store64(line + skip / 8, load64(line + skip / 8) ^ ones);
+	} else {
+		line[here / 8] ^= (unsigned char)(1 << here % 8);
+		line[end / 8] ^= (unsigned char)(1 << end % 8);
+	}
 }
 
 #endif

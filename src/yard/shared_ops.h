@@ -214,8 +214,9 @@ ALWAYS_INLINE struct mini_view yard_shared_view(struct mini_shape shape, const u
 {
 	uint64_t first = word_load(line, 0) ^ mini_no_sizes(shape), last = 0;
 	if (mini_size_bits(shape) > 64) {
-		unsigned skip = mini_size_skip(shape) & 63;
-		last = first >> skip | word_load(line, 1) << (64 - skip);
+		struct mini_sizes sizes = { first,
+			                    word_load(line, 1) ^ mini_no_sizes_from(shape, 64) };
+		last = mini_from_bit(sizes, mini_size_skip(shape));
 	}
 	return mini_view_in(shape, first, last, m);
 }

@@ -7,10 +7,8 @@
 
 #include "yard/yard.h"
 
-/* Instead of a width: remainders of 8 bits in lines of 32 bytes. */
-#define YARD_SHORT 108
-
-const struct yard_ops *yard_scalar(unsigned width);
-const struct yard_ops *yard_avx2(unsigned width); /* where isa.h says so */
+/* For lines with so many slots in front; NULL if there are none. */
+const struct yard_ops *yard_scalar(unsigned slots);
+const struct yard_ops *yard_avx2(unsigned slots); /* where isa.h says so */
 
 #endif

@@ -12,24 +12,13 @@
 
 #define FRONTS_MOST (UINT64_C(1) << 40)
 
-const struct yard_ops *yard_find(unsigned width)
+const struct yard_ops *yard_find(unsigned slots)
 {
 #ifdef NIDUS_HAVE_AVX2
 	if (isa_tier() == ISA_AVX2)
-		return yard_avx2(width);
+		return yard_avx2(slots);
 #endif
-	return yard_scalar(width);
-}
-
-const struct yard_ops *yard_find_slots(unsigned slots)
-{
-	static const unsigned shapes[] = { 8, 12, 16, 24, YARD_SHORT };
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-		const struct yard_ops *ops = yard_find(shapes[i]);
-		if (ops->shape.front.slots == slots)
-			return ops;
-	}
-	return NULL;
+	return yard_scalar(slots);
 }
 
 /*
@@ -65,14 +54,26 @@ static uint64_t values_bytes(const struct yard_shape *shape, uint64_t fronts, un
 
 uint64_t yard_table_bytes(const struct blueprint *plan, unsigned tag_bits)
 {
-	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
+	const struct yard_shape *shape = &yard_find(plan->slots)->shape;
 	return yard_lines(plan->groups) * mini_line(shape->front) +
 	       values_bytes(shape, plan->groups, tag_bits + plan->value_bits);
 }
 
+/* What is cut from a hash leads back to one: the product of all choices fits. */
+static nidus_status check_choices(const struct mini_shape *front, uint64_t parts, uint64_t fronts)
+{
+	uint64_t choices;
+	if (parts < 1 || multiply_overflows(parts, fronts, &choices) ||
+	    multiply_overflows(choices, front->buckets, &choices) ||
+	    choices > UINT64_C(1) << (64 - front->width))
+		return fail(NIDUS_E_RANGE,
+		            "so many keys at so low a rate need more than a 64-bit hash");
+	return NIDUS_OK;
+}
+
 nidus_status yard_check(const struct blueprint *plan)
 {
-	const struct yard_ops *ops = yard_find_slots(plan->slots);
+	const struct yard_ops *ops = yard_find(plan->slots);
 	if (ops == NULL)
 		return fail(NIDUS_E_RANGE, "no line has %u slots", plan->slots);
 	if (plan->core_bits != ops->shape.front.width)
@@ -86,11 +87,7 @@ nidus_status yard_check(const struct blueprint *plan)
 		            plan->value_bits, VALUE_BITS_MOST);
 	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST)
 		return fail(NIDUS_E_RANGE, "so many front buckets are not possible");
-	/* Mini-buckets take not quite 6 bits of the hash. */
-	if (log2_floor(plan->groups) + 6 + ops->shape.front.width > 63)
-		return fail(NIDUS_E_RANGE,
-		            "so many keys at so low a rate need more than a 64-bit hash");
-	return NIDUS_OK;
+	return check_choices(&ops->shape.front, 1, plan->groups);
 }
 
 nidus_status yard_check_segment(const struct blueprint *plan, const struct segment *segment)
@@ -103,15 +100,7 @@ nidus_status yard_check_segment(const struct blueprint *plan, const struct segme
 	if (segment->tag_bits > YARD_TAG_BITS_MOST)
 		return fail(NIDUS_E_RANGE, "entries cannot keep %u bits of their part",
 		            segment->tag_bits);
-	/* What is cut from a hash leads back to one: the product of all choices fits. */
-	const struct mini_shape *front = &yard_find_slots(plan->slots)->shape.front;
-	uint64_t choices;
-	if (segment->parts < 1 || multiply_overflows(segment->parts, plan->groups, &choices) ||
-	    multiply_overflows(choices, front->buckets, &choices) ||
-	    choices > UINT64_C(1) << (64 - front->width))
-		return fail(NIDUS_E_RANGE,
-		            "so many keys at so low a rate need more than a 64-bit hash");
-	return NIDUS_OK;
+	return check_choices(&yard_find(plan->slots)->shape.front, segment->parts, plan->groups);
 }
 
 void yard_moved(struct yard *yard, unsigned char *room)
@@ -126,7 +115,7 @@ void yard_moved(struct yard *yard, unsigned char *room)
 
 void yard_sketch(struct yard *yard, const struct blueprint *plan, const struct segment *segment)
 {
-	const struct yard_ops *ops = yard_find_slots(plan->slots);
+	const struct yard_ops *ops = yard_find(plan->slots);
 	*yard = (struct yard){
 		.parts = segment->parts,
 		.first_part = segment->first,

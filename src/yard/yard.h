@@ -29,7 +29,7 @@
  * which hash was used; here the half says that, and the crumb has 4 bits. The
  * paper's two lines coincide for some front buckets, which fail first.)
  *
- * Identity of an entry: home = front bucket; fingerprint = mini-bucket + 1 (6 bits) above the
+ * Identity of an entry: home = front bucket; fingerprint = mini-bucket + 1 (7 bits) above the
  * remainder, so that it is never 0.
  *
  * A yard can be a body of a growing filter (base/segment.h). A hash is cut into part, front bucket,
@@ -69,10 +69,10 @@
 #define YARD_FAN 16    /* front buckets per backyard line and half */
 #define YARD_COPIES 16 /* of one key in its lines; others are listed */
 
-#define YARD_BUCKET_BITS 6    /* of a mini-bucket's number + 1 */
+#define YARD_BUCKET_BITS 7    /* of a mini-bucket's number + 1 */
 #define YARD_TAG_BITS_MOST 24 /* that an entry keeps of its part */
 
-/* The two kinds of lines for one width of remainders. */
+/* The two kinds of lines of a yard. */
 struct yard_shape {
 	struct mini_shape front, back;
 };
@@ -94,7 +94,7 @@ struct yard_trio {
 	unsigned crumb;
 };
 
-/* The operations of one width and tier; `body` must be the first member. */
+/* The operations of one shape and tier; `body` must be the first member. */
 struct yard_ops {
 	struct body_ops body;
 	struct body_ops shared; /* the same for a yard that threads share: shared.h */
@@ -247,11 +247,8 @@ ALWAYS_INLINE bool yard_nearly_full(const struct yard *yard, struct yard_shape s
 	return yard->count > yard->fronts * (shape.front.slots * 13 / 16);
 }
 
-/* The shape of 64-byte lines for remainders of a width; NULL if there is none. */
-const struct yard_ops *yard_find(unsigned width);
-
-/* The shape whose front lines have so many slots; NULL if there is none. */
-const struct yard_ops *yard_find_slots(unsigned slots);
+/* The operations on lines of a shape, by the slots of its front lines; NULL if there is none. */
+const struct yard_ops *yard_find(unsigned slots);
 
 /* Bytes of the table of a checked plan: lines, values and tags. */
 uint64_t yard_table_bytes(const struct blueprint *plan, unsigned tag_bits);

@@ -348,7 +348,7 @@ static void keep_family(int family)
 	if (features & NIDUS_CONCURRENT)
 		keep_shared(family);
 	if (family == NIDUS_BREADCRUMB) {
-		static const unsigned slots[] = { 51, 36, 28, 19, 25 };
+		static const unsigned slots[] = { 51, 36, 28, 19, 25, 63, 56, 46, 42, 39, 34, 32, 30 };
 		for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
 			keep_crowded(slots[i], 20, "crowded");
 		keep_crowded(19, 300, "backyard"); /* with lines of either half to choose from */

@@ -62,20 +62,20 @@ static void a_filter_cannot_be_for_removing_and_for_not_removing(void **state)
 	expect_status(nidus_create(&options, &filter), NIDUS_E_ARG);
 }
 
-static nidus_options dense_options(unsigned width, uint64_t capacity, uint64_t seed)
+static nidus_options dense_options(unsigned slots, uint64_t capacity, uint64_t seed)
 {
-	nidus_options options = yard_options(width, capacity, seed);
+	nidus_options options = yard_options(slots, capacity, seed);
 	options.features = NIDUS_NO_DELETE;
 	return options;
 }
 
 /* Fills a filter to its capacity, one by one, and another at once. */
-static void expect_capacity(unsigned width, uint64_t capacity, uint64_t seed)
+static void expect_capacity(unsigned slots, uint64_t capacity, uint64_t seed)
 {
-	nidus_options options = dense_options(width, capacity, seed);
+	nidus_options options = dense_options(slots, capacity, seed);
 	nidus_filter *filter = filter_create(&options), *built;
 	uint64_t n = info_of(filter).capacity, *keys = check_alloc(n * sizeof *keys);
-	check_note("width %u, %llu keys", width, (unsigned long long)n);
+	check_note("%u slots, %llu keys", slots, (unsigned long long)n);
 	for (uint64_t i = 0; i < n; i++)
 		keys[i] = i;
 	put_keys(filter, 0, n);
@@ -95,19 +95,19 @@ static void the_denser_shape_keeps_its_capacity_at_every_width(void **state)
 {
 	(void)state;
 	static const uint64_t sizes[] = { 1, 2, 17, 50, 100, 333, 700, 1000, 1500, 3000, 20000 };
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
 		for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 			for (uint64_t seed = 1; seed <= 3; seed++)
-				expect_capacity(yard_widths[w], sizes[i], seed);
+				expect_capacity(yard_shapes[w], sizes[i], seed);
 		}
 		if (!check_small())
-			expect_capacity(yard_widths[w], 400000, 1);
+			expect_capacity(yard_shapes[w], 400000, 1);
 	}
 }
 
 static double bits_per_key(uint64_t n, uint32_t features)
 {
-	nidus_options options = yard_options(8, n, 1);
+	nidus_options options = yard_options(51, n, 1);
 	nidus_plan_row rows[32];
 	size_t count;
 	options.fpr = 0x1p-8;
@@ -134,10 +134,10 @@ static void a_million_keys_and_more_take_few_bits_each(void **state)
 static void the_promise_survives_files_and_growth(void **state)
 {
 	(void)state;
-	for (unsigned w = 1; w < YARD_WIDTHS - 1; w++) { /* 8 bits leave none to grow with */
-		nidus_options options = dense_options(yard_widths[w], 1000, 3);
+	for (unsigned w = 1; w < YARD_SHAPES - 1; w++) { /* 8 bits leave none to grow with */
+		nidus_options options = dense_options(yard_shapes[w], 1000, 3);
 		nidus_filter *filter, *copy;
-		check_note("width %u", yard_widths[w]);
+		check_note("%u slots", yard_shapes[w]);
 		options.max_capacity = 4000;
 		filter = filter_create(&options);
 		put_keys(filter, 0, 4000);
@@ -167,7 +167,7 @@ static void what_is_merged_with_a_filter_that_keeps_all_keeps_all(void **state)
 {
 	(void)state;
 	for (unsigned first = 0; first < 2; first++) {
-		nidus_options options = yard_options(12, 1000, 3);
+		nidus_options options = yard_options(36, 1000, 3);
 		nidus_filter *part[2], *merged;
 		options.features = NIDUS_DELETE;
 		part[first] = filter_create(&options);

@@ -227,13 +227,13 @@ static void every_width_of_remainders_leaves_the_same_bytes(void **state)
 	(void)state;
 	const char *fast = fast_tier();
 	struct chance chance = { chance_seed() + 1 };
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
 		for (unsigned round = 0; round < 4; round++) {
 			uint64_t capacity = 1 + chance_below(&chance, UINT64_C(20) << 2 * round);
 			uint64_t seed = chance_next(&chance);
-			check_note("width %u, capacity %llu, run seed %llu", yard_widths[w],
+			check_note("%u slots, capacity %llu, run seed %llu", yard_shapes[w],
 			           (unsigned long long)capacity, (unsigned long long)seed);
-			nidus_options options = yard_options(yard_widths[w], capacity, 77 + round);
+			nidus_options options = yard_options(yard_shapes[w], capacity, 77 + round);
 			compare_tiers(&options, fast, seed);
 		}
 	}
@@ -244,8 +244,8 @@ static void a_file_is_the_same_filter_in_every_tier(void **state)
 {
 	(void)state;
 	const char *fast = fast_tier();
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
-		nidus_options options = yard_options(yard_widths[w], 900, 5);
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
+		nidus_options options = yard_options(yard_shapes[w], 900, 5);
 		nidus_filter *scalar = create_with("scalar", &options), *loaded;
 		for (uint64_t key = 0; key < 600; key++)
 			expect_ok(nidus_insert_u64(scalar, key));

@@ -24,8 +24,8 @@
 #define REPLACED_ABOUT UINT64_C(20000000) /* per line of the table */
 #define FILTERS_MOST 200
 
-/* Slots of a front line: remainders of 8, 12, 16 and 24 bits, and 8 bits in short lines. */
-static const unsigned shapes[] = { 51, 36, 28, 19, 25 };
+/* Slots of a front line, of short ones last. */
+static const unsigned shapes[] = { 63, 56, 51, 46, 42, 39, 36, 34, 32, 30, 28, 19, 25 };
 
 struct tally {
 	uint64_t filters, replaced, failures;

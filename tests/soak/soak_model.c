@@ -77,10 +77,11 @@ static uint64_t any_capacity(struct chance *chance)
 /* Options that hardly anybody sets; some of them make the capacity an expectation. */
 static void choose_whims(struct chance *chance, nidus_options *options)
 {
-	static const unsigned nest_slots[] = { 2, 4, 8 }, yard_slots[] = { 51, 36, 28, 19, 25 };
+	static const unsigned nest_slots[] = { 2, 4, 8 };
+	static const unsigned yard_slots[] = { 63, 56, 51, 46, 42, 39, 36, 34, 32, 30, 28, 19, 25 };
 	if (chance_one_in(chance, 2))
 		options->slots = options->family == NIDUS_BREADCRUMB
-		                         ? yard_slots[chance_below(chance, 5)]
+		                         ? yard_slots[chance_below(chance, 13)]
 		                         : nest_slots[chance_below(chance, 3)];
 	if (chance_one_in(chance, 10))
 		options->max_steps = 1 + (unsigned)chance_below(chance, 1000);

@@ -6,27 +6,26 @@
 
 #include "support/check.h"
 #include "support/filters.h"
-#include "yard/tiers.h"
 
-const unsigned yard_widths[YARD_WIDTHS] = { 8, 12, 16, 24, YARD_SHORT };
+const unsigned yard_shapes[YARD_SHAPES] = { 51, 36, 28, 19, 63, 56, 46, 42, 39, 34, 32, 30, 25 };
 
-nidus_options yard_options(unsigned width, uint64_t capacity, uint64_t seed)
+nidus_options yard_options(unsigned slots, uint64_t capacity, uint64_t seed)
 {
 	nidus_options options = filter_options(capacity, 0.0625, seed);
 	options.family = NIDUS_BREADCRUMB;
-	options.slots = yard_find(width)->shape.front.slots;
+	options.slots = slots;
 	return options;
 }
 
-void yard_make(struct yard *yard, unsigned width, uint64_t fronts)
+void yard_make(struct yard *yard, unsigned slots, uint64_t fronts)
 {
-	yard_make_for_values(yard, width, fronts, 0);
+	yard_make_for_values(yard, slots, fronts, 0);
 }
 
-void yard_make_for_values(struct yard *yard, unsigned width, uint64_t fronts, unsigned value_bits)
+void yard_make_for_values(struct yard *yard, unsigned slots, uint64_t fronts, unsigned value_bits)
 {
 	const nidus_allocator system = { 0 };
-	struct mini_shape shape = yard_find(width)->shape.front;
+	struct mini_shape shape = yard_find(slots)->shape.front;
 	struct blueprint plan = {
 		.seed = 42,
 		.capacity = 1,

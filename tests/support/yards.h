@@ -7,18 +7,18 @@
 
 #include "yard/yard.h"
 
-/* What yard_find takes: widths of remainders, and YARD_SHORT for short lines. */
-#define YARD_WIDTHS 5
-extern const unsigned yard_widths[YARD_WIDTHS];
+/* What yard_find takes: the slots of front lines, of short ones last. */
+#define YARD_SHAPES 13
+extern const unsigned yard_shapes[YARD_SHAPES];
 
-/* Options that lead the breadcrumb family to this width. */
-nidus_options yard_options(unsigned width, uint64_t capacity, uint64_t seed);
+/* Options that lead the breadcrumb family to lines of so many slots. */
+nidus_options yard_options(unsigned slots, uint64_t capacity, uint64_t seed);
 
 /* Makes a yard from the system's memory; the test fails if that fails. */
-void yard_make(struct yard *yard, unsigned width, uint64_t fronts);
+void yard_make(struct yard *yard, unsigned slots, uint64_t fronts);
 
 /* The same with values of so many bits. */
-void yard_make_for_values(struct yard *yard, unsigned width, uint64_t fronts, unsigned value_bits);
+void yard_make_for_values(struct yard *yard, unsigned slots, uint64_t fronts, unsigned value_bits);
 
 /* Calls test once per tier, with that tier in use; the first one is in use again afterwards. */
 void each_tier(void (*test)(const char *tier));

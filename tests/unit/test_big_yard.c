@@ -21,9 +21,9 @@ static unsigned crowd_of(const struct yard *yard)
 }
 
 /* A yard over a hole, or false where address space is limited. */
-static bool make_sparse(struct yard *yard, unsigned width, uint64_t fronts)
+static bool make_sparse(struct yard *yard, unsigned slots, uint64_t fronts)
 {
-	const struct yard_ops *ops = yard_find(width);
+	const struct yard_ops *ops = yard_find(slots);
 	const nidus_allocator system = { 0 };
 	struct blueprint plan = {
 		.slots = ops->shape.front.slots,
@@ -126,12 +126,12 @@ static void yards_may_have_more_than_2_32_slots_and_lines(void **state)
 	(void)state;
 	static const uint64_t fronts[] = { (UINT64_C(1) << 28) + 5, (UINT64_C(1) << 33) + 7 };
 	struct chance chance = { chance_seed() };
-	for (unsigned i = 0; i < YARD_WIDTHS; i++) {
+	for (unsigned i = 0; i < YARD_SHAPES; i++) {
 		for (unsigned j = 0; j < 2; j++) {
 			struct yard yard;
-			check_note("width %u, %llu fronts", yard_widths[i],
+			check_note("%u slots, %llu fronts", yard_shapes[i],
 			           (unsigned long long)fronts[j]);
-			if (!make_sparse(&yard, yard_widths[i], fronts[j])) {
+			if (!make_sparse(&yard, yard_shapes[i], fronts[j])) {
 				skip();
 				return;
 			}

@@ -10,10 +10,10 @@
 
 #include <pthread.h>
 
-static void make_shared(struct yard *yard, unsigned width, uint64_t fronts, uint64_t capacity)
+static void make_shared(struct yard *yard, unsigned slots, uint64_t fronts, uint64_t capacity)
 {
 	const nidus_allocator system = { 0 };
-	yard_make(yard, width, fronts);
+	yard_make(yard, slots, fronts);
 	yard->capacity = capacity;
 	expect_ok(stripes_make(&yard->stripes, 1, yard->memory.size, &system));
 }
@@ -118,15 +118,15 @@ static void same_bytes_in_tier(const char *tier)
 	static uint64_t hashes[KEYS];
 	for (unsigned i = 0; i < KEYS; i++)
 		hashes[i] = chance_next(&chance);
-	for (unsigned i = 0; i < 2 * YARD_WIDTHS; i++) {
+	for (unsigned i = 0; i < 2 * YARD_SHAPES; i++) {
 		struct yard alone, shared;
-		unsigned width = yard_widths[i % YARD_WIDTHS];
+		unsigned slots = yard_shapes[i % YARD_SHAPES];
 		/* A capacity beyond the lines: what they have no place for is listed. */
-		uint64_t capacity = i < YARD_WIDTHS ? 1 : 2000;
-		check_note("%s, width %u, capacity %u", tier, width, (unsigned)capacity);
-		yard_make(&alone, width, 23);
+		uint64_t capacity = i < YARD_SHAPES ? 1 : 2000;
+		check_note("%s, %u slots, capacity %u", tier, slots, (unsigned)capacity);
+		yard_make(&alone, slots, 23);
 		alone.capacity = capacity;
-		make_shared(&shared, width, 23, capacity);
+		make_shared(&shared, slots, 23, capacity);
 		expect(yard_body_ops(&alone) != yard_body_ops(&shared));
 		churn_both(&alone, &shared, &chance, hashes);
 		expect_prefixes(&shared);
@@ -192,14 +192,14 @@ static void crowd_in_tier(const char *tier)
 {
 	const uint64_t hot = UINT64_C(0x123456789abcdef0);
 	static struct worker workers[WORKERS];
-	for (unsigned w = 0; w < 2 * YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < 2 * YARD_SHAPES; w++) {
 		struct yard yard;
 		pthread_t threads[WORKERS];
 		uint64_t count, in = 0, refused = 0;
-		bool lists = w >= YARD_WIDTHS;
-		unsigned width = yard_widths[w % YARD_WIDTHS];
-		check_note("%s, width %u, lists %d", tier, width, lists);
-		make_shared(&yard, width, 20, lists ? UINT64_MAX : 1);
+		bool lists = w >= YARD_SHAPES;
+		unsigned slots = yard_shapes[w % YARD_SHAPES];
+		check_note("%s, %u slots, lists %d", tier, slots, lists);
+		make_shared(&yard, slots, 20, lists ? UINT64_MAX : 1);
 		for (unsigned i = 0; i < WORKERS; i++) {
 			workers[i] =
 				(struct worker){ .yard = &yard, .chance = { chance_seed() + i } };

@@ -162,11 +162,11 @@ static void expect_model(const struct churn *churn)
 }
 
 /* At the brim most of the time: every step spills, promotes or is refused. */
-static void churn_filter(unsigned width, uint64_t capacity, unsigned steps, const char *tier)
+static void churn_filter(unsigned slots, uint64_t capacity, unsigned steps, const char *tier)
 {
-	struct churn churn = { .chance = { chance_seed() + width + capacity } };
-	nidus_options options = yard_options(width, capacity, 7 + capacity);
-	check_note("width %u, capacity %llu, %s", width, (unsigned long long)capacity, tier);
+	struct churn churn = { .chance = { chance_seed() + slots + capacity } };
+	nidus_options options = yard_options(slots, capacity, 7 + capacity);
+	check_note("%u slots, capacity %llu, %s", slots, (unsigned long long)capacity, tier);
 	churn.filter = filter_create(&options);
 	uint64_t places = info_of(churn.filter).total_slots;
 	model_create(&churn.model, 2 * places);
@@ -194,9 +194,9 @@ static void churn_tier(const char *tier)
 {
 	static const uint64_t capacities[] = { 1, 60, 200, 700 };
 	unsigned steps = check_small() ? 600 : 4000;
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
 		for (unsigned i = 0; i < sizeof capacities / sizeof *capacities; i++)
-			churn_filter(yard_widths[w], capacities[i], steps, tier);
+			churn_filter(yard_shapes[w], capacities[i], steps, tier);
 	}
 }
 
@@ -210,11 +210,11 @@ static void invariants_hold_after_every_step_of_churn(void **state)
 static void prefix_tier(const char *tier)
 {
 	struct chance chance = { chance_seed() + 9 };
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
 		struct yard yard;
 		uint64_t hashes[3000], n = 0, fronts = 1 + chance_below(&chance, 40);
-		yard_make(&yard, yard_widths[w], fronts);
-		check_note("width %u, %llu fronts, %s", yard_widths[w], (unsigned long long)fronts,
+		yard_make(&yard, yard_shapes[w], fronts);
+		check_note("%u slots, %llu fronts, %s", yard_shapes[w], (unsigned long long)fronts,
 		           tier);
 		for (unsigned step = 0; step < (check_small() ? 2000 : 12000); step++) {
 			if (n < 3000 && chance_percent(&chance, step / 3000 % 2 == 0 ? 90 : 40)) {
@@ -272,11 +272,11 @@ static void expect_full(struct yard *yard, uint64_t bucket, unsigned i)
  */
 static void make_room_tier(const char *tier)
 {
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
 		struct yard yard;
 		uint64_t count;
-		yard_make(&yard, yard_widths[w], 48);
-		check_note("width %u, %s", yard_widths[w], tier);
+		yard_make(&yard, yard_shapes[w], 48);
+		check_note("%u slots, %s", yard_shapes[w], tier);
 		unsigned front = yard.ops->shape.front.slots, back = yard.ops->shape.back.slots;
 		uint64_t shared = yard_line_number(&yard, 0, 0);
 		uint64_t odd = yard_line_number(&yard, 1, 1);
@@ -324,11 +324,11 @@ static void spill(struct yard *yard, uint64_t bucket, unsigned spilled)
  */
 static void make_room_further_away_tier(const char *tier)
 {
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
 		struct yard yard;
 		uint64_t count, third = 16;
-		yard_make(&yard, yard_widths[w], 48);
-		check_note("width %u, %s", yard_widths[w], tier);
+		yard_make(&yard, yard_shapes[w], 48);
+		check_note("%u slots, %s", yard_shapes[w], tier);
 		unsigned front = yard.ops->shape.front.slots, back = yard.ops->shape.back.slots;
 		while (yard_line_number(&yard, third, 1) != yard_line_number(&yard, 1, 1))
 			third++;
@@ -378,12 +378,12 @@ static void full_tier(const char *tier)
 {
 	static const uint64_t fronts[] = { 1, 2, 15, 16, 17, 31, 32, 33, 48, 100 };
 	struct chance chance = { chance_seed() + 5 };
-	for (unsigned i = 0; i < YARD_WIDTHS * 10; i++) {
+	for (unsigned i = 0; i < YARD_SHAPES * 10; i++) {
 		struct yard yard;
-		unsigned width = yard_widths[i / 10], next[100] = { 0 };
+		unsigned slots = yard_shapes[i / 10], next[100] = { 0 };
 		uint64_t bucket, count;
-		yard_make(&yard, width, fronts[i % 10]);
-		check_note("width %u, %llu fronts, %s", width, (unsigned long long)fronts[i % 10],
+		yard_make(&yard, slots, fronts[i % 10]);
+		check_note("%u slots, %llu fronts, %s", slots, (unsigned long long)fronts[i % 10],
 		           tier);
 		do {
 			bucket = chance_below(&chance, yard.fronts);
@@ -435,13 +435,13 @@ static void the_hash_of_an_entry_leads_to_the_same_entry(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() + 6 };
-	for (unsigned i = 0; i < YARD_WIDTHS * 50; i++) {
+	for (unsigned i = 0; i < YARD_SHAPES * 50; i++) {
 		struct yard a, b;
 		uint64_t fronts = 1 + chance_below(&chance, 50);
-		check_note("width %u, %llu fronts", yard_widths[i / 50],
+		check_note("%u slots, %llu fronts", yard_shapes[i / 50],
 		           (unsigned long long)fronts);
-		yard_make(&a, yard_widths[i / 50], fronts);
-		yard_make(&b, yard_widths[i / 50], fronts);
+		yard_make(&a, yard_shapes[i / 50], fronts);
+		yard_make(&b, yard_shapes[i / 50], fronts);
 		for (unsigned n = 0; n < 30; n++)
 			expect_identity(&a, &b, chance_next(&chance));
 		expect_identity(&a, &b, 0);
@@ -480,11 +480,11 @@ static void lookups_in_tier(const char *tier)
 {
 	static const uint64_t fronts[] = { 1, 2, 3, 20 };
 	struct chance chance = { chance_seed() + 11 };
-	for (unsigned i = 0; i < YARD_WIDTHS * 4; i++) {
+	for (unsigned i = 0; i < YARD_SHAPES * 4; i++) {
 		struct yard yard;
 		uint64_t hashes[LOOKUPS], number = 0, inside = 0;
-		check_note("width %u, %s", yard_widths[i / 4], tier);
-		yard_make(&yard, yard_widths[i / 4], fronts[i % 4]);
+		check_note("%u slots, %s", yard_shapes[i / 4], tier);
+		yard_make(&yard, yard_shapes[i / 4], fronts[i % 4]);
 		/* The last hashes that go in, then as many that do not. */
 		while (yard.count < yard_slots(&yard) * 4 / 5) {
 			uint64_t hash = uneven_hash(&chance, yard.fronts, number++);
@@ -567,20 +567,20 @@ static void build_tier(const char *tier)
 	static const uint64_t fronts[] = { 1, 2, 17, 100, 1000 };
 	static const unsigned bits[] = { 0, 8, 1, 8, 13, 16, 8, 32, 8 };
 	struct chance chance = { chance_seed() + 9 };
-	for (unsigned i = 0; i < YARD_WIDTHS * 5; i++) {
+	for (unsigned i = 0; i < YARD_SHAPES * 5; i++) {
 		struct yard one_by_one, built;
 		size_t n, done;
 		unsigned value_bits = bits[i % (sizeof bits / sizeof *bits)];
-		yard_make_for_values(&one_by_one, yard_widths[i / 5], fronts[i % 5], value_bits);
+		yard_make_for_values(&one_by_one, yard_shapes[i / 5], fronts[i % 5], value_bits);
 		uint64_t *hashes = hashes_for(&one_by_one, &chance, &n);
 		uint64_t *values = check_alloc(n * sizeof *values);
 		for (size_t at = 0; at < n; at++)
 			values[at] = chance_next(&chance) & bits_low(value_bits);
-		check_note("width %u, %llu fronts, %u value bits, %s", yard_widths[i / 5],
+		check_note("%u slots, %llu fronts, %u value bits, %s", yard_shapes[i / 5],
 		           (unsigned long long)fronts[i % 5], value_bits, tier);
 		expect_ok(one_by_one.ops->body.insert_batch(&one_by_one, hashes, values, n, &done));
 		for (unsigned parts = 1; parts <= 5; parts++) {
-			yard_make_for_values(&built, yard_widths[i / 5], fronts[i % 5], value_bits);
+			yard_make_for_values(&built, yard_shapes[i / 5], fronts[i % 5], value_bits);
 			const uint64_t *with = value_bits > 0 ? values : NULL;
 			for (unsigned part = parts; part-- > 0;) /* in any order */
 				expect_ok(yard_build_fronts(&built, hashes, with, n, part, parts));
@@ -618,7 +618,7 @@ static void building_lines_refuses_too_many_copies(void **state)
 			hashes[before + i] = UINT64_C(1) << 63;
 		for (unsigned copies = 16; copies <= 17; copies++) {
 			struct yard yard;
-			yard_make(&yard, 8, 1);
+			yard_make(&yard, 51, 1);
 			nidus_status status =
 				yard_build_fronts(&yard, hashes, NULL, before + copies, 0, 1);
 			if (status == NIDUS_OK)
@@ -670,12 +670,12 @@ static void expect_union(const struct yard *both, const struct yard *a, const st
 }
 
 /* One yard into an empty one, by the definition of what a transfer keeps. */
-static void transfer_one(unsigned width, uint64_t fronts, uint64_t seed, struct yard *to)
+static void transfer_one(unsigned slots, uint64_t fronts, uint64_t seed, struct yard *to)
 {
 	struct chance chance = { seed };
 	struct yard from;
-	yard_make(&from, width, fronts);
-	yard_make(to, width, fronts);
+	yard_make(&from, slots, fronts);
+	yard_make(to, slots, fronts);
 	fill_yard(&from, &chance);
 	expect_ok(yard_transfer(to, &from));
 	expect_union(to, &from, NULL);
@@ -688,13 +688,13 @@ static void transferring_keeps_every_entry(void **state)
 	static const uint64_t fronts[] = { 1, 2, 9, 16, 40, 200 };
 	uint64_t seed = chance_seed() + 8;
 	const char *first = nidus_isa();
-	for (unsigned i = 0; i < YARD_WIDTHS * 6; i++) {
-		unsigned width = yard_widths[i / 6];
+	for (unsigned i = 0; i < YARD_SHAPES * 6; i++) {
+		unsigned slots = yard_shapes[i / 6];
 		struct yard one, two;
-		check_note("width %u, %llu fronts", width, (unsigned long long)fronts[i % 6]);
-		transfer_one(width, fronts[i % 6], seed, &one);
+		check_note("%u slots, %llu fronts", slots, (unsigned long long)fronts[i % 6]);
+		transfer_one(slots, fronts[i % 6], seed, &one);
 		expect_ok(nidus_set_isa("scalar"));
-		transfer_one(width, fronts[i % 6], seed, &two);
+		transfer_one(slots, fronts[i % 6], seed, &two);
 		expect_ok(nidus_set_isa(first));
 		expect(memcmp(one.memory.bytes, two.memory.bytes, one.memory.size) == 0);
 		yard_free(&one);
@@ -707,12 +707,12 @@ static void transferring_into_a_yard_keeps_what_is_there(void **state)
 {
 	(void)state;
 	struct chance chance = { chance_seed() + 10 };
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
 		struct yard a, b, both;
-		check_note("width %u", yard_widths[w]);
-		yard_make(&a, yard_widths[w], 100);
-		yard_make(&b, yard_widths[w], 100);
-		yard_make(&both, yard_widths[w], 100);
+		check_note("%u slots", yard_shapes[w]);
+		yard_make(&a, yard_shapes[w], 100);
+		yard_make(&b, yard_shapes[w], 100);
+		yard_make(&both, yard_shapes[w], 100);
 		uint64_t each = a.fronts * a.ops->shape.front.slots * 17 / 40;
 		while (a.count < each)
 			expect_ok(a.ops->body.insert(&a, chance_next(&chance)));
@@ -731,13 +731,13 @@ static void transferring_into_a_yard_keeps_what_is_there(void **state)
 static void transferring_counts_copies_together(void **state)
 {
 	(void)state;
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
 		for (unsigned others = 0; others < 30; others++) {
 			struct yard a, both;
-			yard_make(&a, yard_widths[w], 1);
-			yard_make(&both, yard_widths[w], 1);
+			yard_make(&a, yard_shapes[w], 1);
+			yard_make(&both, yard_shapes[w], 1);
 			struct yard_key key = { 0, a.buckets / 2, 1, 0 };
-			check_note("width %u, %u others", yard_widths[w], others);
+			check_note("%u slots, %u others", yard_shapes[w], others);
 			for (unsigned i = 0; i < others; i++)
 				expect_ok(put_number(&both, 0, i * 2 % a.buckets));
 			for (unsigned i = 0; i < 8; i++)

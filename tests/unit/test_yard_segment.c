@@ -27,9 +27,9 @@ struct body {
 /* Below a capacity like this no key is refused: what lines have no place for is listed. */
 #define LISTED (UINT64_C(1) << 40)
 
-static struct blueprint plan_of(unsigned width, uint64_t fronts, unsigned value_bits, bool shared)
+static struct blueprint plan_of(unsigned slots, uint64_t fronts, unsigned value_bits, bool shared)
 {
-	const struct mini_shape *front = &yard_find(width)->shape.front;
+	const struct mini_shape *front = &yard_find(slots)->shape.front;
 	return (struct blueprint){
 		.features = shared ? NIDUS_CONCURRENT : 0,
 		.capacity = 1,
@@ -44,11 +44,11 @@ static struct blueprint plan_of(unsigned width, uint64_t fronts, unsigned value_
 	};
 }
 
-static void make_body(struct yard *yard, unsigned width, uint64_t fronts, unsigned value_bits,
+static void make_body(struct yard *yard, unsigned slots, uint64_t fronts, unsigned value_bits,
                       struct segment segment, bool shared, uint64_t capacity)
 {
 	const nidus_allocator system = { 0 };
-	struct blueprint plan = plan_of(width, fronts, value_bits, shared);
+	struct blueprint plan = plan_of(slots, fronts, value_bits, shared);
 	plan.capacity = plan.max_capacity = capacity;
 	expect_ok(yard_check_segment(&plan, &segment));
 	expect_ok(yard_create(yard, &plan, &segment, &system, NULL));
@@ -64,12 +64,15 @@ static void choose_parts(struct body *body, const struct segment *segment, struc
 static void choose_identities(struct body *body, struct chance *chance)
 {
 	const struct yard *yard = &body->yard;
+	const unsigned rounds =
+		(IDENTITIES >> yard->width) + 1; /* through all remainders, at most 3 */
 	for (unsigned i = 0; i < IDENTITIES; i++) {
 		/* In a few mini-buckets, so that runs are long, and all different. */
+		unsigned few = (unsigned)chance_below(chance, 6 / rounds) * rounds;
 		struct yard_key key = {
 			.bucket = chance_below(chance, FRONTS),
-			.m = (unsigned)chance_below(chance, 6) * (yard->buckets - 1) / 5,
-			.remainder = i,
+			.m = (few + (i >> yard->width)) * (yard->buckets - 1) / 5,
+			.remainder = i & bits_low(yard->width),
 		};
 		body->identity[i] = yard_identity(yard, key);
 	}
@@ -109,12 +112,14 @@ static void walk(const struct body *body, unsigned seen[IDENTITIES][PARTS][VALUE
 	uint64_t count = 0;
 	memset(seen, 0, sizeof body->model);
 	for (; yard_next(yard, &cursor, &entry); count++) {
-		uint64_t i = entry.fingerprint & bits_low(yard->width);
+		uint64_t plain = entry.fingerprint & bits_low(yard->width + YARD_BUCKET_BITS);
+		uint64_t i = plain & bits_low(yard->width);
 		uint64_t tag = entry.fingerprint >> (yard->width + YARD_BUCKET_BITS);
 		unsigned part = 0, value = 0;
-		expect(i < IDENTITIES && entry.home == body->identity[i].home);
-		expect_equal(entry.fingerprint & bits_low(yard->width + YARD_BUCKET_BITS),
-		             body->identity[i].fingerprint);
+		while (i < IDENTITIES && (body->identity[i].home != entry.home ||
+		                          body->identity[i].fingerprint != plain))
+			i += UINT64_C(1) << yard->width;
+		expect(i < IDENTITIES);
 		while (part < PARTS && tag_of(body, part) != tag)
 			part++;
 		while (value < VALUES && value_number(body, value) != entry.value)
@@ -322,18 +327,18 @@ static void empty(struct body *body, struct chance *chance)
 
 static uint64_t listed; /* at the end of churns, in all */
 
-static void model_of(unsigned width, unsigned tag_bits, unsigned value_bits, bool shared,
+static void model_of(unsigned slots, unsigned tag_bits, unsigned value_bits, bool shared,
                      uint64_t capacity)
 {
-	struct chance chance = { chance_seed() + width * 64 + tag_bits };
+	struct chance chance = { chance_seed() + slots * 64 + tag_bits };
 	static struct body body;
 	struct segment segment = { .parts = (UINT64_C(3) << tag_bits) * 5, .tag_bits = tag_bits };
 	segment.first = chance_below(&chance, segment.parts - bits_low(tag_bits));
 	memset(&body, 0, sizeof body);
-	check_note("width %u, %u tag bits, %u value bits, shared %d", width, tag_bits, value_bits,
+	check_note("%u slots, %u tag bits, %u value bits, shared %d", slots, tag_bits, value_bits,
 	           shared);
 	body.value_bits = value_bits;
-	make_body(&body.yard, width, FRONTS, value_bits, segment, shared, capacity);
+	make_body(&body.yard, slots, FRONTS, value_bits, segment, shared, capacity);
 	choose_parts(&body, &segment, &chance);
 	choose_identities(&body, &chance);
 	churn(&body, &chance, check_small() ? 300 : 700);
@@ -347,9 +352,9 @@ static void model_in_tier(const char *tier)
 	static const unsigned bits[] = { 0, 4, 8, 32 };
 	check_note("%s", tier);
 	for (unsigned tag_bits = 0; tag_bits <= 20; tag_bits += tag_bits < 4 ? 1 : 3) {
-		for (unsigned i = 0; i < 2 * YARD_WIDTHS; i++) {
+		for (unsigned i = 0; i < 2 * YARD_SHAPES; i++) {
 			unsigned w = i / 2;
-			model_of(yard_widths[w], tag_bits, bits[(tag_bits + i) % 4],
+			model_of(yard_shapes[w], tag_bits, bits[(tag_bits + i) % 4],
 			         (tag_bits + w / 2 + i) % 2, (tag_bits + i) % 3 == 0 ? 1 : LISTED);
 		}
 	}
@@ -370,13 +375,13 @@ static void hashes_lead_to_their_identities_and_back(void **state)
 	struct chance chance = { chance_seed() + 3 };
 	for (unsigned round = 0; round < 2000; round++) {
 		struct yard yard;
-		unsigned w = round % YARD_WIDTHS, tag_bits = (unsigned)chance_below(&chance, 21);
+		unsigned w = round % YARD_SHAPES, tag_bits = (unsigned)chance_below(&chance, 21);
 		uint64_t fronts = 1 + chance_below(&chance, 300);
-		unsigned spare = 64 - 6 - yard_find(yard_widths[w])->shape.front.width - 9;
+		unsigned spare = 64 - 7 - yard_find(yard_shapes[w])->shape.front.width - 9;
 		struct segment segment = { .tag_bits = tag_bits };
 		segment.parts =
 			1 + (chance_next(&chance) >> (64 - chance_below(&chance, spare) - 1));
-		make_body(&yard, yard_widths[w], fronts, 0, segment, false, 1);
+		make_body(&yard, yard_shapes[w], fronts, 0, segment, false, 1);
 		uint64_t hash = chance_next(&chance), part = multiply_high(hash, segment.parts);
 		uint64_t before = chance_next(&chance) & bits_low(tag_bits);
 		yard.first_part = part - (before < part ? before : part);
@@ -386,7 +391,8 @@ static void hashes_lead_to_their_identities_and_back(void **state)
 		expect_equal(multiply_high(back, segment.parts), part);
 		expect_equal(again.home, entry.home);
 		expect_equal(again.fingerprint, entry.fingerprint);
-		expect_equal(entry.fingerprint >> (yard.width + 6), part - yard.first_part);
+		expect_equal(entry.fingerprint >> (yard.width + YARD_BUCKET_BITS),
+		             part - yard.first_part);
 		expect_equal(yard_borrow(&yard, back), yard_borrow(&yard, hash));
 		/* The same in another part. */
 		uint64_t other = chance_below(&chance, segment.parts);
@@ -404,7 +410,7 @@ static void borrowed_bits_are_even(void **state)
 	struct chance chance = { chance_seed() + 4 };
 	struct yard yard;
 	unsigned ones[64] = { 0 }, n = 20000;
-	make_body(&yard, 8, 100, 0, (struct segment){ .parts = 64 }, false, 1);
+	make_body(&yard, 51, 100, 0, (struct segment){ .parts = 64 }, false, 1);
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t bits = yard_borrow(&yard, chance_next(&chance));
 		for (unsigned bit = 0; bit < 64; bit++)
@@ -418,7 +424,7 @@ static void borrowed_bits_are_even(void **state)
 static void plans_of_bodies_are_checked(void **state)
 {
 	(void)state;
-	struct blueprint plan = plan_of(8, 1000, 32, false);
+	struct blueprint plan = plan_of(51, 1000, 32, false);
 	expect_ok(yard_check_segment(&plan, &(struct segment){ .parts = 1 }));
 	expect_ok(yard_check_segment(&plan, &(struct segment){ .parts = UINT64_C(1) << 40,
 	                                                       .tag_bits = 24 }));
@@ -543,15 +549,15 @@ static void several_in_tier(const char *tier)
 {
 	struct chance chance = { chance_seed() + 5 };
 	static struct several several;
-	for (unsigned i = 0; i < YARD_WIDTHS * 6; i++) {
-		unsigned width = yard_widths[i % YARD_WIDTHS], kind = i / YARD_WIDTHS;
+	for (unsigned i = 0; i < YARD_SHAPES * 6; i++) {
+		unsigned slots = yard_shapes[i % YARD_SHAPES], kind = i / YARD_SHAPES;
 		unsigned value_bits = kind % 3 == 2 ? 8 : 0;
 		struct segment segment = { .parts = 320, .tag_bits = kind % 3 == 0 ? 0 : 5 };
-		check_note("width %u, kind %u, %s", width, kind, tier);
+		check_note("%u slots, kind %u, %s", slots, kind, tier);
 		for (unsigned b = 0; b < BODIES; b++) {
 			segment.first = (uint64_t)b * 50 + 3;
-			make_body(&several.one[b], width, 7, value_bits, segment, false, 1);
-			make_body(&several.other[b], width, 7, value_bits, segment, kind >= 3, 1);
+			make_body(&several.one[b], slots, 7, value_bits, segment, false, 1);
+			make_body(&several.other[b], slots, 7, value_bits, segment, kind >= 3, 1);
 		}
 		compare_several(&several, &chance, value_bits);
 		for (unsigned b = 0; b < BODIES; b++) {
@@ -602,16 +608,16 @@ static struct yard *body_of(struct split *split, uint64_t hash)
 	return target.body;
 }
 
-static void make_split(struct split *split, unsigned width, uint64_t fronts, unsigned value_bits,
+static void make_split(struct split *split, unsigned slots, uint64_t fronts, unsigned value_bits,
                        bool shared)
 {
 	struct segment segment = { .parts = 320, .first = 100, .tag_bits = 5 };
 	static const unsigned first[INTO] = { 0, 16, 16 }, bits[INTO] = { 4, 3, 3 };
-	make_body(&split->from, width, fronts, value_bits, segment, shared, LISTED);
+	make_body(&split->from, slots, fronts, value_bits, segment, shared, LISTED);
 	for (unsigned i = 0; i < INTO; i++) {
 		segment.first = 100 + first[i];
 		segment.tag_bits = bits[i];
-		make_body(&split->to[i], width, fronts, value_bits, segment, shared, LISTED);
+		make_body(&split->to[i], slots, fronts, value_bits, segment, shared, LISTED);
 	}
 	split->bound[0] = 116;
 	split->bound[1] = split->bound[2] = 100 + SPLIT_PARTS;
@@ -690,11 +696,11 @@ static void split_in_tier(const char *tier)
 	static const uint64_t fronts[] = { 1, 3, 16, 40 };
 	static const unsigned bits[] = { 0, 8, 5 };
 	struct chance chance = { chance_seed() + 6 };
-	for (unsigned i = 0; i < YARD_WIDTHS * 12; i++) {
+	for (unsigned i = 0; i < YARD_SHAPES * 12; i++) {
 		static struct split split;
-		unsigned width = yard_widths[i % YARD_WIDTHS], value_bits = bits[i % 3];
-		check_note("width %u, %u value bits, %s", width, value_bits, tier);
-		make_split(&split, width, fronts[i / YARD_WIDTHS % 4], value_bits, i / 2 % 2);
+		unsigned slots = yard_shapes[i % YARD_SHAPES], value_bits = bits[i % 3];
+		check_note("%u slots, %u value bits, %s", slots, value_bits, tier);
+		make_split(&split, slots, fronts[i / YARD_SHAPES % 4], value_bits, i / 2 % 2);
 		struct spread spread = { .choose = choose, .context = &split, .borrows = true };
 		fill_split(&split, &chance);
 		spread_listed += split.from.list.entries;
@@ -721,13 +727,13 @@ static void splits_leave_the_same_bytes_in_every_tier(void **state)
 {
 	(void)state;
 	const char *before = nidus_isa();
-	for (unsigned w = 0; w < YARD_WIDTHS; w++) {
+	for (unsigned w = 0; w < YARD_SHAPES; w++) {
 		static struct split one, other;
 		struct split *both[] = { &one, &other };
 		for (unsigned i = 0; i < 2; i++) {
 			struct chance chance = { chance_seed() + 7 };
 			expect_ok(nidus_set_isa(i == 0 ? before : "scalar"));
-			make_split(both[i], yard_widths[w], 17, 8, false);
+			make_split(both[i], yard_shapes[w], 17, 8, false);
 			fill_split(both[i], &chance);
 			struct spread spread = { .choose = choose,
 				                 .context = both[i],
@@ -773,13 +779,13 @@ static void make_halving(struct halving *halving, struct chance *chance)
 	uint64_t last = bits_low(tag_bits) - limit;
 	struct segment segment = { .parts = 4096, .first = 100, .tag_bits = tag_bits };
 	for (unsigned i = 0; i < 2; i++) {
-		make_body(&halving->from[i], 8, fronts, 0, segment, false, LISTED);
+		make_body(&halving->from[i], 51, fronts, 0, segment, false, LISTED);
 		fill_some(&halving->from[i], 20 + (unsigned)chance_below(chance, 75), chance);
 	}
-	make_body(&halving->to[0], 8, fronts, 0, segment, false, LISTED);
+	make_body(&halving->to[0], 51, fronts, 0, segment, false, LISTED);
 	segment.first += limit;
 	segment.tag_bits = last > 0 ? log2_floor(last) + 1 : 0;
-	make_body(&halving->to[1], 8, fronts, 0, segment, false, LISTED);
+	make_body(&halving->to[1], 51, fronts, 0, segment, false, LISTED);
 	halving->spread = (struct spread){
 		.range = { { &halving->to[0], 0 }, { &halving->to[1], 0 - limit } },
 		.limit = limit,

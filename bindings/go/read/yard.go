@@ -34,8 +34,16 @@ var yardShapes = map[uint64]struct {
 	lineBytes, minis, back uint64
 	remainder              uint
 }{
+	63: {64, 64, 40, 6},
+	56: {64, 64, 37, 7},
 	51: {64, 53, 35, 8},
+	46: {64, 47, 33, 9},
+	42: {64, 46, 30, 10},
+	39: {64, 41, 29, 11},
 	36: {64, 44, 27, 12},
+	34: {64, 70, 26, 12},
+	32: {64, 32, 24, 14},
+	30: {64, 58, 23, 14},
 	28: {64, 36, 22, 16},
 	19: {64, 37, 16, 24},
 	25: {32, 31, 17, 8},
@@ -50,7 +58,7 @@ func (y *yard) fits() (uint64, error) {
 		must(y.core == shape.remainder && y.tag <= 24, "core bits %d, tags of %d bits", y.core, y.tag),
 		must(y.chunks == 1 && y.reserve == 0 && y.maxSteps == 0 && y.stashLimit == 0,
 			"a breadcrumb filter has something that it cannot have"),
-		must(y.groups >= 1 && y.groups < 1<<(58-shape.remainder) && y.groups <= 1<<40, "there are %d front buckets", y.groups))
+		must(y.groups >= 1 && y.groups <= 1<<40 && y.groups <= 1<<(64-shape.remainder)/max(shape.minis, 1), "there are %d front buckets", y.groups))
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +108,7 @@ func (y *yard) lineAt(kind *yardLines, number uint64) line {
 		remainder: y.remainder, beside: y.beside}
 	sizes := uint(y.minis + kind.slots)
 	l.starts = up(uint64(sizes), 8)
-	l.sizes = [2]uint64{le64(l.data, 0) ^ low(uint(y.minis)), le64(l.data, 8)}
+	l.sizes = [2]uint64{le64(l.data, 0) ^ low(uint(y.minis)), le64(l.data, 8) ^ low(uint(max(y.minis, 64)-64))}
 	if sizes <= 64 {
 		l.sizes = [2]uint64{l.sizes[0] & (1<<sizes - 1), 0}
 	} else {
@@ -156,8 +164,11 @@ func (l *line) rest(i uint64) uint64 {
 }
 
 func (l *line) crumb(i uint64) uint64 {
-	return bitsIn(l.data, l.starts+l.slots*uint64(l.remainder)+4*i, 4)
+	return bitsIn(l.data, l.crumbsAt()+4*i, 4)
 }
+
+// crumbsAt is where the crumbs begin: at the first multiple of their bits behind the remainders.
+func (l *line) crumbsAt() uint64 { return l.starts + up(l.slots*uint64(l.remainder), 4) }
 
 // besides is what lies beside an entry: its value, above its tag.
 func (l *line) besides(i uint64) uint64 {
@@ -240,7 +251,7 @@ func (y *yard) placeOf(home, fingerprint uint64) place {
 	return place{home, fingerprint>>y.remainder&63 - 1, fingerprint & low(y.remainder)}
 }
 
-func (y *yard) tagAt() uint { return y.remainder + 6 }
+func (y *yard) tagAt() uint { return y.remainder + 7 }
 
 func (y *yard) identityOfHash(hash uint64) (home, fingerprint uint64) {
 	at := y.locate(hash)
@@ -373,7 +384,8 @@ func (y *yard) checkLine(l *line) error {
 		zeroBits(l.values, l.entries*uint64(l.beside), 8*uint64(len(l.values)))
 	behind := l.starts + l.slots*r
 	if l.crumbs {
-		behind += 4 * l.entries
+		right = right && zeroBits(l.data, behind, l.crumbsAt())
+		behind = l.crumbsAt() + 4*l.entries
 	}
 	if !right || !zeroBits(l.data, behind, 8*uint64(len(l.data))) {
 		return wrong(ErrCorrupt, "a line has something where nothing is")
