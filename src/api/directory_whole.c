@@ -21,7 +21,7 @@ struct blueprint directory_body_plan(const struct blueprint *plan)
 	body.growth_bits = body.stride = body.shares = body.segmented = 0;
 	body.slices = 0;
 	body.fpr = 1; /* what a body takes is a question of its places alone */
-	if (body.stash_limit == 0 && plan->family != NIDUS_BREADCRUMB)
+	if (body.stash_limit == 0 && family_find(plan->family)->searches)
 		body.stash_limit =
 			1; /* a leaf that cannot be split keeps what comes in its lists */
 	return body;

@@ -8,29 +8,25 @@
 #include <math.h>
 #include <stdio.h>
 
-static const char *const names[] = {
-	[NIDUS_AUTO] = "auto",         [NIDUS_CUCKOO] = "cuckoo",
-	[NIDUS_SEMISORT] = "semisort", [NIDUS_SIMPLIFIED] = "simplified",
-	[NIDUS_CHUNKED] = "chunked",   [NIDUS_BUCKETED] = "bucketed",
-	[NIDUS_WINDOWED] = "windowed", [NIDUS_BREADCRUMB] = "breadcrumb",
-	[NIDUS_BLOOM] = "bloom",       [NIDUS_BLOCKED_BLOOM] = "blocked-bloom",
-	[NIDUS_RIBBON] = "ribbon",
-};
-
-#define NAMES (sizeof names / sizeof *names)
+#define AUTO_NAME "auto"
 
 const char *nidus_family_name(nidus_family family)
 {
-	return (unsigned)family < NAMES ? names[family] : NULL;
+	const struct family *found = family_find(family);
+	return family == NIDUS_AUTO ? AUTO_NAME : found != NULL ? found->name : NULL;
 }
 
 nidus_status nidus_family_by_name(const char *name, nidus_family *family)
 {
 	if (name == NULL || family == NULL)
 		return filter_null(name == NULL ? "name" : "family");
-	for (size_t i = 0; i < NAMES; i++) {
-		if (strcmp(name, names[i]) == 0) {
-			*family = (nidus_family)i;
+	if (strcmp(name, AUTO_NAME) == 0) {
+		*family = NIDUS_AUTO;
+		return NIDUS_OK;
+	}
+	for (unsigned i = 0; i < FAMILIES; i++) {
+		if (strcmp(name, families[i]->name) == 0) {
+			*family = families[i]->id;
 			return NIDUS_OK;
 		}
 	}

@@ -75,8 +75,8 @@ nidus_status blooms_check(const struct blueprint *plan)
 	if (plan->groups < 1 || plan->groups > GROUPS_MOST)
 		return fail(NIDUS_E_RANGE, "a table of so many bits is not possible");
 	if (plan->groups % 2 == 0)
-		return fail(NIDUS_E_RANGE, "the table of a Bloom filter has an odd number of %s",
-		            plan->family == NIDUS_BLOOM ? "words" : "blocks");
+		return fail(NIDUS_E_RANGE,
+		            "the table of a Bloom filter has an odd number of words or blocks");
 	return NIDUS_OK;
 }
 

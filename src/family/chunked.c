@@ -205,6 +205,7 @@ const struct family family_chunked = {
 	.ranges = &nesting_ranges,
 	.id = NIDUS_CHUNKED,
 	.name = "chunked",
+	.kind = NEST_XOR,
 	.pace = 5,
 	.speed = NIDUS_SPEED_MEDIUM,
 	.plan = chunked_plan,

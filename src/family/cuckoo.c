@@ -62,6 +62,7 @@ const struct family family_cuckoo = {
 	NESTING_MEMBERS,
 	.id = NIDUS_CUCKOO,
 	.name = "cuckoo",
+	.kind = NEST_XOR,
 	.pace = 6,
 	.speed = NIDUS_SPEED_MEDIUM,
 	.plan = cuckoo_plan,

@@ -4,7 +4,7 @@
  *
  * A family is one file that fills a `struct family`, and one line in
  * registry.c. Everything above this layer (arguments, files, planner, tests)
- * goes through the table and knows no family by name.
+ * goes through the table and knows no family by name: the test repo.layers checks it.
  */
 #ifndef NIDUS_FAMILY_FAMILY_H
 #define NIDUS_FAMILY_FAMILY_H
@@ -52,7 +52,9 @@ struct family {
 	/* Whether growth beyond the reserve takes core bits, so that only their sum with
 	 * the growth bits is a filter's own; otherwise core bits are what entries depend on. */
 	bool core_shrinks;
-	bool compact;   /* whether NIDUS_COMPACT is possible */
+	unsigned kind;  /* of a family whose bodies are nests: an enum nest_kind (family/nesting.h), */
+	unsigned compact_kind; /* and that of compact ones */
+	bool compact;          /* whether NIDUS_COMPACT is possible */
 	bool searches;  /* entries make room for others: two groups of slots each */
 	bool grows;     /* bodies are directories of those of a family (api/directory.h) */
 	bool unlimited; /* or generations of such directories (api/generations.h) */

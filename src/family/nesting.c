@@ -12,18 +12,11 @@
 
 enum nest_kind nesting_kind(const struct blueprint *plan)
 {
-	switch (plan->family) {
-	case NIDUS_WINDOWED:
-		return NEST_WINDOWS;
-	case NIDUS_BUCKETED:
-		return plan->features & NIDUS_COMPACT ? NEST_CODED_BUCKETS : NEST_BUCKETS;
-	case NIDUS_SEMISORT:
-		return NEST_CODED_XOR;
-	case NIDUS_SIMPLIFIED:
-		return NEST_DIRECT;
-	default:
-		return NEST_XOR;
-	}
+	const struct family *family = family_find(plan->family);
+	assert(family != NULL && family->searches);
+	return (enum nest_kind)(family->compact && plan->features & NIDUS_COMPACT
+	                                ? family->compact_kind
+	                                : family->kind);
 }
 
 nidus_status nesting_create(void *body, const struct blueprint *plan, const struct segment *segment,

@@ -117,7 +117,7 @@ const struct offset_layout *offset_find(const struct offset_layout *layouts, siz
 
 static const struct offset_layout *layout_of(const struct blueprint *plan)
 {
-	return plan->family == NIDUS_WINDOWED ? windowed_layout(plan->slots)
+	return nesting_kind(plan) == NEST_WINDOWS ? windowed_layout(plan->slots)
 	                                      : bucketed_layout(plan->slots);
 }
 
@@ -163,7 +163,7 @@ static const struct nesting_sizing window_sizing = {
 
 static const struct nesting_sizing *sizing_of(const struct blueprint *plan)
 {
-	return plan->family == NIDUS_WINDOWED ? &window_sizing : &bucket_sizing;
+	return nesting_kind(plan) == NEST_WINDOWS ? &window_sizing : &bucket_sizing;
 }
 
 struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys)
@@ -218,7 +218,7 @@ void offset_fit_segment(struct blueprint *plan, uint64_t keys)
 bool offset_pack(struct blueprint *plan, uint64_t groups, uint64_t keys)
 {
 	uint64_t in_chunk =
-		chunk_slots_for(plan) / (plan->family == NIDUS_WINDOWED ? 1 : plan->slots);
+		chunk_slots_for(plan) / (nesting_kind(plan) == NEST_WINDOWS ? 1 : plan->slots);
 	plan->chunks = 1;
 	plan->groups = groups;
 	/* Half as large again is the most that lay_out() makes a chunk, but for odd numbers. */

@@ -6,6 +6,8 @@
 
 #include "family/family.h"
 
+#include <assert.h>
+
 const struct family *const families[FAMILIES + 1] = {
 	&family_cuckoo,
 	&family_semisort,
@@ -22,11 +24,11 @@ const struct family *const families[FAMILIES + 1] = {
 
 const struct family *family_find(nidus_family id)
 {
-	for (const struct family *const *family = families; *family != NULL; family++) {
-		if ((*family)->id == id)
-			return *family;
-	}
-	return NULL;
+	unsigned at = (unsigned)id - 1; /* NIDUS_AUTO is 0 */
+	if (at >= FAMILIES)
+		return NULL;
+	assert(families[at]->id == id);
+	return families[at];
 }
 
 unsigned family_segment_slots = 4096;

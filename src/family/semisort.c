@@ -46,6 +46,7 @@ const struct family family_semisort = {
 	NESTING_MEMBERS,
 	.id = NIDUS_SEMISORT,
 	.name = "semisort",
+	.kind = NEST_CODED_XOR,
 	.pace = 7,
 	.speed = NIDUS_SPEED_SLOW,
 	.plan = semisort_plan,

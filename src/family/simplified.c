@@ -178,6 +178,7 @@ const struct family family_simplified = {
 	.ranges = &nesting_ranges,
 	.id = NIDUS_SIMPLIFIED,
 	.name = "simplified",
+	.kind = NEST_DIRECT,
 	.pace = 2,
 	.speed = NIDUS_SPEED_MEDIUM,
 	.plan = simplified_plan,

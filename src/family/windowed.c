@@ -85,6 +85,7 @@ const struct family family_windowed = {
 	.ranges = &nesting_ranges,
 	.id = NIDUS_WINDOWED,
 	.name = "windowed",
+	.kind = NEST_WINDOWS,
 	.pace = 3,
 	.speed = NIDUS_SPEED_MEDIUM,
 	.plan = windowed_plan,
