@@ -64,7 +64,9 @@ struct paper_run {
 	struct part *part;
 	size_t blocks, block_room;
 	struct block *block;
-	unsigned round, attempt, in_vain; /* of the block that is under way */
+	unsigned round, attempt; /* of the block that is under way */
+	unsigned made;           /* rounds of its experiment, all attempts */
+	unsigned in_vain;
 	double experiment_began;
 	bool begun, under_way; /* the rounds; a block */
 };
@@ -183,7 +185,7 @@ void paper_prepare(struct paper_run *run, const char *paper, const char *what)
 {
 	if (run->blocks > 0)
 		end_block(run);
-	run->round = run->attempt = 0;
+	run->round = run->attempt = run->made = 0;
 	run->experiment_began = machine_seconds();
 	add_block(run, paper, what);
 	run->under_way = true;
@@ -227,7 +229,7 @@ static bool repeat(struct paper_run *run, const struct block *block)
 static bool in_time(const struct paper_run *run)
 {
 	double now = machine_seconds();
-	double like = (now - run->experiment_began) / (run->round + run->attempt + 1);
+	double like = (now - run->experiment_began) / run->made;
 	return run->scale.seconds <= 0 || now - run->began + like <= run->scale.seconds;
 }
 
@@ -236,6 +238,7 @@ bool paper_again(struct paper_run *run)
 	struct block *block = end_block(run);
 	if (run->begun) {
 		const char *paper = block->paper, *what = block->what;
+		run->made++;
 		if (repeat(run, block) && in_time(run)) {
 			forget_block(run);
 			run->attempt++;

@@ -26,6 +26,13 @@ function merge(runs) {
 	return papers;
 }
 
+// Rounds that count although other programs or the host took processors away, as bench/disturbance.c judges it.
+function disturbedOf(runs) {
+	const blocks = runs.flatMap((run) => run.blocks ?? []).filter((block) => block.kept && block.seconds >= 0.2);
+	const disturbed = blocks.filter((block) => block.others > 0.1 || block.stolen > 0.02);
+	return blocks.length === 0 ? {} : { "disturbed": `${disturbed.length} of ${blocks.length} rounds of a fifth of a second and more` };
+}
+
 function factsOf(runs) {
 	const [first] = runs;
 	const minutes = runs.reduce((sum, run) => sum + run.seconds, 0) / 60;
@@ -35,6 +42,7 @@ function factsOf(runs) {
 		"compiler": `${first.compiler}, ${first.isa}, huge pages: ${first.huge_pages}`,
 		"nidus": `${first.nidus}${first.commit ? `, commit ${first.commit}` : ""}`,
 		"run": `${first.quick ? "quick, " : ""}filters of ${first.keys.toLocaleString("en")} keys, tables of ${first.slots.toLocaleString("en")} slots, ${first.rounds} rounds; ${minutes.toFixed(0)} minutes in all`,
+		...disturbedOf(runs),
 		...(first.note ? { "note": first.note } : {}),
 	};
 }
