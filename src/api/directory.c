@@ -243,18 +243,38 @@ static void contains_batch(const void *body, const uint64_t *hashes, size_t n, u
 	}
 }
 
+/* find of up to SOME keys of bodies that have no find_each: only of those that are found. */
+static void find_if_there(const struct directory *directory, void *const *bodies,
+                          const uint64_t *hashes, size_t n, uint64_t *first, uint32_t *found)
+{
+	uint8_t yes[SOME];
+	directory->ops->contains_each((const void *const *)bodies, hashes, n, yes);
+	for (size_t i = 0; i < n; i++) {
+		first[i] = found[i] = 0;
+		if (yes[i])
+			found[i] = (uint32_t)directory->ops->find(bodies[i], hashes[i], &first[i],
+			                                          1);
+	}
+}
+
 static void find_batch(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
                        uint32_t *found)
 {
 	const struct directory *directory = body;
-	for (size_t from = 0; from < n; from += SOME) {
-		size_t end = n - from < SOME ? n : from + SOME;
-		for (size_t i = from; i < end; i++)
-			directory_prefetch(directory, hashes[i]);
-		for (size_t i = from; i < end; i++) {
-			first[i] = 0;
-			found[i] = (uint32_t)find(directory, hashes[i], &first[i], 1);
-		}
+	void *bodies[SOME];
+	for (size_t i = 0; i < n && !has_leaves(directory); i++) {
+		first[i] = 0;
+		found[i] = (uint32_t)find(body, hashes[i], &first[i], 1);
+	}
+	for (size_t from = 0; from < n && has_leaves(directory); from += SOME) {
+		size_t some = n - from < SOME ? n - from : SOME;
+		find_bodies(directory, hashes + from, some, bodies);
+		if (directory->ops->find_each != NULL)
+			directory->ops->find_each((const void *const *)bodies, hashes + from, some,
+			                          first + from, found + from);
+		else
+			find_if_there(directory, bodies, hashes + from, some, first + from,
+			              found + from);
 	}
 }
 

@@ -55,6 +55,9 @@ struct body_ops {
 	 */
 	void (*contains_each)(const void *const *bodies, const uint64_t *hashes, size_t n,
 	                      uint8_t *yes);
+	/* find_batch in the same way; NULL in yards. */
+	void (*find_each)(const void *const *bodies, const uint64_t *hashes, size_t n,
+	                  uint64_t *first, uint32_t *found);
 	nidus_status (*insert_each)(void *const *bodies, const uint64_t *hashes,
 	                            const uint64_t *values, size_t n, size_t *done);
 	nidus_status (*remove_each)(void *const *bodies, const uint64_t *hashes, size_t n,

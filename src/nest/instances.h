@@ -159,6 +159,13 @@ struct nest_searches {
 	                              uint64_t *first, uint32_t *found)                          \
 	{                                                                                        \
 		nest_find_batch(nest, shape, hashes, n, first, found);                           \
+	}                                                                                        \
+	static void find_each_##name(const void *const *nests, const uint64_t *hashes, size_t n, \
+	                             uint64_t *first, uint32_t *found)                           \
+	{                                                                                        \
+		const struct nest *nest = nests[0];                                              \
+		(void)nest;                                                                      \
+		nest_find_each(nests, shape, hashes, n, first, found);                           \
 	}
 
 /* A table: lookups, other calls on one key, batches, and what there is only one of. */
@@ -166,8 +173,8 @@ struct nest_searches {
 	.contains = contains_##look, .count = nest_count_copies, .find = nest_find_values,    \
 	.insert = insert_##name, .insert_value = insert_value_##any, .remove = remove_##name, \
 	.change = nest_change_value, .contains_batch = contains_batch_##look,                 \
-	.find_batch = find_batch_##any, .insert_batch = insert_batch_##batch,                 \
-	.remove_batch = remove_batch_##batch
+	.find_batch = find_batch_##any, .find_each = find_each_##any,                         \
+	.insert_batch = insert_batch_##batch, .remove_batch = remove_batch_##batch
 
 #define NEST_EACH(look, name)                                                     \
 	.contains_each = contains_each_##look, .insert_each = insert_each_##name, \
@@ -290,6 +297,7 @@ struct nest_searches {
 			              .remove = remove_##of##_part,                                \
 			              .change = nest_change_value,                                 \
 			              .find_batch = find_batch_##of##_plain,                       \
+			              .find_each = find_each_##of##_plain,                         \
 			              .insert_batch = insert_batch_##of##_part,                    \
 			              NEST_EACH(of##_part, of##_part),                             \
 			              .insert_near = insert_near_##of##_plain },                   \

@@ -298,4 +298,24 @@ ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape sh
 	}
 }
 
+/* The same for keys of different bodies of a growing filter. */
+ALWAYS_INLINE void nest_find_each(const void *const *nests, struct nest_shape shape,
+                                  const uint64_t *hashes, size_t n, uint64_t *first,
+                                  uint32_t *found)
+{
+	struct nest_spot ring[NEST_AHEAD];
+	for (size_t i = 0; i < n && i < NEST_AHEAD; i++)
+		nest_approach(nests[i], shape, hashes[i], &ring[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct nest *nest = nests[i];
+		struct nest_spot *spot = &ring[i % NEST_AHEAD];
+		bool stashed = nest_anything_stashed(nest, shape);
+		bool sure = nest_gather_one(nest, shape, spot, &first[i], &found[i]);
+		if (UNLIKELY(!sure) || UNLIKELY(stashed))
+			nest_find_again(nest, hashes[i], &first[i], &found[i]);
+		if (LIKELY(n - i > NEST_AHEAD))
+			nest_approach(nests[i + NEST_AHEAD], shape, hashes[i + NEST_AHEAD], spot);
+	}
+}
+
 #endif

@@ -596,6 +596,60 @@ static void threads_that_count_lose_nothing(void **state)
 	expect(visited >= 12);
 }
 
+/* ---------------------------------------------------------------------- batches -- */
+
+/* Batches of present and absent keys tell what each key by itself does. */
+static void expect_batch(const nidus_filter *filter, uint64_t keys)
+{
+	enum { SOME = 1000 };
+	uint64_t hashes[SOME], first[SOME], values[64];
+	uint32_t found[SOME];
+	for (uint64_t from = 0; from < keys; from += SOME / 2) {
+		for (uint64_t i = 0; i < SOME; i++)
+			hashes[i] = nidus_hash_u64(filter, from + i / 2 + (i % 2 ? keys : 0));
+		nidus_find_batch(filter, hashes, SOME, first, found);
+		for (unsigned i = 0; i < SOME; i++) {
+			size_t n = nidus_find_hash(filter, hashes[i], values, 64), at = 0;
+			expect_equal(found[i], n);
+			while (at < n && at < 64 && values[at] != first[i])
+				at++;
+			expect(n > 0 ? at < n && at < 64 : first[i] == 0);
+		}
+	}
+}
+
+static void find_in_batches(const struct shape *shape, void *context)
+{
+	unsigned *visited = context;
+	const uint64_t keys = 20000;
+	for (unsigned shared = 0; shared < 2; shared++) {
+		nidus_options options = shape_options(shape, 10, 5);
+		nidus_filter *filter;
+		options.max_capacity = 2 * keys;
+		options.value_bits = 8;
+		options.features = shared ? NIDUS_CONCURRENT : 0;
+		check_note("%s, %u slots, shared %u", shape->family->name, shape->slots, shared);
+		if (nidus_create(&options, &filter) != NIDUS_OK)
+			return;
+		for (uint64_t i = 0; i < keys; i++)
+			expect_ok(nidus_insert_value_u64(filter, i, i % 251));
+		expect_batch(filter, keys);
+		for (uint64_t i = 0; i < 2000; i++) /* some have lists then */
+			expect_ok(nidus_insert_value_u64(filter, i % 50, i % 7));
+		expect_batch(filter, keys);
+		nidus_free(filter);
+		++*visited;
+	}
+}
+
+static void batches_of_a_filter_that_grew_find_what_single_calls_find(void **state)
+{
+	unsigned visited = 0;
+	(void)state;
+	each_layout(12, 12, find_in_batches, &visited);
+	expect(visited >= 12);
+}
+
 /* ----------------------------------------------------------------------- edges -- */
 
 static void counts_saturate_and_stay(void **state)
@@ -678,6 +732,7 @@ int main(void)
 		cmocka_unit_test(merges_keep_or_combine_values),
 		cmocka_unit_test(bulk_builds_find_every_value_and_depend_on_pairs_alone),
 		cmocka_unit_test(threads_that_count_lose_nothing),
+		cmocka_unit_test(batches_of_a_filter_that_grew_find_what_single_calls_find),
 		cmocka_unit_test(counts_saturate_and_stay),
 		cmocka_unit_test(values_that_do_not_fit_are_refused),
 	};
