@@ -190,6 +190,7 @@ static nidus_status insert_new(void *body, uint64_t hash)
 	return status;
 }
 
+/* Of a directory that threads share. */
 static nidus_status add(void *body, uint64_t hash, uint64_t value)
 {
 	struct directory *directory = body;
@@ -370,21 +371,6 @@ static nidus_status remove_batch(void *body, const uint64_t *hashes, size_t n, s
 }
 
 const struct body_ops directory_ops = {
-	.contains = contains,
-	.count = count,
-	.find = find,
-	.insert = insert,
-	.insert_value = insert_value,
-	.insert_new = insert_new,
-	.remove = remove_key,
-	.change = change,
-	.contains_batch = contains_batch,
-	.find_batch = find_batch,
-	.insert_batch = insert_batch,
-	.remove_batch = remove_batch,
-};
-
-const struct body_ops directory_shared_ops = {
 	.contains = contains,
 	.count = count,
 	.find = find,

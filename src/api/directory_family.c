@@ -46,8 +46,8 @@ static nidus_status build(void *body, const uint64_t *hashes, const uint64_t *va
 
 static const struct body_ops *ops(const void *body)
 {
-	const struct directory *directory = body;
-	return directory->shared ? &directory_shared_ops : &directory_ops;
+	(void)body;
+	return &directory_ops;
 }
 
 static uint64_t count(const void *body)

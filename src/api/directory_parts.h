@@ -18,7 +18,7 @@
 #define CELL_BITS 5 /* a leaf's parts are as many cells as these can number */
 #define CELLS (1u << CELL_BITS)
 
-extern const struct body_ops directory_ops, directory_shared_ops;
+extern const struct body_ops directory_ops;
 
 /*
  * What lies before each body: its leaf and the range of its parts. It takes half a line, so that what

@@ -249,7 +249,7 @@ static void take_room_shared(struct generations *generations, int64_t inserts, u
 	const struct directory *youngest = generations_youngest(generations);
 	bool full = __atomic_sub_fetch(&generations->room, inserts, __ATOMIC_RELAXED) <= 0;
 	bool due = __atomic_load_n(&youngest->due, __ATOMIC_RELAXED) != 0;
-	if (UNLIKELY(due || (full && directory_shared_ops.count(youngest, hash) <= 1)))
+	if (UNLIKELY(due || (full && directory_ops.count(youngest, hash) <= 1)))
 		__atomic_store_n(&generations->due, 1, __ATOMIC_RELAXED);
 }
 
@@ -279,7 +279,7 @@ static nidus_status insert_value_shared(void *body, uint64_t hash, uint64_t valu
 {
 	struct generations *generations = body;
 	nidus_status status =
-		directory_shared_ops.insert_value(generations_youngest(generations), hash, value);
+		directory_ops.insert_value(generations_youngest(generations), hash, value);
 	if (status == NIDUS_OK)
 		take_room_shared(generations, 1, hash);
 	return status;
@@ -296,7 +296,7 @@ static nidus_status insert_new_shared(void *body, uint64_t hash)
 	if (count_old(generations, hash) > 0)
 		return NIDUS_PRESENT;
 	nidus_status status =
-		directory_shared_ops.insert_new(generations_youngest(generations), hash);
+		directory_ops.insert_new(generations_youngest(generations), hash);
 	if (status == NIDUS_OK)
 		take_room_shared(generations, 1, hash);
 	return status;
@@ -307,13 +307,13 @@ static nidus_status add_shared(void *body, uint64_t hash, uint64_t value)
 	struct generations *generations = body;
 	struct value_change change = { .what = VALUE_ADD, .fresh = value };
 	for (unsigned i = 0; i + 1 < generations_n(generations); i++) {
-		nidus_status status = directory_shared_ops.change(generations_at(generations, i),
+		nidus_status status = directory_ops.change(generations_at(generations, i),
 		                                                  hash, change);
 		if (status != NIDUS_NOT_FOUND)
 			return status;
 	}
 	nidus_status status =
-		directory_shared_ops.add(generations_youngest(generations), hash, value);
+		directory_ops.add(generations_youngest(generations), hash, value);
 	if (status == NIDUS_OK) /* it may have come */
 		take_room_shared(generations, 1, hash);
 	return status;
@@ -326,7 +326,7 @@ static nidus_status insert_batch_shared(void *body, const uint64_t *hashes, cons
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK && !generations_due(generations);) {
 		size_t some = n - *done < SOME ? n - *done : SOME, in = 0;
-		status = directory_shared_ops.insert_batch(generations_youngest(generations),
+		status = directory_ops.insert_batch(generations_youngest(generations),
 		                                           hashes + *done,
 		                                           values_from(values, *done), some, &in);
 		*done += in;
