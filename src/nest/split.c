@@ -268,40 +268,10 @@ static unsigned row_slots(unsigned width)
 	return width <= 16 ? ROW_MOST : width <= 30 ? 2 : 1;
 }
 
-/* Some slots side by side in a word, as fields, and nothing above them. */
-struct row {
-	unsigned width, bits;           /* of a field, and of all */
-	uint64_t ones;                  /* the lowest bits of the fields; */
-	uint64_t all;                   /* all their bits; */
-	uint64_t core_highs, core_lows; /* the highest of their cores, and those below */
-	unsigned core_high;
-};
-
-static struct row row_of(const struct nest_layout *layout, unsigned slots)
-{
-	const uint64_t ones = fields_ones(layout->width, slots);
-	return (struct row){
-		.width = layout->width,
-		.bits = slots * layout->width,
-		.ones = ones,
-		.all = bits_low(slots * layout->width),
-		.core_highs = ones << (layout->core_bits - 1),
-		.core_lows = ones * bits_low(layout->core_bits - 1),
-		.core_high = layout->core_bits - 1,
-	};
-}
-
 ALWAYS_INLINE uint64_t row_load(const struct row *row, const unsigned char *bits, uint64_t slot)
 {
 	uint64_t bit = slot * row->width;
 	return load64(bits + (bit >> 3)) >> (bit & 7) & row->all;
-}
-
-/* The lowest bits of fields that are taken: cores are never all zero. */
-ALWAYS_INLINE uint64_t row_taken(const struct row *row, uint64_t fields)
-{
-	uint64_t highs = ((fields & row->core_lows) + row->core_lows) | fields;
-	return (highs & row->core_highs) >> row->core_high;
 }
 
 /* How many fields these lowest bits are of. */
@@ -434,10 +404,7 @@ struct split {
 	const struct nest *from;
 	const struct spread *spread;
 	struct row row;
-	uint64_t compared; /* all but payloads, */
-	uint64_t highs;    /* the highest bits of that, which are of tags if there are any, */
-	unsigned high;
-	uint64_t limit; /* and the lowest fields of the second lane */
+	struct row_limit limit; /* the lowest fields of the second lane */
 	unsigned lanes;
 	struct lane lane[2];
 };
@@ -449,27 +416,22 @@ static struct split split_of(const struct nest *from, const struct spread *sprea
 		.from = from,
 		.spread = spread,
 		.row = row_of(layout, slots),
-		.high = layout->payload_at - 1,
+		.limit = row_limit_of(layout, slots, spread->limit),
 		.lanes = spread->range[0].body == spread->range[1].body ? 1 : 2,
 	};
-	split.compared = split.row.ones * bits_low(layout->payload_at);
-	split.highs = split.row.ones << split.high;
-	split.limit = split.row.ones * (spread->limit << layout->tag_at);
 	for (unsigned i = 0; i < split.lanes; i++)
 		split.lane[i] = lane_of(from, &spread->range[i], slots);
 	return split;
 }
 
-/* Those of the lowest bits of fields that go to the second lane, if some have the limit's tag. */
-NEVER_INLINE uint64_t split_by_borrowed(const struct split *split, unsigned slots, uint64_t slot,
-                                        uint64_t fields, uint64_t second)
+uint64_t split_by_borrowed(const struct nest *from, const struct spread *spread, unsigned slots,
+                           uint64_t slot, uint64_t fields, uint64_t second)
 {
-	const struct nest_layout *layout = split->from->layout;
+	const struct nest_layout *layout = from->layout;
 	for (unsigned i = 0; i < slots; i++, fields >>= layout->width) {
 		uint64_t tag = fields >> layout->tag_at & bits_low(layout->tag_bits);
-		if (tag == split->spread->limit &&
-		    split_borrowed(split->from, slot + i, fields & layout->slot_mask) <
-		            split->spread->borrowed)
+		if (tag == spread->limit &&
+		    split_borrowed(from, slot + i, fields & layout->slot_mask) < spread->borrowed)
 			second &= ~(UINT64_C(1) << i * layout->width);
 	}
 	return second;
@@ -479,13 +441,9 @@ NEVER_INLINE uint64_t split_by_borrowed(const struct split *split, unsigned slot
 ALWAYS_INLINE uint64_t split_second(const struct split *split, unsigned slots, uint64_t slot,
                                     uint64_t fields)
 {
-	/* Whether the bits below the highest are at least the limit's; then by these, too. */
-	uint64_t own = fields & split->compared;
-	uint64_t lower = (own | split->highs) - (split->limit & ~split->highs);
-	uint64_t second = ((own & lower) | ((own | lower) & ~split->limit)) & split->highs;
-	second >>= split->high;
+	uint64_t second = row_from(&split->limit, fields);
 	if (UNLIKELY(split->spread->borrows))
-		second = split_by_borrowed(split, slots, slot, fields, second);
+		second = split_by_borrowed(split->from, split->spread, slots, slot, fields, second);
 	return second;
 }
 
@@ -594,8 +552,7 @@ static nidus_status put_into_other_bucket(struct nest *to, uint64_t bucket, uint
 	return NIDUS_OK;
 }
 
-/* Puts the entries of a row into a bucket in which there are others, one by one. */
-NEVER_INLINE nidus_status bucket_join(struct nest *to, uint64_t bucket, uint64_t fields)
+nidus_status split_join_bucket(struct nest *to, uint64_t bucket, uint64_t fields)
 {
 	const struct nest_layout *layout = to->layout;
 	const struct coded_masks *masks = &layout->coding;
@@ -641,7 +598,7 @@ ALWAYS_INLINE nidus_status bucket_to(const struct split *split, const struct lan
 	const uint64_t bit = bucket * to->layout->group_bits;
 	fields = lane_narrow(lane, CODED_SLOTS, fields + taken * lane->added);
 	if ((coded_load(to->bits, bit) & to->layout->coding.all) != 0)
-		return bucket_join(to, bucket, fields);
+		return split_join_bucket(to, bucket, fields);
 	coded_store(&to->layout->coding, to->bits, bit, bucket_of_row(to->layout, fields));
 	to->chunk[0].used += row_count(&split->row, taken);
 	return NIDUS_OK;
@@ -685,8 +642,13 @@ static nidus_status spread_chunk(const struct nest *from, uint64_t chunk,
 	const bool split = is_split(from, spread);
 	if (split && !nest_coded(from->layout->kind))
 		return spread_rows(from, spread);
-	if (split && goes_by_buckets(from, spread))
+	if (split && goes_by_buckets(from, spread)) {
+#ifdef NIDUS_HAVE_AVX2
+		if (isa_tier() == ISA_AVX2)
+			return split_buckets_avx2(from, spread);
+#endif
 		return spread_buckets(from, spread);
+	}
 	return from->mapped ? spread_mapped(from, chunk, spread)
 	                    : spread_slots_of(from, chunk, 0, spread);
 }

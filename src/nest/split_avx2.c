@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * split_avx2: blocks of a body that is split (split.c), each at once, for slots of up to 25 bits
- * that have no values.
+ * split_avx2: blocks of a body that is split (split.c), each at once: eight slots of up to 25 bits
+ * that have no values, or a coded bucket.
  *
  * Eight slots of w bits are w bytes, whatever w is: where a slot lies in a block, as a byte and
  * a bit of it, is the same for all blocks of a body. So a block becomes eight numbers of
@@ -9,6 +9,9 @@
  *
  *     slots, from any bit on    ->  bytes that hold each, shuffled  ->  shifted down, masked
  *     numbers                   ->  pairs in 64 bits                ->  four of them in 128 bits
+ *
+ * Of coded buckets pdep makes fields; of those that go to a body, and of their bits that stay, pext
+ * makes nibbles and rests without a gap.
  */
 #if defined(__AVX2__)
 
@@ -224,6 +227,82 @@ nidus_status split_blocks_avx2(const struct nest *from, const struct spread *spr
 			status = put_block(&first, slot, numbers, here);
 	}
 	*done = slot;
+	return status;
+}
+
+/* ------------------------------------------------------------------ coded buckets -- */
+
+/* A body that entries of coded buckets go to. Bits of fields as they come, which stay: */
+struct bucket_lane {
+	struct nest *to;
+	uint64_t added; /* to a slot: what its tag becomes more */
+	uint64_t kept;  /* of a slot, */
+	uint64_t rest;  /* without its nibble, */
+	uint64_t row;   /* and of all four */
+};
+
+static struct bucket_lane bucket_lane_of(const struct nest *from, const struct spread_range *range)
+{
+	const struct nest_layout *layout = from->layout;
+	struct nest *to = range->body;
+	struct bucket_lane lane = { .to = to, .added = range->added << layout->tag_at };
+	lane.kept = bits_low(to->layout->payload_at) |
+	            bits_low(layout->payload_bits) << layout->payload_at;
+	lane.rest = lane.kept & ~UINT64_C(15);
+	lane.row = lane.kept * fields_ones(layout->width, CODED_SLOTS);
+	return lane;
+}
+
+/* Puts the entries of fields, whose lowest bits are `own`, into a bucket. */
+ALWAYS_INLINE nidus_status put_into_bucket(const struct bucket_lane *lane, uint64_t bucket,
+                                           uint64_t fields, uint64_t own)
+{
+	struct nest *to = lane->to;
+	const struct coded_masks *masks = &to->layout->coding;
+	const unsigned count = (unsigned)POPCOUNT64(own), empty = CODED_SLOTS - count;
+	const uint64_t bit = bucket * to->layout->group_bits;
+	fields += own * lane->added;
+	if ((coded_load(to->bits, bit) & masks->all) != 0)
+		return split_join_bucket(to, bucket, _pext_u64(fields, lane->row));
+	struct coded_parts parts = { _pext_u64(fields, own * 15) << 4 * empty,
+		                     _pext_u64(fields, own * lane->rest)
+		                             << masks->rest_bits * empty };
+	coded_store(masks, to->bits, bit, coded_bits_of(parts));
+	to->chunk[0].used += count;
+	return NIDUS_OK;
+}
+
+/* Entries of a bucket are in order and stay so: what comes to an empty one need not be sorted. */
+nidus_status split_buckets_avx2(const struct nest *from, const struct spread *spread)
+{
+	const struct nest_layout *layout = from->layout;
+	const bool two = spread->range[0].body != spread->range[1].body;
+	const struct row row = row_of(layout, CODED_SLOTS);
+	const struct row_limit limit = row_limit_of(layout, CODED_SLOTS, spread->limit);
+	const uint64_t nibbles = row.ones * 15, rests = row.all & ~nibbles;
+	const struct bucket_lane first = bucket_lane_of(from, &spread->range[0]),
+				 second = bucket_lane_of(from, &spread->range[1]);
+	nidus_status status = NIDUS_OK;
+	for (uint64_t bucket = 0; bucket < layout->groups && status == NIDUS_OK; bucket++) {
+		uint64_t bits = coded_load(from->bits, bucket * layout->group_bits);
+		struct coded_parts parts = coded_parts_in(&layout->coding, bits);
+		uint64_t fields = _pdep_u64(parts.nibbles, nibbles) | _pdep_u64(parts.rests, rests);
+		uint64_t here = row_taken(&row, fields), there = 0;
+		if (two) {
+			there = row_from(&limit, fields);
+			if (spread->borrows)
+				there = split_by_borrowed(from, spread, CODED_SLOTS,
+				                          bucket * CODED_SLOTS, fields, there);
+			there &= here;
+			here ^= there;
+		}
+		if (there != 0)
+			status = put_into_bucket(&second, bucket, fields & there * layout->slot_mask,
+			                         there);
+		if (here != 0 && status == NIDUS_OK)
+			status = put_into_bucket(&first, bucket, fields & here * layout->slot_mask,
+			                         here);
+	}
 	return status;
 }
 
