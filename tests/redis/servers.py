@@ -137,11 +137,11 @@ atexit.register(stop_all)
 class Test(unittest.TestCase):
     """A test case with one empty server for all its tests."""
 
-    options = ()
+    options = module_arguments = ()
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(*cls.options)
+        cls.server = Server(*cls.options, module_arguments=cls.module_arguments)
         cls.r = cls.server.client()
 
     @classmethod
