@@ -7,7 +7,7 @@
  * Runs itself under callgrind and prints a table: for every row of nidus bench speed, the
  * instructions of one operation with its hash, its call and the loop around it. Lookups and
  * removes are counted in a full filter, inserts at half load; one key at a time, and in
- * batches of 1024 keys. With -g 16 the filters were made for a sixteenth of the keys, have grown
+ * batches of 1024 keys; lookups also in two halves, with a ring of probes. With -g 16 the filters were made for a sixteenth of the keys, have grown
  * to their number by themselves, and inserts are those amid growth. Needs valgrind. The counts
  * are of the instruction set that NIDUS_ISA says, or the best that valgrind knows.
  */
@@ -29,11 +29,14 @@
 #define DEFAULT_KEYS 2000000 /* from here on hops are written down, as in larger tables */
 #define COUNTED 8192         /* keys of an operation whose instructions are counted */
 #define BATCH 1024
+#define AHEAD 32 /* keys between the two halves of a lookup */
 #define INSIDE "NIDUS_BENCH_UNDER_CALLGRIND" /* in the environment of the run that is counted */
 
 enum column {
 	PRESENT,
 	ABSENT,
+	PRESENT_PROBE,
+	ABSENT_PROBE,
 	REMOVE,
 	INSERT,
 	PRESENT_BATCH,
@@ -63,9 +66,16 @@ static bool let_grow(struct bench_row *row, uint64_t times)
 	return nidus_family_features(row->spec.family) & NIDUS_GROW;
 }
 
+static bool is_static(const struct bench_row *row)
+{
+	return nidus_family_features(row->spec.family) & NIDUS_STATIC;
+}
+
 static bool can_do(const struct bench_row *row, enum column column)
 {
-	return !removes(column) || (nidus_family_features(row->spec.family) & NIDUS_DELETE);
+	return removes(column)   ? nidus_family_features(row->spec.family) & NIDUS_DELETE
+	       : inserts(column) ? !is_static(row)
+	                         : true;
 }
 
 /* ------------------------------------------------------------- what is counted -- */
@@ -86,6 +96,21 @@ static void contains_singly(struct work *work)
 	for (size_t done = 0; done < COUNTED; done += BATCH, keys += BATCH) {
 		for (size_t i = 0; i < BATCH; i++)
 			yes[i] = nidus_contains_u64(filter, keys[i]);
+	}
+}
+
+static void contains_prepared(struct work *work)
+{
+	const nidus_filter *filter = work->filter;
+	const uint64_t *keys = work->keys;
+	uint8_t *yes = work->yes;
+	nidus_probe ring[AHEAD];
+	for (size_t i = 0; i < AHEAD; i++)
+		nidus_prepare_u64(filter, keys[i], &ring[i]);
+	for (size_t i = 0; i < COUNTED; i++) {
+		nidus_probe *probe = &ring[i % AHEAD];
+		yes[i % BATCH] = nidus_ask(filter, probe);
+		nidus_prepare_u64(filter, keys[i + AHEAD], probe);
 	}
 }
 
@@ -159,27 +184,46 @@ static nidus_status insert_all(nidus_filter *filter, uint64_t from, uint64_t to)
 static void count(struct work *work, enum column column, uint64_t first)
 {
 	static void (*const calls[COLUMNS])(struct work * work) = {
-		[PRESENT] = contains_singly, [PRESENT_BATCH] = contains_batch,
-		[ABSENT] = contains_singly,  [ABSENT_BATCH] = contains_batch,
-		[REMOVE] = remove_singly,    [REMOVE_BATCH] = remove_batch,
-		[INSERT] = insert_singly,    [INSERT_BATCH] = insert_batch,
+		[PRESENT] = contains_singly,
+		[PRESENT_PROBE] = contains_prepared,
+		[PRESENT_BATCH] = contains_batch,
+		[ABSENT] = contains_singly,
+		[ABSENT_PROBE] = contains_prepared,
+		[ABSENT_BATCH] = contains_batch,
+		[REMOVE] = remove_singly,
+		[REMOVE_BATCH] = remove_batch,
+		[INSERT] = insert_singly,
+		[INSERT_BATCH] = insert_batch,
 	};
-	uint64_t keys[COUNTED];
-	keys_fill(first, keys, COUNTED);
+	uint64_t keys[COUNTED + AHEAD];
+	keys_fill(first, keys, COUNTED + AHEAD);
 	work->keys = keys;
 	bench_instructions_counted(calls[column], work);
+}
+
+/* A static filter of all keys. */
+static nidus_status build_all(const struct bench_row *row, nidus_filter **filter)
+{
+	uint64_t *keys = calloc(row->keys, sizeof *keys);
+	if (keys == NULL)
+		return NIDUS_E_NOMEM;
+	keys_fill(0, keys, row->keys);
+	nidus_status status = nidus_build_u64(&row->options, keys, row->keys, 1, filter);
+	free(keys);
+	return status;
 }
 
 /* From its first key on, each column has keys of its own. */
 static nidus_status count_row(const struct bench_row *row)
 {
 	struct work work = { 0 };
-	uint64_t half = row->keys / 2;
-	nidus_status status = nidus_create(&row->options, &work.filter);
-	if (status == NIDUS_OK)
+	uint64_t half = is_static(row) ? row->keys : row->keys / 2;
+	nidus_status status = is_static(row) ? build_all(row, &work.filter)
+	                                     : nidus_create(&row->options, &work.filter);
+	if (status == NIDUS_OK && !is_static(row))
 		status = insert_all(work.filter, 0, half);
 	for (enum column column = 0; status == NIDUS_OK && column < COLUMNS; column++) {
-		if (inserts(column)) {
+		if (inserts(column) && can_do(row, column)) {
 			count(&work, column, half);
 			half += COUNTED;
 		}
@@ -189,7 +233,9 @@ static nidus_status count_row(const struct bench_row *row)
 	if (status == NIDUS_OK && row->options.max_capacity > 0)
 		status = nidus_grow(work.filter, row->keys); /* ends a move that is under way */
 	for (enum column column = 0; status == NIDUS_OK && column < COLUMNS; column++) {
-		uint64_t first = column == ABSENT || column == ABSENT_BATCH ? KEYS_ABSENT : 0;
+		bool absent =
+			column == ABSENT || column == ABSENT_PROBE || column == ABSENT_BATCH;
+		uint64_t first = absent ? KEYS_ABSENT : 0;
 		if (!inserts(column) && can_do(row, column))
 			count(&work, column, first + (uint64_t)column * COUNTED);
 	}
@@ -269,8 +315,8 @@ static bool print_rows(const struct bench_rows *rows, const char *folder)
 {
 	unsigned file = 0;
 	bool complete = true;
-	printf("\n| instructions per key     | yes  |  no  | rem  | ins  | yes* | no*  | rem* | ins* |\n"
-	       "|--------------------------|------|------|------|------|------|------|------|------|\n");
+	printf("\n| instructions per key     | yes  |  no  | yes\" | no\"  | rem  | ins  | yes* | no*  | rem* | ins* |\n"
+	       "|--------------------------|------|------|------|------|------|------|------|------|------|------|\n");
 	for (size_t i = 0; i < rows->n; i++) {
 		double counts[COLUMNS] = { 0 };
 		for (unsigned pass = 0; pass < 2; pass++) {
@@ -296,7 +342,7 @@ static int run_outside(const struct bench_rows *rows, char **arguments)
 		return report_system(folder, errno);
 	int code = run_under_callgrind(folder, arguments);
 	if (code == EXIT_OK) {
-		printf("%s; yes, no: lookups of present and absent keys; *: in batches\n",
+		printf("%s; yes, no: lookups of present and absent keys; \"\": prepared; *: in batches\n",
 		       machine_compiler());
 		if (!print_rows(rows, folder)) {
 			report_error("callgrind left fewer counts than there are columns");

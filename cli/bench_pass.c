@@ -20,8 +20,8 @@
  * every load. */
 #define LEAST_BATCHES 128
 
-/* Keys between the prefetch and the lookup of a key. */
-#define PREFETCHED_AHEAD 16
+/* Keys between the two halves of a prefetched lookup. */
+#define PREFETCHED_AHEAD 32
 
 /* Removes are measured on this part of the keys, so that the filter stays nearly full. */
 #define REMOVED_PART 8
@@ -93,30 +93,23 @@ static nidus_status contains_singly(struct pass *pass, size_t n)
 	return NIDUS_OK;
 }
 
-static uint64_t hash_and_prefetch(const nidus_filter *filter, uint64_t key)
-{
-	uint64_t hash = nidus_hash_u64(filter, key);
-
-	nidus_prefetch_hash(filter, hash);
-	return hash;
-}
-
 /* As a program does that handles keys one by one but knows some of them ahead. */
 static nidus_status contains_prefetched(struct pass *pass, size_t n)
 {
 	const nidus_filter *filter = pass->filter;
 	const uint64_t *keys = pass->room->keys;
-	uint64_t *hashes = pass->room->hashes;
 	uint8_t *yes = pass->room->yes;
+	nidus_probe ring[PREFETCHED_AHEAD];
 
 	for (size_t i = 0; i < n && i < PREFETCHED_AHEAD; i++)
-		hashes[i] = hash_and_prefetch(filter, keys[i]);
+		nidus_prepare_u64(filter, keys[i], &ring[i]);
 	for (size_t i = 0; i < n; i++) {
+		nidus_probe *probe = &ring[i % PREFETCHED_AHEAD];
 		size_t ahead = i + PREFETCHED_AHEAD;
 
+		yes[i] = nidus_ask(filter, probe);
 		if (ahead < n)
-			hashes[ahead] = hash_and_prefetch(filter, keys[ahead]);
-		yes[i] = nidus_contains_hash(filter, hashes[i]);
+			nidus_prepare_u64(filter, keys[ahead], probe);
 	}
 	return NIDUS_OK;
 }

@@ -50,7 +50,7 @@ const char *const group_names[GROUPS] = { "lookup", "insert", "build", "merge",
 	                                  "remove", "grow",   "values" };
 
 /* Single lookups of keys that were prefetched, of batch lookups: the same for every row. */
-#define PREFETCHED_BAR 0.8
+#define PREFETCHED_BAR 0.9
 
 /* Batches on filters that keep values, of the same without values: the same for every row. */
 #define VALUES_FIND_BAR 0.7

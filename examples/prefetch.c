@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles requests one by one at nearly the speed of batches: each is hashed and prefetched when
- * it comes in, and looked up when AHEAD others have come.
+ * Handles requests one by one at nearly the speed of batches: each is prepared when it comes in,
+ * and answered when AHEAD others have come.
  *
  * This is for programs that cannot gather batches, because other work lies between the keys. The
- * ring keeps the hashes that are under way; their cache lines arrive meanwhile.
+ * ring keeps the lookups that are under way; their cache lines arrive meanwhile. Keys may come and
+ * go in between, and the filter may grow: an answer is right at the moment when it is asked for.
  */
 #include <nidus.h>
 #include <stdio.h>
 
 #define KEYS 200000
-#define AHEAD 16
+#define AHEAD 32
 
 struct ring {
 	const nidus_filter *filter;
-	uint64_t hash[AHEAD];
+	nidus_probe probe[AHEAD];
 	uint64_t taken, answered;
 	uint64_t found;
 };
 
 static void answer(struct ring *ring)
 {
-	ring->found += nidus_contains_hash(ring->filter, ring->hash[ring->answered++ % AHEAD]);
+	ring->found += nidus_ask(ring->filter, &ring->probe[ring->answered++ % AHEAD]);
 }
 
 static void take(struct ring *ring, uint64_t key)
 {
 	if (ring->taken - ring->answered == AHEAD)
 		answer(ring);
-	uint64_t hash = nidus_hash_u64(ring->filter, key);
-	nidus_prefetch_hash(ring->filter, hash);
-	ring->hash[ring->taken++ % AHEAD] = hash;
+	nidus_prepare_u64(ring->filter, key, &ring->probe[ring->taken++ % AHEAD]);
 }
 
 int main(void)

@@ -531,6 +531,34 @@ NIDUS_API bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash);
  */
 NIDUS_API void nidus_prefetch_hash(const nidus_filter *filter, uint64_t hash);
 
+/** A lookup under way, see nidus_prepare. Owns nothing; the fields are the library's. */
+typedef struct nidus_probe {
+	uint64_t hash;
+	uint64_t version;
+	uint64_t number[4];
+} nidus_probe;
+
+/**
+ * The first half of a lookup: works out where the key may be, prefetches the cache lines there,
+ * and returns at once. nidus_ask is the other half. A program that handles keys one by one gets
+ * the speed of batches if it prepares some 32 keys ahead, each with a probe of its own (a
+ * ring of them); a filter that fits into the cache does not need it. Changes nothing
+ * and never fails: a NULL key with len > 0 is taken for the hash 0, as nidus_hash does, and
+ * nothing is done for a NULL probe. Threads: reads.
+ */
+NIDUS_API void nidus_prepare(const nidus_filter *filter, const void *key, size_t len,
+                             nidus_probe *probe);
+NIDUS_API void nidus_prepare_u64(const nidus_filter *filter, uint64_t key, nidus_probe *probe);
+NIDUS_API void nidus_prepare_hash(const nidus_filter *filter, uint64_t hash, nidus_probe *probe);
+
+/**
+ * Whether the key that was prepared is in the filter: what nidus_contains_hash answers for its
+ * hash now, not at the moment of nidus_prepare. Anything may happen in between: keys come and
+ * go, and if the filter has grown since, or is another one, all is worked out again from the
+ * hash. False for a NULL filter or a NULL probe. Threads: reads.
+ */
+NIDUS_API bool nidus_ask(const nidus_filter *filter, const nidus_probe *probe);
+
 /**
  * Takes one copy of a key out. Remove only what nidus_insert answered with
  * NIDUS_OK: removing a key that was never put in may take a twin's copy away.

@@ -376,6 +376,20 @@ public:
 		return hashed;
 	}
 
+	/** The first half of a lookup: fetches what it will look at, without waiting. Give what it returns to
+	 *  ask(), some 32 keys later. */
+	template <class Key, std::enable_if_t<detail::is_key<Key>, int> = 0>
+	nidus_probe prepare(const Key &key) const noexcept
+	{
+		return prepare_hash(hash(key));
+	}
+
+	/** The second half: what contains() answers for the key now. */
+	[[nodiscard]] bool ask(const nidus_probe &probe) const noexcept
+	{
+		return nidus_ask(raw_, &probe);
+	}
+
 	/* ---- values beside keys (options.value_bits), and counts */
 
 	nidus_status insert_value(bytes key, std::uint64_t value) noexcept
@@ -471,6 +485,14 @@ public:
 	[[nodiscard]] std::uint64_t count_hash(std::uint64_t hash) const noexcept
 	{
 		return nidus_count_key_hash(raw_, hash);
+	}
+
+	/** prepare() for a key whose hash is known. */
+	nidus_probe prepare_hash(std::uint64_t hash) const noexcept
+	{
+		nidus_probe probe;
+		nidus_prepare_hash(raw_, hash, &probe);
+		return probe;
 	}
 
 	/** prefetch() for a key whose hash is known. */

@@ -4,6 +4,7 @@
  */
 #include "api/directory_parts.h"
 
+#include "base/probe.h"
 #include "base/reason.h"
 
 #define SOME 256 /* keys of a batch whose bodies are found at a time */
@@ -88,11 +89,23 @@ static size_t find(const void *body, uint64_t hash, uint64_t *values, size_t cap
 	               : directory_few_values(directory, hash, values, cap);
 }
 
-void directory_prefetch(const void *body, uint64_t hash)
+/* A list has nothing to ask for. */
+static void prepare(const void *body, uint64_t hash, nidus_probe *probe)
 {
 	const struct directory *directory = body;
-	if (has_leaves(directory))
-		directory->inner->prefetch(body_of(directory, hash), hash);
+	if (LIKELY(has_leaves(directory)))
+		directory->ops->prepare(body_of(directory, hash), hash, probe);
+	else
+		probe_by_hash(probe, hash);
+}
+
+/* If the body is another one by now it has another version. */
+static bool ask(const void *body, const nidus_probe *probe)
+{
+	const struct directory *directory = body;
+	return LIKELY(has_leaves(directory))
+	               ? directory->ops->ask(body_of(directory, probe->hash), probe)
+	               : directory_few_copies(directory, probe->hash) > 0;
 }
 
 /* Takes room for inserts into a leaf, or gives it back; what is left. */
@@ -372,6 +385,8 @@ static nidus_status remove_batch(void *body, const uint64_t *hashes, size_t n, s
 
 const struct body_ops directory_ops = {
 	.contains = contains,
+	.prepare = prepare,
+	.ask = ask,
 	.count = count,
 	.find = find,
 	.insert = insert,

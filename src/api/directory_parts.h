@@ -81,7 +81,6 @@ struct leaf *directory_next_leaf(const struct directory *directory, uint64_t *in
 
 /* The body that holds a hash, of a directory that has leaves. */
 void *directory_body(const struct directory *directory, uint64_t hash);
-void directory_prefetch(const void *body, uint64_t hash);
 
 /* Makes a leaf, its bodies empty or over tables. Errors: E_NOMEM. */
 nidus_status directory_make_leaf(const struct directory *directory, uint64_t number, unsigned depth,

@@ -75,11 +75,35 @@ static size_t find(const void *body, uint64_t hash, uint64_t *values, size_t cap
 	return found;
 }
 
-void generations_prefetch(const void *body, uint64_t hash)
+/* Lines of all generations are asked for; the numbers are those of the youngest. */
+static void prepare(const void *body, uint64_t hash, nidus_probe *probe)
 {
 	const struct generations *generations = body;
 	for (unsigned i = 0; i < generations_n(generations); i++)
-		directory_prefetch(generations_at(generations, i), hash);
+		directory_ops.prepare(generations_at(generations, i), hash, probe);
+}
+
+static bool contains_old(const struct generations *generations, uint64_t hash)
+{
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++) {
+		if (directory_ops.contains(generations_at(generations, i), hash))
+			return true;
+	}
+	return false;
+}
+
+static bool ask(const void *body, const nidus_probe *probe)
+{
+	const struct generations *generations = body;
+	return directory_ops.ask(generations_youngest(generations), probe) ||
+	       contains_old(generations, probe->hash);
+}
+
+static bool ask_shared(const void *body, const nidus_probe *probe)
+{
+	const struct generations *generations = body;
+	return contains_old(generations, probe->hash) ||
+	       directory_ops.ask(generations_youngest(generations), probe);
 }
 
 /* Keys that no generation had so far, and their places in a batch. */
@@ -383,6 +407,8 @@ static nidus_status remove_batch(void *body, const uint64_t *hashes, size_t n, s
 
 const struct body_ops generations_ops = {
 	.contains = contains,
+	.prepare = prepare,
+	.ask = ask,
 	.count = count,
 	.find = find,
 	.insert = insert,
@@ -398,6 +424,8 @@ const struct body_ops generations_ops = {
 
 const struct body_ops generations_shared_ops = {
 	.contains = contains_shared,
+	.prepare = prepare,
+	.ask = ask_shared,
 	.count = count_shared,
 	.find = find,
 	.insert = insert_shared,

@@ -106,7 +106,6 @@ static void make_families(void)
 		family.copy = copy;
 		family.build = build;
 		family.ops = ops;
-		family.prefetch = generations_prefetch;
 		family.count = count;
 		family.surplus = NULL;
 		family.promise = NULL;

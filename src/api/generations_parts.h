@@ -10,7 +10,6 @@
 
 extern const struct body_ops generations_ops, generations_shared_ops;
 
-void generations_prefetch(const void *body, uint64_t hash);
 
 /* A generation is full with so many keys left, a share of all that it takes. */
 #define GENERATION_LEFT 64

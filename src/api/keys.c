@@ -5,6 +5,7 @@
  * Three spellings of a key (bytes, integer, hash) meet here and go on as hashes.
  */
 #include "api/shared.h"
+#include "base/probe.h"
 #include "simd/hashes.h"
 
 /* ------------------------------------------------------------------- hashing -- */
@@ -126,14 +127,40 @@ bool nidus_contains_u64(const nidus_filter *filter, uint64_t key)
 	return nidus_contains_hash(filter, nidus_hash_u64(filter, key));
 }
 
+void nidus_prepare_hash(const nidus_filter *filter, uint64_t hash, nidus_probe *probe)
+{
+	if (UNLIKELY(probe == NULL))
+		return;
+	if (UNLIKELY(filter == NULL)) {
+		probe_by_hash(probe, hash);
+		return;
+	}
+	const void *body = body_of(filter);
+	filter_of(body)->front->prepare(body, hash, probe);
+}
+
+void nidus_prepare(const nidus_filter *filter, const void *key, size_t len, nidus_probe *probe)
+{
+	nidus_prepare_hash(filter, nidus_hash(filter, key, len), probe);
+}
+
+void nidus_prepare_u64(const nidus_filter *filter, uint64_t key, nidus_probe *probe)
+{
+	nidus_prepare_hash(filter, nidus_hash_u64(filter, key), probe);
+}
+
+bool nidus_ask(const nidus_filter *filter, const nidus_probe *probe)
+{
+	if (UNLIKELY(filter == NULL) || UNLIKELY(probe == NULL))
+		return false;
+	const void *body = body_of(filter);
+	return filter_of(body)->front->ask(body, probe);
+}
+
 void nidus_prefetch_hash(const nidus_filter *filter, uint64_t hash)
 {
-	if (UNLIKELY(filter == NULL))
-		return;
-	if (LIKELY(filter->gate == NULL))
-		filter->family->prefetch(filter_body(filter), hash);
-	else
-		shared_prefetch(filter, hash);
+	nidus_probe ignored;
+	nidus_prepare_hash(filter, hash, &ignored);
 }
 
 uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
@@ -192,6 +219,16 @@ static bool contains_through_gate(const void *body, uint64_t hash)
 	return shared_contains(filter_of(body), hash);
 }
 
+static void prepare_through_gate(const void *body, uint64_t hash, nidus_probe *probe)
+{
+	shared_prepare(filter_of(body), hash, probe);
+}
+
+static bool ask_through_gate(const void *body, const nidus_probe *probe)
+{
+	return shared_ask(filter_of(body), probe);
+}
+
 static nidus_status insert_through_gate(void *body, uint64_t hash)
 {
 	return shared_insert(filter_of(body), hash, 0);
@@ -210,6 +247,18 @@ static bool contains_apart(const void *behind, uint64_t hash)
 	return filter->ops->contains(filter_body(filter), hash);
 }
 
+static void prepare_apart(const void *behind, uint64_t hash, nidus_probe *probe)
+{
+	const nidus_filter *filter = filter_of(behind);
+	filter->ops->prepare(filter_body(filter), hash, probe);
+}
+
+static bool ask_apart(const void *behind, const nidus_probe *probe)
+{
+	const nidus_filter *filter = filter_of(behind);
+	return filter->ops->ask(filter_body(filter), probe);
+}
+
 static nidus_status insert_apart(void *behind, uint64_t hash)
 {
 	nidus_filter *filter = filter_of(behind);
@@ -226,9 +275,13 @@ static nidus_status remove_apart(void *behind, uint64_t hash)
 void filter_choose_front(nidus_filter *filter)
 {
 	static const struct body_ops gate = { .contains = contains_through_gate,
+		                              .prepare = prepare_through_gate,
+		                              .ask = ask_through_gate,
 		                              .insert = insert_through_gate,
 		                              .remove = remove_through_gate };
 	static const struct body_ops apart = { .contains = contains_apart,
+		                               .prepare = prepare_apart,
+		                               .ask = ask_apart,
 		                               .insert = insert_apart,
 		                               .remove = remove_apart };
 	if (filter->gate == NULL)

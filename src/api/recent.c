@@ -538,8 +538,21 @@ static nidus_status insert_batch_shared(void *body, const uint64_t *hashes, cons
 	return status;
 }
 
+/* What was prepared are cache lines: an answer needs the stamps, too. */
+static void prepare(const void *body, uint64_t hash, nidus_probe *probe)
+{
+	directory_ops.prepare(body, hash, probe);
+}
+
+static bool ask(const void *body, const nidus_probe *probe)
+{
+	return contains(body, probe->hash);
+}
+
 const struct body_ops recent_ops = {
 	.contains = contains,
+	.prepare = prepare,
+	.ask = ask,
 	.count = count,
 	.find = find,
 	.insert = insert,
@@ -552,6 +565,8 @@ const struct body_ops recent_ops = {
 
 const struct body_ops recent_shared_ops = {
 	.contains = contains,
+	.prepare = prepare,
+	.ask = ask,
 	.count = count,
 	.find = find,
 	.insert = insert_shared,

@@ -89,11 +89,19 @@ void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_
 	}
 }
 
-void shared_prefetch(const nidus_filter *filter, uint64_t hash)
+void shared_prepare(const nidus_filter *filter, uint64_t hash, nidus_probe *probe)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	filter->family->prefetch(filter_body(filter), hash);
+	filter->ops->prepare(filter_body(filter), hash, probe);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
+}
+
+bool shared_ask(const nidus_filter *filter, const nidus_probe *probe)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+	bool yes = filter->ops->ask(filter_body(filter), probe);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+	return yes;
 }
 
 uint64_t shared_size(const nidus_filter *filter)

@@ -31,7 +31,8 @@ void shared_contains_batch(const nidus_filter *filter, const uint64_t *hashes, s
 size_t shared_find(const nidus_filter *filter, uint64_t hash, uint64_t *values, size_t cap);
 void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                        uint64_t *first, uint32_t *found);
-void shared_prefetch(const nidus_filter *filter, uint64_t hash);
+void shared_prepare(const nidus_filter *filter, uint64_t hash, nidus_probe *probe);
+bool shared_ask(const nidus_filter *filter, const nidus_probe *probe);
 uint64_t shared_size(const nidus_filter *filter);
 nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value);
 nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash);

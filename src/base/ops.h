@@ -25,6 +25,9 @@ struct value_change {
 
 struct body_ops {
 	bool (*contains)(const void *body, uint64_t hash);
+	/* The same in two steps (base/probe.h): the first asks for the lines and does not wait. */
+	void (*prepare)(const void *body, uint64_t hash, nidus_probe *probe);
+	bool (*ask)(const void *body, const nidus_probe *probe);
 	uint64_t (*count)(const void *body, uint64_t hash);
 	/* How many entries of a key there are; writes the values of the first `cap`. */
 	size_t (*find)(const void *body, uint64_t hash, uint64_t *values, size_t cap);

@@ -29,6 +29,17 @@ const struct body_ops *blocked_find_shared(unsigned probes)
 	return ops == NULL ? NULL : &ops->shared;
 }
 
+void blocked_prepare(const void *body, uint64_t hash, nidus_probe *probe)
+{
+	const struct bloom *bloom = body;
+	struct blocked_key key = blocked_locate(bloom, hash);
+	probe->hash = hash;
+	probe->version = bloom->version;
+	probe->number[BLOCKED_PROBE_BYTE] = key.block * BLOCKED_BYTES;
+	probe->number[BLOCKED_PROBE_REST] = key.rest;
+	PREFETCH(bloom->table + key.block * BLOCKED_BYTES);
+}
+
 void blocked_sectors(const struct bloom *bloom, uint64_t block, unsigned set[BLOCKED_PROBES])
 {
 	const unsigned char *line = bloom->table + block * BLOCKED_BYTES;

@@ -59,6 +59,12 @@ static inline uint64_t blocked_multiply(uint64_t a, uint64_t b, uint64_t *low)
 #endif
 }
 
+/* What the numbers of a probe are (base/probe.h). */
+enum { BLOCKED_PROBE_BYTE, BLOCKED_PROBE_REST };
+
+/* The first step of a lookup in two: asks for the block of a hash. */
+void blocked_prepare(const void *bloom, uint64_t hash, nidus_probe *probe);
+
 static inline struct blocked_key blocked_locate(const struct bloom *bloom, uint64_t hash)
 {
 	struct blocked_key key;

@@ -29,6 +29,17 @@ ALWAYS_INLINE bool look(const struct bloom *bloom, uint64_t hash, unsigned probe
 	return shared ? shared_holds(line, key, probes) : blocked_holds(line, key, probes);
 }
 
+/* The same by what blocked_prepare left. */
+ALWAYS_INLINE bool ask(const struct bloom *bloom, const nidus_probe *probe, unsigned probes,
+                       bool shared)
+{
+	if (UNLIKELY(probe->version != bloom->version))
+		return look(bloom, probe->hash, probes, shared);
+	struct blocked_key key = { .rest = probe->number[BLOCKED_PROBE_REST] };
+	const unsigned char *line = bloom->table + probe->number[BLOCKED_PROBE_BYTE];
+	return shared ? shared_holds(line, key, probes) : blocked_holds(line, key, probes);
+}
+
 /* Without counting. For a table that threads share, under the lock of the block. */
 ALWAYS_INLINE void add(struct bloom *bloom, uint64_t hash, unsigned probes, bool shared)
 {
@@ -107,6 +118,10 @@ ALWAYS_INLINE void add_batch(struct bloom *bloom, const uint64_t *hashes, size_t
 	{                                                                                       \
 		return look(body, hash, probes, shared);                                        \
 	}                                                                                       \
+	static bool ask_##name(const void *body, const nidus_probe *probe)                      \
+	{                                                                                       \
+		return ask(body, probe, probes, shared);                                        \
+	}                                                                                       \
 	static uint64_t count_##name(const void *body, uint64_t hash)                           \
 	{                                                                                       \
 		return look(body, hash, probes, shared);                                        \
@@ -136,7 +151,8 @@ ALWAYS_INLINE void add_batch(struct bloom *bloom, const uint64_t *hashes, size_t
 	}
 
 #define BLOCKED_MEMBERS(name)                                                        \
-	.contains = contains_##name, .count = count_##name, .insert = insert_##name, \
+	.contains = contains_##name, .prepare = blocked_prepare, .ask = ask_##name,  \
+	.count = count_##name, .insert = insert_##name,                              \
 	.contains_batch = contains_batch_##name, .insert_batch = insert_batch_##name
 
 #define BLOCKED_DEFINE(probes)                                                                     \

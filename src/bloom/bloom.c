@@ -4,6 +4,7 @@
  */
 #include "bloom/bloom.h"
 
+#include "base/probe.h"
 #include "base/reason.h"
 
 #define WORD 8 /* bytes; every table is a multiple of it */
@@ -15,6 +16,7 @@ nidus_status bloom_create(struct bloom *bloom, const struct blueprint *plan, uns
 	bool shared = table == NULL && plan->features & NIDUS_CONCURRENT;
 	*bloom = (struct bloom){
 		.groups = plan->groups,
+		.version = probe_version(),
 		.probes = plan->core_bits,
 		.ops = shared ? shared_ops : ops,
 		.mapped = table != NULL,

@@ -35,6 +35,7 @@ struct bloom {
 	unsigned char *table;
 	uint64_t groups; /* words of 64 bits, or blocks */
 	uint64_t count;  /* inserts, but for locks->added */
+	uint64_t version; /* of probes (base/probe.h) */
 	unsigned probes; /* bits that a key sets */
 	bool mapped;     /* the table is a file's: any bits, and not to be read in passing */
 	const struct body_ops *ops;
@@ -77,8 +78,11 @@ nidus_status bloom_check_count(const struct bloom *bloom);
 /* The operations of the spread layout. */
 const struct body_ops *bloom_spread_find(unsigned probes);
 
-/* Asks for the line of every bit of a hash. */
-void bloom_spread_prefetch(const struct bloom *bloom, uint64_t hash);
+/*
+ * The two steps of a lookup (base/probe.h): the line of every bit is asked for. To find the bits
+ * once more costs hardly more than to read where they are.
+ */
+void bloom_spread_prepare(const void *bloom, uint64_t hash, nidus_probe *probe);
 
 #define BLOOM_SPREAD_PROBES 32 /* at most */
 #define BLOOM_SPREAD_WORDS 3   /* at least */

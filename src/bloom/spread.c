@@ -14,6 +14,7 @@
  * small tables two keys share both of them far more often than once in 2^24 times.)
  */
 #include "base/atomic.h"
+#include "base/probe.h"
 #include "bloom/shared.h"
 
 /* Other threads set bits of the same word at the same time. */
@@ -117,8 +118,10 @@ ALWAYS_INLINE void fetch(struct table table, uint64_t row, unsigned n)
 		PREFETCH(table.bytes + next_word(table, &row) * 8);
 }
 
-void bloom_spread_prefetch(const struct bloom *bloom, uint64_t hash)
+void bloom_spread_prepare(const void *body, uint64_t hash, nidus_probe *probe)
 {
+	const struct bloom *bloom = body;
+	probe_by_hash(probe, hash);
 	fetch(table_of(bloom), hash, bloom->probes);
 }
 
@@ -226,6 +229,10 @@ static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint6
 		const struct bloom *bloom = body;                     \
 		return all_set(table_of(bloom), hash, probes, false); \
 	}                                                             \
+	static bool ask_##name(const void *body, const nidus_probe *probe) \
+	{                                                             \
+		return contains_##name(body, probe->hash);            \
+	}                                                             \
 	static nidus_status insert_##name(void *body, uint64_t hash)  \
 	{                                                             \
 		struct bloom *bloom = body;                           \
@@ -233,6 +240,8 @@ static nidus_status insert_batch(void *body, const uint64_t *hashes, const uint6
 	}                                                             \
 	static const struct body_ops ops_##name = {                   \
 		.contains = contains_##name,                          \
+		.prepare = bloom_spread_prepare,                      \
+		.ask = ask_##name,                                    \
 		.count = count,                                       \
 		.insert = insert_##name,                              \
 		.contains_batch = contains_batch,                     \
@@ -264,6 +273,11 @@ static bool shared_contains(const void *body, uint64_t hash)
 {
 	const struct bloom *bloom = body;
 	return all_set(table_of(bloom), hash, bloom->probes, true);
+}
+
+static bool shared_ask(const void *body, const nidus_probe *probe)
+{
+	return shared_contains(body, probe->hash);
 }
 
 static uint64_t shared_count(const void *body, uint64_t hash)
@@ -312,6 +326,8 @@ static nidus_status shared_insert_batch(void *body, const uint64_t *hashes, cons
 
 const struct body_ops bloom_spread_shared_ops = {
 	.contains = shared_contains,
+	.prepare = bloom_spread_prepare,
+	.ask = shared_ask,
 	.count = shared_count,
 	.insert = shared_insert,
 	.insert_new = shared_insert_new,

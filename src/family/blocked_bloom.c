@@ -190,12 +190,6 @@ static nidus_status blocked_bloom_import(void *body, const unsigned char *stash,
 	return status == NIDUS_OK && !blooms_mapped(body) ? blocked_bloom_verify(body) : status;
 }
 
-static void blocked_bloom_prefetch(const void *body, uint64_t hash)
-{
-	const struct bloom *bloom = body;
-	PREFETCH(bloom->table + multiply_high(hash, bloom->groups) * BLOCKED_BYTES);
-}
-
 const struct family family_blocked_bloom = {
 	.id = NIDUS_BLOCKED_BLOOM,
 	.name = "blocked-bloom",
@@ -211,7 +205,6 @@ const struct family family_blocked_bloom = {
 	.copy = blooms_copy,
 	.ranges = &blocked_ranges,
 	.ops = blooms_ops,
-	.prefetch = blocked_bloom_prefetch,
 	.count = blooms_count,
 	.fill = blooms_fill,
 	.rate_now = blocked_bloom_rate_now,

@@ -145,11 +145,6 @@ static nidus_status bloom_import(void *body, const unsigned char *stash, uint64_
 	return status == NIDUS_OK && !blooms_mapped(body) ? bloom_verify(body) : status;
 }
 
-static void bloom_prefetch(const void *body, uint64_t hash)
-{
-	bloom_spread_prefetch(body, hash);
-}
-
 const struct family family_bloom = {
 	.id = NIDUS_BLOOM,
 	.name = "bloom",
@@ -164,7 +159,6 @@ const struct family family_bloom = {
 	.clear = blooms_clear,
 	.copy = blooms_copy,
 	.ops = blooms_ops,
-	.prefetch = bloom_prefetch,
 	.count = blooms_count,
 	.fill = blooms_fill,
 	.rate_now = bloom_rate_now,

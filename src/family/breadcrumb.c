@@ -421,11 +421,6 @@ static const struct body_ops *breadcrumb_ops(const void *body)
 	return yard_body_ops(body);
 }
 
-static void breadcrumb_prefetch(const void *body, uint64_t hash)
-{
-	yard_prefetch(body, hash);
-}
-
 static struct fill breadcrumb_fill(const void *body)
 {
 	const struct yard *yard = body;
@@ -527,7 +522,6 @@ const struct family family_breadcrumb = {
 	.clear = breadcrumb_clear,
 	.copy = breadcrumb_copy,
 	.ops = breadcrumb_ops,
-	.prefetch = breadcrumb_prefetch,
 	.count = breadcrumb_count,
 	.surplus = breadcrumb_surplus,
 	.promise = breadcrumb_promise,

@@ -120,8 +120,6 @@ struct family {
 	                      const uint64_t *out, size_t m, unsigned threads);
 
 	const struct body_ops *(*ops)(const void *body);
-	/* Asks for the cache lines that a lookup of the hash begins with, and does not wait. */
-	void (*prefetch)(const void *body, uint64_t hash);
 	uint64_t (*count)(const void *body); /* entries; quick, unlike fill */
 	/*
 	 * Of those, copies that take no room as they are only counted in a list. NULL: there are

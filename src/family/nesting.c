@@ -81,11 +81,6 @@ const struct body_ops *nesting_ops(const void *body)
 	return nest_ops(body);
 }
 
-void nesting_prefetch(const void *body, uint64_t hash)
-{
-	nest_prefetch(body, hash);
-}
-
 uint64_t nesting_count(const void *body)
 {
 	return nest_count(body);

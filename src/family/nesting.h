@@ -25,7 +25,6 @@ uint64_t nesting_surplus(const void *body);
 void nesting_promise(void *body, uint64_t capacity);
 struct fill nesting_fill(const void *body);
 nidus_status nesting_verify(const void *body);
-void nesting_prefetch(const void *body, uint64_t hash);
 bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry);
 nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash);
 unsigned char *nesting_table(const void *body, uint64_t *size);
@@ -56,7 +55,7 @@ nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, ui
 	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,        \
 	.copies = nesting_copies, .create = nesting_create, .free = nesting_free,                 \
 	.clear = nesting_clear, .copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, \
-	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,         \
+	.count = nesting_count, .surplus = nesting_surplus,         \
 	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,               \
 	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
 	.identity = nesting_identity, .table = nesting_table,                                     \

@@ -191,17 +191,6 @@ static const struct body_ops *ribbon_family_ops(const void *body)
 	return &((const struct ribbon *)body)->ops->body;
 }
 
-static void ribbon_family_prefetch(const void *body, uint64_t hash)
-{
-	const struct ribbon *ribbon = body;
-	const struct ribbon_layer *layer = &ribbon->keys.layer[0];
-	uint64_t block = ribbon_block(ribbon_window(layer, hash));
-	const unsigned char *words =
-		layer->blocks + 8 * ribbon_words(layer, ribbon->keys.columns, block);
-	PREFETCH(words);
-	PREFETCH(words + 8 * (size_t)ribbon->keys.columns);
-}
-
 static uint64_t ribbon_family_count(const void *body)
 {
 	return ((const struct ribbon *)body)->count;
@@ -262,7 +251,6 @@ const struct family family_ribbon = {
 	.ranges = &ribbon_ranges,
 	.judge = ribbon_family_judge,
 	.ops = ribbon_family_ops,
-	.prefetch = ribbon_family_prefetch,
 	.count = ribbon_family_count,
 	.fill = ribbon_family_fill,
 	.verify = ribbon_family_verify,

@@ -52,10 +52,18 @@ struct nest_searches {
 };
 
 /* Lookups and removes of one key. */
-#define NEST_LOOKUP(name, shape)                                     \
-	static bool contains_##name(const void *nest, uint64_t hash) \
-	{                                                            \
-		return nest_contains(nest, shape, hash);             \
+#define NEST_LOOKUP(name, shape)                                                        \
+	static bool contains_##name(const void *nest, uint64_t hash)                    \
+	{                                                                               \
+		return nest_contains(nest, shape, hash);                                \
+	}                                                                               \
+	static void prepare_##name(const void *nest, uint64_t hash, nidus_probe *probe) \
+	{                                                                               \
+		nest_prepare_probe(nest, shape, hash, probe);                           \
+	}                                                                               \
+	static bool ask_##name(const void *nest, const nidus_probe *probe)              \
+	{                                                                               \
+		return nest_ask(nest, shape, probe);                                    \
 	}
 #define NEST_REMOVE(name, shape)                                     \
 	static nidus_status remove_##name(void *nest, uint64_t hash) \
@@ -170,7 +178,8 @@ struct nest_searches {
 
 /* A table: lookups, other calls on one key, batches, and what there is only one of. */
 #define NEST_TABLE(look, name, batch, any)                                                    \
-	.contains = contains_##look, .count = nest_count_copies, .find = nest_find_values,    \
+	.contains = contains_##look, .prepare = prepare_##look, .ask = ask_##look,            \
+	.count = nest_count_copies, .find = nest_find_values,                                 \
 	.insert = insert_##name, .insert_value = insert_value_##any, .remove = remove_##name, \
 	.change = nest_change_value, .contains_batch = contains_batch_##look,                 \
 	.find_batch = find_batch_##any, .find_each = find_each_##any,                         \
@@ -290,6 +299,8 @@ struct nest_searches {
 		[NEST_WHOLE_TABLE] = { NEST_TABLE(look_whole, of##_whole, of##_whole, of##_plain), \
 			               .insert_near = insert_near_##of##_plain },                  \
 		[NEST_PART_TABLE] = { .contains = contains_##of##_part,                            \
+			              .prepare = prepare_##of##_part,                              \
+			              .ask = ask_##of##_part,                                      \
 			              .count = nest_count_copies,                                  \
 			              .find = nest_find_values,                                    \
 			              .insert = insert_##of##_plain,                               \

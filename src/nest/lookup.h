@@ -122,6 +122,51 @@ ALWAYS_INLINE bool nest_contains(const struct nest *nest, struct nest_shape shap
 	return found || nest_look_again(nest, hash);
 }
 
+/* The first step of a lookup in two, which is compiled for few shapes. */
+ALWAYS_INLINE void nest_prepare_probe(const struct nest *nest, struct nest_shape shape, uint64_t hash,
+                                nidus_probe *probe)
+{
+	if (shape.shared)
+		nest_prepare_shared(nest, hash, probe);
+	else if (shape.path != NEST_WHOLE_PATH && shape.path != NEST_SHORT_PATH)
+		nest_prepare_any(nest, hash, probe);
+	else if (nest_symmetric(shape.kind))
+		nest_prepare_xor(nest, hash, probe);
+	else
+		nest_prepare_offset(nest, hash, probe);
+}
+
+/* Sets a spot to what that left. */
+ALWAYS_INLINE void nest_take_probe(const struct nest *nest, struct nest_shape shape,
+                                   const nidus_probe *probe, struct nest_spot *spot)
+{
+	uint64_t watched = probe->number[NEST_PROBE_WATCHED];
+	spot->bit[0] = probe->number[NEST_PROBE_FIRST];
+	spot->bit[1] = probe->number[NEST_PROBE_SECOND];
+	spot->value = probe->number[NEST_PROBE_VALUE];
+	spot->unusual = false;
+	for (unsigned i = 0; i < nest_versions(shape); i++)
+		spot->version[i] =
+			nest_coded(shape.kind)
+				? &nest->shared->stripes.stripe[(uint32_t)(watched >> 32 * i)].version
+				: &nest->shared->pair_version[watched];
+}
+
+/* nest_contains by a probe. */
+ALWAYS_INLINE bool nest_ask(const struct nest *nest, struct nest_shape shape,
+                            const nidus_probe *probe)
+{
+	bool stashed = nest_anything_stashed(nest, shape), hit;
+	struct nest_spot spot;
+	if (UNLIKELY(probe->version != nest->version))
+		return nest_ask_by_hash(nest, probe->hash);
+	nest_take_probe(nest, shape, probe, &spot);
+	bool sure = nest_look(nest, shape, &spot, &hit);
+	if (LIKELY(sure && !stashed))
+		return hit;
+	return (sure && hit) || nest_look_again(nest, probe->hash);
+}
+
 /*
  * NEST_AHEAD keys are on their way from memory: a key's spot is taken by another
  * one's as soon as it is matched, so that memory is asked at an even pace. In

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "base/probe.h"
 #include "base/reason.h"
 #include "nest/change.h"
 #include "nest/instances.h"
@@ -436,6 +437,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	assert(segment != NULL || plan->growth_bits == 0);
 	*nest = (struct nest){
 		.capacity = plan->capacity,
+		.version = probe_version(),
 		.first_part = segment != NULL ? segment->first : 0,
 		.mapped = table != NULL,
 	};
@@ -828,37 +830,72 @@ nidus_status nest_remove_slow(struct nest *nest, uint64_t hash)
 
 /* ---------------------------------------------------------------- instances -- */
 
-ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, enum nest_path path,
-                            uint64_t hash)
+/* For one path from a hash to its groups; nests that threads share add what a lookup watches. */
+ALWAYS_INLINE struct nest_key prepare(const struct nest *nest, enum nest_kind kind,
+                                      enum nest_path path, uint64_t hash, nidus_probe *probe)
 {
-	const unsigned char *bits = nest->bits;
-	struct nest_key key;
-	uint64_t tag;
-	bits += nest_take_chunk(nest, path, &hash, &tag) * nest->layout->stride;
-	nest_locate_in(nest, kind, path, hash, &key);
+	struct nest_key key = nest_locate_as(nest, kind, path, hash);
+	uint64_t from = key.chunk * nest->layout->stride_bits;
+	probe->hash = hash;
+	probe->version = nest->version;
+	probe->number[NEST_PROBE_VALUE] = key.value;
 	for (unsigned i = 0; i < 2; i++) {
-		const unsigned char *at = bits + (key.group[i] * nest->layout->group_bits >> 3);
+		uint64_t bit = from + key.group[i] * nest->layout->group_bits;
+		const unsigned char *at = nest->bits + (bit >> 3);
+		probe->number[i] = bit;
 		PREFETCH(at);
 		PREFETCH(at + nest->layout->last_byte); /* it may lie in two lines */
 	}
+	return key;
 }
 
-/* Out of line, but not as a function without effects, whose call the compiler leaves out. */
-NEVER_INLINE void prefetch_any(const struct nest *nest, uint64_t hash)
+void nest_prepare_xor(const struct nest *nest, uint64_t hash, nidus_probe *probe)
 {
-	__asm__ volatile("");
-	prefetch(nest, nest->layout->kind, NEST_ANY_PATH, hash);
+	prepare(nest, NEST_XOR, NEST_WHOLE_PATH, hash, probe);
 }
 
-/* Code of their own for large nests of fixed size, which needs no stack. */
-void nest_prefetch(const struct nest *nest, uint64_t hash)
+void nest_prepare_offset(const struct nest *nest, uint64_t hash, nidus_probe *probe)
 {
-	if (UNLIKELY(nest->layout->parts != 0 || nest->layout->hops == NULL))
-		prefetch_any(nest, hash);
-	else if (nest_symmetric(nest->layout->kind))
-		prefetch(nest, NEST_CODED_XOR, NEST_WHOLE_PATH, hash);
-	else
-		prefetch(nest, NEST_WINDOWS, NEST_WHOLE_PATH, hash);
+	prepare(nest, NEST_WINDOWS, NEST_WHOLE_PATH, hash, probe);
+}
+
+void nest_prepare_any(const struct nest *nest, uint64_t hash, nidus_probe *probe)
+{
+	prepare(nest, nest->layout->kind, NEST_ANY_PATH, hash, probe);
+}
+
+/* The stripes of both groups; false if one of them lies across a border. */
+static bool stripes_watched(const struct nest *nest, uint64_t chunk, nidus_probe *probe)
+{
+	const struct stripes *stripes = &nest->shared->stripes;
+	uint64_t from = chunk * nest->layout->stride_bits, crosses = 0;
+	probe->number[NEST_PROBE_WATCHED] = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t bit = probe->number[i] - from;
+		uint64_t stripe = stripe_in_chunk(stripes, chunk, bit >> 3);
+		PREFETCH(&stripes->stripe[stripe]);
+		probe->number[NEST_PROBE_WATCHED] |= stripe << 32 * i;
+		crosses |= bit ^ (bit + nest->layout->group_bits - 1);
+	}
+	return crosses >> (STRIPES_REGION_LOG + 3) == 0;
+}
+
+void nest_prepare_shared(const struct nest *nest, uint64_t hash, nidus_probe *probe)
+{
+	const enum nest_kind kind = nest->layout->kind;
+	struct nest_key key = prepare(nest, kind, NEST_ANY_PATH, hash, probe);
+	if (!nest_coded(kind)) {
+		uint32_t pair = nest_pair(&nest->shared->stripes, &key);
+		probe->number[NEST_PROBE_WATCHED] = pair;
+		PREFETCH(&nest->shared->pair_version[pair]);
+	} else if (!stripes_watched(nest, key.chunk, probe)) {
+		probe_by_hash(probe, hash);
+	}
+}
+
+bool nest_ask_by_hash(const struct nest *nest, uint64_t hash)
+{
+	return nest_ops(nest)->contains(nest, hash);
 }
 
 const struct body_ops *nest_ops(const struct nest *nest)

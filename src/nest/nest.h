@@ -222,6 +222,7 @@ struct nest {
 	unsigned char *bits; /* the slots; chunk c starts at c * stride */
 	const struct nest_layout *layout;
 	uint64_t stashed;    /* different entries in all stashes */
+	uint64_t version;    /* of probes (base/probe.h) */
 	uint64_t first_part; /* of a body: from which tags are counted (segment.h) */
 	struct nest_chunk *chunk;
 	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
@@ -698,8 +699,17 @@ nidus_status nest_remove_slow(struct nest *nest, uint64_t hash);
 /* After a slot was emptied: a stashed entry that has its home there comes home, one copy of it. */
 void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot);
 
-/* Asks for the lines of both groups of a hash. */
-void nest_prefetch(const struct nest *nest, uint64_t hash);
+/*
+ * The first step of a lookup in two (base/probe.h): asks for the lines of both groups of a hash. The
+ * first two are for whole filters, the last is for nests that threads share.
+ */
+void nest_prepare_xor(const struct nest *nest, uint64_t hash, nidus_probe *probe);
+void nest_prepare_offset(const struct nest *nest, uint64_t hash, nidus_probe *probe);
+void nest_prepare_any(const struct nest *nest, uint64_t hash, nidus_probe *probe);
+void nest_prepare_shared(const struct nest *nest, uint64_t hash, nidus_probe *probe);
+
+/* The second step, where the first is not known to be of this nest. */
+bool nest_ask_by_hash(const struct nest *nest, uint64_t hash);
 
 /* The operations compiled for a nest's shape (shape.h). */
 const struct body_ops *nest_ops(const struct nest *nest);

@@ -145,6 +145,14 @@ struct nest_spot {
 	bool unusual;               /* shared, coded: a group has two stripes */
 };
 
+/* What the numbers of a probe are (base/probe.h). */
+enum {
+	NEST_PROBE_FIRST,   /* where the groups begin, as bits of the table */
+	NEST_PROBE_SECOND,
+	NEST_PROBE_VALUE,
+	NEST_PROBE_WATCHED, /* shared: the pair, or the stripes of both groups, 32 bits each */
+};
+
 /* Sets the spot of a key, but for versions. */
 ALWAYS_INLINE void nest_spot_of(const struct nest *nest, const struct nest_key *key,
                                 uint64_t chunk_bit, struct nest_spot *spot)

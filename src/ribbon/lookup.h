@@ -105,17 +105,22 @@ NEVER_INLINE bool find_bumped(const struct ribbon *ribbon, uint64_t hash, uint64
 	return ribbon->verdict.layers == 0 || judge(ribbon, hash);
 }
 
-/* A key that belongs to layer 0. */
-ALWAYS_INLINE bool find_at(const struct ribbon *ribbon, uint64_t hash, uint64_t window,
-                           uint64_t *value)
+/* A key that belongs to layer 0, and its mask. */
+ALWAYS_INLINE bool find_by(const struct ribbon *ribbon, uint64_t hash, uint64_t window,
+                           uint64_t mask, uint64_t *value)
 {
-	uint64_t mask = ribbon_mask(hash);
 	struct place place = place_of(&ribbon->keys, &ribbon->keys.layer[0], window, mask | 1);
 	if (!has_print(ribbon, &place, ribbon_print(mask)))
 		return false;
 	if (value != NULL)
 		*value = value_at(ribbon, &place);
 	return LIKELY(ribbon->verdict.layers == 0) || judge(ribbon, hash);
+}
+
+ALWAYS_INLINE bool find_at(const struct ribbon *ribbon, uint64_t hash, uint64_t window,
+                           uint64_t *value)
+{
+	return find_by(ribbon, hash, window, ribbon_mask(hash), value);
 }
 
 ALWAYS_INLINE bool find(const struct ribbon *ribbon, uint64_t hash, uint64_t *value)
@@ -156,6 +161,33 @@ ALWAYS_INLINE void fetch(const struct ribbon *ribbon, uint64_t window)
 	PREFETCH(place.first);
 	PREFETCH(place.second);
 	PREFETCH(place.second + 8 * bits - 1);
+}
+
+/* What the numbers of a probe are (base/probe.h). */
+enum { PROBE_WINDOW, PROBE_MASK };
+
+static void prepare(const void *body, uint64_t hash, nidus_probe *probe)
+{
+	const struct ribbon *ribbon = body;
+	uint64_t window = ribbon_window(&ribbon->keys.layer[0], hash);
+	fetch(ribbon, window);
+	probe->hash = hash;
+	probe->version = ribbon->version;
+	probe->number[PROBE_WINDOW] = window;
+	probe->number[PROBE_MASK] = ribbon_mask(hash);
+}
+
+static bool ask(const void *body, const nidus_probe *probe)
+{
+	const struct ribbon *ribbon = body;
+	uint64_t window = probe->number[PROBE_WINDOW];
+	if (UNLIKELY(probe->version != ribbon->version))
+		return contains(ribbon, probe->hash);
+	if (UNLIKELY(ribbon->count == 0))
+		return false;
+	return UNLIKELY(ribbon_bumped(&ribbon->keys.layer[0], window))
+	               ? find_bumped(ribbon, probe->hash, NULL)
+	               : find_by(ribbon, probe->hash, window, probe->number[PROBE_MASK], NULL);
 }
 
 /* Finds up to AHEAD keys; values[i] is 0 for those that are not there, unless it is NULL. */
@@ -248,6 +280,8 @@ static void solve(const uint64_t *equations, uint64_t rows, unsigned columns, ui
 const struct ribbon_ops LOOKUP_TIER = {
 	.body = {
 		.contains = contains,
+		.prepare = prepare,
+		.ask = ask,
 		.count = count,
 		.find = find_values,
 		.insert = ribbon_refuse_insert,

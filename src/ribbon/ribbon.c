@@ -4,6 +4,7 @@
  */
 #include "ribbon/ribbon.h"
 
+#include "base/probe.h"
 #include "base/reason.h"
 #include "simd/isa.h"
 
@@ -160,6 +161,7 @@ nidus_status ribbon_create(struct ribbon *ribbon, const struct blueprint *plan,
 		.mapped = table != NULL,
 		.capacity = plan->capacity,
 		.judged = plan->judged,
+		.version = probe_version(),
 		.allocator = *allocator,
 	};
 	ribbon_plan(plan, &ribbon->keys, &ribbon->verdict);

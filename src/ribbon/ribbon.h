@@ -95,6 +95,7 @@ struct ribbon {
 	unsigned print_bits, value_bits;
 	bool mapped;
 	const struct ribbon_ops *ops;
+	uint64_t version;  /* of probes (base/probe.h) */
 	uint64_t count;    /* keys; none is found if it is 0 */
 	uint64_t capacity; /* keys at most */
 	uint64_t judged;   /* keys in the verdict at most */

@@ -201,6 +201,14 @@ static inline struct yard_shape yard_shape_of(const void *yard)
 	{                                                                                          \
 		return yard_contains(yard, shape, hash, in_any_##rare);                            \
 	}                                                                                          \
+	static void prepare_##name(const void *yard, uint64_t hash, nidus_probe *probe)            \
+	{                                                                                          \
+		yard_prepare(yard, shape, hash, YARD_ALONE, probe);                                \
+	}                                                                                          \
+	static bool ask_##name(const void *yard, const nidus_probe *probe)                         \
+	{                                                                                          \
+		return yard_ask(yard, shape, probe, yard_in_front, in_any_##rare);                 \
+	}                                                                                          \
 	static nidus_status remove_##name(void *yard, uint64_t hash)                               \
 	{                                                                                          \
 		return yard_take(yard, shape, hash, true, take_slow_##rare, bring_back_##rare);    \
@@ -304,7 +312,8 @@ static inline struct yard_shape yard_shape_of(const void *yard)
 
 #define YARD_BODY_OPS(name, rare)                                                             \
 	{                                                                                     \
-		.contains = contains_##name, .count = yard_count_copies, .find = find_##rare, \
+		.contains = contains_##name, .prepare = prepare_##name, .ask = ask_##name,    \
+		.count = yard_count_copies, .find = find_##rare,                              \
 		.insert = insert_##name, .insert_value = yard_insert_value,                   \
 		.remove = remove_##name, .change = yard_change_value,                         \
 		.contains_batch = contains_batch_##name, .find_batch = find_batch_##rare,     \
@@ -345,6 +354,16 @@ static inline struct yard_shape yard_shape_of(const void *yard)
 	{                                                                                    \
 		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);        \
 	}                                                                                    \
+	static void shared_prepare_##name(const void *yard, uint64_t hash,                   \
+	                                  nidus_probe *probe)                                \
+	{                                                                                    \
+		yard_prepare(yard, shape, hash, YARD_READ, probe);                           \
+	}                                                                                    \
+	static bool shared_ask_##name(const void *yard, const nidus_probe *probe)            \
+	{                                                                                    \
+		return yard_ask(yard, shape, probe, yard_shared_in_front,                    \
+		                shared_in_any_##rare);                                       \
+	}                                                                                    \
 	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                  \
 	{                                                                                    \
 		return shared_put_##name(yard, hash, 0);                                     \
@@ -360,7 +379,8 @@ static inline struct yard_shape yard_shape_of(const void *yard)
 
 #define YARD_SHARED_OPS(name)                                                                   \
 	{                                                                                       \
-		.contains = shared_contains_##name, .count = yard_shared_count,                 \
+		.contains = shared_contains_##name, .prepare = shared_prepare_##name,           \
+		.ask = shared_ask_##name, .count = yard_shared_count,                           \
 		.find = yard_shared_find, .insert = shared_insert_##name,                       \
 		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new, \
 		.remove = shared_remove_##name, .change = yard_shared_change,                   \

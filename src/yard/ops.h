@@ -73,6 +73,46 @@ ALWAYS_INLINE bool yard_contains(const struct yard *yard, struct yard_shape shap
 	return UNLIKELY(elsewhere) ? in_any(yard, hash) : hit;
 }
 
+/* How to look a key up in its front line. */
+typedef bool (*yard_in_front_fn)(const struct yard *yard, struct yard_shape shape,
+                                 struct yard_key key, bool *elsewhere);
+
+/*
+ * The first step of a lookup in two (base/probe.h): fetches the front line, and the backyard lines
+ * if the lookup may well need them. Lines spill their highest mini-buckets: in a full filter one
+ * lookup in sixteen needs the backyard, and nine in ten of those are of the upper fifth.
+ */
+ALWAYS_INLINE void yard_prepare(const struct yard *yard, struct yard_shape shape, uint64_t hash,
+                                enum yard_use use, nidus_probe *probe)
+{
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	const unsigned char *line = yard_front_line(yard, shape, key.bucket);
+	PREFETCH(line);
+	if (use == YARD_READ)
+		PREFETCH(yard_version(yard, line));
+	if (key.m >= shape.front.buckets * 4 / 5 && yard_nearly_full(yard, shape))
+		yard_approach_back(yard, shape, key.bucket);
+	probe->hash = hash;
+	probe->version = yard->version;
+	probe->number[YARD_PROBE_BUCKET] = key.bucket;
+	probe->number[YARD_PROBE_MINI] = key.m;
+	probe->number[YARD_PROBE_REMAINDER] = key.remainder;
+}
+
+/* yard_contains by what that left. */
+ALWAYS_INLINE bool yard_ask(const struct yard *yard, struct yard_shape shape,
+                            const nidus_probe *probe, yard_in_front_fn in_front,
+                            yard_in_any_fn in_any)
+{
+	if (UNLIKELY(probe->version != yard->version))
+		return in_any(yard, probe->hash);
+	struct yard_key key = { probe->number[YARD_PROBE_BUCKET],
+		                (unsigned)probe->number[YARD_PROBE_MINI],
+		                probe->number[YARD_PROBE_REMAINDER], 0 };
+	bool elsewhere, hit = in_front(yard, shape, key, &elsewhere);
+	return UNLIKELY(elsewhere) ? in_any(yard, probe->hash) : hit;
+}
+
 /* -------------------------------------------------------------------- inserts -- */
 
 /* Puts what lies beside an entry in that came into a slot of a front line. */
@@ -299,10 +339,6 @@ NEVER_INLINE void yard_approach_back_values(const struct yard *yard, uint64_t bu
 		PREFETCH_WRITE(at + size - 1);
 	}
 }
-
-/* How to look a key up in its front line. */
-typedef bool (*yard_in_front_fn)(const struct yard *yard, struct yard_shape shape,
-                                 struct yard_key key, bool *elsewhere);
 
 /*
  * Lookups: front lines are fetched YARD_AHEAD keys before they are read, one for each

@@ -5,6 +5,7 @@
 #include "yard/yard.h"
 
 #include "base/effort.h"
+#include "base/probe.h"
 #include "base/reason.h"
 #include "simd/isa.h"
 #include "yard/list.h"
@@ -138,6 +139,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 	if (segment == NULL)
 		segment = &whole;
 	yard_sketch(yard, plan, segment);
+	yard->version = probe_version();
 	yard->mapped = table != NULL;
 	yard->allocator = *allocator;
 	yard_lay_back(yard);
@@ -177,22 +179,6 @@ void yard_free(struct yard *yard)
 uint64_t yard_bytes(const struct yard *yard)
 {
 	return yard->memory.size + yard->stripes.memory.size + yard_list_bytes(yard);
-}
-
-/*
- * Lines spill their highest mini-buckets: in a full filter one lookup in sixteen needs the
- * backyard, and nine in ten of those are of the upper fifth. What is left of a hash below its
- * front bucket tells the mini-bucket.
- */
-void yard_prefetch(const struct yard *yard, uint64_t hash)
-{
-	const uint64_t upper_fifth = UINT64_MAX / 5 * 4;
-	uint64_t rest, bucket = multiply_wide(hash * yard->parts, yard->fronts, &rest);
-	PREFETCH(yard->front + (bucket * MINI_LINE >> yard->ops->shape.front.half));
-	if (rest >= upper_fifth && yard_nearly_full(yard, yard->ops->shape)) {
-		PREFETCH(yard_back_line(yard, bucket, 0));
-		PREFETCH(yard_back_line(yard, bucket, 1));
-	}
 }
 
 const struct body_ops *yard_body_ops(const struct yard *yard)

@@ -117,6 +117,7 @@ struct yard {
 	uint64_t parts;        /* of the growing filter whose body this is; 1: a whole filter */
 	uint64_t first_part;   /* that the body holds */
 	uint64_t count;        /* entries, but for those that the stripes count */
+	uint64_t version;      /* of probes (base/probe.h) */
 	const struct yard_ops *ops;
 	struct stripes stripes; /* none unless threads share the yard */
 	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
@@ -131,6 +132,9 @@ struct yard {
 	struct block memory;
 	nidus_allocator allocator;
 };
+
+/* What the numbers of a probe are. */
+enum { YARD_PROBE_BUCKET, YARD_PROBE_MINI, YARD_PROBE_REMAINDER };
 
 /* Whether threads share the yard. */
 ALWAYS_INLINE bool yard_shared(const struct yard *yard)
@@ -295,8 +299,6 @@ const struct body_ops *yard_body_ops(const struct yard *yard);
 void yard_find_one_by_one(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
                           uint32_t *found);
 
-/* Asks for the front line of a hash, and for its backyard lines if a lookup may well need them. */
-void yard_prefetch(const struct yard *yard, uint64_t hash);
 void yard_clear(struct yard *yard);
 
 /* Checks all invariants and counts. Errors: E_CORRUPT with a reason. */

@@ -48,6 +48,9 @@ static void strings_and_integers_are_keys()
 	EXPECT(filter.remove(7) == NIDUS_OK && filter.remove(7) == NIDUS_NOT_FOUND);
 	filter.prefetch_hash(filter.hash("crane"));
 	EXPECT(filter.contains_hash(filter.hash("crane")) && filter.count(7) == 0);
+	nidus_probe crane = filter.prepare("crane"), seven = filter.prepare(7);
+	EXPECT(filter.ask(crane) && !filter.ask(seven));
+	EXPECT(filter.insert(7) == NIDUS_OK && filter.ask(seven) && filter.remove(7) == NIDUS_OK);
 	EXPECT(filter.insert(std::string_view()) == NIDUS_OK && filter.contains(""));
 	EXPECT(filter.size() == 2 && filter.info().capacity >= 1000);
 	std::uint64_t entries = 0;

@@ -140,6 +140,9 @@ static void *watch(void *context)
 {
 	struct crowd *crowd = context;
 	uint64_t at = 0;
+	nidus_probe probes[BATCH] = { 0 };
+	for (size_t i = 0; i < BATCH; i++)
+		nidus_prepare_hash(crowd->filter, fixed_hash(crowd, i % crowd->plan->fixed), &probes[i]);
 	while (!atomic_load(&crowd->stop)) {
 		uint64_t hashes[BATCH];
 		uint8_t yes[BATCH];
@@ -149,7 +152,11 @@ static void *watch(void *context)
 		for (size_t i = 0; i < BATCH; i++)
 			crowd->misses += !yes[i];
 		crowd->misses += !nidus_contains_hash(crowd->filter, hashes[0]);
-		crowd->operations += BATCH + 1;
+		for (size_t i = 0; i < BATCH; i++) { /* others changed the filter meanwhile */
+			crowd->misses += !nidus_ask(crowd->filter, &probes[i]);
+			nidus_prepare_hash(crowd->filter, hashes[i], &probes[i]);
+		}
+		crowd->operations += 2 * BATCH + 1;
 	}
 	return NULL;
 }

@@ -126,7 +126,11 @@ bool spelled_contains(const nidus_filter *filter, uint64_t key)
 	case AS_NUMBER:
 		return nidus_contains_u64(filter, key);
 	default:
-		return nidus_contains_hash(filter, nidus_hash_u64(filter, key));
+		if (key % 2 == 0)
+			return nidus_contains_hash(filter, nidus_hash_u64(filter, key));
+		nidus_probe probe;
+		nidus_prepare_u64(filter, key, &probe);
+		return nidus_ask(filter, &probe);
 	}
 }
 
