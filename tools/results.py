@@ -35,12 +35,17 @@ def output_of(command):
     if result.returncode != 0:
         sys.exit(f"results: {command}: exit code {result.returncode}\n{result.stderr}")
     head = HEAD.match(result.stdout)
-    return (head.group(0).rstrip() if head else ""), HEAD.sub("", result.stdout, count=1)
+    return (head[0].rstrip(), result.stdout[head.end() :]) if head else ("", result.stdout)
+
+
+def git(*words):
+    return subprocess.run(["git", *words], capture_output=True, text=True, cwd=ROOT).stdout.strip()
 
 
 def place(head):
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=ROOT)
-    return f"{head}\ncommit    {commit.stdout.strip() or 'unknown'}, {datetime.date.today()}\n"
+    commit = git("describe", "--always") or "unknown"
+    dirty = "-dirty" if git("status", "--porcelain", "--", ".", ":!docs") else ""  # pages before this one may have changed
+    return f"{head}\ncommit    {commit}{dirty}, {datetime.date.today()}\n"
 
 
 def filled(build, page):
