@@ -11,6 +11,7 @@
 
 #define SOME 128     /* keys of a batch whose lines are asked for at a time */
 #define SWEPT 256    /* expired entries that are taken out at a time */
+#define STAMPS_MOST 256
 #define TICKS bits_low(RECENT_TICK_BITS)
 
 /* ------------------------------------------------------------------------- stamps -- */
@@ -173,41 +174,56 @@ struct expired {
 	uint64_t hash, stamp;
 };
 
-/* The first expired entries of a body, up to SWEPT. */
-static size_t find_expired(const struct recent *recent, const void *body,
-                           struct expired found[SWEPT])
+/* The next entry of a body that has expired, by its stamp. */
+static bool next_expired(const struct family *inner, const void *body, const uint8_t *expired,
+                         nidus_cursor *cursor, nidus_entry *entry)
+{
+	if (inner->next_wanted != NULL)
+		return inner->next_wanted(body, expired, cursor, entry);
+	while (inner->next(body, cursor, entry)) {
+		if (expired[entry->value])
+			return true;
+	}
+	return false;
+}
+
+/* Takes up to SWEPT expired entries behind a place out of a body; false: there are none. */
+static bool take_some(const struct recent *recent, void *body, const uint8_t *expired,
+                      nidus_cursor *cursor, uint64_t *taken)
 {
 	const struct directory *directory = &recent->directory;
 	const struct family *inner = directory->inner;
-	uint64_t swept = swept_of(body);
-	nidus_cursor cursor = { { 0, 0 } };
+	struct expired found[SWEPT];
 	nidus_entry entry;
 	size_t n = 0;
-	while (n < SWEPT && inner->next(body, &cursor, &entry)) {
-		if (is_live(recent, swept, entry.value))
-			continue;
+	while (n < SWEPT && next_expired(inner, body, expired, cursor, &entry)) {
 		uint64_t part = directory_part_of_entry(directory, body, &entry);
 		found[n++] = (struct expired){ inner->body_hash(body, &entry, part), entry.value };
 	}
-	return n;
+	for (size_t i = 0; i < n; i++) {
+		struct value_change change = { .what = VALUE_REMOVE, .old = found[i].stamp };
+		*taken += directory->ops->change(body, found[i].hash, change) == NIDUS_OK;
+	}
+	return n > 0;
 }
 
 /* Takes what expired out of a body; false: there was nothing to be done. */
 static bool sweep_body(const struct recent *recent, void *body)
 {
-	struct expired found[SWEPT];
-	size_t n = SWEPT;
-	if (swept_of(body) == recent->tick)
+	uint8_t expired[STAMPS_MOST];
+	uint64_t swept = swept_of(body);
+	uint64_t taken;
+	if (swept == recent->tick)
 		return false;
-	/* All that were found are gone before the next are looked for: entries move when others go. */
-	while (n == SWEPT) {
-		n = find_expired(recent, body, found);
-		for (size_t i = 0; i < n; i++) {
-			struct value_change change = { .what = VALUE_REMOVE,
-				                       .old = found[i].stamp };
-			(void)recent->directory.ops->change(body, found[i].hash, change);
+	for (uint64_t stamp = 0; stamp < stamps_of(recent); stamp++)
+		expired[stamp] = !is_live(recent, swept, stamp);
+	/* Others move where some go: until a walk comes by none. */
+	do {
+		nidus_cursor cursor = { { 0, 0 } };
+		taken = 0;
+		while (take_some(recent, body, expired, &cursor, &taken)) {
 		}
-	}
+	} while (taken > 0);
 	set_swept(body, recent->tick);
 	return true;
 }

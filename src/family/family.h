@@ -132,6 +132,9 @@ struct family {
 	double (*rate_now)(const void *body, double load);
 	nidus_status (*verify)(const void *body);
 	bool (*next)(const void *body, nidus_cursor *cursor, nidus_entry *entry);
+	/* The same for entries whose value has a 1 in `wanted`, which is quicker; NULL: there is no such way. */
+	bool (*next_wanted)(const void *body, const uint8_t *wanted, nidus_cursor *cursor,
+	                    nidus_entry *entry);
 	/* A hash whose key has the entry's identity: what is done with that is done with the
 	 * entry. Errors: E_RANGE (no filter of this base geometry has such an entry). */
 	nidus_status (*entry_hash)(const void *body, const nidus_entry *entry, uint64_t *hash);

@@ -121,6 +121,12 @@ bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry)
 	return nest_next(body, cursor, entry);
 }
 
+bool nesting_next_wanted(const void *body, const uint8_t *wanted, nidus_cursor *cursor,
+                         nidus_entry *entry)
+{
+	return nest_next_wanted(body, wanted, cursor, entry);
+}
+
 nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash)
 {
 	return nest_entry_hash(body, entry, hash);

@@ -26,6 +26,8 @@ void nesting_promise(void *body, uint64_t capacity);
 struct fill nesting_fill(const void *body);
 nidus_status nesting_verify(const void *body);
 bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry);
+bool nesting_next_wanted(const void *body, const uint8_t *wanted, nidus_cursor *cursor,
+                         nidus_entry *entry);
 nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash);
 unsigned char *nesting_table(const void *body, uint64_t *size);
 void nesting_export_stash(const void *body, unsigned char *bytes);
@@ -57,7 +59,8 @@ nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t value, ui
 	.clear = nesting_clear, .copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, \
 	.count = nesting_count, .surplus = nesting_surplus,         \
 	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,               \
-	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
+	.next = nesting_next,                                      \
+	.next_wanted = nesting_next_wanted, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
 	.identity = nesting_identity, .table = nesting_table,                                     \
 	.export_stash = nesting_export_stash, .import = nesting_import,                           \
 	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                   \

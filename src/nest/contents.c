@@ -215,13 +215,23 @@ nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, nidus_entry iden
 	return identity;
 }
 
-/* The identity of the first taken slot of a chunk from *slot on, which then is the next. */
-static bool next_in_slots(const struct nest *nest, uint64_t chunk, uint64_t *slot,
-                          nidus_entry *identity)
+static inline bool is_wanted(const struct nest *nest, const uint8_t *wanted, uint64_t value)
+{
+	return value != 0 && (wanted == NULL || wanted[value >> nest->layout->payload_at]);
+}
+
+/*
+ * The identity of the first taken slot of a chunk from *slot on, which then is the next. `wanted` says which
+ * payloads count; NULL: all.
+ */
+static bool next_in_slots(const struct nest *nest, uint64_t chunk, const uint8_t *wanted,
+                          uint64_t *slot, nidus_entry *identity)
 {
 	const unsigned char *bits = nest_chunk_bits(nest, chunk);
 	uint64_t slots = nest_chunk_slots(nest->layout), value = 0;
-	while (*slot < slots && (value = nest_get(nest, nest->layout->kind, bits, *slot)) == 0)
+	while (*slot < slots &&
+	       !is_wanted(nest, wanted,
+	                  value = nest_get(nest, nest->layout->kind, bits, *slot)))
 		++*slot;
 	if (*slot >= slots)
 		return false;
@@ -234,17 +244,24 @@ static bool next_in_slots(const struct nest *nest, uint64_t chunk, uint64_t *slo
 /* Chunk by chunk: its slots, then its stash, where copies of an entry are told one by one. */
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry)
 {
+	return nest_next_wanted(nest, NULL, cursor, entry);
+}
+
+bool nest_next_wanted(const struct nest *nest, const uint8_t *wanted, nidus_cursor *cursor,
+                      nidus_entry *entry)
+{
 	uint64_t slots = nest_chunk_slots(nest->layout);
 	uint64_t *chunk = &cursor->position[0], *at = &cursor->position[1];
 	for (; *chunk < nest->layout->chunks; ++*chunk, *at = 0) {
 		const struct overflow_node *node;
 		nidus_entry identity;
-		if (!next_in_slots(nest, *chunk, at, &identity)) {
-			node = overflow_at(&nest->chunk[*chunk].stash, *at - slots);
+		if (!next_in_slots(nest, *chunk, wanted, at, &identity)) {
+			do
+				node = overflow_at(&nest->chunk[*chunk].stash, (*at)++ - slots);
+			while (node != NULL && wanted != NULL && !wanted[node->entry.value]);
 			if (node == NULL)
 				continue;
 			identity = node->entry;
-			++*at;
 		}
 		*entry = nest_entry(nest, *chunk, identity);
 		return true;
@@ -260,7 +277,7 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from)
 		const struct overflow_node *node = overflow_next(stash, NULL);
 		nidus_entry identity;
 		uint64_t slot = 0;
-		while (status == NIDUS_OK && next_in_slots(from, i, &slot, &identity)) {
+		while (status == NIDUS_OK && next_in_slots(from, i, NULL, &slot, &identity)) {
 			nidus_entry entry = nest_entry(from, i, identity);
 			status = nest_insert_entry(to, &entry); /* a mapped table may be anything */
 		}

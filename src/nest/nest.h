@@ -603,6 +603,10 @@ nidus_status nest_import(struct nest *nest, const unsigned char *stash, uint64_t
                          uint64_t count);
 
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry);
+
+/* The same for those entries whose payload has a 1 in `wanted`. */
+bool nest_next_wanted(const struct nest *nest, const uint8_t *wanted, nidus_cursor *cursor,
+                      nidus_entry *entry);
 nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);
 
 /* Puts a key in, with the value that is in key->value. Errors: FULL, COPIES, E_NOMEM. */
