@@ -71,7 +71,7 @@ static void expect_packed(const nidus_filter *filter, nidus_options options, uin
 static void pack_shape(const struct shape *shape, void *context)
 {
 	static const uint64_t sizes[] = { 0, 1, 2, 10, 100, 1000, 4000 };
-	static const uint64_t most[] = { 8192, 1000000 };
+	static const uint64_t most[] = { 32768, 1000000 };
 	(void)context;
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes && can_pack(shape->family); i++) {
 		nidus_options options = shape_options(shape, 1, 17 + i);
