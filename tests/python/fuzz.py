@@ -169,9 +169,10 @@ def odd_options(rng):
         "reserve": some(None, 0, 1, 99),
         "stash": some(None, 0, 1, 10**6),
         "value_bits": some(0, 1, 8, 32, 33, -1),
+        "slices": some(0, 0, 0, 2, 16, 255),
         "colour": 1,
     }
-    return {name: options[name] for name in rng.sample(list(options)[: rng.choice((10, 11))], rng.randrange(4))}
+    return {name: options[name] for name in rng.sample(list(options)[: rng.choice((11, 12))], rng.randrange(4))}
 
 
 class Fuzz:
@@ -243,7 +244,7 @@ class Fuzz:
             lambda: f.add_many(self.column(), self.column()), lambda: f.find_many(self.column()),
             lambda: f.add_counts(self.column(), self.sometimes(None, [1, 2], 5, self.column())),
             lambda: f.add_count(self.key(), delta=self.sometimes(0, 1, 2**64 - 1, None, -1)),
-            lambda: f.counts(self.column()), lambda: f.find(self.key()), lambda: f.get_count(self.key()),
+            lambda: f.counts(self.column()), lambda: f.find(self.key()), lambda: f.get_count(self.key()), lambda: f.age(self.key()), lambda: f.tick(),
             lambda: nidus.build(self.column(), values=self.column(), value_bits=self.sometimes(0, 1, 16, 32, 33)),
             lambda: nidus.merge([f, f.copy()], how=self.sometimes("sum", "max", "or", "unique", "x", None)),
             lambda: f.replace(self.key(), self.sometimes(0, 1, 99), self.sometimes(0, 1, "x")),

@@ -106,6 +106,7 @@ int filter_contains(PyObject *self, PyObject *key);
 PyObject *filter_count(PyObject *self, PyObject *key);
 PyObject *filter_find(PyObject *self, PyObject *key);
 PyObject *filter_get_count(PyObject *self, PyObject *key);
+PyObject *filter_age(PyObject *self, PyObject *key);
 PyObject *filter_add(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
 PyObject *filter_add_new(PyObject *self, PyObject *key);
 PyObject *filter_discard(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);

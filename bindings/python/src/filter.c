@@ -314,6 +314,18 @@ static PyObject *filter_clear(PyObject *object, PyObject *unused)
 	return change_whole(of(object), clear, 0);
 }
 
+static nidus_status tick(nidus_filter *filter, uint64_t unused)
+{
+	(void)unused;
+	return nidus_tick(filter);
+}
+
+static PyObject *filter_tick(PyObject *object, PyObject *unused)
+{
+	(void)unused;
+	return change_whole(of(object), tick, 0);
+}
+
 static nidus_status pack(nidus_filter *filter, uint64_t unused)
 {
 	(void)unused;
@@ -577,6 +589,12 @@ static PyMethodDef methods[] = {
 	{ "get_count", filter_get_count, METH_O,
 	  "get_count($self, key, /)\n--\n\n"
 	  "What add_count counted: never too low, and too high for as many keys as fpr says." },
+	{ "age", filter_age, METH_O,
+	  "age($self, key, /)\n--\n\n"
+	  "How many slices ago a key of a filter with slices was added; None if it is not there." },
+	{ "tick", filter_tick, METH_NOARGS,
+	  "tick($self, /)\n--\n\n"
+	  "Begin a slice: what was not added again in so many slices as the filter has is forgotten." },
 	{ "count", filter_count, METH_O,
 	  "count($self, key, /)\n--\n\n"
 	  "How many copies of the key are in; keys that look the same count too." },
@@ -675,7 +693,7 @@ static PyMemberDef members[] = {
 
 static const char about[] =
 	"Filter(capacity=None, fpr=0.00390625, *, family='auto', seed=None, max_capacity=0,\n"
-	"       slots=0, features=0, max_steps=0, reserve=None, stash=None, value_bits=0)\n--\n\n"
+	"       slots=0, features=0, max_steps=0, reserve=None, stash=None, value_bits=0, slices=0)\n--\n\n"
 	"A small approximate set. It never says no for a key that is in it, and says yes for other\n"
 	"keys with the probability fpr. It keeps a few bits per key and never the key itself.\n\n"
 	"capacity      keys that must fit; without one the filter grows without an end\n"
@@ -684,6 +702,7 @@ static const char about[] =
 	"seed          keys the hashing; None draws one. Filters that are to be merged need the same\n"
 	"max_capacity  the filter grows by itself up to there; UNLIMITED: without an end\n"
 	"value_bits    of the value beside each key, 0 to 32\n"
+	"slices        2 to 254: tick() begins one, and keys not added again in so many are forgotten\n"
 	"features      what it must be able to do, Feature.MERGE | Feature.CONCURRENT for example\n"
 	"slots, max_steps, reserve, stash\n"
 	"              for those who tune; 0 in the first two and None mean the family's best\n\n"

@@ -10,7 +10,7 @@ static PyMethodDef functions[] = {
 	{ "build", NAMED(build), METH_VARARGS | METH_KEYWORDS,
 	  "build(keys, fpr=0.00390625, *, values=None, capacity=0, threads=0, like=None, family='auto',\n"
 	  "      seed=None, max_capacity=0, slots=0, features=0, max_steps=0, reserve=None,\n"
-	  "      stash=None, value_bits=0)\n--\n\n"
+	  "      stash=None, value_bits=0, slices=0)\n--\n\n"
 	  "Make a filter of many keys at once, all or nothing; equal keys are stored once.\n\n"
 	  "keys      as for Filter.contains_many\n"
 	  "values    a number for each key, of value_bits bits: an array or an iterable\n"
@@ -27,7 +27,7 @@ static PyMethodDef functions[] = {
 	  "make one value of all that an entry has: for counts, or bits." },
 	{ "plan", NAMED(plan), METH_VARARGS | METH_KEYWORDS,
 	  "plan(capacity, fpr=0.00390625, *, family='auto', seed=None, max_capacity=0, slots=0,\n"
-	  "     features=0, max_steps=0, reserve=None, stash=None, value_bits=0)\n--\n\n"
+	  "     features=0, max_steps=0, reserve=None, stash=None, value_bits=0, slices=0)\n--\n\n"
 	  "What every family would take for such a filter: a list of PlanRow." },
 	{ NULL, NULL, 0, NULL },
 };

@@ -25,13 +25,13 @@ int check_rate(const nidus_options *options);
 
 #define OPTIONS_NAMES                                                                           \
 	"family", "seed", "max_capacity", "slots", "features", "max_steps", "reserve", "stash", \
-		"value_bits"
-#define OPTIONS_FORMAT "O&O&O&O&O&O&O&O&O&"
+		"value_bits", "slices"
+#define OPTIONS_FORMAT "O&O&O&O&O&O&O&O&O&O&"
 #define OPTIONS_TARGETS(options)                                                                 \
 	convert_family, &(options)->family, convert_seed, &(options)->seed, convert_count,       \
 		&(options)->max_capacity, convert_unsigned, &(options)->slots, convert_unsigned, \
 		&(options)->features, convert_unsigned, &(options)->max_steps, convert_optional, \
 		&(options)->reserve, convert_optional, &(options)->stash, convert_unsigned,      \
-		&(options)->value_bits
+		&(options)->value_bits, convert_unsigned, &(options)->slices
 
 #endif

@@ -32,6 +32,7 @@ static PyStructSequence_Field info_fields[] = {
 	{ "readonly", "opened in place, so it cannot change" },
 	{ "concurrent", "made with Feature.CONCURRENT" },
 	{ "value_bits", "of the value beside each key; 0: it keeps none" },
+	{ "slices", "after so many a key is forgotten; 0: never" },
 	{ NULL, NULL },
 };
 
@@ -63,7 +64,7 @@ static PyStructSequence_Field entry_fields[] = {
 };
 
 static PyStructSequence_Desc info_desc = { "nidus.Info", "What a filter is and how full it is.",
-	                                   info_fields, 22 };
+	                                   info_fields, 23 };
 static PyStructSequence_Desc row_desc = { "nidus.PlanRow", "What one family would need.",
 	                                  row_fields, 16 };
 static PyStructSequence_Desc entry_desc = { "nidus.Entry",
@@ -135,6 +136,7 @@ PyObject *info_record(const nidus_info *info)
 		PyBool_FromLong(info->readonly),
 		PyBool_FromLong(info->concurrent),
 		COUNT(info->value_bits),
+		COUNT(info->slices),
 	};
 
 	return MAKE(info_type, values);

@@ -56,6 +56,23 @@ PyObject *filter_get_count(PyObject *object, PyObject *key)
 	return PyLong_FromUnsignedLongLong(count);
 }
 
+PyObject *filter_age(PyObject *object, PyObject *key)
+{
+	struct filter_object *self = of(object);
+	PyThreadState *running;
+	uint64_t hash;
+	int age;
+
+	if (key_hash_for(self, key, GUARD_SHARED, &hash) < 0)
+		return NULL;
+	running = filter_let_wait(self);
+	age = nidus_age_hash(self->filter, hash);
+	filter_go_on(self, running);
+	if (age < 0)
+		Py_RETURN_NONE;
+	return PyLong_FromLong(age);
+}
+
 static PyObject *list_of(const uint64_t *values, size_t n)
 {
 	PyObject *list = PyList_New(0);
