@@ -27,7 +27,7 @@ TOKEN = re.compile(r"""
     /\*.*?\*/ | //[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'   # what is left alone
     | [A-Za-z_]\w* | \d[\w.]* | \s+ | ->|\#\#|. """, re.X | re.S)
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
-STATIC = r"(?:static|ALWAYS_INLINE|NEVER_INLINE|PER_THREAD)\b"
+STATIC = r"(?:static|ALWAYS_INLINE|NEVER_INLINE)\b"
 TIER = {"__AVX2__": "NIDUS_TIER_AVX2", "__BMI2__": "NIDUS_TIER_AVX2", "__POPCNT__": "NIDUS_TIER_AVX2"}
 TARGET = "avx2,bmi,bmi2,popcnt"
 BODY = re.compile(r"^(?:typedef )?(?:static )?(?:const )?(struct|union|enum)(?: (\w+))?\s*\{", re.M)

@@ -8,19 +8,14 @@
 
 #define PLACES 512 /* threads at a time that need no counting */
 
-/* What is in a place: 0, or a gate's address with the side in its lowest bit. */
-static struct place {
-	_Alignas(64) _Atomic(uintptr_t) inside;
-	atomic_bool taken;
-} places[PLACES];
+static struct gate_place places[PLACES];
 
 /* Places from here on were never taken. */
 static atomic_uint places_end;
 
-/* The thread's place. It goes back when the thread ends. */
-#define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
-PER_THREAD struct place *my_place;
-PER_THREAD bool asked;
+/* The thread's place goes back when the thread ends. */
+GATE_PER_THREAD struct gate_place *gate_my_place;
+static GATE_PER_THREAD bool asked;
 
 static pthread_key_t thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -28,8 +23,8 @@ static bool have_thread_end;
 
 static void give_place(void *place)
 {
-	my_place = NULL; /* other destructors of this thread may still enter: they are counted */
-	atomic_store_explicit(&((struct place *)place)->taken, false, memory_order_release);
+	gate_my_place = NULL; /* other destructors of this thread may still enter: they are counted */
+	atomic_store_explicit(&((struct gate_place *)place)->taken, false, memory_order_release);
 }
 
 static void prepare(void)
@@ -52,7 +47,7 @@ static void raise_end(unsigned end)
 }
 
 /* Looks for a free place, once in a thread's life. */
-static struct place *take_place(void)
+static struct gate_place *take_place(void)
 {
 	asked = true;
 	(void)pthread_once(&once, prepare);
@@ -65,7 +60,7 @@ static struct place *take_place(void)
 			return NULL;
 		}
 		raise_end(i + 1);
-		return my_place = &places[i];
+		return gate_my_place = &places[i];
 	}
 	return NULL;
 }
@@ -117,38 +112,25 @@ uint64_t gate_drawn(struct gate *gate)
 	return drawn;
 }
 
-static uintptr_t name_of(const struct gate *gate, enum gate_side side)
-{
-	return (uintptr_t)gate | (uintptr_t)side;
-}
-
-void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass)
-{
-	if (pass.place != NULL)
-		atomic_store_explicit(pass.place, 0, memory_order_release);
-	else
-		atomic_fetch_sub_explicit(&gate->extra[side], 1, memory_order_release);
-}
-
 static void come_in(struct gate *gate, enum gate_side side, struct gate_pass pass)
 {
 	if (pass.place != NULL)
-		atomic_store(pass.place, name_of(gate, side));
+		atomic_store(pass.place, gate_name(gate, side));
 	else
 		atomic_fetch_add(&gate->extra[side], 1);
 }
 
-struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
+struct gate_pass gate_enter_counted(struct gate *gate, enum gate_side side)
 {
-	struct place *place = my_place;
-	if (place == NULL && !asked)
-		place = take_place();
+	if (gate_my_place == NULL && !asked && take_place() != NULL)
+		return gate_enter(gate, side);
 	struct gate_pass pass = { NULL };
-	if (place != NULL && atomic_load_explicit(&place->inside, memory_order_relaxed) == 0)
-		pass.place = &place->inside;
 	come_in(gate, side, pass);
-	if (!atomic_load(&gate->closed[side]))
-		return pass;
+	return atomic_load(&gate->closed[side]) ? gate_enter_later(gate, side, pass) : pass;
+}
+
+struct gate_pass gate_enter_later(struct gate *gate, enum gate_side side, struct gate_pass pass)
+{
 	gate_leave(gate, side, pass);
 	take_turn(gate); /* open now, until the turn is another's */
 	come_in(gate, side, pass);
@@ -158,7 +140,7 @@ struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
 
 static void wait_for(struct gate *gate, enum gate_side side)
 {
-	uintptr_t name = name_of(gate, side);
+	uintptr_t name = gate_name(gate, side);
 	while (atomic_load(&gate->extra[side]) > 0)
 		sched_yield();
 	/* A thread that takes its place later sees that the gate is closed. */

@@ -33,6 +33,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bits.h"
+
 enum gate_side { GATE_VISITORS, GATE_WORKERS, GATE_SIDES };
 
 struct gate {
@@ -44,6 +46,17 @@ struct gate {
 	uint64_t drawn, turn;
 };
 
+/* A place of a thread. What is in it: 0, or a gate's address with the side in its lowest bit. */
+struct gate_place {
+	_Alignas(64) _Atomic(uintptr_t) inside;
+	atomic_bool taken;
+};
+
+#define GATE_PER_THREAD __attribute__((tls_model("initial-exec"))) _Thread_local
+
+/* This thread's; NULL: it has none, or none yet. */
+extern GATE_PER_THREAD struct gate_place *gate_my_place;
+
 /* A thread's presence inside a gate, kept by the caller until it leaves. */
 struct gate_pass {
 	_Atomic(uintptr_t) *place; /* NULL: counted in the gate */
@@ -53,9 +66,38 @@ struct gate_pass {
 bool gate_make(struct gate *gate);
 void gate_unmake(struct gate *gate);
 
+static inline uintptr_t gate_name(const struct gate *gate, enum gate_side side)
+{
+	return (uintptr_t)gate | (uintptr_t)side;
+}
+
+static inline void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass)
+{
+	if (LIKELY(pass.place != NULL))
+		atomic_store_explicit(pass.place, 0, memory_order_release);
+	else
+		atomic_fetch_sub_explicit(&gate->extra[side], 1, memory_order_release);
+}
+
+/*
+ * The rare ways of gate_enter: of a thread that has no place or is inside another gate, and of one that
+ * found the gate closed.
+ */
+struct gate_pass gate_enter_counted(struct gate *gate, enum gate_side side);
+struct gate_pass gate_enter_later(struct gate *gate, enum gate_side side, struct gate_pass pass);
+
 /* Waits while the gate is closed to this side. */
-struct gate_pass gate_enter(struct gate *gate, enum gate_side side);
-void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass);
+static inline struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
+{
+	struct gate_place *place = gate_my_place;
+	if (UNLIKELY(place == NULL) ||
+	    UNLIKELY(atomic_load_explicit(&place->inside, memory_order_relaxed) != 0))
+		return gate_enter_counted(gate, side);
+	struct gate_pass pass = { &place->inside };
+	atomic_store(pass.place, gate_name(gate, side));
+	return LIKELY(!atomic_load(&gate->closed[side])) ? pass
+	                                                 : gate_enter_later(gate, side, pass);
+}
 
 /* Numbers drawn so far: for tests, to see that a thread waits. */
 uint64_t gate_drawn(struct gate *gate);
