@@ -8,6 +8,8 @@
 #include "api/recent.h"
 #include "api/shared.h"
 
+#include <assert.h>
+
 nidus_status filter_null(const char *argument)
 {
 	return fail(NIDUS_E_ARG, "%s is NULL", argument);
@@ -146,6 +148,9 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
                          nidus_filter **filter)
 {
 	nidus_filter *made;
+	assert(plan->family == family->id && plan->capacity > 0);
+	assert((plan->features & ~(family->features | NIDUS_COMPACT | NIDUS_NO_DELETE |
+	                           NIDUS_STATIC | NIDUS_FAST)) == 0);
 	*filter = NULL;
 	family = family_of_plan(family_find(family->id), plan);
 	nidus_status status = take_memory(family, plan, allocator, table != NULL, &made);
@@ -193,6 +198,7 @@ static bool has_room(const nidus_filter *filter, const nidus_filter *other)
 void filter_take_body(nidus_filter *to, nidus_filter *from)
 {
 	const size_t seed = sizeof to->plan.seed;
+	assert(to != from && !to->readonly && to->plan.seed == from->plan.seed);
 	bool stays = !from->apart && !has_room(to, from);
 	struct apart apart = { .body = from->body, .memory = memory_of(from) };
 	shared_unmake(from);

@@ -13,6 +13,8 @@
 
 #include "base/bits.h"
 
+#include <assert.h>
+
 /* The table's bytes have no type of their own. */
 typedef uint64_t __attribute__((may_alias)) aliased_word;
 typedef uint32_t __attribute__((may_alias)) aliased_half;
@@ -36,6 +38,7 @@ static inline void word_store(unsigned char *table, uint64_t index, uint64_t val
 ALWAYS_INLINE uint64_t word_bits(const unsigned char *table, uint64_t bit, unsigned count)
 {
 	unsigned shift = bit & 63;
+	assert(count >= 1 && count <= 64);
 	uint64_t low = word_load(table, bit >> 6);
 	/* The same word again if they all lie in it, which does no harm: no branch. */
 	uint64_t high = word_load(table, (bit + count - 1) >> 6);
@@ -82,6 +85,7 @@ static inline void word_set_bits(unsigned char *table, uint64_t bit, unsigned co
 {
 	uint64_t index = bit >> 6, mask = bits_low(count);
 	unsigned shift = bit & 63;
+	assert(count >= 1 && count <= 63 && value <= mask);
 	uint64_t word = word_load(table, index);
 	word_store(table, index, (word & ~(mask << shift)) | value << shift);
 	if (shift + count <= 64)
@@ -100,6 +104,7 @@ ALWAYS_INLINE bool word_fill_bits(unsigned char *table, uint64_t bit, unsigned c
 {
 	uint64_t index = bit >> 6, mask = bits_low(count);
 	unsigned shift = bit & 63;
+	assert(count >= 1 && count <= 63 && value <= mask);
 	bool split = grain < count && UNLIKELY(shift + count > 64);
 	uint64_t word = word_load(table, index), next = split ? word_load(table, index + 1) : 0;
 	uint64_t above = mask >> 1 >> (63 - shift); /* of the mask, what is in the next word */

@@ -8,6 +8,7 @@
 #ifndef NIDUS_BASE_BITS_H
 #define NIDUS_BASE_BITS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,11 +90,13 @@ static inline uint64_t bits_low(unsigned count)
 /* By 0 to 63 bits. */
 static inline uint64_t rotate_right(uint64_t x, unsigned by)
 {
+	assert(by < 64);
 	return x >> by | x << (-by & 63);
 }
 
 static inline uint64_t rotate_left(uint64_t x, unsigned by)
 {
+	assert(by < 64);
 	return x << by | x >> (-by & 63);
 }
 
@@ -132,6 +135,7 @@ static inline uint64_t multiply_high(uint64_t a, uint64_t b)
 static inline uint64_t divide_wide_up(uint64_t high, uint64_t low, uint64_t by)
 {
 	uint64_t quotient = 0, rest = high;
+	assert(high < by);
 	for (unsigned bit = 64; bit-- > 0;) {
 		bool carry = rest >> 63;
 		rest = rest << 1 | (low >> bit & 1);
@@ -142,9 +146,10 @@ static inline uint64_t divide_wide_up(uint64_t high, uint64_t low, uint64_t by)
 	return quotient + (rest != 0);
 }
 
-/* The smallest power of two that is at least n; n is 1 to 2^63. */
+/* The smallest power of two that is at least n; n is at most 2^63. */
 static inline uint64_t power_of_two_from(uint64_t n)
 {
+	assert(n <= UINT64_C(1) << 63);
 	return n <= 1 ? 1 : UINT64_C(1) << (64 - __builtin_clzll(n - 1));
 }
 
@@ -156,11 +161,13 @@ static inline bool is_power_of_two(uint64_t n)
 /* log2 of a power of two, or rounded down. n is not 0. */
 static inline unsigned log2_floor(uint64_t n)
 {
+	assert(n != 0);
 	return 63u - (unsigned)__builtin_clzll(n);
 }
 
 static inline uint64_t divide_up(uint64_t n, uint64_t by)
 {
+	assert(by != 0);
 	return n / by + (n % by != 0);
 }
 

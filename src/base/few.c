@@ -40,6 +40,7 @@ static void put(unsigned char *bytes, uint64_t at, unsigned width, uint64_t valu
 {
 	unsigned shift = at % WORD;
 	unsigned char *word = bytes + 8 * (at / WORD);
+	assert(width <= WORD && value <= bits_low(width));
 	if (width == 0)
 		return;
 	store64(word, (load64(word) & ~(bits_low(width) << shift)) | value << shift);

@@ -12,6 +12,8 @@
 
 #include "nidus.h"
 
+#include <assert.h>
+
 /* What to do with the value of an entry of a key. */
 struct value_change {
 	enum {
@@ -90,6 +92,7 @@ static inline const uint64_t *values_from(const uint64_t *values, size_t from)
 static inline size_t values_fitting(const uint64_t *values, size_t n, unsigned bits)
 {
 	size_t i = 0;
+	assert(bits < 64);
 	for (; n - i >= 4; i += 4) {
 		if ((values[i] | values[i + 1] | values[i + 2] | values[i + 3]) >> bits != 0)
 			break;
@@ -102,6 +105,7 @@ static inline size_t values_fitting(const uint64_t *values, size_t n, unsigned b
 /* What VALUE_ADD makes of a value of so many bits. */
 static inline uint64_t value_sum(uint64_t value, uint64_t more, unsigned bits)
 {
+	assert(bits < 64 && value >> bits == 0);
 	uint64_t most = (UINT64_C(1) << bits) - 1;
 	return more < most - value ? value + more : most;
 }

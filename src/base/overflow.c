@@ -343,6 +343,7 @@ void overflow_insert(struct overflow *overflow, const nidus_entry *entry, uint64
 {
 	const nidus_entry own = *entry; /* it may be a node's */
 	struct overflow_node *node = find(overflow, &own);
+	assert(copies > 0 && (node == NULL || copies <= OVERFLOW_COPIES_MOST - node->copies));
 	overflow->entries += copies;
 	if (node != NULL) {
 		add_below(overflow->root, &own, copies);
@@ -378,6 +379,7 @@ void overflow_take(struct overflow *overflow, const nidus_entry *entry, uint64_t
 {
 	struct overflow_node **place = &overflow->root, *node;
 	const nidus_entry own = *entry;
+	assert(find(overflow, &own) != NULL && overflow->entries >= copies);
 	while (node = *place, !same(&node->entry, &own)) {
 		node->below -= copies;
 		place = before(&own, &node->entry) ? &node->left : &node->right;
@@ -407,6 +409,7 @@ nidus_status overflow_change(struct overflow *overflow, const nidus_allocator *a
                              const nidus_entry *entry, uint64_t value)
 {
 	const nidus_entry old = *entry, fresh = { entry->home, entry->fingerprint, value };
+	assert(find(overflow, &old) != NULL);
 	if (value == old.value)
 		return NIDUS_OK;
 	/* The node may be the one that the old entry leaves. Otherwise what can fail comes first. */

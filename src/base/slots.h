@@ -12,7 +12,7 @@
  * Loads and stores touch the eight bytes from the slot's first byte on, so
  * the owner of an array leaves SLOTS_PADDING bytes after its last slot.
  *
- * A word may hold several neighbouring slots ("fields"). fields_zero finds the
+ * A word may hold several neighbouring slots ("fields"). fields_zero_in finds the
  * empty ones exactly, all at once: the sum below cannot carry from one field
  * into the next, unlike the shorter subtraction trick, whose borrow reports a
  * field of value 1 above an empty one as empty too.
@@ -22,6 +22,8 @@
 
 #include "base/bits.h"
 
+#include <assert.h>
+
 #define SLOTS_WIDTH_MIN 2
 #define SLOTS_WIDTH_MAX 56
 #define SLOTS_PADDING 8
@@ -29,6 +31,7 @@
 static inline uint64_t slot_get(const unsigned char *array, unsigned width, uint64_t index)
 {
 	uint64_t bit = index * width;
+	assert(width >= SLOTS_WIDTH_MIN && width <= SLOTS_WIDTH_MAX);
 	return (load64(array + (bit >> 3)) >> (bit & 7)) & bits_low(width);
 }
 
@@ -38,6 +41,8 @@ static inline void slot_set(unsigned char *array, unsigned width, uint64_t index
 	unsigned char *at = array + (bit >> 3);
 	unsigned shift = bit & 7;
 	uint64_t word = load64(at);
+	assert(width >= SLOTS_WIDTH_MIN && width <= SLOTS_WIDTH_MAX);
+	assert(value <= bits_low(width)); /* or it would change the slot above */
 	word &= ~(bits_low(width) << shift);
 	store64(at, word | value << shift);
 }
@@ -51,17 +56,11 @@ static inline bool slots_bytes_overflow(uint64_t slots, unsigned width, uint64_t
 	return add_overflows(divide_up(bits, 8), SLOTS_PADDING, bytes);
 }
 
-/* Slots of a group of 1, 2, 4 or 8 that are compared in one word. */
-ALWAYS_INLINE unsigned fields_in_word(unsigned slots, unsigned width)
-{
-	unsigned most = 8 * width <= 64 ? 8 : 4 * width <= 64 ? 4 : 2 * width <= 64 ? 2 : 1;
-	return slots < most ? slots : most;
-}
-
 /* The lowest bit of each of `count` fields of a width; count * width <= 64. */
 static inline uint64_t fields_ones(unsigned width, unsigned count)
 {
 	uint64_t ones = 0;
+	assert(count * width <= 64);
 	for (unsigned i = 0; i < count; i++)
 		ones |= UINT64_C(1) << (i * width);
 	return ones;
@@ -74,27 +73,6 @@ static inline uint64_t fields_ones(unsigned width, unsigned count)
 static inline uint64_t fields_zero_in(uint64_t word, uint64_t lows, uint64_t highs)
 {
 	return ~(((word & lows) + lows) | word) & highs;
-}
-
-/* The same from fields_ones of the width and count. */
-static inline uint64_t fields_zero(uint64_t word, unsigned width, uint64_t ones)
-{
-	uint64_t highs = ones << (width - 1);
-	return fields_zero_in(word, highs - ones, highs);
-}
-
-/*
- * Whether a field of either word is zero. The shorter trick will do here: it only
- * ever reports too much above a field that really is zero.
- */
-static inline bool fields_any_zero_of(uint64_t a, uint64_t b, unsigned width, uint64_t ones)
-{
-	return ((((a - ones) & ~a) | ((b - ones) & ~b)) & ones << (width - 1)) != 0;
-}
-
-static inline bool fields_any_zero(uint64_t word, unsigned width, uint64_t ones)
-{
-	return ((word - ones) & ~word & ones << (width - 1)) != 0;
 }
 
 #endif

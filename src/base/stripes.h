@@ -26,6 +26,8 @@
 #include "base/atomic.h"
 #include "base/memory.h"
 
+#include <assert.h>
+
 #define STRIPES_REGION_LOG 9             /* eight lines: neighbours that a window may span */
 #define STRIPES_MOST (UINT64_C(1) << 15) /* 256 KiB: they stay in the second-level cache */
 #define STRIPES_HELD 4                   /* two groups that may lie across a border each */
@@ -91,6 +93,7 @@ ALWAYS_INLINE void stripe_count(struct stripe *stripe, uint32_t amount)
 static inline void stripe_add(struct stripe_set *set, uint32_t stripe)
 {
 	unsigned at = set->count;
+	assert(at < STRIPES_HELD);
 	for (; at > 0 && set->stripe[at - 1] >= stripe; at--) {
 		if (set->stripe[at - 1] == stripe)
 			return;
@@ -147,6 +150,7 @@ ALWAYS_INLINE uint32_t version_lock(uint32_t *version)
 ALWAYS_INLINE void version_unlock(uint32_t *version)
 {
 	uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED);
+	assert(now & 1); /* it is locked, by this thread */
 	__atomic_store_n(version, now + 1, __ATOMIC_RELEASE);
 }
 
@@ -169,6 +173,7 @@ ALWAYS_INLINE bool version_lock_from(uint32_t *version, uint32_t seen)
 /* Unlocks a word that was `before` when it was locked. */
 ALWAYS_INLINE void version_unlock_from(uint32_t *version, uint32_t before)
 {
+	assert(__atomic_load_n(version, __ATOMIC_RELAXED) == before + 1);
 	__atomic_store_n(version, before + 2, __ATOMIC_RELEASE);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "base/thread.h"
 
+#include <assert.h>
 #include <time.h>
 
 #include "base/os.h"
@@ -75,6 +76,7 @@ unsigned threads_wanted(unsigned threads)
 
 void threads_run(unsigned shares, void (*work)(void *context, unsigned share), void *context)
 {
+	assert(shares >= 1 && shares <= THREADS_MOST);
 	struct share share[THREADS_MOST];
 	struct crew crew = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
 	struct watch *watch = watch_of_thread();

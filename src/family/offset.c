@@ -22,6 +22,7 @@
 #include "nest/chunking.h"
 #include "nest/search.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define CHUNK_SLOTS (UINT64_C(1) << 18)
@@ -89,6 +90,7 @@ static nidus_status choose(struct blueprint *plan, const struct offset_layout *l
 	enum nest_kind kind = nesting_kind(plan);
 	struct blueprint best = *plan;
 	uint64_t least_bytes = UINT64_MAX;
+	assert(keys > 0 && plan->fpr > 0 && plan->fpr < 1);
 	nidus_status status = NIDUS_OK;
 	unsigned enough = nesting_core_bits(plan->fpr, layout->compared, 1);
 	for (unsigned bits = enough - 1; bits <= enough; bits++) {

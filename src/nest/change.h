@@ -15,6 +15,8 @@
 #include "nest/search.h"
 #include "simd/two_words.h"
 
+#include <assert.h>
+
 /* ---------------------------------------------------------------------- slots -- */
 
 /* Bits that are written when a slot changes. */
@@ -300,6 +302,8 @@ ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
 		coded_set_at(nest->bits, nest->layout->width, site->bit, site->slot, site->value);
 		return true;
 	}
+	assert((site->value & ~nest->layout->slot_mask) == 0);
+	assert((site->value & nest->layout->core_values) != 0); /* a slot of 0 is empty */
 	if (shape.shared)
 		return word_fill_bits(nest->bits, site->bit, nest->layout->width, 1, site->value);
 	unsigned char *slot = nest->bits + (site->bit >> 3);
@@ -354,6 +358,8 @@ ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape
                                             uint64_t chunk, const struct nest_spot *spot, bool near)
 {
 	struct nest_site site;
+	assert(!nest->mapped && chunk < nest->layout->chunks);
+	assert(shape.shared == (nest->shared != NULL));
 	if (nest_too_wide(shape) || near)
 		return NEST_DISTURBED;
 	if (nest_side_by_side(shape))
@@ -608,6 +614,8 @@ ALWAYS_INLINE nidus_status nest_take(struct nest *nest, struct nest_shape shape,
 {
 	struct nest_site site;
 	unsigned choice;
+	assert(!nest->mapped && chunk < nest->layout->chunks);
+	assert(shape.shared == (nest->shared != NULL));
 	if (shape.shared)
 		return LIKELY(nest_take_shared(nest, shape, chunk, pair, spot))
 		               ? NIDUS_OK
@@ -625,6 +633,7 @@ ALWAYS_INLINE nidus_status nest_take(struct nest *nest, struct nest_shape shape,
 			return NIDUS_NOT_FOUND;
 		nest_clear_at(nest, shape, &site);
 	}
+	assert(nest->chunk[chunk].used > 0);
 	nest->chunk[chunk].used--;
 	return NIDUS_OK;
 }
@@ -732,6 +741,7 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
                                             size_t n, size_t step, nest_insert_rest *rest)
 {
 	const uint64_t chunk = multiply_high(hashes[0], nest->layout->chunks);
+	assert(n > 0 && step > 0);
 	uint64_t chunk_bit = chunk * nest->layout->stride_bits;
 	struct nest_spot spots[NEST_NEAR];
 	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
@@ -741,6 +751,7 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
 				nest_locate_as(nest, shape.kind, shape.path, hashes[i * step]);
 			if (values != NULL)
 				key.value |= values[i * step] << nest->layout->payload_at;
+			assert(key.chunk == chunk);
 			nest_spot_of(nest, &key, chunk_bit, &spots[i]);
 			PREFETCH(nest->bits + (spots[i].bit[0] >> 3));
 			PREFETCH(nest->bits + (spots[i].bit[1] >> 3));

@@ -195,6 +195,8 @@ static void fill_patterns(struct nest_layout *layout)
 {
 	const struct nest nest = { .layout = layout };
 	unsigned fields = layout->fields;
+	assert(fields * layout->words == layout->slots && fields * layout->width <= 64);
+	assert(layout->payload_at + layout->payload_bits == layout->width);
 	layout->high = layout->payload_at - 1;
 	layout->ones = fields_ones(layout->width, fields);
 	layout->highs = layout->ones << layout->high;
@@ -248,6 +250,7 @@ static nidus_status write_hops(struct nest_layout *layout, uint64_t table_bytes)
 {
 	const struct nest nest = { .layout = layout };
 	uint64_t bytes = layout->hops == NULL ? hop_bytes(layout, table_bytes) : 0;
+	assert(!nest_symmetric(layout->kind) || is_power_of_two(layout->groups));
 	if (bytes == 0)
 		return NIDUS_OK;
 	nidus_status status = memory_take(&layout->allocator, bytes, &layout->hop_memory);
@@ -487,6 +490,7 @@ void nest_free(struct nest *nest)
 
 void nest_clear(struct nest *nest)
 {
+	assert(!nest->mapped);
 	free_stashes(nest);
 	nest_shared_forget(nest);
 	memset(nest->bits, 0, nest_slots_bytes(nest->layout));
@@ -499,6 +503,7 @@ uint64_t nest_used_in(const struct nest *nest, uint64_t chunk)
 
 nidus_status nest_copy(struct nest *to, const struct nest *from)
 {
+	assert(!to->mapped && nest_slots_bytes(to->layout) == nest_slots_bytes(from->layout));
 	memcpy(to->bits, from->bits, nest_slots_bytes(from->layout));
 	for (uint64_t i = 0; i < from->layout->chunks; i++) {
 		nidus_status status =
@@ -569,6 +574,8 @@ struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kin
 {
 	uint64_t core = entry.fingerprint & nest->layout->core_values,
 		 hop = nest_hop(nest, kind, core);
+	assert(entry.home < nest->layout->groups && core != 0);
+	assert(entry.value <= bits_low(nest->layout->payload_bits));
 	uint64_t other =
 		nest_symmetric(kind) ? entry.home ^ hop : nest_forward(nest, entry.home, hop);
 	uint64_t tag = entry.fingerprint >> nest->layout->core_bits;
@@ -700,6 +707,7 @@ nidus_status nest_stash_key(struct nest *nest, enum nest_kind kind, const struct
 	struct overflow *stash = &nest->chunk[key->chunk].stash;
 	nidus_entry identity = nest_identity(nest, kind, key);
 	uint64_t nodes = stash->nodes, entries = stash->entries;
+	assert(copies > 0 && !nest->mapped);
 	if (nest_stash_full(nest, key->chunk) && overflow_find(stash, &identity, true) == NULL)
 		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
 	nidus_status status = overflow_add(stash, nest->allocator, &identity, copies);
@@ -758,6 +766,7 @@ void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
 	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, &value);
 	if (node == NULL)
 		return;
+	assert(nest_get(nest, nest->layout->kind, nest_chunk_bits(nest, chunk), slot) == 0);
 	nest_set(nest, nest->layout->kind, nest_chunk_bits(nest, chunk), slot, value);
 	nest->chunk[chunk].used++;
 	nest_stash_take(nest, chunk, &node->entry, 1);

@@ -76,6 +76,8 @@
 #include "nest/coded.h"
 #include "simd/select.h"
 
+#include <assert.h>
+
 enum nest_kind {
 	NEST_XOR,
 	NEST_DIRECT,
@@ -359,6 +361,9 @@ ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, 
 	key->group[0] = first;
 	key->group[1] = nest_symmetric(kind) ? first ^ hop : nest_forward(nest, first, hop);
 	key->value = core;
+	/* A key has two groups, and its core bits are not all zero. */
+	assert(first < nest->layout->groups && key->group[1] < nest->layout->groups);
+	assert(first != key->group[1] && core != 0 && core <= nest->layout->core_values);
 }
 
 /* Whether a nest is a body of a growing filter; where it is known the compiler knows, too. */
@@ -372,6 +377,9 @@ ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, enum nest_path p
                                        uint64_t *tag)
 {
 	*tag = 0;
+	assert(path != NEST_SHORT_PATH ||
+	       (nest->layout->chunks == 1 && nest->layout->kind != NEST_DIRECT));
+	assert(path == NEST_ANY_PATH || (path == NEST_PART_PATH) == (nest->layout->parts != 0));
 	if (path == NEST_SHORT_PATH)
 		return 0;
 	if (!nest_is_part(nest, path))
@@ -401,6 +409,13 @@ static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t c
 	return nest->bits + chunk * nest->layout->stride;
 }
 
+/* Slots of a chunk. */
+static inline uint64_t nest_chunk_slots(const struct nest_layout *layout)
+{
+	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
+	                                    : layout->groups * layout->slots;
+}
+
 static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
                                 const unsigned char *chunk_bits, uint64_t slot)
 {
@@ -411,6 +426,8 @@ static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
 static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
                             uint64_t slot, uint64_t value)
 {
+	assert(!nest->mapped && slot < nest_chunk_slots(nest->layout));
+	assert((value & ~nest->layout->slot_mask) == 0);
 	if (!nest_coded(kind)) {
 		slot_set(chunk_bits, nest->layout->width, slot, value);
 		return;
@@ -438,13 +455,6 @@ static inline uint64_t nest_first_slot(const struct nest *nest, enum nest_kind k
 	return kind == NEST_WINDOWS ? group : group * nest->layout->slots;
 }
 
-/* Slots of a chunk. */
-static inline uint64_t nest_chunk_slots(const struct nest_layout *layout)
-{
-	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
-	                                    : layout->groups * layout->slots;
-}
-
 /* Bytes of the slots of all chunks. */
 static inline uint64_t nest_slots_bytes(const struct nest_layout *layout)
 {
@@ -455,6 +465,7 @@ static inline uint64_t nest_slots_bytes(const struct nest_layout *layout)
 static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind, uint64_t value,
                                    unsigned choice, uint64_t at)
 {
+	assert(choice < 2);
 	if (nest_symmetric(kind))
 		return value;
 	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
@@ -464,6 +475,7 @@ static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind,
 /* What a slot of a key holds, with another payload. */
 static inline uint64_t nest_with_payload(const struct nest *nest, uint64_t value, uint64_t payload)
 {
+	assert(payload <= bits_low(nest->layout->payload_bits));
 	return (value & bits_low(nest->layout->payload_at)) | payload << nest->layout->payload_at;
 }
 

@@ -43,6 +43,8 @@
 
 #include "nest/shape.h"
 
+#include <assert.h>
+
 #define SEARCH_STEPS_MAX 8192 /* slots that one search may look at */
 #define SEARCH_SHORT 2048     /* and a short one */
 #define SEARCH_DEPTH 64       /* moves of a chain; short searches come to a dozen */
@@ -166,6 +168,7 @@ ALWAYS_INLINE uint32_t *search_push_own(struct nest_shape shape, uint32_t *end, 
 ALWAYS_INLINE void search_begin(struct search *search, struct nest *nest, struct nest_shape shape,
                                 const struct nest_key *key)
 {
+	assert(key->group[0] < nest->layout->groups && key->group[1] < nest->layout->groups);
 	search->nest = nest;
 	search->bits = nest_chunk_bits(nest, key->chunk);
 	search->checks = 0;
@@ -396,6 +399,7 @@ ALWAYS_INLINE uint64_t search_move(struct search *search, struct nest_shape shap
 {
 	struct nest *nest = search->nest;
 	uint64_t to = search->empty;
+	assert(search->length > 0 && search->length <= SEARCH_DEPTH);
 	for (unsigned i = 0; i < search->length; i++) {
 		uint64_t from = search->chain[i];
 		uint64_t value = nest_get(nest, shape.kind, search->bits, from);
@@ -415,6 +419,7 @@ ALWAYS_INLINE void search_replace(struct nest *nest, struct nest_shape shape, un
 		nest_set(nest, shape.kind, bits, slot, value & nest->layout->slot_mask);
 		return;
 	}
+	assert(slot_get(bits, nest->layout->width, slot) == (before & nest->layout->slot_mask));
 	uint64_t bit = slot * nest->layout->width,
 		 differ = (before ^ value) & nest->layout->slot_mask;
 	unsigned char *at = bits + (bit >> 3);

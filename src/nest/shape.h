@@ -25,6 +25,8 @@
 #include "nest/shared.h"
 #include "simd/select.h"
 
+#include <assert.h>
+
 #define NEST_AHEAD 16 /* keys on their way: enough to hide memory's latency, */
 #define NEST_NEAR 16  /* or that of a cache and of what comes before a load */
 
@@ -157,6 +159,7 @@ enum {
 ALWAYS_INLINE void nest_spot_of(const struct nest *nest, const struct nest_key *key,
                                 uint64_t chunk_bit, struct nest_spot *spot)
 {
+	assert(chunk_bit == key->chunk * nest->layout->stride_bits);
 	spot->bit[0] = chunk_bit + key->group[0] * nest->layout->group_bits;
 	spot->bit[1] = chunk_bit + key->group[1] * nest->layout->group_bits;
 	spot->value = key->value;

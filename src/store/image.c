@@ -27,6 +27,7 @@
 #include "base/hash.h"
 #include "base/reason.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 
@@ -73,6 +74,7 @@ nidus_status image_lay_out(struct image *image)
 		if (add_overflows(start, size, &end) || end > INT64_MAX)
 			return fail(NIDUS_E_FORMAT, "the sections' sizes are absurd");
 	}
+	assert(image->section[0].offset >= IMAGE_HEADER);
 	image->size = end;
 	return NIDUS_OK;
 }
@@ -246,6 +248,7 @@ nidus_status image_write(struct image *image, const void *const bytes[IMAGE_SECT
 	encode(image, header);
 	status = image_put(sink, context, header, IMAGE_HEADER);
 	for (int i = 0; i < IMAGE_SECTIONS && status == NIDUS_OK; i++) {
+		assert(image->section[i].offset - end_before(image, i) < PAGE);
 		status = image_put(sink, context, zeros,
 		                   image->section[i].offset - end_before(image, i));
 		if (status == NIDUS_OK)
