@@ -307,7 +307,7 @@ def test_a_bytearray_is_the_key_that_its_bytes_are():
 @pytest.mark.parametrize("fpr", [0.9, 0.0626, 1, 2.0, float("inf")])
 def test_a_rate_that_no_filter_is_made_for_is_refused(fpr):
     for call in (nidus.Filter, nidus.plan, lambda n, **options: nidus.build(range(n), **options)):
-        with pytest.raises(nidus.RangeError, match=r"from 2\*\*-24 to 2\*\*-4"):
+        with pytest.raises(nidus.RangeError, match=r"from 2\*\*-32 to 2\*\*-4"):
             call(10, fpr=fpr)
     assert nidus.Filter(10, fpr=0.0625).info.fpr_target == 0.0625
     if fpr > 0.5:
