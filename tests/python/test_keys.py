@@ -311,7 +311,7 @@ def test_a_rate_that_no_filter_is_made_for_is_refused(fpr):
             call(10, fpr=fpr)
     assert nidus.Filter(10, fpr=0.0625).info.fpr_target == 0.0625
     if fpr > 0.5:
-        with pytest.raises(nidus.RangeError, match=r"ribbon filter from 2\*\*-32 to 2\*\*-1"):
+        with pytest.raises(nidus.RangeError, match=r"of a ribbon filter it may be up to 2\*\*-1"):
             nidus.build(range(10), fpr, features=nidus.Feature.STATIC)
 
 
