@@ -113,22 +113,26 @@
  * generations: a filter that need not be sized, as a short chain of directories.
  *
  * Every doubling that a filter may ever see costs a bit per key from the first key on. So a filter
- * without a size reserves only a few of them, GENERATION_BITS, in its first directory. When that one
- * has as many keys as its bits are good for, it stays as it is, an old generation, and new
- * keys go to a fresh directory with fingerprints as long as the first ones were:
+ * without a size reserves only a few of them in its first directory. When that one has as many keys
+ * as its bits are good for, it stays as it is, an old generation, and new keys go to a fresh
+ * directory with fingerprints as long as the first ones were:
  *
  *     generation   0  |##########|                      full: nothing is put in any more
  *                  1  |##############################|  full, 64 times as large
  *                  2  |####                             the youngest, grows leaf by leaf
  *
- * Generation j has parts = base << (bits * (j + 1)) and takes 64^j times the keys of the first. It
- * begins as a list or one leaf, and grows as any directory does (api/directory.h): no insert does more
- * work than one leaf. Lookups ask all generations. There are few, as each is 64 times as large as the
- * one before, and all but the last two are small.
+ * The first has 3 bits for doublings, and each of the others 6 more than the one before (the plan's
+ * growth_bits and stride): generation j takes 64^j times the keys of the first. The first begins as a
+ * list, the others as one leaf, and all grow as any directory does (api/directory.h): no insert does
+ * more work than one leaf. Lookups ask all generations. There are few, as each is 64 times as large
+ * as the one before, and all but the last two are small.
  *
- * Rates add up. Where lookups compare tags, generations have shares of 1/4, 1/4, 1/4, 1/8, 1/16 ... of
- * the target, which sum up to 1 however many there are: from the fourth on each has a bit more than it
- * needs for its keys. Where they do not (breadcrumb) each has 1/GENERATIONS_MOST.
+ * Rates add up. Where lookups compare tags, each generation takes at most half of what the older ones
+ * left of the target: so the sum stays below it, however many there are. Fingerprints have whole
+ * bits: the first has a rate r of 1/4 to 1/2 of the target, and the others r, r/2, r/4 ..., by a bit more of
+ * a part for each halving. With 0.36 those are 0.36, 0.18, 0.18, 0.09, 0.09 ... of the target. The plan keeps 1/r in
+ * eighths, rounded down (its shares), as the target itself rises with some merges. Where lookups do
+ * not compare tags (breadcrumb) each has 1/GENERATIONS_MOST of the target, and the plan no shares.
  *
  * Removes are exact. A hash h, as a fraction, has the identity
  *
@@ -542,6 +546,9 @@ static bool few_in_order(const struct few *few);
 #define NIDUS_BASE_BITS_H
 
 #pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
 #include <stdbool.h>
 #pragma GCC visibility pop
 #pragma GCC visibility push(default)
@@ -596,6 +603,18 @@ static inline void store64(void *to, uint64_t word)
 	memcpy(to, &word, sizeof word);
 }
 
+/* Byte by byte: seldom needed. */
+static inline unsigned load16(const unsigned char *from)
+{
+	return from[0] | (unsigned)from[1] << 8;
+}
+
+static inline void store16(unsigned char *to, unsigned word)
+{
+	to[0] = (unsigned char)(word & 0xff);
+	to[1] = (unsigned char)(word >> 8 & 0xff);
+}
+
 static inline uint32_t load32(const void *from)
 {
 	uint32_t word;
@@ -618,11 +637,13 @@ static inline uint64_t bits_low(unsigned count)
 /* By 0 to 63 bits. */
 static inline uint64_t rotate_right(uint64_t x, unsigned by)
 {
+	assert(by < 64);
 	return x >> by | x << (-by & 63);
 }
 
 static inline uint64_t rotate_left(uint64_t x, unsigned by)
 {
+	assert(by < 64);
 	return x << by | x >> (-by & 63);
 }
 
@@ -661,6 +682,7 @@ static inline uint64_t multiply_high(uint64_t a, uint64_t b)
 static inline uint64_t divide_wide_up(uint64_t high, uint64_t low, uint64_t by)
 {
 	uint64_t quotient = 0, rest = high;
+	assert(high < by);
 	for (unsigned bit = 64; bit-- > 0;) {
 		bool carry = rest >> 63;
 		rest = rest << 1 | (low >> bit & 1);
@@ -671,9 +693,10 @@ static inline uint64_t divide_wide_up(uint64_t high, uint64_t low, uint64_t by)
 	return quotient + (rest != 0);
 }
 
-/* The smallest power of two that is at least n; n is 1 to 2^63. */
+/* The smallest power of two that is at least n; n is at most 2^63. */
 static inline uint64_t power_of_two_from(uint64_t n)
 {
+	assert(n <= UINT64_C(1) << 63);
 	return n <= 1 ? 1 : UINT64_C(1) << (64 - __builtin_clzll(n - 1));
 }
 
@@ -685,11 +708,13 @@ static inline bool is_power_of_two(uint64_t n)
 /* log2 of a power of two, or rounded down. n is not 0. */
 static inline unsigned log2_floor(uint64_t n)
 {
+	assert(n != 0);
 	return 63u - (unsigned)__builtin_clzll(n);
 }
 
 static inline uint64_t divide_up(uint64_t n, uint64_t by)
 {
+	assert(by != 0);
 	return n / by + (n % by != 0);
 }
 
@@ -711,9 +736,14 @@ static inline bool multiply_overflows(uint64_t a, uint64_t b, uint64_t *product)
 
 struct lender {
 	uint64_t identities; /* of a part; 0: none of this, the family's borrow() is to be asked */
-	/* Where home is the lower of two groups, and not the first; otherwise `hops` is NULL. */
+	/*
+	 * Home is the lower of two groups, and not the first. What leads from one to the other is one
+	 * of the hops, by the core, or without them the lowest bits of the core itself.
+	 */
+	bool lower;
 	const uint32_t *hops;
 	uint64_t hop_mask, groups, cores;
+	uint64_t direct; /* values of a core above these bits */
 };
 
 /* The borrowed bits of an identity by its number, the highest first. */
@@ -725,12 +755,18 @@ static inline uint64_t lender_spread(uint64_t identity)
 /* The same by what is left of a hash behind its part. */
 ALWAYS_INLINE uint64_t lender_bits(const struct lender *lender, uint64_t rest)
 {
-	if (LIKELY(lender->hops == NULL))
+	if (LIKELY(!lender->lower))
 		return lender_spread(multiply_high(rest, lender->identities));
-	uint64_t first = multiply_wide(rest, lender->groups, &rest);
-	uint64_t core = multiply_high(rest, lender->cores);
-	uint64_t second = first ^ lender->hops[(core + 1) & lender->hop_mask];
-	return lender_spread((first < second ? first : second) * lender->cores + core);
+	uint64_t first = multiply_wide(rest, lender->groups, &rest), core, hop;
+	if (LIKELY(lender->hops != NULL)) {
+		core = 1 + multiply_high(rest, lender->cores);
+		hop = lender->hops[core & lender->hop_mask];
+	} else {
+		hop = 1 + multiply_wide(rest, lender->groups - 1, &rest);
+		core = hop + lender->groups * multiply_high(rest, lender->direct);
+	}
+	uint64_t second = first ^ hop;
+	return lender_spread((first < second ? first : second) * lender->cores + core - 1);
 }
 
 #endif
@@ -835,7 +871,7 @@ static void slabs_free(struct slabs *slabs, const nidus_allocator *allocator);
  *
  * A family is one file that fills a `struct family`, and one line in
  * registry.c. Everything above this layer (arguments, files, planner, tests)
- * goes through the table and knows no family by name.
+ * goes through the table and knows no family by name: the test repo.layers checks it.
  */
 #ifndef NIDUS_FAMILY_FAMILY_H
 #define NIDUS_FAMILY_FAMILY_H
@@ -868,22 +904,23 @@ enum {
 /* Every filter has one, small ones too: fields are no wider than what they are for. */
 struct blueprint {
 	uint64_t seed;         /* first: see filter_take_body */
-	uint64_t capacity;     /* keys promised to fit at this level */
+	uint64_t capacity;     /* keys promised to fit */
 	uint64_t max_capacity; /* keys promised to fit after all growth */
 	double fpr;            /* the target */
-	uint64_t chunks;       /* at level 0 */
-	uint64_t groups;       /* buckets or windows per chunk, at level 0 */
+	uint64_t chunks;
+	uint64_t groups;       /* buckets or windows per chunk */
 	uint64_t judged;       /* keys in a ribbon filter's verdict; 0: it has none */
 	uint32_t features;     /* of nidus_options: what was asked for */
-	uint32_t reserve;      /* slots held back, where the family does that */
+	uint16_t reserve;      /* slots held back, where the family does that */
+	uint16_t slices;       /* of a filter that forgets (api/recent.h); 0: it does not */
 	uint32_t max_steps;    /* slots that one insert may look at */
 	uint32_t stash_limit;  /* entries in one chunk's stash at most */
 	uint8_t family;        /* nidus_family */
 	uint8_t slots;         /* per bucket or window */
 	uint8_t core_bits;     /* of a fingerprint, never all zero */
 	uint8_t growth_bits;   /* of a fingerprint, to become address bits */
-	uint8_t level;         /* bits of the address by now beyond the base's */
-	uint8_t borrowed;      /* address bits beyond growth_bits: a merge's, see nest.h */
+	uint8_t stride;        /* growth bits that a generation has more than the one before */
+	uint8_t shares;        /* eighths of the first generation's rate that the target is; or 0 */
 	uint8_t value_bits;    /* of the value beside each key; 0: there are none */
 	uint8_t segmented;     /* PLAN_DIRECTORY and the like */
 };
@@ -962,6 +999,10 @@ static uint64_t hash_stream_end(const struct hash_stream *stream);
 #define NIDUS_BASE_OPS_H
 
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
 /* What to do with the value of an entry of a key. */
 struct value_change {
 	enum {
@@ -975,6 +1016,9 @@ struct value_change {
 
 struct body_ops {
 	bool (*contains)(const void *body, uint64_t hash);
+	/* The same in two steps (base/probe.h): the first asks for the lines and does not wait. */
+	void (*prepare)(const void *body, uint64_t hash, nidus_probe *probe);
+	bool (*ask)(const void *body, const nidus_probe *probe);
 	uint64_t (*count)(const void *body, uint64_t hash);
 	/* How many entries of a key there are; writes the values of the first `cap`. */
 	size_t (*find)(const void *body, uint64_t hash, uint64_t *values, size_t cap);
@@ -1005,6 +1049,9 @@ struct body_ops {
 	 */
 	void (*contains_each)(const void *const *bodies, const uint64_t *hashes, size_t n,
 	                      uint8_t *yes);
+	/* find_batch in the same way; NULL in yards. */
+	void (*find_each)(const void *const *bodies, const uint64_t *hashes, size_t n,
+	                  uint64_t *first, uint32_t *found);
 	nidus_status (*insert_each)(void *const *bodies, const uint64_t *hashes,
 	                            const uint64_t *values, size_t n, size_t *done);
 	nidus_status (*remove_each)(void *const *bodies, const uint64_t *hashes, size_t n,
@@ -1034,6 +1081,7 @@ static inline const uint64_t *values_from(const uint64_t *values, size_t from)
 static inline size_t values_fitting(const uint64_t *values, size_t n, unsigned bits)
 {
 	size_t i = 0;
+	assert(bits < 64);
 	for (; n - i >= 4; i += 4) {
 		if ((values[i] | values[i + 1] | values[i + 2] | values[i + 3]) >> bits != 0)
 			break;
@@ -1046,6 +1094,7 @@ static inline size_t values_fitting(const uint64_t *values, size_t n, unsigned b
 /* What VALUE_ADD makes of a value of so many bits. */
 static inline uint64_t value_sum(uint64_t value, uint64_t more, unsigned bits)
 {
+	assert(bits < 64 && value >> bits == 0);
 	uint64_t most = (UINT64_C(1) << bits) - 1;
 	return more < most - value ? value + more : most;
 }
@@ -1241,7 +1290,9 @@ struct family {
 	/* Whether growth beyond the reserve takes core bits, so that only their sum with
 	 * the growth bits is a filter's own; otherwise core bits are what entries depend on. */
 	bool core_shrinks;
-	bool compact;   /* whether NIDUS_COMPACT is possible */
+	unsigned kind;  /* of a family whose bodies are nests: an enum nest_kind (family/nesting.h), */
+	unsigned compact_kind; /* and that of compact ones */
+	bool compact;          /* whether NIDUS_COMPACT is possible */
 	bool searches;  /* entries make room for others: two groups of slots each */
 	bool grows;     /* bodies are directories of those of a family (api/directory.h) */
 	bool unlimited; /* or generations of such directories (api/generations.h) */
@@ -1256,7 +1307,7 @@ struct family {
 
 	/*
 	 * Chooses the numbers for options whose capacity and fpr are in order (fpr
-	 * 2^-24 to 2^-4). Seed, features and fpr are in the plan already.
+	 * 2^-32 to 2^-4). Seed, features and fpr are in the plan already.
 	 * Errors: E_RANGE, E_UNSUPPORTED.
 	 */
 	nidus_status (*plan)(const nidus_options *options, struct blueprint *plan);
@@ -1307,8 +1358,6 @@ struct family {
 	                      const uint64_t *out, size_t m, unsigned threads);
 
 	const struct body_ops *(*ops)(const void *body);
-	/* Asks for the cache lines that a lookup of the hash begins with, and does not wait. */
-	void (*prefetch)(const void *body, uint64_t hash);
 	uint64_t (*count)(const void *body); /* entries; quick, unlike fill */
 	/*
 	 * Of those, copies that take no room as they are only counted in a list. NULL: there are
@@ -1321,6 +1370,9 @@ struct family {
 	double (*rate_now)(const void *body, double load);
 	nidus_status (*verify)(const void *body);
 	bool (*next)(const void *body, nidus_cursor *cursor, nidus_entry *entry);
+	/* The same for entries whose value has a 1 in `wanted`, which is quicker; NULL: there is no such way. */
+	bool (*next_wanted)(const void *body, const uint8_t *wanted, nidus_cursor *cursor,
+	                    nidus_entry *entry);
 	/* A hash whose key has the entry's identity: what is done with that is done with the
 	 * entry. Errors: E_RANGE (no filter of this base geometry has such an entry). */
 	nidus_status (*entry_hash)(const void *body, const nidus_entry *entry, uint64_t *hash);
@@ -1509,6 +1561,7 @@ struct directory {
 	uint8_t due;         /* shared: 1 if leaves have to be looked at */
 	bool shared : 1, mapped : 1;
 	bool unbounded : 1; /* more keys than max_capacity are taken: see directory_most */
+	unsigned spare : 5; /* growth bits for the rate: only overfull leaves use them */
 };
 
 _Static_assert(sizeof(struct directory) <= 80, "a filter of few keys is small");
@@ -1566,33 +1619,57 @@ static struct spread_target directory_target(const struct directory *directory, 
 
 #define GENERATIONS_MOST 8
 
-/* Doublings that a generation has bits for; tests take fewer. 1 to GENERATION_BITS_MOST. */
-extern unsigned nidus_its_generation_bits;
+/*
+ * Doublings that the first generation has bits for, and how many more each of the others; tests take
+ * other numbers, up to GENERATION_BITS_MOST and not 0 for the latter.
+ */
+extern unsigned generation_bits_first, nidus_its_generation_bits;
 #define GENERATION_BITS_MOST 16
 
-struct generations {
-	struct directory *of[GENERATIONS_MOST]; /* the oldest first */
-	unsigned n;
-	bool shared, mapped;
-	uint64_t most[GENERATIONS_MOST]; /* keys that each takes */
-	int64_t room;               /* inserts into the youngest before its entries are counted */
-	uint64_t due;               /* shared: the youngest has to be looked at */
-	const struct family *inner; /* the family of the bodies */
-	struct blueprint plan;      /* of the first generation but for `segmented`, and of all */
-	struct block memory[GENERATIONS_MOST];
-	nidus_allocator allocator;
+/* The rate of the first generation, as the plan's shares count. */
+#define GENERATION_SHARE 8
+
+/* A generation that is not the first. */
+struct generation {
+	struct directory directory;
+	struct ground ground;
+	struct block memory;
 };
+
+/* All but the first, the oldest first. */
+struct younger {
+	struct generation *of[GENERATIONS_MOST - 1];
+	unsigned n; /* 1 or more */
+	struct block memory;
+};
+
+/* Many filters are their first generation and nothing else, which has the filter's own ground. */
+struct generations {
+	struct directory first;
+	struct younger *younger; /* NULL: there are none */
+	int64_t room;            /* inserts into the youngest before its entries are counted */
+	uint64_t due;            /* shared: the youngest has to be looked at */
+};
+
+static inline unsigned generations_n(const struct generations *generations)
+{
+	return generations->younger != NULL ? 1 + generations->younger->n : 1;
+}
+
+static inline struct directory *generations_at(const struct generations *generations, unsigned i)
+{
+	const struct directory *directory =
+		i == 0 ? &generations->first : &generations->younger->of[i - 1]->directory;
+	return (struct directory *)(uintptr_t)directory;
+}
 
 static inline struct directory *generations_youngest(const struct generations *generations)
 {
-	return generations->of[generations->n - 1];
+	return generations_at(generations, generations_n(generations) - 1);
 }
 
 /* Keys that the youngest takes. */
-static inline uint64_t generations_most(const struct generations *generations)
-{
-	return generations->most[generations->n - 1];
-}
+static uint64_t generations_most(const struct generations *generations);
 
 /* The family of filters that are generations of directories of bodies of another one. */
 static const struct family *generations_family(const struct family *inner);
@@ -1607,6 +1684,14 @@ static bool generations_plan_of(const struct family *inner, const struct bluepri
 
 /* Whether entries of a younger generation tell those of older ones. */
 static bool generations_nest(const struct family *inner);
+
+/*
+ * Makes the first generation, empty. The ground stays where it is, or generations_move() is called.
+ * `shared` for threads, `mapped` over a file.
+ */
+static void generations_create(struct generations *generations, const struct family *inner,
+                        const struct ground *ground, bool shared, bool mapped);
+static void generations_move(struct generations *generations, const struct ground *ground);
 
 /* Makes the first generation as large as it is to be at first. Errors: E_NOMEM. */
 static nidus_status generations_begin(struct generations *generations, uint64_t capacity);
@@ -1824,6 +1909,8 @@ _Static_assert(offsetof(struct nidus_filter, key) == offsetof(struct nidus_filte
 
 _Static_assert(sizeof(struct nidus_filter) + sizeof(struct directory) <= 256,
                "a filter of few keys is small");
+_Static_assert(sizeof(struct generations) <= sizeof(struct directory) + 24,
+               "one without a size, too");
 
 /* A body that is elsewhere, and the memory it is in. */
 struct apart {
@@ -1898,7 +1985,7 @@ static inline struct directory *filter_directory(const nidus_filter *filter)
 /* The generations that the body of a filter without a size is; NULL: it has one. */
 static inline struct generations *filter_generations(const nidus_filter *filter)
 {
-	return filter->family->unlimited ? filter_body(filter) : NULL;
+	return filter->family->unlimited ? (struct generations *)(uintptr_t)filter->body : NULL;
 }
 
 /* Keys promised: of a growing filter as many as it has room for by now. */
@@ -2112,6 +2199,7 @@ struct image {
 	struct blueprint plan;
 	uint64_t count;                    /* entries, stashed ones included */
 	uint64_t stashed;                  /* different entries in stashes */
+	uint64_t tick;                     /* of a filter that forgets; 0 of all others */
 	const struct image_pieces *pieces; /* image_write takes the table from there, unless NULL */
 	struct {
 		uint64_t offset; /* image_lay_out sets it */
@@ -2660,7 +2748,9 @@ struct nidus_builder {
 #define NIDUS_API_OPTIONS_H
 
 
-#define OPTIONS_FPR_LEAST 0x1p-24
+#define OPTIONS_FPR_LEAST 0x1p-32
+/* Without a size: later generations need bits of the hash, too. */
+#define OPTIONS_FPR_LEAST_UNLIMITED 0x1p-24
 #define OPTIONS_FPR_DEFAULT 0x1p-8
 
 /* All bits that mean something in options.features. */
@@ -2795,6 +2885,8 @@ static nidus_status check_options_in_api_builder(struct nidus_builder *builder)
 	if (builder->counts)
 		sized.capacity = 1;
 	nidus_status status = options_check(&sized);
+	if (status == NIDUS_OK && sized.slices > 0)
+		return fail(NIDUS_E_UNSUPPORTED, "a builder makes no filter that forgets (slices)");
 	if (status == NIDUS_OK)
 		status = options_plan_in_parts(&sized, &family, &plan);
 	options->fpr = sized.fpr;
@@ -3467,6 +3559,7 @@ static uint64_t copies_places(const struct family *family, const struct blueprin
 #include <stdint.h>
 #pragma GCC visibility pop
 
+
 enum gate_side { GATE_VISITORS, GATE_WORKERS, GATE_SIDES };
 
 struct gate {
@@ -3478,6 +3571,17 @@ struct gate {
 	uint64_t drawn, turn;
 };
 
+/* A place of a thread. What is in it: 0, or a gate's address with the side in its lowest bit. */
+struct gate_place {
+	_Alignas(64) _Atomic(uintptr_t) inside;
+	atomic_bool taken;
+};
+
+#define GATE_PER_THREAD __attribute__((tls_model("initial-exec"))) _Thread_local
+
+/* This thread's; NULL: it has none, or none yet. */
+extern GATE_PER_THREAD struct gate_place *nidus_its_gate_my_place;
+
 /* A thread's presence inside a gate, kept by the caller until it leaves. */
 struct gate_pass {
 	_Atomic(uintptr_t) *place; /* NULL: counted in the gate */
@@ -3487,9 +3591,38 @@ struct gate_pass {
 static bool gate_make(struct gate *gate);
 static void gate_unmake(struct gate *gate);
 
+static inline uintptr_t gate_name(const struct gate *gate, enum gate_side side)
+{
+	return (uintptr_t)gate | (uintptr_t)side;
+}
+
+static inline void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass)
+{
+	if (LIKELY(pass.place != NULL))
+		atomic_store_explicit(pass.place, 0, memory_order_release);
+	else
+		atomic_fetch_sub_explicit(&gate->extra[side], 1, memory_order_release);
+}
+
+/*
+ * The rare ways of gate_enter: of a thread that has no place or is inside another gate, and of one that
+ * found the gate closed.
+ */
+static struct gate_pass gate_enter_counted(struct gate *gate, enum gate_side side);
+static struct gate_pass gate_enter_later(struct gate *gate, enum gate_side side, struct gate_pass pass);
+
 /* Waits while the gate is closed to this side. */
-static struct gate_pass gate_enter(struct gate *gate, enum gate_side side);
-static void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass);
+static inline struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
+{
+	struct gate_place *place = nidus_its_gate_my_place;
+	if (UNLIKELY(place == NULL) ||
+	    UNLIKELY(atomic_load_explicit(&place->inside, memory_order_relaxed) != 0))
+		return gate_enter_counted(gate, side);
+	struct gate_pass pass = { &place->inside };
+	atomic_store(pass.place, gate_name(gate, side));
+	return LIKELY(!atomic_load(&gate->closed[side])) ? pass
+	                                                 : gate_enter_later(gate, side, pass);
+}
 
 /* Numbers drawn so far: for tests, to see that a thread waits. */
 static uint64_t gate_drawn(struct gate *gate);
@@ -3515,7 +3648,8 @@ static void shared_contains_batch(const nidus_filter *filter, const uint64_t *ha
 static size_t shared_find(const nidus_filter *filter, uint64_t hash, uint64_t *values, size_t cap);
 static void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_t n,
                        uint64_t *first, uint32_t *found);
-static void shared_prefetch(const nidus_filter *filter, uint64_t hash);
+static void shared_prepare(const nidus_filter *filter, uint64_t hash, nidus_probe *probe);
+static bool shared_ask(const nidus_filter *filter, const nidus_probe *probe);
 static uint64_t shared_size(const nidus_filter *filter);
 static nidus_status shared_insert(nidus_filter *filter, uint64_t hash, uint64_t value);
 static nidus_status shared_insert_new(nidus_filter *filter, uint64_t hash);
@@ -4109,6 +4243,112 @@ static nidus_status claims_check(const struct family *family, const struct bluep
 #endif
 
 
+/* ==== src/api/recent.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * recent: filters that forget (options.slices).
+ *
+ * Time is cut into slices; nidus_tick begins the next. A key is found as long as it was put in or
+ * refreshed in this slice or in one of the `slices` - 1 before it. A recent filter is a directory
+ * (api/directory.h), also where its size is fixed, in which a stamp takes the place of a value: the
+ * tick of an entry's last refresh, modulo 2^bits, where
+ *
+ *     bits = ceil(log2(slices + 2))
+ *
+ * So stamps come again. Each body keeps the tick at which it was last swept, when no expired
+ * entry was left in it. Entries have been stamped at one of these ticks since:
+ *
+ *     swept - slices + 1 ... swept ... swept + 2^bits - slices        2^bits ticks: each stamp is one
+ *
+ * and an insert at a later one sweeps its body first. So a tick is a number that rises, nothing comes back
+ * however many ticks pass, and an insert sweeps at most its leaf. An expired entry is
+ * only there until then: lookups do not find it, but to them its slot is taken, so that stashes need no
+ * look (docs/algorithms/nest.md). Sweeping takes it out as a remove does.
+ *
+ * A leaf without room is swept before it may grow, and grows only if that makes too little room. The list of
+ * a filter with few entries is swept like a body.
+ *
+ * An identity has one entry: an insert stamps it anew where it is, expired or not. Live entries are counted
+ * by their slices.
+ *
+ * Threads: an insert, and the sweep before it, hold the lock of their leaf. Lookups hold nothing: who sees a stamp
+ * and the same last sweep before and after it has read it rightly. A tick keeps inserts out.
+ */
+#ifndef NIDUS_API_RECENT_H
+#define NIDUS_API_RECENT_H
+
+
+#define RECENT_SLICES_MOST 254
+#define RECENT_TICK_BITS 56 /* ticks are counted modulo 2^56 */
+
+struct recent {
+	struct directory directory; /* first: whatever works on a directory works on this */
+	uint64_t tick;              /* now */
+	uint64_t list_swept;        /* the tick up to which the list was swept */
+	uint32_t now;               /* the place of this slice in `live` */
+	uint32_t locked;            /* threads: bits of the leaves that are locked */
+	uint64_t live[];            /* keys by the slice of their last refresh, in a ring */
+};
+
+/* Bits of a stamp. */
+static unsigned recent_bits(unsigned slices);
+
+/* Whether filters of a family can forget. */
+static bool recent_family_can(const struct family *family);
+
+/* Whether what a plan says of slices can be so. */
+static bool recent_plan_possible(const struct blueprint *plan);
+
+/* The family of filters that forget, of bodies of another one. */
+static const struct family *recent_family(const struct family *inner);
+
+/* Bytes of the struct of a filter of a plan. */
+static size_t recent_size(const struct blueprint *plan);
+
+/* Begins a slice; no insert is under way. */
+static void recent_tick(struct recent *recent);
+
+/* How old a key is, in slices; -1: it is not there. */
+static int recent_age(const struct recent *recent, uint64_t hash);
+
+/* The live keys of an age, and of all. */
+static uint64_t recent_of_age(const struct recent *recent, unsigned age);
+static uint64_t recent_count(const struct recent *recent);
+
+/* The age of an entry of a body, or of the list if that is NULL: its value is a stamp. */
+static int recent_age_of_entry(const struct recent *recent, const void *body, const nidus_entry *entry);
+
+extern const struct body_ops recent_ops, nidus_its_recent_shared_ops;
+
+/* The filter that a directory is; NULL: it does not forget. */
+static inline struct recent *recent_of(const struct directory *directory)
+{
+	return directory->ground->plan.slices > 0 ? (struct recent *)(uintptr_t)directory : NULL;
+}
+
+/* For directories: the tick at which bodies are made, 0 of those that do not forget. */
+static uint64_t recent_tick_of(const struct directory *directory);
+
+/* Takes what expired out of a leaf. False: there was nothing to be done. */
+static bool recent_sweep_leaf(struct directory *directory, struct leaf *leaf);
+
+/* directory_used() but for what expired. */
+static uint64_t recent_used(const struct directory *directory);
+
+/*
+ * For files: ticks since a body was swept, or the list if that is NULL, as far as they matter; and back.
+ * Errors: E_FORMAT (no filter says so).
+ */
+static unsigned recent_lag(const struct recent *recent, const void *body);
+static nidus_status recent_set_lag(struct recent *recent, void *body, uint64_t lag);
+
+/* Bytes of the counts in a file, and these, by age. Errors: E_FORMAT. */
+static uint64_t recent_counts_size(const struct blueprint *plan);
+static void recent_save_counts(const struct recent *recent, unsigned char *bytes);
+static nidus_status recent_load_counts(struct recent *recent, const unsigned char *bytes, uint64_t most);
+
+#endif
+
 #define ROUNDING (1 + 1e-6)
 #define RATE_SLACK 2     /* the rate at the capacity, as a multiple of the target */
 #define SPARSE_MOST 1024 /* and that of a full table */
@@ -4117,10 +4357,13 @@ static nidus_status check_fields_in_api_claims(const struct family *family, cons
 {
 	if (plan->capacity == 0 || plan->max_capacity < plan->capacity || plan->seed == 0 ||
 	    !(plan->fpr > 0 && plan->fpr < 1) || plan->segmented > PLAN_GENERATIONS ||
-	    plan->level != 0 || (plan->segmented && !(family->features & NIDUS_GROW)) ||
+	    !recent_plan_possible(plan) ||
+	    (plan->segmented && !(family->features & NIDUS_GROW)) ||
 	    (plan->segmented == PLAN_GENERATIONS) != (plan->max_capacity == NIDUS_UNLIMITED) ||
+	    (plan->segmented == PLAN_GENERATIONS) != (plan->stride != 0) ||
+	    (plan->segmented != PLAN_GENERATIONS && plan->shares != 0) ||
 	    (!plan->segmented &&
-	     ((plan->growth_bits | plan->borrowed) != 0 || plan->max_capacity != plan->capacity)) ||
+	     (plan->growth_bits != 0 || plan->max_capacity != plan->capacity)) ||
 	    (plan->value_bits != 0 && !(family->features & (NIDUS_ENUMERATE | NIDUS_STATIC))) ||
 	    (plan->judged != 0 && family->judge == NULL) ||
 	    plan->features & ~(family->features | OPTIONS_NO_ABILITIES) ||
@@ -4162,6 +4405,18 @@ static nidus_status check_rate_in_api_claims(const struct family *family, const 
 	return NIDUS_OK;
 }
 
+/* All generations, so many times the rate of the first. */
+static nidus_status check_shares(const struct family *family, const struct blueprint *plan,
+                                 const struct blueprint *first)
+{
+	double one = family->forecast(first, first->max_capacity).fpr;
+	if (one * plan->shares > RATE_SLACK * GENERATION_SHARE * plan->fpr)
+		return fail(NIDUS_E_FORMAT,
+		            "the header promises a rate of %g; %u eighths of %g are more",
+		            plan->fpr, plan->shares, one);
+	return NIDUS_OK;
+}
+
 nidus_status claims_check(const struct family *family, const struct blueprint *plan)
 {
 	nidus_status status = check_fields_in_api_claims(family, plan);
@@ -4172,8 +4427,9 @@ nidus_status claims_check(const struct family *family, const struct blueprint *p
 	if (status == NIDUS_OK && plan->segmented == PLAN_GENERATIONS) {
 		if (!generations_plan_of(family_find(family->id), plan, 0, &first))
 			return fail(NIDUS_E_FORMAT, "no generation of this plan is possible");
+		family = family_of_plan(family_find(family->id), &first);
+		status = check_shares(family, plan, &first);
 		plan = &first; /* the others follow from it */
-		family = family_of_plan(family_find(family->id), plan);
 	}
 	if (status == NIDUS_OK)
 		status = check_load(family, plan);
@@ -4445,7 +4701,7 @@ void offers_refuse(struct offers *offers, nidus_status status)
 #define CELL_BITS 5 /* a leaf's parts are as many cells as these can number */
 #define CELLS (1u << CELL_BITS)
 
-extern const struct body_ops directory_ops, nidus_its_directory_shared_ops;
+extern const struct body_ops nidus_its_directory_ops;
 
 /*
  * What lies before each body: its leaf and the range of its parts. It takes half a line, so that what
@@ -4455,7 +4711,8 @@ struct body_head {
 	struct leaf *leaf;
 	/* Its parts; the first and the last may be other bodies', too, where bits are borrowed. */
 	uint64_t first, last;
-	uint8_t tag_bits;
+	/* Bits of a tag in the lowest byte; above it the tick up to which a filter that forgets swept the body. */
+	uint64_t swept_and_tag;
 };
 
 #define BODY_HEAD (MEMORY_LINE / 2)
@@ -4464,6 +4721,11 @@ _Static_assert(sizeof(struct body_head) <= BODY_HEAD, "a body's head is before i
 static inline struct body_head *body_head(const void *body)
 {
 	return (struct body_head *)(void *)((unsigned char *)(uintptr_t)body - BODY_HEAD);
+}
+
+static inline unsigned body_tag_bits(const void *body)
+{
+	return (unsigned)(body_head(body)->swept_and_tag & 0xff);
 }
 
 /* How many base segments there are. */
@@ -4502,7 +4764,6 @@ static struct leaf *directory_next_leaf(const struct directory *directory, uint6
 
 /* The body that holds a hash, of a directory that has leaves. */
 static void *directory_body(const struct directory *directory, uint64_t hash);
-static void directory_prefetch(const void *body, uint64_t hash);
 
 /* Makes a leaf, its bodies empty or over tables. Errors: E_NOMEM. */
 static nidus_status directory_make_leaf(const struct directory *directory, uint64_t number, unsigned depth,
@@ -4534,8 +4795,9 @@ static struct blueprint directory_body_plan(const struct blueprint *plan);
 /* Makes a leaf part of the directory, whose index is deep enough. */
 static void directory_enter(struct directory *directory, struct leaf *leaf);
 
-/* Entries from which on there are leaves, by base segments, keys that a body takes, and bits of a record. */
-static uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool shared);
+/* Entries from which on there are leaves, by keys that a body takes, and bits of a record. */
+static uint64_t directory_list_most(const struct blueprint *plan, uint64_t keys, unsigned bits,
+                             bool shared);
 /* Bits of a record of the list, but for its value; 0: there can be no list. */
 static unsigned directory_list_bits(const struct family *inner, const struct blueprint *plan);
 
@@ -4565,6 +4827,10 @@ static nidus_status directory_leave_list(struct directory *directory);
 
 /* Puts what is in a list into another directory, or into the leaves of the same one. Errors: E_NOMEM. */
 static nidus_status directory_put_list(struct directory *to, const struct directory *from);
+
+/* The part of an entry of a body. */
+static uint64_t directory_part_of_entry(const struct directory *directory, const void *body,
+                                 const nidus_entry *entry);
 
 /* The entry of a record. */
 static nidus_entry directory_listed_entry(const struct directory *directory, struct few_record record);
@@ -4610,6 +4876,34 @@ static nidus_status directory_put_copies(struct directory *directory, uint64_t h
 #endif
 
 
+/* ==== src/base/probe.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * probe: a lookup in two steps, and what the first leaves for the second.
+ *
+ * A probe has the hash, numbers that say where in a body to look, and the version of that body. A
+ * body gets a version when it is laid out, one that no other body ever had, and keeps its layout
+ * as long as it lives: filters grow, are packed or merged by making others. So numbers of a probe
+ * hold good for exactly the bodies that have its version; any other one is asked by the hash.
+ */
+#ifndef NIDUS_BASE_PROBE_H
+#define NIDUS_BASE_PROBE_H
+
+
+#define PROBE_ANY 0 /* the version of no body: a probe that has a hash alone */
+
+/* A version for a new body. */
+static uint64_t probe_version(void);
+
+/* A probe with a hash alone. */
+static inline void probe_by_hash(nidus_probe *probe, uint64_t hash)
+{
+	probe->hash = hash;
+	probe->version = PROBE_ANY;
+}
+
+#endif
+
 #define SOME 256 /* keys of a batch whose bodies are found at a time */
 
 /* ---------------------------------------------------------------- finding a body -- */
@@ -4647,7 +4941,7 @@ static inline void *body_of_in_api_directory(const struct directory *directory, 
 }
 
 /* Whether there are leaves: otherwise the entries are a list. */
-static inline bool has_leaves(const struct directory *directory)
+static inline bool has_leaves_in_api_directory(const struct directory *directory)
 {
 	return directory->index != NULL;
 }
@@ -4661,7 +4955,7 @@ void *directory_body(const struct directory *directory, uint64_t hash)
 
 NEVER_INLINE bool contains_else(const struct directory *directory, uint64_t hash)
 {
-	return has_leaves(directory)
+	return has_leaves_in_api_directory(directory)
 	               ? directory->ops->contains(body_by_asking(directory, hash), hash)
 	               : directory_few_copies(directory, hash) > 0;
 }
@@ -4680,23 +4974,35 @@ static bool contains_in_api_directory(const void *body, uint64_t hash)
 static uint64_t count_in_api_directory(const void *body, uint64_t hash)
 {
 	const struct directory *directory = body;
-	return has_leaves(directory) ? directory->ops->count(body_of_in_api_directory(directory, hash), hash)
+	return has_leaves_in_api_directory(directory) ? directory->ops->count(body_of_in_api_directory(directory, hash), hash)
 	                             : directory_few_copies(directory, hash);
 }
 
 static size_t find_in_api_directory(const void *body, uint64_t hash, uint64_t *values, size_t cap)
 {
 	const struct directory *directory = body;
-	return has_leaves(directory)
+	return has_leaves_in_api_directory(directory)
 	               ? directory->ops->find(body_of_in_api_directory(directory, hash), hash, values, cap)
 	               : directory_few_values(directory, hash, values, cap);
 }
 
-void directory_prefetch(const void *body, uint64_t hash)
+/* A list has nothing to ask for. */
+static void prepare_in_api_directory(const void *body, uint64_t hash, nidus_probe *probe)
 {
 	const struct directory *directory = body;
-	if (has_leaves(directory))
-		directory->inner->prefetch(body_of_in_api_directory(directory, hash), hash);
+	if (LIKELY(has_leaves_in_api_directory(directory)))
+		directory->ops->prepare(body_of_in_api_directory(directory, hash), hash, probe);
+	else
+		probe_by_hash(probe, hash);
+}
+
+/* If the body is another one by now it has another version. */
+static bool ask_in_api_directory(const void *body, const nidus_probe *probe)
+{
+	const struct directory *directory = body;
+	return LIKELY(has_leaves_in_api_directory(directory))
+	               ? directory->ops->ask(body_of_in_api_directory(directory, probe->hash), probe)
+	               : directory_few_copies(directory, probe->hash) > 0;
 }
 
 /* Takes room for inserts into a leaf, or gives it back; what is left. */
@@ -4759,7 +5065,7 @@ nidus_status directory_put(struct directory *directory, uint64_t hash, uint64_t 
 nidus_status directory_put_copies(struct directory *directory, uint64_t hash, uint64_t value,
                                   uint64_t copies)
 {
-	if (!has_leaves(directory))
+	if (!has_leaves_in_api_directory(directory))
 		return directory_few_put(directory, hash, value, copies);
 	if (copies == 1)
 		return directory_put(directory, hash, value);
@@ -4769,7 +5075,7 @@ nidus_status directory_put_copies(struct directory *directory, uint64_t hash, ui
 static nidus_status insert_value_in_api_directory(void *body, uint64_t hash, uint64_t value)
 {
 	struct directory *directory = body;
-	return LIKELY(has_leaves(directory)) ? directory_put(directory, hash, value)
+	return LIKELY(has_leaves_in_api_directory(directory)) ? directory_put(directory, hash, value)
 	                                     : directory_few_put(directory, hash, value, 1);
 }
 
@@ -4794,6 +5100,7 @@ static nidus_status insert_new_in_api_directory(void *body, uint64_t hash)
 	return status;
 }
 
+/* Of a directory that threads share. */
 static nidus_status add_in_api_directory(void *body, uint64_t hash, uint64_t value)
 {
 	struct directory *directory = body;
@@ -4809,7 +5116,7 @@ static nidus_status add_in_api_directory(void *body, uint64_t hash, uint64_t val
 static nidus_status remove_key_in_api_directory(void *body, uint64_t hash)
 {
 	struct directory *directory = body;
-	return LIKELY(has_leaves(directory))
+	return LIKELY(has_leaves_in_api_directory(directory))
 	               ? directory->ops->remove(body_of_in_api_directory(directory, hash), hash)
 	               : directory_few_take(directory, hash);
 }
@@ -4817,7 +5124,7 @@ static nidus_status remove_key_in_api_directory(void *body, uint64_t hash)
 static nidus_status change_in_api_directory(void *body, uint64_t hash, struct value_change what)
 {
 	struct directory *directory = body;
-	return has_leaves(directory) ? directory->ops->change(body_of_in_api_directory(directory, hash), hash, what)
+	return has_leaves_in_api_directory(directory) ? directory->ops->change(body_of_in_api_directory(directory, hash), hash, what)
 	                             : directory_few_change(directory, hash, what);
 }
 
@@ -4837,9 +5144,9 @@ static void contains_batch_in_api_directory(const void *body, const uint64_t *ha
 {
 	const struct directory *directory = body;
 	void *bodies[SOME];
-	for (size_t i = 0; i < n && !has_leaves(directory); i++)
+	for (size_t i = 0; i < n && !has_leaves_in_api_directory(directory); i++)
 		yes[i] = contains_in_api_directory(body, hashes[i]);
-	for (size_t from = 0; from < n && has_leaves(directory); from += SOME) {
+	for (size_t from = 0; from < n && has_leaves_in_api_directory(directory); from += SOME) {
 		size_t some = n - from < SOME ? n - from : SOME;
 		find_bodies(directory, hashes + from, some, bodies);
 		directory->ops->contains_each((const void *const *)bodies, hashes + from, some,
@@ -4847,18 +5154,38 @@ static void contains_batch_in_api_directory(const void *body, const uint64_t *ha
 	}
 }
 
+/* find of up to SOME keys of bodies that have no find_each: only of those that are found. */
+static void find_if_there(const struct directory *directory, void *const *bodies,
+                          const uint64_t *hashes, size_t n, uint64_t *first, uint32_t *found)
+{
+	uint8_t yes[SOME];
+	directory->ops->contains_each((const void *const *)bodies, hashes, n, yes);
+	for (size_t i = 0; i < n; i++) {
+		first[i] = found[i] = 0;
+		if (yes[i])
+			found[i] = (uint32_t)directory->ops->find(bodies[i], hashes[i], &first[i],
+			                                          1);
+	}
+}
+
 static void find_batch_in_api_directory(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
                        uint32_t *found)
 {
 	const struct directory *directory = body;
-	for (size_t from = 0; from < n; from += SOME) {
-		size_t end = n - from < SOME ? n : from + SOME;
-		for (size_t i = from; i < end; i++)
-			directory_prefetch(directory, hashes[i]);
-		for (size_t i = from; i < end; i++) {
-			first[i] = 0;
-			found[i] = (uint32_t)find_in_api_directory(directory, hashes[i], &first[i], 1);
-		}
+	void *bodies[SOME];
+	for (size_t i = 0; i < n && !has_leaves_in_api_directory(directory); i++) {
+		first[i] = 0;
+		found[i] = (uint32_t)find_in_api_directory(body, hashes[i], &first[i], 1);
+	}
+	for (size_t from = 0; from < n && has_leaves_in_api_directory(directory); from += SOME) {
+		size_t some = n - from < SOME ? n - from : SOME;
+		find_bodies(directory, hashes + from, some, bodies);
+		if (directory->ops->find_each != NULL)
+			directory->ops->find_each((const void *const *)bodies, hashes + from, some,
+			                          first + from, found + from);
+		else
+			find_if_there(directory, bodies, hashes + from, some, first + from,
+			              found + from);
 	}
 }
 
@@ -4909,9 +5236,9 @@ static nidus_status insert_some_in_api_directory(struct directory *directory, co
                                 const uint64_t *values, size_t n, size_t *done)
 {
 	void *bodies[SOME];
-	size_t some = has_leaves(directory) ? claim_bodies(directory, hashes, n, bodies) : 0;
+	size_t some = has_leaves_in_api_directory(directory) ? claim_bodies(directory, hashes, n, bodies) : 0;
 	if (some == 0)
-		return insert_singly(directory, hashes, values, has_leaves(directory) ? 1 : n,
+		return insert_singly(directory, hashes, values, has_leaves_in_api_directory(directory) ? 1 : n,
 		                     done);
 	nidus_status status = directory->ops->insert_each(bodies, hashes, values, some, done);
 	for (size_t i = *done; i < some; i++)
@@ -4940,7 +5267,7 @@ static nidus_status remove_batch_in_api_directory(void *body, const uint64_t *ha
 	void *bodies[SOME];
 	nidus_status status = NIDUS_OK;
 	*done = 0;
-	while (*done < n && status == NIDUS_OK && !has_leaves(directory)) {
+	while (*done < n && status == NIDUS_OK && !has_leaves_in_api_directory(directory)) {
 		status = remove_key_in_api_directory(body, hashes[*done]);
 		*done += status == NIDUS_OK;
 	}
@@ -4953,23 +5280,10 @@ static nidus_status remove_batch_in_api_directory(void *body, const uint64_t *ha
 	return status;
 }
 
-const struct body_ops directory_ops = {
+const struct body_ops nidus_its_directory_ops = {
 	.contains = contains_in_api_directory,
-	.count = count_in_api_directory,
-	.find = find_in_api_directory,
-	.insert = insert_in_api_directory,
-	.insert_value = insert_value_in_api_directory,
-	.insert_new = insert_new_in_api_directory,
-	.remove = remove_key_in_api_directory,
-	.change = change_in_api_directory,
-	.contains_batch = contains_batch_in_api_directory,
-	.find_batch = find_batch_in_api_directory,
-	.insert_batch = insert_batch_in_api_directory,
-	.remove_batch = remove_batch_in_api_directory,
-};
-
-const struct body_ops nidus_its_directory_shared_ops = {
-	.contains = contains_in_api_directory,
+	.prepare = prepare_in_api_directory,
+	.ask = ask_in_api_directory,
 	.count = count_in_api_directory,
 	.find = find_in_api_directory,
 	.insert = insert_in_api_directory,
@@ -5034,8 +5348,8 @@ static nidus_status build_in_api_directory_family(void *body, const uint64_t *ha
 
 static const struct body_ops *ops_in_api_directory_family(const void *body)
 {
-	const struct directory *directory = body;
-	return directory->shared ? &nidus_its_directory_shared_ops : &directory_ops;
+	(void)body;
+	return &nidus_its_directory_ops;
 }
 
 static uint64_t count_in_api_directory_family(const void *body)
@@ -5088,7 +5402,6 @@ static void make_families_in_api_directory_family(void)
 		family.copy = copy_in_api_directory_family;
 		family.build = build_in_api_directory_family;
 		family.ops = ops_in_api_directory_family;
-		family.prefetch = directory_prefetch;
 		family.count = count_in_api_directory_family;
 		family.surplus = NULL;
 		family.promise = NULL;
@@ -5119,6 +5432,7 @@ const struct family *directory_family(const struct family *inner)
  * directory_few: a growing filter of a few keys, which is a list of entries (base/few.h).
  */
 
+#define FORGETTING_MOST 1024 /* entries of the list of a filter that forgets */
 #define TWO_BODIES_MOST 24576 /* keys of two bodies of any family; a longer list would be slow */
 
 unsigned directory_list_bits(const struct family *inner, const struct blueprint *plan)
@@ -5129,12 +5443,15 @@ unsigned directory_list_bits(const struct family *inner, const struct blueprint 
 	return bits <= 64 ? bits : 0;
 }
 
-uint64_t directory_list_most(uint64_t base, uint64_t keys, unsigned bits, bool shared)
+uint64_t directory_list_most(const struct blueprint *plan, uint64_t keys, unsigned bits,
+                             bool shared)
 {
 	uint64_t most;
-	if (shared || bits == 0 || multiply_overflows(base, keys, &most))
+	if (shared || bits == 0 || multiply_overflows(plan->chunks, keys, &most) ||
+	    most > TWO_BODIES_MOST)
 		return 0;
-	return most <= TWO_BODIES_MOST ? most / 2 : 0;
+	/* Expired entries leave a list one by one: that is work of one insert. */
+	return plan->slices > 0 && most / 2 > FORGETTING_MOST ? FORGETTING_MOST : most / 2;
 }
 
 /* ------------------------------------------------------------------------ numbers -- */
@@ -5332,6 +5649,7 @@ size_t directory_few_values(const struct directory *directory, uint64_t hash, ui
 	}
 	return found;
 }
+#undef FORGETTING_MOST
 #undef RECORDS_MOST
 #undef TWO_BODIES_MOST
 
@@ -5419,6 +5737,7 @@ static nidus_status directory_map(struct directory *directory, const struct imag
 
 #define LINE DIRECTORY_HEAD
 #define RECORD 64
+#define LAGS 56 /* in a record: ticks since its bodies were swept */
 
 static const unsigned char zeros_in_api_directory_files[LINE];
 
@@ -5451,10 +5770,17 @@ static const void *piece_in_api_directory_files(const void *context, uint64_t in
 	return zeros_in_api_directory_files;
 }
 
+/* Where records begin: behind the head and the counts of slices. */
+static uint64_t records_at(const struct directory *directory)
+{
+	return LINE + recent_counts_size(&directory->ground->plan);
+}
+
 static void write_record(struct directory_saving *saving, const struct leaf *leaf,
                          unsigned char *record, struct image *image)
 {
 	const struct directory *directory = saving->directory;
+	const struct recent *recent = recent_of(directory);
 	store32(record, leaf->depth);
 	store32(record + 4, leaf->bodies);
 	for (unsigned i = 0; i < leaf->bodies; i++) {
@@ -5462,6 +5788,8 @@ static void write_record(struct directory_saving *saving, const struct leaf *lea
 		uint64_t size;
 		store64(record + 8 + 16 * i, fill.count);
 		store64(record + 16 + 16 * i, fill.listed);
+		if (recent != NULL)
+			store16(record + LAGS + 2 * i, recent_lag(recent, leaf->body[i]));
 		(void)directory->inner->table(leaf->body[i], &size);
 		image->section[IMAGE_TABLE].size += size + padding_in_api_directory_files(size);
 		image->count += fill.count;
@@ -5478,7 +5806,8 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	while (directory_next_leaf(directory, &index) != NULL)
 		leaves++;
 	*saving = (struct directory_saving){ .directory = directory,
-		                             .head_size = LINE + leaves * RECORD,
+		                             .head_size =
+		                                     records_at(directory) + leaves * RECORD,
 		                             .pieces = { piece_in_api_directory_files, saving } };
 	nidus_status status = memory_take(&directory->ground->allocator,
 	                                  saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
@@ -5488,10 +5817,17 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	saving->body = (void **)(void *)(saving->memory.bytes + saving->head_size);
 	store64(saving->memory.bytes, leaves);
 	store64(saving->memory.bytes + 8, directory->few.count);
+	const struct recent *recent = recent_of(directory);
+	if (recent != NULL) {
+		image->tick = recent->tick;
+		store64(saving->memory.bytes + 16,
+		        directory->index == NULL ? recent_lag(recent, NULL) : 0);
+		recent_save_counts(recent, saving->memory.bytes + LINE);
+	}
 	image->section[IMAGE_TABLE].size = saving->head_size + few_bytes(&directory->few);
 	image->count = few_entries(&directory->few);
 	image->stashed = few_overflow(&directory->few)->nodes;
-	unsigned char *record = saving->memory.bytes + LINE;
+	unsigned char *record = saving->memory.bytes + records_at(directory);
 	for (index = 0; (leaf = directory_next_leaf(directory, &index)) != NULL; record += RECORD)
 		write_record(saving, leaf, record, image);
 	image->section[IMAGE_STASH].size = image->stashed * OVERFLOW_ENTRY;
@@ -5526,15 +5862,24 @@ static nidus_status no_sense_in_api_directory_files(void)
 /* Whether the head of a table can be one. */
 static nidus_status check_head_in_api_directory_files(struct directory_loading *loading, const unsigned char head[LINE])
 {
-	const struct directory *directory = loading->directory;
+	struct directory *directory = loading->directory;
+	struct recent *recent = recent_of(directory);
 	const struct few *few = &directory->few;
-	uint64_t size = loading->image->section[IMAGE_TABLE].size - LINE,
-		 records = load64(head + 8);
+	uint64_t size = loading->image->section[IMAGE_TABLE].size, records = load64(head + 8);
+	if (size < records_at(directory))
+		return no_sense_in_api_directory_files();
+	size -= records_at(directory);
 	loading->leaves = load64(head);
 	loading->few = records;
-	for (unsigned i = 16; i < LINE; i++) {
+	for (unsigned i = recent != NULL ? 24 : 16; i < LINE; i++) {
 		if (head[i] != 0)
 			return no_sense_in_api_directory_files();
+	}
+	if (recent != NULL) {
+		recent->tick = loading->image->tick;
+		nidus_status status = recent_set_lag(recent, NULL, load64(head + 16));
+		if (status != NIDUS_OK)
+			return status;
 	}
 	if (loading->leaves > 0)
 		return records == 0 && loading->leaves <= size / RECORD ? NIDUS_OK : no_sense_in_api_directory_files();
@@ -5544,12 +5889,21 @@ static nidus_status check_head_in_api_directory_files(struct directory_loading *
 	               : no_sense_in_api_directory_files();
 }
 
+/* Whether nothing is said of sweeps where there are none; what is said of them is looked at later. */
+static bool lags_possible(const struct directory_loading *loading, const unsigned char *record,
+                          unsigned bodies)
+{
+	return load64(record + LAGS) >>
+	               (recent_of(loading->directory) != NULL ? 16 * bodies : 0) ==
+	       0;
+}
+
 /* Whether a record can be that of a leaf; adds up what it claims. */
 static nidus_status check_record_in_api_directory_files(struct directory_loading *loading, const unsigned char *record)
 {
 	uint32_t depth = load32(record), bodies = load32(record + 4);
 	if (bodies < 1 || bodies > LEAF_BODIES || depth > LEAF_DEPTH_MOST ||
-	    load64(record + 56) != 0)
+	    !lags_possible(loading, record, bodies))
 		return no_sense_in_api_directory_files();
 	for (unsigned i = 0; i < LEAF_BODIES; i++) {
 		uint64_t count = load64(record + 8 + 16 * i), listed = load64(record + 16 + 16 * i);
@@ -5647,13 +6001,25 @@ static nidus_status load_leaf(struct directory_loading *loading, const unsigned 
 	return status;
 }
 
+/* When the bodies of a leaf were swept. Errors: E_FORMAT. */
+static nidus_status load_lags(struct directory *directory, const unsigned char *record,
+                              const struct leaf *leaf)
+{
+	struct recent *recent = recent_of(directory);
+	nidus_status status = NIDUS_OK;
+	for (unsigned i = 0; recent != NULL && i < leaf->bodies && status == NIDUS_OK; i++)
+		status = recent_set_lag(recent, leaf->body[i], load16(record + LAGS + 2 * i));
+	return status;
+}
+
 static nidus_status load_leaves(struct directory_loading *loading, struct bytes_from *from)
 {
 	struct directory *directory = loading->directory;
 	const unsigned char *record = loading->records;
 	uint64_t at = 0, number, left;
 	nidus_status status = check_records(loading);
-	left = loading->image->section[IMAGE_TABLE].size - LINE - loading->leaves * RECORD;
+	left = loading->image->section[IMAGE_TABLE].size - records_at(directory) -
+	       loading->leaves * RECORD;
 	if (status == NIDUS_OK)
 		status = directory_prepare(directory, loading->index_depth, left);
 	for (uint64_t i = 0; i < loading->leaves && status == NIDUS_OK; i++, record += RECORD) {
@@ -5664,6 +6030,8 @@ static nidus_status load_leaves(struct directory_loading *loading, struct bytes_
 			break;
 		directory->ops = directory->inner->ops(leaf->body[0]);
 		directory_enter(directory, leaf);
+		if (status == NIDUS_OK)
+			status = load_lags(directory, record, leaf);
 	}
 	return status == NIDUS_OK && left != 0 ? no_sense_in_api_directory_files() : status;
 }
@@ -5690,6 +6058,19 @@ static nidus_status load_stashes(struct directory_loading *loading, const unsign
 	if (!directory->mapped)
 		directory_recount(directory);
 	return NIDUS_OK;
+}
+
+/* Reads how many keys each slice has, of a filter that forgets. */
+static nidus_status read_counts(struct directory_loading *loading, struct image_reading *reading)
+{
+	struct recent *recent = recent_of(loading->directory);
+	unsigned char bytes[(RECENT_SLICES_MOST + 1) * 8 + LINE];
+	if (recent == NULL)
+		return NIDUS_OK;
+	nidus_status status = image_read_piece(reading, bytes,
+	                                       recent_counts_size(&recent->directory.ground->plan));
+	return status == NIDUS_OK ? recent_load_counts(recent, bytes, loading->image->count)
+	                          : status;
 }
 
 static nidus_status read_few(struct directory_loading *loading, struct image_reading *reading)
@@ -5736,6 +6117,9 @@ nidus_status directory_read_table(struct directory_loading *loading, struct imag
 		status = check_head_in_api_directory_files(loading, head);
 	if (status != NIDUS_OK)
 		return status;
+	status = read_counts(loading, reading);
+	if (status != NIDUS_OK)
+		return status;
 	if (loading->leaves == 0)
 		return read_few(loading, reading);
 	status = memory_take(&directory->ground->allocator, loading->leaves * RECORD,
@@ -5755,6 +6139,8 @@ nidus_status directory_read_stash(struct directory_loading *loading, const unsig
 		loading->leaves > 0 ? load_stashes(loading, stash) : load_copies(loading, stash);
 	if (status == NIDUS_OK)
 		status = check_capacity_in_api_directory_files(directory, loading->image->plan.capacity);
+	if (status == NIDUS_OK && recent_of(directory) != NULL)
+		return recent_family(directory->inner)->verify(directory);
 	return status == NIDUS_OK ? directory_verify(directory) : status;
 }
 
@@ -5802,19 +6188,22 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
 	const unsigned char *table = file + image->section[IMAGE_TABLE].offset;
 	struct directory_loading loading = { .directory = directory,
 		                             .image = image,
-		                             .records = table + LINE };
+		                             .records = table + records_at(directory) };
+	struct recent *recent = recent_of(directory);
 	nidus_status status = check_head_in_api_directory_files(&loading, table);
+	if (status == NIDUS_OK && recent != NULL)
+		status = recent_load_counts(recent, table + LINE, image->count);
 	if (status != NIDUS_OK)
 		return status;
 	if (loading.leaves == 0) {
-		directory->few.bytes = (unsigned char *)(uintptr_t)table + LINE;
+		directory->few.bytes = (unsigned char *)(uintptr_t)loading.records;
 		directory->few.count = (uint16_t)loading.few;
 		status = check_capacity_in_api_directory_files(directory, image->plan.capacity);
 		return status == NIDUS_OK
 		               ? load_copies(&loading, file + image->section[IMAGE_STASH].offset)
 		               : status;
 	}
-	struct bytes_from from = { NULL, table + LINE + loading.leaves * RECORD, NULL };
+	struct bytes_from from = { NULL, loading.records + loading.leaves * RECORD, NULL };
 	status = load_leaves(&loading, &from);
 	if (status == NIDUS_OK)
 		status = check_capacity_in_api_directory_files(directory, image->plan.capacity);
@@ -5822,6 +6211,7 @@ nidus_status directory_map(struct directory *directory, const struct image *imag
 	               ? load_stashes(&loading, file + image->section[IMAGE_STASH].offset)
 	               : status;
 }
+#undef LAGS
 #undef LINE
 #undef RECORD
 
@@ -5874,6 +6264,8 @@ static const uint8_t first_cell[LEAF_BODIES + 1][LEAF_BODIES + 1] = {
 };
 
 #define ROUNDING 1e-9 /* of products of doubles, that no leaf is split for it */
+
+#define ROOM_SWEPT 8 /* the share of a leaf that has to be free when expired entries are gone */
 
 #define MOST_CELLS 11 /* of a body of a leaf that has three */
 
@@ -6031,7 +6423,7 @@ static nidus_status make_body_in_api_directory_leaves(const struct directory *di
 	struct segment segment =
 		segment_of(directory, leaf->number, leaf->depth, bodies, which, &head.last);
 	head.first = segment.first;
-	head.tag_bits = (uint8_t)segment.tag_bits;
+	head.swept_and_tag = recent_tick_of(directory) << 8 | segment.tag_bits;
 	plan.growth_bits = segment.tag_bits;
 	nidus_status status = take_block(directory, &plan, &segment, &block);
 	if (status != NIDUS_OK)
@@ -6049,7 +6441,7 @@ static nidus_status make_body_in_api_directory_leaves(const struct directory *di
 
 static void free_body_in_api_directory_leaves(const struct directory *directory, void *body)
 {
-	unsigned tag_bits = body_head(body)->tag_bits;
+	unsigned tag_bits = body_tag_bits(body);
 	directory->inner->free(body);
 	give_block(directory, (unsigned char *)body - BODY_HEAD, tag_bits);
 }
@@ -6213,7 +6605,8 @@ static uint64_t entries_in(const struct directory *directory, const void *body)
 /* Whether the growth bits give a leaf of so many bodies room for more. */
 static bool has_bits(const struct directory *directory, const struct leaf *leaf)
 {
-	return leaf->depth + (leaf->bodies > 1 ? 2u : 1u) <= directory->ground->plan.growth_bits;
+	unsigned bits = leaf->depth + (leaf->bodies > 1 ? 2u : 1u);
+	return bits + directory->spare <= directory->ground->plan.growth_bits;
 }
 
 /* Whether a leaf may be split, be it by borrowed bits. */
@@ -6300,7 +6693,7 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 	leaf->last = true;
 	if (wait_until(leaf, &load, overfull_at(directory, leaf), UINT64_MAX))
 		return false;
-	bool full = directory_used(directory) >= directory_most(directory);
+	bool full = recent_used(directory) >= directory_most(directory);
 	leaf->last = full || !may_split(directory, leaf);
 	if (!full && leaf->last)
 		leaf->room = (int64_t)(directory->trunk->keys / 64 + 1);
@@ -6309,9 +6702,10 @@ static bool is_due(const struct directory *directory, struct leaf *leaf)
 
 bool directory_is_full(struct directory *directory, struct leaf *leaf)
 {
+	recent_sweep_leaf(directory, leaf);
 	struct leaf_load load = load_of_in_api_directory_leaves(directory, leaf);
 	return load.count >= overfull_at(directory, leaf) &&
-	       directory_used(directory) >= directory_most(directory);
+	       recent_used(directory) >= directory_most(directory);
 }
 
 void directory_recount(struct directory *directory)
@@ -6448,9 +6842,25 @@ static nidus_status extend(struct directory *directory, struct leaf *leaf)
 	return leaf->bodies < LEAF_BODIES ? add_body(directory, leaf) : split_leaf(directory, leaf);
 }
 
+/*
+ * The same where expired entries go first. A leaf grows even if that makes a little room, or it would be
+ * swept over and over again.
+ */
+static bool is_due_swept(struct directory *directory, struct leaf *leaf)
+{
+	if (!recent_sweep_leaf(directory, leaf))
+		return is_due(directory, leaf);
+	struct leaf_load load = load_of_in_api_directory_leaves(directory, leaf);
+	uint64_t most = splits_at(directory, leaf), of_body = directory->trunk->keys;
+	if (load.count < most - most / ROOM_SWEPT && load.fullest < of_body - of_body / ROOM_SWEPT)
+		return is_due(directory, leaf);
+	bool bits = has_bits(directory, leaf) && may_split(directory, leaf);
+	return is_due(directory, leaf) || bits;
+}
+
 void directory_look_at(struct directory *directory, struct leaf *leaf, bool grow)
 {
-	if (!is_due(directory, leaf) || !grow)
+	if (!is_due_swept(directory, leaf) || !grow)
 		return;
 	reason_set_aside();
 	if (extend(directory, leaf) != NIDUS_OK) /* no memory: again a little later */
@@ -6630,6 +7040,7 @@ nidus_status directory_grow(struct directory *directory, uint64_t capacity, bool
 	return status;
 }
 #undef MOST_CELLS
+#undef ROOM_SWEPT
 #undef ROUNDING
 
 /* ==== src/api/directory_whole.c ==== */
@@ -6654,9 +7065,10 @@ struct blueprint directory_body_plan(const struct blueprint *plan)
 {
 	struct blueprint body = *plan;
 	body.chunks = 1;
-	body.growth_bits = body.level = body.borrowed = body.segmented = 0;
+	body.growth_bits = body.stride = body.shares = body.segmented = 0;
+	body.slices = 0;
 	body.fpr = 1; /* what a body takes is a question of its places alone */
-	if (body.stash_limit == 0 && plan->family != NIDUS_BREADCRUMB)
+	if (body.stash_limit == 0 && family_find(plan->family)->searches)
 		body.stash_limit =
 			1; /* a leaf that cannot be split keeps what comes in its lists */
 	return body;
@@ -6669,7 +7081,7 @@ static nidus_status too_many_bits(void)
 
 nidus_status directory_check(const struct family *inner, const struct blueprint *plan)
 {
-	if (plan->level != 0 || plan->borrowed != 0 || plan->growth_bits > LEAF_DEPTH_MOST ||
+	if (plan->growth_bits > LEAF_DEPTH_MOST ||
 	    plan->chunks < 1 || plan->chunks > UINT64_C(1) << LEAF_DEPTH_MOST || plan->groups < 1 ||
 	    plan->groups > UINT64_C(1) << 46 ||
 	    log2_floor(plan->chunks) + plan->growth_bits >= LEAF_DEPTH_MOST)
@@ -6691,6 +7103,20 @@ nidus_status directory_check(const struct family *inner, const struct blueprint 
 static double parts_for(uint64_t keys, uint64_t of_body)
 {
 	return (double)keys / (UNEVEN * (double)of_body);
+}
+
+#define FIXED_LARGER 4 /* times: bodies of a directory that never grows, where tables can be of any size */
+
+/* The same where all bodies are there from the first: they are larger, and so more even. */
+static double parts_of_fixed(const struct family *inner, struct blueprint *plan, uint64_t capacity,
+                             uint64_t *keys)
+{
+	if (inner->fit_segment == NULL || capacity <= *keys)
+		return parts_for(capacity, *keys);
+	inner->fit_segment(plan, *keys * FIXED_LARGER);
+	*keys = inner->segment_keys(plan);
+	double even = 1 - (1 - UNEVEN) / sqrt(FIXED_LARGER);
+	return (double)capacity / (even * (double)*keys);
 }
 
 #define BASE_FEW 3 /* base segments of a small filter whose bodies have one size, at least */
@@ -6718,8 +7144,10 @@ nidus_status directory_plan(const struct family *inner, const nidus_options *opt
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t keys = inner->segment_keys(plan);
-	double first = parts_for(options->capacity, keys);
-	double last = parts_for(options->max_capacity, keys);
+	bool fixed = options->capacity == options->max_capacity;
+	double first = fixed ? parts_of_fixed(inner, plan, options->capacity, &keys)
+	                     : parts_for(options->capacity, keys);
+	double last = fixed ? first : parts_for(options->max_capacity, keys);
 	/* A list comes first: a few base segments more let tables end where max_capacity does. */
 	if (options->capacity <= keys / 2)
 		first = inner->fit_segment != NULL ? 1 : fmin(last, BASE_FEW);
@@ -6793,7 +7221,7 @@ struct forecast directory_forecast(const struct family *inner, const struct blue
 	body.growth_bits = bodies.tag_bits;
 	struct forecast forecast = inner->forecast(&body, keys / bodies.all);
 	unsigned bits = directory_list_bits(inner, plan);
-	bool few = keys <= directory_list_most(plan->chunks, of_body, bits,
+	bool few = keys <= directory_list_most(plan, of_body, bits,
 	                                       plan->features & NIDUS_CONCURRENT);
 	forecast.bytes = few ? few_size(bits, plan->value_bits, keys)
 	                     : bytes_of_bodies(inner, &bodies, &body);
@@ -6829,8 +7257,8 @@ void directory_create(struct directory *directory, const struct family *inner,
 		.ground = ground,
 		.parts = plan->chunks << plan->growth_bits,
 		.few = { .bits = (uint8_t)bits, .value_bits = (uint8_t)plan->value_bits },
-		.few_most = (uint16_t)directory_list_most(plan->chunks, inner->segment_keys(&body),
-		                                          bits, shared),
+		.few_most = (uint16_t)directory_list_most(plan, inner->segment_keys(&body), bits,
+		                                          shared),
 		.shared = shared,
 		.mapped = mapped,
 	};
@@ -6880,7 +7308,7 @@ static void add_fill(struct fill *all, const struct fill *body)
 static uint64_t room_of_body(const struct directory *directory, const void *body)
 {
 	struct blueprint plan = directory->trunk->plan;
-	plan.growth_bits = body_head(body)->tag_bits;
+	plan.growth_bits = body_tag_bits(body);
 	return directory->mapped ? 0 : directory->inner->segment_room(&plan);
 }
 
@@ -6934,9 +7362,8 @@ struct fill directory_fill(const struct directory *directory)
 
 /* ------------------------------------------------------------------------- walks -- */
 
-/* The part of an entry of a body. */
-static uint64_t part_of_entry(const struct directory *directory, const void *body,
-                              const nidus_entry *entry)
+uint64_t directory_part_of_entry(const struct directory *directory, const void *body,
+                                 const nidus_entry *entry)
 {
 	return body_head(body)->first +
 	       (entry->fingerprint >> directory->inner->tag_at(&directory->ground->plan));
@@ -7023,7 +7450,7 @@ bool directory_next(const struct directory *directory, nidus_cursor *cursor, nid
 		if (directory->inner->next(body, &inner, entry)) {
 			cursor->position[1] = pack_in_api_directory_whole(&inner);
 			*entry = entry_outside(directory, entry,
-			                       part_of_entry(directory, body, entry));
+			                       directory_part_of_entry(directory, body, entry));
 			return true;
 		}
 		*place = behind;
@@ -7078,7 +7505,7 @@ static nidus_status verify_body(const struct directory *directory, const void *b
 	if (!borrows && (parts & (parts - 1)) == 0)
 		return status; /* every tag is one of the body's parts */
 	while (status == NIDUS_OK && directory->inner->next(body, &cursor, &entry)) {
-		uint64_t part = part_of_entry(directory, body, &entry);
+		uint64_t part = directory_part_of_entry(directory, body, &entry);
 		if (part > head->last ||
 		    (borrows && !borrowed_in_place(directory, body, &entry, part)))
 			return fail(NIDUS_E_CORRUPT,
@@ -7131,8 +7558,10 @@ static nidus_status copy_leaf(struct directory *to, const struct leaf *leaf, boo
 	if (status != NIDUS_OK)
 		return status;
 	to->ops = to->inner->ops(copy->body[0]);
-	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++)
+	for (unsigned i = 0; i < leaf->bodies && status == NIDUS_OK; i++) {
 		status = copy_body(to, copy->body[i], leaf->body[i], mapped);
+		body_head(copy->body[i])->swept_and_tag = body_head(leaf->body[i])->swept_and_tag;
+	}
 	directory_enter(to, copy);
 	copy->room = leaf->room;
 	copy->last = leaf->last;
@@ -7254,7 +7683,7 @@ nidus_status directory_build(struct directory *directory, const uint64_t *hashes
 		return fail(NIDUS_FULL, "there are more keys than the filter has room for");
 	nidus_status status = directory_grow(directory, n, false);
 	for (size_t i = 0; i < n && directory->index == NULL && status == NIDUS_OK; i++)
-		status = directory_ops.insert_value(directory, hashes[i],
+		status = nidus_its_directory_ops.insert_value(directory, hashes[i],
 		                                    values != NULL ? values[i] : 0);
 	for (struct leaf *leaf; status == NIDUS_OK && !watch_stopped() &&
 	                        (leaf = directory_next_leaf(directory, &index)) != NULL;)
@@ -7298,7 +7727,7 @@ static nidus_status list_entries_in_api_directory_whole(struct directory *to, co
 	while (status == NIDUS_OK && directory_next(from, &cursor, &entry)) {
 		status = directory_entry_hash(to, &entry, &hash);
 		if (status == NIDUS_OK)
-			status = directory_ops.insert_value(to, hash, entry.value);
+			status = nidus_its_directory_ops.insert_value(to, hash, entry.value);
 	}
 	return status;
 }
@@ -7325,6 +7754,7 @@ nidus_status directory_absorb(struct directory *to, const struct directory *from
 	return status;
 }
 #undef BASE_FEW
+#undef FIXED_LARGER
 #undef HASH_BITS
 #undef INNER_BITS
 #undef LEAF_BYTES
@@ -7587,6 +8017,10 @@ nidus_status nidus_build_exclude(const nidus_options *options, uint64_t *hashes,
  */
 
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
 nidus_status filter_null(const char *argument)
 {
 	return fail(NIDUS_E_ARG, "%s is NULL", argument);
@@ -7605,6 +8039,10 @@ nidus_status filter_check_writable(const nidus_filter *filter)
 nidus_status filter_check_removable(const nidus_filter *filter)
 {
 	nidus_status status = filter_check_writable(filter);
+	if (status == NIDUS_OK && filter->plan.slices > 0)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets removes nothing: keys that look the same share "
+		            "an entry, which goes when none of them is refreshed any more");
 	if (status == NIDUS_OK && !(filter->family->features & NIDUS_DELETE))
 		return fail(NIDUS_E_UNSUPPORTED, "the %s family cannot remove",
 		            filter->family->name);
@@ -7634,30 +8072,38 @@ static bool has_locks(const nidus_filter *filter)
 	return filter->plan.features & NIDUS_CONCURRENT && !filter->readonly && !FILTER_ALONE;
 }
 
-/* Bytes behind a filter: any of fixed size may become a directory. */
-static size_t body_room(const struct family *family)
+/* Bytes of the body of a filter. */
+static size_t body_size(const struct family *family, const struct blueprint *plan)
 {
-	size_t most = family->body_size > sizeof(struct directory) ? family->body_size
-	                                                           : sizeof(struct directory);
+	return plan->slices > 0 ? recent_size(plan) : family->body_size;
+}
+
+/* Bytes behind a filter: any of fixed size may become a directory. */
+static size_t body_room(const struct family *family, const struct blueprint *plan)
+{
+	size_t size = body_size(family, plan);
+	size_t most = size > sizeof(struct directory) ? size : sizeof(struct directory);
 	return divide_up(most, sizeof(void *)) * sizeof(void *);
 }
 
 _Static_assert(sizeof(struct apart) <= sizeof(struct directory), "it fits behind any filter");
 
 /*
- * Takes memory for a filter. A body of fixed size begins with a line, a directory anywhere.
+ * Takes memory for a filter. A body of fixed size begins with a line, others anywhere.
  * Errors: E_NOMEM.
  */
-static nidus_status take_memory_in_api_filter(const struct family *family, const nidus_allocator *allocator,
-                                bool opened, nidus_filter **filter)
+static nidus_status take_memory_in_api_filter(const struct family *family, const struct blueprint *plan,
+                                const nidus_allocator *allocator, bool opened,
+                                nidus_filter **filter)
 {
 	size_t before = MEMORY_LINE - offsetof(struct nidus_filter, body) % MEMORY_LINE;
-	size_t size = sizeof(struct nidus_filter) + body_room(family) +
+	size_t size = sizeof(struct nidus_filter) + body_room(family, plan) +
 	              (opened ? sizeof(struct opened) : 0);
 	struct block memory;
-	if (family->grows)
+	bool lists = family->grows || family->unlimited;
+	if (lists)
 		before = 0;
-	nidus_status status = family->grows ? memory_take_anywhere(allocator, size, &memory)
+	nidus_status status = lists ? memory_take_anywhere(allocator, size, &memory)
 	                                    : memory_take(allocator, before + size, &memory);
 	if (status != NIDUS_OK)
 		return status;
@@ -7683,7 +8129,8 @@ static void give_memory(nidus_filter *filter)
 
 struct opened *filter_opened(const nidus_filter *filter)
 {
-	return (struct opened *)(void *)((uintptr_t)filter->body + body_room(filter->family));
+	return (struct opened *)(void *)((uintptr_t)filter->body +
+	                                 body_room(filter->family, &filter->plan));
 }
 
 /* Makes the body of a filter that has all the rest. Errors: E_NOMEM. */
@@ -7696,6 +8143,12 @@ static nidus_status make_body_in_api_filter(nidus_filter *filter, unsigned char 
 		                 has_locks(filter), filter->readonly);
 		return NIDUS_OK;
 	}
+	if (filter->family->unlimited) {
+		generations_create((struct generations *)(void *)filter->body,
+		                   family_find(filter->family->id), &filter->ground,
+		                   has_locks(filter), filter->readonly);
+		return NIDUS_OK;
+	}
 	if (!has_locks(filter))
 		plan.features &= ~(uint32_t)NIDUS_CONCURRENT;
 	return filter->family->create(filter->body, &plan, NULL, &filter->allocator, table);
@@ -7706,9 +8159,12 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
                          nidus_filter **filter)
 {
 	nidus_filter *made;
+	assert(plan->family == family->id && plan->capacity > 0);
+	assert((plan->features & ~(family->features | NIDUS_COMPACT | NIDUS_NO_DELETE |
+	                           NIDUS_STATIC | NIDUS_FAST)) == 0);
 	*filter = NULL;
 	family = family_of_plan(family_find(family->id), plan);
-	nidus_status status = take_memory_in_api_filter(family, allocator, table != NULL, &made);
+	nidus_status status = take_memory_in_api_filter(family, plan, allocator, table != NULL, &made);
 	if (status != NIDUS_OK)
 		return status;
 	made->family = family;
@@ -7717,7 +8173,7 @@ nidus_status filter_make(const struct family *family, const struct blueprint *pl
 	made->allocator = *allocator;
 	made->readonly = table != NULL;
 	made->keeps_all = plan->features & NIDUS_NO_DELETE;
-	made->value_bits = (uint8_t)plan->value_bits;
+	made->value_bits = plan->slices > 0 ? 0 : plan->value_bits; /* stamps are no values */
 	status = make_body_in_api_filter(made, table);
 	if (status != NIDUS_OK) {
 		give_memory(made);
@@ -7743,24 +8199,25 @@ static void free_body_in_api_filter(nidus_filter *filter)
 	filter->apart = false;
 }
 
-/* Whether a body of a family fits behind a filter. */
-static bool has_room(const nidus_filter *filter, const struct family *family)
+/* Whether the body of another filter fits behind a filter. */
+static bool has_room(const nidus_filter *filter, const nidus_filter *other)
 {
 	size_t before = filter->skipped + offsetof(struct nidus_filter, body);
-	return family->body_size <= filter->whole_size - before;
+	return body_size(other->family, &other->plan) <= filter->whole_size - before;
 }
 
 void filter_take_body(nidus_filter *to, nidus_filter *from)
 {
 	const size_t seed = sizeof to->plan.seed;
-	bool stays = !from->apart && !has_room(to, from->family);
+	assert(to != from && !to->readonly && to->plan.seed == from->plan.seed);
+	bool stays = !from->apart && !has_room(to, from);
 	struct apart apart = { .body = from->body, .memory = memory_of_in_api_filter(from) };
 	shared_unmake(from);
 	free_body_in_api_filter(to);
 	if (stays)
 		memcpy(to->body, &apart, sizeof apart);
 	else
-		memcpy(to->body, from->body, from->apart ? sizeof apart : from->family->body_size);
+		memcpy(to->body, from->body, from->apart ? sizeof apart : body_size(from->family, &from->plan));
 	to->apart = stays || from->apart;
 	to->family = from->family;
 	/* Other threads may read the seed, which is the same, to hash a key. */
@@ -7769,6 +8226,8 @@ void filter_take_body(nidus_filter *to, nidus_filter *from)
 	to->ops = from->ops;
 	if (filter_directory(to) != NULL)
 		directory_move(filter_directory(to), &to->ground);
+	if (filter_generations(to) != NULL)
+		generations_move(filter_generations(to), &to->ground);
 	filter_choose_front(to);
 	if (!stays)
 		give_memory(from);
@@ -7958,8 +8417,9 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 		.features = features_now(filter),
 		.readonly = filter->readonly,
 		.concurrent = plan->features & NIDUS_CONCURRENT && !filter->readonly,
-		.value_bits = plan->value_bits,
+		.value_bits = filter->value_bits,
 		.judged = plan->judged,
+		.slices = plan->slices,
 	};
 	shared_go_on(filter);
 	memcpy(info, &full, size);
@@ -7988,7 +8448,6 @@ nidus_status nidus_get_info(const nidus_filter *filter, nidus_info *info)
 
 extern const struct body_ops generations_ops, nidus_its_generations_shared_ops;
 
-static void generations_prefetch(const void *body, uint64_t hash);
 
 /* A generation is full with so many keys left, a share of all that it takes. */
 #define GENERATION_LEFT 64
@@ -8006,9 +8465,6 @@ static nidus_status generations_verify_room(const struct generations *generation
 static nidus_status generations_check(const struct family *inner, const struct blueprint *plan);
 static struct forecast generations_forecast(const struct family *inner, const struct blueprint *plan,
                                      uint64_t keys);
-static nidus_status generations_create(struct generations *generations, const struct family *inner,
-                                const struct blueprint *plan, const nidus_allocator *allocator,
-                                bool mapped);
 static void generations_free(struct generations *generations);
 static void generations_clear(struct generations *generations);
 static nidus_status generations_copy(struct generations *to, const struct generations *from);
@@ -8033,8 +8489,8 @@ static nidus_entry generations_identity(const struct generations *generations, u
 static bool contains_in_api_generations(const void *body, uint64_t hash)
 {
 	const struct generations *generations = body;
-	for (unsigned i = generations->n; i-- > 0;) {
-		if (directory_ops.contains(generations->of[i], hash))
+	for (unsigned i = generations_n(generations); i-- > 0;) {
+		if (nidus_its_directory_ops.contains(generations_at(generations, i), hash))
 			return true;
 	}
 	return false;
@@ -8043,8 +8499,8 @@ static bool contains_in_api_generations(const void *body, uint64_t hash)
 static bool contains_shared(const void *body, uint64_t hash)
 {
 	const struct generations *generations = body;
-	for (unsigned i = 0; i < generations->n; i++) {
-		if (directory_ops.contains(generations->of[i], hash))
+	for (unsigned i = 0; i < generations_n(generations); i++) {
+		if (nidus_its_directory_ops.contains(generations_at(generations, i), hash))
 			return true;
 	}
 	return false;
@@ -8054,8 +8510,8 @@ static bool contains_shared(const void *body, uint64_t hash)
 static uint64_t count_old(const struct generations *generations, uint64_t hash)
 {
 	uint64_t count_in_api_generations = 0;
-	for (unsigned i = 0; i + 1 < generations->n; i++)
-		count_in_api_generations += directory_ops.count(generations->of[i], hash);
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++)
+		count_in_api_generations += nidus_its_directory_ops.count(generations_at(generations, i), hash);
 	return count_in_api_generations;
 }
 
@@ -8063,7 +8519,7 @@ static uint64_t count_in_api_generations(const void *body, uint64_t hash)
 {
 	const struct generations *generations = body;
 	return count_old(generations, hash) +
-	       directory_ops.count(generations_youngest(generations), hash);
+	       nidus_its_directory_ops.count(generations_youngest(generations), hash);
 }
 
 /* Old copies only become fewer: if they are as many afterwards they were so in between. */
@@ -8073,7 +8529,7 @@ static uint64_t count_shared(const void *body, uint64_t hash)
 	uint64_t old, young, again = count_old(generations, hash);
 	do {
 		old = again;
-		young = directory_ops.count(generations_youngest(generations), hash);
+		young = nidus_its_directory_ops.count(generations_youngest(generations), hash);
 		again = count_old(generations, hash);
 	} while (again != old);
 	return old + young;
@@ -8083,19 +8539,43 @@ static size_t find_in_api_generations(const void *body, uint64_t hash, uint64_t 
 {
 	const struct generations *generations = body;
 	size_t found = 0;
-	for (unsigned i = 0; i < generations->n; i++) {
+	for (unsigned i = 0; i < generations_n(generations); i++) {
 		size_t before = found < cap ? found : cap;
-		found += directory_ops.find(generations->of[i], hash,
+		found += nidus_its_directory_ops.find(generations_at(generations, i), hash,
 		                            cap > 0 ? values + before : values, cap - before);
 	}
 	return found;
 }
 
-void generations_prefetch(const void *body, uint64_t hash)
+/* Lines of all generations are asked for; the numbers are those of the youngest. */
+static void prepare_in_api_generations(const void *body, uint64_t hash, nidus_probe *probe)
 {
 	const struct generations *generations = body;
-	for (unsigned i = 0; i < generations->n; i++)
-		directory_prefetch(generations->of[i], hash);
+	for (unsigned i = 0; i < generations_n(generations); i++)
+		nidus_its_directory_ops.prepare(generations_at(generations, i), hash, probe);
+}
+
+static bool contains_old(const struct generations *generations, uint64_t hash)
+{
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++) {
+		if (nidus_its_directory_ops.contains(generations_at(generations, i), hash))
+			return true;
+	}
+	return false;
+}
+
+static bool ask_in_api_generations(const void *body, const nidus_probe *probe)
+{
+	const struct generations *generations = body;
+	return nidus_its_directory_ops.ask(generations_youngest(generations), probe) ||
+	       contains_old(generations, probe->hash);
+}
+
+static bool ask_shared(const void *body, const nidus_probe *probe)
+{
+	const struct generations *generations = body;
+	return contains_old(generations, probe->hash) ||
+	       nidus_its_directory_ops.ask(generations_youngest(generations), probe);
 }
 
 /* Keys that no generation had so far, and their places in a batch. */
@@ -8110,7 +8590,7 @@ struct rest {
 static void contains_rest(const struct directory *directory, struct rest *rest, uint8_t *yes)
 {
 	size_t left = 0;
-	directory_ops.contains_batch(directory, rest->hashes, rest->n, rest->yes);
+	nidus_its_directory_ops.contains_batch(directory, rest->hashes, rest->n, rest->yes);
 	for (size_t i = 0; i < rest->n; i++) {
 		yes[rest->at[i]] = rest->yes[i];
 		rest->hashes[left] = rest->hashes[i];
@@ -8125,23 +8605,24 @@ static void contains_some(const struct generations *generations, const uint64_t 
                           uint8_t *yes)
 {
 	struct rest rest = { .n = 0 };
-	unsigned last = generations->n - 1;
-	bool shared = generations->shared;
-	directory_ops.contains_batch(generations->of[shared ? 0 : last], hashes, n, yes);
+	unsigned last = generations_n(generations) - 1;
+	bool shared = generations->first.shared;
+	nidus_its_directory_ops.contains_batch(generations_at(generations, shared ? 0 : last), hashes, n,
+	                             yes);
 	for (size_t i = 0; i < n; i++) {
 		rest.hashes[rest.n] = hashes[i];
 		rest.at[rest.n] = (uint16_t)i;
 		rest.n += !yes[i];
 	}
 	for (unsigned i = 1; i <= last && rest.n > 0; i++)
-		contains_rest(generations->of[shared ? i : last - i], &rest, yes);
+		contains_rest(generations_at(generations, shared ? i : last - i), &rest, yes);
 }
 
 static void contains_batch_in_api_generations(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
 {
 	const struct generations *generations = body;
-	if (generations->n == 1) {
-		directory_ops.contains_batch(generations->of[0], hashes, n, yes);
+	if (generations_n(generations) == 1) {
+		nidus_its_directory_ops.contains_batch(generations_at(generations, 0), hashes, n, yes);
 		return;
 	}
 	for (size_t from = 0; from < n; from += SOME)
@@ -8155,12 +8636,12 @@ static void find_batch_in_api_generations(const void *body, const uint64_t *hash
 	const struct generations *generations = body;
 	uint64_t value[SOME];
 	uint32_t more[SOME];
-	directory_ops.find_batch(generations->of[0], hashes, n, first, found);
-	for (size_t from = 0; from < n && generations->n > 1; from += SOME) {
+	nidus_its_directory_ops.find_batch(generations_at(generations, 0), hashes, n, first, found);
+	for (size_t from = 0; from < n && generations_n(generations) > 1; from += SOME) {
 		size_t some = n - from < SOME ? n - from : SOME;
-		for (unsigned i = 1; i < generations->n; i++) {
-			directory_ops.find_batch(generations->of[i], hashes + from, some, value,
-			                         more);
+		for (unsigned i = 1; i < generations_n(generations); i++) {
+			nidus_its_directory_ops.find_batch(generations_at(generations, i), hashes + from,
+			                         some, value, more);
 			for (size_t k = 0; k < some; k++) {
 				if (found[from + k] == 0)
 					first[from + k] = value[k];
@@ -8179,7 +8660,7 @@ static void find_batch_in_api_generations(const void *body, const uint64_t *hash
 static nidus_status make_room_in_api_generations(struct generations *generations, uint64_t hash)
 {
 	struct directory *youngest = generations_youngest(generations);
-	if (directory_ops.count(youngest, hash) > 0)
+	if (nidus_its_directory_ops.count(youngest, hash) > 0)
 		return NIDUS_OK; /* copies never make a filter grow */
 	generations_recount(generations);
 	if (generations->room > 0)
@@ -8195,16 +8676,16 @@ static nidus_status make_room_in_api_generations(struct generations *generations
 /* An insert for which the youngest generation has to be looked at first. */
 static nidus_status insert_first(struct generations *generations, uint64_t hash, uint64_t value)
 {
-	const unsigned before = generations->n;
+	const unsigned before = generations_n(generations);
 	const int64_t room = generations->room;
 	nidus_status status = make_room_in_api_generations(generations, hash);
 	if (status == NIDUS_OK)
-		status = directory_ops.insert_value(generations_youngest(generations), hash, value);
+		status = nidus_its_directory_ops.insert_value(generations_youngest(generations), hash, value);
 	if (status == NIDUS_OK) {
 		generations->room--;
 		return status;
 	}
-	if (generations->n > before)
+	if (generations_n(generations) > before)
 		generations_drop(generations);
 	generations->room = room;
 	return status;
@@ -8216,7 +8697,7 @@ static nidus_status insert_value_in_api_generations(void *body, uint64_t hash, u
 	if (UNLIKELY(generations->room <= 0))
 		return insert_first(generations, hash, value);
 	nidus_status status =
-		directory_ops.insert_value(generations_youngest(generations), hash, value);
+		nidus_its_directory_ops.insert_value(generations_youngest(generations), hash, value);
 	generations->room -= status == NIDUS_OK;
 	return status;
 }
@@ -8242,7 +8723,7 @@ static nidus_status insert_batch_in_api_generations(void *body, const uint64_t *
 		if (generations->room > 0) {
 			if ((uint64_t)generations->room < some)
 				some = (size_t)generations->room;
-			status = directory_ops.insert_batch(generations_youngest(generations),
+			status = nidus_its_directory_ops.insert_batch(generations_youngest(generations),
 			                                    hashes + *done,
 			                                    values_from(values, *done), some, &in);
 			generations->room -= (int64_t)in;
@@ -8264,7 +8745,7 @@ static void take_room_shared(struct generations *generations, int64_t inserts, u
 	const struct directory *youngest = generations_youngest(generations);
 	bool full = __atomic_sub_fetch(&generations->room, inserts, __ATOMIC_RELAXED) <= 0;
 	bool due = __atomic_load_n(&youngest->due, __ATOMIC_RELAXED) != 0;
-	if (UNLIKELY(due || (full && nidus_its_directory_shared_ops.count(youngest, hash) <= 1)))
+	if (UNLIKELY(due || (full && nidus_its_directory_ops.count(youngest, hash) <= 1)))
 		__atomic_store_n(&generations->due, 1, __ATOMIC_RELAXED);
 }
 
@@ -8290,28 +8771,28 @@ void generations_look_after(struct generations *generations)
 	(void)reason_decide(NIDUS_OK);
 }
 
-static nidus_status insert_value_shared(void *body, uint64_t hash, uint64_t value)
+static nidus_status insert_value_shared_in_api_generations(void *body, uint64_t hash, uint64_t value)
 {
 	struct generations *generations = body;
 	nidus_status status =
-		nidus_its_directory_shared_ops.insert_value(generations_youngest(generations), hash, value);
+		nidus_its_directory_ops.insert_value(generations_youngest(generations), hash, value);
 	if (status == NIDUS_OK)
 		take_room_shared(generations, 1, hash);
 	return status;
 }
 
-static nidus_status insert_shared(void *body, uint64_t hash)
+static nidus_status insert_shared_in_api_generations(void *body, uint64_t hash)
 {
-	return insert_value_shared(body, hash, 0);
+	return insert_value_shared_in_api_generations(body, hash, 0);
 }
 
-static nidus_status insert_new_shared(void *body, uint64_t hash)
+static nidus_status insert_new_shared_in_api_generations(void *body, uint64_t hash)
 {
 	struct generations *generations = body;
 	if (count_old(generations, hash) > 0)
 		return NIDUS_PRESENT;
 	nidus_status status =
-		nidus_its_directory_shared_ops.insert_new(generations_youngest(generations), hash);
+		nidus_its_directory_ops.insert_new(generations_youngest(generations), hash);
 	if (status == NIDUS_OK)
 		take_room_shared(generations, 1, hash);
 	return status;
@@ -8321,26 +8802,27 @@ static nidus_status add_shared(void *body, uint64_t hash, uint64_t value)
 {
 	struct generations *generations = body;
 	struct value_change change_in_api_generations = { .what = VALUE_ADD, .fresh = value };
-	for (unsigned i = 0; i + 1 < generations->n; i++) {
-		nidus_status status = nidus_its_directory_shared_ops.change(generations->of[i], hash, change_in_api_generations);
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++) {
+		nidus_status status = nidus_its_directory_ops.change(generations_at(generations, i),
+		                                                  hash, change_in_api_generations);
 		if (status != NIDUS_NOT_FOUND)
 			return status;
 	}
 	nidus_status status =
-		nidus_its_directory_shared_ops.add(generations_youngest(generations), hash, value);
+		nidus_its_directory_ops.add(generations_youngest(generations), hash, value);
 	if (status == NIDUS_OK) /* it may have come */
 		take_room_shared(generations, 1, hash);
 	return status;
 }
 
-static nidus_status insert_batch_shared(void *body, const uint64_t *hashes, const uint64_t *values,
+static nidus_status insert_batch_shared_in_api_generations(void *body, const uint64_t *hashes, const uint64_t *values,
                                         size_t n, size_t *done)
 {
 	struct generations *generations = body;
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK && !generations_due(generations);) {
 		size_t some = n - *done < SOME ? n - *done : SOME, in = 0;
-		status = nidus_its_directory_shared_ops.insert_batch(generations_youngest(generations),
+		status = nidus_its_directory_ops.insert_batch(generations_youngest(generations),
 		                                           hashes + *done,
 		                                           values_from(values, *done), some, &in);
 		*done += in;
@@ -8357,11 +8839,12 @@ static nidus_status remove_key_in_api_generations(void *body, uint64_t hash)
 {
 	struct generations *generations = body;
 	nidus_status status = NIDUS_NOT_FOUND;
-	for (unsigned i = generations->n; i-- > 0 && status == NIDUS_NOT_FOUND;)
-		status = directory_ops.remove(generations->of[i], hash);
+	for (unsigned i = generations_n(generations); i-- > 0 && status == NIDUS_NOT_FOUND;)
+		status = nidus_its_directory_ops.remove(generations_at(generations, i), hash);
 	/* It may have come to the youngest while the last old copy went. */
-	if (status == NIDUS_NOT_FOUND && generations->shared && generations->n > 1)
-		status = directory_ops.remove(generations_youngest(generations), hash);
+	if (status == NIDUS_NOT_FOUND && generations->first.shared &&
+	    generations->younger != NULL)
+		status = nidus_its_directory_ops.remove(generations_youngest(generations), hash);
 	return status;
 }
 
@@ -8369,10 +8852,11 @@ static nidus_status change_in_api_generations(void *body, uint64_t hash, struct 
 {
 	struct generations *generations = body;
 	nidus_status status = NIDUS_NOT_FOUND;
-	for (unsigned i = generations->n; i-- > 0 && status == NIDUS_NOT_FOUND;)
-		status = directory_ops.change(generations->of[i], hash, what);
-	if (status == NIDUS_NOT_FOUND && generations->shared && generations->n > 1)
-		status = directory_ops.change(generations_youngest(generations), hash, what);
+	for (unsigned i = generations_n(generations); i-- > 0 && status == NIDUS_NOT_FOUND;)
+		status = nidus_its_directory_ops.change(generations_at(generations, i), hash, what);
+	if (status == NIDUS_NOT_FOUND && generations->first.shared &&
+	    generations->younger != NULL)
+		status = nidus_its_directory_ops.change(generations_youngest(generations), hash, what);
 	return status;
 }
 
@@ -8382,10 +8866,10 @@ static nidus_status remove_batch_in_api_generations(void *body, const uint64_t *
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK;) {
 		size_t out = 0;
-		status = directory_ops.remove_batch(generations_youngest(generations),
+		status = nidus_its_directory_ops.remove_batch(generations_youngest(generations),
 		                                    hashes + *done, n - *done, &out);
 		*done += out;
-		if (status == NIDUS_NOT_FOUND && generations->n > 1) {
+		if (status == NIDUS_NOT_FOUND && generations_n(generations) > 1) {
 			status = remove_key_in_api_generations(body, hashes[*done]);
 			*done += status == NIDUS_OK;
 		}
@@ -8395,6 +8879,8 @@ static nidus_status remove_batch_in_api_generations(void *body, const uint64_t *
 
 const struct body_ops generations_ops = {
 	.contains = contains_in_api_generations,
+	.prepare = prepare_in_api_generations,
+	.ask = ask_in_api_generations,
 	.count = count_in_api_generations,
 	.find = find_in_api_generations,
 	.insert = insert_in_api_generations,
@@ -8410,17 +8896,19 @@ const struct body_ops generations_ops = {
 
 const struct body_ops nidus_its_generations_shared_ops = {
 	.contains = contains_shared,
+	.prepare = prepare_in_api_generations,
+	.ask = ask_shared,
 	.count = count_shared,
 	.find = find_in_api_generations,
-	.insert = insert_shared,
-	.insert_value = insert_value_shared,
-	.insert_new = insert_new_shared,
+	.insert = insert_shared_in_api_generations,
+	.insert_value = insert_value_shared_in_api_generations,
+	.insert_new = insert_new_shared_in_api_generations,
 	.add = add_shared,
 	.remove = remove_key_in_api_generations,
 	.change = change_in_api_generations,
 	.contains_batch = contains_batch_in_api_generations,
 	.find_batch = find_batch_in_api_generations,
-	.insert_batch = insert_batch_shared,
+	.insert_batch = insert_batch_shared_in_api_generations,
 	.remove_batch = remove_batch_in_api_generations,
 };
 #undef SOME
@@ -8450,13 +8938,6 @@ static struct forecast forecast_in_api_generations_family(const struct blueprint
 	return generations_forecast(inner_of_in_api_generations_family(plan), plan, keys);
 }
 
-static nidus_status create(void *body, const struct blueprint *plan, const struct segment *segment,
-                           const nidus_allocator *allocator, unsigned char *table)
-{
-	(void)segment;
-	return generations_create(body, inner_of_in_api_generations_family(plan), plan, allocator, table != NULL);
-}
-
 static void free_generations(void *body)
 {
 	generations_free(body);
@@ -8482,7 +8963,7 @@ static nidus_status build_in_api_generations_family(void *body, const uint64_t *
 static const struct body_ops *ops_in_api_generations_family(const void *body)
 {
 	const struct generations *generations = body;
-	return generations->shared ? &nidus_its_generations_shared_ops : &generations_ops;
+	return generations->first.shared ? &nidus_its_generations_shared_ops : &generations_ops;
 }
 
 static uint64_t count_in_api_generations_family(const void *body)
@@ -8535,13 +9016,12 @@ static void make_families_in_api_generations_family(void)
 		family.body_size = sizeof(struct generations);
 		family.check = check_in_api_generations_family;
 		family.forecast = forecast_in_api_generations_family;
-		family.create = create;
+		family.create = NULL; /* but generations_create */
 		family.free = free_generations;
 		family.clear = clear_in_api_generations_family;
 		family.copy = copy_in_api_generations_family;
 		family.build = build_in_api_generations_family;
 		family.ops = ops_in_api_generations_family;
-		family.prefetch = generations_prefetch;
 		family.count = count_in_api_generations_family;
 		family.surplus = NULL;
 		family.promise = NULL;
@@ -8575,6 +9055,8 @@ const struct family *family_of_plan(const struct family *inner, const struct blu
 {
 	if (plan->segmented == PLAN_GENERATIONS)
 		return generations_family(inner);
+	if (plan->slices > 0)
+		return recent_family(inner);
 	return plan->segmented ? directory_family(inner) : inner;
 }
 
@@ -8688,15 +9170,16 @@ static nidus_status save_one(struct generations_saving *saving, struct image *im
 	unsigned char *record = saving->head + LINE + number * RECORD;
 	struct image one = { .count = 0 };
 	nidus_status status =
-		directory_save(saving->generations->of[number], &saving->of[number], &one);
+		directory_save(generations_at(saving->generations, number), &saving->of[number],
+		               &one);
 	if (status != NIDUS_OK)
 		return status;
 	uint64_t size = one.section[IMAGE_TABLE].size;
 	store64(record, size);
 	store64(record + 8, one.count);
 	store64(record + 16, one.stashed);
-	store64(record + 24, directory_base(saving->generations->of[number]));
-	store32(record + 32, saving->generations->of[number]->ground->plan.growth_bits);
+	store64(record + 24, directory_base(generations_at(saving->generations, number)));
+	store32(record + 32, generations_at(saving->generations, number)->ground->plan.growth_bits);
 	saving->size[number] = size;
 	saving->n++;
 	image->section[IMAGE_TABLE].size += RECORD + size + padding_in_api_generations_files(size);
@@ -8712,10 +9195,10 @@ nidus_status generations_save(const struct generations *generations,
 	nidus_status status = NIDUS_OK;
 	*saving = (struct generations_saving){ .generations = generations,
 		                               .pieces = { piece_in_api_generations_files, saving } };
-	store64(saving->head, generations->n);
+	store64(saving->head, generations_n(generations));
 	store64(saving->head + 8, generations->room > 0 ? (uint64_t)generations->room : 0);
 	image->section[IMAGE_TABLE].size = LINE;
-	while (saving->n < generations->n && status == NIDUS_OK)
+	while (saving->n < generations_n(generations) && status == NIDUS_OK)
 		status = save_one(saving, image);
 	if (status != NIDUS_OK)
 		generations_saved(saving);
@@ -8822,14 +9305,14 @@ static nidus_status prepare_in_api_generations_files(struct loading *loading, co
 		status = check_record_in_api_generations_files(loading, image, i, records + i * RECORD);
 	if (status == NIDUS_OK)
 		status = place_in_api_generations_files(loading, image);
-	while (status == NIDUS_OK && generations->n < loading->n)
+	while (status == NIDUS_OK && generations_n(generations) < loading->n)
 		status = generations_make_next(generations);
 	if (status == NIDUS_E_RANGE)
 		return no_sense_in_api_generations_files();
 	generations->room = (int64_t)loading->room;
 	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++) {
 		const unsigned char *record = records + i * RECORD;
-		struct directory *directory = generations->of[i];
+		struct directory *directory = generations_at(generations, i);
 		if (load64(record + 24) != directory_base(directory) ||
 		    load32(record + 32) != directory->ground->plan.growth_bits)
 			return no_sense_in_api_generations_files();
@@ -8866,7 +9349,7 @@ static nidus_status read_tables(struct loading *loading, const struct image *ima
 static nidus_status read_stashes_in_api_generations_files(struct loading *loading, const struct image *image,
                                  nidus_source source, void *context)
 {
-	const nidus_allocator *allocator = &loading->generations->allocator;
+	const nidus_allocator *allocator = &loading->generations->first.ground->allocator;
 	struct block stash;
 	nidus_status status = memory_take(allocator, image->section[IMAGE_STASH].size, &stash);
 	if (status != NIDUS_OK)
@@ -8904,7 +9387,8 @@ static nidus_status read_all(struct loading *loading, const struct image *image,
 static nidus_status take_loading(struct generations *generations, struct block *memory,
                                  struct loading **loading)
 {
-	nidus_status status = memory_take(&generations->allocator, sizeof(struct loading), memory);
+	nidus_status status = memory_take(&generations->first.ground->allocator,
+	                                  sizeof(struct loading), memory);
 	if (status != NIDUS_OK)
 		return status;
 	*loading = (struct loading *)(void *)memory->bytes;
@@ -8921,7 +9405,7 @@ nidus_status generations_read(struct generations *generations, const struct imag
 	if (status != NIDUS_OK)
 		return status;
 	status = read_all(loading, image, source, context);
-	memory_give(&generations->allocator, &memory);
+	memory_give(&generations->first.ground->allocator, &memory);
 	return status;
 }
 
@@ -8938,8 +9422,8 @@ nidus_status generations_map(struct generations *generations, const struct image
 	if (status == NIDUS_OK)
 		status = prepare_in_api_generations_files(loading, image, table + LINE);
 	for (unsigned i = 0; i < loading->n && status == NIDUS_OK; i++)
-		status = directory_map(generations->of[i], &loading->of[i], file);
-	memory_give(&generations->allocator, &memory);
+		status = directory_map(generations_at(generations, i), &loading->of[i], file);
+	memory_give(&generations->first.ground->allocator, &memory);
 	return status;
 }
 #undef LINE
@@ -8956,7 +9440,7 @@ nidus_status generations_map(struct generations *generations, const struct image
 #pragma GCC visibility pop
 
 
-unsigned nidus_its_generation_bits = 6;
+unsigned nidus_its_generation_bits = 6, generation_bits_first = 3;
 
 /* ------------------------------------------------------------------------- sizes -- */
 
@@ -8965,29 +9449,39 @@ bool generations_nest(const struct family *inner)
 	return inner->pack != NULL; /* the first group of an entry is known */
 }
 
-/* Whether lookups compare tags, so that a bit more of them halves the rate. */
-static bool compares_tags(const struct family *inner, const struct blueprint *plan)
+/* What the first generation may have of the target. */
+static double first_share(const struct family *inner)
 {
-	struct blueprint body = directory_body_plan(plan);
-	double one = inner->forecast(&body, 1).fpr;
-	body.growth_bits = 1;
-	return inner->forecast(&body, 1).fpr < one;
+	return inner->searches ? 0.5 : 1.0 / GENERATIONS_MOST;
 }
 
-#define SHARES_FULL 3 /* generations that have a quarter of the target; then an eighth, and so on */
-
-/* What a generation of fresh fingerprints may have of the target, if it is one of the first. */
-static double first_share(bool compares)
+/* The plan's shares, where lookups compare tags: so a bit more of them halves the rate. */
+static uint8_t shares_of(const struct family *inner, const struct blueprint *plan)
 {
-	return compares ? 1.0 / (SHARES_FULL + 1) : 1.0 / GENERATIONS_MOST;
+	struct blueprint first;
+	if (!inner->searches || !generations_plan_of(inner, plan, 0, &first))
+		return 0;
+	double rate = directory_forecast(inner, &first, first.max_capacity).fpr;
+	double shares = GENERATION_SHARE * plan->fpr / rate;
+	return (uint8_t)(shares < UINT8_MAX ? shares : UINT8_MAX);
+}
+
+/* Bits that a generation has so that it takes half of what the older ones left, at most. */
+static unsigned bits_of_share(const struct blueprint *plan, unsigned number)
+{
+	unsigned left = (unsigned)plan->shares << 16, share = GENERATION_SHARE << 16, bits = 0;
+	for (unsigned i = 0; i <= number && plan->shares > 0; i++) {
+		while (share >> bits > left / 2)
+			bits++;
+		left -= share >> bits;
+	}
+	return bits;
 }
 
 /* Bits of a part behind the base segments. */
-static unsigned part_bits(const struct family *inner, const struct blueprint *plan, unsigned number)
+static unsigned part_bits(const struct blueprint *plan, unsigned number)
 {
-	unsigned more =
-		number >= SHARES_FULL && compares_tags(inner, plan) ? number - SHARES_FULL + 1 : 0;
-	return plan->growth_bits * (number + 1) + more;
+	return plan->growth_bits + plan->stride * number + bits_of_share(plan, number);
 }
 
 /* Keys that the first generation takes. */
@@ -9001,19 +9495,22 @@ static uint64_t first_keys(const struct family *inner, const struct blueprint *p
 bool generations_plan_of(const struct family *inner, const struct blueprint *plan, unsigned number,
                          struct blueprint *made)
 {
-	unsigned bits = part_bits(inner, plan, number), more = plan->growth_bits * number;
+	unsigned bits = part_bits(plan, number), more = plan->stride * number;
 	uint64_t keys = first_keys(inner, plan);
 	*made = *plan;
 	made->segmented = PLAN_DIRECTORY;
-	if (number >= GENERATIONS_MOST || keys > FAMILY_CAPACITY_MOST >> more)
+	made->stride = made->shares = 0;
+	if (number >= GENERATIONS_MOST ||
+	    (number > 0 && keys > FAMILY_CAPACITY_MOST >> (more - plan->stride)))
 		return false;
-	made->max_capacity = keys << more;
+	made->max_capacity =
+		keys > FAMILY_CAPACITY_MOST >> more ? FAMILY_CAPACITY_MOST : keys << more;
 	made->capacity = number == 0 ? plan->capacity : 1;
-	made->growth_bits = bits;
+	made->growth_bits = (uint8_t)bits;
 	reason_set_aside();
 	nidus_status status = directory_check(inner, made);
 	/* Where slots have no room for such tags there are more base segments instead. */
-	while (status != NIDUS_OK && number > 0 && made->growth_bits > plan->growth_bits) {
+	while (status != NIDUS_OK && number > 0 && made->growth_bits > 0) {
 		made->growth_bits--;
 		made->chunks *= 2;
 		status = directory_check(inner, made);
@@ -9024,14 +9521,17 @@ bool generations_plan_of(const struct family *inner, const struct blueprint *pla
 
 nidus_status generations_check(const struct family *inner, const struct blueprint *plan)
 {
-	struct blueprint first = *plan;
-	if (plan->max_capacity != NIDUS_UNLIMITED || plan->growth_bits < 1 ||
-	    plan->growth_bits > GENERATION_BITS_MOST)
-		return fail(NIDUS_E_RANGE, "generations with %u bits to grow", plan->growth_bits);
+	struct blueprint first = *plan, second;
+	if (plan->max_capacity != NIDUS_UNLIMITED || plan->growth_bits > GENERATION_BITS_MOST ||
+	    plan->stride < 1 || plan->stride > GENERATION_BITS_MOST)
+		return fail(NIDUS_E_RANGE, "generations with %u bits to grow, and %u more each",
+		            plan->growth_bits, plan->stride);
 	if (!generations_nest(inner) &&
 	    (!(plan->features & NIDUS_NO_DELETE) || plan->value_bits > 0))
 		return fail(NIDUS_E_RANGE, "generations of the %s family keep all, and no values",
 		            inner->name);
+	if (inner->searches ? plan->shares < 2 * GENERATION_SHARE : plan->shares != 0)
+		return fail(NIDUS_E_RANGE, "generations with %u shares of the rate", plan->shares);
 	first.segmented = PLAN_DIRECTORY;
 	nidus_status status = directory_check(inner, &first);
 	if (status != NIDUS_OK)
@@ -9040,6 +9540,10 @@ nidus_status generations_check(const struct family *inner, const struct blueprin
 	if (keys < 1 || keys > FAMILY_CAPACITY_MOST || plan->capacity > keys)
 		return fail(NIDUS_E_RANGE, "a first generation of %llu keys is not possible",
 		            (unsigned long long)plan->capacity);
+	if (!generations_plan_of(inner, plan, 1, &second))
+		return fail(NIDUS_E_RANGE, "so low a rate leaves no bits of a 64-bit hash to grow "
+		                           "beyond %llu keys: set max_capacity",
+		            (unsigned long long)keys);
 	return NIDUS_OK;
 }
 
@@ -9076,12 +9580,13 @@ nidus_status generations_plan(const struct family *inner, const nidus_options *o
 		return status;
 	wishes.stash = 0;
 	wishes.max_capacity = FAMILY_CAPACITY_MOST;
-	plan->fpr = target * first_share(inner->searches);
+	plan->fpr = target * first_share(inner);
 	status = inner->plan_segment(&wishes, plan);
 	plan->fpr = target;
 	if (status != NIDUS_OK)
 		return status;
-	plan->growth_bits = nidus_its_generation_bits;
+	plan->growth_bits = (uint8_t)generation_bits_first;
+	plan->stride = (uint8_t)nidus_its_generation_bits;
 	plan->chunks = 1;
 	plan->segmented = PLAN_GENERATIONS;
 	plan->capacity = options->capacity;
@@ -9090,6 +9595,7 @@ nidus_status generations_plan(const struct family *inner, const nidus_options *o
 	plan->chunks = divide_up(options->capacity, keys > 0 ? keys : 1);
 	while (first_keys(inner, plan) < options->capacity)
 		plan->chunks++;
+	plan->shares = shares_of(inner, plan);
 	return generations_check(inner, plan);
 }
 
@@ -9116,17 +9622,32 @@ struct forecast generations_forecast(const struct family *inner, const struct bl
 	return all;
 }
 
+/* The plan of a generation that is there, or of the next one; false if none can follow. */
+static bool plan_of(const struct generations *generations, unsigned number, struct blueprint *plan)
+{
+	const struct directory *first = &generations->first;
+	return generations_plan_of(first->inner, &first->ground->plan, number, plan);
+}
+
 double generations_rate(const struct generations *generations)
 {
 	double rate = 0;
-	for (unsigned i = 0; i < generations->n; i++) {
+	for (unsigned i = 0; i < generations_n(generations); i++) {
 		struct blueprint plan;
-		uint64_t used = directory_used(generations->of[i]);
+		uint64_t used = directory_used(generations_at(generations, i));
 		if (used > 0 &&
-		    generations_plan_of(generations->inner, &generations->plan, i, &plan))
-			rate += directory_forecast(generations->inner, &plan, used).fpr;
+		    plan_of(generations, i, &plan))
+			rate += directory_forecast(generations->first.inner, &plan, used).fpr;
 	}
 	return rate;
+}
+
+uint64_t generations_most(const struct generations *generations)
+{
+	const struct directory *first = &generations->first;
+	return generations->younger == NULL
+	               ? first_keys(first->inner, &first->ground->plan)
+	               : generations_youngest(generations)->ground->plan.max_capacity;
 }
 
 uint64_t generations_capacity(const struct generations *generations)
@@ -9134,8 +9655,8 @@ uint64_t generations_capacity(const struct generations *generations)
 	const struct directory *youngest = generations_youngest(generations);
 	uint64_t room = directory_capacity(youngest);
 	room = room < generations_most(generations) ? room : generations_most(generations);
-	for (unsigned i = 0; i + 1 < generations->n; i++)
-		room += directory_used(generations->of[i]);
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++)
+		room += directory_used(generations_at(generations, i));
 	return room;
 }
 
@@ -9145,72 +9666,107 @@ uint64_t generations_capacity(const struct generations *generations)
 static void refuse_beyond(struct generations *generations)
 {
 	struct blueprint next;
-	bool last =
-		!generations_plan_of(generations->inner, &generations->plan, generations->n, &next);
+	bool last = !plan_of(generations, generations_n(generations), &next);
 	generations_youngest(generations)->unbounded = !last;
 }
 
-/* A generation, and what it is made of. */
-struct generation {
-	struct directory directory;
-	struct ground ground;
-};
+void generations_create(struct generations *generations, const struct family *inner,
+                        const struct ground *ground, bool shared, bool mapped)
+{
+	*generations = (struct generations){ .younger = NULL };
+	directory_create(&generations->first, inner, ground, shared, mapped);
+	generations->first.unbounded = true; /* a second one is possible */
+	generations_recount(generations);
+}
+
+void generations_move(struct generations *generations, const struct ground *ground)
+{
+	directory_move(&generations->first, ground);
+}
+
+/* Where the younger generations are to be known. Errors: E_NOMEM. */
+static nidus_status take_younger(struct generations *generations)
+{
+	struct block memory;
+	if (generations->younger != NULL)
+		return NIDUS_OK;
+	nidus_status status = memory_take_anywhere(&generations->first.ground->allocator,
+	                                           sizeof(struct younger), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	generations->younger = (struct younger *)(void *)memory.bytes;
+	generations->younger->memory = memory;
+	return NIDUS_OK;
+}
+
+/* Gives that back if there is none. */
+static void give_younger(struct generations *generations)
+{
+	struct younger *younger = generations->younger;
+	if (younger == NULL || younger->n > 0)
+		return;
+	struct block memory = younger->memory;
+	generations->younger = NULL;
+	memory_give(&generations->first.ground->allocator, &memory);
+}
+
+/* A generation of a plan. Errors: E_NOMEM. */
+static nidus_status make_generation(const struct directory *first, const struct blueprint *plan,
+                                    struct generation **made)
+{
+	struct block memory;
+	const nidus_allocator *allocator = &first->ground->allocator;
+	nidus_status status = memory_take_anywhere(allocator, sizeof(struct generation), &memory);
+	if (status != NIDUS_OK)
+		return status;
+	struct generation *generation = (struct generation *)(void *)memory.bytes;
+	generation->ground = (struct ground){ .key = first->ground->key,
+		                              .plan = *plan,
+		                              .allocator = *allocator };
+	generation->memory = memory;
+	directory_create(&generation->directory, first->inner, &generation->ground, first->shared,
+	                 first->mapped);
+	*made = generation;
+	return NIDUS_OK;
+}
 
 nidus_status generations_make_next(struct generations *generations)
 {
 	struct blueprint plan;
-	unsigned number = generations->n;
-	if (!generations_plan_of(generations->inner, &generations->plan, number, &plan))
+	struct generation *made;
+	if (!plan_of(generations, generations_n(generations), &plan))
 		return fail(NIDUS_E_RANGE, "no generation can follow: more keys at this rate would "
 		                           "need more than a 64-bit hash");
-	struct block *memory = &generations->memory[number];
-	nidus_status status =
-		memory_take(&generations->allocator, sizeof(struct generation), memory);
-	if (status != NIDUS_OK)
+	nidus_status status = take_younger(generations);
+	if (status == NIDUS_OK)
+		status = make_generation(&generations->first, &plan, &made);
+	if (status != NIDUS_OK) {
+		give_younger(generations);
 		return status;
-	struct generation *made = (struct generation *)(void *)memory->bytes;
-	made->ground = (struct ground){ hash_key_of(plan.seed), plan, generations->allocator };
-	directory_create(&made->directory, generations->inner, &made->ground, generations->shared,
-	                 generations->mapped);
-	generations->of[number] = &made->directory;
-	generations->most[number] = plan.max_capacity;
-	generations->n++;
+	}
+	made->directory.spare =
+		bits_of_share(&generations->first.ground->plan, generations_n(generations)) & 31;
+	generations->younger->of[generations->younger->n++] = made;
 	refuse_beyond(generations);
 	return NIDUS_OK;
 }
 
-nidus_status generations_create(struct generations *generations, const struct family *inner,
-                                const struct blueprint *plan, const nidus_allocator *allocator,
-                                bool mapped)
-{
-	*generations = (struct generations){
-		.inner = inner,
-		.plan = *plan,
-		.shared = plan->features & NIDUS_CONCURRENT,
-		.mapped = mapped,
-		.allocator = *allocator,
-	};
-	nidus_status status = generations_make_next(generations);
-	if (status == NIDUS_OK)
-		generations_recount(generations);
-	return status;
-}
-
 void generations_drop(struct generations *generations)
 {
-	unsigned last = --generations->n;
-	directory_free(generations->of[last]);
-	memory_give(&generations->allocator, &generations->memory[last]);
-	generations->of[last] = NULL;
+	struct generation *last = generations->younger->of[--generations->younger->n];
+	struct block memory = last->memory;
+	directory_free(&last->directory);
+	memory_give(&generations->first.ground->allocator, &memory);
+	give_younger(generations);
 }
 
+/* It has leaves from the start: lookups ask all generations, and a list is slow. */
 nidus_status generations_add(struct generations *generations)
 {
 	nidus_status status = generations_make_next(generations);
 	if (status != NIDUS_OK)
 		return status;
-	if (generations->shared)
-		status = directory_plant(generations_youngest(generations));
+	status = directory_plant(generations_youngest(generations));
 	if (status != NIDUS_OK)
 		generations_drop(generations);
 	else
@@ -9220,20 +9776,21 @@ nidus_status generations_add(struct generations *generations)
 
 nidus_status generations_begin(struct generations *generations, uint64_t capacity)
 {
-	return directory_begin(generations->of[0], capacity);
+	return directory_begin(generations_at(generations, 0), capacity);
 }
 
 void generations_free(struct generations *generations)
 {
-	while (generations->n > 0)
+	while (generations->younger != NULL)
 		generations_drop(generations);
+	directory_free(&generations->first);
 }
 
 void generations_clear(struct generations *generations)
 {
-	while (generations->n > 1)
+	while (generations->younger != NULL)
 		generations_drop(generations);
-	directory_clear(generations->of[0]);
+	directory_clear(generations_at(generations, 0));
 	generations_recount(generations);
 }
 
@@ -9256,8 +9813,8 @@ void generations_recount(struct generations *generations)
 nidus_status generations_grow(struct generations *generations, uint64_t capacity)
 {
 	struct directory *youngest = generations_youngest(generations);
-	for (unsigned i = 0; i + 1 < generations->n; i++) {
-		uint64_t old = directory_used(generations->of[i]);
+	for (unsigned i = 0; i + 1 < generations_n(generations); i++) {
+		uint64_t old = directory_used(generations_at(generations, i));
 		capacity -= old < capacity ? old : capacity;
 	}
 	uint64_t most = generations_most(generations);
@@ -9269,16 +9826,19 @@ nidus_status generations_grow(struct generations *generations, uint64_t capacity
 uint64_t generations_count(const struct generations *generations)
 {
 	uint64_t count = 0;
-	for (unsigned i = 0; i < generations->n; i++)
-		count += directory_count(generations->of[i]);
+	for (unsigned i = 0; i < generations_n(generations); i++)
+		count += directory_count(generations_at(generations, i));
 	return count;
 }
 
 struct fill generations_fill(const struct generations *generations)
 {
-	struct fill all = { .bytes = (generations->n - 1) * sizeof(struct directory) };
-	for (unsigned i = 0; i < generations->n; i++) {
-		struct fill fill = directory_fill(generations->of[i]);
+	const struct younger *younger = generations->younger;
+	struct fill all = { .bytes = 0 };
+	if (younger != NULL)
+		all.bytes = sizeof *younger + younger->n * sizeof(struct generation);
+	for (unsigned i = 0; i < generations_n(generations); i++) {
+		struct fill fill = directory_fill(generations_at(generations, i));
 		all.count += fill.count;
 		all.stashed += fill.stashed;
 		all.listed += fill.listed;
@@ -9304,8 +9864,8 @@ nidus_status generations_verify_room(const struct generations *generations)
 nidus_status generations_verify(const struct generations *generations)
 {
 	nidus_status status = NIDUS_OK;
-	for (unsigned i = 0; i < generations->n && status == NIDUS_OK; i++)
-		status = directory_verify(generations->of[i]);
+	for (unsigned i = 0; i < generations_n(generations) && status == NIDUS_OK; i++)
+		status = directory_verify(generations_at(generations, i));
 	return status == NIDUS_OK ? generations_verify_room(generations) : status;
 }
 
@@ -9314,10 +9874,10 @@ bool generations_next(const struct generations *generations, nidus_cursor *curso
                       nidus_entry *entry)
 {
 	uint64_t number = cursor->position[0] >> GENERATION_AT;
-	for (; number < generations->n; number++) {
+	for (; number < generations_n(generations); number++) {
 		nidus_cursor inner = { { cursor->position[0] & bits_low(GENERATION_AT),
 			                 cursor->position[1] } };
-		bool found = directory_next(generations->of[number], &inner, entry);
+		bool found = directory_next(generations_at(generations, number), &inner, entry);
 		cursor->position[0] = found ? inner.position[0] | number << GENERATION_AT
 		                            : (number + 1) << GENERATION_AT;
 		cursor->position[1] = found ? inner.position[1] : 0;
@@ -9335,16 +9895,16 @@ nidus_status generations_entry_hash(const struct generations *generations, const
 	uint64_t number = entry->home >> GENERATION_AT;
 	nidus_entry inside = *entry;
 	inside.home &= bits_low(GENERATION_AT);
-	if (number >= generations->n)
+	if (number >= generations_n(generations))
 		return fail(NIDUS_E_RANGE, "the filter has no generation %llu",
 		            (unsigned long long)number);
-	return directory_entry_hash(generations->of[number], &inside, hash);
+	return directory_entry_hash(generations_at(generations, number), &inside, hash);
 }
 
 nidus_entry generations_identity(const struct generations *generations, uint64_t hash)
 {
 	nidus_entry entry = directory_identity(generations_youngest(generations), hash);
-	entry.home |= (uint64_t)(generations->n - 1) << GENERATION_AT;
+	entry.home |= (uint64_t)(generations_n(generations) - 1) << GENERATION_AT;
 	return entry;
 }
 
@@ -9356,9 +9916,9 @@ static nidus_status put_entry(struct generations *generations, const nidus_entry
 	nidus_status status = generations_entry_hash(generations, entry, &hash);
 	if (status != NIDUS_OK)
 		return status;
-	directory = generations->of[entry->home >> GENERATION_AT];
-	status = directory_ops.insert_value(directory, hash, entry->value);
-	if (status == NIDUS_OK && generations->shared)
+	directory = generations_at(generations, entry->home >> GENERATION_AT);
+	status = nidus_its_directory_ops.insert_value(directory, hash, entry->value);
+	if (status == NIDUS_OK && generations->first.shared)
 		directory_look_after(directory);
 	if (directory == generations_youngest(generations))
 		generations->room -= status == NIDUS_OK;
@@ -9368,17 +9928,17 @@ static nidus_status put_entry(struct generations *generations, const nidus_entry
 nidus_status generations_insert_entry(void *body, const nidus_entry *entry)
 {
 	struct generations *generations = body;
-	unsigned before = generations->n;
+	unsigned before = generations_n(generations);
 	int64_t room = generations->room;
 	uint64_t number = entry->home >> GENERATION_AT;
 	nidus_status status = NIDUS_OK;
-	while (status == NIDUS_OK && generations->n <= number)
+	while (status == NIDUS_OK && generations_n(generations) <= number)
 		status = generations_add(generations);
 	if (status == NIDUS_OK)
 		status = put_entry(generations, entry);
 	if (status == NIDUS_OK)
 		return status;
-	while (generations->n > before)
+	while (generations_n(generations) > before)
 		generations_drop(generations);
 	generations->room = room;
 	return status;
@@ -9389,10 +9949,10 @@ nidus_status generations_insert_entry(void *body, const nidus_entry *entry)
 nidus_status generations_copy(struct generations *to, const struct generations *from)
 {
 	nidus_status status = NIDUS_OK;
-	while (to->n < from->n && status == NIDUS_OK)
+	while (generations_n(to) < generations_n(from) && status == NIDUS_OK)
 		status = generations_make_next(to);
-	for (unsigned i = 0; i < from->n && status == NIDUS_OK; i++)
-		status = directory_copy(to->of[i], from->of[i]);
+	for (unsigned i = 0; i < generations_n(from) && status == NIDUS_OK; i++)
+		status = directory_copy(generations_at(to, i), generations_at(from, i));
 	to->room = from->room;
 	return status;
 }
@@ -9402,8 +9962,9 @@ nidus_status generations_build(struct generations *generations, const uint64_t *
 {
 	uint64_t places = n;
 	nidus_status status = NIDUS_OK;
-	if (n > generations->most[0])
-		places = copies_places(generations->inner, &generations->plan, hashes, values, n);
+	if (n > generations_most(generations))
+		places = copies_places(generations->first.inner,
+		                       &generations->first.ground->plan, hashes, values, n);
 	/* All go to the first generation that has room for them; those before stay empty. */
 	while (places > generations_most(generations) && status == NIDUS_OK)
 		status = generations_add(generations);
@@ -9431,7 +9992,6 @@ void generations_settle(struct generations *generations)
 	directory_look_after(youngest);
 	generations_recount(generations);
 }
-#undef SHARES_FULL
 
 /* ==== src/api/growth.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -9505,7 +10065,9 @@ nidus_status growth_absorb(nidus_filter *to, const nidus_filter *from)
 {
 	struct directory *directory = filter_directory(to);
 	const struct directory *source = filter_directory(from);
-	if (directory->index == NULL && (source == NULL || source->index != NULL))
+	bool alike = to->plan.slices == 0; /* stamps are those of one filter */
+	if (!alike ||
+	    (directory->index == NULL && (source == NULL || source->index != NULL)))
 		return list_entries_in_api_growth(to, from);
 	if (source != NULL)
 		return directory_absorb(directory, source);
@@ -9703,14 +10265,14 @@ static nidus_status absorb_generations(nidus_filter *to, const nidus_filter *fro
 {
 	const struct generations *source = filter_generations(from);
 	struct generations *generations = filter_generations(to);
-	unsigned n = source->n;
-	while (n > 1 && directory_count(source->of[n - 1]) == 0)
+	unsigned n = generations_n(source);
+	while (n > 1 && directory_count(generations_at(source, n - 1)) == 0)
 		n--;
-	nidus_status status = absorb_generation(generations, source->of[0]);
+	nidus_status status = absorb_generation(generations, generations_at(source, 0));
 	for (unsigned i = 1; i < n && status == NIDUS_OK; i++) {
 		status = generations_add(generations);
 		if (status == NIDUS_OK)
-			status = absorb_generation(generations, source->of[i]);
+			status = absorb_generation(generations, generations_at(source, i));
 	}
 	return status;
 }
@@ -9732,8 +10294,8 @@ static nidus_status make_shrunk(const nidus_filter *filter, uint64_t capacity, n
 		return status;
 	}
 	struct blueprint *plan = &(*made)->plan;
-	if (generations->n > 1 || capacity < plan->capacity)
-		plan->capacity = generations->n > 1 ? 1 : capacity;
+	if (generations_n(generations) > 1 || capacity < plan->capacity)
+		plan->capacity = generations_n(generations) > 1 ? 1 : capacity;
 	return NIDUS_OK;
 }
 
@@ -9916,14 +10478,40 @@ bool nidus_contains_u64(const nidus_filter *filter, uint64_t key)
 	return nidus_contains_hash(filter, nidus_hash_u64(filter, key));
 }
 
+void nidus_prepare_hash(const nidus_filter *filter, uint64_t hash, nidus_probe *probe)
+{
+	if (UNLIKELY(probe == NULL))
+		return;
+	if (UNLIKELY(filter == NULL)) {
+		probe_by_hash(probe, hash);
+		return;
+	}
+	const void *body = body_of_in_api_keys(filter);
+	filter_of(body)->front->prepare(body, hash, probe);
+}
+
+void nidus_prepare(const nidus_filter *filter, const void *key, size_t len, nidus_probe *probe)
+{
+	nidus_prepare_hash(filter, nidus_hash(filter, key, len), probe);
+}
+
+void nidus_prepare_u64(const nidus_filter *filter, uint64_t key, nidus_probe *probe)
+{
+	nidus_prepare_hash(filter, nidus_hash_u64(filter, key), probe);
+}
+
+bool nidus_ask(const nidus_filter *filter, const nidus_probe *probe)
+{
+	if (UNLIKELY(filter == NULL) || UNLIKELY(probe == NULL))
+		return false;
+	const void *body = body_of_in_api_keys(filter);
+	return filter_of(body)->front->ask(body, probe);
+}
+
 void nidus_prefetch_hash(const nidus_filter *filter, uint64_t hash)
 {
-	if (UNLIKELY(filter == NULL))
-		return;
-	if (LIKELY(filter->gate == NULL))
-		filter->family->prefetch(filter_body(filter), hash);
-	else
-		shared_prefetch(filter, hash);
+	nidus_probe ignored;
+	nidus_prepare_hash(filter, hash, &ignored);
 }
 
 uint64_t nidus_count_key_hash(const nidus_filter *filter, uint64_t hash)
@@ -9982,6 +10570,16 @@ static bool contains_through_gate(const void *body, uint64_t hash)
 	return shared_contains(filter_of(body), hash);
 }
 
+static void prepare_through_gate(const void *body, uint64_t hash, nidus_probe *probe)
+{
+	shared_prepare(filter_of(body), hash, probe);
+}
+
+static bool ask_through_gate(const void *body, const nidus_probe *probe)
+{
+	return shared_ask(filter_of(body), probe);
+}
+
 static nidus_status insert_through_gate(void *body, uint64_t hash)
 {
 	return shared_insert(filter_of(body), hash, 0);
@@ -10000,6 +10598,18 @@ static bool contains_apart(const void *behind, uint64_t hash)
 	return filter->ops->contains(filter_body(filter), hash);
 }
 
+static void prepare_apart(const void *behind, uint64_t hash, nidus_probe *probe)
+{
+	const nidus_filter *filter = filter_of(behind);
+	filter->ops->prepare(filter_body(filter), hash, probe);
+}
+
+static bool ask_apart(const void *behind, const nidus_probe *probe)
+{
+	const nidus_filter *filter = filter_of(behind);
+	return filter->ops->ask(filter_body(filter), probe);
+}
+
 static nidus_status insert_apart(void *behind, uint64_t hash)
 {
 	nidus_filter *filter = filter_of(behind);
@@ -10016,9 +10626,13 @@ static nidus_status remove_apart(void *behind, uint64_t hash)
 void filter_choose_front(nidus_filter *filter)
 {
 	static const struct body_ops gate = { .contains = contains_through_gate,
+		                              .prepare = prepare_through_gate,
+		                              .ask = ask_through_gate,
 		                              .insert = insert_through_gate,
 		                              .remove = remove_through_gate };
 	static const struct body_ops apart = { .contains = contains_apart,
+		                               .prepare = prepare_apart,
+		                               .ask = ask_apart,
 		                               .insert = insert_apart,
 		                               .remove = remove_apart };
 	if (filter->gate == NULL)
@@ -10143,6 +10757,8 @@ static nidus_status check_plan(const struct image *image, const struct family **
 	nidus_status status = claims_check(*family, plan);
 	if (status != NIDUS_OK)
 		return status;
+	if (image->tick >> RECENT_TICK_BITS != 0 || (image->tick != 0 && plan->slices == 0))
+		return fail(NIDUS_E_FORMAT, "the header's tick makes no sense");
 	uint64_t table = image->section[IMAGE_TABLE].size;
 	uint64_t entry = (*family)->stash_entry > 0 ? (*family)->stash_entry : 1;
 	bool right = plan->segmented ? table >= DIRECTORY_HEAD
@@ -10571,10 +11187,12 @@ nidus_status merge_check_match(const struct blueprint *a, const struct blueprint
 			"one can grow, the other was packed or made without max_capacity: merge "
 			"first, and pack what comes of it");
 	if (a->core_bits != b->core_bits || a->growth_bits != b->growth_bits ||
-	    a->slots != b->slots)
+	    a->stride != b->stride || a->shares != b->shares || a->slots != b->slots)
 		return fail(NIDUS_E_MISMATCH,
 		            "the fingerprints differ: make both filters with the same rate, slots "
 		            "and max_capacity");
+	if (a->slices != b->slices)
+		return fail(NIDUS_E_MISMATCH, "the slices differ: %u and %u", a->slices, b->slices);
 	if (a->value_bits != b->value_bits)
 		return fail(NIDUS_E_MISMATCH, "the values differ: %u and %u bits", a->value_bits,
 		            b->value_bits);
@@ -10650,7 +11268,8 @@ static nidus_status survey(struct merger *merger)
 	merger->family = merger->filters[0]->family;
 	merger->base = merger->filters[0]->plan;
 	merger->base.max_capacity = 0;
-	if (merger->how != NIDUS_MERGE_COPIES && merger->family->joint == NULL)
+	if (merger->how != NIDUS_MERGE_COPIES && merger->family->joint == NULL &&
+	    merger->base.slices == 0)
 		merger->base.features |= NIDUS_NO_DELETE; /* twins share an entry */
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++)
 		status = add_part(merger, merger->filters[i]);
@@ -10683,7 +11302,7 @@ static nidus_status make_growing(const struct merger *merger, uint64_t keys, nid
 	struct blueprint plan = merger->base;
 	const struct family *inner = family_find(first->family->id);
 	plan.segmented = 1;
-	plan.borrowed = 0;
+	plan.stride = plan.shares = 0;
 	/* Beyond what its bits give room for, the rate rises: that is nobody's wish. */
 	uint64_t slots = directory_slots(inner, &plan);
 	plan.max_capacity =
@@ -10804,6 +11423,8 @@ static nidus_status join_in_api_merge(const struct merger *merger, const struct 
                          uint64_t hash, uint64_t value)
 {
 	struct value_change change = { VALUE_REPLACE, value, value };
+	if (merger->base.slices > 0)
+		return NIDUS_NOT_FOUND; /* an insert keeps the younger of two ages */
 	if (merger->base.value_bits == 0)
 		return ops->count(body, hash) > 0 ? NIDUS_OK : NIDUS_NOT_FOUND;
 	if (merger->how != NIDUS_MERGE_UNIQUE) {
@@ -10829,7 +11450,10 @@ static nidus_status gather_new(nidus_filter *to, uint64_t hash, uint64_t value, 
 	}
 	if (status == NIDUS_OK)
 		status = body_insert(to->ops, filter_body(to), hash, value);
-	*count += status == NIDUS_OK;
+	if (to->plan.slices > 0)
+		*count = to->family->count(filter_body(to));
+	else
+		*count += status == NIDUS_OK;
 	return status;
 }
 
@@ -10879,11 +11503,11 @@ static nidus_status gather_young(const struct merger *merger, nidus_filter *to, 
 	struct directory *youngest = generations_youngest(generations);
 	nidus_status status;
 	/* What an older generation has covers it, where that can be told. */
-	if (generations_nest(generations->inner))
+	if (generations_nest(generations->first.inner))
 		status = join_in_api_merge(merger, to->ops, filter_body(to), hash, value);
 	else
-		status = join_in_api_merge(merger, &directory_ops, youngest, hash, value);
-	return status == NIDUS_NOT_FOUND ? directory_ops.insert_value(youngest, hash, value)
+		status = join_in_api_merge(merger, &nidus_its_directory_ops, youngest, hash, value);
+	return status == NIDUS_NOT_FOUND ? nidus_its_directory_ops.insert_value(youngest, hash, value)
 	                                 : status;
 }
 
@@ -10912,7 +11536,8 @@ static uint64_t keys_of_generation(const struct merger *merger, unsigned number)
 	uint64_t keys = 0;
 	for (size_t i = 0; i < merger->n; i++) {
 		const struct generations *part = filter_generations(merger->filters[i]);
-		keys += number < part->n ? directory_used(part->of[number]) : 0;
+		if (number < generations_n(part))
+			keys += directory_used(generations_at(part, number));
 	}
 	return keys;
 }
@@ -10921,16 +11546,16 @@ static uint64_t keys_of_generation(const struct merger *merger, unsigned number)
 static nidus_status merge_generation(const struct merger *merger, nidus_filter *to)
 {
 	struct generations *generations = filter_generations(to);
-	unsigned number = generations->n - 1;
+	unsigned number = generations_n(generations) - 1;
 	bool all = merger->how == NIDUS_MERGE_COPIES;
 	uint64_t keys = all ? keys_of_generation(merger, number) : 1;
 	nidus_status status = generations_expect(generations, keys);
 	for (size_t i = 0; i < merger->n && status == NIDUS_OK; i++) {
 		const struct generations *part = filter_generations(merger->filters[i]);
-		if (number < part->n)
+		if (number < generations_n(part))
 			status = all ? directory_take_all(generations_youngest(generations),
-			                                  part->of[number])
-			             : gather_generation(merger, to, part->of[number]);
+			                                  generations_at(part, number))
+			             : gather_generation(merger, to, generations_at(part, number));
 		filter_forget_map(merger->filters[i]);
 	}
 	generations_settle(generations);
@@ -10942,7 +11567,7 @@ static unsigned generations_of_parts(const struct merger *merger)
 {
 	unsigned most = 1;
 	for (size_t i = 0; i < merger->n; i++) {
-		unsigned n = filter_generations(merger->filters[i])->n;
+		unsigned n = generations_n(filter_generations(merger->filters[i]));
 		most = n > most ? n : most;
 	}
 	return most;
@@ -10985,7 +11610,7 @@ static nidus_status merge(struct merger *merger, nidus_filter **merged)
 		status = merge_bits(merger, merged);
 	else if (merger->family->unlimited)
 		status = merge_generations(merger, merged);
-	else if (merger->how == NIDUS_MERGE_COPIES)
+	else if (merger->how == NIDUS_MERGE_COPIES && merger->base.slices == 0)
 		status = merge_all(merger, merged);
 	else
 		status = merge_unique(merger, merged);
@@ -11105,6 +11730,9 @@ static nidus_status random_seed(uint64_t *seed);
 #endif
 
 #pragma GCC visibility push(default)
+#include <math.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
 #include <stdio.h>
 #pragma GCC visibility pop
 
@@ -11161,8 +11789,8 @@ static double fpr_most(const struct family *family)
 
 static nidus_status too_low_in_api_options(double fpr, double least)
 {
-	return fail(NIDUS_E_RANGE, "an fpr of %g is too low: 2^-%d (%.3g) is the least", fpr,
-	            least < OPTIONS_FPR_LEAST ? 32 : 24, least);
+	return fail(NIDUS_E_RANGE, "an fpr of %g is too low: 2^%d (%.3g) is the least", fpr,
+	            ilogb(least), least);
 }
 
 static nidus_status check_rate_in_api_options(nidus_options *options)
@@ -11176,6 +11804,12 @@ static nidus_status check_rate_in_api_options(nidus_options *options)
 		            options->fpr);
 	if (options->fpr < fpr_least(family))
 		return too_low_in_api_options(options->fpr, fpr_least(family));
+	if (options->max_capacity == NIDUS_UNLIMITED && options->fpr < OPTIONS_FPR_LEAST_UNLIMITED)
+		return fail(
+			NIDUS_E_RANGE,
+			"an fpr of %g is too low without a size: 2^%d is the least; say how many "
+			"keys will come at most",
+			options->fpr, ilogb(OPTIONS_FPR_LEAST_UNLIMITED));
 	/* A looser target is met by the loosest filter there is. */
 	if (options->fpr > fpr_most(family))
 		options->fpr = fpr_most(family);
@@ -11203,6 +11837,28 @@ static nidus_status check_capacity_in_api_options(const nidus_options *options)
 	return NIDUS_OK;
 }
 
+/* What goes with a filter that forgets, whatever its family. */
+static nidus_status check_slices(const nidus_options *options)
+{
+	if (options->slices == 0)
+		return NIDUS_OK;
+	if (options->slices < 2 || options->slices > RECENT_SLICES_MOST)
+		return fail(NIDUS_E_RANGE, "slices is %u; 2 to %d are possible, and 0 for none",
+		            options->slices, RECENT_SLICES_MOST);
+	if (options->value_bits > 0)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets (slices) keeps no values beside its keys");
+	if (options->features & (NIDUS_DELETE | NIDUS_MULTISET))
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets (slices) has a key once and cannot %s",
+		            options->features & NIDUS_DELETE ? "remove" : "keep copies");
+	if (options->max_capacity == NIDUS_UNLIMITED)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets (slices) needs a max_capacity: the most keys "
+		            "that are in it at a time");
+	return NIDUS_OK;
+}
+
 nidus_status options_check(nidus_options *options)
 {
 	if (options->capacity == 0 && options->max_capacity == NIDUS_UNLIMITED)
@@ -11224,7 +11880,8 @@ nidus_status options_check(nidus_options *options)
 	if (options->value_bits > VALUE_BITS_MOST)
 		return fail(NIDUS_E_RANGE, "value_bits is %u; values have at most %d bits",
 		            options->value_bits, VALUE_BITS_MOST);
-	return check_rate_in_api_options(options);
+	status = check_slices(options);
+	return status == NIDUS_OK ? check_rate_in_api_options(options) : status;
 }
 
 void options_size_for(nidus_options *options, uint64_t keys)
@@ -11257,8 +11914,25 @@ static const char *feature_name(uint32_t feature)
 	}
 }
 
-nidus_status options_plan_family(const nidus_options *options, const struct family *family,
-                                 struct blueprint *plan)
+/* The plan of a filter that forgets: a directory, whose entries have stamps for values. */
+static nidus_status plan_recent(nidus_options *options, const struct family *family,
+                                struct blueprint *plan)
+{
+	if (!recent_family_can(family))
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "the %s family cannot forget; bucketed, windowed and breadcrumb can",
+		            family->name);
+	plan->slices = (uint16_t)options->slices;
+	plan->value_bits = (uint8_t)recent_bits(options->slices);
+	options->value_bits = plan->value_bits;
+	if (options->max_capacity == 0)
+		options->max_capacity = options->capacity;
+	return directory_plan(family, options, plan);
+}
+
+/* The plan of one family, for any capacity. */
+static nidus_status plan_family(const nidus_options *options, const struct family *family,
+                                struct blueprint *plan)
 {
 	uint32_t missing = options->features & ~(family->features | OPTIONS_NO_ABILITIES);
 	if (options->features & NIDUS_COMPACT && !family->compact)
@@ -11287,6 +11961,8 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 	nidus_options wishes = *options;
 	if (wishes.slots > UINT8_MAX)
 		wishes.slots = UINT8_MAX; /* no family has so many */
+	if (status == NIDUS_OK && options->slices > 0)
+		return plan_recent(&wishes, family, plan);
 	if (status == NIDUS_OK && options->max_capacity == NIDUS_UNLIMITED)
 		return generations_plan(family, &wishes, plan);
 	if (status == NIDUS_OK && options->max_capacity > options->capacity)
@@ -11294,6 +11970,43 @@ nidus_status options_plan_family(const nidus_options *options, const struct fami
 	if (status == NIDUS_OK)
 		status = family->plan(&wishes, plan);
 	return status == NIDUS_OK ? family->check(plan) : status;
+}
+
+static bool can_plan_for(const nidus_options *options, const struct family *family, uint64_t keys)
+{
+	struct blueprint plan;
+	nidus_options fewer = *options;
+	fewer.capacity = fewer.capacity < keys ? fewer.capacity : keys;
+	fewer.max_capacity = fewer.max_capacity < keys ? fewer.max_capacity : keys;
+	return plan_family(&fewer, family, &plan) == NIDUS_OK;
+}
+
+/* The most keys that a family can be planned for with these options; 0: none, whatever their number. */
+static uint64_t most_keys_in_api_options(const nidus_options *options, const struct family *family)
+{
+	uint64_t can = 0, cannot = options_most(options);
+	while (cannot - can > 1) {
+		uint64_t keys = can + (cannot - can) / 2;
+		if (can_plan_for(options, family, keys))
+			can = keys;
+		else
+			cannot = keys;
+	}
+	return can;
+}
+
+nidus_status options_plan_family(const nidus_options *options, const struct family *family,
+                                 struct blueprint *plan)
+{
+	nidus_status status = plan_family(options, family, plan);
+	if (status != NIDUS_E_RANGE || !family->searches ||
+	    options->max_capacity == NIDUS_UNLIMITED)
+		return status;
+	char why[REASON_SIZE];
+	reason_copy(why, sizeof why);
+	uint64_t keys = most_keys_in_api_options(options, family);
+	return keys == 0 ? fail(status, "%s", why)
+	                 : fail(status, "%s: %llu are the most", why, (unsigned long long)keys);
 }
 
 /* What follows from the plan of a family. */
@@ -11569,6 +12282,9 @@ static nidus_status check_packable(const nidus_filter *filter)
 			NIDUS_E_UNSUPPORTED,
 			"a filter of unlimited size has generations of entries, which no table of "
 			"fixed size holds together: make it with a max_capacity to pack it");
+	if (status == NIDUS_OK && filter->plan.slices > 0)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "a filter that forgets cannot be packed: its entries come and go");
 	if (status != NIDUS_OK || family->pack != NULL)
 		return status;
 	if (family->features & NIDUS_STATIC)
@@ -11609,29 +12325,25 @@ nidus_status nidus_pack(nidus_filter *filter)
 #include <stdio.h>
 #pragma GCC visibility pop
 
-static const char *const names_in_api_plan[] = {
-	[NIDUS_AUTO] = "auto",         [NIDUS_CUCKOO] = "cuckoo",
-	[NIDUS_SEMISORT] = "semisort", [NIDUS_SIMPLIFIED] = "simplified",
-	[NIDUS_CHUNKED] = "chunked",   [NIDUS_BUCKETED] = "bucketed",
-	[NIDUS_WINDOWED] = "windowed", [NIDUS_BREADCRUMB] = "breadcrumb",
-	[NIDUS_BLOOM] = "bloom",       [NIDUS_BLOCKED_BLOOM] = "blocked-bloom",
-	[NIDUS_RIBBON] = "ribbon",
-};
-
-#define NAMES (sizeof names_in_api_plan / sizeof *names_in_api_plan)
+#define AUTO_NAME "auto"
 
 const char *nidus_family_name(nidus_family family)
 {
-	return (unsigned)family < NAMES ? names_in_api_plan[family] : NULL;
+	const struct family *found = family_find(family);
+	return family == NIDUS_AUTO ? AUTO_NAME : found != NULL ? found->name : NULL;
 }
 
 nidus_status nidus_family_by_name(const char *name, nidus_family *family)
 {
 	if (name == NULL || family == NULL)
 		return filter_null(name == NULL ? "name" : "family");
-	for (size_t i = 0; i < NAMES; i++) {
-		if (strcmp(name, names_in_api_plan[i]) == 0) {
-			*family = (nidus_family)i;
+	if (strcmp(name, AUTO_NAME) == 0) {
+		*family = NIDUS_AUTO;
+		return NIDUS_OK;
+	}
+	for (unsigned i = 0; i < FAMILIES; i++) {
+		if (strcmp(name, nidus_its_families[i]->name) == 0) {
+			*family = nidus_its_families[i]->id;
 			return NIDUS_OK;
 		}
 	}
@@ -11688,7 +12400,6 @@ struct choice {
 	unsigned others;
 	const struct family *next; /* the smallest of the others */
 	uint64_t next_bytes;
-	const struct family *quicker; /* than the chosen one; NULL if none is */
 };
 
 static void consider(struct choice *choice, const nidus_options *options,
@@ -11703,8 +12414,6 @@ static void consider(struct choice *choice, const nidus_options *options,
 	if (!options_may_choose(options, family))
 		return;
 	choice->others++;
-	if (choice->chosen != NULL && family->pace < choice->chosen->pace)
-		choice->quicker = family;
 	if (choice->next == NULL || row->bytes_growing < choice->next_bytes) {
 		choice->next = family;
 		choice->next_bytes = row->bytes_growing;
@@ -11719,11 +12428,6 @@ static void explain(const nidus_options *options, const struct choice *choice, c
 		snprintf(why, size, "it was asked for");
 	else if (choice->others == 0)
 		snprintf(why, size, "no other family will do");
-	else if (options->features & NIDUS_FAST && choice->quicker != NULL)
-		snprintf(why, size,
-		         "the quickest in batches beyond the cache, but %s: that would take "
-		         "twice the smallest and more once grown",
-		         choice->quicker->name);
 	else if (options->features & NIDUS_FAST)
 		snprintf(why, size,
 		         "the quickest in batches beyond the cache, of %u families that will do",
@@ -11775,7 +12479,828 @@ nidus_status nidus_plan(const nidus_options *options, nidus_plan_row *rows, size
 		return fail(NIDUS_E_BUFFER, "there are %zu rows; room was given for %zu", *n, cap);
 	return NIDUS_OK;
 }
-#undef NAMES
+#undef AUTO_NAME
+
+/* ==== src/api/recent.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * recent: stamps, sweeps and the calls on keys of filters that forget.
+ */
+
+#pragma GCC visibility push(default)
+#include <sched.h>
+#pragma GCC visibility pop
+
+
+#define SOME 128     /* keys of a batch whose lines are asked for at a time */
+#define SWEPT 256    /* expired entries that are taken out at a time */
+#define STAMPS_MOST 256
+#define TICKS bits_low(RECENT_TICK_BITS)
+
+/* ------------------------------------------------------------------------- stamps -- */
+
+unsigned recent_bits(unsigned slices)
+{
+	return log2_floor(slices + 1) + 1;
+}
+
+static unsigned slices_of(const struct recent *recent)
+{
+	return recent->directory.ground->plan.slices;
+}
+
+static uint64_t stamps_of(const struct recent *recent)
+{
+	return UINT64_C(1) << recent->directory.ground->plan.value_bits;
+}
+
+/* Now; other threads may begin a slice while this one looks a key up. */
+static uint64_t tick_of(const struct recent *recent)
+{
+	return __atomic_load_n(&recent->tick, __ATOMIC_RELAXED);
+}
+
+uint64_t recent_tick_of(const struct directory *directory)
+{
+	const struct recent *recent = recent_of(directory);
+	return recent != NULL ? recent->tick : 0;
+}
+
+static uint64_t swept_of(const void *body)
+{
+	return __atomic_load_n(&body_head(body)->swept_and_tag, __ATOMIC_ACQUIRE) >> 8;
+}
+
+static void set_swept(void *body, uint64_t tick)
+{
+	__atomic_store_n(&body_head(body)->swept_and_tag, tick << 8 | body_tag_bits(body),
+	                 __ATOMIC_RELEASE);
+}
+
+/*
+ * Ticks since a sweep. Where there are more than stamps, all entries have expired, and how many more does not
+ * matter. A thread that comes late may count less than none.
+ */
+static int lag_of(const struct recent *recent, uint64_t swept)
+{
+	int64_t lag = (int64_t)((tick_of(recent) - swept) << (64 - RECENT_TICK_BITS)) >>
+	              (64 - RECENT_TICK_BITS);
+	int64_t most = (int64_t)stamps_of(recent);
+	return (int)(lag > most ? most : lag < -most ? -most : lag);
+}
+
+/* The age of an entry with a stamp, which is `slices` or more if it has expired. */
+static int age_of(const struct recent *recent, uint64_t swept, uint64_t stamp)
+{
+	uint64_t oldest = swept - (slices_of(recent) - 1);
+	int behind = (int)((stamp - oldest) & (stamps_of(recent) - 1));
+	return lag_of(recent, swept) + (int)slices_of(recent) - 1 - behind;
+}
+
+static bool is_live(const struct recent *recent, uint64_t swept, uint64_t stamp)
+{
+	return age_of(recent, swept, stamp) < (int)slices_of(recent);
+}
+
+static uint64_t stamp_of(const struct recent *recent, unsigned age)
+{
+	return (recent->tick - age) & (stamps_of(recent) - 1);
+}
+
+int recent_age_of_entry(const struct recent *recent, const void *body, const nidus_entry *entry)
+{
+	return age_of(recent, body != NULL ? swept_of(body) : recent->list_swept, entry->value);
+}
+
+/* Whether an entry can be stamped now without a sweep before. */
+static bool can_stamp(const struct recent *recent, uint64_t swept)
+{
+	return lag_of(recent, swept) <= (int)(stamps_of(recent) - slices_of(recent));
+}
+
+/* A lag in a file is at most the number of stamps. */
+unsigned recent_lag(const struct recent *recent, const void *body)
+{
+	int lag = lag_of(recent, body != NULL ? swept_of(body) : recent->list_swept);
+	return lag > 0 ? (unsigned)lag : 0;
+}
+
+nidus_status recent_set_lag(struct recent *recent, void *body, uint64_t lag)
+{
+	if (lag > stamps_of(recent))
+		return fail(NIDUS_E_FORMAT, "a segment that was swept so long ago makes no sense");
+	if (body != NULL)
+		set_swept(body, (recent->tick - lag) & TICKS);
+	else
+		recent->list_swept = (recent->tick - lag) & TICKS;
+	return NIDUS_OK;
+}
+
+/* ------------------------------------------------------------------------- counts -- */
+
+/* The place of the keys of an age. */
+static unsigned place_of_in_api_recent(const struct recent *recent, unsigned age)
+{
+	unsigned slices = slices_of(recent);
+	return recent->now >= age ? recent->now - age : recent->now + slices - age;
+}
+
+uint64_t recent_of_age(const struct recent *recent, unsigned age)
+{
+	return age < slices_of(recent)
+	               ? __atomic_load_n(&recent->live[place_of_in_api_recent(recent, age)], __ATOMIC_RELAXED)
+	               : 0;
+}
+
+uint64_t recent_count(const struct recent *recent)
+{
+	uint64_t count_in_api_recent = 0;
+	for (unsigned i = 0; i < slices_of(recent); i++)
+		count_in_api_recent += __atomic_load_n(&recent->live[i], __ATOMIC_RELAXED);
+	return count_in_api_recent;
+}
+
+uint64_t recent_used(const struct directory *directory)
+{
+	const struct recent *recent = recent_of(directory);
+	return recent != NULL ? recent_count(recent) : directory_used(directory);
+}
+
+static void add_to_age(struct recent *recent, unsigned age, uint64_t more)
+{
+	uint64_t *live = &recent->live[place_of_in_api_recent(recent, age)];
+	if (recent->directory.shared)
+		(void)__atomic_add_fetch(live, more, __ATOMIC_RELAXED);
+	else
+		*live += more;
+}
+
+/* An entry is as old as `age` now; it was as old as `was`, or had expired. */
+static void count_refresh(struct recent *recent, int was, unsigned age)
+{
+	if (was < (int)slices_of(recent))
+		add_to_age(recent, was > 0 ? (unsigned)was : 0, UINT64_MAX);
+	add_to_age(recent, age, 1);
+}
+
+void recent_tick(struct recent *recent)
+{
+	__atomic_store_n(&recent->tick, (recent->tick + 1) & TICKS, __ATOMIC_RELAXED);
+	recent->now = recent->now + 1 < slices_of(recent) ? recent->now + 1 : 0;
+	__atomic_store_n(&recent->live[recent->now], 0, __ATOMIC_RELAXED);
+}
+
+/* ------------------------------------------------------------------------- sweeps -- */
+
+/* An entry that expired: a hash of its identity, and its stamp. */
+struct expired {
+	uint64_t hash, stamp;
+};
+
+/* The next entry of a body that has expired, by its stamp. */
+static bool next_expired(const struct family *inner, const void *body, const uint8_t *expired,
+                         nidus_cursor *cursor, nidus_entry *entry)
+{
+	if (inner->next_wanted != NULL)
+		return inner->next_wanted(body, expired, cursor, entry);
+	while (inner->next(body, cursor, entry)) {
+		if (expired[entry->value])
+			return true;
+	}
+	return false;
+}
+
+/* Takes up to SWEPT expired entries behind a place out of a body; false: there are none. */
+static bool take_some(const struct recent *recent, void *body, const uint8_t *expired,
+                      nidus_cursor *cursor, uint64_t *taken)
+{
+	const struct directory *directory = &recent->directory;
+	const struct family *inner = directory->inner;
+	struct expired found[SWEPT];
+	nidus_entry entry;
+	size_t n = 0;
+	while (n < SWEPT && next_expired(inner, body, expired, cursor, &entry)) {
+		uint64_t part = directory_part_of_entry(directory, body, &entry);
+		found[n++] = (struct expired){ inner->body_hash(body, &entry, part), entry.value };
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct value_change change = { .what = VALUE_REMOVE, .old = found[i].stamp };
+		*taken += directory->ops->change(body, found[i].hash, change) == NIDUS_OK;
+	}
+	return n > 0;
+}
+
+/* Takes what expired out of a body; false: there was nothing to be done. */
+static bool sweep_body(const struct recent *recent, void *body)
+{
+	uint8_t expired[STAMPS_MOST];
+	uint64_t swept = swept_of(body);
+	uint64_t taken;
+	if (swept == recent->tick)
+		return false;
+	for (uint64_t stamp = 0; stamp < stamps_of(recent); stamp++)
+		expired[stamp] = !is_live(recent, swept, stamp);
+	/* Others move where some go: until a walk comes by none. */
+	do {
+		nidus_cursor cursor = { { 0, 0 } };
+		taken = 0;
+		while (take_some(recent, body, expired, &cursor, &taken)) {
+		}
+	} while (taken > 0);
+	set_swept(body, recent->tick);
+	return true;
+}
+
+bool recent_sweep_leaf(struct directory *directory, struct leaf *leaf)
+{
+	const struct recent *recent = recent_of(directory);
+	bool any = false;
+	for (unsigned i = 0; recent != NULL && i < leaf->bodies; i++)
+		any |= sweep_body(recent, leaf->body[i]);
+	return any;
+}
+
+static void sweep_list(struct recent *recent)
+{
+	struct few *few = &recent->directory.few;
+	struct few_place place = { 0, 0 };
+	struct few_record record;
+	while (recent->list_swept != recent->tick && few_next(few, &place, &record)) {
+		if (is_live(recent, recent->list_swept, record.value))
+			continue;
+		few_remove(few, record);
+		place = few_find(few, record);
+	}
+	recent->list_swept = recent->tick;
+}
+
+/* ------------------------------------------------------------------------ lookups -- */
+
+/* The age of a key in the list; -1: it is not there. */
+static int age_in_list(const struct recent *recent, uint64_t hash)
+{
+	uint64_t stamp;
+	if (directory_few_values(&recent->directory, hash, &stamp, 1) == 0)
+		return -1;
+	int age = age_of(recent, recent->list_swept, stamp);
+	return age >= (int)slices_of(recent) ? -1 : age > 0 ? age : 0;
+}
+
+static int age_in_body(const struct recent *recent, const void *body, uint64_t hash)
+{
+	uint64_t swept = swept_of(body), again, stamp;
+	int age;
+	do {
+		again = swept;
+		if (recent->directory.ops->find(body, hash, &stamp, 1) == 0)
+			return -1;
+		age = age_of(recent, swept, stamp);
+	} while ((swept = swept_of(body)) != again);
+	return age >= (int)slices_of(recent) ? -1 : age > 0 ? age : 0;
+}
+
+static bool has_leaves_in_api_recent(const struct recent *recent)
+{
+	return recent->directory.index != NULL;
+}
+
+int recent_age(const struct recent *recent, uint64_t hash)
+{
+	return has_leaves_in_api_recent(recent)
+	               ? age_in_body(recent, directory_body(&recent->directory, hash), hash)
+	               : age_in_list(recent, hash);
+}
+
+/* Whether a key that its body finds is live: in one that was swept in this slice all entries are. */
+static inline bool found_is_live(const struct recent *recent, uint64_t hash)
+{
+	if (!has_leaves_in_api_recent(recent))
+		return age_in_list(recent, hash) >= 0;
+	const void *body = directory_body(&recent->directory, hash);
+	return swept_of(body) == tick_of(recent) || age_in_body(recent, body, hash) >= 0;
+}
+
+static bool contains_in_api_recent(const void *body, uint64_t hash)
+{
+	const struct recent *recent = body;
+	return nidus_its_directory_ops.contains(body, hash) && found_is_live(recent, hash);
+}
+
+static uint64_t count_in_api_recent(const void *body, uint64_t hash)
+{
+	return recent_age(body, hash) >= 0;
+}
+
+static size_t find_in_api_recent(const void *body, uint64_t hash, uint64_t *values, size_t cap)
+{
+	int age = recent_age(body, hash);
+	if (age >= 0 && cap > 0)
+		values[0] = (uint64_t)age;
+	return age >= 0;
+}
+
+static void contains_batch_in_api_recent(const void *body, const uint64_t *hashes, size_t n, uint8_t *yes)
+{
+	const struct recent *recent = body;
+	for (size_t from = 0; from < n; from += SOME) { /* bodies are still in the cache */
+		size_t end = n - from < SOME ? n : from + SOME;
+		nidus_its_directory_ops.contains_batch(body, hashes + from, end - from, yes + from);
+		for (size_t i = from; i < end; i++)
+			yes[i] = yes[i] && found_is_live(recent, hashes[i]);
+	}
+}
+
+static void find_batch_in_api_recent(const void *body, const uint64_t *hashes, size_t n, uint64_t *first,
+                       uint32_t *found)
+{
+	for (size_t i = 0; i < n; i++) {
+		first[i] = 0;
+		found[i] = (uint32_t)find_in_api_recent(body, hashes[i], &first[i], 1);
+	}
+}
+
+/* ------------------------------------------------------------------------ inserts -- */
+
+static nidus_status put_in_list(struct recent *recent, uint64_t hash, unsigned age)
+{
+	struct directory *directory = &recent->directory;
+	struct value_change change = { .what = VALUE_REPLACE, .fresh = stamp_of(recent, age) };
+	/* What goes from a list to leaves is live. */
+	if (!can_stamp(recent, recent->list_swept) ||
+	    directory->few.count >= directory->few_most)
+		sweep_list(recent);
+	if (directory_few_values(directory, hash, &change.old, 1) == 0) {
+		nidus_status status = directory_few_put(directory, hash, change.fresh, 1);
+		if (status == NIDUS_OK)
+			add_to_age(recent, age, 1);
+		return status;
+	}
+	int was = age_of(recent, recent->list_swept, change.old);
+	if (was <= (int)age)
+		return NIDUS_OK;
+	nidus_status status = directory_few_change(directory, hash, change);
+	if (status == NIDUS_OK)
+		count_refresh(recent, was, age);
+	return status;
+}
+
+/* Stamps the entry of a key anew. Errors: NOT_FOUND (it has none), COPIES, E_NOMEM. */
+static nidus_status refresh(struct recent *recent, void *body, uint64_t hash, unsigned age)
+{
+	const struct body_ops *ops = recent->directory.ops;
+	struct value_change change = { .what = VALUE_REPLACE, .fresh = stamp_of(recent, age) };
+	/* Most new keys are told by the quicker call. */
+	if (!ops->contains(body, hash) || ops->find(body, hash, &change.old, 1) == 0)
+		return NIDUS_NOT_FOUND;
+	int was = age_of(recent, swept_of(body), change.old);
+	if (was <= (int)age)
+		return NIDUS_OK;
+	nidus_status status = ops->change(body, hash, change);
+	if (status == NIDUS_OK)
+		count_refresh(recent, was, age);
+	return status;
+}
+
+static nidus_status put_in_body(struct recent *recent, void *body, uint64_t hash, unsigned age)
+{
+	if (UNLIKELY(!can_stamp(recent, swept_of(body))))
+		(void)sweep_body(recent, body);
+	nidus_status status = refresh(recent, body, hash, age);
+	if (status != NIDUS_NOT_FOUND)
+		return status;
+	status = directory_put(&recent->directory, hash, stamp_of(recent, age));
+	if (status == NIDUS_OK)
+		add_to_age(recent, age, 1);
+	return status;
+}
+
+static nidus_status insert_value_in_api_recent(void *body, uint64_t hash, uint64_t age)
+{
+	struct recent *recent = body;
+	if (UNLIKELY(!has_leaves_in_api_recent(recent)))
+		return put_in_list(recent, hash, (unsigned)age);
+	return put_in_body(recent, directory_body(body, hash), hash, (unsigned)age);
+}
+
+static nidus_status insert_in_api_recent(void *body, uint64_t hash)
+{
+	return insert_value_in_api_recent(body, hash, 0);
+}
+
+static nidus_status insert_new_in_api_recent(void *body, uint64_t hash)
+{
+	return recent_age(body, hash) >= 0 ? NIDUS_PRESENT : insert_in_api_recent(body, hash);
+}
+
+/*
+ * Homes of keys of a batch, some bits of them. Keys that look the same have the same home: where a bit is
+ * set already, a key may have come before.
+ */
+#define HOMES 4096
+
+struct homes {
+	uint64_t bits[HOMES / 64];
+};
+
+static bool add_home(struct homes *homes, const struct directory *directory, uint64_t hash)
+{
+	uint64_t rest, part = multiply_wide(hash, directory->parts, &rest);
+	uint64_t home = multiply_high(rest, directory->ground->plan.groups);
+	uint64_t mixed = (home ^ part * UINT64_C(0x9e3779b97f4a7c15)) % HOMES;
+	bool there = homes->bits[mixed / 64] >> (mixed % 64) & 1;
+	homes->bits[mixed / 64] |= UINT64_C(1) << (mixed % 64);
+	return there;
+}
+
+/* Inserts keys that are not there and come once, as the directory does it. */
+static nidus_status insert_fresh(struct recent *recent, const uint64_t *hashes, size_t n,
+                                 size_t *done)
+{
+	uint64_t stamps[SOME];
+	size_t in;
+	if (n == 0)
+		return NIDUS_OK;
+	for (size_t i = 0; i < n; i++)
+		stamps[i] = stamp_of(recent, 0);
+	nidus_status status =
+		nidus_its_directory_ops.insert_batch(&recent->directory, hashes, stamps, n, &in);
+	add_to_age(recent, 0, in);
+	*done += in;
+	return status;
+}
+
+/* Up to SOME inserts into leaves: what a lookup does not find goes in together. */
+static nidus_status insert_some_in_api_recent(struct recent *recent, const uint64_t *hashes, size_t n, size_t *done)
+{
+	struct directory *directory = &recent->directory;
+	struct homes homes = { { 0 } };
+	uint8_t there[SOME];
+	size_t from = 0;
+	nidus_status status = NIDUS_OK;
+	nidus_its_directory_ops.contains_batch(directory, hashes, n, there);
+	*done = 0;
+	for (size_t i = 0; i < n && status == NIDUS_OK; i++) {
+		bool again = add_home(&homes, directory, hashes[i]);
+		void *body = directory_body(directory, hashes[i]);
+		if (!there[i] && !again && can_stamp(recent, swept_of(body)))
+			continue;
+		status = insert_fresh(recent, hashes + from, i - from, done);
+		if (status == NIDUS_OK)
+			status = insert_in_api_recent(recent, hashes[i]);
+		*done += status == NIDUS_OK;
+		from = i + 1;
+	}
+	return status == NIDUS_OK ? insert_fresh(recent, hashes + from, n - from, done) : status;
+}
+
+static nidus_status insert_batch_in_api_recent(void *body, const uint64_t *hashes, const uint64_t *ages, size_t n,
+                                 size_t *done)
+{
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK;) {
+		size_t some = n - *done < SOME ? n - *done : SOME, in = 1;
+		if (ages == NULL && has_leaves_in_api_recent(body)) {
+			status = insert_some_in_api_recent(body, hashes + *done, some, &in);
+		} else {
+			status = insert_value_in_api_recent(body, hashes[*done], ages != NULL ? ages[*done] : 0);
+			in = status == NIDUS_OK;
+		}
+		*done += in;
+	}
+	return status;
+}
+
+/* ------------------------------------------------------ inserts of many threads -- */
+
+/* A leaf's bit among the locks. Leaves stay where they are while threads insert. */
+static uint32_t lock_of(const struct leaf *leaf)
+{
+	return UINT32_C(1) << ((uintptr_t)leaf * UINT64_C(0x9e3779b97f4a7c15) >> 59);
+}
+
+static void lock(struct recent *recent, uint32_t bit)
+{
+	while (__atomic_fetch_or(&recent->locked, bit, __ATOMIC_ACQUIRE) & bit)
+		(void)sched_yield();
+}
+
+static void unlock(struct recent *recent, uint32_t bit)
+{
+	(void)__atomic_fetch_and(&recent->locked, ~bit, __ATOMIC_RELEASE);
+}
+
+static nidus_status insert_value_shared_in_api_recent(void *body, uint64_t hash, uint64_t age)
+{
+	struct recent *recent = body;
+	void *place = directory_body(body, hash);
+	uint32_t bit = lock_of(body_head(place)->leaf);
+	lock(recent, bit);
+	nidus_status status = put_in_body(recent, place, hash, (unsigned)age);
+	unlock(recent, bit);
+	return status;
+}
+
+static nidus_status insert_shared_in_api_recent(void *body, uint64_t hash)
+{
+	return insert_value_shared_in_api_recent(body, hash, 0);
+}
+
+static nidus_status insert_new_shared_in_api_recent(void *body, uint64_t hash)
+{
+	struct recent *recent = body;
+	void *place = directory_body(body, hash);
+	uint32_t bit = lock_of(body_head(place)->leaf);
+	lock(recent, bit);
+	nidus_status status = age_in_body(recent, place, hash) >= 0
+	                              ? NIDUS_PRESENT
+	                              : put_in_body(recent, place, hash, 0);
+	unlock(recent, bit);
+	return status;
+}
+
+/* Up to where a leaf has to be split: the caller does that with the filter for itself. */
+static nidus_status insert_batch_shared_in_api_recent(void *body, const uint64_t *hashes, const uint64_t *ages,
+                                        size_t n, size_t *done)
+{
+	const struct recent *recent = body;
+	uint8_t ignored[SOME];
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n && status == NIDUS_OK;) {
+		if (__atomic_load_n(&recent->directory.due, __ATOMIC_RELAXED) != 0)
+			break;
+		if (*done % SOME == 0)
+			nidus_its_directory_ops.contains_batch(body, hashes + *done,
+			                             n - *done < SOME ? n - *done : SOME, ignored);
+		status = insert_value_shared_in_api_recent(body, hashes[*done], ages != NULL ? ages[*done] : 0);
+		*done += status == NIDUS_OK;
+	}
+	return status;
+}
+
+/* What was prepared are cache lines: an answer needs the stamps, too. */
+static void prepare_in_api_recent(const void *body, uint64_t hash, nidus_probe *probe)
+{
+	nidus_its_directory_ops.prepare(body, hash, probe);
+}
+
+static bool ask_in_api_recent(const void *body, const nidus_probe *probe)
+{
+	return contains_in_api_recent(body, probe->hash);
+}
+
+const struct body_ops recent_ops = {
+	.contains = contains_in_api_recent,
+	.prepare = prepare_in_api_recent,
+	.ask = ask_in_api_recent,
+	.count = count_in_api_recent,
+	.find = find_in_api_recent,
+	.insert = insert_in_api_recent,
+	.insert_value = insert_value_in_api_recent,
+	.insert_new = insert_new_in_api_recent,
+	.contains_batch = contains_batch_in_api_recent,
+	.find_batch = find_batch_in_api_recent,
+	.insert_batch = insert_batch_in_api_recent,
+};
+
+const struct body_ops nidus_its_recent_shared_ops = {
+	.contains = contains_in_api_recent,
+	.prepare = prepare_in_api_recent,
+	.ask = ask_in_api_recent,
+	.count = count_in_api_recent,
+	.find = find_in_api_recent,
+	.insert = insert_shared_in_api_recent,
+	.insert_value = insert_value_shared_in_api_recent,
+	.insert_new = insert_new_shared_in_api_recent,
+	.contains_batch = contains_batch_in_api_recent,
+	.find_batch = find_batch_in_api_recent,
+	.insert_batch = insert_batch_shared_in_api_recent,
+};
+#undef HOMES
+#undef SOME
+#undef STAMPS_MOST
+#undef SWEPT
+#undef TICKS
+
+/* ==== src/api/recent_family.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * recent_family: a filter that forgets as the body of a filter, by the table of a struct family; and what
+ * it is in a file.
+ */
+#pragma GCC visibility push(default)
+#include <pthread.h>
+#pragma GCC visibility pop
+
+
+/* -------------------------------------------------------------------------- plans -- */
+
+bool recent_family_can(const struct family *family)
+{
+	/* Where an identity does not tell the first of two buckets it is not that of one place. */
+	return family->pack != NULL && family->features & NIDUS_ENUMERATE;
+}
+
+bool recent_plan_possible(const struct blueprint *plan)
+{
+	if (plan->slices == 0)
+		return true;
+	const struct family *family = family_find((nidus_family)plan->family);
+	return plan->slices >= 2 && plan->slices <= RECENT_SLICES_MOST &&
+	       plan->segmented == PLAN_DIRECTORY && family != NULL && recent_family_can(family) &&
+	       plan->value_bits == recent_bits(plan->slices) &&
+	       !(plan->features & (NIDUS_DELETE | NIDUS_MULTISET));
+}
+
+size_t recent_size(const struct blueprint *plan)
+{
+	return sizeof(struct recent) + plan->slices * sizeof(uint64_t);
+}
+
+/* --------------------------------------------------------------------------- life -- */
+
+static void forget_all(struct recent *recent)
+{
+	for (unsigned i = 0; i < recent->directory.ground->plan.slices; i++)
+		recent->live[i] = 0;
+	recent->list_swept = recent->tick;
+}
+
+static void clear_in_api_recent_family(void *body)
+{
+	directory_clear(body);
+	forget_all(body);
+}
+
+static nidus_status copy_in_api_recent_family(void *to, const void *from)
+{
+	struct recent *copy_in_api_recent_family = to;
+	const struct recent *recent = from;
+	nidus_status status = directory_copy(&copy_in_api_recent_family->directory, &recent->directory);
+	if (status != NIDUS_OK)
+		return status;
+	copy_in_api_recent_family->tick = recent->tick;
+	copy_in_api_recent_family->list_swept = recent->list_swept;
+	copy_in_api_recent_family->now = recent->now;
+	memcpy(copy_in_api_recent_family->live, recent->live,
+	       recent->directory.ground->plan.slices * sizeof *copy_in_api_recent_family->live);
+	return NIDUS_OK;
+}
+
+static const struct body_ops *ops_in_api_recent_family(const void *body)
+{
+	const struct directory *directory = body;
+	return directory->shared ? &nidus_its_recent_shared_ops : &recent_ops;
+}
+
+static uint64_t count_in_api_recent_family(const void *body)
+{
+	return recent_count(body);
+}
+
+static struct fill fill_in_api_recent_family(const void *body)
+{
+	struct fill fill_in_api_recent_family = directory_fill(body);
+	fill_in_api_recent_family.count = recent_count(body);
+	return fill_in_api_recent_family;
+}
+
+/* ---------------------------------------------------------------------- contents -- */
+
+/* The next entry, live or not, and its age, which is below 0 if a file is damaged. */
+static bool next_of_all(const struct recent *recent, nidus_cursor *cursor, nidus_entry *entry,
+                        int *age)
+{
+	const struct directory *directory = &recent->directory;
+	if (!directory_next(directory, cursor, entry))
+		return false;
+	*age = directory->index != NULL
+	               ? recent_age_of_entry(recent, directory->index[cursor->position[0]], entry)
+	               : recent_age_of_entry(recent, NULL, entry);
+	return true;
+}
+
+/* A walk yields what is live, with its age as its value. */
+static bool next_in_api_recent_family(const void *body, nidus_cursor *cursor, nidus_entry *entry)
+{
+	const struct recent *recent = body;
+	int age;
+	while (next_of_all(recent, cursor, entry, &age)) {
+		if (age >= (int)recent->directory.ground->plan.slices)
+			continue;
+		entry->value = age > 0 ? (uint64_t)age : 0;
+		return true;
+	}
+	return false;
+}
+
+/* Walks through all entries and counts the live ones: `found`, in the places of their ages. */
+static nidus_status count_entries(const struct recent *recent, uint64_t found[RECENT_SLICES_MOST])
+{
+	const unsigned slices = recent->directory.ground->plan.slices;
+	nidus_cursor cursor = { { 0, 0 } };
+	nidus_entry entry;
+	int age;
+	memset(found, 0, RECENT_SLICES_MOST * sizeof *found);
+	while (next_of_all(recent, &cursor, &entry, &age)) {
+		if (age < 0)
+			return fail(NIDUS_E_CORRUPT, "an entry was refreshed in a slice to come");
+		if (age < (int)slices)
+			found[age]++;
+	}
+	return NIDUS_OK;
+}
+
+static nidus_status verify_in_api_recent_family(const void *body)
+{
+	const struct recent *recent = body;
+	uint64_t found[RECENT_SLICES_MOST];
+	nidus_status status = directory_verify(body);
+	if (status == NIDUS_OK)
+		status = count_entries(recent, found);
+	for (unsigned i = 0; i < recent->directory.ground->plan.slices && status == NIDUS_OK; i++) {
+		if (found[i] != recent_of_age(recent, i))
+			return fail(NIDUS_E_CORRUPT,
+			            "%llu keys are %u slices old; the counts say %llu",
+			            (unsigned long long)found[i], i,
+			            (unsigned long long)recent_of_age(recent, i));
+	}
+	return status;
+}
+
+static nidus_status insert_entry(void *body, const nidus_entry *entry)
+{
+	const struct directory *directory = body;
+	uint64_t hash;
+	if (entry->value >= directory->ground->plan.slices)
+		return fail(NIDUS_E_RANGE, "an entry of age %llu is one that %u slices forget",
+		            (unsigned long long)entry->value, directory->ground->plan.slices);
+	nidus_status status = directory_entry_hash(directory, entry, &hash);
+	return status == NIDUS_OK ? ops_in_api_recent_family(body)->insert_value(body, hash, entry->value) : status;
+}
+
+/* -------------------------------------------------------------------------- files -- */
+
+uint64_t recent_counts_size(const struct blueprint *plan)
+{
+	return divide_up(plan->slices * UINT64_C(8), MEMORY_LINE) * MEMORY_LINE;
+}
+
+void recent_save_counts(const struct recent *recent, unsigned char *bytes)
+{
+	for (unsigned i = 0; i < recent->directory.ground->plan.slices; i++)
+		store64(bytes + 8 * i, recent_of_age(recent, i));
+}
+
+nidus_status recent_load_counts(struct recent *recent, const unsigned char *bytes, uint64_t most)
+{
+	const struct blueprint *plan = &recent->directory.ground->plan;
+	bool right = true;
+	recent->now = plan->slices - 1u;
+	for (unsigned i = 0; i < plan->slices; i++) {
+		uint64_t count_in_api_recent_family = load64(bytes + 8 * i);
+		right = right && count_in_api_recent_family <= most;
+		most -= right ? count_in_api_recent_family : 0;
+		recent->live[plan->slices - 1u - i] = count_in_api_recent_family;
+	}
+	for (uint64_t at = plan->slices * 8u; at < recent_counts_size(plan); at++)
+		right = right && bytes[at] == 0;
+	return right ? NIDUS_OK
+	             : fail(NIDUS_E_FORMAT, "the counts of the slices make no sense");
+}
+
+/* ----------------------------------------------------------------------- families -- */
+
+static struct family forgetting[FAMILIES];
+static pthread_once_t once_in_api_recent_family = PTHREAD_ONCE_INIT;
+
+/* A directory but for what knows of time. */
+static void make_families_in_api_recent_family(void)
+{
+	for (unsigned i = 0; i < FAMILIES; i++) {
+		struct family family = *directory_family(nidus_its_families[i]);
+		family.features &= ~(uint32_t)(NIDUS_DELETE | NIDUS_MULTISET);
+		family.clear = clear_in_api_recent_family;
+		family.copy = copy_in_api_recent_family;
+		family.build = NULL;
+		family.ops = ops_in_api_recent_family;
+		family.count = count_in_api_recent_family;
+		family.fill = fill_in_api_recent_family;
+		family.verify = verify_in_api_recent_family;
+		family.next = next_in_api_recent_family;
+		family.insert_entry = insert_entry;
+		family.pack = NULL;
+		forgetting[i] = family;
+	}
+}
+
+const struct family *recent_family(const struct family *inner)
+{
+	unsigned i = 0;
+	(void)pthread_once(&once_in_api_recent_family, make_families_in_api_recent_family);
+	while (i < FAMILIES && forgetting[i].id != inner->id)
+		i++;
+	return &forgetting[i];
+}
 
 /* ==== src/api/same.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -12134,11 +13659,19 @@ void shared_find_batch(const nidus_filter *filter, const uint64_t *hashes, size_
 	}
 }
 
-void shared_prefetch(const nidus_filter *filter, uint64_t hash)
+void shared_prepare(const nidus_filter *filter, uint64_t hash, nidus_probe *probe)
 {
 	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
-	filter->family->prefetch(filter_body(filter), hash);
+	filter->ops->prepare(filter_body(filter), hash, probe);
 	gate_leave(filter->gate, GATE_VISITORS, pass);
+}
+
+bool shared_ask(const nidus_filter *filter, const nidus_probe *probe)
+{
+	struct gate_pass pass = gate_enter(filter->gate, GATE_VISITORS);
+	bool yes = filter->ops->ask(filter_body(filter), probe);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+	return yes;
 }
 
 uint64_t shared_size(const nidus_filter *filter)
@@ -12344,6 +13877,67 @@ const char *nidus_version(void)
 #undef STATUSES
 #undef TEXT_OF
 #undef VERSION_OF
+
+/* ==== src/api/ticks.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * ticks: the calls of filters that forget.
+ */
+
+static struct recent *recent_body(const nidus_filter *filter)
+{
+	return filter != NULL && filter->plan.slices > 0 ? filter_body(filter) : NULL;
+}
+
+nidus_status nidus_tick(nidus_filter *filter)
+{
+	nidus_status status = filter_check_writable(filter);
+	if (status != NIDUS_OK)
+		return status;
+	if (recent_body(filter) == NULL)
+		return fail(NIDUS_E_UNSUPPORTED,
+		            "the filter forgets nothing: make it with options.slices");
+	shared_stop(filter, false);
+	recent_tick(recent_body(filter));
+	shared_go_on(filter);
+	return NIDUS_OK;
+}
+
+int nidus_age_hash(const nidus_filter *filter, uint64_t hash)
+{
+	const struct recent *recent = recent_body(filter);
+	struct gate_pass pass;
+	if (recent == NULL)
+		return -1;
+	if (filter->gate == NULL)
+		return recent_age(recent, hash);
+	pass = gate_enter(filter->gate, GATE_VISITORS);
+	int age = recent_age(recent, hash);
+	gate_leave(filter->gate, GATE_VISITORS, pass);
+	return age;
+}
+
+int nidus_age(const nidus_filter *filter, const void *key, size_t len)
+{
+	return filter_key_given(key, len) ? nidus_age_hash(filter, nidus_hash(filter, key, len))
+	                                  : -1;
+}
+
+int nidus_age_u64(const nidus_filter *filter, uint64_t key)
+{
+	return nidus_age_hash(filter, nidus_hash_u64(filter, key));
+}
+
+uint64_t nidus_slice_count(const nidus_filter *filter, unsigned age)
+{
+	const struct recent *recent = recent_body(filter);
+	if (recent == NULL)
+		return 0;
+	shared_stop(filter, false);
+	uint64_t count = recent_of_age(recent, age);
+	shared_go_on(filter);
+	return count;
+}
 
 /* ==== src/api/values.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -12645,8 +14239,8 @@ struct effort *effort_of_thread(void)
 #pragma GCC visibility pop
 
 
-#define FEW_FIRST 2  /* records that the first block has room for */
-#define FEW_GROWTH 8 /* this share of them more for the next one */
+#define FEW_FIRST 2   /* records that the first block has room for */
+#define FEW_GROWTH 32 /* this share of them more for the next one; inserts move most anyway */
 
 #define WORD 64
 #define MARK_LOG 6 /* log2 of the heads from one mark to the next */
@@ -12675,6 +14269,7 @@ static void put_in_base_few(unsigned char *bytes, uint64_t at, unsigned width, u
 {
 	unsigned shift = at % WORD;
 	unsigned char *word = bytes + 8 * (at / WORD);
+	assert(width <= WORD && value <= bits_low(width));
 	if (width == 0)
 		return;
 	store64(word, (load64(word) & ~(bits_low(width) << shift)) | value << shift);
@@ -13074,6 +14669,14 @@ static void insert_record(struct few *few, uint64_t index, struct few_record rec
 	few->count++;
 }
 
+/* Records to make room for: some more, but not beyond a power of two, where heads become more. */
+static uint64_t room_for_more(uint64_t count)
+{
+	uint64_t more = count + count / FEW_GROWTH + FEW_FIRST;
+	uint64_t power = count > 0 ? UINT64_C(2) << log2_floor(count) : FEW_FIRST;
+	return more < power ? more : power;
+}
+
 nidus_status few_insert(struct few *few, struct few_record record, uint64_t copies,
                         const nidus_allocator *allocator)
 {
@@ -13083,8 +14686,7 @@ nidus_status few_insert(struct few *few, struct few_record record, uint64_t copi
 	bool there = is_at(few, place, record);
 	assert(few->count < FEW_MOST && record.number <= bits_low(few->bits));
 	if (!there && few_size(few->bits, few->value_bits, few->count + 1) > few->size)
-		status = few_reserve(few, few->count + few->count / FEW_GROWTH + FEW_FIRST,
-		                     allocator);
+		status = few_reserve(few, room_for_more(few->count), allocator);
 	if (status == NIDUS_OK && copies > !there)
 		status = add_copies(few, &entry, copies - !there, allocator);
 	if (status == NIDUS_OK && !there)
@@ -13213,28 +14815,23 @@ bool few_in_order(const struct few *few)
 
 #define PLACES 512 /* threads at a time that need no counting */
 
-/* What is in a place: 0, or a gate's address with the side in its lowest bit. */
-static struct place_in_base_gate {
-	_Alignas(64) _Atomic(uintptr_t) inside;
-	atomic_bool taken;
-} places[PLACES];
+static struct gate_place places_in_base_gate[PLACES];
 
 /* Places from here on were never taken. */
 static atomic_uint places_end;
 
-/* The thread's place. It goes back when the thread ends. */
-#define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
-PER_THREAD struct place_in_base_gate *my_place;
-PER_THREAD bool asked;
+/* The thread's place goes back when the thread ends. */
+GATE_PER_THREAD struct gate_place *nidus_its_gate_my_place;
+static GATE_PER_THREAD bool asked;
 
 static pthread_key_t thread_end;
 static pthread_once_t once_in_base_gate = PTHREAD_ONCE_INIT;
 static bool have_thread_end;
 
-static void give_place(void *place_in_base_gate)
+static void give_place(void *place)
 {
-	my_place = NULL; /* other destructors of this thread may still enter: they are counted */
-	atomic_store_explicit(&((struct place_in_base_gate *)place_in_base_gate)->taken, false, memory_order_release);
+	nidus_its_gate_my_place = NULL; /* other destructors of this thread may still enter: they are counted */
+	atomic_store_explicit(&((struct gate_place *)place)->taken, false, memory_order_release);
 }
 
 static void prepare_in_base_gate(void)
@@ -13257,20 +14854,20 @@ static void raise_end(unsigned end)
 }
 
 /* Looks for a free place, once in a thread's life. */
-static struct place_in_base_gate *take_place_in_base_gate(void)
+static struct gate_place *take_place_in_base_gate(void)
 {
 	asked = true;
 	(void)pthread_once(&once_in_base_gate, prepare_in_base_gate);
 	for (unsigned i = 0; have_thread_end && i < PLACES; i++) {
 		bool free = false;
-		if (!atomic_compare_exchange_strong(&places[i].taken, &free, true))
+		if (!atomic_compare_exchange_strong(&places_in_base_gate[i].taken, &free, true))
 			continue;
-		if (pthread_setspecific(thread_end, &places[i]) != 0) {
-			give_place(&places[i]);
+		if (pthread_setspecific(thread_end, &places_in_base_gate[i]) != 0) {
+			give_place(&places_in_base_gate[i]);
 			return NULL;
 		}
 		raise_end(i + 1);
-		return my_place = &places[i];
+		return nidus_its_gate_my_place = &places_in_base_gate[i];
 	}
 	return NULL;
 }
@@ -13322,38 +14919,25 @@ uint64_t gate_drawn(struct gate *gate)
 	return drawn;
 }
 
-static uintptr_t name_of(const struct gate *gate, enum gate_side side)
-{
-	return (uintptr_t)gate | (uintptr_t)side;
-}
-
-void gate_leave(struct gate *gate, enum gate_side side, struct gate_pass pass)
-{
-	if (pass.place != NULL)
-		atomic_store_explicit(pass.place, 0, memory_order_release);
-	else
-		atomic_fetch_sub_explicit(&gate->extra[side], 1, memory_order_release);
-}
-
 static void come_in(struct gate *gate, enum gate_side side, struct gate_pass pass)
 {
 	if (pass.place != NULL)
-		atomic_store(pass.place, name_of(gate, side));
+		atomic_store(pass.place, gate_name(gate, side));
 	else
 		atomic_fetch_add(&gate->extra[side], 1);
 }
 
-struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
+struct gate_pass gate_enter_counted(struct gate *gate, enum gate_side side)
 {
-	struct place_in_base_gate *place_in_base_gate = my_place;
-	if (place_in_base_gate == NULL && !asked)
-		place_in_base_gate = take_place_in_base_gate();
+	if (nidus_its_gate_my_place == NULL && !asked && take_place_in_base_gate() != NULL)
+		return gate_enter(gate, side);
 	struct gate_pass pass = { NULL };
-	if (place_in_base_gate != NULL && atomic_load_explicit(&place_in_base_gate->inside, memory_order_relaxed) == 0)
-		pass.place = &place_in_base_gate->inside;
 	come_in(gate, side, pass);
-	if (!atomic_load(&gate->closed[side]))
-		return pass;
+	return atomic_load(&gate->closed[side]) ? gate_enter_later(gate, side, pass) : pass;
+}
+
+struct gate_pass gate_enter_later(struct gate *gate, enum gate_side side, struct gate_pass pass)
+{
 	gate_leave(gate, side, pass);
 	take_turn(gate); /* open now, until the turn is another's */
 	come_in(gate, side, pass);
@@ -13363,13 +14947,13 @@ struct gate_pass gate_enter(struct gate *gate, enum gate_side side)
 
 static void wait_for_in_base_gate(struct gate *gate, enum gate_side side)
 {
-	uintptr_t name = name_of(gate, side);
+	uintptr_t name = gate_name(gate, side);
 	while (atomic_load(&gate->extra[side]) > 0)
 		sched_yield();
 	/* A thread that takes its place later sees that the gate is closed. */
 	unsigned end = atomic_load(&places_end);
 	for (unsigned i = 0; i < end; i++) {
-		while (atomic_load(&places[i].inside) == name)
+		while (atomic_load(&places_in_base_gate[i].inside) == name)
 			sched_yield();
 	}
 }
@@ -13391,7 +14975,6 @@ void gate_open(struct gate *gate)
 	atomic_store(&gate->closed[GATE_WORKERS], false);
 	end_turn(gate);
 }
-#undef PER_THREAD
 #undef PLACES
 
 /* ==== src/base/hash.c ==== */
@@ -19425,6 +21008,10 @@ nidus_status hash_sort(const struct hash_source *source, bool unique, unsigned t
 #define NIDUS_BASE_ATOMIC_H
 
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
 /* The table's bytes have no type of their own. */
 typedef uint64_t __attribute__((may_alias)) aliased_word;
 typedef uint32_t __attribute__((may_alias)) aliased_half;
@@ -19448,6 +21035,7 @@ static inline void word_store(unsigned char *table, uint64_t index, uint64_t val
 ALWAYS_INLINE uint64_t word_bits(const unsigned char *table, uint64_t bit, unsigned count)
 {
 	unsigned shift = bit & 63;
+	assert(count >= 1 && count <= 64);
 	uint64_t low = word_load(table, bit >> 6);
 	/* The same word again if they all lie in it, which does no harm: no branch. */
 	uint64_t high = word_load(table, (bit + count - 1) >> 6);
@@ -19494,6 +21082,7 @@ static inline void word_set_bits(unsigned char *table, uint64_t bit, unsigned co
 {
 	uint64_t index = bit >> 6, mask = bits_low(count);
 	unsigned shift = bit & 63;
+	assert(count >= 1 && count <= 63 && value <= mask);
 	uint64_t word = word_load(table, index);
 	word_store(table, index, (word & ~(mask << shift)) | value << shift);
 	if (shift + count <= 64)
@@ -19512,6 +21101,7 @@ ALWAYS_INLINE bool word_fill_bits(unsigned char *table, uint64_t bit, unsigned c
 {
 	uint64_t index = bit >> 6, mask = bits_low(count);
 	unsigned shift = bit & 63;
+	assert(count >= 1 && count <= 63 && value <= mask);
 	bool split = grain < count && UNLIKELY(shift + count > 64);
 	uint64_t word = word_load(table, index), next = split ? word_load(table, index + 1) : 0;
 	uint64_t above = mask >> 1 >> (63 - shift); /* of the mask, what is in the next word */
@@ -19535,6 +21125,10 @@ static inline uint64_t counter_read(const uint64_t *counter)
 }
 
 #endif
+
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
 
 #define STRIPES_REGION_LOG 9             /* eight lines: neighbours that a window may span */
 #define STRIPES_MOST (UINT64_C(1) << 15) /* 256 KiB: they stay in the second-level cache */
@@ -19601,6 +21195,7 @@ ALWAYS_INLINE void stripe_count(struct stripe *stripe, uint32_t amount)
 static inline void stripe_add(struct stripe_set *set, uint32_t stripe)
 {
 	unsigned at = set->count;
+	assert(at < STRIPES_HELD);
 	for (; at > 0 && set->stripe[at - 1] >= stripe; at--) {
 		if (set->stripe[at - 1] == stripe)
 			return;
@@ -19657,6 +21252,7 @@ ALWAYS_INLINE uint32_t version_lock(uint32_t *version)
 ALWAYS_INLINE void version_unlock(uint32_t *version)
 {
 	uint32_t now = __atomic_load_n(version, __ATOMIC_RELAXED);
+	assert(now & 1); /* it is locked, by this thread */
 	__atomic_store_n(version, now + 1, __ATOMIC_RELEASE);
 }
 
@@ -19679,6 +21275,7 @@ ALWAYS_INLINE bool version_lock_from(uint32_t *version, uint32_t seen)
 /* Unlocks a word that was `before` when it was locked. */
 ALWAYS_INLINE void version_unlock_from(uint32_t *version, uint32_t before)
 {
+	assert(__atomic_load_n(version, __ATOMIC_RELAXED) == before + 1);
 	__atomic_store_n(version, before + 2, __ATOMIC_RELEASE);
 }
 
@@ -20608,6 +22205,7 @@ void overflow_insert(struct overflow *overflow, const nidus_entry *entry, uint64
 {
 	const nidus_entry own = *entry; /* it may be a node's */
 	struct overflow_node *node = find_in_base_overflow(overflow, &own);
+	assert(copies > 0 && (node == NULL || copies <= OVERFLOW_COPIES_MOST - node->copies));
 	overflow->entries += copies;
 	if (node != NULL) {
 		add_below(overflow->root, &own, copies);
@@ -20643,6 +22241,7 @@ void overflow_take(struct overflow *overflow, const nidus_entry *entry, uint64_t
 {
 	struct overflow_node **place = &overflow->root, *node;
 	const nidus_entry own = *entry;
+	assert(find_in_base_overflow(overflow, &own) != NULL && overflow->entries >= copies);
 	while (node = *place, !same_in_base_overflow(&node->entry, &own)) {
 		node->below -= copies;
 		place = before_in_base_overflow(&own, &node->entry) ? &node->left : &node->right;
@@ -20672,6 +22271,7 @@ nidus_status overflow_change(struct overflow *overflow, const nidus_allocator *a
                              const nidus_entry *entry, uint64_t value)
 {
 	const nidus_entry old = *entry, fresh = { entry->home, entry->fingerprint, value };
+	assert(find_in_base_overflow(overflow, &old) != NULL);
 	if (value == old.value)
 		return NIDUS_OK;
 	/* The node may be the one that the old entry leaves. Otherwise what can fail comes first. */
@@ -21324,6 +22924,18 @@ void partition_spread(const struct hash_source *source, unsigned bits, unsigned 
 }
 #undef BLOCK
 #undef LINE
+
+/* ==== src/base/probe.c ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * probe: versions of bodies.
+ */
+
+uint64_t probe_version(void)
+{
+	static uint64_t last = PROBE_ANY;
+	return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
 
 /* ==== src/base/random.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -22512,6 +24124,9 @@ void tally_clear(struct tally *tally)
  */
 
 #pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
 #include <time.h>
 #pragma GCC visibility pop
 
@@ -22581,6 +24196,7 @@ unsigned threads_wanted(unsigned threads)
 
 void threads_run(unsigned shares, void (*work)(void *context, unsigned share_in_base_thread), void *context)
 {
+	assert(shares >= 1 && shares <= THREADS_MOST);
 	struct share_in_base_thread share_in_base_thread[THREADS_MOST];
 	struct crew crew = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
 	struct watch *watch = watch_of_thread();
@@ -22772,6 +24388,7 @@ struct bloom {
 	unsigned char *table;
 	uint64_t groups; /* words of 64 bits, or blocks */
 	uint64_t count;  /* inserts, but for locks->added */
+	uint64_t version; /* of probes (base/probe.h) */
 	unsigned probes; /* bits that a key sets */
 	bool mapped;     /* the table is a file's: any bits, and not to be read in passing */
 	const struct body_ops *ops;
@@ -22814,8 +24431,11 @@ static nidus_status bloom_check_count(const struct bloom *bloom);
 /* The operations of the spread layout. */
 static const struct body_ops *bloom_spread_find(unsigned probes);
 
-/* Asks for the line of every bit of a hash. */
-static void bloom_spread_prefetch(const struct bloom *bloom, uint64_t hash);
+/*
+ * The two steps of a lookup (base/probe.h): the line of every bit is asked for. To find the bits
+ * once more costs hardly more than to read where they are.
+ */
+static void bloom_spread_prepare(const void *bloom, uint64_t hash, nidus_probe *probe);
 
 #define BLOOM_SPREAD_PROBES 32 /* at most */
 #define BLOOM_SPREAD_WORDS 3   /* at least */
@@ -22854,6 +24474,12 @@ static inline uint64_t blocked_multiply(uint64_t a, uint64_t b, uint64_t *low)
 	return multiply_wide(a, b, low);
 #endif
 }
+
+/* What the numbers of a probe are (base/probe.h). */
+enum { BLOCKED_PROBE_BYTE, BLOCKED_PROBE_REST };
+
+/* The first step of a lookup in two: asks for the block of a hash. */
+static void blocked_prepare(const void *bloom, uint64_t hash, nidus_probe *probe);
 
 static inline struct blocked_key blocked_locate(const struct bloom *bloom, uint64_t hash)
 {
@@ -22915,6 +24541,17 @@ const struct body_ops *blocked_find_shared(unsigned probes)
 {
 	const struct blocked_ops *ops = find_in_bloom_blocked(probes);
 	return ops == NULL ? NULL : &ops->shared;
+}
+
+void blocked_prepare(const void *body, uint64_t hash, nidus_probe *probe)
+{
+	const struct bloom *bloom = body;
+	struct blocked_key key = blocked_locate(bloom, hash);
+	probe->hash = hash;
+	probe->version = bloom->version;
+	probe->number[BLOCKED_PROBE_BYTE] = key.block * BLOCKED_BYTES;
+	probe->number[BLOCKED_PROBE_REST] = key.rest;
+	PREFETCH(bloom->table + key.block * BLOCKED_BYTES);
 }
 
 void blocked_sectors(const struct bloom *bloom, uint64_t block, unsigned set[BLOCKED_PROBES])
@@ -23072,6 +24709,17 @@ ALWAYS_INLINE bool look_in_bloom_blocked_scalar(const struct bloom *bloom, uint6
 	return shared_in_bloom_blocked_scalar ? shared_holds_in_bloom_blocked_scalar(line, key, probes) : blocked_holds_in_bloom_blocked_scalar(line, key, probes);
 }
 
+/* The same by what blocked_prepare left. */
+ALWAYS_INLINE bool ask_in_bloom_blocked_scalar(const struct bloom *bloom, const nidus_probe *probe, unsigned probes,
+                       bool shared_in_bloom_blocked_scalar)
+{
+	if (UNLIKELY(probe->version != bloom->version))
+		return look_in_bloom_blocked_scalar(bloom, probe->hash, probes, shared_in_bloom_blocked_scalar);
+	struct blocked_key key = { .rest = probe->number[BLOCKED_PROBE_REST] };
+	const unsigned char *line = bloom->table + probe->number[BLOCKED_PROBE_BYTE];
+	return shared_in_bloom_blocked_scalar ? shared_holds_in_bloom_blocked_scalar(line, key, probes) : blocked_holds_in_bloom_blocked_scalar(line, key, probes);
+}
+
 /* Without counting. For a table that threads share, under the lock of the block. */
 ALWAYS_INLINE void add_in_bloom_blocked_scalar(struct bloom *bloom, uint64_t hash, unsigned probes, bool shared_in_bloom_blocked_scalar)
 {
@@ -23150,6 +24798,10 @@ ALWAYS_INLINE void add_batch_in_bloom_blocked_scalar(struct bloom *bloom, const 
 	{                                                                                       \
 		return look_in_bloom_blocked_scalar(body, hash, probes, shared_in_bloom_blocked_scalar);                                        \
 	}                                                                                       \
+	static bool ask_in_bloom_blocked_scalar_##name(const void *body, const nidus_probe *probe)                      \
+	{                                                                                       \
+		return ask_in_bloom_blocked_scalar(body, probe, probes, shared_in_bloom_blocked_scalar);                                        \
+	}                                                                                       \
 	static uint64_t count_in_bloom_blocked_scalar_##name(const void *body, uint64_t hash)                           \
 	{                                                                                       \
 		return look_in_bloom_blocked_scalar(body, hash, probes, shared_in_bloom_blocked_scalar);                                        \
@@ -23179,7 +24831,8 @@ ALWAYS_INLINE void add_batch_in_bloom_blocked_scalar(struct bloom *bloom, const 
 	}
 
 #define BLOCKED_MEMBERS(name)                                                        \
-	.contains = contains_in_bloom_blocked_scalar_##name, .count = count_in_bloom_blocked_scalar_##name, .insert = insert_in_bloom_blocked_scalar_##name, \
+	.contains = contains_in_bloom_blocked_scalar_##name, .prepare = blocked_prepare, .ask = ask_in_bloom_blocked_scalar_##name,  \
+	.count = count_in_bloom_blocked_scalar_##name, .insert = insert_in_bloom_blocked_scalar_##name,                              \
 	.contains_batch = contains_batch_in_bloom_blocked_scalar_##name, .insert_batch = insert_batch_in_bloom_blocked_scalar_##name
 
 #define BLOCKED_DEFINE(probes)                                                                     \
@@ -23224,6 +24877,7 @@ nidus_status bloom_create(struct bloom *bloom, const struct blueprint *plan, uns
 	bool shared = table == NULL && plan->features & NIDUS_CONCURRENT;
 	*bloom = (struct bloom){
 		.groups = plan->groups,
+		.version = probe_version(),
 		.probes = plan->core_bits,
 		.ops = shared ? shared_ops : ops,
 		.mapped = table != NULL,
@@ -23412,8 +25066,10 @@ ALWAYS_INLINE void fetch_in_bloom_spread(struct table table, uint64_t row, unsig
 		PREFETCH(table.bytes + next_word(table, &row) * 8);
 }
 
-void bloom_spread_prefetch(const struct bloom *bloom, uint64_t hash)
+void bloom_spread_prepare(const void *body, uint64_t hash, nidus_probe *probe)
 {
+	const struct bloom *bloom = body;
+	probe_by_hash(probe, hash);
 	fetch_in_bloom_spread(table_of(bloom), hash, bloom->probes);
 }
 
@@ -23521,6 +25177,10 @@ static nidus_status insert_batch_in_bloom_spread(void *body, const uint64_t *has
 		const struct bloom *bloom = body;                     \
 		return all_set(table_of(bloom), hash, probes, false); \
 	}                                                             \
+	static bool ask_##name(const void *body, const nidus_probe *probe) \
+	{                                                             \
+		return contains_##name(body, probe->hash);            \
+	}                                                             \
 	static nidus_status insert_##name(void *body, uint64_t hash)  \
 	{                                                             \
 		struct bloom *bloom = body;                           \
@@ -23528,6 +25188,8 @@ static nidus_status insert_batch_in_bloom_spread(void *body, const uint64_t *has
 	}                                                             \
 	static const struct body_ops ops_##name = {                   \
 		.contains = contains_##name,                          \
+		.prepare = bloom_spread_prepare,                      \
+		.ask = ask_##name,                                    \
 		.count = count_in_bloom_spread,                                       \
 		.insert = insert_##name,                              \
 		.contains_batch = contains_batch_in_bloom_spread,                     \
@@ -23559,6 +25221,11 @@ static bool shared_contains_in_bloom_spread(const void *body, uint64_t hash)
 {
 	const struct bloom *bloom = body;
 	return all_set(table_of(bloom), hash, bloom->probes, true);
+}
+
+static bool shared_ask_in_bloom_spread(const void *body, const nidus_probe *probe)
+{
+	return shared_contains_in_bloom_spread(body, probe->hash);
 }
 
 static uint64_t shared_count_in_bloom_spread(const void *body, uint64_t hash)
@@ -23607,6 +25274,8 @@ static nidus_status shared_insert_batch_in_bloom_spread(void *body, const uint64
 
 const struct body_ops nidus_its_bloom_spread_shared_ops = {
 	.contains = shared_contains_in_bloom_spread,
+	.prepare = bloom_spread_prepare,
+	.ask = shared_ask_in_bloom_spread,
 	.count = shared_count_in_bloom_spread,
 	.insert = shared_insert_in_bloom_spread,
 	.insert_new = shared_insert_new_in_bloom_spread,
@@ -23666,6 +25335,9 @@ const struct body_ops nidus_its_bloom_spread_shared_ops = {
 #ifndef NIDUS_FAMILY_BLOOMS_H
 #define NIDUS_FAMILY_BLOOMS_H
 
+
+/* Below this nothing has been measured: the bits of a key must be independent. */
+#define BLOOMS_FPR_LEAST 0x1p-24
 
 /*
  * The rate that a table comes to. Keys fall as they like, so tables of one size
@@ -23908,15 +25580,10 @@ static nidus_status blocked_bloom_import(void *body, const unsigned char *stash,
 	return status == NIDUS_OK && !blooms_mapped(body) ? blocked_bloom_verify(body) : status;
 }
 
-static void blocked_bloom_prefetch(const void *body, uint64_t hash)
-{
-	const struct bloom *bloom = body;
-	PREFETCH(bloom->table + multiply_high(hash, bloom->groups) * BLOCKED_BYTES);
-}
-
 const struct family nidus_its_family_blocked_bloom = {
 	.id = NIDUS_BLOCKED_BLOOM,
 	.name = "blocked-bloom",
+	.fpr_least = BLOOMS_FPR_LEAST,
 	.features = NIDUS_MERGE | NIDUS_CONCURRENT,
 	.body_size = sizeof(struct bloom),
 	.plan = blocked_bloom_plan,
@@ -23928,7 +25595,6 @@ const struct family nidus_its_family_blocked_bloom = {
 	.copy = blooms_copy,
 	.ranges = &nidus_its_blocked_ranges,
 	.ops = blooms_ops,
-	.prefetch = blocked_bloom_prefetch,
 	.count = blooms_count,
 	.fill = blooms_fill,
 	.rate_now = blocked_bloom_rate_now,
@@ -24217,14 +25883,10 @@ static nidus_status bloom_import(void *body, const unsigned char *stash, uint64_
 	return status == NIDUS_OK && !blooms_mapped(body) ? bloom_verify(body) : status;
 }
 
-static void bloom_prefetch(const void *body, uint64_t hash)
-{
-	bloom_spread_prefetch(body, hash);
-}
-
 const struct family nidus_its_family_bloom = {
 	.id = NIDUS_BLOOM,
 	.name = "bloom",
+	.fpr_least = BLOOMS_FPR_LEAST,
 	.features = NIDUS_MERGE | NIDUS_CONCURRENT,
 	.body_size = sizeof(struct bloom),
 	.plan = bloom_plan,
@@ -24235,7 +25897,6 @@ const struct family nidus_its_family_bloom = {
 	.clear = blooms_clear,
 	.copy = blooms_copy,
 	.ops = blooms_ops,
-	.prefetch = bloom_prefetch,
 	.count = blooms_count,
 	.fill = blooms_fill,
 	.rate_now = bloom_rate_now,
@@ -24321,15 +25982,15 @@ nidus_status blooms_check_options(const nidus_options *options, const char *fami
 
 nidus_status blooms_check(const struct blueprint *plan)
 {
-	if (plan->slots != 0 || plan->growth_bits != 0 || plan->level != 0 || plan->reserve != 0 ||
-	    plan->max_steps != 0 || plan->stash_limit != 0 || plan->borrowed != 0 ||
+	if (plan->slots != 0 || plan->growth_bits != 0 || plan->reserve != 0 ||
+	    plan->max_steps != 0 || plan->stash_limit != 0 ||
 	    plan->chunks != 1 || plan->max_capacity != plan->capacity)
 		return fail(NIDUS_E_RANGE, "a Bloom filter has no slots, stash or growth");
 	if (plan->groups < 1 || plan->groups > GROUPS_MOST)
 		return fail(NIDUS_E_RANGE, "a table of so many bits is not possible");
 	if (plan->groups % 2 == 0)
-		return fail(NIDUS_E_RANGE, "the table of a Bloom filter has an odd number of %s",
-		            plan->family == NIDUS_BLOOM ? "words" : "blocks");
+		return fail(NIDUS_E_RANGE,
+		            "the table of a Bloom filter has an odd number of words or blocks");
 	return NIDUS_OK;
 }
 
@@ -24464,8 +26125,9 @@ nidus_status blooms_take_count(void *body, uint64_t stashed, uint64_t count)
  *
  * The rate: an absent key shares its front bucket and mini-bucket with
  * keys / (F * mini-buckets) entries on average, and a remainder of r bits
- * matches with 2^-r. Only r = 8, 12, 16 and 24 exist; the next lower rate is taken. With NIDUS_FAST and 8 bits, lines have
- * 32 bytes: a tenth larger in all, and about half the work of a lookup in cache.
+ * matches with 2^-r. There are lines for 2^-6, 2^-7 and so on to 2^-16, and for 24 bits; the first
+ * that reaches a rate is taken. With NIDUS_FAST and 8 bits, lines have 32 bytes: a tenth larger in
+ * all, and about half the work of a lookup in cache.
  *
  * The load: keys per front bucket on average, `densities` below, is where neither
  * filling in any order nor long churn finds the backyard full; with NIDUS_NO_DELETE
@@ -24531,7 +26193,7 @@ extern const struct ranges_ops nidus_its_breadcrumb_ranges;
  * which hash was used; here the half says that, and the crumb has 4 bits. The
  * paper's two lines coincide for some front buckets, which fail first.)
  *
- * Identity of an entry: home = front bucket; fingerprint = mini-bucket + 1 (6 bits) above the
+ * Identity of an entry: home = front bucket; fingerprint = mini-bucket + 1 (7 bits) above the
  * remainder, so that it is never 0.
  *
  * A yard can be a body of a growing filter (base/segment.h). A hash is cut into part, front bucket,
@@ -24582,7 +26244,7 @@ extern const struct ranges_ops nidus_its_breadcrumb_ranges;
  *                                  to   (place of its own one)    - m
  *
  * Crumbs (4 bits per remainder, only in backyard lines) say which of 16 front
- * buckets an entry comes from; see yard.h.
+ * buckets an entry comes from; see yard.h. The first of them begins at the next whole nibble.
  *
  * Every function takes the line's shape as a value. Where it is known at compile time, as it is
  * in hot code, they fold to a few instructions; elsewhere the larger ones are called. Reads and
@@ -24591,6 +26253,87 @@ extern const struct ranges_ops nidus_its_breadcrumb_ranges;
 #ifndef NIDUS_YARD_MINI_H
 #define NIDUS_YARD_MINI_H
 
+
+/* ==== src/base/slots.h ==== */
+/* SPDX-License-Identifier: MIT
+ *
+ * slots: an array of packed slots of any width from 2 to 56 bits.
+ *
+ * Slot i of width w lies at bits i*w to i*w + w - 1, counted from the lowest
+ * bit of the first byte. A slot of at most 56 bits begins at bit 0 to 7 of some
+ * byte, so that one load of eight bytes always holds it whole:
+ *
+ *      byte    |   0   |   1   |   2   |   3   |
+ *      w = 12  |<----slot 0---->|<----slot 1---->|   (slot 1 begins at bit 4)
+ *
+ * Loads and stores touch the eight bytes from the slot's first byte on, so
+ * the owner of an array leaves SLOTS_PADDING bytes after its last slot.
+ *
+ * A word may hold several neighbouring slots ("fields"). fields_zero_in finds the
+ * empty ones exactly, all at once: the sum below cannot carry from one field
+ * into the next, unlike the shorter subtraction trick, whose borrow reports a
+ * field of value 1 above an empty one as empty too.
+ */
+#ifndef NIDUS_BASE_SLOTS_H
+#define NIDUS_BASE_SLOTS_H
+
+
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
+#define SLOTS_WIDTH_MIN 2
+#define SLOTS_WIDTH_MAX 56
+#define SLOTS_PADDING 8
+
+static inline uint64_t slot_get(const unsigned char *array, unsigned width, uint64_t index)
+{
+	uint64_t bit = index * width;
+	assert(width >= SLOTS_WIDTH_MIN && width <= SLOTS_WIDTH_MAX);
+	return (load64(array + (bit >> 3)) >> (bit & 7)) & bits_low(width);
+}
+
+static inline void slot_set(unsigned char *array, unsigned width, uint64_t index, uint64_t value)
+{
+	uint64_t bit = index * width;
+	unsigned char *at = array + (bit >> 3);
+	unsigned shift = bit & 7;
+	uint64_t word = load64(at);
+	assert(width >= SLOTS_WIDTH_MIN && width <= SLOTS_WIDTH_MAX);
+	assert(value <= bits_low(width)); /* or it would change the slot above */
+	word &= ~(bits_low(width) << shift);
+	store64(at, word | value << shift);
+}
+
+/* Bytes for an array of `slots` slots, padding included. True on overflow. */
+static inline bool slots_bytes_overflow(uint64_t slots, unsigned width, uint64_t *bytes)
+{
+	uint64_t bits;
+	if (multiply_overflows(slots, width, &bits))
+		return true;
+	return add_overflows(divide_up(bits, 8), SLOTS_PADDING, bytes);
+}
+
+/* The lowest bit of each of `count` fields of a width; count * width <= 64. */
+static inline uint64_t fields_ones(unsigned width, unsigned count)
+{
+	uint64_t ones = 0;
+	assert(count * width <= 64);
+	for (unsigned i = 0; i < count; i++)
+		ones |= UINT64_C(1) << (i * width);
+	return ones;
+}
+
+/*
+ * The highest bit of each field of `word` that is zero. `highs` are the highest
+ * bits of all fields, `lows` all their others; bits above may be anything.
+ */
+static inline uint64_t fields_zero_in(uint64_t word, uint64_t lows, uint64_t highs)
+{
+	return ~(((word & lows) + lows) | word) & highs;
+}
+
+#endif
 
 /* ==== src/simd/select.h ==== */
 /* SPDX-License-Identifier: MIT
@@ -24842,8 +26585,8 @@ static inline uint64_t select_bit64_plain(uint64_t word, unsigned n)
 /* SPDX-License-Identifier: MIT
  *
  * shift: moves the bytes of a line of 64 or 32 bytes up or down by a few, or the
- * nibbles of 32 bytes by one, or those of 64 by three; or the bytes of a list of up to 64
- * by one.
+ * nibbles of 32 bytes by one, or the bits of 64 by some; or the bytes of
+ * a list of up to 64 by one.
  *
  * `size` (of a line 64 or 32), `by` (1 to 3) and `to` are known at compile time, `from` is
  * not: in files that are compiled for processors with AVX2 the whole line is
@@ -24947,22 +26690,15 @@ ALWAYS_INLINE __m256i shift_nibbles_from(unsigned from)
 	                       _mm256_andnot_si256(low, shift_from(0, from / 2)));
 }
 
-/* Of the nibbles of 32 bytes of a line, number `first` the first: ones in [from, to). */
-ALWAYS_INLINE __m256i shift_nibbles_in(unsigned first, unsigned from, unsigned to)
+/* Stores `moved` over the nibbles [from, to) of the 32 bytes that were there. */
+ALWAYS_INLINE void shift_blend_nibbles(unsigned char *bytes, __m256i there, __m256i moved,
+                                       unsigned from, unsigned to)
 {
-	__m256i chosen = shift_load(shift_masks + 64 + from % 2 * 127 - from / 2 + first);
-	if (to < 2 * first + 64)
-		chosen = _mm256_andnot_si256(shift_nibbles_from(to - 2 * first), chosen);
-	return chosen;
-}
-
-/* Stores `moved` over the nibbles [from, to) of those that were there. */
-ALWAYS_INLINE void shift_blend_nibbles(unsigned char *line, unsigned first, __m256i there,
-                                       __m256i moved, unsigned from, unsigned to)
-{
-	__m256i chosen = shift_nibbles_in(first, from, to);
-	shift_store(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
-	                                          _mm256_andnot_si256(chosen, there)));
+	__m256i chosen = shift_load(shift_masks + 64 + from % 2 * 127 - from / 2);
+	if (to < 64)
+		chosen = _mm256_andnot_si256(shift_nibbles_from(to), chosen);
+	shift_store(bytes, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                   _mm256_andnot_si256(chosen, there)));
 }
 
 /* Nibble i becomes what nibble i - 1 was, from <= i < to; 0 before the first. */
@@ -24972,7 +26708,7 @@ ALWAYS_INLINE void shift_nibbles_up(unsigned char *bytes, unsigned from, unsigne
 	__m256i there = shift_load(bytes);
 	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(there, 4));
 	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(shift_half_up(there, 1), 4));
-	shift_blend_nibbles(bytes, 0, there, _mm256_or_si256(odd, even), from, to);
+	shift_blend_nibbles(bytes, there, _mm256_or_si256(odd, even), from, to);
 }
 
 /* Nibble i becomes what nibble i + 1 was, from <= i < to; 0 behind the last. */
@@ -24982,32 +26718,85 @@ ALWAYS_INLINE void shift_nibbles_down(unsigned char *bytes, unsigned from, unsig
 	__m256i there = shift_load(bytes);
 	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(shift_half_down(there, 1), 4));
 	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(there, 4));
-	shift_blend_nibbles(bytes, 0, there, _mm256_or_si256(odd, even), from, to);
+	shift_blend_nibbles(bytes, there, _mm256_or_si256(odd, even), from, to);
 }
 
-/* Nibble i of a line of 64 bytes becomes what nibble i - 3 was, from <= i < to. */
-ALWAYS_INLINE void shift_three_up(unsigned char *line, unsigned from, unsigned to)
+/* Ones in the bits from a place on, of the 256 of a register, number `first` the first. */
+ALWAYS_INLINE __m256i shift_bits_from(unsigned first, unsigned from)
 {
-	__m256i low = shift_load(line), high = shift_load(line + 32);
-	__m256i low_up = _mm256_or_si256(_mm256_slli_epi16(low, 12),
-	                                 _mm256_srli_epi16(shift_half_up(low, 2), 4));
-	__m256i high_up = _mm256_or_si256(_mm256_slli_epi16(high, 12),
-	                                  _mm256_srli_epi16(shift_load(line + 30), 4));
-	shift_blend_nibbles(line, 32, high, high_up, from, to);
-	shift_blend_nibbles(line, 0, low, low_up, from, to);
+	/* As numbers that stop at 0; where 64 or more are to be shifted out, nothing is left. */
+	const __m256i firsts = _mm256_add_epi64(_mm256_setr_epi64x(0, 64, 128, 192),
+	                                        _mm256_set1_epi64x((int)first));
+	__m256i by = _mm256_subs_epu16(_mm256_set1_epi64x((int)from), firsts);
+	return _mm256_sllv_epi64(_mm256_set1_epi64x(-1), by);
 }
 
-/* Nibble i becomes what nibble i + 3 was, from <= i < to - 3; the last three become zero. */
-ALWAYS_INLINE void shift_three_down(unsigned char *line, unsigned from, unsigned to)
+/* A number of some bits at a place, in the same part of a line. */
+ALWAYS_INLINE __m256i shift_bits_at(unsigned first, unsigned place, uint64_t number)
 {
+	const __m256i firsts = _mm256_add_epi64(_mm256_setr_epi64x(0, 64, 128, 192),
+	                                        _mm256_set1_epi64x((int)first));
+	__m256i at = _mm256_set1_epi64x((int)place), all = _mm256_set1_epi64x((long long)number);
+	return _mm256_or_si256(_mm256_sllv_epi64(all, _mm256_sub_epi64(at, firsts)),
+	                       _mm256_srlv_epi64(all, _mm256_sub_epi64(firsts, at)));
+}
+
+/* Bits [from, to) become `moved`, but `by` of them from `from` on a number; others stay. */
+ALWAYS_INLINE void shift_blend_bits_in(unsigned char *line, unsigned first, __m256i there,
+                                       __m256i moved, unsigned from, unsigned to, unsigned by,
+                                       uint64_t number)
+{
+	__m256i chosen = _mm256_andnot_si256(shift_bits_from(first * 8, to),
+	                                     shift_bits_from(first * 8, from));
+	moved = _mm256_and_si256(moved, shift_bits_from(first * 8, from + by));
+	moved = _mm256_or_si256(moved, shift_bits_at(first * 8, from, number));
+	shift_store(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                          _mm256_andnot_si256(chosen, there)));
+}
+
+/*
+ * Bit i of a line of 64 bytes becomes what bit i - by was, from + by <= i < to, and those from
+ * `from` on become a number of `by` bits, 1 to 63.
+ */
+ALWAYS_INLINE void shift_bits_in(unsigned char *line, unsigned from, unsigned to, unsigned by,
+                                 uint64_t number)
+{
+	const __m128i up = _mm_cvtsi32_si128((int)by), over = _mm_cvtsi32_si128(64 - (int)by);
 	__m256i low = shift_load(line), high = shift_load(line + 32);
-	__m256i low_down = _mm256_or_si256(_mm256_srli_epi16(low, 12),
-	                                   _mm256_slli_epi16(shift_load(line + 2), 4));
-	__m256i high_down = _mm256_or_si256(_mm256_srli_epi16(high, 12),
-	                                    _mm256_slli_epi16(shift_half_down(high, 2), 4));
-	high_down = _mm256_and_si256(high_down, shift_nibbles_in(32, 0, to - 3));
-	shift_blend_nibbles(line, 32, high, high_down, from, to);
-	shift_blend_nibbles(line, 0, low, low_down, from, to);
+	__m256i low_below =
+		_mm256_blend_epi32(_mm256_permute4x64_epi64(low, 0x90), _mm256_setzero_si256(), 3);
+	__m256i low_up =
+		_mm256_or_si256(_mm256_sll_epi64(low, up), _mm256_srl_epi64(low_below, over));
+	__m256i high_up = _mm256_or_si256(_mm256_sll_epi64(high, up),
+	                                  _mm256_srl_epi64(shift_load(line + 24), over));
+	shift_blend_bits_in(line, 32, high, high_up, from, to, by, number);
+	shift_blend_bits_in(line, 0, low, low_up, from, to, by, number);
+}
+
+/* Bits [from, to) become `moved`, but the last `by` of them zeros; others stay. */
+ALWAYS_INLINE void shift_blend_bits_out(unsigned char *line, unsigned first, __m256i there,
+                                        __m256i moved, unsigned from, unsigned to, unsigned by)
+{
+	__m256i chosen = _mm256_andnot_si256(shift_bits_from(first * 8, to),
+	                                     shift_bits_from(first * 8, from));
+	moved = _mm256_andnot_si256(shift_bits_from(first * 8, to - by), moved);
+	shift_store(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                          _mm256_andnot_si256(chosen, there)));
+}
+
+/* Bit i of a line of 64 bytes becomes what bit i + by was, from <= i < to - by; those behind zero. */
+ALWAYS_INLINE void shift_bits_down(unsigned char *line, unsigned from, unsigned to, unsigned by)
+{
+	const __m128i down = _mm_cvtsi32_si128((int)by), over = _mm_cvtsi32_si128(64 - (int)by);
+	__m256i low = shift_load(line), high = shift_load(line + 32);
+	__m256i high_above = _mm256_blend_epi32(_mm256_permute4x64_epi64(high, 0x39),
+	                                        _mm256_setzero_si256(), 0xc0);
+	__m256i low_down = _mm256_or_si256(_mm256_srl_epi64(low, down),
+	                                   _mm256_sll_epi64(shift_load(line + 8), over));
+	__m256i high_down =
+		_mm256_or_si256(_mm256_srl_epi64(high, down), _mm256_sll_epi64(high_above, over));
+	shift_blend_bits_out(line, 32, high, high_down, from, to, by);
+	shift_blend_bits_out(line, 0, low, low_down, from, to, by);
 }
 
 /* Stores `moved` over the bytes from a place on of the 16 that were there, number `first` first. */
@@ -25226,6 +27015,7 @@ static inline uint8_t match_spread(uint8_t byte)
 #define MINI_LINE 64 /* bytes */
 #define MINI_CRUMB 4 /* bits */
 #define MINI_SLOTS_MOST 64
+#define MINI_WIDTH_MOST 24
 
 struct mini_shape {
 	unsigned buckets, slots, width;
@@ -25280,7 +27070,8 @@ ALWAYS_INLINE unsigned mini_byte_at(struct mini_shape shape, unsigned slot)
 
 ALWAYS_INLINE unsigned mini_crumb_at(struct mini_shape shape, unsigned slot)
 {
-	return mini_remainder_at(shape, shape.slots) + slot * MINI_CRUMB;
+	unsigned first = (mini_remainder_at(shape, shape.slots) + MINI_CRUMB - 1) / MINI_CRUMB;
+	return (first + slot) * MINI_CRUMB;
 }
 
 /* ----------------------------------------------------------- bits of a line -- */
@@ -25340,10 +27131,16 @@ struct mini_sizes {
 	uint64_t low, high;
 };
 
-/* The first 64 bits of an empty line's sizes, which memory has turned over. */
+/* 64 bits of an empty line's sizes from a bit on; memory has turned over what is one in them. */
+ALWAYS_INLINE uint64_t mini_no_sizes_from(struct mini_shape shape, unsigned bit)
+{
+	return shape.buckets > bit ? bits_low(shape.buckets - bit) : 0;
+}
+
+/* The first of them. */
 ALWAYS_INLINE uint64_t mini_no_sizes(struct mini_shape shape)
 {
-	return bits_low(shape.buckets);
+	return mini_no_sizes_from(shape, 0);
 }
 
 /*
@@ -25354,13 +27151,14 @@ ALWAYS_INLINE uint64_t mini_no_sizes_again(struct mini_shape shape)
 {
 	uint64_t ones = ~UINT64_C(0);
 	OPAQUE64(ones);
-	return ones >> (64 - shape.buckets);
+	return shape.buckets < 64 ? ones >> (64 - shape.buckets) : ones;
 }
 
 /* Sizes as they stand in memory, and back. */
 ALWAYS_INLINE struct mini_sizes mini_turned(struct mini_shape shape, struct mini_sizes sizes)
 {
-	return (struct mini_sizes){ sizes.low ^ mini_no_sizes(shape), sizes.high };
+	return (struct mini_sizes){ sizes.low ^ mini_no_sizes(shape),
+		                    sizes.high ^ mini_no_sizes_from(shape, 64) };
 }
 
 /* The first 64 bits of a line's sizes, and the last 64, if there are more. */
@@ -25372,7 +27170,7 @@ ALWAYS_INLINE uint64_t mini_first_window(struct mini_shape shape, const unsigned
 ALWAYS_INLINE uint64_t mini_last_window(struct mini_shape shape, const unsigned char *line)
 {
 	unsigned skip = mini_size_skip(shape);
-	return load64(line + skip / 8) ^ mini_no_sizes(shape) >> skip;
+	return load64(line + skip / 8) ^ mini_no_sizes_from(shape, skip);
 }
 
 ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const unsigned char *line)
@@ -25382,8 +27180,15 @@ ALWAYS_INLINE struct mini_sizes mini_sizes_of(struct mini_shape shape, const uns
 	if (bits < 64)
 		sizes.low &= bits_low(bits);
 	if (bits > 64)
-		sizes.high = load64(line + 8) & bits_low(bits - 64);
+		sizes.high =
+			(load64(line + 8) ^ mini_no_sizes_from(shape, 64)) & bits_low(bits - 64);
 	return sizes;
+}
+
+/* 64 bits of sizes from a bit on, 1 to 64. */
+ALWAYS_INLINE uint64_t mini_from_bit(struct mini_sizes sizes, unsigned bit)
+{
+	return sizes.low >> 1 >> (bit - 1) | sizes.high << (64 - bit);
 }
 
 ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line,
@@ -25397,9 +27202,9 @@ ALWAYS_INLINE void mini_store_sizes(struct mini_shape shape, unsigned char *line
 		store64(line,
 		        bits == 64 ? sizes.low : sizes.low | (load64(line) & ~bits_low(bits & 63)));
 	} else {
-		unsigned skip = mini_size_bytes(shape) * 8 - 64;
+		unsigned skip = mini_size_skip(shape);
 		store64(line, sizes.low);
-		store64(line + skip / 8, sizes.low >> skip | sizes.high << (64 - skip));
+		store64(line + skip / 8, mini_from_bit(sizes, skip));
 	}
 }
 
@@ -25431,7 +27236,7 @@ ALWAYS_INLINE unsigned mini_zero_place(struct mini_shape shape, const unsigned c
 		uint64_t first = ~mini_first_window(shape, line);
 		uint64_t last = ~mini_last_window(shape, line);
 		uint64_t before = POPCOUNT64(first << (64 - skip));
-		uint64_t other = PLACE64(_pdep_u64(slot >> before, last)) + skip;
+		uint64_t other = PLACE64(_pdep_u64(slot >> (before & 63), last)) + skip;
 		return (unsigned)place64_or(_pdep_u64(slot, first), other);
 	}
 #endif
@@ -25485,6 +27290,8 @@ ALWAYS_INLINE struct mini_view mini_view_in(struct mini_shape shape, uint64_t wo
 		index = POPCOUNT64((word ^ mini_no_sizes(shape)) << (64 - skip));
 		turn -= skip;
 		add_or_take(&index, &turn, m, &word, last);
+		if (shape.buckets > 64) /* in what is no mini-filter */
+			index &= 63;
 	}
 	struct mini_view view = {
 		.word = word,
@@ -25636,6 +27443,40 @@ ALWAYS_INLINE unsigned mini_crumb(struct mini_shape shape, const unsigned char *
 	return (unsigned)line_get(shape, line, mini_crumb_at(shape, slot), MINI_CRUMB);
 }
 
+#if defined(MATCH_LINES) && defined(NIDUS_TIER_AVX2)
+#define MINI_FIELD_BITS 56 /* that a word holds from any bit on */
+
+/* A one in the lowest bit of each remainder in a word, by their width. */
+#define MINI_ONES(width)                                              \
+	(((UINT64_C(1) << MINI_FIELD_BITS / (width) * (width)) - 1) / \
+	 ((UINT64_C(1) << (width)) - 1))
+static const uint64_t mini_ones[MINI_WIDTH_MOST + 1] = {
+	[6] = MINI_ONES(6),   [7] = MINI_ONES(7),   [8] = MINI_ONES(8),   [9] = MINI_ONES(9),
+	[10] = MINI_ONES(10), [11] = MINI_ONES(11), [12] = MINI_ONES(12), [14] = MINI_ONES(14),
+	[16] = MINI_ONES(16), [24] = MINI_ONES(24),
+};
+
+/*
+ * mini_match of as many remainders at a time as a word holds. A mini-bucket hardly ever has more,
+ * so no branch depends on how many there are.
+ */
+ALWAYS_INLINE uint64_t mini_match_words(struct mini_shape shape, const unsigned char *line,
+                                        uint64_t slots, uint64_t remainder)
+{
+	const uint64_t ones = mini_ones[shape.width], highs = ones << (shape.width - 1);
+	uint64_t hits = 0;
+	do {
+		unsigned first = PLACE64(slots) & 63;
+		uint64_t word =
+			line_get(shape, line, mini_remainder_at(shape, first), MINI_FIELD_BITS);
+		uint64_t same = fields_zero_in(word ^ remainder * ones, highs - ones, highs);
+		hits |= _pext_u64(same, highs) << first & slots;
+		slots &= ~(_pext_u64(highs, highs) << first);
+	} while (UNLIKELY(slots != 0));
+	return hits;
+}
+#endif
+
 /*
  * Those of some slots whose remainder this is, as bits. With MATCH_LINES the whole
  * line is compared, which needs no branch on how many there are.
@@ -25652,12 +27493,16 @@ ALWAYS_INLINE uint64_t mini_match_inline(struct mini_shape shape, const unsigned
 	if (shape.width == 16 && first % 2 == 0)
 		return match_words(line, (uint16_t)remainder) >> first / 2 & slots;
 #endif
+#if defined(MATCH_LINES) && defined(NIDUS_TIER_AVX2)
+	return mini_match_words(shape, line, slots, remainder);
+#else
 	uint64_t hits = 0;
 	for (; slots != 0; slots &= slots - 1) {
 		unsigned slot = (unsigned)__builtin_ctzll(slots);
 		hits |= (uint64_t)(mini_remainder(shape, line, slot) == remainder) << slot;
 	}
 	return hits;
+#endif
 }
 
 NEVER_INLINE uint64_t mini_match_called(struct mini_shape shape, const unsigned char *line,
@@ -25926,7 +27771,7 @@ ALWAYS_INLINE void mini_store_windows(struct mini_shape shape, unsigned char *li
 	} else {
 		unsigned skip = mini_size_skip(shape);
 		store64(line, windows.first ^ no_sizes);
-		store64(line + skip / 8, windows.last ^ mini_no_sizes(shape) >> skip);
+		store64(line + skip / 8, windows.last ^ mini_no_sizes_from(shape, skip));
 	}
 }
 
@@ -25938,9 +27783,15 @@ ALWAYS_INLINE void mini_store_wider(struct mini_shape shape, unsigned char *line
 		mini_store_sizes(shape, line, (struct mini_sizes){ windows.first, 0 });
 	} else {
 		unsigned skip = mini_size_skip(shape);
-		store64(line + skip / 8, windows.last ^ mini_no_sizes(shape) >> skip);
+		store64(line + skip / 8, windows.last ^ mini_no_sizes_from(shape, skip));
 		store64(line, windows.first ^ mini_no_sizes(shape));
 	}
+}
+
+/* Whether no bit is in both windows. */
+ALWAYS_INLINE bool mini_windows_part(struct mini_shape shape)
+{
+	return mini_size_bytes(shape) == 16;
 }
 
 /* Where bit `at` of the sizes is in the last window; 0 if it is before that. */
@@ -25957,6 +27808,8 @@ ALWAYS_INLINE struct mini_windows mini_wider_apart(struct mini_shape shape,
 	uint64_t first = 2 * windows.first - LOWEST64(windows.first, at), last = 0;
 	if (mini_size_bits(shape) > 64)
 		last = 2 * windows.last - LOWEST64(windows.last, mini_in_last(shape, at));
+	if (mini_windows_part(shape) && at < 64)
+		last |= windows.first >> 63;
 	return (struct mini_windows){ first, last };
 }
 
@@ -25965,7 +27818,7 @@ ALWAYS_INLINE struct mini_windows mini_wider(struct mini_shape shape, struct min
                                              unsigned at)
 {
 	windows = mini_wider_apart(shape, windows, at);
-	if (mini_size_bits(shape) > 64)
+	if (mini_size_bits(shape) > 64 && !mini_windows_part(shape))
 		windows.last |= windows.first >> mini_size_skip(shape) & 1;
 	return windows;
 }
@@ -25980,6 +27833,8 @@ ALWAYS_INLINE struct mini_windows mini_narrower(struct mini_shape shape,
 	uint64_t first = (windows.first + LOWEST64(windows.first, at)) >> 1, last = 0;
 	if (mini_size_bits(shape) > 64)
 		last = (windows.last + LOWEST64(windows.last, mini_in_last(shape, at))) >> 1;
+	if (mini_windows_part(shape))
+		first = at < 64 ? first | windows.last << 63 : windows.first;
 	return (struct mini_windows){ first, last };
 }
 
@@ -25991,16 +27846,14 @@ ALWAYS_INLINE void mini_push_remainder(struct mini_shape shape, unsigned char *l
 	if (by % 8 == 0) {
 		shift_in(line, mini_line(shape), mini_byte_at(shape, slot),
 		         mini_byte_at(shape, shape.slots), by / 8, (unsigned)remainder);
-#ifdef NIDUS_TIER_AVX2
-	} else if (by == 12) {
-		unsigned from = mini_remainder_at(shape, slot);
-		shift_three_up(line, from / 4 + 3, mini_remainder_at(shape, shape.slots) / 4);
-		line_set(shape, line, from, by, remainder);
-#endif
 	} else {
 		unsigned from = mini_remainder_at(shape, slot);
+#ifdef NIDUS_TIER_AVX2
+		shift_bits_in(line, from, mini_remainder_at(shape, shape.slots), by, remainder);
+#else
 		line_move_up(shape, line, from, mini_remainder_at(shape, shape.slots - 1), by);
 		line_set(shape, line, from, by, remainder);
+#endif
 	}
 }
 
@@ -26011,14 +27864,14 @@ ALWAYS_INLINE void mini_pull_remainder(struct mini_shape shape, unsigned char *l
 	if (by % 8 == 0)
 		shift_down(line, mini_line(shape), mini_byte_at(shape, slot),
 		           mini_byte_at(shape, shape.slots), by / 8);
-#ifdef NIDUS_TIER_AVX2
-	else if (by == 12)
-		shift_three_down(line, mini_remainder_at(shape, slot) / 4,
-		                 mini_remainder_at(shape, shape.slots) / 4);
-#endif
 	else
+#ifdef NIDUS_TIER_AVX2
+		shift_bits_down(line, mini_remainder_at(shape, slot),
+		                mini_remainder_at(shape, shape.slots), by);
+#else
 		line_move_down(shape, line, mini_remainder_at(shape, slot + 1),
 		               mini_remainder_at(shape, shape.slots), by);
+#endif
 }
 
 /* Makes room for a crumb and puts it in; the line is not full. */
@@ -26131,11 +27984,16 @@ ALWAYS_INLINE void mini_remove(struct mini_shape shape, unsigned char *line, uns
 ALWAYS_INLINE void mini_append(struct mini_shape shape, unsigned char *line, unsigned m,
                                uint64_t remainder)
 {
-	unsigned skip = mini_size_bits(shape) > 64 ? mini_size_skip(shape) : 0;
-	uint64_t end = UINT64_C(1) << ((mini_size_bits(shape) - 1 - skip) & 63);
-	uint64_t here = UINT64_C(1) << ((shape.slots - 1 - skip + m) & 63);
+	const unsigned bits = mini_size_bits(shape), skip = bits > 64 ? mini_size_skip(shape) : 0;
+	const unsigned here = shape.slots - 1 + m, end = bits - 1;
 	mini_set_remainder(shape, line, shape.slots - 1, remainder);
-	store64(line + skip / 8, load64(line + skip / 8) ^ (here | end));
+	if (shape.slots > skip) {
+		uint64_t ones = UINT64_C(1) << (here - skip) | UINT64_C(1) << (end - skip);
+		store64(line + skip / 8, load64(line + skip / 8) ^ ones);
+	} else {
+		line[here / 8] ^= (unsigned char)(1 << here % 8);
+		line[end / 8] ^= (unsigned char)(1 << end % 8);
+	}
 }
 
 #endif
@@ -26302,10 +28160,10 @@ static void yard_write_values(unsigned char *bytes, const unsigned char *copy, u
 #define YARD_FAN 16    /* front buckets per backyard line and half */
 #define YARD_COPIES 16 /* of one key in its lines; others are listed */
 
-#define YARD_BUCKET_BITS 6    /* of a mini-bucket's number + 1 */
+#define YARD_BUCKET_BITS 7    /* of a mini-bucket's number + 1 */
 #define YARD_TAG_BITS_MOST 24 /* that an entry keeps of its part */
 
-/* The two kinds of lines for one width of remainders. */
+/* The two kinds of lines of a yard. */
 struct yard_shape {
 	struct mini_shape front, back;
 };
@@ -26327,7 +28185,7 @@ struct yard_trio {
 	unsigned crumb;
 };
 
-/* The operations of one width and tier; `body` must be the first member. */
+/* The operations of one shape and tier; `body` must be the first member. */
 struct yard_ops {
 	struct body_ops body;
 	struct body_ops shared; /* the same for a yard that threads share: shared.h */
@@ -26350,6 +28208,7 @@ struct yard {
 	uint64_t parts;        /* of the growing filter whose body this is; 1: a whole filter */
 	uint64_t first_part;   /* that the body holds */
 	uint64_t count;        /* entries, but for those that the stripes count */
+	uint64_t version;      /* of probes (base/probe.h) */
 	const struct yard_ops *ops;
 	struct stripes stripes; /* none unless threads share the yard */
 	uint16_t hop[YARD_FAN]; /* from even lines to odd ones, mod half */
@@ -26364,6 +28223,9 @@ struct yard {
 	struct block memory;
 	nidus_allocator allocator;
 };
+
+/* What the numbers of a probe are. */
+enum { YARD_PROBE_BUCKET, YARD_PROBE_MINI, YARD_PROBE_REMAINDER };
 
 /* Whether threads share the yard. */
 ALWAYS_INLINE bool yard_shared(const struct yard *yard)
@@ -26480,11 +28342,8 @@ ALWAYS_INLINE bool yard_nearly_full(const struct yard *yard, struct yard_shape s
 	return yard->count > yard->fronts * (shape.front.slots * 13 / 16);
 }
 
-/* The shape of 64-byte lines for remainders of a width; NULL if there is none. */
-static const struct yard_ops *yard_find(unsigned width);
-
-/* The shape whose front lines have so many slots; NULL if there is none. */
-static const struct yard_ops *yard_find_slots(unsigned slots);
+/* The operations on lines of a shape, by the slots of its front lines; NULL if there is none. */
+static const struct yard_ops *yard_find(unsigned slots);
 
 /* Bytes of the table of a checked plan: lines, values and tags. */
 static uint64_t yard_table_bytes(const struct blueprint *plan, unsigned tag_bits);
@@ -26531,8 +28390,6 @@ static const struct body_ops *yard_body_ops(const struct yard *yard);
 static void yard_find_one_by_one(const void *yard, const uint64_t *hashes, size_t n, uint64_t *first,
                           uint32_t *found);
 
-/* Asks for the front line of a hash, and for its backyard lines if a lookup may well need them. */
-static void yard_prefetch(const struct yard *yard, uint64_t hash);
 static void yard_clear(struct yard *yard);
 
 /* Checks all invariants and counts. Errors: E_CORRUPT with a reason. */
@@ -26715,9 +28572,18 @@ struct density {
 #define LARGE (1u << 24)
 #define LARGE_NO_DELETE (1u << 19)
 
+/* From the highest rate that lines are for to the lowest; the short ones last. */
 static const struct density densities[] = {
+	{ 6, 63, { 63.3, 52, 63.3, LARGE }, { 63.6, 42, 63.6, LARGE_NO_DELETE }, 63.6 },
+	{ 7, 56, { 56.1, 48, 56.1, LARGE }, { 56.5, 38, 56.5, LARGE_NO_DELETE }, 56.5 },
 	{ 8, 51, { 51.15, 44, 51.15, LARGE }, { 51.75, 40, 51.45, LARGE_NO_DELETE }, 51.6 },
-	{ 12, 36, { 34.9, 36, 34.9, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE }, 35.6 },
+	{ 9, 46, { 45.9, 43, 45.9, LARGE }, { 46.3, 34, 46.3, LARGE_NO_DELETE }, 46.3 },
+	{ 10, 42, { 41.55, 41, 41.55, LARGE }, { 41.95, 32, 41.95, LARGE_NO_DELETE }, 42.0 },
+	{ 11, 39, { 38.45, 40, 38.45, LARGE }, { 38.85, 30, 38.85, LARGE_NO_DELETE }, 38.9 },
+	{ 12, 36, { 35.2, 38, 35.2, LARGE }, { 35.6, 26, 35.6, LARGE_NO_DELETE }, 35.6 },
+	{ 12, 34, { 33.15, 40, 33.15, LARGE }, { 33.55, 28, 33.55, LARGE_NO_DELETE }, 33.6 },
+	{ 14, 32, { 30.85, 38, 30.85, LARGE }, { 31.25, 27, 31.25, LARGE_NO_DELETE }, 31.3 },
+	{ 14, 30, { 28.75, 37, 28.75, LARGE }, { 28.95, 26, 28.95, LARGE_NO_DELETE }, 28.95 },
 	{ 16, 28, { 26.5, 32, 26.5, LARGE }, { 27.0, 24, 27.0, LARGE_NO_DELETE }, 27.1 },
 	{ 24, 19, { 17.1, 24, 17.1, LARGE }, { 17.6, 20, 17.6, LARGE_NO_DELETE }, 17.8 },
 	{ 8, SHORT_SLOTS, { 22.2, 28, 22.2, LARGE }, { 22.7, 20, 22.7, LARGE_NO_DELETE }, 23.0 },
@@ -26742,7 +28608,7 @@ static const struct density *density_of(unsigned slots)
 
 static double expected_rate(const struct blueprint *plan, double keys)
 {
-	const struct yard_ops *ops = yard_find_slots(plan->slots);
+	const struct yard_ops *ops = yard_find(plan->slots);
 	double fronts = (double)plan->groups, bits = (double)(UINT64_C(1) << plan->core_bits);
 	return keys / (fronts * ops->shape.front.buckets * bits);
 }
@@ -26784,7 +28650,7 @@ static uint64_t fronts_for(struct filling_in_family_breadcrumb filling_in_family
 }
 
 /* Whether options ask for lines of a shape, or leave them to the family. */
-static bool is_wanted(const nidus_options *options, const struct density *density)
+static bool is_wanted_in_family_breadcrumb(const nidus_options *options, const struct density *density)
 {
 	if (options->slots != 0)
 		return density->slots == options->slots;
@@ -26811,9 +28677,11 @@ static const struct density *preferred(const nidus_options *options, size_t i)
 static nidus_status check_options_in_family_breadcrumb(const nidus_options *options)
 {
 	if (options->slots != 0 && density_of(options->slots) == NULL)
-		return fail(NIDUS_E_RANGE,
-		            "a breadcrumb line has 51, 36, 28, 19 or (short) 25 slots, not %u",
-		            options->slots);
+		return fail(
+			NIDUS_E_RANGE,
+			"a breadcrumb line has 63, 56, 51, 46, 42, 39, 36, 34, 32, 30, 28, 19 or "
+			"(short) 25 slots, not %u",
+			options->slots);
 	if (options->max_steps != 0)
 		return fail(NIDUS_E_RANGE,
 		            "the breadcrumb family does not search: leave max_steps 0");
@@ -26842,7 +28710,7 @@ static nidus_status breadcrumb_plan(const nidus_options *options, struct bluepri
 		const struct density *density = preferred(options, i);
 		uint64_t fronts =
 			fronts_for(filling_of(density, options->features), options->capacity);
-		if (!is_wanted(options, density) ||
+		if (!is_wanted_in_family_breadcrumb(options, density) ||
 		    !plan_lines(density, fronts, (double)options->capacity, plan))
 			continue;
 		if (plan->groups > FRONTS_MOST)
@@ -26878,7 +28746,7 @@ static nidus_status breadcrumb_plan_segment(const nidus_options *options, struct
 	for (size_t i = 0; i < DENSITIES; i++) {
 		const struct density *density = preferred(options, i);
 		uint64_t fronts = segment_fronts(density->slots);
-		if (is_wanted(options, density) &&
+		if (is_wanted_in_family_breadcrumb(options, density) &&
 		    plan_lines(density, fronts, segment_mean(density, fronts), plan))
 			return NIDUS_OK;
 	}
@@ -26912,7 +28780,7 @@ static bool breadcrumb_pack(struct blueprint *plan, uint64_t groups, uint64_t ke
 
 static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_t keys)
 {
-	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
+	const struct yard_shape *shape = &yard_find(plan->slots)->shape;
 	uint64_t fronts = plan->groups, back = yard_lines(fronts) - fronts;
 	struct forecast forecast = {
 		.bytes = yard_table_bytes(plan, plan->growth_bits),
@@ -26932,10 +28800,9 @@ static struct forecast breadcrumb_forecast(const struct blueprint *plan, uint64_
 /* Fields of a plan that mean nothing here. */
 static nidus_status check_unused(const struct blueprint *plan)
 {
-	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0 ||
-	    plan->borrowed != 0)
+	if (plan->reserve != 0 || plan->max_steps != 0 || plan->stash_limit != 0)
 		return fail(NIDUS_E_RANGE,
-		            "a breadcrumb filter neither searches, holds back nor borrows");
+		            "a breadcrumb filter neither searches nor holds back");
 	return NIDUS_OK;
 }
 
@@ -27056,11 +28923,6 @@ static const struct body_ops *breadcrumb_ops(const void *body)
 	return yard_body_ops(body);
 }
 
-static void breadcrumb_prefetch(const void *body, uint64_t hash)
-{
-	yard_prefetch(body, hash);
-}
-
 static struct fill breadcrumb_fill(const void *body)
 {
 	const struct yard *yard = body;
@@ -27162,7 +29024,6 @@ const struct family nidus_its_family_breadcrumb = {
 	.clear = breadcrumb_clear,
 	.copy = breadcrumb_copy,
 	.ops = breadcrumb_ops,
-	.prefetch = breadcrumb_prefetch,
 	.count = breadcrumb_count,
 	.surplus = breadcrumb_surplus,
 	.promise = breadcrumb_promise,
@@ -27596,107 +29457,6 @@ const struct ranges_ops nidus_its_breadcrumb_ranges = {
 #define NIDUS_NEST_NEST_H
 
 
-/* ==== src/base/slots.h ==== */
-/* SPDX-License-Identifier: MIT
- *
- * slots: an array of packed slots of any width from 2 to 56 bits.
- *
- * Slot i of width w lies at bits i*w to i*w + w - 1, counted from the lowest
- * bit of the first byte. A slot of at most 56 bits begins at bit 0 to 7 of some
- * byte, so that one load of eight bytes always holds it whole:
- *
- *      byte    |   0   |   1   |   2   |   3   |
- *      w = 12  |<----slot 0---->|<----slot 1---->|   (slot 1 begins at bit 4)
- *
- * Loads and stores touch the eight bytes from the slot's first byte on, so
- * the owner of an array leaves SLOTS_PADDING bytes after its last slot.
- *
- * A word may hold several neighbouring slots ("fields"). fields_zero finds the
- * empty ones exactly, all at once: the sum below cannot carry from one field
- * into the next, unlike the shorter subtraction trick, whose borrow reports a
- * field of value 1 above an empty one as empty too.
- */
-#ifndef NIDUS_BASE_SLOTS_H
-#define NIDUS_BASE_SLOTS_H
-
-
-#define SLOTS_WIDTH_MIN 2
-#define SLOTS_WIDTH_MAX 56
-#define SLOTS_PADDING 8
-
-static inline uint64_t slot_get(const unsigned char *array, unsigned width, uint64_t index)
-{
-	uint64_t bit = index * width;
-	return (load64(array + (bit >> 3)) >> (bit & 7)) & bits_low(width);
-}
-
-static inline void slot_set(unsigned char *array, unsigned width, uint64_t index, uint64_t value)
-{
-	uint64_t bit = index * width;
-	unsigned char *at = array + (bit >> 3);
-	unsigned shift = bit & 7;
-	uint64_t word = load64(at);
-	word &= ~(bits_low(width) << shift);
-	store64(at, word | value << shift);
-}
-
-/* Bytes for an array of `slots` slots, padding included. True on overflow. */
-static inline bool slots_bytes_overflow(uint64_t slots, unsigned width, uint64_t *bytes)
-{
-	uint64_t bits;
-	if (multiply_overflows(slots, width, &bits))
-		return true;
-	return add_overflows(divide_up(bits, 8), SLOTS_PADDING, bytes);
-}
-
-/* Slots of a group of 1, 2, 4 or 8 that are compared in one word. */
-ALWAYS_INLINE unsigned fields_in_word(unsigned slots, unsigned width)
-{
-	unsigned most = 8 * width <= 64 ? 8 : 4 * width <= 64 ? 4 : 2 * width <= 64 ? 2 : 1;
-	return slots < most ? slots : most;
-}
-
-/* The lowest bit of each of `count` fields of a width; count * width <= 64. */
-static inline uint64_t fields_ones(unsigned width, unsigned count)
-{
-	uint64_t ones = 0;
-	for (unsigned i = 0; i < count; i++)
-		ones |= UINT64_C(1) << (i * width);
-	return ones;
-}
-
-/*
- * The highest bit of each field of `word` that is zero. `highs` are the highest
- * bits of all fields, `lows` all their others; bits above may be anything.
- */
-static inline uint64_t fields_zero_in(uint64_t word, uint64_t lows, uint64_t highs)
-{
-	return ~(((word & lows) + lows) | word) & highs;
-}
-
-/* The same from fields_ones of the width and count. */
-static inline uint64_t fields_zero(uint64_t word, unsigned width, uint64_t ones)
-{
-	uint64_t highs = ones << (width - 1);
-	return fields_zero_in(word, highs - ones, highs);
-}
-
-/*
- * Whether a field of either word is zero. The shorter trick will do here: it only
- * ever reports too much above a field that really is zero.
- */
-static inline bool fields_any_zero_of(uint64_t a, uint64_t b, unsigned width, uint64_t ones)
-{
-	return ((((a - ones) & ~a) | ((b - ones) & ~b)) & ones << (width - 1)) != 0;
-}
-
-static inline bool fields_any_zero(uint64_t word, unsigned width, uint64_t ones)
-{
-	return ((word - ones) & ~word & ones << (width - 1)) != 0;
-}
-
-#endif
-
 /* ==== src/nest/coded.h ==== */
 /* SPDX-License-Identifier: MIT
  *
@@ -27985,6 +29745,10 @@ static bool coded_valid(const unsigned char *array, unsigned width, uint64_t buc
 
 #endif
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
 enum nest_kind {
 	NEST_XOR,
 	NEST_DIRECT,
@@ -28032,15 +29796,12 @@ struct nest_effort {
 	uint64_t checks;      /* slots looked at for them */
 };
 
-/*
- * What the way from a hash to its groups has beyond the shortest, which is: one chunk, and
- * hops that were written down. A sum of these.
- */
-enum {
-	NEST_CHUNKS = 1, /* more than one chunk */
-	NEST_HASHED = 2, /* hops are worked out */
-	NEST_TAKEN = 4,  /* hops are bits of the core: NEST_DIRECT */
-	NEST_PART = 8,   /* a hash begins with a part of a growing filter (base/segment.h) */
+/* How a hash leads to its groups. */
+enum nest_path {
+	NEST_SHORT_PATH, /* it begins with the group: of a filter of one chunk, not NEST_DIRECT */
+	NEST_WHOLE_PATH, /* it begins with the chunk of a whole filter */
+	NEST_PART_PATH,  /* it begins with a part of a growing filter (base/segment.h) */
+	NEST_ANY_PATH    /* the nest tells */
 };
 
 /*
@@ -28054,10 +29815,9 @@ enum {
  * at once, so they are as many as fit: a power of two.
  */
 enum nest_words {
-	NEST_PAIRED, /* one word has room for both groups of a key */
+	NEST_PAIRED, /* as NEST_ONE, and one word has room for both groups: for lookups only */
 	NEST_BYTES,  /* as NEST_ONE, and every group begins with a byte; not if threads share it */
 	NEST_ONE,    /* a group is in one word: eight bytes from the one it begins in */
-	NEST_WHOLE,  /* a group is one word of four slots, and begins with a byte */
 	NEST_TWO,    /* half a group is in a word, with a few bits to spare */
 	NEST_MANY,   /* less is; nest->layout->words says how many there are */
 };
@@ -28076,9 +29836,9 @@ static inline unsigned nest_extra_bits(enum nest_kind kind, unsigned slots)
  */
 struct nest_layout {
 	/* What lookups read comes first. */
-	uint64_t special; /* NEST_CHUNKS and so on */
+	enum nest_kind kind;
 	uint64_t chunks, stride_bits;
-	uint64_t parts;       /* NEST_PART: of the filter */
+	uint64_t parts;       /* of the growing filter that the nest is a body of; 0: of none */
 	uint64_t groups;      /* per chunk */
 	uint64_t round;       /* the same: read once more from memory, it takes no register */
 	uint64_t core_values; /* 2^core_bits - 1 */
@@ -28115,7 +29875,7 @@ struct nest_layout {
 	unsigned half_bytes, half_bits; /* NEST_TWO: that is so much */
 	unsigned load_bits;             /* that are loaded for a word */
 	uint64_t span;                  /* bits of a group's slots, side by side */
-	uint64_t near;                  /* 2 * span + 1: see nest_near */
+	uint64_t near;                  /* of windows 2 * span + 1: see nest_near */
 	unsigned last_byte;             /* that is loaded for a group, counted from the first */
 	unsigned slots;                 /* per group */
 	unsigned width, core_bits, extra_bits;
@@ -28123,8 +29883,8 @@ struct nest_layout {
 	uint64_t fingerprints;             /* the highest number of core and tag bits */
 	unsigned max_steps, short_steps, stash_limit, reserve;
 	uint64_t step_most; /* see search_step_most */
-	enum nest_kind kind;
-	enum nest_words in_words;
+	enum nest_words in_words; /* NEST_ONE where lookups or more may be of another kind, too: */
+	enum nest_words also_in;  /* NEST_PAIRED or NEST_BYTES; otherwise the same */
 	struct block memory,
 		hop_memory; /* of this struct, and of the hops unless they are another's */
 	nidus_allocator allocator;
@@ -28135,7 +29895,8 @@ struct nest {
 	unsigned char *bits; /* the slots; chunk c starts at c * stride */
 	const struct nest_layout *layout;
 	uint64_t stashed;    /* different entries in all stashes */
-	uint64_t first_part; /* NEST_PART: from which tags are counted (segment.h) */
+	uint64_t version;    /* of probes (base/probe.h) */
+	uint64_t first_part; /* of a body: from which tags are counted (segment.h) */
 	struct nest_chunk *chunk;
 	struct nest_shared *shared; /* locks, if threads share the nest (shared.h) */
 	bool remote;                /* too large for a core's caches: prefetch */
@@ -28251,53 +30012,62 @@ static inline uint64_t nest_other_group(const struct nest *nest, enum nest_kind 
 }
 
 /* Takes a core from what is left of a hash. */
-ALWAYS_INLINE uint64_t nest_take_core(const struct nest *nest, bool taken, uint64_t rest)
+ALWAYS_INLINE uint64_t nest_take_core(const struct nest *nest, bool direct, uint64_t rest)
 {
-	if (!taken)
+	if (!direct)
 		return 1 + take_choice(&rest, nest->layout->core_values);
 	uint64_t low = 1 + take_choice(&rest, nest->layout->groups - 1);
 	return low + nest->layout->groups * take_choice(&rest, nest->layout->direct_values);
 }
 
-/* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
-ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, uint64_t special,
+/* What is left of a hash, behind the choice of a chunk, to a key. */
+ALWAYS_INLINE void nest_locate_in(const struct nest *nest, enum nest_kind kind, enum nest_path path,
                                   uint64_t rest, struct nest_key *key)
 {
-	uint64_t first = take_choice(&rest, nest->layout->groups), hop;
-	bool taken = nest_symmetric(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
-	uint64_t core = nest_take_core(nest, taken, rest);
-	if (taken)
-		hop = core & (nest->layout->groups - 1);
-	else if (UNLIKELY(special & NEST_HASHED))
-		hop = nest_symmetric(kind) ? nest_mask(nest, core) : nest_distance(nest, core);
-	else
-		hop = nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
+	uint64_t first = take_choice(&rest, nest->layout->groups);
+	bool direct = (kind == NEST_XOR || kind == NEST_DIRECT) && path != NEST_SHORT_PATH &&
+	              UNLIKELY(nest->layout->kind == NEST_DIRECT);
+	uint64_t core = nest_take_core(nest, direct, rest);
+	uint64_t hop = direct ? core & (nest->layout->groups - 1) : nest_hop(nest, kind, core);
 	key->group[0] = first;
 	key->group[1] = nest_symmetric(kind) ? first ^ hop : nest_forward(nest, first, hop);
 	key->value = core;
+	/* A key has two groups, and its core bits are not all zero. */
+	assert(first < nest->layout->groups && key->group[1] < nest->layout->groups);
+	assert(first != key->group[1] && core != 0 && core <= nest->layout->core_values);
+}
+
+/* Whether a nest is a body of a growing filter; where it is known the compiler knows, too. */
+ALWAYS_INLINE bool nest_is_part(const struct nest *nest, enum nest_path path)
+{
+	return path == NEST_ANY_PATH ? nest->layout->parts != 0 : path == NEST_PART_PATH;
 }
 
 /* Takes the chunk from a hash, or its part; of that slots keep the tag, as it lies in them. */
-ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, uint64_t special, uint64_t *hash,
+ALWAYS_INLINE uint64_t nest_take_chunk(const struct nest *nest, enum nest_path path, uint64_t *hash,
                                        uint64_t *tag)
 {
 	*tag = 0;
-	if (special & NEST_PART) {
-		uint64_t part = take_choice(hash, nest->layout->parts);
-		*tag = (part - nest->first_part) << nest->layout->tag_at;
+	assert(path != NEST_SHORT_PATH ||
+	       (nest->layout->chunks == 1 && nest->layout->kind != NEST_DIRECT));
+	assert(path == NEST_ANY_PATH || (path == NEST_PART_PATH) == (nest->layout->parts != 0));
+	if (path == NEST_SHORT_PATH)
 		return 0;
-	}
-	return special & NEST_CHUNKS ? take_choice(hash, nest->layout->chunks) : 0;
+	if (!nest_is_part(nest, path))
+		return take_choice(hash, nest->layout->chunks);
+	uint64_t part = take_choice(hash, nest->layout->parts);
+	*tag = (part - nest->first_part) << nest->layout->tag_at;
+	return 0;
 }
 
 /* Where the key of a hash may be. */
 ALWAYS_INLINE struct nest_key nest_locate_as(const struct nest *nest, enum nest_kind kind,
-                                             uint64_t special, uint64_t hash)
+                                             enum nest_path path, uint64_t hash)
 {
 	struct nest_key key;
 	uint64_t tag;
-	key.chunk = nest_take_chunk(nest, special, &hash, &tag);
-	nest_locate_in(nest, kind, special, hash, &key);
+	key.chunk = nest_take_chunk(nest, path, &hash, &tag);
+	nest_locate_in(nest, kind, path, hash, &key);
 	key.value |= tag;
 	return key;
 }
@@ -28310,6 +30080,13 @@ static inline unsigned char *nest_chunk_bits(const struct nest *nest, uint64_t c
 	return nest->bits + chunk * nest->layout->stride;
 }
 
+/* Slots of a chunk. */
+static inline uint64_t nest_chunk_slots(const struct nest_layout *layout)
+{
+	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
+	                                    : layout->groups * layout->slots;
+}
+
 static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
                                 const unsigned char *chunk_bits, uint64_t slot)
 {
@@ -28320,6 +30097,8 @@ static inline uint64_t nest_get(const struct nest *nest, enum nest_kind kind,
 static inline void nest_set(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
                             uint64_t slot, uint64_t value)
 {
+	assert(!nest->mapped && slot < nest_chunk_slots(nest->layout));
+	assert((value & ~nest->layout->slot_mask) == 0);
 	if (!nest_coded(kind)) {
 		slot_set(chunk_bits, nest->layout->width, slot, value);
 		return;
@@ -28347,13 +30126,6 @@ static inline uint64_t nest_first_slot(const struct nest *nest, enum nest_kind k
 	return kind == NEST_WINDOWS ? group : group * nest->layout->slots;
 }
 
-/* Slots of a chunk. */
-static inline uint64_t nest_chunk_slots(const struct nest_layout *layout)
-{
-	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
-	                                    : layout->groups * layout->slots;
-}
-
 /* Bytes of the slots of all chunks. */
 static inline uint64_t nest_slots_bytes(const struct nest_layout *layout)
 {
@@ -28364,6 +30136,7 @@ static inline uint64_t nest_slots_bytes(const struct nest_layout *layout)
 static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind, uint64_t value,
                                    unsigned choice, uint64_t at)
 {
+	assert(choice < 2);
 	if (nest_symmetric(kind))
 		return value;
 	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
@@ -28373,6 +30146,7 @@ static inline uint64_t nest_encode(const struct nest *nest, enum nest_kind kind,
 /* What a slot of a key holds, with another payload. */
 static inline uint64_t nest_with_payload(const struct nest *nest, uint64_t value, uint64_t payload)
 {
+	assert(payload <= bits_low(nest->layout->payload_bits));
 	return (value & bits_low(nest->layout->payload_at)) | payload << nest->layout->payload_at;
 }
 
@@ -28512,6 +30286,10 @@ static nidus_status nest_import(struct nest *nest, const unsigned char *stash, u
                          uint64_t count);
 
 static bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry);
+
+/* The same for those entries whose payload has a 1 in `wanted`. */
+static bool nest_next_wanted(const struct nest *nest, const uint8_t *wanted, nidus_cursor *cursor,
+                      nidus_entry *entry);
 static nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry);
 
 /* Puts a key in, with the value that is in key->value. Errors: FULL, COPIES, E_NOMEM. */
@@ -28608,8 +30386,17 @@ static nidus_status nest_remove_slow(struct nest *nest, uint64_t hash);
 /* After a slot was emptied: a stashed entry that has its home there comes home, one copy of it. */
 static void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot);
 
-/* Asks for the lines of both groups of a hash. */
-static void nest_prefetch(const struct nest *nest, uint64_t hash);
+/*
+ * The first step of a lookup in two (base/probe.h): asks for the lines of both groups of a hash. The
+ * first two are for whole filters, the last is for nests that threads share.
+ */
+static void nest_prepare_xor(const struct nest *nest, uint64_t hash, nidus_probe *probe);
+static void nest_prepare_offset(const struct nest *nest, uint64_t hash, nidus_probe *probe);
+static void nest_prepare_any(const struct nest *nest, uint64_t hash, nidus_probe *probe);
+static void nest_prepare_shared(const struct nest *nest, uint64_t hash, nidus_probe *probe);
+
+/* The second step, where the first is not known to be of this nest. */
+static bool nest_ask_by_hash(const struct nest *nest, uint64_t hash);
 
 /* The operations compiled for a nest's shape (shape.h). */
 static const struct body_ops *nest_ops(const struct nest *nest);
@@ -28633,8 +30420,9 @@ static uint64_t nesting_surplus(const void *body);
 static void nesting_promise(void *body, uint64_t capacity);
 static struct fill nesting_fill(const void *body);
 static nidus_status nesting_verify(const void *body);
-static void nesting_prefetch(const void *body, uint64_t hash);
 static bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry);
+static bool nesting_next_wanted(const void *body, const uint8_t *wanted, nidus_cursor *cursor,
+                         nidus_entry *entry);
 static nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash);
 static unsigned char *nesting_table(const void *body, uint64_t *size);
 static void nesting_export_stash(const void *body, unsigned char *bytes);
@@ -28664,9 +30452,10 @@ static nidus_status nesting_insert_copies(void *body, uint64_t hash, uint64_t va
 	.body_size = sizeof(struct nest), .stash_entry = OVERFLOW_ENTRY, .searches = true,        \
 	.copies = nesting_copies, .create = nesting_create, .free = nesting_free,                 \
 	.clear = nesting_clear, .copy = nesting_copy, .build = nesting_build, .ops = nesting_ops, \
-	.prefetch = nesting_prefetch, .count = nesting_count, .surplus = nesting_surplus,         \
+	.count = nesting_count, .surplus = nesting_surplus,         \
 	.promise = nesting_promise, .fill = nesting_fill, .verify = nesting_verify,               \
-	.next = nesting_next, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
+	.next = nesting_next,                                      \
+	.next_wanted = nesting_next_wanted, .entry_hash = nesting_entry_hash, .transfer = nesting_transfer,     \
 	.identity = nesting_identity, .table = nesting_table,                                     \
 	.export_stash = nesting_export_stash, .import = nesting_import,                           \
 	.check_segment = nesting_check_segment, .body_hash = nesting_body_hash,                   \
@@ -28835,6 +30624,8 @@ const struct family nidus_its_family_bucketed = {
 	.ranges = &nidus_its_nesting_ranges,
 	.id = NIDUS_BUCKETED,
 	.name = "bucketed",
+	.kind = NEST_BUCKETS,
+	.compact_kind = NEST_CODED_BUCKETS,
 	.pace = 4,
 	.speed = NIDUS_SPEED_MEDIUM,
 	.plan = bucketed_plan,
@@ -29157,25 +30948,24 @@ static nidus_status nest_shared_change(struct nest *nest, uint64_t hash, struct 
 
 #endif
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
 #define NEST_AHEAD 16 /* keys on their way: enough to hide memory's latency, */
 #define NEST_NEAR 16  /* or that of a cache and of what comes before a load */
 
 struct nest_shape {
-	enum nest_kind kind; /* NEST_XOR stands for NEST_DIRECT too */
-	unsigned slots;
+	/*
+	 * NEST_XOR stands for NEST_DIRECT, too, and outside of searches NEST_WINDOWS for
+	 * NEST_BUCKETS: a bucket is a window that no other overlaps.
+	 */
+	enum nest_kind kind;
+	unsigned slots; /* 0 where only searches ask */
 	enum nest_words words;
-	bool shared;      /* words of the table are atomic, changes take locks */
-	uint64_t special; /* the nest's (NEST_CHUNKS and so on), or NEST_ANY_WAY */
+	bool shared; /* words of the table are atomic, changes take locks */
+	enum nest_path path;
 };
-
-/* The way from a hash to its groups is looked up in the nest. */
-#define NEST_ANY_WAY UINT64_MAX
-
-/* What the way from a hash to its groups has. */
-ALWAYS_INLINE uint64_t nest_special(const struct nest *nest, struct nest_shape shape)
-{
-	return shape.special == NEST_ANY_WAY ? nest->layout->special : shape.special;
-}
 
 static inline struct nest_shape nest_shape_of(const struct nest *nest)
 {
@@ -29184,7 +30974,7 @@ static inline struct nest_shape nest_shape_of(const struct nest *nest)
 		.slots = nest->layout->slots,
 		.words = nest->layout->in_words,
 		.shared = nest->shared != NULL,
-		.special = NEST_ANY_WAY,
+		.path = NEST_ANY_PATH,
 	};
 }
 
@@ -29205,11 +30995,9 @@ ALWAYS_INLINE uint64_t nest_load(const struct nest *nest, struct nest_shape shap
 		return (shape.shared ? word_load_halves(bits, bit >> 5)
 		                     : load64(bits + (bit >> 5) * 4)) >>
 		       (bit & 31);
-	if (shape.words == NEST_WHOLE && shape.shared && shape.kind != NEST_WINDOWS)
-		return word_load(bits, bit >> 6); /* and with a word */
 	if (shape.shared)
 		return word_bits(bits, bit, nest->layout->load_bits);
-	if (shape.words == NEST_WHOLE || shape.words == NEST_BYTES)
+	if (shape.words == NEST_BYTES)
 		return load64(bits + (bit >> 3));
 	return load64(bits + (bit >> 3)) >> (bit & 7);
 }
@@ -29284,10 +31072,19 @@ struct nest_spot {
 	bool unusual;               /* shared, coded: a group has two stripes */
 };
 
+/* What the numbers of a probe are (base/probe.h). */
+enum {
+	NEST_PROBE_FIRST,   /* where the groups begin, as bits of the table */
+	NEST_PROBE_SECOND,
+	NEST_PROBE_VALUE,
+	NEST_PROBE_WATCHED, /* shared: the pair, or the stripes of both groups, 32 bits each */
+};
+
 /* Sets the spot of a key, but for versions. */
 ALWAYS_INLINE void nest_spot_of(const struct nest *nest, const struct nest_key *key,
                                 uint64_t chunk_bit, struct nest_spot *spot)
 {
+	assert(chunk_bit == key->chunk * nest->layout->stride_bits);
 	spot->bit[0] = chunk_bit + key->group[0] * nest->layout->group_bits;
 	spot->bit[1] = chunk_bit + key->group[1] * nest->layout->group_bits;
 	spot->value = key->value;
@@ -29297,9 +31094,9 @@ ALWAYS_INLINE void nest_spot_of(const struct nest *nest, const struct nest_key *
 ALWAYS_INLINE struct nest_key nest_find(const struct nest *nest, struct nest_shape shape,
                                         uint64_t hash, struct nest_spot *spot)
 {
-	uint64_t special = nest_special(nest, shape);
-	struct nest_key key = nest_locate_as(nest, shape.kind, special, hash);
-	uint64_t chunk_bit = special & NEST_CHUNKS ? key.chunk * nest->layout->stride_bits : 0;
+	struct nest_key key = nest_locate_as(nest, shape.kind, shape.path, hash);
+	uint64_t chunk_bit =
+		shape.path == NEST_SHORT_PATH ? 0 : key.chunk * nest->layout->stride_bits;
 	nest_spot_of(nest, &key, chunk_bit, spot);
 	return key;
 }
@@ -29311,9 +31108,7 @@ ALWAYS_INLINE void nest_fetch(const struct nest *nest, struct nest_shape shape, 
 	if (shape.words == NEST_PAIRED)
 		at = nest->bits + (bit >> 5) * 4;
 	PREFETCH(at);
-	if (shape.words == NEST_WHOLE && shape.kind != NEST_WINDOWS)
-		return;
-	if (shape.words == NEST_PAIRED || (shape.words <= NEST_WHOLE && !shape.shared))
+	if (shape.words == NEST_PAIRED || (shape.words <= NEST_ONE && !shape.shared))
 		PREFETCH(at + 7);
 	else if (shape.shared)
 		PREFETCH(nest->bits + ((bit + nest->layout->span - 1) >> 3));
@@ -29435,18 +31230,13 @@ ALWAYS_INLINE unsigned nest_copies(const struct nest *nest, struct nest_shape sh
  * from the group's beginning; of coded buckets in a word, from that of the rests. This one
  * stands for none.
  */
-ALWAYS_INLINE unsigned nest_none(struct nest_shape shape)
-{
-	return shape.words <= NEST_ONE && !nest_coded(shape.kind) ? 63 : 1023;
-}
+#define NEST_NOWHERE 1023
 
 /* The first place of a group of which `zeros` are nest_zeros of its words. */
 ALWAYS_INLINE unsigned nest_first_place(const struct nest *nest, struct nest_shape shape,
                                         const uint64_t zeros[NEST_SLOTS_MAX])
 {
-	if (nest_none(shape) == 63)
-		return (unsigned)__builtin_ctzll(zeros[0] | UINT64_C(1) << 63);
-	unsigned place = nest_none(shape);
+	unsigned place = NEST_NOWHERE;
 	for (unsigned word = nest->layout->words; shape.words == NEST_MANY && --word > 0;)
 		place = zeros[word] == 0 ? place
 		                         : word * nest->layout->word_bits +
@@ -29485,7 +31275,7 @@ ALWAYS_INLINE unsigned nest_coded_vacancy(const struct nest *nest, struct nest_s
 		uint64_t empty = fields_zero_in(fields, nest->layout->lows, nest->layout->highs);
 		taken += nest->layout->fields - (unsigned)__builtin_popcountll(empty);
 	}
-	return taken == CODED_SLOTS ? nest_none(shape) : taken;
+	return taken == CODED_SLOTS ? NEST_NOWHERE : taken;
 }
 
 /* The first place of a group that is empty, and not held back if `open`. */
@@ -29519,7 +31309,7 @@ ALWAYS_INLINE unsigned nest_copy_in(const struct nest *nest, struct nest_shape s
 	if (nest_coded_in_word(shape)) {
 		uint64_t hits = nest->layout->coding.highs ^
 		                nest_coded_misses(nest, shape, nest->bits, spot, choice);
-		return hits != 0 ? (unsigned)__builtin_ctzll(hits) : nest_none(shape);
+		return hits != 0 ? (unsigned)__builtin_ctzll(hits) : NEST_NOWHERE;
 	}
 	zeros[0] = nest_copies_in(nest, shape, spot, choice, 0);
 	if (shape.words == NEST_TWO)
@@ -29530,6 +31320,10 @@ ALWAYS_INLINE unsigned nest_copy_in(const struct nest *nest, struct nest_shape s
 }
 
 #endif
+
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
 
 #define SEARCH_STEPS_MAX 8192 /* slots that one search may look at */
 #define SEARCH_SHORT 2048     /* and a short one */
@@ -29654,6 +31448,7 @@ ALWAYS_INLINE uint32_t *search_push_own(struct nest_shape shape, uint32_t *end, 
 ALWAYS_INLINE void search_begin(struct search *search, struct nest *nest, struct nest_shape shape,
                                 const struct nest_key *key)
 {
+	assert(key->group[0] < nest->layout->groups && key->group[1] < nest->layout->groups);
 	search->nest = nest;
 	search->bits = nest_chunk_bits(nest, key->chunk);
 	search->checks = 0;
@@ -29723,16 +31518,9 @@ ALWAYS_INLINE uint64_t search_gaps(const struct search *search, struct nest_shap
 ALWAYS_INLINE bool search_any_gap(const struct search *search, struct nest_shape shape,
                                   struct search_aim aim)
 {
-	const struct nest *nest = search->nest;
 	if (shape.kind != NEST_WINDOWS)
 		return search_gaps(search, shape, aim.other) != 0;
-	if (shape.words != NEST_PAIRED)
-		return (search_gaps(search, shape, aim.other) |
-		        search_gaps(search, shape, aim.own)) != 0;
-	uint64_t own = nest_load(nest, shape, search->bits, aim.own * nest->layout->group_bits);
-	uint64_t other = nest_load(nest, shape, search->bits, aim.other * nest->layout->group_bits);
-	return nest_zeros((uint32_t)own | other << 32, nest->layout->ones_of_both,
-	                  nest->layout->highs_of_both) != 0;
+	return (search_gaps(search, shape, aim.other) | search_gaps(search, shape, aim.own)) != 0;
 }
 
 /* The last empty slot of a group that has one: inserts leave room there last. */
@@ -29891,6 +31679,7 @@ ALWAYS_INLINE uint64_t search_move(struct search *search, struct nest_shape shap
 {
 	struct nest *nest = search->nest;
 	uint64_t to = search->empty;
+	assert(search->length > 0 && search->length <= SEARCH_DEPTH);
 	for (unsigned i = 0; i < search->length; i++) {
 		uint64_t from = search->chain[i];
 		uint64_t value = nest_get(nest, shape.kind, search->bits, from);
@@ -29910,6 +31699,7 @@ ALWAYS_INLINE void search_replace(struct nest *nest, struct nest_shape shape, un
 		nest_set(nest, shape.kind, bits, slot, value & nest->layout->slot_mask);
 		return;
 	}
+	assert(slot_get(bits, nest->layout->width, slot) == (before & nest->layout->slot_mask));
 	uint64_t bit = slot * nest->layout->width,
 		 differ = (before ^ value) & nest->layout->slot_mask;
 	unsigned char *at = bits + (bit >> 3);
@@ -30098,13 +31888,14 @@ static nidus_status choose_slots_in_family_chunked(const nidus_options *options,
 		status = limits_for_in_family_chunked(plan->slots, &limits);
 	if (status != NIDUS_OK)
 		return status;
-	plan->reserve = options->reserve != 0 ? options->reserve : BEST_RESERVE;
+	unsigned reserve = options->reserve != 0 ? options->reserve : BEST_RESERVE;
 	if (options->reserve == NIDUS_RESERVE_NONE)
-		plan->reserve = 0;
-	if (plan->reserve >= plan->slots)
+		reserve = 0;
+	if (reserve >= plan->slots)
 		return fail(NIDUS_E_RANGE,
 		            "of %u slots per bucket at most %u can be held back, not %u",
-		            plan->slots, plan->slots - 1, plan->reserve);
+		            plan->slots, plan->slots - 1, reserve);
+	plan->reserve = (uint16_t)reserve;
 	return NIDUS_OK;
 }
 
@@ -30146,6 +31937,7 @@ const struct family nidus_its_family_chunked = {
 	.ranges = &nidus_its_nesting_ranges,
 	.id = NIDUS_CHUNKED,
 	.name = "chunked",
+	.kind = NEST_XOR,
 	.pace = 5,
 	.speed = NIDUS_SPEED_MEDIUM,
 	.plan = chunked_plan,
@@ -30247,6 +32039,7 @@ const struct family nidus_its_family_cuckoo = {
 	NESTING_MEMBERS,
 	.id = NIDUS_CUCKOO,
 	.name = "cuckoo",
+	.kind = NEST_XOR,
 	.pace = 6,
 	.speed = NIDUS_SPEED_MEDIUM,
 	.plan = cuckoo_plan,
@@ -30361,18 +32154,11 @@ static nidus_status nest_build_check(const struct nest *nest, uint64_t built);
 
 enum nest_kind nesting_kind(const struct blueprint *plan)
 {
-	switch (plan->family) {
-	case NIDUS_WINDOWED:
-		return NEST_WINDOWS;
-	case NIDUS_BUCKETED:
-		return plan->features & NIDUS_COMPACT ? NEST_CODED_BUCKETS : NEST_BUCKETS;
-	case NIDUS_SEMISORT:
-		return NEST_CODED_XOR;
-	case NIDUS_SIMPLIFIED:
-		return NEST_DIRECT;
-	default:
-		return NEST_XOR;
-	}
+	const struct family *family = family_find(plan->family);
+	assert(family != NULL && family->searches);
+	return (enum nest_kind)(family->compact && plan->features & NIDUS_COMPACT
+	                                ? family->compact_kind
+	                                : family->kind);
 }
 
 nidus_status nesting_create(void *body, const struct blueprint *plan, const struct segment *segment,
@@ -30437,11 +32223,6 @@ const struct body_ops *nesting_ops(const void *body)
 	return nest_ops(body);
 }
 
-void nesting_prefetch(const void *body, uint64_t hash)
-{
-	nest_prefetch(body, hash);
-}
-
 uint64_t nesting_count(const void *body)
 {
 	return nest_count(body);
@@ -30480,6 +32261,12 @@ nidus_status nesting_verify(const void *body)
 bool nesting_next(const void *body, nidus_cursor *cursor, nidus_entry *entry)
 {
 	return nest_next(body, cursor, entry);
+}
+
+bool nesting_next_wanted(const void *body, const uint8_t *wanted, nidus_cursor *cursor,
+                         nidus_entry *entry)
+{
+	return nest_next_wanted(body, wanted, cursor, entry);
 }
 
 nidus_status nesting_entry_hash(const void *body, const nidus_entry *entry, uint64_t *hash)
@@ -30604,7 +32391,7 @@ static uint32_t best_stash(const struct blueprint *plan, const struct nesting_si
 }
 
 /* The most keys that fit; `keys` do. */
-static uint64_t most_keys(const struct blueprint *plan, const struct nesting_sizing *sizing,
+static uint64_t most_keys_in_family_nesting(const struct blueprint *plan, const struct nesting_sizing *sizing,
                           uint64_t keys)
 {
 	uint64_t step = keys > 1 ? keys : 1;
@@ -30642,14 +32429,14 @@ bool nesting_pack(struct blueprint *plan, const struct nesting_sizing *sizing, u
 {
 	if (plan->groups < 2 || !sizing->fits(plan, keys))
 		return false;
-	plan->capacity = plan->max_capacity = most_keys(plan, sizing, keys);
+	plan->capacity = plan->max_capacity = most_keys_in_family_nesting(plan, sizing, keys);
 	plan->stash_limit = best_stash(plan, sizing);
 	return true;
 }
 
 uint64_t nesting_segment_keys(const struct blueprint *plan, const struct nesting_sizing *sizing)
 {
-	return most_keys(plan, sizing, 1);
+	return most_keys_in_family_nesting(plan, sizing, 1);
 }
 
 double nesting_fpr(unsigned core_bits, double compared, double load)
@@ -30883,6 +32670,9 @@ const struct ranges_ops nidus_its_nesting_ranges = {
 
 
 #pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+#pragma GCC visibility push(default)
 #include <math.h>
 #pragma GCC visibility pop
 
@@ -30951,6 +32741,7 @@ static nidus_status choose_in_family_offset(struct blueprint *plan, const struct
 	enum nest_kind kind = nesting_kind(plan);
 	struct blueprint best = *plan;
 	uint64_t least_bytes = UINT64_MAX;
+	assert(keys > 0 && plan->fpr > 0 && plan->fpr < 1);
 	nidus_status status = NIDUS_OK;
 	unsigned enough = nesting_core_bits(plan->fpr, layout->compared, 1);
 	for (unsigned bits = enough - 1; bits <= enough; bits++) {
@@ -30979,7 +32770,7 @@ const struct offset_layout *offset_find(const struct offset_layout *layouts, siz
 
 static const struct offset_layout *layout_of(const struct blueprint *plan)
 {
-	return plan->family == NIDUS_WINDOWED ? windowed_layout(plan->slots)
+	return nesting_kind(plan) == NEST_WINDOWS ? windowed_layout(plan->slots)
 	                                      : bucketed_layout(plan->slots);
 }
 
@@ -31025,7 +32816,7 @@ static const struct nesting_sizing window_sizing = {
 
 static const struct nesting_sizing *sizing_of(const struct blueprint *plan)
 {
-	return plan->family == NIDUS_WINDOWED ? &window_sizing : &bucket_sizing;
+	return nesting_kind(plan) == NEST_WINDOWS ? &window_sizing : &bucket_sizing;
 }
 
 struct forecast offset_forecast(const struct blueprint *plan, uint64_t keys)
@@ -31080,7 +32871,7 @@ void offset_fit_segment(struct blueprint *plan, uint64_t keys)
 bool offset_pack(struct blueprint *plan, uint64_t groups, uint64_t keys)
 {
 	uint64_t in_chunk =
-		chunk_slots_for(plan) / (plan->family == NIDUS_WINDOWED ? 1 : plan->slots);
+		chunk_slots_for(plan) / (nesting_kind(plan) == NEST_WINDOWS ? 1 : plan->slots);
 	plan->chunks = 1;
 	plan->groups = groups;
 	/* Half as large again is the most that lay_out() makes a chunk, but for odd numbers. */
@@ -31206,6 +32997,10 @@ uint64_t one_table_segment_keys(const struct blueprint *plan)
  */
 
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
 const struct family *const nidus_its_families[FAMILIES + 1] = {
 	&nidus_its_family_cuckoo,
 	&nidus_its_family_semisort,
@@ -31222,11 +33017,11 @@ const struct family *const nidus_its_families[FAMILIES + 1] = {
 
 const struct family *family_find(nidus_family id)
 {
-	for (const struct family *const *family = nidus_its_families; *family != NULL; family++) {
-		if ((*family)->id == id)
-			return *family;
-	}
-	return NULL;
+	unsigned at = (unsigned)id - 1; /* NIDUS_AUTO is 0 */
+	if (at >= FAMILIES)
+		return NULL;
+	assert(nidus_its_families[at]->id == id);
+	return nidus_its_families[at];
 }
 
 unsigned nidus_its_family_segment_slots = 4096;
@@ -31360,6 +33155,7 @@ struct ribbon {
 	unsigned print_bits, value_bits;
 	bool mapped;
 	const struct ribbon_ops *ops;
+	uint64_t version;  /* of probes (base/probe.h) */
 	uint64_t count;    /* keys; none is found if it is 0 */
 	uint64_t capacity; /* keys at most */
 	uint64_t judged;   /* keys in the verdict at most */
@@ -31543,7 +33339,6 @@ extern const struct ranges_ops nidus_its_ribbon_ranges;
 
 #define SHARES (UINT64_C(1) << RIBBON_SHARE_LOG)
 #define RATE_MOST 0.5
-#define RATE_LEAST 0x1p-32
 #define CAPACITY_MOST (UINT64_C(2) * FAMILY_CAPACITY_MOST) /* of the verdict */
 
 /* -------------------------------------------------------------------------- sizing -- */
@@ -31596,7 +33391,7 @@ static void choose_bits(struct blueprint *plan, double rate)
 	double f = 2 * (1 - rate * (double)(UINT64_C(1) << plan->core_bits));
 	uint64_t share = f > 0 ? (uint64_t)(f * (double)SHARES) + 1 : 0;
 	if (share < SHARES) {
-		plan->reserve = (uint32_t)share;
+		plan->reserve = (uint16_t)share;
 		return;
 	}
 	plan->core_bits++;
@@ -31629,11 +33424,11 @@ static nidus_status ribbon_family_plan(const nidus_options *options, struct blue
 
 static nidus_status ribbon_family_check(const struct blueprint *plan)
 {
-	if (plan->slots != 0 || plan->growth_bits != 0 || plan->level != 0 || plan->groups != 0 ||
-	    plan->max_steps != 0 || plan->stash_limit != 0 || plan->borrowed != 0 ||
+	if (plan->slots != 0 || plan->growth_bits != 0 || plan->groups != 0 ||
+	    plan->max_steps != 0 || plan->stash_limit != 0 ||
 	    plan->max_capacity != plan->capacity || !(plan->features & NIDUS_STATIC))
 		return fail(NIDUS_E_RANGE, "a ribbon filter has no slots, stash limit or growth");
-	if (plan->core_bits < 1 || plan->core_bits > RIBBON_PRINT_MOST || plan->reserve >= SHARES ||
+	if (plan->core_bits < 1 || plan->core_bits > RIBBON_PRINT_MOST ||
 	    (plan->core_bits == RIBBON_PRINT_MOST && plan->reserve > 0))
 		return fail(NIDUS_E_RANGE, "a ribbon filter has fingerprints of 1 to %d bits",
 		            RIBBON_PRINT_MOST);
@@ -31706,17 +33501,6 @@ static const struct body_ops *ribbon_family_ops(const void *body)
 	return &((const struct ribbon *)body)->ops->body;
 }
 
-static void ribbon_family_prefetch(const void *body, uint64_t hash)
-{
-	const struct ribbon *ribbon = body;
-	const struct ribbon_layer *layer = &ribbon->keys.layer[0];
-	uint64_t block = ribbon_block(ribbon_window(layer, hash));
-	const unsigned char *words =
-		layer->blocks + 8 * ribbon_words(layer, ribbon->keys.columns, block);
-	PREFETCH(words);
-	PREFETCH(words + 8 * (size_t)ribbon->keys.columns);
-}
-
 static uint64_t ribbon_family_count(const void *body)
 {
 	return ((const struct ribbon *)body)->count;
@@ -31764,7 +33548,6 @@ const struct family nidus_its_family_ribbon = {
 	.pace = 8,
 	.speed = NIDUS_SPEED_SLOW,
 	.fpr_most = RATE_MOST,
-	.fpr_least = RATE_LEAST,
 	.body_size = sizeof(struct ribbon),
 	.stash_entry = RIBBON_LIST_ENTRY,
 	.plan = ribbon_family_plan,
@@ -31778,7 +33561,6 @@ const struct family nidus_its_family_ribbon = {
 	.ranges = &nidus_its_ribbon_ranges,
 	.judge = ribbon_family_judge,
 	.ops = ribbon_family_ops,
-	.prefetch = ribbon_family_prefetch,
 	.count = ribbon_family_count,
 	.fill = ribbon_family_fill,
 	.verify = ribbon_family_verify,
@@ -31787,7 +33569,6 @@ const struct family nidus_its_family_ribbon = {
 	.import = ribbon_family_import,
 };
 #undef CAPACITY_MOST
-#undef RATE_LEAST
 #undef RATE_MOST
 #undef SHARES
 
@@ -31837,6 +33618,7 @@ const struct family nidus_its_family_semisort = {
 	NESTING_MEMBERS,
 	.id = NIDUS_SEMISORT,
 	.name = "semisort",
+	.kind = NEST_CODED_XOR,
 	.pace = 7,
 	.speed = NIDUS_SPEED_SLOW,
 	.plan = semisort_plan,
@@ -32023,6 +33805,7 @@ const struct family nidus_its_family_simplified = {
 	.ranges = &nidus_its_nesting_ranges,
 	.id = NIDUS_SIMPLIFIED,
 	.name = "simplified",
+	.kind = NEST_DIRECT,
 	.pace = 2,
 	.speed = NIDUS_SPEED_MEDIUM,
 	.plan = simplified_plan,
@@ -32122,6 +33905,7 @@ const struct family nidus_its_family_windowed = {
 	.ranges = &nidus_its_nesting_ranges,
 	.id = NIDUS_WINDOWED,
 	.name = "windowed",
+	.kind = NEST_WINDOWS,
 	.pace = 3,
 	.speed = NIDUS_SPEED_MEDIUM,
 	.plan = windowed_plan,
@@ -32619,14 +34403,13 @@ ALWAYS_INLINE bool nest_look(const struct nest *nest, struct nest_shape shape,
 ALWAYS_INLINE bool nest_find_and_look(const struct nest *nest, struct nest_shape shape,
                                       uint64_t hash)
 {
-	uint64_t special = nest_special(nest, shape);
 	const unsigned char *bits = nest->bits;
 	struct nest_key key;
 	struct nest_spot spot;
-	uint64_t tag, chunk = nest_take_chunk(nest, special, &hash, &tag);
-	if (special & NEST_CHUNKS)
+	uint64_t tag, chunk = nest_take_chunk(nest, shape.path, &hash, &tag);
+	if (shape.path != NEST_SHORT_PATH && !nest_is_part(nest, shape.path))
 		bits += chunk * nest->layout->stride;
-	nest_locate_in(nest, shape.kind, special, hash, &key);
+	nest_locate_in(nest, shape.kind, shape.path, hash, &key);
 	spot.value = key.value | tag;
 	spot.bit[0] = key.group[0] * nest->layout->group_bits;
 	spot.bit[1] = key.group[1] * nest->layout->group_bits;
@@ -32671,6 +34454,51 @@ ALWAYS_INLINE bool nest_contains(const struct nest *nest, struct nest_shape shap
 	uint64_t found = sure && hit;
 	OPAQUE64(found); /* or the usual case would need a register more */
 	return found || nest_look_again(nest, hash);
+}
+
+/* The first step of a lookup in two, which is compiled for few shapes. */
+ALWAYS_INLINE void nest_prepare_probe(const struct nest *nest, struct nest_shape shape, uint64_t hash,
+                                nidus_probe *probe)
+{
+	if (shape.shared)
+		nest_prepare_shared(nest, hash, probe);
+	else if (shape.path != NEST_WHOLE_PATH && shape.path != NEST_SHORT_PATH)
+		nest_prepare_any(nest, hash, probe);
+	else if (nest_symmetric(shape.kind))
+		nest_prepare_xor(nest, hash, probe);
+	else
+		nest_prepare_offset(nest, hash, probe);
+}
+
+/* Sets a spot to what that left. */
+ALWAYS_INLINE void nest_take_probe(const struct nest *nest, struct nest_shape shape,
+                                   const nidus_probe *probe, struct nest_spot *spot)
+{
+	uint64_t watched = probe->number[NEST_PROBE_WATCHED];
+	spot->bit[0] = probe->number[NEST_PROBE_FIRST];
+	spot->bit[1] = probe->number[NEST_PROBE_SECOND];
+	spot->value = probe->number[NEST_PROBE_VALUE];
+	spot->unusual = false;
+	for (unsigned i = 0; i < nest_versions(shape); i++)
+		spot->version[i] =
+			nest_coded(shape.kind)
+				? &nest->shared->stripes.stripe[(uint32_t)(watched >> 32 * i)].version
+				: &nest->shared->pair_version[watched];
+}
+
+/* nest_contains by a probe. */
+ALWAYS_INLINE bool nest_ask(const struct nest *nest, struct nest_shape shape,
+                            const nidus_probe *probe)
+{
+	bool stashed = nest_anything_stashed(nest, shape), hit;
+	struct nest_spot spot;
+	if (UNLIKELY(probe->version != nest->version))
+		return nest_ask_by_hash(nest, probe->hash);
+	nest_take_probe(nest, shape, probe, &spot);
+	bool sure = nest_look(nest, shape, &spot, &hit);
+	if (LIKELY(sure && !stashed))
+		return hit;
+	return (sure && hit) || nest_look_again(nest, probe->hash);
 }
 
 /*
@@ -32798,17 +34626,9 @@ ALWAYS_INLINE bool nest_gather_first(const struct nest *nest, struct nest_shape 
                                      const struct nest_spot *spot, uint64_t *first, uint32_t *found)
 {
 	struct nest_finding finding = { 0, 0 };
-	uint64_t highs = nest->layout->highs;
-	if (shape.words == NEST_PAIRED) {
-		highs = nest->layout->highs_of_both;
-		nest_find_in(nest, &finding,
-		             nest_differences_of_both(nest, shape, nest->bits, spot),
-		             nest->layout->ones_of_both, highs);
-	} else {
-		nest_find_in_group(nest, shape, spot, 0, &finding);
-		nest_find_in_group(nest, shape, spot, 1, &finding);
-	}
-	uint64_t hits = finding.hits;
+	nest_find_in_group(nest, shape, spot, 0, &finding);
+	nest_find_in_group(nest, shape, spot, 1, &finding);
+	uint64_t hits = finding.hits, highs = nest->layout->highs;
 	*first = finding.payloads >> __builtin_ctzll(hits | UINT64_C(1) << 63) >> 1;
 	*found = hits != 0;
 	return LIKELY(((hits & ~highs) | (hits & (hits - 1))) == 0);
@@ -32854,6 +34674,26 @@ ALWAYS_INLINE void nest_find_batch(const struct nest *nest, struct nest_shape sh
 			nest_find_again(nest, hashes[i], &first[i], &found[i]);
 		if (LIKELY(n - i > NEST_AHEAD))
 			nest_approach(nest, shape, hashes[i + NEST_AHEAD], spot);
+	}
+}
+
+/* The same for keys of different bodies of a growing filter. */
+ALWAYS_INLINE void nest_find_each(const void *const *nests, struct nest_shape shape,
+                                  const uint64_t *hashes, size_t n, uint64_t *first,
+                                  uint32_t *found)
+{
+	struct nest_spot ring[NEST_AHEAD];
+	for (size_t i = 0; i < n && i < NEST_AHEAD; i++)
+		nest_approach(nests[i], shape, hashes[i], &ring[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct nest *nest = nests[i];
+		struct nest_spot *spot = &ring[i % NEST_AHEAD];
+		bool stashed = nest_anything_stashed(nest, shape);
+		bool sure = nest_gather_one(nest, shape, spot, &first[i], &found[i]);
+		if (UNLIKELY(!sure) || UNLIKELY(stashed))
+			nest_find_again(nest, hashes[i], &first[i], &found[i]);
+		if (LIKELY(n - i > NEST_AHEAD))
+			nest_approach(nests[i + NEST_AHEAD], shape, hashes[i + NEST_AHEAD], spot);
 	}
 }
 
@@ -33081,6 +34921,10 @@ ALWAYS_INLINE void two_set_from(void *first, void *second, const unsigned bit[2]
 #endif
 #endif
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
 /* ---------------------------------------------------------------------- slots -- */
 
 /* Bits that are written when a slot changes. */
@@ -33155,13 +34999,7 @@ ALWAYS_INLINE struct coded_parts nest_load_coded(const struct nest *nest, struct
  */
 ALWAYS_INLINE bool nest_side_by_side(struct nest_shape shape)
 {
-	return shape.words <= NEST_WHOLE && !nest_coded(shape.kind) && !shape.shared;
-}
-
-/* Whether groups in one word begin with a byte. */
-ALWAYS_INLINE bool nest_from_bytes(struct nest_shape shape)
-{
-	return shape.words == NEST_BYTES || shape.words == NEST_WHOLE;
+	return shape.words <= NEST_ONE && !nest_coded(shape.kind) && !shape.shared;
 }
 
 /* Both groups of a key, each in a word that is loaded from the byte it begins in. */
@@ -33173,7 +35011,7 @@ struct nest_both {
 ALWAYS_INLINE struct nest_both nest_both(const struct nest *nest, struct nest_shape shape,
                                          const struct nest_spot *spot)
 {
-	const unsigned any = nest_from_bytes(shape) ? 0 : 7;
+	const unsigned any = shape.words == NEST_BYTES ? 0 : 7;
 	return (struct nest_both){
 		{ nest->bits + (spot->bit[0] >> 3), nest->bits + (spot->bit[1] >> 3) },
 		{ spot->bit[0] & any, spot->bit[1] & any },
@@ -33279,19 +35117,17 @@ ALWAYS_INLINE bool nest_choose(const struct nest *nest, struct nest_shape shape,
 	unsigned place = (unsigned)__builtin_ctzll(found.zeros);
 	*site = nest_site_at(nest, shape, found.bit, place);
 	site->value = spot->value;
-	if (shape.kind == NEST_WINDOWS)
+	if (!nest_symmetric(shape.kind))
 		site->value |=
 			found.pattern >> (place - nest->layout->high) & nest->layout->extra_mask;
-	else if (nest_choosing(shape.kind))
-		site->value |= found.pattern & nest->layout->extra_mask;
 	return true;
 }
 
 /* The first of two groups' places that is one; takes the bit of its group. */
-ALWAYS_INLINE unsigned nest_in_order(struct nest_shape shape, unsigned first, unsigned second,
+ALWAYS_INLINE unsigned nest_in_order(unsigned first, unsigned second,
                                      uint64_t *bit, uint64_t second_bit, unsigned *choice)
 {
-	uint64_t mask = 0 - (uint64_t)(first == nest_none(shape));
+	uint64_t mask = 0 - (uint64_t)(first == NEST_NOWHERE);
 	OPAQUE64(mask);
 	*bit ^= (*bit ^ second_bit) & mask;
 	*choice = (unsigned)mask & 1;
@@ -33306,10 +35142,10 @@ ALWAYS_INLINE bool nest_choose_in_order(const struct nest *nest, struct nest_sha
 	unsigned first = nest_vacancy(nest, shape, spot->bit[0], open);
 	unsigned second = nest_vacancy(nest, shape, spot->bit[1], false);
 	uint64_t bit = spot->bit[0];
-	unsigned choice, place = nest_in_order(shape, first, second, &bit, spot->bit[1], &choice);
+	unsigned choice, place = nest_in_order(first, second, &bit, spot->bit[1], &choice);
 	*site = nest_site_at(nest, shape, bit, place);
 	site->value = nest_encode(nest, shape.kind, spot->value, choice, nest_slot_at(nest, place));
-	return place != nest_none(shape);
+	return place != NEST_NOWHERE;
 }
 
 /*
@@ -33319,7 +35155,7 @@ ALWAYS_INLINE bool nest_choose_in_order(const struct nest *nest, struct nest_sha
 ALWAYS_INLINE bool nest_choose_coded(const struct nest *nest, struct nest_shape shape,
                                      const struct nest_spot *spot, struct nest_site *site)
 {
-	uint64_t taken[2], full = nest_none(shape);
+	uint64_t taken[2], full = NEST_NOWHERE;
 	for (unsigned i = 0; i < 2; i++) {
 		if (!nest_coded_in_word(shape))
 			taken[i] = nest_vacancy(nest, shape, spot->bit[i], false);
@@ -33374,6 +35210,8 @@ ALWAYS_INLINE bool nest_fill(struct nest *nest, struct nest_shape shape,
 		coded_set_at(nest->bits, nest->layout->width, site->bit, site->slot, site->value);
 		return true;
 	}
+	assert((site->value & ~nest->layout->slot_mask) == 0);
+	assert((site->value & nest->layout->core_values) != 0); /* a slot of 0 is empty */
 	if (shape.shared)
 		return word_fill_bits(nest->bits, site->bit, nest->layout->width, 1, site->value);
 	unsigned char *slot = nest->bits + (site->bit >> 3);
@@ -33403,7 +35241,7 @@ ALWAYS_INLINE bool nest_fill_earlier(struct nest *nest, struct nest_shape shape,
                                      const struct nest_spot *spot)
 {
 	struct nest_both both = nest_both(nest, shape, spot);
-	bool any, bytes = nest_from_bytes(shape);
+	bool any, bytes = shape.words == NEST_BYTES;
 	two_words words = bytes ? two_load(both.group[0], both.group[1])
 	                        : two_load_from(both.group[0], both.group[1], both.bit);
 	two_words gaps = two_zeros(words, two_pair(nest->layout->both_ones),
@@ -33428,6 +35266,8 @@ ALWAYS_INLINE enum nest_settled nest_settle(struct nest *nest, struct nest_shape
                                             uint64_t chunk, const struct nest_spot *spot, bool near)
 {
 	struct nest_site site;
+	assert(!nest->mapped && chunk < nest->layout->chunks);
+	assert(shape.shared == (nest->shared != NULL));
 	if (nest_too_wide(shape) || near)
 		return NEST_DISTURBED;
 	if (nest_side_by_side(shape))
@@ -33478,7 +35318,7 @@ ALWAYS_INLINE bool nest_make_room(struct nest *nest, struct nest_shape shape,
 ALWAYS_INLINE struct nest_key nest_key_to_put(const struct nest *nest, struct nest_shape shape,
                                               uint64_t hash, uint64_t payload)
 {
-	struct nest_key key = nest_locate_as(nest, shape.kind, nest_special(nest, shape), hash);
+	struct nest_key key = nest_locate_as(nest, shape.kind, shape.path, hash);
 	key.value |= payload << nest->layout->payload_at;
 	return key;
 }
@@ -33489,7 +35329,9 @@ ALWAYS_INLINE struct nest_key nest_find_to_put(const struct nest *nest, struct n
                                                struct nest_spot *spot)
 {
 	struct nest_key key = nest_key_to_put(nest, shape, hash, payload);
-	nest_spot_of(nest, &key, key.chunk * nest->layout->stride_bits, spot);
+	uint64_t chunk_bit =
+		shape.path == NEST_SHORT_PATH ? 0 : key.chunk * nest->layout->stride_bits;
+	nest_spot_of(nest, &key, chunk_bit, spot);
 	return key;
 }
 
@@ -33543,21 +35385,12 @@ ALWAYS_INLINE nidus_status nest_put(struct nest *nest, struct nest_shape shape, 
 }
 
 ALWAYS_INLINE nidus_status nest_insert(struct nest *nest, struct nest_shape shape, uint64_t hash,
-                                       nest_insert_rest *rest)
-{
-	struct nest_spot spot;
-	struct nest_key key = nest_find(nest, shape, hash, &spot);
-	return nest_put(nest, shape, hash, 0, key.chunk, &spot, nest_near_of(shape, &key), rest);
-}
-
-ALWAYS_INLINE nidus_status nest_insert_value(struct nest *nest, struct nest_shape shape,
-                                             uint64_t hash, uint64_t payload,
-                                             nest_insert_rest *rest)
+                                       uint64_t payload, nest_insert_rest *rest)
 {
 	struct nest_spot spot;
 	struct nest_key key = nest_find_to_put(nest, shape, hash, payload, &spot);
-	return nest_put(nest, shape, hash, payload, key.chunk, &spot, nest_near_of(shape, &key),
-	                rest);
+	return nest_put(nest, shape, hash, payload, key.chunk, &spot,
+	                nest_near(nest, shape, &spot), rest);
 }
 
 /* --------------------------------------------------------------------- remove -- */
@@ -33567,23 +35400,15 @@ ALWAYS_INLINE bool nest_find_copy(const struct nest *nest, struct nest_shape sha
                                   const struct nest_spot *spot, struct nest_site *site,
                                   unsigned *choice)
 {
-	struct nest_found found;
 	if (nest_coded(shape.kind)) {
 		unsigned first = nest_copy_in(nest, shape, spot, 0);
 		unsigned second = nest_copy_in(nest, shape, spot, 1);
 		uint64_t bit = spot->bit[0];
-		unsigned place = nest_in_order(shape, first, second, &bit, spot->bit[1], choice);
+		unsigned place = nest_in_order(first, second, &bit, spot->bit[1], choice);
 		*site = nest_site_at(nest, shape, bit, place);
-		return place != nest_none(shape);
+		return place != NEST_NOWHERE;
 	}
-	if (shape.words == NEST_PAIRED) {
-		uint64_t hits = nest_zeros(nest_differences_of_both(nest, shape, nest->bits, spot),
-		                           nest->layout->ones_of_both, nest->layout->highs_of_both);
-		found = (struct nest_found){ (uint32_t)hits, spot->bit[0], 0, (uint32_t)hits == 0 };
-		replace_zero(&found.zeros, hits >> 32, &found.bit, spot->bit[1]);
-	} else {
-		found = nest_first(nest, shape, spot, NEST_COPIES);
-	}
+	struct nest_found found = nest_first(nest, shape, spot, NEST_COPIES);
 	*choice = found.choice;
 	if (UNLIKELY(found.zeros == 0))
 		return false;
@@ -33614,7 +35439,7 @@ ALWAYS_INLINE bool nest_take_locked(struct nest *nest, struct nest_shape shape, 
                                     const struct nest_spot *spot, unsigned choice, uint32_t *pair)
 {
 	unsigned place = nest_copy_in(nest, shape, spot, choice);
-	if (place == nest_none(shape) ||
+	if (place == NEST_NOWHERE ||
 	    __atomic_load_n(&nest->chunk[chunk].stash.nodes, __ATOMIC_ACQUIRE) != 0)
 		return false;
 	struct nest_site site = nest_site_at(nest, shape, spot->bit[choice], place);
@@ -33697,6 +35522,8 @@ ALWAYS_INLINE nidus_status nest_take(struct nest *nest, struct nest_shape shape,
 {
 	struct nest_site site;
 	unsigned choice;
+	assert(!nest->mapped && chunk < nest->layout->chunks);
+	assert(shape.shared == (nest->shared != NULL));
 	if (shape.shared)
 		return LIKELY(nest_take_shared(nest, shape, chunk, pair, spot))
 		               ? NIDUS_OK
@@ -33714,6 +35541,7 @@ ALWAYS_INLINE nidus_status nest_take(struct nest *nest, struct nest_shape shape,
 			return NIDUS_NOT_FOUND;
 		nest_clear_at(nest, shape, &site);
 	}
+	assert(nest->chunk[chunk].used > 0);
 	nest->chunk[chunk].used--;
 	return NIDUS_OK;
 }
@@ -33741,12 +35569,10 @@ ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape
 {
 	struct nest_key key = nest_find(nest, shape, hash, &visit->spot);
 	visit->chunk = key.chunk;
-	if (shape.words == NEST_PAIRED && !shape.shared)
-		shape.words = NEST_ONE; /* as nest_both loads it */
 	nest_fetch(nest, shape, visit->spot.bit[0]);
 	nest_fetch(nest, shape, visit->spot.bit[1]);
 	if (!shape.shared) {
-		if (shape.special == NEST_PART)
+		if (shape.path == NEST_PART_PATH)
 			PREFETCH_WRITE(nest->chunk); /* every body has its own */
 		return;
 	}
@@ -33759,24 +35585,24 @@ ALWAYS_INLINE void nest_come_to(const struct nest *nest, struct nest_shape shape
 }
 
 /*
- * Both in input order up to the first failure; a remove where `rest` is NULL. All keys are of one
- * nest, or each of its own unless `each` is NULL, which the compiler knows.
+ * Both in input order up to the first failure; a remove where `rest` is NULL. Key i is of
+ * nests[i] if `each`, otherwise all are of the first.
  */
-ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, void *const *each,
-                                             struct nest_shape shape, const uint64_t *hashes,
-                                             const uint64_t *values, size_t n, size_t *done,
-                                             nest_insert_rest *rest)
+ALWAYS_INLINE nidus_status nest_change_all(void *const *nests, bool each, struct nest_shape shape,
+                                           const uint64_t *hashes, const uint64_t *values, size_t n,
+                                           size_t *done, nest_insert_rest *rest)
 {
 	struct nest_visit ring[NEST_AHEAD];
+	struct nest *nest = nests[0], *next = nest;
 	const size_t ahead = n < NEST_AHEAD ? n : NEST_AHEAD;
 	/* One loop for both, with a test of i, is slower by an eighth. */
 	for (size_t i = 0; i < ahead; i++)
-		nest_come_to(each != NULL ? each[i] : nest, shape, hashes[i], &ring[i]);
+		nest_come_to(each ? nests[i] : nest, shape, hashes[i], &ring[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct nest_visit *visit = &ring[i % NEST_AHEAD];
 		uint64_t payload = values != NULL ? values[i] : 0;
-		if (each != NULL)
-			nest = each[i];
+		if (each)
+			nest = nests[i];
 		visit->spot.value |= payload << nest->layout->payload_at;
 		bool near = rest != NULL && nest_near(nest, shape, &visit->spot);
 		nidus_status status = rest != NULL
@@ -33788,12 +35614,29 @@ ALWAYS_INLINE nidus_status nest_change_batch(struct nest *nest, void *const *eac
 			*done = i;
 			return status;
 		}
-		if (LIKELY(n - i > NEST_AHEAD))
-			nest_come_to(each != NULL ? each[i + NEST_AHEAD] : nest, shape,
-			             hashes[i + NEST_AHEAD], visit);
+		if (UNLIKELY(n - i <= NEST_AHEAD))
+			continue;
+		if (each)
+			next = nests[i + NEST_AHEAD];
+		nest_come_to(next, shape, hashes[i + NEST_AHEAD], visit);
 	}
 	*done = n;
 	return NIDUS_OK;
+}
+
+/* Up to the first failure, without haste. */
+static inline nidus_status nest_insert_one_by_one(void *nest, const uint64_t *hashes,
+                                                  const uint64_t *values, size_t n, size_t *done,
+                                                  nidus_status (*insert)(void *nest, uint64_t hash,
+                                                                         uint64_t value))
+{
+	nidus_status status = NIDUS_OK;
+	for (*done = 0; *done < n; ++*done) {
+		status = insert(nest, hashes[*done], values != NULL ? values[*done] : 0);
+		if (status != NIDUS_OK)
+			break;
+	}
+	return status;
 }
 
 /*
@@ -33806,16 +35649,17 @@ ALWAYS_INLINE nidus_status nest_insert_near(struct nest *nest, struct nest_shape
                                             size_t n, size_t step, nest_insert_rest *rest)
 {
 	const uint64_t chunk = multiply_high(hashes[0], nest->layout->chunks);
+	assert(n > 0 && step > 0);
 	uint64_t chunk_bit = chunk * nest->layout->stride_bits;
 	struct nest_spot spots[NEST_NEAR];
 	for (size_t left = (n + step - 1) / step; left > 0; hashes += NEST_NEAR * step) {
 		size_t some = left < NEST_NEAR ? left : NEST_NEAR, crowded = 0;
 		for (size_t i = 0; i < some; i++) {
-			struct nest_key key = nest_locate_as(nest, shape.kind,
-			                                     nest->layout->special | NEST_CHUNKS,
-			                                     hashes[i * step]);
+			struct nest_key key =
+				nest_locate_as(nest, shape.kind, shape.path, hashes[i * step]);
 			if (values != NULL)
 				key.value |= values[i * step] << nest->layout->payload_at;
+			assert(key.chunk == chunk);
 			nest_spot_of(nest, &key, chunk_bit, &spots[i]);
 			PREFETCH(nest->bits + (spots[i].bit[0] >> 3));
 			PREFETCH(nest->bits + (spots[i].bit[1] >> 3));
@@ -34049,13 +35893,23 @@ nidus_entry nest_entry(const struct nest *nest, uint64_t chunk, nidus_entry iden
 	return identity;
 }
 
-/* The identity of the first taken slot of a chunk from *slot on, which then is the next. */
-static bool next_in_slots(const struct nest *nest, uint64_t chunk, uint64_t *slot,
-                          nidus_entry *identity)
+static inline bool is_wanted_in_nest_contents(const struct nest *nest, const uint8_t *wanted, uint64_t value)
+{
+	return value != 0 && (wanted == NULL || wanted[value >> nest->layout->payload_at]);
+}
+
+/*
+ * The identity of the first taken slot of a chunk from *slot on, which then is the next. `wanted` says which
+ * payloads count; NULL: all.
+ */
+static bool next_in_slots(const struct nest *nest, uint64_t chunk, const uint8_t *wanted,
+                          uint64_t *slot, nidus_entry *identity)
 {
 	const unsigned char *bits = nest_chunk_bits(nest, chunk);
 	uint64_t slots = nest_chunk_slots(nest->layout), value = 0;
-	while (*slot < slots && (value = nest_get(nest, nest->layout->kind, bits, *slot)) == 0)
+	while (*slot < slots &&
+	       !is_wanted_in_nest_contents(nest, wanted,
+	                  value = nest_get(nest, nest->layout->kind, bits, *slot)))
 		++*slot;
 	if (*slot >= slots)
 		return false;
@@ -34068,17 +35922,24 @@ static bool next_in_slots(const struct nest *nest, uint64_t chunk, uint64_t *slo
 /* Chunk by chunk: its slots, then its stash, where copies of an entry are told one by one. */
 bool nest_next(const struct nest *nest, nidus_cursor *cursor, nidus_entry *entry)
 {
+	return nest_next_wanted(nest, NULL, cursor, entry);
+}
+
+bool nest_next_wanted(const struct nest *nest, const uint8_t *wanted, nidus_cursor *cursor,
+                      nidus_entry *entry)
+{
 	uint64_t slots = nest_chunk_slots(nest->layout);
 	uint64_t *chunk = &cursor->position[0], *at = &cursor->position[1];
 	for (; *chunk < nest->layout->chunks; ++*chunk, *at = 0) {
 		const struct overflow_node *node;
 		nidus_entry identity;
-		if (!next_in_slots(nest, *chunk, at, &identity)) {
-			node = overflow_at(&nest->chunk[*chunk].stash, *at - slots);
+		if (!next_in_slots(nest, *chunk, wanted, at, &identity)) {
+			do
+				node = overflow_at(&nest->chunk[*chunk].stash, (*at)++ - slots);
+			while (node != NULL && wanted != NULL && !wanted[node->entry.value]);
 			if (node == NULL)
 				continue;
 			identity = node->entry;
-			++*at;
 		}
 		*entry = nest_entry(nest, *chunk, identity);
 		return true;
@@ -34094,7 +35955,7 @@ nidus_status nest_transfer(struct nest *to, const struct nest *from)
 		const struct overflow_node *node = overflow_next(stash, NULL);
 		nidus_entry identity;
 		uint64_t slot = 0;
-		while (status == NIDUS_OK && next_in_slots(from, i, &slot, &identity)) {
+		while (status == NIDUS_OK && next_in_slots(from, i, NULL, &slot, &identity)) {
 			nidus_entry entry = nest_entry(from, i, identity);
 			status = nest_insert_entry(to, &entry); /* a mapped table may be anything */
 		}
@@ -34211,317 +36072,339 @@ nidus_status nest_insert_entry(struct nest *nest, const nidus_entry *entry)
  *
  * nest_instances: the operations of nests, compiled for their shapes.
  *
- * One file per kind so that they compile side by side. Each lists its shapes:
+ * They stand in a few files so that they compile side by side:
  *
- *     NEST_INSTANCES(NAME, KIND, SLOTS, WORDS)
- *     NEST_XOR_INSTANCES(NAME, SLOTS, WORDS)
+ *     NEST_SEARCHES(NAME, KIND, SLOTS, WORDS)                 inserts that have to make room
+ *     NEST_INSTANCE(NAME, KIND, SLOTS, WORDS, SEARCHES)       a table for each enum nest_table
+ *     NEST_LOOKUPS(NAME, KIND, SLOTS, WORDS, INSTANCE)        the same, with lookups of its own
+ *     NEST_VARIANT(NAME, KIND, SLOTS, WORDS, PATH, INSTANCE)  one table for whole filters, with
+ *                                                             its own small calls
  *
- * make tables of operations: NAME_plain, one for each of the most frequent ways from a hash to
- * its groups, and NAME_shared. Shapes without an instance of their own have NEST_MANY words and
- * share one that reads kind and slots from the nest (instances_any.c).
+ * SEARCHES(nest) are those of a nest of the instance, where slots are 0 if several numbers share
+ * it. What has no instance has NEST_MANY words and shares one that reads kind and slots from the
+ * nest (instances_any.c).
  */
 #ifndef NIDUS_NEST_INSTANCES_H
 #define NIDUS_NEST_INSTANCES_H
 
 
+/* The tables of an instance. */
+enum nest_table {
+	NEST_WHOLE_TABLE,  /* whole filters */
+	NEST_PART_TABLE,   /* bodies of growing filters */
+	NEST_SHARED_TABLE, /* both, if threads share them */
+	NEST_TABLES
+};
+
+static inline enum nest_table nest_table(const struct nest *nest)
+{
+	if (nest->shared != NULL)
+		return NEST_SHARED_TABLE;
+	return nest->layout->parts == 0 ? NEST_WHOLE_TABLE : NEST_PART_TABLE;
+}
+
+/* Whether hashes of a whole filter take NEST_SHORT_PATH. */
+static inline bool nest_takes_short_path(const struct nest *nest)
+{
+	return nest->layout->chunks == 1 && nest->layout->kind != NEST_DIRECT;
+}
+
 static const struct body_ops *nest_ops_xor(const struct nest *nest);
 static const struct body_ops *nest_ops_coded(const struct nest *nest);
-static const struct body_ops *nest_ops_buckets(const struct nest *nest);
 static const struct body_ops *nest_ops_windows(const struct nest *nest);
 static const struct body_ops *nest_ops_any(const struct nest *nest);
 
-/* Lookups of one key. */
-#define NEST_LOOKUP(name, shape)                                     \
-	static bool contains_##name(const void *nest, uint64_t hash) \
-	{                                                            \
-		return nest_contains(nest, shape, hash);             \
-	}
+/* Inserts that have to make room. Nests of an instance search by kind and slots. */
+struct nest_searches {
+	nidus_status (*insert_full)(struct nest *nest, uint64_t hash, uint64_t payload);
+	nest_walk *walk; /* if threads share the nest */
+};
 
-/* The calls on one key. */
-#define NEST_CALLS(name, shape, rest)                                \
-	NEST_LOOKUP(name, shape)                                     \
-	static nidus_status insert_##name(void *nest, uint64_t hash) \
-	{                                                            \
-		return nest_insert(nest, shape, hash, rest);         \
-	}                                                            \
+/* Lookups and removes of one key. */
+#define NEST_LOOKUP(name, shape)                                                        \
+	static bool contains_##name(const void *nest, uint64_t hash)                    \
+	{                                                                               \
+		return nest_contains(nest, shape, hash);                                \
+	}                                                                               \
+	static void prepare_##name(const void *nest, uint64_t hash, nidus_probe *probe) \
+	{                                                                               \
+		nest_prepare_probe(nest, shape, hash, probe);                           \
+	}                                                                               \
+	static bool ask_##name(const void *nest, const nidus_probe *probe)              \
+	{                                                                               \
+		return nest_ask(nest, shape, probe);                                    \
+	}
+#define NEST_REMOVE(name, shape)                                     \
 	static nidus_status remove_##name(void *nest, uint64_t hash) \
 	{                                                            \
 		return nest_remove(nest, shape, hash);               \
 	}
 
-/* Calls on values: one for all ways. */
-#define NEST_VALUE_CALLS(name, shape, rest)                                                \
-	static nidus_status insert_value_##name(void *nest, uint64_t hash, uint64_t value) \
-	{                                                                                  \
-		return nest_insert_value(nest, shape, hash, value, rest);                  \
-	}                                                                                  \
-	static void find_batch_##name(const void *nest, const uint64_t *hashes, size_t n,  \
-	                              uint64_t *first, uint32_t *found)                    \
-	{                                                                                  \
-		nest_find_batch(nest, shape, hashes, n, first, found);                     \
-	}
-
-/* Lookups of many. */
+/* Batches of keys of one nest. */
 #define NEST_LOOKUP_BATCH(name, shape)                                                        \
 	static void contains_batch_##name(const void *nest, const uint64_t *hashes, size_t n, \
 	                                  uint8_t *yes)                                       \
 	{                                                                                     \
 		nest_contains_batch(nest, shape, hashes, n, yes);                             \
 	}
-
-/* Changes of many. */
 #define NEST_CHANGE_BATCHES(name, shape, rest)                                                  \
 	static nidus_status insert_batch_##name(void *nest, const uint64_t *hashes,             \
 	                                        const uint64_t *values, size_t n, size_t *done) \
 	{                                                                                       \
-		return nest_change_batch(nest, NULL, shape, hashes, values, n, done, rest);     \
+		return nest_change_all(&nest, false, shape, hashes, values, n, done, rest);     \
 	}                                                                                       \
 	static nidus_status remove_batch_##name(void *nest, const uint64_t *hashes, size_t n,   \
 	                                        size_t *done)                                   \
 	{                                                                                       \
-		return nest_change_batch(nest, NULL, shape, hashes, NULL, n, done, NULL);       \
+		return nest_change_all(&nest, false, shape, hashes, NULL, n, done, NULL);       \
 	}
 
-/* Lookups and changes of one key, lookups of many, and what there is only one of in an instance. */
-#define NEST_CALL_LIST(look, name, batch_name, instance)                                  \
-	.contains = contains_##look, .count = nest_count_copies, .insert = insert_##name, \
-	.remove = remove_##name, .contains_batch = contains_batch_##batch_name,           \
-	.insert_batch = insert_batch_##instance, .remove_batch = remove_batch_##instance, \
-	.find = nest_find_values, .change = nest_change_value,                            \
-	.insert_value = insert_value_##instance, .find_batch = find_batch_##instance
-
-/* Calls on one key or more of different bodies of a growing filter, all of the same shape. */
-#define NEST_EACH(name, shape, rest)                                                           \
-	static void contains_each_##name(const void *const *nests, const uint64_t *hashes,     \
-	                                 size_t n, uint8_t *yes)                               \
-	{                                                                                      \
-		const struct nest *nest = nests[0];                                            \
-		(void)nest;                                                                    \
-		nest_contains_each(nests, shape, hashes, n, yes);                              \
-	}                                                                                      \
+/* Batches of keys of different nests, all of the same shape. */
+#define NEST_LOOKUP_EACH(name, shape)                                                      \
+	static void contains_each_##name(const void *const *nests, const uint64_t *hashes, \
+	                                 size_t n, uint8_t *yes)                           \
+	{                                                                                  \
+		const struct nest *nest = nests[0];                                        \
+		(void)nest;                                                                \
+		nest_contains_each(nests, shape, hashes, n, yes);                          \
+	}
+#define NEST_CHANGE_EACH(name, shape, rest)                                                    \
 	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,     \
 	                                       const uint64_t *values, size_t n, size_t *done) \
 	{                                                                                      \
-		struct nest *nest = nests[0];                                                  \
-		return nest_change_batch(nest, nests, shape, hashes, values, n, done, rest);   \
+		const struct nest *nest = nests[0];                                            \
+		(void)nest;                                                                    \
+		return nest_change_all(nests, true, shape, hashes, values, n, done, rest);     \
 	}                                                                                      \
 	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,     \
 	                                       size_t n, size_t *done)                         \
 	{                                                                                      \
-		struct nest *nest = nests[0];                                                  \
-		return nest_change_batch(nest, nests, shape, hashes, NULL, n, done, NULL);     \
+		const struct nest *nest = nests[0];                                            \
+		(void)nest;                                                                    \
+		return nest_change_all(nests, true, shape, hashes, NULL, n, done, NULL);       \
 	}
 
-#define NEST_EACH_LIST(name)                                                      \
-	.contains_each = contains_each_##name, .insert_each = insert_each_##name, \
+/* Both: nests that threads share have one text for them, which costs batches 1 to 5 %. */
+#define NEST_CHANGE_BATCHES_OR_EACH(name, shape, rest)                                          \
+	NEVER_INLINE nidus_status put_##name(void *const *nests, bool each,                     \
+	                                     const uint64_t *hashes, const uint64_t *values,    \
+	                                     size_t n, size_t *done)                            \
+	{                                                                                       \
+		const struct nest *nest = nests[0];                                             \
+		(void)nest;                                                                     \
+		return nest_change_all(nests, each, shape, hashes, values, n, done, rest);      \
+	}                                                                                       \
+	NEVER_INLINE nidus_status take_##name(void *const *nests, bool each,                    \
+	                                      const uint64_t *hashes, size_t n, size_t *done)   \
+	{                                                                                       \
+		const struct nest *nest = nests[0];                                             \
+		(void)nest;                                                                     \
+		return nest_change_all(nests, each, shape, hashes, NULL, n, done, NULL);        \
+	}                                                                                       \
+	static nidus_status insert_batch_##name(void *nest, const uint64_t *hashes,             \
+	                                        const uint64_t *values, size_t n, size_t *done) \
+	{                                                                                       \
+		return put_##name(&nest, false, hashes, values, n, done);                       \
+	}                                                                                       \
+	static nidus_status remove_batch_##name(void *nest, const uint64_t *hashes, size_t n,   \
+	                                        size_t *done)                                   \
+	{                                                                                       \
+		return take_##name(&nest, false, hashes, n, done);                              \
+	}                                                                                       \
+	static nidus_status insert_each_##name(void *const *nests, const uint64_t *hashes,      \
+	                                       const uint64_t *values, size_t n, size_t *done)  \
+	{                                                                                       \
+		return put_##name(nests, true, hashes, values, n, done);                        \
+	}                                                                                       \
+	static nidus_status remove_each_##name(void *const *nests, const uint64_t *hashes,      \
+	                                       size_t n, size_t *done)                          \
+	{                                                                                       \
+		return take_##name(nests, true, hashes, n, done);                               \
+	}
+
+/* Calls with values, which inserts without one are, too. */
+#define NEST_VALUE_CALLS(name, shape, rest)                                                      \
+	NEVER_INLINE nidus_status insert_value_##name(void *nest, uint64_t hash, uint64_t value) \
+	{                                                                                        \
+		return nest_insert(nest, shape, hash, value, rest);                              \
+	}                                                                                        \
+	static nidus_status insert_##name(void *nest, uint64_t hash)                             \
+	{                                                                                        \
+		return insert_value_##name(nest, hash, 0);                                       \
+	}                                                                                        \
+	static void find_batch_##name(const void *nest, const uint64_t *hashes, size_t n,        \
+	                              uint64_t *first, uint32_t *found)                          \
+	{                                                                                        \
+		nest_find_batch(nest, shape, hashes, n, first, found);                           \
+	}                                                                                        \
+	static void find_each_##name(const void *const *nests, const uint64_t *hashes, size_t n, \
+	                             uint64_t *first, uint32_t *found)                           \
+	{                                                                                        \
+		const struct nest *nest = nests[0];                                              \
+		(void)nest;                                                                      \
+		nest_find_each(nests, shape, hashes, n, first, found);                           \
+	}
+
+/* A table: lookups, other calls on one key, batches, and what there is only one of. */
+#define NEST_TABLE(look, name, batch, any)                                                    \
+	.contains = contains_##look, .prepare = prepare_##look, .ask = ask_##look,            \
+	.count = nest_count_copies, .find = nest_find_values,                                 \
+	.insert = insert_##name, .insert_value = insert_value_##any, .remove = remove_##name, \
+	.change = nest_change_value, .contains_batch = contains_batch_##look,                 \
+	.find_batch = find_batch_##any, .find_each = find_each_##any,                         \
+	.insert_batch = insert_batch_##batch, .remove_batch = remove_batch_##batch
+
+#define NEST_EACH(look, name)                                                     \
+	.contains_each = contains_each_##look, .insert_each = insert_each_##name, \
 	.remove_each = remove_each_##name
 
-/* Ways from a hash to its groups that have code of their own, see nest_way. */
-enum {
-	NEST_WAY_SHORT,
-	NEST_WAY_CHUNKS,
-	NEST_WAY_HASHED,
-	NEST_WAY_PART,
-	NEST_WAY_DIRECT,
-	NEST_WAY_ANY,
-	NEST_WAYS
-};
-
-#define NEST_PLAIN_PARTS(name, shape)                                                              \
-	static bool room_##name(struct nest *nest, const struct nest_key *key, uint64_t *slot)     \
-	{                                                                                          \
-		return nest_make_room(nest, shape, key, slot);                                     \
-	}                                                                                          \
+/* What nests that no threads share have, whole filters and bodies. */
+#define NEST_PLAIN_PARTS(name, shape, searches)                                                    \
 	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,             \
 	                                             uint64_t payload, enum nest_settled settled)  \
 	{                                                                                          \
 		(void)settled; /* no other thread interferes */                                    \
-		return nest_insert_full(nest, shape, hash, payload, room_##name);                  \
+		return searches(nest)->insert_full(nest, hash, payload);                           \
 	}                                                                                          \
 	static nidus_status insert_near_##name(void *nest, const uint64_t *hashes,                 \
 	                                       const uint64_t *values, size_t n, size_t step)      \
 	{                                                                                          \
 		return nest_insert_near(nest, shape, hashes, values, n, step, insert_rest_##name); \
 	}                                                                                          \
-	NEST_VALUE_CALLS(name, shape, insert_rest_##name)                                          \
-	NEST_CHANGE_BATCHES(name, shape, insert_rest_##name)
+	NEST_VALUE_CALLS(name, shape, insert_rest_##name)
 
-/* The calls by way; `other` are those for NEST_TAKEN, if the kind has that. */
-#define NEST_PLAIN_WAYS(name, kind, slots, words, other)                                           \
-	static const struct nest_shape name##_short = { kind, slots, words, false, 0 };            \
-	static const struct nest_shape name##_chunks = { kind, slots, words, false, NEST_CHUNKS }; \
-	static const struct nest_shape name##_hashed = { kind, slots, words, false,                \
-		                                         NEST_CHUNKS | NEST_HASHED };              \
-	static const struct nest_shape name##_part = { kind, slots, words, false, NEST_PART };     \
-	static const struct nest_shape name##_any = { kind, slots, words, false, NEST_ANY_WAY };   \
-	NEST_CALLS(name##_short, name##_short, insert_rest_##name)                                 \
-	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##name)                               \
-	NEST_CALLS(name##_hashed, name##_hashed, insert_rest_##name)                               \
-	NEST_CALLS(name##_part, name##_part, insert_rest_##name)                                   \
-	NEST_CALLS(name##_any, name##_any, insert_rest_##name)                                     \
-	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                            \
-	NEST_LOOKUP_BATCH(name##_hashed, name##_hashed)                                            \
-	NEST_LOOKUP_BATCH(name##_any, name##_any)                                                  \
-	NEST_EACH(name##_part, name##_part, insert_rest_##name)                                    \
-	NEST_EACH(name##_any, name##_any, insert_rest_##name)                                      \
-	static const struct body_ops name[NEST_WAYS] =                                             \
-		NEST_WAY_TABLE(name##_short, name##_chunks, name, other);
-
-/* `few` and `chunks` are calls for the most frequent ways, `name` are all others. */
-#define NEST_WAY_TABLE(few, chunks, name, other)                                                  \
-	{                                                                                         \
-		[NEST_WAY_SHORT] = { NEST_CALL_LIST(few, few, chunks, name),                      \
-			             .insert_near = insert_near_##name },                         \
-		[NEST_WAY_CHUNKS] = { NEST_CALL_LIST(chunks, chunks, chunks, name),               \
-			              .insert_near = insert_near_##name },                        \
-		[NEST_WAY_HASHED] = { NEST_CALL_LIST(name##_hashed, name##_hashed, name##_hashed, \
-			                             name),                                       \
-			              .insert_near = insert_near_##name },                        \
-		[NEST_WAY_PART] = { NEST_CALL_LIST(name##_part, name##_part, name##_any, name),   \
-			            .insert_near = insert_near_##name,                            \
-			            NEST_EACH_LIST(name##_part) },                                \
-		[NEST_WAY_DIRECT] = { NEST_CALL_LIST(other, other, other, name),                  \
-			              .insert_near = insert_near_##name },                        \
-		[NEST_WAY_ANY] = { NEST_CALL_LIST(name##_any, name##_any, name##_any, name),      \
-			           .insert_near = insert_near_##name,                             \
-			           NEST_EACH_LIST(name##_any) },                                  \
+/* Calls on one key, and lookups of many. */
+#define NEST_SMALL_PARTS(name, shape, plain)                                   \
+	NEST_LOOKUP(name, shape)                                               \
+	NEST_LOOKUP_BATCH(name, shape)                                         \
+	NEST_REMOVE(name, shape)                                               \
+	static nidus_status insert_##name(void *nest, uint64_t hash)           \
+	{                                                                      \
+		return nest_insert(nest, shape, hash, 0, insert_rest_##plain); \
 	}
 
-/*
- * NEST_BYTES: the calls on one key and lookups have code of their own, the rest is that of `one`,
- * the instance for NEST_ONE.
- */
-#define NEST_BYTES_INSTANCE(name, kind, slots, one, other)                                   \
-	static const struct nest_shape name##_short = { kind, slots, NEST_BYTES, false, 0 }; \
-	static const struct nest_shape name##_chunks = { kind, slots, NEST_BYTES, false,     \
-		                                         NEST_CHUNKS };                      \
-	NEST_CALLS(name##_short, name##_short, insert_rest_##one)                            \
-	NEST_CALLS(name##_chunks, name##_chunks, insert_rest_##one)                          \
-	NEST_LOOKUP_BATCH(name##_chunks, name##_chunks)                                      \
-	static const struct body_ops name[NEST_WAYS] =                                       \
-		NEST_WAY_TABLE(name##_short, name##_chunks, one, other);
+#define NEST_WHOLE_PARTS(name, shape, plain) \
+	NEST_SMALL_PARTS(name, shape, plain) \
+	NEST_CHANGE_BATCHES(name, shape, insert_rest_##plain)
 
-#define NEST_SHARED_INSTANCE(name, shape)                                                         \
-	static bool walk_##name(struct search *search, struct nest *nest,                         \
-	                        const struct nest_key *key)                                       \
-	{                                                                                         \
-		search_begin(search, nest, shape, key);                                           \
-		return search_walk(search, shape, 0);                                             \
-	}                                                                                         \
+#define NEST_BODY_PARTS(name, shape, plain)                                                     \
+	NEST_LOOKUP(name, shape)                                                                \
+	NEST_LOOKUP_EACH(name, shape)                                                           \
+	NEST_REMOVE(name, shape)                                                                \
+	NEST_CHANGE_EACH(name, shape, insert_rest_##plain)                                      \
+	static nidus_status insert_batch_##name(void *nest, const uint64_t *hashes,             \
+	                                        const uint64_t *values, size_t n, size_t *done) \
+	{                                                                                       \
+		return nest_insert_one_by_one(nest, hashes, values, n, done,                    \
+		                              insert_value_##plain);                            \
+	}
+
+#ifdef NIDUS_ONE_THREAD /* no nest is shared, and half of the code can be spared */
+#define NEST_SHARED_PARTS(name, shape, searches)
+#define NEST_SHARED_LOOKUPS(name, shape)
+#define NEST_SHARED_TABLE_OF(look, name)
+#define NEST_SHARED_WALK(name, shape)
+#define NEST_WALK(name) NULL
+#else
+#define NEST_SHARED_LOOKUPS(name, shape) \
+	NEST_LOOKUP(name, shape)         \
+	NEST_LOOKUP_BATCH(name, shape)   \
+	NEST_LOOKUP_EACH(name, shape)
+#define NEST_SHARED_PARTS(name, shape, searches)                                                  \
 	NEVER_INLINE nidus_status insert_rest_##name(struct nest *nest, uint64_t hash,            \
 	                                             uint64_t payload, enum nest_settled settled) \
 	{                                                                                         \
 		bool crowded = settled == NEST_CROWDED && !nest_seems_there(nest, shape, hash);   \
-		return nest_shared_insert(nest, hash, payload, crowded, walk_##name);             \
+		return nest_shared_insert(nest, hash, payload, crowded, searches(nest)->walk);    \
 	}                                                                                         \
 	static nidus_status add_##name(void *nest, uint64_t hash, uint64_t value)                 \
 	{                                                                                         \
-		return nest_shared_add(nest, hash, value, walk_##name);                           \
+		return nest_shared_add(nest, hash, value, searches(nest)->walk);                  \
 	}                                                                                         \
 	static nidus_status insert_new_##name(void *nest, uint64_t hash)                          \
 	{                                                                                         \
-		return nest_shared_insert_new(nest, hash, walk_##name);                           \
+		return nest_shared_insert_new(nest, hash, searches(nest)->walk);                  \
 	}                                                                                         \
-	NEST_CALLS(name, shape, insert_rest_##name)                                               \
+	NEST_SHARED_LOOKUPS(name, shape)                                                          \
+	NEST_REMOVE(name, shape)                                                                  \
 	NEST_VALUE_CALLS(name, shape, insert_rest_##name)                                         \
-	NEST_LOOKUP_BATCH(name, shape)                                                            \
-	NEST_CHANGE_BATCHES(name, shape, insert_rest_##name)                                      \
-	NEST_EACH(name, shape, insert_rest_##name)                                                \
-	static const struct body_ops name = { NEST_CALL_LIST(name, name, name, name),             \
-		                              NEST_EACH_LIST(name),                               \
-		                              .insert_new = insert_new_##name,                    \
-		                              .add = add_##name };
-
-#ifdef NIDUS_ONE_THREAD /* no nest is shared, and half of the code can be spared */
-#undef NEST_SHARED_INSTANCE
-#define NEST_SHARED_INSTANCE(name, shape)
-#define NEST_SHARED_INSTANCES(name, kind, slots, words)
-#else
-#define NEST_SHARED_INSTANCES(name, kind, slots, words)                                           \
-	static const struct nest_shape name##_shape = { kind, slots, words, true, NEST_ANY_WAY }; \
-	NEST_SHARED_INSTANCE(name, name##_shape)
-#endif
-
-#define NEST_INSTANCES(name, kind, slots, words)                                                   \
-	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
-	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
-	NEST_PLAIN_WAYS(name##_plain, kind, slots, words, name##_plain_any)                        \
-	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
-
-/* With code of their own for the way `special` and those that have less. */
-#define NEST_FEW_INSTANCES(name, kind, slots, words, special)                                      \
-	static const struct nest_shape name##_shape = { kind, slots, words, false, NEST_ANY_WAY }; \
-	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                               \
-	NEST_CALLS(name##_plain, name##_shape, insert_rest_##name##_plain)                         \
-	NEST_LOOKUP_BATCH(name##_plain, name##_shape)                                              \
-	static const struct nest_shape name##_own_shape = { kind, slots, words, false, special };  \
-	NEST_CALLS(name##_own, name##_own_shape, insert_rest_##name##_plain)                       \
-	NEST_LOOKUP_BATCH(name##_own, name##_own_shape)                                            \
-	static const struct nest_shape name##_part_shape = { kind, slots, words, false,            \
-		                                             NEST_PART };                          \
-	NEST_CALLS(name##_part, name##_part_shape, insert_rest_##name##_plain)                     \
-	NEST_EACH(name##_part, name##_part_shape, insert_rest_##name##_plain)                      \
-	static const struct body_ops name##_own = { NEST_CALL_LIST(name##_own, name##_own,         \
-		                                                   name##_own, name##_plain),      \
-		                                    .insert_near = insert_near_##name##_plain };   \
-	static const struct body_ops name##_part = {                                               \
-		NEST_CALL_LIST(name##_part, name##_part, name##_plain, name##_plain),              \
-		.insert_near = insert_near_##name##_plain, NEST_EACH_LIST(name##_part)             \
-	};                                                                                         \
-	static const struct body_ops name##_plain = { NEST_CALL_LIST(name##_plain, name##_plain,   \
-		                                                     name##_plain, name##_plain),  \
-		                                      .insert_near = insert_near_##name##_plain }; \
-	NEST_SHARED_INSTANCES(name##_shared, kind, slots, words)
-
-/* For a kind that has NEST_TAKEN. */
-#define NEST_XOR_INSTANCES(name, slots, words)                                                \
-	static const struct nest_shape name##_shape = { NEST_XOR, slots, words, false,        \
-		                                        NEST_ANY_WAY };                       \
-	static const struct nest_shape name##_plain_direct = { NEST_XOR, slots, words, false, \
-		                                               NEST_CHUNKS | NEST_TAKEN };    \
-	NEST_PLAIN_PARTS(name##_plain, name##_shape)                                          \
-	NEST_CALLS(name##_plain_direct, name##_plain_direct, insert_rest_##name##_plain)      \
-	NEST_LOOKUP_BATCH(name##_plain_direct, name##_plain_direct)                           \
-	NEST_PLAIN_WAYS(name##_plain, NEST_XOR, slots, words, name##_plain_direct)            \
-	NEST_SHARED_INSTANCES(name##_shared, NEST_XOR, slots, words)
-
-/* A nest that is one chunk may take the code for many. */
-static inline unsigned nest_way(const struct nest *nest)
-{
-	switch (nest->layout->special) {
-	case 0:
-		return NEST_WAY_SHORT;
-	case NEST_CHUNKS:
-		return NEST_WAY_CHUNKS;
-	case NEST_HASHED:
-	case NEST_CHUNKS | NEST_HASHED:
-		return NEST_WAY_HASHED;
-	case NEST_PART:
-		return NEST_WAY_PART;
-	case NEST_TAKEN:
-	case NEST_CHUNKS | NEST_TAKEN:
-		return NEST_WAY_DIRECT;
-	default:
-		return NEST_WAY_ANY;
+	NEST_CHANGE_BATCHES_OR_EACH(name, shape, insert_rest_##name)
+#define NEST_SHARED_TABLE_OF(look, name)                                                   \
+	[NEST_SHARED_TABLE] = { NEST_TABLE(look, name, name, name), NEST_EACH(look, name), \
+		                .insert_new = insert_new_##name, .add = add_##name },
+#define NEST_SHARED_WALK(name, shape)                                     \
+	static bool walk_##name(struct search *search, struct nest *nest, \
+	                        const struct nest_key *key)               \
+	{                                                                 \
+		search_begin(search, nest, shape, key);                   \
+		return search_walk(search, shape, 0);                     \
 	}
-}
-
-/* The table of a shape: the shared one for nests that threads share. */
-#ifdef NIDUS_ONE_THREAD
-#define NEST_OPS_OF(nest, name) (&name##_plain[nest_way(nest)])
-#define NEST_OPS_OF_FEW(nest, name)                                                  \
-	((nest)->layout->special == NEST_PART                         ? &name##_part \
-	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own  \
-	                                                              : &name##_plain)
-#else
-#define NEST_OPS_OF_FEW(nest, name)                                                    \
-	((nest)->shared != NULL                                       ? &name##_shared \
-	 : (nest)->layout->special == NEST_PART                       ? &name##_part   \
-	 : ((nest)->layout->special & ~name##_own_shape.special) == 0 ? &name##_own    \
-	                                                              : &name##_plain)
-#define NEST_OPS_OF(nest, name) \
-	((nest)->shared == NULL ? &name##_plain[nest_way(nest)] : &name##_shared)
+#define NEST_WALK(name) walk_##name
 #endif
+
+/* For shapes that may be read from `nest`. */
+#define NEST_SEARCHES_OF(name, shape, shared_shape)                                                \
+	static bool room_##name(struct nest *nest, const struct nest_key *key, uint64_t *slot)     \
+	{                                                                                          \
+		return nest_make_room(nest, shape, key, slot);                                     \
+	}                                                                                          \
+	static nidus_status insert_full_##name(struct nest *nest, uint64_t hash, uint64_t payload) \
+	{                                                                                          \
+		return nest_insert_full(nest, shape, hash, payload, room_##name);                  \
+	}                                                                                          \
+	NEST_SHARED_WALK(name, shared_shape)                                                       \
+	static const struct nest_searches name = { insert_full_##name, NEST_WALK(name) };
+
+#define NEST_SHAPE(kind, slots, words, shared, path) \
+	((struct nest_shape){ kind, slots, words, shared, path })
+
+#define NEST_SEARCHES(name, kind, slots, words)                                      \
+	NEST_SEARCHES_OF(name, NEST_SHAPE(kind, slots, words, false, NEST_ANY_PATH), \
+	                 NEST_SHAPE(kind, slots, words, true, NEST_ANY_PATH))
+
+/* The tables of an instance `of`, with lookups by these names. */
+#define NEST_TABLES_OF(name, look_whole, look_shared, of)                                          \
+	static const struct body_ops name[NEST_TABLES] = {                                         \
+		[NEST_WHOLE_TABLE] = { NEST_TABLE(look_whole, of##_whole, of##_whole, of##_plain), \
+			               .insert_near = insert_near_##of##_plain },                  \
+		[NEST_PART_TABLE] = { .contains = contains_##of##_part,                            \
+			              .prepare = prepare_##of##_part,                              \
+			              .ask = ask_##of##_part,                                      \
+			              .count = nest_count_copies,                                  \
+			              .find = nest_find_values,                                    \
+			              .insert = insert_##of##_plain,                               \
+			              .insert_value = insert_value_##of##_plain,                   \
+			              .remove = remove_##of##_part,                                \
+			              .change = nest_change_value,                                 \
+			              .find_batch = find_batch_##of##_plain,                       \
+			              .find_each = find_each_##of##_plain,                         \
+			              .insert_batch = insert_batch_##of##_part,                    \
+			              NEST_EACH(of##_part, of##_part),                             \
+			              .insert_near = insert_near_##of##_plain },                   \
+		NEST_SHARED_TABLE_OF(look_shared, of##_shared)                                     \
+	};
+
+#define NEST_INSTANCE(name, kind, slots, words, searches)                                      \
+	NEST_PLAIN_PARTS(name##_plain, NEST_SHAPE(kind, slots, words, false, NEST_ANY_PATH),   \
+	                 searches)                                                             \
+	NEST_WHOLE_PARTS(name##_whole, NEST_SHAPE(kind, slots, words, false, NEST_WHOLE_PATH), \
+	                 name##_plain)                                                         \
+	NEST_BODY_PARTS(name##_part, NEST_SHAPE(kind, slots, words, false, NEST_PART_PATH),    \
+	                name##_plain)                                                          \
+	NEST_SHARED_PARTS(name##_shared, NEST_SHAPE(kind, slots, words, true, NEST_ANY_PATH),  \
+	                  searches)                                                            \
+	NEST_TABLES_OF(name, name##_whole, name##_shared, name)
+
+#define NEST_VARIANT(name, kind, slots, words, path, of)                                      \
+	NEST_SMALL_PARTS(name, NEST_SHAPE(kind, slots, words, false, path), of##_plain)       \
+	static const struct body_ops name = { NEST_TABLE(name, name, of##_whole, of##_plain), \
+		                              .insert_near = insert_near_##of##_plain };
+
+#define NEST_LOOKUPS(name, kind, slots, words, of)                                              \
+	NEST_LOOKUP(name##_whole, NEST_SHAPE(kind, slots, words, false, NEST_WHOLE_PATH))       \
+	NEST_LOOKUP_BATCH(name##_whole, NEST_SHAPE(kind, slots, words, false, NEST_WHOLE_PATH)) \
+	NEST_SHARED_LOOKUPS(name##_shared, NEST_SHAPE(kind, slots, words, true, NEST_ANY_PATH)) \
+	NEST_TABLES_OF(name, name##_whole, name##_shared, of)
 
 #endif
 
@@ -34533,59 +36416,39 @@ ALWAYS_INLINE struct nest_shape any_shape(const struct nest *nest, bool shared)
 	return shape;
 }
 
-NEST_PLAIN_PARTS(any_plain, any_shape(nest, false))
-NEST_CALLS(any_plain, any_shape(nest, false), insert_rest_any_plain)
+NEST_SEARCHES_OF(search_any, any_shape(nest, false), any_shape(nest, true))
+
+static const struct nest_searches *searches(const struct nest *nest)
+{
+	(void)nest;
+	return &search_any;
+}
+
+NEST_PLAIN_PARTS(any_plain, any_shape(nest, false), searches)
+NEST_LOOKUP(any_plain, any_shape(nest, false))
 NEST_LOOKUP_BATCH(any_plain, any_shape(nest, false))
-NEST_EACH(any_plain, any_shape(nest, false), insert_rest_any_plain)
-static const struct body_ops any_plain = {
-	NEST_CALL_LIST(any_plain, any_plain, any_plain, any_plain),
-	.insert_near = insert_near_any_plain, NEST_EACH_LIST(any_plain)
+NEST_LOOKUP_EACH(any_plain, any_shape(nest, false))
+NEST_REMOVE(any_plain, any_shape(nest, false))
+NEST_CHANGE_BATCHES_OR_EACH(any_plain, any_shape(nest, false), insert_rest_any_plain)
+NEST_SHARED_PARTS(any_shared, any_shape(nest, true), searches)
+
+#define ANY_PLAIN                                                                          \
+	{                                                                                  \
+		NEST_TABLE(any_plain, any_plain, any_plain, any_plain),                    \
+			NEST_EACH(any_plain, any_plain), .insert_near = insert_near_any_plain \
+	}
+
+static const struct body_ops any[NEST_TABLES] = {
+	[NEST_WHOLE_TABLE] = ANY_PLAIN,
+	[NEST_PART_TABLE] = ANY_PLAIN,
+	NEST_SHARED_TABLE_OF(any_shared, any_shared)
 };
-NEST_SHARED_INSTANCE(any_shared, any_shape(nest, true))
 
 const struct body_ops *nest_ops_any(const struct nest *nest)
 {
-#ifndef NIDUS_ONE_THREAD
-	if (nest->shared != NULL)
-		return &any_shared;
-#endif
-	(void)nest;
-	return &any_plain;
+	return &any[nest_table(nest)];
 }
-
-/* ==== src/nest/instances_buckets.c ==== */
-/* SPDX-License-Identifier: MIT
- *
- * nest_buckets: nests of buckets with a choice bit.
- */
-
-NEST_INSTANCES(buckets_2_paired, NEST_BUCKETS, 2, NEST_PAIRED)
-NEST_INSTANCES(buckets_2_one, NEST_BUCKETS, 2, NEST_ONE)
-NEST_INSTANCES(buckets_4_one, NEST_BUCKETS, 4, NEST_ONE)
-NEST_BYTES_INSTANCE(buckets_4_bytes_plain, NEST_BUCKETS, 4, buckets_4_one_plain,
-                    buckets_4_one_plain_any)
-NEST_INSTANCES(buckets_4_whole, NEST_BUCKETS, 4, NEST_WHOLE)
-NEST_INSTANCES(buckets_4_two, NEST_BUCKETS, 4, NEST_TWO)
-
-const struct body_ops *nest_ops_buckets(const struct nest *nest)
-{
-	switch (nest->layout->slots * 8 + nest->layout->in_words) {
-	case 2 * 8 + NEST_PAIRED:
-		return NEST_OPS_OF(nest, buckets_2_paired);
-	case 2 * 8 + NEST_ONE:
-		return NEST_OPS_OF(nest, buckets_2_one);
-	case 4 * 8 + NEST_BYTES:
-		return &buckets_4_bytes_plain[nest_way(nest)];
-	case 4 * 8 + NEST_ONE:
-		return NEST_OPS_OF(nest, buckets_4_one);
-	case 4 * 8 + NEST_WHOLE:
-		return NEST_OPS_OF(nest, buckets_4_whole);
-	case 4 * 8 + NEST_TWO:
-		return NEST_OPS_OF(nest, buckets_4_two);
-	default:
-		return nest_ops_any(nest);
-	}
-}
+#undef ANY_PLAIN
 
 /* ==== src/nest/instances_coded.c ==== */
 /* SPDX-License-Identifier: MIT
@@ -34593,43 +36456,85 @@ const struct body_ops *nest_ops_buckets(const struct nest *nest)
  * nest_coded: nests of sorted, coded buckets.
  */
 
-/* Semisort is one table, compact bucketed filters are chunks: other ways are looked up. */
-NEST_FEW_INSTANCES(coded_xor, NEST_CODED_XOR, 4, NEST_ONE, 0)
-NEST_FEW_INSTANCES(coded_buckets, NEST_CODED_BUCKETS, 4, NEST_ONE, NEST_CHUNKS)
+NEST_SEARCHES(search_coded_xor, NEST_CODED_XOR, 4, NEST_ONE)
+NEST_SEARCHES(search_coded_buckets, NEST_CODED_BUCKETS, 4, NEST_ONE)
+
+static const struct nest_searches *searches_xor(const struct nest *nest)
+{
+	(void)nest;
+	return &search_coded_xor;
+}
+
+static const struct nest_searches *searches_buckets(const struct nest *nest)
+{
+	(void)nest;
+	return &search_coded_buckets;
+}
+
+NEST_INSTANCE(coded_xor, NEST_CODED_XOR, 4, NEST_ONE, searches_xor)
+NEST_VARIANT(coded_xor_short, NEST_CODED_XOR, 4, NEST_ONE, NEST_SHORT_PATH, coded_xor)
+NEST_INSTANCE(coded_buckets, NEST_CODED_BUCKETS, 4, NEST_ONE, searches_buckets)
 
 const struct body_ops *nest_ops_coded(const struct nest *nest)
 {
+	enum nest_table table = nest_table(nest);
 	if (nest->layout->in_words != NEST_ONE)
 		return nest_ops_any(nest);
-	return nest->layout->kind == NEST_CODED_XOR ? NEST_OPS_OF_FEW(nest, coded_xor)
-	                                            : NEST_OPS_OF_FEW(nest, coded_buckets);
+	if (nest->layout->kind == NEST_CODED_BUCKETS)
+		return &coded_buckets[table];
+	return table == NEST_WHOLE_TABLE && nest_takes_short_path(nest) ? &coded_xor_short
+	                                                                : &coded_xor[table];
 }
 
 /* ==== src/nest/instances_windows.c ==== */
 /* SPDX-License-Identifier: MIT
  *
- * nest_windows: nests of windows.
+ * nest_windows: nests of windows, and of buckets with a choice bit.
+ *
+ * They differ in searches. Otherwise a bucket is a window that no other overlaps.
  */
 
-NEST_INSTANCES(windows_2_paired, NEST_WINDOWS, 2, NEST_PAIRED)
-NEST_INSTANCES(windows_2_one, NEST_WINDOWS, 2, NEST_ONE)
-NEST_INSTANCES(windows_4_one, NEST_WINDOWS, 4, NEST_ONE)
-NEST_INSTANCES(windows_4_whole, NEST_WINDOWS, 4, NEST_WHOLE)
-NEST_INSTANCES(windows_4_two, NEST_WINDOWS, 4, NEST_TWO)
+NEST_SEARCHES(search_buckets_2_one, NEST_BUCKETS, 2, NEST_ONE)
+NEST_SEARCHES(search_buckets_4_one, NEST_BUCKETS, 4, NEST_ONE)
+NEST_SEARCHES(search_buckets_4_two, NEST_BUCKETS, 4, NEST_TWO)
+NEST_SEARCHES(search_windows_2_one, NEST_WINDOWS, 2, NEST_ONE)
+NEST_SEARCHES(search_windows_4_one, NEST_WINDOWS, 4, NEST_ONE)
+NEST_SEARCHES(search_windows_4_two, NEST_WINDOWS, 4, NEST_TWO)
+
+static const struct nest_searches *searches_one_in_nest_instances_windows(const struct nest *nest)
+{
+	if (nest->layout->kind == NEST_BUCKETS)
+		return nest->layout->slots == 2 ? &search_buckets_2_one : &search_buckets_4_one;
+	return nest->layout->slots == 2 ? &search_windows_2_one : &search_windows_4_one;
+}
+
+static const struct nest_searches *searches_two_in_nest_instances_windows(const struct nest *nest)
+{
+	return nest->layout->kind == NEST_BUCKETS ? &search_buckets_4_two : &search_windows_4_two;
+}
+
+NEST_INSTANCE(windows_one, NEST_WINDOWS, 0, NEST_ONE, searches_one_in_nest_instances_windows)
+NEST_VARIANT(windows_bytes, NEST_WINDOWS, 0, NEST_BYTES, NEST_WHOLE_PATH, windows_one)
+NEST_LOOKUPS(windows_paired, NEST_WINDOWS, 0, NEST_PAIRED, windows_one)
+NEST_INSTANCE(windows_two, NEST_WINDOWS, 0, NEST_TWO, searches_two_in_nest_instances_windows)
+
+static const struct body_ops *ops_one_in_nest_instances_windows(const struct nest *nest)
+{
+	enum nest_table table = nest_table(nest);
+	if (nest->layout->also_in == NEST_PAIRED)
+		return &windows_paired[table];
+	if (nest->layout->also_in == NEST_BYTES && table == NEST_WHOLE_TABLE)
+		return &windows_bytes;
+	return &windows_one[table];
+}
 
 const struct body_ops *nest_ops_windows(const struct nest *nest)
 {
-	switch (nest->layout->slots * 8 + nest->layout->in_words) {
-	case 2 * 8 + NEST_PAIRED:
-		return NEST_OPS_OF(nest, windows_2_paired);
-	case 2 * 8 + NEST_ONE:
-		return NEST_OPS_OF(nest, windows_2_one);
-	case 4 * 8 + NEST_ONE:
-		return NEST_OPS_OF(nest, windows_4_one);
-	case 4 * 8 + NEST_WHOLE:
-		return NEST_OPS_OF(nest, windows_4_whole);
-	case 4 * 8 + NEST_TWO:
-		return NEST_OPS_OF(nest, windows_4_two);
+	switch (nest->layout->in_words) {
+	case NEST_ONE:
+		return ops_one_in_nest_instances_windows(nest);
+	case NEST_TWO:
+		return &windows_two[nest_table(nest)];
 	default:
 		return nest_ops_any(nest);
 	}
@@ -34641,28 +36546,45 @@ const struct body_ops *nest_ops_windows(const struct nest *nest)
  * nest_xor: nests whose two buckets are found by XOR, NEST_DIRECT ones too.
  */
 
-NEST_XOR_INSTANCES(xor_2_paired, 2, NEST_PAIRED)
-NEST_XOR_INSTANCES(xor_2_one, 2, NEST_ONE)
-NEST_XOR_INSTANCES(xor_4_one, 4, NEST_ONE)
-NEST_BYTES_INSTANCE(xor_4_bytes_plain, NEST_XOR, 4, xor_4_one_plain, xor_4_one_plain_direct)
-NEST_XOR_INSTANCES(xor_4_whole, 4, NEST_WHOLE)
-NEST_XOR_INSTANCES(xor_4_two, 4, NEST_TWO)
+NEST_SEARCHES(search_xor_2_one, NEST_XOR, 2, NEST_ONE)
+NEST_SEARCHES(search_xor_4_one, NEST_XOR, 4, NEST_ONE)
+NEST_SEARCHES(search_xor_4_two, NEST_XOR, 4, NEST_TWO)
+
+static const struct nest_searches *searches_one_in_nest_instances_xor(const struct nest *nest)
+{
+	return nest->layout->slots == 2 ? &search_xor_2_one : &search_xor_4_one;
+}
+
+static const struct nest_searches *searches_two_in_nest_instances_xor(const struct nest *nest)
+{
+	(void)nest; /* two words have four slots */
+	return &search_xor_4_two;
+}
+
+NEST_INSTANCE(xor_one, NEST_XOR, 0, NEST_ONE, searches_one_in_nest_instances_xor)
+NEST_VARIANT(xor_one_short, NEST_XOR, 0, NEST_ONE, NEST_SHORT_PATH, xor_one)
+NEST_VARIANT(xor_bytes, NEST_XOR, 0, NEST_BYTES, NEST_WHOLE_PATH, xor_one)
+NEST_VARIANT(xor_bytes_short, NEST_XOR, 0, NEST_BYTES, NEST_SHORT_PATH, xor_one)
+NEST_INSTANCE(xor_two, NEST_XOR, 0, NEST_TWO, searches_two_in_nest_instances_xor)
+
+static const struct body_ops *ops_one_in_nest_instances_xor(const struct nest *nest)
+{
+	enum nest_table table = nest_table(nest);
+	bool bytes = nest->layout->also_in == NEST_BYTES;
+	if (table != NEST_WHOLE_TABLE)
+		return &xor_one[table];
+	if (nest_takes_short_path(nest))
+		return bytes ? &xor_bytes_short : &xor_one_short;
+	return bytes ? &xor_bytes : &xor_one[table];
+}
 
 const struct body_ops *nest_ops_xor(const struct nest *nest)
 {
-	switch (nest->layout->slots * 8 + nest->layout->in_words) {
-	case 2 * 8 + NEST_PAIRED:
-		return NEST_OPS_OF(nest, xor_2_paired);
-	case 2 * 8 + NEST_ONE:
-		return NEST_OPS_OF(nest, xor_2_one);
-	case 4 * 8 + NEST_BYTES:
-		return &xor_4_bytes_plain[nest_way(nest)];
-	case 4 * 8 + NEST_ONE:
-		return NEST_OPS_OF(nest, xor_4_one);
-	case 4 * 8 + NEST_WHOLE:
-		return NEST_OPS_OF(nest, xor_4_whole);
-	case 4 * 8 + NEST_TWO:
-		return NEST_OPS_OF(nest, xor_4_two);
+	switch (nest->layout->in_words) {
+	case NEST_ONE:
+		return ops_one_in_nest_instances_xor(nest);
+	case NEST_TWO:
+		return &xor_two[nest_table(nest)];
 	default:
 		return nest_ops_any(nest);
 	}
@@ -34735,8 +36657,6 @@ static nidus_status check_fields_in_nest_nest(const struct blueprint *plan, enum
 	    plan->growth_bits > SLOTS_WIDTH_MAX)
 		return fail(NIDUS_E_RANGE, "%u core and %u growth bits are no fingerprint",
 		            plan->core_bits, plan->growth_bits);
-	if (plan->level != 0 || plan->borrowed != 0)
-		return fail(NIDUS_E_RANGE, "a table has no level, and no borrowed bits");
 	unsigned width = nest_slot_width(plan, kind);
 	if (width > SLOTS_WIDTH_MAX && plan->value_bits > 0)
 		return fail(NIDUS_E_RANGE,
@@ -34796,22 +36716,26 @@ static unsigned group_load_bits(enum nest_kind kind, unsigned slots)
 	return kind == NEST_WINDOWS ? LOAD_BITS : 64 - (8 - slots);
 }
 
-/* NEST_MANY for all shapes without an instance of their own. */
-static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width, bool shared)
+/* Whether a group is in eight bytes from the one it begins in; of bodies, with any tag. */
+static bool fits_word(enum nest_kind kind, unsigned slots, unsigned width, bool part)
 {
 	unsigned span = slots * width;
+	if (span <= group_load_bits(kind, slots))
+		return true;
+	/* Those of 64 bits begin with a byte. Narrower buckets of four fit, too. */
+	return span == 64 && slots == 4 && (!part || kind != NEST_WINDOWS);
+}
+
+/* NEST_MANY for all shapes without an instance of their own. */
+static enum nest_words words_of(enum nest_kind kind, unsigned slots, unsigned width, bool part)
+{
 	if (slots > 4)
 		return NEST_MANY;
 	if (nest_coded(kind))
 		return width <= CODED_WORD_WIDTH ? NEST_ONE : NEST_MANY;
-	if (span <= 32 && slots == 2)
-		return NEST_PAIRED;
-	if (span <= group_load_bits(kind, slots))
-		return !shared && kind != NEST_WINDOWS && slots == 4 && span % 8 == 0 ? NEST_BYTES
-		                                                                      : NEST_ONE;
-	if (span == 64 && slots == 4)
-		return NEST_WHOLE;
-	return span / 2 <= HALF_BITS && slots > 2 ? NEST_TWO : NEST_MANY;
+	if (fits_word(kind, slots, width, part))
+		return NEST_ONE;
+	return slots * width / 2 <= HALF_BITS && slots > 2 ? NEST_TWO : NEST_MANY;
 }
 
 static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
@@ -34826,21 +36750,25 @@ static unsigned fields_of(enum nest_words words, unsigned slots, unsigned width)
  * The bodies of a growing filter keep tags of different widths and are looked at by the same code:
  * that for the widest, which is `more` bits wider. No code that only one width has.
  */
-static void lay_out_words(struct nest_layout *layout, bool shared, unsigned more)
+static void lay_out_words(struct nest_layout *layout, unsigned more)
 {
-	bool part = layout->special & NEST_PART;
-	layout->in_words =
-		words_of(layout->kind, layout->slots, layout->width + more, shared || part);
-	if (part && layout->in_words == NEST_WHOLE)
-		layout->in_words = NEST_TWO;
+	layout->in_words = words_of(layout->kind, layout->slots, layout->width + more,
+	                            layout->parts != 0);
 	layout->fields = fields_of(layout->in_words, layout->slots, layout->width);
 	layout->words = layout->slots / layout->fields;
 	layout->word_bits = layout->fields * layout->width;
 	layout->half_bytes = layout->word_bits / 8;
 	layout->half_bits = layout->word_bits % 8;
 	layout->span = layout->slots * layout->width;
-	layout->near = 2 * layout->span + 1;
+	if (layout->kind == NEST_WINDOWS)
+		layout->near = 2 * layout->span + 1;
 	layout->group_bits = nest_group_bits(layout->kind, layout->slots, layout->width);
+	layout->also_in = layout->in_words;
+	if (layout->in_words == NEST_ONE && layout->slots == 2 &&
+	    2 * (layout->width + more) <= 32)
+		layout->also_in = NEST_PAIRED;
+	else if (layout->in_words == NEST_ONE && layout->group_bits % 8 == 0)
+		layout->also_in = NEST_BYTES;
 	layout->load_bits = layout->word_bits;
 	layout->last_byte = (layout->words - 1) * layout->word_bits / 8 + 8;
 	if (nest_coded(layout->kind)) {
@@ -34857,6 +36785,8 @@ static void fill_patterns(struct nest_layout *layout)
 {
 	const struct nest nest = { .layout = layout };
 	unsigned fields = layout->fields;
+	assert(fields * layout->words == layout->slots && fields * layout->width <= 64);
+	assert(layout->payload_at + layout->payload_bits == layout->width);
 	layout->high = layout->payload_at - 1;
 	layout->ones = fields_ones(layout->width, fields);
 	layout->highs = layout->ones << layout->high;
@@ -34910,6 +36840,7 @@ static nidus_status write_hops(struct nest_layout *layout, uint64_t table_bytes)
 {
 	const struct nest nest = { .layout = layout };
 	uint64_t bytes = layout->hops == NULL ? hop_bytes(layout, table_bytes) : 0;
+	assert(!nest_symmetric(layout->kind) || is_power_of_two(layout->groups));
 	if (bytes == 0)
 		return NIDUS_OK;
 	nidus_status status = memory_take(&layout->allocator, bytes, &layout->hop_memory);
@@ -34919,7 +36850,6 @@ static nidus_status write_hops(struct nest_layout *layout, uint64_t table_bytes)
 	for (uint64_t core = 0; core < hop_count(layout); core++)
 		hops[core] = (uint32_t)nest_hop(&nest, layout->kind, core);
 	layout->hops = hops;
-	layout->special &= ~(uint64_t)NEST_HASHED;
 	return NIDUS_OK;
 }
 
@@ -34929,17 +36859,8 @@ static void lay_out_part(struct nest_layout *layout, const struct segment *segme
 {
 	assert(layout->chunks == 1 && segment->tag_bits == layout->tag_bits);
 	layout->parts = segment->parts;
-	layout->special |= NEST_PART;
-	if (model != NULL && model->layout->hops != NULL) {
+	if (model != NULL)
 		layout->hops = model->layout->hops;
-		layout->special &= ~(uint64_t)NEST_HASHED;
-	}
-}
-
-static uint64_t special_of(const struct blueprint *plan, enum nest_kind kind)
-{
-	uint64_t special = kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED;
-	return plan->chunks > 1 ? special | NEST_CHUNKS : special;
 }
 
 void nest_sketch(struct nest_sketch *sketch, const struct blueprint *plan, enum nest_kind kind,
@@ -34948,7 +36869,6 @@ void nest_sketch(struct nest_sketch *sketch, const struct blueprint *plan, enum 
 	struct nest_layout *layout = &sketch->layout;
 	const unsigned extra_bits = nest_extra_bits(kind, plan->slots);
 	/* One by one: to clear all the rest takes longer than a lookup in a list. */
-	layout->special = NEST_PART | (kind == NEST_DIRECT ? NEST_TAKEN : NEST_HASHED);
 	layout->kind = kind;
 	layout->chunks = 1;
 	layout->parts = segment->parts;
@@ -34995,7 +36915,6 @@ static void lay_out_in_nest_nest(struct nest_layout *layout, const struct bluepr
 		.slot_mask = bits_low(width),
 		.payload_behind = bits_low(plan->value_bits) << 1,
 		.extra_mask = bits_low(extra_bits) << plan->core_bits,
-		.special = special_of(plan, kind),
 		.max_steps = plan->max_steps,
 		.stash_limit = plan->stash_limit,
 		.reserve = plan->reserve,
@@ -35005,8 +36924,7 @@ static void lay_out_in_nest_nest(struct nest_layout *layout, const struct bluepr
 		lay_out_part(layout, segment, model);
 	layout->short_steps = search_short_steps(layout);
 	layout->step_most = search_step_most(layout);
-	lay_out_words(layout, plan->features & NIDUS_CONCURRENT,
-	              segment != NULL ? segment->most_bits - segment->tag_bits : 0);
+	lay_out_words(layout, segment != NULL ? segment->most_bits - segment->tag_bits : 0);
 	fill_patterns(layout);
 	if (nest_coded(kind))
 		coded_prepare();
@@ -35112,6 +37030,7 @@ nidus_status nest_create(struct nest *nest, const struct blueprint *plan, enum n
 	assert(segment != NULL || plan->growth_bits == 0);
 	*nest = (struct nest){
 		.capacity = plan->capacity,
+		.version = probe_version(),
 		.first_part = segment != NULL ? segment->first : 0,
 		.mapped = table != NULL,
 	};
@@ -35161,6 +37080,7 @@ void nest_free(struct nest *nest)
 
 void nest_clear(struct nest *nest)
 {
+	assert(!nest->mapped);
 	free_stashes(nest);
 	nest_shared_forget(nest);
 	memset(nest->bits, 0, nest_slots_bytes(nest->layout));
@@ -35173,6 +37093,7 @@ uint64_t nest_used_in(const struct nest *nest, uint64_t chunk)
 
 nidus_status nest_copy(struct nest *to, const struct nest *from)
 {
+	assert(!to->mapped && nest_slots_bytes(to->layout) == nest_slots_bytes(from->layout));
 	memcpy(to->bits, from->bits, nest_slots_bytes(from->layout));
 	for (uint64_t i = 0; i < from->layout->chunks; i++) {
 		nidus_status status =
@@ -35227,7 +37148,7 @@ double nest_headroom(const struct nest *nest)
 
 struct nest_key nest_locate(const struct nest *nest, enum nest_kind kind, uint64_t hash)
 {
-	return nest_locate_as(nest, kind, nest->layout->special, hash);
+	return nest_locate_as(nest, kind, NEST_ANY_PATH, hash);
 }
 
 nidus_entry nest_identity(const struct nest *nest, enum nest_kind kind, const struct nest_key *key)
@@ -35243,6 +37164,8 @@ struct nest_key nest_key_of_identity(const struct nest *nest, enum nest_kind kin
 {
 	uint64_t core = entry.fingerprint & nest->layout->core_values,
 		 hop = nest_hop(nest, kind, core);
+	assert(entry.home < nest->layout->groups && core != 0);
+	assert(entry.value <= bits_low(nest->layout->payload_bits));
 	uint64_t other =
 		nest_symmetric(kind) ? entry.home ^ hop : nest_forward(nest, entry.home, hop);
 	uint64_t tag = entry.fingerprint >> nest->layout->core_bits;
@@ -35374,6 +37297,7 @@ nidus_status nest_stash_key(struct nest *nest, enum nest_kind kind, const struct
 	struct overflow *stash = &nest->chunk[key->chunk].stash;
 	nidus_entry identity = nest_identity(nest, kind, key);
 	uint64_t nodes = stash->nodes, entries = stash->entries;
+	assert(copies > 0 && !nest->mapped);
 	if (nest_stash_full(nest, key->chunk) && overflow_find(stash, &identity, true) == NULL)
 		return fail(NIDUS_FULL, "no place for this key was found; the filter is full");
 	nidus_status status = overflow_add(stash, nest->allocator, &identity, copies);
@@ -35432,6 +37356,7 @@ void nest_bring_home(struct nest *nest, uint64_t chunk, uint64_t slot)
 	const struct overflow_node *node = nest_stashed_for(nest, chunk, slot, &value);
 	if (node == NULL)
 		return;
+	assert(nest_get(nest, nest->layout->kind, nest_chunk_bits(nest, chunk), slot) == 0);
 	nest_set(nest, nest->layout->kind, nest_chunk_bits(nest, chunk), slot, value);
 	nest->chunk[chunk].used++;
 	nest_stash_take(nest, chunk, &node->entry, 1);
@@ -35504,41 +37429,72 @@ nidus_status nest_remove_slow(struct nest *nest, uint64_t hash)
 
 /* ---------------------------------------------------------------- instances -- */
 
-ALWAYS_INLINE void prefetch(const struct nest *nest, enum nest_kind kind, uint64_t special,
-                            uint64_t hash)
+/* For one path from a hash to its groups; nests that threads share add what a lookup watches. */
+ALWAYS_INLINE struct nest_key prepare_in_nest_nest(const struct nest *nest, enum nest_kind kind,
+                                      enum nest_path path, uint64_t hash, nidus_probe *probe)
 {
-	const unsigned char *bits = nest->bits;
-	struct nest_key key;
-	uint64_t tag;
-	bits += nest_take_chunk(nest, special, &hash, &tag) * nest->layout->stride;
-	nest_locate_in(nest, kind, special, hash, &key);
+	struct nest_key key = nest_locate_as(nest, kind, path, hash);
+	uint64_t from = key.chunk * nest->layout->stride_bits;
+	probe->hash = hash;
+	probe->version = nest->version;
+	probe->number[NEST_PROBE_VALUE] = key.value;
 	for (unsigned i = 0; i < 2; i++) {
-		const unsigned char *at = bits + (key.group[i] * nest->layout->group_bits >> 3);
+		uint64_t bit = from + key.group[i] * nest->layout->group_bits;
+		const unsigned char *at = nest->bits + (bit >> 3);
+		probe->number[i] = bit;
 		PREFETCH(at);
 		PREFETCH(at + nest->layout->last_byte); /* it may lie in two lines */
 	}
+	return key;
 }
 
-/* Out of line, but not as a function without effects, whose call the compiler leaves out. */
-NEVER_INLINE void prefetch_any(const struct nest *nest, uint64_t hash)
+void nest_prepare_xor(const struct nest *nest, uint64_t hash, nidus_probe *probe)
 {
-	uint64_t special = nest->layout->special | NEST_CHUNKS;
-	__asm__ volatile("");
-	if (special == (NEST_CHUNKS | NEST_TAKEN))
-		prefetch(nest, NEST_XOR, NEST_CHUNKS | NEST_TAKEN, hash);
-	else
-		prefetch(nest, nest->layout->kind, special, hash);
+	prepare_in_nest_nest(nest, NEST_XOR, NEST_WHOLE_PATH, hash, probe);
 }
 
-/* Code of their own for the ways that large nests of fixed size have, which needs no stack. */
-void nest_prefetch(const struct nest *nest, uint64_t hash)
+void nest_prepare_offset(const struct nest *nest, uint64_t hash, nidus_probe *probe)
 {
-	if (UNLIKELY((nest->layout->special | NEST_CHUNKS) != NEST_CHUNKS)) /* there may be one */
-		prefetch_any(nest, hash);
-	else if (nest_symmetric(nest->layout->kind))
-		prefetch(nest, NEST_XOR, NEST_CHUNKS, hash);
-	else
-		prefetch(nest, NEST_WINDOWS, NEST_CHUNKS, hash);
+	prepare_in_nest_nest(nest, NEST_WINDOWS, NEST_WHOLE_PATH, hash, probe);
+}
+
+void nest_prepare_any(const struct nest *nest, uint64_t hash, nidus_probe *probe)
+{
+	prepare_in_nest_nest(nest, nest->layout->kind, NEST_ANY_PATH, hash, probe);
+}
+
+/* The stripes of both groups; false if one of them lies across a border. */
+static bool stripes_watched(const struct nest *nest, uint64_t chunk, nidus_probe *probe)
+{
+	const struct stripes *stripes = &nest->shared->stripes;
+	uint64_t from = chunk * nest->layout->stride_bits, crosses = 0;
+	probe->number[NEST_PROBE_WATCHED] = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t bit = probe->number[i] - from;
+		uint64_t stripe = stripe_in_chunk(stripes, chunk, bit >> 3);
+		PREFETCH(&stripes->stripe[stripe]);
+		probe->number[NEST_PROBE_WATCHED] |= stripe << 32 * i;
+		crosses |= bit ^ (bit + nest->layout->group_bits - 1);
+	}
+	return crosses >> (STRIPES_REGION_LOG + 3) == 0;
+}
+
+void nest_prepare_shared(const struct nest *nest, uint64_t hash, nidus_probe *probe)
+{
+	const enum nest_kind kind = nest->layout->kind;
+	struct nest_key key = prepare_in_nest_nest(nest, kind, NEST_ANY_PATH, hash, probe);
+	if (!nest_coded(kind)) {
+		uint32_t pair = nest_pair(&nest->shared->stripes, &key);
+		probe->number[NEST_PROBE_WATCHED] = pair;
+		PREFETCH(&nest->shared->pair_version[pair]);
+	} else if (!stripes_watched(nest, key.chunk, probe)) {
+		probe_by_hash(probe, hash);
+	}
+}
+
+bool nest_ask_by_hash(const struct nest *nest, uint64_t hash)
+{
+	return nest_ops(nest)->contains(nest, hash);
 }
 
 const struct body_ops *nest_ops(const struct nest *nest)
@@ -35548,7 +37504,6 @@ const struct body_ops *nest_ops(const struct nest *nest)
 	case NEST_CODED_BUCKETS:
 		return nest_ops_coded(nest);
 	case NEST_BUCKETS:
-		return nest_ops_buckets(nest);
 	case NEST_WINDOWS:
 		return nest_ops_windows(nest);
 	default:
@@ -36480,7 +38435,7 @@ static unsigned vacancy(const struct nest *nest, const struct place_in_nest_shar
 {
 	struct nest_shape shape = nest_shape_of(nest);
 	unsigned at = nest_vacancy(nest, shape, place_in_nest_shared->spot.bit[choice], open);
-	if (at == nest_none(shape))
+	if (at == NEST_NOWHERE)
 		return nest->layout->slots;
 	return nest_coded(nest->layout->kind) ? at : nest_slot_at(nest, at);
 }
@@ -36692,6 +38647,66 @@ struct split_late {
 	uint64_t slot[SPLIT_BLOCK], value[SPLIT_BLOCK];
 };
 
+/* Some slots side by side in a word, as fields, and nothing above them. */
+struct row {
+	unsigned width, bits;           /* of a field, and of all */
+	uint64_t ones;                  /* the lowest bits of the fields; */
+	uint64_t all;                   /* all their bits; */
+	uint64_t core_highs, core_lows; /* the highest of their cores, and those below */
+	unsigned core_high;
+};
+
+static inline struct row row_of(const struct nest_layout *layout, unsigned slots)
+{
+	const uint64_t ones = fields_ones(layout->width, slots);
+	return (struct row){
+		.width = layout->width,
+		.bits = slots * layout->width,
+		.ones = ones,
+		.all = bits_low(slots * layout->width),
+		.core_highs = ones << (layout->core_bits - 1),
+		.core_lows = ones * bits_low(layout->core_bits - 1),
+		.core_high = layout->core_bits - 1,
+	};
+}
+
+/* The lowest bits of fields that are taken: cores are never all zero. */
+ALWAYS_INLINE uint64_t row_taken(const struct row *row, uint64_t fields)
+{
+	uint64_t highs = ((fields & row->core_lows) + row->core_lows) | fields;
+	return (highs & row->core_highs) >> row->core_high;
+}
+
+/* A number of tags, for all fields of a row. */
+struct row_limit {
+	uint64_t compared; /* bits of fields, all but payloads, */
+	uint64_t highs;    /* the highest of those, which are of tags if there are any, */
+	unsigned high;
+	uint64_t limit;
+};
+
+static inline struct row_limit row_limit_of(const struct nest_layout *layout, unsigned slots,
+                                            uint64_t limit)
+{
+	const uint64_t ones = fields_ones(layout->width, slots);
+	return (struct row_limit){
+		.compared = ones * bits_low(layout->payload_at),
+		.highs = ones << (layout->payload_at - 1),
+		.high = layout->payload_at - 1,
+		.limit = ones * (limit << layout->tag_at),
+	};
+}
+
+/* The lowest bits of fields whose tags are not below the limit; of empty ones they may be anything. */
+ALWAYS_INLINE uint64_t row_from(const struct row_limit *limit, uint64_t fields)
+{
+	/* Whether the bits below the highest are at least the limit's; then by these, too. */
+	uint64_t own = fields & limit->compared;
+	uint64_t lower = (own | limit->highs) - (limit->limit & ~limit->highs);
+	uint64_t from = ((own & lower) | ((own | lower) & ~limit->limit)) & limit->highs;
+	return from >> limit->high;
+}
+
 /* Puts them into other slots that they may have. Errors: E_NOMEM, FULL. */
 static nidus_status split_put_late(struct nest *to, struct split_late *late);
 
@@ -36699,11 +38714,24 @@ static nidus_status split_put_late(struct nest *to, struct split_late *late);
 static uint64_t split_borrowed(const struct nest *nest, uint64_t slot, uint64_t value);
 
 /*
+ * Of the lowest bits of fields, the first one a slot's, those that go to the second body: `second`
+ * without those that have the limit's tag and borrowed bits below its own.
+ */
+static uint64_t split_by_borrowed(const struct nest *from, const struct spread *spread, unsigned slots,
+                           uint64_t slot, uint64_t fields, uint64_t second);
+
+/* Puts the entries of a row into a coded bucket that has others. Errors: E_NOMEM, FULL. */
+static nidus_status split_join_bucket(struct nest *to, uint64_t bucket, uint64_t fields);
+
+/*
  * Splits blocks of a body that goes in rows, from the first on, as many as it can; *done becomes
  * how many slots that are. Where isa.h says so.
  */
 static nidus_status split_blocks_avx2(const struct nest *from, const struct spread *spread,
                                uint64_t *done);
+
+/* Splits a body of coded buckets that are worked on in a word. Where isa.h says so. */
+static nidus_status split_buckets_avx2(const struct nest *from, const struct spread *spread);
 
 #endif
 
@@ -36731,11 +38759,15 @@ struct lender nest_lender(const struct nest *nest)
 {
 	const struct nest_layout *layout = nest->layout;
 	struct lender lender = { .groups = layout->groups, .cores = layout->core_values };
-	if (nest_symmetric(layout->kind)) {
+	const bool direct = layout->kind == NEST_DIRECT;
+	lender.lower = nest_symmetric(layout->kind);
+	if (direct) {
+		lender.direct = layout->direct_values;
+	} else if (lender.lower) {
 		lender.hops = layout->hops;
 		lender.hop_mask = bits_low(NEST_HOP_BITS);
 	}
-	if (layout->kind == NEST_DIRECT || (nest_symmetric(layout->kind) && layout->hops == NULL) ||
+	if ((lender.lower && !direct && layout->hops == NULL) ||
 	    multiply_overflows(lender.groups, lender.cores, &lender.identities))
 		lender.identities = 0;
 	return lender;
@@ -36949,40 +38981,10 @@ static unsigned row_slots(unsigned width)
 	return width <= 16 ? ROW_MOST : width <= 30 ? 2 : 1;
 }
 
-/* Some slots side by side in a word, as fields, and nothing above them. */
-struct row {
-	unsigned width, bits;           /* of a field, and of all */
-	uint64_t ones;                  /* the lowest bits of the fields; */
-	uint64_t all;                   /* all their bits; */
-	uint64_t core_highs, core_lows; /* the highest of their cores, and those below */
-	unsigned core_high;
-};
-
-static struct row row_of(const struct nest_layout *layout, unsigned slots)
-{
-	const uint64_t ones = fields_ones(layout->width, slots);
-	return (struct row){
-		.width = layout->width,
-		.bits = slots * layout->width,
-		.ones = ones,
-		.all = bits_low(slots * layout->width),
-		.core_highs = ones << (layout->core_bits - 1),
-		.core_lows = ones * bits_low(layout->core_bits - 1),
-		.core_high = layout->core_bits - 1,
-	};
-}
-
 ALWAYS_INLINE uint64_t row_load(const struct row *row, const unsigned char *bits, uint64_t slot)
 {
 	uint64_t bit = slot * row->width;
 	return load64(bits + (bit >> 3)) >> (bit & 7) & row->all;
-}
-
-/* The lowest bits of fields that are taken: cores are never all zero. */
-ALWAYS_INLINE uint64_t row_taken(const struct row *row, uint64_t fields)
-{
-	uint64_t highs = ((fields & row->core_lows) + row->core_lows) | fields;
-	return (highs & row->core_highs) >> row->core_high;
 }
 
 /* How many fields these lowest bits are of. */
@@ -37115,10 +39117,7 @@ struct split_in_nest_split {
 	const struct nest *from;
 	const struct spread *spread;
 	struct row row;
-	uint64_t compared; /* all but payloads, */
-	uint64_t highs;    /* the highest bits of that, which are of tags if there are any, */
-	unsigned high;
-	uint64_t limit; /* and the lowest fields of the second lane */
+	struct row_limit limit; /* the lowest fields of the second lane */
 	unsigned lanes;
 	struct lane lane[2];
 };
@@ -37130,27 +39129,22 @@ static struct split_in_nest_split split_of(const struct nest *from, const struct
 		.from = from,
 		.spread = spread,
 		.row = row_of(layout, slots),
-		.high = layout->payload_at - 1,
+		.limit = row_limit_of(layout, slots, spread->limit),
 		.lanes = spread->range[0].body == spread->range[1].body ? 1 : 2,
 	};
-	split_in_nest_split.compared = split_in_nest_split.row.ones * bits_low(layout->payload_at);
-	split_in_nest_split.highs = split_in_nest_split.row.ones << split_in_nest_split.high;
-	split_in_nest_split.limit = split_in_nest_split.row.ones * (spread->limit << layout->tag_at);
 	for (unsigned i = 0; i < split_in_nest_split.lanes; i++)
 		split_in_nest_split.lane[i] = lane_of_in_nest_split(from, &spread->range[i], slots);
 	return split_in_nest_split;
 }
 
-/* Those of the lowest bits of fields that go to the second lane, if some have the limit's tag. */
-NEVER_INLINE uint64_t split_by_borrowed(const struct split_in_nest_split *split_in_nest_split, unsigned slots, uint64_t slot,
-                                        uint64_t fields, uint64_t second)
+uint64_t split_by_borrowed(const struct nest *from, const struct spread *spread, unsigned slots,
+                           uint64_t slot, uint64_t fields, uint64_t second)
 {
-	const struct nest_layout *layout = split_in_nest_split->from->layout;
+	const struct nest_layout *layout = from->layout;
 	for (unsigned i = 0; i < slots; i++, fields >>= layout->width) {
 		uint64_t tag = fields >> layout->tag_at & bits_low(layout->tag_bits);
-		if (tag == split_in_nest_split->spread->limit &&
-		    split_borrowed(split_in_nest_split->from, slot + i, fields & layout->slot_mask) <
-		            split_in_nest_split->spread->borrowed)
+		if (tag == spread->limit &&
+		    split_borrowed(from, slot + i, fields & layout->slot_mask) < spread->borrowed)
 			second &= ~(UINT64_C(1) << i * layout->width);
 	}
 	return second;
@@ -37160,13 +39154,9 @@ NEVER_INLINE uint64_t split_by_borrowed(const struct split_in_nest_split *split_
 ALWAYS_INLINE uint64_t split_second_in_nest_split(const struct split_in_nest_split *split_in_nest_split, unsigned slots, uint64_t slot,
                                     uint64_t fields)
 {
-	/* Whether the bits below the highest are at least the limit's; then by these, too. */
-	uint64_t own = fields & split_in_nest_split->compared;
-	uint64_t lower = (own | split_in_nest_split->highs) - (split_in_nest_split->limit & ~split_in_nest_split->highs);
-	uint64_t second = ((own & lower) | ((own | lower) & ~split_in_nest_split->limit)) & split_in_nest_split->highs;
-	second >>= split_in_nest_split->high;
+	uint64_t second = row_from(&split_in_nest_split->limit, fields);
 	if (UNLIKELY(split_in_nest_split->spread->borrows))
-		second = split_by_borrowed(split_in_nest_split, slots, slot, fields, second);
+		second = split_by_borrowed(split_in_nest_split->from, split_in_nest_split->spread, slots, slot, fields, second);
 	return second;
 }
 
@@ -37212,12 +39202,11 @@ ALWAYS_INLINE nidus_status split_rows(const struct nest *from, const struct spre
 	return status;
 }
 
-/* Whether a body's slots go in rows: not if they become wider, are coded, or too narrow to count. */
-static bool goes_in_rows(const struct nest *from, const struct spread *spread)
+/* Whether a body is split, into others whose slots are no wider, nor too narrow to be counted. */
+static bool is_split(const struct nest *from, const struct spread *spread)
 {
 	const struct nest_layout *layout = from->layout;
-	if (spread->choose != NULL || from->mapped || nest_coded(layout->kind) ||
-	    spread->limit > bits_low(layout->tag_bits))
+	if (spread->choose != NULL || from->mapped || spread->limit > bits_low(layout->tag_bits))
 		return false;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct nest *to = spread->range[i].body;
@@ -37254,97 +39243,125 @@ static nidus_status spread_rows(const struct nest *from, const struct spread *sp
 
 /* -------------------------------------------------------------- coded buckets -- */
 
-/* A coded bucket of a body, while entries come to it. */
-struct coming {
-	struct nest *to;
-	uint64_t bit;
-	struct coded_parts parts;
-	bool fresh; /* it was empty: what comes is in order */
-};
+/*
+ * A body whose buckets are coded is split bucket by bucket: as rows, but each is sorted and coded
+ * once. Entries stay in order: what comes to an empty bucket need not be sorted.
+ */
 
-static inline struct coming coming_to(struct nest *to, uint64_t bucket)
+/* Puts an entry whose bucket is full into the other one that it may have, as put_elsewhere does. */
+static nidus_status put_into_other_bucket(struct nest *to, uint64_t bucket, uint64_t value)
 {
+	const enum nest_kind kind = to->layout->kind;
 	const struct coded_masks *masks = &to->layout->coding;
-	uint64_t bit = bucket * to->layout->group_bits;
+	struct nest_key key = nest_key_in(to, kind, 0, bucket * CODED_SLOTS, value);
+	unsigned choice = key.group[0] == bucket;
+	uint64_t bit = key.group[choice] * to->layout->group_bits;
 	struct coded_parts parts = coded_parts_in(masks, coded_load(to->bits, bit));
-	return (struct coming){ to, bit, parts, (parts.nibbles | parts.rests) == 0 };
+	if (!coded_first_empty(masks, parts))
+		return nest_insert_key(to, &key);
+	parts = coded_filled(masks, parts, nest_encode(to, kind, key.value, choice, 0));
+	coded_store(masks, to->bits, bit, coded_bits_of(parts));
+	to->chunk[0].used++;
+	return NIDUS_OK;
 }
 
-static inline void coming_end(const struct coming *coming)
+nidus_status split_join_bucket(struct nest *to, uint64_t bucket, uint64_t fields)
 {
-	coded_store(&coming->to->layout->coding, coming->to->bits, coming->bit,
-	            coded_bits_of(coming->parts));
-}
-
-/* One more entry comes; if there is no room, it goes elsewhere. */
-ALWAYS_INLINE nidus_status come(struct coming *coming, uint64_t bucket, uint64_t value)
-{
-	struct nest *to = coming->to;
-	const struct coded_masks *masks = &to->layout->coding;
-	if (LIKELY(coded_first_empty(masks, coming->parts))) {
-		coming->parts = coming->fresh ? coded_appended(masks, coming->parts, value)
-		                              : coded_filled(masks, coming->parts, value);
-		to->chunk[0].used++;
-		return NIDUS_OK;
+	const struct nest_layout *layout = to->layout;
+	const struct coded_masks *masks = &layout->coding;
+	const uint64_t bit = bucket * layout->group_bits;
+	struct coded_parts parts = coded_parts_in(masks, coded_load(to->bits, bit));
+	nidus_status status = NIDUS_OK;
+	for (; fields != 0 && status == NIDUS_OK; fields >>= layout->width) {
+		uint64_t value = fields & layout->slot_mask;
+		if (value == 0)
+			continue;
+		if (coded_first_empty(masks, parts)) {
+			parts = coded_filled(masks, parts, value);
+			to->chunk[0].used++;
+			continue;
+		}
+		coded_store(masks, to->bits, bit, coded_bits_of(parts));
+		status = put_into_other_bucket(to, bucket, value);
+		parts = coded_parts_in(masks, coded_load(to->bits, bit));
 	}
-	coming_end(coming);
-	nidus_status status = put_elsewhere(to, to->layout->kind, bucket * CODED_SLOTS, value);
-	*coming = coming_to(to, bucket);
+	coded_store(masks, to->bits, bit, coded_bits_of(parts));
 	return status;
 }
 
-/* Splits a body bucket by bucket: as slot by slot, but each bucket is sorted and coded once. */
+/* Fields in ascending order, some of them empty, as a bucket: empty slots first. */
+ALWAYS_INLINE uint64_t bucket_of_row(const struct nest_layout *layout, uint64_t fields)
+{
+	const unsigned rest_bits = layout->coding.rest_bits;
+	struct coded_parts parts = { 0, 0 };
+	for (unsigned i = 0; i < CODED_SLOTS; i++, fields >>= layout->width) {
+		uint64_t value = fields & layout->slot_mask;
+		unsigned any = 0 - (unsigned)(value != 0);
+		parts.nibbles = parts.nibbles >> (4 & any) | (value & 15) << 12;
+		parts.rests = parts.rests >> (rest_bits & any) | value >> 4 << 3 * rest_bits;
+	}
+	return coded_bits_of(parts);
+}
+
+/* Puts the entries of a row, whose lowest bits are `taken`, into a bucket of a lane. */
+ALWAYS_INLINE nidus_status bucket_to(const struct split_in_nest_split *split_in_nest_split, const struct lane *lane,
+                                     uint64_t bucket, uint64_t fields, uint64_t taken)
+{
+	struct nest *to = lane->to;
+	const uint64_t bit = bucket * to->layout->group_bits;
+	fields = lane_narrow(lane, CODED_SLOTS, fields + taken * lane->added);
+	if ((coded_load(to->bits, bit) & to->layout->coding.all) != 0)
+		return split_join_bucket(to, bucket, fields);
+	coded_store(&to->layout->coding, to->bits, bit, bucket_of_row(to->layout, fields));
+	to->chunk[0].used += row_count(&split_in_nest_split->row, taken);
+	return NIDUS_OK;
+}
+
 static nidus_status spread_buckets(const struct nest *from, const struct spread *spread)
 {
 	const struct nest_layout *layout = from->layout;
-	const bool two = spread->range[0].body != spread->range[1].body;
+	const struct split_in_nest_split split_in_nest_split = split_of(from, spread, CODED_SLOTS);
 	nidus_status status = NIDUS_OK;
 	for (uint64_t bucket = 0; bucket < layout->groups && status == NIDUS_OK; bucket++) {
 		uint64_t bits = coded_load(from->bits, bucket * layout->group_bits);
 		uint64_t fields = coded_fields_in(&layout->coding, bits & layout->coding.all);
-		struct coming coming[2] = { coming_to(spread->range[0].body, bucket),
-			                    coming_to(spread->range[1].body, bucket) };
-		for (unsigned i = 0; i < CODED_SLOTS && status == NIDUS_OK; i++) {
-			uint64_t value = fields & layout->slot_mask;
-			uint64_t tag = value >> layout->tag_at & bits_low(layout->tag_bits);
-			fields = i + 1 < CODED_SLOTS ? fields >> layout->width : 0;
-			if (value == 0)
-				continue;
-			bool second = tag > spread->limit;
-			if (tag == spread->limit)
-				second = !spread->borrows ||
-				         split_borrowed(from, bucket * CODED_SLOTS + i, value) >=
-				                 spread->borrowed;
-			second &= two;
-			tag += spread->range[second].added;
-			status = come(&coming[second], bucket,
-			              with_tag(from, coming[second].to, value, tag));
+		uint64_t taken = row_taken(&split_in_nest_split.row, fields), second = 0;
+		if (split_in_nest_split.lanes > 1) {
+			second = split_second_in_nest_split(&split_in_nest_split, CODED_SLOTS, bucket * CODED_SLOTS, fields);
+			second &= taken;
+			uint64_t there = fields & second * layout->slot_mask;
+			status = bucket_to(&split_in_nest_split, &split_in_nest_split.lane[1], bucket, there, second);
+			fields ^= there;
 		}
-		coming_end(&coming[0]);
-		if (two)
-			coming_end(&coming[1]);
+		if (status == NIDUS_OK)
+			status = bucket_to(&split_in_nest_split, &split_in_nest_split.lane[0], bucket, fields, taken ^ second);
 	}
 	return status;
 }
 
-/* Whether a body's buckets are coded, and worked on in a word in all bodies. */
+/* ----------------------------------------------------------------------- all -- */
+
+/* Whether buckets are coded, and worked on in a word in all bodies. */
 static bool goes_by_buckets(const struct nest *from, const struct spread *spread)
 {
 	const struct nest *first = spread->range[0].body, *second = spread->range[1].body;
-	return spread->choose == NULL && !from->mapped && nest_coded(from->layout->kind) &&
-	       from->layout->in_words == NEST_ONE && first->layout->in_words == NEST_ONE &&
-	       second->layout->in_words == NEST_ONE;
+	return nest_coded(from->layout->kind) && from->layout->in_words == NEST_ONE &&
+	       first->layout->in_words == NEST_ONE && second->layout->in_words == NEST_ONE;
 }
-
-/* ----------------------------------------------------------------------- all -- */
 
 static nidus_status spread_chunk(const struct nest *from, uint64_t chunk,
                                  const struct spread *spread)
 {
-	if (goes_in_rows(from, spread))
+	const bool split_in_nest_split = is_split(from, spread);
+	if (split_in_nest_split && !nest_coded(from->layout->kind))
 		return spread_rows(from, spread);
-	if (goes_by_buckets(from, spread))
+	if (split_in_nest_split && goes_by_buckets(from, spread)) {
+#ifdef NIDUS_HAVE_AVX2
+		if (isa_tier() == ISA_AVX2)
+			return split_buckets_avx2(from, spread);
+#endif
 		return spread_buckets(from, spread);
+	}
 	return from->mapped ? spread_mapped(from, chunk, spread)
 	                    : spread_slots_of(from, chunk, 0, spread);
 }
@@ -38143,17 +40160,22 @@ NEVER_INLINE bool find_bumped_in_ribbon_lookup_scalar(const struct ribbon *ribbo
 	return ribbon->verdict.layers == 0 || judge_in_ribbon_lookup_scalar(ribbon, hash);
 }
 
-/* A key that belongs to layer 0. */
-ALWAYS_INLINE bool find_at_in_ribbon_lookup_scalar(const struct ribbon *ribbon, uint64_t hash, uint64_t window,
-                           uint64_t *value)
+/* A key that belongs to layer 0, and its mask. */
+ALWAYS_INLINE bool find_by_in_ribbon_lookup_scalar(const struct ribbon *ribbon, uint64_t hash, uint64_t window,
+                           uint64_t mask, uint64_t *value)
 {
-	uint64_t mask = ribbon_mask(hash);
 	struct place_in_ribbon_lookup_scalar place_in_ribbon_lookup_scalar = place_of_in_ribbon_lookup_scalar(&ribbon->keys, &ribbon->keys.layer[0], window, mask | 1);
 	if (!has_print_in_ribbon_lookup_scalar(ribbon, &place_in_ribbon_lookup_scalar, ribbon_print(mask)))
 		return false;
 	if (value != NULL)
 		*value = value_at_in_ribbon_lookup_scalar(ribbon, &place_in_ribbon_lookup_scalar);
 	return LIKELY(ribbon->verdict.layers == 0) || judge_in_ribbon_lookup_scalar(ribbon, hash);
+}
+
+ALWAYS_INLINE bool find_at_in_ribbon_lookup_scalar(const struct ribbon *ribbon, uint64_t hash, uint64_t window,
+                           uint64_t *value)
+{
+	return find_by_in_ribbon_lookup_scalar(ribbon, hash, window, ribbon_mask(hash), value);
 }
 
 ALWAYS_INLINE bool find_in_ribbon_lookup_scalar(const struct ribbon *ribbon, uint64_t hash, uint64_t *value)
@@ -38194,6 +40216,33 @@ ALWAYS_INLINE void fetch_in_ribbon_lookup_scalar(const struct ribbon *ribbon, ui
 	PREFETCH(place_in_ribbon_lookup_scalar.first);
 	PREFETCH(place_in_ribbon_lookup_scalar.second);
 	PREFETCH(place_in_ribbon_lookup_scalar.second + 8 * bits - 1);
+}
+
+/* What the numbers of a probe are (base/probe.h). */
+enum { PROBE_WINDOW_in_ribbon_lookup_scalar, PROBE_MASK_in_ribbon_lookup_scalar };
+
+static void prepare_in_ribbon_lookup_scalar(const void *body, uint64_t hash, nidus_probe *probe)
+{
+	const struct ribbon *ribbon = body;
+	uint64_t window = ribbon_window(&ribbon->keys.layer[0], hash);
+	fetch_in_ribbon_lookup_scalar(ribbon, window);
+	probe->hash = hash;
+	probe->version = ribbon->version;
+	probe->number[PROBE_WINDOW_in_ribbon_lookup_scalar] = window;
+	probe->number[PROBE_MASK_in_ribbon_lookup_scalar] = ribbon_mask(hash);
+}
+
+static bool ask_in_ribbon_lookup_scalar(const void *body, const nidus_probe *probe)
+{
+	const struct ribbon *ribbon = body;
+	uint64_t window = probe->number[PROBE_WINDOW_in_ribbon_lookup_scalar];
+	if (UNLIKELY(probe->version != ribbon->version))
+		return contains_in_ribbon_lookup_scalar(ribbon, probe->hash);
+	if (UNLIKELY(ribbon->count == 0))
+		return false;
+	return UNLIKELY(ribbon_bumped(&ribbon->keys.layer[0], window))
+	               ? find_bumped_in_ribbon_lookup_scalar(ribbon, probe->hash, NULL)
+	               : find_by_in_ribbon_lookup_scalar(ribbon, probe->hash, window, probe->number[PROBE_MASK_in_ribbon_lookup_scalar], NULL);
 }
 
 /* Finds up to AHEAD keys; values[i] is 0 for those that are not there, unless it is NULL. */
@@ -38286,6 +40335,8 @@ static void solve_in_ribbon_lookup_scalar(const uint64_t *equations, uint64_t ro
 const struct ribbon_ops LOOKUP_TIER = {
 	.body = {
 		.contains = contains_in_ribbon_lookup_scalar,
+		.prepare = prepare_in_ribbon_lookup_scalar,
+		.ask = ask_in_ribbon_lookup_scalar,
 		.count = count_in_ribbon_lookup_scalar,
 		.find = find_values_in_ribbon_lookup_scalar,
 		.insert = ribbon_refuse_insert,
@@ -38787,6 +40838,7 @@ nidus_status ribbon_create(struct ribbon *ribbon, const struct blueprint *plan,
 		.mapped = table != NULL,
 		.capacity = plan->capacity,
 		.judged = plan->judged,
+		.version = probe_version(),
 		.allocator = *allocator,
 	};
 	ribbon_plan(plan, &ribbon->keys, &ribbon->verdict);
@@ -39060,7 +41112,7 @@ void hashes_of_u64(const struct hash_key *key, const uint64_t *keys, size_t n, u
 #include <string.h>
 #pragma GCC visibility pop
 
-static const char *const names_in_simd_isa[] = { [ISA_SCALAR] = "scalar", [ISA_AVX2] = "avx2" };
+static const char *const names[] = { [ISA_SCALAR] = "scalar", [ISA_AVX2] = "avx2" };
 
 static pthread_once_t once_in_simd_isa = PTHREAD_ONCE_INIT;
 static _Atomic int chosen = ISA_SCALAR;
@@ -39078,7 +41130,7 @@ static bool has_avx2(void)
 static void choose_in_simd_isa(void)
 {
 	const char *wish = getenv("NIDUS_ISA");
-	bool scalar = wish != NULL && strcmp(wish, names_in_simd_isa[ISA_SCALAR]) == 0;
+	bool scalar = wish != NULL && strcmp(wish, names[ISA_SCALAR]) == 0;
 	atomic_store(&chosen, has_avx2() && !scalar ? ISA_AVX2 : ISA_SCALAR);
 }
 
@@ -39090,21 +41142,21 @@ enum isa isa_tier(void)
 
 const char *isa_name(void)
 {
-	return names_in_simd_isa[isa_tier()];
+	return names[isa_tier()];
 }
 
 nidus_status isa_set(const char *name)
 {
 	(void)pthread_once(&once_in_simd_isa, choose_in_simd_isa);
-	if (strcmp(name, names_in_simd_isa[ISA_SCALAR]) == 0) {
+	if (strcmp(name, names[ISA_SCALAR]) == 0) {
 		atomic_store(&chosen, ISA_SCALAR);
 		return NIDUS_OK;
 	}
-	if (strcmp(name, names_in_simd_isa[ISA_AVX2]) == 0 && has_avx2()) {
+	if (strcmp(name, names[ISA_AVX2]) == 0 && has_avx2()) {
 		atomic_store(&chosen, ISA_AVX2);
 		return NIDUS_OK;
 	}
-	if (strcmp(name, names_in_simd_isa[ISA_AVX2]) == 0)
+	if (strcmp(name, names[ISA_AVX2]) == 0)
 		return fail(NIDUS_E_UNSUPPORTED, "this processor or build has no %s kernels", name);
 	return fail(NIDUS_E_ARG, "no instruction set is called %.40s: try scalar or avx2", name);
 }
@@ -39519,20 +41571,25 @@ ptrdiff_t file_source(void *context, void *bytes, size_t size)
  *      12  header size, u32          88  reserve, u32
  *      16  family, u32               92  max steps, u32
  *      20  features, u32             96  stash limit, u32
- *      24  seed, u64                100  borrowed bits, u32
+ *      24  seed, u64                100  stride, u32
  *      32  capacity, u64            104  count, u64
  *      40  max capacity, u64        112  stashed, u64
  *      48  fpr, f64                 120  sections, u32
  *      56  slots, u32               124  zero, u32
  *      60  core bits, u32           128  per section: kind u32, zero u32,
  *      64  growth bits, u32              offset u64, size u64, checksum u64
- *      68  level, u32               192  bits of a value, u32
+ *      68  shares, u32              192  bits of a value, u32
  *                                  196  1 if it is a directory of segments, u32
  *                                  200  keys in the verdict, u64
+ *                                  208  tick, u64
+ *                                  216  slices, u32
  *                                  248  checksum of bytes 0 to 247, u64
  */
 
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
 #pragma GCC visibility push(default)
 #include <errno.h>
 #pragma GCC visibility pop
@@ -39547,6 +41604,8 @@ static const unsigned char magic[8] = { 0x89, 'n', 'i', 'd', 'u', 's', '\r', '\n
 #define VALUE_BITS_AT 192 /* behind the section table */
 #define SEGMENTED_AT 196
 #define JUDGED_AT 200
+#define TICK_AT 208
+#define SLICES_AT 216
 #define CHECKSUM_AT 248
 
 #define LINE 64   /* sections start at a cache line, */
@@ -39581,6 +41640,7 @@ nidus_status image_lay_out(struct image *image)
 		if (add_overflows(start, size, &end) || end > INT64_MAX)
 			return fail(NIDUS_E_FORMAT, "the sections' sizes are absurd");
 	}
+	assert(image->section[0].offset >= IMAGE_HEADER);
 	image->size = end;
 	return NIDUS_OK;
 }
@@ -39616,16 +41676,17 @@ static void encode_plan(const struct blueprint *plan, unsigned char *to)
 	store32(to + 56, plan->slots);
 	store32(to + 60, plan->core_bits);
 	store32(to + 64, plan->growth_bits);
-	store32(to + 68, plan->level);
+	store32(to + 68, plan->shares);
 	store64(to + 72, plan->chunks);
 	store64(to + 80, plan->groups);
 	store32(to + 88, plan->reserve);
 	store32(to + 92, plan->max_steps);
 	store32(to + 96, plan->stash_limit);
-	store32(to + 100, plan->borrowed);
+	store32(to + 100, plan->stride);
 	store32(to + VALUE_BITS_AT, plan->value_bits);
 	store32(to + SEGMENTED_AT, plan->segmented);
 	store64(to + JUDGED_AT, plan->judged);
+	store32(to + SLICES_AT, plan->slices);
 }
 
 /* What does not fit is found out when the plan is encoded again. */
@@ -39640,16 +41701,17 @@ static void decode_plan(struct blueprint *plan, const unsigned char *from)
 	plan->slots = (uint8_t)load32(from + 56);
 	plan->core_bits = (uint8_t)load32(from + 60);
 	plan->growth_bits = (uint8_t)load32(from + 64);
-	plan->level = (uint8_t)load32(from + 68);
+	plan->shares = (uint8_t)load32(from + 68);
 	plan->chunks = load64(from + 72);
 	plan->groups = load64(from + 80);
-	plan->reserve = load32(from + 88);
+	plan->reserve = (uint16_t)load32(from + 88);
 	plan->max_steps = load32(from + 92);
 	plan->stash_limit = load32(from + 96);
-	plan->borrowed = (uint8_t)load32(from + 100);
+	plan->stride = (uint8_t)load32(from + 100);
 	plan->value_bits = (uint8_t)load32(from + VALUE_BITS_AT);
 	plan->segmented = (uint8_t)load32(from + SEGMENTED_AT);
 	plan->judged = load64(from + JUDGED_AT);
+	plan->slices = (uint16_t)load32(from + SLICES_AT);
 }
 
 static void encode(const struct image *image, unsigned char header[IMAGE_HEADER])
@@ -39661,6 +41723,7 @@ static void encode(const struct image *image, unsigned char header[IMAGE_HEADER]
 	encode_plan(&image->plan, header);
 	store64(header + 104, image->count);
 	store64(header + 112, image->stashed);
+	store64(header + TICK_AT, image->tick);
 	store32(header + 120, IMAGE_SECTIONS);
 	for (uint32_t i = 0; i < IMAGE_SECTIONS; i++) {
 		unsigned char *row = header + SECTION_TABLE + i * SECTION_ROW;
@@ -39751,6 +41814,7 @@ nidus_status image_write(struct image *image, const void *const bytes[IMAGE_SECT
 	encode(image, header);
 	status = image_put(sink, context, header, IMAGE_HEADER);
 	for (int i = 0; i < IMAGE_SECTIONS && status == NIDUS_OK; i++) {
+		assert(image->section[i].offset - end_before(image, i) < PAGE);
 		status = image_put(sink, context, zeros_in_store_image,
 		                   image->section[i].offset - end_before(image, i));
 		if (status == NIDUS_OK)
@@ -39826,6 +41890,7 @@ nidus_status image_read_header(struct image *image, nidus_source source, void *c
 	decode_plan(&image->plan, header);
 	image->count = load64(header + 104);
 	image->stashed = load64(header + 112);
+	image->tick = load64(header + TICK_AT);
 	for (int i = 0; i < IMAGE_SECTIONS; i++) {
 		image->section[i].size = load64(header + SECTION_TABLE + i * SECTION_ROW + 16);
 		image->section[i].checksum = load64(header + SECTION_TABLE + i * SECTION_ROW + 24);
@@ -39920,6 +41985,8 @@ nidus_status image_read_section(const struct image *image, enum image_section wh
 #undef SECTION_ROW
 #undef SECTION_TABLE
 #undef SEGMENTED_AT
+#undef SLICES_AT
+#undef TICK_AT
 #undef VALUE_BITS_AT
 
 /* ==== src/yard/build.c ==== */
@@ -40491,34 +42558,21 @@ void yard_write_values(unsigned char *bytes, const unsigned char *copy, unsigned
 #define NIDUS_YARD_TIERS_H
 
 
-/* Instead of a width: remainders of 8 bits in lines of 32 bytes. */
-#define YARD_SHORT 108
-
-static const struct yard_ops *yard_scalar(unsigned width);
-static const struct yard_ops *yard_avx2(unsigned width); /* where isa.h says so */
+/* For lines with so many slots in front; NULL if there are none. */
+static const struct yard_ops *yard_scalar(unsigned slots);
+static const struct yard_ops *yard_avx2(unsigned slots); /* where isa.h says so */
 
 #endif
 
 #define FRONTS_MOST (UINT64_C(1) << 40)
 
-const struct yard_ops *yard_find(unsigned width)
+const struct yard_ops *yard_find(unsigned slots)
 {
 #ifdef NIDUS_HAVE_AVX2
 	if (isa_tier() == ISA_AVX2)
-		return yard_avx2(width);
+		return yard_avx2(slots);
 #endif
-	return yard_scalar(width);
-}
-
-const struct yard_ops *yard_find_slots(unsigned slots)
-{
-	static const unsigned shapes[] = { 8, 12, 16, 24, YARD_SHORT };
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-		const struct yard_ops *ops = yard_find(shapes[i]);
-		if (ops->shape.front.slots == slots)
-			return ops;
-	}
-	return NULL;
+	return yard_scalar(slots);
 }
 
 /*
@@ -40554,20 +42608,32 @@ static uint64_t values_bytes(const struct yard_shape *shape, uint64_t fronts, un
 
 uint64_t yard_table_bytes(const struct blueprint *plan, unsigned tag_bits)
 {
-	const struct yard_shape *shape = &yard_find_slots(plan->slots)->shape;
+	const struct yard_shape *shape = &yard_find(plan->slots)->shape;
 	return yard_lines(plan->groups) * mini_line(shape->front) +
 	       values_bytes(shape, plan->groups, tag_bits + plan->value_bits);
 }
 
+/* What is cut from a hash leads back to one: the product of all choices fits. */
+static nidus_status check_choices(const struct mini_shape *front, uint64_t parts, uint64_t fronts)
+{
+	uint64_t choices;
+	if (parts < 1 || multiply_overflows(parts, fronts, &choices) ||
+	    multiply_overflows(choices, front->buckets, &choices) ||
+	    choices > UINT64_C(1) << (64 - front->width))
+		return fail(NIDUS_E_RANGE,
+		            "so many keys at so low a rate need more than a 64-bit hash");
+	return NIDUS_OK;
+}
+
 nidus_status yard_check(const struct blueprint *plan)
 {
-	const struct yard_ops *ops = yard_find_slots(plan->slots);
+	const struct yard_ops *ops = yard_find(plan->slots);
 	if (ops == NULL)
 		return fail(NIDUS_E_RANGE, "no line has %u slots", plan->slots);
 	if (plan->core_bits != ops->shape.front.width)
 		return fail(NIDUS_E_RANGE, "fingerprints of %u bits in lines for remainders of %u",
 		            plan->core_bits, ops->shape.front.width);
-	if (plan->growth_bits != 0 || plan->level != 0)
+	if (plan->growth_bits != 0)
 		return fail(NIDUS_E_RANGE, "yards of a fixed size with %u bits to grow",
 		            plan->growth_bits);
 	if (plan->value_bits > VALUE_BITS_MOST)
@@ -40575,11 +42641,7 @@ nidus_status yard_check(const struct blueprint *plan)
 		            plan->value_bits, VALUE_BITS_MOST);
 	if (plan->chunks != 1 || plan->groups < 1 || plan->groups > FRONTS_MOST)
 		return fail(NIDUS_E_RANGE, "so many front buckets are not possible");
-	/* Mini-buckets take not quite 6 bits of the hash. */
-	if (log2_floor(plan->groups) + 6 + ops->shape.front.width > 63)
-		return fail(NIDUS_E_RANGE,
-		            "so many keys at so low a rate need more than a 64-bit hash");
-	return NIDUS_OK;
+	return check_choices(&ops->shape.front, 1, plan->groups);
 }
 
 nidus_status yard_check_segment(const struct blueprint *plan, const struct segment *segment)
@@ -40592,15 +42654,7 @@ nidus_status yard_check_segment(const struct blueprint *plan, const struct segme
 	if (segment->tag_bits > YARD_TAG_BITS_MOST)
 		return fail(NIDUS_E_RANGE, "entries cannot keep %u bits of their part",
 		            segment->tag_bits);
-	/* What is cut from a hash leads back to one: the product of all choices fits. */
-	const struct mini_shape *front = &yard_find_slots(plan->slots)->shape.front;
-	uint64_t choices;
-	if (segment->parts < 1 || multiply_overflows(segment->parts, plan->groups, &choices) ||
-	    multiply_overflows(choices, front->buckets, &choices) ||
-	    choices > UINT64_C(1) << (64 - front->width))
-		return fail(NIDUS_E_RANGE,
-		            "so many keys at so low a rate need more than a 64-bit hash");
-	return NIDUS_OK;
+	return check_choices(&yard_find(plan->slots)->shape.front, segment->parts, plan->groups);
 }
 
 void yard_moved(struct yard *yard, unsigned char *room)
@@ -40615,7 +42669,7 @@ void yard_moved(struct yard *yard, unsigned char *room)
 
 void yard_sketch(struct yard *yard, const struct blueprint *plan, const struct segment *segment)
 {
-	const struct yard_ops *ops = yard_find_slots(plan->slots);
+	const struct yard_ops *ops = yard_find(plan->slots);
 	*yard = (struct yard){
 		.parts = segment->parts,
 		.first_part = segment->first,
@@ -40638,6 +42692,7 @@ nidus_status yard_create(struct yard *yard, const struct blueprint *plan,
 	if (segment == NULL)
 		segment = &whole;
 	yard_sketch(yard, plan, segment);
+	yard->version = probe_version();
 	yard->mapped = table != NULL;
 	yard->allocator = *allocator;
 	yard_lay_back(yard);
@@ -40677,22 +42732,6 @@ void yard_free(struct yard *yard)
 uint64_t yard_bytes(const struct yard *yard)
 {
 	return yard->memory.size + yard->stripes.memory.size + yard_list_bytes(yard);
-}
-
-/*
- * Lines spill their highest mini-buckets: in a full filter one lookup in sixteen needs the
- * backyard, and nine in ten of those are of the upper fifth. What is left of a hash below its
- * front bucket tells the mini-bucket.
- */
-void yard_prefetch(const struct yard *yard, uint64_t hash)
-{
-	const uint64_t upper_fifth = UINT64_MAX / 5 * 4;
-	uint64_t rest, bucket = multiply_wide(hash * yard->parts, yard->fronts, &rest);
-	PREFETCH(yard->front + (bucket * MINI_LINE >> yard->ops->shape.front.half));
-	if (rest >= upper_fifth && yard_nearly_full(yard, yard->ops->shape)) {
-		PREFETCH(yard_back_line(yard, bucket, 0));
-		PREFETCH(yard_back_line(yard, bucket, 1));
-	}
 }
 
 const struct body_ops *yard_body_ops(const struct yard *yard)
@@ -41026,18 +43065,22 @@ nidus_status yard_transfer(struct yard *to, const struct yard *from)
  *
  * YARD_INSTANCES(TIER) makes
  *
- *     const struct yard_ops *yard_TIER(unsigned width);
+ *     const struct yard_ops *yard_TIER(unsigned slots);
  *
- * The shapes fill a line of 512 bits: sizes and remainders in front
- * (mini-buckets + 9, 13, 17 or 25 bits per slot), and 4 bits of crumb more per
- * slot in the backyard. One shape fills half a line, for speed.
+ * for lines by the slots of front lines. The shapes fill a line of 512 bits: sizes (mini-buckets
+ * + 1 bit per slot, in whole bytes) and remainders in front, and 4 bits of crumb more per slot in
+ * the backyard. One shape fills half a line, for speed.
  *
  *      width   mini-buckets   front slots   backyard slots
  *          8             53            51               35
  *         12             44            36               27
  *         16             36            28               22
  *         24             37            19               16
- *    8 short             31            25               17    (32 bytes)
+ *          7             64            56               37
+ *         10             46            42               30
+ *          8             31            25               17    (32 bytes)
+ *
+ * These have code of their own. For the others, below, one instance reads the shape from the yard.
  */
 #ifndef NIDUS_YARD_INSTANCES_H
 #define NIDUS_YARD_INSTANCES_H
@@ -42870,6 +44913,46 @@ ALWAYS_INLINE bool yard_contains(const struct yard *yard, struct yard_shape shap
 	return UNLIKELY(elsewhere) ? in_any(yard, hash) : hit;
 }
 
+/* How to look a key up in its front line. */
+typedef bool (*yard_in_front_fn)(const struct yard *yard, struct yard_shape shape,
+                                 struct yard_key key, bool *elsewhere);
+
+/*
+ * The first step of a lookup in two (base/probe.h): fetches the front line, and the backyard lines
+ * if the lookup may well need them. Lines spill their highest mini-buckets: in a full filter one
+ * lookup in sixteen needs the backyard, and nine in ten of those are of the upper fifth.
+ */
+ALWAYS_INLINE void yard_prepare(const struct yard *yard, struct yard_shape shape, uint64_t hash,
+                                enum yard_use use, nidus_probe *probe)
+{
+	struct yard_key key = yard_locate_hot(yard, shape, hash);
+	const unsigned char *line = yard_front_line(yard, shape, key.bucket);
+	PREFETCH(line);
+	if (use == YARD_READ)
+		PREFETCH(yard_version(yard, line));
+	if (key.m >= shape.front.buckets * 4 / 5 && yard_nearly_full(yard, shape))
+		yard_approach_back(yard, shape, key.bucket);
+	probe->hash = hash;
+	probe->version = yard->version;
+	probe->number[YARD_PROBE_BUCKET] = key.bucket;
+	probe->number[YARD_PROBE_MINI] = key.m;
+	probe->number[YARD_PROBE_REMAINDER] = key.remainder;
+}
+
+/* yard_contains by what that left. */
+ALWAYS_INLINE bool yard_ask(const struct yard *yard, struct yard_shape shape,
+                            const nidus_probe *probe, yard_in_front_fn in_front,
+                            yard_in_any_fn in_any)
+{
+	if (UNLIKELY(probe->version != yard->version))
+		return in_any(yard, probe->hash);
+	struct yard_key key = { probe->number[YARD_PROBE_BUCKET],
+		                (unsigned)probe->number[YARD_PROBE_MINI],
+		                probe->number[YARD_PROBE_REMAINDER], 0 };
+	bool elsewhere, hit = in_front(yard, shape, key, &elsewhere);
+	return UNLIKELY(elsewhere) ? in_any(yard, probe->hash) : hit;
+}
+
 /* -------------------------------------------------------------------- inserts -- */
 
 /* Puts what lies beside an entry in that came into a slot of a front line. */
@@ -43096,10 +45179,6 @@ NEVER_INLINE void yard_approach_back_values(const struct yard *yard, uint64_t bu
 		PREFETCH_WRITE(at + size - 1);
 	}
 }
-
-/* How to look a key up in its front line. */
-typedef bool (*yard_in_front_fn)(const struct yard *yard, struct yard_shape shape,
-                                 struct yard_key key, bool *elsewhere);
 
 /*
  * Lookups: front lines are fetched YARD_AHEAD keys before they are read, one for each
@@ -43673,8 +45752,9 @@ ALWAYS_INLINE struct mini_view yard_shared_view(struct mini_shape shape, const u
 {
 	uint64_t first = word_load(line, 0) ^ mini_no_sizes(shape), last = 0;
 	if (mini_size_bits(shape) > 64) {
-		unsigned skip = mini_size_skip(shape) & 63;
-		last = first >> skip | word_load(line, 1) << (64 - skip);
+		struct mini_sizes sizes = { first,
+			                    word_load(line, 1) ^ mini_no_sizes_from(shape, 64) };
+		last = mini_from_bit(sizes, mini_size_skip(shape));
 	}
 	return mini_view_in(shape, first, last, m);
 }
@@ -43966,47 +46046,75 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 #endif
 #endif
 
-#define YARD_INSTANCES(tier)                               \
-	YARD_RARE_ONCE(tier)                               \
-	YARD_INSTANCE(tier, 8, YARD_MOST_FREQUENT)         \
-	YARD_INSTANCE(tier, 12, 44, 36, 27, 12, false)     \
-	YARD_INSTANCE(tier, 16, 36, 28, 22, 16, false)     \
-	YARD_INSTANCE(tier, 24, 37, 19, 16, 24, false)     \
-	YARD_INSTANCE(tier, short, 31, 25, 17, 8, true)    \
-	const struct yard_ops *yard_##tier(unsigned width) \
-	{                                                  \
-		switch (width) {                           \
-		case 8:                                    \
-			return &yard_ops_##tier##_8;       \
-		case 12:                                   \
-			return &yard_ops_##tier##_12;      \
-		case 16:                                   \
-			return &yard_ops_##tier##_16;      \
-		case 24:                                   \
-			return &yard_ops_##tier##_24;      \
-		case YARD_SHORT:                           \
-			return &yard_ops_##tier##_short;   \
-		default:                                   \
-			return NULL;                       \
-		}                                          \
+/* The shapes without code of their own: mini-buckets, slots of both kinds of lines, width. */
+#define YARD_OTHERS(each, name, rare)                                               \
+	each(name, rare, 64, 63, 40, 6), each(name, rare, 47, 46, 33, 9),           \
+		each(name, rare, 41, 39, 29, 11), each(name, rare, 70, 34, 26, 12), \
+		each(name, rare, 32, 32, 24, 14), each(name, rare, 58, 30, 23, 14)
+
+#define YARD_INSTANCES(tier)                                                                   \
+	YARD_RARE_ONCE(tier)                                                                   \
+	YARD_INSTANCE(tier, 51, YARD_MOST_FREQUENT)                                            \
+	YARD_INSTANCE(tier, 56, 64, 56, 37, 7, false)                                          \
+	YARD_INSTANCE(tier, 42, 46, 42, 30, 10, false)                                         \
+	YARD_INSTANCE(tier, 36, 44, 36, 27, 12, false)                                         \
+	YARD_INSTANCE(tier, 28, 36, 28, 22, 16, false)                                         \
+	YARD_INSTANCE(tier, 19, 37, 19, 16, 24, false)                                         \
+	YARD_INSTANCE(tier, 25, 31, 25, 17, 8, true)                                           \
+	YARD_ANY_INSTANCE(tier)                                                                \
+	const struct yard_ops *yard_##tier(unsigned slots)                                     \
+	{                                                                                      \
+		static const struct yard_ops *const frequent[] = {                             \
+			&yard_ops_##tier##_51, &yard_ops_##tier##_56, &yard_ops_##tier##_42,   \
+			&yard_ops_##tier##_36, &yard_ops_##tier##_28, &yard_ops_##tier##_19,   \
+			&yard_ops_##tier##_25,                                                 \
+		};                                                                             \
+		for (size_t i = 0; i < sizeof frequent / sizeof *frequent; i++) {              \
+			if (frequent[i]->shape.front.slots == slots)                           \
+				return frequent[i];                                            \
+		}                                                                              \
+		for (size_t i = 0; i < sizeof yard_ops_##tier##_any / sizeof(struct yard_ops); \
+		     i++) {                                                                    \
+			if (yard_ops_##tier##_any[i].shape.front.slots == slots)               \
+				return &yard_ops_##tier##_any[i];                              \
+		}                                                                              \
+		return NULL;                                                                   \
 	}
 
-#define YARD_SHAPED(name, buckets, slots, back_slots, width, half, rare)      \
-	static const struct yard_shape shape_##name =                         \
-		YARD_SHAPE(buckets, slots, back_slots, width, half);          \
-	YARD_RARE_EACH(name, shape_##name)                                    \
-	YARD_CALLS(name, shape_##name, rare)                                  \
-	YARD_SHARED_CALLS(name, shape_##name, rare)                           \
-	static const struct yard_ops yard_ops_##name = {                      \
-		.body = YARD_BODY_OPS(name, rare),                            \
-		.shared = YARD_SHARED_OPS(name),                              \
-		.shape = YARD_SHAPE(buckets, slots, back_slots, width, half), \
-		.put = put_key_##name,                                        \
-		.fill_fronts = fill_fronts_##name,                            \
-		.fill_back = yard_fill_back,                                  \
-		.transfer = yard_transfer_all,                                \
-		.spread = yard_spread_all,                                    \
-	};
+/* The shape of a yard that is not known at compile time. */
+static inline struct yard_shape yard_shape_of(const void *yard)
+{
+	return ((const struct yard *)yard)->ops->shape;
+}
+
+/* The operations of code `name` for a shape. */
+#define YARD_OPS(name, rare, buckets, slots, back_slots, width, half)               \
+	{                                                                           \
+		.body = YARD_BODY_OPS(name, rare), .shared = YARD_SHARED_OPS(name), \
+		.shape = YARD_SHAPE(buckets, slots, back_slots, width, half),       \
+		.put = put_key_##name, .fill_fronts = fill_fronts_##name,           \
+		.fill_back = yard_fill_back, .transfer = yard_transfer_all,         \
+		.spread = yard_spread_all,                                          \
+	}
+
+#define YARD_SHAPED(name, buckets, slots, back_slots, width, half, rare) \
+	static const struct yard_shape shape_##name =                    \
+		YARD_SHAPE(buckets, slots, back_slots, width, half);     \
+	YARD_RARE_EACH(name, shape_##name)                               \
+	YARD_CALLS(name, shape_##name, shape_##name, rare)               \
+	YARD_SHARED_CALLS(name, shape_##name, shape_##name, rare)        \
+	static const struct yard_ops yard_ops_##name =                   \
+		YARD_OPS(name, rare, buckets, slots, back_slots, width, half);
+
+#define YARD_OTHER_OPS(name, rare, buckets, slots, back_slots, width) \
+	YARD_OPS(name, rare, buckets, slots, back_slots, width, false)
+
+#define YARD_ANY_SHAPED(name, rare)                                                          \
+	YARD_RARE_EACH(name, yard->ops->shape)                                               \
+	YARD_CALLS(name, yard_shape_of(yard), yard_shape_of(*bodies), rare)                  \
+	YARD_SHARED_CALLS(name, yard_shape_of(yard), yard_shape_of(*bodies), rare)           \
+	static const struct yard_ops yard_ops_##name[] = { YARD_OTHERS(YARD_OTHER_OPS, name, \
+		                                                       rare) };
 
 /*
  * What a few calls in a hundred come to, changes of full lines, and values: compiled for each
@@ -44069,14 +46177,16 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 	YARD_RARE_CALLS(name, shape) \
 	YARD_SHARED_RARE_CALLS(name, shape)
 #define YARD_OFTEN ALWAYS_INLINE
-#define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier##_##shape)
+#define YARD_INSTANCE(tier, slots, ...) YARD_SHAPED(tier##_##slots, __VA_ARGS__, tier##_##slots)
+#define YARD_ANY_INSTANCE(tier) YARD_ANY_SHAPED(tier##_any, tier##_any)
 #else
 #define YARD_RARE_ONCE(tier)                    \
 	YARD_RARE_CALLS(tier, yard->ops->shape) \
 	YARD_SHARED_RARE_CALLS(tier, yard->ops->shape)
 #define YARD_OFTEN NEVER_INLINE
 #define YARD_RARE_EACH(name, shape)
-#define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier)
+#define YARD_INSTANCE(tier, slots, ...) YARD_SHAPED(tier##_##slots, __VA_ARGS__, tier)
+#define YARD_ANY_INSTANCE(tier) YARD_ANY_SHAPED(tier##_any, tier)
 #endif
 
 /* Batches for yard_look_all and yard_change_all. */
@@ -44085,8 +46195,8 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 #define YARD_OF_EACH(those, keys, number) \
 	((struct yard_batch){ .bodies = (those), .each = true, .hashes = (keys), .n = (number) })
 
-/* The calls of one thread. */
-#define YARD_CALLS(name, shape, rare)                                                              \
+/* The calls of one thread; `each` is the shape where there are bodies instead of a yard. */
+#define YARD_CALLS(name, shape, each, rare)                                                        \
 	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,         \
 	                                   uint64_t remainder, uint64_t beside)                    \
 	{                                                                                          \
@@ -44105,6 +46215,14 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 	static bool contains_##name(const void *yard, uint64_t hash)                               \
 	{                                                                                          \
 		return yard_contains(yard, shape, hash, in_any_##rare);                            \
+	}                                                                                          \
+	static void prepare_##name(const void *yard, uint64_t hash, nidus_probe *probe)            \
+	{                                                                                          \
+		yard_prepare(yard, shape, hash, YARD_ALONE, probe);                                \
+	}                                                                                          \
+	static bool ask_##name(const void *yard, const nidus_probe *probe)                         \
+	{                                                                                          \
+		return yard_ask(yard, shape, probe, yard_in_front, in_any_##rare);                 \
 	}                                                                                          \
 	static nidus_status remove_##name(void *yard, uint64_t hash)                               \
 	{                                                                                          \
@@ -44148,19 +46266,19 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,        \
 	                                 size_t n, uint8_t *yes)                                   \
 	{                                                                                          \
-		yard_look_each(bodies, shape, hashes, n, yes, in_any_##rare);                      \
+		yard_look_each(bodies, each, hashes, n, yes, in_any_##rare);                       \
 	}                                                                                          \
 	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,        \
 	                                       const uint64_t *values, size_t n, size_t *done)     \
 	{                                                                                          \
-		return yard_insert_each(bodies, shape, hashes, values, n, done, put_slow_##rare,   \
+		return yard_insert_each(bodies, each, hashes, values, n, done, put_slow_##rare,    \
 		                        push_tag_##name);                                          \
 	}                                                                                          \
 	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,        \
 	                                       size_t n, size_t *done)                             \
 	{                                                                                          \
-		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n),       \
-		                       shape, NULL, bodies, NULL, done, YARD_REMOVES, take_##name, \
+		return yard_change_all(YARD_OF_EACH((const void *const *)bodies, hashes, n), each, \
+		                       NULL, bodies, NULL, done, YARD_REMOVES, take_##name,        \
 		                       YARD_ALONE);                                                \
 	}
 
@@ -44209,7 +46327,8 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 
 #define YARD_BODY_OPS(name, rare)                                                             \
 	{                                                                                     \
-		.contains = contains_##name, .count = yard_count_copies, .find = find_##rare, \
+		.contains = contains_##name, .prepare = prepare_##name, .ask = ask_##name,    \
+		.count = yard_count_copies, .find = find_##rare,                              \
 		.insert = insert_##name, .insert_value = yard_insert_value,                   \
 		.remove = remove_##name, .change = yard_change_value,                         \
 		.contains_batch = contains_batch_##name, .find_batch = find_batch_##rare,     \
@@ -44220,7 +46339,7 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 
 #ifdef NIDUS_ONE_THREAD
 #define YARD_SHARED_RARE_CALLS(name, shape)
-#define YARD_SHARED_CALLS(name, shape, rare)
+#define YARD_SHARED_CALLS(name, shape, each, rare)
 #define YARD_SHARED_OPS(name) \
 	{                     \
 		0             \
@@ -44234,7 +46353,7 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 		return yard_shared_in_any(yard, shape, hash);                          \
 	}
 
-#define YARD_SHARED_CALLS(name, shape, rare)                                                 \
+#define YARD_SHARED_CALLS(name, shape, each, rare)                                           \
 	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,          \
 	                                          uint64_t value)                            \
 	{                                                                                    \
@@ -44250,6 +46369,16 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 	{                                                                                    \
 		return yard_shared_contains(yard, shape, hash, shared_in_any_##rare);        \
 	}                                                                                    \
+	static void shared_prepare_##name(const void *yard, uint64_t hash,                   \
+	                                  nidus_probe *probe)                                \
+	{                                                                                    \
+		yard_prepare(yard, shape, hash, YARD_READ, probe);                           \
+	}                                                                                    \
+	static bool shared_ask_##name(const void *yard, const nidus_probe *probe)            \
+	{                                                                                    \
+		return yard_ask(yard, shape, probe, yard_shared_in_front,                    \
+		                shared_in_any_##rare);                                       \
+	}                                                                                    \
 	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                  \
 	{                                                                                    \
 		return shared_put_##name(yard, hash, 0);                                     \
@@ -44260,12 +46389,13 @@ ALWAYS_INLINE nidus_status yard_shared_take(struct yard *yard, struct yard_shape
 	}                                                                                    \
 	YARD_BATCHES(shared_batch_##name, shape, yard_shared_in_front, shared_in_any_##rare, \
 	             shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)          \
-	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front, shared_in_any_##rare,   \
+	YARD_EACHES(shared_each_##name, each, yard_shared_in_front, shared_in_any_##rare,    \
 	            shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)
 
 #define YARD_SHARED_OPS(name)                                                                   \
 	{                                                                                       \
-		.contains = shared_contains_##name, .count = yard_shared_count,                 \
+		.contains = shared_contains_##name, .prepare = shared_prepare_##name,           \
+		.ask = shared_ask_##name, .count = yard_shared_count,                           \
 		.find = yard_shared_find, .insert = shared_insert_##name,                       \
 		.insert_value = yard_shared_insert_value, .insert_new = yard_shared_insert_new, \
 		.remove = shared_remove_##name, .change = yard_shared_change,                   \
@@ -44363,6 +46493,12 @@ static inline uint64_t blocked_multiply_avx2(uint64_t a, uint64_t b, uint64_t *l
 #endif
 }
 
+/* What the numbers of a probe are (base/probe.h). */
+
+
+/* The first step of a lookup in two: asks for the block of a hash. */
+
+
 static inline struct blocked_key blocked_locate_avx2(const struct bloom *bloom, uint64_t hash)
 {
 	struct blocked_key key;
@@ -44398,8 +46534,8 @@ static inline struct blocked_key blocked_locate_avx2(const struct bloom *bloom, 
 /* SPDX-License-Identifier: MIT
  *
  * shift: moves the bytes of a line of 64 or 32 bytes up or down by a few, or the
- * nibbles of 32 bytes by one, or those of 64 by three; or the bytes of a list of up to 64
- * by one.
+ * nibbles of 32 bytes by one, or the bits of 64 by some; or the bytes of
+ * a list of up to 64 by one.
  *
  * `size` (of a line 64 or 32), `by` (1 to 3) and `to` are known at compile time, `from` is
  * not: in files that are compiled for processors with AVX2 the whole line is
@@ -44505,22 +46641,15 @@ ALWAYS_INLINE __m256i shift_nibbles_from_avx2(unsigned from)
 	                       _mm256_andnot_si256(low, shift_from_avx2(0, from / 2)));
 }
 
-/* Of the nibbles of 32 bytes of a line, number `first` the first: ones in [from, to). */
-ALWAYS_INLINE __m256i shift_nibbles_in_avx2(unsigned first, unsigned from, unsigned to)
+/* Stores `moved` over the nibbles [from, to) of the 32 bytes that were there. */
+ALWAYS_INLINE void shift_blend_nibbles_avx2(unsigned char *bytes, __m256i there, __m256i moved,
+                                       unsigned from, unsigned to)
 {
-	__m256i chosen = shift_load_avx2(shift_masks_avx2 + 64 + from % 2 * 127 - from / 2 + first);
-	if (to < 2 * first + 64)
-		chosen = _mm256_andnot_si256(shift_nibbles_from_avx2(to - 2 * first), chosen);
-	return chosen;
-}
-
-/* Stores `moved` over the nibbles [from, to) of those that were there. */
-ALWAYS_INLINE void shift_blend_nibbles_avx2(unsigned char *line, unsigned first, __m256i there,
-                                       __m256i moved, unsigned from, unsigned to)
-{
-	__m256i chosen = shift_nibbles_in_avx2(first, from, to);
-	shift_store_avx2(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
-	                                          _mm256_andnot_si256(chosen, there)));
+	__m256i chosen = shift_load_avx2(shift_masks_avx2 + 64 + from % 2 * 127 - from / 2);
+	if (to < 64)
+		chosen = _mm256_andnot_si256(shift_nibbles_from_avx2(to), chosen);
+	shift_store_avx2(bytes, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                   _mm256_andnot_si256(chosen, there)));
 }
 
 /* Nibble i becomes what nibble i - 1 was, from <= i < to; 0 before the first. */
@@ -44530,7 +46659,7 @@ ALWAYS_INLINE void shift_nibbles_up_avx2(unsigned char *bytes, unsigned from, un
 	__m256i there = shift_load_avx2(bytes);
 	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(there, 4));
 	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(shift_half_up_avx2(there, 1), 4));
-	shift_blend_nibbles_avx2(bytes, 0, there, _mm256_or_si256(odd, even), from, to);
+	shift_blend_nibbles_avx2(bytes, there, _mm256_or_si256(odd, even), from, to);
 }
 
 /* Nibble i becomes what nibble i + 1 was, from <= i < to; 0 behind the last. */
@@ -44540,32 +46669,85 @@ ALWAYS_INLINE void shift_nibbles_down_avx2(unsigned char *bytes, unsigned from, 
 	__m256i there = shift_load_avx2(bytes);
 	__m256i odd = _mm256_andnot_si256(low, _mm256_slli_epi16(shift_half_down_avx2(there, 1), 4));
 	__m256i even = _mm256_and_si256(low, _mm256_srli_epi16(there, 4));
-	shift_blend_nibbles_avx2(bytes, 0, there, _mm256_or_si256(odd, even), from, to);
+	shift_blend_nibbles_avx2(bytes, there, _mm256_or_si256(odd, even), from, to);
 }
 
-/* Nibble i of a line of 64 bytes becomes what nibble i - 3 was, from <= i < to. */
-ALWAYS_INLINE void shift_three_up_avx2(unsigned char *line, unsigned from, unsigned to)
+/* Ones in the bits from a place on, of the 256 of a register, number `first` the first. */
+ALWAYS_INLINE __m256i shift_bits_from_avx2(unsigned first, unsigned from)
 {
-	__m256i low = shift_load_avx2(line), high = shift_load_avx2(line + 32);
-	__m256i low_up = _mm256_or_si256(_mm256_slli_epi16(low, 12),
-	                                 _mm256_srli_epi16(shift_half_up_avx2(low, 2), 4));
-	__m256i high_up = _mm256_or_si256(_mm256_slli_epi16(high, 12),
-	                                  _mm256_srli_epi16(shift_load_avx2(line + 30), 4));
-	shift_blend_nibbles_avx2(line, 32, high, high_up, from, to);
-	shift_blend_nibbles_avx2(line, 0, low, low_up, from, to);
+	/* As numbers that stop at 0; where 64 or more are to be shifted out, nothing is left. */
+	const __m256i firsts = _mm256_add_epi64(_mm256_setr_epi64x(0, 64, 128, 192),
+	                                        _mm256_set1_epi64x((int)first));
+	__m256i by = _mm256_subs_epu16(_mm256_set1_epi64x((int)from), firsts);
+	return _mm256_sllv_epi64(_mm256_set1_epi64x(-1), by);
 }
 
-/* Nibble i becomes what nibble i + 3 was, from <= i < to - 3; the last three become zero. */
-ALWAYS_INLINE void shift_three_down_avx2(unsigned char *line, unsigned from, unsigned to)
+/* A number of some bits at a place, in the same part of a line. */
+ALWAYS_INLINE __m256i shift_bits_at_avx2(unsigned first, unsigned place, uint64_t number)
 {
+	const __m256i firsts = _mm256_add_epi64(_mm256_setr_epi64x(0, 64, 128, 192),
+	                                        _mm256_set1_epi64x((int)first));
+	__m256i at = _mm256_set1_epi64x((int)place), all = _mm256_set1_epi64x((long long)number);
+	return _mm256_or_si256(_mm256_sllv_epi64(all, _mm256_sub_epi64(at, firsts)),
+	                       _mm256_srlv_epi64(all, _mm256_sub_epi64(firsts, at)));
+}
+
+/* Bits [from, to) become `moved`, but `by` of them from `from` on a number; others stay. */
+ALWAYS_INLINE void shift_blend_bits_in_avx2(unsigned char *line, unsigned first, __m256i there,
+                                       __m256i moved, unsigned from, unsigned to, unsigned by,
+                                       uint64_t number)
+{
+	__m256i chosen = _mm256_andnot_si256(shift_bits_from_avx2(first * 8, to),
+	                                     shift_bits_from_avx2(first * 8, from));
+	moved = _mm256_and_si256(moved, shift_bits_from_avx2(first * 8, from + by));
+	moved = _mm256_or_si256(moved, shift_bits_at_avx2(first * 8, from, number));
+	shift_store_avx2(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                          _mm256_andnot_si256(chosen, there)));
+}
+
+/*
+ * Bit i of a line of 64 bytes becomes what bit i - by was, from + by <= i < to, and those from
+ * `from` on become a number of `by` bits, 1 to 63.
+ */
+ALWAYS_INLINE void shift_bits_in_avx2(unsigned char *line, unsigned from, unsigned to, unsigned by,
+                                 uint64_t number)
+{
+	const __m128i up = _mm_cvtsi32_si128((int)by), over = _mm_cvtsi32_si128(64 - (int)by);
 	__m256i low = shift_load_avx2(line), high = shift_load_avx2(line + 32);
-	__m256i low_down = _mm256_or_si256(_mm256_srli_epi16(low, 12),
-	                                   _mm256_slli_epi16(shift_load_avx2(line + 2), 4));
-	__m256i high_down = _mm256_or_si256(_mm256_srli_epi16(high, 12),
-	                                    _mm256_slli_epi16(shift_half_down_avx2(high, 2), 4));
-	high_down = _mm256_and_si256(high_down, shift_nibbles_in_avx2(32, 0, to - 3));
-	shift_blend_nibbles_avx2(line, 32, high, high_down, from, to);
-	shift_blend_nibbles_avx2(line, 0, low, low_down, from, to);
+	__m256i low_below =
+		_mm256_blend_epi32(_mm256_permute4x64_epi64(low, 0x90), _mm256_setzero_si256(), 3);
+	__m256i low_up =
+		_mm256_or_si256(_mm256_sll_epi64(low, up), _mm256_srl_epi64(low_below, over));
+	__m256i high_up = _mm256_or_si256(_mm256_sll_epi64(high, up),
+	                                  _mm256_srl_epi64(shift_load_avx2(line + 24), over));
+	shift_blend_bits_in_avx2(line, 32, high, high_up, from, to, by, number);
+	shift_blend_bits_in_avx2(line, 0, low, low_up, from, to, by, number);
+}
+
+/* Bits [from, to) become `moved`, but the last `by` of them zeros; others stay. */
+ALWAYS_INLINE void shift_blend_bits_out_avx2(unsigned char *line, unsigned first, __m256i there,
+                                        __m256i moved, unsigned from, unsigned to, unsigned by)
+{
+	__m256i chosen = _mm256_andnot_si256(shift_bits_from_avx2(first * 8, to),
+	                                     shift_bits_from_avx2(first * 8, from));
+	moved = _mm256_andnot_si256(shift_bits_from_avx2(first * 8, to - by), moved);
+	shift_store_avx2(line + first, _mm256_or_si256(_mm256_and_si256(chosen, moved),
+	                                          _mm256_andnot_si256(chosen, there)));
+}
+
+/* Bit i of a line of 64 bytes becomes what bit i + by was, from <= i < to - by; those behind zero. */
+ALWAYS_INLINE void shift_bits_down_avx2(unsigned char *line, unsigned from, unsigned to, unsigned by)
+{
+	const __m128i down = _mm_cvtsi32_si128((int)by), over = _mm_cvtsi32_si128(64 - (int)by);
+	__m256i low = shift_load_avx2(line), high = shift_load_avx2(line + 32);
+	__m256i high_above = _mm256_blend_epi32(_mm256_permute4x64_epi64(high, 0x39),
+	                                        _mm256_setzero_si256(), 0xc0);
+	__m256i low_down = _mm256_or_si256(_mm256_srl_epi64(low, down),
+	                                   _mm256_sll_epi64(shift_load_avx2(line + 8), over));
+	__m256i high_down =
+		_mm256_or_si256(_mm256_srl_epi64(high, down), _mm256_sll_epi64(high_above, over));
+	shift_blend_bits_out_avx2(line, 32, high, high_down, from, to, by);
+	shift_blend_bits_out_avx2(line, 0, low, low_down, from, to, by);
 }
 
 /* Stores `moved` over the bytes from a place on of the 16 that were there, number `first` first. */
@@ -44847,7 +47029,7 @@ ALWAYS_INLINE void words_write_avx2(unsigned char *line, const unsigned char *co
 #pragma GCC visibility pop
 
 /* The place of each sector's bit, counted from the lowest bit of its word. */
-struct places {
+struct places_in_bloom_blocked_avx2 {
 	__m256i low, high; /* of 64-bit words 0 to 3, and 4 to 7; of 16 probes in 32-bit words */
 };
 
@@ -44870,21 +47052,21 @@ ALWAYS_INLINE __m256i spread_in_bloom_blocked_avx2(struct blocked_key key, unsig
 	return _mm256_add_epi32(_mm256_slli_epi64(products, 32), rest);
 }
 
-ALWAYS_INLINE struct places places_of_in_bloom_blocked_avx2(struct blocked_key key, unsigned probes)
+ALWAYS_INLINE struct places_in_bloom_blocked_avx2 places_of_in_bloom_blocked_avx2(struct blocked_key key, unsigned probes)
 {
-	struct places places;
+	struct places_in_bloom_blocked_avx2 places_in_bloom_blocked_avx2;
 	if (probes == 16) {
-		places.low = _mm256_srli_epi32(spread_halves(key, 0), 27);
-		places.high = _mm256_srli_epi32(spread_halves(key, 8), 27);
+		places_in_bloom_blocked_avx2.low = _mm256_srli_epi32(spread_halves(key, 0), 27);
+		places_in_bloom_blocked_avx2.high = _mm256_srli_epi32(spread_halves(key, 8), 27);
 	} else if (probes == 8) {
-		places.low = _mm256_srli_epi64(spread_in_bloom_blocked_avx2(key, 0), 58);
-		places.high = _mm256_srli_epi64(spread_in_bloom_blocked_avx2(key, 4), 58);
+		places_in_bloom_blocked_avx2.low = _mm256_srli_epi64(spread_in_bloom_blocked_avx2(key, 0), 58);
+		places_in_bloom_blocked_avx2.high = _mm256_srli_epi64(spread_in_bloom_blocked_avx2(key, 4), 58);
 	} else {
 		/* A shift by 64 or more, or by a negative number, leaves nothing. */
-		places.low = _mm256_srli_epi64(spread_in_bloom_blocked_avx2(key, 0), 57);
-		places.high = _mm256_sub_epi64(places.low, _mm256_set1_epi64x(64));
+		places_in_bloom_blocked_avx2.low = _mm256_srli_epi64(spread_in_bloom_blocked_avx2(key, 0), 57);
+		places_in_bloom_blocked_avx2.high = _mm256_sub_epi64(places_in_bloom_blocked_avx2.low, _mm256_set1_epi64x(64));
 	}
-	return places;
+	return places_in_bloom_blocked_avx2;
 }
 
 ALWAYS_INLINE __m256i one_per_sector(unsigned probes)
@@ -44893,21 +47075,21 @@ ALWAYS_INLINE __m256i one_per_sector(unsigned probes)
 }
 
 /* Brings each sector's bit to the bottom of its word. */
-ALWAYS_INLINE __m256i sectors_down(__m256i words, __m256i places, unsigned probes)
+ALWAYS_INLINE __m256i sectors_down(__m256i words, __m256i places_in_bloom_blocked_avx2, unsigned probes)
 {
-	return probes == 16 ? _mm256_srlv_epi32(words, places) : _mm256_srlv_epi64(words, places);
+	return probes == 16 ? _mm256_srlv_epi32(words, places_in_bloom_blocked_avx2) : _mm256_srlv_epi64(words, places_in_bloom_blocked_avx2);
 }
 
-ALWAYS_INLINE __m256i sectors_up(__m256i words, __m256i places, unsigned probes)
+ALWAYS_INLINE __m256i sectors_up(__m256i words, __m256i places_in_bloom_blocked_avx2, unsigned probes)
 {
-	return probes == 16 ? _mm256_sllv_epi32(words, places) : _mm256_sllv_epi64(words, places);
+	return probes == 16 ? _mm256_sllv_epi32(words, places_in_bloom_blocked_avx2) : _mm256_sllv_epi64(words, places_in_bloom_blocked_avx2);
 }
 
 ALWAYS_INLINE bool holds(__m256i low, __m256i high, struct blocked_key key, unsigned probes)
 {
-	struct places places = places_of_in_bloom_blocked_avx2(key, probes);
-	low = sectors_down(low, places.low, probes);
-	high = sectors_down(high, places.high, probes);
+	struct places_in_bloom_blocked_avx2 places_in_bloom_blocked_avx2 = places_of_in_bloom_blocked_avx2(key, probes);
+	low = sectors_down(low, places_in_bloom_blocked_avx2.low, probes);
+	high = sectors_down(high, places_in_bloom_blocked_avx2.high, probes);
 	/* Of a sector of two words, one has the bit. */
 	__m256i set = probes == 4 ? _mm256_or_si256(low, high) : _mm256_and_si256(low, high);
 	return _mm256_testc_si256(set, one_per_sector(probes));
@@ -44915,10 +47097,10 @@ ALWAYS_INLINE bool holds(__m256i low, __m256i high, struct blocked_key key, unsi
 
 ALWAYS_INLINE void put_in_bloom_blocked_avx2(__m256i *low, __m256i *high, struct blocked_key key, unsigned probes)
 {
-	struct places places = places_of_in_bloom_blocked_avx2(key, probes);
+	struct places_in_bloom_blocked_avx2 places_in_bloom_blocked_avx2 = places_of_in_bloom_blocked_avx2(key, probes);
 	__m256i one = one_per_sector(probes);
-	*low = _mm256_or_si256(*low, sectors_up(one, places.low, probes));
-	*high = _mm256_or_si256(*high, sectors_up(one, places.high, probes));
+	*low = _mm256_or_si256(*low, sectors_up(one, places_in_bloom_blocked_avx2.low, probes));
+	*high = _mm256_or_si256(*high, sectors_up(one, places_in_bloom_blocked_avx2.high, probes));
 }
 
 ALWAYS_INLINE bool blocked_holds_in_bloom_blocked_avx2(const unsigned char *line, struct blocked_key key, unsigned probes)
@@ -44979,6 +47161,17 @@ ALWAYS_INLINE bool look_in_bloom_blocked_avx2(const struct bloom *bloom, uint64_
 {
 	struct blocked_key key = blocked_locate_avx2(bloom, hash);
 	const unsigned char *line = bloom->table + key.block * BLOCKED_BYTES;
+	return shared_in_bloom_blocked_avx2 ? shared_holds_in_bloom_blocked_avx2(line, key, probes) : blocked_holds_in_bloom_blocked_avx2(line, key, probes);
+}
+
+/* The same by what blocked_prepare left. */
+ALWAYS_INLINE bool ask_in_bloom_blocked_avx2(const struct bloom *bloom, const nidus_probe *probe, unsigned probes,
+                       bool shared_in_bloom_blocked_avx2)
+{
+	if (UNLIKELY(probe->version != bloom->version))
+		return look_in_bloom_blocked_avx2(bloom, probe->hash, probes, shared_in_bloom_blocked_avx2);
+	struct blocked_key key = { .rest = probe->number[BLOCKED_PROBE_REST] };
+	const unsigned char *line = bloom->table + probe->number[BLOCKED_PROBE_BYTE];
 	return shared_in_bloom_blocked_avx2 ? shared_holds_in_bloom_blocked_avx2(line, key, probes) : blocked_holds_in_bloom_blocked_avx2(line, key, probes);
 }
 
@@ -45060,6 +47253,10 @@ ALWAYS_INLINE void add_batch_in_bloom_blocked_avx2(struct bloom *bloom, const ui
 	{                                                                                       \
 		return look_in_bloom_blocked_avx2(body, hash, probes, shared_in_bloom_blocked_avx2);                                        \
 	}                                                                                       \
+	static bool ask_in_bloom_blocked_avx2_##name(const void *body, const nidus_probe *probe)                      \
+	{                                                                                       \
+		return ask_in_bloom_blocked_avx2(body, probe, probes, shared_in_bloom_blocked_avx2);                                        \
+	}                                                                                       \
 	static uint64_t count_in_bloom_blocked_avx2_##name(const void *body, uint64_t hash)                           \
 	{                                                                                       \
 		return look_in_bloom_blocked_avx2(body, hash, probes, shared_in_bloom_blocked_avx2);                                        \
@@ -45089,7 +47286,8 @@ ALWAYS_INLINE void add_batch_in_bloom_blocked_avx2(struct bloom *bloom, const ui
 	}
 
 #define BLOCKED_MEMBERS(name)                                                        \
-	.contains = contains_in_bloom_blocked_avx2_##name, .count = count_in_bloom_blocked_avx2_##name, .insert = insert_in_bloom_blocked_avx2_##name, \
+	.contains = contains_in_bloom_blocked_avx2_##name, .prepare = blocked_prepare, .ask = ask_in_bloom_blocked_avx2_##name,  \
+	.count = count_in_bloom_blocked_avx2_##name, .insert = insert_in_bloom_blocked_avx2_##name,                              \
 	.contains_batch = contains_batch_in_bloom_blocked_avx2_##name, .insert_batch = insert_batch_in_bloom_blocked_avx2_##name
 
 #define BLOCKED_DEFINE(probes)                                                                     \
@@ -45125,8 +47323,8 @@ typedef int nidus_blocked_avx2_is_for_other_processors;
 /* ==== src/nest/split_avx2.c ==== */
 /* SPDX-License-Identifier: MIT
  *
- * split_avx2: blocks of a body that is split (split.c), each at once, for slots of up to 25 bits
- * that have no values.
+ * split_avx2: blocks of a body that is split (split.c), each at once: eight slots of up to 25 bits
+ * that have no values, or a coded bucket.
  *
  * Eight slots of w bits are w bytes, whatever w is: where a slot lies in a block, as a byte and
  * a bit of it, is the same for all blocks of a body. So a block becomes eight numbers of
@@ -45134,6 +47332,9 @@ typedef int nidus_blocked_avx2_is_for_other_processors;
  *
  *     slots, from any bit on    ->  bytes that hold each, shuffled  ->  shifted down, masked
  *     numbers                   ->  pairs in 64 bits                ->  four of them in 128 bits
+ *
+ * Of coded buckets pdep makes fields; of those that go to a body, and of their bits that stay, pext
+ * makes nibbles and rests without a gap.
  */
 #if defined(NIDUS_TIER_AVX2)
 
@@ -45473,6 +47674,10 @@ static inline uint64_t select_bit64_plain_avx2(uint64_t word, unsigned n)
 #endif
 #endif
 
+#pragma GCC visibility push(default)
+#include <assert.h>
+#pragma GCC visibility pop
+
 
 
 /* The XOR kinds, where each candidate leads to the other in the same way. */
@@ -45509,10 +47714,7 @@ static inline bool nest_coded_avx2(enum nest_kind kind)
 /* What making room has cost so far, for benchmarks. */
 
 
-/*
- * What the way from a hash to its groups has beyond the shortest, which is: one chunk, and
- * hops that were written down. A sum of these.
- */
+/* How a hash leads to its groups. */
 
 
 /*
@@ -45636,53 +47838,62 @@ static inline uint64_t nest_other_group_avx2(const struct nest *nest, enum nest_
 }
 
 /* Takes a core from what is left of a hash. */
-ALWAYS_INLINE uint64_t nest_take_core_avx2(const struct nest *nest, bool taken, uint64_t rest)
+ALWAYS_INLINE uint64_t nest_take_core_avx2(const struct nest *nest, bool direct, uint64_t rest)
 {
-	if (!taken)
+	if (!direct)
 		return 1 + take_choice_avx2(&rest, nest->layout->core_values);
 	uint64_t low = 1 + take_choice_avx2(&rest, nest->layout->groups - 1);
 	return low + nest->layout->groups * take_choice_avx2(&rest, nest->layout->direct_values);
 }
 
-/* What is left of a hash, behind the choice of a chunk, to a key; `special` is the nest's. */
-ALWAYS_INLINE void nest_locate_in_avx2(const struct nest *nest, enum nest_kind kind, uint64_t special,
+/* What is left of a hash, behind the choice of a chunk, to a key. */
+ALWAYS_INLINE void nest_locate_in_avx2(const struct nest *nest, enum nest_kind kind, enum nest_path path,
                                   uint64_t rest, struct nest_key *key)
 {
-	uint64_t first = take_choice_avx2(&rest, nest->layout->groups), hop;
-	bool taken = nest_symmetric_avx2(kind) && UNLIKELY((special & NEST_TAKEN) != 0);
-	uint64_t core = nest_take_core_avx2(nest, taken, rest);
-	if (taken)
-		hop = core & (nest->layout->groups - 1);
-	else if (UNLIKELY(special & NEST_HASHED))
-		hop = nest_symmetric_avx2(kind) ? nest_mask_avx2(nest, core) : nest_distance_avx2(nest, core);
-	else
-		hop = nest->layout->hops[core & bits_low(NEST_HOP_BITS)];
+	uint64_t first = take_choice_avx2(&rest, nest->layout->groups);
+	bool direct = (kind == NEST_XOR || kind == NEST_DIRECT) && path != NEST_SHORT_PATH &&
+	              UNLIKELY(nest->layout->kind == NEST_DIRECT);
+	uint64_t core = nest_take_core_avx2(nest, direct, rest);
+	uint64_t hop = direct ? core & (nest->layout->groups - 1) : nest_hop_avx2(nest, kind, core);
 	key->group[0] = first;
 	key->group[1] = nest_symmetric_avx2(kind) ? first ^ hop : nest_forward_avx2(nest, first, hop);
 	key->value = core;
+	/* A key has two groups, and its core bits are not all zero. */
+	assert(first < nest->layout->groups && key->group[1] < nest->layout->groups);
+	assert(first != key->group[1] && core != 0 && core <= nest->layout->core_values);
+}
+
+/* Whether a nest is a body of a growing filter; where it is known the compiler knows, too. */
+ALWAYS_INLINE bool nest_is_part_avx2(const struct nest *nest, enum nest_path path)
+{
+	return path == NEST_ANY_PATH ? nest->layout->parts != 0 : path == NEST_PART_PATH;
 }
 
 /* Takes the chunk from a hash, or its part; of that slots keep the tag, as it lies in them. */
-ALWAYS_INLINE uint64_t nest_take_chunk_avx2(const struct nest *nest, uint64_t special, uint64_t *hash,
+ALWAYS_INLINE uint64_t nest_take_chunk_avx2(const struct nest *nest, enum nest_path path, uint64_t *hash,
                                        uint64_t *tag)
 {
 	*tag = 0;
-	if (special & NEST_PART) {
-		uint64_t part = take_choice_avx2(hash, nest->layout->parts);
-		*tag = (part - nest->first_part) << nest->layout->tag_at;
+	assert(path != NEST_SHORT_PATH ||
+	       (nest->layout->chunks == 1 && nest->layout->kind != NEST_DIRECT));
+	assert(path == NEST_ANY_PATH || (path == NEST_PART_PATH) == (nest->layout->parts != 0));
+	if (path == NEST_SHORT_PATH)
 		return 0;
-	}
-	return special & NEST_CHUNKS ? take_choice_avx2(hash, nest->layout->chunks) : 0;
+	if (!nest_is_part_avx2(nest, path))
+		return take_choice_avx2(hash, nest->layout->chunks);
+	uint64_t part = take_choice_avx2(hash, nest->layout->parts);
+	*tag = (part - nest->first_part) << nest->layout->tag_at;
+	return 0;
 }
 
 /* Where the key of a hash may be. */
 ALWAYS_INLINE struct nest_key nest_locate_as_avx2(const struct nest *nest, enum nest_kind kind,
-                                             uint64_t special, uint64_t hash)
+                                             enum nest_path path, uint64_t hash)
 {
 	struct nest_key key;
 	uint64_t tag;
-	key.chunk = nest_take_chunk_avx2(nest, special, &hash, &tag);
-	nest_locate_in_avx2(nest, kind, special, hash, &key);
+	key.chunk = nest_take_chunk_avx2(nest, path, &hash, &tag);
+	nest_locate_in_avx2(nest, kind, path, hash, &key);
 	key.value |= tag;
 	return key;
 }
@@ -45695,6 +47906,13 @@ static inline unsigned char *nest_chunk_bits_avx2(const struct nest *nest, uint6
 	return nest->bits + chunk * nest->layout->stride;
 }
 
+/* Slots of a chunk. */
+static inline uint64_t nest_chunk_slots_avx2(const struct nest_layout *layout)
+{
+	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
+	                                    : layout->groups * layout->slots;
+}
+
 static inline uint64_t nest_get_avx2(const struct nest *nest, enum nest_kind kind,
                                 const unsigned char *chunk_bits, uint64_t slot)
 {
@@ -45705,6 +47923,8 @@ static inline uint64_t nest_get_avx2(const struct nest *nest, enum nest_kind kin
 static inline void nest_set_avx2(const struct nest *nest, enum nest_kind kind, unsigned char *chunk_bits,
                             uint64_t slot, uint64_t value)
 {
+	assert(!nest->mapped && slot < nest_chunk_slots_avx2(nest->layout));
+	assert((value & ~nest->layout->slot_mask) == 0);
 	if (!nest_coded_avx2(kind)) {
 		slot_set(chunk_bits, nest->layout->width, slot, value);
 		return;
@@ -45732,13 +47952,6 @@ static inline uint64_t nest_first_slot_avx2(const struct nest *nest, enum nest_k
 	return kind == NEST_WINDOWS ? group : group * nest->layout->slots;
 }
 
-/* Slots of a chunk. */
-static inline uint64_t nest_chunk_slots_avx2(const struct nest_layout *layout)
-{
-	return layout->kind == NEST_WINDOWS ? layout->groups + layout->slots - 1
-	                                    : layout->groups * layout->slots;
-}
-
 /* Bytes of the slots of all chunks. */
 static inline uint64_t nest_slots_bytes_avx2(const struct nest_layout *layout)
 {
@@ -45749,6 +47962,7 @@ static inline uint64_t nest_slots_bytes_avx2(const struct nest_layout *layout)
 static inline uint64_t nest_encode_avx2(const struct nest *nest, enum nest_kind kind, uint64_t value,
                                    unsigned choice, uint64_t at)
 {
+	assert(choice < 2);
 	if (nest_symmetric_avx2(kind))
 		return value;
 	uint64_t extra = kind == NEST_WINDOWS ? choice | at << 1 : choice;
@@ -45758,6 +47972,7 @@ static inline uint64_t nest_encode_avx2(const struct nest *nest, enum nest_kind 
 /* What a slot of a key holds, with another payload. */
 static inline uint64_t nest_with_payload_avx2(const struct nest *nest, uint64_t value, uint64_t payload)
 {
+	assert(payload <= bits_low(nest->layout->payload_bits));
 	return (value & bits_low(nest->layout->payload_at)) | payload << nest->layout->payload_at;
 }
 
@@ -45890,6 +48105,9 @@ static inline uint64_t nest_home_group_avx2(enum nest_kind kind, const struct ne
 
 
 
+/* The same for those entries whose payload has a 1 in `wanted`. */
+
+
 
 /* Puts a key in, with the value that is in key->value. Errors: FULL, COPIES, E_NOMEM. */
 
@@ -45980,7 +48198,16 @@ struct spread;
 /* After a slot was emptied: a stashed entry that has its home there comes home, one copy of it. */
 
 
-/* Asks for the lines of both groups of a hash. */
+/*
+ * The first step of a lookup in two (base/probe.h): asks for the lines of both groups of a hash. The
+ * first two are for whole filters, the last is for nests that threads share.
+ */
+
+
+
+
+
+/* The second step, where the first is not known to be of this nest. */
 
 
 /* The operations compiled for a nest's shape (shape.h). */
@@ -45994,6 +48221,55 @@ struct spread;
 /* Entries of a block whose slots are taken in the body that they go to, as they would be there. */
 
 
+/* Some slots side by side in a word, as fields, and nothing above them. */
+
+
+static inline struct row row_of_avx2(const struct nest_layout *layout, unsigned slots)
+{
+	const uint64_t ones = fields_ones(layout->width, slots);
+	return (struct row){
+		.width = layout->width,
+		.bits = slots * layout->width,
+		.ones = ones,
+		.all = bits_low(slots * layout->width),
+		.core_highs = ones << (layout->core_bits - 1),
+		.core_lows = ones * bits_low(layout->core_bits - 1),
+		.core_high = layout->core_bits - 1,
+	};
+}
+
+/* The lowest bits of fields that are taken: cores are never all zero. */
+ALWAYS_INLINE uint64_t row_taken_avx2(const struct row *row, uint64_t fields)
+{
+	uint64_t highs = ((fields & row->core_lows) + row->core_lows) | fields;
+	return (highs & row->core_highs) >> row->core_high;
+}
+
+/* A number of tags, for all fields of a row. */
+
+
+static inline struct row_limit row_limit_of_avx2(const struct nest_layout *layout, unsigned slots,
+                                            uint64_t limit)
+{
+	const uint64_t ones = fields_ones(layout->width, slots);
+	return (struct row_limit){
+		.compared = ones * bits_low(layout->payload_at),
+		.highs = ones << (layout->payload_at - 1),
+		.high = layout->payload_at - 1,
+		.limit = ones * (limit << layout->tag_at),
+	};
+}
+
+/* The lowest bits of fields whose tags are not below the limit; of empty ones they may be anything. */
+ALWAYS_INLINE uint64_t row_from_avx2(const struct row_limit *limit, uint64_t fields)
+{
+	/* Whether the bits below the highest are at least the limit's; then by these, too. */
+	uint64_t own = fields & limit->compared;
+	uint64_t lower = (own | limit->highs) - (limit->limit & ~limit->highs);
+	uint64_t from = ((own & lower) | ((own | lower) & ~limit->limit)) & limit->highs;
+	return from >> limit->high;
+}
+
 /* Puts them into other slots that they may have. Errors: E_NOMEM, FULL. */
 
 
@@ -46001,9 +48277,21 @@ struct spread;
 
 
 /*
+ * Of the lowest bits of fields, the first one a slot's, those that go to the second body: `second`
+ * without those that have the limit's tag and borrowed bits below its own.
+ */
+
+
+/* Puts the entries of a row into a coded bucket that has others. Errors: E_NOMEM, FULL. */
+
+
+/*
  * Splits blocks of a body that goes in rows, from the first on, as many as it can; *done becomes
  * how many slots that are. Where isa.h says so.
  */
+
+
+/* Splits a body of coded buckets that are worked on in a word. Where isa.h says so. */
 
 
 #endif
@@ -46225,6 +48513,82 @@ nidus_status split_blocks_avx2(const struct nest *from, const struct spread *spr
 	return status;
 }
 
+/* ------------------------------------------------------------------ coded buckets -- */
+
+/* A body that entries of coded buckets go to. Bits of fields as they come, which stay: */
+struct bucket_lane {
+	struct nest *to;
+	uint64_t added; /* to a slot: what its tag becomes more */
+	uint64_t kept;  /* of a slot, */
+	uint64_t rest;  /* without its nibble, */
+	uint64_t row;   /* and of all four */
+};
+
+static struct bucket_lane bucket_lane_of(const struct nest *from, const struct spread_range *range)
+{
+	const struct nest_layout *layout = from->layout;
+	struct nest *to = range->body;
+	struct bucket_lane lane = { .to = to, .added = range->added << layout->tag_at };
+	lane.kept = bits_low(to->layout->payload_at) |
+	            bits_low(layout->payload_bits) << layout->payload_at;
+	lane.rest = lane.kept & ~UINT64_C(15);
+	lane.row = lane.kept * fields_ones(layout->width, CODED_SLOTS);
+	return lane;
+}
+
+/* Puts the entries of fields, whose lowest bits are `own`, into a bucket. */
+ALWAYS_INLINE nidus_status put_into_bucket(const struct bucket_lane *lane, uint64_t bucket,
+                                           uint64_t fields, uint64_t own)
+{
+	struct nest *to = lane->to;
+	const struct coded_masks *masks = &to->layout->coding;
+	const unsigned count = (unsigned)POPCOUNT64(own), empty = CODED_SLOTS - count;
+	const uint64_t bit = bucket * to->layout->group_bits;
+	fields += own * lane->added;
+	if ((coded_load(to->bits, bit) & masks->all) != 0)
+		return split_join_bucket(to, bucket, _pext_u64(fields, lane->row));
+	struct coded_parts parts = { _pext_u64(fields, own * 15) << 4 * empty,
+		                     _pext_u64(fields, own * lane->rest)
+		                             << masks->rest_bits * empty };
+	coded_store(masks, to->bits, bit, coded_bits_of(parts));
+	to->chunk[0].used += count;
+	return NIDUS_OK;
+}
+
+/* Entries of a bucket are in order and stay so: what comes to an empty one need not be sorted. */
+nidus_status split_buckets_avx2(const struct nest *from, const struct spread *spread)
+{
+	const struct nest_layout *layout = from->layout;
+	const bool two = spread->range[0].body != spread->range[1].body;
+	const struct row row = row_of_avx2(layout, CODED_SLOTS);
+	const struct row_limit limit = row_limit_of_avx2(layout, CODED_SLOTS, spread->limit);
+	const uint64_t nibbles = row.ones * 15, rests = row.all & ~nibbles;
+	const struct bucket_lane first = bucket_lane_of(from, &spread->range[0]),
+				 second = bucket_lane_of(from, &spread->range[1]);
+	nidus_status status = NIDUS_OK;
+	for (uint64_t bucket = 0; bucket < layout->groups && status == NIDUS_OK; bucket++) {
+		uint64_t bits = coded_load(from->bits, bucket * layout->group_bits);
+		struct coded_parts parts = coded_parts_in(&layout->coding, bits);
+		uint64_t fields = _pdep_u64(parts.nibbles, nibbles) | _pdep_u64(parts.rests, rests);
+		uint64_t here = row_taken_avx2(&row, fields), there = 0;
+		if (two) {
+			there = row_from_avx2(&limit, fields);
+			if (spread->borrows)
+				there = split_by_borrowed(from, spread, CODED_SLOTS,
+				                          bucket * CODED_SLOTS, fields, there);
+			there &= here;
+			here ^= there;
+		}
+		if (there != 0)
+			status = put_into_bucket(&second, bucket, fields & there * layout->slot_mask,
+			                         there);
+		if (here != 0 && status == NIDUS_OK)
+			status = put_into_bucket(&first, bucket, fields & here * layout->slot_mask,
+			                         here);
+	}
+	return status;
+}
+
 #else
 typedef int nidus_split_avx2_is_for_other_processors;
 #endif
@@ -46391,17 +48755,22 @@ NEVER_INLINE bool find_bumped_in_ribbon_lookup_avx2(const struct ribbon *ribbon,
 	return ribbon->verdict.layers == 0 || judge_in_ribbon_lookup_avx2(ribbon, hash);
 }
 
-/* A key that belongs to layer 0. */
-ALWAYS_INLINE bool find_at_in_ribbon_lookup_avx2(const struct ribbon *ribbon, uint64_t hash, uint64_t window,
-                           uint64_t *value)
+/* A key that belongs to layer 0, and its mask. */
+ALWAYS_INLINE bool find_by_in_ribbon_lookup_avx2(const struct ribbon *ribbon, uint64_t hash, uint64_t window,
+                           uint64_t mask, uint64_t *value)
 {
-	uint64_t mask = ribbon_mask(hash);
 	struct place_in_ribbon_lookup_avx2 place_in_ribbon_lookup_avx2 = place_of_in_ribbon_lookup_avx2(&ribbon->keys, &ribbon->keys.layer[0], window, mask | 1);
 	if (!has_print_in_ribbon_lookup_avx2(ribbon, &place_in_ribbon_lookup_avx2, ribbon_print(mask)))
 		return false;
 	if (value != NULL)
 		*value = value_at_in_ribbon_lookup_avx2(ribbon, &place_in_ribbon_lookup_avx2);
 	return LIKELY(ribbon->verdict.layers == 0) || judge_in_ribbon_lookup_avx2(ribbon, hash);
+}
+
+ALWAYS_INLINE bool find_at_in_ribbon_lookup_avx2(const struct ribbon *ribbon, uint64_t hash, uint64_t window,
+                           uint64_t *value)
+{
+	return find_by_in_ribbon_lookup_avx2(ribbon, hash, window, ribbon_mask(hash), value);
 }
 
 ALWAYS_INLINE bool find_in_ribbon_lookup_avx2(const struct ribbon *ribbon, uint64_t hash, uint64_t *value)
@@ -46442,6 +48811,33 @@ ALWAYS_INLINE void fetch_in_ribbon_lookup_avx2(const struct ribbon *ribbon, uint
 	PREFETCH(place_in_ribbon_lookup_avx2.first);
 	PREFETCH(place_in_ribbon_lookup_avx2.second);
 	PREFETCH(place_in_ribbon_lookup_avx2.second + 8 * bits - 1);
+}
+
+/* What the numbers of a probe are (base/probe.h). */
+enum { PROBE_WINDOW_in_ribbon_lookup_avx2, PROBE_MASK_in_ribbon_lookup_avx2 };
+
+static void prepare_in_ribbon_lookup_avx2(const void *body, uint64_t hash, nidus_probe *probe)
+{
+	const struct ribbon *ribbon = body;
+	uint64_t window = ribbon_window(&ribbon->keys.layer[0], hash);
+	fetch_in_ribbon_lookup_avx2(ribbon, window);
+	probe->hash = hash;
+	probe->version = ribbon->version;
+	probe->number[PROBE_WINDOW_in_ribbon_lookup_avx2] = window;
+	probe->number[PROBE_MASK_in_ribbon_lookup_avx2] = ribbon_mask(hash);
+}
+
+static bool ask_in_ribbon_lookup_avx2(const void *body, const nidus_probe *probe)
+{
+	const struct ribbon *ribbon = body;
+	uint64_t window = probe->number[PROBE_WINDOW_in_ribbon_lookup_avx2];
+	if (UNLIKELY(probe->version != ribbon->version))
+		return contains_in_ribbon_lookup_avx2(ribbon, probe->hash);
+	if (UNLIKELY(ribbon->count == 0))
+		return false;
+	return UNLIKELY(ribbon_bumped(&ribbon->keys.layer[0], window))
+	               ? find_bumped_in_ribbon_lookup_avx2(ribbon, probe->hash, NULL)
+	               : find_by_in_ribbon_lookup_avx2(ribbon, probe->hash, window, probe->number[PROBE_MASK_in_ribbon_lookup_avx2], NULL);
 }
 
 /* Finds up to AHEAD keys; values[i] is 0 for those that are not there, unless it is NULL. */
@@ -46534,6 +48930,8 @@ static void solve_in_ribbon_lookup_avx2(const uint64_t *equations, uint64_t rows
 const struct ribbon_ops LOOKUP_TIER = {
 	.body = {
 		.contains = contains_in_ribbon_lookup_avx2,
+		.prepare = prepare_in_ribbon_lookup_avx2,
+		.ask = ask_in_ribbon_lookup_avx2,
 		.count = count_in_ribbon_lookup_avx2,
 		.find = find_values_in_ribbon_lookup_avx2,
 		.insert = ribbon_refuse_insert,
@@ -46635,18 +49033,22 @@ typedef int nidus_hashes_avx2_is_for_other_processors;
  *
  * YARD_INSTANCES(TIER) makes
  *
- *     const struct yard_ops *yard_TIER(unsigned width);
+ *     const struct yard_ops *yard_TIER(unsigned slots);
  *
- * The shapes fill a line of 512 bits: sizes and remainders in front
- * (mini-buckets + 9, 13, 17 or 25 bits per slot), and 4 bits of crumb more per
- * slot in the backyard. One shape fills half a line, for speed.
+ * for lines by the slots of front lines. The shapes fill a line of 512 bits: sizes (mini-buckets
+ * + 1 bit per slot, in whole bytes) and remainders in front, and 4 bits of crumb more per slot in
+ * the backyard. One shape fills half a line, for speed.
  *
  *      width   mini-buckets   front slots   backyard slots
  *          8             53            51               35
  *         12             44            36               27
  *         16             36            28               22
  *         24             37            19               16
- *    8 short             31            25               17    (32 bytes)
+ *          7             64            56               37
+ *         10             46            42               30
+ *          8             31            25               17    (32 bytes)
+ *
+ * These have code of their own. For the others, below, one instance reads the shape from the yard.
  */
 #if 1
 
@@ -46745,7 +49147,7 @@ typedef int nidus_hashes_avx2_is_for_other_processors;
  * which hash was used; here the half says that, and the crumb has 4 bits. The
  * paper's two lines coincide for some front buckets, which fail first.)
  *
- * Identity of an entry: home = front bucket; fingerprint = mini-bucket + 1 (6 bits) above the
+ * Identity of an entry: home = front bucket; fingerprint = mini-bucket + 1 (7 bits) above the
  * remainder, so that it is never 0.
  *
  * A yard can be a body of a growing filter (base/segment.h). A hash is cut into part, front bucket,
@@ -46795,7 +49197,7 @@ typedef int nidus_hashes_avx2_is_for_other_processors;
  *                                  to   (place of its own one)    - m
  *
  * Crumbs (4 bits per remainder, only in backyard lines) say which of 16 front
- * buckets an entry comes from; see yard.h.
+ * buckets an entry comes from; see yard.h. The first of them begins at the next whole nibble.
  *
  * Every function takes the line's shape as a value. Where it is known at compile time, as it is
  * in hot code, they fold to a few instructions; elsewhere the larger ones are called. Reads and
@@ -46903,6 +49305,8 @@ static inline uint8_t match_spread_avx2(uint8_t byte)
 #define MINI_CRUMB 4 /* bits */
 #undef MINI_SLOTS_MOST
 #define MINI_SLOTS_MOST 64
+#undef MINI_WIDTH_MOST
+#define MINI_WIDTH_MOST 24
 
 
 
@@ -46954,7 +49358,8 @@ ALWAYS_INLINE unsigned mini_byte_at_avx2(struct mini_shape shape, unsigned slot)
 
 ALWAYS_INLINE unsigned mini_crumb_at_avx2(struct mini_shape shape, unsigned slot)
 {
-	return mini_remainder_at_avx2(shape, shape.slots) + slot * MINI_CRUMB;
+	unsigned first = (mini_remainder_at_avx2(shape, shape.slots) + MINI_CRUMB - 1) / MINI_CRUMB;
+	return (first + slot) * MINI_CRUMB;
 }
 
 /* ----------------------------------------------------------- bits of a line -- */
@@ -47012,10 +49417,16 @@ ALWAYS_INLINE void line_move_down_avx2(struct mini_shape shape, unsigned char *l
 
 
 
-/* The first 64 bits of an empty line's sizes, which memory has turned over. */
+/* 64 bits of an empty line's sizes from a bit on; memory has turned over what is one in them. */
+ALWAYS_INLINE uint64_t mini_no_sizes_from_avx2(struct mini_shape shape, unsigned bit)
+{
+	return shape.buckets > bit ? bits_low(shape.buckets - bit) : 0;
+}
+
+/* The first of them. */
 ALWAYS_INLINE uint64_t mini_no_sizes_avx2(struct mini_shape shape)
 {
-	return bits_low(shape.buckets);
+	return mini_no_sizes_from_avx2(shape, 0);
 }
 
 /*
@@ -47026,13 +49437,14 @@ ALWAYS_INLINE uint64_t mini_no_sizes_again_avx2(struct mini_shape shape)
 {
 	uint64_t ones = ~UINT64_C(0);
 	OPAQUE64(ones);
-	return ones >> (64 - shape.buckets);
+	return shape.buckets < 64 ? ones >> (64 - shape.buckets) : ones;
 }
 
 /* Sizes as they stand in memory, and back. */
 ALWAYS_INLINE struct mini_sizes mini_turned_avx2(struct mini_shape shape, struct mini_sizes sizes)
 {
-	return (struct mini_sizes){ sizes.low ^ mini_no_sizes_avx2(shape), sizes.high };
+	return (struct mini_sizes){ sizes.low ^ mini_no_sizes_avx2(shape),
+		                    sizes.high ^ mini_no_sizes_from_avx2(shape, 64) };
 }
 
 /* The first 64 bits of a line's sizes, and the last 64, if there are more. */
@@ -47044,7 +49456,7 @@ ALWAYS_INLINE uint64_t mini_first_window_avx2(struct mini_shape shape, const uns
 ALWAYS_INLINE uint64_t mini_last_window_avx2(struct mini_shape shape, const unsigned char *line)
 {
 	unsigned skip = mini_size_skip_avx2(shape);
-	return load64(line + skip / 8) ^ mini_no_sizes_avx2(shape) >> skip;
+	return load64(line + skip / 8) ^ mini_no_sizes_from_avx2(shape, skip);
 }
 
 ALWAYS_INLINE struct mini_sizes mini_sizes_of_avx2(struct mini_shape shape, const unsigned char *line)
@@ -47054,8 +49466,15 @@ ALWAYS_INLINE struct mini_sizes mini_sizes_of_avx2(struct mini_shape shape, cons
 	if (bits < 64)
 		sizes.low &= bits_low(bits);
 	if (bits > 64)
-		sizes.high = load64(line + 8) & bits_low(bits - 64);
+		sizes.high =
+			(load64(line + 8) ^ mini_no_sizes_from_avx2(shape, 64)) & bits_low(bits - 64);
 	return sizes;
+}
+
+/* 64 bits of sizes from a bit on, 1 to 64. */
+ALWAYS_INLINE uint64_t mini_from_bit_avx2(struct mini_sizes sizes, unsigned bit)
+{
+	return sizes.low >> 1 >> (bit - 1) | sizes.high << (64 - bit);
 }
 
 ALWAYS_INLINE void mini_store_sizes_avx2(struct mini_shape shape, unsigned char *line,
@@ -47069,9 +49488,9 @@ ALWAYS_INLINE void mini_store_sizes_avx2(struct mini_shape shape, unsigned char 
 		store64(line,
 		        bits == 64 ? sizes.low : sizes.low | (load64(line) & ~bits_low(bits & 63)));
 	} else {
-		unsigned skip = mini_size_bytes_avx2(shape) * 8 - 64;
+		unsigned skip = mini_size_skip_avx2(shape);
 		store64(line, sizes.low);
-		store64(line + skip / 8, sizes.low >> skip | sizes.high << (64 - skip));
+		store64(line + skip / 8, mini_from_bit_avx2(sizes, skip));
 	}
 }
 
@@ -47103,7 +49522,7 @@ ALWAYS_INLINE unsigned mini_zero_place_avx2(struct mini_shape shape, const unsig
 		uint64_t first = ~mini_first_window_avx2(shape, line);
 		uint64_t last = ~mini_last_window_avx2(shape, line);
 		uint64_t before = POPCOUNT64(first << (64 - skip));
-		uint64_t other = PLACE64(_pdep_u64(slot >> before, last)) + skip;
+		uint64_t other = PLACE64(_pdep_u64(slot >> (before & 63), last)) + skip;
 		return (unsigned)place64_or_avx2(_pdep_u64(slot, first), other);
 	}
 #endif
@@ -47151,6 +49570,8 @@ ALWAYS_INLINE struct mini_view mini_view_in_avx2(struct mini_shape shape, uint64
 		index = POPCOUNT64((word ^ mini_no_sizes_avx2(shape)) << (64 - skip));
 		turn -= skip;
 		add_or_take_avx2(&index, &turn, m, &word, last);
+		if (shape.buckets > 64) /* in what is no mini-filter */
+			index &= 63;
 	}
 	struct mini_view view = {
 		.word = word,
@@ -47302,6 +49723,42 @@ ALWAYS_INLINE unsigned mini_crumb_avx2(struct mini_shape shape, const unsigned c
 	return (unsigned)line_get_avx2(shape, line, mini_crumb_at_avx2(shape, slot), MINI_CRUMB);
 }
 
+#if defined(MATCH_LINES) && defined(NIDUS_TIER_AVX2)
+#undef MINI_FIELD_BITS
+#define MINI_FIELD_BITS 56 /* that a word holds from any bit on */
+
+/* A one in the lowest bit of each remainder in a word, by their width. */
+#undef MINI_ONES
+#define MINI_ONES(width)                                              \
+	(((UINT64_C(1) << MINI_FIELD_BITS / (width) * (width)) - 1) / \
+	 ((UINT64_C(1) << (width)) - 1))
+static const uint64_t mini_ones_avx2[MINI_WIDTH_MOST + 1] = {
+	[6] = MINI_ONES(6),   [7] = MINI_ONES(7),   [8] = MINI_ONES(8),   [9] = MINI_ONES(9),
+	[10] = MINI_ONES(10), [11] = MINI_ONES(11), [12] = MINI_ONES(12), [14] = MINI_ONES(14),
+	[16] = MINI_ONES(16), [24] = MINI_ONES(24),
+};
+
+/*
+ * mini_match of as many remainders at a time as a word holds. A mini-bucket hardly ever has more,
+ * so no branch depends on how many there are.
+ */
+ALWAYS_INLINE uint64_t mini_match_words_avx2(struct mini_shape shape, const unsigned char *line,
+                                        uint64_t slots, uint64_t remainder)
+{
+	const uint64_t ones = mini_ones_avx2[shape.width], highs = ones << (shape.width - 1);
+	uint64_t hits = 0;
+	do {
+		unsigned first = PLACE64(slots) & 63;
+		uint64_t word =
+			line_get_avx2(shape, line, mini_remainder_at_avx2(shape, first), MINI_FIELD_BITS);
+		uint64_t same = fields_zero_in(word ^ remainder * ones, highs - ones, highs);
+		hits |= _pext_u64(same, highs) << first & slots;
+		slots &= ~(_pext_u64(highs, highs) << first);
+	} while (UNLIKELY(slots != 0));
+	return hits;
+}
+#endif
+
 /*
  * Those of some slots whose remainder this is, as bits. With MATCH_LINES the whole
  * line is compared, which needs no branch on how many there are.
@@ -47318,12 +49775,16 @@ ALWAYS_INLINE uint64_t mini_match_inline_avx2(struct mini_shape shape, const uns
 	if (shape.width == 16 && first % 2 == 0)
 		return match_words_avx2(line, (uint16_t)remainder) >> first / 2 & slots;
 #endif
+#if defined(MATCH_LINES) && defined(NIDUS_TIER_AVX2)
+	return mini_match_words_avx2(shape, line, slots, remainder);
+#else
 	uint64_t hits = 0;
 	for (; slots != 0; slots &= slots - 1) {
 		unsigned slot = (unsigned)__builtin_ctzll(slots);
 		hits |= (uint64_t)(mini_remainder_avx2(shape, line, slot) == remainder) << slot;
 	}
 	return hits;
+#endif
 }
 
 NEVER_INLINE uint64_t mini_match_called_avx2(struct mini_shape shape, const unsigned char *line,
@@ -47593,7 +50054,7 @@ ALWAYS_INLINE void mini_store_windows_avx2(struct mini_shape shape, unsigned cha
 	} else {
 		unsigned skip = mini_size_skip_avx2(shape);
 		store64(line, windows.first ^ no_sizes);
-		store64(line + skip / 8, windows.last ^ mini_no_sizes_avx2(shape) >> skip);
+		store64(line + skip / 8, windows.last ^ mini_no_sizes_from_avx2(shape, skip));
 	}
 }
 
@@ -47605,9 +50066,15 @@ ALWAYS_INLINE void mini_store_wider_avx2(struct mini_shape shape, unsigned char 
 		mini_store_sizes_avx2(shape, line, (struct mini_sizes){ windows.first, 0 });
 	} else {
 		unsigned skip = mini_size_skip_avx2(shape);
-		store64(line + skip / 8, windows.last ^ mini_no_sizes_avx2(shape) >> skip);
+		store64(line + skip / 8, windows.last ^ mini_no_sizes_from_avx2(shape, skip));
 		store64(line, windows.first ^ mini_no_sizes_avx2(shape));
 	}
+}
+
+/* Whether no bit is in both windows. */
+ALWAYS_INLINE bool mini_windows_part_avx2(struct mini_shape shape)
+{
+	return mini_size_bytes_avx2(shape) == 16;
 }
 
 /* Where bit `at` of the sizes is in the last window; 0 if it is before that. */
@@ -47624,6 +50091,8 @@ ALWAYS_INLINE struct mini_windows mini_wider_apart_avx2(struct mini_shape shape,
 	uint64_t first = 2 * windows.first - LOWEST64(windows.first, at), last = 0;
 	if (mini_size_bits_avx2(shape) > 64)
 		last = 2 * windows.last - LOWEST64(windows.last, mini_in_last_avx2(shape, at));
+	if (mini_windows_part_avx2(shape) && at < 64)
+		last |= windows.first >> 63;
 	return (struct mini_windows){ first, last };
 }
 
@@ -47632,7 +50101,7 @@ ALWAYS_INLINE struct mini_windows mini_wider_avx2(struct mini_shape shape, struc
                                              unsigned at)
 {
 	windows = mini_wider_apart_avx2(shape, windows, at);
-	if (mini_size_bits_avx2(shape) > 64)
+	if (mini_size_bits_avx2(shape) > 64 && !mini_windows_part_avx2(shape))
 		windows.last |= windows.first >> mini_size_skip_avx2(shape) & 1;
 	return windows;
 }
@@ -47647,6 +50116,8 @@ ALWAYS_INLINE struct mini_windows mini_narrower_avx2(struct mini_shape shape,
 	uint64_t first = (windows.first + LOWEST64(windows.first, at)) >> 1, last = 0;
 	if (mini_size_bits_avx2(shape) > 64)
 		last = (windows.last + LOWEST64(windows.last, mini_in_last_avx2(shape, at))) >> 1;
+	if (mini_windows_part_avx2(shape))
+		first = at < 64 ? first | windows.last << 63 : windows.first;
 	return (struct mini_windows){ first, last };
 }
 
@@ -47658,16 +50129,14 @@ ALWAYS_INLINE void mini_push_remainder_avx2(struct mini_shape shape, unsigned ch
 	if (by % 8 == 0) {
 		shift_in_avx2(line, mini_line_avx2(shape), mini_byte_at_avx2(shape, slot),
 		         mini_byte_at_avx2(shape, shape.slots), by / 8, (unsigned)remainder);
-#ifdef NIDUS_TIER_AVX2
-	} else if (by == 12) {
-		unsigned from = mini_remainder_at_avx2(shape, slot);
-		shift_three_up_avx2(line, from / 4 + 3, mini_remainder_at_avx2(shape, shape.slots) / 4);
-		line_set_avx2(shape, line, from, by, remainder);
-#endif
 	} else {
 		unsigned from = mini_remainder_at_avx2(shape, slot);
+#ifdef NIDUS_TIER_AVX2
+		shift_bits_in_avx2(line, from, mini_remainder_at_avx2(shape, shape.slots), by, remainder);
+#else
 		line_move_up_avx2(shape, line, from, mini_remainder_at_avx2(shape, shape.slots - 1), by);
 		line_set_avx2(shape, line, from, by, remainder);
+#endif
 	}
 }
 
@@ -47678,14 +50147,14 @@ ALWAYS_INLINE void mini_pull_remainder_avx2(struct mini_shape shape, unsigned ch
 	if (by % 8 == 0)
 		shift_down_avx2(line, mini_line_avx2(shape), mini_byte_at_avx2(shape, slot),
 		           mini_byte_at_avx2(shape, shape.slots), by / 8);
-#ifdef NIDUS_TIER_AVX2
-	else if (by == 12)
-		shift_three_down_avx2(line, mini_remainder_at_avx2(shape, slot) / 4,
-		                 mini_remainder_at_avx2(shape, shape.slots) / 4);
-#endif
 	else
+#ifdef NIDUS_TIER_AVX2
+		shift_bits_down_avx2(line, mini_remainder_at_avx2(shape, slot),
+		                mini_remainder_at_avx2(shape, shape.slots), by);
+#else
 		line_move_down_avx2(shape, line, mini_remainder_at_avx2(shape, slot + 1),
 		               mini_remainder_at_avx2(shape, shape.slots), by);
+#endif
 }
 
 /* Makes room for a crumb and puts it in; the line is not full. */
@@ -47798,11 +50267,16 @@ ALWAYS_INLINE void mini_remove_avx2(struct mini_shape shape, unsigned char *line
 ALWAYS_INLINE void mini_append_avx2(struct mini_shape shape, unsigned char *line, unsigned m,
                                uint64_t remainder)
 {
-	unsigned skip = mini_size_bits_avx2(shape) > 64 ? mini_size_skip_avx2(shape) : 0;
-	uint64_t end = UINT64_C(1) << ((mini_size_bits_avx2(shape) - 1 - skip) & 63);
-	uint64_t here = UINT64_C(1) << ((shape.slots - 1 - skip + m) & 63);
+	const unsigned bits = mini_size_bits_avx2(shape), skip = bits > 64 ? mini_size_skip_avx2(shape) : 0;
+	const unsigned here = shape.slots - 1 + m, end = bits - 1;
 	mini_set_remainder_avx2(shape, line, shape.slots - 1, remainder);
-	store64(line + skip / 8, load64(line + skip / 8) ^ (here | end));
+	if (shape.slots > skip) {
+		uint64_t ones = UINT64_C(1) << (here - skip) | UINT64_C(1) << (end - skip);
+		store64(line + skip / 8, load64(line + skip / 8) ^ ones);
+	} else {
+		line[here / 8] ^= (unsigned char)(1 << here % 8);
+		line[end / 8] ^= (unsigned char)(1 << end % 8);
+	}
 }
 
 #endif
@@ -47969,11 +50443,11 @@ static inline uint64_t yard_users_value_avx2(struct yard_values values, unsigned
 #define YARD_COPIES 16 /* of one key in its lines; others are listed */
 
 #undef YARD_BUCKET_BITS
-#define YARD_BUCKET_BITS 6    /* of a mini-bucket's number + 1 */
+#define YARD_BUCKET_BITS 7    /* of a mini-bucket's number + 1 */
 #undef YARD_TAG_BITS_MOST
 #define YARD_TAG_BITS_MOST 24 /* that an entry keeps of its part */
 
-/* The two kinds of lines for one width of remainders. */
+/* The two kinds of lines of a yard. */
 
 
 struct yard;
@@ -47984,10 +50458,13 @@ struct yard;
 /* All lines in which a front bucket's entries can be, and its crumb in two of them. */
 
 
-/* The operations of one width and tier; `body` must be the first member. */
+/* The operations of one shape and tier; `body` must be the first member. */
 
 
 /* A filter may have thousands of them: fields are ordered so that none wastes bytes. */
+
+
+/* What the numbers of a probe are. */
 
 
 /* Whether threads share the yard. */
@@ -48105,10 +50582,7 @@ ALWAYS_INLINE bool yard_nearly_full_avx2(const struct yard *yard, struct yard_sh
 	return yard->count > yard->fronts * (shape.front.slots * 13 / 16);
 }
 
-/* The shape of 64-byte lines for remainders of a width; NULL if there is none. */
-
-
-/* The shape whose front lines have so many slots; NULL if there is none. */
+/* The operations on lines of a shape, by the slots of its front lines; NULL if there is none. */
 
 
 /* Bytes of the table of a checked plan: lines, values and tags. */
@@ -48152,8 +50626,6 @@ ALWAYS_INLINE bool yard_nearly_full_avx2(const struct yard *yard, struct yard_sh
 
 /* find_batch of a yard that threads share, or whose list is not empty. */
 
-
-/* Asks for the front line of a hash, and for its backyard lines if a lookup may well need them. */
 
 
 
@@ -49873,6 +52345,45 @@ ALWAYS_INLINE bool yard_contains_avx2(const struct yard *yard, struct yard_shape
 	return UNLIKELY(elsewhere) ? in_any(yard, hash) : hit;
 }
 
+/* How to look a key up in its front line. */
+
+
+/*
+ * The first step of a lookup in two (base/probe.h): fetches the front line, and the backyard lines
+ * if the lookup may well need them. Lines spill their highest mini-buckets: in a full filter one
+ * lookup in sixteen needs the backyard, and nine in ten of those are of the upper fifth.
+ */
+ALWAYS_INLINE void yard_prepare_avx2(const struct yard *yard, struct yard_shape shape, uint64_t hash,
+                                enum yard_use use, nidus_probe *probe)
+{
+	struct yard_key key = yard_locate_hot_avx2(yard, shape, hash);
+	const unsigned char *line = yard_front_line_avx2(yard, shape, key.bucket);
+	PREFETCH(line);
+	if (use == YARD_READ)
+		PREFETCH(yard_version_avx2(yard, line));
+	if (key.m >= shape.front.buckets * 4 / 5 && yard_nearly_full_avx2(yard, shape))
+		yard_approach_back_avx2(yard, shape, key.bucket);
+	probe->hash = hash;
+	probe->version = yard->version;
+	probe->number[YARD_PROBE_BUCKET] = key.bucket;
+	probe->number[YARD_PROBE_MINI] = key.m;
+	probe->number[YARD_PROBE_REMAINDER] = key.remainder;
+}
+
+/* yard_contains by what that left. */
+ALWAYS_INLINE bool yard_ask_avx2(const struct yard *yard, struct yard_shape shape,
+                            const nidus_probe *probe, yard_in_front_fn in_front,
+                            yard_in_any_fn in_any)
+{
+	if (UNLIKELY(probe->version != yard->version))
+		return in_any(yard, probe->hash);
+	struct yard_key key = { probe->number[YARD_PROBE_BUCKET],
+		                (unsigned)probe->number[YARD_PROBE_MINI],
+		                probe->number[YARD_PROBE_REMAINDER], 0 };
+	bool elsewhere, hit = in_front(yard, shape, key, &elsewhere);
+	return UNLIKELY(elsewhere) ? in_any(yard, probe->hash) : hit;
+}
+
 /* -------------------------------------------------------------------- inserts -- */
 
 /* Puts what lies beside an entry in that came into a slot of a front line. */
@@ -50090,9 +52601,6 @@ NEVER_INLINE void yard_approach_back_values_avx2(const struct yard *yard, uint64
 		PREFETCH_WRITE(at + size - 1);
 	}
 }
-
-/* How to look a key up in its front line. */
-
 
 /*
  * Lookups: front lines are fetched YARD_AHEAD keys before they are read, one for each
@@ -50455,10 +52963,7 @@ ALWAYS_INLINE void yard_find_all_avx2(const struct yard *body, struct yard_shape
 #if 1
 
 
-/* Instead of a width: remainders of 8 bits in lines of 32 bytes. */
-#undef YARD_SHORT
-#define YARD_SHORT 108
-
+/* For lines with so many slots in front; NULL if there are none. */
 
  /* where isa.h says so */
 
@@ -50679,8 +53184,9 @@ ALWAYS_INLINE struct mini_view yard_shared_view_avx2(struct mini_shape shape, co
 {
 	uint64_t first = word_load(line, 0) ^ mini_no_sizes_avx2(shape), last = 0;
 	if (mini_size_bits_avx2(shape) > 64) {
-		unsigned skip = mini_size_skip_avx2(shape) & 63;
-		last = first >> skip | word_load(line, 1) << (64 - skip);
+		struct mini_sizes sizes = { first,
+			                    word_load(line, 1) ^ mini_no_sizes_from_avx2(shape, 64) };
+		last = mini_from_bit_avx2(sizes, mini_size_skip_avx2(shape));
 	}
 	return mini_view_in_avx2(shape, first, last, m);
 }
@@ -50972,49 +53478,81 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 #endif
 #endif
 
+/* The shapes without code of their own: mini-buckets, slots of both kinds of lines, width. */
+#undef YARD_OTHERS
+#define YARD_OTHERS(each, name, rare)                                               \
+	each(name, rare, 64, 63, 40, 6), each(name, rare, 47, 46, 33, 9),           \
+		each(name, rare, 41, 39, 29, 11), each(name, rare, 70, 34, 26, 12), \
+		each(name, rare, 32, 32, 24, 14), each(name, rare, 58, 30, 23, 14)
+
 #undef YARD_INSTANCES
-#define YARD_INSTANCES(tier)                               \
-	YARD_RARE_ONCE(tier)                               \
-	YARD_INSTANCE(tier, 8, YARD_MOST_FREQUENT)         \
-	YARD_INSTANCE(tier, 12, 44, 36, 27, 12, false)     \
-	YARD_INSTANCE(tier, 16, 36, 28, 22, 16, false)     \
-	YARD_INSTANCE(tier, 24, 37, 19, 16, 24, false)     \
-	YARD_INSTANCE(tier, short, 31, 25, 17, 8, true)    \
-	const struct yard_ops *yard_##tier(unsigned width) \
-	{                                                  \
-		switch (width) {                           \
-		case 8:                                    \
-			return &yard_ops_##tier##_8;       \
-		case 12:                                   \
-			return &yard_ops_##tier##_12;      \
-		case 16:                                   \
-			return &yard_ops_##tier##_16;      \
-		case 24:                                   \
-			return &yard_ops_##tier##_24;      \
-		case YARD_SHORT:                           \
-			return &yard_ops_##tier##_short;   \
-		default:                                   \
-			return NULL;                       \
-		}                                          \
+#define YARD_INSTANCES(tier)                                                                   \
+	YARD_RARE_ONCE(tier)                                                                   \
+	YARD_INSTANCE(tier, 51, YARD_MOST_FREQUENT)                                            \
+	YARD_INSTANCE(tier, 56, 64, 56, 37, 7, false)                                          \
+	YARD_INSTANCE(tier, 42, 46, 42, 30, 10, false)                                         \
+	YARD_INSTANCE(tier, 36, 44, 36, 27, 12, false)                                         \
+	YARD_INSTANCE(tier, 28, 36, 28, 22, 16, false)                                         \
+	YARD_INSTANCE(tier, 19, 37, 19, 16, 24, false)                                         \
+	YARD_INSTANCE(tier, 25, 31, 25, 17, 8, true)                                           \
+	YARD_ANY_INSTANCE(tier)                                                                \
+	const struct yard_ops *yard_##tier(unsigned slots)                                     \
+	{                                                                                      \
+		static const struct yard_ops *const frequent[] = {                             \
+			&yard_ops_##tier##_51, &yard_ops_##tier##_56, &yard_ops_##tier##_42,   \
+			&yard_ops_##tier##_36, &yard_ops_##tier##_28, &yard_ops_##tier##_19,   \
+			&yard_ops_##tier##_25,                                                 \
+		};                                                                             \
+		for (size_t i = 0; i < sizeof frequent / sizeof *frequent; i++) {              \
+			if (frequent[i]->shape.front.slots == slots)                           \
+				return frequent[i];                                            \
+		}                                                                              \
+		for (size_t i = 0; i < sizeof yard_ops_##tier##_any / sizeof(struct yard_ops); \
+		     i++) {                                                                    \
+			if (yard_ops_##tier##_any[i].shape.front.slots == slots)               \
+				return &yard_ops_##tier##_any[i];                              \
+		}                                                                              \
+		return NULL;                                                                   \
+	}
+
+/* The shape of a yard that is not known at compile time. */
+static inline struct yard_shape yard_shape_of_avx2(const void *yard)
+{
+	return ((const struct yard *)yard)->ops->shape;
+}
+
+/* The operations of code `name` for a shape. */
+#undef YARD_OPS
+#define YARD_OPS(name, rare, buckets, slots, back_slots, width, half)               \
+	{                                                                           \
+		.body = YARD_BODY_OPS(name, rare), .shared = YARD_SHARED_OPS(name), \
+		.shape = YARD_SHAPE(buckets, slots, back_slots, width, half),       \
+		.put = put_key_##name, .fill_fronts = fill_fronts_##name,           \
+		.fill_back = yard_fill_back_avx2, .transfer = yard_transfer_all_avx2,         \
+		.spread = yard_spread_all_avx2,                                          \
 	}
 
 #undef YARD_SHAPED
-#define YARD_SHAPED(name, buckets, slots, back_slots, width, half, rare)      \
-	static const struct yard_shape shape_##name =                         \
-		YARD_SHAPE(buckets, slots, back_slots, width, half);          \
-	YARD_RARE_EACH(name, shape_##name)                                    \
-	YARD_CALLS(name, shape_##name, rare)                                  \
-	YARD_SHARED_CALLS(name, shape_##name, rare)                           \
-	static const struct yard_ops yard_ops_##name = {                      \
-		.body = YARD_BODY_OPS(name, rare),                            \
-		.shared = YARD_SHARED_OPS(name),                              \
-		.shape = YARD_SHAPE(buckets, slots, back_slots, width, half), \
-		.put = put_key_##name,                                        \
-		.fill_fronts = fill_fronts_##name,                            \
-		.fill_back = yard_fill_back_avx2,                                  \
-		.transfer = yard_transfer_all_avx2,                                \
-		.spread = yard_spread_all_avx2,                                    \
-	};
+#define YARD_SHAPED(name, buckets, slots, back_slots, width, half, rare) \
+	static const struct yard_shape shape_##name =                    \
+		YARD_SHAPE(buckets, slots, back_slots, width, half);     \
+	YARD_RARE_EACH(name, shape_##name)                               \
+	YARD_CALLS(name, shape_##name, shape_##name, rare)               \
+	YARD_SHARED_CALLS(name, shape_##name, shape_##name, rare)        \
+	static const struct yard_ops yard_ops_##name =                   \
+		YARD_OPS(name, rare, buckets, slots, back_slots, width, half);
+
+#undef YARD_OTHER_OPS
+#define YARD_OTHER_OPS(name, rare, buckets, slots, back_slots, width) \
+	YARD_OPS(name, rare, buckets, slots, back_slots, width, false)
+
+#undef YARD_ANY_SHAPED
+#define YARD_ANY_SHAPED(name, rare)                                                          \
+	YARD_RARE_EACH(name, yard->ops->shape)                                               \
+	YARD_CALLS(name, yard_shape_of_avx2(yard), yard_shape_of_avx2(*bodies), rare)                  \
+	YARD_SHARED_CALLS(name, yard_shape_of_avx2(yard), yard_shape_of_avx2(*bodies), rare)           \
+	static const struct yard_ops yard_ops_##name[] = { YARD_OTHERS(YARD_OTHER_OPS, name, \
+		                                                       rare) };
 
 /*
  * What a few calls in a hundred come to, changes of full lines, and values: compiled for each
@@ -51082,7 +53620,9 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 #undef YARD_OFTEN
 #define YARD_OFTEN ALWAYS_INLINE
 #undef YARD_INSTANCE
-#define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier##_##shape)
+#define YARD_INSTANCE(tier, slots, ...) YARD_SHAPED(tier##_##slots, __VA_ARGS__, tier##_##slots)
+#undef YARD_ANY_INSTANCE
+#define YARD_ANY_INSTANCE(tier) YARD_ANY_SHAPED(tier##_any, tier##_any)
 #else
 #undef YARD_RARE_ONCE
 #define YARD_RARE_ONCE(tier)                    \
@@ -51093,7 +53633,9 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 #undef YARD_RARE_EACH
 #define YARD_RARE_EACH(name, shape)
 #undef YARD_INSTANCE
-#define YARD_INSTANCE(tier, shape, ...) YARD_SHAPED(tier##_##shape, __VA_ARGS__, tier)
+#define YARD_INSTANCE(tier, slots, ...) YARD_SHAPED(tier##_##slots, __VA_ARGS__, tier)
+#undef YARD_ANY_INSTANCE
+#define YARD_ANY_INSTANCE(tier) YARD_ANY_SHAPED(tier##_any, tier)
 #endif
 
 /* Batches for yard_look_all and yard_change_all. */
@@ -51104,9 +53646,9 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 #define YARD_OF_EACH(those, keys, number) \
 	((struct yard_batch){ .bodies = (those), .each = true, .hashes = (keys), .n = (number) })
 
-/* The calls of one thread. */
+/* The calls of one thread; `each` is the shape where there are bodies instead of a yard. */
 #undef YARD_CALLS
-#define YARD_CALLS(name, shape, rare)                                                              \
+#define YARD_CALLS(name, shape, each, rare)                                                        \
 	YARD_OFTEN nidus_status put_##name(struct yard *yard, uint64_t bucket, unsigned m,         \
 	                                   uint64_t remainder, uint64_t beside)                    \
 	{                                                                                          \
@@ -51125,6 +53667,14 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 	static bool contains_##name(const void *yard, uint64_t hash)                               \
 	{                                                                                          \
 		return yard_contains_avx2(yard, shape, hash, in_any_##rare);                            \
+	}                                                                                          \
+	static void prepare_##name(const void *yard, uint64_t hash, nidus_probe *probe)            \
+	{                                                                                          \
+		yard_prepare_avx2(yard, shape, hash, YARD_ALONE, probe);                                \
+	}                                                                                          \
+	static bool ask_##name(const void *yard, const nidus_probe *probe)                         \
+	{                                                                                          \
+		return yard_ask_avx2(yard, shape, probe, yard_in_front_avx2, in_any_##rare);                 \
 	}                                                                                          \
 	static nidus_status remove_##name(void *yard, uint64_t hash)                               \
 	{                                                                                          \
@@ -51168,19 +53718,19 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 	static void contains_each_##name(const void *const *bodies, const uint64_t *hashes,        \
 	                                 size_t n, uint8_t *yes)                                   \
 	{                                                                                          \
-		yard_look_each_avx2(bodies, shape, hashes, n, yes, in_any_##rare);                      \
+		yard_look_each_avx2(bodies, each, hashes, n, yes, in_any_##rare);                       \
 	}                                                                                          \
 	static nidus_status insert_each_##name(void *const *bodies, const uint64_t *hashes,        \
 	                                       const uint64_t *values, size_t n, size_t *done)     \
 	{                                                                                          \
-		return yard_insert_each_avx2(bodies, shape, hashes, values, n, done, put_slow_##rare,   \
+		return yard_insert_each_avx2(bodies, each, hashes, values, n, done, put_slow_##rare,    \
 		                        push_tag_##name);                                          \
 	}                                                                                          \
 	static nidus_status remove_each_##name(void *const *bodies, const uint64_t *hashes,        \
 	                                       size_t n, size_t *done)                             \
 	{                                                                                          \
-		return yard_change_all_avx2(YARD_OF_EACH((const void *const *)bodies, hashes, n),       \
-		                       shape, NULL, bodies, NULL, done, YARD_REMOVES, take_##name, \
+		return yard_change_all_avx2(YARD_OF_EACH((const void *const *)bodies, hashes, n), each, \
+		                       NULL, bodies, NULL, done, YARD_REMOVES, take_##name,        \
 		                       YARD_ALONE);                                                \
 	}
 
@@ -51232,7 +53782,8 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 #undef YARD_BODY_OPS
 #define YARD_BODY_OPS(name, rare)                                                             \
 	{                                                                                     \
-		.contains = contains_##name, .count = yard_count_copies_avx2, .find = find_##rare, \
+		.contains = contains_##name, .prepare = prepare_##name, .ask = ask_##name,    \
+		.count = yard_count_copies_avx2, .find = find_##rare,                              \
 		.insert = insert_##name, .insert_value = yard_insert_value_avx2,                   \
 		.remove = remove_##name, .change = yard_change_value_avx2,                         \
 		.contains_batch = contains_batch_##name, .find_batch = find_batch_##rare,     \
@@ -51245,7 +53796,7 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 #undef YARD_SHARED_RARE_CALLS
 #define YARD_SHARED_RARE_CALLS(name, shape)
 #undef YARD_SHARED_CALLS
-#define YARD_SHARED_CALLS(name, shape, rare)
+#define YARD_SHARED_CALLS(name, shape, each, rare)
 #undef YARD_SHARED_OPS
 #define YARD_SHARED_OPS(name) \
 	{                     \
@@ -51262,7 +53813,7 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 	}
 
 #undef YARD_SHARED_CALLS
-#define YARD_SHARED_CALLS(name, shape, rare)                                                 \
+#define YARD_SHARED_CALLS(name, shape, each, rare)                                           \
 	YARD_OFTEN nidus_status shared_put_##name(struct yard *yard, uint64_t hash,          \
 	                                          uint64_t value)                            \
 	{                                                                                    \
@@ -51278,6 +53829,16 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 	{                                                                                    \
 		return yard_shared_contains_avx2(yard, shape, hash, shared_in_any_##rare);        \
 	}                                                                                    \
+	static void shared_prepare_##name(const void *yard, uint64_t hash,                   \
+	                                  nidus_probe *probe)                                \
+	{                                                                                    \
+		yard_prepare_avx2(yard, shape, hash, YARD_READ, probe);                           \
+	}                                                                                    \
+	static bool shared_ask_##name(const void *yard, const nidus_probe *probe)            \
+	{                                                                                    \
+		return yard_ask_avx2(yard, shape, probe, yard_shared_in_front_avx2,                    \
+		                shared_in_any_##rare);                                       \
+	}                                                                                    \
 	static nidus_status shared_insert_##name(void *yard, uint64_t hash)                  \
 	{                                                                                    \
 		return shared_put_##name(yard, hash, 0);                                     \
@@ -51288,13 +53849,14 @@ ALWAYS_INLINE nidus_status yard_shared_take_avx2(struct yard *yard, struct yard_
 	}                                                                                    \
 	YARD_BATCHES(shared_batch_##name, shape, yard_shared_in_front_avx2, shared_in_any_##rare, \
 	             shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)          \
-	YARD_EACHES(shared_each_##name, shape, yard_shared_in_front_avx2, shared_in_any_##rare,   \
+	YARD_EACHES(shared_each_##name, each, yard_shared_in_front_avx2, shared_in_any_##rare,    \
 	            shared_put_##name, shared_take_##name, YARD_READ, YARD_CHANGE)
 
 #undef YARD_SHARED_OPS
 #define YARD_SHARED_OPS(name)                                                                   \
 	{                                                                                       \
-		.contains = shared_contains_##name, .count = yard_shared_count_avx2,                 \
+		.contains = shared_contains_##name, .prepare = shared_prepare_##name,           \
+		.ask = shared_ask_##name, .count = yard_shared_count_avx2,                           \
 		.find = yard_shared_find_avx2, .insert = shared_insert_##name,                       \
 		.insert_value = yard_shared_insert_value_avx2, .insert_new = yard_shared_insert_new_avx2, \
 		.remove = shared_remove_##name, .change = yard_shared_change_avx2,                   \

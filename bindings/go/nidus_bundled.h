@@ -312,7 +312,11 @@ typedef struct nidus_progress {
 /** options.reserve: hold no slot back. */
 #define NIDUS_RESERVE_NONE 0xffffffffu
 
-/** options.fpr: the loosest target that a filter is made for, 2^-4; a ribbon filter: 2^-1. */
+/**
+ * options.fpr: the loosest target that a filter is made for, 2^-4; a ribbon filter: 2^-1. The lowest is
+ * 2^-32 as long as a 64-bit hash is long enough for so many keys (otherwise E_RANGE, and nidus_reason names
+ * the most keys), about 2^-25 in breadcrumb, and 2^-24 in the Bloom families and with NIDUS_UNLIMITED.
+ */
 #define NIDUS_FPR_MOST 0.0625
 
 /**
@@ -324,7 +328,7 @@ typedef struct nidus_options {
 	nidus_family family;   /**< 0: NIDUS_AUTO */
 	uint64_t capacity;     /**< keys promised to fit: 1 to 2^44; with NIDUS_UNLIMITED 0, or
 	                            how many are expected */
-	double fpr;            /**< target rate, down to 2^-24 (ribbon: 2^-32); 0: 2^-8; above
+	double fpr;            /**< target rate, down to 2^-32 (see NIDUS_FPR_MOST); 0: 2^-8; above
 	                            NIDUS_FPR_MOST (ribbon: 2^-1): that (info.fpr_target tells) */
 	uint64_t seed;         /**< 0: a fresh random one; otherwise used as given */
 	uint64_t max_capacity; /**< 0 or capacity: fixed size; larger: grows up to there, see
@@ -344,6 +348,8 @@ typedef struct nidus_options {
 	                            can grow always have lists, and do not look at this */
 	nidus_allocator allocator; /**< copied at create */
 	nidus_progress progress;   /**< for nidus_build_*; nidus_create does not look at it */
+	unsigned slices;       /**< 2 to 254: the filter forgets keys that were not refreshed in
+	                            so many slices, see nidus_tick; 0: it forgets nothing */
 } nidus_options;
 
 #ifdef __cplusplus
@@ -395,6 +401,7 @@ typedef struct nidus_info {
 	unsigned value_bits;       /**< of the value beside each key; 0: it keeps none */
 	uint64_t judged;           /**< of nidus_build_exclude: keys of both lists that its second
 	                                table tells apart; otherwise 0 */
+	unsigned slices;           /**< options.slices */
 } nidus_info;
 
 #ifdef __cplusplus
@@ -523,6 +530,34 @@ NIDUS_API bool nidus_contains_hash(const nidus_filter *filter, uint64_t hash);
  * Threads: reads.
  */
 NIDUS_API void nidus_prefetch_hash(const nidus_filter *filter, uint64_t hash);
+
+/** A lookup under way, see nidus_prepare. Owns nothing; the fields are the library's. */
+typedef struct nidus_probe {
+	uint64_t hash;
+	uint64_t version;
+	uint64_t number[4];
+} nidus_probe;
+
+/**
+ * The first half of a lookup: works out where the key may be, prefetches the cache lines there,
+ * and returns at once. nidus_ask is the other half. A program that handles keys one by one gets
+ * the speed of batches if it prepares some 32 keys ahead, each with a probe of its own (a
+ * ring of them); a filter that fits into the cache does not need it. Changes nothing
+ * and never fails: a NULL key with len > 0 is taken for the hash 0, as nidus_hash does, and
+ * nothing is done for a NULL probe. Threads: reads.
+ */
+NIDUS_API void nidus_prepare(const nidus_filter *filter, const void *key, size_t len,
+                             nidus_probe *probe);
+NIDUS_API void nidus_prepare_u64(const nidus_filter *filter, uint64_t key, nidus_probe *probe);
+NIDUS_API void nidus_prepare_hash(const nidus_filter *filter, uint64_t hash, nidus_probe *probe);
+
+/**
+ * Whether the key that was prepared is in the filter: what nidus_contains_hash answers for its
+ * hash now, not at the moment of nidus_prepare. Anything may happen in between: keys come and
+ * go, and if the filter has grown since, or is another one, all is worked out again from the
+ * hash. False for a NULL filter or a NULL probe. Threads: reads.
+ */
+NIDUS_API bool nidus_ask(const nidus_filter *filter, const nidus_probe *probe);
 
 /**
  * Takes one copy of a key out. Remove only what nidus_insert answered with
@@ -711,6 +746,65 @@ NIDUS_API nidus_status nidus_add_count_batch(nidus_filter *filter, const uint64_
 NIDUS_API uint64_t nidus_get_count(const nidus_filter *filter, const void *key, size_t len);
 NIDUS_API uint64_t nidus_get_count_u64(const nidus_filter *filter, uint64_t key);
 NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t hash);
+
+/* ------------------------------------------------------------ filters that forget -- */
+
+/*
+ * A filter made with options.slices = s forgets: "was this key seen in the last hour, among the last
+ * ten million?". Time is cut into slices, and the caller has the clock: nidus_tick begins the next
+ * slice, be it every few minutes or after every so many keys.
+ *
+ *     options.capacity = 10000000; // different keys in 17 slices
+ *     options.slices = 16;
+ *     ...
+ *     if (nidus_age(filter, key, len) < 0) // not among the last million inserts
+ *         handle(key, len);
+ *     nidus_insert(filter, key, len);
+ *     if (++inserts % 62500 == 0)
+ *         nidus_tick(filter);
+ *
+ * nidus_insert puts a key in or, if it is there, refreshes it: its age is 0 then, and grows by one with each
+ * tick. A key whose age is less than s is found, always: that are keys put in or refreshed since the last
+ * s - 1 ticks. One that is older is gone, and is found no more often than any key that was never put in. An
+ * identity is there once, so copies are not counted, and twins keep each other young. nidus_insert_new leaves
+ * a key alone that is there (PRESENT): its age is that of its first insert.
+ *
+ * A slot costs ceil(log2(s + 2)) bits more. What has expired keeps its slot until its segment is swept,
+ * which an insert does that needs the room, or the stamp, which is good for some ticks: the most work of one
+ * insert is still a leaf, and a tick takes no time. The capacity is the number of keys that are there at a time, with
+ * those that expired in the last slice; with max_capacity the filter grows up to there. In steady traffic its size stays.
+ * Of nidus_info, count is the number of keys that are not older than that.
+ *
+ * For the bucketed (also with NIDUS_COMPACT), windowed and breadcrumb families; NIDUS_AUTO takes one of them, others
+ * are E_UNSUPPORTED. So are nidus_remove, which could take a twin's entry, values, NIDUS_DELETE, NIDUS_MULTISET,
+ * NIDUS_UNLIMITED, nidus_pack and builders. Files keep ages; no time passes for a filter in a file. A bulk build gives all
+ * keys the age 0. A walk yields what is there, each entry with its age as its value, and nidus_insert_entry puts it in with
+ * that. A merge of filters with the same number of slices aligns them by now: an entry has the
+ * youngest age that it has in any of them, whatever `how` is.
+ */
+
+/**
+ * Begins a slice: all keys become one slice older. Takes the same short time for every filter, and any number of
+ * ticks may follow each other.
+ * Errors: E_ARG, E_READONLY, E_UNSUPPORTED (options.slices was 0). Threads: writes; inserts wait for
+ * it, lookups do not.
+ */
+NIDUS_API nidus_status nidus_tick(nidus_filter *filter);
+
+/**
+ * How many slices ago a key was put in or refreshed: 0 to slices - 1. -1 if it is not there, for a filter that does
+ * not forget or is NULL, and for a NULL key with len > 0. Twins have one age, the youngest.
+ * Threads: reads.
+ */
+NIDUS_API int nidus_age(const nidus_filter *filter, const void *key, size_t len);
+NIDUS_API int nidus_age_u64(const nidus_filter *filter, uint64_t key);
+NIDUS_API int nidus_age_hash(const nidus_filter *filter, uint64_t hash);
+
+/**
+ * The number of keys of an age, 0 to slices - 1; 0 for any other. From counters: cheap.
+ * Threads: reads.
+ */
+NIDUS_API uint64_t nidus_slice_count(const nidus_filter *filter, unsigned age);
 
 /* ------------------------------------------------------------------ bulk builds -- */
 
@@ -1272,7 +1366,7 @@ typedef struct nidus_plan_row {
  * @param rows  receives at most `cap` rows; may be NULL if cap is 0
  * @param n     receives how many rows there are; 0 after E_ARG and E_RANGE
  * Errors: E_ARG (NULL, and what is wrong for every family: capacity 0, fpr not
- * a rate), E_RANGE (an fpr below 2^-24, a capacity above 2^44, value_bits above 32),
+ * a rate), E_RANGE (an fpr below 2^-32, a capacity above 2^44, value_bits above 32),
  * E_BUFFER (`cap` is less than *n but not 0; the first `cap` rows are filled).
  * Threads: free.
  */
