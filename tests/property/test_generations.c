@@ -60,7 +60,7 @@ static void grow_through_generations(const nidus_options *options)
 	expect(info.bytes <= 1024);
 	expect_equal(info.max_capacity, NIDUS_UNLIMITED);
 	expect_equal(info.count, 0);
-	uint64_t key = 0, reach = check_small() ? 10000 : 40000;
+	uint64_t key = 0, reach = check_small() ? 20000 : 40000;
 	for (unsigned last = 1; key < reach; key++) {
 		expect_ok(nidus_insert_u64(filter, key));
 		if (generations_in(filter) == last)
