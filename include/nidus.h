@@ -751,11 +751,11 @@ NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t has
 
 /*
  * A filter made with options.slices = s forgets: "was this key seen in the last hour, among the last
- * ten million?". Time is cut into slices, and the caller has the clock: nidus_tick begins the next
+ * million?". Time is cut into slices, and the caller has the clock: nidus_tick begins the next
  * slice, be it every few minutes or after every so many keys.
  *
- *     options.capacity = 1062500; // different keys in 17 slices, at most
- *     options.slices = 16;
+ *     options.capacity = 1125000; // different keys in 18 slices, at most
+ *     options.slices = 17;
  *     ...
  *     if (nidus_age(filter, key, len) < 0) // not among the last million inserts
  *         handle(key, len);
