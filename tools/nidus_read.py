@@ -10,7 +10,7 @@
         -u, --u64    keys are 64-bit integers
         -x, --hash   keys are hashes already, 64-bit integers
         -c, --copies prints "copies key" for every key instead, 0 if it is absent
-        -v, --values prints "value key" for every value that is found
+        -v, --values prints "value key" for every value that is found, in a filter that forgets its age
     Keys come one per line from standard input if none is given.
 
 Every file is checked completely before anything is answered. Python 3.9 or newer and its standard
@@ -21,6 +21,7 @@ file on some far day, and to test the library, which has to agree with it. As a 
     birds = nidus_read.read("birds.nidus")
     birds.count_key(b"heron"), birds.count_u64(7), sorted(birds.entries())
     birds.values_hash(birds.hash_bytes(b"heron"))
+    recent.age_hash(recent.hash_bytes(b"heron")), recent.slices    (of a filter that forgets)
 """
 import argparse
 import bisect
@@ -41,6 +42,7 @@ MAGIC = b"\x89nidus\r\n"
 VERSION = 1
 COMPACT = 256  # of the features: family 5 with coded buckets
 STATIC = 512  # family 10, which never changes
+COPIES = 1 | 64  # to remove keys and to keep copies of them: not in a filter that forgets
 HEADER = 256
 FAMILIES = ("auto", "cuckoo", "semisort", "simplified", "chunked", "bucketed", "windowed",
             "breadcrumb", "bloom", "blocked-bloom", "ribbon")
@@ -57,7 +59,7 @@ FIELDS = {
     "table_checksum": (152, "Q"),
     "stash_kind": (160, "I"), "stash_offset": (168, "Q"), "stash_size": (176, "Q"),
     "stash_checksum": (184, "Q"), "value_bits": (192, "I"), "segmented": (196, "I"),
-    "judged": (200, "Q"),
+    "judged": (200, "Q"), "tick": (208, "Q"), "slices": (216, "I"),
     "checksum": (248, "Q"),
 }
 
@@ -67,6 +69,7 @@ CELLS = 32  # of a leaf
 FIRST_CELLS = {1: (0, 32), 2: (0, 16, 32), 3: (0, 11, 21, 32)}  # of its bodies
 SPREAD, DEPTH_MOST, LISTED_MOST = 4, 44, 12288
 GENERATIONS_MOST = 8
+TICK_BITS = 56
 
 
 class BadFile(Exception):
@@ -170,6 +173,11 @@ class Header:
         require(not self.features & STATIC or self.family == 10, "only family 10 is static")
         require(self.stashed <= self.count + self.judged, "more entries in the stash than there are")
         require(not self.features & COMPACT or self.family == 5, "only family 5 can be compact")
+        require(self.slices == 0 and self.tick == 0 or
+                2 <= self.slices <= 254 and self.tick < 2**TICK_BITS and self.segmented == 1 and
+                5 <= self.family <= 7 and self.value_bits == (self.slices + 1).bit_length() and
+                not self.features & COPIES,
+                "what the header says of slices makes no sense")
 
     def check_sections(self, data, table_size):
         require((self.table_kind, self.stash_kind) == (0, 1), "the sections are of other kinds")
@@ -909,10 +917,12 @@ class Ribbon(Filter):
 class Leaf:
     """A record of a leaf, and where it is: its number among all of its depth."""
 
-    def __init__(self, data):
-        self.depth, self.bodies, *numbers, nothing = struct.unpack("<II7Q", data)
+    def __init__(self, data, forgets):
+        self.depth, self.bodies, *numbers, lags = struct.unpack("<II7Q", data)
         self.counts, self.listed = numbers[0::2], numbers[1::2]
-        require(self.depth <= DEPTH_MOST and 1 <= self.bodies <= 3 and nothing == 0 and
+        self.lags = [lags >> 16 * i & 0xFFFF for i in range(3)]
+        require(self.depth <= DEPTH_MOST and 1 <= self.bodies <= 3 and
+                lags >> (16 * self.bodies if forgets else 0) == 0 and
                 not any(numbers[2 * self.bodies:]) and
                 all(listed <= count for count, listed in zip(self.counts, self.listed)),
                 "the record of a leaf makes no sense")
@@ -951,7 +961,7 @@ class Growing(Filter):
 
     def check(self):
         leaves, records = struct.unpack("<QQ", self.table[:16])
-        require(not any(self.table[16:LINE]), "the head of the directory is not zero")
+        require(not any(self.table[self.head_used():LINE]), "the head of the directory is not zero")
         self.records, self.bodies = [], []
         if leaves == 0:
             self.check_list(records)
@@ -960,10 +970,18 @@ class Growing(Filter):
             require(leaves <= len(self.table) // LINE, "there is no room for so many leaves")
             self.read_leaves(leaves)
 
+    def head_used(self):
+        """Bytes of the first 64 that can be other than zero."""
+        return 16
+
+    def records_at(self):
+        """Where the records of leaves begin, or the list."""
+        return LINE
+
     # ---- a list
 
     def check_list(self, n):
-        h, data = self.header, self.table[LINE:]
+        h, data = self.header, self.table[self.records_at():]
         require(n <= LISTED_MOST and not h.features & 16 and self.number_bits <= 64, "a list makes no sense")
         self.read_list(n, data)
         require(self.records == sorted(set(self.records)) and
@@ -1023,7 +1041,9 @@ class Growing(Filter):
 
     def read_leaves(self, number):
         h = self.header
-        leaves = [Leaf(self.table[LINE * i:LINE * (i + 1)]) for i in range(1, number + 1)]
+        start = self.records_at()
+        require(len(self.table) >= start + LINE * number, "the table ends amid the leaves")
+        leaves = [Leaf(self.table[start + LINE * i:start + LINE * (i + 1)], h.slices > 0) for i in range(number)]
         self.deepest = max(leaf.depth for leaf in leaves)
         least = min(leaf.depth for leaf in leaves)
         require(self.deepest <= least + SPREAD and h.chunks << least <= number,
@@ -1031,7 +1051,7 @@ class Growing(Filter):
         require(sum(sum(leaf.counts) for leaf in leaves) == h.count and
                 sum(sum(leaf.listed) for leaf in leaves) == h.stashed, "the counts do not add up")
         at, self.starts = 0, []
-        self.data_at, self.stash_at = LINE * (number + 1), 0
+        self.data_at, self.stash_at = start + LINE * number, 0
         for leaf in leaves:
             above = self.deepest - leaf.depth
             leaf.number = at >> above
@@ -1049,7 +1069,7 @@ class Growing(Filter):
         first = self.part_of_cell(leaf, cells[0])[0]
         last = self.part_of_cell(leaf, cells[1] - 1)[1]
         body = self.body((last - first).bit_length())
-        body.header.count, body.first, body.last = leaf.counts[which], first, last
+        body.header.count, body.first, body.last, body.lag = leaf.counts[which], first, last, leaf.lags[which]
         size = body.table_size()
         end, stash_end = up(size, 64) + self.data_at, leaf.listed[which] + self.stash_at
         require(end <= len(self.table), "the table ends amid a body")
@@ -1113,6 +1133,70 @@ class Growing(Filter):
         base, growth = divmod(part, 1 << self.header.growth_bits)
         at = self.plain.tag_at
         return base * self.header.groups + home, fingerprint % (1 << at) + (growth << at), value
+
+
+# --------------------------------------------------------------- filters that forget
+
+
+class Recent(Growing):
+    """A filter that grows whose values are stamps: what else says of values says it of ages here."""
+
+    def head_used(self):
+        return 24
+
+    def records_at(self):
+        return LINE + up(8 * self.header.slices, LINE)
+
+    def table_size(self):
+        require(self.header.table_size >= self.records_at(), "the table is too small for the counts of slices")
+        return self.header.table_size
+
+    def check(self):
+        slices, stamps = self.header.slices, 1 << self.header.value_bits
+        counts_end = LINE + 8 * slices
+        require(not any(self.table[counts_end:self.records_at()]), "what is behind the counts of slices is not zero")
+        self.slices = list(struct.unpack(f"<{slices}Q", self.table[LINE:counts_end]))
+        self.list_lag, = struct.unpack("<Q", self.table[16:24])
+        super().check()
+        require(not self.bodies or self.list_lag == 0, "there is no list that could have been swept")
+        require(self.list_lag <= stamps and all(body.lag <= stamps for body in self.bodies), "a lag is too large")
+        require(all(age >= 0 for _, age in self.all_ages()), "an entry is of a slice to come")
+        ages = Counter(age for _, age in self.all_ages())
+        require(self.slices == [ages[age] for age in range(slices)], "the counts of slices are wrong")
+        self.count = sum(self.slices)
+
+    def age_of(self, stamp, lag):
+        """The age of an entry; it has expired if that is not less than the slices."""
+        oldest = self.header.slices - 1
+        return lag + oldest - (stamp - (self.header.tick - lag) + oldest) % (1 << self.header.value_bits)
+
+    def all_ages(self):
+        """Every entry and its age, those that have expired, too."""
+        for body in self.bodies:
+            for home, fingerprint, stamp in body.all():
+                yield (self.outside(body.first + (fingerprint >> body.tag_at), home, fingerprint, 0)[:2],
+                       self.age_of(stamp, body.lag))
+        if not self.bodies:
+            for number, stamp in self.copies.elements():
+                yield self.entry_of(number), self.age_of(stamp, self.list_lag)
+
+    def all(self):
+        for entry, age in self.all_ages():
+            if age < self.header.slices:
+                yield *entry, age
+
+    def values_hash(self, hash_):
+        lag = self.find(hash_)[0].lag if self.bodies else self.list_lag
+        ages = [self.age_of(stamp, lag) for stamp in super().values_hash(hash_)]
+        return [age for age in ages if age < self.header.slices]
+
+    def age_hash(self, hash_):
+        """The age of a key; -1: it is not there."""
+        return min(self.values_hash(hash_), default=-1)
+
+    def contains_hash(self, hash_):
+        swept = self.bodies and self.find(hash_)[0].lag == 0
+        return super().contains_hash(hash_) if swept else bool(self.values_hash(hash_))
 
 
 # ------------------------------------------------------------------------ generations
@@ -1187,7 +1271,7 @@ class Generations(Filter):
 def parse(data):
     """The filter in the bytes of a file. Raises BadFile."""
     header = Header(data)
-    kind = (Generations if header.segmented == 2 else Growing if header.segmented else Nest if header.family < 7 else Yards if header.family == 7 else
+    kind = (Generations if header.segmented == 2 else Recent if header.slices else Growing if header.segmented else Nest if header.family < 7 else Yards if header.family == 7 else
             Ribbon if header.family == 10 else Bloom)
     header.tag_bits = 0
     filter_ = kind(header, Hashes(header.seed))

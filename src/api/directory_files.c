@@ -80,8 +80,7 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	while (directory_next_leaf(directory, &index) != NULL)
 		leaves++;
 	*saving = (struct directory_saving){ .directory = directory,
-		                             .head_size =
-		                                     records_at(directory) + leaves * RECORD,
+		                             .head_size = records_at(directory) + leaves * RECORD,
 		                             .pieces = { piece, saving } };
 	nidus_status status = memory_take(&directory->ground->allocator,
 	                                  saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
@@ -150,8 +149,11 @@ static nidus_status check_head(struct directory_loading *loading, const unsigned
 			return no_sense();
 	}
 	if (recent != NULL) {
+		uint64_t lag = load64(head + 16);
 		recent->tick = loading->image->tick;
-		nidus_status status = recent_set_lag(recent, NULL, load64(head + 16));
+		nidus_status status = loading->leaves > 0 && lag != 0
+		                              ? no_sense()
+		                              : recent_set_lag(recent, NULL, lag);
 		if (status != NIDUS_OK)
 			return status;
 	}
@@ -167,8 +169,7 @@ static nidus_status check_head(struct directory_loading *loading, const unsigned
 static bool lags_possible(const struct directory_loading *loading, const unsigned char *record,
                           unsigned bodies)
 {
-	return load64(record + LAGS) >>
-	               (recent_of(loading->directory) != NULL ? 16 * bodies : 0) ==
+	return load64(record + LAGS) >> (recent_of(loading->directory) != NULL ? 16 * bodies : 0) ==
 	       0;
 }
 

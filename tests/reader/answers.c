@@ -6,7 +6,7 @@
  *                             size and then its bytes; prints the status of loading
  *     answers keys FILE       reads keys from standard input and prints for each
  *                             its hash, whether it is there, its copies, and their values
- *                             if the filter keeps any
+ *                             if the filter keeps any, or its age if it forgets
  *
  * A key is a line: `b` and bytes in hexadecimal, `u` and a 64-bit integer, or `h`
  * and a hash. tests/reader/agree.py compares with tools/nidus_read.py.
@@ -77,6 +77,8 @@ static int answer_keys(const char *path)
 		size_t found = nidus_find_hash(filter, hash, values, VALUES_MOST);
 		for (size_t i = 0; i < found && i < VALUES_MOST && info.value_bits > 0; i++)
 			printf(" %" PRIu64, values[i]);
+		if (info.slices > 0)
+			printf(" %d", nidus_age_hash(filter, hash));
 		putchar('\n');
 	}
 	nidus_free(filter);

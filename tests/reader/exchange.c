@@ -49,6 +49,22 @@ static nidus_status fill(nidus_filter *filter)
 	return status;
 }
 
+/* Keys of a filter that forgets, and older ones anew; a tick after every so many, and some behind the last. */
+static nidus_status fill_recent(nidus_filter *filter, uint64_t keys, uint64_t every, unsigned ticks)
+{
+	nidus_status status = NIDUS_OK;
+	for (uint64_t key = 0; key < keys && status == NIDUS_OK; key++) {
+		status = nidus_insert_hash(filter, hash_of_key(filter, key));
+		if (status == NIDUS_OK && key % 3 == 0)
+			status = nidus_insert_hash(filter, hash_of_key(filter, key * 3 / 4));
+		if (status == NIDUS_OK && key % every == every - 1)
+			status = nidus_tick(filter);
+	}
+	for (unsigned i = 0; i < ticks && status == NIDUS_OK; i++)
+		status = nidus_tick(filter);
+	return status;
+}
+
 /* Folds the answers for present and absent keys into one number. */
 static uint64_t answers(const nidus_filter *filter)
 {
@@ -58,6 +74,7 @@ static uint64_t answers(const nidus_filter *filter)
 		int len = snprintf(text, sizeof text, "key %llu", (unsigned long long)key);
 		sum = sum * 31 + nidus_count_key(filter, text, (size_t)len);
 		sum = sum * 31 + nidus_contains_u64(filter, key * key);
+		sum = sum * 31 + (uint64_t)nidus_age_u64(filter, key * key);
 	}
 	return sum;
 }
@@ -93,6 +110,18 @@ static int read_back(const nidus_filter *filter, const char *path)
 	return same ? 0 : fail(path, "the answers differ");
 }
 
+/* A filter is written or compared, and freed. */
+static int trade_made(const char *path, bool write, nidus_filter *filter)
+{
+	int bad = 0;
+	if (!write)
+		bad = read_back(filter, path);
+	else if (nidus_save(filter, path) != NIDUS_OK)
+		bad = fail(path, "it cannot be saved");
+	nidus_free(filter);
+	return bad < 0 ? -1 : 1;
+}
+
 /* One filter, written or compared. Answers 1, 0 if the family has none such, or -1. */
 static int trade(const char *folder, bool write, const nidus_options *options)
 {
@@ -110,13 +139,55 @@ static int trade(const char *folder, bool write, const nidus_options *options)
 		                 : fill(filter);
 	if (status != NIDUS_OK)
 		return fail(path, "it cannot be made");
-	int bad = 0;
-	if (!write)
-		bad = read_back(filter, path);
-	else if (nidus_save(filter, path) != NIDUS_OK)
-		bad = fail(path, "it cannot be saved");
-	nidus_free(filter);
-	return bad < 0 ? -1 : 1;
+	return trade_made(path, write, filter);
+}
+
+/* Filters that forget: lists, of a fixed size, and such that grow. Answers like trade(). */
+static int trade_recent(const char *folder, bool write, nidus_family family)
+{
+	static const struct {
+		const char *name;
+		uint64_t capacity, max_capacity, keys, every;
+		unsigned slices, ticks;
+		uint32_t features;
+	} shapes[] = {
+		{ "list", 20, 4 * KEYS, 60, 10, 5, 1, 0 },
+		{ "list-long-ago", 20, 4 * KEYS, 50, 50, 2, 20, 0 },
+		{ "small", 30, 0, 60, 7, 4, 1, NIDUS_CONCURRENT },
+		{ "fixed", KEYS, 0, KEYS, 200, 6, 2, 0 },
+		{ "full", 700, 0, KEYS, 40, 16, 0, 0 },
+		{ "finest", KEYS, 0, KEYS, 5, 254, 0, 0 },
+		{ "grown", 100, 4 * KEYS, KEYS, 300, 3, 1, 0 },
+		{ "leaves", 100, 16 * KEYS, 18 * KEYS, 2 * KEYS, 8, 1, 0 },
+		{ "compact", 900, 0, KEYS, 100, 8, 3, NIDUS_COMPACT },
+	};
+	int traded = 0;
+	for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		char path[500];
+		nidus_filter *filter;
+		nidus_options options = NIDUS_OPTIONS_INIT;
+		options.family = family;
+		options.capacity = shapes[i].capacity;
+		options.max_capacity = shapes[i].max_capacity;
+		options.features = shapes[i].features;
+		options.slices = shapes[i].slices;
+		options.fpr = ldexp(1, -7);
+		options.seed = 20;
+		snprintf(path, sizeof path, "%s/%s-recent-%s.nidus", folder,
+		         nidus_family_name(family), shapes[i].name);
+		nidus_status status = nidus_create(&options, &filter);
+		if (status == NIDUS_E_UNSUPPORTED)
+			continue;
+		if (status == NIDUS_OK)
+			status = fill_recent(filter, shapes[i].keys, shapes[i].every,
+			                     shapes[i].ticks);
+		if (status != NIDUS_OK)
+			return fail(path, "it cannot be made");
+		if (trade_made(path, write, filter) < 0)
+			return -1;
+		traded++;
+	}
+	return traded;
 }
 
 static int trade_family(const char *folder, bool write, nidus_family family)
@@ -154,6 +225,10 @@ int main(int argc, char **argv)
 		int some = trade_family(argv[2], write, (nidus_family)family);
 		if (some <= 0)
 			return some == 0 ? fail(argv[2], "a family has no files") : 1;
+		traded += some;
+		some = trade_recent(argv[2], write, (nidus_family)family);
+		if (some < 0)
+			return 1;
 		traded += some;
 	}
 	printf("%d files\n", traded);
