@@ -114,6 +114,19 @@ static nidus_status make_packed(const nidus_filter *filter, const struct bluepri
 	return status;
 }
 
+/* The same, but for one that is no smaller, with its lists: that has no room either. */
+static nidus_status make_smaller(const nidus_filter *filter, const struct blueprint *plan,
+                                 nidus_filter **packed)
+{
+	uint64_t bytes = filter->family->fill(filter_body(filter)).bytes;
+	nidus_status status = make_packed(filter, plan, packed);
+	if (status != NIDUS_OK || (*packed)->family->fill(filter_body(*packed)).bytes < bytes)
+		return status;
+	nidus_free(*packed);
+	*packed = NULL;
+	return NIDUS_FULL;
+}
+
 /* ------------------------------------------------------------------------- the call -- */
 
 static nidus_status pack(nidus_filter *filter)
@@ -132,7 +145,7 @@ static nidus_status pack(nidus_filter *filter)
 		status)) { /* copies take more room than was thought, or it is bad luck */
 		if (!choose_table(filter, keys, &plan) || inner->forecast(&plan, 0).bytes >= bytes)
 			return NIDUS_OK; /* it has no smaller size */
-		status = make_packed(filter, &plan, &packed);
+		status = make_smaller(filter, &plan, &packed);
 		keys += keys / 8 + 1;
 	}
 	if (status == NIDUS_OK)

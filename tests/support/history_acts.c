@@ -233,9 +233,10 @@ static void do_pack(struct history *h)
 {
 	nidus_filter *packed, *loaded;
 	DEMAND_OK(nidus_clone(h->filter, &packed));
+	nidus_info before = info_of(packed); /* a copy's memory is its own */
 	nidus_status status = nidus_pack(packed);
 	DEMAND(status == NIDUS_OK || status == NIDUS_E_UNSUPPORTED);
-	nidus_info before = info_of(h->filter), after = info_of(packed);
+	nidus_info after = info_of(packed);
 	DEMAND(after.bytes <= before.bytes && after.count == before.count);
 	DEMAND(after.fpr_target <= before.fpr_target);
 	history_met.packed += after.bytes < before.bytes;
