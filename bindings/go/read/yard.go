@@ -248,7 +248,7 @@ func (y *yard) fingerprint(at place) uint64 { return (at.mini+1)<<y.remainder | 
 
 // placeOf is the place of an entry.
 func (y *yard) placeOf(home, fingerprint uint64) place {
-	return place{home, fingerprint>>y.remainder&63 - 1, fingerprint & low(y.remainder)}
+	return place{home, fingerprint>>y.remainder&127 - 1, fingerprint & low(y.remainder)}
 }
 
 func (y *yard) tagAt() uint { return y.remainder + 7 }
