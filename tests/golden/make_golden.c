@@ -271,6 +271,48 @@ static void keep_compact(void)
 	keep(filter, "compact-grown");
 }
 
+/* Keys with a tick after every so many, some anew, and ticks behind the last. */
+static nidus_filter *forgetful(const nidus_options *options, uint64_t keys, uint64_t every,
+                               unsigned ticks)
+{
+	nidus_filter *filter = filter_create(options);
+	for (uint64_t key = 0; key < keys; key++) {
+		expect_ok(nidus_insert_hash(filter, golden_hash(filter, key)));
+		if (key % 3 == 0)
+			expect_ok(nidus_insert_hash(filter, golden_hash(filter, key * 3 / 4)));
+		if (key % every == every - 1)
+			expect_ok(nidus_tick(filter));
+	}
+	for (unsigned i = 0; i < ticks; i++)
+		expect_ok(nidus_tick(filter));
+	return filter;
+}
+
+/* Filters that forget: a list, segments that were swept at several ticks, and one in which nothing is left. */
+static void keep_recent(int family)
+{
+	nidus_options options = options_of(family, 8, 8);
+	options.max_capacity = 3000;
+	options.slices = 5;
+	nidus_filter *filter = forgetful(&options, 14, 4, 1);
+	expect(!has_segments(filter));
+	keep(filter, "recent-list");
+	options.capacity = 150;
+	options.max_capacity = 0;
+	options.slices = 7;
+	keep(forgetful(&options, KEYS_MOST, 20, 1), "recent");
+	options.max_capacity = 3000;
+	options.slices = 30;
+	keep(forgetful(&options, 300, 12, 2), "recent-grown");
+	options.slices = 2;
+	keep(forgetful(&options, 100, 100, 9), "recent-expired");
+	if (family == NIDUS_BUCKETED) {
+		options.features = NIDUS_COMPACT;
+		options.slices = 6;
+		keep(forgetful(&options, 200, 30, 1), "compact-recent");
+	}
+}
+
 static void keep_keys(void)
 {
 	char path[1000];
@@ -348,7 +390,9 @@ static void keep_family(int family)
 	if (features & NIDUS_CONCURRENT)
 		keep_shared(family);
 	if (family == NIDUS_BREADCRUMB) {
-		static const unsigned slots[] = { 51, 36, 28, 19, 25, 63, 56, 46, 42, 39, 34, 32, 30 };
+		static const unsigned slots[] = {
+			51, 36, 28, 19, 25, 63, 56, 46, 42, 39, 34, 32, 30
+		};
 		for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
 			keep_crowded(slots[i], 20, "crowded");
 		keep_crowded(19, 300, "backyard"); /* with lines of either half to choose from */
@@ -368,5 +412,8 @@ int main(int argc, char **argv)
 	for (int family = NIDUS_CUCKOO; nidus_family_features((nidus_family)family) != 0; family++)
 		keep_family(family);
 	keep_compact();
+	keep_recent(NIDUS_BUCKETED);
+	keep_recent(NIDUS_WINDOWED);
+	keep_recent(NIDUS_BREADCRUMB);
 	return 0;
 }

@@ -360,7 +360,8 @@ def check_golden(path, asked):
         hash_ = (filter_.hash_bytes(key.encode()) if kind == "text" else
                  filter_.hash_u64(int(key)) if kind == "u64" else int(key))
         if filter_.contains_hash(hash_):
-            said.append(f"{line} {filter_.age_hash(hash_) if header.slices else filter_.count_hash(hash_)}")
+            said.append(f"{line} {filter_.count_hash(hash_)}")
+            said += [f"ago {line} {filter_.age_hash(hash_)}"] if header.slices else []
     expect(said == expected, f"{os.path.basename(path)}: not what it was")
     yards = getattr(filter_, "bodies", [filter_])
     return any(line.entries for yard in yards for line in yard.back) if header.family == 7 else False

@@ -53,6 +53,10 @@ static void describe_shape(const nidus_filter *filter, FILE *to)
 		fprintf(to, "capacity %" PRIu64 "\n", info.capacity);
 	fprintf(to, "max_capacity %" PRIu64 "\n", info.max_capacity);
 	fprintf(to, "slots %u\n", info.slots);
+	if (info.slices > 0)
+		fprintf(to, "slices %u\n", info.slices);
+	for (unsigned age = 0; age < info.slices; age++)
+		fprintf(to, "age %u %" PRIu64 "\n", age, nidus_slice_count(filter, age));
 	fprintf(to, "count %" PRIu64 "\n", info.count);
 	fprintf(to, "stashed %" PRIu64 "\n", info.stashed);
 	if (!grows)
@@ -84,7 +88,7 @@ static void describe_entries(const nidus_filter *filter, FILE *to)
 	qsort(entries, n, sizeof *entries, compare_entries);
 	for (size_t i = 0; i < n; i++) {
 		fprintf(to, "entry %" PRIu64 " %" PRIu64, entries[i].home, entries[i].fingerprint);
-		if (info.value_bits > 0)
+		if (info.value_bits > 0 || info.slices > 0)
 			fprintf(to, " %" PRIu64, entries[i].value);
 		putc('\n', to);
 	}
@@ -121,6 +125,8 @@ void golden_describe(const nidus_filter *filter, FILE *to)
 		expect(found || copies == 0);
 		if (found)
 			fprintf(to, "%s %" PRIu64 "\n", line, copies);
+		if (found && info_of(filter).slices > 0)
+			fprintf(to, "ago %s %d\n", line, nidus_age_hash(filter, hash));
 	}
 }
 

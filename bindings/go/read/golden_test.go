@@ -67,6 +67,12 @@ func (g *golden) says(what, rest string) string {
 		return fmt.Sprint(info.Chunks)
 	case "fpr":
 		return fmt.Sprintf("%#016x", math.Float64bits(info.FPRTarget))
+	case "slices":
+		return fmt.Sprint(info.Slices)
+	case "age":
+		var age int
+		fmt.Sscan(rest, &age)
+		return fmt.Sprint(age, " ", g.words.SliceCounts()[age])
 	case "entry":
 		entry := g.entries[g.at]
 		g.at++
@@ -80,8 +86,29 @@ func (g *golden) says(what, rest string) string {
 		return fmt.Sprint(key, " ", g.numbers.Count(must(strconv.ParseUint(key, 10, 64))))
 	case "hash":
 		return fmt.Sprint(key, " ", g.words.CountHash(must(strconv.ParseUint(key, 10, 64))))
+	case "ago":
+		return fmt.Sprint(key, " ", g.age(key))
 	}
 	return rest
+}
+
+// age is that of the key of a line, -1 if it has none.
+func (g *golden) age(line string) int {
+	what, key, _ := strings.Cut(line, " ")
+	var age int
+	var found bool
+	switch what {
+	case "u64":
+		age, found = g.numbers.Age(must(strconv.ParseUint(key, 10, 64)))
+	case "hash":
+		age, found = g.words.AgeHash(must(strconv.ParseUint(key, 10, 64)))
+	default:
+		age, found = g.words.Age(key)
+	}
+	if !found {
+		return -1
+	}
+	return age
 }
 
 // checkFound checks that of all keys those are found that the library found.

@@ -46,6 +46,7 @@ type leafBody struct {
 	body
 	first, last uint64 // parts
 	start       uint64 // its first cell, counted as those of the deepest leaves are
+	lag         uint64 // ticks since it was swept, of a filter that forgets
 }
 
 const (
@@ -103,7 +104,7 @@ func (g *growing) fits() (uint64, error) {
 		}
 	}
 	size := g.sections[0].size
-	return size, must(size >= leafSize, "a directory has %d bytes", size)
+	return size, must(size >= g.recordsAt(), "a directory has %d bytes", size)
 }
 
 func (g *growing) use(table, stash []byte) { g.data, g.stash = table, list{stash, 64} }
@@ -149,7 +150,7 @@ func (g *growing) listBits(at uint64, width uint) uint64 {
 	if width == 0 {
 		return 0
 	}
-	data, shift := g.data[leafSize:], uint(at%64)
+	data, shift := g.data[g.recordsAt():], uint(at%64)
 	word := le64(data, int(at/64*8)) >> shift
 	if shift+width > 64 {
 		word |= le64(data, int(at/64*8+8)) << (64 - shift)
@@ -279,7 +280,7 @@ func (g *growing) checkList() error {
 		return wrong(ErrFormat, "a list of %d records makes no sense", le64(g.data, 8))
 	}
 	s := g.few()
-	if uint64(len(g.data))-leafSize != up(s.end, 64)/8 {
+	if uint64(len(g.data))-g.recordsAt() != up(s.end, 64)/8 {
 		return wrong(ErrFormat, "a list of %d bytes makes no sense", len(g.data))
 	}
 	if err := g.checkRecords(&s); err != nil {
@@ -311,12 +312,14 @@ func (g *growing) checkList() error {
 type leaf struct {
 	depth, bodies  uint32
 	counts, listed [3]uint64
+	lags           uint64 // 16 bits each
 }
 
 func (g *growing) leaf(i uint64) (leaf, error) {
-	data := g.data[leafSize*(i+1):][:leafSize]
-	l := leaf{depth: le32(data, 0), bodies: le32(data, 4)}
-	right := l.depth <= depthMost && l.bodies >= 1 && l.bodies <= 3 && le64(data, 56) == 0
+	data := g.data[g.recordsAt()+leafSize*i:][:leafSize]
+	l := leaf{depth: le32(data, 0), bodies: le32(data, 4), lags: le64(data, 56)}
+	lags := l.lags == 0 || g.slices > 0 && l.lags>>(16*l.bodies) == 0
+	right := l.depth <= depthMost && l.bodies >= 1 && l.bodies <= 3 && lags
 	for i := range l.counts {
 		l.counts[i], l.listed[i] = le64(data, 8+16*i), le64(data, 16+16*i)
 		right = right && l.listed[i] <= l.counts[i] && (i < int(l.bodies) || l.counts[i] == 0)
@@ -362,7 +365,7 @@ func (g *growing) readLeaves(leaves uint64) error {
 	if err := g.checkLeaves(leaves); err != nil {
 		return err
 	}
-	at, tables, stash := uint64(0), g.data[leafSize*(leaves+1):], g.stash.data
+	at, tables, stash := uint64(0), g.data[g.recordsAt()+leafSize*leaves:], g.stash.data
 	for i := range leaves {
 		l, _ := g.leaf(i)
 		above := g.deepest - uint(l.depth)
@@ -391,7 +394,7 @@ func (g *growing) readLeaves(leaves uint64) error {
 func (g *growing) readBody(l *leaf, which int, number uint64) (leafBody, uint64, error) {
 	cells := firstCells[l.bodies][which:]
 	start, end := number<<cellBits+cells[0], number<<cellBits+cells[1]-1
-	b := leafBody{start: start << (g.deepest - uint(l.depth))}
+	b := leafBody{start: start << (g.deepest - uint(l.depth)), lag: l.lags >> (16 * which) & 0xffff}
 	b.first, _ = g.partsOf(start, uint(l.depth))
 	_, b.last = g.partsOf(end, uint(l.depth))
 	b.body = g.body(uint(bits.Len64(b.last-b.first)), l.counts[which], l.listed[which])
@@ -474,8 +477,12 @@ func (g *growing) walk(each func(Entry) bool) bool {
 }
 
 func (g *growing) check() error {
-	leaves := le64(g.data, 0)
-	if !isZero(g.data[16:leafSize]) || leaves > 0 && le64(g.data, 8) > 0 || leaves > uint64(len(g.data))/leafSize-1 {
+	leaves, used := le64(g.data, 0), 16
+	if g.slices > 0 {
+		used += 8
+	}
+	if !isZero(g.data[used:leafSize]) || leaves > 0 && le64(g.data, 8) > 0 ||
+		leaves > (uint64(len(g.data))-g.recordsAt())/leafSize {
 		return wrong(ErrFormat, "the head of the directory makes no sense")
 	}
 	if leaves == 0 {

@@ -68,6 +68,8 @@ type header struct {
 	segmented   bool
 	generations bool // without a size; not segmented then
 	judged      uint64
+	tick        uint64 // of a filter that forgets
+	slices      uint64 // L; 0: it does not
 
 	tag uint // bits of a tag, in a body of a filter that grows
 }
@@ -107,12 +109,14 @@ func parseHeader(data []byte) (*header, error) {
 		segmented:   le32(data, 196) == 1,
 		generations: le32(data, 196) == 2,
 		judged:      le64(data, 200),
+		tick:        le64(data, 208),
+		slices:      uint64(le32(data, 216)),
 	}
 	for i := range h.sections {
 		at := 128 + 32*i
 		h.sections[i] = section{le64(data, at+8), le64(data, at+16), le64(data, at+24)}
 	}
-	return h, first(h.checkUnused(data), h.checkFields())
+	return h, first(h.checkUnused(data), h.checkFields(), h.checkSlices())
 }
 
 // checkStart checks what has to be right before a field means anything.
@@ -140,7 +144,7 @@ func (h *header) checkUnused(data []byte) error {
 		must(le64(data, 128) == 0, "section 0 is not the table"),
 		must(le64(data, 160) == 1, "section 1 is not the stash"),
 		must(le32(data, 196) <= 2, "segmented is neither 0, 1 nor 2"),
-		must(le32(data, 124) == 0 && isZero(data[208:248]),
+		must(le32(data, 124) == 0 && isZero(data[220:248]),
 			"the header has something where nothing is known"))
 }
 
@@ -184,6 +188,9 @@ type part interface {
 func (h *header) part(hasher *hashes.Hasher) part {
 	if h.generations {
 		return &generations{header: h, partner: hasher.Partner}
+	}
+	if h.slices > 0 {
+		return &recent{growing: growing{header: h, partner: hasher.Partner}}
 	}
 	if h.segmented {
 		return &growing{header: h, partner: hasher.Partner}

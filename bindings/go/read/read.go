@@ -34,7 +34,7 @@ type Filter[K Key] struct {
 type Entry struct {
 	Home        uint64 // the first bucket or window
 	Fingerprint uint64 // the bits that are kept of the key's hash
-	Value       uint64 // 0 in a filter without values
+	Value       uint64 // 0 in a filter without values; the age in one that forgets
 }
 
 // table is where a family keeps its entries.
@@ -111,12 +111,48 @@ func (f *Filter[K]) Values(key K) iter.Seq2[uint64, uint64] {
 	return func(yield func(value, copies uint64) bool) { f.table.find(f.Hash(key), yield) }
 }
 
+// Age tells how many slices ago the key was put in or refreshed, and whether it is there; of a filter that does not forget,
+// none is.
+func (f *Filter[K]) Age(key K) (age int, found bool) { return f.AgeHash(f.Hash(key)) }
+
+// AgeHash is Age of the key that has this hash.
+func (f *Filter[K]) AgeHash(hash uint64) (age int, found bool) {
+	if r, ok := f.table.(*recent); ok {
+		return r.age(hash)
+	}
+	return 0, false
+}
+
+// SliceCounts are the numbers of keys of the age 0, 1 and so on; none of a filter that does not forget.
+func (f *Filter[K]) SliceCounts() []uint64 {
+	if r, ok := f.table.(*recent); ok {
+		return r.counts()
+	}
+	return nil
+}
+
+// valueBits are those of values, which stamps are not.
+func (f *Filter[K]) valueBits() uint {
+	if f.header.slices > 0 {
+		return 0
+	}
+	return f.header.valueBits
+}
+
+// count is the number of entries that are there.
+func (f *Filter[K]) count() uint64 {
+	if r, ok := f.table.(*recent); ok {
+		return r.live()
+	}
+	return f.header.count
+}
+
 // mostCounted is how many entries of a key may make up a count.
 const mostCounted = 256
 
 // GetCount is the count of a key: the sum of its values, at most the highest value, which means "or more".
 func (f *Filter[K]) GetCount(key K) uint64 {
-	most := uint64(1)<<f.header.valueBits - 1
+	most := uint64(1)<<f.valueBits() - 1
 	sum, entries := uint64(0), uint64(0)
 	f.table.find(f.Hash(key), func(value, copies uint64) bool {
 		entries += copies
@@ -136,20 +172,21 @@ func (f *Filter[K]) Entries() iter.Seq[Entry] {
 }
 
 // Len is the number of entries, copies counted.
-func (f *Filter[K]) Len() int { return int(f.header.count) }
+func (f *Filter[K]) Len() int { return int(f.count()) }
 
 // Info tells what the file says of the filter.
 func (f *Filter[K]) Info() Info {
 	h := f.header
 	return Info{
 		Family:      h.family.String(),
-		Count:       h.count,
+		Count:       f.count(),
 		Capacity:    h.capacity,
 		MaxCapacity: h.maxCapacity,
 		Seed:        h.seed,
 		FPRTarget:   h.fpr,
 		Slots:       uint(h.slots),
-		ValueBits:   h.valueBits,
+		ValueBits:   f.valueBits(),
+		Slices:      uint(h.slices),
 		Chunks:      h.chunks,
 		Features:    h.features,
 	}
@@ -165,6 +202,7 @@ type Info struct {
 	FPRTarget   float64
 	Slots       uint // per bucket or window
 	ValueBits   uint // of the value beside each key
+	Slices      uint // after which a key is forgotten; 0: never
 	Chunks      uint64
 	Features    uint32 // those that its maker asked for
 }
