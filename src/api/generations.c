@@ -319,8 +319,7 @@ static nidus_status insert_new_shared(void *body, uint64_t hash)
 	struct generations *generations = body;
 	if (count_old(generations, hash) > 0)
 		return NIDUS_PRESENT;
-	nidus_status status =
-		directory_ops.insert_new(generations_youngest(generations), hash);
+	nidus_status status = directory_ops.insert_new(generations_youngest(generations), hash);
 	if (status == NIDUS_OK)
 		take_room_shared(generations, 1, hash);
 	return status;
@@ -331,13 +330,12 @@ static nidus_status add_shared(void *body, uint64_t hash, uint64_t value)
 	struct generations *generations = body;
 	struct value_change change = { .what = VALUE_ADD, .fresh = value };
 	for (unsigned i = 0; i + 1 < generations_n(generations); i++) {
-		nidus_status status = directory_ops.change(generations_at(generations, i),
-		                                                  hash, change);
+		nidus_status status =
+			directory_ops.change(generations_at(generations, i), hash, change);
 		if (status != NIDUS_NOT_FOUND)
 			return status;
 	}
-	nidus_status status =
-		directory_ops.add(generations_youngest(generations), hash, value);
+	nidus_status status = directory_ops.add(generations_youngest(generations), hash, value);
 	if (status == NIDUS_OK) /* it may have come */
 		take_room_shared(generations, 1, hash);
 	return status;
@@ -350,9 +348,12 @@ static nidus_status insert_batch_shared(void *body, const uint64_t *hashes, cons
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK && !generations_due(generations);) {
 		size_t some = n - *done < SOME ? n - *done : SOME, in = 0;
+		int64_t room = __atomic_load_n(&generations->room, __ATOMIC_RELAXED);
+		if (room < (int64_t)some) /* up to the insert that one by one would make it due */
+			some = room > 0 ? (size_t)room : 1;
 		status = directory_ops.insert_batch(generations_youngest(generations),
-		                                           hashes + *done,
-		                                           values_from(values, *done), some, &in);
+		                                    hashes + *done, values_from(values, *done),
+		                                    some, &in);
 		*done += in;
 		if (in > 0)
 			take_room_shared(generations, (int64_t)in, hashes[*done - 1]);
@@ -370,8 +371,7 @@ static nidus_status remove_key(void *body, uint64_t hash)
 	for (unsigned i = generations_n(generations); i-- > 0 && status == NIDUS_NOT_FOUND;)
 		status = directory_ops.remove(generations_at(generations, i), hash);
 	/* It may have come to the youngest while the last old copy went. */
-	if (status == NIDUS_NOT_FOUND && generations->first.shared &&
-	    generations->younger != NULL)
+	if (status == NIDUS_NOT_FOUND && generations->first.shared && generations->younger != NULL)
 		status = directory_ops.remove(generations_youngest(generations), hash);
 	return status;
 }
@@ -382,8 +382,7 @@ static nidus_status change(void *body, uint64_t hash, struct value_change what)
 	nidus_status status = NIDUS_NOT_FOUND;
 	for (unsigned i = generations_n(generations); i-- > 0 && status == NIDUS_NOT_FOUND;)
 		status = directory_ops.change(generations_at(generations, i), hash, what);
-	if (status == NIDUS_NOT_FOUND && generations->first.shared &&
-	    generations->younger != NULL)
+	if (status == NIDUS_NOT_FOUND && generations->first.shared && generations->younger != NULL)
 		status = directory_ops.change(generations_youngest(generations), hash, what);
 	return status;
 }

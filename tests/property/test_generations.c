@@ -156,8 +156,8 @@ static void fill_old_generations(const nidus_options *options)
 		const struct directory *directory = generations_at(generations, i);
 		uint64_t parts = directory->parts >> directory->spare;
 		uint64_t bodies = directory_fill(directory).bodies;
-		check_note("generation %u: %llu bodies, %llu parts", i,
-		           (unsigned long long)bodies, (unsigned long long)parts);
+		check_note("generation %u: %llu bodies, %llu parts", i, (unsigned long long)bodies,
+		           (unsigned long long)parts);
 		expect(bodies <= parts + parts / 8 + 1);
 	}
 	nidus_free(filter);
@@ -241,8 +241,8 @@ static void nest_identities(const nidus_options *options)
 		if (i % 8 == 0)
 			hash = i % 16 == 0 ? i / 16 : ~(uint64_t)(i / 16);
 		nidus_entry entry = identity_in(filter, young, hash);
-		expect_ok(
-			directory_entry_hash(generations_at(filter_generations(filter), young), &entry, &twin));
+		expect_ok(directory_entry_hash(generations_at(filter_generations(filter), young),
+		                               &entry, &twin));
 		/* Any hash of the cell will do, as cells are ranges of hashes. */
 		for (unsigned step = 0; step < 64; step++) {
 			uint64_t middle = twin < hash ? twin + (hash - twin) / 64 * step
@@ -606,10 +606,18 @@ static void leave_the_same_bytes(const nidus_options *options)
 	nidus_free(loaded);
 }
 
+static void leave_the_same_bytes_shared(const nidus_options *options)
+{
+	nidus_options shared = *options;
+	shared.features |= NIDUS_CONCURRENT;
+	leave_the_same_bytes(&shared);
+}
+
 static void the_same_calls_leave_the_same_bytes(void **state)
 {
 	(void)state;
 	each_family(leave_the_same_bytes);
+	each_family(leave_the_same_bytes_shared);
 }
 
 /* Copies that a list only counts take places when it becomes leaves: there is less room than was thought. */
