@@ -5806,8 +5806,7 @@ nidus_status directory_save(const struct directory *directory, struct directory_
 	while (directory_next_leaf(directory, &index) != NULL)
 		leaves++;
 	*saving = (struct directory_saving){ .directory = directory,
-		                             .head_size =
-		                                     records_at(directory) + leaves * RECORD,
+		                             .head_size = records_at(directory) + leaves * RECORD,
 		                             .pieces = { piece_in_api_directory_files, saving } };
 	nidus_status status = memory_take(&directory->ground->allocator,
 	                                  saving->head_size + leaves * LEAF_BODIES * sizeof(void *),
@@ -5876,8 +5875,11 @@ static nidus_status check_head_in_api_directory_files(struct directory_loading *
 			return no_sense_in_api_directory_files();
 	}
 	if (recent != NULL) {
+		uint64_t lag = load64(head + 16);
 		recent->tick = loading->image->tick;
-		nidus_status status = recent_set_lag(recent, NULL, load64(head + 16));
+		nidus_status status = loading->leaves > 0 && lag != 0
+		                              ? no_sense_in_api_directory_files()
+		                              : recent_set_lag(recent, NULL, lag);
 		if (status != NIDUS_OK)
 			return status;
 	}
@@ -5893,8 +5895,7 @@ static nidus_status check_head_in_api_directory_files(struct directory_loading *
 static bool lags_possible(const struct directory_loading *loading, const unsigned char *record,
                           unsigned bodies)
 {
-	return load64(record + LAGS) >>
-	               (recent_of(loading->directory) != NULL ? 16 * bodies : 0) ==
+	return load64(record + LAGS) >> (recent_of(loading->directory) != NULL ? 16 * bodies : 0) ==
 	       0;
 }
 
@@ -8791,8 +8792,7 @@ static nidus_status insert_new_shared_in_api_generations(void *body, uint64_t ha
 	struct generations *generations = body;
 	if (count_old(generations, hash) > 0)
 		return NIDUS_PRESENT;
-	nidus_status status =
-		nidus_its_directory_ops.insert_new(generations_youngest(generations), hash);
+	nidus_status status = nidus_its_directory_ops.insert_new(generations_youngest(generations), hash);
 	if (status == NIDUS_OK)
 		take_room_shared(generations, 1, hash);
 	return status;
@@ -8803,13 +8803,12 @@ static nidus_status add_shared(void *body, uint64_t hash, uint64_t value)
 	struct generations *generations = body;
 	struct value_change change_in_api_generations = { .what = VALUE_ADD, .fresh = value };
 	for (unsigned i = 0; i + 1 < generations_n(generations); i++) {
-		nidus_status status = nidus_its_directory_ops.change(generations_at(generations, i),
-		                                                  hash, change_in_api_generations);
+		nidus_status status =
+			nidus_its_directory_ops.change(generations_at(generations, i), hash, change_in_api_generations);
 		if (status != NIDUS_NOT_FOUND)
 			return status;
 	}
-	nidus_status status =
-		nidus_its_directory_ops.add(generations_youngest(generations), hash, value);
+	nidus_status status = nidus_its_directory_ops.add(generations_youngest(generations), hash, value);
 	if (status == NIDUS_OK) /* it may have come */
 		take_room_shared(generations, 1, hash);
 	return status;
@@ -8822,9 +8821,12 @@ static nidus_status insert_batch_shared_in_api_generations(void *body, const uin
 	nidus_status status = NIDUS_OK;
 	for (*done = 0; *done < n && status == NIDUS_OK && !generations_due(generations);) {
 		size_t some = n - *done < SOME ? n - *done : SOME, in = 0;
+		int64_t room = __atomic_load_n(&generations->room, __ATOMIC_RELAXED);
+		if (room < (int64_t)some) /* up to the insert that one by one would make it due */
+			some = room > 0 ? (size_t)room : 1;
 		status = nidus_its_directory_ops.insert_batch(generations_youngest(generations),
-		                                           hashes + *done,
-		                                           values_from(values, *done), some, &in);
+		                                    hashes + *done, values_from(values, *done),
+		                                    some, &in);
 		*done += in;
 		if (in > 0)
 			take_room_shared(generations, (int64_t)in, hashes[*done - 1]);
@@ -8842,8 +8844,7 @@ static nidus_status remove_key_in_api_generations(void *body, uint64_t hash)
 	for (unsigned i = generations_n(generations); i-- > 0 && status == NIDUS_NOT_FOUND;)
 		status = nidus_its_directory_ops.remove(generations_at(generations, i), hash);
 	/* It may have come to the youngest while the last old copy went. */
-	if (status == NIDUS_NOT_FOUND && generations->first.shared &&
-	    generations->younger != NULL)
+	if (status == NIDUS_NOT_FOUND && generations->first.shared && generations->younger != NULL)
 		status = nidus_its_directory_ops.remove(generations_youngest(generations), hash);
 	return status;
 }
@@ -8854,8 +8855,7 @@ static nidus_status change_in_api_generations(void *body, uint64_t hash, struct 
 	nidus_status status = NIDUS_NOT_FOUND;
 	for (unsigned i = generations_n(generations); i-- > 0 && status == NIDUS_NOT_FOUND;)
 		status = nidus_its_directory_ops.change(generations_at(generations, i), hash, what);
-	if (status == NIDUS_NOT_FOUND && generations->first.shared &&
-	    generations->younger != NULL)
+	if (status == NIDUS_NOT_FOUND && generations->first.shared && generations->younger != NULL)
 		status = nidus_its_directory_ops.change(generations_youngest(generations), hash, what);
 	return status;
 }
@@ -12247,6 +12247,19 @@ static nidus_status make_packed(const nidus_filter *filter, const struct bluepri
 	return status;
 }
 
+/* The same, but for one that is no smaller, with its lists: that has no room either. */
+static nidus_status make_smaller(const nidus_filter *filter, const struct blueprint *plan,
+                                 nidus_filter **packed)
+{
+	uint64_t bytes = filter->family->fill(filter_body(filter)).bytes;
+	nidus_status status = make_packed(filter, plan, packed);
+	if (status != NIDUS_OK || (*packed)->family->fill(filter_body(*packed)).bytes < bytes)
+		return status;
+	nidus_free(*packed);
+	*packed = NULL;
+	return NIDUS_FULL;
+}
+
 /* ------------------------------------------------------------------------- the call -- */
 
 static nidus_status pack_in_api_pack(nidus_filter *filter)
@@ -12265,7 +12278,7 @@ static nidus_status pack_in_api_pack(nidus_filter *filter)
 		status)) { /* copies take more room than was thought, or it is bad luck */
 		if (!choose_table(filter, keys, &plan) || inner->forecast(&plan, 0).bytes >= bytes)
 			return NIDUS_OK; /* it has no smaller size */
-		status = make_packed(filter, &plan, &packed);
+		status = make_smaller(filter, &plan, &packed);
 		keys += keys / 8 + 1;
 	}
 	if (status == NIDUS_OK)

@@ -294,11 +294,11 @@ typedef struct nidus_progress {
  * rate, however many they are. options.capacity may be 0, or say how many keys are expected: the
  * filter then takes less memory and looks up quicker until they are there.
  *
- * The filter is a chain of *generations*, each a filter that can grow. A generation has 6 bits for
- * growth; when it has used them up its entries stay where they are, and new keys go to the next
- * one, which becomes up to 64 times as large. Lookups ask all of them: one up to half a million
- * keys or so, two up to 30 million, three up to 2 * 10^9, unless a capacity says otherwise. Generations share the
- * target, which costs two bits per key. The only limit is that of a 64-bit hash (from 10^9 keys on at the
+ * The filter is a chain of *generations*, each a filter that can grow. When one has used up its bits for
+ * growth, 3 in the first, its entries stay where they are, and new keys go to the next
+ * one, which becomes up to 64 times as large. Lookups ask all of them: one up to 60,000
+ * keys or so, two up to 4 million, three up to 250 million, unless a capacity says otherwise. Generations share the
+ * target, which costs a bit or two per key. The only limit is that of a 64-bit hash (from 10^9 keys on at the
  * lowest rates, 2^42 at 1 %): then inserts answer NIDUS_FULL. An insert does as little work as in any
  * filter that can grow, and an empty filter takes less than 1 KiB.
  *
@@ -751,11 +751,11 @@ NIDUS_API uint64_t nidus_get_count_hash(const nidus_filter *filter, uint64_t has
 
 /*
  * A filter made with options.slices = s forgets: "was this key seen in the last hour, among the last
- * ten million?". Time is cut into slices, and the caller has the clock: nidus_tick begins the next
+ * million?". Time is cut into slices, and the caller has the clock: nidus_tick begins the next
  * slice, be it every few minutes or after every so many keys.
  *
- *     options.capacity = 10000000; // different keys in 17 slices
- *     options.slices = 16;
+ *     options.capacity = 1125000; // different keys in 18 slices, at most
+ *     options.slices = 17;
  *     ...
  *     if (nidus_age(filter, key, len) < 0) // not among the last million inserts
  *         handle(key, len);
